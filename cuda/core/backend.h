@@ -1,0 +1,94 @@
+// The seam between the addon and a backend: devices, their memory, and one function per line of
+// operations.inc. cpu, cuda and simt each fill one Backend table.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "cuda/core/status.h"
+#include "cuda/core/types.h"
+
+namespace warploom {
+
+/// What `devices()` and `warploom info` show.
+struct DeviceDescription {
+  std::string name;
+  bool available = false;
+  std::string reason;             ///< one line: why it is or is not available
+  int64_t memory_bytes = 0;
+  int32_t compute_capability = 0; ///< 90 for Hopper; 0 where it has no meaning
+  int32_t multiprocessors = 0;    ///< cores on the cpu backend
+  int64_t l2_bytes = 0;
+  std::string driver;             ///< driver and runtime versions, empty where none
+};
+
+struct OpenOptions {
+  int64_t memory_limit_bytes = 0; ///< 0: no limit beyond the device's own
+  int32_t threads = 0;            ///< cpu backend: worker threads, 0 = all cores
+};
+
+struct MemoryUse {
+  int64_t in_use_bytes = 0;   ///< arrays and workspaces the caller can still reach
+  int64_t pooled_bytes = 0;   ///< held by the pool, free for re-use
+  int64_t peak_bytes = 0;
+  int64_t limit_bytes = 0;
+};
+
+/// Cancel flag, progress and timing of one call. Owned by the job; operations poll it between
+/// launches (cuda) or chunks of systems (cpu).
+class Control {
+ public:
+  virtual ~Control() = default;
+  virtual bool cancelled() const { return false; }
+  /// `done` of `total`, in units of the operation's choice; called on the device's job thread.
+  virtual void progress(double done, double total) { (void)done; (void)total; }
+  double device_seconds = 0;  ///< written by the backend: time of the operation proper, without transfers
+};
+
+/// An open device of one backend. Used from one thread at a time (its job thread), except
+/// memory_use() and description(). After a sticky fault lost() is true and every call fails with
+/// Code::device_lost without touching the device again.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceDescription& description() const = 0;
+  virtual Status allocate(int64_t bytes, void** out) = 0;
+  virtual void release(void* memory) = 0;
+  virtual Status upload(void* device, const void* host, int64_t bytes) = 0;
+  virtual Status download(void* host, const void* device, int64_t bytes) = 0;
+  virtual Status copy(void* to, const void* from, int64_t bytes) = 0;
+  virtual Status fill_zero(void* device, int64_t bytes) = 0;
+  /// Host memory that transfers at full speed; plain aligned memory where that has no meaning.
+  virtual Status allocate_pinned(int64_t bytes, void** out) = 0;
+  virtual void release_pinned(void* memory) = 0;
+  virtual Status synchronize() = 0;
+  /// Gives memory kept for re-use back to the system.
+  virtual void trim() = 0;
+  virtual MemoryUse memory_use() const = 0;
+  virtual bool lost() const { return false; }
+  /// True when device memory is ordinary host memory (cpu, simt): uploads may be skipped.
+  virtual bool host_memory() const = 0;
+};
+
+}  // namespace warploom
+
+#include "cuda/core/operations.h"
+
+namespace warploom {
+
+/// One backend. `count` and `describe` never fail: a backend that cannot run here has one
+/// description with available = false and the reason.
+struct Backend {
+  const char* name;
+  int32_t (*count)();
+  DeviceDescription (*describe)(int32_t index);
+  Status (*open)(int32_t index, const OpenOptions& options, std::unique_ptr<Device>* out);
+  Operations operations;
+};
+
+const Backend& cpu_backend();
+const Backend& cuda_backend();  ///< a table of «not compiled» where the build had no nvcc
+const Backend& simt_backend();  ///< likewise unless the build has the SIMT shim
+
+}  // namespace warploom

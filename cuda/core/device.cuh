@@ -1,0 +1,143 @@
+// The only header that knows whether nvcc or the host SIMT shim compiles device code.
+//
+// Device code is written as agents: a struct with `Parameters` and
+//   static WARPLOOM_DEVICE void run(const Block& block, const Parameters& p)
+// that does one block's work. Launch it with launch<Agent>() from launch.cuh. Agents use only the
+// names of this header: no threadIdx, no __shared__, no intrinsics, no inline PTX. Blocks have a
+// multiple of 32 threads and every thread of a warp takes part in every warp operation.
+// Contraction is off on both compilers: write fma() where a fused operation is meant.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#ifdef WARPLOOM_SIMT
+#define WARPLOOM_TARGET simt
+#include "simt/device.h"  // native/simt: the same names on fibers
+#else
+#define WARPLOOM_TARGET cuda
+#define WARPLOOM_DEVICE __device__ __forceinline__
+#define WARPLOOM_HOST_DEVICE __host__ __device__ __forceinline__
+#define WARPLOOM_UNROLL _Pragma("unroll")
+#define WARPLOOM_NO_UNROLL _Pragma("unroll 1")
+
+namespace warploom::cuda::device {
+
+/// One thread's view of its block.
+class Block {
+ public:
+  WARPLOOM_DEVICE int thread() const { return static_cast<int>(threadIdx.x); }
+  WARPLOOM_DEVICE int threads() const { return static_cast<int>(blockDim.x); }
+  WARPLOOM_DEVICE int lane() const { return static_cast<int>(threadIdx.x & 31u); }
+  WARPLOOM_DEVICE int warp() const { return static_cast<int>(threadIdx.x >> 5); }
+  WARPLOOM_DEVICE int64_t index() const { return blockIdx.x; }
+  WARPLOOM_DEVICE int64_t count() const { return gridDim.x; }
+  /// Barrier of the block; orders shared and global memory among its threads.
+  WARPLOOM_DEVICE void sync() const { __syncthreads(); }
+  /// Barrier of the calling warp; orders shared memory among its lanes.
+  WARPLOOM_DEVICE void sync_warp() const { __syncwarp(); }
+  /// Barrier of all blocks of a cooperative launch; `counter` is one zeroed word per launch, in global memory.
+  WARPLOOM_DEVICE void sync_grid(unsigned int* counter) const {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      __threadfence();
+      const unsigned int ticket = atomicAdd(counter, 1u);
+      const unsigned int goal = (ticket / gridDim.x + 1u) * gridDim.x;
+      while (static_cast<int>(*static_cast<volatile unsigned int*>(counter) - goal) < 0) {
+      }
+      __threadfence();
+    }
+    __syncthreads();
+  }
+  /// The block's dynamic shared memory from byte `offset` on (16-byte aligned base).
+  template <class T>
+  WARPLOOM_DEVICE T* shared(size_t offset = 0) const {
+    extern __shared__ __align__(128) unsigned char warploom_shared[];
+    return reinterpret_cast<T*>(warploom_shared + offset);
+  }
+};
+
+// --- warp exchange: T is any trivially copyable type of 4, 8, 12, 16… bytes ---
+namespace detail {
+template <class T, class Exchange>
+WARPLOOM_DEVICE T by_words(const T& value, Exchange exchange) {
+  static_assert(sizeof(T) % 4 == 0, "exchanged by 32-bit words");
+  constexpr int kWords = sizeof(T) / 4;
+  unsigned int words[kWords];
+  memcpy(words, &value, sizeof(T));
+  WARPLOOM_UNROLL
+  for (int i = 0; i < kWords; ++i) words[i] = exchange(words[i]);
+  T result;
+  memcpy(&result, words, sizeof(T));
+  return result;
+}
+}  // namespace detail
+
+/// Value of `lane` (0…width-1 within the caller's group of `width` lanes, taken modulo width).
+template <class T>
+WARPLOOM_DEVICE T shuffle(const Block&, const T& value, int lane, int width = 32) {
+  return detail::by_words(value, [=](unsigned int w) { return __shfl_sync(~0u, w, lane, width); });
+}
+/// Value of the lane `delta` below; own value where there is none in the group.
+template <class T>
+WARPLOOM_DEVICE T shuffle_up(const Block&, const T& value, int delta, int width = 32) {
+  return detail::by_words(value, [=](unsigned int w) { return __shfl_up_sync(~0u, w, delta, width); });
+}
+template <class T>
+WARPLOOM_DEVICE T shuffle_down(const Block&, const T& value, int delta, int width = 32) {
+  return detail::by_words(value, [=](unsigned int w) { return __shfl_down_sync(~0u, w, delta, width); });
+}
+template <class T>
+WARPLOOM_DEVICE T shuffle_xor(const Block&, const T& value, int mask, int width = 32) {
+  return detail::by_words(value, [=](unsigned int w) { return __shfl_xor_sync(~0u, w, mask, width); });
+}
+/// Bit i is lane i's predicate.
+WARPLOOM_DEVICE unsigned int ballot(const Block&, bool predicate) { return __ballot_sync(~0u, predicate); }
+
+// --- arithmetic with one meaning on both compilers (IEEE, round to nearest) ---
+WARPLOOM_DEVICE float fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+WARPLOOM_DEVICE double fma(double a, double b, double c) { return __fma_rn(a, b, c); }
+WARPLOOM_DEVICE float reciprocal(float a) { return __frcp_rn(a); }
+WARPLOOM_DEVICE double reciprocal(double a) { return __drcp_rn(a); }
+WARPLOOM_DEVICE float absolute(float a) { return fabsf(a); }
+WARPLOOM_DEVICE double absolute(double a) { return fabs(a); }
+WARPLOOM_DEVICE bool is_finite(float a) { return fabsf(a) <= 3.402823466e+38f; }
+WARPLOOM_DEVICE bool is_finite(double a) { return fabs(a) <= 1.7976931348623157e+308; }
+WARPLOOM_DEVICE float maximum(float a, float b) { return fmaxf(a, b); }
+WARPLOOM_DEVICE double maximum(double a, double b) { return fmax(a, b); }
+WARPLOOM_DEVICE float square_root(float a) { return __fsqrt_rn(a); }
+WARPLOOM_DEVICE double square_root(double a) { return __dsqrt_rn(a); }
+
+// --- memory ---
+WARPLOOM_DEVICE int atomic_add(int* address, int value) { return atomicAdd(address, value); }
+WARPLOOM_DEVICE int atomic_min(int* address, int value) { return atomicMin(address, value); }
+WARPLOOM_DEVICE int atomic_or(int* address, int value) { return atomicOr(address, value); }
+WARPLOOM_DEVICE void fence_device() { __threadfence(); }
+
+/// Starts an asynchronous copy of kBytes (4, 8 or 16, both sides so aligned) from global to shared memory.
+/// The data is visible to the copying thread after async_wait, to others after a following barrier.
+template <int kBytes>
+WARPLOOM_DEVICE void async_copy(const Block&, void* shared, const void* global) {
+  const unsigned int to = static_cast<unsigned int>(__cvta_generic_to_shared(shared));
+  if constexpr (kBytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(kBytes) : "memory");
+  }
+}
+/// Closes the thread's current group of asynchronous copies.
+WARPLOOM_DEVICE void async_commit(const Block&) { asm volatile("cp.async.commit_group;" ::: "memory"); }
+/// Waits until at most kPending of the thread's groups are unfinished.
+template <int kPending>
+WARPLOOM_DEVICE void async_wait(const Block&) {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+}
+
+/// 16-byte vector of T for wide loads and stores.
+template <class T>
+struct alignas(16) Pack {
+  static constexpr int kCount = 16 / sizeof(T);
+  T item[kCount];
+};
+
+}  // namespace warploom::cuda::device
+#endif

@@ -1,0 +1,50 @@
+// Checked launch of an agent: the same call runs on the GPU and under the SIMT shim.
+#pragma once
+#include "cuda/core/device.cuh"
+#include "cuda/core/runtime.h"
+
+namespace warploom::WARPLOOM_TARGET {
+
+/// Shape of one launch. Threads must be a multiple of 32, at most Agent::kMaxThreads.
+struct LaunchShape {
+  int64_t blocks = 1;
+  int threads = 32;
+  size_t shared_bytes = 0;
+  bool cooperative = false;  ///< all blocks resident at once, so that Block::sync_grid works
+};
+
+#ifdef WARPLOOM_SIMT
+
+template <class Agent>
+Status launch(GpuDevice& device, const LaunchShape& shape, const typename Agent::Parameters& p) {
+  return device.launch_blocks(
+      shape.blocks, shape.threads, shape.shared_bytes, shape.cooperative,
+      [&p](const device::Block& block) { Agent::run(block, p); });
+}
+/// Blocks of the agent that fit one multiprocessor at once.
+template <class Agent>
+int resident_blocks(GpuDevice&, int, size_t) { return 2; }
+
+#else
+
+template <class Agent>
+__global__ void __launch_bounds__(Agent::kMaxThreads, Agent::kMinBlocks)
+agent_kernel(const __grid_constant__ typename Agent::Parameters p) {
+  Agent::run(device::Block(), p);
+}
+
+template <class Agent>
+Status launch(GpuDevice& device, const LaunchShape& shape, const typename Agent::Parameters& p) {
+  void* arguments[] = {const_cast<void*>(static_cast<const void*>(&p))};
+  return device.launch_kernel(reinterpret_cast<const void*>(&agent_kernel<Agent>), shape.blocks,
+                              shape.threads, shape.shared_bytes, shape.cooperative, arguments);
+}
+/// Blocks of the agent that fit one multiprocessor at once.
+template <class Agent>
+int resident_blocks(GpuDevice& device, int threads, size_t shared_bytes) {
+  return device.resident_blocks(reinterpret_cast<const void*>(&agent_kernel<Agent>), threads, shared_bytes);
+}
+
+#endif
+
+}  // namespace warploom::WARPLOOM_TARGET

@@ -1,0 +1,47 @@
+// Plain descriptions of data that cross from lib/ to every backend.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace warploom {
+
+/// Element type of the numeric arrays of a call. Complex elements are (real, imaginary) pairs in
+/// one array, or split over two arrays of the real type (View::imaginary not null).
+enum class ScalarType : int32_t { float32 = 0, float64 = 1, complex64 = 2, complex128 = 3 };
+inline constexpr const char* kScalarTypeNames[] = {"float32", "float64", "complex64", "complex128"};
+
+inline bool is_complex(ScalarType type) { return type >= ScalarType::complex64; }
+/// Bytes of one element when stored in one array.
+inline int64_t scalar_bytes(ScalarType type) {
+  switch (type) {
+    case ScalarType::float32: return 4;
+    case ScalarType::float64: return 8;
+    case ScalarType::complex64: return 8;
+    default: return 16;
+  }
+}
+
+enum class Role : int32_t { input = 0, output = 1, in_out = 2 };
+
+/// A flat array of a fixed element type in the backend's memory; data is null when the caller gave none.
+template <class T>
+struct Array {
+  T* data = nullptr;
+  int64_t length = 0;
+};
+
+/// A strided window on a buffer of the call's ScalarType: element (system s, row i, right-hand
+/// side r) is data[offset + s*system_stride + i*row_stride + r*rhs_stride]. All strides are in
+/// elements and may be zero: a row stride of zero is a constant band, a system stride of zero a
+/// matrix shared by the batch. data is null when the caller gave none.
+struct View {
+  void* data = nullptr;
+  void* imaginary = nullptr;  ///< split complex: the imaginary parts, same offsets and strides
+  int64_t length = 0;         ///< elements in the buffer (of each part when split)
+  int64_t offset = 0;
+  int64_t system_stride = 0;
+  int64_t row_stride = 0;
+  int64_t rhs_stride = 0;
+};
+
+}  // namespace warploom

@@ -1,0 +1,48 @@
+// scan.prefix: parallel prefix sum, product and maximum, batched and segmented.
+#pragma once
+#include <cstdint>
+
+#include "cuda/core/status.h"
+#include "cuda/core/types.h"
+
+namespace warploom::scan {
+
+enum class Operator : int32_t { sum = 0, product = 1, max = 2 };
+inline constexpr const char* kOperatorNames[] = {"sum", "product", "max"};
+
+/// `regpack`: depth elements per thread in registers (section 3, Fig. 2b); `shared`: one element per thread
+/// in shared memory (Fig. 2a), the peer; `automatic` = regpack with the policy's depth.
+enum class Algorithm : int32_t { automatic = 0, regpack = 1, shared = 2 };
+inline constexpr const char* kAlgorithmNames[] = {"auto", "regpack", "shared"};
+
+struct PrefixParameters {
+  ScalarType type = ScalarType::float64;  ///< float32 or float64
+  int64_t n = 0;      ///< elements per row
+  int64_t batch = 1;  ///< independent rows; row r starts at r*n
+  Operator op = Operator::sum;
+  bool exclusive = false;
+  Algorithm algorithm = Algorithm::automatic;
+  int32_t depth = 0;             ///< elements per thread: 0 = policy, else 2, 4, 8, 16 or 32
+  int32_t radix = 2;             ///< 2 or 4: fan-in of a downsweep stage (Fig. 8)
+  Array<const uint8_t> flags;    ///< segmented: nonzero starts a new segment; batch*n entries, or null
+  View values, result;           ///< may be the same buffer; strides not used
+};
+
+template <class Visitor>
+void visit(Visitor& v, PrefixParameters& p) {
+  v.choice("type", p.type, kScalarTypeNames);
+  v.integer("n", p.n);
+  v.integer("batch", p.batch);
+  v.choice("operator", p.op, kOperatorNames);
+  v.boolean("exclusive", p.exclusive);
+  v.choice("algorithm", p.algorithm, kAlgorithmNames);
+  v.integer("depth", p.depth);
+  v.integer("radix", p.radix);
+  v.array("flags", p.flags, Role::input);
+  v.view("values", p.values, Role::input);
+  v.view("result", p.result, Role::output);
+}
+
+Status check(const PrefixParameters& p);
+
+}  // namespace warploom::scan

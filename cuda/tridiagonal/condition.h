@@ -1,0 +1,45 @@
+// tridiagonal.condition: reciprocal condition estimates and forward error bounds, batched (LAPACK gtcon, gtrfs).
+#pragma once
+#include "cuda/tridiagonal/factor.h"
+
+namespace warploom::tridiagonal {
+
+struct ConditionParameters {
+  ScalarType type = ScalarType::float64;
+  int64_t n = 0;
+  int64_t batch = 0;
+  int64_t rhs_count = 0;  ///< 0: only reciprocal condition; else also bounds for `solution` of `rhs`
+  Array<const int64_t> offsets;
+  View lower, diagonal, upper;
+  View rhs, solution;
+  bool periodic = false;
+  Transpose transpose = Transpose::none;
+  Structure structure = Structure::general;
+  Array<double> reciprocal_condition;  ///< batch: 1 / (|A|_1 est(|A^-1|_1)), Higham's estimator (gtcon)
+  Array<double> forward_error;         ///< batch*rhs_count: bound on |x - xtrue|_inf / |x|_inf (gtrfs)
+  Array<double> backward_error;        ///< batch*rhs_count: componentwise (gtrfs)
+};
+
+template <class Visitor>
+void visit(Visitor& v, ConditionParameters& p) {
+  v.choice("type", p.type, kScalarTypeNames);
+  v.integer("n", p.n);
+  v.integer("batch", p.batch);
+  v.integer("rhsCount", p.rhs_count);
+  v.array("offsets", p.offsets, Role::input);
+  v.view("lower", p.lower, Role::input);
+  v.view("diagonal", p.diagonal, Role::input);
+  v.view("upper", p.upper, Role::input);
+  v.view("rhs", p.rhs, Role::input);
+  v.view("solution", p.solution, Role::input);
+  v.boolean("periodic", p.periodic);
+  v.choice("transpose", p.transpose, kTransposeNames);
+  v.choice("structure", p.structure, kStructureNames);
+  v.array("reciprocalCondition", p.reciprocal_condition, Role::output);
+  v.array("forwardError", p.forward_error, Role::output);
+  v.array("backwardError", p.backward_error, Role::output);
+}
+
+Status check(const ConditionParameters& p);
+
+}  // namespace warploom::tridiagonal

@@ -1,0 +1,51 @@
+// tridiagonal.factor: factor a batch once, for many solves with new right-hand sides.
+#pragma once
+#include "cuda/tridiagonal/solve.h"
+
+namespace warploom::tridiagonal {
+
+/// What a factorisation holds, one entry of the call's type per row and array.
+/// `regpack` (no pivoting): the CR elimination multipliers; `pivoted`: LAPACK gttrf's L, D, U, U2 and row exchanges;
+/// `cholesky`: L D L^H of a positive definite matrix.
+enum class Factorisation : int32_t { regpack = 0, pivoted = 1, cholesky = 2 };
+inline constexpr const char* kFactorisationNames[] = {"regpack", "pivoted", "cholesky"};
+
+struct FactorParameters {
+  ScalarType type = ScalarType::float64;
+  int64_t n = 0;
+  int64_t batch = 0;
+  Array<const int64_t> offsets;  ///< ragged, as in SolveParameters
+  View lower, diagonal, upper;
+  bool periodic = false;
+  Transpose transpose = Transpose::none;
+  Structure structure = Structure::general;
+  Factorisation factorisation = Factorisation::regpack;
+  /// Opaque to the caller: factor_bytes(p) bytes, readable only by solve_factored of the same backend, build and shape.
+  Array<uint8_t> factors;
+  Array<int32_t> status;  ///< batch words
+  Array<int32_t> row;     ///< batch words
+};
+
+template <class Visitor>
+void visit(Visitor& v, FactorParameters& p) {
+  v.choice("type", p.type, kScalarTypeNames);
+  v.integer("n", p.n);
+  v.integer("batch", p.batch);
+  v.array("offsets", p.offsets, Role::input);
+  v.view("lower", p.lower, Role::input);
+  v.view("diagonal", p.diagonal, Role::input);
+  v.view("upper", p.upper, Role::input);
+  v.boolean("periodic", p.periodic);
+  v.choice("transpose", p.transpose, kTransposeNames);
+  v.choice("structure", p.structure, kStructureNames);
+  v.choice("factorisation", p.factorisation, kFactorisationNames);
+  v.array("factors", p.factors, Role::output);
+  v.array("status", p.status, Role::output);
+  v.array("row", p.row, Role::output);
+}
+
+Status check(const FactorParameters& p);
+/// Bytes of `factors` for a shape: the same on every backend (6 elements and 8 bytes per row, padded).
+int64_t factor_bytes(ScalarType type, int64_t n, int64_t batch, bool periodic);
+
+}  // namespace warploom::tridiagonal
