@@ -1,0 +1,72 @@
+// GpuDevice: an open device of the cuda or the simt backend. Every CUDA runtime call of the project
+// stands in runtime.cu behind this class, so that faults can be injected at one seam.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "cuda/core/backend.h"
+#include "cuda/core/device.cuh"
+
+namespace warploom::WARPLOOM_TARGET {
+
+/// Properties kernels are shaped by.
+struct GpuLimits {
+  int compute_capability = 90;
+  int multiprocessors = 1;
+  int64_t shared_bytes_per_block = 0;  ///< largest opt-in dynamic shared memory of a block
+  int64_t shared_bytes_per_multiprocessor = 0;
+  int registers_per_multiprocessor = 65536;
+  int64_t l2_bytes = 0;
+  int64_t max_blocks = 2147483647;
+};
+
+class GpuDevice : public Device {
+ public:
+  virtual const GpuLimits& limits() const = 0;
+#ifdef WARPLOOM_SIMT
+  virtual Status launch_blocks(int64_t blocks, int threads, size_t shared_bytes, bool cooperative,
+                               const std::function<void(const device::Block&)>& body) = 0;
+#else
+  virtual Status launch_kernel(const void* kernel, int64_t blocks, int threads, size_t shared_bytes,
+                               bool cooperative, void** arguments) = 0;
+  virtual int resident_blocks(const void* kernel, int threads, size_t shared_bytes) = 0;
+#endif
+  /// Marks the begin and end of an operation's device work; end writes Control::device_seconds.
+  virtual Status begin_operation(Control& control) = 0;
+  virtual Status end_operation(Control& control) = 0;
+};
+
+/// Device memory for the length of one operation, from the pool; released in stream order.
+class Workspace {
+ public:
+  Workspace() = default;
+  Workspace(Workspace&& other) noexcept
+      : device_(std::exchange(other.device_, nullptr)), memory_(std::exchange(other.memory_, nullptr)) {}
+  Workspace& operator=(Workspace&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(memory_, other.memory_);
+    return *this;
+  }
+  ~Workspace() {
+    if (memory_ != nullptr) device_->release(memory_);
+  }
+  static Status make(GpuDevice& device, int64_t bytes, Workspace* out) {
+    Workspace workspace;
+    workspace.device_ = &device;
+    WARPLOOM_TRY(device.allocate(bytes, &workspace.memory_));
+    *out = std::move(workspace);
+    return {};
+  }
+  template <class T>
+  T* as(int64_t byte_offset = 0) const {
+    return reinterpret_cast<T*>(static_cast<char*>(memory_) + byte_offset);
+  }
+
+ private:
+  GpuDevice* device_ = nullptr;
+  void* memory_ = nullptr;
+};
+
+}  // namespace warploom::WARPLOOM_TARGET
