@@ -18,8 +18,7 @@ template <class R> struct RealOfType<Complex<R>> { using Type = R; };
 template <class T> using RealOf = typename RealOfType<T>::Type;
 template <class T> inline constexpr bool kIsComplex = sizeof(T) != sizeof(RealOf<T>);
 
-namespace device {
-
+// Operators stand beside the type, where argument-dependent lookup finds them.
 template <class R>
 WARPLOOM_DEVICE Complex<R> operator-(const Complex<R>& a) { return {-a.re, -a.im}; }
 template <class R>
@@ -32,8 +31,10 @@ WARPLOOM_DEVICE Complex<R> operator-(const Complex<R>& a, const Complex<R>& b) {
 }
 template <class R>
 WARPLOOM_DEVICE Complex<R> operator*(const Complex<R>& a, const Complex<R>& b) {
-  return {fma(a.re, b.re, -(a.im * b.im)), fma(a.re, b.im, a.im * b.re)};
+  return {device::fma(a.re, b.re, -(a.im * b.im)), device::fma(a.re, b.im, a.im * b.re)};
 }
+namespace device {
+
 /// a*b + c, each part with two fused operations.
 template <class R>
 WARPLOOM_DEVICE Complex<R> fma(const Complex<R>& a, const Complex<R>& b, const Complex<R>& c) {
