@@ -1,0 +1,51 @@
+// What tridiagonal.solve calls after (or around) an algorithm: the check of every answer, its repair by
+// pivoting, refinement with double residuals, and the pivoted solver of periodic systems.
+//
+// Order in the front (solve.cu), each step only where asked for:
+//   keep_rhs (check or refine, in place)  ->  the algorithm  ->  refine  ->  verify
+#pragma once
+#include <functional>
+
+#include "cuda/tridiagonal/batch.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+/// How answers are judged.
+template <class T>
+struct Verification {
+  /// Largest accepted componentwise backward error max_i |b - A x|_i / (|A||x| + |b|)_i (Oettli, Prager 1964);
+  /// 0 means 64 epsilon of the real type.
+  double tolerance = 0;
+  double* backward_error = nullptr;  ///< one per problem, device memory; may be null
+  /// Periodic systems: for system s the factor of x[n-1] in row 0 at [2 s] and of x[0] in row n-1 at [2 s + 1], of
+  /// op(A), in device memory; null when not periodic. n = 1 and n = 2 need no special case: the corners add up.
+  const T* corners = nullptr;
+};
+
+/// Leaves `kept` equal to `batch`, but with the right-hand sides copied into `memory` when the solution overwrites
+/// them, so that residuals can be computed afterwards. Does nothing more when rhs and solution are different buffers.
+template <class T>
+Status keep_rhs(GpuDevice&, const Batch<T>& batch, Workspace* memory, Batch<T>* kept);
+
+/// Computes every problem's componentwise backward error from its rows in global memory, and solves again by partial
+/// pivoting (with refinement in working precision) the problems that exceed the tolerance, are not finite although
+/// their input was, or met a zero pivot. Those get kResolvedByPivoting in their status word; what then still exceeds
+/// the tolerance is `inaccurate`, what has an exactly zero pivot after pivoting is `zero_pivot` with its row.
+/// `batch.rhs` must still hold the right-hand sides (keep_rhs); `batch.status` and `row` hold the algorithm's words.
+template <class T>
+Status verify(GpuDevice&, const Batch<T>& batch, const Verification<T>&, Used*);
+
+/// Refines solutions of T = float or Complex<float> with residuals, and the sum, in double precision:
+/// x += solve(b - A x) up to three times, per problem only while its backward error at least halves; x is rounded to T
+/// at the end. `solve` runs the algorithm on another right-hand side of the same systems (the batch it receives has
+/// its own rhs, solution, status and row). Returns ok without work for double types.
+template <class T>
+Status refine(GpuDevice&, const Batch<T>& batch, const Verification<T>&,
+              const std::function<Status(const Batch<T>&)>& solve, Used*);
+
+/// Partial pivoting over all candidate rows of a periodic system, one thread per problem (in place allowed).
+/// `corners` as in Verification; the bands' own corner entries are not read.
+template <class T>
+Status solve_pivoting_periodic(GpuDevice&, const Batch<T>& batch, const T* corners, Used*);
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal
