@@ -1,0 +1,36 @@
+// warploom info: what this machine can run on, and why not the rest.
+import { devices } from '../core/device.ts';
+import { packageVersion } from '../core/binding.ts';
+import { ExitCode, parseFlags, type Command } from './command.ts';
+import { formatBytes, formatTable } from './table.ts';
+
+/** `warploom info`. */
+export const infoCommand: Command = {
+  name: 'info',
+  summary: 'show the devices of this machine and why each can or cannot be used',
+  help: `Usage: warploom info [--json]
+
+Shows every device of every backend:
+  cuda  NVIDIA GPUs, the product
+  cpu   all cores of this machine, complete
+  simt  the GPU code run thread by thread on the CPU, for tests and debugging
+
+  --json   one JSON object instead of a table
+
+Paste the output into a bug report.
+`,
+  async run(argv, { out }) {
+    const { values } = parseFlags({ args: argv, options: { json: { type: 'boolean' } } });
+    const list = devices();
+    if (values.json) {
+      const report = { warploom: packageVersion(), node: process.version, platform: `${process.platform}-${process.arch}`, devices: list };
+      out.write(`${JSON.stringify(report, null, 2)}\n`);
+      return ExitCode.ok;
+    }
+    out.write(`warploom ${packageVersion()}, node ${process.version}, ${process.platform}-${process.arch}\n\n`);
+    out.write(`${formatTable(['backend', 'device', 'memory', 'usable', 'why'], list.map((d) => [
+      d.backend, d.name || '–', d.memoryBytes > 0 ? formatBytes(d.memoryBytes) : '–',
+      d.available ? 'yes' : 'no', d.reason]))}\n`);
+    return ExitCode.ok;
+  },
+};

@@ -1,0 +1,55 @@
+// The `warploom` command: picks the sub-command and turns errors into exit codes.
+import { ExitCode, exitCodeOf, UsageError, type Command, type CommandContext } from './command.ts';
+import { benchCommand } from './bench.ts';
+import { infoCommand } from './info.ts';
+import { runCommand } from './run.ts';
+import { solveCommand } from './solve.ts';
+
+const COMMANDS: readonly Command[] = [infoCommand, runCommand, solveCommand, benchCommand];
+
+const HELP = `Warploom: GPU numerics that keep data in registers and shared memory.
+
+Usage: warploom COMMAND …
+
+${COMMANDS.map((c) => `  ${c.name.padEnd(7)} ${c.summary}`).join('\n')}
+
+  warploom COMMAND --help   how to use one of them
+  warploom --version
+
+Exit codes: 0 done; 1 failed; 2 bad flags, job file or input; 3 device not available, lost or
+out of memory; 130 interrupted (run again to resume).
+`;
+
+/** Runs one command line; never throws. */
+export async function main(argv: readonly string[], context: CommandContext): Promise<ExitCode> {
+  const [name, ...rest] = argv;
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    context.out.write(HELP);
+    return name === undefined ? ExitCode.usage : ExitCode.ok;
+  }
+  if (name === '--version' || name === '-v') {
+    const { packageVersion } = await import('../core/binding.ts');
+    context.out.write(`${packageVersion()}\n`);
+    return ExitCode.ok;
+  }
+  const command = COMMANDS.find((c) => c.name === name);
+  if (command === undefined) {
+    context.err.write(`warploom: there is no command '${name}'\n\n${HELP}`);
+    return ExitCode.usage;
+  }
+  if (rest.includes('--help') || rest.includes('-h')) {
+    context.out.write(command.help);
+    return ExitCode.ok;
+  }
+  try {
+    return await command.run(rest, context);
+  } catch (error) {
+    const code = exitCodeOf(error, context.signal);
+    const message = error instanceof Error ? error.message : String(error);
+    context.err.write(code === ExitCode.interrupted
+      ? 'warploom: interrupted; run the same command again to resume\n'
+      : `warploom ${name}: ${message}\n`);
+    if (error instanceof UsageError) context.err.write(`Try: warploom ${name} --help\n`);
+    return code;
+  }
+}

@@ -1,0 +1,102 @@
+// NumPy's .npy format, versions 1.0 and 2.0: little-endian, C order, the element types of this library.
+import { InvalidArgumentError } from '../core/errors.ts';
+
+/** Element types that a .npy file of this library can hold. Complex arrays are interleaved pairs. */
+export type NpyType =
+  | 'float32' | 'float64' | 'complex64' | 'complex128' | 'int32' | 'int64' | 'uint8';
+
+/** Data of one .npy file. For complex types `data` holds (real, imaginary) pairs. */
+export interface NpyArray {
+  readonly type: NpyType;
+  readonly shape: readonly number[];
+  readonly data: Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array;
+}
+
+const DESCRIPTORS: Record<NpyType, string> = {
+  float32: '<f4', float64: '<f8', complex64: '<c8', complex128: '<c16',
+  int32: '<i4', int64: '<i8', uint8: '|u1',
+};
+const TYPES = new Map(Object.entries(DESCRIPTORS).map(([type, code]) => [code, type as NpyType]));
+const MAGIC = Buffer.from('\x93NUMPY', 'latin1');
+
+function arrayOver(type: NpyType, buffer: ArrayBuffer): NpyArray['data'] {
+  switch (type) {
+    case 'float32': case 'complex64': return new Float32Array(buffer);
+    case 'float64': case 'complex128': return new Float64Array(buffer);
+    case 'int32': return new Int32Array(buffer);
+    case 'int64': return new BigInt64Array(buffer);
+    case 'uint8': return new Uint8Array(buffer);
+  }
+}
+
+function refuse(name: string, expected: string, received: string): never {
+  throw new InvalidArgumentError(name, expected, received);
+}
+
+/** The keys of the header's Python dictionary literal, of which only three exist. */
+function parseHeader(header: string, name: string): { type: NpyType; shape: number[] } {
+  const descriptor = /'descr'\s*:\s*'([^']*)'/.exec(header)?.[1];
+  const order = /'fortran_order'\s*:\s*(True|False)/.exec(header)?.[1];
+  const shapeText = /'shape'\s*:\s*\(([^)]*)\)/.exec(header)?.[1];
+  if (descriptor === undefined || order === undefined || shapeText === undefined) {
+    refuse(name, 'a .npy header with descr, fortran_order and shape', header.trim().slice(0, 80));
+  }
+  const type = TYPES.get(descriptor);
+  if (type === undefined) {
+    refuse(name, `element type ${[...TYPES.keys()].join(', ')}`, `'${descriptor}'`);
+  }
+  if (order === 'True') refuse(name, 'C order (numpy.ascontiguousarray)', 'Fortran order');
+  const shape = shapeText.split(',').map((s) => s.trim()).filter((s) => s !== '').map(Number);
+  if (shape.some((extent) => !Number.isSafeInteger(extent) || extent < 0)) {
+    refuse(name, 'a shape of whole numbers', `(${shapeText})`);
+  }
+  return { type, shape };
+}
+
+/**
+ * Reads the bytes of a .npy file.
+ * @param bytes the file
+ * @param name how errors name the file
+ * @throws InvalidArgumentError for anything but a complete little-endian C-order array of a known type
+ */
+export function parseNpy(bytes: Uint8Array, name = 'npy'): NpyArray {
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (file.length < 10 || !file.subarray(0, 6).equals(MAGIC)) {
+    refuse(name, 'a .npy file', `${file.length} bytes without the NUMPY magic`);
+  }
+  const wide = file[6]! >= 2;
+  const start = wide ? 12 : 10;
+  const length = file.length < start ? NaN : wide ? file.readUInt32LE(8) : file.readUInt16LE(8);
+  if (!(start + length <= file.length)) refuse(name, 'a complete header', `${file.length} bytes`);
+  const { type, shape } = parseHeader(file.toString('latin1', start, start + length), name);
+  const bytesPerElement = Number(DESCRIPTORS[type].slice(2));
+  const elements = shape.reduce((product, extent) => product * extent, 1);
+  const body = file.subarray(start + length);
+  if (body.length !== elements * bytesPerElement) {
+    refuse(name, `${elements * bytesPerElement} bytes of data for shape (${shape.join(', ')})`,
+      `${body.length} bytes`);
+  }
+  const copy = new ArrayBuffer(body.length);
+  new Uint8Array(copy).set(body);
+  return { type, shape, data: arrayOver(type, copy) };
+}
+
+/**
+ * The bytes of a .npy file (version 1.0; header padded to 64 bytes as NumPy does).
+ * @throws InvalidArgumentError when `shape` does not multiply to the number of elements
+ */
+export function formatNpy({ type, shape, data }: NpyArray): Uint8Array {
+  const elements = data.length / (type.startsWith('complex') ? 2 : 1);
+  if (shape.reduce((product, extent) => product * extent, 1) !== elements) {
+    refuse('shape', `extents that multiply to ${elements}`, `(${shape.join(', ')})`);
+  }
+  const tuple = shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`;
+  const dictionary = `{'descr': '${DESCRIPTORS[type]}', 'fortran_order': False, 'shape': ${tuple}, }`;
+  const padding = 63 - ((10 + dictionary.length) % 64);
+  const header = Buffer.from(`${dictionary}${' '.repeat(padding)}\n`, 'latin1');
+  const prefix = Buffer.alloc(10);
+  MAGIC.copy(prefix);
+  prefix[6] = 1;
+  prefix.writeUInt16LE(header.length, 8);
+  return Buffer.concat([prefix, header, Buffer.from(data.buffer, data.byteOffset, data.byteLength)]);
+}

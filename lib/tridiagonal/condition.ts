@@ -1,0 +1,63 @@
+// tridiagonal.condition: condition estimates and error bounds.
+import { z } from 'zod';
+import { ArgumentError } from '../core/errors.ts';
+import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
+import { matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf } from './problem.ts';
+import type { CallOptions, MatrixOptions, RunInfo, ShapeOptions, Vector } from './types.ts';
+import { requireVector } from './views.ts';
+
+/** Options of {@link condition}. */
+export interface ConditionOptions extends MatrixOptions, ShapeOptions, CallOptions {
+  /** With `solution`: right-hand sides whose solutions get error bounds. */
+  readonly rhs?: Vector;
+  /** With `rhs`: the computed solutions. */
+  readonly solution?: Vector;
+}
+
+/** Result of {@link condition}. */
+export interface ConditionResult {
+  /** 1 / (|A|_1 est(|A^-1|_1)) per system; 0 for a singular matrix. */
+  readonly reciprocalCondition: Float64Array;
+  /** Bound on |x - xtrue|_inf / |x|_inf, `batch * rhsCount`, system-major; only with `rhs` and `solution`. */
+  readonly forwardError?: Float64Array;
+  /** Componentwise backward error, same shape. */
+  readonly backwardError?: Float64Array;
+  readonly info: RunInfo;
+}
+
+const schema = z.strictObject({
+  ...matrixFields, ...shapeFields, ...callFields, rhs: arrayField, solution: arrayField,
+});
+
+/**
+ * Reciprocal condition numbers of a batch, estimated in the 1-norm (Higham's method, LAPACK gtcon), and
+ * forward error bounds of given solutions (LAPACK gtrfs).
+ *
+ * @throws ArgumentError naming the argument; `ERR_WARPLOOM_OUT_OF_MEMORY`; `ERR_WARPLOOM_DEVICE_LOST`
+ */
+export async function condition(options: ConditionOptions): Promise<ConditionResult> {
+  parseOptions(schema, options, 'tridiagonal.condition');
+  const { rhs, solution, lower, diagonal, upper, signal, onProgress } = options;
+  if ((rhs === undefined) !== (solution === undefined)) {
+    throw new ArgumentError(rhs === undefined ? 'rhs' : 'solution', 'is required: error bounds need rhs and solution');
+  }
+  const bounds = rhs !== undefined && solution !== undefined;
+  if (bounds) {
+    requireVector(rhs, 'rhs');
+    requireVector(solution, 'solution');
+  }
+  const problem = resolveProblem(options, bounds ? { rhs, solution } : {});
+  const { batch, rhsCount } = problem.shape;
+  const reciprocalCondition = new Float64Array(batch);
+  const outputs = bounds
+    ? { forwardError: new Float64Array(batch * rhsCount), backwardError: new Float64Array(batch * rhsCount) } : {};
+  const parameters = {
+    ...shapeParameters(problem), ...matrixParameters(options, problem), reciprocalCondition, ...outputs,
+    rhsCount: bounds ? rhsCount : 0,
+    ...(bounds ? { rhs: viewOf(problem, 'rhs', rhs), solution: viewOf(problem, 'solution', solution) } : {}),
+  };
+  signal?.throwIfAborted();
+  const device = await resolveDevice(options.device, [rhs, solution, lower, diagonal, upper]);
+  const { deviceSeconds } = await device.run('tridiagonal.condition', parameters, { signal, onProgress });
+  return { reciprocalCondition, ...outputs, info: runInfo(device, problem, deviceSeconds) };
+}

@@ -1,0 +1,180 @@
+// Cubic spline interpolation: the tridiagonal system of second derivatives, one solve for many series.
+import { InvalidArgumentError } from '../core/errors.ts';
+import { defaultDevice, type Device } from '../core/device.ts';
+
+/**
+ * End condition of {@link cubicSpline}: 'natural' (zero second derivative), 'clamped' (given slopes)
+ * or 'periodic' (first and last value equal, value, slope and curvature continuous across the ends).
+ */
+export type SplineBoundary = 'natural' | 'clamped' | 'periodic';
+
+/** Options of {@link cubicSpline}. */
+export interface SplineOptions {
+  /** Default 'natural'. */
+  readonly boundary?: SplineBoundary;
+  /** For 'clamped': slopes at the first and last knot, used by every series; default [0, 0]. */
+  readonly slopes?: readonly [number, number];
+  /** Default: the thread's default device. */
+  readonly device?: Device;
+  readonly signal?: AbortSignal;
+}
+
+/** Piecewise cubics through the knots of one or more series that share their abscissas. */
+export class CubicSpline {
+  readonly x: Float64Array;
+  /** Series by series: value of series s at knot k is y[s*x.length + k]. */
+  readonly y: Float64Array;
+  /** Second derivatives at the knots, laid out as y. */
+  readonly curvature: Float64Array;
+  readonly boundary: SplineBoundary;
+
+  /** @internal use {@link cubicSpline} */
+  constructor(x: Float64Array, y: Float64Array, curvature: Float64Array, boundary: SplineBoundary) {
+    this.x = x;
+    this.y = y;
+    this.curvature = curvature;
+    this.boundary = boundary;
+  }
+
+  /** Number of series. */
+  get seriesCount(): number { return this.y.length / this.x.length; }
+
+  /** Interval k with x[k] <= t <= x[k+1]; the end intervals extend beyond the data. */
+  #interval(t: number): number {
+    let low = 0;
+    let high = this.x.length - 1;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (this.x[middle]! <= t) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #wrap(t: number): number {
+    if (this.boundary !== 'periodic') return t;
+    const first = this.x[0]!;
+    const period = this.x[this.x.length - 1]! - first;
+    return first + ((((t - first) % period) + period) % period);
+  }
+
+  /**
+   * Value (order 0), slope (1) or curvature (2) of one series at each of `at`. Beyond the data the end
+   * cubics continue; periodic splines repeat.
+   */
+  evaluate(at: ArrayLike<number>, { series = 0, order = 0 }: { series?: number; order?: 0 | 1 | 2 } = {}): Float64Array {
+    if (!Number.isInteger(series) || series < 0 || series >= this.seriesCount) {
+      throw new InvalidArgumentError('series', `a whole number below ${this.seriesCount}`, String(series));
+    }
+    if (order !== 0 && order !== 1 && order !== 2) {
+      throw new InvalidArgumentError('order', '0, 1 or 2', String(order));
+    }
+    const base = series * this.x.length;
+    return Float64Array.from(at, (raw) => {
+      const t = this.#wrap(raw);
+      const k = this.#interval(t);
+      const h = this.x[k + 1]! - this.x[k]!;
+      const right = (t - this.x[k]!) / h;
+      const left = 1 - right;
+      const [y0, y1] = [this.y[base + k]!, this.y[base + k + 1]!];
+      const [m0, m1] = [this.curvature[base + k]!, this.curvature[base + k + 1]!];
+      if (order === 2) return left * m0 + right * m1;
+      if (order === 1) {
+        return (y1 - y0) / h + (h / 6) * ((3 * right * right - 1) * m1 - (3 * left * left - 1) * m0);
+      }
+      return left * y0 + right * y1
+        + (h * h / 6) * ((left ** 3 - left) * m0 + (right ** 3 - right) * m1);
+    });
+  }
+}
+
+function checkKnots(x: ArrayLike<number>, y: ArrayLike<number>): void {
+  if (x.length < 2) throw new InvalidArgumentError('x', 'at least 2 knots', `${x.length}`);
+  if (y.length === 0 || y.length % x.length !== 0) {
+    throw new InvalidArgumentError('y', `a multiple of ${x.length} values`, `${y.length}`);
+  }
+  for (let k = 0; k < x.length; ++k) {
+    if (!Number.isFinite(x[k]!) || (k > 0 && !(x[k]! > x[k - 1]!))) {
+      throw new InvalidArgumentError('x', 'finite, strictly ascending knots', `x[${k}] = ${x[k]}`);
+    }
+  }
+  for (let k = 0; k < y.length; ++k) {
+    if (!Number.isFinite(y[k]!)) throw new InvalidArgumentError('y', 'finite values', `y[${k}] = ${y[k]}`);
+  }
+}
+
+/** Bands and right-hand sides of the second-derivative system for `rows` unknown knots. */
+function splineSystem(x: Float64Array, y: Float64Array, boundary: SplineBoundary, slopes: readonly [number, number]) {
+  const knots = x.length;
+  const series = y.length / knots;
+  // A periodic spline's last knot repeats the first: one unknown less.
+  const rows = boundary === 'periodic' ? knots - 1 : knots;
+  const lower = new Float64Array(rows);
+  const diagonal = new Float64Array(rows).fill(1);
+  const upper = new Float64Array(rows);
+  const rhs = new Float64Array(rows * series);
+  const width = (k: number) => x[k + 1]! - x[k]!;
+  for (let k = 0; k < rows; ++k) {
+    const inner = k > 0 && k < knots - 1;
+    if (!inner && boundary === 'natural') continue;
+    const before = inner ? k - 1 : boundary === 'periodic' ? knots - 2 : k - 1;
+    const hasLeft = before >= 0;
+    const hasRight = k < knots - 1;
+    if (hasLeft) lower[k] = width(before);
+    if (hasRight) upper[k] = width(k);
+    diagonal[k] = 2 * ((hasLeft ? width(before) : 0) + (hasRight ? width(k) : 0));
+    for (let s = 0; s < series; ++s) {
+      const at = s * knots;
+      const slope = (i: number) => (y[at + i + 1]! - y[at + i]!) / width(i);
+      const left = hasLeft ? slope(before) : slopes[0];
+      const right = hasRight ? slope(k) : slopes[1];
+      rhs[s * rows + k] = 6 * (right - left);
+    }
+  }
+  return { rows, series, lower, diagonal, upper, rhs };
+}
+
+/**
+ * Interpolates series that share their knots by cubic splines, all in one batched solve of the
+ * symmetric, strictly dominant second-derivative system (de Boor, A Practical Guide to Splines, ch. IV).
+ * @param x knots, strictly ascending, at least 2 (3 when periodic)
+ * @param y values, series by series: a multiple of x.length; periodic series end on their first value
+ * @throws InvalidArgumentError before any work for knots or values out of range
+ */
+export async function cubicSpline(
+  x: ArrayLike<number>, y: ArrayLike<number>, options: SplineOptions = {},
+): Promise<CubicSpline> {
+  const boundary = options.boundary ?? 'natural';
+  if (!['natural', 'clamped', 'periodic'].includes(boundary)) {
+    throw new InvalidArgumentError('boundary', "'natural', 'clamped' or 'periodic'", String(boundary));
+  }
+  checkKnots(x, y);
+  const knots = Float64Array.from(x);
+  const values = Float64Array.from(y);
+  const count = knots.length;
+  if (boundary === 'periodic') {
+    if (count < 3) throw new InvalidArgumentError('x', 'at least 3 knots for a periodic spline', `${count}`);
+    for (let s = 0; s < values.length; s += count) {
+      if (values[s] !== values[s + count - 1]) {
+        throw new InvalidArgumentError('y', 'equal first and last values for a periodic spline',
+          `${values[s]} and ${values[s + count - 1]}`);
+      }
+    }
+  }
+  const { rows, series, lower, diagonal, upper, rhs } = splineSystem(knots, values, boundary, options.slopes ?? [0, 0]);
+  const device = options.device ?? (await defaultDevice());
+  const solution = new Float64Array(rhs.length);
+  const row = (data: Float64Array) => ({ data, rowStride: 1, systemStride: 0 });
+  const many = (data: Float64Array) => ({ data, rowStride: 1, systemStride: 0, rhsStride: rows });
+  await device.run('tridiagonal.solve', {
+    type: 'float64', n: rows, batch: 1, rhsCount: series, periodic: boundary === 'periodic',
+    lower: row(lower), diagonal: row(diagonal), upper: row(upper),
+    rhs: many(rhs), solution: many(solution), status: new Int32Array(series),
+  }, { signal: options.signal });
+  const curvature = new Float64Array(values.length);
+  for (let s = 0; s < series; ++s) {
+    curvature.set(solution.subarray(s * rows, (s + 1) * rows), s * count);
+    if (boundary === 'periodic') curvature[(s + 1) * count - 1] = solution[s * rows]!;
+  }
+  return new CubicSpline(knots, values, curvature, boundary);
+}

@@ -1,0 +1,60 @@
+// tridiagonal.multiply: products with batches of tridiagonal matrices.
+import { z } from 'zod';
+import { ArgumentError } from '../core/errors.ts';
+import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
+import { allocateLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf } from './problem.ts';
+import type { CallOptions, MatrixOptions, RunInfo, ShapeOptions, Vector } from './types.ts';
+import { extentOf, requireVector, vectorStrides } from './views.ts';
+
+/** Options of {@link multiply}. */
+export interface MultiplyOptions<V extends Vector = Vector> extends MatrixOptions, ShapeOptions, CallOptions {
+  /** What is multiplied; kept. */
+  readonly x: V;
+  /** Read when `beta` is not zero, and overwritten with the product. Default: a new array like `x`. */
+  readonly y?: V;
+  /** Default 1. */
+  readonly alpha?: number;
+  /** Default 0. */
+  readonly beta?: number;
+}
+
+/** Result of {@link multiply}. */
+export interface MultiplyResult<V extends Vector = Vector> {
+  /** The array given as `y`, or a new one. */
+  readonly y: V;
+  readonly info: RunInfo;
+}
+
+const schema = z.strictObject({
+  ...matrixFields, ...shapeFields, ...callFields, x: arrayField, y: arrayField,
+  alpha: z.number().optional(), beta: z.number().optional(),
+});
+
+/**
+ * y = alpha * op(A) * x + beta * y for every system and right-hand side (LAPACK lagtm with free factors).
+ * Bands, layouts and options are those of `solve`; `x` and `y` must not overlap.
+ *
+ * @throws ArgumentError naming the argument; `ERR_WARPLOOM_OUT_OF_MEMORY`; `ERR_WARPLOOM_DEVICE_LOST`
+ */
+export async function multiply<V extends Vector>(options: MultiplyOptions<V>): Promise<MultiplyResult<V>> {
+  parseOptions(schema, options, 'tridiagonal.multiply');
+  const { x, alpha = 1, beta = 0, lower, diagonal, upper, signal, onProgress } = options;
+  requireVector(x, 'x');
+  if (options.y === undefined && beta !== 0) throw new ArgumentError('y', `is required with beta ${beta}`);
+  const resolved = resolveProblem(options, options.y === undefined ? { x } : { x, y: options.y });
+  const problem = options.layouts?.y !== undefined ? resolved
+    : { ...resolved, layoutOf: (name: Parameters<typeof resolved.layoutOf>[0]) => resolved.layoutOf(name === 'y' ? 'x' : name) };
+  const parameters = {
+    ...shapeParameters(problem), ...matrixParameters(options, problem), rhsCount: problem.shape.rhsCount,
+    x: viewOf(problem, 'x', x), alpha, beta,
+  };
+  if (options.y !== undefined) viewOf(problem, 'y', options.y);
+  signal?.throwIfAborted();
+  const device = await resolveDevice(options.device, [x, options.y, lower, diagonal, upper]);
+  const elements = extentOf(vectorStrides(problem.layoutOf('y'), problem.shape), problem.shape, true);
+  const y = (options.y ?? await allocateLike(problem, x, elements, device)) as V;
+  const { deviceSeconds } = await device.run('tridiagonal.multiply', {
+    ...parameters, y: viewOf(problem, 'y', y),
+  }, { signal, onProgress });
+  return { y, info: runInfo(device, problem, deviceSeconds) };
+}

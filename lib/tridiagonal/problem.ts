@@ -1,0 +1,197 @@
+// One call's problem: type, shape and views, resolved from the options that all operations share.
+import { ArgumentError } from '../core/errors.ts';
+import { DeviceArray } from '../core/device-array.ts';
+import { type Device, defaultDevice } from '../core/device.ts';
+import {
+  bandView, describe, elementCount, impliesComplex, isConstant, isRealArray, isSplit, requireBand, requireVector,
+  typeOf, vectorView, type Shape, type View,
+} from './views.ts';
+import type {
+  ArrayName, Band, ElementType, Layout, MatrixOptions, RunInfo, ShapeOptions, Structure, Transpose, Vector,
+} from './types.ts';
+
+/** Named vectors of a call, in the order in which they may give the shape. */
+export type Vectors = Partial<Record<ArrayName, Vector>>;
+
+/** Type, shape and layouts of a call. */
+export interface Problem {
+  readonly type: ElementType;
+  readonly shape: Shape;
+  readonly offsets?: BigInt64Array;
+  readonly layoutOf: (name: ArrayName) => Layout;
+}
+
+/** Matrix fields as the operations take them. */
+export interface MatrixParameters {
+  lower: View;
+  diagonal: View;
+  upper?: View;
+  periodic: boolean;
+  transpose: Transpose;
+  structure: Structure;
+}
+
+type Options = ShapeOptions & Partial<MatrixOptions>;
+
+/** Resolves element type, n, batch and ragged offsets of a call from its bands and vectors. */
+export function resolveProblem(options: Options, vectors: Vectors): Problem {
+  const arrays = collectArrays(options, vectors);
+  const type = resolveType(options.complex === true, arrays, options);
+  const layoutOf = (name: ArrayName): Layout => options.layouts?.[name] ?? options.layout ?? 'contiguous';
+  const rhsCount = options.rhsCount ?? 1;
+  if (options.offsets !== undefined) return resolveRagged(options, type, layoutOf, rhsCount);
+  return { type, layoutOf, shape: resolveShape(options, vectors, arrays, type, layoutOf, rhsCount) };
+}
+
+function collectArrays(options: Options, vectors: Vectors): [ArrayName, Band][] {
+  const arrays: [ArrayName, Band][] = [];
+  for (const name of ['diagonal', 'lower', 'upper'] as const) {
+    const band = options[name];
+    if (band === undefined) continue;
+    requireBand(band, name);
+    arrays.push([name, band]);
+  }
+  for (const [name, vector] of Object.entries(vectors)) {
+    requireVector(vector, name);
+    arrays.push([name as ArrayName, vector]);
+  }
+  return arrays;
+}
+
+function resolveType(asked: boolean, arrays: [ArrayName, Band][], options: Options): ElementType {
+  const complex = asked || arrays.some(([, array]) => impliesComplex(array));
+  let first: { name: string; type: ElementType } | undefined;
+  for (const [name, array] of arrays) {
+    if (isConstant(array)) continue;
+    if (complex && !asked && isRealArray(array)) {
+      throw new ArgumentError(name, 'is a plain typed array in a complex call: state complex: true when it holds '
+        + '(real, imaginary) pairs, or pass { re, im }');
+    }
+    if (complex && array instanceof DeviceArray && !array.type.startsWith('complex')) {
+      throw new ArgumentError(name, `expected complex elements, received ${describe(array)}`);
+    }
+    const type = typeOf(array, complex);
+    first ??= { name, type };
+    if (type !== first.type) {
+      throw new ArgumentError(name, `expected ${first.type} elements like ${first.name}, received ${type}`);
+    }
+  }
+  if (first === undefined) {
+    throw new ArgumentError('diagonal', options.n === undefined ? 'constant bands alone give no size: state n'
+      : 'constant bands alone give no precision: pass one band as a typed array of n elements');
+  }
+  return first.type;
+}
+
+function resolveShape(
+  options: Options, vectors: Vectors, arrays: [ArrayName, Band][], type: ElementType,
+  layoutOf: (name: ArrayName) => Layout, rhsCount: number,
+): Shape {
+  const { n, batch } = options;
+  if (n !== undefined && batch !== undefined) return { n, batch, rhsCount };
+  const [name, array] = (Object.entries(vectors)[0] ?? arrays.find(([, band]) => !isConstant(band))) as [ArrayName, Vector];
+  if (typeof layoutOf(name) === 'object') {
+    throw new ArgumentError(n === undefined ? 'n' : 'batch', 'is required when arrays are given by strides');
+  }
+  const sides = name in vectors ? rhsCount : 1;
+  const elements = elementCount(array, type, name);
+  const known = (n ?? batch ?? 1) * sides;
+  const other = known === 0 ? 0 : elements / known;
+  if (!Number.isInteger(other) || (known === 0 && elements !== 0)) {
+    const factors = [n === undefined ? '' : `n ${n}`, batch === undefined ? '' : `batch ${batch}`, `rhsCount ${sides}`];
+    throw new ArgumentError(name, `expected a multiple of ${known} elements (${factors.filter(Boolean).join(', ')}), received ${elements}`);
+  }
+  if (n === 0) return { n, batch: 1, rhsCount };
+  return n !== undefined ? { n, batch: other, rhsCount } : { n: other, batch: batch ?? 1, rhsCount };
+}
+
+function resolveRagged(
+  options: Options, type: ElementType, layoutOf: (name: ArrayName) => Layout, rhsCount: number,
+): Problem {
+  const offsets = BigInt64Array.from(options.offsets as Iterable<number | bigint>, (value) => BigInt(value));
+  const batch = offsets.length - 1;
+  if (batch < 0) throw new ArgumentError('offsets', 'expected batch + 1 entries, received none');
+  if (offsets[0] !== 0n) throw new ArgumentError('offsets', `expected offsets[0] to be 0, received ${offsets[0]}`);
+  let n = 0;
+  for (let system = 0; system < batch; system += 1) {
+    const rows = Number(offsets[system + 1]! - offsets[system]!);
+    if (rows < 0) {
+      throw new ArgumentError('offsets', `expected ascending offsets, received ${offsets[system]} before ${offsets[system + 1]}`);
+    }
+    n = Math.max(n, rows);
+  }
+  const rows = Number(offsets[batch]!);
+  if (options.batch !== undefined && options.batch !== batch) {
+    throw new ArgumentError('batch', `expected ${batch}, the number of systems of offsets, received ${options.batch}`);
+  }
+  if (options.n !== undefined && options.n !== n) {
+    throw new ArgumentError('n', `expected ${n}, the largest system of offsets, received ${options.n}`);
+  }
+  for (const name of ['lower', 'diagonal', 'upper', 'rhs', 'solution', 'x', 'y'] as const) {
+    if (layoutOf(name) === 'interleaved') {
+      throw new ArgumentError('layout', 'expected contiguous or strides with offsets, received "interleaved"');
+    }
+  }
+  return { type, layoutOf, offsets, shape: { n, batch, rhsCount, rows } };
+}
+
+/** Views of the bands. Throws when one is missing, or given against the structure. */
+export function matrixParameters(options: MatrixOptions, problem: Problem): MatrixParameters {
+  const structure = options.structure ?? 'general';
+  const view = (name: 'lower' | 'diagonal' | 'upper'): View => {
+    const band = options[name];
+    if (band === undefined) throw new ArgumentError(name, 'is required');
+    return bandView(band, problem.type, problem.layoutOf(name), problem.shape, name);
+  };
+  const common = {
+    periodic: options.periodic ?? false, transpose: options.transpose ?? 'none', structure,
+  };
+  if (structure === 'general') return { lower: view('lower'), diagonal: view('diagonal'), upper: view('upper'), ...common };
+  if (options.upper !== undefined) {
+    throw new ArgumentError('upper', 'is not given with structure "positive-definite": upper[i] = conj(lower[i+1])');
+  }
+  return { lower: view('lower'), diagonal: view('diagonal'), ...common };
+}
+
+/** View of a named vector of the call. */
+export function viewOf(problem: Problem, name: ArrayName, vector: Vector): View {
+  return vectorView(vector, problem.type, problem.layoutOf(name), problem.shape, name);
+}
+
+/** The fields of an operation's parameters that describe its shape. */
+export function shapeParameters({ type, shape, offsets }: Problem): Record<string, unknown> {
+  const fields = { type, n: shape.n, batch: shape.batch };
+  return offsets === undefined ? fields : { ...fields, offsets };
+}
+
+/** The device of a call: the one asked for, else that of its device arrays, else the thread's default. */
+export async function resolveDevice(asked: Device | undefined, arrays: Iterable<unknown>): Promise<Device> {
+  let device = asked;
+  for (const array of arrays) {
+    for (const part of isSplit(array) ? [array.re, array.im] : [array]) {
+      if (!(part instanceof DeviceArray)) continue;
+      device ??= part.device;
+      if (part.device !== device) {
+        throw new ArgumentError('device', 'expected every device array on the device of the call');
+      }
+    }
+  }
+  return device ?? defaultDevice();
+}
+
+/** Space for a result shaped, typed and laid out like the call's vectors: on the device when `like` is there. */
+export async function allocateLike(problem: Problem, like: Vector, elements: number, device: Device): Promise<Vector> {
+  const make = async (part: unknown, length: number) => {
+    if (part instanceof DeviceArray) return device.array(part.type, length);
+    return part instanceof Float32Array ? new Float32Array(length) : new Float64Array(length);
+  };
+  if (isSplit(like)) return { re: await make(like.re, elements), im: await make(like.im, elements) } as Vector;
+  const pairs = problem.type.startsWith('complex') && isRealArray(like) ? 2 : 1;
+  return make(like, elements * pairs);
+}
+
+/** Common part of every result's `info`. */
+export function runInfo(device: Device, problem: Problem, deviceSeconds: number): RunInfo {
+  const { type, shape } = problem;
+  return { backend: device.backend, deviceSeconds, type, n: shape.n, batch: shape.batch };
+}

@@ -1,0 +1,176 @@
+// tridiagonal.solve and tridiagonal.workspace.
+import { z } from 'zod';
+import { ArgumentError } from '../core/errors.ts';
+import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
+import {
+  allocateLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, type Problem,
+} from './problem.ts';
+import { SystemStatuses } from './status.ts';
+import {
+  algorithms, depths, type Algorithm, type CallOptions, type Layout, type MatrixOptions, type RunInfo,
+  type ShapeOptions, type Vector,
+} from './types.ts';
+import { extentOf, requireVector, vectorStrides } from './views.ts';
+
+/** How a solve is done and how far it is trusted. */
+export interface MethodOptions {
+  /** Default `auto`. One that does not take the problem rejects with `ERR_WARPLOOM_UNSUPPORTED` and says why. */
+  readonly algorithm?: Algorithm;
+  /** Rows per thread of `cr-regpack`: 0 (default, policy), 2, 4, 8, 16 or 32. */
+  readonly depth?: number;
+  /** Partial pivoting, of LAPACK class. Default false: documented for matrices that need none. */
+  readonly stable?: boolean;
+  /**
+   * Componentwise backward error of every system in the same call; systems above `tolerance` are solved
+   * again by pivoting. Default false.
+   */
+  readonly check?: boolean;
+  /** float32 and complex64: iterative refinement with residuals in double precision. Default false. */
+  readonly refine?: boolean;
+  /** Largest accepted componentwise backward error of `check`. Default 64 machine epsilons of the type. */
+  readonly tolerance?: number;
+}
+
+/** Options of {@link solve}. */
+export interface SolveOptions<V extends Vector = Vector>
+  extends MatrixOptions, ShapeOptions, MethodOptions, CallOptions {
+  /** Right-hand sides; kept unless `out` is the same array. */
+  readonly rhs: V;
+  /** Where the solution goes. Default: a new array like `rhs`, on the device when `rhs` is there. */
+  readonly out?: V;
+}
+
+/** What a solve did. */
+export interface SolveInfo extends RunInfo {
+  readonly algorithm: Algorithm;
+  /** Rows per thread; 0 where that has no meaning. */
+  readonly depth: number;
+  /** Threads per system; 1 on the cpu backend. */
+  readonly threads: number;
+  /** Kernel launches; 0 on the cpu backend. */
+  readonly launches: number;
+}
+
+/** Result of {@link solve}. */
+export interface SolveResult<V extends Vector = Vector> {
+  /** Laid out as `layouts.solution`, else like `rhs`. NaN never stands for a failure: see `status`. */
+  readonly solution: V;
+  readonly status: SystemStatuses;
+  /** `batch * rhsCount` entries, system-major: first row with a zero pivot or non-finite input, else -1. */
+  readonly row: Int32Array;
+  /** With `check`: componentwise backward errors, `batch * rhsCount`, system-major. */
+  readonly backwardError?: Float64Array;
+  readonly info: SolveInfo;
+}
+
+const methodFields = {
+  algorithm: z.enum(algorithms).optional(),
+  depth: z.literal(depths).optional(),
+  stable: z.boolean().optional(),
+  check: z.boolean().optional(),
+  refine: z.boolean().optional(),
+  tolerance: z.number().min(0).optional(),
+};
+
+const schema = z.strictObject({
+  ...matrixFields, ...shapeFields, ...methodFields, ...callFields, rhs: arrayField, out: arrayField,
+});
+
+interface Prepared {
+  readonly problem: Problem;
+  readonly parameters: Record<string, unknown>;
+}
+
+/**
+ * Solves a batch of tridiagonal systems, lower[i]*x[i-1] + diagonal[i]*x[i] + upper[i]*x[i+1] = rhs[i].
+ *
+ * Bands have one entry per row and may be per system, shared by the batch (n entries) or constant (a
+ * number); layouts are named, see {@link Layout}. Inputs are kept. Systems fail one by one through
+ * `status`; the call rejects only for wrong arguments, missing memory or a lost device.
+ *
+ * @example
+ * const { solution } = await solve({
+ *   lower: -1, diagonal: new Float64Array(5).fill(2), upper: -1, rhs: Float64Array.of(1, 0, 0, 0, 1),
+ * });                                             // Float64Array [1, 1, 1, 1, 1]
+ *
+ * @throws ArgumentError (`ERR_WARPLOOM_INVALID_ARGUMENT`) naming the argument, before any work;
+ *   `ERR_WARPLOOM_UNSUPPORTED` when `algorithm` does not take the problem; `ERR_WARPLOOM_OUT_OF_MEMORY`;
+ *   `ERR_WARPLOOM_DEVICE_LOST`. Aborted calls reject with `signal.reason`.
+ * @see Davidson, Owens: Register Packing for Cyclic Reduction (2011) for `cr-regpack`; LAPACK gtsv for `stable`.
+ */
+export async function solve<V extends Vector>(options: SolveOptions<V>): Promise<SolveResult<V>> {
+  parseOptions(schema, options, 'tridiagonal.solve');
+  const prepared = prepare(options);
+  const { problem, parameters } = prepared;
+  const { rhs, out, lower, diagonal, upper, signal, onProgress } = options;
+  signal?.throwIfAborted();
+  const device = await resolveDevice(options.device, [rhs, out, lower, diagonal, upper]);
+  const solution = (out ?? await allocateSolution(problem, rhs, device)) as V;
+  const words = statusArrays(problem, options.check === true);
+  const { deviceSeconds } = await device.run('tridiagonal.solve', {
+    ...parameters, ...words, solution: viewOf(problem, 'solution', solution),
+  }, { signal, onProgress });
+  const [algorithm = 0, depth = 0, threads = 0, launches = 0] = words.used;
+  return {
+    solution,
+    status: new SystemStatuses(words.status, words.row, problem.shape.rhsCount),
+    row: words.row,
+    ...(words.backwardError === undefined ? {} : { backwardError: words.backwardError }),
+    info: { ...runInfo(device, problem, deviceSeconds), algorithm: algorithms[algorithm] ?? 'auto', depth, threads, launches },
+  };
+}
+
+/**
+ * Device memory that {@link solve} with the same options takes beside its arrays, in bytes.
+ * @throws as {@link solve} does for wrong arguments
+ */
+export async function workspace(options: SolveOptions): Promise<number> {
+  parseOptions(schema, options, 'tridiagonal.workspace');
+  const { problem, parameters } = prepare(options);
+  const { rhs, out, lower, diagonal, upper } = options;
+  const device = await resolveDevice(options.device, [rhs, out, lower, diagonal, upper]);
+  const words = statusArrays(problem, options.check === true);
+  const solution = viewOf({ ...problem, layoutOf: (name) => problem.layoutOf(name === 'solution' ? 'rhs' : name) }, 'rhs', rhs);
+  return device.workspace('tridiagonal.solve', { ...parameters, ...words, solution });
+}
+
+function prepare(options: SolveOptions): Prepared {
+  const vectors = { rhs: options.rhs, ...(options.out === undefined ? {} : { solution: options.out }) };
+  requireVector(options.rhs, 'rhs');
+  if (options.out !== undefined) requireVector(options.out, 'out');
+  const problem = solutionLikeRhs(options, resolveProblem(options, vectors));
+  const { depth = 0, algorithm = 'auto', stable = false, check = false, refine = false, tolerance = 0 } = options;
+  if (depth !== 0 && algorithm !== 'auto' && algorithm !== 'cr-regpack') {
+    throw new ArgumentError('depth', `is the packing depth of cr-regpack; algorithm ${algorithm} has none`);
+  }
+  if (tolerance !== 0 && !check) throw new ArgumentError('tolerance', 'needs check: true');
+  if (options.out !== undefined) viewOf(problem, 'solution', options.out);
+  return {
+    problem,
+    parameters: {
+      ...shapeParameters(problem), ...matrixParameters(options, problem), rhsCount: problem.shape.rhsCount,
+      rhs: viewOf(problem, 'rhs', options.rhs), algorithm, depth, stable, check, refine, tolerance,
+    },
+  };
+}
+
+/** The solution follows the layout of rhs unless it has one of its own. */
+function solutionLikeRhs(options: ShapeOptions, problem: Problem): Problem {
+  if (options.layouts?.solution !== undefined) return problem;
+  return { ...problem, layoutOf: (name): Layout => problem.layoutOf(name === 'solution' ? 'rhs' : name) };
+}
+
+function allocateSolution(problem: Problem, rhs: Vector, device: Parameters<typeof allocateLike>[3]): Promise<Vector> {
+  const strides = vectorStrides(problem.layoutOf('solution'), problem.shape);
+  return allocateLike(problem, rhs, extentOf(strides, problem.shape, true), device);
+}
+
+function statusArrays({ shape }: Problem, check: boolean) {
+  const length = shape.batch * shape.rhsCount;
+  return {
+    status: new Int32Array(length),
+    row: new Int32Array(length).fill(-1),
+    used: new Int32Array(4),
+    ...(check ? { backwardError: new Float64Array(length) } : {}),
+  } as { status: Int32Array; row: Int32Array; used: Int32Array; backwardError?: Float64Array };
+}

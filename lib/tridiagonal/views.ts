@@ -1,0 +1,198 @@
+// From what callers pass (typed arrays, device arrays, split complex, constants) to the strided views
+// that every backend takes. Cheap checks only: kinds, types, lengths; never the elements.
+import { ArgumentError } from '../core/errors.ts';
+import { DeviceArray } from '../core/device-array.ts';
+import type {
+  Band, ComplexNumber, ElementType, Layout, RealArray, SplitComplex, Strides, Vector,
+} from './types.ts';
+
+/** A `view` field of an operation's parameters (cuda/core/types.h, struct View). */
+export interface View {
+  data: RealArray | DeviceArray;
+  imaginary?: RealArray | DeviceArray;
+  offset: number;
+  systemStride: number;
+  rowStride: number;
+  rhsStride: number;
+}
+
+/** Sizes that turn a layout's name into strides. */
+export interface Shape {
+  readonly n: number;
+  readonly batch: number;
+  readonly rhsCount: number;
+  /** Total rows of a ragged batch. */
+  readonly rows?: number;
+}
+
+export function isRealArray(value: unknown): value is RealArray {
+  return value instanceof Float64Array || value instanceof Float32Array;
+}
+
+export function isSplit(value: unknown): value is SplitComplex {
+  return typeof value === 'object' && value !== null && 're' in value && 'im' in value
+    && typeof value.re === 'object';
+}
+
+export function isConstant(value: unknown): value is number | ComplexNumber {
+  return typeof value === 'number'
+    || (typeof value === 'object' && value !== null && 're' in value && typeof value.re === 'number');
+}
+
+/** What a value is, for error messages. */
+export function describe(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 40));
+  if (ArrayBuffer.isView(value) && 'length' in value) return `${value.constructor.name}(${String(value.length)})`;
+  if (value instanceof DeviceArray) return `DeviceArray(${value.type}, ${value.length})`;
+  if (Array.isArray(value)) return `Array(${value.length})`;
+  return typeof value === 'object' ? value.constructor?.name ?? 'object' : typeof value;
+}
+
+const expectedArray = 'a Float64Array, Float32Array, DeviceArray or { re, im } of two such';
+
+/** Checks that `value` is one of the accepted array kinds. */
+export function requireVector(value: unknown, name: string): asserts value is Vector {
+  if (isRealArray(value)) return;
+  if (value instanceof DeviceArray) {
+    if (!/^(float|complex)/.test(value.type)) {
+      throw new ArgumentError(name, `expected floating-point elements, received ${describe(value)}`);
+    }
+    return;
+  }
+  if (isSplit(value)) {
+    const { re, im } = value;
+    requireVector(re, `${name}.re`);
+    requireVector(im, `${name}.im`);
+    if (isSplit(re) || isSplit(im) || elementKind(re) !== elementKind(im) || re.length !== im.length
+      || elementKind(re).startsWith('complex') || re instanceof DeviceArray !== im instanceof DeviceArray) {
+      throw new ArgumentError(name, 'expected re and im of one kind, real type and length, received '
+        + `${describe(re)} and ${describe(im)}`);
+    }
+    return;
+  }
+  throw new ArgumentError(name, `expected ${expectedArray}, received ${describe(value)}`);
+}
+
+/** Checks that `value` is an accepted array or a finite constant. */
+export function requireBand(value: unknown, name: string): asserts value is Band {
+  if (!isConstant(value)) return requireVector(value, name);
+  const parts = typeof value === 'number' ? [value] : [value.re, value.im];
+  if (!parts.every(Number.isFinite)) {
+    throw new ArgumentError(name, `expected a finite constant, received ${parts.join(' + i ')}`);
+  }
+}
+
+/** Type of the elements as stored: complex only for device arrays made so. */
+function elementKind(array: RealArray | DeviceArray): ElementType {
+  if (array instanceof Float64Array) return 'float64';
+  if (array instanceof Float32Array) return 'float32';
+  return array.type as ElementType;
+}
+
+const complexOf = { float32: 'complex64', float64: 'complex128', complex64: 'complex64', complex128: 'complex128' } as const;
+
+/** Element type that `vector` has in a call that is complex or not. */
+export function typeOf(vector: Vector, complex: boolean): ElementType {
+  const kind = elementKind(isSplit(vector) ? vector.re : vector);
+  return complex ? complexOf[kind] : kind;
+}
+
+/** Whether `vector` makes its call complex without being asked. */
+export function impliesComplex(vector: Band): boolean {
+  if (typeof vector === 'number') return false;
+  if (isConstant(vector) || isSplit(vector)) return true;
+  return vector instanceof DeviceArray && vector.type.startsWith('complex');
+}
+
+/** Elements of `vector` in a call of element type `type`. Throws on half a complex element. */
+export function elementCount(vector: Vector, type: ElementType, name: string): number {
+  if (isSplit(vector)) return vector.re.length;
+  if (vector instanceof DeviceArray || !type.startsWith('complex')) return vector.length;
+  if (vector.length % 2 !== 0) {
+    throw new ArgumentError(name, `expected (real, imaginary) pairs, received ${describe(vector)}`);
+  }
+  return vector.length / 2;
+}
+
+/** Strides of a vector (rhs, solution, x, y). */
+export function vectorStrides(layout: Layout, { n, batch, rhsCount, rows }: Shape): Required<Strides> {
+  if (typeof layout === 'object') return { offset: 0, rhsStride: 0, ...layout };
+  if (rows !== undefined) return { offset: 0, systemStride: 1, rowStride: 1, rhsStride: rows };
+  return layout === 'contiguous'
+    ? { offset: 0, systemStride: n * rhsCount, rowStride: 1, rhsStride: n }
+    : { offset: 0, systemStride: 1, rowStride: batch * rhsCount, rhsStride: batch };
+}
+
+/** Elements that strides touch: one past the last one. */
+export function extentOf(strides: Required<Strides>, { n, batch, rhsCount, rows }: Shape, vector: boolean): number {
+  const sides = vector ? rhsCount : 1;
+  const last = rows ?? n;
+  if (last === 0 || batch === 0 || sides === 0) return 0;
+  const systems = rows === undefined ? (batch - 1) * strides.systemStride : 0;
+  const across = vector ? (sides - 1) * strides.rhsStride : 0;
+  return strides.offset + systems + (last - 1) * strides.rowStride + across + 1;
+}
+
+function parts(vector: Vector): Pick<View, 'data' | 'imaginary'> {
+  return isSplit(vector) ? { data: vector.re, imaginary: vector.im } : { data: vector };
+}
+
+/** View of a vector; its length must fit the layout (exactly for the named ones). */
+export function vectorView(vector: Vector, type: ElementType, layout: Layout, shape: Shape, name: string): View {
+  const strides = vectorStrides(layout, shape);
+  const { n, batch, rhsCount, rows } = shape;
+  const have = elementCount(vector, type, name);
+  const need = extentOf(strides, shape, true);
+  if (typeof layout === 'object' ? have < need : have !== need) {
+    const size = rows === undefined ? `batch ${batch} * rhsCount ${rhsCount} * n ${n}` : `rhsCount ${rhsCount} * rows ${rows}`;
+    throw new ArgumentError(name, typeof layout === 'object'
+      ? `expected at least ${need} elements for its strides, received ${have}`
+      : `expected ${need} elements (${size}), received ${have}`);
+  }
+  return { ...parts(vector), ...strides };
+}
+
+/** View of a band: per system, shared by the batch, or constant. */
+export function bandView(band: Band, type: ElementType, layout: Layout, shape: Shape, name: string): View {
+  if (isConstant(band)) {
+    return { data: constantArray(band, type, name), offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 };
+  }
+  const { n, batch, rows } = shape;
+  const have = elementCount(band, type, name);
+  if (typeof layout === 'object') {
+    const strides = { offset: 0, ...layout, rhsStride: 0 };
+    const need = extentOf(strides, shape, false);
+    if (have < need) {
+      throw new ArgumentError(name, `expected at least ${need} elements for its strides, received ${have}`);
+    }
+    return { ...parts(band), ...strides };
+  }
+  const one = { offset: 0, rhsStride: 0 };
+  if (have === (rows ?? n * batch)) {
+    const interleaved = layout === 'interleaved' && rows === undefined;
+    return interleaved ? { ...parts(band), ...one, systemStride: 1, rowStride: batch }
+      : { ...parts(band), ...one, systemStride: rows === undefined ? n : 1, rowStride: 1 };
+  }
+  if (rows === undefined && have === n) return { ...parts(band), ...one, systemStride: 0, rowStride: 1 };
+  throw new ArgumentError(name, bandLengthMessage(have, shape));
+}
+
+function bandLengthMessage(have: number, { n, batch, rows }: Shape): string {
+  if (rows !== undefined) return `expected ${rows} elements (offsets[batch] rows), received ${have}`;
+  const expected = batch === 1 ? `${n} elements` : `${n * batch} elements (batch ${batch} * n ${n}) or ${n} shared by the batch`;
+  const lapack = have > 0 && (have === n - 1 || have === (n - 1) * batch)
+    ? '; bands have one entry per row here: lower[0] and upper[n-1] exist and are not read' : '';
+  return `expected ${expected}, received ${have}${lapack}`;
+}
+
+function constantArray(value: number | ComplexNumber, type: ElementType, name: string): RealArray {
+  const single = type === 'float32' || type === 'complex64';
+  const { re, im } = typeof value === 'number' ? { re: value, im: 0 } : value;
+  if (!type.startsWith('complex') && typeof value !== 'number') {
+    throw new ArgumentError(name, 'expected a real constant in a real call, received { re, im }');
+  }
+  const numbers = type.startsWith('complex') ? [re, im] : [re];
+  return single ? Float32Array.from(numbers) : Float64Array.from(numbers);
+}
