@@ -1,0 +1,36 @@
+import js from '@eslint/js';
+import tseslint from 'typescript-eslint';
+
+const nodeGlobals = Object.fromEntries(
+  ['process', 'console', 'URL', 'setTimeout', 'clearTimeout', 'structuredClone', 'AbortController', 'Buffer',
+    'performance', 'SharedArrayBuffer', 'Atomics', 'fetch', 'TextDecoder', 'TextEncoder', 'setImmediate']
+    .map((name) => [name, 'readonly']));
+
+export default tseslint.config(
+  { ignores: ['dist/', 'build/', 'bundle/', 'docs/api/', 'prebuilds/', 'node_modules/', 'results/'] },
+  js.configs.recommended,
+  ...tseslint.configs.recommended,
+  {
+    languageOptions: { globals: nodeGlobals },
+    rules: {
+      eqeqeq: 'error',
+      'no-console': 'off',
+      'prefer-const': 'error',
+      'no-var': 'error',
+      'object-shorthand': 'error',
+      'no-empty': ['error', { allowEmptyCatch: false }],
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      '@typescript-eslint/consistent-type-imports': 'error',
+    },
+  },
+  {
+    files: ['lib/**/*.ts'],
+    rules: {
+      'no-restricted-imports': ['error', {
+        patterns: [{ group: ['node-gyp-build', '**/*.node'], message: 'only lib/core/binding.ts touches the addon' }],
+      }],
+    },
+  },
+  { files: ['lib/core/binding.ts'], rules: { 'no-restricted-imports': 'off' } },
+  { files: ['test/**/*.ts'], rules: { '@typescript-eslint/no-explicit-any': 'off', '@typescript-eslint/no-unused-expressions': 'off' } },
+);
