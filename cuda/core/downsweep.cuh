@@ -1,0 +1,80 @@
+// Register packing of downsweep patterns (Davidson & Owens 2011, sections 2 to 4, Figs. 2b, 4, 8).
+//
+// A downsweep halves its active items at every stage while the distance between them doubles. Each
+// lane holds kDepth consecutive items in registers; the stages whose partners lie inside a lane are
+// run here by register names alone. What a stage needs from other lanes is one item: the first item
+// that leaves the sweep in the next lane (r_save: items 0, 1, 3, 7, … for radix 2) meets the last
+// item of this lane (r_update: always item kDepth-1). The caller's `Items` decides how it travels.
+//
+// At stride s and radix R, every run of R items s apart ends with the one that stays:
+//
+//     Items::eliminate<R-1>(first, s)   items first, first+s, … leave the sweep together
+//     Items::save<R-1>(first, s)        once per stage: the leaving run at the front of the lane (r_save)
+//     Items::update(kept, left, right)  kept takes in the leaving items beside it; right is kOutside
+//                                       for the lane's last item (r_update), whose right partner is
+//                                       the next lane's saved item
+//
+// and the way back up, in reverse order, finds each run between two finished items:
+//
+//     Items::substitute<R-1>(first, s, left, right)   left is kOutside at the front of the lane, where
+//                                                     the previous lane's last item stands
+//
+// Two uses. Cyclic reduction (cuda/tridiagonal): eliminate = scale rows by their pivots, update = take
+// their equations into the kept row from both sides, substitute = back substitution. Prefix scan
+// (cuda/scan): eliminate<1> does nothing and eliminate<3> forms running sums of the run; update(k, l, r)
+// sets v[k] = v[l] ∘ v[k] and ignores r, save does nothing (communication goes one way); between down and
+// up the caller scans the lanes' last items with shuffles; substitute sets v[i] = v[left] ∘ v[i] for each
+// i of the run, with the previous lanes' total for kOutside.
+#pragma once
+#include "cuda/core/device.cuh"
+
+namespace warploom::WARPLOOM_TARGET {
+
+/// Partner of an item that stands in a neighbouring lane.
+inline constexpr int kOutside = -1;
+
+/// Stages of a downsweep inside one lane of kDepth items (a power of two). Radix 4 takes two levels in
+/// one stage; where kDepth is not a power of four its last stage has radix 2.
+template <int kDepth, int kRadix = 2>
+struct Downsweep {
+  static_assert(kDepth > 0 && (kDepth & (kDepth - 1)) == 0, "depth is a power of two");
+  static_assert(kRadix == 2 || kRadix == 4, "radix 2 or 4");
+
+  /// All stages, fine to coarse: item kDepth-1 is left.
+  template <int kStride = 1, class Items>
+  static WARPLOOM_DEVICE void down(Items& items) {
+    if constexpr (kStride < kDepth) {
+      constexpr int kFan = kStride * kRadix <= kDepth ? kRadix : 2;
+      constexpr int kSpan = kFan * kStride;
+      WARPLOOM_UNROLL
+      for (int run = 0; run < kDepth / kSpan; ++run) {
+        items.template eliminate<kFan - 1>(run * kSpan + kStride - 1, kStride);
+      }
+      items.template save<kFan - 1>(kStride - 1, kStride);
+      WARPLOOM_UNROLL
+      for (int run = 0; run < kDepth / kSpan; ++run) {
+        const int kept = (run + 1) * kSpan - 1;
+        items.update(kept, kept - kStride, kept + kStride < kDepth ? kept + kStride : kOutside);
+      }
+      down<kSpan>(items);
+    }
+  }
+
+  /// All stages, coarse to fine: items kDepth-2 … 0 from item kDepth-1 and the previous lane's last item.
+  template <int kStride = 1, class Items>
+  static WARPLOOM_DEVICE void up(Items& items) {
+    if constexpr (kStride < kDepth) {
+      constexpr int kFan = kStride * kRadix <= kDepth ? kRadix : 2;
+      constexpr int kSpan = kFan * kStride;
+      up<kSpan>(items);
+      WARPLOOM_UNROLL
+      for (int run = 0; run < kDepth / kSpan; ++run) {
+        const int first = run * kSpan + kStride - 1;
+        items.template substitute<kFan - 1>(first, kStride, run == 0 ? kOutside : first - kStride,
+                                            (run + 1) * kSpan - 1);
+      }
+    }
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET
