@@ -1,0 +1,85 @@
+// Argument checks shared by the tridiagonal operations: plain C++, called by every check().
+//
+// What is checked where: check() sees the arguments before they are moved to a device, so `offsets`
+// must point at host memory when it is called (a device-resident offsets array is downloaded by the
+// caller first); it is the only array check() reads. Buffers are described by length and address
+// only. Values of bands and right-hand sides are judged on the device, per system (status words).
+#pragma once
+#include <cstdint>
+
+#include "cuda/core/status.h"
+#include "cuda/core/types.h"
+
+namespace warploom::tridiagonal {
+
+/// Largest number of unknowns of one system: rows are reported in 32 bits.
+inline constexpr int64_t kMaxRows = 2147483647;
+
+/// Extents of a call. Valid after check_shape.
+struct Shape {
+  ScalarType type = ScalarType::float64;
+  int64_t n = 0;
+  int64_t batch = 0;
+  int64_t rhs_count = 1;
+  Array<const int64_t> offsets;  ///< ragged when data is not null
+
+  bool ragged() const { return offsets.data != nullptr; }
+  /// True when the call has no unknown at all: then no buffer is needed.
+  bool empty() const { return n == 0 || batch == 0; }
+};
+
+/// Ranges of n, batch, rhsCount and their products; offsets: batch + 1 entries, from zero or more,
+/// ascending (equal ones are systems without rows), no system longer than n.
+Status check_shape(const Shape& shape);
+
+/// Which rows of every system a view must hold: first_row…n-1-skipped_end_rows.
+struct Rows {
+  int64_t skip_first = 0;
+  int64_t skip_last = 0;
+};
+
+/// True when some system has a row in `rows`.
+bool has_rows(const Shape& shape, const Rows& rows);
+
+/// Element range [first, last] of the view's buffer that the rows touch. False when it is empty.
+bool extent(const Shape& shape, const View& view, const Rows& rows, int64_t rhs_count,
+            int64_t* first, int64_t* last);
+
+/// The view is given where a row needs it, lies inside its buffer (no overflow), and is split only
+/// for complex types. `rhs_count` is 1 for bands.
+Status check_view(const char* name, const Shape& shape, const View& view, const Rows& rows,
+                  int64_t rhs_count);
+
+/// The view addresses every element once (strides nest), so that it can be written in parallel.
+Status check_writable(const char* name, const Shape& shape, const View& view, int64_t rhs_count);
+
+/// `output` shares no byte with `input`; the same window on the same buffer is allowed if `in_place`.
+Status check_apart(const char* input_name, const Shape& shape, const View& input,
+                   const Rows& input_rows, int64_t input_rhs_count, const char* output_name,
+                   const View& output, int64_t output_rhs_count, bool in_place);
+
+/// A result array is absent or has exactly `length` entries.
+template <class T>
+Status check_array(const char* name, const Array<T>& array, int64_t length) {
+  if (array.data == nullptr && array.length == 0) return {};
+  if (array.length == length) return {};
+  return Status(Code::invalid_argument,
+                "expected " + std::to_string(length) + " entries, got " +
+                    std::to_string(array.length),
+                name);
+}
+
+/// Checks the three bands together. `upper` must be absent for positive definite matrices.
+Status check_bands(const Shape& shape, const View& lower, const View& diagonal, const View& upper,
+                   bool periodic, bool positive_definite);
+
+/// Rows of the lower and of the upper band that are read.
+inline Rows lower_rows(bool periodic) { return {periodic ? 0 : 1, 0}; }
+inline Rows upper_rows(bool periodic) { return {0, periodic ? 0 : 1}; }
+
+template <class Enum>
+bool in_range(Enum value, int32_t count) {
+  return static_cast<int32_t>(value) >= 0 && static_cast<int32_t>(value) < count;
+}
+
+}  // namespace warploom::tridiagonal

@@ -1,0 +1,66 @@
+#include "cuda/tridiagonal/solve.h"
+
+#include <cmath>
+#include <string>
+
+#include "cuda/tridiagonal/shape.h"
+
+namespace warploom::tridiagonal {
+namespace {
+
+Status invalid(const char* argument, const char* message) {
+  return Status(Code::invalid_argument, message, argument);
+}
+
+Status check_algorithm(const SolveParameters& p) {
+  if (!in_range(p.algorithm, 9)) return invalid("algorithm", "unknown algorithm");
+  switch (p.depth) {
+    case 0: break;
+    case 2: case 4: case 8: case 16: case 32:
+      if (p.algorithm != Algorithm::cr_regpack) {
+        return invalid("depth", "only cr-regpack has a packing depth");
+      }
+      break;
+    default: return invalid("depth", "expected 0, 2, 4, 8, 16 or 32");
+  }
+  if (p.stable && p.algorithm != Algorithm::automatic && p.algorithm != Algorithm::pivoting) {
+    return invalid("algorithm", "stable takes auto or pivoting: the other algorithms do not pivot");
+  }
+  if (!(p.tolerance >= 0) || std::isinf(p.tolerance)) {
+    return invalid("tolerance", "expected a finite number of zero or more");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check(const SolveParameters& p) {
+  const Shape shape{p.type, p.n, p.batch, p.rhs_count, p.offsets};
+  WARPLOOM_TRY(check_shape(shape));
+  if (!in_range(p.transpose, 3)) return invalid("transpose", "unknown transposition");
+  if (!in_range(p.structure, 2)) return invalid("structure", "unknown structure");
+  WARPLOOM_TRY(check_algorithm(p));
+  const bool positive_definite = p.structure == Structure::positive_definite;
+  WARPLOOM_TRY(check_bands(shape, p.lower, p.diagonal, p.upper, p.periodic, positive_definite));
+  WARPLOOM_TRY(check_view("rhs", shape, p.rhs, {}, p.rhs_count));
+  WARPLOOM_TRY(check_view("solution", shape, p.solution, {}, p.rhs_count));
+  WARPLOOM_TRY(check_writable("solution", shape, p.solution, p.rhs_count));
+  WARPLOOM_TRY(check_apart("lower", shape, p.lower, lower_rows(p.periodic), 1, "solution",
+                           p.solution, p.rhs_count, false));
+  WARPLOOM_TRY(check_apart("diagonal", shape, p.diagonal, {}, 1, "solution", p.solution,
+                           p.rhs_count, false));
+  WARPLOOM_TRY(check_apart("upper", shape, p.upper, upper_rows(p.periodic), 1, "solution",
+                           p.solution, p.rhs_count, false));
+  WARPLOOM_TRY(check_apart("rhs", shape, p.rhs, {}, p.rhs_count, "solution", p.solution,
+                           p.rhs_count, true));
+  const int64_t problems = p.batch * p.rhs_count;
+  WARPLOOM_TRY(check_array("status", p.status, problems));
+  WARPLOOM_TRY(check_array("row", p.row, problems));
+  if (p.backward_error.data != nullptr && !p.check) {
+    return invalid("backwardError", "needs check: true");
+  }
+  WARPLOOM_TRY(check_array("backwardError", p.backward_error, problems));
+  return check_array("used", p.used, 4);
+}
+
+}  // namespace warploom::tridiagonal

@@ -1,0 +1,28 @@
+#include "cuda/tridiagonal/solve_factored.h"
+
+#include "cuda/tridiagonal/shape.h"
+
+namespace warploom::tridiagonal {
+
+Status check(const SolveFactoredParameters& p) {
+  const Shape shape{p.type, p.n, p.batch, p.rhs_count, p.offsets};
+  WARPLOOM_TRY(check_shape(shape));
+  if (!in_range(p.factorisation, 3)) {
+    return Status(Code::invalid_argument, "unknown factorisation", "factorisation");
+  }
+  const int64_t bytes = factor_bytes(p.type, p.n, p.batch, p.periodic);
+  if (p.factors.data == nullptr || p.factors.length < bytes) {
+    return Status(Code::invalid_argument,
+                  "expected " + std::to_string(bytes) + " bytes, got " +
+                      std::to_string(p.factors.length),
+                  "factors");
+  }
+  WARPLOOM_TRY(check_view("rhs", shape, p.rhs, {}, p.rhs_count));
+  WARPLOOM_TRY(check_view("solution", shape, p.solution, {}, p.rhs_count));
+  WARPLOOM_TRY(check_writable("solution", shape, p.solution, p.rhs_count));
+  WARPLOOM_TRY(check_apart("rhs", shape, p.rhs, {}, p.rhs_count, "solution", p.solution,
+                           p.rhs_count, true));
+  return check_array("status", p.status, p.batch * p.rhs_count);
+}
+
+}  // namespace warploom::tridiagonal
