@@ -1,0 +1,22 @@
+// The namespace `tridiagonal` of the package.
+export { solve, workspace } from './solve.ts';
+export type { MethodOptions, SolveInfo, SolveOptions, SolveResult } from './solve.ts';
+export { factorisations, plan, Plan } from './plan.ts';
+export type { Factorisation, PlanOptions, PlanSolveOptions, PlanSolveResult } from './plan.ts';
+export { multiply } from './multiply.ts';
+export type { MultiplyOptions, MultiplyResult } from './multiply.ts';
+export { condition } from './condition.ts';
+export type { ConditionOptions, ConditionResult } from './condition.ts';
+export { vjp } from './vjp.ts';
+export type { VjpOptions, VjpResult } from './vjp.ts';
+export { fitModel, model, modelCoefficients, paperCoefficients } from './model.ts';
+export type { ModelCoefficients, ModelOptions, ModelPrediction, ModelSample } from './model.ts';
+export { formatPolicy, tune, writePolicy } from './tune.ts';
+export type { TunedPolicy, TuneOptions, TuneRow } from './tune.ts';
+export { stateOf, SystemStatuses, wasResolvedByPivoting } from './status.ts';
+export type { SystemOutcome, SystemState } from './status.ts';
+export { algorithms, depths, elementTypes } from './types.ts';
+export type {
+  Algorithm, ArrayName, Band, CallOptions, ComplexNumber, Depth, ElementType, Layout, MatrixOptions, RealArray, RunInfo,
+  ShapeOptions, SplitComplex, Strides, Structure, Transpose, Vector,
+} from './types.ts';

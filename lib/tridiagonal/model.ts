@@ -1,0 +1,117 @@
+// The paper's cost model of register packing: Davidson, Owens, "Register Packing for Cyclic Reduction"
+// (2011), section 6.1, equations 1-3 and Table 1.
+import { ArgumentError } from '../core/errors.ts';
+import { modelTable } from './model-table.ts';
+
+/** Coefficients of the model for one element type on one architecture. */
+export interface ModelCoefficients {
+  /** Registers per thread that do not depend on the depth. */
+  readonly alpha: number;
+  /** Registers per packed row. */
+  readonly beta: number;
+  /** Bytes of shared memory per thread. */
+  readonly gamma: number;
+  /** Bytes through shared memory per thread and stage. */
+  readonly lambda: number;
+  /** Where the numbers come from. */
+  readonly source: string;
+}
+
+/** Options of {@link model}. */
+export interface ModelOptions {
+  /** Unknowns per system. */
+  readonly size: number;
+  /** Rows per thread. */
+  readonly depth: number;
+  /** Default `float32`, the paper's. */
+  readonly type?: 'float32' | 'float64';
+  /** `paper` (default), or an architecture of the table, as `sm_90`. */
+  readonly architecture?: string;
+  /** Instead of the table. */
+  readonly coefficients?: Omit<ModelCoefficients, 'source'>;
+}
+
+/** Prediction for one block, which solves one system. */
+export interface ModelPrediction {
+  /** ceil(size / depth). */
+  readonly threads: number;
+  /** Equation 1: alpha + beta * depth. */
+  readonly registersPerThread: number;
+  /** Equation 2: gamma * threads. */
+  readonly sharedBytesPerBlock: number;
+  /** Equation 3: lambda * threads. */
+  readonly sharedTrafficBytesPerStage: number;
+  /** Stages inside registers, log2(depth); the rest, log2(threads), runs across threads. */
+  readonly packedStages: number;
+  readonly threadStages: number;
+}
+
+/**
+ * The paper's coefficients: alpha and beta from section 6.2, gamma from Table 1 (2.5 KB for 128 threads),
+ * lambda one set (a, b, c, d) of float32 handed to the neighbour per stage (section 6.1, Fig. 4).
+ */
+export const paperCoefficients: ModelCoefficients = {
+  alpha: 15, beta: 4, gamma: 20, lambda: 16, source: 'Davidson and Owens 2011, GTX 460, CUDA 3.1',
+};
+
+/** Coefficients of an architecture and type, as fitted by `warploom bench tridiagonal --table1`. */
+export function modelCoefficients(architecture: string, type: 'float32' | 'float64'): ModelCoefficients {
+  if (architecture === 'paper') {
+    if (type === 'float32') return paperCoefficients;
+    throw new ArgumentError('type', 'expected "float32": the paper has no float64 figures');
+  }
+  const found = modelTable[architecture]?.[type];
+  if (found !== undefined) return found;
+  const known = ['paper', ...Object.keys(modelTable)].join(', ');
+  throw new ArgumentError('architecture', `expected one of ${known}, received ${JSON.stringify(architecture)}`);
+}
+
+/**
+ * Predicts registers, shared memory and its traffic of a register-packed solve.
+ *
+ * @example
+ * model({ size: 512, depth: 8 }); // 64 threads, 47 registers, 1280 bytes: a row of the paper's Table 1
+ *
+ * @throws ArgumentError for sizes or depths below 1 and for unknown architectures
+ */
+export function model(options: ModelOptions): ModelPrediction {
+  const { size, depth, type = 'float32', architecture = 'paper' } = options;
+  for (const [name, value] of Object.entries({ size, depth })) {
+    if (!Number.isSafeInteger(value) || value < 1) {
+      throw new ArgumentError(name, `expected an integer of at least 1, received ${String(value)}`);
+    }
+  }
+  const { alpha, beta, gamma, lambda } = options.coefficients ?? modelCoefficients(architecture, type);
+  const threads = Math.ceil(size / depth);
+  return {
+    threads,
+    registersPerThread: alpha + beta * depth,
+    sharedBytesPerBlock: gamma * threads,
+    sharedTrafficBytesPerStage: lambda * threads,
+    packedStages: Math.ceil(Math.log2(depth)),
+    threadStages: Math.ceil(Math.log2(threads)),
+  };
+}
+
+/** A measured kernel: what the compiler reported for one depth. */
+export interface ModelSample {
+  readonly depth: number;
+  readonly registersPerThread: number;
+}
+
+/**
+ * Least-squares alpha and beta of equation 1 for measured kernels.
+ * @returns the coefficients and the largest absolute deviation in registers
+ * @throws ArgumentError with fewer than two different depths
+ */
+export function fitModel(samples: readonly ModelSample[]): { alpha: number; beta: number; worst: number } {
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const x = mean(samples.map(({ depth }) => depth));
+  const y = mean(samples.map(({ registersPerThread }) => registersPerThread));
+  const spread = samples.reduce((sum, { depth }) => sum + (depth - x) ** 2, 0);
+  if (!(spread > 0)) throw new ArgumentError('samples', 'expected at least two different depths');
+  const beta = samples.reduce((sum, sample) => sum + (sample.depth - x) * (sample.registersPerThread - y), 0) / spread;
+  const alpha = y - beta * x;
+  const worst = Math.max(...samples.map(({ depth, registersPerThread }) => Math.abs(alpha + beta * depth - registersPerThread)));
+  return { alpha, beta, worst };
+}

@@ -1,0 +1,143 @@
+// tridiagonal.tune: finds the fastest packing depth of cr-regpack on a device.
+import { mkdir, open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+import { defaultDevice, type Device } from '../core/device.ts';
+import { WarploomError } from '../core/errors.ts';
+import { callFields, parseOptions } from './options.ts';
+import { solve } from './solve.ts';
+
+/** Options of {@link tune}. */
+export interface TuneOptions {
+  readonly device?: Device;
+  /** System sizes. Default: powers of two from 64 to 8192. */
+  readonly sizes?: readonly number[];
+  /** Default both. */
+  readonly types?: readonly ('float32' | 'float64')[];
+  /** Depths to try. Default 2, 4, 8, 16, 32. */
+  readonly depths?: readonly number[];
+  /** Unknowns per timed call, split into systems. Default 2^22; use far fewer on simt. */
+  readonly unknowns?: number;
+  /** Timed calls per depth; the median counts. Default 5. */
+  readonly repeats?: number;
+  readonly signal?: AbortSignal;
+  /** Called with each finished row. */
+  readonly onRow?: (row: TuneRow) => void;
+}
+
+/** Times of one size and type. */
+export interface TuneRow {
+  readonly type: 'float32' | 'float64';
+  readonly n: number;
+  readonly batch: number;
+  /** Median device seconds by depth; depths that do not take the size are absent. */
+  readonly seconds: Readonly<Record<string, number>>;
+  /** The fastest depth. */
+  readonly best: number;
+}
+
+/** A tuned policy, as {@link writePolicy} stores it. */
+export interface TunedPolicy {
+  readonly schema: 1;
+  readonly backend: string;
+  readonly device: string;
+  readonly computeCapability: number;
+  readonly date: string;
+  readonly rows: readonly TuneRow[];
+}
+
+const schema = z.strictObject({
+  device: callFields.device,
+  sizes: z.array(z.int().min(1)).min(1).optional(),
+  types: z.array(z.enum(['float32', 'float64'])).min(1).optional(),
+  depths: z.array(z.literal([2, 4, 8, 16, 32])).min(1).optional(),
+  unknowns: z.int().min(1).optional(),
+  repeats: z.int().min(1).optional(),
+  signal: callFields.signal,
+  onRow: z.custom((value) => typeof value === 'function').optional(),
+});
+
+const defaultSizes = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
+
+/**
+ * Times `cr-regpack` at every depth for each size and type and picks the fastest. Arrays stay on the
+ * device, one call warms up, the median of `repeats` device times counts. Sizes that no depth takes
+ * are left out.
+ *
+ * @throws ArgumentError naming the option; what `solve` throws, except `ERR_WARPLOOM_UNSUPPORTED`
+ */
+export async function tune(options: TuneOptions = {}): Promise<TunedPolicy> {
+  parseOptions(schema, options, 'tridiagonal.tune');
+  const device = options.device ?? await defaultDevice();
+  const rows: TuneRow[] = [];
+  for (const type of options.types ?? ['float32', 'float64']) {
+    for (const n of options.sizes ?? defaultSizes) {
+      const row = await tuneSize(device, type, n, options);
+      if (row === undefined) continue;
+      rows.push(row);
+      options.onRow?.(row);
+    }
+  }
+  const { name, computeCapability } = device.description;
+  return { schema: 1, backend: device.backend, device: name, computeCapability, date: new Date().toISOString(), rows };
+}
+
+async function tuneSize(
+  device: Device, type: 'float32' | 'float64', n: number, options: TuneOptions,
+): Promise<TuneRow | undefined> {
+  const { depths = [2, 4, 8, 16, 32], unknowns = 2 ** 22, repeats = 5, signal } = options;
+  const batch = Math.max(1, Math.floor(unknowns / n));
+  const make = (value: number) => {
+    const data = type === 'float32' ? new Float32Array(n * batch) : new Float64Array(n * batch);
+    return device.array(data.fill(value));
+  };
+  using lower = await make(-1);
+  using diagonal = await make(4);
+  using upper = await make(-1);
+  using rhs = await make(1);
+  using out = await make(0);
+  const seconds: Record<string, number> = {};
+  for (const depth of depths) {
+    const once = async () => (await solve({
+      lower, diagonal, upper, rhs, out, n, batch, device, algorithm: 'cr-regpack', depth, signal,
+    })).info.deviceSeconds;
+    try {
+      await once();
+    } catch (error) {
+      if (error instanceof WarploomError && error.code === 'ERR_WARPLOOM_UNSUPPORTED') continue;
+      throw error;
+    }
+    const times: number[] = [];
+    for (let repeat = 0; repeat < repeats; repeat += 1) times.push(await once());
+    seconds[depth] = times.sort((a, b) => a - b)[Math.floor(times.length / 2)]!;
+  }
+  const ranked = Object.entries(seconds).sort(([, a], [, b]) => a - b);
+  return ranked.length === 0 ? undefined : { type, n, batch, seconds, best: Number(ranked[0]![0]) };
+}
+
+/** A tuned policy as a table for people: one line per type and size, the best depth marked. */
+export function formatPolicy(policy: TunedPolicy): string {
+  const depths = [...new Set(policy.rows.flatMap(({ seconds }) => Object.keys(seconds).map(Number)))].sort((a, b) => a - b);
+  const header = ['type', 'n', 'batch', ...depths.map((depth) => `depth ${depth}`), 'best'];
+  const lines = policy.rows.map(({ type, n, batch, seconds, best }) => [
+    type, String(n), String(batch),
+    ...depths.map((depth) => (seconds[depth] === undefined ? '-' : `${(seconds[depth] * 1e6).toFixed(1)} us`)),
+    String(best),
+  ]);
+  const widths = header.map((_, column) => Math.max(...[header, ...lines].map((line) => line[column]!.length)));
+  return [header, ...lines].map((line) => line.map((cell, column) => cell.padStart(widths[column]!)).join('  ')).join('\n');
+}
+
+/** Stores a policy as JSON, whole or not at all. */
+export async function writePolicy(path: string, policy: TunedPolicy): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const temporary = `${path}.${process.pid}.tmp`;
+  const file = await open(temporary, 'w');
+  try {
+    await file.writeFile(`${JSON.stringify(policy, null, 2)}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, path);
+}
