@@ -35,6 +35,7 @@ struct Batch {
   int64_t systems = 0;
   int64_t rhs_count = 1;
   const int64_t* offsets = nullptr;  ///< ragged: systems+1 row offsets, in device memory; then system_stride = row_stride
+  int64_t trimmed = 0;  ///< ragged: last rows of every system that are left out (n is already without them)
   Strided<T> lower, diagonal, upper, rhs, solution;
   int32_t* status = nullptr;  ///< systems*rhs_count words, always given; every algorithm writes every word
   int32_t* row = nullptr;     ///< likewise; -1 or the first row with a zero pivot or a non-finite entry
@@ -44,8 +45,11 @@ struct Batch {
   WARPLOOM_HOST_DEVICE int64_t origin(int64_t system) const {
     return offsets != nullptr ? offsets[system] : system;
   }
+  /// Never more than n, whatever the offsets hold: kernels size their storage by n.
   WARPLOOM_HOST_DEVICE int64_t rows(int64_t system) const {
-    return offsets != nullptr ? offsets[system + 1] - offsets[system] : n;
+    if (offsets == nullptr) return n;
+    const int64_t own = offsets[system + 1] - offsets[system] - trimmed;
+    return own < 0 ? 0 : own > n ? n : own;
   }
 };
 
