@@ -7,9 +7,7 @@
       "include_dirs": [".", "<!(node -p \"require('node-addon-api').include_dir\")"],
       "defines": [
         "NAPI_VERSION=8",
-        "NAPI_CPP_EXCEPTIONS",
         "NODE_ADDON_API_DISABLE_DEPRECATED",
-        "NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS",
         "WARPLOOM_HAS_BENCH=1"
       ],
       "cflags!": ["-fno-exceptions", "-O2"],

@@ -1,0 +1,152 @@
+// Builds the addon to prebuilds/linux-x64/node.napi.glibc.node. The ladder: CMake with CUDA, CMake without,
+// node-gyp without CUDA, nothing (the library then says why and offers no backend).
+//
+//   node scripts/build-native.mjs [--prepare] [--release]
+//
+// Run by hand, the first rung this machine has the tools for must work. --prepare (npm ci) goes down the
+// ladder on a failure, unless WARPLOOM_REQUIRE=cuda|native says what must come out.
+// --release: code for every GPU generation, no SIMT shim, no benchmark hooks, stripped.
+// Environment: CXX, CUDACXX, CUDA_HOME, CUDA_PATH, WARPLOOM_CUDA=0 (no CUDA), WARPLOOM_SIMT=0,
+// WARPLOOM_CMAKE=0 (skip CMake), WARPLOOM_CUDA_ARCHITECTURES, WARPLOOM_JOBS, WARPLOOM_ALLOW_MISSING=1
+// (operations that a backend does not define yet answer «not compiled» instead of failing the load).
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cudaArchitectures, findCompiler, findNodeGyp, findNvcc, nodeHeaders, onPath } from './find-tools.mjs';
+import { root } from './list-sources.mjs';
+import { withLock } from './lock.mjs';
+
+const kReleaseArchitectures =
+  '75-real;80-real;86-real;89-real;90-real;100-real;103-real;120-real;120-virtual';
+const kBinary = join(root, `prebuilds/${process.platform}-${process.arch}/node.napi.glibc.node`);
+
+function run(command, args, options = {}) {
+  const done = spawnSync(command, args, { cwd: root, stdio: 'inherit', ...options });
+  if (done.error) throw done.error;
+  if (done.status !== 0) throw new Error(`${command} exited with ${done.status ?? done.signal}`);
+}
+
+/** Arguments of cmake-js for one configuration; also the key that says whether to configure again. */
+function cmakeDefinitions({ nvcc, release }) {
+  const flag = (value) => (value ? 'ON' : 'OFF');
+  const definitions = {
+    WARPLOOM_CUDA: flag(nvcc),
+    WARPLOOM_SIMT: flag(!release && process.env.WARPLOOM_SIMT !== '0'),
+    WARPLOOM_BENCH: flag(!release),
+    WARPLOOM_ALLOW_MISSING: flag(process.env.WARPLOOM_ALLOW_MISSING === '1'),
+  };
+  if (nvcc) {
+    definitions.CMAKE_CUDA_COMPILER = nvcc;
+    definitions.WARPLOOM_CUDA_ARCHITECTURES = release ? kReleaseArchitectures : cudaArchitectures();
+  }
+  return definitions;
+}
+
+function buildWithCMake(options) {
+  const folder = join(root, options.release ? 'build/release' : 'build/cmake');
+  const definitions = cmakeDefinitions(options);
+  const key = JSON.stringify(definitions);
+  const keyFile = join(folder, 'warploom-configuration.json');
+  if (!existsSync(join(folder, 'CMakeCache.txt')) || !existsSync(keyFile) || readFileSync(keyFile, 'utf8') !== key) {
+    rmSync(keyFile, { force: true });
+    if (existsSync(join(folder, 'CMakeCache.txt')) && options.prepare) rmSync(folder, { recursive: true });
+    const cmakeJs = createRequire(import.meta.url).resolve('cmake-js/bin/cmake-js');
+    const args = Object.entries(definitions).map(([name, value]) => `--CD${name}=${value}`);
+    run(process.execPath, [cmakeJs, 'configure', '--log-level', 'warn', '-O', folder, ...args]);
+    writeFileSync(keyFile, key);
+  }
+  const jobs = process.env.WARPLOOM_JOBS ?? String(availableParallelism());
+  run('cmake', ['--build', folder, '--config', 'Release', '--parallel', jobs, '--target', 'warploom']);
+  return join(folder, 'Release/warploom.node');
+}
+
+function buildWithGyp() {
+  const gyp = findNodeGyp();
+  if (!gyp) throw new Error('node-gyp was not found (it comes with npm)');
+  const headers = nodeHeaders();
+  const args = [gyp, existsSync(join(root, 'build/Makefile')) ? 'build' : 'rebuild', '--loglevel=error',
+    `--jobs=${process.env.WARPLOOM_JOBS ?? availableParallelism()}`, ...(headers ? [`--nodedir=${headers}`] : [])];
+  run(process.execPath, args);
+  const made = join(root, 'build/Release/warploom.node');
+  const moved = join(root, 'build/warploom-gyp.node');
+  renameSync(made, moved); // node-gyp-build would prefer build/Release to prebuilds/
+  return moved;
+}
+
+/** Loads the addon in a child process: a missing operation is an undefined symbol only then. */
+function verify(binary) {
+  const code = `const m = { exports: {} };
+    process.dlopen(m, ${JSON.stringify(binary)}, require('os').constants.dlopen.RTLD_NOW);
+    console.log(Object.keys(m.exports).length)`;
+  const done = spawnSync(process.execPath, ['-e', code], { encoding: 'utf8' });
+  if (done.status !== 0) {
+    const reason = /Error: (.*)/.exec(done.stderr)?.[1] ?? done.stderr;
+    throw new Error(`the addon was built but does not load: ${reason}\n` +
+      '(WARPLOOM_ALLOW_MISSING=1 builds with operations that a backend does not define yet)');
+  }
+}
+
+function install(binary, release) {
+  verify(binary);
+  mkdirSync(dirname(kBinary), { recursive: true });
+  const temporary = `${kBinary}.${process.pid}`;
+  copyFileSync(binary, temporary);
+  if (release && onPath('strip')) run('strip', ['--strip-unneeded', temporary]);
+  renameSync(temporary, kBinary); // whole or not at all: a running process keeps the old file
+}
+
+/** The rungs this machine has tools for, best first. */
+function ladder(release) {
+  const compiler = findCompiler();
+  if (!compiler) return { rungs: [], missing: 'no C++ compiler was found (CXX, c++, g++, clang++)' };
+  const rungs = [];
+  if (onPath('cmake') && process.env.WARPLOOM_CMAKE !== '0') {
+    const nvcc = findNvcc();
+    if (nvcc) rungs.push({ name: 'CMake with CUDA', backend: 'cuda', build: (o) => buildWithCMake({ ...o, nvcc }) });
+    rungs.push({ name: 'CMake without CUDA', backend: 'native', build: (o) => buildWithCMake(o) });
+  }
+  if (!release) rungs.push({ name: 'node-gyp without CUDA', backend: 'native', build: buildWithGyp });
+  return { rungs };
+}
+
+/** Builds the best addon this machine can; returns the rung's name, or undefined where nothing could be built. */
+export function buildNative({ prepare = false, release = false } = {}) {
+  if (process.platform !== 'linux' || process.arch !== 'x64') {
+    console.warn(`warploom: no addon for ${process.platform}-${process.arch}; Linux on x86-64 is supported`);
+    return undefined;
+  }
+  const required = process.env.WARPLOOM_REQUIRE;
+  const { rungs, missing } = ladder(release);
+  const failures = missing ? [missing] : [];
+  for (const rung of rungs) {
+    if (required === 'cuda' && rung.backend !== 'cuda') break;
+    try {
+      install(rung.build({ prepare, release }), release);
+      console.log(`warploom: addon built by ${rung.name}`);
+      return rung.name;
+    } catch (error) {
+      if (!prepare) throw error;
+      failures.push(`${rung.name}: ${error.message}`);
+    }
+  }
+  rmSync(kBinary, { force: true });
+  const text = `warploom: no addon was built, so no backend will be available.\n  ${failures.join('\n  ')}\n` +
+    '  Install a C++17 compiler and CMake (and the CUDA toolkit for GPUs), then run: npm run build:native';
+  if (required || !prepare) throw new Error(text);
+  console.warn(text);
+  return undefined;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const flags = new Set(process.argv.slice(2));
+  try {
+    await withLock(join(root, 'build/lock'), () =>
+      buildNative({ prepare: flags.has('--prepare'), release: flags.has('--release') }));
+  } catch (error) {
+    console.error(error.message);
+    process.exit(1);
+  }
+}
