@@ -57,8 +57,10 @@ const solveSchema = z.strictObject({
 const elementBytes: Record<ElementType, number> = { float32: 4, float64: 8, complex64: 8, complex128: 16 };
 
 /** Bytes of the factors of a shape, as `factor_bytes` of cuda/tridiagonal/factor.h counts them. */
-function factorBytes(type: ElementType, n: number, batch: number): number {
-  return n * batch * (6 * elementBytes[type] + 8) + 256;
+function factorBytes(type: ElementType, n: number, batch: number, periodic: boolean): number {
+  const element = elementBytes[type];
+  const bytes = n * batch * (6 * element + 8) + (periodic ? batch * 4 * element : 0);
+  return Math.ceil(bytes / 256) * 256 + 256;
 }
 
 /**
@@ -130,9 +132,9 @@ export class Plan {
     const { rhs, out, signal, onProgress } = options;
     requireVector(rhs, 'rhs');
     if (out !== undefined) requireVector(out, 'out');
-    const problem = this.#problemOf(options, out === undefined ? { rhs } : { rhs, solution: out });
+    const problem = this.#problemOf(options, out === undefined ? { rhs } : { rhs, out });
     const rhsView = viewOf(problem, 'rhs', rhs);
-    if (out !== undefined) viewOf(problem, 'solution', out);
+    if (out !== undefined) viewOf(problem, 'solution', out, 'out');
     signal?.throwIfAborted();
     await resolveDevice(this.device, [rhs, out]);
     const extent = extentOf(vectorStrides(problem.layoutOf('solution'), problem.shape), problem.shape, true);
@@ -203,7 +205,7 @@ export async function plan(options: PlanOptions): Promise<Plan> {
   signal?.throwIfAborted();
   const device = await resolveDevice(options.device, [lower, diagonal, upper]);
   const { n, batch } = problem.shape;
-  const factors = await device.array('uint8', factorBytes(problem.type, n, batch));
+  const factors = await device.array('uint8', factorBytes(problem.type, n, batch, matrix.periodic));
   try {
     const status = new Int32Array(batch);
     const row = new Int32Array(batch).fill(-1);

@@ -10,8 +10,8 @@ import type {
   ArrayName, Band, ElementType, Layout, MatrixOptions, RunInfo, ShapeOptions, Structure, Transpose, Vector,
 } from './types.ts';
 
-/** Named vectors of a call, in the order in which they may give the shape. */
-export type Vectors = Partial<Record<ArrayName, Vector>>;
+/** Vectors of a call by argument name; the first one gives the shape. */
+export type Vectors = Partial<Record<ArrayName | 'out' | 'cotangent', Vector>>;
 
 /** Type, shape and layouts of a call. */
 export interface Problem {
@@ -43,8 +43,8 @@ export function resolveProblem(options: Options, vectors: Vectors): Problem {
   return { type, layoutOf, shape: resolveShape(options, vectors, arrays, type, layoutOf, rhsCount) };
 }
 
-function collectArrays(options: Options, vectors: Vectors): [ArrayName, Band][] {
-  const arrays: [ArrayName, Band][] = [];
+function collectArrays(options: Options, vectors: Vectors): [string, Band][] {
+  const arrays: [string, Band][] = [];
   for (const name of ['diagonal', 'lower', 'upper'] as const) {
     const band = options[name];
     if (band === undefined) continue;
@@ -53,12 +53,12 @@ function collectArrays(options: Options, vectors: Vectors): [ArrayName, Band][] 
   }
   for (const [name, vector] of Object.entries(vectors)) {
     requireVector(vector, name);
-    arrays.push([name as ArrayName, vector]);
+    arrays.push([name, vector]);
   }
   return arrays;
 }
 
-function resolveType(asked: boolean, arrays: [ArrayName, Band][], options: Options): ElementType {
+function resolveType(asked: boolean, arrays: [string, Band][], options: Options): ElementType {
   const complex = asked || arrays.some(([, array]) => impliesComplex(array));
   let first: { name: string; type: ElementType } | undefined;
   for (const [name, array] of arrays) {
@@ -84,7 +84,7 @@ function resolveType(asked: boolean, arrays: [ArrayName, Band][], options: Optio
 }
 
 function resolveShape(
-  options: Options, vectors: Vectors, arrays: [ArrayName, Band][], type: ElementType,
+  options: Options, vectors: Vectors, arrays: [string, Band][], type: ElementType,
   layoutOf: (name: ArrayName) => Layout, rhsCount: number,
 ): Shape {
   const { n, batch } = options;
@@ -153,9 +153,9 @@ export function matrixParameters(options: MatrixOptions, problem: Problem): Matr
   return { lower: view('lower'), diagonal: view('diagonal'), ...common };
 }
 
-/** View of a named vector of the call. */
-export function viewOf(problem: Problem, name: ArrayName, vector: Vector): View {
-  return vectorView(vector, problem.type, problem.layoutOf(name), problem.shape, name);
+/** View of a vector of the call; errors name it `argument`. */
+export function viewOf(problem: Problem, name: ArrayName, vector: Vector, argument: string = name): View {
+  return vectorView(vector, problem.type, problem.layoutOf(name), problem.shape, argument);
 }
 
 /** The fields of an operation's parameters that describe its shape. */

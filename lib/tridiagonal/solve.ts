@@ -18,7 +18,7 @@ export interface MethodOptions {
   readonly algorithm?: Algorithm;
   /** Rows per thread of `cr-regpack`: 0 (default, policy), 2, 4, 8, 16 or 32. */
   readonly depth?: number;
-  /** Partial pivoting, of LAPACK class. Default false: documented for matrices that need none. */
+  /** Partial pivoting, of LAPACK class; with `algorithm` auto or pivoting. Default false. */
   readonly stable?: boolean;
   /**
    * Componentwise backward error of every system in the same call; systems above `tolerance` are solved
@@ -135,16 +135,19 @@ export async function workspace(options: SolveOptions): Promise<number> {
 }
 
 function prepare(options: SolveOptions): Prepared {
-  const vectors = { rhs: options.rhs, ...(options.out === undefined ? {} : { solution: options.out }) };
+  const vectors = { rhs: options.rhs, ...(options.out === undefined ? {} : { out: options.out }) };
   requireVector(options.rhs, 'rhs');
   if (options.out !== undefined) requireVector(options.out, 'out');
   const problem = solutionLikeRhs(options, resolveProblem(options, vectors));
   const { depth = 0, algorithm = 'auto', stable = false, check = false, refine = false, tolerance = 0 } = options;
-  if (depth !== 0 && algorithm !== 'auto' && algorithm !== 'cr-regpack') {
-    throw new ArgumentError('depth', `is the packing depth of cr-regpack; algorithm ${algorithm} has none`);
+  if (depth !== 0 && algorithm !== 'cr-regpack') {
+    throw new ArgumentError('depth', `is the packing depth of cr-regpack; algorithm "${algorithm}" has none`);
+  }
+  if (stable && algorithm !== 'auto' && algorithm !== 'pivoting') {
+    throw new ArgumentError('algorithm', `expected "auto" or "pivoting" with stable: true, received "${algorithm}"`);
   }
   if (tolerance !== 0 && !check) throw new ArgumentError('tolerance', 'needs check: true');
-  if (options.out !== undefined) viewOf(problem, 'solution', options.out);
+  if (options.out !== undefined) viewOf(problem, 'solution', options.out, 'out');
   return {
     problem,
     parameters: {

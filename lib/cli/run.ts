@@ -1,0 +1,89 @@
+// warploom run: job files, one after another.
+import { join } from 'node:path';
+import { loadJob } from '../jobs/load.ts';
+import { runJob, type ItemResult, type RunEvent } from '../jobs/runner.ts';
+import { ExitCode, parseFlags, UsageError, type Command, type CommandContext } from './command.ts';
+import { ProgressBar } from './progress-bar.ts';
+import { formatSeconds, formatTable } from './table.ts';
+
+const BACKENDS = ['auto', 'cuda', 'cpu', 'simt'] as const;
+
+/** One table of what ran, where, how fast, how accurate, and where the pictures are. */
+export function resultTable(results: readonly ItemResult[], folder: string): string {
+  return formatTable(['job', 'what ran', 'on', 'time', 'accuracy', 'results'], results.map((r) => [
+    r.item === 'all' ? r.job : `${r.job}/${r.item}`, r.summary, r.device.backend,
+    formatSeconds(r.wallSeconds),
+    Number.isFinite(r.accuracy.value) ? `${r.accuracy.value.toExponential(1)} (${r.accuracy.meaning})` : r.accuracy.meaning,
+    join(folder, r.job, r.item)]));
+}
+
+/** A bar on a terminal, JSON lines elsewhere or when asked for. */
+function watcher({ out, err }: CommandContext, json: boolean): (event: RunEvent) => void {
+  if (json) return (event) => out.write(`${JSON.stringify(event)}\n`);
+  const bar = new ProgressBar(err);
+  return (event) => {
+    if (event.event === 'progress') bar.update(`${event.job}/${event.item}`, event.done, event.total);
+    else bar.clear();
+    if (event.event === 'skipped') err.write(`${event.job}/${event.item}: finished before, skipped (--again runs it anew)\n`);
+    for (const note of event.event === 'finished' ? event.result?.notes ?? [] : []) {
+      err.write(`${event.job}/${event.item}: ${note}\n`);
+    }
+  };
+}
+
+/** `warploom run`. */
+export const runCommand: Command = {
+  name: 'run',
+  summary: 'run job files: solve systems, step equations, interpolate series',
+  help: `Usage: warploom run JOB.json… [--results DIR] [--backend auto|cuda|cpu|simt] [--again] [--json]
+
+A job file says what to compute, on which inputs, with which parameters:
+
+  { "kind": "heat-adi", "name": "cooling", "dt": 0.5, "steps": 200,
+    "initial": { "file": "plate.png" }, "sweep": { "diffusivity": [0.5, 1, 2] } }
+
+Kinds: solve (tridiagonal systems from .npy), heat-adi (2-D heat equation), spline (cubic splines
+through a .csv). examples/jobs holds one of each and the JSON Schema for your editor.
+
+  --results DIR   where results go: DIR/NAME/ITEM/ with result.json, arrays and pictures
+                  (default warploom-results)
+  --backend B     overrides the job file's device
+  --again         run items that are finished already
+  --json          events and results as JSON lines
+
+A killed or interrupted run resumes when started again: finished items are skipped, the one that was
+running continues from its last checkpoint.
+
+Exit codes: 0 done; 1 something failed; 2 bad flags or job file; 3 device; 130 interrupted.
+`,
+  async run(argv, context) {
+    const { values, positionals } = parseFlags({
+      args: argv, allowPositionals: true,
+      options: {
+        results: { type: 'string', default: 'warploom-results' }, backend: { type: 'string' },
+        again: { type: 'boolean', default: false }, json: { type: 'boolean', default: false },
+      },
+    });
+    if (positionals.length === 0) throw new UsageError('name at least one job file');
+    const backend = BACKENDS.find((b) => b === values.backend);
+    if (values.backend !== undefined && backend === undefined) {
+      throw new UsageError(`--backend takes ${BACKENDS.join(', ')}, not '${values.backend}'`);
+    }
+    // All files are read and checked before the first one runs.
+    const jobs = [];
+    for (const file of positionals) jobs.push(await loadJob(file));
+    const names = jobs.map((job) => job.name);
+    const twice = names.find((name, i) => names.indexOf(name) !== i);
+    if (twice !== undefined) throw new UsageError(`two job files are named '${twice}': their results would mix`);
+    const onProgress = watcher(context, values.json);
+    const results: ItemResult[] = [];
+    for (const job of jobs) {
+      results.push(...await runJob(job, {
+        results: values.results, again: values.again, signal: context.signal, onProgress,
+        ...(backend === undefined ? {} : { backend }),
+      }));
+    }
+    if (!values.json) context.out.write(`${resultTable(results, values.results)}\n`);
+    return results.some((r) => r.failed === true) ? ExitCode.failed : ExitCode.ok;
+  },
+};

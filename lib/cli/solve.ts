@@ -1,0 +1,86 @@
+// warploom solve: one batch of systems from .npy files, without a job file.
+import { mkdir } from 'node:fs/promises';
+import { openDevice } from '../core/device.ts';
+import { solveJobSchema } from '../jobs/schema.ts';
+import { solveItem } from '../jobs/solve.ts';
+import { ExitCode, integerFlag, parseFlags, UsageError, type Command } from './command.ts';
+import { ProgressBar } from './progress-bar.ts';
+import { formatSeconds } from './table.ts';
+
+/** A flag that is a number stands for a constant band. */
+function operand(text: string): string | number {
+  return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text;
+}
+
+/** `warploom solve`. */
+export const solveCommand: Command = {
+  name: 'solve',
+  summary: 'solve tridiagonal systems given as .npy files',
+  help: `Usage: warploom solve --lower L --diagonal D --upper U --rhs R.npy [-o DIR] [options]
+
+Solves lower[i]*x[i-1] + diagonal[i]*x[i] + upper[i]*x[i+1] = rhs[i] for every system of a batch.
+R.npy has shape (n) or (batch, n); each band is a .npy of that shape, a .npy of shape (n) shared by the
+batch, or a number for a constant band. float32, float64, complex64 and complex128.
+
+  -o, --out DIR        gets solution.npy, status.npy, row.npy, backward-error.npy (default .)
+      --algorithm A    auto, cr, pcr, cr-pcr, pcr-thomas, thomas, cr-regpack, pivoting, partition
+      --depth D        rows per thread of cr-regpack: 2, 4, 8, 16, 32
+      --periodic       the first and last unknowns are coupled by lower[0] and upper[n-1]
+      --transpose T    none, transpose, conjugate
+      --stable         pivoted solver of LAPACK class
+      --no-check       do not measure backward errors
+      --refine         float32 with float64 residuals
+      --backend B      auto, cuda, cpu, simt
+
+Example: the systems (-1, 2, -1) x = r
+  warploom solve --lower -1 --diagonal 2 --upper -1 --rhs r.npy -o out
+
+Exit codes: 0 all solved; 1 some system could not be solved; 2 bad flags or input; 3 device.
+`,
+  async run(argv, { out, err, signal }) {
+    const { values } = parseFlags({
+      // A negative number after a band's flag is its value, not another flag.
+      args: argv.flatMap((arg, i) => {
+        const flag = argv[i - 1];
+        return /^--(lower|diagonal|upper)$/.test(flag ?? '') ? [] : /^--(lower|diagonal|upper)$/.test(arg)
+          ? [`${arg}=${argv[i + 1] ?? ''}`] : [arg];
+      }),
+      options: {
+        lower: { type: 'string' }, diagonal: { type: 'string' }, upper: { type: 'string' }, rhs: { type: 'string' },
+        out: { type: 'string', short: 'o', default: '.' }, algorithm: { type: 'string' }, depth: { type: 'string' },
+        periodic: { type: 'boolean' }, transpose: { type: 'string' }, stable: { type: 'boolean' },
+        'no-check': { type: 'boolean' }, refine: { type: 'boolean' }, backend: { type: 'string' },
+      },
+    });
+    const depth = integerFlag('depth', values.depth, 2, 32);
+    const given = {
+      kind: 'solve', name: 'solve', rhs: values.rhs,
+      lower: operand(values.lower ?? ''), diagonal: operand(values.diagonal ?? ''), upper: operand(values.upper ?? ''),
+      algorithm: values.algorithm, depth, periodic: values.periodic, transpose: values.transpose,
+      stable: values.stable, check: values['no-check'] !== true, refine: values.refine,
+      device: { backend: values.backend },
+    };
+    const parsed = solveJobSchema.safeParse(given);
+    if (!parsed.success) {
+      const issue = parsed.error.issues[0]!;
+      throw new UsageError(`--${issue.path.join('.')}: ${issue.message}`);
+    }
+    const job = parsed.data;
+    await mkdir(values.out, { recursive: true });
+    const device = await openDevice({ backend: job.device?.backend ?? 'auto' });
+    try {
+      const bar = new ProgressBar(err);
+      const report = await solveItem(job, {
+        device, input: (path) => path, folder: values.out, signal,
+        onProgress: (done, total) => bar.update('solve', done, total),
+      });
+      bar.clear();
+      out.write(`${report.summary} on ${device.backend} (${device.name}): ${formatSeconds(report.figures['deviceSeconds']!)}`
+        + `, ${report.accuracy.meaning} ${report.accuracy.value.toExponential(2)}\n`);
+      for (const note of report.notes ?? []) err.write(`${note}\n`);
+      return report.failed === true ? ExitCode.failed : ExitCode.ok;
+    } finally {
+      await device.close();
+    }
+  },
+};

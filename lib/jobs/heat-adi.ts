@@ -1,0 +1,133 @@
+// The `heat-adi` job: the two-dimensional heat equation on a measured or drawn grid, as pictures.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { readCheckpoint, writeCheckpoint } from '../core/checkpoint.ts';
+import { InvalidArgumentError } from '../core/errors.ts';
+import { writeFileAtomic } from '../core/files.ts';
+import { HeatAdi } from '../tridiagonal/heat-adi.ts';
+import type { ItemContext, ItemFunction } from './item.ts';
+import { formatNpy, parseNpy } from './npy.ts';
+import { finiteRange, gridPng, pngLuminance } from './picture.ts';
+import type { HeatAdiJob } from './schema.ts';
+
+interface Grid { width: number; height: number; values: Float64Array }
+
+/** A grid from a .npy, a PNG's luminance, or a JSON raster { width, height, values }. */
+async function readGrid(file: string): Promise<Grid> {
+  const bytes = await readFile(file);
+  if (file.endsWith('.png')) return pngLuminance(bytes);
+  if (file.endsWith('.json')) {
+    const raster = JSON.parse(bytes.toString('utf8')) as Partial<{ width: number; height: number; values: number[] }>;
+    const { width, height, values } = raster;
+    if (!Number.isSafeInteger(width) || !Number.isSafeInteger(height) || values?.length !== width! * height!) {
+      throw new InvalidArgumentError('initial.file', 'a JSON raster with width, height and width*height values', file);
+    }
+    return { width: width!, height: height!, values: Float64Array.from(values!) };
+  }
+  const { shape, data, type } = parseNpy(bytes, 'initial.file');
+  if (shape.length !== 2 || !(type === 'float32' || type === 'float64')) {
+    throw new InvalidArgumentError('initial.file', 'float32 or float64 of shape (height, width)',
+      `${type} of shape (${shape.join(', ')})`);
+  }
+  return { width: shape[1]!, height: shape[0]!, values: Float64Array.from(data as Float64Array) };
+}
+
+function enlarge({ width, height, values }: Grid, times: number): Grid {
+  const wide = width * times;
+  const tall = height * times;
+  const result = new Float64Array(wide * tall);
+  for (let y = 0; y < tall; ++y) {
+    for (let x = 0; x < wide; ++x) {
+      result[y * wide + x] = values[Math.floor(y / times) * width + Math.floor(x / times)]!;
+    }
+  }
+  return { width: wide, height: tall, values: result };
+}
+
+/** Neumaier's compensated sum: the conserved total to rounding, whatever the grid's size. */
+function total(values: ArrayLike<number>): number {
+  let sum = 0;
+  let lost = 0;
+  for (let i = 0; i < values.length; ++i) {
+    const value = values[i]!;
+    const next = sum + value;
+    lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
+    sum = next;
+  }
+  return sum + lost;
+}
+
+/**
+ * Relative error of the device's answer for one cosine mode after `steps` steps of the job's grid and
+ * step size, against the scheme's exact factor: checks every operation of the run with a known answer.
+ */
+async function modeError(job: HeatAdiJob, { width, height }: Grid, device: ItemContext['device']): Promise<number> {
+  const [p, q, steps] = [Math.min(3, width - 1), Math.min(2, height - 1), 4];
+  const base = { width, height, diffusivity: job.diffusivity, dt: job.dt, dx: job.dx, dy: job.dy ?? job.dx };
+  const mode = new Float64Array(width * height);
+  for (let y = 0; y < height; ++y) {
+    for (let x = 0; x < width; ++x) {
+      mode[y * width + x] = Math.cos((Math.PI * p * (x + 0.5)) / width) * Math.cos((Math.PI * q * (y + 0.5)) / height);
+    }
+  }
+  const initial = job.precision === 'float32' ? Float32Array.from(mode) : mode;
+  using heat = await HeatAdi.create({ ...base, initial, boundary: 'neumann', device });
+  await heat.advance(steps);
+  const after = await heat.read();
+  const factor = HeatAdi.modeFactor(p, q, base) ** steps;
+  return after.reduce((most: number, value: number, i: number) => Math.max(most, Math.abs(value - factor * mode[i]!)), 0);
+}
+
+/** Steps the equation, drawing `snapshots` pictures; resumes from its last picture after a kill. */
+export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
+  const { device, folder, signal, onProgress } = context;
+  const grid = enlarge(await readGrid(context.input(job.initial.file)), job.initial.enlarge);
+  const { width, height } = grid;
+  const cast = (values: Float64Array) => (job.precision === 'float32' ? Float32Array.from(values) : values);
+  const range = finiteRange(grid.values);
+  const parameters = { ...job, sweep: undefined, device: undefined };
+  const checkpoint = join(folder, 'state.checkpoint');
+  const saved = await readCheckpoint(checkpoint, { kind: 'heat-adi', parameters });
+  let done = saved?.step ?? 0;
+  const initial = saved === undefined ? cast(grid.values) : (saved.arrays['state'] as Float32Array | Float64Array);
+
+  const picture = (index: number) => `heat-${String(index).padStart(3, '0')}.png`;
+  const draw = async (index: number, values: Float32Array | Float64Array) =>
+    writeFileAtomic(join(folder, picture(index)), gridPng(values, width, height, range));
+  if (saved === undefined) await draw(0, initial);
+  using heat = await HeatAdi.create({
+    width, height, initial, diffusivity: job.diffusivity, dt: job.dt, dx: job.dx,
+    ...(job.dy === undefined ? {} : { dy: job.dy }), boundary: job.boundary, device,
+  });
+  let state = initial;
+  let seconds = 0;
+  const firstStep = done;
+  for (let snapshot = 1; snapshot <= job.snapshots; ++snapshot) {
+    const goal = Math.round((job.steps * snapshot) / job.snapshots);
+    if (goal <= done) continue;
+    const offset = done;
+    const before = performance.now();
+    await heat.advance(goal - done, { signal, onProgress: (step) => onProgress(offset + step, job.steps) });
+    state = await heat.read();
+    seconds += (performance.now() - before) / 1000;
+    done = goal;
+    await draw(snapshot, state);
+    await writeCheckpoint(checkpoint, { kind: 'heat-adi', parameters, step: done, arrays: { state } });
+  }
+  await writeFileAtomic(join(folder, 'final.npy'), formatNpy({ type: job.precision, shape: [height, width], data: state }));
+  const drift = job.boundary === 'dirichlet' ? NaN
+    : Math.abs(total(state) - total(grid.values)) / total(grid.values.map(Math.abs));
+  const stepped = job.steps - firstStep;
+  return {
+    summary: `${width} × ${height} heat, ${job.steps} ADI steps, ${job.precision}`,
+    figures: {
+      cells: width * height, steps: job.steps, seconds, secondsPerStep: seconds / Math.max(1, stepped),
+      cellUpdatesPerSecond: (width * height * stepped) / Math.max(seconds, Number.MIN_VALUE),
+      ...(Number.isNaN(drift) ? {} : { relativeDriftOfTotal: drift }),
+    },
+    accuracy: { value: await modeError(job, grid, device), meaning: 'error of an exact mode after 4 steps' },
+    files: [...Array.from({ length: job.snapshots + 1 }, (_, i) => picture(i)), 'final.npy'],
+    failed: state.some((value: number) => !Number.isFinite(value)),
+  };
+};

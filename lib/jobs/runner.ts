@@ -1,0 +1,113 @@
+// Runs jobs: resumes, reports progress, and leaves one result.json per item.
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { openDevice, type Device } from '../core/device.ts';
+import { packageVersion } from '../core/binding.ts';
+import { writeFileAtomic } from '../core/files.ts';
+import { heatAdiItem } from './heat-adi.ts';
+import type { ItemContext, ItemReport } from './item.ts';
+import type { JobItem, LoadedJob } from './load.ts';
+import type { Job } from './schema.ts';
+import { solveItem } from './solve.ts';
+import { splineItem } from './spline.ts';
+
+/** The content of an item's result.json. */
+export interface ItemResult extends ItemReport {
+  readonly schema: 1;
+  readonly job: string;
+  readonly item: string;
+  /** Hash of parameters and inputs; see {@link JobItem}. */
+  readonly hash: string;
+  readonly parameters: Job;
+  readonly device: { readonly backend: string; readonly name: string };
+  readonly warploom: string;
+  /** Wall time of the item, with reading, writing and drawing. */
+  readonly wallSeconds: number;
+  /** ISO date and time. */
+  readonly finished: string;
+}
+
+/** What the caller of {@link runJob} may watch and decide. */
+export interface RunOptions {
+  /** Folder that gets a folder per job; default 'warploom-results'. */
+  readonly results?: string;
+  /** Run finished items again. */
+  readonly again?: boolean;
+  /** Overrides the job file's backend. */
+  readonly backend?: 'auto' | 'cuda' | 'cpu' | 'simt';
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (event: RunEvent) => void;
+}
+
+/** What happens while a job runs. */
+export type RunEvent =
+  | { readonly event: 'started' | 'skipped' | 'finished'; readonly job: string; readonly item: string; readonly result?: ItemResult }
+  | { readonly event: 'progress'; readonly job: string; readonly item: string; readonly done: number; readonly total: number };
+
+function runItem(job: Job, context: ItemContext): Promise<ItemReport> {
+  switch (job.kind) {
+    case 'solve': return solveItem(job, context);
+    case 'heat-adi': return heatAdiItem(job, context);
+    case 'spline': return splineItem(job, context);
+  }
+}
+
+/** The result of an earlier run of the same item with the same inputs, if it is there and whole. */
+async function finishedResult(folder: string, item: JobItem): Promise<ItemResult | undefined> {
+  try {
+    const result = JSON.parse(await readFile(join(folder, 'result.json'), 'utf8')) as ItemResult;
+    return result.schema === 1 && result.hash === item.hash ? result : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Runs a job's items one after another and gives their results in order. An item whose result.json
+ * stands with the same parameters and inputs is skipped; a killed run continues from its last
+ * checkpoint; every file is written under a temporary name, synced and renamed.
+ * @throws whatever an item throws, after the items before it are safe on disk; signal.reason when aborted
+ */
+export async function runJob(loaded: LoadedJob, options: RunOptions = {}): Promise<ItemResult[]> {
+  const { results = 'warploom-results', again = false, onProgress } = options;
+  const signal = options.signal ?? new AbortController().signal;
+  const report: ItemResult[] = [];
+  let device: Device | undefined;
+  try {
+    for (const item of loaded.items) {
+      signal.throwIfAborted();
+      const names = { job: loaded.name, item: item.name };
+      const folder = join(results, loaded.name, item.name);
+      const before = again ? undefined : await finishedResult(folder, item);
+      if (before !== undefined) {
+        onProgress?.({ event: 'skipped', ...names, result: before });
+        report.push(before);
+        continue;
+      }
+      const { backend, index, memoryLimit } = loaded.device;
+      device ??= await openDevice({
+        backend: options.backend ?? backend,
+        ...(index === undefined ? {} : { index }), ...(memoryLimit === undefined ? {} : { memoryLimit }),
+      });
+      await mkdir(folder, { recursive: true });
+      onProgress?.({ event: 'started', ...names });
+      const start = performance.now();
+      const done = await runItem(item.job, {
+        device, input: loaded.input, folder, signal,
+        onProgress: (at, total) => onProgress?.({ event: 'progress', ...names, done: at, total }),
+      });
+      const result: ItemResult = {
+        schema: 1, ...names, hash: item.hash, parameters: item.job,
+        device: { backend: device.backend, name: device.name }, warploom: packageVersion(),
+        ...done, wallSeconds: (performance.now() - start) / 1000, finished: new Date().toISOString(),
+      };
+      await writeFileAtomic(join(folder, 'result.json'), `${JSON.stringify(result, null, 2)}\n`);
+      onProgress?.({ event: 'finished', ...names, result });
+      report.push(result);
+    }
+  } finally {
+    await device?.close();
+  }
+  return report;
+}

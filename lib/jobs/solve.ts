@@ -1,0 +1,81 @@
+// The `solve` job: batched tridiagonal systems from .npy files.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { InvalidArgumentError } from '../core/errors.ts';
+import { writeFileAtomic } from '../core/files.ts';
+import * as tridiagonal from '../tridiagonal/index.ts';
+import type { ItemFunction } from './item.ts';
+import { formatNpy, parseNpy, type NpyArray } from './npy.ts';
+import type { SolveJob } from './schema.ts';
+
+type Real = Float32Array | Float64Array;
+
+async function readOperand(name: string, path: string): Promise<NpyArray & { data: Real }> {
+  const array = parseNpy(await readFile(path), name);
+  if (!(array.data instanceof Float32Array || array.data instanceof Float64Array)) {
+    throw new InvalidArgumentError(name, 'float32, float64, complex64 or complex128 elements', array.type);
+  }
+  if (array.shape.length < 1 || array.shape.length > 2) {
+    throw new InvalidArgumentError(name, 'shape (n) or (batch, n)', `(${array.shape.join(', ')})`);
+  }
+  return array as NpyArray & { data: Real };
+}
+
+/** A band of the right-hand side's type that is either one system long or as large as the batch. */
+async function readBand(name: string, value: string | number, input: (path: string) => string, rhs: NpyArray) {
+  if (typeof value === 'number') return value;
+  const band = await readOperand(name, input(value));
+  if (band.type !== rhs.type) {
+    throw new InvalidArgumentError(name, `${rhs.type} elements as in rhs`, band.type);
+  }
+  const n = rhs.shape[rhs.shape.length - 1]!;
+  const same = band.shape.length === rhs.shape.length && band.shape.every((e, i) => e === rhs.shape[i]);
+  if (!same && !(band.shape.length === 1 && band.shape[0] === n)) {
+    throw new InvalidArgumentError(name, `shape (${rhs.shape.join(', ')}) or (${n})`, `(${band.shape.join(', ')})`);
+  }
+  return band.data;
+}
+
+/** Solves and writes solution.npy, status.npy, row.npy and, when checked, backward-error.npy. */
+export const solveItem: ItemFunction<SolveJob> = async (job, { device, input, folder, signal, onProgress }) => {
+  const rhs = await readOperand('rhs', input(job.rhs));
+  const n = rhs.shape[rhs.shape.length - 1]!;
+  const batch = rhs.shape.length === 2 ? rhs.shape[0]! : 1;
+  const bands = {
+    lower: await readBand('lower', job.lower, input, rhs),
+    diagonal: await readBand('diagonal', job.diagonal, input, rhs),
+    upper: await readBand('upper', job.upper, input, rhs),
+  };
+  const { algorithm, depth, periodic, transpose, stable, check, refine } = job;
+  const result = await tridiagonal.solve({
+    ...bands, rhs: rhs.data, n, batch, complex: rhs.type.startsWith('complex'),
+    algorithm, ...(depth === undefined ? {} : { depth }), periodic, transpose, stable, check, refine,
+    device, signal, onProgress,
+  });
+  const solution = result.solution as Real;
+  const files: [string, NpyArray][] = [
+    ['solution.npy', { type: rhs.type, shape: rhs.shape, data: solution }],
+    ['status.npy', { type: 'int32', shape: [batch], data: result.status as Int32Array }],
+    ['row.npy', { type: 'int32', shape: [batch], data: result.row as Int32Array }],
+  ];
+  let worst = NaN;
+  if (check) {
+    const errors = result.backwardError as Float64Array;
+    worst = errors.reduce((most, e) => (e > most || Number.isNaN(e) ? e : most), 0);
+    files.push(['backward-error.npy', { type: 'float64', shape: [batch], data: errors }]);
+  }
+  for (const [name, array] of files) await writeFileAtomic(join(folder, name), formatNpy(array));
+  const failed = (result.status as Int32Array).filter((word) => (word & 0xff) !== 0).length;
+  const resolved = (result.status as Int32Array).filter((word) => (word & 0x100) !== 0).length;
+  return {
+    summary: `${batch} × ${n} ${rhs.type}, ${result.info.algorithm}`,
+    figures: {
+      systems: batch, unknowns: n, deviceSeconds: result.info.deviceSeconds,
+      unknownsPerSecond: (batch * n) / result.info.deviceSeconds, failedSystems: failed, pivotedSystems: resolved,
+    },
+    accuracy: { value: worst, meaning: check ? 'worst componentwise backward error' : 'not checked' },
+    files: files.map(([name]) => name),
+    failed: failed > 0,
+    notes: failed > 0 ? [`${failed} of ${batch} systems could not be solved: see status.npy and row.npy`] : [],
+  };
+};
