@@ -1,4 +1,5 @@
 // warploom run: job files, one after another.
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadJob } from '../jobs/load.ts';
 import { runJob, type ItemResult, type RunEvent } from '../jobs/runner.ts';
@@ -31,11 +32,26 @@ function watcher({ out, err }: CommandContext, json: boolean): (event: RunEvent)
   };
 }
 
+/** The job files meant by the command line: a folder stands for its .json files but the schemas. */
+async function jobFiles(paths: readonly string[]): Promise<string[]> {
+  const files: string[] = [];
+  for (const path of paths) {
+    if (!(await stat(path)).isDirectory()) {
+      files.push(path);
+      continue;
+    }
+    const names = (await readdir(path)).filter((n) => n.endsWith('.json') && !n.endsWith('.schema.json')).sort();
+    if (names.length === 0) throw new UsageError(`no job file (.json) in ${path}`);
+    files.push(...names.map((name) => join(path, name)));
+  }
+  return files;
+}
+
 /** `warploom run`. */
 export const runCommand: Command = {
   name: 'run',
   summary: 'run job files: solve systems, step equations, interpolate series',
-  help: `Usage: warploom run JOB.json… [--results DIR] [--backend auto|cuda|cpu|simt] [--again] [--json]
+  help: `Usage: warploom run JOB.json|FOLDER… [--results DIR] [--backend auto|cuda|cpu|simt] [--again] [--json]
 
 A job file says what to compute, on which inputs, with which parameters:
 
@@ -71,7 +87,7 @@ Exit codes: 0 done; 1 something failed; 2 bad flags or job file; 3 device; 130 i
     }
     // All files are read and checked before the first one runs.
     const jobs = [];
-    for (const file of positionals) jobs.push(await loadJob(file));
+    for (const file of await jobFiles(positionals)) jobs.push(await loadJob(file));
     const names = jobs.map((job) => job.name);
     const twice = names.find((name, i) => names.indexOf(name) !== i);
     if (twice !== undefined) throw new UsageError(`two job files are named '${twice}': their results would mix`);
