@@ -1,0 +1,52 @@
+// Fault injection: every runtime call of a GPU backend passes one seam and has a number, so a test can make
+// the N-th call fail, once or from then on, with an error of its choice.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+namespace warploom {
+
+/// Error numbers a test injects: the CUDA runtime's own, on both backends.
+namespace fault {
+inline constexpr int kInvalidValue = 1;
+inline constexpr int kOutOfMemory = 2;
+inline constexpr int kLaunchOutOfResources = 701;
+inline constexpr int kIllegalAddress = 700;  ///< sticky: the device is lost
+}  // namespace fault
+
+/// The seam of one backend, shared by all its devices. Calls that only give something back (free, destroy) have
+/// a number too, but a failure there must not leak: the resource is released all the same.
+class FaultSeam {
+ public:
+  /// Fails the call that comes after `skip` further calls with `error`; `persistent`: and every later one.
+  void arm(int64_t skip, int error, bool persistent) {
+    error_ = error;
+    persistent_ = persistent;
+    fail_at_ = calls_ + skip;
+  }
+  void disarm() { fail_at_ = kNever; }
+  /// Runtime calls made so far.
+  int64_t calls() const { return calls_; }
+  /// Number the next call; the error it must report instead of running, or 0.
+  int next() {
+    const int64_t number = calls_.fetch_add(1, std::memory_order_relaxed);
+    const int64_t at = fail_at_.load(std::memory_order_relaxed);
+    return number < at || (number > at && !persistent_) ? 0 : error_.load();
+  }
+
+ private:
+  static constexpr int64_t kNever = INT64_MAX;
+  std::atomic<int64_t> calls_{0};
+  std::atomic<int64_t> fail_at_{kNever};
+  std::atomic<int> error_{0};
+  std::atomic<bool> persistent_{false};
+};
+
+namespace cuda {
+FaultSeam& fault_seam();  ///< of every cuda device; never called where the build has no nvcc
+}
+namespace simt {
+FaultSeam& fault_seam();
+}
+
+}  // namespace warploom
