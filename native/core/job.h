@@ -1,0 +1,54 @@
+// One asynchronous call of JavaScript: its promise, cancellation, progress and outcome.
+#pragma once
+#include <atomic>
+#include <memory>
+
+#include "cuda/core/backend.h"
+#include "native/core/environment.h"
+#include "native/core/error.h"
+#include "native/core/session.h"
+
+namespace warploom {
+
+/// Base of every task that settles a promise. Derived classes do their device work in work() and
+/// make the promise's value in finish(). Destroyed on the JavaScript thread, or with the mailbox
+/// closed, anywhere.
+class Job : public Task, public Control {
+ public:
+  /// Makes the promise; `kept` are JavaScript values held until the job settles (may be null).
+  napi_value begin(napi_env env, napi_value kept);
+  void set_id(double id) { id_ = id; }
+  /// Reports progress to kept[0], a function.
+  void set_progress() { progress_ = std::make_shared<std::atomic<int>>(0); }
+
+  void run(Session& session, Device& device) final;
+  void refuse(const Failure& failure) final { failure_ = failure; }
+  void settle(std::unique_ptr<Task> self) final;
+  void cancel() final { cancelled_.store(true, std::memory_order_relaxed); }
+  double id() const final { return id_; }
+
+  bool cancelled() const final { return cancelled_.load(std::memory_order_relaxed); }
+  void progress(double done, double total) final;
+
+ protected:
+  virtual Status work(Session& session, Device& device) = 0;
+  /// On the JavaScript thread; a failure rejects the promise.
+  virtual Failure finish(napi_env env, napi_value kept, napi_value* result);
+  /// On the JavaScript thread, whatever the outcome.
+  virtual void forget(Environment& environment) { (void)environment; }
+
+ private:
+  class Settlement;
+  class ProgressReport;
+  void deliver(napi_env env);
+
+  std::shared_ptr<Mailbox> mailbox_;
+  napi_deferred deferred_ = nullptr;
+  napi_ref kept_ = nullptr;
+  Failure failure_;
+  double id_ = 0;
+  std::atomic<bool> cancelled_{false};
+  std::shared_ptr<std::atomic<int>> progress_;  // reports on their way
+};
+
+}  // namespace warploom

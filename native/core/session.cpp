@@ -1,0 +1,251 @@
+#include "native/core/session.h"
+
+#include <unistd.h>
+
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "native/core/process_state.h"
+
+namespace warploom {
+namespace {
+
+/// Housekeeping of the device's thread, outside the queue limit.
+template <class Work>
+class Chore final : public Task {
+ public:
+  explicit Chore(Work work) : work_(std::move(work)) {}
+  void run(Session& session, Device& device) override { work_(session, device); }
+  bool counted() const override { return false; }
+  bool closes() const override { return true; }
+
+ private:
+  Work work_;
+};
+
+template <class Work>
+std::unique_ptr<Task> chore(Work work) {
+  return std::make_unique<Chore<Work>>(std::move(work));
+}
+
+std::unique_ptr<Task> closing_chore() {
+  return chore([](Session& session, Device&) { session.release_all(); });
+}
+
+[[noreturn]] void park() {
+  for (;;) pause();
+}
+
+}  // namespace
+
+PinnedBlock::~PinnedBlock() {
+  if (memory != nullptr) session->post_release_pinned(memory);
+}
+
+Session::Session(const Backend& backend, int32_t index, const OpenOptions& options,
+                 int64_t queue_limit)
+    : backend_(backend), index_(index), options_(options), queue_limit_(queue_limit) {}
+
+std::shared_ptr<Session> Session::open(const Backend& backend, int32_t index,
+                                       const OpenOptions& options, int64_t queue_limit,
+                                       std::unique_ptr<Task> opened) {
+  const std::shared_ptr<Session> owner(new Session(backend, index, options, queue_limit));
+  ProcessState::get().add(owner);
+  std::thread([owner, opened = std::move(opened)]() mutable { owner->serve(std::move(opened)); }).detach();
+  // The thread owns the session; what callers hold ends the thread's work when the last one lets go.
+  return std::shared_ptr<Session>(owner.get(), [owner](Session* session) { session->close(nullptr); });
+}
+
+Failure Session::admit() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (closing_) return Failure::disposed("device");
+  if (lost_) return Failure::lost();
+  if (waiting_ >= queue_limit_) return Failure::queue_full(queue_limit_);
+  return {};
+}
+
+void Session::push(std::unique_ptr<Task> task) {
+  if (task->counted()) ++waiting_;
+  queue_.push_back(std::move(task));
+  work_.notify_one();
+}
+
+void Session::post(std::unique_ptr<Task> task) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  push(std::move(task));
+}
+
+void Session::close(std::unique_ptr<Task> last) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (closing_ && last == nullptr) return;
+  closing_ = true;
+  push(last != nullptr ? std::move(last) : closing_chore());
+}
+
+void Session::cancel(double id) {
+  if (id == 0) return;
+  std::unique_ptr<Task> waiting;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (running_ != nullptr && running_->id() == id) {
+      running_->cancel();
+      return;
+    }
+    for (auto at = queue_.begin(); at != queue_.end(); ++at) {
+      if ((*at)->id() != id) continue;
+      waiting = std::move(*at);
+      queue_.erase(at);
+      --waiting_;
+      break;
+    }
+  }
+  if (waiting == nullptr) return;
+  waiting->refuse(Failure::cancelled());
+  Task* const task = waiting.get();
+  task->settle(std::move(waiting));
+}
+
+Status Session::allocate(int64_t bytes, void** out) {
+  Status status = device_->allocate(bytes, out);
+  if (status.code() == Code::out_of_memory) {
+    device_->trim();
+    status = device_->allocate(bytes, out);
+  }
+  if (status.ok()) live_.insert(*out);
+  return status;
+}
+
+void Session::release(void* memory) {
+  if (live_.erase(memory) != 0) device_->release(memory);
+}
+
+void Session::release_all() {
+  for (void* const memory : live_) device_->release(memory);
+  live_.clear();
+  staging_.trim(device_.get());
+  device_->trim();
+}
+
+void Session::post_release(void* memory) {
+  post(chore([memory](Session& session, Device&) { session.release(memory); }));
+}
+
+void Session::post_release_pinned(void* memory) {
+  post(chore([memory](Session& session, Device& device) {
+    device.release_pinned(memory);
+    const std::lock_guard<std::mutex> lock(session.mutex_);
+    --session.pinned_alive_;
+    session.pinned_.erase(static_cast<const char*>(memory));
+  }));
+}
+
+void Session::add_pinned(const std::shared_ptr<PinnedBlock>& block) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ++pinned_alive_;
+  pinned_[block->memory] = block;
+}
+
+std::shared_ptr<PinnedBlock> Session::find_pinned(const char* memory, int64_t bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto next = pinned_.upper_bound(memory);
+  if (next == pinned_.begin()) return nullptr;
+  const auto block = (--next)->second.lock();
+  if (block == nullptr || memory + bytes > block->memory + block->bytes) return nullptr;
+  return block;
+}
+
+void Session::stop() {
+  std::deque<std::unique_ptr<Task>> dropped;  // destroyed outside the lock
+  const std::lock_guard<std::mutex> keep_order(mutex_);
+  closing_ = true;
+  if (running_ != nullptr) running_->cancel();
+  std::deque<std::unique_ptr<Task>> kept;
+  for (auto& task : queue_) (task->counted() ? dropped : kept).push_back(std::move(task));
+  queue_.swap(kept);
+  waiting_ = 0;
+  push(closing_chore());
+}
+
+void Session::wait_quiet(std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  quiet_.wait_until(lock, deadline, [this] { return !busy_; });
+}
+
+void Session::wait_returned() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  quiet_.wait(lock, [this] { return running_ == nullptr || !running_->borrows(); });
+}
+
+void Session::serve(std::unique_ptr<Task> opened) {
+  if (open_device(std::move(opened))) serve_queue();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  busy_ = false;
+  quiet_.notify_all();
+}
+
+bool Session::open_device(std::unique_ptr<Task> opened) {
+  Status status;
+  try {
+    status = backend_.open(index_, options_, &device_);
+  } catch (const std::exception& error) {
+    status = Status(Code::internal, error.what());
+  }
+  const bool ok = status.ok() && device_ != nullptr;
+  if (ok) {
+    host_memory_ = device_->host_memory();
+    ProcessState::get().arm_exit_handler();
+    opened->run(*this, *device_);
+  } else {
+    opened->refuse(Failure::from(
+        status.ok() ? Status(Code::internal, "the backend opened no device") : status));
+    const std::lock_guard<std::mutex> lock(mutex_);
+    closing_ = true;
+  }
+  Task* const task = opened.get();
+  task->settle(std::move(opened));
+  return ok;
+}
+
+void Session::serve_queue() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    busy_ = false;
+    quiet_.notify_all();
+    work_.wait(lock, [this] { return !queue_.empty() || (closing_ && pinned_alive_ == 0); });
+    if (ProcessState::get().exiting()) {
+      lock.unlock();
+      park();
+    }
+    busy_ = true;
+    if (queue_.empty()) break;
+    std::unique_ptr<Task> task = std::move(queue_.front());
+    queue_.pop_front();
+    if (task->counted()) --waiting_;
+    perform(std::move(task), lock);
+  }
+  lock.unlock();
+  device_.reset();
+}
+
+void Session::perform(std::unique_ptr<Task> task, std::unique_lock<std::mutex>& lock) {
+  const bool refused = lost_ && !task->closes();
+  running_ = task.get();
+  lock.unlock();
+  if (refused) {
+    task->refuse(Failure::lost());
+  } else {
+    task->run(*this, *device_);
+  }
+  const bool lost = device_->lost();
+  lock.lock();
+  lost_ = lost_ || lost;
+  running_ = nullptr;
+  quiet_.notify_all();
+  lock.unlock();
+  Task* const settled = task.get();
+  settled->settle(std::move(task));
+  lock.lock();
+}
+
+}  // namespace warploom

@@ -1,0 +1,123 @@
+// An open device with the thread that alone talks to it, and the bounded queue between the two.
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <unordered_set>
+
+#include "cuda/core/backend.h"
+#include "native/core/error.h"
+#include "native/core/staging.h"
+
+namespace warploom {
+
+class Session;
+
+/// One piece of work for a device's thread.
+class Task {
+ public:
+  virtual ~Task() = default;
+  /// On the device's thread.
+  virtual void run(Session& session, Device& device) = 0;
+  /// Instead of run(), when the device is lost or the call was cancelled before it began.
+  virtual void refuse(const Failure& failure) { (void)failure; }
+  /// Hands the finished task to whoever settles it. The default destroys it.
+  virtual void settle(std::unique_ptr<Task> self) { (void)self; }
+  /// Asks a running task to end early; any thread.
+  virtual void cancel() {}
+  /// Number that cancel() of the session finds it by; 0 = cannot be cancelled.
+  virtual double id() const { return 0; }
+  /// True while JavaScript's memory is in use: the environment may not go before the task has ended.
+  virtual bool borrows() const { return false; }
+  /// Counts against the queue limit (releases of memory do not).
+  virtual bool counted() const { return true; }
+  /// Runs on a lost device too.
+  virtual bool closes() const { return false; }
+};
+
+/// Page-locked memory that JavaScript and jobs share; freed on the device's thread with its last owner.
+struct PinnedBlock {
+  std::shared_ptr<Session> session;
+  char* memory = nullptr;
+  int64_t bytes = 0;
+  ~PinnedBlock();
+};
+
+/// A session lives while something holds the pointer that open() returned (the device object, its
+/// arrays, its calls), and is closed by close(), by the last holder or by its environment's end.
+/// Its thread and the Device stay until the last page-locked array is gone as well.
+class Session {
+ public:
+  /// Starts the thread, which opens the device, calls opened->run or ->refuse, then serves the queue.
+  static std::shared_ptr<Session> open(const Backend& backend, int32_t index, const OpenOptions& options,
+                                       int64_t queue_limit, std::unique_ptr<Task> opened);
+
+  const Backend& backend() const { return backend_; }
+  /// Valid between the settling of the opening and close(); thread rules as of Device.
+  Device& device() const { return *device_; }
+  bool host_memory() const { return host_memory_; }
+  Staging& staging() { return staging_; }
+
+  /// Why a call cannot be queued now; no failure when it can.
+  Failure admit() const;
+  void post(std::unique_ptr<Task> task);
+  /// Queues the last call; later ones are refused as disposed.
+  void close(std::unique_ptr<Task> last);
+  /// Cancels the call with this id: a running one is told, a waiting one is refused at once.
+  void cancel(double id);
+
+  /// On the device's thread: memory of arrays, with one retry after giving back the pool.
+  Status allocate(int64_t bytes, void** out);
+  void release(void* memory);
+  /// On the device's thread: gives back all memory but page-locked arrays.
+  void release_all();
+  /// From any thread: released behind the queued work.
+  void post_release(void* memory);
+  void post_release_pinned(void* memory);
+
+  void add_pinned(const std::shared_ptr<PinnedBlock>& block);
+  /// The session's page-locked block that holds all of [memory, memory + bytes), or null.
+  std::shared_ptr<PinnedBlock> find_pinned(const char* memory, int64_t bytes);
+
+  /// Environment teardown or exit: cancels the running call and drops the waiting ones.
+  void stop();
+  /// Waits until the thread is outside the device, or the deadline.
+  void wait_quiet(std::chrono::steady_clock::time_point deadline);
+  /// Waits, without limit, while a call runs that uses JavaScript's memory.
+  void wait_returned();
+
+ private:
+  Session(const Backend& backend, int32_t index, const OpenOptions& options, int64_t queue_limit);
+  void serve(std::unique_ptr<Task> opened);
+  bool open_device(std::unique_ptr<Task> opened);
+  void serve_queue();
+  void perform(std::unique_ptr<Task> task, std::unique_lock<std::mutex>& lock);
+  void push(std::unique_ptr<Task> task);
+
+  const Backend& backend_;
+  const int32_t index_;
+  const OpenOptions options_;
+  const int64_t queue_limit_;
+  std::unique_ptr<Device> device_;
+  bool host_memory_ = true;
+  Staging staging_;
+  std::unordered_set<void*> live_;  // memory of arrays; device's thread only
+
+  mutable std::mutex mutex_;
+  std::condition_variable work_;   // something was queued
+  std::condition_variable quiet_;  // a task ended
+  std::deque<std::unique_ptr<Task>> queue_;
+  Task* running_ = nullptr;
+  int64_t waiting_ = 0;  // counted tasks in the queue
+  bool busy_ = true;     // the thread is inside the device
+  int64_t pinned_alive_ = 0;
+  std::map<const char*, std::weak_ptr<PinnedBlock>> pinned_;
+  bool closing_ = false;
+  bool lost_ = false;
+};
+
+}  // namespace warploom
