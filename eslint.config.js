@@ -20,7 +20,7 @@ export default tseslint.config(
       'object-shorthand': 'error',
       'no-empty': ['error', { allowEmptyCatch: false }],
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
-      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/consistent-type-imports': ['error', { disallowTypeAnnotations: false }],
     },
   },
   {

@@ -29,5 +29,6 @@ try {
   process.exit(1);
 }
 if (existsSync(join(root, 'lib/index.ts'))) {
-  process.exitCode = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.json'], { cwd: root, stdio: 'inherit' }).status ?? 1;
+  const done = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.json'], { cwd: root, stdio: 'inherit' });
+  process.exitCode = done.status ?? 1;
 }

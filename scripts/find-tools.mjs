@@ -52,7 +52,8 @@ export function nodeHeaders() {
 
 /** node-gyp's script: the one npm runs us with, or the one bundled in npm beside node. */
 export function findNodeGyp() {
-  const bundled = join(dirname(dirname(realpathSync(process.execPath))), 'lib/node_modules/npm/node_modules/node-gyp/bin/node-gyp.js');
+  const prefix = dirname(dirname(realpathSync(process.execPath)));
+  const bundled = join(prefix, 'lib/node_modules/npm/node_modules/node-gyp/bin/node-gyp.js');
   const npm = onPath('npm');
   const beside = npm && join(dirname(dirname(realpathSync(npm))), 'node_modules/node-gyp/bin/node-gyp.js');
   return [process.env.npm_config_node_gyp, beside, bundled].find((path) => path && existsSync(path));

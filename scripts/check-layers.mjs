@@ -1,0 +1,111 @@
+// Enforces docs/architecture.md: lib → native → cuda, domains import core only, CUDA stays in its files.
+// Prints every breach and exits 1. A rule is a function of one file that yields messages.
+import { readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { listFiles, root } from './list-sources.mjs';
+
+/** Folders of lib/ and native/ that stand above the domains and may use any of them. */
+const kLibTop = new Set(['jobs', 'cli']);
+const kNativeTop = new Set(['bench']);
+/** The registry and its expansion are the one place of core that names the domains. */
+const kRegistry = new Set(['cuda/core/operations.h']);
+const kDeviceFiles = /^cuda\/core\/(device\.cuh|launch\.cuh|runtime\.(cu|h))$/;
+const kCudaTypes = new RegExp([
+  /\bcuda[A-Z]\w*_t\b/, /\bcuda_runtime/, /\bcuda(?:Error|Success|Malloc|Free|Memcpy|Stream|Event)\w*/, /\bdim3\b/,
+].map((part) => part.source).join('|'));
+const kDeviceWords = new RegExp([
+  /\b(?:threadIdx|blockIdx|blockDim|gridDim)\b/,
+  /\b__(?:global|device|host|shared|launch_bounds)__/,
+  /\b__(?:syncthreads|syncwarp|shfl|ballot|fmaf_|fma_rn|frcp|drcp|ldg|threadfence)\w*/,
+  /\basm\s*(?:volatile)?\s*\(/, /<<</,
+  /\batomic(?:Add|Min|Max|Or|And|Exch|CAS)\b/,
+].map((part) => part.source).join('|'));
+
+const domains = new Set(listFiles('cuda').map((path) => path.split('/')[1]).filter((name) => name !== 'core'));
+
+/** Text without comments; strings stay, so that include paths are seen. */
+function withoutComments(text) {
+  return text.replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ' ')).replace(/\/\/[^\n]*/g, '');
+}
+
+function* includesOf(text) {
+  for (const match of text.matchAll(/^\s*#\s*include\s*"([^"]+)"/gm)) yield match[1];
+}
+
+function* libImports(path, text) {
+  for (const match of text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)) {
+    const target = match[1];
+    yield target.startsWith('.') ? normalize(join(dirname(path), target)) : target;
+  }
+}
+
+function* checkLib(path, text) {
+  const own = path.split('/')[1];
+  const isTop = kLibTop.has(own) || !path.slice(4).includes('/');
+  for (const target of libImports(path, text)) {
+    if (target === 'node-gyp-build' && path !== 'lib/core/binding.ts') yield 'only lib/core/binding.ts loads the addon';
+    if (/^(native|cuda|test|bench|scripts)\//.test(target)) yield `lib must not import ${target}`;
+    if (!target.startsWith('lib/')) continue;
+    const folder = target.split('/')[1];
+    if (isTop) continue;
+    if (own === 'core' && folder !== 'core') yield `core must not import ${target}`;
+    else if (folder !== own && folder !== 'core') yield `domain ${own} must import core only, not ${target}`;
+  }
+  if (path !== 'lib/core/binding.ts' && /\bprocess\.dlopen\b|\.node['"]/.test(text)) {
+    yield 'only lib/core/binding.ts loads the addon';
+  }
+}
+
+function* checkNative(path, text) {
+  const own = path.split('/')[1];
+  for (const target of includesOf(text)) {
+    const [layer, folder] = target.split('/');
+    if (layer === 'lib') yield `native must not include ${target}`;
+    if (layer === 'cuda' && /\.cuh?$/.test(target) && target.endsWith('.h') === false && own !== 'simt') {
+      yield `native (but for simt/) must not include device code: ${target}`;
+    }
+    if (kNativeTop.has(own)) continue;
+    if (domains.has(own) && domains.has(folder) && folder !== own) yield `domain ${own} must not include ${target}`;
+    if (own === 'core' && layer === 'native' && domains.has(folder)) yield `core must not include ${target}`;
+  }
+}
+
+function* checkCuda(path, text) {
+  const own = path.split('/')[1];
+  for (const target of includesOf(text)) {
+    const [layer, folder] = target.split('/');
+    const shim = path === 'cuda/core/device.cuh' && target.startsWith('simt/');
+    if (layer !== 'cuda' && !shim) yield `cuda must not include ${target} (write includes from the root)`;
+    if (layer === 'cuda' && own === 'core' && domains.has(folder) && !kRegistry.has(path)) {
+      yield `core must not include ${target}`;
+    }
+    if (domains.has(own) && domains.has(folder) && folder !== own) yield `domain ${own} must not include ${target}`;
+  }
+  if (path.endsWith('.h') && kCudaTypes.test(text)) yield `CUDA types in a plain header: ${kCudaTypes.exec(text)[0]}`;
+  if (/\.cuh?$/.test(path) && path !== 'cuda/core/runtime.cu' && kCudaTypes.test(text)) {
+    yield `CUDA runtime outside runtime.cu: ${kCudaTypes.exec(text)[0]}`;
+  }
+  if (!kDeviceFiles.test(path) && kDeviceWords.test(text)) {
+    yield `device words belong in cuda/core/device.cuh: ${kDeviceWords.exec(text)[0]}`;
+  }
+}
+
+/** Every breach below the root as `file: message`. `read` is replaceable for the test of this script. */
+export function breaches(files, read) {
+  const found = [];
+  for (const path of files) {
+    const text = withoutComments(read(path));
+    const rule = { lib: checkLib, native: checkNative, cuda: checkCuda }[path.split('/')[0]];
+    if (rule) for (const message of rule(path, text)) found.push(`${path}: ${message}`);
+  }
+  return found;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const files = ['lib', 'native', 'cuda'].flatMap((folder) => listFiles(folder, /\.(ts|cpp|h|cu|cuh|inc)$/));
+  const found = breaches(files, (path) => readFileSync(join(root, path), 'utf8'));
+  for (const line of found) console.error(line);
+  console.log(`layers: ${files.length} files, ${found.length} breaches`);
+  process.exitCode = found.length > 0 ? 1 : 0;
+}
