@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { readCheckpoint, writeCheckpoint } from '../core/checkpoint.ts';
-import { InvalidArgumentError } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/files.ts';
 import { HeatAdi } from '../tridiagonal/heat-adi.ts';
 import type { ItemContext, ItemFunction } from './item.ts';
@@ -21,13 +21,13 @@ async function readGrid(file: string): Promise<Grid> {
     const raster = JSON.parse(bytes.toString('utf8')) as Partial<{ width: number; height: number; values: number[] }>;
     const { width, height, values } = raster;
     if (!Number.isSafeInteger(width) || !Number.isSafeInteger(height) || values?.length !== width! * height!) {
-      throw new InvalidArgumentError('initial.file', 'a JSON raster with width, height and width*height values', file);
+      throw refusal('initial.file', 'a JSON raster with width, height and width*height values', file);
     }
     return { width: width!, height: height!, values: Float64Array.from(values!) };
   }
   const { shape, data, type } = parseNpy(bytes, 'initial.file');
   if (shape.length !== 2 || !(type === 'float32' || type === 'float64')) {
-    throw new InvalidArgumentError('initial.file', 'float32 or float64 of shape (height, width)',
+    throw refusal('initial.file', 'float32 or float64 of shape (height, width)',
       `${type} of shape (${shape.join(', ')})`);
   }
   return { width: shape[1]!, height: shape[0]!, values: Float64Array.from(data as Float64Array) };
@@ -76,7 +76,9 @@ async function modeError(job: HeatAdiJob, { width, height }: Grid, device: ItemC
   await heat.advance(steps);
   const after = await heat.read();
   const factor = HeatAdi.modeFactor(p, q, base) ** steps;
-  return after.reduce((most: number, value: number, i: number) => Math.max(most, Math.abs(value - factor * mode[i]!)), 0);
+  let most = 0;
+  for (let i = 0; i < mode.length; ++i) most = Math.max(most, Math.abs(after[i]! - factor * mode[i]!));
+  return most;
 }
 
 /** Steps the equation, drawing `snapshots` pictures; resumes from its last picture after a kill. */

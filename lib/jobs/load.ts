@@ -5,7 +5,7 @@ import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { InvalidArgumentError } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import { jobSchema, type Job } from './schema.ts';
 
 /** One combination of a job's sweep. */
@@ -35,7 +35,7 @@ function inputResolver(file: string): (path: string) => string {
     const wanted = path.slice('package:'.length);
     const [name, rest] = /^((?:@[^/]+\/)?[^/]+)\/(.+)$/.exec(wanted)?.slice(1) ?? [];
     if (name === undefined || rest === undefined) {
-      throw new InvalidArgumentError('path', 'package:NAME/PATH', path);
+      throw refusal('path', 'package:NAME/PATH', path);
     }
     // Not require.resolve(NAME/PATH): an exports map may hide data files.
     for (const folder of require.resolve.paths(name) ?? []) {
@@ -47,7 +47,7 @@ function inputResolver(file: string): (path: string) => string {
         continue;
       }
     }
-    throw new InvalidArgumentError('path', `an installed package '${name}' (npm install ${name})`, path);
+    throw refusal('path', `an installed package '${name}' (npm install ${name})`, path);
   };
 }
 
@@ -86,7 +86,7 @@ function itemName(combination: Record<string, unknown>): string {
 function parseJob(value: unknown, file: string): Job {
   const parsed = jobSchema.safeParse(value);
   if (!parsed.success) {
-    throw new InvalidArgumentError(file, 'a job file (see examples/jobs and warploom run --help)',
+    throw refusal(file, 'a job file (see examples/jobs and warploom run --help)',
       `\n${z.prettifyError(parsed.error)}`);
   }
   return parsed.data;
@@ -94,7 +94,7 @@ function parseJob(value: unknown, file: string): Job {
 
 /**
  * Loads one job file.
- * @throws InvalidArgumentError with the field for anything the schema does not take, for a sweep over an
+ * @throws ArgumentError with the field for anything the schema does not take, for a sweep over an
  *   unknown field, and for inputs that do not exist
  */
 export async function loadJob(file: string): Promise<LoadedJob> {
@@ -102,7 +102,7 @@ export async function loadJob(file: string): Promise<LoadedJob> {
   try {
     raw = JSON.parse(await readFile(file, 'utf8'));
   } catch (error) {
-    throw new InvalidArgumentError(file, 'a readable JSON job file', (error as Error).message, { cause: error });
+    throw refusal(file, 'a readable JSON job file', (error as Error).message, { cause: error });
   }
   const job = parseJob(raw, file);
   const input = inputResolver(file);
@@ -113,7 +113,7 @@ export async function loadJob(file: string): Promise<LoadedJob> {
       items.push({ name: itemName(combination), job: one, hash: await hashItem(one, input) });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      throw new InvalidArgumentError(file, 'input files that exist', (error as NodeJS.ErrnoException).path ?? '', { cause: error });
+      throw refusal(file, 'input files that exist', (error as NodeJS.ErrnoException).path ?? '', { cause: error });
     }
   }
   return { name: job.name, file, device: job.device ?? { backend: 'auto' }, items, input };

@@ -1,5 +1,5 @@
 // NumPy's .npy format, versions 1.0 and 2.0: little-endian, C order, the element types of this library.
-import { InvalidArgumentError } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 
 /** Element types that a .npy file of this library can hold. Complex arrays are interleaved pairs. */
 export type NpyType =
@@ -30,7 +30,7 @@ function arrayOver(type: NpyType, buffer: ArrayBuffer): NpyArray['data'] {
 }
 
 function refuse(name: string, expected: string, received: string): never {
-  throw new InvalidArgumentError(name, expected, received);
+  throw refusal(name, expected, received);
 }
 
 /** The keys of the header's Python dictionary literal, of which only three exist. */
@@ -57,7 +57,7 @@ function parseHeader(header: string, name: string): { type: NpyType; shape: numb
  * Reads the bytes of a .npy file.
  * @param bytes the file
  * @param name how errors name the file
- * @throws InvalidArgumentError for anything but a complete little-endian C-order array of a known type
+ * @throws ArgumentError for anything but a complete little-endian C-order array of a known type
  */
 export function parseNpy(bytes: Uint8Array, name = 'npy'): NpyArray {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -83,7 +83,7 @@ export function parseNpy(bytes: Uint8Array, name = 'npy'): NpyArray {
 
 /**
  * The bytes of a .npy file (version 1.0; header padded to 64 bytes as NumPy does).
- * @throws InvalidArgumentError when `shape` does not multiply to the number of elements
+ * @throws ArgumentError when `shape` does not multiply to the number of elements
  */
 export function formatNpy({ type, shape, data }: NpyArray): Uint8Array {
   const elements = data.length / (type.startsWith('complex') ? 2 : 1);

@@ -1,7 +1,7 @@
 // The `solve` job: batched tridiagonal systems from .npy files.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { InvalidArgumentError } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/files.ts';
 import * as tridiagonal from '../tridiagonal/index.ts';
 import type { ItemFunction } from './item.ts';
@@ -13,10 +13,10 @@ type Real = Float32Array | Float64Array;
 async function readOperand(name: string, path: string): Promise<NpyArray & { data: Real }> {
   const array = parseNpy(await readFile(path), name);
   if (!(array.data instanceof Float32Array || array.data instanceof Float64Array)) {
-    throw new InvalidArgumentError(name, 'float32, float64, complex64 or complex128 elements', array.type);
+    throw refusal(name, 'float32, float64, complex64 or complex128 elements', array.type);
   }
   if (array.shape.length < 1 || array.shape.length > 2) {
-    throw new InvalidArgumentError(name, 'shape (n) or (batch, n)', `(${array.shape.join(', ')})`);
+    throw refusal(name, 'shape (n) or (batch, n)', `(${array.shape.join(', ')})`);
   }
   return array as NpyArray & { data: Real };
 }
@@ -26,12 +26,12 @@ async function readBand(name: string, value: string | number, input: (path: stri
   if (typeof value === 'number') return value;
   const band = await readOperand(name, input(value));
   if (band.type !== rhs.type) {
-    throw new InvalidArgumentError(name, `${rhs.type} elements as in rhs`, band.type);
+    throw refusal(name, `${rhs.type} elements as in rhs`, band.type);
   }
   const n = rhs.shape[rhs.shape.length - 1]!;
   const same = band.shape.length === rhs.shape.length && band.shape.every((e, i) => e === rhs.shape[i]);
   if (!same && !(band.shape.length === 1 && band.shape[0] === n)) {
-    throw new InvalidArgumentError(name, `shape (${rhs.shape.join(', ')}) or (${n})`, `(${band.shape.join(', ')})`);
+    throw refusal(name, `shape (${rhs.shape.join(', ')}) or (${n})`, `(${band.shape.join(', ')})`);
   }
   return band.data;
 }
@@ -55,8 +55,8 @@ export const solveItem: ItemFunction<SolveJob> = async (job, { device, input, fo
   const solution = result.solution as Real;
   const files: [string, NpyArray][] = [
     ['solution.npy', { type: rhs.type, shape: rhs.shape, data: solution }],
-    ['status.npy', { type: 'int32', shape: [batch], data: result.status as Int32Array }],
-    ['row.npy', { type: 'int32', shape: [batch], data: result.row as Int32Array }],
+    ['status.npy', { type: 'int32', shape: [batch], data: result.status.words }],
+    ['row.npy', { type: 'int32', shape: [batch], data: result.status.rows }],
   ];
   let worst = NaN;
   if (check) {
@@ -65,13 +65,13 @@ export const solveItem: ItemFunction<SolveJob> = async (job, { device, input, fo
     files.push(['backward-error.npy', { type: 'float64', shape: [batch], data: errors }]);
   }
   for (const [name, array] of files) await writeFileAtomic(join(folder, name), formatNpy(array));
-  const failed = (result.status as Int32Array).filter((word) => (word & 0xff) !== 0).length;
-  const resolved = (result.status as Int32Array).filter((word) => (word & 0x100) !== 0).length;
+  const counts = result.status.counts();
+  const failed = result.status.length - counts.ok;
   return {
     summary: `${batch} × ${n} ${rhs.type}, ${result.info.algorithm}`,
     figures: {
       systems: batch, unknowns: n, deviceSeconds: result.info.deviceSeconds,
-      unknownsPerSecond: (batch * n) / result.info.deviceSeconds, failedSystems: failed, pivotedSystems: resolved,
+      unknownsPerSecond: (batch * n) / result.info.deviceSeconds, failedSystems: failed, pivotedSystems: counts.resolvedByPivoting,
     },
     accuracy: { value: worst, meaning: check ? 'worst componentwise backward error' : 'not checked' },
     files: files.map(([name]) => name),

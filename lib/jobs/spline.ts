@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { csvParse } from 'd3-dsv';
-import { InvalidArgumentError } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/files.ts';
 import { cubicSpline, type CubicSpline } from '../tridiagonal/cubic-spline.ts';
 import type { ItemFunction } from './item.ts';
@@ -27,7 +27,7 @@ function readSeries(text: string, job: SplineJob) {
   const table = csvParse(text);
   for (const column of [job.x, ...job.y]) {
     if (!table.columns.includes(column)) {
-      throw new InvalidArgumentError('file', `a column '${column}'`, `columns ${table.columns.join(', ')}`);
+      throw refusal('file', `a column '${column}'`, `columns ${table.columns.join(', ')}`);
     }
   }
   const rows = table
@@ -35,7 +35,7 @@ function readSeries(text: string, job: SplineJob) {
     .filter((row) => row.every(Number.isFinite))
     .sort((a, b) => a[0]! - b[0]!)
     .filter((row, i, all) => i === 0 || row[0]! > all[i - 1]![0]!);
-  if (rows.length < 3) throw new InvalidArgumentError('file', 'at least 3 complete rows', `${rows.length}`);
+  if (rows.length < 3) throw refusal('file', 'at least 3 complete rows', `${rows.length}`);
   return { rows, dropped: table.length - rows.length };
 }
 

@@ -1,5 +1,5 @@
 // Cubic spline interpolation: the tridiagonal system of second derivatives, one solve for many series.
-import { InvalidArgumentError } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import { defaultDevice, type Device } from '../core/device.ts';
 
 /**
@@ -64,10 +64,10 @@ export class CubicSpline {
    */
   evaluate(at: ArrayLike<number>, { series = 0, order = 0 }: { series?: number; order?: 0 | 1 | 2 } = {}): Float64Array {
     if (!Number.isInteger(series) || series < 0 || series >= this.seriesCount) {
-      throw new InvalidArgumentError('series', `a whole number below ${this.seriesCount}`, String(series));
+      throw refusal('series', `a whole number below ${this.seriesCount}`, String(series));
     }
     if (order !== 0 && order !== 1 && order !== 2) {
-      throw new InvalidArgumentError('order', '0, 1 or 2', String(order));
+      throw refusal('order', '0, 1 or 2', String(order));
     }
     const base = series * this.x.length;
     return Float64Array.from(at, (raw) => {
@@ -89,17 +89,17 @@ export class CubicSpline {
 }
 
 function checkKnots(x: ArrayLike<number>, y: ArrayLike<number>): void {
-  if (x.length < 2) throw new InvalidArgumentError('x', 'at least 2 knots', `${x.length}`);
+  if (x.length < 2) throw refusal('x', 'at least 2 knots', `${x.length}`);
   if (y.length === 0 || y.length % x.length !== 0) {
-    throw new InvalidArgumentError('y', `a multiple of ${x.length} values`, `${y.length}`);
+    throw refusal('y', `a multiple of ${x.length} values`, `${y.length}`);
   }
   for (let k = 0; k < x.length; ++k) {
     if (!Number.isFinite(x[k]!) || (k > 0 && !(x[k]! > x[k - 1]!))) {
-      throw new InvalidArgumentError('x', 'finite, strictly ascending knots', `x[${k}] = ${x[k]}`);
+      throw refusal('x', 'finite, strictly ascending knots', `x[${k}] = ${x[k]}`);
     }
   }
   for (let k = 0; k < y.length; ++k) {
-    if (!Number.isFinite(y[k]!)) throw new InvalidArgumentError('y', 'finite values', `y[${k}] = ${y[k]}`);
+    if (!Number.isFinite(y[k]!)) throw refusal('y', 'finite values', `y[${k}] = ${y[k]}`);
   }
 }
 
@@ -139,24 +139,24 @@ function splineSystem(x: Float64Array, y: Float64Array, boundary: SplineBoundary
  * symmetric, strictly dominant second-derivative system (de Boor, A Practical Guide to Splines, ch. IV).
  * @param x knots, strictly ascending, at least 2 (3 when periodic)
  * @param y values, series by series: a multiple of x.length; periodic series end on their first value
- * @throws InvalidArgumentError before any work for knots or values out of range
+ * @throws ArgumentError before any work for knots or values out of range
  */
 export async function cubicSpline(
   x: ArrayLike<number>, y: ArrayLike<number>, options: SplineOptions = {},
 ): Promise<CubicSpline> {
   const boundary = options.boundary ?? 'natural';
   if (!['natural', 'clamped', 'periodic'].includes(boundary)) {
-    throw new InvalidArgumentError('boundary', "'natural', 'clamped' or 'periodic'", String(boundary));
+    throw refusal('boundary', "'natural', 'clamped' or 'periodic'", String(boundary));
   }
   checkKnots(x, y);
   const knots = Float64Array.from(x);
   const values = Float64Array.from(y);
   const count = knots.length;
   if (boundary === 'periodic') {
-    if (count < 3) throw new InvalidArgumentError('x', 'at least 3 knots for a periodic spline', `${count}`);
+    if (count < 3) throw refusal('x', 'at least 3 knots for a periodic spline', `${count}`);
     for (let s = 0; s < values.length; s += count) {
       if (values[s] !== values[s + count - 1]) {
-        throw new InvalidArgumentError('y', 'equal first and last values for a periodic spline',
+        throw refusal('y', 'equal first and last values for a periodic spline',
           `${values[s]} and ${values[s + count - 1]}`);
       }
     }

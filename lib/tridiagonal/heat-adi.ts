@@ -1,5 +1,5 @@
 // Two-dimensional heat equation by the alternating direction implicit method, state kept on the device.
-import { InvalidArgumentError } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import { defaultDevice, type Device, type DeviceArray } from '../core/device.ts';
 
 /** Edge condition of {@link HeatAdi}: no flux through the edge, zero beyond it, or opposite edges joined. */
@@ -33,7 +33,7 @@ interface Axis { n: number; batch: number; rowStride: number; systemStride: numb
 
 function positive(name: string, value: number): number {
   if (!(Number.isFinite(value) && value > 0)) {
-    throw new InvalidArgumentError(name, 'a positive finite number', String(value));
+    throw refusal(name, 'a positive finite number', String(value));
   }
   return value;
 }
@@ -94,24 +94,24 @@ export class HeatAdi {
 
   /**
    * Puts the initial state and the four sets of bands on the device.
-   * @throws InvalidArgumentError for sizes, lengths or coefficients out of range, before any work
+   * @throws ArgumentError for sizes, lengths or coefficients out of range, before any work
    */
   static async create(options: HeatAdiOptions): Promise<HeatAdi> {
     const { width, height, initial, diffusivity, dt } = options;
     for (const [name, value] of [['width', width], ['height', height]] as const) {
       if (!Number.isSafeInteger(value) || value < 1) {
-        throw new InvalidArgumentError(name, 'a whole number of at least 1', String(value));
+        throw refusal(name, 'a whole number of at least 1', String(value));
       }
     }
     if (!(initial instanceof Float32Array || initial instanceof Float64Array)) {
-      throw new InvalidArgumentError('initial', 'a Float32Array or Float64Array', typeof initial);
+      throw refusal('initial', 'a Float32Array or Float64Array', typeof initial);
     }
     if (initial.length !== width * height) {
-      throw new InvalidArgumentError('initial', `${width * height} values`, `${initial.length} values`);
+      throw refusal('initial', `${width * height} values`, `${initial.length} values`);
     }
     const boundary = options.boundary ?? 'neumann';
     if (!['neumann', 'dirichlet', 'periodic'].includes(boundary)) {
-      throw new InvalidArgumentError('boundary', "'neumann', 'dirichlet' or 'periodic'", String(boundary));
+      throw refusal('boundary', "'neumann', 'dirichlet' or 'periodic'", String(boundary));
     }
     const dx = positive('dx', options.dx ?? 1);
     const dy = positive('dy', options.dy ?? dx);
@@ -163,7 +163,7 @@ export class HeatAdi {
     signal?: AbortSignal; onProgress?: (done: number, total: number) => void;
   } = {}): Promise<void> {
     if (!Number.isSafeInteger(count) || count < 0) {
-      throw new InvalidArgumentError('count', 'a whole number of at least 0', String(count));
+      throw refusal('count', 'a whole number of at least 0', String(count));
     }
     for (let step = 0; step < count; ++step) {
       control.signal?.throwIfAborted();
