@@ -52,10 +52,13 @@ export function pngLuminance(bytes: Uint8Array): { width: number; height: number
   const full = 2 ** depth - 1;
   for (let i = 0; i < values.length; ++i) {
     const at = i * channels;
-    const pixel = palette?.[data[i]!] ?? (channels < 3 ? [data[at]!, data[at]!, data[at]!]
-      : [data[at]!, data[at + 1]!, data[at + 2]!]);
+    if (palette === undefined && channels < 3) {
+      values[i] = data[at]! / full;
+      continue;
+    }
+    const [red, green, blue] = palette?.[data[i]!] ?? [data[at]!, data[at + 1]!, data[at + 2]!];
     const white = palette === undefined ? full : 255;
-    values[i] = (0.2126 * pixel[0]! + 0.7152 * pixel[1]! + 0.0722 * pixel[2]!) / white;
+    values[i] = (0.2126 * red! + 0.7152 * green! + 0.0722 * blue!) / white;
   }
   return { width, height, values };
 }

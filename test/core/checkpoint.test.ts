@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readCheckpoint, writeCheckpoint } from '../../lib/core/checkpoint.ts';
+import { writeFileAtomic } from '../../lib/core/files.ts';
+
+const sample = {
+  kind: 'test', parameters: { n: 3, name: 'µ' }, step: 7,
+  arrays: {
+    state: new Float64Array([1.5, NaN, -0]), flags: new Uint8Array([1, 2, 3]),
+    offsets: new BigInt64Array([2n ** 62n]), empty: new Float32Array(0), rows: new Int32Array([-1]),
+  },
+};
+
+describe('checkpoints', () => {
+  let folder: string;
+  let path: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'warploom-checkpoint-'));
+    path = join(folder, 'state.checkpoint');
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  it('give back arrays, step and parameters bit for bit', async () => {
+    await writeCheckpoint(path, sample);
+    assert.deepEqual(await readCheckpoint(path, sample), sample);
+  });
+
+  it('are none when the file is absent or belongs to other parameters', async () => {
+    assert.equal(await readCheckpoint(path, sample), undefined);
+    await writeCheckpoint(path, sample);
+    assert.equal(await readCheckpoint(path, { kind: 'other', parameters: sample.parameters }), undefined);
+    assert.equal(await readCheckpoint(path, { kind: 'test', parameters: { n: 4 } }), undefined);
+  });
+
+  it('refuse truncation at every byte', async () => {
+    await writeCheckpoint(path, sample);
+    const whole = await readFile(path);
+    for (let length = 0; length < whole.length; ++length) {
+      await writeFile(path, whole.subarray(0, length));
+      await assert.rejects(readCheckpoint(path, sample), { code: 'ERR_WARPLOOM_DAMAGED_FILE' });
+    }
+  });
+
+  it('detect every single flipped bit', async () => {
+    await writeCheckpoint(path, sample);
+    const whole = await readFile(path);
+    for (let bit = 0; bit < whole.length * 8; ++bit) {
+      const damaged = Buffer.from(whole);
+      damaged[bit >> 3]! ^= 1 << (bit & 7);
+      await writeFile(path, damaged);
+      await assert.rejects(readCheckpoint(path, sample), { code: 'ERR_WARPLOOM_DAMAGED_FILE' });
+    }
+  }).timeout(30_000);
+
+  it('leave the earlier one whole, and no rubbish, when writing fails', async () => {
+    await writeCheckpoint(path, sample);
+    await assert.rejects(writeFileAtomic(join(folder, 'absent', 'file'), 'x'), { code: 'ENOENT' });
+    await assert.rejects(writeFileAtomic(folder, 'x'), (e: NodeJS.ErrnoException) => ['EISDIR', 'ENOTEMPTY', 'EEXIST'].includes(e.code!));
+    assert.deepEqual(await readCheckpoint(path, sample), sample);
+    assert.deepEqual(await readdir(folder), ['state.checkpoint']);
+  });
+
+  it('are whole after the writing process is killed at any moment', async function () {
+    this.timeout(60_000);
+    const writer = fileURLToPath(new URL('../support/checkpoint-writer.ts', import.meta.url));
+    const seen = new Set<number>();
+    for (let run = 0; run < 6; ++run) {
+      const child = spawn(process.execPath, ['--import', 'tsx', writer, path], { stdio: ['ignore', 'pipe', 'inherit'] });
+      await new Promise((resolve) => child.stdout.once('data', resolve));
+      await new Promise((resolve) => setTimeout(resolve, run * 13));
+      child.kill('SIGKILL');
+      await new Promise((resolve) => child.once('close', resolve));
+      const found = await readCheckpoint(path, { kind: 'killed', parameters: {} });
+      assert.ok(found !== undefined);
+      const state = found.arrays['state'] as Float64Array;
+      assert.ok(state.every((value) => value === found.step));
+      seen.add(found.step);
+    }
+    assert.ok(seen.size > 1, 'the writer was killed at different steps');
+  });
+});
