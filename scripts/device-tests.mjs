@@ -1,0 +1,76 @@
+// Builds test/device/*.cpp with the SIMT shim and runs every program.
+//
+//   node scripts/device-tests.mjs [none|address|thread …] [--only NAME] [--build-only]
+//
+// Each program prints what failed, ends with «N passed, N failed, N skipped» and exits 1 on a failure.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { onPath } from './find-tools.mjs';
+import { listFiles, root } from './list-sources.mjs';
+import { kSummary, printSummary } from './summary.mjs';
+
+const kOptions = {
+  none: {},
+  address: {
+    ASAN_OPTIONS: 'detect_leaks=1:abort_on_error=0:detect_stack_use_after_return=0',
+    UBSAN_OPTIONS: 'print_stacktrace=1:halt_on_error=1',
+  },
+  thread: { TSAN_OPTIONS: 'halt_on_error=0:exitcode=66:history_size=4' },
+};
+
+function must(command, args) {
+  const done = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
+  if (done.status !== 0) throw new Error(`${command} ${args[0]} exited with ${done.status ?? done.signal}`);
+}
+
+function build(variant, only) {
+  const folder = join(root, `build/device-${variant}`);
+  if (!existsSync(join(folder, 'CMakeCache.txt'))) {
+    const generator = onPath('ninja') ? ['-G', 'Ninja'] : [];
+    must('cmake', ['-S', root, '-B', folder, ...generator, '-DCMAKE_BUILD_TYPE=Release',
+      '-DWARPLOOM_DEVICE_TESTS=ON', `-DWARPLOOM_SANITIZE=${variant}`]);
+  }
+  const jobs = process.env.WARPLOOM_JOBS ?? String(availableParallelism());
+  must('cmake', ['--build', folder, '--parallel', jobs, ...(only ? ['--target', only] : [])]);
+  return join(folder, 'programs');
+}
+
+/** Runs one program; returns its counts. A crash, a timeout or a missing summary line is one failure. */
+function runProgram(path, variant) {
+  // ThreadSanitizer needs its shadow addresses: without randomisation they are free on every kernel.
+  const [command, args] = variant === 'thread' && onPath('setarch')
+    ? ['setarch', [process.arch === 'x64' ? 'x86_64' : process.arch, '-R', path]] : [path, []];
+  const done = spawnSync(command, args, {
+    cwd: root, encoding: 'utf8', timeout: 600_000, maxBuffer: 1 << 28,
+    env: { ...process.env, ...kOptions[variant] },
+  });
+  process.stdout.write(done.stdout ?? '');
+  process.stderr.write(done.stderr ?? '');
+  const line = [...(done.stdout ?? '').matchAll(kSummary)].at(-1);
+  const counts = line ? line.slice(1, 4).map(Number) : [0, 0, 0];
+  if (done.status !== 0 && counts[1] === 0 || line === undefined) {
+    console.error(`${path}: exit ${done.status ?? done.signal}${line ? '' : ', no summary line'}`);
+    ++counts[1];
+  }
+  return counts;
+}
+
+const args = process.argv.slice(2);
+const at = args.indexOf('--only');
+const only = at >= 0 ? args[at + 1] : undefined;
+const variants = args.filter((name) => name in kOptions);
+const programs = listFiles('test/device', /^test\/device\/[^/]+\.cpp$/)
+  .map((path) => path.split('/').at(-1).replace(/\..*$/, '')).filter((name) => only === undefined || name === only);
+if (programs.length === 0) throw new Error(only ? `no device program ${only}` : 'test/device holds no programs');
+const total = [0, 0, 0];
+for (const variant of variants.length > 0 ? variants : ['none']) {
+  const folder = build(variant, only);
+  if (args.includes('--build-only')) continue;
+  for (const name of programs) {
+    console.log(`\n== ${name} (${variant})`);
+    runProgram(join(folder, name), variant).forEach((count, index) => { total[index] += count; });
+  }
+}
+printSummary(total);
