@@ -1,0 +1,164 @@
+// Frame of the algorithms that keep a problem in shared memory: a block holds one or more problems, each
+// worked on by a group of threads with its own slice of shared memory.
+#pragma once
+#include <string>
+
+#include "cuda/core/launch.cuh"
+#include "cuda/tridiagonal/rows.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+/// How a block is divided. Fixed by the host for a launch.
+struct Groups {
+  int threads = 32;           ///< per problem; a power of two
+  int problems = 1;           ///< per block
+  size_t problem_bytes = 0;   ///< shared memory of one problem's rows
+  int64_t first = 0;          ///< problem of the first block's first group
+
+  /// Shared memory before the rows: four outcome words per problem.
+  WARPLOOM_HOST_DEVICE size_t word_bytes() const { return static_cast<size_t>(problems) * 16; }
+  WARPLOOM_HOST_DEVICE size_t shared_bytes() const { return word_bytes() + problems * problem_bytes; }
+};
+
+/// Four arrays of `capacity` elements in shared memory, the rows of one problem. kPadded inserts one element
+/// after each full width of the banks (and again after each full width of those), so that the strides 2, 4, 8…
+/// of cyclic reduction meet no bank twice (after Göddeke, Strzodka 2011 and Zhang et al. 2010, section 5.3).
+template <class T, bool kPadded>
+struct SharedRows {
+  T *a, *b, *c, *d;
+
+  static constexpr int kBankBits = sizeof(T) == 4 ? 5 : sizeof(T) == 8 ? 4 : 3;
+
+  static WARPLOOM_HOST_DEVICE int at(int row) {
+    return kPadded ? row + (row >> kBankBits) + (row >> (2 * kBankBits)) : row;
+  }
+  /// Elements of one array for `rows` rows; even, so that arrays of 8-byte elements stay 16-byte aligned.
+  static WARPLOOM_HOST_DEVICE int capacity(int rows) { return (at(rows) + 4) & ~3; }
+  static WARPLOOM_HOST_DEVICE size_t bytes(int rows) { return size_t{4} * capacity(rows) * sizeof(T); }
+
+  WARPLOOM_DEVICE SharedRows(unsigned char* memory, int rows)
+      : a(reinterpret_cast<T*>(memory)), b(a + capacity(rows)), c(b + capacity(rows)), d(c + capacity(rows)) {}
+  WARPLOOM_DEVICE Row<T> get(int row) const {
+    const int i = at(row);
+    return {a[i], b[i], c[i], d[i]};
+  }
+  WARPLOOM_DEVICE void set(int row, const Row<T>& value) const {
+    const int i = at(row);
+    a[i] = value.a;
+    b[i] = value.b;
+    c[i] = value.c;
+    d[i] = value.d;
+  }
+};
+
+/// One thread's place in its group, and its group's problem. A group beyond the last problem has no rows and
+/// takes part in every barrier.
+template <class T>
+struct GroupProblem {
+  Problem problem;
+  bool active;
+  int lane, threads, rows;
+  int* words;
+  unsigned char* memory;
+
+  WARPLOOM_DEVICE GroupProblem(const device::Block& block, const Batch<T>& batch, const Groups& groups) {
+    const int group = block.thread() / groups.threads;
+    threads = groups.threads;
+    lane = block.thread() - group * threads;
+    const int64_t index = groups.first + block.index() * groups.problems + group;
+    active = index < batch.problems();
+    problem = problem_of(batch, index);
+    rows = static_cast<int>(problem.rows);
+    words = block.shared<int>() + 4 * group;
+    memory = block.shared<unsigned char>(groups.word_bytes() + group * groups.problem_bytes);
+    if (lane < 3) words[lane] = Outcome::kNone;
+  }
+
+  /// Reads the rows; a barrier must follow.
+  template <bool kPadded>
+  WARPLOOM_DEVICE void load(const Batch<T>& batch, const SharedRows<T, kPadded>& shared,
+                            Outcome& outcome) const {
+    for (int i = lane; i < rows; i += threads) {
+      const Row<T> row = load_row(batch, problem, i);
+      outcome.check_input(row, i);
+      shared.set(i, row);
+    }
+  }
+
+  WARPLOOM_DEVICE void store(const Batch<T>& batch, int64_t row, const T& x, Outcome& outcome) const {
+    outcome.check_solution(x, row);
+    batch.solution.store(batch.solution.index(problem.origin, row, problem.rhs), x);
+  }
+
+  /// Gathers the group's outcomes (a barrier stands between the constructor and this) and writes the words.
+  WARPLOOM_DEVICE void finish(const device::Block& block, const Batch<T>& batch, const Outcome& mine) const {
+    if (mine.input != Outcome::kNone) device::atomic_min(&words[0], mine.input);
+    if (mine.pivot != Outcome::kNone) device::atomic_min(&words[1], mine.pivot);
+    if (mine.solution != Outcome::kNone) device::atomic_min(&words[2], mine.solution);
+    block.sync();
+    if (active && lane == 0) {
+      write_outcome(batch, problem.index, Outcome{words[0], words[1], words[2]});
+    }
+  }
+};
+
+inline int next_power_of_two(int64_t n) {
+  int power = 1;
+  while (power < n) power *= 2;
+  return power;
+}
+
+/// Groups of about `threads` threads; small problems share a block of 128.
+template <class Agent>
+Groups divide_block(int64_t threads, size_t problem_bytes, int64_t shared_limit) {
+  Groups groups;
+  groups.threads = next_power_of_two(threads < 8 ? 8 : threads > Agent::kMaxThreads ? Agent::kMaxThreads : threads);
+  if (groups.threads > Agent::kMaxThreads) groups.threads = Agent::kMaxThreads;
+  groups.problem_bytes = problem_bytes;
+  groups.problems = groups.threads < 128 ? 128 / groups.threads : 1;
+  while (groups.problems > 1 && groups.threads * groups.problems > 32 &&
+         static_cast<int64_t>(groups.shared_bytes()) > shared_limit) {
+    groups.problems /= 2;
+  }
+  return groups;
+}
+
+/// Launches Agent over all problems of a batch, in slices where a grid cannot hold them.
+template <class Agent>
+Status launch_groups(GpuDevice& device, typename Agent::Parameters p, Used* used) {
+  const int64_t problems = p.batch.problems();
+  const int64_t blocks = (problems + p.groups.problems - 1) / p.groups.problems;
+  const int64_t slice = device.limits().max_blocks;
+  for (int64_t first = 0; first < blocks; first += slice) {
+    p.groups.first = first * p.groups.problems;
+    LaunchShape shape;
+    shape.blocks = blocks - first < slice ? blocks - first : slice;
+    shape.threads = p.groups.threads * p.groups.problems;
+    shape.shared_bytes = p.groups.shared_bytes();
+    WARPLOOM_TRY(launch<Agent>(device, shape, p));
+    ++used->launches;
+  }
+  return {};
+}
+
+/// The refusal of a system that does not fit a block's shared memory; `most` is the largest n that does.
+inline Status too_large(const char* algorithm, int64_t n, int64_t most) {
+  return Status(Code::unsupported,
+                std::string("algorithm '") + algorithm +
+                    "' keeps a system in one block's shared memory: on this device up to " + std::to_string(most) +
+                    " unknowns of this type, not " + std::to_string(n) + "; use 'auto', 'partition' or 'pcr-thomas'",
+                "algorithm");
+}
+
+/// Largest n with bytes(n) <= limit, for a non-decreasing `bytes`.
+template <class Bytes>
+int64_t largest_fitting(int64_t limit, Bytes bytes) {
+  int64_t low = 0, high = 1 << 20;
+  while (high - low > 1) {
+    const int64_t middle = (low + high) / 2;
+    (static_cast<int64_t>(bytes(middle)) <= limit ? low : high) = middle;
+  }
+  return low;
+}
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

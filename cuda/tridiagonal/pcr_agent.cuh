@@ -1,0 +1,74 @@
+// Parallel cyclic reduction in shared memory (Hockney, Jesshope 1981; Zhang, Cohen, Owens 2010, section 4.2):
+// every row takes in its two neighbours at distance 1, 2, 4, … until all rows stand alone.
+#pragma once
+#include "cuda/tridiagonal/block_problem.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+/// Row i after one step: rows i-distance and i+distance of `from` eliminated where the system has them.
+template <class T, class Rows>
+WARPLOOM_DEVICE Row<T> pcr_step(const Rows& from, int i, int distance, int rows, int scale, int offset,
+                                Outcome& outcome) {
+  Row<T> row = from.get(i);
+  if (i >= distance) {
+    const Row<T> left = from.get(i - distance);
+    outcome.check_pivot(left.b, static_cast<int64_t>(i - distance) * scale + offset);
+    eliminate_left(row, left);
+  }
+  if (i + distance < rows) {
+    const Row<T> right = from.get(i + distance);
+    outcome.check_pivot(right.b, static_cast<int64_t>(i + distance) * scale + offset);
+    eliminate_right(row, right);
+  }
+  return row;
+}
+
+/// PCR steps over `rows` rows of the group, between two sets of rows, while distance < goal. Row i of these is
+/// row i*scale + offset of the system. Returns the set with the result. `most` is the largest `rows` of any
+/// group in the block: all groups take the same barriers.
+template <class T>
+WARPLOOM_DEVICE SharedRows<T, false> pcr_reduce(const device::Block& block, const GroupProblem<T>& group,
+                                                SharedRows<T, false> from, SharedRows<T, false> to, int rows,
+                                                int most, int goal, int scale, int offset, Outcome& outcome) {
+  for (int distance = 1; distance < goal && distance < most; distance *= 2) {
+    for (int i = group.lane; i < rows; i += group.threads) {
+      to.set(i, pcr_step<T>(from, i, distance, rows, scale, offset, outcome));
+    }
+    block.sync();
+    const SharedRows<T, false> swap = from;
+    from = to;
+    to = swap;
+  }
+  return from;
+}
+
+template <class T>
+struct PcrAgent {
+  static constexpr int kMaxThreads = sizeof(T) == 16 ? 512 : 1024;
+  static constexpr int kMinBlocks = 1;
+  struct Parameters {
+    Batch<T> batch;
+    Groups groups;
+  };
+
+  static size_t problem_bytes(int64_t n) { return 2 * SharedRows<T, false>::bytes(static_cast<int>(n)); }
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const GroupProblem<T> group(block, p.batch, p.groups);
+    const int n = static_cast<int>(p.batch.n);
+    SharedRows<T, false> rows(group.memory, n);
+    const SharedRows<T, false> other(group.memory + SharedRows<T, false>::bytes(n), n);
+    Outcome outcome;
+    group.load(p.batch, rows, outcome);
+    block.sync();
+    rows = pcr_reduce(block, group, rows, other, group.rows, n, n, 1, 0, outcome);
+    for (int i = group.lane; i < group.rows; i += group.threads) {
+      const int at = rows.at(i);
+      outcome.check_pivot(rows.b[at], i);
+      group.store(p.batch, i, quotient(rows.d[at], rows.b[at]), outcome);
+    }
+    group.finish(block, p.batch, outcome);
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal
