@@ -2,7 +2,9 @@
 // operations.inc. cpu, cuda and simt each fill one Backend table.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -69,6 +71,26 @@ class Device {
   virtual bool lost() const { return false; }
   /// True when device memory is ordinary host memory (cpu, simt): uploads may be skipped.
   virtual bool host_memory() const = 0;
+
+  // --- benchmarks ---
+  /// Runs body(0)…body(calls-1) back to back, `repeats` times, and writes the seconds of one call of each
+  /// repeat. Between the calls the device is not waited for where that can be had: cuda captures them
+  /// into one graph. Bodies must not transfer to or from host memory.
+  virtual Status measure(int calls, int repeats, const std::function<Status(int call, Control&)>& body,
+                         double* seconds) {
+    for (int repeat = 0; repeat < repeats; ++repeat) {
+      Control control;
+      const auto start = std::chrono::steady_clock::now();
+      for (int call = 0; call < calls; ++call) {
+        if (Status status = body(call, control); !status.ok()) return status;
+      }
+      if (Status status = synchronize(); !status.ok()) return status;
+      seconds[repeat] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / calls;
+    }
+    return {};
+  }
+  /// The stream (cudaStream_t) that operations and measure() use, for peers in benchmarks; null elsewhere.
+  virtual void* native_stream() { return nullptr; }
 };
 
 }  // namespace warploom
