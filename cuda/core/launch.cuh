@@ -1,5 +1,7 @@
 // Checked launch of an agent: the same call runs on the GPU and under the SIMT shim.
 #pragma once
+#include <string>
+
 #include "cuda/core/device.cuh"
 #include "cuda/core/runtime.h"
 
@@ -13,15 +15,24 @@ struct LaunchShape {
   bool cooperative = false;  ///< all blocks resident at once, so that Block::sync_grid works
 };
 
+/// Threads a block of Agent may have.
+template <class Agent>
+Status check_threads(const LaunchShape& shape) {
+  if (shape.threads >= 32 && shape.threads % 32 == 0 && shape.threads <= Agent::kMaxThreads) return {};
+  return {Code::internal, "a block of " + std::to_string(shape.threads) + " threads; the kernel takes 32, 64 … " +
+                              std::to_string(Agent::kMaxThreads)};
+}
+
 #ifdef WARPLOOM_SIMT
 
 template <class Agent>
 Status launch(GpuDevice& device, const LaunchShape& shape, const typename Agent::Parameters& p) {
+  WARPLOOM_TRY(check_threads<Agent>(shape));
   return device.launch_blocks(
       shape.blocks, shape.threads, shape.shared_bytes, shape.cooperative,
       [&p](const device::Block& block) { Agent::run(block, p); });
 }
-/// Blocks of the agent that fit one multiprocessor at once.
+/// Blocks of the agent that fit one multiprocessor at once; 0 when the device does not answer.
 template <class Agent>
 int resident_blocks(GpuDevice&, int, size_t) { return 2; }
 
@@ -35,11 +46,12 @@ agent_kernel(const __grid_constant__ typename Agent::Parameters p) {
 
 template <class Agent>
 Status launch(GpuDevice& device, const LaunchShape& shape, const typename Agent::Parameters& p) {
+  WARPLOOM_TRY(check_threads<Agent>(shape));
   void* arguments[] = {const_cast<void*>(static_cast<const void*>(&p))};
   return device.launch_kernel(reinterpret_cast<const void*>(&agent_kernel<Agent>), shape.blocks,
                               shape.threads, shape.shared_bytes, shape.cooperative, arguments);
 }
-/// Blocks of the agent that fit one multiprocessor at once.
+/// Blocks of the agent that fit one multiprocessor at once; 0 when the device does not answer.
 template <class Agent>
 int resident_blocks(GpuDevice& device, int threads, size_t shared_bytes) {
   return device.resident_blocks(reinterpret_cast<const void*>(&agent_kernel<Agent>), threads, shared_bytes);
