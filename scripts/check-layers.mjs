@@ -10,7 +10,10 @@ const kLibTop = new Set(['jobs', 'cli']);
 const kNativeTop = new Set(['bench']);
 /** The registry and its expansion are the one place of core that names the domains. */
 const kRegistry = new Set(['cuda/core/operations.h']);
+/** Where device qualifiers and intrinsics may stand. */
 const kDeviceFiles = /^cuda\/core\/(device\.cuh|launch\.cuh|runtime\.(cu|h))$/;
+/** Where the CUDA runtime may be called. */
+const kRuntimeFiles = /^cuda\/core\/(runtime\.cu|discovery\.cu|cuda_call\.h)$/;
 const kCudaTypes = new RegExp([
   /\bcuda[A-Z]\w*_t\b/, /\bcuda_runtime/, /\bcuda(?:Error|Success|Malloc|Free|Memcpy|Stream|Event)\w*/, /\bdim3\b/,
 ].map((part) => part.source).join('|'));
@@ -31,6 +34,10 @@ function withoutComments(text) {
 
 function* includesOf(text) {
   for (const match of text.matchAll(/^\s*#\s*include\s*"([^"]+)"/gm)) yield match[1];
+}
+
+function includes(text, name) {
+  return [...includesOf(text)].includes(name);
 }
 
 function* libImports(path, text) {
@@ -82,10 +89,10 @@ function* checkCuda(path, text) {
     }
     if (domains.has(own) && domains.has(folder) && folder !== own) yield `domain ${own} must not include ${target}`;
   }
-  if (path.endsWith('.h') && kCudaTypes.test(text)) yield `CUDA types in a plain header: ${kCudaTypes.exec(text)[0]}`;
-  if (/\.cuh?$/.test(path) && path !== 'cuda/core/runtime.cu' && kCudaTypes.test(text)) {
-    yield `CUDA runtime outside runtime.cu: ${kCudaTypes.exec(text)[0]}`;
+  if (!kRuntimeFiles.test(path) && kCudaTypes.test(text)) {
+    yield `CUDA runtime outside its files: ${kCudaTypes.exec(text)[0]}`;
   }
+  if (path.endsWith('.h') && includes(text, 'cuda/core/cuda_call.h')) yield 'a plain header must not include cuda_call.h';
   if (!kDeviceFiles.test(path) && kDeviceWords.test(text)) {
     yield `device words belong in cuda/core/device.cuh: ${kDeviceWords.exec(text)[0]}`;
   }
