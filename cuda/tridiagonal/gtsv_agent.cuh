@@ -1,0 +1,159 @@
+// One thread solves one problem by partial pivoting and refines it in working precision: the last resort of the
+// pivoted solver and of `check`, and the solver of pivoted periodic systems.
+#pragma once
+#include "cuda/core/launch.cuh"
+#include "cuda/tridiagonal/gtsv.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+/// What one pass over the rows of an answer found.
+struct Judgement {
+  double backward_error = 0;  ///< componentwise
+  double residual_ratio = 0;  ///< |r|_1 / (max|a| |x|_1 epsilon), at least the ratio made with |A|_1
+  bool finite = true;         ///< the answer
+};
+
+template <class T, bool kPeriodic>
+struct GtsvAgent {
+  static constexpr int kMaxThreads = 64;
+  static constexpr int kMinBlocks = 4;
+
+  struct Parameters {
+    Batch<T> batch;
+    const T* corners;
+    const int32_t* list;   ///< problems to solve; null: all
+    const int32_t* count;  ///< how many are listed, in device memory; null: all problems
+    T* workspace;          ///< slots * rows * (arrays + 2) entries
+    int8_t* choices;       ///< slots * rows
+    int64_t rows;          ///< allocated per slot
+    int64_t slots;
+    double tolerance;        ///< on the componentwise backward error; 0: on the residual ratio instead
+    double* backward_error;  ///< written for every problem solved, or null
+    int32_t flag;            ///< or-ed into the status word of answers
+  };
+
+  static constexpr int kArrays = PivotedFactors<T>::arrays(kPeriodic);
+
+  /// Row of the first non-finite entry of the matrix or right-hand side, else -1.
+  static WARPLOOM_DEVICE int64_t first_non_finite(const ProblemRows<T>& p) {
+    for (int64_t i = 0; i < p.rows; ++i) {
+      if (!p.finite(i)) return i;
+    }
+    return -1;
+  }
+
+  /// Judges the answer in `x` and leaves b - A x, rounded to T, in `residual`.
+  static WARPLOOM_DEVICE Judgement judge(const ProblemRows<T>& p, const Line<T>& x, const Line<T>& residual) {
+    using Wide = WideOf<T>;
+    Judgement result;
+    double sum_residual = 0, sum_solution = 0, peak = 0;
+    const Wide first = widen(x.get(0)), last = widen(x.get(p.rows - 1));
+    Wide below(0.0), own = first;
+    for (int64_t i = 0; i < p.rows; ++i) {
+      const Wide above = i + 1 < p.rows ? widen(x.get(i + 1)) : Wide(0.0);
+      const RowResidual<T> row = row_residual<T>(p, i, below, own, above, i == 0 ? last : first, kPeriodic);
+      const double size = device::absolute(row.residual);
+      residual.set(i, narrow<T>(row.residual));
+      if (!device::is_finite(own) || !device::is_finite(size)) result.finite = false;
+      result.backward_error = raise_backward_error(result.backward_error, size, row.scale);
+      sum_residual += size;
+      sum_solution += device::absolute(own);
+      peak = device::maximum(peak, device::absolute(widen(p.lower_of(i))));
+      peak = device::maximum(peak, device::absolute(widen(p.diagonal_of(i))));
+      peak = device::maximum(peak, device::absolute(widen(p.upper_of(i))));
+      below = own;
+      own = above;
+    }
+    if (sum_residual > 0) result.residual_ratio = sum_residual / peak / sum_solution / kEpsilon<RealOf<T>>;
+    return result;
+  }
+
+  static WARPLOOM_DEVICE void solve(const PivotedFactors<T>& f, int64_t n, const Line<T>& in, const Line<T>& out) {
+    if constexpr (kPeriodic) {
+      solve_cyclic(f, n, in, out);
+    } else {
+      solve_pivoted(f, n, in, out);
+    }
+  }
+
+  /// Solves and refines while that at least halves the backward error, keeping the better answer in `solution`.
+  static WARPLOOM_DEVICE Judgement solve_and_refine(const ProblemRows<T>& p, const PivotedFactors<T>& f,
+                                                    const Line<T>& x, const Line<T>& residual) {
+    const Line<T> rhs{p.rhs.data, p.rhs.imaginary, p.rhs_at, p.rhs.row_stride};
+    solve(f, p.rows, rhs, x);
+    Judgement best = judge(p, x, residual);
+    constexpr int kLargestCount = 4;
+    for (int count = 0; count < kLargestCount; ++count) {
+      if (!best.finite || best.backward_error <= 2 * kEpsilon<RealOf<T>>) break;
+      solve(f, p.rows, residual, residual);
+      for (int64_t i = 0; i < p.rows; ++i) {
+        const T old = x.get(i), correction = residual.get(i);
+        x.set(i, old + correction);
+        residual.set(i, old);
+      }
+      // `residual` holds the old answer until the new one has proved better.
+      const Judgement next = judge_keeping(p, x);
+      if (!(next.finite && next.backward_error < best.backward_error)) {
+        for (int64_t i = 0; i < p.rows; ++i) x.set(i, residual.get(i));
+        break;
+      }
+      const bool halved = 2 * next.backward_error <= best.backward_error;
+      best = halved ? judge(p, x, residual) : next;
+      if (!halved) break;
+    }
+    return best;
+  }
+
+  /// As judge, without writing residuals.
+  static WARPLOOM_DEVICE Judgement judge_keeping(const ProblemRows<T>& p, const Line<T>& x) {
+    T discarded;
+    return judge(p, x, Line<T>{&discarded, nullptr, 0, 0});
+  }
+
+  static WARPLOOM_DEVICE void finish(const Parameters& p, const ProblemRows<T>& rows, int64_t problem, int32_t status,
+                                     int64_t row, double backward_error) {
+    using operation::SystemStatus;
+    if (status == static_cast<int32_t>(SystemStatus::zero_pivot) ||
+        status == static_cast<int32_t>(SystemStatus::non_finite)) {
+      const T none = T(RealOf<T>(NAN));
+      for (int64_t i = 0; i < rows.rows; ++i) rows.store_solution(i, none);
+    } else {
+      status |= p.flag;
+    }
+    p.batch.status[problem] = status;
+    p.batch.row[problem] = static_cast<int32_t>(row);
+    if (p.backward_error != nullptr) p.backward_error[problem] = backward_error;
+  }
+
+  static WARPLOOM_DEVICE void solve_problem(const Parameters& p, int64_t slot, int64_t problem) {
+    using operation::SystemStatus;
+    const ProblemRows<T> rows(p.batch, problem, p.corners);
+    if (rows.rows == 0) return finish(p, rows, problem, 0, -1, 0);
+    const int64_t bad = first_non_finite(rows);
+    if (bad >= 0) {
+      return finish(p, rows, problem, static_cast<int32_t>(SystemStatus::non_finite), bad, INFINITY);
+    }
+    const PivotedFactors<T> f{p.workspace + slot, p.choices + slot, p.rows, p.slots};
+    const int64_t singular = kPeriodic ? factor_cyclic(rows, f) : factor_pivoted(rows, f);
+    if (singular >= 0) {
+      return finish(p, rows, problem, static_cast<int32_t>(SystemStatus::zero_pivot), singular, INFINITY);
+    }
+    const Line<T> x{p.workspace, nullptr, kArrays * p.rows * p.slots + slot, p.slots};
+    const Line<T> residual{p.workspace, nullptr, (kArrays + 1) * p.rows * p.slots + slot, p.slots};
+    const Judgement verdict = solve_and_refine(rows, f, x, residual);
+    for (int64_t i = 0; i < rows.rows; ++i) rows.store_solution(i, x.get(i));
+    const bool good = verdict.finite && (p.tolerance > 0 ? verdict.backward_error <= p.tolerance
+                                                         : verdict.residual_ratio <= kLargestResidualRatio);
+    finish(p, rows, problem, static_cast<int32_t>(good ? SystemStatus::ok : SystemStatus::inaccurate), -1,
+           verdict.finite ? verdict.backward_error : INFINITY);
+  }
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const int64_t slot = block.index() * block.threads() + block.thread();
+    if (slot >= p.slots) return;
+    const int64_t count = p.count != nullptr ? *p.count : p.batch.problems();
+    for (int64_t i = slot; i < count; i += p.slots) solve_problem(p, slot, p.list != nullptr ? p.list[i] : i);
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

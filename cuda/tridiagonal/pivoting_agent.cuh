@@ -1,0 +1,290 @@
+// One block of the partitioned pivoting solver: loads rows once, eliminates and merges on chip, substitutes, computes
+// the residual of what it is about to store from the rows in global memory (which the L2 still holds), and stores only
+// answers that pass; the others go on a list.
+#pragma once
+#include "cuda/core/launch.cuh"
+#include "cuda/tridiagonal/pivoting_chunk.cuh"
+#include "cuda/tridiagonal/pivoting_policy.h"
+#include "cuda/tridiagonal/verify_residual.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+/// `whole` systems in one block; else a block holds one segment of a system: `reduce` writes its two outer rows,
+/// `substitute` repeats the elimination and takes the outer values.
+enum class PivotingMode : int32_t { whole = 0, reduce = 1, substitute = 2 };
+
+/// Parts of a residual ratio, summed over rows.
+template <class R>
+struct ResidualSums {
+  R residual, solution, peak;
+  int32_t bad_row;  ///< first row with a non-finite entry, relative to the block's first; kNoRow if none
+};
+inline constexpr int32_t kNoRow = 0x7fffffff;
+
+template <class R>
+WARPLOOM_DEVICE ResidualSums<R> combine(const ResidualSums<R>& a, const ResidualSums<R>& b) {
+  return {a.residual + b.residual, a.solution + b.solution, device::maximum(a.peak, b.peak),
+          a.bad_row < b.bad_row ? a.bad_row : b.bad_row};
+}
+/// |r|_1 / (|A|_1 |x|_1) <= 30 epsilon, with max|a| for |A|_1, which it never exceeds. False for NaN and overflow.
+template <class R>
+WARPLOOM_DEVICE bool accepted(const ResidualSums<R>& s) {
+  if (!device::is_finite(s.solution) || !device::is_finite(s.residual)) return false;
+  if (s.residual == R(0)) return true;
+  return s.residual / s.peak <= static_cast<R>(kLargestResidualRatio * kEpsilon<R>) * s.solution;
+}
+
+template <class T>
+struct PivotingAgent {
+  using R = RealOf<T>;
+  static constexpr int kMaxThreads = ::warploom::tridiagonal::kPivotingMaxThreads;
+  static constexpr int kMinBlocks = sizeof(T) == 16 ? 1 : 2;
+
+  struct Parameters {
+    Batch<T> batch;
+    PivotingMode mode;
+    int32_t depth, width, systems;
+    int64_t segments;
+    bool systems_first;      ///< neighbouring threads load the same row of neighbouring systems
+    bool direct;             ///< elements may be copied asynchronously: one array, no conjugation
+    OuterRows<T>* outer;     ///< reduce: one per (problem, segment)
+    const OuterValues<T>* values;  ///< substitute: likewise
+    ResidualSums<R>* sums;         ///< substitute: likewise
+    int32_t* list;           ///< whole: problems to solve again
+    int32_t* count;
+  };
+
+  /// How the block's threads walk (system, row): the system advances by `step`, the row by `row_step`.
+  struct Walk {
+    int system, step, row, row_step;
+    int team;  ///< neighbouring threads on one system; 1: none
+  };
+  /// Shared memory after the chunks.
+  struct Shared {
+    ChunkStore<T> store;
+    ResidualSums<R>* partial;
+    int32_t* verdict;
+  };
+
+  static size_t shared_bytes(const ::warploom::tridiagonal::PivotingShape& shape) {
+    const int64_t threads = shape.threads();
+    const int64_t chunks = ChunkStore<T>::entries(threads, shape.depth) * static_cast<int64_t>(sizeof(T));
+    return static_cast<size_t>((chunks + 15) / 16 * 16 + threads * static_cast<int64_t>(sizeof(ResidualSums<R>)) +
+                               shape.systems * static_cast<int64_t>(sizeof(int32_t)));
+  }
+
+  static WARPLOOM_DEVICE Shared layout(const device::Block& block, const Parameters& p) {
+    Shared shared;
+    shared.store.words = block.shared<T>();
+    shared.store.depth = p.depth;
+    shared.store.lanes = block.threads();
+    const size_t chunks = ChunkStore<T>::entries(block.threads(), p.depth) * sizeof(T);
+    const size_t at = (chunks + 15) / 16 * 16;
+    shared.partial = block.shared<ResidualSums<R>>(at);
+    shared.verdict = block.shared<int32_t>(at + block.threads() * sizeof(ResidualSums<R>));
+    return shared;
+  }
+
+  static WARPLOOM_DEVICE Walk walk(const device::Block& block, const Parameters& p) {
+    if (p.systems_first) {
+      return {block.thread() % p.systems, p.systems, block.thread() / p.systems, p.width, 1};
+    }
+    int team = p.width;
+    while (team < 32 && team < p.batch.n) team *= 2;
+    return {block.thread() / team, block.threads() / team, block.thread() % team, team, team};
+  }
+
+  /// The rows of the block's system `s` that it holds.
+  struct Part {
+    ProblemRows<T> rows;
+    int64_t problem, first;
+    int count;
+  };
+  static WARPLOOM_DEVICE Part part(const device::Block& block, const Parameters& p, int s) {
+    Part result;
+    result.first = 0;
+    result.problem = block.index() * p.systems + s;
+    if (p.mode != PivotingMode::whole) {
+      result.problem = block.index() / p.segments;
+      result.first = (block.index() - result.problem * p.segments) * p.width * p.depth;
+    }
+    result.count = 0;
+    if (result.problem >= p.batch.problems()) return result;
+    result.rows = ProblemRows<T>(p.batch, result.problem);
+    const int64_t left = result.rows.rows - result.first;
+    const int64_t capacity = static_cast<int64_t>(p.width) * p.depth;
+    result.count = static_cast<int>(left < 0 ? 0 : left < capacity ? left : capacity);
+    return result;
+  }
+
+  static WARPLOOM_DEVICE void load(const device::Block& block, const Parameters& p, const Shared& shared) {
+    const Walk w = walk(block, p);
+    const int capacity = p.width * p.depth;
+    for (int s = w.system; s < p.systems; s += w.step) {
+      const Part part_of = part(block, p, s);
+      for (int i = w.row; i < capacity; i += w.row_step) {
+        load_row(block, p, shared.store, part_of, s * capacity + i, i);
+      }
+    }
+  }
+
+  static WARPLOOM_DEVICE void load_row(const device::Block& block, const Parameters& p, const ChunkStore<T>& store,
+                                       const Part& part_of, int at, int i) {
+    T* const lower = store.array(0) + at;
+    T* const diagonal = store.array(1) + at;
+    T* const upper = store.array(2) + at;
+    T* const rhs = store.array(3) + at;
+    const ProblemRows<T>& r = part_of.rows;
+    const int64_t row = part_of.first + i;
+    if (i >= part_of.count) {
+      *lower = *upper = *rhs = T(0);
+      *diagonal = T(1);
+    } else if (p.direct) {
+      constexpr int kBytes = sizeof(T);
+      if (row > 0) {
+        device::async_copy<kBytes>(block, lower, r.lower.data + r.lower_at + row * r.lower.row_stride);
+      } else {
+        *lower = T(0);
+      }
+      if (row + 1 < r.rows) {
+        device::async_copy<kBytes>(block, upper, r.upper.data + r.upper_at + row * r.upper.row_stride);
+      } else {
+        *upper = T(0);
+      }
+      device::async_copy<kBytes>(block, diagonal, r.diagonal.data + r.diagonal_at + row * r.diagonal.row_stride);
+      device::async_copy<kBytes>(block, rhs, r.rhs.data + r.rhs_at + row * r.rhs.row_stride);
+    } else {
+      *lower = r.lower_of(row);
+      *diagonal = r.diagonal_of(row);
+      *upper = r.upper_of(row);
+      *rhs = r.rhs_of(row);
+    }
+  }
+
+  /// From a chunk's merged rows to its outer values, or to global memory and back, by one thread per system.
+  static WARPLOOM_DEVICE void top(const device::Block& block, const Parameters& p, const ChunkStore<T>& store) {
+    if (p.mode == PivotingMode::substitute) {
+      if (block.thread() == 0) store.set_values(0, p.values[block.index()]);
+      return;
+    }
+    for (int s = block.thread(); s < p.systems; s += block.threads()) {
+      store.set_values(s * p.width, solve_top(store.rows(s * p.width)));
+    }
+  }
+
+  /// Row i's share of the residual ratio; x is the block's solution in shared memory.
+  static WARPLOOM_DEVICE ResidualSums<R> row_sums(const Part& part_of, const T* x, int i, const T& previous,
+                                                  const T& next) {
+    const ProblemRows<T>& r = part_of.rows;
+    const int64_t row = part_of.first + i;
+    const T lower = r.lower_of(row), diagonal = r.diagonal_of(row), upper = r.upper_of(row), rhs = r.rhs_of(row);
+    const T own = x[i];
+    const T below = i > 0 ? x[i - 1] : previous, above = i + 1 < part_of.count ? x[i + 1] : next;
+    const T residual = minus_product(diagonal, own, minus_product(upper, above, minus_product(lower, below, rhs)));
+    const bool finite = device::is_finite(lower) && device::is_finite(diagonal) && device::is_finite(upper) &&
+                        device::is_finite(rhs);
+    const R peak = device::maximum(device::maximum(device::absolute(lower), device::absolute(diagonal)),
+                                   device::absolute(upper));
+    return {device::absolute(residual), device::absolute(own), peak, finite ? kNoRow : static_cast<int32_t>(i)};
+  }
+
+  /// Residual sums of every system into shared.partial, one per team and warp of it.
+  static WARPLOOM_DEVICE void measure(const device::Block& block, const Parameters& p, const Shared& shared) {
+    const Walk w = walk(block, p);
+    const int capacity = p.width * p.depth;
+    const int warps = w.team > 32 ? w.team / 32 : 1;
+    for (int s = w.system; s < p.systems; s += w.step) {
+      const Part part_of = part(block, p, s);
+      const T* const x = shared.store.array(3) + s * capacity;
+      T previous(0), next(0);
+      if (p.mode == PivotingMode::substitute) {
+        previous = p.values[block.index()].value[0];
+        next = p.values[block.index()].value[3];
+      }
+      ResidualSums<R> sums{R(0), R(0), R(0), kNoRow};
+      for (int i = w.row; i < part_of.count; i += w.row_step) {
+        sums = combine(sums, row_sums(part_of, x, i, previous, next));
+      }
+      if (w.team == 1) {
+        shared.partial[s * p.width + w.row] = sums;
+        continue;
+      }
+      const int reach = w.team < 32 ? w.team : 32;
+      for (int mask = reach / 2; mask > 0; mask /= 2) {
+        sums = combine(sums, device::shuffle_xor(block, sums, mask, 32));
+      }
+      if ((w.row & 31) == 0) shared.partial[s * warps + w.row / 32] = sums;
+    }
+  }
+
+  /// Adds up the partial sums, writes status words or the segment's sums, and says which systems are stored.
+  static WARPLOOM_DEVICE void judge(const device::Block& block, const Parameters& p, const Shared& shared) {
+    const Walk w = walk(block, p);
+    const int parts = w.team == 1 ? p.width : w.team > 32 ? w.team / 32 : 1;
+    for (int s = block.thread(); s < p.systems; s += block.threads()) {
+      ResidualSums<R> sums = shared.partial[s * parts];
+      for (int i = 1; i < parts; ++i) sums = combine(sums, shared.partial[s * parts + i]);
+      shared.verdict[s] = 1;
+      if (p.mode == PivotingMode::substitute) {
+        p.sums[block.index()] = sums;
+        continue;
+      }
+      const int64_t problem = block.index() * p.systems + s;
+      if (problem < p.batch.problems()) shared.verdict[s] = settle(p.batch, problem, sums, sums.bad_row, p.list, p.count);
+    }
+  }
+
+  /// Writes the problem's status, or lists it. Returns whether the answer may be stored.
+  static WARPLOOM_DEVICE int32_t settle(const Batch<T>& batch, int64_t problem, const ResidualSums<R>& sums,
+                                        int64_t bad_row, int32_t* list, int32_t* count) {
+    using operation::SystemStatus;
+    const bool finite = sums.bad_row == kNoRow;
+    if (finite && !accepted(sums)) {
+      list[device::atomic_add(count, 1)] = static_cast<int32_t>(problem);
+      return 0;
+    }
+    batch.status[problem] = static_cast<int32_t>(finite ? SystemStatus::ok : SystemStatus::non_finite);
+    batch.row[problem] = finite ? -1 : static_cast<int32_t>(bad_row);
+    return 1;
+  }
+
+  static WARPLOOM_DEVICE void store(const device::Block& block, const Parameters& p, const Shared& shared) {
+    const Walk w = walk(block, p);
+    const int capacity = p.width * p.depth;
+    for (int s = w.system; s < p.systems; s += w.step) {
+      if (shared.verdict[s] == 0) continue;
+      const Part part_of = part(block, p, s);
+      const T* const x = shared.store.array(3) + s * capacity;
+      for (int i = w.row; i < part_of.count; i += w.row_step) part_of.rows.store_solution(part_of.first + i, x[i]);
+    }
+  }
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const Shared shared = layout(block, p);
+    load(block, p, shared);
+    device::async_commit(block);
+    device::async_wait<0>(block);
+    block.sync();
+    OuterRows<T> rows;
+    const uint64_t next_rows = eliminate_chunk(shared.store, block.thread(), &rows);
+    shared.store.set_rows(block.thread(), rows);
+    block.sync();
+    merge_up(block, shared.store, p.width);
+    if (p.mode == PivotingMode::reduce) {
+      if (block.thread() == 0) p.outer[block.index()] = shared.store.rows(0);
+      return;
+    }
+    top(block, p, shared.store);
+    block.sync();
+    merge_down(block, shared.store, p.width);
+    substitute_chunk(shared.store, block.thread(), next_rows, shared.store.values(block.thread()));
+    block.sync();
+    measure(block, p, shared);
+    block.sync();
+    judge(block, p, shared);
+    block.sync();
+    store(block, p, shared);
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

@@ -1,0 +1,41 @@
+// Tuning table of the partitioned pivoting solver.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+namespace warploom::tridiagonal {
+
+/// One launch: `width` lanes (a power of two) of `depth` rows (odd) each hold a system; `systems` share a block.
+struct PivotingShape {
+  int depth = 3;
+  int width = 1;
+  int systems = 32;
+  int64_t segments = 1;  ///< blocks per system; then systems = 1
+  int threads() const { return width * systems; }
+};
+
+inline constexpr int kPivotingMaxThreads = 256;
+
+/// Rows per lane aimed at: enough to make merges rare, few enough to keep many warps on a multiprocessor.
+inline int pivoting_depth(int element_bytes) { return element_bytes <= 8 ? 17 : 9; }
+/// Threads of a block that holds several systems.
+inline int pivoting_threads(int element_bytes) { return element_bytes <= 4 ? 128 : 64; }
+
+inline PivotingShape pivoting_shape(int element_bytes, int64_t n) {
+  PivotingShape shape;
+  const int64_t depth = pivoting_depth(element_bytes);
+  int64_t width = 1;
+  while (width * depth < n && width < kPivotingMaxThreads) width *= 2;
+  shape.width = static_cast<int>(width);
+  if (width * depth < n) {
+    shape.depth = static_cast<int>(depth);
+    shape.systems = 1;
+    shape.segments = (n + width * depth - 1) / (width * depth);
+    return shape;
+  }
+  shape.depth = static_cast<int>(std::max<int64_t>(3, ((n + width - 1) / width) | 1));
+  shape.systems = std::max(1, pivoting_threads(element_bytes) / shape.width);
+  return shape;
+}
+
+}  // namespace warploom::tridiagonal

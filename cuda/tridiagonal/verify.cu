@@ -1,0 +1,120 @@
+#include "cuda/tridiagonal/gtsv_launch.cuh"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cuda/tridiagonal/verify.cuh"
+#include "cuda/tridiagonal/verify_agent.cuh"
+#include "cuda/tridiagonal/verify_walk.h"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+namespace {
+
+using ::warploom::tridiagonal::row_walk;
+using ::warploom::tridiagonal::RowWalk;
+
+constexpr int kThreads = 128;
+
+template <class T>
+RowWalk walk_of(const Batch<T>& batch) {
+  const int64_t problem_stride = batch.rhs_count > 1 ? batch.rhs.rhs_stride : batch.rhs.system_stride;
+  return row_walk(batch.n, batch.rhs.row_stride, problem_stride, batch.offsets != nullptr);
+}
+
+LaunchShape shape_for(int64_t threads) {
+  LaunchShape shape;
+  shape.threads = kThreads;
+  shape.blocks = (threads + kThreads - 1) / kThreads;
+  return shape;
+}
+
+/// Rows of the whole batch: of a ragged one the last offset, which lies in device memory.
+template <class T>
+Status all_rows(GpuDevice& device, const Batch<T>& batch, int64_t* rows) {
+  *rows = batch.n * batch.systems;
+  if (batch.offsets == nullptr) return {};
+  return device.download(rows, batch.offsets + batch.systems, sizeof(*rows));
+}
+
+}  // namespace
+
+template <class T>
+Status keep_rhs(GpuDevice& device, const Batch<T>& batch, Workspace* memory, Batch<T>* kept) {
+  *kept = batch;
+  if (batch.rhs.data != batch.solution.data || batch.problems() == 0 || batch.n == 0) return {};
+  int64_t rows = 0;
+  WARPLOOM_TRY(all_rows(device, batch, &rows));
+  const int64_t entries = rows * batch.rhs_count;
+  if (entries == 0) return {};
+  WARPLOOM_TRY(Workspace::make(device, entries * static_cast<int64_t>(sizeof(T)), memory));
+  // The copy keeps the order of rows and problems in memory, so that its readers coalesce as before.
+  Strided<T> copy;
+  copy.data = memory->as<T>();
+  const bool row_first = batch.offsets != nullptr || batch.rhs.row_stride <= std::max(batch.rhs.system_stride, int64_t{1});
+  copy.row_stride = row_first ? 1 : batch.systems;
+  copy.system_stride = batch.offsets != nullptr ? 1 : row_first ? batch.n : 1;
+  copy.rhs_stride = rows;
+  typename CopyLinesAgent<T>::Parameters p;
+  p.batch = batch;
+  p.batch.solution = copy;
+  const RowWalk walk = walk_of(batch);
+  p.width = walk.width;
+  p.segments = walk.segments;
+  p.segment_rows = walk.segment_rows;
+  WARPLOOM_TRY(launch<CopyLinesAgent<T>>(device, shape_for(batch.problems() * walk.segments * walk.width), p));
+  kept->rhs = copy;
+  return {};
+}
+
+template <class T>
+Status verify(GpuDevice& device, const Batch<T>& batch, const Verification<T>& options, Used* used) {
+  const int64_t problems = batch.problems();
+  if (problems == 0) return {};
+  if (problems > 2147483647) {
+    return Status(Code::unsupported, "check takes at most 2147483647 problems a call", "batch");
+  }
+  const double tolerance = options.tolerance > 0 ? options.tolerance : kDefaultTolerance<T>;
+  const RowWalk walk = walk_of(batch);
+  const int64_t findings_bytes = problems * walk.segments * static_cast<int64_t>(sizeof(RowsFinding));
+  Workspace memory;
+  WARPLOOM_TRY(Workspace::make(device, findings_bytes + (problems + 1) * static_cast<int64_t>(sizeof(int32_t)), &memory));
+  int32_t* const count = memory.as<int32_t>(findings_bytes);
+  WARPLOOM_TRY(device.fill_zero(count, sizeof(int32_t)));
+
+  typename MeasureAgent<T>::Parameters measure;
+  measure.batch = batch;
+  measure.corners = options.corners;
+  measure.width = walk.width;
+  measure.segments = walk.segments;
+  measure.segment_rows = walk.segment_rows;
+  measure.findings = memory.as<RowsFinding>();
+  WARPLOOM_TRY(launch<MeasureAgent<T>>(device, shape_for(problems * walk.segments * walk.width), measure));
+
+  typename JudgeAgent<T>::Parameters judge;
+  judge.batch = batch;
+  judge.segments = walk.segments;
+  judge.findings = measure.findings;
+  judge.tolerance = tolerance;
+  judge.backward_error = options.backward_error;
+  judge.list = count + 1;
+  judge.count = count;
+  WARPLOOM_TRY(launch<JudgeAgent<T>>(device, shape_for(problems), judge));
+  if (used != nullptr) used->launches += 2;
+
+  GtsvOptions again;
+  again.tolerance = tolerance;
+  again.backward_error = options.backward_error;
+  again.flag = operation::kResolvedByPivoting;
+  return solve_gtsv<T>(device, batch, options.corners, {judge.list, judge.count}, again, used);
+}
+
+#define WARPLOOM_INSTANTIATE(T)                                                        \
+  template Status keep_rhs<T>(GpuDevice&, const Batch<T>&, Workspace*, Batch<T>*);     \
+  template Status verify<T>(GpuDevice&, const Batch<T>&, const Verification<T>&, Used*);
+WARPLOOM_INSTANTIATE(float)
+WARPLOOM_INSTANTIATE(double)
+WARPLOOM_INSTANTIATE(Complex<float>)
+WARPLOOM_INSTANTIATE(Complex<double>)
+#undef WARPLOOM_INSTANTIATE
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

@@ -1,0 +1,31 @@
+// How the streaming kernels of check, refinement and factored solves divide a batch among threads.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+namespace warploom::tridiagonal {
+
+/// Groups of `width` threads, each on `segment_rows` rows of one problem.
+struct RowWalk {
+  int32_t width = 32;
+  int64_t segments = 1;
+  int64_t segment_rows = 1;
+};
+
+/// `row_stride` and `problem_stride` of the array that is read most. Long problems are cut, so that few of them still
+/// fill the device.
+inline RowWalk row_walk(int64_t n, int64_t row_stride, int64_t problem_stride, bool ragged) {
+  constexpr int64_t kSegmentRows = 4096;
+  RowWalk walk;
+  if (!ragged && problem_stride < row_stride) {
+    walk.width = 1;
+    walk.segment_rows = std::max<int64_t>(1, std::min<int64_t>(n, 512));
+  } else {
+    while (walk.width > 1 && walk.width / 2 >= n) walk.width /= 2;
+    walk.segment_rows = std::max<int64_t>(1, std::min<int64_t>(n, kSegmentRows));
+  }
+  walk.segments = std::max<int64_t>(1, (n + walk.segment_rows - 1) / walk.segment_rows);
+  return walk;
+}
+
+}  // namespace warploom::tridiagonal
