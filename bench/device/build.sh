@@ -1,0 +1,16 @@
+#!/bin/sh
+# Builds the stand-alone device benchmarks with nvcc, as many compiles at once as there are cores.
+#   bench/device/build.sh OUTPUT_FOLDER [nvcc flags]
+set -e
+cd "$(dirname "$0")/../.."
+out=${1:?output folder}
+shift
+mkdir -p "$out"
+flags="-std=c++17 -O3 -fmad=false -arch=sm_90 -I. $*"
+units="bench/device/tridiagonal.cu cuda/tridiagonal/automatic.cu $(ls cuda/tridiagonal/cr_regpack_*.cu cuda/tridiagonal/partition*.cu)"
+for unit in $units; do
+  object="$out/$(echo "$unit" | tr / _).o"
+  echo "$unit -o $object"
+done | xargs -P "$(nproc)" -L 1 nvcc $flags -Xptxas -v -c 2>"$out/ptxas.log" || { grep -v ptxas "$out/ptxas.log"; exit 1; }
+grep -E "bytes stack frame" "$out/ptxas.log" | grep -v " 0 bytes spill stores, 0 bytes spill loads" || echo "no register spills"
+nvcc -arch=sm_90 -o "$out/tridiagonal" "$out"/*.o -ldl

@@ -1,0 +1,246 @@
+// CR-RegPack (Davidson & Owens 2011): kDepth rows per lane in registers, one system per group of lanes
+// (WarpRegpackAgent: no block barrier at all) or per block (BlockRegpackAgent: one barrier per system).
+//
+// The first log2(kDepth) stages of cyclic reduction run inside lanes, the next five across lanes by
+// shuffles. A block's warps do not wait for each other at each stage: a warp's last lane follows, besides
+// its own row, how the warp's first unknown depends on its borders (Front), so that one exchange of
+// (row, front) per warp gives a system of one row per warp, which every warp solves for itself.
+// Blocks are persistent: the copies of the next system run while this one is solved.
+#pragma once
+#include "cuda/tridiagonal/regpack_lane.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+template <class T>
+struct RegpackParameters {
+  Batch<T> batch;
+  Staging staging;
+  int width;          ///< lanes per system, a power of two (32 for blocks)
+  int64_t span;       ///< tiles per worker when consecutive ones share a matrix; 0: workers interleave
+  bool shared_bands;  ///< every staged band is the same for all systems
+};
+
+/// The tiles one worker (warp or block) solves, in order.
+struct Tiles {
+  int64_t next, end, step;
+  static WARPLOOM_DEVICE Tiles of(int64_t worker, int64_t workers, int64_t tiles, int64_t span) {
+    if (span == 0) return {worker, tiles, workers};
+    const int64_t end = (worker + 1) * span;
+    return {worker * span, end < tiles ? end : tiles, 1};
+  }
+};
+
+/// Registers of one thread allow this many threads per block of depth*sizeof(T) bytes of rows.
+template <class T, int kDepth>
+inline constexpr int kRegpackThreads = kDepth * static_cast<int>(sizeof(T)) <= 64 ? 512 : 256;
+
+/// One tile: 32/width systems, each on a group of `width` lanes.
+template <class T, int kDepth, int kRadix>
+struct WarpRegpackAgent {
+  static constexpr int kMaxThreads = 128;
+  static constexpr int kMinBlocks = kDepth * static_cast<int>(sizeof(T)) <= 32   ? 6
+                                    : kDepth * static_cast<int>(sizeof(T)) <= 64 ? 4
+                                                                                 : 2;
+  using Parameters = RegpackParameters<T>;
+  using Warp = RegpackLane<T, kDepth>;
+  static constexpr size_t shared_bytes(int threads) { return threads / 32 * Warp::kWarpBytes; }
+
+  /// This lane's group in `tile`; rows = 0 past the last problem.
+  static WARPLOOM_DEVICE Run run_of(const device::Block& block, const Parameters& p, int64_t tile) {
+    const int group = block.lane() / p.width;
+    const int64_t problem = tile * (32 / p.width) + group;
+    Run run{p.width, block.lane() & (p.width - 1), group * p.width * kDepth, 0, 0, 0, 0, 0};
+    if (problem < p.batch.problems()) {
+      run.system = p.batch.rhs_count == 1 ? problem : problem / p.batch.rhs_count;
+      run.rhs = p.batch.rhs_count == 1 ? 0 : problem % p.batch.rhs_count;
+      run.origin = p.batch.origin(run.system);
+      run.rows = static_cast<int>(p.batch.rows(run.system));
+    }
+    return run;
+  }
+  /// The run to move: the whole tile at once where its systems stand next to each other.
+  static WARPLOOM_DEVICE Run moved(const device::Block& block, const Parameters& p, int64_t tile,
+                                   const Run& own) {
+    if (!p.staging.merged) return own;
+    const int systems = 32 / p.width;
+    const int64_t first = tile * systems, left = p.batch.systems - first;
+    return {32, block.lane(), 0, static_cast<int>((left < systems ? left : systems) * p.batch.n),
+            first, first, 0, 0};
+  }
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const Batch<T>& batch = p.batch;
+    const Warp warp(block.shared<T>(block.warp() * Warp::kWarpBytes));
+    const int warps = block.threads() / 32, systems = 32 / p.width;
+    Tiles tiles = Tiles::of(block.index() * warps + block.warp(), block.count() * warps,
+                            (batch.problems() + systems - 1) / systems, p.span);
+    if (tiles.next >= tiles.end) return;
+    Run run = run_of(block, p, tiles.next);
+    warp.load(block, batch, p.staging, moved(block, p, tiles.next, run), false);
+    device::async_commit(block);
+    for (;;) {
+      const int64_t tile = tiles.next;
+      typename Warp::Rows rows;
+      device::async_wait<0>(block);
+      block.sync_warp();
+      warp.take(batch, p.staging, run, block.lane(), run.rows, rows);
+      block.sync_warp();
+      const Run mine = run;
+      tiles.next += tiles.step;
+      if (tiles.next < tiles.end) {
+        run = run_of(block, p, tiles.next);
+        const bool keep = p.shared_bands ? run.rows <= mine.rows : run.system == mine.system && p.span > 0;
+        warp.load(block, batch, p.staging, moved(block, p, tiles.next, run), keep);
+        device::async_commit(block);
+      }
+      solve(block, p, rows);
+      judge(block, p, tile, mine, rows);
+      warp.store(block, batch, moved(block, p, tile, mine), rows);
+      if (tiles.next >= tiles.end) return;
+    }
+  }
+
+ private:
+  static WARPLOOM_DEVICE void solve(const device::Block& block, const Parameters& p,
+                                    typename Warp::Rows& rows) {
+    Downsweep<kDepth, kRadix>::down(rows);
+    Row<T> row = rows.last();
+    Front<T> front = Warp::template join_lanes<false>(block, rows, row, p.width);
+    eliminate_lanes<false>(block, row, front, p.width, rows.pivots, kDepth - 1);
+    T x = row.d;
+    if ((block.lane() & (p.width - 1)) == p.width - 1) {
+      x = row.d * rows.pivots.reciprocal(row.b, kDepth - 1);
+    }
+    Warp::template descend<kRadix>(block, rows, row, x, T(0), p.width);
+  }
+
+  static WARPLOOM_DEVICE void judge(const device::Block& block, const Parameters& p, int64_t tile,
+                                    const Run& run, const typename Warp::Rows& rows) {
+    int verdict = 0;
+    if (device::ballot(block, Warp::suspicious(rows)) != 0) {
+      verdict = Warp::inspect(p.batch, run, run.rows, rows);
+      for (int mask = 1; mask < p.width; mask *= 2) {
+        const int other = device::shuffle_xor(block, verdict, mask);
+        verdict = other < verdict ? other : verdict;
+      }
+    }
+    const int64_t problem = tile * (32 / p.width) + block.lane() / p.width;
+    if (run.rank == 0 && problem < p.batch.problems()) store_verdict(p.batch, problem, verdict);
+  }
+};
+
+/// What a warp tells the other warps of its system.
+template <class T>
+struct WarpRecord {
+  Row<T> row;      ///< last row: complete on the left, untouched on the right
+  Front<T> front;  ///< of the warp's rows
+};
+
+/// One system per block.
+template <class T, int kDepth, int kRadix>
+struct BlockRegpackAgent {
+  static constexpr int kMaxThreads = kRegpackThreads<T, kDepth>;
+  static constexpr int kMinBlocks = 1;
+  using Parameters = RegpackParameters<T>;
+  using Warp = RegpackLane<T, kDepth>;
+  static constexpr size_t shared_bytes(int threads) {
+    const size_t warps = threads / 32;
+    return warps * Warp::kWarpBytes + 2 * warps * sizeof(WarpRecord<T>) + 16;
+  }
+
+  static WARPLOOM_DEVICE Run run_of(const device::Block& block, const Parameters& p, int64_t problem) {
+    Run run{32, block.lane(), 0, 0, 0, 0, 0, int64_t(block.warp()) * Warp::kWarpRows};
+    run.system = p.batch.rhs_count == 1 ? problem : problem / p.batch.rhs_count;
+    run.rhs = p.batch.rhs_count == 1 ? 0 : problem % p.batch.rhs_count;
+    run.origin = p.batch.origin(run.system);
+    const int64_t left = p.batch.rows(run.system) - run.first_row;
+    run.rows = static_cast<int>(left < 0 ? 0 : left < Warp::kWarpRows ? left : Warp::kWarpRows);
+    return run;
+  }
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const Batch<T>& batch = p.batch;
+    const int warps = block.threads() / 32;
+    const Warp warp(block.shared<T>(block.warp() * Warp::kWarpBytes));
+    auto* records = block.shared<WarpRecord<T>>(warps * Warp::kWarpBytes);
+    int* verdicts = reinterpret_cast<int*>(records + 2 * warps);
+    if (block.thread() < 2) verdicts[block.thread()] = 0;
+    Tiles tiles = Tiles::of(block.index(), block.count(), batch.problems(), p.span);
+    if (tiles.next >= tiles.end) return;
+    Run run = run_of(block, p, tiles.next);
+    warp.load(block, batch, p.staging, run, false);
+    device::async_commit(block);
+    int64_t previous = -1;
+    int parity = 0;
+    for (;; parity ^= 1) {
+      const int64_t problem = tiles.next;
+      typename Warp::Rows rows;
+      device::async_wait<0>(block);
+      block.sync_warp();
+      warp.take(batch, p.staging, run, block.lane(), batch.rows(run.system), rows);
+      block.sync_warp();
+      const Run mine = run;
+      tiles.next += tiles.step;
+      if (tiles.next < tiles.end) {
+        run = run_of(block, p, tiles.next);
+        const bool keep = p.shared_bands || (run.system == mine.system && p.span > 0);
+        warp.load(block, batch, p.staging, run, keep);
+        device::async_commit(block);
+      }
+      solve(block, rows, records + parity * warps, [&] {
+        if (block.thread() == 0 && previous >= 0) {
+          store_verdict(batch, previous, verdicts[parity ^ 1]);
+          verdicts[parity ^ 1] = 0;
+        }
+      });
+      if (Warp::suspicious(rows)) {
+        device::atomic_min(&verdicts[parity], Warp::inspect(batch, mine, batch.rows(mine.system), rows));
+      }
+      block.sync_warp();
+      warp.store(block, batch, mine, rows);
+      previous = problem;
+      if (tiles.next >= tiles.end) break;
+    }
+    block.sync();
+    if (block.thread() == 0) store_verdict(batch, previous, verdicts[parity]);
+  }
+
+ private:
+  /// `after_barrier` runs once all warps have finished the system before.
+  template <class After>
+  static WARPLOOM_DEVICE void solve(const device::Block& block, typename Warp::Rows& rows,
+                                    WarpRecord<T>* records, After after_barrier) {
+    Downsweep<kDepth, kRadix>::down(rows);
+    Row<T> row = rows.last();
+    Front<T> front = Warp::template join_lanes<true>(block, rows, row, 32);
+    eliminate_lanes<true>(block, row, front, 32, rows.pivots, kDepth - 1);
+    if (block.lane() == 31) records[block.warp()] = {row, front};
+    block.sync();
+    after_barrier();
+    // One row per warp; every warp solves it for itself.
+    const int warps = block.threads() / 32;
+    Row<T> outer{T(0), T(1), T(0), T(0)};
+    if (block.lane() < warps) {
+      outer = records[block.lane()].row;
+      if (block.lane() + 1 < warps) {
+        absorb_front(outer, records[block.lane() + 1].front);
+      } else {
+        outer.c = T(0);
+      }
+    }
+    int width = 1;
+    while (width < warps) width *= 2;
+    Pivots pivots;
+    const T x = solve_lanes(block, outer, width, pivots, 0);
+    const int flags = device::shuffle(block, int(pivots.zero) | (pivots.infinite ? 2 : 0), block.warp());
+    if (block.lane() == 31) {
+      rows.pivots.zero |= (flags & 1) != 0 ? 1u << (kDepth - 1) : 0u;
+      rows.pivots.infinite = rows.pivots.infinite || (flags & 2) != 0;
+    }
+    const T x_last = device::shuffle(block, x, block.warp());
+    const T before = device::shuffle(block, x, block.warp() - 1);
+    Warp::template descend<kRadix>(block, rows, row, x_last, block.warp() == 0 ? T(0) : before, 32);
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

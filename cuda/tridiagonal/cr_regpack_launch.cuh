@@ -1,0 +1,118 @@
+// solve_cr_regpack for one element type; the .cu files instantiate it.
+#pragma once
+#include <string>
+
+#include "cuda/core/launch.cuh"
+#include "cuda/tridiagonal/cr_regpack_agent.cuh"
+#include "cuda/tridiagonal/solve_policy.h"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+/// How the arrays of a batch are moved; `merge` allows tiles of several systems as one run.
+template <class T>
+Staging staging_of(const Batch<T>& batch, bool full) {
+  Staging staging{transfer_of(batch.lower, batch.n), transfer_of(batch.diagonal, batch.n),
+                  transfer_of(batch.upper, batch.n), transfer_of(batch.rhs, batch.n), false};
+  const auto adjacent = [&](const Strided<T>& array) {
+    return array.plain() && array.system_stride == batch.n;
+  };
+  staging.merged = full && batch.offsets == nullptr && batch.rhs_count == 1 && adjacent(batch.lower) &&
+                   adjacent(batch.diagonal) && adjacent(batch.upper) && adjacent(batch.rhs) &&
+                   adjacent(batch.solution);
+  return staging;
+}
+
+/// Every staged band is the same for all systems.
+template <class T>
+bool shares_bands(const Batch<T>& batch, const Staging& staging) {
+  const auto same = [](const Strided<T>& array, Transfer transfer) {
+    return transfer == Transfer::constant || array.system_stride == 0;
+  };
+  return same(batch.lower, staging.lower) && same(batch.diagonal, staging.diagonal) &&
+         same(batch.upper, staging.upper);
+}
+
+/// Launches Agent persistently: `tiles` pieces of work over workers of `worker_threads` threads.
+template <class Agent, class T>
+Status launch_regpack(GpuDevice& device, RegpackParameters<T> p, int64_t tiles, int worker_threads,
+                      int block_threads) {
+  const int64_t workers_per_block = block_threads / worker_threads;
+  LaunchShape shape;
+  shape.threads = block_threads;
+  shape.shared_bytes = Agent::shared_bytes(block_threads);
+  const int resident = resident_blocks<Agent>(device, block_threads, shape.shared_bytes);
+  if (resident < 1) {
+    return {Code::unsupported, "cr-regpack: the block does not fit a multiprocessor"};
+  }
+  const int64_t most = int64_t{resident} * device.limits().multiprocessors;
+  const int64_t blocks = (tiles + workers_per_block - 1) / workers_per_block;
+  shape.blocks = blocks < most ? blocks : most;
+  if (p.batch.rhs_count > 1) {
+    const int64_t workers = shape.blocks * workers_per_block;
+    p.span = (tiles + workers - 1) / workers;
+  }
+  return launch<Agent>(device, shape, p);
+}
+
+template <class T, int kDepth>
+Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* used) {
+  using WarpAgent = WarpRegpackAgent<T, kDepth, 2>;
+  using BlockAgent = BlockRegpackAgent<T, kDepth, 2>;
+  const int64_t lanes = (batch.n + kDepth - 1) / kDepth;
+  RegpackParameters<T> p{batch, {}, 32, 0, false};
+  if (lanes <= 32) {
+    p.width = 1;
+    while (p.width < lanes) p.width *= 2;
+    const int systems = 32 / p.width;
+    p.staging = staging_of(batch, int64_t{p.width} * kDepth == batch.n);
+    p.shared_bands = shares_bands(batch, p.staging);
+    const int64_t tiles = (batch.problems() + systems - 1) / systems;
+    // A few warps per block; one where that spreads a small batch over more multiprocessors.
+    const int warps = tiles >= 4 * int64_t{device.limits().multiprocessors} ? 4 : 1;
+    *used = {operation::Algorithm::cr_regpack, kDepth, p.width, 1};
+    return launch_regpack<WarpAgent>(device, p, tiles, 32, 32 * warps);
+  }
+  const int64_t warps = (lanes + 31) / 32;
+  if (warps * 32 > BlockAgent::kMaxThreads) {
+    return {Code::unsupported,
+            "cr-regpack: " + std::to_string(batch.n) + " unknowns need more than one block's registers at depth " +
+                std::to_string(kDepth) + ", which holds " +
+                std::to_string(BlockAgent::kMaxThreads * kDepth),
+            "depth"};
+  }
+  p.staging = staging_of(batch, false);
+  p.shared_bands = shares_bands(batch, p.staging);
+  *used = {operation::Algorithm::cr_regpack, kDepth, static_cast<int>(warps) * 32, 1};
+  return launch_regpack<BlockAgent>(device, p, batch.problems(), static_cast<int>(warps) * 32,
+                                    static_cast<int>(warps) * 32);
+}
+
+template <class T>
+Status solve_cr_regpack(GpuDevice& device, const Batch<T>& batch, int depth, Used* used) {
+  if (batch.problems() == 0) return {};
+  if (depth == 0) {
+    depth = operation::regpack_depth(sizeof(T), batch.n, batch.problems(), device.limits().multiprocessors);
+  }
+  switch (depth) {
+    case 2: return solve_cr_regpack_depth<T, 2>(device, batch, used);
+    case 4: return solve_cr_regpack_depth<T, 4>(device, batch, used);
+    case 8: return solve_cr_regpack_depth<T, 8>(device, batch, used);
+    case 16:
+      if constexpr (16 * sizeof(T) <= operation::kMaxRowBytes) {
+        return solve_cr_regpack_depth<T, 16>(device, batch, used);
+      }
+      break;
+    case 32:
+      if constexpr (32 * sizeof(T) <= operation::kMaxRowBytes) {
+        return solve_cr_regpack_depth<T, 32>(device, batch, used);
+      }
+      break;
+    default:
+      return {Code::invalid_argument, "cr-regpack: depth is 2, 4, 8, 16 or 32", "depth"};
+  }
+  return {Code::unsupported,
+          "cr-regpack: " + std::to_string(depth) + " rows of this type need more registers than a thread has",
+          "depth"};
+}
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

@@ -1,0 +1,132 @@
+// What every register-packed solver does with the rows of one warp: stage, take into registers, hand
+// over at lane borders, judge, store.
+#pragma once
+#include "cuda/tridiagonal/regpack_rows.cuh"
+#include "cuda/tridiagonal/staging.cuh"
+#include "cuda/tridiagonal/verdict.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+/// Warp-level steps for kDepth rows per lane.
+template <class T, int kDepth>
+struct RegpackLane {
+  using Rows = RegisterRows<T, kDepth>;
+  using Lane = Stage<T, kDepth>;
+  static constexpr int kWarpRows = 32 * kDepth;
+  static constexpr size_t kWarpBytes = 5 * Lane::kBytes;  ///< shared memory of one warp
+
+  T *lower, *diagonal, *upper, *rhs, *solution;
+
+  WARPLOOM_DEVICE explicit RegpackLane(T* memory)
+      : lower(memory),
+        diagonal(memory + kWarpRows),
+        upper(memory + 2 * kWarpRows),
+        rhs(memory + 3 * kWarpRows),
+        solution(memory + 4 * kWarpRows) {}
+
+  /// Starts the copies of one run; with `keep` the bands are in the stage already.
+  WARPLOOM_DEVICE void load(const device::Block& block, const Batch<T>& batch, const Staging& how,
+                            const Run& run, bool keep) const {
+    if (!keep) {
+      load_rows<kDepth>(block, batch.lower, how.lower, lower, run);
+      load_rows<kDepth>(block, batch.diagonal, how.diagonal, diagonal, run);
+      load_rows<kDepth>(block, batch.upper, how.upper, upper, run);
+    }
+    load_rows<kDepth>(block, batch.rhs, how.rhs, rhs, run);
+  }
+
+  /// Stage to registers once the copies are complete. Rows past the run become identity rows, and the
+  /// entries outside the system zero, by selection: whatever stands there, even NaN, has no effect.
+  WARPLOOM_DEVICE void take(const Batch<T>& batch, const Staging& how, const Run& run, int lane,
+                            int64_t system_rows, Rows& rows) const {
+    read(batch.lower, how.lower, lower, run, lane, rows.a);
+    read(batch.diagonal, how.diagonal, diagonal, run, lane, rows.b);
+    read(batch.upper, how.upper, upper, run, lane, rows.c);
+    read(batch.rhs, how.rhs, rhs, run, lane, rows.d);
+    const int begin = run.rank * kDepth;
+    if (run.first_row + begin == 0) rows.a[0] = T(0);
+    const int64_t left = system_rows - 1 - run.first_row - begin;  // this lane's index of the last row
+    if (run.rows == run.width * kDepth) {
+      if (left == kDepth - 1) rows.c[kDepth - 1] = T(0);
+    } else {
+      WARPLOOM_UNROLL
+      for (int j = 0; j < kDepth; ++j) {
+        const bool inside = begin + j < run.rows;
+        rows.a[j] = inside ? rows.a[j] : T(0);
+        rows.b[j] = inside ? rows.b[j] : T(1);
+        rows.c[j] = inside && j != left ? rows.c[j] : T(0);
+        rows.d[j] = inside ? rows.d[j] : T(0);
+      }
+    }
+  }
+
+  /// After the stages inside lanes: completes every lane's last row with the next lane's front. Returns
+  /// the front to pass to eliminate_lanes, meaningful in the last lane of the group.
+  template <bool kFront>
+  static WARPLOOM_DEVICE Front<T> join_lanes(const device::Block& block, const Rows& rows, Row<T>& row,
+                                             int width) {
+    const int rank = block.lane() & (width - 1);
+    const Front<T> next = device::shuffle(block, rows.front, rank + 1, width);
+    if (rank != width - 1) absorb_front(row, next);
+    return next;
+  }
+
+  /// The way back inside lanes: `row` of eliminate_lanes, the unknown of the group's last lane, the one
+  /// before the group. Leaves the solution in rows.d.
+  template <int kRadix>
+  static WARPLOOM_DEVICE void descend(const device::Block& block, Rows& rows, const Row<T>& row, T x_last,
+                                      T x_before, int width) {
+    const T x = substitute_lanes(block, row, x_last, x_before, width);
+    const T left = device::shuffle(block, x, (block.lane() & (width - 1)) - 1, width);
+    rows.x_left = (block.lane() & (width - 1)) == 0 ? x_before : left;
+    rows.d[kDepth - 1] = x;
+    Downsweep<kDepth, kRadix>::up(rows);
+  }
+
+  /// True when this lane has something to report about its rows.
+  static WARPLOOM_DEVICE bool suspicious(const Rows& rows) {
+    bool bad = rows.pivots.infinite || rows.pivots.zero != 0;
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kDepth; ++j) bad = bad || !device::is_finite(rows.d[j]);
+    return bad;
+  }
+
+  /// Verdict on this lane's rows, from the inputs in global memory: call it before they are overwritten.
+  static WARPLOOM_DEVICE int inspect(const Batch<T>& batch, const Run& run, int64_t system_rows,
+                                     const Rows& rows) {
+    const int64_t first = run.first_row + run.rank * kDepth;
+    const int64_t last = first + kDepth < system_rows ? first + kDepth : system_rows;
+    const int64_t found = first_non_finite_row(batch, run.system, run.rhs, first, last);
+    if (found >= 0) return make_verdict(Finding::non_finite_input, found);
+    unsigned int overflow = 0;
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kDepth; ++j) overflow |= device::is_finite(rows.d[j]) ? 0u : 1u << j;
+    const unsigned int mask = rows.pivots.zero != 0 ? rows.pivots.zero : overflow;
+    if (mask == 0) return 0;
+    int j = 0;
+    while ((mask >> j & 1u) == 0) ++j;
+    return make_verdict(rows.pivots.zero != 0 ? Finding::zero_pivot : Finding::overflow, first + j);
+  }
+
+  /// Registers to global memory. The stage of the solution is free again after the next sync_warp.
+  WARPLOOM_DEVICE void store(const device::Block& block, const Batch<T>& batch, const Run& run,
+                             const Rows& rows) const {
+    Lane::write(solution, block.lane(), rows.d);
+    block.sync_warp();
+    store_rows<kDepth>(batch.solution, solution, run);
+  }
+
+ private:
+  static WARPLOOM_DEVICE void read(const Strided<T>& array, Transfer transfer, const T* stage,
+                                   const Run& run, int lane, T (&values)[kDepth]) {
+    if (transfer == Transfer::constant) {
+      const T value = run.rows > 0 ? load_constant(array, run) : T(0);
+      WARPLOOM_UNROLL
+      for (int j = 0; j < kDepth; ++j) values[j] = value;
+    } else {
+      Lane::read(stage, lane, values);
+    }
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

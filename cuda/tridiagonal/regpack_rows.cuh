@@ -1,0 +1,203 @@
+// Cyclic reduction on rows held in registers: inside a lane (RegisterRows, through the downsweep
+// pattern), then across lanes (eliminate_lanes, substitute_lanes). Equations of Davidson & Owens 2011,
+// section 4, with every leaving row scaled by its pivot, so that three of its four values stay.
+#pragma once
+#include "cuda/core/complex.cuh"
+#include "cuda/core/downsweep.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+/// a*x[left] + b*x[here] + c*x[right] = d.
+template <class T>
+struct Row {
+  T a, b, c, d;
+};
+
+/// How the first unknown of a segment depends on its surroundings once the segment's inner rows are
+/// gone: x[first] = d' with -d' = ..., kept as the terms a row in front of it gains per unit of its own
+/// upper entry c:  b += c*front.b,  d += c*front.d,  c = c*front.c (now the segment's last unknown).
+template <class T>
+struct Front {
+  T b, c, d;
+};
+
+/// The front of a segment of which nothing has been eliminated.
+template <class T>
+WARPLOOM_DEVICE Front<T> untouched_front() { return {T(0), T(1), T(0)}; }
+
+/// An eliminated row's equation x = d - a*x[left] - c*x[right], for the exchange between lanes.
+template <class T>
+struct Equation {
+  T a, c, d;
+};
+
+/// A row takes in the front of the segment to its right.
+template <class T>
+WARPLOOM_DEVICE void absorb_front(Row<T>& row, const Front<T>& front) {
+  row.b = device::fma(row.c, front.b, row.b);
+  row.d = device::fma(row.c, front.d, row.d);
+  row.c = row.c * front.c;
+}
+
+/// Pivots seen by one lane: bit j of `zero` is set when row j of the lane met a zero pivot; `infinite`
+/// when one was infinite (its reciprocal vanishes, so that the solution would look finite).
+struct Pivots {
+  unsigned int zero = 0;
+  bool infinite = false;
+
+  template <class T>
+  WARPLOOM_DEVICE T reciprocal(const T& pivot, int row) {
+    const T value = device::reciprocal(pivot);
+    if (device::absolute(pivot) == 0) zero |= 1u << row;
+    infinite = infinite || device::absolute(value) == 0;
+    return value;
+  }
+};
+
+/// kDepth consecutive rows of one lane. After Downsweep::down row kDepth-1 misses what lies to its
+/// right, which `front` of the next lane supplies in one exchange (r_save of every stage folded into
+/// one message); after Downsweep::up, d holds the solution.
+template <class T, int kDepth>
+struct RegisterRows {
+  T a[kDepth], b[kDepth], c[kDepth], d[kDepth];
+  Front<T> front;
+  Pivots pivots;
+  T x_left;  ///< last unknown of the lane before, set before Downsweep::up
+
+  WARPLOOM_DEVICE void scale(int i) {
+    const T r = pivots.reciprocal(b[i], i);
+    a[i] = a[i] * r;
+    c[i] = c[i] * r;
+    d[i] = d[i] * r;
+  }
+  WARPLOOM_DEVICE void take_left(int i, int left) {
+    const T k = -a[i];
+    b[i] = device::fma(k, c[left], b[i]);
+    d[i] = device::fma(k, d[left], d[i]);
+    a[i] = k * a[left];
+  }
+  WARPLOOM_DEVICE void take_right(int i, int right) {
+    const T k = -c[i];
+    b[i] = device::fma(k, a[right], b[i]);
+    d[i] = device::fma(k, d[right], d[i]);
+    c[i] = k * c[right];
+  }
+
+  template <int kCount>
+  WARPLOOM_DEVICE void eliminate(int first, int stride) {
+    scale(first);
+    if constexpr (kCount == 3) {
+      const int middle = first + stride, last = middle + stride;
+      scale(last);
+      take_left(middle, first);
+      take_right(middle, last);
+      scale(middle);
+      // The outer two in terms of the rows that stay.
+      const T p = -c[first];
+      d[first] = device::fma(p, d[middle], d[first]);
+      a[first] = device::fma(p, a[middle], a[first]);
+      c[first] = p * c[middle];
+      const T q = -a[last];
+      d[last] = device::fma(q, d[middle], d[last]);
+      c[last] = device::fma(q, c[middle], c[last]);
+      a[last] = q * a[middle];
+    }
+  }
+  template <int kCount>
+  WARPLOOM_DEVICE void save(int first, int stride) {
+    const bool untouched = stride == 1;
+    const T k = untouched ? T(-1) : -front.c;
+    front.b = untouched ? -a[first] : device::fma(k, a[first], front.b);
+    front.d = untouched ? -d[first] : device::fma(k, d[first], front.d);
+    front.c = untouched ? -c[first] : k * c[first];
+  }
+  WARPLOOM_DEVICE void update(int kept, int left, int right) {
+    take_left(kept, left);
+    if (right != kOutside) take_right(kept, right);
+  }
+  template <int kCount>
+  WARPLOOM_DEVICE void substitute(int first, int stride, int left, int right) {
+    const T before = left == kOutside ? x_left : d[left];
+    WARPLOOM_UNROLL
+    for (int k = 0; k < kCount; ++k) {
+      const int i = first + k * stride;
+      // Radix 2 writes d in place; a run of three refers to kept rows only.
+      d[i] = device::fma(-a[i], before, device::fma(-c[i], d[right], d[i]));
+    }
+  }
+  WARPLOOM_DEVICE Row<T> last() const {
+    return {a[kDepth - 1], b[kDepth - 1], c[kDepth - 1], d[kDepth - 1]};
+  }
+};
+
+/// Cyclic reduction of one row per lane over groups of `width` lanes (a power of two); the last lane of
+/// a group stays. Rows must be complete on their right except the last lane's, whose right side is
+/// `front`: pass the group's own front there (what lies before the group's first row), and with kFront
+/// it follows the elimination, because a wrapped shuffle brings the last lane exactly the rows that
+/// leave at the group's front. Without kFront the last row's c must be zero.
+template <bool kFront, class T>
+WARPLOOM_DEVICE void eliminate_lanes(const device::Block& block, Row<T>& row, Front<T>& front,
+                                     int width, Pivots& pivots, int bit) {
+  const int rank = block.lane() & (width - 1);
+  WARPLOOM_NO_UNROLL
+  for (int stride = 1; stride < width; stride *= 2) {
+    const int phase = (rank + 1) & (2 * stride - 1);
+    if (phase == stride) {
+      const T r = pivots.reciprocal(row.b, bit);
+      row.a = row.a * r;
+      row.c = row.c * r;
+      row.d = row.d * r;
+    }
+    const Equation<T> mine{row.a, row.c, row.d};
+    const Equation<T> left = device::shuffle(block, mine, rank - stride, width);
+    const Equation<T> right = device::shuffle(block, mine, rank + stride, width);
+    if (phase == 0) {
+      const T k = -row.a;
+      row.b = device::fma(k, left.c, row.b);
+      row.d = device::fma(k, left.d, row.d);
+      row.a = k * left.a;
+      if (!kFront || rank != width - 1) {
+        const T m = -row.c;
+        row.b = device::fma(m, right.a, row.b);
+        row.d = device::fma(m, right.d, row.d);
+        row.c = m * right.c;
+      } else {
+        const T m = -front.c;
+        front.b = device::fma(m, right.a, front.b);
+        front.d = device::fma(m, right.d, front.d);
+        front.c = m * right.c;
+      }
+    }
+  }
+}
+
+/// Back substitution of eliminate_lanes: `x` is the last lane's unknown (other lanes' values are not
+/// used), x_before the unknown before the group. Returns every lane's unknown.
+template <class T>
+WARPLOOM_DEVICE T substitute_lanes(const device::Block& block, const Row<T>& row, T x,
+                                   const T& x_before, int width) {
+  const int rank = block.lane() & (width - 1);
+  WARPLOOM_NO_UNROLL
+  for (int stride = width / 2; stride > 0; stride /= 2) {
+    const T left = device::shuffle(block, x, rank - stride, width);
+    const T right = device::shuffle(block, x, rank + stride, width);
+    if (((rank + 1) & (2 * stride - 1)) == stride) {
+      const T before = rank < stride ? x_before : left;
+      x = device::fma(-row.a, before, device::fma(-row.c, right, row.d));
+    }
+  }
+  return x;
+}
+
+/// Whole solve of one row per lane over a group: first row's a and last row's c are zero.
+template <class T>
+WARPLOOM_DEVICE T solve_lanes(const device::Block& block, Row<T>& row, int width, Pivots& pivots,
+                              int bit) {
+  Front<T> none = untouched_front<T>();
+  eliminate_lanes<false>(block, row, none, width, pivots, bit);
+  T x = row.d;
+  if ((block.lane() & (width - 1)) == width - 1) x = row.d * pivots.reciprocal(row.b, bit);
+  return substitute_lanes(block, row, x, T(0), width);
+}
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

@@ -1,0 +1,198 @@
+// Moves rows between global memory and registers: asynchronous copies into swizzled shared memory, and
+// back through shared memory into coalesced stores. Every warp owns its stage: no block barriers.
+#pragma once
+#include "cuda/tridiagonal/batch.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+/// How the rows of one array reach the stage.
+enum class Transfer : int32_t {
+  copies = 0,    ///< unit row stride, one array: asynchronous copies as wide as the address allows
+  elements = 1,  ///< any strides, split complex, conjugation: element by element
+  constant = 2,  ///< row stride zero: one load per system, no stage
+};
+
+/// Chosen on the host, the same for every system of a launch.
+struct Staging {
+  Transfer lower, diagonal, upper, rhs;
+  bool merged;  ///< a warp's systems are full and adjacent in every array: moved as one run of rows
+};
+
+template <class T>
+Transfer transfer_of(const Strided<T>& array, int64_t n) {
+  if (array.row_stride == 0 && n > 1) return Transfer::constant;
+  return array.plain() ? Transfer::copies : Transfer::elements;
+}
+
+/// Stage of one warp for one array: 32*kDepth elements of T; lane l's rows are elements l*kDepth….
+/// The 16-byte chunks are permuted so that both a warp's consecutive chunks and the chunks j of all
+/// lanes fall into different banks.
+template <class T, int kDepth>
+struct Stage {
+  static constexpr int kElements = 32 * kDepth;
+  static constexpr int kPerChunk = 16 / static_cast<int>(sizeof(T));
+  static constexpr int kLaneChunks = kDepth / kPerChunk;  ///< 0 where a lane holds half a chunk
+  static constexpr size_t kBytes = kElements * sizeof(T);
+
+  static constexpr WARPLOOM_HOST_DEVICE int swizzle_shift() {
+    int shift = 3;
+    while ((1 << shift) < kLaneChunks) ++shift;
+    return shift;
+  }
+  static WARPLOOM_DEVICE int place_chunk(int chunk) {
+    return chunk ^ ((chunk >> swizzle_shift()) & 7);
+  }
+  static WARPLOOM_DEVICE int place(int element) {
+    return place_chunk(element / kPerChunk) * kPerChunk + element % kPerChunk;
+  }
+
+  /// A lane's kDepth rows, from stage to registers.
+  static WARPLOOM_DEVICE void read(const T* stage, int lane, T (&values)[kDepth]) {
+    if constexpr (kLaneChunks > 0) {
+      WARPLOOM_UNROLL
+      for (int j = 0; j < kLaneChunks; ++j) {
+        const auto pack = reinterpret_cast<const device::Pack<T>*>(stage)[place_chunk(lane * kLaneChunks + j)];
+        WARPLOOM_UNROLL
+        for (int k = 0; k < kPerChunk; ++k) values[j * kPerChunk + k] = pack.item[k];
+      }
+    } else {
+      WARPLOOM_UNROLL
+      for (int j = 0; j < kDepth; ++j) values[j] = stage[place(lane * kDepth + j)];
+    }
+  }
+  static WARPLOOM_DEVICE void write(T* stage, int lane, const T (&values)[kDepth]) {
+    if constexpr (kLaneChunks > 0) {
+      WARPLOOM_UNROLL
+      for (int j = 0; j < kLaneChunks; ++j) {
+        device::Pack<T> pack;
+        WARPLOOM_UNROLL
+        for (int k = 0; k < kPerChunk; ++k) pack.item[k] = values[j * kPerChunk + k];
+        reinterpret_cast<device::Pack<T>*>(stage)[place_chunk(lane * kLaneChunks + j)] = pack;
+      }
+    } else {
+      WARPLOOM_UNROLL
+      for (int j = 0; j < kDepth; ++j) stage[place(lane * kDepth + j)] = values[j];
+    }
+  }
+};
+
+/// The lanes that move one run of rows, and where: a group of `width` lanes, this lane its `rank`-th,
+/// stage elements from `base` on, `rows` rows starting at row `first_row` of (system, rhs).
+struct Run {
+  int width, rank, base, rows;
+  int64_t system, origin, rhs, first_row;  ///< origin: Batch::origin(system)
+};
+
+namespace detail {
+/// Copies `count` elements in units of kBytes; `count` is a multiple of the unit.
+template <int kBytes, class T, int kDepth>
+WARPLOOM_DEVICE void copy_units(const device::Block& block, T* stage, const T* from, const Run& run,
+                                int begin, int count) {
+  constexpr int kUnit = kBytes / static_cast<int>(sizeof(T));
+  for (int e = begin + run.rank * kUnit; e < count; e += run.width * kUnit) {
+    device::async_copy<kBytes>(block, stage + Stage<T, kDepth>::place(run.base + e), from + e);
+  }
+}
+/// Words of an element wider than a copy may be aligned for.
+template <int kBytes, class T, int kDepth>
+WARPLOOM_DEVICE void copy_parts(const device::Block& block, T* stage, const T* from, const Run& run) {
+  constexpr int kParts = static_cast<int>(sizeof(T)) / kBytes;
+  for (int e = run.rank; e < run.rows; e += run.width) {
+    char* to = reinterpret_cast<char*>(stage + Stage<T, kDepth>::place(run.base + e));
+    WARPLOOM_UNROLL
+    for (int part = 0; part < kParts; ++part) {
+      device::async_copy<kBytes>(block, to + part * kBytes,
+                                 reinterpret_cast<const char*>(from + e) + part * kBytes);
+    }
+  }
+}
+
+template <class T, int kDepth>
+WARPLOOM_DEVICE void copy_plain(const device::Block& block, T* stage, const T* from, const Run& run) {
+  using Lane = Stage<T, kDepth>;
+  const auto address = reinterpret_cast<uintptr_t>(from);
+  if ((address & 15) == 0) {
+    const int whole = run.rows / Lane::kPerChunk;
+    constexpr int kTurns = Lane::kLaneChunks > 0 ? Lane::kLaneChunks : 1;
+    if (whole == run.width * kTurns) {
+      const int first = run.base / Lane::kPerChunk + run.rank;
+      WARPLOOM_UNROLL
+      for (int turn = 0; turn < kTurns; ++turn) {
+        device::async_copy<16>(
+            block, stage + Lane::place_chunk(first + turn * run.width) * Lane::kPerChunk,
+            from + (run.rank + turn * run.width) * Lane::kPerChunk);
+      }
+      return;
+    }
+    copy_units<16, T, kDepth>(block, stage, from, run, 0, whole * Lane::kPerChunk);
+    if constexpr (sizeof(T) <= 8) {
+      copy_units<static_cast<int>(sizeof(T)), T, kDepth>(block, stage, from, run,
+                                                         whole * Lane::kPerChunk, run.rows);
+    }
+  } else if constexpr (sizeof(T) == 16) {
+    copy_parts<8, T, kDepth>(block, stage, from, run);
+  } else if constexpr (sizeof(T) == 8) {
+    if ((address & 7) == 0) {
+      copy_units<8, T, kDepth>(block, stage, from, run, 0, run.rows);
+    } else {
+      copy_parts<4, T, kDepth>(block, stage, from, run);
+    }
+  } else {
+    if ((address & 7) == 0) {
+      const int even = run.rows & ~1;
+      copy_units<8, T, kDepth>(block, stage, from, run, 0, even);
+      copy_units<4, T, kDepth>(block, stage, from, run, even, run.rows);
+    } else {
+      copy_units<4, T, kDepth>(block, stage, from, run, 0, run.rows);
+    }
+  }
+}
+}  // namespace detail
+
+/// Starts moving a run of rows into `stage`. Complete after async_wait and sync_warp.
+template <int kDepth, class T>
+WARPLOOM_DEVICE void load_rows(const device::Block& block, const Strided<T>& array, Transfer transfer,
+                               T* stage, const Run& run) {
+  const int64_t at = run.origin * array.system_stride + run.first_row * array.row_stride +
+                     run.rhs * array.rhs_stride;
+  if (transfer == Transfer::copies) {
+    detail::copy_plain<T, kDepth>(block, stage, array.data + at, run);
+  } else if (transfer == Transfer::elements) {
+    for (int e = run.rank; e < run.rows; e += run.width) {
+      stage[Stage<T, kDepth>::place(run.base + e)] = array.load(at + e * array.row_stride);
+    }
+  }
+}
+
+/// The one value of an array with row stride zero.
+template <class T>
+WARPLOOM_DEVICE T load_constant(const Strided<T>& array, const Run& run) {
+  return array.load(run.origin * array.system_stride + run.rhs * array.rhs_stride);
+}
+
+/// Stores a run of rows from the stage; a sync_warp stands between Stage::write and this.
+template <int kDepth, class T>
+WARPLOOM_DEVICE void store_rows(const Strided<T>& array, const T* stage, const Run& run) {
+  using Lane = Stage<T, kDepth>;
+  const int64_t at = run.origin * array.system_stride + run.first_row * array.row_stride +
+                     run.rhs * array.rhs_stride;
+  int done = 0;
+  if (array.plain() && (reinterpret_cast<uintptr_t>(array.data + at) & 15) == 0) {
+    constexpr int kTurns = Lane::kLaneChunks > 0 ? Lane::kLaneChunks : 1;
+    const int whole = run.rows / Lane::kPerChunk;
+    const int first = run.base / Lane::kPerChunk;
+    auto* to = reinterpret_cast<device::Pack<T>*>(array.data + at);
+    const auto* from = reinterpret_cast<const device::Pack<T>*>(stage);
+    WARPLOOM_UNROLL
+    for (int turn = 0; turn < kTurns; ++turn) {
+      const int chunk = run.rank + turn * run.width;
+      if (chunk < whole) to[chunk] = from[Lane::place_chunk(first + chunk)];
+    }
+    done = whole * Lane::kPerChunk;
+  }
+  for (int e = done + run.rank; e < run.rows; e += run.width) {
+    array.store(at + e * array.row_stride, stage[Lane::place(run.base + e)]);
+  }
+}
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

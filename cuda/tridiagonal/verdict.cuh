@@ -1,0 +1,51 @@
+// One word per problem that says what went wrong first, ordered so that atomic_min merges lanes, warps
+// and blocks into the same answer in any order: non-finite input before zero pivot before overflow,
+// then the smallest row.
+#pragma once
+#include "cuda/tridiagonal/batch.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+enum class Finding : int { none = 0, overflow = 1, zero_pivot = 2, non_finite_input = 3 };
+
+inline constexpr int kVerdictRows = 1 << 28;  ///< rows a verdict can name; larger ones count as the last
+
+/// Zero for Finding::none, else negative; the smaller of two words is the one to report.
+WARPLOOM_HOST_DEVICE int make_verdict(Finding finding, int64_t row) {
+  const int named = row < kVerdictRows ? static_cast<int>(row) : kVerdictRows - 1;
+  return -((static_cast<int>(finding) << 28) + (kVerdictRows - 1 - named));
+}
+
+/// Writes the status word and row of a problem.
+template <class T>
+WARPLOOM_DEVICE void store_verdict(const Batch<T>& batch, int64_t problem, int verdict) {
+  const int finding = -verdict >> 28;
+  const int row = kVerdictRows - 1 - (-verdict & (kVerdictRows - 1));
+  const auto status = finding == 0 ? operation::SystemStatus::ok
+                      : finding == static_cast<int>(Finding::zero_pivot)
+                          ? operation::SystemStatus::zero_pivot
+                          : operation::SystemStatus::non_finite;
+  batch.status[problem] = static_cast<int32_t>(status);
+  batch.row[problem] = finding == 0 ? -1 : row;
+}
+
+/// First row of [first, last) of a system whose entries, as far as they are read, are not all finite;
+/// -1 when there is none.
+template <class T>
+WARPLOOM_DEVICE int64_t first_non_finite_row(const Batch<T>& batch, int64_t system, int64_t rhs,
+                                             int64_t first, int64_t last) {
+  const int64_t origin = batch.origin(system), rows = batch.rows(system);
+  WARPLOOM_NO_UNROLL
+  for (int64_t i = first; i < last; ++i) {
+    bool finite = device::is_finite(batch.diagonal.load(batch.diagonal.index(origin, i, 0))) &&
+                  device::is_finite(batch.rhs.load(batch.rhs.index(origin, i, rhs)));
+    if (i > 0) finite = finite && device::is_finite(batch.lower.load(batch.lower.index(origin, i, 0)));
+    if (i + 1 < rows) {
+      finite = finite && device::is_finite(batch.upper.load(batch.upper.index(origin, i, 0)));
+    }
+    if (!finite) return i;
+  }
+  return -1;
+}
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal
