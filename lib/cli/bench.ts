@@ -1,0 +1,41 @@
+// warploom bench: the benchmarks, in a process of their own so that nothing else disturbs the timings.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from '../core/binding.ts';
+import { ExitCode, UsageError, type Command } from './command.ts';
+
+/** Arguments of node that start the benchmark program, compiled or (in a clone) as TypeScript. */
+function program(): string[] {
+  const root = packageRoot();
+  const compiled = [join(root, 'bench', 'main.js'), join(root, 'dist', 'bench', 'main.js')].find(existsSync);
+  if (compiled !== undefined) return [compiled];
+  const source = join(root, 'bench', 'main.ts');
+  if (existsSync(source)) return ['--import', 'tsx', source];
+  throw new UsageError('this installation has no benchmarks: clone the source and run npm run bench');
+}
+
+/** `warploom bench`. */
+export const benchCommand: Command = {
+  name: 'bench',
+  summary: 'measure every variant and peer of a domain on this machine',
+  help: `Usage: warploom bench DOMAIN [--backend auto|cuda|cpu] [--filter TEXT] [--out DIR]
+       warploom bench check [REPORT.json…]
+
+Measures a domain's operations with their peers in one run: times, ratios, fractions of the physical
+limit. Writes DIR/<device>/<domain>.json and pictures (default bench/results).
+
+  DOMAIN            tridiagonal, scan
+  --filter TEXT     only rows whose id contains TEXT
+  check             compares reports with the goals in bench/goals.json, prints what falls short
+
+Benchmarks use the whole machine: run nothing else meanwhile.
+`,
+  async run(argv, { signal }) {
+    const child = spawn(process.execPath, [...program(), ...argv], { stdio: 'inherit', cwd: packageRoot(), signal });
+    return new Promise((resolve, reject) => {
+      child.once('error', (error) => (signal.aborted ? resolve(ExitCode.interrupted) : reject(error)));
+      child.once('close', (code) => resolve(code === 0 ? ExitCode.ok : code === 2 ? ExitCode.usage : ExitCode.failed));
+    });
+  },
+};

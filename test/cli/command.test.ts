@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { PassThrough } from 'node:stream';
+import { main } from '../../lib/cli/main.ts';
+import { formatNpy, parseNpy } from '../../lib/jobs/npy.ts';
+import { jobJsonSchema } from '../../lib/jobs/schema.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Runs a command line in this process. */
+async function run(argv: string[], signal = new AbortController().signal) {
+  const [out, err] = [new PassThrough(), new PassThrough()];
+  const code = await main(argv, { out, err, signal });
+  return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
+}
+
+describe('warploom command', () => {
+  let folder: string;
+  beforeEach(async () => { folder = await mkdtemp(join(tmpdir(), 'warploom-cli-')); });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  const npy = (name: string, shape: number[], values: number[]) =>
+    writeFile(join(folder, name), formatNpy({ type: 'float64', shape, data: Float64Array.from(values) }));
+  const job = async (name: string, content: object) => {
+    const path = join(folder, `${name}.json`);
+    await writeFile(path, JSON.stringify({ name, ...content }));
+    return path;
+  };
+
+  it('teaches: every command has help with usage and exits 0', async () => {
+    const top = await run(['--help']);
+    assert.equal(top.code, 0);
+    for (const name of ['info', 'run', 'solve', 'bench']) {
+      assert.match(top.out, new RegExp(`^  ${name} `, 'm'));
+      const { code, out } = await run([name, '--help']);
+      assert.equal(code, 0);
+      assert.match(out, new RegExp(`^Usage: warploom ${name}`));
+    }
+  });
+
+  it('refuses bad command lines with code 2 and says what to try', async () => {
+    for (const argv of [[], ['nonsense'], ['run'], ['run', '--nope'], ['solve', '--depth', 'x'], ['run', 'a', '--backend', 'tpu'],
+      ['solve', '--lower', '1'], ['run', join(folder, 'absent.json')]]) {
+      const { code, err, out } = await run(argv);
+      assert.equal(code, 2, argv.join(' '));
+      assert.ok((err + out).length > 0);
+    }
+  });
+
+  it('info lists devices of every backend with a reason, as text and as JSON', async () => {
+    const text = await run(['info']);
+    assert.equal(text.code, 0);
+    for (const backend of ['cuda', 'cpu']) assert.match(text.out, new RegExp(`^${backend} `, 'm'));
+    const { devices } = JSON.parse((await run(['info', '--json'])).out) as { devices: { backend: string; reason: string }[] };
+    assert.ok(devices.every((d) => d.reason !== '' && !d.reason.includes('\n')));
+  });
+
+  it('solve reads and writes npy files', async () => {
+    await npy('rhs.npy', [2, 3], [1, 0, 1, 3, 2, 1]);
+    const { code, out } = await run(['solve', '--lower', '-1', '--diagonal', '2', '--upper', '-1',
+      '--rhs', join(folder, 'rhs.npy'), '-o', join(folder, 'out'), '--backend', 'cpu']);
+    assert.equal(code, 0);
+    assert.match(out, /backward error/);
+    const { shape, data } = parseNpy(await readFile(join(folder, 'out', 'solution.npy')));
+    assert.deepEqual(shape, [2, 3]);
+    [1, 1, 1, 3.5, 4, 2.5].forEach((x, i) => assert.ok(Math.abs((data as Float64Array)[i]! - x) < 1e-14));
+  });
+
+  it('solve exits 1 when a system is singular, and says where to look', async () => {
+    await npy('rhs.npy', [2], [1, 1]);
+    const { code, err } = await run(['solve', '--lower', '0', '--diagonal', '0', '--upper', '0',
+      '--rhs', join(folder, 'rhs.npy'), '-o', folder, '--backend', 'cpu']);
+    assert.equal(code, 1);
+    assert.match(err, /status\.npy/);
+  });
+
+  it('refuses a job file with the field that is wrong, before anything runs', async () => {
+    const heat = { kind: 'heat-adi', initial: { file: 'grid.npy' }, dt: 1, steps: 2 };
+    const bad: [object, RegExp][] = [
+      [{ ...heat, dt: -1 }, /dt/], [{ ...heat, stepz: 1 }, /stepz/], [{ kind: 'cook' }, /kind/],
+      [{ ...heat, name: '../up' }, /name/], [heat, /grid\.npy/], [{ ...heat, sweep: { nope: [1] } }, /nope/],
+      [{ ...heat, initial: { file: 'package:no-such-package/x.npy' } }, /no-such-package/],
+    ];
+    for (const [content, what] of bad) {
+      const { code, err } = await run(['run', await job('bad', content), '--results', join(folder, 'results')]);
+      assert.equal(code, 2, JSON.stringify(content));
+      assert.match(err, what);
+    }
+    assert.ok(!(await readdir(folder)).includes('results'));
+  });
+
+  it('run sweeps, writes results, skips finished items and runs changed inputs again', async () => {
+    await npy('grid.npy', [4, 5], Array.from({ length: 20 }, (_, i) => i));
+    const file = await job('heat', { kind: 'heat-adi', initial: { file: 'grid.npy' }, dt: 0.5, steps: 6, snapshots: 2,
+      device: { backend: 'cpu' }, sweep: { diffusivity: [1, 2], precision: ['float32', 'float64'] } });
+    const results = join(folder, 'results');
+    const events = async () => {
+      const { code, out } = await run(['run', file, '--results', results, '--json']);
+      assert.equal(code, 0);
+      return out.trim().split('\n').map((line) => (JSON.parse(line) as { event: string }).event);
+    };
+    assert.equal((await events()).filter((e) => e === 'finished').length, 4);
+    assert.deepEqual(await events(), ['skipped', 'skipped', 'skipped', 'skipped']);
+    await npy('grid.npy', [4, 5], Array.from({ length: 20 }, (_, i) => i * i));
+    assert.equal((await events()).filter((e) => e === 'finished').length, 4);
+    const item = join(results, 'heat', 'diffusivity=2,precision=float64');
+    const names = (await readdir(item)).sort();
+    assert.deepEqual(names, ['final.npy', 'heat-000.png', 'heat-001.png', 'heat-002.png', 'result.json', 'state.checkpoint']);
+    const result = JSON.parse(await readFile(join(item, 'result.json'), 'utf8')) as { accuracy: { value: number }; files: string[] };
+    assert.ok(result.accuracy.value < 1e-13);
+    assert.ok(result.files.every((name) => names.includes(name)));
+  });
+
+  it('resumes a killed run from its checkpoint with the same final state', async function () {
+    this.timeout(60_000);
+    const side = 96;
+    await npy('grid.npy', [side, side], Array.from({ length: side * side }, (_, i) => (i * 7919) % 1000));
+    const content = { kind: 'heat-adi', initial: { file: 'grid.npy' }, dt: 0.3, steps: 4000, snapshots: 200, device: { backend: 'cpu' } };
+    const file = await job('killed', content);
+    const results = join(folder, 'results');
+    const item = join(results, 'killed', 'all');
+    const child = spawn(process.execPath, ['--import', 'tsx', join(root, 'lib/cli/bin.ts'), 'run', file, '--results', results, '--json'],
+      { stdio: ['ignore', 'pipe', 'inherit'], cwd: root });
+    for await (const piece of child.stdout) {
+      if (/"done":(1\d\d|[2-9]\d\d)/.test(String(piece))) break;
+    }
+    child.kill('SIGKILL');
+    await new Promise((resolve) => child.once('close', resolve));
+    assert.ok(!(await readdir(item)).includes('result.json'), 'killed before the end');
+    assert.ok((await readdir(item)).includes('state.checkpoint'));
+    const resumed = await run(['run', file, '--results', results, '--json']);
+    assert.equal(resumed.code, 0);
+    const first = resumed.out.split('\n').map((l) => (l === '' ? {} : JSON.parse(l)) as { event?: string; done?: number })
+      .find((e) => e.event === 'progress');
+    assert.ok(first!.done! > 1, `resumed at step ${first!.done}`);
+    const again = await run(['run', file, '--results', join(folder, 'whole')]);
+    assert.equal(again.code, 0);
+    assert.deepEqual(await readFile(join(item, 'final.npy')), await readFile(join(folder, 'whole', 'killed', 'all', 'final.npy')));
+  });
+
+  it('exits 130 when interrupted, keeping what is done', async () => {
+    await npy('grid.npy', [3, 3], [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    const file = await job('stopped', { kind: 'heat-adi', initial: { file: 'grid.npy' }, dt: 1, steps: 100000, snapshots: 1000, device: { backend: 'cpu' } });
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(new Error('stopped')), 300);
+    const { code, err } = await run(['run', file, '--results', join(folder, 'results')], stop.signal);
+    assert.equal(code, 130);
+    assert.match(err, /again to resume/);
+  });
+
+  it('publishes the JSON Schema that its own checks come from', async () => {
+    const published = JSON.parse(await readFile(join(root, 'examples/jobs/job.schema.json'), 'utf8')) as object;
+    assert.deepEqual(published, JSON.parse(JSON.stringify(jobJsonSchema())));
+  });
+});
