@@ -1,0 +1,32 @@
+#include "native/core/addon.h"
+
+#include "native/core/device_array.h"
+#include "native/core/device_object.h"
+#include "native/core/environment.h"
+#include "native/core/faults.h"
+#include "native/core/js.h"
+#include "native/core/process_state.h"
+
+namespace {
+
+napi_value initialise(napi_env env, napi_value exports) {
+  using namespace warploom;
+  return js::guarded(env, [&]() -> napi_value {
+    pin_library();
+    if (Environment::create(env) == nullptr) {
+      throw_error(env, Failure::internal("the JavaScript environment is ending"));
+      return nullptr;
+    }
+    register_devices(env, exports);
+    register_arrays(env, exports);
+    register_faults(env, exports);
+#ifdef WARPLOOM_HAS_BENCH
+    if (register_bench != nullptr) register_bench(Napi::Env(env), Napi::Object(env, exports));
+#endif
+    return exports;
+  });
+}
+
+}  // namespace
+
+NAPI_MODULE_INIT() { return initialise(env, exports); }

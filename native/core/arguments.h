@@ -1,0 +1,132 @@
+// From a JavaScript object to an operation's parameter struct, by the struct's own visit().
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "native/core/device_array.h"
+#include "native/core/error.h"
+#include "native/core/host_block.h"
+#include "native/core/napi_setup.h"
+#include "native/core/typed_array.h"
+
+namespace warploom {
+
+class Environment;
+
+/// One buffer of a call: what the caller gave, and what the backend will be handed instead.
+struct Buffer {
+  std::string name;  ///< field, or field.imaginary
+  ElementType type = ElementType::float64;
+  bool is_array = false;  ///< an `array` field; otherwise part of a `view`
+  bool input = false;     ///< its contents are needed on the device
+  bool output = false;    ///< its contents come back
+  napi_value value = nullptr;  ///< during reading only
+  int32_t kept = -1;           ///< outputs in JavaScript's memory: index in the job's kept values
+  char* source = nullptr;      ///< address the caller gave, on host or device
+  int64_t bytes = 0;
+  bool shared = false;
+  std::shared_ptr<ArrayMemory> array;   ///< a device array: used where it is
+  std::shared_ptr<PinnedBlock> pinned;  ///< page-locked memory: transferred without a copy
+  int64_t offset = -1;                  ///< place in the call's block
+
+  bool merged = false;                  ///< the same memory as an earlier buffer, which stands for both
+
+  bool on_device() const { return array != nullptr; }
+  /// A buffer of its own in JavaScript's memory.
+  bool on_host() const { return !merged && !on_device() && bytes > 0; }
+  /// Host memory that outlives the call whatever JavaScript does: needs no copy.
+  bool stays() const { return on_host() && (pinned != nullptr || (shared && !is_array)); }
+  bool staged() const { return on_host() && !stays(); }
+};
+
+/// A pointer of the parameter struct and the buffer it shall point into.
+struct Pointer {
+  void** target;
+  size_t buffer;
+};
+
+/// visit()'s visitor that fills a parameter struct. Fields the caller left out keep their defaults.
+/// It reads every property before it looks at any memory, so that a getter cannot pull an array
+/// away in between; after read_memory() nothing of the caller's runs until the call is queued.
+class Binder {
+ public:
+  Binder(napi_env env, napi_value parameters, Session& session)
+      : env_(env), parameters_(parameters), session_(session) {
+    buffers_.reserve(16);
+    known_.reserve(32);
+  }
+
+  template <class E, size_t kCount>
+  void choice(const char* name, E& value, const char* const (&names)[kCount]) {
+    int32_t index = static_cast<int32_t>(value);
+    read_choice(name, names, kCount, &index);
+    value = static_cast<E>(index);
+    if constexpr (std::is_same_v<E, ScalarType>) scalar_ = value;
+  }
+  void integer(const char* name, int32_t& value);
+  void integer(const char* name, int64_t& value);
+  void real(const char* name, double& value);
+  void boolean(const char* name, bool& value);
+  template <class T>
+  void array(const char* name, Array<T>& value, Role role) {
+    read_array(name, ElementTypeOf<std::remove_const_t<T>>::value, role,
+               reinterpret_cast<void**>(const_cast<std::remove_const_t<T>**>(&value.data)), &value.length);
+  }
+  void view(const char* name, View& value, Role role);
+
+  /// After visit(): unknown fields, then kinds, lengths and memory of all arrays.
+  Failure finish(const Environment& environment);
+
+  std::vector<Buffer>& buffers() { return buffers_; }
+  std::vector<Pointer>& pointers() { return pointers_; }
+
+ private:
+  struct PendingArray {
+    size_t buffer;
+    void** data;
+    int64_t* length;
+  };
+  struct PendingView {
+    const char* name;
+    View* view;
+    size_t data;
+    size_t imaginary;  // kNone when not split
+  };
+  static constexpr size_t kNone = SIZE_MAX;
+
+  napi_value field(const char* name);
+  void fail(Failure failure) {
+    if (!failure_) failure_ = std::move(failure);
+  }
+  void read_choice(const char* name, const char* const* names, size_t count, int32_t* index);
+  void read_array(const char* name, ElementType type, Role role, void** data, int64_t* length);
+  void read_stride(napi_value object, const char* field, const char* name, int64_t* value, int* seen);
+  void check_known(napi_value object, int seen, const std::string& prefix);
+  size_t add_buffer(std::string name, ElementType type, Role role, bool is_array, napi_value value);
+  void read_memory(Buffer& buffer, const Environment& environment);
+  void settle_view(const PendingView& pending);
+  void settle_array(const PendingArray& pending);
+  void check_outputs();
+  size_t same_buffer(size_t index);
+  bool written_whole(const View& view) const;
+
+  napi_env env_;
+  napi_value parameters_;
+  Session& session_;
+  Failure failure_;
+  ScalarType scalar_ = ScalarType::float64;
+  int seen_ = 0;
+  std::vector<const char*> known_;
+  int64_t n_ = 0, batch_ = 1, rhs_count_ = 1;  // of the call, to tell which outputs are written whole
+  bool ragged_ = false;
+  std::vector<Buffer> buffers_;
+  std::vector<Pointer> pointers_;
+  std::vector<PendingArray> arrays_;
+  std::vector<PendingView> views_;
+};
+
+}  // namespace warploom

@@ -1,0 +1,386 @@
+#include "native/core/device_array.h"
+
+#include <cstring>
+#include <utility>
+
+#include "native/core/host_block.h"
+#include "native/core/job.h"
+#include "native/core/js.h"
+
+namespace warploom {
+namespace {
+
+// Arrays of another copy of the addon in the process have another address here, so another tag.
+const char kTagAnchor = 0;
+napi_type_tag array_tag() {
+  return {0x77617270'6c6f6f6dULL, reinterpret_cast<uint64_t>(&kTagAnchor)};
+}
+
+/// Where one transfer's host side lies: JavaScript's own memory where that cannot go away, else a block.
+struct HostSide {
+  std::shared_ptr<HostBlock> block;
+  std::shared_ptr<PinnedBlock> pinned;
+  char* memory = nullptr;
+  bool direct = false;
+  bool shared = false;
+
+  static Failure make(const std::shared_ptr<Session>& session, const TypedArray& array, HostSide* out) {
+    out->pinned = session->find_pinned(array.data, array.bytes);
+    out->shared = array.shared;
+    out->direct = out->pinned != nullptr || array.shared || array.bytes == 0;
+    out->memory = array.data;
+    if (out->direct) return {};
+    out->block = HostBlock::take(session, array.bytes);
+    if (out->block == nullptr) return Failure::from(Status(Code::out_of_memory, "not enough host memory"));
+    out->memory = out->block->memory();
+    return {};
+  }
+};
+
+class AllocateJob final : public Job {
+ public:
+  std::shared_ptr<Session> session;
+  ElementType type = ElementType::float64;
+  int64_t length = 0;
+  HostSide source;
+  bool has_source = false;
+  bool borrows() const override { return source.direct && source.shared; }
+
+ protected:
+  Status work(Session& owner, Device& device) override {
+    memory_ = std::make_shared<ArrayMemory>();
+    memory_->session = session;
+    memory_->bytes = length * element_bytes(type);
+    if (memory_->bytes == 0) return {};
+    void* memory = nullptr;
+    WARPLOOM_TRY(owner.allocate(memory_->bytes, &memory));
+    memory_->memory = static_cast<char*>(memory);
+    if (!has_source) return device.fill_zero(memory, memory_->bytes);
+    if (source.direct) {
+      WARPLOOM_TRY(device.upload(memory, source.memory, memory_->bytes));
+    } else {
+      WARPLOOM_TRY(source.block->upload(device, memory_->memory, memory_->bytes));
+    }
+    return device.synchronize();
+  }
+  Failure finish(napi_env env, napi_value kept, napi_value* result) override {
+    napi_get_element(env, kept, 1, result);
+    return DeviceArray::attach(env, *result, std::make_unique<DeviceArray>(type, length, memory_));
+  }
+
+ private:
+  std::shared_ptr<ArrayMemory> memory_;
+};
+
+class PinnedJob final : public Job {
+ public:
+  std::shared_ptr<Session> session;
+  ElementType type = ElementType::float64;
+  int64_t length = 0;
+
+ protected:
+  Status work(Session& owner, Device& device) override {
+    const int64_t bytes = length * element_bytes(type);
+    void* memory = nullptr;
+    WARPLOOM_TRY(device.allocate_pinned(bytes > 0 ? bytes : 1, &memory));
+    std::memset(memory, 0, static_cast<size_t>(bytes));
+    block_ = std::make_shared<PinnedBlock>();
+    block_->session = session;
+    block_->memory = static_cast<char*>(memory);
+    block_->bytes = bytes;
+    owner.add_pinned(block_);
+    return {};
+  }
+  Failure finish(napi_env env, napi_value, napi_value* result) override {
+    auto owner = std::make_unique<std::shared_ptr<PinnedBlock>>(block_);
+    const auto drop = [](napi_env, void*, void* hint) {
+      delete static_cast<std::shared_ptr<PinnedBlock>*>(hint);
+    };
+    napi_value buffer = nullptr;
+    if (napi_create_external_arraybuffer(env, block_->memory, static_cast<size_t>(block_->bytes), drop,
+                                         owner.get(), &buffer) != napi_ok) {
+      return Failure::from(Status(Code::unsupported, "this runtime takes no external array buffers"));
+    }
+    owner.release();
+    const auto numbers = static_cast<size_t>(length * numbers_per_element(type));
+    if (napi_create_typedarray(env, typed_array_type(type), numbers, buffer, 0, result) != napi_ok) {
+      return Failure::internal("cannot make the typed array");
+    }
+    return {};
+  }
+
+ private:
+  std::shared_ptr<PinnedBlock> block_;
+};
+
+/// Between an array on the device, from `offset` elements on, and a typed array.
+class TransferJob final : public Job {
+ public:
+  std::shared_ptr<ArrayMemory> array;
+  int64_t offset_bytes = 0;
+  TypedArray host;
+  HostSide side;
+  bool down = false;
+  bool borrows() const override { return side.direct && side.shared; }
+
+ protected:
+  Status work(Session&, Device& device) override {
+    if (host.bytes == 0) return {};
+    char* const memory = array->memory + offset_bytes;
+    if (down) {
+      WARPLOOM_TRY(device.download(side.memory, memory, host.bytes));
+    } else if (side.direct) {
+      WARPLOOM_TRY(device.upload(memory, side.memory, host.bytes));
+    } else {
+      WARPLOOM_TRY(side.block->upload(device, memory, host.bytes));
+    }
+    WARPLOOM_TRY(device.synchronize());
+    if (side.block != nullptr) side.block->learn(device);
+    return {};
+  }
+  Failure finish(napi_env env, napi_value kept, napi_value* result) override {
+    napi_get_undefined(env, result);
+    if (!down) return {};
+    napi_value target = nullptr;
+    napi_get_element(env, kept, 1, &target);
+    *result = target;
+    if (side.direct) return {};
+    char* const memory = same_memory(env, target, host.data, host.bytes);
+    if (memory == nullptr) {
+      return Failure::invalid("target", "the array as it was given",
+                              "an array that was detached or resized during the call");
+    }
+    std::memcpy(memory, side.memory, static_cast<size_t>(host.bytes));
+    return {};
+  }
+  void forget(Environment& environment) override {
+    if (down) environment.remove_output({host.data, host.data + host.bytes});
+  }
+};
+
+class CopyJob final : public Job {
+ public:
+  std::shared_ptr<ArrayMemory> to, from;
+
+ protected:
+  Status work(Session&, Device& device) override {
+    if (to->bytes == 0) return {};
+    WARPLOOM_TRY(device.copy(to->memory, from->memory, to->bytes));
+    return device.synchronize();
+  }
+};
+
+/// [progress function or undefined, the value a job needs when it settles].
+napi_value keep(napi_env env, napi_value value) {
+  napi_value kept = nullptr;
+  napi_create_array_with_length(env, 2, &kept);
+  napi_set_element(env, kept, 1, value);
+  return kept;
+}
+
+/// Queues a job and fills its block before or after, whichever is faster.
+napi_value launch(napi_env env, Session& session, std::unique_ptr<Job> job, napi_value kept,
+                  const HostSide* source, const TypedArray* array) {
+  const napi_value promise = job->begin(env, kept);
+  const std::shared_ptr<HostBlock> block = source != nullptr ? source->block : nullptr;
+  const std::vector<HostCopy> copies =
+      block != nullptr ? std::vector<HostCopy>{{array->data, 0, array->bytes}} : std::vector<HostCopy>();
+  const bool overlap = block != nullptr && block->worth_overlapping();
+  if (block != nullptr && !overlap) block->fill(copies);
+  session.post(std::move(job));
+  if (overlap) block->fill(copies);
+  return promise;
+}
+
+Failure find(napi_env env, napi_value value, const char* name, DeviceArray** out) {
+  *out = DeviceArray::of(env, value);
+  if (*out == nullptr) return Failure::invalid(name, "a device array", js::describe(env, value));
+  if ((*out)->memory() == nullptr) return Failure::disposed(std::string(name) + ": the device array");
+  return (*out)->memory()->session->admit();
+}
+
+Failure check_fit(const DeviceArray& array, const TypedArray& host, int64_t offset, const char* name) {
+  const int64_t per_element = numbers_per_element(array.type());
+  if (host.numbers % per_element != 0) {
+    return Failure::invalid(name, "pairs of real and imaginary parts",
+                            "an odd length, " + std::to_string(host.numbers));
+  }
+  const int64_t length = host.numbers / per_element;
+  if (length > array.length() - offset) {
+    return Failure::invalid(name, "at most " + std::to_string(array.length() - offset) + " elements",
+                            std::to_string(length));
+  }
+  return {};
+}
+
+/// upload(array, source, offset, id) and download(array, target, offset, id).
+template <bool kDown>
+napi_value transfer(napi_env env, napi_callback_info info) {
+  return js::guarded(env, [&]() -> napi_value {
+    const js::Arguments<4> arguments(env, info);
+    const char* const name = kDown ? "target" : "source";
+    DeviceArray* array = nullptr;
+    auto job = std::make_unique<TransferJob>();
+    int64_t offset = 0, id = 0;
+    Failure failure = find(env, arguments.value[0], "array", &array);
+    if (!failure) {
+      failure = js::read_integer(env, "offset", arguments.value[2], 0, array->length(), &offset);
+    }
+    if (!failure) failure = js::read_integer(env, "id", arguments.value[3], 0, js::kLargestSafeInteger, &id);
+    if (!failure) failure = read_typed_array(env, name, arguments.value[1], array->type(), &job->host);
+    if (!failure) failure = check_fit(*array, job->host, offset, name);
+    const char* const begin = job->host.data;
+    const char* const end = begin + job->host.bytes;
+    Environment* const environment = Environment::of(env);
+    if (!failure && environment->in_flight(begin, end)) {
+      failure = Failure::invalid(name, "an array no pending call writes to", "an output in flight");
+    }
+    if (failure) return js::rejected(env, failure);
+    job->array = array->memory();
+    failure = HostSide::make(job->array->session, job->host, &job->side);
+    if (failure) return js::rejected(env, failure);
+    job->offset_bytes = offset * element_bytes(array->type());
+    job->down = kDown;
+    job->set_id(static_cast<double>(id));
+    if (kDown) environment->add_output({begin, end});
+    Session& session = *array->memory()->session;
+    const HostSide side = job->side;
+    const TypedArray host = job->host;
+    return launch(env, session, std::move(job), keep(env, arguments.value[1]), kDown ? nullptr : &side, &host);
+  });
+}
+
+/// copy(to, from, id): device arrays of one type, length and device.
+napi_value copy(napi_env env, napi_callback_info info) {
+  return js::guarded(env, [&]() -> napi_value {
+    const js::Arguments<3> arguments(env, info);
+    DeviceArray *to = nullptr, *from = nullptr;
+    int64_t id = 0;
+    Failure failure = find(env, arguments.value[0], "to", &to);
+    if (!failure) failure = find(env, arguments.value[1], "from", &from);
+    if (!failure) failure = js::read_integer(env, "id", arguments.value[2], 0, js::kLargestSafeInteger, &id);
+    if (!failure && from->memory()->session != to->memory()->session) {
+      failure = Failure::invalid("from", "an array of the same device", "an array of another device");
+    }
+    if (!failure && (from->type() != to->type() || from->length() != to->length())) {
+      failure = Failure::invalid("from", js::describe(env, arguments.value[0]),
+                                 js::describe(env, arguments.value[1]));
+    }
+    if (failure) return js::rejected(env, failure);
+    auto job = std::make_unique<CopyJob>();
+    job->to = to->memory();
+    job->from = from->memory();
+    job->set_id(static_cast<double>(id));
+    return launch(env, *to->memory()->session, std::move(job), nullptr, nullptr, nullptr);
+  });
+}
+
+napi_value release(napi_env env, napi_callback_info info) {
+  return js::guarded(env, [&]() -> napi_value {
+    const js::Arguments<1> arguments(env, info);
+    DeviceArray* const array = DeviceArray::of(env, arguments.value[0]);
+    if (array != nullptr) array->release(env);
+    return nullptr;
+  });
+}
+
+}  // namespace
+
+DeviceArray* DeviceArray::of(napi_env env, napi_value value) {
+  if (js::type_of(env, value) != napi_object) return nullptr;
+  const napi_type_tag tag = array_tag();
+  bool tagged = false;
+  void* array = nullptr;
+  if (napi_check_object_type_tag(env, value, &tag, &tagged) != napi_ok || !tagged) return nullptr;
+  return napi_unwrap(env, value, &array) == napi_ok ? static_cast<DeviceArray*>(array) : nullptr;
+}
+
+Failure DeviceArray::attach(napi_env env, napi_value target, std::unique_ptr<DeviceArray> array) {
+  const napi_type_tag tag = array_tag();
+  const auto finalize = [](napi_env finalizing, void* data, void*) {
+    const std::unique_ptr<DeviceArray> owner(static_cast<DeviceArray*>(data));
+    owner->release(finalizing);
+  };
+  if (napi_type_tag_object(env, target, &tag) != napi_ok) {
+    return Failure::invalid("target", "an object without an array", "one that has been used before");
+  }
+  if (napi_wrap(env, target, array.get(), finalize, nullptr, nullptr) != napi_ok) {
+    return Failure::internal("cannot attach the array to its object");
+  }
+  int64_t total = 0;
+  napi_adjust_external_memory(env, array->bytes(), &total);
+  array.release();
+  return {};
+}
+
+void DeviceArray::release(napi_env env) {
+  if (memory_ == nullptr) return;
+  memory_.reset();
+  int64_t total = 0;
+  napi_adjust_external_memory(env, -bytes(), &total);
+}
+
+napi_value allocate_array(napi_env env, const std::shared_ptr<Session>& session, const ArrayRequest& request) {
+  auto job = std::make_unique<AllocateJob>();
+  int64_t id = 0;
+  Failure failure = session->admit();
+  if (!failure && !parse_element_type(js::short_text(env, request.type), &job->type)) {
+    failure = Failure::invalid("type", "an element type", js::describe(env, request.type));
+  }
+  if (!failure) {
+    failure = js::read_integer(env, "length", request.length, 0, js::kLargestSafeInteger / 16, &job->length);
+  }
+  if (!failure) failure = js::read_integer(env, "id", request.id, 0, js::kLargestSafeInteger, &id);
+  if (!failure && js::type_of(env, request.target) != napi_object) {
+    failure = Failure::invalid("target", "an object", js::describe(env, request.target));
+  }
+  TypedArray host;
+  job->has_source = !js::is_absent(env, request.source);
+  if (!failure && job->has_source) {
+    failure = read_typed_array(env, "source", request.source, job->type, &host);
+    if (!failure && host.numbers != job->length * numbers_per_element(job->type)) {
+      failure = Failure::invalid("source", std::to_string(job->length) + " elements",
+                                 js::describe(env, request.source));
+    }
+    if (!failure && Environment::of(env)->in_flight(host.data, host.data + host.bytes)) {
+      failure = Failure::invalid("source", "an array no pending call writes to", "an output in flight");
+    }
+    if (!failure) failure = HostSide::make(session, host, &job->source);
+  }
+  if (failure) return js::rejected(env, failure);
+  job->session = session;
+  job->set_id(static_cast<double>(id));
+  const HostSide side = job->source;
+  napi_value kept = keep(env, request.target);
+  if (side.direct && job->has_source) napi_set_element(env, kept, 2, request.source);
+  return launch(env, *session, std::move(job), kept, &side, &host);
+}
+
+napi_value allocate_pinned(napi_env env, const std::shared_ptr<Session>& session, napi_value type,
+                           napi_value length) {
+  auto job = std::make_unique<PinnedJob>();
+  Failure failure = session->admit();
+  if (!failure && !parse_element_type(js::short_text(env, type), &job->type)) {
+    failure = Failure::invalid("type", "an element type", js::describe(env, type));
+  }
+  if (!failure) {
+    failure = js::read_integer(env, "length", length, 0, js::kLargestSafeInteger / 16, &job->length);
+  }
+  if (failure) return js::rejected(env, failure);
+  job->session = session;
+  return launch(env, *session, std::move(job), nullptr, nullptr, nullptr);
+}
+
+void register_arrays(napi_env env, napi_value exports) {
+  const auto add = [&](const char* name, napi_callback callback) {
+    napi_value function = nullptr;
+    napi_create_function(env, name, NAPI_AUTO_LENGTH, callback, nullptr, &function);
+    js::set(env, exports, name, function);
+  };
+  add("upload", transfer<false>);
+  add("download", transfer<true>);
+  add("copy", copy);
+  add("release", release);
+}
+
+}  // namespace warploom

@@ -1,0 +1,61 @@
+// Arrays in device memory, owned together by their JavaScript object and the calls that use them.
+#pragma once
+#include <cstdint>
+#include <memory>
+
+#include "native/core/session.h"
+#include "native/core/typed_array.h"
+
+namespace warploom {
+
+/// Device memory; released behind the device's queued work when the last owner lets go.
+struct ArrayMemory {
+  std::shared_ptr<Session> session;
+  char* memory = nullptr;  ///< null for empty arrays
+  int64_t bytes = 0;
+  ~ArrayMemory() {
+    if (memory != nullptr) session->post_release(memory);
+  }
+};
+
+/// What is wrapped in a JavaScript DeviceArray (lib/core/device-array.ts).
+class DeviceArray {
+ public:
+  DeviceArray(ElementType type, int64_t length, std::shared_ptr<ArrayMemory> memory)
+      : type_(type), length_(length), memory_(std::move(memory)) {}
+
+  ElementType type() const { return type_; }
+  int64_t length() const { return length_; }
+  int64_t bytes() const { return length_ * element_bytes(type_); }
+  /// Null once released.
+  const std::shared_ptr<ArrayMemory>& memory() const { return memory_; }
+
+  /// The array wrapped in `value`; null when there is none, or it belongs to another copy of the addon.
+  static DeviceArray* of(napi_env env, napi_value value);
+  /// Wraps the array in `target` and reports its size to the garbage collector.
+  static Failure attach(napi_env env, napi_value target, std::unique_ptr<DeviceArray> array);
+  void release(napi_env env);
+
+ private:
+  ElementType type_;
+  int64_t length_;
+  std::shared_ptr<ArrayMemory> memory_;
+};
+
+/// Arguments of device.allocate as JavaScript gave them.
+struct ArrayRequest {
+  napi_value target;  ///< the object that becomes the array
+  napi_value type, length;
+  napi_value source;  ///< a typed array, or absent: zeros
+  napi_value id;      ///< number to cancel it by
+};
+/// Promise of `target` with its device memory.
+napi_value allocate_array(napi_env env, const std::shared_ptr<Session>& session,
+                          const ArrayRequest& request);
+/// Promise of a zeroed typed array on page-locked memory.
+napi_value allocate_pinned(napi_env env, const std::shared_ptr<Session>& session, napi_value type,
+                           napi_value length);
+/// Adds upload, download, copy and release to the addon's exports.
+void register_arrays(napi_env env, napi_value exports);
+
+}  // namespace warploom

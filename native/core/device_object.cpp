@@ -1,0 +1,323 @@
+#include "native/core/device_object.h"
+
+#include <memory>
+#include <utility>
+
+#include "native/core/backends.h"
+#include "native/core/call.h"
+#include "native/core/device_array.h"
+#include "native/core/js.h"
+#include "native/core/operation.h"
+
+namespace warploom {
+namespace {
+
+const char kTagAnchor = 0;
+napi_type_tag device_tag() {
+  return {0x77617270'6c6f6f64ULL, reinterpret_cast<uint64_t>(&kTagAnchor)};
+}
+
+/// What is wrapped in the handle that open() resolves with.
+struct DeviceObject {
+  std::shared_ptr<Session> session;  // null once closed
+};
+
+DeviceObject* device_of(napi_env env, napi_value value) {
+  if (js::type_of(env, value) != napi_object) return nullptr;
+  const napi_type_tag tag = device_tag();
+  bool tagged = false;
+  void* object = nullptr;
+  if (napi_check_object_type_tag(env, value, &tag, &tagged) != napi_ok || !tagged) return nullptr;
+  return napi_unwrap(env, value, &object) == napi_ok ? static_cast<DeviceObject*>(object) : nullptr;
+}
+
+/// The open session of a handle, or why there is none.
+Failure session_of(napi_env env, napi_value value, std::shared_ptr<Session>* out) {
+  DeviceObject* const object = device_of(env, value);
+  if (object == nullptr) return Failure::invalid("device", "a device", js::describe(env, value));
+  if (object->session == nullptr) return Failure::disposed("the device");
+  *out = object->session;
+  return {};
+}
+
+class OpenJob final : public Job {
+ public:
+  explicit OpenJob(std::shared_ptr<std::shared_ptr<Session>> session) : session_(std::move(session)) {}
+
+ protected:
+  Status work(Session&, Device&) override { return {}; }
+  Failure finish(napi_env env, napi_value, napi_value* result) override {
+    auto object = std::make_unique<DeviceObject>();
+    object->session = std::move(*session_);
+    const napi_type_tag tag = device_tag();
+    const auto finalize = [](napi_env, void* data, void*) { delete static_cast<DeviceObject*>(data); };
+    napi_create_object(env, result);
+    if (napi_wrap(env, *result, object.get(), finalize, nullptr, nullptr) != napi_ok ||
+        napi_type_tag_object(env, *result, &tag) != napi_ok) {
+      return Failure::internal("cannot make the device's handle");
+    }
+    object.release();
+    return {};
+  }
+
+ private:
+  std::shared_ptr<std::shared_ptr<Session>> session_;  // set after the thread was started
+};
+
+class TrimJob final : public Job {
+ protected:
+  Status work(Session& session, Device& device) override {
+    session.staging().trim(&device);
+    device.trim();
+    return {};
+  }
+};
+
+class CloseJob final : public Job {
+ public:
+  bool closes() const override { return true; }
+
+ protected:
+  Status work(Session& session, Device&) override {
+    session.release_all();
+    return {};
+  }
+};
+
+napi_value describe_device(napi_env env, const Backend& backend, int32_t index) {
+  const DeviceDescription description = backend.describe(index);
+  napi_value object = nullptr;
+  napi_create_object(env, &object);
+  js::set(env, object, "backend", js::string(env, backend.name));
+  js::set(env, object, "index", js::number(env, index));
+  js::set(env, object, "available", js::boolean(env, description.available));
+  js::set(env, object, "reason", js::string(env, description.reason));
+  js::set(env, object, "name", js::string(env, description.name));
+  js::set(env, object, "memoryBytes", js::number(env, static_cast<double>(description.memory_bytes)));
+  js::set(env, object, "computeCapability", js::number(env, description.compute_capability));
+  js::set(env, object, "multiprocessors", js::number(env, description.multiprocessors));
+  js::set(env, object, "l2Bytes", js::number(env, static_cast<double>(description.l2_bytes)));
+  js::set(env, object, "driver", js::string(env, description.driver));
+  return object;
+}
+
+/// devices(): every device of every backend, one entry with the reason where a backend has none.
+napi_value devices(napi_env env, napi_callback_info) {
+  return js::guarded(env, [&]() -> napi_value {
+    napi_value list = nullptr;
+    uint32_t count = 0;
+    napi_create_array(env, &list);
+    for (const Backend* const backend : all_backends()) {
+      const int32_t own = backend->count();
+      for (int32_t index = 0; index < (own > 0 ? own : 1); ++index) {
+        napi_set_element(env, list, count++, describe_device(env, *backend, index));
+      }
+    }
+    return list;
+  });
+}
+
+napi_value operations(napi_env env, napi_callback_info) {
+  return js::guarded(env, [&] { return describe_operations(env); });
+}
+
+Failure read_open_options(napi_env env, napi_value object, OpenOptions* options, int64_t* queue_limit) {
+  int64_t threads = 0;
+  const struct {
+    const char* name;
+    int64_t low, high;
+    int64_t* out;
+  } fields[] = {{"memoryLimit", 0, js::kLargestSafeInteger, &options->memory_limit_bytes},
+                {"threads", 0, 4096, &threads},
+                {"queueLimit", 1, 1 << 20, queue_limit}};
+  for (const auto& field : fields) {
+    const napi_value value = js::property(env, object, field.name);
+    if (value == nullptr || js::type_of(env, value) == napi_undefined) continue;
+    const Failure failure = js::read_integer(env, field.name, value, field.low, field.high, field.out);
+    if (failure) return failure;
+  }
+  options->threads = static_cast<int32_t>(threads);
+  return {};
+}
+
+/// open(backend, index, { memoryLimit, threads, queueLimit }): promise of a device's handle.
+napi_value open(napi_env env, napi_callback_info info) {
+  return js::guarded(env, [&]() -> napi_value {
+    const js::Arguments<3> arguments(env, info);
+    const Backend* const backend = find_backend(js::short_text(env, arguments.value[0]));
+    int64_t index = 0, queue_limit = 1024;
+    OpenOptions options;
+    Failure failure;
+    if (backend == nullptr) {
+      failure = Failure::invalid("backend", "'cpu', 'cuda' or 'simt'", js::describe(env, arguments.value[0]));
+    }
+    if (!failure) failure = js::read_integer(env, "index", arguments.value[1], 0, INT32_MAX, &index);
+    if (!failure && js::type_of(env, arguments.value[2]) == napi_object) {
+      failure = read_open_options(env, arguments.value[2], &options, &queue_limit);
+    }
+    if (failure) return js::rejected(env, failure);
+    auto holder = std::make_shared<std::shared_ptr<Session>>();
+    auto job = std::make_unique<OpenJob>(holder);
+    const napi_value promise = job->begin(env, nullptr);
+    *holder = Session::open(*backend, static_cast<int32_t>(index), options, queue_limit, std::move(job));
+    Environment::of(env)->add(*holder);
+    return promise;
+  });
+}
+
+napi_value allocate(napi_env env, napi_callback_info info) {
+  return js::guarded(env, [&]() -> napi_value {
+    const js::Arguments<6> arguments(env, info);
+    std::shared_ptr<Session> session;
+    const Failure failure = session_of(env, arguments.value[0], &session);
+    if (failure) return js::rejected(env, failure);
+    const napi_value* const value = arguments.value;
+    return allocate_array(env, session, {value[1], value[2], value[3], value[4], value[5]});
+  });
+}
+
+napi_value pinned(napi_env env, napi_callback_info info) {
+  return js::guarded(env, [&]() -> napi_value {
+    const js::Arguments<3> arguments(env, info);
+    std::shared_ptr<Session> session;
+    const Failure failure = session_of(env, arguments.value[0], &session);
+    if (failure) return js::rejected(env, failure);
+    return allocate_pinned(env, session, arguments.value[1], arguments.value[2]);
+  });
+}
+
+/// The call's operation and arguments, shared by run and workspace.
+Failure prepare(napi_env env, const napi_value* value, std::unique_ptr<Call>* out) {
+  std::shared_ptr<Session> session;
+  Failure failure = session_of(env, value[0], &session);
+  if (!failure) failure = session->admit();
+  if (failure) return failure;
+  const OperationEntry* const operation = find_operation(js::short_text(env, value[1]));
+  if (operation == nullptr) {
+    return Failure::invalid("operation", "the name of an operation", js::describe(env, value[1]));
+  }
+  auto call = std::make_unique<Call>(*operation, session);
+  failure = call->read(env, value[2]);
+  if (failure) return failure;
+  *out = std::move(call);
+  return {};
+}
+
+/// run(device, operation, parameters, id, onProgress): promise of { deviceSeconds }.
+napi_value run(napi_env env, napi_callback_info info) {
+  return js::guarded(env, [&]() -> napi_value {
+    const js::Arguments<5> arguments(env, info);
+    std::unique_ptr<Call> call;
+    int64_t id = 0;
+    Failure failure = prepare(env, arguments.value, &call);
+    if (!failure) {
+      failure = js::read_integer(env, "id", arguments.value[3], 0, js::kLargestSafeInteger, &id);
+    }
+    bool thrown = false;
+    napi_is_exception_pending(env, &thrown);
+    if (thrown) {  // a getter of the caller's threw: its error says more than ours
+      napi_value error = nullptr;
+      napi_get_and_clear_last_exception(env, &error);
+    }
+    if (failure) return js::rejected(env, failure);
+    call->set_id(static_cast<double>(id));
+    return Call::launch(env, std::move(call), arguments.value[4]);
+  });
+}
+
+/// workspace(device, operation, parameters): bytes.
+napi_value workspace(napi_env env, napi_callback_info info) {
+  return js::guarded(env, [&]() -> napi_value {
+    const js::Arguments<3> arguments(env, info);
+    std::unique_ptr<Call> call;
+    const Failure failure = prepare(env, arguments.value, &call);
+    if (failure) {
+      throw_error(env, failure);
+      return nullptr;
+    }
+    return js::number(env, static_cast<double>(call->workspace_bytes()));
+  });
+}
+
+napi_value memory(napi_env env, napi_callback_info info) {
+  return js::guarded(env, [&]() -> napi_value {
+    const js::Arguments<1> arguments(env, info);
+    std::shared_ptr<Session> session;
+    const Failure failure = session_of(env, arguments.value[0], &session);
+    if (failure) {
+      throw_error(env, failure);
+      return nullptr;
+    }
+    const MemoryUse use = session->device().memory_use();
+    napi_value object = nullptr;
+    napi_create_object(env, &object);
+    js::set(env, object, "inUseBytes", js::number(env, static_cast<double>(use.in_use_bytes)));
+    js::set(env, object, "pooledBytes", js::number(env, static_cast<double>(use.pooled_bytes)));
+    js::set(env, object, "peakBytes", js::number(env, static_cast<double>(use.peak_bytes)));
+    js::set(env, object, "limitBytes", js::number(env, static_cast<double>(use.limit_bytes)));
+    return object;
+  });
+}
+
+napi_value trim(napi_env env, napi_callback_info info) {
+  return js::guarded(env, [&]() -> napi_value {
+    const js::Arguments<1> arguments(env, info);
+    std::shared_ptr<Session> session;
+    Failure failure = session_of(env, arguments.value[0], &session);
+    if (!failure) failure = session->admit();
+    if (failure) return js::rejected(env, failure);
+    auto job = std::make_unique<TrimJob>();
+    const napi_value promise = job->begin(env, nullptr);
+    session->post(std::move(job));
+    return promise;
+  });
+}
+
+/// cancel(device, id): ends the call with that id early, if it has not ended.
+napi_value cancel(napi_env env, napi_callback_info info) {
+  return js::guarded(env, [&]() -> napi_value {
+    const js::Arguments<2> arguments(env, info);
+    std::shared_ptr<Session> session;
+    double id = 0;
+    if (session_of(env, arguments.value[0], &session) ||
+        napi_get_value_double(env, arguments.value[1], &id) != napi_ok) {
+      return nullptr;
+    }
+    session->cancel(id);
+    return nullptr;
+  });
+}
+
+/// close(device): promise; queued calls finish first. The handle is unusable at once.
+napi_value close(napi_env env, napi_callback_info info) {
+  return js::guarded(env, [&]() -> napi_value {
+    const js::Arguments<1> arguments(env, info);
+    std::shared_ptr<Session> session;
+    const Failure failure = session_of(env, arguments.value[0], &session);
+    if (failure) return js::rejected(env, failure);
+    auto job = std::make_unique<CloseJob>();
+    const napi_value promise = job->begin(env, nullptr);
+    session->close(std::move(job));
+    device_of(env, arguments.value[0])->session.reset();
+    return promise;
+  });
+}
+
+}  // namespace
+
+void register_devices(napi_env env, napi_value exports) {
+  const struct {
+    const char* name;
+    napi_callback callback;
+  } functions[] = {{"devices", devices},     {"operations", operations}, {"open", open},
+                   {"allocate", allocate},   {"pinned", pinned},         {"run", run},
+                   {"workspace", workspace}, {"memory", memory},         {"trim", trim},
+                   {"cancel", cancel},       {"close", close}};
+  for (const auto& each : functions) {
+    napi_value function = nullptr;
+    napi_create_function(env, each.name, NAPI_AUTO_LENGTH, each.callback, nullptr, &function);
+    js::set(env, exports, each.name, function);
+  }
+}
+
+}  // namespace warploom

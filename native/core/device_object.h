@@ -1,0 +1,11 @@
+// The native half of lib/core/device.ts: an open device as JavaScript holds it.
+#pragma once
+#include "native/core/napi_setup.h"
+
+namespace warploom {
+
+/// Adds devices, operations, open, allocate, pinned, run, workspace, memory, trim, cancel and
+/// close to the addon's exports.
+void register_devices(napi_env env, napi_value exports);
+
+}  // namespace warploom

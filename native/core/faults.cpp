@@ -1,0 +1,54 @@
+#include "native/core/faults.h"
+
+#include "cuda/core/fault.h"
+#include "native/core/js.h"
+
+namespace warploom {
+
+#ifdef WARPLOOM_HAS_SIMT
+namespace {
+
+napi_value calls(napi_env env, napi_callback_info) {
+  return js::number(env, static_cast<double>(simt::fault_seam().calls()));
+}
+
+napi_value arm(napi_env env, napi_callback_info info) {
+  const js::Arguments<3> arguments(env, info);
+  int64_t skip = 0, error = 0;
+  bool persistent = false;
+  Failure failure = js::read_integer(env, "skip", arguments.value[0], 0, js::kLargestSafeInteger, &skip);
+  if (!failure) failure = js::read_integer(env, "error", arguments.value[1], 1, 10000, &error);
+  napi_get_value_bool(env, arguments.value[2], &persistent);
+  if (failure) {
+    throw_error(env, failure);
+  } else {
+    simt::fault_seam().arm(skip, static_cast<int>(error), persistent);
+  }
+  return nullptr;
+}
+
+napi_value disarm(napi_env, napi_callback_info) {
+  simt::fault_seam().disarm();
+  return nullptr;
+}
+
+}  // namespace
+
+void register_faults(napi_env env, napi_value exports) {
+  napi_value faults = nullptr;
+  napi_create_object(env, &faults);
+  const auto add = [&](const char* name, napi_callback callback) {
+    napi_value function = nullptr;
+    napi_create_function(env, name, NAPI_AUTO_LENGTH, callback, nullptr, &function);
+    js::set(env, faults, name, function);
+  };
+  add("calls", calls);
+  add("arm", arm);
+  add("disarm", disarm);
+  js::set(env, exports, "faults", faults);
+}
+#else
+void register_faults(napi_env, napi_value) {}
+#endif
+
+}  // namespace warploom

@@ -1,0 +1,34 @@
+// The operations of operations.inc as the addon sees them: by name, with any parameter struct.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "cuda/core/backend.h"
+#include "native/core/arguments.h"
+
+namespace warploom {
+
+/// One call's parameter struct with its type erased.
+class Invocation {
+ public:
+  virtual ~Invocation() = default;
+  virtual void bind(Binder& binder) = 0;
+  virtual Status validate() const = 0;
+  virtual Status perform(const Operations& table, Device& device, Control& control) const = 0;
+  virtual int64_t workspace_bytes(const Operations& table, const Device& device) const = 0;
+};
+
+struct OperationEntry {
+  const char* name;  ///< domain.operation, as in operations.inc
+  std::unique_ptr<Invocation> (*make)();
+  /// `{ fields: { name, kind, role?, type?, choices? }[] }`
+  napi_value (*describe)(napi_env env);
+};
+
+/// Null when there is no such operation.
+const OperationEntry* find_operation(const std::string& name);
+/// All operations, by name, as JavaScript sees them.
+napi_value describe_operations(napi_env env);
+
+}  // namespace warploom
