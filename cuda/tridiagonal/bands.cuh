@@ -96,9 +96,10 @@ Bands<T> resolve_bands(const P& p) {
 /// (or any output's) buffer can hold.
 inline int64_t total_rows(int64_t n, int64_t batch, bool ragged, const View& output) {
   if (!ragged) return n * batch;
-  const int64_t stride = output.row_stride < 0 ? -output.row_stride : output.row_stride;
-  const int64_t room = output.length - output.offset;
-  return room <= 0 ? 0 : stride == 0 ? n : (room - 1) / stride + 1;
+  const int64_t stride = output.row_stride;
+  if (stride == 0) return n;
+  const int64_t room = stride > 0 ? output.length - output.offset - 1 : output.offset;
+  return room < 0 ? 0 : room / (stride > 0 ? stride : -stride) + 1;
 }
 
 }  // namespace warploom::WARPLOOM_TARGET::tridiagonal

@@ -95,10 +95,6 @@ class Slice {
 template <class T>
 Status solve_pcr_thomas_tiled(GpuDevice& device, const Batch<T>& batch, const operation::TilePlan& plan,
                               int64_t slice_bytes, Used* used) {
-  if (batch.n > Outcome::kNone) {
-    return Status(Code::unsupported, "algorithm 'pcr-thomas' takes at most 2147483647 unknowns per system",
-                  "algorithm");
-  }
   const int64_t each = Slice<T>::bytes(batch, plan, 1), problems = batch.problems();
   int64_t most = slice_bytes / each;
   most = most < 1 ? 1 : most > problems ? problems : most;

@@ -71,7 +71,7 @@ struct Outcome {
 };
 
 /// Writes the words of a problem. Bad input explains a zero pivot, and either explains a bad solution; a
-/// non-finite unknown without such a cause is an overflow, reported as inaccurate with the unknown's row.
+/// non-finite unknown without such a cause is an overflow, reported as inaccurate.
 template <class T>
 WARPLOOM_DEVICE void write_outcome(const Batch<T>& batch, int64_t problem, const Outcome& outcome) {
   operation::SystemStatus status = operation::SystemStatus::ok;
@@ -84,7 +84,6 @@ WARPLOOM_DEVICE void write_outcome(const Batch<T>& batch, int64_t problem, const
     row = outcome.pivot;
   } else if (outcome.solution != Outcome::kNone) {
     status = operation::SystemStatus::inaccurate;
-    row = outcome.solution;
   }
   batch.status[problem] = static_cast<int32_t>(status);
   batch.row[problem] = row;

@@ -60,9 +60,6 @@ Status solve_threads(GpuDevice& device, const Batch<T>& batch, Used* used) {
 
 template <class T>
 Status solve_thomas(GpuDevice& device, const Batch<T>& batch, Used* used) {
-  if (batch.n > Outcome::kNone) {
-    return Status(Code::unsupported, "algorithm 'thomas' takes at most 2147483647 unknowns per system", "algorithm");
-  }
   return rows_are_near(batch) ? solve_threads<T, true>(device, batch, used)
                               : solve_threads<T, false>(device, batch, used);
 }

@@ -1,0 +1,167 @@
+// One call of tridiagonal.solve for one element type: what the front adds around an algorithm.
+#pragma once
+#include "cuda/tridiagonal/bands.cuh"
+#include "cuda/tridiagonal/periodic.cuh"
+#include "cuda/tridiagonal/row_grid.cuh"
+#include "cuda/tridiagonal/verify.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+/// Words of problems without rows: nothing to solve, no error.
+template <class T>
+struct EmptyAgent {
+  static constexpr int kMaxThreads = 128;
+  static constexpr int kMinBlocks = 1;
+  struct Parameters {
+    int64_t problems;
+    int32_t* status;
+    int32_t* row;
+    double* backward_error;
+  };
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const int64_t problem = block.index() * block.threads() + block.thread();
+    if (problem >= p.problems) return;
+    p.status[problem] = 0;
+    p.row[problem] = -1;
+    if (p.backward_error != nullptr) p.backward_error[problem] = 0;
+  }
+};
+
+/// Runs the algorithm a caller named, on systems that are not periodic.
+template <class T>
+Status run_algorithm(GpuDevice& device, operation::Algorithm algorithm, int depth, const Batch<T>& batch,
+                     Used* used) {
+  switch (algorithm) {
+    case operation::Algorithm::cr: return solve_cr(device, batch, used);
+    case operation::Algorithm::pcr: return solve_pcr(device, batch, used);
+    case operation::Algorithm::cr_pcr: return solve_cr_pcr(device, batch, used);
+    case operation::Algorithm::pcr_thomas: return solve_pcr_thomas(device, batch, used);
+    case operation::Algorithm::thomas: return solve_thomas(device, batch, used);
+    case operation::Algorithm::cr_regpack: return solve_cr_regpack(device, batch, depth, used);
+    case operation::Algorithm::partition: return solve_partition(device, batch, used);
+    case operation::Algorithm::pivoting: return solve_pivoting(device, batch, used);
+    default: return solve_automatic(device, batch, used);
+  }
+}
+
+template <class T>
+class SolveCall {
+ public:
+  SolveCall(GpuDevice& device, const operation::SolveParameters& p, Control& control)
+      : device_(device), p_(p), control_(control), bands_(resolve_bands<T>(p)) {}
+
+  Status run() {
+    if (p_.batch * p_.rhs_count == 0) return write_used();
+    WARPLOOM_TRY(make_batch());
+    WARPLOOM_TRY(device_.begin_operation(control_));
+    WARPLOOM_TRY(p_.n == 0 ? empty() : solve());
+    WARPLOOM_TRY(device_.end_operation(control_));
+    return write_used();
+  }
+
+ private:
+  Status make_batch() {
+    batch_.n = p_.n;
+    batch_.systems = p_.batch;
+    batch_.rhs_count = p_.rhs_count;
+    batch_.offsets = p_.offsets.data;
+    batch_.lower = bands_.lower;
+    batch_.diagonal = bands_.diagonal;
+    batch_.upper = bands_.upper;
+    batch_.rhs = strided<T>(p_.rhs, batch_.offsets != nullptr);
+    batch_.solution = strided<T>(p_.solution, batch_.offsets != nullptr);
+    const int64_t bytes = (batch_.problems() * 4 + 255) / 256 * 256;
+    WARPLOOM_TRY(Workspace::make(device_, 2 * bytes, &words_));
+    batch_.status = p_.status.data != nullptr ? p_.status.data : words_.as<int32_t>();
+    batch_.row = p_.row.data != nullptr ? p_.row.data : words_.as<int32_t>(bytes);
+    return {};
+  }
+
+  Status empty() {
+    LaunchShape shape;
+    shape.threads = 128;
+    shape.blocks = (batch_.problems() + 127) / 128;
+    ++used_.launches;
+    return launch<EmptyAgent<T>>(device_, shape,
+                                 {batch_.problems(), batch_.status, batch_.row, p_.backward_error.data});
+  }
+
+  Status solve() {
+    Batch<T> kept = batch_;
+    if (p_.check || p_.refine) WARPLOOM_TRY(keep_rhs(device_, batch_, &rhs_, &kept));
+    Verification<T> verification;
+    verification.tolerance = p_.tolerance;
+    verification.backward_error = p_.backward_error.data;
+    if (p_.periodic) {
+      WARPLOOM_TRY(Workspace::make(device_, 2 * p_.batch * static_cast<int64_t>(sizeof(T)), &corners_));
+      WARPLOOM_TRY(gather_corners(device_, batch_, bands_, corners_.as<T>(), &used_));
+      verification.corners = corners_.as<T>();
+    }
+    WARPLOOM_TRY(step(0));
+    WARPLOOM_TRY(solve_once(kept, &used_));
+    WARPLOOM_TRY(step(1));
+    if (p_.refine) {
+      Used used;
+      WARPLOOM_TRY(refine<T>(
+          device_, kept, verification,
+          [this](const Batch<T>& correction) {
+            if (control_.cancelled()) return cancelled();
+            Used again;
+            const Status status = solve_once(correction, &again);
+            used_.launches += again.launches;
+            return status;
+          },
+          &used));
+      used_.launches += used.launches;
+    }
+    WARPLOOM_TRY(step(2));
+    if (p_.check) {
+      Used used;
+      WARPLOOM_TRY(verify(device_, kept, verification, &used));
+      used_.launches += used.launches;
+    }
+    return step(3);
+  }
+
+  /// Any right-hand side of the call's matrices.
+  Status solve_once(const Batch<T>& batch, Used* used) {
+    const auto algorithm = p_.stable ? operation::Algorithm::pivoting : p_.algorithm;
+    if (!p_.periodic) return run_algorithm(device_, algorithm, p_.depth, batch, used);
+    if (algorithm == operation::Algorithm::pivoting) {
+      return solve_pivoting_periodic(device_, batch, corners_.as<T>(), used);
+    }
+    const int64_t rows = total_rows(batch.n, batch.systems, batch.offsets != nullptr, p_.solution);
+    return solve_periodic<T>(
+        device_, batch, corners_.as<T>(), rows,
+        [=](const Batch<T>& inner, Used* inner_used) {
+          if (control_.cancelled()) return cancelled();
+          return run_algorithm(device_, algorithm, p_.depth, inner, inner_used);
+        },
+        used);
+  }
+
+  static Status cancelled() { return Status(Code::cancelled, "the call was cancelled"); }
+
+  /// Between launches: stops a cancelled call, reports progress of three steps.
+  Status step(int done) {
+    if (control_.cancelled()) return cancelled();
+    control_.progress(done, 3);
+    return {};
+  }
+
+  Status write_used() {
+    if (p_.used.data == nullptr) return {};
+    const int32_t words[4] = {static_cast<int32_t>(used_.algorithm), used_.depth, used_.threads, used_.launches};
+    return device_.upload(p_.used.data, words, sizeof words);
+  }
+
+  GpuDevice& device_;
+  const operation::SolveParameters& p_;
+  Control& control_;
+  Bands<T> bands_;
+  Batch<T> batch_;
+  Workspace words_, rhs_, corners_;
+  Used used_;
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal
