@@ -1,0 +1,174 @@
+#include "native/bench/bench.h"
+
+#include <utility>
+#include <vector>
+
+#include "native/bench/peer.h"
+#include "native/core/environment.h"
+#include "native/core/job.h"
+#include "native/core/js.h"
+#include "native/core/operation.h"
+
+namespace warploom {
+namespace {
+
+struct BenchmarkOptions {
+  int64_t calls = 1;    ///< per repeat, back to back
+  int64_t repeats = 1;
+  int64_t warmup = 1;   ///< calls of each set before the first repeat
+};
+
+/// Runs its invocations in turn, without leaving the device's thread.
+class BenchmarkJob final : public Job {
+ public:
+  BenchmarkOptions options;
+  bool self_timed = false;
+
+  /// Reads one parameter object; every array must lie on the session's device already.
+  Failure add(napi_env env, std::unique_ptr<Invocation> invocation, napi_value parameters, Session& session) {
+    Binder binder(env, parameters, session);
+    invocation->bind(binder);
+    Failure failure = binder.finish(*Environment::of(env));
+    if (failure) return failure;
+    for (Buffer& buffer : binder.buffers()) {
+      if (!buffer.on_device()) return Failure::invalid(buffer.name, "a device array", "an array in host memory");
+      arrays_.push_back(buffer.array);
+    }
+    const Status status = invocation->validate();
+    if (!status.ok()) return Failure::from(status);
+    invocations_.push_back(std::move(invocation));
+    return {};
+  }
+
+ protected:
+  Status work(Session& session, Device& device) override {
+    const Operations& table = session.backend().operations;
+    const auto call = [&](int64_t index, Control& control) {
+      return invocations_[static_cast<size_t>(index) % invocations_.size()]->perform(table, device, control);
+    };
+    for (int64_t i = 0; i < options.warmup * static_cast<int64_t>(invocations_.size()); ++i) {
+      if (cancelled()) return Status(Code::cancelled, "cancelled");
+      WARPLOOM_TRY(call(i, *this));
+    }
+    WARPLOOM_TRY(device.synchronize());
+    seconds_.resize(static_cast<size_t>(options.repeats));
+    if (!self_timed) {
+      return device.measure(static_cast<int>(options.calls), static_cast<int>(options.repeats), call, seconds_.data());
+    }
+    for (double& seconds : seconds_) {
+      for (int64_t i = 0; i < options.calls; ++i) {
+        Control control;
+        WARPLOOM_TRY(call(i, control));
+        seconds += control.device_seconds / static_cast<double>(options.calls);
+      }
+    }
+    return {};
+  }
+
+  Failure finish(napi_env env, napi_value, napi_value* result) override {
+    napi_value list = nullptr;
+    napi_create_array(env, &list);
+    for (size_t i = 0; i < seconds_.size(); ++i) {
+      napi_set_element(env, list, static_cast<uint32_t>(i), js::number(env, seconds_[i]));
+    }
+    napi_create_object(env, result);
+    js::set(env, *result, "seconds", list);
+    return {};
+  }
+
+ private:
+  std::vector<std::unique_ptr<Invocation>> invocations_;
+  std::vector<std::shared_ptr<ArrayMemory>> arrays_;
+  std::vector<double> seconds_;
+};
+
+Failure read_options(napi_env env, napi_value object, BenchmarkOptions* out) {
+  const std::pair<const char*, int64_t*> fields[] = {
+      {"calls", &out->calls}, {"repeats", &out->repeats}, {"warmup", &out->warmup}};
+  for (const auto& [name, value] : fields) {
+    const napi_value given = js::property(env, object, name);
+    if (given == nullptr || js::is_absent(env, given)) continue;
+    if (Failure failure = js::read_integer(env, name, given, name[0] == 'w' ? 0 : 1, 1000000, value)) return failure;
+  }
+  return {};
+}
+
+using Make = std::unique_ptr<Invocation> (*)();
+
+Failure read_sets(napi_env env, napi_value sets, Make make, Session& session, BenchmarkJob* job) {
+  uint32_t count = 0;
+  if (napi_get_array_length(env, sets, &count) != napi_ok || count == 0) {
+    return Failure::invalid("sets", "an array of parameter objects", js::describe(env, sets));
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    napi_value parameters = nullptr;
+    napi_get_element(env, sets, i, &parameters);
+    if (js::type_of(env, parameters) != napi_object) {
+      return Failure::invalid("sets", "parameter objects", js::describe(env, parameters));
+    }
+    if (Failure failure = job->add(env, make(), parameters, session)) return failure;
+  }
+  return {};
+}
+
+napi_value benchmark(napi_env env, napi_callback_info info) {
+  return js::guarded(env, [&]() -> napi_value {
+    const js::Arguments<4> arguments(env, info);
+    DeviceArray* const array = DeviceArray::of(env, arguments.value[0]);
+    if (array == nullptr || array->memory() == nullptr) {
+      return js::rejected(env, Failure::invalid("array", "a device array", js::describe(env, arguments.value[0])));
+    }
+    const std::shared_ptr<Session> session = array->memory()->session;
+    const std::string name = js::short_text(env, arguments.value[1]);
+    const OperationEntry* const operation = find_operation(name);
+    const bench::Peer* const peer = bench::find_peer(name);
+    if (operation == nullptr && peer == nullptr) {
+      return js::rejected(env, Failure::invalid("operation", "an operation or a peer", "'" + name + "'"));
+    }
+    auto job = std::make_unique<BenchmarkJob>();
+    job->self_timed = peer != nullptr && peer->self_timed;
+    Failure failure = session->admit();
+    if (!failure) failure = read_options(env, arguments.value[3], &job->options);
+    if (!failure) {
+      const Make make = peer != nullptr ? peer->make : operation->make;
+      failure = read_sets(env, arguments.value[2], make, *session, job.get());
+    }
+    if (failure) return js::rejected(env, failure);
+    const napi_value promise = job->begin(env, nullptr);
+    session->post(std::move(job));
+    return promise;
+  });
+}
+
+napi_value peers(napi_env env, napi_callback_info) {
+  return js::guarded(env, [&]() -> napi_value {
+    napi_value list = nullptr;
+    napi_create_array(env, &list);
+    uint32_t count = 0;
+    for (const bench::Peer* peer : bench::all_peers()) {
+      std::string reason;
+      const bool available = peer->available(&reason);
+      napi_value entry = nullptr;
+      napi_create_object(env, &entry);
+      js::set(env, entry, "name", js::string(env, peer->name));
+      js::set(env, entry, "available", js::boolean(env, available));
+      js::set(env, entry, "reason", js::string(env, reason));
+      napi_set_element(env, list, count++, entry);
+    }
+    return list;
+  });
+}
+
+}  // namespace
+
+void register_bench(napi_env env, napi_value exports) {
+  const auto add = [&](const char* name, napi_callback callback) {
+    napi_value function = nullptr;
+    napi_create_function(env, name, NAPI_AUTO_LENGTH, callback, nullptr, &function);
+    js::set(env, exports, name, function);
+  };
+  add("benchmark", &benchmark);
+  add("peers", &peers);
+}
+
+}  // namespace warploom

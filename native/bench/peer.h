@@ -1,0 +1,73 @@
+// What the benchmarks compare with: plain copies and other people's libraries, opened at run time.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/core/backend.h"
+#include "native/core/operation.h"
+
+namespace warploom::bench {
+
+/// One peer. Peers read their parameters like operations do, through visit().
+struct Peer {
+  const char* name;
+  std::unique_ptr<Invocation> (*make)();
+  /// True when it can run here; `reason` says which library it uses or why not.
+  bool (*available)(std::string* reason);
+  /// perform() writes Control::device_seconds itself, because it must prepare its data between calls.
+  bool self_timed;
+};
+
+const Peer& copy_peer();
+const Peer& lapack_peer();
+const Peer& cusparse_strided_peer();
+/// Null when there is no such peer.
+const Peer* find_peer(const std::string& name);
+std::vector<const Peer*> all_peers();
+
+/// Bands and right-hand sides of the solver peers: contiguous, `solution` holds the right-hand sides on entry.
+struct SystemsParameters {
+  ScalarType type = ScalarType::float64;  ///< float32 or float64
+  int64_t n = 0;
+  int64_t batch = 0;
+  View lower, diagonal, upper, rhs, solution;
+};
+
+template <class Visitor>
+void visit(Visitor& v, SystemsParameters& p) {
+  v.choice("type", p.type, kScalarTypeNames);
+  v.integer("n", p.n);
+  v.integer("batch", p.batch);
+  v.view("lower", p.lower, Role::input);
+  v.view("diagonal", p.diagonal, Role::input);
+  v.view("upper", p.upper, Role::input);
+  v.view("rhs", p.rhs, Role::input);
+  v.view("solution", p.solution, Role::in_out);
+}
+
+/// Sizes and lengths of a solver peer's call.
+Status check(const SystemsParameters& p);
+
+/// Invocation of a peer from its parameters and its function.
+template <class Parameters, Status (*kPerform)(Device&, const Parameters&, Control&)>
+class PeerInvocation final : public Invocation {
+ public:
+  void bind(Binder& binder) override { visit(binder, parameters_); }
+  Status validate() const override { return check(parameters_); }
+  Status perform(const Operations&, Device& device, Control& control) const override {
+    return kPerform(device, parameters_, control);
+  }
+  int64_t workspace_bytes(const Operations&, const Device&) const override { return 0; }
+  static std::unique_ptr<Invocation> make() { return std::make_unique<PeerInvocation>(); }
+
+ private:
+  Parameters parameters_;
+};
+
+/// First of `names` (or the path in environment variable `variable`) that the loader opens; null when none.
+/// Never closed.
+void* open_library(const char* variable, const std::vector<const char*>& names, std::string* found);
+
+}  // namespace warploom::bench
