@@ -1,0 +1,144 @@
+// The pivoted solver on the twenty families, in every layout, at sizes around its tiles, and on singular input.
+#include "tridiagonal_batch.h"
+
+#include "cuda/tridiagonal/verify.cuh"
+
+namespace {
+
+using cases::Layout;
+using cases::Options;
+using cases::Tally;
+using cases::TestBatch;
+using warploom::simt::GpuDevice;
+
+constexpr int32_t kOk = 0, kZeroPivot = 1, kNonFinite = 2;
+
+template <class T>
+constexpr long double epsilon() { return sizeof(warploom::simt::RealOf<T>) == 4 ? 0x1p-23L : 0x1p-52L; }
+
+template <class T>
+void expect_answers(Tally& tally, TestBatch<T>& test, const char* what, int label) {
+  for (int64_t q = 0; q < test.batch.problems(); ++q) {
+    const int64_t s = q / test.batch.rhs_count;
+    const long long n = test.batch.rows(s);
+    if (n == 0) continue;
+    const int64_t singular = cases::reference_zero_pivot(test, s);
+    if (singular >= 0) {
+      tally.expect(test.status[q] == kZeroPivot && test.row_word[q] == singular,
+                   "%s %d, n=%lld, problem %lld: status %d row %d, expected zero pivot in row %lld", what, label, n,
+                   static_cast<long long>(q), test.status[q], test.row_word[q], static_cast<long long>(singular));
+      continue;
+    }
+    const long double ratio = test.answer(q).residual_ratio(epsilon<T>());
+    tally.expect(test.status[q] == kOk && test.row_word[q] == -1 && ratio <= 30,
+                 "%s %d, n=%lld, %zu bytes, problem %lld: status %d, residual ratio %.3Lg", what, label, n, sizeof(T),
+                 static_cast<long long>(q), test.status[q], ratio);
+  }
+}
+
+template <class T>
+void solve_families(Tally& tally, GpuDevice& device, int64_t n, const std::vector<std::vector<cases::Bands>>& all) {
+  TestBatch<T> test(std::vector<int64_t>(20, n), {});
+  for (int f = 1; f <= 20; ++f) test.fill(f - 1, all[0][f - 1], all[1][f - 1], 5);
+  warploom::simt::tridiagonal::Used used;
+  const warploom::Status status = warploom::simt::tridiagonal::solve_pivoting<T>(device, test.batch, &used);
+  tally.expect(status.ok(), "solve_pivoting failed: %s", status.message().c_str());
+  expect_answers(tally, test, "families", static_cast<int>(n));
+}
+
+template <class T>
+void solve_layout(Tally& tally, GpuDevice& device, std::vector<int64_t> sizes, const Options& options) {
+  TestBatch<T> test(sizes, options);
+  for (size_t s = 0; s < sizes.size(); ++s) {
+    const int f = 1 + static_cast<int>(s % 7);
+    test.fill(static_cast<int64_t>(s), cases::family(f, sizes[s], s), cases::family(f, sizes[s], s + 50), 9);
+  }
+  const warploom::Status status = warploom::simt::tridiagonal::solve_pivoting<T>(device, test.batch, nullptr);
+  tally.expect(status.ok(), "solve_pivoting failed: %s", status.message().c_str());
+  expect_answers(tally, test, "layout", static_cast<int>(options.layout));
+}
+
+template <class T>
+void solve_layouts(Tally& tally, GpuDevice& device) {
+  for (const Layout layout : {Layout::contiguous, Layout::interleaved, Layout::padded, Layout::split}) {
+    if (layout == Layout::split && !warploom::simt::kIsComplex<T>) continue;
+    for (const bool in_place : {false, true}) {
+      solve_layout<T>(tally, device, std::vector<int64_t>(37, 41), {layout, in_place, 1});
+      solve_layout<T>(tally, device, std::vector<int64_t>(3, 20), {layout, in_place, 3});
+    }
+  }
+  solve_layout<T>(tally, device, {5, 0, 1, 70, 3, 129, 2, 64}, {Layout::ragged, false, 1});
+  solve_layout<T>(tally, device, {5, 1, 700, 2}, {Layout::ragged, true, 2});
+}
+
+/// Larger than a block: several segments per system.
+template <class T>
+void solve_large(Tally& tally, GpuDevice& device) {
+  for (const bool in_place : {false, true}) {
+    solve_layout<T>(tally, device, std::vector<int64_t>(2, 9001), {Layout::contiguous, in_place, 1});
+  }
+  solve_layout<T>(tally, device, {4400, 9, 8704}, {Layout::ragged, true, 1});
+}
+
+/// A zero row, a zero column, a NaN and an infinity stay in their systems and are reported with their rows.
+template <class T>
+void solve_bad_input(Tally& tally, GpuDevice& device) {
+  const int64_t n = 70;
+  const auto solve = [&](bool spoil, TestBatch<T>& test) {
+    for (int64_t s = 0; s < 8; ++s) test.fill(s, cases::family(1, n, s), cases::family(1, n, s + 9), 3);
+    if (spoil) {
+      const auto& b = test.batch;
+      for (const auto* band : {&b.lower, &b.diagonal, &b.upper}) band->store(band->index(1, 30, 0), T(0));
+      b.diagonal.store(b.diagonal.index(3, 33, 0), T(NAN));
+      b.rhs.store(b.rhs.index(5, 69, 0), T(INFINITY));
+      b.diagonal.store(b.diagonal.index(6, 0, 0), T(0));
+      b.lower.store(b.lower.index(6, 1, 0), T(0));
+    }
+    const warploom::Status status = warploom::simt::tridiagonal::solve_pivoting<T>(device, test.batch, nullptr);
+    tally.expect(status.ok(), "solve_pivoting failed: %s", status.message().c_str());
+  };
+  TestBatch<T> clean(std::vector<int64_t>(8, n), {}), spoilt(std::vector<int64_t>(8, n), {});
+  solve(false, clean);
+  solve(true, spoilt);
+  for (const int64_t s : {0, 2, 4, 7}) {
+    bool same = true;
+    for (int64_t i = 0; i < n; ++i) same = same && clean.answer(s).x[i] == spoilt.answer(s).x[i];
+    tally.expect(same && spoilt.status[s] == kOk, "neighbour %lld of bad systems changed", static_cast<long long>(s));
+  }
+  const auto expect_word = [&](int64_t s, int32_t status, int32_t row) {
+    tally.expect(spoilt.status[s] == status && spoilt.row_word[s] == row, "system %lld: status %d row %d",
+                 static_cast<long long>(s), spoilt.status[s], spoilt.row_word[s]);
+  };
+  expect_word(1, kZeroPivot, static_cast<int32_t>(cases::reference_zero_pivot(spoilt, 1)));
+  expect_word(3, kNonFinite, 33);
+  expect_word(5, kNonFinite, 69);
+  expect_word(6, kZeroPivot, 0);
+}
+
+}  // namespace
+
+int main() {
+  const std::unique_ptr<warploom::Device> owner = cases::open_simt();
+  GpuDevice& device = static_cast<GpuDevice&>(*owner);
+  Tally tally;
+  for (const int64_t n : {1, 2, 3, 5, 10, 31, 32, 33, 50, 64, 100, 512}) {
+    std::vector<std::vector<cases::Bands>> all(2);
+    for (int f = 1; f <= 20; ++f) {
+      all[0].push_back(cases::family(f, n, 1));
+      all[1].push_back(n == 512 ? all[0].back() : cases::family(f, n, 2));
+    }
+    solve_families<float>(tally, device, n, all);
+    solve_families<double>(tally, device, n, all);
+    solve_families<warploom::simt::Complex<float>>(tally, device, n, all);
+    solve_families<warploom::simt::Complex<double>>(tally, device, n, all);
+  }
+  solve_layouts<float>(tally, device);
+  solve_layouts<double>(tally, device);
+  solve_layouts<warploom::simt::Complex<float>>(tally, device);
+  solve_layouts<warploom::simt::Complex<double>>(tally, device);
+  solve_large<float>(tally, device);
+  solve_large<double>(tally, device);
+  solve_bad_input<float>(tally, device);
+  solve_bad_input<warploom::simt::Complex<double>>(tally, device);
+  return tally.finish();
+}
