@@ -1,9 +1,10 @@
 // tridiagonal.tune: finds the fastest packing depth of cr-regpack on a device.
-import { mkdir, open, rename } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { defaultDevice, type Device } from '../core/device.ts';
 import { WarploomError } from '../core/errors.ts';
+import { writeFileAtomic } from '../core/files.ts';
 import { callFields, parseOptions } from './options.ts';
 import { solve } from './solve.ts';
 
@@ -131,13 +132,5 @@ export function formatPolicy(policy: TunedPolicy): string {
 /** Stores a policy as JSON, whole or not at all. */
 export async function writePolicy(path: string, policy: TunedPolicy): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  const temporary = `${path}.${process.pid}.tmp`;
-  const file = await open(temporary, 'w');
-  try {
-    await file.writeFile(`${JSON.stringify(policy, null, 2)}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(temporary, path);
+  await writeFileAtomic(path, `${JSON.stringify(policy, null, 2)}\n`);
 }
