@@ -9,7 +9,7 @@ namespace warploom::tridiagonal {
 namespace {
 
 using Wide = __int128;
-constexpr int64_t kMaxIndex = std::numeric_limits<int64_t>::max() / 64;
+constexpr int64_t kMaxIndex = std::numeric_limits<int64_t>::max() / 128;  // bytes of factors fit too
 
 Status invalid(const char* argument, std::string message) {
   return Status(Code::invalid_argument, std::move(message), argument);
@@ -185,7 +185,7 @@ Status check_view(const char* name, const Shape& shape, const View& view, const 
   if (last >= view.length) {
     const bool huge = last > kMaxIndex;
     return invalid(name, "offset and strides reach element " +
-                             (huge ? std::string("2^57 or more")
+                             (huge ? std::string("2^56 or more")
                                    : std::to_string(static_cast<int64_t>(last))) +
                              " of a buffer of " + std::to_string(view.length));
   }

@@ -1,0 +1,21 @@
+// Kernels for AVX2. FMA stays off: results have the bits of every other instruction set.
+#include <cstdint>
+
+#include "native/tridiagonal/kernels.h"
+
+#if defined(__x86_64__)
+#pragma GCC target("avx2")
+#endif
+#pragma GCC optimize("fp-contract=off")
+#define WARPLOOM_ISA avx2
+#define WARPLOOM_VECTOR_BYTES 32
+#include "native/tridiagonal/isa_table.h"
+
+namespace warploom::cpu {
+
+const KernelSet& kernels_avx2() {
+  static const KernelSet set = avx2::make_kernels<avx2::Lanes32, avx2::Lanes64>("avx2");
+  return set;
+}
+
+}  // namespace warploom::cpu

@@ -1,0 +1,21 @@
+// Kernels for AVX-512 without contraction: results have the bits of every other instruction set.
+#include <cstdint>
+
+#include "native/tridiagonal/kernels.h"
+
+#if defined(__x86_64__)
+#pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,prefer-vector-width=512")
+#endif
+#pragma GCC optimize("fp-contract=off")
+#define WARPLOOM_ISA avx512
+#define WARPLOOM_VECTOR_BYTES 64
+#include "native/tridiagonal/isa_table.h"
+
+namespace warploom::cpu {
+
+const KernelSet& kernels_avx512() {
+  static const KernelSet set = avx512::make_kernels<avx512::Lanes32, avx512::Lanes64>("avx512");
+  return set;
+}
+
+}  // namespace warploom::cpu

@@ -1,0 +1,18 @@
+// Baseline of x86-64 (and of any other processor: GCC lowers the vectors).
+#include <cstdint>
+
+#include "native/tridiagonal/kernels.h"
+
+#pragma GCC optimize("fp-contract=off")
+#define WARPLOOM_ISA sse2
+#define WARPLOOM_VECTOR_BYTES 16
+#include "native/tridiagonal/isa_table.h"
+
+namespace warploom::cpu {
+
+const KernelSet& kernels_sse2() {
+  static const KernelSet set = sse2::make_kernels<sse2::Lanes32, sse2::Lanes64>("sse2");
+  return set;
+}
+
+}  // namespace warploom::cpu

@@ -1,0 +1,315 @@
+// Moves rows between strided host arrays and tiles: transposing loads and stores in registers.
+// Include after the standard headers, once per instruction set.
+#pragma once
+#include "native/tridiagonal/lanes.h"
+
+namespace warploom::cpu::WARPLOOM_ISA {
+
+/// Rows of one cache line.
+template <class R>
+inline constexpr int64_t kLineRows = 64 / static_cast<int64_t>(sizeof(R));
+
+template <class R, int... K>
+struct LaneOrder {
+  typedef typename RegisterOf<R>::Vector Vector;
+  static constexpr int kCount = sizeof...(K);
+  /// Swaps the off-diagonal blocks of `step` lanes of rows a and b.
+  template <int kStep>
+  static WARPLOOM_INLINE void swap_blocks(Vector& a, Vector& b) {
+    const Vector low = __builtin_shufflevector(a, b, ((K & kStep) ? kCount + K - kStep : K)...);
+    b = __builtin_shufflevector(a, b, ((K & kStep) ? kCount + K : K + kStep)...);
+    a = low;
+  }
+  template <int kStep>
+  static WARPLOOM_INLINE void stages(Vector* r) {
+    (pair<kStep, K>(r), ...);
+    if constexpr (kStep > 1) stages<kStep / 2>(r);
+  }
+  template <int kStep, int kRow>
+  static WARPLOOM_INLINE void pair(Vector* r) {
+    if constexpr ((kRow & kStep) == 0) swap_blocks<kStep>(r[kRow], r[kRow + kStep]);
+  }
+  /// Square of kCount lanes by kCount consecutive rows into row vectors.
+  static WARPLOOM_INLINE void gather(const R* const* lane, int64_t row, R* out, int64_t stride) {
+    Vector r[kCount];
+    (__builtin_memcpy(&r[K], lane[K] + row, sizeof(Vector)), ...);
+    stages<kCount / 2>(r);
+    (__builtin_memcpy(out + K * stride, &r[K], sizeof(Vector)), ...);
+  }
+  static WARPLOOM_INLINE void scatter(R* const* lane, int64_t row, const R* in, int64_t stride) {
+    Vector r[kCount];
+    (__builtin_memcpy(&r[K], in + K * stride, sizeof(Vector)), ...);
+    stages<kCount / 2>(r);
+    (__builtin_memcpy(lane[K] + row, &r[K], sizeof(Vector)), ...);
+  }
+};
+template <class R, int N> struct LaneOrderOf;
+template <class R> struct LaneOrderOf<R, 2> : LaneOrder<R, 0, 1> {};
+template <class R> struct LaneOrderOf<R, 4> : LaneOrder<R, 0, 1, 2, 3> {};
+template <class R> struct LaneOrderOf<R, 8> : LaneOrder<R, 0, 1, 2, 3, 4, 5, 6, 7> {};
+template <class R>
+struct LaneOrderOf<R, 16> : LaneOrder<R, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15> {};
+template <class R> using Order = LaneOrderOf<R, kRegisterLanes<R>>;
+
+/// How the lanes of a plane lie in memory.
+enum class Access { contiguous, adjacent, uniform, gather };
+
+/// One plane of a band for the lanes of a tile: row i of lane l is lane[l][i * row_stride].
+template <class R, int N>
+struct Plane {
+  R* lane[N];
+  int64_t row_stride = 0;
+  Access access = Access::gather;
+
+  void classify() {
+    bool adjacent = true, uniform = true;
+    for (int l = 1; l < N; ++l) {
+      adjacent = adjacent && lane[l] == lane[0] + l;
+      uniform = uniform && lane[l] == lane[0];
+    }
+    access = N == 1 ? (row_stride == 1 ? Access::contiguous : Access::gather)
+             : uniform          ? Access::uniform
+             : adjacent         ? Access::adjacent
+             : row_stride == 1  ? Access::contiguous
+                                : Access::gather;
+  }
+};
+
+/// Rows [from, to) of a plane; row i goes to out[(i - from) * stride + lane].
+template <class R, int N>
+WARPLOOM_INLINE void load_plane(const Plane<R, N>& p, int64_t from, int64_t to, R* out,
+                                int64_t stride) {
+  if (p.access == Access::contiguous && N > 1) {
+    constexpr int kRegister = N > 1 ? kRegisterLanes<R> : 1;
+    int64_t i = from;
+    for (; i + kRegister <= to; i += kRegister) {
+      for (int g = 0; g < N; g += kRegister) {
+        if constexpr (N > 1) {
+          Order<R>::gather(p.lane + g, i, out + (i - from) * stride + g, stride);
+        }
+      }
+    }
+    for (; i < to; ++i) {
+      for (int l = 0; l < N; ++l) out[(i - from) * stride + l] = p.lane[l][i];
+    }
+    return;
+  }
+  for (int64_t i = from; i < to; ++i, out += stride) {
+    const int64_t at = i * p.row_stride;
+    if (p.access == Access::adjacent) {
+      __builtin_memcpy(out, p.lane[0] + at, N * sizeof(R));
+    } else if (p.access == Access::uniform) {
+      const R value = p.lane[0][at];
+      for (int l = 0; l < N; ++l) out[l] = value;
+    } else {
+      for (int l = 0; l < N; ++l) out[l] = p.lane[l][at];
+    }
+  }
+}
+
+/// Rows [from, to) back to memory, valid lanes only. `stream`: 64-byte aligned whole lines are
+/// written around the caches (the caller fences).
+template <class R, int N>
+WARPLOOM_INLINE void store_plane(const Plane<R, N>& p, int lanes, int64_t from, int64_t to,
+                                 const R* in, int64_t stride, bool stream) {
+  if (p.access == Access::contiguous && N > 1 && lanes == N) {
+    constexpr int kRegister = N > 1 ? kRegisterLanes<R> : 1;
+    int64_t i = from;
+    for (; i + kRegister <= to; i += kRegister) {
+      for (int g = 0; g < N; g += kRegister) {
+        if constexpr (N > 1) {
+          Order<R>::scatter(p.lane + g, i, in + (i - from) * stride + g, stride);
+        }
+      }
+    }
+    for (; i < to; ++i) {
+      for (int l = 0; l < N; ++l) p.lane[l][i] = in[(i - from) * stride + l];
+    }
+    return;
+  }
+  (void)stream;
+  for (int64_t i = from; i < to; ++i, in += stride) {
+    const int64_t at = i * p.row_stride;
+    if (p.access == Access::adjacent && lanes == N) {
+      __builtin_memcpy(p.lane[0] + at, in, N * sizeof(R));
+    } else {
+      for (int l = 0; l < lanes; ++l) p.lane[l][at] = in[l];
+    }
+  }
+}
+
+/// A band for the lanes of a tile.
+template <class S>
+struct Source {
+  using R = RealType<S>;
+  static constexpr int kN = kLanes<S>;
+  Plane<R, kN> part[kParts<S>];
+  bool conjugate = false;
+  int64_t skip_first = 0, skip_last = 0;  ///< rows at the ends that must not be read
+  R fill = 0;                             ///< their value, and that of rows beyond a lane's end
+};
+
+/// Lanes of one tile: problem first + l in lane l; lanes beyond `lanes` repeat the last.
+template <class S>
+struct TileLanes {
+  using R = RealType<S>;
+  static constexpr int kN = kLanes<S>;
+  const Problem<R>* problem;
+  int64_t first;
+  int lanes;
+  int64_t system[kN], rhs[kN], rows[kN];
+  int64_t n = 0, least_rows = 0;
+
+  TileLanes(const Problem<R>& p, int64_t first_problem, int count)
+      : problem(&p), first(first_problem), lanes(count) {
+    int64_t s = first / p.rhs_count, r = first % p.rhs_count;
+    least_rows = p.n;
+    for (int l = 0; l < kN; ++l) {
+      system[l] = s;
+      rhs[l] = r;
+      rows[l] = p.rows(s);
+      n = rows[l] > n ? rows[l] : n;
+      least_rows = rows[l] < least_rows ? rows[l] : least_rows;
+      if (l + 1 < lanes && ++r == p.rhs_count) {
+        r = 0;
+        ++s;
+      }
+    }
+  }
+
+  Source<S> source(const Band<R>& band, int64_t skip_first, int64_t skip_last, R fill) const {
+    Source<S> result;
+    result.conjugate = band.conjugate;
+    result.skip_first = skip_first;
+    result.skip_last = skip_last;
+    result.fill = fill;
+    for (int part = 0; part < kParts<S>; ++part) {
+      Plane<R, kN>& plane = result.part[part];
+      R* data = const_cast<R*>(part == 0 ? band.re : band.im);
+      for (int l = 0; l < kN; ++l) {
+        plane.lane[l] = data + problem->base(band, system[l], rhs[l]);
+      }
+      plane.row_stride = band.row_stride;
+      plane.classify();
+    }
+    return result;
+  }
+
+  /// Rows [from, to) of a band into out, one S per row.
+  WARPLOOM_INLINE void load(const Source<S>& source, int64_t from, int64_t to, S* out) const {
+    constexpr int64_t kStride = kN * kParts<S>;
+    const int64_t low = from > source.skip_first ? from : source.skip_first;
+    int64_t high = least_rows - source.skip_last;
+    high = high < to ? high : to;
+    R* reals = reinterpret_cast<R*>(out);
+    if (low < high) {
+      for (int part = 0; part < kParts<S>; ++part) {
+        load_plane(source.part[part], low, high, reals + (low - from) * kStride + part * kN,
+                   kStride);
+      }
+    }
+    if (low > from) load_edge(source, from, low < to ? low : to, reals);
+    const int64_t rest = low > high ? low : high;
+    if (rest < to) load_edge(source, rest, to, reals + (rest - from) * kStride);
+    if (source.conjugate && kParts<S> == 2) {
+      for (int64_t i = 0; i < to - from; ++i) {
+        for (int l = 0; l < kN; ++l) reals[i * kStride + kN + l] = -reals[i * kStride + kN + l];
+      }
+    }
+  }
+
+  /// Writes rows [from, to) of the solution; lanes that end earlier are left alone.
+  WARPLOOM_INLINE void store(const Source<S>& target, int64_t from, int64_t to, const S* in,
+                             bool stream) const {
+    constexpr int64_t kStride = kN * kParts<S>;
+    const R* reals = reinterpret_cast<const R*>(in);
+    const int64_t high = to < least_rows ? to : least_rows;
+    for (int part = 0; part < kParts<S>; ++part) {
+      const Plane<R, kN>& plane = target.part[part];
+      if (from < high) {
+        store_plane(plane, lanes, from, high, reals + part * kN, kStride, stream);
+      }
+      for (int64_t i = from > high ? from : high; i < to; ++i) {
+        for (int l = 0; l < lanes; ++l) {
+          if (i < rows[l]) {
+            plane.lane[l][i * plane.row_stride] = reals[(i - from) * kStride + part * kN + l];
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  void load_edge(const Source<S>& source, int64_t from, int64_t to, R* out) const {
+    constexpr int64_t kStride = kN * kParts<S>;
+    for (int64_t i = from; i < to; ++i, out += kStride) {
+      for (int l = 0; l < kN; ++l) {
+        const bool valid = i >= source.skip_first && i < rows[l] - source.skip_last;
+        for (int part = 0; part < kParts<S>; ++part) {
+          const Plane<R, kN>& plane = source.part[part];
+          out[part * kN + l] = valid       ? plane.lane[l][i * plane.row_stride]
+                               : part == 0 ? source.fill
+                                           : R(0);
+        }
+      }
+    }
+  }
+};
+
+/// The bands of a tile.
+template <class S>
+struct Sources {
+  Source<S> lower, diagonal, upper, rhs, solution;
+  Sources(const TileLanes<S>& tile, const Problem<RealType<S>>& p)
+      : lower(tile.source(p.lower, 1, 0, 0)),
+        diagonal(tile.source(p.diagonal, 0, 0, 1)),
+        upper(tile.source(p.upper, 0, 1, 0)),
+        rhs(tile.source(p.rhs, 0, 0, 0)),
+        solution(tile.source(p.solution, 0, 0, 0)) {}
+};
+
+/// One lane as a scalar of its own.
+template <class S> struct OneLane { using Type = RealType<S>; };
+template <class V> struct OneLane<Complex<V>> { using Type = Complex<RealType<V>>; };
+template <class S> using One = typename OneLane<S>::Type;
+
+template <class S>
+WARPLOOM_INLINE One<S> get_lane(const S& value, int lane) {
+  const auto* reals = reinterpret_cast<const RealType<S>*>(&value);
+  if constexpr (kParts<S> == 2) {
+    return {reals[lane], reals[kLanes<S> + lane]};
+  } else {
+    return reals[lane];
+  }
+}
+template <class S>
+WARPLOOM_INLINE void set_lane(S& value, int lane, const One<S>& to) {
+  auto* reals = reinterpret_cast<RealType<S>*>(&value);
+  if constexpr (kParts<S> == 2) {
+    reals[lane] = to.re;
+    reals[kLanes<S> + lane] = to.im;
+  } else {
+    reals[lane] = to;
+  }
+}
+/// Row number of one lane of an index vector.
+template <class S>
+WARPLOOM_INLINE int64_t get_row(const IndexType<S>& rows, int lane) {
+  if constexpr (kLanes<S> == 1) {
+    return rows;
+  } else {
+    return reinterpret_cast<const typename RegisterOf<RealType<S>>::Index*>(&rows)[lane];
+  }
+}
+
+template <class S>
+WARPLOOM_INLINE void set_row(IndexType<S>& rows, int lane, int64_t value) {
+  if constexpr (kLanes<S> == 1) {
+    rows = value;
+  } else {
+    using Word = typename RegisterOf<RealType<S>>::Index;
+    reinterpret_cast<Word*>(&rows)[lane] = static_cast<Word>(value);
+  }
+}
+
+}  // namespace warploom::cpu::WARPLOOM_ISA
