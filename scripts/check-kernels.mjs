@@ -85,7 +85,8 @@ function newestArchitecture(nvcc) {
 function compile(nvcc, file, architectures) {
   const codes = architectures.flatMap(([virtual, real]) => ['-gencode', `arch=compute_${virtual},code=sm_${real}`]);
   const output = join(root, 'build/kernels', `${file.replaceAll('/', '_')}.fatbin`);
-  const args = ['-fatbin', '-std=c++17', '-O3', '-fmad=false', '-I.', '-Xptxas=-v', ...codes, '-o', output, file];
+  const args = ['-fatbin', '-std=c++17', '-O3', '-fmad=false', '-diag-suppress=2810', '-I.', '-Xptxas=-v',
+    ...codes, '-o', output, file];
   return new Promise((resolve) => {
     const child = spawn(nvcc, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
     let text = '';

@@ -57,8 +57,11 @@ class CudaDevice final : public GpuDevice {
   int resident_blocks(const void* kernel, int threads, size_t shared_bytes) override;
   Status begin_operation(Control& control) override;
   Status end_operation(Control& control) override;
+  Status measure(int calls, int repeats, const std::function<Status(int, Control&)>& body, double* seconds) override;
+  void* native_stream() override { return stream_; }
 
  private:
+  Status capture(int calls, const std::function<Status(int, Control&)>& body, cudaGraphExec_t* out);
   Status report(cudaError_t error, const char* what, int64_t requested = 0);
   Status use();
   cudaError_t raw_allocate(int64_t bytes, void** out);
@@ -74,6 +77,7 @@ class CudaDevice final : public GpuDevice {
   GpuLimits limits_;
   std::atomic<bool> lost_{false};
   bool started_ = false;
+  bool measuring_ = false;  ///< inside measure(): operations are neither timed nor waited for
   cudaStream_t stream_ = nullptr;
   cudaMemPool_t pool_ = nullptr;  ///< null: the device has no pools, plain cudaMalloc
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
@@ -408,17 +412,75 @@ int CudaDevice::resident_blocks(const void* kernel, int threads, size_t shared_b
 }
 
 Status CudaDevice::begin_operation(Control&) {
+  if (measuring_) return {};
   WARPLOOM_TRY(use());
   CUDA_TRY(cudaEventRecord, begin_, stream_);
   return {};
 }
 
 Status CudaDevice::end_operation(Control& control) {
+  if (measuring_) return {};
   WARPLOOM_TRY(synchronize());
   float milliseconds = 0;
   CUDA_TRY(cudaEventElapsedTime, &milliseconds, begin_, end_);
   control.device_seconds = static_cast<double>(milliseconds) * 1e-3;
   return {};
+}
+
+// --- benchmarks ---
+
+/// The calls as one graph; null when they cannot be captured, say because one waits for the device.
+Status CudaDevice::capture(int calls, const std::function<Status(int, Control&)>& body, cudaGraphExec_t* out) {
+  *out = nullptr;
+  CUDA_TRY(cudaStreamBeginCapture, stream_, cudaStreamCaptureModeThreadLocal);
+  Status status;
+  Control control;
+  for (int i = 0; i < calls && status.ok(); ++i) status = body(i, control);
+  cudaGraph_t graph = nullptr;
+  const cudaError_t ended = call([&] { return cudaStreamEndCapture(stream_, &graph); });
+  (void)cudaGetLastError();
+  if (status.code() == Code::device_lost) return status;
+  if (status.ok() && ended == cudaSuccess && graph != nullptr &&
+      call([&] { return cudaGraphInstantiate(out, graph, 0); }) != cudaSuccess) {
+    (void)cudaGetLastError();
+    *out = nullptr;
+  }
+  if (graph != nullptr) call_always([&] { return cudaGraphDestroy(graph); });
+  return {};
+}
+
+/// One graph of all calls, launched `repeats` times; where that cannot be captured, plain calls one after the
+/// other between two events.
+Status CudaDevice::measure(int calls, int repeats, const std::function<Status(int, Control&)>& body,
+                           double* seconds) {
+  WARPLOOM_TRY(synchronize());
+  struct Guard {
+    bool& flag;
+    explicit Guard(bool& value) : flag(value) { flag = true; }
+    ~Guard() { flag = false; }
+  } guard(measuring_);
+  cudaGraphExec_t graph = nullptr;
+  WARPLOOM_TRY(capture(calls, body, &graph));
+  const auto run = [&]() -> Status {
+    if (graph != nullptr) return report(call([&] { return cudaGraphLaunch(graph, stream_); }), "cudaGraphLaunch");
+    Control control;
+    for (int i = 0; i < calls; ++i) WARPLOOM_TRY(body(i, control));
+    return {};
+  };
+  Status status = run();  // the first launch of a graph uploads it
+  for (int repeat = 0; repeat < repeats && status.ok(); ++repeat) {
+    status = [&]() -> Status {
+      CUDA_TRY(cudaEventRecord, begin_, stream_);
+      WARPLOOM_TRY(run());
+      WARPLOOM_TRY(synchronize());
+      float milliseconds = 0;
+      CUDA_TRY(cudaEventElapsedTime, &milliseconds, begin_, end_);
+      seconds[repeat] = static_cast<double>(milliseconds) * 1e-3 / calls;
+      return {};
+    }();
+  }
+  if (graph != nullptr) call_always([&] { return cudaGraphExecDestroy(graph); });
+  return status;
 }
 
 }  // namespace
