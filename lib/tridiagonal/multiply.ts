@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { ArgumentError } from '../core/errors.ts';
 import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
-import { allocateLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf } from './problem.ts';
+import { allocateLike, laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf } from './problem.ts';
 import type { CallOptions, MatrixOptions, RunInfo, ShapeOptions, Vector } from './types.ts';
 import { extentOf, requireVector, vectorStrides } from './views.ts';
 
@@ -42,19 +42,16 @@ export async function multiply<V extends Vector>(options: MultiplyOptions<V>): P
   requireVector(x, 'x');
   if (options.y === undefined && beta !== 0) throw new ArgumentError('y', `is required with beta ${beta}`);
   const resolved = resolveProblem(options, options.y === undefined ? { x } : { x, y: options.y });
-  const problem = options.layouts?.y !== undefined ? resolved
-    : { ...resolved, layoutOf: (name: Parameters<typeof resolved.layoutOf>[0]) => resolved.layoutOf(name === 'y' ? 'x' : name) };
-  const parameters = {
-    ...shapeParameters(problem), ...matrixParameters(options, problem), rhsCount: problem.shape.rhsCount,
-    x: viewOf(problem, 'x', x), alpha, beta,
-  };
+  const problem = options.layouts?.y === undefined ? laidOutLike(resolved, 'y', 'x') : resolved;
+  const parameters = Object.assign(shapeParameters(problem), matrixParameters(options, problem), {
+    rhsCount: problem.shape.rhsCount, x: viewOf(problem, 'x', x), alpha, beta,
+  });
   if (options.y !== undefined) viewOf(problem, 'y', options.y);
   signal?.throwIfAborted();
   const device = await resolveDevice(options.device, [x, options.y, lower, diagonal, upper]);
   const elements = extentOf(vectorStrides(problem.layoutOf('y'), problem.shape), problem.shape, true);
   const y = (options.y ?? await allocateLike(problem, x, elements, device)) as V;
-  const { deviceSeconds } = await device.run('tridiagonal.multiply', {
-    ...parameters, y: viewOf(problem, 'y', y),
-  }, { signal, onProgress });
+  Object.assign(parameters, { y: viewOf(problem, 'y', y) });
+  const { deviceSeconds } = await device.run('tridiagonal.multiply', parameters, { signal, onProgress });
   return { y, info: runInfo(device, problem, deviceSeconds) };
 }

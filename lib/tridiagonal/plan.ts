@@ -5,11 +5,11 @@ import type { Device } from '../core/device.ts';
 import { ArgumentError, WarploomError } from '../core/errors.ts';
 import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
 import {
-  allocateLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, type Problem,
+  allocateLike, laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, type Problem,
 } from './problem.ts';
 import { SystemStatuses } from './status.ts';
-import type { CallOptions, ElementType, Layout, MatrixOptions, RunInfo, ShapeOptions, Vector } from './types.ts';
-import { extentOf, requireVector, vectorStrides } from './views.ts';
+import type { CallOptions, ElementType, MatrixOptions, RunInfo, ShapeOptions, Vector } from './types.ts';
+import { extentOf, isSplit, requireVector, vectorStrides } from './views.ts';
 
 /**
  * What a plan keeps: `regpack` the multipliers of cyclic reduction (no pivoting), `pivoted` LAPACK gttrf's
@@ -141,10 +141,10 @@ export class Plan {
     const solution = (out ?? await allocateLike(problem, rhs, extent, this.device)) as V;
     const { batch, rhsCount } = problem.shape;
     const status = new Int32Array(batch * rhsCount);
-    const { deviceSeconds } = await this.device.run('tridiagonal.solve_factored', {
-      ...shapeParameters(problem), rhsCount, periodic: this.#periodic, factorisation: this.factorisation,
-      factors: this.#factors, rhs: rhsView, solution: viewOf(problem, 'solution', solution), status,
-    }, { signal, onProgress });
+    const { deviceSeconds } = await this.device.run('tridiagonal.solve_factored', Object.assign(shapeParameters(problem), {
+      rhsCount, periodic: this.#periodic, factorisation: this.factorisation, factors: this.#factors, rhs: rhsView,
+      solution: viewOf(problem, 'solution', solution), status,
+    }), { signal, onProgress });
     const rows = new Int32Array(status.length);
     for (let index = 0; index < rows.length; index += 1) rows[index] = this.status.rows[Math.floor(index / rhsCount)] ?? -1;
     return { solution, status: new SystemStatuses(status, rows, rhsCount), info: runInfo(this.device, problem, deviceSeconds) };
@@ -156,14 +156,13 @@ export class Plan {
     const { layout, layouts, rhsCount } = options;
     const complex = type.startsWith('complex');
     const ragged = offsets === undefined ? {} : { offsets };
-    const split = Object.values(vectors).some((vector) => 're' in vector);
+    const split = Object.values(vectors).some(isSplit);
     const resolved = resolveProblem({
       n, batch, ...ragged, ...(complex && !split ? { complex } : {}), ...(rhsCount === undefined ? {} : { rhsCount }),
       ...(layout === undefined ? {} : { layout }), ...(layouts === undefined ? {} : { layouts }),
     }, vectors);
     if (resolved.type !== type) throw new ArgumentError('rhs', `expected ${type} elements like the plan, received ${resolved.type}`);
-    if (layouts?.solution !== undefined) return resolved;
-    return { ...resolved, layoutOf: (name): Layout => resolved.layoutOf(name === 'solution' ? 'rhs' : name) };
+    return layouts?.solution === undefined ? laidOutLike(resolved, 'solution', 'rhs') : resolved;
   }
 
   /** Waits for running solves and frees the factors. Further calls do nothing. */

@@ -135,6 +135,11 @@ function resolveRagged(
   return { type, layoutOf, offsets, shape: { n, batch, rhsCount, rows } };
 }
 
+/** The same problem with array `name` in the layout of `other`. */
+export function laidOutLike({ type, shape, offsets, layoutOf }: Problem, name: ArrayName, other: ArrayName): Problem {
+  return { type, shape, offsets, layoutOf: (array) => layoutOf(array === name ? other : array) };
+}
+
 /** Views of the bands. Throws when one is missing, or given against the structure. */
 export function matrixParameters(options: MatrixOptions, problem: Problem): MatrixParameters {
   const structure = options.structure ?? 'general';
@@ -143,14 +148,14 @@ export function matrixParameters(options: MatrixOptions, problem: Problem): Matr
     if (band === undefined) throw new ArgumentError(name, 'is required');
     return bandView(band, problem.type, problem.layoutOf(name), problem.shape, name);
   };
-  const common = {
-    periodic: options.periodic ?? false, transpose: options.transpose ?? 'none', structure,
-  };
-  if (structure === 'general') return { lower: view('lower'), diagonal: view('diagonal'), upper: view('upper'), ...common };
+  const { periodic = false, transpose = 'none' } = options;
+  if (structure === 'general') {
+    return { lower: view('lower'), diagonal: view('diagonal'), upper: view('upper'), periodic, transpose, structure };
+  }
   if (options.upper !== undefined) {
     throw new ArgumentError('upper', 'is not given with structure "positive-definite": upper[i] = conj(lower[i+1])');
   }
-  return { lower: view('lower'), diagonal: view('diagonal'), ...common };
+  return { lower: view('lower'), diagonal: view('diagonal'), periodic, transpose, structure };
 }
 
 /** View of a vector of the call; errors name it `argument`. */
@@ -160,8 +165,8 @@ export function viewOf(problem: Problem, name: ArrayName, vector: Vector, argume
 
 /** The fields of an operation's parameters that describe its shape. */
 export function shapeParameters({ type, shape, offsets }: Problem): Record<string, unknown> {
-  const fields = { type, n: shape.n, batch: shape.batch };
-  return offsets === undefined ? fields : { ...fields, offsets };
+  const { n, batch } = shape;
+  return offsets === undefined ? { type, n, batch } : { type, n, batch, offsets };
 }
 
 /** The device of a call: the one asked for, else that of its device arrays, else the thread's default. */

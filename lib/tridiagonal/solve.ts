@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { ArgumentError } from '../core/errors.ts';
 import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
 import {
-  allocateLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, type Problem,
+  allocateLike, laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, type Problem,
 } from './problem.ts';
 import { SystemStatuses } from './status.ts';
 import {
-  algorithms, depths, type Algorithm, type CallOptions, type Layout, type MatrixOptions, type RunInfo,
+  algorithms, depths, type Algorithm, type CallOptions, type MatrixOptions, type RunInfo,
   type ShapeOptions, type Vector,
 } from './types.ts';
 import { extentOf, requireVector, vectorStrides } from './views.ts';
@@ -107,17 +107,14 @@ export async function solve<V extends Vector>(options: SolveOptions<V>): Promise
   const device = await resolveDevice(options.device, [rhs, out, lower, diagonal, upper]);
   const solution = (out ?? await allocateSolution(problem, rhs, device)) as V;
   const words = statusArrays(problem, options.check === true);
-  const { deviceSeconds } = await device.run('tridiagonal.solve', {
-    ...parameters, ...words, solution: viewOf(problem, 'solution', solution),
-  }, { signal, onProgress });
+  Object.assign(parameters, words, { solution: viewOf(problem, 'solution', solution) });
+  const { deviceSeconds } = await device.run('tridiagonal.solve', parameters, { signal, onProgress });
   const [algorithm = 0, depth = 0, threads = 0, launches = 0] = words.used;
-  return {
-    solution,
-    status: new SystemStatuses(words.status, words.row, problem.shape.rhsCount),
-    row: words.row,
-    ...(words.backwardError === undefined ? {} : { backwardError: words.backwardError }),
-    info: { ...runInfo(device, problem, deviceSeconds), algorithm: algorithms[algorithm] ?? 'auto', depth, threads, launches },
-  };
+  const status = new SystemStatuses(words.status, words.row, problem.shape.rhsCount);
+  const info = Object.assign(runInfo(device, problem, deviceSeconds),
+    { algorithm: algorithms[algorithm] ?? 'auto', depth, threads, launches });
+  const result = { solution, status, row: words.row, info };
+  return words.backwardError === undefined ? result : Object.assign(result, { backwardError: words.backwardError });
 }
 
 /**
@@ -130,15 +127,16 @@ export async function workspace(options: SolveOptions): Promise<number> {
   const { rhs, out, lower, diagonal, upper } = options;
   const device = await resolveDevice(options.device, [rhs, out, lower, diagonal, upper]);
   const words = statusArrays(problem, options.check === true);
-  const solution = viewOf({ ...problem, layoutOf: (name) => problem.layoutOf(name === 'solution' ? 'rhs' : name) }, 'rhs', rhs);
-  return device.workspace('tridiagonal.solve', { ...parameters, ...words, solution });
+  const solution = viewOf(problem, 'rhs', rhs);
+  return device.workspace('tridiagonal.solve', Object.assign(parameters, words, { solution }));
 }
 
 function prepare(options: SolveOptions): Prepared {
-  const vectors = { rhs: options.rhs, ...(options.out === undefined ? {} : { out: options.out }) };
+  const vectors = options.out === undefined ? { rhs: options.rhs } : { rhs: options.rhs, out: options.out };
   requireVector(options.rhs, 'rhs');
   if (options.out !== undefined) requireVector(options.out, 'out');
-  const problem = solutionLikeRhs(options, resolveProblem(options, vectors));
+  const resolved = resolveProblem(options, vectors);
+  const problem = options.layouts?.solution === undefined ? laidOutLike(resolved, 'solution', 'rhs') : resolved;
   const { depth = 0, algorithm = 'auto', stable = false, check = false, refine = false, tolerance = 0 } = options;
   if (depth !== 0 && algorithm !== 'cr-regpack') {
     throw new ArgumentError('depth', `is the packing depth of cr-regpack; algorithm "${algorithm}" has none`);
@@ -148,19 +146,10 @@ function prepare(options: SolveOptions): Prepared {
   }
   if (tolerance !== 0 && !check) throw new ArgumentError('tolerance', 'needs check: true');
   if (options.out !== undefined) viewOf(problem, 'solution', options.out, 'out');
-  return {
-    problem,
-    parameters: {
-      ...shapeParameters(problem), ...matrixParameters(options, problem), rhsCount: problem.shape.rhsCount,
-      rhs: viewOf(problem, 'rhs', options.rhs), algorithm, depth, stable, check, refine, tolerance,
-    },
-  };
-}
-
-/** The solution follows the layout of rhs unless it has one of its own. */
-function solutionLikeRhs(options: ShapeOptions, problem: Problem): Problem {
-  if (options.layouts?.solution !== undefined) return problem;
-  return { ...problem, layoutOf: (name): Layout => problem.layoutOf(name === 'solution' ? 'rhs' : name) };
+  const parameters = Object.assign(shapeParameters(problem), matrixParameters(options, problem), {
+    rhsCount: problem.shape.rhsCount, rhs: viewOf(problem, 'rhs', options.rhs), algorithm, depth, stable, check, refine, tolerance,
+  });
+  return { problem, parameters };
 }
 
 function allocateSolution(problem: Problem, rhs: Vector, device: Parameters<typeof allocateLike>[3]): Promise<Vector> {
@@ -170,10 +159,9 @@ function allocateSolution(problem: Problem, rhs: Vector, device: Parameters<type
 
 function statusArrays({ shape }: Problem, check: boolean) {
   const length = shape.batch * shape.rhsCount;
-  return {
-    status: new Int32Array(length),
-    row: new Int32Array(length).fill(-1),
-    used: new Int32Array(4),
-    ...(check ? { backwardError: new Float64Array(length) } : {}),
-  } as { status: Int32Array; row: Int32Array; used: Int32Array; backwardError?: Float64Array };
+  const words: { status: Int32Array; row: Int32Array; used: Int32Array; backwardError?: Float64Array } = {
+    status: new Int32Array(length), row: new Int32Array(length).fill(-1), used: new Int32Array(4),
+  };
+  if (check) words.backwardError = new Float64Array(length);
+  return words;
 }

@@ -29,14 +29,18 @@ export function isRealArray(value: unknown): value is RealArray {
   return value instanceof Float64Array || value instanceof Float32Array;
 }
 
+/** { re, im } of anything; looking a name up in a typed array is slow, so those are ruled out first. */
+function hasParts(value: unknown): value is { re: unknown; im: unknown } {
+  return typeof value === 'object' && value !== null && !ArrayBuffer.isView(value) && !(value instanceof DeviceArray)
+    && 're' in value && 'im' in value;
+}
+
 export function isSplit(value: unknown): value is SplitComplex {
-  return typeof value === 'object' && value !== null && 're' in value && 'im' in value
-    && typeof value.re === 'object';
+  return hasParts(value) && typeof value.re === 'object';
 }
 
 export function isConstant(value: unknown): value is number | ComplexNumber {
-  return typeof value === 'number'
-    || (typeof value === 'object' && value !== null && 're' in value && typeof value.re === 'number');
+  return typeof value === 'number' || (hasParts(value) && typeof value.re === 'number');
 }
 
 /** What a value is, for error messages. */
@@ -116,9 +120,13 @@ export function elementCount(vector: Vector, type: ElementType, name: string): n
   return vector.length / 2;
 }
 
+function fullStrides({ offset = 0, systemStride, rowStride }: Strides, rhsStride: number): Required<Strides> {
+  return { offset, systemStride, rowStride, rhsStride };
+}
+
 /** Strides of a vector (rhs, solution, x, y). */
 export function vectorStrides(layout: Layout, { n, batch, rhsCount, rows }: Shape): Required<Strides> {
-  if (typeof layout === 'object') return { offset: 0, rhsStride: 0, ...layout };
+  if (typeof layout === 'object') return fullStrides(layout, layout.rhsStride ?? 0);
   if (rows !== undefined) return { offset: 0, systemStride: 1, rowStride: 1, rhsStride: rows };
   return layout === 'contiguous'
     ? { offset: 0, systemStride: n * rhsCount, rowStride: 1, rhsStride: n }
@@ -135,8 +143,10 @@ export function extentOf(strides: Required<Strides>, { n, batch, rhsCount, rows 
   return strides.offset + systems + (last - 1) * strides.rowStride + across + 1;
 }
 
-function parts(vector: Vector): Pick<View, 'data' | 'imaginary'> {
-  return isSplit(vector) ? { data: vector.re, imaginary: vector.im } : { data: vector };
+/** Literals, not spreads: views are made for every array of every call, and object spread costs microseconds. */
+function makeView(vector: Vector, { offset, systemStride, rowStride, rhsStride }: Required<Strides>): View {
+  return isSplit(vector) ? { data: vector.re, imaginary: vector.im, offset, systemStride, rowStride, rhsStride }
+    : { data: vector, offset, systemStride, rowStride, rhsStride };
 }
 
 /** View of a vector; its length must fit the layout (exactly for the named ones). */
@@ -151,7 +161,7 @@ export function vectorView(vector: Vector, type: ElementType, layout: Layout, sh
       ? `expected at least ${need} elements for its strides, received ${have}`
       : `expected ${need} elements (${size}), received ${have}`);
   }
-  return { ...parts(vector), ...strides };
+  return makeView(vector, strides);
 }
 
 /** View of a band: per system, shared by the batch, or constant. */
@@ -162,20 +172,20 @@ export function bandView(band: Band, type: ElementType, layout: Layout, shape: S
   const { n, batch, rows } = shape;
   const have = elementCount(band, type, name);
   if (typeof layout === 'object') {
-    const strides = { offset: 0, ...layout, rhsStride: 0 };
+    const strides = fullStrides(layout, 0);
     const need = extentOf(strides, shape, false);
     if (have < need) {
       throw new ArgumentError(name, `expected at least ${need} elements for its strides, received ${have}`);
     }
-    return { ...parts(band), ...strides };
+    return makeView(band, strides);
   }
-  const one = { offset: 0, rhsStride: 0 };
+  const strided = (systemStride: number, rowStride: number) =>
+    makeView(band, { offset: 0, systemStride, rowStride, rhsStride: 0 });
   if (have === (rows ?? n * batch)) {
-    const interleaved = layout === 'interleaved' && rows === undefined;
-    return interleaved ? { ...parts(band), ...one, systemStride: 1, rowStride: batch }
-      : { ...parts(band), ...one, systemStride: rows === undefined ? n : 1, rowStride: 1 };
+    if (rows !== undefined) return strided(1, 1);
+    return layout === 'interleaved' ? strided(1, batch) : strided(n, 1);
   }
-  if (rows === undefined && have === n) return { ...parts(band), ...one, systemStride: 0, rowStride: 1 };
+  if (rows === undefined && have === n) return strided(0, 1);
   throw new ArgumentError(name, bandLengthMessage(have, shape));
 }
 
