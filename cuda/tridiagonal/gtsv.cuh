@@ -63,66 +63,84 @@ WARPLOOM_DEVICE int64_t factor_pivoted(const ProblemRows<T>& p, const PivotedFac
   return singular;
 }
 
-/// A row during periodic elimination: its entries in columns k, k+1, k+2 and n-1.
+/// A row during periodic elimination: its entries in columns k, k+1, k+2, n-2 and n-1. What falls on one of the last
+/// two columns stands there and not in `first` or `second`.
 template <class T>
 struct CyclicRow {
-  T own, first, second, far_end;
+  T own, first, second, far, farthest;
 };
 
 template <class T>
 WARPLOOM_DEVICE CyclicRow<T> eliminated(const CyclicRow<T>& row, const T& multiplier, const CyclicRow<T>& pivot) {
   return {device::fma(-multiplier, pivot.first, row.first), device::fma(-multiplier, pivot.second, row.second), T(0),
-          device::fma(-multiplier, pivot.far_end, row.far_end)};
+          device::fma(-multiplier, pivot.far, row.far), device::fma(-multiplier, pivot.farthest, row.farthest)};
 }
 
-/// The same for a periodic matrix. Column k has entries in three rows only: the running one, row k+1 and row n-1; the
-/// largest of them is the pivot, so this is Gaussian elimination with full partial pivoting.
+/// Row k+1 of a periodic matrix, k < n-2, seen from column k.
+template <class T>
+WARPLOOM_DEVICE CyclicRow<T> cyclic_row(int64_t n, int64_t k, const T& lower, const T& diagonal, const T& upper) {
+  const T zero(0);
+  return {lower, k + 3 < n ? diagonal : zero, k + 4 < n ? upper : zero,
+          k + 3 == n ? diagonal : k + 4 == n ? upper : zero, k + 3 == n ? upper : zero};
+}
+
+/// The same for a periodic matrix. Column k < n-2 has entries in three rows only: the running one, row k+1 and row n-1
+/// (or what took its place); the largest is the pivot, so this is Gaussian elimination with full partial pivoting.
+/// kSecond holds the factor of x[k+2] where row k+1 is the pivot row, of x[n-2] otherwise.
 template <class T>
 WARPLOOM_DEVICE int64_t factor_cyclic(const ProblemRows<T>& p, const PivotedFactors<T>& f) {
   using F = PivotedFactors<T>;
   const int64_t n = p.rows;
   const T zero(0);
   int64_t singular = -1;
-  CyclicRow<T> running, last;
   if (n == 1) {
-    running.own = p.diagonal_of(0) + p.corner_first + p.corner_last;
-    f.at(F::kPivot, 0) = running.own;
-    return device::absolute(running.own) == RealOf<T>(0) ? 0 : -1;
+    const T own = p.diagonal_of(0) + p.corner_first + p.corner_last;
+    f.at(F::kPivot, 0) = own;
+    return device::absolute(own) == RealOf<T>(0) ? 0 : -1;
   }
-  running = {p.diagonal_of(0), n > 2 ? p.upper_of(0) : zero, zero,
-             n > 2 ? p.corner_first : p.corner_first + p.upper_of(0)};
-  last = {n > 2 ? p.corner_last : p.corner_last + p.lower_of(1), zero, zero, p.diagonal_of(n - 1)};
-  for (int64_t k = 0; k + 1 < n; ++k) {
-    if (k == n - 3) last.first = last.first + p.lower_of(n - 1);
-    const bool has_next = k + 2 < n;
-    CyclicRow<T> next = {zero, zero, zero, zero};
-    if (has_next) {
-      const T beyond = p.upper_of(k + 1);
-      next = {p.lower_of(k + 1), p.diagonal_of(k + 1), k + 3 < n ? beyond : zero, k + 3 < n ? zero : beyond};
-    }
-    const RealOf<T> sizes[3] = {device::absolute(running.own), device::absolute(next.own), device::absolute(last.own)};
-    int8_t choice = has_next && sizes[1] > sizes[0] ? kNextRow : kRunningRow;
-    if (sizes[2] > sizes[choice]) choice = kLastRow;
+  CyclicRow<T> running = cyclic_row(n, int64_t{-1}, zero, p.diagonal_of(0), p.upper_of(0));
+  running = {running.first, running.second, zero, running.far, running.farthest + p.corner_first};
+  CyclicRow<T> last = {p.corner_last, zero, zero, p.lower_of(n - 1), p.diagonal_of(n - 1)};
+  if (n == 2) {
+    running = {zero, zero, zero, p.diagonal_of(0), p.upper_of(0) + p.corner_first};
+    last = {zero, zero, zero, p.lower_of(1) + p.corner_last, p.diagonal_of(1)};
+  }
+  for (int64_t k = 0; k + 2 < n; ++k) {
+    const T diagonal = p.diagonal_of(k + 1), upper = p.upper_of(k + 1);
+    const CyclicRow<T> next = cyclic_row(n, k, p.lower_of(k + 1), diagonal, upper);
+    RealOf<T> largest = device::absolute(running.own);
+    int8_t choice = kRunningRow;
+    if (device::absolute(next.own) > largest) choice = kNextRow, largest = device::absolute(next.own);
+    if (device::absolute(last.own) > largest) choice = kLastRow, largest = device::absolute(last.own);
     const CyclicRow<T> pivot = choice == kRunningRow ? running : choice == kNextRow ? next : last;
-    // Without a next row the two that remain are running and last; the one not chosen becomes last.
     const CyclicRow<T> kept = choice == kNextRow ? running : next;
     const CyclicRow<T> kept_last = choice == kLastRow ? running : last;
-    const bool is_zero = device::absolute(pivot.own) == RealOf<T>(0);
+    const bool is_zero = largest == RealOf<T>(0);
     if (is_zero && singular < 0) singular = k;
     const T multiplier = is_zero ? zero : divide(kept.own, pivot.own);
     const T last_multiplier = is_zero ? zero : divide(kept_last.own, pivot.own);
     f.at(F::kMultiplier, k) = multiplier;
     f.at(F::kLastMultiplier, k) = last_multiplier;
     f.at(F::kPivot, k) = pivot.own;
-    f.at(F::kFirst, k) = pivot.first;
-    f.at(F::kSecond, k) = pivot.second;
-    f.at(F::kLastColumn, k) = pivot.far_end;
+    f.at(F::kFirst, k) = choice == kNextRow ? diagonal : pivot.first;
+    f.at(F::kSecond, k) = choice == kNextRow ? upper : pivot.far;
+    f.at(F::kLastColumn, k) = choice == kNextRow ? zero : pivot.farthest;
     f.choice(k) = choice;
     running = eliminated(kept, multiplier, pivot);
     last = eliminated(kept_last, last_multiplier, pivot);
   }
-  f.at(F::kPivot, n - 1) = last.far_end;
-  if (device::absolute(last.far_end) == RealOf<T>(0) && singular < 0) singular = n - 1;
+  const bool exchange = device::absolute(last.far) > device::absolute(running.far);
+  const CyclicRow<T> pivot = exchange ? last : running, kept = exchange ? running : last;
+  const bool is_zero = device::absolute(pivot.far) == RealOf<T>(0);
+  if (is_zero && singular < 0) singular = n - 2;
+  const T multiplier = is_zero ? zero : divide(kept.far, pivot.far);
+  f.at(F::kMultiplier, n - 2) = multiplier;
+  f.at(F::kPivot, n - 2) = pivot.far;
+  f.at(F::kLastColumn, n - 2) = pivot.farthest;
+  f.choice(n - 2) = exchange ? kLastRow : kRunningRow;
+  const T end = device::fma(-multiplier, pivot.farthest, kept.farthest);
+  f.at(F::kPivot, n - 1) = end;
+  if (device::absolute(end) == RealOf<T>(0) && singular < 0) singular = n - 1;
   return singular;
 }
 
@@ -153,9 +171,11 @@ WARPLOOM_DEVICE void solve_pivoted(const PivotedFactors<T>& f, int64_t n, const 
 template <class T>
 WARPLOOM_DEVICE void solve_cyclic(const PivotedFactors<T>& f, int64_t n, const Line<T>& in, const Line<T>& out) {
   using F = PivotedFactors<T>;
-  T running = in.get(0), last = in.get(n - 1);
-  for (int64_t k = 0; k + 1 < n; ++k) {
-    const T next = k + 2 < n ? in.get(k + 1) : T(0);
+  T running = in.get(0);
+  if (n == 1) return out.set(0, divide(running, f.at(F::kPivot, 0)));
+  T last = in.get(n - 1);
+  for (int64_t k = 0; k + 2 < n; ++k) {
+    const T next = in.get(k + 1);
     const int8_t choice = f.choice(k);
     const T pivot = choice == kRunningRow ? running : choice == kNextRow ? next : last;
     const T kept = choice == kNextRow ? running : next;
@@ -164,13 +184,18 @@ WARPLOOM_DEVICE void solve_cyclic(const PivotedFactors<T>& f, int64_t n, const L
     running = device::fma(-f.at(F::kMultiplier, k), pivot, kept);
     last = device::fma(-f.at(F::kLastMultiplier, k), pivot, kept_last);
   }
-  const T far_end = divide(n == 1 ? running : last, f.at(F::kPivot, n - 1));
-  out.set(n - 1, far_end);
-  T above(0), second(0);
-  for (int64_t k = n - 2; k >= 0; --k) {
-    T sum = device::fma(-f.at(F::kLastColumn, k), far_end, out.get(k));
+  const bool exchange = f.choice(n - 2) == kLastRow;
+  const T pivot = exchange ? last : running;
+  const T end = device::fma(-f.at(F::kMultiplier, n - 2), pivot, exchange ? running : last);
+  const T farthest = divide(end, f.at(F::kPivot, n - 1));
+  const T far = divide(device::fma(-f.at(F::kLastColumn, n - 2), farthest, pivot), f.at(F::kPivot, n - 2));
+  out.set(n - 1, farthest);
+  out.set(n - 2, far);
+  T above = far, second = farthest;
+  for (int64_t k = n - 3; k >= 0; --k) {
+    T sum = device::fma(-f.at(F::kLastColumn, k), farthest, out.get(k));
+    sum = device::fma(-f.at(F::kSecond, k), f.choice(k) == kNextRow ? second : far, sum);
     sum = device::fma(-f.at(F::kFirst, k), above, sum);
-    sum = device::fma(-f.at(F::kSecond, k), second, sum);
     second = above;
     above = divide(sum, f.at(F::kPivot, k));
     out.set(k, above);

@@ -46,7 +46,8 @@ struct GtsvAgent {
   static WARPLOOM_DEVICE Judgement judge(const ProblemRows<T>& p, const Line<T>& x, const Line<T>& residual) {
     using Wide = WideOf<T>;
     Judgement result;
-    double sum_residual = 0, sum_solution = 0, peak = 0;
+    double sum_residual = 0, sum_solution = 0;
+    double peak = device::maximum(device::absolute(widen(p.corner_first)), device::absolute(widen(p.corner_last)));
     const Wide first = widen(x.get(0)), last = widen(x.get(p.rows - 1));
     Wide below(0.0), own = first;
     for (int64_t i = 0; i < p.rows; ++i) {

@@ -5,39 +5,9 @@
 
 #include "cuda/tridiagonal/verify.cuh"
 #include "cuda/tridiagonal/verify_agent.cuh"
-#include "cuda/tridiagonal/verify_walk.h"
+#include "cuda/tridiagonal/verify_launch.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
-namespace {
-
-using ::warploom::tridiagonal::row_walk;
-using ::warploom::tridiagonal::RowWalk;
-
-constexpr int kThreads = 128;
-
-template <class T>
-RowWalk walk_of(const Batch<T>& batch) {
-  const int64_t problem_stride = batch.rhs_count > 1 ? batch.rhs.rhs_stride : batch.rhs.system_stride;
-  return row_walk(batch.n, batch.rhs.row_stride, problem_stride, batch.offsets != nullptr);
-}
-
-LaunchShape shape_for(int64_t threads) {
-  LaunchShape shape;
-  shape.threads = kThreads;
-  shape.blocks = (threads + kThreads - 1) / kThreads;
-  return shape;
-}
-
-/// Rows of the whole batch: of a ragged one the last offset, which lies in device memory.
-template <class T>
-Status all_rows(GpuDevice& device, const Batch<T>& batch, int64_t* rows) {
-  *rows = batch.n * batch.systems;
-  if (batch.offsets == nullptr) return {};
-  return device.download(rows, batch.offsets + batch.systems, sizeof(*rows));
-}
-
-}  // namespace
-
 template <class T>
 Status keep_rhs(GpuDevice& device, const Batch<T>& batch, Workspace* memory, Batch<T>* kept) {
   *kept = batch;
@@ -47,13 +17,7 @@ Status keep_rhs(GpuDevice& device, const Batch<T>& batch, Workspace* memory, Bat
   const int64_t entries = rows * batch.rhs_count;
   if (entries == 0) return {};
   WARPLOOM_TRY(Workspace::make(device, entries * static_cast<int64_t>(sizeof(T)), memory));
-  // The copy keeps the order of rows and problems in memory, so that its readers coalesce as before.
-  Strided<T> copy;
-  copy.data = memory->as<T>();
-  const bool row_first = batch.offsets != nullptr || batch.rhs.row_stride <= std::max(batch.rhs.system_stride, int64_t{1});
-  copy.row_stride = row_first ? 1 : batch.systems;
-  copy.system_stride = batch.offsets != nullptr ? 1 : row_first ? batch.n : 1;
-  copy.rhs_stride = rows;
+  const Strided<T> copy = packed_like(batch, rows, memory->as<T>());
   typename CopyLinesAgent<T>::Parameters p;
   p.batch = batch;
   p.batch.solution = copy;
@@ -61,7 +25,7 @@ Status keep_rhs(GpuDevice& device, const Batch<T>& batch, Workspace* memory, Bat
   p.width = walk.width;
   p.segments = walk.segments;
   p.segment_rows = walk.segment_rows;
-  WARPLOOM_TRY(launch<CopyLinesAgent<T>>(device, shape_for(batch.problems() * walk.segments * walk.width), p));
+  WARPLOOM_TRY(launch<CopyLinesAgent<T>>(device, stream_shape(batch.problems() * walk.segments * walk.width), p));
   kept->rhs = copy;
   return {};
 }
@@ -88,7 +52,7 @@ Status verify(GpuDevice& device, const Batch<T>& batch, const Verification<T>& o
   measure.segments = walk.segments;
   measure.segment_rows = walk.segment_rows;
   measure.findings = memory.as<RowsFinding>();
-  WARPLOOM_TRY(launch<MeasureAgent<T>>(device, shape_for(problems * walk.segments * walk.width), measure));
+  WARPLOOM_TRY(launch<MeasureAgent<T>>(device, stream_shape(problems * walk.segments * walk.width), measure));
 
   typename JudgeAgent<T>::Parameters judge;
   judge.batch = batch;
@@ -98,7 +62,7 @@ Status verify(GpuDevice& device, const Batch<T>& batch, const Verification<T>& o
   judge.backward_error = options.backward_error;
   judge.list = count + 1;
   judge.count = count;
-  WARPLOOM_TRY(launch<JudgeAgent<T>>(device, shape_for(problems), judge));
+  WARPLOOM_TRY(launch<JudgeAgent<T>>(device, stream_shape(problems), judge));
   if (used != nullptr) used->launches += 2;
 
   GtsvOptions again;

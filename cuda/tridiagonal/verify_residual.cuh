@@ -55,7 +55,7 @@ struct ProblemRows {
   int64_t rows = 0;
   T corner_first = T(0), corner_last = T(0);  ///< periodic: factor of x[n-1] in row 0, of x[0] in row n-1
 
-  WARPLOOM_DEVICE ProblemRows() = default;
+  ProblemRows() = default;
   WARPLOOM_DEVICE ProblemRows(const Batch<T>& batch, int64_t problem, const T* corners = nullptr)
       : lower(batch.lower), diagonal(batch.diagonal), upper(batch.upper), rhs(batch.rhs), solution(batch.solution) {
     int64_t system = problem, rhs_index = 0;

@@ -28,4 +28,20 @@ inline RowWalk row_walk(int64_t n, int64_t row_stride, int64_t problem_stride, b
   return walk;
 }
 
+/// Strides of a packed copy of a batch of vectors that keeps the order of rows and problems in memory, so that
+/// its readers coalesce like those of the original. `rows`: of all systems together.
+struct PackedStrides {
+  int64_t system = 1, row = 1, rhs = 1;
+};
+inline PackedStrides packed_strides(int64_t n, int64_t systems, int64_t rows, bool ragged, int64_t row_stride,
+                                    int64_t system_stride) {
+  PackedStrides strides;
+  strides.rhs = rows;
+  if (ragged) return strides;
+  const bool rows_first = row_stride <= std::max(system_stride, int64_t{1});
+  strides.row = rows_first ? 1 : systems;
+  strides.system = rows_first ? n : 1;
+  return strides;
+}
+
 }  // namespace warploom::tridiagonal

@@ -74,7 +74,8 @@ class TestBatch {
     return view.index(origin, row, rhs);
   }
   /// Fills system s with bands (imaginary parts from `other`) and rhs = A x for x near N(3, 1).
-  void fill(int64_t s, const Bands& bands, const Bands& other, uint64_t seed) {
+  /// Periodic: the bands' corner entries go to `corners`, not into the matrix.
+  void fill(int64_t s, const Bands& bands, const Bands& other, uint64_t seed, bool periodic = false) {
     Random random(seed + 77 * static_cast<uint64_t>(s));
     System system;
     const int64_t n = sizes_[s], origin = batch.origin(s);
@@ -89,6 +90,13 @@ class TestBatch {
       system.lower.push_back(widen(lower));
       system.diagonal.push_back(widen(diagonal));
       system.upper.push_back(widen(upper));
+    }
+    if (periodic) {
+      corners.resize(2 * sizes_.size());
+      corners[2 * s] = narrow<T>(bands.lower[0], other.lower[0] / 2);
+      corners[2 * s + 1] = narrow<T>(bands.upper[n - 1], other.upper[n - 1] / 2);
+      system.corner_first = widen(corners[2 * s]);
+      system.corner_last = widen(corners[2 * s + 1]);
     }
     for (int64_t r = 0; r < batch.rhs_count; ++r) {
       system.rhs.assign(n, 0);
@@ -120,6 +128,7 @@ class TestBatch {
 
   Batch<T> batch;
   std::vector<int32_t> status, row_word;
+  std::vector<T> corners;
 
  private:
   struct Store {

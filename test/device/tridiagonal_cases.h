@@ -165,6 +165,34 @@ struct System {
     if (i == n - 1) subtract(corner_last, x[0]);
     return sum;
   }
+  /// Replaces x by the solution in long double (dense elimination with partial pivoting; small n only).
+  void solve_exactly() {
+    const int64_t n = rows();
+    std::vector<Exact> a(n * n, 0);
+    x = rhs;
+    for (int64_t i = 0; i < n; ++i) {
+      a[i * n + i] += diagonal[i];
+      if (i > 0) a[i * n + i - 1] += lower[i];
+      if (i + 1 < n) a[i * n + i + 1] += upper[i];
+    }
+    a[n - 1] += corner_first;
+    a[(n - 1) * n] += corner_last;
+    for (int64_t k = 0; k < n; ++k) {
+      int64_t best = k;
+      for (int64_t i = k + 1; i < n; ++i) best = size(a[i * n + k]) > size(a[best * n + k]) ? i : best;
+      for (int64_t j = 0; j < n; ++j) std::swap(a[k * n + j], a[best * n + j]);
+      std::swap(x[k], x[best]);
+      for (int64_t i = k + 1; i < n; ++i) {
+        const Exact factor = a[i * n + k] / a[k * n + k];
+        for (int64_t j = k; j < n; ++j) a[i * n + j] -= factor * a[k * n + j];
+        x[i] -= factor * x[k];
+      }
+    }
+    for (int64_t k = n - 1; k >= 0; --k) {
+      for (int64_t j = k + 1; j < n; ++j) x[k] -= a[k * n + j] * x[j];
+      x[k] /= a[k * n + k];
+    }
+  }
   static long double size(const Exact& a) { return std::fabs(a.real()) + std::fabs(a.imag()); }
 
   /// |b - A x|_1 / (|A|_1 |x|_1 epsilon)

@@ -1,0 +1,182 @@
+// Iterative refinement of float solutions with sums and residuals in double precision, as streaming kernels: measure a
+// candidate, decide per problem, apply, form the next right-hand side, round at the end.
+#pragma once
+#include "cuda/core/launch.cuh"
+#include "cuda/tridiagonal/verify_residual.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+/// A candidate's worst row and largest residual entry; scale-free and scaled progress of one problem.
+struct RefineFinding {
+  double backward_error = 0;
+  double largest_residual = 0;
+  int32_t finite = 1;
+  int32_t unused = 0;
+};
+WARPLOOM_DEVICE RefineFinding combine(const RefineFinding& a, const RefineFinding& b) {
+  return {device::maximum(a.backward_error, b.backward_error),
+          device::maximum(a.largest_residual, b.largest_residual), a.finite & b.finite, 0};
+}
+
+/// Progress of one problem.
+struct RefineState {
+  double backward_error = 0;
+  /// The right-hand side of correction k is the residual times scale[k & 1], so that it neither over- nor underflows.
+  double scale[2] = {0, 0};
+  int32_t accepted = 0;  ///< the last correction is added
+  int32_t active = 0;    ///< another correction is wanted
+};
+
+/// One kernel for all streaming steps: they walk the rows alike and differ in what they do there.
+enum class RefineStep : int32_t {
+  begin = 0,    ///< wide = x
+  measure = 1,  ///< findings of wide + correction
+  apply = 2,    ///< wide += correction where accepted
+  residual = 3, ///< correction = (b - A wide) * scale where active, else 0
+  round = 4,    ///< x = wide
+};
+
+template <class T>
+struct RefineAgent {
+  static constexpr int kMaxThreads = 128;
+  static constexpr int kMinBlocks = 4;
+  using Wide = WideOf<T>;
+
+  struct Parameters {
+    Batch<T> batch;
+    const T* corners;
+    Strided<Wide> wide;
+    Strided<T> correction;
+    RefineStep step;
+    int32_t iteration;  ///< number of the correction in hand, or (residual) the one asked for; measure: 0 before any
+    int32_t width;
+    int64_t segments, segment_rows;
+    RefineFinding* findings;  ///< [segment][problem]
+    const RefineState* states;
+  };
+
+  /// Rows of one problem with where its wide unknowns and corrections stand.
+  struct Lines {
+    ProblemRows<T> rows;
+    int64_t wide_at, correction_at;
+    double unscale;
+    bool corrected;
+
+    WARPLOOM_DEVICE Lines(const Parameters& p, int64_t problem) : rows(p.batch, problem, p.corners) {
+      const int64_t system = problem / p.batch.rhs_count, rhs = problem - system * p.batch.rhs_count;
+      wide_at = p.wide.index(p.batch.origin(system), 0, rhs);
+      correction_at = p.correction.index(p.batch.origin(system), 0, rhs);
+      corrected = p.step == RefineStep::measure ? p.iteration > 0 && p.states[problem].active != 0
+                                                : p.step == RefineStep::apply && p.states[problem].accepted != 0;
+      unscale = corrected ? 1 / p.states[problem].scale[p.iteration & 1] : 0;
+    }
+    WARPLOOM_DEVICE Wide unknown(const Parameters& p, int64_t row) const {
+      const Wide value = p.wide.load(wide_at + row * p.wide.row_stride);
+      if (!corrected) return value;
+      return value + Wide(unscale) * widen(p.correction.load(correction_at + row * p.correction.row_stride));
+    }
+  };
+
+  static WARPLOOM_DEVICE RowResidual<T> residual_of(const Parameters& p, const Lines& lines, int64_t row) {
+    const ProblemRows<T>& rows = lines.rows;
+    const bool periodic = p.corners != nullptr;
+    const Wide zero(0.0);
+    const Wide below = row > 0 ? lines.unknown(p, row - 1) : zero;
+    const Wide above = row + 1 < rows.rows ? lines.unknown(p, row + 1) : zero;
+    Wide far_end = zero;
+    if (periodic && row == 0) far_end = lines.unknown(p, rows.rows - 1);
+    if (periodic && row > 0 && row + 1 == rows.rows) far_end = lines.unknown(p, 0);
+    return row_residual<T>(rows, row, below, lines.unknown(p, row), above, far_end, periodic);
+  }
+
+  static WARPLOOM_DEVICE void step_row(const Parameters& p, const Lines& lines, int64_t problem, int64_t row,
+                                       RefineFinding* found) {
+    const int64_t wide_at = lines.wide_at + row * p.wide.row_stride;
+    const int64_t correction_at = lines.correction_at + row * p.correction.row_stride;
+    switch (p.step) {
+      case RefineStep::begin: p.wide.store(wide_at, widen(lines.rows.solution_of(row))); break;
+      case RefineStep::measure: {
+        const RowResidual<T> r = residual_of(p, lines, row);
+        const double size = device::absolute(r.residual);
+        if (!device::is_finite(size)) found->finite = 0;
+        found->backward_error = raise_backward_error(found->backward_error, size, r.scale);
+        found->largest_residual = device::maximum(found->largest_residual, size);
+        break;
+      }
+      case RefineStep::apply:
+        if (lines.corrected) p.wide.store(wide_at, lines.unknown(p, row));
+        break;
+      case RefineStep::residual: {
+        const RefineState& state = p.states[problem];
+        T value(0);
+        if (state.active != 0) value = narrow<T>(residual_of(p, lines, row).residual * Wide(state.scale[p.iteration & 1]));
+        p.correction.store(correction_at, value);
+        break;
+      }
+      case RefineStep::round: lines.rows.store_solution(row, narrow<T>(p.wide.load(wide_at))); break;
+    }
+  }
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const int64_t problems = p.batch.problems();
+    const int64_t group = (block.index() * block.threads() + block.thread()) / p.width;
+    const int lane = block.thread() % p.width;
+    const bool present = group < problems * p.segments;
+    const int64_t segment = present ? group / problems : 0, problem = present ? group - segment * problems : 0;
+    RefineFinding found;
+    if (present) {
+      const Lines lines(p, problem);
+      const int64_t begin = segment * p.segment_rows;
+      const int64_t end = begin + p.segment_rows < lines.rows.rows ? begin + p.segment_rows : lines.rows.rows;
+      for (int64_t i = begin + lane; i < end; i += p.width) step_row(p, lines, problem, i, &found);
+    }
+    if (p.step != RefineStep::measure) return;
+    for (int mask = p.width / 2; mask > 0; mask /= 2) {
+      found = combine(found, device::shuffle_xor(block, found, mask));
+    }
+    if (present && lane == 0) p.findings[segment * problems + problem] = found;
+  }
+};
+
+/// One thread per problem: keeps a correction that lowers the backward error; asks for another while it halves.
+template <class T>
+struct RefineJudgeAgent {
+  static constexpr int kMaxThreads = 128;
+  static constexpr int kMinBlocks = 4;
+  /// Far below what rounding to T leaves.
+  static constexpr double kGoodEnough = 0x1p-46;
+
+  struct Parameters {
+    Batch<T> batch;
+    int64_t segments;
+    int32_t iteration;
+    const RefineFinding* findings;
+    RefineState* states;
+    int32_t* active;  ///< counts the problems that want another correction
+  };
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const int64_t problems = p.batch.problems();
+    const int64_t problem = block.index() * block.threads() + block.thread();
+    if (problem >= problems) return;
+    RefineFinding found;
+    for (int64_t s = 0; s < p.segments; ++s) found = combine(found, p.findings[s * problems + problem]);
+    RefineState state;
+    if (p.iteration == 0) {
+      state.backward_error = found.backward_error;
+      state.active = found.finite;
+    } else {
+      state = p.states[problem];
+      const bool better = state.active != 0 && found.finite != 0 && found.backward_error < state.backward_error;
+      state.accepted = better ? 1 : 0;
+      state.active = better && 2 * found.backward_error <= state.backward_error ? 1 : 0;
+      if (better) state.backward_error = found.backward_error;
+    }
+    if (state.backward_error <= kGoodEnough || !(found.largest_residual > 0)) state.active = 0;
+    state.scale[(p.iteration + 1) & 1] = state.active != 0 ? 1 / found.largest_residual : 0;
+    p.states[problem] = state;
+    if (state.active != 0) device::atomic_add(p.active, 1);
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal
