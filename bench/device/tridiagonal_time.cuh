@@ -10,18 +10,14 @@
 
 namespace warploom::bench {
 
-struct Vector16 {
-  int v[4];
-};
+using Vector16 = int4;
 /// Reads four arrays and writes a fifth once, 16 bytes per access.
 static __global__ void stream5(const Vector16* a, const Vector16* b, const Vector16* c, const Vector16* d,
                                Vector16* x, int64_t count) {
   for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < count;
        i += int64_t(gridDim.x) * blockDim.x) {
-    const Vector16 p = a[i], q = b[i], r = c[i], s = d[i];
-    Vector16 y;
-    for (int k = 0; k < 4; ++k) y.v[k] = p.v[k] ^ q.v[k] ^ r.v[k] ^ s.v[k];
-    x[i] = y;
+    const int4 p = a[i], q = b[i], r = c[i], s = d[i];
+    x[i] = {p.x ^ q.x ^ r.x ^ s.x, p.y ^ q.y ^ r.y ^ s.y, p.z ^ q.z ^ r.z ^ s.z, p.w ^ q.w ^ r.w ^ s.w};
   }
 }
 

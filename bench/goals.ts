@@ -1,0 +1,62 @@
+// Compares a report with the project's goals (bench/goals.json).
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import type { Report } from './report.ts';
+
+const goalSchema = z.strictObject({
+  /** Row id. */
+  id: z.string(),
+  /** Report folder the goal is for. */
+  device: z.string(),
+  /** Smallest share of the limit. */
+  minFraction: z.number().optional(),
+  /** Largest value. */
+  maxValue: z.number().optional(),
+  /** How many times as fast as each named peer at least. */
+  minSpeedup: z.record(z.string(), z.number()).optional(),
+});
+const goalsSchema = z.strictObject({ goals: z.array(goalSchema) });
+
+export type Goal = z.infer<typeof goalSchema>;
+
+/** Outcome of one goal; `missing` rows are neither reached nor missed. */
+export interface Verdict {
+  readonly goal: Goal;
+  readonly state: 'reached' | 'missed' | 'missing';
+  readonly text: string;
+}
+
+export async function readGoals(path: string): Promise<Goal[]> {
+  return goalsSchema.parse(JSON.parse(await readFile(path, 'utf8'))).goals;
+}
+
+const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
+
+function judge(goal: Goal, report: Report): Verdict {
+  const row = report.rows.find(({ id }) => id === goal.id);
+  if (row === undefined) return { goal, state: 'missing', text: 'not measured' };
+  const parts: string[] = [];
+  let reached = true;
+  const add = (text: string, ok: boolean) => {
+    parts.push(text);
+    reached &&= ok;
+  };
+  if (goal.minFraction !== undefined) {
+    const fraction = row.fraction ?? 0;
+    add(`${percent(fraction)} of the limit, goal ${percent(goal.minFraction)}`, fraction >= goal.minFraction);
+  }
+  if (goal.maxValue !== undefined) {
+    add(`${row.value.toPrecision(3)} ${row.unit}, goal at most ${goal.maxValue}`, row.value <= goal.maxValue);
+  }
+  for (const [peer, least] of Object.entries(goal.minSpeedup ?? {})) {
+    const time = row.peers?.[peer];
+    if (time === undefined) return { goal, state: 'missing', text: `peer ${peer} was not measured` };
+    add(`${(time / row.value).toFixed(2)} times as fast as ${peer}, goal ${least}`, time / row.value >= least);
+  }
+  return { goal, state: reached ? 'reached' : 'missed', text: parts.join('; ') };
+}
+
+/** One verdict per goal of the report's device and domain prefix. */
+export function compare(report: Report, goals: readonly Goal[]): Verdict[] {
+  return goals.filter((goal) => goal.device === report.device).map((goal) => judge(goal, report));
+}

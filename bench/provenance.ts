@@ -1,0 +1,53 @@
+// Where a report's figures come from: sources, commit, versions, device.
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+
+/** What the bundle writes in place of the sources and of git. */
+const buildInfoSchema = z.object({ commit: z.string(), sourceHash: z.string(), nvcc: z.string() });
+
+/** The package's folder: the nearest one above with a package.json (compiled benches lie deeper). */
+export function packageRoot(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder);
+  return folder;
+}
+
+/** SHA-256 over the paths and contents of all files of cuda/ and native/, in path order. */
+export function sourceHash(root: string): string {
+  const hash = createHash('sha256');
+  const files = ['cuda', 'native'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(root, join(entry.parentPath, entry.name))));
+  for (const file of files.sort()) hash.update(`${file}\0`).update(readFileSync(join(root, file))).update('\0');
+  return hash.digest('hex');
+}
+
+function output(command: string, args: readonly string[], root: string): string {
+  try {
+    return execFileSync(command, args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch {
+    return 'unknown';
+  }
+}
+
+/** Commit, source hash and compiler, from the checkout or from the bundle's build-info.json. */
+export function provenance(root: string): { commit: string; sourceHash: string; nvcc: string } {
+  const info = join(root, 'build-info.json');
+  if (existsSync(info)) return buildInfoSchema.parse(JSON.parse(readFileSync(info, 'utf8')));
+  return {
+    commit: output('git', ['rev-parse', 'HEAD'], root),
+    sourceHash: sourceHash(root),
+    nvcc: /release ([\d.]+)/.exec(output('nvcc', ['--version'], root))?.[1] ?? 'none',
+  };
+}
+
+/** Folder of a device's reports: `h200` for an NVIDIA H200, `cpu` for any host. */
+export function deviceFolder(backend: string, name: string): string {
+  if (backend !== 'cuda') return backend;
+  return /\b([A-Z]{1,3}\d{2,4}[A-Z]*)\b/.exec(name)?.[1]?.toLowerCase() ?? name.toLowerCase().replace(/\W+/g, '-');
+}

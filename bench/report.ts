@@ -1,0 +1,95 @@
+// The report of a benchmark run: bench/results/<device>/<domain>.json.
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+
+const rowSchema = z.strictObject({
+  /** Path from coarse to fine, e.g. `batch/65536x512/float32/cold/auto`. */
+  id: z.string().regex(/^[\w.x-]+(\/[\w.x-]+)+$/),
+  /** The figure, in `unit`; for times the median of the repeats. */
+  value: z.number(),
+  unit: z.string().min(1),
+  /** The physical limit in the same unit: for times the least time the bytes need at the copy rate. */
+  limit: z.number().positive().optional(),
+  /** Share of the limit that was reached: limit / value. */
+  fraction: z.number().nonnegative().optional(),
+  /** The same work by others, in the same run and unit. */
+  peers: z.record(z.string(), z.number()).optional(),
+  /** Interquartile range of the repeats over their median. */
+  spread: z.number().nonnegative(),
+  note: z.string().optional(),
+});
+
+const reportSchema = z.strictObject({
+  schema: z.literal(1),
+  domain: z.string(),
+  /** Folder under bench/results: `h200`, `cpu`. */
+  device: z.string(),
+  /** What the device calls itself. */
+  deviceName: z.string(),
+  driver: z.string(),
+  versions: z.record(z.string(), z.string()),
+  commit: z.string(),
+  /** SHA-256 over cuda/ and native/: shows whether the figures belong to the present sources. */
+  sourceHash: z.string().regex(/^[0-9a-f]{64}$/),
+  date: z.iso.datetime(),
+  rows: z.array(rowSchema),
+});
+
+/** One figure of a report. */
+export type Row = z.infer<typeof rowSchema>;
+/** A whole report. */
+export type Report = z.infer<typeof reportSchema>;
+
+/** Checks a report's shape and that no id occurs twice. */
+export function parseReport(value: unknown): Report {
+  const report = reportSchema.parse(value);
+  const seen = new Set<string>();
+  for (const { id } of report.rows) {
+    if (seen.has(id)) throw new Error(`row ${id} occurs twice`);
+    seen.add(id);
+  }
+  return report;
+}
+
+export async function readReport(path: string): Promise<Report> {
+  return parseReport(JSON.parse(await readFile(path, 'utf8')));
+}
+
+export async function writeReport(path: string, report: Report): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, `${JSON.stringify(parseReport(report), null, 1)}\n`);
+}
+
+/**
+ * `next` with the rows of `previous` that a filtered run did not measure again. Rows of other sources or
+ * of another device are dropped: one report never mixes builds.
+ */
+export function mergeReports(previous: Report | undefined, next: Report): Report {
+  if (previous === undefined || previous.sourceHash !== next.sourceHash || previous.deviceName !== next.deviceName) {
+    return next;
+  }
+  const fresh = new Set(next.rows.map(({ id }) => id));
+  return { ...next, rows: [...previous.rows.filter(({ id }) => !fresh.has(id)), ...next.rows] };
+}
+
+/** 4 significant digits with an SI prefix for seconds; other units plainly. */
+export function formatValue(value: number, unit: string): string {
+  if (unit !== 's') return `${Number(value.toPrecision(4))} ${unit}`;
+  for (const [scale, prefix] of [[1, 's'], [1e-3, 'ms'], [1e-6, 'us']] as const) {
+    if (value >= scale) return `${(value / scale).toPrecision(4)} ${prefix}`;
+  }
+  return `${(value * 1e9).toPrecision(4)} ns`;
+}
+
+/** One line for people. */
+export function formatRow(row: Row): string {
+  const parts = [row.id.padEnd(52), formatValue(row.value, row.unit).padStart(12)];
+  if (row.fraction !== undefined) parts.push(`${(100 * row.fraction).toFixed(1).padStart(6)} %`);
+  for (const [name, value] of Object.entries(row.peers ?? {})) {
+    parts.push(`${name} ${formatValue(value, row.unit)} (${(value / row.value).toFixed(2)}x)`);
+  }
+  parts.push(`±${(100 * row.spread).toFixed(1)} %`);
+  if (row.note !== undefined) parts.push(`[${row.note}]`);
+  return parts.join('  ');
+}
