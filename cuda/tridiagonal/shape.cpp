@@ -86,8 +86,11 @@ struct Dimension {
 };
 
 bool nested(Dimension* dimensions, int count) {
-  std::sort(dimensions, dimensions + count,
-            [](const Dimension& a, const Dimension& b) { return a.stride < b.stride; });
+  for (int i = 1; i < count; ++i) {  // two or three: insertion sort by stride
+    for (int k = i; k > 0 && dimensions[k].stride < dimensions[k - 1].stride; --k) {
+      std::swap(dimensions[k], dimensions[k - 1]);
+    }
+  }
   Wide span = 1;
   for (int i = 0; i < count; ++i) {
     if (dimensions[i].count <= 1) continue;

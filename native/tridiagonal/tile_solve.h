@@ -205,6 +205,7 @@ IndexType<S> solve_system(FullTile<S>& f, operation::Algorithm algorithm, const 
     solve_pivoting_periodic(t, s.top, s.bottom);
     return t.zero_row;
   }
+  for (int64_t i = 0; i < s.n; ++i) x[i] = constant<S>(0);  // rows beyond a lane's end
   for (int l = 0; l < kLanes<S>; ++l) {
     if (s.rows[l] == 0) continue;
     PivotedLane<S> lane(f, rhs, l);
