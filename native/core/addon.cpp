@@ -13,10 +13,12 @@ napi_value initialise(napi_env env, napi_value exports) {
   using namespace warploom;
   return js::guarded(env, [&]() -> napi_value {
     pin_library();
-    if (Environment::create(env) == nullptr) {
+    Environment* const environment = Environment::create(env);
+    if (environment == nullptr) {
       throw_error(env, Failure::internal("the JavaScript environment is ending"));
       return nullptr;
     }
+    js::set(env, exports, "numbers", environment->share_numbers(env));
     register_devices(env, exports);
     register_arrays(env, exports);
     register_faults(env, exports);

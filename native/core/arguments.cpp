@@ -1,6 +1,7 @@
 #include "native/core/arguments.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -10,56 +11,32 @@
 namespace warploom {
 namespace {
 
-constexpr const char* kViewFields[] = {"data", "imaginary", "offset", "systemStride", "rowStride", "rhsStride"};
-
 bool overlap(const Buffer& a, const Buffer& b) {
   return a.bytes > 0 && b.bytes > 0 && a.source < b.source + b.bytes && b.source < a.source + a.bytes;
 }
 
 }  // namespace
 
-napi_value Binder::field(const char* name) {
-  if (failure_) return nullptr;
-  known_.push_back(name);
-  const napi_value value = js::property(env_, parameters_, name);
-  if (value == nullptr) {
-    fail(Failure::invalid(name, "a readable property", "one that throws"));
-    return nullptr;
+void Binder::read_integer(const char* name, int64_t low, int64_t high, int64_t* value) {
+  const double number = next_number();
+  if (std::isnan(number)) return;
+  if (number >= static_cast<double>(low) && number <= static_cast<double>(high) &&
+      number == std::trunc(number)) {
+    *value = static_cast<int64_t>(number);
+    return;
   }
-  const napi_valuetype type = js::type_of(env_, value);
-  if (type == napi_undefined) return nullptr;
-  ++seen_;
-  return value;
-}
-
-void Binder::read_choice(const char* name, const char* const* names, size_t count, int32_t* index) {
-  const napi_value value = field(name);
-  if (value == nullptr) return;
-  const bool is_string = js::type_of(env_, value) == napi_string;
-  const std::string text = is_string ? js::short_text(env_, value) : std::string();
-  std::string expected = "one of";
-  for (size_t i = 0; i < count; ++i) {
-    if (is_string && text == names[i]) {
-      *index = static_cast<int32_t>(i);
-      return;
-    }
-    expected.append(i == 0 ? " '" : ", '").append(names[i]).append("'");
-  }
-  fail(Failure::invalid(name, std::move(expected), js::describe(env_, value)));
+  fail(Failure::invalid(name, "an integer from " + std::to_string(low) + " to " + std::to_string(high),
+                        std::to_string(number)));
 }
 
 void Binder::integer(const char* name, int32_t& value) {
-  const napi_value given = field(name);
-  if (given == nullptr) return;
-  int64_t wide = 0;
-  fail(js::read_integer(env_, name, given, INT32_MIN, INT32_MAX, &wide));
+  int64_t wide = value;
+  read_integer(name, INT32_MIN, INT32_MAX, &wide);
   value = static_cast<int32_t>(wide);
 }
 
 void Binder::integer(const char* name, int64_t& value) {
-  const napi_value given = field(name);
-  if (given == nullptr) return;
-  fail(js::read_integer(env_, name, given, -js::kLargestSafeInteger, js::kLargestSafeInteger, &value));
+  read_integer(name, -js::kLargestSafeInteger, js::kLargestSafeInteger, &value);
   const std::string_view field = name;
   if (field == "n") n_ = value;
   if (field == "batch") batch_ = value;
@@ -67,110 +44,59 @@ void Binder::integer(const char* name, int64_t& value) {
 }
 
 void Binder::real(const char* name, double& value) {
-  const napi_value given = field(name);
-  if (given != nullptr) fail(js::read_real(env_, name, given, &value));
+  const double number = next_number();
+  if (std::isnan(number)) return;
+  if (std::isinf(number)) return fail(Failure::invalid(name, "a finite number", "an infinite one"));
+  value = number;
 }
 
 void Binder::boolean(const char* name, bool& value) {
-  const napi_value given = field(name);
-  if (given != nullptr && napi_get_value_bool(env_, given, &value) != napi_ok) {
-    fail(Failure::invalid(name, "true or false", js::describe(env_, given)));
-  }
+  int64_t truth = value ? 1 : 0;
+  read_integer(name, 0, 1, &truth);
+  value = truth == 1;
 }
 
-size_t Binder::add_buffer(std::string name, ElementType type, Role role, bool is_array, napi_value value) {
+size_t Binder::add_buffer(std::string name, ElementType type, Role role, bool is_array, double id,
+                         napi_value value) {
   Buffer buffer;
   buffer.name = std::move(name);
   buffer.type = type;
   buffer.is_array = is_array;
   buffer.input = is_array || role != Role::output;  // small ones come back whole, written or not
   buffer.output = role != Role::input;
+  buffer.id = id;
   buffer.value = value;
   buffers_.push_back(std::move(buffer));
   return buffers_.size() - 1;
 }
 
 void Binder::read_array(const char* name, ElementType type, Role role, void** data, int64_t* length) {
-  const napi_value value = field(name);
-  if (value == nullptr) return;
-  arrays_.push_back({add_buffer(name, type, role, true, value), data, length});
+  const double id = next_number();
+  const napi_value value = next_value();
+  if (std::isnan(id) && js::is_absent(env_, value)) return;
+  arrays_.push_back({add_buffer(name, type, role, true, id, value), data, length});
 }
 
-void Binder::read_stride(napi_value object, const char* name, const char* field, int64_t* value, int* seen) {
-  if (failure_) return;
-  const napi_value given = js::property(env_, object, field);
-  const std::string path = std::string(name) + "." + field;
-  if (given == nullptr) return fail(Failure::invalid(path, "a readable property", "one that throws"));
-  if (js::type_of(env_, given) == napi_undefined) return;
-  ++*seen;
-  // Most strides are plain numbers: keep the message's string off this path.
-  double real = 0;
-  if (napi_get_value_double(env_, given, &real) == napi_ok && real >= -9007199254740991.0 &&
-      real <= 9007199254740991.0 && real == static_cast<double>(static_cast<int64_t>(real))) {
-    *value = static_cast<int64_t>(real);
-    return;
+void Binder::view(const char* name, View& view, Role role) {
+  const double data_id = next_number(), imaginary_id = next_number();
+  const napi_value data = next_value(), imaginary = next_value();
+  for (int64_t* const field : {&view.offset, &view.system_stride, &view.row_stride, &view.rhs_stride}) {
+    read_integer(name, -js::kLargestSafeInteger, js::kLargestSafeInteger, field);
   }
-  fail(js::read_integer(env_, path, given, -js::kLargestSafeInteger, js::kLargestSafeInteger, value));
-}
-
-void Binder::view(const char* name, View& value, Role role) {
-  const napi_value object = field(name);
-  if (object == nullptr) return;
-  if (js::type_of(env_, object) != napi_object) {
-    return fail(Failure::invalid(name, "a view { data, offset, systemStride, rowStride, rhsStride }",
-                                 js::describe(env_, object)));
-  }
-  int seen = 0;
-  const napi_value data = js::property(env_, object, "data");
-  const napi_value imaginary = js::property(env_, object, "imaginary");
-  if (data == nullptr || js::is_absent(env_, data)) {
-    return fail(Failure::invalid(std::string(name) + ".data", "a typed array or a device array",
-                                 data == nullptr ? "one that throws" : js::describe(env_, data)));
-  }
-  ++seen;
-  const bool split = imaginary != nullptr && js::type_of(env_, imaginary) != napi_undefined;
-  if (split) ++seen;
-  read_stride(object, name, "offset", &value.offset, &seen);
-  read_stride(object, name, "systemStride", &value.system_stride, &seen);
-  read_stride(object, name, "rowStride", &value.row_stride, &seen);
-  read_stride(object, name, "rhsStride", &value.rhs_stride, &seen);
-  check_known(object, seen, name);
-  if (failure_) return;
+  if (std::isnan(data_id) && js::is_absent(env_, data)) return;
+  const bool split = !std::isnan(imaginary_id) || !js::is_absent(env_, imaginary);
   if (split && !is_complex(scalar_)) {
-    return fail(Failure::invalid(std::string(name) + ".imaginary", "nothing: the call's type is real",
-                                 js::describe(env_, imaginary)));
+    return fail(Failure::invalid(std::string(name) + ".imaginary", "nothing: the call's type is real", "an array"));
   }
   const ElementType type = split ? real_type(element_type(scalar_)) : element_type(scalar_);
-  PendingView pending{name, &value, add_buffer(name, type, role, false, data), kNone};
-  if (split) pending.imaginary = add_buffer(std::string(name) + ".imaginary", type, role, false, imaginary);
+  PendingView pending{name, &view, add_buffer(name, type, role, false, data_id, data), kNone};
+  if (split) {
+    pending.imaginary = add_buffer(std::string(name) + ".imaginary", type, role, false, imaginary_id, imaginary);
+  }
   views_.push_back(pending);
 }
 
-/// Counts the object's own fields; only when there are more than were read are their names looked at.
-void Binder::check_known(napi_value object, int seen, const std::string& prefix) {
-  if (failure_) return;
-  napi_value keys = nullptr;
-  uint32_t count = 0;
-  napi_get_all_property_names(env_, object, napi_key_own_only, napi_key_enumerable, napi_key_numbers_to_strings,
-                              &keys);
-  if (keys == nullptr || napi_get_array_length(env_, keys, &count) != napi_ok) {
-    return fail(Failure::invalid(prefix.empty() ? "parameters" : prefix, "a plain object", "an unreadable one"));
-  }
-  if (static_cast<int>(count) == seen) return;
-  for (uint32_t i = 0; i < count; ++i) {
-    napi_value key = nullptr;
-    napi_get_element(env_, keys, i, &key);
-    const std::string name = js::type_of(env_, key) == napi_string ? js::short_text(env_, key) : "a symbol";
-    const bool known = prefix.empty()
-        ? std::find(known_.begin(), known_.end(), name) != known_.end()
-        : std::find(std::begin(kViewFields), std::end(kViewFields), name) != std::end(kViewFields);
-    if (known) continue;
-    return fail(Failure::invalid(prefix.empty() ? name : prefix + "." + name, "no such field", "a value"));
-  }
-}
-
 Failure Binder::finish(const Environment& environment) {
-  check_known(parameters_, seen_, "");
   // Reading `resizable` of a buffer may run the caller's code: first all checks, then all addresses.
   for (int pass = 0; pass < 2; ++pass) {
     for (Buffer& buffer : buffers_) {
@@ -187,27 +113,25 @@ Failure Binder::finish(const Environment& environment) {
   return std::move(failure_);
 }
 
-void Binder::read_memory(Buffer& buffer, const Environment& environment) {
-  bool is_typed_array = false;
-  napi_is_typedarray(env_, buffer.value, &is_typed_array);
-  if (DeviceArray* const array = is_typed_array ? nullptr : DeviceArray::of(env_, buffer.value)) {
-    const bool matches = array->type() == buffer.type || array->type() == real_type(buffer.type);
-    if (!matches || (buffer.is_array && buffer.type == ElementType::int64)) {
-      std::string expected = std::string("a ") + typed_array_name(buffer.type);
-      if (!buffer.is_array) {
-        expected += std::string(" or a device array of ") + kElementTypeNames[static_cast<int>(buffer.type)];
-      }
-      return fail(Failure::invalid(buffer.name, std::move(expected), js::describe(env_, buffer.value)));
-    }
-    if (array->memory() == nullptr) return fail(Failure::disposed(buffer.name + ": the device array"));
-    if (array->memory()->session.get() != &session_) {
-      return fail(Failure::invalid(buffer.name, "an array of the call's device", "an array of another device"));
-    }
-    buffer.array = array->memory();
-    buffer.source = buffer.array->memory;
-    buffer.bytes = buffer.array->bytes;
-    return;
+void Binder::read_device_array(Buffer& buffer, const Environment& environment) {
+  const DeviceArray* const array = environment.find_array(buffer.id);
+  if (array == nullptr || array->memory() == nullptr) return fail(Failure::disposed("the device array", buffer.name));
+  const bool matches = array->type() == buffer.type || array->type() == real_type(buffer.type);
+  if (!matches || (buffer.is_array && buffer.type == ElementType::int64)) {
+    std::string expected = std::string("a ") + typed_array_name(buffer.type);
+    if (!buffer.is_array) expected += std::string(" or a device array of ") + type_name(buffer.type);
+    return fail(Failure::invalid(buffer.name, std::move(expected), array->description()));
   }
+  if (array->memory()->session.get() != &session_) {
+    return fail(Failure::invalid(buffer.name, "an array of the call's device", "an array of another device"));
+  }
+  buffer.array = array->memory();
+  buffer.source = buffer.array->memory;
+  buffer.bytes = buffer.array->bytes;
+}
+
+void Binder::read_memory(Buffer& buffer, const Environment& environment) {
+  if (!std::isnan(buffer.id)) return read_device_array(buffer, environment);
   TypedArray array;
   Failure failure = read_typed_array(env_, buffer.name, buffer.value, buffer.type, &array);
   if (failure) return fail(std::move(failure));

@@ -24,6 +24,7 @@ struct Buffer {
   bool is_array = false;  ///< an `array` field; otherwise part of a `view`
   bool input = false;     ///< its contents are needed on the device
   bool output = false;    ///< its contents come back
+  double id = 0;               ///< of the device array; NaN for memory of JavaScript
   napi_value value = nullptr;  ///< during reading only
   int32_t kept = -1;           ///< outputs in JavaScript's memory: index in the job's kept values
   char* source = nullptr;      ///< address the caller gave, on host or device
@@ -49,21 +50,30 @@ struct Pointer {
   size_t buffer;
 };
 
+/// A call's parameters as lib/core/pack.ts lays them out, in the order of visit(). Reading them runs
+/// nothing of the caller's and, for device arrays, calls Node-API not at all. Per field:
+///   choice (index), integer, real, boolean (0 or 1): one number, NaN when absent;
+///   array: one number, the id of a device array or NaN, and one value, a typed array or undefined;
+///   view: six numbers, ids of data and imaginary, offset, system, row and rhs stride; two values.
+struct PackedParameters {
+  const double* numbers;
+  const napi_value* values;
+  size_t value_count;
+};
+
 /// visit()'s visitor that fills a parameter struct. Fields the caller left out keep their defaults.
-/// It reads every property before it looks at any memory, so that a getter cannot pull an array
-/// away in between; after read_memory() nothing of the caller's runs until the call is queued.
 class Binder {
  public:
-  Binder(napi_env env, napi_value parameters, Session& session)
-      : env_(env), parameters_(parameters), session_(session) {
+  Binder(napi_env env, const PackedParameters& packed, Session& session)
+      : env_(env), packed_(packed), session_(session) {
     buffers_.reserve(16);
-    known_.reserve(32);
+    pointers_.reserve(16);
   }
 
   template <class E, size_t kCount>
-  void choice(const char* name, E& value, const char* const (&names)[kCount]) {
-    int32_t index = static_cast<int32_t>(value);
-    read_choice(name, names, kCount, &index);
+  void choice(const char* name, E& value, const char* const (&)[kCount]) {
+    int64_t index = static_cast<int64_t>(value);
+    read_integer(name, 0, kCount - 1, &index);
     value = static_cast<E>(index);
     if constexpr (std::is_same_v<E, ScalarType>) scalar_ = value;
   }
@@ -78,7 +88,7 @@ class Binder {
   }
   void view(const char* name, View& value, Role role);
 
-  /// After visit(): unknown fields, then kinds, lengths and memory of all arrays.
+  /// After visit(): kinds, lengths and memory of all arrays.
   Failure finish(const Environment& environment);
 
   std::vector<Buffer>& buffers() { return buffers_; }
@@ -98,16 +108,18 @@ class Binder {
   };
   static constexpr size_t kNone = SIZE_MAX;
 
-  napi_value field(const char* name);
+  double next_number() { return *packed_.numbers++; }
+  napi_value next_value() {
+    return packed_.value_count > 0 ? (--packed_.value_count, *packed_.values++) : nullptr;
+  }
   void fail(Failure failure) {
     if (!failure_) failure_ = std::move(failure);
   }
-  void read_choice(const char* name, const char* const* names, size_t count, int32_t* index);
+  void read_integer(const char* name, int64_t low, int64_t high, int64_t* value);
   void read_array(const char* name, ElementType type, Role role, void** data, int64_t* length);
-  void read_stride(napi_value object, const char* field, const char* name, int64_t* value, int* seen);
-  void check_known(napi_value object, int seen, const std::string& prefix);
-  size_t add_buffer(std::string name, ElementType type, Role role, bool is_array, napi_value value);
+  size_t add_buffer(std::string name, ElementType type, Role role, bool is_array, double id, napi_value value);
   void read_memory(Buffer& buffer, const Environment& environment);
+  void read_device_array(Buffer& buffer, const Environment& environment);
   void settle_view(const PendingView& pending);
   void settle_array(const PendingArray& pending);
   void check_outputs();
@@ -115,12 +127,10 @@ class Binder {
   bool written_whole(const View& view) const;
 
   napi_env env_;
-  napi_value parameters_;
+  PackedParameters packed_;
   Session& session_;
   Failure failure_;
   ScalarType scalar_ = ScalarType::float64;
-  int seen_ = 0;
-  std::vector<const char*> known_;
   int64_t n_ = 0, batch_ = 1, rhs_count_ = 1;  // of the call, to tell which outputs are written whole
   bool ragged_ = false;
   std::vector<Buffer> buffers_;

@@ -31,11 +31,8 @@ class DeviceBlock {
 
 }  // namespace
 
-Failure Call::read(napi_env env, napi_value parameters) {
-  if (js::type_of(env, parameters) != napi_object) {
-    return Failure::invalid("parameters", "an object", js::describe(env, parameters));
-  }
-  Binder binder(env, parameters, *session_);
+Failure Call::read(napi_env env, const PackedParameters& packed) {
+  Binder binder(env, packed, *session_);
   invocation_->bind(binder);
   Failure failure = binder.finish(*Environment::of(env));
   if (failure) return failure;
@@ -198,8 +195,7 @@ Failure Call::finish(napi_env env, napi_value kept, napi_value* result) {
     }
     std::memcpy(memory, block_->memory() + buffer.offset, static_cast<size_t>(buffer.bytes));
   }
-  napi_create_object(env, result);
-  js::set(env, *result, "deviceSeconds", js::number(env, device_seconds));
+  *result = js::number(env, device_seconds);
   return {};
 }
 

@@ -15,7 +15,7 @@ class Call final : public Job {
 
   /// Reads and checks everything; on success the call is ready for launch(). Nothing of the
   /// caller's runs between this and the copying of its arrays.
-  Failure read(napi_env env, napi_value parameters);
+  Failure read(napi_env env, const PackedParameters& packed);
   /// Queues the call and copies its inputs. `progress` is a function or undefined.
   static napi_value launch(napi_env env, std::unique_ptr<Call> call, napi_value progress);
   /// After read(): what the operation takes beside its arrays.

@@ -10,12 +10,6 @@
 namespace warploom {
 namespace {
 
-// Arrays of another copy of the addon in the process have another address here, so another tag.
-const char kTagAnchor = 0;
-napi_type_tag array_tag() {
-  return {0x77617270'6c6f6f6dULL, reinterpret_cast<uint64_t>(&kTagAnchor)};
-}
-
 /// Where one transfer's host side lies: JavaScript's own memory where that cannot go away, else a block.
 struct HostSide {
   std::shared_ptr<HostBlock> block;
@@ -64,8 +58,13 @@ class AllocateJob final : public Job {
     return device.synchronize();
   }
   Failure finish(napi_env env, napi_value kept, napi_value* result) override {
-    napi_get_element(env, kept, 1, result);
-    return DeviceArray::attach(env, *result, std::make_unique<DeviceArray>(type, length, memory_));
+    napi_value target = nullptr;
+    double id = 0;
+    napi_get_element(env, kept, 1, &target);
+    Failure failure =
+        DeviceArray::attach(env, target, std::make_unique<DeviceArray>(type, length, memory_), &id);
+    *result = js::number(env, id);
+    return failure;
   }
 
  private:
@@ -192,10 +191,15 @@ napi_value launch(napi_env env, Session& session, std::unique_ptr<Job> job, napi
   return promise;
 }
 
-Failure find(napi_env env, napi_value value, const char* name, DeviceArray** out) {
-  *out = DeviceArray::of(env, value);
-  if (*out == nullptr) return Failure::invalid(name, "a device array", js::describe(env, value));
-  if ((*out)->memory() == nullptr) return Failure::disposed(std::string(name) + ": the device array");
+DeviceArray* array_of(napi_env env, napi_value id) {
+  double number = 0;
+  if (napi_get_value_double(env, id, &number) != napi_ok) return nullptr;
+  return Environment::of(env)->find_array(number);
+}
+
+Failure find(napi_env env, napi_value id, const char* name, DeviceArray** out) {
+  *out = array_of(env, id);
+  if (*out == nullptr || (*out)->memory() == nullptr) return Failure::disposed("the device array", name);
   return (*out)->memory()->session->admit();
 }
 
@@ -263,8 +267,7 @@ napi_value copy(napi_env env, napi_callback_info info) {
       failure = Failure::invalid("from", "an array of the same device", "an array of another device");
     }
     if (!failure && (from->type() != to->type() || from->length() != to->length())) {
-      failure = Failure::invalid("from", js::describe(env, arguments.value[0]),
-                                 js::describe(env, arguments.value[1]));
+      failure = Failure::invalid("from", to->description(), from->description());
     }
     if (failure) return js::rejected(env, failure);
     auto job = std::make_unique<CopyJob>();
@@ -278,7 +281,7 @@ napi_value copy(napi_env env, napi_callback_info info) {
 napi_value release(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
     const js::Arguments<1> arguments(env, info);
-    DeviceArray* const array = DeviceArray::of(env, arguments.value[0]);
+    DeviceArray* const array = array_of(env, arguments.value[0]);
     if (array != nullptr) array->release(env);
     return nullptr;
   });
@@ -286,30 +289,31 @@ napi_value release(napi_env env, napi_callback_info info) {
 
 }  // namespace
 
-DeviceArray* DeviceArray::of(napi_env env, napi_value value) {
-  if (js::type_of(env, value) != napi_object) return nullptr;
-  const napi_type_tag tag = array_tag();
-  bool tagged = false;
-  void* array = nullptr;
-  if (napi_check_object_type_tag(env, value, &tag, &tagged) != napi_ok || !tagged) return nullptr;
-  return napi_unwrap(env, value, &array) == napi_ok ? static_cast<DeviceArray*>(array) : nullptr;
+std::string DeviceArray::description() const {
+  return std::string("a device array of ") + type_name(type_) + ", length " + std::to_string(length_);
 }
 
-Failure DeviceArray::attach(napi_env env, napi_value target, std::unique_ptr<DeviceArray> array) {
-  const napi_type_tag tag = array_tag();
-  const auto finalize = [](napi_env finalizing, void* data, void*) {
-    const std::unique_ptr<DeviceArray> owner(static_cast<DeviceArray*>(data));
-    owner->release(finalizing);
+Failure DeviceArray::attach(napi_env env, napi_value target, std::unique_ptr<DeviceArray> array, double* id) {
+  struct Tie {
+    std::shared_ptr<Environment> environment;
+    double id;
+    std::unique_ptr<DeviceArray> array;
   };
-  if (napi_type_tag_object(env, target, &tag) != napi_ok) {
+  const std::shared_ptr<Environment> environment = Environment::of(env)->shared_from_this();
+  auto tie = std::make_unique<Tie>(Tie{environment, environment->add_array(array.get()), std::move(array)});
+  const auto finalize = [](napi_env finalizing, void* data, void*) {
+    const std::unique_ptr<Tie> owner(static_cast<Tie*>(data));
+    owner->environment->remove_array(owner->id);
+    owner->array->release(finalizing);
+  };
+  if (napi_wrap(env, target, tie.get(), finalize, nullptr, nullptr) != napi_ok) {
+    environment->remove_array(tie->id);
     return Failure::invalid("target", "an object without an array", "one that has been used before");
   }
-  if (napi_wrap(env, target, array.get(), finalize, nullptr, nullptr) != napi_ok) {
-    return Failure::internal("cannot attach the array to its object");
-  }
   int64_t total = 0;
-  napi_adjust_external_memory(env, array->bytes(), &total);
-  array.release();
+  napi_adjust_external_memory(env, tie->array->bytes(), &total);
+  *id = tie->id;
+  tie.release();
   return {};
 }
 

@@ -18,7 +18,7 @@ struct ArrayMemory {
   }
 };
 
-/// What is wrapped in a JavaScript DeviceArray (lib/core/device-array.ts).
+/// An array that JavaScript holds by number (lib/core/device-array.ts).
 class DeviceArray {
  public:
   DeviceArray(ElementType type, int64_t length, std::shared_ptr<ArrayMemory> memory)
@@ -27,13 +27,13 @@ class DeviceArray {
   ElementType type() const { return type_; }
   int64_t length() const { return length_; }
   int64_t bytes() const { return length_ * element_bytes(type_); }
+  /// "a device array of float64, length 3".
+  std::string description() const;
   /// Null once released.
   const std::shared_ptr<ArrayMemory>& memory() const { return memory_; }
 
-  /// The array wrapped in `value`; null when there is none, or it belongs to another copy of the addon.
-  static DeviceArray* of(napi_env env, napi_value value);
-  /// Wraps the array in `target` and reports its size to the garbage collector.
-  static Failure attach(napi_env env, napi_value target, std::unique_ptr<DeviceArray> array);
+  /// Ties the array's life to `target`'s and reports its size to the garbage collector.
+  static Failure attach(napi_env env, napi_value target, std::unique_ptr<DeviceArray> array, double* id);
   void release(napi_env env);
 
  private:
@@ -42,14 +42,14 @@ class DeviceArray {
   std::shared_ptr<ArrayMemory> memory_;
 };
 
-/// Arguments of device.allocate as JavaScript gave them.
+/// Arguments of allocate() as JavaScript gave them.
 struct ArrayRequest {
-  napi_value target;  ///< the object that becomes the array
+  napi_value target;  ///< the object whose end is the array's
   napi_value type, length;
   napi_value source;  ///< a typed array, or absent: zeros
   napi_value id;      ///< number to cancel it by
 };
-/// Promise of `target` with its device memory.
+/// Promise of the array's number.
 napi_value allocate_array(napi_env env, const std::shared_ptr<Session>& session,
                           const ArrayRequest& request);
 /// Promise of a zeroed typed array on page-locked memory.

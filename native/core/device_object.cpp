@@ -6,38 +6,18 @@
 #include "native/core/backends.h"
 #include "native/core/call.h"
 #include "native/core/device_array.h"
+#include "native/core/environment.h"
 #include "native/core/js.h"
 #include "native/core/operation.h"
 
 namespace warploom {
 namespace {
 
-const char kTagAnchor = 0;
-napi_type_tag device_tag() {
-  return {0x77617270'6c6f6f64ULL, reinterpret_cast<uint64_t>(&kTagAnchor)};
-}
-
-/// What is wrapped in the handle that open() resolves with.
-struct DeviceObject {
-  std::shared_ptr<Session> session;  // null once closed
-};
-
-DeviceObject* device_of(napi_env env, napi_value value) {
-  if (js::type_of(env, value) != napi_object) return nullptr;
-  const napi_type_tag tag = device_tag();
-  bool tagged = false;
-  void* object = nullptr;
-  if (napi_check_object_type_tag(env, value, &tag, &tagged) != napi_ok || !tagged) return nullptr;
-  return napi_unwrap(env, value, &object) == napi_ok ? static_cast<DeviceObject*>(object) : nullptr;
-}
-
-/// The open session of a handle, or why there is none.
-Failure session_of(napi_env env, napi_value value, std::shared_ptr<Session>* out) {
-  DeviceObject* const object = device_of(env, value);
-  if (object == nullptr) return Failure::invalid("device", "a device", js::describe(env, value));
-  if (object->session == nullptr) return Failure::disposed("the device");
-  *out = object->session;
-  return {};
+/// The open session of that number, or why there is none.
+Failure session_of(napi_env env, napi_value id, std::shared_ptr<Session>* out) {
+  double number = 0;
+  if (napi_get_value_double(env, id, &number) == napi_ok) *out = Environment::of(env)->find_session(number);
+  return *out == nullptr ? Failure::disposed("the device") : Failure();
 }
 
 class OpenJob final : public Job {
@@ -46,17 +26,27 @@ class OpenJob final : public Job {
 
  protected:
   Status work(Session&, Device&) override { return {}; }
-  Failure finish(napi_env env, napi_value, napi_value* result) override {
-    auto object = std::make_unique<DeviceObject>();
-    object->session = std::move(*session_);
-    const napi_type_tag tag = device_tag();
-    const auto finalize = [](napi_env, void* data, void*) { delete static_cast<DeviceObject*>(data); };
-    napi_create_object(env, result);
-    if (napi_wrap(env, *result, object.get(), finalize, nullptr, nullptr) != napi_ok ||
-        napi_type_tag_object(env, *result, &tag) != napi_ok) {
-      return Failure::internal("cannot make the device's handle");
+  Failure finish(napi_env env, napi_value kept, napi_value* result) override {
+    struct Tie {
+      std::shared_ptr<Environment> environment;
+      double id;
+    };
+    const std::shared_ptr<Environment> environment = Environment::of(env)->shared_from_this();
+    const double id = environment->add_session(*session_);
+    session_->reset();
+    const auto finalize = [](napi_env, void* data, void*) {
+      const std::unique_ptr<Tie> tie(static_cast<Tie*>(data));
+      tie->environment->remove_session(tie->id);
+    };
+    auto tie = std::make_unique<Tie>(Tie{environment, id});
+    napi_value target = nullptr;
+    napi_get_element(env, kept, 0, &target);
+    if (napi_wrap(env, target, tie.get(), finalize, nullptr, nullptr) != napi_ok) {
+      environment->remove_session(id);
+      return Failure::internal("cannot tie the device to its object");
     }
-    object.release();
+    tie.release();
+    *result = js::number(env, id);
     return {};
   }
 
@@ -140,27 +130,30 @@ Failure read_open_options(napi_env env, napi_value object, OpenOptions* options,
   return {};
 }
 
-/// open(backend, index, { memoryLimit, threads, queueLimit }): promise of a device's handle.
+/// open(target, backend, index, { memoryLimit, threads, queueLimit }): promise of a number; the device is
+/// closed with close() or when `target` is collected.
 napi_value open(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
-    const js::Arguments<3> arguments(env, info);
-    const Backend* const backend = find_backend(js::short_text(env, arguments.value[0]));
+    const js::Arguments<4> arguments(env, info);
+    const Backend* const backend = find_backend(js::short_text(env, arguments.value[1]));
     int64_t index = 0, queue_limit = 1024;
     OpenOptions options;
     Failure failure;
     if (backend == nullptr) {
-      failure = Failure::invalid("backend", "'cpu', 'cuda' or 'simt'", js::describe(env, arguments.value[0]));
+      failure = Failure::invalid("backend", "'cpu', 'cuda' or 'simt'", js::describe(env, arguments.value[1]));
     }
-    if (!failure) failure = js::read_integer(env, "index", arguments.value[1], 0, INT32_MAX, &index);
-    if (!failure && js::type_of(env, arguments.value[2]) == napi_object) {
-      failure = read_open_options(env, arguments.value[2], &options, &queue_limit);
+    if (!failure) failure = js::read_integer(env, "index", arguments.value[2], 0, INT32_MAX, &index);
+    if (!failure && js::type_of(env, arguments.value[3]) == napi_object) {
+      failure = read_open_options(env, arguments.value[3], &options, &queue_limit);
     }
     if (failure) return js::rejected(env, failure);
     auto holder = std::make_shared<std::shared_ptr<Session>>();
     auto job = std::make_unique<OpenJob>(holder);
-    const napi_value promise = job->begin(env, nullptr);
+    napi_value kept = nullptr;
+    napi_create_array(env, &kept);
+    napi_set_element(env, kept, 0, arguments.value[0]);
+    const napi_value promise = job->begin(env, kept);
     *holder = Session::open(*backend, static_cast<int32_t>(index), options, queue_limit, std::move(job));
-    Environment::of(env)->add(*holder);
     return promise;
   });
 }
@@ -186,51 +179,56 @@ napi_value pinned(napi_env env, napi_callback_info info) {
   });
 }
 
-/// The call's operation and arguments, shared by run and workspace.
-Failure prepare(napi_env env, const napi_value* value, std::unique_ptr<Call>* out) {
-  std::shared_ptr<Session> session;
-  Failure failure = session_of(env, value[0], &session);
-  if (!failure) failure = session->admit();
-  if (failure) return failure;
-  const OperationEntry* const operation = find_operation(js::short_text(env, value[1]));
-  if (operation == nullptr) {
-    return Failure::invalid("operation", "the name of an operation", js::describe(env, value[1]));
-  }
-  auto call = std::make_unique<Call>(*operation, session);
-  failure = call->read(env, value[2]);
-  if (failure) return failure;
-  *out = std::move(call);
-  return {};
-}
+constexpr size_t kMaxValues = 64;
+constexpr size_t kFixedArguments = 4;
 
-/// run(device, operation, parameters, id, onProgress): promise of { deviceSeconds }.
+/// Arguments of run and workspace: device, operation's number, id, onProgress, then the packed values.
+struct CallArguments {
+  napi_value value[kFixedArguments + kMaxValues] = {};
+  size_t count = kFixedArguments + kMaxValues;
+
+  CallArguments(napi_env env, napi_callback_info info) {
+    napi_get_cb_info(env, info, &count, value, nullptr, nullptr);
+  }
+  Failure prepare(napi_env env, std::unique_ptr<Call>* out) const {
+    std::shared_ptr<Session> session;
+    Failure failure = session_of(env, value[0], &session);
+    if (!failure) failure = session->admit();
+    if (failure) return failure;
+    uint32_t number = UINT32_MAX;
+    napi_get_value_uint32(env, value[1], &number);
+    const OperationEntry* const operation = find_operation(number);
+    if (operation == nullptr) return Failure::invalid("operation", "an operation", js::describe(env, value[1]));
+    auto call = std::make_unique<Call>(*operation, std::move(session));
+    const size_t values = count > kFixedArguments ? count - kFixedArguments : 0;
+    const PackedParameters packed{Environment::of(env)->numbers(), value + kFixedArguments,
+                                  values < kMaxValues ? values : kMaxValues};
+    failure = call->read(env, packed);
+    if (!failure) *out = std::move(call);
+    return failure;
+  }
+};
+
+/// run(device, operation, id, onProgress, ...values): promise of the seconds on the device.
 napi_value run(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
-    const js::Arguments<5> arguments(env, info);
+    const CallArguments arguments(env, info);
     std::unique_ptr<Call> call;
-    int64_t id = 0;
-    Failure failure = prepare(env, arguments.value, &call);
-    if (!failure) {
-      failure = js::read_integer(env, "id", arguments.value[3], 0, js::kLargestSafeInteger, &id);
-    }
-    bool thrown = false;
-    napi_is_exception_pending(env, &thrown);
-    if (thrown) {  // a getter of the caller's threw: its error says more than ours
-      napi_value error = nullptr;
-      napi_get_and_clear_last_exception(env, &error);
-    }
+    const Failure failure = arguments.prepare(env, &call);
     if (failure) return js::rejected(env, failure);
-    call->set_id(static_cast<double>(id));
-    return Call::launch(env, std::move(call), arguments.value[4]);
+    double id = 0;
+    napi_get_value_double(env, arguments.value[2], &id);
+    call->set_id(id);
+    return Call::launch(env, std::move(call), arguments.value[3]);
   });
 }
 
-/// workspace(device, operation, parameters): bytes.
+/// workspace(device, operation, 0, undefined, ...values): bytes.
 napi_value workspace(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
-    const js::Arguments<3> arguments(env, info);
+    const CallArguments arguments(env, info);
     std::unique_ptr<Call> call;
-    const Failure failure = prepare(env, arguments.value, &call);
+    const Failure failure = arguments.prepare(env, &call);
     if (failure) {
       throw_error(env, failure);
       return nullptr;
@@ -288,7 +286,7 @@ napi_value cancel(napi_env env, napi_callback_info info) {
   });
 }
 
-/// close(device): promise; queued calls finish first. The handle is unusable at once.
+/// close(device): promise; queued calls finish first. The number is unusable at once.
 napi_value close(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
     const js::Arguments<1> arguments(env, info);
@@ -298,7 +296,9 @@ napi_value close(napi_env env, napi_callback_info info) {
     auto job = std::make_unique<CloseJob>();
     const napi_value promise = job->begin(env, nullptr);
     session->close(std::move(job));
-    device_of(env, arguments.value[0])->session.reset();
+    double id = 0;
+    napi_get_value_double(env, arguments.value[0], &id);
+    Environment::of(env)->remove_session(id);
     return promise;
   });
 }

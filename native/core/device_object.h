@@ -1,4 +1,4 @@
-// The native half of lib/core/device.ts: an open device as JavaScript holds it.
+// The native half of lib/core/device.ts: open devices, which JavaScript holds by number.
 #pragma once
 #include "native/core/napi_setup.h"
 

@@ -7,27 +7,64 @@
 namespace warploom {
 
 Environment* Environment::create(napi_env env) {
-  auto environment = std::make_unique<Environment>();
+  // Shared with the finalizers of arrays and devices, whose order at the end is not ours.
+  auto environment = std::make_shared<Environment>();
   // Created before our cleanup hook is added, the mailbox's wake-up function is torn down after it.
   environment->mailbox_ = Mailbox::open(env);
   if (environment->mailbox_ == nullptr) return nullptr;
-  const auto finalize = [](napi_env, void* data, void*) { delete static_cast<Environment*>(data); };
-  if (napi_set_instance_data(env, environment.get(), finalize, nullptr) != napi_ok) return nullptr;
+  auto owner = std::make_unique<std::shared_ptr<Environment>>(environment);
+  const auto finalize = [](napi_env, void* data, void*) {
+    delete static_cast<std::shared_ptr<Environment>*>(data);
+  };
+  if (napi_set_instance_data(env, owner.get(), finalize, nullptr) != napi_ok) return nullptr;
+  owner.release();
   napi_add_env_cleanup_hook(env, &Environment::clean_up, environment.get());
-  return environment.release();
+  return environment.get();
 }
 
 Environment* Environment::of(napi_env env) {
   void* data = nullptr;
   napi_get_instance_data(env, &data);
-  return static_cast<Environment*>(data);
+  return static_cast<std::shared_ptr<Environment>*>(data)->get();
 }
 
-void Environment::add(const std::shared_ptr<Session>& session) {
-  sessions_.erase(std::remove_if(sessions_.begin(), sessions_.end(),
-                                 [](const auto& each) { return each.expired(); }),
-                  sessions_.end());
-  sessions_.push_back(session);
+napi_value Environment::share_numbers(napi_env env) {
+  napi_value buffer = nullptr, array = nullptr;
+  void* data = nullptr;
+  if (napi_create_arraybuffer(env, kNumbers * sizeof(double), &data, &buffer) != napi_ok ||
+      napi_create_typedarray(env, napi_float64_array, kNumbers, buffer, 0, &array) != napi_ok) {
+    return nullptr;
+  }
+  // The array is detached by nobody but lib/core/pack.ts, which keeps it to itself; the reference
+  // keeps its memory for as long as the environment.
+  napi_ref forever = nullptr;
+  napi_create_reference(env, array, 1, &forever);
+  numbers_ = static_cast<double*>(data);
+  return array;
+}
+
+double Environment::add_session(const std::shared_ptr<Session>& session) {
+  sessions_.emplace(++last_id_, session);
+  all_sessions_.erase(std::remove_if(all_sessions_.begin(), all_sessions_.end(),
+                                     [](const auto& each) { return each.expired(); }),
+                      all_sessions_.end());
+  all_sessions_.push_back(session);
+  return last_id_;
+}
+
+std::shared_ptr<Session> Environment::find_session(double id) const {
+  const auto at = sessions_.find(id);
+  return at != sessions_.end() ? at->second : nullptr;
+}
+
+double Environment::add_array(DeviceArray* array) {
+  arrays_.emplace(++last_id_, array);
+  return last_id_;
+}
+
+DeviceArray* Environment::find_array(double id) const {
+  const auto at = arrays_.find(id);
+  return at != arrays_.end() ? at->second : nullptr;
 }
 
 bool Environment::in_flight(const char* begin, const char* end) const {
@@ -46,7 +83,7 @@ void Environment::remove_output(OutputRange range) {
 void Environment::clean_up(void* self) {
   auto* const environment = static_cast<Environment*>(self);
   environment->mailbox_->close();
-  for (const auto& weak : environment->sessions_) {
+  for (const auto& weak : environment->all_sessions_) {
     const auto session = weak.lock();
     if (session == nullptr) continue;
     session->stop();

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "native/core/mailbox.h"
@@ -9,6 +10,7 @@
 
 namespace warploom {
 
+class DeviceArray;
 class Session;
 
 /// Bytes of JavaScript's memory that a pending call will write.
@@ -17,14 +19,27 @@ struct OutputRange {
   const char* end;
 };
 
-class Environment {
+class Environment : public std::enable_shared_from_this<Environment> {
  public:
   /// Creates the instance data and registers the cleanup hook; null when the environment is ending.
   static Environment* create(napi_env env);
   static Environment* of(napi_env env);
 
   const std::shared_ptr<Mailbox>& mailbox() const { return mailbox_; }
-  void add(const std::shared_ptr<Session>& session);
+  /// The numbers of a call's packed parameters (arguments.h), as a Float64Array that JavaScript fills.
+  const double* numbers() const { return numbers_; }
+  static constexpr size_t kNumbers = 512;
+  napi_value share_numbers(napi_env env);
+
+  // Devices and device arrays go by number: looking one up costs no call of Node-API. Numbers are
+  // never used twice.
+  double add_session(const std::shared_ptr<Session>& session);
+  void remove_session(double id) { sessions_.erase(id); }
+  /// Null once closed or collected.
+  std::shared_ptr<Session> find_session(double id) const;
+  double add_array(DeviceArray* array);
+  void remove_array(double id) { arrays_.erase(id); }
+  DeviceArray* find_array(double id) const;
 
   /// Outputs of pending calls: a second call may neither read nor write them.
   bool in_flight(const char* begin, const char* end) const;
@@ -34,7 +49,11 @@ class Environment {
  private:
   static void clean_up(void* self);
   std::shared_ptr<Mailbox> mailbox_;
-  std::vector<std::weak_ptr<Session>> sessions_;
+  double* numbers_ = nullptr;  // owned by the Float64Array's buffer
+  double last_id_ = 0;
+  std::unordered_map<double, std::shared_ptr<Session>> sessions_;
+  std::unordered_map<double, DeviceArray*> arrays_;
+  std::vector<std::weak_ptr<Session>> all_sessions_;  // closed ones too
   std::vector<OutputRange> outputs_;
 };
 

@@ -52,17 +52,18 @@ Failure Failure::from(const Status& status) {
 Failure Failure::invalid(std::string argument, std::string expected, std::string received) {
   Failure failure;
   failure.code = code_name(Code::invalid_argument);
-  failure.message = argument + ": expected " + expected + ", received " + received;
+  failure.message = "expected " + expected + ", received " + received;  // lib/core puts the name before it
   failure.argument = std::move(argument);
   failure.expected = std::move(expected);
   failure.received = std::move(received);
   return failure;
 }
 
-Failure Failure::disposed(std::string what) {
+Failure Failure::disposed(std::string what, std::string argument) {
   Failure failure;
   failure.code = "ERR_WARPLOOM_DISPOSED";
   failure.message = what + " was released; open or create a new one";
+  failure.argument = std::move(argument);
   return failure;
 }
 

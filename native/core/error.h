@@ -24,7 +24,7 @@ struct Failure {
   static Failure from(const Status& status);
   static Failure invalid(std::string argument, std::string expected, std::string received);
   /// `what` was released or closed: "the device array", "the device".
-  static Failure disposed(std::string what);
+  static Failure disposed(std::string what, std::string argument = {});
   static Failure queue_full(int64_t limit);
   static Failure cancelled();
   static Failure lost();

@@ -1,5 +1,7 @@
 #include "native/core/operation.h"
 
+#include <iterator>
+
 #include "native/core/js.h"
 
 namespace warploom {
@@ -94,11 +96,8 @@ constexpr OperationEntry kOperations[] = {
 
 }  // namespace
 
-const OperationEntry* find_operation(const std::string& name) {
-  for (const OperationEntry& entry : kOperations) {
-    if (name == entry.name) return &entry;
-  }
-  return nullptr;
+const OperationEntry* find_operation(uint32_t number) {
+  return number < std::size(kOperations) ? &kOperations[number] : nullptr;
 }
 
 napi_value describe_operations(napi_env env) {

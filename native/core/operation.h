@@ -26,9 +26,9 @@ struct OperationEntry {
   napi_value (*describe)(napi_env env);
 };
 
-/// Null when there is no such operation.
-const OperationEntry* find_operation(const std::string& name);
-/// All operations, by name, as JavaScript sees them.
+/// By its number, the place in operations.inc; null when there is none.
+const OperationEntry* find_operation(uint32_t number);
+/// All operations by name, in the order of their numbers.
 napi_value describe_operations(napi_env env);
 
 }  // namespace warploom

@@ -59,7 +59,7 @@ std::shared_ptr<Session> Session::open(const Backend& backend, int32_t index,
 
 Failure Session::admit() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (closing_) return Failure::disposed("device");
+  if (closing_) return Failure::disposed("the device");
   if (lost_) return Failure::lost();
   if (waiting_ >= queue_limit_) return Failure::queue_full(queue_limit_);
   return {};

@@ -1,6 +1,5 @@
 #include "native/core/typed_array.h"
 
-#include "native/core/device_array.h"
 #include "native/core/js.h"
 
 namespace warploom {
@@ -127,10 +126,6 @@ std::string describe_object(napi_env env, napi_value value) {
   if (napi_is_typedarray(env, value, &flag) == napi_ok && flag &&
       napi_get_typedarray_info(env, value, &type, &numbers, nullptr, nullptr, nullptr) == napi_ok) {
     return std::string("a ") + name_of(type) + " of length " + std::to_string(numbers);
-  }
-  if (const DeviceArray* const array = DeviceArray::of(env, value)) {
-    return std::string("a device array of ") + kElementTypeNames[static_cast<int>(array->type())] +
-           ", length " + std::to_string(array->length());
   }
   if (napi_is_array(env, value, &flag) == napi_ok && flag) return "an array";
   return "an object";

@@ -18,6 +18,7 @@ inline constexpr const char* kElementTypeNames[] = {"float32", "float64", "compl
 inline constexpr int kElementTypes = 7;
 
 int64_t element_bytes(ElementType type);
+inline const char* type_name(ElementType type) { return kElementTypeNames[static_cast<int>(type)]; }
 inline ElementType element_type(ScalarType type) { return static_cast<ElementType>(type); }
 /// float32 for complex64, float64 for complex128, else the type itself.
 ElementType real_type(ElementType type);
@@ -51,7 +52,7 @@ Failure read_typed_array(napi_env env, const std::string& name, napi_value value
                          TypedArray* out);
 /// The same memory as at the time of the call, or null when it was detached or resized since.
 char* same_memory(napi_env env, napi_value value, const char* data, int64_t bytes);
-/// "Float64Array of length 3", "a device array", "an object".
+/// "a Float64Array of length 3", "an object".
 std::string describe_object(napi_env env, napi_value value);
 
 }  // namespace warploom
