@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Report } from './report.ts';
 
 const goalSchema = z.strictObject({
+  domain: z.string(),
   /** Row id. */
   id: z.string(),
   /** Report folder the goal is for. */
@@ -56,7 +57,7 @@ function judge(goal: Goal, report: Report): Verdict {
   return { goal, state: reached ? 'reached' : 'missed', text: parts.join('; ') };
 }
 
-/** One verdict per goal of the report's device and domain prefix. */
+/** One verdict per goal of the report's domain and device. */
 export function compare(report: Report, goals: readonly Goal[]): Verdict[] {
-  return goals.filter((goal) => goal.device === report.device).map((goal) => judge(goal, report));
+  return goals.filter(({ domain, device }) => domain === report.domain && device === report.device).map((goal) => judge(goal, report));
 }

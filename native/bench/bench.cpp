@@ -1,9 +1,17 @@
-#include "native/bench/bench.h"
-
+// Benchmark hooks of the addon: operations and their peers, run many times back to back on the device's
+// thread. Compiled into builds of a clone only (WARPLOOM_BENCH), never into a released binary. Adds
+//   benchmark(array, operation, sets, { calls, repeats, warmup }): Promise<{ seconds: number[] }>
+// `array` is any device array of the device to run on; `operation` a name of operations() or of peers();
+// `sets` parameter objects, used in turn, whose arrays are all device arrays. `seconds` is the time of one
+// call in each repeat, without transfers and without waiting for the device between calls.
+//   peers(): { name, available, reason }[]
+// `reason` says which library a peer uses, or why it cannot run.
+//   sanitizer: string    the sanitizer of this build, or ''; such builds are not benchmarked
 #include <utility>
 #include <vector>
 
 #include "native/bench/peer.h"
+#include "native/core/addon.h"
 #include "native/core/environment.h"
 #include "native/core/job.h"
 #include "native/core/js.h"
@@ -11,6 +19,14 @@
 
 namespace warploom {
 namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr const char* kSanitizer = "address";
+#elif defined(__SANITIZE_THREAD__)
+constexpr const char* kSanitizer = "thread";
+#else
+constexpr const char* kSanitizer = "";
+#endif
 
 struct BenchmarkOptions {
   int64_t calls = 1;    ///< per repeat, back to back
@@ -161,7 +177,7 @@ napi_value peers(napi_env env, napi_callback_info) {
 
 }  // namespace
 
-void register_bench(napi_env env, napi_value exports) {
+void register_bench(Napi::Env env, Napi::Object exports) {
   const auto add = [&](const char* name, napi_callback callback) {
     napi_value function = nullptr;
     napi_create_function(env, name, NAPI_AUTO_LENGTH, callback, nullptr, &function);
@@ -169,6 +185,7 @@ void register_bench(napi_env env, napi_value exports) {
   };
   add("benchmark", &benchmark);
   add("peers", &peers);
+  js::set(env, exports, "sanitizer", js::string(env, kSanitizer));
 }
 
 }  // namespace warploom

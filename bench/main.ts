@@ -1,0 +1,121 @@
+// npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
+// npm run bench -- check [REPORT …]
+//
+// Writes FOLDER/<device>/<domain>.json and .svg (default bench/results). A filtered run keeps the other rows of
+// the report when they come from the same sources. `check` compares reports with bench/goals.json.
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { openDevice } from '../lib/index.ts';
+import type { DomainBenchmark } from './domain.ts';
+import { compare, readGoals } from './goals.ts';
+import { nativeBenchmarks } from './native.ts';
+import { writePlot } from './plot.ts';
+import { deviceFolder, packageRoot, provenance } from './provenance.ts';
+import { formatRow, mergeReports, readReport, writeReport, type Report, type Row } from './report.ts';
+import { benchmarkScan } from './scan.ts';
+import { benchmarkTridiagonal } from './tridiagonal.ts';
+
+const domains: Readonly<Record<string, DomainBenchmark>> = {
+  tridiagonal: benchmarkTridiagonal,
+  scan: benchmarkScan,
+};
+
+const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
+       npm run bench -- check [REPORT …]
+
+Domains: ${Object.keys(domains).join(', ')}`;
+
+interface Flags {
+  readonly backend: string;
+  readonly filter?: string | undefined;
+  readonly out?: string | undefined;
+  readonly quick: boolean;
+}
+
+/** Runs one domain and returns the report with where it was written. */
+export async function runDomain(domain: string, flags: Flags): Promise<{ report: Report; path: string }> {
+  const benchmark = domains[domain];
+  if (benchmark === undefined) throw new RangeError(`no domain '${domain}'\n\n${usage}`);
+  nativeBenchmarks(); // refuses builds that must not be timed
+  const root = packageRoot();
+  const pattern = new RegExp(flags.filter ?? '');
+  const { commit, sourceHash, nvcc } = provenance(root);
+  using device = await openDevice({ backend: flags.backend as 'auto' | 'cuda' | 'cpu' | 'simt' });
+  const rows: Row[] = [];
+  await benchmark({
+    device, quick: flags.quick,
+    wanted: (id) => pattern.test(id),
+    emit: (row) => {
+      rows.push(row);
+      console.log(formatRow(row));
+    },
+    say: (text) => console.error(text),
+  });
+  const { name, driver } = device.description;
+  const folder = deviceFolder(device.backend, name);
+  const fresh: Report = {
+    schema: 1, domain, device: folder, deviceName: name, driver,
+    versions: { node: process.versions.node, nvcc }, commit, sourceHash, date: new Date().toISOString(), rows,
+  };
+  const path = join(flags.out ?? join(root, 'bench/results'), folder, `${domain}.json`);
+  const previous = flags.filter !== undefined && existsSync(path) ? await readReport(path) : undefined;
+  const report = mergeReports(previous, fresh);
+  await writeReport(path, report);
+  return { report, path };
+}
+
+/** Reports given, or all committed ones. */
+function reportPaths(root: string, given: readonly string[]): string[] {
+  if (given.length > 0) return [...given];
+  const folder = join(root, 'bench/results');
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.json'))
+    .map((path) => join(folder, path)).sort();
+}
+
+/** Prints each goal's verdict; true when none is missed. */
+export async function checkReports(paths: readonly string[]): Promise<boolean> {
+  const root = packageRoot();
+  const goals = await readGoals(join(root, 'bench/goals.json'));
+  const current = provenance(root).sourceHash;
+  let fine = true;
+  for (const path of reportPaths(root, paths)) {
+    const report = await readReport(path);
+    const verdicts = compare(report, goals);
+    if (verdicts.length === 0) continue;
+    console.log(`${path}: ${report.deviceName}, ${report.date}${report.sourceHash === current ? '' : ' (older sources)'}`);
+    for (const { goal, state, text } of verdicts) {
+      if (state !== 'reached') console.log(`  ${state.padEnd(8)} ${goal.id}: ${text}`);
+    }
+    const count = (state: string) => verdicts.filter((verdict) => verdict.state === state).length;
+    console.log(`  ${count('reached')} reached, ${count('missed')} missed, ${count('missing')} not measured`);
+    fine &&= count('missed') === 0;
+  }
+  return fine;
+}
+
+/** The command line; returns the exit code. */
+export async function main(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...argv], allowPositionals: true,
+    options: {
+      backend: { type: 'string', default: 'auto' }, filter: { type: 'string' }, out: { type: 'string' },
+      quick: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  const [domain, ...rest] = positionals;
+  if (values.help || domain === undefined) {
+    console.log(usage);
+    return values.help ? 0 : 2;
+  }
+  if (domain === 'check') return await checkReports(rest) ? 0 : 1;
+  const { report, path } = await runDomain(domain, values);
+  const svg = path.replace(/\.json$/, '.svg');
+  const drawn = await writePlot(svg, report);
+  console.log(`${report.rows.length} rows in ${path}${drawn ? `, drawn in ${svg}` : ''}`);
+  return 0;
+}
+
+if (process.argv[1] !== undefined && /bench[/\\]main\.(ts|js)$/.test(process.argv[1])) {
+  process.exitCode = await main(process.argv.slice(2));
+}

@@ -1,0 +1,175 @@
+// Batched tridiagonal solves: time against the copy floor and the peers, by shape, precision and algorithm.
+//
+//   batch/<systems>x<n>/<float32|float64>/<cold|hot>/<algorithm>   GPU backends
+//   cpu/20000x512/float64/auto                                     cpu backend, peers copy and lapack
+//   accuracy/<family>/<precision>/<algorithm>                      accuracy.ts
+//
+// The floor of a row is the time to move its five arrays (a, b, c, d read, x written) at the rate of a device
+// copy of as many bytes, measured beside it. Cold: the sets in turn exceed the last cache several times.
+import { availableParallelism } from 'node:os';
+import type { DeviceArray } from '../lib/core/device-array.ts';
+import { benchmarkAccuracy } from './accuracy.ts';
+import { isUnsupported, type BenchContext } from './domain.ts';
+import { nativeBenchmarks } from './native.ts';
+import type { Row } from './report.ts';
+import {
+  bytesOf, DeviceSystems, precisions, randomBands, spotCheck, type HostBands, type Precision, type Shape,
+} from './systems.ts';
+import { time, type Timing } from './timing.ts';
+
+type Temperature = 'cold' | 'hot';
+
+const shapes: readonly (Shape & { readonly temperatures: readonly Temperature[] })[] = [
+  { systems: 512, n: 512, temperatures: ['hot', 'cold'] },
+  { systems: 1024, n: 1024, temperatures: ['hot', 'cold'] },
+  { systems: 2048, n: 2048, temperatures: ['cold'] },
+  { systems: 4096, n: 4096, temperatures: ['cold'] },
+  { systems: 65536, n: 512, temperatures: ['cold'] },
+  { systems: 32768, n: 1024, temperatures: ['cold'] },
+  { systems: 16384, n: 2048, temperatures: ['cold'] },
+  { systems: 8192, n: 4096, temperatures: ['cold'] },
+  { systems: 1_000_000, n: 64, temperatures: ['cold'] },
+  { systems: 16, n: 2 ** 20, temperatures: ['cold'] },
+  { systems: 1, n: 2 ** 20, temperatures: ['cold'] },
+];
+const quickShapes: typeof shapes = [{ systems: 64, n: 64, temperatures: ['hot'] }];
+
+/** `pivoting` is `stable: true`. */
+const algorithms = ['auto', 'cr-regpack', 'pivoting', 'cr', 'pcr', 'cr-pcr', 'pcr-thomas', 'thomas', 'partition'] as const;
+
+const name = ({ systems, n }: Shape): string => `${systems}x${n}`;
+
+/** Least bytes that the sets of a cold row touch in turn: several times any last-level cache. */
+const coldBytes = 512 * 2 ** 20;
+
+function setCount(shape: Shape, precision: Precision, temperature: Temperature): number {
+  if (temperature === 'hot') return 1;
+  const setBytes = 5 * shape.systems * shape.n * bytesOf(precision);
+  return Math.min(64, Math.max(1, Math.ceil(coldBytes / setBytes)));
+}
+
+/** Seconds to copy as many bytes as a solve must move: 2.5 arrays read, 2.5 written. */
+async function measureFloor(
+  context: BenchContext, shape: Shape, precision: Precision, temperature: Temperature,
+): Promise<Timing> {
+  const length = Math.ceil(2.5 * shape.systems * shape.n);
+  const sets: { from: DeviceArray; to: DeviceArray }[] = [];
+  try {
+    for (let i = 0; i < setCount(shape, precision, temperature); i += 1) {
+      // Copied arrays, so that no page is one shared zero page.
+      const host = (precision === 'float32' ? new Float32Array(length) : new Float64Array(length)).fill(1 + i);
+      sets.push({ from: await context.device.array(host), to: await context.device.array(host) });
+    }
+    const parameters = sets.map(({ from, to }) => ({
+      type: precision, from: { data: from, offset: 0 }, to: { data: to, offset: 0 },
+    }));
+    return await time(context.device, sets[0]!.from, 'bench.copy', parameters);
+  } finally {
+    for (const { from, to } of sets) {
+      from[Symbol.dispose]();
+      to[Symbol.dispose]();
+    }
+  }
+}
+
+function peerAvailable(peer: string): boolean {
+  return nativeBenchmarks().peers().some((entry) => entry.name === peer && entry.available);
+}
+
+/** Seconds of a peer, or undefined where it cannot run. */
+async function measurePeer(
+  context: BenchContext, operation: string, sets: readonly DeviceSystems[],
+): Promise<number | undefined> {
+  if (!peerAvailable(operation)) return undefined;
+  const { solution } = sets[0]!.arrays;
+  return (await time(context.device, solution, operation, sets.map((set) => set.peer()))).seconds;
+}
+
+interface Measured {
+  readonly floor: Timing;
+  readonly peers: Record<string, number>;
+}
+
+async function solveRow(
+  context: BenchContext, id: string, algorithm: string, sets: readonly DeviceSystems[], bands: HostBands,
+  { floor, peers }: Measured,
+): Promise<Row | undefined> {
+  const method = algorithm === 'pivoting' ? { stable: true } : { algorithm };
+  try {
+    const timing = await time(
+      context.device, sets[0]!.arrays.solution, 'tridiagonal.solve', sets.map((set) => set.solve(method)));
+    const error = await spotCheck(sets[0]!, bands);
+    const bound = sets[0]!.precision === 'float32' ? 1e-3 : 1e-11;
+    if (error > bound) throw new Error(`${id}: backward error ${error}`);
+    const used = await sets[0]!.arrays.used.read() as Int32Array;
+    return {
+      id, value: timing.seconds, unit: 's', limit: floor.seconds, fraction: floor.seconds / timing.seconds, peers,
+      spread: timing.spread, note: `algorithm ${used[0]}, depth ${used[1]}, ${used[2]} threads, ${used[3]} launches`,
+    };
+  } catch (error) {
+    if (!isUnsupported(error)) throw error;
+    context.say(`${id}: ${error.message}`);
+    return undefined;
+  }
+}
+
+async function benchmarkShape(
+  context: BenchContext, shape: Shape, precision: Precision, temperature: Temperature,
+): Promise<void> {
+  const prefix = `batch/${name(shape)}/${precision}/${temperature}`;
+  const ids = algorithms.map((algorithm) => ({ algorithm, id: `${prefix}/${algorithm}` }));
+  const wanted = ids.filter(({ id }) => context.wanted(id));
+  if (wanted.length === 0) return;
+  const floor = await measureFloor(context, shape, precision, temperature);
+  const bands = randomBands(precision, shape.systems * shape.n, 1);
+  using stack = new DisposableSets();
+  for (let i = 0; i < setCount(shape, precision, temperature); i += 1) {
+    stack.sets.push(await DeviceSystems.upload(context.device, shape, precision, bands));
+  }
+  const peers: Record<string, number> = { copy: floor.seconds };
+  const cusparse = context.device.backend === 'cuda'
+    ? await measurePeer(context, 'bench.cusparse_strided', stack.sets) : undefined;
+  if (cusparse !== undefined) peers['cusparse-strided'] = cusparse;
+  for (const { algorithm, id } of wanted) {
+    const row = await solveRow(context, id, algorithm, stack.sets, bands, { floor, peers });
+    if (row !== undefined) context.emit(row);
+  }
+}
+
+class DisposableSets implements Disposable {
+  readonly sets: DeviceSystems[] = [];
+  [Symbol.dispose](): void {
+    for (const set of this.sets) set[Symbol.dispose]();
+  }
+}
+
+/** The host: all cores, against a copy by all cores and LAPACK called by as many threads. */
+async function benchmarkCpu(context: BenchContext): Promise<void> {
+  const shape: Shape = context.quick ? { systems: 200, n: 512 } : { systems: 20000, n: 512 };
+  for (const precision of precisions) {
+    const id = `cpu/${name(shape)}/${precision}/auto`;
+    if (!context.wanted(id)) continue;
+    const floor = await measureFloor(context, shape, precision, 'hot');
+    const bands = randomBands(precision, shape.systems * shape.n, 1);
+    using systems = await DeviceSystems.upload(context.device, shape, precision, bands);
+    const peers: Record<string, number> = { copy: floor.seconds };
+    const lapack = await measurePeer(context, 'bench.lapack', [systems]);
+    if (lapack !== undefined) peers['lapack'] = lapack;
+    const row = await solveRow(context, id, 'auto', [systems], bands, { floor, peers });
+    const reason = nativeBenchmarks().peers().find((peer) => peer.name === 'bench.lapack')!.reason;
+    if (row !== undefined) context.emit({ ...row, note: `${availableParallelism()} cores; lapack: ${reason}` });
+  }
+}
+
+/** All rows of the domain on the context's device. */
+export async function benchmarkTridiagonal(context: BenchContext): Promise<void> {
+  if (context.device.backend === 'cpu') await benchmarkCpu(context);
+  else {
+    for (const { temperatures, ...shape } of context.quick ? quickShapes : shapes) {
+      for (const precision of precisions) {
+        for (const temperature of temperatures) await benchmarkShape(context, shape, precision, temperature);
+      }
+    }
+  }
+  await benchmarkAccuracy(context);
+}
