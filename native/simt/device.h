@@ -120,6 +120,14 @@ inline float fma(float a, float b, float c) { return std::fma(a, b, c); }
 inline double fma(double a, double b, double c) { return std::fma(a, b, c); }
 inline float reciprocal(float a) { return 1.0f / a; }
 inline double reciprocal(double a) { return 1.0 / a; }
+inline float ordinary_reciprocal(float a, bool& ordinary) {
+  ordinary = ordinary && std::fabs(a) >= 0x1p-125f && std::fabs(a) <= 0x1p125f;
+  return 1.0f / a;
+}
+inline double ordinary_reciprocal(double a, bool& ordinary) {
+  ordinary = ordinary && std::fabs(a) >= 0x1p-1000 && std::fabs(a) < 0x1p1000;
+  return 1.0 / a;
+}
 inline float absolute(float a) { return std::fabs(a); }
 inline double absolute(double a) { return std::fabs(a); }
 inline bool is_finite(float a) { return std::fabs(a) <= 3.402823466e+38f; }

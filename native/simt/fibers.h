@@ -34,18 +34,16 @@ struct LaunchRequest {
 /// One place that waits, as the mutation test sees it.
 struct BarrierSite {
   const char* kind = "";  ///< sync, sync_warp, sync_grid or async_wait
-  std::string file;
+  const char* file = "";
   int line = 0;
-  bool operator==(const BarrierSite& other) const {
-    return line == other.line && file == other.file && std::string(kind) == other.kind;
-  }
 };
 
 /// Mutation seam of the test programs, for the whole process: notes the sites that are reached, and turns one
 /// of them into nothing. Off unless a test switches it on.
 class BarrierMutation {
  public:
-  static void record(std::vector<BarrierSite>* sites);   ///< nullptr: stop
+  static void record(bool on);                           ///< starts with an empty list, or stops
+  static std::vector<BarrierSite> recorded();
   static void disable(const BarrierSite* site);          ///< nullptr: none
   /// True when the call at this place must do nothing.
   static bool skip(const char* kind, const char* file, int line);

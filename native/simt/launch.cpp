@@ -19,6 +19,13 @@ constexpr size_t kSharedCanary = 0;  // ASan wants the exact size
 constexpr size_t kSharedCanary = kCanaryBytes;
 #endif
 constexpr int64_t kMaxFibers = 32768;
+// A fiber that is used again is ordered after the block it served before, and so are barrier tokens. TSan builds
+// use several sets in turn, so that races between blocks that stand near each other are seen.
+#ifdef WARPLOOM_SIMT_TSAN
+constexpr int64_t kSets = 4;
+#else
+constexpr int64_t kSets = 1;
+#endif
 
 const char* operation_name(device::detail::WarpOperation operation) {
   static const char* const names[] = {"sync_warp", "shuffle", "shuffle_up", "shuffle_down", "shuffle_xor", "ballot"};
@@ -144,7 +151,6 @@ class FiberPool {
   }
   void resize_teams(int count) {
     if (static_cast<int>(teams_.size()) < count) teams_.resize(static_cast<size_t>(count));
-    launch.teams = teams_.data();
   }
   void prepare(Team& team, int slot, int64_t block, int count, size_t shared_bytes);
   /// Frees the block's shared memory; false when the block wrote past its end.
@@ -153,6 +159,8 @@ class FiberPool {
     for (void* memory : retired_) std::free(memory);
     retired_.clear();
   }
+
+  void use_set(int first_team) { launch.teams = teams_.data() + first_team; }
 
   LaunchState launch;
 
@@ -173,8 +181,7 @@ WARPLOOM_SHIM void FiberPool::prepare(Team& team, int slot, int64_t block, int c
   team.at_barrier = team.gone = 0;
   team.shared = shared;
   for (int i = 0; i < count / 32; ++i) team.warps[i].waiting = 0;
-  // Thread t gets another fiber in each block: TSan then sees blocks as unordered although fibers are used again.
-  const int turn = static_cast<int>(block % count * 7 % count);
+  const int turn = static_cast<int>(block % count * 7 % count);  // thread t gets another fiber in each block
   for (int i = 0; i < count; ++i) {
     Thread* thread = threads_[static_cast<size_t>(slot) * static_cast<size_t>(count) +
                               static_cast<size_t>((i + turn) % count)];
@@ -225,26 +232,49 @@ class BlockOrder {
   int64_t blocks_, start_ = 0, step_ = 1;
 };
 
-std::vector<BarrierSite>* recorded_sites = nullptr;
+// Plain arrays and comparisons by hand: fibers come here, and TSan must not see it.
+struct SitePlace {
+  const char *kind, *file;
+  int line;
+};
+constexpr int kMaxSites = 4096;
+SitePlace recorded_sites[kMaxSites];
+int recorded_count = 0;
+bool recording = false;
 const BarrierSite* disabled_site = nullptr;
 
 }  // namespace
 
-void BarrierMutation::record(std::vector<BarrierSite>* sites) { recorded_sites = sites; }
-void BarrierMutation::disable(const BarrierSite* site) { disabled_site = site; }
-WARPLOOM_SHIM bool BarrierMutation::active() { return recorded_sites != nullptr || disabled_site != nullptr; }
-WARPLOOM_SHIM bool BarrierMutation::skip(const char* kind, const char* file, int line) {
-  if (recorded_sites != nullptr) {
-    BarrierSite site;
-    site.kind = kind;
-    site.file = file;
-    site.line = line;
-    if (std::find(recorded_sites->begin(), recorded_sites->end(), site) == recorded_sites->end()) {
-      recorded_sites->push_back(site);
-    }
+static WARPLOOM_SHIM bool same_text(const char* a, const char* b) {
+  for (; *a != 0 && *a == *b; ++a, ++b) {
   }
-  return disabled_site != nullptr && disabled_site->line == line && disabled_site->file == file &&
-         std::strcmp(disabled_site->kind, kind) == 0;
+  return *a == *b;
+}
+
+void BarrierMutation::record(bool on) {
+  recorded_count = 0;
+  recording = on;
+}
+std::vector<BarrierSite> BarrierMutation::recorded() {
+  std::vector<BarrierSite> sites;
+  for (int i = 0; i < recorded_count; ++i) {
+    sites.push_back({recorded_sites[i].kind, recorded_sites[i].file, recorded_sites[i].line});
+  }
+  return sites;
+}
+void BarrierMutation::disable(const BarrierSite* site) { disabled_site = site; }
+WARPLOOM_SHIM bool BarrierMutation::active() { return recording || disabled_site != nullptr; }
+WARPLOOM_SHIM bool BarrierMutation::skip(const char* kind, const char* file, int line) {
+  if (recording) {
+    int i = 0;
+    while (i < recorded_count && !(recorded_sites[i].line == line && same_text(recorded_sites[i].file, file) &&
+                                   same_text(recorded_sites[i].kind, kind))) {
+      ++i;
+    }
+    if (i == recorded_count && i < kMaxSites) recorded_sites[recorded_count++] = {kind, file, line};
+  }
+  return disabled_site != nullptr && disabled_site->line == line && same_text(disabled_site->file, file) &&
+         same_text(disabled_site->kind, kind);
 }
 
 bool parse_schedule(const std::string& text, Schedule* out) {
@@ -284,10 +314,11 @@ Status Scheduler::run(const LaunchRequest& request) {
   }
   FiberPool& pool = *pool_;
   LaunchState& launch = pool.launch;
-  if (!pool.reserve(static_cast<size_t>(together * request.threads))) {
-    return Status::out_of_memory(together * request.threads, 0, 0);
+  const int64_t sets = request.cooperative ? 1 : std::min(kSets, (request.blocks + together - 1) / together);
+  if (!pool.reserve(static_cast<size_t>(sets * together * request.threads))) {
+    return Status::out_of_memory(sets * together * request.threads, 0, 0);
   }
-  pool.resize_teams(static_cast<int>(together));
+  pool.resize_teams(static_cast<int>(sets * together));
   launch.request = &request;
   launch.order = schedule_.order;
   launch.random_state = (schedule_.seed + ++launches_) * 0x9e3779b97f4a7c15u | 1u;
@@ -301,10 +332,12 @@ Status Scheduler::run(const LaunchRequest& request) {
   Status status;
   for (int64_t turn = 0; turn < request.blocks && status.ok(); turn += together) {
     launch.resident = static_cast<int>(std::min<int64_t>(together, request.blocks - turn));
+    const int first_team = static_cast<int>(turn / together % sets * together);
+    pool.use_set(first_team);
     for (int i = 0; i < launch.resident; ++i) {
       // sync_grid's blocks keep their place: `anywhere` gives them their turn in the schedule's order.
       const int64_t block = request.cooperative ? i : order.at(turn + i);
-      pool.prepare(launch.teams[i], i, block, request.threads, request.shared_bytes);
+      pool.prepare(launch.teams[i], first_team + i, block, request.threads, request.shared_bytes);
     }
     race_release(&launch.start_token);
     switch_context(launch.main, first_thread(launch)->context, false);

@@ -49,7 +49,7 @@ void solve_good(Report& report, Device& device, const Shape& shape, Algorithm al
     worst.forward = std::fmax(worst.forward, errors.forward);
   }
   for (size_t i = 0; i < words.status.size(); ++i) good = good && words.status[i] == 0 && words.row[i] == -1;
-  good = good && worst.backward < 12 && worst.forward < 30;
+  good = good && worst.backward < 6 && worst.forward < 15;
   report.check(good, name + ": backward " + std::to_string(static_cast<double>(worst.backward)) + " forward " +
                          std::to_string(static_cast<double>(worst.forward)) + " epsilon, status " +
                          std::to_string(words.status[0]) + " row " + std::to_string(words.row[0]));

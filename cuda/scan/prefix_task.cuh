@@ -1,0 +1,83 @@
+// What every block of a scan is told, and the operators.
+#pragma once
+#include <cstdint>
+
+#include "cuda/core/device.cuh"
+#include "cuda/scan/prefix.h"
+
+namespace warploom::WARPLOOM_TARGET::scan {
+
+namespace operation = ::warploom::scan;
+using operation::Operator;
+
+template <class T>
+struct Limits;
+template <>
+struct Limits<float> { static constexpr float kInfinity = __builtin_huge_valf(); };
+template <>
+struct Limits<double> { static constexpr double kInfinity = __builtin_huge_val(); };
+
+/// Neutral to the bit: -0 + x is x for every x, +0 + x is not for x = -0.
+template <class T>
+WARPLOOM_DEVICE T neutral(Operator op) {
+  return op == Operator::sum ? T(-0.0) : op == Operator::product ? T(1) : -Limits<T>::kInfinity;
+}
+
+/// a before b. max keeps a NaN once there is one, and the later of equal values.
+template <class T>
+WARPLOOM_DEVICE T combine(Operator op, T a, T b) {
+  const T largest = a > b || a != a ? a : b;
+  const T folded = op == Operator::product ? a * b : a + b;
+  return op == Operator::max ? largest : folded;
+}
+
+/// First value of an exclusive scan and of each of its segments is +0, 1 or -infinity.
+template <class T>
+WARPLOOM_DEVICE T exclusive_value(Operator op, T value) {
+  return op == Operator::sum ? value + T(0) : value;
+}
+
+/// A scan of `rows` rows of n elements. Rows that fit a block share blocks; longer rows have tiles of `tile`
+/// elements, one block each, that start from `carry`, the inclusive scan of the tiles' totals.
+template <class T>
+struct Task {
+  const T* values = nullptr;
+  const uint8_t* flags = nullptr;  ///< null: one segment per row
+  T* result = nullptr;
+  const T* carry = nullptr;        ///< rows * tiles, null when tiles == 1
+  int64_t n = 0, rows = 0, tiles = 1;
+  int tile = 0;             ///< elements per block of a row with several tiles
+  int threads_per_row = 1;  ///< of the block's threads, a power of two
+  Operator op = Operator::sum;
+  bool exclusive = false;
+};
+
+/// The contiguous elements a block works on.
+struct Span {
+  int64_t begin = 0;  ///< first element, in the whole array
+  int count = 0;
+  int64_t block = 0;  ///< row * tiles + tile
+  bool first = true;  ///< starts a row
+};
+
+template <class T>
+WARPLOOM_DEVICE Span span_of(const Task<T>& task, int64_t block, int threads) {
+  Span span;
+  span.block = block;
+  if (task.tiles == 1) {
+    const int64_t per_block = threads / task.threads_per_row;
+    const int64_t row = block * per_block;
+    const int64_t rows = task.rows - row < per_block ? task.rows - row : per_block;
+    span.begin = row * task.n;
+    span.count = static_cast<int>(rows * task.n);
+  } else {
+    const int64_t row = block / task.tiles, tile = block % task.tiles;
+    const int64_t left = task.n - tile * task.tile;
+    span.begin = row * task.n + tile * task.tile;
+    span.count = static_cast<int>(left < task.tile ? left : task.tile);
+    span.first = tile == 0;
+  }
+  return span;
+}
+
+}  // namespace warploom::WARPLOOM_TARGET::scan

@@ -1,0 +1,71 @@
+// Totals of the tiles of long rows: one value per tile, and whether a segment starts in it.
+#pragma once
+#include "cuda/scan/prefix_task.cuh"
+
+namespace warploom::WARPLOOM_TARGET::scan {
+
+template <class T>
+struct ReduceTask {
+  Task<T> task;
+  T* totals = nullptr;       ///< rows * tiles
+  uint8_t* marks = nullptr;  ///< likewise, only with flags
+};
+
+/// Reads a tile once, in strides of the block, so that memory is read in order. Only elements from the tile's last
+/// segment start on count, which is found from the flags first.
+template <class T>
+struct ReduceAgent {
+  static constexpr int kMaxThreads = 256;
+  static constexpr int kMinBlocks = 4;
+  static constexpr int kUnroll = 4;
+  using Parameters = ReduceTask<T>;
+
+  static size_t shared_bytes() { return 32 * (sizeof(T) + sizeof(int)); }
+
+  /// Position of the last flag in the span, -1 without one.
+  static WARPLOOM_DEVICE int last_flag(const device::Block& block, const Parameters& p, const Span& span) {
+    int* const found = block.shared<int>(32 * sizeof(T));
+    int last = -1;
+    for (int i = block.thread(); i < span.count; i += block.threads()) {
+      if (p.task.flags[span.begin + i] != 0) last = i;
+    }
+    for (int distance = 16; distance > 0; distance /= 2) {
+      const int other = device::shuffle_xor(block, last, distance);
+      last = other > last ? other : last;
+    }
+    if (block.lane() == 0) found[block.warp()] = last;
+    block.sync();
+    for (int warp = 0; warp < block.threads() / 32; ++warp) last = found[warp] > last ? found[warp] : last;
+    return last;
+  }
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const Operator op = p.task.op;
+    const Span span = span_of(p.task, block.index(), block.threads());
+    const int start = p.task.flags != nullptr ? last_flag(block, p, span) : -1;
+    const T* const values = p.task.values + span.begin;
+    T part[kUnroll];
+    WARPLOOM_UNROLL
+    for (int u = 0; u < kUnroll; ++u) part[u] = neutral<T>(op);
+    for (int base = 0; base < span.count; base += kUnroll * block.threads()) {
+      WARPLOOM_UNROLL
+      for (int u = 0; u < kUnroll; ++u) {
+        const int i = base + u * block.threads() + block.thread();
+        if (i < span.count && i >= start) part[u] = combine(op, part[u], values[i]);
+      }
+    }
+    T total = combine(op, combine(op, part[0], part[1]), combine(op, part[2], part[3]));
+    for (int distance = 16; distance > 0; distance /= 2) {
+      total = combine(op, total, device::shuffle_down(block, total, distance));
+    }
+    T* const totals = block.shared<T>();
+    if (block.lane() == 0) totals[block.warp()] = total;
+    block.sync();
+    if (block.thread() != 0) return;
+    for (int warp = 1; warp < block.threads() / 32; ++warp) total = combine(op, total, totals[warp]);
+    p.totals[span.block] = total;
+    if (p.task.flags != nullptr) p.marks[span.block] = start >= 0 ? 1 : 0;
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::scan

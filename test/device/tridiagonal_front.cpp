@@ -1,0 +1,248 @@
+// What tridiagonal.solve adds around an algorithm, on the shim: op(A), definite and periodic matrices, defaults,
+// empty calls, words, workspace, cancellation.
+#include "test/device/tridiagonal_case.h"
+
+#include "cuda/tridiagonal/solve.h"
+
+namespace warploom::test {
+namespace {
+
+using tridiagonal::Algorithm;
+using tridiagonal::Structure;
+using tridiagonal::Transpose;
+
+Status solve(Device& device, const tridiagonal::SolveParameters& p) {
+  WARPLOOM_TRY(check(p));
+  Control control;
+  return simt::tridiagonal_solve(device, p, control);
+}
+
+template <class T>
+void solve_shape(Report& report, Device& device, const Shape& shape, Algorithm algorithm) {
+  Case<T> c = make_case<T>(shape);
+  const Case<T> before = c;
+  auto p = c.parameters();
+  std::vector<int32_t> status(static_cast<size_t>(shape.systems * shape.rhs_count), 77), row = status;
+  std::vector<int32_t> used(4, 77);
+  p.algorithm = algorithm;
+  p.status = {status.data(), static_cast<int64_t>(status.size())};
+  p.row = {row.data(), static_cast<int64_t>(row.size())};
+  p.used = {used.data(), 4};
+  const std::string name =
+      std::string(tridiagonal::kAlgorithmNames[static_cast<int>(algorithm)]) + " " + c.name();
+  const Status done = solve(device, p);
+  if (!done.ok()) return report.check(false, name + ": " + done.message());
+  bool good = padding_untouched(c) && c.lower.same_bits(before.lower) && c.diagonal.same_bits(before.diagonal) &&
+              c.upper.same_bits(before.upper) && c.rhs.same_bits(before.rhs);
+  for (size_t i = 0; i < status.size(); ++i) good = good && status[i] == 0 && row[i] == -1;
+  good = good && used[2] >= 1 && used[3] >= 1;
+  if (shape.n > 1 || !shape.periodic) good = good && used[0] == static_cast<int>(algorithm);
+  Errors worst;
+  for (int64_t s = 0; s < shape.systems; ++s) {
+    const Errors errors = judge(c, s);
+    worst.backward = std::fmax(worst.backward, errors.backward);
+    worst.forward = std::fmax(worst.forward, errors.forward);
+  }
+  report.check(good && worst.backward < 6 && worst.forward < 15,
+               name + ": backward " + std::to_string(static_cast<double>(worst.backward)) + " forward " +
+                   std::to_string(static_cast<double>(worst.forward)) + " used " + std::to_string(used[0]) +
+                   " status " + std::to_string(status[0]));
+}
+
+template <class T>
+void operators(Report& report, Device& device) {
+  int turn = 0;
+  for (const Transpose transpose : {Transpose::none, Transpose::transpose, Transpose::conjugate}) {
+    for (const Structure structure : {Structure::general, Structure::positive_definite}) {
+      for (const bool periodic : {false, true}) {
+        for (const Layout layout : kLayouts) {
+          for (const int64_t n : {1, 2, 3, 4, 5, 17, 70}) {
+            Shape shape;
+            shape.n = n;
+            shape.systems = 6;
+            shape.rhs_count = ++turn % 3 == 0 ? 2 : 1;
+            shape.layout = layout;
+            shape.periodic = periodic;
+            shape.transpose = transpose;
+            shape.structure = structure;
+            shape.seed = static_cast<uint64_t>(turn);
+            solve_shape<T>(report, device, shape,
+                           turn % 4 == 0 ? Algorithm::cr : turn % 4 == 1 ? Algorithm::pcr_thomas : Algorithm::thomas);
+          }
+        }
+      }
+    }
+  }
+}
+
+/// A system of one or two rows against its solution by hand.
+void by_hand(Report& report, Device& device) {
+  double lower[2] = {1, 2}, diagonal[2] = {10, 20}, upper[2] = {3, 4}, rhs[2] = {14, 6}, x[2];
+  const auto view = [](double* data, int64_t n) {
+    View v;
+    v.data = data, v.length = n, v.row_stride = 1, v.system_stride = n;
+    return v;
+  };
+  tridiagonal::SolveParameters p;
+  p.batch = 1;
+  p.periodic = true;
+  p.algorithm = Algorithm::thomas;
+  p.n = 1;  // (1 + 10 + 3) x = 14
+  p.lower = view(lower, 1), p.diagonal = view(diagonal, 1), p.upper = view(upper, 1);
+  p.rhs = view(rhs, 1), p.solution = view(x, 1);
+  report.check(solve(device, p).ok() && x[0] == 1, "periodic n = 1");
+  p.n = 2;  // [10, 3+1; 2+4, 20] x = (14, 6): x = (32/22, -3/22)
+  p.lower = view(lower, 2), p.diagonal = view(diagonal, 2), p.upper = view(upper, 2);
+  p.rhs = view(rhs, 2), p.solution = view(x, 2);
+  report.check(solve(device, p).ok() && std::fabs(x[0] - 256.0 / 176) < 1e-15 && std::fabs(x[1] + 24.0 / 176) < 1e-15,
+               "periodic n = 2");
+}
+
+void empty_calls(Report& report, Device& device) {
+  tridiagonal::SolveParameters p;
+  p.algorithm = Algorithm::cr;
+  int32_t used[4] = {7, 7, 7, 7};
+  p.used = {used, 4};
+  report.check(solve(device, p).ok() && used[3] == 0, "empty batch of empty systems");
+  p.n = 5;
+  report.check(solve(device, p).ok() && used[3] == 0, "empty batch");
+  p.n = 0;
+  p.batch = 3;
+  p.rhs_count = 2;
+  int32_t status[6] = {9, 9, 9, 9, 9, 9}, row[6] = {9, 9, 9, 9, 9, 9};
+  double backward[6] = {9, 9, 9, 9, 9, 9};
+  p.status = {status, 6};
+  p.row = {row, 6};
+  p.check = true;
+  p.backward_error = {backward, 6};
+  bool good = solve(device, p).ok();
+  for (int i = 0; i < 6; ++i) good = good && status[i] == 0 && row[i] == -1 && backward[i] == 0;
+  report.check(good, "systems without rows");
+  int64_t offsets[4] = {0, 0, 0, 0};
+  p.offsets = {offsets, 4};
+  p.n = 4;
+  p.check = false;
+  p.backward_error = {};
+  for (const Algorithm algorithm : {Algorithm::cr, Algorithm::pcr, Algorithm::cr_pcr, Algorithm::pcr_thomas,
+                                    Algorithm::thomas}) {
+    for (const bool periodic : {false, true}) {
+      for (int i = 0; i < 6; ++i) status[i] = row[i] = 9;
+      p.algorithm = algorithm;
+      p.periodic = periodic;
+      good = solve(device, p).ok();
+      for (int i = 0; i < 6; ++i) good = good && status[i] == 0 && row[i] == -1;
+      report.check(good, "ragged batch without rows");
+    }
+  }
+}
+
+/// Words of periodic systems: poison in the corners, a singular border.
+void periodic_words(Report& report, Device& device) {
+  for (const int64_t n : {1, 2, 3, 20}) {
+    for (int where = 0; where < 6; ++where) {
+      Shape shape;
+      shape.n = n;
+      shape.systems = 3;
+      shape.periodic = true;
+      Case<double> c = make_case<double>(shape), good = c;
+      const int64_t row = where % 2 == 0 ? 0 : n - 1;
+      Buffer<double>* const bands[] = {&c.lower, &c.upper, &c.rhs};
+      Buffer<double>& band = *bands[where / 2];
+      band.set(c.at(band.view, 1, row, 0), NAN);
+      int32_t status[3] = {9, 9, 9}, rows[3] = {9, 9, 9};
+      auto p = c.parameters();
+      p.algorithm = Algorithm::thomas;
+      p.status = {status, 3};
+      p.row = {rows, 3};
+      auto p_good = good.parameters();
+      p_good.algorithm = Algorithm::thomas;
+      bool right = solve(device, p).ok() && solve(device, p_good).ok();
+      right = right && status[0] == 0 && status[1] == 2 && rows[1] == row && status[2] == 0;
+      for (int64_t s = 0; s < 3; s += 2) {
+        for (int64_t i = 0; i < n; ++i) {
+          right = right && c.solution.get(c.at(c.solution.view, s, i, 0)) ==
+                               good.solution.get(c.at(c.solution.view, s, i, 0));
+        }
+      }
+      report.check(right, "periodic poison " + std::to_string(where) + " n=" + std::to_string(n) + ": status " +
+                              std::to_string(status[1]) + " row " + std::to_string(rows[1]));
+    }
+  }
+  // (-1, 2, -1) periodic is singular, and its Schur complement after exact steps is zero.
+  double lower[3] = {-1, -1, -1}, diagonal[3] = {2, 2, 2}, rhs[3] = {1, 1, 1}, x[3];
+  View view;
+  view.length = 3, view.row_stride = 1, view.system_stride = 3;
+  tridiagonal::SolveParameters p;
+  p.n = 3, p.batch = 1, p.periodic = true, p.algorithm = Algorithm::thomas;
+  p.lower = p.upper = p.diagonal = p.rhs = p.solution = view;
+  p.lower.data = p.upper.data = lower, p.diagonal.data = diagonal, p.rhs.data = rhs, p.solution.data = x;
+  int32_t status = 9, row = 9;
+  p.status = {&status, 1}, p.row = {&row, 1};
+  report.check(solve(device, p).ok() && status != 0, "singular periodic matrix: status " + std::to_string(status));
+}
+
+/// The workspace query agrees with what the call takes.
+void workspace(Report& report) {
+  for (const Algorithm algorithm : {Algorithm::cr, Algorithm::thomas, Algorithm::pcr_thomas}) {
+    for (const bool periodic : {false, true}) {
+      for (const int64_t n : {50, 4000}) {
+        const auto device = open_simt("forward");
+        Shape shape;
+        shape.n = n;
+        shape.systems = 3;
+        shape.periodic = periodic;
+        Case<double> c = make_case<double>(shape);
+        auto p = c.parameters();
+        p.algorithm = algorithm;
+        const int64_t asked = simt::tridiagonal_solve_workspace(*device, p);
+        const bool ran = solve(*device, p).ok();
+        const MemoryUse use = device->memory_use();
+        report.check(ran && use.in_use_bytes == 0 && asked >= use.peak_bytes && asked < use.peak_bytes + 2048,
+                     "workspace: asked " + std::to_string(asked) + " took " + std::to_string(use.peak_bytes));
+      }
+    }
+  }
+}
+
+struct Cancelled : Control {
+  int left;
+  mutable int asked = 0;
+  double last = -1, of = 0;
+  explicit Cancelled(int after) : left(after) {}
+  bool cancelled() const override { return asked++ >= left; }
+  void progress(double done, double total) override { last = done, of = total; }
+};
+
+void cancellation(Report& report, Device& device) {
+  Shape shape;
+  shape.n = 10;
+  shape.systems = 2;
+  Case<double> c = make_case<double>(shape);
+  auto p = c.parameters();
+  p.algorithm = Algorithm::thomas;
+  Cancelled at_once(0), later(1), never(100);
+  report.check(simt::tridiagonal_solve(device, p, at_once).code() == Code::cancelled && c.solution.untouched(0),
+               "cancelled before any launch");
+  report.check(simt::tridiagonal_solve(device, p, later).code() == Code::cancelled, "cancelled after a launch");
+  report.check(simt::tridiagonal_solve(device, p, never).ok() && never.last == never.of && never.device_seconds > 0,
+               "progress and time");
+}
+
+}  // namespace
+}  // namespace warploom::test
+
+int main() {
+  using namespace warploom;
+  test::Report report;
+  const auto device = test::open_simt("random:11");
+  test::operators<float>(report, *device);
+  test::operators<double>(report, *device);
+  test::operators<simt::Complex<float>>(report, *device);
+  test::operators<simt::Complex<double>>(report, *device);
+  test::by_hand(report, *device);
+  test::empty_calls(report, *device);
+  test::periodic_words(report, *device);
+  test::workspace(report);
+  test::cancellation(report, *device);
+  return report.finish();
+}
