@@ -1,12 +1,14 @@
 // Benchmark hooks of the addon: operations and their peers, run many times back to back on the device's
 // thread. Compiled into builds of a clone only (WARPLOOM_BENCH), never into a released binary. Adds
-//   benchmark(array, operation, sets, { calls, repeats, warmup }): Promise<{ seconds: number[] }>
-// `array` is any device array of the device to run on; `operation` a name of operations() or of peers();
-// `sets` parameter objects, used in turn, whose arrays are all device arrays. `seconds` is the time of one
-// call in each repeat, without transfers and without waiting for the device between calls.
+//   benchmark(device, operation, sets, { calls, repeats, warmup }): Promise<{ seconds: number[] }>
+// `operation` is a name of operations() or of peers(); each of `sets`, used in turn, a Float64Array of packed
+// parameters (PackedParameters) whose arrays are all device arrays. `seconds` is the time of one call in each
+// repeat, without transfers and without waiting for the device between calls.
 //   peers(): { name, available, reason }[]
 // `reason` says which library a peer uses, or why it cannot run.
 //   sanitizer: string    the sanitizer of this build, or ''; such builds are not benchmarked
+#include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -40,14 +42,15 @@ class BenchmarkJob final : public Job {
   BenchmarkOptions options;
   bool self_timed = false;
 
-  /// Reads one parameter object; every array must lie on the session's device already.
-  Failure add(napi_env env, std::unique_ptr<Invocation> invocation, napi_value parameters, Session& session) {
-    Binder binder(env, parameters, session);
+  /// Reads one set of parameters; every array must lie on the session's device already.
+  Failure add(napi_env env, std::unique_ptr<Invocation> invocation, const std::vector<double>& numbers,
+              Session& session) {
+    Binder binder(env, PackedParameters{numbers.data(), nullptr, 0}, session);
     invocation->bind(binder);
     Failure failure = binder.finish(*Environment::of(env));
     if (failure) return failure;
     for (Buffer& buffer : binder.buffers()) {
-      if (!buffer.on_device()) return Failure::invalid(buffer.name, "a device array", "an array in host memory");
+      if (!buffer.on_device() && buffer.bytes > 0) return Failure::invalid(buffer.name, "a device array", "an array in host memory");
       arrays_.push_back(buffer.array);
     }
     const Status status = invocation->validate();
@@ -111,44 +114,68 @@ Failure read_options(napi_env env, napi_value object, BenchmarkOptions* out) {
 
 using Make = std::unique_ptr<Invocation> (*)();
 
+/// More numbers than any operation has fields, so that a short set reads as absent ones.
+constexpr size_t kMostNumbers = 512;
+
+Failure read_numbers(napi_env env, napi_value value, std::vector<double>* out) {
+  out->assign(kMostNumbers, std::numeric_limits<double>::quiet_NaN());
+  bool is_typed_array = false;
+  napi_typedarray_type type = napi_int8_array;
+  size_t length = 0;
+  void* data = nullptr;
+  napi_is_typedarray(env, value, &is_typed_array);
+  if (is_typed_array) napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr);
+  if (!is_typed_array || type != napi_float64_array || length > kMostNumbers) {
+    return Failure::invalid("sets", "Float64Arrays of packed parameters", js::describe(env, value));
+  }
+  std::copy_n(static_cast<const double*>(data), length, out->begin());
+  return {};
+}
+
+using Make = std::unique_ptr<Invocation> (*)();
+
 Failure read_sets(napi_env env, napi_value sets, Make make, Session& session, BenchmarkJob* job) {
   uint32_t count = 0;
   if (napi_get_array_length(env, sets, &count) != napi_ok || count == 0) {
-    return Failure::invalid("sets", "an array of parameter objects", js::describe(env, sets));
+    return Failure::invalid("sets", "an array of packed parameters", js::describe(env, sets));
   }
+  std::vector<double> numbers;
   for (uint32_t i = 0; i < count; ++i) {
-    napi_value parameters = nullptr;
-    napi_get_element(env, sets, i, &parameters);
-    if (js::type_of(env, parameters) != napi_object) {
-      return Failure::invalid("sets", "parameter objects", js::describe(env, parameters));
-    }
-    if (Failure failure = job->add(env, make(), parameters, session)) return failure;
+    napi_value set = nullptr;
+    napi_get_element(env, sets, i, &set);
+    if (Failure failure = read_numbers(env, set, &numbers)) return failure;
+    if (Failure failure = job->add(env, make(), numbers, session)) return failure;
   }
   return {};
+}
+
+/// How the named operation or peer is made; null when there is none.
+Make find_make(const std::string& name, bool* self_timed) {
+  if (const bench::Peer* const peer = bench::find_peer(name)) {
+    *self_timed = peer->self_timed;
+    return peer->make;
+  }
+  for (uint32_t i = 0;; ++i) {
+    const OperationEntry* const operation = find_operation(i);
+    if (operation == nullptr) return nullptr;
+    if (name == operation->name) return operation->make;
+  }
 }
 
 napi_value benchmark(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
     const js::Arguments<4> arguments(env, info);
-    DeviceArray* const array = DeviceArray::of(env, arguments.value[0]);
-    if (array == nullptr || array->memory() == nullptr) {
-      return js::rejected(env, Failure::invalid("array", "a device array", js::describe(env, arguments.value[0])));
-    }
-    const std::shared_ptr<Session> session = array->memory()->session;
-    const std::string name = js::short_text(env, arguments.value[1]);
-    const OperationEntry* const operation = find_operation(name);
-    const bench::Peer* const peer = bench::find_peer(name);
-    if (operation == nullptr && peer == nullptr) {
-      return js::rejected(env, Failure::invalid("operation", "an operation or a peer", "'" + name + "'"));
-    }
+    double number = 0;
+    napi_get_value_double(env, arguments.value[0], &number);
+    const std::shared_ptr<Session> session = Environment::of(env)->find_session(number);
     auto job = std::make_unique<BenchmarkJob>();
-    job->self_timed = peer != nullptr && peer->self_timed;
-    Failure failure = session->admit();
-    if (!failure) failure = read_options(env, arguments.value[3], &job->options);
-    if (!failure) {
-      const Make make = peer != nullptr ? peer->make : operation->make;
-      failure = read_sets(env, arguments.value[2], make, *session, job.get());
+    const Make make = find_make(js::short_text(env, arguments.value[1]), &job->self_timed);
+    Failure failure = session == nullptr ? Failure::disposed("the device") : session->admit();
+    if (!failure && make == nullptr) {
+      failure = Failure::invalid("operation", "an operation or a peer", js::describe(env, arguments.value[1]));
     }
+    if (!failure) failure = read_options(env, arguments.value[3], &job->options);
+    if (!failure) failure = read_sets(env, arguments.value[2], make, *session, job.get());
     if (failure) return js::rejected(env, failure);
     const napi_value promise = job->begin(env, nullptr);
     session->post(std::move(job));
