@@ -57,6 +57,13 @@ template <class R>
 WARPLOOM_DEVICE R absolute(const Complex<R>& a) { return absolute(a.re) + absolute(a.im); }
 template <class R>
 WARPLOOM_DEVICE bool is_finite(const Complex<R>& a) { return is_finite(a.re) && is_finite(a.im); }
+/// Complex reciprocals are always exact: the scaling branches anyway.
+template <class R>
+WARPLOOM_DEVICE Complex<R> ordinary_reciprocal(const Complex<R>& a, bool& ordinary) {
+  const Complex<R> value = reciprocal(a);
+  ordinary = ordinary && is_finite(value) && absolute(value) > 0;
+  return value;
+}
 WARPLOOM_DEVICE float conjugate(float a) { return a; }
 WARPLOOM_DEVICE double conjugate(double a) { return a; }
 template <class R>

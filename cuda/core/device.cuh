@@ -98,6 +98,26 @@ WARPLOOM_DEVICE float fma(float a, float b, float c) { return __fmaf_rn(a, b, c)
 WARPLOOM_DEVICE double fma(double a, double b, double c) { return __fma_rn(a, b, c); }
 WARPLOOM_DEVICE float reciprocal(float a) { return __frcp_rn(a); }
 WARPLOOM_DEVICE double reciprocal(double a) { return __drcp_rn(a); }
+/// 1/a rounded to nearest, without branches, where |a| is between 2^-125 and 2^125 (2^-1000 and 2^1000 for double);
+/// elsewhere `ordinary` becomes false and the value must be computed again with reciprocal(). Many of these
+/// overlap, where each reciprocal() is a branch of its own.
+WARPLOOM_DEVICE float ordinary_reciprocal(float a, bool& ordinary) {
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+  ordinary = ordinary && fabsf(a) >= 0x1p-125f && fabsf(a) <= 0x1p125f;
+  return __fmaf_rn(r, __fmaf_rn(-a, r, 1.0f), r);
+}
+WARPLOOM_DEVICE double ordinary_reciprocal(double a, bool& ordinary) {
+  double r;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(a));
+  // The high word decides: 2^-1000 <= |a| < 2^1000.
+  const unsigned int high = static_cast<unsigned int>(__double2hiint(a)) & 0x7fffffffu;
+  ordinary = ordinary && high - 0x01700000u < 0x7e700000u - 0x01700000u;
+  double e = __fma_rn(-a, r, 1.0);
+  e = __fma_rn(e, e, e);
+  r = __fma_rn(r, e, r);
+  return __fma_rn(r, __fma_rn(-a, r, 1.0), r);
+}
 WARPLOOM_DEVICE float absolute(float a) { return fabsf(a); }
 WARPLOOM_DEVICE double absolute(double a) { return fabs(a); }
 WARPLOOM_DEVICE bool is_finite(float a) { return fabsf(a) <= 3.402823466e+38f; }

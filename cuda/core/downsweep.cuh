@@ -8,6 +8,7 @@
 //
 // At stride s and radix R, every run of R items s apart ends with the one that stays:
 //
+//     Items::prepare<R-1, s>()          once per stage, before any item leaves: work the runs can share
 //     Items::eliminate<R-1>(first, s)   items first, first+s, … leave the sweep together
 //     Items::save<R-1>(first, s)        once per stage: the leaving run at the front of the lane (r_save)
 //     Items::update(kept, left, right)  kept takes in the leaving items beside it; right is kOutside
@@ -22,7 +23,7 @@
 // Two uses. Cyclic reduction (cuda/tridiagonal): eliminate = scale rows by their pivots, update = take
 // their equations into the kept row from both sides, substitute = back substitution. Prefix scan
 // (cuda/scan): eliminate<1> does nothing and eliminate<3> forms running sums of the run; update(k, l, r)
-// sets v[k] = v[l] ∘ v[k] and ignores r, save does nothing (communication goes one way); between down and
+// sets v[k] = v[l] ∘ v[k] and ignores r, prepare and save do nothing (communication goes one way); between down and
 // up the caller scans the lanes' last items with shuffles; substitute sets v[i] = v[left] ∘ v[i] for each
 // i of the run, with the previous lanes' total for kOutside.
 #pragma once
@@ -46,6 +47,7 @@ struct Downsweep {
     if constexpr (kStride < kDepth) {
       constexpr int kFan = kStride * kRadix <= kDepth ? kRadix : 2;
       constexpr int kSpan = kFan * kStride;
+      items.template prepare<kFan - 1, kStride>();
       WARPLOOM_UNROLL
       for (int run = 0; run < kDepth / kSpan; ++run) {
         items.template eliminate<kFan - 1>(run * kSpan + kStride - 1, kStride);

@@ -14,8 +14,9 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 template <class T>
 struct RegpackParameters {
   Batch<T> batch;
-  Staging staging;
+  Inputs<T> inputs;
   int width;          ///< lanes per system, a power of two (32 for blocks)
+  int systems_log2;   ///< log2(32 / width): systems per warp
   int64_t span;       ///< tiles per worker when consecutive ones share a matrix; 0: workers interleave
   bool shared_bands;  ///< every staged band is the same for all systems
 };
@@ -32,38 +33,47 @@ struct Tiles {
 
 /// Registers of one thread allow this many threads per block of depth*sizeof(T) bytes of rows.
 template <class T, int kDepth>
-inline constexpr int kRegpackThreads = kDepth * static_cast<int>(sizeof(T)) <= 64 ? 512 : 256;
+inline constexpr int kRegpackThreads =
+    kDepth * static_cast<int>(sizeof(T)) <= (sizeof(T) == 16 ? 32 : 64) ? 512 : 256;
 
 /// One tile: 32/width systems, each on a group of `width` lanes.
 template <class T, int kDepth, int kRadix>
 struct WarpRegpackAgent {
   static constexpr int kMaxThreads = 128;
-  static constexpr int kMinBlocks = kDepth * static_cast<int>(sizeof(T)) <= 32   ? 6
-                                    : kDepth * static_cast<int>(sizeof(T)) <= 64 ? 4
-                                                                                 : 2;
+  static constexpr int kRowBytes = kDepth * static_cast<int>(sizeof(T));
+  static constexpr int kMinBlocks = kRowBytes > 64   ? 2
+                                    : kRowBytes > 32 ? (kIsComplex<T> ? 3 : 4)
+                                    : kRowBytes > 16 ? (kIsComplex<T> ? 4 : 5)
+                                                     : 6;
   using Parameters = RegpackParameters<T>;
   using Warp = RegpackLane<T, kDepth>;
   static constexpr size_t shared_bytes(int threads) { return threads / 32 * Warp::kWarpBytes; }
 
   /// This lane's group in `tile`; rows = 0 past the last problem.
   static WARPLOOM_DEVICE Run run_of(const device::Block& block, const Parameters& p, int64_t tile) {
-    const int group = block.lane() / p.width;
-    const int64_t problem = tile * (32 / p.width) + group;
-    Run run{p.width, block.lane() & (p.width - 1), group * p.width * kDepth, 0, 0, 0, 0, 0};
+    const int rank = block.lane() & (p.width - 1);
+    const int64_t problem = problem_of(block, p, tile);
+    Run run{p.width, rank, (block.lane() - rank) * kDepth, 0, 0, 0, 0, 0};
     if (problem < p.batch.problems()) {
-      run.system = p.batch.rhs_count == 1 ? problem : problem / p.batch.rhs_count;
-      run.rhs = p.batch.rhs_count == 1 ? 0 : problem % p.batch.rhs_count;
+      run.system = problem;
+      if (p.batch.rhs_count != 1) {
+        run.system = problem / p.batch.rhs_count;
+        run.rhs = problem % p.batch.rhs_count;
+      }
       run.origin = p.batch.origin(run.system);
       run.rows = static_cast<int>(p.batch.rows(run.system));
     }
     return run;
   }
+  static WARPLOOM_DEVICE int64_t problem_of(const device::Block& block, const Parameters& p, int64_t tile) {
+    return (tile << p.systems_log2) + (block.lane() >> (5 - p.systems_log2));
+  }
   /// The run to move: the whole tile at once where its systems stand next to each other.
   static WARPLOOM_DEVICE Run moved(const device::Block& block, const Parameters& p, int64_t tile,
                                    const Run& own) {
-    if (!p.staging.merged) return own;
-    const int systems = 32 / p.width;
-    const int64_t first = tile * systems, left = p.batch.systems - first;
+    if (!p.inputs.merged) return own;
+    const int systems = 1 << p.systems_log2;
+    const int64_t first = tile << p.systems_log2, left = p.batch.systems - first;
     return {32, block.lane(), 0, static_cast<int>((left < systems ? left : systems) * p.batch.n),
             first, first, 0, 0};
   }
@@ -71,32 +81,36 @@ struct WarpRegpackAgent {
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     const Batch<T>& batch = p.batch;
     const Warp warp(block.shared<T>(block.warp() * Warp::kWarpBytes));
-    const int warps = block.threads() / 32, systems = 32 / p.width;
+    const int warps = block.threads() / 32;
     Tiles tiles = Tiles::of(block.index() * warps + block.warp(), block.count() * warps,
-                            (batch.problems() + systems - 1) / systems, p.span);
-    if (tiles.next >= tiles.end) return;
-    Run run = run_of(block, p, tiles.next);
-    warp.load(block, batch, p.staging, moved(block, p, tiles.next, run), false);
-    device::async_commit(block);
-    for (;;) {
-      const int64_t tile = tiles.next;
+                            (batch.problems() + (1 << p.systems_log2) - 1) >> p.systems_log2, p.span);
+    Run next{};
+    // One pass more than there are tiles: the copies of a tile start while the one before is solved.
+    for (int64_t tile = -1;;) {
       typename Warp::Rows rows;
-      device::async_wait<0>(block);
-      block.sync_warp();
-      warp.take(batch, p.staging, run, block.lane(), run.rows, rows);
-      block.sync_warp();
-      const Run mine = run;
-      tiles.next += tiles.step;
-      if (tiles.next < tiles.end) {
-        run = run_of(block, p, tiles.next);
-        const bool keep = p.shared_bands ? run.rows <= mine.rows : run.system == mine.system && p.span > 0;
-        warp.load(block, batch, p.staging, moved(block, p, tiles.next, run), keep);
+      const Run run = next;
+      if (tile >= 0) {
+        device::async_wait<0>(block);
+        block.sync_warp();
+        warp.take(p.inputs, run, block.lane(), run.rows, rows);
+        block.sync_warp();
+      }
+      const bool more = tiles.next < tiles.end;
+      if (more) {
+        next = run_of(block, p, tiles.next);
+        const bool keep = tile >= 0 && (p.shared_bands ? next.rows <= run.rows
+                                                       : p.span > 0 && next.system == run.system);
+        warp.load(block, p.inputs, moved(block, p, tiles.next, next), keep);
         device::async_commit(block);
       }
-      solve(block, p, rows);
-      judge(block, p, tile, mine, rows);
-      warp.store(block, batch, moved(block, p, tile, mine), rows);
-      if (tiles.next >= tiles.end) return;
+      if (tile >= 0) {
+        solve(block, p, rows);
+        judge(block, p, tile, run, rows);
+        warp.store(block, batch, moved(block, p, tile, run), rows);
+      }
+      if (!more) return;
+      tile = tiles.next;
+      tiles.next += tiles.step;
     }
   }
 
@@ -124,7 +138,7 @@ struct WarpRegpackAgent {
         verdict = other < verdict ? other : verdict;
       }
     }
-    const int64_t problem = tile * (32 / p.width) + block.lane() / p.width;
+    const int64_t problem = problem_of(block, p, tile);
     if (run.rank == 0 && problem < p.batch.problems()) store_verdict(p.batch, problem, verdict);
   }
 };
@@ -150,8 +164,11 @@ struct BlockRegpackAgent {
 
   static WARPLOOM_DEVICE Run run_of(const device::Block& block, const Parameters& p, int64_t problem) {
     Run run{32, block.lane(), 0, 0, 0, 0, 0, int64_t(block.warp()) * Warp::kWarpRows};
-    run.system = p.batch.rhs_count == 1 ? problem : problem / p.batch.rhs_count;
-    run.rhs = p.batch.rhs_count == 1 ? 0 : problem % p.batch.rhs_count;
+    run.system = problem;
+    if (p.batch.rhs_count != 1) {
+      run.system = problem / p.batch.rhs_count;
+      run.rhs = problem % p.batch.rhs_count;
+    }
     run.origin = p.batch.origin(run.system);
     const int64_t left = p.batch.rows(run.system) - run.first_row;
     run.rows = static_cast<int>(left < 0 ? 0 : left < Warp::kWarpRows ? left : Warp::kWarpRows);
@@ -166,43 +183,47 @@ struct BlockRegpackAgent {
     int* verdicts = reinterpret_cast<int*>(records + 2 * warps);
     if (block.thread() < 2) verdicts[block.thread()] = 0;
     Tiles tiles = Tiles::of(block.index(), block.count(), batch.problems(), p.span);
-    if (tiles.next >= tiles.end) return;
-    Run run = run_of(block, p, tiles.next);
-    warp.load(block, batch, p.staging, run, false);
-    device::async_commit(block);
+    Run next{};
     int64_t previous = -1;
     int parity = 0;
-    for (;; parity ^= 1) {
-      const int64_t problem = tiles.next;
+    for (int64_t problem = -1;;) {
       typename Warp::Rows rows;
-      device::async_wait<0>(block);
-      block.sync_warp();
-      warp.take(batch, p.staging, run, block.lane(), batch.rows(run.system), rows);
-      block.sync_warp();
-      const Run mine = run;
-      tiles.next += tiles.step;
-      if (tiles.next < tiles.end) {
-        run = run_of(block, p, tiles.next);
-        const bool keep = p.shared_bands || (run.system == mine.system && p.span > 0);
-        warp.load(block, batch, p.staging, run, keep);
+      const Run run = next;
+      if (problem >= 0) {
+        device::async_wait<0>(block);
+        block.sync_warp();
+        warp.take(p.inputs, run, block.lane(), batch.rows(run.system), rows);
+        block.sync_warp();
+      }
+      const bool more = tiles.next < tiles.end;
+      if (more) {
+        next = run_of(block, p, tiles.next);
+        const bool keep = problem >= 0 && (p.shared_bands || (p.span > 0 && next.system == run.system));
+        warp.load(block, p.inputs, next, keep);
         device::async_commit(block);
       }
-      solve(block, rows, records + parity * warps, [&] {
-        if (block.thread() == 0 && previous >= 0) {
-          store_verdict(batch, previous, verdicts[parity ^ 1]);
-          verdicts[parity ^ 1] = 0;
+      if (problem >= 0) {
+        solve(block, rows, records + parity * warps, [&] {
+          if (block.thread() == 0 && previous >= 0) {
+            store_verdict(batch, previous, verdicts[parity ^ 1]);
+            verdicts[parity ^ 1] = 0;
+          }
+        });
+        if (Warp::suspicious(rows)) {
+          device::atomic_min(&verdicts[parity], Warp::inspect(batch, run, batch.rows(run.system), rows));
         }
-      });
-      if (Warp::suspicious(rows)) {
-        device::atomic_min(&verdicts[parity], Warp::inspect(batch, mine, batch.rows(mine.system), rows));
+        block.sync_warp();
+        warp.store(block, batch, run, rows);
+        previous = problem;
+        parity ^= 1;
       }
-      block.sync_warp();
-      warp.store(block, batch, mine, rows);
-      previous = problem;
-      if (tiles.next >= tiles.end) break;
+      if (!more) break;
+      problem = tiles.next;
+      tiles.next += tiles.step;
     }
+    if (previous < 0) return;
     block.sync();
-    if (block.thread() == 0) store_verdict(batch, previous, verdicts[parity]);
+    if (block.thread() == 0) store_verdict(batch, previous, verdicts[parity ^ 1]);
   }
 
  private:

@@ -8,28 +8,37 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// How the arrays of a batch are moved; `merge` allows tiles of several systems as one run.
+/// How the arrays of a batch are moved; `full`: every lane of a system's group is filled with rows, so
+/// that adjacent systems may be moved as one run.
 template <class T>
-Staging staging_of(const Batch<T>& batch, bool full) {
-  Staging staging{transfer_of(batch.lower, batch.n), transfer_of(batch.diagonal, batch.n),
-                  transfer_of(batch.upper, batch.n), transfer_of(batch.rhs, batch.n), false};
+Inputs<T> inputs_of(const Batch<T>& batch, bool full) {
+  Inputs<T> inputs{{batch.lower, batch.diagonal, batch.upper, batch.rhs}, {}, false, false};
   const auto adjacent = [&](const Strided<T>& array) {
     return array.plain() && array.system_stride == batch.n;
   };
-  staging.merged = full && batch.offsets == nullptr && batch.rhs_count == 1 && adjacent(batch.lower) &&
-                   adjacent(batch.diagonal) && adjacent(batch.upper) && adjacent(batch.rhs) &&
-                   adjacent(batch.solution);
-  return staging;
+  const auto aligned = [&](const Strided<T>& array) {
+    constexpr int64_t kElements = 16 / static_cast<int64_t>(sizeof(T));
+    return array.plain() && reinterpret_cast<uintptr_t>(array.data) % 16 == 0 &&
+           array.system_stride % kElements == 0 && (batch.rhs_count == 1 || array.rhs_stride % kElements == 0);
+  };
+  inputs.merged = full && batch.offsets == nullptr && batch.rhs_count == 1 && adjacent(batch.solution);
+  inputs.aligned = batch.offsets == nullptr;
+  for (int k = 0; k < 4; ++k) {
+    inputs.transfer[k] = transfer_of(inputs.array[k], batch.n);
+    inputs.merged = inputs.merged && adjacent(inputs.array[k]);
+    inputs.aligned = inputs.aligned && aligned(inputs.array[k]);
+  }
+  return inputs;
 }
 
 /// Every staged band is the same for all systems.
 template <class T>
-bool shares_bands(const Batch<T>& batch, const Staging& staging) {
-  const auto same = [](const Strided<T>& array, Transfer transfer) {
-    return transfer == Transfer::constant || array.system_stride == 0;
-  };
-  return same(batch.lower, staging.lower) && same(batch.diagonal, staging.diagonal) &&
-         same(batch.upper, staging.upper);
+bool shares_bands(const Inputs<T>& inputs) {
+  bool shared = true;
+  for (int k = 0; k < 3; ++k) {
+    shared = shared && (inputs.transfer[k] == Transfer::constant || inputs.array[k].system_stride == 0);
+  }
+  return shared;
 }
 
 /// Launches Agent persistently: `tiles` pieces of work over workers of `worker_threads` threads.
@@ -59,13 +68,14 @@ Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* us
   using WarpAgent = WarpRegpackAgent<T, kDepth, 2>;
   using BlockAgent = BlockRegpackAgent<T, kDepth, 2>;
   const int64_t lanes = (batch.n + kDepth - 1) / kDepth;
-  RegpackParameters<T> p{batch, {}, 32, 0, false};
+  RegpackParameters<T> p{batch, {}, 32, 0, 0, false};
   if (lanes <= 32) {
     p.width = 1;
     while (p.width < lanes) p.width *= 2;
-    const int systems = 32 / p.width;
-    p.staging = staging_of(batch, int64_t{p.width} * kDepth == batch.n);
-    p.shared_bands = shares_bands(batch, p.staging);
+    while (p.width << p.systems_log2 < 32) ++p.systems_log2;
+    const int systems = 1 << p.systems_log2;
+    p.inputs = inputs_of(batch, int64_t{p.width} * kDepth == batch.n);
+    p.shared_bands = shares_bands(p.inputs);
     const int64_t tiles = (batch.problems() + systems - 1) / systems;
     // A few warps per block; one where that spreads a small batch over more multiprocessors.
     const int warps = tiles >= 4 * int64_t{device.limits().multiprocessors} ? 4 : 1;
@@ -80,8 +90,8 @@ Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* us
                 std::to_string(BlockAgent::kMaxThreads * kDepth),
             "depth"};
   }
-  p.staging = staging_of(batch, false);
-  p.shared_bands = shares_bands(batch, p.staging);
+  p.inputs = inputs_of(batch, false);
+  p.shared_bands = shares_bands(p.inputs);
   *used = {operation::Algorithm::cr_regpack, kDepth, static_cast<int>(warps) * 32, 1};
   return launch_regpack<BlockAgent>(device, p, batch.problems(), static_cast<int>(warps) * 32,
                                     static_cast<int>(warps) * 32);

@@ -15,34 +15,34 @@ struct RegpackLane {
   static constexpr int kWarpRows = 32 * kDepth;
   static constexpr size_t kWarpBytes = 5 * Lane::kBytes;  ///< shared memory of one warp
 
-  T *lower, *diagonal, *upper, *rhs, *solution;
+  T* stage;  ///< five arrays of kWarpRows: lower, diagonal, upper, right-hand side, solution
 
-  WARPLOOM_DEVICE explicit RegpackLane(T* memory)
-      : lower(memory),
-        diagonal(memory + kWarpRows),
-        upper(memory + 2 * kWarpRows),
-        rhs(memory + 3 * kWarpRows),
-        solution(memory + 4 * kWarpRows) {}
+  WARPLOOM_DEVICE explicit RegpackLane(T* memory) : stage(memory) {}
 
-  /// Starts the copies of one run; with `keep` the bands are in the stage already.
-  WARPLOOM_DEVICE void load(const device::Block& block, const Batch<T>& batch, const Staging& how,
-                            const Run& run, bool keep) const {
-    if (!keep) {
-      load_rows<kDepth>(block, batch.lower, how.lower, lower, run);
-      load_rows<kDepth>(block, batch.diagonal, how.diagonal, diagonal, run);
-      load_rows<kDepth>(block, batch.upper, how.upper, upper, run);
+  /// Starts the copies of one run; with `keep` the bands are in the stage already. One loop over the
+  /// arrays keeps the code small: short launches are bound by instruction fetches.
+  WARPLOOM_DEVICE void load(const device::Block& block, const Inputs<T>& inputs, const Run& run,
+                            bool keep) const {
+    if constexpr (Lane::kLaneChunks > 0) {
+      if (inputs.aligned && run.rows == run.width * kDepth) {
+        load_full_rows<kDepth>(block, inputs, stage, run, keep);
+        return;
+      }
     }
-    load_rows<kDepth>(block, batch.rhs, how.rhs, rhs, run);
+    WARPLOOM_NO_UNROLL
+    for (int k = keep ? 3 : 0; k < 4; ++k) {
+      load_rows<kDepth>(block, inputs.array[k], inputs.transfer[k], stage + k * kWarpRows, run);
+    }
   }
 
   /// Stage to registers once the copies are complete. Rows past the run become identity rows, and the
   /// entries outside the system zero, by selection: whatever stands there, even NaN, has no effect.
-  WARPLOOM_DEVICE void take(const Batch<T>& batch, const Staging& how, const Run& run, int lane,
-                            int64_t system_rows, Rows& rows) const {
-    read(batch.lower, how.lower, lower, run, lane, rows.a);
-    read(batch.diagonal, how.diagonal, diagonal, run, lane, rows.b);
-    read(batch.upper, how.upper, upper, run, lane, rows.c);
-    read(batch.rhs, how.rhs, rhs, run, lane, rows.d);
+  WARPLOOM_DEVICE void take(const Inputs<T>& inputs, const Run& run, int lane, int64_t system_rows,
+                            Rows& rows) const {
+    read(inputs, 0, run, lane, rows.a);
+    read(inputs, 1, run, lane, rows.b);
+    read(inputs, 2, run, lane, rows.c);
+    read(inputs, 3, run, lane, rows.d);
     const int begin = run.rank * kDepth;
     if (run.first_row + begin == 0) rows.a[0] = T(0);
     const int64_t left = system_rows - 1 - run.first_row - begin;  // this lane's index of the last row
@@ -66,7 +66,8 @@ struct RegpackLane {
   static WARPLOOM_DEVICE Front<T> join_lanes(const device::Block& block, const Rows& rows, Row<T>& row,
                                              int width) {
     const int rank = block.lane() & (width - 1);
-    const Front<T> next = device::shuffle(block, rows.front, rank + 1, width);
+    const Front<T> next = kFront ? device::shuffle(block, rows.front, block.lane() + 1)
+                                 : device::shuffle_down(block, rows.front, 1);
     if (rank != width - 1) absorb_front(row, next);
     return next;
   }
@@ -77,7 +78,7 @@ struct RegpackLane {
   static WARPLOOM_DEVICE void descend(const device::Block& block, Rows& rows, const Row<T>& row, T x_last,
                                       T x_before, int width) {
     const T x = substitute_lanes(block, row, x_last, x_before, width);
-    const T left = device::shuffle(block, x, (block.lane() & (width - 1)) - 1, width);
+    const T left = device::shuffle_up(block, x, 1);
     rows.x_left = (block.lane() & (width - 1)) == 0 ? x_before : left;
     rows.d[kDepth - 1] = x;
     Downsweep<kDepth, kRadix>::up(rows);
@@ -111,20 +112,20 @@ struct RegpackLane {
   /// Registers to global memory. The stage of the solution is free again after the next sync_warp.
   WARPLOOM_DEVICE void store(const device::Block& block, const Batch<T>& batch, const Run& run,
                              const Rows& rows) const {
-    Lane::write(solution, block.lane(), rows.d);
+    Lane::write(stage + 4 * kWarpRows, block.lane(), rows.d);
     block.sync_warp();
-    store_rows<kDepth>(batch.solution, solution, run);
+    store_rows<kDepth>(batch.solution, stage + 4 * kWarpRows, run);
   }
 
  private:
-  static WARPLOOM_DEVICE void read(const Strided<T>& array, Transfer transfer, const T* stage,
-                                   const Run& run, int lane, T (&values)[kDepth]) {
-    if (transfer == Transfer::constant) {
-      const T value = run.rows > 0 ? load_constant(array, run) : T(0);
+  WARPLOOM_DEVICE void read(const Inputs<T>& inputs, int k, const Run& run, int lane,
+                            T (&values)[kDepth]) const {
+    if (inputs.transfer[k] == Transfer::constant) {
+      const T value = run.rows > 0 ? load_constant(inputs.array[k], run) : T(0);
       WARPLOOM_UNROLL
       for (int j = 0; j < kDepth; ++j) values[j] = value;
     } else {
-      Lane::read(stage, lane, values);
+      Lane::read(stage + k * kWarpRows, lane, values);
     }
   }
 };

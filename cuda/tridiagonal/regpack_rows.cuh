@@ -39,18 +39,25 @@ WARPLOOM_DEVICE void absorb_front(Row<T>& row, const Front<T>& front) {
   row.c = row.c * front.c;
 }
 
-/// Pivots seen by one lane: bit j of `zero` is set when row j of the lane met a zero pivot; `infinite`
-/// when one was infinite (its reciprocal vanishes, so that the solution would look finite).
+/// Extraordinary pivots of one lane: bit j of `zero` is set when row j of the lane met a zero pivot;
+/// `infinite` when one was infinite (its reciprocal vanishes, so that the solution would look finite).
 struct Pivots {
   unsigned int zero = 0;
   bool infinite = false;
 
+  /// 1/pivot whatever the pivot is; the place where zero and infinite ones are noted.
   template <class T>
-  WARPLOOM_DEVICE T reciprocal(const T& pivot, int row) {
+  WARPLOOM_DEVICE T extraordinary(const T& pivot, int row) {
     const T value = device::reciprocal(pivot);
     if (device::absolute(pivot) == 0) zero |= 1u << row;
     infinite = infinite || device::absolute(value) == 0;
     return value;
+  }
+  template <class T>
+  WARPLOOM_DEVICE T reciprocal(const T& pivot, int row) {
+    bool ordinary = true;
+    const T value = device::ordinary_reciprocal(pivot, ordinary);
+    return ordinary ? value : extraordinary(pivot, row);
   }
 };
 
@@ -64,11 +71,32 @@ struct RegisterRows {
   Pivots pivots;
   T x_left;  ///< last unknown of the lane before, set before Downsweep::up
 
+  /// Turns the pivots of all outer rows of the stage into their reciprocals: independent of each other,
+  /// with one branch for whatever is not ordinary among them.
+  template <int kCount, int kStride>
+  WARPLOOM_DEVICE void prepare() {
+    constexpr int kStep = 2 * kStride;  // with runs of three, their first and third
+    constexpr int kLeaving = kDepth / kStep;
+    T inverse[kLeaving];
+    bool ordinary = true;
+    WARPLOOM_UNROLL
+    for (int k = 0; k < kLeaving; ++k) {
+      inverse[k] = device::ordinary_reciprocal(b[k * kStep + kStride - 1], ordinary);
+    }
+    if (!ordinary) {
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kLeaving; ++k) {
+        inverse[k] = pivots.extraordinary(b[k * kStep + kStride - 1], k * kStep + kStride - 1);
+      }
+    }
+    WARPLOOM_UNROLL
+    for (int k = 0; k < kLeaving; ++k) b[k * kStep + kStride - 1] = inverse[k];
+  }
+  /// Divides row i by its pivot, of which b[i] is the reciprocal.
   WARPLOOM_DEVICE void scale(int i) {
-    const T r = pivots.reciprocal(b[i], i);
-    a[i] = a[i] * r;
-    c[i] = c[i] * r;
-    d[i] = d[i] * r;
+    a[i] = a[i] * b[i];
+    c[i] = c[i] * b[i];
+    d[i] = d[i] * b[i];
   }
   WARPLOOM_DEVICE void take_left(int i, int left) {
     const T k = -a[i];
@@ -91,6 +119,7 @@ struct RegisterRows {
       scale(last);
       take_left(middle, first);
       take_right(middle, last);
+      b[middle] = pivots.reciprocal(b[middle], middle);
       scale(middle);
       // The outer two in terms of the rows that stay.
       const T p = -c[first];
@@ -132,36 +161,38 @@ struct RegisterRows {
 
 /// Cyclic reduction of one row per lane over groups of `width` lanes (a power of two); the last lane of
 /// a group stays. Rows must be complete on their right except the last lane's, whose right side is
-/// `front`: pass the group's own front there (what lies before the group's first row), and with kFront
-/// it follows the elimination, because a wrapped shuffle brings the last lane exactly the rows that
-/// leave at the group's front. Without kFront the last row's c must be zero.
+/// `front` (what lies before the group's first row): with kFront, for width 32 only, it follows the
+/// elimination, because a wrapped shuffle brings the last lane exactly the rows that leave at the
+/// group's front. Without kFront the last row's c is taken as zero.
 template <bool kFront, class T>
 WARPLOOM_DEVICE void eliminate_lanes(const device::Block& block, Row<T>& row, Front<T>& front,
                                      int width, Pivots& pivots, int bit) {
-  const int rank = block.lane() & (width - 1);
+  const int position = (block.lane() & (width - 1)) + 1;
+  const int leaves_at = position & -position;  // the stride at which this lane's row leaves
+  const bool last = position == width;
   WARPLOOM_NO_UNROLL
   for (int stride = 1; stride < width; stride *= 2) {
-    const int phase = (rank + 1) & (2 * stride - 1);
-    if (phase == stride) {
+    if (leaves_at == stride) {
       const T r = pivots.reciprocal(row.b, bit);
       row.a = row.a * r;
       row.c = row.c * r;
       row.d = row.d * r;
     }
     const Equation<T> mine{row.a, row.c, row.d};
-    const Equation<T> left = device::shuffle(block, mine, rank - stride, width);
-    const Equation<T> right = device::shuffle(block, mine, rank + stride, width);
-    if (phase == 0) {
+    const Equation<T> left = device::shuffle_up(block, mine, stride);
+    const Equation<T> right = kFront ? device::shuffle(block, mine, block.lane() + stride)
+                                     : device::shuffle_down(block, mine, stride);
+    if (leaves_at > stride) {
       const T k = -row.a;
       row.b = device::fma(k, left.c, row.b);
       row.d = device::fma(k, left.d, row.d);
       row.a = k * left.a;
-      if (!kFront || rank != width - 1) {
+      if (!last) {
         const T m = -row.c;
         row.b = device::fma(m, right.a, row.b);
         row.d = device::fma(m, right.d, row.d);
         row.c = m * right.c;
-      } else {
+      } else if (kFront) {
         const T m = -front.c;
         front.b = device::fma(m, right.a, front.b);
         front.d = device::fma(m, right.d, front.d);
@@ -176,13 +207,14 @@ WARPLOOM_DEVICE void eliminate_lanes(const device::Block& block, Row<T>& row, Fr
 template <class T>
 WARPLOOM_DEVICE T substitute_lanes(const device::Block& block, const Row<T>& row, T x,
                                    const T& x_before, int width) {
-  const int rank = block.lane() & (width - 1);
+  const int position = (block.lane() & (width - 1)) + 1;
+  const int leaves_at = position & -position;
   WARPLOOM_NO_UNROLL
   for (int stride = width / 2; stride > 0; stride /= 2) {
-    const T left = device::shuffle(block, x, rank - stride, width);
-    const T right = device::shuffle(block, x, rank + stride, width);
-    if (((rank + 1) & (2 * stride - 1)) == stride) {
-      const T before = rank < stride ? x_before : left;
+    const T left = device::shuffle_up(block, x, stride);
+    const T right = device::shuffle_down(block, x, stride);
+    if (leaves_at == stride) {
+      const T before = position == stride ? x_before : left;
       x = device::fma(-row.a, before, device::fma(-row.c, right, row.d));
     }
   }

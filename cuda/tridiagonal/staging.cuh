@@ -12,10 +12,14 @@ enum class Transfer : int32_t {
   constant = 2,  ///< row stride zero: one load per system, no stage
 };
 
-/// Chosen on the host, the same for every system of a launch.
-struct Staging {
-  Transfer lower, diagonal, upper, rhs;
-  bool merged;  ///< a warp's systems are full and adjacent in every array: moved as one run of rows
+/// The four input arrays in the order lower, diagonal, upper, rhs, and how each is moved: chosen on the
+/// host, the same for every system of a launch.
+template <class T>
+struct Inputs {
+  Strided<T> array[4];
+  Transfer transfer[4];
+  bool merged;   ///< a warp's systems are full and adjacent in every array: moved as one run of rows
+  bool aligned;  ///< all four move by copies, and every system starts at a multiple of 16 bytes
 };
 
 template <class T>
@@ -109,25 +113,13 @@ WARPLOOM_DEVICE void copy_parts(const device::Block& block, T* stage, const T* f
 
 template <class T, int kDepth>
 WARPLOOM_DEVICE void copy_plain(const device::Block& block, T* stage, const T* from, const Run& run) {
-  using Lane = Stage<T, kDepth>;
   const auto address = reinterpret_cast<uintptr_t>(from);
   if ((address & 15) == 0) {
-    const int whole = run.rows / Lane::kPerChunk;
-    constexpr int kTurns = Lane::kLaneChunks > 0 ? Lane::kLaneChunks : 1;
-    if (whole == run.width * kTurns) {
-      const int first = run.base / Lane::kPerChunk + run.rank;
-      WARPLOOM_UNROLL
-      for (int turn = 0; turn < kTurns; ++turn) {
-        device::async_copy<16>(
-            block, stage + Lane::place_chunk(first + turn * run.width) * Lane::kPerChunk,
-            from + (run.rank + turn * run.width) * Lane::kPerChunk);
-      }
-      return;
-    }
-    copy_units<16, T, kDepth>(block, stage, from, run, 0, whole * Lane::kPerChunk);
+    constexpr int kPerChunk = Stage<T, kDepth>::kPerChunk;
+    const int whole = run.rows / kPerChunk * kPerChunk;
+    copy_units<16, T, kDepth>(block, stage, from, run, 0, whole);
     if constexpr (sizeof(T) <= 8) {
-      copy_units<static_cast<int>(sizeof(T)), T, kDepth>(block, stage, from, run,
-                                                         whole * Lane::kPerChunk, run.rows);
+      copy_units<static_cast<int>(sizeof(T)), T, kDepth>(block, stage, from, run, whole, run.rows);
     }
   } else if constexpr (sizeof(T) == 16) {
     copy_parts<8, T, kDepth>(block, stage, from, run);
@@ -160,6 +152,33 @@ WARPLOOM_DEVICE void load_rows(const device::Block& block, const Strided<T>& arr
   } else if (transfer == Transfer::elements) {
     for (int e = run.rank; e < run.rows; e += run.width) {
       stage[Stage<T, kDepth>::place(run.base + e)] = array.load(at + e * array.row_stride);
+    }
+  }
+}
+
+/// The short way of the usual case: Inputs::aligned and a run that fills its lanes, every lane kDepth rows.
+template <int kDepth, class T>
+WARPLOOM_DEVICE void load_full_rows(const device::Block& block, const Inputs<T>& inputs, T* stage,
+                                    const Run& run, bool keep) {
+  using Lane = Stage<T, kDepth>;
+  static_assert(Lane::kLaneChunks > 0, "a lane moves whole chunks");
+  const int first = run.base / Lane::kPerChunk + run.rank;
+  int place[Lane::kLaneChunks];
+  WARPLOOM_UNROLL
+  for (int turn = 0; turn < Lane::kLaneChunks; ++turn) {
+    place[turn] = Lane::place_chunk(first + turn * run.width) * Lane::kPerChunk;
+  }
+  const int turn_elements = run.width * Lane::kPerChunk;
+  WARPLOOM_UNROLL
+  for (int k = 0; k < 4; ++k) {
+    if (k < 3 && keep) continue;
+    const Strided<T>& array = inputs.array[k];
+    int64_t at = run.origin * array.system_stride + run.first_row + run.rank * Lane::kPerChunk;
+    if (k == 3) at += run.rhs * array.rhs_stride;
+    const T* from = array.data + at;
+    WARPLOOM_UNROLL
+    for (int turn = 0; turn < Lane::kLaneChunks; ++turn) {
+      device::async_copy<16>(block, stage + k * Lane::kElements + place[turn], from + turn * turn_elements);
     }
   }
 }
