@@ -77,6 +77,9 @@ Status solve_periodic(GpuDevice& device, const Batch<T>& batch, const T* corners
     Used again;
     WARPLOOM_TRY(solve(column, &again));
     used->launches += 1 + again.launches;
+  } else {
+    used->algorithm = operation::Algorithm::thomas;  // one thread per system, nothing to eliminate
+    used->threads = 1;
   }
   WARPLOOM_TRY(launch<ClosingAgent<T>>(device, one_thread_each(batch.problems()),
                                        {batch, corners, z, z_status, z_row, shared}));

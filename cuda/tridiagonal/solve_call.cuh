@@ -70,10 +70,13 @@ class SolveCall {
     batch_.upper = bands_.upper;
     batch_.rhs = strided<T>(p_.rhs, batch_.offsets != nullptr);
     batch_.solution = strided<T>(p_.solution, batch_.offsets != nullptr);
+    batch_.status = p_.status.data;
+    batch_.row = p_.row.data;
+    if (batch_.status != nullptr && batch_.row != nullptr) return {};
     const int64_t bytes = (batch_.problems() * 4 + 255) / 256 * 256;
     WARPLOOM_TRY(Workspace::make(device_, 2 * bytes, &words_));
-    batch_.status = p_.status.data != nullptr ? p_.status.data : words_.as<int32_t>();
-    batch_.row = p_.row.data != nullptr ? p_.row.data : words_.as<int32_t>(bytes);
+    if (batch_.status == nullptr) batch_.status = words_.as<int32_t>();
+    if (batch_.row == nullptr) batch_.row = words_.as<int32_t>(bytes);
     return {};
   }
 
