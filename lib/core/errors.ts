@@ -25,16 +25,30 @@ export class WarploomError extends Error {
   }
 }
 
+/** What an {@link ArgumentError} knows beside its message. */
+export interface ArgumentErrorOptions extends ErrorOptions {
+  /** What the argument may be. */
+  readonly expected?: string;
+  /** What it was. */
+  readonly received?: string;
+}
+
 /** A call was refused before any work started: `argument` names what was wrong. */
 export class ArgumentError extends WarploomError {
   override readonly name = 'ArgumentError';
   /** The argument as the caller spells it, such as 'rhs' or 'options.depth'. */
   readonly argument: string;
+  /** What the argument may be; empty where the message alone says it. */
+  readonly expected: string;
+  /** What it was; empty where the message alone says it. */
+  readonly received: string;
 
   /** @param message what was expected and what was received, to follow the argument's name */
-  constructor(argument: string, message: string, options?: ErrorOptions) {
+  constructor(argument: string, message: string, options?: ArgumentErrorOptions) {
     super('ERR_WARPLOOM_INVALID_ARGUMENT', argument === '' ? message : `${argument}: ${message}`, options);
     this.argument = argument;
+    this.expected = options?.expected ?? '';
+    this.received = options?.received ?? '';
   }
 }
 
@@ -63,7 +77,37 @@ export class DeviceLostError extends WarploomError {
   }
 }
 
+/** A backend or device that cannot be used here: not compiled into this build, or no such device. */
+export class UnavailableError extends WarploomError {
+  override readonly name = 'UnavailableError';
+
+  constructor(message: string, options?: ErrorOptions & { code?: 'ERR_WARPLOOM_NOT_COMPILED' | 'ERR_WARPLOOM_UNAVAILABLE' }) {
+    super(options?.code ?? 'ERR_WARPLOOM_UNAVAILABLE', message, options);
+  }
+}
+
+/** A device or device array was used after it was closed or disposed. */
+export class DisposedError extends WarploomError {
+  override readonly name = 'DisposedError';
+  /** The argument that was disposed; empty for the device itself. */
+  readonly argument: string;
+
+  constructor(message: string, argument = '', options?: ErrorOptions) {
+    super('ERR_WARPLOOM_DISPOSED', argument === '' ? message : `${argument}: ${message}`, options);
+    this.argument = argument;
+  }
+}
+
+/** More calls wait on a device than its `queueLimit`. */
+export class QueueFullError extends WarploomError {
+  override readonly name = 'QueueFullError';
+
+  constructor(message: string, options?: ErrorOptions) {
+    super('ERR_WARPLOOM_QUEUE_FULL', message, options);
+  }
+}
+
 /** An {@link ArgumentError} in the usual words: what was expected and what was received. */
 export function refusal(argument: string, expected: string, received: string, options?: ErrorOptions): ArgumentError {
-  return new ArgumentError(argument, `expected ${expected}, received ${received}`, options);
+  return new ArgumentError(argument, `expected ${expected}, received ${received}`, { ...options, expected, received });
 }

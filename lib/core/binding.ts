@@ -1,0 +1,160 @@
+// The only file that touches the addon: loads it once per thread, or says why it cannot.
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { UnavailableError } from './errors.ts';
+import type { ElementType, TypedArray } from './arrays.ts';
+
+/** Names of the backends, in the order that `devices()` lists them. */
+export type BackendName = 'cuda' | 'cpu' | 'simt';
+
+/** One device of one backend, usable or not. */
+export interface DeviceDescription {
+  readonly backend: BackendName;
+  /** Number of the device within its backend. */
+  readonly index: number;
+  readonly available: boolean;
+  /** One line: why it can or cannot be used. */
+  readonly reason: string;
+  readonly name: string;
+  readonly memoryBytes: number;
+  /** 90 for Hopper; 0 where it has no meaning. */
+  readonly computeCapability: number;
+  /** Multiprocessors of a GPU, cores on the cpu backend. */
+  readonly multiprocessors: number;
+  readonly l2Bytes: number;
+  /** Versions of driver and runtime; empty where there are none. */
+  readonly driver: string;
+}
+
+/** Use of a device's memory, in bytes. */
+export interface MemoryUse {
+  /** Arrays and workspaces that can still be reached. */
+  readonly inUseBytes: number;
+  /** Held by the pool for re-use. */
+  readonly pooledBytes: number;
+  readonly peakBytes: number;
+  readonly limitBytes: number;
+}
+
+/** One field of an operation's parameters, from its C++ `visit()`. */
+export interface FieldDescription {
+  readonly name: string;
+  readonly kind: 'choice' | 'integer' | 'real' | 'boolean' | 'array' | 'view';
+  readonly role?: 'input' | 'output' | 'inOut';
+  readonly type?: string;
+  readonly choices?: readonly string[];
+}
+
+/** All operations of the build by name, `domain.operation` as in cuda/core/operations.inc. */
+export type Operations = Readonly<Record<string, { readonly fields: readonly FieldDescription[] }>>;
+
+/** Test controls of the simt backend's fault seam. */
+export interface Faults {
+  calls(): number;
+  arm(skip: number, error: number, persistent: boolean): void;
+  disarm(): void;
+}
+
+/** The addon's exports. Devices and device arrays go by number; see native/core/device_object.cpp. */
+export interface Addon {
+  /** Numbers of the call being packed (pack.ts). */
+  readonly numbers: Float64Array;
+  readonly faults?: Faults;
+  devices(): DeviceDescription[];
+  operations(): Operations;
+  open(target: object, backend: string, index: number,
+    options: { memoryLimit?: number; threads?: number; queueLimit?: number }): Promise<number>;
+  allocate(device: number, target: object, type: ElementType, length: number, source: TypedArray | undefined,
+    id: number): Promise<number>;
+  pinned(device: number, type: ElementType, length: number): Promise<TypedArray>;
+  run(device: number, operation: number, id: number,
+    onProgress: ((done: number, total: number) => void) | undefined, ...values: unknown[]): Promise<number>;
+  workspace(device: number, operation: number, id: number, onProgress: undefined, ...values: unknown[]): number;
+  memory(device: number): MemoryUse;
+  trim(device: number): Promise<void>;
+  cancel(device: number, id: number): void;
+  close(device: number): Promise<void>;
+  upload(array: number, source: TypedArray, offset: number, id: number): Promise<void>;
+  download(array: number, target: TypedArray, offset: number, id: number): Promise<void>;
+  copy(to: number, from: number, id: number): Promise<void>;
+  release(array: number): void;
+}
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+}
+
+let root: { folder: string; manifest: Manifest } | undefined;
+
+/** Found by walking up: lib/, dist/ and bundled copies differ in depth. */
+function findPackage(): { folder: string; manifest: Manifest } {
+  if (root !== undefined) return root;
+  const start = dirname(fileURLToPath(import.meta.url));
+  for (let folder = start; ; folder = dirname(folder)) {
+    const file = join(folder, 'package.json');
+    if (existsSync(file)) {
+      const manifest = JSON.parse(readFileSync(file, 'utf8')) as Manifest;
+      if (manifest.name === 'warploom') return (root = { folder, manifest });
+    }
+    if (dirname(folder) === folder) throw new UnavailableError(`no package.json of warploom above ${start}`);
+  }
+}
+
+/** The package's folder. */
+export function packageRoot(): string {
+  return findPackage().folder;
+}
+
+/** Version of this package. */
+export function packageVersion(): string {
+  return findPackage().manifest.version;
+}
+
+/** One line for each way in which loading fails, with what to do. */
+function explain(error: NodeJS.ErrnoException): string {
+  const text = error.message.split('\n')[0] ?? '';
+  if (error.code === 'ERR_DLOPEN_DISABLED') {
+    return 'native addons are disabled in this process (--no-addons or the permission model): run with --allow-addons';
+  }
+  if (error.code === 'ERR_ACCESS_DENIED') {
+    return "the permission model denies reading the package's folder: run with --allow-fs-read and --allow-addons";
+  }
+  if (text.startsWith('No native build was found')) {
+    return `the addon is not built for ${process.platform}-${process.arch}: `
+      + 'run npm run build:native in a clone (needs a C++17 compiler)';
+  }
+  return `the addon does not load: ${text}`;
+}
+
+let loaded: { addon: Addon } | { reason: string; cause: unknown } | undefined;
+
+function load(): { addon: Addon } | { reason: string; cause: unknown } {
+  if (loaded !== undefined) return loaded;
+  try {
+    const require = createRequire(import.meta.url);
+    const find = require('node-gyp-build') as (folder: string) => Addon;
+    loaded = { addon: find(packageRoot()) };
+  } catch (error) {
+    loaded = { reason: explain(error as NodeJS.ErrnoException), cause: error };
+  }
+  return loaded;
+}
+
+/** Why the addon is not there; undefined when it is. */
+export function missingReason(): string | undefined {
+  const result = load();
+  return 'reason' in result ? result.reason : undefined;
+}
+
+/**
+ * The addon.
+ * @throws UnavailableError ERR_WARPLOOM_UNAVAILABLE when it cannot be loaded, saying why
+ */
+export function addon(): Addon {
+  const result = load();
+  if ('reason' in result) throw new UnavailableError(`no backend: ${result.reason}`, { cause: result.cause });
+  return result.addon;
+}

@@ -1,0 +1,150 @@
+// Arrays in a device's memory.
+import { addon } from './binding.ts';
+import {
+  describeValue, elementBytes, elementTypeOf, holds, makeTypedArray, numbersPerElement, typedArrayName,
+  type ElementType, type TypedArray,
+} from './arrays.ts';
+import type { Device } from './device.ts';
+import { traceTransfer, type TransferTrace } from './diagnostics.ts';
+import { DisposedError, refusal } from './errors.ts';
+import { rethrow } from './native-error.ts';
+import { cancellable, type CallOptions } from './progress.ts';
+
+/**
+ * `length` elements of `type` in a device's memory, made by `Device.array`. Operations take it wherever
+ * they take a typed array, and work on it in place; calls on one device run in the order they were made,
+ * so a chain needs no `await` between its links. Free it with `using`, {@link dispose}, or leave it to the
+ * garbage collector, which knows its size. Freeing an array that a pending call uses is safe.
+ */
+export class DeviceArray {
+  readonly device: Device;
+  readonly type: ElementType;
+  /** Elements; a complex element counts once. */
+  readonly length: number;
+  #handle = 0;
+  #disposed = false;
+  readonly #cancel: (id: number) => void;
+
+  /** @internal Use `Device.array`. */
+  constructor(device: Device, type: ElementType, length: number, cancel: (id: number) => void) {
+    this.device = device;
+    this.type = type;
+    this.length = length;
+    this.#cancel = cancel;
+  }
+
+  /** Size in bytes. */
+  get bytes(): number {
+    return this.length * elementBytes(this.type);
+  }
+
+  /** Whether the array was disposed; every use of it then fails with ERR_WARPLOOM_DISPOSED. */
+  get disposed(): boolean {
+    return this.#disposed;
+  }
+
+  /**
+   * Copies the array to JavaScript's memory.
+   * @param target where to; default: a new typed array of the right kind (complex: interleaved pairs)
+   * @param offset first element to read; `target` says how many
+   */
+  read(target?: TypedArray, offset = 0, options: CallOptions = {}): Promise<TypedArray> {
+    try {
+      const into = target ?? makeTypedArray(this.type, Math.max(0, this.length - offset));
+      this.#check('target', into);
+      return this.#transfer('download', into.byteLength, options, (id) =>
+        addon().download(this.#use('array'), into, offset, id).then(() => into));
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  }
+
+  /**
+   * Copies a typed array to the device. The data is taken at the call: changing `source` afterwards is safe
+   * (unless it lies on a SharedArrayBuffer or in pinned memory, which are read while the transfer runs).
+   * @param offset first element to write
+   */
+  write(source: TypedArray, offset = 0, options: CallOptions = {}): Promise<void> {
+    try {
+      this.#check('source', source);
+      return this.#transfer('upload', source.byteLength, options, (id) =>
+        addon().upload(this.#use('array'), source, offset, id));
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  }
+
+  /** Copies all elements of an array of the same type, length and device. */
+  copyFrom(other: DeviceArray, options: CallOptions = {}): Promise<void> {
+    try {
+      if (!(other instanceof DeviceArray)) throw refusal('other', 'a DeviceArray', describeValue(other));
+      return this.#transfer('copy', this.bytes, options, (id) =>
+        addon().copy(this.#use('array'), other.#use('other'), id));
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  }
+
+  /** Frees the memory behind the calls that still use it. Again: no effect. */
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    addon().release(this.#handle);
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  #check(name: string, array: unknown): void {
+    if (holds(array, this.type)) return;
+    throw refusal(name, `a ${typedArrayName(this.type)} for ${this.type} elements`, describeValue(array));
+  }
+
+  #use(name: string): number {
+    if (this.#disposed) throw new DisposedError('the device array was disposed; create a new one', name);
+    return this.#handle;
+  }
+
+  #transfer<T>(direction: TransferTrace['direction'], bytes: number, options: CallOptions,
+    start: (id: number) => Promise<T>): Promise<T> {
+    return traceTransfer(() => ({ direction, bytes, backend: this.device.backend }), () =>
+      cancellable({ signal: options.signal }, this.#cancel, (id) => start(id)).catch(rethrow));
+  }
+
+  /** The addon's number of an array that is in use under `name`. */
+  static handleOf(array: DeviceArray, name: string): number {
+    return array.#use(name);
+  }
+
+  /** Makes an array of zeros or of `source`'s elements. */
+  static async allocate(
+    owner: { device: Device; handle: number; cancel: (id: number) => void },
+    type: ElementType, length: number, source: TypedArray | undefined, options: CallOptions,
+  ): Promise<DeviceArray> {
+    const array = new DeviceArray(owner.device, type, length, owner.cancel);
+    array.#handle = await cancellable({ signal: options.signal }, owner.cancel, (id) =>
+      addon().allocate(owner.handle, array, type, length, source, id)).catch(rethrow) as number;
+    return array;
+  }
+}
+
+/** @internal */
+export const handleOf = DeviceArray.handleOf;
+/** @internal */
+export const allocateArray = DeviceArray.allocate;
+
+/** Type and length of a new array from the arguments of `Device.array`. */
+export function arrayShape(source: TypedArray, type: ElementType | undefined): { type: ElementType; length: number } {
+  const own = elementTypeOf(source);
+  if (own === undefined) {
+    throw refusal('data', 'a Float32Array, Float64Array, Int32Array, BigInt64Array, Uint8Array or an element type',
+      describeValue(source));
+  }
+  const wanted = type ?? own;
+  if (!holds(source, wanted)) throw refusal('data', `a ${typedArrayName(wanted)}`, describeValue(source));
+  if (source.length % numbersPerElement(wanted) !== 0) {
+    throw refusal('data', 'pairs of real and imaginary parts', describeValue(source));
+  }
+  return { type: wanted, length: source.length / numbersPerElement(wanted) };
+}

@@ -1,0 +1,267 @@
+// Devices: finding, opening, and calling operations on them.
+import {
+  describeValue, requireElementType, requireLength, type ElementType, type TypedArray,
+} from './arrays.ts';
+import {
+  addon, missingReason, type BackendName, type DeviceDescription, type MemoryUse,
+} from './binding.ts';
+import { allocateArray, arrayShape, type DeviceArray } from './device-array.ts';
+import { observesRuns, traceRun } from './diagnostics.ts';
+import { DisposedError, refusal, UnavailableError } from './errors.ts';
+import { defaultQueueLimit, maxQueueLimit, maxThreads } from './limits.ts';
+import { fromNative, rethrow } from './native-error.ts';
+import { pack, type Packed, type Parameters } from './pack.ts';
+import { cancellable, type CallOptions } from './progress.ts';
+
+export { DeviceArray } from './device-array.ts';
+export type { BackendName, DeviceDescription, MemoryUse } from './binding.ts';
+
+/** Options of {@link openDevice}. */
+export interface OpenDeviceOptions {
+  /** 'auto' (default): cuda where it is available, else cpu. */
+  readonly backend?: BackendName | 'auto';
+  /** Number of the device within its backend; default 0. */
+  readonly index?: number;
+  /** Bytes of device memory that arrays and workspaces may take; default and 0: what the device has. */
+  readonly memoryLimit?: number;
+  /** Worker threads of the cpu backend; default and 0: all cores. */
+  readonly threads?: number;
+  /** Calls that may wait; more are refused with ERR_WARPLOOM_QUEUE_FULL. Default 1024. */
+  readonly queueLimit?: number;
+}
+
+/** Outcome of a call of an operation. */
+export interface RunResult {
+  /** Seconds of the operation proper on the device, without transfers. */
+  readonly deviceSeconds: number;
+}
+
+/** Every device of every backend of this build, each with one line that says why it can or cannot be used. */
+export function devices(): DeviceDescription[] {
+  const reason = missingReason();
+  if (reason === undefined) return addon().devices();
+  return (['cuda', 'cpu', 'simt'] as const).map((backend) => ({
+    backend, index: 0, available: false, reason, name: '', memoryBytes: 0, computeCapability: 0,
+    multiprocessors: 0, l2Bytes: 0, driver: '',
+  }));
+}
+
+/**
+ * An open device with its own queue: calls run one after the other in the order they were made, off the
+ * event loop. Close it with `using`, `await using` or {@link Device.close}.
+ */
+export class Device {
+  /** What `devices()` says about it. */
+  readonly description: DeviceDescription;
+  #handle = 0;
+  #closing: Promise<void> | undefined;
+
+  /** @internal Use {@link openDevice}. */
+  constructor(description: DeviceDescription) {
+    this.description = description;
+  }
+
+  get backend(): BackendName {
+    return this.description.backend;
+  }
+
+  get name(): string {
+    return this.description.name;
+  }
+
+  /** Whether the device was closed. */
+  get closed(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  /**
+   * Puts a typed array's elements, or zeros, into device memory.
+   * @param data a typed array (copied at the call), or an element type with `length`
+   * @param lengthOrType elements of a new zeroed array; or the element type where it is not the typed
+   *   array's own: 'complex64' and 'complex128' take (real, imaginary) pairs
+   */
+  async array(data: TypedArray, lengthOrType?: ElementType, options?: CallOptions): Promise<DeviceArray>;
+  async array(data: ElementType, lengthOrType: number, options?: CallOptions): Promise<DeviceArray>;
+  async array(
+    data: TypedArray | ElementType, lengthOrType?: ElementType | number, options: CallOptions = {},
+  ): Promise<DeviceArray> {
+    const owner = { device: this, handle: this.#use(), cancel: this.#cancel };
+    if (typeof data === 'string') {
+      requireElementType(data, 'type');
+      requireLength(lengthOrType, 'length');
+      return allocateArray(owner, data, lengthOrType, undefined, options);
+    }
+    if (lengthOrType !== undefined) requireElementType(lengthOrType, 'type');
+    const { type, length } = arrayShape(data, lengthOrType);
+    return allocateArray(owner, type, length, data, options);
+  }
+
+  /**
+   * A zeroed typed array in page-locked memory: it travels at the device's full speed and is used without
+   * a copy, so it must not change while a call uses it. (The cpu backend gives plain aligned memory.)
+   */
+  async pinned(type: ElementType, length: number): Promise<TypedArray> {
+    requireElementType(type, 'type');
+    requireLength(length, 'length');
+    return addon().pinned(this.#use(), type, length).catch(rethrow) as Promise<TypedArray>;
+  }
+
+  /**
+   * Runs an operation of cuda/core/operations.inc by name; the domains' functions call it. Parameters are
+   * the fields of the operation's struct; a view is `{ data, imaginary?, offset, systemStride, rowStride,
+   * rhsStride }`. Typed arrays are copied at the call and outputs written back before the promise settles;
+   * device arrays, pinned arrays and SharedArrayBuffers are used where they are.
+   * @throws ArgumentError naming the field (as a rejection, before any work)
+   */
+  run(operation: string, parameters: Parameters, options: CallOptions = {}): Promise<RunResult> {
+    try {
+      const handle = this.#use();
+      const start = (): Promise<RunResult> => this.#start(handle, operation, parameters, options);
+      if (!observesRuns()) return start();
+      const trace: { operation: string; backend: string; device: string; deviceSeconds?: number } =
+        { operation, backend: this.backend, device: this.name };
+      return traceRun(trace, async () => {
+        const result = await start();
+        trace.deviceSeconds = result.deviceSeconds;
+        return result;
+      });
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  }
+
+  #start(handle: number, operation: string, parameters: Parameters, options: CallOptions): Promise<RunResult> {
+    // Packed inside: nothing may run between the packing and the addon's reading.
+    const launch = (id: number, report: CallOptions['onProgress']): Promise<RunResult> => {
+      const packed = pack(operation, parameters);
+      return addon().run(handle, packed.operation, id, report, ...packed.values).then(toResult, rethrow);
+    };
+    return cancellable(options, this.#cancel, launch);
+  }
+
+  /** Bytes of device memory that a call with these parameters takes beside its arrays. */
+  workspace(operation: string, parameters: Parameters): number {
+    const handle = this.#use();
+    const packed: Packed = pack(operation, parameters);
+    try {
+      return addon().workspace(handle, packed.operation, 0, undefined, ...packed.values);
+    } catch (error) {
+      throw fromNative(error);
+    }
+  }
+
+  /** Use of the device's memory now. */
+  memory(): MemoryUse {
+    return addon().memory(this.#use());
+  }
+
+  /** Gives memory kept for re-use back to the system. */
+  async trim(): Promise<void> {
+    await addon().trim(this.#use()).catch(rethrow);
+  }
+
+  /** Waits for the calls made so far, then frees everything on the device. Again: the same promise. */
+  close(): Promise<void> {
+    this.#closing ??= addon().close(this.#handle).catch(rethrow) as Promise<void>;
+    return this.#closing;
+  }
+
+  [Symbol.dispose](): void {
+    void this.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  readonly #cancel = (id: number): void => {
+    addon().cancel(this.#handle, id);
+  };
+
+  #use(): number {
+    if (this.#closing !== undefined) throw new DisposedError('the device was closed; open it again');
+    return this.#handle;
+  }
+
+  /** @internal */
+  static async open(description: DeviceDescription, options: OpenDeviceOptions): Promise<Device> {
+    const device = new Device(description);
+    const { memoryLimit = 0, threads = 0, queueLimit = defaultQueueLimit } = options;
+    device.#handle = await addon().open(device, description.backend, description.index,
+      { memoryLimit, threads, queueLimit }).catch(rethrow) as number;
+    return device;
+  }
+}
+
+function toResult(deviceSeconds: number): RunResult {
+  return { deviceSeconds };
+}
+
+function requireInteger(value: unknown, name: string, low: number, high: number): void {
+  if (value === undefined || (Number.isInteger(value) && (value as number) >= low && (value as number) <= high)) return;
+  throw refusal(name, `an integer from ${low} to ${high}`, describeValue(value));
+}
+
+const openFields: ReadonlySet<string> = new Set(['backend', 'index', 'memoryLimit', 'threads', 'queueLimit']);
+const backends: readonly unknown[] = ['auto', 'cuda', 'cpu', 'simt'];
+
+function checkOpenOptions(options: OpenDeviceOptions): void {
+  if (typeof options !== 'object' || options === null) throw refusal('options', 'an object', describeValue(options));
+  for (const key of Object.keys(options)) {
+    if (!openFields.has(key)) throw refusal(key, 'no such option', describeValue(options[key as keyof OpenDeviceOptions]));
+  }
+  if (options.backend !== undefined && !backends.includes(options.backend)) {
+    throw refusal('backend', "'auto', 'cuda', 'cpu' or 'simt'", describeValue(options.backend));
+  }
+  requireInteger(options.index, 'index', 0, 2 ** 31 - 1);
+  requireInteger(options.memoryLimit, 'memoryLimit', 0, Number.MAX_SAFE_INTEGER);
+  requireInteger(options.threads, 'threads', 0, maxThreads);
+  requireInteger(options.queueLimit, 'queueLimit', 1, maxQueueLimit);
+}
+
+function choose(backend: BackendName | 'auto', index: number): DeviceDescription {
+  addon();
+  const list = devices();
+  const wanted = backend !== 'auto' ? backend
+    : list.some((device) => device.backend === 'cuda' && device.index === index && device.available) ? 'cuda' : 'cpu';
+  const found = list.filter((device) => device.backend === wanted);
+  const device = found.find((each) => each.index === index);
+  if (device === undefined) {
+    throw refusal('index', `0${found.length > 1 ? ` to ${found.length - 1}` : ''}, the devices of ${wanted}`, String(index));
+  }
+  if (!device.available) {
+    const code = device.reason.startsWith('not compiled') ? 'ERR_WARPLOOM_NOT_COMPILED' : 'ERR_WARPLOOM_UNAVAILABLE';
+    throw new UnavailableError(`${wanted}: ${device.reason}; the cpu backend is always there`, { code });
+  }
+  return device;
+}
+
+/**
+ * Opens a device.
+ * @throws UnavailableError when the build or the machine has no such backend, saying why
+ * @throws ArgumentError for a wrong option
+ */
+export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
+  checkOpenOptions(options);
+  return Device.open(choose(options.backend ?? 'auto', options.index ?? 0), options);
+}
+
+let shared: Promise<Device> | undefined;
+
+/**
+ * The device of calls that name none: `openDevice()` once per thread, closed with it. After it was closed
+ * it is opened anew.
+ */
+export async function defaultDevice(): Promise<Device> {
+  for (;;) {
+    const opening = (shared ??= openDevice());
+    try {
+      const device = await opening;
+      if (!device.closed) return device;
+    } catch (error) {
+      if (shared === opening) shared = undefined;
+      throw error;
+    }
+    if (shared === opening) shared = undefined;
+  }
+}

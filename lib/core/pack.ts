@@ -1,0 +1,149 @@
+// From an operation's parameter object to the flat form the addon reads (PackedParameters of
+// native/core/arguments.h), driven by the metadata of the operation's C++ visit().
+import { addon, type Addon, type FieldDescription } from './binding.ts';
+import { describeValue } from './arrays.ts';
+import { DeviceArray, handleOf } from './device-array.ts';
+import { refusal, WarploomError } from './errors.ts';
+
+/** Parameters of an operation by field name; absent fields keep their defaults. */
+export type Parameters = Readonly<Record<string, unknown>>;
+
+/** A call ready for the addon. Its numbers stand in `addon().numbers` until the next one is packed. */
+export interface Packed {
+  readonly operation: number;
+  readonly values: unknown[];
+}
+
+interface Plan {
+  readonly operation: number;
+  readonly fields: readonly FieldDescription[];
+  readonly names: ReadonlySet<string>;
+}
+
+const viewFields: ReadonlySet<string> = new Set(['data', 'imaginary', 'offset', 'systemStride', 'rowStride', 'rhsStride']);
+const viewIntegers = ['offset', 'systemStride', 'rowStride', 'rhsStride'] as const;
+
+let plans: ReadonlyMap<string, Plan> | undefined;
+let packing = false;
+
+function numberCount(field: FieldDescription): number {
+  return field.kind === 'view' ? 6 : 1;
+}
+
+function readPlans(native: Addon): ReadonlyMap<string, Plan> {
+  const made = new Map<string, Plan>();
+  for (const [name, { fields }] of Object.entries(native.operations())) {
+    if (fields.reduce((sum, field) => sum + numberCount(field), 0) > native.numbers.length) {
+      throw new WarploomError('ERR_WARPLOOM_INTERNAL', `${name} has more fields than a call can carry`);
+    }
+    made.set(name, { operation: made.size, fields, names: new Set(fields.map((field) => field.name)) });
+  }
+  return made;
+}
+
+/** Names of all operations of the build. */
+export function operationNames(): string[] {
+  plans ??= readPlans(addon());
+  return [...plans.keys()];
+}
+
+function packNumber(field: FieldDescription, value: unknown): number {
+  switch (field.kind) {
+    case 'choice': {
+      const index = typeof value === 'string' ? field.choices!.indexOf(value) : -1;
+      if (index >= 0) return index;
+      throw refusal(field.name, `one of ${field.choices!.map((choice) => `'${choice}'`).join(', ')}`, describeValue(value));
+    }
+    case 'integer': {
+      const fits = Number.isSafeInteger(value)
+        && (field.type !== 'int32' || (value as number) === ((value as number) | 0));
+      if (fits) return value as number;
+      throw refusal(field.name, field.type === 'int32' ? 'a 32-bit integer' : 'an integer', describeValue(value));
+    }
+    case 'real':
+      if (Number.isFinite(value)) return value as number;
+      throw refusal(field.name, 'a finite number', describeValue(value));
+    default:
+      if (typeof value === 'boolean') return value ? 1 : 0;
+      throw refusal(field.name, 'true or false', describeValue(value));
+  }
+}
+
+/** The number of a device array, NaN for a typed array; refuses everything else. */
+function packArray(name: string, value: unknown): number {
+  if (value instanceof DeviceArray) return handleOf(value, name);
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return NaN;
+  throw refusal(name, 'a typed array or a DeviceArray', describeValue(value));
+}
+
+function requireKnown(object: object, known: ReadonlySet<string>, prefix: string): void {
+  for (const key of Object.keys(object)) {
+    if (!known.has(key)) throw refusal(`${prefix}${key}`, 'no such field', describeValue((object as Record<string, unknown>)[key]));
+  }
+}
+
+function packView(name: string, value: unknown, numbers: Float64Array, at: number, values: unknown[]): void {
+  if (value === undefined) {
+    numbers.fill(NaN, at, at + 6);
+    values.push(undefined, undefined);
+    return;
+  }
+  if (typeof value !== 'object' || value === null) {
+    throw refusal(name, 'a view { data, offset, systemStride, rowStride, rhsStride }', describeValue(value));
+  }
+  const view = value as Record<string, unknown>;
+  requireKnown(view, viewFields, `${name}.`);
+  const { data, imaginary } = view;
+  numbers[at] = packArray(`${name}.data`, data);
+  numbers[at + 1] = imaginary === undefined ? NaN : packArray(`${name}.imaginary`, imaginary);
+  for (let i = 0; i < viewIntegers.length; i += 1) {
+    const field = viewIntegers[i]!;
+    const number = view[field] ?? 0;
+    if (!Number.isSafeInteger(number)) throw refusal(`${name}.${field}`, 'an integer', describeValue(number));
+    numbers[at + 2 + i] = number as number;
+  }
+  values.push(data instanceof DeviceArray ? undefined : data, imaginary instanceof DeviceArray ? undefined : imaginary);
+}
+
+function packFields(plan: Plan, parameters: Parameters, numbers: Float64Array): unknown[] {
+  const values: unknown[] = [];
+  let at = 0;
+  for (const field of plan.fields) {
+    const value = parameters[field.name];
+    if (field.kind === 'view') {
+      packView(field.name, value, numbers, at, values);
+      at += 6;
+      continue;
+    }
+    if (field.kind === 'array') {
+      numbers[at] = value === undefined ? NaN : packArray(field.name, value);
+      values.push(value instanceof DeviceArray ? undefined : value);
+    } else {
+      numbers[at] = value === undefined ? NaN : packNumber(field, value);
+    }
+    at += 1;
+  }
+  return values;
+}
+
+/**
+ * Packs the parameters of a call. The addon must read them before anything else of JavaScript runs.
+ * @throws ArgumentError naming the field for unknown operations and fields, wrong kinds and non-finite numbers
+ */
+export function pack(operation: string, parameters: Parameters): Packed {
+  const native = addon();
+  plans ??= readPlans(native);
+  const plan = plans.get(operation);
+  if (plan === undefined) throw refusal('operation', `one of ${[...plans.keys()].join(', ')}`, describeValue(operation));
+  if (typeof parameters !== 'object' || parameters === null) {
+    throw refusal('parameters', 'an object', describeValue(parameters));
+  }
+  if (packing) throw refusal('parameters', 'plain values', 'a property that starts another call when read');
+  packing = true;
+  try {
+    requireKnown(parameters, plan.names, '');
+    return { operation: plan.operation, values: packFields(plan, parameters, native.numbers) };
+  } finally {
+    packing = false;
+  }
+}

@@ -1,0 +1,56 @@
+// Progress and cancellation of a call, as every long call takes them.
+
+/**
+ * Called with the work done and the total, in the operation's own units, in order and before the
+ * call settles. A busy event loop gets fewer reports, never late ones.
+ */
+export type ProgressCallback = (done: number, total: number) => void;
+
+/** Options of every asynchronous call. */
+export interface CallOptions {
+  /** Cancels the call; it then rejects with `signal.reason`. */
+  readonly signal?: AbortSignal;
+  readonly onProgress?: ProgressCallback;
+}
+
+let lastId = 0;
+
+/**
+ * Runs a native call that can be cancelled by number. Aborting cancels it, and so does a progress
+ * callback that throws; the promise then rejects with the signal's reason or the callback's error.
+ */
+export function cancellable<T>(
+  { signal, onProgress }: CallOptions,
+  cancel: (id: number) => void,
+  start: (id: number, onProgress: ProgressCallback | undefined) => Promise<T>,
+): Promise<T> {
+  if (signal === undefined && onProgress === undefined) return start(0, undefined);
+  if (signal?.aborted === true) return Promise.reject(signal.reason);
+  const id = (lastId += 1);
+  let ended: { reason: unknown } | undefined;
+  const end = (reason: unknown): void => {
+    ended ??= { reason };
+    cancel(id);
+  };
+  const abort = (): void => end(signal?.reason);
+  const report = onProgress === undefined ? undefined : (done: number, total: number): void => {
+    if (ended !== undefined) return;
+    try {
+      onProgress(done, total);
+    } catch (error) {
+      end(error);
+    }
+  };
+  signal?.addEventListener('abort', abort, { once: true });
+  return start(id, report).then(
+    (value) => {
+      signal?.removeEventListener('abort', abort);
+      return value;
+    },
+    (error: unknown) => {
+      signal?.removeEventListener('abort', abort);
+      const cancelled = (error as { code?: unknown }).code === 'ERR_WARPLOOM_CANCELLED';
+      throw cancelled && ended !== undefined ? ended.reason : error;
+    },
+  );
+}
