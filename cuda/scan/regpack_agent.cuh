@@ -29,8 +29,11 @@ struct PrefixItems {
     WARPLOOM_UNROLL
     for (int c = 1; c < kCount; ++c) join(first + c * stride, first + (c - 1) * stride);
   }
+  // A scan communicates one way: nothing to prepare, nothing goes to the lane before.
+  template <int kCount, int kStride>
+  WARPLOOM_DEVICE void prepare() {}
   template <int kCount>
-  WARPLOOM_DEVICE void save(int, int) {}  // a scan communicates one way: nothing goes to the lane before
+  WARPLOOM_DEVICE void save(int, int) {}
   WARPLOOM_DEVICE void update(int kept, int left, int) { join(kept, left); }
   template <int kCount>
   WARPLOOM_DEVICE void substitute(int first, int stride, int left, int) {
