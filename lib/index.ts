@@ -1,0 +1,15 @@
+// Warploom: GPU numerics for Node. All public names, and nothing else.
+export { defaultDevice, Device, devices, openDevice } from './core/device.ts';
+export type { OpenDeviceOptions, RunResult } from './core/device.ts';
+export { DeviceArray } from './core/device-array.ts';
+export { packageVersion as version } from './core/binding.ts';
+export type { BackendName, DeviceDescription, MemoryUse } from './core/binding.ts';
+export type { ElementType, TypedArray } from './core/arrays.ts';
+export type { Parameters } from './core/pack.ts';
+export type { CallOptions, ProgressCallback } from './core/progress.ts';
+export type { RunTrace, TransferTrace } from './core/diagnostics.ts';
+export {
+  ArgumentError, DeviceLostError, DisposedError, OutOfMemoryError, QueueFullError, UnavailableError, WarploomError,
+} from './core/errors.ts';
+export type { ArgumentErrorOptions, ErrorCode } from './core/errors.ts';
+export * as tridiagonal from './tridiagonal/index.ts';
