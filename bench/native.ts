@@ -1,6 +1,8 @@
 // The addon's benchmark hooks (native/bench/), present in builds of a clone only.
 import { addon } from '../lib/core/binding.ts';
-import type { DeviceArray } from '../lib/core/device-array.ts';
+import { handleOf, type DeviceArray } from '../lib/core/device-array.ts';
+import { rethrow } from '../lib/core/native-error.ts';
+import { pack } from '../lib/core/pack.ts';
 
 /** A peer the addon was built with. */
 export interface NativePeer {
@@ -10,11 +12,21 @@ export interface NativePeer {
   readonly reason: string;
 }
 
+/** A parameter object of an operation or a peer whose arrays are all device arrays. */
+export type ParameterSet = Readonly<Record<string, unknown>>;
+
+export interface BenchmarkOptions {
+  /** Calls per repeat, back to back. */
+  readonly calls: number;
+  readonly repeats: number;
+  /** Calls of each set before the first repeat. */
+  readonly warmup: number;
+}
+
 /** What native/bench/bench.cpp adds to the addon. */
 export interface NativeBenchmarks {
   benchmark(
-    anchor: DeviceArray, operation: string, sets: readonly object[],
-    options: { calls: number; repeats: number; warmup: number },
+    array: number, operation: string, sets: readonly Float64Array[], options: BenchmarkOptions,
   ): Promise<{ seconds: number[] }>;
   peers(): NativePeer[];
   /** The sanitizer of the build, or ''. */
@@ -33,4 +45,39 @@ export function checkBuild(hooks: Partial<NativeBenchmarks>): NativeBenchmarks {
   }
   if (hooks.sanitizer !== '') throw new Error(`a build with the ${hooks.sanitizer} sanitizer is not benchmarked`);
   return hooks as NativeBenchmarks;
+}
+
+/** Fields of the peers in the order of their C++ visit() (native/bench/peer.h, copy.cpp). */
+const peerFields: Readonly<Record<string, readonly string[]>> = {
+  'bench.copy': ['type', 'from', 'to'],
+  'bench.lapack': ['type', 'n', 'batch', 'lower', 'diagonal', 'upper', 'rhs', 'solution'],
+  'bench.cusparse_strided': ['type', 'n', 'batch', 'lower', 'diagonal', 'upper', 'rhs', 'solution'],
+};
+const types = ['float32', 'float64'];
+
+function packPeer(fields: readonly string[], parameters: ParameterSet): Float64Array {
+  const numbers = fields.flatMap((name) => {
+    const value = parameters[name];
+    if (typeof value === 'number') return [value];
+    if (typeof value === 'string') return [types.indexOf(value)];
+    const { data, offset = 0 } = value as { data: DeviceArray; offset?: number };
+    return [handleOf(data, name), NaN, offset, 0, 0, 0];
+  });
+  return Float64Array.from(numbers);
+}
+
+function packSet(operation: string, parameters: ParameterSet): Float64Array {
+  const fields = peerFields[operation];
+  if (fields !== undefined) return packPeer(fields, parameters);
+  pack(operation, parameters);
+  return addon().numbers.slice();
+}
+
+/** Seconds of one call in each repeat; the sets take turns. */
+export async function benchmark(
+  anchor: DeviceArray, operation: string, sets: readonly ParameterSet[], options: BenchmarkOptions,
+): Promise<number[]> {
+  const packed = sets.map((set) => packSet(operation, set));
+  const result = await nativeBenchmarks().benchmark(handleOf(anchor, 'anchor'), operation, packed, options).catch(rethrow);
+  return (result as { seconds: number[] }).seconds;
 }

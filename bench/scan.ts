@@ -3,8 +3,9 @@
 //   prefix/<batch>x<n>/<precision>/<cold|hot>/<regpack-depth|shared>
 import { isUnsupported, type BenchContext } from './domain.ts';
 import type { DeviceArray } from '../lib/core/device-array.ts';
+import type { ParameterSet } from './native.ts';
 import { bytesOf, precisions, type Precision } from './systems.ts';
-import { time, type ParameterSet } from './timing.ts';
+import { time } from './timing.ts';
 
 interface Rows {
   readonly batch: number;

@@ -2,7 +2,7 @@
 import type { Device } from '../lib/core/device.ts';
 import type { DeviceArray } from '../lib/core/device-array.ts';
 import { Random } from '../test/support/random.ts';
-import type { ParameterSet } from './timing.ts';
+import type { ParameterSet } from './native.ts';
 
 export type Precision = 'float32' | 'float64';
 export const precisions: readonly Precision[] = ['float32', 'float64'];

@@ -1,11 +1,8 @@
 // Times operations and peers through the addon's benchmark hooks: many calls back to back on the device.
 import type { Device } from '../lib/core/device.ts';
 import type { DeviceArray } from '../lib/core/device-array.ts';
-import { nativeBenchmarks } from './native.ts';
+import { benchmark, type ParameterSet } from './native.ts';
 import { summarise } from './statistics.ts';
-
-/** A parameter object of one operation whose arrays are all device arrays. */
-export type ParameterSet = Readonly<Record<string, unknown>>;
 
 export interface TimingOptions {
   /** Least seconds of one repeat. Default 2 ms on a GPU, 20 ms on the host. */
@@ -31,11 +28,10 @@ function callsPerRepeat(estimate: number, sets: number, wanted: number): number 
 export async function time(
   device: Device, anchor: DeviceArray, operation: string, sets: readonly ParameterSet[], options: TimingOptions = {},
 ): Promise<Timing> {
-  const { benchmark } = nativeBenchmarks();
   const { repeatSeconds = device.backend === 'cuda' ? 2e-3 : 2e-2, repeats = 15 } = options;
   const probe = await benchmark(anchor, operation, sets, { calls: sets.length, repeats: 3, warmup: 1 });
-  const calls = callsPerRepeat(summarise(probe.seconds).median, sets.length, repeatSeconds);
+  const calls = callsPerRepeat(summarise(probe).median, sets.length, repeatSeconds);
   const measured = await benchmark(anchor, operation, sets, { calls, repeats, warmup: 0 });
-  const { median, spread } = summarise(measured.seconds);
+  const { median, spread } = summarise(measured);
   return { seconds: median, spread };
 }

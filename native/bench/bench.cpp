@@ -1,7 +1,7 @@
 // Benchmark hooks of the addon: operations and their peers, run many times back to back on the device's
 // thread. Compiled into builds of a clone only (WARPLOOM_BENCH), never into a released binary. Adds
-//   benchmark(device, operation, sets, { calls, repeats, warmup }): Promise<{ seconds: number[] }>
-// `operation` is a name of operations() or of peers(); each of `sets`, used in turn, a Float64Array of packed
+//   benchmark(array, operation, sets, { calls, repeats, warmup }): Promise<{ seconds: number[] }>
+// on the device of the device array with that number. `operation` is a name of operations() or of peers(); each of `sets`, used in turn, a Float64Array of packed
 // parameters (PackedParameters) whose arrays are all device arrays. `seconds` is the time of one call in each
 // repeat, without transfers and without waiting for the device between calls.
 //   peers(): { name, available, reason }[]
@@ -114,8 +114,8 @@ Failure read_options(napi_env env, napi_value object, BenchmarkOptions* out) {
 
 using Make = std::unique_ptr<Invocation> (*)();
 
-/// More numbers than any operation has fields, so that a short set reads as absent ones.
-constexpr size_t kMostNumbers = 512;
+/// What an operation can have at most; a shorter set reads as absent fields.
+constexpr size_t kMostNumbers = Environment::kNumbers;
 
 Failure read_numbers(napi_env env, napi_value value, std::vector<double>* out) {
   out->assign(kMostNumbers, std::numeric_limits<double>::quiet_NaN());
@@ -167,10 +167,12 @@ napi_value benchmark(napi_env env, napi_callback_info info) {
     const js::Arguments<4> arguments(env, info);
     double number = 0;
     napi_get_value_double(env, arguments.value[0], &number);
-    const std::shared_ptr<Session> session = Environment::of(env)->find_session(number);
+    const DeviceArray* const array = Environment::of(env)->find_array(number);
+    const std::shared_ptr<Session> session =
+        array == nullptr || array->memory() == nullptr ? nullptr : array->memory()->session;
     auto job = std::make_unique<BenchmarkJob>();
     const Make make = find_make(js::short_text(env, arguments.value[1]), &job->self_timed);
-    Failure failure = session == nullptr ? Failure::disposed("the device") : session->admit();
+    Failure failure = session == nullptr ? Failure::disposed("the device array") : session->admit();
     if (!failure && make == nullptr) {
       failure = Failure::invalid("operation", "an operation or a peer", js::describe(env, arguments.value[1]));
     }

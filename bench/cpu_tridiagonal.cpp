@@ -1,0 +1,203 @@
+// Times the cpu backend's tridiagonal.solve beside the machine's copy rate and LAPACK gtsv (from
+// OpenBLAS or the reference library, where installed), one call per system on as many threads.
+//
+//   g++ -std=c++17 -O3 -ffp-contract=off -I. bench/cpu_tridiagonal.cpp native/cpu/*.cpp
+//       native/tridiagonal/*.cpp native/scan/*.cpp cuda/tridiagonal/*.cpp cuda/scan/*.cpp -lpthread -ldl
+//   ./a.out [systems rows [threads [repetitions]]]
+//
+// One line per row: name, milliseconds (median; least), GB/s of the five arrays, share of the copy rate.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <functional>
+#include <random>
+#include <vector>
+
+#include "native/cpu/device.h"
+
+namespace {
+
+using namespace warploom;
+namespace tri = warploom::tridiagonal;
+
+struct Timing {
+  double median, least;
+};
+
+Timing time_of(int repetitions, const std::function<void()>& prepare,
+               const std::function<void()>& body) {
+  std::vector<double> seconds;
+  for (int i = 0; i < repetitions + 1; ++i) {
+    prepare();
+    const auto start = std::chrono::steady_clock::now();
+    body();
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    if (i > 0) seconds.push_back(elapsed.count());
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return {seconds[seconds.size() / 2], seconds.front()};
+}
+
+[[noreturn]] void fail(const Status& status) {
+  std::fprintf(stderr, "%s %s\n", status.argument().c_str(), status.message().c_str());
+  std::exit(1);
+}
+void require(const Status& status) {
+  if (!status.ok()) fail(status);
+}
+
+using Gtsv32 = void(const int*, const int*, float*, float*, float*, float*, const int*, int*);
+using Gtsv64 = void(const int*, const int*, double*, double*, double*, double*, const int*, int*);
+
+void* lapack_symbol(const char* name) {
+  for (const char* library : {"libopenblas.so.0", "liblapack.so.3"}) {
+    void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) continue;
+    if (void* set = dlsym(handle, "openblas_set_num_threads")) {
+      reinterpret_cast<void (*)(int)>(set)(1);
+    }
+    if (void* symbol = dlsym(handle, name)) return symbol;
+  }
+  return nullptr;
+}
+
+template <class T>
+struct Arrays {
+  cpu::CpuDevice& device;
+  int64_t systems, n;
+  T* band[5];  // lower, diagonal, upper, rhs, solution
+
+  Arrays(cpu::CpuDevice& cpu, int64_t systems_, int64_t n_) : device(cpu), systems(systems_), n(n_) {
+    std::mt19937_64 random(7);
+    std::uniform_real_distribution<T> uniform(-1, 1);
+    for (T*& array : band) {
+      void* memory = nullptr;
+      require(device.allocate(bytes(), &memory));
+      array = static_cast<T*>(memory);
+      for (int64_t i = 0; i < systems * n; ++i) array[i] = uniform(random);
+    }
+    for (int64_t i = 0; i < systems * n; ++i) band[1][i] += band[1][i] < 0 ? T(-3) : T(3);
+  }
+  int64_t bytes() const { return systems * n * int64_t(sizeof(T)); }
+
+  tri::SolveParameters parameters(bool interleaved) const {
+    tri::SolveParameters p;
+    p.type = sizeof(T) == 4 ? ScalarType::float32 : ScalarType::float64;
+    p.n = n;
+    p.batch = systems;
+    View* const views[] = {&p.lower, &p.diagonal, &p.upper, &p.rhs, &p.solution};
+    for (int k = 0; k < 5; ++k) {
+      views[k]->data = band[k];
+      views[k]->length = systems * n;
+      views[k]->system_stride = interleaved ? 1 : n;
+      views[k]->row_stride = interleaved ? systems : 1;
+    }
+    return p;
+  }
+};
+
+template <class T>
+struct Bench {
+  cpu::CpuDevice& device;
+  Arrays<T> arrays;
+  int repetitions;
+  double copy_rate = 0;
+
+  void print(const char* name, const Timing& t, double arrays_moved = 5) const {
+    const double bytes = arrays_moved * double(arrays.bytes());
+    std::printf("%-28s %9.3f ms (least %9.3f) %7.2f GB/s", name, t.median * 1e3, t.least * 1e3,
+                bytes / t.median * 1e-9);
+    if (copy_rate > 0) std::printf("  %5.1f %% of copy", 100 * bytes / t.median / copy_rate);
+    std::printf("\n");
+  }
+  void copy() {
+    const Timing t = time_of(repetitions, [] {}, [&] {
+      require(device.copy(arrays.band[4], arrays.band[3], arrays.bytes()));
+    });
+    print("copy", t, 2);
+    copy_rate = 2 * double(arrays.bytes()) / t.median;
+  }
+  void solve(const char* name, const std::function<void(tri::SolveParameters*)>& change,
+             bool interleaved = false) {
+    tri::SolveParameters p = arrays.parameters(interleaved);
+    change(&p);
+    require(tri::check(p));
+    Control control;
+    const Timing t = time_of(repetitions, [] {}, [&] {
+      require(cpu_backend().operations.tridiagonal_solve(device, p, control));
+    });
+    print(name, t);
+  }
+  void lapack() {
+    constexpr bool single = sizeof(T) == 4;
+    using Gtsv = std::conditional_t<single, Gtsv32, Gtsv64>;
+    auto* gtsv = reinterpret_cast<Gtsv*>(lapack_symbol(single ? "sgtsv_" : "dgtsv_"));
+    if (gtsv == nullptr) {
+      std::printf("lapack gtsv: no library\n");
+      return;
+    }
+    Arrays<T> work(device, arrays.systems, arrays.n);
+    const int n = int(arrays.n), one = 1;
+    Control control;
+    const int64_t part = 64, tasks = (arrays.systems + part - 1) / part;
+    const Timing t = time_of(
+        repetitions,
+        [&] {
+          for (int k = 0; k < 4; ++k) std::memcpy(work.band[k], arrays.band[k], size_t(arrays.bytes()));
+        },
+        [&] {
+          require(device.threads().run(tasks, [&](int64_t task, int) {
+            const int64_t end = std::min(arrays.systems, (task + 1) * part);
+            for (int64_t s = task * part; s < end; ++s) {
+              const int64_t at = s * arrays.n;
+              int info = 0;
+              gtsv(&n, &one, work.band[0] + at + 1, work.band[1] + at, work.band[2] + at,
+                   work.band[3] + at, &n, &info);
+            }
+            return Status();
+          }, control));
+        });
+    print("lapack gtsv", t);
+  }
+  void all() {
+    using P = tri::SolveParameters;
+    copy();
+    solve("auto", [](P*) {});
+    solve("auto, interleaved", [](P*) {}, true);
+    solve("auto, in place", [](P* p) { p->solution = p->rhs; });
+    solve("auto, check", [](P* p) { p->check = true; });
+    solve("auto, shared matrix", [](P* p) {
+      p->lower.system_stride = p->diagonal.system_stride = p->upper.system_stride = 0;
+    });
+    solve("stable", [](P* p) { p->stable = true; });
+    solve("cr", [](P* p) { p->algorithm = tri::Algorithm::cr; });
+    solve("partition", [](P* p) { p->algorithm = tri::Algorithm::partition; });
+    solve("periodic", [](P* p) { p->periodic = true; });
+    lapack();
+    copy();
+  }
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const auto argument = [&](int index, int64_t otherwise) {
+    return count > index ? std::atoll(arguments[index]) : otherwise;
+  };
+  OpenOptions options;
+  options.threads = int32_t(argument(3, 0));
+  std::unique_ptr<Device> device;
+  require(cpu_backend().open(0, options, &device));
+  auto& cpu = static_cast<cpu::CpuDevice&>(*device);
+  const int64_t systems = argument(1, 20000), n = argument(2, 512);
+  const int repetitions = int(argument(4, 9));
+  std::printf("%s, %d threads\n%lld x %lld float64\n", device->description().name.c_str(),
+              cpu.thread_count(), static_cast<long long>(systems), static_cast<long long>(n));
+  Bench<double>{cpu, {cpu, systems, n}, repetitions}.all();
+  std::printf("%lld x %lld float32\n", static_cast<long long>(systems), static_cast<long long>(n));
+  Bench<float>{cpu, {cpu, systems, n}, repetitions}.all();
+  return 0;
+}

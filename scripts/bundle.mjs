@@ -1,0 +1,100 @@
+// npm run bundle: everything a GPU machine without Node and network needs, under 40 MiB in bundle/:
+//   run.sh, node.tar.xz (the running node, stripped), payload.tar.xz (addon, sources, packages), SHA256SUMS
+// Usage there: see bundle/run.sh.
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { onPath } from './find-tools.mjs';
+import { listFiles, root } from './list-sources.mjs';
+import { closure } from './package-closure.mjs';
+
+const kLimitMiB = 40;
+/** Packages needed to run, test, benchmark and draw; their dependencies follow from package-lock.json. */
+const kPackages = ['zod', 'node-gyp-build', 'mocha', 'tsx', 'fast-check', 'vega', 'vega-lite', 'fast-png',
+  'd3-dsv', 'd3-scale-chromatic', 'vega-datasets'];
+/** Folders and files of the checkout that travel as they are. */
+const kFolders = ['lib', 'dist', 'test', 'bench', 'examples', 'prebuilds', 'scripts'];
+const kFiles = ['package.json', '.mocharc.json', 'README.md', 'tsconfig.base.json', 'tsconfig.json'];
+/** Data sets beyond this size are left out of vega-datasets. */
+const kLargestDataBytes = 300_000;
+
+const bundle = join(root, 'bundle');
+const staging = join(root, 'build/bundle');
+const payload = join(staging, 'warploom');
+
+function run(command, args, options = {}) {
+  return execFileSync(command, args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], ...options });
+}
+
+/** One .tar.xz with files in name order and no times, so that equal content gives equal bytes. */
+function pack(output, folder, names, level = '-6') {
+  const tar = join(staging, 'payload.tar');
+  run('tar', ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '-cf', tar, '-C', folder, ...names]);
+  run('xz', [level, '-T0', '-f', tar]);
+  copyFileSync(`${tar}.xz`, output);
+}
+
+/** Node's binary, stripped: packed once per version, because xz -9e takes a minute. */
+function packNode() {
+  const cached = join(root, 'build/bundle-cache', `node-${process.version}-${process.arch}.tar.xz`);
+  if (!existsSync(cached)) {
+    mkdirSync(dirname(cached), { recursive: true });
+    const folder = join(staging, 'node');
+    mkdirSync(folder, { recursive: true });
+    copyFileSync(process.execPath, join(folder, 'node'));
+    chmodSync(join(folder, 'node'), 0o755);
+    if (onPath('strip')) run('strip', ['--strip-unneeded', join(folder, 'node')]);
+    pack(cached, folder, ['node'], '-9e');
+  }
+  copyFileSync(cached, join(bundle, 'node.tar.xz'));
+}
+
+/** What reports need where there are neither sources nor git. */
+function buildInfo() {
+  const commit = run('git', ['rev-parse', 'HEAD']).trim();
+  const dirty = run('git', ['status', '--porcelain', '--', 'cuda', 'native']).trim() !== '';
+  const hash = createHash('sha256');
+  const files = ['cuda', 'native'].flatMap((folder) => listFiles(folder)).sort();
+  for (const file of files) hash.update(`${file}\0`).update(readFileSync(join(root, file))).update('\0');
+  const cache = join(root, 'build/cmake/CMakeCache.txt');
+  const nvcc = existsSync(cache) ? /CMAKE_CUDA_COMPILER:\w+=(.+)/.exec(readFileSync(cache, 'utf8'))?.[1] : undefined;
+  const version = nvcc ? /release ([\d.]+)/.exec(run(nvcc, ['--version']))?.[1] : undefined;
+  return { commit: dirty ? `${commit}-modified` : commit, sourceHash: hash.digest('hex'), nvcc: version ?? 'none' };
+}
+
+function stagePayload() {
+  rmSync(payload, { recursive: true, force: true });
+  mkdirSync(payload, { recursive: true });
+  for (const name of kFolders) if (existsSync(join(root, name))) cpSync(join(root, name), join(payload, name), { recursive: true });
+  for (const name of kFiles) if (existsSync(join(root, name))) copyFileSync(join(root, name), join(payload, name));
+  const keepData = (source) => !/vega-datasets\/(?:data|build|_data)\//.test(source)
+    || statSync(source).isDirectory() || statSync(source).size <= kLargestDataBytes;
+  for (const folder of closure(kPackages)) {
+    cpSync(join(root, folder), join(payload, folder), {
+      recursive: true, dereference: true,
+      filter: (source) => keepData(source) && !/\.(map|md|markdown|d\.ts|d\.mts|d\.cts)$/.test(source),
+    });
+  }
+  const cudaDrivers = ['programs'].map((name) => join(root, 'build/gpu', name)).filter(existsSync);
+  for (const folder of cudaDrivers) cpSync(folder, join(payload, 'programs'), { recursive: true });
+  writeFileSync(join(payload, 'build-info.json'), `${JSON.stringify(buildInfo(), null, 1)}\n`);
+}
+
+function checksums(names) {
+  const lines = names.map((name) => `${createHash('sha256').update(readFileSync(join(bundle, name))).digest('hex')}  ${name}`);
+  writeFileSync(join(bundle, 'SHA256SUMS'), `${lines.join('\n')}\n`);
+}
+
+if (!existsSync(join(root, 'prebuilds'))) throw new Error('no addon: run npm run build first');
+mkdirSync(bundle, { recursive: true });
+mkdirSync(staging, { recursive: true });
+stagePayload();
+pack(join(bundle, 'payload.tar.xz'), staging, ['warploom']);
+packNode();
+copyFileSync(join(root, 'scripts/bundle-run.sh'), join(bundle, 'run.sh'));
+chmodSync(join(bundle, 'run.sh'), 0o755);
+checksums(['node.tar.xz', 'payload.tar.xz', 'run.sh']);
+const bytes = ['node.tar.xz', 'payload.tar.xz', 'run.sh', 'SHA256SUMS'].reduce((sum, name) => sum + statSync(join(bundle, name)).size, 0);
+console.log(`bundle/: ${(bytes / 2 ** 20).toFixed(1)} MiB`);
+if (bytes > kLimitMiB * 2 ** 20) throw new Error(`the bundle is over ${kLimitMiB} MiB`);
