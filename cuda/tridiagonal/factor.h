@@ -5,7 +5,8 @@
 namespace warploom::tridiagonal {
 
 /// What a factorisation holds, one entry of the call's type per row and array.
-/// `regpack` (no pivoting): the CR elimination multipliers; `pivoted`: LAPACK gttrf's L, D, U, U2 and row exchanges;
+/// `regpack` (no pivoting): normalised factors l, 1/d, u of A = (I+L) D (I+U), so that a register-packed solve reads three
+/// numbers per row and divides nowhere; `pivoted`: LAPACK gttrf's L, D, U, U2 and row exchanges;
 /// `cholesky`: L D L^H of a positive definite matrix.
 enum class Factorisation : int32_t { regpack = 0, pivoted = 1, cholesky = 2 };
 inline constexpr const char* kFactorisationNames[] = {"regpack", "pivoted", "cholesky"};

@@ -91,8 +91,8 @@ class TestBatch {
       system.diagonal.push_back(widen(diagonal));
       system.upper.push_back(widen(upper));
     }
-    if (periodic) {
-      corners.resize(2 * sizes_.size());
+    if (periodic) corners.resize(2 * sizes_.size());
+    if (periodic && n > 0) {
       corners[2 * s] = narrow<T>(bands.lower[0], other.lower[0] / 2);
       corners[2 * s + 1] = narrow<T>(bands.upper[n - 1], other.upper[n - 1] / 2);
       system.corner_first = widen(corners[2 * s]);

@@ -1,0 +1,192 @@
+// tridiagonal.solve_factored on a GPU.
+#include "cuda/tridiagonal/solve_factored_pivoted.cuh"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cuda/core/measuring_device.h"
+#include "cuda/tridiagonal/bands.cuh"
+#include "cuda/tridiagonal/solve_factored.h"
+
+namespace warploom::WARPLOOM_TARGET {
+
+namespace tridiagonal {
+
+namespace {
+
+using ::warploom::tridiagonal::FactorLayout;
+using ::warploom::tridiagonal::pivoting_shape;
+using ::warploom::tridiagonal::PivotingShape;
+
+template <class T>
+class FactoredSolve {
+ public:
+  using Agent = ScanSolveAgent<T>;
+
+  FactoredSolve(GpuDevice& device, const operation::SolveFactoredParameters& p)
+      : device_(device), p_(p), layout_(FactorLayout::of(p.type, p.n, p.batch, p.periodic, p.factorisation)) {
+    batch_.n = p.n;
+    batch_.systems = p.batch;
+    batch_.rhs_count = p.rhs_count;
+    batch_.offsets = p.offsets.data;
+    batch_.rhs = strided<T>(p.rhs, batch_.offsets != nullptr);
+    batch_.solution = strided<T>(p.solution, batch_.offsets != nullptr);
+    batch_.status = p.status.data;
+  }
+
+  Status run() {
+    if (p_.n == 0) {
+      return p_.status.data == nullptr ? Status() : device_.fill_zero(p_.status.data, 4 * batch_.problems());
+    }
+    if (p_.factorisation == operation::Factorisation::pivoted) return pivoted();
+    const PivotingShape shape = pivoting_shape(static_cast<int>(sizeof(T)), p_.n);
+    ScanSolveParameters<T> p = parameters(shape);
+    if (shape.segments == 1) {
+      // Enough blocks to fill the device; more would read the factors more often.
+      const int64_t groups = (p_.batch + shape.systems - 1) / shape.systems;
+      const int64_t wanted = 8 * int64_t{device_.limits().multiprocessors};
+      p.rhs_groups = std::max<int64_t>(1, std::min<int64_t>(p_.rhs_count, wanted / groups));
+      return launch_scan(shape, groups * p.rhs_groups, p);
+    }
+    return segmented(shape, p);
+  }
+
+ private:
+  uint8_t* factors(int64_t at) const { return const_cast<uint8_t*>(p_.factors.data) + at; }
+  T* array(int index) const { return reinterpret_cast<T*>(factors(0)) + index * layout_.entries; }
+
+  Status pivoted() {
+    using Solve = PivotedSolveAgent<T>;
+    typename Solve::Parameters p;
+    p.batch = batch_;
+    p.arrays = array(0);
+    p.choices = reinterpret_cast<int8_t*>(factors(layout_.choices_at));
+    p.states = reinterpret_cast<int32_t*>(factors(layout_.states_at));
+    p.periodic = p_.periodic;
+    LaunchShape shape;
+    shape.threads = Solve::kMaxThreads;
+    shape.blocks = (batch_.problems() + shape.threads - 1) / shape.threads;
+    return launch<Solve>(device_, shape, p);
+  }
+
+  ScanSolveParameters<T> parameters(const PivotingShape& shape) const {
+    ScanSolveParameters<T> p{};
+    p.batch = batch_;
+    p.lower = array(FactorLayout::kLower);
+    p.inverse = array(FactorLayout::kInverse);
+    p.upper = p_.factorisation == operation::Factorisation::regpack ? array(FactorLayout::kUpper) : nullptr;
+    p.border = layout_.border >= 0 ? array(layout_.border) : nullptr;
+    p.closing = reinterpret_cast<T*>(factors(layout_.closing_at));
+    p.states = reinterpret_cast<int32_t*>(factors(layout_.states_at));
+    p.mode = ScanMode::whole;
+    p.depth = shape.depth;
+    p.width = shape.width;
+    p.systems = shape.systems;
+    p.rhs_groups = 1;
+    p.segments = shape.segments;
+    p.systems_first = shape.systems > 1 && batch_.offsets == nullptr &&
+                      batch_.rhs.row_stride > batch_.rhs.system_stride;
+    return p;
+  }
+
+  Status launch_scan(const PivotingShape& shape, int64_t blocks, const ScanSolveParameters<T>& p) {
+    if (blocks > device_.limits().max_blocks) {
+      return Status(Code::unsupported, "too many blocks for one launch of a factored solve", "batch");
+    }
+    LaunchShape launch_shape;
+    launch_shape.blocks = blocks;
+    launch_shape.threads = shape.threads();
+    launch_shape.shared_bytes = Agent::shared_bytes(shape);
+    return launch<Agent>(device_, launch_shape, p);
+  }
+
+  /// The value entering every segment.
+  Status scan_segments(const ScanSolveParameters<T>& p, T* entering, bool reverse) {
+    using Scan = SegmentScanAgent<T>;
+    LaunchShape shape;
+    shape.blocks = batch_.problems();
+    while (shape.threads < Scan::kMaxThreads && shape.threads < p.segments) shape.threads *= 2;
+    shape.shared_bytes = Scan::shared_bytes(shape.threads);
+    return launch<Scan>(device_, shape, {p.segments, reverse, p.totals, entering});
+  }
+
+  Status segmented(const PivotingShape& shape, ScanSolveParameters<T> p) {
+    const int64_t problems = batch_.problems(), blocks = problems * shape.segments;
+    const auto padded = [](int64_t bytes) { return (bytes + 255) / 256 * 256; };
+    const int64_t totals_bytes = padded(blocks * static_cast<int64_t>(sizeof(Affine<T>)));
+    const int64_t entering_bytes = padded(blocks * static_cast<int64_t>(sizeof(T)));
+    const int64_t last_bytes = padded(problems * static_cast<int64_t>(sizeof(T)));
+    Workspace memory;
+    WARPLOOM_TRY(Workspace::make(device_, totals_bytes + entering_bytes + last_bytes + 4 * problems, &memory));
+    T* const entering = memory.as<T>(totals_bytes);
+    p.totals = memory.as<Affine<T>>();
+    p.entering = entering;
+    p.flags = memory.as<int32_t>(totals_bytes + entering_bytes + last_bytes);
+    WARPLOOM_TRY(device_.fill_zero(p.flags, 4 * problems));
+    p.mode = ScanMode::probe;
+    WARPLOOM_TRY(launch_scan(shape, blocks, p));
+    WARPLOOM_TRY(scan_segments(p, entering, false));
+    p.mode = ScanMode::forward;
+    WARPLOOM_TRY(launch_scan(shape, blocks, p));
+    WARPLOOM_TRY(scan_segments(p, entering, true));
+    p.mode = ScanMode::backward;
+    WARPLOOM_TRY(launch_scan(shape, blocks, p));
+
+    using Finish = ScanFinishAgent<T>;
+    typename Finish::Parameters finish{p, 1, memory.as<T>(totals_bytes + entering_bytes), 0};
+    LaunchShape finish_shape;
+    finish_shape.threads = Finish::kMaxThreads;
+    if (p.border != nullptr) {
+      finish_shape.blocks = (problems + finish_shape.threads - 1) / finish_shape.threads;
+      WARPLOOM_TRY(launch<Finish>(device_, finish_shape, finish));
+      finish.blocks_per_problem = std::max<int64_t>(1, std::min<int64_t>(shape.segments, 1024));
+    }
+    finish.phase = 1;
+    finish_shape.blocks = problems * finish.blocks_per_problem;
+    return launch<Finish>(device_, finish_shape, finish);
+  }
+
+  GpuDevice& device_;
+  const operation::SolveFactoredParameters& p_;
+  FactorLayout layout_;
+  Batch<T> batch_;
+};
+
+template <class T>
+Status solve_factored(GpuDevice& device, const operation::SolveFactoredParameters& p, Control& control) {
+  if (p.batch * p.rhs_count == 0) return {};
+  if (control.cancelled()) return Status(Code::cancelled, "the call was cancelled");
+  WARPLOOM_TRY(device.begin_operation(control));
+  WARPLOOM_TRY(FactoredSolve<T>(device, p).run());
+  WARPLOOM_TRY(device.end_operation(control));
+  control.progress(1, 1);
+  return {};
+}
+
+Status solve_factored_any(GpuDevice& device, const operation::SolveFactoredParameters& p, Control& control) {
+  switch (p.type) {
+    case ScalarType::float32: return solve_factored<float>(device, p, control);
+    case ScalarType::float64: return solve_factored<double>(device, p, control);
+    case ScalarType::complex64: return solve_factored<Complex<float>>(device, p, control);
+    default: return solve_factored<Complex<double>>(device, p, control);
+  }
+}
+
+}  // namespace
+
+}  // namespace tridiagonal
+
+Status tridiagonal_solve_factored(Device& device, const ::warploom::tridiagonal::SolveFactoredParameters& p,
+                                  Control& control) {
+  return tridiagonal::solve_factored_any(static_cast<GpuDevice&>(device), p, control);
+}
+
+int64_t tridiagonal_solve_factored_workspace(const Device& device,
+                                             const ::warploom::tridiagonal::SolveFactoredParameters& p) {
+  MeasuringDevice measuring(static_cast<GpuDevice&>(const_cast<Device&>(device)));
+  Control control;
+  (void)tridiagonal::solve_factored_any(measuring, p, control);
+  return measuring.peak_bytes();
+}
+
+}  // namespace warploom::WARPLOOM_TARGET

@@ -1,0 +1,394 @@
+// Solves with L D U factors kept as l, 1/d and u: each lane runs over its rows twice per recurrence, once for what
+// they do to an entering value, once with that value. Factors are loaded once for a block's right-hand sides.
+#pragma once
+#include "cuda/core/launch.cuh"
+#include "cuda/tridiagonal/factor_agent.cuh"
+#include "cuda/tridiagonal/pivoting_policy.h"
+#include "cuda/tridiagonal/solve_factored_scan.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+/// `whole` systems in a block; else a block holds one segment of a problem, in three passes with a scan over the
+/// segments between them: `probe` what the forward recurrence does, `forward` run it and probe the backward one,
+/// `backward`.
+enum class ScanMode : int32_t { whole = 0, probe = 1, forward = 2, backward = 3 };
+
+/// Bits noticed about a problem.
+enum ScanFlag : int { kBadRhs = 1, kBadSolution = 2 };
+
+template <class T>
+struct ScanSolveParameters {
+  using R = RealOf<T>;
+  Batch<T> batch;       ///< the bands are not used
+  const T* lower;       ///< factors (FactorLayout); `upper` null: conj of the next row's lower
+  const T* inverse;
+  const T* upper;
+  const T* border;      ///< periodic, else null
+  const T* closing;
+  const int32_t* states;
+  ScanMode mode;
+  int32_t depth, width, systems;
+  int64_t rhs_groups;   ///< whole: blocks that share the right-hand sides of the same systems
+  int64_t segments;
+  bool systems_first;   ///< neighbouring threads move the same row of neighbouring systems' right-hand sides
+  Affine<T>* totals;    ///< per (problem, segment): probe and forward write what a segment does
+  const T* entering;    ///< likewise: forward and backward read the value that enters it
+  int32_t* flags;       ///< segments: one word per problem, zeroed
+};
+
+template <class T>
+struct ScanSolveAgent {
+  static constexpr int kMaxThreads = ::warploom::tridiagonal::kPivotingMaxThreads;
+  static constexpr int kMinBlocks = sizeof(T) == 16 ? 1 : 2;
+  using Parameters = ScanSolveParameters<T>;
+
+  struct Shared {
+    T* lower;    ///< lanes * depth + 1 entries: a symmetric matrix looks one row ahead
+    T* inverse;
+    T* upper;
+    T* x;        ///< right-hand side, then solution
+    Affine<T>* forward;
+    Affine<T>* backward;
+    int32_t* flags;
+  };
+  static size_t shared_bytes(const ::warploom::tridiagonal::PivotingShape& shape) {
+    const int64_t lanes = shape.threads(), element = sizeof(T);
+    return static_cast<size_t>((4 * lanes * shape.depth + 4) * element + 4 * lanes / 32 * 2 * element +
+                               4 * shape.systems);
+  }
+  static WARPLOOM_DEVICE Shared layout(const device::Block& block, const Parameters& p) {
+    const int entries = block.threads() * p.depth, warps = block.threads() / 32;
+    Shared shared;
+    shared.lower = block.shared<T>();
+    shared.inverse = shared.lower + entries + 4;
+    shared.upper = shared.inverse + entries;
+    shared.x = shared.upper + entries;
+    shared.forward = reinterpret_cast<Affine<T>*>(shared.x + entries);
+    shared.backward = shared.forward + warps;
+    shared.flags = reinterpret_cast<int32_t*>(shared.backward + warps);
+    return shared;
+  }
+
+  /// The block's share: systems from `system`, right-hand sides begin…end-1, or one segment.
+  struct Work {
+    int64_t system, rhs_begin, rhs_end, first_row;
+  };
+  static WARPLOOM_DEVICE Work work_of(const device::Block& block, const Parameters& p) {
+    if (p.mode != ScanMode::whole) {
+      const int64_t problem = block.index() / p.segments, segment = block.index() - problem * p.segments;
+      const int64_t system = problem / p.batch.rhs_count, rhs = problem - system * p.batch.rhs_count;
+      return {system, rhs, rhs + 1, segment * p.width * p.depth};
+    }
+    const int64_t group = block.index() / p.rhs_groups, share = block.index() - group * p.rhs_groups;
+    const int64_t each = (p.batch.rhs_count + p.rhs_groups - 1) / p.rhs_groups;
+    const int64_t begin = share * each, end = begin + each;
+    return {group * p.systems, begin, end < p.batch.rhs_count ? end : p.batch.rhs_count, 0};
+  }
+  static WARPLOOM_DEVICE int rows_of(const Parameters& p, const Work& work, int s) {
+    const int64_t system = work.system + s, capacity = static_cast<int64_t>(p.width) * p.depth;
+    if (system >= p.batch.systems) return 0;
+    const int64_t left = p.batch.rows(system) - work.first_row;
+    return static_cast<int>(left < 0 ? 0 : left < capacity ? left : capacity);
+  }
+
+  /// How threads walk rows: `across` systems side by side, else along the rows of one system.
+  struct Walk {
+    int system, step, row, row_step;
+  };
+  static WARPLOOM_DEVICE Walk walk(const device::Block& block, const Parameters& p, bool across) {
+    if (across) return {block.thread() % p.systems, p.systems, block.thread() / p.systems, p.width};
+    int team = p.width;
+    while (team < 32 && team < p.batch.n) team *= 2;
+    return {block.thread() / team, block.threads() / team, block.thread() % team, team};
+  }
+
+  static WARPLOOM_DEVICE void load_factors(const device::Block& block, const Parameters& p, const Work& work,
+                                           const Shared& shared) {
+    constexpr int kBytes = sizeof(T);
+    const Walk w = walk(block, p, false);
+    const int capacity = p.width * p.depth;
+    for (int s = w.system; s < p.systems; s += w.step) {
+      const int count = rows_of(p, work, s);
+      const int64_t origin = count > 0 ? packed_origin(p.batch, work.system + s) + work.first_row : 0;
+      for (int i = w.row; i < capacity; i += w.row_step) {
+        const int at = s * capacity + i;
+        if (i < count) {
+          device::async_copy<kBytes>(block, shared.lower + at, p.lower + origin + i);
+          device::async_copy<kBytes>(block, shared.inverse + at, p.inverse + origin + i);
+          if (p.upper != nullptr) device::async_copy<kBytes>(block, shared.upper + at, p.upper + origin + i);
+        } else {
+          shared.lower[at] = T(0);
+          shared.inverse[at] = T(RealOf<T>(1));
+          if (p.upper != nullptr) shared.upper[at] = T(0);
+        }
+      }
+    }
+    if (block.thread() == 0) {
+      // The row after the block's last: of the next segment, else none.
+      const int64_t next = work.first_row + capacity;
+      const bool present = p.mode != ScanMode::whole && next < p.batch.rows(work.system);
+      shared.lower[p.systems * capacity] =
+          present ? p.lower[packed_origin(p.batch, work.system) + next] : T(0);
+    }
+  }
+
+  /// Moves rows of right-hand side `rhs` into shared memory; `from` is rhs or (second pass of segments) solution.
+  static WARPLOOM_DEVICE void load_rhs(const device::Block& block, const Parameters& p, const Work& work,
+                                       const Shared& shared, int64_t rhs, const Strided<T>& from) {
+    const Walk w = walk(block, p, p.systems_first);
+    const int capacity = p.width * p.depth;
+    for (int s = w.system; s < p.systems; s += w.step) {
+      const int count = rows_of(p, work, s);
+      const int64_t at_row = count > 0 ? from.index(p.batch.origin(work.system + s), work.first_row, rhs) : 0;
+      int flags = 0;
+      for (int i = w.row; i < capacity; i += w.row_step) {
+        T value(0);
+        if (i < count) value = from.load(at_row + i * from.row_stride);
+        if (!device::is_finite(value)) flags = kBadRhs;
+        shared.x[s * capacity + i] = value;
+      }
+      if (flags != 0) device::atomic_or(&shared.flags[s], flags);
+    }
+  }
+
+  /// Rows of one lane.
+  struct Lane {
+    const T* lower;
+    const T* inverse;
+    const T* upper;
+    T* x;
+    int depth;
+    WARPLOOM_DEVICE Lane(const Parameters& p, const Shared& shared, int thread)
+        : lower(shared.lower + thread * p.depth), inverse(shared.inverse + thread * p.depth),
+          upper(p.upper != nullptr ? shared.upper + thread * p.depth : nullptr), x(shared.x + thread * p.depth),
+          depth(p.depth) {}
+    WARPLOOM_DEVICE T upper_of(int i) const { return upper != nullptr ? upper[i] : device::conjugate(lower[i + 1]); }
+    WARPLOOM_DEVICE Affine<T> probe_forward() const {
+      Affine<T> run = unchanged<T>();
+      for (int i = 0; i < depth; ++i) run = {-(lower[i] * run.product), device::fma(-lower[i], run.value, x[i])};
+      return run;
+    }
+    WARPLOOM_DEVICE void forward(T value) const {
+      for (int i = 0; i < depth; ++i) {
+        value = device::fma(-lower[i], value, x[i]);
+        x[i] = value * inverse[i];
+      }
+    }
+    WARPLOOM_DEVICE Affine<T> probe_backward() const {
+      Affine<T> run = unchanged<T>();
+      for (int i = depth - 1; i >= 0; --i) {
+        const T factor = upper_of(i);
+        run = {-(factor * run.product), device::fma(-factor, run.value, x[i])};
+      }
+      return run;
+    }
+    WARPLOOM_DEVICE void backward(T value) const {
+      for (int i = depth - 1; i >= 0; --i) {
+        value = device::fma(-upper_of(i), value, x[i]);
+        x[i] = value;
+      }
+    }
+  };
+
+  static WARPLOOM_DEVICE T applied(const Affine<T>& run, const T& value) {
+    return device::fma(run.product, value, run.value);
+  }
+
+  /// Both recurrences of a block of whole systems.
+  static WARPLOOM_DEVICE void solve(const device::Block& block, const Parameters& p, const Shared& shared) {
+    const Lane lane(p, shared, block.thread());
+    Affine<T> total;
+    lane.forward(compose_before<false>(block, lane.probe_forward(), p.width, shared.forward, &total).value);
+    lane.backward(compose_before<true>(block, lane.probe_backward(), p.width, shared.backward, &total).value);
+  }
+
+  /// x[n-1] of a periodic system from the recurrences' answer y.
+  static WARPLOOM_DEVICE T close(const T* closing, const T& first, const T& before_last, const T& last) {
+    const T sum = device::fma(-closing[1], before_last, device::fma(-closing[2], first, last));
+    return sum * closing[0];
+  }
+
+  static WARPLOOM_DEVICE void store(const device::Block& block, const Parameters& p, const Work& work,
+                                    const Shared& shared, int64_t rhs) {
+    const Walk w = walk(block, p, p.systems_first);
+    const int capacity = p.width * p.depth;
+    const Strided<T>& to = p.batch.solution;
+    for (int s = w.system; s < p.systems; s += w.step) {
+      const int count = rows_of(p, work, s);
+      if (count == 0) continue;
+      const int64_t system = work.system + s;
+      const int64_t at_row = to.index(p.batch.origin(system), work.first_row, rhs);
+      const T* const x = shared.x + s * capacity;
+      const bool closes = p.mode == ScanMode::whole && p.border != nullptr;
+      const bool sound = p.states[system] == -1;
+      T last(0);
+      if (closes) last = close(p.closing + 3 * system, x[0], count > 1 ? x[count - 2] : T(0), x[count - 1]);
+      int flags = 0;
+      for (int i = w.row; i < count; i += w.row_step) {
+        T value = x[i];
+        if (closes) {
+          value = i + 1 == count ? last : device::fma(p.border[packed_origin(p.batch, system) + i], last, value);
+        }
+        if (!sound) value = T(RealOf<T>(NAN));
+        if (!device::is_finite(value)) flags = kBadSolution;
+        to.store(at_row + i * to.row_stride, value);
+      }
+      if (flags != 0) device::atomic_or(&shared.flags[s], flags);
+    }
+  }
+
+  static WARPLOOM_DEVICE int32_t word(int32_t state, int32_t flags) {
+    using operation::SystemStatus;
+    SystemStatus status = SystemStatus::ok;
+    if (state >= 0) {
+      status = SystemStatus::zero_pivot;
+    } else if (state <= -2 || (flags & kBadRhs) != 0) {
+      status = SystemStatus::non_finite;
+    } else if ((flags & kBadSolution) != 0) {
+      status = SystemStatus::inaccurate;
+    }
+    return static_cast<int32_t>(status);
+  }
+
+  static WARPLOOM_DEVICE void run_whole(const device::Block& block, const Parameters& p, const Work& work,
+                                        const Shared& shared) {
+    for (int64_t rhs = work.rhs_begin; rhs < work.rhs_end; ++rhs) {
+      for (int s = block.thread(); s < p.systems; s += block.threads()) shared.flags[s] = 0;
+      block.sync();
+      load_rhs(block, p, work, shared, rhs, p.batch.rhs);
+      block.sync();
+      solve(block, p, shared);
+      block.sync();
+      store(block, p, work, shared, rhs);
+      block.sync();
+      for (int s = block.thread(); s < p.systems; s += block.threads()) {
+        const int64_t system = work.system + s;
+        if (system >= p.batch.systems || p.batch.status == nullptr) continue;
+        p.batch.status[system * p.batch.rhs_count + rhs] = word(p.states[system], shared.flags[s]);
+      }
+    }
+  }
+
+  static WARPLOOM_DEVICE void run_segment(const device::Block& block, const Parameters& p, const Work& work,
+                                          const Shared& shared) {
+    if (block.thread() == 0) shared.flags[0] = 0;
+    block.sync();
+    load_rhs(block, p, work, shared, work.rhs_begin, p.mode == ScanMode::backward ? p.batch.solution : p.batch.rhs);
+    block.sync();
+    const Lane lane(p, shared, block.thread());
+    Affine<T> total;
+    if (p.mode != ScanMode::backward) {
+      const Affine<T> before = compose_before<false>(block, lane.probe_forward(), p.width, shared.forward, &total);
+      if (p.mode == ScanMode::probe) {
+        if (block.thread() == 0) {
+          p.totals[block.index()] = total;
+          if (shared.flags[0] != 0) device::atomic_or(&p.flags[block.index() / p.segments], shared.flags[0]);
+        }
+        return;
+      }
+      lane.forward(applied(before, p.entering[block.index()]));
+    }
+    const Affine<T> after = compose_before<true>(block, lane.probe_backward(), p.width, shared.backward, &total);
+    if (p.mode == ScanMode::forward) {
+      if (block.thread() == 0) p.totals[block.index()] = total;
+    } else {
+      lane.backward(applied(after, p.entering[block.index()]));
+    }
+    block.sync();
+    store(block, p, work, shared, work.rhs_begin);
+    if (p.mode == ScanMode::backward) {
+      block.sync();
+      if (block.thread() == 0 && (shared.flags[0] & kBadSolution) != 0) {
+        device::atomic_or(&p.flags[block.index() / p.segments], kBadSolution);
+      }
+    }
+  }
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const Shared shared = layout(block, p);
+    const Work work = work_of(block, p);
+    load_factors(block, p, work, shared);
+    device::async_commit(block);
+    device::async_wait<0>(block);
+    if (p.mode == ScanMode::whole) {
+      run_whole(block, p, work, shared);
+    } else {
+      run_segment(block, p, work, shared);
+    }
+  }
+};
+
+/// One block per problem: the value entering each segment, from what the segments do.
+template <class T>
+struct SegmentScanAgent {
+  static constexpr int kMaxThreads = 256;
+  static constexpr int kMinBlocks = 1;
+  struct Parameters {
+    int64_t segments;
+    bool reverse;
+    const Affine<T>* totals;
+    T* entering;
+  };
+  static size_t shared_bytes(int threads) { return static_cast<size_t>(threads / 32) * sizeof(Affine<T>); }
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const int64_t each = (p.segments + block.threads() - 1) / block.threads(), base = block.index() * p.segments;
+    const int64_t begin = block.thread() * each < p.segments ? block.thread() * each : p.segments;
+    const int64_t end = begin + each < p.segments ? begin + each : p.segments;
+    const auto place = [&](int64_t i) { return base + (p.reverse ? p.segments - 1 - i : i); };
+    Affine<T> own = unchanged<T>(), total;
+    for (int64_t i = begin; i < end; ++i) own = then(own, p.totals[place(i)]);
+    Affine<T> before =
+        compose_before<false>(block, own, block.threads(), block.template shared<Affine<T>>(), &total);
+    for (int64_t i = begin; i < end; ++i) {
+      p.entering[place(i)] = before.value;
+      before = then(before, p.totals[place(i)]);
+    }
+  }
+};
+
+/// After the passes over segments: status words; periodic systems' last unknowns and their share in the others.
+template <class T>
+struct ScanFinishAgent {
+  static constexpr int kMaxThreads = 256;
+  static constexpr int kMinBlocks = 1;
+  struct Parameters {
+    ScanSolveParameters<T> solve;
+    int64_t blocks_per_problem;
+    T* last;        ///< x[n-1] of each problem
+    int32_t phase;  ///< 0: last unknowns; 1: the others and status words
+  };
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const Batch<T>& batch = p.solve.batch;
+    const int64_t problem = p.phase == 0 ? block.index() * block.threads() + block.thread()
+                                         : block.index() / p.blocks_per_problem;
+    if (problem >= batch.problems()) return;
+    const int64_t system = problem / batch.rhs_count, rhs = problem - system * batch.rhs_count;
+    const int64_t rows = batch.rows(system), at = batch.solution.index(batch.origin(system), 0, rhs);
+    const auto x = [&](int64_t i) { return at + i * batch.solution.row_stride; };
+    if (p.phase == 0) {
+      if (rows == 0) return;
+      p.last[problem] = ScanSolveAgent<T>::close(
+          p.solve.closing + 3 * system, batch.solution.load(x(0)),
+          rows > 1 ? batch.solution.load(x(rows - 2)) : T(0), batch.solution.load(x(rows - 1)));
+      return;
+    }
+    const int64_t share = block.index() - problem * p.blocks_per_problem;
+    int flags = p.solve.flags[problem];
+    if (p.solve.border != nullptr && rows > 0) {
+      const T last = p.last[problem];
+      if (!device::is_finite(last)) flags |= kBadSolution;
+      const int64_t origin = packed_origin(batch, system);
+      for (int64_t i = share * block.threads() + block.thread(); i < rows; i += p.blocks_per_problem * block.threads()) {
+        const T value = i + 1 == rows ? last : device::fma(p.solve.border[origin + i], last, batch.solution.load(x(i)));
+        batch.solution.store(x(i), value);
+      }
+    }
+    if (share == 0 && block.thread() == 0 && batch.status != nullptr) {
+      batch.status[problem] = ScanSolveAgent<T>::word(p.solve.states[system], flags);
+    }
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

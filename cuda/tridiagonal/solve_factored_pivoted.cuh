@@ -1,0 +1,53 @@
+// Solves with pivoted factors: one thread per problem, in the order of LAPACK gttrs.
+#pragma once
+#include "cuda/core/launch.cuh"
+#include "cuda/tridiagonal/solve_factored_agent.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+template <class T>
+struct PivotedSolveAgent {
+  static constexpr int kMaxThreads = 64;
+  static constexpr int kMinBlocks = 4;
+
+  struct Parameters {
+    Batch<T> batch;  ///< the bands are not used
+    T* arrays;
+    int8_t* choices;
+    const int32_t* states;
+    bool periodic;
+  };
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    // Neighbouring threads share a right-hand side index, so that they read neighbouring factors.
+    const int64_t index = block.index() * block.threads() + block.thread();
+    if (index >= p.batch.problems()) return;
+    const int64_t rhs = index / p.batch.systems, system = index - rhs * p.batch.systems;
+    const int64_t rows = p.batch.rows(system), origin = p.batch.origin(system);
+    const Strided<T>&b = p.batch.rhs, &x = p.batch.solution;
+    const Line<T> in{b.data, b.imaginary, b.index(origin, 0, rhs), b.row_stride};
+    const Line<T> out{x.data, x.imaginary, x.index(origin, 0, rhs), x.row_stride};
+    const PivotedFactors<T> f{p.arrays + system, p.choices + system, p.batch.n, p.batch.systems};
+    const bool sound = p.states[system] == -1;
+    int flags = 0;
+    for (int64_t i = 0; i < rows; ++i) {
+      if (!device::is_finite(in.get(i))) flags |= kBadRhs;
+    }
+    if (rows > 0 && sound) {
+      if (p.periodic) {
+        solve_cyclic(f, rows, in, out);
+      } else {
+        solve_pivoted(f, rows, in, out);
+      }
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+      if (!sound) out.set(i, T(RealOf<T>(NAN)));
+      if (!device::is_finite(out.get(i))) flags |= kBadSolution;
+    }
+    if (p.batch.status != nullptr) {
+      p.batch.status[system * p.batch.rhs_count + rhs] = ScanSolveAgent<T>::word(p.states[system], flags);
+    }
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

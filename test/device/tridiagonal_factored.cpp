@@ -1,0 +1,167 @@
+// Factor once, solve many: every factorisation, layout and size class, and what is reported about bad matrices.
+#include "tridiagonal_views.h"
+
+#include "cuda/core/operations.h"
+
+namespace {
+
+using namespace warploom::simt;
+using cases::Layout;
+using cases::Options;
+using cases::Tally;
+using cases::TestBatch;
+using warploom::tridiagonal::Factorisation;
+using warploom::tridiagonal::FactorParameters;
+using warploom::tridiagonal::SolveFactoredParameters;
+
+constexpr int32_t kOk = 0, kZeroPivot = 1, kNonFinite = 2;
+
+template <class T>
+constexpr long double epsilon() { return sizeof(RealOf<T>) == 4 ? 0x1p-23L : 0x1p-52L; }
+
+/// A factorisation of a batch and its status words.
+struct Factored {
+  std::vector<uint8_t> factors;
+  std::vector<int32_t> status, row;
+};
+
+template <class T>
+Factored factor(Tally& tally, GpuDevice& device, const TestBatch<T>& test, Factorisation factorisation, bool periodic) {
+  Factored result;
+  FactorParameters p;
+  cases::set_matrix(p, test);
+  p.periodic = periodic;
+  p.factorisation = factorisation;
+  if (factorisation == Factorisation::cholesky) {
+    p.structure = warploom::tridiagonal::Structure::positive_definite;
+    p.upper = {};
+  }
+  const int64_t bytes = warploom::tridiagonal::factor_bytes(p.type, p.n, p.batch, periodic);
+  result.factors.assign(bytes, 0xcd);
+  result.status.assign(p.batch, -7);
+  result.row.assign(p.batch, -7);
+  p.factors = {result.factors.data(), bytes};
+  p.status = {result.status.data(), p.batch};
+  p.row = {result.row.data(), p.batch};
+  warploom::Control control;
+  const warploom::Status status = tridiagonal_factor(device, p, control);
+  tally.expect(status.ok(), "factor failed: %s", status.message().c_str());
+  return result;
+}
+
+template <class T>
+void solve(Tally& tally, GpuDevice& device, TestBatch<T>& test, const Factored& factored, Factorisation factorisation,
+           bool periodic) {
+  SolveFactoredParameters p;
+  p.type = cases::scalar_type<T>();
+  p.n = test.batch.n;
+  p.batch = test.batch.systems;
+  p.rhs_count = test.batch.rhs_count;
+  if (test.batch.offsets != nullptr) p.offsets = {test.batch.offsets, p.batch + 1};
+  p.periodic = periodic;
+  p.factorisation = factorisation;
+  p.factors = {factored.factors.data(), static_cast<int64_t>(factored.factors.size())};
+  p.rhs = cases::view_of(test.batch.rhs);
+  p.solution = cases::view_of(test.batch.solution);
+  p.status = {test.status.data(), test.batch.problems()};
+  warploom::Control control;
+  const warploom::Status status = tridiagonal_solve_factored(device, p, control);
+  tally.expect(status.ok(), "solve_factored failed: %s", status.message().c_str());
+}
+
+const char* name_of(Factorisation f) { return warploom::tridiagonal::kFactorisationNames[static_cast<int>(f)]; }
+
+template <class T>
+void check_batch(Tally& tally, GpuDevice& device, const std::vector<int64_t>& sizes, const Options& options,
+                 Factorisation factorisation, bool periodic) {
+  TestBatch<T> test(sizes, options);
+  for (size_t s = 0; s < sizes.size(); ++s) {
+    if (factorisation == Factorisation::cholesky) {
+      cases::fill_positive_definite(test, static_cast<int64_t>(s), 5, periodic);
+      continue;
+    }
+    const int dominant[] = {6, 18, 20, 17}, hard[] = {1, 14, 16, 5};
+    const int f = (factorisation == Factorisation::pivoted ? hard : dominant)[s % 4];
+    test.fill(static_cast<int64_t>(s), cases::family(f, sizes[s], s), cases::family(f, sizes[s], s + 50), 4, periodic);
+  }
+  if (periodic) cases::store_corners(test);
+  const Factored factored = factor(tally, device, test, factorisation, periodic);
+  solve(tally, device, test, factored, factorisation, periodic);
+  for (int64_t q = 0; q < test.batch.problems(); ++q) {
+    const int64_t s = q / test.batch.rhs_count;
+    const cases::System answer = test.answer(q);
+    const long long n = answer.rows();
+    const long double ratio = n == 0 ? 0 : answer.residual_ratio(epsilon<T>());
+    tally.expect(factored.status[s] == kOk && factored.row[s] == -1 && test.status[q] == kOk && ratio <= 30,
+                 "%s periodic=%d layout=%d n=%lld %zu bytes problem %lld: factor %d row %d, solve %d, ratio %.3Lg",
+                 name_of(factorisation), periodic, static_cast<int>(options.layout), n, sizeof(T),
+                 static_cast<long long>(q), factored.status[s], factored.row[s], test.status[q], ratio);
+  }
+}
+
+template <class T>
+void check_layouts(Tally& tally, GpuDevice& device, Factorisation factorisation, bool periodic) {
+  for (const int64_t n : {1, 2, 3, 5, 17, 18, 33, 64, 100, 513}) {
+    check_batch<T>(tally, device, std::vector<int64_t>(9, n), {Layout::contiguous, n % 2 == 0, 2}, factorisation,
+                   periodic);
+  }
+  for (const Layout layout : {Layout::interleaved, Layout::padded, Layout::split}) {
+    if (layout == Layout::split && !kIsComplex<T>) continue;
+    check_batch<T>(tally, device, std::vector<int64_t>(70, 21), {layout, true, 1}, factorisation, periodic);
+    check_batch<T>(tally, device, std::vector<int64_t>(3, 80), {layout, false, 5}, factorisation, periodic);
+  }
+  check_batch<T>(tally, device, {5, 0, 1, 70, 3, 129, 2, 64}, {Layout::ragged, true, 2}, factorisation, periodic);
+  check_batch<T>(tally, device, {9000, 3, 0, 4352}, {Layout::ragged, true, 2}, factorisation, periodic);
+}
+
+/// Zero pivots, indefinite matrices and NaN: reported by factor, repeated by every solve, answers NaN.
+template <class T>
+void check_bad(Tally& tally, GpuDevice& device, Factorisation factorisation) {
+  TestBatch<T> test(std::vector<int64_t>(4, 40), {});
+  for (int64_t s = 0; s < 4; ++s) cases::fill_positive_definite(test, s, 8, false);
+  const auto& b = test.batch;
+  b.diagonal.store(b.diagonal.index(1, 0, 0), T(0));
+  if (factorisation == Factorisation::pivoted) b.lower.store(b.lower.index(1, 1, 0), T(0));
+  b.diagonal.store(b.diagonal.index(2, 17, 0), T(NAN));
+  b.rhs.store(b.rhs.index(3, 39, 0), T(INFINITY));
+  const Factored factored = factor(tally, device, test, factorisation, false);
+  solve(tally, device, test, factored, factorisation, false);
+  const int32_t statuses[] = {kOk, kZeroPivot, kNonFinite, kNonFinite}, rows[] = {-1, 0, 17, -1};
+  for (int64_t s = 0; s < 4; ++s) {
+    tally.expect(factored.status[s] == (s == 3 ? kOk : statuses[s]) && factored.row[s] == rows[s] &&
+                     test.status[s] == statuses[s],
+                 "%s bad system %lld: factor %d row %d, solve %d", name_of(factorisation), static_cast<long long>(s),
+                 factored.status[s], factored.row[s], test.status[s]);
+    const bool lost = std::isnan(static_cast<double>(test.answer(s).x[20].real()));
+    tally.expect(lost == (s == 1 || s == 2) || s == 3, "%s bad system %lld has an answer", name_of(factorisation),
+                 static_cast<long long>(s));
+  }
+  if (factorisation != Factorisation::cholesky) return;
+  TestBatch<T> indefinite(std::vector<int64_t>(1, 9), {});
+  cases::fill_positive_definite(indefinite, 0, 8, false);
+  indefinite.batch.diagonal.store(6, T(RealOf<T>(-1)));
+  const Factored again = factor(tally, device, indefinite, factorisation, false);
+  tally.expect(again.status[0] == kZeroPivot && again.row[0] == 6, "indefinite: status %d row %d", again.status[0],
+               again.row[0]);
+}
+
+template <class T>
+void check_type(Tally& tally, GpuDevice& device) {
+  for (const Factorisation f : {Factorisation::regpack, Factorisation::pivoted, Factorisation::cholesky}) {
+    for (const bool periodic : {false, true}) check_layouts<T>(tally, device, f, periodic);
+    check_bad<T>(tally, device, f);
+  }
+}
+
+}  // namespace
+
+int main() {
+  const std::unique_ptr<warploom::Device> owner = cases::open_simt();
+  GpuDevice& device = static_cast<GpuDevice&>(*owner);
+  Tally tally;
+  check_type<float>(tally, device);
+  check_type<double>(tally, device);
+  check_type<Complex<float>>(tally, device);
+  check_type<Complex<double>>(tally, device);
+  return tally.finish();
+}
