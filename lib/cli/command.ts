@@ -36,7 +36,7 @@ export interface Command {
 export class UsageError extends Error {}
 
 /** `parseArgs` of node:util with its errors turned into {@link UsageError}. */
-export function parseFlags<T extends ParseArgsConfig>(config: T) {
+export function parseFlags<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
   try {
     return parseArgs(config);
   } catch (error) {
