@@ -1,0 +1,311 @@
+// Cases of the tridiagonal operations on diagonally dominant systems: answers are judged by their residual.
+#pragma once
+#include <complex>
+
+#include "test/device/support/cases.h"
+
+namespace cases {
+
+template <class T> struct RealPart { using Type = T; };
+template <class R> struct RealPart<std::complex<R>> { using Type = R; };
+
+template <class T> ScalarType scalar_type();
+template <> inline ScalarType scalar_type<float>() { return ScalarType::float32; }
+template <> inline ScalarType scalar_type<double>() { return ScalarType::float64; }
+template <> inline ScalarType scalar_type<std::complex<float>>() { return ScalarType::complex64; }
+template <> inline ScalarType scalar_type<std::complex<double>>() { return ScalarType::complex128; }
+
+template <class T>
+T random_scalar(Numbers& numbers) {
+  if constexpr (sizeof(T) != sizeof(typename RealPart<T>::Type)) {
+    const auto re = static_cast<typename RealPart<T>::Type>(numbers());
+    return T(re, static_cast<typename RealPart<T>::Type>(numbers()));
+  } else {
+    return static_cast<T>(numbers());
+  }
+}
+
+/// A batch on the host, contiguous systems, one right-hand side.
+template <class T>
+struct HostBatch {
+  int64_t n, batch;
+  std::vector<T> lower, diagonal, upper, rhs;
+
+  HostBatch(int64_t n, int64_t batch, bool positive_definite) : n(n), batch(batch) {
+    Numbers numbers(static_cast<uint64_t>(n * 31 + batch));
+    const size_t count = static_cast<size_t>(n * batch);
+    for (std::vector<T>* v : {&lower, &diagonal, &upper, &rhs}) v->resize(count);
+    for (size_t i = 0; i < count; ++i) {
+      lower[i] = random_scalar<T>(numbers);
+      upper[i] = random_scalar<T>(numbers);
+      rhs[i] = random_scalar<T>(numbers);
+      diagonal[i] = T(typename RealPart<T>::Type(3.5)) + (positive_definite ? T(0) : random_scalar<T>(numbers) * T(0.25));
+    }
+    if (!positive_definite) return;
+    for (size_t i = 0; i + 1 < count; ++i) {
+      if constexpr (sizeof(T) != sizeof(typename RealPart<T>::Type)) upper[i] = std::conj(lower[i + 1]);
+      else upper[i] = lower[i + 1];
+    }
+  }
+  T at(const std::vector<T>& band, int64_t s, int64_t i) const { return band[static_cast<size_t>(s * n + i)]; }
+  /// Element (row, column) of system s.
+  T element(int64_t s, int64_t row, int64_t column, bool periodic) const {
+    T sum = T(0);
+    if (row == column) sum += at(diagonal, s, row);
+    if (row > 0 ? column == row - 1 : periodic && column == n - 1) sum += at(lower, s, row);
+    if (row < n - 1 ? column == row + 1 : periodic && column == 0) sum += at(upper, s, row);
+    return sum;
+  }
+  /// Row `row` of op(A) x.
+  T product(const std::vector<T>& x, int64_t s, int64_t row, bool periodic, bool transpose) const {
+    T sum = T(0);
+    int64_t columns[] = {row, row - 1, row + 1, row == 0 ? n - 1 : -1, row == n - 1 ? 0 : -1};
+    for (int k = 0; k < 5; ++k) {
+      const int64_t c = columns[k];
+      bool fresh = c >= 0 && c < n;
+      for (int other = 0; other < k; ++other) fresh = fresh && columns[other] != c;
+      if (fresh) sum += (transpose ? element(s, c, row, periodic) : element(s, row, c, periodic)) * at(x, s, c);
+    }
+    return sum;
+  }
+};
+
+/// Largest |b - op(A) x| over the batch, NaN when there is one.
+template <class T>
+double worst_residual(const HostBatch<T>& host, const std::vector<T>& x, bool periodic, bool transpose) {
+  double worst = 0;
+  for (int64_t s = 0; s < host.batch; ++s) {
+    for (int64_t i = 0; i < host.n; ++i) {
+      const double residual = std::abs(host.product(x, s, i, periodic, transpose) - host.at(host.rhs, s, i));
+      if (!(residual <= worst)) worst = residual;
+    }
+  }
+  return worst;
+}
+
+template <class T>
+double residual_limit() { return sizeof(typename RealPart<T>::Type) == 4 ? 2e-5 : 4e-14; }
+
+template <class T>
+struct DeviceBatch {
+  OnDevice<T> lower, diagonal, upper, rhs, solution;
+  OnDevice<int32_t> status, row;
+  DeviceBatch(Device& device, const HostBatch<T>& host)
+      : lower(device, host.lower), diagonal(device, host.diagonal), upper(device, host.upper), rhs(device, host.rhs),
+        solution(device, host.rhs.size()), status(device, static_cast<size_t>(host.batch)),
+        row(device, static_cast<size_t>(host.batch)) {}
+};
+
+template <class T>
+View view_of(const OnDevice<T>& array, int64_t n) {
+  View view;
+  view.data = array.data();
+  view.length = array.length();
+  view.system_stride = n;
+  view.row_stride = 1;
+  view.rhs_stride = array.length();
+  return view;
+}
+
+template <class T, class Parameters>
+void set_matrix(Parameters& p, const HostBatch<T>& host, const DeviceBatch<T>& on) {
+  p.type = scalar_type<T>();
+  p.n = host.n;
+  p.batch = host.batch;
+  p.lower = view_of(on.lower, host.n);
+  p.diagonal = view_of(on.diagonal, host.n);
+  p.upper = view_of(on.upper, host.n);
+  if (p.structure == tridiagonal::Structure::positive_definite) p.upper = View();
+}
+
+template <class T>
+std::string judge(const HostBatch<T>& host, const DeviceBatch<T>& on, bool periodic, bool transpose, std::string* digest) {
+  const std::vector<T> x = on.solution.host();
+  const std::vector<int32_t> status = on.status.host();
+  digest_of(x, digest);
+  digest_of(status, digest);
+  for (size_t s = 0; s < status.size(); ++s) {
+    if ((status[s] & 0xff) != 0) return "system " + std::to_string(s) + " has status " + std::to_string(status[s]);
+  }
+  const double worst = worst_residual(host, x, periodic, transpose);
+  return worst <= residual_limit<T>() ? "" : "residual " + std::to_string(worst);
+}
+
+template <class T>
+std::string run_solve_case(tridiagonal::SolveParameters p, Device& device, std::string* digest) {
+  const HostBatch<T> host(p.n, p.batch, p.structure == tridiagonal::Structure::positive_definite);
+  const DeviceBatch<T> on(device, host);
+  set_matrix(p, host, on);
+  OnDevice<double> error(device, static_cast<size_t>(p.batch));
+  OnDevice<int32_t> used(device, 4);
+  p.rhs = view_of(on.rhs, p.n);
+  p.solution = view_of(on.solution, p.n);
+  p.status = {on.status.data(), on.status.length()};
+  p.row = {on.row.data(), on.row.length()};
+  p.used = {used.data(), 4};
+  if (p.check) p.backward_error = {error.data(), error.length()};
+  const std::string failure = run_operation(device, simt_backend().operations.tridiagonal_solve, p);
+  if (!failure.empty()) return failure;
+  if (p.check) {
+    for (const double value : error.host()) {
+      if (!(value <= 1e-5)) return "backward error " + std::to_string(value);
+    }
+    digest_of(error.host(), digest);
+  }
+  return judge(host, on, p.periodic, p.transpose != tridiagonal::Transpose::none, digest);
+}
+
+template <class T>
+std::string run_factor_case(tridiagonal::FactorParameters p, Device& device, std::string* digest) {
+  const HostBatch<T> host(p.n, p.batch, p.structure == tridiagonal::Structure::positive_definite);
+  const DeviceBatch<T> on(device, host);
+  set_matrix(p, host, on);
+  OnDevice<uint8_t> factors(device, static_cast<size_t>(tridiagonal::factor_bytes(p.type, p.n, p.batch, p.periodic)));
+  p.factors = {factors.data(), factors.length()};
+  p.status = {on.status.data(), on.status.length()};
+  p.row = {on.row.data(), on.row.length()};
+  std::string failure = run_operation(device, simt_backend().operations.tridiagonal_factor, p);
+  if (!failure.empty()) return "factor: " + failure;
+  tridiagonal::SolveFactoredParameters q;
+  q.type = p.type;
+  q.n = p.n;
+  q.batch = p.batch;
+  q.periodic = p.periodic;
+  q.factorisation = p.factorisation;
+  q.factors = {factors.data(), factors.length()};
+  q.rhs = view_of(on.rhs, p.n);
+  q.solution = view_of(on.solution, p.n);
+  q.status = {on.status.data(), on.status.length()};
+  failure = run_operation(device, simt_backend().operations.tridiagonal_solve_factored, q);
+  if (!failure.empty()) return "solve_factored: " + failure;
+  return judge(host, on, p.periodic, false, digest);
+}
+
+template <class T>
+std::string run_multiply_case(tridiagonal::MultiplyParameters p, Device& device, std::string* digest) {
+  const HostBatch<T> host(p.n, p.batch, p.structure == tridiagonal::Structure::positive_definite);
+  const DeviceBatch<T> on(device, host);
+  set_matrix(p, host, on);
+  p.x = view_of(on.rhs, p.n);
+  p.y = view_of(on.solution, p.n);
+  const std::string failure = run_operation(device, simt_backend().operations.tridiagonal_multiply, p);
+  if (!failure.empty()) return failure;
+  const std::vector<T> y = on.solution.host();
+  digest_of(y, digest);
+  for (int64_t s = 0; s < p.batch; ++s) {
+    for (int64_t i = 0; i < p.n; ++i) {
+      const T expected = host.product(host.rhs, s, i, p.periodic, p.transpose != tridiagonal::Transpose::none);
+      if (!(std::abs(host.at(y, s, i) - expected) <= residual_limit<T>())) return "row " + std::to_string(i) + " is wrong";
+    }
+  }
+  return {};
+}
+
+template <class T>
+std::string run_condition_case(tridiagonal::ConditionParameters p, Device& device, std::string* digest) {
+  const HostBatch<T> host(p.n, p.batch, false);
+  const DeviceBatch<T> on(device, host);
+  set_matrix(p, host, on);
+  OnDevice<double> reciprocal(device, static_cast<size_t>(p.batch));
+  p.reciprocal_condition = {reciprocal.data(), reciprocal.length()};
+  const std::string failure = run_operation(device, simt_backend().operations.tridiagonal_condition, p);
+  if (!failure.empty()) return failure;
+  digest_of(reciprocal.host(), digest);
+  for (const double value : reciprocal.host()) {  // dominance by 3.25 against 2: the condition number is below 8
+    if (!(value > 0.1 && value <= 1.0)) return "reciprocal condition " + std::to_string(value);
+  }
+  return {};
+}
+
+template <class Parameters>
+std::string text_of(const char* operation, const Parameters& p, const std::string& suffix) {
+  return std::string(operation) + " " + kScalarTypeNames[static_cast<int>(p.type)] + " " + std::to_string(p.batch) + "x" +
+         std::to_string(p.n) + (p.periodic ? " periodic" : "") + suffix;
+}
+
+template <class T>
+void add_solve_case(std::vector<Case>* all, const tridiagonal::SolveParameters& p, bool quick) {
+  const std::string name = text_of("solve", p, std::string(" ") + tridiagonal::kAlgorithmNames[static_cast<int>(p.algorithm)] +
+      (p.depth != 0 ? " depth=" + std::to_string(p.depth) : "") + (p.stable ? " stable" : "") + (p.check ? " check" : "") +
+      (p.refine ? " refine" : "") + (p.transpose != tridiagonal::Transpose::none ? " transpose" : "") +
+      (p.structure == tridiagonal::Structure::positive_definite ? " positive-definite" : ""));
+  all->push_back({name, quick, [p](Device& device, std::string* digest) { return run_solve_case<T>(p, device, digest); }});
+}
+
+template <class T>
+void add_algorithm_cases(std::vector<Case>* all, tridiagonal::Algorithm algorithm, int depth, const std::vector<int64_t>& sizes) {
+  for (const int64_t n : sizes) {
+    tridiagonal::SolveParameters p;
+    p.type = scalar_type<T>();
+    p.algorithm = algorithm;
+    p.depth = depth;
+    p.n = n;
+    p.batch = n < 200 ? 5 : 2;
+    add_solve_case<T>(all, p, sizeof(T) == 8 && scalar_type<T>() == ScalarType::float64 && (n == 37 || n == 300 || n == 1030));
+  }
+}
+
+template <class T>
+void add_typed_cases(std::vector<Case>* all) {
+  using tridiagonal::Algorithm;
+  const std::vector<int64_t> sizes = {1, 2, 3, 17, 37, 64, 129, 300, 513};
+  for (const Algorithm a : {Algorithm::automatic, Algorithm::cr, Algorithm::pcr, Algorithm::cr_pcr, Algorithm::pcr_thomas,
+                            Algorithm::thomas, Algorithm::pivoting}) {
+    add_algorithm_cases<T>(all, a, 0, sizes);
+  }
+  for (const int depth : {0, 2, 4, 8, 16, 32}) add_algorithm_cases<T>(all, Algorithm::cr_regpack, depth, sizes);
+  add_algorithm_cases<T>(all, Algorithm::partition, 0, {300, 1030, 20000});
+  tridiagonal::SolveParameters p;
+  p.type = scalar_type<T>();
+  p.n = 37;
+  p.batch = 3;
+  const bool quick = scalar_type<T>() == ScalarType::float64;
+  for (int feature = 0; feature < 6; ++feature) {
+    tridiagonal::SolveParameters q = p;
+    q.stable = feature == 0;
+    q.check = feature == 1;
+    q.periodic = feature == 2;
+    if (feature == 3) q.transpose = tridiagonal::Transpose::transpose;
+    if (feature == 4) q.structure = tridiagonal::Structure::positive_definite;
+    q.refine = feature == 5;
+    if (q.refine && sizeof(typename RealPart<T>::Type) == 8) continue;
+    add_solve_case<T>(all, q, quick || q.refine);
+  }
+  for (const int64_t n : {1, 2, 37, 300}) {
+    for (int kind = 0; kind < 3; ++kind) {
+      tridiagonal::FactorParameters f;
+      f.type = scalar_type<T>();
+      f.n = n;
+      f.batch = 3;
+      f.factorisation = static_cast<tridiagonal::Factorisation>(kind);
+      if (kind == 2) f.structure = tridiagonal::Structure::positive_definite;
+      all->push_back({text_of("factor", f, std::string(" ") + tridiagonal::kFactorisationNames[kind]), quick && n == 37,
+                      [f](Device& device, std::string* digest) { return run_factor_case<T>(f, device, digest); }});
+    }
+    for (int kind = 0; kind < 3; ++kind) {
+      tridiagonal::MultiplyParameters m;
+      m.type = scalar_type<T>();
+      m.n = n;
+      m.batch = 3;
+      m.periodic = kind == 1;
+      if (kind == 2) m.transpose = tridiagonal::Transpose::transpose;
+      all->push_back({text_of("multiply", m, kind == 2 ? " transpose" : ""), quick && n == 37,
+                      [m](Device& device, std::string* digest) { return run_multiply_case<T>(m, device, digest); }});
+    }
+    tridiagonal::ConditionParameters c;
+    c.type = scalar_type<T>();
+    c.n = n;
+    c.batch = 3;
+    all->push_back({text_of("condition", c, ""), quick && n == 37,
+                    [c](Device& device, std::string* digest) { return run_condition_case<T>(c, device, digest); }});
+  }
+}
+
+inline void add_tridiagonal_cases(std::vector<Case>* all) {
+  add_typed_cases<double>(all);
+  add_typed_cases<float>(all);
+  add_typed_cases<std::complex<float>>(all);
+  add_typed_cases<std::complex<double>>(all);
+}
+
+}  // namespace cases
