@@ -1,0 +1,70 @@
+// One small valid call per operation of the registry, for tests that are generated from it. Values solve
+// -x[i-1] + 4 x[i] - x[i+1] = 1, or scan ones.
+/** Parameters that a test may change before the call. */
+export type LooseParameters = Record<string, unknown>;
+
+/** A `view` field over all of `data`. */
+export interface LooseView {
+  data: unknown;
+  imaginary?: unknown;
+  offset: number;
+  systemStride: number;
+  rowStride: number;
+  rhsStride: number;
+}
+
+export const smallN = 5;
+export const smallBatch = 3;
+const elements = smallN * smallBatch;
+
+/** Contiguous systems. */
+export function viewOf(data: unknown, n = smallN): LooseView {
+  return { data, offset: 0, systemStride: n, rowStride: 1, rhsStride: n };
+}
+
+const filled = (value: number): Float64Array => new Float64Array(elements).fill(value);
+const matrix = (): LooseParameters => ({
+  type: 'float64', n: smallN, batch: smallBatch,
+  lower: viewOf(filled(-1)), diagonal: viewOf(filled(4)), upper: viewOf(filled(-1)),
+  periodic: false, transpose: 'none', structure: 'general',
+});
+const words = (count = smallBatch): Int32Array => new Int32Array(count);
+
+// cuda/tridiagonal/factor.cpp, factor_bytes(float64, smallN, smallBatch, false).
+const factorBytes = 1280;
+
+const builders: Record<string, () => LooseParameters> = {
+  'tridiagonal.solve': () => ({
+    ...matrix(), rhsCount: 1, rhs: viewOf(filled(1)), solution: viewOf(filled(0)), algorithm: 'auto', depth: 0,
+    stable: false, check: true, refine: false, tolerance: 0, status: words(), row: words(),
+    backwardError: new Float64Array(smallBatch), used: words(4),
+  }),
+  'tridiagonal.factor': () => ({
+    ...matrix(), factorisation: 'pivoted', factors: new Uint8Array(factorBytes), status: words(), row: words(),
+  }),
+  'tridiagonal.solve_factored': () => ({
+    type: 'float64', n: smallN, batch: smallBatch, rhsCount: 1, periodic: false, factorisation: 'pivoted',
+    factors: new Uint8Array(factorBytes), rhs: viewOf(filled(1)), solution: viewOf(filled(0)), status: words(),
+  }),
+  'tridiagonal.multiply': () => ({
+    ...matrix(), rhsCount: 1, x: viewOf(filled(1)), y: viewOf(filled(0)), alpha: 1, beta: 0,
+  }),
+  'tridiagonal.condition': () => ({
+    ...matrix(), rhsCount: 1, rhs: viewOf(filled(1)), solution: viewOf(filled(0.5)),
+    reciprocalCondition: new Float64Array(smallBatch), forwardError: new Float64Array(smallBatch),
+    backwardError: new Float64Array(smallBatch),
+  }),
+  'scan.prefix': () => ({
+    type: 'float64', n: smallN, batch: smallBatch, operator: 'sum', exclusive: false, algorithm: 'auto', depth: 0,
+    radix: 2, flags: new Uint8Array(elements), values: { ...viewOf(filled(1)), systemStride: 0, rowStride: 0, rhsStride: 0 },
+    result: { ...viewOf(filled(0)), systemStride: 0, rowStride: 0, rhsStride: 0 },
+  }),
+};
+
+/** Names of the operations that have an entry here; a test compares them with the registry. */
+export const coveredOperations = Object.keys(builders);
+
+/** Fresh valid parameters of an operation. */
+export function validParameters(operation: string): LooseParameters {
+  return builders[operation]!();
+}
