@@ -13,3 +13,5 @@ export {
 } from './core/errors.ts';
 export type { ArgumentErrorOptions, ErrorCode } from './core/errors.ts';
 export * as tridiagonal from './tridiagonal/index.ts';
+export { scan } from './scan/index.ts';
+export type { ScanAlgorithm, ScanArray, ScanDepth, ScanOperator, ScanOptions, ScanResult } from './scan/index.ts';

@@ -173,4 +173,9 @@ struct alignas(16) Pack {
   T item[kCount];
 };
 
+template <class T>
+void store_streaming(Pack<T>* to, const Pack<T>& value) {
+  *to = value;
+}
+
 }  // namespace warploom::simt::device

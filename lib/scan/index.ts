@@ -1,0 +1,3 @@
+// Public names of the domain `scan`.
+export { scan, scanAlgorithms, scanDepths, scanOperators } from './prefix.ts';
+export type { ScanAlgorithm, ScanArray, ScanDepth, ScanOperator, ScanOptions, ScanResult } from './prefix.ts';
