@@ -1,0 +1,264 @@
+// Device.run: where arguments lie, how results come back, cancellation, progress and order.
+import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
+import { ArgumentError, QueueFullError } from '../../lib/core/errors.ts';
+import { openDevice, type Device } from '../../lib/core/device.ts';
+import type { TypedArray } from '../../lib/core/arrays.ts';
+import { eachBackend } from '../support/backends.ts';
+import { validParameters, viewOf, type LooseParameters, type LooseView } from '../support/valid-parameters.ts';
+
+const n = 40;
+const batch = 6;
+const total = n * batch;
+
+/** Constant bands -1, 4, -1 and a right-hand side of ones; `make` chooses the memory of each vector. */
+function problem(rhs: unknown, solution: unknown, extra: LooseParameters = {}): LooseParameters {
+  const constant = (value: number): LooseView =>
+    ({ data: Float64Array.of(value), offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 });
+  return {
+    type: 'float64', n, batch, lower: constant(-1), diagonal: constant(4), upper: constant(-1),
+    rhs: viewOf(rhs, n), solution: viewOf(solution, n), ...extra,
+  };
+}
+
+/** Largest |A x - b| of {@link problem}. */
+function residual(x: Float64Array, b: (at: number) => number = () => 1): number {
+  let worst = 0;
+  for (let system = 0; system < batch; system += 1) {
+    for (let row = 0; row < n; row += 1) {
+      const at = system * n + row;
+      const left = row > 0 ? x[at - 1]! : 0;
+      const right = row < n - 1 ? x[at + 1]! : 0;
+      worst = Math.max(worst, Math.abs(4 * x[at]! - left - right - b(at)));
+    }
+  }
+  return worst;
+}
+
+const ones = (): Float64Array => new Float64Array(total).fill(1);
+const shared = (values: Float64Array): Float64Array => {
+  const copy = new Float64Array(new SharedArrayBuffer(values.byteLength));
+  copy.set(values);
+  return copy;
+};
+
+/** A batch that keeps one thread busy for about a second. */
+function longProblem(): LooseParameters {
+  const many = 200_000;
+  const x = new Float64Array(new SharedArrayBuffer(8 * 64 * many));
+  return { ...problem(x.fill(1), new Float64Array(new SharedArrayBuffer(8 * 64 * many))), n: 64, batch: many,
+    rhs: viewOf(x, 64), solution: viewOf(new Float64Array(new SharedArrayBuffer(8 * 64 * many)), 64), algorithm: 'pivoting', check: true };
+}
+
+describe('Device.run', () => {
+  eachBackend((_, deviceOf) => {
+    let device: Device;
+    before(async () => {
+      device = await deviceOf();
+    });
+
+    it('takes every mixture of plain, shared, pinned and device memory', async () => {
+      const kinds: Record<string, (values: Float64Array) => Promise<unknown>> = {
+        plain: async (values) => values,
+        shared: async (values) => shared(values),
+        pinned: async (values) => {
+          const array = await device.pinned('float64', values.length) as Float64Array;
+          array.set(values);
+          return array;
+        },
+        device: (values) => device.array(values),
+      };
+      let expected: Float64Array | undefined;
+      for (const [from, makeRhs] of Object.entries(kinds)) {
+        for (const [to, makeSolution] of Object.entries(kinds)) {
+          const solution = await makeSolution(new Float64Array(total).fill(NaN));
+          await device.run('tridiagonal.solve', problem(await makeRhs(ones()), solution));
+          const x = (solution instanceof Float64Array ? solution : await (solution as { read(): Promise<TypedArray> }).read()) as Float64Array;
+          ok(residual(x) < 1e-12, `${from} to ${to}: ${residual(x)}`);
+          expected ??= x;
+          deepStrictEqual(x, expected, `${from} to ${to}`);
+        }
+      }
+    });
+
+    it('solves in place, in plain and in device memory', async () => {
+      const plain = ones();
+      await device.run('tridiagonal.solve', problem(plain, plain));
+      ok(residual(plain) < 1e-12);
+      using array = await device.array(ones());
+      await device.run('tridiagonal.solve', problem(array, array));
+      deepStrictEqual(await array.read(), plain);
+    });
+
+    it('copies inputs at the call', async () => {
+      const rhs = ones();
+      const solution = new Float64Array(total);
+      const pending = device.run('tridiagonal.solve', problem(rhs, solution));
+      rhs.fill(NaN);
+      await pending;
+      ok(residual(solution) < 1e-12);
+    });
+
+    it('writes nothing outside a strided window', async () => {
+      const stride = 3;
+      const solution = new Float64Array(stride * total + 5).fill(7);
+      const window = { data: solution, offset: 2, systemStride: n * stride, rowStride: stride, rhsStride: 0 };
+      await device.run('tridiagonal.solve', { ...problem(ones(), solution), solution: window });
+      ok(residual(solution.filter((_value, at) => at >= 2 && (at - 2) % stride === 0 && (at - 2) / stride < total)) < 1e-12);
+      ok(solution.every((value, at) => ((at - 2) % stride === 0 && at >= 2 && (at - 2) / stride < total) || value === 7));
+    });
+
+    it('takes complex numbers interleaved and split, counting elements', async () => {
+      const pairs = new Float64Array(2 * total);
+      for (let at = 0; at < total; at += 1) pairs[2 * at] = 1;
+      const real = (value: number): LooseView =>
+        ({ data: Float64Array.of(value, 0), offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 });
+      const bands = { lower: real(-1), diagonal: real(4), upper: real(-1) };
+      const solution = new Float64Array(2 * total);
+      await device.run('tridiagonal.solve', { ...problem(pairs, solution), ...bands, type: 'complex128' });
+      ok(residual(solution.filter((_value, at) => at % 2 === 0)) < 1e-12);
+      const re = new Float64Array(total);
+      const im = new Float64Array(total).fill(9);
+      await device.run('tridiagonal.solve', { ...problem(pairs, re), ...bands, type: 'complex128', solution: { ...viewOf(re, n), imaginary: im } });
+      ok(residual(re) < 1e-12);
+      ok(im.every((value) => value === 0));
+      const split = await device.array(pairs, 'complex128');
+      strictEqual(split.length, total);
+      await device.run('tridiagonal.solve', { ...problem(split, solution.fill(0)), ...bands, type: 'complex128' });
+      ok(residual(solution.filter((_value, at) => at % 2 === 0)) < 1e-12);
+    });
+
+    it('runs empty batches', async () => {
+      const nothing = new Float64Array(0);
+      for (const size of [{ n: 0 }, { batch: 0 }, { n: 0, batch: 0 }]) {
+        const fields = Object.fromEntries(['lower', 'diagonal', 'upper', 'rhs', 'solution'].map((name) => [name, viewOf(nothing, 0)]));
+        const { deviceSeconds } = await device.run('tridiagonal.solve', { ...problem(nothing, nothing), ...fields, ...size });
+        ok(deviceSeconds >= 0);
+      }
+    });
+
+    it('keeps the order of calls, so chains need no await', async () => {
+      using first = await device.array(ones());
+      using second = await device.array('float64', total);
+      const calls = [device.run('tridiagonal.solve', problem(first, second)), device.run('tridiagonal.solve', problem(second, second))];
+      const direct = ones();
+      const read = second.read();
+      await Promise.all(calls);
+      await device.run('tridiagonal.solve', problem(direct, direct));
+      await device.run('tridiagonal.solve', problem(direct, direct));
+      deepStrictEqual(await read, direct);
+    });
+
+    it('lets a device array be disposed while calls use it', async () => {
+      const rhs = await device.array(ones());
+      const solution = new Float64Array(total);
+      const pending = device.run('tridiagonal.solve', problem(rhs, solution));
+      rhs.dispose();
+      await pending;
+      ok(residual(solution) < 1e-12);
+    });
+
+    it('returns all memory', async () => {
+      await device.run('tridiagonal.solve', problem(ones(), ones()));
+      const before = device.memory().inUseBytes;
+      for (let i = 0; i < 5; i += 1) await device.run('tridiagonal.solve', problem(ones(), ones(), { check: true }));
+      strictEqual(device.memory().inUseBytes, before);
+    });
+  }, { backends: ['cpu', 'simt', 'cuda'], cases: 10 });
+
+  describe('on one cpu thread', () => {
+    let device: Device;
+    before(async () => {
+      device = await openDevice({ backend: 'cpu', threads: 1, queueLimit: 3 });
+    });
+    after(() => device.close());
+
+    it('refuses an output that a pending call still writes, as output and as input', async () => {
+      const solution = new Float64Array(total);
+      const pending = device.run('tridiagonal.solve', problem(ones(), solution));
+      const inFlight = (error: unknown): boolean => error instanceof ArgumentError && /pending call/.test(error.message);
+      await rejects(device.run('tridiagonal.solve', problem(ones(), solution)), inFlight);
+      await rejects(device.run('tridiagonal.solve', problem(solution, new Float64Array(total))), inFlight);
+      await rejects(device.run('tridiagonal.solve', problem(ones(), solution.subarray(n))), inFlight);
+      await pending;
+      await device.run('tridiagonal.solve', problem(solution, solution));
+    });
+
+    it('fails, and does not crash, when an output is detached meanwhile', async () => {
+      const solution = new Float64Array(total);
+      const pending = device.run('tridiagonal.solve', problem(ones(), solution));
+      structuredClone(solution.buffer, { transfer: [solution.buffer] });
+      await rejects(pending, (error: unknown) => error instanceof ArgumentError && error.argument === 'solution' && /detached/.test(error.message));
+    });
+
+    it('rejects with the reason of a signal: aborted before, waiting, and running', async () => {
+      const reason = new Error('enough');
+      await rejects(device.run('tridiagonal.solve', problem(ones(), ones()), { signal: AbortSignal.abort(reason) }), reason);
+      const running = new AbortController();
+      const waiting = new AbortController();
+      const long = longProblem();
+      const first = device.run('tridiagonal.solve', long, { signal: running.signal });
+      const solution = new Float64Array(total).fill(5);
+      const second = device.run('tridiagonal.solve', problem(ones(), solution), { signal: waiting.signal });
+      waiting.abort(reason);
+      await rejects(second, reason);
+      ok(solution.every((value) => value === 5), 'the cancelled call must not have run');
+      const begin = performance.now();
+      running.abort(reason);
+      await rejects(first, reason);
+      ok(performance.now() - begin < 2000, 'cancelling must not wait for the whole call');
+      await device.run('tridiagonal.solve', problem(ones(), solution));
+      ok(residual(solution) < 1e-12);
+    });
+
+    it('reports progress in order, before it settles, up to the total', async () => {
+      const reports: [number, number][] = [];
+      let settled = false;
+      await device.run('tridiagonal.solve', longProblem(), {
+        onProgress(done, all) {
+          ok(!settled);
+          reports.push([done, all]);
+        },
+      });
+      settled = true;
+      ok(reports.length > 1, `${reports.length} reports`);
+      ok(reports.every(([done, all], at) => done >= 0 && done <= all && (at === 0 || done >= reports[at - 1]![0])));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    });
+
+    it('ends the call with the error that a progress callback throws', async () => {
+      const error = new Error('from the callback');
+      await rejects(device.run('tridiagonal.solve', longProblem(), { onProgress() { throw error; } }), error);
+    });
+
+    it('refuses calls beyond its queue limit, and serves again when they are done', async () => {
+      const stop = new AbortController();
+      const long = device.run('tridiagonal.solve', longProblem(), { signal: stop.signal });
+      const calls: Promise<unknown>[] = [];
+      for (let i = 0; i < 5; i += 1) calls.push(device.run('tridiagonal.solve', problem(ones(), ones())));
+      const outcomes = await Promise.allSettled([...calls.slice(4), Promise.resolve(stop.abort())]);
+      ok(outcomes[0]!.status === 'rejected' && outcomes[0].reason instanceof QueueFullError, JSON.stringify(outcomes[0]));
+      await rejects(long, { name: 'AbortError' });
+      const results = await Promise.allSettled(calls);
+      ok(results.filter((each) => each.status === 'fulfilled').length >= 3);
+      await device.run('tridiagonal.solve', problem(ones(), ones()));
+    });
+
+    it('leaves the event loop free', async () => {
+      let ticks = 0;
+      const timer = setInterval(() => { ticks += 1; }, 5);
+      const stop = new AbortController();
+      const long = device.run('tridiagonal.solve', longProblem(), { signal: stop.signal });
+      await new Promise((resolve) => setTimeout(resolve, 60));
+      stop.abort();
+      await long.catch(() => undefined);
+      clearInterval(timer);
+      ok(ticks >= 3, `${ticks} ticks`);
+    });
+
+    it('runs every operation of the registry', async () => {
+      for (const operation of ['tridiagonal.solve', 'tridiagonal.factor', 'tridiagonal.multiply', 'tridiagonal.condition', 'scan.prefix']) {
+        ok((await device.run(operation, validParameters(operation))).deviceSeconds >= 0, operation);
+      }
+    });
+  });
+});
