@@ -104,7 +104,7 @@ WARPLOOM_DEVICE double reciprocal(double a) { return __drcp_rn(a); }
 WARPLOOM_DEVICE float ordinary_reciprocal(float a, bool& ordinary) {
   float r;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
-  ordinary = ordinary && fabsf(a) >= 0x1p-125f && fabsf(a) <= 0x1p125f;
+  ordinary = ordinary & (fabsf(a) >= 0x1p-125f) & (fabsf(a) <= 0x1p125f);
   return __fmaf_rn(r, __fmaf_rn(-a, r, 1.0f), r);
 }
 WARPLOOM_DEVICE double ordinary_reciprocal(double a, bool& ordinary) {
@@ -112,7 +112,7 @@ WARPLOOM_DEVICE double ordinary_reciprocal(double a, bool& ordinary) {
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(a));
   // The high word decides: 2^-1000 <= |a| < 2^1000.
   const unsigned int high = static_cast<unsigned int>(__double2hiint(a)) & 0x7fffffffu;
-  ordinary = ordinary && high - 0x01700000u < 0x7e700000u - 0x01700000u;
+  ordinary = ordinary & (high - 0x01700000u < 0x7e700000u - 0x01700000u);
   double e = __fma_rn(-a, r, 1.0);
   e = __fma_rn(e, e, e);
   r = __fma_rn(r, e, r);

@@ -37,7 +37,7 @@ inline constexpr int kRegpackThreads =
     kDepth * static_cast<int>(sizeof(T)) <= (sizeof(T) == 16 ? 32 : 64) ? 512 : 256;
 
 /// One tile: 32/width systems, each on a group of `width` lanes.
-template <class T, int kDepth, int kRadix>
+template <class T, int kDepth, bool kFull>
 struct WarpRegpackAgent {
   static constexpr int kMaxThreads = 128;
   static constexpr int kRowBytes = kDepth * static_cast<int>(sizeof(T));
@@ -46,7 +46,7 @@ struct WarpRegpackAgent {
                                     : kRowBytes > 16 ? (kIsComplex<T> ? 4 : 5)
                                                      : 6;
   using Parameters = RegpackParameters<T>;
-  using Warp = RegpackLane<T, kDepth>;
+  using Warp = RegpackLane<T, kDepth, kFull>;
   static constexpr size_t shared_bytes(int threads) { return threads / 32 * Warp::kWarpBytes; }
 
   /// This lane's group in `tile`; rows = 0 past the last problem.
@@ -54,6 +54,13 @@ struct WarpRegpackAgent {
     const int rank = block.lane() & (p.width - 1);
     const int64_t problem = problem_of(block, p, tile);
     Run run{p.width, rank, (block.lane() - rank) * kDepth, 0, 0, 0, 0, 0};
+    if constexpr (kFull) {
+      // Groups past the last problem repeat it: same warp, same values, nothing to mask.
+      const int64_t last = p.batch.systems - 1;
+      run.system = run.origin = problem < last ? problem : last;
+      run.rows = p.width * kDepth;
+      return run;
+    }
     if (problem < p.batch.problems()) {
       run.system = problem;
       if (p.batch.rhs_count != 1) {
@@ -65,6 +72,8 @@ struct WarpRegpackAgent {
     }
     return run;
   }
+  /// Rows of the run's system.
+  static WARPLOOM_DEVICE int64_t rows_of(const Batch<T>&, const Run& run) { return run.rows; }
   static WARPLOOM_DEVICE int64_t problem_of(const device::Block& block, const Parameters& p, int64_t tile) {
     return (tile << p.systems_log2) + (block.lane() >> (5 - p.systems_log2));
   }
@@ -74,7 +83,9 @@ struct WarpRegpackAgent {
     if (!p.inputs.merged) return own;
     const int systems = 1 << p.systems_log2;
     const int64_t first = tile << p.systems_log2, left = p.batch.systems - first;
-    return {32, block.lane(), 0, static_cast<int>((left < systems ? left : systems) * p.batch.n),
+    if (kFull && left < systems) return own;
+    return {32, block.lane(), 0,
+            kFull ? 32 * kDepth : static_cast<int>((left < systems ? left : systems) * p.batch.n),
             first, first, 0, 0};
   }
 
@@ -92,7 +103,7 @@ struct WarpRegpackAgent {
       if (tile >= 0) {
         device::async_wait<0>(block);
         block.sync_warp();
-        warp.take(p.inputs, run, block.lane(), run.rows, rows);
+        warp.take(p.inputs, run, block.lane(), rows_of(batch, run), rows);
         block.sync_warp();
       }
       const bool more = tiles.next < tiles.end;
@@ -117,7 +128,7 @@ struct WarpRegpackAgent {
  private:
   static WARPLOOM_DEVICE void solve(const device::Block& block, const Parameters& p,
                                     typename Warp::Rows& rows) {
-    Downsweep<kDepth, kRadix>::down(rows);
+    Downsweep<kDepth>::down(rows);
     Row<T> row = rows.last();
     Front<T> front = Warp::template join_lanes<false>(block, rows, row, p.width);
     eliminate_lanes<false>(block, row, front, p.width, rows.pivots, kDepth - 1);
@@ -125,7 +136,7 @@ struct WarpRegpackAgent {
     if ((block.lane() & (p.width - 1)) == p.width - 1) {
       x = row.d * rows.pivots.reciprocal(row.b, kDepth - 1);
     }
-    Warp::template descend<kRadix>(block, rows, row, x, T(0), p.width);
+    Warp::descend(block, rows, row, x, T(0), p.width);
   }
 
   static WARPLOOM_DEVICE void judge(const device::Block& block, const Parameters& p, int64_t tile,
@@ -151,20 +162,29 @@ struct WarpRecord {
 };
 
 /// One system per block.
-template <class T, int kDepth, int kRadix>
+template <class T, int kDepth, bool kFull>
 struct BlockRegpackAgent {
   static constexpr int kMaxThreads = kRegpackThreads<T, kDepth>;
   static constexpr int kMinBlocks = 1;
   using Parameters = RegpackParameters<T>;
-  using Warp = RegpackLane<T, kDepth>;
+  using Warp = RegpackLane<T, kDepth, kFull>;
   static constexpr size_t shared_bytes(int threads) {
     const size_t warps = threads / 32;
     return warps * Warp::kWarpBytes + 2 * warps * sizeof(WarpRecord<T>) + 16;
   }
 
+  /// Rows of the run's system.
+  static WARPLOOM_DEVICE int64_t rows_of(const Batch<T>& batch, const Run& run) {
+    return kFull ? batch.n : batch.rows(run.system);
+  }
   static WARPLOOM_DEVICE Run run_of(const device::Block& block, const Parameters& p, int64_t problem) {
     Run run{32, block.lane(), 0, 0, 0, 0, 0, int64_t(block.warp()) * Warp::kWarpRows};
     run.system = problem;
+    if constexpr (kFull) {
+      run.origin = problem;
+      run.rows = Warp::kWarpRows;
+      return run;
+    }
     if (p.batch.rhs_count != 1) {
       run.system = problem / p.batch.rhs_count;
       run.rhs = problem % p.batch.rhs_count;
@@ -192,7 +212,7 @@ struct BlockRegpackAgent {
       if (problem >= 0) {
         device::async_wait<0>(block);
         block.sync_warp();
-        warp.take(p.inputs, run, block.lane(), batch.rows(run.system), rows);
+        warp.take(p.inputs, run, block.lane(), rows_of(batch, run), rows);
         block.sync_warp();
       }
       const bool more = tiles.next < tiles.end;
@@ -210,7 +230,7 @@ struct BlockRegpackAgent {
           }
         });
         if (Warp::suspicious(rows)) {
-          device::atomic_min(&verdicts[parity], Warp::inspect(batch, run, batch.rows(run.system), rows));
+          device::atomic_min(&verdicts[parity], Warp::inspect(batch, run, rows_of(batch, run), rows));
         }
         block.sync_warp();
         warp.store(block, batch, run, rows);
@@ -231,7 +251,7 @@ struct BlockRegpackAgent {
   template <class After>
   static WARPLOOM_DEVICE void solve(const device::Block& block, typename Warp::Rows& rows,
                                     WarpRecord<T>* records, After after_barrier) {
-    Downsweep<kDepth, kRadix>::down(rows);
+    Downsweep<kDepth>::down(rows);
     Row<T> row = rows.last();
     Front<T> front = Warp::template join_lanes<true>(block, rows, row, 32);
     eliminate_lanes<true>(block, row, front, 32, rows.pivots, kDepth - 1);
@@ -260,7 +280,7 @@ struct BlockRegpackAgent {
     }
     const T x_last = device::shuffle(block, x, block.warp());
     const T before = device::shuffle(block, x, block.warp() - 1);
-    Warp::template descend<kRadix>(block, rows, row, x_last, block.warp() == 0 ? T(0) : before, 32);
+    Warp::descend(block, rows, row, x_last, block.warp() == 0 ? T(0) : before, 32);
   }
 };
 

@@ -41,7 +41,7 @@ bool shares_bands(const Inputs<T>& inputs) {
   return shared;
 }
 
-/// Launches Agent persistently: `tiles` pieces of work over workers of `worker_threads` threads.
+/// Launches Agent on `tiles` pieces of work for workers of `worker_threads` threads.
 template <class Agent, class T>
 Status launch_regpack(GpuDevice& device, RegpackParameters<T> p, int64_t tiles, int worker_threads,
                       int block_threads) {
@@ -54,47 +54,88 @@ Status launch_regpack(GpuDevice& device, RegpackParameters<T> p, int64_t tiles, 
     return {Code::unsupported, "cr-regpack: the block does not fit a multiprocessor"};
   }
   const int64_t most = int64_t{resident} * device.limits().multiprocessors;
-  const int64_t blocks = (tiles + workers_per_block - 1) / workers_per_block;
-  shape.blocks = blocks < most ? blocks : most;
+  const auto blocks_for = [&](int64_t span) {
+    return (tiles + span * workers_per_block - 1) / (span * workers_per_block);
+  };
   if (p.batch.rhs_count > 1) {
-    const int64_t workers = shape.blocks * workers_per_block;
-    p.span = (tiles + workers - 1) / workers;
+    // Consecutive tiles share a matrix: long runs.
+    p.span = (tiles + most * workers_per_block - 1) / (most * workers_per_block);
+    shape.blocks = blocks_for(p.span);
+  } else if (resident > 1 && !p.shared_bands && blocks_for(operation::kTilesPerWorker) > most) {
+    p.span = operation::kTilesPerWorker;
+    shape.blocks = blocks_for(p.span);
+  } else {
+    shape.blocks = blocks_for(1) < most ? blocks_for(1) : most;
+  }
+  if (shape.blocks > device.limits().max_blocks) {
+    p.span = 0;
+    shape.blocks = most;
   }
   return launch<Agent>(device, shape, p);
 }
 
+/// The full case of RegpackLane is compiled where lanes hold whole 16-byte chunks of real numbers.
+template <class T, int kDepth>
+inline constexpr bool kHasFull = !kIsComplex<T> && kDepth * sizeof(T) >= 16 && kDepth >= 4;
+
+/// All systems alike, one right-hand side, aligned, and as long as the lanes hold.
+template <class T>
+bool is_full(const Batch<T>& batch, const Inputs<T>& inputs, int64_t capacity) {
+  const Strided<T>& x = batch.solution;
+  return inputs.aligned && capacity == batch.n && batch.rhs_count == 1 && x.plain() &&
+         reinterpret_cast<uintptr_t>(x.data) % 16 == 0 &&
+         x.system_stride % (16 / static_cast<int64_t>(sizeof(T))) == 0;
+}
+
+template <class T, int kDepth>
+Status solve_by_warps(GpuDevice& device, RegpackParameters<T>& p) {
+  while (p.width << p.systems_log2 < 32) ++p.systems_log2;
+  const int64_t capacity = int64_t{p.width} * kDepth;
+  p.inputs = inputs_of(p.batch, capacity == p.batch.n);
+  p.shared_bands = shares_bands(p.inputs);
+  const int64_t tiles = (p.batch.problems() + (1 << p.systems_log2) - 1) >> p.systems_log2;
+  // A few warps per block; one where that spreads a small batch over more multiprocessors.
+  const int warps = tiles >= 4 * int64_t{device.limits().multiprocessors} ? 4 : 1;
+  if constexpr (kHasFull<T, kDepth>) {
+    if (is_full(p.batch, p.inputs, capacity)) {
+      return launch_regpack<WarpRegpackAgent<T, kDepth, true>>(device, p, tiles, 32, 32 * warps);
+    }
+  }
+  return launch_regpack<WarpRegpackAgent<T, kDepth, false>>(device, p, tiles, 32, 32 * warps);
+}
+
+template <class T, int kDepth>
+Status solve_by_blocks(GpuDevice& device, RegpackParameters<T>& p, int threads) {
+  p.inputs = inputs_of(p.batch, false);
+  p.shared_bands = shares_bands(p.inputs);
+  if constexpr (kHasFull<T, kDepth>) {
+    if (is_full(p.batch, p.inputs, int64_t{threads} * kDepth)) {
+      return launch_regpack<BlockRegpackAgent<T, kDepth, true>>(device, p, p.batch.problems(), threads, threads);
+    }
+  }
+  return launch_regpack<BlockRegpackAgent<T, kDepth, false>>(device, p, p.batch.problems(), threads, threads);
+}
+
 template <class T, int kDepth>
 Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* used) {
-  using WarpAgent = WarpRegpackAgent<T, kDepth, 2>;
-  using BlockAgent = BlockRegpackAgent<T, kDepth, 2>;
+  constexpr int kMaxThreads = kRegpackThreads<T, kDepth>;
   const int64_t lanes = (batch.n + kDepth - 1) / kDepth;
   RegpackParameters<T> p{batch, {}, 32, 0, 0, false};
   if (lanes <= 32) {
     p.width = 1;
     while (p.width < lanes) p.width *= 2;
-    while (p.width << p.systems_log2 < 32) ++p.systems_log2;
-    const int systems = 1 << p.systems_log2;
-    p.inputs = inputs_of(batch, int64_t{p.width} * kDepth == batch.n);
-    p.shared_bands = shares_bands(p.inputs);
-    const int64_t tiles = (batch.problems() + systems - 1) / systems;
-    // A few warps per block; one where that spreads a small batch over more multiprocessors.
-    const int warps = tiles >= 4 * int64_t{device.limits().multiprocessors} ? 4 : 1;
     *used = {operation::Algorithm::cr_regpack, kDepth, p.width, 1};
-    return launch_regpack<WarpAgent>(device, p, tiles, 32, 32 * warps);
+    return solve_by_warps<T, kDepth>(device, p);
   }
-  const int64_t warps = (lanes + 31) / 32;
-  if (warps * 32 > BlockAgent::kMaxThreads) {
+  const int64_t threads = (lanes + 31) / 32 * 32;
+  if (threads > kMaxThreads) {
     return {Code::unsupported,
             "cr-regpack: " + std::to_string(batch.n) + " unknowns need more than one block's registers at depth " +
-                std::to_string(kDepth) + ", which holds " +
-                std::to_string(BlockAgent::kMaxThreads * kDepth),
+                std::to_string(kDepth) + ", which holds " + std::to_string(kMaxThreads * kDepth),
             "depth"};
   }
-  p.inputs = inputs_of(batch, false);
-  p.shared_bands = shares_bands(p.inputs);
-  *used = {operation::Algorithm::cr_regpack, kDepth, static_cast<int>(warps) * 32, 1};
-  return launch_regpack<BlockAgent>(device, p, batch.problems(), static_cast<int>(warps) * 32,
-                                    static_cast<int>(warps) * 32);
+  *used = {operation::Algorithm::cr_regpack, kDepth, static_cast<int>(threads), 1};
+  return solve_by_blocks<T, kDepth>(device, p, static_cast<int>(threads));
 }
 
 template <class T>

@@ -7,8 +7,9 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Warp-level steps for kDepth rows per lane.
-template <class T, int kDepth>
+/// Warp-level steps for kDepth rows per lane. kFull: the usual case with everything else compiled away;
+/// one right-hand side, equal systems that fill their lanes, unit row strides, 16-byte alignment.
+template <class T, int kDepth, bool kFull = false>
 struct RegpackLane {
   using Rows = RegisterRows<T, kDepth>;
   using Lane = Stage<T, kDepth>;
@@ -23,15 +24,19 @@ struct RegpackLane {
   /// arrays keeps the code small: short launches are bound by instruction fetches.
   WARPLOOM_DEVICE void load(const device::Block& block, const Inputs<T>& inputs, const Run& run,
                             bool keep) const {
-    if constexpr (Lane::kLaneChunks > 0) {
-      if (inputs.aligned && run.rows == run.width * kDepth) {
-        load_full_rows<kDepth>(block, inputs, stage, run, keep);
-        return;
+    if constexpr (kFull) {
+      load_full_rows<kDepth>(block, inputs, stage, run, keep);
+    } else {
+      if constexpr (Lane::kLaneChunks > 0) {
+        if (inputs.aligned && run.rows == run.width * kDepth) {
+          load_full_rows<kDepth>(block, inputs, stage, run, keep);
+          return;
+        }
       }
-    }
-    WARPLOOM_NO_UNROLL
-    for (int k = keep ? 3 : 0; k < 4; ++k) {
-      load_rows<kDepth>(block, inputs.array[k], inputs.transfer[k], stage + k * kWarpRows, run);
+      WARPLOOM_NO_UNROLL
+      for (int k = keep ? 3 : 0; k < 4; ++k) {
+        load_rows<kDepth>(block, inputs.array[k], inputs.transfer[k], stage + k * kWarpRows, run);
+      }
     }
   }
 
@@ -46,7 +51,7 @@ struct RegpackLane {
     const int begin = run.rank * kDepth;
     if (run.first_row + begin == 0) rows.a[0] = T(0);
     const int64_t left = system_rows - 1 - run.first_row - begin;  // this lane's index of the last row
-    if (run.rows == run.width * kDepth) {
+    if (kFull || run.rows == run.width * kDepth) {
       if (left == kDepth - 1) rows.c[kDepth - 1] = T(0);
     } else {
       WARPLOOM_UNROLL
@@ -74,14 +79,13 @@ struct RegpackLane {
 
   /// The way back inside lanes: `row` of eliminate_lanes, the unknown of the group's last lane, the one
   /// before the group. Leaves the solution in rows.d.
-  template <int kRadix>
   static WARPLOOM_DEVICE void descend(const device::Block& block, Rows& rows, const Row<T>& row, T x_last,
                                       T x_before, int width) {
     const T x = substitute_lanes(block, row, x_last, x_before, width);
     const T left = device::shuffle_up(block, x, 1);
     rows.x_left = (block.lane() & (width - 1)) == 0 ? x_before : left;
     rows.d[kDepth - 1] = x;
-    Downsweep<kDepth, kRadix>::up(rows);
+    Downsweep<kDepth>::up(rows);
   }
 
   /// True when this lane has something to report about its rows.
@@ -114,13 +118,17 @@ struct RegpackLane {
                              const Rows& rows) const {
     Lane::write(stage + 4 * kWarpRows, block.lane(), rows.d);
     block.sync_warp();
-    store_rows<kDepth>(batch.solution, stage + 4 * kWarpRows, run);
+    if constexpr (kFull) {
+      store_full_rows<kDepth>(batch.solution, stage + 4 * kWarpRows, run);
+    } else {
+      store_rows<kDepth>(batch.solution, stage + 4 * kWarpRows, run);
+    }
   }
 
  private:
   WARPLOOM_DEVICE void read(const Inputs<T>& inputs, int k, const Run& run, int lane,
                             T (&values)[kDepth]) const {
-    if (inputs.transfer[k] == Transfer::constant) {
+    if (!kFull && inputs.transfer[k] == Transfer::constant) {
       const T value = run.rows > 0 ? load_constant(inputs.array[k], run) : T(0);
       WARPLOOM_UNROLL
       for (int j = 0; j < kDepth; ++j) values[j] = value;

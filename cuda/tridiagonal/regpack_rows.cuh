@@ -57,7 +57,7 @@ struct Pivots {
   WARPLOOM_DEVICE T reciprocal(const T& pivot, int row) {
     bool ordinary = true;
     const T value = device::ordinary_reciprocal(pivot, ordinary);
-    return ordinary ? value : extraordinary(pivot, row);
+    return __builtin_expect(ordinary, 1) ? value : extraordinary(pivot, row);
   }
 };
 
@@ -83,7 +83,7 @@ struct RegisterRows {
     for (int k = 0; k < kLeaving; ++k) {
       inverse[k] = device::ordinary_reciprocal(b[k * kStep + kStride - 1], ordinary);
     }
-    if (!ordinary) {
+    if (__builtin_expect(!ordinary, 0)) {
       WARPLOOM_UNROLL
       for (int k = 0; k < kLeaving; ++k) {
         inverse[k] = pivots.extraordinary(b[k * kStep + kStride - 1], k * kStep + kStride - 1);

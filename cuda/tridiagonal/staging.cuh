@@ -189,6 +189,20 @@ WARPLOOM_DEVICE T load_constant(const Strided<T>& array, const Run& run) {
   return array.load(run.origin * array.system_stride + run.rhs * array.rhs_stride);
 }
 
+/// store_rows for a plain array, a run that fills its lanes and an address at a multiple of 16 bytes.
+template <int kDepth, class T>
+WARPLOOM_DEVICE void store_full_rows(const Strided<T>& array, const T* stage, const Run& run) {
+  using Lane = Stage<T, kDepth>;
+  const int first = run.base / Lane::kPerChunk;
+  auto* to = reinterpret_cast<device::Pack<T>*>(array.data + run.origin * array.system_stride + run.first_row);
+  const auto* from = reinterpret_cast<const device::Pack<T>*>(stage);
+  WARPLOOM_UNROLL
+  for (int turn = 0; turn < Lane::kLaneChunks; ++turn) {
+    const int chunk = run.rank + turn * run.width;
+    to[chunk] = from[Lane::place_chunk(first + chunk)];
+  }
+}
+
 /// Stores a run of rows from the stage; a sync_warp stands between Stage::write and this.
 template <int kDepth, class T>
 WARPLOOM_DEVICE void store_rows(const Strided<T>& array, const T* stage, const Run& run) {
