@@ -4,6 +4,8 @@
 
 namespace warploom::tridiagonal {
 
+/// All outputs are for op(A). A matrix that is exactly singular or not finite has reciprocal condition 0 and forward
+/// errors Infinity; a solution or right-hand side that is not finite has errors Infinity.
 struct ConditionParameters {
   ScalarType type = ScalarType::float64;
   int64_t n = 0;

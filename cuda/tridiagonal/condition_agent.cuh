@@ -1,0 +1,239 @@
+// One thread estimates one system's condition (Higham 1988, LAPACK lacn2 and gtcon) and bounds the errors of its
+// solutions (LAPACK gtrfs), with pivoted factors of op(A) and of its conjugate transpose.
+#pragma once
+#include "cuda/core/launch.cuh"
+#include "cuda/tridiagonal/factor_agent.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+/// The modulus, in double: norms are sums of moduli here, not of |re| + |im|.
+template <class T>
+WARPLOOM_DEVICE double modulus(const T& value) {
+  if constexpr (kIsComplex<T>) {
+    const double re = device::absolute(double(value.re)), im = device::absolute(double(value.im));
+    const double large = device::maximum(re, im), small = re + im - large;
+    if (!(large > 0) || !device::is_finite(large)) return large;
+    const double ratio = small / large;
+    return large * device::square_root(device::fma(ratio, ratio, 1.0));
+  } else {
+    return device::absolute(double(value));
+  }
+}
+
+template <class T>
+struct ConditionAgent {
+  static constexpr int kMaxThreads = 64;
+  static constexpr int kMinBlocks = 2;
+  using R = RealOf<T>;
+
+  struct Parameters {
+    Batch<T> batch;    ///< op(A); rhs and solution only with bounds
+    Batch<T> matrix;   ///< op(A) or its conjugate, which has the same norms
+    Batch<T> adjoint;  ///< the conjugate transpose of `matrix`
+    const T* corners;  ///< of op(A); null when not periodic, as the next two
+    const T* matrix_corners;
+    const T* adjoint_corners;
+    T* workspace;      ///< slots * rows * arrays()
+    int8_t* choices;   ///< slots * rows * 2
+    int64_t rows, slots;
+    double* reciprocal_condition;  ///< each may be null
+    double* forward_error;
+    double* backward_error;
+    int64_t rhs_count;
+  };
+
+  static int64_t arrays(bool periodic) { return 2 * PivotedFactors<T>::arrays(periodic) + 3; }
+
+  /// The operator M of a 1-norm estimate: A^-1, or diag(w) A^-H when there are weights.
+  struct Operator {
+    PivotedFactors<T> matrix, adjoint;
+    Line<T> weights;
+    bool weighted, periodic;
+    int64_t n;
+
+    WARPLOOM_DEVICE void solve(const PivotedFactors<T>& f, const Line<T>& x) const {
+      if (periodic) {
+        solve_cyclic(f, n, x, x);
+      } else {
+        solve_pivoted(f, n, x, x);
+      }
+    }
+    WARPLOOM_DEVICE void weigh(const Line<T>& x) const {
+      for (int64_t i = 0; i < n; ++i) x.set(i, weights.get(i) * x.get(i));
+    }
+    WARPLOOM_DEVICE void apply(const Line<T>& x) const {
+      solve(weighted ? adjoint : matrix, x);
+      if (weighted) weigh(x);
+    }
+    WARPLOOM_DEVICE void apply_adjoint(const Line<T>& x) const {
+      if (weighted) weigh(x);
+      solve(weighted ? matrix : adjoint, x);
+    }
+    WARPLOOM_DEVICE double norm(const Line<T>& x) const {
+      double sum = 0;
+      for (int64_t i = 0; i < n; ++i) sum += modulus(x.get(i));
+      return sum;
+    }
+    /// x to its signs (complex: to modulus 1). True when a real vector's signs are those in `signs` already.
+    WARPLOOM_DEVICE bool take_signs(const Line<T>& x, const Line<T>& signs) const {
+      bool same = !kIsComplex<T>;
+      for (int64_t i = 0; i < n; ++i) {
+        T sign(R(1));
+        const T value = x.get(i);
+        if constexpr (kIsComplex<T>) {
+          const double size = modulus(value);
+          if (size > 0) sign = T(static_cast<R>(value.re / size), static_cast<R>(value.im / size));
+        } else {
+          if (value < T(0)) sign = T(-1);
+          same = same && sign == signs.get(i);
+        }
+        signs.set(i, sign);
+        x.set(i, sign);
+      }
+      return same;
+    }
+    WARPLOOM_DEVICE int64_t largest(const Line<T>& x) const {
+      int64_t best = 0;
+      double size = -1;
+      for (int64_t i = 0; i < n; ++i) {
+        const double here = modulus(x.get(i));
+        if (here > size) best = i, size = here;
+      }
+      return best;
+    }
+
+    /// A lower bound of |M|_1, nearly always within a factor of 3.
+    WARPLOOM_DEVICE double estimate(const Line<T>& x, const Line<T>& signs) const {
+      for (int64_t i = 0; i < n; ++i) {
+        x.set(i, T(static_cast<R>(1.0 / static_cast<double>(n))));
+        signs.set(i, T(R(0)));
+      }
+      apply(x);
+      double result = norm(x);
+      if (n == 1) return result;
+      take_signs(x, signs);
+      apply_adjoint(x);
+      int64_t at = largest(x);
+      constexpr int kLargestCount = 5;
+      for (int count = 2; count <= kLargestCount; ++count) {
+        for (int64_t i = 0; i < n; ++i) x.set(i, T(i == at ? R(1) : R(0)));
+        apply(x);
+        const double size = norm(x);
+        // A smaller one is kept out; equal signs or no growth end the climb.
+        const double before = result;
+        result = size > result ? size : result;
+        if (take_signs(x, signs) || !(size > before)) break;
+        apply_adjoint(x);
+        const int64_t last = at;
+        at = largest(x);
+        if (!(modulus(x.get(at)) > modulus(x.get(last)))) break;
+      }
+      for (int64_t i = 0; i < n; ++i) {
+        const double size = 1 + static_cast<double>(i) / static_cast<double>(n - 1);
+        x.set(i, T(static_cast<R>(i % 2 == 0 ? size : -size)));
+      }
+      apply(x);
+      const double alternative = 2 * (norm(x) / (3 * static_cast<double>(n)));
+      return alternative > result ? alternative : result;
+    }
+  };
+
+  /// |op(A)|_1; n = 1 and n = 2 periodic fold corners into entries.
+  static WARPLOOM_DEVICE double matrix_norm(const ProblemRows<T>& p) {
+    double norm = 0;
+    const int64_t n = p.rows;
+    if (n == 1) return modulus(p.diagonal_of(0) + p.corner_first + p.corner_last);
+    for (int64_t i = 0; i < n; ++i) {
+      const T above = i > 0 ? p.upper_of(i - 1) : T(0), below = i + 1 < n ? p.lower_of(i + 1) : T(0);
+      double sum = modulus(p.diagonal_of(i));
+      if (n == 2) {
+        sum += modulus(i == 0 ? below + p.corner_last : above + p.corner_first);
+      } else {
+        sum += modulus(above) + modulus(below);
+        if (i == 0) sum += modulus(p.corner_last);
+        if (i + 1 == n) sum += modulus(p.corner_first);
+      }
+      norm = device::maximum(norm, sum);
+    }
+    return norm;
+  }
+
+  /// gtrfs's bounds for one right-hand side: backward error, and weights |r| + 4 eps (|A||x| + |b|).
+  static WARPLOOM_DEVICE double weights_of(const ProblemRows<T>& p, bool periodic, const Line<T>& weights,
+                                           double* largest) {
+    using Wide = WideOf<T>;
+    const Wide zero(0.0), first = widen(p.solution_of(0)), last = widen(p.solution_of(p.rows - 1));
+    Wide below = zero, own = first;
+    double worst = 0;
+    *largest = 0;
+    bool finite = true;
+    for (int64_t i = 0; i < p.rows; ++i) {
+      const Wide above = i + 1 < p.rows ? widen(p.solution_of(i + 1)) : zero;
+      const RowResidual<T> row = row_residual<T>(p, i, below, own, above, i == 0 ? last : first, periodic);
+      const double size = device::absolute(row.residual);
+      finite = finite && device::is_finite(size) && device::is_finite(own);
+      worst = raise_backward_error(worst, size, row.scale);
+      weights.set(i, T(static_cast<R>(size + 4 * (kEpsilon<R> / 2) * row.scale)));
+      *largest = device::maximum(*largest, modulus(own));
+      below = own;
+      own = above;
+    }
+    return finite ? worst : INFINITY;
+  }
+
+  static WARPLOOM_DEVICE bool finite_matrix(const ProblemRows<T>& p) { return first_bad_row(p) < 0; }
+
+  static WARPLOOM_DEVICE void write_system(const Parameters& p, int64_t slot, int64_t system) {
+    const bool periodic = p.corners != nullptr;
+    const int64_t lines = p.rows * p.slots, factor_arrays = PivotedFactors<T>::arrays(periodic);
+    const ProblemRows<T> rows(p.matrix, system * p.batch.rhs_count, p.matrix_corners);
+    const ProblemRows<T> adjoint(p.adjoint, system * p.batch.rhs_count, p.adjoint_corners);
+    Operator inverse{{p.workspace + slot, p.choices + slot, p.rows, p.slots},
+                     {p.workspace + factor_arrays * lines + slot, p.choices + lines + slot, p.rows, p.slots},
+                     {p.workspace, nullptr, (2 * factor_arrays + 2) * lines + slot, p.slots},
+                     false, periodic, rows.rows};
+    const Line<T> x{p.workspace, nullptr, 2 * factor_arrays * lines + slot, p.slots};
+    const Line<T> signs{p.workspace, nullptr, (2 * factor_arrays + 1) * lines + slot, p.slots};
+    bool sound = rows.rows == 0 || finite_matrix(rows);
+    if (sound && rows.rows > 0) {
+      const int64_t singular = periodic ? factor_cyclic(rows, inverse.matrix) : factor_pivoted(rows, inverse.matrix);
+      const int64_t other =
+          periodic ? factor_cyclic(adjoint, inverse.adjoint) : factor_pivoted(adjoint, inverse.adjoint);
+      sound = singular < 0 && other < 0;
+    }
+    if (p.reciprocal_condition != nullptr) {
+      double value = rows.rows == 0 ? 1 : 0;
+      if (sound && rows.rows > 0) {
+        const double norm = matrix_norm(rows), estimate = inverse.estimate(x, signs);
+        if (device::is_finite(norm) && device::is_finite(estimate)) value = 1 / norm / estimate;
+      }
+      p.reciprocal_condition[system] = value < 1 ? value : 1;
+    }
+    for (int64_t r = 0; r < p.rhs_count; ++r) write_bounds(p, inverse, x, signs, system * p.rhs_count + r, sound);
+  }
+
+  static WARPLOOM_DEVICE void write_bounds(const Parameters& p, Operator inverse, const Line<T>& x,
+                                           const Line<T>& signs, int64_t problem, bool sound) {
+    const ProblemRows<T> rows(p.batch, problem, p.corners);
+    double backward = 0, forward = 0, largest = 0;
+    if (rows.rows > 0) {
+      backward = weights_of(rows, p.corners != nullptr, inverse.weights, &largest);
+      forward = INFINITY;
+      if (sound && device::is_finite(backward)) {
+        inverse.weighted = true;
+        const double bound = inverse.estimate(x, signs);
+        if (device::is_finite(bound)) forward = largest > 0 ? bound / largest : bound;
+      }
+    }
+    if (p.backward_error != nullptr) p.backward_error[problem] = backward;
+    if (p.forward_error != nullptr) p.forward_error[problem] = forward;
+  }
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const int64_t slot = block.index() * block.threads() + block.thread();
+    if (slot >= p.slots) return;
+    for (int64_t system = slot; system < p.batch.systems; system += p.slots) write_system(p, slot, system);
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal
