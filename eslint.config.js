@@ -7,7 +7,7 @@ const nodeGlobals = Object.fromEntries(
     .map((name) => [name, 'readonly']));
 
 export default tseslint.config(
-  { ignores: ['dist/', 'build/', 'bundle/', 'docs/api/', 'prebuilds/', 'node_modules/', 'results/'] },
+  { ignores: ['dist/', 'build/', 'bundle/', 'docs/api/', 'prebuilds/', 'node_modules/', 'results/', 'scripts/templates/'] },
   js.configs.recommended,
   ...tseslint.configs.recommended,
   {
