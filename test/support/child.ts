@@ -1,0 +1,86 @@
+// Child processes that use the library: for exits, workers, crashes and memory.
+import { spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { packageRoot } from '../../lib/core/binding.ts';
+
+/** How a child process ended. */
+export interface ChildEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly out: string;
+  readonly err: string;
+  readonly milliseconds: number;
+}
+
+const folder = join(packageRoot(), 'build', 'test-library');
+let bundled: string | undefined;
+
+/**
+ * The library as one plain module inside the package, so that children and workers start in
+ * milliseconds, without the TypeScript loader.
+ * @returns its file URL, exporting openDevice, devices and addon
+ */
+export function libraryModule(): string {
+  if (bundled !== undefined) return bundled;
+  const require = createRequire(createRequire(import.meta.url).resolve('tsx'));
+  const { buildSync } = require('esbuild') as { buildSync(options: object): void };
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `warploom-${process.pid}.mjs`);
+  const core = join(packageRoot(), 'lib', 'core');
+  buildSync({
+    stdin: {
+      contents: `export * from '${core}/device.ts'; export { addon } from '${core}/binding.ts';`,
+      resolveDir: core, loader: 'ts',
+    },
+    bundle: true, platform: 'node', format: 'esm', target: 'node20', packages: 'external', outfile: file, logLevel: 'error',
+  });
+  bundled = pathToFileURL(file).href;
+  return bundled;
+}
+
+/** Common first lines of scripts: the library, and a call that keeps one thread busy for a while. */
+export function preamble(backend = 'cpu', systems = backend === 'cpu' ? 20000 : 60): string {
+  return `
+import { openDevice, devices, addon } from '${libraryModule()}';
+const constant = (value) => ({ data: Float64Array.of(value), offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 });
+const view = (data, n) => ({ data, offset: 0, systemStride: n, rowStride: 1, rhsStride: 0 });
+const solving = (n, batch, rhs, solution) => ({ type: 'float64', n, batch, lower: constant(-1), diagonal: constant(4),
+  upper: constant(-1), rhs: view(rhs, n), solution: view(solution, n) });
+const open = (options = {}) => openDevice({ backend: '${backend}', threads: 1, ...options });
+const small = (device) => { const x = new Float64Array(96).fill(1); return device.run('tridiagonal.solve', solving(32, 3, x, x)).then(() => x); };
+const size = ${64 * systems};
+const startLong = async (device, memory = 'plain') => {
+  const make = async () => memory === 'device' ? device.array('float64', size)
+    : memory === 'pinned' ? device.pinned('float64', size)
+    : new Float64Array(memory === 'shared' ? new SharedArrayBuffer(8 * size) : size);
+  const [rhs, solution] = [await make(), await make()];
+  const calls = [];
+  for (let i = 0; i < 6; i += 1) {
+    calls.push(device.run('tridiagonal.solve', { ...solving(64, size / 64, rhs, memory === 'plain' ? new Float64Array(size) : i === 0 ? solution : await make()), algorithm: 'pivoting', check: true }));
+  }
+  return calls;
+};
+`;
+}
+
+/** Runs a module script in a process of its own. */
+export function runChild(script: string, { args = [] as string[], env = {}, timeout = 30000 } = {}): Promise<ChildEnd> {
+  const begin = performance.now();
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ['--expose-gc', ...args, '--input-type=module', '-e', script],
+      { env: { ...process.env, NODE_OPTIONS: '', ...env }, cwd: packageRoot(), stdio: ['ignore', 'pipe', 'pipe'] });
+    let out = '';
+    let err = '';
+    child.stdout.on('data', (data: Buffer) => { out += data.toString(); });
+    child.stderr.on('data', (data: Buffer) => { err += data.toString(); });
+    const timer = setTimeout(() => child.kill('SIGKILL'), timeout);
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      clearTimeout(timer);
+      resolve({ code, signal, out, err, milliseconds: performance.now() - begin });
+    });
+  });
+}
