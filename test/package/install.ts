@@ -1,0 +1,104 @@
+// The published package as a consumer meets it: packed, installed with install scripts off (npm 12's rule) into an
+// empty project, imported and required, and under the permission model.
+import { deepStrictEqual, match, ok, strictEqual } from 'node:assert/strict';
+import { execFileSync, spawnSync, type SpawnSyncReturns } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const solve = `
+  const device = await openDevice({ backend: 'cpu' });
+  const { solution } = await tridiagonal.solve({
+    lower: Float64Array.of(0, -1, -1), diagonal: Float64Array.of(2, 2, 2), upper: Float64Array.of(-1, -1, 0),
+    rhs: Float64Array.of(1, 0, 1), n: 3, batch: 1, device });
+  await device.close();
+  console.log(JSON.stringify([...solution]));`;
+
+interface PackedFile {
+  readonly path: string;
+  readonly size: number;
+}
+
+describe('the packed package', function () {
+  this.timeout(600_000);
+  const folder = mkdtempSync(join(tmpdir(), 'warploom-package-'));
+  const project = join(folder, 'project');
+  let files: PackedFile[] = [];
+
+  const node = (...args: string[]): SpawnSyncReturns<string> =>
+    spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' });
+  const lastLine = (text: string): string => text.trim().split('\n').at(-1) ?? '';
+
+  before('pack and install', () => {
+    const [packed] = JSON.parse(execFileSync('npm', [
+      'pack', '--json', '--ignore-scripts', '--pack-destination', folder], { cwd: root, encoding: 'utf8' })) as
+      { filename: string; files: PackedFile[] }[];
+    files = packed!.files;
+    mkdirSync(project);
+    writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'consumer', private: true }));
+    execFileSync('npm', ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund',
+      join(folder, packed!.filename)], { cwd: project, stdio: 'pipe' });
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('holds the addon, compiled code and declarations, and nothing of the checkout', () => {
+    const paths = files.map(({ path }) => path);
+    ok(paths.includes('prebuilds/linux-x64/node.napi.glibc.node'));
+    for (const path of ['dist/index.js', 'dist/index.d.ts', 'dist/cli/bin.js', 'LICENSE', 'README.md']) {
+      ok(paths.includes(path), path);
+    }
+    const strangers = paths.filter((path) => !/^(dist|prebuilds)\/|^(package\.json|LICENSE|[A-Z]+\.md)$/.test(path));
+    deepStrictEqual(strangers, []);
+    ok(files.reduce((sum, { size }) => sum + size, 0) < 60 * 2 ** 20);
+  });
+
+  it('installs few packages', () => {
+    const installed = readdirSync(join(project, 'node_modules')).filter((name) => !name.startsWith('.'));
+    ok(installed.includes('warploom'));
+    ok(installed.length < 25, installed.join(' '));
+  });
+
+  it('imports and solves', () => {
+    const done = node('--input-type=module', '-e', `import { openDevice, tridiagonal } from 'warploom'; ${solve}`);
+    strictEqual(done.stderr, '');
+    deepStrictEqual(JSON.parse(lastLine(done.stdout)).map((x: number) => Math.round(x * 1e12) / 1e12), [1, 1, 1]);
+  });
+
+  it('is required from CommonJS and solves', () => {
+    const done = node('--no-warnings', '-e',
+      `(async () => { const { openDevice, tridiagonal } = require('warploom'); ${solve} })()`);
+    strictEqual(done.stderr, '');
+    match(done.stdout, /\[1,1,1\]|\[0?\.?9*|\[1\.0/);
+    strictEqual(done.status, 0);
+  });
+
+  it('offers the command', () => {
+    const done = spawnSync(join(project, 'node_modules/.bin/warploom'), ['info'], { cwd: project, encoding: 'utf8' });
+    strictEqual(done.status, 0, done.stderr);
+    match(done.stdout, /cpu/);
+  });
+
+  const report = `import { devices, openDevice } from 'warploom';
+    console.log(devices().map((d) => d.backend + ': ' + d.reason).join('\\n'));
+    try { await openDevice(); console.log('opened'); } catch (error) { console.log(error.code); }`;
+
+  it('says why with --no-addons', () => {
+    const done = node('--no-addons', '--input-type=module', '-e', report);
+    strictEqual(done.status, 0, done.stderr);
+    match(done.stdout, /cpu: .*addons are disabled/);
+    strictEqual(lastLine(done.stdout), 'ERR_WARPLOOM_UNAVAILABLE');
+  });
+
+  it('says why under the permission model, and works when addons are allowed', () => {
+    const flags = ['--no-warnings', '--experimental-permission', '--allow-fs-read=*', '--input-type=module'];
+    const refused = node(...flags, '-e', report);
+    strictEqual(refused.status, 0, refused.stderr);
+    match(refused.stdout, /addons/);
+    strictEqual(lastLine(refused.stdout), 'ERR_WARPLOOM_UNAVAILABLE');
+    if (!process.allowedNodeEnvironmentFlags.has('--allow-addons')) return;
+    const allowed = node('--allow-addons', ...flags, '-e', report);
+    strictEqual(lastLine(allowed.stdout), 'opened', allowed.stderr);
+  });
+});
