@@ -62,6 +62,8 @@ export interface Addon {
   /** Numbers of the call being packed (pack.ts). */
   readonly numbers: Float64Array;
   readonly faults?: Faults;
+  /** The same of the cuda backend. */
+  readonly cudaFaults?: Faults;
   devices(): DeviceDescription[];
   operations(): Operations;
   open(target: object, backend: string, index: number,

@@ -5,13 +5,17 @@
 
 namespace warploom {
 
-#ifdef WARPLOOM_HAS_SIMT
+#if defined(WARPLOOM_HAS_SIMT) || defined(WARPLOOM_HAS_CUDA)
 namespace {
 
+using Seam = FaultSeam& (*)();
+
+template <Seam kSeam>
 napi_value calls(napi_env env, napi_callback_info) {
-  return js::number(env, static_cast<double>(simt::fault_seam().calls()));
+  return js::number(env, static_cast<double>(kSeam().calls()));
 }
 
+template <Seam kSeam>
 napi_value arm(napi_env env, napi_callback_info info) {
   const js::Arguments<3> arguments(env, info);
   int64_t skip = 0, error = 0;
@@ -22,19 +26,19 @@ napi_value arm(napi_env env, napi_callback_info info) {
   if (failure) {
     throw_error(env, failure);
   } else {
-    simt::fault_seam().arm(skip, static_cast<int>(error), persistent);
+    kSeam().arm(skip, static_cast<int>(error), persistent);
   }
   return nullptr;
 }
 
+template <Seam kSeam>
 napi_value disarm(napi_env, napi_callback_info) {
-  simt::fault_seam().disarm();
+  kSeam().disarm();
   return nullptr;
 }
 
-}  // namespace
-
-void register_faults(napi_env env, napi_value exports) {
+template <Seam kSeam>
+void add_seam(napi_env env, napi_value exports, const char* property) {
   napi_value faults = nullptr;
   napi_create_object(env, &faults);
   const auto add = [&](const char* name, napi_callback callback) {
@@ -42,10 +46,21 @@ void register_faults(napi_env env, napi_value exports) {
     napi_create_function(env, name, NAPI_AUTO_LENGTH, callback, nullptr, &function);
     js::set(env, faults, name, function);
   };
-  add("calls", calls);
-  add("arm", arm);
-  add("disarm", disarm);
-  js::set(env, exports, "faults", faults);
+  add("calls", calls<kSeam>);
+  add("arm", arm<kSeam>);
+  add("disarm", disarm<kSeam>);
+  js::set(env, exports, property, faults);
+}
+
+}  // namespace
+
+void register_faults(napi_env env, napi_value exports) {
+#ifdef WARPLOOM_HAS_SIMT
+  add_seam<simt::fault_seam>(env, exports, "faults");
+#endif
+#ifdef WARPLOOM_HAS_CUDA
+  add_seam<cuda::fault_seam>(env, exports, "cudaFaults");
+#endif
 }
 #else
 void register_faults(napi_env, napi_value) {}
