@@ -51,32 +51,31 @@ struct ConditionAgent {
     bool weighted, periodic;
     int64_t n;
 
-    WARPLOOM_DEVICE void solve(const PivotedFactors<T>& f, const Line<T>& x) const {
+    /// x = M x, or M^H x.
+    WARPLOOM_DEVICE void apply(const Line<T>& x, bool to_adjoint) const {
+      const PivotedFactors<T>& f = weighted != to_adjoint ? adjoint : matrix;
+      if (weighted && to_adjoint) weigh(x);
       if (periodic) {
         solve_cyclic(f, n, x, x);
       } else {
         solve_pivoted(f, n, x, x);
       }
+      if (weighted && !to_adjoint) weigh(x);
     }
     WARPLOOM_DEVICE void weigh(const Line<T>& x) const {
+      WARPLOOM_NO_UNROLL
       for (int64_t i = 0; i < n; ++i) x.set(i, weights.get(i) * x.get(i));
-    }
-    WARPLOOM_DEVICE void apply(const Line<T>& x) const {
-      solve(weighted ? adjoint : matrix, x);
-      if (weighted) weigh(x);
-    }
-    WARPLOOM_DEVICE void apply_adjoint(const Line<T>& x) const {
-      if (weighted) weigh(x);
-      solve(weighted ? matrix : adjoint, x);
     }
     WARPLOOM_DEVICE double norm(const Line<T>& x) const {
       double sum = 0;
+      WARPLOOM_NO_UNROLL
       for (int64_t i = 0; i < n; ++i) sum += modulus(x.get(i));
       return sum;
     }
     /// x to its signs (complex: to modulus 1). True when a real vector's signs are those in `signs` already.
     WARPLOOM_DEVICE bool take_signs(const Line<T>& x, const Line<T>& signs) const {
       bool same = !kIsComplex<T>;
+      WARPLOOM_NO_UNROLL
       for (int64_t i = 0; i < n; ++i) {
         T sign(R(1));
         const T value = x.get(i);
@@ -95,6 +94,7 @@ struct ConditionAgent {
     WARPLOOM_DEVICE int64_t largest(const Line<T>& x) const {
       int64_t best = 0;
       double size = -1;
+      WARPLOOM_NO_UNROLL
       for (int64_t i = 0; i < n; ++i) {
         const double here = modulus(x.get(i));
         if (here > size) best = i, size = here;
@@ -102,39 +102,47 @@ struct ConditionAgent {
       return best;
     }
 
-    /// A lower bound of |M|_1, nearly always within a factor of 3.
+    /// A lower bound of |M|_1, nearly always within a factor of 3: climbs from unit vector to unit vector, then tries
+    /// a vector of alternating signs.
     WARPLOOM_DEVICE double estimate(const Line<T>& x, const Line<T>& signs) const {
+      WARPLOOM_NO_UNROLL
       for (int64_t i = 0; i < n; ++i) {
         x.set(i, T(static_cast<R>(1.0 / static_cast<double>(n))));
         signs.set(i, T(R(0)));
       }
-      apply(x);
-      double result = norm(x);
-      if (n == 1) return result;
-      take_signs(x, signs);
-      apply_adjoint(x);
-      int64_t at = largest(x);
       constexpr int kLargestCount = 5;
-      for (int count = 2; count <= kLargestCount; ++count) {
-        for (int64_t i = 0; i < n; ++i) x.set(i, T(i == at ? R(1) : R(0)));
-        apply(x);
+      double result = 0;
+      int64_t at = 0;
+      bool climbing = n > 1;
+      WARPLOOM_NO_UNROLL
+      for (int count = 1;; ++count) {
+        apply(x, false);
         const double size = norm(x);
-        // A smaller one is kept out; equal signs or no growth end the climb.
-        const double before = result;
+        if (!climbing) {
+          const double share = n > 1 ? 2 / (3 * static_cast<double>(n)) : 1;
+          return size * share > result ? size * share : result;
+        }
+        // Equal signs or no growth end the climb.
+        const bool grown = count == 1 || size > result;
         result = size > result ? size : result;
-        if (take_signs(x, signs) || !(size > before)) break;
-        apply_adjoint(x);
-        const int64_t last = at;
-        at = largest(x);
-        if (!(modulus(x.get(at)) > modulus(x.get(last)))) break;
+        climbing = !take_signs(x, signs) && grown && count < kLargestCount;
+        if (climbing) {
+          apply(x, true);
+          const int64_t last = at;
+          at = largest(x);
+          climbing = count == 1 || modulus(x.get(at)) > modulus(x.get(last));
+        }
+        set_probe(x, climbing ? at : -1);
       }
+    }
+    /// The unit vector of row `at`, or for -1 the vector of alternating signs and growing sizes.
+    WARPLOOM_DEVICE void set_probe(const Line<T>& x, int64_t at) const {
+      WARPLOOM_NO_UNROLL
       for (int64_t i = 0; i < n; ++i) {
         const double size = 1 + static_cast<double>(i) / static_cast<double>(n - 1);
-        x.set(i, T(static_cast<R>(i % 2 == 0 ? size : -size)));
+        const double alternating = i % 2 == 0 ? size : -size;
+        x.set(i, T(static_cast<R>(at < 0 ? alternating : i == at ? 1.0 : 0.0)));
       }
-      apply(x);
-      const double alternative = 2 * (norm(x) / (3 * static_cast<double>(n)));
-      return alternative > result ? alternative : result;
     }
   };
 
@@ -143,6 +151,7 @@ struct ConditionAgent {
     double norm = 0;
     const int64_t n = p.rows;
     if (n == 1) return modulus(p.diagonal_of(0) + p.corner_first + p.corner_last);
+    WARPLOOM_NO_UNROLL
     for (int64_t i = 0; i < n; ++i) {
       const T above = i > 0 ? p.upper_of(i - 1) : T(0), below = i + 1 < n ? p.lower_of(i + 1) : T(0);
       double sum = modulus(p.diagonal_of(i));
@@ -167,6 +176,7 @@ struct ConditionAgent {
     double worst = 0;
     *largest = 0;
     bool finite = true;
+    WARPLOOM_NO_UNROLL
     for (int64_t i = 0; i < p.rows; ++i) {
       const Wide above = i + 1 < p.rows ? widen(p.solution_of(i + 1)) : zero;
       const RowResidual<T> row = row_residual<T>(p, i, below, own, above, i == 0 ? last : first, periodic);
@@ -181,8 +191,6 @@ struct ConditionAgent {
     return finite ? worst : INFINITY;
   }
 
-  static WARPLOOM_DEVICE bool finite_matrix(const ProblemRows<T>& p) { return first_bad_row(p) < 0; }
-
   static WARPLOOM_DEVICE void write_system(const Parameters& p, int64_t slot, int64_t system) {
     const bool periodic = p.corners != nullptr;
     const int64_t lines = p.rows * p.slots, factor_arrays = PivotedFactors<T>::arrays(periodic);
@@ -194,39 +202,43 @@ struct ConditionAgent {
                      false, periodic, rows.rows};
     const Line<T> x{p.workspace, nullptr, 2 * factor_arrays * lines + slot, p.slots};
     const Line<T> signs{p.workspace, nullptr, (2 * factor_arrays + 1) * lines + slot, p.slots};
-    bool sound = rows.rows == 0 || finite_matrix(rows);
+    bool sound = first_bad_row(rows) < 0;
     if (sound && rows.rows > 0) {
       const int64_t singular = periodic ? factor_cyclic(rows, inverse.matrix) : factor_pivoted(rows, inverse.matrix);
       const int64_t other =
           periodic ? factor_cyclic(adjoint, inverse.adjoint) : factor_pivoted(adjoint, inverse.adjoint);
       sound = singular < 0 && other < 0;
     }
-    if (p.reciprocal_condition != nullptr) {
-      double value = rows.rows == 0 ? 1 : 0;
-      if (sound && rows.rows > 0) {
-        const double norm = matrix_norm(rows), estimate = inverse.estimate(x, signs);
-        if (device::is_finite(norm) && device::is_finite(estimate)) value = 1 / norm / estimate;
+    // The system itself, then its right-hand sides.
+    WARPLOOM_NO_UNROLL
+    for (int64_t r = p.reciprocal_condition != nullptr ? -1 : 0; r < p.rhs_count; ++r) {
+      inverse.weighted = r >= 0;
+      const int64_t problem = system * p.batch.rhs_count + (r < 0 ? 0 : r);
+      double backward = 0, largest = 0, estimate = INFINITY;
+      if (r >= 0 && rows.rows > 0) {
+        const ProblemRows<T> answer(p.batch, problem, p.corners);
+        backward = weights_of(answer, periodic, inverse.weights, &largest);
       }
-      p.reciprocal_condition[system] = value < 1 ? value : 1;
+      if (sound && rows.rows > 0 && device::is_finite(backward)) estimate = inverse.estimate(x, signs);
+      if (r < 0) {
+        p.reciprocal_condition[system] = reciprocal(rows, estimate);
+      } else {
+        if (p.backward_error != nullptr) p.backward_error[problem] = backward;
+        if (p.forward_error != nullptr) p.forward_error[problem] = bound(rows, estimate, largest);
+      }
     }
-    for (int64_t r = 0; r < p.rhs_count; ++r) write_bounds(p, inverse, x, signs, system * p.rhs_count + r, sound);
   }
-
-  static WARPLOOM_DEVICE void write_bounds(const Parameters& p, Operator inverse, const Line<T>& x,
-                                           const Line<T>& signs, int64_t problem, bool sound) {
-    const ProblemRows<T> rows(p.batch, problem, p.corners);
-    double backward = 0, forward = 0, largest = 0;
-    if (rows.rows > 0) {
-      backward = weights_of(rows, p.corners != nullptr, inverse.weights, &largest);
-      forward = INFINITY;
-      if (sound && device::is_finite(backward)) {
-        inverse.weighted = true;
-        const double bound = inverse.estimate(x, signs);
-        if (device::is_finite(bound)) forward = largest > 0 ? bound / largest : bound;
-      }
-    }
-    if (p.backward_error != nullptr) p.backward_error[problem] = backward;
-    if (p.forward_error != nullptr) p.forward_error[problem] = forward;
+  static WARPLOOM_DEVICE double reciprocal(const ProblemRows<T>& rows, double estimate) {
+    if (rows.rows == 0) return 1;
+    const double norm = matrix_norm(rows);
+    if (!device::is_finite(norm) || !device::is_finite(estimate)) return 0;
+    const double value = 1 / norm / estimate;
+    return value < 1 ? value : 1;
+  }
+  static WARPLOOM_DEVICE double bound(const ProblemRows<T>& rows, double estimate, double largest) {
+    if (rows.rows == 0) return 0;
+    if (!device::is_finite(estimate)) return INFINITY;
+    return largest > 0 ? estimate / largest : estimate;
   }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {

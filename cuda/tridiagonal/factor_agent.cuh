@@ -17,6 +17,7 @@ template <class T>
 WARPLOOM_DEVICE int64_t first_bad_row(const ProblemRows<T>& p) {
   if (p.rows == 0) return -1;
   if (!device::is_finite(p.corner_first)) return 0;
+  WARPLOOM_NO_UNROLL
   for (int64_t i = 0; i < p.rows; ++i) {
     if (!(device::is_finite(p.lower_of(i)) && device::is_finite(p.diagonal_of(i)) && device::is_finite(p.upper_of(i)))) {
       return i;
@@ -84,6 +85,7 @@ struct FactorAgent {
     T* const upper = p.arrays + Layout::kUpper * p.layout.entries + origin;
     T* const z = p.arrays + p.layout.border * p.layout.entries + origin;
     T value(0);
+    WARPLOOM_NO_UNROLL
     for (int64_t i = 0; i + 1 < n; ++i) {
       T column(0);
       if (i == 0) column = column - rows.corner_first;
@@ -91,6 +93,7 @@ struct FactorAgent {
       value = device::fma(-lower[i], value, column);
       z[i] = value * inverse[i];
     }
+    WARPLOOM_NO_UNROLL
     for (int64_t i = n - 3; i >= 0; --i) {
       z[i] = device::fma(symmetric ? -device::conjugate(lower[i + 1]) : -upper[i], z[i + 1], z[i]);
     }

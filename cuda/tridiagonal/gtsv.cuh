@@ -25,7 +25,7 @@ enum PivotChoice : int8_t { kRunningRow = 0, kNextRow = 1, kLastRow = 2 };
 template <class T>
 struct PivotedFactors {
   enum Array { kMultiplier = 0, kPivot = 1, kFirst = 2, kSecond = 3, kLastMultiplier = 4, kLastColumn = 5 };
-  static constexpr int arrays(bool periodic) { return periodic ? 6 : 4; }
+  static WARPLOOM_HOST_DEVICE constexpr int arrays(bool periodic) { return periodic ? 6 : 4; }
 
   T* base = nullptr;
   int8_t* choices = nullptr;

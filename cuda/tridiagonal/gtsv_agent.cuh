@@ -36,25 +36,25 @@ struct GtsvAgent {
 
   /// Row of the first non-finite entry of the matrix or right-hand side, else -1.
   static WARPLOOM_DEVICE int64_t first_non_finite(const ProblemRows<T>& p) {
+    WARPLOOM_NO_UNROLL
     for (int64_t i = 0; i < p.rows; ++i) {
       if (!p.finite(i)) return i;
     }
     return -1;
   }
 
-  /// Judges the answer in `x` and leaves b - A x, rounded to T, in `residual`.
-  static WARPLOOM_DEVICE Judgement judge(const ProblemRows<T>& p, const Line<T>& x, const Line<T>& residual) {
+  static WARPLOOM_DEVICE Judgement judge(const ProblemRows<T>& p, const Line<T>& x) {
     using Wide = WideOf<T>;
     Judgement result;
     double sum_residual = 0, sum_solution = 0;
     double peak = device::maximum(device::absolute(widen(p.corner_first)), device::absolute(widen(p.corner_last)));
     const Wide first = widen(x.get(0)), last = widen(x.get(p.rows - 1));
     Wide below(0.0), own = first;
+    WARPLOOM_NO_UNROLL
     for (int64_t i = 0; i < p.rows; ++i) {
       const Wide above = i + 1 < p.rows ? widen(x.get(i + 1)) : Wide(0.0);
       const RowResidual<T> row = row_residual<T>(p, i, below, own, above, i == 0 ? last : first, kPeriodic);
       const double size = device::absolute(row.residual);
-      residual.set(i, narrow<T>(row.residual));
       if (!device::is_finite(own) || !device::is_finite(size)) result.finite = false;
       result.backward_error = raise_backward_error(result.backward_error, size, row.scale);
       sum_residual += size;
@@ -77,38 +77,48 @@ struct GtsvAgent {
     }
   }
 
-  /// Solves and refines while that at least halves the backward error, keeping the better answer in `solution`.
-  static WARPLOOM_DEVICE Judgement solve_and_refine(const ProblemRows<T>& p, const PivotedFactors<T>& f,
-                                                    const Line<T>& x, const Line<T>& residual) {
-    const Line<T> rhs{p.rhs.data, p.rhs.imaginary, p.rhs_at, p.rhs.row_stride};
-    solve(f, p.rows, rhs, x);
-    Judgement best = judge(p, x, residual);
-    constexpr int kLargestCount = 4;
-    for (int count = 0; count < kLargestCount; ++count) {
-      if (!best.finite || best.backward_error <= 2 * kEpsilon<RealOf<T>>) break;
-      solve(f, p.rows, residual, residual);
-      for (int64_t i = 0; i < p.rows; ++i) {
-        const T old = x.get(i), correction = residual.get(i);
-        x.set(i, old + correction);
-        residual.set(i, old);
-      }
-      // `residual` holds the old answer until the new one has proved better.
-      const Judgement next = judge_keeping(p, x);
-      if (!(next.finite && next.backward_error < best.backward_error)) {
-        for (int64_t i = 0; i < p.rows; ++i) x.set(i, residual.get(i));
-        break;
-      }
-      const bool halved = 2 * next.backward_error <= best.backward_error;
-      best = halved ? judge(p, x, residual) : next;
-      if (!halved) break;
+  /// b - A x, rounded to T.
+  static WARPLOOM_DEVICE void write_residual(const ProblemRows<T>& p, const Line<T>& x, const Line<T>& residual) {
+    using Wide = WideOf<T>;
+    const Wide first = widen(x.get(0)), last = widen(x.get(p.rows - 1));
+    Wide below(0.0), own = first;
+    WARPLOOM_NO_UNROLL
+    for (int64_t i = 0; i < p.rows; ++i) {
+      const Wide above = i + 1 < p.rows ? widen(x.get(i + 1)) : Wide(0.0);
+      residual.set(i, narrow<T>(row_residual<T>(p, i, below, own, above, i == 0 ? last : first, kPeriodic).residual));
+      below = own;
+      own = above;
     }
-    return best;
   }
 
-  /// As judge, without writing residuals.
-  static WARPLOOM_DEVICE Judgement judge_keeping(const ProblemRows<T>& p, const Line<T>& x) {
-    T discarded;
-    return judge(p, x, Line<T>{&discarded, nullptr, 0, 0});
+  /// Solves and refines while that at least halves the backward error; leaves the best answer in `x`.
+  static WARPLOOM_DEVICE Judgement solve_and_refine(const ProblemRows<T>& p, const PivotedFactors<T>& f,
+                                                    const Line<T>& x, const Line<T>& work) {
+    for (int64_t i = 0; i < p.rows; ++i) {
+      x.set(i, T(0));
+      work.set(i, p.rhs_of(i));
+    }
+    Judgement best;
+    constexpr int kLargestCount = 5;
+    WARPLOOM_NO_UNROLL
+    for (int count = 0; count < kLargestCount; ++count) {
+      if (count > 0) write_residual(p, x, work);
+      solve(f, p.rows, work, work);
+      for (int64_t i = 0; i < p.rows; ++i) {
+        const T old = x.get(i);
+        x.set(i, old + work.get(i));
+        work.set(i, old);
+      }
+      const Judgement next = judge(p, x);
+      if (count > 0 && !(next.finite && next.backward_error < best.backward_error)) {
+        for (int64_t i = 0; i < p.rows; ++i) x.set(i, work.get(i));
+        break;
+      }
+      const bool halved = count == 0 || 2 * next.backward_error <= best.backward_error;
+      best = next;
+      if (!halved || !best.finite || best.backward_error <= 2 * kEpsilon<RealOf<T>>) break;
+    }
+    return best;
   }
 
   static WARPLOOM_DEVICE void finish(const Parameters& p, const ProblemRows<T>& rows, int64_t problem, int32_t status,

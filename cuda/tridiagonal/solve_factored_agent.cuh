@@ -110,6 +110,7 @@ struct ScanSolveAgent {
     for (int s = w.system; s < p.systems; s += w.step) {
       const int count = rows_of(p, work, s);
       const int64_t origin = count > 0 ? packed_origin(p.batch, work.system + s) + work.first_row : 0;
+      WARPLOOM_NO_UNROLL
       for (int i = w.row; i < capacity; i += w.row_step) {
         const int at = s * capacity + i;
         if (i < count) {

@@ -30,6 +30,7 @@ struct PivotedSolveAgent {
     const PivotedFactors<T> f{p.arrays + system, p.choices + system, p.batch.n, p.batch.systems};
     const bool sound = p.states[system] == -1;
     int flags = 0;
+    WARPLOOM_NO_UNROLL
     for (int64_t i = 0; i < rows; ++i) {
       if (!device::is_finite(in.get(i))) flags |= kBadRhs;
     }
@@ -40,6 +41,7 @@ struct PivotedSolveAgent {
         solve_pivoted(f, rows, in, out);
       }
     }
+    WARPLOOM_NO_UNROLL
     for (int64_t i = 0; i < rows; ++i) {
       if (!sound) out.set(i, T(RealOf<T>(NAN)));
       if (!device::is_finite(out.get(i))) flags |= kBadSolution;

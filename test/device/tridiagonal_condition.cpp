@@ -59,17 +59,9 @@ long double reciprocal_condition(const cases::System& a) {
   return 1 / norm / inverse;
 }
 
+/// Answers that are the exact ones, rounded, so that the bounds must cover rounding only. Returns the exact ones.
 template <class T>
-void check_batch(Tally& tally, GpuDevice& device, const std::vector<int64_t>& sizes, const cases::Options& options,
-                 Transpose transpose, bool periodic) {
-  TestBatch<T> test(sizes, options);
-  const int families[] = {1, 6, 17, 16, 18, 20, 13, 3};
-  for (size_t s = 0; s < sizes.size(); ++s) {
-    const int f = families[s % 8];
-    test.fill(static_cast<int64_t>(s), cases::family(f, sizes[s], s + 3), cases::family(f, sizes[s], s + 50), 4, periodic);
-  }
-  if (periodic) cases::store_corners(test);
-  // Answers: the exact ones, rounded, so that the bounds must cover rounding only.
+std::vector<cases::System> store_exact(TestBatch<T>& test, Transpose transpose) {
   std::vector<cases::System> exact;
   const auto& x = test.batch.solution;
   for (int64_t q = 0; q < test.batch.problems(); ++q) {
@@ -82,6 +74,20 @@ void check_batch(Tally& tally, GpuDevice& device, const std::vector<int64_t>& si
               cases::narrow<T>(static_cast<double>(value.real()), static_cast<double>(value.imag())));
     }
   }
+  return exact;
+}
+
+template <class T>
+void check_batch(Tally& tally, GpuDevice& device, const std::vector<int64_t>& sizes, const cases::Options& options,
+                 Transpose transpose, bool periodic) {
+  TestBatch<T> test(sizes, options);
+  const int families[] = {1, 6, 17, 16, 18, 20, 13, 3};
+  for (size_t s = 0; s < sizes.size(); ++s) {
+    const int f = families[s % 8];
+    test.fill(static_cast<int64_t>(s), cases::family(f, sizes[s], s + 3), cases::family(f, sizes[s], s + 50), 4, periodic);
+  }
+  if (periodic) cases::store_corners(test);
+  const std::vector<cases::System> exact = store_exact(test, transpose);
   ConditionParameters p;
   cases::set_matrix(p, test);
   p.rhs_count = test.batch.rhs_count;
