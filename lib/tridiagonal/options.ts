@@ -12,8 +12,8 @@ const strides = z.strictObject({
 });
 const layout = z.union([z.enum(['contiguous', 'interleaved']), strides]);
 
-/** Arrays are checked by views.ts, not by zod: nothing walks their elements. */
-const anything = z.unknown();
+/** Arrays are checked by views.ts, not by zod: nothing walks their elements. Missing ones are reported there too. */
+const anything = z.unknown().optional();
 
 /** Fields of ShapeOptions. */
 export const shapeFields = {

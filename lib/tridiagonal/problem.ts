@@ -90,7 +90,7 @@ function resolveShape(
   const { n, batch } = options;
   if (n !== undefined && batch !== undefined) return { n, batch, rhsCount };
   const [name, array] = (Object.entries(vectors)[0] ?? arrays.find(([, band]) => !isConstant(band))) as [ArrayName, Vector];
-  if (typeof layoutOf(name) === 'object') {
+  if (typeof layoutOf((name as string) === 'cotangent' ? 'rhs' : name) === 'object') {
     throw new ArgumentError(n === undefined ? 'n' : 'batch', 'is required when arrays are given by strides');
   }
   const sides = name in vectors ? rhsCount : 1;

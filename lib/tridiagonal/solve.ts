@@ -127,7 +127,7 @@ export async function workspace(options: SolveOptions): Promise<number> {
   const { rhs, out, lower, diagonal, upper } = options;
   const device = await resolveDevice(options.device, [rhs, out, lower, diagonal, upper]);
   const words = statusArrays(problem, options.check === true);
-  const solution = viewOf(problem, 'rhs', rhs);
+  const solution = out === undefined ? viewOf(problem, 'rhs', rhs) : viewOf(problem, 'solution', out, 'out');
   return device.workspace('tridiagonal.solve', Object.assign(parameters, words, { solution }));
 }
 

@@ -58,7 +58,10 @@ const expectedArray = 'a Float64Array, Float32Array, DeviceArray or { re, im } o
 
 /** Checks that `value` is one of the accepted array kinds. */
 export function requireVector(value: unknown, name: string): asserts value is Vector {
-  if (isRealArray(value)) return;
+  if (isRealArray(value)) {
+    if ((value.buffer as { resizable?: boolean }).resizable !== true) return;
+    throw new ArgumentError(name, `expected an array of fixed length, received ${describe(value)} on a resizable buffer`);
+  }
   if (value instanceof DeviceArray) {
     if (!/^(float|complex)/.test(value.type)) {
       throw new ArgumentError(name, `expected floating-point elements, received ${describe(value)}`);

