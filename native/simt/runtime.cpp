@@ -52,7 +52,7 @@ class SimtDevice final : public GpuDevice {
   }
   const GpuLimits& limits() const override { return limits_; }
   bool lost() const override { return lost_; }
-  bool host_memory() const override { return true; }
+  bool host_memory() const override { return host_memory_; }
   void set_schedule(const Schedule& schedule) { scheduler_.set_schedule(schedule); }
 
   Status allocate(int64_t bytes, void** out) override {
@@ -186,6 +186,8 @@ class SimtDevice final : public GpuDevice {
 
   Scheduler scheduler_;
   GpuLimits limits_;
+  // WARPLOOM_SIMT_DISCRETE=1: arguments travel as they do to a GPU, through staging and device blocks.
+  const bool host_memory_ = std::getenv("WARPLOOM_SIMT_DISCRETE") == nullptr;
   mutable std::mutex mutex_;
   std::unordered_map<void*, Allocation> allocations_;
   int64_t limit_, in_use_ = 0, peak_ = 0;
