@@ -75,12 +75,17 @@ void digest_of(const std::vector<T>& values, std::string* digest) {
   digest->append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
 }
 
+/// Begins the message of a case that the backend does not take, and says so.
+inline const std::string kUnsupported = "unsupported: ";
+
 /// Runs one operation of the table, with the device's own checks behind it.
 template <class Parameters, class Function>
 std::string run_operation(Device& device, Function function, const Parameters& parameters) {
   Control control;
   if (const Status checked = check(parameters); !checked.ok()) return "check: " + checked.argument() + " " + checked.message();
-  if (const Status status = function(device, parameters, control); !status.ok()) return status.message();
+  if (const Status status = function(device, parameters, control); !status.ok()) {
+    return (status.code() == Code::unsupported ? kUnsupported : "") + status.message();
+  }
   if (const Status status = device.synchronize(); !status.ok()) return status.message();
   return {};
 }
