@@ -1,7 +1,7 @@
 // Arrays in a device's memory.
 import { addon } from './binding.ts';
 import {
-  describeValue, elementBytes, elementTypeOf, holds, makeTypedArray, numbersPerElement, typedArrayName,
+  describeValue, elementBytes, elementTypeOf, holds, makeTypedArray, numbersPerElement, requireElementType, typedArrayName,
   type ElementType, type TypedArray,
 } from './arrays.ts';
 import type { Device } from './device.ts';
@@ -50,7 +50,7 @@ export class DeviceArray {
    */
   read(target?: TypedArray, offset = 0, options: CallOptions = {}): Promise<TypedArray> {
     try {
-      const into = target ?? makeTypedArray(this.type, Math.max(0, this.length - offset));
+      const into = target !== undefined ? target : makeTypedArray(this.type, Math.max(0, this.length - offset));
       this.#check('target', into);
       return this.#transfer('download', into.byteLength, options, (id) =>
         addon().download(this.#use('array'), into, offset, id).then(() => into));
@@ -135,12 +135,13 @@ export const handleOf = DeviceArray.handleOf;
 export const allocateArray = DeviceArray.allocate;
 
 /** Type and length of a new array from the arguments of `Device.array`. */
-export function arrayShape(source: TypedArray, type: ElementType | undefined): { type: ElementType; length: number } {
+export function arrayShape(source: TypedArray, type: unknown): { type: ElementType; length: number } {
   const own = elementTypeOf(source);
   if (own === undefined) {
     throw refusal('data', 'a Float32Array, Float64Array, Int32Array, BigInt64Array, Uint8Array or an element type',
       describeValue(source));
   }
+  if (type !== undefined) requireElementType(type, 'type');
   const wanted = type ?? own;
   if (!holds(source, wanted)) throw refusal('data', `a ${typedArrayName(wanted)}`, describeValue(source));
   if (source.length % numbersPerElement(wanted) !== 0) {

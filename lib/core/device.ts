@@ -91,7 +91,6 @@ export class Device {
       requireLength(lengthOrType, 'length');
       return allocateArray(owner, data, lengthOrType, undefined, options);
     }
-    if (lengthOrType !== undefined) requireElementType(lengthOrType, 'type');
     const { type, length } = arrayShape(data, lengthOrType);
     return allocateArray(owner, type, length, data, options);
   }
