@@ -1,4 +1,5 @@
 // npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
+// npm run bench -- tridiagonal --table1 | --figure6 | --figure7
 // npm run bench -- check [REPORT …]
 //
 // Writes FOLDER/<device>/<domain>.json and .svg (default bench/results). A filtered run keeps the other rows of
@@ -6,12 +7,14 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { packageRoot } from '../lib/core/binding.ts';
 import { openDevice } from '../lib/index.ts';
 import type { DomainBenchmark } from './domain.ts';
 import { compare, readGoals } from './goals.ts';
 import { nativeBenchmarks } from './native.ts';
+import { benchmarkFigure6, benchmarkFigure7, printTable1 } from './paper.ts';
 import { writePlot } from './plot.ts';
-import { deviceFolder, packageRoot, provenance } from './provenance.ts';
+import { deviceFolder, provenance } from './provenance.ts';
 import { formatRow, mergeReports, readReport, writeReport, type Report, type Row } from './report.ts';
 import { benchmarkScan } from './scan.ts';
 import { benchmarkTridiagonal } from './tridiagonal.ts';
@@ -19,12 +22,21 @@ import { benchmarkTridiagonal } from './tridiagonal.ts';
 const domains: Readonly<Record<string, DomainBenchmark>> = {
   tridiagonal: benchmarkTridiagonal,
   scan: benchmarkScan,
+  figure6: benchmarkFigure6,
+  figure7: benchmarkFigure7,
 };
+/** Domains people name; the others are figures of one of them. */
+const named = ['tridiagonal', 'scan'];
 
 const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
+       npm run bench -- tridiagonal --table1 | --figure6 | --figure7
        npm run bench -- check [REPORT …]
 
-Domains: ${Object.keys(domains).join(', ')}`;
+--table1   the paper's Table 1: model, compiler report and occupancy of the real kernels, with refitted coefficients
+--figure6  the paper's Fig. 6: time of cr-regpack by packing depth
+--figure7  the paper's Fig. 7: all algorithms on the paper's four shapes
+
+Domains: ${named.join(', ')}`;
 
 interface Flags {
   readonly backend: string;
@@ -100,6 +112,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     args: [...argv], allowPositionals: true,
     options: {
       backend: { type: 'string', default: 'auto' }, filter: { type: 'string' }, out: { type: 'string' },
+      table1: { type: 'boolean', default: false }, figure6: { type: 'boolean', default: false },
+      figure7: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false },
     },
   });
@@ -109,7 +123,12 @@ export async function main(argv: readonly string[]): Promise<number> {
     return values.help ? 0 : 2;
   }
   if (domain === 'check') return await checkReports(rest) ? 0 : 1;
-  const { report, path } = await runDomain(domain, values);
+  if (values.table1) {
+    printTable1(packageRoot());
+    return 0;
+  }
+  const what = values.figure6 ? 'figure6' : values.figure7 ? 'figure7' : domain;
+  const { report, path } = await runDomain(what, values);
   const svg = path.replace(/\.json$/, '.svg');
   const drawn = await writePlot(svg, report);
   console.log(`${report.rows.length} rows in ${path}${drawn ? `, drawn in ${svg}` : ''}`);

@@ -2,19 +2,11 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join, relative } from 'node:path';
 import { z } from 'zod';
 
 /** What the bundle writes in place of the sources and of git. */
 const buildInfoSchema = z.object({ commit: z.string(), sourceHash: z.string(), nvcc: z.string() });
-
-/** The package's folder: the nearest one above with a package.json (compiled benches lie deeper). */
-export function packageRoot(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder);
-  return folder;
-}
 
 /** SHA-256 over the paths and contents of all files of cuda/ and native/, in path order. */
 export function sourceHash(root: string): string {

@@ -17,7 +17,7 @@ import {
 } from './systems.ts';
 import { time, type Timing } from './timing.ts';
 
-type Temperature = 'cold' | 'hot';
+export type Temperature = 'cold' | 'hot';
 
 const shapes: readonly (Shape & { readonly temperatures: readonly Temperature[] })[] = [
   { systems: 512, n: 512, temperatures: ['hot', 'cold'] },
@@ -37,7 +37,8 @@ const quickShapes: typeof shapes = [{ systems: 64, n: 64, temperatures: ['hot'] 
 /** `pivoting` is `stable: true`. */
 const algorithms = ['auto', 'cr-regpack', 'pivoting', 'cr', 'pcr', 'cr-pcr', 'pcr-thomas', 'thomas', 'partition'] as const;
 
-const name = ({ systems, n }: Shape): string => `${systems}x${n}`;
+/** `<systems>x<n>`. */
+export const nameOf = ({ systems, n }: Shape): string => `${systems}x${n}`;
 
 /** Least bytes that the sets of a cold row touch in turn: several times any last-level cache. */
 const coldBytes = 512 * 2 ** 20;
@@ -85,16 +86,23 @@ async function measurePeer(
   return (await time(context.device, solution, operation, sets.map((set) => set.peer()))).seconds;
 }
 
+/** A row and the options of its solve. */
+export interface Variant {
+  readonly id: string;
+  readonly algorithm?: string;
+  readonly stable?: boolean;
+  readonly depth?: number;
+}
+
 interface Measured {
   readonly floor: Timing;
   readonly peers: Record<string, number>;
 }
 
 async function solveRow(
-  context: BenchContext, id: string, algorithm: string, sets: readonly DeviceSystems[], bands: HostBands,
+  context: BenchContext, { id, ...method }: Variant, sets: readonly DeviceSystems[], bands: HostBands,
   { floor, peers }: Measured,
 ): Promise<Row | undefined> {
-  const method = algorithm === 'pivoting' ? { stable: true } : { algorithm };
   try {
     const timing = await time(
       context.device, sets[0]!.arrays.solution, 'tridiagonal.solve', sets.map((set) => set.solve(method)));
@@ -113,12 +121,11 @@ async function solveRow(
   }
 }
 
-async function benchmarkShape(
-  context: BenchContext, shape: Shape, precision: Precision, temperature: Temperature,
+/** Rows of several methods on one batch, with one floor and one run of the peers. */
+export async function benchmarkVariants(
+  context: BenchContext, shape: Shape, precision: Precision, temperature: Temperature, variants: readonly Variant[],
 ): Promise<void> {
-  const prefix = `batch/${name(shape)}/${precision}/${temperature}`;
-  const ids = algorithms.map((algorithm) => ({ algorithm, id: `${prefix}/${algorithm}` }));
-  const wanted = ids.filter(({ id }) => context.wanted(id));
+  const wanted = variants.filter(({ id }) => context.wanted(id));
   if (wanted.length === 0) return;
   const floor = await measureFloor(context, shape, precision, temperature);
   const bands = randomBands(precision, shape.systems * shape.n, 1);
@@ -130,10 +137,17 @@ async function benchmarkShape(
   const cusparse = context.device.backend === 'cuda'
     ? await measurePeer(context, 'bench.cusparse_strided', stack.sets) : undefined;
   if (cusparse !== undefined) peers['cusparse-strided'] = cusparse;
-  for (const { algorithm, id } of wanted) {
-    const row = await solveRow(context, id, algorithm, stack.sets, bands, { floor, peers });
+  for (const variant of wanted) {
+    const row = await solveRow(context, variant, stack.sets, bands, { floor, peers });
     if (row !== undefined) context.emit(row);
   }
+}
+
+/** The variants of a `batch/…` prefix: one per algorithm. */
+export function algorithmVariants(prefix: string): Variant[] {
+  return algorithms.map((algorithm) => ({
+    id: `${prefix}/${algorithm}`, ...(algorithm === 'pivoting' ? { stable: true } : { algorithm }),
+  }));
 }
 
 class DisposableSets implements Disposable {
@@ -147,7 +161,7 @@ class DisposableSets implements Disposable {
 async function benchmarkCpu(context: BenchContext): Promise<void> {
   const shape: Shape = context.quick ? { systems: 200, n: 512 } : { systems: 20000, n: 512 };
   for (const precision of precisions) {
-    const id = `cpu/${name(shape)}/${precision}/auto`;
+    const id = `cpu/${nameOf(shape)}/${precision}/auto`;
     if (!context.wanted(id)) continue;
     const floor = await measureFloor(context, shape, precision, 'hot');
     const bands = randomBands(precision, shape.systems * shape.n, 1);
@@ -155,7 +169,7 @@ async function benchmarkCpu(context: BenchContext): Promise<void> {
     const peers: Record<string, number> = { copy: floor.seconds };
     const lapack = await measurePeer(context, 'bench.lapack', [systems]);
     if (lapack !== undefined) peers['lapack'] = lapack;
-    const row = await solveRow(context, id, 'auto', [systems], bands, { floor, peers });
+    const row = await solveRow(context, { id, algorithm: 'auto' }, [systems], bands, { floor, peers });
     const reason = nativeBenchmarks().peers().find((peer) => peer.name === 'bench.lapack')!.reason;
     if (row !== undefined) context.emit({ ...row, note: `${availableParallelism()} cores; lapack: ${reason}` });
   }
@@ -167,7 +181,10 @@ export async function benchmarkTridiagonal(context: BenchContext): Promise<void>
   else {
     for (const { temperatures, ...shape } of context.quick ? quickShapes : shapes) {
       for (const precision of precisions) {
-        for (const temperature of temperatures) await benchmarkShape(context, shape, precision, temperature);
+        for (const temperature of temperatures) {
+          const variants = algorithmVariants(`batch/${nameOf(shape)}/${precision}/${temperature}`);
+          await benchmarkVariants(context, shape, precision, temperature, variants);
+        }
       }
     }
   }

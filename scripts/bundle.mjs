@@ -76,8 +76,11 @@ function stagePayload() {
       filter: (source) => keepData(source) && !/\.(map|md|markdown|d\.ts|d\.mts|d\.cts)$/.test(source),
     });
   }
-  const cudaDrivers = ['programs'].map((name) => join(root, 'build/gpu', name)).filter(existsSync);
-  for (const folder of cudaDrivers) cpSync(folder, join(payload, 'programs'), { recursive: true });
+  const kernels = join(root, 'build/kernels/report.json');
+  if (existsSync(kernels)) {
+    mkdirSync(join(payload, 'build/kernels'), { recursive: true });
+    copyFileSync(kernels, join(payload, 'build/kernels/report.json'));
+  }
   writeFileSync(join(payload, 'build-info.json'), `${JSON.stringify(buildInfo(), null, 1)}\n`);
 }
 

@@ -77,6 +77,13 @@ export function overBudget(agents, budget) {
   return messages;
 }
 
+/** build/kernels/report.json: every kernel by its full name, for `npm run bench -- tridiagonal --table1`. */
+function writeReportFile(kernels) {
+  const names = demangle(kernels.map((kernel) => kernel.entry));
+  const report = kernels.map((kernel, index) => ({ ...kernel, entry: names[index] }));
+  writeFileSync(join(root, 'build/kernels/report.json'), `${JSON.stringify(report)}\n`);
+}
+
 function newestArchitecture(nvcc) {
   const listed = spawnSync(nvcc, ['--list-gpu-arch'], { encoding: 'utf8' }).stdout.match(/\d+/g).map(Number);
   return Math.max(...listed);
@@ -124,8 +131,10 @@ async function main(args) {
   const results = await compileAll(nvcc, files, architectures);
   const failed = results.filter((result) => result.status !== 0);
   for (const { file, text } of failed) console.error(`${file}:\n${text}`);
-  const agents = summarise(results.flatMap((result) => parseReport(result.text)));
+  const kernels = results.flatMap((result) => parseReport(result.text));
+  const agents = summarise(kernels);
   console.table(agents);
+  writeReportFile(kernels);
   if (args.includes('--update')) {
     writeFileSync(kBudget, `${JSON.stringify(agents, null, 1)}\n`);
     return printSummary([files.length - failed.length, failed.length, 0]);

@@ -1,0 +1,160 @@
+// The benchmark program itself: its arithmetic, its report format, its goals, its refusals, and a small real run.
+import { deepStrictEqual, match, ok, strictEqual, throws } from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { compare, readGoals } from '../../bench/goals.ts';
+import { checkBuild } from '../../bench/native.ts';
+import { occupancyByRegisters, packedKernels } from '../../bench/paper.ts';
+import { barsOf } from '../../bench/plot.ts';
+import { deviceFolder } from '../../bench/provenance.ts';
+import { formatRow, formatValue, mergeReports, parseReport, type Report, type Row } from '../../bench/report.ts';
+import { summarise } from '../../bench/statistics.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+const row = (id: string, change: Partial<Row> = {}): Row =>
+  ({ id, value: 2e-3, unit: 's', limit: 1e-3, fraction: 0.5, peers: { copy: 1e-3, lapack: 8e-3 }, spread: 0.01, ...change });
+const report = (rows: Row[], change: Partial<Report> = {}): Report => ({
+  schema: 1, domain: 'tridiagonal', device: 'cpu', deviceName: 'a machine', driver: '', versions: { node: '20' },
+  commit: 'unknown', sourceHash: 'a'.repeat(64), date: '2026-11-21T00:00:00.000Z', rows, ...change,
+});
+
+describe('bench: figures', () => {
+  it('takes the median and the interquartile range', () => {
+    deepStrictEqual(summarise([4, 1, 2, 3, 100]), { median: 3, spread: 2 / 3 });
+    deepStrictEqual(summarise([5]), { median: 5, spread: 0 });
+    throws(() => summarise([]), RangeError);
+  });
+
+  it('prints rows as they always were', () => {
+    strictEqual(formatRow(row('cpu/20000x512/float64/auto')),
+      'cpu/20000x512/float64/auto                                2.000 ms    50.0 %  copy 1.000 ms (0.50x)  '
+      + 'lapack 8.000 ms (4.00x)  ±1.0 %');
+    strictEqual(formatValue(2.5e-8, 's'), '25.00 ns');
+    strictEqual(formatValue(3.14159, 'eps'), '3.142 eps');
+  });
+
+  it('names report folders', () => {
+    strictEqual(deviceFolder('cuda', 'NVIDIA H200'), 'h200');
+    strictEqual(deviceFolder('cuda', 'NVIDIA GeForce RTX 4090'), 'nvidia-geforce-rtx-4090');
+    strictEqual(deviceFolder('cpu', 'whatever'), 'cpu');
+  });
+
+  it('draws one bar per method and peer', () => {
+    deepStrictEqual(barsOf([row('batch/4x4/float32/hot/auto')]).map(({ method, percent }) => [method, percent]),
+      [['auto', 50], ['lapack', 12.5]]);
+    deepStrictEqual(barsOf([row('accuracy/a/float32/auto', { limit: undefined })]), []);
+  });
+
+  it('reads packed kernels from a compiler report', () => {
+    const entry = 'void warploom::cuda::agent_kernel<warploom::cuda::tridiagonal::WarpRegpackAgent<float, 8, true> >(x)';
+    const kernels = [entry, entry.replace('true', 'false')].map((name, index) =>
+      ({ entry: name, architecture: 'sm_90', registers: 40 + index, spilledBytes: 0 }));
+    deepStrictEqual(packedKernels(kernels), [{
+      architecture: 'sm_90', agent: 'WarpRegpackAgent', type: 'float32', depth: 8, registers: 41, spilledBytes: 0 }]);
+    strictEqual(occupancyByRegisters(32), 1);
+    strictEqual(occupancyByRegisters(64), 0.5);
+    strictEqual(occupancyByRegisters(255), 0.125);
+  });
+});
+
+describe('bench: reports', () => {
+  it('refuses double rows, unknown fields and odd ids', () => {
+    const good = report([row('cpu/a/float64/auto')]);
+    deepStrictEqual(parseReport(structuredClone(good)), good);
+    throws(() => parseReport(report([row('a/b'), row('a/b')])), /twice/);
+    throws(() => parseReport({ ...good, extra: 1 }));
+    throws(() => parseReport(report([row('no slash')])));
+  });
+
+  it('keeps rows of a filtered run only from the same sources and device', () => {
+    const before = report([row('a/b', { value: 1 }), row('a/c')]);
+    const next = report([row('a/b')]);
+    deepStrictEqual(mergeReports(before, next).rows.map(({ id, value }) => [id, value]), [['a/c', 2e-3], ['a/b', 2e-3]]);
+    strictEqual(mergeReports({ ...before, sourceHash: 'b'.repeat(64) }, next), next);
+    strictEqual(mergeReports({ ...before, deviceName: 'another' }, next), next);
+  });
+});
+
+describe('bench: goals', () => {
+  const goal = { domain: 'tridiagonal', device: 'cpu', id: 'a/b' };
+  const state = (change: object, rows = [row('a/b')]) => compare(report(rows), [{ ...goal, ...change }])[0]!.state;
+
+  it('judges fractions, values and peers', () => {
+    strictEqual(state({ minFraction: 0.5 }), 'reached');
+    strictEqual(state({ minFraction: 0.51 }), 'missed');
+    strictEqual(state({ maxValue: 1e-3 }), 'missed');
+    strictEqual(state({ minSpeedup: { lapack: 4 } }), 'reached');
+    strictEqual(state({ minSpeedup: { lapack: 4.1 } }), 'missed');
+    strictEqual(state({ minSpeedup: { lapack: 1, other: 1 } }), 'missing');
+    strictEqual(state({ minFraction: 0.1 }, []), 'missing');
+    strictEqual(state({ minFraction: 0.1 }, [row('a/b', { fraction: undefined })]), 'missed');
+  });
+
+  it('the committed goals parse and name each row once', async () => {
+    const goals = await readGoals(join(root, 'bench/goals.json'));
+    const keys = goals.map(({ device, id }) => `${device} ${id}`);
+    strictEqual(new Set(keys).size, keys.length);
+    ok(keys.includes('h200 batch/65536x512/float32/cold/auto'));
+    ok(keys.includes('cpu cpu/20000x512/float64/auto'));
+  });
+});
+
+describe('bench: builds', () => {
+  const benchmark = () => Promise.resolve({ seconds: [] });
+  const hooks = { benchmark, peers: () => [], sanitizer: '' };
+
+  it('refuses sanitizer builds and builds without hooks', () => {
+    strictEqual(checkBuild(hooks), hooks);
+    throws(() => checkBuild({ ...hooks, sanitizer: 'thread' }), /thread sanitizer/);
+    throws(() => checkBuild({}), /no benchmark hooks/);
+  });
+});
+
+describe('bench: a small run', function () {
+  this.timeout(120_000);
+  const run = (...args: string[]) => execFileSync(process.execPath, ['--import', 'tsx', 'bench/main.ts', ...args],
+    { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 });
+  let folder = '';
+  before(() => { folder = mkdtempSync(join(tmpdir(), 'warploom-bench-')); });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('measures, writes a report and a picture', () => {
+    run('tridiagonal', '--backend', 'cpu', '--quick', '--out', folder, '--filter', '^cpu/|/0[136]-.*float64/(auto|pivoting)$');
+    const written = parseReport(JSON.parse(readFileSync(join(folder, 'cpu/tridiagonal.json'), 'utf8')));
+    deepStrictEqual(written.rows.map(({ id }) => id), [
+      'cpu/200x512/float32/auto', 'cpu/200x512/float64/auto',
+      ...['01-random', '03-lesp', '06-diagonal-64'].flatMap((family) =>
+        ['auto', 'pivoting'].map((algorithm) => `accuracy/${family}/float64/${algorithm}`)),
+    ]);
+    const [, timed] = written.rows;
+    ok(timed!.value > 0 && timed!.limit! > 0 && timed!.spread >= 0);
+    ok(Math.abs(timed!.fraction! - timed!.limit! / timed!.value) < 1e-12);
+    ok(timed!.peers!['copy']! > 0);
+    const pivoting = written.rows.find(({ id }) => id === 'accuracy/01-random/float64/pivoting')!;
+    ok(pivoting.value <= 30, String(pivoting.value));
+    match(readFileSync(join(folder, 'cpu/tridiagonal.svg'), 'utf8'), /^<svg/);
+  });
+
+  it('check prints what falls short and exits 1 when a goal is missed', () => {
+    const check = (rows: Row[]) => {
+      const path = join(folder, 'report.json');
+      writeFileSync(path, JSON.stringify(report(rows)));
+      return spawnSync(process.execPath, ['--import', 'tsx', 'bench/main.ts', 'check', path], { cwd: root, encoding: 'utf8' });
+    };
+    const missing = check([row('cpu/a/float64/auto')]);
+    match(missing.stdout, /missing {2}cpu\/20000x512\/float64\/auto: not measured/);
+    strictEqual(missing.status, 0);
+    const missed = check([row('cpu/20000x512/float64/auto')]);
+    match(missed.stdout, /missed {3}cpu\/20000x512\/float64\/auto: 50\.0 % of the limit, goal 60\.0 %; 4\.00 times as fast/);
+    strictEqual(missed.status, 1);
+  });
+
+  it('explains itself', () => {
+    match(run('--help'), /Domains: tridiagonal, scan/);
+    strictEqual(spawnSync(process.execPath, ['--import', 'tsx', 'bench/main.ts', 'nothing'], { cwd: root }).status, 1);
+  });
+});
