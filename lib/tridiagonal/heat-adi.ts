@@ -29,7 +29,10 @@ export interface HeatAdiOptions {
 
 type Bands = { lower: DeviceArray; diagonal: DeviceArray; upper: DeviceArray };
 /** Bands of I + sign * r * delta², and the strides that lay them along one axis of the grid. */
-interface Axis { n: number; batch: number; rowStride: number; systemStride: number; implicit: Bands; explicit: Bands }
+interface Axis {
+  n: number; batch: number; rowStride: number; systemStride: number; implicit: Bands; explicit: Bands;
+  status: DeviceArray;
+}
 
 function positive(name: string, value: number): number {
   if (!(Number.isFinite(value) && value > 0)) {
@@ -68,7 +71,6 @@ export class HeatAdi {
   #type: 'float32' | 'float64';
   #state: DeviceArray;
   #work: DeviceArray;
-  #status: DeviceArray;
   #x: Axis;
   #y: Axis;
   #periodic: boolean;
@@ -76,7 +78,7 @@ export class HeatAdi {
 
   private constructor(fields: {
     options: HeatAdiOptions; device: Device; type: 'float32' | 'float64'; owned: DeviceArray[];
-    state: DeviceArray; work: DeviceArray; status: DeviceArray; x: Axis; y: Axis;
+    state: DeviceArray; work: DeviceArray; x: Axis; y: Axis;
   }) {
     this.width = fields.options.width;
     this.height = fields.options.height;
@@ -85,7 +87,6 @@ export class HeatAdi {
     this.#type = fields.type;
     this.#state = fields.state;
     this.#work = fields.work;
-    this.#status = fields.status;
     this.#x = fields.x;
     this.#y = fields.y;
     this.#periodic = fields.options.boundary === 'periodic';
@@ -134,15 +135,16 @@ export class HeatAdi {
       const x: Axis = {
         n: width, batch: height, rowStride: 1, systemStride: width,
         implicit: await bands(width, -half / (dx * dx)), explicit: await bands(width, half / (dx * dx)),
+        status: await keep(new Int32Array(height)),
       };
       const y: Axis = {
         n: height, batch: width, rowStride: width, systemStride: 1,
         implicit: await bands(height, -half / (dy * dy)), explicit: await bands(height, half / (dy * dy)),
+        status: await keep(new Int32Array(width)),
       };
       const state = await keep(initial);
       const work = await keep(initial);
-      const status = await keep(new Int32Array(Math.max(width, height)));
-      return new HeatAdi({ options, device, type, owned, state, work, status, x, y });
+      return new HeatAdi({ options, device, type, owned, state, work, x, y });
     } catch (error) {
       for (const array of owned) array[Symbol.dispose]();
       throw error;
@@ -190,7 +192,7 @@ export class HeatAdi {
     await this.#device.run('tridiagonal.solve', {
       ...common(implicitAxis, implicitAxis.implicit),
       rhs: line(implicitAxis, this.#work), solution: line(implicitAxis, this.#state),
-      status: this.#status,
+      status: implicitAxis.status,
     });
   }
 
