@@ -27,10 +27,9 @@ struct CrPcrAgent {
     const SharedRows<T, true> shared(group.memory, n);
     Outcome outcome;
     group.load(p.batch, shared, outcome);
-    block.sync();
     for (int distance = 1; distance < p.distance; distance *= 2) {
-      cr_reduce(group, shared, distance, outcome);
       block.sync();
+      cr_reduce(group, shared, distance, outcome);
     }
     solve_kept(block, group, shared, p, outcome);
     for (int distance = p.distance / 2; distance >= 1; distance /= 2) {
@@ -44,7 +43,8 @@ struct CrPcrAgent {
   }
 
  private:
-  /// PCR over the rows at multiples of p.distance; their unknowns go to d.
+  /// PCR over the rows at multiples of p.distance; their unknowns go to d. Row k of these was last written by the
+  /// thread that copies it here.
   static WARPLOOM_DEVICE void solve_kept(const device::Block& block, const GroupProblem<T>& group,
                                          const SharedRows<T, true>& shared, const Parameters& p,
                                          Outcome& outcome) {

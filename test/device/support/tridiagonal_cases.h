@@ -155,6 +155,30 @@ std::string run_solve_case(tridiagonal::SolveParameters p, Device& device, std::
   return judge(host, on, p.periodic, p.transpose != tridiagonal::Transpose::none, digest);
 }
 
+/// One system with a NaN on its right-hand side: its words say where, the others are solved.
+inline std::string run_poisoned_case(tridiagonal::SolveParameters p, Device& device, std::string* digest) {
+  HostBatch<double> host(p.n, p.batch, false);
+  const int64_t system = p.batch / 2, row = p.n - 2;
+  host.rhs[static_cast<size_t>(system * p.n + row)] = std::nan("");
+  const DeviceBatch<double> on(device, host);
+  set_matrix(p, host, on);
+  p.rhs = view_of(on.rhs, p.n);
+  p.solution = view_of(on.solution, p.n);
+  p.status = {on.status.data(), on.status.length()};
+  p.row = {on.row.data(), on.row.length()};
+  const std::string failure = run_operation(device, simt_backend().operations.tridiagonal_solve, p);
+  if (!failure.empty()) return failure;
+  digest_of(on.status.host(), digest);
+  digest_of(on.row.host(), digest);
+  for (int64_t s = 0; s < p.batch; ++s) {
+    const int32_t status = on.status.host()[static_cast<size_t>(s)], at = on.row.host()[static_cast<size_t>(s)];
+    const bool right = s == system ? status == static_cast<int32_t>(tridiagonal::SystemStatus::non_finite) && at == row
+                                   : status == 0 && at == -1;
+    if (!right) return "system " + std::to_string(s) + " has status " + std::to_string(status) + " row " + std::to_string(at);
+  }
+  return {};
+}
+
 template <class T>
 std::string run_factor_case(tridiagonal::FactorParameters p, Device& device, std::string* digest) {
   const HostBatch<T> host(p.n, p.batch, p.structure == tridiagonal::Structure::positive_definite);
@@ -301,7 +325,29 @@ void add_typed_cases(std::vector<Case>* all) {
   }
 }
 
+inline void add_poisoned_cases(std::vector<Case>* all) {
+  using tridiagonal::Algorithm;
+  tridiagonal::SolveParameters tiled;  // larger than a block holds
+  tiled.type = ScalarType::float64;
+  tiled.algorithm = Algorithm::pcr_thomas;
+  tiled.n = 5000;
+  tiled.batch = 1;
+  add_solve_case<double>(all, tiled, true);
+  for (const Algorithm a : {Algorithm::cr, Algorithm::pcr, Algorithm::cr_pcr, Algorithm::pcr_thomas, Algorithm::thomas,
+                            Algorithm::cr_regpack, Algorithm::partition, Algorithm::pivoting}) {
+    for (const int64_t n : {37, 1030}) {
+      tridiagonal::SolveParameters p;
+      p.algorithm = a;
+      p.n = n;
+      p.batch = 3;
+      all->push_back({text_of("solve", p, std::string(" poisoned ") + tridiagonal::kAlgorithmNames[static_cast<int>(a)]),
+                      n == 37, [p](Device& device, std::string* digest) { return run_poisoned_case(p, device, digest); }});
+    }
+  }
+}
+
 inline void add_tridiagonal_cases(std::vector<Case>* all) {
+  add_poisoned_cases(all);
   add_typed_cases<double>(all);
   add_typed_cases<float>(all);
   add_typed_cases<std::complex<float>>(all);
