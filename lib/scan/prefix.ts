@@ -166,11 +166,16 @@ export async function scan<V extends ScanArray>(values: V, options: ScanOptions<
   options.signal?.throwIfAborted();
   const device = chosen ?? await defaultDevice();
   const result = (options.out ?? await allocateLike(values, type, device)) as V;
-  const { deviceSeconds } = await device.run('scan.prefix', {
-    type, n, batch, operator, exclusive, algorithm, depth, radix,
-    values: viewOf(values), result: viewOf(result), ...(flags === undefined ? {} : { flags }),
-  }, { signal: options.signal, onProgress: options.onProgress });
-  return { result, info: { backend: device.backend, deviceSeconds, type, n, batch } };
+  try {
+    const { deviceSeconds } = await device.run('scan.prefix', {
+      type, n, batch, operator, exclusive, algorithm, depth, radix,
+      values: viewOf(values), result: viewOf(result), ...(flags === undefined ? {} : { flags }),
+    }, { signal: options.signal, onProgress: options.onProgress });
+    return { result, info: { backend: device.backend, deviceSeconds, type, n, batch } };
+  } catch (error) {
+    if (options.out === undefined && result instanceof DeviceArray) result.dispose();
+    throw error;
+  }
 }
 
 async function allocateLike(values: ScanArray, type: 'float32' | 'float64', device: Device): Promise<TypedArray | DeviceArray> {

@@ -22,7 +22,7 @@ constexpr int64_t kMaxFibers = 32768;
 // A fiber that is used again is ordered after the block it served before, and so are barrier tokens. TSan builds
 // use several sets in turn, so that races between blocks that stand near each other are seen.
 #ifdef WARPLOOM_SIMT_TSAN
-constexpr int64_t kSets = 4;
+constexpr int64_t kSets = 2;
 #else
 constexpr int64_t kSets = 1;
 #endif

@@ -4,7 +4,7 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { addon, type Faults } from '../../lib/core/binding.ts';
 import { openDevice, type Device } from '../../lib/core/device.ts';
-import { DeviceLostError, OutOfMemoryError, WarploomError } from '../../lib/core/errors.ts';
+import { DeviceLostError, OutOfMemoryError, type WarploomError } from '../../lib/core/errors.ts';
 import { hasBackend } from '../support/backends.ts';
 import { coveredOperations, validParameters, type LooseParameters, type LooseView } from '../support/valid-parameters.ts';
 
@@ -56,7 +56,8 @@ describe('faults of the device runtime', function () {
 
   for (const discrete of [false, true]) {
     for (const operation of coveredOperations) {
-      it(`${operation}${discrete ? ', with transfers' : ''}: right code, no leak, next call succeeds`, () => withDiscrete(discrete, async () => {
+      const title = `${operation}${discrete ? ', with transfers' : ''}`;
+      it(`${title}: right code, no leak, next call succeeds`, () => withDiscrete(discrete, async () => {
         let device = await openDevice({ backend: 'simt' });
         const make = await prepared(device, operation);
         const good = make();

@@ -33,6 +33,14 @@ function reference(values: Values, { operator = 'sum', exclusive = false, flags,
   return result;
 }
 
+/** Compares bit for bit; deepStrictEqual takes seconds on long arrays. */
+function sameBits(actual: Values, expected: Float64Array, what: string): void {
+  const wanted = actual instanceof Float32Array ? Float32Array.from(expected) : expected;
+  if (Buffer.compare(new Uint8Array(actual.buffer), new Uint8Array(wanted.buffer)) === 0) return;
+  const i = wanted.findIndex((value, at) => !Object.is(value, actual[at]));
+  throw new Error(`${what}: element ${i} is ${actual[i]}, expected ${wanted[i]}`);
+}
+
 /** Values whose sums, products and maxima are exact in every order. */
 function exactValues(type: 'float32' | 'float64', count: number, operator: ScanOperator, random: Random): Values {
   const values = type === 'float32' ? new Float32Array(count) : new Float64Array(count);
@@ -54,13 +62,14 @@ const methods: { algorithm: ScanAlgorithm; depth?: ScanDepth; radix?: 2 | 4 }[] 
 describe('scan', function () {
   this.timeout(120_000);
   eachBackend((backend, device) => {
-    const sizes = backend === 'simt' ? [1, 2, 3, 31, 33, 64, 511, 513, 1025]
-      : [1, 2, 3, 7, 31, 32, 33, 64, 127, 255, 256, 257, 511, 512, 513, 1023, 1025, 4095, 4096, 4097, 65537, 300_001];
+    const small = [1, 2, 3, 31, 33, 64, 511, 513, 1025];
+    const large = [7, 32, 127, 255, 256, 257, 512, 1023, 4095, 4096, 4097, 65537, 140_001];
 
     for (const method of methods) {
       it(`matches the definition: ${JSON.stringify(method)}`, async () => {
         const random = new Random(11);
-        for (const n of sizes) {
+        const all = backend === 'cuda' || (backend === 'cpu' && method === methods[0]);  // cpu has one algorithm
+        for (const n of all ? [...small, ...large] : small) {
           for (const operator of scanOperators) {
             const type = n % 2 === 0 ? 'float32' : 'float64';
             const batch = n < 100 ? 9 : 2;
@@ -70,8 +79,8 @@ describe('scan', function () {
               const options = { operator, exclusive, batch, ...(flags ? { flags } : {}), ...method };
               const before = values.slice();
               const { result, info } = await scan(values, { ...options, device: await device() });
-              deepStrictEqual(Float64Array.from(result), reference(values, options), `n ${n} ${operator} exclusive ${exclusive}`);
-              deepStrictEqual(values, before, 'values are kept');
+              sameBits(result, reference(values, options), `n ${n} ${operator} exclusive ${exclusive}`);
+              sameBits(values, Float64Array.from(before), 'values are kept');
               deepStrictEqual([info.n, info.batch, info.type, info.backend], [n, batch, type, backend]);
             }
           }
@@ -152,7 +161,7 @@ describe('scan', function () {
         const values = exactValues(type, n * batch, operator, random);
         const options = { operator, exclusive, batch, ...(segmented ? { flags: randomFlags(n * batch, random) } : {}), ...method };
         const { result } = await scan(values, { ...options, device: await device() });
-        deepStrictEqual(Float64Array.from(result), reference(values, options));
+        sameBits(result, reference(values, options), 'a random call');
       }), { numRuns: backend === 'simt' ? 40 : 150, seed: 20_261_121 });
     });
 
