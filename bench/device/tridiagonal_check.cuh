@@ -176,7 +176,7 @@ template <class T>
 int check_solver(BenchDevice& device, const char* name, const Solve<T>& solve,
                  const std::vector<int64_t>& sizes, int64_t systems) {
   int failures = 0, ran = 0, refused = 0;
-  const double limit = 64 * double(std::numeric_limits<T>::epsilon());
+  const double limit = 128 * double(std::numeric_limits<T>::epsilon());
   double worst = 0;
   for (int layout = 0; layout < 9; ++layout) {
     for (const int64_t n : sizes) {

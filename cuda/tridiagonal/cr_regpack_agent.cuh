@@ -7,18 +7,25 @@
 // (row, front) per warp gives a system of one row per warp, which every warp solves for itself.
 // Blocks are persistent: the copies of the next system run while this one is solved.
 #pragma once
+#include <type_traits>
+
 #include "cuda/tridiagonal/regpack_lane.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
 template <class T>
 struct RegpackParameters {
-  Batch<T> batch;
-  Inputs<T> inputs;
+  FullBatch<T> full;  ///< first, and all that kFull agents read in the usual course
   int width;          ///< lanes per system, a power of two (32 for blocks)
   int systems_log2;   ///< log2(32 / width): systems per warp
   int64_t span;       ///< tiles per worker when consecutive ones share a matrix; 0: workers interleave
   bool shared_bands;  ///< every staged band is the same for all systems
+  bool merged;        ///< as Inputs::merged
+  Batch<T> batch;
+  Inputs<T> inputs;
+
+  WARPLOOM_HOST_DEVICE const auto& source(std::bool_constant<true>) const { return full; }
+  WARPLOOM_HOST_DEVICE const auto& source(std::bool_constant<false>) const { return inputs; }
 };
 
 /// The tiles one worker (warp or block) solves, in order.
@@ -47,6 +54,7 @@ struct WarpRegpackAgent {
                                                      : 6;
   using Parameters = RegpackParameters<T>;
   using Warp = RegpackLane<T, kDepth, kFull>;
+  static constexpr std::bool_constant<kFull> kIsFull{};
   static constexpr size_t shared_bytes(int threads) { return threads / 32 * Warp::kWarpBytes; }
 
   /// This lane's group in `tile`; rows = 0 past the last problem.
@@ -56,12 +64,12 @@ struct WarpRegpackAgent {
     Run run{p.width, rank, (block.lane() - rank) * kDepth, 0, 0, 0, 0, 0};
     if constexpr (kFull) {
       // Groups past the last problem repeat it: same warp, same values, nothing to mask.
-      const int64_t last = p.batch.systems - 1;
+      const int64_t last = p.full.systems - 1;
       run.system = run.origin = problem < last ? problem : last;
       run.rows = p.width * kDepth;
       return run;
     }
-    if (problem < p.batch.problems()) {
+    if (problem < problems(p)) {
       run.system = problem;
       if (p.batch.rhs_count != 1) {
         run.system = problem / p.batch.rhs_count;
@@ -73,19 +81,26 @@ struct WarpRegpackAgent {
     return run;
   }
   /// Rows of the run's system.
-  static WARPLOOM_DEVICE int64_t rows_of(const Batch<T>&, const Run& run) { return run.rows; }
+  static WARPLOOM_DEVICE int64_t rows_of(const Run& run) { return run.rows; }
+  static WARPLOOM_DEVICE const auto& target(const Parameters& p) {
+    if constexpr (kFull) return p.full;
+    else return p.batch;
+  }
+  static WARPLOOM_DEVICE int64_t problems(const Parameters& p) {
+    return kFull ? p.full.systems : p.batch.problems();
+  }
   static WARPLOOM_DEVICE int64_t problem_of(const device::Block& block, const Parameters& p, int64_t tile) {
     return (tile << p.systems_log2) + (block.lane() >> (5 - p.systems_log2));
   }
   /// The run to move: the whole tile at once where its systems stand next to each other.
   static WARPLOOM_DEVICE Run moved(const device::Block& block, const Parameters& p, int64_t tile,
                                    const Run& own) {
-    if (!p.inputs.merged) return own;
+    if (!p.merged) return own;
     const int systems = 1 << p.systems_log2;
-    const int64_t first = tile << p.systems_log2, left = p.batch.systems - first;
+    const int64_t first = tile << p.systems_log2, left = p.full.systems - first;
     if (kFull && left < systems) return own;
     return {32, block.lane(), 0,
-            kFull ? 32 * kDepth : static_cast<int>((left < systems ? left : systems) * p.batch.n),
+            kFull ? 32 * kDepth : static_cast<int>((left < systems ? left : systems) * p.full.n),
             first, first, 0, 0};
   }
 
@@ -94,7 +109,7 @@ struct WarpRegpackAgent {
     const Warp warp(block.shared<T>(block.warp() * Warp::kWarpBytes));
     const int warps = block.threads() / 32;
     Tiles tiles = Tiles::of(block.index() * warps + block.warp(), block.count() * warps,
-                            (batch.problems() + (1 << p.systems_log2) - 1) >> p.systems_log2, p.span);
+                            (problems(p) + (1 << p.systems_log2) - 1) >> p.systems_log2, p.span);
     Run next{};
     // One pass more than there are tiles: the copies of a tile start while the one before is solved.
     for (int64_t tile = -1;;) {
@@ -103,7 +118,7 @@ struct WarpRegpackAgent {
       if (tile >= 0) {
         device::async_wait<0>(block);
         block.sync_warp();
-        warp.take(p.inputs, run, block.lane(), rows_of(batch, run), rows);
+        warp.take(p.inputs, run, block.lane(), rows_of(run), rows);
         block.sync_warp();
       }
       const bool more = tiles.next < tiles.end;
@@ -111,13 +126,13 @@ struct WarpRegpackAgent {
         next = run_of(block, p, tiles.next);
         const bool keep = tile >= 0 && (p.shared_bands ? next.rows <= run.rows
                                                        : p.span > 0 && next.system == run.system);
-        warp.load(block, p.inputs, moved(block, p, tiles.next, next), keep);
+        warp.load(block, p.source(kIsFull), moved(block, p, tiles.next, next), keep);
         device::async_commit(block);
       }
       if (tile >= 0) {
         solve(block, p, rows);
         judge(block, p, tile, run, rows);
-        warp.store(block, batch, moved(block, p, tile, run), rows);
+        warp.store(block, target(p), moved(block, p, tile, run), rows);
       }
       if (!more) return;
       tile = tiles.next;
@@ -129,9 +144,9 @@ struct WarpRegpackAgent {
   static WARPLOOM_DEVICE void solve(const device::Block& block, const Parameters& p,
                                     typename Warp::Rows& rows) {
     Downsweep<kDepth>::down(rows);
-    Row<T> row = rows.last();
-    Front<T> front = Warp::template join_lanes<false>(block, rows, row, p.width);
-    eliminate_lanes<false>(block, row, front, p.width, rows.pivots, kDepth - 1);
+    Row<T> row;
+    Front<T> front;
+    Warp::template eliminate<false>(block, rows, row, front, p.width);
     T x = row.d;
     if ((block.lane() & (p.width - 1)) == p.width - 1) {
       x = row.d * rows.pivots.reciprocal(row.b, kDepth - 1);
@@ -150,7 +165,7 @@ struct WarpRegpackAgent {
       }
     }
     const int64_t problem = problem_of(block, p, tile);
-    if (run.rank == 0 && problem < p.batch.problems()) store_verdict(p.batch, problem, verdict);
+    if (run.rank == 0 && problem < problems(p)) store_verdict(p.batch, problem, verdict);
   }
 };
 
@@ -168,14 +183,19 @@ struct BlockRegpackAgent {
   static constexpr int kMinBlocks = 1;
   using Parameters = RegpackParameters<T>;
   using Warp = RegpackLane<T, kDepth, kFull>;
+  static constexpr std::bool_constant<kFull> kIsFull{};
   static constexpr size_t shared_bytes(int threads) {
     const size_t warps = threads / 32;
     return warps * Warp::kWarpBytes + 2 * warps * sizeof(WarpRecord<T>) + 16;
   }
 
   /// Rows of the run's system.
-  static WARPLOOM_DEVICE int64_t rows_of(const Batch<T>& batch, const Run& run) {
-    return kFull ? batch.n : batch.rows(run.system);
+  static WARPLOOM_DEVICE int64_t rows_of(const Parameters& p, const Run& run) {
+    return kFull ? p.full.n : p.batch.rows(run.system);
+  }
+  static WARPLOOM_DEVICE const auto& target(const Parameters& p) {
+    if constexpr (kFull) return p.full;
+    else return p.batch;
   }
   static WARPLOOM_DEVICE Run run_of(const device::Block& block, const Parameters& p, int64_t problem) {
     Run run{32, block.lane(), 0, 0, 0, 0, 0, int64_t(block.warp()) * Warp::kWarpRows};
@@ -202,7 +222,7 @@ struct BlockRegpackAgent {
     auto* records = block.shared<WarpRecord<T>>(warps * Warp::kWarpBytes);
     int* verdicts = reinterpret_cast<int*>(records + 2 * warps);
     if (block.thread() < 2) verdicts[block.thread()] = 0;
-    Tiles tiles = Tiles::of(block.index(), block.count(), batch.problems(), p.span);
+    Tiles tiles = Tiles::of(block.index(), block.count(), kFull ? p.full.systems : batch.problems(), p.span);
     Run next{};
     int64_t previous = -1;
     int parity = 0;
@@ -212,14 +232,14 @@ struct BlockRegpackAgent {
       if (problem >= 0) {
         device::async_wait<0>(block);
         block.sync_warp();
-        warp.take(p.inputs, run, block.lane(), rows_of(batch, run), rows);
+        warp.take(p.inputs, run, block.lane(), rows_of(p, run), rows);
         block.sync_warp();
       }
       const bool more = tiles.next < tiles.end;
       if (more) {
         next = run_of(block, p, tiles.next);
         const bool keep = problem >= 0 && (p.shared_bands || (p.span > 0 && next.system == run.system));
-        warp.load(block, p.inputs, next, keep);
+        warp.load(block, p.source(kIsFull), next, keep);
         device::async_commit(block);
       }
       if (problem >= 0) {
@@ -230,10 +250,10 @@ struct BlockRegpackAgent {
           }
         });
         if (Warp::suspicious(rows)) {
-          device::atomic_min(&verdicts[parity], Warp::inspect(batch, run, rows_of(batch, run), rows));
+          device::atomic_min(&verdicts[parity], Warp::inspect(batch, run, rows_of(p, run), rows));
         }
         block.sync_warp();
-        warp.store(block, batch, run, rows);
+        warp.store(block, target(p), run, rows);
         previous = problem;
         parity ^= 1;
       }
@@ -252,27 +272,29 @@ struct BlockRegpackAgent {
   static WARPLOOM_DEVICE void solve(const device::Block& block, typename Warp::Rows& rows,
                                     WarpRecord<T>* records, After after_barrier) {
     Downsweep<kDepth>::down(rows);
-    Row<T> row = rows.last();
-    Front<T> front = Warp::template join_lanes<true>(block, rows, row, 32);
-    eliminate_lanes<true>(block, row, front, 32, rows.pivots, kDepth - 1);
+    Row<T> row;
+    Front<T> front;
+    Warp::template eliminate<true>(block, rows, row, front, 32);
     if (block.lane() == 31) records[block.warp()] = {row, front};
     block.sync();
     after_barrier();
     // One row per warp; every warp solves it for itself.
     const int warps = block.threads() / 32;
-    Row<T> outer{T(0), T(1), T(0), T(0)};
-    if (block.lane() < warps) {
-      outer = records[block.lane()].row;
-      if (block.lane() + 1 < warps) {
-        absorb_front(outer, records[block.lane() + 1].front);
-      } else {
-        outer.c = T(0);
-      }
-    }
     int width = 1;
     while (width < warps) width *= 2;
+    Row<T> outer;
     Pivots pivots;
-    const T x = solve_lanes(block, outer, width, pivots, 0);
+    const T x = solve_lanes(block, outer, width, pivots, 0, [&](Row<T>& r, Front<T>&) {
+      r = {T(0), T(1), T(0), T(0)};
+      if (block.lane() < warps) {
+        r = records[block.lane()].row;
+        if (block.lane() + 1 < warps) {
+          absorb_front(r, records[block.lane() + 1].front);
+        } else {
+          r.c = T(0);
+        }
+      }
+    });
     const int flags = device::shuffle(block, int(pivots.zero) | (pivots.infinite ? 2 : 0), block.warp());
     if (block.lane() == 31) {
       rows.pivots.zero |= (flags & 1) != 0 ? 1u << (kDepth - 1) : 0u;

@@ -4,32 +4,10 @@
 
 #include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/cr_regpack_agent.cuh"
+#include "cuda/tridiagonal/inputs.cuh"
 #include "cuda/tridiagonal/solve_policy.h"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
-
-/// How the arrays of a batch are moved; `full`: every lane of a system's group is filled with rows, so
-/// that adjacent systems may be moved as one run.
-template <class T>
-Inputs<T> inputs_of(const Batch<T>& batch, bool full) {
-  Inputs<T> inputs{{batch.lower, batch.diagonal, batch.upper, batch.rhs}, {}, false, false};
-  const auto adjacent = [&](const Strided<T>& array) {
-    return array.plain() && array.system_stride == batch.n;
-  };
-  const auto aligned = [&](const Strided<T>& array) {
-    constexpr int64_t kElements = 16 / static_cast<int64_t>(sizeof(T));
-    return array.plain() && reinterpret_cast<uintptr_t>(array.data) % 16 == 0 &&
-           array.system_stride % kElements == 0 && (batch.rhs_count == 1 || array.rhs_stride % kElements == 0);
-  };
-  inputs.merged = full && batch.offsets == nullptr && batch.rhs_count == 1 && adjacent(batch.solution);
-  inputs.aligned = batch.offsets == nullptr;
-  for (int k = 0; k < 4; ++k) {
-    inputs.transfer[k] = transfer_of(inputs.array[k], batch.n);
-    inputs.merged = inputs.merged && adjacent(inputs.array[k]);
-    inputs.aligned = inputs.aligned && aligned(inputs.array[k]);
-  }
-  return inputs;
-}
 
 /// Every staged band is the same for all systems.
 template <class T>
@@ -92,6 +70,7 @@ Status solve_by_warps(GpuDevice& device, RegpackParameters<T>& p) {
   while (p.width << p.systems_log2 < 32) ++p.systems_log2;
   const int64_t capacity = int64_t{p.width} * kDepth;
   p.inputs = inputs_of(p.batch, capacity == p.batch.n);
+  p.merged = p.inputs.merged;
   p.shared_bands = shares_bands(p.inputs);
   const int64_t tiles = (p.batch.problems() + (1 << p.systems_log2) - 1) >> p.systems_log2;
   // A few warps per block; one where that spreads a small batch over more multiprocessors.
@@ -120,7 +99,14 @@ template <class T, int kDepth>
 Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* used) {
   constexpr int kMaxThreads = kRegpackThreads<T, kDepth>;
   const int64_t lanes = (batch.n + kDepth - 1) / kDepth;
-  RegpackParameters<T> p{batch, {}, 32, 0, 0, false};
+  RegpackParameters<T> p{};
+  p.full = {{batch.lower.data, batch.diagonal.data, batch.upper.data, batch.rhs.data, batch.solution.data},
+            {batch.lower.system_stride, batch.diagonal.system_stride, batch.upper.system_stride,
+             batch.rhs.system_stride, batch.solution.system_stride},
+            batch.systems,
+            batch.n};
+  p.width = 32;
+  p.batch = batch;
   if (lanes <= 32) {
     p.width = 1;
     while (p.width < lanes) p.width *= 2;

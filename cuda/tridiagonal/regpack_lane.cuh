@@ -24,20 +24,26 @@ struct RegpackLane {
   /// arrays keeps the code small: short launches are bound by instruction fetches.
   WARPLOOM_DEVICE void load(const device::Block& block, const Inputs<T>& inputs, const Run& run,
                             bool keep) const {
-    if constexpr (kFull) {
-      load_full_rows<kDepth>(block, inputs, stage, run, keep);
-    } else {
-      if constexpr (Lane::kLaneChunks > 0) {
-        if (inputs.aligned && run.rows == run.width * kDepth) {
-          load_full_rows<kDepth>(block, inputs, stage, run, keep);
-          return;
-        }
-      }
-      WARPLOOM_NO_UNROLL
-      for (int k = keep ? 3 : 0; k < 4; ++k) {
-        load_rows<kDepth>(block, inputs.array[k], inputs.transfer[k], stage + k * kWarpRows, run);
+    if constexpr (Lane::kLaneChunks > 0) {
+      if (inputs.aligned && run.rows == run.width * kDepth) {
+        load_full_rows<T, kDepth>(block, stage, run, keep, [&](int k) {
+          const Strided<T>& array = inputs.array[k];
+          return array.data + run.origin * array.system_stride + run.first_row + run.rhs * array.rhs_stride;
+        });
+        return;
       }
     }
+    WARPLOOM_NO_UNROLL
+    for (int k = keep ? 3 : 0; k < 4; ++k) {
+      load_rows<kDepth>(block, inputs.array[k], inputs.transfer[k], stage + k * kWarpRows, run);
+    }
+  }
+
+  /// load for kFull.
+  WARPLOOM_DEVICE void load(const device::Block& block, const FullBatch<T>& full, const Run& run, bool keep) const {
+    load_full_rows<T, kDepth>(block, stage, run, keep, [&](int k) {
+      return full.array[k] + run.origin * full.system_stride[k] + run.first_row;
+    });
   }
 
   /// Stage to registers once the copies are complete. Rows past the run become identity rows, and the
@@ -65,16 +71,18 @@ struct RegpackLane {
     }
   }
 
-  /// After the stages inside lanes: completes every lane's last row with the next lane's front. Returns
-  /// the front to pass to eliminate_lanes, meaningful in the last lane of the group.
+  /// The stages across lanes, after those inside lanes: completes every lane's last row with the next
+  /// lane's front, then eliminates over groups of `width` lanes. `row` and `front` as eliminate_lanes leaves them.
   template <bool kFront>
-  static WARPLOOM_DEVICE Front<T> join_lanes(const device::Block& block, const Rows& rows, Row<T>& row,
-                                             int width) {
+  static WARPLOOM_DEVICE void eliminate(const device::Block& block, Rows& rows, Row<T>& row, Front<T>& front,
+                                        int width) {
     const int rank = block.lane() & (width - 1);
-    const Front<T> next = kFront ? device::shuffle(block, rows.front, block.lane() + 1)
-                                 : device::shuffle_down(block, rows.front, 1);
-    if (rank != width - 1) absorb_front(row, next);
-    return next;
+    eliminate_lanes<kFront>(block, row, front, width, rows.pivots, kDepth - 1, [&](Row<T>& r, Front<T>& f) {
+      r = rows.last();
+      f = kFront ? device::shuffle(block, rows.front, rank + 1, width)
+                 : device::shuffle_down(block, rows.front, 1);
+      if (rank != width - 1) absorb_front(r, f);
+    });
   }
 
   /// The way back inside lanes: `row` of eliminate_lanes, the unknown of the group's last lane, the one
@@ -118,11 +126,15 @@ struct RegpackLane {
                              const Rows& rows) const {
     Lane::write(stage + 4 * kWarpRows, block.lane(), rows.d);
     block.sync_warp();
-    if constexpr (kFull) {
-      store_full_rows<kDepth>(batch.solution, stage + 4 * kWarpRows, run);
-    } else {
-      store_rows<kDepth>(batch.solution, stage + 4 * kWarpRows, run);
-    }
+    store_rows<kDepth>(batch.solution, stage + 4 * kWarpRows, run);
+  }
+  /// store for kFull.
+  WARPLOOM_DEVICE void store(const device::Block& block, const FullBatch<T>& full, const Run& run,
+                             const Rows& rows) const {
+    Lane::write(stage + 4 * kWarpRows, block.lane(), rows.d);
+    block.sync_warp();
+    store_full_rows<T, kDepth>(full.array[4] + run.origin * full.system_stride[4] + run.first_row,
+                               stage + 4 * kWarpRows, run);
   }
 
  private:

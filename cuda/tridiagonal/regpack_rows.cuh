@@ -159,28 +159,33 @@ struct RegisterRows {
   }
 };
 
-/// Cyclic reduction of one row per lane over groups of `width` lanes (a power of two); the last lane of
-/// a group stays. Rows must be complete on their right except the last lane's, whose right side is
-/// `front` (what lies before the group's first row): with kFront, for width 32 only, it follows the
-/// elimination, because a wrapped shuffle brings the last lane exactly the rows that leave at the
-/// group's front. Without kFront the last row's c is taken as zero.
-template <bool kFront, class T>
-WARPLOOM_DEVICE void eliminate_lanes(const device::Block& block, Row<T>& row, Front<T>& front,
-                                     int width, Pivots& pivots, int bit) {
+namespace detail {
+/// The stages of eliminate_lanes. kExact: any pivot, noted in `pivots`; otherwise free of branches, and
+/// false in lanes whose pivot was not ordinary.
+template <bool kFront, bool kExact, class T>
+WARPLOOM_DEVICE bool eliminate_lane_stages(const device::Block& block, Row<T>& row, Front<T>& front, int width,
+                                           Pivots& pivots, int bit) {
   const int position = (block.lane() & (width - 1)) + 1;
   const int leaves_at = position & -position;  // the stride at which this lane's row leaves
   const bool last = position == width;
+  bool ordinary = true;
   WARPLOOM_NO_UNROLL
   for (int stride = 1; stride < width; stride *= 2) {
-    if (leaves_at == stride) {
-      const T r = pivots.reciprocal(row.b, bit);
-      row.a = row.a * r;
-      row.c = row.c * r;
-      row.d = row.d * r;
+    const bool leaves = leaves_at == stride;
+    T r = T(1);
+    if constexpr (kExact) {
+      if (leaves) r = pivots.extraordinary(row.b, bit);
+    } else {
+      bool good = true;
+      r = device::ordinary_reciprocal(row.b, good);
+      ordinary = ordinary & (good | !leaves);
     }
+    row.a = leaves ? row.a * r : row.a;
+    row.c = leaves ? row.c * r : row.c;
+    row.d = leaves ? row.d * r : row.d;
     const Equation<T> mine{row.a, row.c, row.d};
     const Equation<T> left = device::shuffle_up(block, mine, stride);
-    const Equation<T> right = kFront ? device::shuffle(block, mine, block.lane() + stride)
+    const Equation<T> right = kFront ? device::shuffle(block, mine, position - 1 + stride, width)
                                      : device::shuffle_down(block, mine, stride);
     if (leaves_at > stride) {
       const T k = -row.a;
@@ -199,6 +204,25 @@ WARPLOOM_DEVICE void eliminate_lanes(const device::Block& block, Row<T>& row, Fr
         front.c = m * right.c;
       }
     }
+  }
+  return ordinary;
+}
+}  // namespace detail
+
+/// Cyclic reduction of one row per lane over groups of `width` lanes (a power of two); the last lane of
+/// a group stays. `begin(row, front)` sets the rows, complete on their right except the last lane's,
+/// whose right side is `front` (what lies before the group's first row): with kFront it follows the
+/// elimination, because a wrapped shuffle brings the last lane exactly the rows that leave at the
+/// group's front. Without kFront the last row's c is taken as zero. A warp that meets a pivot that is
+/// not ordinary begins again and takes every pivot exactly: `begin` may run twice.
+template <bool kFront, class T, class Begin>
+WARPLOOM_DEVICE void eliminate_lanes(const device::Block& block, Row<T>& row, Front<T>& front, int width,
+                                     Pivots& pivots, int bit, Begin begin) {
+  begin(row, front);
+  const bool ordinary = detail::eliminate_lane_stages<kFront, false>(block, row, front, width, pivots, bit);
+  if (__builtin_expect(device::ballot(block, !ordinary) != 0, 0)) {
+    begin(row, front);
+    detail::eliminate_lane_stages<kFront, true>(block, row, front, width, pivots, bit);
   }
 }
 
@@ -222,11 +246,11 @@ WARPLOOM_DEVICE T substitute_lanes(const device::Block& block, const Row<T>& row
 }
 
 /// Whole solve of one row per lane over a group: first row's a and last row's c are zero.
-template <class T>
-WARPLOOM_DEVICE T solve_lanes(const device::Block& block, Row<T>& row, int width, Pivots& pivots,
-                              int bit) {
-  Front<T> none = untouched_front<T>();
-  eliminate_lanes<false>(block, row, none, width, pivots, bit);
+template <class T, class Begin>
+WARPLOOM_DEVICE T solve_lanes(const device::Block& block, Row<T>& row, int width, Pivots& pivots, int bit,
+                              Begin begin) {
+  Front<T> none;
+  eliminate_lanes<false>(block, row, none, width, pivots, bit, begin);
   T x = row.d;
   if ((block.lane() & (width - 1)) == width - 1) x = row.d * pivots.reciprocal(row.b, bit);
   return substitute_lanes(block, row, x, T(0), width);

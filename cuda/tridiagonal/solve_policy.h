@@ -18,11 +18,11 @@ struct DepthRule {
 
 /// Batches that fill the device: few threads per system, much work in registers.
 inline constexpr DepthRule kThroughput4[] = {{16, 4}, {32, 8}, {INT64_MAX, 16}};
-inline constexpr DepthRule kThroughput8[] = {{16, 4}, {64, 8}, {INT64_MAX, 16}};
+inline constexpr DepthRule kThroughput8[] = {{16, 4}, {32, 8}, {INT64_MAX, 16}};
 inline constexpr DepthRule kThroughput16[] = {{16, 4}, {INT64_MAX, 8}};
 /// Small batches: more threads per system, a shorter path to the answer.
-inline constexpr DepthRule kLatency4[] = {{64, 4}, {4096, 8}, {INT64_MAX, 16}};
-inline constexpr DepthRule kLatency8[] = {{64, 4}, {4096, 8}, {INT64_MAX, 16}};
+inline constexpr DepthRule kLatency4[] = {{64, 4}, {512, 8}, {INT64_MAX, 16}};
+inline constexpr DepthRule kLatency8[] = {{64, 4}, {512, 8}, {INT64_MAX, 16}};
 inline constexpr DepthRule kLatency16[] = {{64, 4}, {INT64_MAX, 8}};
 
 /// Consecutive tiles a worker solves before its block ends, where several blocks share a multiprocessor.

@@ -5,6 +5,16 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
+/// What the usual case of RegpackLane (kFull) reads, small enough for a few constant-cache lines: bands,
+/// right-hand side and solution, and the distances between their systems.
+template <class T>
+struct FullBatch {
+  T* array[5];
+  int64_t system_stride[5];
+  int64_t systems;
+  int64_t n;
+};
+
 /// How the rows of one array reach the stage.
 enum class Transfer : int32_t {
   copies = 0,    ///< unit row stride, one array: asynchronous copies as wide as the address allows
@@ -157,9 +167,10 @@ WARPLOOM_DEVICE void load_rows(const device::Block& block, const Strided<T>& arr
 }
 
 /// The short way of the usual case: Inputs::aligned and a run that fills its lanes, every lane kDepth rows.
-template <int kDepth, class T>
-WARPLOOM_DEVICE void load_full_rows(const device::Block& block, const Inputs<T>& inputs, T* stage,
-                                    const Run& run, bool keep) {
+/// `address(k)` is where the run begins in array k.
+template <class T, int kDepth, class Address>
+WARPLOOM_DEVICE void load_full_rows(const device::Block& block, T* stage, const Run& run, bool keep,
+                                    Address address) {
   using Lane = Stage<T, kDepth>;
   static_assert(Lane::kLaneChunks > 0, "a lane moves whole chunks");
   const int first = run.base / Lane::kPerChunk + run.rank;
@@ -172,10 +183,7 @@ WARPLOOM_DEVICE void load_full_rows(const device::Block& block, const Inputs<T>&
   WARPLOOM_UNROLL
   for (int k = 0; k < 4; ++k) {
     if (k < 3 && keep) continue;
-    const Strided<T>& array = inputs.array[k];
-    int64_t at = run.origin * array.system_stride + run.first_row + run.rank * Lane::kPerChunk;
-    if (k == 3) at += run.rhs * array.rhs_stride;
-    const T* from = array.data + at;
+    const T* from = address(k) + run.rank * Lane::kPerChunk;
     WARPLOOM_UNROLL
     for (int turn = 0; turn < Lane::kLaneChunks; ++turn) {
       device::async_copy<16>(block, stage + k * Lane::kElements + place[turn], from + turn * turn_elements);
@@ -189,12 +197,12 @@ WARPLOOM_DEVICE T load_constant(const Strided<T>& array, const Run& run) {
   return array.load(run.origin * array.system_stride + run.rhs * array.rhs_stride);
 }
 
-/// store_rows for a plain array, a run that fills its lanes and an address at a multiple of 16 bytes.
-template <int kDepth, class T>
-WARPLOOM_DEVICE void store_full_rows(const Strided<T>& array, const T* stage, const Run& run) {
+/// store_rows for a run that fills its lanes and begins at `begin`, a multiple of 16 bytes.
+template <class T, int kDepth>
+WARPLOOM_DEVICE void store_full_rows(T* begin, const T* stage, const Run& run) {
   using Lane = Stage<T, kDepth>;
   const int first = run.base / Lane::kPerChunk;
-  auto* to = reinterpret_cast<device::Pack<T>*>(array.data + run.origin * array.system_stride + run.first_row);
+  auto* to = reinterpret_cast<device::Pack<T>*>(begin);
   const auto* from = reinterpret_cast<const device::Pack<T>*>(stage);
   WARPLOOM_UNROLL
   for (int turn = 0; turn < Lane::kLaneChunks; ++turn) {
