@@ -31,6 +31,10 @@ const Lapack& lapack() {
     // Its own threads would fight with ours; one gtsv call is sequential anyway.
     using SetThreads = void (*)(int);
     if (auto set = reinterpret_cast<SetThreads>(dlsym(library, "openblas_set_num_threads"))) set(1);
+    using Config = const char* (*)();
+    if (auto config = reinterpret_cast<Config>(dlsym(library, "openblas_get_config"))) {
+      result.name += std::string(", ") + config();
+    }
     return result;
   }();
   return found;

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <cstring>
 
 namespace warploom::bench {
 
@@ -37,7 +38,8 @@ Status check(const SystemsParameters& p) {
 
 void* open_library(const char* variable, const std::vector<const char*>& names, std::string* found) {
   if (const char* path = std::getenv(variable); path != nullptr && *path != '\0') {
-    *found = path;
+    const char* const slash = std::strrchr(path, '/');
+    *found = slash != nullptr ? slash + 1 : path;  // reports name no folder of a machine
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
   }
   for (const char* name : names) {
