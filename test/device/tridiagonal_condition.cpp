@@ -178,6 +178,10 @@ int main() {
   const std::unique_ptr<warploom::Device> owner = cases::open_simt();
   GpuDevice& device = static_cast<GpuDevice&>(*owner);
   Tally tally;
+  if (cases::kSelection) {
+    check_batch<float>(tally, device, std::vector<int64_t>(8, 20), {}, Transpose::none, true);
+    return tally.finish();
+  }
   check_type<float>(tally, device);
   check_type<double>(tally, device);
   check_type<Complex<float>>(tally, device);

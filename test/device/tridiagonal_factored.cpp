@@ -159,6 +159,14 @@ int main() {
   const std::unique_ptr<warploom::Device> owner = cases::open_simt();
   GpuDevice& device = static_cast<GpuDevice&>(*owner);
   Tally tally;
+  if (cases::kSelection) {
+    for (const Factorisation f : {Factorisation::regpack, Factorisation::pivoted, Factorisation::cholesky}) {
+      check_batch<float>(tally, device, std::vector<int64_t>(5, 40), {Layout::contiguous, true, 3}, f, true);
+    }
+    check_batch<float>(tally, device, std::vector<int64_t>(2, 700), {}, Factorisation::regpack, false);
+    check_batch<float>(tally, device, std::vector<int64_t>(1, 9001), {}, Factorisation::cholesky, true);
+    return tally.finish();
+  }
   check_type<float>(tally, device);
   check_type<double>(tally, device);
   check_type<Complex<float>>(tally, device);

@@ -121,6 +121,13 @@ int main() {
   const std::unique_ptr<warploom::Device> owner = cases::open_simt();
   GpuDevice& device = static_cast<GpuDevice&>(*owner);
   Tally tally;
+  if (cases::kSelection) {
+    solve_layout<float>(tally, device, std::vector<int64_t>(9, 33), {});
+    solve_layout<double>(tally, device, std::vector<int64_t>(5, 64), {Layout::interleaved, true, 1});
+    solve_layout<float>(tally, device, std::vector<int64_t>(2, 700), {});
+    solve_layout<float>(tally, device, std::vector<int64_t>(1, 9001), {});
+    return tally.finish();
+  }
   for (const int64_t n : {1, 2, 3, 5, 10, 31, 32, 33, 50, 64, 100, 512}) {
     std::vector<std::vector<cases::Bands>> all(2);
     for (int f = 1; f <= 20; ++f) {

@@ -170,6 +170,12 @@ int main() {
   const std::unique_ptr<warploom::Device> owner = cases::open_simt();
   GpuDevice& device = static_cast<GpuDevice&>(*owner);
   Tally tally;
+  if (cases::kSelection) {
+    check_repairs<float>(tally, device, std::vector<int64_t>(9, 37), {}, false);
+    check_repairs<double>(tally, device, std::vector<int64_t>(5, 20), {Layout::interleaved, true, 2}, true);
+    check_refinement<float>(tally, device, {Layout::ragged, true, 2}, false);
+    return tally.finish();
+  }
   check_type<float>(tally, device);
   check_type<double>(tally, device);
   check_type<Complex<float>>(tally, device);
