@@ -9,7 +9,10 @@ type Event = Record<string, unknown>;
 function listen(name: string): { events: [string, Event][]; stop: () => void } {
   const events: [string, Event][] = [];
   const note = (kind: string) => (message: unknown): void => void events.push([kind, { ...(message as Event) }]);
-  const subscriber = { start: note('start'), asyncEnd: note('asyncEnd'), error: note('error'), end() { /* of the synchronous part */ }, asyncStart() { /* as asyncEnd */ } };
+  const subscriber = {
+    start: note('start'), asyncEnd: note('asyncEnd'), error: note('error'),
+    end() { /* of the synchronous part */ }, asyncStart() { /* as asyncEnd */ },
+  };
   const channel = tracingChannel(name);
   channel.subscribe(subscriber);
   return { events, stop: () => void channel.unsubscribe(subscriber) };

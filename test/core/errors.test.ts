@@ -32,10 +32,12 @@ describe('errors', () => {
   });
 
   it('name the argument, what was expected and what was received', () => {
-    const error = fromNative(native('ERR_WARPLOOM_INVALID_ARGUMENT', { argument: 'rhs', expected: 'an array', received: '3' })) as ArgumentError;
+    const cause = native('ERR_WARPLOOM_INVALID_ARGUMENT', { argument: 'rhs', expected: 'an array', received: '3' });
+    const error = fromNative(cause) as ArgumentError;
     deepStrictEqual([error.argument, error.expected, error.received, error.message], ['rhs', 'an array', '3', 'rhs: what happened']);
     const own = refusal('n', 'an integer', 'NaN');
-    deepStrictEqual([own.argument, own.expected, own.received, own.message], ['n', 'an integer', 'NaN', 'n: expected an integer, received NaN']);
+    deepStrictEqual([own.argument, own.expected, own.received, own.message],
+      ['n', 'an integer', 'NaN', 'n: expected an integer, received NaN']);
   });
 
   it('of memory state requested, in use and limit, and a remedy', async () => {

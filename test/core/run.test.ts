@@ -1,8 +1,8 @@
 // Device.run: where arguments lie, how results come back, cancellation, progress and order.
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { ArgumentError, QueueFullError } from '../../lib/core/errors.ts';
+import { DeviceArray } from '../../lib/core/device-array.ts';
 import { openDevice, type Device } from '../../lib/core/device.ts';
-import type { TypedArray } from '../../lib/core/arrays.ts';
 import { eachBackend } from '../support/backends.ts';
 import { validParameters, viewOf, type LooseParameters, type LooseView } from '../support/valid-parameters.ts';
 
@@ -72,7 +72,7 @@ describe('Device.run', () => {
         for (const [to, makeSolution] of Object.entries(kinds)) {
           const solution = await makeSolution(new Float64Array(total).fill(NaN));
           await device.run('tridiagonal.solve', problem(await makeRhs(ones()), solution));
-          const x = (solution instanceof Float64Array ? solution : await (solution as { read(): Promise<TypedArray> }).read()) as Float64Array;
+          const x = (solution instanceof DeviceArray ? await solution.read() : solution) as Float64Array;
           ok(residual(x) < 1e-12, `${from} to ${to}: ${residual(x)}`);
           expected ??= x;
           deepStrictEqual(x, expected, `${from} to ${to}`);
@@ -107,6 +107,14 @@ describe('Device.run', () => {
       ok(solution.every((value, at) => ((at - 2) % stride === 0 && at >= 2 && (at - 2) / stride < total) || value === 7));
     });
 
+  }, { cases: 4 });
+
+  eachBackend((_, deviceOf) => {
+    let device: Device;
+    before(async () => {
+      device = await deviceOf();
+    });
+
     it('takes complex numbers interleaved and split, counting elements', async () => {
       const pairs = new Float64Array(2 * total);
       for (let at = 0; at < total; at += 1) pairs[2 * at] = 1;
@@ -118,12 +126,13 @@ describe('Device.run', () => {
       ok(residual(solution.filter((_value, at) => at % 2 === 0)) < 1e-12);
       const re = new Float64Array(total);
       const im = new Float64Array(total).fill(9);
-      await device.run('tridiagonal.solve', { ...problem(pairs, re), ...bands, type: 'complex128', solution: { ...viewOf(re, n), imaginary: im } });
+      const split = { ...viewOf(re, n), imaginary: im };
+      await device.run('tridiagonal.solve', { ...problem(pairs, re), ...bands, type: 'complex128', solution: split });
       ok(residual(re) < 1e-12);
       ok(im.every((value) => value === 0));
-      const split = await device.array(pairs, 'complex128');
-      strictEqual(split.length, total);
-      await device.run('tridiagonal.solve', { ...problem(split, solution.fill(0)), ...bands, type: 'complex128' });
+      using array = await device.array(pairs, 'complex128');
+      strictEqual(array.length, total);
+      await device.run('tridiagonal.solve', { ...problem(array, solution.fill(0)), ...bands, type: 'complex128' });
       ok(residual(solution.filter((_value, at) => at % 2 === 0)) < 1e-12);
     });
 
@@ -148,6 +157,14 @@ describe('Device.run', () => {
       deepStrictEqual(await read, direct);
     });
 
+  }, { cases: 3 });
+
+  eachBackend((_, deviceOf) => {
+    let device: Device;
+    before(async () => {
+      device = await deviceOf();
+    });
+
     it('lets a device array be disposed while calls use it', async () => {
       const rhs = await device.array(ones());
       const solution = new Float64Array(total);
@@ -161,9 +178,10 @@ describe('Device.run', () => {
       await device.run('tridiagonal.solve', problem(ones(), ones()));
       const before = device.memory().inUseBytes;
       for (let i = 0; i < 5; i += 1) await device.run('tridiagonal.solve', problem(ones(), ones(), { check: true }));
-      strictEqual(device.memory().inUseBytes, before);
+      const after = device.memory().inUseBytes; // less when arrays of earlier tests were collected meanwhile
+      ok(after <= before, `${after - before} bytes more`);
     });
-  }, { backends: ['cpu', 'simt', 'cuda'], cases: 10 });
+  }, { cases: 2 });
 
   describe('on one cpu thread', () => {
     let device: Device;
@@ -187,7 +205,8 @@ describe('Device.run', () => {
       const solution = new Float64Array(total);
       const pending = device.run('tridiagonal.solve', problem(ones(), solution));
       structuredClone(solution.buffer, { transfer: [solution.buffer] });
-      await rejects(pending, (error: unknown) => error instanceof ArgumentError && error.argument === 'solution' && /detached/.test(error.message));
+      await rejects(pending, (error: unknown) =>
+        error instanceof ArgumentError && error.argument === 'solution' && /detached/.test(error.message));
     });
 
     it('rejects with the reason of a signal: aborted before, waiting, and running', async () => {

@@ -74,7 +74,9 @@ function sizeMisuses(name: string, arrays: readonly string[]): Misuse[] {
     ({ what: `${value}`, argument: [name, 'n', 'batch', 'rhsCount', ...arrays], apply: set(name, value) }));
 }
 
-function arrayMisuses({ name, role }: FieldDescription, value: AnyArray, others: readonly [string, AnyArray][], anyLength: boolean): Misuse[] {
+function arrayMisuses(
+  { name, role }: FieldDescription, value: AnyArray, others: readonly [string, AnyArray][], anyLength: boolean,
+): Misuse[] {
   const make = constructorOf(value);
   const wrongKinds: Misuse[] = notArrays.map(([what, wrong]) => ({ what, argument: name, apply: set(name, wrong) }));
   const list = [...wrongKinds, ...wrongArrays(value).map(([what, wrong]) => ({ what, argument: name, apply: set(name, wrong) }))];
@@ -107,7 +109,10 @@ function viewMisuses({ name }: FieldDescription, value: LooseView, strided: bool
   for (const length of [0, 1, data.length - (name === 'upper' ? 2 : 1)]) {
     list.push({ what: `data of ${length}`, argument: dataNames, apply: setPart(name, 'data', new Float64Array(length)) });
   }
-  list.push({ what: 'imaginary of a real call', argument: [name, `${name}.imaginary`], apply: setPart(name, 'imaginary', new Float64Array(data.length)) });
+  list.push({
+    what: 'imaginary of a real call', argument: [name, `${name}.imaginary`],
+    apply: setPart(name, 'imaginary', new Float64Array(data.length)),
+  });
   list.push({ what: 'an unknown field', argument: `${name}.stride`, apply: setPart(name, 'stride' as never, 1) });
   list.push({ what: 'a view', argument: `${name}.length`, apply: setPart(name, 'length' as never, 1) });
   for (const part of ['offset', 'systemStride', 'rowStride', 'rhsStride'] as const) {

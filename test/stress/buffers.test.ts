@@ -8,7 +8,7 @@ import { viewOf } from '../support/valid-parameters.ts';
 const n = 32;
 const batch = 8;
 const total = n * batch;
-const Resizable = ArrayBuffer as unknown as new (length: number, options: { maxByteLength: number }) => ArrayBuffer & { resize(length: number): void };
+const Resizable = ArrayBuffer as unknown as new (length: number, options: { maxByteLength: number }) => ArrayBuffer;
 
 type Maker = (device: Device) => Promise<Float64Array>;
 const makers: readonly Maker[] = [

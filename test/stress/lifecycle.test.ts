@@ -19,7 +19,8 @@ const scenarios: Record<string, { code: number; script: string; out?: RegExp; er
   },
   'an end with a device and arrays left open': {
     code: 0, out: /left/,
-    script: 'const d = await open(); globalThis.kept = [await d.array("float64", 1000), await d.pinned("float64", 1000), d]; await small(d); console.log("left");',
+    script: `const d = await open(); globalThis.kept = [await d.array("float64", 1000), await d.pinned("float64", 1000), d];
+      await small(d); console.log("left");`,
   },
   'an end that waits for a pending call': {
     code: 0, out: /settled/,
@@ -29,35 +30,48 @@ const scenarios: Record<string, { code: number; script: string; out?: RegExp; er
     code: 0, script: 'globalThis.kept = await open();',
   },
   'process.exit with an idle device': {
-    code: 3, script: 'const d = await open(); globalThis.kept = await d.array("float64", 1000); await small(d); process.exit(3);',
+    code: 3,
+    script: `const d = await open(); globalThis.kept = await d.array("float64", 1000);
+      await small(d); process.exit(3);`,
   },
   'process.exit during calls': {
-    code: 4, script: 'const d = await open(); const calls = await startLong(d); setTimeout(() => process.exit(4), 30); await calls[5];',
+    code: 4,
+    script: `const d = await open(); const calls = await startLong(d);
+      setTimeout(() => process.exit(4), 30); await calls[5];`,
   },
   'process.exit during calls on device arrays': {
-    code: 4, script: 'const d = await open(); const calls = await startLong(d, "device"); setTimeout(() => process.exit(4), 30); await calls[5];',
+    code: 4,
+    script: `const d = await open(); const calls = await startLong(d, "device");
+      setTimeout(() => process.exit(4), 30); await calls[5];`,
   },
   'process.exit during calls on shared memory': {
-    code: 4, script: 'const d = await open(); const calls = await startLong(d, "shared"); setTimeout(() => process.exit(4), 30); await calls[5];',
+    code: 4,
+    script: `const d = await open(); const calls = await startLong(d, "shared");
+      setTimeout(() => process.exit(4), 30); await calls[5];`,
   },
   'process.exit while a device opens': {
     code: 5, script: 'void open(); process.exit(5);',
   },
   'process.exit while a device closes': {
-    code: 6, script: 'const d = await open(); const calls = await startLong(d); void d.close(); setTimeout(() => process.exit(6), 10); await calls[5];',
+    code: 6,
+    script: `const d = await open(); const calls = await startLong(d);
+      void d.close(); setTimeout(() => process.exit(6), 10); await calls[5];`,
   },
   'an uncaught error during calls': {
     code: 1, err: /on purpose/,
-    script: 'const d = await open(); const calls = await startLong(d); setTimeout(() => { throw new Error("on purpose"); }, 20); await calls[5];',
+    script: `const d = await open(); const calls = await startLong(d);
+      setTimeout(() => { throw new Error("on purpose"); }, 20); await calls[5];`,
   },
   'an unhandled rejection of a call': {
     code: 1, err: /ERR_WARPLOOM_INVALID_ARGUMENT/,
-    script: 'const d = await open(); void d.run("tridiagonal.solve", { n: -1 }); await new Promise((r) => setTimeout(r, 1000));',
+    script: `const d = await open();
+      void d.run("tridiagonal.solve", { n: -1 }); await new Promise((r) => setTimeout(r, 1000));`,
   },
   'an error thrown by a progress callback': {
     code: 0, out: /caught on purpose/,
     script: `const d = await open(); const x = new Float64Array(size);
-      await d.run("tridiagonal.solve", { ...solving(64, size / 64, x, x), algorithm: 'pivoting' }, { onProgress() { throw new Error("on purpose"); } })
+      const onProgress = () => { throw new Error("on purpose"); };
+      await d.run("tridiagonal.solve", { ...solving(64, size / 64, x, x), algorithm: 'pivoting' }, { onProgress })
         .catch((error) => console.log("caught", error.message));`,
   },
   'collections during calls': {

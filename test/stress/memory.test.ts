@@ -43,7 +43,8 @@ describe('memory after 100,000 calls', function () {
     `const x = new Float64Array(96).fill(1);
      if (i % 10 === 0) return device.run('tridiagonal.solve', { ...solving(32, 3, x, x), n: -1 }).catch(() => {});
      const stop = i % 10 === 1 ? new AbortController() : undefined;
-     const call = device.run('tridiagonal.solve', solving(32, 3, x, x), { signal: stop?.signal, onProgress: i % 10 === 2 ? () => {} : undefined });
+     const onProgress = i % 10 === 2 ? () => {} : undefined;
+     const call = device.run('tridiagonal.solve', solving(32, 3, x, x), { signal: stop?.signal, onProgress });
      stop?.abort(reason);
      await call.catch((error) => { if (error !== reason) throw error; });`));
 

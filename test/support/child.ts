@@ -45,21 +45,29 @@ export function libraryModule(): string {
 export function preamble(backend = 'cpu', systems = backend === 'cpu' ? 20000 : 60): string {
   return `
 import { openDevice, devices, addon } from '${libraryModule()}';
-const constant = (value) => ({ data: Float64Array.of(value), offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 });
+const constant = (value) =>
+  ({ data: Float64Array.of(value), offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 });
 const view = (data, n) => ({ data, offset: 0, systemStride: n, rowStride: 1, rhsStride: 0 });
-const solving = (n, batch, rhs, solution) => ({ type: 'float64', n, batch, lower: constant(-1), diagonal: constant(4),
-  upper: constant(-1), rhs: view(rhs, n), solution: view(solution, n) });
+const solving = (n, batch, rhs, solution) => ({ type: 'float64', n, batch,
+  lower: constant(-1), diagonal: constant(4), upper: constant(-1), rhs: view(rhs, n), solution: view(solution, n) });
 const open = (options = {}) => openDevice({ backend: '${backend}', threads: 1, ...options });
-const small = (device) => { const x = new Float64Array(96).fill(1); return device.run('tridiagonal.solve', solving(32, 3, x, x)).then(() => x); };
+const small = async (device) => {
+  const x = new Float64Array(96).fill(1);
+  await device.run('tridiagonal.solve', solving(32, 3, x, x));
+  return x;
+};
 const size = ${64 * systems};
 const startLong = async (device, memory = 'plain') => {
-  const make = async () => memory === 'device' ? device.array('float64', size)
-    : memory === 'pinned' ? device.pinned('float64', size)
-    : new Float64Array(memory === 'shared' ? new SharedArrayBuffer(8 * size) : size);
-  const [rhs, solution] = [await make(), await make()];
+  const make = async () => {
+    if (memory === 'device') return device.array('float64', size);
+    if (memory === 'pinned') return device.pinned('float64', size);
+    return new Float64Array(memory === 'shared' ? new SharedArrayBuffer(8 * size) : size);
+  };
+  const rhs = await make();
   const calls = [];
   for (let i = 0; i < 6; i += 1) {
-    calls.push(device.run('tridiagonal.solve', { ...solving(64, size / 64, rhs, memory === 'plain' ? new Float64Array(size) : i === 0 ? solution : await make()), algorithm: 'pivoting', check: true }));
+    const parameters = { ...solving(64, size / 64, rhs, await make()), algorithm: 'pivoting', check: true };
+    calls.push(device.run('tridiagonal.solve', parameters));
   }
   return calls;
 };
