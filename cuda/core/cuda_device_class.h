@@ -1,0 +1,85 @@
+// The class behind GpuDevice of the cuda backend; its functions stand in runtime.cu, transfers.cu and measure.cu.
+#pragma once
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <unordered_map>
+
+#include "cuda/core/cuda_call.h"
+#include "cuda/core/cuda_device.h"
+#include "cuda/core/memory.h"
+#include "cuda/core/runtime.h"
+
+namespace warploom::cuda {
+
+struct HostBuffer {
+  void* memory = nullptr;
+  cudaEvent_t used = nullptr;  ///< the last transfer that touches it
+};
+
+class CudaDevice final : public GpuDevice {
+ public:
+  explicit CudaDevice(int index) : index_(index) {}
+  ~CudaDevice() override;
+  Status start(const OpenOptions& options);
+
+  const DeviceDescription& description() const override { return description_; }
+  const GpuLimits& limits() const override { return limits_; }
+  bool lost() const override { return lost_; }
+  bool host_memory() const override { return false; }
+
+  Status allocate(int64_t bytes, void** out) override;
+  void release(void* memory) override;
+  Status upload(void* device, const void* host, int64_t bytes) override;
+  Status download(void* host, const void* device, int64_t bytes) override;
+  Status copy(void* to, const void* from, int64_t bytes) override;
+  Status fill_zero(void* device, int64_t bytes) override;
+  Status allocate_pinned(int64_t bytes, void** out) override;
+  void release_pinned(void* memory) override;
+  Status synchronize() override;
+  void trim() override { (void)give_back_pool(0); }
+  MemoryUse memory_use() const override;
+
+  Status launch_kernel(const void* kernel, int64_t blocks, int threads, size_t shared_bytes, bool cooperative,
+                       void** arguments) override;
+  int resident_blocks(const void* kernel, int threads, size_t shared_bytes) override;
+  Status begin_operation(Control& control) override;
+  Status end_operation(Control& control) override;
+  Status measure(int calls, int repeats, const std::function<Status(int, Control&)>& body, double* seconds) override;
+  void* native_stream() override { return stream_; }
+
+ private:
+  Status capture(int calls, const std::function<Status(int, Control&)>& body, cudaGraphExec_t* out);
+  Status report(cudaError_t error, const char* what, int64_t requested = 0);
+  Status use();
+  cudaError_t raw_allocate(int64_t bytes, void** out);
+  void raw_release(void* memory);
+  Status give_back_pool(int64_t keep);
+  Status prepare_staging();
+  Status allow_shared(const void* kernel, size_t shared_bytes);
+  Status wait(cudaEvent_t event);
+  bool is_pinned(const void* host, int64_t bytes) const;
+
+  int index_;
+  DeviceDescription description_;
+  GpuLimits limits_;
+  std::atomic<bool> lost_{false};
+  bool started_ = false;
+  bool measuring_ = false;  ///< inside measure(): operations are neither timed nor waited for
+  cudaStream_t stream_ = nullptr;
+  cudaMemPool_t pool_ = nullptr;  ///< null: the device has no pools, plain cudaMalloc
+  cudaEvent_t begin_ = nullptr, end_ = nullptr;
+  HostBuffer staging_[2];
+  MemoryLedger ledger_;
+  SmallBlocks small_;
+  mutable std::mutex pinned_mutex_;
+  std::map<const char*, int64_t> pinned_;
+  std::unordered_map<const void*, size_t> shared_allowed_;
+  std::map<std::tuple<const void*, int, size_t>, int> resident_;
+};
+
+/// Returns from the function with the Status of a runtime call that failed.
+#define CUDA_TRY(name, ...) WARPLOOM_TRY(report(call([&] { return name(__VA_ARGS__); }), #name))
+
+}  // namespace warploom::cuda

@@ -1,0 +1,62 @@
+// Timing of calls back to back, for benchmarks.
+#ifndef WARPLOOM_SIMT
+#include "cuda/core/cuda_device_class.h"
+
+namespace warploom::cuda {
+
+/// The calls as one graph; null when they cannot be captured, say because one waits for the device.
+Status CudaDevice::capture(int calls, const std::function<Status(int, Control&)>& body, cudaGraphExec_t* out) {
+  *out = nullptr;
+  CUDA_TRY(cudaStreamBeginCapture, stream_, cudaStreamCaptureModeThreadLocal);
+  Status status;
+  Control control;
+  for (int i = 0; i < calls && status.ok(); ++i) status = body(i, control);
+  cudaGraph_t graph = nullptr;
+  const cudaError_t ended = call([&] { return cudaStreamEndCapture(stream_, &graph); });
+  (void)cudaGetLastError();
+  if (status.code() == Code::device_lost) return status;
+  if (status.ok() && ended == cudaSuccess && graph != nullptr &&
+      call([&] { return cudaGraphInstantiate(out, graph, 0); }) != cudaSuccess) {
+    (void)cudaGetLastError();
+    *out = nullptr;
+  }
+  if (graph != nullptr) call_always([&] { return cudaGraphDestroy(graph); });
+  return {};
+}
+
+/// One graph of all calls, launched `repeats` times; where that cannot be captured, plain calls one after the
+/// other between two events.
+Status CudaDevice::measure(int calls, int repeats, const std::function<Status(int, Control&)>& body,
+                           double* seconds) {
+  WARPLOOM_TRY(synchronize());
+  struct Guard {
+    bool& flag;
+    explicit Guard(bool& value) : flag(value) { flag = true; }
+    ~Guard() { flag = false; }
+  } guard(measuring_);
+  cudaGraphExec_t graph = nullptr;
+  WARPLOOM_TRY(capture(calls, body, &graph));
+  const auto run = [&]() -> Status {
+    if (graph != nullptr) return report(call([&] { return cudaGraphLaunch(graph, stream_); }), "cudaGraphLaunch");
+    Control control;
+    for (int i = 0; i < calls; ++i) WARPLOOM_TRY(body(i, control));
+    return {};
+  };
+  Status status = run();  // the first launch of a graph uploads it
+  for (int repeat = 0; repeat < repeats && status.ok(); ++repeat) {
+    status = [&]() -> Status {
+      CUDA_TRY(cudaEventRecord, begin_, stream_);
+      WARPLOOM_TRY(run());
+      WARPLOOM_TRY(synchronize());
+      float milliseconds = 0;
+      CUDA_TRY(cudaEventElapsedTime, &milliseconds, begin_, end_);
+      seconds[repeat] = static_cast<double>(milliseconds) * 1e-3 / calls;
+      return {};
+    }();
+  }
+  if (graph != nullptr) call_always([&] { return cudaGraphExecDestroy(graph); });
+  return status;
+}
+
+}  // namespace warploom::cuda
+#endif

@@ -1,0 +1,139 @@
+// Transfers of the cuda backend, page-locked memory and waiting.
+#ifndef WARPLOOM_SIMT
+#include <algorithm>
+#include <chrono>
+
+#include "cuda/core/cuda_device_class.h"
+
+namespace warploom::cuda {
+
+namespace {
+constexpr int64_t kStagingBytes = int64_t{16} << 20;  // of each of two staging buffers
+constexpr int64_t kDriverStaged = 64 << 10;           // the driver itself stages pageable copies up to here
+constexpr auto kSpin = std::chrono::microseconds(200);
+}  // namespace
+
+Status CudaDevice::allocate_pinned(int64_t bytes, void** out) {
+  *out = nullptr;
+  WARPLOOM_TRY(use());
+  const size_t size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
+  WARPLOOM_TRY(report(call([&] { return cudaHostAlloc(out, size, cudaHostAllocDefault); }), "cudaHostAlloc", bytes));
+  const std::lock_guard<std::mutex> lock(pinned_mutex_);
+  pinned_[static_cast<char*>(*out)] = bytes;
+  return {};
+}
+
+void CudaDevice::release_pinned(void* memory) {
+  if (memory == nullptr) return;
+  {
+    const std::lock_guard<std::mutex> lock(pinned_mutex_);
+    pinned_.erase(static_cast<char*>(memory));
+  }
+  if (!lost_ && !exiting && use().ok()) call_always([&] { return cudaFreeHost(memory); });
+}
+
+bool CudaDevice::is_pinned(const void* host, int64_t bytes) const {
+  const std::lock_guard<std::mutex> lock(pinned_mutex_);
+  const char* begin = static_cast<const char*>(host);
+  auto after = pinned_.upper_bound(begin);
+  if (after == pinned_.begin()) return false;
+  --after;
+  return begin + bytes <= after->first + after->second;
+}
+
+// --- transfers: the host side is free to change when a call returns ---
+
+Status CudaDevice::prepare_staging() {
+  for (HostBuffer& buffer : staging_) {
+    if (buffer.memory == nullptr) CUDA_TRY(cudaHostAlloc, &buffer.memory, kStagingBytes, cudaHostAllocDefault);
+    if (buffer.used == nullptr) {
+      CUDA_TRY(cudaEventCreateWithFlags, &buffer.used, cudaEventBlockingSync | cudaEventDisableTiming);
+    }
+  }
+  return {};
+}
+
+Status CudaDevice::upload(void* device, const void* host, int64_t bytes) {
+  if (bytes == 0) return {};
+  WARPLOOM_TRY(use());
+  if (bytes <= kDriverStaged || is_pinned(host, bytes)) {
+    CUDA_TRY(cudaMemcpyAsync, device, host, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, stream_);
+    if (bytes <= kDriverStaged && !is_pinned(host, bytes)) return {};
+    return synchronize();
+  }
+  WARPLOOM_TRY(prepare_staging());
+  int turn = 0;
+  for (int64_t at = 0; at < bytes; at += kStagingBytes, turn ^= 1) {
+    const size_t size = static_cast<size_t>(std::min(kStagingBytes, bytes - at));
+    HostBuffer& buffer = staging_[turn];
+    WARPLOOM_TRY(wait(buffer.used));
+    parallel_copy(buffer.memory, static_cast<const char*>(host) + at, size);
+    CUDA_TRY(cudaMemcpyAsync, static_cast<char*>(device) + at, buffer.memory, size, cudaMemcpyHostToDevice, stream_);
+    CUDA_TRY(cudaEventRecord, buffer.used, stream_);
+  }
+  return {};
+}
+
+Status CudaDevice::download(void* host, const void* device, int64_t bytes) {
+  if (bytes == 0) return {};
+  WARPLOOM_TRY(use());
+  if (bytes <= kDriverStaged || is_pinned(host, bytes)) {
+    CUDA_TRY(cudaMemcpyAsync, host, device, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost, stream_);
+    return synchronize();
+  }
+  WARPLOOM_TRY(prepare_staging());
+  const int64_t chunks = (bytes + kStagingBytes - 1) / kStagingBytes;
+  for (int64_t chunk = 0; chunk <= chunks; ++chunk) {
+    if (chunk < chunks) {
+      HostBuffer& buffer = staging_[chunk & 1];
+      const size_t size = static_cast<size_t>(std::min(kStagingBytes, bytes - chunk * kStagingBytes));
+      CUDA_TRY(cudaMemcpyAsync, buffer.memory, static_cast<const char*>(device) + chunk * kStagingBytes, size,
+               cudaMemcpyDeviceToHost, stream_);
+      CUDA_TRY(cudaEventRecord, buffer.used, stream_);
+    }
+    if (chunk > 0) {
+      const int64_t at = (chunk - 1) * kStagingBytes;
+      HostBuffer& buffer = staging_[(chunk - 1) & 1];
+      WARPLOOM_TRY(wait(buffer.used));
+      parallel_copy(static_cast<char*>(host) + at, buffer.memory,
+                    static_cast<size_t>(std::min(kStagingBytes, bytes - at)));
+    }
+  }
+  return {};
+}
+
+Status CudaDevice::copy(void* to, const void* from, int64_t bytes) {
+  if (bytes == 0) return {};
+  WARPLOOM_TRY(use());
+  CUDA_TRY(cudaMemcpyAsync, to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToDevice, stream_);
+  return {};
+}
+
+Status CudaDevice::fill_zero(void* device, int64_t bytes) {
+  if (bytes == 0) return {};
+  WARPLOOM_TRY(use());
+  CUDA_TRY(cudaMemsetAsync, device, 0, static_cast<size_t>(bytes), stream_);
+  return {};
+}
+
+/// Spins as long as a short operation lasts, then sleeps. One numbered call, however long it takes.
+Status CudaDevice::wait(cudaEvent_t event) {
+  return report(call([&] {
+                  const auto begin = std::chrono::steady_clock::now();
+                  cudaError_t state = cudaErrorNotReady;
+                  while (state == cudaErrorNotReady && std::chrono::steady_clock::now() - begin < kSpin) {
+                    state = cudaEventQuery(event);
+                  }
+                  return state == cudaErrorNotReady ? cudaEventSynchronize(event) : state;
+                }),
+                "cudaEventSynchronize");
+}
+
+Status CudaDevice::synchronize() {
+  WARPLOOM_TRY(use());
+  CUDA_TRY(cudaEventRecord, end_, stream_);
+  return wait(end_);
+}
+
+}  // namespace warploom::cuda
+#endif
