@@ -74,7 +74,7 @@ Status solve_periodic(GpuDevice& device, const Batch<T>& batch, const T* corners
     column.row = z_row;
     const RowGrid grid = row_grid(column, z, inner.n);
     WARPLOOM_TRY(launch<BorderAgent<T>>(device, grid.shape(), {batch, corners, z, grid}));
-    Used again;
+    Used again;  // algorithms may write `used` rather than add to it
     WARPLOOM_TRY(solve(column, &again));
     used->launches += 1 + again.launches;
   } else {

@@ -101,7 +101,9 @@ class SolveCall {
       verification.corners = corners_.as<T>();
     }
     WARPLOOM_TRY(step(0));
+    const int before = used_.launches;
     WARPLOOM_TRY(solve_once(kept, &used_));
+    used_.launches += before;
     WARPLOOM_TRY(step(1));
     if (p_.refine) {
       Used used;
@@ -126,8 +128,9 @@ class SolveCall {
     return step(3);
   }
 
-  /// Any right-hand side of the call's matrices.
+  /// Any right-hand side of the call's matrices; fills `used` afresh.
   Status solve_once(const Batch<T>& batch, Used* used) {
+    *used = Used();
     const auto algorithm = p_.stable ? operation::Algorithm::pivoting : p_.algorithm;
     if (!p_.periodic) return run_algorithm(device_, algorithm, p_.depth, batch, used);
     if (algorithm == operation::Algorithm::pivoting) {
