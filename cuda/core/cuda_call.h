@@ -1,5 +1,5 @@
 // How the cuda backend calls the CUDA runtime: through call(), where faults are injected and nothing is called any
-// more once the process is exiting. Included by runtime.cu and discovery.cu only.
+// more once the process is exiting. Included by .cu files of this folder only.
 #pragma once
 #include <cuda_runtime.h>
 
