@@ -90,7 +90,9 @@ void Job::deliver(napi_env env) {
   if (!failure_) failure_ = finish(env, kept, &result);
   forget(*Environment::of(env));
   if (kept_ != nullptr) napi_delete_reference(env, kept_);
-  if (failure_) {
+  if (deferred_ == nullptr) {
+    // The promise could not be made: the environment was ending.
+  } else if (failure_) {
     napi_reject_deferred(env, deferred_, make_error(env, failure_));
   } else {
     napi_resolve_deferred(env, deferred_, result);

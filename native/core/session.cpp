@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -52,7 +53,15 @@ std::shared_ptr<Session> Session::open(const Backend& backend, int32_t index,
                                        std::unique_ptr<Task> opened) {
   const std::shared_ptr<Session> owner(new Session(backend, index, options, queue_limit));
   ProcessState::get().add(owner);
-  std::thread([owner, opened = std::move(opened)]() mutable { owner->serve(std::move(opened)); }).detach();
+  const auto opening = std::make_shared<std::unique_ptr<Task>>(std::move(opened));
+  try {
+    std::thread([owner, opening] { owner->serve(std::move(*opening)); }).detach();
+  } catch (const std::system_error&) {
+    owner->closing_ = true;
+    Task* const task = opening->get();
+    task->refuse(Failure::from(Status(Code::unavailable, "the system starts no thread for the device")));
+    task->settle(std::move(*opening));
+  }
   // The thread owns the session; what callers hold ends the thread's work when the last one lets go.
   return std::shared_ptr<Session>(owner.get(), [owner](Session* session) { session->close(nullptr); });
 }

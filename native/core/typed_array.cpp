@@ -35,7 +35,12 @@ int64_t number_bytes(napi_typedarray_type type) {
 bool has_flag(napi_env env, napi_value buffer, const char* name) {
   const napi_value value = js::property(env, buffer, name);
   bool flag = false;
-  return value != nullptr && napi_get_value_bool(env, value, &flag) == napi_ok && flag;
+  if (value == nullptr) {  // a getter of the caller's threw: trust nothing about this buffer
+    napi_value error = nullptr;
+    napi_get_and_clear_last_exception(env, &error);
+    return true;
+  }
+  return napi_get_value_bool(env, value, &flag) == napi_ok && flag;
 }
 
 }  // namespace

@@ -251,15 +251,27 @@ describe('Device.run', () => {
 
     it('refuses calls beyond its queue limit, and serves again when they are done', async () => {
       const stop = new AbortController();
-      const long = device.run('tridiagonal.solve', longProblem(), { signal: stop.signal });
+      let long: Promise<unknown> | undefined;
+      await new Promise<void>((running) => {
+        long = device.run('tridiagonal.solve', longProblem(), { signal: stop.signal, onProgress: () => running() });
+      });
       const calls: Promise<unknown>[] = [];
       for (let i = 0; i < 5; i += 1) calls.push(device.run('tridiagonal.solve', problem(ones(), ones())));
-      const outcomes = await Promise.allSettled([...calls.slice(4), Promise.resolve(stop.abort())]);
-      ok(outcomes[0]!.status === 'rejected' && outcomes[0].reason instanceof QueueFullError, JSON.stringify(outcomes[0]));
-      await rejects(long, { name: 'AbortError' });
-      const results = await Promise.allSettled(calls);
-      ok(results.filter((each) => each.status === 'fulfilled').length >= 3);
+      const outcomes = Promise.allSettled(calls);
+      stop.abort();
+      await rejects(long!, { name: 'AbortError' });
+      for (const [at, outcome] of (await outcomes).entries()) {
+        if (at < 3) strictEqual(outcome.status, 'fulfilled', `call ${at}`);
+        else ok(outcome.status === 'rejected' && outcome.reason instanceof QueueFullError, `call ${at}`);
+      }
       await device.run('tridiagonal.solve', problem(ones(), ones()));
+    });
+
+    it('refuses signals and callbacks that are none, by name', async () => {
+      for (const wrong of [null, 3, {}, 'abort', new AbortController()]) {
+        await rejects(device.run('tridiagonal.solve', problem(ones(), ones()), { signal: wrong as never }), { argument: 'signal' });
+        await rejects(device.run('tridiagonal.solve', problem(ones(), ones()), { onProgress: wrong as never }), { argument: 'onProgress' });
+      }
     });
 
     it('leaves the event loop free', async () => {
