@@ -106,7 +106,6 @@ Status solve_segments(GpuDevice& device, const Batch<T>& batch, const PivotingSh
   typename Judge::Parameters judge;
   judge.batch = batch;
   judge.segments = shape.segments;
-  judge.segment_rows = static_cast<int64_t>(shape.width) * shape.depth;
   judge.sums = p.sums;
   judge.list = collected.list;
   judge.count = collected.count;

@@ -17,14 +17,11 @@ enum class PivotingMode : int32_t { whole = 0, reduce = 1, substitute = 2 };
 template <class R>
 struct ResidualSums {
   R residual, solution, peak;
-  int32_t bad_row;  ///< first row with a non-finite entry, relative to the block's first; kNoRow if none
 };
-inline constexpr int32_t kNoRow = 0x7fffffff;
 
 template <class R>
 WARPLOOM_DEVICE ResidualSums<R> combine(const ResidualSums<R>& a, const ResidualSums<R>& b) {
-  return {a.residual + b.residual, a.solution + b.solution, device::maximum(a.peak, b.peak),
-          a.bad_row < b.bad_row ? a.bad_row : b.bad_row};
+  return {a.residual + b.residual, a.solution + b.solution, device::maximum(a.peak, b.peak)};
 }
 /// |r|_1 / (|A|_1 |x|_1) <= 30 epsilon, with max|a| for |A|_1, which it never exceeds. False for NaN and overflow.
 template <class R>
@@ -181,11 +178,9 @@ struct PivotingAgent {
     const T own = x[i];
     const T below = i > 0 ? x[i - 1] : previous, above = i + 1 < part_of.count ? x[i + 1] : next;
     const T residual = minus_product(diagonal, own, minus_product(upper, above, minus_product(lower, below, rhs)));
-    const bool finite = device::is_finite(lower) && device::is_finite(diagonal) && device::is_finite(upper) &&
-                        device::is_finite(rhs);
     const R peak = device::maximum(device::maximum(device::absolute(lower), device::absolute(diagonal)),
                                    device::absolute(upper));
-    return {device::absolute(residual), device::absolute(own), peak, finite ? kNoRow : static_cast<int32_t>(i)};
+    return {device::absolute(residual), device::absolute(own), peak};
   }
 
   /// Residual sums of every system into shared.partial, one per team and warp of it.
@@ -201,7 +196,7 @@ struct PivotingAgent {
         previous = p.values[block.index()].value[0];
         next = p.values[block.index()].value[3];
       }
-      ResidualSums<R> sums{R(0), R(0), R(0), kNoRow};
+      ResidualSums<R> sums{R(0), R(0), R(0)};
       for (int i = w.row; i < part_of.count; i += w.row_step) {
         sums = combine(sums, row_sums(part_of, x, i, previous, next));
       }
@@ -230,21 +225,19 @@ struct PivotingAgent {
         continue;
       }
       const int64_t problem = block.index() * p.systems + s;
-      if (problem < p.batch.problems()) shared.verdict[s] = settle(p.batch, problem, sums, sums.bad_row, p.list, p.count);
+      if (problem < p.batch.problems()) shared.verdict[s] = settle(p.batch, problem, sums, p.list, p.count);
     }
   }
 
-  /// Writes the problem's status, or lists it. Returns whether the answer may be stored.
+  /// Writes the problem's status, or lists it: what is not finite is sorted out there. Returns whether to store it.
   static WARPLOOM_DEVICE int32_t settle(const Batch<T>& batch, int64_t problem, const ResidualSums<R>& sums,
-                                        int64_t bad_row, int32_t* list, int32_t* count) {
-    using operation::SystemStatus;
-    const bool finite = sums.bad_row == kNoRow;
-    if (finite && !accepted(sums)) {
+                                        int32_t* list, int32_t* count) {
+    if (!accepted(sums)) {
       list[device::atomic_add(count, 1)] = static_cast<int32_t>(problem);
       return 0;
     }
-    batch.status[problem] = static_cast<int32_t>(finite ? SystemStatus::ok : SystemStatus::non_finite);
-    batch.row[problem] = finite ? -1 : static_cast<int32_t>(bad_row);
+    batch.status[problem] = static_cast<int32_t>(operation::SystemStatus::ok);
+    batch.row[problem] = -1;
     return 1;
   }
 
@@ -274,8 +267,8 @@ struct PivotingAgent {
       if (block.thread() == 0) p.outer[block.index()] = shared.store.rows(0);
       return;
     }
+    // The same thread goes on from a system's first lane in merge_up, top and merge_down.
     top(block, p, shared.store);
-    block.sync();
     merge_down(block, shared.store, p.width);
     substitute_chunk(shared.store, block.thread(), next_rows, shared.store.values(block.thread()));
     block.sync();

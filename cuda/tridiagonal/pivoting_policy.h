@@ -16,10 +16,11 @@ struct PivotingShape {
 
 inline constexpr int kPivotingMaxThreads = 256;
 
-/// Rows per lane aimed at: enough to make merges rare, few enough to keep many warps on a multiprocessor.
-inline int pivoting_depth(int element_bytes) { return element_bytes <= 8 ? 17 : 9; }
+/// Rows per lane aimed at: enough to make merges rare, few enough to fill a multiprocessor's shared memory with warps
+/// (4-byte types are held back by registers, not by shared memory).
+inline int pivoting_depth(int element_bytes) { return element_bytes <= 4 ? 17 : 9; }
 /// Threads of a block that holds several systems.
-inline int pivoting_threads(int element_bytes) { return element_bytes <= 4 ? 128 : 64; }
+inline int pivoting_threads(int element_bytes) { return element_bytes <= 8 ? 128 : 64; }
 
 inline PivotingShape pivoting_shape(int element_bytes, int64_t n) {
   PivotingShape shape;

@@ -39,7 +39,6 @@ struct SegmentTopAgent {
     block.sync();
     merge_up(block, store, block.threads());
     if (block.thread() == 0) store.set_values(0, solve_top(store.rows(0)));
-    block.sync();
     merge_down(block, store, block.threads());
     OuterValues<T> values = store.values(block.thread());
     for (int64_t i = end - 1; i > begin; --i) {
@@ -61,7 +60,7 @@ struct SegmentJudgeAgent {
 
   struct Parameters {
     Batch<T> batch;
-    int64_t segments, segment_rows;
+    int64_t segments;
     const ResidualSums<R>* sums;
     int32_t* list;
     int32_t* count;
@@ -70,14 +69,9 @@ struct SegmentJudgeAgent {
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     const int64_t problem = block.index() * block.threads() + block.thread();
     if (problem >= p.batch.problems()) return;
-    ResidualSums<R> sums{R(0), R(0), R(0), kNoRow};
-    int64_t bad_row = -1;
-    for (int64_t i = 0; i < p.segments; ++i) {
-      const ResidualSums<R> part = p.sums[problem * p.segments + i];
-      if (part.bad_row != kNoRow && bad_row < 0) bad_row = i * p.segment_rows + part.bad_row;
-      sums = combine(sums, part);
-    }
-    PivotingAgent<T>::settle(p.batch, problem, sums, bad_row, p.list, p.count);
+    ResidualSums<R> sums{R(0), R(0), R(0)};
+    for (int64_t i = 0; i < p.segments; ++i) sums = combine(sums, p.sums[problem * p.segments + i]);
+    PivotingAgent<T>::settle(p.batch, problem, sums, p.list, p.count);
   }
 };
 

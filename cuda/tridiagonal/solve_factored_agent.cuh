@@ -133,22 +133,35 @@ struct ScanSolveAgent {
     }
   }
 
-  /// Moves rows of right-hand side `rhs` into shared memory; `from` is rhs or (second pass of segments) solution.
-  static WARPLOOM_DEVICE void load_rhs(const device::Block& block, const Parameters& p, const Work& work,
+  /// Moves rows of right-hand side `rhs` into shared memory; `from` is rhs or (second pass of segments) solution. Bit k
+  /// of the result: the thread met a non-finite entry in the k-th system of its walk.
+  static WARPLOOM_DEVICE unsigned int load_rhs(const device::Block& block, const Parameters& p, const Work& work,
                                        const Shared& shared, int64_t rhs, const Strided<T>& from) {
     const Walk w = walk(block, p, p.systems_first);
     const int capacity = p.width * p.depth;
-    for (int s = w.system; s < p.systems; s += w.step) {
+    unsigned int bad = 0, bit = 1;
+    for (int s = w.system; s < p.systems; s += w.step, bit <<= 1) {
       const int count = rows_of(p, work, s);
       const int64_t at_row = count > 0 ? from.index(p.batch.origin(work.system + s), work.first_row, rhs) : 0;
-      int flags = 0;
       for (int i = w.row; i < capacity; i += w.row_step) {
         T value(0);
         if (i < count) value = from.load(at_row + i * from.row_stride);
-        if (!device::is_finite(value)) flags = kBadRhs;
+        if (!device::is_finite(value)) bad |= bit;
         shared.x[s * capacity + i] = value;
       }
-      if (flags != 0) device::atomic_or(&shared.flags[s], flags);
+    }
+    return bad;
+  }
+
+  /// Where the flags of the block's system s are collected.
+  static WARPLOOM_DEVICE int32_t* flags_of(const device::Block& block, const Parameters& p, const Shared& shared, int s) {
+    return p.mode == ScanMode::whole ? &shared.flags[s] : &p.flags[block.index() / p.segments];
+  }
+  static WARPLOOM_DEVICE void note_bad_rhs(const device::Block& block, const Parameters& p, const Shared& shared,
+                                           unsigned int bad) {
+    const Walk w = walk(block, p, p.systems_first);
+    for (int s = w.system; bad != 0; s += w.step, bad >>= 1) {
+      if ((bad & 1u) != 0) device::atomic_or(flags_of(block, p, shared, s), kBadRhs);
     }
   }
 
@@ -234,7 +247,7 @@ struct ScanSolveAgent {
         if (!device::is_finite(value)) flags = kBadSolution;
         to.store(at_row + i * to.row_stride, value);
       }
-      if (flags != 0) device::atomic_or(&shared.flags[s], flags);
+      if (flags != 0 && p.mode != ScanMode::forward) device::atomic_or(flags_of(block, p, shared, s), flags);
     }
   }
 
@@ -255,9 +268,9 @@ struct ScanSolveAgent {
                                         const Shared& shared) {
     for (int64_t rhs = work.rhs_begin; rhs < work.rhs_end; ++rhs) {
       for (int s = block.thread(); s < p.systems; s += block.threads()) shared.flags[s] = 0;
+      const unsigned int bad = load_rhs(block, p, work, shared, rhs, p.batch.rhs);
       block.sync();
-      load_rhs(block, p, work, shared, rhs, p.batch.rhs);
-      block.sync();
+      note_bad_rhs(block, p, shared, bad);
       solve(block, p, shared);
       block.sync();
       store(block, p, work, shared, rhs);
@@ -272,37 +285,28 @@ struct ScanSolveAgent {
 
   static WARPLOOM_DEVICE void run_segment(const device::Block& block, const Parameters& p, const Work& work,
                                           const Shared& shared) {
-    if (block.thread() == 0) shared.flags[0] = 0;
-    block.sync();
-    load_rhs(block, p, work, shared, work.rhs_begin, p.mode == ScanMode::backward ? p.batch.solution : p.batch.rhs);
+    const bool backward = p.mode == ScanMode::backward;
+    const unsigned int bad = load_rhs(block, p, work, shared, work.rhs_begin, backward ? p.batch.solution : p.batch.rhs);
     block.sync();
     const Lane lane(p, shared, block.thread());
     Affine<T> total;
-    if (p.mode != ScanMode::backward) {
+    if (!backward) {
       const Affine<T> before = compose_before<false>(block, lane.probe_forward(), p.width, shared.forward, &total);
       if (p.mode == ScanMode::probe) {
-        if (block.thread() == 0) {
-          p.totals[block.index()] = total;
-          if (shared.flags[0] != 0) device::atomic_or(&p.flags[block.index() / p.segments], shared.flags[0]);
-        }
+        note_bad_rhs(block, p, shared, bad);
+        if (block.thread() == 0) p.totals[block.index()] = total;
         return;
       }
       lane.forward(applied(before, p.entering[block.index()]));
     }
     const Affine<T> after = compose_before<true>(block, lane.probe_backward(), p.width, shared.backward, &total);
-    if (p.mode == ScanMode::forward) {
+    if (!backward) {
       if (block.thread() == 0) p.totals[block.index()] = total;
     } else {
       lane.backward(applied(after, p.entering[block.index()]));
     }
     block.sync();
     store(block, p, work, shared, work.rhs_begin);
-    if (p.mode == ScanMode::backward) {
-      block.sync();
-      if (block.thread() == 0 && (shared.flags[0] & kBadSolution) != 0) {
-        device::atomic_or(&p.flags[block.index() / p.segments], kBadSolution);
-      }
-    }
   }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {

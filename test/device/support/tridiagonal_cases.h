@@ -333,6 +333,14 @@ inline void add_poisoned_cases(std::vector<Case>* all) {
   tiled.n = 5000;
   tiled.batch = 1;
   add_solve_case<double>(all, tiled, true);
+  tiled.algorithm = Algorithm::pivoting;  // several segments, as the factored solve below
+  add_solve_case<double>(all, tiled, true);
+  tridiagonal::FactorParameters f;
+  f.type = ScalarType::float64;
+  f.n = 5000;
+  f.batch = 1;
+  all->push_back({text_of("factor", f, " regpack"), true,
+                  [f](Device& device, std::string* digest) { return run_factor_case<double>(f, device, digest); }});
   for (const Algorithm a : {Algorithm::cr, Algorithm::pcr, Algorithm::cr_pcr, Algorithm::pcr_thomas, Algorithm::thomas,
                             Algorithm::cr_regpack, Algorithm::partition, Algorithm::pivoting}) {
     for (const int64_t n : {37, 1030}) {
