@@ -1,6 +1,6 @@
 // Loading the addon: an honest reason for every way in which it is not there.
 import { match, ok, strictEqual } from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packageRoot, packageVersion } from '../../lib/core/binding.ts';
@@ -29,9 +29,12 @@ function requireReason(end: ChildEnd, reason: RegExp): void {
   }
 }
 
+const folders: string[] = [];
+
 /** A folder that node-gyp-build takes for the package's, with the given bytes as its addon. */
 function prebuild(binary: string | undefined): string {
   const folder = mkdtempSync(join(tmpdir(), 'warploom-prebuild-'));
+  folders.push(folder);
   const place = join(folder, 'prebuilds', `${process.platform}-${process.arch}`);
   mkdirSync(place, { recursive: true });
   if (binary !== undefined) writeFileSync(join(place, 'node.napi.glibc.node'), binary);
@@ -41,6 +44,10 @@ function prebuild(binary: string | undefined): string {
 describe('loading the addon', function () {
   this.timeout(30000);
   this.slow(5000);
+
+  after(() => {
+    for (const folder of folders) rmSync(folder, { recursive: true });
+  });
 
   it('finds the package', () => {
     match(packageVersion(), /^\d+\.\d+\.\d+/);

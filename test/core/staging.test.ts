@@ -1,0 +1,103 @@
+// Devices with memory of their own: arguments travel in blocks, large ones while they are still being
+// copied. The simt backend plays such a device under WARPLOOM_SIMT_DISCRETE.
+import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
+import { openDevice, type Device } from '../../lib/core/device.ts';
+import { hasBackend } from '../support/backends.ts';
+
+// 12 MB: above the size from which copying and uploading overlap. Calls read a window of it.
+const large = 1_500_003;
+const n = 1000;
+
+function ramp(length: number): Float64Array {
+  return Float64Array.from({ length }, (_, at) => (at % 1000) - 499);
+}
+
+/** Running sums of {@link ramp}, exact in double precision. */
+function sums(values: Float64Array): Float64Array {
+  let sum = 0;
+  return values.map((value) => (sum += value));
+}
+
+const window = (data: unknown, offset: number): object => ({ data, offset, systemStride: 0, rowStride: 0, rhsStride: 0 });
+const scanning = (values: unknown, result: unknown, length = n, offset = 0): Record<string, unknown> =>
+  ({ type: 'float64', n: length, batch: 1, values: window(values, offset), result: window(result, offset) });
+
+describe('devices with memory of their own', function () {
+  this.timeout(120000);
+  this.slow(20000);
+  let device: Device;
+
+  before(async function () {
+    if (!hasBackend('simt')) this.skip();
+    process.env.WARPLOOM_SIMT_DISCRETE = '1';
+    device = await openDevice({ backend: 'simt' });
+  });
+  after(async () => {
+    delete process.env.WARPLOOM_SIMT_DISCRETE;
+    await device?.close();
+  });
+
+  it('take large inputs at the call, whole, also while they are busy', async () => {
+    const values = ramp(large);
+    for (let round = 0; round < 3; round += 1) {
+      const offsets = [0, 750_000, large - n];
+      const results = offsets.map(() => new Float64Array(large).fill(5));
+      const calls: Promise<unknown>[] = [];
+      for (const [at, offset] of offsets.entries()) {
+        const copy = values.slice();
+        calls.push(device.run('scan.prefix', scanning(copy, results[at], n, offset)));
+        copy.fill(NaN);
+      }
+      await Promise.all(calls);
+      for (const [at, offset] of offsets.entries()) {
+        const expected = new Float64Array(large).fill(5);
+        expected.set(sums(values.slice(offset, offset + n)), offset);
+        deepStrictEqual(results[at], expected);
+      }
+    }
+    strictEqual(device.memory().inUseBytes, 0);
+  });
+
+  it('transfer large arrays both ways', async () => {
+    const data = ramp(3_000_001);
+    const copy = data.slice();
+    const pending = device.array(copy);
+    copy.fill(NaN);
+    using array = await pending;
+    deepStrictEqual(await array.read(), data);
+    const again = data.map((value) => -value);
+    const writing = array.write(again);
+    again.fill(NaN);
+    await writing;
+    const part = data.slice(1_000_000, 1_000_005).map((value) => -value);
+    deepStrictEqual(await array.read(new Float64Array(5), 1_000_000), part);
+  });
+
+  it('mix staged, pinned, shared and device memory in one call, in place too', async () => {
+    const values = ramp(5000);
+    const expected = sums(values);
+    const pinned = await device.pinned('float64', values.length) as Float64Array;
+    const shared = new Float64Array(new SharedArrayBuffer(values.byteLength));
+    using array = await device.array(values);
+    for (const from of [values.slice(), pinned, shared, array]) {
+      for (const to of [new Float64Array(values.length), pinned, shared, array]) {
+        for (const source of [pinned, shared]) source.set(values);
+        await array.write(values);
+        await device.run('scan.prefix', scanning(from, to, values.length));
+        deepStrictEqual(to instanceof Float64Array ? to.slice() : await to.read(), expected);
+      }
+    }
+  });
+
+  it('leave outputs alone when a call fails or is refused', async () => {
+    const result = new Float64Array(10).fill(7);
+    await rejects(device.run('scan.prefix', { ...scanning(ramp(10), result, 10), radix: 3 }), { argument: 'radix' });
+    const stop = new AbortController();
+    const first = device.run('scan.prefix', scanning(ramp(50_000), new Float64Array(50_000), 50_000));
+    const second = device.run('scan.prefix', scanning(ramp(10), result, 10), { signal: stop.signal });
+    stop.abort();
+    await rejects(second, { name: 'AbortError' });
+    await first;
+    ok(result.every((value) => value === 7));
+  });
+});
