@@ -15,17 +15,24 @@ inline constexpr int64_t kTaskRows = int64_t{1} << 16;
 
 /// Tiles of a batch: full vectors where several systems fit, else one system at a time.
 template <class R>
-const Kernels<R>& tile_kernels(const Problem<R>& problem, const Options& options, bool complex) {
-  const Kernels<R>& wide = kernels_of<R>(kernels(), complex);
-  const bool fits = wide.bytes(options, problem.periodic, problem.n) <= kMaxTileBytes;
-  return problem.problems() > 1 && fits ? wide : kernels_of<R>(kernels_single(), complex);
+const Kernels<R>& tile_kernels(const Problem<R>& problem, const Options& options, bool complex,
+                               int threads) {
+  const bool streaming = streams(options, problem.periodic);
+  const Kernels<R>& widest = kernels_of<R>(kernels(), complex, streaming);
+  const Kernels<R>& wide = kernels_of<R>(kernels(), complex, false);
+  const auto fits = [&](const Kernels<R>& k) {
+    return k.bytes(options, problem.periodic, problem.n) <= kMaxTileBytes;
+  };
+  // Wider tiles only while every thread has some.
+  if (problem.problems() > int64_t{2} * widest.lanes * threads && fits(widest)) return widest;
+  return problem.problems() > 1 && fits(wide) ? wide : kernels_of<R>(kernels_single(), complex, false);
 }
 
 /// Solves the whole batch with one kernel. `progress_total` counts tasks; 0 reports none.
 template <class R>
 Status run_batch(CpuDevice& device, const Problem<R>& problem, const Options& options,
                  const Results& results, bool complex, Control& control) {
-  const Kernels<R>& chosen = tile_kernels(problem, options, complex);
+  const Kernels<R>& chosen = tile_kernels(problem, options, complex, device.thread_count());
   WARPLOOM_TRY(device.reserve_scratch(chosen.bytes(options, problem.periodic, problem.n)));
   const int64_t problems = problem.problems(), lanes = chosen.lanes;
   const int64_t tiles = (problems + lanes - 1) / lanes;

@@ -6,7 +6,8 @@
 #if defined(__x86_64__)
 #pragma GCC target("avx2")
 #endif
-#pragma GCC optimize("fp-contract=off")
+// Vectors are explicit here: the vectoriser of GCC 12 fuses complex multiply-adds even without contraction.
+#pragma GCC optimize("fp-contract=off", "no-tree-vectorize")
 #define WARPLOOM_ISA avx2
 #define WARPLOOM_VECTOR_BYTES 32
 #include "native/tridiagonal/isa_table.h"
@@ -14,7 +15,7 @@
 namespace warploom::cpu {
 
 const KernelSet& kernels_avx2() {
-  static const KernelSet set = avx2::make_kernels<avx2::Lanes32, avx2::Lanes64>("avx2");
+  static const KernelSet set = avx2::make_kernels("avx2");
   return set;
 }
 

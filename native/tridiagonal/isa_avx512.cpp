@@ -6,7 +6,8 @@
 #if defined(__x86_64__)
 #pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,prefer-vector-width=512")
 #endif
-#pragma GCC optimize("fp-contract=off")
+// Vectors are explicit here: the vectoriser of GCC 12 fuses complex multiply-adds even without contraction.
+#pragma GCC optimize("fp-contract=off", "no-tree-vectorize")
 #define WARPLOOM_ISA avx512
 #define WARPLOOM_VECTOR_BYTES 64
 #include "native/tridiagonal/isa_table.h"
@@ -14,7 +15,7 @@
 namespace warploom::cpu {
 
 const KernelSet& kernels_avx512() {
-  static const KernelSet set = avx512::make_kernels<avx512::Lanes32, avx512::Lanes64>("avx512");
+  static const KernelSet set = avx512::make_kernels("avx512");
   return set;
 }
 

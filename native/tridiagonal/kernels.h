@@ -17,14 +17,43 @@ struct Kernels {
   int64_t (*bytes)(const Options&, bool periodic, int64_t n);
 };
 
-/// Kernels of one instruction set. `single` variants hold one system per tile: for few or very long
-/// systems. The bits of a result do not depend on which is taken.
+/// The operations beside solve; tiles are made of systems.
+template <class R>
+struct MatrixKernels {
+  int lanes;
+  int64_t element_bytes;  ///< of one row of a tile
+  void (*factor)(const Problem<R>&, const FactorJob&, int64_t first, int count, void* scratch);
+  void (*solve_factored)(const Problem<R>&, const FactorJob&, int64_t first, int count, void* scratch);
+  void (*multiply)(const Problem<R>&, double alpha, double beta, int64_t first, int count,
+                   void* scratch);
+};
+
+/// The passes of the partition method; tiles are made of chunks.
+template <class R>
+struct ChunkKernels {
+  int lanes;
+  int64_t element_bytes;
+  void (*reduce)(const Problem<R>&, const ChunkJob&, int64_t first, int count, void* scratch);
+  void (*solve)(const Problem<R>&, const ChunkJob&, int64_t first, int count, void* scratch);
+  void (*build)(const Problem<R>&, const ChunkJob&, int64_t chunk_rows, void* lower, void* diagonal,
+                void* upper, void* rhs);
+};
+
+/// Kernels of one instruction set. The bits of a result do not depend on which is taken.
 struct KernelSet {
   const char* name;
   Kernels<float> float32, complex64;
   Kernels<double> float64, complex128;
+  /// Thomas without check, refinement and periodicity only, with more lanes.
+  Kernels<float> streaming32, streaming_complex64;
+  Kernels<double> streaming64, streaming_complex128;
+  MatrixKernels<float> matrix32, matrix_complex64;
+  MatrixKernels<double> matrix64, matrix_complex128;
+  ChunkKernels<float> chunks32, chunks_complex64;
+  ChunkKernels<double> chunks64, chunks_complex128;
 };
 
+/// One system per tile: for few or very long systems.
 const KernelSet& kernels_single();
 const KernelSet& kernels_sse2();
 const KernelSet& kernels_avx2();
@@ -34,11 +63,31 @@ const KernelSet& kernels_avx512();
 const KernelSet& kernels();
 
 template <class R>
-const Kernels<R>& kernels_of(const KernelSet& set, bool complex) {
+const Kernels<R>& kernels_of(const KernelSet& set, bool complex, bool streaming) {
   if constexpr (sizeof(R) == 4) {
+    if (streaming) return complex ? set.streaming_complex64 : set.streaming32;
     return complex ? set.complex64 : set.float32;
   } else {
+    if (streaming) return complex ? set.streaming_complex128 : set.streaming64;
     return complex ? set.complex128 : set.float64;
+  }
+}
+
+template <class R>
+const MatrixKernels<R>& matrix_kernels_of(const KernelSet& set, bool complex) {
+  if constexpr (sizeof(R) == 4) {
+    return complex ? set.matrix_complex64 : set.matrix32;
+  } else {
+    return complex ? set.matrix_complex128 : set.matrix64;
+  }
+}
+
+template <class R>
+const ChunkKernels<R>& chunk_kernels_of(const KernelSet& set, bool complex) {
+  if constexpr (sizeof(R) == 4) {
+    return complex ? set.chunks_complex64 : set.chunks32;
+  } else {
+    return complex ? set.chunks_complex128 : set.chunks64;
   }
 }
 

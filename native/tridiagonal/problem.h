@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "cuda/core/backend.h"
-#include "cuda/tridiagonal/solve.h"
+#include "cuda/tridiagonal/factor.h"
 
 namespace warploom::cpu {
 
@@ -37,8 +37,11 @@ struct Problem {
   /// n-1's to x[0] in `upper`. kLastRow stands for n - 1 of the system, kEnd for n.
   int64_t top_row = 0, bottom_row = 0;
 
+  int64_t last_rows = -1;  ///< rows of the last system where it differs (chunks of one system)
+
   int64_t problems() const { return systems * rhs_count; }
   int64_t rows(int64_t system) const {
+    if (last_rows >= 0 && system == systems - 1) return last_rows;
     return offsets != nullptr ? offsets[system + 1] - offsets[system] : n;
   }
   int64_t base(const Band<R>& band, int64_t system, int64_t rhs) const {
@@ -60,6 +63,32 @@ struct Options {
   bool refine = false;
   double tolerance = 0;   ///< resolved: never zero when check
   bool stream = false;    ///< results exceed the caches: store around them
+};
+
+/// Whether a call is a plain Thomas solve, which passes from loads to stores without full tiles.
+inline bool streams(const Options& options, bool periodic) {
+  return options.algorithm == operation::Algorithm::thomas && !options.check && !options.refine &&
+         !periodic;
+}
+
+/// The partition of one system. Numbers are elements of the call's type, complex ones as pairs.
+struct ChunkJob {
+  int64_t chunks = 0;
+  void* reduced = nullptr;           ///< 6 * chunks: what the first pass leaves
+  const void* separators = nullptr;  ///< chunks - 1 solved unknowns
+  int32_t* status = nullptr;         ///< chunks words of the second pass, and rows within the chunk
+  int32_t* row = nullptr;
+  bool stream = false;
+};
+
+/// A factorisation or a solve with one.
+struct FactorJob {
+  operation::Factorisation kind = operation::Factorisation::regpack;
+  void* memory = nullptr;  ///< factor_bytes() bytes
+  int64_t n = 0, batch = 0, rhs_count = 1;
+  bool periodic = false;
+  int32_t* status = nullptr;
+  int32_t* row = nullptr;
 };
 
 /// Result words of a call; any may be null.

@@ -1,7 +1,8 @@
 // tridiagonal.solve on the cpu backend.
 #include <limits>
 
-#include "native/tridiagonal/batch_run.h"
+#include "native/tridiagonal/matrix_run.h"
+#include "native/tridiagonal/partition.h"
 
 namespace warploom::cpu {
 namespace {
@@ -11,17 +12,10 @@ using operation::SolveParameters;
 
 template <class R>
 Problem<R> problem_of(const SolveParameters& p, bool complex) {
-  Problem<R> problem;
-  problem.n = p.n;
-  problem.systems = p.batch;
+  Problem<R> problem = matrix_problem<R>(p, complex);
   problem.rhs_count = p.rhs_count;
-  problem.offsets = p.offsets.data;
-  problem.periodic = p.periodic;
-  set_matrix(p.lower, p.diagonal, p.upper, p.transpose, p.structure, complex, &problem);
   problem.rhs = band_of<R>(p.rhs, complex);
   problem.solution = band_of<R>(p.solution, complex);
-  // Bands have no right-hand side of their own.
-  problem.lower.rhs_stride = problem.diagonal.rhs_stride = problem.upper.rhs_stride = 0;
   return problem;
 }
 
@@ -33,8 +27,10 @@ Options options_of(const SolveParameters& p) {
   if (p.algorithm == Algorithm::automatic) {
     options.algorithm = p.stable ? Algorithm::pivoting : Algorithm::thomas;
   }
+  // Where a partition does not pay or is not possible, its chunk is the system.
+  if (p.algorithm == Algorithm::partition) options.algorithm = Algorithm::thomas;
   options.check = p.check;
-  const bool single = p.type == ScalarType::float32 || p.type == ScalarType::complex64;
+  const bool single = is_single(p.type);
   options.refine = p.refine && single;
   const double epsilon = single ? std::numeric_limits<float>::epsilon()
                                 : std::numeric_limits<double>::epsilon();
@@ -44,15 +40,27 @@ Options options_of(const SolveParameters& p) {
   return options;
 }
 
+/// Few long systems: threads and lanes find work in chunks only. Depends on the shape alone.
+template <class R>
+bool partitions(const SolveParameters& p, const Problem<R>& problem, const Options& options) {
+  constexpr int64_t kFewSystems = 16;
+  const bool wanted = p.algorithm == Algorithm::partition ||
+                      (p.algorithm == Algorithm::automatic && !p.stable &&
+                       problem.problems() < kFewSystems && problem.n >= 4 * kPartitionRows);
+  return wanted && can_partition(problem, options);
+}
+
 template <class R>
 Status solve(CpuDevice& device, const SolveParameters& p, Control& control) {
   const bool complex = is_complex(p.type);
   const Problem<R> problem = problem_of<R>(p, complex);
   const Options options = options_of(p);
   const Results results{p.status.data, p.row.data, p.backward_error.data};
-  WARPLOOM_TRY(run_batch(device, problem, options, results, complex, control));
+  const bool chunks = partitions(p, problem, options);
+  WARPLOOM_TRY(chunks ? run_partition(device, problem, options, results, complex, control)
+                      : run_batch(device, problem, options, results, complex, control));
   if (p.used.data != nullptr) {
-    p.used.data[0] = static_cast<int32_t>(options.algorithm);
+    p.used.data[0] = static_cast<int32_t>(chunks ? Algorithm::partition : options.algorithm);
     p.used.data[1] = p.depth;
     p.used.data[2] = 1;
     p.used.data[3] = 1;
@@ -66,12 +74,11 @@ int64_t workspace(const CpuDevice& device, const SolveParameters& p) {
   const Problem<R> problem = problem_of<R>(p, complex);
   const Options options = options_of(p);
   const int64_t bytes =
-      tile_kernels(problem, options, complex).bytes(options, p.periodic, p.n);
-  return bytes * device.thread_count();
-}
-
-bool is_single(ScalarType type) {
-  return type == ScalarType::float32 || type == ScalarType::complex64;
+      tile_kernels(problem, options, complex, device.thread_count()).bytes(options, p.periodic, p.n);
+  const int64_t shared = partitions(p, problem, options)
+                             ? partition_bytes(p.n, scalar_bytes(p.type))
+                             : 0;
+  return bytes * device.thread_count() + shared;
 }
 
 }  // namespace

@@ -6,6 +6,10 @@
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
+/// Cache lines of every lane that are moved at a time: enough for memory pages and prefetchers to
+/// see streams.
+inline constexpr int64_t kBlockLines = 4;
+
 /// Arrays of n entries solve_streaming needs.
 inline constexpr int64_t kStreamingArrays = 2;
 
@@ -48,13 +52,31 @@ void diagnose_lane(const TileLanes<S>& tile, const Sources<S>& sources, int lane
   *row = static_cast<int32_t>(zero);
 }
 
+/// What neighbours outside the tile's systems add to the product of their first and last row.
+template <class S>
+struct Boundary {
+  S first, last;
+};
+
+/// Takes the boundary off rows [from, to) of the right-hand side.
+template <class S>
+void subtract_boundary(const TileLanes<S>& tile, const Boundary<S>& boundary, int64_t from, int64_t to,
+                       S* rhs) {
+  if (from == 0) rhs[0] = rhs[0] - boundary.first;
+  for (int l = 0; l < kLanes<S>; ++l) {
+    const int64_t last = tile.rows[l] - 1;
+    if (last < from || last >= to) continue;
+    set_lane(rhs[last - from], l, get_lane(rhs[last - from], l) - get_lane(boundary.last, l));
+  }
+}
+
 /// Forward elimination of a tile. Returns zero in lanes without trouble: every input used and every
 /// intermediate was finite.
 template <class S>
-LanesType<S> eliminate_streaming(const TileLanes<S>& tile, const Sources<S>& sources, S* ratio,
-                                 S* x) {
+LanesType<S> eliminate_streaming(const TileLanes<S>& tile, const Sources<S>& sources, S* ratio, S* x,
+                                 const Boundary<S>* boundary) {
   using V = LanesType<S>;
-  constexpr int64_t kBlock = kLineRows<RealType<S>>;
+  constexpr int64_t kBlock = kBlockLines * kLineRows<RealType<S>>;
   alignas(64) S lower[kBlock], diagonal[kBlock], upper[kBlock], rhs[kBlock];
   S c = constant<S>(0), d = c;
   V bad = broadcast<V>(0);
@@ -64,6 +86,7 @@ LanesType<S> eliminate_streaming(const TileLanes<S>& tile, const Sources<S>& sou
     tile.load(sources.diagonal, from, to, diagonal);
     tile.load(sources.upper, from, to, upper);
     tile.load(sources.rhs, from, to, rhs);
+    if (boundary != nullptr) subtract_boundary(tile, *boundary, from, to, rhs);
     for (int64_t k = 0; k < to - from; ++k) {
       const bool top = from + k == 0;
       const S pivot = top ? diagonal[k] : diagonal[k] - lower[k] * c;
@@ -81,16 +104,16 @@ LanesType<S> eliminate_streaming(const TileLanes<S>& tile, const Sources<S>& sou
 /// Solves a tile by Thomas. status and row: tile.lanes words.
 template <class S>
 void solve_streaming(const TileLanes<S>& tile, const Sources<S>& sources, S* memory, bool stream,
-                     int32_t* status, int32_t* row) {
+                     int32_t* status, int32_t* row, const Boundary<S>* boundary = nullptr) {
   using R = RealType<S>;
-  constexpr int64_t kBlock = kLineRows<R>;
+  constexpr int64_t kBlock = kBlockLines * kLineRows<R>;
   S *ratio = memory, *x = memory + tile.n;
   for (int l = 0; l < tile.lanes; ++l) {
     status[l] = 0;
     row[l] = -1;
   }
   if (tile.n == 0) return;
-  const LanesType<S> bad = eliminate_streaming(tile, sources, ratio, x);
+  const LanesType<S> bad = eliminate_streaming(tile, sources, ratio, x, boundary);
   for (int l = 0; l < tile.lanes; ++l) {
     if (get_lane(bad, l) == R(0)) continue;
     // Before the stores: the solution may overwrite the right-hand side.
@@ -105,6 +128,7 @@ void solve_streaming(const TileLanes<S>& tile, const Sources<S>& sources, S* mem
     }
     tile.store(sources.solution, from, to, x + from, stream);
   }
+  if (stream) fence_stores();
   for (int l = 0; l < tile.lanes; ++l) {
     // A non-finite value anywhere reaches row 0: 0 * inf and inf - finite are not finite.
     if (status[l] == 0 && tile.rows[l] > 0 && !is_finite(get_lane(next, l))) {

@@ -142,7 +142,7 @@ template <class S>
 void solve_full(const TileLanes<S>& tile, const Sources<S>& sources, const Options& options,
                 S* memory, int32_t* status, int32_t* row, double* error) {
   FullTile<S> f(memory, tile.n);
-  load_system(tile, sources, &f.system);
+  load_system(tile, sources, &f.system, true);
   const IndexType<S> zero_row = solve_system(f, options.algorithm, f.system.rhs, f.x);
   if constexpr (sizeof(RealType<S>) == 4) {
     if (options.refine) refine_tile(f, options.algorithm);
@@ -151,14 +151,9 @@ void solve_full(const TileLanes<S>& tile, const Sources<S>& sources, const Optio
   tile.store(sources.solution, 0, tile.n, f.x, options.stream);
 }
 
-/// Whether a call passes through solve_streaming.
-inline bool streams(const Options& options, bool periodic) {
-  return options.algorithm == operation::Algorithm::thomas && !options.check && !options.refine &&
-         !periodic;
-}
-
-/// Solves problems first…first+lanes-1 and writes their solution and status words.
-template <class S>
+/// Solves problems first…first+lanes-1 and writes their solution and status words. kStreamingOnly
+/// leaves out what only full tiles need.
+template <class S, bool kStreamingOnly>
 void solve_tile(const Problem<RealType<S>>& problem, const Options& options, const Results& results,
                 int64_t first, int lanes, void* scratch) {
   const TileLanes<S> tile(problem, first, lanes);
@@ -172,9 +167,9 @@ void solve_tile(const Problem<RealType<S>>& problem, const Options& options, con
   if (tile.n > 0) {
     const Sources<S> sources(tile, problem);
     S* memory = static_cast<S*>(scratch);
-    if (streams(options, problem.periodic)) {
+    if (kStreamingOnly || streams(options, problem.periodic)) {
       solve_streaming(tile, sources, memory, options.stream, status, row);
-    } else {
+    } else if constexpr (!kStreamingOnly) {
       solve_full(tile, sources, options, memory, status, row, error);
     }
   }
@@ -186,9 +181,10 @@ void solve_tile(const Problem<RealType<S>>& problem, const Options& options, con
 }
 
 /// Scratch of solve_tile for systems of up to n rows.
-template <class S>
+template <class S, bool kStreamingOnly>
 int64_t tile_bytes(const Options& options, bool periodic, int64_t n) {
-  const int64_t arrays = streams(options, periodic) ? kStreamingArrays : kTileArrays<S>;
+  const bool few = kStreamingOnly || streams(options, periodic);
+  const int64_t arrays = few ? kStreamingArrays : kTileArrays<S>;
   return arrays * n * static_cast<int64_t>(sizeof(S));
 }
 

@@ -9,6 +9,29 @@ namespace warploom::cpu::WARPLOOM_ISA {
 template <class R>
 inline constexpr int64_t kLineRows = 64 / static_cast<int64_t>(sizeof(R));
 
+/// Stores a register to an address aligned to it, past the caches where the processor can.
+template <class R>
+WARPLOOM_INLINE void store_around(R* to, const typename RegisterOf<R>::Vector& value) {
+#if defined(__x86_64__) && WARPLOOM_VECTOR_BYTES == 64
+  if constexpr (sizeof(R) == 4) __builtin_ia32_movntps512(to, value);
+  else __builtin_ia32_movntpd512(to, value);
+#elif defined(__x86_64__) && WARPLOOM_VECTOR_BYTES == 32
+  if constexpr (sizeof(R) == 4) __builtin_ia32_movntps256(to, value);
+  else __builtin_ia32_movntpd256(to, value);
+#elif defined(__x86_64__)
+  if constexpr (sizeof(R) == 4) __builtin_ia32_movntps(to, value);
+  else __builtin_ia32_movntpd(to, value);
+#else
+  __builtin_memcpy(to, &value, sizeof(value));
+#endif
+}
+/// Orders stores past the caches before whatever follows.
+WARPLOOM_INLINE void fence_stores() {
+#if defined(__x86_64__)
+  __builtin_ia32_sfence();
+#endif
+}
+
 template <class R, int... K>
 struct LaneOrder {
   typedef typename RegisterOf<R>::Vector Vector;
@@ -36,11 +59,16 @@ struct LaneOrder {
     stages<kCount / 2>(r);
     (__builtin_memcpy(out + K * stride, &r[K], sizeof(Vector)), ...);
   }
+  template <bool kAround>
   static WARPLOOM_INLINE void scatter(R* const* lane, int64_t row, const R* in, int64_t stride) {
     Vector r[kCount];
     (__builtin_memcpy(&r[K], in + K * stride, sizeof(Vector)), ...);
     stages<kCount / 2>(r);
-    (__builtin_memcpy(lane[K] + row, &r[K], sizeof(Vector)), ...);
+    if constexpr (kAround) {
+      (store_around(lane[K] + row, r[K]), ...);
+    } else {
+      (__builtin_memcpy(lane[K] + row, &r[K], sizeof(Vector)), ...);
+    }
   }
 };
 template <class R, int N> struct LaneOrderOf;
@@ -59,7 +87,15 @@ template <class R, int N>
 struct Plane {
   R* lane[N];
   int64_t row_stride = 0;
+  int64_t next_tile = 0;  ///< distance to the same lane of the next tile, where there is one
   Access access = Access::gather;
+
+  /// Row `row` of every lane starts a cache line (contiguous lanes only).
+  bool lines_aligned(int64_t row) const {
+    uintptr_t bits = 0;
+    for (int l = 0; l < N; ++l) bits |= reinterpret_cast<uintptr_t>(lane[l] + row);
+    return bits % 64 == 0;
+  }
 
   void classify() {
     bool adjacent = true, uniform = true;
@@ -75,21 +111,28 @@ struct Plane {
   }
 };
 
-/// Rows [from, to) of a plane; row i goes to out[(i - from) * stride + lane].
+/// Rows [from, to) of `rows` of a plane; row i goes to out[(i - from) * stride + lane].
 template <class R, int N>
-WARPLOOM_INLINE void load_plane(const Plane<R, N>& p, int64_t from, int64_t to, R* out,
+WARPLOOM_INLINE void load_plane(const Plane<R, N>& p, int64_t rows, int64_t from, int64_t to, R* out,
                                 int64_t stride) {
   if (p.access == Access::contiguous && N > 1) {
     constexpr int kRegister = N > 1 ? kRegisterLanes<R> : 1;
-    int64_t i = from;
-    for (; i + kRegister <= to; i += kRegister) {
-      for (int g = 0; g < N; g += kRegister) {
+    const int64_t squares = from + (to - from) / kRegister * kRegister;
+    // The lines of the next block, and of the next tile towards the end, into the second-level cache:
+    // so many streams of a page or less are more than prefetchers follow.
+    const int64_t ahead = to < rows ? to - from : p.next_tile - from;
+    // Lane by lane: cache lines at power-of-two strides share a set, so use each up at once.
+    for (int g = 0; g < N; g += kRegister) {
+      for (int64_t i = from; i < squares; i += kRegister) {
+        if ((i - from) % kLineRows<R> == 0) {
+          for (int l = g; l < g + kRegister; ++l) __builtin_prefetch(p.lane[l] + i + ahead, 0, 2);
+        }
         if constexpr (N > 1) {
           Order<R>::gather(p.lane + g, i, out + (i - from) * stride + g, stride);
         }
       }
     }
-    for (; i < to; ++i) {
+    for (int64_t i = squares; i < to; ++i) {
       for (int l = 0; l < N; ++l) out[(i - from) * stride + l] = p.lane[l][i];
     }
     return;
@@ -114,20 +157,24 @@ WARPLOOM_INLINE void store_plane(const Plane<R, N>& p, int lanes, int64_t from, 
                                  const R* in, int64_t stride, bool stream) {
   if (p.access == Access::contiguous && N > 1 && lanes == N) {
     constexpr int kRegister = N > 1 ? kRegisterLanes<R> : 1;
-    int64_t i = from;
-    for (; i + kRegister <= to; i += kRegister) {
-      for (int g = 0; g < N; g += kRegister) {
+    const int64_t squares = from + (to - from) / kRegister * kRegister;
+    const bool around = stream && (to - from) % kLineRows<R> == 0 && p.lines_aligned(from);
+    for (int g = 0; g < N; g += kRegister) {
+      for (int64_t i = from; i < squares; i += kRegister) {
         if constexpr (N > 1) {
-          Order<R>::scatter(p.lane + g, i, in + (i - from) * stride + g, stride);
+          if (around) {
+            Order<R>::template scatter<true>(p.lane + g, i, in + (i - from) * stride + g, stride);
+          } else {
+            Order<R>::template scatter<false>(p.lane + g, i, in + (i - from) * stride + g, stride);
+          }
         }
       }
     }
-    for (; i < to; ++i) {
+    for (int64_t i = squares; i < to; ++i) {
       for (int l = 0; l < N; ++l) p.lane[l][i] = in[(i - from) * stride + l];
     }
     return;
   }
-  (void)stream;
   for (int64_t i = from; i < to; ++i, in += stride) {
     const int64_t at = i * p.row_stride;
     if (p.access == Access::adjacent && lanes == N) {
@@ -190,6 +237,8 @@ struct TileLanes {
         plane.lane[l] = data + problem->base(band, system[l], rhs[l]);
       }
       plane.row_stride = band.row_stride;
+      const bool regular = problem->offsets == nullptr && problem->rhs_count == 1;
+      plane.next_tile = regular ? kN * band.system_stride : 0;
       plane.classify();
     }
     return result;
@@ -204,17 +253,15 @@ struct TileLanes {
     R* reals = reinterpret_cast<R*>(out);
     if (low < high) {
       for (int part = 0; part < kParts<S>; ++part) {
-        load_plane(source.part[part], low, high, reals + (low - from) * kStride + part * kN,
+        load_plane(source.part[part], n, low, high, reals + (low - from) * kStride + part * kN,
                    kStride);
       }
     }
     if (low > from) load_edge(source, from, low < to ? low : to, reals);
     const int64_t rest = low > high ? low : high;
     if (rest < to) load_edge(source, rest, to, reals + (rest - from) * kStride);
-    if (source.conjugate && kParts<S> == 2) {
-      for (int64_t i = 0; i < to - from; ++i) {
-        for (int l = 0; l < kN; ++l) reals[i * kStride + kN + l] = -reals[i * kStride + kN + l];
-      }
+    if constexpr (kParts<S> == 2) {
+      for (int64_t i = 0; i < to - from && source.conjugate; ++i) out[i].im = -out[i].im;
     }
   }
 

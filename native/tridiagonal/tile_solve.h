@@ -216,15 +216,19 @@ IndexType<S> solve_system(FullTile<S>& f, operation::Algorithm algorithm, const 
   return t.zero_row;
 }
 
-/// Loads a tile; corners of systems of one and two rows are added to the bands.
+/// Loads a tile (its right-hand side, or zeros); corners of systems of one and two rows are added to the bands.
 template <class S>
-void load_system(const TileLanes<S>& tile, const Sources<S>& sources, System<S>* s) {
+void load_system(const TileLanes<S>& tile, const Sources<S>& sources, System<S>* s, bool with_rhs) {
   using T = One<S>;
   const auto& p = *tile.problem;
   tile.load(sources.lower, 0, s->n, s->lower);
   tile.load(sources.diagonal, 0, s->n, s->diagonal);
   tile.load(sources.upper, 0, s->n, s->upper);
-  tile.load(sources.rhs, 0, s->n, s->rhs);
+  if (with_rhs) {
+    tile.load(sources.rhs, 0, s->n, s->rhs);
+  } else {
+    for (int64_t i = 0; i < s->n; ++i) s->rhs[i] = constant<S>(0);
+  }
   s->periodic = p.periodic;
   s->top = s->bottom = constant<S>(0);
   for (int l = 0; l < kLanes<S>; ++l) s->rows[l] = tile.rows[l];

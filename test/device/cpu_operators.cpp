@@ -226,7 +226,10 @@ void conditions(Device& device, const char* type) {
         }
         a_norm = std::max(a_norm, a_sum);
         inverse_norm = std::max(inverse_norm, x_sum);
-        EXPECT(backward[size_t(s * n + j)] < 64 * epsilon, "%s berr %g", type, backward[size_t(s * n + j)]);
+        // Pivoting is not componentwise stable: hold the figure against the one in extended precision.
+        const long double component = judge(b, b.rhs, s, j).component, berr = backward[size_t(s * n + j)];
+        EXPECT(berr <= 2 * component + 8 * epsilon && 2 * berr + 8 * epsilon >= component,
+               "%s berr %Lg, reference %Lg", type, berr, component);
         EXPECT(forward[size_t(s * n + j)] >= 0 && std::isfinite(forward[size_t(s * n + j)]), "%s ferr", type);
       }
       const long double truth = 1 / (a_norm * inverse_norm);

@@ -1,0 +1,61 @@
+// Spreads the operations beside solve over the device's threads.
+#pragma once
+#include "native/tridiagonal/batch_run.h"
+
+namespace warploom::cpu {
+
+/// Arrays of n entries that a tile of any of these operations needs.
+inline constexpr int64_t kMatrixArrays = 5;
+
+/// Kernels for a shape. Depends on the shape alone: factor and solve_factored must agree.
+template <class R>
+const MatrixKernels<R>& matrix_tiles(bool complex, int64_t n, int64_t count) {
+  const MatrixKernels<R>& wide = matrix_kernels_of<R>(kernels(), complex);
+  const bool fits = n * kMatrixArrays * wide.element_bytes <= kMaxTileBytes;
+  return count > 1 && fits ? wide : matrix_kernels_of<R>(kernels_single(), complex);
+}
+
+template <class R>
+int64_t matrix_workspace(const CpuDevice& device, bool complex, int64_t n, int64_t count) {
+  return n * kMatrixArrays * matrix_tiles<R>(complex, n, count).element_bytes * device.thread_count();
+}
+
+/// Calls body(first, count, scratch) for every tile of `count` systems or problems.
+template <class R, class Body>
+Status run_tiles(CpuDevice& device, const MatrixKernels<R>& tiles, int64_t n, int64_t count,
+                 Control& control, const Body& body) {
+  WARPLOOM_TRY(device.reserve_scratch(n * kMatrixArrays * tiles.element_bytes));
+  const int64_t lanes = tiles.lanes, total = (count + lanes - 1) / lanes;
+  const int64_t per_task = std::max<int64_t>(1, kTaskRows / (std::max<int64_t>(n, 1) * lanes));
+  const int64_t tasks = (total + per_task - 1) / per_task;
+  const auto task = [&](int64_t index, int worker) {
+    const int64_t end = std::min(total, (index + 1) * per_task);
+    for (int64_t tile = index * per_task; tile < end; ++tile) {
+      const int64_t first = tile * lanes;
+      body(first, static_cast<int>(std::min(lanes, count - first)), device.scratch(worker));
+    }
+    return Status();
+  };
+  return device.threads().run(tasks, task, control, 0, static_cast<double>(tasks));
+}
+
+inline bool is_single(ScalarType type) {
+  return type == ScalarType::float32 || type == ScalarType::complex64;
+}
+
+/// The shape and matrix part of any operation's parameters.
+template <class R, class Parameters>
+Problem<R> matrix_problem(const Parameters& p, bool complex) {
+  Problem<R> problem;
+  problem.n = p.n;
+  problem.systems = p.batch;
+  problem.offsets = p.offsets.data;
+  problem.periodic = p.periodic;
+  set_matrix(p.lower, p.diagonal, p.upper, p.transpose, p.structure, complex, &problem);
+  // Bands have no right-hand side of their own.
+  problem.lower.rhs_stride = problem.diagonal.rhs_stride = problem.upper.rhs_stride = 0;
+  problem.rhs = problem.solution = problem.diagonal;
+  return problem;
+}
+
+}  // namespace warploom::cpu
