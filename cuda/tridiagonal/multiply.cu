@@ -24,7 +24,8 @@ Status multiply(GpuDevice& device, const operation::MultiplyParameters& p, Contr
   batch.upper = parameters.bands.upper;
   batch.rhs = strided<T>(p.x, batch.offsets != nullptr);
   batch.solution = strided<T>(p.y, batch.offsets != nullptr);
-  parameters.grid = row_grid(batch, batch.solution, batch.n);
+  parameters.grid = row_grid(batch, batch.solution,
+                             total_rows(p.n, p.batch, batch.offsets != nullptr, p.y));
   parameters.periodic = p.periodic;
   parameters.alpha = static_cast<RealOf<T>>(p.alpha);
   parameters.beta = static_cast<RealOf<T>>(p.beta);

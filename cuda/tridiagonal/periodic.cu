@@ -61,10 +61,10 @@ Status solve_periodic(GpuDevice& device, const Batch<T>& batch, const T* corners
   int32_t* const z_row = memory.as<int32_t>(z_bytes + padded(4 * systems));
   if (shared) z.system_stride = 0;
 
+  Batch<T> inner = batch;
+  inner.n = batch.n - 1;
+  inner.trimmed = batch.trimmed + 1;
   if (batch.n > 1) {
-    Batch<T> inner = batch;
-    inner.n = batch.n - 1;
-    inner.trimmed = batch.trimmed + 1;
     WARPLOOM_TRY(solve(inner, used));
     Batch<T> column = inner;
     column.systems = systems;
@@ -72,7 +72,7 @@ Status solve_periodic(GpuDevice& device, const Batch<T>& batch, const T* corners
     column.rhs = column.solution = z;
     column.status = z_status;
     column.row = z_row;
-    const RowGrid grid = row_grid(column, z, inner.n);
+    const RowGrid grid = row_grid(column, z, rows);
     WARPLOOM_TRY(launch<BorderAgent<T>>(device, grid.shape(), {batch, corners, z, grid}));
     Used again;  // algorithms may write `used` rather than add to it
     WARPLOOM_TRY(solve(column, &again));
@@ -85,7 +85,7 @@ Status solve_periodic(GpuDevice& device, const Batch<T>& batch, const T* corners
                                        {batch, corners, z, z_status, z_row, shared}));
   ++used->launches;
   if (batch.n > 1) {
-    const RowGrid grid = row_grid(batch, batch.solution, batch.n - 1);
+    const RowGrid grid = row_grid(inner, inner.solution, rows);
     WARPLOOM_TRY(launch<SpreadAgent<T>>(device, grid.shape(), {batch, z, grid}));
     ++used->launches;
   }

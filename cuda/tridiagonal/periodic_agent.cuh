@@ -33,7 +33,7 @@ struct BorderAgent {
     Batch<T> batch;  ///< the whole matrix
     const T* corners;
     Strided<T> z;
-    RowGrid grid;    ///< systems x (n-1)
+    RowGrid grid;    ///< of the systems without their last rows
   };
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     int64_t system, i;
@@ -122,7 +122,7 @@ struct SpreadAgent {
   struct Parameters {
     Batch<T> batch;
     Strided<T> z;
-    RowGrid grid;  ///< problems x (n-1)
+    RowGrid grid;  ///< of the problems without their last rows
   };
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     int64_t index, i;

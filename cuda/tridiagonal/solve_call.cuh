@@ -1,8 +1,8 @@
 // One call of tridiagonal.solve for one element type: what the front adds around an algorithm.
 #pragma once
+#include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/bands.cuh"
 #include "cuda/tridiagonal/periodic.cuh"
-#include "cuda/tridiagonal/row_grid.cuh"
 #include "cuda/tridiagonal/verify.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {

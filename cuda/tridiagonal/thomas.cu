@@ -8,6 +8,9 @@ namespace {
 /// Shared memory of a block up to which c' and d' stay on chip: three such blocks share a multiprocessor.
 constexpr int64_t kFactorBytes = 72 * 1024;
 
+/// Workspace for c' and d' to stay under where several blocks allow it.
+constexpr int64_t kWorkspaceBytes = int64_t{4} << 30;
+
 int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
 
 /// Whether neighbouring rows of a problem lie nearer to each other than neighbouring problems do.
@@ -37,8 +40,14 @@ Status solve_threads(GpuDevice& device, const Batch<T>& batch, Used* used) {
   const int64_t blocks = (batch.problems() + shape.threads - 1) / shape.threads;
   const int64_t resident = int64_t{1} * device.limits().multiprocessors *
                            resident_blocks<Agent>(device, shape.threads, shape.shared_bytes);
-  // Without workspace every problem may have its own thread; with it, as many slots as run at once.
-  const int64_t most = in_shared ? device.limits().max_blocks : resident < 1 ? 1 : resident;
+  // Without workspace every problem may have its own thread; with it, as many slots as run at once and fit.
+  const int64_t slot_bytes = batch.n * 2 * static_cast<int64_t>(sizeof(T));
+  int64_t most = device.limits().max_blocks;
+  if (!in_shared) {
+    const int64_t fitting = kWorkspaceBytes / (slot_bytes * shape.threads);
+    most = fitting < resident ? fitting : resident;
+    if (most < 1) most = 1;
+  }
   shape.blocks = blocks < most ? blocks : most;
 
   typename Agent::Parameters p;
@@ -47,7 +56,7 @@ Status solve_threads(GpuDevice& device, const Batch<T>& batch, Used* used) {
   if (!in_shared) {
     const int64_t threads = shape.blocks * shape.threads;
     p.slots = threads < batch.problems() ? threads : batch.problems();
-    WARPLOOM_TRY(Workspace::make(device, p.slots * batch.n * 2 * static_cast<int64_t>(sizeof(T)), &memory));
+    WARPLOOM_TRY(Workspace::make(device, p.slots * slot_bytes, &memory));
     p.factors = memory.as<T>();
   }
   used->algorithm = operation::Algorithm::thomas;
