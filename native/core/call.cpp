@@ -179,7 +179,7 @@ Status Call::run_apart(Session& session, Device& device) {
                                  staged_bytes_ - download_begin_));
   }
   WARPLOOM_TRY(device.synchronize());
-  if (block_ != nullptr) block_->learn(device);
+  if (block_ != nullptr) block_->learn();
   return {};
 }
 

@@ -134,7 +134,7 @@ class TransferJob final : public Job {
       WARPLOOM_TRY(side.block->upload(device, memory, host.bytes));
     }
     WARPLOOM_TRY(device.synchronize());
-    if (side.block != nullptr) side.block->learn(device);
+    if (side.block != nullptr) side.block->learn();
     return {};
   }
   Failure finish(napi_env env, napi_value kept, napi_value* result) override {

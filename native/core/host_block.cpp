@@ -52,8 +52,8 @@ Status HostBlock::upload(Device& device, char* to, int64_t bytes) {
   return {};
 }
 
-void HostBlock::learn(Device& device) {
-  if (!block_.pinned && !session_->host_memory()) session_->staging().provide_pinned(device, bytes_);
+void HostBlock::learn() {
+  if (!block_.pinned && !session_->host_memory()) session_->post_pinned_staging(bytes_);
 }
 
 }  // namespace warploom

@@ -31,8 +31,9 @@ class HostBlock {
   void fill(const std::vector<HostCopy>& copies);
   /// On the device's thread: uploads the first `bytes`, following fill().
   Status upload(Device& device, char* to, int64_t bytes);
-  /// On the device's thread, after the call: makes the next block page-locked if this one was not.
-  void learn(Device& device);
+  /// On the device's thread, after the call: the next block of this size will be page-locked if this
+  /// one was not. Making it takes longer than many calls, so it waits until this one has settled.
+  void learn();
 
  private:
   HostBlock(std::shared_ptr<Session> session, int64_t bytes, StagingBlock block)

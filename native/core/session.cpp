@@ -149,6 +149,12 @@ void Session::post_release_pinned(void* memory) {
   }));
 }
 
+void Session::post_pinned_staging(int64_t bytes) {
+  post(chore([bytes](Session& session, Device& device) {
+    if (!device.lost()) session.staging_.provide_pinned(device, bytes);
+  }));
+}
+
 void Session::add_pinned(const std::shared_ptr<PinnedBlock>& block) {
   const std::lock_guard<std::mutex> lock(mutex_);
   ++pinned_alive_;

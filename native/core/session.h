@@ -78,6 +78,8 @@ class Session {
   /// From any thread: released behind the queued work.
   void post_release(void* memory);
   void post_release_pinned(void* memory);
+  /// Makes a page-locked staging block behind the queued work.
+  void post_pinned_staging(int64_t bytes);
 
   void add_pinned(const std::shared_ptr<PinnedBlock>& block);
   /// The session's page-locked block that holds all of [memory, memory + bytes), or null.

@@ -9,6 +9,7 @@ namespace {
 constexpr int64_t kSmallest = 4096;
 constexpr int64_t kKeptBytes = int64_t{512} << 20;  // unused memory a session holds on to
 constexpr size_t kKeptBlocks = 16;
+constexpr int64_t kReadyBlocks = 2;  // one in use by the device while JavaScript fills the next
 
 /// Sizes grow by quarters of a power of two, so that a block of a similar call fits again.
 int64_t rounded(int64_t bytes) {
@@ -78,6 +79,9 @@ void Staging::provide_pinned(Device& device, int64_t bytes) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (free_bytes_ + block.bytes > kKeptBytes) return;
+    int64_t ready = 0;
+    for (const StagingBlock& each : free_) ready += each.pinned && each.bytes == block.bytes ? 1 : 0;
+    if (ready >= kReadyBlocks) return;
   }
   void* memory = nullptr;
   if (!device.allocate_pinned(block.bytes, &memory).ok()) return;  // plain memory works as well
