@@ -72,4 +72,5 @@ else {
   write(index, `// The namespace \`${domain}\` of the package.\n${exports}`);
   edit('lib/index.ts', (text) => `${text.trimEnd()}\nexport * as ${domain} from './${domain}/index.ts';\n`);
 }
-console.log('Next: npm run build:native && npx mocha test/' + `${domain}; then replace the formula, file by file (docs/adding-an-operation.md).`);
+console.log(`Next: npm run build:native && npx mocha test/${domain}/${kebab}.test.ts`);
+console.log('Then replace the formula, file by file (docs/adding-an-operation.md).');

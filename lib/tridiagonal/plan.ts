@@ -1,6 +1,6 @@
 // tridiagonal.plan: factor once, solve many.
 import { z } from 'zod';
-import { DeviceArray } from '../core/device-array.ts';
+import type { DeviceArray } from '../core/device-array.ts';
 import type { Device } from '../core/device.ts';
 import { ArgumentError, WarploomError } from '../core/errors.ts';
 import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';

@@ -59,7 +59,8 @@ export async function vjp<V extends Vector>(options: VjpOptions<V>): Promise<Vjp
   const conjugated = transpose === 'transpose' && isComplex;
   const adjoint = transpose === 'none' ? 'conjugate' : 'none';
   const { batch, n, rhsCount } = problem.shape;
-  const shared = { ...rest, layouts, structure, transpose: adjoint, ...(options.offsets === undefined ? { n, batch } : {}), rhsCount } as const;
+  const shape = options.offsets === undefined ? { n, batch } : {};
+  const shared = { ...rest, layouts, structure, transpose: adjoint, ...shape, rhsCount } as const;
   const rhs = conjugated ? await conjugateOf(cotangent) as V : cotangent;
   const solved = await solve<V>({ ...shared, rhs });
   if (conjugated) await conjugateInPlace(solved.solution);

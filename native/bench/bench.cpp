@@ -1,7 +1,8 @@
 // Benchmark hooks of the addon: operations and their peers, run many times back to back on the device's
 // thread. Compiled into builds of a clone only (WARPLOOM_BENCH), never into a released binary. Adds
 //   benchmark(array, operation, sets, { calls, repeats, warmup }): Promise<{ seconds: number[] }>
-// on the device of the device array with that number. `operation` is a name of operations() or of peers(); each of `sets`, used in turn, a Float64Array of packed
+// on the device of the device array with that number.
+// `operation` is a name of operations() or of peers(); each of `sets`, used in turn, a Float64Array of packed
 // parameters (PackedParameters) whose arrays are all device arrays. `seconds` is the time of one call in each
 // repeat, without transfers and without waiting for the device between calls.
 //   peers(): { name, available, reason }[]

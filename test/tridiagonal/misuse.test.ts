@@ -87,7 +87,13 @@ function wrongValues(arrays: readonly string[]): Record<string, { values: unknow
     alpha: { values: [...notNumbers, NaN, Infinity, -Infinity] },
     beta: { values: [...notNumbers, NaN, Infinity, -Infinity, 1], also: ['y'] },
     layout: { values: notLayouts, also: [...sizes, 'solution'] },
-    layouts: { values: [...notObjects.filter((value) => !isEmptyObject(value)), { band: 'contiguous' }, { diagonal: 'rows' }, { diagonal: null }, { diagonal: { systemStride: 9, rowStride: 1 } }], also: sizes },
+    layouts: {
+      values: [
+        ...notObjects.filter((value) => !isEmptyObject(value)), { band: 'contiguous' }, { diagonal: 'rows' },
+        { diagonal: null }, { diagonal: { systemStride: 9, rowStride: 1 } },
+      ],
+      also: sizes,
+    },
     offsets: { values: notOffsets, also: [...sizes, 'n', 'batch'] },
     device: { values: notObjects },
     signal: { values: notObjects },
@@ -114,7 +120,9 @@ async function expectRefusal(call: Operation, options: Options, names: readonly 
 }
 
 function show(value: unknown): string {
-  return typeof value === 'object' || typeof value === 'string' ? `${value?.constructor?.name} ${JSON.stringify(value, (_, v: unknown) => (typeof v === 'bigint' ? `${v}n` : v))?.slice(0, 80)}` : String(value);
+  if (typeof value !== 'object' && typeof value !== 'string') return String(value);
+  const text = JSON.stringify(value, (_, v: unknown) => (typeof v === 'bigint' ? `${v}n` : v));
+  return `${value?.constructor?.name} ${text?.slice(0, 80)}`;
 }
 
 describe('misuse', function () {
