@@ -41,17 +41,18 @@ struct Tiles {
 /// Registers of one thread allow this many threads per block of depth*sizeof(T) bytes of rows.
 template <class T, int kDepth>
 inline constexpr int kRegpackThreads =
-    kDepth * static_cast<int>(sizeof(T)) <= (sizeof(T) == 16 ? 32 : 64) ? 512 : 256;
+    kDepth * static_cast<int>(sizeof(T)) <= 64 && sizeof(T) < 16 ? 512 : 256;
 
 /// One tile: 32/width systems, each on a group of `width` lanes.
 template <class T, int kDepth, bool kFull>
 struct WarpRegpackAgent {
   static constexpr int kMaxThreads = 128;
   static constexpr int kRowBytes = kDepth * static_cast<int>(sizeof(T));
+  // Blocks per multiprocessor that leave each thread the registers its rows and their addresses take.
   static constexpr int kMinBlocks = kRowBytes > 64   ? 2
-                                    : kRowBytes > 32 ? (kIsComplex<T> ? 3 : 4)
-                                    : kRowBytes > 16 ? (kIsComplex<T> ? 4 : 5)
-                                                     : 6;
+                                    : sizeof(T) == 4 ? (kRowBytes > 32 ? 4 : kRowBytes > 16 ? 5 : 6)
+                                    : kRowBytes > 32 || sizeof(T) == 16 ? 3
+                                                                        : 4;
   using Parameters = RegpackParameters<T>;
   using Warp = RegpackLane<T, kDepth, kFull>;
   static constexpr std::bool_constant<kFull> kIsFull{};
@@ -105,7 +106,6 @@ struct WarpRegpackAgent {
   }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const Batch<T>& batch = p.batch;
     const Warp warp(block.shared<T>(block.warp() * Warp::kWarpBytes));
     const int warps = block.threads() / 32;
     Tiles tiles = Tiles::of(block.index() * warps + block.warp(), block.count() * warps,
@@ -146,12 +146,12 @@ struct WarpRegpackAgent {
     Downsweep<kDepth>::down(rows);
     Row<T> row;
     Front<T> front;
-    Warp::template eliminate<false>(block, rows, row, front, p.width);
+    Warp::template eliminate<false, kFull>(block, rows, row, front, p.width);
     T x = row.d;
     if ((block.lane() & (p.width - 1)) == p.width - 1) {
       x = row.d * rows.pivots.reciprocal(row.b, kDepth - 1);
     }
-    Warp::descend(block, rows, row, x, T(0), p.width);
+    Warp::template descend<kFull>(block, rows, row, x, T(0), p.width);
   }
 
   static WARPLOOM_DEVICE void judge(const device::Block& block, const Parameters& p, int64_t tile,
@@ -165,7 +165,7 @@ struct WarpRegpackAgent {
       }
     }
     const int64_t problem = problem_of(block, p, tile);
-    if (run.rank == 0 && problem < problems(p)) store_verdict(p.batch, problem, verdict);
+    if (run.rank == 0 && problem < problems(p)) store_verdict(target(p), problem, verdict);
   }
 };
 
@@ -245,7 +245,7 @@ struct BlockRegpackAgent {
       if (problem >= 0) {
         solve(block, rows, records + parity * warps, [&] {
           if (block.thread() == 0 && previous >= 0) {
-            store_verdict(batch, previous, verdicts[parity ^ 1]);
+            store_verdict(target(p), previous, verdicts[parity ^ 1]);
             verdicts[parity ^ 1] = 0;
           }
         });
@@ -263,7 +263,7 @@ struct BlockRegpackAgent {
     }
     if (previous < 0) return;
     block.sync();
-    if (block.thread() == 0) store_verdict(batch, previous, verdicts[parity ^ 1]);
+    if (block.thread() == 0) store_verdict(target(p), previous, verdicts[parity ^ 1]);
   }
 
  private:
@@ -274,7 +274,7 @@ struct BlockRegpackAgent {
     Downsweep<kDepth>::down(rows);
     Row<T> row;
     Front<T> front;
-    Warp::template eliminate<true>(block, rows, row, front, 32);
+    Warp::template eliminate<true, kFull>(block, rows, row, front, 32);
     if (block.lane() == 31) records[block.warp()] = {row, front};
     block.sync();
     after_barrier();
@@ -302,7 +302,7 @@ struct BlockRegpackAgent {
     }
     const T x_last = device::shuffle(block, x, block.warp());
     const T before = device::shuffle(block, x, block.warp() - 1);
-    Warp::descend(block, rows, row, x_last, block.warp() == 0 ? T(0) : before, 32);
+    Warp::template descend<kFull>(block, rows, row, x_last, block.warp() == 0 ? T(0) : before, 32);
   }
 };
 

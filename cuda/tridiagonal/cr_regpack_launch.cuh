@@ -104,7 +104,9 @@ Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* us
             {batch.lower.system_stride, batch.diagonal.system_stride, batch.upper.system_stride,
              batch.rhs.system_stride, batch.solution.system_stride},
             batch.systems,
-            batch.n};
+            batch.n,
+            batch.status,
+            batch.row};
   p.width = 32;
   p.batch = batch;
   if (lanes <= 32) {

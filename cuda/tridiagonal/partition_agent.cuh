@@ -108,13 +108,16 @@ struct VerdictAgent {
       int verdict = p.verdicts[q];
       const auto between = static_cast<operation::SystemStatus>(p.reduced.status[q]);
       if (between != operation::SystemStatus::ok) {
-        // A chunk's last row is judged between the chunks; a non-finite row there counts only where no
-        // chunk found the entry it comes from.
-        const int64_t rows = p.batch.rows(q / p.batch.rhs_count);
-        const int64_t row = (int64_t{p.reduced.row[q]} + 1) * kChunkRows<T>;
-        const bool zero = between == operation::SystemStatus::zero_pivot;
-        const int other =
-            make_verdict(zero ? Finding::zero_pivot : Finding::overflow, (row < rows ? row : rows) - 1);
+        // A chunk's last row is judged between the chunks. What is not finite there comes from an entry
+        // some chunk has found, except an infinite pivot, which leaves a finite solution.
+        const int64_t system = q / p.batch.rhs_count, rows = p.batch.rows(system);
+        const int64_t end = (int64_t{p.reduced.row[q]} + 1) * kChunkRows<T>;
+        const int64_t row = (end < rows ? end : rows) - 1;
+        const T pivot = p.batch.diagonal.load(p.batch.diagonal.index(p.batch.origin(system), row < 0 ? 0 : row, 0));
+        const int other = make_verdict(between == operation::SystemStatus::zero_pivot ? Finding::zero_pivot
+                                       : device::is_finite(pivot)                     ? Finding::overflow
+                                                                                      : Finding::non_finite_input,
+                                       row);
         verdict = other < verdict ? other : verdict;
       }
       store_verdict(p.batch, q, verdict);

@@ -73,11 +73,11 @@ struct RegpackLane {
 
   /// The stages across lanes, after those inside lanes: completes every lane's last row with the next
   /// lane's front, then eliminates over groups of `width` lanes. `row` and `front` as eliminate_lanes leaves them.
-  template <bool kFront>
+  template <bool kFront, bool kUnrolled = false>
   static WARPLOOM_DEVICE void eliminate(const device::Block& block, Rows& rows, Row<T>& row, Front<T>& front,
                                         int width) {
     const int rank = block.lane() & (width - 1);
-    eliminate_lanes<kFront>(block, row, front, width, rows.pivots, kDepth - 1, [&](Row<T>& r, Front<T>& f) {
+    eliminate_lanes<kFront, kUnrolled>(block, row, front, width, rows.pivots, kDepth - 1, [&](Row<T>& r, Front<T>& f) {
       r = rows.last();
       f = kFront ? device::shuffle(block, rows.front, rank + 1, width)
                  : device::shuffle_down(block, rows.front, 1);
@@ -87,9 +87,10 @@ struct RegpackLane {
 
   /// The way back inside lanes: `row` of eliminate_lanes, the unknown of the group's last lane, the one
   /// before the group. Leaves the solution in rows.d.
+  template <bool kUnrolled = false>
   static WARPLOOM_DEVICE void descend(const device::Block& block, Rows& rows, const Row<T>& row, T x_last,
                                       T x_before, int width) {
-    const T x = substitute_lanes(block, row, x_last, x_before, width);
+    const T x = substitute_lanes<kUnrolled>(block, row, x_last, x_before, width);
     const T left = device::shuffle_up(block, x, 1);
     rows.x_left = (block.lane() & (width - 1)) == 0 ? x_before : left;
     rows.d[kDepth - 1] = x;

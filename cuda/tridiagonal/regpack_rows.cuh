@@ -162,15 +162,14 @@ struct RegisterRows {
 namespace detail {
 /// The stages of eliminate_lanes. kExact: any pivot, noted in `pivots`; otherwise free of branches, and
 /// false in lanes whose pivot was not ordinary.
-template <bool kFront, bool kExact, class T>
+template <bool kFront, bool kExact, bool kUnrolled, class T>
 WARPLOOM_DEVICE bool eliminate_lane_stages(const device::Block& block, Row<T>& row, Front<T>& front, int width,
                                            Pivots& pivots, int bit) {
   const int position = (block.lane() & (width - 1)) + 1;
   const int leaves_at = position & -position;  // the stride at which this lane's row leaves
   const bool last = position == width;
   bool ordinary = true;
-  WARPLOOM_NO_UNROLL
-  for (int stride = 1; stride < width; stride *= 2) {
+  const auto stage = [&](int stride) {
     const bool leaves = leaves_at == stride;
     T r = T(1);
     if constexpr (kExact) {
@@ -204,6 +203,15 @@ WARPLOOM_DEVICE bool eliminate_lane_stages(const device::Block& block, Row<T>& r
         front.c = m * right.c;
       }
     }
+  };
+  if constexpr (kUnrolled) {
+    WARPLOOM_UNROLL
+    for (int k = 0; k < 5; ++k) {
+      if (1 << k < width) stage(1 << k);
+    }
+  } else {
+    WARPLOOM_NO_UNROLL
+    for (int stride = 1; stride < width; stride *= 2) stage(stride);
   }
   return ordinary;
 }
@@ -215,32 +223,41 @@ WARPLOOM_DEVICE bool eliminate_lane_stages(const device::Block& block, Row<T>& r
 /// elimination, because a wrapped shuffle brings the last lane exactly the rows that leave at the
 /// group's front. Without kFront the last row's c is taken as zero. A warp that meets a pivot that is
 /// not ordinary begins again and takes every pivot exactly: `begin` may run twice.
-template <bool kFront, class T, class Begin>
+/// kUnrolled: shorter in time, longer in code and registers.
+template <bool kFront, bool kUnrolled = false, class T, class Begin>
 WARPLOOM_DEVICE void eliminate_lanes(const device::Block& block, Row<T>& row, Front<T>& front, int width,
                                      Pivots& pivots, int bit, Begin begin) {
   begin(row, front);
-  const bool ordinary = detail::eliminate_lane_stages<kFront, false>(block, row, front, width, pivots, bit);
+  const bool ordinary = detail::eliminate_lane_stages<kFront, false, kUnrolled>(block, row, front, width, pivots, bit);
   if (__builtin_expect(device::ballot(block, !ordinary) != 0, 0)) {
     begin(row, front);
-    detail::eliminate_lane_stages<kFront, true>(block, row, front, width, pivots, bit);
+    detail::eliminate_lane_stages<kFront, true, false>(block, row, front, width, pivots, bit);
   }
 }
 
 /// Back substitution of eliminate_lanes: `x` is the last lane's unknown (other lanes' values are not
 /// used), x_before the unknown before the group. Returns every lane's unknown.
-template <class T>
+template <bool kUnrolled = false, class T>
 WARPLOOM_DEVICE T substitute_lanes(const device::Block& block, const Row<T>& row, T x,
                                    const T& x_before, int width) {
   const int position = (block.lane() & (width - 1)) + 1;
   const int leaves_at = position & -position;
-  WARPLOOM_NO_UNROLL
-  for (int stride = width / 2; stride > 0; stride /= 2) {
+  const auto stage = [&](int stride) {
     const T left = device::shuffle_up(block, x, stride);
     const T right = device::shuffle_down(block, x, stride);
     if (leaves_at == stride) {
       const T before = position == stride ? x_before : left;
       x = device::fma(-row.a, before, device::fma(-row.c, right, row.d));
     }
+  };
+  if constexpr (kUnrolled) {
+    WARPLOOM_UNROLL
+    for (int k = 4; k >= 0; --k) {
+      if (1 << k < width) stage(1 << k);
+    }
+  } else {
+    WARPLOOM_NO_UNROLL
+    for (int stride = width / 2; stride > 0; stride /= 2) stage(stride);
   }
   return x;
 }

@@ -40,4 +40,10 @@ inline int regpack_depth(int element_bytes, int64_t n, int64_t problems, int mul
   return rule->depth;
 }
 
+/// Interleaved batches with a thread per system to fill the device: the Thomas algorithm reads them as
+/// they stand, where register packing would gather every row by itself.
+inline bool prefers_thomas(int64_t n, int64_t problems, int multiprocessors, bool interleaved) {
+  return interleaved && n > 1 && problems >= int64_t{multiprocessors} * 64;
+}
+
 }  // namespace warploom::tridiagonal

@@ -13,6 +13,8 @@ struct FullBatch {
   int64_t system_stride[5];
   int64_t systems;
   int64_t n;
+  int32_t* status;
+  int32_t* row;
 };
 
 /// How the rows of one array reach the stage.

@@ -16,17 +16,17 @@ WARPLOOM_HOST_DEVICE int make_verdict(Finding finding, int64_t row) {
   return -((static_cast<int>(finding) << 28) + (kVerdictRows - 1 - named));
 }
 
-/// Writes the status word and row of a problem.
-template <class T>
-WARPLOOM_DEVICE void store_verdict(const Batch<T>& batch, int64_t problem, int verdict) {
+/// Writes the status word and row of a problem: an overflow has no row and is called inaccurate; `batch` has the arrays `status` and `row`.
+template <class B>
+WARPLOOM_DEVICE void store_verdict(const B& batch, int64_t problem, int verdict) {
   const int finding = -verdict >> 28;
   const int row = kVerdictRows - 1 - (-verdict & (kVerdictRows - 1));
-  const auto status = finding == 0 ? operation::SystemStatus::ok
-                      : finding == static_cast<int>(Finding::zero_pivot)
-                          ? operation::SystemStatus::zero_pivot
-                          : operation::SystemStatus::non_finite;
+  const auto status = finding == static_cast<int>(Finding::none)         ? operation::SystemStatus::ok
+                      : finding == static_cast<int>(Finding::overflow)   ? operation::SystemStatus::inaccurate
+                      : finding == static_cast<int>(Finding::zero_pivot) ? operation::SystemStatus::zero_pivot
+                                                                         : operation::SystemStatus::non_finite;
   batch.status[problem] = static_cast<int32_t>(status);
-  batch.row[problem] = finding == 0 ? -1 : row;
+  batch.row[problem] = finding <= static_cast<int>(Finding::overflow) ? -1 : row;
 }
 
 /// First row of [first, last) of a system whose entries, as far as they are read, are not all finite;

@@ -1,0 +1,176 @@
+// CR-RegPack and the partition method on the shim, called below the front: every depth, layout and thread order,
+// sizes around tiles and chunks, bad systems beside good ones.
+#include "test/device/tridiagonal_case.h"
+
+#include "cuda/tridiagonal/batch.cuh"
+#include "cuda/tridiagonal/chunk.cuh"
+
+namespace warploom::test {
+namespace {
+
+namespace tri = simt::tridiagonal;
+
+/// depth 0: the partition method.
+template <class T>
+Status solve(Device& device, Case<T>& c, int depth, std::vector<int32_t>& status, std::vector<int32_t>& row,
+             bool in_place = false) {
+  tri::Batch<T> batch;
+  batch.n = c.shape.n;
+  batch.systems = c.shape.systems;
+  batch.rhs_count = c.shape.rhs_count;
+  if (c.ragged()) batch.offsets = c.offsets.data();
+  const auto strided = [&](const View& view) {
+    using Real = simt::RealOf<T>;
+    tri::Strided<T> s;
+    s.system_stride = c.ragged() ? view.row_stride : view.system_stride;
+    s.row_stride = view.row_stride;
+    s.rhs_stride = view.rhs_stride;
+    if (view.imaginary != nullptr) {
+      s.data = reinterpret_cast<T*>(static_cast<Real*>(view.data) + view.offset);
+      s.imaginary = static_cast<Real*>(view.imaginary) + view.offset;
+    } else {
+      s.data = static_cast<T*>(view.data) + view.offset;
+    }
+    return s;
+  };
+  batch.lower = strided(c.lower.view);
+  batch.diagonal = strided(c.diagonal.view);
+  batch.upper = strided(c.upper.view);
+  batch.rhs = strided(c.rhs.view);
+  batch.solution = in_place ? batch.rhs : strided(c.solution.view);
+  status.assign(static_cast<size_t>(batch.problems()), 77);
+  row.assign(status.size(), 77);
+  batch.status = status.data();
+  batch.row = row.data();
+  tri::Used used;
+  auto& gpu = dynamic_cast<simt::GpuDevice&>(device);
+  return depth == 0 ? tri::solve_partition(gpu, batch, &used) : tri::solve_cr_regpack(gpu, batch, depth, &used);
+}
+
+std::string name_of(int depth) { return depth == 0 ? "partition" : "cr-regpack/" + std::to_string(depth); }
+
+template <class T>
+void good(Report& report, Device& device, const Shape& shape, int depth, const char* order) {
+  Case<T> c = make_case<T>(shape);
+  std::vector<int32_t> status, row;
+  const std::string name = name_of(depth) + " " + order + " " + c.name();
+  const Status result = solve(device, c, depth, status, row);
+  if (result.code() == Code::unsupported) return report.skip();
+  if (!result.ok()) return report.check(false, name + ": " + result.message());
+  long double worst = 0;
+  for (int64_t s = 0; s < shape.systems; ++s) worst = std::fmax(worst, judge(c, s).backward);
+  bool words = true;
+  for (size_t i = 0; i < status.size(); ++i) words = words && status[i] == 0 && row[i] == -1;
+  report.check(words && worst < 6 && padding_untouched(c),
+               name + ": backward " + std::to_string(static_cast<double>(worst)) + " epsilon, words " +
+                   (words ? "ok" : "bad"));
+}
+
+/// Entries that are not finite and zero pivots: the words name them, neighbours keep every bit.
+template <class T>
+void bad(Report& report, Device& device, Layout layout, int64_t n, int64_t at, int depth) {
+  Shape shape;
+  shape.n = n;
+  shape.systems = 5;
+  shape.layout = layout;
+  Case<T> clean = make_case<T>(shape);
+  Case<T> c = clean;
+  const auto set = [&](Buffer<T>& band, int64_t s, int64_t i, Wide value) {
+    if (i >= 0 && i < n) band.set(c.at(band.view, s, i, 0), value);
+  };
+  set(c.rhs, 1, at, NAN);
+  set(c.diagonal, 2, at, INFINITY);
+  set(c.diagonal, 3, at, 0);
+  set(c.lower, 3, at, 0);
+  set(c.upper, 3, at, 0);
+  set(c.upper, 3, at - 1, 0);
+  set(c.lower, 3, at + 1, 0);
+  std::vector<int32_t> clean_status, status, row;
+  const Status first = solve(device, clean, depth, clean_status, row);
+  if (first.code() == Code::unsupported) return report.skip();
+  bool right = first.ok() && solve(device, c, depth, status, row).ok();
+  right = right && status[1] == 2 && row[1] == at && status[2] == 2 && row[2] == at && status[3] == 1 && row[3] == at;
+  for (const int64_t s : {0, 4}) {
+    right = right && status[s] == 0 && row[s] == -1;
+    for (int64_t i = 0; i < n && right; ++i) {
+      right = c.solution.get(c.at(c.solution.view, s, i, 0)) == clean.solution.get(c.at(c.solution.view, s, i, 0));
+    }
+  }
+  report.check(right, name_of(depth) + " bad at " + std::to_string(at) + " of " + c.name() + ": " +
+                          (status.size() == 5 ? std::to_string(status[1]) + "@" + std::to_string(row[1]) + " " +
+                                                    std::to_string(status[2]) + "@" + std::to_string(row[2]) + " " +
+                                                    std::to_string(status[3]) + "@" + std::to_string(row[3])
+                                              : "not run"));
+}
+
+template <class T>
+void in_place(Report& report, Device& device, int64_t n, int depth) {
+  Shape shape;
+  shape.n = n;
+  shape.systems = 3;
+  Case<T> apart = make_case<T>(shape);
+  Case<T> together = apart;
+  std::vector<int32_t> status, row;
+  const Status first = solve(device, apart, depth, status, row);
+  if (first.code() == Code::unsupported) return report.skip();
+  bool right = first.ok() && solve(device, together, depth, status, row, true).ok();
+  for (int64_t i = 0; i < n * 3 && right; ++i) right = together.rhs.get(i) == apart.solution.get(i);
+  report.check(right, name_of(depth) + " in place " + apart.name());
+}
+
+template <class T>
+void all(Report& report) {
+  std::vector<int64_t> sizes;
+  for (int64_t n = 1; n <= 36; ++n) sizes.push_back(n);
+  for (const int64_t n : {63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1024, 1025}) sizes.push_back(n);
+  if (kSanitized) sizes = {1, 2, 3, 17, 64, 129, 257};
+  int turn = 0;
+  for (const char* order : kOrders) {
+    const auto device = open_simt(order);
+    for (const int depth : {2, 4, 8, 16, 32}) {
+      for (const int64_t n : sizes) {
+        for (const Layout layout : kLayouts) {
+          if (++turn % (n > 9 ? 11 : 4) != 0) continue;
+          Shape shape;
+          shape.n = n;
+          shape.systems = n > 300 ? 2 : n > 40 ? 5 : 37;
+          shape.rhs_count = turn % 3 == 0 ? 3 : 1;
+          shape.layout = layout;
+          shape.seed = static_cast<uint64_t>(turn);
+          good<T>(report, *device, shape, depth, order);
+        }
+      }
+      for (const int64_t at : {0, 7, 39}) bad<T>(report, *device, Layout::contiguous, 40, at, depth);
+      bad<T>(report, *device, Layout::interleaved, 300, 299, depth);
+      in_place<T>(report, *device, 130, depth);
+    }
+  }
+  const auto device = open_simt("random:7");
+  const int64_t rows = tri::kChunkRows<T>;
+  for (const int64_t n : {int64_t{3}, rows - 1, rows, rows + 1, 2 * rows + 5, 3 * rows}) {
+    if (kSanitized && n > rows + 1) continue;
+    Shape shape;
+    shape.n = n;
+    shape.systems = 2;
+    shape.layout = n % 2 != 0 ? Layout::contiguous : Layout::padded;
+    good<T>(report, *device, shape, 0, "random:7");
+  }
+  if (kSanitized) return;
+  for (const int64_t at : {int64_t{0}, rows - 1, rows, rows + 9}) {
+    bad<T>(report, *device, Layout::contiguous, rows + 10, at, 0);
+  }
+  in_place<T>(report, *device, rows + 10, 0);
+}
+
+}  // namespace
+}  // namespace warploom::test
+
+int main() {
+  using namespace warploom;
+  test::Report report;
+  test::all<float>(report);
+  test::all<double>(report);
+  test::all<simt::Complex<float>>(report);
+  test::all<simt::Complex<double>>(report);
+  return report.finish();
+}
