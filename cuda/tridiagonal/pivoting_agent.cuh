@@ -96,66 +96,102 @@ struct PivotingAgent {
     ProblemRows<T> rows;
     int64_t problem, first;
     int count;
+    int without_lower, without_upper;  ///< the block's row that has no such entry; -1: none
+
+    WARPLOOM_DEVICE bool has_lower(int i) const { return i != without_lower; }
+    WARPLOOM_DEVICE bool has_upper(int i) const { return i != without_upper; }
   };
   static WARPLOOM_DEVICE Part part(const device::Block& block, const Parameters& p, int s) {
     Part result;
     result.first = 0;
     result.problem = block.index() * p.systems + s;
+    const int capacity = p.width * p.depth;
     if (p.mode != PivotingMode::whole) {
       result.problem = block.index() / p.segments;
-      result.first = (block.index() - result.problem * p.segments) * p.width * p.depth;
+      result.first = (block.index() - result.problem * p.segments) * capacity;
     }
     result.count = 0;
+    result.without_lower = result.first == 0 ? 0 : -1;
+    result.without_upper = -1;
     if (result.problem >= p.batch.problems()) return result;
     result.rows = ProblemRows<T>(p.batch, result.problem);
     const int64_t left = result.rows.rows - result.first;
-    const int64_t capacity = static_cast<int64_t>(p.width) * p.depth;
     result.count = static_cast<int>(left < 0 ? 0 : left < capacity ? left : capacity);
+    if (left <= capacity) result.without_upper = result.count - 1;
     return result;
   }
+
+  /// Row 0 of the part in each band, and the steps from row to row; for `direct` arrays only.
+  struct Pointers {
+    const T* lower;
+    const T* diagonal;
+    const T* upper;
+    const T* rhs;
+    int64_t lower_step, diagonal_step, upper_step, rhs_step;
+    explicit WARPLOOM_DEVICE Pointers(const Part& part_of) {
+      const ProblemRows<T>& r = part_of.rows;
+      lower_step = r.lower.row_stride;
+      diagonal_step = r.diagonal.row_stride;
+      upper_step = r.upper.row_stride;
+      rhs_step = r.rhs.row_stride;
+      lower = r.lower.data + r.lower_at + part_of.first * lower_step;
+      diagonal = r.diagonal.data + r.diagonal_at + part_of.first * diagonal_step;
+      upper = r.upper.data + r.upper_at + part_of.first * upper_step;
+      rhs = r.rhs.data + r.rhs_at + part_of.first * rhs_step;
+    }
+  };
 
   static WARPLOOM_DEVICE void load(const device::Block& block, const Parameters& p, const Shared& shared) {
     const Walk w = walk(block, p);
     const int capacity = p.width * p.depth;
     for (int s = w.system; s < p.systems; s += w.step) {
       const Part part_of = part(block, p, s);
+      if (p.direct) {
+        load_direct(block, shared.store, part_of, w, s * capacity);
+      } else {
+        for (int i = w.row; i < part_of.count; i += w.row_step) load_row(shared.store, part_of, s * capacity, i);
+      }
+      // Rows beyond the system are those of the identity.
       for (int i = w.row; i < capacity; i += w.row_step) {
-        load_row(block, p, shared.store, part_of, s * capacity + i, i);
+        if (i < part_of.count) continue;
+        const int at = s * capacity + i;
+        shared.store.array(0)[at] = shared.store.array(2)[at] = shared.store.array(3)[at] = T(0);
+        shared.store.array(1)[at] = T(R(1));
       }
     }
   }
 
-  static WARPLOOM_DEVICE void load_row(const device::Block& block, const Parameters& p, const ChunkStore<T>& store,
-                                       const Part& part_of, int at, int i) {
+  static WARPLOOM_DEVICE void load_direct(const device::Block& block, const ChunkStore<T>& store, const Part& part_of,
+                                          const Walk& w, int at) {
+    constexpr int kBytes = sizeof(T);
+    const Pointers from(part_of);
     T* const lower = store.array(0) + at;
     T* const diagonal = store.array(1) + at;
     T* const upper = store.array(2) + at;
     T* const rhs = store.array(3) + at;
+    for (int i = w.row; i < part_of.count; i += w.row_step) {
+      device::async_copy<kBytes>(block, diagonal + i, from.diagonal + i * from.diagonal_step);
+      device::async_copy<kBytes>(block, rhs + i, from.rhs + i * from.rhs_step);
+      if (part_of.has_lower(i)) {
+        device::async_copy<kBytes>(block, lower + i, from.lower + i * from.lower_step);
+      } else {
+        lower[i] = T(0);
+      }
+      if (part_of.has_upper(i)) {
+        device::async_copy<kBytes>(block, upper + i, from.upper + i * from.upper_step);
+      } else {
+        upper[i] = T(0);
+      }
+    }
+  }
+
+  static WARPLOOM_DEVICE void load_row(const ChunkStore<T>& store, const Part& part_of, int at, int i) {
     const ProblemRows<T>& r = part_of.rows;
     const int64_t row = part_of.first + i;
-    if (i >= part_of.count) {
-      *lower = *upper = *rhs = T(0);
-      *diagonal = T(1);
-    } else if (p.direct) {
-      constexpr int kBytes = sizeof(T);
-      if (row > 0) {
-        device::async_copy<kBytes>(block, lower, r.lower.data + r.lower_at + row * r.lower.row_stride);
-      } else {
-        *lower = T(0);
-      }
-      if (row + 1 < r.rows) {
-        device::async_copy<kBytes>(block, upper, r.upper.data + r.upper_at + row * r.upper.row_stride);
-      } else {
-        *upper = T(0);
-      }
-      device::async_copy<kBytes>(block, diagonal, r.diagonal.data + r.diagonal_at + row * r.diagonal.row_stride);
-      device::async_copy<kBytes>(block, rhs, r.rhs.data + r.rhs_at + row * r.rhs.row_stride);
-    } else {
-      *lower = r.lower_of(row);
-      *diagonal = r.diagonal_of(row);
-      *upper = r.upper_of(row);
-      *rhs = r.rhs_of(row);
-    }
+    store.array(0)[at + i] = r.lower_of(row);
+    store.array(1)[at + i] = r.diagonal_of(row);
+    store.array(2)[at + i] = r.upper_of(row);
+    store.array(3)[at + i] = r.rhs_of(row);
   }
 
   /// From a chunk's merged rows to its outer values, or to global memory and back, by one thread per system.
@@ -169,18 +205,71 @@ struct PivotingAgent {
     }
   }
 
-  /// Row i's share of the residual ratio; x is the block's solution in shared memory.
-  static WARPLOOM_DEVICE ResidualSums<R> row_sums(const Part& part_of, const T* x, int i, const T& previous,
-                                                  const T& next) {
+  /// One row as it stands in global memory.
+  struct Entries {
+    T lower, diagonal, upper, rhs;
+  };
+  static WARPLOOM_DEVICE Entries entries_of(const Part& part_of, int i) {
     const ProblemRows<T>& r = part_of.rows;
     const int64_t row = part_of.first + i;
-    const T lower = r.lower_of(row), diagonal = r.diagonal_of(row), upper = r.upper_of(row), rhs = r.rhs_of(row);
-    const T own = x[i];
-    const T below = i > 0 ? x[i - 1] : previous, above = i + 1 < part_of.count ? x[i + 1] : next;
-    const T residual = minus_product(diagonal, own, minus_product(upper, above, minus_product(lower, below, rhs)));
-    const R peak = device::maximum(device::maximum(device::absolute(lower), device::absolute(diagonal)),
-                                   device::absolute(upper));
+    return {r.lower_of(row), r.diagonal_of(row), r.upper_of(row), r.rhs_of(row)};
+  }
+  /// Without branches, so that the loads of several rows fly together: what does not exist is read from the diagonal.
+  static WARPLOOM_DEVICE Entries entries_of(const Pointers& from, const Part& part_of, int i) {
+    const T* const diagonal = from.diagonal + i * from.diagonal_step;
+    const T* const lower = part_of.has_lower(i) ? from.lower + i * from.lower_step : diagonal;
+    const T* const upper = part_of.has_upper(i) ? from.upper + i * from.upper_step : diagonal;
+    Entries e{*lower, *diagonal, *upper, from.rhs[i * from.rhs_step]};
+    e.lower = pick(part_of.has_lower(i), e.lower, T(0));
+    e.upper = pick(part_of.has_upper(i), e.upper, T(0));
+    return e;
+  }
+
+  /// Row i's share of the residual ratio; x is the block's solution in shared memory.
+  static WARPLOOM_DEVICE ResidualSums<R> row_sums(const Entries& e, const Part& part_of, const T* x, int i,
+                                                  const T& previous, const T& next) {
+    const bool inner_below = i > 0, inner_above = i + 1 < part_of.count;
+    const T own = x[i], near_below = x[inner_below ? i - 1 : i], near_above = x[inner_above ? i + 1 : i];
+    const T below = pick(inner_below, near_below, previous), above = pick(inner_above, near_above, next);
+    const T residual =
+        minus_product(e.diagonal, own, minus_product(e.upper, above, minus_product(e.lower, below, e.rhs)));
+    const R peak = device::maximum(device::maximum(device::absolute(e.lower), device::absolute(e.diagonal)),
+                                   device::absolute(e.upper));
     return {device::absolute(residual), device::absolute(own), peak};
+  }
+
+  /// The calling thread's rows of a part.
+  static WARPLOOM_DEVICE ResidualSums<R> part_sums(const Parameters& p, const Part& part_of, const Walk& w, const T* x,
+                                                   const T& previous, const T& next) {
+    ResidualSums<R> sums{R(0), R(0), R(0)};
+    if (part_of.count == 0) return sums;
+    if (!p.direct) {
+      for (int i = w.row; i < part_of.count; i += w.row_step) {
+        sums = combine(sums, row_sums(entries_of(part_of, i), part_of, x, i, previous, next));
+      }
+      return sums;
+    }
+    constexpr int kTogether = sizeof(T) == 16 ? 2 : 4;
+    const Pointers from(part_of);
+    WARPLOOM_NO_UNROLL
+    for (int i = w.row; i < part_of.count; i += kTogether * w.row_step) {
+      Entries entries[kTogether];
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kTogether; ++k) {
+        const int row = i + k * w.row_step;
+        entries[k] = entries_of(from, part_of, row < part_of.count ? row : i);
+      }
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kTogether; ++k) {
+        const int row = i + k * w.row_step;
+        const bool present = row < part_of.count;
+        const ResidualSums<R> share = row_sums(entries[k], part_of, x, present ? row : i, previous, next);
+        sums.residual += pick(present, share.residual, R(0));
+        sums.solution += pick(present, share.solution, R(0));
+        sums.peak = device::maximum(sums.peak, share.peak);
+      }
+    }
+    return sums;
   }
 
   /// Residual sums of every system into shared.partial, one per team and warp of it.
@@ -196,10 +285,7 @@ struct PivotingAgent {
         previous = p.values[block.index()].value[0];
         next = p.values[block.index()].value[3];
       }
-      ResidualSums<R> sums{R(0), R(0), R(0)};
-      for (int i = w.row; i < part_of.count; i += w.row_step) {
-        sums = combine(sums, row_sums(part_of, x, i, previous, next));
-      }
+      ResidualSums<R> sums = part_sums(p, part_of, w, x, previous, next);
       if (w.team == 1) {
         shared.partial[s * p.width + w.row] = sums;
         continue;

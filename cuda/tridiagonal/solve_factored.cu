@@ -7,6 +7,7 @@
 #include "cuda/core/measuring_device.h"
 #include "cuda/tridiagonal/bands.cuh"
 #include "cuda/tridiagonal/solve_factored.h"
+#include "cuda/tridiagonal/solve_factored_segments.cuh"
 
 namespace warploom::WARPLOOM_TARGET {
 
