@@ -38,6 +38,8 @@ Strided<T> strided(const View& view, bool ragged) {
   result.system_stride = ragged ? view.row_stride : view.system_stride;
   result.row_stride = view.row_stride;
   result.rhs_stride = view.rhs_stride;
+  result.readable_begin = -view.offset;
+  result.readable_end = view.length - view.offset;
   return result;
 }
 
@@ -45,6 +47,9 @@ Strided<T> strided(const View& view, bool ragged) {
 template <class T>
 Strided<T> shifted(Strided<T> band, int64_t rows) {
   const int64_t elements = rows * band.row_stride;
+  band.off_by_a_row = elements != 0;
+  band.readable_begin -= elements;
+  band.readable_end -= elements;
   if (band.imaginary != nullptr) {
     band.data = reinterpret_cast<T*>(reinterpret_cast<RealOf<T>*>(band.data) + elements);
     band.imaginary += elements;

@@ -10,9 +10,10 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 template <class T>
 struct FullBatch {
   T* array[5];
-  int64_t system_stride[5];
-  int64_t systems;
-  int64_t n;
+  int64_t system_stride;    ///< of all four inputs
+  int64_t solution_stride;
+  int32_t systems;
+  int32_t n;
   int32_t* status;
   int32_t* row;
 };
@@ -163,7 +164,8 @@ WARPLOOM_DEVICE void load_rows(const device::Block& block, const Strided<T>& arr
     detail::copy_plain<T, kDepth>(block, stage, array.data + at, run);
   } else if (transfer == Transfer::elements) {
     for (int e = run.rank; e < run.rows; e += run.width) {
-      stage[Stage<T, kDepth>::place(run.base + e)] = array.load(at + e * array.row_stride);
+      const int64_t element = at + e * array.row_stride;
+      if (array.readable(element)) stage[Stage<T, kDepth>::place(run.base + e)] = array.load(element);
     }
   }
 }
