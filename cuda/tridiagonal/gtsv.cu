@@ -10,10 +10,33 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 namespace {
 
 /// Workspace that may be taken without knowing that it is needed.
-constexpr int64_t kSpeculativeBytes = int64_t{96} << 20;
+constexpr int64_t kSpeculativeBytes = int64_t{64} << 20;
 /// Workspace aimed at when it is needed.
 constexpr int64_t kWorkingBytes = int64_t{512} << 20;
 constexpr int kThreads = 64;
+
+/// Threads at work at once: whole warps where there are many.
+int64_t slots_for(int64_t problems, int64_t slot_bytes, int64_t bytes) {
+  const int64_t slots = std::max<int64_t>(1, std::min<int64_t>(problems, bytes / slot_bytes));
+  return slots > kThreads ? slots - slots % 32 : slots;
+}
+
+/// Workspace for a useful number of threads; none where the list proves empty. A list is counted on the host only when
+/// its threads need much memory or more than there is.
+Status take_slots(GpuDevice& device, int64_t problems, int64_t slot_bytes, const ProblemList& list,
+                  Workspace* memory, int64_t* slots) {
+  const bool listed = list.count != nullptr;
+  const int64_t few = std::min<int64_t>(problems, kThreads) * slot_bytes;
+  if (!listed || few <= kSpeculativeBytes) {
+    *slots = slots_for(problems, slot_bytes, listed ? kSpeculativeBytes : kWorkingBytes);
+    const Status made = Workspace::make(device, *slots * slot_bytes, memory);
+    if (made.ok() || !listed || made.code() != Code::out_of_memory) return made;
+  }
+  int32_t count = 0;
+  WARPLOOM_TRY(device.download(&count, list.count, sizeof(count)));
+  *slots = count == 0 ? 0 : slots_for(count, slot_bytes, few <= kSpeculativeBytes ? few : kWorkingBytes);
+  return count == 0 ? Status() : Workspace::make(device, *slots * slot_bytes, memory);
+}
 
 template <class T, bool kPeriodic>
 Status launch_gtsv(GpuDevice& device, const Batch<T>& batch, const T* corners, const ProblemList& list,
@@ -21,22 +44,10 @@ Status launch_gtsv(GpuDevice& device, const Batch<T>& batch, const T* corners, c
   using Agent = GtsvAgent<T, kPeriodic>;
   const int64_t row_bytes = (Agent::kArrays + 2) * static_cast<int64_t>(sizeof(T)) + 1;
   const int64_t slot_bytes = std::max<int64_t>(batch.n, 1) * row_bytes;
-  int64_t wanted = batch.problems();
-  int64_t bytes = kWorkingBytes;
-  if (list.count != nullptr) {
-    bytes = kSpeculativeBytes;
-    if (slot_bytes * std::min<int64_t>(wanted, kThreads) > kSpeculativeBytes) {
-      int32_t count = 0;
-      WARPLOOM_TRY(device.download(&count, list.count, sizeof(count)));
-      wanted = count;
-      bytes = kWorkingBytes;
-    }
-  }
-  if (wanted == 0) return {};
-  int64_t slots = std::max<int64_t>(1, std::min<int64_t>(wanted, bytes / slot_bytes));
-  if (slots > kThreads) slots -= slots % 32;
   Workspace memory;
-  WARPLOOM_TRY(Workspace::make(device, slots * slot_bytes, &memory));
+  int64_t slots = 0;
+  WARPLOOM_TRY(take_slots(device, batch.problems(), slot_bytes, list, &memory, &slots));
+  if (slots == 0) return {};
   typename Agent::Parameters p;
   p.batch = batch;
   p.corners = corners;
