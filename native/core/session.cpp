@@ -51,7 +51,7 @@ Session::Session(const Backend& backend, int32_t index, const OpenOptions& optio
 std::shared_ptr<Session> Session::open(const Backend& backend, int32_t index,
                                        const OpenOptions& options, int64_t queue_limit,
                                        std::unique_ptr<Task> opened) {
-  const std::shared_ptr<Session> owner(new Session(backend, index, options, queue_limit));
+  std::shared_ptr<Session> owner(new Session(backend, index, options, queue_limit));
   ProcessState::get().add(owner);
   const auto opening = std::make_shared<std::unique_ptr<Task>>(std::move(opened));
   try {
@@ -63,7 +63,10 @@ std::shared_ptr<Session> Session::open(const Backend& backend, int32_t index,
     task->settle(std::move(*opening));
   }
   // The thread owns the session; what callers hold ends the thread's work when the last one lets go.
-  return std::shared_ptr<Session>(owner.get(), [owner](Session* session) { session->close(nullptr); });
+  return std::shared_ptr<Session>(owner.get(), [owner](Session* session) mutable {
+    session->close(nullptr);
+    owner.reset();  // weak pointers keep this function object
+  });
 }
 
 Failure Session::admit() const {
