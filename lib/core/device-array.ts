@@ -112,12 +112,12 @@ export class DeviceArray {
       cancellable({ signal: options.signal }, this.#cancel, (id) => start(id)).catch(rethrow));
   }
 
-  /** The addon's number of an array that is in use under `name`. */
+  /** @internal The addon's number of an array that is in use under `name`. */
   static handleOf(array: DeviceArray, name: string): number {
     return array.#use(name);
   }
 
-  /** Makes an array of zeros or of `source`'s elements. */
+  /** @internal Makes an array of zeros or of `source`'s elements. */
   static async allocate(
     owner: { device: Device; handle: number; cancel: (id: number) => void },
     type: ElementType, length: number, source: TypedArray | undefined, options: CallOptions,
