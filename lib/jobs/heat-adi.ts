@@ -8,7 +8,7 @@ import { writeFileAtomic } from '../core/files.ts';
 import { HeatAdi } from '../tridiagonal/heat-adi.ts';
 import type { ItemContext, ItemFunction } from './item.ts';
 import { formatNpy, parseNpy } from './npy.ts';
-import { finiteRange, gridPng, pngLuminance } from './picture.ts';
+import { clippedRange, gridPng, pngLuminance } from './picture.ts';
 import type { HeatAdiJob } from './schema.ts';
 
 interface Grid { width: number; height: number; values: Float64Array }
@@ -87,7 +87,7 @@ export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
   const grid = enlarge(await readGrid(context.input(job.initial.file)), job.initial.enlarge);
   const { width, height } = grid;
   const cast = (values: Float64Array) => (job.precision === 'float32' ? Float32Array.from(values) : values);
-  const range = finiteRange(grid.values);
+  const range = clippedRange(grid.values);
   const parameters = { ...job, sweep: undefined, device: undefined };
   const checkpoint = join(folder, 'state.checkpoint');
   const saved = await readCheckpoint(checkpoint, { kind: 'heat-adi', parameters });

@@ -26,6 +26,17 @@ export function finiteRange(values: ArrayLike<number>): [number, number] {
 }
 
 /**
+ * Range between the quantiles `share` and 1 - `share` of the finite values: a few extremes then do not
+ * leave the rest of a picture dark. [0, 1] when there is no finite value.
+ */
+export function clippedRange(values: ArrayLike<number>, share = 0.005): [number, number] {
+  const finite = Float64Array.from(values).filter(Number.isFinite).sort();
+  if (finite.length === 0) return [0, 1];
+  const at = Math.floor(share * (finite.length - 1));
+  return [finite[at]!, finite[finite.length - 1 - at]!];
+}
+
+/**
  * The PNG of a grid, dark for `range[0]` to bright for `range[1]`; values that are not finite are grey.
  * @param values row by row, width*height of them
  */

@@ -11,11 +11,11 @@ import { formatNpy } from './npy.ts';
 import { plotSvg } from './plot.ts';
 import type { SplineJob } from './schema.ts';
 
-/** A number as written, or an ISO date as a fractional year. */
+/** A number as written, or an ISO date as a fractional year; times without a zone are UTC, wherever this runs. */
 function abscissa(text: string): number {
   const value = Number(text);
   if (text.trim() !== '' && Number.isFinite(value)) return value;
-  const time = Date.parse(text);
+  const time = Date.parse(/T[\d:.]+$/.test(text) ? `${text}Z` : text);
   if (Number.isNaN(time)) return NaN;
   const year = new Date(time).getUTCFullYear();
   const start = Date.UTC(year, 0, 1);

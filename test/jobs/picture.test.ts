@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { decode, encode } from 'fast-png';
-import { finiteRange, gridPng, pngLuminance } from '../../lib/jobs/picture.ts';
+import { clippedRange, finiteRange, gridPng, pngLuminance } from '../../lib/jobs/picture.ts';
 
 describe('pictures of grids', () => {
   it('draws the lowest value darkest, the highest brightest and missing values grey', () => {
@@ -21,6 +21,15 @@ describe('pictures of grids', () => {
     assert.deepEqual(finiteRange([NaN, 3, -2, Infinity]), [-2, 3]);
     assert.deepEqual(finiteRange([NaN]), [0, 1]);
     assert.deepEqual(finiteRange([]), [0, 1]);
+  });
+
+  it('clips extremes from the range', () => {
+    const values = Float64Array.from({ length: 1001 }, (_, i) => i);
+    values[500] = 1e9;
+    values[501] = NaN;
+    assert.deepEqual(clippedRange(values, 0.01), [9, 992]);
+    assert.deepEqual(clippedRange([3]), [3, 3]);
+    assert.deepEqual(clippedRange([NaN]), [0, 1]);
   });
 
   it('reads grey, colour and 16-bit pictures as luminance between 0 and 1', () => {

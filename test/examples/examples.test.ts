@@ -1,0 +1,55 @@
+// Every numbered example runs, says something, and exits with 0.
+import { ok, strictEqual } from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const examples = readdirSync(`${root}/examples`).filter((name) => /^\d\d-.*\.ts$/.test(name)).sort();
+
+function run(...program: string[]): Promise<{ code: number; out: string; err: string }> {
+  // The paths of tsconfig.all.json make 'warploom' this checkout's sources.
+  const env = { ...process.env, TSX_TSCONFIG_PATH: `${root}/tsconfig.all.json` };
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['--import', 'tsx', ...program], { cwd: root, env }, (error, out, err) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err });
+    });
+  });
+}
+
+describe('examples', function () {
+  this.timeout(60_000);
+
+  it('are numbered from 01 without a gap', () => {
+    ok(examples.length >= 5);
+    examples.forEach((name, i) => strictEqual(Number(name.slice(0, 2)), i + 1, name));
+  });
+
+  for (const example of examples) {
+    it(`${example} runs`, async () => {
+      const { code, out, err } = await run(`examples/${example}`);
+      strictEqual(code, 0, `${out}\n${err}`);
+      ok(out.trim().length > 20, 'says what it did');
+      ok(!/NaN|undefined/.test(out), out);
+    });
+  }
+
+  it('jobs run, are accurate and draw their pictures', async () => {
+    const results = await mkdtemp(join(tmpdir(), 'warploom-examples-'));
+    try {
+      const { code, out, err } = await run('lib/cli/bin.ts', 'run', 'examples/jobs', '--results', results);
+      strictEqual(code, 0, `${out}\n${err}`);
+      for (const [job, picture] of [['co2-spline', 'curve.svg'], ['seattle-year', 'curve.svg'], ['precipitation-smoothing', 'heat-004.png']] as const) {
+        ok(out.includes(job), out);
+        const { accuracy } = JSON.parse(await readFile(join(results, job, 'all/result.json'), 'utf8')) as { accuracy: { value: number } };
+        ok(accuracy.value < 1e-12, `${job}: ${accuracy.value}`);
+        ok((await readFile(join(results, job, 'all', picture))).length > 10_000, `${job}: ${picture}`);
+      }
+    } finally {
+      await rm(results, { recursive: true, force: true });
+    }
+  }).timeout(180_000);
+});
