@@ -1,7 +1,7 @@
 // npm run test:gpu [-- --out FOLDER] [--no-sanitizer] [MOCHA OPTIONS]: the test suite on the cuda backend, then,
 // where compute-sanitizer is installed, its four tools over the tests named «sanitized» at small sizes.
 // One JSON report, FOLDER/test-gpu.json, and a last line «N passed, N failed, N skipped».
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -13,28 +13,44 @@ import { printSummary } from './summary.mjs';
 const kSanitizerTools = ['memcheck', 'racecheck', 'initcheck', 'synccheck'];
 const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 
+/** Runs a command, showing its output as it comes; returns its status and its standard output. */
+function watch(command, args, env) {
+  return new Promise((settle) => {
+    const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'], env });
+    let text = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
+      process.stdout.write(chunk);
+    });
+    child.on('error', (error) => settle({ status: error.code, text }));
+    child.on('close', (code, signal) => settle({ status: code ?? signal, text }));
+  });
+}
+
+/** Cases that a backend cannot run: test/support/backends.ts prints them, mocha does not know them. */
+function skippedCases(text) {
+  return [...text.matchAll(/^ *skipped (\d+) case\(s\)/gm)].reduce((sum, match) => sum + Number(match[1]), 0);
+}
+
 /** Runs mocha with a JSON report beside the readable one; returns the parsed report. */
-function runMocha(args, { prefix = [], backends = 'cuda' } = {}) {
+async function runMocha(args, { prefix = [], backends = 'cuda' } = {}) {
   const reportPath = join(tmpdir(), `warploom-mocha-${process.pid}.json`);
   rmSync(reportPath, { force: true });
-  const node = [process.execPath, '--import', 'tsx', '--expose-gc', mocha, '--no-config', '--timeout', '120000',
-    '--forbid-only', '--reporter', join(root, 'scripts/mocha-reporter.cjs'),
+  const [command, ...rest] = [...prefix, process.execPath, '--import', 'tsx', '--expose-gc', mocha, '--no-config',
+    '--timeout', '120000', '--forbid-only', '--reporter', join(root, 'scripts/mocha-reporter.cjs'),
     '--reporter-option', `output=${reportPath}`, ...args];
-  const [command, ...rest] = [...prefix, ...node];
   const start = Date.now();
-  const done = spawnSync(command, rest, {
-    cwd: root, stdio: 'inherit', env: { ...process.env, WARPLOOM_TEST_BACKENDS: process.env.WARPLOOM_TEST_BACKENDS ?? backends },
-  });
+  const asked = process.env.WARPLOOM_TEST_BACKENDS ?? backends;
+  const { status, text } = await watch(command, rest, { ...process.env, WARPLOOM_TEST_BACKENDS: asked });
   const seconds = (Date.now() - start) / 1000;
-  if (!existsSync(reportPath)) {
-    return { passed: 0, failed: 1, skipped: 0, seconds, failures: [{ title: 'mocha', message: `ended by ${done.signal ?? done.status}` }] };
-  }
+  const ended = { title: 'mocha', message: `ended with ${status}` };
+  if (!existsSync(reportPath)) return { passed: 0, failed: 1, skipped: 0, seconds, failures: [ended] };
   const report = JSON.parse(readFileSync(reportPath, 'utf8'));
-  if (done.status !== 0 && report.failed === 0) {
+  if (status !== 0 && report.failed === 0) {
     report.failed = 1;
-    report.failures.push({ title: 'mocha', message: `exit ${done.status ?? done.signal}` });
+    report.failures.push(ended);
   }
-  return { ...report, seconds };
+  return { ...report, skipped: report.skipped + skippedCases(text), seconds };
 }
 
 function sanitizer() {
@@ -55,16 +71,19 @@ const specs = mochaArgs.some((arg) => arg.endsWith('.ts')) ? [] : ['test/**/*.te
 const info = spawnSync(process.execPath, ['--import', 'tsx', 'lib/cli/bin.ts', 'info'], { cwd: root, encoding: 'utf8' });
 process.stdout.write(info.stdout);
 const report = { schema: 1, date: new Date().toISOString(), info: info.stdout, runs: {} };
-report.runs.suite = runMocha([...mochaArgs, ...specs]);
+const save = () => writeFileSync(join(out, 'test-gpu.json'), `${JSON.stringify(report, null, 1)}\n`);
+mkdirSync(out, { recursive: true });
+report.runs.suite = await runMocha([...mochaArgs, ...specs]);
+save();
 const tool = sanitizer();
 if (tool && withSanitizer) {
   for (const name of kSanitizerTools) {
     const prefix = [tool, '--tool', name, '--error-exitcode', '3', '--target-processes', 'application-only'];
-    report.runs[name] = runMocha(['--grep', 'sanitized', ...specs], { prefix });
+    report.runs[name] = await runMocha(['--grep', 'sanitized', ...specs], { prefix });
+    save();
   }
 } else if (withSanitizer) report.note = 'compute-sanitizer is not installed here';
-mkdirSync(out, { recursive: true });
-writeFileSync(join(out, 'test-gpu.json'), `${JSON.stringify(report, null, 1)}\n`);
+save();
 const total = Object.values(report.runs).reduce(
   (sum, run) => [sum[0] + run.passed, sum[1] + run.failed, sum[2] + run.skipped], [0, 0, 0]);
 for (const run of Object.values(report.runs)) {
