@@ -265,7 +265,7 @@ void add_algorithm_cases(std::vector<Case>* all, tridiagonal::Algorithm algorith
     p.depth = depth;
     p.n = n;
     p.batch = n < 200 ? 5 : 2;
-    const bool quick = scalar_type<T>() == ScalarType::float64 && (n == 37 || n == 300 || n == 1030);
+    const bool quick = scalar_type<T>() == ScalarType::float64 && (n == 17 || n == 37 || n == 300 || n == 1030);
     add_solve_case<T>(all, p, quick);
     if (n != 37 && n != 300) continue;
     p.batch = n == 37 ? 220 : 20;  // several systems for every warp and block: what one leaves, the next finds
