@@ -205,6 +205,39 @@ std::string run_factor_case(tridiagonal::FactorParameters p, Device& device, std
   return judge(host, on, p.periodic, false, digest);
 }
 
+/// One periodic matrix and more right-hand sides than blocks: blocks take several in turn.
+inline std::string run_many_rhs_case(Device& device, std::string* digest) {
+  const int64_t n = 37, count = 70;
+  const HostBatch<double> host(n, count, false);
+  const DeviceBatch<double> on(device, host);
+  tridiagonal::FactorParameters p;
+  set_matrix(p, host, on);
+  p.batch = 1;
+  p.periodic = true;
+  OnDevice<uint8_t> factors(device, static_cast<size_t>(tridiagonal::factor_bytes(p.type, n, 1, true)));
+  p.factors = {factors.data(), factors.length()};
+  std::string failure = run_operation(device, simt_backend().operations.tridiagonal_factor, p);
+  if (!failure.empty()) return "factor: " + failure;
+  tridiagonal::SolveFactoredParameters q;
+  q.type = p.type;
+  q.n = n;
+  q.batch = 1;
+  q.rhs_count = count;
+  q.periodic = true;
+  q.factors = {factors.data(), factors.length()};
+  q.rhs = view_of(on.rhs, n);
+  q.solution = view_of(on.solution, n);
+  q.rhs.rhs_stride = q.solution.rhs_stride = n;
+  q.status = {on.status.data(), count};
+  failure = run_operation(device, simt_backend().operations.tridiagonal_solve_factored, q);
+  if (!failure.empty()) return "solve_factored: " + failure;
+  digest_of(on.solution.host(), digest);
+  for (const int32_t status : on.status.host()) {
+    if (status != 0) return "status " + std::to_string(status);
+  }
+  return {};
+}
+
 template <class T>
 std::string run_multiply_case(tridiagonal::MultiplyParameters p, Device& device, std::string* digest) {
   const HostBatch<T> host(p.n, p.batch, p.structure == tridiagonal::Structure::positive_definite);
@@ -345,6 +378,7 @@ inline void add_poisoned_cases(std::vector<Case>* all) {
   f.batch = 1;
   all->push_back({text_of("factor", f, " regpack"), true,
                   [f](Device& device, std::string* digest) { return run_factor_case<double>(f, device, digest); }});
+  all->push_back({"factor float64 1x37 periodic, 70 right-hand sides", true, run_many_rhs_case});
   for (const Algorithm a : {Algorithm::cr, Algorithm::pcr, Algorithm::cr_pcr, Algorithm::pcr_thomas, Algorithm::thomas,
                             Algorithm::cr_regpack, Algorithm::partition, Algorithm::pivoting}) {
     for (const int64_t n : {37, 1030}) {
