@@ -8,7 +8,7 @@ namespace warploom::cpu::WARPLOOM_ISA {
 
 /// Cache lines of every lane that are moved at a time: enough for memory pages and prefetchers to
 /// see streams.
-inline constexpr int64_t kBlockLines = 4;
+inline constexpr int64_t kBlockLines = 2;
 
 /// Arrays of n entries solve_streaming needs.
 inline constexpr int64_t kStreamingArrays = 2;
@@ -71,7 +71,7 @@ void subtract_boundary(const TileLanes<S>& tile, const Boundary<S>& boundary, in
 }
 
 /// Forward elimination of a tile. Returns zero in lanes without trouble: every input used and every
-/// intermediate was finite.
+/// intermediate was finite (see the last lines of the loop).
 template <class S>
 LanesType<S> eliminate_streaming(const TileLanes<S>& tile, const Sources<S>& sources, S* ratio, S* x,
                                  const Boundary<S>* boundary) {
@@ -95,7 +95,9 @@ LanesType<S> eliminate_streaming(const TileLanes<S>& tile, const Sources<S>& sou
       c = upper[k] * inverse;
       ratio[from + k] = c;
       x[from + k] = d;
-      bad = bad + ((trouble(lower[k]) + trouble(diagonal[k])) + (trouble(rhs[k]) + trouble(c)));
+      // Every NaN, and an infinity in lower or rhs, spoils all later d; an infinity in diagonal or
+      // upper makes this or the next pivot infinite, and so does a zero pivot.
+      bad = bad + trouble(pivot);
     }
   }
   return bad + trouble(d);

@@ -59,16 +59,25 @@ struct LaneOrder {
     stages<kCount / 2>(r);
     (__builtin_memcpy(out + K * stride, &r[K], sizeof(Vector)), ...);
   }
-  template <bool kAround>
   static WARPLOOM_INLINE void scatter(R* const* lane, int64_t row, const R* in, int64_t stride) {
     Vector r[kCount];
     (__builtin_memcpy(&r[K], in + K * stride, sizeof(Vector)), ...);
     stages<kCount / 2>(r);
-    if constexpr (kAround) {
-      (store_around(lane[K] + row, r[K]), ...);
-    } else {
-      (__builtin_memcpy(lane[K] + row, &r[K], sizeof(Vector)), ...);
+    (__builtin_memcpy(lane[K] + row, &r[K], sizeof(Vector)), ...);
+  }
+  /// The rows of one cache line, stored past the caches; each lane's line at once, so that few
+  /// write-combining buffers are open.
+  static WARPLOOM_INLINE void scatter_line(R* const* lane, int64_t row, const R* in, int64_t stride) {
+    constexpr int kSquares = 64 / static_cast<int>(sizeof(Vector));
+    Vector r[kSquares][kCount];
+    for (int q = 0; q < kSquares; ++q) {
+      (__builtin_memcpy(&r[q][K], in + (q * kCount + K) * stride, sizeof(Vector)), ...);
+      stages<kCount / 2>(r[q]);
     }
+    const auto store = [&](R* to, int k) __attribute__((always_inline)) {
+      for (int q = 0; q < kSquares; ++q) store_around(to + q * kCount, r[q][k]);
+    };
+    (store(lane[K] + row, K), ...);
   }
 };
 template <class R, int N> struct LaneOrderOf;
@@ -118,14 +127,14 @@ WARPLOOM_INLINE void load_plane(const Plane<R, N>& p, int64_t rows, int64_t from
   if (p.access == Access::contiguous && N > 1) {
     constexpr int kRegister = N > 1 ? kRegisterLanes<R> : 1;
     const int64_t squares = from + (to - from) / kRegister * kRegister;
-    // The lines of the next block, and of the next tile towards the end, into the second-level cache:
-    // so many streams of a page or less are more than prefetchers follow.
+    // The lines of the next block, and of the next tile towards the end: so many streams of a page or
+    // less are more than prefetchers follow.
     const int64_t ahead = to < rows ? to - from : p.next_tile - from;
     // Lane by lane: cache lines at power-of-two strides share a set, so use each up at once.
     for (int g = 0; g < N; g += kRegister) {
       for (int64_t i = from; i < squares; i += kRegister) {
         if ((i - from) % kLineRows<R> == 0) {
-          for (int l = g; l < g + kRegister; ++l) __builtin_prefetch(p.lane[l] + i + ahead, 0, 2);
+          for (int l = g; l < g + kRegister; ++l) __builtin_prefetch(p.lane[l] + i + ahead, 0, 3);
         }
         if constexpr (N > 1) {
           Order<R>::gather(p.lane + g, i, out + (i - from) * stride + g, stride);
@@ -160,13 +169,12 @@ WARPLOOM_INLINE void store_plane(const Plane<R, N>& p, int lanes, int64_t from, 
     const int64_t squares = from + (to - from) / kRegister * kRegister;
     const bool around = stream && (to - from) % kLineRows<R> == 0 && p.lines_aligned(from);
     for (int g = 0; g < N; g += kRegister) {
-      for (int64_t i = from; i < squares; i += kRegister) {
-        if constexpr (N > 1) {
-          if (around) {
-            Order<R>::template scatter<true>(p.lane + g, i, in + (i - from) * stride + g, stride);
-          } else {
-            Order<R>::template scatter<false>(p.lane + g, i, in + (i - from) * stride + g, stride);
-          }
+      if constexpr (N > 1) {
+        for (int64_t i = from; i < squares && around; i += kLineRows<R>) {
+          Order<R>::scatter_line(p.lane + g, i, in + (i - from) * stride + g, stride);
+        }
+        for (int64_t i = from; i < squares && !around; i += kRegister) {
+          Order<R>::scatter(p.lane + g, i, in + (i - from) * stride + g, stride);
         }
       }
     }
