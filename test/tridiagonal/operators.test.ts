@@ -1,5 +1,5 @@
 // multiply, the adjoint identity, condition estimates and gradients.
-import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
+import { ok, rejects, strictEqual } from 'node:assert/strict';
 import {
   condition, elementTypes, multiply, solve, vjp, type ComplexNumber, type MatrixOptions, type ShapeOptions,
 } from '../../lib/tridiagonal/index.ts';
@@ -121,7 +121,8 @@ describe('condition', () => {
     it('is zero for singular systems and leaves the others alone', async () => {
       const diagonal = Float64Array.of(1, 2, 0, 2, 5, 5);
       const { reciprocalCondition } = await condition({ lower: 0, diagonal, upper: 0, n: 2, batch: 3, device: await device() });
-      deepStrictEqual([...reciprocalCondition], [0.5, 0, 1]);
+      strictEqual(reciprocalCondition[1], 0);
+      ok(Math.abs(reciprocalCondition[0]! - 0.5) < 1e-15 && Math.abs(reciprocalCondition[2]! - 1) < 1e-15, String(reciprocalCondition));
     });
   });
 });

@@ -6,7 +6,7 @@ import { emptySolution, makeProblem, worstError } from '../support/problem.ts';
 import { Random } from '../support/random.ts';
 import { layoutKinds, store } from '../support/storage.ts';
 
-const sizes = (backend: BackendName): readonly number[] => (backend === 'simt' ? [1, 2, 3, 33] : [1, 2, 3, 4, 33, 100, 513]);
+const sizes = (backend: BackendName): readonly number[] => ({ cpu: [1, 2, 3, 4, 33, 130], simt: [1, 2, 3, 33], cuda: [1, 2, 3, 4, 33, 100, 513, 2000] })[backend];
 
 describe('plan', () => {
   eachBackend((backend, device) => {
