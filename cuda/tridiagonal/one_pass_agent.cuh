@@ -39,10 +39,15 @@ struct OnePassAgent {
     T last, before;  ///< the block's last unknown, the one before its first row
     int pivot;       ///< of the block's last row there: 1 zero, 2 infinite
   };
+  /// The first of two chunks between blocks' rows while its rows wait.
+  struct Aside {
+    Row<T> outer[Piece::kWarps];
+    Front<T> front;
+  };
   /// Stage of four arrays, then the solution's stage, which with two chunks is part of the waiting rows.
   static constexpr size_t kWarpBytes = (kChunks == 2 ? 7 : 5) * Lane::kBytes;
   static constexpr size_t kSharedBytes =
-      Piece::kWarps * (kWarpBytes + 2 * sizeof(WarpRecord<T>)) + sizeof(Exchange);
+      Piece::kWarps * (kWarpBytes + 2 * sizeof(WarpRecord<T>)) + sizeof(Exchange) + sizeof(Aside);
 
   /// The block's part of a problem.
   struct Place {
@@ -104,37 +109,41 @@ struct OnePassAgent {
     load(block, p, warp, kChunks == 2 ? place : next, kChunks - 1);
     piece.reduce(block, shared_records);
     if constexpr (kChunks == 1) {
+      // Only warp 0 passes the block's record on; the others follow while it solves between the blocks.
+      if (block.warp() == 0) piece.compose(block, shared_records);
       if (block.thread() == Piece::kWarps - 1) put_record(records, here.part, piece.outer, piece.front);
-      const Exchange x = exchange_rows(block, p, here, records, exchange);
+      const Exchange x = exchange_rows(block, p, here, records, exchange, [&] { piece.compose(block, shared_records); });
       piece.substitute(block, x.last, x.before);
       note_last(block, piece, (x.pivot & 1) != 0, (x.pivot & 2) != 0);
       finish(block, p, warp, here, first, piece);
     } else {
-      const Waiting waiting = put_aside(block, warp, piece);
+      piece.compose(block, shared_records);
+      Aside& aside = *reinterpret_cast<Aside*>(exchange + 1);
+      const Pivots waiting = put_aside(block, warp, piece, aside);
       const Run second = Piece::run_of(block, p.batch, here.problem, int64_t{here.part} * 2 + 1);
       Piece other;
       take(block, p, warp, second, other);
       load(block, p, warp, next, 0);
       other.reduce(block, shared_records + Piece::kWarps);
+      other.compose(block, shared_records + Piece::kWarps);
       // The first chunk's last row leaves between the two: one record per block.
-      Row<T> middle = last_of(block, waiting.outer);
-      const Front<T> other_front = last_of(block, other.front);
-      absorb_front(middle, other_front);
+      Row<T> middle = aside.outer[Piece::kWarps - 1];
+      absorb_front(middle, last_of(block, other.front));
       Pivots pivots;
       const T r = pivots.reciprocal(middle.b, 0);
       const Equation<T> between{middle.a * r, middle.c * r, middle.d * r};
       if (block.thread() == Piece::kWarps - 1) {
-        const ChunkRecord<T> record = joined(other.outer, waiting.front, between);
+        const ChunkRecord<T> record = joined(other.outer, aside.front, between);
         put_record(records, here.part, record.row, record.front);
       }
-      const Exchange x = exchange_rows(block, p, here, records, exchange);
+      const Exchange x = exchange_rows(block, p, here, records, exchange, [] {});
       const T x_middle =
           device::fma(-between.a, x.before, device::fma(-between.c, x.last, between.d));
       other.substitute(block, x.last, x_middle);
       note_last(block, other, (x.pivot & 1) != 0, (x.pivot & 2) != 0);
       if (here.present) other.judge(block, p.batch, second, p.verdicts + here.problem);
       Piece back;
-      bring_back(block, warp, waiting, back);
+      bring_back(block, warp, waiting, aside, back);
       if (here.present) warp.store(block, p.batch, second, other.rows);
       block.sync_warp();
       back.substitute(block, x_middle, x.before);
@@ -142,13 +151,6 @@ struct OnePassAgent {
       finish(block, p, warp, here, first, back);
     }
   }
-
-  /// A reduced chunk without its rows.
-  struct Waiting {
-    Row<T> outer;
-    Front<T> front;
-    Pivots pivots;
-  };
 
   template <class V>
   static WARPLOOM_DEVICE V last_of(const device::Block& block, const V& value) {
@@ -181,25 +183,28 @@ struct OnePassAgent {
     return {row, front};
   }
 
-  static WARPLOOM_DEVICE Waiting put_aside(const device::Block& block, const Warp& warp, Piece& piece) {
+  static WARPLOOM_DEVICE Pivots put_aside(const device::Block& block, const Warp& warp, Piece& piece, Aside& aside) {
     piece.rows.a[Piece::kDepth - 1] = piece.row.a;
     piece.rows.c[Piece::kDepth - 1] = piece.row.c;
     piece.rows.d[Piece::kDepth - 1] = piece.row.d;
     Lane::write(warp.stage + 4 * kWarpRows, block.lane(), piece.rows.a);
     Lane::write(warp.stage + 5 * kWarpRows, block.lane(), piece.rows.c);
     Lane::write(warp.stage + 6 * kWarpRows, block.lane(), piece.rows.d);
-    return {piece.outer, piece.front, piece.rows.pivots};
+    // Every warp has the same; the next barrier is the second chunk's.
+    if (block.thread() < Piece::kWarps) aside.outer[block.thread()] = piece.outer;
+    if (block.thread() == Piece::kWarps - 1) aside.front = piece.front;
+    return piece.rows.pivots;
   }
-  static WARPLOOM_DEVICE void bring_back(const device::Block& block, const Warp& warp, const Waiting& waiting,
-                                         Piece& piece) {
+  static WARPLOOM_DEVICE void bring_back(const device::Block& block, const Warp& warp, const Pivots& waiting,
+                                         const Aside& aside, Piece& piece) {
     Lane::read(warp.stage + 4 * kWarpRows, block.lane(), piece.rows.a);
     Lane::read(warp.stage + 5 * kWarpRows, block.lane(), piece.rows.c);
     Lane::read(warp.stage + 6 * kWarpRows, block.lane(), piece.rows.d);
     block.sync_warp();
     piece.row = {piece.rows.a[Piece::kDepth - 1], T(1), piece.rows.c[Piece::kDepth - 1],
                  piece.rows.d[Piece::kDepth - 1]};
-    piece.outer = waiting.outer;
-    piece.rows.pivots = waiting.pivots;
+    piece.outer = aside.outer[block.lane() < Piece::kWarps ? block.lane() : 0];
+    piece.rows.pivots = waiting;
   }
 
   static WARPLOOM_DEVICE void put_record(T* records, int part, const Row<T>& row, const Front<T>& front) {
@@ -214,15 +219,20 @@ struct OnePassAgent {
   }
 
   /// The grid's exchange: every block learns its last unknown and the one before its first row.
+  /// Warps other than the first run `meanwhile` while that one solves.
+  template <class Meanwhile>
   static WARPLOOM_DEVICE Exchange exchange_rows(const device::Block& block, const Parameters& p, const Place& here,
-                                                const T* records, Exchange* exchange) {
+                                                const T* records, Exchange* exchange, Meanwhile meanwhile) {
     block.sync_grid(p.barrier);
     if (block.warp() == 0) {
       solve_interface(block, p.blocks_per_system, records, here.part, exchange);
-    } else if (block.thread() == 32 && here.part == 0 && here.problem >= p.slots) {
-      // The barrier has seen every report on this slot's problem before.
-      const int64_t before = here.problem - p.slots;
-      store_verdict(p.batch, before, device::atomic_min(&p.verdicts[before], 0));
+    } else {
+      meanwhile();
+      if (block.thread() == 32 && here.part == 0 && here.problem >= p.slots) {
+        // The barrier has seen every report on this slot's problem before.
+        const int64_t before = here.problem - p.slots;
+        store_verdict(p.batch, before, device::atomic_min(&p.verdicts[before], 0));
+      }
     }
     block.sync();
     return *exchange;
