@@ -36,14 +36,18 @@ struct Chunk {
     return run;
   }
 
-  /// Reduces the rows taken. `records`: shared memory of kWarps entries, not in use by the chunk before.
-  /// Ends with lane kWarps-1 of every warp holding the chunk's last row in `outer` and its `front`.
+  /// Reduces the rows taken to one per warp. `records`: shared memory of kWarps entries, not in use by
+  /// the chunk before. Ends with a barrier.
   WARPLOOM_DEVICE void reduce(const device::Block& block, WarpRecord<T>* records) {
     Downsweep<kDepth>::down(rows);
     Front<T> own;
     Warp::template eliminate<true>(block, rows, row, own, 32);
     if (block.lane() == 31) records[block.warp()] = {row, own};
     block.sync();
+  }
+  /// Reduces the warps' rows to one, every warp for itself: lane kWarps-1 holds the chunk's last row in
+  /// `outer` and its `front`. Warps other than the one that passes these on may do it later.
+  WARPLOOM_DEVICE void compose(const device::Block& block, const WarpRecord<T>* records) {
     Pivots pivots;
     eliminate_lanes<true>(block, outer, front, kWarps, pivots, 0, [&](Row<T>& r, Front<T>& f) {
       r = {T(0), T(1), T(0), T(0)};

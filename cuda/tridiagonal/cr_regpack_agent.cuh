@@ -28,13 +28,15 @@ struct RegpackParameters {
   WARPLOOM_HOST_DEVICE const auto& source(std::bool_constant<false>) const { return inputs; }
 };
 
-/// The tiles one worker (warp or block) solves, in order.
+/// The tiles one worker (warp or block) solves, in order. Index: int32_t in the usual case, where 64-bit
+/// arithmetic would lengthen the way to the first copies.
+template <class Index>
 struct Tiles {
-  int64_t next, end, step;
-  static WARPLOOM_DEVICE Tiles of(int64_t worker, int64_t workers, int64_t tiles, int64_t span) {
+  Index next, end, step;
+  static WARPLOOM_DEVICE Tiles of(Index worker, Index workers, Index tiles, Index span) {
     if (span == 0) return {worker, tiles, workers};
-    const int64_t end = (worker + 1) * span;
-    return {worker * span, end < tiles ? end : tiles, 1};
+    const Index end = (worker + 1) * span;
+    return {static_cast<Index>(worker * span), end < tiles ? end : tiles, 1};
   }
 };
 
@@ -56,16 +58,17 @@ struct WarpRegpackAgent {
   using Parameters = RegpackParameters<T>;
   using Warp = RegpackLane<T, kDepth, kFull>;
   static constexpr std::bool_constant<kFull> kIsFull{};
+  using Index = std::conditional_t<kFull, int32_t, int64_t>;
   static constexpr size_t shared_bytes(int threads) { return threads / 32 * Warp::kWarpBytes; }
 
   /// This lane's group in `tile`; rows = 0 past the last problem.
-  static WARPLOOM_DEVICE Run run_of(const device::Block& block, const Parameters& p, int64_t tile) {
+  static WARPLOOM_DEVICE Run run_of(const device::Block& block, const Parameters& p, Index tile) {
     const int rank = block.lane() & (p.width - 1);
-    const int64_t problem = problem_of(block, p, tile);
+    const Index problem = problem_of(block, p, tile);
     Run run{p.width, rank, (block.lane() - rank) * kDepth, 0, 0, 0, 0, 0};
     if constexpr (kFull) {
       // Groups past the last problem repeat it: same warp, same values, nothing to mask.
-      const int64_t last = p.full.systems - 1;
+      const Index last = p.full.systems - 1;
       run.system = run.origin = problem < last ? problem : last;
       run.rows = p.width * kDepth;
       return run;
@@ -87,32 +90,35 @@ struct WarpRegpackAgent {
     if constexpr (kFull) return p.full;
     else return p.batch;
   }
-  static WARPLOOM_DEVICE int64_t problems(const Parameters& p) {
-    return kFull ? p.full.systems : p.batch.problems();
+  static WARPLOOM_DEVICE Index problems(const Parameters& p) {
+    if constexpr (kFull) return p.full.systems;
+    else return p.batch.problems();
   }
-  static WARPLOOM_DEVICE int64_t problem_of(const device::Block& block, const Parameters& p, int64_t tile) {
+  static WARPLOOM_DEVICE Index problem_of(const device::Block& block, const Parameters& p, Index tile) {
     return (tile << p.systems_log2) + (block.lane() >> (5 - p.systems_log2));
   }
   /// The run to move: the whole tile at once where its systems stand next to each other.
-  static WARPLOOM_DEVICE Run moved(const device::Block& block, const Parameters& p, int64_t tile,
+  static WARPLOOM_DEVICE Run moved(const device::Block& block, const Parameters& p, Index tile,
                                    const Run& own) {
     if (!p.merged) return own;
     const int systems = 1 << p.systems_log2;
-    const int64_t first = tile << p.systems_log2, left = p.full.systems - first;
+    const Index first = tile << p.systems_log2, left = p.full.systems - first;
     if (kFull && left < systems) return own;
     return {32, block.lane(), 0,
-            kFull ? 32 * kDepth : static_cast<int>((left < systems ? left : systems) * p.full.n),
-            first, first, 0, 0};
+            kFull ? 32 * kDepth : static_cast<int>((left < systems ? left : Index(systems)) * p.full.n),
+            int64_t(first), int64_t(first), 0, 0};
   }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     const Warp warp(block.shared<T>(block.warp() * Warp::kWarpBytes));
     const int warps = block.threads() / 32;
-    Tiles tiles = Tiles::of(block.index() * warps + block.warp(), block.count() * warps,
-                            (problems(p) + (1 << p.systems_log2) - 1) >> p.systems_log2, p.span);
+    auto tiles = Tiles<Index>::of(static_cast<Index>(block.index()) * warps + block.warp(),
+                                  static_cast<Index>(block.count()) * warps,
+                                  (problems(p) + (1 << p.systems_log2) - 1) >> p.systems_log2,
+                                  static_cast<Index>(p.span));
     Run next{};
     // One pass more than there are tiles: the copies of a tile start while the one before is solved.
-    for (int64_t tile = -1;;) {
+    for (Index tile = -1;;) {
       typename Warp::Rows rows;
       const Run run = next;
       if (tile >= 0) {
@@ -154,7 +160,7 @@ struct WarpRegpackAgent {
     Warp::template descend<kFull>(block, rows, row, x, T(0), p.width);
   }
 
-  static WARPLOOM_DEVICE void judge(const device::Block& block, const Parameters& p, int64_t tile,
+  static WARPLOOM_DEVICE void judge(const device::Block& block, const Parameters& p, Index tile,
                                     const Run& run, const typename Warp::Rows& rows) {
     int verdict = 0;
     if (device::ballot(block, Warp::suspicious(rows)) != 0) {
@@ -164,7 +170,7 @@ struct WarpRegpackAgent {
         verdict = other < verdict ? other : verdict;
       }
     }
-    const int64_t problem = problem_of(block, p, tile);
+    const Index problem = problem_of(block, p, tile);
     if (run.rank == 0 && problem < problems(p)) store_verdict(target(p), problem, verdict);
   }
 };
@@ -184,6 +190,7 @@ struct BlockRegpackAgent {
   using Parameters = RegpackParameters<T>;
   using Warp = RegpackLane<T, kDepth, kFull>;
   static constexpr std::bool_constant<kFull> kIsFull{};
+  using Index = std::conditional_t<kFull, int32_t, int64_t>;
   static constexpr size_t shared_bytes(int threads) {
     const size_t warps = threads / 32;
     return warps * Warp::kWarpBytes + 2 * warps * sizeof(WarpRecord<T>) + 16;
@@ -193,11 +200,15 @@ struct BlockRegpackAgent {
   static WARPLOOM_DEVICE int64_t rows_of(const Parameters& p, const Run& run) {
     return kFull ? p.full.n : p.batch.rows(run.system);
   }
+  static WARPLOOM_DEVICE Index problems(const Parameters& p) {
+    if constexpr (kFull) return p.full.systems;
+    else return p.batch.problems();
+  }
   static WARPLOOM_DEVICE const auto& target(const Parameters& p) {
     if constexpr (kFull) return p.full;
     else return p.batch;
   }
-  static WARPLOOM_DEVICE Run run_of(const device::Block& block, const Parameters& p, int64_t problem) {
+  static WARPLOOM_DEVICE Run run_of(const device::Block& block, const Parameters& p, Index problem) {
     Run run{32, block.lane(), 0, 0, 0, 0, 0, int64_t(block.warp()) * Warp::kWarpRows};
     run.system = problem;
     if constexpr (kFull) {
@@ -222,11 +233,12 @@ struct BlockRegpackAgent {
     auto* records = block.shared<WarpRecord<T>>(warps * Warp::kWarpBytes);
     int* verdicts = reinterpret_cast<int*>(records + 2 * warps);
     if (block.thread() < 2) verdicts[block.thread()] = 0;
-    Tiles tiles = Tiles::of(block.index(), block.count(), kFull ? p.full.systems : batch.problems(), p.span);
+    auto tiles = Tiles<Index>::of(static_cast<Index>(block.index()), static_cast<Index>(block.count()), problems(p),
+                                  static_cast<Index>(p.span));
     Run next{};
-    int64_t previous = -1;
+    Index previous = -1;
     int parity = 0;
-    for (int64_t problem = -1;;) {
+    for (Index problem = -1;;) {
       typename Warp::Rows rows;
       const Run run = next;
       if (problem >= 0) {

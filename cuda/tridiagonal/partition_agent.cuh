@@ -51,6 +51,7 @@ struct ChunkAgent {
       }
       if (item >= 0) {
         piece.reduce(block, records + parity * Piece::kWarps);
+        if (kSubstitute || block.warp() == 0) piece.compose(block, records + parity * Piece::kWarps);
         finish(block, p, warp, piece, run, item);
       }
       if (!more) return;

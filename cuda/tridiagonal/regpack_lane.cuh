@@ -41,9 +41,8 @@ struct RegpackLane {
 
   /// load for kFull.
   WARPLOOM_DEVICE void load(const device::Block& block, const FullBatch<T>& full, const Run& run, bool keep) const {
-    load_full_rows<T, kDepth>(block, stage, run, keep, [&](int k) {
-      return full.array[k] + run.origin * full.system_stride[k] + run.first_row;
-    });
+    const int64_t at = run.origin * full.system_stride + run.first_row;
+    load_full_rows<T, kDepth>(block, stage, run, keep, [&](int k) { return full.array[k] + at; });
   }
 
   /// Stage to registers once the copies are complete. Rows past the run become identity rows, and the
@@ -134,7 +133,7 @@ struct RegpackLane {
                              const Rows& rows) const {
     Lane::write(stage + 4 * kWarpRows, block.lane(), rows.d);
     block.sync_warp();
-    store_full_rows<T, kDepth>(full.array[4] + run.origin * full.system_stride[4] + run.first_row,
+    store_full_rows<T, kDepth>(full.array[4] + run.origin * full.solution_stride + run.first_row,
                                stage + 4 * kWarpRows, run);
   }
 
