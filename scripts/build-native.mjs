@@ -67,9 +67,10 @@ function buildWithGyp() {
   const gyp = findNodeGyp();
   if (!gyp) throw new Error('node-gyp was not found (it comes with npm)');
   const headers = nodeHeaders();
-  const args = [gyp, existsSync(join(root, 'build/Makefile')) ? 'build' : 'rebuild', '--loglevel=error',
-    `--jobs=${process.env.WARPLOOM_JOBS ?? availableParallelism()}`, ...(headers ? [`--nodedir=${headers}`] : [])];
-  run(process.execPath, args);
+  const common = ['--loglevel=error', ...(headers ? [`--nodedir=${headers}`] : [])];
+  // Not «rebuild»: that would empty build/, where other configurations and caches live.
+  run(process.execPath, [gyp, 'configure', ...common]);
+  run(process.execPath, [gyp, 'build', `--jobs=${process.env.WARPLOOM_JOBS ?? availableParallelism()}`, ...common]);
   const made = join(root, 'build/Release/warploom.node');
   const moved = join(root, 'build/warploom-gyp.node');
   renameSync(made, moved); // node-gyp-build would prefer build/Release to prebuilds/
