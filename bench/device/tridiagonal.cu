@@ -1,5 +1,6 @@
 // Stand-alone check and benchmark of the batched tridiagonal solvers on one GPU, without Node:
-//   build: bench/device/build.sh BUILD_FOLDER      run: BUILD_FOLDER/tridiagonal check|bench|large|all [SHAPE [ALGORITHM]]
+//   build: bench/device/build.sh BUILD_FOLDER
+//   run:   BUILD_FOLDER/tridiagonal check|bench|large|all [SHAPE [ALGORITHM]]
 // Prints one table: time, share of the floor (a, b, c, d read and x written once), backward error.
 #include <cstring>
 
@@ -40,17 +41,11 @@ static int check_type(BenchDevice& device) {
   return failures;
 }
 
+/// Time to read four arrays and write a fifth: the fastest of one access per thread and persistent grids.
 template <class T>
-static void time_shape(BenchDevice& device, Cusparse& cusparse, int64_t systems, int64_t n, bool cold,
-                       const std::vector<int>& depths, const std::string& only) {
-  Shape<T> shape(device, systems, n, cold);
-  char id[96];
-  std::snprintf(id, sizeof id, "%lldx%lld/%s/%s", (long long)systems, (long long)n, type_name<T>(),
-                cold ? "cold" : "hot");
-  const int64_t units = systems * n * int64_t(sizeof(T)) / 16;
+static Timing time_floor(BenchDevice& device, Shape<T>& shape, int64_t units) {
   Timing floor;
   for (const int threads : {128, 256, 512, 1024}) {
-    // One access per thread, and persistent grids: the fastest counts.
     for (const int64_t most : {int64_t{1} << 30, int64_t{132} * 2048 / threads}) {
       const int blocks = static_cast<int>(std::min((units + threads - 1) / threads, most));
       const Timing t = time_sets(device, shape.sets, shape.repeat, [&](int s) {
@@ -60,6 +55,18 @@ static void time_shape(BenchDevice& device, Cusparse& cusparse, int64_t systems,
       if (floor.median == 0 || t.median < floor.median) floor = t;
     }
   }
+  return floor;
+}
+
+template <class T>
+static void time_shape(BenchDevice& device, Cusparse& cusparse, int64_t systems, int64_t n, bool cold,
+                       const std::vector<int>& depths, const std::string& only) {
+  Shape<T> shape(device, systems, n, cold);
+  char id[96];
+  std::snprintf(id, sizeof id, "%lldx%lld/%s/%s", (long long)systems, (long long)n, type_name<T>(),
+                cold ? "cold" : "hot");
+  const int64_t units = systems * n * int64_t(sizeof(T)) / 16;
+  const Timing floor = time_floor(device, shape, units);
   std::printf("%-30s %-18s %10.3f us  %7.1f GB/s\n", id, "floor", floor.median * 1e6,
               systems * n * sizeof(T) * 5e-9 / floor.median);
   const auto report = [&](const char* name, const tri::Used& used, const Timing& t, double error, bool good) {

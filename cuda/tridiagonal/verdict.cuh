@@ -16,7 +16,8 @@ WARPLOOM_HOST_DEVICE int make_verdict(Finding finding, int64_t row) {
   return -((static_cast<int>(finding) << 28) + (kVerdictRows - 1 - named));
 }
 
-/// Writes the status word and row of a problem: an overflow has no row and is called inaccurate; `batch` has the arrays `status` and `row`.
+/// Writes the status word and row of a problem; `batch` has the arrays `status` and `row`. An overflow
+/// has no row and is called inaccurate.
 template <class B>
 WARPLOOM_DEVICE void store_verdict(const B& batch, int64_t problem, int verdict) {
   const int finding = -verdict >> 28;
