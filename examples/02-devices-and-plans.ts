@@ -18,7 +18,8 @@ for (let step = 0; step < steps; step += 1) {
 }
 const end = await state.read() as Float64Array;
 console.log(`${steps} solves of ${batch} x ${n} with kept factors: ${(seconds / steps * 1e6).toFixed(0)} us each on ${device.name};`,
-  `${(plan.bytes / 2 ** 20).toFixed(1)} MiB of factors, largest value left ${end.reduce((most, value) => Math.max(most, value)).toExponential(2)}`);
+  `${(plan.bytes / 2 ** 20).toFixed(1)} MiB of factors, largest value left`,
+  end.reduce((most, value) => Math.max(most, value)).toExponential(2));
 
 // How far can the answers be trusted? Condition and error bounds, per system.
 const matrix = { lower: -1, diagonal: new Float64Array(n).fill(2), upper: -1, device };

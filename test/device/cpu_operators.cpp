@@ -183,15 +183,10 @@ void conditions(Device& device, const char* type) {
     auto b = dominant<T>(n, systems, n, false, uint64_t(50 + option));
     b.periodic = option % 2;
     b.transpose = static_cast<tri::Transpose>(option % 3);
-    if (option >= 6) {  // not dominant
-      for (int64_t s = 0; s < systems; ++s) {
-        for (int64_t i = 0; i < n; ++i) {
-          b.diagonal.set(b.at(b.diagonal, s, i), T(RealOf<T>(0.4)) * b.lower.get(b.at(b.lower, s, i)));
-        }
-      }
-    }
     for (int64_t s = 0; s < systems; ++s) {
       for (int64_t i = 0; i < n; ++i) {
+        const T weak = T(RealOf<T>(0.4)) * b.lower.get(b.at(b.lower, s, i));
+        if (option >= 6) b.diagonal.set(b.at(b.diagonal, s, i), weak);  // not dominant
         for (int64_t r = 0; r < n; ++r) b.rhs.set(b.at(b.rhs, s, i, r), T(RealOf<T>(i == r)));
       }
     }
