@@ -15,7 +15,8 @@ const kPackages = ['zod', 'node-gyp-build', 'mocha', 'tsx', 'fast-check', 'vega'
   'd3-dsv', 'd3-scale-chromatic', 'vega-datasets'];
 /** Folders and files of the checkout that travel as they are. */
 const kFolders = ['lib', 'dist', 'test', 'bench', 'examples', 'prebuilds', 'scripts'];
-const kFiles = ['package.json', '.mocharc.json', 'README.md', 'tsconfig.base.json', 'tsconfig.json'];
+const kFiles = ['package.json', '.mocharc.json', 'README.md', 'tsconfig.base.json', 'tsconfig.json',
+  'tsconfig.all.json'];
 /** Data sets beyond this size are left out of vega-datasets. */
 const kLargestDataBytes = 300_000;
 
