@@ -56,15 +56,10 @@ Status launch_regpack(GpuDevice& device, RegpackParameters<T> p, int64_t tiles, 
 template <class T, int kDepth>
 inline constexpr bool kHasFull = !kIsComplex<T> && kDepth * sizeof(T) >= 16 && kDepth >= 4;
 
-/// All systems alike, one right-hand side, aligned, as long as the lanes hold, countable in 30 bits.
+/// Uniform, and as long as the lanes hold.
 template <class T>
 bool is_full(const Batch<T>& batch, const Inputs<T>& inputs, int64_t capacity) {
-  const Strided<T>& x = batch.solution;
-  const int64_t stride = batch.rhs.system_stride;
-  return inputs.aligned && capacity == batch.n && batch.rhs_count == 1 && batch.systems < 1 << 30 &&
-         batch.lower.system_stride == stride && batch.diagonal.system_stride == stride &&
-         batch.upper.system_stride == stride && x.plain() && reinterpret_cast<uintptr_t>(x.data) % 16 == 0 &&
-         x.system_stride % (16 / static_cast<int64_t>(sizeof(T))) == 0;
+  return capacity == batch.n && is_uniform(batch, inputs);
 }
 
 template <class T, int kDepth>
@@ -102,13 +97,7 @@ Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* us
   constexpr int kMaxThreads = kRegpackThreads<T, kDepth>;
   const int64_t lanes = (batch.n + kDepth - 1) / kDepth;
   RegpackParameters<T> p{};
-  p.full = {{batch.lower.data, batch.diagonal.data, batch.upper.data, batch.rhs.data, batch.solution.data},
-            batch.rhs.system_stride,
-            batch.solution.system_stride,
-            static_cast<int32_t>(batch.systems),
-            static_cast<int32_t>(batch.n),
-            batch.status,
-            batch.row};
+  p.full = full_batch(batch);
   p.width = 32;
   p.batch = batch;
   if (lanes <= 32) {

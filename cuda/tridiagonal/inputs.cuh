@@ -27,4 +27,27 @@ Inputs<T> inputs_of(const Batch<T>& batch, bool full) {
   return inputs;
 }
 
+/// All systems alike, one right-hand side, aligned, countable in 30 bits: a FullBatch says it all.
+template <class T>
+bool is_uniform(const Batch<T>& batch, const Inputs<T>& inputs) {
+  const Strided<T>& x = batch.solution;
+  const int64_t stride = batch.rhs.system_stride;
+  return inputs.aligned && batch.rhs_count == 1 && batch.systems < 1 << 30 && batch.lower.system_stride == stride &&
+         batch.diagonal.system_stride == stride && batch.upper.system_stride == stride && x.plain() &&
+         reinterpret_cast<uintptr_t>(x.data) % 16 == 0 &&
+         x.system_stride % (16 / static_cast<int64_t>(sizeof(T))) == 0;
+}
+
+/// Meaningful for uniform batches only.
+template <class T>
+FullBatch<T> full_batch(const Batch<T>& batch) {
+  return {{batch.lower.data, batch.diagonal.data, batch.upper.data, batch.rhs.data, batch.solution.data},
+          batch.rhs.system_stride,
+          batch.solution.system_stride,
+          static_cast<int32_t>(batch.systems),
+          static_cast<int32_t>(batch.n),
+          batch.status,
+          batch.row};
+}
+
 }  // namespace warploom::WARPLOOM_TARGET::tridiagonal

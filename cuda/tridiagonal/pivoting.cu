@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cuda/tridiagonal/inputs.cuh"
+#include "cuda/tridiagonal/pivoting_full_agent.cuh"
 #include "cuda/tridiagonal/pivoting_segments_agent.cuh"
 #include "cuda/tridiagonal/verify.cuh"
 
@@ -55,8 +57,31 @@ Status launch_pivoting(GpuDevice& device, const PivotingShape& shape, int64_t bl
 }
 
 template <class T>
+Status solve_full(GpuDevice& device, const Batch<T>& batch, const PivotingShape& shape, const Collected& collected,
+                  Used* used) {
+  using Agent = PivotingFullAgent<T>;
+  typename Agent::Parameters p;
+  p.full = full_batch(batch);
+  p.depth = shape.depth;
+  p.width = shape.width;
+  p.systems = shape.systems;
+  p.team = Agent::team_of(shape, batch.n);
+  p.list = collected.list;
+  p.count = collected.count;
+  LaunchShape launch_shape;
+  launch_shape.blocks = (batch.systems + shape.systems - 1) / shape.systems;
+  launch_shape.threads = shape.threads();
+  launch_shape.shared_bytes = Agent::shared_bytes(shape);
+  if (used != nullptr) ++used->launches;
+  return launch<Agent>(device, launch_shape, p);
+}
+
+template <class T>
 Status solve_whole(GpuDevice& device, const Batch<T>& batch, const PivotingShape& shape, const Collected& collected,
                    Used* used) {
+  if (PivotingFullAgent<T>::takes(shape, batch.n) && is_uniform(batch, inputs_of(batch, false))) {
+    return solve_full<T>(device, batch, shape, collected, used);
+  }
   typename PivotingAgent<T>::Parameters p = agent_parameters(batch, shape, collected);
   p.mode = PivotingMode::whole;
   return launch_pivoting<T>(device, shape, (batch.problems() + shape.systems - 1) / shape.systems, p, used);

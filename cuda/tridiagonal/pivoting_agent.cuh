@@ -5,31 +5,13 @@
 #include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/pivoting_chunk.cuh"
 #include "cuda/tridiagonal/pivoting_policy.h"
-#include "cuda/tridiagonal/verify_residual.cuh"
+#include "cuda/tridiagonal/pivoting_verdict.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
 /// `whole` systems in one block; else a block holds one segment of a system: `reduce` writes its two outer rows,
 /// `substitute` repeats the elimination and takes the outer values.
 enum class PivotingMode : int32_t { whole = 0, reduce = 1, substitute = 2 };
-
-/// Parts of a residual ratio, summed over rows.
-template <class R>
-struct ResidualSums {
-  R residual, solution, peak;
-};
-
-template <class R>
-WARPLOOM_DEVICE ResidualSums<R> combine(const ResidualSums<R>& a, const ResidualSums<R>& b) {
-  return {a.residual + b.residual, a.solution + b.solution, device::maximum(a.peak, b.peak)};
-}
-/// |r|_1 / (|A|_1 |x|_1) <= 30 epsilon, with max|a| for |A|_1, which it never exceeds. False for NaN and overflow.
-template <class R>
-WARPLOOM_DEVICE bool accepted(const ResidualSums<R>& s) {
-  if (!device::is_finite(s.solution) || !device::is_finite(s.residual)) return false;
-  if (s.residual == R(0)) return true;
-  return s.residual / s.peak <= static_cast<R>(kLargestResidualRatio * kEpsilon<R>) * s.solution;
-}
 
 template <class T>
 struct PivotingAgent {
@@ -226,16 +208,12 @@ struct PivotingAgent {
   }
 
   /// Row i's share of the residual ratio; x is the block's solution in shared memory.
-  static WARPLOOM_DEVICE ResidualSums<R> row_sums(const Entries& e, const Part& part_of, const T* x, int i,
+  static WARPLOOM_DEVICE ResidualSums<R> sums_of_row(const Entries& e, const Part& part_of, const T* x, int i,
                                                   const T& previous, const T& next) {
     const bool inner_below = i > 0, inner_above = i + 1 < part_of.count;
     const T own = x[i], near_below = x[inner_below ? i - 1 : i], near_above = x[inner_above ? i + 1 : i];
     const T below = pick(inner_below, near_below, previous), above = pick(inner_above, near_above, next);
-    const T residual =
-        minus_product(e.diagonal, own, minus_product(e.upper, above, minus_product(e.lower, below, e.rhs)));
-    const R peak = device::maximum(device::maximum(device::absolute(e.lower), device::absolute(e.diagonal)),
-                                   device::absolute(e.upper));
-    return {device::absolute(residual), device::absolute(own), peak};
+    return tridiagonal::row_sums(e.lower, e.diagonal, e.upper, e.rhs, below, own, above);
   }
 
   /// The calling thread's rows of a part.
@@ -245,7 +223,7 @@ struct PivotingAgent {
     if (part_of.count == 0) return sums;
     if (!p.direct) {
       for (int i = w.row; i < part_of.count; i += w.row_step) {
-        sums = combine(sums, row_sums(entries_of(part_of, i), part_of, x, i, previous, next));
+        sums = combine(sums, sums_of_row(entries_of(part_of, i), part_of, x, i, previous, next));
       }
       return sums;
     }
@@ -263,7 +241,7 @@ struct PivotingAgent {
       for (int k = 0; k < kTogether; ++k) {
         const int row = i + k * w.row_step;
         const bool present = row < part_of.count;
-        const ResidualSums<R> share = row_sums(entries[k], part_of, x, present ? row : i, previous, next);
+        const ResidualSums<R> share = sums_of_row(entries[k], part_of, x, present ? row : i, previous, next);
         sums.residual += pick(present, share.residual, R(0));
         sums.solution += pick(present, share.solution, R(0));
         sums.peak = device::maximum(sums.peak, share.peak);
@@ -311,20 +289,11 @@ struct PivotingAgent {
         continue;
       }
       const int64_t problem = block.index() * p.systems + s;
-      if (problem < p.batch.problems()) shared.verdict[s] = settle(p.batch, problem, sums, p.list, p.count);
+      if (problem >= p.batch.problems()) continue;
+      const bool good = accepted(sums);
+      settle(good, p.batch, problem, p.list, p.count);
+      shared.verdict[s] = good ? 1 : 0;
     }
-  }
-
-  /// Writes the problem's status, or lists it: what is not finite is sorted out there. Returns whether to store it.
-  static WARPLOOM_DEVICE int32_t settle(const Batch<T>& batch, int64_t problem, const ResidualSums<R>& sums,
-                                        int32_t* list, int32_t* count) {
-    if (!accepted(sums)) {
-      list[device::atomic_add(count, 1)] = static_cast<int32_t>(problem);
-      return 0;
-    }
-    batch.status[problem] = static_cast<int32_t>(operation::SystemStatus::ok);
-    batch.row[problem] = -1;
-    return 1;
   }
 
   static WARPLOOM_DEVICE void store(const device::Block& block, const Parameters& p, const Shared& shared) {
@@ -345,7 +314,7 @@ struct PivotingAgent {
     device::async_wait<0>(block);
     block.sync();
     OuterRows<T> rows;
-    const uint64_t next_rows = eliminate_chunk(shared.store, block.thread(), &rows);
+    const uint32_t next_rows = eliminate_chunk(shared.store, block.thread(), &rows);
     shared.store.set_rows(block.thread(), rows);
     block.sync();
     merge_up(block, shared.store, p.width);

@@ -12,6 +12,8 @@
 // a merge nine and a bit, so that matrix, factors and reduced systems share one buffer of little more than four
 // numbers per row.
 #pragma once
+#include <cmath>
+
 #include "cuda/core/complex.cuh"
 #include "cuda/core/device.cuh"
 
@@ -96,6 +98,24 @@ WARPLOOM_DEVICE T minus_product(const T& factor, const T& value, const T& from) 
   return device::fma(-factor, value, from);
 }
 
+/// 1 / pivot without branches. NaN for a zero, subnormal, huge or non-finite pivot: it reaches the system's answer, which
+/// is then refused and computed by scaled divisions.
+template <class R>
+WARPLOOM_DEVICE R pivot_inverse(const R& pivot) {
+  bool ordinary = true;
+  const R inverse = device::ordinary_reciprocal(pivot, ordinary);
+  return pick(ordinary, inverse, R(NAN));
+}
+/// By Smith's scaling.
+template <class R>
+WARPLOOM_DEVICE Complex<R> pivot_inverse(const Complex<R>& pivot) {
+  const bool real = device::absolute(pivot.re) >= device::absolute(pivot.im);
+  const R large = pick(real, pivot.re, pivot.im), small = pick(real, pivot.im, pivot.re);
+  const R ratio = small * pivot_inverse(large);
+  const R scale = pivot_inverse(device::fma(small, ratio, large));
+  return {pick(real, scale, ratio * scale), -pick(real, ratio * scale, scale)};
+}
+
 /// A row during the elimination of a chunk: previous, first, columns k and k+1, right-hand side.
 template <class T>
 struct SpikeRow {
@@ -105,7 +125,7 @@ struct SpikeRow {
 /// Eliminates the inner unknowns of one lane's chunk and stores its pivot rows. Bit k of the result: the pivot row of
 /// column k is the original row k+1 (factors of x[k+1] and x[k+2]), else a running one (x[k+1], first, previous).
 template <class T>
-WARPLOOM_DEVICE uint64_t eliminate_chunk(const ChunkStore<T>& store, int lane, OuterRows<T>* left) {
+WARPLOOM_DEVICE uint32_t eliminate_chunk(const ChunkStore<T>& store, int lane, OuterRows<T>* left) {
   const int depth = store.depth, base = lane * depth;
   T* const lower = store.array(0) + base;
   T* const diagonal = store.array(1) + base;
@@ -114,15 +134,15 @@ WARPLOOM_DEVICE uint64_t eliminate_chunk(const ChunkStore<T>& store, int lane, O
   const T zero(0);
   SpikeRow<T> spike{lower[0], diagonal[0], upper[0], zero, rhs[0]};
   SpikeRow<T> running{zero, lower[1], diagonal[1], upper[1], rhs[1]};
-  uint64_t next_rows = 0;
+  uint32_t next_rows = 0, bit = 2;
   WARPLOOM_NO_UNROLL
-  for (int k = 1; k + 1 < depth; ++k) {
+  for (int k = 1; k + 1 < depth; ++k, bit *= 2) {
     const T next_own = lower[k + 1], next_above = diagonal[k + 1], next_second = upper[k + 1], next_rhs = rhs[k + 1];
     const bool spike_wins = device::absolute(spike.own) > device::absolute(running.own);
     exchange_if(spike_wins, spike, running);
     const bool next_wins = device::absolute(next_own) > device::absolute(running.own);
-    next_rows |= static_cast<uint64_t>(next_wins) << k;
-    const T inverse = device::reciprocal(pick(next_wins, next_own, running.own));
+    next_rows |= next_wins ? bit : 0;
+    const T inverse = pivot_inverse(pick(next_wins, next_own, running.own));
     const T above = pick(next_wins, next_above, running.above) * inverse;
     const T side = pick(next_wins, next_second, running.first) * inverse;
     const T previous = pick(next_wins, zero, running.previous * inverse);
@@ -155,7 +175,7 @@ WARPLOOM_DEVICE uint64_t eliminate_chunk(const ChunkStore<T>& store, int lane, O
 
 /// Inner unknowns of a lane's chunk from its four outer ones; the rhs array becomes the solution.
 template <class T>
-WARPLOOM_DEVICE void substitute_chunk(const ChunkStore<T>& store, int lane, uint64_t next_rows,
+WARPLOOM_DEVICE void substitute_chunk(const ChunkStore<T>& store, int lane, uint32_t next_rows,
                                       const OuterValues<T>& values) {
   const int depth = store.depth, base = lane * depth;
   const T* const above_of = store.array(0) + base;
@@ -224,7 +244,7 @@ WARPLOOM_DEVICE MergeRows<T> merge(OuterRows<T>* left, OuterRows<T> right) {
   exchange_if(device::absolute(r[1].outer[0]) > device::absolute(r[0].outer[0]), r[0], r[1]);
   MergeRows<T> m;
   m.from_right = device::absolute(r[0].outer[0]) > device::absolute(l[0].outer[2]);
-  const T inverse = device::reciprocal(pick(m.from_right, r[0].outer[0], l[0].outer[2]));
+  const T inverse = pivot_inverse(pick(m.from_right, r[0].outer[0], l[0].outer[2]));
   m.inner = pick(m.from_right, r[0].outer[1], l[0].outer[3]) * inverse;
   m.pair[0] = pick(m.from_right, r[0].outer[2], l[0].outer[0]) * inverse;
   m.pair[1] = pick(m.from_right, r[0].outer[3], l[0].outer[1]) * inverse;
@@ -238,7 +258,7 @@ WARPLOOM_DEVICE MergeRows<T> merge(OuterRows<T>* left, OuterRows<T> right) {
                 pick(m.from_right, l[0].rhs, r[0].rhs), m.from_right, m)};
   exchange_if(device::absolute(rows[1].inner) > device::absolute(rows[0].inner), rows[0], rows[1]);
   exchange_if(device::absolute(rows[2].inner) > device::absolute(rows[0].inner), rows[0], rows[2]);
-  const T second_inverse = device::reciprocal(rows[0].inner);
+  const T second_inverse = pivot_inverse(rows[0].inner);
   WARPLOOM_UNROLL
   for (int c = 0; c < 4; ++c) m.outer[c] = rows[0].outer[c] * second_inverse;
   m.second_value = rows[0].rhs * second_inverse;
@@ -324,11 +344,11 @@ template <class T>
 WARPLOOM_DEVICE OuterValues<T> solve_top(OuterRows<T> rows) {
   OuterRow<T>* const r = rows.row;
   exchange_if(device::absolute(r[1].outer[1]) > device::absolute(r[0].outer[1]), r[0], r[1]);
-  const T inverse = device::reciprocal(r[0].outer[1]);
+  const T inverse = pivot_inverse(r[0].outer[1]);
   const T factor = r[0].outer[2] * inverse, value = r[0].rhs * inverse;
   const T own = minus_product(r[1].outer[1], factor, r[1].outer[2]);
   const T rhs = minus_product(r[1].outer[1], value, r[1].rhs);
-  const T last = rhs * device::reciprocal(own);
+  const T last = rhs * pivot_inverse(own);
   return {{T(0), minus_product(factor, last, value), last, T(0)}};
 }
 

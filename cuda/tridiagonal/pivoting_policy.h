@@ -25,7 +25,9 @@ inline int pivoting_threads(int element_bytes) { return element_bytes <= 8 ? 128
 inline PivotingShape pivoting_shape(int element_bytes, int64_t n) {
   PivotingShape shape;
   const int64_t depth = pivoting_depth(element_bytes);
-  int64_t width = 1;
+  // Blocks of whole 16-byte chunks, where that is not many more lanes than the rows need.
+  const int64_t per_chunk = std::max(1, 16 / element_bytes);
+  int64_t width = n >= 3 * per_chunk ? per_chunk : 1;
   while (width * depth < n && width < kPivotingMaxThreads) width *= 2;
   shape.width = static_cast<int>(width);
   if (width * depth < n) {

@@ -71,7 +71,7 @@ struct SegmentJudgeAgent {
     if (problem >= p.batch.problems()) return;
     ResidualSums<R> sums{R(0), R(0), R(0)};
     for (int64_t i = 0; i < p.segments; ++i) sums = combine(sums, p.sums[problem * p.segments + i]);
-    PivotingAgent<T>::settle(p.batch, problem, sums, p.list, p.count);
+    settle(accepted(sums), p.batch, problem, p.list, p.count);
   }
 };
 

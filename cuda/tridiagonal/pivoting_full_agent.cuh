@@ -1,0 +1,166 @@
+// The usual case of PivotingAgent: uniform systems of whole 16-byte chunks, several to a block. Rows travel 16 bytes at
+// a time, and a team of neighbouring lanes judges and stores each system.
+#pragma once
+#include "cuda/core/launch.cuh"
+#include "cuda/tridiagonal/pivoting_chunk.cuh"
+#include "cuda/tridiagonal/pivoting_policy.h"
+#include "cuda/tridiagonal/pivoting_verdict.cuh"
+#include "cuda/tridiagonal/staging.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+template <class T>
+struct PivotingFullAgent {
+  using R = RealOf<T>;
+  using Chunk = device::Pack<T>;
+  using Shape = ::warploom::tridiagonal::PivotingShape;
+  static constexpr int kMaxThreads = ::warploom::tridiagonal::kPivotingMaxThreads;
+  static constexpr int kMinBlocks = sizeof(T) == 16 ? 1 : sizeof(T) == 4 ? 3 : 2;
+  static constexpr int kPerChunk = Chunk::kCount;
+
+  struct Parameters {
+    FullBatch<T> full;
+    int32_t depth, width, systems;
+    int32_t team;   ///< lanes that judge and store one system: a power of two; more than 32 only as threads / systems
+    int32_t* list;  ///< problems to solve again
+    int32_t* count;
+  };
+
+  /// Whether a block of this shape can hold systems of n rows in whole chunks.
+  static bool takes(const Shape& shape, int64_t n) {
+    return shape.segments == 1 && n % kPerChunk == 0 && shape.width * shape.depth % kPerChunk == 0;
+  }
+  static int team_of(const Shape& shape, int64_t n) {
+    int team = shape.width;
+    while (team < 32 && team < n / kPerChunk && team < shape.threads()) team *= 2;
+    return team;
+  }
+  static size_t shared_bytes(const Shape& shape) {
+    return padded(ChunkStore<T>::entries(shape.threads(), shape.depth)) + shape.threads() / 32 * sizeof(ResidualSums<R>);
+  }
+  static WARPLOOM_HOST_DEVICE size_t padded(int64_t entries) {
+    return (static_cast<size_t>(entries) * sizeof(T) + 15) / 16 * 16;
+  }
+
+  /// The block's first system, and how many of its places are taken.
+  struct Span {
+    int first, taken;
+  };
+  static WARPLOOM_DEVICE Span span(const device::Block& block, const Parameters& p) {
+    const int first = static_cast<int>(block.index()) * p.systems, left = p.full.systems - first;
+    return {first, left < p.systems ? left : p.systems};
+  }
+
+  static WARPLOOM_DEVICE void load(const device::Block& block, const Parameters& p, const ChunkStore<T>& store) {
+    const Span own = span(block, p);
+    const int rank = block.thread() & (p.team - 1), capacity = p.width * p.depth;
+    for (int s = block.thread() / p.team; s < p.systems; s += block.threads() / p.team) {
+      const int rows = s < own.taken ? p.full.n : 0;
+      const int64_t from = (own.first + s) * p.full.system_stride;
+      T* const to = store.array(0) + s * capacity;
+      const int step = store.lanes * store.depth;
+      for (int i = rank * kPerChunk; i < rows; i += p.team * kPerChunk) {
+        WARPLOOM_UNROLL
+        for (int k = 0; k < 4; ++k) device::async_copy<16>(block, to + k * step + i, p.full.array[k] + from + i);
+      }
+      // Rows beyond the system are those of the identity.
+      for (int i = rows + rank; i < capacity; i += p.team) {
+        to[i] = to[2 * step + i] = to[3 * step + i] = T(0);
+        to[step + i] = T(R(1));
+      }
+    }
+  }
+
+  /// The entries beyond a system's ends, whatever the arrays hold there, each by the lane whose chunk it is in.
+  static WARPLOOM_DEVICE void clear_corners(const device::Block& block, const Parameters& p,
+                                            const ChunkStore<T>& store) {
+    const int place = block.thread() & (p.width - 1), chunk = block.thread() * p.depth, last = p.full.n - 1;
+    if (place == 0) store.array(0)[chunk] = T(0);
+    if (last / p.depth == place) store.array(2)[chunk + last % p.depth] = T(0);
+  }
+
+  /// A chunk's share of the residual ratio; x is the system's solution in shared memory.
+  static WARPLOOM_DEVICE ResidualSums<R> chunk_sums(const Parameters& p, int64_t from, const T* x, int row) {
+    Chunk entries[4];
+    WARPLOOM_UNROLL
+    for (int k = 0; k < 4; ++k) entries[k] = *reinterpret_cast<const Chunk*>(p.full.array[k] + from + row);
+    const bool first = row == 0, last = row + kPerChunk == p.full.n;
+    Chunk own = *reinterpret_cast<const Chunk*>(x + row);
+    const T before = pick(first, T(0), x[first ? row : row - 1]);
+    const T after = pick(last, T(0), x[last ? row : row + kPerChunk]);
+    entries[0].item[0] = pick(first, T(0), entries[0].item[0]);
+    entries[2].item[kPerChunk - 1] = pick(last, T(0), entries[2].item[kPerChunk - 1]);
+    ResidualSums<R> sums{R(0), R(0), R(0)};
+    WARPLOOM_UNROLL
+    for (int k = 0; k < kPerChunk; ++k) {
+      const T below = k > 0 ? own.item[k > 0 ? k - 1 : 0] : before;
+      const T above = k + 1 < kPerChunk ? own.item[k + 1 < kPerChunk ? k + 1 : 0] : after;
+      sums = combine(sums, row_sums(entries[0].item[k], entries[1].item[k], entries[2].item[k], entries[3].item[k],
+                                    below, own.item[k], above));
+    }
+    return sums;
+  }
+
+  /// Adds up over the team; teams wider than a warp meet in `partial`.
+  static WARPLOOM_DEVICE ResidualSums<R> team_sums(const device::Block& block, const Parameters& p,
+                                                   ResidualSums<R> sums, ResidualSums<R>* partial) {
+    const int reach = p.team < 32 ? p.team : 32;
+    for (int mask = 1; mask < reach; mask *= 2) sums = combine(sums, device::shuffle_xor(block, sums, mask));
+    if (p.team <= 32) return sums;
+    if (block.lane() == 0) partial[block.warp()] = sums;
+    block.sync();
+    const int warps = p.team / 32, begin = block.thread() / p.team * warps;
+    sums = partial[begin];
+    for (int w = 1; w < warps; ++w) sums = combine(sums, partial[begin + w]);
+    return sums;
+  }
+
+  /// Judges every system and stores the accepted ones; the others go on the list.
+  static WARPLOOM_DEVICE void finish(const device::Block& block, const Parameters& p, const ChunkStore<T>& store) {
+    auto* const partial = block.shared<ResidualSums<R>>(padded(ChunkStore<T>::entries(store.lanes, store.depth)));
+    const Span own = span(block, p);
+    const int begin = (block.thread() & (p.team - 1)) * kPerChunk, step = p.team * kPerChunk;
+    const int teams = block.threads() / p.team;
+    for (int done = 0; done < p.systems; done += teams) {
+      const int s = done + block.thread() / p.team;
+      const int rows = s < own.taken ? p.full.n : 0;
+      const T* const x = store.array(3) + s * p.width * p.depth;
+      const int64_t system = own.first + s, from = system * p.full.system_stride;
+      ResidualSums<R> sums{R(0), R(0), R(0)};
+      for (int i = begin; i < rows; i += step) sums = combine(sums, chunk_sums(p, from, x, i));
+      sums = team_sums(block, p, sums, partial);
+      if (rows == 0) continue;
+      const bool good = accepted(sums);
+      if (begin == 0) settle(good, p.full, system, p.list, p.count);
+      if (!good) continue;
+      T* const to = p.full.array[4] + system * p.full.solution_stride;
+      for (int i = begin; i < rows; i += step) {
+        *reinterpret_cast<Chunk*>(to + i) = *reinterpret_cast<const Chunk*>(x + i);
+      }
+    }
+  }
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const ChunkStore<T> store{block.shared<T>(), p.depth, block.threads()};
+    load(block, p, store);
+    device::async_commit(block);
+    device::async_wait<0>(block);
+    block.sync();
+    clear_corners(block, p, store);
+    OuterRows<T> rows;
+    const uint32_t next_rows = eliminate_chunk(store, block.thread(), &rows);
+    store.set_rows(block.thread(), rows);
+    block.sync();
+    merge_up(block, store, p.width);
+    // The same thread goes on from a system's first lane in merge_up, the top and merge_down.
+    for (int s = block.thread(); s < p.systems; s += block.threads()) {
+      store.set_values(s * p.width, solve_top(store.rows(s * p.width)));
+    }
+    merge_down(block, store, p.width);
+    substitute_chunk(store, block.thread(), next_rows, store.values(block.thread()));
+    block.sync();
+    finish(block, p, store);
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal
