@@ -36,9 +36,12 @@ class BenchDevice final : public cuda::GpuDevice {
     limits_.registers_per_multiprocessor = properties.regsPerMultiprocessor;
     limits_.l2_bytes = properties.l2CacheSize;
     BENCH_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    BENCH_CUDA(cudaMalloc(&mailbox_, cuda::kMailboxBytes));
+    BENCH_CUDA(cudaMemset(mailbox_, 0, cuda::kMailboxBytes));
   }
   const DeviceDescription& description() const override { return description_; }
   const cuda::GpuLimits& limits() const override { return limits_; }
+  void* mailbox() override { return mailbox_; }
 
   /// Freed blocks are kept by size, so that a warmed-up solve allocates nothing and can be captured.
   Status allocate(int64_t bytes, void** out) override {
@@ -115,6 +118,7 @@ class BenchDevice final : public cuda::GpuDevice {
 
   DeviceDescription description_;
   cuda::GpuLimits limits_;
+  void* mailbox_ = nullptr;
   std::map<int64_t, std::vector<void*>> free_;
   std::map<void*, int64_t> sizes_;
   std::map<const void*, size_t> allowed_;

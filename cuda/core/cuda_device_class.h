@@ -26,6 +26,7 @@ class CudaDevice final : public GpuDevice {
 
   const DeviceDescription& description() const override { return description_; }
   const GpuLimits& limits() const override { return limits_; }
+  void* mailbox() override { return mailbox_; }
   bool lost() const override { return lost_; }
   bool host_memory() const override { return false; }
 
@@ -70,6 +71,7 @@ class CudaDevice final : public GpuDevice {
   cudaStream_t stream_ = nullptr;
   cudaMemPool_t pool_ = nullptr;  ///< null: the device has no pools, plain cudaMalloc
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
+  void* mailbox_ = nullptr;
   HostBuffer staging_[2];
   MemoryLedger ledger_;
   SmallBlocks small_;

@@ -152,6 +152,39 @@ WARPLOOM_DEVICE void async_wait(const Block&) {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 }
 
+// --- messages between the blocks of a cooperative launch ---
+/// Three words and the tag that says they have arrived, in global memory: written and read as one, ordered with
+/// nothing else. Quicker than sync_grid: no fence, no counter, and only the blocks that wait for each other wait.
+struct alignas(16) Message {
+  unsigned int word[3];
+  unsigned int tag;
+};
+WARPLOOM_DEVICE void post(const Block&, Message* to, const Message& message) {
+  const unsigned __int128 low = message.word[0] | static_cast<unsigned long long>(message.word[1]) << 32;
+  const unsigned __int128 high = message.word[2] | static_cast<unsigned long long>(message.tag) << 32;
+  asm volatile("st.relaxed.gpu.global.b128 [%0], %1;" ::"l"(to), "q"(low | high << 64) : "memory");
+}
+/// Waits until the messages at from(0) … from(kCount-1) carry `tag`; a null address is none. All lanes take part.
+template <int kCount, class From>
+WARPLOOM_DEVICE void receive(const Block&, unsigned int tag, From from, Message (&out)[kCount]) {
+  bool missing;
+  do {
+    missing = false;
+    WARPLOOM_UNROLL
+    for (int i = 0; i < kCount; ++i) {
+      const Message* at = from(i);
+      if (at == nullptr) continue;
+      unsigned __int128 bits;
+      asm volatile("ld.relaxed.gpu.global.b128 %0, [%1];" : "=q"(bits) : "l"(at) : "memory");
+      const auto low = static_cast<unsigned long long>(bits), high = static_cast<unsigned long long>(bits >> 64);
+      out[i] = {{static_cast<unsigned int>(low), static_cast<unsigned int>(low >> 32),
+                 static_cast<unsigned int>(high)}, static_cast<unsigned int>(high >> 32)};
+    }
+    WARPLOOM_UNROLL
+    for (int i = 0; i < kCount; ++i) missing = missing || (from(i) != nullptr && out[i].tag != tag);
+  } while (__any_sync(~0u, missing));
+}
+
 /// 16-byte vector of T for wide loads and stores.
 template <class T>
 struct alignas(16) Pack {

@@ -46,6 +46,7 @@ class MeasuringDevice final : public GpuDevice {
   MemoryUse memory_use() const override { return {in_use_, 0, peak_, 0}; }
   bool host_memory() const override { return false; }
   const GpuLimits& limits() const override { return behind_.limits(); }
+  void* mailbox() override { return behind_.mailbox(); }
 #ifdef WARPLOOM_SIMT
   Status launch_blocks(int64_t, int, size_t, bool, const std::function<void(const device::Block&)>&) override {
     return {};

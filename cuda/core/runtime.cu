@@ -61,6 +61,8 @@ Status CudaDevice::start(const OpenOptions& options) {
   CUDA_TRY(cudaStreamCreateWithFlags, &stream_, cudaStreamNonBlocking);
   CUDA_TRY(cudaEventCreateWithFlags, &begin_, cudaEventBlockingSync);
   CUDA_TRY(cudaEventCreateWithFlags, &end_, cudaEventBlockingSync);
+  CUDA_TRY(cudaMalloc, &mailbox_, static_cast<size_t>(kMailboxBytes));
+  CUDA_TRY(cudaMemsetAsync, mailbox_, 0, static_cast<size_t>(kMailboxBytes), stream_);
   if (pools != 0) {
     cudaMemPoolProps properties = {};
     properties.allocType = cudaMemAllocationTypePinned;
@@ -83,6 +85,7 @@ CudaDevice::~CudaDevice() {
     if (buffer.memory != nullptr) call_always([&] { return cudaFreeHost(buffer.memory); });
     if (buffer.used != nullptr) call_always([&] { return cudaEventDestroy(buffer.used); });
   }
+  if (mailbox_ != nullptr) call_always([&] { return cudaFree(mailbox_); });
   if (begin_ != nullptr) call_always([&] { return cudaEventDestroy(begin_); });
   if (end_ != nullptr) call_always([&] { return cudaEventDestroy(end_); });
   if (stream_ != nullptr) call_always([&] { return cudaStreamSynchronize(stream_); });

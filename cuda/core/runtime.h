@@ -22,9 +22,15 @@ struct GpuLimits {
   int64_t max_blocks = 2147483647;
 };
 
+/// Bytes of GpuDevice::mailbox.
+inline constexpr int64_t kMailboxBytes = 128 * 1024;
+
 class GpuDevice : public Device {
  public:
   virtual const GpuLimits& limits() const = 0;
+  /// Device memory that stays as long as the device, zero at first: blocks of cooperative launches exchange messages
+  /// through it (device::post), and every launch goes on from what the last one left, so that none clears it.
+  virtual void* mailbox() = 0;
 #ifdef WARPLOOM_SIMT
   virtual Status launch_blocks(int64_t blocks, int threads, size_t shared_bytes, bool cooperative,
                                const std::function<void(const device::Block&)>& body) = 0;

@@ -35,6 +35,8 @@ void exchange(Thread* self, WarpOperation operation, const unsigned int* words, 
               unsigned int* result, const char* file, int line);
 unsigned int ballot(Thread* self, bool predicate, const char* file, int line);
 void fence();
+void post(Thread* self, unsigned int* to, const unsigned int* words);
+void receive(Thread* self, const unsigned int* from, unsigned int tag, unsigned int* words, const char* file, int line);
 void async_copy(Thread* self, void* shared, const void* global, int bytes, const char* file, int line);
 void async_commit(Thread* self);
 void async_wait(Thread* self, int pending, const char* file, int line);
@@ -165,6 +167,20 @@ inline void async_commit(const Block& block) { detail::async_commit(block.self()
 template <int kPending>
 void async_wait(const Block& block, WARPLOOM_SITE) {
   detail::async_wait(block.self(), kPending, file, line);
+}
+
+struct alignas(16) Message {
+  unsigned int word[3];
+  unsigned int tag;
+};
+inline void post(const Block& block, Message* to, const Message& message) {
+  detail::post(block.self(), to->word, message.word);
+}
+template <int kCount, class From>
+void receive(const Block& block, unsigned int tag, From from, Message (&out)[kCount], WARPLOOM_SITE) {
+  for (int i = 0; i < kCount; ++i) {
+    if (const Message* at = from(i)) detail::receive(block.self(), at->word, tag, out[i].word, file, line);
+  }
 }
 
 template <class T>

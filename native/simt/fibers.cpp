@@ -30,6 +30,25 @@ WARPLOOM_SHIM Thread* first_of(Team& team, int warp) {
   return team.threads[warp * 32 + pick(*team.launch, team.warps[warp].ready)];
 }
 
+/// Wakes every thread whose message has arrived.
+WARPLOOM_SHIM void deliver(LaunchState& launch) {
+  launch.posted = false;
+  for (int i = 0; i < launch.resident; ++i) {
+    Team& team = launch.teams[i];
+    for (int w = 0; w < team.count / 32; ++w) {
+      Warp& warp = team.warps[w];
+      for (uint32_t mask = warp.at_message; mask != 0; mask &= mask - 1) {
+        Thread* thread = team.threads[w * 32 + __builtin_ctz(mask)];
+        if (thread->message[3] != thread->tag) continue;
+        thread->state = ThreadState::running;
+        warp.at_message &= ~(1u << (thread->index & 31));
+        warp.ready |= 1u << (thread->index & 31);
+        team.ready_warps |= 1u << w;
+      }
+    }
+  }
+}
+
 /// A thread that can run, in any block; null when there is none.
 WARPLOOM_SHIM Thread* anywhere(LaunchState& launch) {
   const int count = launch.resident;
@@ -40,7 +59,9 @@ WARPLOOM_SHIM Thread* anywhere(LaunchState& launch) {
     Team& team = launch.teams[at];
     if (team.ready_warps != 0) return first_of(team, pick(launch, team.ready_warps));
   }
-  return nullptr;
+  if (!launch.posted) return nullptr;
+  deliver(launch);
+  return anywhere(launch);
 }
 
 /// The next thread after one that waits or is gone; null sends control back to the launch.
@@ -49,7 +70,7 @@ WARPLOOM_SHIM Thread* next(Thread* self) {
   Warp& warp = team.warps[self->index >> 5];
   if (warp.ready != 0) return first_of(team, self->index >> 5);
   team.ready_warps &= ~(1u << (self->index >> 5));
-  if (warp.waiting != 0) {  // the warp can never complete what its lanes wait for
+  if (warp.waiting != 0 && warp.at_message == 0) {  // the warp can never complete what its lanes wait for
     team.launch->stuck = &team;
     return nullptr;
   }
@@ -219,6 +240,31 @@ WARPLOOM_SHIM void fence() {
   static char token;
   race_acquire(&token);
   race_release(&token);
+}
+
+WARPLOOM_SHIM void post(Thread* self, unsigned int* to, const unsigned int* words) {
+  copy_words(to, words, 4);
+  self->team->launch->posted = true;
+}
+
+WARPLOOM_SHIM void receive(Thread* self, const unsigned int* from, unsigned int tag, unsigned int* words,
+                           const char* file, int line) {
+  LaunchState& launch = *self->team->launch;
+  if (!launch.cooperative) fail(self, Defect::not_cooperative, file, line);
+  const bool skip = BarrierMutation::active() && BarrierMutation::skip("receive", file, line);
+  if (!skip && from[3] != tag) {
+    Warp& warp = self->team->warps[self->index >> 5];
+    const uint32_t bit = 1u << (self->index & 31);
+    self->state = ThreadState::at_message;
+    self->message = from;
+    self->tag = tag;
+    self->file = file;
+    self->line = line;
+    warp.at_message |= bit;
+    warp.ready &= ~bit;
+    go(self, next(self));
+  }
+  copy_words(words, from, 4);
 }
 
 WARPLOOM_SHIM void async_copy(Thread* self, void* shared, const void* global, int bytes, const char* file,

@@ -33,7 +33,7 @@ struct LaunchRequest {
 
 /// One place that waits, as the mutation test sees it.
 struct BarrierSite {
-  const char* kind = "";  ///< sync, sync_warp, sync_grid or async_wait
+  const char* kind = "";  ///< sync, sync_warp, sync_grid, receive or async_wait
   const char* file = "";
   int line = 0;
 };

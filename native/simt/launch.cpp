@@ -58,6 +58,8 @@ std::string activity(const Thread& thread) {
   } else if (thread.state == ThreadState::at_barrier || thread.state == ThreadState::at_grid) {
     std::snprintf(text, sizeof text, "wait at %s:%d (%s)", thread.file, thread.line,
                   thread.state == ThreadState::at_grid ? "sync_grid" : "sync");
+  } else if (thread.state == ThreadState::at_message) {
+    std::snprintf(text, sizeof text, "wait at %s:%d (receive)", thread.file, thread.line);
   } else if (thread.file != nullptr) {
     std::snprintf(text, sizeof text, "came from %s:%d", thread.file, thread.line);
   } else {
@@ -86,7 +88,7 @@ const char* defect_text(Defect defect) {
     case Defect::divergent_block: return "threads of the block met at different barriers";
     case Defect::divergent_warp: return "lanes of a warp met at different warp operations";
     case Defect::divergent_grid: return "threads met at different grid barriers";
-    case Defect::not_cooperative: return "sync_grid outside a cooperative launch";
+    case Defect::not_cooperative: return "sync_grid or receive outside a cooperative launch";
     case Defect::different_counter: return "sync_grid with different counters";
     case Defect::counter_not_zeroed: return "the counter of sync_grid was not zero at the launch";
     case Defect::copy_not_awaited: return "a thread exited with asynchronous copies it never waited for";
@@ -180,7 +182,7 @@ WARPLOOM_SHIM void FiberPool::prepare(Team& team, int slot, int64_t block, int c
   team.count = count;
   team.at_barrier = team.gone = 0;
   team.shared = shared;
-  for (int i = 0; i < count / 32; ++i) team.warps[i].waiting = 0;
+  for (int i = 0; i < count / 32; ++i) team.warps[i].waiting = team.warps[i].at_message = 0;
   const int turn = static_cast<int>(block % count * 7 % count);  // thread t gets another fiber in each block
   for (int i = 0; i < count; ++i) {
     Thread* thread = threads_[static_cast<size_t>(slot) * static_cast<size_t>(count) +
@@ -323,6 +325,7 @@ Status Scheduler::run(const LaunchRequest& request) {
   launch.order = schedule_.order;
   launch.random_state = (schedule_.seed + ++launches_) * 0x9e3779b97f4a7c15u | 1u;
   launch.cooperative = request.cooperative;
+  launch.posted = false;
   launch.at_grid = 0;
   launch.defect = Defect::none;
   launch.culprit = nullptr;

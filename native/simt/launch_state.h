@@ -14,7 +14,7 @@ inline constexpr int kMaxCopies = 512;  ///< asynchronous copies of one thread i
 struct Team;
 struct LaunchState;
 
-enum class ThreadState : uint8_t { running, at_barrier, at_grid, gone };
+enum class ThreadState : uint8_t { running, at_barrier, at_grid, at_message, gone };
 
 enum class Defect {
   none, divergent_block, divergent_warp, divergent_grid, not_cooperative, different_counter, counter_not_zeroed,
@@ -38,6 +38,8 @@ struct Thread {
   ThreadState state = ThreadState::running;
   const char* file = nullptr;  ///< where it waits
   int line = 0;
+  const unsigned int* message = nullptr;  ///< at_message: what it waits for, and the tag
+  unsigned int tag = 0;
   uint64_t open_group = 0;  ///< asynchronous copies: the group not yet committed
   int copies = 0;
   unsigned int slot[2][device::detail::kExchangeWords];
@@ -47,6 +49,7 @@ struct Thread {
 struct Warp {
   uint32_t ready = 0;    ///< lanes that can run, the running one included
   uint32_t waiting = 0;  ///< lanes at the warp operation below
+  uint32_t at_message = 0;
   device::detail::WarpOperation operation = device::detail::WarpOperation::barrier;
   const char* file = nullptr;
   int line = 0;
@@ -80,6 +83,7 @@ struct LaunchState {
   Team* teams = nullptr;
   int resident = 0;  ///< teams that run together
   char start_token = 0, end_token = 0;
+  bool posted = false;  ///< a message since those who wait for one were last looked at
   int at_grid = 0;
   unsigned int grid_phase = 0;
   unsigned int* grid_counter = nullptr;

@@ -41,6 +41,7 @@ class SimtDevice final : public GpuDevice {
     limits_.shared_bytes_per_multiprocessor = 233472;
     limits_.l2_bytes = int64_t{50} << 20;
     scheduler_.set_schedule(schedule);
+    clear_mailbox();
   }
   ~SimtDevice() override {
     for (auto& entry : allocations_) std::free(entry.second.base);
@@ -51,6 +52,7 @@ class SimtDevice final : public GpuDevice {
     return shared;
   }
   const GpuLimits& limits() const override { return limits_; }
+  void* mailbox() override { return mailbox_.get(); }
   bool lost() const override { return lost_; }
   bool host_memory() const override { return host_memory_; }
   void set_schedule(const Schedule& schedule) { scheduler_.set_schedule(schedule); }
@@ -135,7 +137,9 @@ class SimtDevice final : public GpuDevice {
     if (cooperative && blocks > int64_t{limits_.multiprocessors} * 2) {
       return {Code::internal, "a cooperative launch of more blocks than are resident"};
     }
-    return scheduler_.run({blocks, threads, shared_bytes, cooperative, &body});
+    const Status status = scheduler_.run({blocks, threads, shared_bytes, cooperative, &body});
+    if (!status.ok()) clear_mailbox();  // stopped half-way: no launch may go on from what it left
+    return status;
   }
   Status begin_operation(Control&) override {
     WARPLOOM_TRY(seam());
@@ -149,6 +153,10 @@ class SimtDevice final : public GpuDevice {
   }
 
  private:
+  struct alignas(256) Mailbox {
+    unsigned char bytes[kMailboxBytes];
+  };
+  void clear_mailbox() { std::memset(mailbox_.get(), 0, sizeof(Mailbox)); }
   /// One numbered runtime call; `bytes` as in the message when memory is what it asks for.
   Status seam(int64_t bytes = 0) {
     if (lost_) return {Code::device_lost, "the device was lost in an earlier call; open it again"};
@@ -185,6 +193,7 @@ class SimtDevice final : public GpuDevice {
   }
 
   Scheduler scheduler_;
+  const std::unique_ptr<Mailbox> mailbox_ = std::make_unique<Mailbox>();
   GpuLimits limits_;
   // WARPLOOM_SIMT_DISCRETE=1: arguments travel as they do to a GPU, through staging and device blocks.
   const bool host_memory_ = std::getenv("WARPLOOM_SIMT_DISCRETE") == nullptr;

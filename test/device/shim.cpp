@@ -95,6 +95,24 @@ void test_barriers() {
     for (size_t i = 0; i < 256; ++i) count += out[i] != static_cast<int>(i);
     return count;
   });
+  static device::Message mail[2][4];
+  expect_right("messages between blocks", {4, 64, 0, true}, [](const Block& b) {
+    unsigned int value = static_cast<unsigned int>(b.index());
+    for (unsigned int turn = 1; turn <= 8; ++turn) {  // two boxes in turn: nobody is two messages ahead
+      if (b.thread() == 0) device::post(b, &mail[turn & 1][b.index()], {{value, 0, 0}, turn});
+      device::Message got[2];
+      device::receive(b, turn, [&](int i) -> const device::Message* {
+        return i == 0 ? &mail[turn & 1][(b.index() + 1) % 4] : b.lane() == 5 ? &mail[turn & 1][b.index()] : nullptr;
+      }, got);
+      value = got[0].word[0];
+      b.sync();
+    }
+    out[static_cast<size_t>(b.index() * 64 + b.thread())] = static_cast<int>(value);
+  }, [] {
+    int count = 0;
+    for (size_t i = 0; i < 256; ++i) count += out[i] != static_cast<int>(i / 64);
+    return count;
+  });
   expect_right("atomics", {8, 128}, [](const Block& b) {
     device::atomic_add(&out[0], 1);
     device::atomic_or(&out[1], 1 << b.warp());
@@ -134,6 +152,13 @@ void test_defects() {
   expect_defect("a block missing from sync_grid", {3, 32, 0, true}, [](const Block& b) {
     if (b.index() != 1) b.sync_grid(&counter);
   }, {"deadlock", "(sync_grid)"});
+  static device::Message never;
+  const auto wait_for_message = [](const Block& b) {
+    device::Message got[1];
+    device::receive(b, 1, [](int) { return &never; }, got);
+  };
+  expect_defect("a message that nobody posts", {2, 64, 0, true}, wait_for_message, {"deadlock", "(receive)"});
+  expect_defect("receive without a cooperative launch", {2, 32}, wait_for_message, {"cooperative"});
   static unsigned int dirty = 1;
   expect_defect("a counter that is not zero", {2, 32, 0, true}, [](const Block& b) { b.sync_grid(&dirty); },
                 {"counter"});
