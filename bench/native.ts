@@ -23,11 +23,18 @@ export interface BenchmarkOptions {
   readonly warmup: number;
 }
 
+export interface Measured {
+  /** Of one call, in each repeat. */
+  readonly seconds: number[];
+  /** What the operation reported of its last call: for a solve its four `used` words. */
+  readonly report: number[];
+}
+
 /** What native/bench/bench.cpp adds to the addon. */
 export interface NativeBenchmarks {
   benchmark(
     array: number, operation: string, sets: readonly Float64Array[], options: BenchmarkOptions,
-  ): Promise<{ seconds: number[] }>;
+  ): Promise<Measured>;
   peers(): NativePeer[];
   /** The sanitizer of the build, or ''. */
   readonly sanitizer: string;
@@ -47,9 +54,10 @@ export function checkBuild(hooks: Partial<NativeBenchmarks>): NativeBenchmarks {
   return hooks as NativeBenchmarks;
 }
 
-/** Fields of the peers in the order of their C++ visit() (native/bench/peer.h, copy.cpp). */
+/** Fields of the peers in the order of their C++ visit() (native/bench/peer.h, copy.cpp, cuda/bench/stream.h). */
 const peerFields: Readonly<Record<string, readonly string[]>> = {
   'bench.copy': ['type', 'from', 'to'],
+  'bench.stream': ['type', 'first', 'second', 'third', 'fourth', 'to', 'threads', 'blocksPerMultiprocessor'],
   'bench.lapack': ['type', 'n', 'batch', 'lower', 'diagonal', 'upper', 'rhs', 'solution'],
   'bench.cusparse_strided': ['type', 'n', 'batch', 'lower', 'diagonal', 'upper', 'rhs', 'solution'],
 };
@@ -59,6 +67,7 @@ function packPeer(fields: readonly string[], parameters: ParameterSet): Float64A
   const numbers = fields.flatMap((name) => {
     const value = parameters[name];
     if (typeof value === 'number') return [value];
+    if (value === undefined) return Array<number>(6).fill(NaN); // a view that is left out
     if (typeof value === 'string') return [types.indexOf(value)];
     const { data, offset = 0 } = value as { data: DeviceArray; offset?: number };
     return [handleOf(data, name), NaN, offset, 0, 0, 0];
@@ -73,11 +82,11 @@ function packSet(operation: string, parameters: ParameterSet): Float64Array {
   return addon().numbers.slice();
 }
 
-/** Seconds of one call in each repeat; the sets take turns. */
+/** Runs the sets in turn. */
 export async function benchmark(
   anchor: DeviceArray, operation: string, sets: readonly ParameterSet[], options: BenchmarkOptions,
-): Promise<number[]> {
+): Promise<Measured> {
   const packed = sets.map((set) => packSet(operation, set));
   const result = await nativeBenchmarks().benchmark(handleOf(anchor, 'anchor'), operation, packed, options).catch(rethrow);
-  return (result as { seconds: number[] }).seconds;
+  return result as Measured;
 }

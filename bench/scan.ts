@@ -3,6 +3,7 @@
 //   prefix/<batch>x<n>/<precision>/<cold|hot>/<regpack-depth|shared>
 import { isUnsupported, type BenchContext } from './domain.ts';
 import type { DeviceArray } from '../lib/core/device-array.ts';
+import { copyFloor, streamFloor } from './floor.ts';
 import type { ParameterSet } from './native.ts';
 import { bytesOf, precisions, type Precision } from './systems.ts';
 import { time } from './timing.ts';
@@ -32,8 +33,9 @@ async function benchmarkShape(context: BenchContext, { batch, n }: Rows, precisi
   const values: DeviceArray = await context.device.array(host);
   const result: DeviceArray = await context.device.array(host);
   try {
-    const copy = await time(context.device, values, 'bench.copy', [
-      { type: precision, from: { data: values, offset: 0 }, to: { data: result, offset: 0 } }]);
+    const copy = context.device.backend === 'cuda'
+      ? await streamFloor(context.device, precision, [{ from: [values], to: result }])
+      : await copyFloor(context.device, 2 * batch * n * bytesOf(precision));
     for (const [name, method] of wanted) {
       const id = `${prefix}/${name}`;
       try {

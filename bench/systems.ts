@@ -62,7 +62,7 @@ export function randomBands(precision: Precision, length: number, seed: number):
 export class DeviceSystems implements Disposable {
   readonly shape: Shape;
   readonly precision: Precision;
-  readonly arrays: Record<'lower' | 'diagonal' | 'upper' | 'rhs' | 'solution' | 'status' | 'row' | 'used', DeviceArray>;
+  readonly arrays: Record<'lower' | 'diagonal' | 'upper' | 'rhs' | 'solution' | 'status' | 'row', DeviceArray>;
 
   private constructor(shape: Shape, precision: Precision, arrays: DeviceSystems['arrays']) {
     this.shape = shape;
@@ -77,7 +77,6 @@ export class DeviceSystems implements Disposable {
       upper: await device.array(bands.upper), rhs: await device.array(bands.rhs),
       solution: await device.array(solution),
       status: await device.array(new Int32Array(shape.systems)), row: await device.array(new Int32Array(shape.systems)),
-      used: await device.array(new Int32Array(4)),
     });
   }
 
@@ -92,7 +91,7 @@ export class DeviceSystems implements Disposable {
       type: this.precision, n, batch: systems, rhsCount: 1,
       lower: this.view('lower'), diagonal: this.view('diagonal'), upper: this.view('upper'),
       rhs: this.view('rhs'), solution: this.view('solution'),
-      status: this.arrays.status, row: this.arrays.row, used: this.arrays.used, ...method,
+      status: this.arrays.status, row: this.arrays.row, ...method,
     };
   }
 

@@ -16,6 +16,8 @@ export interface Timing {
   readonly seconds: number;
   /** Interquartile range over the median. */
   readonly spread: number;
+  /** What the operation reported of its last call. */
+  readonly report: readonly number[];
 }
 
 /** Calls per repeat: a multiple of the sets, long enough for the clock, short enough for one graph. */
@@ -30,8 +32,8 @@ export async function time(
 ): Promise<Timing> {
   const { repeatSeconds = device.backend === 'cuda' ? 2e-3 : 2e-2, repeats = 15 } = options;
   const probe = await benchmark(anchor, operation, sets, { calls: sets.length, repeats: 3, warmup: 1 });
-  const calls = callsPerRepeat(summarise(probe).median, sets.length, repeatSeconds);
+  const calls = callsPerRepeat(summarise(probe.seconds).median, sets.length, repeatSeconds);
   const measured = await benchmark(anchor, operation, sets, { calls, repeats, warmup: 0 });
-  const { median, spread } = summarise(measured);
-  return { seconds: median, spread };
+  const { median, spread } = summarise(measured.seconds);
+  return { seconds: median, spread, report: measured.report };
 }

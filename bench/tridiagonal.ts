@@ -4,12 +4,13 @@
 //   cpu/20000x512/float64/auto                                     cpu backend, peers copy and lapack
 //   accuracy/<family>/<precision>/<algorithm>                      accuracy.ts
 //
-// The floor of a row is the time to move its five arrays (a, b, c, d read, x written) at the rate of a device
-// copy of as many bytes, measured beside it. Cold: the sets in turn exceed the last cache several times.
+// The floor of a row (peer `copy`) is measured beside it, on the same arrays: floor.ts. Cold: the sets in turn
+// exceed the last cache several times.
 import { availableParallelism } from 'node:os';
-import type { DeviceArray } from '../lib/core/device-array.ts';
 import { benchmarkAccuracy } from './accuracy.ts';
+import { algorithms as algorithmNames } from '../lib/tridiagonal/types.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';
+import { copyFloor, streamFloor } from './floor.ts';
 import { nativeBenchmarks } from './native.ts';
 import type { Row } from './report.ts';
 import {
@@ -49,28 +50,15 @@ function setCount(shape: Shape, precision: Precision, temperature: Temperature):
   return Math.min(64, Math.max(1, Math.ceil(coldBytes / setBytes)));
 }
 
-/** Seconds to copy as many bytes as a solve must move: 2.5 arrays read, 2.5 written. */
-async function measureFloor(
-  context: BenchContext, shape: Shape, precision: Precision, temperature: Temperature,
-): Promise<Timing> {
-  const length = Math.ceil(2.5 * shape.systems * shape.n);
-  const sets: { from: DeviceArray; to: DeviceArray }[] = [];
-  try {
-    for (let i = 0; i < setCount(shape, precision, temperature); i += 1) {
-      // Copied arrays, so that no page is one shared zero page.
-      const host = (precision === 'float32' ? new Float32Array(length) : new Float64Array(length)).fill(1 + i);
-      sets.push({ from: await context.device.array(host), to: await context.device.array(host) });
-    }
-    const parameters = sets.map(({ from, to }) => ({
-      type: precision, from: { data: from, offset: 0 }, to: { data: to, offset: 0 },
-    }));
-    return await time(context.device, sets[0]!.from, 'bench.copy', parameters);
-  } finally {
-    for (const { from, to } of sets) {
-      from[Symbol.dispose]();
-      to[Symbol.dispose]();
-    }
+/** Least seconds of a solve's bytes: on a GPU a, b, c, d read and x written, elsewhere a copy of as many bytes. */
+async function measureFloor(context: BenchContext, sets: readonly DeviceSystems[]): Promise<Timing> {
+  const { shape, precision } = sets[0]!;
+  if (context.device.backend !== 'cuda') {
+    return await copyFloor(context.device, 5 * shape.systems * shape.n * bytesOf(precision));
   }
+  return await streamFloor(context.device, precision, sets.map(({ arrays }) => ({
+    from: [arrays.lower, arrays.diagonal, arrays.upper, arrays.rhs], to: arrays.solution,
+  })));
 }
 
 function peerAvailable(peer: string): boolean {
@@ -109,10 +97,10 @@ async function solveRow(
     const error = await spotCheck(sets[0]!, bands);
     const bound = sets[0]!.precision === 'float32' ? 1e-3 : 1e-11;
     if (error > bound) throw new Error(`${id}: backward error ${error}`);
-    const used = await sets[0]!.arrays.used.read() as Int32Array;
+    const [algorithm, depth, threads, launches] = timing.report;
     return {
       id, value: timing.seconds, unit: 's', limit: floor.seconds, fraction: floor.seconds / timing.seconds, peers,
-      spread: timing.spread, note: `algorithm ${used[0]}, depth ${used[1]}, ${used[2]} threads, ${used[3]} launches`,
+      spread: timing.spread, note: `${algorithmNames[algorithm!] ?? '?'}, depth ${depth}, ${threads} threads, ${launches} launches`,
     };
   } catch (error) {
     if (!isUnsupported(error)) throw error;
@@ -127,12 +115,12 @@ export async function benchmarkVariants(
 ): Promise<void> {
   const wanted = variants.filter(({ id }) => context.wanted(id));
   if (wanted.length === 0) return;
-  const floor = await measureFloor(context, shape, precision, temperature);
   const bands = randomBands(precision, shape.systems * shape.n, 1);
   using stack = new DisposableSets();
   for (let i = 0; i < setCount(shape, precision, temperature); i += 1) {
     stack.sets.push(await DeviceSystems.upload(context.device, shape, precision, bands));
   }
+  const floor = await measureFloor(context, stack.sets);
   const peers: Record<string, number> = { copy: floor.seconds };
   const cusparse = context.device.backend === 'cuda'
     ? await measurePeer(context, 'bench.cusparse_strided', stack.sets) : undefined;
@@ -163,9 +151,9 @@ async function benchmarkCpu(context: BenchContext): Promise<void> {
   for (const precision of precisions) {
     const id = `cpu/${nameOf(shape)}/${precision}/auto`;
     if (!context.wanted(id)) continue;
-    const floor = await measureFloor(context, shape, precision, 'hot');
     const bands = randomBands(precision, shape.systems * shape.n, 1);
     using systems = await DeviceSystems.upload(context.device, shape, precision, bands);
+    const floor = await measureFloor(context, [systems]);
     const peers: Record<string, number> = { copy: floor.seconds };
     const lapack = await measurePeer(context, 'bench.lapack', [systems]);
     if (lapack !== undefined) peers['lapack'] = lapack;

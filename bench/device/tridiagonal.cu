@@ -10,11 +10,6 @@ using namespace warploom;
 using namespace warploom::bench;
 
 template <class T>
-static const char* type_name() {
-  return sizeof(T) == 4 ? "float32" : "float64";
-}
-
-template <class T>
 static Solve<T> regpack(int depth) {
   return [depth](cuda::GpuDevice& device, const tri::Batch<T>& batch, tri::Used* used) {
     return tri::solve_cr_regpack<T>(device, batch, depth, used);
@@ -41,61 +36,21 @@ static int check_type(BenchDevice& device) {
   return failures;
 }
 
-/// Time to read four arrays and write a fifth: the fastest of one access per thread and persistent grids.
-template <class T>
-static Timing time_floor(BenchDevice& device, Shape<T>& shape, int64_t units) {
-  Timing floor;
-  for (const int threads : {128, 256, 512, 1024}) {
-    for (const int64_t most : {int64_t{1} << 30, int64_t{132} * 2048 / threads}) {
-      const int blocks = static_cast<int>(std::min((units + threads - 1) / threads, most));
-      const Timing t = time_sets(device, shape.sets, shape.repeat, [&](int s) {
-        auto** p = reinterpret_cast<Vector16**>(&shape.arrays[s * 5]);
-        stream5<<<blocks, threads, 0, device.stream>>>(p[0], p[1], p[2], p[3], p[4], units);
-      });
-      if (floor.median == 0 || t.median < floor.median) floor = t;
-    }
-  }
-  return floor;
-}
-
 template <class T>
 static void time_shape(BenchDevice& device, Cusparse& cusparse, int64_t systems, int64_t n, bool cold,
                        const std::vector<int>& depths, const std::string& only) {
   Shape<T> shape(device, systems, n, cold);
-  char id[96];
-  std::snprintf(id, sizeof id, "%lldx%lld/%s/%s", (long long)systems, (long long)n, type_name<T>(),
-                cold ? "cold" : "hot");
   const int64_t units = systems * n * int64_t(sizeof(T)) / 16;
   const Timing floor = time_floor(device, shape, units);
-  std::printf("%-30s %-18s %10.3f us  %7.1f GB/s\n", id, "floor", floor.median * 1e6,
+  std::printf("%-32s %-18s %10.3f us  %7.1f GB/s\n", shape.id().c_str(), "floor", floor.median * 1e6,
               systems * n * sizeof(T) * 5e-9 / floor.median);
-  const auto report = [&](const char* name, const tri::Used& used, const Timing& t, double error, bool good) {
-    std::printf("%-30s %-18s %10.3f us  %5.1f %%  [%.3f..%.3f]  berr %.2e %s depth %d threads %d launches %d\n", id,
-                name, t.median * 1e6, 100 * floor.median / t.median, t.fastest * 1e6, t.slowest * 1e6, error,
-                good ? "" : "BAD STATUS", used.depth, used.threads, used.launches);
-    std::fflush(stdout);
-  };
-  const auto run = [&](const std::string& text, const Solve<T>& solve) {
-    const char* name = text.c_str();
-    if (text.find(only) == std::string::npos) return;
-    tri::Used used;
-    shape.poison();
-    const Status status = solve(device, shape.batch(0), &used);
-    if (!status.ok()) {
-      std::printf("%-30s %-18s %s\n", id, name, status.message().c_str());
-      return;
-    }
-    bool good = false;
-    const double error = shape.judge(&good);
-    const Timing t = time_sets(device, shape.sets, shape.repeat, [&](int s) {
-      tri::Used ignored;
-      require(solve(device, shape.batch(s), &ignored), name);
-    });
-    report(name, used, t, error, good);
+  const auto run = [&](const std::string& name, const Solve<T>& solve) {
+    if (name.find(only) != std::string::npos) time_solver(device, shape, floor, name.c_str(), solve);
   };
   run("auto", tri::solve_automatic<T>);
   for (const int depth : depths) run("cr-regpack/" + std::to_string(depth), regpack<T>(depth));
   if (n > 8192) run("partition", tri::solve_partition<T>);
+  run("stable", tri::solve_pivoting<T>);
   if (cusparse.present() && n >= 3 && only.empty()) {
     std::vector<T*>& p = shape.arrays;
     void* buffer = nullptr;
@@ -109,7 +64,7 @@ static void time_shape(BenchDevice& device, Cusparse& cusparse, int64_t systems,
     const Timing t = time_sets(device, shape.sets, 1, [&](int s) {
       cusparse.solve<T>(int(n), p[s * 5], p[s * 5 + 1], p[s * 5 + 2], p[s * 5 + 4], int(systems), buffer);
     });
-    report("cusparse strided", {}, t, error, true);
+    report(shape, "cusparse strided", floor, t, {}, error, true);
     cudaFree(buffer);
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <vector>
 
@@ -30,21 +31,35 @@ struct Systems {
 
 enum class Family { dominant, weak };
 
-/// `weak`: M-matrix rows that are diagonally dominant by 0.1 % only.
+inline double wide(float a) { return a; }
+inline double wide(double a) { return a; }
+/// Of the device's complex numbers, which have no host arithmetic.
+template <class C>
+std::complex<double> wide(const C& a) { return {double(a.re), double(a.im)}; }
+inline float real_part(float a) { return a; }
+inline double real_part(double a) { return a; }
+template <class C>
+auto real_part(const C& a) { return a.re; }
+inline bool finite(double a) { return std::isfinite(a); }
+inline bool finite(const std::complex<double>& a) { return finite(a.real()) && finite(a.imag()); }
+
+/// `weak`: M-matrix rows that are diagonally dominant by 0.1 % only. Complex numbers get zero imaginary parts.
 template <class T>
 void fill_system(Family family, Random& random, T* a, T* b, T* c, T* d, int64_t n, int64_t stride = 1) {
+  const auto size = [](const T& value) { return std::abs(wide(value)); };
   for (int64_t i = 0; i < n; ++i, a += stride, b += stride, c += stride, d += stride) {
+    using R = decltype(real_part(*a));
     if (family == Family::dominant) {
-      *a = static_cast<T>(random.uniform());
-      *c = static_cast<T>(random.uniform());
-      *b = static_cast<T>((std::fabs(double(*a)) + std::fabs(double(*c))) * 1.2 + 0.5);
-      if (random.uniform() < 0) *b = -*b;
+      *a = static_cast<R>(random.uniform());
+      *c = static_cast<R>(random.uniform());
+      const double middle = (size(*a) + size(*c)) * 1.2 + 0.5;
+      *b = static_cast<R>(random.uniform() < 0 ? -middle : middle);
     } else {
-      *a = static_cast<T>(-0.5 - 0.45 * random.uniform());
-      *c = static_cast<T>(-0.5 - 0.45 * random.uniform());
-      *b = static_cast<T>(-(double(*a) + double(*c)) * 1.001);
+      *a = static_cast<R>(-0.5 - 0.45 * random.uniform());
+      *c = static_cast<R>(-0.5 - 0.45 * random.uniform());
+      *b = static_cast<R>((size(*a) + size(*c)) * 1.001);
     }
-    *d = static_cast<T>(random.uniform());
+    *d = static_cast<R>(random.uniform());
   }
 }
 
@@ -54,16 +69,17 @@ double backward_error(const T* a, const T* b, const T* c, const T* d, const T* x
                       int64_t vector = 1) {
   double worst = 0;
   for (int64_t i = 0; i < n; ++i) {
-    double sum = double(d[i * vector]), scale = std::fabs(sum);
-    const auto add = [&](T entry, T value) {
-      sum -= double(entry) * double(value);
-      scale += std::fabs(double(entry) * double(value));
+    auto sum = wide(d[i * vector]);
+    double scale = std::abs(sum);
+    const auto add = [&](const T& entry, const T& value) {
+      sum -= wide(entry) * wide(value);
+      scale += std::abs(wide(entry) * wide(value));
     };
     add(b[i * band], x[i * vector]);
     if (i > 0) add(a[i * band], x[(i - 1) * vector]);
     if (i + 1 < n) add(c[i * band], x[(i + 1) * vector]);
-    if (!std::isfinite(sum)) return INFINITY;
-    if (scale > 0) worst = std::max(worst, std::fabs(sum) / scale);
+    if (!finite(sum)) return INFINITY;
+    if (scale > 0) worst = std::max(worst, std::abs(sum) / scale);
   }
   return worst;
 }

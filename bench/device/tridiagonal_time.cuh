@@ -105,6 +105,12 @@ class Cusparse {
   void* handle_ = nullptr;
 };
 
+template <class T>
+const char* type_name() {
+  if (cuda::kIsComplex<T>) return sizeof(T) == 8 ? "complex64" : "complex128";
+  return sizeof(T) == 4 ? "float32" : "float64";
+}
+
 /// One timed shape: buffers of `sets` copies, each with its own data of the first up to 4096 systems repeated.
 template <class T>
 class Shape {
@@ -175,6 +181,13 @@ class Shape {
     return worst;
   }
 
+  std::string id() const {
+    char text[96];
+    std::snprintf(text, sizeof text, "%lldx%lld/%s/%s", (long long)systems, (long long)n, type_name<T>(),
+                  repeat == 1 ? "cold" : "hot");
+    return text;
+  }
+
   BenchDevice& device_;
   int64_t systems, n;
   int sets = 1, repeat = 1;
@@ -185,5 +198,51 @@ class Shape {
  private:
   int64_t hosted_ = 1;
 };
+
+/// Time to read four arrays and write a fifth: the fastest of one access per thread and persistent grids.
+template <class T>
+Timing time_floor(BenchDevice& device, Shape<T>& shape, int64_t units) {
+  Timing floor;
+  for (const int threads : {128, 256, 512, 1024}) {
+    for (const int64_t most : {int64_t{1} << 30, int64_t{132} * 2048 / threads}) {
+      const int blocks = static_cast<int>(std::min((units + threads - 1) / threads, most));
+      const Timing t = time_sets(device, shape.sets, shape.repeat, [&](int s) {
+        auto** p = reinterpret_cast<Vector16**>(&shape.arrays[s * 5]);
+        stream5<<<blocks, threads, 0, device.stream>>>(p[0], p[1], p[2], p[3], p[4], units);
+      });
+      if (floor.median == 0 || t.median < floor.median) floor = t;
+    }
+  }
+  return floor;
+}
+
+/// One line of the table.
+template <class T>
+void report(const Shape<T>& shape, const char* name, const Timing& floor, const Timing& t, const tri::Used& used,
+            double error, bool good) {
+  std::printf("%-32s %-18s %10.3f us  %5.1f %%  [%.3f..%.3f]  berr %.2e %s depth %d threads %d launches %d\n",
+              shape.id().c_str(), name, t.median * 1e6, 100 * floor.median / t.median, t.fastest * 1e6,
+              t.slowest * 1e6, error, good ? "" : "BAD STATUS", used.depth, used.threads, used.launches);
+  std::fflush(stdout);
+}
+
+/// Checks one solve of the shape's first set, times it, and reports it against the floor.
+template <class T>
+void time_solver(BenchDevice& device, Shape<T>& shape, const Timing& floor, const char* name, const Solve<T>& solve) {
+  tri::Used used;
+  shape.poison();
+  const Status status = solve(device, shape.batch(0), &used);
+  if (!status.ok()) {
+    std::printf("%-32s %-18s %s\n", shape.id().c_str(), name, status.message().c_str());
+    return;
+  }
+  bool good = false;
+  const double error = shape.judge(&good);
+  const Timing t = time_sets(device, shape.sets, shape.repeat, [&](int s) {
+    tri::Used ignored;
+    require(solve(device, shape.batch(s), &ignored), name);
+  });
+  report(shape, name, floor, t, used, error, good);
+}
 
 }  // namespace warploom::bench

@@ -21,7 +21,9 @@ inline int64_t scalar_bytes(ScalarType type) {
   }
 }
 
-enum class Role : int32_t { input = 0, output = 1, in_out = 2 };
+/// `report`: words about the call itself. Host memory on every backend, written when the call returns, so
+/// that the device neither holds nor transfers them.
+enum class Role : int32_t { input = 0, output = 1, in_out = 2, report = 3 };
 
 /// A flat array of a fixed element type in the backend's memory; data is null when the caller gave none.
 template <class T>

@@ -54,7 +54,7 @@ struct SolveParameters {
   Array<int32_t> status;         ///< batch*rhs_count words, system-major
   Array<int32_t> row;            ///< same shape: row of the first zero pivot or non-finite input, else -1
   Array<double> backward_error;  ///< same shape, only when check
-  Array<int32_t> used;           ///< 4 words: algorithm, depth, threads per system, launches
+  Array<int32_t> used;           ///< 4 words: algorithm, depth, threads per system, launches; a report
 };
 
 template <class Visitor>
@@ -81,7 +81,7 @@ void visit(Visitor& v, SolveParameters& p) {
   v.array("status", p.status, Role::output);
   v.array("row", p.row, Role::output);
   v.array("backwardError", p.backward_error, Role::output);
-  v.array("used", p.used, Role::output);
+  v.array("used", p.used, Role::report);
 }
 
 /// Shapes, strides and ranges of a call, checked once for every backend before any work.

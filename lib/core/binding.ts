@@ -42,7 +42,7 @@ export interface MemoryUse {
 export interface FieldDescription {
   readonly name: string;
   readonly kind: 'choice' | 'integer' | 'real' | 'boolean' | 'array' | 'view';
-  readonly role?: 'input' | 'output' | 'inOut';
+  readonly role?: 'input' | 'output' | 'inOut' | 'report';
   readonly type?: string;
   readonly choices?: readonly string[];
 }

@@ -1,10 +1,11 @@
 // Benchmark hooks of the addon: operations and their peers, run many times back to back on the device's
 // thread. Compiled into builds of a clone only (WARPLOOM_BENCH), never into a released binary. Adds
-//   benchmark(array, operation, sets, { calls, repeats, warmup }): Promise<{ seconds: number[] }>
+//   benchmark(array, operation, sets, { calls, repeats, warmup }): Promise<{ seconds: number[], report: number[] }>
 // on the device of the device array with that number.
 // `operation` is a name of operations() or of peers(); each of `sets`, used in turn, a Float64Array of packed
 // parameters (PackedParameters) whose arrays are all device arrays. `seconds` is the time of one call in each
-// repeat, without transfers and without waiting for the device between calls.
+// repeat, without transfers and without waiting for the device between calls; `report` what the operation
+// reported of its last call, in 32-bit words.
 //   peers(): { name, available, reason }[]
 // `reason` says which library a peer uses, or why it cannot run.
 //   sanitizer: string    the sanitizer of this build, or ''; such builds are not benchmarked
@@ -47,6 +48,7 @@ class BenchmarkJob final : public Job {
   Failure add(napi_env env, std::unique_ptr<Invocation> invocation, const std::vector<double>& numbers,
               Session& session) {
     Binder binder(env, PackedParameters{numbers.data(), nullptr, 0}, session);
+    binder.keep_report(report_, kReportWords);
     invocation->bind(binder);
     Failure failure = binder.finish(*Environment::of(env));
     if (failure) return failure;
@@ -93,10 +95,15 @@ class BenchmarkJob final : public Job {
     }
     napi_create_object(env, result);
     js::set(env, *result, "seconds", list);
+    napi_create_array(env, &list);
+    for (int i = 0; i < kReportWords; ++i) napi_set_element(env, list, i, js::number(env, report_[i]));
+    js::set(env, *result, "report", list);
     return {};
   }
 
  private:
+  static constexpr int kReportWords = 4;
+  int32_t report_[kReportWords] = {};
   std::vector<std::unique_ptr<Invocation>> invocations_;
   std::vector<std::shared_ptr<ArrayMemory>> arrays_;
   std::vector<double> seconds_;
@@ -112,8 +119,6 @@ Failure read_options(napi_env env, napi_value object, BenchmarkOptions* out) {
   }
   return {};
 }
-
-using Make = std::unique_ptr<Invocation> (*)();
 
 /// What an operation can have at most; a shorter set reads as absent fields.
 constexpr size_t kMostNumbers = Environment::kNumbers;

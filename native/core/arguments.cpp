@@ -64,6 +64,7 @@ size_t Binder::add_buffer(std::string name, ElementType type, Role role, bool is
   buffer.is_array = is_array;
   buffer.input = is_array || role != Role::output;  // small ones come back whole, written or not
   buffer.output = role != Role::input;
+  buffer.report = role == Role::report;
   buffer.id = id;
   buffer.value = value;
   buffers_.push_back(std::move(buffer));
@@ -73,7 +74,12 @@ size_t Binder::add_buffer(std::string name, ElementType type, Role role, bool is
 void Binder::read_array(const char* name, ElementType type, Role role, void** data, int64_t* length) {
   const double id = next_number();
   const napi_value value = next_value();
-  if (std::isnan(id) && js::is_absent(env_, value)) return;
+  if (std::isnan(id) && js::is_absent(env_, value)) {
+    if (role != Role::report || report_ == nullptr) return;
+    *data = report_;
+    *length = report_words_;
+    return;
+  }
   arrays_.push_back({add_buffer(name, type, role, true, id, value), data, length});
 }
 
@@ -116,6 +122,10 @@ Failure Binder::finish(const Environment& environment) {
 void Binder::read_device_array(Buffer& buffer, const Environment& environment) {
   const DeviceArray* const array = environment.find_array(buffer.id);
   if (array == nullptr || array->memory() == nullptr) return fail(Failure::disposed("the device array", buffer.name));
+  if (buffer.report) {
+    return fail(Failure::invalid(buffer.name, std::string("a ") + typed_array_name(buffer.type) + " in host memory",
+                                 array->description()));
+  }
   const bool matches = array->type() == buffer.type || array->type() == real_type(buffer.type);
   if (!matches || (buffer.is_array && buffer.type == ElementType::int64)) {
     std::string expected = std::string("a ") + typed_array_name(buffer.type);

@@ -24,6 +24,7 @@ struct Buffer {
   bool is_array = false;  ///< an `array` field; otherwise part of a `view`
   bool input = false;     ///< its contents are needed on the device
   bool output = false;    ///< its contents come back
+  bool report = false;    ///< stays on the host: the operation itself writes the call's copy
   double id = 0;               ///< of the device array; NaN for memory of JavaScript
   napi_value value = nullptr;  ///< during reading only
   int32_t kept = -1;           ///< outputs in JavaScript's memory: index in the job's kept values
@@ -88,6 +89,11 @@ class Binder {
   }
   void view(const char* name, View& value, Role role);
 
+  /// Where reports go that the caller gave no array for; call it before visit().
+  void keep_report(int32_t* words, int64_t count) {
+    report_ = words;
+    report_words_ = count;
+  }
   /// After visit(): kinds, lengths and memory of all arrays.
   Failure finish(const Environment& environment);
 
@@ -133,6 +139,8 @@ class Binder {
   ScalarType scalar_ = ScalarType::float64;
   int64_t n_ = 0, batch_ = 1, rhs_count_ = 1;  // of the call, to tell which outputs are written whole
   bool ragged_ = false;
+  int32_t* report_ = nullptr;
+  int64_t report_words_ = 0;
   std::vector<Buffer> buffers_;
   std::vector<Pointer> pointers_;
   std::vector<PendingArray> arrays_;

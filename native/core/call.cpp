@@ -48,9 +48,9 @@ Failure Call::read(napi_env env, const PackedParameters& packed) {
 /// Lays the buffers out so that what goes up and what comes down are one range each.
 Failure Call::place_buffers() {
   int64_t at = 0;
-  const auto place = [&](bool input, bool output) {
+  const auto place = [&](bool input, bool output, bool report = false) {
     for (Buffer& buffer : buffers_) {
-      if (!buffer.staged() || buffer.input != input || buffer.output != output) continue;
+      if (!buffer.staged() || buffer.input != input || buffer.output != output || buffer.report != report) continue;
       buffer.offset = at;
       at += aligned(buffer.bytes);
     }
@@ -60,7 +60,10 @@ Failure Call::place_buffers() {
   place(true, true);
   upload_bytes_ = at;
   place(false, true);
+  moved_bytes_ = at;
+  place(true, true, true);
   staged_bytes_ = at;
+  at = moved_bytes_;
   for (Buffer& buffer : buffers_) {
     if (!buffer.stays()) continue;
     borrows_ = borrows_ || buffer.shared;
@@ -97,7 +100,8 @@ std::vector<HostCopy> Call::staged_inputs() const {
 void Call::point(char* block, bool arrays_only) {
   for (const Pointer& pointer : pointers_) {
     const Buffer& buffer = buffers_[pointer.buffer];
-    if (buffer.on_device() || buffer.offset < 0 || (arrays_only && !buffer.is_array)) continue;
+    if (buffer.on_device() || buffer.offset < 0) continue;
+    if (arrays_only ? !buffer.is_array : buffer.report) continue;
     *pointer.target = block + buffer.offset;
   }
 }
@@ -163,7 +167,7 @@ Status Call::run_apart(Session& session, Device& device) {
   if (device_bytes_ > 0) {
     WARPLOOM_TRY(memory.reserve(device_bytes_));
     point(memory.memory(), false);
-    if (block_ != nullptr) WARPLOOM_TRY(block_->upload(device, memory.memory(), upload_bytes_));
+    if (upload_bytes_ > 0) WARPLOOM_TRY(block_->upload(device, memory.memory(), upload_bytes_));
     for (const Buffer& buffer : buffers_) {
       if (!buffer.stays() || !buffer.input) continue;
       WARPLOOM_TRY(device.upload(memory.memory() + buffer.offset, buffer.source, buffer.bytes));
@@ -174,9 +178,9 @@ Status Call::run_apart(Session& session, Device& device) {
     if (!buffer.stays() || !buffer.output) continue;
     WARPLOOM_TRY(device.download(buffer.source, memory.memory() + buffer.offset, buffer.bytes));
   }
-  if (staged_bytes_ > download_begin_) {
+  if (moved_bytes_ > download_begin_) {
     WARPLOOM_TRY(device.download(block_->memory() + download_begin_, memory.memory() + download_begin_,
-                                 staged_bytes_ - download_begin_));
+                                 moved_bytes_ - download_begin_));
   }
   WARPLOOM_TRY(device.synchronize());
   if (block_ != nullptr) block_->learn();

@@ -43,7 +43,8 @@ class Call final : public Job {
   std::vector<Pointer> pointers_;
   std::shared_ptr<HostBlock> block_;
   int64_t upload_bytes_ = 0;    // of the block, from its begin on
-  int64_t download_begin_ = 0;  // to staged_bytes_
+  int64_t download_begin_ = 0;  // to moved_bytes_
+  int64_t moved_bytes_ = 0;     // end of what the device sees; reports follow
   int64_t staged_bytes_ = 0;
   int64_t device_bytes_ = 0;    // staged buffers, then those that stay in host memory
   bool borrows_ = false;

@@ -7,7 +7,7 @@
 namespace warploom {
 namespace {
 
-constexpr const char* kRoleNames[] = {"input", "output", "inOut"};
+constexpr const char* kRoleNames[] = {"input", "output", "inOut", "report"};
 
 /// visit()'s visitor that lists the fields.
 class Describer {

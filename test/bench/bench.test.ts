@@ -104,7 +104,7 @@ describe('bench: goals', () => {
 });
 
 describe('bench: builds', () => {
-  const benchmark = () => Promise.resolve({ seconds: [] });
+  const benchmark = () => Promise.resolve({ seconds: [], report: [] });
   const hooks = { benchmark, peers: () => [], sanitizer: '' };
 
   it('refuses sanitizer builds and builds without hooks', () => {

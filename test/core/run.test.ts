@@ -174,6 +174,19 @@ describe('Device.run', () => {
       ok(residual(solution) < 1e-12);
     });
 
+    it('writes reports on the host, also when every other array lies on the device', async () => {
+      const used = new Int32Array(4).fill(-7);
+      using rhs = await device.array(ones());
+      using solution = await device.array(ones());
+      using status = await device.array(new Int32Array(batch));
+      using row = await device.array(new Int32Array(batch));
+      await device.run('tridiagonal.solve', problem(rhs, solution, { status, row, used }));
+      ok(used.every((word) => word >= 0) && used[3]! > 0, `reported ${used.join(' ')}`);
+      using apart = await device.array(new Int32Array(4));
+      await rejects(device.run('tridiagonal.solve', problem(rhs, solution, { used: apart })),
+        (error: unknown) => error instanceof ArgumentError && error.argument === 'used' && /host memory/.test(error.message));
+    });
+
     it('returns all memory', async () => {
       await device.run('tridiagonal.solve', problem(ones(), ones()));
       const before = device.memory().inUseBytes;
@@ -181,7 +194,7 @@ describe('Device.run', () => {
       const after = device.memory().inUseBytes; // less when arrays of earlier tests were collected meanwhile
       ok(after <= before, `${after - before} bytes more`);
     });
-  }, { cases: 2 });
+  }, { cases: 3 });
 
   describe('on one cpu thread', () => {
     let device: Device;

@@ -1,0 +1,35 @@
+// The floor of memory-bound operations on a GPU: arrays read once and one array written once.
+#pragma once
+#include <cstdint>
+
+#include "cuda/core/backend.h"
+
+namespace warploom::bench {
+
+/// Up to four arrays of equal length are read and their bits' exclusive or is written, 16 bytes per access.
+struct StreamParameters {
+  ScalarType type = ScalarType::float64;
+  View first, second, third, fourth;  ///< all but the first may be absent
+  View to;
+  int32_t threads = 256;              ///< per block
+  /// Blocks per multiprocessor, each walking the arrays with the grid's stride; 0: one access per thread.
+  int32_t blocks_per_multiprocessor = 0;
+};
+
+template <class Visitor>
+void visit(Visitor& v, StreamParameters& p) {
+  v.choice("type", p.type, kScalarTypeNames);
+  v.view("first", p.first, Role::input);
+  v.view("second", p.second, Role::input);
+  v.view("third", p.third, Role::input);
+  v.view("fourth", p.fourth, Role::input);
+  v.view("to", p.to, Role::output);
+  v.integer("threads", p.threads);
+  v.integer("blocksPerMultiprocessor", p.blocks_per_multiprocessor);
+}
+
+}  // namespace warploom::bench
+
+namespace warploom::cuda {
+Status bench_stream(Device& device, const ::warploom::bench::StreamParameters& p);
+}
