@@ -25,7 +25,7 @@ const methods: readonly (readonly [string, ParameterSet])[] = [
 ];
 
 async function benchmarkShape(context: BenchContext, { batch, n }: Rows, precision: Precision): Promise<void> {
-  const temperature = 2 * batch * n * bytesOf(precision) > 2 ** 28 ? 'cold' : 'hot';
+  const temperature = 2 * batch * n * bytesOf(precision) >= 2 ** 28 ? 'cold' : 'hot';
   const prefix = `prefix/${batch}x${n}/${precision}/${temperature}`;
   const wanted = methods.filter(([name]) => context.wanted(`${prefix}/${name}`));
   if (wanted.length === 0) return;

@@ -7,7 +7,7 @@ import { summarise } from './statistics.ts';
 export interface TimingOptions {
   /** Least seconds of one repeat. Default 2 ms on a GPU, 20 ms on the host. */
   readonly repeatSeconds?: number;
-  /** Default 15. */
+  /** Default 15, and 3 for calls beyond 50 ms. */
   readonly repeats?: number;
 }
 
@@ -30,9 +30,11 @@ function callsPerRepeat(estimate: number, sets: number, wanted: number): number 
 export async function time(
   device: Device, anchor: DeviceArray, operation: string, sets: readonly ParameterSet[], options: TimingOptions = {},
 ): Promise<Timing> {
-  const { repeatSeconds = device.backend === 'cuda' ? 2e-3 : 2e-2, repeats = 15 } = options;
+  const { repeatSeconds = device.backend === 'cuda' ? 2e-3 : 2e-2 } = options;
   const probe = await benchmark(anchor, operation, sets, { calls: sets.length, repeats: 3, warmup: 1 });
-  const calls = callsPerRepeat(summarise(probe.seconds).median, sets.length, repeatSeconds);
+  const estimate = summarise(probe.seconds).median;
+  const calls = callsPerRepeat(estimate, sets.length, repeatSeconds);
+  const { repeats = estimate > 0.05 ? 3 : 15 } = options;
   const measured = await benchmark(anchor, operation, sets, { calls, repeats, warmup: 0 });
   const { median, spread } = summarise(measured.seconds);
   return { seconds: median, spread, report: measured.report };

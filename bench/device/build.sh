@@ -7,11 +7,13 @@ out=${1:?output folder}
 shift
 mkdir -p "$out"
 flags="-std=c++17 -O3 -fmad=false -arch=sm_90 -I. $*"
-units="bench/device/tridiagonal.cu cuda/tridiagonal/automatic.cu cuda/tridiagonal/thomas.cu $(ls cuda/tridiagonal/cr_regpack_*.cu cuda/tridiagonal/partition*.cu)"
+units="bench/device/tridiagonal.cu $(for name in automatic thomas pivoting gtsv verify refine condition factor solve_factored periodic; do
+  echo cuda/tridiagonal/$name.cu; done) $(ls cuda/tridiagonal/cr_regpack_*.cu cuda/tridiagonal/partition*.cu)"
 for unit in $units; do
   object="$out/$(echo "$unit" | tr / _).o"
   echo "$unit -o $object"
 done | xargs -P "$(nproc)" -L 1 nvcc $flags -Xptxas -v -c 2>"$out/ptxas.log" || { grep -v ptxas "$out/ptxas.log"; exit 1; }
 awk '/Compiling entry/{name=$0} /spill stores/ && !/ 0 bytes spill stores, 0 bytes spill loads/{print name; print; bad=1}
   END{if (!bad) print "no register spills"}' "$out/ptxas.log" | cut -c1-160
+for name in factor shape; do nvcc -std=c++17 -O2 -I. -c cuda/tridiagonal/$name.cpp -o "$out/$name.o"; done
 nvcc -arch=sm_90 -o "$out/tridiagonal" "$out"/*.o -ldl

@@ -1,10 +1,13 @@
 // Stand-alone check and benchmark of the batched tridiagonal solvers on one GPU, without Node:
 //   build: bench/device/build.sh BUILD_FOLDER
-//   run:   BUILD_FOLDER/tridiagonal check|bench|large|all [SHAPE [ALGORITHM]]
+//   run:   BUILD_FOLDER/tridiagonal check|bench|large|all|complex [SHAPE [ALGORITHM]]
+//          BUILD_FOLDER/tridiagonal families           worst residual ratios of the pivoted solver
+//          BUILD_FOLDER/tridiagonal features [SHAPE [NAME]]  check, refinement, plans, condition estimates
 // Prints one table: time, share of the floor (a, b, c, d read and x written once), backward error.
 #include <cstring>
 
-#include "bench/device/tridiagonal_time.cuh"
+#include "bench/device/tridiagonal_families.cuh"
+#include "bench/device/tridiagonal_features.cuh"
 
 using namespace warploom;
 using namespace warploom::bench;
@@ -31,6 +34,8 @@ static int check_type(BenchDevice& device) {
   const std::string type = type_name<T>();
   failures += check_solver<T>(device, (type + " auto").c_str(), tri::solve_automatic<T>, small, 37);
   failures += check_solver<T>(device, (type + " auto+").c_str(), tri::solve_automatic<T>, medium, 5);
+  failures += check_solver<T>(device, (type + " stable").c_str(), tri::solve_pivoting<T>, small, 37, true);
+  failures += check_solver<T>(device, (type + " stable+").c_str(), tri::solve_pivoting<T>, medium, 5, true);
   std::vector<int64_t> large{64, 1000, 8193, 20000, 65536, 100001, 1000003, 2200000};
   failures += check_solver<T>(device, (type + " partition").c_str(), tri::solve_partition<T>, large, 5);
   return failures;
@@ -69,6 +74,15 @@ static void time_shape(BenchDevice& device, Cusparse& cusparse, int64_t systems,
   }
 }
 
+/// The solvers that have no tuned kernels for complex numbers but the pivoted one.
+template <class T>
+static void time_complex(BenchDevice& device, int64_t systems, int64_t n, bool cold) {
+  Shape<T> shape(device, systems, n, cold);
+  const Timing floor = time_floor(device, shape, systems * n * int64_t(sizeof(T)) / 16);
+  time_solver<T>(device, shape, floor, "auto", tri::solve_automatic<T>);
+  time_solver<T>(device, shape, floor, "stable", tri::solve_pivoting<T>);
+}
+
 struct Line {
   int64_t systems, n;
   bool cold;
@@ -86,6 +100,23 @@ int main(int count, char** arguments) {
     std::printf("%d failures\n", failures);
     return failures != 0;
   }
+  if (mode == "families") {
+    const std::vector<int64_t> sizes{64, 65, 512, 1024};
+    const int failures = check_families<float>(device, sizes) + check_families<double>(device, sizes) +
+                         check_families<cuda::Complex<float>>(device, sizes) +
+                         check_families<cuda::Complex<double>>(device, sizes);
+    std::printf("%d failures\n", failures);
+    return failures != 0;
+  }
+  if (mode == "features") {
+    for (const auto& [systems, n] : {std::pair<int64_t, int64_t>{65536, 512}, {8192, 4096}}) {
+      const std::string id = std::to_string(systems) + "x" + std::to_string(n);
+      if (id.find(filter) == std::string::npos) continue;
+      Features<float>(device, systems, n, tri::solve_automatic<float>).run_all(only);
+      Features<double>(device, systems, n, tri::solve_automatic<double>).run_all(only);
+    }
+    return 0;
+  }
   Cusparse cusparse(device.stream);
   const std::vector<int> all{2, 4, 8, 16, 32};
   const std::vector<Line> lines{
@@ -100,6 +131,11 @@ int main(int count, char** arguments) {
     std::snprintf(id, sizeof id, "%lldx%lld/%s", (long long)line.systems, (long long)line.n,
                   line.cold ? "cold" : "hot");
     if (std::strstr(id, filter.c_str()) == nullptr) continue;
+    if (mode == "complex") {
+      time_complex<cuda::Complex<float>>(device, line.systems, line.n, line.cold);
+      time_complex<cuda::Complex<double>>(device, line.systems, line.n, line.cold);
+      continue;
+    }
     if ((mode == "large") != (line.n > 8192) && mode != "all") continue;
     time_shape<float>(device, cusparse, line.systems, line.n, line.cold, line.depths, only);
     time_shape<double>(device, cusparse, line.systems, line.n, line.cold, line.depths, only);
