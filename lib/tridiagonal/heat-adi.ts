@@ -1,6 +1,7 @@
 // Two-dimensional heat equation by the alternating direction implicit method, state kept on the device.
-import { refusal } from '../core/errors.ts';
+import { refusal, WarploomError } from '../core/errors.ts';
 import { defaultDevice, type Device, type DeviceArray } from '../core/device.ts';
+import { SystemStatuses } from './status.ts';
 
 /** Edge condition of {@link HeatAdi}: no flux through the edge, zero beyond it, or opposite edges joined. */
 export type HeatBoundary = 'neumann' | 'dirichlet' | 'periodic';
@@ -33,6 +34,12 @@ interface Axis {
   n: number; batch: number; rowStride: number; systemStride: number; implicit: Bands; explicit: Bands;
   status: DeviceArray;
 }
+
+/**
+ * Steps between two looks at the status words. A failed line poisons every later step, so none is missed, and
+ * the words of a grid's lines are far fewer than its cells.
+ */
+const stepsPerCheck = 32;
 
 function positive(name: string, value: number): number {
   if (!(Number.isFinite(value) && value > 0)) {
@@ -67,6 +74,7 @@ export class HeatAdi {
   readonly height: number;
   readonly dt: number;
   #steps = 0;
+  #checked = 0;
   #device: Device;
   #type: 'float32' | 'float64';
   #state: DeviceArray;
@@ -160,6 +168,8 @@ export class HeatAdi {
    * Takes `count` time steps on the device.
    * @param control `signal` cancels between steps (the state then stands at the last whole step);
    *   `onProgress(done, total)` is called after each step
+   * @throws `ERR_WARPLOOM_SYSTEM_FAILED`, naming the steps since the last good look, when a line was not solved: its
+   *   input was not finite (an initial value, or overflow) or it met a zero pivot; the state is then of no use
    */
   async advance(count: number, control: {
     signal?: AbortSignal; onProgress?: (done: number, total: number) => void;
@@ -172,8 +182,25 @@ export class HeatAdi {
       await this.#halfStep(this.#y, this.#x);
       await this.#halfStep(this.#x, this.#y);
       this.#steps += 1;
+      if (this.#steps - this.#checked >= stepsPerCheck || step + 1 === count) await this.#check();
       control.onProgress?.(step + 1, count);
     }
+  }
+
+  /** Rejects unless every line of the last step was solved. */
+  async #check(): Promise<void> {
+    for (const [name, axis] of [['row', this.#x], ['column', this.#y]] as const) {
+      const words = await axis.status.read() as Int32Array;
+      const statuses = new SystemStatuses(words, new Int32Array(words.length).fill(-1), 1);
+      for (const { system, state } of statuses.failures()) {
+        const first = this.#checked + 1;
+        const steps = first === this.#steps ? `step ${first}` : `steps ${first} to ${this.#steps}`;
+        throw new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED',
+          `${steps}: ${words.length - statuses.counts().ok} of ${words.length} ${name}s failed, first ${name} ${system}: `
+          + `${state}. Check the initial state for values that are not finite, and the coefficients for overflow.`);
+      }
+    }
+    this.#checked = this.#steps;
   }
 
   /** Explicit along one axis into the work array, implicit along the other back into the state. */

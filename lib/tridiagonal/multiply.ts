@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { ArgumentError } from '../core/errors.ts';
 import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
-import { allocateLike, laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf } from './problem.ts';
+import { laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, withResult } from './problem.ts';
 import type { CallOptions, MatrixOptions, RunInfo, ShapeOptions, Vector } from './types.ts';
-import { extentOf, requireVector, vectorStrides } from './views.ts';
+import { requireVector } from './views.ts';
 
 /** Options of {@link multiply}. */
 export interface MultiplyOptions<V extends Vector = Vector> extends MatrixOptions, ShapeOptions, CallOptions {
@@ -49,9 +49,9 @@ export async function multiply<V extends Vector>(options: MultiplyOptions<V>): P
   if (options.y !== undefined) viewOf(problem, 'y', options.y);
   signal?.throwIfAborted();
   const device = await resolveDevice(options.device, [x, options.y, lower, diagonal, upper]);
-  const elements = extentOf(vectorStrides(problem.layoutOf('y'), problem.shape), problem.shape, true);
-  const y = (options.y ?? await allocateLike(problem, x, elements, device)) as V;
-  Object.assign(parameters, { y: viewOf(problem, 'y', y) });
-  const { deviceSeconds } = await device.run('tridiagonal.multiply', parameters, { signal, onProgress });
-  return { y, info: runInfo(device, problem, deviceSeconds) };
+  return withResult({ problem, device, name: 'y', like: x, out: options.y }, async (y) => {
+    Object.assign(parameters, { y: viewOf(problem, 'y', y) });
+    const { deviceSeconds } = await device.run('tridiagonal.multiply', parameters, { signal, onProgress });
+    return { y, info: runInfo(device, problem, deviceSeconds) };
+  });
 }

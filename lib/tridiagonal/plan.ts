@@ -5,11 +5,11 @@ import type { Device } from '../core/device.ts';
 import { ArgumentError, WarploomError } from '../core/errors.ts';
 import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
 import {
-  allocateLike, laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, type Problem,
+  laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, withResult, type Problem,
 } from './problem.ts';
 import { SystemStatuses } from './status.ts';
 import type { CallOptions, ElementType, MatrixOptions, RunInfo, ShapeOptions, Vector } from './types.ts';
-import { extentOf, isSplit, requireVector, vectorStrides } from './views.ts';
+import { isSplit, requireVector } from './views.ts';
 
 /**
  * What a plan keeps: `regpack` the multipliers of cyclic reduction (no pivoting), `pivoted` LAPACK gttrf's
@@ -137,17 +137,17 @@ export class Plan {
     if (out !== undefined) viewOf(problem, 'solution', out, 'out');
     signal?.throwIfAborted();
     await resolveDevice(this.device, [rhs, out]);
-    const extent = extentOf(vectorStrides(problem.layoutOf('solution'), problem.shape), problem.shape, true);
-    const solution = (out ?? await allocateLike(problem, rhs, extent, this.device)) as V;
     const { batch, rhsCount } = problem.shape;
-    const status = new Int32Array(batch * rhsCount);
-    const { deviceSeconds } = await this.device.run('tridiagonal.solve_factored', Object.assign(shapeParameters(problem), {
-      rhsCount, periodic: this.#periodic, factorisation: this.factorisation, factors: this.#factors, rhs: rhsView,
-      solution: viewOf(problem, 'solution', solution), status,
-    }), { signal, onProgress });
-    const rows = new Int32Array(status.length);
-    for (let index = 0; index < rows.length; index += 1) rows[index] = this.status.rows[Math.floor(index / rhsCount)] ?? -1;
-    return { solution, status: new SystemStatuses(status, rows, rhsCount), info: runInfo(this.device, problem, deviceSeconds) };
+    return withResult({ problem, device: this.device, name: 'solution', like: rhs, out }, async (solution) => {
+      const status = new Int32Array(batch * rhsCount);
+      const { deviceSeconds } = await this.device.run('tridiagonal.solve_factored', Object.assign(shapeParameters(problem), {
+        rhsCount, periodic: this.#periodic, factorisation: this.factorisation, factors: this.#factors, rhs: rhsView,
+        solution: viewOf(problem, 'solution', solution), status,
+      }), { signal, onProgress });
+      const rows = new Int32Array(status.length);
+      for (let index = 0; index < rows.length; index += 1) rows[index] = this.status.rows[Math.floor(index / rhsCount)] ?? -1;
+      return { solution, status: new SystemStatuses(status, rows, rhsCount), info: runInfo(this.device, problem, deviceSeconds) };
+    });
   }
 
   #problemOf(options: PlanSolveOptions, vectors: Record<string, Vector>): Problem {

@@ -3,8 +3,8 @@ import { ArgumentError } from '../core/errors.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { type Device, defaultDevice } from '../core/device.ts';
 import {
-  bandView, describe, elementCount, impliesComplex, isConstant, isRealArray, isSplit, requireBand, requireVector,
-  typeOf, vectorView, type Shape, type View,
+  bandView, describe, elementCount, extentOf, impliesComplex, isConstant, isRealArray, isSplit, requireBand, requireVector,
+  typeOf, vectorStrides, vectorView, type Shape, type View,
 } from './views.ts';
 import type {
   ArrayName, Band, ElementType, Layout, MatrixOptions, RunInfo, ShapeOptions, Structure, Transpose, Vector,
@@ -184,15 +184,49 @@ export async function resolveDevice(asked: Device | undefined, arrays: Iterable<
   return device ?? defaultDevice();
 }
 
-/** Space for a result shaped, typed and laid out like the call's vectors: on the device when `like` is there. */
-export async function allocateLike(problem: Problem, like: Vector, elements: number, device: Device): Promise<Vector> {
+/** Frees what a vector holds on a device. */
+export function freeVector(vector: Vector): void {
+  for (const part of isSplit(vector) ? [vector.re, vector.im] : [vector]) {
+    if (part instanceof DeviceArray) part.dispose();
+  }
+}
+
+/** Space for a result typed and kept like `like`: on the device when `like` is there. */
+async function allocateLike(problem: Problem, like: Vector, elements: number, device: Device): Promise<Vector> {
   const make = async (part: unknown, length: number) => {
     if (part instanceof DeviceArray) return device.array(part.type, length);
     return part instanceof Float32Array ? new Float32Array(length) : new Float64Array(length);
   };
-  if (isSplit(like)) return { re: await make(like.re, elements), im: await make(like.im, elements) } as Vector;
+  if (isSplit(like)) {
+    const re = await make(like.re, elements);
+    try {
+      return { re, im: await make(like.im, elements) } as Vector;
+    } catch (error) {
+      freeVector(re);
+      throw error;
+    }
+  }
   const pairs = problem.type.startsWith('complex') && isRealArray(like) ? 2 : 1;
   return make(like, elements * pairs);
+}
+
+/**
+ * Calls `use` with the caller's result array `out`, or with a new one shaped, typed and kept like `like` in
+ * the layout of array `name`. A new one on the device is freed when `use` fails.
+ */
+export async function withResult<V extends Vector, Result>(
+  { problem, device, name, like, out }: { problem: Problem; device: Device; name: ArrayName; like: V; out: V | undefined },
+  use: (result: V) => Promise<Result>,
+): Promise<Result> {
+  if (out !== undefined) return use(out);
+  const strides = vectorStrides(problem.layoutOf(name), problem.shape);
+  const made = await allocateLike(problem, like, extentOf(strides, problem.shape, true), device) as V;
+  try {
+    return await use(made);
+  } catch (error) {
+    freeVector(made);
+    throw error;
+  }
 }
 
 /** Common part of every result's `info`. */

@@ -3,14 +3,14 @@ import { z } from 'zod';
 import { ArgumentError } from '../core/errors.ts';
 import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
 import {
-  allocateLike, laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, type Problem,
+  laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, withResult, type Problem,
 } from './problem.ts';
 import { SystemStatuses } from './status.ts';
 import {
   algorithms, depths, type Algorithm, type CallOptions, type MatrixOptions, type RunInfo,
   type ShapeOptions, type Vector,
 } from './types.ts';
-import { extentOf, requireVector, vectorStrides } from './views.ts';
+import { requireVector } from './views.ts';
 
 /** How a solve is done and how far it is trusted. */
 export interface MethodOptions {
@@ -105,14 +105,18 @@ export async function solve<V extends Vector>(options: SolveOptions<V>): Promise
   const { rhs, out, lower, diagonal, upper, signal, onProgress } = options;
   signal?.throwIfAborted();
   const device = await resolveDevice(options.device, [rhs, out, lower, diagonal, upper]);
-  const solution = (out ?? await allocateSolution(problem, rhs, device)) as V;
-  const words = statusArrays(problem, options.check === true);
-  Object.assign(parameters, words, { solution: viewOf(problem, 'solution', solution) });
-  const { deviceSeconds } = await device.run('tridiagonal.solve', parameters, { signal, onProgress });
+  return withResult({ problem, device, name: 'solution', like: rhs, out }, async (solution) => {
+    const words = statusArrays(problem, options.check === true);
+    Object.assign(parameters, words, { solution: viewOf(problem, 'solution', solution) });
+    const { deviceSeconds } = await device.run('tridiagonal.solve', parameters, { signal, onProgress });
+    return resultOf(problem, solution, words, runInfo(device, problem, deviceSeconds));
+  });
+}
+
+function resultOf<V extends Vector>(problem: Problem, solution: V, words: StatusArrays, run: RunInfo): SolveResult<V> {
   const [algorithm = 0, depth = 0, threads = 0, launches = 0] = words.used;
   const status = new SystemStatuses(words.status, words.row, problem.shape.rhsCount);
-  const info = Object.assign(runInfo(device, problem, deviceSeconds),
-    { algorithm: algorithms[algorithm] ?? 'auto', depth, threads, launches });
+  const info = Object.assign(run, { algorithm: algorithms[algorithm] ?? 'auto', depth, threads, launches });
   const result = { solution, status, row: words.row, info };
   return words.backwardError === undefined ? result : Object.assign(result, { backwardError: words.backwardError });
 }
@@ -152,14 +156,13 @@ function prepare(options: SolveOptions): Prepared {
   return { problem, parameters };
 }
 
-function allocateSolution(problem: Problem, rhs: Vector, device: Parameters<typeof allocateLike>[3]): Promise<Vector> {
-  const strides = vectorStrides(problem.layoutOf('solution'), problem.shape);
-  return allocateLike(problem, rhs, extentOf(strides, problem.shape, true), device);
+interface StatusArrays {
+  status: Int32Array; row: Int32Array; used: Int32Array; backwardError?: Float64Array;
 }
 
-function statusArrays({ shape }: Problem, check: boolean) {
+function statusArrays({ shape }: Problem, check: boolean): StatusArrays {
   const length = shape.batch * shape.rhsCount;
-  const words: { status: Int32Array; row: Int32Array; used: Int32Array; backwardError?: Float64Array } = {
+  const words: StatusArrays = {
     status: new Int32Array(length), row: new Int32Array(length).fill(-1), used: new Int32Array(4),
   };
   if (check) words.backwardError = new Float64Array(length);

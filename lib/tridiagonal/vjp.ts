@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { DeviceArray } from '../core/device-array.ts';
 import { ArgumentError } from '../core/errors.ts';
 import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
-import { resolveProblem, type Problem } from './problem.ts';
+import { freeVector, resolveProblem, type Problem } from './problem.ts';
 import { solve, type SolveInfo } from './solve.ts';
 import type { SystemStatuses } from './status.ts';
 import type { ArrayName, Band, CallOptions, ComplexNumber, Layout, MatrixOptions, RealArray, ShapeOptions, Vector } from './types.ts';
@@ -19,7 +19,10 @@ export interface VjpOptions<V extends Vector = Vector> extends MatrixOptions, Sh
   readonly stable?: boolean;
 }
 
-/** Result of {@link vjp}: gradients shaped like the inputs of `solve`, on the host for bands. */
+/**
+ * Result of {@link vjp}: gradients shaped like the inputs of `solve`. Those by the bands are summed on the host,
+ * and returned there, wherever the bands are; the one by the right-hand side stays on the device.
+ */
 export interface VjpResult<V extends Vector = Vector> {
   readonly rhs: V;
   /** Like the band: per system, summed over the batch where shared, one number where constant. */
@@ -63,9 +66,14 @@ export async function vjp<V extends Vector>(options: VjpOptions<V>): Promise<Vjp
   const shared = { ...rest, layouts, structure, transpose: adjoint, ...shape, rhsCount } as const;
   const rhs = conjugated ? await conjugateOf(cotangent) as V : cotangent;
   const solved = await solve<V>({ ...shared, rhs });
-  if (conjugated) await conjugateInPlace(solved.solution);
-  const gradients = await bandGradients(options, problem, solved.solution, solution, transpose);
-  return { rhs: solved.solution, ...gradients, status: solved.status, info: solved.info };
+  try {
+    if (conjugated) await conjugateInPlace(solved.solution);
+    const gradients = await bandGradients(options, problem, solved.solution, solution, transpose);
+    return { rhs: solved.solution, ...gradients, status: solved.status, info: solved.info };
+  } catch (error) {
+    freeVector(solved.solution);
+    throw error;
+  }
 }
 
 /** Complex numbers read from a strided host copy. */

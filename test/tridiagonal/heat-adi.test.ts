@@ -105,6 +105,20 @@ describe('heat equation by ADI', () => {
       deepStrictEqual(await solver.read(), await evolve(options, 10));
     });
 
+    it('says in which steps a line was not solved', async () => {
+      const options = { width, height, initial: new Float64Array(width * height).fill(1), diffusivity: 1, dt: 1, device: await device() };
+      const poisoned = options.initial.slice();
+      poisoned[width + 2] = NaN;
+      using bad = await HeatAdi.create({ ...options, initial: poisoned });
+      await rejects(bad.advance(1), { code: 'ERR_WARPLOOM_SYSTEM_FAILED', message: /^step 1: \d+ of \d+ rows failed, .*non-finite/ });
+      const huge = options.initial.map((_, k) => (k % 2 === 0 ? 1 : -1) * Number.MAX_VALUE);
+      using overflowing = await HeatAdi.create({ ...options, initial: huge, dt: 10 });
+      await rejects(overflowing.advance(40), { code: 'ERR_WARPLOOM_SYSTEM_FAILED', message: /^steps 1 to 32: / });
+      using good = await HeatAdi.create(options);
+      await good.advance(40);
+      strictEqual(good.steps, 40);
+    });
+
     it('refuses wrong options by name', async () => {
       const good = { width: 2, height: 2, initial: new Float64Array(4), diffusivity: 1, dt: 1, device: await device() };
       const wrong: Record<string, unknown[]> = {
