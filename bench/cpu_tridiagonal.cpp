@@ -3,9 +3,11 @@
 //
 //   g++ -std=c++17 -O3 -ffp-contract=off -I. bench/cpu_tridiagonal.cpp native/cpu/*.cpp
 //       native/tridiagonal/*.cpp native/scan/*.cpp cuda/tridiagonal/*.cpp cuda/scan/*.cpp -lpthread -ldl
-//   ./a.out [systems rows [threads [repetitions]]]
+//   ./a.out [systems rows [threads [rounds]]]
 //
-// One line per row: name, milliseconds (median; least), GB/s of the five arrays, share of the copy rate.
+// Every row is measured once per round, so that a busy moment of the machine meets all of them alike.
+// One line per row: name, milliseconds (median; least), GB/s of the arrays it moves, and its share of the
+// copy rate (medians; least times). LAPACK's figure beside them is time over the time of `auto`.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -23,22 +25,31 @@ namespace {
 using namespace warploom;
 namespace tri = warploom::tridiagonal;
 
-struct Timing {
-  double median, least;
+/// What is timed, and what puts its arrays in order before each time.
+struct Row {
+  const char* name;
+  double arrays_moved;
+  std::function<void()> body, prepare = [] {};
+  std::vector<double> seconds = {};
+
+  double least() const { return *std::min_element(seconds.begin(), seconds.end()); }
+  double median() const {
+    std::vector<double> sorted = seconds;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted[sorted.size() / 2];
+  }
 };
 
-Timing time_of(int repetitions, const std::function<void()>& prepare,
-               const std::function<void()>& body) {
-  std::vector<double> seconds;
-  for (int i = 0; i < repetitions + 1; ++i) {
-    prepare();
-    const auto start = std::chrono::steady_clock::now();
-    body();
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-    if (i > 0) seconds.push_back(elapsed.count());
+void measure(std::vector<Row>& rows, int rounds) {
+  for (int round = -1; round < rounds; ++round) {  // the first warms up
+    for (Row& row : rows) {
+      row.prepare();
+      const auto start = std::chrono::steady_clock::now();
+      row.body();
+      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+      if (round >= 0) row.seconds.push_back(elapsed.count());
+    }
   }
-  std::sort(seconds.begin(), seconds.end());
-  return {seconds[seconds.size() / 2], seconds.front()};
 }
 
 [[noreturn]] void fail(const Status& status) {
@@ -103,35 +114,19 @@ template <class T>
 struct Bench {
   cpu::CpuDevice& device;
   Arrays<T> arrays;
-  int repetitions;
-  double copy_rate = 0;
+  std::vector<Row> rows = {};
 
-  void print(const char* name, const Timing& t, double arrays_moved = 5) const {
-    const double bytes = arrays_moved * double(arrays.bytes());
-    std::printf("%-28s %9.3f ms (least %9.3f) %7.2f GB/s", name, t.median * 1e3, t.least * 1e3,
-                bytes / t.median * 1e-9);
-    if (copy_rate > 0) std::printf("  %5.1f %% of copy", 100 * bytes / t.median / copy_rate);
-    std::printf("\n");
-  }
-  void copy() {
-    const Timing t = time_of(repetitions, [] {}, [&] {
-      require(device.copy(arrays.band[4], arrays.band[3], arrays.bytes()));
-    });
-    print("copy", t, 2);
-    copy_rate = 2 * double(arrays.bytes()) / t.median;
-  }
   void solve(const char* name, const std::function<void(tri::SolveParameters*)>& change,
-             bool interleaved = false) {
+             bool interleaved = false, double arrays_moved = 5) {
     tri::SolveParameters p = arrays.parameters(interleaved);
     change(&p);
     require(tri::check(p));
-    Control control;
-    const Timing t = time_of(repetitions, [] {}, [&] {
+    rows.push_back({name, arrays_moved, [this, p] {
+      Control control;
       require(cpu_backend().operations.tridiagonal_solve(device, p, control));
-    });
-    print(name, t);
+    }});
   }
-  void lapack() {
+  void lapack(Arrays<T>& work) {
     constexpr bool single = sizeof(T) == 4;
     using Gtsv = std::conditional_t<single, Gtsv32, Gtsv64>;
     auto* gtsv = reinterpret_cast<Gtsv*>(lapack_symbol(single ? "sgtsv_" : "dgtsv_"));
@@ -139,45 +134,63 @@ struct Bench {
       std::printf("lapack gtsv: no library\n");
       return;
     }
-    Arrays<T> work(device, arrays.systems, arrays.n);
-    const int n = int(arrays.n), one = 1;
-    Control control;
-    const int64_t part = 64, tasks = (arrays.systems + part - 1) / part;
-    const Timing t = time_of(
-        repetitions,
-        [&] {
-          for (int k = 0; k < 4; ++k) std::memcpy(work.band[k], arrays.band[k], size_t(arrays.bytes()));
-        },
-        [&] {
-          require(device.threads().run(tasks, [&](int64_t task, int) {
-            const int64_t end = std::min(arrays.systems, (task + 1) * part);
-            for (int64_t s = task * part; s < end; ++s) {
-              const int64_t at = s * arrays.n;
-              int info = 0;
-              gtsv(&n, &one, work.band[0] + at + 1, work.band[1] + at, work.band[2] + at,
-                   work.band[3] + at, &n, &info);
-            }
-            return Status();
-          }, control));
-        });
-    print("lapack gtsv", t);
+    const auto solve_part = [this, &work, gtsv](int64_t first, int64_t end) {
+      const int n = int(arrays.n), one = 1;
+      for (int64_t s = first; s < end; ++s) {
+        const int64_t at = s * arrays.n;
+        int info = 0;
+        gtsv(&n, &one, work.band[0] + at + 1, work.band[1] + at, work.band[2] + at, work.band[3] + at, &n,
+             &info);
+      }
+    };
+    const auto body = [this, solve_part] {
+      const int64_t part = 64, tasks = (arrays.systems + part - 1) / part;
+      Control control;
+      require(device.threads().run(tasks, [&](int64_t task, int) {
+        solve_part(task * part, std::min(arrays.systems, (task + 1) * part));
+        return Status();
+      }, control));
+    };
+    rows.push_back({"lapack gtsv", 5, body, [this, &work] {
+      for (int k = 0; k < 4; ++k) std::memcpy(work.band[k], arrays.band[k], size_t(arrays.bytes()));
+    }});
   }
-  void all() {
+  void print() const {
+    const auto rate = [this](const Row& row, double seconds) {
+      return row.arrays_moved * double(arrays.bytes()) / seconds;
+    };
+    const Row &copy = rows[0], &best = rows[1];
+    for (const Row& row : rows) {
+      const double median = row.median(), least = row.least();
+      std::printf("%-28s %9.3f ms (least %9.3f) %7.2f GB/s  %5.1f; %5.1f %% of copy", row.name, median * 1e3,
+                  least * 1e3, rate(row, median) * 1e-9, 100 * rate(row, median) / rate(copy, copy.median()),
+                  100 * rate(row, least) / rate(copy, copy.least()));
+      if (&row == &rows.back()) {
+        std::printf(", %.2f; %.2f times auto", median / best.median(), least / best.least());
+      }
+      std::printf("\n");
+    }
+  }
+  void all(int rounds) {
     using P = tri::SolveParameters;
-    copy();
+    rows.push_back({"copy", 2, [this] {
+      require(device.copy(arrays.band[4], arrays.band[3], arrays.bytes()));
+    }});
     solve("auto", [](P*) {});
     solve("auto, interleaved", [](P*) {}, true);
     solve("auto, in place", [](P* p) { p->solution = p->rhs; });
     solve("auto, check", [](P* p) { p->check = true; });
     solve("auto, shared matrix", [](P* p) {
       p->lower.system_stride = p->diagonal.system_stride = p->upper.system_stride = 0;
-    });
+    }, false, 2);
     solve("stable", [](P* p) { p->stable = true; });
     solve("cr", [](P* p) { p->algorithm = tri::Algorithm::cr; });
     solve("partition", [](P* p) { p->algorithm = tri::Algorithm::partition; });
     solve("periodic", [](P* p) { p->periodic = true; });
-    lapack();
-    copy();
+    Arrays<T> work(device, arrays.systems, arrays.n);
+    lapack(work);
+    measure(rows, rounds);
+    print();
   }
 };
 
@@ -193,11 +206,11 @@ int main(int count, char** arguments) {
   require(cpu_backend().open(0, options, &device));
   auto& cpu = static_cast<cpu::CpuDevice&>(*device);
   const int64_t systems = argument(1, 20000), n = argument(2, 512);
-  const int repetitions = int(argument(4, 9));
+  const int rounds = int(argument(4, 9));
   std::printf("%s, %d threads\n%lld x %lld float64\n", device->description().name.c_str(),
               cpu.thread_count(), static_cast<long long>(systems), static_cast<long long>(n));
-  Bench<double>{cpu, {cpu, systems, n}, repetitions}.all();
+  Bench<double>{cpu, {cpu, systems, n}}.all(rounds);
   std::printf("%lld x %lld float32\n", static_cast<long long>(systems), static_cast<long long>(n));
-  Bench<float>{cpu, {cpu, systems, n}, repetitions}.all();
+  Bench<float>{cpu, {cpu, systems, n}}.all(rounds);
   return 0;
 }

@@ -1,5 +1,5 @@
 // npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
-// npm run bench -- tridiagonal --table1 | --figure6 | --figure7
+// npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7
 // npm run bench -- check [REPORT …]
 //
 // Writes FOLDER/<device>/<domain>.json and .svg (default bench/results). A filtered run keeps the other rows of
@@ -12,7 +12,7 @@ import { openDevice } from '../lib/index.ts';
 import type { DomainBenchmark } from './domain.ts';
 import { compare, readGoals } from './goals.ts';
 import { nativeBenchmarks } from './native.ts';
-import { benchmarkFigure6, benchmarkFigure7, printTable1 } from './paper.ts';
+import { benchmarkFigure6, benchmarkFigure7, printTable1, writeModelTable } from './paper.ts';
 import { writePlot } from './plot.ts';
 import { deviceFolder, provenance } from './provenance.ts';
 import { formatRow, mergeReports, readReport, writeReport, type Report, type Row } from './report.ts';
@@ -29,10 +29,11 @@ const domains: Readonly<Record<string, DomainBenchmark>> = {
 const named = ['tridiagonal', 'scan'];
 
 const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
-       npm run bench -- tridiagonal --table1 | --figure6 | --figure7
+       npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7
        npm run bench -- check [REPORT …]
 
---table1   the paper's Table 1: model, compiler report and occupancy of the real kernels, with refitted coefficients
+--table1   the paper's Table 1: model, compiler report and occupancy of the real kernels, with refitted coefficients;
+           --write stores them in lib/tridiagonal/model-table.ts
 --figure6  the paper's Fig. 6: time of cr-regpack by packing depth
 --figure7  the paper's Fig. 7: all algorithms on the paper's four shapes
 
@@ -112,7 +113,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     args: [...argv], allowPositionals: true,
     options: {
       backend: { type: 'string', default: 'auto' }, filter: { type: 'string' }, out: { type: 'string' },
-      table1: { type: 'boolean', default: false }, figure6: { type: 'boolean', default: false },
+      table1: { type: 'boolean', default: false }, write: { type: 'boolean', default: false }, figure6: { type: 'boolean', default: false },
       figure7: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false },
     },
@@ -124,7 +125,8 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
   if (domain === 'check') return await checkReports(rest) ? 0 : 1;
   if (values.table1) {
-    printTable1(packageRoot());
+    const kernels = printTable1(packageRoot());
+    if (values.write) await writeModelTable(packageRoot(), kernels);
     return 0;
   }
   const what = values.figure6 ? 'figure6' : values.figure7 ? 'figure7' : domain;

@@ -1,9 +1,11 @@
 // The paper's Table 1 and Figs. 6 and 7 for the real kernels (Davidson, Owens 2011).
 import { existsSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fitModel } from '../lib/tridiagonal/model.ts';
+import { fitModel, model, type ModelCoefficients } from '../lib/tridiagonal/model.ts';
 import type { BenchContext } from './domain.ts';
-import { precisions, type Shape } from './systems.ts';
+import { provenance } from './provenance.ts';
+import { bytesOf, precisions, type Shape } from './systems.ts';
 import { algorithmVariants, benchmarkVariants, nameOf } from './tridiagonal.ts';
 
 /** The four shapes of the paper's Figs. 6 and 7. */
@@ -46,7 +48,6 @@ interface Kernel {
 /** The largest figure of the register-packed kernels of one architecture, type and depth. */
 export interface PackedKernel {
   readonly architecture: string;
-  readonly agent: string;
   readonly type: 'float32' | 'float64';
   readonly depth: number;
   readonly registers: number;
@@ -57,14 +58,14 @@ export interface PackedKernel {
 export function packedKernels(report: readonly Kernel[]): PackedKernel[] {
   const worst = new Map<string, PackedKernel>();
   for (const { entry, architecture, registers, spilledBytes } of report) {
-    const match = /(\w+RegpackAgent)<(float|double), (?:\(int\))?(\d+)/.exec(entry);
+    const match = /\w+RegpackAgent<(float|double), (?:\(int\))?(\d+)/.exec(entry);
     if (match === null || !entry.includes('tridiagonal')) continue;
-    const [, agent = '', scalar, depth] = match;
+    const [, scalar, depth] = match;
     const type = scalar === 'float' ? 'float32' as const : 'float64' as const;
-    const key = `${architecture} ${agent} ${type} ${depth}`;
+    const key = `${architecture} ${type} ${depth}`;
     const before = worst.get(key);
     worst.set(key, {
-      architecture, agent, type, depth: Number(depth),
+      architecture, type, depth: Number(depth),
       registers: Math.max(registers, before?.registers ?? 0),
       spilledBytes: Math.max(spilledBytes, before?.spilledBytes ?? 0),
     });
@@ -74,6 +75,9 @@ export function packedKernels(report: readonly Kernel[]): PackedKernel[] {
 
 const registersOfMultiprocessor = 65536;
 const threadsOfMultiprocessor = 2048;
+/** Kilobytes of shared memory that blocks may take: 164 of sm_80, 228 of sm_90, 100 of the small ones. */
+const sharedBytesOf: Readonly<Record<string, number>> = { sm_80: 164 * 1024, sm_90: 228 * 1024 };
+const smallestSharedBytes = 100 * 1024;
 
 /** Share of a multiprocessor's 2048 threads that the registers allow: allocated per warp in steps of 256. */
 export function occupancyByRegisters(registers: number): number {
@@ -82,29 +86,80 @@ export function occupancyByRegisters(registers: number): number {
   return (warps * 32) / threadsOfMultiprocessor;
 }
 
-/** Prints Table 1 for each architecture, agent and type, with alpha and beta of equation 1 refitted. */
-export function printTable1(root: string): void {
+/** The same for shared memory. */
+export function occupancyBySharedMemory(architecture: string, bytesPerThread: number): number {
+  const bytes = sharedBytesOf[architecture] ?? smallestSharedBytes;
+  return Math.min(1, Math.floor(bytes / (bytesPerThread * 32)) * 32 / threadsOfMultiprocessor);
+}
+
+/** Bytes of a row on its way through shared memory: one element of each of the four arrays. */
+const stagedBytes = (type: 'float32' | 'float64'): number => 4 * bytesOf(type);
+
+const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
+
+/**
+ * Prints Table 1 for each architecture and type: the paper's model, the compiler's report, occupancy, and alpha and
+ * beta of equation 1 refitted to the kernels without spills, whose registers are what they want. Returns the kernels.
+ */
+export function printTable1(root: string): PackedKernel[] {
   const path = join(root, 'build/kernels/report.json');
   if (!existsSync(path)) throw new Error('no compiler report: run npm run kernels first (needs nvcc)');
   const kernels = packedKernels(JSON.parse(readFileSync(path, 'utf8')) as Kernel[]);
-  const groups = groupBy(kernels);
-  for (const [key, rows] of groups) {
-    const fit = rows.length > 1 ? fitModel(rows.map(({ depth, registers }) => ({ depth, registersPerThread: registers }))) : undefined;
-    console.log(`\n${key}`);
-    console.table(rows.map(({ depth, registers, spilledBytes }) => ({
-      depth, 'threads of 512': Math.ceil(512 / depth),
-      'registers, paper model': 15 + 4 * depth,
-      'registers, refitted': fit === undefined ? '' : Number((fit.alpha + fit.beta * depth).toFixed(1)),
-      'registers, compiler': registers, 'bytes spilled': spilledBytes,
-      'occupancy by registers': `${(100 * occupancyByRegisters(registers)).toFixed(0)} %`,
-    })));
+  for (const [key, rows] of groupBy(kernels)) {
+    const fit = fitOf(rows);
+    console.log(`\n${key}, 512 unknowns`);
+    console.table(rows.map(({ architecture, type, depth, registers, spilledBytes }) => {
+      const paper = model({ size: 512, depth });
+      const shared = stagedBytes(type) * depth;
+      return {
+        depth, threads: paper.threads,
+        'registers: paper': paper.registersPerThread,
+        refitted: fit === undefined ? '' : Number((fit.alpha + fit.beta * depth).toFixed(1)),
+        compiler: registers, 'bytes spilled': spilledBytes,
+        'shared bytes: paper': paper.sharedBytesPerBlock, staged: shared * paper.threads,
+        'occupancy by registers': percent(occupancyByRegisters(registers)),
+        'by shared memory': percent(occupancyBySharedMemory(architecture, shared)),
+      };
+    }));
     if (fit !== undefined) {
       console.log(`registers = ${fit.alpha.toFixed(1)} + ${fit.beta.toFixed(2)} depth, off by at most ${fit.worst.toFixed(1)}`);
     }
   }
+  return kernels;
 }
 
-const keyOf = ({ architecture, agent, type }: PackedKernel): string => `${architecture} ${agent} ${type}`;
+/** Equation 1 for kernels that do not spill. */
+function fitOf(rows: readonly PackedKernel[]): ReturnType<typeof fitModel> | undefined {
+  const samples = rows.filter(({ spilledBytes }) => spilledBytes === 0)
+    .map(({ depth, registers }) => ({ depth, registersPerThread: registers }));
+  return samples.length > 1 ? fitModel(samples) : undefined;
+}
+
+/** Stores the refitted coefficients as lib/tridiagonal/model-table.ts. */
+export async function writeModelTable(root: string, kernels: readonly PackedKernel[]): Promise<void> {
+  const table: Record<string, Record<string, ModelCoefficients>> = {};
+  for (const rows of groupBy(kernels).values()) {
+    const { architecture, type } = rows[0]!;
+    const fit = fitOf(rows);
+    if (fit === undefined) continue;
+    const round = (value: number) => Number(value.toPrecision(4));
+    (table[architecture] ??= {})[type] = {
+      alpha: round(fit.alpha), beta: round(fit.beta), gamma: 0, gammaPerRow: stagedBytes(type), lambda: 6 * bytesOf(type),
+      source: `ptxas of nvcc ${provenance(root).nvcc}, off by at most ${fit.worst.toFixed(0)} registers`,
+    };
+  }
+  const path = join(root, 'lib/tridiagonal/model-table.ts');
+  const entries = Object.entries(table).sort(([a], [b]) => a.localeCompare(b)).map(([architecture, types]) => {
+    const lines = Object.entries(types).map(([type, { source, ...numbers }]) =>
+      `    ${type}: {\n      ${Object.entries(numbers).map(([key, value]) => `${key}: ${value}`).join(', ')},\n      source: '${source}',\n    },\n`);
+    return `  ${architecture}: {\n${lines.join('')}  },\n`;
+  });
+  const head = readFileSync(path, 'utf8').replace(/= \{[\s\S]*$/, '= {\n');
+  await writeFile(path, `${head}${entries.join('')}};\n`);
+  console.log(`written to ${path}`);
+}
+
+const keyOf = ({ architecture, type }: PackedKernel): string => `${architecture} ${type}`;
 
 function groupBy(kernels: readonly PackedKernel[]): Map<string, PackedKernel[]> {
   const groups = new Map<string, PackedKernel[]>();

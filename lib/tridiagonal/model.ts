@@ -11,7 +11,9 @@ export interface ModelCoefficients {
   readonly beta: number;
   /** Bytes of shared memory per thread. */
   readonly gamma: number;
-  /** Bytes through shared memory per thread and stage. */
+  /** Bytes of shared memory per packed row, where rows pass through it on their way to registers. Default 0, the paper's. */
+  readonly gammaPerRow?: number;
+  /** Bytes handed from thread to thread per thread and stage: through shared memory in the paper, by shuffles here. */
   readonly lambda: number;
   /** Where the numbers come from. */
   readonly source: string;
@@ -37,7 +39,7 @@ export interface ModelPrediction {
   readonly threads: number;
   /** Equation 1: alpha + beta * depth. */
   readonly registersPerThread: number;
-  /** Equation 2: gamma * threads. */
+  /** Equation 2: (gamma + gammaPerRow * depth) * threads. */
   readonly sharedBytesPerBlock: number;
   /** Equation 3: lambda * threads. */
   readonly sharedTrafficBytesPerStage: number;
@@ -54,7 +56,7 @@ export const paperCoefficients: ModelCoefficients = {
   alpha: 15, beta: 4, gamma: 20, lambda: 16, source: 'Davidson and Owens 2011, GTX 460, CUDA 3.1',
 };
 
-/** Coefficients of an architecture and type, as fitted by `warploom bench tridiagonal --table1`. */
+/** Coefficients of an architecture and type, as fitted by `npm run bench -- tridiagonal --table1 --write`. */
 export function modelCoefficients(architecture: string, type: 'float32' | 'float64'): ModelCoefficients {
   if (architecture === 'paper') {
     if (type === 'float32') return paperCoefficients;
@@ -81,12 +83,12 @@ export function model(options: ModelOptions): ModelPrediction {
       throw new ArgumentError(name, `expected an integer of at least 1, received ${String(value)}`);
     }
   }
-  const { alpha, beta, gamma, lambda } = options.coefficients ?? modelCoefficients(architecture, type);
+  const { alpha, beta, gamma, gammaPerRow = 0, lambda } = options.coefficients ?? modelCoefficients(architecture, type);
   const threads = Math.ceil(size / depth);
   return {
     threads,
     registersPerThread: alpha + beta * depth,
-    sharedBytesPerBlock: gamma * threads,
+    sharedBytesPerBlock: (gamma + gammaPerRow * depth) * threads,
     sharedTrafficBytesPerStage: lambda * threads,
     packedStages: Math.ceil(Math.log2(depth)),
     threadStages: Math.ceil(Math.log2(threads)),

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compare, readGoals } from '../../bench/goals.ts';
 import { checkBuild } from '../../bench/native.ts';
-import { occupancyByRegisters, packedKernels } from '../../bench/paper.ts';
+import { occupancyByRegisters, occupancyBySharedMemory, packedKernels } from '../../bench/paper.ts';
 import { barsOf } from '../../bench/plot.ts';
 import { deviceFolder } from '../../bench/provenance.ts';
 import { formatRow, formatValue, mergeReports, parseReport, type Report, type Row } from '../../bench/report.ts';
@@ -54,10 +54,12 @@ describe('bench: figures', () => {
     const kernels = [entry, entry.replace('true', 'false')].map((name, index) =>
       ({ entry: name, architecture: 'sm_90', registers: 40 + index, spilledBytes: 0 }));
     deepStrictEqual(packedKernels(kernels), [{
-      architecture: 'sm_90', agent: 'WarpRegpackAgent', type: 'float32', depth: 8, registers: 41, spilledBytes: 0 }]);
+      architecture: 'sm_90', type: 'float32', depth: 8, registers: 41, spilledBytes: 0 }]);
     strictEqual(occupancyByRegisters(32), 1);
     strictEqual(occupancyByRegisters(64), 0.5);
     strictEqual(occupancyByRegisters(255), 0.125);
+    strictEqual(occupancyBySharedMemory('sm_90', 64), 1);
+    strictEqual(occupancyBySharedMemory('sm_90', 228 * 4), 0.125);
   });
 });
 
