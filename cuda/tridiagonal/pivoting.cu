@@ -28,24 +28,6 @@ struct Collected {
 };
 
 template <class T>
-typename PivotingAgent<T>::Parameters agent_parameters(const Batch<T>& batch, const PivotingShape& shape,
-                                                       const Collected& collected) {
-  typename PivotingAgent<T>::Parameters p{};
-  p.batch = batch;
-  p.depth = shape.depth;
-  p.width = shape.width;
-  p.systems = shape.systems;
-  p.segments = shape.segments;
-  const auto direct = [](const Strided<T>& view) { return view.imaginary == nullptr && !view.conjugate; };
-  p.direct = direct(batch.lower) && direct(batch.diagonal) && direct(batch.upper) && direct(batch.rhs);
-  const int64_t system_stride = batch.rhs_count > 1 ? batch.rhs.rhs_stride : batch.rhs.system_stride;
-  p.systems_first = shape.systems > 1 && batch.offsets == nullptr && batch.rhs.row_stride > system_stride;
-  p.list = collected.list;
-  p.count = collected.count;
-  return p;
-}
-
-template <class T>
 Status launch_pivoting(GpuDevice& device, const PivotingShape& shape, int64_t blocks,
                        const typename PivotingAgent<T>::Parameters& p, Used* used) {
   LaunchShape launch_shape;
@@ -57,33 +39,15 @@ Status launch_pivoting(GpuDevice& device, const PivotingShape& shape, int64_t bl
 }
 
 template <class T>
-Status solve_full(GpuDevice& device, const Batch<T>& batch, const PivotingShape& shape, const Collected& collected,
-                  Used* used) {
-  using Agent = PivotingFullAgent<T>;
-  typename Agent::Parameters p;
-  p.full = full_batch(batch);
-  p.depth = shape.depth;
-  p.width = shape.width;
-  p.systems = shape.systems;
-  p.team = Agent::team_of(shape, batch.n);
-  p.list = collected.list;
-  p.count = collected.count;
-  LaunchShape launch_shape;
-  launch_shape.blocks = (batch.systems + shape.systems - 1) / shape.systems;
-  launch_shape.threads = shape.threads();
-  launch_shape.shared_bytes = Agent::shared_bytes(shape);
-  if (used != nullptr) ++used->launches;
-  return launch<Agent>(device, launch_shape, p);
-}
-
-template <class T>
 Status solve_whole(GpuDevice& device, const Batch<T>& batch, const PivotingShape& shape, const Collected& collected,
                    Used* used) {
   if (PivotingFullAgent<T>::takes(shape, batch.n) && is_uniform(batch, inputs_of(batch, false))) {
-    return solve_full<T>(device, batch, shape, collected, used);
+    using Agent = PivotingFullAgent<T>;
+    if (used != nullptr) ++used->launches;
+    return launch<Agent>(device, Agent::launch_shape(batch, shape),
+                         Agent::parameters(batch, shape, collected.list, collected.count));
   }
-  typename PivotingAgent<T>::Parameters p = agent_parameters(batch, shape, collected);
-  p.mode = PivotingMode::whole;
+  auto p = PivotingAgent<T>::parameters(batch, shape, collected.list, collected.count);
   return launch_pivoting<T>(device, shape, (batch.problems() + shape.systems - 1) / shape.systems, p, used);
 }
 
@@ -104,7 +68,7 @@ Status solve_segments(GpuDevice& device, const Batch<T>& batch, const PivotingSh
   Workspace memory;
   WARPLOOM_TRY(Workspace::make(device, outer_bytes + values_bytes + merge_bytes + sums_bytes, &memory));
 
-  typename PivotingAgent<T>::Parameters p = agent_parameters(batch, shape, collected);
+  auto p = PivotingAgent<T>::parameters(batch, shape, collected.list, collected.count);
   p.outer = memory.as<OuterRows<T>>();
   OuterValues<T>* const values = memory.as<OuterValues<T>>(outer_bytes);
   p.values = values;

@@ -45,6 +45,25 @@ struct PivotingAgent {
     int32_t* verdict;
   };
 
+  /// For whole systems in a block.
+  static Parameters parameters(const Batch<T>& batch, const ::warploom::tridiagonal::PivotingShape& shape,
+                               int32_t* list, int32_t* count) {
+    Parameters p{};
+    p.batch = batch;
+    p.mode = PivotingMode::whole;
+    p.depth = shape.depth;
+    p.width = shape.width;
+    p.systems = shape.systems;
+    p.segments = shape.segments;
+    const auto direct = [](const Strided<T>& view) { return view.imaginary == nullptr && !view.conjugate; };
+    p.direct = direct(batch.lower) && direct(batch.diagonal) && direct(batch.upper) && direct(batch.rhs);
+    const int64_t system_stride = batch.rhs_count > 1 ? batch.rhs.rhs_stride : batch.rhs.system_stride;
+    p.systems_first = shape.systems > 1 && batch.offsets == nullptr && batch.rhs.row_stride > system_stride;
+    p.list = list;
+    p.count = count;
+    return p;
+  }
+
   static size_t shared_bytes(const ::warploom::tridiagonal::PivotingShape& shape) {
     const int64_t threads = shape.threads();
     const int64_t chunks = ChunkStore<T>::entries(threads, shape.depth) * static_cast<int64_t>(sizeof(T));

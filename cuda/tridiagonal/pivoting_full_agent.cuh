@@ -2,10 +2,10 @@
 // a time, and a team of neighbouring lanes judges and stores each system.
 #pragma once
 #include "cuda/core/launch.cuh"
+#include "cuda/tridiagonal/inputs.cuh"
 #include "cuda/tridiagonal/pivoting_chunk.cuh"
 #include "cuda/tridiagonal/pivoting_policy.h"
 #include "cuda/tridiagonal/pivoting_verdict.cuh"
-#include "cuda/tridiagonal/staging.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
@@ -21,7 +21,9 @@ struct PivotingFullAgent {
   struct Parameters {
     FullBatch<T> full;
     int32_t depth, width, systems;
-    int32_t team;   ///< lanes that judge and store one system: a power of two; more than 32 only as threads / systems
+    /// Lanes that judge and store one system: 1 << team_log2, more than 32 only as threads / systems.
+    int32_t team_log2;
+    int32_t last_place, last_row;  ///< of a system's last row: lane among its own, row in that lane's chunk
     int32_t* list;  ///< problems to solve again
     int32_t* count;
   };
@@ -30,10 +32,23 @@ struct PivotingFullAgent {
   static bool takes(const Shape& shape, int64_t n) {
     return shape.segments == 1 && n % kPerChunk == 0 && shape.width * shape.depth % kPerChunk == 0;
   }
-  static int team_of(const Shape& shape, int64_t n) {
+  static Parameters parameters(const Batch<T>& batch, const Shape& shape, int32_t* list, int32_t* count) {
+    Parameters p;
+    p.full = full_batch(batch);
+    p.depth = shape.depth;
+    p.width = shape.width;
+    p.systems = shape.systems;
     int team = shape.width;
-    while (team < 32 && team < n / kPerChunk && team < shape.threads()) team *= 2;
-    return team;
+    while (team < 32 && team < batch.n / kPerChunk && team < shape.threads()) team *= 2;
+    for (p.team_log2 = 0; 1 << p.team_log2 < team;) ++p.team_log2;
+    p.last_place = (p.full.n - 1) / shape.depth;
+    p.last_row = (p.full.n - 1) % shape.depth;
+    p.list = list;
+    p.count = count;
+    return p;
+  }
+  static LaunchShape launch_shape(const Batch<T>& batch, const Shape& shape) {
+    return {(batch.systems + shape.systems - 1) / shape.systems, shape.threads(), shared_bytes(shape)};
   }
   static size_t shared_bytes(const Shape& shape) {
     return padded(ChunkStore<T>::entries(shape.threads(), shape.depth)) + shape.threads() / 32 * sizeof(ResidualSums<R>);
@@ -53,18 +68,18 @@ struct PivotingFullAgent {
 
   static WARPLOOM_DEVICE void load(const device::Block& block, const Parameters& p, const ChunkStore<T>& store) {
     const Span own = span(block, p);
-    const int rank = block.thread() & (p.team - 1), capacity = p.width * p.depth;
-    for (int s = block.thread() / p.team; s < p.systems; s += block.threads() / p.team) {
+    const int team = 1 << p.team_log2, rank = block.thread() & (team - 1), capacity = p.width * p.depth;
+    for (int s = block.thread() >> p.team_log2; s < p.systems; s += block.threads() >> p.team_log2) {
       const int rows = s < own.taken ? p.full.n : 0;
       const int64_t from = (own.first + s) * p.full.system_stride;
       T* const to = store.array(0) + s * capacity;
       const int step = store.lanes * store.depth;
-      for (int i = rank * kPerChunk; i < rows; i += p.team * kPerChunk) {
+      for (int i = rank * kPerChunk; i < rows; i += team * kPerChunk) {
         WARPLOOM_UNROLL
         for (int k = 0; k < 4; ++k) device::async_copy<16>(block, to + k * step + i, p.full.array[k] + from + i);
       }
       // Rows beyond the system are those of the identity.
-      for (int i = rows + rank; i < capacity; i += p.team) {
+      for (int i = rows + rank; i < capacity; i += team) {
         to[i] = to[2 * step + i] = to[3 * step + i] = T(0);
         to[step + i] = T(R(1));
       }
@@ -74,9 +89,9 @@ struct PivotingFullAgent {
   /// The entries beyond a system's ends, whatever the arrays hold there, each by the lane whose chunk it is in.
   static WARPLOOM_DEVICE void clear_corners(const device::Block& block, const Parameters& p,
                                             const ChunkStore<T>& store) {
-    const int place = block.thread() & (p.width - 1), chunk = block.thread() * p.depth, last = p.full.n - 1;
+    const int place = block.thread() & (p.width - 1), chunk = block.thread() * p.depth;
     if (place == 0) store.array(0)[chunk] = T(0);
-    if (last / p.depth == place) store.array(2)[chunk + last % p.depth] = T(0);
+    if (place == p.last_place) store.array(2)[chunk + p.last_row] = T(0);
   }
 
   /// A chunk's share of the residual ratio; x is the system's solution in shared memory.
@@ -104,12 +119,12 @@ struct PivotingFullAgent {
   /// Adds up over the team; teams wider than a warp meet in `partial`.
   static WARPLOOM_DEVICE ResidualSums<R> team_sums(const device::Block& block, const Parameters& p,
                                                    ResidualSums<R> sums, ResidualSums<R>* partial) {
-    const int reach = p.team < 32 ? p.team : 32;
+    const int team = 1 << p.team_log2, reach = team < 32 ? team : 32;
     for (int mask = 1; mask < reach; mask *= 2) sums = combine(sums, device::shuffle_xor(block, sums, mask));
-    if (p.team <= 32) return sums;
+    if (team <= 32) return sums;
     if (block.lane() == 0) partial[block.warp()] = sums;
     block.sync();
-    const int warps = p.team / 32, begin = block.thread() / p.team * warps;
+    const int warps = team / 32, begin = (block.thread() >> p.team_log2) * warps;
     sums = partial[begin];
     for (int w = 1; w < warps; ++w) sums = combine(sums, partial[begin + w]);
     return sums;
@@ -119,10 +134,10 @@ struct PivotingFullAgent {
   static WARPLOOM_DEVICE void finish(const device::Block& block, const Parameters& p, const ChunkStore<T>& store) {
     auto* const partial = block.shared<ResidualSums<R>>(padded(ChunkStore<T>::entries(store.lanes, store.depth)));
     const Span own = span(block, p);
-    const int begin = (block.thread() & (p.team - 1)) * kPerChunk, step = p.team * kPerChunk;
-    const int teams = block.threads() / p.team;
+    const int team = 1 << p.team_log2, teams = block.threads() >> p.team_log2;
+    const int begin = (block.thread() & (team - 1)) * kPerChunk, step = team * kPerChunk;
     for (int done = 0; done < p.systems; done += teams) {
-      const int s = done + block.thread() / p.team;
+      const int s = done + (block.thread() >> p.team_log2);
       const int rows = s < own.taken ? p.full.n : 0;
       const T* const x = store.array(3) + s * p.width * p.depth;
       const int64_t system = own.first + s, from = system * p.full.system_stride;

@@ -16,15 +16,17 @@ struct PivotingShape {
 
 inline constexpr int kPivotingMaxThreads = 256;
 
-/// Rows per lane aimed at: enough to make merges rare, few enough to fill a multiprocessor's shared memory with warps
-/// (4-byte types are held back by registers, not by shared memory).
-inline int pivoting_depth(int element_bytes) { return element_bytes <= 4 ? 17 : 9; }
+/// Rows per lane aimed at: enough to make merges rare, few enough to fill a multiprocessor's shared memory with warps.
+/// Eight-byte types gain from fewer merges only where there are several levels of them.
+inline int pivoting_depth(int element_bytes, int64_t n) {
+  return element_bytes <= 4 || (element_bytes <= 8 && n > 72) ? 17 : 9;
+}
 /// Threads of a block that holds several systems.
 inline int pivoting_threads(int element_bytes) { return element_bytes <= 8 ? 128 : 64; }
 
 inline PivotingShape pivoting_shape(int element_bytes, int64_t n) {
   PivotingShape shape;
-  const int64_t depth = pivoting_depth(element_bytes);
+  const int64_t depth = pivoting_depth(element_bytes, n);
   // Blocks of whole 16-byte chunks, where that is not many more lanes than the rows need.
   const int64_t per_chunk = std::max(1, 16 / element_bytes);
   int64_t width = n >= 3 * per_chunk ? per_chunk : 1;

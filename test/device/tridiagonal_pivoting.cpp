@@ -1,6 +1,8 @@
 // The pivoted solver on the twenty families, in every layout, at sizes around its tiles, and on singular input.
 #include "tridiagonal_batch.h"
 
+#include "cuda/tridiagonal/pivoting_agent.cuh"
+#include "cuda/tridiagonal/pivoting_full_agent.cuh"
 #include "cuda/tridiagonal/verify.cuh"
 
 namespace {
@@ -80,6 +82,49 @@ void solve_large(Tally& tally, GpuDevice& device) {
   solve_layout<T>(tally, device, {4400, 9, 8704}, {Layout::ragged, true, 1});
 }
 
+/// What the agents refuse is solved again elsewhere, so that a broken agent would only be slow: launched alone, they must
+/// list the one system with a zero column and no other, and leave its solution as it was.
+template <class T>
+void refuse_only_bad(Tally& tally, GpuDevice& device, int64_t n, bool full) {
+  namespace tri = warploom::simt::tridiagonal;
+  constexpr int64_t kSystems = 15;
+  TestBatch<T> test(std::vector<int64_t>(kSystems, n), {});
+  const int families[] = {1, 2, 3, 4, 5, 6, 7, 13, 14, 15, 16, 17, 18, 19, 20};
+  for (int64_t s = 0; s < kSystems; ++s) {
+    test.fill(s, cases::family(families[s], n, s), cases::family(families[s], n, s + 50), 9);
+  }
+  const int64_t bad = 4, column = n / 2;
+  auto& b = test.batch;
+  b.diagonal.store(b.diagonal.index(bad, column, 0), T(0));
+  b.upper.store(b.upper.index(bad, column - 1, 0), T(0));
+  b.lower.store(b.lower.index(bad, column + 1, 0), T(0));
+  std::vector<int32_t> list(kSystems, -1);
+  int32_t count = 0;
+  const auto shape = ::warploom::tridiagonal::pivoting_shape(static_cast<int>(sizeof(T)), n);
+  warploom::Status status;
+  if (full) {
+    using Agent = tri::PivotingFullAgent<T>;
+    tally.expect(Agent::takes(shape, n), "PivotingFullAgent does not take n = %lld", static_cast<long long>(n));
+    status = warploom::simt::launch<Agent>(device, Agent::launch_shape(b, shape), Agent::parameters(b, shape, list.data(), &count));
+  } else {
+    using Agent = tri::PivotingAgent<T>;
+    warploom::simt::LaunchShape launch_shape{(kSystems + shape.systems - 1) / shape.systems, shape.threads(),
+                                             Agent::shared_bytes(shape)};
+    status = warploom::simt::launch<Agent>(device, launch_shape, Agent::parameters(b, shape, list.data(), &count));
+  }
+  tally.expect(status.ok(), "launch failed: %s", status.message().c_str());
+  tally.expect(count == 1 && list[0] == bad, "full %d, n = %lld, %zu bytes: %d systems refused, the first is %d", full,
+               static_cast<long long>(n), sizeof(T), count, list[0]);
+  for (int64_t s = 0; s < kSystems; ++s) {
+    if (s == bad) continue;
+    const long double ratio = test.answer(s).residual_ratio(epsilon<T>());
+    tally.expect(test.status[s] == kOk && test.row_word[s] == -1 && ratio <= 30, "full %d, system %lld: residual ratio %.3Lg",
+                 full, static_cast<long long>(s), ratio);
+  }
+  const auto canary = test.answer(bad).x[0].real();
+  tally.expect(test.status[bad] == -7 && canary == -12345, "the refused system was written");
+}
+
 /// A zero row, a zero column, a NaN and an infinity stay in their systems and are reported with their rows.
 template <class T>
 void solve_bad_input(Tally& tally, GpuDevice& device) {
@@ -122,11 +167,21 @@ int main() {
   GpuDevice& device = static_cast<GpuDevice&>(*owner);
   Tally tally;
   if (cases::kSelection) {
+    refuse_only_bad<float>(tally, device, 64, true);
+    refuse_only_bad<double>(tally, device, 512, true);
     solve_layout<float>(tally, device, std::vector<int64_t>(9, 33), {});
     solve_layout<double>(tally, device, std::vector<int64_t>(5, 64), {Layout::interleaved, true, 1});
     solve_layout<float>(tally, device, std::vector<int64_t>(2, 700), {});
     solve_layout<float>(tally, device, std::vector<int64_t>(1, 9001), {});
     return tally.finish();
+  }
+  for (const int64_t n : {64, 100, 512, 1024}) {
+    for (const bool full : {false, true}) {
+      refuse_only_bad<float>(tally, device, n, full);
+      refuse_only_bad<double>(tally, device, n, full);
+      refuse_only_bad<warploom::simt::Complex<float>>(tally, device, n, full);
+      refuse_only_bad<warploom::simt::Complex<double>>(tally, device, n, full);
+    }
   }
   for (const int64_t n : {1, 2, 3, 5, 10, 31, 32, 33, 50, 64, 100, 512}) {
     std::vector<std::vector<cases::Bands>> all(2);
