@@ -56,9 +56,7 @@ class Refinement {
     p.correction = correction_;
     p.step = step;
     p.iteration = iteration;
-    p.width = walk_.width;
-    p.segments = walk_.segments;
-    p.segment_rows = walk_.segment_rows;
+    p.walk = walk_;
     p.findings = findings_;
     p.states = states_;
     if (used_ != nullptr) ++used_->launches;

@@ -2,7 +2,7 @@
 // candidate, decide per problem, apply, form the next right-hand side, round at the end.
 #pragma once
 #include "cuda/core/launch.cuh"
-#include "cuda/tridiagonal/verify_residual.cuh"
+#include "cuda/tridiagonal/verify_rows.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
@@ -49,8 +49,7 @@ struct RefineAgent {
     Strided<T> correction;
     RefineStep step;
     int32_t iteration;  ///< number of the correction in hand, or (residual) the one asked for; measure: 0 before any
-    int32_t width;
-    int64_t segments, segment_rows;
+    Walk walk;
     RefineFinding* findings;  ///< [segment][problem]
     const RefineState* states;
   };
@@ -78,15 +77,8 @@ struct RefineAgent {
   };
 
   static WARPLOOM_DEVICE RowResidual<T> residual_of(const Parameters& p, const Lines& lines, int64_t row) {
-    const ProblemRows<T>& rows = lines.rows;
-    const bool periodic = p.corners != nullptr;
-    const Wide zero(0.0);
-    const Wide below = row > 0 ? lines.unknown(p, row - 1) : zero;
-    const Wide above = row + 1 < rows.rows ? lines.unknown(p, row + 1) : zero;
-    Wide far_end = zero;
-    if (periodic && row == 0) far_end = lines.unknown(p, rows.rows - 1);
-    if (periodic && row > 0 && row + 1 == rows.rows) far_end = lines.unknown(p, 0);
-    return row_residual<T>(rows, row, below, lines.unknown(p, row), above, far_end, periodic);
+    return residual_at<T>(lines.rows, row, p.corners != nullptr,
+                          [&](int64_t other) { return lines.unknown(p, other); });
   }
 
   static WARPLOOM_DEVICE void step_row(const Parameters& p, const Lines& lines, int64_t problem, int64_t row,
@@ -118,23 +110,13 @@ struct RefineAgent {
   }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const int64_t problems = p.batch.problems();
-    const int64_t group = (block.index() * block.threads() + block.thread()) / p.width;
-    const int lane = block.thread() % p.width;
-    const bool present = group < problems * p.segments;
-    const int64_t segment = present ? group / problems : 0, problem = present ? group - segment * problems : 0;
+    const Stretch stretch(block, p.walk, p.batch.problems());
     RefineFinding found;
-    if (present) {
-      const Lines lines(p, problem);
-      const int64_t begin = segment * p.segment_rows;
-      const int64_t end = begin + p.segment_rows < lines.rows.rows ? begin + p.segment_rows : lines.rows.rows;
-      for (int64_t i = begin + lane; i < end; i += p.width) step_row(p, lines, problem, i, &found);
+    if (stretch.present) {
+      const Lines lines(p, stretch.problem);
+      stretch.each_row(p.walk, lines.rows.rows, [&](int64_t i) { step_row(p, lines, stretch.problem, i, &found); });
     }
-    if (p.step != RefineStep::measure) return;
-    for (int mask = p.width / 2; mask > 0; mask /= 2) {
-      found = combine(found, device::shuffle_xor(block, found, mask));
-    }
-    if (present && lane == 0) p.findings[segment * problems + problem] = found;
+    if (p.step == RefineStep::measure) stretch.store(block, p.walk, p.batch.problems(), found, p.findings);
   }
 };
 

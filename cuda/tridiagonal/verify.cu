@@ -22,9 +22,7 @@ Status keep_rhs(GpuDevice& device, const Batch<T>& batch, Workspace* memory, Bat
   p.batch = batch;
   p.batch.solution = copy;
   const RowWalk walk = walk_of(batch);
-  p.width = walk.width;
-  p.segments = walk.segments;
-  p.segment_rows = walk.segment_rows;
+  p.walk = walk;
   WARPLOOM_TRY(launch<CopyLinesAgent<T>>(device, stream_shape(batch.problems() * walk.segments * walk.width), p));
   kept->rhs = copy;
   return {};
@@ -48,9 +46,7 @@ Status verify(GpuDevice& device, const Batch<T>& batch, const Verification<T>& o
   typename MeasureAgent<T>::Parameters measure;
   measure.batch = batch;
   measure.corners = options.corners;
-  measure.width = walk.width;
-  measure.segments = walk.segments;
-  measure.segment_rows = walk.segment_rows;
+  measure.walk = walk;
   measure.findings = memory.as<RowsFinding>();
   WARPLOOM_TRY(launch<MeasureAgent<T>>(device, stream_shape(problems * walk.segments * walk.width), measure));
 

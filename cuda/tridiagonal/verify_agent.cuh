@@ -1,7 +1,7 @@
 // Measures answers in global memory: componentwise backward errors, and which problems must be solved again.
 #pragma once
 #include "cuda/core/launch.cuh"
-#include "cuda/tridiagonal/verify_residual.cuh"
+#include "cuda/tridiagonal/verify_rows.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
@@ -21,8 +21,7 @@ WARPLOOM_DEVICE RowsFinding combine(const RowsFinding& a, const RowsFinding& b) 
   return result;
 }
 
-/// A group of `width` neighbouring threads takes one segment of one problem: 1 where the same rows of neighbouring
-/// problems are neighbours in memory, up to 32 where rows are.
+/// Measures one stretch of rows per team.
 template <class T>
 struct MeasureAgent {
   static constexpr int kMaxThreads = 128;
@@ -31,49 +30,33 @@ struct MeasureAgent {
   struct Parameters {
     Batch<T> batch;
     const T* corners;
-    int32_t width;
-    int64_t segments, segment_rows;
+    Walk walk;
     RowsFinding* findings;  ///< [segment][problem]
   };
 
-  static WARPLOOM_DEVICE RowsFinding measure(const Parameters& p, int64_t problem, int64_t segment, int lane) {
-    using Wide = WideOf<T>;
-    const ProblemRows<T> rows(p.batch, problem, p.corners);
+  static WARPLOOM_DEVICE RowsFinding measure(const Parameters& p, const Stretch& stretch) {
+    const ProblemRows<T> rows(p.batch, stretch.problem, p.corners);
     const bool periodic = p.corners != nullptr;
-    const int64_t begin = segment * p.segment_rows;
-    const int64_t end = begin + p.segment_rows < rows.rows ? begin + p.segment_rows : rows.rows;
     RowsFinding found;
-    for (int64_t i = begin + lane; i < end; i += p.width) {
-      const Wide zero(0.0), own = widen(rows.solution_of(i));
-      const Wide below = i > 0 ? widen(rows.solution_of(i - 1)) : zero;
-      const Wide above = i + 1 < rows.rows ? widen(rows.solution_of(i + 1)) : zero;
-      Wide far_end = zero;
-      if (periodic && i == 0) far_end = widen(rows.solution_of(rows.rows - 1));
-      if (periodic && i > 0 && i + 1 == rows.rows) far_end = widen(rows.solution_of(0));
-      const RowResidual<T> row = row_residual<T>(rows, i, below, own, above, far_end, periodic);
+    stretch.each_row(p.walk, rows.rows, [&](int64_t i) {
+      const auto unknown = [&](int64_t row) { return widen(rows.solution_of(row)); };
+      const RowResidual<T> row = residual_at<T>(rows, i, periodic, unknown);
       const double size = device::absolute(row.residual);
-      if (!device::is_finite(size) || !device::is_finite(own)) {
+      if (!device::is_finite(size) || !device::is_finite(rows.solution_of(i))) {
         ++found.lost_rows;
         if (found.bad_row < 0 && !rows.finite(i)) found.bad_row = i;
       } else {
         found.backward_error = raise_backward_error(found.backward_error, size, row.scale);
       }
-    }
+    });
     return found;
   }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const int64_t problems = p.batch.problems();
-    const int64_t group = (block.index() * block.threads() + block.thread()) / p.width;
-    const int lane = block.thread() % p.width;
-    const bool present = group < problems * p.segments;
-    const int64_t segment = present ? group / problems : 0, problem = present ? group - segment * problems : 0;
+    const Stretch stretch(block, p.walk, p.batch.problems());
     RowsFinding found;
-    if (present) found = measure(p, problem, segment, lane);
-    for (int mask = p.width / 2; mask > 0; mask /= 2) {
-      found = combine(found, device::shuffle_xor(block, found, mask));
-    }
-    if (present && lane == 0) p.findings[segment * problems + problem] = found;
+    if (stretch.present) found = measure(p, stretch);
+    stretch.store(block, p.walk, p.batch.problems(), found, p.findings);
   }
 };
 
@@ -125,19 +108,14 @@ struct CopyLinesAgent {
 
   struct Parameters {
     Batch<T> batch;  ///< lines are rhs -> solution of it
-    int32_t width;
-    int64_t segments, segment_rows;
+    Walk walk;
   };
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const int64_t problems = p.batch.problems();
-    const int64_t group = (block.index() * block.threads() + block.thread()) / p.width;
-    if (group >= problems * p.segments) return;
-    const int64_t segment = group / problems, problem = group - segment * problems;
-    const ProblemRows<T> rows(p.batch, problem);
-    const int64_t begin = segment * p.segment_rows;
-    const int64_t end = begin + p.segment_rows < rows.rows ? begin + p.segment_rows : rows.rows;
-    for (int64_t i = begin + block.thread() % p.width; i < end; i += p.width) rows.store_solution(i, rows.rhs_of(i));
+    const Stretch stretch(block, p.walk, p.batch.problems());
+    if (!stretch.present) return;
+    const ProblemRows<T> rows(p.batch, stretch.problem);
+    stretch.each_row(p.walk, rows.rows, [&](int64_t i) { rows.store_solution(i, rows.rhs_of(i)); });
   }
 };
 

@@ -128,6 +128,19 @@ WARPLOOM_DEVICE RowResidual<T> row_residual(const ProblemRows<T>& p, int64_t row
   return result;
 }
 
+/// The same with unknowns from `unknown(row)`, in the wide type.
+template <class T, class Unknown>
+WARPLOOM_DEVICE RowResidual<T> residual_at(const ProblemRows<T>& p, int64_t row, bool periodic,
+                                           const Unknown& unknown) {
+  const WideOf<T> zero(0.0), own = unknown(row);
+  const WideOf<T> below = row > 0 ? unknown(row - 1) : zero;
+  const WideOf<T> above = row + 1 < p.rows ? unknown(row + 1) : zero;
+  WideOf<T> far_end = zero;
+  if (periodic && row == 0) far_end = unknown(p.rows - 1);
+  if (periodic && row > 0 && row + 1 == p.rows) far_end = unknown(0);
+  return row_residual<T>(p, row, below, own, above, far_end, periodic);
+}
+
 /// |residual| / scale of one row, raised into `worst`. Where the products underflow in double, rows of this size are
 /// rounding-free sums of subnormals: an error of a few units there counts as none.
 WARPLOOM_DEVICE double raise_backward_error(double worst, double residual, double scale) {
