@@ -10,38 +10,59 @@ namespace warploom::cpu {
 
 /// Systems shorter than this may share a tile however many rows it costs.
 inline constexpr int64_t kMaxTileBytes = int64_t{256} << 20;
-/// Rows of work between two polls for cancellation, per thread.
-inline constexpr int64_t kTaskRows = int64_t{1} << 16;
+/// Rows of work between two polls for cancellation, per thread: many tiles, since the first of a task
+/// finds nothing fetched ahead.
+inline constexpr int64_t kTaskRows = int64_t{1} << 18;
+/// Tasks per thread, where there are tiles enough.
+inline constexpr int64_t kTasksPerThread = 8;
 
-/// Tiles of a batch: full vectors where several systems fit, else one system at a time.
+/// Tiles of a task.
+inline int64_t tiles_per_task(int64_t tiles, int64_t tile_rows, int threads) {
+  const int64_t fair = tiles / (kTasksPerThread * threads), most = kTaskRows / std::max<int64_t>(tile_rows, 1);
+  return std::max<int64_t>(1, std::min(fair, most));
+}
+
+/// Whether rows of neighbouring problems are adjacent in memory, so that no tile need be transposed.
 template <class R>
-const Kernels<R>& tile_kernels(const Problem<R>& problem, const Options& options, bool complex,
-                               int threads) {
-  const bool streaming = streams(options, problem.periodic);
-  const Kernels<R>& widest = kernels_of<R>(kernels(), complex, streaming);
-  const Kernels<R>& wide = kernels_of<R>(kernels(), complex, false);
-  const auto fits = [&](const Kernels<R>& k) {
-    return k.bytes(options, problem.periodic, problem.n) <= kMaxTileBytes;
+bool adjacent(const Problem<R>& problem, bool complex) {
+  if (problem.offsets != nullptr || problem.last_rows >= 0) return false;
+  if (problem.systems > 1 && problem.rhs_count > 1) return false;
+  const auto one = [&](const Band<R>& band) {
+    const int64_t stride = problem.rhs_count == 1 ? band.system_stride : band.rhs_stride;
+    const bool pairs = complex && band.im == band.re + 1;
+    return stride == (pairs ? 2 : 1);
   };
-  // Wider tiles only while every thread has some.
-  if (problem.problems() > int64_t{2} * widest.lanes * threads && fits(widest)) return widest;
-  return problem.problems() > 1 && fits(wide) ? wide : kernels_of<R>(kernels_single(), complex, false);
+  return one(problem.rhs) && one(problem.solution);
+}
+
+/// Tiles of a batch: strips of adjacent systems, full vectors where several systems fit, else one
+/// system at a time.
+template <class R>
+const Kernels<R>& tile_kernels(const Problem<R>& problem, const Options& options, bool complex) {
+  const Kernels<R>& wide = kernels_of<R>(kernels(), complex);
+  const bool fits = wide.bytes(options, problem.periodic, problem.n) <= kMaxTileBytes;
+  if (problem.problems() <= 1 || !fits) return kernels_of<R>(kernels_single(), complex);
+  const bool strips = streams(options, problem.periodic) && problem.problems() >= wide.lanes;
+  return strips && adjacent(problem, complex) ? across_kernels_of<R>(kernels(), complex) : wide;
 }
 
 /// Solves the whole batch with one kernel. `progress_total` counts tasks; 0 reports none.
 template <class R>
 Status run_batch(CpuDevice& device, const Problem<R>& problem, const Options& options,
                  const Results& results, bool complex, Control& control) {
-  const Kernels<R>& chosen = tile_kernels(problem, options, complex, device.thread_count());
+  const Kernels<R>& chosen = tile_kernels(problem, options, complex);
   WARPLOOM_TRY(device.reserve_scratch(chosen.bytes(options, problem.periodic, problem.n)));
-  const int64_t problems = problem.problems(), lanes = chosen.lanes;
+  const int64_t problems = problem.problems();
+  const int64_t narrow = kernels_of<R>(kernels(), complex).lanes;
+  int64_t lanes = chosen.lanes;
+  // Strips share a batch: wide ones only while every thread has some.
+  while (lanes > narrow && problems < 2 * lanes * device.thread_count()) lanes /= 2;
   const int64_t tiles = (problems + lanes - 1) / lanes;
-  const int64_t tile_rows = std::max<int64_t>(problem.n, 1) * lanes;
-  const int64_t tiles_per_task = std::max<int64_t>(1, kTaskRows / tile_rows);
-  const int64_t tasks = (tiles + tiles_per_task - 1) / tiles_per_task;
+  const int64_t per_task = tiles_per_task(tiles, problem.n * lanes, device.thread_count());
+  const int64_t tasks = (tiles + per_task - 1) / per_task;
   const auto task = [&](int64_t index, int worker) {
-    const int64_t end = std::min(tiles, (index + 1) * tiles_per_task);
-    for (int64_t tile = index * tiles_per_task; tile < end; ++tile) {
+    const int64_t end = std::min(tiles, (index + 1) * per_task);
+    for (int64_t tile = index * per_task; tile < end; ++tile) {
       const int64_t first = tile * lanes;
       chosen.solve(problem, options, results, first,
                    static_cast<int>(std::min(lanes, problems - first)), device.scratch(worker));

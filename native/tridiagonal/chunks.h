@@ -39,7 +39,7 @@ void chunk_couplings(const TileLanes<S>& tile, const Sources<S>& sources, S* lef
 template <class S>
 void reduce_chunks(const Problem<RealType<S>>& problem, const ChunkJob& job, int64_t first, int lanes,
                    void*) {
-  constexpr int64_t kBlock = kBlockLines * kLineRows<RealType<S>>;
+  constexpr int64_t kBlock = 2 * kLineRows<RealType<S>>;
   const TileLanes<S> tile(problem, first, lanes);
   const Sources<S> sources(tile, problem);
   alignas(64) S lower[kBlock], diagonal[kBlock], upper[kBlock], rhs[kBlock];

@@ -61,6 +61,12 @@ void estimate_system(const Problem<estimates::RealType<T>>& problem, const Condi
 
 template <class T>
 Status condition(CpuDevice& device, const ConditionParameters& p, Control& control) {
+  if (p.n == 0) {
+    fill(p.reciprocal_condition, 1.0);
+    fill(p.forward_error, 0.0);
+    fill(p.backward_error, 0.0);
+    return {};
+  }
   using R = estimates::RealType<T>;
   const bool complex = is_complex(p.type);
   Problem<R> problem = matrix_problem<R>(p, complex);

@@ -8,6 +8,11 @@ using operation::FactorParameters;
 
 template <class R>
 Status factor(CpuDevice& device, const FactorParameters& p, Control& control) {
+  if (p.n == 0) {
+    fill(p.status, static_cast<int32_t>(operation::SystemStatus::ok));
+    fill(p.row, int32_t{-1});
+    return {};
+  }
   const bool complex = is_complex(p.type);
   const Problem<R> problem = matrix_problem<R>(p, complex);
   FactorJob job;

@@ -1,5 +1,6 @@
 // The kernel table of one instruction set: the last include of each isa_*.cpp.
 #pragma once
+#include "native/tridiagonal/across.h"
 #include "native/tridiagonal/chunks.h"
 #include "native/tridiagonal/tile_factor.h"
 
@@ -7,12 +8,7 @@ namespace warploom::cpu::WARPLOOM_ISA {
 
 template <class S>
 constexpr Kernels<RealType<S>> table_of() {
-  return {kLanes<S>, &solve_tile<S, false>, &tile_bytes<S, false>};
-}
-/// The plain Thomas solve alone; measured, twice the lanes pay in single precision only.
-template <class S>
-constexpr Kernels<RealType<S>> streaming_of() {
-  return {kLanes<S>, &solve_tile<S, true>, &tile_bytes<S, true>};
+  return {kLanes<S>, &solve_tile<S>, &tile_bytes<S>};
 }
 
 template <class S>
@@ -27,28 +23,27 @@ constexpr ChunkKernels<RealType<S>> chunks_of() {
           &build_reduced<S>};
 }
 
-template <class R, int kFactor>
-using Lanes = Pack<R, kFactor * kTileLanes<R>>;
+/// One set of kernels: A…D for float32, complex64, float64 and complex128, W…Z for adjacent systems.
+template <class A, class B, class C, class D>
+KernelSet set_of(const char* name, Kernels<float> w, Kernels<float> x, Kernels<double> y,
+                 Kernels<double> z) {
+  return {name,
+          table_of<A>(), table_of<B>(), table_of<C>(), table_of<D>(),
+          w, x, y, z,
+          matrix_of<A>(), matrix_of<B>(), matrix_of<C>(), matrix_of<D>(),
+          chunks_of<A>(), chunks_of<B>(), chunks_of<C>(), chunks_of<D>()};
+}
 
 /// kernels_<isa>() of kernels.h.
 inline KernelSet make_kernels(const char* name) {
-  return {name,
-          table_of<Lanes<float, 1>>(), table_of<Complex<Lanes<float, 1>>>(),
-          table_of<Lanes<double, 1>>(), table_of<Complex<Lanes<double, 1>>>(),
-          streaming_of<Lanes<float, 2>>(), streaming_of<Complex<Lanes<float, 1>>>(),
-          streaming_of<Lanes<double, 1>>(), streaming_of<Complex<Lanes<double, 1>>>(),
-          matrix_of<Lanes<float, 1>>(), matrix_of<Complex<Lanes<float, 1>>>(),
-          matrix_of<Lanes<double, 1>>(), matrix_of<Complex<Lanes<double, 1>>>(),
-          chunks_of<Lanes<float, 1>>(), chunks_of<Complex<Lanes<float, 1>>>(),
-          chunks_of<Lanes<double, 1>>(), chunks_of<Complex<Lanes<double, 1>>>()};
+  using F = Pack<float, kTileLanes<float>>;
+  using D = Pack<double, kTileLanes<double>>;
+  return set_of<F, Complex<F>, D, Complex<D>>(name, across_of<F>(), across_of<Complex<F>>(),
+                                              across_of<D>(), across_of<Complex<D>>());
 }
-/// The same for one system at a time.
+/// The same for one system at a time, of which none are adjacent.
 inline KernelSet make_single_kernels(const char* name) {
-  return {name,
-          table_of<float>(), table_of<Complex<float>>(), table_of<double>(), table_of<Complex<double>>(),
-          table_of<float>(), table_of<Complex<float>>(), table_of<double>(), table_of<Complex<double>>(),
-          matrix_of<float>(), matrix_of<Complex<float>>(), matrix_of<double>(), matrix_of<Complex<double>>(),
-          chunks_of<float>(), chunks_of<Complex<float>>(), chunks_of<double>(), chunks_of<Complex<double>>()};
+  return set_of<float, Complex<float>, double, Complex<double>>(name, {}, {}, {}, {});
 }
 
 }  // namespace warploom::cpu::WARPLOOM_ISA

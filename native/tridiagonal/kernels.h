@@ -44,9 +44,9 @@ struct KernelSet {
   const char* name;
   Kernels<float> float32, complex64;
   Kernels<double> float64, complex128;
-  /// Thomas without check, refinement and periodicity only, with more lanes.
-  Kernels<float> streaming32, streaming_complex64;
-  Kernels<double> streaming64, streaming_complex128;
+  /// What streams() admits, for adjacent systems.
+  Kernels<float> across32, across_complex64;
+  Kernels<double> across64, across_complex128;
   MatrixKernels<float> matrix32, matrix_complex64;
   MatrixKernels<double> matrix64, matrix_complex128;
   ChunkKernels<float> chunks32, chunks_complex64;
@@ -63,13 +63,20 @@ const KernelSet& kernels_avx512();
 const KernelSet& kernels();
 
 template <class R>
-const Kernels<R>& kernels_of(const KernelSet& set, bool complex, bool streaming) {
+const Kernels<R>& kernels_of(const KernelSet& set, bool complex) {
   if constexpr (sizeof(R) == 4) {
-    if (streaming) return complex ? set.streaming_complex64 : set.streaming32;
     return complex ? set.complex64 : set.float32;
   } else {
-    if (streaming) return complex ? set.streaming_complex128 : set.streaming64;
     return complex ? set.complex128 : set.float64;
+  }
+}
+
+template <class R>
+const Kernels<R>& across_kernels_of(const KernelSet& set, bool complex) {
+  if constexpr (sizeof(R) == 4) {
+    return complex ? set.across_complex64 : set.across32;
+  } else {
+    return complex ? set.across_complex128 : set.across64;
   }
 }
 

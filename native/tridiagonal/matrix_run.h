@@ -26,7 +26,7 @@ Status run_tiles(CpuDevice& device, const MatrixKernels<R>& tiles, int64_t n, in
                  Control& control, const Body& body) {
   WARPLOOM_TRY(device.reserve_scratch(n * kMatrixArrays * tiles.element_bytes));
   const int64_t lanes = tiles.lanes, total = (count + lanes - 1) / lanes;
-  const int64_t per_task = std::max<int64_t>(1, kTaskRows / (std::max<int64_t>(n, 1) * lanes));
+  const int64_t per_task = tiles_per_task(total, n * lanes, device.thread_count());
   const int64_t tasks = (total + per_task - 1) / per_task;
   const auto task = [&](int64_t index, int worker) {
     const int64_t end = std::min(total, (index + 1) * per_task);
@@ -37,6 +37,12 @@ Status run_tiles(CpuDevice& device, const MatrixKernels<R>& tiles, int64_t n, in
     return Status();
   };
   return device.threads().run(tasks, task, control, 0, static_cast<double>(tasks));
+}
+
+/// Results of systems without rows, of which there may be more than a loop should visit.
+template <class T>
+void fill(const Array<T>& results, T value) {
+  if (results.data != nullptr) std::fill_n(results.data, results.length, value);
 }
 
 inline bool is_single(ScalarType type) {

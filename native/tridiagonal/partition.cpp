@@ -161,7 +161,7 @@ Status run_partition(CpuDevice& device, const Problem<R>& problem, const Options
     if (!solved) {
       Options plain = options;
       plain.algorithm = operation::Algorithm::thomas;
-      const Kernels<R>& single = kernels_of<R>(kernels_single(), complex, false);
+      const Kernels<R>& single = kernels_of<R>(kernels_single(), complex);
       WARPLOOM_TRY(device.reserve_scratch(single.bytes(plain, false, problem.n)));
       single.solve(problem, plain, results, index, 1, device.scratch(0));
       continue;

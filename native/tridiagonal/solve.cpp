@@ -57,8 +57,15 @@ Status solve(CpuDevice& device, const SolveParameters& p, Control& control) {
   const Options options = options_of(p);
   const Results results{p.status.data, p.row.data, p.backward_error.data};
   const bool chunks = partitions(p, problem, options);
-  WARPLOOM_TRY(chunks ? run_partition(device, problem, options, results, complex, control)
-                      : run_batch(device, problem, options, results, complex, control));
+  if (p.n == 0) {
+    fill(p.status, static_cast<int32_t>(operation::SystemStatus::ok));
+    fill(p.row, int32_t{-1});
+    fill(p.backward_error, 0.0);
+  } else if (chunks) {
+    WARPLOOM_TRY(run_partition(device, problem, options, results, complex, control));
+  } else {
+    WARPLOOM_TRY(run_batch(device, problem, options, results, complex, control));
+  }
   if (p.used.data != nullptr) {
     p.used.data[0] = static_cast<int32_t>(chunks ? Algorithm::partition : options.algorithm);
     p.used.data[1] = p.depth;
@@ -74,7 +81,7 @@ int64_t workspace(const CpuDevice& device, const SolveParameters& p) {
   const Problem<R> problem = problem_of<R>(p, complex);
   const Options options = options_of(p);
   const int64_t bytes =
-      tile_kernels(problem, options, complex, device.thread_count()).bytes(options, p.periodic, p.n);
+      tile_kernels(problem, options, complex).bytes(options, p.periodic, p.n);
   const int64_t shared = partitions(p, problem, options)
                              ? partition_bytes(p.n, scalar_bytes(p.type))
                              : 0;

@@ -10,6 +10,10 @@ using operation::SolveFactoredParameters;
 
 template <class R>
 Status solve_factored(CpuDevice& device, const SolveFactoredParameters& p, Control& control) {
+  if (p.n == 0) {
+    fill(p.status, static_cast<int32_t>(operation::SystemStatus::ok));
+    return {};
+  }
   const bool complex = is_complex(p.type);
   Problem<R> problem;  // one right-hand side: the kernel walks through them
   problem.n = p.n;

@@ -1,14 +1,10 @@
-// Thomas elimination fused with the loads and stores of a tile: bands pass through a buffer of a few
+// Thomas elimination fused with the loads and stores of a tile: bands pass through blocks of a few
 // cache lines, only c' and d' stay (in the second-level cache). Include once per instruction set.
 #pragma once
 #include "native/tridiagonal/algorithms.h"
-#include "native/tridiagonal/tile_io.h"
+#include "native/tridiagonal/feed.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
-
-/// Cache lines of every lane that are moved at a time: enough for memory pages and prefetchers to
-/// see streams.
-inline constexpr int64_t kBlockLines = 2;
 
 /// Arrays of n entries solve_streaming needs.
 inline constexpr int64_t kStreamingArrays = 2;
@@ -70,37 +66,67 @@ void subtract_boundary(const TileLanes<S>& tile, const Boundary<S>& boundary, in
   }
 }
 
-/// Forward elimination of a tile. Returns zero in lanes without trouble: every input used and every
-/// intermediate was finite (see the last lines of the loop).
+/// State of Thomas elimination between two rows.
 template <class S>
-LanesType<S> eliminate_streaming(const TileLanes<S>& tile, const Sources<S>& sources, S* ratio, S* x,
-                                 const Boundary<S>* boundary) {
+struct Elimination {
   using V = LanesType<S>;
-  constexpr int64_t kBlock = kBlockLines * kLineRows<RealType<S>>;
-  alignas(64) S lower[kBlock], diagonal[kBlock], upper[kBlock], rhs[kBlock];
-  S c = constant<S>(0), d = c;
-  V bad = broadcast<V>(0);
-  for (int64_t from = 0; from < tile.n; from += kBlock) {
+  S c, d;  ///< c' and d' of the row before
+  V bad;
+  // Written out: an implicit constructor would not be compiled for the instruction set.
+  WARPLOOM_INLINE Elimination() : c(constant<S>(0)), d(c), bad(broadcast<V>(0)) {}
+
+  /// Every NaN, and an infinity in lower or rhs, spoils all later d; an infinity in diagonal or
+  /// upper makes this or the next pivot infinite, and so does a zero pivot: trouble() finds them.
+  WARPLOOM_INLINE void row(const S& lower, const S& diagonal, const S& upper, const S& rhs) {
+    const S pivot = diagonal - lower * c;
+    const S inverse = reciprocal(pivot);
+    d = (rhs - lower * d) * inverse;
+    c = upper * inverse;
+    bad = bad + trouble(pivot);
+  }
+  /// Zero in lanes without trouble: every input used and every intermediate was finite.
+  V trouble_found() const { return bad + trouble(d); }
+};
+
+/// What elimination keeps of a row.
+template <class S>
+struct Kept {
+  S c, d;
+};
+
+/// Forward elimination of a tile; returns its trouble.
+template <class S>
+LanesType<S> eliminate_streaming(const TileLanes<S>& tile, const Sources<S>& sources, Kept<S>* kept,
+                                 const Boundary<S>* boundary) {
+  constexpr int64_t kBlock = kBlockRows<S>;
+  Block<S> blocks[2];
+  Feed<S> feed(tile, sources);
+  Elimination<S> e;
+  const auto eliminate = [&](const Block<S>& block, int64_t from, int64_t k) __attribute__((always_inline)) {
+    e.row(block.band[0][k], block.band[1][k], block.band[2][k], block.band[3][k]);
+    kept[from + k].c = e.c;
+    kept[from + k].d = e.d;
+  };
+  feed.load(0, kBlock < tile.n ? kBlock : tile.n, &blocks[0]);
+  int current = 0;
+  for (int64_t from = 0; from < tile.n; from += kBlock, current ^= 1) {
+    Block<S>& block = blocks[current];
     const int64_t to = from + kBlock < tile.n ? from + kBlock : tile.n;
-    tile.load(sources.lower, from, to, lower);
-    tile.load(sources.diagonal, from, to, diagonal);
-    tile.load(sources.upper, from, to, upper);
-    tile.load(sources.rhs, from, to, rhs);
-    if (boundary != nullptr) subtract_boundary(tile, *boundary, from, to, rhs);
-    for (int64_t k = 0; k < to - from; ++k) {
-      const bool top = from + k == 0;
-      const S pivot = top ? diagonal[k] : diagonal[k] - lower[k] * c;
-      const S inverse = reciprocal(pivot);
-      d = (top ? rhs[k] : rhs[k] - lower[k] * d) * inverse;
-      c = upper[k] * inverse;
-      ratio[from + k] = c;
-      x[from + k] = d;
-      // Every NaN, and an infinity in lower or rhs, spoils all later d; an infinity in diagonal or
-      // upper makes this or the next pivot infinite, and so does a zero pivot.
-      bad = bad + trouble(pivot);
+    if (boundary != nullptr) subtract_boundary(tile, *boundary, from, to, block.band[3]);
+    if (feed.shares(to)) {
+      Block<S>& following = blocks[current ^ 1];
+      feed.begin(to, &following);
+      for (int64_t k = 0; k < kBlock; ++k) {
+        eliminate(block, from, k);
+        feed.share(to, &following);
+      }
+      feed.end(&following);
+    } else {
+      for (int64_t k = 0; k < to - from; ++k) eliminate(block, from, k);
+      if (to < tile.n) feed.load(to, to + kBlock < tile.n ? to + kBlock : tile.n, &blocks[current ^ 1]);
     }
   }
-  return bad + trouble(d);
+  return e.trouble_found();
 }
 
 /// Solves a tile by Thomas. status and row: tile.lanes words.
@@ -108,27 +134,33 @@ template <class S>
 void solve_streaming(const TileLanes<S>& tile, const Sources<S>& sources, S* memory, bool stream,
                      int32_t* status, int32_t* row, const Boundary<S>* boundary = nullptr) {
   using R = RealType<S>;
-  constexpr int64_t kBlock = kBlockLines * kLineRows<R>;
-  S *ratio = memory, *x = memory + tile.n;
+  constexpr int64_t kBlock = kBlockRows<S>;
+  auto* kept = reinterpret_cast<Kept<S>*>(memory);
   for (int l = 0; l < tile.lanes; ++l) {
     status[l] = 0;
     row[l] = -1;
   }
   if (tile.n == 0) return;
-  const LanesType<S> bad = eliminate_streaming(tile, sources, ratio, x, boundary);
+  const LanesType<S> bad = eliminate_streaming(tile, sources, kept, boundary);
   for (int l = 0; l < tile.lanes; ++l) {
     if (get_lane(bad, l) == R(0)) continue;
     // Before the stores: the solution may overwrite the right-hand side.
     diagnose_lane(tile, sources, l, &status[l], &row[l]);
   }
+  alignas(64) S solved[kBlock];
   S next = constant<S>(0);
   for (int64_t from = (tile.n - 1) / kBlock * kBlock; from >= 0; from -= kBlock) {
-    const int64_t to = from + kBlock < tile.n ? from + kBlock : tile.n;
-    for (int64_t i = to - 1; i >= from; --i) {
-      next = i == tile.n - 1 ? x[i] : x[i] - ratio[i] * next;
-      x[i] = next;
+    int64_t to = from + kBlock, i = to;
+    if (to >= tile.n) {
+      to = tile.n;
+      i = to - 1;
+      solved[i - from] = next = kept[i].d;
     }
-    tile.store(sources.solution, from, to, x + from, stream);
+    while (--i >= from) {
+      next = kept[i].d - kept[i].c * next;
+      solved[i - from] = next;
+    }
+    tile.store(sources.solution, from, to, solved, stream);
   }
   if (stream) fence_stores();
   for (int l = 0; l < tile.lanes; ++l) {

@@ -110,7 +110,8 @@ void check_lane(FullTile<S>& f, int lane, double tolerance, double* error, int32
   const operation::SystemStatus outcome = again.zero_row >= 0 ? operation::SystemStatus::zero_pivot
                                           : *error <= tolerance ? operation::SystemStatus::ok
                                                                 : operation::SystemStatus::inaccurate;
-  *status = static_cast<int32_t>(outcome) | operation::kResolvedByPivoting;
+  *status = static_cast<int32_t>(outcome);
+  if (again.zero_row < 0) *status |= operation::kResolvedByPivoting;  // only where there is an answer
 }
 
 /// Status words of a tile after its solution, and the re-solves of `check`.
@@ -151,9 +152,8 @@ void solve_full(const TileLanes<S>& tile, const Sources<S>& sources, const Optio
   tile.store(sources.solution, 0, tile.n, f.x, options.stream);
 }
 
-/// Solves problems first…first+lanes-1 and writes their solution and status words. kStreamingOnly
-/// leaves out what only full tiles need.
-template <class S, bool kStreamingOnly>
+/// Solves problems first…first+lanes-1 and writes their solution and status words.
+template <class S>
 void solve_tile(const Problem<RealType<S>>& problem, const Options& options, const Results& results,
                 int64_t first, int lanes, void* scratch) {
   const TileLanes<S> tile(problem, first, lanes);
@@ -167,9 +167,9 @@ void solve_tile(const Problem<RealType<S>>& problem, const Options& options, con
   if (tile.n > 0) {
     const Sources<S> sources(tile, problem);
     S* memory = static_cast<S*>(scratch);
-    if (kStreamingOnly || streams(options, problem.periodic)) {
+    if (streams(options, problem.periodic)) {
       solve_streaming(tile, sources, memory, options.stream, status, row);
-    } else if constexpr (!kStreamingOnly) {
+    } else {
       solve_full(tile, sources, options, memory, status, row, error);
     }
   }
@@ -181,10 +181,9 @@ void solve_tile(const Problem<RealType<S>>& problem, const Options& options, con
 }
 
 /// Scratch of solve_tile for systems of up to n rows.
-template <class S, bool kStreamingOnly>
+template <class S>
 int64_t tile_bytes(const Options& options, bool periodic, int64_t n) {
-  const bool few = kStreamingOnly || streams(options, periodic);
-  const int64_t arrays = few ? kStreamingArrays : kTileArrays<S>;
+  const int64_t arrays = streams(options, periodic) ? kStreamingArrays : kTileArrays<S>;
   return arrays * n * static_cast<int64_t>(sizeof(S));
 }
 

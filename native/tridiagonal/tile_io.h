@@ -1,92 +1,9 @@
-// Moves rows between strided host arrays and tiles: transposing loads and stores in registers.
+// Moves rows between strided host arrays and tiles.
 // Include after the standard headers, once per instruction set.
 #pragma once
-#include "native/tridiagonal/lanes.h"
+#include "native/tridiagonal/lane_moves.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
-
-/// Rows of one cache line.
-template <class R>
-inline constexpr int64_t kLineRows = 64 / static_cast<int64_t>(sizeof(R));
-
-/// Stores a register to an address aligned to it, past the caches where the processor can.
-template <class R>
-WARPLOOM_INLINE void store_around(R* to, const typename RegisterOf<R>::Vector& value) {
-#if defined(__x86_64__) && WARPLOOM_VECTOR_BYTES == 64
-  if constexpr (sizeof(R) == 4) __builtin_ia32_movntps512(to, value);
-  else __builtin_ia32_movntpd512(to, value);
-#elif defined(__x86_64__) && WARPLOOM_VECTOR_BYTES == 32
-  if constexpr (sizeof(R) == 4) __builtin_ia32_movntps256(to, value);
-  else __builtin_ia32_movntpd256(to, value);
-#elif defined(__x86_64__)
-  if constexpr (sizeof(R) == 4) __builtin_ia32_movntps(to, value);
-  else __builtin_ia32_movntpd(to, value);
-#else
-  __builtin_memcpy(to, &value, sizeof(value));
-#endif
-}
-/// Orders stores past the caches before whatever follows.
-WARPLOOM_INLINE void fence_stores() {
-#if defined(__x86_64__)
-  __builtin_ia32_sfence();
-#endif
-}
-
-template <class R, int... K>
-struct LaneOrder {
-  typedef typename RegisterOf<R>::Vector Vector;
-  static constexpr int kCount = sizeof...(K);
-  /// Swaps the off-diagonal blocks of `step` lanes of rows a and b.
-  template <int kStep>
-  static WARPLOOM_INLINE void swap_blocks(Vector& a, Vector& b) {
-    const Vector low = __builtin_shufflevector(a, b, ((K & kStep) ? kCount + K - kStep : K)...);
-    b = __builtin_shufflevector(a, b, ((K & kStep) ? kCount + K : K + kStep)...);
-    a = low;
-  }
-  template <int kStep>
-  static WARPLOOM_INLINE void stages(Vector* r) {
-    (pair<kStep, K>(r), ...);
-    if constexpr (kStep > 1) stages<kStep / 2>(r);
-  }
-  template <int kStep, int kRow>
-  static WARPLOOM_INLINE void pair(Vector* r) {
-    if constexpr ((kRow & kStep) == 0) swap_blocks<kStep>(r[kRow], r[kRow + kStep]);
-  }
-  /// Square of kCount lanes by kCount consecutive rows into row vectors.
-  static WARPLOOM_INLINE void gather(const R* const* lane, int64_t row, R* out, int64_t stride) {
-    Vector r[kCount];
-    (__builtin_memcpy(&r[K], lane[K] + row, sizeof(Vector)), ...);
-    stages<kCount / 2>(r);
-    (__builtin_memcpy(out + K * stride, &r[K], sizeof(Vector)), ...);
-  }
-  static WARPLOOM_INLINE void scatter(R* const* lane, int64_t row, const R* in, int64_t stride) {
-    Vector r[kCount];
-    (__builtin_memcpy(&r[K], in + K * stride, sizeof(Vector)), ...);
-    stages<kCount / 2>(r);
-    (__builtin_memcpy(lane[K] + row, &r[K], sizeof(Vector)), ...);
-  }
-  /// The rows of one cache line, stored past the caches; each lane's line at once, so that few
-  /// write-combining buffers are open.
-  static WARPLOOM_INLINE void scatter_line(R* const* lane, int64_t row, const R* in, int64_t stride) {
-    constexpr int kSquares = 64 / static_cast<int>(sizeof(Vector));
-    Vector r[kSquares][kCount];
-    for (int q = 0; q < kSquares; ++q) {
-      (__builtin_memcpy(&r[q][K], in + (q * kCount + K) * stride, sizeof(Vector)), ...);
-      stages<kCount / 2>(r[q]);
-    }
-    const auto store = [&](R* to, int k) __attribute__((always_inline)) {
-      for (int q = 0; q < kSquares; ++q) store_around(to + q * kCount, r[q][k]);
-    };
-    (store(lane[K] + row, K), ...);
-  }
-};
-template <class R, int N> struct LaneOrderOf;
-template <class R> struct LaneOrderOf<R, 2> : LaneOrder<R, 0, 1> {};
-template <class R> struct LaneOrderOf<R, 4> : LaneOrder<R, 0, 1, 2, 3> {};
-template <class R> struct LaneOrderOf<R, 8> : LaneOrder<R, 0, 1, 2, 3, 4, 5, 6, 7> {};
-template <class R>
-struct LaneOrderOf<R, 16> : LaneOrder<R, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15> {};
-template <class R> using Order = LaneOrderOf<R, kRegisterLanes<R>>;
 
 /// How the lanes of a plane lie in memory.
 enum class Access { contiguous, adjacent, uniform, gather };
@@ -120,42 +37,44 @@ struct Plane {
   }
 };
 
-/// Rows [from, to) of `rows` of a plane; row i goes to out[(i - from) * stride + lane].
+/// Rows [from, to) of a plane whose lanes do not lie apart; row i goes to out[(i - from) * stride + lane].
+template <class R, int N>
+WARPLOOM_INLINE void load_rows(const Plane<R, N>& p, int64_t from, int64_t to, R* out, int64_t stride) {
+  for (int64_t i = from; i < to; ++i, out += stride) {
+    const R* row = p.lane[0] + i * p.row_stride;
+    if (p.access == Access::adjacent) {
+      copy_lanes<R, N>(out, row);
+    } else if (p.access == Access::uniform) {
+      fill_lanes<R, N>(out, *row);
+    } else {
+      for (int l = 0; l < N; ++l) out[l] = p.lane[l][i * p.row_stride];
+    }
+  }
+}
+
+/// Rows [from, to) of `rows` of any plane.
 template <class R, int N>
 WARPLOOM_INLINE void load_plane(const Plane<R, N>& p, int64_t rows, int64_t from, int64_t to, R* out,
                                 int64_t stride) {
-  if (p.access == Access::contiguous && N > 1) {
-    constexpr int kRegister = N > 1 ? kRegisterLanes<R> : 1;
-    const int64_t squares = from + (to - from) / kRegister * kRegister;
-    // The lines of the next block, and of the next tile towards the end: so many streams of a page or
-    // less are more than prefetchers follow.
-    const int64_t ahead = to < rows ? to - from : p.next_tile - from;
-    // Lane by lane: cache lines at power-of-two strides share a set, so use each up at once.
-    for (int g = 0; g < N; g += kRegister) {
-      for (int64_t i = from; i < squares; i += kRegister) {
-        if ((i - from) % kLineRows<R> == 0) {
-          for (int l = g; l < g + kRegister; ++l) __builtin_prefetch(p.lane[l] + i + ahead, 0, 3);
-        }
-        if constexpr (N > 1) {
-          Order<R>::gather(p.lane + g, i, out + (i - from) * stride + g, stride);
-        }
+  if (p.access != Access::contiguous || N == 1) return load_rows(p, from, to, out, stride);
+  constexpr int kRegister = N > 1 ? kRegisterLanes<R> : 1;
+  const int64_t squares = from + (to - from) / kRegister * kRegister;
+  // The lines of the next block, and of the next tile towards the end: so many streams of a page or
+  // less are more than prefetchers follow.
+  const int64_t ahead = to < rows ? to - from : p.next_tile - from;
+  // Lane by lane: cache lines at power-of-two strides share a set, so use each up at once.
+  for (int g = 0; g < N; g += kRegister) {
+    for (int64_t i = from; i < squares; i += kRegister) {
+      if ((i - from) % kLineRows<R> == 0) {
+        for (int l = g; l < g + kRegister; ++l) __builtin_prefetch(p.lane[l] + i + ahead, 0, 3);
+      }
+      if constexpr (N > 1) {
+        Order<R>::gather(p.lane + g, i, out + (i - from) * stride + g, stride);
       }
     }
-    for (int64_t i = squares; i < to; ++i) {
-      for (int l = 0; l < N; ++l) out[(i - from) * stride + l] = p.lane[l][i];
-    }
-    return;
   }
-  for (int64_t i = from; i < to; ++i, out += stride) {
-    const int64_t at = i * p.row_stride;
-    if (p.access == Access::adjacent) {
-      __builtin_memcpy(out, p.lane[0] + at, N * sizeof(R));
-    } else if (p.access == Access::uniform) {
-      const R value = p.lane[0][at];
-      for (int l = 0; l < N; ++l) out[l] = value;
-    } else {
-      for (int l = 0; l < N; ++l) out[l] = p.lane[l][at];
-    }
+  for (int64_t i = squares; i < to; ++i) {
+    for (int l = 0; l < N; ++l) out[(i - from) * stride + l] = p.lane[l][i];
   }
 }
 
@@ -186,7 +105,7 @@ WARPLOOM_INLINE void store_plane(const Plane<R, N>& p, int lanes, int64_t from, 
   for (int64_t i = from; i < to; ++i, in += stride) {
     const int64_t at = i * p.row_stride;
     if (p.access == Access::adjacent && lanes == N) {
-      __builtin_memcpy(p.lane[0] + at, in, N * sizeof(R));
+      copy_lanes<R, N>(p.lane[0] + at, in);
     } else {
       for (int l = 0; l < lanes; ++l) p.lane[l][at] = in[l];
     }

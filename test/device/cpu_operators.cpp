@@ -83,6 +83,7 @@ void factorisations(Device& device, const char* type) {
       const bool periodic = (option / 3) % 2, ragged = (option / 6) % 2;
       const auto transpose = static_cast<tri::Transpose>((option / 12) % 3);
       const int64_t systems = option / 36 ? 1 : 21;
+      start_case("factor: %s n=%lld option %d", type, (long long)n, option);
       auto b = dominant<T>(n, systems, 3, ragged, ++seed);
       b.periodic = periodic;
       b.transpose = transpose;
@@ -112,13 +113,12 @@ void factorisations(Device& device, const char* type) {
       EXPECT(done.ok(), "check: %s %s", done.argument().c_str(), done.message().c_str());
       EXPECT(call.tridiagonal_solve_factored(device, p, control).ok(), "solve_factored");
       for (int64_t s = 0; s < systems; ++s) {
-        EXPECT(status[size_t(s)] == 0 && row[size_t(s)] == -1, "%s n=%lld option %d: status %d row %d", type,
-               (long long)n, option, status[size_t(s)], row[size_t(s)]);
+        EXPECT(status[size_t(s)] == 0 && row[size_t(s)] == -1, "status %d row %d", status[size_t(s)],
+               row[size_t(s)]);
         for (int64_t r = 0; r < 3; ++r) {
           const Judged judged = judge(b, b.rhs, s, r);
           EXPECT(judged.finite && judged.ratio <= 30 && words[size_t(s * 3 + r)] == 0,
-                 "%s n=%lld option %d system %lld: ratio %Lg status %d", type, (long long)n, option,
-                 (long long)s, judged.ratio, words[size_t(s * 3 + r)]);
+                 "system %lld: ratio %Lg status %d", (long long)s, judged.ratio, words[size_t(s * 3 + r)]);
         }
       }
       EXPECT(std::all_of(memory.end() - 64, memory.end(), [](uint8_t v) { return v == 0xA5; }), "overrun");
@@ -131,6 +131,7 @@ void products(Device& device, const char* type) {
   uint64_t seed = 31;
   for (int64_t n : {0, 1, 2, 3, 4, 9, 40, 65}) {
     for (int option = 0; option < 24; ++option) {
+      start_case("product: %s n=%lld option %d", type, (long long)n, option);
       auto b = dominant<T>(n, 19, 2, (option / 2) % 2, ++seed);
       b.periodic = option % 2;
       b.transpose = static_cast<tri::Transpose>((option / 4) % 3);
@@ -165,8 +166,8 @@ void products(Device& device, const char* type) {
             sum = static_cast<long double>(alpha) * sum +
                   static_cast<long double>(beta) * widen(before.get(b.at(before, s, i, r)));
             const long double error = std::abs(sum - widen(y.get(b.at(y, s, i, r))));
-            EXPECT(error <= 40 * std::numeric_limits<RealOf<T>>::epsilon(), "%s n=%lld option %d: %Lg", type,
-                   (long long)n, option, error);
+            EXPECT(error <= 40 * std::numeric_limits<RealOf<T>>::epsilon(), "system %lld row %lld: %Lg", (long long)s,
+                   (long long)i, error);
           }
         }
       }
@@ -180,6 +181,7 @@ template <class T>
 void conditions(Device& device, const char* type) {
   for (int option = 0; option < 12; ++option) {
     const int64_t n = 1 + 7 * (option / 2), systems = 5;
+    start_case("condition: %s option %d", type, option);
     auto b = dominant<T>(n, systems, n, false, uint64_t(50 + option));
     b.periodic = option % 2;
     b.transpose = static_cast<tri::Transpose>(option % 3);
@@ -224,14 +226,14 @@ void conditions(Device& device, const char* type) {
         // Pivoting is not componentwise stable: hold the figure against the one in extended precision.
         const long double component = judge(b, b.rhs, s, j).component, berr = backward[size_t(s * n + j)];
         EXPECT(berr <= 2 * component + 8 * epsilon && 2 * berr + 8 * epsilon >= component,
-               "%s berr %Lg, reference %Lg", type, berr, component);
-        EXPECT(forward[size_t(s * n + j)] >= 0 && std::isfinite(forward[size_t(s * n + j)]), "%s ferr", type);
+               "berr %Lg, reference %Lg", berr, component);
+        EXPECT(forward[size_t(s * n + j)] >= 0 && std::isfinite(forward[size_t(s * n + j)]), "ferr");
       }
       const long double truth = 1 / (a_norm * inverse_norm);
       if (truth < 100 * epsilon) continue;
       const long double estimate = rcond[size_t(s)];
-      EXPECT(estimate >= truth * (1 - 0.01L) && estimate <= 3 * truth, "%s option %d: rcond %Lg, true %Lg",
-             type, option, estimate, truth);
+      EXPECT(estimate >= truth * (1 - 0.01L) && estimate <= 3 * truth, "rcond %Lg, true %Lg",
+             estimate, truth);
     }
   }
 }
@@ -240,6 +242,7 @@ template <class T>
 void partitions(Device& device, Device& alone, const char* type) {
   for (int64_t n : {4096, 4097, 5000, 16384, 65536, 65537, 70001, 600000}) {
     for (int64_t rhs_count : {1, 2}) {
+      start_case("partition: %s n=%lld, %lld right-hand sides", type, (long long)n, (long long)rhs_count);
       auto b = dominant<T>(n, n < 70000 ? 3 : 1, rhs_count, false, uint64_t(n));
       tri::SolveParameters p;
       b.parameters(&p);
@@ -256,7 +259,7 @@ void partitions(Device& device, Device& alone, const char* type) {
         for (int64_t r = 0; r < rhs_count; ++r) {
           const Judged judged = judge(b, b.rhs, s, r);
           EXPECT(judged.finite && judged.ratio <= 30 && status[size_t(s * rhs_count + r)] == 0,
-                 "%s partition n=%lld: ratio %Lg", type, (long long)n, judged.ratio);
+                 "ratio %Lg", judged.ratio);
         }
       }
       auto again = b;
@@ -266,11 +269,73 @@ void partitions(Device& device, Device& alone, const char* type) {
       q.rhs = q.solution = again.rhs.view();
       EXPECT(solve(alone, q).ok(), "solve alone");
       EXPECT(std::memcmp(again.rhs.re.data(), b.solution.re.data(), sizeof(RealOf<T>) * (b.rhs.re.size() - 2)) == 0,
-             "%s n=%lld: other bits in place on one thread", type, (long long)n);
+             "other bits in place on one thread");
       b.diagonal.set(b.at(b.diagonal, 0, n / 2), T(std::numeric_limits<RealOf<T>>::infinity()));
       EXPECT(solve(device, p).ok(), "solve");
-      EXPECT(status[0] == 2 && row[0] == n / 2, "%s: status %d row %d", type, status[0], row[0]);
+      EXPECT(status[0] == 2 && row[0] == n / 2, "status %d row %d", status[0], row[0]);
     }
+  }
+}
+
+/// More systems without rows than a loop could visit: at once, and the words of a few are set.
+void without_rows(Device& device) {
+  const Operations& call = cpu_backend().operations;
+  for (int64_t batch : {int64_t{3}, int64_t{1} << 54}) {
+    start_case("no rows, %lld systems", (long long)batch);
+    const int64_t words = batch == 3 ? batch : 0;
+    std::vector<int32_t> status(3, 9), row(3, 9);
+    std::vector<double> numbers(3, 9);
+    const auto reset = [&] { status.assign(3, 9), row.assign(3, 9), numbers.assign(3, 9); };
+    const auto integers = [&](std::vector<int32_t>& of) { return Array<int32_t>{words > 0 ? of.data() : nullptr, words}; };
+    const auto reals = [&] { return Array<double>{words > 0 ? numbers.data() : nullptr, words}; };
+    const auto expect = [&](const char* name, const Status& done, int32_t expected_row, double expected) {
+      EXPECT(done.ok(), "%s: %s %s", name, done.argument().c_str(), done.message().c_str());
+      for (int64_t q = 0; q < words; ++q) {
+        EXPECT(status[size_t(q)] == 0 && row[size_t(q)] == expected_row && numbers[size_t(q)] == expected,
+               "%s: status %d row %d number %g", name, status[size_t(q)], row[size_t(q)], numbers[size_t(q)]);
+      }
+    };
+    Control control;
+    for (bool check : {false, true}) {
+      for (int algorithm = 0; algorithm < 9; ++algorithm) {
+        tri::SolveParameters p;
+        p.batch = batch;
+        p.algorithm = static_cast<tri::Algorithm>(algorithm);
+        p.check = check;
+        reset();
+        p.status = integers(status), p.row = integers(row);
+        if (check) p.backward_error = reals();
+        const Status checked = tri::check(p);
+        expect("solve", checked.ok() ? call.tridiagonal_solve(device, p, control) : checked, -1, check ? 0 : 9);
+      }
+    }
+    std::vector<uint8_t> memory(4096);
+    tri::FactorParameters f;
+    f.batch = batch;
+    f.factors = {memory.data(), 4096};
+    reset();
+    f.status = integers(status), f.row = integers(row);
+    Status checked = tri::check(f);
+    expect("factor", checked.ok() ? call.tridiagonal_factor(device, f, control) : checked, -1, 9);
+    tri::SolveFactoredParameters s;
+    s.batch = batch;
+    s.factors = {memory.data(), 4096};
+    reset();
+    s.status = integers(status);
+    checked = tri::check(s);
+    expect("solve_factored", checked.ok() ? call.tridiagonal_solve_factored(device, s, control) : checked, 9, 9);
+    tri::MultiplyParameters m;
+    m.batch = batch;
+    checked = tri::check(m);
+    EXPECT(checked.ok() && call.tridiagonal_multiply(device, m, control).ok(), "multiply");
+    tri::ConditionParameters c;
+    c.batch = batch;
+    c.rhs_count = 1;
+    reset();
+    status.assign(3, 0);
+    c.reciprocal_condition = reals();
+    checked = tri::check(c);
+    expect("condition", checked.ok() ? call.tridiagonal_condition(device, c, control) : checked, 9, 1);
   }
 }
 
@@ -295,5 +360,6 @@ int main() {
   partitions<double>(*device, *alone, "float64");
   partitions<float>(*device, *alone, "float32");
   partitions<std::complex<double>>(*device, *alone, "complex128");
-  return finish("cpu_operators");
+  without_rows(*device);
+  return finish();
 }

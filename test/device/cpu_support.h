@@ -11,22 +11,49 @@
 #include <vector>
 
 #include "cuda/core/backend.h"
+#include "test/device/support/harness.h"
 
 namespace cpu_test {
 
 using namespace warploom;
 namespace tri = warploom::tridiagonal;
 
-inline int failures = 0;
-inline int64_t checks = 0;
-#define EXPECT(condition, ...)                             \
-  do {                                                     \
-    ++cpu_test::checks;                                    \
-    if (!(condition) && ++cpu_test::failures <= 40) {      \
-      std::printf("%s:%d: ", __FILE__, __LINE__);          \
-      std::printf(__VA_ARGS__);                            \
-      std::printf("\n");                                   \
-    }                                                      \
+/// The case under way and whether it has failed: a named case counts once, however much it expects.
+struct Case {
+  std::string name;
+  bool open = false, failed = false;
+};
+inline Case& current() {
+  static Case current;
+  return current;
+}
+inline void close_case() {
+  Case& now = current();
+  if (now.open) ++(now.failed ? harness::counts().failed : harness::counts().passed);
+  now = Case();
+}
+/// Starts a case, which ends with the next one or with finish().
+template <class... Values>
+void start_case(const char* format, const Values&... values) {
+  close_case();
+  char name[200];
+  std::snprintf(name, sizeof name, format, values...);
+  current().name = name;
+  current().open = true;
+}
+inline int shown = 0;
+/// Part of the current case.
+#define EXPECT(condition, ...)                                                              \
+  do {                                                                                      \
+    if (!(condition)) {                                                                     \
+      if (!cpu_test::current().open) cpu_test::start_case("%s:%d", __FILE__, __LINE__);     \
+      cpu_test::current().failed = true;                                                    \
+      if (++cpu_test::shown <= 40) {                                                        \
+        std::printf("FAILED %s (%s:%d): ", cpu_test::current().name.c_str(), __FILE__, __LINE__); \
+        std::printf(__VA_ARGS__);                                                           \
+        std::printf("\n");                                                                  \
+      }                                                                                     \
+    }                                                                                       \
   } while (0)
 
 template <class T> struct Traits {
@@ -217,9 +244,9 @@ inline Status solve(Device& device, const tri::SolveParameters& p) {
   return cpu_backend().operations.tridiagonal_solve(device, p, control);
 }
 
-inline int finish(const char* name) {
-  std::printf("%s\n%lld passed, %d failed, 0 skipped\n", name, static_cast<long long>(checks - failures), failures);
-  return failures == 0 ? 0 : 1;
+inline int finish() {
+  close_case();
+  return harness::summary();
 }
 
 }  // namespace cpu_test
