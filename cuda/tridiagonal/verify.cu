@@ -28,6 +28,25 @@ Status keep_rhs(GpuDevice& device, const Batch<T>& batch, Workspace* memory, Bat
   return {};
 }
 
+namespace {
+
+/// The launch that fills findings[segment][problem]; `walk` comes from measuring_walk.
+template <class T>
+Status measure(GpuDevice& device, const Batch<T>& batch, const T* corners, const RowWalk& walk, RowsFinding* findings) {
+  const LaunchShape shape = stream_shape(batch.problems() * walk.segments * walk.width);
+  if (MeasureChunksAgent<T>::takes(batch, corners)) {
+    return launch<MeasureChunksAgent<T>>(device, shape, {full_batch(batch), walk, findings});
+  }
+  return launch<MeasureAgent<T>>(device, shape, {batch, corners, walk, findings});
+}
+template <class T>
+RowWalk measuring_walk(const Batch<T>& batch, const T* corners) {
+  using Chunks = MeasureChunksAgent<T>;
+  return Chunks::takes(batch, corners) ? row_walk(batch.n / Chunks::kPerChunk, 1, 1, false) : walk_of(batch);
+}
+
+}  // namespace
+
 template <class T>
 Status verify(GpuDevice& device, const Batch<T>& batch, const Verification<T>& options, Used* used) {
   const int64_t problems = batch.problems();
@@ -36,24 +55,20 @@ Status verify(GpuDevice& device, const Batch<T>& batch, const Verification<T>& o
     return Status(Code::unsupported, "check takes at most 2147483647 problems a call", "batch");
   }
   const double tolerance = options.tolerance > 0 ? options.tolerance : kDefaultTolerance<T>;
-  const RowWalk walk = walk_of(batch);
+  const RowWalk walk = measuring_walk(batch, options.corners);
   const int64_t findings_bytes = problems * walk.segments * static_cast<int64_t>(sizeof(RowsFinding));
   Workspace memory;
   WARPLOOM_TRY(Workspace::make(device, findings_bytes + (problems + 1) * static_cast<int64_t>(sizeof(int32_t)), &memory));
   int32_t* const count = memory.as<int32_t>(findings_bytes);
   WARPLOOM_TRY(device.fill_zero(count, sizeof(int32_t)));
 
-  typename MeasureAgent<T>::Parameters measure;
-  measure.batch = batch;
-  measure.corners = options.corners;
-  measure.walk = walk;
-  measure.findings = memory.as<RowsFinding>();
-  WARPLOOM_TRY(launch<MeasureAgent<T>>(device, stream_shape(problems * walk.segments * walk.width), measure));
+  RowsFinding* const findings = memory.as<RowsFinding>();
+  WARPLOOM_TRY(measure(device, batch, options.corners, walk, findings));
 
   typename JudgeAgent<T>::Parameters judge;
   judge.batch = batch;
   judge.segments = walk.segments;
-  judge.findings = measure.findings;
+  judge.findings = findings;
   judge.tolerance = tolerance;
   judge.backward_error = options.backward_error;
   judge.list = count + 1;

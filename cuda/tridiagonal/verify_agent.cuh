@@ -1,6 +1,7 @@
 // Measures answers in global memory: componentwise backward errors, and which problems must be solved again.
 #pragma once
 #include "cuda/core/launch.cuh"
+#include "cuda/tridiagonal/inputs.cuh"
 #include "cuda/tridiagonal/verify_rows.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
@@ -21,11 +22,24 @@ WARPLOOM_DEVICE RowsFinding combine(const RowsFinding& a, const RowsFinding& b) 
   return result;
 }
 
+/// One row of an answer; `finite` says whether the row's entries are.
+template <class T, class Finite>
+WARPLOOM_DEVICE void find(RowsFinding& found, int64_t row, const RowResidual<T>& of, const WideOf<T>& own,
+                          const Finite& finite) {
+  const double size = device::absolute(of.residual);
+  if (!device::is_finite(size) || !device::is_finite(own)) {
+    ++found.lost_rows;
+    if (found.bad_row < 0 && !finite()) found.bad_row = row;
+  } else {
+    found.backward_error = raise_backward_error(found.backward_error, size, of.scale);
+  }
+}
+
 /// Measures one stretch of rows per team.
 template <class T>
 struct MeasureAgent {
   static constexpr int kMaxThreads = 128;
-  static constexpr int kMinBlocks = 4;
+  static constexpr int kMinBlocks = kIsComplex<T> ? 3 : 4;
 
   struct Parameters {
     Batch<T> batch;
@@ -37,17 +51,10 @@ struct MeasureAgent {
   static WARPLOOM_DEVICE RowsFinding measure(const Parameters& p, const Stretch& stretch) {
     const ProblemRows<T> rows(p.batch, stretch.problem, p.corners);
     const bool periodic = p.corners != nullptr;
+    const auto unknown = [&](int64_t row) { return widen(rows.solution_of(row)); };
     RowsFinding found;
     stretch.each_row(p.walk, rows.rows, [&](int64_t i) {
-      const auto unknown = [&](int64_t row) { return widen(rows.solution_of(row)); };
-      const RowResidual<T> row = residual_at<T>(rows, i, periodic, unknown);
-      const double size = device::absolute(row.residual);
-      if (!device::is_finite(size) || !device::is_finite(rows.solution_of(i))) {
-        ++found.lost_rows;
-        if (found.bad_row < 0 && !rows.finite(i)) found.bad_row = i;
-      } else {
-        found.backward_error = raise_backward_error(found.backward_error, size, row.scale);
-      }
+      find<T>(found, i, residual_at<T>(rows, i, periodic, unknown), unknown(i), [&] { return rows.finite(i); });
     });
     return found;
   }
@@ -57,6 +64,63 @@ struct MeasureAgent {
     RowsFinding found;
     if (stretch.present) found = measure(p, stretch);
     stretch.store(block, p.walk, p.batch.problems(), found, p.findings);
+  }
+};
+
+/// The same for uniform systems of whole 16-byte chunks, which are not periodic.
+template <class T>
+struct MeasureChunksAgent {
+  static constexpr int kMaxThreads = 128;
+  static constexpr int kMinBlocks = 4;
+  using Chunk = device::Pack<T>;
+  static constexpr int kPerChunk = Chunk::kCount;
+
+  struct Parameters {
+    FullBatch<T> full;
+    Walk walk;  ///< counts chunks, not rows
+    RowsFinding* findings;
+  };
+
+  static bool takes(const Batch<T>& batch, const T* corners) {
+    return corners == nullptr && batch.n % kPerChunk == 0 && is_uniform(batch, inputs_of(batch, false));
+  }
+
+  static WARPLOOM_DEVICE RowsFinding measure(const Parameters& p, const Stretch& stretch) {
+    using Wide = WideOf<T>;
+    const int64_t chunks = p.full.n / kPerChunk, from = stretch.problem * p.full.system_stride;
+    const T* const x = p.full.array[4] + stretch.problem * p.full.solution_stride;
+    RowsFinding found;
+    stretch.each_row(p.walk, chunks, [&](int64_t c) {
+      const int64_t row = c * kPerChunk;
+      Chunk entries[4];
+      WARPLOOM_UNROLL
+      for (int k = 0; k < 4; ++k) entries[k] = *reinterpret_cast<const Chunk*>(p.full.array[k] + from + row);
+      const Chunk own = *reinterpret_cast<const Chunk*>(x + row);
+      Wide below = c > 0 ? widen(x[row - 1]) : Wide(0.0), here = widen(own.item[0]);
+      const Wide after = c + 1 < chunks ? widen(x[row + kPerChunk]) : Wide(0.0);
+      if (c == 0) entries[0].item[0] = T(0);
+      if (c + 1 == chunks) entries[2].item[kPerChunk - 1] = T(0);
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kPerChunk; ++k) {
+        const Wide above = k + 1 < kPerChunk ? widen(own.item[k + 1 < kPerChunk ? k + 1 : 0]) : after;
+        const T &lower = entries[0].item[k], &diagonal = entries[1].item[k];
+        const T &upper = entries[2].item[k], &rhs = entries[3].item[k];
+        find<T>(found, row + k, entries_residual<T>(lower, diagonal, upper, rhs, below, here, above), here, [&] {
+          return device::is_finite(lower) && device::is_finite(diagonal) && device::is_finite(upper) &&
+                 device::is_finite(rhs);
+        });
+        below = here;
+        here = above;
+      }
+    });
+    return found;
+  }
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const Stretch stretch(block, p.walk, p.full.systems);
+    RowsFinding found;
+    if (stretch.present) found = measure(p, stretch);
+    stretch.store(block, p.walk, p.full.systems, found, p.findings);
   }
 };
 

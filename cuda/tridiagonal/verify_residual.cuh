@@ -104,13 +104,13 @@ struct RowResidual {
   double scale;
 };
 
-/// Five products of one row: coefficient times unknown (below, own, above, and the periodic corner).
+/// Of one row's entries and the unknowns below, its own, and above.
 template <class T>
-WARPLOOM_DEVICE RowResidual<T> row_residual(const ProblemRows<T>& p, int64_t row, const WideOf<T>& below,
-                                            const WideOf<T>& own, const WideOf<T>& above,
-                                            const WideOf<T>& far_end, bool periodic) {
-  const WideOf<T> lower = widen(p.lower_of(row)), diagonal = widen(p.diagonal_of(row));
-  const WideOf<T> upper = widen(p.upper_of(row)), rhs = widen(p.rhs_of(row));
+WARPLOOM_DEVICE RowResidual<T> entries_residual(const T& lower_entry, const T& diagonal_entry, const T& upper_entry,
+                                                const T& rhs_entry, const WideOf<T>& below, const WideOf<T>& own,
+                                                const WideOf<T>& above) {
+  const WideOf<T> lower = widen(lower_entry), diagonal = widen(diagonal_entry);
+  const WideOf<T> upper = widen(upper_entry), rhs = widen(rhs_entry);
   RowResidual<T> result;
   result.residual = device::fma(-lower, below, rhs);
   result.residual = device::fma(-upper, above, result.residual);
@@ -118,6 +118,16 @@ WARPLOOM_DEVICE RowResidual<T> row_residual(const ProblemRows<T>& p, int64_t row
   result.scale = device::absolute(rhs) + device::absolute(lower) * device::absolute(below) +
                  device::absolute(diagonal) * device::absolute(own) +
                  device::absolute(upper) * device::absolute(above);
+  return result;
+}
+
+/// Five products of one row: coefficient times unknown (below, own, above, and the periodic corner).
+template <class T>
+WARPLOOM_DEVICE RowResidual<T> row_residual(const ProblemRows<T>& p, int64_t row, const WideOf<T>& below,
+                                            const WideOf<T>& own, const WideOf<T>& above,
+                                            const WideOf<T>& far_end, bool periodic) {
+  RowResidual<T> result =
+      entries_residual<T>(p.lower_of(row), p.diagonal_of(row), p.upper_of(row), p.rhs_of(row), below, own, above);
   if (periodic && (row == 0 || row + 1 == p.rows)) {
     // n = 1 meets both corners in its one row.
     WideOf<T> corner = widen(row == 0 ? p.corner_first : p.corner_last);
