@@ -63,42 +63,42 @@ struct ConditionAgent {
       if (weighted && !to_adjoint) weigh(x);
     }
     WARPLOOM_DEVICE void weigh(const Line<T>& x) const {
-      WARPLOOM_NO_UNROLL
-      for (int64_t i = 0; i < n; ++i) x.set(i, weights.get(i) * x.get(i));
+      read_ahead<T>(n, [&](int64_t i) { return weights.get(i) * x.get(i); },
+                    [&](int64_t i, const T& value) { x.set(i, value); });
     }
     WARPLOOM_DEVICE double norm(const Line<T>& x) const {
       double sum = 0;
-      WARPLOOM_NO_UNROLL
-      for (int64_t i = 0; i < n; ++i) sum += modulus(x.get(i));
+      read_ahead<T>(n, [&](int64_t i) { return x.get(i); }, [&](int64_t, const T& value) { sum += modulus(value); });
       return sum;
     }
     /// x to its signs (complex: to modulus 1). True when a real vector's signs are those in `signs` already.
     WARPLOOM_DEVICE bool take_signs(const Line<T>& x, const Line<T>& signs) const {
       bool same = !kIsComplex<T>;
-      WARPLOOM_NO_UNROLL
-      for (int64_t i = 0; i < n; ++i) {
+      struct Row {
+        T value, sign;
+      };
+      const auto load = [&](int64_t i) { return Row{x.get(i), signs.get(i)}; };
+      read_ahead<T>(n, load, [&](int64_t i, const Row& row) {
         T sign(R(1));
-        const T value = x.get(i);
         if constexpr (kIsComplex<T>) {
-          const double size = modulus(value);
-          if (size > 0) sign = T(static_cast<R>(value.re / size), static_cast<R>(value.im / size));
+          const double size = modulus(row.value);
+          if (size > 0) sign = T(static_cast<R>(row.value.re / size), static_cast<R>(row.value.im / size));
         } else {
-          if (value < T(0)) sign = T(-1);
-          same = same && sign == signs.get(i);
+          if (row.value < T(0)) sign = T(-1);
+          same = same && sign == row.sign;
         }
         signs.set(i, sign);
         x.set(i, sign);
-      }
+      });
       return same;
     }
     WARPLOOM_DEVICE int64_t largest(const Line<T>& x) const {
       int64_t best = 0;
       double size = -1;
-      WARPLOOM_NO_UNROLL
-      for (int64_t i = 0; i < n; ++i) {
-        const double here = modulus(x.get(i));
+      read_ahead<T>(n, [&](int64_t i) { return x.get(i); }, [&](int64_t i, const T& value) {
+        const double here = modulus(value);
         if (here > size) best = i, size = here;
-      }
+      });
       return best;
     }
 

@@ -17,12 +17,14 @@ template <class T>
 WARPLOOM_DEVICE int64_t first_bad_row(const ProblemRows<T>& p) {
   if (p.rows == 0) return -1;
   if (!device::is_finite(p.corner_first)) return 0;
-  WARPLOOM_NO_UNROLL
-  for (int64_t i = 0; i < p.rows; ++i) {
-    if (!(device::is_finite(p.lower_of(i)) && device::is_finite(p.diagonal_of(i)) && device::is_finite(p.upper_of(i)))) {
-      return i;
-    }
-  }
+  int64_t bad = -1;
+  const auto finite = [&](int64_t i) {
+    return device::is_finite(p.lower_of(i)) & device::is_finite(p.diagonal_of(i)) & device::is_finite(p.upper_of(i));
+  };
+  read_ahead<T>(p.rows, finite, [&](int64_t i, bool good) {
+    if (!good && bad < 0) bad = i;
+  });
+  if (bad >= 0) return bad;
   return device::is_finite(p.corner_last) ? -1 : p.rows - 1;
 }
 

@@ -36,28 +36,49 @@ struct PivotedFactors {
   WARPLOOM_DEVICE int8_t& choice(int64_t row) const { return choices[row * stride]; }
 };
 
+/// use(i, load(i)) for i = 0 … n-1 in order; several rows are loaded before the first is used, where a store between
+/// them would hold the loads back.
+template <class T, class Load, class Use>
+WARPLOOM_DEVICE void read_ahead(int64_t n, const Load& load, const Use& use) {
+  constexpr int kAhead = kIsComplex<T> ? 2 : 8;
+  int64_t i = 0;
+  WARPLOOM_NO_UNROLL
+  for (; i + kAhead <= n; i += kAhead) {
+    decltype(load(i)) values[kAhead];
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kAhead; ++j) values[j] = load(i + j);
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kAhead; ++j) use(i + j, values[j]);
+  }
+  WARPLOOM_NO_UNROLL
+  for (; i < n; ++i) use(i, load(i));
+}
+
 /// L U with row exchanges of a tridiagonal matrix. Returns the row of the first exactly zero pivot, else -1.
 template <class T>
 WARPLOOM_DEVICE int64_t factor_pivoted(const ProblemRows<T>& p, const PivotedFactors<T>& f) {
   using F = PivotedFactors<T>;
+  struct Next {
+    T own, above, second;
+  };
   int64_t singular = -1;
   T own = p.diagonal_of(0), above = p.upper_of(0);
-  for (int64_t k = 0; k + 1 < p.rows; ++k) {
-    const T next = p.lower_of(k + 1), next_above = p.diagonal_of(k + 1), next_second = p.upper_of(k + 1);
-    const bool exchange = device::absolute(next) > device::absolute(own);
-    const T pivot = exchange ? next : own, first = exchange ? next_above : above;
-    const T second = exchange ? next_second : T(0);
+  const auto load = [&](int64_t k) { return Next{p.lower_of(k + 1), p.diagonal_of(k + 1), p.upper_of(k + 1)}; };
+  read_ahead<T>(p.rows - 1, load, [&](int64_t k, const Next& next) {
+    const bool exchange = device::absolute(next.own) > device::absolute(own);
+    const T pivot = exchange ? next.own : own, first = exchange ? next.above : above;
+    const T second = exchange ? next.second : T(0);
     const bool zero = device::absolute(pivot) == RealOf<T>(0);
     if (zero && singular < 0) singular = k;
-    const T multiplier = zero ? T(0) : divide(exchange ? own : next, pivot);
+    const T multiplier = zero ? T(0) : divide(exchange ? own : next.own, pivot);
     f.at(F::kMultiplier, k) = multiplier;
     f.at(F::kPivot, k) = pivot;
     f.at(F::kFirst, k) = first;
     f.at(F::kSecond, k) = second;
     f.choice(k) = exchange ? kNextRow : kRunningRow;
-    own = device::fma(-multiplier, first, exchange ? above : next_above);
-    above = device::fma(-multiplier, second, exchange ? T(0) : next_second);
-  }
+    own = device::fma(-multiplier, first, exchange ? above : next.above);
+    above = device::fma(-multiplier, second, exchange ? T(0) : next.second);
+  });
   f.at(F::kPivot, p.rows - 1) = own;
   if (device::absolute(own) == RealOf<T>(0) && singular < 0) singular = p.rows - 1;
   return singular;
@@ -148,23 +169,38 @@ WARPLOOM_DEVICE int64_t factor_cyclic(const ProblemRows<T>& p, const PivotedFact
 template <class T>
 WARPLOOM_DEVICE void solve_pivoted(const PivotedFactors<T>& f, int64_t n, const Line<T>& in, const Line<T>& out) {
   using F = PivotedFactors<T>;
+  struct Forward {
+    T next, multiplier;
+    int8_t choice;
+  };
+  struct Backward {
+    T value, first, second, pivot;
+  };
   T running = in.get(0);
-  for (int64_t k = 0; k + 1 < n; ++k) {
-    const T next = in.get(k + 1);
-    const bool exchange = f.choice(k) == kNextRow;
-    const T pivot = exchange ? next : running;
-    out.set(k, pivot);
-    running = device::fma(-f.at(F::kMultiplier, k), pivot, exchange ? running : next);
-  }
+  read_ahead<T>(
+      n - 1, [&](int64_t k) { return Forward{in.get(k + 1), f.at(F::kMultiplier, k), f.choice(k)}; },
+      [&](int64_t k, const Forward& row) {
+        const bool exchange = row.choice == kNextRow;
+        const T pivot = exchange ? row.next : running;
+        out.set(k, pivot);
+        running = device::fma(-row.multiplier, pivot, exchange ? running : row.next);
+      });
   T above = divide(running, f.at(F::kPivot, n - 1)), second(0);
   out.set(n - 1, above);
-  for (int64_t k = n - 2; k >= 0; --k) {
-    T sum = device::fma(-f.at(F::kFirst, k), above, out.get(k));
-    if (k + 2 < n) sum = device::fma(-f.at(F::kSecond, k), second, sum);
-    second = above;
-    above = divide(sum, f.at(F::kPivot, k));
-    out.set(k, above);
-  }
+  const int64_t last = n - 2;
+  read_ahead<T>(
+      n - 1,
+      [&](int64_t i) {
+        const int64_t k = last - i;
+        return Backward{out.get(k), f.at(F::kFirst, k), f.at(F::kSecond, k), f.at(F::kPivot, k)};
+      },
+      [&](int64_t i, const Backward& row) {
+        T sum = device::fma(-row.first, above, row.value);
+        if (i > 0) sum = device::fma(-row.second, second, sum);
+        second = above;
+        above = divide(sum, row.pivot);
+        out.set(last - i, above);
+      });
 }
 
 /// Solves with the factors of factor_cyclic; `in` and `out` may be the same line.

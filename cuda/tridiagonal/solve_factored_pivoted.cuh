@@ -30,10 +30,9 @@ struct PivotedSolveAgent {
     const PivotedFactors<T> f{p.arrays + system, p.choices + system, p.batch.n, p.batch.systems};
     const bool sound = p.states[system] == -1;
     int flags = 0;
-    WARPLOOM_NO_UNROLL
-    for (int64_t i = 0; i < rows; ++i) {
-      if (!device::is_finite(in.get(i))) flags |= kBadRhs;
-    }
+    read_ahead<T>(rows, [&](int64_t i) { return in.get(i); }, [&](int64_t, const T& value) {
+      if (!device::is_finite(value)) flags |= kBadRhs;
+    });
     if (rows > 0 && sound) {
       if (p.periodic) {
         solve_cyclic(f, rows, in, out);
@@ -41,11 +40,10 @@ struct PivotedSolveAgent {
         solve_pivoted(f, rows, in, out);
       }
     }
-    WARPLOOM_NO_UNROLL
-    for (int64_t i = 0; i < rows; ++i) {
-      if (!sound) out.set(i, T(RealOf<T>(NAN)));
-      if (!device::is_finite(out.get(i))) flags |= kBadSolution;
-    }
+    for (int64_t i = 0; !sound && i < rows; ++i) out.set(i, T(RealOf<T>(NAN)));
+    read_ahead<T>(rows, [&](int64_t i) { return out.get(i); }, [&](int64_t, const T& value) {
+      if (!device::is_finite(value)) flags |= kBadSolution;
+    });
     if (p.batch.status != nullptr) {
       p.batch.status[system * p.batch.rhs_count + rhs] = ScanSolveAgent<T>::word(p.states[system], flags);
     }
