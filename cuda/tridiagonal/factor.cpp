@@ -1,6 +1,7 @@
 #include "cuda/tridiagonal/factor.h"
 
-#include "cuda/tridiagonal/shape.h"
+#include "cuda/tridiagonal/factor_check.h"
+#include "cuda/tridiagonal/matrix_check.h"
 
 namespace warploom::tridiagonal {
 
@@ -14,29 +15,15 @@ int64_t factor_bytes(ScalarType type, int64_t n, int64_t batch, bool periodic) {
 
 Status check(const FactorParameters& p) {
   const Shape shape{p.type, p.n, p.batch, 1, p.offsets};
-  WARPLOOM_TRY(check_shape(shape));
-  if (!in_range(p.transpose, 3)) {
-    return Status(Code::invalid_argument, "unknown transposition", "transpose");
-  }
-  if (!in_range(p.structure, 2)) {
-    return Status(Code::invalid_argument, "unknown structure", "structure");
-  }
+  WARPLOOM_TRY(check_matrix(shape, p));
   if (!in_range(p.factorisation, 3)) {
     return Status(Code::invalid_argument, "unknown factorisation", "factorisation");
   }
-  const bool positive_definite = p.structure == Structure::positive_definite;
-  if (p.factorisation == Factorisation::cholesky && !positive_definite) {
+  if (p.factorisation == Factorisation::cholesky && p.structure != Structure::positive_definite) {
     return Status(Code::invalid_argument, "cholesky needs a positive definite structure",
                   "factorisation");
   }
-  WARPLOOM_TRY(check_bands(shape, p.lower, p.diagonal, p.upper, p.periodic, positive_definite));
-  const int64_t bytes = factor_bytes(p.type, p.n, p.batch, p.periodic);
-  if (p.factors.data == nullptr || p.factors.length < bytes) {
-    return Status(Code::invalid_argument,
-                  "expected " + std::to_string(bytes) + " bytes, got " +
-                      std::to_string(p.factors.length),
-                  "factors");
-  }
+  WARPLOOM_TRY(check_factors(shape, p.periodic, p.factors));
   WARPLOOM_TRY(check_array("status", p.status, p.batch));
   return check_array("row", p.row, p.batch);
 }

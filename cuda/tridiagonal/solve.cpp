@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "cuda/tridiagonal/shape.h"
+#include "cuda/tridiagonal/matrix_check.h"
 
 namespace warploom::tridiagonal {
 namespace {
@@ -36,21 +36,12 @@ Status check_algorithm(const SolveParameters& p) {
 
 Status check(const SolveParameters& p) {
   const Shape shape{p.type, p.n, p.batch, p.rhs_count, p.offsets};
-  WARPLOOM_TRY(check_shape(shape));
-  if (!in_range(p.transpose, 3)) return invalid("transpose", "unknown transposition");
-  if (!in_range(p.structure, 2)) return invalid("structure", "unknown structure");
+  WARPLOOM_TRY(check_matrix(shape, p));
   WARPLOOM_TRY(check_algorithm(p));
-  const bool positive_definite = p.structure == Structure::positive_definite;
-  WARPLOOM_TRY(check_bands(shape, p.lower, p.diagonal, p.upper, p.periodic, positive_definite));
   WARPLOOM_TRY(check_view("rhs", shape, p.rhs, {}, p.rhs_count));
   WARPLOOM_TRY(check_view("solution", shape, p.solution, {}, p.rhs_count));
   WARPLOOM_TRY(check_writable("solution", shape, p.solution, p.rhs_count));
-  WARPLOOM_TRY(check_apart("lower", shape, p.lower, lower_rows(p.periodic), 1, "solution",
-                           p.solution, p.rhs_count, false));
-  WARPLOOM_TRY(check_apart("diagonal", shape, p.diagonal, {}, 1, "solution", p.solution,
-                           p.rhs_count, false));
-  WARPLOOM_TRY(check_apart("upper", shape, p.upper, upper_rows(p.periodic), 1, "solution",
-                           p.solution, p.rhs_count, false));
+  WARPLOOM_TRY(check_bands_apart(shape, p, "solution", p.solution));
   WARPLOOM_TRY(check_apart("rhs", shape, p.rhs, {}, p.rhs_count, "solution", p.solution,
                            p.rhs_count, true));
   const int64_t problems = p.batch * p.rhs_count;

@@ -1,6 +1,6 @@
 #include "cuda/tridiagonal/solve_factored.h"
 
-#include "cuda/tridiagonal/shape.h"
+#include "cuda/tridiagonal/factor_check.h"
 
 namespace warploom::tridiagonal {
 
@@ -10,13 +10,7 @@ Status check(const SolveFactoredParameters& p) {
   if (!in_range(p.factorisation, 3)) {
     return Status(Code::invalid_argument, "unknown factorisation", "factorisation");
   }
-  const int64_t bytes = factor_bytes(p.type, p.n, p.batch, p.periodic);
-  if (p.factors.data == nullptr || p.factors.length < bytes) {
-    return Status(Code::invalid_argument,
-                  "expected " + std::to_string(bytes) + " bytes, got " +
-                      std::to_string(p.factors.length),
-                  "factors");
-  }
+  WARPLOOM_TRY(check_factors(shape, p.periodic, p.factors));
   WARPLOOM_TRY(check_view("rhs", shape, p.rhs, {}, p.rhs_count));
   WARPLOOM_TRY(check_view("solution", shape, p.solution, {}, p.rhs_count));
   WARPLOOM_TRY(check_writable("solution", shape, p.solution, p.rhs_count));
