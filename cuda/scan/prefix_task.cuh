@@ -24,11 +24,19 @@ WARPLOOM_DEVICE T neutral(Operator op) {
 }
 
 /// a before b. max keeps a NaN once there is one, and the later of equal values.
+template <Operator kOp, class T>
+WARPLOOM_DEVICE T combine(T a, T b) {
+  if constexpr (kOp == Operator::max) {
+    return a > b || a != a ? a : b;
+  } else {
+    return kOp == Operator::product ? a * b : a + b;
+  }
+}
 template <class T>
 WARPLOOM_DEVICE T combine(Operator op, T a, T b) {
-  const T largest = a > b || a != a ? a : b;
-  const T folded = op == Operator::product ? a * b : a + b;
-  return op == Operator::max ? largest : folded;
+  return op == Operator::max       ? combine<Operator::max>(a, b)
+         : op == Operator::product ? combine<Operator::product>(a, b)
+                                   : combine<Operator::sum>(a, b);
 }
 
 /// First value of an exclusive scan and of each of its segments is +0, 1 or -infinity.
@@ -47,7 +55,8 @@ struct Task {
   const T* carry = nullptr;        ///< rows * tiles, null when tiles == 1
   int64_t n = 0, rows = 0, tiles = 1;
   int tile = 0;             ///< elements per block of a row with several tiles
-  int threads_per_row = 1;  ///< of the block's threads, a power of two
+  int row_shift = 0;        ///< log2 of the threads that share a row
+  bool full = false;        ///< rows or tiles fill their threads and begin at multiples of 16 bytes
   Operator op = Operator::sum;
   bool exclusive = false;
 };
@@ -65,13 +74,15 @@ WARPLOOM_DEVICE Span span_of(const Task<T>& task, int64_t block, int threads) {
   Span span;
   span.block = block;
   if (task.tiles == 1) {
-    const int64_t per_block = threads / task.threads_per_row;
+    const int64_t per_block = threads >> task.row_shift;
     const int64_t row = block * per_block;
     const int64_t rows = task.rows - row < per_block ? task.rows - row : per_block;
     span.begin = row * task.n;
     span.count = static_cast<int>(rows * task.n);
   } else {
-    const int64_t row = block / task.tiles, tile = block % task.tiles;
+    // Blocks are counted in 31 bits, and a division of 32 bits is a quarter of one of 64.
+    const auto row = static_cast<uint32_t>(block) / static_cast<uint32_t>(task.tiles);
+    const int64_t tile = block - row * task.tiles;
     const int64_t left = task.n - tile * task.tile;
     span.begin = row * task.n + tile * task.tile;
     span.count = static_cast<int>(left < task.tile ? left : task.tile);

@@ -40,29 +40,63 @@ struct ReduceAgent {
   }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const Operator op = p.task.op;
-    const Span span = span_of(p.task, block.index(), block.threads());
-    const int start = p.task.flags != nullptr ? last_flag(block, p, span) : -1;
+    switch (p.task.op) {
+      case Operator::sum: return reduce<Operator::sum>(block, p);
+      case Operator::product: return reduce<Operator::product>(block, p);
+      default: return reduce<Operator::max>(block, p);
+    }
+  }
+
+ private:
+  using Chunk = device::Pack<T>;
+
+  /// Elements first … of the span; neutral ones stand for those before `start` and beyond the end.
+  template <Operator kOp>
+  static WARPLOOM_DEVICE Chunk piece(const T* values, int first, int start, int count) {
+    Chunk chunk;
+    WARPLOOM_UNROLL
+    for (int k = 0; k < Chunk::kCount; ++k) {
+      const int i = first + k;
+      chunk.item[k] = i >= start && i < count ? values[i] : neutral<T>(kOp);
+    }
+    return chunk;
+  }
+
+  /// This thread's part of the span. Whole chunks are read at once where that can be; the order of the sum is the same.
+  template <Operator kOp>
+  static WARPLOOM_DEVICE T part_of(const device::Block& block, const Parameters& p, const Span& span, int start) {
     const T* const values = p.task.values + span.begin;
+    const bool whole = p.task.full && start < 0 && span.count % Chunk::kCount == 0;
     T part[kUnroll];
     WARPLOOM_UNROLL
-    for (int u = 0; u < kUnroll; ++u) part[u] = neutral<T>(op);
-    for (int base = 0; base < span.count; base += kUnroll * block.threads()) {
+    for (int u = 0; u < kUnroll; ++u) part[u] = neutral<T>(kOp);
+    for (int base = 0; base < span.count; base += kUnroll * Chunk::kCount * block.threads()) {
       WARPLOOM_UNROLL
       for (int u = 0; u < kUnroll; ++u) {
-        const int i = base + u * block.threads() + block.thread();
-        if (i < span.count && i >= start) part[u] = combine(op, part[u], values[i]);
+        const int first = base + (u * block.threads() + block.thread()) * Chunk::kCount;
+        if (first >= span.count) continue;
+        const Chunk chunk = whole ? *reinterpret_cast<const Chunk*>(values + first)
+                                  : piece<kOp>(values, first, start, span.count);
+        WARPLOOM_UNROLL
+        for (int k = 0; k < Chunk::kCount; ++k) part[u] = combine<kOp>(part[u], chunk.item[k]);
       }
     }
-    T total = combine(op, combine(op, part[0], part[1]), combine(op, part[2], part[3]));
+    return combine<kOp>(combine<kOp>(part[0], part[1]), combine<kOp>(part[2], part[3]));
+  }
+
+  template <Operator kOp>
+  static WARPLOOM_DEVICE void reduce(const device::Block& block, const Parameters& p) {
+    const Span span = span_of(p.task, block.index(), block.threads());
+    const int start = p.task.flags != nullptr ? last_flag(block, p, span) : -1;
+    T total = part_of<kOp>(block, p, span, start);
     for (int distance = 16; distance > 0; distance /= 2) {
-      total = combine(op, total, device::shuffle_down(block, total, distance));
+      total = combine<kOp>(total, device::shuffle_down(block, total, distance));
     }
     T* const totals = block.shared<T>();
     if (block.lane() == 0) totals[block.warp()] = total;
     block.sync();
     if (block.thread() != 0) return;
-    for (int warp = 1; warp < block.threads() / 32; ++warp) total = combine(op, total, totals[warp]);
+    for (int warp = 1; warp < block.threads() / 32; ++warp) total = combine<kOp>(total, totals[warp]);
     p.totals[span.block] = total;
     if (p.task.flags != nullptr) p.marks[span.block] = start >= 0 ? 1 : 0;
   }

@@ -15,10 +15,10 @@ struct SharedAgent {
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     const Span span = span_of(p, block.count() - 1 - block.index(), block.threads());
-    const int thread = block.thread(), width = p.threads_per_row;
+    const int thread = block.thread(), width = 1 << p.row_shift;
     const int j = thread & (width - 1);
     const int64_t n = p.tiles == 1 ? p.n : span.count;
-    const int64_t at = thread / width * n + j;  // in the span
+    const int64_t at = (thread >> p.row_shift) * n + j;  // in the span
     const bool inside = j < n && at < span.count;
     T* const value = block.shared<T>() + (thread - j);
     uint8_t* const flag = block.shared<uint8_t>(sizeof(T) * static_cast<size_t>(block.threads())) + (thread - j);
