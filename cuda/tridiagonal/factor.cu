@@ -44,7 +44,9 @@ Status factor(GpuDevice& device, const operation::FactorParameters& p, Control& 
   LaunchShape shape;
   shape.threads = Agent::kMaxThreads;
   shape.blocks = (p.batch + shape.threads - 1) / shape.threads;
-  WARPLOOM_TRY(launch<Agent>(device, shape, parameters));
+  using Chunks = FactorChunksAgent<T>;
+  WARPLOOM_TRY(Chunks::takes(parameters) ? launch<Chunks>(device, shape, parameters)
+                                         : launch<Agent>(device, shape, parameters));
   WARPLOOM_TRY(device.end_operation(control));
   control.progress(1, 1);
   return {};

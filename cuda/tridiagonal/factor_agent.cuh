@@ -29,6 +29,32 @@ WARPLOOM_DEVICE int64_t first_bad_row(const ProblemRows<T>& p) {
 }
 
 template <class T>
+WARPLOOM_DEVICE RealOf<T> real_part(const T& a) {
+  if constexpr (kIsComplex<T>) {
+    return a.re;
+  } else {
+    return a;
+  }
+}
+
+/// Rows of L D U without exchanges: l, 1/d and u; with `symmetric` of L D L^H, whose pivots must be positive.
+template <class T>
+struct PlainFactor {
+  T inverse = T(0), above = T(0);  ///< of the row before
+  int64_t singular = -1;
+
+  WARPLOOM_DEVICE void step(int64_t row, const T& lower, const T& diagonal, const T& upper, bool symmetric, T* l, T* u) {
+    *l = lower * inverse;
+    const T pivot = device::fma(-*l, above, diagonal);
+    const bool good = symmetric ? real_part(pivot) > RealOf<T>(0) : device::absolute(pivot) > RealOf<T>(0);
+    if (!good && singular < 0) singular = row;
+    inverse = good ? divide(T(RealOf<T>(1)), pivot) : T(RealOf<T>(NAN));
+    above = upper;
+    *u = upper * inverse;
+  }
+};
+
+template <class T>
 struct FactorAgent {
   static constexpr int kMaxThreads = 64;
   static constexpr int kMinBlocks = 4;
@@ -48,34 +74,21 @@ struct FactorAgent {
     int32_t* row;
   };
 
-  /// L D U of the first `rows` rows; with `symmetric` L D L^H, whose pivots must be positive.
+  /// L D U of the first `count` rows.
   static WARPLOOM_DEVICE int64_t factor_plain(const Parameters& p, const ProblemRows<T>& rows, int64_t count,
                                               int64_t origin, bool symmetric) {
     T* const lower = p.arrays + Layout::kLower * p.layout.entries + origin;
     T* const inverse = p.arrays + Layout::kInverse * p.layout.entries + origin;
     T* const upper = p.arrays + Layout::kUpper * p.layout.entries + origin;
-    int64_t singular = -1;
-    T above(0), multiplier(0);
+    PlainFactor<T> factor;
     for (int64_t i = 0; i < count; ++i) {
-      // l = a / d before, formed at the end of the step before; d = b - l c before.
-      const T pivot = device::fma(-multiplier, above, rows.diagonal_of(i));
-      const bool good = symmetric ? real_part(pivot) > RealOf<T>(0) : device::absolute(pivot) > RealOf<T>(0);
-      if (!good && singular < 0) singular = i;
-      const T inverse_pivot = good ? divide(T(RealOf<T>(1)), pivot) : T(RealOf<T>(NAN));
-      lower[i] = multiplier;
-      inverse[i] = inverse_pivot;
-      above = i + 1 < count ? rows.upper_of(i) : T(0);
-      if (!symmetric) upper[i] = above * inverse_pivot;
-      multiplier = i + 1 < count ? rows.lower_of(i + 1) * inverse_pivot : T(0);
+      const T above = i + 1 < count ? rows.upper_of(i) : T(0);
+      T u;
+      factor.step(i, rows.lower_of(i), rows.diagonal_of(i), above, symmetric, &lower[i], &u);
+      inverse[i] = factor.inverse;
+      if (!symmetric) upper[i] = u;
     }
-    return singular;
-  }
-  static WARPLOOM_DEVICE RealOf<T> real_part(const T& a) {
-    if constexpr (kIsComplex<T>) {
-      return a.re;
-    } else {
-      return a;
-    }
+    return factor.singular;
   }
 
   /// z, the inverse Schur complement and the last row; the last row itself is left out of the recurrences.
@@ -130,22 +143,83 @@ struct FactorAgent {
   }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    using operation::SystemStatus;
     const int64_t system = block.index() * block.threads() + block.thread();
     if (system >= p.batch.systems) return;
     const ProblemRows<T> rows(p.batch, system, p.corners);
-    SystemStatus status = SystemStatus::ok;
-    int64_t row = first_bad_row(rows), state = -1;
-    if (row >= 0) {
-      status = SystemStatus::non_finite;
-      state = -2 - row;
-    } else if (rows.rows > 0) {
-      row = state = factor_system(p, rows, system);
-      if (row >= 0) status = SystemStatus::zero_pivot;
-    }
-    if (p.states != nullptr) p.states[system] = static_cast<int32_t>(state);
+    const int64_t bad = first_bad_row(rows);
+    write_words(p, system, bad, bad < 0 && rows.rows > 0 ? factor_system(p, rows, system) : -1);
+  }
+  /// `bad`: row of the first non-finite entry; `singular`: of the first zero pivot; -1: none.
+  static WARPLOOM_DEVICE void write_words(const Parameters& p, int64_t system, int64_t bad, int64_t singular) {
+    using operation::SystemStatus;
+    const SystemStatus status = bad >= 0        ? SystemStatus::non_finite
+                                : singular >= 0 ? SystemStatus::zero_pivot
+                                                : SystemStatus::ok;
+    if (p.states != nullptr) p.states[system] = static_cast<int32_t>(bad >= 0 ? -2 - bad : singular);
     if (p.status != nullptr) p.status[system] = static_cast<int32_t>(status);
-    if (p.row != nullptr) p.row[system] = static_cast<int32_t>(row);
+    if (p.row != nullptr) p.row[system] = static_cast<int32_t>(bad >= 0 ? bad : singular);
+  }
+};
+
+/// FactorAgent without exchanges, for contiguous systems of whole 16-byte chunks: a thread moves a chunk at a time.
+template <class T>
+struct FactorChunksAgent {
+  using Whole = FactorAgent<T>;
+  using Parameters = typename Whole::Parameters;
+  static constexpr int kMaxThreads = Whole::kMaxThreads;
+  static constexpr int kMinBlocks = Whole::kMinBlocks;
+  using Chunk = device::Pack<T>;
+  static constexpr int kPerChunk = Chunk::kCount;
+  static constexpr int kAhead = kIsComplex<T> ? 1 : 2;
+
+  static bool takes(const Parameters& p) {
+    const auto even = [](const void* data) { return reinterpret_cast<uintptr_t>(data) % 16 == 0; };
+    const auto whole = [&](const Strided<T>& band) {
+      return band.plain() && even(band.data) && band.system_stride % kPerChunk == 0;
+    };
+    return p.corners == nullptr && p.factorisation != operation::Factorisation::pivoted &&
+           p.batch.offsets == nullptr && p.batch.n > 0 && p.batch.n % kPerChunk == 0 && even(p.arrays) &&
+           whole(p.batch.lower) && whole(p.batch.diagonal) && whole(p.batch.upper);
+  }
+
+  struct Bands {
+    Chunk lower, diagonal, upper;
+  };
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    using Layout = typename Whole::Layout;
+    const int64_t system = block.index() * block.threads() + block.thread();
+    if (system >= p.batch.systems) return;
+    const Batch<T>& b = p.batch;
+    const auto chunks_of = [&](const Strided<T>& band) {
+      return reinterpret_cast<const Chunk*>(band.data + system * band.system_stride);
+    };
+    const Chunk *lower = chunks_of(b.lower), *diagonal = chunks_of(b.diagonal), *upper = chunks_of(b.upper);
+    const auto factors = [&](int array) {
+      return reinterpret_cast<Chunk*>(p.arrays + array * p.layout.entries + system * b.n);
+    };
+    const bool symmetric = p.factorisation == operation::Factorisation::cholesky;
+    const int64_t chunks = b.n / kPerChunk;
+    PlainFactor<T> factor;
+    int64_t bad = -1;
+    const auto load = [&](int64_t c) { return Bands{lower[c], diagonal[c], upper[c]}; };
+    read_ahead<T, kAhead>(chunks, load, [&](int64_t c, Bands rows) {
+      if (c == 0) rows.lower.item[0] = T(0);
+      if (c + 1 == chunks) rows.upper.item[kPerChunk - 1] = T(0);
+      Chunk l, inverse, u;
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kPerChunk; ++k) {
+        const T &below = rows.lower.item[k], &own = rows.diagonal.item[k], &above = rows.upper.item[k];
+        const bool finite = device::is_finite(below) & device::is_finite(own) & device::is_finite(above);
+        if (!finite && bad < 0) bad = c * kPerChunk + k;
+        factor.step(c * kPerChunk + k, below, own, above, symmetric, &l.item[k], &u.item[k]);
+        inverse.item[k] = factor.inverse;
+      }
+      factors(Layout::kLower)[c] = l;
+      factors(Layout::kInverse)[c] = inverse;
+      if (!symmetric) factors(Layout::kUpper)[c] = u;
+    });
+    Whole::write_words(p, system, bad, factor.singular);
   }
 };
 

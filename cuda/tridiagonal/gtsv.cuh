@@ -38,9 +38,8 @@ struct PivotedFactors {
 
 /// use(i, load(i)) for i = 0 … n-1 in order; several rows are loaded before the first is used, where a store between
 /// them would hold the loads back.
-template <class T, class Load, class Use>
+template <class T, int kAhead = kIsComplex<T> ? 2 : 8, class Load, class Use>
 WARPLOOM_DEVICE void read_ahead(int64_t n, const Load& load, const Use& use) {
-  constexpr int kAhead = kIsComplex<T> ? 2 : 8;
   int64_t i = 0;
   WARPLOOM_NO_UNROLL
   for (; i + kAhead <= n; i += kAhead) {
