@@ -161,4 +161,18 @@ int64_t largest_fitting(int64_t limit, Bytes bytes) {
   return low;
 }
 
+/// Launches Agent with `workers` threads for each problem of p.batch, bytes(n) of shared memory for one of n
+/// rows; refuses systems that do not fit a block.
+template <class Agent, class Bytes>
+Status launch_in_block(GpuDevice& device, operation::Algorithm algorithm, int64_t workers, Bytes bytes,
+                       typename Agent::Parameters p, Used* used) {
+  const int64_t limit = device.limits().shared_bytes_per_block, n = p.batch.n;
+  const int64_t most = largest_fitting(limit - 16, bytes);
+  if (n > most) return too_large(operation::kAlgorithmNames[static_cast<int>(algorithm)], n, most);
+  p.groups = divide_block<Agent>(workers, bytes(n), limit);
+  used->algorithm = algorithm;
+  used->threads = p.groups.threads;
+  return launch_groups<Agent>(device, p, used);
+}
+
 }  // namespace warploom::WARPLOOM_TARGET::tridiagonal

@@ -7,17 +7,11 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 template <class T>
 Status solve_cr_pcr(GpuDevice& device, const Batch<T>& batch, Used* used) {
   using Agent = CrPcrAgent<T>;
-  const int64_t limit = device.limits().shared_bytes_per_block, room = limit - 16;
   const auto bytes = [](int64_t n) { return Agent::problem_bytes(n, operation::cr_pcr_distance(n)); };
-  const int64_t most = largest_fitting(room, bytes);
-  if (batch.n > most) return too_large("cr-pcr", batch.n, most);
   typename Agent::Parameters p;
   p.batch = batch;
   p.distance = operation::cr_pcr_distance(batch.n);
-  p.groups = divide_block<Agent>((batch.n + 1) / 2, bytes(batch.n), limit);
-  used->algorithm = operation::Algorithm::cr_pcr;
-  used->threads = p.groups.threads;
-  return launch_groups<Agent>(device, p, used);
+  return launch_in_block<Agent>(device, operation::Algorithm::cr_pcr, (batch.n + 1) / 2, bytes, p, used);
 }
 
 template Status solve_cr_pcr(GpuDevice&, const Batch<float>&, Used*);

@@ -6,15 +6,9 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 template <class T>
 Status solve_pcr(GpuDevice& device, const Batch<T>& batch, Used* used) {
   using Agent = PcrAgent<T>;
-  const int64_t limit = device.limits().shared_bytes_per_block, room = limit - 16;
-  const int64_t most = largest_fitting(room, [](int64_t n) { return Agent::problem_bytes(n); });
-  if (batch.n > most) return too_large("pcr", batch.n, most);
   typename Agent::Parameters p;
   p.batch = batch;
-  p.groups = divide_block<Agent>(batch.n, Agent::problem_bytes(batch.n), limit);
-  used->algorithm = operation::Algorithm::pcr;
-  used->threads = p.groups.threads;
-  return launch_groups<Agent>(device, p, used);
+  return launch_in_block<Agent>(device, operation::Algorithm::pcr, batch.n, Agent::problem_bytes, p, used);
 }
 
 template Status solve_pcr(GpuDevice&, const Batch<float>&, Used*);

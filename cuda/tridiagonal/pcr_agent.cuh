@@ -42,6 +42,23 @@ WARPLOOM_DEVICE SharedRows<T, false> pcr_reduce(const device::Block& block, cons
   return from;
 }
 
+/// Frame of the agents that begin with PCR: loads the group's problem, takes PCR steps while distance < goal,
+/// calls solve(group, rows, outcome), which stores the unknowns, and reports.
+template <class T, class Solve>
+WARPLOOM_DEVICE void solve_reduced(const device::Block& block, const Batch<T>& batch, const Groups& groups, int goal,
+                                   const Solve& solve) {
+  const GroupProblem<T> group(block, batch, groups);
+  const int n = static_cast<int>(batch.n);
+  SharedRows<T, false> rows(group.memory, n);
+  const SharedRows<T, false> other(group.memory + SharedRows<T, false>::bytes(n), n);
+  Outcome outcome;
+  group.load(batch, rows, outcome);
+  block.sync();
+  rows = pcr_reduce(block, group, rows, other, group.rows, n, goal, 1, 0, outcome);
+  solve(group, rows, outcome);
+  group.finish(block, batch, outcome);
+}
+
 template <class T>
 struct PcrAgent {
   static constexpr int kMaxThreads = sizeof(T) == 16 ? 512 : 1024;
@@ -54,20 +71,14 @@ struct PcrAgent {
   static size_t problem_bytes(int64_t n) { return 2 * SharedRows<T, false>::bytes(static_cast<int>(n)); }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const GroupProblem<T> group(block, p.batch, p.groups);
-    const int n = static_cast<int>(p.batch.n);
-    SharedRows<T, false> rows(group.memory, n);
-    const SharedRows<T, false> other(group.memory + SharedRows<T, false>::bytes(n), n);
-    Outcome outcome;
-    group.load(p.batch, rows, outcome);
-    block.sync();
-    rows = pcr_reduce(block, group, rows, other, group.rows, n, n, 1, 0, outcome);
-    for (int i = group.lane; i < group.rows; i += group.threads) {
-      const int at = rows.at(i);
-      outcome.check_pivot(rows.b[at], i);
-      group.store(p.batch, i, quotient(rows.d[at], rows.b[at]), outcome);
-    }
-    group.finish(block, p.batch, outcome);
+    const auto solve = [&](const GroupProblem<T>& group, const SharedRows<T, false>& rows, Outcome& outcome) {
+      for (int i = group.lane; i < group.rows; i += group.threads) {
+        const int at = rows.at(i);
+        outcome.check_pivot(rows.b[at], i);
+        group.store(p.batch, i, quotient(rows.d[at], rows.b[at]), outcome);
+      }
+    };
+    solve_reduced(block, p.batch, p.groups, static_cast<int>(p.batch.n), solve);
   }
 };
 

@@ -113,7 +113,7 @@ template <class T>
 Status solve_pcr_thomas(GpuDevice& device, const Batch<T>& batch, Used* used) {
   using Agent = PcrThomasAgent<T>;
   const int64_t limit = device.limits().shared_bytes_per_block, room = limit - 16;
-  if (batch.n > largest_fitting(room, [](int64_t n) { return Agent::problem_bytes(n); })) {
+  if (batch.n > largest_fitting(room, Agent::problem_bytes)) {
     const int64_t tile = (limit < kTileBytes ? limit : kTileBytes) / (8 * static_cast<int64_t>(sizeof(T))) - 16;
     const int64_t threads = int64_t{512} * device.limits().multiprocessors;
     const auto plan = operation::plan_tiles(batch.n, batch.problems(), threads, tile, sizeof(T));
@@ -122,10 +122,7 @@ Status solve_pcr_thomas(GpuDevice& device, const Batch<T>& batch, Used* used) {
   typename Agent::Parameters p;
   p.batch = batch;
   p.subsystems = operation::pcr_thomas_subsystems(batch.n);
-  p.groups = divide_block<Agent>(p.subsystems, Agent::problem_bytes(batch.n), limit);
-  used->algorithm = operation::Algorithm::pcr_thomas;
-  used->threads = p.groups.threads;
-  return launch_groups<Agent>(device, p, used);
+  return launch_in_block<Agent>(device, operation::Algorithm::pcr_thomas, p.subsystems, Agent::problem_bytes, p, used);
 }
 
 #define WARPLOOM_INSTANTIATE(T)                                                                             \

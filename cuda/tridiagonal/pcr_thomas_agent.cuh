@@ -44,20 +44,14 @@ struct PcrThomasAgent {
   static size_t problem_bytes(int64_t n) { return 2 * SharedRows<T, false>::bytes(static_cast<int>(n)); }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const GroupProblem<T> group(block, p.batch, p.groups);
-    const int n = static_cast<int>(p.batch.n);
-    SharedRows<T, false> rows(group.memory, n);
-    const SharedRows<T, false> other(group.memory + SharedRows<T, false>::bytes(n), n);
-    Outcome outcome;
-    group.load(p.batch, rows, outcome);
-    block.sync();
-    rows = pcr_reduce(block, group, rows, other, group.rows, n, p.subsystems, 1, 0, outcome);
-    for (int first = group.lane; first < p.subsystems; first += group.threads) {
-      thomas_shared(rows, first, p.subsystems, group.rows, outcome);
-    }
-    block.sync();
-    for (int i = group.lane; i < group.rows; i += group.threads) group.store(p.batch, i, rows.d[i], outcome);
-    group.finish(block, p.batch, outcome);
+    const auto solve = [&](const GroupProblem<T>& group, const SharedRows<T, false>& rows, Outcome& outcome) {
+      for (int first = group.lane; first < p.subsystems; first += group.threads) {
+        thomas_shared(rows, first, p.subsystems, group.rows, outcome);
+      }
+      block.sync();
+      for (int i = group.lane; i < group.rows; i += group.threads) group.store(p.batch, i, rows.d[i], outcome);
+    };
+    solve_reduced(block, p.batch, p.groups, p.subsystems, solve);
   }
 };
 
