@@ -7,17 +7,6 @@ namespace cpu_test {
 namespace {
 
 template <class T>
-T random_value(std::mt19937_64& random) {
-  std::uniform_real_distribution<double> uniform(-1, 1);
-  if constexpr (Traits<T>::kComplex) {
-    const double re = uniform(random), im = uniform(random);
-    return T(RealOf<T>(re), RealOf<T>(im));
-  } else {
-    return T(uniform(random));
-  }
-}
-
-template <class T>
 Batch<T> dominant(int64_t n, int64_t systems, int64_t rhs_count, bool ragged, uint64_t seed) {
   std::mt19937_64 random(seed);
   Batch<T> b;

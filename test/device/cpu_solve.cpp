@@ -13,17 +13,6 @@ constexpr Shape kShapes[] = {Shape::contiguous, Shape::interleaved, Shape::padde
 constexpr const char* kShapeNames[] = {"contiguous", "interleaved", "padded", "ragged",
                                        "many-rhs",   "shared",      "toeplitz"};
 
-template <class T>
-T random_value(std::mt19937_64& random) {
-  std::uniform_real_distribution<double> uniform(-1, 1);
-  if constexpr (Traits<T>::kComplex) {
-    const double re = uniform(random), im = uniform(random);
-    return T(RealOf<T>(re), RealOf<T>(im));
-  } else {
-    return T(uniform(random));
-  }
-}
-
 int64_t padded_length(const Layout& l, int64_t systems, int64_t rows, int64_t rhs) {
   return l.offset + std::max<int64_t>(systems - 1, 0) * l.system_stride +
          std::max<int64_t>(rows - 1, 0) * l.row_stride + std::max<int64_t>(rhs - 1, 0) * l.rhs_stride + 4;

@@ -86,6 +86,18 @@ T narrow(const Wide& a) {
   }
 }
 
+/// Parts in [-1, 1).
+template <class T>
+T random_value(std::mt19937_64& random) {
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  if constexpr (Traits<T>::kComplex) {
+    const double re = uniform(random), im = uniform(random);
+    return T(RealOf<T>(re), RealOf<T>(im));
+  } else {
+    return T(uniform(random));
+  }
+}
+
 /// Where element (s, i, r) lies.
 struct Layout {
   int64_t offset = 0, system_stride = 0, row_stride = 1, rhs_stride = 0;

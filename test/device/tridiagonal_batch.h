@@ -4,6 +4,7 @@
 
 #include "cuda/tridiagonal/batch.cuh"
 #include "simt/runtime.h"
+#include "test/device/support/element_types.h"
 #include "tridiagonal_cases.h"
 
 namespace cases {

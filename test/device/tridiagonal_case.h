@@ -15,6 +15,7 @@
 #include "cuda/core/complex.cuh"
 #include "cuda/core/operations.h"
 #include "simt/runtime.h"
+#include "test/device/support/element_types.h"
 
 namespace warploom::test {
 

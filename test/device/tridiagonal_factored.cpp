@@ -168,9 +168,6 @@ int main() {
     check_batch<float>(tally, device, std::vector<int64_t>(1, 9001), {}, Factorisation::cholesky, true);
     return tally.finish();
   }
-  check_type<float>(tally, device);
-  check_type<double>(tally, device);
-  check_type<Complex<float>>(tally, device);
-  check_type<Complex<double>>(tally, device);
+  warploom::test::each_type([&](auto value) { check_type<decltype(value)>(tally, device); });
   return tally.finish();
 }

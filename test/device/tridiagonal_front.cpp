@@ -239,10 +239,7 @@ int main() {
   using namespace warploom;
   test::Report report;
   const auto device = test::open_simt("random:11");
-  test::operators<float>(report, *device);
-  test::operators<double>(report, *device);
-  test::operators<simt::Complex<float>>(report, *device);
-  test::operators<simt::Complex<double>>(report, *device);
+  test::each_type([&](auto value) { test::operators<decltype(value)>(report, *device); });
   test::by_hand(report, *device);
   test::empty_calls(report, *device);
   test::periodic_words(report, *device);

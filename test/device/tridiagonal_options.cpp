@@ -162,9 +162,6 @@ void all(Report& report) {
 int main() {
   using namespace warploom;
   test::Report report;
-  test::all<float>(report);
-  test::all<double>(report);
-  test::all<simt::Complex<float>>(report);
-  test::all<simt::Complex<double>>(report);
+  test::each_type([&](auto value) { test::all<decltype(value)>(report); });
   return report.finish();
 }

@@ -103,6 +103,78 @@ void bad(Report& report, Device& device, Layout layout, int64_t n, int64_t at, i
                                               : "not run"));
 }
 
+/// Pivots beyond the range of quick reciprocals, and unknowns that overflow: one system's own affair.
+template <class T>
+void extreme(Report& report, Device& device, Layout layout, int64_t n, int64_t at, int depth) {
+  Shape shape;
+  shape.n = n;
+  shape.systems = 4;
+  shape.layout = layout;
+  Case<T> clean = make_case<T>(shape);
+  Case<T> c = clean;
+  using Real = simt::RealOf<T>;
+  const Wide tiny = std::numeric_limits<Real>::min() / 64, huge = std::numeric_limits<Real>::max() / 4;
+  const auto alone = [&](int64_t s, Wide diagonal, Wide rhs) {
+    c.diagonal.set(c.at(c.diagonal.view, s, at, 0), diagonal);
+    c.rhs.set(c.at(c.rhs.view, s, at, 0), rhs);
+    if (at > 0) c.lower.set(c.at(c.lower.view, s, at, 0), 0);
+    if (at + 1 < n) c.upper.set(c.at(c.upper.view, s, at, 0), 0);
+    if (at > 0) c.upper.set(c.at(c.upper.view, s, at - 1, 0), 0);
+    if (at + 1 < n) c.lower.set(c.at(c.lower.view, s, at + 1, 0), 0);
+  };
+  alone(1, tiny, tiny * 3);
+  alone(2, 1 / huge * 64, huge);
+  std::vector<int32_t> clean_status, status, row;
+  const Status first = solve(device, clean, depth, clean_status, row);
+  if (first.code() == Code::unsupported) return report.skip();
+  bool right = first.ok() && solve(device, c, depth, status, row).ok();
+  right = right && status[1] == 0 && row[1] == -1 && status[2] == 3 && row[2] == -1;
+  right = right && c.solution.get(c.at(c.solution.view, 1, at, 0)) == Wide(3);
+  for (const int64_t s : {0, 3}) {
+    right = right && status[s] == 0 && row[s] == -1;
+    for (int64_t i = 0; i < n && right; ++i) {
+      right = c.solution.get(c.at(c.solution.view, s, i, 0)) == clean.solution.get(c.at(c.solution.view, s, i, 0));
+    }
+  }
+  report.check(right, name_of(depth) + " extreme at " + std::to_string(at) + " of " + c.name() + ": " +
+                          (status.size() == 4 ? std::to_string(status[1]) + "@" + std::to_string(row[1]) + " " +
+                                                    std::to_string(status[2]) + "@" + std::to_string(row[2])
+                                              : "not run"));
+}
+
+/// However the rows come to the registers, one depth gives the same bits.
+template <class T>
+void same_bits(Report& report, Device& device, int64_t n, int depth) {
+  Shape shape;
+  shape.n = n;
+  shape.systems = 5;
+  Case<T> c = make_case<T>(shape);
+  std::vector<int32_t> status, row;
+  const Status first = solve(device, c, depth, status, row);
+  if (first.code() == Code::unsupported) return report.skip();
+  for (const Layout layout : {Layout::padded, Layout::interleaved}) {
+    shape.layout = layout;
+    Case<T> other = make_case<T>(shape);
+    const auto copy = [&](Buffer<T>& to, const View& to_view, const Buffer<T>& from, const View& from_view) {
+      for (int64_t s = 0; s < shape.systems; ++s) {
+        for (int64_t i = 0; i < n; ++i) to.set(other.at(to_view, s, i, 0), from.get(c.at(from_view, s, i, 0)));
+      }
+    };
+    copy(other.lower, other.lower.view, c.lower, c.lower.view);
+    copy(other.diagonal, other.diagonal.view, c.diagonal, c.diagonal.view);
+    copy(other.upper, other.upper.view, c.upper, c.upper.view);
+    copy(other.rhs, other.rhs.view, c.rhs, c.rhs.view);
+    bool right = first.ok() && solve(device, other, depth, status, row).ok();
+    for (int64_t s = 0; s < shape.systems; ++s) {
+      for (int64_t i = 0; i < n && right; ++i) {
+        right = other.solution.get(other.at(other.solution.view, s, i, 0)) ==
+                c.solution.get(c.at(c.solution.view, s, i, 0));
+      }
+    }
+    report.check(right, name_of(depth) + ": the bits of " + c.name() + " in " + other.name());
+  }
+}
+
 template <class T>
 void in_place(Report& report, Device& device, int64_t n, int depth) {
   Shape shape;
@@ -142,6 +214,11 @@ void all(Report& report) {
       }
       for (const int64_t at : {0, 7, 39}) bad<T>(report, *device, Layout::contiguous, 40, at, depth);
       bad<T>(report, *device, Layout::interleaved, 300, 299, depth);
+      bad<T>(report, *device, Layout::contiguous, 256, 131, depth);
+      for (const int64_t at : {0, 11, 255}) extreme<T>(report, *device, Layout::contiguous, 256, at, depth);
+      extreme<T>(report, *device, Layout::contiguous, 20, 9, depth);
+      extreme<T>(report, *device, Layout::interleaved, 40, 7, depth);
+      for (const int64_t n : {20, 64, 100, 256, 500}) same_bits<T>(report, *device, n, depth);
       in_place<T>(report, *device, 130, depth);
     }
   }
@@ -168,9 +245,6 @@ void all(Report& report) {
 int main() {
   using namespace warploom;
   test::Report report;
-  test::all<float>(report);
-  test::all<double>(report);
-  test::all<simt::Complex<float>>(report);
-  test::all<simt::Complex<double>>(report);
+  test::each_type([&](auto value) { test::all<decltype(value)>(report); });
   return report.finish();
 }

@@ -158,10 +158,7 @@ void bad_rows(Report& report) {
 int main() {
   using namespace warploom;
   test::Report report;
-  test::plans<float>(report);
-  test::plans<double>(report);
-  test::plans<simt::Complex<float>>(report);
-  test::plans<simt::Complex<double>>(report);
+  test::each_type([&](auto value) { test::plans<decltype(value)>(report); });
   test::chosen_plan(report);
   test::bad_rows<float>(report);
   test::bad_rows<simt::Complex<double>>(report);

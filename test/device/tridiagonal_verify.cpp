@@ -176,10 +176,7 @@ int main() {
     check_refinement<float>(tally, device, {Layout::ragged, true, 2}, false);
     return tally.finish();
   }
-  check_type<float>(tally, device);
-  check_type<double>(tally, device);
-  check_type<Complex<float>>(tally, device);
-  check_type<Complex<double>>(tally, device);
+  warploom::test::each_type([&](auto value) { check_type<decltype(value)>(tally, device); });
   for (const bool periodic : {false, true}) {
     check_refinement<float>(tally, device, {}, periodic);
     check_refinement<float>(tally, device, {Layout::interleaved, true, 2}, periodic);
