@@ -1,12 +1,13 @@
-// Compiles every .cu with nvcc for sm_80, sm_90 and the newest architecture, and compares ptxas' report
-// (registers, spilled bytes) with scripts/kernel-budget.json. No GPU needed.
+// Compares ptxas' report of every kernel (registers, spilled bytes) with scripts/kernel-budget.json. No GPU needed.
 //
-//   node scripts/check-kernels.mjs [--update] [--fast] [FILE …]
+//   node scripts/check-kernels.mjs [--update] [--compile | --all] [FILE …]
 //
-// --update writes the budget from this compiler's report; --fast compiles for sm_90 only.
+// The reports are those of the addon's build where it is up to date (scripts/ptxas-report.sh); otherwise, for named
+// files and with --compile the files are compiled here for sm_90, with --all for sm_80 and the newest architecture too.
+// --update writes the budget from this compiler's report.
 // The budget names agents without template arguments: [most registers, most spilled bytes, kernels].
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -119,6 +120,17 @@ async function compileAll(nvcc, files, architectures) {
   return results;
 }
 
+/** What the addon's build left of every file; undefined where one is missing or older than a source. */
+function reportsOfBuild(files) {
+  const newest = Math.max(...listFiles('cuda', /\.(?:cuh?|h|inc)$/).map((file) => statSync(join(root, file)).mtimeMs));
+  const results = files.map((file) => {
+    const path = join(root, 'build/cmake/CMakeFiles/warploom.dir', `${file}.o.ptxas`);
+    return existsSync(path) ? { file, status: 0, text: readFileSync(path, 'utf8'), time: statSync(path).mtimeMs } : undefined;
+  });
+  return results.every((result) => result !== undefined) && Math.max(...results.map(({ time }) => time)) > newest
+    ? results : undefined;
+}
+
 async function main(args) {
   const nvcc = findNvcc();
   const named = args.filter((arg) => !arg.startsWith('--'));
@@ -128,8 +140,11 @@ async function main(args) {
     return printSummary([0, 0, files.length]);
   }
   mkdirSync(join(root, 'build/kernels'), { recursive: true });
-  const architectures = args.includes('--fast') ? [[80, 90]] : [[80, 80], [80, 90], [80, newestArchitecture(nvcc)]];
-  const results = await compileAll(nvcc, files, architectures);
+  const all = args.includes('--all');
+  const built = all || args.includes('--compile') || named.length > 0 ? undefined : reportsOfBuild(files);
+  console.log(`kernels: ${built === undefined ? 'compiled here' : "reports of the addon's build"}`);
+  const architectures = all ? [[80, 80], [80, 90], [80, newestArchitecture(nvcc)]] : [[80, 90]];
+  const results = built ?? await compileAll(nvcc, files, architectures);
   const failed = results.filter((result) => result.status !== 0);
   for (const { file, text } of failed) console.error(`${file}:\n${text}`);
   const kernels = results.flatMap((result) => parseReport(result.text));

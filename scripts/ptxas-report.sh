@@ -1,0 +1,18 @@
+#!/bin/sh
+# Runs the CUDA compiler and leaves what ptxas says of every kernel beside the object, OBJECT.ptxas, for
+# scripts/check-kernels.mjs. Other messages go where they always went.
+#   ptxas-report.sh COMPILER [ARGUMENTS]
+object=
+before=
+for argument; do
+  if [ "$before" = -o ]; then object=$argument; fi
+  before=$argument
+done
+case $object in
+  *.o) ;;
+  *) exec "$@" ;;
+esac
+"$@" -Xptxas=-v 2>"$object.ptxas"
+status=$?
+grep -vE '^ptxas info|^ +[0-9]+ bytes stack frame' "$object.ptxas" >&2
+exit $status
