@@ -1,6 +1,6 @@
 // npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
 // npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7
-// npm run bench -- check [REPORT …]
+// npm run bench -- check | table [REPORT …]
 //
 // Writes FOLDER/<device>/<domain>.json and .svg (default bench/results). A filtered run keeps the other rows of
 // the report when they come from the same sources. `check` compares reports with bench/goals.json.
@@ -17,6 +17,7 @@ import { writePlot } from './plot.ts';
 import { deviceFolder, provenance } from './provenance.ts';
 import { formatRow, mergeReports, readReport, writeReport, type Report, type Row } from './report.ts';
 import { benchmarkScan } from './scan.ts';
+import { markdownTable } from './table.ts';
 import { benchmarkTridiagonal } from './tridiagonal.ts';
 
 const domains: Readonly<Record<string, DomainBenchmark>> = {
@@ -30,7 +31,8 @@ const named = ['tridiagonal', 'scan'];
 
 const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
        npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7
-       npm run bench -- check [REPORT …]
+       npm run bench -- check [REPORT …]    compares reports with the goals
+       npm run bench -- table [REPORT …]    prints them as Markdown
 
 --table1   the paper's Table 1: model, compiler report and occupancy of the real kernels, with refitted coefficients;
            --write stores them in lib/tridiagonal/model-table.ts
@@ -124,6 +126,10 @@ export async function main(argv: readonly string[]): Promise<number> {
     return values.help ? 0 : 2;
   }
   if (domain === 'check') return await checkReports(rest) ? 0 : 1;
+  if (domain === 'table') {
+    for (const path of reportPaths(packageRoot(), rest)) console.log(`${markdownTable(await readReport(path))}\n`);
+    return 0;
+  }
   if (values.table1) {
     const kernels = printTable1(packageRoot());
     if (values.write) await writeModelTable(packageRoot(), kernels);

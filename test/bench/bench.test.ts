@@ -12,6 +12,7 @@ import { barsOf } from '../../bench/plot.ts';
 import { deviceFolder } from '../../bench/provenance.ts';
 import { formatRow, formatValue, mergeReports, parseReport, type Report, type Row } from '../../bench/report.ts';
 import { summarise } from '../../bench/statistics.ts';
+import { markdownTable } from '../../bench/table.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -41,6 +42,14 @@ describe('bench: figures', () => {
     strictEqual(deviceFolder('cuda', 'NVIDIA H200'), 'h200');
     strictEqual(deviceFolder('cuda', 'NVIDIA GeForce RTX 4090'), 'nvidia-geforce-rtx-4090');
     strictEqual(deviceFolder('cpu', 'whatever'), 'cpu');
+  });
+
+  it('prints a report as a table', () => {
+    const rows = [row('batch/4x4/float32/hot/auto'), row('batch/4x4/float32/hot/cr', { fraction: 0.25 }),
+      row('batch/8x8/float32/hot/cr', { peers: {} }), row('accuracy/a/float32/auto', { limit: undefined, fraction: undefined })];
+    deepStrictEqual(markdownTable(report(rows)).split('\n'), [
+      '| batch | floor µs | auto | cr | lapack |', '| --- | --- | --- | --- | --- |',
+      '| 4x4/float32/hot | 1000 | 50.0 % | 25.0 % | 12.5 % |', '| 8x8/float32/hot | 1000 |  | 50.0 % |  |']);
   });
 
   it('draws one bar per method and peer', () => {
