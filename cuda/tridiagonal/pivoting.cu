@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cuda/tridiagonal/inputs.cuh"
 #include "cuda/tridiagonal/pivoting_full_agent.cuh"
 #include "cuda/tridiagonal/pivoting_segments_agent.cuh"
 #include "cuda/tridiagonal/verify.cuh"
@@ -38,14 +37,21 @@ Status launch_pivoting(GpuDevice& device, const PivotingShape& shape, int64_t bl
   return launch<PivotingAgent<T>>(device, launch_shape, p);
 }
 
+template <class Agent, class T>
+Status launch_full(GpuDevice& device, const Batch<T>& batch, const PivotingShape& shape, const Collected& collected) {
+  return launch<Agent>(device, Agent::launch_shape(batch, shape),
+                       Agent::parameters(batch, shape, collected.list, collected.count));
+}
+
 template <class T>
 Status solve_whole(GpuDevice& device, const Batch<T>& batch, const PivotingShape& shape, const Collected& collected,
                    Used* used) {
-  if (PivotingFullAgent<T>::takes(shape, batch.n) && is_uniform(batch, inputs_of(batch, false))) {
-    using Agent = PivotingFullAgent<T>;
+  using Chunks = PivotingFullAgent<T>;
+  using Rows = PivotingFullAgent<T, 1>;
+  if (Rows::takes(batch, shape)) {
     if (used != nullptr) ++used->launches;
-    return launch<Agent>(device, Agent::launch_shape(batch, shape),
-                         Agent::parameters(batch, shape, collected.list, collected.count));
+    return Chunks::takes(batch, shape) ? launch_full<Chunks>(device, batch, shape, collected)
+                                       : launch_full<Rows>(device, batch, shape, collected);
   }
   auto p = PivotingAgent<T>::parameters(batch, shape, collected.list, collected.count);
   return launch_pivoting<T>(device, shape, (batch.problems() + shape.systems - 1) / shape.systems, p, used);

@@ -1,5 +1,5 @@
-// The usual case of PivotingAgent: uniform systems of whole 16-byte chunks, several to a block. Rows travel 16 bytes at
-// a time, and a team of neighbouring lanes judges and stores each system.
+// The usual case of PivotingAgent: equal systems of contiguous rows, several to a block. Rows travel in chunks of 16
+// bytes where all is so aligned, and one by one elsewhere; a team of neighbouring lanes judges and stores each system.
 #pragma once
 #include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/inputs.cuh"
@@ -9,14 +9,15 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-template <class T>
+template <class T, int kPerChunk = 16 / static_cast<int>(sizeof(T))>
 struct PivotingFullAgent {
   using R = RealOf<T>;
-  using Chunk = device::Pack<T>;
+  struct alignas(kPerChunk * sizeof(T)) Chunk {
+    T item[kPerChunk];
+  };
   using Shape = ::warploom::tridiagonal::PivotingShape;
   static constexpr int kMaxThreads = ::warploom::tridiagonal::kPivotingMaxThreads;
   static constexpr int kMinBlocks = sizeof(T) == 16 ? 1 : sizeof(T) == 4 ? 3 : 2;
-  static constexpr int kPerChunk = Chunk::kCount;
 
   struct Parameters {
     FullBatch<T> full;
@@ -28,9 +29,18 @@ struct PivotingFullAgent {
     int32_t* count;
   };
 
-  /// Whether a block of this shape can hold systems of n rows in whole chunks.
-  static bool takes(const Shape& shape, int64_t n) {
-    return shape.segments == 1 && n % kPerChunk == 0 && shape.width * shape.depth % kPerChunk == 0;
+  static bool takes(const Batch<T>& batch, const Shape& shape) {
+    const int64_t stride = batch.rhs.system_stride;
+    bool uniform = shape.segments == 1 && batch.offsets == nullptr && batch.rhs_count == 1 && batch.systems < 1 << 30;
+    for (const auto* view : {&batch.lower, &batch.diagonal, &batch.upper, &batch.rhs}) {
+      uniform = uniform && view->plain() && view->system_stride == stride && even(*view);
+    }
+    return uniform && batch.solution.plain() && even(batch.solution) && batch.n % kPerChunk == 0 &&
+           shape.width * shape.depth % kPerChunk == 0;
+  }
+  /// Every system begins at a whole chunk.
+  static bool even(const Strided<T>& view) {
+    return reinterpret_cast<uintptr_t>(view.data) % sizeof(Chunk) == 0 && view.system_stride % kPerChunk == 0;
   }
   static Parameters parameters(const Batch<T>& batch, const Shape& shape, int32_t* list, int32_t* count) {
     Parameters p;
@@ -76,7 +86,7 @@ struct PivotingFullAgent {
       const int step = store.lanes * store.depth;
       for (int i = rank * kPerChunk; i < rows; i += team * kPerChunk) {
         WARPLOOM_UNROLL
-        for (int k = 0; k < 4; ++k) device::async_copy<16>(block, to + k * step + i, p.full.array[k] + from + i);
+        for (int k = 0; k < 4; ++k) device::async_copy<sizeof(Chunk)>(block, to + k * step + i, p.full.array[k] + from + i);
       }
       // Rows beyond the system are those of the identity.
       for (int i = rows + rank; i < capacity; i += team) {

@@ -82,10 +82,12 @@ void solve_large(Tally& tally, GpuDevice& device) {
   solve_layout<T>(tally, device, {4400, 9, 8704}, {Layout::ragged, true, 1});
 }
 
+enum Kind { kGeneral, kRows, kChunks };
+
 /// What the agents refuse is solved again elsewhere, so that a broken agent would only be slow: launched alone, they must
 /// list the one system with a zero column and no other, and leave its solution as it was.
 template <class T>
-void refuse_only_bad(Tally& tally, GpuDevice& device, int64_t n, bool full) {
+void refuse_only_bad(Tally& tally, GpuDevice& device, int64_t n, int kind) {
   namespace tri = warploom::simt::tridiagonal;
   constexpr int64_t kSystems = 15;
   TestBatch<T> test(std::vector<int64_t>(kSystems, n), {});
@@ -102,10 +104,16 @@ void refuse_only_bad(Tally& tally, GpuDevice& device, int64_t n, bool full) {
   int32_t count = 0;
   const auto shape = ::warploom::tridiagonal::pivoting_shape(static_cast<int>(sizeof(T)), n);
   warploom::Status status;
-  if (full) {
-    using Agent = tri::PivotingFullAgent<T>;
-    tally.expect(Agent::takes(shape, n), "PivotingFullAgent does not take n = %lld", static_cast<long long>(n));
-    status = warploom::simt::launch<Agent>(device, Agent::launch_shape(b, shape), Agent::parameters(b, shape, list.data(), &count));
+  const auto run_full = [&](auto agent) {
+    using Agent = decltype(agent);
+    tally.expect(Agent::takes(b, shape), "PivotingFullAgent does not take n = %lld", static_cast<long long>(n));
+    return warploom::simt::launch<Agent>(device, Agent::launch_shape(b, shape),
+                                         Agent::parameters(b, shape, list.data(), &count));
+  };
+  if (kind == kChunks) {
+    status = run_full(tri::PivotingFullAgent<T>());
+  } else if (kind == kRows) {
+    status = run_full(tri::PivotingFullAgent<T, 1>());
   } else {
     using Agent = tri::PivotingAgent<T>;
     warploom::simt::LaunchShape launch_shape{(kSystems + shape.systems - 1) / shape.systems, shape.threads(),
@@ -113,13 +121,13 @@ void refuse_only_bad(Tally& tally, GpuDevice& device, int64_t n, bool full) {
     status = warploom::simt::launch<Agent>(device, launch_shape, Agent::parameters(b, shape, list.data(), &count));
   }
   tally.expect(status.ok(), "launch failed: %s", status.message().c_str());
-  tally.expect(count == 1 && list[0] == bad, "full %d, n = %lld, %zu bytes: %d systems refused, the first is %d", full,
+  tally.expect(count == 1 && list[0] == bad, "kind %d, n = %lld, %zu bytes: %d systems refused, the first is %d", kind,
                static_cast<long long>(n), sizeof(T), count, list[0]);
   for (int64_t s = 0; s < kSystems; ++s) {
     if (s == bad) continue;
     const long double ratio = test.answer(s).residual_ratio(epsilon<T>());
-    tally.expect(test.status[s] == kOk && test.row_word[s] == -1 && ratio <= 30, "full %d, system %lld: residual ratio %.3Lg",
-                 full, static_cast<long long>(s), ratio);
+    tally.expect(test.status[s] == kOk && test.row_word[s] == -1 && ratio <= 30, "kind %d, system %lld: residual ratio %.3Lg",
+                 kind, static_cast<long long>(s), ratio);
   }
   const auto canary = test.answer(bad).x[0].real();
   tally.expect(test.status[bad] == -7 && canary == -12345, "the refused system was written");
@@ -167,20 +175,20 @@ int main() {
   GpuDevice& device = static_cast<GpuDevice&>(*owner);
   Tally tally;
   if (cases::kSelection) {
-    refuse_only_bad<float>(tally, device, 64, true);
-    refuse_only_bad<double>(tally, device, 512, true);
+    refuse_only_bad<float>(tally, device, 64, kChunks);
+    refuse_only_bad<double>(tally, device, 512, kRows);
     solve_layout<float>(tally, device, std::vector<int64_t>(9, 33), {});
     solve_layout<double>(tally, device, std::vector<int64_t>(5, 64), {Layout::interleaved, true, 1});
     solve_layout<float>(tally, device, std::vector<int64_t>(2, 700), {});
     solve_layout<float>(tally, device, std::vector<int64_t>(1, 9001), {});
     return tally.finish();
   }
-  for (const int64_t n : {64, 100, 512, 1024}) {
-    for (const bool full : {false, true}) {
-      refuse_only_bad<float>(tally, device, n, full);
-      refuse_only_bad<double>(tally, device, n, full);
-      refuse_only_bad<warploom::simt::Complex<float>>(tally, device, n, full);
-      refuse_only_bad<warploom::simt::Complex<double>>(tally, device, n, full);
+  for (const int64_t n : {32, 64, 100, 512, 1024}) {
+    for (const Kind kind : {kGeneral, kRows, kChunks}) {
+      refuse_only_bad<float>(tally, device, n, kind);
+      refuse_only_bad<double>(tally, device, n, kind);
+      refuse_only_bad<warploom::simt::Complex<float>>(tally, device, n, kind);
+      refuse_only_bad<warploom::simt::Complex<double>>(tally, device, n, kind);
     }
   }
   for (const int64_t n : {1, 2, 3, 5, 10, 31, 32, 33, 50, 64, 100, 512}) {

@@ -275,6 +275,9 @@ inline void add_poisoned_cases(std::vector<Case>* all) {
   add_solve_case<double>(all, tiled, true);
   tiled.algorithm = Algorithm::pivoting;  // several segments, as the factored solve below
   add_solve_case<double>(all, tiled, true);
+  tiled.n = 600;  // several warps judge one system
+  tiled.batch = 3;
+  add_solve_case<double>(all, tiled, true);
   tridiagonal::FactorParameters f;
   f.type = ScalarType::float64;
   f.n = 5000;
