@@ -84,8 +84,11 @@ describe('status of every system', () => {
         for (const method of [{ stable: true }, { check: true }, { stable: true, check: true }]) {
           const problem = realProblem('interleaved', 'float64');
           zeroRow(problem, bad, row);
-          const { status } = await solve({ ...problem.options, ...method, rhs: problem.rhs.vector, device: await device() });
-          strictEqual(status.at(bad).state, 'zero-pivot', JSON.stringify({ row, ...method }));
+          const { status, backwardError } = await solve({ ...problem.options, ...method, rhs: problem.rhs.vector, device: await device() });
+          const { state, resolvedByPivoting } = status.at(bad);
+          strictEqual(state, 'zero-pivot', JSON.stringify({ row, ...method }));
+          ok(!resolvedByPivoting, 'pivoting found no answer either');
+          if (backwardError !== undefined) strictEqual(backwardError[bad], Infinity);
           strictEqual([...status.failures()].length, 1);
         }
       }
