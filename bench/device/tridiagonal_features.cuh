@@ -23,9 +23,12 @@ class Features {
 
   void run_all(const std::string& only) {
     const auto wanted = [&](const char* name) { return std::string(name).find(only) != std::string::npos; };
-    if (wanted("solve")) time("solve", 5, [&] { require(solve_(device_, shape_.batch(0), nullptr), "solve"); });
-    require(solve_(device_, shape_.batch(0), nullptr), "solve");
-    if (wanted("verify")) time("verify (check)", 5, [&] { require(tri::verify(device_, shape_.batch(0), verification(), nullptr), "verify"); });
+    if (wanted("solve")) time("solve", 5, [&] { solve(shape_.batch(0)); });
+    solve(shape_.batch(0));
+    if (wanted("verify")) {
+      time("verify (check)", 5,
+           [&] { require(tri::verify(device_, shape_.batch(0), verification(), nullptr), "verify"); });
+    }
     if (wanted("refine") && sizeof(T) == 4) time("solve + refine", 5, [&] { refined(); });
     using Kind = ::warploom::tridiagonal::Factorisation;
     if (wanted("plan")) {
@@ -45,11 +48,18 @@ class Features {
     std::fflush(stdout);
   }
   tri::Verification<T> verification() const { return {}; }
+  void solve(const tri::Batch<T>& batch) {
+    tri::Used used;
+    require(solve_(device_, batch, &used), "solve");
+  }
 
   void refined() {
     const tri::Batch<T> batch = shape_.batch(0);
-    require(solve_(device_, batch, nullptr), "solve");
-    const auto again = [&](const tri::Batch<T>& other) { return solve_(device_, other, nullptr); };
+    solve(batch);
+    const auto again = [&](const tri::Batch<T>& other) {
+      tri::Used used;
+      return solve_(device_, other, &used);
+    };
     require(tri::refine<T>(device_, batch, verification(), again, nullptr), "refine");
   }
 

@@ -17,12 +17,14 @@ struct PivotingShape {
 inline constexpr int kPivotingMaxThreads = 256;
 
 /// Rows per lane aimed at: enough to make merges rare, few enough to fill a multiprocessor's shared memory with warps.
-/// Eight-byte types gain from fewer merges only where there are several levels of them.
+/// Wide types gain from fewer merges only where there are several levels of them; systems of 16-byte elements that need
+/// more lanes than a warp or two do not fit a block at the larger depth.
 inline int pivoting_depth(int element_bytes, int64_t n) {
-  return element_bytes <= 4 || (element_bytes <= 8 && n > 72) ? 17 : 9;
+  if (element_bytes <= 4) return 17;
+  return n > 72 && (element_bytes <= 8 || n <= 1088) ? 17 : 9;
 }
-/// Threads of a block that holds several systems.
-inline int pivoting_threads(int element_bytes) { return element_bytes <= 8 ? 128 : 64; }
+/// Threads of a block that holds several systems: small blocks wait less for their merges.
+inline int pivoting_threads(int element_bytes) { return element_bytes <= 4 ? 128 : element_bytes <= 8 ? 64 : 32; }
 
 inline PivotingShape pivoting_shape(int element_bytes, int64_t n) {
   PivotingShape shape;
