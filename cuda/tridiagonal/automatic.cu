@@ -1,20 +1,23 @@
 // The fastest correct solver for a batch, by the policy of solve_policy.h.
-#include "cuda/tridiagonal/batch.cuh"
+#include "cuda/tridiagonal/inputs.cuh"
 #include "cuda/tridiagonal/solve_policy.h"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Neighbouring systems stand next to each other in memory, rows far apart.
+/// Neighbouring systems stand next to each other in memory, rows far apart, in the arrays of whole rows.
 template <class T>
-static bool interleaved(const Strided<T>& array, int64_t n) {
-  return n > 1 && array.system_stride == 1 && array.row_stride > 1;
+static bool lies_across(const Batch<T>& batch) {
+  bool result = batch.n > 1;
+  for (const auto* view : {&batch.diagonal, &batch.rhs, &batch.solution}) {
+    result = result && view->system_stride == 1 && view->row_stride > 1;
+  }
+  return result;
 }
 
 template <class T>
 Status solve_automatic(GpuDevice& device, const Batch<T>& batch, Used* used) {
-  if (operation::prefers_thomas(batch.n, batch.problems(), device.limits().multiprocessors,
-                                interleaved(batch.diagonal, batch.n) && interleaved(batch.rhs, batch.n) &&
-                                    interleaved(batch.solution, batch.n))) {
+  const bool packs = is_interleaved(batch) && batch.n <= operation::interleaved_rows(sizeof(T));
+  if (!packs && lies_across(batch) && operation::prefers_thomas(batch.problems(), device.limits().multiprocessors)) {
     const Status status = solve_thomas(device, batch, used);
     if (status.code() != Code::unsupported) return status;
   }

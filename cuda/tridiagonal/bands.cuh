@@ -47,7 +47,7 @@ Strided<T> strided(const View& view, bool ragged) {
 template <class T>
 Strided<T> shifted(Strided<T> band, int64_t rows) {
   const int64_t elements = rows * band.row_stride;
-  band.off_by_a_row = elements != 0;
+  if (elements != 0) band.off_by += static_cast<int32_t>(rows);
   band.readable_begin -= elements;
   band.readable_end -= elements;
   if (band.imaginary != nullptr) {

@@ -17,9 +17,9 @@ struct Strided {
   RealOf<T>* imaginary = nullptr;  ///< split complex only: then `data` points at the real parts (as RealOf<T>*)
   int64_t system_stride = 0, row_stride = 0, rhs_stride = 0;
   bool conjugate = false;  ///< load conjugates (complex input bands only)
-  /// A band seen one row off (transposed, or upper from lower): the entry outside the matrix lies outside the buffer,
-  /// which holds elements readable_begin … readable_end-1 counted from `data`.
-  bool off_by_a_row = false;
+  /// Rows a band is seen off (transposed, or upper from lower: -1 or 1): the entry outside the matrix lies outside the
+  /// buffer, which holds elements readable_begin … readable_end-1 counted from `data`.
+  int32_t off_by = 0;
   int64_t readable_begin = INT64_MIN, readable_end = INT64_MAX;
 
   WARPLOOM_HOST_DEVICE int64_t index(int64_t system, int64_t row, int64_t rhs) const {
@@ -29,10 +29,10 @@ struct Strided {
   WARPLOOM_DEVICE void store(int64_t at, const T& value) const { store_scalar<T>(data, imaginary, at, value); }
   /// Unit row stride, one array, no conjugation, every row readable: rows of a system may be moved as plain memory.
   WARPLOOM_HOST_DEVICE bool plain() const {
-    return row_stride == 1 && imaginary == nullptr && !conjugate && !off_by_a_row;
+    return row_stride == 1 && imaginary == nullptr && !conjugate && off_by == 0;
   }
   WARPLOOM_HOST_DEVICE bool readable(int64_t at) const {
-    return !off_by_a_row || (at >= readable_begin && at < readable_end);
+    return off_by == 0 || (at >= readable_begin && at < readable_end);
   }
 };
 

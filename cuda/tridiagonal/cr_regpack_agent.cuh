@@ -40,18 +40,21 @@ struct Tiles {
   }
 };
 
-/// Registers of one thread allow this many threads per block of depth*sizeof(T) bytes of rows.
+/// Registers and shared memory allow this many threads per block of depth*sizeof(T) bytes of rows.
 template <class T, int kDepth>
-inline constexpr int kRegpackThreads =
-    kDepth * static_cast<int>(sizeof(T)) <= 64 && sizeof(T) < 16 ? 512 : 256;
+inline constexpr int kRegpackThreads = kDepth * sizeof(T) <= 64 && sizeof(T) < 16 ? 512
+                                       : kDepth * sizeof(T) <= 128               ? 256
+                                       : kDepth * sizeof(T) <= 256               ? 128
+                                                                                 : 64;
 
 /// One tile: 32/width systems, each on a group of `width` lanes.
 template <class T, int kDepth, bool kFull>
 struct WarpRegpackAgent {
-  static constexpr int kMaxThreads = 128;
   static constexpr int kRowBytes = kDepth * static_cast<int>(sizeof(T));
+  static constexpr int kMaxThreads = kRowBytes > 256 ? 64 : 128;
   // Blocks per multiprocessor that leave each thread the registers its rows and their addresses take.
-  static constexpr int kMinBlocks = kRowBytes > 64   ? 2
+  static constexpr int kMinBlocks = kRowBytes > 128  ? 1
+                                    : kRowBytes > 64 ? 2
                                     : sizeof(T) == 4 ? (kRowBytes > 32 ? 4 : kRowBytes > 16 ? 5 : 6)
                                     : kRowBytes > 32 || sizeof(T) == 16 ? 3
                                                                         : 4;
@@ -138,7 +141,7 @@ struct WarpRegpackAgent {
       if (tile >= 0) {
         solve(block, p, rows);
         judge(block, p, tile, run, rows);
-        warp.store(block, target(p), moved(block, p, tile, run), rows);
+        warp.store(block, target(p), moved(block, p, tile, run), rows, problem_of(block, p, tile) < problems(p));
       }
       if (!more) return;
       tile = tiles.next;
@@ -149,7 +152,7 @@ struct WarpRegpackAgent {
  private:
   static WARPLOOM_DEVICE void solve(const device::Block& block, const Parameters& p,
                                     typename Warp::Rows& rows) {
-    Downsweep<kDepth>::down(rows);
+    Warp::reduce(rows);
     Row<T> row;
     Front<T> front;
     Warp::template eliminate<false, kFull>(block, rows, row, front, p.width);
@@ -264,7 +267,6 @@ struct BlockRegpackAgent {
         if (Warp::suspicious(rows)) {
           device::atomic_min(&verdicts[parity], Warp::inspect(batch, run, rows_of(p, run), rows));
         }
-        block.sync_warp();
         warp.store(block, target(p), run, rows);
         previous = problem;
         parity ^= 1;
@@ -283,7 +285,7 @@ struct BlockRegpackAgent {
   template <class After>
   static WARPLOOM_DEVICE void solve(const device::Block& block, typename Warp::Rows& rows,
                                     WarpRecord<T>* records, After after_barrier) {
-    Downsweep<kDepth>::down(rows);
+    Warp::reduce(rows);
     Row<T> row;
     Front<T> front;
     Warp::template eliminate<true, kFull>(block, rows, row, front, 32);

@@ -5,6 +5,8 @@
 #include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/cr_regpack_agent.cuh"
 #include "cuda/tridiagonal/inputs.cuh"
+#include "cuda/tridiagonal/regpack_direct_agent.cuh"
+#include "cuda/tridiagonal/regpack_interleaved_agent.cuh"
 #include "cuda/tridiagonal/solve_policy.h"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
@@ -52,9 +54,24 @@ Status launch_regpack(GpuDevice& device, RegpackParameters<T> p, int64_t tiles, 
   return launch<Agent>(device, shape, p);
 }
 
+/// Depths whose rows leave half after half (RegpackLane::kHalves), under names of their own in the kernel budget:
+/// their registers are full, and complex128 at depth 32 keeps part of its rows in local memory.
+template <class T, int kDepth>
+struct DeepWarpRegpackAgent : WarpRegpackAgent<T, kDepth, false> {};
+template <class T, int kDepth>
+struct DeepBlockRegpackAgent : BlockRegpackAgent<T, kDepth, false> {};
+
+template <class T, int kDepth>
+using GeneralWarpAgent = std::conditional_t<RegpackLane<T, kDepth>::kHalves, DeepWarpRegpackAgent<T, kDepth>,
+                                            WarpRegpackAgent<T, kDepth, false>>;
+template <class T, int kDepth>
+using GeneralBlockAgent = std::conditional_t<RegpackLane<T, kDepth>::kHalves, DeepBlockRegpackAgent<T, kDepth>,
+                                             BlockRegpackAgent<T, kDepth, false>>;
+
 /// The full case of RegpackLane is compiled where lanes hold whole 16-byte chunks of real numbers.
 template <class T, int kDepth>
-inline constexpr bool kHasFull = !kIsComplex<T> && kDepth * sizeof(T) >= 16 && kDepth >= 4;
+inline constexpr bool kHasFull =
+    !kIsComplex<T> && kDepth >= 4 && kDepth * sizeof(T) >= 16 && !RegpackLane<T, kDepth>::kHalves;
 
 /// Uniform, and as long as the lanes hold.
 template <class T>
@@ -71,13 +88,14 @@ Status solve_by_warps(GpuDevice& device, RegpackParameters<T>& p) {
   p.shared_bands = shares_bands(p.inputs);
   const int64_t tiles = (p.batch.problems() + (1 << p.systems_log2) - 1) >> p.systems_log2;
   // A few warps per block; one where that spreads a small batch over more multiprocessors.
-  const int warps = tiles >= 4 * int64_t{device.limits().multiprocessors} ? 4 : 1;
+  constexpr int kMost = GeneralWarpAgent<T, kDepth>::kMaxThreads / 32;
+  const int warps = tiles >= 4 * int64_t{device.limits().multiprocessors} ? kMost : 1;
   if constexpr (kHasFull<T, kDepth>) {
     if (is_full(p.batch, p.inputs, capacity)) {
       return launch_regpack<WarpRegpackAgent<T, kDepth, true>>(device, p, tiles, 32, 32 * warps);
     }
   }
-  return launch_regpack<WarpRegpackAgent<T, kDepth, false>>(device, p, tiles, 32, 32 * warps);
+  return launch_regpack<GeneralWarpAgent<T, kDepth>>(device, p, tiles, 32, 32 * warps);
 }
 
 template <class T, int kDepth>
@@ -89,20 +107,85 @@ Status solve_by_blocks(GpuDevice& device, RegpackParameters<T>& p, int threads) 
       return launch_regpack<BlockRegpackAgent<T, kDepth, true>>(device, p, p.batch.problems(), threads, threads);
     }
   }
-  return launch_regpack<BlockRegpackAgent<T, kDepth, false>>(device, p, p.batch.problems(), threads, threads);
+  return launch_regpack<GeneralBlockAgent<T, kDepth>>(device, p, p.batch.problems(), threads, threads);
+}
+
+/// Batches that DirectRegpackAgent reads: uniform, of systems that end with a 16-byte vector.
+template <class T>
+bool reads_direct(const Batch<T>& batch) {
+  return !kIsComplex<T> && batch.n % (16 / static_cast<int64_t>(sizeof(T))) == 0 &&
+         is_uniform(batch, inputs_of(batch, false));
+}
+
+/// Most warps per system of DirectRegpackAgent; 0: it is not compiled. Lanes of up to 32 bytes per band read whole
+/// sectors between them; with 64 the first-level cache is short of tags, and more than two warps lose by it.
+template <class T, int kDepth>
+inline constexpr int kDirectWarps = kIsComplex<T> || kDepth < 4 || kDepth * sizeof(T) < 16 ? 0
+                                    : kDepth * sizeof(T) <= 32                              ? 4
+                                    : kDepth * sizeof(T) <= 64                              ? 2
+                                                                                            : 0;
+
+template <class Agent, class T>
+Status launch_direct(GpuDevice& device, const DirectParameters<T>& p, int threads) {
+  LaunchShape shape;
+  shape.threads = threads;
+  shape.shared_bytes = Agent::kSharedBytes;
+  shape.blocks = (int64_t{p.full.systems} + (1 << p.systems_log2) - 1) >> p.systems_log2;
+  return launch<Agent>(device, shape, p);
+}
+
+/// Uniform batches of systems that need at most kDirectWarps warps each; `width` lanes per system where one is enough.
+template <class T, int kDepth>
+Status solve_direct(GpuDevice& device, const FullBatch<T>& full, int64_t lanes, int width) {
+  DirectParameters<T> p{full, width, 0};
+  if constexpr (kDirectWarps<T, kDepth> > 2) {
+    if (lanes > 64) return launch_direct<DirectRegpackAgent<T, kDepth, 4>>(device, p, 128);
+  }
+  if (lanes > 32) return launch_direct<DirectRegpackAgent<T, kDepth, 2>>(device, p, 64);
+  const bool few = int64_t{full.systems} * width < int64_t{device.limits().multiprocessors} * 512;
+  const int threads = few ? 64 : 128;
+  while (p.width << p.systems_log2 < threads) ++p.systems_log2;
+  return launch_direct<DirectRegpackAgent<T, kDepth, 1>>(device, p, threads);
+}
+
+/// Interleaved batches of systems on `width` lanes each.
+template <class T, int kDepth>
+Status solve_interleaved(GpuDevice& device, const Batch<T>& batch, int width) {
+  using Agent = InterleavedRegpackAgent<T, kDepth>;
+  // Two neighbouring sectors at least, and eight warps where registers allow them.
+  InterleavedParameters<T> p{batch, width, 64 / static_cast<int>(sizeof(T))};
+  while (p.systems * width < 256) p.systems *= 2;
+  while (p.systems * width > Agent::kMaxThreads) p.systems /= 2;
+  LaunchShape shape;
+  shape.threads = p.systems * width;
+  shape.shared_bytes = Agent::shared_bytes(width, p.systems);
+  shape.blocks = (batch.systems + p.systems - 1) / p.systems;
+  return launch<Agent>(device, shape, p);
 }
 
 template <class T, int kDepth>
 Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* used) {
   constexpr int kMaxThreads = kRegpackThreads<T, kDepth>;
   const int64_t lanes = (batch.n + kDepth - 1) / kDepth;
+  int width = 1;
+  while (width < lanes && width < 32) width *= 2;
+  if constexpr (kDirectWarps<T, kDepth> > 0) {
+    if (lanes <= 32 * kDirectWarps<T, kDepth> && reads_direct(batch)) {
+      *used = {operation::Algorithm::cr_regpack, kDepth, static_cast<int>(lanes <= 32 ? width : lanes), 1};
+      return solve_direct<T, kDepth>(device, full_batch(batch), lanes, width);
+    }
+  }
+  if constexpr (!RegpackLane<T, kDepth>::kHalves && kDepth >= 4) {
+    if (lanes <= 32 && is_interleaved(batch)) {
+      *used = {operation::Algorithm::cr_regpack, kDepth, width, 1};
+      return solve_interleaved<T, kDepth>(device, batch, width);
+    }
+  }
   RegpackParameters<T> p{};
   p.full = full_batch(batch);
-  p.width = 32;
+  p.width = width;
   p.batch = batch;
   if (lanes <= 32) {
-    p.width = 1;
-    while (p.width < lanes) p.width *= 2;
     *used = {operation::Algorithm::cr_regpack, kDepth, p.width, 1};
     return solve_by_warps<T, kDepth>(device, p);
   }
@@ -121,28 +204,21 @@ template <class T>
 Status solve_cr_regpack(GpuDevice& device, const Batch<T>& batch, int depth, Used* used) {
   if (batch.problems() == 0) return {};
   if (depth == 0) {
-    depth = operation::regpack_depth(sizeof(T), batch.n, batch.problems(), device.limits().multiprocessors);
+    const auto access = reads_direct(batch)     ? operation::Access::direct
+                        : is_interleaved(batch) ? operation::Access::interleaved
+                                                : operation::Access::staged;
+    const GpuLimits& limits = device.limits();
+    depth = operation::regpack_depth(access, sizeof(T), batch.n, batch.problems(), limits.multiprocessors,
+                                     limits.compute_capability);
   }
   switch (depth) {
     case 2: return solve_cr_regpack_depth<T, 2>(device, batch, used);
     case 4: return solve_cr_regpack_depth<T, 4>(device, batch, used);
     case 8: return solve_cr_regpack_depth<T, 8>(device, batch, used);
-    case 16:
-      if constexpr (16 * sizeof(T) <= operation::kMaxRowBytes) {
-        return solve_cr_regpack_depth<T, 16>(device, batch, used);
-      }
-      break;
-    case 32:
-      if constexpr (32 * sizeof(T) <= operation::kMaxRowBytes) {
-        return solve_cr_regpack_depth<T, 32>(device, batch, used);
-      }
-      break;
-    default:
-      return {Code::invalid_argument, "cr-regpack: depth is 2, 4, 8, 16 or 32", "depth"};
+    case 16: return solve_cr_regpack_depth<T, 16>(device, batch, used);
+    case 32: return solve_cr_regpack_depth<T, 32>(device, batch, used);
+    default: return {Code::invalid_argument, "cr-regpack: depth is 2, 4, 8, 16 or 32", "depth"};
   }
-  return {Code::unsupported,
-          "cr-regpack: " + std::to_string(depth) + " rows of this type need more registers than a thread has",
-          "depth"};
 }
 
 }  // namespace warploom::WARPLOOM_TARGET::tridiagonal

@@ -4,11 +4,29 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
+/// Moves a band that is seen `rows` rows off, and plain otherwise, back to where its owner sees it, if its buffer holds
+/// every row of every system there.
+template <class T>
+bool see_as_stored(const Batch<T>& batch, Strided<T>& band, int32_t rows) {
+  Strided<T> stored = band;
+  stored.off_by = 0;
+  const int64_t last = (batch.systems - 1) * band.system_stride + batch.n - 1;
+  if (band.off_by != rows || !stored.plain() || band.system_stride < 0) return false;
+  if (band.readable_begin + rows > 0 || last >= band.readable_end + rows) return false;
+  stored.data -= rows;
+  band = stored;
+  return true;
+}
+
 /// How the arrays of a batch are moved; `full`: every lane of a system's group is filled with rows, so
 /// that adjacent systems may be moved as one run.
 template <class T>
 Inputs<T> inputs_of(const Batch<T>& batch, bool full) {
-  Inputs<T> inputs{{batch.lower, batch.diagonal, batch.upper, batch.rhs}, {}, false, false};
+  Inputs<T> inputs{{batch.lower, batch.diagonal, batch.upper, batch.rhs}, {}, false, false, false, false};
+  if (batch.offsets == nullptr) {
+    inputs.lower_off = see_as_stored(batch, inputs.array[0], -1);
+    inputs.upper_off = see_as_stored(batch, inputs.array[2], 1);
+  }
   const auto adjacent = [&](const Strided<T>& array) {
     return array.plain() && array.system_stride == batch.n;
   };
@@ -32,10 +50,20 @@ template <class T>
 bool is_uniform(const Batch<T>& batch, const Inputs<T>& inputs) {
   const Strided<T>& x = batch.solution;
   const int64_t stride = batch.rhs.system_stride;
-  return inputs.aligned && batch.rhs_count == 1 && batch.systems < 1 << 30 && batch.lower.system_stride == stride &&
+  return inputs.aligned && !inputs.off() && batch.rhs_count == 1 && batch.systems < 1 << 30 && batch.lower.system_stride == stride &&
          batch.diagonal.system_stride == stride && batch.upper.system_stride == stride && x.plain() &&
          reinterpret_cast<uintptr_t>(x.data) % 16 == 0 &&
          x.system_stride % (16 / static_cast<int64_t>(sizeof(T))) == 0;
+}
+
+/// Neighbouring systems are neighbours in memory in every array.
+template <class T>
+bool is_interleaved(const Batch<T>& batch) {
+  bool result = batch.rhs_count == 1 && batch.offsets == nullptr && batch.n > 1;
+  for (const auto* view : {&batch.lower, &batch.diagonal, &batch.upper, &batch.rhs, &batch.solution}) {
+    result = result && view->system_stride == 1 && view->row_stride > 1;
+  }
+  return result;
 }
 
 /// Meaningful for uniform batches only.

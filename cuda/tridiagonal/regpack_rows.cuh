@@ -44,6 +44,7 @@ WARPLOOM_DEVICE void absorb_front(Row<T>& row, const Front<T>& front) {
 struct Pivots {
   unsigned int zero = 0;
   bool infinite = false;
+  bool ordinary = true;  ///< false: PivotCare::quick met a pivot it cannot take
 
   /// 1/pivot whatever the pivot is; the place where zero and infinite ones are noted.
   template <class T>
@@ -61,36 +62,45 @@ struct Pivots {
   }
 };
 
+/// guarded: one test and branch per stage; quick: no branch, the caller looks at Pivots::ordinary and begins
+/// again with exact.
+enum class PivotCare { guarded, quick, exact };
+
 /// kDepth consecutive rows of one lane. After Downsweep::down row kDepth-1 misses what lies to its
 /// right, which `front` of the next lane supplies in one exchange (r_save of every stage folded into
 /// one message); after Downsweep::up, d holds the solution.
-template <class T, int kDepth>
+template <class T, int kDepth, PivotCare kCare = PivotCare::guarded>
 struct RegisterRows {
   T a[kDepth], b[kDepth], c[kDepth], d[kDepth];
   Front<T> front;
   Pivots pivots;
   T x_left;  ///< last unknown of the lane before, set before Downsweep::up
 
-  /// Turns the pivots of all outer rows of the stage into their reciprocals: independent of each other,
-  /// with one branch for whatever is not ordinary among them.
-  template <int kCount, int kStride>
+  /// Turns the pivots of all outer rows of the stage, within kLength rows from kBegin on, into their reciprocals:
+  /// independent of each other, with one branch for whatever is not ordinary among them.
+  template <int kCount, int kStride, int kBegin = 0, int kLength = kDepth>
   WARPLOOM_DEVICE void prepare() {
-    constexpr int kStep = 2 * kStride;  // with runs of three, their first and third
-    constexpr int kLeaving = kDepth / kStep;
+    constexpr int kStep = 2 * kStride;                      // with runs of three, their first and third
+    constexpr int kFirst = kBegin + kStride - 1;
+    constexpr int kLeaving = (kLength + kStride) / kStep;  // one at kStride = kLength
     T inverse[kLeaving];
-    bool ordinary = true;
-    WARPLOOM_UNROLL
-    for (int k = 0; k < kLeaving; ++k) {
-      inverse[k] = device::ordinary_reciprocal(b[k * kStep + kStride - 1], ordinary);
-    }
-    if (__builtin_expect(!ordinary, 0)) {
+    bool ordinary = kCare != PivotCare::exact;
+    if constexpr (kCare != PivotCare::exact) {
       WARPLOOM_UNROLL
       for (int k = 0; k < kLeaving; ++k) {
-        inverse[k] = pivots.extraordinary(b[k * kStep + kStride - 1], k * kStep + kStride - 1);
+        inverse[k] = device::ordinary_reciprocal(b[k * kStep + kFirst], ordinary);
+      }
+    }
+    if constexpr (kCare == PivotCare::quick) {
+      pivots.ordinary = pivots.ordinary & ordinary;
+    } else if (__builtin_expect(!ordinary, 0)) {
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kLeaving; ++k) {
+        inverse[k] = pivots.extraordinary(b[k * kStep + kFirst], k * kStep + kFirst);
       }
     }
     WARPLOOM_UNROLL
-    for (int k = 0; k < kLeaving; ++k) b[k * kStep + kStride - 1] = inverse[k];
+    for (int k = 0; k < kLeaving; ++k) b[k * kStep + kFirst] = inverse[k];
   }
   /// Divides row i by its pivot, of which b[i] is the reciprocal.
   WARPLOOM_DEVICE void scale(int i) {
@@ -134,11 +144,14 @@ struct RegisterRows {
   }
   template <int kCount>
   WARPLOOM_DEVICE void save(int first, int stride) {
-    const bool untouched = stride == 1;
-    const T k = untouched ? T(-1) : -front.c;
-    front.b = untouched ? -a[first] : device::fma(k, a[first], front.b);
-    front.d = untouched ? -d[first] : device::fma(k, d[first], front.d);
-    front.c = untouched ? -c[first] : k * c[first];
+    extend(front, first, stride == 1);
+  }
+  /// A front takes in row i, which leaves; `untouched`: it is the first.
+  WARPLOOM_DEVICE void extend(Front<T>& reach, int i, bool untouched) const {
+    const T k = untouched ? T(-1) : -reach.c;
+    reach.b = untouched ? -a[i] : device::fma(k, a[i], reach.b);
+    reach.d = untouched ? -d[i] : device::fma(k, d[i], reach.d);
+    reach.c = untouched ? -c[i] : k * c[i];
   }
   WARPLOOM_DEVICE void update(int kept, int left, int right) {
     take_left(kept, left);
@@ -156,6 +169,32 @@ struct RegisterRows {
   }
   WARPLOOM_DEVICE Row<T> last() const {
     return {a[kDepth - 1], b[kDepth - 1], c[kDepth - 1], d[kDepth - 1]};
+  }
+};
+
+/// Rows kBegin … kBegin+kLength-1 of a lane as items of a downsweep of their own.
+template <class T, int kDepth, int kBegin, int kLength>
+struct RowsPart {
+  RegisterRows<T, kDepth>& rows;
+  Front<T> front;
+  T x_left;
+
+  WARPLOOM_DEVICE explicit RowsPart(RegisterRows<T, kDepth>& all) : rows(all) {}
+  template <int kCount, int kStride>
+  WARPLOOM_DEVICE void prepare() { rows.template prepare<kCount, kStride, kBegin, kLength>(); }
+  template <int kCount>
+  WARPLOOM_DEVICE void eliminate(int first, int stride) { rows.template eliminate<kCount>(kBegin + first, stride); }
+  template <int kCount>
+  WARPLOOM_DEVICE void save(int first, int stride) { rows.extend(front, kBegin + first, stride == 1); }
+  WARPLOOM_DEVICE void update(int kept, int left, int right) {
+    rows.update(kBegin + kept, kBegin + left, right == kOutside ? kOutside : kBegin + right);
+  }
+  template <int kCount>
+  WARPLOOM_DEVICE void substitute(int first, int, int left, int right) {
+    static_assert(kCount == 1, "radix 2");
+    const int i = kBegin + first;
+    const T before = left == kOutside ? x_left : rows.d[kBegin + left];
+    rows.d[i] = device::fma(-rows.a[i], before, device::fma(-rows.c[i], rows.d[kBegin + right], rows.d[i]));
   }
 };
 
@@ -191,17 +230,19 @@ WARPLOOM_DEVICE bool eliminate_lane_stages(const device::Block& block, Row<T>& r
       row.b = device::fma(k, left.c, row.b);
       row.d = device::fma(k, left.d, row.d);
       row.a = k * left.a;
-      if (!last) {
-        const T m = -row.c;
-        row.b = device::fma(m, right.a, row.b);
-        row.d = device::fma(m, right.d, row.d);
-        row.c = m * right.c;
-      } else if (kFront) {
-        const T m = -front.c;
-        front.b = device::fma(m, right.a, front.b);
-        front.d = device::fma(m, right.d, front.d);
-        front.c = m * right.c;
-      }
+    }
+    // Three conditions of their own rather than nested ones: predicates, no branches.
+    if (leaves_at > stride && !last) {
+      const T m = -row.c;
+      row.b = device::fma(m, right.a, row.b);
+      row.d = device::fma(m, right.d, row.d);
+      row.c = m * right.c;
+    }
+    if (kFront && last) {
+      const T m = -front.c;
+      front.b = device::fma(m, right.a, front.b);
+      front.d = device::fma(m, right.d, front.d);
+      front.c = m * right.c;
     }
   };
   if constexpr (kUnrolled) {

@@ -7,13 +7,17 @@
 
 namespace warploom::tridiagonal {
 
-/// Largest packing depth whose rows fit the registers of a thread: 128 bytes per band.
-inline constexpr int kMaxRowBytes = 128;
-
 /// One line: systems of up to `rows` unknowns use `depth` rows per thread.
 struct DepthRule {
   int64_t rows;
   int depth;
+};
+
+/// How a batch's rows reach the registers.
+enum class Access {
+  direct,       ///< equal, aligned systems, as vectors
+  interleaved,  ///< lines of neighbouring systems
+  staged,       ///< anything else, through shared memory
 };
 
 /// Batches that fill the device: few threads per system, much work in registers.
@@ -24,6 +28,37 @@ inline constexpr DepthRule kThroughput16[] = {{16, 4}, {INT64_MAX, 8}};
 inline constexpr DepthRule kLatency4[] = {{64, 4}, {512, 8}, {INT64_MAX, 16}};
 inline constexpr DepthRule kLatency8[] = {{64, 4}, {512, 8}, {INT64_MAX, 16}};
 inline constexpr DepthRule kLatency16[] = {{64, 4}, {INT64_MAX, 8}};
+/// Rows read as vectors: as few per lane as fill a sector, as long as one block has lanes for them.
+inline constexpr DepthRule kDirectThroughput4[] = {{16, 4}, {1024, 8}, {INT64_MAX, 16}};
+inline constexpr DepthRule kDirectThroughput8[] = {{64, 4}, {512, 8}, {INT64_MAX, 16}};
+inline constexpr DepthRule kDirectLatency4[] = {{64, 4}, {1024, 8}, {INT64_MAX, 16}};
+inline constexpr DepthRule kDirectLatency8[] = {{512, 4}, {INT64_MAX, 16}};
+/// Interleaved systems: as many lanes as one warp has.
+inline constexpr DepthRule kInterleaved4[] = {{32, 4}, {256, 8}, {INT64_MAX, 16}};
+inline constexpr DepthRule kInterleaved8[] = {{32, 4}, {256, 8}, {INT64_MAX, 16}};
+inline constexpr DepthRule kInterleaved16[] = {{64, 4}, {INT64_MAX, 8}};
+
+/// One row of `npm run tune -- --table`: on devices of this compute capability, systems of up to `rows` unknowns.
+struct TunedDepth {
+  int compute_capability;
+  int element_bytes;
+  int64_t rows;
+  int depth;
+};
+inline constexpr TunedDepth kTunedDepths[] = {
+#include "cuda/tridiagonal/solve_policy_table.inc"
+    {0, 0, 0, 0},  // ends the table
+};
+
+/// The depth of a table that ends with zeros, 0 where it has none. Rows of a type come by ascending size.
+inline int tuned_depth(const TunedDepth* table, int compute_capability, int element_bytes, int64_t n) {
+  for (const TunedDepth* row = table; row->depth != 0; ++row) {
+    if (row->compute_capability == compute_capability && row->element_bytes == element_bytes && n <= row->rows) {
+      return row->depth;
+    }
+  }
+  return 0;
+}
 
 /// Consecutive tiles a worker solves before its block ends, where several blocks share a multiprocessor.
 /// Two overlap copies with arithmetic; more let the blocks drift apart, and DRAM loses its locality
@@ -31,19 +66,32 @@ inline constexpr DepthRule kLatency16[] = {{64, 4}, {INT64_MAX, 8}};
 inline constexpr int kTilesPerWorker = 2;
 
 /// Packing depth for systems of n unknowns of `element_bytes` bytes.
-inline int regpack_depth(int element_bytes, int64_t n, int64_t problems, int multiprocessors) {
+inline int regpack_depth(Access access, int element_bytes, int64_t n, int64_t problems, int multiprocessors,
+                         int compute_capability) {
   const bool latency = problems * n < int64_t{multiprocessors} * 8192;
-  const DepthRule* rule = element_bytes == 4   ? (latency ? kLatency4 : kThroughput4)
-                          : element_bytes == 8 ? (latency ? kLatency8 : kThroughput8)
-                                               : (latency ? kLatency16 : kThroughput16);
+  if (access == Access::direct && !latency) {  // what the search measures
+    const int tuned = tuned_depth(kTunedDepths, compute_capability, element_bytes, n);
+    if (tuned != 0) return tuned;
+  }
+  const auto by_size = [=](const DepthRule* of4, const DepthRule* of8, const DepthRule* of16) {
+    return element_bytes == 4 ? of4 : element_bytes == 8 ? of8 : of16;
+  };
+  const DepthRule* rule = latency ? by_size(kLatency4, kLatency8, kLatency16)
+                                  : by_size(kThroughput4, kThroughput8, kThroughput16);
+  if (access == Access::interleaved) rule = by_size(kInterleaved4, kInterleaved8, kInterleaved16);
+  if (access == Access::direct) {
+    rule = latency ? by_size(kDirectLatency4, kDirectLatency8, kLatency16)
+                   : by_size(kDirectThroughput4, kDirectThroughput8, kThroughput16);
+  }
   while (n > rule->rows) ++rule;
   return rule->depth;
 }
 
-/// Interleaved batches with a thread per system to fill the device: the Thomas algorithm reads them as
-/// they stand, where register packing would gather every row by itself.
-inline bool prefers_thomas(int64_t n, int64_t problems, int multiprocessors, bool interleaved) {
-  return interleaved && n > 1 && problems >= int64_t{multiprocessors} * 64;
-}
+/// Unknowns up to which interleaved systems fit the lanes of a warp, at the depths of kInterleaved.
+inline int64_t interleaved_rows(int element_bytes) { return element_bytes == 16 ? 256 : 512; }
+
+/// Other batches that lie across memory, with a thread per system to fill the device: the Thomas algorithm reads them
+/// as they stand, where register packing would gather every row by itself.
+inline bool prefers_thomas(int64_t problems, int multiprocessors) { return problems >= int64_t{multiprocessors} * 64; }
 
 }  // namespace warploom::tridiagonal

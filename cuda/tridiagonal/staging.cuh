@@ -1,6 +1,7 @@
 // Moves rows between global memory and registers: asynchronous copies into swizzled shared memory, and
 // back through shared memory into coalesced stores. Every warp owns its stage: no block barriers.
 #pragma once
+#include "cuda/core/stage.cuh"
 #include "cuda/tridiagonal/batch.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
@@ -33,6 +34,10 @@ struct Inputs {
   Transfer transfer[4];
   bool merged;   ///< a warp's systems are full and adjacent in every array: moved as one run of rows
   bool aligned;  ///< all four move by copies, and every system starts at a multiple of 16 bytes
+  /// The band is moved as its owner sees it; its entry of row i is the array's of row i-1 (lower), i+1 (upper).
+  bool lower_off, upper_off;
+
+  WARPLOOM_HOST_DEVICE bool off() const { return lower_off || upper_off; }
 };
 
 template <class T>
@@ -40,58 +45,6 @@ Transfer transfer_of(const Strided<T>& array, int64_t n) {
   if (array.row_stride == 0 && n > 1) return Transfer::constant;
   return array.plain() ? Transfer::copies : Transfer::elements;
 }
-
-/// Stage of one warp for one array: 32*kDepth elements of T; lane l's rows are elements l*kDepth….
-/// The 16-byte chunks are permuted so that both a warp's consecutive chunks and the chunks j of all
-/// lanes fall into different banks.
-template <class T, int kDepth>
-struct Stage {
-  static constexpr int kElements = 32 * kDepth;
-  static constexpr int kPerChunk = 16 / static_cast<int>(sizeof(T));
-  static constexpr int kLaneChunks = kDepth / kPerChunk;  ///< 0 where a lane holds half a chunk
-  static constexpr size_t kBytes = kElements * sizeof(T);
-
-  static constexpr WARPLOOM_HOST_DEVICE int swizzle_shift() {
-    int shift = 3;
-    while ((1 << shift) < kLaneChunks) ++shift;
-    return shift;
-  }
-  static WARPLOOM_DEVICE int place_chunk(int chunk) {
-    return chunk ^ ((chunk >> swizzle_shift()) & 7);
-  }
-  static WARPLOOM_DEVICE int place(int element) {
-    return place_chunk(element / kPerChunk) * kPerChunk + element % kPerChunk;
-  }
-
-  /// A lane's kDepth rows, from stage to registers.
-  static WARPLOOM_DEVICE void read(const T* stage, int lane, T (&values)[kDepth]) {
-    if constexpr (kLaneChunks > 0) {
-      WARPLOOM_UNROLL
-      for (int j = 0; j < kLaneChunks; ++j) {
-        const auto pack = reinterpret_cast<const device::Pack<T>*>(stage)[place_chunk(lane * kLaneChunks + j)];
-        WARPLOOM_UNROLL
-        for (int k = 0; k < kPerChunk; ++k) values[j * kPerChunk + k] = pack.item[k];
-      }
-    } else {
-      WARPLOOM_UNROLL
-      for (int j = 0; j < kDepth; ++j) values[j] = stage[place(lane * kDepth + j)];
-    }
-  }
-  static WARPLOOM_DEVICE void write(T* stage, int lane, const T (&values)[kDepth]) {
-    if constexpr (kLaneChunks > 0) {
-      WARPLOOM_UNROLL
-      for (int j = 0; j < kLaneChunks; ++j) {
-        device::Pack<T> pack;
-        WARPLOOM_UNROLL
-        for (int k = 0; k < kPerChunk; ++k) pack.item[k] = values[j * kPerChunk + k];
-        reinterpret_cast<device::Pack<T>*>(stage)[place_chunk(lane * kLaneChunks + j)] = pack;
-      }
-    } else {
-      WARPLOOM_UNROLL
-      for (int j = 0; j < kDepth; ++j) stage[place(lane * kDepth + j)] = values[j];
-    }
-  }
-};
 
 /// The lanes that move one run of rows, and where: a group of `width` lanes, this lane its `rank`-th,
 /// stage elements from `base` on, `rows` rows starting at row `first_row` of (system, rhs).

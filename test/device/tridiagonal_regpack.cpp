@@ -113,8 +113,8 @@ void extreme(Report& report, Device& device, Layout layout, int64_t n, int64_t a
   Case<T> clean = make_case<T>(shape);
   Case<T> c = clean;
   using Real = simt::RealOf<T>;
-  const Wide tiny = std::numeric_limits<Real>::min() / 64, huge = std::numeric_limits<Real>::max() / 4;
-  const auto alone = [&](int64_t s, Wide diagonal, Wide rhs) {
+  const long double tiny = std::numeric_limits<Real>::min(), huge = std::numeric_limits<Real>::max() / 4;
+  const auto alone = [&](int64_t s, long double diagonal, long double rhs) {
     c.diagonal.set(c.at(c.diagonal.view, s, at, 0), diagonal);
     c.rhs.set(c.at(c.rhs.view, s, at, 0), rhs);
     if (at > 0) c.lower.set(c.at(c.lower.view, s, at, 0), 0);
@@ -123,7 +123,7 @@ void extreme(Report& report, Device& device, Layout layout, int64_t n, int64_t a
     if (at + 1 < n) c.lower.set(c.at(c.lower.view, s, at + 1, 0), 0);
   };
   alone(1, tiny, tiny * 3);
-  alone(2, 1 / huge * 64, huge);
+  alone(2, 64 / huge, huge);
   std::vector<int32_t> clean_status, status, row;
   const Status first = solve(device, clean, depth, clean_status, row);
   if (first.code() == Code::unsupported) return report.skip();
