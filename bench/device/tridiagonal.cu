@@ -1,11 +1,12 @@
 // Stand-alone check and benchmark of the batched tridiagonal solvers on one GPU, without Node:
 //   build: bench/device/build.sh BUILD_FOLDER
-//   run:   BUILD_FOLDER/tridiagonal check|bench|large|all|complex [SHAPE [ALGORITHM]]
+//   run:   BUILD_FOLDER/tridiagonal check|bench|large|layouts|all|complex [SHAPE [ALGORITHM]]
 //          BUILD_FOLDER/tridiagonal families           worst residual ratios of the pivoted solver
 //          BUILD_FOLDER/tridiagonal features [SHAPE [NAME]]  check, refinement, plans, condition estimates
 // Prints one table: time, share of the floor (a, b, c, d read and x written once), backward error.
 #include <cstring>
 
+#include "bench/device/tridiagonal_arranged.cuh"
 #include "bench/device/tridiagonal_families.cuh"
 #include "bench/device/tridiagonal_features.cuh"
 
@@ -117,6 +118,8 @@ int main(int count, char** arguments) {
     }
     return 0;
   }
+  if (mode == "layouts" || mode == "all") time_layouts(device, filter, only);
+  if (mode == "layouts") return 0;
   Cusparse cusparse(device.stream);
   const std::vector<int> all{2, 4, 8, 16, 32};
   const std::vector<Line> lines{
