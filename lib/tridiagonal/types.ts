@@ -71,7 +71,10 @@ export const algorithms = [
   'auto', 'cr', 'pcr', 'cr-pcr', 'pcr-thomas', 'thomas', 'cr-regpack', 'pivoting', 'partition',
 ] as const;
 
-/** Rows per thread that `cr-regpack` is built for; 0 leaves the choice to the policy. */
+/**
+ * Rows per thread that `cr-regpack` is built for; 0 leaves the choice to the policy. Every depth takes every type; beyond
+ * 128 bytes of a band (32 rows of float64 and complex64, 16 of complex128) a thread's registers are full and it is slower.
+ */
 export type Depth = (typeof depths)[number];
 
 /** Every value of {@link Depth}. */
