@@ -17,18 +17,19 @@ struct PivotingShape {
 inline constexpr int kPivotingMaxThreads = 256;
 
 /// Rows per lane aimed at: enough to make merges rare, few enough to fill a multiprocessor's shared memory with warps.
-/// Wide types gain from fewer merges only where there are several levels of them; systems of 16-byte elements that need
-/// more lanes than a warp or two do not fit a block at the larger depth.
+/// Wide types gain from fewer merges only where there are several levels of them, and where that keeps a system in a
+/// block; 16-byte elements fill the shared memory of a block of more than 64 lanes.
 inline int pivoting_depth(int element_bytes, int64_t n) {
   if (element_bytes <= 4) return 17;
-  return n > 72 && (element_bytes <= 8 || n <= 1088) ? 17 : 9;
+  const int64_t most = 17 * (element_bytes <= 8 ? kPivotingMaxThreads : 64);
+  return n > 72 && n <= most ? 17 : 9;
 }
 /// Threads of a block that holds several systems: small blocks wait less for their merges.
 inline int pivoting_threads(int element_bytes) { return element_bytes <= 4 ? 128 : element_bytes <= 8 ? 64 : 32; }
 
-inline PivotingShape pivoting_shape(int element_bytes, int64_t n) {
+/// The shape for `depth` rows per lane and blocks of `threads` threads, where systems are that small.
+inline PivotingShape lane_shape(int element_bytes, int64_t n, int64_t depth, int threads) {
   PivotingShape shape;
-  const int64_t depth = pivoting_depth(element_bytes, n);
   // Blocks of whole 16-byte chunks, where that is not many more lanes than the rows need.
   const int64_t per_chunk = std::max(1, 16 / element_bytes);
   int64_t width = n >= 3 * per_chunk ? per_chunk : 1;
@@ -41,8 +42,18 @@ inline PivotingShape pivoting_shape(int element_bytes, int64_t n) {
     return shape;
   }
   shape.depth = static_cast<int>(std::max<int64_t>(3, ((n + width - 1) / width) | 1));
-  shape.systems = std::max(1, pivoting_threads(element_bytes) / shape.width);
+  shape.systems = std::max(1, threads / shape.width);
   return shape;
+}
+
+inline PivotingShape pivoting_shape(int element_bytes, int64_t n) {
+  return lane_shape(element_bytes, n, pivoting_depth(element_bytes, n), pivoting_threads(element_bytes));
+}
+/// Of solves with factors, which have no merges: more rows per lane only where a block would not hold the system.
+inline PivotingShape factored_shape(int element_bytes, int64_t n) {
+  const bool in_block = element_bytes <= 8 && n > 9 * kPivotingMaxThreads && n <= 17 * kPivotingMaxThreads;
+  const int depth = element_bytes <= 4 || in_block ? 17 : 9;
+  return lane_shape(element_bytes, n, depth, element_bytes <= 8 ? 128 : 64);
 }
 
 }  // namespace warploom::tridiagonal

@@ -16,7 +16,7 @@ namespace tridiagonal {
 namespace {
 
 using ::warploom::tridiagonal::FactorLayout;
-using ::warploom::tridiagonal::pivoting_shape;
+using ::warploom::tridiagonal::factored_shape;
 using ::warploom::tridiagonal::PivotingShape;
 
 template <class T>
@@ -40,7 +40,7 @@ class FactoredSolve {
       return p_.status.data == nullptr ? Status() : device_.fill_zero(p_.status.data, 4 * batch_.problems());
     }
     if (p_.factorisation == operation::Factorisation::pivoted) return pivoted();
-    const PivotingShape shape = pivoting_shape(static_cast<int>(sizeof(T)), p_.n);
+    const PivotingShape shape = factored_shape(static_cast<int>(sizeof(T)), p_.n);
     ScanSolveParameters<T> p = parameters(shape);
     if (shape.segments == 1) {
       // Enough blocks to fill the device; more would read the factors more often.
