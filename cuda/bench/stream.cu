@@ -3,7 +3,7 @@
 #include "cuda/core/launch.cuh"
 
 namespace warploom::WARPLOOM_TARGET {
-namespace {
+namespace bench {
 
 struct alignas(16) Piece {
   uint64_t low, high;
@@ -47,13 +47,13 @@ Status stream(GpuDevice& device, const ::warploom::bench::StreamParameters& p) {
   return shape.blocks == 0 ? Status() : launch<StreamAgent<kSources>>(device, shape, parameters);
 }
 
-}  // namespace
+}  // namespace bench
 
 Status bench_stream(Device& device, const ::warploom::bench::StreamParameters& p) {
   GpuDevice& gpu = static_cast<GpuDevice&>(device);
-  if (p.second.data == nullptr) return stream<1>(gpu, p);
-  if (p.third.data == nullptr) return stream<2>(gpu, p);
-  return p.fourth.data == nullptr ? stream<3>(gpu, p) : stream<4>(gpu, p);
+  if (p.second.data == nullptr) return bench::stream<1>(gpu, p);
+  if (p.third.data == nullptr) return bench::stream<2>(gpu, p);
+  return p.fourth.data == nullptr ? bench::stream<3>(gpu, p) : bench::stream<4>(gpu, p);
 }
 
 }  // namespace warploom::WARPLOOM_TARGET
