@@ -66,6 +66,12 @@ void subtract_boundary(const TileLanes<S>& tile, const Boundary<S>& boundary, in
   }
 }
 
+/// What elimination keeps of a row.
+template <class S>
+struct Kept {
+  S c, d;
+};
+
 /// State of Thomas elimination between two rows.
 template <class S>
 struct Elimination {
@@ -84,47 +90,63 @@ struct Elimination {
     c = upper * inverse;
     bad = bad + trouble(pivot);
   }
+  /// Row k of a block.
+  template <int kLines>
+  WARPLOOM_INLINE void row(const Block<S, kLines>& block, int64_t k, Kept<S>* kept) {
+    row(block.band[0][k], block.band[1][k], block.band[2][k], block.band[3][k]);
+    kept->c = c;
+    kept->d = d;
+  }
   /// Zero in lanes without trouble: every input used and every intermediate was finite.
   V trouble_found() const { return bad + trouble(d); }
 };
 
-/// What elimination keeps of a row.
+/// Forward elimination of a tile that is fed ahead; returns its trouble.
 template <class S>
-struct Kept {
-  S c, d;
-};
-
-/// Forward elimination of a tile; returns its trouble.
-template <class S>
-LanesType<S> eliminate_streaming(const TileLanes<S>& tile, const Sources<S>& sources, Kept<S>* kept,
-                                 const Boundary<S>* boundary) {
-  constexpr int64_t kBlock = kBlockRows<S>;
-  Block<S> blocks[2];
+LanesType<S> eliminate_ahead(const TileLanes<S>& tile, const Sources<S>& sources, Kept<S>* kept,
+                             const Boundary<S>* boundary) {
+  using OneLine = Block<S, 1>;
+  constexpr int64_t kRows = OneLine::kRows;
+  OneLine blocks[2];
   Feed<S> feed(tile, sources);
   Elimination<S> e;
-  const auto eliminate = [&](const Block<S>& block, int64_t from, int64_t k) __attribute__((always_inline)) {
-    e.row(block.band[0][k], block.band[1][k], block.band[2][k], block.band[3][k]);
-    kept[from + k].c = e.c;
-    kept[from + k].d = e.d;
-  };
-  feed.load(0, kBlock < tile.n ? kBlock : tile.n, &blocks[0]);
+  const auto end_of = [&tile](int64_t from) { return from + kRows < tile.n ? from + kRows : tile.n; };
+  feed.load(0, end_of(0), &blocks[0]);
   int current = 0;
-  for (int64_t from = 0; from < tile.n; from += kBlock, current ^= 1) {
-    Block<S>& block = blocks[current];
-    const int64_t to = from + kBlock < tile.n ? from + kBlock : tile.n;
+  for (int64_t from = 0; from < tile.n; from += kRows, current ^= 1) {
+    OneLine &block = blocks[current], &following = blocks[current ^ 1];
+    const int64_t to = end_of(from);
     if (boundary != nullptr) subtract_boundary(tile, *boundary, from, to, block.band[3]);
     if (feed.shares(to)) {
-      Block<S>& following = blocks[current ^ 1];
       feed.begin(to, &following);
-      for (int64_t k = 0; k < kBlock; ++k) {
-        eliminate(block, from, k);
+      for (int64_t k = 0; k < kRows; ++k) {
+        e.row(block, k, kept + from + k);
         feed.share(to, &following);
       }
       feed.end(&following);
     } else {
-      for (int64_t k = 0; k < to - from; ++k) eliminate(block, from, k);
-      if (to < tile.n) feed.load(to, to + kBlock < tile.n ? to + kBlock : tile.n, &blocks[current ^ 1]);
+      for (int64_t k = 0; k < to - from; ++k) e.row(block, k, kept + from + k);
+      if (to < tile.n) feed.load(to, end_of(to), &following);
     }
+  }
+  return e.trouble_found();
+}
+
+/// The same for longer tiles and single systems: blocks of some lines, enough for memory pages and
+/// prefetchers to see streams.
+template <class S>
+LanesType<S> eliminate_blocks(const TileLanes<S>& tile, const Sources<S>& sources, Kept<S>* kept,
+                              const Boundary<S>* boundary) {
+  Block<S, 2> block;
+  Elimination<S> e;
+  for (int64_t from = 0; from < tile.n; from += block.kRows) {
+    const int64_t to = from + block.kRows < tile.n ? from + block.kRows : tile.n;
+    tile.load(sources.lower, from, to, block.band[0]);
+    tile.load(sources.diagonal, from, to, block.band[1]);
+    tile.load(sources.upper, from, to, block.band[2]);
+    tile.load(sources.rhs, from, to, block.band[3]);
+    if (boundary != nullptr) subtract_boundary(tile, *boundary, from, to, block.band[3]);
+    for (int64_t k = 0; k < to - from; ++k) e.row(block, k, kept + from + k);
   }
   return e.trouble_found();
 }
@@ -134,14 +156,16 @@ template <class S>
 void solve_streaming(const TileLanes<S>& tile, const Sources<S>& sources, S* memory, bool stream,
                      int32_t* status, int32_t* row, const Boundary<S>* boundary = nullptr) {
   using R = RealType<S>;
-  constexpr int64_t kBlock = kBlockRows<S>;
+  constexpr int64_t kBlock = 2 * kLineRows<R>;
   auto* kept = reinterpret_cast<Kept<S>*>(memory);
   for (int l = 0; l < tile.lanes; ++l) {
     status[l] = 0;
     row[l] = -1;
   }
   if (tile.n == 0) return;
-  const LanesType<S> bad = eliminate_streaming(tile, sources, kept, boundary);
+  const LanesType<S> bad = Feed<S>::pays(tile, sources)
+                               ? eliminate_ahead(tile, sources, kept, boundary)
+                               : eliminate_blocks(tile, sources, kept, boundary);
   for (int l = 0; l < tile.lanes; ++l) {
     if (get_lane(bad, l) == R(0)) continue;
     // Before the stores: the solution may overwrite the right-hand side.

@@ -293,7 +293,7 @@ int main() {
   using namespace cpu_test;
   auto device = open_cpu(2), alone = open_cpu(1);
   std::vector<int64_t> sizes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65,
-                                100, 127, 128, 129, 200, 255, 256, 257, 511, 513};
+                                100, 127, 128, 129, 200, 255, 256, 257, 511, 513, 1500};
   all_layouts<double>(*device, sizes, "float64");
   all_layouts<float>(*device, sizes, "float32");
   all_layouts<std::complex<double>>(*device, sizes, "complex128");
