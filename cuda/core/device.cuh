@@ -164,25 +164,27 @@ WARPLOOM_DEVICE void post(const Block&, Message* to, const Message& message) {
   const unsigned __int128 high = message.word[2] | static_cast<unsigned long long>(message.tag) << 32;
   asm volatile("st.relaxed.gpu.global.b128 [%0], %1;" ::"l"(to), "q"(low | high << 64) : "memory");
 }
-/// Waits until the messages at from(0) … from(kCount-1) carry `tag`; a null address is none. All lanes take part.
+WARPLOOM_DEVICE Message look(const Message* from) {
+  unsigned __int128 bits;
+  asm volatile("ld.relaxed.gpu.global.b128 %0, [%1];" : "=q"(bits) : "l"(from) : "memory");
+  const auto low = static_cast<unsigned long long>(bits), high = static_cast<unsigned long long>(bits >> 64);
+  return {{static_cast<unsigned int>(low), static_cast<unsigned int>(low >> 32), static_cast<unsigned int>(high)},
+          static_cast<unsigned int>(high >> 32)};
+}
+/// Waits until the messages at from(0) … from(kCount-1) carry `tag`. All lanes of the warp take part.
 template <int kCount, class From>
 WARPLOOM_DEVICE void receive(const Block&, unsigned int tag, From from, Message (&out)[kCount]) {
-  bool missing;
-  do {
-    missing = false;
+  while (true) {
+    bool missing = false;
     WARPLOOM_UNROLL
-    for (int i = 0; i < kCount; ++i) {
-      const Message* at = from(i);
-      if (at == nullptr) continue;
-      unsigned __int128 bits;
-      asm volatile("ld.relaxed.gpu.global.b128 %0, [%1];" : "=q"(bits) : "l"(at) : "memory");
-      const auto low = static_cast<unsigned long long>(bits), high = static_cast<unsigned long long>(bits >> 64);
-      out[i] = {{static_cast<unsigned int>(low), static_cast<unsigned int>(low >> 32),
-                 static_cast<unsigned int>(high)}, static_cast<unsigned int>(high >> 32)};
+    for (int i = 0; i < kCount; ++i) out[i] = look(from(i));
+    WARPLOOM_UNROLL
+    for (int i = 0; i < kCount; ++i) missing = missing || out[i].tag != tag;
+    if (!__any_sync(~0u, missing)) return;
+    // One message per lane until there is hope again: everybody looking at everything would hold up the posts.
+    while (__any_sync(~0u, look(from(kCount - 1)).tag != tag)) {
     }
-    WARPLOOM_UNROLL
-    for (int i = 0; i < kCount; ++i) missing = missing || (from(i) != nullptr && out[i].tag != tag);
-  } while (__any_sync(~0u, missing));
+  }
 }
 
 /// 16-byte vector of T for wide loads and stores.

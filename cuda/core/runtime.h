@@ -23,7 +23,7 @@ struct GpuLimits {
 };
 
 /// Bytes of GpuDevice::mailbox.
-inline constexpr int64_t kMailboxBytes = 128 * 1024;
+inline constexpr int64_t kMailboxBytes = 512 * 1024;
 
 class GpuDevice : public Device {
  public:

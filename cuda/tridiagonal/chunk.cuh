@@ -23,11 +23,14 @@ struct Chunk {
   typename Warp::Rows rows;
   Row<T> row;     ///< this lane's last row after the elimination across lanes
   Row<T> outer;   ///< lane w: the last row of warp w after the elimination across warps
-  Front<T> front; ///< lane kWarps-1: the chunk's front
+  Front<T> front; ///< lane warps-1: the chunk's front
 
+  /// Warps of the block, a power of two.
+  static WARPLOOM_DEVICE int warps(const device::Block& block) { return block.threads() / 32; }
+  /// The warp's part of the block's `chunk`-th chunk of a problem.
   static WARPLOOM_DEVICE Run run_of(const device::Block& block, const Batch<T>& batch, int64_t problem,
                                     int64_t chunk) {
-    Run run{32, block.lane(), 0, 0, 0, 0, 0, chunk * kChunkRows<T> + int64_t(block.warp()) * Warp::kWarpRows};
+    Run run{32, block.lane(), 0, 0, 0, 0, 0, (chunk * warps(block) + block.warp()) * Warp::kWarpRows};
     run.system = batch.rhs_count == 1 ? problem : problem / batch.rhs_count;
     run.rhs = batch.rhs_count == 1 ? 0 : problem % batch.rhs_count;
     run.origin = batch.origin(run.system);
@@ -37,46 +40,47 @@ struct Chunk {
   }
 
   /// Reduces the rows taken to one per warp. `records`: shared memory of kWarps entries, not in use by
-  /// the chunk before. Ends with a barrier.
+  /// the chunk before. A barrier must follow.
   WARPLOOM_DEVICE void reduce(const device::Block& block, WarpRecord<T>* records) {
     Downsweep<kDepth>::down(rows);
     Front<T> own;
     Warp::template eliminate<true>(block, rows, row, own, 32);
     if (block.lane() == 31) records[block.warp()] = {row, own};
-    block.sync();
   }
-  /// Reduces the warps' rows to one, every warp for itself: lane kWarps-1 holds the chunk's last row in
-  /// `outer` and its `front`. Warps other than the one that passes these on may do it later.
-  WARPLOOM_DEVICE void compose(const device::Block& block, const WarpRecord<T>* records) {
+  /// Reduces the warps' rows to one, every warp for itself: lane warps-1 holds the chunk's last row in
+  /// `outer` and its `front`. Returns what lane w met at the row of warp w.
+  WARPLOOM_DEVICE Pivots compose(const device::Block& block, const WarpRecord<T>* records) {
     Pivots pivots;
-    eliminate_lanes<true>(block, outer, front, kWarps, pivots, 0, [&](Row<T>& r, Front<T>& f) {
+    const int width = warps(block);
+    eliminate_lanes<true>(block, outer, front, width, pivots, 0, [&](Row<T>& r, Front<T>& f) {
       r = {T(0), T(1), T(0), T(0)};
       f = untouched_front<T>();
-      if (block.lane() < kWarps) {
+      if (block.lane() < width) {
         r = records[block.lane()].row;
-        if (block.lane() + 1 < kWarps) absorb_front(r, records[block.lane() + 1].front);
+        if (block.lane() + 1 < width) absorb_front(r, records[block.lane() + 1].front);
         f = records[0].front;
       }
     });
-    note(block, pivots);
+    return pivots;
   }
 
   /// Fills in all unknowns from the chunk's last one and the one before the chunk.
   WARPLOOM_DEVICE void substitute(const device::Block& block, const T& x_last, const T& x_before) {
-    const T x = substitute_lanes(block, outer, x_last, x_before, kWarps);
+    const T x = substitute_lanes(block, outer, x_last, x_before, warps(block));
     const T own = device::shuffle(block, x, block.warp());
     const T previous = device::shuffle(block, x, block.warp() - 1);
     Warp::descend(block, rows, row, own, block.warp() == 0 ? x_before : previous, 32);
   }
 
-  /// Hands what the elimination across warps met at this warp's row to the lane that owns the row.
-  WARPLOOM_DEVICE void note(const device::Block& block, const Pivots& pivots) {
-    const int flags =
-        device::shuffle(block, (pivots.zero != 0 ? 1 : 0) | (pivots.infinite ? 2 : 0), block.warp());
-    if (block.lane() == 31) {
-      rows.pivots.zero |= (flags & 1) != 0 ? 1u << (kDepth - 1) : 0u;
-      rows.pivots.infinite = rows.pivots.infinite || (flags & 2) != 0;
-    }
+  /// What compose met at one row, in one word.
+  static WARPLOOM_DEVICE int flags_of(const Pivots& pivots) {
+    return (pivots.zero != 0 ? 1 : 0) | (pivots.infinite ? 2 : 0);
+  }
+  /// Adds what was met outside the warp at its last row, in the lane that owns the row.
+  WARPLOOM_DEVICE void note(const device::Block& block, int flags) {
+    if (block.lane() != 31) return;
+    rows.pivots.zero |= (flags & 1) != 0 ? 1u << (kDepth - 1) : 0u;
+    rows.pivots.infinite = rows.pivots.infinite || (flags & 2) != 0;
   }
 
   /// Reports this lane's findings to the problem's verdict word, before the solution is stored.

@@ -11,12 +11,14 @@ struct PartitionParameters {
   Batch<T> batch;
   Inputs<T> inputs;
   int64_t chunks;           ///< per problem
+  int64_t rows;             ///< per chunk
   ChunkRecord<T>* records;  ///< problems * chunks
   Batch<T> reduced;         ///< problems systems of `chunks` rows, contiguous
   int* verdicts;            ///< one word per problem, zero before SubstituteAgent
 };
 
-/// Persistent blocks over all chunks of all problems; kSubstitute: the second pass.
+/// Persistent blocks over all chunks of all problems; kSubstitute: the second pass, which begins with what the first
+/// one has read last, as far as the L2 still holds it.
 template <class T, bool kSubstitute>
 struct ChunkAgent {
   static constexpr int kMaxThreads = kChunkThreads<T>;
@@ -24,13 +26,17 @@ struct ChunkAgent {
   using Parameters = PartitionParameters<T>;
   using Piece = Chunk<T>;
   using Warp = typename Piece::Warp;
-  static constexpr size_t kSharedBytes = Piece::kWarps * (Warp::kWarpBytes + 2 * sizeof(WarpRecord<T>));
+  static constexpr size_t shared_bytes(int threads) {
+    return static_cast<size_t>(threads / 32) * (Warp::kWarpBytes + 2 * sizeof(WarpRecord<T>));
+  }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     const Batch<T>& batch = p.batch;
     const Warp warp(block.shared<T>(block.warp() * Warp::kWarpBytes));
-    auto* records = block.shared<WarpRecord<T>>(Piece::kWarps * Warp::kWarpBytes);
+    const int warps = Piece::warps(block);
+    auto* records = block.shared<WarpRecord<T>>(warps * Warp::kWarpBytes);
     const int64_t items = batch.problems() * p.chunks;
+    const auto in_order = [&](int64_t item) { return kSubstitute ? items - 1 - item : item; };
     Run next{};
     int64_t next_item = block.index();
     int parity = 0;
@@ -45,14 +51,20 @@ struct ChunkAgent {
       }
       const bool more = next_item < items;
       if (more) {
-        next = Piece::run_of(block, batch, next_item / p.chunks, next_item % p.chunks);
+        const int64_t at = in_order(next_item);
+        next = Piece::run_of(block, batch, at / p.chunks, at % p.chunks);
         warp.load(block, p.inputs, next, false);
         device::async_commit(block);
       }
       if (item >= 0) {
-        piece.reduce(block, records + parity * Piece::kWarps);
-        if (kSubstitute || block.warp() == 0) piece.compose(block, records + parity * Piece::kWarps);
-        finish(block, p, warp, piece, run, item);
+        piece.reduce(block, records + parity * warps);
+        block.sync();
+        Pivots pivots;
+        if (kSubstitute || block.warp() == 0) pivots = piece.compose(block, records + parity * warps);
+        if constexpr (kSubstitute) {
+          piece.note(block, device::shuffle(block, Piece::flags_of(pivots), block.warp()));
+        }
+        finish(block, p, warp, piece, run, in_order(item));
       }
       if (!more) return;
       item = next_item;
@@ -69,7 +81,7 @@ struct ChunkAgent {
       piece.substitute(block, x[0], chunk > 0 ? x[-1] : T(0));
       piece.judge(block, p.batch, run, p.verdicts + problem);
       warp.store(block, p.batch, run, piece.rows);
-    } else if (block.thread() == Piece::kWarps - 1) {
+    } else if (block.thread() == Piece::warps(block) - 1) {
       p.records[item] = {piece.outer, piece.front};
     }
   }
@@ -112,7 +124,7 @@ struct VerdictAgent {
         // A chunk's last row is judged between the chunks. What is not finite there comes from an entry
         // some chunk has found, except an infinite pivot, which leaves a finite solution.
         const int64_t system = q / p.batch.rhs_count, rows = p.batch.rows(system);
-        const int64_t end = (int64_t{p.reduced.row[q]} + 1) * kChunkRows<T>;
+        const int64_t end = (int64_t{p.reduced.row[q]} + 1) * p.rows;
         const int64_t row = (end < rows ? end : rows) - 1;
         const T pivot = p.batch.diagonal.load(p.batch.diagonal.index(p.batch.origin(system), row < 0 ? 0 : row, 0));
         const int other = make_verdict(between == operation::SystemStatus::zero_pivot ? Finding::zero_pivot

@@ -3,6 +3,9 @@
 #include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/inputs.cuh"
 #include "cuda/tridiagonal/one_pass_agent.cuh"
+#include "cuda/tridiagonal/one_pass_pair_agent.cuh"
+#include "cuda/tridiagonal/partition_agent.cuh"
+#include "cuda/tridiagonal/partition_policy.h"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
@@ -34,36 +37,31 @@ Status launch_per_item(GpuDevice& device, const P& p, int64_t items) {
 }
 
 /// One cooperative launch. Code::unsupported when a system does not fit the chip.
-template <class T, int kChunks>
+template <class Agent, class T>
 Status solve_one_pass(GpuDevice& device, const Batch<T>& batch, Used* used) {
-  using Agent = OnePassAgent<T, kChunks>;
-  const int64_t rows = int64_t{kChunkRows<T>} * kChunks;
-  const int64_t blocks = (batch.n + rows - 1) / rows;
-  const int resident = resident_blocks<Agent>(device, Agent::kMaxThreads, Agent::kSharedBytes);
-  const int64_t most = int64_t{resident} * device.limits().multiprocessors;
-  if (blocks > most || blocks > kMaxInterfaceRows) {
+  using Exchange = typename Agent::Exchange;
+  const operation::OnePassShape shape = operation::one_pass_shape(
+      batch.n, batch.problems(), device.limits().multiprocessors, Agent::kMaxThreads / 32, Agent::kLeastWarps,
+      Agent::kChunks * kChunkDepth<T> * 32,
+      Exchange::kMostBlocks, [&](int warps) {
+        const int threads = 32 * warps;
+        return resident_blocks<Agent>(device, threads, Agent::shared_bytes(threads));
+      });
+  const int64_t blocks = int64_t{shape.slots} * shape.blocks;
+  OnePassParameters<T> p{};
+  p.slots = shape.slots;
+  if (blocks == 0 || !Exchange::place_mailbox(&p, device.mailbox(), blocks)) {
     return {Code::unsupported, "partition: the system does not fit on the chip in one pass"};
   }
-  OnePassParameters<T> p{};
   p.batch = batch;
   p.inputs = inputs_of(batch, false);
-  p.blocks_per_system = static_cast<int>(blocks);
-  const int64_t slots = most / blocks;
-  p.slots = static_cast<int>(slots < batch.problems() ? slots : batch.problems());
-  const auto carve = [&](Carver carver) {
-    p.barrier = carver.take<unsigned int>(1);
-    p.verdicts = carver.take<int>(batch.problems());
-    p.finished = carver.take<int>(p.slots);
-    p.records = carver.take<T>(int64_t{2} * p.slots * 7 * kMaxInterfaceRows);
-    return carver.used();
-  };
-  Workspace memory;
-  WARPLOOM_TRY(Workspace::make(device, carve(Carver()), &memory));
-  carve(Carver(&memory));
-  WARPLOOM_TRY(device.fill_zero(p.barrier, sizeof(unsigned int)));
-  *used = {operation::Algorithm::partition, kChunkDepth<T>, static_cast<int>(blocks) * kChunkThreads<T>, 1};
-  const LaunchShape shape{p.slots * blocks, Agent::kMaxThreads, Agent::kSharedBytes, true};
-  return launch<Agent>(device, shape, p);
+  p.blocks_per_system = shape.blocks;
+  p.interface_width = 1;
+  while (p.interface_width * Exchange::kMostBlocks / 32 < shape.blocks) p.interface_width *= 2;
+  p.phases = static_cast<int>((batch.problems() + shape.slots - 1) / shape.slots);
+  *used = {operation::Algorithm::partition, kChunkDepth<T>, shape.blocks * shape.warps * 32, 1};
+  const int threads = 32 * shape.warps;
+  return launch<Agent>(device, {blocks, threads, Agent::shared_bytes(threads), true}, p);
 }
 
 /// Two passes over memory around the solve of one row per chunk.
@@ -72,7 +70,10 @@ Status solve_two_pass(GpuDevice& device, const Batch<T>& batch, Used* used) {
   PartitionParameters<T> p{};
   p.batch = batch;
   p.inputs = inputs_of(batch, false);
-  p.chunks = (batch.n + kChunkRows<T> - 1) / kChunkRows<T>;
+  LaunchShape shape;
+  shape.threads = kChunkThreads<T> / operation::kTwoPassBlocks;
+  p.rows = int64_t{shape.threads} * kChunkDepth<T>;
+  p.chunks = (batch.n + p.rows - 1) / p.rows;
   const int64_t problems = batch.problems(), items = problems * p.chunks;
   Batch<T>& reduced = p.reduced;
   reduced.n = p.chunks;
@@ -95,9 +96,7 @@ Status solve_two_pass(GpuDevice& device, const Batch<T>& batch, Used* used) {
   WARPLOOM_TRY(device.fill_zero(memory.as<char>(), zeroed));
 
   using Reduce = ChunkAgent<T, false>;
-  LaunchShape shape;
-  shape.threads = Reduce::kMaxThreads;
-  shape.shared_bytes = Reduce::kSharedBytes;
+  shape.shared_bytes = Reduce::shared_bytes(shape.threads);
   const int resident = resident_blocks<Reduce>(device, shape.threads, shape.shared_bytes);
   const int64_t most = int64_t{resident} * device.limits().multiprocessors;
   if (most < 1) return {Code::unsupported, "partition: the block does not fit a multiprocessor"};
@@ -112,21 +111,20 @@ Status solve_two_pass(GpuDevice& device, const Batch<T>& batch, Used* used) {
     return status;
   }
   WARPLOOM_TRY((launch<ChunkAgent<T, true>>(device, shape, p)));
-  *used = {operation::Algorithm::partition, kChunkDepth<T>, kChunkThreads<T>, 4 + inner.launches};
+  *used = {operation::Algorithm::partition, kChunkDepth<T>, shape.threads, 4 + inner.launches};
   return launch_per_item<VerdictAgent<T>>(device, p, problems);
 }
 
 template <class T>
 Status solve_partition(GpuDevice& device, const Batch<T>& batch, Used* used) {
   if (batch.problems() == 0) return {};
-  if constexpr (!kIsComplex<T>) {
-    const Status one = solve_one_pass<T, 1>(device, batch, used);
-    if (one.code() != Code::unsupported) return one;
-    // Twice the rows per block; float32 has not the registers for it.
-    if constexpr (sizeof(T) == 8) {
-      const Status two = solve_one_pass<T, 2>(device, batch, used);
-      if (two.code() != Code::unsupported) return two;
-    }
+  if (batch.problems() <= operation::kMostOnePassProblems) {
+    Status status = solve_one_pass<OnePassAgent<T, 1>>(device, batch, used);
+    if (status.code() != Code::unsupported) return status;
+    status = solve_one_pass<OnePassAgent<T, kInterfaceDepth<T>>>(device, batch, used);
+    if (status.code() != Code::unsupported) return status;
+    status = solve_one_pass<OnePassPairAgent<T>>(device, batch, used);
+    if (status.code() != Code::unsupported) return status;
   }
   return solve_two_pass(device, batch, used);
 }

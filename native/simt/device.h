@@ -178,9 +178,7 @@ inline void post(const Block& block, Message* to, const Message& message) {
 }
 template <int kCount, class From>
 void receive(const Block& block, unsigned int tag, From from, Message (&out)[kCount], WARPLOOM_SITE) {
-  for (int i = 0; i < kCount; ++i) {
-    if (const Message* at = from(i)) detail::receive(block.self(), at->word, tag, out[i].word, file, line);
-  }
+  for (int i = 0; i < kCount; ++i) detail::receive(block.self(), from(i)->word, tag, out[i].word, file, line);
 }
 
 template <class T>

@@ -102,7 +102,7 @@ void test_barriers() {
       if (b.thread() == 0) device::post(b, &mail[turn & 1][b.index()], {{value, 0, 0}, turn});
       device::Message got[2];
       device::receive(b, turn, [&](int i) -> const device::Message* {
-        return i == 0 ? &mail[turn & 1][(b.index() + 1) % 4] : b.lane() == 5 ? &mail[turn & 1][b.index()] : nullptr;
+        return &mail[turn & 1][i == 0 ? (b.index() + 1) % 4 : b.lane() % 4];
       }, got);
       value = got[0].word[0];
       b.sync();

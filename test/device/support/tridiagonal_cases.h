@@ -199,9 +199,9 @@ void add_algorithm_cases(std::vector<Case>* all, tridiagonal::Algorithm algorith
     p.depth = depth;
     p.n = n;
     p.batch = n < 200 ? 5 : 2;
-    const bool quick = scalar_type<T>() == ScalarType::float64 && (n == 17 || n == 37 || n == 300 || n == 1030);
+    const bool quick = scalar_type<T>() == ScalarType::float64 && (n == 17 || n == 37 || n == 300 || n == 301 || n == 1030);
     add_solve_case<T>(all, p, quick);
-    if (n != 37 && n != 300) continue;
+    if (n != 37 && n != 300 && n != 301) continue;
     p.batch = n == 37 ? 220 : 20;  // several systems for every warp and block: what one leaves, the next finds
     add_solve_case<T>(all, p, quick);
     all->push_back({all->back().name + " in place, with NaN", quick,
@@ -218,6 +218,7 @@ void add_typed_cases(std::vector<Case>* all) {
     add_algorithm_cases<T>(all, a, 0, sizes);
   }
   for (const int depth : {0, 2, 4, 8, 16, 32}) add_algorithm_cases<T>(all, Algorithm::cr_regpack, depth, sizes);
+  add_algorithm_cases<T>(all, Algorithm::cr_regpack, 4, {301});  // no whole vectors: through the stage, by blocks
   add_algorithm_cases<T>(all, Algorithm::partition, 0, {300, 1030, 20000});
   tridiagonal::SolveParameters p;
   p.type = scalar_type<T>();
@@ -278,6 +279,10 @@ inline void add_poisoned_cases(std::vector<Case>* all) {
   tiled.n = 600;  // several warps judge one system
   tiled.batch = 3;
   add_solve_case<double>(all, tiled, true);
+  tiled.algorithm = Algorithm::partition;
+  tiled.batch = 9;  // several problems for every block, several blocks for every problem
+  all->push_back({text_of("solve", tiled, " partition in place, with NaN"), true,
+                  [tiled](Device& device, std::string* digest) { return run_faulty_case<double>(tiled, device, digest); }});
   tridiagonal::FactorParameters f;
   f.type = ScalarType::float64;
   f.n = 5000;

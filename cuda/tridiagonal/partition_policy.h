@@ -1,0 +1,48 @@
+// How the partition method divides systems among blocks. Plain C++; kernels contain no tuning constants of their own.
+#pragma once
+#include <cstdint>
+
+namespace warploom::tridiagonal {
+
+/// Tags of messages count phases in 30 bits: more problems than this go another way.
+inline constexpr int64_t kMostOnePassProblems = int64_t{1} << 28;
+
+/// What a phase costs beside its rows (messages, the system between blocks), in rows of a warp.
+inline constexpr int kPhaseWarps = 4;
+
+/// Two passes: blocks that share a multiprocessor, so that one computes while the other waits for its copies.
+inline constexpr int kTwoPassBlocks = 4;
+
+/// One pass: of the four arrays of the next system, how many are copied before the messages about this one: copies in
+/// flight hold up the messages of a block.
+inline constexpr int kEarlyArrays = 1;
+
+/// One pass: `slots` systems at once, each on `blocks` blocks of `warps` warps; no slots: it does not fit.
+struct OnePassShape {
+  int warps = 0, blocks = 0, slots = 0;
+};
+
+/// The shape with the least work per multiprocessor, phases times its warps: whole multiprocessors per block where
+/// systems fill them, smaller blocks for what would be left of the last one and for few small systems.
+/// `resident(warps)`: blocks that fit one multiprocessor.
+template <class Resident>
+OnePassShape one_pass_shape(int64_t n, int64_t problems, int multiprocessors, int most_warps, int least_warps,
+                            int warp_rows, int most_blocks, Resident resident) {
+  OnePassShape best;
+  int64_t least = 0;
+  for (int warps = most_warps; warps >= least_warps; warps /= 2) {
+    const int64_t rows = int64_t{warps} * warp_rows, blocks = n < 1 ? 1 : (n + rows - 1) / rows;
+    const int64_t most = int64_t{resident(warps)} * multiprocessors;
+    if (blocks > most_blocks || blocks > most) break;
+    const int64_t slots = most / blocks < problems ? most / blocks : problems;
+    const int64_t phases = (problems + slots - 1) / slots;
+    const int64_t together = (slots * blocks + multiprocessors - 1) / multiprocessors;
+    const int64_t cost = phases * (together * warps + kPhaseWarps);
+    if (best.slots != 0 && cost >= least) continue;
+    least = cost;
+    best = {warps, static_cast<int>(blocks), static_cast<int>(slots)};
+  }
+  return best;
+}
+
+}  // namespace warploom::tridiagonal

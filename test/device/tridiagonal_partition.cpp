@@ -1,0 +1,81 @@
+// The partition method on the shim, whose device holds eight blocks at once: one pass with few and with many problems
+// per slot, two chunks per block, two passes; bad systems, layouts, tags that begin again.
+#include "test/device/tridiagonal_direct.h"
+
+namespace warploom::test {
+namespace {
+
+template <class T>
+void good_sizes(Report& report) {
+  const int64_t rows = tri::kChunkRows<T>;
+  struct Size {
+    int64_t n, systems, rhs;
+  };
+  std::vector<Size> sizes = {{3, 2, 1}, {3, 70, 1}, {rows / 4 + 1, 20, 1}, {rows, 19, 1}, {rows + 1, 9, 1},
+                             {rows + 1, 3, 3}, {2 * rows + 5, 7, 1}, {9 * rows, 3, 1}, {17 * rows, 1, 1}};
+  if (kSanitized) sizes = {{3, 70, 1}, {rows / 4 + 1, 20, 1}, {rows + 1, 5, 1}};
+  int turn = 0;
+  for (const Size& size : sizes) {
+    for (const char* order : kOrders) {
+      const auto device = open_simt(order);
+      Shape shape;
+      shape.n = size.n;
+      shape.systems = size.systems;
+      shape.rhs_count = size.rhs;
+      shape.layout = kLayouts[turn++ % (sizeof kLayouts / sizeof *kLayouts)];
+      good<T>(report, *device, shape, kPartition, order);
+      if (shape.n <= 4 * rows) good<T>(report, *device, shape, kManyBlocks, order);
+      if (kSanitized) break;
+    }
+  }
+}
+
+template <class T>
+void bad_systems(Report& report) {
+  const auto device = open_simt("random:7");
+  const int64_t rows = tri::kChunkRows<T>;
+  for (const int64_t n : {rows / 4 + 10, rows + 10, 9 * rows, 17 * rows}) {
+    if (kSanitized && n > rows) break;
+    for (const int64_t at : {int64_t{0}, rows / 4 - 1, rows / 4, rows - 1, rows, n - 1}) {
+      if (at >= n || (n > 2 * rows && at != rows - 1)) continue;
+      bad<T>(report, *device, Layout::contiguous, n, at, kPartition);
+      if (n < 2 * rows) bad<T>(report, *device, Layout::contiguous, n, at, kManyBlocks);
+    }
+    in_place<T>(report, *device, n, kPartition);
+    if (n < 2 * rows) in_place<T>(report, *device, n, kManyBlocks);
+  }
+}
+
+/// The last launch before the tags would run out clears the mailbox, and the next ones begin again.
+void tags_begin_again(Report& report) {
+  const auto device = open_simt("forward");
+  int* head = static_cast<int*>(dynamic_cast<simt::GpuDevice&>(*device).mailbox());
+  head[0] = (1 << 30) - 3;
+  for (int turn = 0; turn < 3; ++turn) {
+    Shape shape;
+    shape.n = 300;
+    shape.systems = 20;
+    good<double>(report, *device, shape, kPartition, "tags run out");
+    report.check(head[0] < 16 && head[1] == 0, "tags used: " + std::to_string(head[0]));
+  }
+}
+
+template <class T>
+void all(Report& report) {
+  good_sizes<T>(report);
+  bad_systems<T>(report);
+}
+
+}  // namespace
+}  // namespace warploom::test
+
+int main() {
+  using namespace warploom;
+  test::Report report;
+  test::tags_begin_again(report);
+  test::all<float>(report);
+  test::all<double>(report);
+  test::all<simt::Complex<float>>(report);
+  test::all<simt::Complex<double>>(report);
+  return report.finish();
+}
