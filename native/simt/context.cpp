@@ -149,6 +149,9 @@ WARPLOOM_SHIM void prepare_context(Context& context, Entry entry, void* argument
               static_cast<unsigned int>(a64 >> 32));
 #else
   uintptr_t* top = reinterpret_cast<uintptr_t*>(static_cast<char*>(context.stack) + context.stack_bytes);
+#ifdef WARPLOOM_SIMT_ASAN
+  __asan_unpoison_memory_region(top - 256, 256 * sizeof *top);  // the outermost frame of a fiber never returns
+#endif
   top[-1] = top[-2] = 0;
   top[-3] = reinterpret_cast<uintptr_t>(&warploom_simt_start);
   top[-4] = 0;                                       // rbp: ends the chain of frames
