@@ -74,8 +74,6 @@ struct DirectRegpackAgent {
       if (place.rank == place.width - 1) x = row.d * invert<kCare>(row.b, rows.pivots);
       if (kQuick && device::ballot(block, !(rows.pivots.ordinary && device::is_finite(x))) != 0) return false;
       Lane::template descend<kQuick>(block, rows, row, x, T(0), place.width);
-      if (place.rank == 0 && place.present && kQuick) store_verdict(p.full, place.system, 0);
-      block.sync_warp();
     } else {
       if (block.thread() == 0) {
         if (kQuick) store_verdict(p.full, place.system, 0);
@@ -98,8 +96,18 @@ struct DirectRegpackAgent {
     }
     if constexpr (kQuick) {
       // Whatever else is not finite now overflowed on the way back: no row to name.
-      if (place.present && Lane::suspicious(rows)) {
-        device::atomic_or(&p.full.status[place.system], static_cast<int>(operation::SystemStatus::inaccurate));
+      const bool overflow = place.present && Lane::suspicious(rows);
+      if constexpr (kWarps > 1) {
+        // After the barrier that follows thread 0's words.
+        if (overflow) {
+          device::atomic_or(&p.full.status[place.system], static_cast<int>(operation::SystemStatus::inaccurate));
+        }
+      } else {
+        const unsigned int mine = device::ballot(block, overflow) >> (block.lane() - place.rank) &
+                                  (~0u >> (32 - place.width));
+        if (place.rank == 0 && place.present) {
+          store_verdict(p.full, place.system, mine != 0 ? make_verdict(Finding::overflow, 0) : 0);
+        }
       }
     } else {
       report(block, p, place, rows, verdict);
