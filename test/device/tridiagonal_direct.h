@@ -115,7 +115,7 @@ template <class T>
 void extreme(Report& report, Device& device, Layout layout, int64_t n, int64_t at, int depth) {
   Shape shape;
   shape.n = n;
-  shape.systems = 4;
+  shape.systems = 5;
   shape.layout = layout;
   Case<T> clean = make_case<T>(shape);
   Case<T> c = clean;
@@ -131,21 +131,33 @@ void extreme(Report& report, Device& device, Layout layout, int64_t n, int64_t a
   };
   alone(1, tiny, tiny * 3);
   alone(2, 64 / huge, huge);
+  // Only the way back overflows: row `early` leaves first, the row after it stays.
+  const int64_t early = at / 2 * 2 + 1 < n ? at / 2 * 2 : 0;
+  const Wide large = std::sqrt(static_cast<long double>(std::numeric_limits<Real>::max())) * 2;
+  for (const int64_t i : {early, early + 1}) {
+    c.lower.set(c.at(c.lower.view, 3, i, 0), 0);
+    c.diagonal.set(c.at(c.diagonal.view, 3, i, 0), 1);
+    c.upper.set(c.at(c.upper.view, 3, i, 0), i == early ? -large : Wide(0));
+    c.rhs.set(c.at(c.rhs.view, 3, i, 0), i == early ? Wide(0) : large);
+  }
+  if (early > 0) c.upper.set(c.at(c.upper.view, 3, early - 1, 0), 0);
+  if (early + 2 < n) c.lower.set(c.at(c.lower.view, 3, early + 2, 0), 0);
   std::vector<int32_t> clean_status, status, row;
   const Status first = solve(device, clean, depth, clean_status, row);
   if (first.code() == Code::unsupported) return report.skip();
   bool right = first.ok() && solve(device, c, depth, status, row).ok();
-  right = right && status[1] == 0 && row[1] == -1 && status[2] == 3 && row[2] == -1;
+  right = right && status[1] == 0 && row[1] == -1 && status[2] == 3 && row[2] == -1 && status[3] == 3 && row[3] == -1;
   right = right && c.solution.get(c.at(c.solution.view, 1, at, 0)) == Wide(3);
-  for (const int64_t s : {0, 3}) {
+  for (const int64_t s : {0, 4}) {
     right = right && status[s] == 0 && row[s] == -1;
     for (int64_t i = 0; i < n && right; ++i) {
       right = c.solution.get(c.at(c.solution.view, s, i, 0)) == clean.solution.get(c.at(c.solution.view, s, i, 0));
     }
   }
   report.check(right, name_of(depth) + " extreme at " + std::to_string(at) + " of " + c.name() + ": " +
-                          (status.size() == 4 ? std::to_string(status[1]) + "@" + std::to_string(row[1]) + " " +
-                                                    std::to_string(status[2]) + "@" + std::to_string(row[2])
+                          (status.size() == 5 ? std::to_string(status[1]) + "@" + std::to_string(row[1]) + " " +
+                                                    std::to_string(status[2]) + "@" + std::to_string(row[2]) + " " +
+                                                    std::to_string(status[3]) + "@" + std::to_string(row[3])
                                               : "not run"));
 }
 
