@@ -83,13 +83,12 @@ struct Chunk {
     rows.pivots.infinite = rows.pivots.infinite || (flags & 2) != 0;
   }
 
-  /// Reports this lane's findings to the problem's verdict word, before the solution is stored.
-  WARPLOOM_DEVICE void judge(const device::Block& block, const Batch<T>& batch, const Run& run,
-                             int* verdict) const {
+  /// Reports this lane's findings to the problem's verdict word; the barrier of Warp::store then keeps the
+  /// inputs until all lanes have looked.
+  WARPLOOM_DEVICE void judge(const Batch<T>& batch, const Run& run, int* verdict) const {
     if (Warp::suspicious(rows)) {
       device::atomic_min(verdict, Warp::inspect(batch, run, batch.rows(run.system), rows));
     }
-    block.sync_warp();
   }
 };
 

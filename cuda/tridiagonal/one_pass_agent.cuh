@@ -122,7 +122,7 @@ struct OnePassAgent {
     const Surroundings<T>& around = *shared.around(phase);
     piece.fill_in(block, shared.outer(phase), around.last, around.flags, around.before);
     const Run run = run_of(block, p, place, phase);
-    piece.judge(block, p.batch, run, &shared.verdict(phase));
+    piece.judge(p.batch, run, &shared.verdict(phase));
     warp.store(block, p.batch, run, piece.rows);
     if (more) piece.put_aside_kept(block, warp, kept);
   }

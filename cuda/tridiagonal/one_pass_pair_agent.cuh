@@ -115,12 +115,13 @@ struct OnePassPairAgent {
     const T x_middle = device::fma(-between.a, around.before, device::fma(-between.c, around.last, between.d));
     piece.fill_in(block, shared.outer[1], around.last, around.flags, x_middle);
     const Run second = run_of(block, p, place, step), first = run_of(block, p, place, step - 1);
-    piece.judge(block, p.batch, second, &shared.verdict);
+    piece.judge(p.batch, second, &shared.verdict);
     Piece back;
     back.bring_back(block, warp, waiting);  // the place of a is then free for the solution
     warp.store(block, p.batch, second, piece.rows);
     back.fill_in(block, shared.outer[0], x_middle, shared.middle.flags, around.before);
-    back.judge(block, p.batch, first, &shared.verdict);
+    back.judge(p.batch, first, &shared.verdict);
+    block.sync_warp();
     warp.store(block, p.batch, first, back.rows);
   }
 };

@@ -79,7 +79,7 @@ struct ChunkAgent {
       const int64_t chunk = item % p.chunks, problem = item / p.chunks;
       const T* x = p.reduced.solution.data + item;
       piece.substitute(block, x[0], chunk > 0 ? x[-1] : T(0));
-      piece.judge(block, p.batch, run, p.verdicts + problem);
+      piece.judge(p.batch, run, p.verdicts + problem);
       warp.store(block, p.batch, run, piece.rows);
     } else if (block.thread() == Piece::warps(block) - 1) {
       p.records[item] = {piece.outer, piece.front};
