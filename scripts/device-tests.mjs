@@ -4,7 +4,7 @@
 //
 // The mutation test runs only by name: node scripts/device-tests.mjs thread --only mutation
 // Each program prints what failed, ends with «N passed, N failed, N skipped» and exits 1 on a failure.
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -41,24 +41,39 @@ function build(variant, only) {
   return join(folder, 'programs');
 }
 
-/** Runs one program; returns its counts. A crash, a timeout or a missing summary line is one failure. */
-function runProgram(path, variant) {
+/** Runs one program and shows what it says; returns its counts. A crash, a timeout or a missing summary line is one failure. */
+async function runProgram(folder, name, variant) {
+  const path = join(folder, name);
   // ThreadSanitizer needs its shadow addresses: without randomisation they are free on every kernel.
   const [command, args] = variant === 'thread' && onPath('setarch')
     ? ['setarch', [process.arch === 'x64' ? 'x86_64' : process.arch, '-R', path]] : [path, []];
-  const done = spawnSync(command, args, {
-    cwd: root, encoding: 'utf8', timeout: 600_000, maxBuffer: 1 << 28,
-    env: { ...process.env, ...kOptions[variant] },
+  const start = performance.now();
+  const done = await new Promise((settle) => {
+    const options = { cwd: root, timeout: 900_000, maxBuffer: 1 << 28, env: { ...process.env, ...kOptions[variant] } };
+    execFile(command, args, options, (error, stdout, stderr) => settle({ error, stdout, stderr }));
   });
-  process.stdout.write(done.stdout ?? '');
-  process.stderr.write(done.stderr ?? '');
-  const line = [...(done.stdout ?? '').matchAll(kSummary)].at(-1);
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  process.stdout.write(`\n== ${name} (${variant}), ${seconds} s\n${done.stdout}`);
+  process.stderr.write(done.stderr);
+  const line = [...done.stdout.matchAll(kSummary)].at(-1);
   const counts = line ? line.slice(1, 4).map(Number) : [0, 0, 0];
-  if (done.status !== 0 && counts[1] === 0 || line === undefined) {
-    console.error(`${path}: exit ${done.status ?? done.signal}${line ? '' : ', no summary line'}`);
+  if (done.error !== null && counts[1] === 0 || line === undefined) {
+    console.error(`${name}: exit ${done.error?.code ?? done.error?.signal}${line ? '' : ', no summary line'}`);
     ++counts[1];
   }
   return counts;
+}
+
+/** All programs of a variant, as many at a time as there are cores. */
+async function runPrograms(folder, names, variant, total) {
+  const queue = [...names];
+  const worker = async () => {
+    for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+      const counts = await runProgram(folder, name, variant);
+      counts.forEach((count, index) => { total[index] += count; });
+    }
+  };
+  await Promise.all(Array.from({ length: Number(process.env.WARPLOOM_JOBS ?? availableParallelism()) }, worker));
 }
 
 const args = process.argv.slice(2);
@@ -73,9 +88,6 @@ const total = [0, 0, 0];
 for (const variant of variants.length > 0 ? variants : ['none']) {
   const folder = build(variant, only);
   if (args.includes('--build-only')) continue;
-  for (const name of programs) {
-    console.log(`\n== ${name} (${variant})`);
-    runProgram(join(folder, name), variant).forEach((count, index) => { total[index] += count; });
-  }
+  await runPrograms(folder, programs, variant, total);
 }
 printSummary(total);
