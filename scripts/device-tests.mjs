@@ -1,6 +1,6 @@
 // Builds test/device/*.cpp with the SIMT shim and runs every program.
 //
-//   node scripts/device-tests.mjs [none|address|thread …] [--only NAME] [--build-only]
+//   node scripts/device-tests.mjs [none|address|thread …] [--only NAME] [--build-only]    default: all three
 //
 // The mutation test runs only by name: node scripts/device-tests.mjs thread --only mutation
 // Each program prints what failed, ends with «N passed, N failed, N skipped» and exits 1 on a failure.
@@ -85,7 +85,7 @@ const programs = listFiles('test/device', /^test\/device\/[^/]+\.cpp$/)
   .filter((name) => (only === undefined ? name !== kMutation : name === only));
 if (programs.length === 0) throw new Error(only ? `no device program ${only}` : 'test/device holds no programs');
 const total = [0, 0, 0];
-for (const variant of variants.length > 0 ? variants : ['none']) {
+for (const variant of variants.length > 0 ? variants : Object.keys(kOptions)) {
   const folder = build(variant, only);
   if (args.includes('--build-only')) continue;
   await runPrograms(folder, programs, variant, total);
