@@ -150,8 +150,10 @@ export async function writeModelTable(root: string, kernels: readonly PackedKern
   }
   const path = join(root, 'lib/tridiagonal/model-table.ts');
   const entries = Object.entries(table).sort(([a], [b]) => a.localeCompare(b)).map(([architecture, types]) => {
-    const lines = Object.entries(types).map(([type, { source, ...numbers }]) =>
-      `    ${type}: {\n      ${Object.entries(numbers).map(([key, value]) => `${key}: ${value}`).join(', ')},\n      source: '${source}',\n    },\n`);
+    const lines = Object.entries(types).map(([type, { source, ...numbers }]) => {
+      const fields = Object.entries(numbers).map(([key, value]) => `${key}: ${value}`).join(', ');
+      return `    ${type}: {\n      ${fields},\n      source: '${source}',\n    },\n`;
+    });
     return `  ${architecture}: {\n${lines.join('')}  },\n`;
   });
   const head = readFileSync(path, 'utf8').replace(/= \{[\s\S]*$/, '= {\n');

@@ -27,7 +27,8 @@ export function markdownTable(report: Report): string {
     const [first] = rows.values();
     const { limit, peers: times = {} } = first!;
     const share = (name: string) => (times[name] === undefined ? '' : percent(limit! / times[name]));
-    return [batch.replace(/^batch\//, ''), microseconds(limit!), ...methods.map((name) => percent(rows.get(name)?.fraction)), ...peers.map(share)];
+    const shares = methods.map((name) => percent(rows.get(name)?.fraction));
+    return [batch.replace(/^batch\//, ''), microseconds(limit!), ...shares, ...peers.map(share)];
   });
   return [header, header.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }

@@ -95,6 +95,15 @@ void test_barriers() {
     for (size_t i = 0; i < 256; ++i) count += out[i] != static_cast<int>(i);
     return count;
   });
+  expect_right("atomics", {8, 128}, [](const Block& b) {
+    device::atomic_add(&out[0], 1);
+    device::atomic_or(&out[1], 1 << b.warp());
+    device::atomic_min(&out[2], -b.thread());
+  }, [] { return (out[0] != 1024) + (out[1] != 15) + (out[2] != -127); });
+}
+
+void test_messages() {
+  static std::vector<int> out(4 * 64);
   static device::Message mail[2][4];
   expect_right("messages between blocks", {4, 64, 0, true}, [](const Block& b) {
     unsigned int value = static_cast<unsigned int>(b.index());
@@ -113,11 +122,6 @@ void test_barriers() {
     for (size_t i = 0; i < 256; ++i) count += out[i] != static_cast<int>(i / 64);
     return count;
   });
-  expect_right("atomics", {8, 128}, [](const Block& b) {
-    device::atomic_add(&out[0], 1);
-    device::atomic_or(&out[1], 1 << b.warp());
-    device::atomic_min(&out[2], -b.thread());
-  }, [] { return (out[0] != 1024) + (out[1] != 15) + (out[2] != -127); });
 }
 
 void test_defects() {
@@ -275,6 +279,7 @@ void test_arithmetic() {
 int main() {
   test_exchange();
   test_barriers();
+  test_messages();
   test_defects();
   test_async_copies();
   test_orders();
