@@ -8,7 +8,8 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
 /// kRows = 1: up to 32 blocks per system. Their messages are few and come soon: the copies of the next system start
 /// at once, and a phase begins with the rows between the blocks of the phase before. More blocks wait for the slowest
-/// among them, and copies in flight hold up their messages: there most copies start after the messages.
+/// among them, and copies in flight hold up their messages: with kRows > 1 there is one phase, no more problems than
+/// slots. OnePassPairAgent takes more with half the blocks.
 template <class T, int kRows>
 struct OnePassAgent {
   static constexpr int kMaxThreads = kChunkThreads<T>;
@@ -22,7 +23,7 @@ struct OnePassAgent {
   using Outer = typename Piece::Outer;
   static constexpr int kDepth = Piece::kDepth;
   static constexpr int kAnnouncingWarp = 0, kListeningWarp = 1;
-  static constexpr bool kSoon = kRows == 1;
+  static constexpr bool kManyPhases = kRows == 1;
 
   /// What the warps of a block tell each other; by parity of the phase where one outlives the next.
   class Shared {
@@ -57,45 +58,46 @@ struct OnePassAgent {
     if (block.thread() < 2) shared.verdict(block.thread()) = 0;
     Piece piece;
     Pivots waiting;
-    copy(block, p, warp, place, 0, 0, 4);
-    for (int64_t phase = 0; phase <= place.phases; ++phase) {
-      const bool here = phase < place.phases, listens = phase > 0 && block.warp() == kListeningWarp;
-      if (kSoon && listens) {
+    copy(block, p, warp, place, 0);
+    const int64_t count = phases(place);
+    for (int64_t phase = 0; phase <= count; ++phase) {
+      const bool here = phase < count, listens = phase > 0 && block.warp() == kListeningWarp;
+      if (kManyPhases && listens) {
         exchange.solve(block, phase - 1, shared.around(phase - 1));
         piece.bring_back(block, warp, waiting);  // solving takes the registers
       }
       if (here) {
         piece.take(block, p.batch, p.inputs, warp, run_of(block, p, place, phase));
-        copy(block, p, warp, place, phase + 1, 0, kSoon ? 4 : operation::kEarlyArrays);
+        if (kManyPhases) copy(block, p, warp, place, phase + 1);
         piece.reduce(block, shared.records(phase));
       }
       block.sync();
       if (here && block.warp() == kAnnouncingWarp) announce(block, exchange, phase, piece, shared);
-      if constexpr (!kSoon) {
+      if constexpr (!kManyPhases) {
         if (listens) piece.listen(block, exchange, warp, phase - 1, shared.around(phase - 1));
         block.sync();
-        copy(block, p, warp, place, phase + 1, operation::kEarlyArrays, 4);
       }
       if (phase > 0) {
         fill_in(block, p, warp, place, phase - 1, piece, waiting, shared);
-      } else if (place.phases > 1 || (kSoon && block.warp() == kListeningWarp)) {
+      } else if (count > 1 || (kManyPhases && block.warp() == kListeningWarp)) {
         piece.put_aside(block, warp);
         waiting = piece.rows.pivots;
       }
     }
     block.sync();
-    if (block.thread() == 0) exchange.finish(block, shared.verdict(place.phases), shared.verdict(place.phases - 1));
+    if (block.thread() == 0) exchange.finish(block, shared.verdict(count), shared.verdict(count - 1));
   }
 
  private:
+  static WARPLOOM_DEVICE int64_t phases(const Place& place) { return kManyPhases ? place.phases : 1; }
   static WARPLOOM_DEVICE Run run_of(const device::Block& block, const Parameters& p, const Place& place, int64_t phase) {
     return Piece::run_of(block, p.batch, place.problem(phase), place.part);
   }
 
-  /// Starts the copies of some arrays of a phase, if there is one.
+  /// Starts the copies of a phase, if there is one.
   static WARPLOOM_DEVICE void copy(const device::Block& block, const Parameters& p, const Warp& warp,
-                                   const Place& place, int64_t phase, int first, int last) {
-    if (phase < place.phases) Piece::load(block, p.inputs, warp, run_of(block, p, place, phase), first, last);
+                                   const Place& place, int64_t phase) {
+    if (phase < phases(place)) Piece::load(block, p.inputs, warp, run_of(block, p, place, phase), 0, 4);
   }
 
   /// Reduces the block's rows to one and tells the other blocks, with the verdict that is complete by now.
@@ -112,11 +114,11 @@ struct OnePassAgent {
   static WARPLOOM_DEVICE void fill_in(const device::Block& block, const Parameters& p, const Warp& warp,
                                       const Place& place, int64_t phase, Piece& piece, Pivots& waiting,
                                       const Shared& shared) {
-    const bool more = phase + 1 < place.phases;
+    const bool more = phase + 1 < phases(place);
     T kept[kDepth];
     if (more) {
       piece.swap(block, warp, waiting, kept);
-    } else if (place.phases > 1) {
+    } else if (phases(place) > 1) {
       piece.bring_back(block, warp, waiting);
     }
     const Surroundings<T>& around = *shared.around(phase);

@@ -13,6 +13,8 @@ struct OnePassChunk : Chunk<T> {
   using Base::kDepth, Base::rows, Base::row, Base::outer, Base::front;
   using Lane = typename Warp::Lane;
   static constexpr int kWarpRows = Warp::kWarpRows;
+  static constexpr bool kCrowded = operation::crowded(sizeof(T));
+  static constexpr int kEarlyArrays = operation::early_arrays(sizeof(T));
   /// Stage of four arrays, then the waiting rows: a, whose place also serves the solution, c and d.
   static constexpr size_t kWarpBytes = 7 * Lane::kBytes;
 
@@ -79,17 +81,21 @@ struct OnePassChunk : Chunk<T> {
     Lane::read(warp.stage + (array + 2) * kWarpRows, block.lane(), rows.d);
     rows.pivots = waiting;
   }
-  /// Waits for a phase's messages and solves the rows between blocks. That takes the registers: the rows wait in the
-  /// arrays of the stage that are copied late.
+  /// Waits for a phase's messages and solves the rows between blocks. Where that takes the registers, the rows wait in
+  /// the arrays of the stage that are copied late.
   template <class Exchange>
   WARPLOOM_DEVICE void listen(const device::Block& block, const Exchange& exchange, const Warp& warp, int64_t phase,
                               Surroundings<T>* around) {
-    static_assert(operation::kEarlyArrays <= 1, "three arrays are free");
-    const Pivots own = rows.pivots;
-    put_aside(block, warp, 1);
-    exchange.solve(block, phase, around);
-    bring_back(block, warp, own, 1);
-    block.sync_warp();
+    if constexpr (kCrowded) {
+      static_assert(kEarlyArrays <= 1, "three arrays are free");
+      const Pivots own = rows.pivots;
+      put_aside(block, warp, 1);
+      exchange.solve(block, phase, around);
+      bring_back(block, warp, own, 1);
+      block.sync_warp();
+    } else {
+      exchange.solve(block, phase, around);
+    }
   }
   /// Brings back the waiting rows and puts these aside, except a, which goes to `kept`: its place is for the solution.
   WARPLOOM_DEVICE void swap(const device::Block& block, const Warp& warp, Pivots& waiting, T (&kept)[kDepth]) {

@@ -6,14 +6,16 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-template <class T>
+/// kRows: of the system between blocks in one lane.
+template <class T, int kRows>
 struct OnePassPairAgent {
   static constexpr int kMaxThreads = kChunkThreads<T>;
   static constexpr int kMinBlocks = 1;
   static constexpr int kChunks = 2;  ///< of a block
+  static constexpr bool kManyPhases = true;
   static constexpr int kLeastWarps = kMaxThreads / 32;
   using Parameters = OnePassParameters<T>;
-  using Exchange = BlockExchange<T, 1, kInterfaceDepth<T>, kInterfaceDepth<T> / 2>;
+  using Exchange = BlockExchange<T, 1, kRows, kInterfaceDepth<T> / 2>;
   using Piece = OnePassChunk<T>;
   using Warp = typename Piece::Warp;
   using Outer = typename Piece::Outer;
@@ -45,7 +47,7 @@ struct OnePassPairAgent {
       const int64_t phase = step >> 1;
       const int chunk = static_cast<int>(step & 1);
       piece.take(block, p.batch, p.inputs, warp, run_of(block, p, place, step));
-      copy(block, p, warp, place, step + 1, 0, chunk == 0 ? 4 : operation::kEarlyArrays);
+      copy(block, p, warp, place, step + 1, 0, chunk == 0 ? 4 : Piece::kEarlyArrays);
       piece.reduce(block, shared.records[chunk]);
       block.sync();
       if (block.warp() == kAnnouncingWarp) announce(block, exchange, phase, chunk, piece, shared);
@@ -56,7 +58,7 @@ struct OnePassPairAgent {
       }
       if (block.warp() == kListeningWarp) piece.listen(block, exchange, warp, phase, &shared.around);
       block.sync();
-      copy(block, p, warp, place, step + 1, operation::kEarlyArrays, 4);
+      copy(block, p, warp, place, step + 1, Piece::kEarlyArrays, 4);
       fill_in(block, p, warp, place, step, piece, waiting, shared);
     }
     block.sync();

@@ -36,7 +36,8 @@ Status launch_per_item(GpuDevice& device, const P& p, int64_t items) {
   return launch<Agent>(device, shape, p);
 }
 
-/// One cooperative launch. Code::unsupported when a system does not fit the chip.
+/// One cooperative launch. Code::unsupported when a system does not fit the chip, or the problems need more phases than
+/// the agent has.
 template <class Agent, class T>
 Status solve_one_pass(GpuDevice& device, const Batch<T>& batch, Used* used) {
   using Exchange = typename Agent::Exchange;
@@ -50,7 +51,8 @@ Status solve_one_pass(GpuDevice& device, const Batch<T>& batch, Used* used) {
   const int64_t blocks = int64_t{shape.slots} * shape.blocks;
   OnePassParameters<T> p{};
   p.slots = shape.slots;
-  if (blocks == 0 || !Exchange::place_mailbox(&p, device.mailbox(), blocks)) {
+  const bool fits = Agent::kManyPhases || shape.slots == batch.problems();
+  if (blocks == 0 || !fits || !Exchange::place_mailbox(&p, device.mailbox(), blocks)) {
     return {Code::unsupported, "partition: the system does not fit on the chip in one pass"};
   }
   p.batch = batch;
@@ -62,6 +64,18 @@ Status solve_one_pass(GpuDevice& device, const Batch<T>& batch, Used* used) {
   *used = {operation::Algorithm::partition, kChunkDepth<T>, shape.blocks * shape.warps * 32, 1};
   const int threads = 32 * shape.warps;
   return launch<Agent>(device, {blocks, threads, Agent::shared_bytes(threads), true}, p);
+}
+
+/// In one pass, more than 32 blocks per system. Problems that fit the chip together take every multiprocessor they can;
+/// of more, as many as possible are solved at once, with fewer messages each.
+template <class T>
+Status solve_many_blocks(GpuDevice& device, const Batch<T>& batch, Used* used) {
+  constexpr int kRows = kInterfaceDepth<T>;
+  Status status = solve_one_pass<OnePassAgent<T, kRows>>(device, batch, used);
+  if (status.code() != Code::unsupported) return status;
+  status = solve_one_pass<OnePassPairAgent<T, kRows / 2>>(device, batch, used);
+  if (status.code() != Code::unsupported) return status;
+  return solve_one_pass<OnePassPairAgent<T, kRows>>(device, batch, used);
 }
 
 /// Two passes over memory around the solve of one row per chunk.
@@ -121,9 +135,7 @@ Status solve_partition(GpuDevice& device, const Batch<T>& batch, Used* used) {
   if (batch.problems() <= operation::kMostOnePassProblems) {
     Status status = solve_one_pass<OnePassAgent<T, 1>>(device, batch, used);
     if (status.code() != Code::unsupported) return status;
-    status = solve_one_pass<OnePassAgent<T, kInterfaceDepth<T>>>(device, batch, used);
-    if (status.code() != Code::unsupported) return status;
-    status = solve_one_pass<OnePassPairAgent<T>>(device, batch, used);
+    status = solve_many_blocks(device, batch, used);
     if (status.code() != Code::unsupported) return status;
   }
   return solve_two_pass(device, batch, used);

@@ -13,9 +13,12 @@ inline constexpr int kPhaseWarps = 4;
 /// Two passes: blocks that share a multiprocessor, so that one computes while the other waits for its copies.
 inline constexpr int kTwoPassBlocks = 4;
 
-/// One pass: of the four arrays of the next system, how many are copied before the messages about this one: copies in
-/// flight hold up the messages of a block.
-inline constexpr int kEarlyArrays = 1;
+/// One pass: elements so small that a block has 512 threads, 128 registers each. Solving between blocks takes them all.
+constexpr bool crowded(int element_bytes) { return element_bytes == 4; }
+
+/// One pass, two chunks per block: of the four arrays of the next chunk, how many are copied before the messages after
+/// the second: copies in flight hold up the messages of a block. Where it is crowded, rows wait in three of the arrays.
+constexpr int early_arrays(int element_bytes) { return crowded(element_bytes) ? 0 : 3; }
 
 /// One pass: `slots` systems at once, each on `blocks` blocks of `warps` warps; no slots: it does not fit.
 struct OnePassShape {

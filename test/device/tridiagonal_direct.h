@@ -10,7 +10,7 @@ namespace warploom::test {
 
 namespace tri = simt::tridiagonal;
 
-/// Instead of a depth: the partition method, and its agent for systems of more than 32 blocks, whatever their size.
+/// Instead of a depth: the partition method, and its agents for systems of more than 32 blocks, whatever their size.
 inline constexpr int kPartition = 0, kManyBlocks = -1;
 
 template <class T>
@@ -47,7 +47,7 @@ Status solve(Device& device, Case<T>& c, int depth, std::vector<int32_t>& status
   tri::Used used;
   auto& gpu = dynamic_cast<simt::GpuDevice&>(device);
   if (depth == kManyBlocks) {
-    return tri::solve_one_pass<tri::OnePassAgent<T, tri::kInterfaceDepth<T>>>(gpu, batch, &used);
+    return tri::solve_many_blocks(gpu, batch, &used);
   }
   return depth == kPartition ? tri::solve_partition(gpu, batch, &used) : tri::solve_cr_regpack(gpu, batch, depth, &used);
 }

@@ -12,8 +12,8 @@ void good_sizes(Report& report) {
     int64_t n, systems, rhs;
   };
   std::vector<Size> sizes = {{3, 2, 1}, {3, 70, 1}, {rows / 4 + 1, 20, 1}, {rows, 19, 1}, {rows + 1, 9, 1},
-                             {rows + 1, 3, 3}, {2 * rows + 5, 7, 1}, {9 * rows, 3, 1}, {17 * rows, 1, 1}};
-  if (kSanitized) sizes = {{3, 70, 1}, {rows / 4 + 1, 20, 1}, {rows + 1, 5, 1}};
+                             {rows + 1, 3, 3}, {2 * rows + 5, 7, 1}, {2 * rows + 5, 2, 1}, {rows + 1, 1, 1}, {9 * rows, 3, 1}, {17 * rows, 1, 1}};
+  if (kSanitized) sizes = {{3, 70, 1}, {rows / 4 + 1, 20, 1}, {rows + 1, 5, 1}, {rows + 1, 1, 1}};
   int turn = 0;
   for (const Size& size : sizes) {
     for (const char* order : kOrders) {
@@ -46,6 +46,22 @@ void bad_systems(Report& report) {
   }
 }
 
+/// One system, on the agent for one phase: a row of any warp of any block, also the last verdict of all, is named.
+template <class T>
+void bad_alone(Report& report) {
+  const int64_t rows = tri::kChunkRows<T>, n = rows + 10;
+  for (const int64_t at : {int64_t{0}, rows / 2 + 3, rows - 1, n - 1}) {
+    const auto device = open_simt("forward");
+    Shape shape;
+    shape.n = n;
+    Case<T> c = make_case<T>(shape);
+    c.diagonal.set(c.at(c.diagonal.view, 0, at, 0), INFINITY);
+    std::vector<int32_t> status, row;
+    const bool right = solve(*device, c, kManyBlocks, status, row).ok() && status[0] == 2 && row[0] == at;
+    report.check(right, "alone, bad at " + std::to_string(at) + " of " + c.name() + ": row " + std::to_string(row[0]));
+  }
+}
+
 /// The last launch before the tags would run out clears the mailbox, and the next ones begin again.
 void tags_begin_again(Report& report) {
   const auto device = open_simt("forward");
@@ -64,6 +80,7 @@ template <class T>
 void all(Report& report) {
   good_sizes<T>(report);
   bad_systems<T>(report);
+  bad_alone<T>(report);
 }
 
 }  // namespace
