@@ -21,7 +21,6 @@ function rowOf({ computeCapability, device, date }: TunedPolicy, row: TunedPolic
 
 /**
  * The table `existing` with the rows of `policy` in place of those of its architecture and element types.
- * Rows of a type come by ascending size, as the lookup needs them.
  */
 export function updatedPolicyTable(existing: string, policy: TunedPolicy): string {
   if (policy.backend !== 'cuda') {

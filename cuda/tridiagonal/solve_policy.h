@@ -38,7 +38,8 @@ inline constexpr DepthRule kInterleaved4[] = {{32, 4}, {256, 8}, {INT64_MAX, 16}
 inline constexpr DepthRule kInterleaved8[] = {{32, 4}, {256, 8}, {INT64_MAX, 16}};
 inline constexpr DepthRule kInterleaved16[] = {{64, 4}, {INT64_MAX, 8}};
 
-/// One row of `npm run tune -- --table`: on devices of this compute capability, systems of up to `rows` unknowns.
+/// One row of `npm run tune -- --table`: on devices of this compute capability, systems of more than half of `rows`
+/// and up to `rows` unknowns.
 struct TunedDepth {
   int compute_capability;
   int element_bytes;
@@ -50,12 +51,11 @@ inline constexpr TunedDepth kTunedDepths[] = {
     {0, 0, 0, 0},  // ends the table
 };
 
-/// The depth of a table that ends with zeros, 0 where it has none. Rows of a type come by ascending size.
+/// The depth of a table that ends with zeros, 0 where it has none.
 inline int tuned_depth(const TunedDepth* table, int compute_capability, int element_bytes, int64_t n) {
   for (const TunedDepth* row = table; row->depth != 0; ++row) {
-    if (row->compute_capability == compute_capability && row->element_bytes == element_bytes && n <= row->rows) {
-      return row->depth;
-    }
+    const bool same = row->compute_capability == compute_capability && row->element_bytes == element_bytes;
+    if (same && n <= row->rows && n > row->rows / 2) return row->depth;
   }
   return 0;
 }

@@ -15,7 +15,7 @@ export { HeatAdi } from './heat-adi.ts';
 export type { HeatAdiOptions, HeatBoundary } from './heat-adi.ts';
 export { fitModel, model, modelCoefficients, paperCoefficients } from './model.ts';
 export type { ModelCoefficients, ModelOptions, ModelPrediction, ModelSample } from './model.ts';
-export { formatPolicy, tune, writePolicy } from './tune.ts';
+export { formatPolicy, readPolicy, tune, writePolicy } from './tune.ts';
 export type { TunedPolicy, TuneOptions, TuneRow } from './tune.ts';
 export { stateOf, SystemStatuses, wasResolvedByPivoting } from './status.ts';
 export type { SystemOutcome, SystemState } from './status.ts';

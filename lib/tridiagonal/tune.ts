@@ -1,9 +1,9 @@
 // tridiagonal.tune: finds the fastest packing depth of cr-regpack on a device.
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { defaultDevice, type Device } from '../core/device.ts';
-import { WarploomError } from '../core/errors.ts';
+import { ArgumentError, WarploomError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/files.ts';
 import { callFields, parseOptions } from './options.ts';
 import { solve } from './solve.ts';
@@ -127,6 +127,29 @@ export function formatPolicy(policy: TunedPolicy): string {
   ]);
   const widths = header.map((_, column) => Math.max(...[header, ...lines].map((line) => line[column]!.length)));
   return [header, ...lines].map((line) => line.map((cell, column) => cell.padStart(widths[column]!)).join('  ')).join('\n');
+}
+
+const policySchema = z.strictObject({
+  schema: z.literal(1), backend: z.string(), device: z.string(), computeCapability: z.int(), date: z.string(),
+  rows: z.array(z.strictObject({
+    type: z.enum(['float32', 'float64']), n: z.int().min(1), batch: z.int().min(1),
+    seconds: z.record(z.string(), z.number().nonnegative()), best: z.literal([2, 4, 8, 16, 32]),
+  })),
+});
+
+/**
+ * A policy that {@link writePolicy} stored.
+ * @throws ArgumentError naming `path` for a file that holds none
+ */
+export async function readPolicy(path: string): Promise<TunedPolicy> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new ArgumentError('path', `expected a readable file, received ${path}`, { cause: error });
+  });
+  try {
+    return policySchema.parse(JSON.parse(text));
+  } catch (error) {
+    throw new ArgumentError('path', `expected a policy as writePolicy stores it, received ${path}`, { cause: error });
+  }
 }
 
 /** Stores a policy as JSON, whole or not at all. */

@@ -1,10 +1,10 @@
 // The depth search and its policy file.
-import { deepStrictEqual, match, ok, strictEqual, throws } from 'node:assert/strict';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { deepStrictEqual, match, ok, rejects, strictEqual, throws } from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { updatedPolicyTable } from '../../bench/policy-table.ts';
-import { formatPolicy, tune, writePolicy, type TunedPolicy, type TuneRow } from '../../lib/tridiagonal/index.ts';
+import { formatPolicy, readPolicy, tune, writePolicy, type TunedPolicy, type TuneRow } from '../../lib/tridiagonal/index.ts';
 import { eachBackend } from '../support/backends.ts';
 
 describe('tune', () => {
@@ -28,7 +28,10 @@ describe('tune', () => {
         const path = join(folder, 'policies', 'policy.json');
         await writePolicy(path, policy);
         deepStrictEqual(JSON.parse(await readFile(path, 'utf8')), policy);
+        deepStrictEqual(await readPolicy(path), policy);
         deepStrictEqual(await readdir(join(folder, 'policies')), ['policy.json']);
+        await writeFile(path, '{"schema": 2}');
+        for (const wrong of [path, join(folder, 'none.json')]) await rejects(readPolicy(wrong), { argument: 'path' });
       } finally {
         await rm(folder, { recursive: true });
       }
