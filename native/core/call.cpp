@@ -47,11 +47,12 @@ Failure Call::read(napi_env env, const PackedParameters& packed) {
 
 /// Lays the buffers out so that what goes up and what comes down are one range each.
 Failure Call::place_buffers() {
-  int64_t at = 0;
+  int64_t at = 0, end = 0;
   const auto place = [&](bool input, bool output, bool report = false) {
     for (Buffer& buffer : buffers_) {
       if (!buffer.staged() || buffer.input != input || buffer.output != output || buffer.report != report) continue;
       buffer.offset = at;
+      end = at + buffer.bytes;
       at += aligned(buffer.bytes);
     }
   };
@@ -60,10 +61,11 @@ Failure Call::place_buffers() {
   place(true, true);
   upload_bytes_ = at;
   place(false, true);
-  moved_bytes_ = at;
+  moved_bytes_ = end;  // what pads the last one is nobody's
+  const int64_t reports = at;
   place(true, true, true);
   staged_bytes_ = at;
-  at = moved_bytes_;
+  at = reports;
   for (Buffer& buffer : buffers_) {
     if (!buffer.stays()) continue;
     borrows_ = borrows_ || buffer.shared;
