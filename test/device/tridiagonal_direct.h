@@ -73,6 +73,27 @@ void good(Report& report, Device& device, const Shape& shape, int depth, const c
                    (words ? "ok" : "bad"));
 }
 
+/// Five systems of `c`, of which 1 to 3 differ from `clean`: `right` judges the words of those, 0 and 4 keep every bit.
+template <class T, class Right>
+void beside_good(Report& report, Device& device, Case<T>& clean, Case<T>& c, int depth, const std::string& what,
+                 Right right) {
+  std::vector<int32_t> clean_status, status, row;
+  const Status first = solve(device, clean, depth, clean_status, row);
+  if (first.code() == Code::unsupported) return report.skip();
+  bool good = first.ok() && solve(device, c, depth, status, row).ok() && right(status, row);
+  for (const int64_t s : {0, 4}) {
+    good = good && status[s] == 0 && row[s] == -1;
+    for (int64_t i = 0; i < c.shape.n && good; ++i) {
+      good = c.solution.get(c.at(c.solution.view, s, i, 0)) == clean.solution.get(c.at(c.solution.view, s, i, 0));
+    }
+  }
+  std::string words;
+  for (size_t s = 1; s < 4 && s < status.size(); ++s) {
+    words += " " + std::to_string(status[s]) + "@" + std::to_string(row[s]);
+  }
+  report.check(good, name_of(depth) + " " + what + " of " + c.name() + ":" + words);
+}
+
 /// Entries that are not finite and zero pivots: the words name them, neighbours keep every bit.
 template <class T>
 void bad(Report& report, Device& device, Layout layout, int64_t n, int64_t at, int depth) {
@@ -92,22 +113,9 @@ void bad(Report& report, Device& device, Layout layout, int64_t n, int64_t at, i
   set(c.upper, 3, at, 0);
   set(c.upper, 3, at - 1, 0);
   set(c.lower, 3, at + 1, 0);
-  std::vector<int32_t> clean_status, status, row;
-  const Status first = solve(device, clean, depth, clean_status, row);
-  if (first.code() == Code::unsupported) return report.skip();
-  bool right = first.ok() && solve(device, c, depth, status, row).ok();
-  right = right && status[1] == 2 && row[1] == at && status[2] == 2 && row[2] == at && status[3] == 1 && row[3] == at;
-  for (const int64_t s : {0, 4}) {
-    right = right && status[s] == 0 && row[s] == -1;
-    for (int64_t i = 0; i < n && right; ++i) {
-      right = c.solution.get(c.at(c.solution.view, s, i, 0)) == clean.solution.get(c.at(c.solution.view, s, i, 0));
-    }
-  }
-  report.check(right, name_of(depth) + " bad at " + std::to_string(at) + " of " + c.name() + ": " +
-                          (status.size() == 5 ? std::to_string(status[1]) + "@" + std::to_string(row[1]) + " " +
-                                                    std::to_string(status[2]) + "@" + std::to_string(row[2]) + " " +
-                                                    std::to_string(status[3]) + "@" + std::to_string(row[3])
-                                              : "not run"));
+  beside_good(report, device, clean, c, depth, "bad at " + std::to_string(at), [&](const auto& status, const auto& row) {
+    return status[1] == 2 && row[1] == at && status[2] == 2 && row[2] == at && status[3] == 1 && row[3] == at;
+  });
 }
 
 /// Pivots beyond the range of quick reciprocals, and unknowns that overflow: one system's own affair.
@@ -142,23 +150,10 @@ void extreme(Report& report, Device& device, Layout layout, int64_t n, int64_t a
   }
   if (early > 0) c.upper.set(c.at(c.upper.view, 3, early - 1, 0), 0);
   if (early + 2 < n) c.lower.set(c.at(c.lower.view, 3, early + 2, 0), 0);
-  std::vector<int32_t> clean_status, status, row;
-  const Status first = solve(device, clean, depth, clean_status, row);
-  if (first.code() == Code::unsupported) return report.skip();
-  bool right = first.ok() && solve(device, c, depth, status, row).ok();
-  right = right && status[1] == 0 && row[1] == -1 && status[2] == 3 && row[2] == -1 && status[3] == 3 && row[3] == -1;
-  right = right && c.solution.get(c.at(c.solution.view, 1, at, 0)) == Wide(3);
-  for (const int64_t s : {0, 4}) {
-    right = right && status[s] == 0 && row[s] == -1;
-    for (int64_t i = 0; i < n && right; ++i) {
-      right = c.solution.get(c.at(c.solution.view, s, i, 0)) == clean.solution.get(c.at(c.solution.view, s, i, 0));
-    }
-  }
-  report.check(right, name_of(depth) + " extreme at " + std::to_string(at) + " of " + c.name() + ": " +
-                          (status.size() == 5 ? std::to_string(status[1]) + "@" + std::to_string(row[1]) + " " +
-                                                    std::to_string(status[2]) + "@" + std::to_string(row[2]) + " " +
-                                                    std::to_string(status[3]) + "@" + std::to_string(row[3])
-                                              : "not run"));
+  beside_good(report, device, clean, c, depth, "extreme at " + std::to_string(at), [&](const auto& status, const auto& row) {
+    return status[1] == 0 && row[1] == -1 && status[2] == 3 && row[2] == -1 && status[3] == 3 && row[3] == -1 &&
+           c.solution.get(c.at(c.solution.view, 1, at, 0)) == Wide(3);
+  });
 }
 
 /// However the rows come to the registers, one depth gives the same bits.
