@@ -11,7 +11,7 @@ const kNativeTop = new Set(['bench']);
 /** The registry and its expansion are the one place of core that names the domains. */
 const kRegistry = new Set(['cuda/core/operations.h']);
 /** Where device qualifiers and intrinsics may stand. */
-const kDeviceFiles = /^cuda\/core\/(device\.cuh|launch\.cuh|runtime\.(cu|h))$/;
+const kDeviceFiles = /^cuda\/core\/(device\.cuh|portable\.h|launch\.cuh|runtime\.(cu|h))$/;
 /** Where the CUDA runtime may be called. */
 const kRuntimeFiles = /^cuda\/core\/(\w+\.cu|cuda_\w+\.h)$/;
 const kCudaTypes = new RegExp([

@@ -1,0 +1,91 @@
+#include "cuda/swept/advance.h"
+
+#include <cmath>
+#include <string>
+
+namespace warploom::swept {
+namespace {
+
+Status invalid(const char* argument, std::string message) {
+  return Status(Code::invalid_argument, std::move(message), argument);
+}
+
+Status check_view(const View& view, int64_t count, const char* name) {
+  if (view.imaginary != nullptr) return invalid(name, "expected real data");
+  if (view.offset < 0) return invalid(name, "expected an offset of zero or more");
+  if (count == 0) return {};
+  if (view.data == nullptr) return invalid(name, "expected an array");
+  if (view.offset > view.length || count > view.length - view.offset) {
+    return invalid(name, "needs " + std::to_string(count) + " elements from element " + std::to_string(view.offset) +
+                             ", has " + std::to_string(view.length));
+  }
+  return {};
+}
+
+Status check_positive(double value, const char* name) {
+  if (std::isfinite(value) && value > 0) return {};
+  return invalid(name, "expected a positive finite number, got " + std::to_string(value));
+}
+
+Status check_choices(const AdvanceParameters& p) {
+  if (p.type != ScalarType::float32 && p.type != ScalarType::float64) return invalid("type", "expected float32 or float64");
+  if (static_cast<uint32_t>(p.equation) > 2) return invalid("equation", "unknown equation");
+  if (static_cast<uint32_t>(p.variant) > 8) return invalid("variant", "unknown variant");
+  if (static_cast<uint32_t>(p.limiter) > 3) return invalid("limiter", "unknown limiter");
+  const std::string name = kEquationNames[static_cast<int>(p.equation)];
+  for (const bool right : {false, true}) {
+    const Boundary end = right ? p.right : p.left;
+    if (static_cast<uint32_t>(end) > 3) return invalid(right ? "right" : "left", "unknown boundary");
+    if (!admits(p.equation, end)) {
+      return invalid(right ? "right" : "left", name + " does not take " + kBoundaryNames[static_cast<int>(end)] + " ends");
+    }
+  }
+  if ((p.left == Boundary::periodic) != (p.right == Boundary::periodic)) {
+    return invalid(p.left == Boundary::periodic ? "right" : "left", "expected periodic at both ends or at none");
+  }
+  return {};
+}
+
+Status check_sizes(const AdvanceParameters& p) {
+  const int64_t least = least_points(p.equation);
+  if (p.n < least) return invalid("n", "expected at least " + std::to_string(least) + " points, got " + std::to_string(p.n));
+  if (p.batch < 0) return invalid("batch", "expected zero or more, got " + std::to_string(p.batch));
+  if (p.batch > 0 && p.n > (INT64_MAX / 64) / p.batch) return invalid("batch", "batch * n is too large");
+  if (p.steps < 0 || p.steps > kMostSteps) {
+    return invalid("steps", "expected 0 to " + std::to_string(kMostSteps) + ", got " + std::to_string(p.steps));
+  }
+  if (p.points < 0) return invalid("points", "expected zero or more");
+  if (p.depth < 0) return invalid("depth", "expected zero or more");
+  if (p.threads < 0 || p.threads > 1024 || p.threads % 32 != 0) {
+    return invalid("threads", "expected a multiple of 32 up to 1024, or 0");
+  }
+  if (p.used.data != nullptr && p.used.length != kUsedWords) {
+    return invalid("used", "expected " + std::to_string(kUsedWords) + " words");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check(const AdvanceParameters& p) {
+  WARPLOOM_TRY(check_choices(p));
+  WARPLOOM_TRY(check_sizes(p));
+  WARPLOOM_TRY(check_positive(p.dx, "dx"));
+  WARPLOOM_TRY(check_positive(p.dt, "dt"));
+  if (p.equation == Equation::heat) WARPLOOM_TRY(check_positive(p.diffusivity, "diffusivity"));
+  if (p.equation == Equation::euler && !(std::isfinite(p.gamma) && p.gamma > 1)) {
+    return invalid("gamma", "expected a finite number above 1, got " + std::to_string(p.gamma));
+  }
+  const int64_t count = elements_of(p);
+  WARPLOOM_TRY(check_view(p.state, count, "state"));
+  WARPLOOM_TRY(check_view(p.next, count, "next"));
+  if (count == 0) return {};
+  const uintptr_t bytes = static_cast<uintptr_t>(scalar_bytes(p.type));
+  const uintptr_t from = reinterpret_cast<uintptr_t>(p.state.data) + static_cast<uintptr_t>(p.state.offset) * bytes;
+  const uintptr_t to = reinterpret_cast<uintptr_t>(p.next.data) + static_cast<uintptr_t>(p.next.offset) * bytes;
+  const uintptr_t span = static_cast<uintptr_t>(count) * bytes;
+  if (from < to + span && to < from + span) return invalid("next", "overlaps state");
+  return {};
+}
+
+}  // namespace warploom::swept

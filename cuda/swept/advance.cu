@@ -1,0 +1,123 @@
+// swept.advance on the GPU: the choice of the variant, and the search for the first bad step.
+#include "cuda/core/operations.h"
+#include "cuda/swept/advance_policy.h"
+#include "cuda/swept/finite_agent.cuh"
+#include "cuda/swept/march.cuh"
+
+namespace warploom::WARPLOOM_TARGET {
+namespace swept {
+namespace {
+
+using operation::AdvanceParameters;
+
+Status not_here(Variant variant, const char* why) {
+  return {Code::unsupported, std::string("variant ") + operation::kVariantNames[static_cast<int>(variant)] + " " + why, "variant"};
+}
+
+template <class Equation>
+Status march_by(Variant variant, GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control) {
+  switch (variant) {
+    case Variant::classic: return march_classic(device, march, shape, control);
+    default: return not_here(variant, "belongs to another backend");
+  }
+}
+
+/// Carries a call out with the equation's coefficients in hand.
+template <class Equation>
+class Call {
+ public:
+  using Real = typename Equation::Real;
+  Call(GpuDevice& device, const AdvanceParameters& p, const Equation& equation, Control& control)
+      : device_(device), p_(p), control_(control), variant_(policy::variant(p)) {
+    march_.equation = equation;
+    march_.domain = Domain::make(p.equation, p.n, p.left, p.right);
+    march_.batch = p.batch;
+    march_.from = static_cast<const Real*>(p.state.data) + p.state.offset;
+    march_.to = static_cast<Real*>(p.next.data) + p.next.offset;
+    march_.points = p.points;
+    march_.depth = p.depth;
+    march_.threads = p.threads;
+  }
+
+  Status run() {
+    Workspace spare;
+    WARPLOOM_TRY(Workspace::make(device_, march_.elements() * static_cast<int64_t>(sizeof(Real)), &spare));
+    march_.spare = spare.template as<Real>();
+    WARPLOOM_TRY(device_.begin_operation(control_));
+    WARPLOOM_TRY(march_to(p_.steps));
+    int64_t completed = p_.steps, first_bad = 0;
+    if (p_.check) WARPLOOM_TRY(stop_before_bad(&completed, &first_bad));
+    WARPLOOM_TRY(device_.end_operation(control_));
+    if (p_.used.data != nullptr) {
+      const int64_t words[operation::kUsedWords] = {static_cast<int64_t>(variant_), shape_.points, shape_.depth,
+                                                    shape_.threads, completed, first_bad};
+      for (int i = 0; i < operation::kUsedWords; ++i) p_.used.data[i] = static_cast<int32_t>(words[i]);
+    }
+    return {};
+  }
+
+ private:
+  /// The state after `steps` steps, in `next`.
+  Status march_to(int64_t steps) {
+    march_.steps = steps;
+    if (steps == 0) return device_.copy(march_.to, march_.from, march_.elements() * static_cast<int64_t>(sizeof(Real)));
+    return march_by(variant_, device_, march_, &shape_, control_);
+  }
+
+  /// A value that is not finite stays so: bisection finds the first step that makes one, and its predecessor is kept.
+  Status stop_before_bad(int64_t* completed, int64_t* first_bad) {
+    bool finite = true;
+    WARPLOOM_TRY(all_finite(device_, march_.to, march_.elements(), &finite));
+    if (finite) return {};
+    int64_t good = 0, bad = p_.steps;
+    while (bad - good > 1) {
+      const int64_t middle = good + (bad - good) / 2;
+      WARPLOOM_TRY(march_to(middle));
+      WARPLOOM_TRY(all_finite(device_, march_.to, march_.elements(), &finite));
+      (finite ? good : bad) = middle;
+    }
+    *completed = good;
+    *first_bad = bad;
+    return march_to(good);
+  }
+
+  GpuDevice& device_;
+  const AdvanceParameters& p_;
+  Control& control_;
+  Variant variant_;
+  March<Equation> march_;
+  Shape shape_;
+};
+
+template <class T>
+Status run(GpuDevice& device, const AdvanceParameters& p, Control& control) {
+  switch (p.equation) {
+    case operation::Equation::heat: {
+      using Equation = operation::Heat<T>;
+      return Call<Equation>(device, p, Equation::template make<T>(p.diffusivity, p.dx, p.dt), control).run();
+    }
+    case operation::Equation::kuramoto_sivashinsky: {
+      using Equation = operation::KuramotoSivashinsky<T>;
+      return Call<Equation>(device, p, Equation::template make<T>(p.dx, p.dt), control).run();
+    }
+    default: {
+      using Equation = operation::Euler<T>;
+      return Call<Equation>(device, p, Equation::template make<T>(p.gamma, p.dx, p.dt, p.limiter), control).run();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace swept
+
+Status swept_advance(Device& device, const ::warploom::swept::AdvanceParameters& p, Control& control) {
+  if (p.batch == 0) return {};
+  GpuDevice& gpu = static_cast<GpuDevice&>(device);
+  return p.type == ScalarType::float32 ? swept::run<float>(gpu, p, control) : swept::run<double>(gpu, p, control);
+}
+
+int64_t swept_advance_workspace(const Device&, const ::warploom::swept::AdvanceParameters& p) {
+  return ::warploom::swept::elements_of(p) * scalar_bytes(p.type);
+}
+
+}  // namespace warploom::WARPLOOM_TARGET

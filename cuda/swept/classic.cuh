@@ -1,0 +1,36 @@
+// One time step of the paper's Classic, for `classic` and `classic-graph`.
+#pragma once
+#include "cuda/swept/advance_policy.h"
+#include "cuda/swept/classic_agent.cuh"
+
+namespace warploom::WARPLOOM_TARGET::swept {
+
+template <class Equation, int kSubstep>
+Status classic_substep(GpuDevice& device, const March<Equation>& march, const typename Equation::Real* around,
+                       const typename Equation::Real* base, typename Equation::Real* result, int threads) {
+  const int64_t points = march.batch * march.domain.n;
+  using Agent = ClassicAgent<Equation, kSubstep>;
+  return launch<Agent>(device, {(points + threads - 1) / threads, threads, 0, false},
+                       {march.equation, march.domain, around, base, result, points});
+}
+
+/// Where step `step` of a march leaves its state: the two buffers in turn, so that the last one is `to`. With two sub-steps the
+/// predicted state takes `spare` and the result always stands in `to`.
+template <class Equation>
+typename Equation::Real* classic_result(const March<Equation>& march, int64_t step) {
+  if (Equation::kSubsteps == 2) return march.to;
+  return (march.steps - step) % 2 == 1 ? march.to : march.spare;
+}
+
+template <class Equation>
+Status classic_step(GpuDevice& device, const March<Equation>& march, const typename Equation::Real* from,
+                    typename Equation::Real* result, int threads) {
+  if constexpr (Equation::kSubsteps == 1) {
+    return classic_substep<Equation, 0>(device, march, from, from, result, threads);
+  } else {
+    WARPLOOM_TRY((classic_substep<Equation, 0>(device, march, from, from, march.spare, threads)));
+    return classic_substep<Equation, 1>(device, march, march.spare, from, result, threads);
+  }
+}
+
+}  // namespace warploom::WARPLOOM_TARGET::swept
