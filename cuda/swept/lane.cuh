@@ -1,0 +1,28 @@
+// A warp's part of a tile in registers: lane l holds the places l * kPoints … l * kPoints + kPoints - 1 of 32 * kPoints
+// consecutive ones. A Stepper takes one time step of them; tiles of warps and blocks are built on it (tiled_agent.cuh).
+#pragma once
+#include "cuda/swept/march.cuh"
+
+namespace warploom::WARPLOOM_TARGET::swept {
+
+/// Which of a lane's places do not follow the equation (bit j: place j). Only tiles that hold an end have any.
+struct LaneEnds {
+  unsigned int frozen = 0;           ///< keep their value
+  unsigned int follow_left = 0;      ///< take the value of the left end cell at every sub-step
+  unsigned int follow_right = 0;
+  unsigned int mirrored = 0;         ///< of those that follow: mirrored
+  int left_lane = 0, left_point = 0;    ///< where the left end cell stands in this warp (when any lane follows it)
+  int right_lane = 0, right_point = 0;
+};
+
+/// One step of a warp's places. Places within kSubsteps * kReach of the warp's ends are garbage afterwards, wherever no end of
+/// the domain is. kEnds: some lane of the warp has LaneEnds; all lanes take the same branch.
+///
+///   template <bool kEnds>
+///   static WARPLOOM_DEVICE void step(const device::Block&, const Equation&, typename Equation::Value (&u)[kPoints], const LaneEnds&)
+///
+/// Specialised in step_heat.cuh, step_kuramoto_sivashinsky.cuh and step_euler.cuh.
+template <class Equation, int kPoints>
+struct Stepper;
+
+}  // namespace warploom::WARPLOOM_TARGET::swept
