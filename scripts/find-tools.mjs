@@ -32,7 +32,7 @@ export function findNvcc() {
   return candidates.find((path) => path && spawnSync(path, ['--version']).status === 0);
 }
 
-/** CMake's architecture list: the GPUs found here, else Hopper code plus PTX for Ampere and later. */
+/** CMake's architecture list: the GPUs found here, else Hopper code and its PTX for what comes later (one run of the front end). */
 export function cudaArchitectures() {
   if (process.env.WARPLOOM_CUDA_ARCHITECTURES) return process.env.WARPLOOM_CUDA_ARCHITECTURES;
   const query = spawnSync('nvidia-smi', ['--query-gpu=compute_cap', '--format=csv,noheader'], { encoding: 'utf8' });
@@ -41,7 +41,7 @@ export function cudaArchitectures() {
     const known = [...found].filter((digits) => /^\d{2,3}$/.test(digits));
     if (known.length > 0) return known.map((digits) => `${digits}-real`).join(';');
   }
-  return '90-real;80-virtual';
+  return '90';
 }
 
 /** Prefix of the running node when its headers are installed, so that node-gyp need not download them. */
