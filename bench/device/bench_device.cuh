@@ -97,6 +97,20 @@ class BenchDevice final : public cuda::GpuDevice {
     }
     return resident_[key] = blocks;
   }
+  Status replay(int64_t times, const std::function<Status()>& body) override {
+    cudaStreamCaptureStatus capturing;
+    WARPLOOM_TRY(check(cudaStreamIsCapturing(stream, &capturing)));
+    if (times < 2 || capturing != cudaStreamCaptureStatusNone) return GpuDevice::replay(times, body);
+    cudaGraph_t graph;
+    cudaGraphExec_t launches;
+    WARPLOOM_TRY(check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal)));
+    WARPLOOM_TRY(body());
+    WARPLOOM_TRY(check(cudaStreamEndCapture(stream, &graph)));
+    WARPLOOM_TRY(check(cudaGraphInstantiate(&launches, graph, 0)));
+    for (int64_t i = 0; i < times; ++i) WARPLOOM_TRY(check(cudaGraphLaunch(launches, stream)));
+    WARPLOOM_TRY(check(cudaGraphExecDestroy(launches)));
+    return check(cudaGraphDestroy(graph));
+  }
   Status begin_operation(Control&) override { return {}; }
   Status end_operation(Control&) override { return {}; }
 

@@ -1,4 +1,4 @@
-// The class behind GpuDevice of the cuda backend; its functions stand in runtime.cu, transfers.cu and measure.cu.
+// The class behind GpuDevice of the cuda backend; its functions stand in runtime.cu, transfers.cu, graph.cu and measure.cu.
 #pragma once
 #include <atomic>
 #include <map>
@@ -45,13 +45,14 @@ class CudaDevice final : public GpuDevice {
   Status launch_kernel(const void* kernel, int64_t blocks, int threads, size_t shared_bytes, bool cooperative,
                        void** arguments) override;
   int resident_blocks(const void* kernel, int threads, size_t shared_bytes) override;
+  Status replay(int64_t times, const std::function<Status()>& body) override;
   Status begin_operation(Control& control) override;
   Status end_operation(Control& control) override;
   Status measure(int calls, int repeats, const std::function<Status(int, Control&)>& body, double* seconds) override;
   void* native_stream() override { return stream_; }
 
  private:
-  Status capture(int calls, const std::function<Status(int, Control&)>& body, cudaGraphExec_t* out);
+  Status capture(const std::function<Status()>& body, cudaGraphExec_t* out);
   Status report(cudaError_t error, const char* what, int64_t requested = 0);
   Status use();
   cudaError_t raw_allocate(int64_t bytes, void** out);

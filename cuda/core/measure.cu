@@ -4,26 +4,6 @@
 
 namespace warploom::cuda {
 
-/// The calls as one graph; null when they cannot be captured, say because one waits for the device.
-Status CudaDevice::capture(int calls, const std::function<Status(int, Control&)>& body, cudaGraphExec_t* out) {
-  *out = nullptr;
-  CUDA_TRY(cudaStreamBeginCapture, stream_, cudaStreamCaptureModeThreadLocal);
-  Status status;
-  Control control;
-  for (int i = 0; i < calls && status.ok(); ++i) status = body(i, control);
-  cudaGraph_t graph = nullptr;
-  const cudaError_t ended = call([&] { return cudaStreamEndCapture(stream_, &graph); });
-  (void)cudaGetLastError();
-  if (status.code() == Code::device_lost) return status;
-  if (status.ok() && ended == cudaSuccess && graph != nullptr &&
-      call([&] { return cudaGraphInstantiate(out, graph, 0); }) != cudaSuccess) {
-    (void)cudaGetLastError();
-    *out = nullptr;
-  }
-  if (graph != nullptr) call_always([&] { return cudaGraphDestroy(graph); });
-  return {};
-}
-
 /// One graph of all calls, launched `repeats` times; where that cannot be captured, plain calls one after the
 /// other between two events.
 Status CudaDevice::measure(int calls, int repeats, const std::function<Status(int, Control&)>& body,
@@ -35,12 +15,15 @@ Status CudaDevice::measure(int calls, int repeats, const std::function<Status(in
     ~Guard() { flag = false; }
   } guard(measuring_);
   cudaGraphExec_t graph = nullptr;
-  WARPLOOM_TRY(capture(calls, body, &graph));
-  const auto run = [&]() -> Status {
-    if (graph != nullptr) return report(call([&] { return cudaGraphLaunch(graph, stream_); }), "cudaGraphLaunch");
+  const auto all = [&]() -> Status {
     Control control;
     for (int i = 0; i < calls; ++i) WARPLOOM_TRY(body(i, control));
     return {};
+  };
+  WARPLOOM_TRY(capture(all, &graph));
+  const auto run = [&]() -> Status {
+    if (graph == nullptr) return all();
+    return report(call([&] { return cudaGraphLaunch(graph, stream_); }), "cudaGraphLaunch");
   };
   Status status = run();  // the first launch of a graph uploads it
   for (int repeat = 0; repeat < repeats && status.ok(); ++repeat) {

@@ -39,6 +39,12 @@ class GpuDevice : public Device {
                                bool cooperative, void** arguments) = 0;
   virtual int resident_blocks(const void* kernel, int threads, size_t shared_bytes) = 0;
 #endif
+  /// Makes the launches of `body` `times` times: on a GPU as one graph that is launched repeatedly, so `body` makes the same
+  /// launches each time, and neither allocates nor transfers. It runs once then, else `times` times.
+  virtual Status replay(int64_t times, const std::function<Status()>& body) {
+    for (int64_t i = 0; i < times; ++i) WARPLOOM_TRY(body());
+    return {};
+  }
   /// Marks the begin and end of an operation's device work; end writes Control::device_seconds.
   virtual Status begin_operation(Control& control) = 0;
   virtual Status end_operation(Control& control) = 0;

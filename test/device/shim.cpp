@@ -4,6 +4,8 @@
 #include <limits>
 #include <set>
 
+#include "cuda/core/measuring_device.h"
+#include "simt/runtime.h"
 #include "test/device/support/shim_launch.h"
 
 using namespace shim;
@@ -274,6 +276,27 @@ void test_arithmetic() {
   check(wide != wide && narrow != narrow, "unwritten memory is NaN in both precisions");
 }
 
+void test_replay() {
+  std::unique_ptr<Device> device;
+  check(open_device(OpenOptions(), &device).ok(), "a device opens");
+  GpuDevice& gpu = static_cast<GpuDevice&>(*device);
+  int launches = 0;
+  const Body add = [&](const Block& b) { launches += b.thread() == 0; };
+  const auto body = [&]() -> Status {
+    WARPLOOM_TRY(gpu.launch_blocks(1, 32, 0, false, add));
+    return gpu.launch_blocks(2, 32, 0, false, add);
+  };
+  for (const int64_t times : {0, 1, 5}) {
+    launches = 0;
+    check(gpu.replay(times, body).ok() && launches == 3 * times, "replay " + std::to_string(times) + " times");
+  }
+  int asked = 0;
+  const Status stopped = gpu.replay(5, [&]() -> Status { return ++asked == 3 ? Status(Code::internal, "enough") : Status(); });
+  check(!stopped.ok() && asked == 3, "replay stops at an error");
+  MeasuringDevice measuring(gpu);
+  check(measuring.replay(5, [&]() -> Status { ++asked; return {}; }).ok() && asked == 4, "measured once");
+}
+
 }  // namespace
 
 int main() {
@@ -284,5 +307,6 @@ int main() {
   test_async_copies();
   test_orders();
   test_arithmetic();
+  test_replay();
   return harness::summary();
 }
