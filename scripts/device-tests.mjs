@@ -25,6 +25,9 @@ const kOptions = {
 const kMutation = 'mutation';
 /** Programs of one thread: nothing for ThreadSanitizer to find. */
 const kSequential = new Set(['cpu_isa']);
+/** The longest ones, begun first so that no core is left waiting for one at the end. */
+const kLongest = ['tridiagonal_partition', 'operations', 'cpu_operators', 'cpu_solve', 'tridiagonal_regpack'];
+const rank = (name) => (kLongest.includes(name) ? kLongest.indexOf(name) : kLongest.length);
 
 function must(command, args) {
   const done = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
@@ -68,7 +71,7 @@ async function runProgram(folder, name, variant) {
 
 /** All programs of a variant, as many at a time as there are cores. */
 async function runPrograms(folder, names, variant, total) {
-  const queue = [...names];
+  const queue = [...names].sort((a, b) => rank(a) - rank(b));
   const worker = async () => {
     for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
       const counts = await runProgram(folder, name, variant);
