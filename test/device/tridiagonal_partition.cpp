@@ -91,8 +91,10 @@ int main() {
   test::Report report;
   test::tags_begin_again(report);
   test::all<float>(report);
+  test::all<simt::Complex<double>>(report);
+#ifndef __SANITIZE_THREAD__  // TSan: the smallest and the largest element; who waits for whom is the same code
   test::all<double>(report);
   test::all<simt::Complex<float>>(report);
-  test::all<simt::Complex<double>>(report);
+#endif
   return report.finish();
 }
