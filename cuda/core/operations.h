@@ -5,6 +5,7 @@
 #include "cuda/core/status.h"
 #include "cuda/scan/prefix.h"
 #include "cuda/swept/advance.h"
+#include "cuda/swept/measure.h"
 #include "cuda/tridiagonal/condition.h"
 #include "cuda/tridiagonal/factor.h"
 #include "cuda/tridiagonal/multiply.h"

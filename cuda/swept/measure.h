@@ -7,15 +7,16 @@
 
 namespace warploom::swept {
 
-/// Figures of one component of one problem, in this order in `figures`.
+/// Figures of one component of one problem, in this order in `figures`. `trapezoid` is the sum with half weights at both ends
+/// (zero for one point).
 enum class Figure : int32_t { sum = 0, trapezoid = 1, absolute_sum = 2, square_sum = 3, least = 4, most = 5 };
 inline constexpr int kFigures = 6;
 
-/// Layout of the state as in AdvanceParameters. Accumulated in float64 with an order fixed by n, the same on every backend:
-/// figures have the same bits everywhere. A NaN anywhere makes least and most NaN as well.
+/// Layout of the state as in AdvanceParameters. Accumulated in float64 in an order fixed by n (measure_part.h), the same on every
+/// backend: figures have the same bits everywhere. A NaN anywhere makes least and most NaN as well.
 struct MeasureParameters {
   ScalarType type = ScalarType::float64;
-  int64_t n = 0;     ///< points of a row
+  int64_t n = 0;     ///< points of a row, at least 1
   int64_t rows = 0;  ///< components * batch
   View state;
   Array<double> figures;  ///< rows * kFigures
@@ -31,10 +32,5 @@ void visit(Visitor& v, MeasureParameters& p) {
 }
 
 Status check(const MeasureParameters& p);
-
-/// Order of accumulation: chunks of kChunk points; in a chunk, lane l of kLanes takes points l, l + kLanes, …, one after the
-/// other; then lanes are added pairwise (l and l + kLanes/2, …), then chunks pairwise in the same way over the next power of two.
-inline constexpr int64_t kChunk = 8192;
-inline constexpr int kLanes = 256;
 
 }  // namespace warploom::swept

@@ -1,0 +1,54 @@
+// What swept.measure accumulates, and in which order.
+//
+// A row is cut into chunks of kChunk points, a chunk into segments of kSegment. Lane l of a segment's kSegmentLanes takes its points
+// l, l + kSegmentLanes, …, one after the other. The kLanes lanes of a chunk (8 to a segment, segments in order) are combined in
+// pairs at the distances 4, 2, 1, 8, 16, 32, 64 and 128. With several chunks, lane c of kLanes takes the chunks c, c + kLanes, …, one
+// after the other, and the same tree follows. The order suits vectors of 2, 4 or 8 float64 as well as warps: a lane that has
+// no points changes nothing.
+#pragma once
+#include <cstdint>
+#include <cstring>
+
+#include "cuda/core/portable.h"
+#include "cuda/swept/measure.h"
+
+namespace warploom::swept {
+
+inline constexpr int kSegmentLanes = 8, kSegment = 256, kLanes = 256;
+inline constexpr int64_t kChunk = int64_t{kSegment} * kLanes / kSegmentLanes;
+/// Distances of the tree: 4, 2, 1, then 8 and all greater powers of two below kLanes.
+WARPLOOM_PORTABLE constexpr int lane_distance(int level) { return level < 3 ? 4 >> level : 1 << level; }
+
+struct Part {
+  double sum, absolute_sum, square_sum, least, most;
+};
+
+WARPLOOM_PORTABLE Part no_points() { return {0, 0, 0, HUGE_VAL, -HUGE_VAL}; }
+
+WARPLOOM_PORTABLE void add_value(Part& part, double value) {
+  part.sum += value;
+  part.absolute_sum += portable::absolute(value);
+  part.square_sum += value * value;
+  part.least = value < part.least ? value : part.least;
+  part.most = value > part.most ? value : part.most;
+}
+
+WARPLOOM_PORTABLE Part combined(const Part& a, const Part& b) {
+  return {a.sum + b.sum, a.absolute_sum + b.absolute_sum, a.square_sum + b.square_sum, b.least < a.least ? b.least : a.least,
+          b.most > a.most ? b.most : a.most};
+}
+
+/// The figures of a row from all its points. Comparisons pass over NaN, the sum of absolutes shows it; NaN has one pattern.
+WARPLOOM_PORTABLE void write_figures(const Part& part, double first, double last, double* figures) {
+  double nan;
+  const uint64_t bits = 0x7ff8000000000000u;
+  memcpy(&nan, &bits, sizeof(nan));
+  const bool bad = part.absolute_sum != part.absolute_sum;
+  const double values[kFigures] = {part.sum, part.sum - 0.5 * (first + last), part.absolute_sum, part.square_sum, part.least, part.most};
+  for (int k = 0; k < kFigures; ++k) {
+    const bool bound = k == static_cast<int>(Figure::least) || k == static_cast<int>(Figure::most);
+    figures[k] = values[k] != values[k] || (bad && bound) ? nan : values[k];
+  }
+}
+
+}  // namespace warploom::swept

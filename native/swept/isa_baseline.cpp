@@ -1,0 +1,21 @@
+// Baseline of x86-64 (and of any other processor: GCC lowers the vectors); fma is a function call where it has no instruction.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "native/swept/kernels.h"
+
+// Vectors are explicit here: the compiler must not make others, nor fuse what is not fma().
+#pragma GCC optimize("fp-contract=off", "no-tree-vectorize")
+#define WARPLOOM_ISA swept_baseline
+#define WARPLOOM_VECTOR_BYTES 16
+#include "native/swept/isa_table.h"
+
+namespace warploom::cpu {
+
+const SweptKernelSet& swept_kernels_baseline() {
+  static const SweptKernelSet set = swept_baseline::make_swept_kernels("baseline");
+  return set;
+}
+
+}  // namespace warploom::cpu
