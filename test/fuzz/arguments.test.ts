@@ -144,7 +144,7 @@ function misuses(operation: string, fields: readonly FieldDescription[]): Misuse
   for (const field of fields) {
     const { name, kind } = field;
     if (kind === 'view') {
-      list.push(...viewMisuses(field, valid[name] as LooseView, operation !== 'scan.prefix'));
+      list.push(...viewMisuses(field, valid[name] as LooseView, operation.startsWith('tridiagonal.')));
       if (name !== 'upper') list.push({ what: 'missing', argument: name, apply: (parameters) => delete parameters[name] });
     } else if (kind === 'array') {
       const others = given.filter((other) => other.name !== name).map((other) => [other.name, memoryOf(other.name)] as [string, AnyArray]);

@@ -59,6 +59,10 @@ const builders: Record<string, () => LooseParameters> = {
     radix: 2, flags: new Uint8Array(elements), values: { ...viewOf(filled(1)), systemStride: 0, rowStride: 0, rhsStride: 0 },
     result: { ...viewOf(filled(0)), systemStride: 0, rowStride: 0, rhsStride: 0 },
   }),
+  'swept.measure': () => ({
+    type: 'float64', n: smallN, rows: smallBatch,
+    state: { ...viewOf(filled(1)), systemStride: 0, rowStride: 0, rhsStride: 0 }, figures: new Float64Array(smallBatch * 6),
+  }),
 };
 
 /** Names of the operations that have an entry here; a test compares them with the registry. */
