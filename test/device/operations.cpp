@@ -10,10 +10,21 @@ using namespace warploom;
 
 namespace {
 
+/// Neither sanitizer judges by the order: TSan takes one, ASan two whose bits are compared.
+constexpr const char* kOrders[] = {
+#if defined(__SANITIZE_THREAD__)
+    "reverse"
+#elif defined(__SANITIZE_ADDRESS__)
+    "forward", "random:11"
+#else
+    "forward", "reverse", "random:11"
+#endif
+};
+
 /// Runs a case in each order; empty when all agree and are right.
 std::string run_orders(const cases::Case& c, Device& device) {
   std::string first;
-  for (const char* order : {"forward", "reverse", "random:11"}) {
+  for (const char* order : kOrders) {
     simt::Schedule schedule;
     if (!simt::parse_schedule(order, &schedule)) return "bad order";
     simt::set_schedule(device, schedule);
@@ -23,7 +34,7 @@ std::string run_orders(const cases::Case& c, Device& device) {
     if (!failure.empty()) return std::string(order) + ": " + failure;
     if (device.memory_use().in_use_bytes != 0) return "memory is still in use";
     if (first.empty()) first = digest;
-    if (first != digest) return std::string(order) + ": other bits than forward";
+    if (first != digest) return std::string(order) + ": other bits than in another order";
   }
   return {};
 }
