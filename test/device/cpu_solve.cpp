@@ -294,9 +294,7 @@ int main() {
   auto device = open_cpu(2), alone = open_cpu(1);
   std::vector<int64_t> sizes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65,
                                 100, 127, 128, 129, 200, 255, 256, 257, 511, 513, 1500};
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  sizes = {0, 1, 2, 3, 5, 8, 17, 33, 64, 65, 129, 257, 513};  // the same paths, in a third of the time
-#endif
+  if (kSanitized) sizes = {0, 1, 2, 3, 5, 8, 17, 33, 64, 65, 129, 257, 513};
   all_layouts<double>(*device, sizes, "float64");
   all_layouts<float>(*device, sizes, "float32");
   all_layouts<std::complex<double>>(*device, sizes, "complex128");
