@@ -18,6 +18,7 @@ template <class Equation>
 Status march_by(Variant variant, GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control) {
   switch (variant) {
     case Variant::classic: return march_classic(device, march, shape, control);
+    case Variant::classic_graph: return march_classic_graph(device, march, shape, control);
     default: return not_here(variant, "belongs to another backend");
   }
 }

@@ -8,6 +8,11 @@ namespace warploom::swept::policy {
 
 /// Threads of a block of `classic`; on an H200 128 and 256 are within 2 % of each other at every size.
 inline constexpr int kClassicThreads = 256;
+/// Time steps in a graph of `classic-graph`.
+inline constexpr int kStepsPerGraph = 64, kMostStepsPerGraph = 4096;
+/// Launches of a graph between two looks at the caller's cancellation, and point updates in them.
+inline constexpr int64_t kMostReplays = 64;
+inline constexpr int64_t kUpdatesPerReplay = int64_t{1} << 34;
 
 /// The variant that `auto` takes.
 inline Variant variant(const AdvanceParameters& p) {

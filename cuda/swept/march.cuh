@@ -59,5 +59,7 @@ WARPLOOM_DEVICE typename Equation::Value value_at(const Equation& equation, cons
 // the state after march.steps >= 1 steps in march.to.
 template <class Equation>
 Status march_classic(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control);
+template <class Equation>
+Status march_classic_graph(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control);
 
 }  // namespace warploom::WARPLOOM_TARGET::swept
