@@ -78,6 +78,19 @@ function parse(path: string, file: Buffer): Checkpoint {
 }
 
 /**
+ * Reads a checkpoint, whatever wrote it; undefined when there is no such file.
+ * @throws WarploomError ERR_WARPLOOM_DAMAGED_FILE when the file is truncated or altered
+ */
+export async function loadCheckpoint(path: string): Promise<Checkpoint | undefined> {
+  try {
+    return parse(path, await readFile(path));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/**
  * Reads a checkpoint of the same kind and parameters; undefined when there is none or it belongs to
  * other parameters (the work then starts anew).
  * @throws WarploomError ERR_WARPLOOM_DAMAGED_FILE when the file is truncated or altered
@@ -85,15 +98,8 @@ function parse(path: string, file: Buffer): Checkpoint {
 export async function readCheckpoint(
   path: string, expected: { kind: string; parameters: unknown },
 ): Promise<Checkpoint | undefined> {
-  let file: Buffer;
-  try {
-    file = await readFile(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-  const found = parse(path, file);
-  const same = found.kind === expected.kind
+  const found = await loadCheckpoint(path);
+  const same = found?.kind === expected.kind
     && JSON.stringify(found.parameters) === JSON.stringify(expected.parameters);
   return same ? found : undefined;
 }

@@ -12,7 +12,8 @@ export type ErrorCode =
   | 'ERR_WARPLOOM_DISPOSED'
   | 'ERR_WARPLOOM_QUEUE_FULL'
   | 'ERR_WARPLOOM_DAMAGED_FILE'
-  | 'ERR_WARPLOOM_SYSTEM_FAILED';
+  | 'ERR_WARPLOOM_SYSTEM_FAILED'
+  | 'ERR_WARPLOOM_UNSTABLE';
 
 /** Base of all errors of this library. `code` never changes between releases; messages may. */
 export class WarploomError extends Error {
@@ -104,6 +105,21 @@ export class QueueFullError extends WarploomError {
 
   constructor(message: string, options?: ErrorOptions) {
     super('ERR_WARPLOOM_QUEUE_FULL', message, options);
+  }
+}
+
+/** A time step gave values that are not finite; the state stands at the step before it. */
+export class InstabilityError extends WarploomError {
+  override readonly name = 'InstabilityError';
+  /** The first bad step, counted from time 0. */
+  readonly step: number;
+  /** The time it would have reached. */
+  readonly time: number;
+
+  constructor(message: string, { step, time }: { step: number; time: number }, options?: ErrorOptions) {
+    super('ERR_WARPLOOM_UNSTABLE', message, options);
+    this.step = step;
+    this.time = time;
   }
 }
 

@@ -1,0 +1,176 @@
+// Exact solutions of the equations and of their schemes, for checks and pictures.
+import { describeValue } from '../core/arrays.ts';
+import { ArgumentError, refusal } from '../core/errors.ts';
+import type { GasState } from './types.ts';
+
+/** The two states between the waves of a Riemann problem, and the solution everywhere. */
+export class RiemannSolution {
+  readonly left: GasState;
+  readonly right: GasState;
+  readonly gamma: number;
+  /** Pressure and velocity between the outer waves. */
+  readonly pressure: number;
+  readonly velocity: number;
+  /** Densities on both sides of the contact. */
+  readonly densityLeft: number;
+  readonly densityRight: number;
+
+  /** @internal Use {@link exactRiemann}. */
+  constructor(left: GasState, right: GasState, gamma: number, pressure: number, velocity: number) {
+    this.left = left;
+    this.right = right;
+    this.gamma = gamma;
+    this.pressure = pressure;
+    this.velocity = velocity;
+    this.densityLeft = densityBehind(left, pressure, gamma);
+    this.densityRight = densityBehind(right, pressure, gamma);
+  }
+
+  /** Largest |u| + c of the four states. */
+  get fastest(): number {
+    const { velocity, pressure, gamma } = this;
+    const middle = [this.densityLeft, this.densityRight].map((density) => ({ density, velocity, pressure }));
+    return Math.max(...[this.left, this.right, ...middle].map((state) => Math.abs(state.velocity) + soundSpeed(state, gamma)));
+  }
+
+  /** The gas at x/t, with the diaphragm at x = 0. */
+  at(speed: number): GasState {
+    if (speed < this.velocity) return this.#side(speed, this.left, 1);
+    return this.#side(speed, this.right, -1);
+  }
+
+  /** Left of the contact; right of it in the mirror (`sign` -1). */
+  #side(speed: number, side: GasState, sign: 1 | -1): GasState {
+    const { gamma, pressure } = this;
+    const s = sign * speed;
+    const u = sign * side.velocity;
+    const middle = sign * this.velocity;
+    const sound = soundSpeed(side, gamma);
+    const star = { density: densityBehind(side, pressure, gamma), velocity: this.velocity, pressure };
+    if (pressure > side.pressure) { // shock
+      const ratio = pressure / side.pressure;
+      const shock = u - sound * Math.sqrt(((gamma + 1) * ratio + gamma - 1) / (2 * gamma));
+      return s < shock ? side : star;
+    }
+    if (s < u - sound) return side;
+    const soundStar = sound * (pressure / side.pressure) ** ((gamma - 1) / (2 * gamma));
+    if (s > middle - soundStar) return star;
+    const factor = (2 + ((gamma - 1) / sound) * (u - s)) / (gamma + 1);
+    return {
+      density: side.density * factor ** (2 / (gamma - 1)),
+      velocity: (sign * 2 * (sound + ((gamma - 1) / 2) * u + s)) / (gamma + 1),
+      pressure: side.pressure * factor ** ((2 * gamma) / (gamma - 1)),
+    };
+  }
+}
+
+/** Speed of sound. */
+export function soundSpeed({ density, pressure }: GasState, gamma: number): number {
+  return Math.sqrt((gamma * pressure) / density);
+}
+
+function densityBehind({ density, pressure }: GasState, star: number, gamma: number): number {
+  const ratio = star / pressure;
+  if (ratio <= 1) return density * ratio ** (1 / gamma);
+  const weight = (gamma - 1) / (gamma + 1);
+  return (density * (ratio + weight)) / (weight * ratio + 1);
+}
+
+/** Velocity that a wave to pressure p gives to a side, and its derivative. */
+function waveFunction(p: number, { density, pressure }: GasState, sound: number, gamma: number): [number, number] {
+  if (p > pressure) {
+    const a = 2 / ((gamma + 1) * density);
+    const b = ((gamma - 1) / (gamma + 1)) * pressure;
+    const root = Math.sqrt(a / (p + b));
+    return [(p - pressure) * root, root * (1 - (p - pressure) / (2 * (p + b)))];
+  }
+  const power = (p / pressure) ** ((gamma - 1) / (2 * gamma));
+  return [((2 * sound) / (gamma - 1)) * (power - 1), (power * pressure) / (density * sound * p)];
+}
+
+function requireGas(state: unknown, name: string): asserts state is GasState {
+  if (typeof state !== 'object' || state === null) throw refusal(name, 'density, velocity and pressure', describeValue(state));
+  const { density, velocity, pressure } = state as Partial<GasState>;
+  for (const [key, value, positive] of [['density', density, true], ['velocity', velocity, false], ['pressure', pressure, true]] as const) {
+    if (!Number.isFinite(value) || (positive && value! <= 0)) {
+      throw refusal(`${name}.${key}`, positive ? 'a positive finite number' : 'a finite number', describeValue(value));
+    }
+  }
+}
+
+/**
+ * The exact solution of the Riemann problem of an ideal gas.
+ * @example
+ * const sod = swept.exactRiemann({ density: 1, velocity: 0, pressure: 1 }, { density: 0.125, velocity: 0, pressure: 0.1 });
+ * sod.at((x - 0.5) / t).density
+ *
+ * @throws ArgumentError when the sides part so fast that a vacuum opens between them
+ * @see E. F. Toro: Riemann Solvers and Numerical Methods for Fluid Dynamics, chapter 4
+ */
+export function exactRiemann(left: GasState, right: GasState, gamma = 1.4): RiemannSolution {
+  requireGas(left, 'left');
+  requireGas(right, 'right');
+  if (!(Number.isFinite(gamma) && gamma > 1)) throw refusal('gamma', 'a finite number above 1', describeValue(gamma));
+  const [cl, cr] = [soundSpeed(left, gamma), soundSpeed(right, gamma)];
+  const apart = right.velocity - left.velocity;
+  if ((2 * (cl + cr)) / (gamma - 1) <= apart) {
+    throw new ArgumentError('right', 'the states part so fast that a vacuum opens between them; bring their velocities closer');
+  }
+  // Two rarefactions as first guess: exact for those, and above zero always.
+  const power = (gamma - 1) / (2 * gamma);
+  let p = ((cl + cr - ((gamma - 1) / 2) * apart) / (cl / left.pressure ** power + cr / right.pressure ** power)) ** (1 / power);
+  for (let round = 0; round < 100; round += 1) {
+    const [fl, dl] = waveFunction(p, left, cl, gamma);
+    const [fr, dr] = waveFunction(p, right, cr, gamma);
+    const next = Math.max(p - (fl + fr + apart) / (dl + dr), p * 1e-3);
+    const change = Math.abs(next - p) / (next + p);
+    p = next;
+    if (change < 1e-15) break;
+  }
+  const velocity = (left.velocity + right.velocity + waveFunction(p, right, cr, gamma)[0] - waveFunction(p, left, cl, gamma)[0]) / 2;
+  return new RiemannSolution({ ...left }, { ...right }, gamma, p, velocity);
+}
+
+/**
+ * Factor by which one step of `heat` multiplies the mode cos(πk i/(n-1)) of reflective ends, or cos(2πk i/n) of periodic ones:
+ * exact for the scheme.
+ */
+export function heatModeFactor(mode: number, { n, fourier, periodic = false }: { n: number; fourier: number; periodic?: boolean }): number {
+  return 1 - 4 * fourier * Math.sin((Math.PI * mode) / (periodic ? n : 2 * (n - 1))) ** 2;
+}
+
+/** Options of {@link heatSeries}. */
+export interface HeatSeriesOptions {
+  readonly initial: 'parabola' | 'ramp';
+  readonly length: number;
+  readonly diffusivity: number;
+  /** Default 100, as in the named initial conditions. */
+  readonly amplitude?: number;
+}
+
+/**
+ * The exact temperature at x and time t between insulated ends, from a(x) = amplitude x (1 - x/L) or amplitude (1 - x/L):
+ * its cosine series, summed until the terms vanish.
+ */
+export function heatSeries(x: number, t: number, { initial, length, diffusivity, amplitude = 100 }: HeatSeriesOptions): number {
+  const parabola = initial === 'parabola';
+  const scale = parabola ? (-4 * amplitude * length) / Math.PI ** 2 : (4 * amplitude) / Math.PI ** 2;
+  let sum = parabola ? (amplitude * length) / 6 : amplitude / 2;
+  for (let k = parabola ? 2 : 1; k < 200_000; k += 2) {
+    const decay = Math.exp(-diffusivity * ((k * Math.PI) / length) ** 2 * t);
+    if (decay < 1e-18) break;
+    sum += (scale * decay * Math.cos((k * Math.PI * x) / length)) / k ** 2;
+  }
+  return sum;
+}
+
+/**
+ * Growth of a small mode of wavenumber q in `kuramotoSivashinsky`: `factor` of one step of the scheme, its `rate` per time, and the
+ * `exact` rate q² - q⁴ of the equation.
+ */
+export function kuramotoSivashinskyGrowth(q: number, { dx, dt }: { dx: number; dt: number }): { factor: number; rate: number; exact: number } {
+  const s = Math.sin((q * dx) / 2) ** 2;
+  const z = dt * ((4 * s) / dx ** 2 - (16 * s * s) / dx ** 4);
+  const factor = 1 + z + (z * z) / 2;
+  return { factor, rate: Math.log(factor) / dt, exact: q ** 2 - q ** 4 };
+}

@@ -1,0 +1,91 @@
+// Points, ends and spacing of a problem.
+import { describeValue } from '../core/arrays.ts';
+import { ArgumentError, refusal } from '../core/errors.ts';
+import { oneOf, requireChoice, requireFields, requireReal } from './checks.ts';
+import { boundaries, type BoundaryName, type EquationName } from './types.ts';
+
+/** An end after checking; `value` as the caller gave it. */
+export interface CheckedEnd {
+  readonly kind: BoundaryName;
+  readonly value: unknown;
+}
+
+/** Both ends. */
+export interface Ends {
+  readonly left: CheckedEnd;
+  readonly right: CheckedEnd;
+}
+
+/** Ends each equation takes, as `admits` of cuda/swept/domain.h. */
+const admitted: Record<EquationName, readonly BoundaryName[]> = {
+  heat: ['periodic', 'reflective', 'dirichlet'],
+  'kuramoto-sivashinsky': ['periodic', 'dirichlet'],
+  euler: boundaries,
+};
+
+function checkEnd(end: unknown, name: string, equation: EquationName): CheckedEnd {
+  if (typeof end === 'object' && end !== null) {
+    requireFields(end, ['kind', 'value'], name, 'an end');
+    const { kind, value } = end as { kind: unknown; value?: unknown };
+    requireChoice(kind ?? null, `${name}.kind`, ['dirichlet']);
+    if (value !== undefined && equation === 'kuramoto-sivashinsky') {
+      throw new ArgumentError(`${name}.value`, 'dirichlet ends of kuramoto-sivashinsky hold u = u_xx = 0 and take no value');
+    }
+    return { kind: 'dirichlet', value };
+  }
+  requireChoice(end ?? null, name, admitted[equation]);
+  return { kind: end as BoundaryName, value: undefined };
+}
+
+/** Checks the option `boundary`. */
+export function checkEnds(boundary: unknown, equation: EquationName, normal: BoundaryName): Ends {
+  const given = boundary === undefined ? normal : boundary;
+  const apart = typeof given === 'object' && given !== null && ('left' in given || 'right' in given);
+  if (!apart) {
+    const end = checkEnd(given, 'boundary', equation);
+    return { left: end, right: end };
+  }
+  requireFields(given, ['left', 'right'], 'boundary', 'boundary');
+  const { left, right } = given as { left?: unknown; right?: unknown };
+  const ends = { left: checkEnd(left, 'boundary.left', equation), right: checkEnd(right, 'boundary.right', equation) };
+  if ((ends.left.kind === 'periodic') !== (ends.right.kind === 'periodic')) {
+    const odd = ends.left.kind === 'periodic' ? 'right' : 'left';
+    throw refusal(`boundary.${odd}`, "'periodic' at both ends or at none", describeValue(ends[odd].kind));
+  }
+  return ends;
+}
+
+/**
+ * Distances of points in the length: between the end points (heat, KS), all the way round when periodic; cells of Euler but
+ * those that hold an end state.
+ */
+function intervals(equation: EquationName, n: number, { left, right }: Ends): number {
+  if (equation === 'euler') return n - Number(left.kind === 'dirichlet') - Number(right.kind === 'dirichlet');
+  return left.kind === 'periodic' ? n : n - 1;
+}
+
+/** The spacing from `dx` or `length`; `normal` where neither is given. */
+export function spacing(
+  options: { readonly dx?: number; readonly length?: number }, equation: EquationName, n: number, ends: Ends,
+  normal: { dx?: number; length?: number },
+): number {
+  requireReal(options.dx, 'dx');
+  requireReal(options.length, 'length');
+  const { dx, length } = oneOf(options, ['dx', 'length']) === undefined ? normal : options;
+  if (dx === undefined && length === undefined) throw refusal('dx', 'dx or length', 'neither');
+  const result = dx ?? length! / intervals(equation, n, ends);
+  // Coefficients hold dx to the fourth power.
+  if (!(result > 1e-60 && result < 1e60)) throw refusal(dx === undefined ? 'length' : 'dx', 'a spacing from 1e-60 to 1e60', String(result));
+  return result;
+}
+
+/** Places of the points; the left end of the domain is 0. */
+export function places(equation: EquationName, n: number, dx: number, leftEnd: BoundaryName): Float64Array {
+  const shift = equation !== 'euler' ? 0 : leftEnd === 'dirichlet' ? -0.5 : 0.5;
+  return Float64Array.from({ length: n }, (_, i) => (i + shift) * dx);
+}
+
+/** Length that the points span. */
+export function lengthOf(equation: EquationName, n: number, dx: number, ends: Ends): number {
+  return dx * intervals(equation, n, ends);
+}

@@ -1,0 +1,55 @@
+// swept.measure: sums and bounds of a state, computed where it is.
+import type { DeviceArray } from '../core/device.ts';
+import { requireWhole } from './checks.ts';
+import type { Norms, Setup } from './types.ts';
+
+const names = ['sum', 'trapezoid', 'absoluteSum', 'squareSum', 'least', 'most'] as const;
+
+/** Sums and bounds of every row of a state: row = problem × components + component. */
+export class Figures {
+  readonly n: number;
+  readonly batch: number;
+  readonly components: number;
+  readonly #words: Float64Array;
+
+  /** @internal */
+  constructor(words: Float64Array, { n, batch }: Setup, components: number) {
+    this.#words = words;
+    this.n = n;
+    this.batch = batch;
+    this.components = components;
+  }
+
+  /** Number of a component of a problem; both default to 0. */
+  row({ problem = 0, component = 0 }: { readonly problem?: number; readonly component?: number } = {}): number {
+    requireWhole(problem ?? null, 'problem', 0, this.batch - 1);
+    requireWhole(component ?? null, 'component', 0, this.components - 1);
+    return problem * this.components + component;
+  }
+
+  /** Σu, Σu with half weights at both ends, Σ|u|, Σu², min and max of a row. */
+  at(row: number): Record<(typeof names)[number], number> {
+    const [sum, trapezoid, absoluteSum, squareSum, least, most] = this.#words.subarray(names.length * row);
+    return { sum: sum!, trapezoid: trapezoid!, absoluteSum: absoluteSum!, squareSum: squareSum!, least: least!, most: most! };
+  }
+
+  /** Norms of a row with the weight dx. */
+  norms(row: number, dx: number): Norms {
+    const { absoluteSum, squareSum, least, most } = this.at(row);
+    return {
+      l1: dx * absoluteSum, l2: Math.sqrt(dx * squareSum), maximum: Math.max(Math.abs(least), Math.abs(most)),
+      rms: Math.sqrt(squareSum / this.n), least, most,
+    };
+  }
+}
+
+/** Measures a state on its device. */
+export async function measure(state: DeviceArray, setup: Setup, signal: AbortSignal | undefined): Promise<Figures> {
+  const components = setup.equation === 'euler' ? 3 : 1;
+  const rows = setup.batch * components;
+  const figures = new Float64Array(rows * names.length);
+  await state.device.run('swept.measure', {
+    type: setup.type, n: setup.n, rows, state: { data: state, offset: 0, systemStride: 0, rowStride: 1, rhsStride: 0 }, figures,
+  }, { signal });
+  return new Figures(figures, setup, components);
+}

@@ -1,0 +1,279 @@
+// A simulation: a state on the device, advanced to exact steps and times.
+import { describeValue } from '../core/arrays.ts';
+import { writeCheckpoint } from '../core/checkpoint.ts';
+import type { Device, DeviceArray } from '../core/device.ts';
+import { DisposedError, InstabilityError, refusal } from '../core/errors.ts';
+import type { CallOptions } from '../core/progress.ts';
+import { requireCall, requireWhole } from './checks.ts';
+import type { Clock, Plan } from './clock.ts';
+import { places } from './grid.ts';
+import { measure, type Figures } from './measure.ts';
+import { Pace } from './pace.ts';
+import { checkSnapshots, goals, type Goal } from './snapshots.ts';
+import {
+  variants, type EquationName, type Norms, type Placement, type RealArray, type Setup, type SimulationInfo, type Snapshot, type SnapshotOptions,
+} from './types.ts';
+
+/** Largest step count of one call of `advance`; far beyond any run. */
+const mostSteps = 2 ** 52;
+
+/** @internal What {@link Simulation} is made of. */
+export interface Parts {
+  readonly setup: Setup;
+  readonly placement: Placement;
+  readonly state: DeviceArray;
+  readonly next: DeviceArray;
+  readonly clock: Clock;
+}
+
+/** Everything a checkpoint says beside the state. */
+export interface CheckpointParameters {
+  readonly version: 1;
+  readonly setup: Setup;
+  readonly clock: ReturnType<Clock['save']>;
+}
+
+/**
+ * Independent problems of one equation on a device, made by `swept.heat`, `swept.kuramotoSivashinsky`, `swept.euler` or
+ * `swept.restore`. The state stays in the device's memory between calls.
+ *
+ * Calls run one after the other in the order they were made; a call that fails or is aborted leaves the state at the last
+ * step it finished, and the calls behind it go on from there. Free it with `await using`, `using` or {@link dispose}.
+ */
+export abstract class Simulation<State> {
+  /** Everything the results depend on beside the initial state. */
+  readonly setup: Setup;
+  #placement: Placement;
+  #state: DeviceArray;
+  #next: DeviceArray;
+  #clock: Clock;
+  #pace: Pace;
+  #used = new Int32Array(6);
+  #steps = 0;
+  #seconds = 0;
+  #disposed = false;
+  #tail: Promise<unknown> = Promise.resolve();
+
+  /** @internal */
+  constructor({ setup, placement, state, next, clock }: Parts) {
+    this.setup = setup;
+    this.#placement = placement;
+    this.#state = state;
+    this.#next = next;
+    this.#clock = clock;
+    this.#pace = new Pace(setup.n * setup.batch, placement.device.backend);
+    this.#used[0] = variants.indexOf(placement.variant);
+  }
+
+  /** Decodes the stored numbers. */
+  protected abstract decode(stored: RealArray): State;
+
+  get equation(): EquationName { return this.setup.equation; }
+  get n(): number { return this.setup.n; }
+  get batch(): number { return this.setup.batch; }
+  get dx(): number { return this.setup.dx; }
+  get dt(): number { return this.setup.dt; }
+  get device(): Device { return this.#placement.device; }
+  get disposed(): boolean { return this.#disposed; }
+
+  /** Places of the points, from 0 at the left end of the domain. */
+  get x(): Float64Array { return places(this.equation, this.n, this.dx, this.setup.left); }
+
+  /** Steps since time 0, those before a restart too. */
+  get stepsDone(): number { return this.#clock.step; }
+
+  /** Simulated time. */
+  get time(): number { return this.#clock.time; }
+
+  /** What ran so far in this object. */
+  get info(): SimulationInfo {
+    const [variant = 0, points = 0, depth = 0, threads = 0] = this.#used;
+    return {
+      backend: this.device.backend, variant: variants[variant]!, points, depth, threads, steps: this.#steps, deviceSeconds: this.#seconds,
+      pointUpdatesPerSecond: this.#steps === 0 ? NaN : (this.n * this.batch * this.#steps) / this.#seconds,
+    };
+  }
+
+  /**
+   * Takes exactly `steps` time steps.
+   *
+   * The work is cut into segments of some 150 ms: `onProgress` is called after each with steps done and asked for; aborting ends the
+   * running one, and the state stands at the end of the last whole segment, with {@link stepsDone} and {@link time} to match.
+   * @throws InstabilityError (`ERR_WARPLOOM_UNSTABLE`) naming the first step whose result is not finite; the state stands at
+   *   the step before. Aborted calls reject with `signal.reason`.
+   */
+  advance(steps: number, options: CallOptions = {}): Promise<void> {
+    return this.#checked(() => {
+      requireWhole(steps ?? null, 'steps', 0, mostSteps);
+      requireCall(options, [], 'advance');
+    }, () => this.#march({ whole: steps, rest: 0 }, options), options);
+  }
+
+  /**
+   * Advances to exactly `time`: whole steps of `dt`, and one shortened step for what is left of the way, if anything is. (A rest
+   * within rounding of a whole step counts as none.) Later steps have the full `dt` again.
+   * @throws as {@link advance}; ArgumentError for a time before the present
+   */
+  advanceTo(time: number, options: CallOptions = {}): Promise<void> {
+    return this.#checked(() => {
+      if (!Number.isFinite(time)) throw refusal('time', 'a finite number', describeValue(time));
+      requireCall(options, [], 'advanceTo');
+    }, () => this.#march(this.#clock.plan(time), options), options);
+  }
+
+  /**
+   * Advances from snapshot to snapshot. Leaving the loop early is safe: nothing is computed ahead.
+   * @example
+   * for await (const { step, time, state } of simulation.snapshots({ every: 100, until: 1000 })) draw(time, state);
+   */
+  snapshots(options: SnapshotOptions): AsyncGenerator<Snapshot<State>, void, undefined> {
+    checkSnapshots(options);
+    return this.#take(goals(options, () => this.stepsDone), { signal: options.signal, onProgress: options.onProgress });
+  }
+
+  async* #take(wanted: Iterable<Goal>, options: CallOptions): AsyncGenerator<Snapshot<State>, void, undefined> {
+    for (const goal of wanted) {
+      yield await this.#serial(async () => {
+        await this.#march('step' in goal ? this.#clock.planStep(goal.step) : this.#clock.plan(goal.time), options);
+        const { step, time } = this.#clock;
+        return { step, time, state: await this.#read(options.signal) };
+      }, options.signal);
+    }
+  }
+
+  /** Copies the state to JavaScript's memory. */
+  read(options: CallOptions = {}): Promise<State> {
+    return this.#checked(() => requireCall(options, [], 'read'), () => this.#read(options.signal), options);
+  }
+
+  /** Sums and bounds of every component of every problem, computed on the device in float64, with the same bits on every backend. */
+  figures(options: CallOptions = {}): Promise<Figures> {
+    return this.#checked(() => requireCall(options, [], 'figures'), () => this.#measure(options.signal), options);
+  }
+
+  /**
+   * Norms of a component, computed on the device.
+   * @param where which problem and, for euler, component (0 density, 1 momentum, 2 energy); default the first
+   */
+  async norms(where: { readonly problem?: number; readonly component?: number } = {}): Promise<Norms> {
+    const figures = await this.figures();
+    return figures.norms(figures.row(where), this.dx);
+  }
+
+  /**
+   * Writes a checkpoint that `swept.restore` continues from bit for bit: checksummed, under a temporary name, then renamed, so that an
+   * earlier one of the same name stays whole until this one is.
+   */
+  save(path: string): Promise<void> {
+    return this.#checked(() => {
+      if (typeof path !== 'string' || path === '') throw refusal('path', 'a file name', describeValue(path));
+    }, async () => {
+      const state = await this.#stored();
+      const parameters: CheckpointParameters = { version: 1, setup: this.setup, clock: this.#clock.save() };
+      await writeCheckpoint(path, { kind: 'swept', parameters, step: this.#clock.step, arrays: { state } });
+    });
+  }
+
+  /** Frees the device memory behind the running call; waiting and later calls reject with ERR_WARPLOOM_DISPOSED. */
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    this.#state.dispose();
+    this.#next.dispose();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  /** Also waits for the running call. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.dispose();
+    await this.#tail;
+  }
+
+  /** The stored numbers; for calls that already have their turn. */
+  async #stored(signal?: AbortSignal): Promise<RealArray> {
+    return await this.#state.read(undefined, 0, { signal }) as RealArray;
+  }
+
+  async #read(signal?: AbortSignal): Promise<State> {
+    return this.decode(await this.#stored(signal));
+  }
+
+  #measure(signal?: AbortSignal): Promise<Figures> {
+    return measure(this.#state, this.setup, signal);
+  }
+
+  /** Checks arguments at the call, then waits for its turn. */
+  #checked<T>(check: () => void, work: () => Promise<T>, { signal }: CallOptions = {}): Promise<T> {
+    try {
+      check();
+      this.#requireOpen();
+      return this.#serial(work, signal);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  }
+
+  /** Runs `work` behind the calls before it; an abort while it waits rejects at once. */
+  #serial<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    let begun = false;
+    const run = this.#tail.then(() => {
+      begun = true;
+      signal?.throwIfAborted();
+      this.#requireOpen();
+      return work();
+    });
+    this.#tail = run.catch(() => undefined);
+    if (signal === undefined) return run;
+    return new Promise((resolve, reject) => {
+      const abort = (): void => {
+        if (!begun) reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', abort, { once: true });
+      run.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+    });
+  }
+
+  #requireOpen(): void {
+    if (this.#disposed) throw new DisposedError('the simulation was disposed; create a new one');
+  }
+
+  async #march({ whole, rest, target }: Plan, { signal, onProgress }: CallOptions): Promise<void> {
+    const total = whole + Number(rest > 0);
+    for (let done = 0; done < whole;) {
+      const count = this.#pace.next(whole - done);
+      await this.#segment(count, this.dt, signal);
+      done += count;
+      onProgress?.(done, total);
+      this.#requireOpen();
+    }
+    if (rest > 0) await this.#segment(1, rest, signal);
+    if (target !== undefined) this.#clock.arrived(target);
+    if (rest > 0) onProgress?.(total, total);
+  }
+
+  /** One call of the device; the two arrays change places after it. */
+  async #segment(steps: number, dt: number, signal: AbortSignal | undefined): Promise<void> {
+    const { equation, type, n, batch, dx, left, right, diffusivity, gamma, limiter } = this.setup;
+    const { device, variant, points, depth, threads } = this.#placement;
+    const view = (data: DeviceArray) => ({ data, offset: 0, systemStride: 0, rowStride: 1, rhsStride: 0 });
+    const { deviceSeconds } = await device.run('swept.advance', {
+      type, equation, variant, n, batch, steps, left, right, dx, dt, diffusivity, gamma, limiter, points, depth, threads,
+      state: view(this.#state), next: view(this.#next), used: this.#used,
+    }, { signal });
+    const completed = this.#used[4]!;
+    [this.#state, this.#next] = [this.#next, this.#state];
+    this.#clock.step += completed;
+    this.#steps += completed;
+    this.#seconds += deviceSeconds;
+    if (completed < steps) {
+      const { step, time } = this.#clock;
+      throw new InstabilityError(
+        `step ${step + 1} (time ${time + dt}) gives values that are not finite; the state stands at step ${step}. `
+        + 'Take a smaller time step, and look for an initial state that the equation does not admit', { step: step + 1, time: time + dt });
+    }
+    this.#pace.learn(steps, deviceSeconds);
+  }
+}

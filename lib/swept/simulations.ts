@@ -1,0 +1,155 @@
+// Simulations of the three equations, and restarts from their checkpoints.
+import { describeValue } from '../core/arrays.ts';
+import { loadCheckpoint } from '../core/checkpoint.ts';
+import { defaultDevice, type Device } from '../core/device.ts';
+import { refusal } from '../core/errors.ts';
+import type { CallOptions } from '../core/progress.ts';
+import { requireChoice, requireDevice, requireFields, requireWhole } from './checks.ts';
+import { Clock } from './clock.ts';
+import { Simulation, type CheckpointParameters, type Parts } from './simulation.ts';
+import { fastestSignal } from './stability.ts';
+import { variants, type GasFields, type GasTotals, type Placement, type RealArray, type Setup, type Totals, type Variant } from './types.ts';
+
+/** Puts a state on the device, with room for the next one. */
+async function place(setup: Setup, placement: Placement, state: RealArray, clock: Clock): Promise<Parts> {
+  const onDevice = await placement.device.array(state);
+  try {
+    return { setup, placement, state: onDevice, next: await placement.device.array(setup.type, state.length), clock };
+  } catch (error) {
+    onDevice.dispose();
+    throw error;
+  }
+}
+
+/** The heat equation; see {@link heat}. */
+export class HeatSimulation extends Simulation<RealArray> {
+  /** @internal */
+  static async start(setup: Setup, placement: Placement, state: RealArray, clock = new Clock(setup.dt)): Promise<HeatSimulation> {
+    return new HeatSimulation(await place(setup, placement, state, clock));
+  }
+
+  protected override decode(stored: RealArray): RealArray {
+    return stored;
+  }
+
+  /** Conserved between ends that let no heat through. */
+  async totals(problem = 0): Promise<Totals> {
+    const figures = await this.figures();
+    const { sum, trapezoid } = figures.at(figures.row({ problem }));
+    return { total: this.dx * (this.setup.left === 'periodic' ? sum : trapezoid) };
+  }
+}
+
+/** The Kuramoto–Sivashinsky equation; see {@link kuramotoSivashinsky}. */
+export class WaveSimulation extends Simulation<RealArray> {
+  /** @internal */
+  static async start(setup: Setup, placement: Placement, state: RealArray, clock = new Clock(setup.dt)): Promise<WaveSimulation> {
+    return new WaveSimulation(await place(setup, placement, state, clock));
+  }
+
+  protected override decode(stored: RealArray): RealArray {
+    return stored;
+  }
+
+  /** Conserved when periodic. */
+  async totals(problem = 0): Promise<Totals> {
+    const figures = await this.figures();
+    return { total: this.dx * figures.at(figures.row({ problem })).sum };
+  }
+}
+
+/** The Euler equations; see {@link euler}. */
+export class GasSimulation extends Simulation<GasFields> {
+  /** @internal */
+  static async start(setup: Setup, placement: Placement, state: RealArray, clock = new Clock(setup.dt)): Promise<GasSimulation> {
+    return new GasSimulation(await place(setup, placement, state, clock));
+  }
+
+  protected override decode(conserved: RealArray): GasFields {
+    const { n, batch, gamma } = this.setup;
+    const field = (): RealArray => (conserved instanceof Float32Array ? new Float32Array(n * batch) : new Float64Array(n * batch));
+    const [density, velocity, pressure, energy] = [field(), field(), field(), field()];
+    for (let b = 0; b < batch; b += 1) {
+      for (let i = 0; i < n; i += 1) {
+        const from = 3 * b * n + i;
+        const to = b * n + i;
+        const momentum = conserved[from + n]!;
+        density[to] = conserved[from]!;
+        energy[to] = conserved[from + 2 * n]!;
+        velocity[to] = momentum / conserved[from]!;
+        pressure[to] = (gamma - 1) * (conserved[from + 2 * n]! - (0.5 * momentum * momentum) / conserved[from]!);
+      }
+    }
+    return { density, velocity, pressure, energy, conserved };
+  }
+
+  /** Conserved but for what the ends let through. */
+  async totals(problem = 0): Promise<GasTotals> {
+    const figures = await this.figures();
+    const sum = (component: number): number => this.dx * figures.at(figures.row({ problem, component })).sum;
+    return { mass: sum(0), momentum: sum(1), energy: sum(2) };
+  }
+
+  /** CFL number dt (|u|+c)/dx of the state as it is now; reads the state. */
+  async cfl(options: CallOptions = {}): Promise<number> {
+    const { conserved } = await this.read(options);
+    return (this.dt * fastestSignal(conserved, this.setup)) / this.dx;
+  }
+}
+
+/** Any simulation of the domain. */
+export type AnySimulation = HeatSimulation | WaveSimulation | GasSimulation;
+
+/** What {@link restore} takes. */
+export interface RestoreOptions {
+  /** Default: the thread's default device; another one than before gives the same bits. */
+  readonly device?: Device;
+  readonly variant?: Variant;
+  readonly points?: number;
+  readonly depth?: number;
+  readonly threads?: number;
+  /** What the checkpoint must have been written with; anything else is refused. */
+  readonly parameters?: Partial<Setup>;
+}
+
+function checkParameters(found: Setup, expected: Partial<Setup>): void {
+  for (const [key, value] of Object.entries(expected)) {
+    const stored = found[key as keyof Setup];
+    if (value === undefined || value === stored) continue;
+    throw refusal(`parameters.${key}`, `what the checkpoint was written with, ${describeValue(stored)}`, describeValue(value));
+  }
+}
+
+/**
+ * The simulation of a checkpoint, at the step it was saved: it continues bit for bit as if it had never stopped, on any device
+ * and by any variant.
+ * @example
+ * await using sim = await swept.restore('run.checkpoint', { parameters: { equation: 'heat', n: 1001 } });
+ *
+ * @throws WarploomError `ERR_WARPLOOM_DAMAGED_FILE` for a file that is truncated or altered; ArgumentError naming what does not
+ *   fit when it belongs to another kind of run or to other `parameters`
+ */
+export async function restore(path: string, options: RestoreOptions = {}): Promise<AnySimulation> {
+  if (typeof path !== 'string' || path === '') throw refusal('path', 'a file name', describeValue(path));
+  requireFields(options, ['device', 'variant', 'points', 'depth', 'threads', 'parameters'], 'options', 'swept.restore');
+  const { variant = 'auto', points = 0, depth = 0, threads = 0, parameters = {} } = options;
+  requireDevice(options.device);
+  requireChoice(variant, 'variant', variants);
+  for (const [name, value] of Object.entries({ points, depth, threads })) requireWhole(value, name, 0, 2 ** 20);
+  requireFields(parameters, setupFields, 'parameters', 'swept.restore');
+  const checkpoint = await loadCheckpoint(path);
+  if (checkpoint === undefined) throw refusal('path', 'a checkpoint', `no file at ${path}`);
+  if (checkpoint.kind !== 'swept') throw refusal('path', 'a checkpoint of a swept simulation', `one of ${checkpoint.kind}`);
+  const saved = checkpoint.parameters as CheckpointParameters;
+  if (saved.version !== 1) throw refusal('path', 'a checkpoint of this version of warploom', `version ${String(saved.version)}`);
+  const { setup } = saved;
+  checkParameters(setup, parameters);
+  const placement = { device: options.device ?? await defaultDevice(), variant, points, depth, threads };
+  const state = checkpoint.arrays['state'] as RealArray;
+  const kinds = { heat: HeatSimulation, 'kuramoto-sivashinsky': WaveSimulation, euler: GasSimulation } as const;
+  return kinds[setup.equation].start(setup, placement, state, new Clock(setup.dt, saved.clock));
+}
+
+const setupFields: readonly (keyof Setup)[] = [
+  'equation', 'type', 'n', 'batch', 'dx', 'dt', 'left', 'right', 'diffusivity', 'gamma', 'limiter',
+];

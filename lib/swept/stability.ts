@@ -1,0 +1,97 @@
+// Largest stable time steps, and what happens to larger ones.
+import { emitWarning } from 'node:process';
+import { describeValue } from '../core/arrays.ts';
+import { ArgumentError, refusal } from '../core/errors.ts';
+import { exactRiemann, soundSpeed } from './exact.ts';
+import type { GasState, Limiter, RealArray, StabilityWarning } from './types.ts';
+
+/** Largest Fourier number: beyond it the shortest wave grows. */
+export const fourierLimit = 0.5;
+
+/**
+ * Largest CFL numbers that kept smooth waves and shock tubes bounded (test/swept/euler.test.ts). The paper's limiter makes
+ * slopes steeper than both differences, and pays for it.
+ */
+export const cflLimits: Readonly<Record<Limiter, number>> = { paper: 0.75, minmod: 1, 'van-leer': 1, mc: 1 };
+
+/** Largest time step of the midpoint rule for the shortest wave; Infinity where the spacing damps nothing. */
+export function kuramotoSivashinskyLimit(dx: number): number {
+  const rate = 16 / dx ** 4 - 4 / dx ** 2;
+  return rate > 0 ? 2 / rate : Infinity;
+}
+
+/** Relative jumps below it open into states like their own. */
+const jumpLimit = 0.05;
+
+/** What the gas at one end meets beyond it; undefined: nothing new. */
+function beyond(kind: string, end: GasState, other: GasState): GasState | undefined {
+  if (kind === 'reflective') return { ...end, velocity: -end.velocity };
+  return kind === 'periodic' ? other : undefined;
+}
+
+/** Largest speed between two neighbours. */
+function jumpSpeed(left: GasState, right: GasState, gamma: number): number {
+  const sound = Math.min(soundSpeed(left, gamma), soundSpeed(right, gamma));
+  const jump = Math.max(Math.abs(left.pressure - right.pressure) / Math.min(left.pressure, right.pressure),
+    Math.abs(left.velocity - right.velocity) / sound);
+  if (jump < jumpLimit) return 0;
+  const vacuum = (2 * (soundSpeed(left, gamma) + soundSpeed(right, gamma))) / (gamma - 1) <= right.velocity - left.velocity;
+  if (!vacuum) return exactRiemann(left, right, gamma).fastest;
+  const escape = (state: GasState) => Math.abs(state.velocity) + (2 * soundSpeed(state, gamma)) / (gamma - 1);
+  return Math.max(escape(left), escape(right));
+}
+
+/**
+ * Largest |u| + c of a state and of the states that its jumps open into (exact Riemann solutions), over all problems.
+ * @throws ArgumentError for a density or pressure that is not positive
+ */
+export function fastestSignal(
+  state: RealArray, { n, batch, gamma, left, right }: { n: number; batch: number; gamma: number; left: string; right: string },
+): number {
+  let fastest = 0;
+  for (let b = 0; b < batch; b += 1) {
+    const gas = (i: number): GasState => {
+      const at = 3 * b * n + i;
+      const density = state[at]!;
+      const velocity = state[at + n]! / density;
+      const pressure = (gamma - 1) * (state[at + 2 * n]! - 0.5 * velocity * state[at + n]!);
+      if (!(density > 0 && pressure > 0)) {
+        throw refusal('initial', 'positive density and pressure everywhere',
+          `density ${density}, pressure ${pressure} in cell ${i}${batch > 1 ? ` of problem ${b}` : ''}`);
+      }
+      return { density, velocity, pressure };
+    };
+    const first = gas(0);
+    let before = beyond(left, first, gas(n - 1));
+    for (let i = 0; i < n; i += 1) {
+      const here = i === 0 ? first : gas(i);
+      fastest = Math.max(fastest, Math.abs(here.velocity) + soundSpeed(here, gamma));
+      if (before !== undefined) fastest = Math.max(fastest, jumpSpeed(before, here, gamma));
+      before = here;
+    }
+    const after = beyond(right, before!, first);
+    if (after !== undefined) fastest = Math.max(fastest, jumpSpeed(before!, after, gamma));
+  }
+  return fastest;
+}
+
+/** Checks the option `onUnstable`. */
+export function checkOnUnstable(value: unknown): void {
+  if (value === undefined || value === 'refuse' || value === 'warn' || typeof value === 'function') return;
+  throw refusal('onUnstable', "'refuse', 'warn' or a function", describeValue(value));
+}
+
+/** Refuses or reports a time step above `limit`. */
+export function requireStable(
+  dt: number, limit: number, rule: string, argument: StabilityWarning['argument'], onUnstable: unknown,
+): void {
+  if (dt <= limit * (1 + 1e-12)) return; // dt may come from a number that stands at the limit
+  const message = `the time step ${dt} is unstable: ${rule} asks for dt <= ${limit}; take a smaller ${argument} or a larger dx`;
+  if (typeof onUnstable === 'function') {
+    (onUnstable as (warning: StabilityWarning) => void)({ argument, dt, limit, message });
+  } else if (onUnstable === 'warn') {
+    emitWarning(`${argument}: ${message}`, { type: 'WarploomWarning', code: 'WARPLOOM_UNSTABLE_STEP' });
+  } else {
+    throw new ArgumentError(argument, `${message}, or pass onUnstable: 'warn'`, { expected: `dt <= ${limit}`, received: String(dt) });
+  }
+}
