@@ -25,4 +25,22 @@ struct LaneEnds {
 template <class Equation, int kPoints>
 struct Stepper;
 
+/// Gives the places that follow an end the value of its cell. All lanes of the warp take part.
+template <class Value, int kPoints>
+WARPLOOM_DEVICE void follow_ends(const device::Block& block, Value (&u)[kPoints], const LaneEnds& ends) {
+  Value left = u[0], right = u[0];
+  WARPLOOM_UNROLL
+  for (int j = 1; j < kPoints; ++j) {
+    if (j == ends.left_point) left = u[j];
+    if (j == ends.right_point) right = u[j];
+  }
+  left = device::shuffle(block, left, ends.left_lane);
+  right = device::shuffle(block, right, ends.right_lane);
+  WARPLOOM_UNROLL
+  for (int j = 0; j < kPoints; ++j) {
+    if ((ends.follow_left >> j & 1u) != 0) u[j] = left;
+    if ((ends.follow_right >> j & 1u) != 0) u[j] = right;
+  }
+}
+
 }  // namespace warploom::WARPLOOM_TARGET::swept

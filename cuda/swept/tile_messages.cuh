@@ -1,0 +1,111 @@
+// How resident tiles tell each other their edges: every tile posts the places at both ends of its own part, its neighbours
+// (itself, at a mirror) read their margins from there.
+#pragma once
+#include "cuda/swept/march.cuh"
+
+namespace warploom::WARPLOOM_TARGET::swept {
+
+/// Places of a warp (0 = its first one) that a margin holds, and where they come from.
+struct MarginSource {
+  int begin = 0, end = 0;
+  int tile = 0, side = 0;    ///< of the edge that holds them
+  int base = 0, slope = 1;   ///< place i is the edge's place base + slope * i
+  bool mirrored = false;
+};
+
+/// Places of a mirrored margin may skip the end point: an edge holds one place more than a margin.
+WARPLOOM_HOST_DEVICE int edge_of(int margin) { return margin + 1; }
+
+/// A tile among those of its problem. Its own places follow `margin` others.
+struct TilePlace {
+  int tile, tiles;
+  int first_tile;  ///< of the problem, among all
+  int margin, own;
+
+  WARPLOOM_DEVICE bool owns(int i) const { return i >= margin && i < margin + own; }
+
+  /// Of the left (side 0) or right margin, for a warp that begins at place `first` of the tile; empty where nothing needs renewal.
+  WARPLOOM_DEVICE MarginSource margin_source(const Domain& domain, int side, int first, int places) const {
+    MarginSource s;
+    const bool outer = tile == (side == 0 ? 0 : tiles - 1);
+    const Boundary end = side == 0 ? domain.left : domain.right;
+    const int edge = edge_of(margin), skip = domain.about_faces ? 0 : 1;
+    if (outer && !domain.only_images(end)) return s;
+    s.mirrored = outer && end != Boundary::periodic;
+    const int next = side == 0 ? (tile == 0 ? tiles - 1 : tile - 1) : (tile == tiles - 1 ? 0 : tile + 1);
+    s.tile = first_tile + (s.mirrored ? tile : next);
+    s.side = s.mirrored ? side : 1 - side;
+    s.slope = s.mirrored ? -1 : 1;
+    const int begin = side == 0 ? 0 : margin + own, end_place = begin + margin;
+    // The margin's place m (0 = its first) is the edge's place m + edge - margin or m; in a mirror counted from the other end.
+    int base = side == 0 ? edge - margin : 0;
+    if (s.mirrored) base = side == 0 ? margin - 1 + skip : edge - 1 - skip;
+    s.base = base + s.slope * (first - begin);
+    s.begin = begin - first < 0 ? 0 : begin - first;
+    s.end = end_place - first < places ? end_place - first : places;
+    return s;
+  }
+};
+
+/// Messages of one round. A tile posts round r + 2 only after its neighbours have all of round r - 2: four boxes in turn are
+/// enough (a warp posts round r + 2 behind the barrier of r + 1, which the tile's others reach with the messages of r in hand,
+/// posted behind the neighbours' barrier of r - 1, which they reached with those of r - 2).
+template <class Value>
+class MessageBox {
+ public:
+  static constexpr int kBoxes = 4;
+  static constexpr int kWords = static_cast<int>(sizeof(Value)) / 4, kUnits = (kWords + 2) / 3;
+  static constexpr int kAtOnce = kUnits == 1 ? 4 : 2;  ///< places that a lane waits for together
+
+  static int64_t bytes(int64_t blocks, int margin) {
+    return kBoxes * blocks * 2 * edge_of(margin) * kUnits * static_cast<int64_t>(sizeof(device::Message));
+  }
+  WARPLOOM_DEVICE MessageBox(const device::Block& block, device::Message* boxes, int margin, unsigned int tag)
+      : edge_(edge_of(margin)), tag_(tag), index_(static_cast<int>(block.index())) {
+    box_ = boxes + static_cast<int64_t>(tag % kBoxes) * block.count() * 2 * edge_ * kUnits;
+  }
+  WARPLOOM_DEVICE int edge() const { return edge_; }
+
+  WARPLOOM_DEVICE void post(const device::Block& block, int side, int place, const Value& value) const {
+    unsigned int words[3 * kUnits] = {};
+    memcpy(words, &value, sizeof(Value));
+    WARPLOOM_UNROLL
+    for (int u = 0; u < kUnits; ++u) {
+      device::post(block, message(index_, side, place) + u, {{words[3 * u], words[3 * u + 1], words[3 * u + 2]}, tag_});
+    }
+  }
+
+  /// Calls take(i, value) for the warp's places of a margin, each in one lane.
+  template <class Take>
+  WARPLOOM_DEVICE void receive(const device::Block& block, const MarginSource& margin, const Take& take) const {
+    WARPLOOM_NO_UNROLL
+    for (int first = margin.begin; first < margin.end; first += 32 * kAtOnce) {
+      device::Message messages[kAtOnce * kUnits];
+      device::receive(block, tag_, [&](int m) {
+        const int i = first + m / kUnits * 32 + block.lane(), last = margin.end - 1;
+        return message(margin.tile, margin.side, margin.base + margin.slope * (i < last ? i : last)) + m % kUnits;
+      }, messages);
+      WARPLOOM_UNROLL
+      for (int a = 0; a < kAtOnce; ++a) {
+        const int i = first + a * 32 + block.lane();
+        unsigned int words[3 * kUnits];
+        WARPLOOM_UNROLL
+        for (int w = 0; w < 3 * kUnits; ++w) words[w] = messages[a * kUnits + w / 3].word[w % 3];
+        Value value;
+        memcpy(&value, words, sizeof(Value));
+        if (i < margin.end) take(i, value);
+      }
+    }
+  }
+
+ private:
+  WARPLOOM_DEVICE device::Message* message(int tile, int side, int place) const {
+    return box_ + (static_cast<int64_t>(tile * 2 + side) * edge_ + place) * kUnits;
+  }
+  int edge_;
+  unsigned int tag_;
+  int index_;
+  device::Message* box_;
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::swept

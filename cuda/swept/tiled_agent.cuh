@@ -1,0 +1,303 @@
+// One block's tile of `tiled`: overlapped tiles on two levels. Warps keep their places in registers and take as many steps as
+// the lanes they share with their neighbours allow; then they exchange these lanes through shared memory. Tiles do the same with
+// their margins: once per launch through the state in memory, or all the time by messages between resident blocks.
+#pragma once
+#include "cuda/swept/lane.cuh"
+#include "cuda/swept/tile_messages.cuh"
+#include "cuda/swept/tile_shape.h"
+
+namespace warploom::WARPLOOM_TARGET::swept {
+
+using operation::TileMode;
+
+template <class Equation>
+struct TiledParameters {
+  Equation equation;
+  Domain domain;
+  const typename Equation::Real* from;
+  typename Equation::Real* to;
+  int tiles;                ///< of a problem; the first `longer` of them own one place more than the others
+  int own, longer;
+  int margin, depth;
+  int steps;
+  TileMode mode;
+  unsigned int first_tag;   ///< of this launch's messages
+  device::Message* boxes;
+};
+
+template <class Equation, class Shape>
+class Tile {
+ public:
+  using Real = typename Equation::Real;
+  using Value = typename Equation::Value;
+  using Parameters = TiledParameters<Equation>;
+  static constexpr int kComponents = Equation::kComponents, kPoints = Shape::kPoints, kLanes = Shape::kHaloLanes;
+  static constexpr int kSteps = Shape::kHalo / (Equation::kReach * Equation::kSubsteps);  ///< between two exchanges of warps
+  static_assert(kSteps >= 1, "a step uses up more than the warps share");
+  static constexpr int kUnroll = Shape::kUnroll;
+  /// Heat and Euler hold places at some ends; Euler has ends that others follow.
+  static constexpr bool kMayHaveEnds = Equation::kEquation != operation::Equation::kuramoto_sivashinsky;
+  static constexpr bool kMayFollow = Equation::kEquation == operation::Equation::euler;
+
+  // Shared memory: lanes exchanged by the warps, twice; a stage for each warp; in `single` mode the problem, twice.
+  static constexpr int kHaloReals = Shape::kWarps * 2 * kComponents * Shape::kHalo;
+  static constexpr int kLaneReals = kPoints | 1;  ///< odd: lanes that read their places meet in no bank
+  static constexpr int kStageReals = kComponents * 32 * kLaneReals;
+  static constexpr int kFixedReals = 2 * kHaloReals + Shape::kWarps * kStageReals;
+  static constexpr size_t shared_bytes(TileMode mode, int64_t n) {
+    return sizeof(Real) * static_cast<size_t>(kFixedReals + (mode == TileMode::single ? 2 * kComponents * n : 0));
+  }
+
+  WARPLOOM_DEVICE Tile(const device::Block& block, const Parameters& parameters) : block_(block), p_(parameters) {
+    const unsigned int index = static_cast<unsigned int>(block.index()), tiles = static_cast<unsigned int>(p_.tiles);
+    const unsigned int problem = index / tiles;
+    place_.tile = static_cast<int>(index - problem * tiles);
+    place_.tiles = p_.tiles;
+    place_.first_tile = static_cast<int>(index) - place_.tile;
+    place_.margin = p_.margin;
+    place_.own = p_.own + (place_.tile < p_.longer ? 1 : 0);
+    begin_ = static_cast<int64_t>(place_.tile) * p_.own + (place_.tile < p_.longer ? place_.tile : p_.longer);
+    offset_ = static_cast<int64_t>(problem) * kComponents * p_.domain.n;
+    warp_first_ = block.warp() * Shape::kStride;
+  }
+
+  WARPLOOM_DEVICE void march() {
+    load();
+    if (kMayHaveEnds) find_ends();
+    int left = p_.steps, taken = 0;
+    unsigned int round = 0;
+    while (true) {
+      int count = p_.depth - taken < kSteps ? p_.depth - taken : kSteps;
+      if (left < count) count = left;
+      take(count);
+      left -= count;
+      taken += count;
+      if (left == 0) break;
+      const bool used_up = taken == p_.depth;
+      if (used_up) publish(round);
+      exchange();
+      if (used_up) {
+        renew(round);
+        ++round;
+        taken = 0;
+      }
+      if (kMayFollow && has_ends_) follow_ends(block_, u_, ends_);
+    }
+    store();
+  }
+
+ private:
+  /// Of place i of the warp in its tile and in the domain.
+  WARPLOOM_DEVICE int in_tile(int i) const { return warp_first_ + i; }
+  WARPLOOM_DEVICE int64_t in_domain(int i) const { return begin_ - place_.margin + warp_first_ + i; }
+  /// Lanes whose places this warp alone stores and sends.
+  WARPLOOM_DEVICE bool owns(int lane) const {
+    return (lane >= kLanes || block_.warp() == 0) && (lane < 32 - kLanes || block_.warp() == Shape::kWarps - 1);
+  }
+  WARPLOOM_DEVICE Real* stage(int component, int i) const {
+    Real* const begin = block_.template shared<Real>() + 2 * kHaloReals + block_.warp() * kStageReals;
+    return begin + component * 32 * kLaneReals + i + (kLaneReals - kPoints) * (i / kPoints);
+  }
+  WARPLOOM_DEVICE void unstage(int j) {
+    WARPLOOM_UNROLL
+    for (int k = 0; k < kComponents; ++k) u_[j].item[k] = *stage(k, block_.lane() * kPoints + j);
+  }
+
+  /// Memory is read in the order of places, then every lane takes its own from the stage.
+  WARPLOOM_DEVICE void load() {
+    const Real* const problem = p_.from + offset_;
+    const bool inside = in_domain(0) >= 0 && in_domain(Shape::kWarpPlaces) <= p_.domain.n;
+    if (inside) {
+      WARPLOOM_UNROLL
+      for (int r = 0; r < kPoints; ++r) {
+        const int i = r * 32 + block_.lane();
+        WARPLOOM_UNROLL
+        for (int k = 0; k < kComponents; ++k) *stage(k, i) = problem[k * p_.domain.n + in_domain(i)];
+      }
+    } else {
+      WARPLOOM_NO_UNROLL
+      for (int i = block_.lane(); i < Shape::kWarpPlaces; i += 32) put(i, value_at(p_.equation, p_.domain, problem, in_domain(i)));
+    }
+    block_.sync_warp();
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kPoints; ++j) unstage(j);
+  }
+  WARPLOOM_DEVICE void put(int i, const Value& value) const {
+    WARPLOOM_UNROLL
+    for (int k = 0; k < kComponents; ++k) *stage(k, i) = value.item[k];
+  }
+
+  WARPLOOM_DEVICE void store() const {
+    block_.sync_warp();  // what the stage was last read for
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kPoints; ++j) put(block_.lane() * kPoints + j, u_[j]);
+    block_.sync_warp();
+    Real* const problem = p_.to + offset_;
+    WARPLOOM_UNROLL
+    for (int r = 0; r < kPoints; ++r) {
+      const int i = r * 32 + block_.lane();
+      if (!owns(i / kPoints) || !place_.owns(in_tile(i))) continue;
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kComponents; ++k) problem[k * p_.domain.n + in_domain(i)] = *stage(k, i);
+    }
+  }
+
+  WARPLOOM_DEVICE void find_ends() {
+    has_ends_ = !p_.domain.only_images() && (in_domain(0) <= 0 || in_domain(Shape::kWarpPlaces) >= p_.domain.n);
+    if (!has_ends_) return;
+    WARPLOOM_NO_UNROLL
+    for (int j = 0; j < kPoints; ++j) {
+      const int64_t place = in_domain(block_.lane() * kPoints + j);
+      const Source source = p_.domain.source(place);
+      ends_.frozen |= static_cast<unsigned int>(source.frozen) << j;
+      if (!kMayFollow) continue;
+      ends_.follow_left |= static_cast<unsigned int>(source.follows && place < 0) << j;
+      ends_.follow_right |= static_cast<unsigned int>(source.follows && place >= 0) << j;
+    }
+    if (!kMayFollow) return;
+    // A cell beyond a mirror has an image at the other end, and what lies beyond that follows the image.
+    const int64_t n = p_.domain.n;
+    lead(p_.domain.left == Boundary::outflow ? 0 : -n, &ends_.follow_left, &ends_.left_lane, &ends_.left_point);
+    lead(p_.domain.right == Boundary::outflow ? n - 1 : 2 * n - 1, &ends_.follow_right, &ends_.right_lane, &ends_.right_point);
+  }
+  /// Where in the warp the cell at `place` stands; when elsewhere, nothing here that follows it is ever used.
+  WARPLOOM_DEVICE void lead(int64_t place, unsigned int* follow, int* lane, int* point) const {
+    const int64_t i = place - in_domain(0);
+    if (i < 0 || i >= Shape::kWarpPlaces) {
+      *follow = 0;
+    } else {
+      *lane = static_cast<int>(i) / kPoints;
+      *point = static_cast<int>(i) % kPoints;
+    }
+  }
+
+  WARPLOOM_DEVICE void take(int count) {
+    using Step = Stepper<Equation, kPoints>;
+    if (kMayHaveEnds && has_ends_) {
+      WARPLOOM_NO_UNROLL
+      for (int i = 0; i < count; ++i) Step::template step<kMayHaveEnds>(block_, p_.equation, u_, ends_);
+    } else {
+      int i = 0;
+      WARPLOOM_NO_UNROLL
+      for (; i + kUnroll <= count; i += kUnroll) {  // a step's shuffles go on while the one before computes inner places
+        WARPLOOM_UNROLL
+        for (int k = 0; k < kUnroll; ++k) Step::template step<false>(block_, p_.equation, u_, ends_);
+      }
+      WARPLOOM_NO_UNROLL
+      for (; kUnroll > 1 && i < count; ++i) Step::template step<false>(block_, p_.equation, u_, ends_);
+    }
+  }
+
+  /// Part of the lanes that warp `warp` gives to its left (side 0) or right neighbour.
+  WARPLOOM_DEVICE Real* halo(int warp, int side, int component) const {
+    Real* const half = block_.template shared<Real>() + (exchanges_ & 1) * kHaloReals;
+    return half + ((warp * 2 + side) * kComponents + component) * Shape::kHalo;
+  }
+  WARPLOOM_DEVICE void exchange() {
+    const int lane = block_.lane(), warp = block_.warp();
+    if ((lane >= kLanes && lane < 2 * kLanes) || (lane >= 32 - 2 * kLanes && lane < 32 - kLanes)) {
+      const int side = lane >= 2 * kLanes ? 1 : 0, first = (lane - (side != 0 ? 32 - 2 * kLanes : kLanes)) * kPoints;
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kComponents; ++k) {
+        Real* const to = halo(warp, side, k) + first;
+        WARPLOOM_UNROLL
+        for (int j = 0; j < kPoints; ++j) to[j] = u_[j].item[k];
+      }
+    }
+    block_.sync();
+    if ((lane < kLanes && warp > 0) || (lane >= 32 - kLanes && warp < Shape::kWarps - 1)) {
+      const int right = lane < kLanes ? 0 : 1, first = (lane - (right != 0 ? 32 - kLanes : 0)) * kPoints;
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kComponents; ++k) {
+        const Real* const from = halo(right != 0 ? warp + 1 : warp - 1, 1 - right, k) + first;
+        WARPLOOM_UNROLL
+        for (int j = 0; j < kPoints; ++j) u_[j].item[k] = from[j];
+      }
+    }
+    ++exchanges_;
+  }
+
+  /// Before the barrier of an exchange: what the margins are renewed from.
+  WARPLOOM_DEVICE void publish(unsigned int round) const {
+    if (p_.mode == TileMode::resident) {
+      const MessageBox<Value> box(block_, p_.boxes, p_.margin, p_.first_tag + round);
+      const int first = in_tile(block_.lane() * kPoints);
+      if (owns(block_.lane())) {
+        WARPLOOM_UNROLL
+        for (int j = 0; j < kPoints; ++j) {
+          const int left = first + j - p_.margin, right = left - place_.own + box.edge();
+          if (left >= 0 && left < box.edge()) box.post(block_, 0, left, u_[j]);
+          if (right >= 0 && right < box.edge()) box.post(block_, 1, right, u_[j]);
+        }
+      }
+    } else if (owns(block_.lane())) {
+      WARPLOOM_UNROLL
+      for (int j = 0; j < kPoints; ++j) {
+        const int i = in_tile(block_.lane() * kPoints + j);
+        if (!place_.owns(i)) continue;
+        WARPLOOM_UNROLL
+        for (int k = 0; k < kComponents; ++k) problem(round, k)[i - p_.margin] = u_[j].item[k];
+      }
+    }
+  }
+  WARPLOOM_DEVICE Real* problem(unsigned int round, int component) const {
+    return block_.template shared<Real>() + kFixedReals + ((round & 1u) * kComponents + component) * p_.domain.n;
+  }
+
+  /// After the barrier of an exchange: the margins.
+  WARPLOOM_DEVICE void renew(unsigned int round) {
+    if (p_.mode == TileMode::resident) {
+      receive(p_.first_tag + round);
+      return;
+    }
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kPoints; ++j) {
+      const int i = block_.lane() * kPoints + j;
+      if (place_.owns(in_tile(i))) continue;
+      const Source source = p_.domain.source(in_domain(i));
+      Value value;
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kComponents; ++k) value.item[k] = problem(round, k)[source.point];
+      u_[j] = source.mirrored ? p_.equation.mirrored(value) : value;
+    }
+  }
+  WARPLOOM_DEVICE void receive(unsigned int tag) {
+    const MessageBox<Value> box(block_, p_.boxes, p_.margin, tag);
+    bool any = false;
+    WARPLOOM_NO_UNROLL
+    for (int side = 0; side < 2; ++side) {
+      const MarginSource margin = place_.margin_source(p_.domain, side, warp_first_, Shape::kWarpPlaces);
+      if (margin.begin >= margin.end) continue;
+      any = true;
+      box.receive(block_, margin, [&](int i, const Value& value) { put(i, margin.mirrored ? p_.equation.mirrored(value) : value); });
+    }
+    if (!any) return;
+    block_.sync_warp();
+    const MarginSource left = place_.margin_source(p_.domain, 0, warp_first_, Shape::kWarpPlaces);
+    const MarginSource right = place_.margin_source(p_.domain, 1, warp_first_, Shape::kWarpPlaces);
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kPoints; ++j) {
+      const int i = block_.lane() * kPoints + j;
+      if ((i >= left.begin && i < left.end) || (i >= right.begin && i < right.end)) unstage(j);
+    }
+  }
+
+  const device::Block& block_;
+  const Parameters& p_;
+  TilePlace place_;
+  int64_t begin_, offset_;
+  int warp_first_;
+  unsigned int exchanges_ = 0;
+  bool has_ends_ = false;
+  LaneEnds ends_;
+  Value u_[kPoints];
+};
+
+template <class Equation, class Shape>
+struct TiledAgent {
+  using Parameters = TiledParameters<Equation>;
+  static constexpr int kMaxThreads = Shape::kThreads, kMinBlocks = Shape::kMinBlocks;
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) { Tile<Equation, Shape>(block, p).march(); }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::swept
