@@ -23,10 +23,12 @@ const SweptKernelSet& choose() {
 int swept_kernel_sets(const SweptKernelSet* (&sets)[3]) {
   int count = 0;
 #if defined(__x86_64__)
+#ifndef WARPLOOM_NO_AVX512
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512bw")) {
     sets[count++] = &swept_kernels_avx512();
   }
+#endif
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) sets[count++] = &swept_kernels_avx2();
 #endif
   sets[count++] = &swept_kernels_baseline();

@@ -20,10 +20,12 @@ const KernelSet& choose() {
     return wanted == nullptr || std::strcmp(wanted, name) == 0;
   };
 #if defined(__x86_64__)
+#ifndef WARPLOOM_NO_AVX512
   if (allowed("avx512") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
     return kernels_avx512();
   }
+#endif
   if ((allowed("avx2") || allowed("avx512")) && __builtin_cpu_supports("avx2")) {
     return kernels_avx2();
   }

@@ -12,10 +12,12 @@ std::vector<const KernelSet*> available() {
   std::vector<const KernelSet*> sets = {&cpu::kernels_single(), &cpu::kernels_sse2()};
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2")) sets.push_back(&cpu::kernels_avx2());
+#ifndef WARPLOOM_NO_AVX512
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
     sets.push_back(&cpu::kernels_avx512());
   }
+#endif
 #endif
   return sets;
 }
