@@ -2,7 +2,7 @@
 import type { Device } from '../lib/core/device.ts';
 import type { DeviceArray } from '../lib/core/device-array.ts';
 import type { Precision } from './systems.ts';
-import { time, type Timing } from './timing.ts';
+import { time, type Timing, type TimingOptions } from './timing.ts';
 
 /** Arrays of equal length: one to four that are read once, and one that is written once. */
 export interface Streams {
@@ -16,13 +16,15 @@ const grids = [128, 256, 512, 1024].flatMap((threads) => [
 ]);
 
 /** Time of a kernel that reads `from` and writes `to` in 16-byte accesses: the fastest of eight grids. */
-export async function streamFloor(device: Device, precision: Precision, sets: readonly Streams[]): Promise<Timing> {
+export async function streamFloor(
+  device: Device, precision: Precision, sets: readonly Streams[], options: TimingOptions = {},
+): Promise<Timing> {
   let best: Timing | undefined;
   for (const grid of grids) {
     const timing = await time(device, sets[0]!.to, 'bench.stream', sets.map(({ from, to }) => {
       const [first, second, third, fourth] = from.map((data) => ({ data }));
       return { type: precision, first, second, third, fourth, to: { data: to }, ...grid };
-    }));
+    }), options);
     if (best === undefined || timing.seconds < best.seconds) best = timing;
   }
   return best!;

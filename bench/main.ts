@@ -17,17 +17,20 @@ import { writePlot } from './plot.ts';
 import { deviceFolder, provenance } from './provenance.ts';
 import { formatRow, mergeReports, readReport, writeReport, type Report, type Row } from './report.ts';
 import { benchmarkScan } from './scan.ts';
+import { figureTables, writeFigures } from './swept-figures.ts';
+import { benchmarkSwept } from './swept.ts';
 import { markdownTable } from './table.ts';
 import { benchmarkTridiagonal } from './tridiagonal.ts';
 
 const domains: Readonly<Record<string, DomainBenchmark>> = {
   tridiagonal: benchmarkTridiagonal,
   scan: benchmarkScan,
+  swept: benchmarkSwept,
   figure6: benchmarkFigure6,
   figure7: benchmarkFigure7,
 };
 /** Domains people name; the others are figures of one of them. */
-const named = ['tridiagonal', 'scan'];
+const named = ['tridiagonal', 'scan', 'swept'];
 
 const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
        npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7
@@ -48,8 +51,8 @@ interface Flags {
   readonly quick: boolean;
 }
 
-/** Runs one domain and returns the report with where it was written. */
-export async function runDomain(domain: string, flags: Flags): Promise<{ report: Report; path: string }> {
+/** Runs one domain and returns the report with where it was written, and what ended it early or spoiled some of its rows. */
+export async function runDomain(domain: string, flags: Flags): Promise<{ report: Report; path: string; failure: unknown }> {
   const benchmark = domains[domain];
   if (benchmark === undefined) throw new RangeError(`no domain '${domain}'\n\n${usage}`);
   nativeBenchmarks(); // refuses builds that must not be timed
@@ -58,7 +61,8 @@ export async function runDomain(domain: string, flags: Flags): Promise<{ report:
   const { commit, sourceHash, nvcc } = provenance(root);
   using device = await openDevice({ backend: flags.backend as 'auto' | 'cuda' | 'cpu' | 'simt' });
   const rows: Row[] = [];
-  await benchmark({
+  // What was measured before a failure is kept.
+  const failure: unknown = await benchmark({
     device, quick: flags.quick,
     wanted: (id) => pattern.test(id),
     emit: (row) => {
@@ -66,7 +70,8 @@ export async function runDomain(domain: string, flags: Flags): Promise<{ report:
       console.log(formatRow(row));
     },
     say: (text) => console.error(text),
-  });
+  }).then(() => undefined, (error: unknown) => error);
+  if (failure !== undefined && rows.length === 0) throw failure;
   const { name, driver } = device.description;
   const folder = deviceFolder(device.backend, name);
   const fresh: Report = {
@@ -77,7 +82,7 @@ export async function runDomain(domain: string, flags: Flags): Promise<{ report:
   const previous = flags.filter !== undefined && existsSync(path) ? await readReport(path) : undefined;
   const report = mergeReports(previous, fresh);
   await writeReport(path, report);
-  return { report, path };
+  return { report, path, failure };
 }
 
 /** Reports given, or all committed ones. */
@@ -109,6 +114,8 @@ export async function checkReports(paths: readonly string[]): Promise<boolean> {
   return fine;
 }
 
+const tablesOf = (report: Report): string => (report.domain === 'swept' ? figureTables(report) : markdownTable(report));
+
 /** The command line; returns the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -127,7 +134,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
   if (domain === 'check') return await checkReports(rest) ? 0 : 1;
   if (domain === 'table') {
-    for (const path of reportPaths(packageRoot(), rest)) console.log(`${markdownTable(await readReport(path))}\n`);
+    for (const path of reportPaths(packageRoot(), rest)) console.log(`${tablesOf(await readReport(path))}\n`);
     return 0;
   }
   if (values.table1) {
@@ -136,10 +143,12 @@ export async function main(argv: readonly string[]): Promise<number> {
     return 0;
   }
   const what = values.figure6 ? 'figure6' : values.figure7 ? 'figure7' : domain;
-  const { report, path } = await runDomain(what, values);
+  const { report, path, failure } = await runDomain(what, values);
   const svg = path.replace(/\.json$/, '.svg');
-  const drawn = await writePlot(svg, report);
+  const drawn = report.domain === 'swept' ? await writeFigures(svg, report) : await writePlot(svg, report);
+  if (report.domain === 'swept') console.log(`\n${figureTables(report)}\n`);
   console.log(`${report.rows.length} rows in ${path}${drawn ? `, drawn in ${svg}` : ''}`);
+  if (failure !== undefined) throw failure;
   return 0;
 }
 

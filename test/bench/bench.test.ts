@@ -12,6 +12,8 @@ import { barsOf } from '../../bench/plot.ts';
 import { deviceFolder } from '../../bench/provenance.ts';
 import { formatRow, formatValue, mergeReports, parseReport, type Report, type Row } from '../../bench/report.ts';
 import { summarise } from '../../bench/statistics.ts';
+import { figureTables, pointsOf } from '../../bench/swept-figures.ts';
+import { issueRate, problems } from '../../bench/swept-problems.ts';
 import { markdownTable } from '../../bench/table.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -111,6 +113,52 @@ describe('bench: goals', () => {
     strictEqual(new Set(keys).size, keys.length);
     ok(keys.includes('h200 batch/65536x512/float32/cold/auto'));
     ok(keys.includes('cpu cpu/20000x512/float64/auto'));
+    ok(keys.includes('h200 heat/float64/1048576/auto'));
+    ok(keys.includes('cpu euler/float64/4194304/cpu-swept'));
+  });
+});
+
+describe('bench: swept', () => {
+  const timed = (id: string, value: number, peers = {}) => row(id, { value, peers });
+  const rows = [
+    timed('ks/float64/2048/classic', 8e-6), timed('ks/float64/2048/tiled', 2e-6, { classic: 8e-6 }), timed('ks/float64/4096/classic', 9e-6),
+    timed('ks/float64/2048/cpu-classic', 4e-5), timed('heat/float32/1000/classic', 4e-6),
+  ];
+
+  it('has the points of the figures', () => {
+    deepStrictEqual(pointsOf(report(rows, { domain: 'swept' }))[1],
+      { equation: 'ks', precision: 'float64', n: 2048, variant: 'tiled', microseconds: 2, speedup: 4 });
+  });
+
+  it('prints the figures as tables, the last one where a CPU was measured too', () => {
+    const text = figureTables(report(rows, { domain: 'swept' }));
+    deepStrictEqual([...text.matchAll(/^Fig\. (\d+).*: (\w+)/gm)].map(([, figure, what]) => `${figure} ${what}`),
+      ['7 microseconds', '7 speed', '8 microseconds', '8 speed', '10 microseconds', '10 speed']);
+    match(text, /\| n \| classic \| tiled \|\n\| --- \| --- \| --- \|\n\| 2\^11 \| 8 \| 2 \|\n\| 2\^12 \| 9 \| {2}\|/);
+    match(text, /\| 2\^11 \| 1\.00 \| 4\.00 \| 1\.00 \|/);
+    match(text, /\| 1000 \| 4 \|/);
+    ok(!figureTables(report(rows.slice(0, 3), { domain: 'swept' })).includes('Fig. 10'));
+    match(figureTables(report([timed('ks/float64/2048/cpu-classic', 4e-5)], { domain: 'swept' })), /^Fig\. 8.*\n\n\| n \| cpu-classic/);
+  });
+
+  it('starts from states that fit together at the ends', () => {
+    const [heat, ks, euler] = problems;
+    const bar = heat!.initial(512, 'float64');
+    deepStrictEqual([bar[0], bar[511]], [100, 0]);
+    const wave = ks!.initial(1536, 'float64');
+    deepStrictEqual(wave.slice(0, 512), wave.slice(1024));
+    ok(Math.abs(wave[511]! - wave[1]!) < 1e-12); // the cosine is even about point 0
+    throws(() => ks!.initial(1000, 'float64'), RangeError);
+    const gas = euler!.initial(1024, 'float32');
+    strictEqual(gas.length, 3072);
+    deepStrictEqual(gas.slice(0, 128), gas.slice(896, 1024));
+    ok(gas.slice(0, 1024).every((density) => density > 0.79 && density < 1.21));
+  });
+
+  it('knows the arithmetic rate of compute capability 9.0 only', () => {
+    strictEqual(issueRate(90, 132, 'float64'), 132 * 64 * 1.98e9);
+    strictEqual(issueRate(90, 132, 'float32'), 132 * 128 * 1.98e9);
+    strictEqual(issueRate(80, 108, 'float64'), undefined);
   });
 });
 
@@ -150,6 +198,21 @@ describe('bench: a small run', function () {
     match(readFileSync(join(folder, 'cpu/tridiagonal.svg'), 'utf8'), /^<svg/);
   });
 
+  it('times the variants of swept against the classic one and draws the figures', () => {
+    const text = run('swept', '--backend', 'cpu', '--quick', '--out', folder, '--filter', '^(heat|euler)/float64/512/');
+    const { rows } = parseReport(JSON.parse(readFileSync(join(folder, 'cpu/swept.json'), 'utf8')));
+    deepStrictEqual(rows.map(({ id }) => id),
+      ['heat', 'euler'].flatMap((equation) => ['cpu-classic', 'cpu-swept', 'auto'].map((variant) => `${equation}/float64/512/${variant}`)));
+    for (const { id, value, limit, peers, note } of rows) {
+      ok(value > 0, id);
+      if (id.endsWith('/cpu-classic')) ok(limit! > 0, id);
+      else ok(peers!['cpu-classic']! > 0, id);
+      match(note!, /G updates\/s; .* per thread/);
+    }
+    match(text, /Fig\. 7, heat, float64: microseconds per time step\n\n\| n \| cpu-classic \| cpu-swept \| auto \|/);
+    match(readFileSync(join(folder, 'cpu/swept.svg'), 'utf8'), /^<svg/);
+  });
+
   it('check prints what falls short and exits 1 when a goal is missed', () => {
     const check = (rows: Row[]) => {
       const path = join(folder, 'report.json');
@@ -165,7 +228,7 @@ describe('bench: a small run', function () {
   });
 
   it('explains itself', () => {
-    match(run('--help'), /Domains: tridiagonal, scan/);
+    match(run('--help'), /Domains: tridiagonal, scan, swept/);
     strictEqual(spawnSync(process.execPath, ['--import', 'tsx', 'bench/main.ts', 'nothing'], { cwd: root }).status, 1);
   });
 });
