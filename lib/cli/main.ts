@@ -3,15 +3,16 @@ import { ExitCode, exitCodeOf, UsageError, type Command, type CommandContext } f
 import { benchCommand } from './bench.ts';
 import { infoCommand } from './info.ts';
 import { runCommand } from './run.ts';
+import { simulateCommand } from './simulate.ts';
 import { solveCommand } from './solve.ts';
 
-const COMMANDS: readonly Command[] = [infoCommand, runCommand, solveCommand, benchCommand];
+const COMMANDS: readonly Command[] = [infoCommand, runCommand, solveCommand, simulateCommand, benchCommand];
 
 const HELP = `Warploom: GPU numerics that keep data in registers and shared memory.
 
 Usage: warploom COMMAND …
 
-${COMMANDS.map((c) => `  ${c.name.padEnd(7)} ${c.summary}`).join('\n')}
+${COMMANDS.map((c) => `  ${c.name.padEnd(9)} ${c.summary}`).join('\n')}
 
   warploom COMMAND --help   how to use one of them
   warploom --version

@@ -59,7 +59,8 @@ A job file says what to compute, on which inputs, with which parameters:
     "initial": { "file": "plate.png" }, "sweep": { "diffusivity": [0.5, 1, 2] } }
 
 Kinds: solve (tridiagonal systems from .npy), heat-adi (2-D heat equation), spline (cubic splines
-through a .csv). examples/jobs holds one of each and the JSON Schema for your editor.
+through a .csv), simulate (heat, Kuramoto–Sivashinsky and Euler equations in one dimension).
+examples/jobs holds each kind and the JSON Schema for your editor.
 
   --results DIR   where results go: DIR/NAME/ITEM/ with result.json, arrays and pictures
                   (default warploom-results)

@@ -57,6 +57,7 @@ function inputPaths(job: Job): string[] {
     case 'solve': return [job.lower, job.diagonal, job.upper, job.rhs].filter((v) => typeof v === 'string');
     case 'heat-adi': return [job.initial.file];
     case 'spline': return [job.file];
+    case 'simulate': return typeof job.initial === 'object' && 'file' in job.initial ? [job.initial.file] : [];
   }
 }
 

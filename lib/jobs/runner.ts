@@ -9,6 +9,7 @@ import { heatAdiItem } from './heat-adi.ts';
 import type { ItemContext, ItemReport } from './item.ts';
 import type { JobItem, LoadedJob } from './load.ts';
 import type { Job } from './schema.ts';
+import { simulateItem } from './simulate.ts';
 import { solveItem } from './solve.ts';
 import { splineItem } from './spline.ts';
 
@@ -50,6 +51,7 @@ function runItem(job: Job, context: ItemContext): Promise<ItemReport> {
     case 'solve': return solveItem(job, context);
     case 'heat-adi': return heatAdiItem(job, context);
     case 'spline': return splineItem(job, context);
+    case 'simulate': return simulateItem(job, context);
   }
 }
 

@@ -1,27 +1,9 @@
 // Job files: zod schemas, from which the published JSON Schema is generated.
 import { z } from 'zod';
+import { common, path, positive } from './schema-common.ts';
+import { simulateJobSchema } from './simulate-schema.ts';
 
-const positive = z.number().positive();
-const count = z.number().int().min(0);
-const path = z.string().min(1);
-
-/** Where a job runs; every field is optional. */
-export const deviceSchema = z.strictObject({
-  backend: z.enum(['auto', 'cuda', 'cpu', 'simt']).default('auto')
-    .describe('auto takes the GPU if there is one'),
-  index: count.optional().describe('which device of the backend'),
-  memoryLimit: z.number().int().positive().optional().describe('most device memory the job may hold, bytes'),
-});
-
-const common = {
-  $schema: z.string().optional(),
-  name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/)
-    .describe('names the results folder: letters, digits, "_", "." and "-"'),
-  description: z.string().optional(),
-  device: deviceSchema.optional(),
-  sweep: z.record(z.string(), z.array(z.unknown()).min(1)).optional()
-    .describe('parameters to vary: field name to the list of its values; every combination is one item'),
-};
+export { deviceSchema } from './schema-common.ts';
 
 /** A band or right-hand side: a .npy file, or one number for a constant (Toeplitz) band. */
 const operand = z.union([path, z.number()]);
@@ -75,11 +57,12 @@ export const splineJobSchema = z.strictObject({
 });
 
 /** Any job file. */
-export const jobSchema = z.discriminatedUnion('kind', [solveJobSchema, heatAdiJobSchema, splineJobSchema]);
+export const jobSchema = z.discriminatedUnion('kind', [solveJobSchema, heatAdiJobSchema, splineJobSchema, simulateJobSchema]);
 export type Job = z.infer<typeof jobSchema>;
 export type SolveJob = z.infer<typeof solveJobSchema>;
 export type HeatAdiJob = z.infer<typeof heatAdiJobSchema>;
 export type SplineJob = z.infer<typeof splineJobSchema>;
+export type { SimulateJob } from './simulate-schema.ts';
 
 /** The JSON Schema of job files (draft 2020-12), as published in examples/jobs/job.schema.json. */
 export function jobJsonSchema(): object {

@@ -4,7 +4,7 @@ import { writeCheckpoint } from '../core/checkpoint.ts';
 import type { Device, DeviceArray } from '../core/device.ts';
 import { DisposedError, InstabilityError, refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { requireCall, requireWhole } from './checks.ts';
+import { requireCall, requireFields, requireWhole } from './checks.ts';
 import type { Clock, Plan } from './clock.ts';
 import { places } from './grid.ts';
 import { measure, type Figures } from './measure.ts';
@@ -30,6 +30,8 @@ export interface Parts {
 export interface CheckpointParameters {
   readonly version: 1;
   readonly setup: Setup;
+  /** As given to `save`. */
+  readonly tag: string;
   readonly clock: ReturnType<Clock['save']>;
 }
 
@@ -163,13 +165,17 @@ export abstract class Simulation<State> {
   /**
    * Writes a checkpoint that `swept.restore` continues from bit for bit: checksummed, under a temporary name, then renamed, so that an
    * earlier one of the same name stays whole until this one is.
+   * @param options `tag`: whatever else the run depends on, such as a name of its initial state; `swept.restore` may ask for it
    */
-  save(path: string): Promise<void> {
+  save(path: string, options: { readonly tag?: string } = {}): Promise<void> {
     return this.#checked(() => {
       if (typeof path !== 'string' || path === '') throw refusal('path', 'a file name', describeValue(path));
+      requireFields(options, ['tag'], 'options', 'save');
+      if (options.tag !== undefined && typeof options.tag !== 'string') throw refusal('tag', 'a string', describeValue(options.tag));
     }, async () => {
       const state = await this.#stored();
-      const parameters: CheckpointParameters = { version: 1, setup: this.setup, clock: this.#clock.save() };
+      const { tag = '' } = options;
+      const parameters: CheckpointParameters = { version: 1, setup: this.setup, tag, clock: this.#clock.save() };
       await writeCheckpoint(path, { kind: 'swept', parameters, step: this.#clock.step, arrays: { state } });
     });
   }

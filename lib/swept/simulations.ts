@@ -90,10 +90,13 @@ export class GasSimulation extends Simulation<GasFields> {
     return { mass: sum(0), momentum: sum(1), energy: sum(2) };
   }
 
-  /** CFL number dt (|u|+c)/dx of the state as it is now; reads the state. */
+  /**
+   * CFL number dt (|u|+c)/dx of the state as it is now; reads the state.
+   * @throws ArgumentError for a density or pressure that is not positive
+   */
   async cfl(options: CallOptions = {}): Promise<number> {
     const { conserved } = await this.read(options);
-    return (this.dt * fastestSignal(conserved, this.setup)) / this.dx;
+    return (this.dt * fastestSignal(conserved, this.setup, 'state')) / this.dx;
   }
 }
 
@@ -110,6 +113,8 @@ export interface RestoreOptions {
   readonly threads?: number;
   /** What the checkpoint must have been written with; anything else is refused. */
   readonly parameters?: Partial<Setup>;
+  /** The tag it must have been saved with. */
+  readonly tag?: string;
 }
 
 function checkParameters(found: Setup, expected: Partial<Setup>): void {
@@ -131,7 +136,7 @@ function checkParameters(found: Setup, expected: Partial<Setup>): void {
  */
 export async function restore(path: string, options: RestoreOptions = {}): Promise<AnySimulation> {
   if (typeof path !== 'string' || path === '') throw refusal('path', 'a file name', describeValue(path));
-  requireFields(options, ['device', 'variant', 'points', 'depth', 'threads', 'parameters'], 'options', 'swept.restore');
+  requireFields(options, ['device', 'variant', 'points', 'depth', 'threads', 'parameters', 'tag'], 'options', 'swept.restore');
   const { variant = 'auto', points = 0, depth = 0, threads = 0, parameters = {} } = options;
   requireDevice(options.device);
   requireChoice(variant, 'variant', variants);
@@ -144,6 +149,9 @@ export async function restore(path: string, options: RestoreOptions = {}): Promi
   if (saved.version !== 1) throw refusal('path', 'a checkpoint of this version of warploom', `version ${String(saved.version)}`);
   const { setup } = saved;
   checkParameters(setup, parameters);
+  if (options.tag !== undefined && options.tag !== saved.tag) {
+    throw refusal('tag', `the one it was saved with, ${describeValue(saved.tag)}`, describeValue(options.tag));
+  }
   const placement = { device: options.device ?? await defaultDevice(), variant, points, depth, threads };
   const state = checkpoint.arrays['state'] as RealArray;
   const kinds = { heat: HeatSimulation, 'kuramoto-sivashinsky': WaveSimulation, euler: GasSimulation } as const;

@@ -47,6 +47,7 @@ function jumpSpeed(left: GasState, right: GasState, gamma: number): number {
  */
 export function fastestSignal(
   state: RealArray, { n, batch, gamma, left, right }: { n: number; batch: number; gamma: number; left: string; right: string },
+  name = 'initial',
 ): number {
   let fastest = 0;
   for (let b = 0; b < batch; b += 1) {
@@ -56,7 +57,7 @@ export function fastestSignal(
       const velocity = state[at + n]! / density;
       const pressure = (gamma - 1) * (state[at + 2 * n]! - 0.5 * velocity * state[at + n]!);
       if (!(density > 0 && pressure > 0)) {
-        throw refusal('initial', 'positive density and pressure everywhere',
+        throw refusal(name, 'positive density and pressure everywhere',
           `density ${density}, pressure ${pressure} in cell ${i}${batch > 1 ? ` of problem ${b}` : ''}`);
       }
       return { density, velocity, pressure };

@@ -1,0 +1,25 @@
+// What all kinds of jobs have in common.
+import { z } from 'zod';
+
+export const positive = z.number().positive();
+export const count = z.number().int().min(0);
+export const path = z.string().min(1);
+
+/** Where a job runs; every field is optional. */
+export const deviceSchema = z.strictObject({
+  backend: z.enum(['auto', 'cuda', 'cpu', 'simt']).default('auto')
+    .describe('auto takes the GPU if there is one'),
+  index: count.optional().describe('which device of the backend'),
+  memoryLimit: z.number().int().positive().optional().describe('most device memory the job may hold, bytes'),
+});
+
+/** Fields of every job. */
+export const common = {
+  $schema: z.string().optional(),
+  name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/)
+    .describe('names the results folder: letters, digits, "_", "." and "-"'),
+  description: z.string().optional(),
+  device: deviceSchema.optional(),
+  sweep: z.record(z.string(), z.array(z.unknown()).min(1)).optional()
+    .describe('parameters to vary: field name to the list of its values; every combination is one item'),
+};

@@ -1,0 +1,181 @@
+// The `simulate` job: heat, Kuramoto–Sivashinsky and Euler in one dimension, as Zarr, pictures and figures.
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { ArgumentError, refusal } from '../core/errors.ts';
+import { writeFileAtomic } from '../core/files.ts';
+import { packageVersion } from '../core/binding.ts';
+import { Clock } from '../swept/clock.ts';
+import * as swept from '../swept/index.ts';
+import { exactFields, exactOf, l1Errors, type Exact } from './simulate-exact.ts';
+import { profilePlot, SpaceTime } from './simulate-pictures.ts';
+import type { ItemContext, ItemFunction, ItemReport } from './item.ts';
+import { parseNpy } from './npy.ts';
+import { plotSvg } from './plot.ts';
+import type { SimulateJob } from './simulate-schema.ts';
+import { FieldSeries } from './zarr.ts';
+
+type RealArray = swept.RealArray;
+/** Fields of one snapshot by name. */
+export type Fields = Readonly<Record<string, RealArray>>;
+
+/** Seconds between two checkpoints. */
+const checkpointEvery = 1;
+
+async function readInitial(initial: SimulateJob['initial'], input: (path: string) => string): Promise<unknown> {
+  if (typeof initial !== 'object' || !('file' in initial)) return initial;
+  const { data, type } = parseNpy(await readFile(input(initial.file)), 'initial.file');
+  if (data instanceof Float32Array || data instanceof Float64Array) return data;
+  throw refusal('initial.file', 'float32 or float64 values', type);
+}
+
+/** Starts the job's simulation from time 0. */
+function start(job: SimulateJob, initial: unknown, device: ItemContext['device']): Promise<swept.AnySimulation> {
+  const { n, dx, length, dt, precision, variant, paper, onUnstable } = job;
+  const options = { n, dx, length, dt, precision, variant, paper, onUnstable, device, boundary: job.boundary as never, initial: initial as never };
+  switch (job.equation) {
+    case 'heat': return swept.heat({ ...options, diffusivity: job.diffusivity, fourier: job.fourier });
+    case 'kuramoto-sivashinsky': return swept.kuramotoSivashinsky(options);
+    case 'euler': return swept.euler({ ...options, gamma: job.gamma, cfl: job.cfl, limiter: job.limiter });
+  }
+}
+
+/** Everything the run depends on, in few letters. */
+function tagOf(job: SimulateJob, initial: unknown): string {
+  const { $schema: _schema, description: _description, sweep: _sweep, device: _device, variant: _variant, ...rest } = job;
+  const hash = createHash('sha256').update(JSON.stringify(rest));
+  if (ArrayBuffer.isView(initial)) hash.update(initial as Uint8Array);
+  return hash.digest('hex');
+}
+
+/** The simulation of an earlier, killed run of the same job; undefined when there is none. */
+async function resume(path: string, tag: string, fresh: swept.AnySimulation, job: SimulateJob): Promise<swept.AnySimulation | undefined> {
+  try {
+    return await swept.restore(path, { device: fresh.device, variant: job.variant, parameters: fresh.setup, tag });
+  } catch (error) {
+    if (error instanceof ArgumentError && /^(path|tag|parameters\b)/.test(error.argument)) return undefined;
+    throw error;
+  }
+}
+
+/** Step and time of every snapshot, the initial one first. */
+export function timetable(job: SimulateJob, dt: number): { steps: number[]; times: number[] } {
+  const clock = new Clock(dt);
+  const steps = [0];
+  const times = [0];
+  const { until, snapshots } = job;
+  for (let k = 1; k <= snapshots; k += 1) {
+    const plan = 'time' in until ? clock.plan((until.time * k) / snapshots) : clock.planStep(Math.round((until.steps * k) / snapshots));
+    clock.step += plan.whole + Number(plan.rest > 0);
+    if (plan.target !== undefined) clock.arrived(plan.target);
+    steps.push(clock.step);
+    times.push(clock.time);
+  }
+  return { steps, times };
+}
+
+function fieldsOf(state: RealArray | swept.GasFields): Fields {
+  if (state instanceof Float32Array || state instanceof Float64Array) return { u: state };
+  const { density, velocity, pressure, energy } = state;
+  return { density, velocity, pressure, energy };
+}
+
+/** Conserved integrals by name. */
+async function totalsOf(simulation: swept.AnySimulation): Promise<Record<string, number>> {
+  return { ...await simulation.totals() };
+}
+
+/** Runs from where the simulation stands to the last snapshot, writing each. */
+async function march(
+  job: SimulateJob, simulation: swept.AnySimulation, series: FieldSeries, picture: SpaceTime, { signal, onProgress, folder }: ItemContext, tag: string,
+): Promise<void> {
+  const { steps, times } = timetable(job, simulation.dt);
+  const first = steps.findIndex((step) => step > simulation.stepsDone);
+  if (first < 0) return;
+  const total = steps.at(-1)!;
+  let saved = performance.now();
+  let index = first;
+  const goals = 'time' in job.until ? { times: times.slice(first) } : { steps: steps.slice(first) };
+  const options = { ...goals, signal, onProgress: () => onProgress(simulation.stepsDone, total) };
+  for await (const { state } of simulation.snapshots(options) as AsyncIterable<swept.Snapshot<RealArray | swept.GasFields>>) {
+    const fields = fieldsOf(state);
+    for (const [name, values] of Object.entries(fields)) await series.write(name, index, values);
+    picture.row(index, Object.values(fields)[0]!);
+    index += 1;
+    if (performance.now() - saved < checkpointEvery * 1000) continue;
+    await simulation.save(join(folder, 'state.checkpoint'), { tag });
+    saved = performance.now();
+  }
+  await simulation.save(join(folder, 'state.checkpoint'), { tag });
+}
+
+interface Outcome {
+  readonly job: SimulateJob;
+  readonly simulation: swept.AnySimulation;
+  readonly initial: Fields;
+  readonly final: Fields;
+  readonly exact: Exact | undefined;
+  readonly drift: Record<string, number>;
+  readonly seconds: number;
+}
+
+/** Largest relative change of a conserved sum; a sum near 0 counts against the size of its field. */
+function driftOf(before: Record<string, number>, after: Record<string, number>): Record<string, number> {
+  const scale = Math.max(...Object.values(before).map(Math.abs), Number.MIN_VALUE);
+  return Object.fromEntries(Object.entries(before).map(([name, value]) =>
+    [`relativeDriftOf${name[0]!.toUpperCase()}${name.slice(1)}`, Math.abs(after[name]! - value) / (Math.abs(value) > 1e-9 * scale ? Math.abs(value) : scale)]));
+}
+
+function report({ job, simulation, final, exact, drift, seconds }: Outcome, files: string[], svg: boolean): ItemReport {
+  const { info, n } = simulation;
+  const errors = exact === undefined ? {} : l1Errors(simulation, final, exact);
+  const [name, error] = Object.entries(errors)[0] ?? [];
+  const accuracy = error !== undefined ? { value: error, meaning: `L1 error of ${name} against the exact solution` }
+    : { value: Math.max(...Object.values(drift)), meaning: 'largest relative drift of a conserved sum' };
+  const figures = {
+    points: n, steps: simulation.stepsDone, timeStep: simulation.dt, time: simulation.time, seconds,
+    ...(info.steps > 0 ? { deviceSeconds: info.deviceSeconds, pointUpdatesPerSecond: info.pointUpdatesPerSecond } : {}),
+    ...drift, ...Object.fromEntries(Object.entries(errors).map(([field, value]) => [`l1ErrorOf${field[0]!.toUpperCase()}${field.slice(1)}`, value])),
+  };
+  return {
+    summary: `${job.equation}, ${n} points, ${simulation.stepsDone} steps, ${job.precision}, ${info.variant}`, figures, accuracy, files,
+    failed: false, notes: svg ? [] : ['no profile picture: install the optional packages vega and vega-lite'],
+  };
+}
+
+/** Steps the equation and writes result.zarr, profile.svg and space-time.png; resumes from its checkpoint after a kill. */
+export const simulateItem: ItemFunction<SimulateJob> = async (job, context) => {
+  const { folder, device } = context;
+  const begin = performance.now();
+  const given = await readInitial(job.initial, context.input);
+  const tag = tagOf(job, given);
+  await using fresh = await start(job, given, device);
+  const before = await totalsOf(fresh);
+  const initial = fieldsOf(await fresh.read());
+  const names = Object.keys(initial);
+  const resumed = await resume(join(folder, 'state.checkpoint'), tag, fresh, job);
+  await using simulation = resumed ?? fresh;
+  const { steps, times } = timetable(job, simulation.dt);
+  const series = await FieldSeries.create(join(folder, 'result.zarr'), {
+    type: job.precision, fields: names, x: simulation.x, steps, times,
+    attributes: { warploom: packageVersion(), equation: job.equation, setup: simulation.setup },
+  }, resumed !== undefined);
+  const picture = new SpaceTime(simulation.n, steps.length);
+  picture.row(0, Object.values(initial)[0]!);
+  if (resumed === undefined) for (const name of names) await series.write(name, 0, initial[name]!);
+  for (let k = 1; k < steps.length && steps[k]! <= simulation.stepsDone; k += 1) picture.row(k, await series.read(names[0]!, k));
+  await march(job, simulation, series, picture, context, tag);
+  const final = fieldsOf(await simulation.read());
+  const exact = exactOf(job, simulation.setup, simulation.time);
+  await writeFileAtomic(join(folder, 'space-time.png'), picture.png());
+  const svg = await plotSvg(profilePlot({
+    title: job.description ?? job.name, x: simulation.x, initial, final, time: simulation.time,
+    exact: exact === undefined ? undefined : exactFields(simulation.x, exact),
+  }));
+  if (svg !== undefined) await writeFileAtomic(join(folder, 'profile.svg'), svg);
+  const outcome = {
+    job, simulation, initial, final, exact, drift: driftOf(before, await totalsOf(simulation)), seconds: (performance.now() - begin) / 1000,
+  };
+  return report(outcome, ['result.zarr', 'space-time.png', ...(svg === undefined ? [] : ['profile.svg'])], svg !== undefined);
+};
