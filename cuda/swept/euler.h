@@ -1,6 +1,8 @@
 // Euler equations of gas dynamics in one dimension: limited reconstruction, the flux with the spectral radius of the Roe average,
 // midpoint rule (paper, eqs. 10 to 21; research on what is wrong in print: docs/swept.md).
 #pragma once
+#include <cmath>
+
 #include "cuda/swept/equation.h"
 
 namespace warploom::swept {
@@ -16,67 +18,113 @@ struct Euler {
   static constexpr int kComponents = 3, kReach = 2, kSubsteps = 2;
 
   T gamma1;            ///< gamma - 1
-  T gamma_gamma1;      ///< gamma (gamma - 1)
+  T kinetic;           ///< 1 - (gamma - 1)/2: share of momentum * velocity in the flux of momentum
+  T enthalpy_kinetic;  ///< -(gamma - 1)/(2 gamma): of the same in enthalpy/gamma
+  T per_gamma;
+  T sound;             ///< sqrt(gamma (gamma - 1)/2)
   T minus_ratio[2];    ///< -dt/(2 dx) of each sub-step's dt (half a step, a step): fluxes come doubled
+  T minus_energy_ratio[2];  ///< times gamma: the flux of energy comes over gamma
   int32_t limiter;
 
   template <class S>
   static Euler make(double gamma, double dx, double dt, Limiter limiter) {
-    return {T(static_cast<S>(gamma - 1)), T(static_cast<S>(gamma * (gamma - 1))),
-            {T(static_cast<S>(-dt / (4 * dx))), T(static_cast<S>(-dt / (2 * dx)))}, static_cast<int32_t>(limiter)};
+    const double gamma1 = gamma - 1, ratio = -dt / (4 * dx);
+    const auto rounded = [](double value) { return T(static_cast<S>(value)); };
+    return {rounded(gamma1), rounded(1 - gamma1 / 2), rounded(-gamma1 / (2 * gamma)), rounded(1 / gamma),
+            rounded(std::sqrt(gamma * gamma1 / 2)), {rounded(ratio), rounded(2 * ratio)},
+            {rounded(gamma * ratio), rounded(2 * gamma * ratio)}, static_cast<int32_t>(limiter)};
+  }
+  /// The same coefficients in every lane of vectors V.
+  template <class V>
+  WARPLOOM_PORTABLE Euler<V, kLimiter> with() const {
+    return {V(gamma1), V(kinetic), V(enthalpy_kinetic), V(per_gamma), V(sound), {V(minus_ratio[0]), V(minus_ratio[1])},
+            {V(minus_energy_ratio[0]), V(minus_energy_ratio[1])}, limiter};
   }
   WARPLOOM_PORTABLE Limiter chosen() const {
     return static_cast<Limiter>(kLimiter == kAnyLimiter ? limiter : kLimiter);
   }
 
+  /// Pressure over gamma - 1, which Limiter::paper looks at.
   WARPLOOM_PORTABLE T pressure(const Value& q) const {
     using portable::fma;
     using portable::reciprocal;
-    const T velocity = q.item[1] * reciprocal(q.item[0]);
-    return gamma1 * fma(T(-0.5) * q.item[1], velocity, q.item[2]);
+    using portable::twice;
+    return fma(-q.item[1], q.item[1] * reciprocal(twice(q.item[0])), q.item[2]);
   }
 
-  /// States that a cell shows at its two faces.
-  struct Faces {
-    Value left, right;
+  /// Between two neighbouring cells, the right one less the left one.
+  struct Difference {
+    Value state;
+    T pressure;  ///< Limiter::paper only
   };
-  /// Reconstruction in a cell from its neighbours; pressures are read by Limiter::paper only.
-  WARPLOOM_PORTABLE Faces reconstruct(const Value& before, const Value& here, const Value& after, const T& p_before,
-                                      const T& p_here, const T& p_after) const {
-    if (chosen() == Limiter::paper) return by_pressure(before, here, after, p_before, p_here, p_after);
+  WARPLOOM_PORTABLE Difference difference(const Value& before, const Value& after, const T& p_before, const T& p_after) const {
+    Difference result;
+    for (int k = 0; k < 3; ++k) result.state.item[k] = after.item[k] - before.item[k];
+    result.pressure = p_after - p_before;
+    return result;
+  }
+
+  /// What a cell shows at one of its faces.
+  struct Side {
+    Value state;
+    T share;  ///< Limiter::paper: of the difference to the neighbour there
+  };
+  struct Faces {
+    Side left, right;
+  };
+  /// Reconstruction in a cell from the differences to its neighbours.
+  WARPLOOM_PORTABLE Faces reconstruct(const Value& here, const Difference& behind, const Difference& ahead) const {
+    using portable::fma;
     Faces faces;
-    for (int k = 0; k < 3; ++k) {
-      const T slope = half_slope(here.item[k] - before.item[k], after.item[k] - here.item[k]);
-      faces.left.item[k] = here.item[k] - slope;
-      faces.right.item[k] = here.item[k] + slope;
+    if (chosen() == Limiter::paper) {
+      by_pressure(behind.pressure, ahead.pressure, &faces.left.share, &faces.right.share);
+      for (int k = 0; k < 3; ++k) {
+        faces.left.state.item[k] = fma(-faces.left.share, behind.state.item[k], here.item[k]);
+        faces.right.state.item[k] = fma(faces.right.share, ahead.state.item[k], here.item[k]);
+      }
+    } else {
+      faces.left.share = faces.right.share = T(0);
+      for (int k = 0; k < 3; ++k) {
+        const T slope = half_slope(behind.state.item[k], ahead.state.item[k]);
+        faces.left.state.item[k] = here.item[k] - slope;
+        faces.right.state.item[k] = here.item[k] + slope;
+      }
     }
     return faces;
   }
 
-  /// Twice the flux through a face between its left and right states (eq. 18).
-  WARPLOOM_PORTABLE Value twice_flux(const Value& l, const Value& r) const {
+  /// Twice the flux through a face (eq. 18), that of energy over gamma, from what the cells left and right of it show and their
+  /// difference. Sums of products of both sides are not fused: the mirror image must round alike.
+  WARPLOOM_PORTABLE Value twice_flux(const Side& left, const Side& right, const Difference& difference) const {
     using portable::absolute;
     using portable::fma;
     using portable::reciprocal;
     using portable::square_root;
-    const T l_root = square_root(l.item[0]), r_root = square_root(r.item[0]);
-    const T l_volume = reciprocal(l.item[0]), r_volume = reciprocal(r.item[0]);
-    const T l_velocity = l.item[1] * l_volume, r_velocity = r.item[1] * r_volume;
-    const T l_pressure = gamma1 * fma(T(-0.5) * l.item[1], l_velocity, l.item[2]);
-    const T r_pressure = gamma1 * fma(T(-0.5) * r.item[1], r_velocity, r.item[2]);
-    // Roe average (eq. 19): root * velocity = momentum / root
-    const T l_weight = l_root * l_volume, r_weight = r_root * r_volume;
-    const T scale = reciprocal(l_root + r_root);
-    const T velocity = (l.item[1] * l_weight + r.item[1] * r_weight) * scale;
-    const T energy = (l.item[2] * l_weight + r.item[2] * r_weight) * scale;
-    const T sound = square_root(gamma_gamma1 * fma(T(-0.5) * velocity, velocity, energy));
-    const T radius = sound + absolute(velocity);  // eq. 20
-    Value flux;  // sums of products are not fused: the mirror image must round alike
-    flux.item[0] = fma(radius, l.item[0] - r.item[0], l.item[1] + r.item[1]);
-    flux.item[1] = fma(radius, l.item[1] - r.item[1],
-                       fma(l.item[1], l_velocity, l_pressure) + fma(r.item[1], r_velocity, r_pressure));
-    flux.item[2] = fma(radius, l.item[2] - r.item[2],
-                       l_velocity * (l.item[2] + l_pressure) + r_velocity * (r.item[2] + r_pressure));
+    using portable::twice;
+    const T(&l)[3] = left.state.item;
+    const T(&r)[3] = right.state.item;
+    // Roe average (eq. 19) with both parts times the sum of the roots: sqrt(ab) appears once, and one reciprocal serves all.
+    const T product = l[0] * r[0], mean = square_root(product);
+    const T scale = fma(T(2), mean, l[0] + r[0]);  // (sqrt(l) + sqrt(r))^2
+    const T inverse = reciprocal(product * scale), per_product = scale * inverse;
+    const T l_volume = r[0] * per_product, r_volume = l[0] * per_product;
+    const T l_velocity = l[1] * l_volume, r_velocity = r[1] * r_volume;
+    const T momentum = l[1] + r[1], energy = l[2] + r[2];
+    const T roe_momentum = fma(mean, l_velocity + r_velocity, momentum);  // scale * velocity
+    const T roe_energy = fma(mean, l[2] * l_volume + r[2] * r_volume, energy);
+    const T root = square_root(fma(-roe_momentum, roe_momentum, twice(scale) * roe_energy));
+    const T radius = fma(sound, root, absolute(roe_momentum)) * (product * inverse);  // eq. 20
+    // l - r: with shares a and b of one difference d that is (a + b - 1) d
+    const bool shared = chosen() == Limiter::paper;
+    const T weight = shared ? fma(radius, left.share + right.share, -radius) : radius;
+    Value drop;
+    for (int k = 0; k < 3; ++k) drop.item[k] = shared ? difference.state.item[k] : l[k] - r[k];
+    const T l_kinetic = l[1] * l_velocity, r_kinetic = r[1] * r_velocity;
+    Value flux;
+    flux.item[0] = fma(weight, drop.item[0], momentum);
+    flux.item[1] = fma(weight, drop.item[1], fma(kinetic, l_kinetic + r_kinetic, gamma1 * energy));
+    flux.item[2] = fma(weight * per_gamma, drop.item[2],
+                       l_velocity * fma(enthalpy_kinetic, l_kinetic, l[2]) + r_velocity * fma(enthalpy_kinetic, r_kinetic, r[2]));
     return flux;
   }
 
@@ -85,48 +133,40 @@ struct Euler {
     using portable::fma;
     Value result;
     for (int k = 0; k < 3; ++k) {
-      result.item[k] = fma(minus_ratio[kSubstep], right_flux.item[k] - left_flux.item[k], base.item[k]);
+      result.item[k] = fma(k < 2 ? minus_ratio[kSubstep] : minus_energy_ratio[kSubstep], right_flux.item[k] - left_flux.item[k],
+                           base.item[k]);
     }
     return result;
   }
 
   template <int kSubstep>
   WARPLOOM_PORTABLE Value next(const Value (&a)[5], const Value& base) const {
-    T p[5] = {};
-    if (chosen() == Limiter::paper) {
-      for (int i = 0; i < 5; ++i) p[i] = pressure(a[i]);
-    }
-    const Faces before = reconstruct(a[0], a[1], a[2], p[0], p[1], p[2]);
-    const Faces here = reconstruct(a[1], a[2], a[3], p[1], p[2], p[3]);
-    const Faces after = reconstruct(a[2], a[3], a[4], p[2], p[3], p[4]);
-    return update<kSubstep>(base, twice_flux(before.right, here.left), twice_flux(here.right, after.left));
+    T p[5];
+    for (int i = 0; i < 5; ++i) p[i] = chosen() == Limiter::paper ? pressure(a[i]) : T(0);
+    Difference d[4];
+    for (int i = 0; i < 4; ++i) d[i] = difference(a[i], a[i + 1], p[i], p[i + 1]);
+    const Faces before = reconstruct(a[1], d[0], d[1]), here = reconstruct(a[2], d[1], d[2]), after = reconstruct(a[3], d[2], d[3]);
+    return update<kSubstep>(base, twice_flux(before.right, here.left, d[1]), twice_flux(here.right, after.left, d[2]));
   }
   WARPLOOM_PORTABLE Value mirrored(const Value& v) const { return {{v.item[0], -v.item[1], v.item[2]}}; }
 
  private:
   /// Eqs. 15 to 17: where the pressure is monotonic, half the difference to the neighbour times min(r, 1), r the ratio of the
   /// pressure differences ahead and behind as seen from the face.
-  WARPLOOM_PORTABLE Faces by_pressure(const Value& before, const Value& here, const Value& after, const T& p_before,
-                                      const T& p_here, const T& p_after) const {
+  WARPLOOM_PORTABLE static void by_pressure(const T& behind, const T& ahead, T* left, T* right) {
     using portable::absolute;
-    using portable::fma;
+    using portable::alike;
     using portable::reciprocal;
     using portable::select;
-    const T ahead = p_after - p_here, behind = p_here - p_before;
+    using portable::twice;
     const T a = absolute(ahead), b = absolute(behind);
-    const auto less = a < b;
-    const T large = select(less, b, a), small = select(less, a, b);
-    const auto monotonic = (((ahead > T(0)) & (behind > T(0))) | ((ahead < T(0)) & (behind < T(0)))) &
-                           (large >= least());
-    const T half = select(monotonic, T(0.5), T(0));
-    const T part = half * (small * reciprocal(select(monotonic, large, T(1))));
-    const T right = select(less, part, half), left = select(b < a, part, half);
-    Faces faces;
-    for (int k = 0; k < 3; ++k) {
-      faces.right.item[k] = fma(right, after.item[k] - here.item[k], here.item[k]);
-      faces.left.item[k] = fma(left, before.item[k] - here.item[k], here.item[k]);
-    }
-    return faces;
+    const auto large_ahead = a >= b, large_behind = b >= a;
+    const T large = select(large_ahead, ahead, behind), small = select(large_ahead, behind, ahead);
+    const T part = small * reciprocal(twice(large));
+    const auto monotonic = alike(ahead, behind, least());
+    const T half = select(monotonic, T(0.5), T(0)), less = select(monotonic, part, T(0));
+    *right = select(large_ahead, half, less);
+    *left = select(large_behind, half, less);
   }
 
   /// Half the limited slope from the differences behind and ahead.
@@ -152,7 +192,7 @@ struct Euler {
     return select(rising, size, select(falling, -size, T(0)));
   }
   /// Smaller differences count as none: what divides must stay in the range of reciprocal(), in both precisions.
-  WARPLOOM_PORTABLE static T least() { return T(0x1p-120); }
+  WARPLOOM_PORTABLE static T least() { return T(0x1p-96); }
 };
 
 }  // namespace warploom::swept

@@ -1,0 +1,78 @@
+// One time step of the Euler equations for the places of a warp: each cell reconstructed once, each flux computed once.
+#pragma once
+#include "cuda/swept/lane.cuh"
+
+namespace warploom::WARPLOOM_TARGET::swept {
+
+template <class T, int kLimiter, int kPoints>
+struct Stepper<operation::Euler<T, kLimiter>, kPoints> {
+  using Equation = operation::Euler<T, kLimiter>;
+  using Value = typename Equation::Value;
+
+  template <bool kEnds>
+  static WARPLOOM_DEVICE void step(const device::Block& block, const Equation& equation, Value (&u)[kPoints], const LaneEnds& ends) {
+    Value half[kPoints];
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kPoints; ++j) half[j] = u[j];
+    substep<kEnds, 0>(block, equation, u, half, ends);
+    substep<kEnds, 1>(block, equation, half, u, ends);
+  }
+
+ private:
+  using Difference = typename Equation::Difference;
+  using Faces = typename Equation::Faces;
+  using Side = typename Equation::Side;
+  static constexpr int kLast = kPoints - 1;
+
+  /// From the state `a`; `u` becomes the result and holds before what the step began with.
+  template <bool kEnds, int kSubstep>
+  static WARPLOOM_DEVICE void substep(const device::Block& block, const Equation& equation, const Value (&a)[kPoints],
+                                      Value (&u)[kPoints], const LaneEnds& ends) {
+    // Difference j lies left of place j, difference kPoints right of the last place.
+    Difference d[kPoints + 1];
+    differences(block, equation, a, d);
+    // The face right of the last place is this lane's: the next lane tells what its first place shows there.
+    const Faces first = equation.reconstruct(a[0], d[0], d[1]);
+    const Side beyond = shown_by_next(block, equation, first.left);
+    Side shown = first.right;
+    Value flux[kPoints + 1];
+    WARPLOOM_UNROLL
+    for (int j = 1; j < kPoints; ++j) {
+      const Faces faces = equation.reconstruct(a[j], d[j], d[j + 1]);
+      flux[j] = equation.twice_flux(shown, faces.left, d[j]);
+      shown = faces.right;
+    }
+    flux[kPoints] = equation.twice_flux(shown, beyond, d[kPoints]);
+    flux[0] = device::shuffle_up(block, flux[kPoints], 1);
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kPoints; ++j) {
+      const Value next = equation.template update<kSubstep>(u[j], flux[j], flux[j + 1]);
+      if (!kEnds || (ends.frozen >> j & 1u) == 0) u[j] = next;
+    }
+    if (kEnds) follow_ends(block, u, ends);
+  }
+
+  static WARPLOOM_DEVICE void differences(const device::Block& block, const Equation& equation, const Value (&a)[kPoints],
+                                          Difference (&d)[kPoints + 1]) {
+    const bool by_pressure = equation.chosen() == operation::Limiter::paper;
+    T p[kPoints];
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kPoints; ++j) p[j] = by_pressure ? equation.pressure(a[j]) : T(0);
+    const Value after = device::shuffle_down(block, a[0], 1);
+    const T p_after = by_pressure ? device::shuffle_down(block, p[0], 1) : T(0);
+    d[kPoints] = equation.difference(a[kLast], after, p[kLast], p_after);
+    d[0].state = device::shuffle_up(block, d[kPoints].state, 1);
+    d[0].pressure = by_pressure ? device::shuffle_up(block, d[kPoints].pressure, 1) : T(0);
+    WARPLOOM_UNROLL
+    for (int j = 1; j < kPoints; ++j) d[j] = equation.difference(a[j - 1], a[j], p[j - 1], p[j]);
+  }
+
+  static WARPLOOM_DEVICE Side shown_by_next(const device::Block& block, const Equation& equation, const Side& mine) {
+    Side side;
+    side.state = device::shuffle_down(block, mine.state, 1);
+    side.share = equation.chosen() == operation::Limiter::paper ? device::shuffle_down(block, mine.share, 1) : T(0);
+    return side;
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::swept
