@@ -19,6 +19,7 @@ Status march_by(Variant variant, GpuDevice& device, const March<Equation>& march
   switch (variant) {
     case Variant::classic: return march_classic(device, march, shape, control);
     case Variant::classic_graph: return march_classic_graph(device, march, shape, control);
+    case Variant::shared: return march_shared(device, march, shape, control);
     default: return not_here(variant, "belongs to another backend");
   }
 }

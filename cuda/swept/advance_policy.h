@@ -14,6 +14,16 @@ inline constexpr int kStepsPerGraph = 64, kMostStepsPerGraph = 4096;
 inline constexpr int64_t kMostReplays = 64;
 inline constexpr int64_t kUpdatesPerReplay = int64_t{1} << 34;
 
+/// Points of a node of `shared`, which is the threads of its block, for a call of so many points in all.
+inline int shared_threads(Equation equation, int64_t points) {
+  (void)points;
+  return equation == Equation::euler ? 128 : 256;
+}
+/// Phases in a graph of `shared` and `register`: an even number.
+inline constexpr int kPhasesPerGraph = 16;
+/// Time steps of a launch in which one block holds a domain: some milliseconds.
+inline constexpr int kStepsPerWholeLaunch = 1 << 13;
+
 /// The variant that `auto` takes.
 inline Variant variant(const AdvanceParameters& p) {
   return p.variant == Variant::automatic ? Variant::classic : p.variant;

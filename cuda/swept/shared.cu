@@ -1,0 +1,21 @@
+// The variant `shared`: the paper's swept rule on the GPU.
+#include "cuda/swept/shared.cuh"
+
+namespace warploom::WARPLOOM_TARGET::swept {
+
+template <class Equation>
+Status march_shared(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control) {
+  using Shared = SharedMarch<Equation>;
+  const int threads = march.threads != 0 ? march.threads : policy::shared_threads(Equation::kEquation, march.domain.n * march.batch);
+  if (Shared::fits_whole(march.domain.n, threads)) return Shared::whole(device, march, shape, control);
+  const Shared shared(device, march, threads);
+  shape->threads = shared.threads();
+  shape->depth = shared.height();
+  return sweep(device, march, shared.height(), true, control, [&](const Phase& phase) { return shared.phase(phase, 0); });
+}
+
+#define WARPLOOM_INSTANTIATE(Equation) \
+  template Status march_shared(GpuDevice&, const March<Equation>&, Shape*, Control&);
+WARPLOOM_FOR_EQUATIONS(WARPLOOM_INSTANTIATE)
+
+}  // namespace warploom::WARPLOOM_TARGET::swept
