@@ -171,8 +171,9 @@ struct SharedAgent {
         p[2] = equation.pressure(c);
         p[3] = equation.pressure(d);
       }
-      return equation.twice_flux(equation.reconstruct(a, b, c, p[0], p[1], p[2]).right,
-                                 equation.reconstruct(b, c, d, p[1], p[2], p[3]).left);
+      const auto behind = equation.difference(a, b, p[0], p[1]), middle = equation.difference(b, c, p[1], p[2]);
+      const auto ahead = equation.difference(c, d, p[2], p[3]);
+      return equation.twice_flux(equation.reconstruct(b, behind, middle).right, equation.reconstruct(c, middle, ahead).left, middle);
     }
 
     /// Sub-steps 1…count of a way; row 0 holds the last one afterwards. kSign: 1 up, -1 down.
