@@ -5,6 +5,25 @@ import type { Norms, Setup } from './types.ts';
 
 const names = ['sum', 'trapezoid', 'absoluteSum', 'squareSum', 'least', 'most'] as const;
 
+/** A component of a problem; both default to 0. */
+export interface Place {
+  readonly problem?: number;
+  /** With euler: 0 density, 1 momentum, 2 energy. */
+  readonly component?: number;
+}
+
+/** Components of a state. */
+export function componentsOf({ equation }: Setup): number {
+  return equation === 'euler' ? 3 : 1;
+}
+
+/** Row of a state that holds a component of a problem. */
+export function rowOf({ problem = 0, component = 0 }: Place, batch: number, components: number): number {
+  requireWhole(problem ?? null, 'problem', 0, batch - 1);
+  requireWhole(component ?? null, 'component', 0, components - 1);
+  return problem * components + component;
+}
+
 /** Sums and bounds of every row of a state: row = problem × components + component. */
 export class Figures {
   readonly n: number;
@@ -21,10 +40,8 @@ export class Figures {
   }
 
   /** Number of a component of a problem; both default to 0. */
-  row({ problem = 0, component = 0 }: { readonly problem?: number; readonly component?: number } = {}): number {
-    requireWhole(problem ?? null, 'problem', 0, this.batch - 1);
-    requireWhole(component ?? null, 'component', 0, this.components - 1);
-    return problem * this.components + component;
+  row(where: Place = {}): number {
+    return rowOf(where, this.batch, this.components);
   }
 
   /** Σu, Σu with half weights at both ends, Σ|u|, Σu², min and max of a row. */
@@ -45,7 +62,7 @@ export class Figures {
 
 /** Measures a state on its device. */
 export async function measure(state: DeviceArray, setup: Setup, signal: AbortSignal | undefined): Promise<Figures> {
-  const components = setup.equation === 'euler' ? 3 : 1;
+  const components = componentsOf(setup);
   const rows = setup.batch * components;
   const figures = new Float64Array(rows * names.length);
   await state.device.run('swept.measure', {

@@ -7,7 +7,7 @@ import type { CallOptions } from '../core/progress.ts';
 import { requireCall, requireFields, requireWhole } from './checks.ts';
 import type { Clock, Plan } from './clock.ts';
 import { places } from './grid.ts';
-import { measure, type Figures } from './measure.ts';
+import { componentsOf, measure, rowOf, type Figures, type Place } from './measure.ts';
 import { Pace } from './pace.ts';
 import { checkSnapshots, goals, type Goal } from './snapshots.ts';
 import {
@@ -54,6 +54,7 @@ export abstract class Simulation<State> {
   #steps = 0;
   #seconds = 0;
   #disposed = false;
+  #pending = 0;
   #tail: Promise<unknown> = Promise.resolve();
 
   /** @internal */
@@ -135,12 +136,18 @@ export abstract class Simulation<State> {
 
   async* #take(wanted: Iterable<Goal>, options: CallOptions): AsyncGenerator<Snapshot<State>, void, undefined> {
     for (const goal of wanted) {
+      this.#requireOpen();
       yield await this.#serial(async () => {
         await this.#march('step' in goal ? this.#clock.planStep(goal.step) : this.#clock.plan(goal.time), options);
         const { step, time } = this.#clock;
         return { step, time, state: await this.#read(options.signal) };
       }, options.signal);
     }
+  }
+
+  /** Row of {@link figures} that belongs to a component of a problem. */
+  protected row(where: Place): number {
+    return rowOf(where, this.batch, componentsOf(this.setup));
   }
 
   /** Copies the state to JavaScript's memory. */
@@ -153,13 +160,10 @@ export abstract class Simulation<State> {
     return this.#checked(() => requireCall(options, [], 'figures'), () => this.#measure(options.signal), options);
   }
 
-  /**
-   * Norms of a component, computed on the device.
-   * @param where which problem and, for euler, component (0 density, 1 momentum, 2 energy); default the first
-   */
-  async norms(where: { readonly problem?: number; readonly component?: number } = {}): Promise<Norms> {
-    const figures = await this.figures();
-    return figures.norms(figures.row(where), this.dx);
+  /** Norms of a component of a problem, computed on the device. */
+  async norms(where: Place = {}): Promise<Norms> {
+    const row = this.row(where);
+    return (await this.figures()).norms(row, this.dx);
   }
 
   /**
@@ -180,10 +184,13 @@ export abstract class Simulation<State> {
     });
   }
 
-  /** Frees the device memory behind the running call; waiting and later calls reject with ERR_WARPLOOM_DISPOSED. */
+  /**
+   * Frees the device memory behind the calls made so far. A running advance ends with its segment and rejects with
+   * ERR_WARPLOOM_DISPOSED, like every later call; reads and saves that wait are still carried out. Again: no effect.
+   */
   dispose(): void {
-    if (this.#disposed) return;
     this.#disposed = true;
+    if (this.#pending > 0) return;
     this.#state.dispose();
     this.#next.dispose();
   }
@@ -192,7 +199,7 @@ export abstract class Simulation<State> {
     this.dispose();
   }
 
-  /** Also waits for the running call. */
+  /** Also waits for those calls. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.dispose();
     await this.#tail;
@@ -225,11 +232,16 @@ export abstract class Simulation<State> {
   /** Runs `work` behind the calls before it; an abort while it waits rejects at once. */
   #serial<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     let begun = false;
-    const run = this.#tail.then(() => {
+    this.#pending += 1;
+    const run = this.#tail.then(async () => {
       begun = true;
-      signal?.throwIfAborted();
-      this.#requireOpen();
-      return work();
+      try {
+        signal?.throwIfAborted();
+        return await work();
+      } finally {
+        this.#pending -= 1;
+        if (this.#disposed) this.dispose();
+      }
     });
     this.#tail = run.catch(() => undefined);
     if (signal === undefined) return run;
@@ -253,7 +265,6 @@ export abstract class Simulation<State> {
       await this.#segment(count, this.dt, signal);
       done += count;
       onProgress?.(done, total);
-      this.#requireOpen();
     }
     if (rest > 0) await this.#segment(1, rest, signal);
     if (target !== undefined) this.#clock.arrived(target);
@@ -262,6 +273,7 @@ export abstract class Simulation<State> {
 
   /** One call of the device; the two arrays change places after it. */
   async #segment(steps: number, dt: number, signal: AbortSignal | undefined): Promise<void> {
+    this.#requireOpen();
     const { equation, type, n, batch, dx, left, right, diffusivity, gamma, limiter } = this.setup;
     const { device, variant, points, depth, threads } = this.#placement;
     const view = (data: DeviceArray) => ({ data, offset: 0, systemStride: 0, rowStride: 1, rhsStride: 0 });

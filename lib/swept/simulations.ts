@@ -34,8 +34,8 @@ export class HeatSimulation extends Simulation<RealArray> {
 
   /** Conserved between ends that let no heat through. */
   async totals(problem = 0): Promise<Totals> {
-    const figures = await this.figures();
-    const { sum, trapezoid } = figures.at(figures.row({ problem }));
+    const row = this.row({ problem });
+    const { sum, trapezoid } = (await this.figures()).at(row);
     return { total: this.dx * (this.setup.left === 'periodic' ? sum : trapezoid) };
   }
 }
@@ -53,8 +53,8 @@ export class WaveSimulation extends Simulation<RealArray> {
 
   /** Conserved when periodic. */
   async totals(problem = 0): Promise<Totals> {
-    const figures = await this.figures();
-    return { total: this.dx * figures.at(figures.row({ problem })).sum };
+    const row = this.row({ problem });
+    return { total: this.dx * (await this.figures()).at(row).sum };
   }
 }
 
@@ -85,9 +85,10 @@ export class GasSimulation extends Simulation<GasFields> {
 
   /** Conserved but for what the ends let through. */
   async totals(problem = 0): Promise<GasTotals> {
+    const row = this.row({ problem });
     const figures = await this.figures();
-    const sum = (component: number): number => this.dx * figures.at(figures.row({ problem, component })).sum;
-    return { mass: sum(0), momentum: sum(1), energy: sum(2) };
+    const [mass, momentum, energy] = [0, 1, 2].map((component) => this.dx * figures.at(row + component).sum);
+    return { mass: mass!, momentum: momentum!, energy: energy! };
   }
 
   /**
