@@ -1,9 +1,10 @@
-// swept.advance on the cpu backend.
+// swept.advance on the cpu backend: `cpu-classic`, one sweep of memory per sub-step, and `cpu-swept`, many steps per visit.
 #include "cuda/swept/advance.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
-#include <cmath>
+#include <cstring>
 #include <string>
 
 #include "cuda/core/operations.h"
@@ -11,117 +12,169 @@
 #include "cuda/swept/heat.h"
 #include "cuda/swept/kuramoto_sivashinsky.h"
 #include "native/cpu/device.h"
+#include "native/swept/advance_policy.h"
+#include "native/swept/kernels.h"
 
 namespace warploom::cpu {
 namespace {
 
 using namespace ::warploom::swept;
 
-template <class E>
-class Classic {
+/// One call with the equation's coefficients in hand.
+template <class R>
+class Call {
  public:
-  using Real = typename E::Real;
-  using Value = typename E::Value;
-  Classic(const E& equation, const AdvanceParameters& p)
-      : equation_(equation), domain_(Domain::make(p.equation, p.n, p.left, p.right)), batch_(p.batch),
-        from_(static_cast<const Real*>(p.state.data) + p.state.offset), to_(static_cast<Real*>(p.next.data) + p.next.offset) {}
+  Call(CpuDevice& device, const AdvanceParameters& p, const void* equation, const EquationKernels<R>& kernels, Control& control)
+      : device_(device), p_(p), control_(control), equation_(equation), kernels_(kernels), all_(kernels_of<R>(swept_kernels())),
+        swept_(p.variant != Variant::cpu_classic), domain_(Domain::make(p.equation, p.n, p.left, p.right)),
+        row_(components_of(p.equation) * p.n), from_(static_cast<const R*>(p.state.data) + p.state.offset),
+        to_(static_cast<R*>(p.next.data) + p.next.offset),
+        tiles_(swept_policy::tiles(p.equation, p.n, p.batch, p.steps, p.depth, all_.lanes)) {}
 
-  Status march(CpuDevice& device, int64_t steps, Real* spare, Control& control) const {
-    const Real* from = from_;
-    if (steps == 0) std::copy(from, from + batch_ * E::kComponents * domain_.n, to_);
+  Status run() {
+    const auto begin = std::chrono::steady_clock::now();
+    Workspace workspace(device_);
+    WARPLOOM_TRY(workspace.reserve(elements_of(p_) * static_cast<int64_t>(sizeof(R))));
+    spare_ = workspace.as<R>();
+    if (swept_) WARPLOOM_TRY(device_.reserve_scratch(kernels_.tile_bytes(tiles_.length, tiles_.steps)));
+    WARPLOOM_TRY(march(p_.steps));
+    int64_t completed = p_.steps, first_bad = 0;
+    if (p_.check) WARPLOOM_TRY(stop_before_bad(&completed, &first_bad));
+    if (p_.used.data != nullptr) {
+      const Variant variant = swept_ ? Variant::cpu_swept : Variant::cpu_classic;
+      const int64_t words[kUsedWords] = {static_cast<int64_t>(variant), all_.lanes,           swept_ ? tiles_.steps : 1,
+                                         device_.thread_count(),        completed, first_bad};
+      for (int i = 0; i < kUsedWords; ++i) p_.used.data[i] = static_cast<int32_t>(words[i]);
+    }
+    control_.device_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return {};
+  }
+
+ private:
+  /// The state after `steps` steps, in to_.
+  Status march(int64_t steps) {
+    if (steps == 0) return device_.copy(to_, from_, elements_of(p_) * static_cast<int64_t>(sizeof(R)));
+    return swept_ ? march_swept(steps) : march_classic(steps);
+  }
+
+  Status march_classic(int64_t steps) {
+    const R* from = from_;
     for (int64_t step = 0; step < steps; ++step) {
-      if constexpr (E::kSubsteps == 2) {
-        WARPLOOM_TRY((substep<0>(device, from, from, spare, control)));
-        WARPLOOM_TRY((substep<1>(device, spare, from, to_, control)));
+      if (kernels_.substep[1] != nullptr) {
+        WARPLOOM_TRY(substep(0, from, from, spare_, step, steps));
+        WARPLOOM_TRY(substep(1, spare_, from, to_, step, steps));
         from = to_;
       } else {
-        Real* result = (steps - step) % 2 == 1 ? to_ : spare;
-        WARPLOOM_TRY((substep<0>(device, from, from, result, control)));
+        R* const result = (steps - step) % 2 == 1 ? to_ : spare_;
+        WARPLOOM_TRY(substep(0, from, from, result, step, steps));
         from = result;
       }
     }
     return {};
   }
 
- private:
-  static constexpr int64_t kPiece = 8192;
-
-  template <int kSubstep>
-  Status substep(CpuDevice& device, const Real* around, const Real* base, Real* result, Control& control) const {
-    const int64_t pieces = (domain_.n + kPiece - 1) / kPiece;
-    return device.threads().run(batch_ * pieces, [&](int64_t task, int) {
-      const int64_t offset = task / pieces * E::kComponents * domain_.n, begin = task % pieces * kPiece;
-      const int64_t end = std::min(domain_.n, begin + kPiece);
-      for (int64_t i = begin; i < end; ++i) point<kSubstep>(around + offset, base + offset, result + offset, i);
+  /// One piece of the points for each thread, barriers between sub-steps.
+  Status substep(int sub, const R* around, const R* base, R* result, int64_t step, int64_t steps) {
+    const int64_t points = p_.batch * p_.n;
+    const int64_t pieces = std::max<int64_t>(1, std::min<int64_t>(device_.thread_count(), points / swept_policy::kLeastWork));
+    return device_.threads().run(pieces, [&](int64_t piece, int) {
+      const int64_t last = points * (piece + 1) / pieces;
+      for (int64_t i = points * piece / pieces; i < last;) {
+        const int64_t problem = i / p_.n, begin = i - problem * p_.n, end = std::min(p_.n, begin + last - i), at = problem * row_;
+        kernels_.substep[sub](equation_, {domain_, around + at, base + at, result + at, begin, end});
+        i += end - begin;
+      }
       return Status();
-    }, control);
+    }, control_, static_cast<double>(step * pieces), static_cast<double>(steps * pieces));
   }
 
-  Value value_at(const Real* problem, int64_t place) const {
-    Source source;
-    if (domain_.holds(place)) source.point = place;
-    else source = domain_.source(place);
-    Value value;
-    for (int k = 0; k < E::kComponents; ++k) value.item[k] = problem[k * domain_.n + source.point];
-    return source.mirrored ? equation_.mirrored(value) : value;
+  Status march_swept(int64_t steps) {
+    const int64_t visits = (steps + tiles_.steps - 1) / tiles_.steps;
+    TileTask<R> task;
+    task.domain = domain_;
+    task.problems = p_.batch;
+    task.tiles = tiles_.tiles;
+    task.length = tiles_.length;
+    task.from = from_;
+    const int64_t groups = (p_.batch * tiles_.tiles + all_.lanes - 1) / all_.lanes;
+    for (int64_t visit = 0; visit < visits; ++visit) {
+      task.steps = std::min(tiles_.steps, steps - visit * tiles_.steps);
+      task.to = (visits - visit) % 2 == 1 ? to_ : spare_;
+      const int64_t work = task.length * all_.lanes * task.steps * (kernels_.substep[1] != nullptr ? 2 : 1);
+      const int64_t at_once = std::max<int64_t>(1, swept_policy::kLeastWork / work);
+      const int64_t pieces = (groups + at_once - 1) / at_once;
+      WARPLOOM_TRY(device_.threads().run(pieces, [&](int64_t piece, int worker) {
+        for (int64_t group = piece * at_once; group < std::min(groups, (piece + 1) * at_once); ++group) {
+          kernels_.tiles(equation_, task, group, device_.scratch(worker));
+        }
+        return Status();
+      }, control_, static_cast<double>(visit * pieces), static_cast<double>(visits * pieces)));
+      task.from = task.to;
+    }
+    return {};
   }
 
-  template <int kSubstep>
-  void point(const Real* around, const Real* base, Real* result, int64_t i) const {
-    Value near[2 * E::kReach + 1];
-    for (int d = -E::kReach; d <= E::kReach; ++d) near[d + E::kReach] = value_at(around, i + d);
-    const Value old = value_at(base, i);
-    const Value next = domain_.frozen_point(i) ? old : equation_.template next<kSubstep>(near, old);
-    for (int k = 0; k < E::kComponents; ++k) result[k * domain_.n + i] = next.item[k];
+  Status all_finite(bool* finite) {
+    constexpr int64_t kPiece = 65536;
+    const int64_t count = elements_of(p_);
+    std::atomic<bool> bad{false};
+    WARPLOOM_TRY(device_.threads().run((count + kPiece - 1) / kPiece, [&](int64_t piece, int) {
+      const int64_t begin = piece * kPiece;
+      if (!all_.all_finite(to_ + begin, std::min(kPiece, count - begin))) bad.store(true, std::memory_order_relaxed);
+      return Status();
+    }, control_));
+    *finite = !bad.load(std::memory_order_relaxed);
+    return {};
   }
 
-  E equation_;
+  /// A value that is not finite stays so: bisection finds the first step that makes one, and its predecessor is kept.
+  Status stop_before_bad(int64_t* completed, int64_t* first_bad) {
+    bool finite = true;
+    WARPLOOM_TRY(all_finite(&finite));
+    if (finite) return {};
+    int64_t good = 0, bad = p_.steps;
+    while (bad - good > 1) {
+      const int64_t middle = good + (bad - good) / 2;
+      WARPLOOM_TRY(march(middle));
+      WARPLOOM_TRY(all_finite(&finite));
+      (finite ? good : bad) = middle;
+    }
+    *completed = good;
+    *first_bad = bad;
+    return march(good);
+  }
+
+  CpuDevice& device_;
+  const AdvanceParameters& p_;
+  Control& control_;
+  const void* equation_;
+  const EquationKernels<R>& kernels_;
+  const SweptKernels<R>& all_;
+  bool swept_;
   Domain domain_;
-  int64_t batch_;
-  const Real* from_;
-  Real* to_;
+  int64_t row_;  ///< elements of a problem
+  const R* from_;
+  R* to_;
+  R* spare_ = nullptr;
+  swept_policy::Tiles tiles_;
 };
 
-template <class Real>
-bool all_finite(const Real* values, int64_t count) {
-  return std::all_of(values, values + count, [](Real value) { return std::isfinite(value); });
-}
-
-template <class E>
-Status advance(CpuDevice& device, const AdvanceParameters& p, const E& equation, Control& control) {
-  using Real = typename E::Real;
-  const auto begin = std::chrono::steady_clock::now();
-  const int64_t count = elements_of(p);
-  Workspace workspace(device);
-  WARPLOOM_TRY(workspace.reserve(count * static_cast<int64_t>(sizeof(Real))));
-  Real* const spare = workspace.template as<Real>();
-  const Real* const next = static_cast<Real*>(p.next.data) + p.next.offset;
-  const Classic<E> classic(equation, p);
-  WARPLOOM_TRY(classic.march(device, p.steps, spare, control));
-  int64_t good = p.steps, bad = 0;
-  if (p.check && !all_finite(next, count)) {
-    for (good = 0, bad = p.steps; bad - good > 1;) {
-      const int64_t middle = good + (bad - good) / 2;
-      WARPLOOM_TRY(classic.march(device, middle, spare, control));
-      (all_finite(next, count) ? good : bad) = middle;
-    }
-    WARPLOOM_TRY(classic.march(device, good, spare, control));
-  }
-  if (p.used.data != nullptr) {
-    const int64_t words[kUsedWords] = {static_cast<int64_t>(Variant::cpu_classic), 1, 1, device.thread_count(), good, bad};
-    for (int i = 0; i < kUsedWords; ++i) p.used.data[i] = static_cast<int32_t>(words[i]);
-  }
-  control.device_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return {};
-}
-
-template <class T>
+template <class R>
 Status run(CpuDevice& device, const AdvanceParameters& p, Control& control) {
+  const SweptKernels<R>& kernels = kernels_of<R>(swept_kernels());
   switch (p.equation) {
-    case Equation::heat: return advance(device, p, Heat<T>::template make<T>(p.diffusivity, p.dx, p.dt), control);
-    case Equation::kuramoto_sivashinsky:
-      return advance(device, p, KuramotoSivashinsky<T>::template make<T>(p.dx, p.dt), control);
-    default: return advance(device, p, Euler<T>::template make<T>(p.gamma, p.dx, p.dt, p.limiter), control);
+    case Equation::heat: {
+      const auto heat = Heat<R>::template make<R>(p.diffusivity, p.dx, p.dt);
+      return Call<R>(device, p, &heat, kernels.heat, control).run();
+    }
+    case Equation::kuramoto_sivashinsky: {
+      const auto ks = KuramotoSivashinsky<R>::template make<R>(p.dx, p.dt);
+      return Call<R>(device, p, &ks, kernels.kuramoto_sivashinsky, control).run();
+    }
+    default: {
+      const auto euler = Euler<R>::template make<R>(p.gamma, p.dx, p.dt, p.limiter);
+      return Call<R>(device, p, &euler, kernels.euler[static_cast<int>(p.limiter)], control).run();
+    }
   }
 }
 
@@ -129,7 +182,7 @@ Status run(CpuDevice& device, const AdvanceParameters& p, Control& control) {
 
 Status swept_advance(Device& device, const AdvanceParameters& p, Control& control) {
   if (p.batch == 0) return {};
-  if (p.variant != Variant::automatic && p.variant != Variant::cpu_classic) {
+  if (p.variant != Variant::automatic && p.variant != Variant::cpu_classic && p.variant != Variant::cpu_swept) {
     return {Code::unsupported, std::string("variant ") + kVariantNames[static_cast<int>(p.variant)] +
                                    " needs a GPU; the cpu backend has cpu-classic and cpu-swept", "variant"};
   }

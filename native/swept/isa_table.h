@@ -1,12 +1,24 @@
 // The kernel table of one instruction set: the last include of each isa_*.cpp.
 #pragma once
+#include "native/swept/classic_kernel.h"
 #include "native/swept/measure_kernel.h"
+#include "native/swept/tile_kernel.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
+template <class E>
+EquationKernels<typename E::Real> equation_kernels() {
+  EquationKernels<typename E::Real> kernels = {{&classic_substep<E, 0>, nullptr}, &run_tiles<E>, &tile_bytes<E>};
+  if constexpr (E::kSubsteps == 2) kernels.substep[1] = &classic_substep<E, 1>;
+  return kernels;
+}
+
 template <class R>
 SweptKernels<R> swept_kernels_of() {
-  return {kWidth<R>, &measure_chunk<R>};
+  return {kWidth<R>, equation_kernels<Heat<R>>(), equation_kernels<KuramotoSivashinsky<R>>(),
+          {equation_kernels<Euler<R, 0>>(), equation_kernels<Euler<R, 1>>(), equation_kernels<Euler<R, 2>>(),
+           equation_kernels<Euler<R, 3>>()},
+          &measure_chunk<R>, &all_finite<R>};
 }
 
 /// swept_kernels_<isa>() of kernels.h.

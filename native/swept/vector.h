@@ -6,6 +6,9 @@
 #include <cstdint>
 
 #include "cuda/core/portable.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #ifndef WARPLOOM_ISA
 #error "define WARPLOOM_ISA and WARPLOOM_VECTOR_BYTES first"
@@ -70,6 +73,43 @@ WARPLOOM_UNARY(Vector, Vector, operator-, -a.v)
 #undef WARPLOOM_UNARY
 // clang-format on
 
+/// Calls scalar(x…) for each lane; the compiler makes one instruction of it where there is one.
+#define WARPLOOM_EACH_LANE(result, expression) \
+  for (int l = 0; l < kWidth<R>; ++l) result.v[l] = expression;
+
+template <class R>
+WARPLOOM_INLINE Vector<R> fma(const Vector<R>& a, const Vector<R>& b, const Vector<R>& c) {
+#if defined(__x86_64__) && WARPLOOM_VECTOR_BYTES == 64
+  if constexpr (sizeof(R) == 4) return (typename Vector<R>::Lanes)_mm512_fmadd_ps((__m512)a.v, (__m512)b.v, (__m512)c.v);
+  else return (typename Vector<R>::Lanes)_mm512_fmadd_pd((__m512d)a.v, (__m512d)b.v, (__m512d)c.v);
+#elif defined(__x86_64__) && WARPLOOM_VECTOR_BYTES == 32
+  if constexpr (sizeof(R) == 4) return (typename Vector<R>::Lanes)_mm256_fmadd_ps((__m256)a.v, (__m256)b.v, (__m256)c.v);
+  else return (typename Vector<R>::Lanes)_mm256_fmadd_pd((__m256d)a.v, (__m256d)b.v, (__m256d)c.v);
+#else
+  Vector<R> result;
+  WARPLOOM_EACH_LANE(result, portable::fma(a.v[l], b.v[l], c.v[l]))
+  return result;
+#endif
+}
+template <class R>
+WARPLOOM_INLINE Vector<R> hardware_root(const Vector<R>& a) {
+#if defined(__x86_64__) && WARPLOOM_VECTOR_BYTES == 64
+  if constexpr (sizeof(R) == 4) return (typename Vector<R>::Lanes)_mm512_maskz_sqrt_ps(0xffff, (__m512)a.v);
+  else return (typename Vector<R>::Lanes)_mm512_maskz_sqrt_pd(0xff, (__m512d)a.v);
+#elif defined(__x86_64__) && WARPLOOM_VECTOR_BYTES == 32
+  if constexpr (sizeof(R) == 4) return (typename Vector<R>::Lanes)_mm256_sqrt_ps((__m256)a.v);
+  else return (typename Vector<R>::Lanes)_mm256_sqrt_pd((__m256d)a.v);
+#elif defined(__x86_64__) && WARPLOOM_VECTOR_BYTES == 16
+  if constexpr (sizeof(R) == 4) return (typename Vector<R>::Lanes)_mm_sqrt_ps((__m128)a.v);
+  else return (typename Vector<R>::Lanes)_mm_sqrt_pd((__m128d)a.v);
+#else
+  Vector<R> result;
+  WARPLOOM_EACH_LANE(result, (sizeof(R) == 4 ? __builtin_sqrtf(a.v[l]) : __builtin_sqrt(a.v[l])))
+  return result;
+#endif
+}
+#undef WARPLOOM_EACH_LANE
+
 template <class R>
 WARPLOOM_INLINE Vector<R> select(const Mask<R>& mask, const Vector<R>& a, const Vector<R>& b) {
   return mask.v ? a.v : b.v;
@@ -79,6 +119,27 @@ WARPLOOM_INLINE Vector<R> absolute(const Vector<R>& a) {
   using Integer = typename RegisterOf<R>::Integer;
   constexpr Integer kClear = static_cast<Integer>(~(Integer(1) << (8 * sizeof(R) - 1)));
   return (typename Vector<R>::Lanes)((typename Vector<R>::Bits)a.v & kClear);
+}
+
+template <class R>
+WARPLOOM_INLINE Vector<R> reciprocal(const Vector<R>& a) {
+  using Range = portable::Range<R>;
+  const Vector<R> size = absolute(a);
+  const auto ordinary = (size >= Vector<R>(Range::kLeast)) & (size < Vector<R>(Range::kMost));
+  return select(ordinary, Vector<R>(R(1)) / a, Vector<R>(R(__builtin_nan(""))));
+}
+template <class R>
+WARPLOOM_INLINE Vector<R> square_root(const Vector<R>& a) {
+  using Range = portable::Range<R>;
+  const auto ordinary = (a >= Vector<R>(Range::kLeast)) & (a < Vector<R>(Range::kMost));
+  return select(ordinary, hardware_root(a), Vector<R>(R(__builtin_nan(""))));
+}
+// As in portable.h, whose templates are compiled before the instruction set is chosen.
+template <class R>
+WARPLOOM_INLINE Vector<R> twice(const Vector<R>& a) { return a + a; }
+template <class R>
+WARPLOOM_INLINE Mask<R> alike(const Vector<R>& a, const Vector<R>& b, const Vector<R>& least) {
+  return ((a >= least) & (b >= least)) | ((-a >= least) & (-b >= least));
 }
 
 }  // namespace warploom::cpu::WARPLOOM_ISA

@@ -1,0 +1,178 @@
+// Many steps of a group of tiles in the cache. From sub-step to sub-step the part of a row that is right becomes shorter by the
+// reach at both ends; what is written beyond it is never read again.
+#pragma once
+#include "native/swept/tile_rows.h"
+
+namespace warploom::cpu::WARPLOOM_ISA {
+
+/// Steps of the heat equation that pass() takes at once, their values in registers.
+inline constexpr int kHeatSteps = 4;
+
+template <class E> class TileSteps;
+
+template <class R>
+class TileSteps<Heat<R>> {
+ public:
+  using V = Vector<R>;
+  using Group = TileGroup<Heat<R>>;
+  static constexpr int kRows = 1;
+  WARPLOOM_INLINE TileSteps(const Heat<R>& equation) : equation_(With<Heat<R>, V>::make(equation)) {}
+
+  /// The places begin…end-1 of row 0 are right before, those of the own points after.
+  WARPLOOM_INLINE void run(const Group& group, R* const (&rows)[kRows], int64_t steps) const {
+    int64_t begin = 0, end = group.places();
+    while (steps > 0) {
+      const bool many = steps >= kHeatSteps && !group.has_runs();
+      if (many) pass<kHeatSteps>(rows[0], begin, end);
+      else pass<1>(rows[0], begin, end);
+      if (group.has_runs()) group.fix(rows[0]);
+      const int taken = many ? kHeatSteps : 1;
+      begin += taken;
+      end -= taken;
+      steps -= taken;
+    }
+  }
+
+ private:
+  template <int kSteps>
+  WARPLOOM_INLINE void pass(R* row, int64_t begin, int64_t end) const {
+    constexpr int kLanes = kWidth<R>;
+    V before[kSteps], here[kSteps];  // of the state after each number of steps
+    for (int s = 0; s < kSteps; ++s) before[s] = here[s] = V(R(0));
+#pragma GCC unroll 2
+    for (int64_t j = begin; j < end; ++j) {
+      V value = V::load(row + j * kLanes);
+#pragma GCC unroll 8
+      for (int s = 0; s < kSteps; ++s) {
+        const V next = equation_.step(before[s], here[s], value);
+        before[s] = here[s];
+        here[s] = value;
+        value = next;
+      }
+      value.store(row + (j - kSteps) * kLanes);
+    }
+  }
+  Heat<V> equation_;
+};
+
+template <class R>
+class TileSteps<KuramotoSivashinsky<R>> {
+ public:
+  using V = Vector<R>;
+  using E = KuramotoSivashinsky<R>;
+  using Group = TileGroup<E>;
+  static constexpr int kRows = 1;
+  WARPLOOM_INLINE TileSteps(const E& equation) : equation_(With<E, V>::make(equation)) {}
+
+  WARPLOOM_INLINE void run(const Group& group, R* const (&rows)[kRows], int64_t steps) const {
+    int64_t begin = 0, end = group.places();
+    for (; steps > 0; --steps, begin += 4, end -= 4) step(rows[0], begin, end);
+  }
+
+ private:
+  /// Both sub-steps: the predicted state stays in registers.
+  WARPLOOM_INLINE void step(R* row, int64_t begin, int64_t end) const {
+    constexpr int kLanes = kWidth<R>;
+    V u[5], h[5];
+    for (int i = 0; i < 5; ++i) u[i] = h[i] = V(R(0));
+#pragma GCC unroll 4
+    for (int64_t j = begin; j < end; ++j) {
+      u[4] = V::load(row + j * kLanes);
+      h[4] = equation_.predict(u[0], u[1], u[2], u[3], u[4]);
+      equation_.correct(h[0], h[1], h[2], h[3], h[4], u[0]).store(row + (j - 4) * kLanes);
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) {
+        u[i] = u[i + 1];
+        h[i] = h[i + 1];
+      }
+    }
+  }
+  KuramotoSivashinsky<V> equation_;
+};
+
+template <class R, int kLimiter>
+class TileSteps<Euler<R, kLimiter>> {
+ public:
+  using V = Vector<R>;
+  using E = Euler<R, kLimiter>;
+  using Group = TileGroup<E>;
+  static constexpr int kRows = 2;
+  WARPLOOM_INLINE TileSteps(const E& equation) : equation_(With<E, V>::make(equation)) {}
+
+  WARPLOOM_INLINE void run(const Group& group, R* const (&rows)[kRows], int64_t steps) const {
+    int64_t begin = 0, end = group.places();
+    for (; steps > 0; --steps, begin += 4, end -= 4) {
+      substep<0>(rows[0], rows[0], rows[1], begin, end);
+      if (group.has_runs()) group.fix(rows[1]);
+      substep<1>(rows[1], rows[0], rows[0], begin + 2, end - 2);
+      if (group.has_runs()) group.fix(rows[0]);
+    }
+  }
+
+ private:
+  using Value = typename Euler<V, kLimiter>::Value;
+  static constexpr int kLanes = kWidth<R>, kStride = 3 * kLanes;
+
+  static WARPLOOM_INLINE Value load(const R* row, int64_t j) {
+    Value value;
+    for (int k = 0; k < 3; ++k) value.item[k] = V::load(row + j * kStride + k * kLanes);
+    return value;
+  }
+  WARPLOOM_INLINE V pressure(const Value& value) const {
+    if constexpr (kLimiter == static_cast<int>(::warploom::swept::Limiter::paper)) return equation_.pressure(value);
+    else return V(R(0));
+  }
+
+  /// Along the row, each cell reconstructed once and each flux computed once.
+  template <int kSubstep>
+  WARPLOOM_INLINE void substep(const R* around, const R* base, R* result, int64_t begin, int64_t end) const {
+    const Value before = load(around, begin);
+    Value here = load(around, begin + 1), flux = here;  // `flux`: through the face left of `here`
+    V p_here = pressure(here);
+    auto behind = equation_.difference(before, here, pressure(before), p_here);
+    typename Euler<V, kLimiter>::Side shown = {here, V(R(0))};  // by the cell before at its right face
+    for (int64_t j = begin + 1; j < end - 1; ++j) {
+      const Value after = load(around, j + 1);
+      const V p_after = pressure(after);
+      const auto ahead = equation_.difference(here, after, p_here, p_after);
+      const auto faces = equation_.reconstruct(here, behind, ahead);
+      const Value next_flux = equation_.twice_flux(shown, faces.left, behind);
+      const Value next = equation_.template update<kSubstep>(load(base, j - 1), flux, next_flux);
+      for (int k = 0; k < 3; ++k) next.item[k].store(result + (j - 1) * kStride + k * kLanes);
+      here = after;
+      p_here = p_after;
+      behind = ahead;
+      shown = faces.right;
+      flux = next_flux;
+    }
+  }
+  Euler<V, kLimiter> equation_;
+};
+
+template <class E>
+int64_t tile_row_numbers(int64_t length, int64_t steps) {
+  using Group = TileGroup<E>;
+  const int64_t places = length + 2 * steps * E::kSubsteps * E::kReach;
+  return (places + 2 * kRowPad) * Group::kStride;
+}
+template <class E>
+int64_t tile_bytes(int64_t length, int64_t steps) {
+  return TileSteps<E>::kRows * tile_row_numbers<E>(length, steps) * static_cast<int64_t>(sizeof(typename E::Real));
+}
+
+template <class E>
+void run_tiles(const void* equation, const TileTask<typename E::Real>& task, int64_t group_index, void* scratch) {
+  using R = typename E::Real;
+  using Steps = TileSteps<E>;
+  const E e = equation_at<E>(equation);
+  TileGroup<E> group(e, task, group_index);
+  R* rows[Steps::kRows];
+  for (int r = 0; r < Steps::kRows; ++r) {
+    rows[r] = static_cast<R*>(scratch) + r * tile_row_numbers<E>(task.length, task.steps) + kRowPad * TileGroup<E>::kStride;
+  }
+  group.gather(rows[0]);
+  Steps(e).run(group, rows, task.steps);
+  group.scatter(rows[0]);
+}
+
+}  // namespace warploom::cpu::WARPLOOM_ISA
