@@ -28,18 +28,22 @@ struct Stepper;
 /// Gives the places that follow an end the value of its cell. All lanes of the warp take part.
 template <class Value, int kPoints>
 WARPLOOM_DEVICE void follow_ends(const device::Block& block, Value (&u)[kPoints], const LaneEnds& ends) {
-  Value left = u[0], right = u[0];
+  constexpr int kComponents = static_cast<int>(sizeof(Value) / sizeof(u[0].item[0]));
   WARPLOOM_UNROLL
-  for (int j = 1; j < kPoints; ++j) {
-    if (j == ends.left_point) left = u[j];
-    if (j == ends.right_point) right = u[j];
-  }
-  left = device::shuffle(block, left, ends.left_lane);
-  right = device::shuffle(block, right, ends.right_lane);
-  WARPLOOM_UNROLL
-  for (int j = 0; j < kPoints; ++j) {
-    if ((ends.follow_left >> j & 1u) != 0) u[j] = left;
-    if ((ends.follow_right >> j & 1u) != 0) u[j] = right;
+  for (int k = 0; k < kComponents; ++k) {
+    auto left = u[0].item[k], right = left;
+    WARPLOOM_UNROLL
+    for (int j = 1; j < kPoints; ++j) {
+      left = j == ends.left_point ? u[j].item[k] : left;
+      right = j == ends.right_point ? u[j].item[k] : right;
+    }
+    left = device::shuffle(block, left, ends.left_lane);
+    right = device::shuffle(block, right, ends.right_lane);
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kPoints; ++j) {
+      const auto own = (ends.follow_left >> j & 1u) != 0 ? left : u[j].item[k];
+      u[j].item[k] = (ends.follow_right >> j & 1u) != 0 ? right : own;
+    }
   }
 }
 

@@ -63,5 +63,7 @@ template <class Equation>
 Status march_classic_graph(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control);
 template <class Equation>
 Status march_shared(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control);
+template <class Equation>
+Status march_tiled(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control);
 
 }  // namespace warploom::WARPLOOM_TARGET::swept

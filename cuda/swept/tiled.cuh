@@ -49,6 +49,9 @@ class TiledMarch {
     return launches();
   }
 
+  TileMode mode() const { return plan_.mode; }
+  int64_t tiles() const { return plan_.tiles; }
+
  private:
   operation::TileSize size(int depth) const {
     return {Tuned::kPlaces, kStepReach, march_.depth > 0 ? std::min(march_.depth, Tuned::kPlaces / kStepReach) : depth};
@@ -125,20 +128,16 @@ bool try_shapes(policy::ShapeList<Shapes...>, GpuDevice& device, const March<Equ
   return (attempt(Shapes()) || ...);
 }
 
-template <class List, class Equation>
+template <class Equation>
 Status march_in_tiles(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control) {
+  using Shapes = typename policy::TiledShapes<Equation::kEquation, static_cast<int>(sizeof(typename Equation::Real))>::List;
   Status status;
-  if (try_shapes(List(), device, march, shape, control, &status, [](auto& tiled) { return tiled.plan_on_chip(); })) return status;
-  if (try_shapes(policy::Reversed<List>(), device, march, shape, control, &status, [](auto& tiled) { return tiled.plan_any(); })) {
+  if (try_shapes(Shapes(), device, march, shape, control, &status, [](auto& tiled) { return tiled.plan_on_chip(); })) return status;
+  if (try_shapes(policy::Reversed<Shapes>(), device, march, shape, control, &status,
+                 [](auto& tiled) { return tiled.plan_any(); })) {
     return status;
   }
-  return {Code::invalid_argument, "no tile of this variant has these points per lane and threads", "points"};
-}
-
-template <class Equation>
-Status march_tiled(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control) {
-  using Shapes = policy::TiledShapes<Equation::kEquation, static_cast<int>(sizeof(typename Equation::Real))>;
-  return march_in_tiles<typename Shapes::List>(device, march, shape, control);
+  return {Code::invalid_argument, "no tile of this equation has these points per lane and threads", "points"};
 }
 
 }  // namespace warploom::WARPLOOM_TARGET::swept

@@ -244,41 +244,37 @@ class Tile {
     return block_.template shared<Real>() + kFixedReals + ((round & 1u) * kComponents + component) * p_.domain.n;
   }
 
-  /// After the barrier of an exchange: the margins.
+  /// After the barrier of an exchange: the margins, by way of the stage.
   WARPLOOM_DEVICE void renew(unsigned int round) {
-    if (p_.mode == TileMode::resident) {
-      receive(p_.first_tag + round);
-      return;
-    }
-    WARPLOOM_UNROLL
-    for (int j = 0; j < kPoints; ++j) {
-      const int i = block_.lane() * kPoints + j;
-      if (place_.owns(in_tile(i))) continue;
-      const Source source = p_.domain.source(in_domain(i));
-      Value value;
-      WARPLOOM_UNROLL
-      for (int k = 0; k < kComponents; ++k) value.item[k] = problem(round, k)[source.point];
-      u_[j] = source.mirrored ? p_.equation.mirrored(value) : value;
-    }
-  }
-  WARPLOOM_DEVICE void receive(unsigned int tag) {
-    const MessageBox<Value> box(block_, p_.boxes, p_.margin, tag);
-    bool any = false;
-    WARPLOOM_NO_UNROLL
-    for (int side = 0; side < 2; ++side) {
-      const MarginSource margin = place_.margin_source(p_.domain, side, warp_first_, Shape::kWarpPlaces);
-      if (margin.begin >= margin.end) continue;
-      any = true;
-      box.receive(block_, margin, [&](int i, const Value& value) { put(i, margin.mirrored ? p_.equation.mirrored(value) : value); });
-    }
-    if (!any) return;
-    block_.sync_warp();
     const MarginSource left = place_.margin_source(p_.domain, 0, warp_first_, Shape::kWarpPlaces);
     const MarginSource right = place_.margin_source(p_.domain, 1, warp_first_, Shape::kWarpPlaces);
+    if (left.begin >= left.end && right.begin >= right.end) return;
+    if (p_.mode == TileMode::resident) {
+      const MessageBox<Value> box(block_, p_.boxes, p_.margin, p_.first_tag + round);
+      WARPLOOM_NO_UNROLL
+      for (int side = 0; side < 2; ++side) {
+        const MarginSource from = place_.margin_source(p_.domain, side, warp_first_, Shape::kWarpPlaces);
+        box.receive(block_, from, [&](int i, const Value& value) { put(i, from.mirrored ? p_.equation.mirrored(value) : value); });
+      }
+    } else {
+      renew_from_problem(round, left.begin, left.end);
+      renew_from_problem(round, right.begin, right.end);
+    }
+    block_.sync_warp();
     WARPLOOM_UNROLL
     for (int j = 0; j < kPoints; ++j) {
       const int i = block_.lane() * kPoints + j;
       if ((i >= left.begin && i < left.end) || (i >= right.begin && i < right.end)) unstage(j);
+    }
+  }
+  WARPLOOM_DEVICE void renew_from_problem(unsigned int round, int begin, int end) const {
+    WARPLOOM_NO_UNROLL
+    for (int i = begin + block_.lane(); i < end; i += 32) {
+      const Source source = p_.domain.source(in_domain(i));
+      Value value;
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kComponents; ++k) value.item[k] = problem(round, k)[source.point];
+      put(i, source.mirrored ? p_.equation.mirrored(value) : value);
     }
   }
 

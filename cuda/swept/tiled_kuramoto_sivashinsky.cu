@@ -4,7 +4,13 @@
 
 namespace warploom::WARPLOOM_TARGET::swept {
 
-template Status march_tiled(GpuDevice&, const March<operation::KuramotoSivashinsky<float>>&, Shape*, Control&);
-template Status march_tiled(GpuDevice&, const March<operation::KuramotoSivashinsky<double>>&, Shape*, Control&);
+template <>
+Status march_tiled(GpuDevice& device, const March<operation::KuramotoSivashinsky<float>>& march, Shape* shape, Control& control) {
+  return march_in_tiles(device, march, shape, control);
+}
+template <>
+Status march_tiled(GpuDevice& device, const March<operation::KuramotoSivashinsky<double>>& march, Shape* shape, Control& control) {
+  return march_in_tiles(device, march, shape, control);
+}
 
 }  // namespace warploom::WARPLOOM_TARGET::swept

@@ -1,0 +1,48 @@
+// `tiled` for the Euler equations: kernels of their own for the limiters `paper` and `minmod`, the others chosen in the kernel.
+#include <cstring>
+
+#include "cuda/swept/step_euler.cuh"
+#include "cuda/swept/tiled.cuh"
+
+namespace warploom::WARPLOOM_TARGET::swept {
+namespace {
+
+template <class T, operation::Limiter kLimiter>
+Status march_fixed(GpuDevice& device, const March<operation::Euler<T>>& march, Shape* shape, Control& control) {
+  using Fixed = operation::Euler<T, static_cast<int>(kLimiter)>;
+  static_assert(sizeof(Fixed) == sizeof(march.equation), "the same coefficients");
+  March<Fixed> fixed;
+  std::memcpy(static_cast<void*>(&fixed.equation), &march.equation, sizeof(Fixed));
+  fixed.domain = march.domain;
+  fixed.batch = march.batch;
+  fixed.steps = march.steps;
+  fixed.from = march.from;
+  fixed.to = march.to;
+  fixed.spare = march.spare;
+  fixed.points = march.points;
+  fixed.depth = march.depth;
+  fixed.threads = march.threads;
+  return march_in_tiles(device, fixed, shape, control);
+}
+
+template <class T>
+Status march_euler(GpuDevice& device, const March<operation::Euler<T>>& march, Shape* shape, Control& control) {
+  switch (march.equation.chosen()) {
+    case operation::Limiter::paper: return march_fixed<T, operation::Limiter::paper>(device, march, shape, control);
+    case operation::Limiter::minmod: return march_fixed<T, operation::Limiter::minmod>(device, march, shape, control);
+    default: return march_in_tiles(device, march, shape, control);
+  }
+}
+
+}  // namespace
+
+template <>
+Status march_tiled(GpuDevice& device, const March<operation::Euler<float>>& march, Shape* shape, Control& control) {
+  return march_euler(device, march, shape, control);
+}
+template <>
+Status march_tiled(GpuDevice& device, const March<operation::Euler<double>>& march, Shape* shape, Control& control) {
+  return march_euler(device, march, shape, control);
+}
+
+}  // namespace warploom::WARPLOOM_TARGET::swept
