@@ -19,6 +19,8 @@ inline int shared_threads(Equation equation, int64_t points) {
   (void)points;
   return equation == Equation::euler ? 128 : 256;
 }
+/// Threads of a block of `register`.
+inline constexpr int kRegisterThreads = 128;
 /// Phases in a graph of `shared` and `register`: an even number.
 inline constexpr int kPhasesPerGraph = 16;
 /// Time steps of a launch in which one block holds a domain: some milliseconds.

@@ -5,12 +5,9 @@ namespace warploom::WARPLOOM_TARGET::swept {
 
 template <class Equation>
 Status march_shared(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control) {
-  using Shared = SharedMarch<Equation>;
   const int threads = march.threads != 0 ? march.threads : policy::shared_threads(Equation::kEquation, march.domain.n * march.batch);
-  if (Shared::fits_whole(march.domain.n, threads)) return Shared::whole(device, march, shape, control);
-  const Shared shared(device, march, threads);
-  shape->threads = shared.threads();
-  shape->depth = shared.height();
+  const SharedMarch<Equation> shared(device, march, threads, shape);
+  if (shared.fits()) return shared.whole(control);
   return sweep(device, march, shared.height(), true, control, [&](const Phase& phase) { return shared.phase(phase, 0); });
 }
 

@@ -1,0 +1,114 @@
+// One point of a node and its thread, through one phase of the swept rule: for `shared` and `register`.
+#pragma once
+#include "cuda/swept/march.cuh"
+#include "cuda/swept/nodes.h"
+
+namespace warploom::WARPLOOM_TARGET::swept {
+
+using operation::Nodes;
+using operation::Phase;
+
+/// What one launch does with each of its nodes.
+template <class Equation>
+struct PhaseParameters {
+  using Real = typename Equation::Real;
+  Equation equation;
+  Domain domain;
+  Nodes nodes;
+  Phase phase;
+  int64_t problems;
+  bool whole;           ///< the only node holds the domain for the whole launch, `phase.up` sub-steps
+  int64_t first_node;   ///< 1: without the node that the ends split
+  const Real* from[2];  ///< the two rows at the begin of the phase; the second is not read by the first phase
+  Real* to[2];          ///< at its end; the second is null where only a state is left
+};
+
+/// Sub-step l is computed where `level <= own`: level is l on the way up and -l on the way down.
+struct Limits {
+  int own;
+  int face;  ///< the same of the flux through the point's right face
+};
+
+template <class Equation>
+struct NodePoint {
+  using Real = typename Equation::Real;
+  using Value = typename Equation::Value;
+  static constexpr int kReach = Equation::kReach;
+  static constexpr int kNever = -2147483647 - 1, kAlways = 2147483647;
+
+  int index, width, valley;  ///< in the node; its points; where the right side of the valley begins
+  int64_t place;             ///< 0…n-1
+  bool mine;                 ///< the thread has a point
+  Limits up, down;
+  Value value[2];            ///< what the two rows hold at the place
+
+  WARPLOOM_DEVICE NodePoint(const PhaseParameters<Equation>& p, int64_t node, int thread) : index(thread) {
+    const int64_t first = p.nodes.first(node, p.phase.shifted);
+    width = static_cast<int>(p.nodes.end(node, p.phase.shifted) - first);
+    valley = static_cast<int>(p.nodes.valley(node, p.phase.shifted) - first);
+    mine = index < width;
+    place = first + index < 0 ? first + index + p.nodes.n : first + index;
+    up = p.whole ? Limits{mine ? kAlways : kNever, mine ? kAlways : kNever} : Limits{up_of(index), later(up_of(index), up_of(index + 1))};
+    down = {down_of(index), later(down_of(index), down_of(index + 1))};
+  }
+
+  WARPLOOM_DEVICE static int later(int a, int b) { return a > b ? a : b; }
+  WARPLOOM_DEVICE int up_of(int i) const {
+    const int distance = i < width - 1 - i ? i : width - 1 - i;
+    return distance >= 0 ? distance / kReach : kNever;
+  }
+  WARPLOOM_DEVICE int down_of(int i) const {
+    const int distance = i >= valley ? i - valley : valley - 1 - i;
+    return i < width ? -(distance / kReach + 1) : kNever;
+  }
+
+  WARPLOOM_DEVICE void load(const PhaseParameters<Equation>& p, int64_t problem) {
+    if (!mine) return;
+    WARPLOOM_UNROLL
+    for (int k = 0; k < Equation::kComponents; ++k) {
+      const int64_t at = (problem * Equation::kComponents + k) * p.nodes.n + place;
+      value[0].item[k] = p.from[0][at];
+      value[1].item[k] = p.phase.down > 0 ? p.from[1][at] : value[0].item[k];
+    }
+  }
+  WARPLOOM_DEVICE void store(const PhaseParameters<Equation>& p, int64_t problem) const {
+    if (!mine) return;
+    // The row that the next valleys begin with is that in which this way up began, whichever holds the last sub-step.
+    const bool exchanged = p.to[1] != nullptr && (p.phase.up & 1) != 0;
+    WARPLOOM_UNROLL
+    for (int k = 0; k < Equation::kComponents; ++k) {
+      const int64_t at = (problem * Equation::kComponents + k) * p.nodes.n + place;
+      p.to[0][at] = exchanged ? value[1].item[k] : value[0].item[k];
+      if (p.to[1] != nullptr) p.to[1][at] = exchanged ? value[0].item[k] : value[1].item[k];
+    }
+  }
+};
+
+template <class T>
+WARPLOOM_DEVICE void exchange(T (&pair)[2]) {
+  const T first = pair[0];
+  pair[0] = pair[1];
+  pair[1] = first;
+}
+
+/// Sub-steps 1…count of a way, the last of which row 0 holds afterwards; kSign: 1 up, -1 down. `point` has
+/// substep<kSubstep, kFrom, kBase>(block, equation, level, limits), from row kFrom to the other with the begin of the time step in
+/// row kBase, and exchange_rows().
+template <int kSign, class Equation, class Point>
+WARPLOOM_DEVICE void take_substeps(const device::Block& block, const Equation& equation, Point& point, int count, const Limits& limits) {
+  int level = kSign;
+  const int odd = count & 1;
+  WARPLOOM_NO_UNROLL
+  for (; count > odd; count -= 2, level += 2 * kSign) {
+    constexpr bool kTwo = Equation::kSubsteps == 2;
+    point.template substep<0, 0, 0>(block, equation, level, limits);
+    point.template substep<kTwo ? 1 : 0, 1, kTwo ? 0 : 1>(block, equation, level + kSign, limits);
+  }
+  if constexpr (Equation::kSubsteps == 1) {
+    if (odd == 0) return;
+    point.template substep<0, 0, 0>(block, equation, level, limits);
+    point.exchange_rows();
+  }
+}
+
+}  // namespace warploom::WARPLOOM_TARGET::swept
