@@ -128,15 +128,24 @@ struct Euler {
     return flux;
   }
 
-  template <int kSubstep>
-  WARPLOOM_PORTABLE Value update(const Value& base, const Value& left_flux, const Value& right_flux) const {
+  /// What a sub-step multiplies the difference of two fluxes by.
+  struct Ratio {
+    T of_mass, of_energy;  ///< momentum as mass
+  };
+  WARPLOOM_PORTABLE Ratio ratio(int substep) const {
+    return {substep == 0 ? minus_ratio[0] : minus_ratio[1], substep == 0 ? minus_energy_ratio[0] : minus_energy_ratio[1]};
+  }
+  WARPLOOM_PORTABLE Value update(const Ratio& ratio, const Value& base, const Value& left_flux, const Value& right_flux) const {
     using portable::fma;
     Value result;
     for (int k = 0; k < 3; ++k) {
-      result.item[k] = fma(k < 2 ? minus_ratio[kSubstep] : minus_energy_ratio[kSubstep], right_flux.item[k] - left_flux.item[k],
-                           base.item[k]);
+      result.item[k] = fma(k < 2 ? ratio.of_mass : ratio.of_energy, right_flux.item[k] - left_flux.item[k], base.item[k]);
     }
     return result;
+  }
+  template <int kSubstep>
+  WARPLOOM_PORTABLE Value update(const Value& base, const Value& left_flux, const Value& right_flux) const {
+    return update(ratio(kSubstep), base, left_flux, right_flux);
   }
 
   template <int kSubstep>
