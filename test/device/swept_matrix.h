@@ -19,6 +19,7 @@ struct Matrix {
   int cases_per_size = 1;
   int64_t most_updates = 6000;  ///< points times steps of a problem: longer marches are cut
   std::vector<int64_t> batches = {1, 1, 3};
+  std::vector<Ends> ends = {};  ///< empty: all that the equation takes
 };
 
 inline std::vector<int64_t> sizes_up_to(Equation equation, int64_t last) {
@@ -31,18 +32,17 @@ inline std::vector<int64_t> sizes_up_to(Equation equation, int64_t last) {
 /// first call tells.
 template <class T>
 void run_matrix(const Devices& devices, const Matrix& m) {
-  cases::Numbers pick(static_cast<uint64_t>(m.variant) * 64 + static_cast<uint64_t>(m.equation) * 16 + sizeof(T));
-  const std::vector<Ends> ends = all_ends(m.equation);
-  const auto one_of = [&](const auto& list) { return list[static_cast<size_t>(pick.below(static_cast<int>(list.size())))]; };
+  Chance pick(static_cast<uint64_t>(m.variant) * 64 + static_cast<uint64_t>(m.equation) * 16 + sizeof(T));
+  const std::vector<Ends> ends = m.ends.empty() ? all_ends(m.equation) : m.ends;
   for (const int64_t n : m.sizes) {
     for (int k = 0; k < m.cases_per_size; ++k) {
       Problem p;
       p.equation = m.equation;
       p.n = n;
-      p.ends = one_of(ends);
-      p.batch = one_of(m.batches);
+      p.ends = pick.one_of(ends);
+      p.batch = pick.one_of(m.batches);
       p.limiter = static_cast<swept::Limiter>(pick.below(4));
-      const AskedShape shape = one_of(m.shapes);
+      const AskedShape shape = pick.one_of(m.shapes);
       const int order = harness::kThreadSanitizer ? 2 : pick.below(3);
       Device& device = *devices.device[order];
       Truth<T> truth(p, static_cast<uint64_t>(pick.below(1000)));
@@ -52,7 +52,7 @@ void run_matrix(const Devices& devices, const Matrix& m) {
       const int64_t d = first.depth(), most = std::max<int64_t>(2, m.most_updates / n);
       const std::vector<int64_t> counts = {0, 2, d - 1, d, d + 1, 2 * d, 2 * d + 1, 3 * d + 2, 5 * d - 1};
       for (int i = 0; i < (kSanitized ? 1 : 2); ++i) {
-        call.steps = std::min(one_of(counts), most);
+        call.steps = std::min(pick.one_of(counts), most);
         call.offset = pick.below(2) * 5;
         (void)judge<T>(device, p, call, truth, kOrders[order]);
       }
@@ -115,7 +115,7 @@ class Cancelling final : public Control {
 inline void cancel(Device& device, Variant variant, const AskedShape& shape, int64_t n, int64_t steps, const std::vector<int>& all_looks) {
   Problem p;
   p.n = n;
-  p.batch = 2;
+  p.batch = 5;  // more than stand on the shim's device at once, in tiles
   Truth<double> truth(p, 3);
   const Call call{variant, steps, shape.points, shape.depth, shape.threads};
   for (const int looks : all_looks) {

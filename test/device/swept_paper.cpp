@@ -44,6 +44,39 @@ void shared(const Devices& devices) {
   find_bad_steps<float>(*devices.device[0], Variant::shared, {}, 7, {Equation::kuramoto_sivashinsky});
 }
 
+void by_warps(const Devices& devices) {
+  for (const Equation equation : {Equation::heat, Equation::kuramoto_sivashinsky}) {
+    Matrix m{Variant::register_, equation, sizes(equation, {63, 64, 65, 66, 95, 97, 127, 128, 131, 257})};
+    m.shapes = {{0, 0, 32}, {0, 0, 64}, {0, 1, 32}, {0, 2, 128}, {}};
+    if (equation == Equation::heat) m.ends = {{Boundary::periodic, Boundary::periodic}};
+    m.cases_per_size = kSanitized ? 1 : 4;
+    run_matrices(devices, m);
+  }
+  cancel(*devices.device[1], Variant::register_, {0, 0, 32}, 101, 300, {0});
+  find_bad_steps<double>(*devices.device[2], Variant::register_, {}, 70, {Equation::heat, Equation::kuramoto_sivashinsky});
+  Problem p;
+  p.n = 40;
+  p.ends = {Boundary::reflective, Boundary::dirichlet};
+  refuse(*devices.device[0], Variant::register_, p);
+  p.equation = Equation::euler;
+  refuse(*devices.device[0], Variant::register_, p);
+}
+
+void hybrid(const Devices& devices) {
+  for (const Equation equation : {Equation::heat, Equation::euler}) {
+    Matrix m{Variant::hybrid, equation, sizes(equation, {61, 64, 67, 95, 96, 97, 129, 191, 257})};
+    m.shapes = {{0, 0, 32}, {0, 0, 64}, {0, 1, 32}, {0, 2, 64}, {}};
+    m.cases_per_size = kSanitized ? 1 : 4;
+    run_matrices(devices, m);
+  }
+  cancel(*devices.device[1], Variant::hybrid, {0, 0, 32}, 101, 300, {0});
+  find_bad_steps<double>(*devices.device[0], Variant::hybrid, {0, 0, 32}, 70, {Equation::heat, Equation::euler});
+  Problem p;
+  p.n = 40;
+  p.equation = Equation::kuramoto_sivashinsky;
+  refuse(*devices.device[0], Variant::hybrid, p);
+}
+
 struct Part {
   Variant variant;
   void (*run)(const Devices&);
@@ -57,7 +90,9 @@ int main(int argc, char** argv) {
   using test::Part;
   const std::string wanted = argc > 1 ? argv[1] : "";
   const test::Devices devices;
-  for (const Part& part : {Part{swept::Variant::classic, test::classic}, Part{swept::Variant::shared, test::shared}}) {
+  const Part parts[] = {{swept::Variant::classic, test::classic}, {swept::Variant::shared, test::shared},
+                        {swept::Variant::register_, test::by_warps}, {swept::Variant::hybrid, test::hybrid}};
+  for (const Part& part : parts) {
     if (wanted.empty() || wanted == swept::kVariantNames[static_cast<int>(part.variant)]) part.run(devices);
   }
   return harness::summary();

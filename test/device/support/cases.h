@@ -91,11 +91,13 @@ std::string run_operation(Device& device, Function function, const Parameters& p
 }
 
 void add_scan_cases(std::vector<Case>* all);
+void add_swept_cases(std::vector<Case>* all);
 void add_tridiagonal_cases(std::vector<Case>* all);
 
 inline std::vector<Case> all_cases() {
   std::vector<Case> all;
   add_scan_cases(&all);
+  add_swept_cases(&all);
   add_tridiagonal_cases(&all);
   return all;
 }
@@ -103,4 +105,5 @@ inline std::vector<Case> all_cases() {
 }  // namespace cases
 
 #include "test/device/support/scan_cases.h"
+#include "test/device/support/swept_cases.h"
 #include "test/device/support/tridiagonal_cases.h"
