@@ -80,7 +80,7 @@ export const simulateCommand: Command = {
       --time T           end at exactly this time (the last step is shortened if need be)
       --steps K          end after this many steps
       --snapshots S      states kept on the way (default 50)
-      --initial I        heat: parabola, ramp, cosine:mode=3; ks: paper, mode:waves=3,amplitude=0.1;
+      --initial I        heat: parabola, ramp, cosine:mode=3; ks: paper, noise:seed=1, mode:waves=3;
                          euler: sod, wave, wave:waves=2; or a .npy file with the state
       --boundary B       periodic, reflective, dirichlet (dirichlet:20 holds 20), outflow
       --left B, --right B   each end for itself
@@ -98,7 +98,7 @@ export const simulateCommand: Command = {
 Examples
   warploom simulate euler --n 1026 --cfl 0.4 --initial sod --boundary dirichlet --time 0.2 -o sod
   warploom simulate heat --n 501 --fourier 0.4 --initial ramp --time 0.05 -o rod
-  warploom simulate ks --n 1024 --dx 0.5 --dt 0.005 --initial mode:waves=3,amplitude=0.1 --time 200 -o flame
+  warploom simulate ks --n 1024 --dx 0.5 --dt 0.005 --initial noise:seed=1 --time 200 -o flame
 
 Exit codes: 0 done; 1 values became infinite, or it failed otherwise; 2 bad flags; 3 device; 130 interrupted.
 `,

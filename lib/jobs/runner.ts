@@ -1,5 +1,5 @@
 // Runs jobs: resumes, reports progress, and leaves one result.json per item.
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { openDevice, type Device } from '../core/device.ts';
@@ -93,6 +93,7 @@ export async function runJob(loaded: LoadedJob, options: RunOptions = {}): Promi
         ...(index === undefined ? {} : { index }), ...(memoryLimit === undefined ? {} : { memoryLimit }),
       });
       await mkdir(folder, { recursive: true });
+      if (again) await rm(join(folder, 'state.checkpoint'), { force: true });
       onProgress?.({ event: 'started', ...names });
       const start = performance.now();
       const done = await runItem(item.job, {

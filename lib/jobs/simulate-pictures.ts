@@ -54,7 +54,7 @@ export function profilePlot({ title, x, initial, final, exact, time }: Profile):
   const names = Object.keys(final).filter((name) => name !== 'energy');
   const at = `computed, t = ${Number(time.toPrecision(6))}`;
   const domain = ['initial', ...(exact === undefined ? [] : ['exact']), at];
-  const range = ['#bbbbbb', ...(exact === undefined ? [] : ['#d62728']), '#1f77b4'];
+  const range = ['#aaaaaa', ...(exact === undefined ? [] : ['#d62728']), '#6baed6'];
   const encoding = (name: string) => ({
     x: { field: 'x', type: 'quantitative', title: 'x' },
     y: { field: 'value', type: 'quantitative', title: name, scale: { zero: false } },
@@ -68,8 +68,8 @@ export function profilePlot({ title, x, initial, final, exact, time }: Profile):
       width: names.length > 1 ? 300 : 720, height: 300,
       layer: [
         layer(series(initial, name, 'initial'), { type: 'line', strokeWidth: 1, interpolate: 'linear' }, name),
-        ...(exact === undefined ? [] : [layer(series(exact, name, 'exact'), { type: 'line', strokeWidth: 1.2 }, name)]),
-        layer(series(final, name, at), points ? { type: 'point', size: 5, filled: true, opacity: 0.8 } : { type: 'line', strokeWidth: 1 }, name),
+        layer(series(final, name, at), points ? { type: 'point', size: 14, filled: true, opacity: 0.7 } : { type: 'line', strokeWidth: 1 }, name),
+        ...(exact === undefined ? [] : [layer(series(exact, name, 'exact'), { type: 'line', strokeWidth: 1 }, name)]),
       ],
     })),
   };

@@ -58,6 +58,7 @@ export const waveJobSchema = z.strictObject({
   initial: z.union([
     z.literal('paper'),
     z.strictObject({ kind: z.literal('mode'), waves: z.number().int().min(0), amplitude: finite.optional() }),
+    z.strictObject({ kind: z.literal('noise'), seed: z.number().int().min(0).optional(), amplitude: finite.optional() }),
     file,
   ]).optional(),
   boundary: boundaryOf(z.enum(['periodic', 'dirichlet'])),

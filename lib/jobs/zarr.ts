@@ -1,4 +1,4 @@
-// Fields over time as a Zarr v3 group in a folder: raw little-endian chunks, one per snapshot.
+// Fields over time as a Zarr v3 group in a folder: raw little-endian chunks of some mebibyte.
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as zarr from 'zarrita';
@@ -6,6 +6,7 @@ import { writeFileAtomic } from '../core/files.ts';
 
 type RealArray = Float32Array | Float64Array;
 type FileType = 'float32' | 'float64' | 'int64';
+type FieldArray = zarr.Array<'float32' | 'float64', FolderStore>;
 
 /** A Zarr store in a folder whose files are whole or absent. */
 class FolderStore {
@@ -45,45 +46,105 @@ export interface SeriesShape {
   readonly attributes: Record<string, unknown>;
 }
 
+/** Bytes of a chunk, where snapshots are not larger. */
+const chunkBytes = 2 ** 20;
+
+async function makeArray<T extends FileType>(
+  root: zarr.Location<FolderStore>, name: string, dtype: T, extents: readonly [string, number][], chunkShape: number[],
+): Promise<zarr.Array<T, FolderStore>> {
+  return zarr.create(root.resolve(name), {
+    dtype, shape: extents.map(([, extent]) => extent), chunkShape, dimensionNames: extents.map(([dimension]) => dimension),
+    codecs: [{ name: 'bytes', configuration: { endian: 'little' } }], fillValue: (dtype === 'int64' ? 0 : 'NaN') as never,
+  });
+}
+
+/** Snapshots of one field, kept in memory until their chunk is full. */
+class Field {
+  readonly #array: FieldArray;
+  readonly #rows: number;
+  readonly #n: number;
+  #chunk = -1;
+  #values: RealArray = new Float64Array(0);
+  #dirty = false;
+
+  constructor(array: FieldArray) {
+    this.#array = array;
+    this.#rows = array.chunks[0]!;
+    this.#n = array.shape[1]!;
+  }
+
+  async row(index: number): Promise<RealArray> {
+    const chunk = Math.floor(index / this.#rows);
+    if (chunk !== this.#chunk) {
+      await this.flush();
+      const { data } = await zarr.get(this.#array, [this.#span(chunk), null]);
+      this.#values = data as RealArray;
+      this.#chunk = chunk;
+    }
+    const at = (index - chunk * this.#rows) * this.#n;
+    return this.#values.subarray(at, at + this.#n);
+  }
+
+  async write(index: number, values: RealArray): Promise<void> {
+    (await this.row(index)).set(values);
+    this.#dirty = true;
+  }
+
+  async flush(): Promise<void> {
+    if (!this.#dirty) return;
+    const span = this.#span(this.#chunk);
+    const data = this.#values as Float64Array<ArrayBuffer>;
+    await zarr.set(this.#array, [span, null], { data, shape: [data.length / this.#n, this.#n], stride: [this.#n, 1] });
+    this.#dirty = false;
+  }
+
+  #span(chunk: number): zarr.Slice {
+    return zarr.slice(chunk * this.#rows, Math.min((chunk + 1) * this.#rows, this.#array.shape[0]!));
+  }
+}
+
 /** Snapshots of fields of shape (time, x), with their coordinates `x`, `time` and `step`. */
 export class FieldSeries {
-  readonly #arrays: Map<string, zarr.Array<'float32' | 'float64', FolderStore>>;
+  readonly #fields: ReadonlyMap<string, Field>;
 
-  private constructor(arrays: Map<string, zarr.Array<'float32' | 'float64', FolderStore>>) {
-    this.#arrays = arrays;
+  private constructor(fields: ReadonlyMap<string, Field>) {
+    this.#fields = fields;
   }
 
-  /** Makes the group, or opens it again for a run that goes on: its snapshots then stay. */
+  /** Makes the group, or opens it again for a run that goes on: what it holds then stays. */
   static async create(folder: string, shape: SeriesShape, goOn: boolean): Promise<FieldSeries> {
     if (!goOn) await rm(folder, { recursive: true, force: true });
-    const store = new FolderStore(folder);
-    const root = zarr.root(store);
-    const { x, steps, times, fields } = shape;
+    const root = zarr.root(new FolderStore(folder));
+    const { x, steps, times, type } = shape;
     await zarr.create(root, { attributes: shape.attributes });
-    const make = <T extends FileType>(name: string, dtype: T, extents: readonly [string, number][], chunk: number[]) =>
-      zarr.create(root.resolve(name), {
-        dtype, shape: extents.map(([, extent]) => extent), chunkShape: chunk, dimensionNames: extents.map(([dimension]) => dimension),
-        codecs: [{ name: 'bytes', configuration: { endian: 'little' } }], fillValue: (dtype === 'int64' ? 0 : 'NaN') as never,
-      });
-    const whole = { stride: [1] };
-    await zarr.set(await make('x', 'float64', [['x', x.length]], [x.length]), null, { data: x, shape: [x.length], ...whole });
     const count = times.length;
-    await zarr.set(await make('time', 'float64', [['time', count]], [count]), null, { data: Float64Array.from(times), shape: [count], ...whole });
-    await zarr.set(await make('step', 'int64', [['time', count]], [count]), null,
-      { data: BigInt64Array.from(steps, BigInt), shape: [count], ...whole });
-    const arrays = new Map<string, zarr.Array<'float32' | 'float64', FolderStore>>();
-    for (const name of fields) arrays.set(name, await make(name, shape.type, [['time', count], ['x', x.length]], [1, x.length]));
-    return new FieldSeries(arrays);
+    const axes: [string, 'float64' | 'int64', string, Float64Array | BigInt64Array][] = [
+      ['x', 'float64', 'x', x], ['time', 'float64', 'time', Float64Array.from(times)], ['step', 'int64', 'time', BigInt64Array.from(steps, BigInt)],
+    ];
+    for (const [name, dtype, dimension, values] of axes) {
+      const array = await makeArray(root, name, dtype, [[dimension, values.length]], [values.length]);
+      await zarr.set(array, null, { data: values as never, shape: [values.length], stride: [1] });
+    }
+    const rows = Math.min(count, Math.max(1, Math.floor(chunkBytes / (x.length * (type === 'float32' ? 4 : 8)))));
+    const fields = new Map<string, Field>();
+    for (const name of shape.fields) {
+      fields.set(name, new Field(await makeArray(root, name, type, [['time', count], ['x', x.length]], [rows, x.length])));
+    }
+    return new FieldSeries(fields);
   }
 
-  /** Writes a field of snapshot `index`. */
+  /** Takes a field of snapshot `index`; it is on disk after {@link flush}. */
   async write(name: string, index: number, values: RealArray): Promise<void> {
-    await zarr.set(this.#arrays.get(name)!, [index, null], { data: values as Float64Array<ArrayBuffer>, shape: [values.length], stride: [1] });
+    await this.#fields.get(name)!.write(index, values);
   }
 
   /** A field of snapshot `index`. */
   async read(name: string, index: number): Promise<RealArray> {
-    const { data } = await zarr.get(this.#arrays.get(name)!, [index, null]);
-    return data as RealArray;
+    return (await this.#fields.get(name)!.row(index)).slice();
+  }
+
+  /** Puts on disk what was taken so far. */
+  async flush(): Promise<void> {
+    for (const field of this.#fields.values()) await field.flush();
   }
 }

@@ -128,11 +128,25 @@ function wholeIn(fields: Record<string, unknown>, key: string, name: string): nu
   return value as number;
 }
 
+/** Values between -amplitude and amplitude with mean 0, the same for the same seed (mulberry32 of T. Ettinger). */
+function noise(n: number, seed: number, amplitude: number): Float64Array {
+  let state = seed >>> 0;
+  const values = Float64Array.from({ length: n }, () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let z = Math.imul(state ^ (state >>> 15), state | 1);
+    z ^= z + Math.imul(z ^ (z >>> 7), z | 61);
+    return ((z ^ (z >>> 14)) >>> 0) / 2 ** 31 - 1;
+  });
+  const mean = values.reduce((sum, value) => sum + value, 0) / n;
+  return values.map((value) => (amplitude * (value - mean)) / (1 + Math.abs(mean)));
+}
+
 /** Initial conditions of the Kuramoto–Sivashinsky equation. */
 export const waveCondition: Condition = (initial, name, { n, x, periodic }) => {
-  const given = named(initial, name, { paper: [], mode: ['waves', 'amplitude'] });
+  const given = named(initial, name, { paper: [], mode: ['waves', 'amplitude'], noise: ['seed', 'amplitude'] });
   if (given === undefined) return undefined;
   if (given['kind'] === 'paper') return [x.map((at) => 2 * Math.cos((19 * Math.PI * at) / 128))];
+  if (given['kind'] === 'noise') return [noise(n, wholeIn({ seed: 1, ...given }, 'seed', name), numberIn(given, 'amplitude', name, 0.1))];
   const waves = wholeIn(given, 'waves', name);
   const amplitude = numberIn(given, 'amplitude', name, 1e-6);
   // Odd about dirichlet ends, as they ask for.

@@ -103,7 +103,8 @@ export interface HeatOptions extends CommonOptions<HeatInitial, number> {
 /** Initial conditions of {@link kuramotoSivashinsky}. */
 export type WaveInitial = RealArray | 'paper'
   | { readonly kind: 'paper' }
-  | { readonly kind: 'mode'; /** Whole waves in a periodic domain, else half waves. */ readonly waves: number; /** Default 1e-6. */ readonly amplitude?: number };
+  | { readonly kind: 'mode'; /** Whole waves in a periodic domain, else half waves. */ readonly waves: number; /** Default 1e-6. */ readonly amplitude?: number }
+  | { readonly kind: 'noise'; /** Default 1. */ readonly seed?: number; /** Largest value, default 0.1. */ readonly amplitude?: number };
 
 /** What {@link kuramotoSivashinsky} takes. */
 export type KuramotoSivashinskyOptions = CommonOptions<WaveInitial, never>;
