@@ -20,6 +20,7 @@ Status march_by(Variant variant, GpuDevice& device, const March<Equation>& march
     case Variant::classic: return march_classic(device, march, shape, control);
     case Variant::classic_graph: return march_classic_graph(device, march, shape, control);
     case Variant::shared: return march_shared(device, march, shape, control);
+    case Variant::hybrid: return march_hybrid(device, march, shape, control);
     case Variant::register_: return march_register(device, march, shape, control);
     case Variant::tiled: return march_tiled(device, march, shape, control);
     default: return not_here(variant, "belongs to another backend");

@@ -19,6 +19,8 @@ inline int shared_threads(Equation equation, int64_t points) {
   (void)points;
   return equation == Equation::euler ? 128 : 256;
 }
+/// The same of `hybrid`, whose host takes as long for a step as its node is wide.
+inline int hybrid_threads(Equation equation) { return equation == Equation::euler ? 64 : 128; }
 /// Threads of a block of `register`.
 inline constexpr int kRegisterThreads = 128;
 /// Phases in a graph of `shared` and `register`: an even number.

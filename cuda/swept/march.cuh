@@ -64,6 +64,8 @@ Status march_classic_graph(GpuDevice& device, const March<Equation>& march, Shap
 template <class Equation>
 Status march_shared(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control);
 template <class Equation>
+Status march_hybrid(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control);
+template <class Equation>
 Status march_register(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control);
 template <class Equation>
 Status march_tiled(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control);

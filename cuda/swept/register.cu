@@ -1,5 +1,7 @@
 // The variant `register`: the paper's swept rule with a warp as node.
-#include "cuda/swept/shared.cuh"
+#include "cuda/swept/flux.h"
+#include "cuda/swept/register_agent.cuh"
+#include "cuda/swept/sweep.cuh"
 
 namespace warploom::WARPLOOM_TARGET::swept {
 

@@ -1,5 +1,5 @@
-// The variant `shared`: the paper's swept rule on the GPU.
-#include "cuda/swept/shared.cuh"
+// The variants `shared`: the paper's swept rule on the GPU, and `hybrid`.
+#include "cuda/swept/hybrid.cuh"
 
 namespace warploom::WARPLOOM_TARGET::swept {
 
@@ -11,8 +11,9 @@ Status march_shared(GpuDevice& device, const March<Equation>& march, Shape* shap
   return sweep(device, march, shared.height(), true, control, [&](const Phase& phase) { return shared.phase(phase, 0); });
 }
 
-#define WARPLOOM_INSTANTIATE(Equation) \
-  template Status march_shared(GpuDevice&, const March<Equation>&, Shape*, Control&);
+#define WARPLOOM_INSTANTIATE(Equation)                                               \
+  template Status march_shared(GpuDevice&, const March<Equation>&, Shape*, Control&); \
+  template Status march_hybrid(GpuDevice&, const March<Equation>&, Shape*, Control&);
 WARPLOOM_FOR_EQUATIONS(WARPLOOM_INSTANTIATE)
 
 }  // namespace warploom::WARPLOOM_TARGET::swept

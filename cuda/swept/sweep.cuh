@@ -1,12 +1,9 @@
-// The order of the phases of a swept march, for `shared`, `hybrid` and `register`.
+// Marches by the swept rule: the order of the phases and their launches, for `shared`, `hybrid` and `register`.
 #pragma once
-#include "cuda/swept/nodes.h"
+#include "cuda/swept/node_point.cuh"
 #include "cuda/swept/replay.cuh"
 
 namespace warploom::WARPLOOM_TARGET::swept {
-
-using operation::Nodes;
-using operation::Phase;
 
 /// Time steps that a phase goes up: as many as the nodes allow, fewer where `asked` says so.
 template <class Equation>
@@ -44,5 +41,45 @@ Status sweep(GpuDevice& device, const March<Equation>& march, int height, bool r
   }
   return diamond(0);
 }
+
+/// Launches of one phase with nodes of at most `most_points` points. In between, `to` and `spare` hold the two rows.
+template <class Agent>
+class PhaseLauncher {
+ public:
+  using Equation = typename Agent::Equation;
+  PhaseLauncher(GpuDevice& device, const March<Equation>& march, int64_t most_points)
+      : device_(device), march_(march), nodes_(Nodes::make(march.domain.n, most_points)) {}
+
+  const Nodes& nodes() const { return nodes_; }
+  /// Time steps that a phase goes up.
+  int height() const { return steps_of_phase<Equation>(nodes_, march_.depth); }
+
+  Status phase(const Phase& phase, int64_t first_node, const LaunchShape& shape) const {
+    return launch<Agent>(device_, shape, parameters(phase, first_node, false, phase.down == 0 ? march_.from : march_.to, phase.up == 0));
+  }
+
+  /// All steps with the domain in one node.
+  Status whole(const LaunchShape& shape, Control& control) const {
+    for (int64_t done = 0; done < march_.steps;) {
+      if (control.cancelled()) return {Code::cancelled, "cancelled"};
+      const int steps = static_cast<int>(std::min<int64_t>(march_.steps - done, policy::kStepsPerWholeLaunch));
+      const Phase phase{0, steps * Equation::kSubsteps, false};
+      WARPLOOM_TRY(launch<Agent>(device_, shape, parameters(phase, 0, true, done == 0 ? march_.from : march_.to, true)));
+      done += steps;
+    }
+    return {};
+  }
+
+ private:
+  PhaseParameters<Equation> parameters(const Phase& phase, int64_t first_node, bool whole, const typename Equation::Real* from,
+                                       bool last) const {
+    return {march_.equation, march_.domain, nodes_, phase, march_.batch, whole, first_node, {from, march_.spare},
+            {march_.to, last ? nullptr : march_.spare}};
+  }
+
+  GpuDevice& device_;
+  const March<Equation>& march_;
+  Nodes nodes_;
+};
 
 }  // namespace warploom::WARPLOOM_TARGET::swept
