@@ -186,6 +186,18 @@ WARPLOOM_DEVICE void receive(const Block&, unsigned int tag, From from, Message 
     }
   }
 }
+/// The same for few messages that must not be waited for a moment longer than needed: looks at all of them all the time.
+template <int kCount, class From>
+WARPLOOM_DEVICE void receive_at_once(const Block&, unsigned int tag, From from, Message (&out)[kCount]) {
+  bool missing;
+  do {
+    missing = false;
+    WARPLOOM_UNROLL
+    for (int i = 0; i < kCount; ++i) out[i] = look(from(i));
+    WARPLOOM_UNROLL
+    for (int i = 0; i < kCount; ++i) missing = missing || out[i].tag != tag;
+  } while (__any_sync(~0u, missing));
+}
 
 /// 16-byte vector of T for wide loads and stores.
 template <class T>

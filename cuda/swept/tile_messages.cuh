@@ -5,12 +5,11 @@
 
 namespace warploom::WARPLOOM_TARGET::swept {
 
-/// Places of a warp (0 = its first one) that a margin holds, and where they come from.
-struct MarginSource {
+/// Places of a warp (0 = its first one) that a margin holds, and where they come from: place i is the place first + slope * i of
+/// all edges, one after the other. Mirror images run backwards.
+struct alignas(16) MarginSource {
   int begin = 0, end = 0;
-  int tile = 0, side = 0;    ///< of the edge that holds them
-  int base = 0, slope = 1;   ///< place i is the edge's place base + slope * i
-  bool mirrored = false;
+  int first = 0, slope = 1;
 };
 
 /// Places of a mirrored margin may skip the end point: an edge holds one place more than a margin.
@@ -24,25 +23,24 @@ struct TilePlace {
 
   WARPLOOM_DEVICE bool owns(int i) const { return i >= margin && i < margin + own; }
 
-  /// Of the left (side 0) or right margin, for a warp that begins at place `first` of the tile; empty where nothing needs renewal.
-  WARPLOOM_DEVICE MarginSource margin_source(const Domain& domain, int side, int first, int places) const {
+  /// Of the left (side 0) or right margin, for a warp that begins at place `warp_first` of the tile; empty where nothing needs renewal.
+  WARPLOOM_DEVICE MarginSource margin_source(const Domain& domain, int side, int warp_first, int places) const {
     MarginSource s;
     const bool outer = tile == (side == 0 ? 0 : tiles - 1);
     const Boundary end = side == 0 ? domain.left : domain.right;
     const int edge = edge_of(margin), skip = domain.about_faces ? 0 : 1;
     if (outer && !domain.only_images(end)) return s;
-    s.mirrored = outer && end != Boundary::periodic;
+    const bool mirrored = outer && end != Boundary::periodic;
     const int next = side == 0 ? (tile == 0 ? tiles - 1 : tile - 1) : (tile == tiles - 1 ? 0 : tile + 1);
-    s.tile = first_tile + (s.mirrored ? tile : next);
-    s.side = s.mirrored ? side : 1 - side;
-    s.slope = s.mirrored ? -1 : 1;
-    const int begin = side == 0 ? 0 : margin + own, end_place = begin + margin;
+    const int source = ((first_tile + (mirrored ? tile : next)) * 2 + (mirrored ? side : 1 - side)) * edge;
+    const int begin = side == 0 ? 0 : margin + own;
     // The margin's place m (0 = its first) is the edge's place m + edge - margin or m; in a mirror counted from the other end.
     int base = side == 0 ? edge - margin : 0;
-    if (s.mirrored) base = side == 0 ? margin - 1 + skip : edge - 1 - skip;
-    s.base = base + s.slope * (first - begin);
-    s.begin = begin - first < 0 ? 0 : begin - first;
-    s.end = end_place - first < places ? end_place - first : places;
+    if (mirrored) base = side == 0 ? margin - 1 + skip : edge - 1 - skip;
+    s.slope = mirrored ? -1 : 1;
+    s.first = source + base + s.slope * (warp_first - begin);
+    s.begin = begin > warp_first ? begin - warp_first : 0;
+    s.end = begin + margin < warp_first + places ? begin + margin - warp_first : places;
     return s;
   }
 };
@@ -61,17 +59,20 @@ class MessageBox {
     return kBoxes * blocks * 2 * edge_of(margin) * kUnits * static_cast<int64_t>(sizeof(device::Message));
   }
   WARPLOOM_DEVICE MessageBox(const device::Block& block, device::Message* boxes, int margin, unsigned int tag)
-      : edge_(edge_of(margin)), tag_(tag), index_(static_cast<int>(block.index())) {
+      : edge_(edge_of(margin)), tag_(tag) {
     box_ = boxes + static_cast<int64_t>(tag % kBoxes) * block.count() * 2 * edge_ * kUnits;
   }
   WARPLOOM_DEVICE int edge() const { return edge_; }
-
-  WARPLOOM_DEVICE void post(const device::Block& block, int side, int place, const Value& value) const {
+  /// Where the block posts the place `place` of its left (side 0) or right edge.
+  WARPLOOM_DEVICE device::Message* at(const device::Block& block, int side, int place) const {
+    return box_ + ((block.index() * 2 + side) * edge_ + place) * kUnits;
+  }
+  WARPLOOM_DEVICE void post(const device::Block& block, device::Message* to, const Value& value) const {
     unsigned int words[3 * kUnits] = {};
     memcpy(words, &value, sizeof(Value));
     WARPLOOM_UNROLL
     for (int u = 0; u < kUnits; ++u) {
-      device::post(block, message(index_, side, place) + u, {{words[3 * u], words[3 * u + 1], words[3 * u + 2]}, tag_});
+      device::post(block, to + u, {{words[3 * u], words[3 * u + 1], words[3 * u + 2]}, tag_});
     }
   }
 
@@ -81,9 +82,9 @@ class MessageBox {
     WARPLOOM_NO_UNROLL
     for (int first = margin.begin; first < margin.end; first += 32 * kAtOnce) {
       device::Message messages[kAtOnce * kUnits];
-      device::receive(block, tag_, [&](int m) {
+      device::receive_at_once(block, tag_, [&](int m) {
         const int i = first + m / kUnits * 32 + block.lane(), last = margin.end - 1;
-        return message(margin.tile, margin.side, margin.base + margin.slope * (i < last ? i : last)) + m % kUnits;
+        return box_ + static_cast<int64_t>(margin.first + margin.slope * (i < last ? i : last)) * kUnits + m % kUnits;
       }, messages);
       WARPLOOM_UNROLL
       for (int a = 0; a < kAtOnce; ++a) {
@@ -99,12 +100,8 @@ class MessageBox {
   }
 
  private:
-  WARPLOOM_DEVICE device::Message* message(int tile, int side, int place) const {
-    return box_ + (static_cast<int64_t>(tile * 2 + side) * edge_ + place) * kUnits;
-  }
   int edge_;
   unsigned int tag_;
-  int index_;
   device::Message* box_;
 };
 

@@ -1,6 +1,7 @@
 // The variant `tiled`: choice of the tiles' shape, and the launches of a march.
 #pragma once
 #include <algorithm>
+#include <limits>
 
 #include "cuda/swept/tiled_agent.cuh"
 #include "cuda/swept/tiled_policy.h"
@@ -22,15 +23,26 @@ class TiledMarch {
   bool wanted() const {
     return (march_.points == 0 || march_.points == Tuned::kPoints) && (march_.threads == 0 || march_.threads == Tuned::kThreads);
   }
-  bool plan_on_chip() {
-    if (plan_single(march_.domain.n, size(Tuned::kDepth), policy::kSingleDepth, &plan_)) return true;
-    const int64_t resident = int64_t{device_.limits().multiprocessors} *
-                             resident_blocks<Agent>(device_, Tuned::kThreads, shared_bytes(TileMode::resident));
-    return plan_resident(march_.domain.n, march_.batch, resident, size(Tuned::kDepth), &plan_);
-  }
-  bool plan_any() {
-    return plan_on_chip() || plan_passes(march_.domain.n, size(Tuned::kPassDepth), &plan_) ||
-           plan_single(march_.domain.n, size(1), 1, &plan_);
+  /// Chooses a mode; the cycles that a step then takes, or infinity where no tile fits.
+  double plan() {
+    double best = std::numeric_limits<double>::infinity();
+    TilePlan candidate;
+    const auto consider = [&](bool fits, double exchange) {
+      if (!fits) return;
+      const int64_t blocks = candidate.tiles * march_.batch;
+      const double waves = candidate.mode == TileMode::passes ? double(blocks) / multiprocessors()
+                                                              : double(operation::ceil_div(blocks, multiprocessors()));
+      const double cycles = waves * Tuned::kWarps * Tuned::kPoints / 4 * cost().place + cost().step + exchange / candidate.depth;
+      if (cycles >= best) return;
+      best = cycles;
+      plan_ = candidate;
+    };
+    const int64_t n = march_.domain.n;
+    consider(operation::plan_single(n, size(Tuned::kDepth), policy::kSingleDepth, &candidate), cost().exchange / 4);
+    const int64_t resident = multiprocessors() * resident_blocks<Agent>(device_, Tuned::kThreads, shared_bytes(TileMode::resident));
+    consider(operation::plan_resident(n, march_.batch, resident, size(Tuned::kDepth), &candidate), cost().exchange);
+    consider(operation::plan_passes(n, size(Tuned::kPassDepth), &candidate), cost().pass);
+    return best;
   }
 
   Status run(Shape* shape) {
@@ -53,6 +65,9 @@ class TiledMarch {
   int64_t tiles() const { return plan_.tiles; }
 
  private:
+  using TilePlan = operation::TilePlan;
+  static constexpr policy::StepCost cost() { return policy::TiledShapes<Equation::kEquation>::kCost; }
+  int64_t multiprocessors() const { return device_.limits().multiprocessors; }
   operation::TileSize size(int depth) const {
     return {Tuned::kPlaces, kStepReach, march_.depth > 0 ? std::min(march_.depth, Tuned::kPlaces / kStepReach) : depth};
   }
@@ -110,34 +125,40 @@ class TiledMarch {
   GpuDevice& device_;
   const March<Equation>& march_;
   Control& control_;
-  operation::TilePlan plan_;
+  TilePlan plan_;
   device::Message* boxes_ = nullptr;
   unsigned int first_tag_ = 1;
 };
 
-/// Tries `plan` of the shapes in turn; true when one was taken.
-template <class Equation, class... Shapes, class Plan>
-bool try_shapes(policy::ShapeList<Shapes...>, GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control,
-                Status* status, const Plan& plan) {
-  const auto attempt = [&](auto tuned) {
+template <class Equation, class... Shapes>
+Status march_in_best(policy::ShapeList<Shapes...>, GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control) {
+  double least = std::numeric_limits<double>::infinity();
+  int best = -1, index = 0;
+  const auto look = [&](auto tuned) {
     TiledMarch<Equation, decltype(tuned)> tiled(device, march, control);
-    if (!tiled.wanted() || !plan(tiled)) return false;
-    *status = tiled.run(shape);
-    return true;
+    const double cycles = tiled.wanted() ? tiled.plan() : least;
+    if (cycles < least) {
+      least = cycles;
+      best = index;
+    }
+    ++index;
   };
-  return (attempt(Shapes()) || ...);
+  (look(Shapes()), ...);
+  Status status(Code::invalid_argument, "no tile of this equation has these points per lane and threads", "points");
+  index = 0;
+  const auto run = [&](auto tuned) {
+    if (index++ != best) return;
+    TiledMarch<Equation, decltype(tuned)> tiled(device, march, control);
+    tiled.plan();
+    status = tiled.run(shape);
+  };
+  (run(Shapes()), ...);
+  return status;
 }
 
 template <class Equation>
 Status march_in_tiles(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control) {
-  using Shapes = typename policy::TiledShapes<Equation::kEquation, static_cast<int>(sizeof(typename Equation::Real))>::List;
-  Status status;
-  if (try_shapes(Shapes(), device, march, shape, control, &status, [](auto& tiled) { return tiled.plan_on_chip(); })) return status;
-  if (try_shapes(policy::Reversed<Shapes>(), device, march, shape, control, &status,
-                 [](auto& tiled) { return tiled.plan_any(); })) {
-    return status;
-  }
-  return {Code::invalid_argument, "no tile of this equation has these points per lane and threads", "points"};
+  return march_in_best(typename policy::TiledShapes<Equation::kEquation>::List(), device, march, shape, control);
 }
 
 }  // namespace warploom::WARPLOOM_TARGET::swept

@@ -2,6 +2,8 @@
 // the lanes they share with their neighbours allow; then they exchange these lanes through shared memory. Tiles do the same with
 // their margins: once per launch through the state in memory, or all the time by messages between resident blocks.
 #pragma once
+#include <type_traits>
+
 #include "cuda/swept/lane.cuh"
 #include "cuda/swept/tile_messages.cuh"
 #include "cuda/swept/tile_shape.h"
@@ -34,18 +36,19 @@ class Tile {
   static constexpr int kComponents = Equation::kComponents, kPoints = Shape::kPoints, kLanes = Shape::kHaloLanes;
   static constexpr int kSteps = Shape::kHalo / (Equation::kReach * Equation::kSubsteps);  ///< between two exchanges of warps
   static_assert(kSteps >= 1, "a step uses up more than the warps share");
-  static constexpr int kUnroll = Shape::kUnroll;
+  static constexpr int kUnroll = Shape::kUnroll, kTogether = Shape::kTogether;
   /// Heat and Euler hold places at some ends; Euler has ends that others follow.
   static constexpr bool kMayHaveEnds = Equation::kEquation != operation::Equation::kuramoto_sivashinsky;
   static constexpr bool kMayFollow = Equation::kEquation == operation::Equation::euler;
 
-  // Shared memory: lanes exchanged by the warps, twice; a stage for each warp; in `single` mode the problem, twice.
+  // Shared memory: both margins of each warp; lanes exchanged by the warps, twice; a stage for each warp; in `single` mode the problem, twice.
   static constexpr int kHaloReals = Shape::kWarps * 2 * kComponents * Shape::kHalo;
   static constexpr int kLaneReals = kPoints | 1;  ///< odd: lanes that read their places meet in no bank
   static constexpr int kStageReals = kComponents * 32 * kLaneReals;
+  static constexpr size_t kMarginBytes = Shape::kWarps * 2 * sizeof(MarginSource);
   static constexpr int kFixedReals = 2 * kHaloReals + Shape::kWarps * kStageReals;
   static constexpr size_t shared_bytes(TileMode mode, int64_t n) {
-    return sizeof(Real) * static_cast<size_t>(kFixedReals + (mode == TileMode::single ? 2 * kComponents * n : 0));
+    return kMarginBytes + sizeof(Real) * static_cast<size_t>(kFixedReals + (mode == TileMode::single ? 2 * kComponents * n : 0));
   }
 
   WARPLOOM_DEVICE Tile(const device::Block& block, const Parameters& parameters) : block_(block), p_(parameters) {
@@ -59,6 +62,7 @@ class Tile {
     begin_ = static_cast<int64_t>(place_.tile) * p_.own + (place_.tile < p_.longer ? place_.tile : p_.longer);
     offset_ = static_cast<int64_t>(problem) * kComponents * p_.domain.n;
     warp_first_ = block.warp() * Shape::kStride;
+    reals_ = block.template shared<Real>(kMarginBytes);
   }
 
   WARPLOOM_DEVICE void march() {
@@ -95,9 +99,11 @@ class Tile {
     return (lane >= kLanes || block_.warp() == 0) && (lane < 32 - kLanes || block_.warp() == Shape::kWarps - 1);
   }
   WARPLOOM_DEVICE Real* stage(int component, int i) const {
-    Real* const begin = block_.template shared<Real>() + 2 * kHaloReals + block_.warp() * kStageReals;
+    Real* const begin = reals_ + 2 * kHaloReals + block_.warp() * kStageReals;
     return begin + component * 32 * kLaneReals + i + (kLaneReals - kPoints) * (i / kPoints);
   }
+  /// Left and right margin of this warp.
+  WARPLOOM_DEVICE MarginSource* margins() const { return block_.template shared<MarginSource>() + block_.warp() * 2; }
   WARPLOOM_DEVICE void unstage(int j) {
     WARPLOOM_UNROLL
     for (int k = 0; k < kComponents; ++k) u_[j].item[k] = *stage(k, block_.lane() * kPoints + j);
@@ -105,6 +111,9 @@ class Tile {
 
   /// Memory is read in the order of places, then every lane takes its own from the stage.
   WARPLOOM_DEVICE void load() {
+    if (block_.lane() < 2) {
+      margins()[block_.lane()] = place_.margin_source(p_.domain, block_.lane(), warp_first_, Shape::kWarpPlaces);
+    }
     const Real* const problem = p_.from + offset_;
     const bool inside = in_domain(0) >= 0 && in_domain(Shape::kWarpPlaces) <= p_.domain.n;
     if (inside) {
@@ -178,30 +187,45 @@ class Tile {
       for (int i = 0; i < count; ++i) Step::template step<kMayHaveEnds>(block_, p_.equation, u_, ends_);
     } else {
       int i = 0;
+      if constexpr (kTogether > 0) {
+        WARPLOOM_NO_UNROLL
+        for (; i + kTogether <= count; i += kTogether) Step::template steps<kTogether>(block_, p_.equation, u_);
+      }
       WARPLOOM_NO_UNROLL
-      for (; i + kUnroll <= count; i += kUnroll) {  // a step's shuffles go on while the one before computes inner places
+      for (; kUnroll > 1 && i + kUnroll <= count; i += kUnroll) {
         WARPLOOM_UNROLL
         for (int k = 0; k < kUnroll; ++k) Step::template step<false>(block_, p_.equation, u_, ends_);
       }
       WARPLOOM_NO_UNROLL
-      for (; kUnroll > 1 && i < count; ++i) Step::template step<false>(block_, p_.equation, u_, ends_);
+      for (; kTogether != 1 && i < count; ++i) Step::template step<false>(block_, p_.equation, u_, ends_);
     }
   }
 
   /// Part of the lanes that warp `warp` gives to its left (side 0) or right neighbour.
   WARPLOOM_DEVICE Real* halo(int warp, int side, int component) const {
-    Real* const half = block_.template shared<Real>() + (exchanges_ & 1) * kHaloReals;
+    Real* const half = reals_ + (exchanges_ & 1) * kHaloReals;
     return half + ((warp * 2 + side) * kComponents + component) * Shape::kHalo;
   }
+  /// What is moved at once of a lane's places.
+  struct One {
+    static constexpr int kCount = 1;
+    Real item[1];
+  };
+  using Lane = std::conditional_t<kPoints % device::Pack<Real>::kCount == 0, device::Pack<Real>, One>;
   WARPLOOM_DEVICE void exchange() {
     const int lane = block_.lane(), warp = block_.warp();
     if ((lane >= kLanes && lane < 2 * kLanes) || (lane >= 32 - 2 * kLanes && lane < 32 - kLanes)) {
       const int side = lane >= 2 * kLanes ? 1 : 0, first = (lane - (side != 0 ? 32 - 2 * kLanes : kLanes)) * kPoints;
       WARPLOOM_UNROLL
       for (int k = 0; k < kComponents; ++k) {
-        Real* const to = halo(warp, side, k) + first;
+        Lane* const to = reinterpret_cast<Lane*>(halo(warp, side, k) + first);
         WARPLOOM_UNROLL
-        for (int j = 0; j < kPoints; ++j) to[j] = u_[j].item[k];
+        for (int j = 0; j < kPoints; j += Lane::kCount) {
+          Lane part;
+          WARPLOOM_UNROLL
+          for (int i = 0; i < Lane::kCount; ++i) part.item[i] = u_[j + i].item[k];
+          to[j / Lane::kCount] = part;
+        }
       }
     }
     block_.sync();
@@ -209,9 +233,13 @@ class Tile {
       const int right = lane < kLanes ? 0 : 1, first = (lane - (right != 0 ? 32 - kLanes : 0)) * kPoints;
       WARPLOOM_UNROLL
       for (int k = 0; k < kComponents; ++k) {
-        const Real* const from = halo(right != 0 ? warp + 1 : warp - 1, 1 - right, k) + first;
+        const Lane* const from = reinterpret_cast<const Lane*>(halo(right != 0 ? warp + 1 : warp - 1, 1 - right, k) + first);
         WARPLOOM_UNROLL
-        for (int j = 0; j < kPoints; ++j) u_[j].item[k] = from[j];
+        for (int j = 0; j < kPoints; j += Lane::kCount) {
+          const Lane part = from[j / Lane::kCount];
+          WARPLOOM_UNROLL
+          for (int i = 0; i < Lane::kCount; ++i) u_[j + i].item[k] = part.item[i];
+        }
       }
     }
     ++exchanges_;
@@ -220,16 +248,11 @@ class Tile {
   /// Before the barrier of an exchange: what the margins are renewed from.
   WARPLOOM_DEVICE void publish(unsigned int round) const {
     if (p_.mode == TileMode::resident) {
+      if (!owns(block_.lane())) return;
       const MessageBox<Value> box(block_, p_.boxes, p_.margin, p_.first_tag + round);
-      const int first = in_tile(block_.lane() * kPoints);
-      if (owns(block_.lane())) {
-        WARPLOOM_UNROLL
-        for (int j = 0; j < kPoints; ++j) {
-          const int left = first + j - p_.margin, right = left - place_.own + box.edge();
-          if (left >= 0 && left < box.edge()) box.post(block_, 0, left, u_[j]);
-          if (right >= 0 && right < box.edge()) box.post(block_, 1, right, u_[j]);
-        }
-      }
+      const int left = in_tile(block_.lane() * kPoints) - p_.margin, right = left - place_.own + box.edge();
+      post(box, 0, left);
+      post(box, 1, right);
     } else if (owns(block_.lane())) {
       WARPLOOM_UNROLL
       for (int j = 0; j < kPoints; ++j) {
@@ -240,21 +263,29 @@ class Tile {
       }
     }
   }
+  /// The lane's places that stand in an edge, of which `first` is the place of the lane's first one.
+  WARPLOOM_DEVICE void post(const MessageBox<Value>& box, int side, int first) const {
+    if (first <= -kPoints || first >= box.edge()) return;
+    device::Message* const to = box.at(block_, side, first);
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kPoints; ++j) {
+      if (first + j >= 0 && first + j < box.edge()) box.post(block_, to + j * box.kUnits, u_[j]);
+    }
+  }
   WARPLOOM_DEVICE Real* problem(unsigned int round, int component) const {
-    return block_.template shared<Real>() + kFixedReals + ((round & 1u) * kComponents + component) * p_.domain.n;
+    return reals_ + kFixedReals + ((round & 1u) * kComponents + component) * p_.domain.n;
   }
 
   /// After the barrier of an exchange: the margins, by way of the stage.
   WARPLOOM_DEVICE void renew(unsigned int round) {
-    const MarginSource left = place_.margin_source(p_.domain, 0, warp_first_, Shape::kWarpPlaces);
-    const MarginSource right = place_.margin_source(p_.domain, 1, warp_first_, Shape::kWarpPlaces);
+    const MarginSource left = margins()[0], right = margins()[1];
     if (left.begin >= left.end && right.begin >= right.end) return;
     if (p_.mode == TileMode::resident) {
       const MessageBox<Value> box(block_, p_.boxes, p_.margin, p_.first_tag + round);
       WARPLOOM_NO_UNROLL
       for (int side = 0; side < 2; ++side) {
-        const MarginSource from = place_.margin_source(p_.domain, side, warp_first_, Shape::kWarpPlaces);
-        box.receive(block_, from, [&](int i, const Value& value) { put(i, from.mirrored ? p_.equation.mirrored(value) : value); });
+        const MarginSource from = margins()[side];
+        box.receive(block_, from, [&](int i, const Value& value) { put(i, from.slope < 0 ? p_.equation.mirrored(value) : value); });
       }
     } else {
       renew_from_problem(round, left.begin, left.end);
@@ -282,6 +313,7 @@ class Tile {
   const Parameters& p_;
   TilePlace place_;
   int64_t begin_, offset_;
+  Real* reals_;
   int warp_first_;
   unsigned int exchanges_ = 0;
   bool has_ends_ = false;

@@ -1,48 +1,47 @@
-// Tuning table of `tiled`: tile shapes of each equation and precision, the smallest first. A march takes the first one of
-// which one tile holds a problem, or all tiles of the problems stand on the GPU at once; else the last one, in passes.
+// Tuning table of `tiled`: the tile shapes of each equation, and what a step costs with them.
 #pragma once
 #include "cuda/swept/tile_shape.h"
 
 namespace warploom::swept::policy {
 
-/// kUnroll: steps of a warp without a branch between. kDepth: wished steps between exchanges of resident tiles;
+/// kUnroll: steps of a warp without a branch between. kTogether: steps that a lane takes with what its neighbours told it once
+/// (0: they tell it in every sub-step); that costs arithmetic and saves waiting. kDepth: wished steps between exchanges of resident tiles;
 /// kPassDepth: steps of a pass over memory.
-template <int kPoints, int kWarps, int kHaloLanes, int kMinBlocks, int kUnroll_, int kDepth_, int kPassDepth_>
+template <int kPoints, int kWarps, int kHaloLanes, int kMinBlocks, int kUnroll_, int kTogether_, int kDepth_, int kPassDepth_>
 struct TunedShape : TileShape<kPoints, kWarps, kHaloLanes, kMinBlocks> {
-  static constexpr int kUnroll = kUnroll_, kDepth = kDepth_, kPassDepth = kPassDepth_;
+  static constexpr int kUnroll = kUnroll_, kTogether = kTogether_, kDepth = kDepth_, kPassDepth = kPassDepth_;
 };
 
 template <class... Shapes>
 struct ShapeList {};
 
-template <class Done, class List>
-struct Reverse;
-template <class... Done>
-struct Reverse<ShapeList<Done...>, ShapeList<>> {
-  using List = ShapeList<Done...>;
+/// Cycles that a time step costs: each place of each warp of a quarter multiprocessor; waiting within a warp; an exchange between
+/// resident tiles; a launch of a pass.
+struct StepCost {
+  double place, step, exchange, pass;
 };
-template <class... Done, class First, class... Rest>
-struct Reverse<ShapeList<Done...>, ShapeList<First, Rest...>> : Reverse<ShapeList<First, Done...>, ShapeList<Rest...>> {};
-template <class List>
-using Reversed = typename Reverse<ShapeList<>, List>::List;
 
-/// Of Equation (a template of the number type) and the bytes of a number.
-template <Equation kEquation, int kBytes>
+template <Equation kEquation>
 struct TiledShapes;
-template <int kBytes>
-struct TiledShapes<Equation::heat, kBytes> {
-  using List = ShapeList<TunedShape<4, 4, 4, 1, 4, 96, 64>, TunedShape<8, 8, 2, 1, 4, 96, 64>, TunedShape<17, 16, 1, 1, 2, 64, 128>>;
+template <>
+struct TiledShapes<Equation::heat> {
+  using List = ShapeList<TunedShape<4, 4, 4, 1, 1, 2, 128, 64>, TunedShape<8, 8, 2, 1, 4, 0, 128, 64>,
+                         TunedShape<34, 8, 1, 1, 1, 0, 96, 128>, TunedShape<24, 8, 1, 2, 1, 0, 96, 128>>;
+  static constexpr StepCost kCost = {6, 60, 1500, 6000};
 };
-template <int kBytes>
-struct TiledShapes<Equation::kuramoto_sivashinsky, kBytes> {
-  using List = ShapeList<TunedShape<4, 4, 4, 1, 1, 16, 16>, TunedShape<8, 8, 2, 1, 1, 16, 16>, TunedShape<18, 16, 1, 1, 1, 16, 32>>;
+template <>
+struct TiledShapes<Equation::kuramoto_sivashinsky> {
+  using List = ShapeList<TunedShape<4, 4, 4, 1, 1, 1, 32, 16>, TunedShape<8, 8, 2, 1, 1, 0, 32, 16>,
+                         TunedShape<36, 8, 1, 1, 1, 0, 32, 32>, TunedShape<20, 8, 1, 2, 1, 0, 32, 32>>;
+  static constexpr StepCost kCost = {28, 200, 1500, 6000};
 };
-template <int kBytes>
-struct TiledShapes<Equation::euler, kBytes> {
-  using List = ShapeList<TunedShape<4, 4, 2, 1, 1, 8, 8>, TunedShape<8, 8, 1, 1, 1, 8, 16>>;
+template <>
+struct TiledShapes<Equation::euler> {
+  using List = ShapeList<TunedShape<4, 4, 2, 1, 1, 0, 8, 8>, TunedShape<8, 8, 1, 1, 1, 0, 8, 16>>;
+  static constexpr StepCost kCost = {400, 1500, 1500, 6000};
 };
 
-/// In a tile that holds a whole problem: fewest steps between two renewals of its margins.
+/// In a tile that holds a whole problem: fewest steps between two renewals of its margins, unless it is the only way.
 inline constexpr int kSingleDepth = 8;
 
 }  // namespace warploom::swept::policy

@@ -180,6 +180,10 @@ template <int kCount, class From>
 void receive(const Block& block, unsigned int tag, From from, Message (&out)[kCount], WARPLOOM_SITE) {
   for (int i = 0; i < kCount; ++i) detail::receive(block.self(), from(i)->word, tag, out[i].word, file, line);
 }
+template <int kCount, class From>
+void receive_at_once(const Block& block, unsigned int tag, From from, Message (&out)[kCount], WARPLOOM_SITE) {
+  receive(block, tag, from, out, file, line);
+}
 
 template <class T>
 struct alignas(16) Pack {
