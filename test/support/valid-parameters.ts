@@ -59,6 +59,12 @@ const builders: Record<string, () => LooseParameters> = {
     radix: 2, flags: new Uint8Array(elements), values: { ...viewOf(filled(1)), systemStride: 0, rowStride: 0, rhsStride: 0 },
     result: { ...viewOf(filled(0)), systemStride: 0, rowStride: 0, rhsStride: 0 },
   }),
+  'swept.advance': () => ({
+    type: 'float64', equation: 'euler', variant: 'auto', n: smallN, batch: 1, steps: 2, left: 'reflective', right: 'reflective',
+    dx: 1, dt: 0.1, diffusivity: 1, gamma: 1.4, limiter: 'minmod', check: true, points: 0, depth: 0, threads: 0,
+    state: { ...viewOf(filled(1)), systemStride: 0, rowStride: 0, rhsStride: 0 },
+    next: { ...viewOf(filled(0)), systemStride: 0, rowStride: 0, rhsStride: 0 }, used: words(6),
+  }),
   'swept.measure': () => ({
     type: 'float64', n: smallN, rows: smallBatch,
     state: { ...viewOf(filled(1)), systemStride: 0, rowStride: 0, rhsStride: 0 }, figures: new Float64Array(smallBatch * 6),
