@@ -1,6 +1,6 @@
 // The public types: this file is compiled (npm run types), never run. Each @ts-expect-error is a misuse that must
 // stay one.
-import { openDevice, scan, tridiagonal, type Device, type DeviceArray, type WarploomError } from '../../lib/index.ts';
+import { openDevice, scan, swept, tridiagonal, type Device, type DeviceArray, type WarploomError } from '../../lib/index.ts';
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : false;
 function expectType<Expected, Actual>(..._same: Equal<Expected, Actual> extends true ? [] : ['types differ']): void {}
@@ -51,6 +51,36 @@ export async function scans(): Promise<void> {
   // @ts-expect-error no such operator
   await scan(new Float32Array(4), { operator: 'min' });
 }
+
+export async function simulations(device: Device): Promise<void> {
+  await using rod = await swept.heat({ n: 65, fourier: 0.4, initial: 'parabola', boundary: { left: { kind: 'dirichlet', value: 1 }, right: 'reflective' }, device });
+  const state = await rod.read();
+  expectType<Float32Array | Float64Array, typeof state>();
+  void state;
+  await rod.advance(10, { onProgress: (done, total) => void (done / total) });
+  using tube = await swept.euler({ n: 65, cfl: 0.4, initial: { kind: 'riemann', left: gas, right: gas }, limiter: 'mc' });
+  const { density, conserved } = await tube.read();
+  expectType<typeof density, typeof conserved>();
+  void [density, conserved];
+  for await (const { step, time, state: at } of tube.snapshots({ every: 10, until: 100 })) void (step + time + at.pressure[0]!);
+  await swept.kuramotoSivashinsky({ n: 64, dx: 0.5, dt: 0.005, initial: new Float32Array(64) });
+  const { mass } = await tube.totals();
+  expectType<number, typeof mass>();
+  void mass;
+  // @ts-expect-error no such limiter
+  await swept.euler({ n: 65, cfl: 0.4, initial: 'sod', limiter: 'superbee' });
+  // @ts-expect-error heat has no outflow end's gas state
+  await swept.heat({ n: 65, dt: 1, initial: 'ramp', boundary: { kind: 'dirichlet', value: gas } });
+  // @ts-expect-error no such option
+  await swept.heat({ n: 65, dt: 1, initial: 'ramp', cfl: 1 });
+  // @ts-expect-error simulations are made by the functions of the namespace
+  new swept.HeatSimulation();
+  const again = await swept.restore('file', { device, parameters: { n: 65 } });
+  expectType<swept.AnySimulation, typeof again>();
+  void again;
+}
+
+const gas = { density: 1, velocity: 0, pressure: 1 };
 
 export function errors(error: WarploomError): boolean {
   // @ts-expect-error no such code
