@@ -47,9 +47,9 @@ struct Euler {
   /// Pressure over gamma - 1, which Limiter::paper looks at.
   WARPLOOM_PORTABLE T pressure(const Value& q) const {
     using portable::fma;
-    using portable::reciprocal;
+    using portable::small_reciprocal;
     using portable::twice;
-    return fma(-q.item[1], q.item[1] * reciprocal(twice(q.item[0])), q.item[2]);
+    return fma(-q.item[1], q.item[1] * small_reciprocal(twice(q.item[0])), q.item[2]);
   }
 
   /// Between two neighbouring cells, the right one less the left one.
@@ -93,38 +93,59 @@ struct Euler {
     return faces;
   }
 
-  /// Twice the flux through a face (eq. 18), that of energy over gamma, from what the cells left and right of it show and their
-  /// difference. Sums of products of both sides are not fused: the mirror image must round alike.
-  WARPLOOM_PORTABLE Value twice_flux(const Side& left, const Side& right, const Difference& difference) const {
-    using portable::absolute;
+  /// Roe average (eq. 19) of the states at a face, each part times the sum of the roots of the densities: sqrt(ab) appears once, and
+  /// one reciprocal serves all.
+  struct Means {
+    T mean, scale, per_product, per_scale;
+  };
+  WARPLOOM_PORTABLE Means means(const Value& left, const Value& right) const {
     using portable::fma;
     using portable::reciprocal;
     using portable::square_root;
+    const T product = left.item[0] * right.item[0], mean = square_root(product);
+    const T scale = fma(T(2), mean, left.item[0] + right.item[0]);  // (sqrt(l) + sqrt(r))^2
+    const T inverse = reciprocal(product * scale);
+    return {mean, scale, scale * inverse, product * inverse};
+  }
+  /// Velocities of both states and the spectral radius (eq. 20).
+  struct Speeds {
+    T left, right, radius;
+  };
+  WARPLOOM_PORTABLE Speeds speeds(const Value& left, const Value& right, const Means& m) const {
+    using portable::absolute;
+    using portable::fma;
+    using portable::square_root;
     using portable::twice;
+    const T(&l)[3] = left.item;
+    const T(&r)[3] = right.item;
+    const T l_volume = r[0] * m.per_product, r_volume = l[0] * m.per_product;
+    const T l_velocity = l[1] * l_volume, r_velocity = r[1] * r_volume;
+    const T roe_momentum = fma(m.mean, l_velocity + r_velocity, l[1] + r[1]);  // scale * velocity
+    const T roe_energy = fma(m.mean, l[2] * l_volume + r[2] * r_volume, l[2] + r[2]);
+    const T root = square_root(fma(-roe_momentum, roe_momentum, twice(m.scale) * roe_energy));
+    return {l_velocity, r_velocity, fma(sound, root, absolute(roe_momentum)) * m.per_scale};
+  }
+  /// Twice the flux through a face (eq. 18), that of energy over gamma, from what the cells left and right of it show and their
+  /// difference. Sums of products of both sides are not fused: the mirror image must round alike.
+  WARPLOOM_PORTABLE Value twice_flux(const Side& left, const Side& right, const Difference& difference) const {
+    return twice_flux(left, right, difference, speeds(left.state, right.state, means(left.state, right.state)));
+  }
+  WARPLOOM_PORTABLE Value twice_flux(const Side& left, const Side& right, const Difference& difference, const Speeds& speeds) const {
+    using portable::fma;
     const T(&l)[3] = left.state.item;
     const T(&r)[3] = right.state.item;
-    // Roe average (eq. 19) with both parts times the sum of the roots: sqrt(ab) appears once, and one reciprocal serves all.
-    const T product = l[0] * r[0], mean = square_root(product);
-    const T scale = fma(T(2), mean, l[0] + r[0]);  // (sqrt(l) + sqrt(r))^2
-    const T inverse = reciprocal(product * scale), per_product = scale * inverse;
-    const T l_volume = r[0] * per_product, r_volume = l[0] * per_product;
-    const T l_velocity = l[1] * l_volume, r_velocity = r[1] * r_volume;
-    const T momentum = l[1] + r[1], energy = l[2] + r[2];
-    const T roe_momentum = fma(mean, l_velocity + r_velocity, momentum);  // scale * velocity
-    const T roe_energy = fma(mean, l[2] * l_volume + r[2] * r_volume, energy);
-    const T root = square_root(fma(-roe_momentum, roe_momentum, twice(scale) * roe_energy));
-    const T radius = fma(sound, root, absolute(roe_momentum)) * (product * inverse);  // eq. 20
     // l - r: with shares a and b of one difference d that is (a + b - 1) d
     const bool shared = chosen() == Limiter::paper;
-    const T weight = shared ? fma(radius, left.share + right.share, -radius) : radius;
+    const T weight = shared ? fma(speeds.radius, left.share + right.share, -speeds.radius) : speeds.radius;
     Value drop;
     for (int k = 0; k < 3; ++k) drop.item[k] = shared ? difference.state.item[k] : l[k] - r[k];
-    const T l_kinetic = l[1] * l_velocity, r_kinetic = r[1] * r_velocity;
+    const T momentum = l[1] + r[1], energy = l[2] + r[2];
+    const T l_kinetic = l[1] * speeds.left, r_kinetic = r[1] * speeds.right;
     Value flux;
     flux.item[0] = fma(weight, drop.item[0], momentum);
     flux.item[1] = fma(weight, drop.item[1], fma(kinetic, l_kinetic + r_kinetic, gamma1 * energy));
     flux.item[2] = fma(weight * per_gamma, drop.item[2],
-                       l_velocity * fma(enthalpy_kinetic, l_kinetic, l[2]) + r_velocity * fma(enthalpy_kinetic, r_kinetic, r[2]));
+                       speeds.left * fma(enthalpy_kinetic, l_kinetic, l[2]) + speeds.right * fma(enthalpy_kinetic, r_kinetic, r[2]));
     return flux;
   }
 
@@ -165,13 +186,13 @@ struct Euler {
   WARPLOOM_PORTABLE static void by_pressure(const T& behind, const T& ahead, T* left, T* right) {
     using portable::absolute;
     using portable::alike;
-    using portable::reciprocal;
     using portable::select;
+    using portable::small_reciprocal;
     using portable::twice;
     const T a = absolute(ahead), b = absolute(behind);
     const auto large_ahead = a >= b, large_behind = b >= a;
     const T large = select(large_ahead, ahead, behind), small = select(large_ahead, behind, ahead);
-    const T part = small * reciprocal(twice(large));
+    const T part = small * small_reciprocal(twice(large));
     const auto monotonic = alike(ahead, behind, least());
     const T half = select(monotonic, T(0.5), T(0)), less = select(monotonic, part, T(0));
     *right = select(large_ahead, half, less);

@@ -81,7 +81,7 @@ class Call {
       const int64_t last = points * (piece + 1) / pieces;
       for (int64_t i = points * piece / pieces; i < last;) {
         const int64_t problem = i / p_.n, begin = i - problem * p_.n, end = std::min(p_.n, begin + last - i), at = problem * row_;
-        kernels_.substep[sub](equation_, {domain_, around + at, base + at, result + at, begin, end});
+        kernels_.substep[sub](equation_, {&domain_, around + at, base + at, result + at, begin, end});
         i += end - begin;
       }
       return Status();
@@ -91,7 +91,7 @@ class Call {
   Status march_swept(int64_t steps) {
     const int64_t visits = (steps + tiles_.steps - 1) / tiles_.steps;
     TileTask<R> task;
-    task.domain = domain_;
+    task.domain = &domain_;
     task.problems = p_.batch;
     task.tiles = tiles_.tiles;
     task.length = tiles_.length;

@@ -11,7 +11,7 @@ class ClassicPiece {
   using R = typename E::Real;
   using V = Vector<R>;
   WARPLOOM_INLINE ClassicPiece(const E& equation, const SubstepTask<R>& task)
-      : equation_(equation), vectors_(With<E, V>::make(equation)), task_(task), n_(task.domain.n) {}
+      : equation_(equation), vectors_(With<E, V>::make(equation)), task_(task), n_(task.domain->n) {}
 
   template <int kSubstep>
   WARPLOOM_INLINE void run() const {
@@ -27,8 +27,8 @@ class ClassicPiece {
 
   WARPLOOM_INLINE typename E::Value value_at(int64_t place) const {
     Source source;
-    if (task_.domain.holds(place)) source.point = place;
-    else source = task_.domain.source(place);
+    if (task_.domain->holds(place)) source.point = place;
+    else source = task_.domain->source(place);
     typename E::Value value;
     for (int k = 0; k < kComponents; ++k) value.item[k] = task_.around[k * n_ + source.point];
     return source.mirrored ? equation_.mirrored(value) : value;
@@ -40,7 +40,7 @@ class ClassicPiece {
     for (int d = -kReach; d <= kReach; ++d) around[d + kReach] = value_at(i + d);
     for (int k = 0; k < kComponents; ++k) base.item[k] = task_.base[k * n_ + i];
     const typename E::Value next =
-        task_.domain.frozen_point(i) ? base : equation_.template next<kSubstep>(around, base);
+        task_.domain->frozen_point(i) ? base : equation_.template next<kSubstep>(around, base);
     for (int k = 0; k < kComponents; ++k) task_.result[k * n_ + i] = next.item[k];
   }
 

@@ -1,5 +1,6 @@
 // The equations with vectors for numbers: the coefficients of a call in every lane.
 #pragma once
+#include "cuda/swept/domain.h"
 #include "cuda/swept/euler.h"
 #include "cuda/swept/heat.h"
 #include "cuda/swept/kuramoto_sivashinsky.h"

@@ -1,9 +1,12 @@
-// Entry points of the per-instruction-set kernels of swept, and their choice at run time.
+// Entry points of the per-instruction-set kernels of swept, and their choice at run time. Names types of cuda/swept/ without including
+// their headers: isa_*.cpp must include those after the choice of the instruction set, since templates there take vectors.
 #pragma once
 #include <cstdint>
 
-#include "cuda/swept/domain.h"
-#include "cuda/swept/measure_part.h"
+namespace warploom::swept {
+struct Domain;
+struct Part;
+}  // namespace warploom::swept
 
 namespace warploom::cpu {
 
@@ -12,7 +15,7 @@ using ::warploom::swept::Domain;
 /// Points begin…end-1 of one problem for one sub-step, in memory.
 template <class R>
 struct SubstepTask {
-  Domain domain;
+  const Domain* domain;
   const R* around;  ///< the state that the sub-step reads
   const R* base;    ///< the state at the begin of the step; may be `result`
   R* result;
@@ -23,7 +26,7 @@ struct SubstepTask {
 /// on both sides as the steps reach. Lanes of a vector are tiles.
 template <class R>
 struct TileTask {
-  Domain domain;
+  const Domain* domain = nullptr;
   int64_t problems = 1;
   int64_t tiles = 1;   ///< of a problem
   int64_t length = 0;  ///< points of a tile; the last one of a problem may have fewer

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "cuda/core/operations.h"
+#include "cuda/swept/measure_part.h"
 #include "native/cpu/device.h"
 #include "native/swept/kernels.h"
 

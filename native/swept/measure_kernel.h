@@ -1,5 +1,6 @@
 // One chunk of swept.measure: the lanes of a segment stand in vectors.
 #pragma once
+#include "cuda/swept/measure_part.h"
 #include "native/swept/kernels.h"
 #include "native/swept/vector.h"
 

@@ -113,38 +113,106 @@ class TileSteps<Euler<R, kLimiter>> {
   using Value = typename Euler<V, kLimiter>::Value;
   static constexpr int kLanes = kWidth<R>, kStride = 3 * kLanes;
 
-  static WARPLOOM_INLINE Value load(const R* row, int64_t j) {
-    Value value;
-    for (int k = 0; k < 3; ++k) value.item[k] = V::load(row + j * kStride + k * kLanes);
-    return value;
-  }
+  static constexpr bool kShares = kLimiter == static_cast<int>(::warploom::swept::Limiter::paper);
+
   WARPLOOM_INLINE V pressure(const Value& value) const {
-    if constexpr (kLimiter == static_cast<int>(::warploom::swept::Limiter::paper)) return equation_.pressure(value);
+    if constexpr (kShares) return equation_.pressure(value);
     else return V(R(0));
   }
 
-  /// Along the row, each cell reconstructed once and each flux computed once.
+  using Side = typename Euler<V, kLimiter>::Side;
+  using Difference = typename Euler<V, kLimiter>::Difference;
+
+  /// Sides and differences of a block of cells, in memory: four vectors each, the last of Limiter::paper only.
+  static constexpr int kBlock = 16;
+  struct alignas(64) Block {
+    R left[kBlock][4 * kLanes];        ///< what a cell shows at its left face
+    R shown[kBlock + 1][4 * kLanes];   ///< what the cell before it shows there
+    R behind[kBlock + 1][4 * kLanes];  ///< the difference between the two
+    R means[kBlock][4 * kLanes];
+    R speeds[kBlock][3 * kLanes];
+  };
+  static WARPLOOM_INLINE void put(R* to, const Value& value, const V& last) {
+#pragma GCC unroll 3
+    for (int k = 0; k < 3; ++k) value.item[k].store(to + k * kLanes);
+    if constexpr (kShares) last.store(to + 3 * kLanes);
+  }
+  static WARPLOOM_INLINE Value values(const R* from) {
+    return {{V::load(from), V::load(from + kLanes), V::load(from + 2 * kLanes)}};
+  }
+  static WARPLOOM_INLINE V last(const R* from) {
+    if constexpr (kShares) return V::load(from + 3 * kLanes);
+    else return V(R(0));
+  }
+
+  /// Along the row, each cell reconstructed once and each flux computed once; kBlock cells at a time, so that many of the long chains
+  /// of a flux overlap.
   template <int kSubstep>
   WARPLOOM_INLINE void substep(const R* around, const R* base, R* result, int64_t begin, int64_t end) const {
-    const Value before = load(around, begin);
-    Value here = load(around, begin + 1), flux = here;  // `flux`: through the face left of `here`
-    V p_here = pressure(here);
-    auto behind = equation_.difference(before, here, pressure(before), p_here);
-    typename Euler<V, kLimiter>::Side shown = {here, V(R(0))};  // by the cell before at its right face
-    for (int64_t j = begin + 1; j < end - 1; ++j) {
-      const Value after = load(around, j + 1);
-      const V p_after = pressure(after);
-      const auto ahead = equation_.difference(here, after, p_here, p_after);
-      const auto faces = equation_.reconstruct(here, behind, ahead);
-      const Value next_flux = equation_.twice_flux(shown, faces.left, behind);
-      const Value next = equation_.template update<kSubstep>(load(base, j - 1), flux, next_flux);
-      for (int k = 0; k < 3; ++k) next.item[k].store(result + (j - 1) * kStride + k * kLanes);
-      here = after;
-      p_here = p_after;
-      behind = ahead;
-      shown = faces.right;
-      flux = next_flux;
+    Block block;
+    const auto ratio = equation_.ratio(kSubstep);
+    const Value first_value = values(around + begin * kStride), second = values(around + (begin + 1) * kStride);
+    const Difference difference = equation_.difference(first_value, second, pressure(first_value), pressure(second));
+    put(block.behind[0], difference.state, difference.pressure);
+    put(block.shown[0], second, V(R(0)));
+    Value flux = second;
+    for (int64_t first = begin + 1; first < end - 1; first += kBlock) {
+      const int count = static_cast<int>(end - 1 - first < kBlock ? end - 1 - first : kBlock);
+      reconstruct(around + first * kStride, count, block);
+      for (int i = 0; i < count; ++i) {
+        const auto means = equation_.means(values(block.shown[i]), values(block.left[i]));
+        means.mean.store(block.means[i]);
+        means.scale.store(block.means[i] + kLanes);
+        means.per_product.store(block.means[i] + 2 * kLanes);
+        means.per_scale.store(block.means[i] + 3 * kLanes);
+      }
+      for (int i = 0; i < count; ++i) {
+        const R* const m = block.means[i];
+        const auto speeds = equation_.speeds(values(block.shown[i]), values(block.left[i]),
+                                             {V::load(m), V::load(m + kLanes), V::load(m + 2 * kLanes), V::load(m + 3 * kLanes)});
+        speeds.left.store(block.speeds[i]);
+        speeds.right.store(block.speeds[i] + kLanes);
+        speeds.radius.store(block.speeds[i] + 2 * kLanes);
+      }
+      for (int i = 0; i < count; ++i) {
+        const R* const v = block.speeds[i];
+        const int64_t at = (first + i - 1) * kStride;
+        const Value through = equation_.twice_flux(
+            {values(block.shown[i]), last(block.shown[i])}, {values(block.left[i]), last(block.left[i])},
+            {values(block.behind[i]), last(block.behind[i])}, {V::load(v), V::load(v + kLanes), V::load(v + 2 * kLanes)});
+        const Value next = equation_.update(ratio, values(base + at), flux, through);
+#pragma GCC unroll 3
+        for (int k = 0; k < 3; ++k) next.item[k].store(result + at + k * kLanes);
+#pragma GCC unroll 3
+        for (int k = 0; k < 3; ++k) flux.item[k] = through.item[k];
+      }
+      put(block.shown[0], values(block.shown[count]), last(block.shown[count]));
+      put(block.behind[0], values(block.behind[count]), last(block.behind[count]));
     }
+  }
+
+  /// `count` cells from `row` on; the difference behind the first one is there.
+  WARPLOOM_INLINE void reconstruct(const R* row, int count, Block& block) const {
+    Value here = values(row);
+    V p_here = pressure(here);
+    Difference behind = {values(block.behind[0]), last(block.behind[0])};
+    for (int i = 0; i < count; ++i) {
+      const Value after = values(row + (i + 1) * kStride);
+      const V p_after = pressure(after);
+      const Difference ahead = equation_.difference(here, after, p_here, p_after);
+      const auto faces = equation_.reconstruct(here, behind, ahead);
+      put(block.left[i], faces.left.state, faces.left.share);
+      put(block.shown[i + 1], faces.right.state, faces.right.share);
+      if constexpr (kShares) put(block.behind[i + 1], ahead.state, ahead.pressure);
+#pragma GCC unroll 3
+      for (int k = 0; k < 3; ++k) {
+        here.item[k] = after.item[k];
+        behind.state.item[k] = ahead.state.item[k];
+      }
+      behind.pressure = ahead.pressure;
+      p_here = p_after;
+    }
+    if constexpr (!kShares) put(block.behind[count], behind.state, behind.pressure);
   }
   Euler<V, kLimiter> equation_;
 };

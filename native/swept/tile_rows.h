@@ -30,8 +30,8 @@ class TileGroup {
       int64_t unit = group * kLanes + l;
       const bool idle = unit >= units;
       if (idle) unit = group * kLanes;
-      const int64_t begin = unit % task.tiles * task.length, left = task.domain.n - begin;
-      problem_[l] = unit / task.tiles * kComponents * task.domain.n;
+      const int64_t begin = unit % task.tiles * task.length, left = task.domain->n - begin;
+      problem_[l] = unit / task.tiles * kComponents * task.domain->n;
       first_[l] = begin - halo_;
       count_[l] = idle ? 0 : left < task.length ? left : task.length;
     }
@@ -44,11 +44,11 @@ class TileGroup {
   /// Fills a row from the state and finds the runs.
   void gather(R* row) {
     bool inside = true;
-    for (int l = 0; l < kLanes; ++l) inside = inside && first_[l] >= 0 && first_[l] + places_ <= task_.domain.n;
+    for (int l = 0; l < kLanes; ++l) inside = inside && first_[l] >= 0 && first_[l] + places_ <= task_.domain->n;
     has_runs_ = false;
     for (int k = 0; k < kComponents; ++k) {
       const R* from[kLanes];
-      for (int l = 0; l < kLanes; ++l) from[l] = task_.from + problem_[l] + k * task_.domain.n + first_[l];
+      for (int l = 0; l < kLanes; ++l) from[l] = task_.from + problem_[l] + k * task_.domain->n + first_[l];
       if (inside) copy_in(from, row + k * kLanes);
     }
     if (inside) return;
@@ -63,7 +63,7 @@ class TileGroup {
     for (int k = 0; k < kComponents; ++k) {
       const R* const from = row + halo_ * kStride + k * kLanes;
       R* to[kLanes];
-      for (int l = 0; l < kLanes; ++l) to[l] = task_.to + problem_[l] + k * task_.domain.n + first_[l] + halo_;
+      for (int l = 0; l < kLanes; ++l) to[l] = task_.to + problem_[l] + k * task_.domain->n + first_[l] + halo_;
       if (whole) {
         copy_out(from, to);
         continue;
@@ -96,12 +96,12 @@ class TileGroup {
 
   void gather_lane(int l, R* row) const {
     const R* const from = task_.from + problem_[l];
-    const int64_t n = task_.domain.n;
+    const int64_t n = task_.domain->n;
     for (int64_t j = 0; j < places_; ++j) {
       const int64_t place = first_[l] + j;
       Source source;
-      if (task_.domain.holds(place)) source.point = place;
-      else source = task_.domain.source(place);
+      if (task_.domain->holds(place)) source.point = place;
+      else source = task_.domain->source(place);
       typename E::Value value;
       for (int k = 0; k < kComponents; ++k) value.item[k] = from[k * n + source.point];
       if (source.mirrored) value = equation_.mirrored(value);
@@ -110,12 +110,12 @@ class TileGroup {
   }
 
   bool obeys(int l, int64_t j, bool* frozen) const {
-    const Source source = task_.domain.source(first_[l] + j);
+    const Source source = task_.domain->source(first_[l] + j);
     *frozen = source.frozen;
     return !source.frozen && !source.follows;
   }
   void find_runs(const R* row) {
-    if (task_.domain.only_images()) return;
+    if (task_.domain->only_images()) return;
     for (int l = 0; l < kLanes; ++l) {
       left_[l] = {-1, false};
       right_[l] = {-1, false};

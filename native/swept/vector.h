@@ -45,13 +45,11 @@ struct Vector {
   Vector() = default;
   WARPLOOM_INLINE Vector(const Lanes& lanes) : v(lanes) {}
   WARPLOOM_INLINE explicit Vector(R value) : v(Lanes{} + value) {}
-  /// From memory of any alignment.
-  static WARPLOOM_INLINE Vector load(const R* from) {
-    Lanes lanes;
-    __builtin_memcpy(&lanes, from, sizeof(lanes));
-    return lanes;
-  }
-  WARPLOOM_INLINE void store(R* to) const { __builtin_memcpy(to, &v, sizeof(v)); }
+  /// Memory of any alignment. (A memcpy would do, but GCC 12 moves structs of vectors in halves, which cannot be forwarded
+  /// from store to load.)
+  typedef Lanes Unaligned __attribute__((aligned(alignof(R)), may_alias));
+  static WARPLOOM_INLINE Vector load(const R* from) { return Lanes(*reinterpret_cast<const Unaligned*>(from)); }
+  WARPLOOM_INLINE void store(R* to) const { *reinterpret_cast<Unaligned*>(to) = v; }
 };
 
 // clang-format off
@@ -133,13 +131,6 @@ WARPLOOM_INLINE Vector<R> square_root(const Vector<R>& a) {
   using Range = portable::Range<R>;
   const auto ordinary = (a >= Vector<R>(Range::kLeast)) & (a < Vector<R>(Range::kMost));
   return select(ordinary, hardware_root(a), Vector<R>(R(__builtin_nan(""))));
-}
-// As in portable.h, whose templates are compiled before the instruction set is chosen.
-template <class R>
-WARPLOOM_INLINE Vector<R> twice(const Vector<R>& a) { return a + a; }
-template <class R>
-WARPLOOM_INLINE Mask<R> alike(const Vector<R>& a, const Vector<R>& b, const Vector<R>& least) {
-  return ((a >= least) & (b >= least)) | ((-a >= least) & (-b >= least));
 }
 
 }  // namespace warploom::cpu::WARPLOOM_ISA

@@ -174,7 +174,8 @@ std::vector<R> by_tiles(const cpu::SweptKernelSet& set, const AdvanceParameters&
   const cpu::EquationKernels<R>& kernels = kernels_for<R>(set, p);
   std::vector<R> next(state.size(), R(-7));
   cpu::TileTask<R> task;
-  task.domain = Domain::make(p.equation, p.n, p.left, p.right);
+  const Domain domain = Domain::make(p.equation, p.n, p.left, p.right);
+  task.domain = &domain;
   task.problems = p.batch;
   task.tiles = (p.n + length - 1) / length;
   task.length = length;
@@ -200,8 +201,8 @@ std::vector<R> by_pieces(const cpu::SweptKernelSet& set, const AdvanceParameters
   const int64_t row = components_of(p.equation) * p.n;
   const auto sweep = [&](int substep, const R* around, R* result, const void* equation) {
     for (int64_t at = 0; at < p.batch * row; at += row) {
-      kernels.substep[substep](equation, {domain, around + at, state.data() + at, result + at, 0, cut});
-      kernels.substep[substep](equation, {domain, around + at, state.data() + at, result + at, cut, p.n});
+      kernels.substep[substep](equation, {&domain, around + at, state.data() + at, result + at, 0, cut});
+      kernels.substep[substep](equation, {&domain, around + at, state.data() + at, result + at, cut, p.n});
     }
   };
   with_equation<R>(p, [&](const auto& equation) {
