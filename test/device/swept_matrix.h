@@ -112,7 +112,8 @@ class Cancelling final : public Control {
 };
 
 /// A call of several launches that is cancelled before it is done, and one after it that is right.
-inline void cancel(Device& device, Variant variant, const AskedShape& shape, int64_t n, int64_t steps, const std::vector<int>& all_looks) {
+inline void cancel(Device& device, Variant variant, const AskedShape& shape, int64_t n, int64_t steps,
+                   const std::vector<int>& all_looks) {
   Problem p;
   p.n = n;
   p.batch = 5;  // more than stand on the shim's device at once, in tiles

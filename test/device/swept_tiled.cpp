@@ -20,14 +20,11 @@ template <class... Shapes>
 std::vector<TileOf> tiles_of(policy::ShapeList<Shapes...>, int64_t step_reach) {
   return {TileOf{Shapes::kPoints, Shapes::kThreads, Shapes::kPlaces, step_reach}...};
 }
-template <Equation kEquation, class T>
-using ListOf = typename policy::TiledShapes<kEquation, static_cast<int>(sizeof(T))>::List;
 /// The smallest first.
-template <class T>
 std::vector<TileOf> tiles_of(Equation equation) {
-  if (equation == Equation::heat) return tiles_of(ListOf<Equation::heat, T>(), 1);
-  if (equation == Equation::kuramoto_sivashinsky) return tiles_of(ListOf<Equation::kuramoto_sivashinsky, T>(), 4);
-  return tiles_of(ListOf<Equation::euler, T>(), 4);
+  if (equation == Equation::heat) return tiles_of(policy::TiledShapes<Equation::heat>::List(), 1);
+  if (equation == Equation::euler) return tiles_of(policy::TiledShapes<Equation::euler>::List(), 4);
+  return tiles_of(policy::TiledShapes<Equation::kuramoto_sivashinsky>::List(), 4);
 }
 
 /// Small problems in one tile.
@@ -36,7 +33,7 @@ void small(const Devices& devices, Equation equation) {
   Matrix m{Variant::tiled, equation, sizes_up_to(equation, 40)};
   if (harness::kThreadSanitizer) m.sizes = {swept::least_points(equation), 40};
   else if (kSanitized) m.sizes = {swept::least_points(equation), swept::least_points(equation) + 1, 8, 17, 32, 33, 40};
-  const TileOf tile = tiles_of<T>(equation)[0];
+  const TileOf tile = tiles_of(equation)[0];
   m.shapes = {{}, {tile.points, 0, 0}, {tile.points, 3, tile.threads}, {0, 1, 0}};
   if (harness::kThreadSanitizer) m.shapes = {{tile.points, 2, tile.threads}};
   m.most_updates = 2000;
@@ -71,7 +68,7 @@ void passes(const Devices& devices, Equation equation, const TileOf& tile) {
 template <class T>
 void equation_tests(const Devices& devices, Equation equation) {
   small<T>(devices, equation);
-  const std::vector<TileOf> tiles = tiles_of<T>(equation);
+  const std::vector<TileOf> tiles = tiles_of(equation);
   for (size_t i = 0; i < tiles.size(); ++i) {
     if (kSanitized && i > 0) break;  // the plain build has the others
     around_tile<T>(devices, equation, tiles[i], i == 0 && !kSanitized ? 4 : 1);
@@ -81,7 +78,7 @@ void equation_tests(const Devices& devices, Equation equation) {
 
 /// The first step that is not finite, in each mode.
 void bad_steps(const Devices& devices) {
-  const TileOf heat = tiles_of<float>(Equation::heat)[0], euler = tiles_of<double>(Equation::euler)[0];
+  const TileOf heat = tiles_of(Equation::heat)[0], euler = tiles_of(Equation::euler)[0];
   find_bad_steps<double>(*devices.device[0], Variant::tiled, {}, 37, {Equation::heat, Equation::kuramoto_sivashinsky, Equation::euler});
   if (harness::kThreadSanitizer) return;
   find_bad_steps<float>(*devices.device[1], Variant::tiled, {heat.points, 3, heat.threads}, heat.places + 5, {Equation::heat});
@@ -90,7 +87,7 @@ void bad_steps(const Devices& devices) {
 
 /// Passes look whether the call was cancelled.
 void cancelled(const Devices& devices) {
-  const TileOf tile = tiles_of<double>(Equation::heat)[0];
+  const TileOf tile = tiles_of(Equation::heat)[0];
   cancel(*devices.device[0], Variant::tiled, {tile.points, 2, tile.threads}, 3 * tile.places, 40, {0, 1});
 }
 

@@ -103,7 +103,7 @@ inline void add_swept_cases(std::vector<Case>* all) {
     add(true, Variant::tiled, equation, ++turn, 350, 1, 40, 4, 0, 128);
     add(true, Variant::tiled, equation, ++turn, 500, 1, 20, 4, 3, 128);
     add(true, Variant::tiled, equation, ++turn, 500, 5, 9, 4, 6, 128);
-    for (const int64_t n : {7, 100, 257, 1031}) {
+    for (const int64_t n : {7, 257}) {
       add(false, Variant::shared, equation, ++turn, n, 2, 25, 0, 0, 128);
       add(false, Variant::tiled, equation, ++turn, n, 3, 25, 0, 0, 0);
       add(false, Variant::automatic, equation, ++turn, n, 1, 10, 0, 0, 0);
