@@ -23,7 +23,7 @@ struct Shape {
   int64_t n = 0, rows = 0, tiles = 1, blocks = 0;
 };
 
-Shape shape_of(ScalarType type, Algorithm algorithm, int depth, int radix, int64_t n, int64_t rows) {
+Shape shape_of(Algorithm algorithm, int depth, int radix, int64_t n, int64_t rows) {
   Shape shape;
   shape.n = n;
   shape.rows = rows;
@@ -55,8 +55,8 @@ int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 int64_t workspace_bytes(const PrefixParameters& p) {
   if (p.n == 0 || p.batch == 0) return 0;
   int64_t bytes = 0, n = p.n;
-  for (Shape shape = shape_of(p.type, p.algorithm, p.depth, p.radix, n, p.batch); shape.tiles > 1;
-       shape = shape_of(p.type, p.algorithm, p.depth, p.radix, n, p.batch)) {
+  for (Shape shape = shape_of(p.algorithm, p.depth, p.radix, n, p.batch); shape.tiles > 1;
+       shape = shape_of(p.algorithm, p.depth, p.radix, n, p.batch)) {
     n = shape.tiles;
     bytes += aligned(n * p.batch * scalar_bytes(p.type)) + (p.flags.data != nullptr ? aligned(n * p.batch) : 0);
   }
@@ -96,7 +96,7 @@ Status launch_level(GpuDevice& device, const Shape& shape, const Task<T>& task) 
 template <class T>
 Status scan_level(GpuDevice& device, const PrefixParameters& p, Task<T> task, char* memory, Control& control) {
   if (control.cancelled()) return {Code::cancelled, "cancelled"};
-  const Shape shape = shape_of(p.type, p.algorithm, p.depth, p.radix, task.n, task.rows);
+  const Shape shape = shape_of(p.algorithm, p.depth, p.radix, task.n, task.rows);
   task.tiles = shape.tiles;
   task.tile = shape.tile;
   task.row_shift = shape.row_shift;
@@ -150,7 +150,7 @@ Status run(GpuDevice& device, const PrefixParameters& p, Control& control) {
 Status scan_prefix(Device& device, const ::warploom::scan::PrefixParameters& p, Control& control) {
   if (p.n == 0 || p.batch == 0) return {};
   GpuDevice& gpu = static_cast<GpuDevice&>(device);
-  const scan::Shape shape = scan::shape_of(p.type, p.algorithm, p.depth, p.radix, p.n, p.batch);
+  const scan::Shape shape = scan::shape_of(p.algorithm, p.depth, p.radix, p.n, p.batch);
   if (shape.blocks > gpu.limits().max_blocks) {
     return {Code::unsupported, "a scan of this size needs " + std::to_string(shape.blocks) + " blocks, more than a launch takes"};
   }
