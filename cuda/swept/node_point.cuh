@@ -27,6 +27,7 @@ struct PhaseParameters {
 struct Limits {
   int own;
   int face;  ///< the same of the flux through the point's right face
+  int warp;  ///< most of either in the warp: the warp has nothing to do above
 };
 
 template <class Equation>
@@ -34,7 +35,7 @@ struct NodePoint {
   using Real = typename Equation::Real;
   using Value = typename Equation::Value;
   static constexpr int kReach = Equation::kReach;
-  static constexpr int kNever = -2147483647 - 1, kAlways = 2147483647;
+  static constexpr int kNever = -(1 << 30), kAlways = 1 << 30;
 
   int index, width, valley;  ///< in the node; its points; where the right side of the valley begins
   int64_t place;             ///< 0…n-1
@@ -48,11 +49,17 @@ struct NodePoint {
     valley = static_cast<int>(p.nodes.valley(node, p.phase.shifted) - first);
     mine = index < width;
     place = first + index < 0 ? first + index + p.nodes.n : first + index;
-    up = p.whole ? Limits{mine ? kAlways : kNever, mine ? kAlways : kNever} : Limits{up_of(index), later(up_of(index), up_of(index + 1))};
-    down = {down_of(index), later(down_of(index), down_of(index + 1))};
+    up = {up_of(index), greater(up_of(index), up_of(index + 1)), up_of(of_warp((width - 1) / 2))};
+    if (p.whole) up = {mine ? kAlways : kNever, mine ? kAlways : kNever, kAlways};
+    down = {down_of(index), greater(down_of(index), down_of(index + 1)), down_of(of_warp(valley))};
   }
 
-  WARPLOOM_DEVICE static int later(int a, int b) { return a > b ? a : b; }
+  WARPLOOM_DEVICE static int greater(int a, int b) { return a > b ? a : b; }
+  /// The point nearest to `i` of those that the warp has, and the one after them, whose left face it has.
+  WARPLOOM_DEVICE int of_warp(int i) const {
+    const int first = index & ~31, last = first + 32;
+    return i < first ? first : i > last ? last : i;
+  }
   WARPLOOM_DEVICE int up_of(int i) const {
     const int distance = i < width - 1 - i ? i : width - 1 - i;
     return distance >= 0 ? distance / kReach : kNever;
@@ -93,20 +100,32 @@ WARPLOOM_DEVICE void exchange(T (&pair)[2]) {
 
 /// Sub-steps 1…count of a way, the last of which row 0 holds afterwards; kSign: 1 up, -1 down. `point` has
 /// substep<kSubstep, kFrom, kBase>(block, equation, level, limits), from row kFrom to the other with the begin of the time step in
-/// row kBase, and exchange_rows().
+/// row kBase, idle(block), which takes part in a sub-step without computing anything, and exchange_rows().
 template <int kSign, class Equation, class Point>
 WARPLOOM_DEVICE void take_substeps(const device::Block& block, const Equation& equation, Point& point, int count, const Limits& limits) {
-  int level = kSign;
-  const int odd = count & 1;
+  // The warp works in the pairs begin…end-1 of sub-steps: from where it is first needed on the way down, as long on the way up.
+  const int pairs = count >> 1;
+  int begin = 0, end = pairs;
+  if (kSign < 0 && -limits.warp > 1) begin = (-limits.warp - 1) >> 1;
+  if (kSign > 0) end = limits.warp < 0 ? 0 : (limits.warp + 1) >> 1;
+  if (begin > pairs) begin = pairs;
+  if (end > pairs) end = pairs;
+  const auto idle = [&](int how_many) {
+    WARPLOOM_NO_UNROLL
+    for (int i = 0; i < 2 * how_many; ++i) point.idle(block);
+  };
+  if (kSign < 0) idle(begin);
+  int level = kSign * (2 * begin + 1);
   WARPLOOM_NO_UNROLL
-  for (; count > odd; count -= 2, level += 2 * kSign) {
+  for (int i = begin; i < end; ++i, level += 2 * kSign) {
     constexpr bool kTwo = Equation::kSubsteps == 2;
     point.template substep<0, 0, 0>(block, equation, level, limits);
     point.template substep<kTwo ? 1 : 0, 1, kTwo ? 0 : 1>(block, equation, level + kSign, limits);
   }
+  if (kSign > 0) idle(pairs - end);
   if constexpr (Equation::kSubsteps == 1) {
-    if (odd == 0) return;
-    point.template substep<0, 0, 0>(block, equation, level, limits);
+    if ((count & 1) == 0) return;
+    point.template substep<0, 0, 0>(block, equation, kSign * count, limits);
     point.exchange_rows();
   }
 }

@@ -61,10 +61,12 @@ struct SharedAgent {
       const int64_t at_right = p.whole ? kReach : this->valley - n;      // near the right end
       const int column = this->index + (p.whole ? kReach : this->index < this->valley ? 0 : 2 * kReach);
       // No thread has the place left of the first face: one that has no other work computes its flux.
-      if (this->index == (p.whole ? this->width : this->width - 1)) {
+      const int other = p.whole ? this->width : this->width - 1;
+      if (this->index == other) {
         face = at_left - 1 - column;
         this->up.face = this->down.face = Base::kAlways;
       }
+      if (kFluxes && this->index / 32 == other / 32) this->up.warp = this->down.warp = Base::kAlways;
       if (!this->mine) return column;
       frozen = p.domain.frozen_point(this->place);
       WARPLOOM_NO_UNROLL
@@ -101,7 +103,7 @@ struct SharedAgent {
           right = operation::twice_flux_between(equation, a[-1], a[0], a[1], a[2]);
           flux[kEnds ? face : 0] = right;
         }
-        block.sync();
+        fluxes_done(block);
         if (active) next = equation.template update<kSubstep>(value[kBase], flux[-1], right);
       } else if (active) {
         Value around[2 * kReach + 1];
@@ -113,8 +115,16 @@ struct SharedAgent {
         value[1 - kFrom] = kEnds && frozen ? value[kBase] : next;
         write(equation, row[1 - kFrom], value[1 - kFrom]);
       }
-      block.sync();
+      row_done(block);
     }
+    WARPLOOM_DEVICE void idle(const device::Block& block) const {
+      if (kFluxes) fluxes_done(block);
+      row_done(block);
+    }
+    // One place each for all warps of the block, whether they work or not.
+    WARPLOOM_DEVICE static void fluxes_done(const device::Block& block) { block.sync(); }
+    WARPLOOM_DEVICE static void row_done(const device::Block& block) { block.sync(); }
+
     WARPLOOM_DEVICE void exchange_rows() {
       exchange(row);
       exchange(value);
