@@ -6,7 +6,7 @@ namespace warploom::WARPLOOM_TARGET::swept {
 
 template <class Equation>
 Status march_classic(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control) {
-  shape->threads = march.threads != 0 ? march.threads : policy::kClassicThreads;
+  shape->threads = classic_threads(march);
   const typename Equation::Real* from = march.from;
   for (int64_t step = 0; step < march.steps; ++step) {
     if (control.cancelled()) return {Code::cancelled, "cancelled"};
@@ -21,7 +21,7 @@ Status march_classic(GpuDevice& device, const March<Equation>& march, Shape* sha
 template <class Equation>
 Status march_classic_graph(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control) {
   using Real = typename Equation::Real;
-  shape->threads = march.threads != 0 ? march.threads : policy::kClassicThreads;
+  shape->threads = classic_threads(march);
   const int64_t asked = march.depth != 0 ? std::min(march.depth, policy::kMostStepsPerGraph) : policy::kStepsPerGraph;
   const int64_t run = asked + asked % 2;
   shape->depth = static_cast<int>(run);

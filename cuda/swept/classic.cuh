@@ -1,17 +1,27 @@
 // One time step of the paper's Classic, for `classic` and `classic-graph`.
 #pragma once
+#include <algorithm>
+
 #include "cuda/swept/advance_policy.h"
 #include "cuda/swept/classic_agent.cuh"
 
 namespace warploom::WARPLOOM_TARGET::swept {
 
+/// Threads of a block, which belongs to one problem.
+template <class Equation>
+int classic_threads(const March<Equation>& march) {
+  const int asked = march.threads != 0 ? march.threads : policy::kClassicThreads;
+  const int most = std::min(asked, ClassicAgent<Equation, 0>::kMaxThreads);
+  return march.domain.n < most ? static_cast<int>((march.domain.n + 31) / 32 * 32) : most;
+}
+
 template <class Equation, int kSubstep>
 Status classic_substep(GpuDevice& device, const March<Equation>& march, const typename Equation::Real* around,
                        const typename Equation::Real* base, typename Equation::Real* result, int threads) {
-  const int64_t points = march.batch * march.domain.n;
   using Agent = ClassicAgent<Equation, kSubstep>;
-  return launch<Agent>(device, {(points + threads - 1) / threads, threads, 0, false},
-                       {march.equation, march.domain, around, base, result, points});
+  const int64_t blocks = (march.domain.n + threads - 1) / threads;
+  return launch<Agent>(device, {march.batch * blocks, threads, 0, false},
+                       {march.equation, march.domain, around, base, result, static_cast<unsigned int>(blocks)});
 }
 
 /// Where step `step` of a march leaves its state: the two buffers in turn, so that the last one is `to`. With two sub-steps the

@@ -7,7 +7,7 @@ namespace warploom::WARPLOOM_TARGET::swept {
 template <class Equation, int kSubstep>
 struct ClassicAgent {
   using Real = typename Equation::Real;
-  static constexpr int kMaxThreads = 1024;
+  static constexpr int kMaxThreads = Equation::kComponents == 3 ? 512 : 1024;  // so that nothing spills
   static constexpr int kMinBlocks = 1;
   struct Parameters {
     Equation equation;
@@ -15,20 +15,29 @@ struct ClassicAgent {
     const Real* around;  ///< the state that the sub-step reads
     const Real* base;    ///< the state at the begin of the step; may be `result`
     Real* result;
-    int64_t points;      ///< batch * n
+    unsigned int blocks;  ///< of a problem
   };
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const int64_t id = block.index() * block.threads() + block.thread();
-    if (id >= p.points) return;
+    const unsigned int index = static_cast<unsigned int>(block.index()), problem = index / p.blocks;
+    const int64_t n = p.domain.n, i = int64_t{index - problem * p.blocks} * block.threads() + block.thread();
+    if (i >= n) return;
     using Value = typename Equation::Value;
     constexpr int kReach = Equation::kReach;
-    const int64_t n = p.domain.n, problem = id / n, i = id - problem * n;
     const int64_t offset = problem * Equation::kComponents * n;
     Value around[2 * kReach + 1];
-    WARPLOOM_UNROLL
-    for (int d = -kReach; d <= kReach; ++d) {
-      around[d + kReach] = value_at(p.equation, p.domain, p.around + offset, i + d);
+    if (i >= kReach && i + kReach < n) {
+      WARPLOOM_UNROLL
+      for (int k = 0; k < Equation::kComponents; ++k) {
+        const Real* const row = p.around + offset + k * n + i;
+        WARPLOOM_UNROLL
+        for (int d = -kReach; d <= kReach; ++d) around[d + kReach].item[k] = row[d];
+      }
+    } else {
+      WARPLOOM_UNROLL
+      for (int d = -kReach; d <= kReach; ++d) {
+        around[d + kReach] = value_at(p.equation, p.domain, p.around + offset, i + d);
+      }
     }
     Value base;
     WARPLOOM_UNROLL
