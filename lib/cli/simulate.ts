@@ -50,13 +50,15 @@ function jobOf(equation: string, values: Values): unknown {
   const number = (name: keyof typeof flags) => numberFlag(name, values[name] as string | undefined);
   const string = (name: keyof typeof flags) => values[name] as string | undefined;
   if ((values.left === undefined) !== (values.right === undefined)) throw new UsageError('--left and --right go together');
-  const boundary = values.left === undefined ? endFlag(string('boundary')) : { left: endFlag(string('left')), right: endFlag(string('right')) };
+  const boundary = values.left === undefined ? endFlag(string('boundary'))
+    : { left: endFlag(string('left')), right: endFlag(string('right')) };
   const steps = integerFlag('steps', string('steps'), 1, 2 ** 52);
   const time = number('time');
   if ((steps === undefined) === (time === undefined)) throw new UsageError('give --time or --steps');
   const given = {
-    kind: 'simulate', name: 'simulate', equation, n: integerFlag('n', string('n'), 3, 2 ** 32 - 1), dx: number('dx'), length: number('length'),
-    dt: number('dt'), fourier: number('fourier'), cfl: number('cfl'), diffusivity: number('diffusivity'), gamma: number('gamma'),
+    kind: 'simulate', name: 'simulate', equation, n: integerFlag('n', string('n'), 3, 2 ** 32 - 1),
+    dx: number('dx'), length: number('length'), dt: number('dt'),
+    fourier: number('fourier'), cfl: number('cfl'), diffusivity: number('diffusivity'), gamma: number('gamma'),
     limiter: values.limiter, initial: initialFlag(string('initial')), boundary, until: steps === undefined ? { time } : { steps },
     snapshots: integerFlag('snapshots', string('snapshots'), 1, 100_000), precision: values.precision, variant: values.variant,
     paper: values.paper === true, onUnstable: values.warn === true ? 'warn' : 'refuse',

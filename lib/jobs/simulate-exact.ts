@@ -1,5 +1,5 @@
 // Exact solutions beside the computed ones, where the job has one.
-import { exactRiemann, heatModeFactor, heatSeries } from '../swept/exact.ts';
+import { exactRiemann, heatSeries } from '../swept/exact.ts';
 import { sod } from '../swept/initial.ts';
 import type { GasState, Setup } from '../swept/types.ts';
 import type { SimulateJob } from './simulate-schema.ts';
@@ -8,23 +8,26 @@ import type { Fields } from './simulate.ts';
 /** Values at a place, by field. */
 export type Exact = (x: number) => Readonly<Record<string, number>>;
 
-function exactHeat(job: SimulateJob & { equation: 'heat' }, { n, dx, dt, left, right, diffusivity }: Setup, time: number): Exact | undefined {
+type HeatJob = SimulateJob & { readonly equation: 'heat' };
+type GasJob = SimulateJob & { readonly equation: 'euler' };
+
+function exactHeat(job: HeatJob, { n, dx, left, right, diffusivity }: Setup, time: number): Exact | undefined {
   const initial = typeof job.initial === 'string' || job.initial === undefined ? { kind: job.initial ?? 'parabola' } : job.initial;
   if ('file' in initial || left !== right || left === 'dirichlet') return undefined;
   if (initial.kind === 'cosine') {
     const { mode, amplitude = 1 } = initial as { mode: number; amplitude?: number };
-    const periodic = left === 'periodic';
-    const fourier = (diffusivity * dt) / (dx * dx);
-    const factor = heatModeFactor(mode, { n, fourier, periodic }) ** Math.round(time / dt);
-    return (x) => ({ u: factor * amplitude * Math.cos((Math.PI * mode * x) / (dx * (periodic ? n / 2 : n - 1))) });
+    const wavenumber = (Math.PI * mode) / (dx * (left === 'periodic' ? n / 2 : n - 1));
+    const factor = amplitude * Math.exp(-diffusivity * wavenumber ** 2 * time);
+    return (x) => ({ u: factor * Math.cos(wavenumber * x) });
   }
   if (left !== 'reflective') return undefined;
-  const series = { initial: initial.kind, length: dx * (n - 1), diffusivity, ...('amplitude' in initial ? { amplitude: initial.amplitude } : {}) };
+  const { kind, amplitude } = initial as { kind: 'parabola' | 'ramp'; amplitude?: number };
+  const series = { initial: kind, length: dx * (n - 1), diffusivity, amplitude };
   return (x) => ({ u: heatSeries(x, time, series) });
 }
 
 /** The Riemann solution, while no wave has reached an end. */
-function exactGas(job: SimulateJob & { equation: 'euler' }, { n, dx, gamma, left, right }: Setup, time: number): Exact | undefined {
+function exactGas(job: GasJob, { n, dx, gamma, left, right }: Setup, time: number): Exact | undefined {
   const initial = job.initial === 'sod' || job.initial === undefined ? { kind: 'riemann', ...sod } : job.initial;
   if (typeof initial === 'string' || 'file' in initial || initial.kind !== 'riemann' || left === 'periodic') return undefined;
   const states = initial as { left: GasState; right: GasState; diaphragm?: number };

@@ -61,14 +61,15 @@ export function profilePlot({ title, x, initial, final, exact, time }: Profile):
     color: { field: 'series', type: 'nominal', title: null, scale: { domain, range } },
   });
   const layer = (values: object[], mark: object, name: string) => ({ data: { values }, mark, encoding: encoding(name) });
-  const points = x.length <= 400 || exact !== undefined;
+  const computed = x.length <= 400 || exact !== undefined
+    ? { type: 'point', size: 14, filled: true, opacity: 0.7 } : { type: 'line', strokeWidth: 1 };
   return {
     $schema: 'https://vega.github.io/schema/vega-lite/v6.json', title, background: 'white',
     hconcat: names.map((name) => ({
       width: names.length > 1 ? 300 : 720, height: 300,
       layer: [
         layer(series(initial, name, 'initial'), { type: 'line', strokeWidth: 1, interpolate: 'linear' }, name),
-        layer(series(final, name, at), points ? { type: 'point', size: 14, filled: true, opacity: 0.7 } : { type: 'line', strokeWidth: 1 }, name),
+        layer(series(final, name, at), computed, name),
         ...(exact === undefined ? [] : [layer(series(exact, name, 'exact'), { type: 'line', strokeWidth: 1 }, name)]),
       ],
     })),

@@ -34,7 +34,8 @@ async function readInitial(initial: SimulateJob['initial'], input: (path: string
 /** Starts the job's simulation from time 0. */
 function start(job: SimulateJob, initial: unknown, device: ItemContext['device']): Promise<swept.AnySimulation> {
   const { n, dx, length, dt, precision, variant, paper, onUnstable } = job;
-  const options = { n, dx, length, dt, precision, variant, paper, onUnstable, device, boundary: job.boundary as never, initial: initial as never };
+  const checked = { boundary: job.boundary as never, initial: initial as never }; // by the schema, and by the library
+  const options = { n, dx, length, dt, precision, variant, paper, onUnstable, device, ...checked };
   switch (job.equation) {
     case 'heat': return swept.heat({ ...options, diffusivity: job.diffusivity, fourier: job.fourier });
     case 'kuramoto-sivashinsky': return swept.kuramotoSivashinsky(options);
@@ -82,8 +83,10 @@ function fieldsOf(state: RealArray | swept.GasFields): Fields {
   return { density, velocity, pressure, energy };
 }
 
+type Sums = Readonly<Record<string, { readonly sum: number; readonly size: number }>>;
+
 /** Sums that the ends do not change (of a gas: while no wave has reached an open end), with the size of what they sum. */
-async function conservedSums(simulation: swept.AnySimulation): Promise<Record<string, { sum: number; size: number }>> {
+async function conservedSums(simulation: swept.AnySimulation): Promise<Sums> {
   const { equation, left, right } = simulation.setup;
   const periodic = left === 'periodic';
   const names = equation === 'euler' ? ['mass', ...(periodic ? ['momentum'] : []), 'energy']
@@ -97,8 +100,9 @@ async function conservedSums(simulation: swept.AnySimulation): Promise<Record<st
 
 /** Runs from where the simulation stands to the last snapshot, writing each. */
 async function march(
-  job: SimulateJob, simulation: swept.AnySimulation, series: FieldSeries, picture: SpaceTime, { signal, onProgress, folder }: ItemContext, tag: string,
+  job: SimulateJob, simulation: swept.AnySimulation, series: FieldSeries, picture: SpaceTime, context: ItemContext, tag: string,
 ): Promise<void> {
+  const { signal, onProgress, folder } = context;
   const { steps, times } = timetable(job, simulation.dt);
   const first = steps.findIndex((step) => step > simulation.stepsDone);
   if (first < 0) return;
@@ -132,7 +136,7 @@ interface Outcome {
 const titled = (name: string): string => name[0]!.toUpperCase() + name.slice(1);
 
 /** Changes of the conserved sums, relative to the sums of absolute values. */
-async function driftOf(before: Awaited<ReturnType<typeof conservedSums>>, simulation: swept.AnySimulation): Promise<Record<string, number>> {
+async function driftOf(before: Sums, simulation: swept.AnySimulation): Promise<Record<string, number>> {
   const after = await conservedSums(simulation);
   return Object.fromEntries(Object.entries(after).map(([name, { sum, size }]) =>
     [`relativeDriftOf${titled(name)}`, Math.abs(sum - before[name]!.sum) / Math.max(size, before[name]!.size, Number.MIN_VALUE)]));

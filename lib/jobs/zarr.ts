@@ -119,7 +119,8 @@ export class FieldSeries {
     await zarr.create(root, { attributes: shape.attributes });
     const count = times.length;
     const axes: [string, 'float64' | 'int64', string, Float64Array | BigInt64Array][] = [
-      ['x', 'float64', 'x', x], ['time', 'float64', 'time', Float64Array.from(times)], ['step', 'int64', 'time', BigInt64Array.from(steps, BigInt)],
+      ['x', 'float64', 'x', x], ['time', 'float64', 'time', Float64Array.from(times)],
+      ['step', 'int64', 'time', BigInt64Array.from(steps, BigInt)],
     ];
     for (const [name, dtype, dimension, values] of axes) {
       const array = await makeArray(root, name, dtype, [[dimension, values.length]], [values.length]);

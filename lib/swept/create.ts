@@ -46,7 +46,8 @@ function checkSizes(options: CommonOptions<unknown, unknown>, { name, leastPoint
   const { n, batch = 1 } = options;
   requireWhole(n ?? null, 'n', leastPoints, Math.floor(mostNumbers / components));
   requireWhole(batch, 'batch', 1, mostNumbers);
-  if (n! * batch * components > mostNumbers) throw refusal('batch', `at most ${Math.floor(mostNumbers / components / n!)} problems of ${name}`, `${batch}`);
+  const most = Math.floor(mostNumbers / components / n!);
+  if (batch > most) throw refusal('batch', `at most ${most} problems of ${n} points of ${name}`, `${batch}`);
   return { n: n!, batch };
 }
 
@@ -190,6 +191,7 @@ export async function euler(options: EulerOptions): Promise<GasSimulation> {
   });
   const unit = setup.dx / fastestSignal(state, setup);
   const { dt, argument } = timeStep(options, 'cfl', unit, paper ? 1e-7 : undefined);
-  requireStable(dt, cflLimits[limiter] * unit, `limiter ${limiter} with a CFL number of at most ${cflLimits[limiter]}`, argument, options.onUnstable);
+  const limit = cflLimits[limiter];
+  requireStable(dt, limit * unit, `limiter ${limiter} with a CFL number of at most ${limit}`, argument, options.onUnstable);
   return GasSimulation.start({ ...setup, dt, diffusivity: 1, limiter }, await placement(options), state);
 }

@@ -164,11 +164,20 @@ export function heatSeries(x: number, t: number, { initial, length, diffusivity,
   return sum;
 }
 
+/** What {@link kuramotoSivashinskyGrowth} says. */
+export interface Growth {
+  /** By one step of the scheme. */
+  readonly factor: number;
+  /** Of the scheme, per time. */
+  readonly rate: number;
+  /** Of the equation, q² - q⁴. */
+  readonly exact: number;
+}
+
 /**
- * Growth of a small mode of wavenumber q in `kuramotoSivashinsky`: `factor` of one step of the scheme, its `rate` per time, and the
- * `exact` rate q² - q⁴ of the equation.
+ * Growth of a small mode of wavenumber q in `kuramotoSivashinsky`, by the scheme and by the equation.
  */
-export function kuramotoSivashinskyGrowth(q: number, { dx, dt }: { dx: number; dt: number }): { factor: number; rate: number; exact: number } {
+export function kuramotoSivashinskyGrowth(q: number, { dx, dt }: { dx: number; dt: number }): Growth {
   const s = Math.sin((q * dx) / 2) ** 2;
   const z = dt * ((4 * s) / dx ** 2 - (16 * s * s) / dx ** 4);
   const factor = 1 + z + (z * z) / 2;

@@ -6,7 +6,7 @@ export { Simulation } from './simulation.ts';
 export { Figures } from './measure.ts';
 export type { Place } from './measure.ts';
 export { exactRiemann, heatModeFactor, heatSeries, kuramotoSivashinskyGrowth, RiemannSolution } from './exact.ts';
-export type { HeatSeriesOptions } from './exact.ts';
+export type { Growth, HeatSeriesOptions } from './exact.ts';
 export { cflLimits, fourierLimit, kuramotoSivashinskyLimit } from './stability.ts';
 export { boundaries, equations, limiters, variants } from './types.ts';
 export type {

@@ -89,7 +89,9 @@ function put(state: RealArray, fields: readonly RealArray[], at: number): void {
 }
 
 /** `kind` and fields of a named initial condition given as a name or an object; undefined for anything else. */
-export function named(initial: unknown, name: string, fields: Readonly<Record<string, readonly string[]>>): Record<string, unknown> | undefined {
+export function named(
+  initial: unknown, name: string, fields: Readonly<Record<string, readonly string[]>>,
+): Record<string, unknown> | undefined {
   const given = typeof initial === 'string' ? { kind: initial } : initial;
   if (typeof given !== 'object' || given === null || !('kind' in given)) return undefined;
   const { kind } = given;
@@ -124,8 +126,8 @@ export const heatCondition: Condition = (initial, name, { n, x, length, periodic
 
 function wholeIn(fields: Record<string, unknown>, key: string, name: string): number {
   const value = fields[key];
-  if (!Number.isSafeInteger(value) || (value as number) < 0) throw refusal(`${name}.${key}`, 'a whole number of at least 0', describeValue(value));
-  return value as number;
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
+  throw refusal(`${name}.${key}`, 'a whole number of at least 0', describeValue(value));
 }
 
 /** Values between -amplitude and amplitude with mean 0, the same for the same seed (mulberry32 of T. Ettinger). */
@@ -211,6 +213,7 @@ function wave(given: Record<string, unknown>, name: string, { n, x, length, gamm
   const waves = numberIn(given, 'waves', name, 1);
   return conserved(n, gamma, (i) => {
     const phase = (2 * Math.PI * waves * x[i]!) / length;
-    return { density: 1 + amplitude * Math.sin(phase), velocity: amplitude * Math.cos(2 * phase), pressure: 1 + amplitude * Math.sin(phase + 1) };
+    const [density, pressure] = [1 + amplitude * Math.sin(phase), 1 + amplitude * Math.sin(phase + 1)];
+    return { density, velocity: amplitude * Math.cos(2 * phase), pressure };
   });
 }

@@ -11,7 +11,8 @@ import { componentsOf, measure, rowOf, type Figures, type Place } from './measur
 import { Pace } from './pace.ts';
 import { checkSnapshots, goals, type Goal } from './snapshots.ts';
 import {
-  variants, type EquationName, type Norms, type Placement, type RealArray, type Setup, type SimulationInfo, type Snapshot, type SnapshotOptions,
+  variants, type EquationName, type Norms, type Placement, type RealArray, type Setup, type SimulationInfo, type Snapshot,
+  type SnapshotOptions,
 } from './types.ts';
 
 /** Largest step count of one call of `advance`; far beyond any run. */

@@ -8,7 +8,9 @@ import { requireChoice, requireDevice, requireFields, requireWhole } from './che
 import { Clock } from './clock.ts';
 import { Simulation, type CheckpointParameters, type Parts } from './simulation.ts';
 import { fastestSignal } from './stability.ts';
-import { variants, type GasFields, type GasTotals, type Placement, type RealArray, type Setup, type Totals, type Variant } from './types.ts';
+import {
+  variants, type GasFields, type GasTotals, type Placement, type RealArray, type Setup, type Totals, type Variant,
+} from './types.ts';
 
 /** Puts a state on the device, with room for the next one. */
 async function place(setup: Setup, placement: Placement, state: RealArray, clock: Clock): Promise<Parts> {

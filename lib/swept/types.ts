@@ -5,6 +5,7 @@ import type { CallOptions } from '../core/progress.ts';
 
 /** Equations of the domain, as checkpoints and errors name them. */
 export const equations = ['heat', 'kuramoto-sivashinsky', 'euler'] as const;
+/** Names of the equations. */
 export type EquationName = (typeof equations)[number];
 
 /**
@@ -14,14 +15,17 @@ export type EquationName = (typeof equations)[number];
 export const variants = [
   'auto', 'classic', 'classic-graph', 'shared', 'hybrid', 'register', 'tiled', 'cpu-classic', 'cpu-swept',
 ] as const;
+/** How the steps are carried out. */
 export type Variant = (typeof variants)[number];
 
 /** Limiters of the reconstruction in `euler`. */
 export const limiters = ['paper', 'minmod', 'van-leer', 'mc'] as const;
+/** Limiter of the reconstruction in `euler`. */
 export type Limiter = (typeof limiters)[number];
 
 /** Kinds of ends; docs/swept.md says which equation takes which. */
 export const boundaries = ['periodic', 'reflective', 'dirichlet', 'outflow'] as const;
+/** Kind of an end. */
 export type BoundaryName = (typeof boundaries)[number];
 
 /** Numbers of a state. */
@@ -88,9 +92,19 @@ export interface CommonOptions<Initial, Value> {
 
 /** Initial conditions of {@link heat}. */
 export type HeatInitial = RealArray | 'parabola' | 'ramp'
-  | { readonly kind: 'parabola'; /** a x (1 - x/L), as in the paper's code; default a = 100. */ readonly amplitude?: number }
-  | { readonly kind: 'ramp'; /** a (1 - x/L); default a = 100. */ readonly amplitude?: number }
-  | { readonly kind: 'cosine'; /** Half waves in the domain (whole waves when periodic). */ readonly mode: number; readonly amplitude?: number };
+  | {
+    /** a x (1 - x/L) as in the paper's code, or a (1 - x/L). */
+    readonly kind: 'parabola' | 'ramp';
+    /** a; default 100. */
+    readonly amplitude?: number;
+  }
+  | {
+    readonly kind: 'cosine';
+    /** Half waves in the domain; whole waves when periodic. */
+    readonly mode: number;
+    /** Default 1. */
+    readonly amplitude?: number;
+  };
 
 /** What {@link heat} takes. */
 export interface HeatOptions extends CommonOptions<HeatInitial, number> {
@@ -102,9 +116,25 @@ export interface HeatOptions extends CommonOptions<HeatInitial, number> {
 
 /** Initial conditions of {@link kuramotoSivashinsky}. */
 export type WaveInitial = RealArray | 'paper'
-  | { readonly kind: 'paper' }
-  | { readonly kind: 'mode'; /** Whole waves in a periodic domain, else half waves. */ readonly waves: number; /** Default 1e-6. */ readonly amplitude?: number }
-  | { readonly kind: 'noise'; /** Default 1. */ readonly seed?: number; /** Largest value, default 0.1. */ readonly amplitude?: number };
+  | {
+    /** 2 cos(19 π x/128); periodic for lengths of a multiple of 256. */
+    readonly kind: 'paper';
+  }
+  | {
+    readonly kind: 'mode';
+    /** Whole waves in a periodic domain, else half waves. */
+    readonly waves: number;
+    /** Default 1e-6. */
+    readonly amplitude?: number;
+  }
+  | {
+    /** Random values of mean 0, the same for the same seed. */
+    readonly kind: 'noise';
+    /** Default 1. */
+    readonly seed?: number;
+    /** Largest value; default 0.1. */
+    readonly amplitude?: number;
+  };
 
 /** What {@link kuramotoSivashinsky} takes. */
 export type KuramotoSivashinskyOptions = CommonOptions<WaveInitial, never>;
@@ -115,11 +145,18 @@ export type GasInitial = RealArray | 'sod' | 'wave'
   | { readonly kind: 'sod' }
   | {
     /** Smooth waves of density, velocity and pressure everywhere. */
-    readonly kind: 'wave'; /** Default 0.2. */ readonly amplitude?: number; /** Waves in the domain, default 1. */ readonly waves?: number;
+    readonly kind: 'wave';
+    /** Default 0.2. */
+    readonly amplitude?: number;
+    /** Waves in the domain; default 1. */
+    readonly waves?: number;
   }
   | {
-    readonly kind: 'riemann'; readonly left: GasState; readonly right: GasState;
-    /** Where the states meet, as a share of the length; default 0.5. */ readonly diaphragm?: number;
+    readonly kind: 'riemann';
+    readonly left: GasState;
+    readonly right: GasState;
+    /** Where the states meet, as a share of the length; default 0.5. */
+    readonly diaphragm?: number;
   };
 
 /** What {@link euler} takes. */

@@ -105,7 +105,7 @@ describe('simulate jobs', function () {
       equation: 'kuramoto-sivashinsky', n: 64, dx: 0.5, dt: 0.005, initial: { kind: 'noise', seed: 7 }, until: { steps: 500 }, snapshots: 20, precision: 'float32',
     };
     const expected: [string, object, number, RegExp, boolean][] = [
-      ['tube', tube, 0.02, /L1 error of density/, true], ['rod', rod, 1e-2, /L1 error of u/, true], ['mode', mode, 1e-14, /L1 error of u/, true],
+      ['tube', tube, 0.02, /L1 error of density/, true], ['rod', rod, 1e-2, /L1 error of u/, true], ['mode', mode, 2e-3, /L1 error of u/, true],
       ['flame', flame, 1e-6, /drift/, false], ['ends', { ...rod, boundary: 'dirichlet' }, NaN, /no exact/, false],
     ];
     for (const [name, content, limit, meaning, exact] of expected) {
@@ -187,9 +187,10 @@ describe('simulate jobs', function () {
     match(done.out, /66 points.*on cpu.*L1 error of density/);
     match(done.out, /result\.zarr, space-time\.png, profile\.svg/);
     deepStrictEqual((await readZarr(join(out, 'result.zarr', 'density'))).shape, [51, 66]);
-    const ring = await run(['simulate', 'ks', '--n', '64', '--dx', '0.5', '--dt', '0.005', '--initial', 'mode:waves=2,amplitude=0.5', '--steps', '20', '-o', out, '--backend', 'cpu']);
+    const flags = (line: string) => run(['simulate', ...line.split(' '), '-o', out, '--backend', 'cpu']);
+    const ring = await flags('ks --n 64 --dx 0.5 --dt 0.005 --initial mode:waves=2,amplitude=0.5 --steps 20');
     equal(ring.code, 0, ring.err);
-    const rod = await run(['simulate', 'heat', '--n', '33', '--fourier', '0.4', '--initial', 'ramp', '--left', 'dirichlet:20', '--right', 'reflective', '--steps', '9', '-o', out, '--backend', 'cpu']);
+    const rod = await flags('heat --n 33 --fourier 0.4 --initial ramp --left dirichlet:20 --right reflective --steps 9');
     equal(rod.code, 0, rod.err);
     strictEqual((await readZarr(join(out, 'result.zarr', 'u'))).values.at(-33), 20);
     for (const [argv, what] of [
