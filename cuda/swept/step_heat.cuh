@@ -21,27 +21,6 @@ struct Stepper<operation::Heat<T>, kPoints> {
       before = here;
     }
   }
-
-  /// kCount steps from kCount places of each neighbour, of which every step uses up one; no ends.
-  template <int kCount>
-  static WARPLOOM_DEVICE void steps(const device::Block& block, const Equation& equation, Value (&u)[kPoints]) {
-    static_assert(kCount <= kPoints, "all from one lane");
-    T w[kPoints + 2 * kCount];
-    WARPLOOM_UNROLL
-    for (int j = 0; j < kCount; ++j) {
-      w[j] = device::shuffle_up(block, u[kPoints - kCount + j].item[0], 1);
-      w[kCount + kPoints + j] = device::shuffle_down(block, u[j].item[0], 1);
-    }
-    WARPLOOM_UNROLL
-    for (int j = 0; j < kPoints; ++j) w[kCount + j] = u[j].item[0];
-    WARPLOOM_UNROLL
-    for (int step = 1; step <= kCount; ++step) {
-      WARPLOOM_UNROLL
-      for (int j = 0; j < kPoints + 2 * (kCount - step); ++j) w[j] = equation.step(w[j], w[j + 1], w[j + 2]);
-    }
-    WARPLOOM_UNROLL
-    for (int j = 0; j < kPoints; ++j) u[j].item[0] = w[j];
-  }
 };
 
 }  // namespace warploom::WARPLOOM_TARGET::swept

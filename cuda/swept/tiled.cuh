@@ -1,6 +1,7 @@
 // The variant `tiled`: choice of the tiles' shape, and the launches of a march.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "cuda/swept/tiled_agent.cuh"
@@ -30,8 +31,9 @@ class TiledMarch {
     const auto consider = [&](bool fits, double exchange) {
       if (!fits) return;
       const int64_t blocks = candidate.tiles * march_.batch;
-      const double waves = candidate.mode == TileMode::passes ? double(blocks) / multiprocessors()
-                                                              : double(operation::ceil_div(blocks, multiprocessors()));
+      // Many short blocks even out, some long ones do not.
+      const double share = double(blocks) / double(multiprocessors());
+      const double waves = candidate.mode == TileMode::passes && share > 1 ? share : std::ceil(share);
       const double cycles = waves * Tuned::kWarps * Tuned::kPoints / 4 * cost().place + cost().step + exchange / candidate.depth;
       if (cycles >= best) return;
       best = cycles;

@@ -36,7 +36,7 @@ class Tile {
   static constexpr int kComponents = Equation::kComponents, kPoints = Shape::kPoints, kLanes = Shape::kHaloLanes;
   static constexpr int kSteps = Shape::kHalo / (Equation::kReach * Equation::kSubsteps);  ///< between two exchanges of warps
   static_assert(kSteps >= 1, "a step uses up more than the warps share");
-  static constexpr int kUnroll = Shape::kUnroll, kTogether = Shape::kTogether;
+  static constexpr int kUnroll = Shape::kUnroll;
   /// Heat and Euler hold places at some ends; Euler has ends that others follow.
   static constexpr bool kMayHaveEnds = Equation::kEquation != operation::Equation::kuramoto_sivashinsky;
   static constexpr bool kMayFollow = Equation::kEquation == operation::Equation::euler;
@@ -63,6 +63,7 @@ class Tile {
     offset_ = static_cast<int64_t>(problem) * kComponents * p_.domain.n;
     warp_first_ = block.warp() * Shape::kStride;
     reals_ = block.template shared<Real>(kMarginBytes);
+    find_neighbours();
   }
 
   WARPLOOM_DEVICE void march() {
@@ -187,25 +188,27 @@ class Tile {
       for (int i = 0; i < count; ++i) Step::template step<kMayHaveEnds>(block_, p_.equation, u_, ends_);
     } else {
       int i = 0;
-      if constexpr (kTogether > 0) {
-        WARPLOOM_NO_UNROLL
-        for (; i + kTogether <= count; i += kTogether) Step::template steps<kTogether>(block_, p_.equation, u_);
-      }
       WARPLOOM_NO_UNROLL
       for (; kUnroll > 1 && i + kUnroll <= count; i += kUnroll) {
         WARPLOOM_UNROLL
         for (int k = 0; k < kUnroll; ++k) Step::template step<false>(block_, p_.equation, u_, ends_);
       }
       WARPLOOM_NO_UNROLL
-      for (; kTogether != 1 && i < count; ++i) Step::template step<false>(block_, p_.equation, u_, ends_);
+      for (; i < count; ++i) Step::template step<false>(block_, p_.equation, u_, ends_);
     }
   }
 
-  /// Part of the lanes that warp `warp` gives to its left (side 0) or right neighbour.
-  WARPLOOM_DEVICE Real* halo(int warp, int side, int component) const {
-    Real* const half = reals_ + (exchanges_ & 1) * kHaloReals;
-    return half + ((warp * 2 + side) * kComponents + component) * Shape::kHalo;
+  /// Finds which places this lane gives to a neighbouring warp (after what it keeps), and where it gets its own (before it).
+  WARPLOOM_DEVICE void find_neighbours() {
+    const int lane = block_.lane(), warp = block_.warp(), from_right = lane - (32 - 2 * kLanes);
+    if (lane >= kLanes && lane < 2 * kLanes) give_ = halo(warp, 0) + (lane - kLanes) * kPoints;
+    if (from_right >= 0 && from_right < kLanes) give_ = halo(warp, 1) + from_right * kPoints;
+    if (lane < kLanes && warp > 0) get_ = halo(warp - 1, 1) + lane * kPoints;
+    if (from_right >= kLanes && warp < Shape::kWarps - 1) get_ = halo(warp + 1, 0) + (from_right - kLanes) * kPoints;
   }
+  /// First component of what warp `warp` gives to its left (side 0) or right neighbour.
+  WARPLOOM_DEVICE int halo(int warp, int side) const { return (warp * 2 + side) * kComponents * Shape::kHalo; }
+
   /// What is moved at once of a lane's places.
   struct One {
     static constexpr int kCount = 1;
@@ -213,12 +216,11 @@ class Tile {
   };
   using Lane = std::conditional_t<kPoints % device::Pack<Real>::kCount == 0, device::Pack<Real>, One>;
   WARPLOOM_DEVICE void exchange() {
-    const int lane = block_.lane(), warp = block_.warp();
-    if ((lane >= kLanes && lane < 2 * kLanes) || (lane >= 32 - 2 * kLanes && lane < 32 - kLanes)) {
-      const int side = lane >= 2 * kLanes ? 1 : 0, first = (lane - (side != 0 ? 32 - 2 * kLanes : kLanes)) * kPoints;
+    Real* const half = reals_ + (exchanges_ & 1) * kHaloReals;
+    if (give_ >= 0) {
       WARPLOOM_UNROLL
       for (int k = 0; k < kComponents; ++k) {
-        Lane* const to = reinterpret_cast<Lane*>(halo(warp, side, k) + first);
+        Lane* const to = reinterpret_cast<Lane*>(half + give_ + k * Shape::kHalo);
         WARPLOOM_UNROLL
         for (int j = 0; j < kPoints; j += Lane::kCount) {
           Lane part;
@@ -229,11 +231,10 @@ class Tile {
       }
     }
     block_.sync();
-    if ((lane < kLanes && warp > 0) || (lane >= 32 - kLanes && warp < Shape::kWarps - 1)) {
-      const int right = lane < kLanes ? 0 : 1, first = (lane - (right != 0 ? 32 - kLanes : 0)) * kPoints;
+    if (get_ >= 0) {
       WARPLOOM_UNROLL
       for (int k = 0; k < kComponents; ++k) {
-        const Lane* const from = reinterpret_cast<const Lane*>(halo(right != 0 ? warp + 1 : warp - 1, 1 - right, k) + first);
+        const Lane* const from = reinterpret_cast<const Lane*>(half + get_ + k * Shape::kHalo);
         WARPLOOM_UNROLL
         for (int j = 0; j < kPoints; j += Lane::kCount) {
           const Lane part = from[j / Lane::kCount];
@@ -314,6 +315,7 @@ class Tile {
   TilePlace place_;
   int64_t begin_, offset_;
   Real* reals_;
+  int give_ = -1, get_ = -1;  ///< of a half of the halos; -1: none
   int warp_first_;
   unsigned int exchanges_ = 0;
   bool has_ends_ = false;

@@ -4,12 +4,11 @@
 
 namespace warploom::swept::policy {
 
-/// kUnroll: steps of a warp without a branch between. kTogether: steps that a lane takes with what its neighbours told it once
-/// (0: they tell it in every sub-step); that costs arithmetic and saves waiting. kDepth: wished steps between exchanges of resident tiles;
+/// kUnroll: steps of a warp without a branch between. kDepth: wished steps between exchanges of resident tiles;
 /// kPassDepth: steps of a pass over memory.
-template <int kPoints, int kWarps, int kHaloLanes, int kMinBlocks, int kUnroll_, int kTogether_, int kDepth_, int kPassDepth_>
+template <int kPoints, int kWarps, int kHaloLanes, int kMinBlocks, int kUnroll_, int kDepth_, int kPassDepth_>
 struct TunedShape : TileShape<kPoints, kWarps, kHaloLanes, kMinBlocks> {
-  static constexpr int kUnroll = kUnroll_, kTogether = kTogether_, kDepth = kDepth_, kPassDepth = kPassDepth_;
+  static constexpr int kUnroll = kUnroll_, kDepth = kDepth_, kPassDepth = kPassDepth_;
 };
 
 template <class... Shapes>
@@ -25,19 +24,20 @@ template <Equation kEquation>
 struct TiledShapes;
 template <>
 struct TiledShapes<Equation::heat> {
-  using List = ShapeList<TunedShape<4, 4, 4, 1, 1, 2, 128, 64>, TunedShape<8, 8, 2, 1, 4, 0, 128, 64>,
-                         TunedShape<34, 8, 1, 1, 1, 0, 96, 128>, TunedShape<24, 8, 1, 2, 1, 0, 96, 128>>;
+  using List = ShapeList<TunedShape<4, 4, 4, 1, 4, 128, 64>, TunedShape<8, 8, 2, 1, 4, 128, 64>, TunedShape<12, 8, 2, 1, 2, 128, 128>,
+                         TunedShape<18, 8, 1, 1, 1, 128, 128>, TunedShape<34, 8, 1, 1, 1, 96, 128>,
+                         TunedShape<32, 4, 1, 3, 1, 96, 128>>;
   static constexpr StepCost kCost = {6, 60, 1500, 6000};
 };
 template <>
 struct TiledShapes<Equation::kuramoto_sivashinsky> {
-  using List = ShapeList<TunedShape<4, 4, 4, 1, 1, 1, 32, 16>, TunedShape<8, 8, 2, 1, 1, 0, 32, 16>,
-                         TunedShape<36, 8, 1, 1, 1, 0, 32, 32>, TunedShape<20, 8, 1, 2, 1, 0, 32, 32>>;
+  using List = ShapeList<TunedShape<4, 4, 6, 1, 1, 24, 16>, TunedShape<8, 8, 2, 1, 1, 32, 16>, TunedShape<12, 8, 1, 1, 1, 32, 32>,
+                         TunedShape<18, 8, 1, 1, 1, 32, 32>, TunedShape<36, 8, 1, 1, 1, 32, 32>, TunedShape<32, 4, 1, 3, 1, 24, 32>>;
   static constexpr StepCost kCost = {28, 200, 1500, 6000};
 };
 template <>
 struct TiledShapes<Equation::euler> {
-  using List = ShapeList<TunedShape<4, 4, 2, 1, 1, 0, 8, 8>, TunedShape<8, 8, 1, 1, 1, 0, 8, 16>>;
+  using List = ShapeList<TunedShape<4, 4, 2, 1, 1, 8, 8>, TunedShape<8, 8, 1, 1, 1, 8, 16>>;
   static constexpr StepCost kCost = {400, 1500, 1500, 6000};
 };
 
