@@ -1,7 +1,6 @@
 // warploom simulate: one simulation from flags, without a job file.
 import { mkdir } from 'node:fs/promises';
 import { openDevice } from '../core/device.ts';
-import { simulateItem } from '../jobs/simulate.ts';
 import { simulateJobSchema } from '../jobs/simulate-schema.ts';
 import { ExitCode, integerFlag, parseFlags, UsageError, type Command } from './command.ts';
 import { ProgressBar } from './progress-bar.ts';
@@ -117,6 +116,7 @@ Exit codes: 0 done; 1 values became infinite, or it failed otherwise; 2 bad flag
       throw new UsageError(`${equation}: ${[...issue.path, keys].filter((part) => part !== '').join('.')}: ${issue.message}`);
     }
     await mkdir(values.out, { recursive: true });
+    const { simulateItem } = await import('../jobs/simulate.ts');
     const device = await openDevice({ backend });
     const bar = new ProgressBar(err);
     try {

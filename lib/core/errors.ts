@@ -115,11 +115,14 @@ export class InstabilityError extends WarploomError {
   readonly step: number;
   /** The time it would have reached. */
   readonly time: number;
+  /** The first problem of the ensemble in which it happens. */
+  readonly problem: number;
 
-  constructor(message: string, { step, time }: { step: number; time: number }, options?: ErrorOptions) {
+  constructor(message: string, { step, time, problem }: { step: number; time: number; problem: number }, options?: ErrorOptions) {
     super('ERR_WARPLOOM_UNSTABLE', message, options);
     this.step = step;
     this.time = time;
+    this.problem = problem;
   }
 }
 

@@ -9,7 +9,6 @@ import { heatAdiItem } from './heat-adi.ts';
 import type { ItemContext, ItemReport } from './item.ts';
 import type { JobItem, LoadedJob } from './load.ts';
 import type { Job } from './schema.ts';
-import { simulateItem } from './simulate.ts';
 import { solveItem } from './solve.ts';
 import { splineItem } from './spline.ts';
 
@@ -46,12 +45,12 @@ export type RunEvent =
   | { readonly event: 'started' | 'skipped' | 'finished'; readonly job: string; readonly item: string; readonly result?: ItemResult }
   | { readonly event: 'progress'; readonly job: string; readonly item: string; readonly done: number; readonly total: number };
 
-function runItem(job: Job, context: ItemContext): Promise<ItemReport> {
+async function runItem(job: Job, context: ItemContext): Promise<ItemReport> {
   switch (job.kind) {
     case 'solve': return solveItem(job, context);
     case 'heat-adi': return heatAdiItem(job, context);
     case 'spline': return splineItem(job, context);
-    case 'simulate': return simulateItem(job, context);
+    case 'simulate': return (await import('./simulate.ts')).simulateItem(job, context); // with its file format
   }
 }
 

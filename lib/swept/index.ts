@@ -4,7 +4,7 @@ export { GasSimulation, HeatSimulation, restore, WaveSimulation } from './simula
 export type { AnySimulation, RestoreOptions } from './simulations.ts';
 export { Simulation } from './simulation.ts';
 export { Figures } from './measure.ts';
-export type { Place } from './measure.ts';
+export type { Place, RowFigures } from './measure.ts';
 export { exactRiemann, heatModeFactor, heatSeries, kuramotoSivashinskyGrowth, RiemannSolution } from './exact.ts';
 export type { Growth, HeatSeriesOptions } from './exact.ts';
 export { cflLimits, fourierLimit, kuramotoSivashinskyLimit } from './stability.ts';

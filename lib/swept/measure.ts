@@ -3,7 +3,19 @@ import type { DeviceArray } from '../core/device.ts';
 import { requireWhole } from './checks.ts';
 import type { Norms, Setup } from './types.ts';
 
-const names = ['sum', 'trapezoid', 'absoluteSum', 'squareSum', 'least', 'most'] as const;
+/** Figures of a row: sums over its points, and bounds. A NaN in the row makes all of them NaN. */
+export interface RowFigures {
+  readonly sum: number;
+  /** With half weights at both ends. */
+  readonly trapezoid: number;
+  readonly absoluteSum: number;
+  readonly squareSum: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** Figures of a row, as cuda/swept/measure.h orders them. */
+const count = 6;
 
 /** A component of a problem; both default to 0. */
 export interface Place {
@@ -44,10 +56,20 @@ export class Figures {
     return rowOf(where, this.batch, this.components);
   }
 
-  /** Σu, Σu with half weights at both ends, Σ|u|, Σu², min and max of a row. */
-  at(row: number): Record<(typeof names)[number], number> {
-    const [sum, trapezoid, absoluteSum, squareSum, least, most] = this.#words.subarray(names.length * row);
+  /** Figures of a row. */
+  at(row: number): RowFigures {
+    const [sum, trapezoid, absoluteSum, squareSum, least, most] = this.#words.subarray(count * row);
     return { sum: sum!, trapezoid: trapezoid!, absoluteSum: absoluteSum!, squareSum: squareSum!, least: least!, most: most! };
+  }
+
+  /** The first problem with a value that is not finite; -1 when there is none. */
+  firstBadProblem(): number {
+    const rows = this.batch * this.components;
+    for (let row = 0; row < rows; row += 1) {
+      const { least, most } = this.at(row);
+      if (!(least > -Infinity && most < Infinity)) return Math.floor(row / this.components);
+    }
+    return -1;
   }
 
   /** Norms of a row with the weight dx. */
@@ -64,7 +86,7 @@ export class Figures {
 export async function measure(state: DeviceArray, setup: Setup, signal: AbortSignal | undefined): Promise<Figures> {
   const components = componentsOf(setup);
   const rows = setup.batch * components;
-  const figures = new Float64Array(rows * names.length);
+  const figures = new Float64Array(rows * count);
   await state.device.run('swept.measure', {
     type: setup.type, n: setup.n, rows, state: { data: state, offset: 0, systemStride: 0, rowStride: 1, rhsStride: 0 }, figures,
   }, { signal });

@@ -275,24 +275,40 @@ export abstract class Simulation<State> {
   /** One call of the device; the two arrays change places after it. */
   async #segment(steps: number, dt: number, signal: AbortSignal | undefined): Promise<void> {
     this.#requireOpen();
-    const { equation, type, n, batch, dx, left, right, diffusivity, gamma, limiter } = this.setup;
-    const { device, variant, points, depth, threads } = this.#placement;
-    const view = (data: DeviceArray) => ({ data, offset: 0, systemStride: 0, rowStride: 1, rhsStride: 0 });
-    const { deviceSeconds } = await device.run('swept.advance', {
-      type, equation, variant, n, batch, steps, left, right, dx, dt, diffusivity, gamma, limiter, points, depth, threads,
-      state: view(this.#state), next: view(this.#next), used: this.#used,
-    }, { signal });
+    const deviceSeconds = await this.#call(steps, dt, true, signal);
     const completed = this.#used[4]!;
     [this.#state, this.#next] = [this.#next, this.#state];
     this.#clock.step += completed;
     this.#steps += completed;
     this.#seconds += deviceSeconds;
-    if (completed < steps) {
-      const { step, time } = this.#clock;
-      throw new InstabilityError(
-        `step ${step + 1} (time ${time + dt}) gives values that are not finite; the state stands at step ${step}. `
-        + 'Take a smaller time step, and look for an initial state that the equation does not admit', { step: step + 1, time: time + dt });
-    }
+    if (completed < steps) throw await this.#instability(dt);
     this.#pace.learn(steps, deviceSeconds);
+  }
+
+  /** The state after `steps` steps into the other array; the seconds it took. */
+  async #call(steps: number, dt: number, check: boolean, signal?: AbortSignal): Promise<number> {
+    const { equation, type, n, batch, dx, left, right, diffusivity, gamma, limiter } = this.setup;
+    const { device, variant, points, depth, threads } = this.#placement;
+    const view = (data: DeviceArray) => ({ data, offset: 0, systemStride: 0, rowStride: 1, rhsStride: 0 });
+    const { deviceSeconds } = await device.run('swept.advance', {
+      type, equation, variant, n, batch, steps, left, right, dx, dt, diffusivity, gamma, limiter, check, points, depth, threads,
+      state: view(this.#state), next: view(this.#next), used: this.#used,
+    }, { signal });
+    return deviceSeconds;
+  }
+
+  /** What to say of the next step, whose result is not finite. */
+  async #instability(dt: number): Promise<InstabilityError> {
+    let problem = 0;
+    if (this.batch > 1) {
+      await this.#call(1, dt, false);
+      problem = (await measure(this.#next, this.setup, undefined)).firstBadProblem();
+    }
+    const { step, time } = this.#clock;
+    const where = this.batch === 1 ? '' : ` in problem ${problem}`;
+    const bad = { step: step + 1, time: time + dt, problem };
+    return new InstabilityError(
+      `step ${bad.step} (time ${bad.time}) gives values that are not finite${where}; the state stands at step ${step}. `
+      + 'Take a smaller time step, and look for an initial state that the equation does not admit', bad);
   }
 }

@@ -231,7 +231,7 @@ export interface Snapshot<State> {
   readonly state: State;
 }
 
-/** Which snapshots to take: exactly one of `every`, `steps` and `times`. */
+/** Which snapshots to take: exactly one of `every`, `steps` and `times`. `onProgress` tells of the way to the next one. */
 export interface SnapshotOptions extends CallOptions {
   /** After each so many steps from here, up to `until`. */
   readonly every?: number;

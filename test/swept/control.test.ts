@@ -92,7 +92,10 @@ describe('swept simulations', function () {
       for (let k = 0; k < 37; k += 1) await stepped.advance(1);
       sameBits(await stepped.read(), await counted.read(), 'the state before');
       await rejects(stepped.advance(1), { step: 38, time: 114 });
-      await rejects(counted.advance(5), { step: 38 });
+      await rejects(counted.advance(5), { step: 38, problem: 0 });
+      const initial = [{ kind: 'cosine', mode: 0 }, { kind: 'cosine', mode: n - 1 }, { kind: 'cosine', mode: 0 }] as const;
+      await using ensemble = await heat({ ...unstable, precision: 'float32', batch: 3, initial });
+      await rejects(ensemble.advance(100), { step: 38, problem: 1, message: /in problem 1/ });
     });
   });
 
