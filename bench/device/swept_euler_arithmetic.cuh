@@ -44,15 +44,26 @@ template <class T>
 __device__ bool agrees(T got, bool ordinary, T right) {
   return ordinary ? got == right : got != got;
 }
+/// Within a unit in the last place.
+__device__ inline bool is_near(float got, float right) { return abs(__float_as_int(got) - __float_as_int(right)) <= 1; }
+__device__ inline bool is_near(double got, double right) { return llabs(__double_as_longlong(got) - __double_as_longlong(right)) <= 1; }
 
 struct Wrong {
   unsigned long long reciprocal, root, twice, alike, bits;
 };
 template <class T>
-__device__ void compare(T a, T reciprocal_right, T root_right, T half_right, Wrong* wrong) {
-  const bool good_reciprocal = agrees(portable::reciprocal(a), in_range(portable::absolute(a)), reciprocal_right);
-  const bool good_root = agrees(portable::square_root(a), in_range(a), root_right);
-  const bool good_twice = agrees(portable::reciprocal(portable::twice(a)), in_range(portable::absolute(a + a)), half_right);
+__device__ void compare(T a, T reciprocal_right, T root_right, Wrong* wrong) {
+  using Range = portable::Range<T>;
+  const T size = portable::absolute(a), infinite = static_cast<T>(HUGE_VAL);
+  const bool beyond = size >= Range::kMost && size < infinite;  // where small_reciprocal and square_root say nothing
+  const bool beyond_twice = portable::absolute(a + a) >= Range::kMost && size < infinite;
+  const bool good_reciprocal = agrees(portable::reciprocal(a), in_range(size), reciprocal_right) &&
+                               (beyond || agrees(portable::small_reciprocal(a), in_range(size), reciprocal_right));
+  const T root = portable::square_root(a);
+  bool good_root = beyond && a > T(0);
+  if (in_range(a)) good_root = a < Range::kLeastRoot ? is_near(root, root_right) : root == root_right;
+  else if (!good_root) good_root = !(portable::absolute(root) < infinite);
+  const bool good_twice = size < Range::kLeast || beyond_twice || portable::twice(a) == a + a || (a != a);
   if (!good_reciprocal) atomicAdd(&wrong->reciprocal, 1);
   if (!good_root) atomicAdd(&wrong->root, 1);
   if (!good_twice) atomicAdd(&wrong->twice, 1);
@@ -72,7 +83,7 @@ __global__ void check_doubles(uint64_t begin, uint64_t count, Wrong* wrong) {
   const uint64_t stride = uint64_t{gridDim.x} * blockDim.x;
   for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < count; i += stride) {
     const double a = sample(begin + i);
-    compare(a, __drcp_rn(a), __dsqrt_rn(a), __drcp_rn(2 * a), wrong);
+    compare(a, __drcp_rn(a), __dsqrt_rn(a), wrong);
     const double b = sample(begin + i + 1);
     compare_alike(a, b, 0x1p-96, wrong);
     const auto mantissa = [](double v) { return __longlong_as_double((__double_as_longlong(v) & 0x801fffffffffffff) | 0x39f0000000000000); };
@@ -83,7 +94,7 @@ __global__ void check_floats(Wrong* wrong) {
   const uint64_t stride = uint64_t{gridDim.x} * blockDim.x;
   for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < uint64_t{1} << 32; i += stride) {
     const float a = __uint_as_float(static_cast<unsigned int>(i));
-    compare(a, __frcp_rn(a), __fsqrt_rn(a), __frcp_rn(2 * a), wrong);
+    compare(a, __frcp_rn(a), __fsqrt_rn(a), wrong);
     compare_alike(a, __uint_as_float(static_cast<unsigned int>(mixed(i))), 0x1p-96f, wrong);
   }
 }

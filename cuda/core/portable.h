@@ -35,82 +35,105 @@ WARPLOOM_PORTABLE double absolute(double a) { return fabs(a); }
 template <class T>
 WARPLOOM_PORTABLE T select(bool condition, const T& a, const T& b) { return condition ? a : b; }
 
-/// Magnitudes that reciprocal() and square_root() take: outside they give NaN, so that one branch-free sequence serves. Above
-/// kLeast the remainder of a rounded root is exact.
+/// Magnitudes that reciprocal() and square_root() take, so that one branch-free sequence serves.
 template <class T> struct Range;
 template <> struct Range<float> {
-  static constexpr float kLeast = 0x1p-100f, kMost = 0x1p125f;
-  static constexpr int kLeastWord = 0x0d800000, kMostWord = 0x7e000000;  ///< the same as (high) words of the number
+  static constexpr float kLeast = 0x1p-126f, kMost = 0x1p125f;
+  static constexpr float kLeastRoot = 0x1p-100f;  ///< from here on the remainder of a rounded root is exact
+  static constexpr int kLeastWord = 0x00800000, kMostWord = 0x7e000000;  ///< kLeast and kMost as (high) words of the number
 };
 template <> struct Range<double> {
-  static constexpr double kLeast = 0x1p-960, kMost = 0x1p1000;
-  static constexpr int kLeastWord = 0x03f00000, kMostWord = 0x7e700000;
+  static constexpr double kLeast = 0x1p-1022, kMost = 0x1p1021;
+  static constexpr double kLeastRoot = 0x1p-960;
+  static constexpr int kLeastWord = 0x00100000, kMostWord = 0x7fc00000;
 };
 
 #ifdef __CUDA_ARCH__
+/// Arithmetic on the words of numbers.
 namespace words {
-/// `high` where `ordinary`, else the word of a NaN.
-__device__ __forceinline__ int or_nan(bool ordinary, int high) { return ordinary ? high : 0x7ff80000; }
-/// Whether the word of |a| is in the range is told from (word + 2^31 - kMostWord) without the sign: from kMostWord on this sum
-/// starts again at zero.
+/// Whether the (high) word of |a| is in the range, told from it plus kShift: without the sign this starts again at zero from kMostWord
+/// on. A comparison of floats takes the magnitude at no cost, and NaN patterns are in the range.
+template <class T> inline constexpr unsigned int kShift = 0x80000000u - Range<T>::kMostWord;
 template <class T>
-__device__ __forceinline__ int from_most(int word) { return word + static_cast<int>(0x80000000u - Range<T>::kMostWord); }
-template <class T>
-__device__ __forceinline__ bool ordinary(int from_most) {
-  // A comparison of floats takes the magnitude at no cost; NaN patterns are in the range.
-  constexpr int kFirst = static_cast<int>(0x80000000u - Range<T>::kMostWord + Range<T>::kLeastWord);
-  return !(fabsf(__int_as_float(from_most)) < __int_as_float(kFirst));
-}
-/// Whether the word of a (negative words are above all others) is in the range, told from (word - kLeastWord).
-template <class T>
-__device__ __forceinline__ bool ordinary_positive(unsigned int above) {
-  return above < static_cast<unsigned int>(Range<T>::kMostWord - Range<T>::kLeastWord);
+__device__ __forceinline__ bool ordinary(int shifted) {
+  return !(fabsf(__int_as_float(shifted)) < __int_as_float(static_cast<int>(kShift<T> + Range<T>::kLeastWord)));
 }
 __device__ __forceinline__ bool alike(int a, int b, int least) {
   return (min(a, b) >= least) | (min(static_cast<unsigned int>(a), static_cast<unsigned int>(b)) >=
                                  static_cast<unsigned int>(least) + 0x80000000u);
 }
+/// The high words of rough estimates. The low word decides the sign of their error where 1/a is next to a tie (mantissas of
+/// all ones): this one puts them well above.
+inline constexpr int kLowWord = 0x40000000;
+__device__ __forceinline__ int reciprocal_estimate(double a) {
+  int high;
+  asm("{.reg .b32 low; .reg .f64 r; rcp.approx.ftz.f64 r, %1; mov.b64 {low, %0}, r;}" : "=r"(high) : "d"(a));
+  return high;
+}
+__device__ __forceinline__ int inverse_root_estimate(double a) {
+  int high;
+  asm("{.reg .b32 low; .reg .f64 r; rsqrt.approx.ftz.f64 r, %1; mov.b64 {low, %0}, r;}" : "=r"(high) : "d"(a));
+  return high;
+}
+/// 1/a rounded to nearest from the estimate r.
+__device__ __forceinline__ double reciprocal_from(double a, double r) {
+  double e = __fma_rn(-a, r, 1.0);
+  e = __fma_rn(e, e, e);
+  r = __fma_rn(r, e, r);
+  return __fma_rn(r, __fma_rn(-a, r, 1.0), r);
+}
 }  // namespace words
 #endif
 
-/// 1/a rounded to nearest for kLeast <= |a| < kMost, NaN elsewhere.
-WARPLOOM_PORTABLE float reciprocal(float a) {
+/// 1/a rounded to nearest for kLeast <= |a| < kMost, NaN for smaller a, infinities and NaN, anything for other a.
+WARPLOOM_PORTABLE float small_reciprocal(float a) {
 #ifdef __CUDA_ARCH__
-  const bool ordinary = words::ordinary<float>(words::from_most<float>(__float_as_int(a)));
   float r;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
-  r = __fmaf_rn(r, __fmaf_rn(-a, r, 1.0f), r);
-  return ordinary ? r : __int_as_float(0x7fc00000);
+  return __fmaf_rn(r, __fmaf_rn(-a, r, 1.0f), r);
 #else
   const bool ordinary = (fabsf(a) >= Range<float>::kLeast) & (fabsf(a) < Range<float>::kMost);
   return ordinary ? 1.0f / a : __builtin_nanf("");
 #endif
 }
-WARPLOOM_PORTABLE double reciprocal(double a) {
+WARPLOOM_PORTABLE double small_reciprocal(double a) {
 #ifdef __CUDA_ARCH__
-  const int low = words::from_most<double>(__double2hiint(a));
-  double r;
-  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(a));
-  r = __hiloint2double(words::or_nan(words::ordinary<double>(low), __double2hiint(r)), low);  // any low word will do
-  double e = __fma_rn(-a, r, 1.0);
-  e = __fma_rn(e, e, e);
-  r = __fma_rn(r, e, r);
-  return __fma_rn(r, __fma_rn(-a, r, 1.0), r);
+  return words::reciprocal_from(a, __hiloint2double(words::reciprocal_estimate(a), words::kLowWord));
 #else
   const bool ordinary = (fabs(a) >= Range<double>::kLeast) & (fabs(a) < Range<double>::kMost);
   return ordinary ? 1.0 / a : __builtin_nan("");
 #endif
 }
 
-/// Square root of a rounded to nearest for kLeast <= a < kMost, NaN elsewhere, also for zero.
+/// 1/a rounded to nearest for kLeast <= |a| < kMost, NaN elsewhere.
+WARPLOOM_PORTABLE float reciprocal(float a) {
+#ifdef __CUDA_ARCH__
+  const bool ordinary = words::ordinary<float>(__float_as_int(a) + static_cast<int>(words::kShift<float>));
+  return ordinary ? small_reciprocal(a) : __int_as_float(0x7fc00000);
+#else
+  return small_reciprocal(a);
+#endif
+}
+WARPLOOM_PORTABLE double reciprocal(double a) {
+#ifdef __CUDA_ARCH__
+  const bool ordinary = words::ordinary<double>(__double2hiint(a) + static_cast<int>(words::kShift<double>));
+  return words::reciprocal_from(a, __hiloint2double(ordinary ? words::reciprocal_estimate(a) : 0x7ff80000, words::kLowWord));
+#else
+  return small_reciprocal(a);
+#endif
+}
+/// For the CPU's vectors, which have reciprocal().
+template <class T>
+WARPLOOM_PORTABLE T small_reciprocal(const T& a) { return reciprocal(a); }
+
+/// Square root of a rounded to nearest for kLeastRoot <= a < kMost, to a unit in the last place for kLeast <= a < kLeastRoot, not
+/// finite for smaller and negative a, zero, infinities and NaN, anything above.
 WARPLOOM_PORTABLE float square_root(float a) {
 #ifdef __CUDA_ARCH__
-  const bool ordinary = words::ordinary_positive<float>(__float_as_uint(a) - Range<float>::kLeastWord);
   float r;
   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
   const float root = __fmul_rn(a, r);
-  r = __fmaf_rn(__fmaf_rn(-root, root, a), __fmul_rn(r, 0.5f), root);
-  return ordinary ? r : __int_as_float(0x7fc00000);
+  return __fmaf_rn(__fmaf_rn(-root, root, a), __fmul_rn(r, 0.5f), root);
 #else
   const bool ordinary = (a >= Range<float>::kLeast) & (a < Range<float>::kMost);
   return ordinary ? __builtin_sqrtf(a) : __builtin_nanf("");
@@ -118,11 +141,8 @@ WARPLOOM_PORTABLE float square_root(float a) {
 }
 WARPLOOM_PORTABLE double square_root(double a) {
 #ifdef __CUDA_ARCH__
-  const int above = __double2hiint(a) - Range<double>::kLeastWord;
-  const bool ordinary = words::ordinary_positive<double>(static_cast<unsigned int>(above));
-  double r;  // 1/sqrt(a), by a step of third order from the estimate
-  asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(a));
-  r = __hiloint2double(words::or_nan(ordinary, __double2hiint(r)), above);  // any low word will do
+  // 1/sqrt(a), by a step of third order
+  double r = __hiloint2double(words::inverse_root_estimate(a), words::kLowWord);
   const double e = __fma_rn(a, -__dmul_rn(r, r), 1.0);
   r = __fma_rn(__fma_rn(e, 0.375, 0.5), __dmul_rn(r, e), r);
   const double root = __dmul_rn(a, r), half = __hiloint2double(__double2hiint(r) - 0x00100000, __double2loint(r));
@@ -133,7 +153,7 @@ WARPLOOM_PORTABLE double square_root(double a) {
 #endif
 }
 
-/// 2a for kLeast <= |a| < kMost; for other a anything of which reciprocal() is NaN.
+/// 2a for kLeast <= |a| < kMost, anything for other a. Where a is needed no more this is quicker than a + a.
 template <class T>
 WARPLOOM_PORTABLE T twice(const T& a) { return a + a; }
 WARPLOOM_PORTABLE double twice(double a) {

@@ -48,8 +48,7 @@ struct Euler {
   WARPLOOM_PORTABLE T pressure(const Value& q) const {
     using portable::fma;
     using portable::small_reciprocal;
-    using portable::twice;
-    return fma(-q.item[1], q.item[1] * small_reciprocal(twice(q.item[0])), q.item[2]);
+    return fma(-q.item[1], q.item[1] * small_reciprocal(q.item[0] + q.item[0]), q.item[2]);
   }
 
   /// Between two neighbouring cells, the right one less the left one.
