@@ -29,7 +29,7 @@ class Call {
         swept_(p.variant != Variant::cpu_classic), domain_(Domain::make(p.equation, p.n, p.left, p.right)),
         row_(components_of(p.equation) * p.n), from_(static_cast<const R*>(p.state.data) + p.state.offset),
         to_(static_cast<R*>(p.next.data) + p.next.offset),
-        tiles_(swept_policy::tiles(p.equation, p.n, p.batch, p.steps, p.depth, all_.lanes)) {}
+        tiles_(swept_policy::tiles(p.equation, p.n, p.batch, p.steps, p.depth, all_.lanes, device.thread_count())) {}
 
   Status run() {
     const auto begin = std::chrono::steady_clock::now();
@@ -76,7 +76,7 @@ class Call {
   /// One piece of the points for each thread, barriers between sub-steps.
   Status substep(int sub, const R* around, const R* base, R* result, int64_t step, int64_t steps) {
     const int64_t points = p_.batch * p_.n;
-    const int64_t pieces = std::max<int64_t>(1, std::min<int64_t>(device_.thread_count(), points / swept_policy::kLeastWork));
+    const int64_t pieces = swept_policy::pieces(p_.equation, points, device_.thread_count());
     return device_.threads().run(pieces, [&](int64_t piece, int) {
       const int64_t last = points * (piece + 1) / pieces;
       for (int64_t i = points * piece / pieces; i < last;) {
@@ -100,8 +100,8 @@ class Call {
     for (int64_t visit = 0; visit < visits; ++visit) {
       task.steps = std::min(tiles_.steps, steps - visit * tiles_.steps);
       task.to = (visits - visit) % 2 == 1 ? to_ : spare_;
-      const int64_t work = task.length * all_.lanes * task.steps * (kernels_.substep[1] != nullptr ? 2 : 1);
-      const int64_t at_once = std::max<int64_t>(1, swept_policy::kLeastWork / work);
+      const int64_t work = task.length * all_.lanes * task.steps;
+      const int64_t at_once = std::max<int64_t>(1, swept_policy::entry(p_.equation).least_work / work);
       const int64_t pieces = (groups + at_once - 1) / at_once;
       WARPLOOM_TRY(device_.threads().run(pieces, [&](int64_t piece, int worker) {
         for (int64_t group = piece * at_once; group < std::min(groups, (piece + 1) * at_once); ++group) {
