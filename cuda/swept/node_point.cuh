@@ -40,7 +40,6 @@ struct NodePoint {
   int index, width, valley;  ///< in the node; its points; where the right side of the valley begins
   int64_t place;             ///< 0…n-1
   bool mine;                 ///< the thread has a point
-  Limits up, down;
   Value value[2];            ///< what the two rows hold at the place
 
   WARPLOOM_DEVICE NodePoint(const PhaseParameters<Equation>& p, int64_t node, int thread) : index(thread) {
@@ -49,9 +48,14 @@ struct NodePoint {
     valley = static_cast<int>(p.nodes.valley(node, p.phase.shifted) - first);
     mine = index < width;
     place = first + index < 0 ? first + index + p.nodes.n : first + index;
-    up = {up_of(index), greater(up_of(index), up_of(index + 1)), up_of(of_warp((width - 1) / 2))};
-    if (p.whole) up = {mine ? kAlways : kNever, mine ? kAlways : kNever, kAlways};
-    down = {down_of(index), greater(down_of(index), down_of(index + 1)), down_of(of_warp(valley))};
+  }
+
+  WARPLOOM_DEVICE Limits up(bool whole) const {
+    if (whole) return {mine ? kAlways : kNever, mine ? kAlways : kNever, kAlways};
+    return {up_of(index), greater(up_of(index), up_of(index + 1)), up_of(of_warp((width - 1) / 2))};
+  }
+  WARPLOOM_DEVICE Limits down() const {
+    return {down_of(index), greater(down_of(index), down_of(index + 1)), down_of(of_warp(valley))};
   }
 
   WARPLOOM_DEVICE static int greater(int a, int b) { return a > b ? a : b; }

@@ -67,8 +67,8 @@ struct RegisterAgent {
 
     WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p, int64_t problem) {
       this->load(p, problem);
-      take_substeps<-1>(block, p.equation, *this, p.phase.down, this->down);
-      take_substeps<1>(block, p.equation, *this, p.phase.up, this->up);
+      take_substeps<-1>(block, p.equation, *this, p.phase.down, this->down());
+      take_substeps<1>(block, p.equation, *this, p.phase.up, this->up(p.whole));
       this->store(p, problem);
     }
   };

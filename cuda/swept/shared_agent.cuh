@@ -9,17 +9,19 @@ namespace warploom::WARPLOOM_TARGET::swept {
 template <class Equation_>
 struct SharedAgent {
   using Equation = Equation_;
+  using Real = typename Equation::Real;
   using Value = typename Equation::Value;
   using Parameters = PhaseParameters<Equation>;
   static constexpr int kReach = Equation::kReach;
   /// Each flux is computed by one thread and read by its neighbour, where the equation has fluxes.
   static constexpr bool kFluxes = operation::kHasFluxes<Equation>;
-  static constexpr int kMaxThreads = kFluxes ? 512 : 1024;
-  static constexpr int kMinBlocks = 1;
+  static constexpr int kMaxThreads = kFluxes ? 256 : 1024;
+  static constexpr int kMinBlocks = kFluxes ? 3 : 1;
 
-  static WARPLOOM_HOST_DEVICE int columns(int threads) { return threads + 2 * kReach; }
+  /// Of a row; where registers are short a constant.
+  static WARPLOOM_HOST_DEVICE int columns(int threads) { return (kFluxes ? kMaxThreads : threads) + 2 * kReach; }
   static WARPLOOM_HOST_DEVICE int64_t shared_bytes(int threads) {
-    return int64_t{2 + kFluxes} * columns(threads) * static_cast<int64_t>(sizeof(Value));
+    return columns(threads) * static_cast<int64_t>((2 + kFluxes) * sizeof(Value) + 2 * kFluxes * sizeof(Real));
   }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
@@ -44,7 +46,8 @@ struct SharedAgent {
     int image[2] = {0, 0};  ///< columns of the point's images, from the own one; 0: none
     bool mirrored[2] = {false, false};
     Value* row[2];          ///< the own column of the rows
-    Value* flux;            ///< and of the fluxes
+    Value* flux;            ///< of the fluxes
+    Real* pressure[2];      ///< and of the pressures of the rows
 
     WARPLOOM_DEVICE Point(const device::Block& block, const Parameters& p, int64_t node) : Base(p, node, block.thread()) {
       int column = this->index;
@@ -52,6 +55,8 @@ struct SharedAgent {
       row[0] = block.shared<Value>() + column;
       row[1] = row[0] + columns(block.threads());
       flux = row[1] + columns(block.threads());
+      pressure[0] = block.shared<Real>((2 + kFluxes) * sizeof(Value) * columns(block.threads())) + column;
+      pressure[1] = pressure[0] + columns(block.threads());
     }
 
     /// The own column where images take `kReach` columns at each end of the domain.
@@ -60,13 +65,7 @@ struct SharedAgent {
       const int at_left = p.whole ? kReach : this->valley + 2 * kReach;  // column less place near the left end
       const int64_t at_right = p.whole ? kReach : this->valley - n;      // near the right end
       const int column = this->index + (p.whole ? kReach : this->index < this->valley ? 0 : 2 * kReach);
-      // No thread has the place left of the first face: one that has no other work computes its flux.
-      const int other = p.whole ? this->width : this->width - 1;
-      if (this->index == other) {
-        face = at_left - 1 - column;
-        this->up.face = this->down.face = Base::kAlways;
-      }
-      if (kFluxes && this->index / 32 == other / 32) this->up.warp = this->down.warp = Base::kAlways;
+      if (this->index == of_first_face(p)) face = at_left - 1 - column;
       if (!this->mine) return column;
       frozen = p.domain.frozen_point(this->place);
       WARPLOOM_NO_UNROLL
@@ -82,38 +81,56 @@ struct SharedAgent {
       return column;
     }
 
-    WARPLOOM_DEVICE void write(const Equation& equation, Value* to, const Value& v) const {
-      *to = v;
+    /// No thread has the place left of the domain's first face: this one, which has no other work, computes its flux.
+    WARPLOOM_DEVICE int of_first_face(const Parameters& p) const { return p.whole ? this->width : this->width - 1; }
+    WARPLOOM_DEVICE Limits with_first_face(const Parameters& p, Limits limits) const {
+      if (!kFluxes || !kEnds) return limits;
+      if (this->index == of_first_face(p)) limits.face = Base::kAlways;
+      if (this->index / 32 == of_first_face(p) / 32) limits.warp = Base::kAlways;
+      return limits;
+    }
+
+    /// Into the own column of a row, and those of the images.
+    template <int kRow>
+    WARPLOOM_DEVICE void write(const Equation& equation, const Value& v) const {
+      *row[kRow] = v;
       if constexpr (kEnds) {
         WARPLOOM_UNROLL
         for (int i = 0; i < 2; ++i) {
-          if (image[i] != 0) to[image[i]] = mirrored[i] ? equation.mirrored(v) : v;
+          if (image[i] != 0) row[kRow][image[i]] = mirrored[i] ? equation.mirrored(v) : v;
         }
+      }
+      if constexpr (kFluxes) {
+        if (!operation::needs_pressures(equation)) return;
+        const Real p = equation.pressure(v);  // also that of an image
+        *pressure[kRow] = p;
+        if (kEnds && image[0] != 0) pressure[kRow][image[0]] = p;
+        if (kEnds && image[1] != 0) pressure[kRow][image[1]] = p;
       }
     }
 
     template <int kSubstep, int kFrom, int kBase>
     WARPLOOM_DEVICE void substep(const device::Block& block, const Equation& equation, int level, const Limits& limits) {
       const bool active = level <= limits.own;
-      Value next;
       if constexpr (kFluxes) {
         Value right;
         if (level <= limits.face) {
-          const Value* const a = kEnds ? row[kFrom] + face : row[kFrom];
-          right = operation::twice_flux_between(equation, a[-1], a[0], a[1], a[2]);
-          flux[kEnds ? face : 0] = right;
+          const int shift = kEnds ? face : 0;
+          right = operation::twice_flux_right_of(equation, row[kFrom] + shift, pressure[kFrom] + shift);
+          flux[shift] = right;
         }
         fluxes_done(block);
-        if (active) next = equation.template update<kSubstep>(value[kBase], flux[-1], right);
+        if (active) {
+          const Value base = *row[kBase];  // not from `value`: that many registers are better spent on another block
+          write<1 - kFrom>(equation, kEnds && frozen ? base : equation.template update<kSubstep>(base, flux[-1], right));
+        }
       } else if (active) {
         Value around[2 * kReach + 1];
         WARPLOOM_UNROLL
         for (int d = -kReach; d <= kReach; ++d) around[d + kReach] = d == 0 ? value[kFrom] : row[kFrom][d];
-        next = equation.template next<kSubstep>(around, value[kBase]);
-      }
-      if (active) {
+        const Value next = equation.template next<kSubstep>(around, value[kBase]);
         value[1 - kFrom] = kEnds && frozen ? value[kBase] : next;
-        write(equation, row[1 - kFrom], value[1 - kFrom]);
+        write<1 - kFrom>(equation, value[1 - kFrom]);
       }
       row_done(block);
     }
@@ -127,18 +144,19 @@ struct SharedAgent {
 
     WARPLOOM_DEVICE void exchange_rows() {
       exchange(row);
-      exchange(value);
+      exchange(value);  // of an equation without fluxes: no pressures
     }
 
     WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p, int64_t problem) {
       this->load(p, problem);
       if (this->mine) {
-        write(p.equation, row[0], value[0]);
-        write(p.equation, row[1], value[1]);
+        write<0>(p.equation, value[0]);
+        write<1>(p.equation, value[1]);
       }
       block.sync();
-      take_substeps<-1>(block, p.equation, *this, p.phase.down, this->down);
-      take_substeps<1>(block, p.equation, *this, p.phase.up, this->up);
+      take_substeps<-1>(block, p.equation, *this, p.phase.down, with_first_face(p, this->down()));
+      take_substeps<1>(block, p.equation, *this, p.phase.up, with_first_face(p, this->up(p.whole)));
+      if (kFluxes) value[0] = *row[0], value[1] = *row[1];
       this->store(p, problem);
     }
   };

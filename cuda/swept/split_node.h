@@ -21,6 +21,7 @@ class SplitNode {
       : equation_(equation), first_(static_cast<int>(nodes.first(0, true))), end_(static_cast<int>(nodes.end(0, true))),
         gap_(domain.left == Boundary::periodic ? 0 : 2 * kReach) {
     for (std::vector<Value>& row : rows_) row.resize(static_cast<size_t>(width() + gap_));
+    pressures_.resize(rows_[0].size());
     if (gap_ == 0) return;
     if (domain.frozen_point(0)) frozen_.push_back(column(0));
     if (domain.frozen_point(domain.n - 1)) frozen_.push_back(column(-1));
@@ -82,18 +83,19 @@ class SplitNode {
     reflect(to);
   }
   template <int kSubstep>
-  void step(const Value* from, const Value* base, Value* to, int begin, int end) const {
+  void step(const Value* from, const Value* base, Value* to, int begin, int end) {
     if (gap_ == 0) return piece<kSubstep>(from, base, to, column(begin), column(end - 1) + 1);
     piece<kSubstep>(from, base, to, column(begin), column(-1) + 1);
     piece<kSubstep>(from, base, to, column(0), column(end - 1) + 1);
   }
   template <int kSubstep>
-  void piece(const Value* from, const Value* base, Value* to, int begin, int end) const {
+  void piece(const Value* from, const Value* base, Value* to, int begin, int end) {
     if constexpr (kHasFluxes<Equation>) {
       if (begin >= end) return;
-      const auto flux_right_of = [&](int c) {
-        return twice_flux_between(equation_, from[c - 1], from[c], from[c + 1], from[c + 2]);
-      };
+      for (int c = begin - 2; c < end + 2 && needs_pressures(equation_); ++c) {
+        pressures_[static_cast<size_t>(c)] = equation_.pressure(from[c]);
+      }
+      const auto flux_right_of = [&](int c) { return twice_flux_right_of(equation_, from + c, pressures_.data() + c); };
       Value left = flux_right_of(begin - 1);
       for (int c = begin; c < end; ++c) {
         const Value right = flux_right_of(c);
@@ -112,6 +114,7 @@ class SplitNode {
   Equation equation_;
   int first_, end_, gap_;
   std::vector<Value> rows_[2];
+  std::vector<Real> pressures_;
   std::vector<int> frozen_;
   std::vector<Image> images_;
 };
