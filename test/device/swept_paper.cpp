@@ -34,7 +34,7 @@ void classic(const Devices& devices) {
 
 void shared(const Devices& devices) {
   for (const Equation equation : kEquations) {
-    Matrix m{Variant::shared, equation, sizes(equation, {61, 64, 67, 95, 96, 97, 128, 129, 191, 257})};
+    Matrix m{Variant::shared, equation, sizes(equation, {61, 64, 67, 95, 96, 97, 128, 129, 191, 257, 512})};
     m.shapes = {{0, 0, 32}, {0, 0, 64}, {0, 1, 32}, {0, 2, 64}, {}};
     m.cases_per_size = kSanitized ? 1 : 4;
     run_matrices(devices, m);
@@ -46,7 +46,7 @@ void shared(const Devices& devices) {
 
 void by_warps(const Devices& devices) {
   for (const Equation equation : {Equation::heat, Equation::kuramoto_sivashinsky}) {
-    Matrix m{Variant::register_, equation, sizes(equation, {63, 64, 65, 66, 95, 97, 127, 128, 131, 257})};
+    Matrix m{Variant::register_, equation, sizes(equation, {63, 64, 65, 66, 95, 97, 127, 128, 131, 257, 512})};
     m.shapes = {{0, 0, 32}, {0, 0, 64}, {0, 1, 32}, {0, 2, 128}, {}};
     if (equation == Equation::heat) m.ends = {{Boundary::periodic, Boundary::periodic}};
     m.cases_per_size = kSanitized ? 1 : 4;
@@ -64,7 +64,7 @@ void by_warps(const Devices& devices) {
 
 void hybrid(const Devices& devices) {
   for (const Equation equation : {Equation::heat, Equation::euler}) {
-    Matrix m{Variant::hybrid, equation, sizes(equation, {61, 64, 67, 95, 96, 97, 129, 191, 257})};
+    Matrix m{Variant::hybrid, equation, sizes(equation, {61, 64, 67, 95, 96, 97, 129, 191, 257, 512})};
     m.shapes = {{0, 0, 32}, {0, 0, 64}, {0, 1, 32}, {0, 2, 64}, {}};
     m.cases_per_size = kSanitized ? 1 : 4;
     run_matrices(devices, m);

@@ -35,6 +35,68 @@ async function solveBatch(
   }
 }
 
+const ends = {
+  heat: [['periodic', 'periodic'], ['reflective', 'dirichlet']],
+  'kuramoto-sivashinsky': [['periodic', 'periodic'], ['dirichlet', 'dirichlet']],
+  euler: [['periodic', 'periodic'], ['reflective', 'outflow']],
+} as const;
+type Equation = keyof typeof ends;
+const equations = Object.keys(ends) as Equation[];
+const sweptVariants = ['classic-graph', 'shared', 'hybrid', 'register', 'tiled', 'auto'] as const;
+
+/** A call of swept.advance beside equation and ends. */
+interface Steps {
+  readonly n: number;
+  readonly steps: number;
+  readonly batch?: number;
+  readonly points?: number;
+  readonly depth?: number;
+  readonly threads?: number;
+}
+
+/** The pairs of ends that a variant takes. */
+function sidesOf(variant: string, equation: Equation): readonly (0 | 1)[] {
+  if (variant === 'register') return equation === 'heat' ? [0] : equation === 'euler' ? [] : [0, 1];
+  return variant === 'hybrid' && equation === 'kuramoto-sivashinsky' ? [] : [0, 1];
+}
+
+/** Bytes of the state after the steps. */
+async function advance(
+  device: Device, equation: Equation, side: 0 | 1, type: 'float32' | 'float64', variant: string, call: Steps,
+): Promise<Buffer> {
+  const { n, batch = 1 } = call;
+  const components = equation === 'euler' ? 3 : 1;
+  const random = new Random(n);
+  const make = () => (type === 'float32' ? new Float32Array(batch * components * n) : new Float64Array(batch * components * n));
+  const state = make();
+  for (let i = 0; i < state.length; i += 1) {
+    const component = Math.floor(i / n) % components;
+    const base = equation !== 'euler' ? 0 : component === 0 ? 1 : component === 1 ? 0 : 2.5;
+    const held = equation === 'kuramoto-sivashinsky' && side === 1 && (i % n === 0 || i % n === n - 1);
+    state[i] = held ? 0 : base + 0.2 * random.uniform();
+  }
+  const next = make();
+  const [left, right] = ends[equation][side];
+  await device.run('swept.advance', {
+    type, equation, variant, left, right, batch: 1, ...call, dx: equation === 'kuramoto-sivashinsky' ? 0.5 : 1,
+    dt: equation === 'heat' ? 0.23 : equation === 'euler' ? 0.05 : 0.004, limiter: 'paper', state: { data: state, offset: 0 },
+    next: { data: next, offset: 0 }, used: new Int32Array(6) });
+  return Buffer.from(next.buffer);
+}
+
+/** Checks a variant against `classic` to the bit. */
+async function compareVariant(device: Device, equation: Equation, variant: string, call: Steps): Promise<void> {
+  for (const side of sidesOf(variant, equation)) {
+    for (const type of ['float32', 'float64'] as const) {
+      const found = await advance(device, equation, side, type, variant, call);
+      const { n, steps, batch = 1 } = call;
+      const base = device.backend === 'cpu' ? 'cpu-classic' : 'classic';
+      const expected = await advance(device, equation, side, type, base, { n, steps, batch });
+      ok(found.equals(expected), `${equation} ${ends[equation][side].join('/')} ${type} ${JSON.stringify(call)}`);
+    }
+  }
+}
+
 describe('sanitized', function () {
   this.timeout(600_000);
   eachBackend((backend, device) => {
@@ -55,6 +117,20 @@ describe('sanitized', function () {
       const error = await solveBatch(await device(), 65, 'float64', { check: true });
       ok(error !== undefined && error <= 100 * epsilon.float64, String(error));
     });
+
+    for (const equation of equations) {
+      for (const variant of backend === 'cpu' ? ['cpu-swept', 'auto'] : sweptVariants) {
+        if (sidesOf(variant, equation).length === 0) continue;
+        it(`advances ${equation} by ${variant}`, async () => {
+          for (const n of [7, 257, 1500]) await compareVariant(await device(), equation, variant, { n, steps: 21 });
+        });
+      }
+      if (backend === 'cpu') continue;
+      it(`advances ${equation} in passes over tiles`, async () => {
+        const many = backend === 'simt' ? { n: 500, batch: 5 } : { n: 500, batch: 3000 }; // more tiles than stand on the device
+        await compareVariant(await device(), equation, 'tiled', { ...many, steps: 7, points: 4, threads: 128, depth: 3 });
+      });
+    }
 
     for (const algorithm of ['regpack', 'shared'] as const) {
       it(`scans by ${algorithm}`, async () => {
