@@ -88,7 +88,7 @@ export async function writeFigures(path: string, report: Report): Promise<boolea
   const panel = (precision: string, field: keyof Point, title: string, values: readonly Point[]) => ({
     title: `${precision}: ${title}`,
     data: { values },
-    facet: { column: { field: 'equation', type: 'nominal', title: null, sort: null } },
+    facet: { column: { field: 'equation', type: 'nominal', title: null, sort: ['heat', 'ks', 'euler'] } },
     resolve: { scale: { y: 'independent' } },
     spec: {
       width: 300, height: 260, mark: { type: 'line', point: true },

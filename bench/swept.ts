@@ -37,7 +37,7 @@ interface Pace {
 
 function paceOf({ device, quick }: BenchContext): Pace {
   if (quick || device.backend === 'simt') return { seconds: 0, leastSteps: 4, repeats: 2 };
-  return device.backend === 'cuda' ? { seconds: 0.03, leastSteps: 200, repeats: 5 } : { seconds: 0.25, leastSteps: 16, repeats: 5 };
+  return device.backend === 'cuda' ? { seconds: 0.03, leastSteps: 200, repeats: 5 } : { seconds: 0.25, leastSteps: 4, repeats: 5 };
 }
 
 /** Steps of the comparison with `classic`. */
