@@ -34,6 +34,7 @@ struct TileSize {
   int places;     ///< of a tile
   int step_reach; ///< places that a time step uses up on each side
   int depth;      ///< wished
+  int warp_steps; ///< between two exchanges of warps
 };
 
 inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -56,6 +57,7 @@ inline bool plan_resident(int64_t n, int64_t batch, int64_t resident, const Tile
   int64_t depth = (size.places - own) / 2 / size.step_reach;
   const int64_t edge = n / tiles - 1;  // of what a neighbour sends
   if (depth * size.step_reach > edge) depth = edge / size.step_reach;
+  if (depth > size.warp_steps) depth -= depth % size.warp_steps;
   if (depth < 1) return false;
   *plan = {TileMode::resident, tiles, static_cast<int>(depth) * size.step_reach, static_cast<int>(depth)};
   return true;

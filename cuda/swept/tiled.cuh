@@ -28,12 +28,14 @@ class TiledMarch {
   double plan() {
     double best = std::numeric_limits<double>::infinity();
     TilePlan candidate;
+    const int64_t together = resident_blocks<Agent>(device_, Tuned::kThreads, shared_bytes(TileMode::resident));
     const auto consider = [&](bool fits, double exchange) {
       if (!fits) return;
       const int64_t blocks = candidate.tiles * march_.batch;
       // Many short blocks even out, some long ones do not.
       const double share = double(blocks) / double(multiprocessors());
-      const double waves = candidate.mode == TileMode::passes && share > 1 ? share : std::ceil(share);
+      double waves = candidate.mode == TileMode::passes && share > 1 ? share : std::ceil(share);
+      if (candidate.mode == TileMode::passes && together < 2) waves *= policy::kLonely;
       const double cycles = waves * Tuned::kWarps * Tuned::kPoints / 4 * cost().place + cost().step + exchange / candidate.depth;
       if (cycles >= best) return;
       best = cycles;
@@ -41,8 +43,7 @@ class TiledMarch {
     };
     const int64_t n = march_.domain.n;
     consider(operation::plan_single(n, size(Tuned::kDepth), policy::kSingleDepth, &candidate), cost().exchange / 4);
-    const int64_t resident = multiprocessors() * resident_blocks<Agent>(device_, Tuned::kThreads, shared_bytes(TileMode::resident));
-    consider(operation::plan_resident(n, march_.batch, resident, size(Tuned::kDepth), &candidate), cost().exchange);
+    consider(operation::plan_resident(n, march_.batch, multiprocessors() * together, size(Tuned::kDepth), &candidate), cost().exchange);
     consider(operation::plan_passes(n, size(Tuned::kPassDepth), &candidate), cost().pass);
     return best;
   }
@@ -71,7 +72,8 @@ class TiledMarch {
   static constexpr policy::StepCost cost() { return policy::TiledShapes<Equation::kEquation>::kCost; }
   int64_t multiprocessors() const { return device_.limits().multiprocessors; }
   operation::TileSize size(int depth) const {
-    return {Tuned::kPlaces, kStepReach, march_.depth > 0 ? std::min(march_.depth, Tuned::kPlaces / kStepReach) : depth};
+    return {Tuned::kPlaces, kStepReach, march_.depth > 0 ? std::min(march_.depth, Tuned::kPlaces / kStepReach) : depth,
+            Tile<Equation, Tuned>::kSteps};
   }
   int64_t blocks() const { return plan_.tiles * march_.batch; }
   size_t shared_bytes(TileMode mode) const { return Tile<Equation, Tuned>::shared_bytes(mode, march_.domain.n); }
