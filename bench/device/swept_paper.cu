@@ -84,7 +84,8 @@ static void time_march(SweptBench& bench, SweptBench::State<Equation>& state, co
   for (int i = 0; i < 3; ++i) seconds.push_back(once(steps) / static_cast<double>(steps));
   std::sort(seconds.begin(), seconds.end());
   const int64_t n = state.march.domain.n;
-  std::printf("{\"id\":\"%s/%s/%lld/%s\",\"ends\":%d,\"asked\":%d,\"threads\":%d,\"depth\":%d,\"steps\":%lld,\"us\":%.4f,\"least\":%.4f,\"G\":%.1f}\n",
+  std::printf("{\"id\":\"%s/%s/%lld/%s\",\"ends\":%d,\"asked\":%d,\"threads\":%d,\"depth\":%d,\"steps\":%lld,"
+              "\"us\":%.4f,\"least\":%.4f,\"G\":%.1f}\n",
               equation_name<Equation>(), sizeof(typename Equation::Real) == 8 ? "float64" : "float32", (long long)n, v.name,
               (int)state.march.domain.left, threads, shape.threads, shape.depth, (long long)steps, seconds[1] * 1e6, seconds[0] * 1e6,
               static_cast<double>(n) / seconds[1] * 1e-9);

@@ -16,11 +16,14 @@ inline constexpr int64_t kUpdatesPerReplay = int64_t{1} << 34;
 
 /// Points of a node of `shared`, which is the threads of its block, for a call of so many points in all.
 inline int shared_threads(Equation equation, int64_t points) {
-  (void)points;
-  return equation == Equation::euler ? 128 : 256;
+  if (equation == Equation::euler) return points < 1 << 16 ? 128 : 256;
+  return equation == Equation::heat && points > 1 << 16 ? 512 : 256;
 }
 /// The same of `hybrid`, whose host takes as long for a step as its node is wide.
-inline int hybrid_threads(Equation equation) { return equation == Equation::euler ? 64 : 128; }
+inline int hybrid_threads(Equation equation, int64_t points) {
+  if (equation == Equation::euler) return points < 1 << 19 ? 64 : 256;
+  return points < 1 << 18 ? 128 : 512;
+}
 /// Threads of a block of `register`.
 inline constexpr int kRegisterThreads = 128;
 /// Phases in a graph of `shared` and `register`: an even number.

@@ -7,8 +7,8 @@ namespace warploom::WARPLOOM_TARGET::swept {
 template <class Equation, int kSubstep>
 struct ClassicAgent {
   using Real = typename Equation::Real;
-  static constexpr int kMaxThreads = Equation::kComponents == 3 ? 512 : 1024;  // so that nothing spills
-  static constexpr int kMinBlocks = 1;
+  static constexpr int kMaxThreads = Equation::kComponents == 3 ? 256 : 1024;
+  static constexpr int kMinBlocks = Equation::kComponents == 3 ? 3 : 1;
   struct Parameters {
     Equation equation;
     Domain domain;

@@ -59,7 +59,7 @@ Status march_hybrid(GpuDevice& device, const March<Equation>& march, Shape* shap
   if constexpr (Equation::kEquation == operation::Equation::kuramoto_sivashinsky) {
     return {Code::unsupported, "variant hybrid takes heat and euler: use tiled or shared", "variant"};
   } else {
-    const int threads = march.threads != 0 ? march.threads : policy::hybrid_threads(Equation::kEquation);
+    const int threads = march.threads != 0 ? march.threads : policy::hybrid_threads(Equation::kEquation, march.domain.n * march.batch);
     const SharedMarch<Equation> shared(device, march, threads, shape);
     if (shared.fits()) return shared.whole(control);
     return Hybrid<Equation>(device, march, shared).run(control);
