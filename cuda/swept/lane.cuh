@@ -7,7 +7,7 @@ namespace warploom::WARPLOOM_TARGET::swept {
 
 /// Which of a lane's places do not follow the equation (bit j: place j). Only tiles that hold an end have any.
 struct LaneEnds {
-  unsigned int frozen = 0;           ///< keep their value
+  uint64_t frozen = 0;               ///< keep their value
   unsigned int follow_left = 0;      ///< take the value of the left end cell at every sub-step
   unsigned int follow_right = 0;
   unsigned int mirrored = 0;         ///< of those that follow: mirrored

@@ -138,7 +138,6 @@ class Tile {
   }
 
   WARPLOOM_DEVICE void store() const {
-    block_.sync_warp();  // what the stage was last read for
     WARPLOOM_UNROLL
     for (int j = 0; j < kPoints; ++j) put(block_.lane() * kPoints + j, u_[j]);
     block_.sync_warp();
@@ -159,7 +158,7 @@ class Tile {
     for (int j = 0; j < kPoints; ++j) {
       const int64_t place = in_domain(block_.lane() * kPoints + j);
       const Source source = p_.domain.source(place);
-      ends_.frozen |= static_cast<unsigned int>(source.frozen) << j;
+      ends_.frozen |= static_cast<uint64_t>(source.frozen) << j;
       if (!kMayFollow) continue;
       ends_.follow_left |= static_cast<unsigned int>(source.follows && place < 0) << j;
       ends_.follow_right |= static_cast<unsigned int>(source.follows && place >= 0) << j;
