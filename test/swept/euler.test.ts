@@ -70,7 +70,7 @@ describe('swept Euler', function () {
 
   eachBackend((_, device) => {
     // dx Σ|error| of density, velocity and pressure of an independent program with the paper's limiter, to two or three digits. The
-    // limiter amplifies rounding: another order of operations moves an L1 by some 1e-5, so 1.5 % are allowed.
+    // limiter amplifies rounding: another order of operations moves an L1 by some 1e-5, so 3 % are allowed.
     const known = { 514: [3.80e-3, 4.48e-3, 2.25e-3], 1026: [2.27e-3, 2.23e-3, 1.19e-3], 2050: [1.39e-3, 1.16e-3, 6.3e-4] };
 
     it('meets the exact shock tube as well as the paper does, and better with the other limiters', async () => {
@@ -81,7 +81,7 @@ describe('swept Euler', function () {
           await using gas = await euler(options);
           await gas.advanceTo(0.2);
           const found = errors(await gas.read(), gas.x, gas.dx, 0.2);
-          found.forEach((error, k) => ok(error <= limits[k]! * (limiter === 'paper' ? 1.015 : 0.9), `${limiter} n ${n}: ${found.join(' ')}`));
+          found.forEach((error, k) => ok(error <= limits[k]! * (limiter === 'paper' ? 1.03 : 0.9), `${limiter} n ${n}: ${found.join(' ')}`));
         }
       }
     });
