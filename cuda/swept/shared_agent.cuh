@@ -16,7 +16,7 @@ struct SharedAgent {
   /// Each flux is computed by one thread and read by its neighbour, where the equation has fluxes.
   static constexpr bool kFluxes = operation::kHasFluxes<Equation>;
   static constexpr int kMaxThreads = kFluxes ? 256 : 1024;
-  static constexpr int kMinBlocks = kFluxes ? 3 : 1;
+  static constexpr int kMinBlocks = kFluxes ? 3 : 2;  // without spills: Euler in 80 registers, the others in 32
 
   /// Of a row; where registers are short a constant.
   static WARPLOOM_HOST_DEVICE int columns(int threads) { return (kFluxes ? kMaxThreads : threads) + 2 * kReach; }
