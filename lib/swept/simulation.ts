@@ -232,6 +232,7 @@ export abstract class Simulation<State> {
 
   /** Runs `work` behind the calls before it; an abort while it waits rejects at once. */
   #serial<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    if (signal?.aborted === true) return Promise.reject(signal.reason as Error);
     let begun = false;
     this.#pending += 1;
     const run = this.#tail.then(async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writeCheckpoint } from '../../lib/core/checkpoint.ts';
 import { euler, heat, kuramotoSivashinsky, restore, type AnySimulation, type GasFields, type RealArray } from '../../lib/swept/index.ts';
-import { deviceOf, eachBackend, type BackendName } from '../support/backends.ts';
+import { deviceOf, eachBackend, hasBackend, skipCases, type BackendName } from '../support/backends.ts';
 import { pick, sameBits } from '../support/simulating.ts';
 
 function makers(backend: BackendName): Record<string, () => Promise<AnySimulation>> {
@@ -48,6 +48,25 @@ describe('swept checkpoints', () => {
         deepStrictEqual([second.stepsDone, second.time], [whole.stepsDone, whole.time]);
         sameBits(await stateOf(second), await stateOf(whole), name);
       });
+    }
+  });
+
+  it('go on on another device, to the bit', async () => {
+    for (const backend of ['simt', 'cuda'] as const) {
+      if (!hasBackend(backend)) {
+        skipCases(`${backend}: not here`);
+        continue;
+      }
+      for (const [name, make] of Object.entries(makers('simt'))) { // small enough for the shim
+        await using first = await make();
+        await first.advance(2);
+        await first.save(path);
+        await using here = await restore(path, { device: await deviceOf('cpu') });
+        await using there = await restore(path, { device: await deviceOf(backend) });
+        for (const simulation of [here, there]) await simulation.advance(4);
+        sameBits(await stateOf(there), await stateOf(here), `${name} on ${backend}`);
+        deepStrictEqual(await there.totals(), await here.totals());
+      }
     }
   });
 

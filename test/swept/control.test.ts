@@ -2,7 +2,7 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { DisposedError, InstabilityError } from '../../lib/core/errors.ts';
 import { openDevice, type Device } from '../../lib/core/device.ts';
-import { euler, heat, kuramotoSivashinsky, type HeatSimulation, type StabilityWarning } from '../../lib/swept/index.ts';
+import { euler, heat, kuramotoSivashinsky, type HeatSimulation, type RealArray, type StabilityWarning } from '../../lib/swept/index.ts';
 import { Clock } from '../../lib/swept/clock.ts';
 import { deviceOf, eachBackend } from '../support/backends.ts';
 import { pick, sameBits } from '../support/simulating.ts';
@@ -72,6 +72,12 @@ describe('swept simulations', function () {
         sameBits(density.subarray(b * n, (b + 1) * n), alone.density, `density ${b}`);
         deepStrictEqual(await all.totals(b), await one.totals());
       }
+      const [velocity, pressure] = [density.map(() => 0.1), density.map((value) => value + 1)];
+      await using fields = await euler({ ...options, initial: { density, velocity, pressure }, batch: 3 });
+      const listed = [0, 1, 2].map((b) => Object.fromEntries(Object.entries({ density, velocity, pressure })
+        .map(([name, values]) => [name, values.subarray(b * n, (b + 1) * n)])) as { density: RealArray; velocity: RealArray; pressure: RealArray });
+      await using list = await euler({ ...options, initial: listed, batch: 3 });
+      sameBits((await fields.read()).conserved, (await list.read()).conserved, 'arrays of all problems, or one after the other');
       const waves = Float64Array.from({ length: 2 * n }, (_, i) => Math.sin(i));
       await using flames = await kuramotoSivashinsky({ n, dx: 1, dt: 0.05, initial: waves, batch: 2, device: await device() });
       await using second = await kuramotoSivashinsky({ n, dx: 1, dt: 0.05, initial: waves.subarray(n), device: await device() });
@@ -124,7 +130,9 @@ describe('swept simulations', function () {
     sameBits(await simulation.read(), await straight.read(), 'after the abort');
     strictEqual(simulation.info.steps, stepsDone + 7);
     ok(simulation.info.deviceSeconds > 0 && simulation.info.pointUpdatesPerSecond > 0);
-    await rejects(simulation.advance(1, { signal: AbortSignal.abort(new Error('before')) }), /before/);
+    const [busy, late] = [simulation.advance(50), simulation.advance(1, { signal: AbortSignal.abort(new Error('before')) })];
+    await rejects(late, /before/);
+    await busy;
     await rejects(simulation.advance(1, { onProgress: () => { throw new Error('from progress'); } }), /from progress/);
   });
 
