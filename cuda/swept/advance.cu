@@ -1,4 +1,6 @@
 // swept.advance on the GPU: the choice of the variant, and the search for the first bad step.
+#include <algorithm>
+
 #include "cuda/core/operations.h"
 #include "cuda/swept/advance_policy.h"
 #include "cuda/swept/finite_agent.cuh"
@@ -122,7 +124,11 @@ Status swept_advance(Device& device, const ::warploom::swept::AdvanceParameters&
 }
 
 int64_t swept_advance_workspace(const Device&, const ::warploom::swept::AdvanceParameters& p) {
-  return ::warploom::swept::elements_of(p) * scalar_bytes(p.type);
+  using namespace ::warploom::swept;
+  const int64_t row = p.batch * components_of(p.equation) * scalar_bytes(p.type);  // of one point
+  if (p.variant != Variant::hybrid) return row * p.n;
+  const int64_t node = p.threads != 0 ? p.threads : policy::hybrid_threads(p.equation, p.n * p.batch);
+  return row * (p.n + 2 * std::min(p.n, node));  // two rows of the node that the host computes
 }
 
 }  // namespace warploom::WARPLOOM_TARGET
