@@ -88,7 +88,8 @@ void find_bad_steps(Device& device, Variant variant, const AskedShape& shape, in
       const Outcome<T> outcome = advance<T>(device, p, call, state, control);
       const bool right = outcome.status.ok() && outcome.untouched && outcome.used[4] == bad - 1 && outcome.used[5] == bad &&
                          same_bits(outcome.next, planted ? state : truth.after(bad - 1));
-      harness::check(right && bad < 400, p.name() + " " + call.name() + (planted ? ": planted" : ": first") + " bad step " + std::to_string(bad),
+      const std::string name = p.name() + " " + call.name() + (planted ? ": planted NaN" : ": first bad step " + std::to_string(bad));
+      harness::check(right && bad < 400, name,
                      "completed " + std::to_string(outcome.used[4]) + ", first bad " + std::to_string(outcome.used[5]) + " " +
                          outcome.status.message());
       // One step fewer is good.

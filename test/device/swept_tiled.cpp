@@ -1,31 +1,12 @@
 // The variant `tiled` of swept.advance against a plain march, bit for bit: every tile shape of its tuning table, a problem in one
 // tile, resident tiles and passes over memory.
 #include "test/device/swept_matrix.h"
-
-#include "cuda/swept/tiled_policy.h"
+#include "test/device/swept_tiles.h"
 
 namespace warploom::test {
 namespace {
 
 namespace policy = swept::policy;
-
-/// A tile shape of the table, as a caller asks for it.
-struct TileOf {
-  int32_t points, threads;
-  int64_t places;
-  int64_t step_reach;
-};
-
-template <class... Shapes>
-std::vector<TileOf> tiles_of(policy::ShapeList<Shapes...>, int64_t step_reach) {
-  return {TileOf{Shapes::kPoints, Shapes::kThreads, Shapes::kPlaces, step_reach}...};
-}
-/// The smallest first.
-std::vector<TileOf> tiles_of(Equation equation) {
-  if (equation == Equation::heat) return tiles_of(policy::TiledShapes<Equation::heat>::List(), 1);
-  if (equation == Equation::euler) return tiles_of(policy::TiledShapes<Equation::euler>::List(), 4);
-  return tiles_of(policy::TiledShapes<Equation::kuramoto_sivashinsky>::List(), 4);
-}
 
 /// Small problems in one tile.
 template <class T>

@@ -60,9 +60,9 @@ function sidesOf(variant: string, equation: Equation): readonly (0 | 1)[] {
   return variant === 'hybrid' && equation === 'kuramoto-sivashinsky' ? [] : [0, 1];
 }
 
-/** Bytes of the state after the steps. */
+/** Bytes of the state after the steps; `used`: what the call reports. */
 async function advance(
-  device: Device, equation: Equation, side: 0 | 1, type: 'float32' | 'float64', variant: string, call: Steps,
+  device: Device, equation: Equation, side: 0 | 1, type: 'float32' | 'float64', variant: string, call: Steps, used = new Int32Array(6),
 ): Promise<Buffer> {
   const { n, batch = 1 } = call;
   const components = equation === 'euler' ? 3 : 1;
@@ -80,8 +80,15 @@ async function advance(
   await device.run('swept.advance', {
     type, equation, variant, left, right, batch: 1, ...call, dx: equation === 'kuramoto-sivashinsky' ? 0.5 : 1,
     dt: equation === 'heat' ? 0.23 : equation === 'euler' ? 0.05 : 0.004, limiter: 'paper', state: { data: state, offset: 0 },
-    next: { data: next, offset: 0 }, used: new Int32Array(6) });
+    next: { data: next, offset: 0 }, used });
   return Buffer.from(next.buffer);
+}
+
+/** Points per lane and threads of the tile that a small problem takes. */
+async function smallestTile(device: Device, equation: Equation): Promise<[points: number, threads: number]> {
+  const used = new Int32Array(6);
+  await advance(device, equation, 0, 'float64', 'tiled', { n: 7, steps: 1 }, used);
+  return [used[1]!, used[3]!];
 }
 
 /** Checks a variant against `classic` to the bit. */
@@ -127,8 +134,9 @@ describe('sanitized', function () {
       }
       if (backend === 'cpu') continue;
       it(`advances ${equation} in passes over tiles`, async () => {
-        const many = backend === 'simt' ? { n: 500, batch: 5 } : { n: 500, batch: 3000 }; // more tiles than stand on the device
-        await compareVariant(await device(), equation, 'tiled', { ...many, steps: 7, points: 4, threads: 128, depth: 3 });
+        const [points, threads] = await smallestTile(await device(), equation);
+        const many = { n: 32 * points * (threads / 32), batch: backend === 'simt' ? 5 : 3000 }; // more tiles than stand on the device
+        await compareVariant(await device(), equation, 'tiled', { ...many, steps: 7, points, threads, depth: 3 });
       });
     }
 

@@ -3,6 +3,7 @@
 #include "cuda/swept/measure.h"
 #include "test/device/support/cases.h"
 #include "test/device/swept_case.h"
+#include "test/device/swept_tiles.h"
 
 namespace cases {
 
@@ -99,10 +100,11 @@ inline void add_swept_cases(std::vector<Case>* all) {
     if (!euler) add(true, Variant::register_, equation, 0, 131, 1, 20, 0, 0, 64);
     if (!euler) add(true, Variant::register_, equation, 0, 20, 2, 5, 0, 0, 32);
     if (!ks) add(true, Variant::hybrid, equation, ++turn, 131, 1, 40, 0, 0, 64);
-    // One tile, resident tiles, passes: in the smallest tiles, of 4 warps, with several exchanges of warps and margins.
-    add(true, Variant::tiled, equation, ++turn, 200, 1, 60, 4, 0, 128);
-    add(true, Variant::tiled, equation, ++turn, 500, 1, 20, 4, 3, 128);
-    add(true, Variant::tiled, equation, ++turn, 500, 5, 9, 4, 6, 128);
+    // One tile, resident tiles, passes: in the smallest tiles, with several exchanges of warps and margins.
+    const test::TileOf tile = test::tiles_of(equation)[0];
+    add(true, Variant::tiled, equation, ++turn, tile.places / 2, 1, 60, tile.points, 0, tile.threads);
+    add(true, Variant::tiled, equation, ++turn, tile.places + 40, 1, 20, tile.points, 3, tile.threads);
+    add(true, Variant::tiled, equation, ++turn, tile.places + 40, 5, 9, tile.points, 6, tile.threads);
     for (const int64_t n : {7, 257}) {
       add(false, Variant::shared, equation, ++turn, n, 2, 25, 0, 0, 128);
       add(false, Variant::tiled, equation, ++turn, n, 3, 25, 0, 0, 0);
