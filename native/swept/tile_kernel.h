@@ -113,7 +113,9 @@ class TileSteps<Euler<R, kLimiter>> {
   using Value = typename Euler<V, kLimiter>::Value;
   static constexpr int kLanes = kWidth<R>, kStride = 3 * kLanes;
 
-  static constexpr bool kShares = kLimiter == static_cast<int>(::warploom::swept::Limiter::paper);
+  /// Whether sides carry shares and differences pressures: for Limiter::paper.
+  static constexpr bool kShares = kLimiter <= static_cast<int>(::warploom::swept::Limiter::paper);
+  static_assert(::warploom::swept::kAnyLimiter < 0, "any limiter may be that of the paper");
 
   WARPLOOM_INLINE V pressure(const Value& value) const {
     if constexpr (kShares) return equation_.pressure(value);
