@@ -20,7 +20,8 @@ const simulation = {
   length: positive.optional(),
   dt: positive.optional().describe('time step'),
   until,
-  snapshots: z.number().int().min(1).max(100_000).default(50).describe('states kept after the initial one, evenly spaced'),
+  snapshots: z.number().int().min(1).max(100_000).default(50)
+    .describe('states kept after the initial one, at whole steps, evenly spaced; the last at the end'),
   precision: z.enum(['float32', 'float64']).default('float64'),
   variant: z.enum(variants).default('auto').describe('how the steps are carried out; all give the same bits'),
   paper: z.boolean().default(false).describe('the set-up of Magee and Niemeyer (2018) where nothing else is said'),

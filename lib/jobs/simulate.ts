@@ -61,19 +61,17 @@ async function resume(path: string, tag: string, fresh: swept.AnySimulation, job
   }
 }
 
-/** Step and time of every snapshot, the initial one first. */
-export function timetable(job: SimulateJob, dt: number): { steps: number[]; times: number[] } {
-  const clock = new Clock(dt);
-  const steps = [0];
-  const times = [0];
-  const { until, snapshots } = job;
-  for (let k = 1; k <= snapshots; k += 1) {
-    const plan = 'time' in until ? clock.plan((until.time * k) / snapshots) : clock.planStep(Math.round((until.steps * k) / snapshots));
-    clock.step += plan.whole + Number(plan.rest > 0);
-    if (plan.target !== undefined) clock.arrived(plan.target);
-    steps.push(clock.step);
-    times.push(clock.time);
-  }
+/**
+ * Step and time of every snapshot, the initial one first: after whole steps, so that they change nothing, and the last one at the
+ * end of the run. There are fewer where there are fewer steps.
+ */
+export function timetable({ until, snapshots }: SimulateJob, dt: number): { steps: number[]; times: number[] } {
+  const { whole, rest } = 'time' in until ? new Clock(dt).plan(until.time) : { whole: until.steps, rest: 0 };
+  const total = whole + Number(rest > 0);
+  const count = Math.min(snapshots, total);
+  const steps = Array.from({ length: count + 1 }, (_, k) => Math.round((total * k) / count));
+  const times = steps.map((step) => step * dt);
+  if ('time' in until) times[count] = until.time;
   return { steps, times };
 }
 
@@ -98,29 +96,37 @@ async function conservedSums(simulation: swept.AnySimulation): Promise<Sums> {
     [name, { sum: totals[name]!, size: simulation.dx * figures.at(component[name]!).absoluteSum }]));
 }
 
-/** Runs from where the simulation stands to the last snapshot, writing each. */
+/** Runs from where the simulation stands to the last snapshot, writing each, with a checkpoint now and then. */
 async function march(
   job: SimulateJob, simulation: swept.AnySimulation, series: FieldSeries, picture: SpaceTime, context: ItemContext, tag: string,
 ): Promise<void> {
   const { signal, onProgress, folder } = context;
-  const { steps, times } = timetable(job, simulation.dt);
-  const first = steps.findIndex((step) => step > simulation.stepsDone);
-  if (first < 0) return;
+  const { steps } = timetable(job, simulation.dt);
   const total = steps.at(-1)!;
+  const options = { signal, onProgress: () => onProgress(simulation.stepsDone, total) };
   let saved = performance.now();
-  let index = first;
-  const goals = 'time' in job.until ? { times: times.slice(first) } : { steps: steps.slice(first) };
-  const options = { ...goals, signal, onProgress: () => onProgress(simulation.stepsDone, total) };
-  for await (const { state } of simulation.snapshots(options) as AsyncIterable<swept.Snapshot<RealArray | swept.GasFields>>) {
-    const fields = fieldsOf(state);
-    for (const [name, values] of Object.entries(fields)) await series.write(name, index, values);
-    picture.row(index, Object.values(fields)[0]!);
-    index += 1;
-    if (performance.now() - saved < checkpointEvery * 1000 && index < steps.length) continue;
+  const save = async (): Promise<void> => {
     await series.flush(); // the checkpoint says that all before it is there
     await simulation.save(join(folder, 'state.checkpoint'), { tag });
     saved = performance.now();
+  };
+  // A checkpoint at a snapshot's step may have been saved before the snapshot was written.
+  const first = steps.findIndex((step, k) => k > 0 && step >= simulation.stepsDone);
+  for (let index = first; index > 0 && index < steps.length; index += 1) {
+    const end = index + 1 === steps.length && 'time' in job.until ? job.until.time : undefined;
+    const goal = end === undefined ? steps[index]! : total - 1; // the last step to a time may be a shortened one
+    while (simulation.stepsDone < goal) {
+      const { steps: done, deviceSeconds } = simulation.info;
+      const piece = done === 0 ? 1 : Math.max(1, Math.floor((checkpointEvery * done) / Math.max(deviceSeconds, 1e-9)));
+      await simulation.advance(Math.min(piece, goal - simulation.stepsDone), options);
+      if (performance.now() - saved > checkpointEvery * 1000) await save();
+    }
+    if (end !== undefined) await simulation.advanceTo(end, options);
+    const fields = fieldsOf(await simulation.read());
+    for (const [name, values] of Object.entries(fields)) await series.write(name, index, values);
+    picture.row(index, Object.values(fields)[0]!);
   }
+  await save();
 }
 
 interface Outcome {
