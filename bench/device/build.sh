@@ -17,3 +17,5 @@ awk '/Compiling entry/{name=$0} /spill stores/ && !/ 0 bytes spill stores, 0 byt
   END{if (!bad) print "no register spills"}' "$out/ptxas.log" | cut -c1-160
 for name in factor shape; do nvcc -std=c++17 -O2 -I. -c cuda/tridiagonal/$name.cpp -o "$out/$name.o"; done
 nvcc -arch=sm_90 -o "$out/tridiagonal" "$out"/*.o -ldl
+# The step alone: every kernel in one file; its host reference must not contract either.
+nvcc $flags -Xcompiler=-ffp-contract=off -o "$out/swept_euler" bench/device/swept_euler.cu

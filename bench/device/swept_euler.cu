@@ -94,7 +94,8 @@ static int check_tiles(BenchDevice& device, const swept::Euler<T>& equation, con
     if (32 * kPoints <= 8 * depth) continue;
     DeviceState<T> a(begin), b(begin);
     for (int done = 0; done < steps; done += depth) {
-      require((tile_pass<T, kLimiter, kPoints, 4>(device, equation, a.n, a.data, b.data, steps - done < depth ? steps - done : depth)), "pass");
+      const int count = steps - done < depth ? steps - done : depth;
+      require((tile_pass<T, kLimiter, kPoints, 4>(device, equation, a.n, a.data, b.data, count)), "pass");
       std::swap(a.data, b.data);
     }
     const int64_t count = differences(a.read(), right);
@@ -121,8 +122,10 @@ static int check_limiter(BenchDevice& device) {
     for (int s = 0; s < steps; ++s) require(point_step(device, equation, a.n, a.data, b.data), "point step");
     const std::vector<T> points = a.read();
     const int64_t count = differences(points, u);
-    if (count != 0 || !finite(u)) std::printf("FAILED limiter %d n %lld: %lld differ from the host\n", kLimiter, (long long)n, (long long)count);
-    failures += count != 0 || !finite(u);
+    if (count != 0 || !finite(u)) {
+      std::printf("FAILED limiter %d n %lld: %lld differ from the host\n", kLimiter, (long long)n, (long long)count);
+      ++failures;
+    }
     failures += check_tiles<T, kLimiter, 2>(device, equation, begin, points, steps);
     failures += check_tiles<T, kLimiter, 4>(device, equation, begin, points, steps);
     failures += check_tiles<T, kLimiter, 8>(device, equation, begin, points, steps);
@@ -133,7 +136,8 @@ static int check_limiter(BenchDevice& device) {
 
 template <class T>
 static int check_steps(BenchDevice& device) {
-  const int failures = check_limiter<T, 0>(device) + check_limiter<T, 1>(device) + check_limiter<T, 2>(device) + check_limiter<T, 3>(device);
+  int failures = check_limiter<T, 0>(device) + check_limiter<T, 1>(device);
+  failures += check_limiter<T, 2>(device) + check_limiter<T, 3>(device);
   std::printf("step float%d: %d failures\n", int(sizeof(T) * 8), failures);
   return failures;
 }
@@ -166,8 +170,8 @@ static void time_shape(BenchDevice& device, int64_t n) {
     if (32 * kPoints <= 16 * depth) continue;
     const int count = int((int64_t{1} << 28) / n / depth) + 4;
     const double seconds = time_passes(device, count, [&](int i) {
-      require((tile_pass<T, 0, kPoints, kMinBlocks>(device, equation, n, i % 2 == 0 ? a.data : b.data, i % 2 == 0 ? b.data : a.data, depth)),
-              "pass");
+      const DeviceState<T>&from = i % 2 == 0 ? a : b, &to = i % 2 == 0 ? b : a;
+      require((tile_pass<T, 0, kPoints, kMinBlocks>(device, equation, n, from.data, to.data, depth)), "pass");
     });
     const double useful = (32.0 * kPoints - 8 * depth) / (32 * kPoints);
     std::printf("{\"float\":%d,\"n\":%lld,\"points\":%d,\"minBlocks\":%d,\"depth\":%d,\"gps\":%.2f,\"stepped\":%.2f}\n", int(sizeof(T) * 8),
@@ -207,14 +211,12 @@ int main(int argc, char** argv) {
   if (wanted("time")) {
     print_peak(device);
     for (const int64_t n : {int64_t{1} << 20, int64_t{1} << 24}) {
+      time_shape<double, 4, 3>(device, n);
       time_shape<double, 4, 4>(device, n);
-      time_shape<double, 4, 5>(device, n);
-      time_shape<double, 6, 4>(device, n);
+      time_shape<double, 8, 2>(device, n);
       time_shape<double, 8, 3>(device, n);
-      time_shape<double, 8, 4>(device, n);
       time_shape<float, 4, 6>(device, n);
       time_shape<float, 8, 4>(device, n);
-      time_shape<float, 16, 3>(device, n);
     }
   }
   if (wanted("steps")) {
@@ -225,13 +227,10 @@ int main(int argc, char** argv) {
     time_steps<double, 2, 256, 1>(device);
     time_steps<double, 2, 128, 5>(device);
     time_steps<double, 2, 128, 6>(device);
-    time_steps<double, 3, 128, 5>(device);
     time_steps<double, 4, 128, 1>(device);
     time_steps<double, 4, 128, 2>(device);
     time_steps<double, 4, 128, 3>(device);
     time_steps<double, 4, 128, 4>(device);
-    time_steps<double, 4, 128, 5>(device);
-    time_steps<double, 6, 128, 4>(device);
     time_steps<double, 8, 128, 2>(device);
     time_steps<double, 8, 128, 3>(device);
     time_steps<float, 1, 128, 1>(device);

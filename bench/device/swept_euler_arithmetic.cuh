@@ -14,8 +14,8 @@ __device__ inline uint64_t mixed(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// Numbers of every exponent and sign. Mantissas: random (kind 0 to 3), next to powers of two, of few ones or few zeros, next to the square of
-/// what lies halfway between two numbers, next to a reciprocal.
+/// Numbers of every exponent and sign. Mantissas: random (kind 0 to 3), next to powers of two, of few ones or few zeros, next to the
+/// square of what lies halfway between two numbers, next to a reciprocal.
 __device__ inline double sample(uint64_t i) {
   const uint64_t x = mixed(i), y = mixed(x);
   const int kind = static_cast<int>(y & 7);
@@ -56,14 +56,14 @@ __device__ void compare(T a, T reciprocal_right, T root_right, Wrong* wrong) {
   using Range = portable::Range<T>;
   const T size = portable::absolute(a), infinite = static_cast<T>(HUGE_VAL);
   const bool beyond = size >= Range::kMost && size < infinite;  // where small_reciprocal and square_root say nothing
-  const bool beyond_twice = portable::absolute(a + a) >= Range::kMost && size < infinite;
   const bool good_reciprocal = agrees(portable::reciprocal(a), in_range(size), reciprocal_right) &&
-                               (beyond || agrees(portable::small_reciprocal(a), in_range(size), reciprocal_right));
+                               (beyond || agrees(portable::small_reciprocal(a), in_range(size), reciprocal_right)) &&
+                               agrees(portable::positive_reciprocal(a), in_range(a), reciprocal_right);
   const T root = portable::square_root(a);
   bool good_root = beyond && a > T(0);
   if (in_range(a)) good_root = a < Range::kLeastRoot ? is_near(root, root_right) : root == root_right;
   else if (!good_root) good_root = !(portable::absolute(root) < infinite);
-  const bool good_twice = size < Range::kLeast || beyond_twice || portable::twice(a) == a + a || (a != a);
+  const bool good_twice = !in_range(size) || portable::twice(a) == a + a;
   if (!good_reciprocal) atomicAdd(&wrong->reciprocal, 1);
   if (!good_root) atomicAdd(&wrong->root, 1);
   if (!good_twice) atomicAdd(&wrong->twice, 1);
@@ -86,7 +86,9 @@ __global__ void check_doubles(uint64_t begin, uint64_t count, Wrong* wrong) {
     compare(a, __drcp_rn(a), __dsqrt_rn(a), wrong);
     const double b = sample(begin + i + 1);
     compare_alike(a, b, 0x1p-96, wrong);
-    const auto mantissa = [](double v) { return __longlong_as_double((__double_as_longlong(v) & 0x801fffffffffffff) | 0x39f0000000000000); };
+    const auto mantissa = [](double v) {
+      return __longlong_as_double((__double_as_longlong(v) & 0x801fffffffffffff) | 0x39f0000000000000);
+    };
     compare_alike(mantissa(a), mantissa(b), 0x1p-96, wrong);
   }
 }

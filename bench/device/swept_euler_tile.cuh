@@ -92,7 +92,8 @@ struct TileAgent {
 };
 
 template <class Agent, class T>
-Status launch_tiles(BenchDevice& device, const swept::Euler<T>& equation, int64_t n, const T* from, T* to, int steps, int margin, int warps) {
+Status launch_tiles(BenchDevice& device, const swept::Euler<T>& equation, int64_t n, const T* from, T* to, int steps, int margin,
+                    int warps) {
   typename Agent::Equation limited;
   static_assert(sizeof(limited) == sizeof(equation), "the limiter is no part of the coefficients");
   std::memcpy(&limited, &equation, sizeof(equation));

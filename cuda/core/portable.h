@@ -58,6 +58,11 @@ template <class T>
 __device__ __forceinline__ bool ordinary(int shifted) {
   return !(fabsf(__int_as_float(shifted)) < __int_as_float(static_cast<int>(kShift<T> + Range<T>::kLeastWord)));
 }
+/// The same for the word of a itself: negative ones are above all others.
+template <class T>
+__device__ __forceinline__ bool ordinary_positive(int word) {
+  return static_cast<unsigned int>(word - Range<T>::kLeastWord) < static_cast<unsigned int>(Range<T>::kMostWord - Range<T>::kLeastWord);
+}
 __device__ __forceinline__ bool alike(int a, int b, int least) {
   return (min(a, b) >= least) | (min(static_cast<unsigned int>(a), static_cast<unsigned int>(b)) >=
                                  static_cast<unsigned int>(least) + 0x80000000u);
@@ -122,9 +127,27 @@ WARPLOOM_PORTABLE double reciprocal(double a) {
   return small_reciprocal(a);
 #endif
 }
+/// 1/a rounded to nearest for kLeast <= a < kMost, NaN elsewhere.
+WARPLOOM_PORTABLE float positive_reciprocal(float a) {
+#ifdef __CUDA_ARCH__
+  return words::ordinary_positive<float>(__float_as_int(a)) ? small_reciprocal(a) : __int_as_float(0x7fc00000);
+#else
+  return a > 0 ? small_reciprocal(a) : __builtin_nanf("");
+#endif
+}
+WARPLOOM_PORTABLE double positive_reciprocal(double a) {
+#ifdef __CUDA_ARCH__
+  const bool ordinary = words::ordinary_positive<double>(__double2hiint(a));
+  return words::reciprocal_from(a, __hiloint2double(ordinary ? words::reciprocal_estimate(a) : 0x7ff80000, words::kLowWord));
+#else
+  return a > 0 ? small_reciprocal(a) : __builtin_nan("");
+#endif
+}
 /// For the CPU's vectors, which have reciprocal().
 template <class T>
 WARPLOOM_PORTABLE T small_reciprocal(const T& a) { return reciprocal(a); }
+template <class T>
+WARPLOOM_PORTABLE T positive_reciprocal(const T& a) { return select(a > T(0), reciprocal(a), T(__builtin_nan(""))); }
 
 /// Square root of a rounded to nearest for kLeastRoot <= a < kMost, to a unit in the last place for kLeast <= a < kLeastRoot, not
 /// finite for smaller and negative a, zero, infinities and NaN, anything above.

@@ -93,17 +93,18 @@ struct Euler {
   }
 
   /// Roe average (eq. 19) of the states at a face, each part times the sum of the roots of the densities: sqrt(ab) appears once, and
-  /// one reciprocal serves all.
+  /// one reciprocal serves all. It is NaN where a density is not positive, and wherever 4 density^3 leaves the range of float32
+  /// (densities about 1e-13 to 1e12) or float64.
   struct Means {
     T mean, scale, per_product, per_scale;
   };
   WARPLOOM_PORTABLE Means means(const Value& left, const Value& right) const {
     using portable::fma;
-    using portable::reciprocal;
+    using portable::positive_reciprocal;
     using portable::square_root;
     const T product = left.item[0] * right.item[0], mean = square_root(product);
     const T scale = fma(T(2), mean, left.item[0] + right.item[0]);  // (sqrt(l) + sqrt(r))^2
-    const T inverse = reciprocal(product * scale);
+    const T inverse = positive_reciprocal(product * scale);
     return {mean, scale, scale * inverse, product * inverse};
   }
   /// Velocities of both states and the spectral radius (eq. 20).

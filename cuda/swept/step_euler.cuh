@@ -11,28 +11,11 @@ struct Stepper<operation::Euler<T, kLimiter>, kPoints> {
 
   template <bool kEnds>
   static WARPLOOM_DEVICE void step(const device::Block& block, const Equation& equation, Value (&u)[kPoints], const LaneEnds& ends) {
-#ifndef EULER_ROLLED
     Value half[kPoints];
     WARPLOOM_UNROLL
     for (int j = 0; j < kPoints; ++j) half[j] = u[j];
     substep<kEnds>(block, equation, equation.ratio(0), u, half, ends);
     substep<kEnds>(block, equation, equation.ratio(1), half, u, ends);
-#else
-    Value a[kPoints];
-    WARPLOOM_UNROLL
-    for (int j = 0; j < kPoints; ++j) a[j] = u[j];
-    WARPLOOM_NO_UNROLL
-    for (int s = 0; s < 2; ++s) {
-      Value next[kPoints];
-      WARPLOOM_UNROLL
-      for (int j = 0; j < kPoints; ++j) next[j] = u[j];
-      substep<kEnds>(block, equation, equation.ratio(s), a, next, ends);
-      WARPLOOM_UNROLL
-      for (int j = 0; j < kPoints; ++j) a[j] = next[j];
-    }
-    WARPLOOM_UNROLL
-    for (int j = 0; j < kPoints; ++j) u[j] = a[j];
-#endif
   }
 
  private:
@@ -41,6 +24,8 @@ struct Stepper<operation::Euler<T, kLimiter>, kPoints> {
   using Ratio = typename Equation::Ratio;
   using Side = typename Equation::Side;
   static constexpr int kLast = kPoints - 1;
+  /// Up to so many a lane forms the difference on its left itself, to wait for one exchange less.
+  static constexpr int kFewPoints = 2;
 
   /// From the state `a`; `u` becomes the result and holds before what the step began with.
   template <bool kEnds>
@@ -79,8 +64,14 @@ struct Stepper<operation::Euler<T, kLimiter>, kPoints> {
     const Value after = device::shuffle_down(block, a[0], 1);
     const T p_after = by_pressure ? device::shuffle_down(block, p[0], 1) : T(0);
     d[kPoints] = equation.difference(a[kLast], after, p[kLast], p_after);
-    d[0].state = device::shuffle_up(block, d[kPoints].state, 1);
-    d[0].pressure = by_pressure ? device::shuffle_up(block, d[kPoints].pressure, 1) : T(0);
+    if (kPoints <= kFewPoints) {
+      const Value before = device::shuffle_up(block, a[kLast], 1);
+      const T p_before = by_pressure ? device::shuffle_up(block, p[kLast], 1) : T(0);
+      d[0] = equation.difference(before, a[0], p_before, p[0]);
+    } else {
+      d[0].state = device::shuffle_up(block, d[kPoints].state, 1);
+      d[0].pressure = by_pressure ? device::shuffle_up(block, d[kPoints].pressure, 1) : T(0);
+    }
     WARPLOOM_UNROLL
     for (int j = 1; j < kPoints; ++j) d[j] = equation.difference(a[j - 1], a[j], p[j - 1], p[j]);
   }
