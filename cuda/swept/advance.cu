@@ -1,6 +1,7 @@
 // swept.advance on the GPU: the choice of the variant, and the search for the first bad step.
 #include <algorithm>
 
+#include "cuda/core/measuring_device.h"
 #include "cuda/core/operations.h"
 #include "cuda/swept/advance_policy.h"
 #include "cuda/swept/finite_agent.cuh"
@@ -123,8 +124,17 @@ Status swept_advance(Device& device, const ::warploom::swept::AdvanceParameters&
   return p.type == ScalarType::float32 ? swept::run<float>(gpu, p, control) : swept::run<double>(gpu, p, control);
 }
 
-int64_t swept_advance_workspace(const Device&, const ::warploom::swept::AdvanceParameters& p) {
+int64_t swept_advance_workspace(const Device& device, const ::warploom::swept::AdvanceParameters& p) {
   using namespace ::warploom::swept;
+  if (policy::variant(p) == Variant::tiled) {  // with messages or without: as the first step is planned
+    AdvanceParameters once = p;
+    once.steps = std::min<int64_t>(p.steps, 1);
+    once.used = {};
+    MeasuringDevice measuring(static_cast<GpuDevice&>(const_cast<Device&>(device)));
+    Control control;
+    (void)swept_advance(measuring, once, control);
+    return measuring.peak_bytes();
+  }
   const int64_t row = p.batch * components_of(p.equation) * scalar_bytes(p.type);  // of one point
   if (p.variant != Variant::hybrid) return row * p.n;
   const int64_t node = p.threads != 0 ? p.threads : policy::hybrid_threads(p.equation, p.n * p.batch);

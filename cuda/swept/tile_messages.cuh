@@ -76,6 +76,20 @@ class MessageBox {
     }
   }
 
+  WARPLOOM_DEVICE unsigned int tag() const { return tag_; }
+  /// Where the warp's place i arrives, by `first` and `slope` of its margin.
+  WARPLOOM_DEVICE const device::Message* at(int first, int slope, int i) const {
+    return box_ + static_cast<int64_t>(first + slope * i) * kUnits;
+  }
+  static WARPLOOM_DEVICE Value read(const device::Message* messages) {
+    unsigned int words[3 * kUnits];
+    WARPLOOM_UNROLL
+    for (int w = 0; w < 3 * kUnits; ++w) words[w] = messages[w / 3].word[w % 3];
+    Value value;
+    memcpy(&value, words, sizeof(Value));
+    return value;
+  }
+
   /// Calls take(i, value) for the warp's places of a margin, each in one lane.
   template <class Take>
   WARPLOOM_DEVICE void receive(const device::Block& block, const MarginSource& margin, const Take& take) const {
@@ -84,17 +98,12 @@ class MessageBox {
       device::Message messages[kAtOnce * kUnits];
       device::receive_at_once(block, tag_, [&](int m) {
         const int i = first + m / kUnits * 32 + block.lane(), last = margin.end - 1;
-        return box_ + static_cast<int64_t>(margin.first + margin.slope * (i < last ? i : last)) * kUnits + m % kUnits;
+        return at(margin.first, margin.slope, i < last ? i : last) + m % kUnits;
       }, messages);
       WARPLOOM_UNROLL
       for (int a = 0; a < kAtOnce; ++a) {
         const int i = first + a * 32 + block.lane();
-        unsigned int words[3 * kUnits];
-        WARPLOOM_UNROLL
-        for (int w = 0; w < 3 * kUnits; ++w) words[w] = messages[a * kUnits + w / 3].word[w % 3];
-        Value value;
-        memcpy(&value, words, sizeof(Value));
-        if (i < margin.end) take(i, value);
+        if (i < margin.end) take(i, read(messages + a * kUnits));
       }
     }
   }

@@ -26,26 +26,18 @@ class TiledMarch {
   }
   /// Chooses a mode; the cycles that a step then takes, or infinity where no tile fits.
   double plan() {
-    double best = std::numeric_limits<double>::infinity();
-    TilePlan candidate;
-    const int64_t together = resident_blocks<Agent>(device_, Tuned::kThreads, shared_bytes(TileMode::resident));
-    const auto consider = [&](bool fits, double exchange) {
-      if (!fits) return;
-      const int64_t blocks = candidate.tiles * march_.batch;
-      // Many short blocks even out, some long ones do not.
-      const double share = double(blocks) / double(multiprocessors());
-      double waves = candidate.mode == TileMode::passes && share > 1 ? share : std::ceil(share);
-      if (candidate.mode == TileMode::passes && together < 2) waves *= policy::kLonely;
-      const double cycles = waves * Tuned::kWarps * Tuned::kPoints / 4 * cost().place + cost().step + exchange / candidate.depth;
-      if (cycles >= best) return;
-      best = cycles;
-      plan_ = candidate;
-    };
     const int64_t n = march_.domain.n;
-    consider(operation::plan_single(n, size(Tuned::kDepth), policy::kSingleDepth, &candidate), cost().exchange / 4);
-    consider(operation::plan_resident(n, march_.batch, multiprocessors() * together, size(Tuned::kDepth), &candidate), cost().exchange);
-    consider(operation::plan_passes(n, size(Tuned::kPassDepth), &candidate), cost().pass);
-    return best;
+    const int64_t together = resident_blocks<Agent>(device_, Tuned::kThreads, shared_bytes(TileMode::resident));
+    TilePlan candidate;
+    if (operation::plan_single(n, size(Tuned::kDepth), policy::kSingleDepth, &candidate)) consider(candidate, together, cost().exchange / 4);
+    if (operation::plan_resident(n, march_.batch, multiprocessors() * together, size(Tuned::kDepth), &candidate)) {
+      consider(candidate, together, cost().exchange);
+    }
+    // Where few tiles follow each other on a multiprocessor, a thinner margin may save the last of them.
+    for (int depth = Tuned::kPassDepth; depth >= 1; depth = depth > 2 ? depth * 5 / 6 : depth - 1) {
+      if (operation::plan_passes(n, size(depth), &candidate)) consider(candidate, together, cost().pass);
+    }
+    return cycles_;
   }
 
   Status run(Shape* shape) {
@@ -71,9 +63,24 @@ class TiledMarch {
   using TilePlan = operation::TilePlan;
   static constexpr policy::StepCost cost() { return policy::TiledShapes<Equation::kEquation>::kCost; }
   int64_t multiprocessors() const { return device_.limits().multiprocessors; }
+  /// A caller's depth counts as far as half of a tile is left to own.
   operation::TileSize size(int depth) const {
-    return {Tuned::kPlaces, kStepReach, march_.depth > 0 ? std::min(march_.depth, Tuned::kPlaces / kStepReach) : depth,
-            Tile<Equation, Tuned>::kSteps};
+    const int wished = march_.depth > 0 ? std::min(march_.depth, Tuned::kPlaces / (4 * kStepReach)) : depth;
+    return {Tuned::kPlaces, kStepReach, wished, Tile<Equation, Tuned>::kSteps};
+  }
+  /// Takes a plan that is quicker than those before; `extra`: cycles of what happens every `depth` steps.
+  void consider(const TilePlan& plan, int64_t together, double extra) {
+    const int64_t blocks = plan.tiles * march_.batch;
+    // Of all that one multiprocessor does; many short blocks even out, few do not.
+    double share = double(blocks) / double(multiprocessors());
+    const double rounds = std::ceil(share / double(together > 0 ? together : 1));
+    if (plan.mode != TileMode::passes || share <= 1) share = std::ceil(share);
+    else if (rounds <= policy::kFewRounds) share = rounds * double(together);
+    if (plan.mode == TileMode::passes && together < 2) share *= policy::kLonely;
+    const double cycles = share * Tuned::kWarps * Tuned::kPoints / 4 * cost().place + cost().step + extra / plan.depth;
+    if (cycles >= cycles_) return;
+    cycles_ = cycles;
+    plan_ = plan;
   }
   int64_t blocks() const { return plan_.tiles * march_.batch; }
   size_t shared_bytes(TileMode mode) const { return Tile<Equation, Tuned>::shared_bytes(mode, march_.domain.n); }
@@ -130,6 +137,7 @@ class TiledMarch {
   const March<Equation>& march_;
   Control& control_;
   TilePlan plan_;
+  double cycles_ = std::numeric_limits<double>::infinity();
   device::Message* boxes_ = nullptr;
   unsigned int first_tag_ = 1;
 };

@@ -282,10 +282,15 @@ class Tile {
     if (left.begin >= left.end && right.begin >= right.end) return;
     if (p_.mode == TileMode::resident) {
       const MessageBox<Value> box(block_, p_.boxes, p_.margin, p_.first_tag + round);
-      WARPLOOM_NO_UNROLL
-      for (int side = 0; side < 2; ++side) {
-        const MarginSource from = margins()[side];
-        box.receive(block_, from, [&](int i, const Value& value) { put(i, from.slope < 0 ? p_.equation.mirrored(value) : value); });
+      if constexpr (kDirect) {
+        receive(box, left, right);
+        return;
+      } else {
+        WARPLOOM_NO_UNROLL
+        for (int side = 0; side < 2; ++side) {
+          const MarginSource from = margins()[side];
+          box.receive(block_, from, [&](int i, const Value& value) { put(i, from.slope < 0 ? p_.equation.mirrored(value) : value); });
+        }
       }
     } else {
       renew_from_problem(round, left.begin, left.end);
@@ -296,6 +301,33 @@ class Tile {
     for (int j = 0; j < kPoints; ++j) {
       const int i = block_.lane() * kPoints + j;
       if ((i >= left.begin && i < left.end) || (i >= right.begin && i < right.end)) unstage(j);
+    }
+  }
+  /// Every lane waits for its own places: quicker where they are few.
+  static constexpr bool kDirect = kPoints * MessageBox<Value>::kUnits <= 8;
+  WARPLOOM_DEVICE void receive(const MessageBox<Value>& box, const MarginSource& left, const MarginSource& right) {
+    constexpr int kUnits = MessageBox<Value>::kUnits;
+    const int first = block_.lane() * kPoints;
+    device::Message messages[kPoints * kUnits];
+    device::receive_at_once(block_, box.tag(), [&](int m) {
+      const int i = first + m / kUnits;  // in no margin: the nearest place of one
+      const bool to_left = i < left.end || right.begin >= right.end;
+      const int begin = to_left ? left.begin : right.begin, last = (to_left ? left.end : right.end) - 1;
+      const int at_least = i < begin ? begin : i, bounded = at_least < last ? at_least : last;
+      return box.at(to_left ? left.first : right.first, to_left ? left.slope : right.slope, bounded) + m % kUnits;
+    }, messages);
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kPoints; ++j) {
+      const int i = first + j;
+      const bool in_left = i >= left.begin && i < left.end, in_right = i >= right.begin && i < right.end;
+      const Value value = box.read(messages + j * kUnits);
+      const bool mirrored = (in_left ? left.slope : right.slope) < 0;
+      const Value image = p_.equation.mirrored(value);
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kComponents; ++k) {
+        const Real received = mirrored ? image.item[k] : value.item[k];
+        u_[j].item[k] = in_left || in_right ? received : u_[j].item[k];
+      }
     }
   }
   WARPLOOM_DEVICE void renew_from_problem(unsigned int round, int begin, int end) const {

@@ -24,7 +24,7 @@ template <Equation kEquation>
 struct TiledShapes;
 template <>
 struct TiledShapes<Equation::heat> {
-  using List = ShapeList<TunedShape<4, 4, 8, 1, 4, 96, 64>, TunedShape<8, 8, 2, 1, 4, 128, 64>, TunedShape<12, 8, 2, 1, 2, 128, 128>,
+  using List = ShapeList<TunedShape<5, 4, 8, 1, 4, 120, 64>, TunedShape<8, 8, 2, 1, 4, 128, 64>, TunedShape<12, 8, 2, 1, 2, 128, 128>,
                          TunedShape<18, 8, 1, 1, 1, 128, 128>, TunedShape<34, 8, 1, 1, 1, 102, 136>,
                          TunedShape<32, 4, 1, 3, 1, 96, 128>>;
   static constexpr StepCost kCost = {6, 60, 1500, 6000};
@@ -37,12 +37,14 @@ struct TiledShapes<Equation::kuramoto_sivashinsky> {
 };
 template <>
 struct TiledShapes<Equation::euler> {
-  using List = ShapeList<TunedShape<4, 4, 2, 1, 1, 8, 8>, TunedShape<8, 8, 1, 1, 1, 8, 16>>;
-  static constexpr StepCost kCost = {400, 1500, 1500, 6000};
+  using List = ShapeList<TunedShape<2, 4, 4, 1, 1, 8, 8>, TunedShape<6, 4, 2, 3, 1, 6, 6>>;
+  static constexpr StepCost kCost = {600, 700, 1500, 6000};
 };
 
 /// A pass takes so much longer where nothing computes while a block reads and writes.
 inline constexpr double kLonely = 1.15;
+/// So many blocks one after the other end together; more of them even out.
+inline constexpr double kFewRounds = 8;
 /// In a tile that holds a whole problem: fewest steps between two renewals of its margins, unless it is the only way.
 inline constexpr int kSingleDepth = 8;
 
