@@ -120,6 +120,10 @@ function testFigures(backend: BackendName, device: () => Promise<Device>): void 
     }
   });
 
+  testValuesAndArguments(device);
+}
+
+function testValuesAndArguments(device: () => Promise<Device>): void {
   it('NaN reaches all figures of its row only; infinities reach the bounds', async () => {
     const n = 9000;
     for (const at of [0, 1, 4000, 8192, n - 1]) {
