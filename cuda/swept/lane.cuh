@@ -1,6 +1,8 @@
 // A warp's part of a tile in registers: lane l holds the places l * kPoints … l * kPoints + kPoints - 1 of 32 * kPoints
 // consecutive ones. A Stepper takes one time step of them; tiles of warps and blocks are built on it (tiled_agent.cuh).
 #pragma once
+#include <type_traits>
+
 #include "cuda/swept/march.cuh"
 
 namespace warploom::WARPLOOM_TARGET::swept {
@@ -28,21 +30,31 @@ struct Stepper;
 /// Gives the places that follow an end the value of its cell. All lanes of the warp take part.
 template <class Value, int kPoints>
 WARPLOOM_DEVICE void follow_ends(const device::Block& block, Value (&u)[kPoints], const LaneEnds& ends) {
-  constexpr int kComponents = static_cast<int>(sizeof(Value) / sizeof(u[0].item[0]));
+  using T = std::decay_t<decltype(u[0].item[0])>;
+  using Word = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  constexpr int kComponents = static_cast<int>(sizeof(Value) / sizeof(T));
   WARPLOOM_UNROLL
   for (int k = 0; k < kComponents; ++k) {
-    auto left = u[0].item[k], right = left;
+    // By bits: the compiler would make a choice between values one between addresses, and keep all of u in memory for it.
+    Word left_bits = 0, right_bits = 0;
     WARPLOOM_UNROLL
-    for (int j = 1; j < kPoints; ++j) {
-      left = j == ends.left_point ? u[j].item[k] : left;
-      right = j == ends.right_point ? u[j].item[k] : right;
+    for (int j = 0; j < kPoints; ++j) {
+      Word bits;
+      memcpy(&bits, &u[j].item[k], sizeof(Word));
+      left_bits |= bits & (Word(0) - Word(j == ends.left_point));
+      right_bits |= bits & (Word(0) - Word(j == ends.right_point));
     }
+    T left, right;
+    memcpy(&left, &left_bits, sizeof(T));
+    memcpy(&right, &right_bits, sizeof(T));
     left = device::shuffle(block, left, ends.left_lane);
     right = device::shuffle(block, right, ends.right_lane);
     WARPLOOM_UNROLL
     for (int j = 0; j < kPoints; ++j) {
-      const auto own = (ends.follow_left >> j & 1u) != 0 ? left : u[j].item[k];
-      u[j].item[k] = (ends.follow_right >> j & 1u) != 0 ? right : own;
+      auto value = u[j].item[k];
+      if ((ends.follow_left >> j & 1u) != 0) value = left;
+      if ((ends.follow_right >> j & 1u) != 0) value = right;
+      u[j].item[k] = value;
     }
   }
 }

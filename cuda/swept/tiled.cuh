@@ -34,7 +34,7 @@ class TiledMarch {
       consider(candidate, together, cost().exchange);
     }
     // Where few tiles follow each other on a multiprocessor, a thinner margin may save the last of them.
-    for (int depth = Tuned::kPassDepth; depth >= 1; depth = depth > 2 ? depth * 5 / 6 : depth - 1) {
+    for (int depth = Tuned::kPassDepth; 2 * depth >= Tuned::kPassDepth; depth = depth > 2 ? depth * 5 / 6 : depth - 1) {
       if (operation::plan_passes(n, size(depth), &candidate)) consider(candidate, together, cost().pass);
     }
     return cycles_;
@@ -77,7 +77,9 @@ class TiledMarch {
     if (plan.mode != TileMode::passes || share <= 1) share = std::ceil(share);
     else if (rounds <= policy::kFewRounds) share = rounds * double(together);
     if (plan.mode == TileMode::passes && together < 2) share *= policy::kLonely;
-    const double cycles = share * Tuned::kWarps * Tuned::kPoints / 4 * cost().place + cost().step + extra / plan.depth;
+    const double times = plan.mode == TileMode::passes ? share + 1 : 1;  // every block reads and writes, every launch waits
+    const double cycles = share * Tuned::kWarps * (Tuned::kPoints + policy::kWarpPlaces) / 4 * cost().place + cost().step +
+                          times * extra / plan.depth;
     if (cycles >= cycles_) return;
     cycles_ = cycles;
     plan_ = plan;

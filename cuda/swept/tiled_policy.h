@@ -15,7 +15,7 @@ template <class... Shapes>
 struct ShapeList {};
 
 /// Cycles that a time step costs: each place of each warp of a quarter multiprocessor; waiting within a warp; an exchange between
-/// resident tiles; a launch of a pass.
+/// resident tiles; a pass of a block.
 struct StepCost {
   double place, step, exchange, pass;
 };
@@ -27,22 +27,24 @@ struct TiledShapes<Equation::heat> {
   using List = ShapeList<TunedShape<5, 4, 8, 1, 4, 120, 64>, TunedShape<8, 8, 2, 1, 4, 128, 64>, TunedShape<12, 8, 2, 1, 2, 128, 128>,
                          TunedShape<18, 8, 1, 1, 1, 128, 128>, TunedShape<34, 8, 1, 1, 1, 102, 136>,
                          TunedShape<32, 4, 1, 3, 1, 96, 128>>;
-  static constexpr StepCost kCost = {6, 60, 1500, 6000};
+  static constexpr StepCost kCost = {6, 60, 1500, 3000};
 };
 template <>
 struct TiledShapes<Equation::kuramoto_sivashinsky> {
   using List = ShapeList<TunedShape<5, 4, 8, 1, 1, 30, 20>, TunedShape<8, 8, 2, 1, 1, 32, 16>, TunedShape<12, 8, 1, 1, 1, 32, 32>,
                          TunedShape<18, 8, 1, 1, 1, 32, 32>, TunedShape<36, 8, 1, 1, 1, 32, 32>, TunedShape<32, 4, 1, 3, 1, 32, 32>>;
-  static constexpr StepCost kCost = {28, 200, 1500, 6000};
+  static constexpr StepCost kCost = {28, 200, 1500, 3000};
 };
 template <>
 struct TiledShapes<Equation::euler> {
-  using List = ShapeList<TunedShape<2, 4, 4, 1, 1, 8, 8>, TunedShape<6, 4, 2, 3, 1, 6, 6>>;
-  static constexpr StepCost kCost = {600, 700, 1500, 6000};
+  using List = ShapeList<TunedShape<2, 4, 4, 1, 1, 8, 8>, TunedShape<6, 4, 2, 3, 1, 6, 8>>;
+  static constexpr StepCost kCost = {450, 700, 1500, 2300};
 };
 
 /// A pass takes so much longer where nothing computes while a block reads and writes.
 inline constexpr double kLonely = 1.15;
+/// What a warp does beside its places costs as much as so many of them.
+inline constexpr double kWarpPlaces = 2;
 /// So many blocks one after the other end together; more of them even out.
 inline constexpr double kFewRounds = 8;
 /// In a tile that holds a whole problem: fewest steps between two renewals of its margins, unless it is the only way.

@@ -1,12 +1,12 @@
-// `tiled` for the Euler equations: kernels of their own for the limiters `paper` and `minmod`, the others chosen in the kernel.
+// `tiled` for the Euler equations: kernels of their own for the limiters `paper` and `minmod`, the others chosen in the kernel. One
+// file per precision: they take long to compile.
+#pragma once
 #include <cstring>
 
 #include "cuda/swept/step_euler.cuh"
 #include "cuda/swept/tiled.cuh"
 
 namespace warploom::WARPLOOM_TARGET::swept {
-namespace {
-
 template <class T, operation::Limiter kLimiter>
 Status march_fixed(GpuDevice& device, const March<operation::Euler<T>>& march, Shape* shape, Control& control) {
   using Fixed = operation::Euler<T, static_cast<int>(kLimiter)>;
@@ -32,17 +32,6 @@ Status march_euler(GpuDevice& device, const March<operation::Euler<T>>& march, S
     case operation::Limiter::minmod: return march_fixed<T, operation::Limiter::minmod>(device, march, shape, control);
     default: return march_in_tiles(device, march, shape, control);
   }
-}
-
-}  // namespace
-
-template <>
-Status march_tiled(GpuDevice& device, const March<operation::Euler<float>>& march, Shape* shape, Control& control) {
-  return march_euler(device, march, shape, control);
-}
-template <>
-Status march_tiled(GpuDevice& device, const March<operation::Euler<double>>& march, Shape* shape, Control& control) {
-  return march_euler(device, march, shape, control);
 }
 
 }  // namespace warploom::WARPLOOM_TARGET::swept

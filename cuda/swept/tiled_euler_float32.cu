@@ -1,0 +1,11 @@
+// `tiled` for the Euler equations in float32.
+#include "cuda/swept/tiled_euler.cuh"
+
+namespace warploom::WARPLOOM_TARGET::swept {
+
+template <>
+Status march_tiled(GpuDevice& device, const March<operation::Euler<float>>& march, Shape* shape, Control& control) {
+  return march_euler(device, march, shape, control);
+}
+
+}  // namespace warploom::WARPLOOM_TARGET::swept
