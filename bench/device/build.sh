@@ -19,3 +19,8 @@ for name in factor shape; do nvcc -std=c++17 -O2 -I. -c cuda/tridiagonal/$name.c
 nvcc -arch=sm_90 -o "$out/tridiagonal" "$out"/*.o -ldl
 # The step alone: every kernel in one file; its host reference must not contract either.
 nvcc $flags -Xcompiler=-ffp-contract=off -o "$out/swept_euler" bench/device/swept_euler.cu
+mkdir -p "$out/swept_objects"
+ls bench/device/swept.cu cuda/swept/tiled_*.cu cuda/swept/classic.cu | while read -r unit; do
+  echo "$unit -o $out/swept_objects/$(basename "$unit").o"
+done | xargs -P "$(nproc)" -L 1 nvcc $flags -Xcompiler=-ffp-contract=off -diag-suppress=2810 -c
+nvcc -arch=sm_90 -o "$out/swept" "$out"/swept_objects/*.o

@@ -74,8 +74,6 @@ int main(int argc, char** argv) {
   using namespace ::warploom::swept;
   each("heat", Heat<float>::make<float>(8.418e-5, 1e-3, 1e-3), Heat<double>::make<double>(8.418e-5, 1e-3, 1e-3));
   each("ks", KuramotoSivashinsky<float>::make<float>(0.5, 0.005), KuramotoSivashinsky<double>::make<double>(0.5, 0.005));
-#ifdef WARPLOOM_SWEPT_EULER
   each("euler", Euler<float>::make<float>(1.4, 1, 0.05, Limiter::paper), Euler<double>::make<double>(1.4, 1, 0.05, Limiter::paper));
-#endif
   return bench.failures != 0;
 }
