@@ -91,7 +91,8 @@ struct SweptBench {
     const bool same = std::memcmp(result.data(), expected.data(), expected.size() * sizeof(expected[0])) == 0;
     const bool finite = std::all_of(expected.begin(), expected.end(), [](auto v) { return std::isfinite(v); });
     failures += same && finite ? 0 : 1;
-    std::printf("{\"check\":\"%s\",\"bytes\":%zu,\"n\":%lld,\"batch\":%lld,\"ends\":[%d,%d],\"points\":%d,\"depth\":%d,\"same\":%s,\"finite\":%s}\n",
+    std::printf("{\"check\":\"%s\",\"bytes\":%zu,\"n\":%lld,\"batch\":%lld,\"ends\":[%d,%d],"
+                "\"points\":%d,\"depth\":%d,\"same\":%s,\"finite\":%s}\n",
                 equation_name<Equation>(), sizeof(expected[0]), (long long)n, (long long)batch, (int)left, (int)right, shape.points,
                 shape.depth, same ? "true" : "false", finite ? "true" : "false");
   }
@@ -121,7 +122,8 @@ struct SweptBench {
     std::vector<double> seconds;
     for (int i = 0; i < 5; ++i) seconds.push_back(once(steps) / static_cast<double>(steps));
     std::sort(seconds.begin(), seconds.end());
-    std::printf("{\"id\":\"%s/%s/%lld/%s\",\"ends\":%d,\"steps\":%lld,\"points\":%d,\"depth\":%d,\"threads\":%d,\"us\":%.5f,\"least\":%.5f,\"G\":%.1f}\n",
+    std::printf("{\"id\":\"%s/%s/%lld/%s\",\"ends\":%d,"
+                "\"steps\":%lld,\"points\":%d,\"depth\":%d,\"threads\":%d,\"us\":%.5f,\"least\":%.5f,\"G\":%.1f}\n",
                 equation_name<Equation>(), sizeof(typename Equation::Real) == 8 ? "float64" : "float32", (long long)n, variant, (int)ends,
                 (long long)steps, shape.points, shape.depth, shape.threads, seconds[2] * 1e6, seconds[0] * 1e6, n / seconds[2] * 1e-9);
     std::fflush(stdout);

@@ -29,7 +29,9 @@ class TiledMarch {
     const int64_t n = march_.domain.n;
     const int64_t together = resident_blocks<Agent>(device_, Tuned::kThreads, shared_bytes(TileMode::resident));
     TilePlan candidate;
-    if (operation::plan_single(n, size(Tuned::kDepth), policy::kSingleDepth, &candidate)) consider(candidate, together, cost().exchange / 4);
+    if (operation::plan_single(n, size(Tuned::kDepth), policy::kSingleDepth, &candidate)) {
+      consider(candidate, together, cost().exchange / 4);
+    }
     if (operation::plan_resident(n, march_.batch, multiprocessors() * together, size(Tuned::kDepth), &candidate)) {
       consider(candidate, together, cost().exchange);
     }

@@ -41,7 +41,8 @@ class Tile {
   static constexpr bool kMayHaveEnds = Equation::kEquation != operation::Equation::kuramoto_sivashinsky;
   static constexpr bool kMayFollow = Equation::kEquation == operation::Equation::euler;
 
-  // Shared memory: both margins of each warp; lanes exchanged by the warps, twice; a stage for each warp; in `single` mode the problem, twice.
+  // Shared memory: both margins of each warp; lanes exchanged by the warps, twice; a stage for each warp; in `single`
+  // mode the problem, twice.
   static constexpr int kHaloReals = Shape::kWarps * 2 * kComponents * Shape::kHalo;
   static constexpr int kLaneReals = kPoints | 1;  ///< odd: lanes that read their places meet in no bank
   static constexpr int kStageReals = kComponents * 32 * kLaneReals;
