@@ -14,6 +14,9 @@ inline constexpr int kStepsPerGraph = 64, kMostStepsPerGraph = 4096;
 inline constexpr int64_t kMostReplays = 64;
 inline constexpr int64_t kUpdatesPerReplay = int64_t{1} << 34;
 
+/// Heat in `shared`: blocks from here on let warps without an active point jump over a sub-step.
+inline constexpr int kByWarpThreads = 512;
+
 /// Points of a node of `shared`, which is the threads of its block, for a call of so many points in all. On an H200 blocks of
 /// twice or half as many take 1 to 30 % longer.
 inline int shared_threads(Equation equation, int64_t points) {

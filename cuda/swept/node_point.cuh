@@ -104,29 +104,16 @@ WARPLOOM_DEVICE void exchange(T (&pair)[2]) {
 
 /// Sub-steps 1…count of a way, the last of which row 0 holds afterwards; kSign: 1 up, -1 down. `point` has
 /// substep<kSubstep, kFrom, kBase>(block, equation, level, limits), from row kFrom to the other with the begin of the time step in
-/// row kBase, idle(block), which takes part in a sub-step without computing anything, and exchange_rows().
+/// row kBase, and exchange_rows(). Warps without an active point take part too: all must meet at the same barriers.
 template <int kSign, class Equation, class Point>
 WARPLOOM_DEVICE void take_substeps(const device::Block& block, const Equation& equation, Point& point, int count, const Limits& limits) {
-  // The warp works in the pairs begin…end-1 of sub-steps: from where it is first needed on the way down, as long on the way up.
-  const int pairs = count >> 1;
-  int begin = 0, end = pairs;
-  if (kSign < 0 && -limits.warp > 1) begin = (-limits.warp - 1) >> 1;
-  if (kSign > 0) end = limits.warp < 0 ? 0 : (limits.warp + 1) >> 1;
-  if (begin > pairs) begin = pairs;
-  if (end > pairs) end = pairs;
-  const auto idle = [&](int how_many) {
-    WARPLOOM_NO_UNROLL
-    for (int i = 0; i < 2 * how_many; ++i) point.idle(block);
-  };
-  if (kSign < 0) idle(begin);
-  int level = kSign * (2 * begin + 1);
+  int level = kSign;
   WARPLOOM_NO_UNROLL
-  for (int i = begin; i < end; ++i, level += 2 * kSign) {
+  for (int i = 0; i < count >> 1; ++i, level += 2 * kSign) {
     constexpr bool kTwo = Equation::kSubsteps == 2;
     point.template substep<0, 0, 0>(block, equation, level, limits);
     point.template substep<kTwo ? 1 : 0, 1, kTwo ? 0 : 1>(block, equation, level + kSign, limits);
   }
-  if (kSign > 0) idle(pairs - end);
   if constexpr (Equation::kSubsteps == 1) {
     if ((count & 1) == 0) return;
     point.template substep<0, 0, 0>(block, equation, kSign * count, limits);

@@ -62,7 +62,6 @@ struct RegisterAgent {
       const Value next = equation.template next<kSubstep>(around, value[kBase]);
       if (level <= limits.own) value[1 - kFrom] = next;
     }
-    WARPLOOM_DEVICE void idle(const device::Block&) const {}
     WARPLOOM_DEVICE void exchange_rows() { exchange(value); }
 
     WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p, int64_t problem) {

@@ -3,12 +3,20 @@
 
 namespace warploom::WARPLOOM_TARGET::swept {
 
+template <class Equation, bool kByWarp>
+Status march_nodes(GpuDevice& device, const March<Equation>& march, int threads, Shape* shape, Control& control) {
+  const SharedMarch<Equation, kByWarp> shared(device, march, threads, shape);
+  if (shared.fits()) return shared.whole(control);
+  return sweep(device, march, shared.height(), true, control, [&](const Phase& phase) { return shared.phase(phase, 0); });
+}
+
 template <class Equation>
 Status march_shared(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control) {
   const int threads = march.threads != 0 ? march.threads : policy::shared_threads(Equation::kEquation, march.domain.n * march.batch);
-  const SharedMarch<Equation> shared(device, march, threads, shape);
-  if (shared.fits()) return shared.whole(control);
-  return sweep(device, march, shared.height(), true, control, [&](const Phase& phase) { return shared.phase(phase, 0); });
+  if constexpr (Equation::kEquation == operation::Equation::heat) {
+    if (threads >= policy::kByWarpThreads) return march_nodes<Equation, true>(device, march, threads, shape, control);
+  }
+  return march_nodes<Equation, false>(device, march, threads, shape, control);
 }
 
 #define WARPLOOM_INSTANTIATE(Equation)                                               \

@@ -6,10 +6,10 @@
 namespace warploom::WARPLOOM_TARGET::swept {
 
 /// A march with nodes in shared memory, blocks of `threads`.
-template <class Equation>
+template <class Equation, bool kByWarp = false>
 class SharedMarch {
  public:
-  using Agent = SharedAgent<Equation>;
+  using Agent = SharedAgent<Equation, kByWarp>;
   SharedMarch(GpuDevice& device, const March<Equation>& march, int threads, Shape* shape)
       : march_(march), threads_(std::min(threads, Agent::kMaxThreads)),
         fits_(march.domain.n + Agent::kFluxes <= threads_), launcher_(device, march, fits_ ? march.domain.n : threads_) {
