@@ -1,4 +1,5 @@
 // Tests of the SIMT shim itself: what it must do, and which defects it reports.
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -280,7 +281,7 @@ void test_replay() {
   std::unique_ptr<Device> device;
   check(open_device(OpenOptions(), &device).ok(), "a device opens");
   GpuDevice& gpu = static_cast<GpuDevice&>(*device);
-  int launches = 0;
+  std::atomic<int> launches{0};
   const Body add = [&](const Block& b) { launches += b.thread() == 0; };
   const auto body = [&]() -> Status {
     WARPLOOM_TRY(gpu.launch_blocks(1, 32, 0, false, add));
