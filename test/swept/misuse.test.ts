@@ -107,7 +107,7 @@ describe('misuse of swept', () => {
           await expectRefusal(make(options as never), String(argument), `${name}({ ${option}: ${show(value)} })`);
         }
       }
-      strictEqual(device.memory().inUseBytes, before, 'nothing was allocated');
+      ok(device.memory().inUseBytes <= before, 'nothing was allocated'); // less: another test's arrays were collected
       (await make({ device, ...good } as never)).dispose();
     });
   }
