@@ -2,7 +2,7 @@
 import { describeValue } from '../core/arrays.ts';
 import { defaultDevice } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
-import { oneOf, requireChoice, requireDevice, requireFields, requireReal, requireWhole } from './checks.ts';
+import { oneOf, requireChoice, requireDevice, requireFields, requireReal, requireWhole } from '../core/checks.ts';
 import { checkEnds, lengthOf, places, spacing, type Ends } from './grid.ts';
 import {
   gasCondition, heatCondition, initialState, precisionOf, requireGasState, waveCondition, type Condition, type Grid,

@@ -1,7 +1,7 @@
 // Points, ends and spacing of a problem.
 import { describeValue } from '../core/arrays.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
-import { oneOf, requireChoice, requireFields, requireReal } from './checks.ts';
+import { oneOf, requireChoice, requireFields, requireReal } from '../core/checks.ts';
 import { boundaries, type BoundaryName, type EquationName } from './types.ts';
 
 /** An end after checking; `value` as the caller gave it. */

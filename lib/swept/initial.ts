@@ -1,7 +1,7 @@
 // Initial states: arrays of the caller, and named initial conditions.
 import { describeValue } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
-import { requireFields, requireReal } from './checks.ts';
+import { requireFields, requireReal } from '../core/checks.ts';
 import type { GasState, RealArray } from './types.ts';
 
 /** What an initial condition is made on. */

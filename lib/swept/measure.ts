@@ -1,6 +1,6 @@
 // swept.measure: sums and bounds of a state, computed where it is.
 import type { DeviceArray } from '../core/device.ts';
-import { requireWhole } from './checks.ts';
+import { requireWhole } from '../core/checks.ts';
 import type { Norms, Setup } from './types.ts';
 
 /** Figures of a row: sums over its points, and bounds. A NaN in the row makes all of them NaN. */

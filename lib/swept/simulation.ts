@@ -4,7 +4,7 @@ import { writeCheckpoint } from '../core/checkpoint.ts';
 import type { Device, DeviceArray } from '../core/device.ts';
 import { DisposedError, InstabilityError, refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { requireCall, requireFields, requireWhole } from './checks.ts';
+import { requireCall, requireFields, requireWhole } from '../core/checks.ts';
 import type { Clock, Plan } from './clock.ts';
 import { places } from './grid.ts';
 import { componentsOf, measure, rowOf, type Figures, type Place } from './measure.ts';

@@ -4,7 +4,7 @@ import { loadCheckpoint } from '../core/checkpoint.ts';
 import { defaultDevice, type Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { requireChoice, requireDevice, requireFields, requireWhole } from './checks.ts';
+import { requireChoice, requireDevice, requireFields, requireWhole } from '../core/checks.ts';
 import { Clock } from './clock.ts';
 import { Simulation, type CheckpointParameters, type Parts } from './simulation.ts';
 import { fastestSignal } from './stability.ts';

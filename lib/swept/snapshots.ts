@@ -1,7 +1,7 @@
 // Which steps and times a loop over snapshots stops at.
 import { describeValue } from '../core/arrays.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
-import { oneOf, requireCall, requireWhole } from './checks.ts';
+import { oneOf, requireCall, requireWhole } from '../core/checks.ts';
 import type { SnapshotOptions } from './types.ts';
 
 /** Where to stop. */

@@ -1,8 +1,8 @@
 // Checks of option values: code ERR_WARPLOOM_INVALID_ARGUMENT and the option's name, before any work.
-import { describeValue } from '../core/arrays.ts';
-import { Device } from '../core/device.ts';
-import { ArgumentError, refusal } from '../core/errors.ts';
-import type { CallOptions } from '../core/progress.ts';
+import { describeValue } from './arrays.ts';
+import { Device } from './device.ts';
+import { ArgumentError, refusal } from './errors.ts';
+import type { CallOptions } from './progress.ts';
 
 /** Refuses anything but an object whose fields are all `known`. */
 export function requireFields(value: unknown, known: readonly string[], name: string, owner: string): void {
