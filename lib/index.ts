@@ -16,3 +16,4 @@ export * as tridiagonal from './tridiagonal/index.ts';
 export { scan } from './scan/index.ts';
 export type { ScanAlgorithm, ScanArray, ScanDepth, ScanOperator, ScanOptions, ScanResult } from './scan/index.ts';
 export * as swept from './swept/index.ts';
+export * as imaging from './imaging/index.ts';

@@ -3,32 +3,13 @@
 #include <cmath>
 #include <string>
 
+#include "cuda/core/check.h"
+
 namespace warploom::swept {
 namespace {
 
-Status invalid(const char* argument, std::string message) {
-  return Status(Code::invalid_argument, std::move(message), argument);
-}
-
-Status check_view(const View& view, int64_t count, const char* name) {
-  if (view.imaginary != nullptr) return invalid(name, "expected real data");
-  if (view.offset < 0) return invalid(name, "expected an offset of zero or more");
-  if (count == 0) return {};
-  if (view.data == nullptr) return invalid(name, "expected an array");
-  if (view.offset > view.length || count > view.length - view.offset) {
-    return invalid(name, "needs " + std::to_string(count) + " elements from element " + std::to_string(view.offset) +
-                             ", has " + std::to_string(view.length));
-  }
-  return {};
-}
-
-Status check_positive(double value, const char* name) {
-  if (std::isfinite(value) && value > 0) return {};
-  return invalid(name, "expected a positive finite number, got " + std::to_string(value));
-}
-
 Status check_choices(const AdvanceParameters& p) {
-  if (p.type != ScalarType::float32 && p.type != ScalarType::float64) return invalid("type", "expected float32 or float64");
+  WARPLOOM_TRY(check_real_type(p.type));
   if (static_cast<uint32_t>(p.equation) > 2) return invalid("equation", "unknown equation");
   if (static_cast<uint32_t>(p.variant) > 8) return invalid("variant", "unknown variant");
   if (static_cast<uint32_t>(p.limiter) > 3) return invalid("limiter", "unknown limiter");
@@ -77,14 +58,9 @@ Status check(const AdvanceParameters& p) {
     return invalid("gamma", "expected a finite number above 1, got " + std::to_string(p.gamma));
   }
   const int64_t count = elements_of(p);
-  WARPLOOM_TRY(check_view(p.state, count, "state"));
-  WARPLOOM_TRY(check_view(p.next, count, "next"));
-  if (count == 0) return {};
-  const uintptr_t bytes = static_cast<uintptr_t>(scalar_bytes(p.type));
-  const uintptr_t from = reinterpret_cast<uintptr_t>(p.state.data) + static_cast<uintptr_t>(p.state.offset) * bytes;
-  const uintptr_t to = reinterpret_cast<uintptr_t>(p.next.data) + static_cast<uintptr_t>(p.next.offset) * bytes;
-  const uintptr_t span = static_cast<uintptr_t>(count) * bytes;
-  if (from < to + span && to < from + span) return invalid("next", "overlaps state");
+  WARPLOOM_TRY(check_adjacent(p.state, count, "state"));
+  WARPLOOM_TRY(check_adjacent(p.next, count, "next"));
+  if (overlap(p.state, count, p.next, count, p.type)) return invalid("next", "overlaps state");
   return {};
 }
 

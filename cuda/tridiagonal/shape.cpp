@@ -2,18 +2,14 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
-#include <utility>
+
+#include "cuda/core/check.h"
 
 namespace warploom::tridiagonal {
 namespace {
 
 using Wide = __int128;
 constexpr int64_t kMaxIndex = std::numeric_limits<int64_t>::max() / 128;  // bytes of factors fit too
-
-Status invalid(const char* argument, std::string message) {
-  return Status(Code::invalid_argument, std::move(message), argument);
-}
 
 int64_t rows_of(const Shape& shape, int64_t system) {
   return shape.ragged() ? shape.offsets.data[system + 1] - shape.offsets.data[system] : shape.n;

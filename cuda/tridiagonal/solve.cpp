@@ -1,16 +1,12 @@
 #include "cuda/tridiagonal/solve.h"
 
 #include <cmath>
-#include <string>
 
+#include "cuda/core/check.h"
 #include "cuda/tridiagonal/matrix_check.h"
 
 namespace warploom::tridiagonal {
 namespace {
-
-Status invalid(const char* argument, const char* message) {
-  return Status(Code::invalid_argument, message, argument);
-}
 
 Status check_algorithm(const SolveParameters& p) {
   if (!in_range(p.algorithm, 9)) return invalid("algorithm", "unknown algorithm");

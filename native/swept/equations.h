@@ -4,7 +4,7 @@
 #include "cuda/swept/euler.h"
 #include "cuda/swept/heat.h"
 #include "cuda/swept/kuramoto_sivashinsky.h"
-#include "native/swept/vector.h"
+#include "native/cpu/vector.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 

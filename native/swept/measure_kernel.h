@@ -2,7 +2,7 @@
 #pragma once
 #include "cuda/swept/measure_part.h"
 #include "native/swept/kernels.h"
-#include "native/swept/vector.h"
+#include "native/cpu/vector.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 

@@ -1,5 +1,5 @@
 // A register of points, with the names of cuda/core/portable.h. Compiled once per instruction set, in the namespace WARPLOOM_ISA,
-// with WARPLOOM_VECTOR_BYTES the width of a register: include only from native/swept/isa_*.cpp, after every standard header.
+// with WARPLOOM_VECTOR_BYTES the width of a register: include only from native/<domain>/isa_*.cpp, after every standard header.
 //
 // Every operation is that of portable.h in each lane, so that point functions have the same bits in vectors of any width.
 #pragma once

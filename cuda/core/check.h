@@ -1,0 +1,62 @@
+// Pieces of the check() functions of operations: refusals and the bounds of arrays.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "cuda/core/status.h"
+#include "cuda/core/types.h"
+
+namespace warploom {
+
+inline Status invalid(const char* argument, std::string message) {
+  return Status(Code::invalid_argument, std::move(message), argument);
+}
+
+inline Status check_real_type(ScalarType type) {
+  if (type == ScalarType::float32 || type == ScalarType::float64) return {};
+  return invalid("type", "expected float32 or float64");
+}
+
+inline Status check_positive(double value, const char* name) {
+  if (std::isfinite(value) && value > 0) return {};
+  return invalid(name, "expected a positive finite number, got " + std::to_string(value));
+}
+
+inline Status check_whole(int64_t value, int64_t least, int64_t most, const char* name) {
+  if (value >= least && value <= most) return {};
+  return invalid(name, "expected " + std::to_string(least) + " to " + std::to_string(most) + ", got " + std::to_string(value));
+}
+
+/// `count` adjacent real elements from the view's offset on.
+inline Status check_adjacent(const View& view, int64_t count, const char* name) {
+  if (view.imaginary != nullptr) return invalid(name, "expected real data");
+  if (view.offset < 0) return invalid(name, "expected an offset of zero or more");
+  if (count == 0) return {};
+  if (view.data == nullptr) return invalid(name, "expected an array");
+  if (view.offset > view.length || count > view.length - view.offset) {
+    return invalid(name, "needs " + std::to_string(count) + " elements from element " + std::to_string(view.offset) + ", has " +
+                             std::to_string(view.length));
+  }
+  return {};
+}
+
+template <class T>
+Status check_length(const Array<T>& array, int64_t count, const char* name) {
+  if (array.length != count) {
+    return invalid(name, "expected " + std::to_string(count) + " elements, got " + std::to_string(array.length));
+  }
+  return count > 0 && array.data == nullptr ? invalid(name, "expected an array") : Status();
+}
+
+/// Whether `a_count` elements of view a and `b_count` of view b, of one type, share memory. Absent arrays share nothing.
+inline bool overlap(const View& a, int64_t a_count, const View& b, int64_t b_count, ScalarType type) {
+  if (a.data == nullptr || b.data == nullptr || a_count <= 0 || b_count <= 0) return false;
+  const uintptr_t bytes = static_cast<uintptr_t>(scalar_bytes(type));
+  const uintptr_t first = reinterpret_cast<uintptr_t>(a.data) + static_cast<uintptr_t>(a.offset) * bytes;
+  const uintptr_t second = reinterpret_cast<uintptr_t>(b.data) + static_cast<uintptr_t>(b.offset) * bytes;
+  return first < second + static_cast<uintptr_t>(b_count) * bytes && second < first + static_cast<uintptr_t>(a_count) * bytes;
+}
+
+}  // namespace warploom

@@ -1,0 +1,40 @@
+// Regular grids of pixels or voxels, which every operation of imaging works on.
+#pragma once
+#include <cstdint>
+
+#include "cuda/core/check.h"
+#include "cuda/core/types.h"
+
+namespace warploom::imaging {
+
+/// x runs fastest: component c of the point (x, y, z) of an image is element
+///   offset + ((c * nz + z) * ny + y) * nx + x
+/// of its view. A two-dimensional image has nz = 1. Points are one unit apart; outside of the grid the nearest point repeats
+/// (no flux through the border).
+struct Grid {
+  int64_t nx = 1, ny = 1, nz = 1;
+};
+
+inline constexpr int64_t kMostExtent = int64_t{1} << 30;
+/// Points of a grid: their bytes and those of a few dozen components stay far from overflow.
+inline constexpr int64_t kMostPoints = int64_t{1} << 40;
+
+inline int64_t points_of(const Grid& g) { return g.nx * g.ny * g.nz; }
+inline int dimensions_of(const Grid& g) { return g.nz > 1 ? 3 : 2; }
+
+template <class Visitor>
+void visit_grid(Visitor& v, Grid& g) {
+  v.integer("width", g.nx);
+  v.integer("height", g.ny);
+  v.integer("depth", g.nz);
+}
+
+inline Status check(const Grid& g) {
+  WARPLOOM_TRY(check_whole(g.nx, 1, kMostExtent, "width"));
+  WARPLOOM_TRY(check_whole(g.ny, 1, kMostExtent, "height"));
+  WARPLOOM_TRY(check_whole(g.nz, 1, kMostExtent, "depth"));
+  if (g.nx * g.ny > kMostPoints / g.nz) return invalid("depth", "width * height * depth is too large");
+  return {};
+}
+
+}  // namespace warploom::imaging

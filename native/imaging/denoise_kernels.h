@@ -1,0 +1,13 @@
+// Entry points of the per-instruction-set kernels of imaging.denoise.
+#pragma once
+#include <cstdint>
+
+namespace warploom::cpu {
+
+/// Kernels of one element type.
+template <class R>
+struct DenoiseKernels {
+  int lanes;  ///< of a vector
+};
+
+}  // namespace warploom::cpu

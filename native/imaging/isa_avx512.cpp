@@ -1,0 +1,24 @@
+// Kernels for AVX-512.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "native/imaging/kernels.h"
+
+#if defined(__x86_64__)
+#pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,fma,prefer-vector-width=512")
+#endif
+// Vectors are explicit here: the compiler must not make others, nor fuse what is not fma().
+#pragma GCC optimize("fp-contract=off", "no-tree-vectorize")
+#define WARPLOOM_ISA imaging_avx512
+#define WARPLOOM_VECTOR_BYTES 64
+#include "native/imaging/isa_table.h"
+
+namespace warploom::cpu {
+
+const ImagingKernelSet& imaging_kernels_avx512() {
+  static const ImagingKernelSet set = imaging_avx512::make_imaging_kernels("avx512");
+  return set;
+}
+
+}  // namespace warploom::cpu

@@ -1,0 +1,13 @@
+// Kernels of imaging.registration on vectors: include only from native/imaging/isa_table.h.
+#pragma once
+#include "native/cpu/vector.h"
+#include "native/imaging/registration_kernels.h"
+
+namespace warploom::cpu::WARPLOOM_ISA {
+
+template <class R>
+RegistrationKernels<R> registration_kernels_of() {
+  return {kWidth<R>};
+}
+
+}  // namespace warploom::cpu::WARPLOOM_ISA
