@@ -4,6 +4,7 @@
 #include "cuda/core/measuring_device.h"
 #include "cuda/core/operations.h"
 #include "cuda/swept/advance_policy.h"
+#include "cuda/swept/advance_report.h"
 #include "cuda/swept/finite_agent.cuh"
 #include "cuda/swept/march.cuh"
 
@@ -53,14 +54,19 @@ class Call {
     march_.spare = spare.template as<Real>();
     WARPLOOM_TRY(device_.begin_operation(control_));
     WARPLOOM_TRY(march_to(p_.steps));
-    int64_t completed = p_.steps, first_bad = 0;
-    if (p_.check) WARPLOOM_TRY(stop_before_bad(&completed, &first_bad));
-    WARPLOOM_TRY(device_.end_operation(control_));
-    if (p_.used.data != nullptr) {
-      const int64_t words[operation::kUsedWords] = {static_cast<int64_t>(variant_), shape_.points, shape_.depth,
-                                                    shape_.threads, completed, first_bad};
-      for (int i = 0; i < operation::kUsedWords; ++i) p_.used.data[i] = static_cast<int32_t>(words[i]);
+    operation::Advanced advanced;
+    advanced.completed = p_.steps;
+    if (p_.check) {
+      WARPLOOM_TRY(stop_before_bad(
+          p_.steps, [this](int64_t steps) { return march_to(steps); },
+          [this](bool* finite) { return all_finite(device_, march_.to, march_.elements(), finite); }, &advanced));
     }
+    WARPLOOM_TRY(device_.end_operation(control_));
+    advanced.variant = variant_;
+    advanced.points = shape_.points;
+    advanced.depth = shape_.depth;
+    advanced.threads = shape_.threads;
+    write_used(advanced, p_);
     return {};
   }
 
@@ -70,23 +76,6 @@ class Call {
     march_.steps = steps;
     if (steps == 0) return device_.copy(march_.to, march_.from, march_.elements() * static_cast<int64_t>(sizeof(Real)));
     return march_by(variant_, device_, march_, &shape_, control_);
-  }
-
-  /// A value that is not finite stays so: bisection finds the first step that makes one, and its predecessor is kept.
-  Status stop_before_bad(int64_t* completed, int64_t* first_bad) {
-    bool finite = true;
-    WARPLOOM_TRY(all_finite(device_, march_.to, march_.elements(), &finite));
-    if (finite) return {};
-    int64_t good = 0, bad = p_.steps;
-    while (bad - good > 1) {
-      const int64_t middle = good + (bad - good) / 2;
-      WARPLOOM_TRY(march_to(middle));
-      WARPLOOM_TRY(all_finite(device_, march_.to, march_.elements(), &finite));
-      (finite ? good : bad) = middle;
-    }
-    *completed = good;
-    *first_bad = bad;
-    return march_to(good);
   }
 
   GpuDevice& device_;

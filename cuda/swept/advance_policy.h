@@ -6,7 +6,7 @@
 
 namespace warploom::swept::policy {
 
-/// Threads of a block of `classic`; on an H200 128 and 256 are within 2 % of each other at every size.
+/// Threads of a block of `classic`.
 inline constexpr int kClassicThreads = 256;
 /// Time steps in a graph of `classic-graph`.
 inline constexpr int kStepsPerGraph = 64, kMostStepsPerGraph = 4096;
@@ -34,10 +34,6 @@ inline constexpr int kRegisterThreads = 128;
 inline constexpr int kPhasesPerGraph = 16;
 /// Time steps of a launch in which one block holds a domain: some milliseconds.
 inline constexpr int kStepsPerWholeLaunch = 1 << 13;
-
-// Shapes of `tiled` for Euler stand in tiled_policy.h. By the rates of the step alone (step_euler.cuh), float64: 1 or 2 points a lane
-// and 4 warps a multiprocessor for n = 2^11 to 2^14; from 2^17 on 4 points and 8 to 12 warps (164 registers a thread or more), or 8
-// points and 8 warps (254 registers) where overlaps cost more. float32: the same small shapes, then 8 points and 16 warps.
 
 /// The variant that `auto` takes.
 inline Variant variant(const AdvanceParameters& p) {

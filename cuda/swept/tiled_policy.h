@@ -35,6 +35,9 @@ struct TiledShapes<Equation::kuramoto_sivashinsky> {
                          TunedShape<18, 8, 1, 1, 1, 32, 32>, TunedShape<36, 8, 1, 1, 1, 32, 32>, TunedShape<32, 4, 1, 3, 1, 32, 32>>;
   static constexpr StepCost kCost = {28, 200, 1500, 3000};
 };
+/// By the rates of the step alone (step_euler.cuh), float64: 1 or 2 points a lane and 4 warps a multiprocessor for n = 2^11 to 2^14;
+/// from 2^17 on 4 points and 8 to 12 warps (164 registers a thread or more), or 8 points and 8 warps (254 registers) where overlaps
+/// cost more. float32: the same small shapes, then 8 points and 16 warps.
 template <>
 struct TiledShapes<Equation::euler> {
   using List = ShapeList<TunedShape<2, 4, 4, 1, 1, 8, 8>, TunedShape<6, 4, 2, 3, 1, 6, 8>>;

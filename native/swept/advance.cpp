@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cuda/core/operations.h"
+#include "cuda/swept/advance_report.h"
 #include "cuda/swept/euler.h"
 #include "cuda/swept/heat.h"
 #include "cuda/swept/kuramoto_sivashinsky.h"
@@ -38,14 +39,17 @@ class Call {
     spare_ = workspace.as<R>();
     if (swept_) WARPLOOM_TRY(device_.reserve_scratch(kernels_.tile_bytes(tiles_.length, tiles_.steps)));
     WARPLOOM_TRY(march(p_.steps));
-    int64_t completed = p_.steps, first_bad = 0;
-    if (p_.check) WARPLOOM_TRY(stop_before_bad(&completed, &first_bad));
-    if (p_.used.data != nullptr) {
-      const Variant variant = swept_ ? Variant::cpu_swept : Variant::cpu_classic;
-      const int64_t words[kUsedWords] = {static_cast<int64_t>(variant), all_.lanes,           swept_ ? tiles_.steps : 1,
-                                         device_.thread_count(),        completed, first_bad};
-      for (int i = 0; i < kUsedWords; ++i) p_.used.data[i] = static_cast<int32_t>(words[i]);
+    Advanced advanced;
+    advanced.completed = p_.steps;
+    if (p_.check) {
+      WARPLOOM_TRY(stop_before_bad(p_.steps, [this](int64_t steps) { return march(steps); },
+                                   [this](bool* finite) { return all_finite(finite); }, &advanced));
     }
+    advanced.variant = swept_ ? Variant::cpu_swept : Variant::cpu_classic;
+    advanced.points = all_.lanes;
+    advanced.depth = swept_ ? tiles_.steps : 1;
+    advanced.threads = device_.thread_count();
+    write_used(advanced, p_);
     control_.device_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return {};
   }
@@ -125,23 +129,6 @@ class Call {
     }, control_));
     *finite = !bad.load(std::memory_order_relaxed);
     return {};
-  }
-
-  /// A value that is not finite stays so: bisection finds the first step that makes one, and its predecessor is kept.
-  Status stop_before_bad(int64_t* completed, int64_t* first_bad) {
-    bool finite = true;
-    WARPLOOM_TRY(all_finite(&finite));
-    if (finite) return {};
-    int64_t good = 0, bad = p_.steps;
-    while (bad - good > 1) {
-      const int64_t middle = good + (bad - good) / 2;
-      WARPLOOM_TRY(march(middle));
-      WARPLOOM_TRY(all_finite(&finite));
-      (finite ? good : bad) = middle;
-    }
-    *completed = good;
-    *first_bad = bad;
-    return march(good);
   }
 
   CpuDevice& device_;

@@ -17,6 +17,7 @@
 #include "cuda/swept/kuramoto_sivashinsky.h"
 #include "simt/runtime.h"
 #include "test/device/support/harness.h"
+#include "test/device/support/simt_device.h"
 
 namespace warploom::test {
 
@@ -305,16 +306,6 @@ Outcome<T> judge(Device& device, const Problem& p, const Call& call, Truth<T>& t
   harness::check(wrong.empty(), type + p.name() + " " + call.name() + " (" + order + ")", wrong);
   return outcome;
 }
-
-/// A device of the shim in a given thread order.
-inline std::unique_ptr<Device> open_simt(const char* order) {
-  std::unique_ptr<Device> device;
-  simt::Schedule schedule;
-  if (!simt::open_device({}, &device).ok() || !simt::parse_schedule(order, &schedule)) std::abort();
-  simt::set_schedule(*device, schedule);
-  return device;
-}
-inline constexpr const char* kOrders[] = {"forward", "reverse", "random:7"};
 
 /// The three orders' devices.
 struct Devices {

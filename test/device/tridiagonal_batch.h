@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "cuda/tridiagonal/batch.cuh"
-#include "simt/runtime.h"
 #include "test/device/support/element_types.h"
+#include "test/device/support/simt_device.h"
 #include "tridiagonal_cases.h"
 
 namespace cases {
@@ -177,12 +177,6 @@ int64_t reference_zero_pivot(const TestBatch<T>& test, int64_t s) {
     above = exchange ? target::device::fma(-factor, upper, T(0)) : upper;
   }
   return target::device::absolute(own) == 0 ? n - 1 : -1;
-}
-
-inline std::unique_ptr<warploom::Device> open_simt() {
-  std::unique_ptr<warploom::Device> device;
-  if (!target::open_device({}, &device).ok()) std::abort();
-  return device;
 }
 
 }  // namespace cases

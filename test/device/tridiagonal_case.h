@@ -16,6 +16,7 @@
 #include "cuda/core/operations.h"
 #include "simt/runtime.h"
 #include "test/device/support/element_types.h"
+#include "test/device/support/simt_device.h"
 
 namespace warploom::test {
 
@@ -354,15 +355,5 @@ bool padding_untouched(const Case<T>& c) {
   }
   return true;
 }
-
-/// A device of the shim in a given thread order.
-inline std::unique_ptr<Device> open_simt(const char* order) {
-  std::unique_ptr<Device> device;
-  simt::Schedule schedule;
-  if (!simt::open_device({}, &device).ok() || !simt::parse_schedule(order, &schedule)) std::abort();
-  simt::set_schedule(*device, schedule);
-  return device;
-}
-inline constexpr const char* kOrders[] = {"forward", "reverse", "random:7"};
 
 }  // namespace warploom::test

@@ -171,7 +171,7 @@ void solve_bad_input(Tally& tally, GpuDevice& device) {
 }  // namespace
 
 int main() {
-  const std::unique_ptr<warploom::Device> owner = cases::open_simt();
+  const std::unique_ptr<warploom::Device> owner = warploom::test::open_simt();
   GpuDevice& device = static_cast<GpuDevice&>(*owner);
   Tally tally;
   if (cases::kSelection) {
