@@ -1,0 +1,211 @@
+// Least bytes by branch and bound. Blocks are placed by rising offset, each as low as those before it allow: every placement can
+// be pushed down to one of these (canonical placements and dominance after Moffitt, MiniMalloc, ASPLOS 2023; here with
+// alignment and an interference graph that need not come from intervals).
+import { packing } from './packing.ts';
+import { alignUp, heightOf, type Prepared } from './prepared.ts';
+
+/** A placement and whether the search was complete. */
+export interface ExactResult {
+  readonly offsets: number[];
+  readonly complete: boolean;
+}
+
+/** States of the search that are kept. */
+const maxRemembered = 400_000;
+
+/** How a state was reached: where the next block may begin (offset and block in one number), and the height so far. */
+interface Arrival {
+  readonly from: number;
+  readonly height: number;
+}
+
+/** For each block the one before it that could trade places with it: same size, alignment and neighbours, adjacent or not. */
+function twinsOf({ bytes, alignment, neighbours }: Prepared): number[] {
+  const latest = new Map<string, number>();
+  return bytes.map((size, block) => {
+    const kind = `${size}/${alignment[block]}/`;
+    const open = `${kind}open ${neighbours[block]!.join()}`;
+    const closed = `${kind}closed ${[...neighbours[block]!, block].sort((a, b) => a - b).join()}`;
+    const twin = latest.get(open) ?? latest.get(closed) ?? -1;
+    latest.set(open, block).set(closed, block);
+    return twin;
+  });
+}
+
+/** Search over one connected part of the interference graph. */
+class Search {
+  readonly bytes: readonly number[];
+  private readonly alignment: readonly number[];
+  private readonly neighbours: readonly (readonly number[])[];
+  private readonly cliques: readonly (readonly number[])[];
+  private readonly cliquesOf: readonly (readonly number[])[];
+  /** A block of the same size, alignment and neighbours that must be placed before, or -1. */
+  private readonly twin: readonly number[];
+  private readonly floor: number[];
+  private readonly placed: boolean[];
+  private readonly rest: number[];
+  private readonly offsets: number[];
+  private readonly known = new Map<string, Arrival>();
+  /** Bytes to beat. */
+  least: number;
+  best: readonly number[] | undefined;
+  /** Elementary operations left. */
+  budget: number;
+  private readonly goal: number;
+
+  constructor(problem: Prepared, least: number, goal: number, budget: number) {
+    const { count, bytes, alignment, neighbours, cliques } = problem;
+    this.bytes = bytes;
+    this.alignment = alignment;
+    this.neighbours = neighbours;
+    this.cliques = cliques;
+    this.cliquesOf = bytes.map((_, block) => cliques.flatMap((clique, c) => (clique.includes(block) ? [c] : [])));
+    this.twin = twinsOf(problem);
+    this.floor = new Array<number>(count).fill(0);
+    this.placed = new Array<boolean>(count).fill(false);
+    this.offsets = new Array<number>(count).fill(0);
+    this.rest = cliques.map((clique) => clique.reduce((sum, block) => sum + bytes[block]!, 0));
+    this.least = least;
+    this.goal = goal;
+    this.budget = budget;
+  }
+
+  /** Tries every canonical placement; false when the budget ran out. */
+  run(): boolean {
+    this.descend(0, 0, -1, 0);
+    return this.budget > 0;
+  }
+
+  /** Whether the unplaced blocks of some clique, stacked from the lowest place that any of them can have, reach `least`. */
+  private hopeless(last: number): boolean {
+    for (let c = 0; c < this.cliques.length; ++c) {
+      if (this.rest[c] === 0) continue;
+      let lowest = Infinity;
+      for (const block of this.cliques[c]!) {
+        if (!this.placed[block] && this.floor[block]! < lowest) lowest = this.floor[block]!;
+      }
+      this.budget -= this.cliques[c]!.length;
+      if (Math.max(lowest, last) + this.rest[c]! >= this.least) return true;
+    }
+    return false;
+  }
+
+  /** Unplaced blocks that may come next, lowest floor first, large before small. */
+  private candidates(last: number, lastBlock: number): number[] {
+    const { floor, bytes, placed } = this;
+    let reach = Infinity; // a block that would begin at or above the end of another one's free room is dominated
+    for (let block = 0; block < placed.length; ++block) {
+      if (!placed[block]) reach = Math.min(reach, floor[block]! + bytes[block]!);
+    }
+    const found: number[] = [];
+    for (let block = 0; block < placed.length; ++block) {
+      if (placed[block] || floor[block]! >= reach || floor[block]! < last) continue;
+      if (floor[block] === last && block < lastBlock) continue; // equal offsets: one order of them is enough
+      const twin = this.twin[block]!;
+      if (twin >= 0 && !placed[twin]) continue;
+      found.push(block);
+    }
+    this.budget -= 2 * placed.length;
+    return found.sort((a, b) => floor[a]! - floor[b]! || bytes[b]! - bytes[a]! || a - b);
+  }
+
+  /** Notes a state: blocks placed and floors of the others. True when it was met before, no higher and no further on. */
+  private seen(last: number, lastBlock: number, height: number): boolean {
+    const key = this.floor.map((floor, block) => (this.placed[block] ? '' : floor)).join();
+    const from = last * this.placed.length + lastBlock;
+    const known = this.known.get(key);
+    this.budget -= 4 * this.placed.length;
+    if (known !== undefined) return known.from <= from && known.height <= height;
+    if (this.known.size < maxRemembered) this.known.set(key, { from, height });
+    return false;
+  }
+
+  private descend(depth: number, last: number, lastBlock: number, height: number): void {
+    if (depth === this.placed.length) {
+      this.least = height;
+      this.best = [...this.offsets];
+      return;
+    }
+    if (this.hopeless(last)) return;
+    if (depth > 1 && this.seen(last, lastBlock, height)) return;
+    for (const block of this.candidates(last, lastBlock)) {
+      if (this.budget <= 0 || this.least <= this.goal) return;
+      const at = this.floor[block]!;
+      const end = at + this.bytes[block]!;
+      if (end >= this.least) continue;
+      const raised: [number, number][] = [];
+      for (const other of this.neighbours[block]!) {
+        const above = alignUp(end, this.alignment[other]!);
+        if (this.placed[other] || this.floor[other]! >= above) continue;
+        raised.push([other, this.floor[other]!]);
+        this.floor[other] = above;
+      }
+      this.placed[block] = true;
+      this.offsets[block] = at;
+      for (const c of this.cliquesOf[block]!) this.rest[c]! -= this.bytes[block]!;
+      this.descend(depth + 1, at, block, Math.max(height, end));
+      for (const c of this.cliquesOf[block]!) this.rest[c]! += this.bytes[block]!;
+      this.placed[block] = false;
+      for (const [other, floor] of raised) this.floor[other] = floor;
+    }
+  }
+}
+
+/** Connected parts of the interference graph, each as ascending block indices. */
+function components({ count, neighbours }: Prepared): number[][] {
+  const part: number[] = new Array<number>(count).fill(-1);
+  const parts: number[][] = [];
+  for (let block = 0; block < count; ++block) {
+    if (part[block]! >= 0) continue;
+    const members = [block];
+    part[block] = parts.length;
+    for (let i = 0; i < members.length; ++i) {
+      for (const other of neighbours[members[i]!]!) {
+        if (part[other]! >= 0) continue;
+        part[other] = parts.length;
+        members.push(other);
+      }
+    }
+    parts.push(members.sort((a, b) => a - b));
+  }
+  return parts;
+}
+
+/** The problem of some of the blocks, which share no edge with the others. */
+function restrict(problem: Prepared, members: readonly number[]): Prepared {
+  const place = new Map(members.map((block, i) => [block, i]));
+  const cliques = problem.cliques.filter((clique) => place.has(clique[0]!)).map((clique) => clique.map((block) => place.get(block)!));
+  return {
+    count: members.length, cliques,
+    bytes: members.map((block) => problem.bytes[block]!),
+    alignment: members.map((block) => problem.alignment[block]!),
+    neighbours: members.map((block) => problem.neighbours[block]!.map((other) => place.get(other)!)),
+    lowerBound: cliques.reduce((most, clique) => Math.max(most,
+      clique.reduce((sum, block) => sum + problem.bytes[members[block]!]!, 0)), 0),
+  };
+}
+
+/**
+ * Least bytes, or the best found when `budget` elementary operations (about 10⁸ a second) were not enough. Parts of the
+ * graph that share no edge are searched one by one, and only as long as they decide the size of the pool.
+ */
+export function exact(problem: Prepared, budget: number): ExactResult {
+  const offsets = packing(problem);
+  const parts = components(problem).map((members) => ({ members, part: restrict(problem, members) }));
+  // What one part must have at least, no other part need beat.
+  let goal = problem.lowerBound;
+  let left = budget;
+  let complete = true;
+  for (const { members, part } of parts.sort((a, b) => b.part.lowerBound - a.part.lowerBound)) {
+    const own = members.map((block) => offsets[block]!);
+    const height = heightOf(own, part.bytes);
+    if (height <= goal) continue;
+    const search = new Search(part, height, goal, left);
+    const done = search.run();
+    search.best?.forEach((offset, i) => { offsets[members[i]!] = offset; });
+    left = Math.max(search.budget, 0);
+    if (done) goal = Math.max(goal, search.least);
+    else complete &&= search.least <= goal;
+  }
+  return { offsets, complete: complete || heightOf(offsets, problem.bytes) === goal };
+}
