@@ -9,7 +9,8 @@
 namespace warploom::swept {
 
 /// Layout of a state: component k of point i of problem b is element offset + (b * components + k) * n + i; heat and KS have
-/// one component, Euler density, momentum and total energy per volume.
+/// one component, Euler density, momentum and total energy per volume. With dirichlet ends of KS the end points of `state` must
+/// hold 0: variants differ in when they read them (lib/swept writes them).
 struct AdvanceParameters {
   ScalarType type = ScalarType::float64;  ///< float32 or float64
   Equation equation = Equation::heat;
