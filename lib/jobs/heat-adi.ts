@@ -7,7 +7,7 @@ import { refusal } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/files.ts';
 import { HeatAdi } from '../tridiagonal/heat-adi.ts';
 import type { ItemContext, ItemFunction } from './item.ts';
-import { formatNpy, parseNpy } from './npy.ts';
+import { formatNpy, parseNpy } from '../core/npy.ts';
 import { clippedRange, gridPng, pngLuminance } from './picture.ts';
 import type { HeatAdiJob } from './schema.ts';
 

@@ -12,7 +12,7 @@ import * as swept from '../swept/index.ts';
 import { exactFields, exactOf, l1Errors, type Exact } from './simulate-exact.ts';
 import { profilePlot, SpaceTime } from './simulate-pictures.ts';
 import type { ItemContext, ItemFunction, ItemReport } from './item.ts';
-import { parseNpy } from './npy.ts';
+import { parseNpy } from '../core/npy.ts';
 import { plotSvg } from './plot.ts';
 import type { SimulateJob } from './simulate-schema.ts';
 import { FieldSeries } from './zarr.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { formatNpy, parseNpy, type NpyArray } from '../../lib/jobs/npy.ts';
+import { formatNpy, parseNpy, type NpyArray } from '../../lib/core/npy.ts';
 
 // Written by numpy 2.x: np.save of np.arange(6, dtype='<f4').reshape(2, 3).
 const NUMPY_FILE = Buffer.concat([
@@ -38,6 +38,10 @@ describe('npy files', () => {
       { type: 'int32', shape: [2, 1], data: new Int32Array([-1, 5]) },
       { type: 'int64', shape: [1], data: new BigInt64Array([-(2n ** 60n)]) },
       { type: 'uint8', shape: [4], data: new Uint8Array([0, 1, 254, 255]) },
+      { type: 'int8', shape: [2], data: new Int8Array([-128, 127]) },
+      { type: 'uint16', shape: [2, 1], data: new Uint16Array([1, 65535]) },
+      { type: 'int16', shape: [2], data: new Int16Array([-32768, 32767]) },
+      { type: 'uint32', shape: [1], data: new Uint32Array([2 ** 32 - 1]) },
       { type: 'float32', shape: [0, 7], data: new Float32Array(0) },
       { type: 'float64', shape: [], data: new Float64Array([2.5]) },
     ];

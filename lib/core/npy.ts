@@ -1,20 +1,21 @@
 // NumPy's .npy format, versions 1.0 and 2.0: little-endian, C order, the element types of this library.
-import { refusal } from '../core/errors.ts';
+import { refusal } from './errors.ts';
 
 /** Element types that a .npy file of this library can hold. Complex arrays are interleaved pairs. */
 export type NpyType =
-  | 'float32' | 'float64' | 'complex64' | 'complex128' | 'int32' | 'int64' | 'uint8';
+  | 'float32' | 'float64' | 'complex64' | 'complex128' | 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'int64';
 
 /** Data of one .npy file. For complex types `data` holds (real, imaginary) pairs. */
 export interface NpyArray {
   readonly type: NpyType;
   readonly shape: readonly number[];
-  readonly data: Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array;
+  readonly data:
+    | Float32Array | Float64Array | Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array | BigInt64Array;
 }
 
 const DESCRIPTORS: Record<NpyType, string> = {
   float32: '<f4', float64: '<f8', complex64: '<c8', complex128: '<c16',
-  int32: '<i4', int64: '<i8', uint8: '|u1',
+  int8: '|i1', uint8: '|u1', int16: '<i2', uint16: '<u2', int32: '<i4', uint32: '<u4', int64: '<i8',
 };
 const TYPES = new Map(Object.entries(DESCRIPTORS).map(([type, code]) => [code, type as NpyType]));
 const MAGIC = Buffer.from('\x93NUMPY', 'latin1');
@@ -23,9 +24,13 @@ function arrayOver(type: NpyType, buffer: ArrayBuffer): NpyArray['data'] {
   switch (type) {
     case 'float32': case 'complex64': return new Float32Array(buffer);
     case 'float64': case 'complex128': return new Float64Array(buffer);
-    case 'int32': return new Int32Array(buffer);
-    case 'int64': return new BigInt64Array(buffer);
+    case 'int8': return new Int8Array(buffer);
     case 'uint8': return new Uint8Array(buffer);
+    case 'int16': return new Int16Array(buffer);
+    case 'uint16': return new Uint16Array(buffer);
+    case 'int32': return new Int32Array(buffer);
+    case 'uint32': return new Uint32Array(buffer);
+    case 'int64': return new BigInt64Array(buffer);
   }
 }
 
