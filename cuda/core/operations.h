@@ -3,6 +3,11 @@
 #include <cstdint>
 
 #include "cuda/core/status.h"
+#include "cuda/imaging/cosine.h"
+#include "cuda/imaging/jacobian.h"
+#include "cuda/imaging/registration.h"
+#include "cuda/imaging/resample.h"
+#include "cuda/imaging/warp.h"
 #include "cuda/scan/prefix.h"
 #include "cuda/swept/advance.h"
 #include "cuda/swept/measure.h"
