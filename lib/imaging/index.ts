@@ -10,3 +10,5 @@ export { jacobian } from './jacobian.ts';
 export type { JacobianOptions } from './jacobian.ts';
 export { registration } from './registration.ts';
 export type { RegistrationOptions } from './registration.ts';
+export { curvature } from './curvature.ts';
+export type { CurvatureOptions } from './curvature.ts';
