@@ -5,6 +5,7 @@
 #include "cuda/core/status.h"
 #include "cuda/imaging/cosine.h"
 #include "cuda/imaging/curvature.h"
+#include "cuda/imaging/denoise.h"
 #include "cuda/imaging/jacobian.h"
 #include "cuda/imaging/registration.h"
 #include "cuda/imaging/resample.h"

@@ -12,3 +12,5 @@ export { registration } from './registration.ts';
 export type { RegistrationOptions } from './registration.ts';
 export { curvature } from './curvature.ts';
 export type { CurvatureOptions } from './curvature.ts';
+export { denoise } from './denoise.ts';
+export type { DenoiseOptions } from './denoise.ts';
