@@ -176,6 +176,21 @@ WARPLOOM_PORTABLE double square_root(double a) {
 #endif
 }
 
+/// The rounded reciprocal of the rounded square root of a for kLeastRoot <= a < kMost, not finite or NaN elsewhere. One estimate
+/// serves both; float: the same as reciprocal(square_root(a)) for every mantissa (bench/device/imaging_denoise.cu tries all).
+WARPLOOM_PORTABLE float inverse_root(float a) {
+#ifdef __CUDA_ARCH__
+  float r;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+  const float rough = __fmul_rn(a, r);
+  const float root = __fmaf_rn(__fmaf_rn(-rough, rough, a), __fmul_rn(r, 0.5f), rough);
+  return __fmaf_rn(r, __fmaf_rn(-root, r, 1.0f), r);
+#else
+  return reciprocal(square_root(a));
+#endif
+}
+WARPLOOM_PORTABLE double inverse_root(double a) { return reciprocal(square_root(a)); }
+
 /// 2a for kLeast <= |a| < kMost, anything for other a. Where a is needed no more this is quicker than a + a.
 template <class T>
 WARPLOOM_PORTABLE T twice(const T& a) { return a + a; }

@@ -132,5 +132,9 @@ WARPLOOM_INLINE Vector<R> square_root(const Vector<R>& a) {
   const auto ordinary = (a >= Vector<R>(Range::kLeast)) & (a < Vector<R>(Range::kMost));
   return select(ordinary, hardware_root(a), Vector<R>(R(__builtin_nan(""))));
 }
+template <class R>
+WARPLOOM_INLINE Vector<R> inverse_root(const Vector<R>& a) {
+  return reciprocal(square_root(a));
+}
 
 }  // namespace warploom::cpu::WARPLOOM_ISA
