@@ -9,6 +9,7 @@
 #include "cuda/imaging/jacobian.h"
 #include "cuda/imaging/registration.h"
 #include "cuda/imaging/resample.h"
+#include "cuda/imaging/segment.h"
 #include "cuda/imaging/warp.h"
 #include "cuda/scan/prefix.h"
 #include "cuda/swept/advance.h"

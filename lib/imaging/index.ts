@@ -14,3 +14,5 @@ export { curvature } from './curvature.ts';
 export type { CurvatureOptions } from './curvature.ts';
 export { denoise } from './denoise.ts';
 export type { DenoiseOptions } from './denoise.ts';
+export { segment } from './segment.ts';
+export type { SegmentOptions } from './segment.ts';

@@ -1,0 +1,29 @@
+// imaging.segment: result[i] = factor * values[i]. Replace the formula; keep the shape of the file.
+#pragma once
+#include <cstdint>
+
+#include "cuda/core/status.h"
+#include "cuda/core/types.h"
+
+namespace warploom::imaging {
+
+struct SegmentParameters {
+  ScalarType type = ScalarType::float64;  ///< float32 or float64
+  int64_t n = 0;                          ///< elements
+  double factor = 1;
+  View values, result;                    ///< may be the same window; strides not used
+};
+
+template <class Visitor>
+void visit(Visitor& v, SegmentParameters& p) {
+  v.choice("type", p.type, kScalarTypeNames);
+  v.integer("n", p.n);
+  v.real("factor", p.factor);
+  v.view("values", p.values, Role::input);
+  v.view("result", p.result, Role::output);
+}
+
+/// Shapes and ranges of a call, checked once for every backend before any work.
+Status check(const SegmentParameters& p);
+
+}  // namespace warploom::imaging
