@@ -4,7 +4,7 @@ import { refusal } from '../core/errors.ts';
 import { exact } from './planners/exact.ts';
 import { packing } from './planners/packing.ts';
 import { coloring, greedy } from './planners/partitions.ts';
-import { alignUp, defaultAlignment, heightOf, prepare, type Prepared } from './planners/prepared.ts';
+import { alignUp, defaultAlignment, heightOf, prepare, roomOf, type Prepared } from './planners/prepared.ts';
 import { planners, type Block, type Partition, type Plan, type PlannerName, type PlanProblem } from './types.ts';
 
 /** Most blocks that {@link plan} takes. */
@@ -12,11 +12,11 @@ export const maxBlocks = 4096;
 /** Most bytes of all blocks together. */
 const maxBytes = 2 ** 40;
 /** Elementary operations that `exact` may spend unless told otherwise: some 10 s. */
-const defaultBudget = 1e9;
+const defaultBudget = 3e8;
 
 /** Settings of {@link plan}. */
 export interface PlanLimits {
-  /** Elementary operations that `exact` may spend before it gives the best placement found. Default 10⁹, some 10 s. */
+  /** Elementary operations that `exact` may spend before it gives the best placement found. Default 3·10⁸, some 10 s. */
   readonly budget?: number;
 }
 
@@ -51,6 +51,16 @@ function checkBlock(block: unknown, name: string): void {
   checkRanges(live, `${name}.live`);
 }
 
+/** Bytes of the blocks one after another. */
+function bytesApart(blocks: readonly Block[]): number {
+  return blocks.reduce((end, { bytes, alignment = defaultAlignment }) => alignUp(end, alignment) + bytes, 0);
+}
+
+/** The largest room of blocks live together, in bytes: with the gaps that alignment forces, but none after the topmost block. */
+function boundOf({ cliques, unit }: Prepared, sizes: readonly number[]): number {
+  return cliques.reduce((most, { blocks, alignment }) => Math.max(most, roomOf({ blocks, alignment: alignment * unit }, sizes)), 0);
+}
+
 function checkProblem(problem: unknown): asserts problem is PlanProblem {
   if (typeof problem !== 'object' || problem === null) throw refusal('problem', 'an object { blocks }', describeValue(problem));
   const { blocks, conflicts } = problem as { blocks: unknown; conflicts: unknown };
@@ -58,7 +68,7 @@ function checkProblem(problem: unknown): asserts problem is PlanProblem {
     throw refusal('problem.blocks', `an array of at most ${maxBlocks} blocks`, describeValue(blocks));
   }
   for (let i = 0; i < blocks.length; ++i) checkBlock(blocks[i], `problem.blocks[${i}]`);
-  const total = (blocks as Block[]).reduce((sum, { bytes, alignment = defaultAlignment }) => alignUp(sum, alignment) + bytes, 0);
+  const total = bytesApart(blocks as Block[]);
   if (total > maxBytes) throw refusal('problem.blocks', 'blocks of at most 2^40 bytes together', `${total} bytes`);
   if (conflicts === undefined) return;
   if (!Array.isArray(conflicts)) throw refusal('problem.conflicts', 'an array of pairs of block indices', describeValue(conflicts));
@@ -114,12 +124,13 @@ export function plan(problem: PlanProblem, planner: PlannerName = 'exact', limit
   const { budget = defaultBudget } = limits;
   requireWhole(budget, 'limits.budget', 1, Number.MAX_SAFE_INTEGER, 'a whole number of at least 1');
   const prepared = prepare(problem);
-  const { offsets, complete } = place(prepared, planner, budget);
-  const bytes = heightOf(offsets, prepared.bytes);
-  const bytesBefore = prepared.bytes.reduce((end, size, block) => alignUp(end, prepared.alignment[block]!) + size, 0);
+  const { offsets: places, complete } = place(prepared, planner, budget);
+  const sizes = problem.blocks.map((block) => block.bytes);
+  const offsets = places.map((at) => at * prepared.unit);
   return {
-    planner, offsets, bytes, bytesBefore, lowerBound: prepared.lowerBound,
-    optimal: complete || bytes === prepared.lowerBound, partitions: partitionsOf(offsets, prepared.bytes),
+    planner, offsets, bytes: heightOf(offsets, sizes), bytesBefore: bytesApart(problem.blocks),
+    lowerBound: boundOf(prepared, sizes),
+    optimal: complete || heightOf(places, prepared.bytes) === prepared.lowerBound, partitions: partitionsOf(offsets, sizes),
   };
 }
 

@@ -2,7 +2,7 @@
 // be pushed down to one of these (canonical placements and dominance after Moffitt, MiniMalloc, ASPLOS 2023; here with
 // alignment and an interference graph that need not come from intervals).
 import { packing } from './packing.ts';
-import { alignUp, heightOf, type Prepared } from './prepared.ts';
+import { alignUp, heightOf, roomOf, type Prepared } from './prepared.ts';
 
 /** A placement and whether the search was complete. */
 export interface ExactResult {
@@ -10,6 +10,8 @@ export interface ExactResult {
   readonly complete: boolean;
 }
 
+/** Stands for a placed block in the text of a state. */
+const maxCode = 0xffff;
 /** States of the search that are kept. */
 const maxRemembered = 400_000;
 
@@ -17,6 +19,19 @@ const maxRemembered = 400_000;
 interface Arrival {
   readonly from: number;
   readonly height: number;
+}
+
+/** A clique with the most that its topmost block can leave free below the next multiple of the alignment. */
+interface SearchedClique {
+  readonly blocks: readonly number[];
+  readonly alignment: number;
+  readonly slack: number;
+}
+
+/** One clique of a block, and what the block takes of it. */
+interface Membership {
+  readonly clique: number;
+  readonly padded: number;
 }
 
 /** For each block the one before it that could trade places with it: same size, alignment and neighbours, adjacent or not. */
@@ -37,13 +52,16 @@ class Search {
   readonly bytes: readonly number[];
   private readonly alignment: readonly number[];
   private readonly neighbours: readonly (readonly number[])[];
-  private readonly cliques: readonly (readonly number[])[];
-  private readonly cliquesOf: readonly (readonly number[])[];
+  private readonly cliques: readonly SearchedClique[];
+  private readonly cliquesOf: readonly (readonly Membership[])[];
   /** A block of the same size, alignment and neighbours that must be placed before, or -1. */
   private readonly twin: readonly number[];
   private readonly floor: number[];
   private readonly placed: boolean[];
   private readonly rest: number[];
+  /** A placement's floors as text: one character each where they are small. */
+  private readonly compact: boolean;
+  private readonly codes: number[];
   private readonly offsets: number[];
   private readonly known = new Map<string, Arrival>();
   /** Bytes to beat. */
@@ -58,13 +76,18 @@ class Search {
     this.bytes = bytes;
     this.alignment = alignment;
     this.neighbours = neighbours;
-    this.cliques = cliques;
-    this.cliquesOf = bytes.map((_, block) => cliques.flatMap((clique, c) => (clique.includes(block) ? [c] : [])));
+    this.cliques = cliques.map(({ blocks, alignment: unit }) => ({
+      blocks, alignment: unit, slack: blocks.reduce((most, block) => Math.max(most, alignUp(bytes[block]!, unit) - bytes[block]!), 0),
+    }));
+    this.cliquesOf = bytes.map((size, block) => cliques.flatMap((clique, c) => (
+      clique.blocks.includes(block) ? [{ clique: c, padded: alignUp(size, clique.alignment) }] : [])));
     this.twin = twinsOf(problem);
     this.floor = new Array<number>(count).fill(0);
     this.placed = new Array<boolean>(count).fill(false);
     this.offsets = new Array<number>(count).fill(0);
-    this.rest = cliques.map((clique) => clique.reduce((sum, block) => sum + bytes[block]!, 0));
+    this.rest = cliques.map(({ blocks, alignment: unit }) => blocks.reduce((sum, block) => sum + alignUp(bytes[block]!, unit), 0));
+    this.codes = new Array<number>(count).fill(0);
+    this.compact = least < maxCode && count < 1000;
     this.least = least;
     this.goal = goal;
     this.budget = budget;
@@ -79,13 +102,16 @@ class Search {
   /** Whether the unplaced blocks of some clique, stacked from the lowest place that any of them can have, reach `least`. */
   private hopeless(last: number): boolean {
     for (let c = 0; c < this.cliques.length; ++c) {
-      if (this.rest[c] === 0) continue;
+      const rest = this.rest[c]!;
+      if (rest === 0) continue;
+      const { blocks, alignment, slack } = this.cliques[c]!;
       let lowest = Infinity;
-      for (const block of this.cliques[c]!) {
+      for (const block of blocks) {
         if (!this.placed[block] && this.floor[block]! < lowest) lowest = this.floor[block]!;
       }
-      this.budget -= this.cliques[c]!.length;
-      if (Math.max(lowest, last) + this.rest[c]! >= this.least) return true;
+      this.budget -= blocks.length;
+      const from = Math.max(lowest, last);
+      if ((alignment === 1 ? from : alignUp(from, alignment)) + rest - slack >= this.least) return true;
     }
     return false;
   }
@@ -95,7 +121,10 @@ class Search {
     const { floor, bytes, placed } = this;
     let reach = Infinity; // a block that would begin at or above the end of another one's free room is dominated
     for (let block = 0; block < placed.length; ++block) {
-      if (!placed[block]) reach = Math.min(reach, floor[block]! + bytes[block]!);
+      if (placed[block]) continue;
+      reach = Math.min(reach, floor[block]! + bytes[block]!);
+      // Left behind: only a neighbour placed first can still lift it to where blocks go now.
+      if (floor[block]! < last && this.neighbours[block]!.every((other) => placed[other])) return [];
     }
     const found: number[] = [];
     for (let block = 0; block < placed.length; ++block) {
@@ -111,7 +140,9 @@ class Search {
 
   /** Notes a state: blocks placed and floors of the others. True when it was met before, no higher and no further on. */
   private seen(last: number, lastBlock: number, height: number): boolean {
-    const key = this.floor.map((floor, block) => (this.placed[block] ? '' : floor)).join();
+    const { floor, placed, codes } = this;
+    for (let block = 0; block < placed.length; ++block) codes[block] = placed[block] ? maxCode : floor[block]!;
+    const key = this.compact ? String.fromCharCode(...codes) : codes.join();
     const from = last * this.placed.length + lastBlock;
     const known = this.known.get(key);
     this.budget -= 4 * this.placed.length;
@@ -142,9 +173,9 @@ class Search {
       }
       this.placed[block] = true;
       this.offsets[block] = at;
-      for (const c of this.cliquesOf[block]!) this.rest[c]! -= this.bytes[block]!;
+      for (const { clique, padded } of this.cliquesOf[block]!) this.rest[clique]! -= padded;
       this.descend(depth + 1, at, block, Math.max(height, end));
-      for (const c of this.cliquesOf[block]!) this.rest[c]! += this.bytes[block]!;
+      for (const { clique, padded } of this.cliquesOf[block]!) this.rest[clique]! += padded;
       this.placed[block] = false;
       for (const [other, floor] of raised) this.floor[other] = floor;
     }
@@ -174,19 +205,19 @@ function components({ count, neighbours }: Prepared): number[][] {
 /** The problem of some of the blocks, which share no edge with the others. */
 function restrict(problem: Prepared, members: readonly number[]): Prepared {
   const place = new Map(members.map((block, i) => [block, i]));
-  const cliques = problem.cliques.filter((clique) => place.has(clique[0]!)).map((clique) => clique.map((block) => place.get(block)!));
+  const bytes = members.map((block) => problem.bytes[block]!);
+  const cliques = problem.cliques.filter(({ blocks }) => place.has(blocks[0]!))
+    .map(({ blocks, alignment }) => ({ alignment, blocks: blocks.map((block) => place.get(block)!) }));
   return {
-    count: members.length, cliques,
-    bytes: members.map((block) => problem.bytes[block]!),
+    count: members.length, unit: problem.unit, cliques, bytes,
     alignment: members.map((block) => problem.alignment[block]!),
     neighbours: members.map((block) => problem.neighbours[block]!.map((other) => place.get(other)!)),
-    lowerBound: cliques.reduce((most, clique) => Math.max(most,
-      clique.reduce((sum, block) => sum + problem.bytes[members[block]!]!, 0)), 0),
+    lowerBound: cliques.reduce((most, clique) => Math.max(most, roomOf(clique, bytes)), 0),
   };
 }
 
 /**
- * Least bytes, or the best found when `budget` elementary operations (about 10⁸ a second) were not enough. Parts of the
+ * Least bytes, or the best found when `budget` elementary operations (some 3·10⁷ a second) were not enough. Parts of the
  * graph that share no edge are searched one by one, and only as long as they decide the size of the pool.
  */
 export function exact(problem: Prepared, budget: number): ExactResult {

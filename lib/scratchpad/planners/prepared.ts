@@ -4,22 +4,49 @@ import type { Block, PlanProblem } from '../types.ts';
 /** Alignment of a block that names none. */
 export const defaultAlignment = 16;
 
-/** What every planner reads. Blocks go by their index. */
+/** What every planner reads. Blocks go by their index; all sizes and offsets are in units of the least alignment of a block. */
 export interface Prepared {
   readonly count: number;
+  /** Bytes of a unit. */
+  readonly unit: number;
   readonly bytes: readonly number[];
   readonly alignment: readonly number[];
   /** Blocks that must not share bytes with a block, ascending. */
   readonly neighbours: readonly (readonly number[])[];
   /** Sets of blocks that pairwise must not share bytes: all that are live at one point, with conflicts that fit. */
-  readonly cliques: readonly (readonly number[])[];
-  /** Largest sum of bytes of a clique. */
+  readonly cliques: readonly Clique[];
+  /** Largest room of a clique. */
   readonly lowerBound: number;
 }
+
+/** Blocks that pairwise must not share bytes. */
+export interface Clique {
+  /** Ascending. */
+  readonly blocks: readonly number[];
+  /** Their least alignment: where any of them begins, so what each takes but for the topmost. */
+  readonly alignment: number;
+}
+
+/** Most cliques that are looked for in a graph with conflicts. */
+const maxCliques = 600;
+/** Most cliques that are compared with each other. */
+const maxCompared = 2000;
 
 /** Smallest multiple of `alignment` (a power of two) that is at least `offset`. */
 export function alignUp(offset: number, alignment: number): number {
   return Math.ceil(offset / alignment) * alignment;
+}
+
+/** What a clique needs at least: each block up to the next place where another can begin, but for the topmost. */
+export function roomOf({ blocks, alignment }: Clique, bytes: readonly number[]): number {
+  let sum = 0;
+  let slack = 0;
+  for (const block of blocks) {
+    const padded = alignUp(bytes[block]!, alignment);
+    sum += padded;
+    slack = Math.max(slack, padded - bytes[block]!);
+  }
+  return sum - slack;
 }
 
 /** Bytes of a placement: the largest end of a block. */
@@ -50,13 +77,43 @@ function liveSets(blocks: readonly Block[], together: (a: number, b: number) => 
   return sets;
 }
 
-/** Adds, in order, blocks that interfere with all members. */
-function grow(clique: readonly number[], count: number, meets: (a: number, b: number) => boolean): number[] {
-  const grown = [...clique];
-  for (let block = 0; block < count; ++block) {
-    if (!grown.includes(block) && grown.every((member) => meets(member, block))) grown.push(block);
+/** Maximal cliques of a graph by the algorithm of Bron and Kerbosch with pivots; stops at `limit`. */
+function maximalCliques(neighbours: readonly (readonly number[])[], limit: number): number[][] {
+  const near = neighbours.map((others) => new Set(others));
+  const found: number[][] = [];
+  const extend = (clique: number[], open: number[], closed: number[]): void => {
+    if (open.length + closed.length === 0) found.push([...clique].sort((a, b) => a - b));
+    if (open.length === 0 || found.length >= limit) return;
+    const reach = (block: number) => open.filter((other) => near[block]!.has(other)).length;
+    const pivot = [...open, ...closed].reduce((best, block) => (reach(block) > reach(best) ? block : best));
+    for (const block of open.filter((other) => !near[pivot]!.has(other))) {
+      extend([...clique, block], open.filter((other) => near[block]!.has(other)), closed.filter((other) => near[block]!.has(other)));
+      open = open.filter((other) => other !== block);
+      closed = [...closed, block];
+    }
+  };
+  extend([], neighbours.map((_, block) => block), []);
+  return found;
+}
+
+/** The sets with their most strictly aligned parts, none contained in another of the same alignment. */
+function cliquesOf(sets: readonly (readonly number[])[], alignment: readonly number[]): Clique[] {
+  const found = new Map<string, Clique>();
+  for (const set of sets) {
+    for (const least of new Set(set.map((block) => alignment[block]!))) {
+      const blocks = set.filter((block) => alignment[block]! >= least);
+      found.set(blocks.join(), { blocks, alignment: least });
+    }
   }
-  return grown.sort((a, b) => a - b);
+  const all = [...found.values()].sort((a, b) => b.blocks.length - a.blocks.length);
+  if (all.length > maxCompared) return all;
+  const kept: { clique: Clique; members: ReadonlySet<number> }[] = [];
+  for (const clique of all) {
+    const contained = kept.some((other) => other.clique.alignment === clique.alignment
+      && clique.blocks.every((block) => other.members.has(block)));
+    if (!contained) kept.push({ clique, members: new Set(clique.blocks) });
+  }
+  return kept.map(({ clique }) => clique);
 }
 
 /** Builds the interference graph: an edge where live ranges meet or a conflict is named. */
@@ -67,17 +124,20 @@ export function prepare(problem: PlanProblem): Prepared {
   const meets = (a: number, b: number) => matrix[a * count + b] === 1;
   const connect = (a: number, b: number) => { matrix[a * count + b] = matrix[b * count + a] = 1; };
   const sets = liveSets(blocks, connect);
-  const extra = conflicts.filter(([a, b]) => !meets(a, b));
+  // Without ranges of several parts and conflicts, live sets are all the maximal cliques.
+  const intervals = blocks.every((block) => block.live.length < 2) && conflicts.every(([a, b]) => meets(a, b));
   for (const [a, b] of conflicts) connect(a, b);
-  const cliques = extra.length === 0 ? sets : [...sets, ...extra.map((pair) => [...pair])].map((set) => grow(set, count, meets));
-  const covered = new Set(cliques.flat());
-  for (let block = 0; block < count; ++block) if (!covered.has(block)) cliques.push([block]); // never live: still has bytes
-  const unique = [...new Map(cliques.map((clique) => [clique.join(), clique])).values()];
-  const bytes = blocks.map((block) => block.bytes);
+  const neighbours = blocks.map((_, a) => blocks.map((_, b) => b).filter((b) => meets(a, b)));
+  const grown = intervals ? sets : [...sets, ...maximalCliques(neighbours, maxCliques)];
+  const covered = new Set(grown.flat());
+  for (let block = 0; block < count; ++block) if (!covered.has(block)) grown.push([block]); // never live: still has bytes
+  const unit = blocks.reduce((least, { alignment = defaultAlignment }) => Math.min(least, alignment), Infinity);
+  const alignment = blocks.map((block) => (block.alignment ?? defaultAlignment) / unit);
+  const bytes = blocks.map((block) => Math.ceil(block.bytes / unit));
+  const cliques = cliquesOf(grown, alignment);
   return {
-    count, bytes, cliques: unique,
-    alignment: blocks.map((block) => block.alignment ?? defaultAlignment),
-    neighbours: blocks.map((_, a) => blocks.map((_, b) => b).filter((b) => meets(a, b))),
-    lowerBound: unique.reduce((most, clique) => Math.max(most, clique.reduce((sum, block) => sum + bytes[block]!, 0)), 0),
+    count, unit, bytes, alignment, cliques,
+    neighbours,
+    lowerBound: cliques.reduce((most, clique) => Math.max(most, roomOf(clique, bytes)), 0),
   };
 }
