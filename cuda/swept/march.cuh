@@ -15,20 +15,25 @@ using operation::Source;
 using operation::Variant;
 namespace policy = operation::policy;
 
-/// Steps of one equation from `from` to `to`. `from` is never written; `to` and `spare` may hold anything meanwhile.
-template <class Equation>
-struct March {
-  using Real = typename Equation::Real;
-  Equation equation;
+/// States of numbers R and what to do with them. `from` is never written; `to` and `spare` may hold anything meanwhile.
+template <class R>
+struct MarchOf {
   Domain domain;
   int64_t batch = 1, steps = 0;
-  const Real* from = nullptr;
-  Real* to = nullptr;
-  Real* spare = nullptr;  ///< as long as a state
+  const R* from = nullptr;
+  R* to = nullptr;
+  R* spare = nullptr;  ///< as long as a state
   int points = 0, depth = 0, threads = 0;  ///< as asked for: 0 = policy
+};
 
-  int64_t rows() const { return batch * Equation::kComponents; }
-  int64_t elements() const { return rows() * domain.n; }
+/// Steps of one equation.
+template <class Equation>
+struct March : MarchOf<typename Equation::Real> {
+  using Real = typename Equation::Real;
+  Equation equation;
+
+  int64_t rows() const { return this->batch * Equation::kComponents; }
+  int64_t elements() const { return rows() * this->domain.n; }
 };
 
 /// How a variant did it.

@@ -7,21 +7,14 @@
 #include "cuda/swept/tiled.cuh"
 
 namespace warploom::WARPLOOM_TARGET::swept {
+
 template <class T, operation::Limiter kLimiter>
 Status march_fixed(GpuDevice& device, const March<operation::Euler<T>>& march, Shape* shape, Control& control) {
   using Fixed = operation::Euler<T, static_cast<int>(kLimiter)>;
   static_assert(sizeof(Fixed) == sizeof(march.equation), "the same coefficients");
   March<Fixed> fixed;
   std::memcpy(static_cast<void*>(&fixed.equation), &march.equation, sizeof(Fixed));
-  fixed.domain = march.domain;
-  fixed.batch = march.batch;
-  fixed.steps = march.steps;
-  fixed.from = march.from;
-  fixed.to = march.to;
-  fixed.spare = march.spare;
-  fixed.points = march.points;
-  fixed.depth = march.depth;
-  fixed.threads = march.threads;
+  static_cast<MarchOf<T>&>(fixed) = march;
   return march_in_tiles(device, fixed, shape, control);
 }
 
