@@ -60,7 +60,8 @@ export function exitCodeOf(error: unknown, signal: AbortSignal): ExitCode {
   if (error instanceof UsageError) return ExitCode.usage;
   if (error instanceof WarploomError) {
     switch (error.code) {
-      case 'ERR_WARPLOOM_INVALID_ARGUMENT': return ExitCode.usage;
+      case 'ERR_WARPLOOM_INVALID_ARGUMENT':
+      case 'ERR_WARPLOOM_DAMAGED_FILE': return ExitCode.usage;
       case 'ERR_WARPLOOM_UNAVAILABLE':
       case 'ERR_WARPLOOM_NOT_COMPILED':
       case 'ERR_WARPLOOM_DEVICE_LOST':

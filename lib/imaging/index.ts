@@ -1,5 +1,18 @@
 // The namespace `imaging` of the package: denoising, segmentation and registration of images and volumes.
 export type { GridSize, Image, Pixels } from './image.ts';
+export { readImage } from './read.ts';
+export { writeImage } from './write.ts';
+export type {
+  AxisOrder, ImageFormat, ImageMeta, RawLayout, ReadOptions, ReadResult, SampleType,
+} from './formats/common.ts';
+export { discs, registrationPair, sheppLogan } from './phantoms.ts';
+export type { DiscImage, PhantomOptions, RegistrationPair, RegistrationPairOptions } from './phantoms.ts';
+export { addNoise, normalNumbers } from './noise.ts';
+export type { NoiseOptions } from './noise.ts';
+export {
+  dice, diceEitherWay, hausdorff, meanSquaredError, ncc, psnr, rofEnergy, ssim, targetRegistrationError,
+} from './metrics.ts';
+export type { Mask, MaskShape, RegistrationError, SsimOptions } from './metrics.ts';
 export { cosine } from './cosine.ts';
 export type { CosineOptions } from './cosine.ts';
 export { resample } from './resample.ts';

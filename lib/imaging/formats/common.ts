@@ -1,0 +1,246 @@
+// What all image formats share: samples as they stand in files, limits, and the errors of files that cannot be trusted.
+import { refusal, WarploomError } from '../../core/errors.ts';
+import type { Image } from '../image.ts';
+
+/** Formats of {@link readImage} and {@link writeImage}. */
+export const imageFormats = ['png', 'tiff', 'nifti', 'dicom', 'npy', 'raw'] as const;
+export type ImageFormat = (typeof imageFormats)[number];
+
+/** Types of samples in files. */
+export const sampleTypes = [
+  'uint8', 'int8', 'uint16', 'int16', 'uint32', 'int32', 'uint64', 'int64', 'float32', 'float64',
+] as const;
+export type SampleType = (typeof sampleTypes)[number];
+
+/** What a file says of its image beside the pixels; {@link writeImage} takes it back. */
+export interface ImageMeta {
+  readonly format: ImageFormat;
+  /** Type of the samples in the file. */
+  readonly sampleType: SampleType;
+  /** A pixel is `slope` times the sample in the file plus `intercept`. */
+  readonly slope: number;
+  readonly intercept: number;
+  /** Distances of pixels in x, y and z, where the file says them: millimetres unless the file has another unit. */
+  readonly spacing?: readonly [number, number, number];
+  /**
+   * Row by row the 4 × 4 matrix from pixel (x, y, z, 1) to the patient's coordinates in millimetres, x to the right, y to the
+   * front, z to the head (NIfTI and DICOM; DICOM's own axes are turned).
+   */
+  readonly affine?: readonly number[];
+  /** A NIfTI-1 header with its extensions, as it stood in the file: what is written over it is only what the pixels decide. */
+  readonly header?: Uint8Array;
+  /** What the file says of itself in words. */
+  readonly description?: string;
+  /** Of which a reader should know: dropped alpha, uneven slices. */
+  readonly notes?: readonly string[];
+}
+
+/** How raw samples without any header lie in a file. */
+export interface RawLayout {
+  readonly width: number;
+  readonly height: number;
+  /** Default 1. */
+  readonly depth?: number;
+  /** Default 1. */
+  readonly channels?: number;
+  readonly sampleType: SampleType;
+  /** Default true. */
+  readonly littleEndian?: boolean;
+  /** Bytes before the first sample. Default 0. */
+  readonly offset?: number;
+  /** True: the components of a pixel stand together. Default false: one plane after the other. */
+  readonly interleaved?: boolean;
+}
+
+/** Meaning of the axes of a .npy array, slowest first. */
+export const axisOrders = ['yx', 'zyx', 'cyx', 'czyx', 'yxc', 'zyxc'] as const;
+export type AxisOrder = (typeof axisOrders)[number];
+
+/** Options of {@link readImage}. */
+export interface ReadOptions {
+  /** Default: by the content, else by the name. `raw` must be said, with `raw`. */
+  readonly format?: ImageFormat;
+  /** Type of the pixels. Default float64 where the file has float64, else float32. */
+  readonly type?: 'float32' | 'float64';
+  /** Most samples (pixels times channels) that an image may have. Default 2²⁸ = 268 435 456, one gigabyte as float32. */
+  readonly maxPixels?: number;
+  /**
+   * `unit` (default): unsigned integers of PNG and TIFF become 0 to 1; all others are what the file means (with its slope and
+   * intercept). `stored`: the samples as they are, without slope and intercept.
+   */
+  readonly values?: 'unit' | 'stored';
+  /** What becomes of an alpha channel of a PNG or TIFF. Default `drop`. */
+  readonly alpha?: 'drop' | 'keep';
+  /** Which page of a TIFF, from 0. Default: all, as slices. */
+  readonly page?: number;
+  /** Which SeriesInstanceUID of a DICOM folder that holds several. */
+  readonly series?: string;
+  /** Axes of a .npy array. Default by its rank: yx, zyx, czyx. */
+  readonly axes?: AxisOrder;
+  /** Layout of a raw file. */
+  readonly raw?: RawLayout;
+}
+
+/** What {@link readImage} gives. */
+export interface ReadResult {
+  readonly image: Image<Float32Array | Float64Array>;
+  readonly meta: ImageMeta;
+}
+
+/** A reader's input: the bytes, how errors call them, and the caller's options with their defaults. */
+export interface Source {
+  readonly bytes: Uint8Array;
+  readonly name: string;
+  readonly options: ReadOptions & { readonly maxPixels: number };
+}
+
+export const defaultMaxPixels = 2 ** 28;
+
+/** A file that is cut off, or whose header contradicts itself or its data. */
+export function damaged(name: string, what: string, cause?: unknown): WarploomError {
+  return new WarploomError('ERR_WARPLOOM_DAMAGED_FILE', `${name}: ${what}`, cause === undefined ? undefined : { cause });
+}
+
+/** A file that is sound, of a kind that is not read. */
+export function unsupported(name: string, what: string): WarploomError {
+  return new WarploomError('ERR_WARPLOOM_UNSUPPORTED', `${name}: ${what}`);
+}
+
+/** Refuses extents that are not positive or whose product is beyond the cap; gives the product. */
+export function requireExtents(source: Source, extents: readonly number[]): number {
+  if (!extents.every((extent) => Number.isSafeInteger(extent) && extent >= 1)) {
+    throw damaged(source.name, `extents (${extents.join(', ')}) that are not positive whole numbers`);
+  }
+  const samples = extents.reduce((product, extent) => product * extent, 1);
+  const { maxPixels } = source.options;
+  if (samples > maxPixels) {
+    const size = `${source.name} of ${extents.join(' × ')} = ${samples} (raise maxPixels if it is meant)`;
+    throw refusal('maxPixels', `an image of at most ${maxPixels} samples`, size);
+  }
+  return samples;
+}
+
+/** Bytes of one sample. */
+export const bytesOfSample = (type: SampleType): number => Number(/\d+/.exec(type)![0]) / 8;
+
+/** Smallest and largest sample of an integer type. */
+export function limitsOf(type: SampleType): readonly [number, number] | undefined {
+  if (type.startsWith('float')) return undefined;
+  const bits = 8 * bytesOfSample(type);
+  return type.startsWith('u') ? [0, 2 ** bits - 1] : [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1];
+}
+
+/** Any array of numbers that samples are read into. */
+export type Samples = Exclude<ReturnType<typeof numberArray>, BigInt64Array | BigUint64Array>;
+
+function numberArray(type: SampleType, buffer: ArrayBuffer) {
+  switch (type) {
+    case 'uint8': return new Uint8Array(buffer);
+    case 'int8': return new Int8Array(buffer);
+    case 'uint16': return new Uint16Array(buffer);
+    case 'int16': return new Int16Array(buffer);
+    case 'uint32': return new Uint32Array(buffer);
+    case 'int32': return new Int32Array(buffer);
+    case 'uint64': return new BigUint64Array(buffer);
+    case 'int64': return new BigInt64Array(buffer);
+    case 'float32': return new Float32Array(buffer);
+    case 'float64': return new Float64Array(buffer);
+  }
+}
+
+function swapBytes(bytes: Buffer, size: number): void {
+  if (size === 2) bytes.swap16();
+  else if (size === 4) bytes.swap32();
+  else if (size === 8) bytes.swap64();
+}
+
+/** The samples of `bytes` (a copy; 64-bit integers are rounded to float64). */
+export function decodeSamples(bytes: Uint8Array, type: SampleType, littleEndian: boolean): Samples {
+  const copy = new ArrayBuffer(bytes.length);
+  new Uint8Array(copy).set(bytes);
+  if (!littleEndian) swapBytes(Buffer.from(copy), bytesOfSample(type));
+  const array = numberArray(type, copy);
+  return array instanceof BigInt64Array || array instanceof BigUint64Array ? Float64Array.from(array, Number) : array;
+}
+
+/**
+ * The bytes of samples that pixels stand for: (pixel - intercept) / slope, rounded and clamped for integers, NaN as 0.
+ *
+ * @param order the pixel that each sample comes from; default as they stand
+ */
+export function encodeSamples(
+  pixels: Float32Array | Float64Array, type: SampleType, littleEndian: boolean,
+  { slope = 1, intercept = 0, order }: { slope?: number; intercept?: number; order?: (i: number) => number } = {},
+): Uint8Array {
+  const size = bytesOfSample(type);
+  const buffer = new ArrayBuffer(pixels.length * size);
+  const array = numberArray(type, buffer);
+  const limits = limitsOf(type);
+  const plain = slope === 1 && intercept === 0;
+  for (let i = 0; i < pixels.length; i += 1) {
+    const pixel = pixels[order === undefined ? i : order(i)]!;
+    let value = plain ? pixel : (pixel - intercept) / slope;
+    if (limits !== undefined) value = Number.isNaN(value) ? 0 : Math.min(limits[1], Math.max(limits[0], Math.round(value)));
+    if (array instanceof BigInt64Array || array instanceof BigUint64Array) {
+      // The largest float64 that the type holds.
+      array[i] = BigInt(Math.min(value, array instanceof BigInt64Array ? 2 ** 63 - 1024 : 2 ** 64 - 2048));
+    } else {
+      array[i] = value;
+    }
+  }
+  const bytes = Buffer.from(buffer);
+  if (!littleEndian) swapBytes(bytes, size);
+  return bytes;
+}
+
+/** Type of the pixels of an image whose file has samples of `type`. */
+export function pixelTypeFor({ options }: Source, type: SampleType): 'float32' | 'float64' {
+  return options.type ?? (type === 'float64' ? 'float64' : 'float32');
+}
+
+export function allocatePixels(type: 'float32' | 'float64', length: number): Float32Array | Float64Array {
+  return type === 'float64' ? new Float64Array(length) : new Float32Array(length);
+}
+
+/** Slope and intercept that a reader applies, by the option `values`. */
+export function scaleFor({ options }: Source, slope: number, intercept: number): { slope: number; intercept: number } {
+  return options.values === 'stored' ? { slope: 1, intercept: 0 } : { slope, intercept };
+}
+
+/** How samples become planes: see {@link spread}. */
+export interface Spread {
+  /** Components of a pixel in the file; those beyond `keep` are left out. */
+  readonly channels: number;
+  readonly keep: number;
+  readonly interleaved: boolean;
+  readonly slope: number;
+  readonly intercept: number;
+  /** Pixels of the image per channel, and where these samples' pixels begin among them. */
+  readonly points: number;
+  readonly first: number;
+}
+
+/** Writes samples of some pixels into the planes of an image. */
+export function spread(samples: ArrayLike<number>, out: Float32Array | Float64Array, how: Spread): void {
+  const { channels, keep, interleaved, slope, intercept, points, first } = how;
+  const pixels = samples.length / channels;
+  const plain = slope === 1 && intercept === 0;
+  for (let c = 0; c < keep; c += 1) {
+    const [start, step] = interleaved ? [c, channels] : [c * pixels, 1];
+    const target = c * points + first;
+    for (let i = 0, at = start; i < pixels; i += 1, at += step) {
+      const sample = samples[at]!;
+      out[target + i] = plain ? sample : slope * sample + intercept;
+    }
+  }
+}
+
+/** Runs a library's decoder: whatever it throws becomes the error of a damaged file. */
+export function guarded<T>(name: string, library: string, decode: () => T): T {
+  try {
+    return decode();
+  } catch (error) {
+    if (error instanceof WarploomError) throw error;
+    throw damaged(name, `${library} cannot read it: ${error instanceof Error ? error.message : String(error)}`, error);
+  }
+}

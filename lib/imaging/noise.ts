@@ -1,0 +1,78 @@
+// Noise for tests and examples: a pure function of seed and pixel, the same in every run and for every size.
+import { requireChoice, requireFields, requireReal, requireWhole } from '../core/checks.ts';
+import { refusal } from '../core/errors.ts';
+import { checkImage, type Image } from './image.ts';
+
+/** Options of {@link addNoise}. */
+export interface NoiseOptions {
+  /**
+   * `gaussian` (default): adds normal numbers; `impulsive`: sets a share of the pixels to 0 or 1, as dead and hot pixels of a
+   * camera are ("salt and pepper").
+   */
+  readonly kind?: 'gaussian' | 'impulsive';
+  /** Standard deviation of Gaussian noise, in the unit of the pixels. Default 0.1. */
+  readonly sigma?: number;
+  /** Share of the pixels that impulsive noise replaces, 0 to 1. Default 0.1. */
+  readonly amount?: number;
+  /** Whole number from 0; other seeds give other noise. Default 0. */
+  readonly seed?: number;
+}
+
+/** A finalizer of 32 bits: every bit of the input changes every bit of the output with probability close to one half. */
+function mix(word: number): number {
+  let h = word | 0;
+  h = Math.imul(h ^ (h >>> 16), 0x21f0aaad);
+  h = Math.imul(h ^ (h >>> 15), 0x735a2d97);
+  return (h ^ (h >>> 15)) >>> 0;
+}
+
+/** The word `lane` of pixel `index`: 32 bits that look random. */
+function wordOf(index: number, lane: number, key: number): number {
+  const low = mix((index >>> 0) ^ key);
+  const high = Math.floor(index / 2 ** 32);
+  return mix(low + Math.imul(high, 0x9e3779b9) + Math.imul(lane + 1, 0x85ebca6b));
+}
+
+/** Uniform in (0, 1): never an end. */
+const uniform = (index: number, lane: number, key: number): number => (wordOf(index, lane, key) + 0.5) / 2 ** 32;
+
+function requireSeed(seed: unknown): number {
+  requireWhole(seed, 'seed', 0, 2 ** 32 - 1);
+  return mix(((seed as number | undefined) ?? 0) + 0x51ed270b);
+}
+
+/**
+ * `count` standard normal numbers, number i a function of `seed` and i alone (Box and Muller 1958 on hashed counters).
+ *
+ * @throws ArgumentError naming `count` or `seed`
+ */
+export function normalNumbers(count: number, seed = 0): Float64Array {
+  requireWhole(count, 'count', 0, 2 ** 40);
+  const key = requireSeed(seed);
+  return Float64Array.from({ length: count }, (_, i) =>
+    Math.sqrt(-2 * Math.log(uniform(i, 0, key))) * Math.cos(2 * Math.PI * uniform(i, 1, key)));
+}
+
+/**
+ * A copy of an image with noise. The pixel at index i of `data` gets the same noise in every run.
+ *
+ * @throws ArgumentError naming the option
+ */
+export function addNoise<V extends Float32Array | Float64Array>(image: Image<V>, options: NoiseOptions = {}): Image<V> {
+  requireFields(options, ['kind', 'sigma', 'amount', 'seed'], 'options', 'addNoise');
+  const { data } = checkImage(image, 'image');
+  const { kind = 'gaussian', sigma = 0.1, amount = 0.1, seed = 0 } = options;
+  requireChoice(kind, 'kind', ['gaussian', 'impulsive']);
+  if (sigma !== 0) requireReal(sigma, 'sigma');
+  if (!(amount >= 0 && amount <= 1)) throw refusal('amount', 'a number from 0 to 1', String(amount));
+  const key = requireSeed(seed);
+  if (!(data instanceof Float32Array || data instanceof Float64Array)) throw refusal('image.data', 'a typed array', 'a DeviceArray');
+  const noisy = data.slice() as V;
+  if (kind === 'gaussian') {
+    const normal = normalNumbers(data.length, seed);
+    for (let i = 0; i < noisy.length; i += 1) noisy[i] = noisy[i]! + sigma * normal[i]!;
+  } else {
+    for (let i = 0; i < noisy.length; i += 1) if (uniform(i, 2, key) < amount) noisy[i] = wordOf(i, 3, key) >>> 31;
+  }
+  return { ...image, data: noisy };
+}

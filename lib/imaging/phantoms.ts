@@ -1,0 +1,191 @@
+// Generated images with known contents: what the quality of the operations is measured on.
+import { requireChoice, requireFields, requireReal, requireWhole } from '../core/checks.ts';
+import type { Image } from './image.ts';
+
+type Element = 'float32' | 'float64';
+type ArrayOf<T extends Element> = T extends 'float64' ? Float64Array : Float32Array;
+
+/** Options of a phantom. */
+export interface PhantomOptions<T extends Element = Element> {
+  /** Type of the pixels. Default float32. */
+  readonly type?: T;
+  /** 2 (default) or 3. */
+  readonly dimensions?: 2 | 3;
+}
+
+function allocate<T extends Element>(type: T | undefined, length: number): ArrayOf<T> {
+  return (type === 'float64' ? new Float64Array(length) : new Float32Array(length)) as ArrayOf<T>;
+}
+
+function checkPhantom(size: number, options: PhantomOptions, known: readonly string[], owner: string): void {
+  requireFields(options, ['type', 'dimensions', ...known], 'options', owner);
+  requireChoice(options.type, 'type', ['float32', 'float64']);
+  requireChoice(options.dimensions, 'dimensions', [2, 3]);
+  requireWhole(size, 'size', 1, options.dimensions === 3 ? 2048 : 2 ** 16);
+}
+
+/** An ellipsoid: contrast, half axes, centre, turn about z in degrees. */
+type Ellipsoid = readonly [contrast: number, a: number, b: number, c: number, x: number, y: number, z: number, degrees: number];
+
+/** The modified contrasts after Toft, in space; all turns about z. */
+const inSpace: readonly Ellipsoid[] = [
+  [1, 0.69, 0.92, 0.81, 0, 0, 0, 0],
+  [-0.8, 0.6624, 0.874, 0.78, 0, -0.0184, 0, 0],
+  [-0.2, 0.11, 0.31, 0.22, 0.22, 0, 0, -18],
+  [-0.2, 0.16, 0.41, 0.28, -0.22, 0, 0, 18],
+  [0.1, 0.21, 0.25, 0.41, 0, 0.35, -0.15, 0],
+  [0.1, 0.046, 0.046, 0.05, 0, 0.1, 0.25, 0],
+  [0.1, 0.046, 0.046, 0.05, 0, -0.1, 0.25, 0],
+  [0.1, 0.046, 0.023, 0.05, -0.08, -0.605, 0, 0],
+  [0.1, 0.023, 0.023, 0.02, 0, -0.606, 0, 0],
+  [0.1, 0.023, 0.046, 0.02, 0.06, -0.605, 0, 0],
+];
+/** The classical ellipses in the plane, with the same contrasts. */
+const inPlane: readonly Ellipsoid[] = inSpace.map(([contrast, a, b, c, x, y, , degrees]) => [contrast, a, b, c, x, y, 0, degrees]);
+
+/**
+ * The head phantom of Shepp and Logan (1974) with the modified contrasts of Toft (1996), values 0 to 1 on the cube [-1, 1]ⁿ,
+ * pixel centres at (2i+1)/size - 1, y upwards with its index.
+ *
+ * @param size pixels of each side
+ * @returns an image of size × size, or a volume of size × size × size with `dimensions: 3`
+ * @throws ArgumentError naming the argument
+ */
+export function sheppLogan<T extends Element = 'float32'>(size: number, options: PhantomOptions<T> = {}): Image<ArrayOf<T>> {
+  checkPhantom(size, options, [], 'sheppLogan');
+  const depth = options.dimensions === 3 ? size : 1;
+  const sum = new Float64Array(size * size * depth);
+  const at = (i: number) => (2 * i + 1) / size - 1;
+  for (const [contrast, a, b, c, x0, y0, z0, degrees] of depth > 1 || options.dimensions === 3 ? inSpace : inPlane) {
+    const [cos, sin] = [Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180)];
+    for (let k = 0; k < depth; k += 1) {
+      const z = options.dimensions === 3 ? (at(k) - z0) / c : 0;
+      for (let j = 0; j < size; j += 1) {
+        const y = at(j) - y0;
+        for (let i = 0; i < size; i += 1) {
+          const x = at(i) - x0;
+          const [p, q] = [(cos * x + sin * y) / a, (cos * y - sin * x) / b];
+          if (p * p + q * q + z * z <= 1) sum[(k * size + j) * size + i]! += contrast;
+        }
+      }
+    }
+  }
+  const data = allocate(options.type, sum.length);
+  // Contrasts such as -0.8 + 1 leave the last digit of a float64: to twelve digits the values are those meant.
+  for (let i = 0; i < sum.length; i += 1) data[i] = Math.round(sum[i]! * 1e12) / 1e12 + 0;
+  return { data, width: size, height: size, ...(options.dimensions === 3 ? { depth } : {}) };
+}
+
+/** Discs (balls) on the unit square (cube): centre, radius, radius of the hole. */
+const discList: readonly (readonly [x: number, y: number, z: number, radius: number, hole: number])[] = [
+  [0.34, 0.36, 0.42, 0.22, 0.09], [0.7, 0.68, 0.55, 0.17, 0], [0.72, 0.26, 0.5, 0.06, 0],
+];
+
+/** {@link discs} with the answer. */
+export interface DiscImage<V extends Float32Array | Float64Array = Float32Array> extends Image<V> {
+  /** 1 inside of a disc, 0 elsewhere. */
+  readonly mask: Uint8Array;
+}
+
+/**
+ * Discs of brightness 0.8 on a background of 0.2: a large one with a hole, a middle one, and a small one. Pixels are inside or
+ * outside by their centres.
+ *
+ * @param size pixels of each side; `dimensions: 3` gives balls
+ * @throws ArgumentError naming the argument
+ */
+export function discs<T extends Element = 'float32'>(size: number, options: PhantomOptions<T> = {}): DiscImage<ArrayOf<T>> {
+  checkPhantom(size, options, [], 'discs');
+  const volume = options.dimensions === 3;
+  const depth = volume ? size : 1;
+  const mask = new Uint8Array(size * size * depth);
+  for (let k = 0, index = 0; k < depth; k += 1) {
+    for (let j = 0; j < size; j += 1) {
+      for (let i = 0; i < size; i += 1, index += 1) {
+        for (const [x, y, z, radius, hole] of discList) {
+          const distance = Math.hypot((i + 0.5) / size - x, (j + 0.5) / size - y, volume ? (k + 0.5) / size - z : 0);
+          if (distance < radius && distance >= hole) mask[index] = 1;
+        }
+      }
+    }
+  }
+  const data = allocate(options.type, mask.length);
+  for (let i = 0; i < mask.length; i += 1) data[i] = mask[i] === 1 ? 0.8 : 0.2;
+  return { data, width: size, height: size, ...(volume ? { depth } : {}), mask };
+}
+
+/** What {@link registrationPair} gives. */
+export interface RegistrationPair<V extends Float32Array | Float64Array = Float32Array> {
+  readonly reference: Image<V>;
+  /** Warped at x + displacement(x) it is the reference. */
+  readonly template: Image<V>;
+  /** The exact displacement in pixels: components x, y (and z), one after the other. */
+  readonly displacement: Image<V>;
+  /** 1 where the object is, 0 in the empty border: where errors are counted. */
+  readonly mask: Uint8Array;
+}
+
+/** Options of {@link registrationPair}. */
+export interface RegistrationPairOptions<T extends Element = Element> extends PhantomOptions<T> {
+  /** Largest displacement of a component, pixels. Default size / 32. */
+  readonly amplitude?: number;
+}
+
+/** A soft ellipse with two cosine textures on [-1, 1]ⁿ. */
+function object(x: number, y: number, z: number): number {
+  const radius = Math.sqrt((x / 0.72) ** 2 + (y / 0.6) ** 2 + (z / 0.66) ** 2);
+  const body = 1 / (1 + Math.exp((radius - 1) / 0.035));
+  const coarse = Math.cos(3.1 * Math.PI * x + 0.7) * Math.cos(2.6 * Math.PI * y - 0.4) * Math.cos(1.9 * Math.PI * z);
+  const fine = Math.cos(6.3 * Math.PI * x - 1.1) * Math.cos(5.4 * Math.PI * y + 0.3);
+  return body * (0.55 + 0.25 * coarse + 0.12 * fine);
+}
+
+/** Component `axis` of the warp at a point of [-1, 1]ⁿ, at most 1 in size; smooth, and flat at the border of the domain. */
+function warpOf(axis: number, p: readonly [number, number, number]): number {
+  const wave = (t: number, waves: number) => Math.cos((Math.PI / 2) * waves * (t + 1));
+  const [a, b, c] = [p[axis]!, p[(axis + 1) % 3]!, p[(axis + 2) % 3]!];
+  return axis === 0 ? wave(a, 1) * wave(b, 2) * wave(c, 0) * 0.6 - 0.4 * wave(b, 1) * wave(a, 2)
+    : axis === 1 ? 0.7 * wave(a, 2) * wave(c, 1) + 0.3 * wave(c, 2) : 0.5 * wave(b, 1) * wave(c, 2) - 0.5 * wave(a, 1);
+}
+
+/**
+ * A pair for registration whose displacement is known exactly: the template is a formula, and the reference is that formula at
+ * the displaced points (no interpolation is involved).
+ *
+ * @param size pixels of each side
+ * @throws ArgumentError naming the argument
+ */
+export function registrationPair<T extends Element = 'float32'>(
+  size: number, options: RegistrationPairOptions<T> = {},
+): RegistrationPair<ArrayOf<T>> {
+  checkPhantom(size, options, ['amplitude'], 'registrationPair');
+  const volume = options.dimensions === 3;
+  const { amplitude = size / 32, type } = options;
+  requireReal(amplitude, 'amplitude');
+  const depth = volume ? size : 1;
+  const axes = volume ? 3 : 2;
+  const points = size * size * depth;
+  const [fixed, moving, shift] = [allocate(type, points), allocate(type, points), allocate(type, axes * points)];
+  const mask = new Uint8Array(points);
+  const at = (i: number) => (2 * i + 1) / size - 1;
+  for (let k = 0, index = 0; k < depth; k += 1) {
+    for (let j = 0; j < size; j += 1) {
+      for (let i = 0; i < size; i += 1, index += 1) {
+        const p: [number, number, number] = [at(i), at(j), volume ? at(k) : 0];
+        const there: [number, number, number] = [...p];
+        for (let axis = 0; axis < axes; axis += 1) {
+          shift[axis * points + index] = amplitude * warpOf(axis, p);
+          there[axis]! += (2 / size) * shift[axis * points + index]!;
+        }
+        moving[index] = object(...p);
+        fixed[index] = object(...there);
+        mask[index] = fixed[index]! > 0.1 ? 1 : 0;
+      }
+    }
+  }
+  const shape = { width: size, height: size, ...(volume ? { depth } : {}) };
+  return {
+    reference: { data: fixed, ...shape }, template: { data: moving, ...shape },
+    displacement: { data: shift, ...shape, channels: axes }, mask,
+  };
+}

@@ -1,0 +1,80 @@
+// readImage: any of the formats, from a path or from bytes.
+import { readFile, stat } from 'node:fs/promises';
+import { describeValue } from '../core/arrays.ts';
+import { requireChoice, requireFields, requireWhole } from '../core/checks.ts';
+import { ArgumentError, refusal } from '../core/errors.ts';
+import { isNpy, readNpy, readRaw } from './formats/arrays.ts';
+import {
+  axisOrders, defaultMaxPixels, imageFormats, requireExtents, unsupported, type ImageFormat, type ReadOptions, type ReadResult, type Source,
+} from './formats/common.ts';
+import { isDicom, readDicom, readDicomFolder } from './formats/dicom.ts';
+import { isNifti, readNifti } from './formats/nifti.ts';
+import { isPng, readPng } from './formats/png.ts';
+import { isTiff } from './formats/tiff-directory.ts';
+import { readTiff } from './formats/tiff.ts';
+
+const readers: Readonly<Record<ImageFormat, (source: Source) => ReadResult | Promise<ReadResult>>> = {
+  png: readPng, tiff: readTiff, nifti: readNifti, dicom: readDicom, npy: readNpy, raw: readRaw,
+};
+
+/** The format that a file's first bytes show; a gzipped file is taken for NIfTI. */
+function formatOf(bytes: Uint8Array): ImageFormat | undefined {
+  if (isPng(bytes)) return 'png';
+  if (isNpy(bytes)) return 'npy';
+  if (isDicom(bytes)) return 'dicom';
+  if (isNifti(bytes) || (bytes[0] === 0x1f && bytes[1] === 0x8b)) return 'nifti';
+  return isTiff(bytes) ? 'tiff' : undefined;
+}
+
+function checkReadOptions(options: ReadOptions): Source['options'] {
+  requireFields(options, ['format', 'type', 'maxPixels', 'values', 'alpha', 'page', 'series', 'axes', 'raw'], 'options', 'readImage');
+  const { format, type, maxPixels = defaultMaxPixels, values, alpha, page, series, axes } = options;
+  requireChoice(format, 'format', imageFormats);
+  requireChoice(type, 'type', ['float32', 'float64']);
+  requireWhole(maxPixels, 'maxPixels', 1, 2 ** 40);
+  requireChoice(values, 'values', ['unit', 'stored']);
+  requireChoice(alpha, 'alpha', ['drop', 'keep']);
+  requireWhole(page, 'page', 0, 2 ** 31);
+  requireChoice(axes, 'axes', axisOrders);
+  if (series !== undefined && typeof series !== 'string') throw refusal('series', 'a SeriesInstanceUID', describeValue(series));
+  if (options.raw !== undefined && format !== 'raw') throw new ArgumentError('raw', 'describes a file of format "raw"; give format too');
+  return { ...options, maxPixels };
+}
+
+/** Longest file that is read into memory: what the cap allows at eight bytes a sample, and headers. */
+async function readCapped(path: string, options: Source['options']): Promise<Uint8Array> {
+  const { size } = await stat(path);
+  if (size > 8 * options.maxPixels + 2 ** 24) requireExtents({ bytes: new Uint8Array(), name: path, options }, [size]);
+  if (size > 2 ** 31 - 1) throw unsupported(path, 'a file of more than 2 GiB');
+  return readFile(path);
+}
+
+/**
+ * Reads an image or a volume: PNG (8, 16 bits and less), TIFF and TIFF stacks, NIfTI (.nii, .nii.gz), DICOM (a file or a folder of
+ * slices, uncompressed), .npy, raw samples. Unsigned integers of PNG and TIFF become 0 to 1; the slopes and intercepts of NIfTI
+ * and DICOM are applied; alpha is left out. `meta` says all that, and {@link writeImage} takes it back.
+ *
+ * Files are not trusted: extents are held against `maxPixels` before memory is taken, compressed data is inflated no further than
+ * the header announces, and offsets are checked against the file.
+ *
+ * @param source a path (for DICOM also of a folder), or the bytes of a file
+ * @throws ArgumentError for options, and for images of more than `maxPixels` samples; `ERR_WARPLOOM_DAMAGED_FILE` for files that are
+ *   cut off or contradict themselves; `ERR_WARPLOOM_UNSUPPORTED` for kinds that are not read, with the kind; errors of the file system
+ */
+export async function readImage(source: string | Uint8Array, options: ReadOptions = {}): Promise<ReadResult> {
+  const checked = checkReadOptions(options);
+  if (typeof source !== 'string' && !(source instanceof Uint8Array)) {
+    throw refusal('source', 'a path or the bytes of a file', describeValue(source));
+  }
+  if (typeof source === 'string' && (await stat(source)).isDirectory()) {
+    requireChoice(checked.format, 'format', ['dicom']);
+    return readDicomFolder(source, checked);
+  }
+  const bytes = typeof source === 'string' ? await readCapped(source, checked) : source;
+  const name = typeof source === 'string' ? source : 'source';
+  const format = checked.format ?? formatOf(bytes);
+  if (format === undefined) {
+    throw unsupported(name, 'not PNG, TIFF, NIfTI, DICOM or .npy (for raw samples say format: "raw" and their layout)');
+  }
+  return readers[format]({ bytes, name, options: checked });
+}

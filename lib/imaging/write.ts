@@ -1,0 +1,71 @@
+// writeImage: an image as a file that is whole or absent.
+import { describeValue } from '../core/arrays.ts';
+import { requireChoice, requireFields, requireReal } from '../core/checks.ts';
+import { writeFileAtomic } from '../core/files.ts';
+import { refusal } from '../core/errors.ts';
+import { formatNpyImage, formatRaw } from './formats/arrays.ts';
+import { sampleTypes, type ImageFormat, type ImageMeta } from './formats/common.ts';
+import { formatNifti } from './formats/nifti.ts';
+import { formatPng } from './formats/png.ts';
+import { formatTiff } from './formats/tiff-write.ts';
+import { checkImage, type CheckedImage, type Image } from './image.ts';
+
+const formatsByEnding: readonly (readonly [RegExp, ImageFormat])[] = [
+  [/\.png$/i, 'png'], [/\.tiff?$/i, 'tiff'], [/\.nii(\.gz)?$/i, 'nifti'], [/\.npy$/i, 'npy'], [/\.raw$/i, 'raw'],
+];
+
+/** The format that a path's ending stands for, of those that {@link writeImage} writes. */
+export function formatOfPath(path: string): ImageFormat | undefined {
+  return formatsByEnding.find(([ending]) => ending.test(path))?.[1];
+}
+
+const metaFields = ['format', 'sampleType', 'slope', 'intercept', 'spacing', 'affine', 'header', 'description', 'notes'];
+
+function checkMeta(meta: Partial<ImageMeta>): void {
+  requireFields(meta, metaFields, 'meta', 'meta');
+  requireChoice(meta.sampleType, 'meta.sampleType', sampleTypes);
+  requireReal(meta.slope, 'meta.slope', false);
+  if (meta.slope === 0) throw refusal('meta.slope', 'a number that is not 0', '0');
+  requireReal(meta.intercept, 'meta.intercept', false);
+  for (const [key, length] of [['spacing', 3], ['affine', 16]] as const) {
+    const values = meta[key];
+    if (values === undefined || (values.length === length && values.every((value) => typeof value === 'number'))) continue;
+    throw refusal(`meta.${key}`, `${length} numbers`, describeValue(values));
+  }
+  if (meta.header !== undefined && !(meta.header instanceof Uint8Array)) throw refusal('meta.header', 'bytes', describeValue(meta.header));
+}
+
+/** The bytes of an image in a format; see {@link writeImage}. `gzipped`: NIfTI as .nii.gz. */
+export async function formatImage(
+  image: Image<Float32Array | Float64Array>, format: ImageFormat, meta: Partial<ImageMeta> = {}, gzipped = false,
+): Promise<Uint8Array> {
+  const checked = checkImage(image, 'image');
+  if (!(checked.data instanceof Float32Array || checked.data instanceof Float64Array)) {
+    throw refusal('image.data', 'a typed array (read the DeviceArray first)', 'a DeviceArray');
+  }
+  checkMeta(meta);
+  const pixels = checked as CheckedImage<Float32Array | Float64Array>;
+  switch (format) {
+    case 'png': return formatPng(pixels, meta);
+    case 'tiff': return formatTiff(pixels, meta);
+    case 'nifti': return formatNifti(pixels, meta, gzipped);
+    case 'npy': return formatNpyImage(pixels, meta);
+    case 'raw': return formatRaw(pixels, meta);
+    default: throw refusal('format', 'png, tiff, nifti, npy or raw (DICOM is read only)', describeValue(format));
+  }
+}
+
+/**
+ * Writes an image to a file, whole or not at all. The ending of the path says the format: .png, .tif, .nii, .nii.gz, .npy, .raw.
+ *
+ * Samples are (pixel - intercept) / slope, rounded and clamped where the type is an integer; NaN becomes 0 there. Without `meta`
+ * PNG gets 8 bits for 0 to 1, the other formats the type of the pixels. With the `meta` of a read file, the file comes back as it was
+ * (its samples to the bit if the pixels are unchanged; NIfTI with its header and extensions).
+ *
+ * @throws ArgumentError for an image, an ending or a `meta` that does not fit; errors of the file system
+ */
+export async function writeImage(path: string, image: Image<Float32Array | Float64Array>, meta: Partial<ImageMeta> = {}): Promise<void> {
+  const format = typeof path === 'string' ? formatOfPath(path) : undefined;
+  if (format === undefined) throw refusal('path', 'a path ending in .png, .tif, .tiff, .nii, .nii.gz, .npy or .raw', describeValue(path));
+  await writeFileAtomic(path, await formatImage(image, format, meta, /\.gz$/i.test(path)));
+}
