@@ -129,6 +129,9 @@ WARPLOOM_DEVICE double square_root(double a) { return __dsqrt_rn(a); }
 
 // --- memory ---
 WARPLOOM_DEVICE int atomic_add(int* address, int value) { return atomicAdd(address, value); }
+WARPLOOM_DEVICE int64_t atomic_add(int64_t* address, int64_t value) {
+  return static_cast<int64_t>(atomicAdd(reinterpret_cast<unsigned long long*>(address), static_cast<unsigned long long>(value)));
+}
 WARPLOOM_DEVICE int atomic_min(int* address, int value) { return atomicMin(address, value); }
 WARPLOOM_DEVICE int atomic_or(int* address, int value) { return atomicOr(address, value); }
 WARPLOOM_DEVICE void fence_device() { __threadfence(); }

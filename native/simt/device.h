@@ -143,6 +143,9 @@ inline double square_root(double a) { return std::sqrt(a); }
 inline int atomic_add(int* address, int value) {
   return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
 }
+inline int64_t atomic_add(int64_t* address, int64_t value) {
+  return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
+}
 inline int atomic_or(int* address, int value) {
   return __atomic_fetch_or(address, value, __ATOMIC_RELAXED);
 }
