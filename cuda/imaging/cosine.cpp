@@ -2,27 +2,27 @@
 
 #include <string>
 
-namespace warploom::imaging {
-namespace {
+#include "cuda/core/check.h"
 
-Status check_view(const View& view, int64_t count, const char* name) {
-  if (view.imaginary != nullptr) return Status(Code::invalid_argument, "expected real data", name);
-  if (view.offset < 0) return Status(Code::invalid_argument, "expected an offset of zero or more", name);
-  if (count == 0) return {};
-  if (view.data == nullptr) return Status(Code::invalid_argument, "expected an array", name);
-  if (view.offset > view.length || count > view.length - view.offset) {
-    return Status(Code::invalid_argument, "needs " + std::to_string(count) + " elements from its offset on", name);
-  }
-  return {};
+namespace warploom::imaging {
+
+Status check_lines(const Grid& grid) {
+  WARPLOOM_TRY(check_whole(grid.nx, 1, kLongestLine, "width"));
+  WARPLOOM_TRY(check_whole(grid.ny, 1, kLongestLine, "height"));
+  return check_whole(grid.nz, 1, kLongestLine, "depth");
 }
 
-}  // namespace
-
 Status check(const CosineParameters& p) {
-  if (is_complex(p.type)) return Status(Code::invalid_argument, "expected float32 or float64", "type");
-  if (p.n < 0 || p.n > INT64_MAX / 64) return Status(Code::invalid_argument, "expected 0 … 2^57", "n");
-  WARPLOOM_TRY(check_view(p.values, p.n, "values"));
-  return check_view(p.result, p.n, "result");
+  WARPLOOM_TRY(check_real_type(p.type));
+  WARPLOOM_TRY(check(p.grid));
+  WARPLOOM_TRY(check_lines(p.grid));
+  WARPLOOM_TRY(check_whole(p.channels, 1, kMostExtent, "channels"));
+  if (p.channels > kMostPoints / points_of(p.grid)) return invalid("channels", "channels * points is too large");
+  const int64_t count = p.channels * points_of(p.grid);
+  WARPLOOM_TRY(check_adjacent(p.values, count, "values"));
+  WARPLOOM_TRY(check_adjacent(p.result, count, "result"));
+  if (overlap(p.values, count, p.result, count, p.type)) return invalid("result", "overlaps values");
+  return {};
 }
 
 }  // namespace warploom::imaging

@@ -1,44 +1,51 @@
-// imaging.cosine: result[i] = factor * values[i].
-import { z } from 'zod';
-import { describeValue, elementTypeOf } from '../core/arrays.ts';
-import { defaultDevice, Device } from '../core/device.ts';
-import { ArgumentError, refusal } from '../core/errors.ts';
+// imaging.cosineTransform: the discrete cosine transform of images, by kernels of its own.
+import { requireCall, requireDevice } from '../core/checks.ts';
+import type { Device } from '../core/device.ts';
 import type { CallOptions } from '../core/progress.ts';
+import { checkImage, deviceOfCall, viewOf, type Image, type Pixels } from './image.ts';
+import { callOptions, deviceFor, newPixels, requireBoolean, requireOut, withResults, type CallInfo } from './register-outputs.ts';
 
-/** Options of {@link cosine}. */
-export interface CosineOptions extends CallOptions {
-  /** Default 1. */
-  readonly factor?: number;
-  /** Default: the thread's default device. */
+/** Options of {@link cosineTransform}. */
+export interface CosineOptions<V extends Pixels = Pixels> extends CallOptions {
+  /** The way back: values from coefficients (type III). Default false. */
+  readonly inverse?: boolean;
+  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
   readonly device?: Device;
+  /** Where the result goes; no part of the input. Default: a new array like the input, on the device when it is there. */
+  readonly out?: V;
 }
 
-const schema = z.strictObject({
-  factor: z.number().optional(),
-  device: z.instanceof(Device).optional(),
-  signal: z.instanceof(AbortSignal).optional(),
-  onProgress: z.custom((value) => typeof value === 'function').optional(),
-});
+/** Result of {@link cosineTransform}. */
+export interface CosineResult<V extends Pixels = Pixels> {
+  /** Coefficients, or values: the same grid, type and channels. */
+  readonly image: Image<V>;
+  readonly info: CallInfo;
+}
 
 /**
- * Multiplies every element by `factor`.
- * @throws ArgumentError naming the argument, before any work
+ * Orthonormal discrete cosine transform of type II along every axis of each channel, or its inverse:
+ * `C(k) = s(k) sum_x f(x) cos(pi (2x + 1) k / 2n)` with `s(0) = sqrt(1/n)` and `s(k) = sqrt(2/n)`, one axis after the other. Being
+ * orthonormal it keeps the sum of squares (Parseval), and the inverse is its transpose.
+ *
+ * Lengths 2^a 3^b 5^c take a mixed-radix transform, others Bluestein's convolution: every length up to 65536 takes O(n log n).
+ * A NaN makes all coefficients of its channel NaN. Results have the same bits on every backend.
+ * @throws ArgumentError naming the argument, before any work; aborted calls reject with `signal.reason`
+ * @see Makhoul, A fast cosine transform in one and two dimensions (1980)
  */
-export async function cosine<V extends Float32Array | Float64Array>(values: V, options: CosineOptions = {}): Promise<V> {
-  const type = elementTypeOf(values);
-  if (type !== 'float32' && type !== 'float64') {
-    throw refusal('values', 'a Float32Array or a Float64Array', describeValue(values));
-  }
-  const parsed = schema.safeParse(options);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new ArgumentError(issue?.path.join('.') || 'options', issue?.message ?? 'invalid');
-  }
-  const { factor = 1, signal, onProgress } = options;
-  const device = options.device ?? await defaultDevice();
-  const result = values.slice() as V;
-  await device.run('imaging.cosine', {
-    type, n: values.length, factor, values: { data: values }, result: { data: result },
-  }, { signal, onProgress });
-  return result;
+export async function cosineTransform<V extends Pixels>(image: Image<V>, options: CosineOptions<V> = {}): Promise<CosineResult<V>> {
+  requireCall(options, ['inverse', 'device', 'out'], 'cosineTransform');
+  requireDevice(options.device);
+  requireBoolean(options.inverse, 'inverse');
+  const { data, type, width, height, depth, channels } = checkImage(image, 'image');
+  requireOut(options.out, type, data.length);
+  deviceOfCall(options.device, [data, options.out]);
+  options.signal?.throwIfAborted();
+  const device = await deviceFor(options.device, [data, options.out]);
+  const result = (options.out ?? await newPixels(data, type, data.length, device)) as V;
+  return withResults(options.out === undefined ? [result] : [], async () => {
+    const { deviceSeconds } = await device.run('imaging.cosine', {
+      type, width, height, depth, channels, inverse: options.inverse ?? false, values: viewOf(data), result: viewOf(result),
+    }, callOptions(options));
+    return { image: { data: result, width, height, depth, channels }, info: { backend: device.backend, deviceSeconds } };
+  });
 }

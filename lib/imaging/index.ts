@@ -13,8 +13,8 @@ export {
   dice, diceEitherWay, hausdorff, meanSquaredError, ncc, psnr, rofEnergy, ssim, targetRegistrationError,
 } from './metrics.ts';
 export type { Mask, MaskShape, RegistrationError, SsimOptions } from './metrics.ts';
-export { cosine } from './cosine.ts';
-export type { CosineOptions } from './cosine.ts';
+export { cosineTransform } from './cosine.ts';
+export type { CosineOptions, CosineResult } from './cosine.ts';
 export { resample } from './resample.ts';
 export type { ResampleOptions } from './resample.ts';
 export { warp } from './warp.ts';

@@ -1,41 +1,44 @@
-// imaging.cosine on the cpu backend: chunks on all cores.
+// imaging.cosine on the cpu backend: one pass per axis, the first from `values` to `result`, the others in place.
 #include "cuda/imaging/cosine.h"
 
-#include <algorithm>
 #include <chrono>
 
 #include "cuda/core/operations.h"
-#include "native/cpu/device.h"
+#include "native/imaging/cosine_pass.h"
 
 namespace warploom::cpu {
 namespace {
 
-constexpr int64_t kChunk = int64_t{1} << 16;
+using namespace ::warploom::imaging;
 
-template <class T>
-Status run_cosine(CpuDevice& device, const ::warploom::imaging::CosineParameters& p, Control& control) {
-  const T* const values = static_cast<const T*>(p.values.data) + p.values.offset;
-  T* const result = static_cast<T*>(p.result.data) + p.result.offset;
-  const T factor = static_cast<T>(p.factor);
-  return device.threads().run((p.n + kChunk - 1) / kChunk, [=](int64_t chunk, int) {
-    const int64_t end = std::min(p.n, (chunk + 1) * kChunk);
-    for (int64_t i = chunk * kChunk; i < end; ++i) result[i] = factor * values[i];
-    return Status();
-  }, control);
+template <class R>
+Status transform(CpuDevice& device, const CosineParameters& p, Control& control) {
+  const int64_t extents[3] = {p.grid.nx, p.grid.ny, p.grid.nz};
+  const R* from = static_cast<const R*>(p.values.data) + p.values.offset;
+  R* const to = static_cast<R*>(p.result.data) + p.result.offset;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (extents[axis] == 1 && (axis < 2 || from == to)) continue;
+    LinesTask<R> task = orthonormal_pass<R>(p, axis);
+    const AxisTable<R> table(extents[axis]);
+    table.give(task);
+    task.from = from;
+    task.to = to;
+    WARPLOOM_TRY(run_lines(device, task, control));
+    from = to;
+  }
+  return {};
 }
 
 }  // namespace
 
-Status imaging_cosine(Device& device, const ::warploom::imaging::CosineParameters& p, Control& control) {
-  if (p.n == 0) return {};
+Status imaging_cosine(Device& device, const CosineParameters& p, Control& control) {
   const auto start = std::chrono::steady_clock::now();
   CpuDevice& cpu = static_cast<CpuDevice&>(device);
-  WARPLOOM_TRY(p.type == ScalarType::float32 ? run_cosine<float>(cpu, p, control)
-                                             : run_cosine<double>(cpu, p, control));
+  WARPLOOM_TRY(p.type == ScalarType::float32 ? transform<float>(cpu, p, control) : transform<double>(cpu, p, control));
   control.device_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return {};
 }
 
-int64_t imaging_cosine_workspace(const Device&, const ::warploom::imaging::CosineParameters&) { return 0; }
+int64_t imaging_cosine_workspace(const Device&, const CosineParameters&) { return 0; }
 
 }  // namespace warploom::cpu
