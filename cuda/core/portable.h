@@ -176,20 +176,22 @@ WARPLOOM_PORTABLE double square_root(double a) {
 #endif
 }
 
-/// The rounded reciprocal of the rounded square root of a for kLeastRoot <= a < kMost, not finite or NaN elsewhere. One estimate
-/// serves both; float: the same as reciprocal(square_root(a)) for every mantissa (bench/device/imaging_denoise.cu tries all).
-WARPLOOM_PORTABLE float inverse_root(float a) {
+/// The rounded reciprocal of the rounded square root of a for kLeastRoot <= a < kMost, not finite or NaN elsewhere.
+WARPLOOM_PORTABLE float inverse_root(float a) { return small_reciprocal(square_root(a)); }
+WARPLOOM_PORTABLE double inverse_root(double a) { return small_reciprocal(square_root(a)); }
+
+/// 1/sqrt(a) for kLeastRoot <= a < kMost: NOT the same bits everywhere. GPUs take their estimate for float, which is off by at most
+/// 2^-22 of the value; all others, and float64, are inverse_root().
+WARPLOOM_PORTABLE float quick_inverse_root(float a) {
 #ifdef __CUDA_ARCH__
   float r;
   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
-  const float rough = __fmul_rn(a, r);
-  const float root = __fmaf_rn(__fmaf_rn(-rough, rough, a), __fmul_rn(r, 0.5f), rough);
-  return __fmaf_rn(r, __fmaf_rn(-root, r, 1.0f), r);
+  return r;
 #else
-  return reciprocal(square_root(a));
+  return inverse_root(a);
 #endif
 }
-WARPLOOM_PORTABLE double inverse_root(double a) { return reciprocal(square_root(a)); }
+WARPLOOM_PORTABLE double quick_inverse_root(double a) { return inverse_root(a); }
 
 /// 2a for kLeast <= |a| < kMost, anything for other a. Where a is needed no more this is quicker than a + a.
 template <class T>

@@ -136,5 +136,9 @@ template <class R>
 WARPLOOM_INLINE Vector<R> inverse_root(const Vector<R>& a) {
   return reciprocal(square_root(a));
 }
+template <class R>
+WARPLOOM_INLINE Vector<R> quick_inverse_root(const Vector<R>& a) {
+  return inverse_root(a);
+}
 
 }  // namespace warploom::cpu::WARPLOOM_ISA
