@@ -78,7 +78,7 @@ export function sheppLogan<T extends Element = 'float32'>(size: number, options:
 
 /** Discs (balls) on the unit square (cube): centre, radius, radius of the hole. */
 const discList: readonly (readonly [x: number, y: number, z: number, radius: number, hole: number])[] = [
-  [0.34, 0.36, 0.42, 0.22, 0.09], [0.7, 0.68, 0.55, 0.17, 0], [0.72, 0.26, 0.5, 0.06, 0],
+  [0.35, 0.36, 0.45, 0.245, 0.1], [0.72, 0.7, 0.5, 0.183, 0], [0.75, 0.24, 0.5, 0.06, 0],
 ];
 
 /** {@link discs} with the answer. */
@@ -136,16 +136,16 @@ function object(x: number, y: number, z: number): number {
   const radius = Math.sqrt((x / 0.72) ** 2 + (y / 0.6) ** 2 + (z / 0.66) ** 2);
   const body = 1 / (1 + Math.exp((radius - 1) / 0.035));
   const coarse = Math.cos(3.1 * Math.PI * x + 0.7) * Math.cos(2.6 * Math.PI * y - 0.4) * Math.cos(1.9 * Math.PI * z);
-  const fine = Math.cos(6.3 * Math.PI * x - 1.1) * Math.cos(5.4 * Math.PI * y + 0.3);
-  return body * (0.55 + 0.25 * coarse + 0.12 * fine);
+  const fine = Math.cos(7.1 * Math.PI * x - 1.1) * Math.cos(6.2 * Math.PI * y + 0.3) * Math.cos(3.7 * Math.PI * z + 0.2);
+  return body * (0.52 + 0.26 * coarse + 0.2 * fine);
 }
 
 /** Component `axis` of the warp at a point of [-1, 1]ⁿ, at most 1 in size; smooth, and flat at the border of the domain. */
 function warpOf(axis: number, p: readonly [number, number, number]): number {
   const wave = (t: number, waves: number) => Math.cos((Math.PI / 2) * waves * (t + 1));
   const [a, b, c] = [p[axis]!, p[(axis + 1) % 3]!, p[(axis + 2) % 3]!];
-  return axis === 0 ? wave(a, 1) * wave(b, 2) * wave(c, 0) * 0.6 - 0.4 * wave(b, 1) * wave(a, 2)
-    : axis === 1 ? 0.7 * wave(a, 2) * wave(c, 1) + 0.3 * wave(c, 2) : 0.5 * wave(b, 1) * wave(c, 2) - 0.5 * wave(a, 1);
+  if (axis === 0) return 0.55 * wave(b, 2) - 0.35 * wave(a, 1) * wave(b, 1);
+  return axis === 1 ? 0.55 * wave(c, 2) + 0.3 * wave(a, 2) * wave(c, 1) : 0.5 * wave(b, 1) * wave(c, 1) - 0.5 * wave(a, 2);
 }
 
 /**

@@ -3,28 +3,21 @@ import { readFile, stat } from 'node:fs/promises';
 import { describeValue } from '../core/arrays.ts';
 import { requireChoice, requireFields, requireWhole } from '../core/checks.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
-import { isNpy, readNpy, readRaw } from './formats/arrays.ts';
+import { readNpy, readRaw } from './formats/arrays.ts';
 import {
   axisOrders, defaultMaxPixels, imageFormats, requireExtents, unsupported, type ImageFormat, type ReadOptions, type ReadResult, type Source,
 } from './formats/common.ts';
-import { isDicom, readDicom, readDicomFolder } from './formats/dicom.ts';
-import { isNifti, readNifti } from './formats/nifti.ts';
-import { isPng, readPng } from './formats/png.ts';
-import { isTiff } from './formats/tiff-directory.ts';
-import { readTiff } from './formats/tiff.ts';
+import { formatOfBytes } from './formats/detect.ts';
 
-const readers: Readonly<Record<ImageFormat, (source: Source) => ReadResult | Promise<ReadResult>>> = {
-  png: readPng, tiff: readTiff, nifti: readNifti, dicom: readDicom, npy: readNpy, raw: readRaw,
+/** Each with its library, which only a file of its kind loads. */
+const readers: Readonly<Record<ImageFormat, (source: Source) => Promise<ReadResult>>> = {
+  png: async (source) => (await import('./formats/png.ts')).readPng(source),
+  tiff: async (source) => (await import('./formats/tiff.ts')).readTiff(source),
+  nifti: async (source) => (await import('./formats/nifti.ts')).readNifti(source),
+  dicom: async (source) => (await import('./formats/dicom.ts')).readDicom(source),
+  npy: async (source) => readNpy(source),
+  raw: async (source) => readRaw(source),
 };
-
-/** The format that a file's first bytes show; a gzipped file is taken for NIfTI. */
-function formatOf(bytes: Uint8Array): ImageFormat | undefined {
-  if (isPng(bytes)) return 'png';
-  if (isNpy(bytes)) return 'npy';
-  if (isDicom(bytes)) return 'dicom';
-  if (isNifti(bytes) || (bytes[0] === 0x1f && bytes[1] === 0x8b)) return 'nifti';
-  return isTiff(bytes) ? 'tiff' : undefined;
-}
 
 function checkReadOptions(options: ReadOptions): Source['options'] {
   requireFields(options, ['format', 'type', 'maxPixels', 'values', 'alpha', 'page', 'series', 'axes', 'raw'], 'options', 'readImage');
@@ -68,11 +61,11 @@ export async function readImage(source: string | Uint8Array, options: ReadOption
   }
   if (typeof source === 'string' && (await stat(source)).isDirectory()) {
     requireChoice(checked.format, 'format', ['dicom']);
-    return readDicomFolder(source, checked);
+    return (await import('./formats/dicom.ts')).readDicomFolder(source, checked);
   }
   const bytes = typeof source === 'string' ? await readCapped(source, checked) : source;
   const name = typeof source === 'string' ? source : 'source';
-  const format = checked.format ?? formatOf(bytes);
+  const format = checked.format ?? formatOfBytes(bytes);
   if (format === undefined) {
     throw unsupported(name, 'not PNG, TIFF, NIfTI, DICOM or .npy (for raw samples say format: "raw" and their layout)');
   }

@@ -5,8 +5,6 @@ import { writeFileAtomic } from '../core/files.ts';
 import { refusal } from '../core/errors.ts';
 import { formatNpyImage, formatRaw } from './formats/arrays.ts';
 import { sampleTypes, type ImageFormat, type ImageMeta } from './formats/common.ts';
-import { formatNifti } from './formats/nifti.ts';
-import { formatPng } from './formats/png.ts';
 import { formatTiff } from './formats/tiff-write.ts';
 import { checkImage, type CheckedImage, type Image } from './image.ts';
 
@@ -46,9 +44,9 @@ export async function formatImage(
   checkMeta(meta);
   const pixels = checked as CheckedImage<Float32Array | Float64Array>;
   switch (format) {
-    case 'png': return formatPng(pixels, meta);
+    case 'png': return (await import('./formats/png.ts')).formatPng(pixels, meta);
     case 'tiff': return formatTiff(pixels, meta);
-    case 'nifti': return formatNifti(pixels, meta, gzipped);
+    case 'nifti': return (await import('./formats/nifti.ts')).formatNifti(pixels, meta, gzipped);
     case 'npy': return formatNpyImage(pixels, meta);
     case 'raw': return formatRaw(pixels, meta);
     default: throw refusal('format', 'png, tiff, nifti, npy or raw (DICOM is read only)', describeValue(format));

@@ -10,9 +10,6 @@ import {
 
 const defaultOrders: Readonly<Record<number, AxisOrder>> = { 2: 'yx', 3: 'zyx', 4: 'czyx' };
 
-/** True for the first bytes of a .npy file. */
-export const isNpy = (bytes: Uint8Array): boolean => Buffer.from(bytes.subarray(0, 6)).toString('latin1') === '\x93NUMPY';
-
 /** Reads a .npy file; its rank says what its axes are, unless the option `axes` does. */
 export function readNpy(source: Source): ReadResult {
   const { bytes, name, options } = source;

@@ -7,6 +7,7 @@ import {
   allocatePixels, damaged, decodeSamples, guarded, pixelTypeFor, requireExtents, scaleFor, spread, unsupported,
   type ReadResult, type SampleType, type Source,
 } from './common.ts';
+import { isDicom } from './detect.ts';
 
 const readable: Readonly<Record<string, boolean>> = {
   '1.2.840.10008.1.2': true, '1.2.840.10008.1.2.1': true, '1.2.840.10008.1.2.2': false,
@@ -18,9 +19,6 @@ const compressed: Readonly<Record<string, string>> = {
   '1.2.840.10008.1.2.4.81': 'JPEG-LS', '1.2.840.10008.1.2.4.90': 'lossless JPEG 2000', '1.2.840.10008.1.2.4.91': 'JPEG 2000',
 };
 const directory = '1.2.840.10008.1.3.10';
-
-/** True for the first bytes of a DICOM file (part 10). */
-export const isDicom = (bytes: Uint8Array): boolean => Buffer.from(bytes.subarray(128, 132)).toString('latin1') === 'DICM';
 
 type Vector = [number, number, number];
 

@@ -9,6 +9,7 @@ import {
   allocatePixels, bytesOfSample, damaged, decodeSamples, encodeSamples, guarded, pixelTypeFor, requireExtents, scaleFor, spread,
   unsupported, type ImageMeta, type ReadResult, type SampleType, type Source,
 } from './common.ts';
+import { isNifti, niftiHeaderBytes } from './detect.ts';
 import { gunzipByHeader } from './inflate.ts';
 
 const typeByCode: Readonly<Record<number, SampleType>> = {
@@ -26,21 +27,6 @@ const codeByType = Object.fromEntries(
 /** Bytes after the announced data that a gzipped file may have. */
 const slack = 4096;
 const headerBytes = 352;
-
-/** True for the first bytes of a NIfTI file that is not gzipped. */
-export function isNifti(bytes: Uint8Array): boolean {
-  const magic = (at: number) => Buffer.from(bytes.subarray(at, at + 3)).toString('latin1');
-  const size = sizeOfHeader(bytes);
-  return (['n+1', 'ni1'].includes(magic(344)) && size === 348) || (['n+2', 'ni2'].includes(magic(4)) && size === 540);
-}
-
-/** 348 or 540 in either byte order, or another number. */
-function sizeOfHeader(bytes: Uint8Array): number {
-  if (bytes.length < 4) return 0;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const little = view.getInt32(0, true);
-  return little === 348 || little === 540 ? little : view.getInt32(0, false);
-}
 
 /** Where the voxels are and what they are. */
 interface Layout {
@@ -61,7 +47,7 @@ function layoutOf(start: Uint8Array, source: Source): Layout {
   const { name } = source;
   if (start.length < 348 || !isNifti(start)) throw damaged(name, 'not a NIfTI header');
   const view = new DataView(start.buffer, start.byteOffset, start.byteLength);
-  const version = sizeOfHeader(start) === 540 ? 2 : 1;
+  const version = niftiHeaderBytes(start) === 540 ? 2 : 1;
   const littleEndian = view.getInt32(0, true) === (version === 1 ? 348 : 540);
   const paired = start[version === 1 ? 345 : 5] === 0x69;
   if (paired) throw unsupported(name, 'a NIfTI header whose voxels stand in another file (.hdr and .img); save it as .nii');

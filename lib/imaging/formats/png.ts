@@ -6,12 +6,8 @@ import {
   allocatePixels, damaged, encodeSamples, guarded, limitsOf, pixelTypeFor, requireExtents, scaleFor, spread, unsupported,
   type ImageMeta, type ReadResult, type SampleType, type Source,
 } from './common.ts';
+import { pngSignature } from './detect.ts';
 import { inflateExactly } from './inflate.ts';
-
-const signature = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10]);
-
-/** True for the first bytes of a PNG file. */
-export const isPng = (bytes: Uint8Array): boolean => signature.equals(bytes.subarray(0, 8));
 
 interface Chunk { readonly type: string; readonly data: Buffer; readonly whole: Buffer }
 
@@ -92,7 +88,7 @@ export async function readPng(source: Source): Promise<ReadResult> {
   await inflateExactly(pixels, inflatedBytes(header), name);
   // Only what pixels need: profiles and texts, which inflate as well, stay out.
   const needed = chunks.filter(({ type }) => ['IHDR', 'PLTE', 'IDAT', 'IEND'].includes(type)).map(({ whole }) => whole);
-  const png = guarded(name, 'fast-png', () => decode(Buffer.concat([signature, ...needed]), { checkCrc: true }));
+  const png = guarded(name, 'fast-png', () => decode(Buffer.concat([pngSignature, ...needed]), { checkCrc: true }));
   const indexed = header.color === 3;
   if (indexed && png.palette === undefined) throw damaged(name, 'a PNG file whose palette is missing');
   const samples = indexed ? guarded(name, 'fast-png', () => paletteColours(png)) : unpack(png);

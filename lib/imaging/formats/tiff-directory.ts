@@ -6,12 +6,6 @@ import { damaged, guarded, unsupported, type Source } from './common.ts';
 const valueBytes: Readonly<Record<number, number>> = { 1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8 };
 const mostPages = 65_536;
 
-/** True for the first bytes of a TIFF file, BigTIFF included. */
-export function isTiff(bytes: Uint8Array): boolean {
-  const [a, b, c, d] = bytes;
-  return (a === 0x49 && b === 0x49 && (c === 42 || c === 43) && d === 0) || (a === 0x4d && b === 0x4d && c === 0 && (d === 42 || d === 43));
-}
-
 /**
  * Follows the chain of directories once: each lies in the file, none comes twice, and all their values together are not much
  * longer than the file (the parser copies each). Gives their number.
