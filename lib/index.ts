@@ -17,3 +17,4 @@ export { scan } from './scan/index.ts';
 export type { ScanAlgorithm, ScanArray, ScanDepth, ScanOperator, ScanOptions, ScanResult } from './scan/index.ts';
 export * as swept from './swept/index.ts';
 export * as imaging from './imaging/index.ts';
+export * as scratchpad from './scratchpad/index.ts';

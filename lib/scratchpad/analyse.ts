@@ -1,0 +1,62 @@
+// One kernel from its text to live ranges.
+import { collectArrays, type KernelArrays } from './arrays.ts';
+import type { Instance } from './effects.ts';
+import { buildFlow, closeAfterExits, type Flow, type FlowLoop } from './flow.ts';
+import { analyseLiveness, inseparable, type Liveness } from './liveness.ts';
+import type { Library } from './model.ts';
+import type { FunctionNode } from './program.ts';
+import { Refusal } from './refusal.ts';
+import type { SharedArray } from './arrays.ts';
+import { descend, kDeepestTree, type SyntaxNode } from './syntax.ts';
+import { Visitor } from './visitor.ts';
+import { requireNoWarpSynchrony } from './warp-synchrony.ts';
+
+/** What the analysis asks of its caller. */
+export interface AnalysisOptions {
+  /** Functions without a body that touch neither shared arrays nor barriers. */
+  readonly trusted: ReadonlySet<string>;
+  /** Whether a loop may be taken to write all that it reads of an array in each iteration. */
+  rewritten(array: SharedArray, loop: FlowLoop): boolean;
+  /** Whether the text was written by this pass. */
+  readonly emitted?: boolean;
+}
+
+/** What is known of a kernel. */
+export interface Analysis extends KernelArrays {
+  readonly fn: FunctionNode;
+  readonly visitor: Visitor;
+  readonly instance: Instance;
+  readonly flow: Flow;
+  /** Slots that threads may not reach together. */
+  readonly closed: ReadonlySet<number>;
+  readonly liveness: Liveness;
+  readonly conflicts: readonly (readonly [number, number])[];
+}
+
+function requireReadable(fn: FunctionNode, library: Library): void {
+  const { node } = fn;
+  for (const each of node.broken ? descend(node) : []) {
+    if (each.failed) throw new Refusal('parse-error', each, 'the grammar does not know this text');
+  }
+  let deepest: SyntaxNode = node;
+  for (const each of descend(node)) if (each.depth > deepest.depth) deepest = each;
+  if (deepest.depth - node.depth > kDeepestTree) throw new Refusal('too-deep', deepest, `expressions nest more than ${kDeepestTree} deep`);
+  if (library.program.isConditional(node)) return;
+  for (const each of descend(fn.body)) {
+    if (/^preproc_(?:if|ifdef|include)$/.test(each.type)) throw new Refusal('preprocessor', each, 'conditional compilation inside the kernel');
+  }
+}
+
+/** Analyses a kernel; throws {@link Refusal} where it cannot be proved safe. */
+export function analyse(library: Library, fn: FunctionNode, options: AnalysisOptions): Analysis {
+  requireReadable(fn, library);
+  const model = library.model(fn);
+  const arrays = collectArrays(model, options.emitted);
+  const visitor = new Visitor(library, arrays, options.trusted);
+  const instance = visitor.root(model);
+  const flow = buildFlow(visitor, instance);
+  const closed = closeAfterExits(flow);
+  requireNoWarpSynchrony(visitor, instance, flow);
+  const liveness = analyseLiveness(flow, arrays.arrays, (array, loop) => options.rewritten(array, loop));
+  return { ...arrays, fn, visitor, instance, flow, closed, liveness, conflicts: inseparable(flow, arrays.arrays, closed) };
+}

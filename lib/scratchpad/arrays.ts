@@ -1,0 +1,226 @@
+// The shared arrays of a kernel: names, types, sizes, where they are declared.
+import { evaluate, type Meaning } from './constants.ts';
+import { alignasOf, isBuiltinType, type Field, type FunctionNode, type Program } from './program.ts';
+import { Refusal } from './refusal.ts';
+import type { Sym } from './symbols.ts';
+import { child, namedChildren, type SyntaxNode } from './syntax.ts';
+import type { FunctionModel } from './model.ts';
+
+/** A shared array (or scalar) of a kernel. */
+export interface SharedArray {
+  readonly index: number;
+  readonly sym: Sym;
+  readonly name: string;
+  /** Element type as written, a `*` behind it where elements are pointers. */
+  readonly type: string;
+  readonly extents: readonly number[];
+  readonly extentTexts: readonly string[];
+  readonly elementBytes: number;
+  readonly bytes: number;
+  readonly alignment: number;
+  /** Whether its size depends on template parameters; `bytes` then holds for the sizes taken for them. */
+  readonly symbolic: boolean;
+  /** Whether sizes rest on anything but builtin types and literal numbers. */
+  readonly derived: boolean;
+  /** Place in a pool, of text that this pass wrote. */
+  readonly offset?: number;
+  readonly declaration: SyntaxNode;
+  readonly declarator: SyntaxNode;
+  /** Fields of its elements, where they are structs. */
+  readonly fields: ReadonlyMap<string, Field> | undefined;
+}
+
+/** Values taken for template parameters that nothing tells: they only rank sizes, the emitted layout computes with the true ones. */
+const kNominalValue = 16;
+const kNominalType = 'float';
+
+/** Constants as a kernel sees them: its template parameters and local constants, then those of the text. */
+export class KernelMeaning implements Meaning {
+  readonly #program: Program;
+  readonly #template: ReadonlyMap<string, string | number>;
+  readonly #locals = new Map<string, SyntaxNode | undefined>();
+  readonly #busy = new Set<string>();
+  /** Whether a template parameter was asked for since this was last cleared. */
+  symbolic = false;
+  /** Whether any name was. */
+  named = false;
+
+  constructor(model: FunctionModel) {
+    const { program, fn } = model;
+    this.#program = program;
+    this.#template = nominal(program, fn);
+    for (const sym of model.scopes.syms) {
+      if (sym.kind !== 'variable') continue;
+      const isConstant = sym.isConst && sym.value !== undefined && !sym.pointer && !sym.reference && sym.dimensions === 0;
+      this.#locals.set(sym.name, isConstant && !this.#locals.has(sym.name) ? sym.value : undefined);
+    }
+  }
+
+  value(name: string): number | undefined {
+    this.named = true;
+    const parameter = this.#template.get(name);
+    if (parameter !== undefined) {
+      this.symbolic = true;
+      return typeof parameter === 'number' ? parameter : undefined;
+    }
+    if (!this.#locals.has(name)) {
+      const macro = this.#program.macros.get(name);
+      if (macro?.parameters === undefined && macro?.body !== undefined && !this.#program.isDefined(name)) return this.#nested(name, macro.body);
+      return this.#program.value(name);
+    }
+    const local = this.#locals.get(name);
+    return local === undefined ? undefined : this.#nested(name, this.#program.text(local).replace(/^\{([\s\S]*)\}$/, '$1'));
+  }
+
+  #nested(name: string, text: string): number | undefined {
+    if (this.#busy.has(name)) return undefined;
+    this.#busy.add(name);
+    const value = evaluate(text, this);
+    this.#busy.delete(name);
+    return value;
+  }
+
+  macro(name: string): { readonly parameters: readonly string[]; readonly body: string } | undefined {
+    return this.#program.macro(name);
+  }
+
+  sizeOf(type: string): number | undefined {
+    return this.#size(type)?.bytes;
+  }
+
+  alignOf(type: string): number | undefined {
+    return this.#size(type)?.alignment;
+  }
+
+  #size(type: string): { bytes: number; alignment: number } | undefined {
+    if (!isBuiltinType(type)) this.named = true;
+    const parameter = this.#template.get(type.replace(/\b(?:const|typename)\b/g, '').trim());
+    if (typeof parameter !== 'string') return this.#program.size(type);
+    this.symbolic = true;
+    return this.#program.size(parameter);
+  }
+}
+
+/** Template parameters of a kernel with the values of an instantiation in the text, or values that stand in. */
+function nominal(program: Program, fn: FunctionNode): Map<string, string | number> {
+  const values = new Map<string, string | number>();
+  const found = new RegExp(`\\b${fn.name}\\s*<([^<>;{}]*)>\\s*(?:<<<|\\()`).exec(program.syntax.masked.slice(0, fn.node.start) + program.syntax.masked.slice(fn.node.end));
+  const given = found?.[1]!.split(',').map((text) => text.trim()) ?? [];
+  for (const [at, name] of fn.template.entries()) {
+    const text = given[at];
+    const head = program.text(fn.node.parent!).slice(0, fn.node.start - fn.node.parent!.start);
+    const isType = new RegExp(`\\b(?:typename|class)\\s+${name}\\b`).test(head);
+    const value = text === undefined ? undefined : evaluate(text, program);
+    values.set(name, isType ? (text !== undefined && program.size(text) !== undefined ? text : kNominalType) : value ?? kNominalValue);
+  }
+  return values;
+}
+
+const kBarrierTypes = /\b(?:cuda::(?:barrier|pipeline\w*)|barrier<|pipeline_shared_state|mbarrier\w*|__mbarrier_t)/;
+
+function requirePlain(model: FunctionModel, sym: Sym): void {
+  const { declaration } = sym;
+  const words = declaration.children.filter((each) => each.field !== 'declarator').map((each) => model.text(each));
+  if (words.includes('volatile')) throw new Refusal('volatile-shared', declaration, `${sym.name} is volatile: its accesses rely on the order of a warp`);
+  if (sym.value !== undefined) throw new Refusal('initializer', sym.node, `${sym.name} has an initial value`);
+  const type = child(declaration, 'type');
+  if (type !== undefined && child(type, 'body') !== undefined) {
+    throw new Refusal('inline-type', type, `the type of ${sym.name} is defined in its declaration`);
+  }
+  if (kBarrierTypes.test(sym.type)) throw new Refusal('barrier-object', declaration, `${sym.name} is a barrier object`);
+  if (declaration.parent?.type !== 'compound_statement') {
+    throw new Refusal('unsupported-statement', declaration, `${sym.name} is not declared in a block`);
+  }
+}
+
+function extentNodes(sym: Sym): SyntaxNode[] {
+  const sizes: SyntaxNode[] = [];
+  let part = sym.declarator;
+  for (; part.type === 'array_declarator'; part = child(part, 'declarator')!) {
+    const size = child(part, 'size');
+    if (size === undefined) throw new Refusal('unknown-extent', part, `${sym.name} has an extent that is not given`);
+    sizes.unshift(size);
+  }
+  const isPointer = part.type === 'pointer_declarator' && child(part, 'declarator')?.type === 'identifier';
+  if (part.type !== 'identifier' && !isPointer) throw new Refusal('unsupported-statement', sym.node, `the declarator of ${sym.name} is not plain`);
+  return sizes;
+}
+
+function makeArray(model: FunctionModel, meaning: KernelMeaning, sym: Sym, index: number): SharedArray {
+  requirePlain(model, sym);
+  meaning.symbolic = false;
+  meaning.named = false;
+  const nodes = extentNodes(sym);
+  const extents = nodes.map((node) => {
+    const value = evaluate(model.text(node), meaning);
+    if (value === undefined || value <= 0) throw new Refusal('unknown-extent', node, `the extent ${model.text(node)} of ${sym.name} has no known value`);
+    return value;
+  });
+  const type = sym.pointer ? `${sym.type}*` : sym.type;
+  const bytes = meaning.sizeOf(type);
+  if (bytes === undefined) {
+    const struct = model.program.struct(type);
+    const code = struct?.problem ?? 'unknown-type';
+    throw new Refusal(code, sym.declaration, code === 'constructor'
+      ? `elements of ${sym.name} are constructed, or of a type with bases or a union` : `the size of ${type} is not known`);
+  }
+  const total = extents.reduce((product, extent) => product * extent, bytes);
+  const asked = alignasOf(model.program, sym.declaration) ?? 1;
+  const alignment = Math.max(meaning.alignOf(type)!, asked);
+  if (!Number.isSafeInteger(total) || total > 2 ** 30 || !Number.isInteger(Math.log2(alignment))) {
+    throw new Refusal('unknown-extent', sym.node, `${sym.name} has no sensible size`);
+  }
+  return {
+    index, sym, name: sym.name, type, extents, extentTexts: nodes.map((node) => model.text(node)), elementBytes: bytes, bytes: total, alignment,
+    symbolic: meaning.symbolic, derived: meaning.named, declaration: sym.declaration, declarator: sym.declarator,
+    fields: model.program.struct(type)?.fields,
+  };
+}
+
+/** Arrays that text written by this pass puts into a pool: `auto& A = *reinterpret_cast<T(*)[n]>(pool + offset)`. */
+function pooledArray(model: FunctionModel, meaning: KernelMeaning, sym: Sym, index: number): SharedArray | undefined {
+  const match = /^\*reinterpret_cast<([\s\S]*)>\((warploom_pool_\w+) \+ (\w+)\)$/.exec(sym.value === undefined ? '' : model.text(sym.value));
+  if (match === null || !sym.reference) return undefined;
+  const parts = /^([\s\S]*?)\s*\(\*\)((?:\[[^\]]*\])+)$/.exec(match[1]!);
+  const type = parts?.[1] ?? match[1]!.replace(/\s*\*$/, '');
+  const extentTexts = [...(parts?.[2] ?? '').matchAll(/\[([^\]]*)\]/g)].map((each) => each[1]!);
+  const extents = extentTexts.map((text) => evaluate(text, meaning) ?? NaN);
+  const elementBytes = meaning.sizeOf(type) ?? NaN;
+  const bytes = extents.reduce((product, extent) => product * extent, elementBytes);
+  return {
+    index, sym, name: sym.name, type, extents, extentTexts, elementBytes, bytes, alignment: meaning.alignOf(type) ?? 1, symbolic: false,
+    derived: true, offset: evaluate(match[3]!, meaning) ?? NaN, declaration: sym.declaration, declarator: sym.declarator, fields: model.program.struct(type)?.fields,
+  };
+}
+
+/** What a kernel declares in shared memory. */
+export interface KernelArrays {
+  readonly arrays: readonly SharedArray[];
+  readonly bySym: ReadonlyMap<Sym, SharedArray>;
+  /** Declarations of dynamic shared memory: left as they are. */
+  readonly dynamic: readonly Sym[];
+}
+
+/**
+ * Collects the shared arrays of a kernel.
+ * @param emitted whether the text was written by this pass: its pools are looked through
+ */
+export function collectArrays(model: FunctionModel, emitted = false): KernelArrays {
+  const meaning = new KernelMeaning(model);
+  const arrays: SharedArray[] = [];
+  const bySym = new Map<Sym, SharedArray>();
+  for (const sym of model.scopes.syms) {
+    let array: SharedArray | undefined;
+    if (sym.kind === 'shared' && !(emitted && sym.name.startsWith('warploom_pool_'))) array = makeArray(model, meaning, sym, arrays.length);
+    else if (emitted && sym.kind === 'variable') array = pooledArray(model, meaning, sym, arrays.length);
+    if (array === undefined) continue;
+    arrays.push(array);
+    bySym.set(sym, array);
+  }
+  return { arrays, bySym, dynamic: model.scopes.syms.filter((sym) => sym.kind === 'dynamic') };
+}
+
+/** Whether a declaration node declares nothing but shared arrays: C++ gives all declarators of a declaration its qualifiers. */
+export function declaratorsOf(declaration: SyntaxNode): SyntaxNode[] {
+  return namedChildren(declaration).filter((each) => each.field === 'declarator');
+}

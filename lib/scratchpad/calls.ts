@@ -1,0 +1,250 @@
+// Calls: barriers, atomics, shuffles, functions of CUDA, functions of the text.
+import { kAnyMemory, type Effects, type Instance, type MemoryBase, type Shape } from './effects.ts';
+import { macroOf } from './macros.ts';
+import { calledName, rootOf } from './model.ts';
+import { blockBarriers, cachedLoad, cachedStore, isAtomic, isPureFunction, opaqueFunctions, ownValue, shuffle } from './names.ts';
+import type { FunctionNode } from './program.ts';
+import { Refusal } from './refusal.ts';
+import type { Sym } from './symbols.ts';
+import { child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
+import { requireAllowed, type Visitor } from './visitor.ts';
+
+const kCasts = /^(?:static_cast|const_cast|reinterpret_cast|dynamic_cast|bit_cast)$/;
+const kGroups = /^(?:this_thread_block|tiled_partition|coalesced_threads|this_grid|this_thread|binary_partition|labeled_partition)$/;
+const kGroupTypes = /\b(?:thread_block|thread_block_tile|coalesced_group|grid_group|thread_group|multi_grid_group)\b/;
+/** Calls nest at most this deep. */
+const kDeepest = 24;
+
+/** Notes the effects of a call. */
+export function callOf(visitor: Visitor, node: SyntaxNode, instance: Instance, effects: Effects): void {
+  const { program } = visitor.library;
+  const callee = child(node, 'function')!;
+  const name = calledName(program, node);
+  if (callee.type === 'field_expression') return methodOf(visitor, node, callee, name, instance, effects);
+  const qualified = program.text(callee).replace(/\s/g, '');
+  requireAllowed(qualified.replace(/<[^]*$/, ''), node);
+  if (blockBarriers.has(name)) return barrierOf(visitor, node, instance, effects);
+  if (kGroups.test(name) || (name === 'sync' && isGroupScope(qualified, program.namespaces))) return groupOf(node, name, instance, effects);
+  requireNoVariable(callee, instance);
+  if (kCasts.test(name)) return castOf(visitor, node, name, instance, effects);
+  if (program.isType(name) || callee.type === 'primitive_type' || callee.type === 'sized_type_specifier' || instance.model.fn.template.includes(name)) {
+    return argumentsOf(visitor, node, instance, effects);
+  }
+  if (name === '__syncwarp') throw new Refusal('warp-synchronous', node, '__syncwarp() orders the threads of a warp only');
+  if (isAtomic(name)) return atomicOf(visitor, node, instance, effects);
+  if (shuffle.test(name)) {
+    argumentsOf(visitor, node, instance, effects);
+    effects.shuffles.push(effects.order++);
+    effects.opaque = true;
+    return;
+  }
+  if (program.macros.has(name) && program.functions.get(name) === undefined) {
+    argumentsOf(visitor, node, instance, effects);
+    return macroOf(visitor, node, name, instance, effects);
+  }
+  const candidates = visitor.library.candidates(node);
+  if (candidates.length > 0) return userCall(visitor, node, candidates, instance, effects);
+  libraryCall(visitor, node, name, instance, effects);
+}
+
+function values(node: SyntaxNode): SyntaxNode[] {
+  const list = child(node, 'arguments');
+  return list === undefined ? [] : namedChildren(list);
+}
+
+function argumentsOf(visitor: Visitor, node: SyntaxNode, instance: Instance, effects: Effects): void {
+  for (const each of values(node)) {
+    const shape = visitor.peek(each, instance);
+    if (shape !== undefined && shape.dimensions > 0) {
+      throw new Refusal('escaping-pointer', each, `a pointer to ${visitor.arrays[shape.array]!.name} is passed to ${instance.model.text(child(node, 'function')!)}`);
+    }
+    visitor.visit(each, instance, effects, 'r');
+  }
+}
+
+function barrierOf(visitor: Visitor, node: SyntaxNode, instance: Instance, effects: Effects): void {
+  const before = effects.accesses.length;
+  argumentsOf(visitor, node, instance, effects);
+  effects.barriers.push({ node, accesses: effects.accesses.length - before });
+  effects.order++;
+}
+
+function isGroupScope(qualified: string, namespaces: ReadonlyMap<string, string>): boolean {
+  const scope = qualified.replace(/(?:::)?sync$/, '');
+  return scope === '' || (namespaces.get(scope) ?? scope) === 'cooperative_groups';
+}
+
+/** Functions of cooperative groups. */
+function groupOf(node: SyntaxNode, name: string, instance: Instance, effects: Effects): void {
+  if (name === 'this_grid') throw new Refusal('grid-barrier', node, 'the grid waits as a whole');
+  if (name !== 'sync') {
+    effects.opaque = true;
+    return;
+  }
+  const group = values(node)[0];
+  if (group === undefined) throw new Refusal('warp-synchronous', node, 'sync() of an unknown group');
+  syncOf(node, group, instance, effects);
+}
+
+/** What kind of group an expression is, by its declaration. */
+function groupKind(node: SyntaxNode, instance: Instance): 'block' | 'grid' | 'part' | undefined {
+  const sym = node.type === 'identifier' ? instance.model.use(node) : undefined;
+  const text = sym === undefined ? instance.model.text(node) : `${sym.type} ${sym.value === undefined ? '' : instance.model.text(sym.value)}`;
+  if (/\bthis_thread_block\s*\(\s*\)\s*$/.test(text)) return 'block';
+  if (/\bgrid_group\b|\bthis_grid\b/.test(text)) return 'grid';
+  if (/\b(?:tiled_partition|coalesced_threads|thread_block_tile|coalesced_group|this_thread|binary_partition)\b/.test(text)) return 'part';
+  if (/\bthread_block\b/.test(text)) return 'block';
+  return kGroupTypes.test(text) ? 'part' : undefined;
+}
+
+function syncOf(node: SyntaxNode, group: SyntaxNode, instance: Instance, effects: Effects): void {
+  const kind = groupKind(group, instance);
+  if (kind === 'grid') throw new Refusal('grid-barrier', node, 'the grid waits as a whole');
+  if (kind !== 'block') throw new Refusal('warp-synchronous', node, 'a barrier of some threads of the block only');
+  effects.barriers.push({ node, accesses: 0 });
+  effects.order++;
+}
+
+function methodOf(visitor: Visitor, node: SyntaxNode, callee: SyntaxNode, name: string, instance: Instance, effects: Effects): void {
+  const object = child(callee, 'argument')!;
+  if (visitor.peek(object, instance) !== undefined) {
+    throw new Refusal('unrecognised-use', node, `a member function of a shared object is called: ${instance.model.text(callee)}`);
+  }
+  requireAllowed(name, node);
+  const kind = groupKind(object, instance);
+  if (name === 'sync' && kind !== undefined) return syncOf(node, object, instance, effects);
+  if (kind === undefined) throw new Refusal('unknown-function', node, `the body of ${instance.model.text(callee)} is not followed`);
+  argumentsOf(visitor, node, instance, effects);
+  if (!/^(?:shfl\w*|any|all|ballot|match_\w+)$/.test(name)) return;
+  effects.shuffles.push(effects.order++);
+  effects.opaque = true;
+}
+
+/** a < b > (c) is read as the call of a template: a variable there says it is not. */
+function requireNoVariable(callee: SyntaxNode, instance: Instance): void {
+  const named = callee.type === 'template_function' ? child(callee, 'name') : callee;
+  if (named?.type !== 'identifier') return;
+  const name = instance.model.text(named);
+  const sym = instance.model.use(named) ?? (callee.type === 'template_function' ? instance.model.scopes.syms.find((each) => each.name === name) : undefined);
+  if (sym === undefined) return;
+  if (callee.type === 'template_function') throw new Refusal('ambiguous-syntax', callee, `${name} < … > ( … ) reads like the call of a template`);
+  const isLambda = sym.value?.type === 'lambda_expression';
+  if (!isLambda) throw new Refusal('unknown-function', callee, `${name} is called through a variable`);
+}
+
+function castOf(visitor: Visitor, node: SyntaxNode, name: string, instance: Instance, effects: Effects): void {
+  for (const each of values(node)) {
+    const shape = visitor.peek(each, instance);
+    const isReference = name === 'reinterpret_cast' && shape !== undefined;
+    if (isReference || (shape !== undefined && shape.dimensions > 0)) {
+      throw new Refusal('reinterpret-cast', node, `${visitor.arrays[shape!.array]!.name} is used as something else than it is`);
+    }
+    visitor.visit(each, instance, effects, 'r');
+  }
+}
+
+function atomicOf(visitor: Visitor, node: SyntaxNode, instance: Instance, effects: Effects): void {
+  const [target, ...rest] = values(node);
+  if (target === undefined) throw new Refusal('unsupported-statement', node, 'an atomic without arguments');
+  const shape = visitor.peek(target, instance);
+  if (shape !== undefined && shape.dimensions > 1) {
+    throw new Refusal('escaping-pointer', target, 'an atomic on a whole row of a shared array');
+  }
+  for (const each of rest) visitor.visit(each, instance, effects, 'r');
+  effects.opaque = true;
+  if (shape !== undefined) {
+    visitor.touch(target, instance, effects);
+    effects.accesses.push({ array: shape.array, mode: 'rw', node: target, order: effects.order++ });
+    return;
+  }
+  visitor.visit(target, instance, effects, 'r');
+  effects.memory.push({ base: visitor.base(unaddressed(target), instance) ?? kAnyMemory, mode: 'rw' });
+}
+
+/** x of &x[…], p of p + i. */
+function unaddressed(node: SyntaxNode): SyntaxNode {
+  return rootOf(node) ?? node;
+}
+
+function libraryCall(visitor: Visitor, node: SyntaxNode, name: string, instance: Instance, effects: Effects): void {
+  const trusted = visitor.trusted.has(name);
+  const [first] = values(node);
+  if (first !== undefined && (cachedLoad.test(name) || cachedStore.test(name))) {
+    argumentsOf(visitor, node, instance, effects);
+    const base = visitor.base(unaddressed(first), instance);
+    if (base !== undefined) effects.memory.push({ base, mode: cachedStore.test(name) ? 'w' : 'r' });
+    return;
+  }
+  if (!isPureFunction(name) && !opaqueFunctions.has(name) && !ownValue.has(name) && !trusted) {
+    const shared = values(node).find((each) => (visitor.peek(each, instance)?.dimensions ?? 0) > 0);
+    if (shared !== undefined) {
+      throw new Refusal('escaping-pointer', shared, `a shared array is passed to ${name}, whose body is not in this text`);
+    }
+    throw new Refusal('unknown-function', node, `the body of ${name} is not in this text`);
+  }
+  argumentsOf(visitor, node, instance, effects);
+  if (!isPureFunction(name)) {
+    effects.opaque = true;
+    effects.memory.push({ base: kAnyMemory, mode: 'rw' });
+  }
+}
+
+function userCall(visitor: Visitor, node: SyntaxNode, candidates: readonly FunctionNode[], instance: Instance, effects: Effects): void {
+  const [fn] = candidates;
+  if (candidates.length > 1) {
+    throw new Refusal('ambiguous-function', node, `${fn!.name} has several bodies that this call could mean`);
+  }
+  const entered = enter(visitor, node, fn!, instance, effects);
+  if (visitor.library.hasBarrier(fn!)) {
+    effects.inlined.push({ call: node, fn: fn!, instance: entered });
+    return;
+  }
+  const returns = effects.returns.length;
+  visitor.visit(fn!.body, entered, effects, 'r');
+  effects.returns.length = returns;
+  visitor.requireAllSeen(entered);
+}
+
+/** Evaluates the arguments and binds the parameters. */
+function enter(visitor: Visitor, node: SyntaxNode, fn: FunctionNode, instance: Instance, effects: Effects): Instance {
+  let depth = 0;
+  for (let up: Instance | undefined = instance; up !== undefined; up = up.parent, ++depth) {
+    if (up.model.fn === fn || depth > kDeepest) throw new Refusal('recursion', node, `${fn.name} calls itself`);
+  }
+  const model = visitor.library.model(fn);
+  const bindings = new Map<Sym, Shape>();
+  const bases = new Map<Sym, MemoryBase>();
+  for (const [at, value] of values(node).entries()) {
+    const declaration = fn.parameters[at];
+    const sym = model.scopes.syms.find((each) => each.declaration === declaration && each.kind === 'parameter');
+    const shape = visitor.peek(value, instance);
+    if (shape !== undefined && (shape.dimensions > 0 || sym?.reference === true)) {
+      if (sym === undefined) throw new Refusal('escaping-pointer', value, `a shared array is passed to ${fn.name} beyond its parameters`);
+      requireSimpleParameter(visitor, sym, value, fn, instance);
+      visitor.touch(value, instance, effects);
+      bindings.set(sym, shape);
+      continue;
+    }
+    const writes = sym?.reference === true && !sym.isConst;
+    visitor.visit(value, instance, effects, writes && value.type === 'identifier' ? 'rw' : 'r');
+    if (sym?.pointer === true || sym?.type === 'auto') bases.set(sym, visitor.base(unaddressed(value), instance) ?? kAnyMemory);
+  }
+  requireNoReturnedPlace(fn, node, bindings);
+  return { model, bindings, bases, parent: instance, call: node, aliases: new Map(), visited: new Set() };
+}
+
+function requireSimpleParameter(visitor: Visitor, sym: Sym, value: SyntaxNode, fn: FunctionNode, instance: Instance): void {
+  if (/\bvolatile\b/.test(visitor.library.program.text(sym.declaration))) {
+    throw new Refusal('volatile-shared', value, `${fn.name} takes ${instance.model.text(value)} as volatile`);
+  }
+}
+
+/** A function that returns a pointer or reference may hand out the array. */
+function requireNoReturnedPlace(fn: FunctionNode, node: SyntaxNode, bindings: ReadonlyMap<Sym, Shape>): void {
+  if (bindings.size === 0) return;
+  const declarator = fn.node.children.find((each) => each.field === 'declarator');
+  const isPlace = declarator !== undefined && /^(?:pointer|reference)_declarator$/.test(declarator.type);
+  const type = child(fn.node, 'type');
+  const deduced = type !== undefined && [...descend(type)].some((each) => each.type === 'decltype');
+  if (isPlace || deduced) throw new Refusal('escaping-pointer', node, `${fn.name} may return a place in a shared array`);
+}

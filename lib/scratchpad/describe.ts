@@ -1,0 +1,113 @@
+// Puts an analysed kernel into words and figures.
+import type { Analysis } from './analyse.ts';
+import { existingBarriers } from './barriers.ts';
+import { evaluate } from './constants.ts';
+import type { Layout } from './layout.ts';
+import { occupancy } from './occupancy.ts';
+import type { OptimizeOptions } from './options.ts';
+import { interference } from './planner.ts';
+import type { Reordered } from './reorder.ts';
+import type { ArrayReport, BarrierReport, KernelReport, ResidencyReport, SourcePlace } from './report.ts';
+import { child, descend, namedChildren, position, type Syntax } from './syntax.ts';
+
+/** A kernel with what was found. */
+export interface Described {
+  readonly analysis: Analysis;
+  readonly layout: Layout;
+  readonly residency: ResidencyReport | undefined;
+  /** Where text came from that was moved before the analysis. */
+  readonly origin: Reordered;
+}
+
+/** Line and column of the source as given. */
+export function placeOf(syntax: Syntax, offset: number, origin: Reordered): SourcePlace {
+  return position({ lines: origin.lines ?? syntax.lines }, origin.offset(offset));
+}
+
+/** Threads of a block, from `__launch_bounds__`. */
+function launchThreads({ fn, visitor }: Analysis): number | undefined {
+  for (const node of descend(fn.node)) {
+    if (node.start >= fn.body.start) break;
+    if (node.type !== 'launch_bounds') continue;
+    const bound = namedChildren(node)[0];
+    const value = bound === undefined ? undefined : evaluate(visitor.library.program.text(bound), visitor.library.program);
+    if (value !== undefined && value >= 1 && value <= 1024) return value;
+  }
+  return undefined;
+}
+
+/** Blocks a multiprocessor holds before and after. */
+export function residencyOf(analysis: Analysis, { plan }: Layout, options: OptimizeOptions): ResidencyReport | undefined {
+  const threads = options.blockThreads ?? launchThreads(analysis);
+  if (threads === undefined) return undefined;
+  const { arch: architecture = 'sm_90', registersPerThread: registers = 32 } = options;
+  const at = (sharedBytes: number): ResidencyReport['before'] => occupancy({ threads, registers, sharedBytes }, architecture);
+  return { architecture, threads, registers, before: at(plan.bytesBefore), after: at(plan.bytes) };
+}
+
+function arrayReports({ analysis, layout, origin }: Described): ArrayReport[] {
+  const { syntax } = analysis.visitor.library.program;
+  const { points, ranges, scoped } = analysis.liveness;
+  const line = (offset: number): number => placeOf(syntax, offset, origin).line;
+  return analysis.arrays.map((array) => ({
+    name: array.name, type: array.type, dimensions: array.extents, bytes: array.bytes, alignment: array.alignment,
+    ...placeOf(syntax, array.sym.node.start, origin),
+    live: ranges[array.index]!.map((range) => ({
+      ...range, beginLine: line(points[range.begin]!.place.start), endLine: line(points[range.end - 1]!.place.start),
+    })),
+    offset: layout.plan.offsets[array.index]!, partition: layout.plan.partitions.findIndex(({ blocks }) => blocks.includes(array.index)),
+    rewrittenIn: scoped[array.index]!.map((loop) => line(loop.node.start)),
+  }));
+}
+
+function barrierReports({ analysis, layout, origin }: Described): BarrierReport[] {
+  const { arrays, flow, visitor } = analysis;
+  return layout.barriers.map(({ slot, pairs }) => {
+    const node = flow.nodes[slot]!;
+    return {
+      ...placeOf(visitor.library.program.syntax, node.offset, origin), newLine: 0, loops: node.loops.length,
+      separates: pairs.map(([a, b]) => [arrays[a]!.name, arrays[b]!.name] as const),
+    };
+  });
+}
+
+function existingReports({ analysis, layout, origin }: Described): KernelReport['barriersExisting'] {
+  const { flow, visitor } = analysis;
+  const used = existingBarriers(flow, layout.sharing);
+  return flow.nodes.filter((node) => node.kind === 'barrier').map((node) => ({
+    ...placeOf(visitor.library.program.syntax, node.node.start, origin), separates: used.has(node.id),
+  }));
+}
+
+function assumptionsOf({ analysis }: Described, arrays: readonly ArrayReport[]): string[] {
+  const trusted = [...analysis.visitor.trusted].filter((name) => analysis.visitor.library.program.text(analysis.fn.body).includes(name));
+  return [
+    ...arrays.filter((array) => array.rewrittenIn.length > 0).map((array) =>
+      `${array.name}: every iteration of the loop at line ${array.rewrittenIn.join(', ')} reads only what it wrote (option rewritten)`),
+    ...trusted.map((name) => `${name}() touches neither shared arrays nor barriers (option functions)`),
+  ];
+}
+
+/** The report of a kernel. `reason`: why it is kept, empty where it is rewritten. */
+export function describeKernel(described: Described, reason: string, dynamicBytes: number | undefined): KernelReport {
+  const { analysis, layout, residency, origin } = described;
+  const { fn, arrays, conflicts, visitor, liveness } = analysis;
+  const { plan } = layout;
+  const { syntax } = visitor.library.program;
+  const names = ([a, b]: readonly [number, number]): readonly [string, string] => [arrays[a]!.name, arrays[b]!.name];
+  const rewritten = reason === '';
+  const reports = arrayReports(described);
+  const declarator = child(fn.node, 'declarator') ?? fn.node;
+  return {
+    kernel: fn.name, ...placeOf(syntax, declarator.start, origin), status: rewritten ? 'rewritten' : 'kept', reason, planner: plan.planner,
+    arrays: reports, bytesBefore: plan.bytesBefore, bytesAfter: plan.bytes, lowerBound: plan.lowerBound, optimal: plan.optimal,
+    partitions: plan.partitions.map((part) => ({ offset: part.offset, bytes: part.bytes, arrays: part.blocks.map((block) => arrays[block]!.name) })),
+    interference: interference({ blocks: layout.problem.blocks }).map(names), inseparable: conflicts.filter((pair) =>
+      !interference({ blocks: layout.problem.blocks }).some(([a, b]) => a === pair[0] && b === pair[1])).map(names),
+    barriersAdded: rewritten ? barrierReports(described) : [], barriersExisting: existingReports(described),
+    moved: origin.moved.filter((each) => each.kernel === fn.name).map(({ kernel: _kernel, ...each }) => each),
+    ...(residency === undefined ? {} : { residency }), ...(dynamicBytes === undefined ? {} : { dynamicBytes }),
+    symbolic: arrays.some((array) => array.symbolic), points: liveness.points.map((node) => placeOf(syntax, node.place.start, origin).line),
+    assumptions: assumptionsOf(described, reports),
+  };
+}

@@ -1,0 +1,147 @@
+// Writes the pool, the references into it and the barriers into the text.
+import type { SharedArray } from './arrays.ts';
+import type { Flow } from './flow.ts';
+import type { FunctionNode } from './program.ts';
+import type { NewBarrier } from './barriers.ts';
+import { Refusal } from './refusal.ts';
+import type { Syntax, SyntaxNode } from './syntax.ts';
+import type { Plan } from './types.ts';
+
+/** A replacement of [start, end) of the source. */
+export interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Most bytes of static shared memory. */
+export const kMostStaticBytes = 48 * 1024;
+/** Alignment of a pool at least: what vector loads of a compiler may use. */
+const kPoolAlignment = 16;
+
+/** Applies edits that do not overlap; of several at one place the earlier comes first. */
+export function applyEdits(source: string, edits: readonly Edit[]): string {
+  const sorted = edits.map((edit, at) => ({ ...edit, at })).sort((a, b) => a.start - b.start || a.end - b.end || a.at - b.at);
+  let text = '';
+  let from = 0;
+  for (const { start, end, text: inserted } of sorted) {
+    text += source.slice(from, start) + inserted;
+    from = Math.max(from, end);
+  }
+  return text + source.slice(from);
+}
+
+/** What is emitted for one kernel. */
+export interface Emission {
+  readonly edits: readonly Edit[];
+  readonly dynamicBytes: number | undefined;
+}
+
+function referenceText(array: SharedArray, pool: string, offset: string): string {
+  const extents = array.extentTexts.map((text) => `[${text}]`).join('');
+  const type = extents === '' ? `${array.type}*` : `${array.type}(*)${extents}`;
+  return `auto& ${array.name} = *reinterpret_cast<${type}>(${pool} + ${offset});`;
+}
+
+function poolText(pool: string, bytes: string, alignment: number, dynamic: boolean): string {
+  const qualifiers = dynamic ? 'extern __shared__' : '__shared__';
+  return `${qualifiers} alignas(${Math.max(kPoolAlignment, alignment)}) unsigned char ${pool}[${dynamic ? '' : bytes}];`;
+}
+
+/** A name that the text does not hold yet. */
+function freeName(syntax: Syntax, wanted: string): string {
+  let name = wanted;
+  while (syntax.source.includes(name)) name += '_';
+  return name;
+}
+
+/** Declarations, in order, with the arrays each declares. */
+function byDeclaration(arrays: readonly SharedArray[]): Map<SyntaxNode, SharedArray[]> {
+  const groups = new Map<SyntaxNode, SharedArray[]>();
+  for (const array of arrays) groups.set(array.declaration, [...groups.get(array.declaration) ?? [], array]);
+  return groups;
+}
+
+function numericEdits(syntax: Syntax, fn: FunctionNode, arrays: readonly SharedArray[], plan: Plan): Emission {
+  const pool = freeName(syntax, `warploom_pool_${fn.name}`);
+  const dynamic = plan.bytes > kMostStaticBytes;
+  const strictest = Math.max(...arrays.map((array) => array.alignment));
+  const edits: Edit[] = [
+    { start: fn.body.start + 1, end: fn.body.start + 1, text: ` ${poolText(pool, String(plan.bytes), strictest, dynamic)}` },
+  ];
+  for (const [declaration, group] of byDeclaration(arrays)) {
+    const text = group.map((array) => {
+      const reference = referenceText(array, pool, String(plan.offsets[array.index]!));
+      return array.derived ? `${reference} static_assert(sizeof(${array.name}) == ${array.bytes}, "laid out for another size");` : reference;
+    }).join(' ');
+    edits.push({ start: declaration.start, end: declaration.end, text });
+  }
+  return { edits, dynamicBytes: dynamic ? plan.bytes : undefined };
+}
+
+/** Sizes depend on template parameters: the compiler computes the layout, partition after partition. */
+function symbolicEdits(syntax: Syntax, fn: FunctionNode, arrays: readonly SharedArray[], plan: Plan): Emission {
+  const pool = freeName(syntax, `warploom_pool_${fn.name}`);
+  const prefix = pool.replace('_pool_', '_');
+  const first = arrays[0]!.declaration;
+  const outside = arrays.find((array) => array.symbolic && array.extentTexts.some((text) => namesLocal(text, array, fn, syntax)));
+  if (first.parent !== fn.body || outside !== undefined) {
+    throw new Refusal('symbolic-scope', (outside ?? arrays[0]!).declaration, 'sizes depend on template parameters and on names that the layout cannot use');
+  }
+  const offsets = [...new Set(plan.offsets)].sort((a, b) => a - b);
+  const lines: string[] = [];
+  let end = '0';
+  const names = new Map<number, string>();
+  for (const [at, offset] of offsets.entries()) {
+    const start = `${prefix}_at${at}`;
+    lines.push(`constexpr unsigned ${start} = ${end};`);
+    names.set(offset, start);
+    let largest = '';
+    for (const array of arrays.filter((each) => plan.offsets[each.index] === offset)) {
+      const size = `${prefix}_size${array.index}`;
+      lines.push(`constexpr unsigned ${size} = sizeof(${array.type})${array.extentTexts.map((text) => ` * (${text})`).join('')};`);
+      lines.push(`static_assert(alignof(${array.type}) <= ${kPoolAlignment}, "over-aligned elements");`);
+      const most = `${prefix}_most${array.index}`;
+      if (largest !== '') lines.push(`constexpr unsigned ${most} = ${largest} > ${size} ? ${largest} : ${size};`);
+      largest = largest === '' ? size : most;
+    }
+    end = `(${start} + ${largest} + ${kPoolAlignment - 1}) / ${kPoolAlignment} * ${kPoolAlignment}`;
+  }
+  lines.push(`constexpr unsigned ${prefix}_bytes = ${end};`, poolText(pool, `${prefix}_bytes`, kPoolAlignment, false));
+  const edits: Edit[] = [];
+  for (const [declaration, group] of byDeclaration(arrays)) {
+    const references = group.map((array) => referenceText(array, pool, names.get(plan.offsets[array.index]!)!)).join(' ');
+    edits.push({ start: declaration.start, end: declaration.end, text: declaration === first ? `${lines.join(' ')} ${references}` : references });
+  }
+  return { edits, dynamicBytes: undefined };
+}
+
+/** Whether an extent names something declared in the kernel: it may stand below the pool. */
+function namesLocal(text: string, array: SharedArray, fn: FunctionNode, syntax: Syntax): boolean {
+  const before = syntax.masked.slice(fn.body.start, array.declaration.start);
+  return [...text.matchAll(/[A-Za-z_]\w*/g)].some(([word]) => new RegExp(`\\b(?:const|constexpr)\\b[^;]*\\b${word}\\b\\s*[={]`).test(before));
+}
+
+/** Text and place of a barrier before a statement, or before the end of a block. */
+function barrierEdit(syntax: Syntax, offset: number, closing: boolean): Edit {
+  const { source } = syntax;
+  const lineStart = source.lastIndexOf('\n', offset - 1) + 1;
+  const indent = source.slice(lineStart, offset);
+  const ownLine = /^[ \t]*$/.test(indent);
+  const newline = source.includes('\r\n') ? '\r\n' : '\n';
+  const call = '__syncthreads();';
+  if (!ownLine) return { start: offset, end: offset, text: `${call} ` };
+  return { start: offset, end: offset, text: closing ? `  ${call}${newline}${indent}` : `${call}${newline}${indent}` };
+}
+
+/** Edits that put a kernel's arrays into one pool as planned, with barriers. */
+export function emitKernel(syntax: Syntax, fn: FunctionNode, arrays: readonly SharedArray[], plan: Plan, flow: Flow,
+  barriers: readonly NewBarrier[]): Emission {
+  const symbolic = arrays.some((array) => array.symbolic);
+  const { edits, dynamicBytes } = (symbolic ? symbolicEdits : numericEdits)(syntax, fn, arrays, plan);
+  const calls = barriers.map(({ slot }) => {
+    const { offset, closing } = flow.nodes[slot]!;
+    return barrierEdit(syntax, offset, closing);
+  });
+  return { edits: [...edits, ...calls], dynamicBytes };
+}

@@ -1,0 +1,15 @@
+// The namespace `scratchpad` of the package.
+export { optimize } from './optimize.ts';
+export type { OptimizeResult } from './optimize.ts';
+export type { OptimizeOptions } from './options.ts';
+export type {
+  ArrayReport, BarrierReport, KernelReport, LiveRange, MovedStatement, PartitionReport, RefusedKernel, ResidencyReport, ScratchpadReport, SourcePlace,
+} from './report.ts';
+export { refusalCodes } from './refusal.ts';
+export type { RefusalCode } from './refusal.ts';
+export { interference, maxBlocks, plan } from './planner.ts';
+export type { PlanLimits } from './planner.ts';
+export { planners } from './types.ts';
+export type { Block, Partition, Plan, PlannerName, PlanProblem, PointRange } from './types.ts';
+export { architectures, multiprocessors, occupancy } from './occupancy.ts';
+export type { Architecture, KernelResources, Limiter, Multiprocessor, Occupancy } from './occupancy.ts';

@@ -1,0 +1,133 @@
+// Where the content of each shared array is needed, and which arrays cannot be kept apart by barriers.
+import type { Flow, FlowLoop, FlowNode } from './flow.ts';
+import { Refusal } from './refusal.ts';
+import type { SharedArray } from './arrays.ts';
+import type { PointRange } from './types.ts';
+
+/** Live ranges of the arrays of a kernel. */
+export interface Liveness {
+  /** Nodes of the graph that count as program points, in source order. */
+  readonly points: readonly FlowNode[];
+  /** Per array: whether its bytes are taken at each point. */
+  readonly live: readonly (readonly boolean[])[];
+  readonly ranges: readonly (readonly PointRange[])[];
+  /** Loops around which the content of an array need not be kept, per array. */
+  readonly scoped: readonly (readonly FlowLoop[])[];
+}
+
+/** Nodes reached from some nodes along edges that `follow` allows; the starting nodes are in it only if reached again. */
+export function reach(flow: Flow, from: Iterable<number>, follow: (from: number, to: number) => boolean): Uint8Array {
+  const seen = new Uint8Array(flow.nodes.length);
+  const stack = [...from];
+  while (stack.length > 0) {
+    const at = stack.pop()!;
+    for (const next of flow.nodes[at]!.successors) {
+      if (seen[next] === 1 || !follow(at, next)) continue;
+      seen[next] = 1;
+      stack.push(next);
+    }
+  }
+  return seen;
+}
+
+/** The graph with edges turned round. */
+export function reversed(flow: Flow): Flow {
+  const nodes = flow.nodes.map((node) => ({ ...node, successors: [] as number[] }));
+  for (const node of flow.nodes) for (const next of node.successors) nodes[next]!.successors.push(node.id);
+  return { ...flow, nodes };
+}
+
+/** Which nodes read and which write an array. */
+export function touches(flow: Flow, array: number): { reads: number[]; writes: number[] } {
+  const of = (mode: string): number[] => flow.nodes.filter((node) =>
+    node.accesses.some((access) => access.array === array && access.mode.includes(mode))).map((node) => node.id);
+  return { reads: of('r'), writes: of('w') };
+}
+
+/**
+ * Whether a loop may forget an array at the end of an iteration: all its accesses are inside, and every way from the head of an
+ * iteration to a read passes a write first. That what is read was written in the same iteration must be known besides.
+ */
+function forgets(flow: Flow, array: number, loop: FlowLoop, reads: readonly number[], writes: readonly number[]): boolean {
+  const inside = new Set(loop.nodes);
+  if (![...reads, ...writes].every((node) => inside.has(node))) return false;
+  const blocked = new Set(writes);
+  const unwritten = reach(flow, [loop.head], (from, to) => inside.has(to) && !blocked.has(from) && to !== loop.head);
+  return reads.every((read) => unwritten[read] === 0 || writesFirst(flow.nodes[read]!, array));
+}
+
+function writesFirst(node: FlowNode, array: number): boolean {
+  return node.accesses.find((access) => access.array === array)?.mode === 'w';
+}
+
+/** Whether an edge begins the next iteration of one of some loops. */
+function isBackEdge(loops: readonly FlowLoop[], from: number, to: number): boolean {
+  return loops.some((loop) => loop.head === to && from > loop.head && from <= loop.nodes.at(-1)!);
+}
+
+/** Refuses arrays that are read where no write comes first. */
+function requireWritten(flow: Flow, array: SharedArray, reads: readonly number[], writes: readonly number[]): void {
+  const reached = reach(flow, writes, () => true);
+  for (const read of reads) {
+    if (reached[read] === 1) continue;
+    const node = flow.nodes[read]!;
+    const own = node.accesses.filter((access) => access.array === array.index);
+    const first = own.find((access) => access.mode !== 'w')!;
+    const before = own.some((access) => access.mode !== 'r' && access.order < first.order);
+    if (before || (own.some((access) => access.mode !== 'r') && node.effects?.loops === true)) continue;
+    throw new Refusal('uninitialised-read', first.node, `${array.name} is read here and nothing was written to it before`);
+  }
+}
+
+/** Maximal runs of true. */
+export function rangesOf(live: readonly boolean[]): PointRange[] {
+  const ranges: { begin: number; end: number }[] = [];
+  for (const [at, isLive] of live.entries()) {
+    if (!isLive) continue;
+    const last = ranges.at(-1);
+    if (last?.end === at) last.end = at + 1;
+    else ranges.push({ begin: at, end: at + 1 });
+  }
+  return ranges;
+}
+
+/**
+ * Live ranges by may-analysis: an array is needed at a point if some write reaches it and it reaches some read. Writes never end a
+ * range: threads write parts. In a loop an array is needed all the way round, unless `rewritten` says that every iteration writes
+ * what it reads and the graph agrees.
+ */
+export function analyseLiveness(flow: Flow, arrays: readonly SharedArray[], rewritten: (array: SharedArray, loop: FlowLoop) => boolean): Liveness {
+  const points = flow.nodes.filter((node) => node.kind !== 'slot' && node.id !== flow.entry);
+  const back = reversed(flow);
+  const live: boolean[][] = [];
+  const scoped: FlowLoop[][] = [];
+  for (const array of arrays) {
+    const { reads, writes } = touches(flow, array.index);
+    requireWritten(flow, array, reads, writes);
+    const loops = flow.loops.filter((loop) => forgets(flow, array.index, loop, reads, writes) && rewritten(array, loop));
+    const written = reach(flow, writes, (from, to) => !isBackEdge(loops, from, to));
+    const needed = reach(back, reads, (from, to) => !isBackEdge(loops, to, from));
+    const own = new Set([...reads, ...writes]);
+    live.push(points.map(({ id }) => own.has(id) || (written[id] === 1 && needed[id] === 1)));
+    scoped.push(loops);
+  }
+  return { points, live, ranges: live.map(rangesOf), scoped };
+}
+
+/** Whether a way without barrier leads from an access of one array to an access of another; slots in `cut` count as barriers. */
+export function meets(flow: Flow, from: number, to: number, cut: (slot: number) => boolean): boolean {
+  const isOpen = (id: number): boolean => flow.nodes[id]!.kind !== 'barrier' && !(flow.nodes[id]!.kind === 'slot' && cut(id));
+  const starts = flow.nodes.filter((node) => node.accesses.some((access) => access.array === from)).map((node) => node.id);
+  const seen = reach(flow, starts, (_from, next) => isOpen(next));
+  return flow.nodes.some((node) => seen[node.id] === 1 && node.accesses.some((access) => access.array === to));
+}
+
+/** Pairs of arrays that no barrier can keep apart, although they are not needed at the same time. */
+export function inseparable(flow: Flow, arrays: readonly SharedArray[], closed: ReadonlySet<number>): [number, number][] {
+  const pairs: [number, number][] = [];
+  const cut = (slot: number): boolean => !closed.has(slot);
+  for (let a = 0; a < arrays.length; ++a) {
+    for (let b = a + 1; b < arrays.length; ++b) if (meets(flow, a, b, cut) || meets(flow, b, a, cut)) pairs.push([a, b]);
+  }
+  return pairs;
+}

@@ -1,0 +1,46 @@
+// Uses of macros inside a kernel: a macro may compute a value, and nothing else; a macro that is a barrier is one.
+import { kAnyMemory, type Effects, type Instance } from './effects.ts';
+import { isBarrierText } from './model.ts';
+import { Refusal } from './refusal.ts';
+import type { SyntaxNode } from './syntax.ts';
+import { requireAllowed, type Visitor } from './visitor.ts';
+
+/** Macros are followed this deep. */
+const kDeepest = 16;
+/** Statements, assignments, addresses. */
+const kEffects = /[;{}#]|[^=!<>]=(?!=)|\+\+|--|->|(?:^|[(,?:=])\s*[&*]\s*[A-Za-z_(]/;
+const kWords = /^(?:asm|__asm__|return|goto|break|continue|if|for|while|do|switch|volatile|__syncthreads\w*|__syncwarp)$/;
+
+/** Notes the effects of a macro at the place of its use. It may not touch shared arrays, assign, jump or wait. */
+export function macroOf(visitor: Visitor, node: SyntaxNode, name: string, instance: Instance, effects: Effects, depth = 0): void {
+  const { program } = visitor.library;
+  if (program.isDefined(name)) return;
+  const macro = program.macros.get(name);
+  if (macro?.body === undefined || depth > kDeepest) throw new Refusal('macro', node, `${name} is defined in several ways`);
+  if (depth === 0 && isBarrierText(macro.body)) {
+    effects.barriers.push({ node, accesses: 0 });
+    return;
+  }
+  const text = macro.body.replace(/"(?:\\.|[^"\\])*"/g, ' ');
+  if (kEffects.test(text)) throw new Refusal('macro', node, `${name} does more than compute a value`);
+  for (const match of text.matchAll(/(?<![.\w])[A-Za-z_]\w*/g)) {
+    const word = match[0];
+    if (macro.parameters?.includes(word) === true) continue;
+    if (kWords.test(word)) throw new Refusal('macro', node, `${name} holds ${word}`);
+    requireAllowed(word, node);
+    if (program.macros.has(word)) macroOf(visitor, node, word, instance, effects, depth + 1);
+    else wordOf(visitor, node, name, word, instance, effects);
+  }
+}
+
+function wordOf(visitor: Visitor, node: SyntaxNode, name: string, word: string, instance: Instance, effects: Effects): void {
+  const { program } = visitor.library;
+  for (const sym of instance.model.scopes.syms) {
+    if (sym.name !== word) continue;
+    if (visitor.isShared(sym, instance)) throw new Refusal('macro', node, `${name} touches the shared array ${word}`);
+    effects.variable(sym, 'r');
+    if (sym.pointer) effects.memory.push({ base: kAnyMemory, mode: 'r' });
+  }
+  if (program.functions.has(word)) throw new Refusal('macro', node, `${name} calls ${word}`);
+  if (program.globals.has(word)) effects.memory.push({ base: `global ${word}`, mode: 'r' });
+}

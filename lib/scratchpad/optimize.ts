@@ -1,0 +1,188 @@
+// The pass: finds shared arrays of CUDA kernels that need not be in memory at the same time, and lays them over each other.
+import { analyse, type Analysis, type AnalysisOptions } from './analyse.ts';
+import { checkEmitted, type CheckOptions, type Expected } from './check.ts';
+import { ArgumentError } from '../core/errors.ts';
+import { applyEdits, emitKernel, type Edit } from './emit.ts';
+import { describeKernel, placeOf, residencyOf, type Described } from './describe.ts';
+import { layOut, type Layout } from './layout.ts';
+import { Library } from './model.ts';
+import { checkOptions, type OptimizeOptions } from './options.ts';
+import { Program, type FunctionNode } from './program.ts';
+import { Refusal, remedyOf } from './refusal.ts';
+import { reorderSource, sameOrder, type Reordered } from './reorder.ts';
+import type { KernelReport, RefusedKernel, ScratchpadReport } from './report.ts';
+import { descend, parse, position, type Syntax } from './syntax.ts';
+
+/** What {@link optimize} gives. */
+export interface OptimizeResult {
+  /** The text with the pools; the text as given where nothing could be gained. */
+  readonly source: string;
+  readonly report: ScratchpadReport;
+  /**
+   * Bytes of dynamic shared memory that launches must ask for, where a pool is over 48 KB: the largest of the kernels' own
+   * `dynamicBytes`. Such launches also need cudaFuncAttributeMaxDynamicSharedMemorySize.
+   */
+  readonly dynamicBytes?: number;
+}
+
+interface Settings extends CheckOptions {
+  readonly options: OptimizeOptions;
+}
+
+interface Treated {
+  readonly report: KernelReport;
+  readonly edits: readonly Edit[];
+  readonly expected: Expected | undefined;
+  readonly newBarriers: readonly number[];
+}
+
+function settingsOf(options: OptimizeOptions): Settings {
+  return {
+    options, macros: options.macros ?? [], defines: new Map(Object.entries(options.defines ?? {})), trusted: new Set(options.functions ?? []),
+  };
+}
+
+function analysisOptions({ options, trusted }: Settings): AnalysisOptions {
+  const { rewritten } = options;
+  return { trusted, rewritten: (array) => rewritten === true || rewritten?.includes(array.name) === true };
+}
+
+/** Why the text of a kernel stays as it is; undefined where it is rewritten. */
+function reasonToKeep({ arrays }: Analysis, { plan }: Layout, described: Described, options: OptimizeOptions): string | undefined {
+  if (arrays.length === 0) return 'no shared arrays';
+  if (options.reuse === false) return undefined;
+  if (arrays.length === 1) return 'one shared array only';
+  if (plan.bytes >= plan.bytesBefore) return 'all arrays are needed at the same time';
+  const { residency } = described;
+  if (options.whenNoGain !== 'keep') return undefined;
+  if (residency === undefined) return 'whether more blocks fit is not known: give blockThreads';
+  return residency.after.blocks > residency.before.blocks ? undefined
+    : `a multiprocessor holds ${residency.after.blocks} blocks as before, limited by ${residency.after.limiter}`;
+}
+
+function treat(syntax: Syntax, library: Library, fn: FunctionNode, settings: Settings, origin: Reordered): Treated {
+  const analysis = analyse(library, fn, analysisOptions(settings));
+  const { options } = settings;
+  const layout = layOut(analysis, options.planner ?? 'exact', options.reuse ?? true);
+  const residency = residencyOf(analysis, layout, options);
+  const described: Described = { analysis, layout, residency, origin };
+  const reason = reasonToKeep(analysis, layout, described, options);
+  if (reason !== undefined) {
+    return { report: describeKernel(described, reason, undefined), edits: [], expected: undefined, newBarriers: [] };
+  }
+  const emission = emitKernel(syntax, fn, analysis.arrays, layout.plan, analysis.flow, layout.barriers);
+  if (emission.dynamicBytes !== undefined && analysis.dynamic.length > 0) {
+    throw new Refusal('dynamic-and-large', analysis.dynamic[0]!.node, `the pool takes ${emission.dynamicBytes} bytes and the kernel has dynamic shared memory`);
+  }
+  const barriers = new Set(analysis.flow.nodes.filter((node) => node.kind === 'barrier').map((node) => node.node)).size;
+  const expected: Expected = {
+    ordinal: library.program.kernels.indexOf(fn), name: fn.name, bytes: layout.plan.bytes, barriers: barriers + layout.barriers.length,
+    accesses: analysis.arrays.map((array) => analysis.flow.nodes.reduce((sum, node) =>
+      sum + node.accesses.filter((access) => access.array === array.index).length, 0)),
+    rewritten: (array, loop) => analysisOptions(settings).rewritten(array, loop),
+  };
+  return {
+    report: describeKernel(described, '', emission.dynamicBytes), edits: emission.edits, expected,
+    newBarriers: layout.barriers.map(({ slot }) => analysis.flow.nodes[slot]!.offset),
+  };
+}
+
+function refusedOf(syntax: Syntax, fn: FunctionNode | undefined, name: string, error: Refusal, origin: Reordered): RefusedKernel {
+  return { kernel: fn?.name ?? name, ...placeOf(syntax, error.node.start, origin), code: error.code, reason: error.message, remedy: remedyOf(error.code) };
+}
+
+/** Kernels whose text the grammar could not tell apart from its surroundings. */
+function lostKernels(syntax: Syntax, program: Program, origin: Reordered): RefusedKernel[] {
+  const found: RefusedKernel[] = [];
+  for (const node of descend(syntax.root)) {
+    if (node.children.length > 0 || syntax.masked.slice(node.start, node.end) !== '__global__') continue;
+    if (program.kernels.some((kernel) => node.start >= kernel.node.start && node.end <= kernel.node.end)) continue;
+    let broken = node.parent;
+    while (broken !== undefined && !broken.failed) broken = broken.parent;
+    if (broken === undefined) continue;
+    const name = /__global__[^({;]*?(\w+)\s*\(/.exec(syntax.masked.slice(node.start, node.start + 400))?.[1] ?? '?';
+    if (found.some((each) => each.kernel === name)) continue;
+    found.push(refusedOf(syntax, undefined, name, new Refusal('parse-error', node, 'the grammar does not know the text around this kernel'), origin));
+  }
+  return found;
+}
+
+function selectKernels(syntax: Syntax, program: Program, lost: readonly RefusedKernel[], kernel: string | undefined): FunctionNode[] {
+  const kernels = kernel === undefined ? program.kernels : program.kernels.filter((fn) => fn.name === kernel);
+  if (kernel !== undefined && kernels.length === 0 && !lost.some((each) => each.kernel === kernel)) {
+    const known = program.kernels.map((fn) => fn.name);
+    throw new ArgumentError('kernel', `no kernel ${kernel} in the source, which has ${known.length > 0 ? known.join(', ') : 'none'}`);
+  }
+  if (program.kernels.length === 0 && lost.length === 0 && syntax.root.broken) {
+    for (const node of descend(syntax.root)) {
+      if (!node.failed) continue;
+      const { line, column } = position(syntax, node.start);
+      throw new ArgumentError('source', `no kernel is found, and the text cannot be parsed at line ${line}, column ${column}`);
+    }
+  }
+  return kernels;
+}
+
+/** Lines in the rewritten text of the barriers that were put in: each insertion moves those below it. */
+function withNewLines(syntax: Syntax, treated: readonly Treated[], edits: readonly Edit[]): KernelReport[] {
+  const lines = (text: string): number => text.split('\n').length - 1;
+  return treated.map(({ report, newBarriers }) => ({
+    ...report,
+    barriersAdded: report.barriersAdded.map((barrier, at) => {
+      const offset = newBarriers[at]!;
+      const shift = edits.filter((edit) => edit.start < offset).reduce((sum, edit) =>
+        sum + lines(edit.text) - lines(syntax.source.slice(edit.start, edit.end)), 0);
+      return { ...barrier, newLine: position(syntax, offset).line + shift };
+    }),
+  }));
+}
+
+async function run(source: string, settings: Settings, origin: Reordered): Promise<OptimizeResult> {
+  const syntax = await parse(source, settings.macros);
+  const program = new Program(syntax, settings.defines);
+  const library = new Library(program);
+  const { kernel } = settings.options;
+  const refused = lostKernels(syntax, program, origin).filter((each) => kernel === undefined || each.kernel === kernel);
+  const treated: Treated[] = [];
+  for (const fn of selectKernels(syntax, program, refused, kernel)) {
+    try {
+      treated.push(treat(syntax, library, fn, settings, origin));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      refused.push(refusedOf(syntax, fn, fn.name, error, origin));
+    }
+  }
+  const edits = treated.flatMap((each) => each.edits);
+  const expected = treated.flatMap((each) => each.expected ?? []);
+  const result = applyEdits(source, edits);
+  if (expected.length > 0) await checkEmitted(result, expected, settings);
+  const reports = withNewLines(syntax, treated, edits);
+  const dynamic = reports.flatMap((report) => report.dynamicBytes ?? []);
+  return {
+    source: result, report: { kernels: reports, refused: refused.sort((a, b) => a.line - b.line) },
+    ...(dynamic.length > 0 ? { dynamicBytes: Math.max(...dynamic) } : {}),
+  };
+}
+
+/**
+ * Lays the `__shared__` arrays of CUDA kernels over each other where they are not needed at the same time: one pool of bytes per
+ * kernel, references into it in place of the declarations, and `__syncthreads()` where reuse needs a barrier and none stands. All
+ * other text stays as it is, byte for byte. A kernel that cannot be proved safe is left alone and stands in `report.refused`.
+ *
+ * After Moazeni, Bui, Sarrafzadeh, "A memory optimization technique for software-managed scratchpad memory in GPUs" (SASP 2009).
+ * @param source CUDA C++, at most 1 MiB of characters
+ * @throws ArgumentError (ERR_WARPLOOM_INVALID_ARGUMENT) for options and for text that is no CUDA C++
+ * @throws WarploomError (ERR_WARPLOOM_INTERNAL) where the rewritten text fails the check that it is put through before it is returned
+ */
+export async function optimize(source: string, options: OptimizeOptions = {}): Promise<OptimizeResult> {
+  checkOptions(source, options);
+  const settings = settingsOf(options);
+  const plain = await run(source, settings, sameOrder);
+  if (options.reorder !== true) return plain;
+  const reordered = await reorderSource(source, settings, analysisOptions(settings), plain.report);
+  if (reordered === undefined) return plain;
+  const moved = await run(reordered.source, settings, reordered);
+  const bytes = ({ report }: OptimizeResult): number => report.kernels.reduce((sum, each) => sum + each.bytesAfter, 0);
+  const kept = moved.report.refused.length === plain.report.refused.length && bytes(moved) < bytes(plain);
+  return kept ? moved : plain;
+}

@@ -1,0 +1,70 @@
+// Why a kernel is left alone: stable codes, what each means and what its author can do.
+import type { SyntaxNode } from './syntax.ts';
+
+const remedies = {
+  'parse-error': 'correct the syntax there, or name the macro words that hide it in the option macros',
+  'too-deep': 'split the expression or the statement',
+  preprocessor: 'preprocess the text first, so that no #if stands inside the kernel',
+  macro: 'write the macro out at this place, or make it a __device__ function',
+  'unknown-name': 'declare it in this text, or give its value in the option defines',
+  'unknown-function': 'put its body into this text, or name it in the option functions if it touches no shared memory and no barrier',
+  'ambiguous-function': 'give the overloads different names',
+  'ambiguous-syntax': 'write parentheses, so that the expression reads in one way only',
+  recursion: 'write the function as a loop',
+  'unknown-extent': 'make the extent a constant of this text, or give its value in the option defines',
+  'unknown-type': 'define the type in this text, as a plain struct of known types',
+  constructor: 'use a type without constructors, default values, bases, virtual functions and unions',
+  'inline-type': 'name the type in a declaration of its own',
+  initializer: 'shared memory takes no initial values: assign after the declaration',
+  'address-of': 'index the array where it is used; a local pointer to one array, set where it is declared, is fine',
+  'escaping-pointer': 'keep the pointer inside the kernel and the functions of this text',
+  'pointer-alias': 'let the pointer point into one array only, from its declaration on',
+  'reinterpret-cast': 'declare the array with the type it is used as',
+  lambda: 'use the array outside of the lambda',
+  'range-for': 'write the loop with an index',
+  decltype: 'name the type',
+  'unrecognised-use': 'write the use as an index expression',
+  'volatile-shared': 'drop volatile and order the accesses with __syncthreads()',
+  'warp-synchronous': 'separate the accesses with __syncthreads(), or combine the values in registers',
+  'divergent-barrier': 'move the barrier to where all threads of the block come, or make the condition equal for all of them visibly',
+  'divergent-return': 'guard the work with the condition and let all threads reach the barriers',
+  'barrier-in-expression': 'give the barrier a statement of its own',
+  'named-barrier': 'use __syncthreads()',
+  'inline-assembly': 'use an intrinsic',
+  'async-copy': 'copy through registers',
+  'barrier-object': 'use __syncthreads()',
+  cluster: 'clusters share memory between blocks: their arrays stay where they are',
+  'grid-barrier': 'split the kernel at the grid barrier',
+  'matrix-fragment': 'tensor-core loads take shared pointers: their arrays stay where they are',
+  'shared-in-callee': 'declare the array in the kernel and pass it',
+  'dynamic-and-large': 'over 48 KB the pool must be dynamic shared memory, which the kernel already uses',
+  goto: 'use loops and conditions',
+  'switch-fallthrough': 'end every case with break',
+  'uninitialised-read': 'write the array before it is read',
+  'unsupported-statement': 'use plain statements',
+  'symbolic-scope': 'declare the array in the outermost block of the kernel with extents of template parameters and global constants',
+} as const;
+
+/** Stable names of reasons for which a kernel is refused. */
+export type RefusalCode = keyof typeof remedies;
+
+/** All of them. */
+export const refusalCodes = Object.keys(remedies) as RefusalCode[];
+
+/** What to do about a refusal. */
+export function remedyOf(code: RefusalCode): string {
+  return remedies[code];
+}
+
+/** Thrown inside the analysis where a kernel cannot be proved safe; never leaves `optimize()`. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly code: RefusalCode;
+  readonly node: SyntaxNode;
+
+  constructor(code: RefusalCode, node: SyntaxNode, reason: string) {
+    super(reason);
+    this.code = code;
+    this.node = node;
+  }
+}

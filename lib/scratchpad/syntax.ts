@@ -1,0 +1,216 @@
+// CUDA C++ text → a plain syntax tree, by tree-sitter's CUDA grammar (WebAssembly).
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Parser, Tree, TreeCursor } from 'web-tree-sitter';
+import { ArgumentError, WarploomError } from '../core/errors.ts';
+
+/** A node of the syntax tree. Offsets count UTF-16 units of the source, like those of a string. */
+export interface SyntaxNode {
+  readonly type: string;
+  readonly field: string;
+  readonly named: boolean;
+  readonly start: number;
+  readonly end: number;
+  readonly depth: number;
+  readonly children: SyntaxNode[];
+  readonly parent: SyntaxNode | undefined;
+  /** Whether the grammar failed on this very node: an ERROR, or a token that is missing. */
+  readonly failed: boolean;
+  /** Whether it failed here or below. */
+  broken: boolean;
+}
+
+/** A source with its tree. */
+export interface Syntax {
+  /** The source as given. */
+  readonly source: string;
+  /** What was parsed: the source with words blanked that the grammar does not know. Same offsets. */
+  readonly masked: string;
+  readonly root: SyntaxNode;
+  /** Where each line begins. */
+  readonly lines: readonly number[];
+}
+
+/** Longest source in characters. */
+export const kLongestSource = 1 << 20;
+/** Deepest nesting of brackets. */
+export const kDeepestNesting = 200;
+/** Deepest tree inside a kernel. */
+export const kDeepestTree = 600;
+/** Seconds after which parsing is given up: text that is no program can take long. */
+const kParseSeconds = 20;
+
+const kGrammar = 'tree-sitter-cuda.wasm';
+
+let loading: Promise<Parser> | undefined;
+
+/** The grammar stands beside the compiled code in the published package, and in its own package in a checkout. */
+function grammarPath(): string {
+  const beside = fileURLToPath(new URL(`./${kGrammar}`, import.meta.url));
+  if (existsSync(beside)) return beside;
+  const manifest = createRequire(import.meta.url).resolve('tree-sitter-cuda/package.json');
+  return join(dirname(manifest), kGrammar);
+}
+
+async function loadParser(): Promise<Parser> {
+  // Imported here: nobody else needs the 200 KB, and the package stays loadable by require().
+  const { Language, Parser: TreeParser } = await import('web-tree-sitter');
+  await TreeParser.init();
+  const language = await Language.load(readFileSync(grammarPath()));
+  return new TreeParser().setLanguage(language);
+}
+
+function parser(): Promise<Parser> {
+  loading ??= loadParser().catch((cause: unknown) => {
+    loading = undefined;
+    throw new WarploomError('ERR_WARPLOOM_UNAVAILABLE',
+      `the CUDA grammar (${kGrammar}) could not be loaded; reinstall the package`, { cause });
+  });
+  return loading;
+}
+
+/** Offsets at which lines begin. */
+function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+  return starts;
+}
+
+/** Line and column of an offset, both from 1. */
+export function position(syntax: Pick<Syntax, 'lines'>, offset: number): { line: number; column: number } {
+  const { lines } = syntax;
+  let low = 0;
+  let high = lines.length;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (lines[middle]! <= offset) low = middle;
+    else high = middle;
+  }
+  return { line: low + 1, column: offset - lines[low]! + 1 };
+}
+
+const kComments = /\/\*[\s\S]*?\*\/|\/\/(?:\\\r?\n|[^\n])*|"(?:\\[\s\S]|[^"\\\n])*"|'(?:\\[\s\S]|[^'\\\n])+'/g;
+
+/** The text with comments, strings and character literals blanked, lines kept. */
+export function withoutComments(text: string): string {
+  return text.replace(kComments, (found, at: number) =>
+    // An apostrophe between digits separates them: 1'000'000.
+    found.startsWith("'") && /[0-9a-fA-F]/.test(text[at - 1] ?? '') ? found : found.replace(/[^\n]/g, ' '));
+}
+
+/**
+ * Words the grammar does not know, blanked or replaced at equal length: `__align__` (the grammar knows `alignas`), qualifiers
+ * after a lambda's captures, and the macro words of the caller.
+ */
+function mask(source: string, macros: readonly string[]): string {
+  let text = source.replace(/\b__align__\b/g, 'alignas  ');
+  text = text.replace(/\](\s*)((?:__(?:device|host)__\s*)+)(?=[({])/g, (_all, gap: string, words: string) =>
+    `]${gap}${words.replace(/[^\n]/g, ' ')}`);
+  for (const word of macros) {
+    text = text.replace(new RegExp(`\\b${word}\\b`, 'g'), ' '.repeat(word.length));
+  }
+  return text;
+}
+
+function requireShallow(text: string, lines: readonly number[]): void {
+  const plain = withoutComments(text);
+  let depth = 0;
+  for (let at = 0; at < plain.length; ++at) {
+    const code = plain.charCodeAt(at);
+    if (code === 0x28 || code === 0x5b || code === 0x7b) ++depth;
+    else if (code === 0x29 || code === 0x5d || code === 0x7d) depth = Math.max(0, depth - 1);
+    if (depth > kDeepestNesting) {
+      throw new ArgumentError('source', `brackets are nested more than ${kDeepestNesting} deep at line ${position({ lines }, at).line}`);
+    }
+  }
+}
+
+/** Copies the tree out of WebAssembly without recursion. */
+function copyTree(cursor: TreeCursor): SyntaxNode {
+  const make = (parent: SyntaxNode | undefined): SyntaxNode => {
+    const failed = cursor.nodeType === 'ERROR' || cursor.nodeIsMissing;
+    const node: SyntaxNode = {
+      type: cursor.nodeType, field: cursor.currentFieldName ?? '', named: cursor.nodeIsNamed, start: cursor.startIndex, end: cursor.endIndex,
+      depth: parent === undefined ? 0 : parent.depth + 1, children: [], parent, failed, broken: failed,
+    };
+    parent?.children.push(node);
+    if (failed) for (let up = parent; up !== undefined && !up.broken; up = up.parent) up.broken = true;
+    return node;
+  };
+  const root = make(undefined);
+  if (!cursor.gotoFirstChild()) return root;
+  let node = make(root);
+  for (;;) {
+    if (cursor.gotoFirstChild()) {
+      node = make(node);
+      continue;
+    }
+    while (!cursor.gotoNextSibling()) {
+      if (!cursor.gotoParent()) return root;
+      node = node.parent!;
+      if (node === root) return root;
+    }
+    node = make(node.parent);
+  }
+}
+
+/** Parses. Throws ArgumentError for text that is too long, too deep, or takes too long. */
+export async function parse(source: string, macros: readonly string[] = []): Promise<Syntax> {
+  if (source.length > kLongestSource) {
+    throw new ArgumentError('source', `expected at most ${kLongestSource} characters, received ${source.length}`);
+  }
+  const lines = lineStarts(source);
+  requireShallow(source, lines);
+  const masked = mask(source, macros);
+  const worker = await parser();
+  const until = performance.now() + kParseSeconds * 1000;
+  let tree: Tree | null = null;
+  try {
+    worker.reset();
+    // The typing says void; a true return value ends the parse.
+    tree = worker.parse(masked, null, { progressCallback: (() => performance.now() > until) as () => void });
+    if (tree === null) throw new ArgumentError('source', `could not be parsed within ${kParseSeconds} s: this is no CUDA C++`);
+    const cursor = tree.walk();
+    try {
+      return { source, masked, root: copyTree(cursor), lines };
+    } finally {
+      cursor.delete();
+    }
+  } finally {
+    tree?.delete();
+  }
+}
+
+/** The first child in a field. */
+export function child(node: SyntaxNode, field: string): SyntaxNode | undefined {
+  return node.children.find((each) => each.field === field);
+}
+
+/** Named children, comments left out. */
+export function namedChildren(node: SyntaxNode): SyntaxNode[] {
+  return node.children.filter((each) => each.named && each.type !== 'comment');
+}
+
+/** Source text of a node. */
+export function textOf(syntax: Syntax, node: SyntaxNode): string {
+  return syntax.masked.slice(node.start, node.end);
+}
+
+/** All nodes below (and with) one, in source order, without recursion. */
+export function* descend(node: SyntaxNode): Generator<SyntaxNode> {
+  const stack = [node];
+  while (stack.length > 0) {
+    const top = stack.pop()!;
+    yield top;
+    for (let at = top.children.length; at-- > 0;) stack.push(top.children[at]!);
+  }
+}
+
+/** The nearest ancestor of one of these types. */
+export function ancestor(node: SyntaxNode, ...types: string[]): SyntaxNode | undefined {
+  let up = node.parent;
+  while (up !== undefined && !types.includes(up.type)) up = up.parent;
+  return up;
+}
