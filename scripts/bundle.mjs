@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { copyGrammar } from './copy-grammar.mjs';
 import { onPath } from './find-tools.mjs';
 import { listFiles, root } from './list-sources.mjs';
 import { closure } from './package-closure.mjs';
@@ -12,7 +13,7 @@ import { closure } from './package-closure.mjs';
 const kLimitMiB = 40;
 /** Packages needed to run, test, benchmark and draw; their dependencies follow from package-lock.json. */
 const kPackages = ['zod', 'node-gyp-build', 'mocha', 'tsx', 'fast-check', 'vega', 'vega-lite', 'fast-png',
-  'd3-dsv', 'd3-scale-chromatic', 'vega-datasets', 'zarrita'];
+  'd3-dsv', 'd3-scale-chromatic', 'vega-datasets', 'zarrita', 'web-tree-sitter'];
 /** Folders and files of the checkout that travel as they are. */
 const kFolders = ['lib', 'dist', 'test', 'bench', 'examples', 'prebuilds', 'scripts'];
 const kFiles = ['package.json', '.mocharc.json', 'README.md', 'tsconfig.base.json', 'tsconfig.json',
@@ -69,6 +70,7 @@ function stagePayload() {
   mkdirSync(payload, { recursive: true });
   for (const name of kFolders) if (existsSync(join(root, name))) cpSync(join(root, name), join(payload, name), { recursive: true });
   for (const name of kFiles) if (existsSync(join(root, name))) copyFileSync(join(root, name), join(payload, name));
+  copyGrammar(join(payload, 'lib/scratchpad'));
   const keepData = (source) => !/vega-datasets\/(?:data|build|_data)\//.test(source)
     || statSync(source).isDirectory() || statSync(source).size <= kLargestDataBytes;
   for (const folder of closure(kPackages)) {

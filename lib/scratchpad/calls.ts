@@ -122,7 +122,7 @@ function methodOf(visitor: Visitor, node: SyntaxNode, callee: SyntaxNode, name: 
 
 /** a < b > (c) is read as the call of a template: a variable there says it is not. */
 function requireNoVariable(callee: SyntaxNode, instance: Instance): void {
-  const named = callee.type === 'template_function' ? child(callee, 'name') : callee;
+  const named = callee.type === 'template_function' ? child(callee, 'name') : callee.type === 'parenthesized_expression' ? namedChildren(callee)[0] : callee;
   if (named?.type !== 'identifier') return;
   const name = instance.model.text(named);
   const sym = instance.model.use(named) ?? (callee.type === 'template_function' ? instance.model.scopes.syms.find((each) => each.name === name) : undefined);

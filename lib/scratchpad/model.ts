@@ -25,6 +25,9 @@ export function calledName(program: Program, call: SyntaxNode): string {
       callee = child(callee, 'name');
     } else if (callee.type === 'field_expression') {
       callee = child(callee, 'field');
+    } else if (callee.type === 'parenthesized_expression') {
+      // (Type)(x) reads like the call of an expression.
+      callee = namedChildren(callee)[0];
     } else if (/identifier$|^primitive_type$|^sized_type_specifier$/.test(callee.type)) {
       return program.text(callee);
     } else {
