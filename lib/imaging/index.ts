@@ -6,7 +6,7 @@ export type {
   AxisOrder, ImageFormat, ImageMeta, RawLayout, ReadOptions, ReadResult, SampleType,
 } from './formats/common.ts';
 export { discs, registrationPair, sheppLogan } from './phantoms.ts';
-export type { DiscImage, PhantomOptions, RegistrationPair, RegistrationPairOptions } from './phantoms.ts';
+export type { DiscPhantom, PhantomOptions, RegistrationPair, RegistrationPairOptions } from './phantoms.ts';
 export { addNoise, normalNumbers } from './noise.ts';
 export type { NoiseOptions } from './noise.ts';
 export {

@@ -81,8 +81,9 @@ const discList: readonly (readonly [x: number, y: number, z: number, radius: num
   [0.35, 0.36, 0.45, 0.245, 0.1], [0.72, 0.7, 0.5, 0.183, 0], [0.75, 0.24, 0.5, 0.06, 0],
 ];
 
-/** {@link discs} with the answer. */
-export interface DiscImage<V extends Float32Array | Float64Array = Float32Array> extends Image<V> {
+/** What {@link discs} gives. */
+export interface DiscPhantom<V extends Float32Array | Float64Array = Float32Array> {
+  readonly image: Image<V>;
   /** 1 inside of a disc, 0 elsewhere. */
   readonly mask: Uint8Array;
 }
@@ -94,7 +95,7 @@ export interface DiscImage<V extends Float32Array | Float64Array = Float32Array>
  * @param size pixels of each side; `dimensions: 3` gives balls
  * @throws ArgumentError naming the argument
  */
-export function discs<T extends Element = 'float32'>(size: number, options: PhantomOptions<T> = {}): DiscImage<ArrayOf<T>> {
+export function discs<T extends Element = 'float32'>(size: number, options: PhantomOptions<T> = {}): DiscPhantom<ArrayOf<T>> {
   checkPhantom(size, options, [], 'discs');
   const volume = options.dimensions === 3;
   const depth = volume ? size : 1;
@@ -111,7 +112,7 @@ export function discs<T extends Element = 'float32'>(size: number, options: Phan
   }
   const data = allocate(options.type, mask.length);
   for (let i = 0; i < mask.length; i += 1) data[i] = mask[i] === 1 ? 0.8 : 0.2;
-  return { data, width: size, height: size, ...(volume ? { depth } : {}), mask };
+  return { image: { data, width: size, height: size, ...(volume ? { depth } : {}) }, mask };
 }
 
 /** What {@link registrationPair} gives. */

@@ -54,7 +54,7 @@ function numbersOf(set: DataSet, tag: string, count: number): number[] | undefin
 
 /** Refuses what is compressed before any parser inflates it; gives the byte order. Undefined for a DICOMDIR. */
 function byteOrder(bytes: Uint8Array, name: string): boolean | undefined {
-  const head = guarded(name, 'dicom-parser', () => dicom.readPart10Header(bytes));
+  const head = dicom.readPart10Header(bytes);
   if (head.string('x00020002') === directory) return undefined;
   const syntax = head.string('x00020010') ?? '';
   const littleEndian = readable[syntax];
@@ -65,11 +65,13 @@ function byteOrder(bytes: Uint8Array, name: string): boolean | undefined {
   return littleEndian;
 }
 
-/** A parsed file; undefined for one without pixels. */
-function sliceOf(bytes: Uint8Array, name: string): Slice | undefined {
+/** A parsed file; undefined for one without pixels. The parser's accessors throw too, some of them strings. */
+const sliceOf = (bytes: Uint8Array, name: string): Slice | undefined => guarded(name, 'dicom-parser', () => parseSlice(bytes, name));
+
+function parseSlice(bytes: Uint8Array, name: string): Slice | undefined {
   const littleEndian = byteOrder(bytes, name);
   if (littleEndian === undefined) return undefined;
-  const set = guarded(name, 'dicom-parser', () => dicom.parseDicom(bytes));
+  const set = dicom.parseDicom(bytes);
   if (set.elements['x7fe00010'] === undefined) return undefined;
   const number = (tag: string, fallback: number) => numbersOf(set, tag, 1)?.[0] ?? fallback;
   const orientation = numbersOf(set, 'x00200037', 6) ?? [1, 0, 0, 0, 1, 0];
@@ -204,7 +206,7 @@ function volumeOf(slices: Slice[], source: Source): ReadResult {
 export function readDicom(source: Source): ReadResult {
   const slice = sliceOf(source.bytes, source.name);
   if (slice === undefined) throw unsupported(source.name, 'a DICOM file without pixels');
-  return volumeOf([slice], source);
+  return guarded(source.name, 'dicom-parser', () => volumeOf([slice], source));
 }
 
 /** Reads the series of a folder; files that are not DICOM are passed over. */
@@ -231,5 +233,5 @@ export async function readDicomFolder(folder: string, options: Source['options']
   }
   const chosen = slices.filter((slice) => slice.series === wanted);
   if (chosen.length === 0) throw unsupported(folder, `a folder without the DICOM series ${wanted}`);
-  return volumeOf(chosen, { bytes: new Uint8Array(), name: folder, options });
+  return guarded(folder, 'dicom-parser', () => volumeOf(chosen, { bytes: new Uint8Array(), name: folder, options }));
 }
