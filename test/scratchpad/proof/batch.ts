@@ -5,8 +5,8 @@ import { cppTypes, type KernelFile, type Launch } from './kernels.ts';
 export interface Pair {
   readonly file: KernelFile;
   readonly rewritten: string;
-  /** Lines of `rewritten`, from 1, that hold a barrier which the pass inserted. */
-  readonly inserted: readonly number[];
+  /** Barriers that the pass inserted: kernel, and line of `rewritten` from 1. */
+  readonly inserted: readonly { readonly kernel: string; readonly line: number }[];
   /** Dynamic shared memory of the rewritten kernels in bytes, where they need it. */
   readonly dynamicBytes?: number;
 }
@@ -46,8 +46,6 @@ export function hostBatch(pairs: readonly Pair[]): { text: string; names: string
     const first = lines.length;
     add(`${forHost(rewritten, dynamicBytes)}\n}`);
     for (const name of defined(rewritten)) add(`#undef ${name}`);
-    const places = inserted.map((line) => line + first);
-    if (places.length > 0) add(`static const int inserted${p}[] = {${places.join(', ')}};`);
     file.launches.forEach((launch, l) => {
       const id = `${p}_${l}`;
       const arrays = launch.arguments.filter((own) => !('literal' in own));
@@ -55,10 +53,13 @@ export function hostBatch(pairs: readonly Pair[]): { text: string; names: string
       add(`static void rewritten${id}(void* const* a) { ${call(`r${p}`, launch)}; }`);
       const list = arrays.map((own) => `{'${own.type}', '${own.direction}', ${own.count}}`);
       if (list.length > 0) add(`static const plain::Argument arguments${id}[] = {${list.join(', ')}};`);
+      const plain = launch.kernel.replace(/<.*>/, '').split('::').at(-1);
+      const places = inserted.filter(({ kernel }) => kernel === plain).map(({ line }) => line + first);
+      if (places.length > 0) add(`static const int inserted${id}[] = {${places.join(', ')}};`);
       const name = `${file.name}.${launch.kernel}.${l}`;
       names.push(name);
       table.push(`  {"${name}", original${id}, rewritten${id}, {${launch.grid}}, {${launch.block}}, ${entries(list) || `arguments${id}`}, `
-        + `${list.length}, __FILE__, ${entries(places) || `inserted${p}`}, ${places.length}},`);
+        + `${list.length}, __FILE__, ${entries(places) || `inserted${id}`}, ${places.length}},`);
     });
   });
   add(`static const plain::Case cases[] = {\n${table.join('\n')}\n};`);
@@ -68,14 +69,14 @@ export function hostBatch(pairs: readonly Pair[]): { text: string; names: string
   return { text: `${lines.join('\n')}\n`, names };
 }
 
-/** The kernels of texts in namespaces of their own, with the instances that launches name; o: as written, r: rewritten. */
+/** The kernels of texts in namespaces of their own, with the instances that launches name; o0_: as written, r0_: rewritten. */
 export function deviceBatch(pairs: readonly Pair[]): string {
   const parts: string[] = [];
   const includes = new Set<string>();
   pairs.forEach(({ file, rewritten }, p) => {
     for (const [space, text] of [['o', file.text], ['r', rewritten]] as const) {
       for (const [line] of text.matchAll(/^[ \t]*#[ \t]*include[^\n]*/gm)) includes.add(line.trim());
-      parts.push(`namespace ${space}${p} {`, text.replace(/^[ \t]*#[ \t]*include[^\n]*/gm, ''));
+      parts.push(`namespace ${space}${p}_ {`, text.replace(/^[ \t]*#[ \t]*include[^\n]*/gm, ''));
       const instances = new Set(file.launches.map((launch) => launch.kernel).filter((kernel) => kernel.includes('<')));
       [...instances].forEach((kernel, i) => parts.push(`void* instance${i}() { return (void*)${kernel}; }`));
       parts.push('}', ...defined(text).map((name) => `#undef ${name}`));

@@ -3,10 +3,13 @@
 //   // run: NAME<ARGUMENTS><<<GRID, BLOCK>>>(in f32 128, out f32 128, 5)
 //
 // GRID and BLOCK are counts or (x, y, z). An argument is an array with direction (in, out, inout), element type and length, or a
-// literal. A kernel may have several launches.
+// literal. A kernel may have several launches. Options of the pass for a file stand in a line of JSON:
+//
+//   // options: {"rewritten": ["up", "down"]}
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { OptimizeOptions } from '../../../lib/scratchpad/options.ts';
 
 /** One argument of a launch. */
 export type Argument =
@@ -27,6 +30,7 @@ export interface KernelFile {
   readonly name: string;
   readonly text: string;
   readonly launches: readonly Launch[];
+  readonly options: OptimizeOptions;
 }
 
 const typeLetters: Readonly<Record<string, string>> = { f32: 'f', f64: 'd', i32: 'i', u32: 'u', i64: 'l', i16: 's', u8: 'b' };
@@ -66,6 +70,7 @@ export const testFolder = dirname(dirname(fileURLToPath(import.meta.url)));
 export function readKernels(folder: string): KernelFile[] {
   return readdirSync(folder).filter((name) => name.endsWith('.cu')).sort().map((file) => {
     const text = readFileSync(join(folder, file), 'utf8');
-    return { name: basename(file, '.cu'), text, launches: launchesOf(text) };
+    const options = /^\/\/ options: (\{.*\})$/m.exec(text)?.[1] ?? '{}';
+    return { name: basename(file, '.cu'), text, launches: launchesOf(text), options: JSON.parse(options) as OptimizeOptions };
   });
 }

@@ -11,12 +11,18 @@ import { deviceBatch, hostBatch, type Pair } from './batch.ts';
 const run = promisify(execFile);
 const root = packageRoot();
 const flags = ['-std=c++17', '-ffp-contract=off', '-fno-math-errno', '-Wno-unknown-pragmas', '-DWARPLOOM_SIMT=1', '-I.', '-Inative'];
+const compiler = process.env['CXX'] ?? 'g++';
 const race = ['-fsanitize=thread', '-DWARPLOOM_SANITIZE_THREAD=1'];
 
 /** A program on the path or in the usual folder of the CUDA toolkit. */
 export function findProgram(name: string): string | undefined {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/local/cuda/bin'];
   return folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
+}
+
+/** Whether the shim can be built here under ThreadSanitizer. */
+export function canProve(): boolean {
+  return process.platform === 'linux' && findProgram(compiler) !== undefined;
 }
 
 /** What the runner says of one launch. */
@@ -45,8 +51,8 @@ export class Bench {
     const folder = await mkdtemp(join(tmpdir(), 'warploom-proof-'));
     const sources = ['native/simt/context.cpp', 'native/simt/fibers.cpp', 'native/simt/launch.cpp', 'test/scratchpad/proof/runner.cpp'];
     const objects = sources.map((_, i) => join(folder, `part${i}.o`));
-    await Promise.all(sources.map((source, i) => run('g++', [...flags, '-O1', ...race, '-c', source, '-o', objects[i]!], { cwd: root })));
-    await run('g++', [...race, ...objects, '-rdynamic', '-ldl', '-o', join(folder, 'runner')], { cwd: root });
+    await Promise.all(sources.map((source, i) => run(compiler, [...flags, '-O1', ...race, '-c', source, '-o', objects[i]!], { cwd: root })));
+    await run(compiler, [...race, ...objects, '-rdynamic', '-ldl', '-o', join(folder, 'runner')], { cwd: root });
     return new Bench(folder);
   }
 
@@ -61,7 +67,7 @@ export class Bench {
       const source = join(this.folder, `batch${b}.cpp`);
       const library = join(this.folder, `batch${b}.so`);
       await writeFile(source, hostBatch(group).text);
-      await run('g++', [...flags, '-O1', '-w', ...race, '-fPIC', '-shared', '-nostartfiles', '-fvisibility=hidden', '-fno-gnu-unique',
+      await run(compiler, [...flags, '-O0', '-w', ...race, '-fPIC', '-shared', '-nostartfiles', '-fvisibility=hidden', '-fno-gnu-unique',
         source, '-o', library], { cwd: root, maxBuffer: 1 << 28 });
       return await this.#runBatch(library, orders, mutants);
     }));
@@ -121,7 +127,7 @@ export function parsePtxas(text: string): PtxasRow[] {
     symbol = /Compiling entry function '([^']+)'/.exec(line)?.[1] ?? symbol;
     const used = /Used (\d+) registers/.exec(line);
     if (used === null) continue;
-    const space = /^_ZN\d+([or])(\d+)/.exec(symbol);
+    const space = /^_ZN\d+([or])(\d+)_/.exec(symbol);
     if (space === null) throw new Error(`kernel outside its namespace: ${symbol}`);
     rows.push({
       rewritten: space[1] === 'r', pair: Number(space[2]), symbol, registers: Number(used[1]), sharedBytes: Number(/(\d+) bytes smem/.exec(line)?.[1] ?? 0),
