@@ -1,6 +1,7 @@
 // Launches of passes of cosine transforms, prepared once and made often.
 #pragma once
 #include <algorithm>
+#include <vector>
 
 #include "cuda/imaging/cosine_agent.cuh"
 #include "cuda/imaging/cosine_policy.h"

@@ -1,21 +1,32 @@
 // imaging.jacobian on the GPU.
-#include "cuda/core/launch.cuh"
+#include <algorithm>
+
 #include "cuda/core/operations.h"
 #include "cuda/imaging/jacobian_agent.cuh"
+#include "cuda/imaging/warp_task.h"
 
 namespace warploom::WARPLOOM_TARGET {
 namespace imaging {
 namespace {
 
+constexpr int kThreads = 256;
+constexpr int64_t kMostBlocks = 1024;
+
+int64_t blocks_of(const operation::JacobianParameters& p) {
+  return std::min((points_of(p.grid) + kThreads - 1) / kThreads, kMostBlocks);
+}
+int64_t parts_bytes(const operation::JacobianParameters& p) { return blocks_of(p) * static_cast<int64_t>(sizeof(JacobianFigures)); }
+
 template <class T>
-Status run_jacobian(GpuDevice& device, const ::warploom::imaging::JacobianParameters& p, Control& control) {
-  using Agent = JacobianAgent<T>;
-  const int64_t tile = int64_t{Agent::kMaxThreads} * Agent::kPerThread;
-  const typename Agent::Parameters parameters = {static_cast<const T*>(p.values.data) + p.values.offset,
-                                                 static_cast<T*>(p.result.data) + p.result.offset, p.n,
-                                                 static_cast<T>(p.factor)};
+Status determinants(GpuDevice& device, const operation::JacobianParameters& p, Control& control) {
+  const size_t shared = kThreads / 32 * sizeof(JacobianFigures);
+  Workspace parts;
+  WARPLOOM_TRY(Workspace::make(device, parts_bytes(p), &parts));
   WARPLOOM_TRY(device.begin_operation(control));
-  WARPLOOM_TRY(launch<Agent>(device, {(p.n + tile - 1) / tile, Agent::kMaxThreads, 0, false}, parameters));
+  const int64_t blocks = blocks_of(p);
+  WARPLOOM_TRY(launch<DeterminantAgent<T>>(device, {blocks, kThreads, shared, false},
+                                           {operation::task_of<T>(p), parts.as<JacobianFigures>()}));
+  WARPLOOM_TRY(launch<FiguresAgent>(device, {1, kThreads, shared, false}, {parts.as<JacobianFigures>(), blocks, p.figures.data}));
   return device.end_operation(control);
 }
 
@@ -23,12 +34,10 @@ Status run_jacobian(GpuDevice& device, const ::warploom::imaging::JacobianParame
 }  // namespace imaging
 
 Status imaging_jacobian(Device& device, const ::warploom::imaging::JacobianParameters& p, Control& control) {
-  if (p.n == 0) return {};
   GpuDevice& gpu = static_cast<GpuDevice&>(device);
-  return p.type == ScalarType::float32 ? imaging::run_jacobian<float>(gpu, p, control)
-                                       : imaging::run_jacobian<double>(gpu, p, control);
+  return p.type == ScalarType::float32 ? imaging::determinants<float>(gpu, p, control) : imaging::determinants<double>(gpu, p, control);
 }
 
-int64_t imaging_jacobian_workspace(const Device&, const ::warploom::imaging::JacobianParameters&) { return 0; }
+int64_t imaging_jacobian_workspace(const Device&, const ::warploom::imaging::JacobianParameters& p) { return imaging::parts_bytes(p); }
 
 }  // namespace warploom::WARPLOOM_TARGET

@@ -1,31 +1,72 @@
-// One block's work of imaging.jacobian.
+// Determinants of all points, and their figures: a part per block, then one block for all parts.
 #pragma once
-#include "cuda/core/device.cuh"
-#include "cuda/imaging/jacobian_policy.h"
+#include "cuda/core/launch.cuh"
+#include "cuda/imaging/warp_point.h"
 
 namespace warploom::WARPLOOM_TARGET::imaging {
 
+namespace operation = ::warploom::imaging;
+using operation::JacobianFigures;
+
+/// The first thread gets the figures of all threads of the block.
+WARPLOOM_DEVICE JacobianFigures combine_block(const device::Block& block, JacobianFigures figures) {
+  JacobianFigures* const warps = block.shared<JacobianFigures>();
+  WARPLOOM_UNROLL
+  for (int distance = 16; distance > 0; distance /= 2) {
+    figures = operation::combined(figures, device::shuffle_down(block, figures, distance));
+  }
+  if (block.lane() == 0) warps[block.warp()] = figures;
+  block.sync();
+  if (block.thread() != 0) return figures;
+  for (int warp = 1; warp < block.threads() / 32; ++warp) figures = operation::combined(figures, warps[warp]);
+  return figures;
+}
+
 template <class T>
-struct JacobianAgent {
-  static constexpr int kMaxThreads = ::warploom::imaging::kJacobianThreads;
-  static constexpr int kMinBlocks = 2;
-  static constexpr int kPerThread = ::warploom::imaging::kJacobianPerThread;
+struct DeterminantTask {
+  operation::JacobianTask<T> task;
+  JacobianFigures* parts;
+};
 
-  struct Parameters {
-    const T* values;
-    T* result;
-    int64_t n;
-    T factor;
-  };
+template <class T>
+struct DeterminantAgent {
+  static constexpr int kMaxThreads = 256;
+  static constexpr int kMinBlocks = 1;
+  using Parameters = DeterminantTask<T>;
 
-  /// Elements are handed out with a stride of the block, so that neighbouring lanes touch neighbours.
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const int64_t first = block.index() * block.threads() * kPerThread + block.thread();
-    WARPLOOM_UNROLL
-    for (int i = 0; i < kPerThread; ++i) {
-      const int64_t at = first + static_cast<int64_t>(i) * block.threads();
-      if (at < p.n) p.result[at] = p.factor * p.values[at];
+    JacobianFigures figures = operation::no_determinants();
+    const int64_t step = block.count() * block.threads();
+    for (int64_t i = block.index() * block.threads() + block.thread(); i < p.task.points; i += step) {
+      const T value = p.task.determinant(i);
+      if (p.task.result != nullptr) p.task.result[i] = value;
+      operation::add_determinant(figures, static_cast<double>(value));
     }
+    figures = combine_block(block, figures);
+    if (block.thread() == 0) p.parts[block.index()] = figures;
+  }
+};
+
+struct FiguresTask {
+  const JacobianFigures* parts;
+  int64_t count;
+  double* figures;
+};
+
+struct FiguresAgent {
+  static constexpr int kMaxThreads = 256;
+  static constexpr int kMinBlocks = 1;
+  using Parameters = FiguresTask;
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    JacobianFigures figures = operation::no_determinants();
+    for (int64_t i = block.thread(); i < p.count; i += block.threads()) figures = operation::combined(figures, p.parts[i]);
+    figures = combine_block(block, figures);
+    if (block.thread() != 0) return;
+    p.figures[0] = figures.least;
+    p.figures[1] = figures.most;
+    p.figures[2] = static_cast<double>(figures.folded);
+    p.figures[3] = static_cast<double>(figures.unknown);
   }
 };
 

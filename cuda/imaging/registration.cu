@@ -1,34 +1,33 @@
 // imaging.registration on the GPU.
-#include "cuda/core/launch.cuh"
-#include "cuda/core/operations.h"
-#include "cuda/imaging/registration_agent.cuh"
+#include "cuda/core/measuring_device.h"
+#include "cuda/imaging/registration_call.cuh"
 
 namespace warploom::WARPLOOM_TARGET {
 namespace imaging {
 namespace {
 
 template <class T>
-Status run_registration(GpuDevice& device, const ::warploom::imaging::RegistrationParameters& p, Control& control) {
-  using Agent = RegistrationAgent<T>;
-  const int64_t tile = int64_t{Agent::kMaxThreads} * Agent::kPerThread;
-  const typename Agent::Parameters parameters = {static_cast<const T*>(p.values.data) + p.values.offset,
-                                                 static_cast<T*>(p.result.data) + p.result.offset, p.n,
-                                                 static_cast<T>(p.factor)};
-  WARPLOOM_TRY(device.begin_operation(control));
-  WARPLOOM_TRY(launch<Agent>(device, {(p.n + tile - 1) / tile, Agent::kMaxThreads, 0, false}, parameters));
-  return device.end_operation(control);
+Status run(GpuDevice& device, const RegistrationParameters& p, Control& control) {
+  return p.grid.nz > 1 ? RegistrationCall<T, 3>(device, p, control).run() : RegistrationCall<T, 2>(device, p, control).run();
 }
 
 }  // namespace
 }  // namespace imaging
 
 Status imaging_registration(Device& device, const ::warploom::imaging::RegistrationParameters& p, Control& control) {
-  if (p.n == 0) return {};
   GpuDevice& gpu = static_cast<GpuDevice&>(device);
-  return p.type == ScalarType::float32 ? imaging::run_registration<float>(gpu, p, control)
-                                       : imaging::run_registration<double>(gpu, p, control);
+  return p.type == ScalarType::float32 ? imaging::run<float>(gpu, p, control) : imaging::run<double>(gpu, p, control);
 }
 
-int64_t imaging_registration_workspace(const Device&, const ::warploom::imaging::RegistrationParameters&) { return 0; }
+int64_t imaging_registration_workspace(const Device& device, const ::warploom::imaging::RegistrationParameters& p) {
+  ::warploom::imaging::RegistrationParameters unseen = p;
+  std::vector<double> history(static_cast<size_t>(p.iterations) + 1), figures(::warploom::imaging::kRegistrationFigures);
+  unseen.history.data = history.data();
+  unseen.figures.data = figures.data();
+  MeasuringDevice measuring(static_cast<GpuDevice&>(const_cast<Device&>(device)));
+  Control control;
+  (void)imaging_registration(measuring, unseen, control);
+  return measuring.peak_bytes();
+}
 
 }  // namespace warploom::WARPLOOM_TARGET

@@ -1,29 +1,69 @@
-// imaging.registration: result[i] = factor * values[i]. Replace the formula; keep the shape of the file.
+// imaging.registration: curvature registration of two images on one grid, many iterations per call.
 #pragma once
 #include <cstdint>
 
 #include "cuda/core/status.h"
 #include "cuda/core/types.h"
+#include "cuda/imaging/cosine_lines.h"
+#include "cuda/imaging/grid.h"
+#include "cuda/imaging/warp.h"
 
 namespace warploom::imaging {
 
+/// What the images are compared by: the sum of squared differences, or normalised cross-correlation.
+enum class Measure : int32_t { ssd = 0, ncc = 1 };
+inline constexpr const char* kMeasureNames[] = {"ssd", "ncc"};
+
+/// How the gradient flow u_t = -alpha lap^2 u + f(u) is stepped: the operator implicitly, by cosine transforms, or explicitly.
+enum class RegistrationVariant : int32_t { semi_implicit = 0, explicit_ = 1 };
+inline constexpr const char* kRegistrationVariantNames[] = {"semi-implicit", "explicit"};
+
+/// Displacement u, one component per axis (2, or 3 where nz > 1), in points: template(x + u(x)) is to equal reference(x). One iteration:
+///   semi-implicit  (1 + step alpha A^2) u' = u + step f(u), A diagonal in the cosine transform with lambda = sum_a (2 - 2 cos(pi k_a / n_a))
+///   explicit       u' = u + step (f(u) - alpha A^2 u), A the 5- or 7-point Laplacian with repeated border points
+/// f is the negative derivative of the measure by the template's value, times the template's gradient at x + u: with ssd
+/// (reference - template) grad template. With ncc the images are scaled by their deviations, and the two factors of the derivative are
+/// those of the iteration before. Points where the residual or the force is not finite exert no force and do not count.
 struct RegistrationParameters {
-  ScalarType type = ScalarType::float64;  ///< float32 or float64
-  int64_t n = 0;                          ///< elements
-  double factor = 1;
-  View values, result;                    ///< may be the same window; strides not used
+  ScalarType type = ScalarType::float32;  ///< float32 or float64
+  Grid grid;                              ///< fewer than 2^31 points, no extent above kLongestLine
+  RegistrationVariant variant = RegistrationVariant::semi_implicit;
+  Measure measure = Measure::ssd;
+  double alpha = 0.1;      ///< weight of the curvature
+  double step = 0;         ///< 0: from the template's gradient, as `step_scale` says
+  double step_scale = 2;   ///< step = step_scale / max |d residual / du|^2; explicit: step_scale / (that + alpha lambda_max^2)
+  int64_t iterations = 50;
+  double tolerance = 0;    ///< stop when the measure fell by less than this fraction over 10 iterations; 0: never
+  View reference, image;   ///< `image` is the template; one channel
+  View initial;            ///< axes * points; absent: zero
+  View result;             ///< the displacement after the last iteration: axes * points
+  Array<double> history;   ///< iterations + 1 values of the measure, from that of `initial` on; NaN after the last iteration
+  Array<double> figures;   ///< report of kRegistrationFigures: iterations made, 1 if `tolerance` stopped them, the step
 };
+
+/// Mean squared difference (ssd), or 1 - correlation (ncc).
+inline constexpr int kRegistrationFigures = 3;
+inline constexpr int64_t kMostRegistrationIterations = 10'000'000;
 
 template <class Visitor>
 void visit(Visitor& v, RegistrationParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
-  v.integer("n", p.n);
-  v.real("factor", p.factor);
-  v.view("values", p.values, Role::input);
+  visit_grid(v, p.grid);
+  v.choice("variant", p.variant, kRegistrationVariantNames);
+  v.choice("measure", p.measure, kMeasureNames);
+  v.real("alpha", p.alpha);
+  v.real("step", p.step);
+  v.real("stepScale", p.step_scale);
+  v.integer("iterations", p.iterations);
+  v.real("tolerance", p.tolerance);
+  v.view("reference", p.reference, Role::input);
+  v.view("template", p.image, Role::input);
+  v.view("initial", p.initial, Role::input);
   v.view("result", p.result, Role::output);
+  v.array("history", p.history, Role::report);
+  v.array("figures", p.figures, Role::report);
 }
 
-/// Shapes and ranges of a call, checked once for every backend before any work.
 Status check(const RegistrationParameters& p);
 
 }  // namespace warploom::imaging

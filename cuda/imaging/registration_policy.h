@@ -1,9 +1,24 @@
-// Tuning table of imaging.registration.
+// How iterations of registration are cut and handed to the device.
 #pragma once
+#include <algorithm>
+#include <cstdint>
 
-namespace warploom::imaging {
+#include "cuda/imaging/cosine_policy.h"
 
-inline constexpr int kRegistrationThreads = 256;   ///< of a block
-inline constexpr int kRegistrationPerThread = 4;   ///< elements of a thread
+namespace warploom::imaging::policy {
 
-}  // namespace warploom::imaging
+inline constexpr int kMostGroups = 8;
+
+/// Row pairs of a tile whose displacement has `axes` components; 0 where not even one fits `shared_bytes`.
+inline int groups_of(int m, int axes, size_t entry_bytes, int64_t pairs, size_t shared_bytes) {
+  const size_t comfortable = std::min(kComfortableBytes, shared_bytes);
+  int taken = kMostGroups;
+  while (taken > 1 && tile_bytes(m, taken * axes, entry_bytes) > comfortable) taken /= 2;
+  while (taken > 1 && (pairs + taken - 1) / taken < 4 * kLeastTiles) taken /= 2;
+  return tile_bytes(m, taken * axes, entry_bytes) > shared_bytes ? 0 : taken;
+}
+
+/// Iterations between two looks of the host at the state: a few milliseconds of a GPU.
+inline int64_t portion(int64_t points) { return std::min<int64_t>(std::max<int64_t>((int64_t{1} << 27) / points, 16), 512); }
+
+}  // namespace warploom::imaging::policy

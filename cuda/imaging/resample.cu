@@ -1,32 +1,20 @@
 // imaging.resample on the GPU.
-#include "cuda/core/launch.cuh"
 #include "cuda/core/operations.h"
-#include "cuda/imaging/resample_agent.cuh"
+#include "cuda/imaging/warp_agent.cuh"
+#include "cuda/imaging/warp_task.h"
 
 namespace warploom::WARPLOOM_TARGET {
-namespace imaging {
-namespace {
-
-template <class T>
-Status run_resample(GpuDevice& device, const ::warploom::imaging::ResampleParameters& p, Control& control) {
-  using Agent = ResampleAgent<T>;
-  const int64_t tile = int64_t{Agent::kMaxThreads} * Agent::kPerThread;
-  const typename Agent::Parameters parameters = {static_cast<const T*>(p.values.data) + p.values.offset,
-                                                 static_cast<T*>(p.result.data) + p.result.offset, p.n,
-                                                 static_cast<T>(p.factor)};
-  WARPLOOM_TRY(device.begin_operation(control));
-  WARPLOOM_TRY(launch<Agent>(device, {(p.n + tile - 1) / tile, Agent::kMaxThreads, 0, false}, parameters));
-  return device.end_operation(control);
-}
-
-}  // namespace
-}  // namespace imaging
 
 Status imaging_resample(Device& device, const ::warploom::imaging::ResampleParameters& p, Control& control) {
-  if (p.n == 0) return {};
   GpuDevice& gpu = static_cast<GpuDevice&>(device);
-  return p.type == ScalarType::float32 ? imaging::run_resample<float>(gpu, p, control)
-                                       : imaging::run_resample<double>(gpu, p, control);
+  const int64_t points = p.up ? points_of(p.grid) : points_of(coarse_grid(p));
+  WARPLOOM_TRY(gpu.begin_operation(control));
+  if (p.type == ScalarType::float32) {
+    WARPLOOM_TRY(imaging::launch_points(gpu, ::warploom::imaging::task_of<float>(p), points));
+  } else {
+    WARPLOOM_TRY(imaging::launch_points(gpu, ::warploom::imaging::task_of<double>(p), points));
+  }
+  return gpu.end_operation(control);
 }
 
 int64_t imaging_resample_workspace(const Device&, const ::warploom::imaging::ResampleParameters&) { return 0; }

@@ -1,29 +1,44 @@
-// imaging.resample: result[i] = factor * values[i]. Replace the formula; keep the shape of the file.
+// imaging.resample: the steps between the levels of a pyramid.
 #pragma once
 #include <cstdint>
 
 #include "cuda/core/status.h"
 #include "cuda/core/types.h"
+#include "cuda/imaging/grid.h"
 
 namespace warploom::imaging {
 
+/// Down: an image on a grid of half the extent (rounded up) along the halved axes, smoothed by the weights 1 3 3 1 (over 8); point i of
+/// a halved axis stands between the points 2i and 2i + 1. Up: a displacement from there to the fine grid by linear interpolation, its
+/// component along a halved axis doubled, since it counts points. Beyond the border the nearest point repeats.
 struct ResampleParameters {
-  ScalarType type = ScalarType::float64;  ///< float32 or float64
-  int64_t n = 0;                          ///< elements
-  double factor = 1;
-  View values, result;                    ///< may be the same window; strides not used
+  ScalarType type = ScalarType::float32;  ///< float32 or float64
+  Grid grid;                              ///< the fine one; fewer than 2^31 points
+  int64_t channels = 1;
+  bool halve_x = true, halve_y = true, halve_z = true;
+  bool up = false;
+  View values;  ///< channels * points of the grid it comes from
+  View result;  ///< channels * points of the other grid
 };
 
 template <class Visitor>
 void visit(Visitor& v, ResampleParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
-  v.integer("n", p.n);
-  v.real("factor", p.factor);
+  visit_grid(v, p.grid);
+  v.integer("channels", p.channels);
+  v.boolean("halveX", p.halve_x);
+  v.boolean("halveY", p.halve_y);
+  v.boolean("halveZ", p.halve_z);
+  v.boolean("up", p.up);
   v.view("values", p.values, Role::input);
   v.view("result", p.result, Role::output);
 }
 
-/// Shapes and ranges of a call, checked once for every backend before any work.
 Status check(const ResampleParameters& p);
+
+inline Grid coarse_grid(const ResampleParameters& p) {
+  return {p.halve_x ? (p.grid.nx + 1) / 2 : p.grid.nx, p.halve_y ? (p.grid.ny + 1) / 2 : p.grid.ny,
+          p.halve_z ? (p.grid.nz + 1) / 2 : p.grid.nz};
+}
 
 }  // namespace warploom::imaging

@@ -2,27 +2,31 @@
 
 #include <string>
 
-namespace warploom::imaging {
-namespace {
+#include "cuda/core/check.h"
 
-Status check_view(const View& view, int64_t count, const char* name) {
-  if (view.imaginary != nullptr) return Status(Code::invalid_argument, "expected real data", name);
-  if (view.offset < 0) return Status(Code::invalid_argument, "expected an offset of zero or more", name);
-  if (count == 0) return {};
-  if (view.data == nullptr) return Status(Code::invalid_argument, "expected an array", name);
-  if (view.offset > view.length || count > view.length - view.offset) {
-    return Status(Code::invalid_argument, "needs " + std::to_string(count) + " elements from its offset on", name);
-  }
+namespace warploom::imaging {
+
+Status check_small(const Grid& grid, int64_t channels) {
+  WARPLOOM_TRY(check(grid));
+  if (points_of(grid) > kMostSmallPoints) return invalid("depth", "registration takes fewer than 2^31 points");
+  WARPLOOM_TRY(check_whole(channels, 1, kMostExtent, "channels"));
+  if (channels > kMostPoints / points_of(grid)) return invalid("channels", "channels * points is too large");
   return {};
 }
 
-}  // namespace
-
 Status check(const WarpParameters& p) {
-  if (is_complex(p.type)) return Status(Code::invalid_argument, "expected float32 or float64", "type");
-  if (p.n < 0 || p.n > INT64_MAX / 64) return Status(Code::invalid_argument, "expected 0 … 2^57", "n");
-  WARPLOOM_TRY(check_view(p.values, p.n, "values"));
-  return check_view(p.result, p.n, "result");
+  WARPLOOM_TRY(check_real_type(p.type));
+  WARPLOOM_TRY(check_small(p.grid, p.channels));
+  WARPLOOM_TRY(check_whole(p.count, 0, kMostSmallPoints, "count"));
+  if (p.relative && p.count != points_of(p.grid)) return invalid("count", "expected the points of the grid");
+  if (p.channels > kMostPoints / (p.count + 1)) return invalid("channels", "channels * count is too large");
+  const int64_t inputs = p.channels * points_of(p.grid), tuples = dimensions_of(p.grid) * p.count, results = p.channels * p.count;
+  WARPLOOM_TRY(check_adjacent(p.image, inputs, "image"));
+  WARPLOOM_TRY(check_adjacent(p.positions, tuples, "positions"));
+  WARPLOOM_TRY(check_adjacent(p.result, results, "result"));
+  if (overlap(p.image, inputs, p.result, results, p.type)) return invalid("result", "overlaps image");
+  if (overlap(p.positions, tuples, p.result, results, p.type)) return invalid("result", "overlaps positions");
+  return {};
 }
 
 }  // namespace warploom::imaging

@@ -1,32 +1,19 @@
 // imaging.warp on the GPU.
-#include "cuda/core/launch.cuh"
 #include "cuda/core/operations.h"
 #include "cuda/imaging/warp_agent.cuh"
+#include "cuda/imaging/warp_task.h"
 
 namespace warploom::WARPLOOM_TARGET {
-namespace imaging {
-namespace {
-
-template <class T>
-Status run_warp(GpuDevice& device, const ::warploom::imaging::WarpParameters& p, Control& control) {
-  using Agent = WarpAgent<T>;
-  const int64_t tile = int64_t{Agent::kMaxThreads} * Agent::kPerThread;
-  const typename Agent::Parameters parameters = {static_cast<const T*>(p.values.data) + p.values.offset,
-                                                 static_cast<T*>(p.result.data) + p.result.offset, p.n,
-                                                 static_cast<T>(p.factor)};
-  WARPLOOM_TRY(device.begin_operation(control));
-  WARPLOOM_TRY(launch<Agent>(device, {(p.n + tile - 1) / tile, Agent::kMaxThreads, 0, false}, parameters));
-  return device.end_operation(control);
-}
-
-}  // namespace
-}  // namespace imaging
 
 Status imaging_warp(Device& device, const ::warploom::imaging::WarpParameters& p, Control& control) {
-  if (p.n == 0) return {};
   GpuDevice& gpu = static_cast<GpuDevice&>(device);
-  return p.type == ScalarType::float32 ? imaging::run_warp<float>(gpu, p, control)
-                                       : imaging::run_warp<double>(gpu, p, control);
+  WARPLOOM_TRY(gpu.begin_operation(control));
+  if (p.type == ScalarType::float32) {
+    WARPLOOM_TRY(imaging::launch_points(gpu, ::warploom::imaging::task_of<float>(p), p.count));
+  } else {
+    WARPLOOM_TRY(imaging::launch_points(gpu, ::warploom::imaging::task_of<double>(p), p.count));
+  }
+  return gpu.end_operation(control);
 }
 
 int64_t imaging_warp_workspace(const Device&, const ::warploom::imaging::WarpParameters&) { return 0; }

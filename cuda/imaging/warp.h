@@ -1,29 +1,42 @@
-// imaging.warp: result[i] = factor * values[i]. Replace the formula; keep the shape of the file.
+// imaging.warp: values of an image at given positions.
 #pragma once
 #include <cstdint>
 
 #include "cuda/core/status.h"
 #include "cuda/core/types.h"
+#include "cuda/imaging/grid.h"
 
 namespace warploom::imaging {
 
+/// Result i of a channel is the image interpolated linearly at position i, a tuple of one coordinate per axis (2, or 3 where nz > 1),
+/// stored one axis after the other. Outside of the grid the nearest border point counts. A NaN coordinate gives NaN.
 struct WarpParameters {
-  ScalarType type = ScalarType::float64;  ///< float32 or float64
-  int64_t n = 0;                          ///< elements
-  double factor = 1;
-  View values, result;                    ///< may be the same window; strides not used
+  ScalarType type = ScalarType::float32;  ///< float32 or float64
+  Grid grid;                              ///< fewer than 2^31 points
+  int64_t channels = 1;
+  bool relative = true;  ///< position i is grid point i plus the tuple; then count must be the points of the grid
+  int64_t count = 0;     ///< positions
+  View image;            ///< channels * points
+  View positions;        ///< axes * count
+  View result;           ///< channels * count
 };
+
+inline constexpr int64_t kMostSmallPoints = (int64_t{1} << 31) - 1;
 
 template <class Visitor>
 void visit(Visitor& v, WarpParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
-  v.integer("n", p.n);
-  v.real("factor", p.factor);
-  v.view("values", p.values, Role::input);
+  visit_grid(v, p.grid);
+  v.integer("channels", p.channels);
+  v.boolean("relative", p.relative);
+  v.integer("count", p.count);
+  v.view("image", p.image, Role::input);
+  v.view("positions", p.positions, Role::input);
   v.view("result", p.result, Role::output);
 }
 
-/// Shapes and ranges of a call, checked once for every backend before any work.
 Status check(const WarpParameters& p);
+/// Grids of fewer than 2^31 points, and channels for them.
+Status check_small(const Grid& grid, int64_t channels);
 
 }  // namespace warploom::imaging

@@ -1,32 +1,38 @@
-// One block's work of imaging.warp.
+// A task of single points, a point per thread.
 #pragma once
-#include "cuda/core/device.cuh"
-#include "cuda/imaging/warp_policy.h"
+#include <algorithm>
+
+#include "cuda/core/launch.cuh"
+#include "cuda/imaging/warp_point.h"
 
 namespace warploom::WARPLOOM_TARGET::imaging {
 
-template <class T>
-struct WarpAgent {
-  static constexpr int kMaxThreads = ::warploom::imaging::kWarpThreads;
-  static constexpr int kMinBlocks = 2;
-  static constexpr int kPerThread = ::warploom::imaging::kWarpPerThread;
+namespace operation = ::warploom::imaging;
 
-  struct Parameters {
-    const T* values;
-    T* result;
-    int64_t n;
-    T factor;
-  };
+template <class Task>
+struct PointTask {
+  Task task;
+  int64_t points;
+};
 
-  /// Elements are handed out with a stride of the block, so that neighbouring lanes touch neighbours.
+template <class Task>
+struct PointAgent {
+  static constexpr int kMaxThreads = 256;
+  static constexpr int kMinBlocks = 1;
+  using Parameters = PointTask<Task>;
+
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const int64_t first = block.index() * block.threads() * kPerThread + block.thread();
-    WARPLOOM_UNROLL
-    for (int i = 0; i < kPerThread; ++i) {
-      const int64_t at = first + static_cast<int64_t>(i) * block.threads();
-      if (at < p.n) p.result[at] = p.factor * p.values[at];
-    }
+    const int64_t step = block.count() * block.threads();
+    for (int64_t i = block.index() * block.threads() + block.thread(); i < p.points; i += step) p.task.point(i);
   }
 };
+
+template <class Task>
+Status launch_points(GpuDevice& device, const Task& task, int64_t points) {
+  if (points == 0) return {};
+  const int64_t blocks = (points + PointAgent<Task>::kMaxThreads - 1) / PointAgent<Task>::kMaxThreads;
+  return launch<PointAgent<Task>>(device, {std::min(blocks, device.limits().max_blocks), PointAgent<Task>::kMaxThreads, 0, false},
+                                  {task, points});
+}
 
 }  // namespace warploom::WARPLOOM_TARGET::imaging

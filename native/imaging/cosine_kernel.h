@@ -199,8 +199,8 @@ void filter_lines(const LinesTask<R>& task, int64_t first, Pair<Vector<R>>* data
 }
 
 template <class R>
-int64_t line_bytes(int m, int pairs) {
-  return 2 * int64_t{m} * pairs * static_cast<int64_t>(sizeof(Pair<Vector<R>>));
+int64_t line_bytes(int m) {
+  return 2 * int64_t{m} * static_cast<int64_t>(sizeof(Pair<Vector<R>>));
 }
 
 template <class R>

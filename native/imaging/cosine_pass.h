@@ -28,7 +28,7 @@ struct AxisTable {
 template <class R>
 Status run_lines(CpuDevice& device, const ::warploom::imaging::LinesTask<R>& task, Control& control) {
   const RegistrationKernels<R>& kernels = imaging_kernels<R>().registration;
-  WARPLOOM_TRY(device.reserve_scratch(kernels.line_bytes(task.plan.m, 1)));
+  WARPLOOM_TRY(device.reserve_scratch(kernels.line_bytes(task.plan.m)));
   const int64_t groups = ((task.lines + 1) / 2 + kernels.lanes - 1) / kernels.lanes, all = groups * task.components;
   const int64_t piece = std::max<int64_t>(1, kLeastTaskPoints / (2 * int64_t{kernels.lanes} * task.plan.m));
   return device.threads().run((all + piece - 1) / piece, [&](int64_t index, int worker) {

@@ -1,39 +1,39 @@
-// imaging.jacobian on the cpu backend: chunks on all cores.
+// imaging.jacobian on the cpu backend.
 #include "cuda/imaging/jacobian.h"
 
-#include <algorithm>
-#include <chrono>
+#include <vector>
 
 #include "cuda/core/operations.h"
-#include "native/cpu/device.h"
+#include "cuda/imaging/warp_task.h"
+#include "native/imaging/warp_run.h"
 
 namespace warploom::cpu {
 namespace {
 
-constexpr int64_t kChunk = int64_t{1} << 16;
+using ::warploom::imaging::JacobianFigures;
 
-template <class T>
-Status run_jacobian(CpuDevice& device, const ::warploom::imaging::JacobianParameters& p, Control& control) {
-  const T* const values = static_cast<const T*>(p.values.data) + p.values.offset;
-  T* const result = static_cast<T*>(p.result.data) + p.result.offset;
-  const T factor = static_cast<T>(p.factor);
-  return device.threads().run((p.n + kChunk - 1) / kChunk, [=](int64_t chunk, int) {
-    const int64_t end = std::min(p.n, (chunk + 1) * kChunk);
-    for (int64_t i = chunk * kChunk; i < end; ++i) result[i] = factor * values[i];
-    return Status();
-  }, control);
+template <class R>
+Status jacobian(CpuDevice& device, const ::warploom::imaging::JacobianParameters& p, Control& control) {
+  const auto task = ::warploom::imaging::task_of<R>(p);
+  const auto kernel = imaging_kernels<R>().registration.jacobian;
+  std::vector<JacobianFigures> parts(static_cast<size_t>((task.points + kPointsPerTask - 1) / kPointsPerTask));
+  WARPLOOM_TRY(run_points(device, task.points, control, [&](int64_t begin, int64_t end) {
+    kernel(task, begin, end, &parts[static_cast<size_t>(begin / kPointsPerTask)]);
+  }));
+  JacobianFigures all = parts[0];
+  for (size_t i = 1; i < parts.size(); ++i) all = combined(all, parts[i]);
+  p.figures.data[0] = all.least;
+  p.figures.data[1] = all.most;
+  p.figures.data[2] = static_cast<double>(all.folded);
+  p.figures.data[3] = static_cast<double>(all.unknown);
+  return {};
 }
 
 }  // namespace
 
 Status imaging_jacobian(Device& device, const ::warploom::imaging::JacobianParameters& p, Control& control) {
-  if (p.n == 0) return {};
-  const auto start = std::chrono::steady_clock::now();
   CpuDevice& cpu = static_cast<CpuDevice&>(device);
-  WARPLOOM_TRY(p.type == ScalarType::float32 ? run_jacobian<float>(cpu, p, control)
-                                             : run_jacobian<double>(cpu, p, control));
-  control.device_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return {};
+  return p.type == ScalarType::float32 ? jacobian<float>(cpu, p, control) : jacobian<double>(cpu, p, control);
 }
 
 int64_t imaging_jacobian_workspace(const Device&, const ::warploom::imaging::JacobianParameters&) { return 0; }

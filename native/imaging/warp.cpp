@@ -1,39 +1,25 @@
-// imaging.warp on the cpu backend: chunks on all cores.
+// imaging.warp on the cpu backend.
 #include "cuda/imaging/warp.h"
 
-#include <algorithm>
-#include <chrono>
-
 #include "cuda/core/operations.h"
-#include "native/cpu/device.h"
+#include "cuda/imaging/warp_task.h"
+#include "native/imaging/warp_run.h"
 
 namespace warploom::cpu {
 namespace {
 
-constexpr int64_t kChunk = int64_t{1} << 16;
-
-template <class T>
-Status run_warp(CpuDevice& device, const ::warploom::imaging::WarpParameters& p, Control& control) {
-  const T* const values = static_cast<const T*>(p.values.data) + p.values.offset;
-  T* const result = static_cast<T*>(p.result.data) + p.result.offset;
-  const T factor = static_cast<T>(p.factor);
-  return device.threads().run((p.n + kChunk - 1) / kChunk, [=](int64_t chunk, int) {
-    const int64_t end = std::min(p.n, (chunk + 1) * kChunk);
-    for (int64_t i = chunk * kChunk; i < end; ++i) result[i] = factor * values[i];
-    return Status();
-  }, control);
+template <class R>
+Status warp(CpuDevice& device, const ::warploom::imaging::WarpParameters& p, Control& control) {
+  const auto task = ::warploom::imaging::task_of<R>(p);
+  const auto kernel = imaging_kernels<R>().registration.warp;
+  return run_points(device, p.count, control, [&](int64_t begin, int64_t end) { kernel(task, begin, end); });
 }
 
 }  // namespace
 
 Status imaging_warp(Device& device, const ::warploom::imaging::WarpParameters& p, Control& control) {
-  if (p.n == 0) return {};
-  const auto start = std::chrono::steady_clock::now();
   CpuDevice& cpu = static_cast<CpuDevice&>(device);
-  WARPLOOM_TRY(p.type == ScalarType::float32 ? run_warp<float>(cpu, p, control)
-                                             : run_warp<double>(cpu, p, control));
-  control.device_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return {};
+  return p.type == ScalarType::float32 ? warp<float>(cpu, p, control) : warp<double>(cpu, p, control);
 }
 
 int64_t imaging_warp_workspace(const Device&, const ::warploom::imaging::WarpParameters&) { return 0; }

@@ -1,0 +1,119 @@
+// Sums over both images, the measure that follows from them, and the state that the iterations of a call share.
+//
+// Order of the sums, the same on every backend: rows 2p and 2p + 1 of the grid are a pair; lane l of 32 adds the points l, l + 32, … of the
+// first row and after each that of the second; the lanes are combined at the distances 16, 8, 4, 2, 1. Lane t of 256 adds the pairs t,
+// t + 256, …; these are combined in groups of 32 likewise, and the groups one after the other.
+#pragma once
+#include <cstdint>
+
+#include "cuda/core/portable.h"
+
+namespace warploom::imaging {
+
+inline constexpr int kSumLanes = 32, kTotalLanes = 256;
+/// Iterations over which the tolerance looks back.
+inline constexpr int kSumWindow = 10;
+
+/// Over the points that count: how many; (r - t)^2; t, r and their products, of the warped template t and the reference r (ncc only).
+struct ImageSums {
+  double count, square, t, r, tt, rr, tr;
+};
+/// The first `kSsdSums` serve ssd. In memory sum k of pair p is word k * pairs + p.
+inline constexpr int kSsdSums = 2, kNccSums = 7;
+
+WARPLOOM_PORTABLE ImageSums no_sums() { return {0, 0, 0, 0, 0, 0, 0}; }
+WARPLOOM_PORTABLE void store_sums(const ImageSums& sums, bool all, double* words, int64_t stride) {
+  words[0] = sums.count;
+  words[stride] = sums.square;
+  if (!all) return;
+  words[2 * stride] = sums.t;
+  words[3 * stride] = sums.r;
+  words[4 * stride] = sums.tt;
+  words[5 * stride] = sums.rr;
+  words[6 * stride] = sums.tr;
+}
+WARPLOOM_PORTABLE ImageSums load_sums(bool all, const double* words, int64_t stride) {
+  ImageSums sums = {words[0], words[stride], 0, 0, 0, 0, 0};
+  if (!all) return sums;
+  sums.t = words[2 * stride];
+  sums.r = words[3 * stride];
+  sums.tt = words[4 * stride];
+  sums.rr = words[5 * stride];
+  sums.tr = words[6 * stride];
+  return sums;
+}
+
+/// `all`: the sums of ncc too. A template value of NaN does not count.
+template <class T>
+WARPLOOM_PORTABLE void add_point(ImageSums& sums, T warped, T reference, bool all) {
+  if (!(warped == warped)) return;
+  const double d = static_cast<double>(reference - warped);
+  sums.count += 1;
+  sums.square += d * d;
+  if (!all) return;
+  const double t = static_cast<double>(warped), r = static_cast<double>(reference);
+  sums.t += t;
+  sums.r += r;
+  sums.tt += t * t;
+  sums.rr += r * r;
+  sums.tr += t * r;
+}
+
+WARPLOOM_PORTABLE ImageSums combined(const ImageSums& a, const ImageSums& b) {
+  return {a.count + b.count, a.square + b.square, a.t + b.t, a.r + b.r, a.tt + b.tt, a.rr + b.rr, a.tr + b.tr};
+}
+
+/// What the kernels of one iteration leave for the next.
+struct RegistrationState {
+  double reference, warped, constant;  ///< factors of the residual, see ForceFactors
+  double step;
+  double weight;       ///< step * alpha
+  int32_t evaluations; ///< of the measure so far
+  int32_t last;        ///< the iteration that evaluated the measure last is the last one
+  int32_t finished;    ///< and it is over
+  int32_t stopped;     ///< by the tolerance
+};
+
+/// Settings of a call that evaluations need.
+struct Evaluation {
+  bool ncc;
+  double tolerance;
+  int32_t iterations;
+  double* history;
+};
+
+WARPLOOM_PORTABLE RegistrationState first_state() { return {1, -1, 0, 0, 0, 0, 0, 0, 0}; }
+
+/// The measure, and with ncc the factors of the next residual.
+WARPLOOM_PORTABLE double measure_of(const ImageSums& s, bool ncc, RegistrationState& state) {
+  if (!ncc) return s.square / s.count;
+  const double t = s.t / s.count, r = s.r / s.count;
+  const double tt = s.tt - s.t * t, rr = s.rr - s.r * r, tr = s.tr - s.t * r;
+  const bool known = tt > 1e-14 * s.tt && rr > 1e-14 * s.rr;  // constant images have no correlation
+  const double scale = known ? 1 / portable::square_root(tt * rr) : 0;
+  const double slope = known ? tr / tt : 0;
+  state.reference = s.count * scale;
+  state.warped = -(s.count * scale) * slope;
+  state.constant = s.count * scale * (slope * t - r);
+  return 1 - tr * scale;
+}
+
+/// Takes the sums of the current displacement in.
+WARPLOOM_PORTABLE void take_sums(RegistrationState& state, const Evaluation& e, const ImageSums& sums) {
+  const double value = measure_of(sums, e.ncc, state);
+  const int32_t k = state.evaluations;
+  e.history[k] = value;
+  state.evaluations = k + 1;
+  if (!(e.tolerance > 0) || k < kSumWindow || k >= e.iterations) return;
+  const double before = e.history[k - kSumWindow];
+  if (!(before - value > e.tolerance * before)) state.last = state.stopped = 1;
+}
+
+/// The step of a call from the greatest |gradient|^2 of the template, for ncc with the factors in hand.
+WARPLOOM_PORTABLE double step_of(double step, double scale, double stiffness, double gradient, const RegistrationState& state) {
+  if (step > 0) return step;
+  const double slope = gradient * portable::absolute(state.warped) + stiffness;
+  return slope > 0 && scale / slope < 1e30 ? scale / slope : 1;
+}
+
+}  // namespace warploom::imaging
