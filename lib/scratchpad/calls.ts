@@ -226,7 +226,7 @@ function enter(visitor: Visitor, node: SyntaxNode, fn: FunctionNode, instance: I
       continue;
     }
     const writes = sym?.reference === true && !sym.isConst;
-    visitor.visit(value, instance, effects, writes && value.type === 'identifier' ? 'rw' : 'r');
+    visitor.visit(value, instance, effects, writes ? 'rw' : 'r');
     if (sym?.pointer === true || sym?.type === 'auto') bases.set(sym, visitor.base(unaddressed(value), instance) ?? kAnyMemory);
   }
   requireNoReturnedPlace(fn, node, bindings);

@@ -60,21 +60,25 @@ function arrayReports({ analysis, layout, origin }: Described): ArrayReport[] {
   }));
 }
 
-function barrierReports({ analysis, layout, origin }: Described): BarrierReport[] {
+/** Barriers that were put in, with their offsets in the text that was analysed. */
+function barrierReports({ analysis, layout, origin }: Described): { report: BarrierReport; offset: number }[] {
   const { arrays, flow, visitor } = analysis;
-  return layout.barriers.map(({ slot, pairs }) => {
+  const { syntax } = visitor.library.program;
+  const reuse = layout.barriers.map(({ slot, pairs }) => {
     const node = flow.nodes[slot]!;
-    return {
-      ...placeOf(visitor.library.program.syntax, node.offset, origin), newLine: 0, loops: node.loops.length,
-      separates: pairs.map(([a, b]) => [arrays[a]!.name, arrays[b]!.name] as const),
-    };
+    const separates = pairs.map(([a, b]) => [arrays[a]!.name, arrays[b]!.name] as const);
+    return { report: { ...placeOf(syntax, node.offset, origin), newLine: 0, loops: node.loops.length, cause: 'reuse' as const, separates }, offset: node.offset };
   });
+  const order = flow.nodes.filter((node) => node.kind === 'barrier' && origin.isNew(node.node.start)).map((node) => ({
+    report: { ...placeOf(syntax, node.node.start, origin), newLine: 0, loops: 0, cause: 'order' as const, separates: [] }, offset: node.node.start,
+  }));
+  return [...reuse, ...order].sort((a, b) => a.offset - b.offset);
 }
 
 function existingReports({ analysis, layout, origin }: Described): KernelReport['barriersExisting'] {
   const { flow, visitor } = analysis;
   const used = existingBarriers(flow, layout.sharing);
-  return flow.nodes.filter((node) => node.kind === 'barrier').map((node) => ({
+  return flow.nodes.filter((node) => node.kind === 'barrier' && !origin.isNew(node.node.start)).map((node) => ({
     ...placeOf(visitor.library.program.syntax, node.node.start, origin), separates: used.has(node.id),
   }));
 }
@@ -88,8 +92,14 @@ function assumptionsOf({ analysis }: Described, arrays: readonly ArrayReport[]):
   ];
 }
 
+/** A report, and where its new barriers stand in the text that was analysed. */
+export interface Description {
+  readonly report: KernelReport;
+  readonly offsets: readonly number[];
+}
+
 /** The report of a kernel. `reason`: why it is kept, empty where it is rewritten. */
-export function describeKernel(described: Described, reason: string, dynamicBytes: number | undefined): KernelReport {
+export function describeKernel(described: Described, reason: string, dynamicBytes: number | undefined): Description {
   const { analysis, layout, residency, origin } = described;
   const { fn, arrays, conflicts, visitor, liveness } = analysis;
   const { plan } = layout;
@@ -98,16 +108,20 @@ export function describeKernel(described: Described, reason: string, dynamicByte
   const rewritten = reason === '';
   const reports = arrayReports(described);
   const declarator = child(fn.node, 'declarator') ?? fn.node;
-  return {
+  const barriers = rewritten ? barrierReports(described) : [];
+  const ofKernel = ({ kernel }: { kernel: string }): boolean => kernel === fn.name;
+  const report: KernelReport = {
     kernel: fn.name, ...placeOf(syntax, declarator.start, origin), status: rewritten ? 'rewritten' : 'kept', reason, planner: plan.planner,
     arrays: reports, bytesBefore: plan.bytesBefore, bytesAfter: plan.bytes, lowerBound: plan.lowerBound, optimal: plan.optimal,
     partitions: plan.partitions.map((part) => ({ offset: part.offset, bytes: part.bytes, arrays: part.blocks.map((block) => arrays[block]!.name) })),
     interference: interference({ blocks: layout.problem.blocks }).map(names), inseparable: conflicts.filter((pair) =>
       !interference({ blocks: layout.problem.blocks }).some(([a, b]) => a === pair[0] && b === pair[1])).map(names),
-    barriersAdded: rewritten ? barrierReports(described) : [], barriersExisting: existingReports(described),
-    moved: origin.moved.filter((each) => each.kernel === fn.name).map(({ kernel: _kernel, ...each }) => each),
+    barriersAdded: barriers.map((each) => each.report), barriersExisting: existingReports(described),
+    moved: origin.moved.filter(ofKernel).map(({ kernel: _kernel, ...each }) => each),
+    barriersRemoved: origin.removed.filter(ofKernel).map(({ line, column }) => ({ line, column })),
     ...(residency === undefined ? {} : { residency }), ...(dynamicBytes === undefined ? {} : { dynamicBytes }),
     symbolic: arrays.some((array) => array.symbolic), points: liveness.points.map((node) => placeOf(syntax, node.place.start, origin).line),
     assumptions: assumptionsOf(described, reports),
   };
+  return { report, offsets: barriers.map((each) => each.offset) };
 }

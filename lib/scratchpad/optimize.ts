@@ -3,7 +3,7 @@ import { analyse, type Analysis, type AnalysisOptions } from './analyse.ts';
 import { checkEmitted, type CheckOptions, type Expected } from './check.ts';
 import { ArgumentError } from '../core/errors.ts';
 import { applyEdits, emitKernel, type Edit } from './emit.ts';
-import { describeKernel, placeOf, residencyOf, type Described } from './describe.ts';
+import { describeKernel, placeOf, residencyOf, type Described, type Description } from './describe.ts';
 import { layOut, type Layout } from './layout.ts';
 import { Library } from './model.ts';
 import { checkOptions, type OptimizeOptions } from './options.ts';
@@ -29,11 +29,9 @@ interface Settings extends CheckOptions {
   readonly options: OptimizeOptions;
 }
 
-interface Treated {
-  readonly report: KernelReport;
+interface Treated extends Description {
   readonly edits: readonly Edit[];
   readonly expected: Expected | undefined;
-  readonly newBarriers: readonly number[];
 }
 
 function settingsOf(options: OptimizeOptions): Settings {
@@ -68,7 +66,7 @@ function treat(syntax: Syntax, library: Library, fn: FunctionNode, settings: Set
   const described: Described = { analysis, layout, residency, origin };
   const reason = reasonToKeep(analysis, layout, described, options);
   if (reason !== undefined) {
-    return { report: describeKernel(described, reason, undefined), edits: [], expected: undefined, newBarriers: [] };
+    return { ...describeKernel(described, reason, undefined), edits: [], expected: undefined };
   }
   const emission = emitKernel(syntax, fn, analysis.arrays, layout.plan, analysis.flow, layout.barriers);
   if (emission.dynamicBytes !== undefined && analysis.dynamic.length > 0) {
@@ -81,10 +79,7 @@ function treat(syntax: Syntax, library: Library, fn: FunctionNode, settings: Set
       sum + node.accesses.filter((access) => access.array === array.index).length, 0)),
     rewritten: (array, loop) => analysisOptions(settings).rewritten(array, loop),
   };
-  return {
-    report: describeKernel(described, '', emission.dynamicBytes), edits: emission.edits, expected,
-    newBarriers: layout.barriers.map(({ slot }) => analysis.flow.nodes[slot]!.offset),
-  };
+  return { ...describeKernel(described, '', emission.dynamicBytes), edits: emission.edits, expected };
 }
 
 function refusedOf(syntax: Syntax, fn: FunctionNode | undefined, name: string, error: Refusal, origin: Reordered): RefusedKernel {
@@ -126,10 +121,10 @@ function selectKernels(syntax: Syntax, program: Program, lost: readonly RefusedK
 /** Lines in the rewritten text of the barriers that were put in: each insertion moves those below it. */
 function withNewLines(syntax: Syntax, treated: readonly Treated[], edits: readonly Edit[]): KernelReport[] {
   const lines = (text: string): number => text.split('\n').length - 1;
-  return treated.map(({ report, newBarriers }) => ({
+  return treated.map(({ report, offsets }) => ({
     ...report,
     barriersAdded: report.barriersAdded.map((barrier, at) => {
-      const offset = newBarriers[at]!;
+      const offset = offsets[at]!;
       const shift = edits.filter((edit) => edit.start < offset).reduce((sum, edit) =>
         sum + lines(edit.text) - lines(syntax.source.slice(edit.start, edit.end)), 0);
       return { ...barrier, newLine: position(syntax, offset).line + shift };
@@ -179,10 +174,17 @@ export async function optimize(source: string, options: OptimizeOptions = {}): P
   const settings = settingsOf(options);
   const plain = await run(source, settings, sameOrder);
   if (options.reorder !== true) return plain;
-  const reordered = await reorderSource(source, settings, analysisOptions(settings), plain.report);
-  if (reordered === undefined) return plain;
-  const moved = await run(reordered.source, settings, reordered);
-  const bytes = ({ report }: OptimizeResult): number => report.kernels.reduce((sum, each) => sum + each.bytesAfter, 0);
-  const kept = moved.report.refused.length === plain.report.refused.length && bytes(moved) < bytes(plain);
-  return kept ? moved : plain;
+  // Kernel by kernel: one that gains nothing keeps its order.
+  const gains = new Set<string>();
+  const reorder = (wanted: (name: string) => boolean): Promise<Reordered | undefined> =>
+    reorderSource(source, settings, analysisOptions(settings), wanted);
+  const trial = await reorder((name) => options.kernel === undefined || name === options.kernel);
+  if (trial === undefined) return plain;
+  const tried = await run(trial.source, settings, trial);
+  for (const after of tried.report.kernels) {
+    const before = plain.report.kernels.find((each) => each.kernel === after.kernel);
+    if (before !== undefined && after.moved.length > 0 && after.bytesAfter < before.bytesAfter) gains.add(after.kernel);
+  }
+  const reordered = gains.size === 0 ? undefined : await reorder((name) => gains.has(name));
+  return reordered === undefined ? plain : run(reordered.source, settings, reordered);
 }

@@ -47,7 +47,9 @@ export interface BarrierReport extends SourcePlace {
   readonly newLine: number;
   /** Loops around it: inside a loop it is executed in every iteration. */
   readonly loops: number;
-  /** Arrays it keeps apart. */
+  /** `reuse`: it stands at a point of reuse; `order`: statements that changed places need it. */
+  readonly cause: 'reuse' | 'order';
+  /** Arrays that share bytes and that it keeps apart; empty where the cause is the order. */
   readonly separates: readonly (readonly [string, string])[];
 }
 
@@ -92,6 +94,8 @@ export interface KernelReport extends SourcePlace {
   /** Barriers of the kernel. `separates`: whether reuse relies on it. */
   readonly barriersExisting: readonly (SourcePlace & { readonly separates: boolean })[];
   readonly moved: readonly MovedStatement[];
+  /** Barriers of the source as given that the new order of statements does without. */
+  readonly barriersRemoved: readonly SourcePlace[];
   /** Absent where the number of threads is not known (option blockThreads, or __launch_bounds__). */
   readonly residency?: ResidencyReport;
   /** Bytes of dynamic shared memory a launch must ask for; absent where the pool is static (up to 48 KB). */

@@ -188,7 +188,8 @@ export class Visitor {
     if (sym !== undefined) {
       if (sym.kind === 'dynamic') effects.memory.push({ base: sym, mode: 'r' });
       else if (sym.reference && sym.kind === 'parameter' && instance.parent === undefined) effects.memory.push({ base: kAnyMemory, mode });
-      else effects.variable(sym, mode);
+      // An array in registers that is named as a whole is handed on as a pointer.
+      else effects.variable(sym, sym.dimensions > 0 && sym.kind === 'variable' ? 'rw' : mode);
       return;
     }
     const { program } = this.library;
@@ -290,11 +291,19 @@ export class Visitor {
     if (indices !== undefined) this.visit(indices, instance, effects, 'r');
     const root = rootOf(argument);
     const sym = root === undefined ? undefined : instance.model.use(root);
-    const isLocalArray = sym?.kind === 'variable' && sym.dimensions > 0 && !sym.pointer;
-    this.visit(argument, instance, effects, isLocalArray && mode !== 'r' ? 'rw' : 'r');
-    if (isLocalArray) return;
+    if (sym?.kind === 'variable' && sym.dimensions > 0 && !sym.pointer) return this.#localArray(argument, sym, instance, effects, mode);
+    this.visit(argument, instance, effects, 'r');
     const base = this.base(argument, instance);
     if (base !== undefined) effects.memory.push({ base, mode });
+  }
+
+  /** Elements of an array in registers: a write changes a part. */
+  #localArray(argument: SyntaxNode, sym: Sym, instance: Instance, effects: Effects, mode: Mode): void {
+    effects.variable(sym, mode === 'r' ? 'r' : 'rw');
+    for (const each of descend(argument)) {
+      const indices = each.type === 'subscript_expression' ? child(each, 'indices') : undefined;
+      if (indices !== undefined) this.visit(indices, instance, effects, 'r');
+    }
   }
 
   /** The memory a pointer expression leads to; undefined: constant memory, which nobody writes. */

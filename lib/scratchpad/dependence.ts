@@ -1,0 +1,150 @@
+// Which statements of a kernel's body may change places, and which need a barrier between them.
+// Two statements depend on each other if they touch the same variable, shared array or possibly the same global memory and one of them
+// writes. Global memory: pointers that are __restrict__ parameters lead to memory of their own, const ones to memory that nobody
+// writes; other pointers may lead anywhere. Atomics, shuffles, prints and statements with barriers inside stay in their order.
+import type { Analysis } from './analyse.ts';
+import { kAnyMemory, type Effects, type MemoryBase } from './effects.ts';
+import { child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
+import type { Sym } from './symbols.ts';
+
+/** A statement of the body, or a barrier. */
+export interface Unit {
+  readonly node: SyntaxNode;
+  /** Text with what stands before it: comments, pragmas, blank lines. */
+  readonly start: number;
+  readonly end: number;
+  readonly isBarrier: boolean;
+  /** Touches nothing but registers. */
+  readonly isLight: boolean;
+  /** Stays between what comes before and after it. */
+  readonly isFence: boolean;
+  /** Shared arrays it touches. */
+  readonly arrays: ReadonlySet<number>;
+  readonly effects: Effects | undefined;
+}
+
+/** Statements with what orders them. */
+export interface Dependence {
+  readonly units: readonly Unit[];
+  /** before[v]: units that must come before v, transitively. */
+  readonly before: readonly ReadonlySet<number>[];
+  /** Pairs, first·n + second, that need a barrier between them. */
+  readonly separated: ReadonlySet<number>;
+}
+
+function isPlainBarrier({ node, effects }: { node: SyntaxNode; effects: Effects }): boolean {
+  return effects.barriers.length === 1 && effects.accesses.length === 0 && node.type === 'expression_statement'
+    && namedChildren(node)[0] === effects.barriers[0]!.node;
+}
+
+/** Text of a statement reaches over a comment behind it on its line. */
+function endOfUnit(source: string, end: number): number {
+  const rest = /^[ \t]*\/\/[^\n]*/.exec(source.slice(end, end + 1000));
+  return rest === null ? end : end + rest[0].length;
+}
+
+function unitOf(analysis: Analysis, node: SyntaxNode, start: number): Unit {
+  const { visitor, instance } = analysis;
+  const { source } = visitor.library.program.syntax;
+  const isText = /^(?:static_assert_declaration|using_declaration|alias_declaration|type_definition|struct_specifier|enum_specifier|preproc_def|preproc_function_def)$/;
+  const effects = visitor.effects(node, instance);
+  const isBarrier = isPlainBarrier({ node, effects });
+  const text = visitor.library.program.text(node);
+  const holdsMore = effects.barriers.length > 0 || effects.inlined.length > 0 || effects.returns.length > 0;
+  const isFence = !isBarrier && (holdsMore || effects.opaque || /\bvolatile\b|\bgoto\b/.test(text) || node.type === 'return_statement');
+  const isLight = !isFence && !isBarrier && effects.accesses.length === 0 && effects.memory.every(({ base, mode }) => mode === 'r' && isReadOnly(base));
+  return {
+    node, start, end: endOfUnit(source, node.end), isBarrier, isFence, isLight: isLight || isText.test(node.type),
+    arrays: new Set(effects.accesses.map((access) => access.array)), effects,
+  };
+}
+
+/** Statements of the kernel's body; undefined where names are used in ways that hide dependences. */
+function unitsOf(analysis: Analysis): Unit[] | undefined {
+  const { model } = analysis.instance;
+  for (const sym of model.scopes.syms) {
+    // References to variables, and pointers to them, hide who writes.
+    if (sym.reference && sym.kind === 'variable' && !analysis.visitor.isShared(sym, analysis.instance)) return undefined;
+  }
+  for (const node of descend(analysis.fn.body)) {
+    const isAddress = node.type === 'pointer_expression' && model.text(node).startsWith('&') && node.parent?.type !== 'argument_list';
+    const root = isAddress ? child(node, 'argument') : undefined;
+    if (root?.type === 'identifier' && model.use(root)?.kind === 'variable') return undefined;
+  }
+  const units: Unit[] = [];
+  let start = analysis.fn.body.start + 1;
+  for (const node of namedChildren(analysis.fn.body)) {
+    if (node.type === 'preproc_call') continue;
+    const unit = unitOf(analysis, node, start);
+    units.push(unit);
+    start = unit.end;
+  }
+  return units;
+}
+
+function isReadOnly(base: MemoryBase): boolean {
+  return typeof base !== 'string' && base.kind === 'parameter' && base.isConst && base.isRestrict;
+}
+
+function mayBeSame(a: MemoryBase, b: MemoryBase): boolean {
+  if (a === b) return true;
+  if (a === kAnyMemory || b === kAnyMemory) return !(isReadOnly(a) || isReadOnly(b));
+  const restrict = (base: MemoryBase): boolean => typeof base !== 'string' && base.kind === 'parameter' && base.isRestrict;
+  if (restrict(a) || restrict(b)) return false;
+  const isDynamic = (base: MemoryBase): boolean => typeof base !== 'string' && base.kind === 'dynamic';
+  if (isDynamic(a) || isDynamic(b)) return isDynamic(a) && isDynamic(b);
+  return typeof a !== 'string' || typeof b !== 'string';
+}
+
+function meet<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean {
+  for (const each of a) if (b.has(each)) return true;
+  return false;
+}
+
+/** Whether two statements depend on each other through memory. */
+function conflictInMemory(a: Unit, b: Unit): boolean {
+  if (a.isFence || b.isFence) return !a.isLight && !b.isLight;
+  const x = a.effects!;
+  const y = b.effects!;
+  if (x.accesses.some((p) => y.accesses.some((q) => p.array === q.array && (p.mode !== 'r' || q.mode !== 'r')))) return true;
+  return x.memory.some((p) => y.memory.some((q) => (p.mode !== 'r' || q.mode !== 'r') && mayBeSame(p.base, q.base)));
+}
+
+function conflictInRegisters(a: Unit, b: Unit, declared: readonly ReadonlySet<Sym>[], used: readonly ReadonlySet<Sym>[], i: number, j: number): boolean {
+  const x = a.effects!;
+  const y = b.effects!;
+  return meet(x.writes, y.reads) || meet(x.writes, y.writes) || meet(x.reads, y.writes) || meet(declared[i]!, used[j]!);
+}
+
+/** What orders the statements of a kernel's body; undefined where they cannot be told apart. */
+export function dependenceOf(analysis: Analysis): Dependence | undefined {
+  const units = unitsOf(analysis);
+  if (units === undefined) return undefined;
+  const { model } = analysis.instance;
+  const used = units.map((unit) => new Set([...descend(unit.node)].flatMap((node) => model.use(node) ?? [])));
+  const declared = units.map((unit) => new Set(model.scopes.syms.filter((sym) => sym.node.start >= unit.node.start && sym.node.end <= unit.node.end)));
+  const before: Set<number>[] = units.map(() => new Set());
+  const separated = new Set<number>();
+  for (let j = 0; j < units.length; ++j) {
+    if (units[j]!.isBarrier) continue;
+    let barrier = false;
+    for (let i = j - 1; i >= 0; --i) {
+      if (units[i]!.isBarrier) {
+        barrier = true;
+        continue;
+      }
+      const inMemory = conflictInMemory(units[i]!, units[j]!);
+      const leaves = leavesOrText(units[i]!) || leavesOrText(units[j]!);
+      if (inMemory && barrier) separated.add(i * units.length + j);
+      if (!inMemory && !leaves && !conflictInRegisters(units[i]!, units[j]!, declared, used, i, j)) continue;
+      before[j]!.add(i);
+      for (const each of before[i]!) before[j]!.add(each);
+    }
+  }
+  return { units, before, separated };
+}
+
+/** Statements that threads may leave by stay before and after everything. */
+function leavesOrText(unit: Unit): boolean {
+  return (unit.effects?.returns.length ?? 0) > 0 || unit.node.type === 'return_statement' || unit.node.type.startsWith('preproc_');
+}
