@@ -13,6 +13,8 @@ const goalSchema = z.strictObject({
   minFraction: z.number().optional(),
   /** Largest value. */
   maxValue: z.number().optional(),
+  /** Smallest value, of figures that should be large. */
+  minValue: z.number().optional(),
   /** How many times as fast as each named peer at least. */
   minSpeedup: z.record(z.string(), z.number()).optional(),
 });
@@ -48,6 +50,9 @@ function judge(goal: Goal, report: Report): Verdict {
   }
   if (goal.maxValue !== undefined) {
     add(`${row.value.toPrecision(3)} ${row.unit}, goal at most ${goal.maxValue}`, row.value <= goal.maxValue);
+  }
+  if (goal.minValue !== undefined) {
+    add(`${row.value.toPrecision(5)} ${row.unit}, goal at least ${goal.minValue}`, row.value >= goal.minValue);
   }
   for (const [peer, least] of Object.entries(goal.minSpeedup ?? {})) {
     const time = row.peers?.[peer];

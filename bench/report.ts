@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 const rowSchema = z.strictObject({
   /** Path from coarse to fine, e.g. `batch/65536x512/float32/cold/auto`. */
-  id: z.string().regex(/^[\w.x-]+(\/[\w.x-]+)+$/),
+  id: z.string().regex(/^[\w.x^-]+(\/[\w.x^-]+)+$/),
   /** The figure, in `unit`; for times the median of the repeats. */
   value: z.number(),
   unit: z.string().min(1),
