@@ -1,0 +1,244 @@
+// imaging.registration on a GPU without Node: bits against the cpu backend, seconds per iteration, and errors on pairs whose
+// displacement is known (those of lib/imaging/phantoms.ts).
+//   bench/device/build_imaging_registration.sh OUT && OUT/imaging_registration [bits] [time] [quality] [sweep]
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "bench/device/bench_device.cuh"
+#include "bench/device/imaging_registration_pair.h"
+#include "cuda/core/operations.h"
+#include "native/cpu/device.h"
+
+namespace warploom::bench {
+namespace {
+
+using namespace ::warploom::imaging;
+
+template <class T>
+View view_of(const T* data, int64_t length) {
+  View view;
+  view.data = const_cast<T*>(data);
+  view.length = length;
+  return view;
+}
+
+/// An array on the GPU.
+template <class T>
+struct OnGpu {
+  cuda::Workspace memory;
+  int64_t length;
+  BenchDevice& device;
+  OnGpu(BenchDevice& d, int64_t count) : length(count), device(d) {
+    require(cuda::Workspace::make(d, count * static_cast<int64_t>(sizeof(T)), &memory), "memory");
+  }
+  OnGpu(BenchDevice& d, const std::vector<T>& from) : OnGpu(d, static_cast<int64_t>(from.size())) {
+    require(d.upload(data(), from.data(), length * static_cast<int64_t>(sizeof(T))), "upload");
+    require(d.synchronize(), "upload");
+  }
+  T* data() const { return memory.template as<T>(); }
+  View view() const { return view_of(data(), length); }
+  std::vector<T> host() const {
+    std::vector<T> result(static_cast<size_t>(length));
+    require(device.download(result.data(), data(), length * static_cast<int64_t>(sizeof(T))), "download");
+    return result;
+  }
+};
+
+template <class T>
+RegistrationParameters parameters_of(const KnownPair& pair, std::vector<double>& history, std::vector<double>& figures, int iterations) {
+  RegistrationParameters p;
+  p.type = sizeof(T) == 4 ? ScalarType::float32 : ScalarType::float64;
+  p.grid = pair.grid;
+  p.iterations = iterations;
+  history.assign(static_cast<size_t>(iterations) + 1, 0);
+  figures.assign(kRegistrationFigures, 0);
+  p.history = {history.data(), iterations + 1};
+  p.figures = {figures.data(), kRegistrationFigures};
+  return p;
+}
+
+template <class T>
+int compare_bits(BenchDevice& device, cpu::CpuDevice& host, const KnownPair& pair, RegistrationVariant variant, Measure measure) {
+  const auto reference = pair.as<T>(pair.reference), moving = pair.as<T>(pair.moving);
+  const int64_t count = static_cast<int64_t>(reference.size()), axes = dimensions_of(pair.grid);
+  std::vector<double> history, figures, host_history, host_figures;
+  RegistrationParameters p = parameters_of<T>(pair, host_history, host_figures, 12);
+  p.variant = variant;
+  p.measure = measure;
+  if (variant == RegistrationVariant::explicit_) p.step_scale = 1.5;
+  std::vector<T> expected(static_cast<size_t>(axes * count));
+  p.reference = view_of(reference.data(), count);
+  p.image = view_of(moving.data(), count);
+  p.result = view_of(expected.data(), axes * count);
+  Control control;
+  require(check(p), "check");
+  require(cpu::imaging_registration(host, p, control), "cpu");
+  OnGpu<T> r(device, reference), t(device, moving), u(device, axes * count);
+  RegistrationParameters q = parameters_of<T>(pair, history, figures, 12);
+  q.variant = p.variant;
+  q.measure = p.measure;
+  q.step_scale = p.step_scale;
+  q.reference = r.view();
+  q.image = t.view();
+  q.result = u.view();
+  require(cuda::imaging_registration(device, q, control), "cuda");
+  const bool same = std::memcmp(u.host().data(), expected.data(), expected.size() * sizeof(T)) == 0 && history == host_history;
+  std::printf("bits %s %s %s %lldx%lldx%lld: %s (measure %.6g -> %.6g)\n", sizeof(T) == 4 ? "float32" : "float64",
+              kRegistrationVariantNames[static_cast<int>(variant)], kMeasureNames[static_cast<int>(measure)],
+              static_cast<long long>(pair.grid.nx), static_cast<long long>(pair.grid.ny), static_cast<long long>(pair.grid.nz),
+              same ? "same" : "DIFFERENT", history[0], history[12]);
+  return same ? 0 : 1;
+}
+
+/// Seconds of one iteration: calls of many and of few, on one upload.
+template <class T>
+void time_iterations(BenchDevice& device, const KnownPair& pair, Measure measure) {
+  const auto reference = pair.as<T>(pair.reference), moving = pair.as<T>(pair.moving);
+  OnGpu<T> r(device, reference), t(device, moving), u(device, dimensions_of(pair.grid) * static_cast<int64_t>(reference.size()));
+  double best[2] = {1e30, 1e30};
+  const int counts[2] = {20, 220};
+  for (int repeat = 0; repeat < 4; ++repeat) {
+    for (int i = 0; i < 2; ++i) {
+      std::vector<double> history, figures;
+      RegistrationParameters p = parameters_of<T>(pair, history, figures, counts[i]);
+      p.measure = measure;
+      p.reference = r.view();
+      p.image = t.view();
+      p.result = u.view();
+      Control control;
+      const auto start = std::chrono::steady_clock::now();
+      require(cuda::imaging_registration(device, p, control), "cuda");
+      best[i] = std::min(best[i], std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    }
+  }
+  std::printf("time %s %s %lld^%d: %.2f us per iteration (%d iterations %.3f ms)\n", sizeof(T) == 4 ? "float32" : "float64",
+              kMeasureNames[static_cast<int>(measure)], static_cast<long long>(pair.grid.nx), dimensions_of(pair.grid),
+              (best[1] - best[0]) / (counts[1] - counts[0]) * 1e6, counts[1], best[1] * 1e3);
+}
+
+struct Plan {
+  double alpha, step, scale;
+  int levels, iterations;
+};
+
+/// A whole pyramid; gives the mean and the 95th percentile of the error within the object.
+void measure_quality(BenchDevice& device, const KnownPair& pair, const Plan& plan) {
+  using T = float;
+  const int axes = dimensions_of(pair.grid);
+  std::vector<OnGpu<T>> references, movings;
+  std::vector<Grid> grids = {pair.grid};
+  references.emplace_back(device, pair.as<T>(pair.reference));
+  movings.emplace_back(device, pair.as<T>(pair.moving));
+  Control control;
+  const auto start = std::chrono::steady_clock::now();
+  for (int level = 1; level < plan.levels; ++level) {
+    ResampleParameters p;
+    p.grid = grids.back();
+    p.halve_z = axes == 3;
+    const Grid coarse = coarse_grid(p);
+    for (auto* images : {&references, &movings}) {
+      OnGpu<T> next(device, points_of(coarse));
+      p.values = images->back().view();
+      p.result = next.view();
+      require(cuda::imaging_resample(device, p, control), "halve");
+      images->push_back(std::move(next));
+    }
+    grids.push_back(coarse);
+  }
+  cuda::Workspace keep;
+  std::vector<OnGpu<T>> fields;
+  double last = 0, first = 0, step = 0;
+  for (int level = plan.levels - 1; level >= 0; --level) {
+    const size_t l = static_cast<size_t>(level);
+    std::vector<double> history, figures;
+    RegistrationParameters p = parameters_of<T>(pair, history, figures, plan.iterations);
+    p.grid = grids[l];
+    p.alpha = plan.alpha;
+    p.step = plan.step;
+    p.step_scale = plan.scale;
+    p.reference = references[l].view();
+    p.image = movings[l].view();
+    if (!fields.empty()) {
+      ResampleParameters up;
+      up.grid = grids[l];
+      up.halve_z = axes == 3;
+      up.up = true;
+      up.channels = axes;
+      OnGpu<T> finer(device, axes * points_of(grids[l]));
+      up.values = fields.back().view();
+      up.result = finer.view();
+      require(cuda::imaging_resample(device, up, control), "double");
+      fields.push_back(std::move(finer));
+      p.initial = fields.back().view();
+    }
+    OnGpu<T> result(device, axes * points_of(grids[l]));
+    p.result = result.view();
+    require(cuda::imaging_registration(device, p, control), "registration");
+    fields.push_back(std::move(result));
+    if (level == plan.levels - 1) first = history[0];
+    last = history.back();
+    step = figures[2];
+  }
+  require(device.synchronize(), "end");
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const std::vector<T> u = fields.back().host();
+  const Errors errors = pair.errors(std::vector<double>(u.begin(), u.end()));
+  std::printf("quality %lld^%d alpha %g step %g scale %g %dx%d: TRE mean %.5f p95 %.4f max %.3f, measure %.3g -> %.3g, last step %.1f, %.2f ms\n",
+              static_cast<long long>(pair.grid.nx), axes, plan.alpha, plan.step, plan.scale, plan.levels, plan.iterations, errors.mean,
+              errors.p95, errors.most, first, last, step, seconds * 1e3);
+}
+
+int run(int argc, char** argv) {
+  std::string what = argc < 2 ? "bits time quality" : "";
+  for (int i = 1; i < argc; ++i) what += std::string(" ") + argv[i];
+  BenchDevice device;
+  DeviceDescription description;
+  cpu::CpuDevice host(description, int64_t{8} << 30, 8);
+  int failures = 0;
+  if (what.find("bits") != std::string::npos) {
+    const Grid grids[] = {{64, 64, 1}, {33, 17, 1}, {128, 96, 1}, {24, 20, 18}, {11, 13, 7}, {101, 211, 1}, {5000, 3, 1}};
+    for (const Grid& grid : grids) {
+      const KnownPair pair(grid, 1);
+      for (const Measure m : {Measure::ssd, Measure::ncc}) {
+        failures += compare_bits<float>(device, host, pair, RegistrationVariant::semi_implicit, m);
+        failures += compare_bits<double>(device, host, pair, RegistrationVariant::semi_implicit, m);
+      }
+      failures += compare_bits<float>(device, host, pair, RegistrationVariant::explicit_, Measure::ssd);
+    }
+  }
+  if (what.find("time") != std::string::npos) {
+    for (const int n : {128, 256, 512, 1024, 2048}) time_iterations<float>(device, KnownPair({n, n, 1}, n / 32.0), Measure::ssd);
+    for (const int n : {32, 64, 128, 256}) time_iterations<float>(device, KnownPair({n, n, n}, n / 32.0), Measure::ssd);
+    time_iterations<double>(device, KnownPair({1024, 1024, 1}, 32), Measure::ssd);
+    time_iterations<double>(device, KnownPair({128, 128, 128}, 4), Measure::ssd);
+    time_iterations<float>(device, KnownPair({128, 128, 128}, 4), Measure::ncc);
+    time_iterations<float>(device, KnownPair({1000, 1000, 1}, 32), Measure::ssd);
+    time_iterations<float>(device, KnownPair({1009, 1009, 1}, 32), Measure::ssd);
+  }
+  if (what.find("quality") != std::string::npos) {
+    const KnownPair plane({128, 128, 1}, 4), volume({64, 64, 64}, 2), large({128, 128, 128}, 4);
+    std::printf("start TRE %.4f %.4f %.4f\n", plane.start().mean, volume.start().mean, large.start().mean);
+    const bool sweep = what.find("sweep") != std::string::npos;
+    for (const double scale : {0.0, 1.0, 2.0, 3.0}) {
+      const double step = scale == 0 ? 50 : 0;
+      measure_quality(device, plane, {0.1, step, scale == 0 ? 1 : scale, 3, 60});
+      measure_quality(device, volume, {0.1, step, scale == 0 ? 1 : scale, 3, 40});
+      measure_quality(device, large, {0.1, step, scale == 0 ? 1 : scale, 4, 40});
+    }
+    for (const double alpha : {0.01, 0.03, 0.3, 1.0}) {
+      if (!sweep) break;
+      for (const double scale : {1.0, 2.0, 4.0}) {
+        measure_quality(device, plane, {alpha, 0, scale, 3, 60});
+        measure_quality(device, large, {alpha, 0, scale, 4, 40});
+      }
+    }
+  }
+  return failures == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace warploom::bench
+
+int main(int argc, char** argv) { return warploom::bench::run(argc, argv); }
