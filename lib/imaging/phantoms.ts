@@ -78,7 +78,7 @@ export function sheppLogan<T extends Element = 'float32'>(size: number, options:
 
 /** Discs (balls) on the unit square (cube): centre, radius, radius of the hole. */
 const discList: readonly (readonly [x: number, y: number, z: number, radius: number, hole: number])[] = [
-  [0.35, 0.36, 0.45, 0.245, 0.1], [0.72, 0.7, 0.5, 0.183, 0], [0.75, 0.24, 0.5, 0.06, 0],
+  [0.35, 0.36, 0.45, 0.25, 0.1], [0.72, 0.7, 0.5, 0.186, 0], [0.75, 0.24, 0.5, 0.06, 0],
 ];
 
 /** What {@link discs} gives. */

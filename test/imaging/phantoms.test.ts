@@ -30,11 +30,11 @@ describe('phantoms', () => {
 
   it('discs: areas of the circles, two brightnesses; balls likewise', () => {
     const { image: { data }, mask } = discs(400);
-    const area = Math.PI * (0.245 ** 2 - 0.1 ** 2 + 0.183 ** 2 + 0.06 ** 2);
+    const area = Math.PI * (0.25 ** 2 - 0.1 ** 2 + 0.186 ** 2 + 0.06 ** 2);
     near(sum(mask) / 160_000, area, 2e-4, 'area');
     ok(data.every((value, i) => value === Math.fround(mask[i] === 1 ? 0.8 : 0.2)));
     const balls = discs(60, { dimensions: 3 });
-    near(sum(balls.mask) / 216_000, (4 / 3) * Math.PI * (0.245 ** 3 - 0.1 ** 3 + 0.183 ** 3 + 0.06 ** 3), 6e-4, 'volume');
+    near(sum(balls.mask) / 216_000, (4 / 3) * Math.PI * (0.25 ** 3 - 0.1 ** 3 + 0.186 ** 3 + 0.06 ** 3), 6e-4, 'volume');
   });
 
   for (const dimensions of [2, 3] as const) {
