@@ -39,6 +39,7 @@ export class KernelMeaning implements Meaning {
   readonly #program: Program;
   readonly #template: ReadonlyMap<string, string | number>;
   readonly #locals = new Map<string, SyntaxNode | undefined>();
+  readonly #localTypes = new Set<string>();
   readonly #busy = new Set<string>();
   /** Whether a template parameter was asked for since this was last cleared. */
   symbolic = false;
@@ -50,6 +51,7 @@ export class KernelMeaning implements Meaning {
     this.#program = program;
     this.#template = nominal(program, fn);
     for (const sym of model.scopes.syms) {
+      if (sym.kind === 'type') this.#localTypes.add(sym.name);
       if (sym.kind !== 'variable') continue;
       const isConstant = sym.isConst && sym.value !== undefined && !sym.pointer && !sym.reference && sym.dimensions === 0;
       this.#locals.set(sym.name, isConstant && !this.#locals.has(sym.name) ? sym.value : undefined);
@@ -93,6 +95,8 @@ export class KernelMeaning implements Meaning {
   }
 
   #size(type: string): { bytes: number; alignment: number } | undefined {
+    // A type of the kernel itself hides one of the text.
+    if (this.#localTypes.has(type.trim())) return undefined;
     if (!isBuiltinType(type)) this.named = true;
     const parameter = this.#template.get(type.replace(/\b(?:const|typename)\b/g, '').trim());
     if (typeof parameter !== 'string') return this.#program.size(type);
@@ -163,6 +167,9 @@ function makeArray(model: FunctionModel, meaning: KernelMeaning, sym: Sym, index
     const code = struct?.problem ?? 'unknown-type';
     throw new Refusal(code, sym.declaration, code === 'constructor'
       ? `elements of ${sym.name} are constructed, or of a type with bases or a union` : `the size of ${type} is not known`);
+  }
+  if (!isBuiltinType(type) && model.program.mutatingOperators) {
+    throw new Refusal('constructor', sym.declaration, `${type} may have operators that change what they take`);
   }
   const total = extents.reduce((product, extent) => product * extent, bytes);
   const asked = alignasOf(model.program, sym.declaration) ?? 1;

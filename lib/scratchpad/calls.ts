@@ -1,5 +1,5 @@
 // Calls: barriers, atomics, shuffles, functions of CUDA, functions of the text.
-import { kAnyMemory, type Effects, type Instance, type MemoryBase, type Shape } from './effects.ts';
+import { kAnyMemory, type Effects, type Instance, type MemoryBase, type Mode, type Shape } from './effects.ts';
 import { macroOf } from './macros.ts';
 import { calledName, rootOf } from './model.ts';
 import { blockBarriers, cachedLoad, cachedStore, isAtomic, isPureFunction, opaqueFunctions, ownValue, shuffle } from './names.ts';
@@ -26,6 +26,7 @@ export function callOf(visitor: Visitor, node: SyntaxNode, instance: Instance, e
   if (blockBarriers.has(name)) return barrierOf(visitor, node, instance, effects);
   if (kGroups.test(name) || (name === 'sync' && isGroupScope(qualified, program.namespaces))) return groupOf(node, name, instance, effects);
   requireNoVariable(callee, instance);
+  if (instance.model.use(callee) !== undefined) return lambdaCall(visitor, node, instance, effects);
   if (kCasts.test(name)) return castOf(visitor, node, name, instance, effects);
   if (program.isType(name) || callee.type === 'primitive_type' || callee.type === 'sized_type_specifier' || instance.model.fn.template.includes(name)) {
     return argumentsOf(visitor, node, instance, effects);
@@ -52,13 +53,13 @@ function values(node: SyntaxNode): SyntaxNode[] {
   return list === undefined ? [] : namedChildren(list);
 }
 
-function argumentsOf(visitor: Visitor, node: SyntaxNode, instance: Instance, effects: Effects): void {
+function argumentsOf(visitor: Visitor, node: SyntaxNode, instance: Instance, effects: Effects, mode: Mode = 'r'): void {
   for (const each of values(node)) {
     const shape = visitor.peek(each, instance);
     if (shape !== undefined && shape.dimensions > 0) {
       throw new Refusal('escaping-pointer', each, `a pointer to ${visitor.arrays[shape.array]!.name} is passed to ${instance.model.text(child(node, 'function')!)}`);
     }
-    visitor.visit(each, instance, effects, 'r');
+    visitor.visit(each, instance, effects, mode);
   }
 }
 
@@ -132,6 +133,13 @@ function requireNoVariable(callee: SyntaxNode, instance: Instance): void {
   if (!isLambda) throw new Refusal('unknown-function', callee, `${name} is called through a variable`);
 }
 
+/** A lambda of the kernel: where it is written, it was seen to touch no shared array and no barrier. */
+function lambdaCall(visitor: Visitor, node: SyntaxNode, instance: Instance, effects: Effects): void {
+  argumentsOf(visitor, node, instance, effects, 'rw');
+  effects.opaque = true;
+  effects.memory.push({ base: kAnyMemory, mode: 'rw' });
+}
+
 function castOf(visitor: Visitor, node: SyntaxNode, name: string, instance: Instance, effects: Effects): void {
   for (const each of values(node)) {
     const shape = visitor.peek(each, instance);
@@ -182,7 +190,8 @@ function libraryCall(visitor: Visitor, node: SyntaxNode, name: string, instance:
     }
     throw new Refusal('unknown-function', node, `the body of ${name} is not in this text`);
   }
-  argumentsOf(visitor, node, instance, effects);
+  // A function that nobody has seen may take references.
+  argumentsOf(visitor, node, instance, effects, trusted ? 'rw' : 'r');
   if (!isPureFunction(name)) {
     effects.opaque = true;
     effects.memory.push({ base: kAnyMemory, mode: 'rw' });

@@ -67,6 +67,7 @@ function unitsOf(analysis: Analysis): Unit[] | undefined {
     if (sym.reference && sym.kind === 'variable' && !analysis.visitor.isShared(sym, analysis.instance)) return undefined;
   }
   for (const node of descend(analysis.fn.body)) {
+    if (node.type === 'lambda_expression') return undefined;
     const isAddress = node.type === 'pointer_expression' && model.text(node).startsWith('&') && node.parent?.type !== 'argument_list';
     const root = isAddress ? child(node, 'argument') : undefined;
     if (root?.type === 'identifier' && model.use(root)?.kind === 'variable') return undefined;

@@ -1,5 +1,5 @@
 // One function of the text with what the analysis asks of it again and again: names, assignments, control statements.
-import { blockBarriers } from './names.ts';
+import { blockBarriers, isPureFunction, opaqueFunctions } from './names.ts';
 import type { FunctionNode, Program } from './program.ts';
 import { resolve, type Scopes, type Sym } from './symbols.ts';
 import { ancestor, child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
@@ -127,10 +127,13 @@ export class FunctionModel {
 
   /** Plain variables given to functions of the text that take references may change there. */
   * #byReference(call: SyntaxNode): Generator<Assignment> {
-    const candidates = this.program.functions.get(calledName(this.program, call)) ?? [];
+    const name = calledName(this.program, call);
+    const candidates = this.program.functions.get(name) ?? [];
+    const isKnown = candidates.length > 0 || isPureFunction(name) || blockBarriers.has(name) || opaqueFunctions.has(name)
+      || this.program.macros.has(name) || this.program.isType(name);
     const list = child(call, 'arguments');
     for (const [at, argument] of (list === undefined ? [] : namedChildren(list)).entries()) {
-      const takesReference = candidates.some((fn) => {
+      const takesReference = !isKnown || candidates.some((fn) => {
         const parameter = fn.parameters[at];
         return parameter !== undefined && /&/.test(this.text(parameter)) && !/\bconst\b/.test(this.text(parameter));
       });

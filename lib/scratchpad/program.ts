@@ -102,9 +102,13 @@ export class Program implements Meaning {
   readonly #defines: ReadonlyMap<string, number | string>;
   readonly #busy = new Set<string>();
 
+  /** Whether an operator other than an assignment takes a reference that it may write to. */
+  readonly mutatingOperators: boolean;
+
   constructor(syntax: Syntax, defines: ReadonlyMap<string, number | string>) {
     this.syntax = syntax;
     this.#defines = defines;
+    this.mutatingOperators = /\boperator\s*(?:<<|>>|&&|\|\||[-+*/%&|^,!~]|[<>]|\(\)|\[\])\s*\((?!\s*const\b)[^(),]*&/.test(syntax.masked);
     for (const node of descend(syntax.root)) this.#note(node);
   }
 
@@ -336,7 +340,9 @@ function layoutOf(program: Program, node: SyntaxNode): Struct {
     if (isMethod) {
       const head = program.text(each);
       const isSpecial = name !== undefined && new RegExp(`(?:^|[^\\w])~?${program.text(name)}\\s*\\(`).test(head.split('{')[0]!);
-      if (/\bvirtual\b/.test(head) || (isSpecial && !/=\s*default\s*;/.test(head))) return fail('constructor');
+      // Operators that change their object hide what a statement reads and writes.
+      const isOperator = /\boperator\s*\W/.test(head) && !/\)\s*const\b/.test(head.split('{')[0]!);
+      if (/\bvirtual\b/.test(head) || isOperator || (isSpecial && !/=\s*default\s*;/.test(head))) return fail('constructor');
       continue;
     }
     if (each.type !== 'field_declaration') return fail('unknown-type');

@@ -1,5 +1,5 @@
 // Walks statements and expressions and notes their effects; refuses what it cannot follow.
-import type { KernelArrays, SharedArray } from './arrays.ts';
+import type { KernelArrays } from './arrays.ts';
 import { callOf } from './calls.ts';
 import { Effects, kAnyMemory, type Instance, type MemoryBase, type Mode, type Shape } from './effects.ts';
 import { macroOf } from './macros.ts';
@@ -7,6 +7,7 @@ import { controlTypes, loopTypes, rootOf, type Library } from './model.ts';
 import { builtinNames, forbiddenWords } from './names.ts';
 import { declaredName } from './program.ts';
 import { Refusal } from './refusal.ts';
+import { Shapes } from './shapes.ts';
 import type { Sym } from './symbols.ts';
 import { ancestor, child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
 
@@ -24,18 +25,13 @@ const kPlain = new Set(['expression_statement', 'parenthesized_expression', 'bin
 const kConditionals = /^preproc_(?:if|ifdef|else|elif|elifdef|include)$/;
 
 /** Notes effects of the statements of one kernel. */
-export class Visitor {
-  readonly library: Library;
-  readonly arrays: readonly SharedArray[];
+export class Visitor extends Shapes {
   /** Functions that the caller vouches for. */
   readonly trusted: ReadonlySet<string>;
-  readonly #bySym: ReadonlyMap<Sym, SharedArray>;
 
-  constructor(library: Library, { arrays, bySym }: KernelArrays, trusted: ReadonlySet<string>) {
-    this.library = library;
-    this.arrays = arrays;
+  constructor(library: Library, arrays: KernelArrays, trusted: ReadonlySet<string>) {
+    super(library, arrays);
     this.trusted = trusted;
-    this.#bySym = bySym;
   }
 
   /** The kernel itself as an instance. */
@@ -48,67 +44,6 @@ export class Visitor {
     const effects = new Effects();
     this.visit(node, instance, effects, 'r');
     return effects;
-  }
-
-  /** The part of a shared array an expression designates, if it does. Without effects. */
-  peek(node: SyntaxNode, instance: Instance): Shape | undefined {
-    switch (node.type) {
-      case 'identifier': return this.#named(node, instance);
-      case 'parenthesized_expression': return namedChildren(node).length === 1 ? this.peek(namedChildren(node)[0]!, instance) : undefined;
-      case 'subscript_expression': return deeper(this.peek(child(node, 'argument')!, instance), -1);
-      case 'pointer_expression':
-        return deeper(this.peek(child(node, 'argument')!, instance), instance.model.text(node).startsWith('&') ? 1 : -1);
-      case 'field_expression': return this.#fieldShape(node, instance);
-      case 'binary_expression': return this.#arithmetic(node, instance);
-      default: return undefined;
-    }
-  }
-
-  #named(node: SyntaxNode, instance: Instance): Shape | undefined {
-    const sym = instance.model.use(node);
-    if (sym === undefined) return undefined;
-    const array = this.#bySym.get(sym);
-    if (array !== undefined) return { array: array.index, dimensions: array.extents.length, type: array.type, fields: array.fields };
-    return instance.bindings.get(sym) ?? this.alias(sym, instance);
-  }
-
-  /** What a local pointer or reference stands for, by its initial value. */
-  alias(sym: Sym, instance: Instance): Shape | undefined {
-    if (instance.aliases.has(sym)) return instance.aliases.get(sym);
-    instance.aliases.set(sym, undefined);
-    if (sym.kind !== 'variable' || sym.value === undefined || sym.dimensions > 1 || sym.declaration.type === 'for_range_loop') return undefined;
-    const shape = this.peek(sym.value, instance);
-    if (shape === undefined || (shape.dimensions === 0 && !sym.reference)) return undefined;
-    if (/\bvolatile\b/.test(instance.model.text(sym.declaration))) {
-      throw new Refusal('volatile-shared', sym.node, `${sym.name} makes shared memory volatile`);
-    }
-    instance.aliases.set(sym, shape);
-    return shape;
-  }
-
-  #fieldShape(node: SyntaxNode, instance: Instance): Shape | undefined {
-    const object = this.peek(child(node, 'argument')!, instance);
-    const arrow = node.children.some((each) => each.type === '->');
-    if (object === undefined || object.dimensions !== (arrow ? 1 : 0)) return undefined;
-    if (!arrow && object.type.endsWith('*')) return undefined;
-    const name = child(node, 'field');
-    const field = name === undefined ? undefined : object.fields?.get(instance.model.text(name));
-    if (field === undefined) return { ...object, dimensions: 0, type: 'element', fields: undefined };
-    return {
-      array: object.array, dimensions: field.dimensions, type: field.pointer ? `${field.type}*` : field.type,
-      fields: this.library.program.struct(field.type)?.fields,
-    };
-  }
-
-  #arithmetic(node: SyntaxNode, instance: Instance): Shape | undefined {
-    const operator = child(node, 'operator')?.type;
-    if (operator !== '+' && operator !== '-') return undefined;
-    const left = this.peek(child(node, 'left')!, instance);
-    const right = this.peek(child(node, 'right')!, instance);
-    const isLeft = (left?.dimensions ?? 0) > 0;
-    const isRight = (right?.dimensions ?? 0) > 0;
-    if (isLeft && !isRight) return left;
-    return isRight && !isLeft && operator === '+' ? right : undefined;
   }
 
   /** Notes what computing the place of a peeked expression does. */
@@ -205,11 +140,6 @@ export class Visitor {
     if (!known) throw new Refusal('unknown-name', node, `${name} is not declared in this text`);
   }
 
-  /** Whether a name stands for a shared array or a part of one. */
-  isShared(sym: Sym, instance: Instance): boolean {
-    return sym.kind === 'shared' || this.#bySym.has(sym) || instance.bindings.has(sym) || this.alias(sym, instance) !== undefined;
-  }
-
   #declaration(node: SyntaxNode, instance: Instance, effects: Effects): void {
     const isStatic = node.children.some((each) => each.type === 'storage_class_specifier' && instance.model.text(each) === 'static');
     const type = child(node, 'type');
@@ -219,7 +149,7 @@ export class Visitor {
       const name = declaredName(declarator);
       const sym = name === undefined ? undefined : instance.model.use(name);
       if (sym === undefined) throw new Refusal('unsupported-statement', declarator, 'this declaration is not followed');
-      if (sym.kind === 'dynamic' || this.#bySym.has(sym)) continue;
+      if (sym.kind === 'dynamic' || this.isArray(sym)) continue;
       if (sym.kind === 'shared') {
         // In the kernel itself: the pool of text that this pass wrote.
         if (instance.parent === undefined) continue;
@@ -247,7 +177,7 @@ export class Visitor {
 
   /** The first name of a shared array or alias below a node. */
   #mention(node: SyntaxNode, instance: Instance): SyntaxNode | undefined {
-    for (const each of descend(node)) if (each.type === 'identifier' && this.#named(each, instance) !== undefined) return each;
+    for (const each of descend(node)) if (each.type === 'identifier' && this.named(each, instance) !== undefined) return each;
     return undefined;
   }
 
@@ -267,6 +197,7 @@ export class Visitor {
     }
     this.visit(right, instance, effects, 'r');
     this.visit(left, instance, effects, plain ? 'w' : 'rw');
+    this.#requireNoHiddenPlace(left, instance);
   }
 
   #update(node: SyntaxNode, instance: Instance, effects: Effects): void {
@@ -278,7 +209,18 @@ export class Visitor {
       this.touch(argument, instance, effects);
       return;
     }
+    this.#requireNoHiddenPlace(argument, instance);
     this.visit(argument, instance, effects, 'rw');
+  }
+
+  /** What a call gives as a place may be a shared array that was given to it. */
+  #requireNoHiddenPlace(node: SyntaxNode, instance: Instance): void {
+    for (const each of descend(node)) {
+      const mention = each.type === 'call_expression' ? this.#mention(each, instance) : undefined;
+      const isIndex = ancestor(each, 'subscript_argument_list');
+      if (mention === undefined || (isIndex !== undefined && isIndex.start >= node.start)) continue;
+      throw new Refusal('unrecognised-use', mention, 'a value is assigned to the result of a call');
+    }
   }
 
   /** Loads, stores and addresses of anything but shared arrays. */
@@ -353,7 +295,7 @@ export class Visitor {
 
   #unevaluated(node: SyntaxNode, instance: Instance): void {
     for (const each of descend(node)) {
-      if (each.type !== 'identifier' || this.#named(each, instance) === undefined) continue;
+      if (each.type !== 'identifier' || this.named(each, instance) === undefined) continue;
       if (node.type !== 'sizeof_expression') throw new Refusal('decltype', node, 'the type of a shared array is asked for');
       instance.visited.add(each);
     }
@@ -367,7 +309,7 @@ export class Visitor {
   #lambda(node: SyntaxNode, instance: Instance, effects: Effects): void {
     for (const each of descend(node)) {
       const text = each.children.length === 0 ? instance.model.text(each) : '';
-      if (each.type === 'identifier' && this.#named(each, instance) !== undefined) {
+      if (each.type === 'identifier' && this.named(each, instance) !== undefined) {
         throw new Refusal('lambda', each, `the shared array ${text} is used inside a lambda`);
       }
       if (/^__sync|^sync$/.test(text)) throw new Refusal('lambda', each, 'a barrier inside a lambda');
@@ -396,17 +338,12 @@ export class Visitor {
       if (!/identifier$/.test(node.type) || node.children.length > 0 || node.type === 'field_identifier') continue;
       const sym = instance.model.use(node);
       if (sym !== undefined && sym.node === node) continue;
-      const isShared = sym === undefined ? instance.parent === undefined && names.has(instance.model.text(node)) : this.#named(node, instance) !== undefined;
+      const isShared = sym === undefined ? instance.parent === undefined && names.has(instance.model.text(node)) : this.named(node, instance) !== undefined;
       if (isShared && !instance.visited.has(node) && ancestor(node, 'static_assert_declaration') === undefined) {
         throw new Refusal('unrecognised-use', node, `this use of ${instance.model.text(node)} is not followed`);
       }
     }
   }
-}
-
-function deeper(shape: Shape | undefined, by: number): Shape | undefined {
-  if (shape === undefined || shape.dimensions + by < 0) return undefined;
-  return { ...shape, dimensions: shape.dimensions + by };
 }
 
 /** Refuses words that stand for machinery the analysis does not know. */
