@@ -32,7 +32,9 @@ export function guillotine(n: number, points: number, bytes: number, random: Ran
     parts[at] = inTime ? { ...part, end: cut } : { ...part, high: cut };
     parts.push(inTime ? { ...part, begin: cut } : { ...part, low: cut });
   }
-  return { blocks: parts.map(({ begin, end, low, high }, i) => ({ name: `g${i}`, bytes: high - low, alignment: 1, live: [{ begin, end }] })) };
+  return {
+    blocks: parts.map(({ begin, end, low, high }, i) => ({ name: `g${i}`, bytes: high - low, alignment: 1, live: [{ begin, end }] })),
+  };
 }
 
 type Rule = 'none' | 'greedy' | 'coloring' | 'packing' | 'bound';

@@ -10,6 +10,12 @@
 
 __device__ int clamped(int i, int n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
 
+// Difference d over the norm of (d, the average of four differences across).
+__device__ float over_norm(float d, float four, float eps) {
+  const float m = 0.25f * four;
+  return d / sqrtf(d * d + m * m + eps);
+}
+
 __global__ void curvature2d(const float* __restrict__ image, float* __restrict__ result, int nx, int ny, float eps) {
   __shared__ float pixels[HALO][HALO];
   __shared__ float slope_x[HALO][HALF];  // between columns, for all rows
@@ -41,24 +47,15 @@ __global__ void curvature2d(const float* __restrict__ image, float* __restrict__
   __syncthreads();
 
   // 2. Gradient norms: four neighbouring derivatives of the other axis each.
-  int r = t / HALF, c = t % HALF;
-  float m = 0.25f * (slope_y[r][c] + slope_y[r + 1][c] + slope_y[r][c + 1] + slope_y[r + 1][c + 1]);
-  float d = slope_x[r + 1][c];
-  const float ux = d / sqrtf(d * d + m * m + eps);
-  r = t / TILE, c = t % TILE;
-  m = 0.25f * (slope_x[r][c] + slope_x[r][c + 1] + slope_x[r + 1][c] + slope_x[r + 1][c + 1]);
-  d = slope_y[r][c + 1];
-  const float uy = d / sqrtf(d * d + m * m + eps);
+  const float ux = over_norm(slope_x[t / HALF + 1][t % HALF], slope_y[t / HALF][t % HALF] + slope_y[t / HALF + 1][t % HALF]
+                             + slope_y[t / HALF][t % HALF + 1] + slope_y[t / HALF + 1][t % HALF + 1], eps);
+  const float uy = over_norm(slope_y[t / TILE][t % TILE + 1], slope_x[t / TILE][t % TILE] + slope_x[t / TILE][t % TILE + 1]
+                             + slope_x[t / TILE + 1][t % TILE] + slope_x[t / TILE + 1][t % TILE + 1], eps);
   float more_ux = 0.0f, more_uy = 0.0f;
   if (more < TILE * HALF) {
-    r = more / HALF, c = more % HALF;
-    m = 0.25f * (slope_y[r][c] + slope_y[r + 1][c] + slope_y[r][c + 1] + slope_y[r + 1][c + 1]);
-    d = slope_x[r + 1][c];
-    more_ux = d / sqrtf(d * d + m * m + eps);
-    r = more / TILE, c = more % TILE;
-    m = 0.25f * (slope_x[r][c] + slope_x[r][c + 1] + slope_x[r + 1][c] + slope_x[r + 1][c + 1]);
-    d = slope_y[r][c + 1];
-    more_uy = d / sqrtf(d * d + m * m + eps);
+    const int rx = more / HALF, cx = more % HALF, ry = more / TILE, cy = more % TILE;
+    more_ux = over_norm(slope_x[rx + 1][cx], slope_y[rx][cx] + slope_y[rx + 1][cx] + slope_y[rx][cx + 1] + slope_y[rx + 1][cx + 1], eps);
+    more_uy = over_norm(slope_y[ry][cy + 1], slope_x[ry][cy] + slope_x[ry][cy + 1] + slope_x[ry + 1][cy] + slope_x[ry + 1][cy + 1], eps);
   }
   unit_x[t / HALF][t % HALF] = ux;
   unit_y[t / TILE][t % TILE] = uy;

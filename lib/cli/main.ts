@@ -3,16 +3,17 @@ import { ExitCode, exitCodeOf, UsageError, type Command, type CommandContext } f
 import { benchCommand } from './bench.ts';
 import { infoCommand } from './info.ts';
 import { runCommand } from './run.ts';
+import { scratchpadCommand } from './scratchpad.ts';
 import { simulateCommand } from './simulate.ts';
 import { solveCommand } from './solve.ts';
 
-const COMMANDS: readonly Command[] = [infoCommand, runCommand, solveCommand, simulateCommand, benchCommand];
+const COMMANDS: readonly Command[] = [infoCommand, runCommand, solveCommand, simulateCommand, scratchpadCommand, benchCommand];
 
 const HELP = `Warploom: GPU numerics that keep data in registers and shared memory.
 
 Usage: warploom COMMAND …
 
-${COMMANDS.map((c) => `  ${c.name.padEnd(9)} ${c.summary}`).join('\n')}
+${COMMANDS.map((c) => `  ${c.name.padEnd(10)} ${c.summary}`).join('\n')}
 
   warploom COMMAND --help   how to use one of them
   warploom --version

@@ -128,7 +128,9 @@ function checkResources(kernel: KernelResources): void {
  * @throws ArgumentError naming the field
  */
 export function occupancy(kernel: KernelResources, architecture: Architecture = 'sm_90'): Occupancy {
-  if (!architectures.includes(architecture)) throw refusal('architecture', `one of ${architectures.join(', ')}`, describeValue(architecture));
+  if (!architectures.includes(architecture)) {
+    throw refusal('architecture', `one of ${architectures.join(', ')}`, describeValue(architecture));
+  }
   checkResources(kernel);
   const multiprocessor: Multiprocessor = multiprocessors[architecture];
   const { threads, registers: perThread = 32, sharedBytes = 0, carveout } = kernel;

@@ -43,7 +43,7 @@ class SharedArray {
   }
 
   at(index: string): string {
-    const [a, b, c] = this.extents;
+    const [, b, c] = this.extents;
     if (b === undefined) return `${this.name}[${index}]`;
     if (c === undefined) return `${this.name}[(${index}) / ${b}][(${index}) % ${b}]`;
     return `${this.name}[(${index}) / ${b * c}][(${index}) / ${c} % ${b}][(${index}) % ${c}]`;

@@ -1,0 +1,166 @@
+// warploom scratchpad: shared-memory reuse for a file of CUDA kernels.
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { writeFileAtomic } from '../core/files.ts';
+import type { Occupancy } from '../scratchpad/occupancy.ts';
+import { optimize } from '../scratchpad/optimize.ts';
+import type { OptimizeOptions } from '../scratchpad/options.ts';
+import { planSvg } from '../scratchpad/plan-svg.ts';
+import type { KernelReport, ScratchpadReport } from '../scratchpad/report.ts';
+import { ExitCode, integerFlag, parseFlags, UsageError, type Command } from './command.ts';
+import { formatTable } from './table.ts';
+
+const text = { type: 'string' } as const;
+const list = { type: 'string', multiple: true } as const;
+const yes = { type: 'boolean' } as const;
+const flags = {
+  out: { type: 'string', short: 'o' }, report: text, svg: text, planner: text, reorder: yes, check: yes, kernel: text, arch: text,
+  threads: text, registers: text, define: { type: 'string', multiple: true, short: 'D' }, macro: list, function: list, rewritten: list,
+  keep: yes, 'no-reuse': yes,
+} as const;
+
+function definesFlag(given: readonly string[] | undefined): OptimizeOptions['defines'] {
+  return given && Object.fromEntries(given.map((pair) => {
+    const [name, value] = pair.split(/=(.*)/s);
+    if (!name || !value) throw new UsageError(`-D takes NAME=VALUE, not '${pair}'`);
+    return [name, /^-?\d+$/.test(value) ? Number(value) : value] as const;
+  }));
+}
+
+type Values = ReturnType<typeof parseFlags<{ options: typeof flags; allowPositionals: true }>>['values'];
+
+function optionsOf(values: Values): OptimizeOptions {
+  const given: Record<string, unknown> = {
+    kernel: values.kernel, planner: values.planner, arch: values.arch, reorder: values.reorder,
+    blockThreads: integerFlag('threads', values.threads, 1, 1024), registersPerThread: integerFlag('registers', values.registers, 1, 255),
+    defines: definesFlag(values.define), macros: values.macro, functions: values.function,
+    rewritten: values.rewritten?.includes('all') === true ? true : values.rewritten,
+    reuse: values['no-reuse'] === true ? false : undefined, whenNoGain: values.keep === true ? 'keep' : undefined,
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as OptimizeOptions;
+}
+
+function requireDistinct(paths: readonly (string | undefined)[]): void {
+  const known = new Set<string>();
+  for (const path of paths) {
+    if (path === undefined || path === '-') continue;
+    const whole = resolve(path);
+    if (known.has(whole)) throw new UsageError(`${path} is named twice: source, -o, --report and --svg must be different files`);
+    known.add(whole);
+  }
+}
+
+const percent = (before: number, after: number): string => (before === 0 ? '–' : `${(100 * (1 - after / before)).toFixed(1)} %`);
+
+/** One kernel: what it saves, and its arrays. */
+function kernelText(kernel: KernelReport): string {
+  const { residency } = kernel;
+  const lines = [`${kernel.kernel} (line ${kernel.line}): ${kernel.status === 'kept' ? `kept, ${kernel.reason}`
+    : `${kernel.bytesBefore} to ${kernel.bytesAfter} bytes, ${percent(kernel.bytesBefore, kernel.bytesAfter)} saved`}`];
+  if (kernel.arrays.length > 0) {
+    const rows = kernel.arrays.map((array) => [
+      array.name, `${array.type}${array.dimensions.map((extent) => `[${extent}]`).join('')}`, String(array.bytes), String(array.alignment),
+      array.live.map((range) => `${range.beginLine}–${range.endLine}`).join(', ') || 'never', String(array.offset), String(array.partition),
+    ]);
+    lines.push(formatTable(['array', 'type', 'bytes', 'alignment', 'needed in lines', 'offset', 'partition'], rows));
+  }
+  const facts = [`lower bound ${kernel.lowerBound} bytes${kernel.optimal ? ', reached: no placement takes fewer' : ''}`];
+  if (kernel.symbolic) facts.push('sizes depend on template parameters: bytes are those of one instance');
+  for (const barrier of kernel.barriersAdded) {
+    const pairs = barrier.separates.map((pair) => pair.join(' and ')).join(', ');
+    facts.push(`barrier inserted before line ${barrier.line}${barrier.loops > 0 ? ', inside a loop' : ''}`
+      + (pairs === '' ? '' : `, between ${pairs}`));
+  }
+  for (const statement of kernel.moved) {
+    const where = statement.beforeLine === undefined ? 'to the end of its block' : `before line ${statement.beforeLine}`;
+    facts.push(`line ${statement.line} moved ${where}`);
+  }
+  if (kernel.dynamicBytes !== undefined) facts.push(`launch with ${kernel.dynamicBytes} bytes of dynamic shared memory`);
+  if (residency !== undefined) {
+    const { before, after } = residency;
+    const share = (part: Occupancy) => (100 * part.occupancy).toFixed(0);
+    facts.push(`${residency.architecture}, ${residency.threads} threads of ${residency.registers} registers: ${before.blocks} to ${after.blocks} `
+      + `blocks per multiprocessor, occupancy ${share(before)} to ${share(after)} %, now limited by ${after.limiter}`);
+  }
+  facts.push(...kernel.assumptions);
+  return [...lines, ...facts.map((fact) => `  ${fact}`)].join('\n');
+}
+
+/** What the terminal shows of a report. */
+export function reportText({ kernels, refused }: ScratchpadReport): string {
+  const parts = kernels.map(kernelText);
+  for (const { kernel, line, column, code, reason, remedy } of refused) {
+    parts.push(`${kernel}: refused at line ${line}, column ${column} (${code}): ${reason}\n  ${remedy}`);
+  }
+  return `${parts.join('\n\n')}\n`;
+}
+
+/** --check: what is not as the pass would have it; empty when all is. */
+async function findStale(path: string, out: string | undefined, source: string, { kernels }: ScratchpadReport): Promise<string> {
+  if (out !== undefined) {
+    const present = await readFile(out, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      throw error;
+    });
+    if (present === source) return '';
+    return `${out} is ${present === undefined ? 'absent' : 'not what the pass gives'}: run warploom scratchpad ${path} -o ${out}`;
+  }
+  const open = kernels.filter((kernel) => kernel.status === 'rewritten');
+  const savings = open.map((kernel) => `${kernel.kernel} could save ${kernel.bytesBefore - kernel.bytesAfter} bytes`);
+  return open.length === 0 ? '' : `${path}: ${savings.join(', ')}`;
+}
+
+/** `warploom scratchpad`. */
+export const scratchpadCommand: Command = {
+  name: 'scratchpad',
+  summary: 'shared-memory reuse: lay arrays of CUDA kernels over each other',
+  help: `Usage: warploom scratchpad KERNEL.cu [-o OUT.cu] [--report report.json] [--svg plan.svg] [options]
+
+Finds __shared__ arrays that are never needed at the same time, places them in one pool, and inserts
+__syncthreads() exactly where the reuse needs one and none stands. A kernel it cannot prove safe
+stays as it is, with the line and the reason. Without -o only the tables are printed.
+
+  -o, --out OUT.cu       the rewritten source; - for standard output
+      --report FILE      everything found, as JSON
+      --svg FILE         live ranges over program points, before and after
+      --planner P        exact (default), packing, coloring, greedy (Algorithm 1 of the paper)
+      --reorder          also moves independent statements so that less is needed at a time
+      --kernel NAME      this kernel only
+      --check            writes nothing: fails when OUT.cu is not what the pass gives, or, without -o,
+                         when a kernel could still save
+      --arch A           sm_70 to sm_121 (default sm_90), for the blocks per multiprocessor
+      --threads N        threads of a block, where the kernel has no __launch_bounds__
+      --registers N      registers of a thread as ptxas -v says (default 32)
+      --keep             leaves kernels alone of which no more blocks would fit
+  -D NAME=VALUE          a constant or type that the text does not define (repeatable)
+      --macro WORD       a word the grammar stumbles over: blanked before parsing (repeatable)
+      --function NAME    a function without a body here that touches neither shared memory nor barriers
+      --rewritten NAME   every iteration of a loop writes what it reads of this array (or: all)
+      --no-reuse         the same pool with all arrays apart, to compare with
+
+Examples
+  warploom scratchpad curvature2d.cu -o curvature2d.small.cu --svg plan.svg --threads 256 --registers 30
+  warploom scratchpad registration.cu --reorder -o registration.small.cu
+  warploom scratchpad kernels.cu -o kernels.small.cu --check        # in CI
+
+Exit codes: 0 done; 1 --check failed; 2 bad flags or a source that cannot be read.
+`,
+  async run(argv, { out, err }) {
+    const { values, positionals } = parseFlags({ args: argv, allowPositionals: true, options: flags });
+    const [path] = positionals;
+    if (path === undefined || positionals.length !== 1) throw new UsageError('name one source file');
+    requireDistinct([path, values.out, values.report, values.svg]);
+    const { source, report, dynamicBytes } = await optimize(await readFile(path, 'utf8'), optionsOf(values));
+    (values.out === '-' ? err : out).write(reportText(report));
+    if (values.check === true) {
+      const stale = await findStale(path, values.out === '-' ? undefined : values.out, source, report);
+      if (stale !== '') err.write(`${stale}\n`);
+      return stale === '' ? ExitCode.ok : ExitCode.failed;
+    }
+    if (values.out === '-') out.write(source);
+    else if (values.out !== undefined) await writeFileAtomic(values.out, source);
+    if (values.report !== undefined) await writeFileAtomic(values.report, `${JSON.stringify({ ...report, dynamicBytes }, undefined, 1)}\n`);
+    if (values.svg !== undefined) await writeFileAtomic(values.svg, planSvg(report.kernels));
+    return ExitCode.ok;
+  },
+};
