@@ -1,0 +1,152 @@
+// The constants of a call of imaging.segment, its initial level set and its reports: the same on every backend.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "cuda/imaging/segment.h"
+#include "cuda/imaging/segment_sums.h"
+
+namespace warploom::imaging::segmentation {
+
+/// What a survey of the image found.
+struct Survey {
+  double least = HUGE_VAL, most = -HUGE_VAL;  ///< of points with data
+  int64_t count = 0;                          ///< points with data
+};
+
+/// A call's constants.
+struct Setup {
+  double centre = 0, range = 1;
+  Scales scales;
+  double change_limit = -1;  ///< most units of `change` that count as converged; negative: none do
+};
+
+inline double power_of_two(int exponent) { return std::ldexp(1.0, exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent); }
+/// The least e with size <= 2^e.
+inline int exponent_above(double size) {
+  int exponent = 0;
+  const double fraction = std::frexp(size, &exponent);
+  return size > 0 ? (fraction == 0.5 ? exponent - 1 : exponent) : 0;
+}
+
+inline Setup make_setup(const SegmentParameters& p, const Survey& survey, const double* weights) {
+  Setup setup;
+  if (survey.count > 0) setup.centre = 0.5 * survey.least + 0.5 * survey.most;
+  const double range = survey.count > 0 ? survey.most - survey.least : 0;
+  if (p.normalize && range > 0 && std::isfinite(range)) setup.range = range;
+  double weight = 0;
+  for (int64_t c = 0; c < p.channels; ++c) weight += weights[c];
+  // Bits of a term: the sum of all of them, at most this many bits more, fits.
+  const int64_t points = points_of(p.grid);
+  const int room = 61 - exponent_above(static_cast<double>(points)), bits = room < 49 ? room : 49;
+  const double value = range / setup.range, part = weight * value * value;
+  const double most_force = 8 * p.mu + std::fabs(p.nu) + part * (p.lambda1 + p.lambda2), change = p.dt / p.epsilon * most_force;
+  setup.scales.value = power_of_two(bits - exponent_above(value));
+  setup.scales.change = power_of_two(bits - exponent_above(change * change));
+  setup.scales.area = power_of_two(bits);
+  setup.scales.length = power_of_two(bits - 21);
+  setup.scales.part = power_of_two(bits - exponent_above(part * (p.lambda1 + p.lambda2)));
+  if (p.tolerance > 0) setup.change_limit = p.tolerance * p.tolerance * static_cast<double>(points) * setup.scales.change;
+  return setup;
+}
+
+/// Weights of the channels: those given, else 1.
+inline std::vector<double> channel_weights(const SegmentParameters& p, const double* given) {
+  return given != nullptr ? std::vector<double>(given, given + p.channels) : std::vector<double>(static_cast<size_t>(p.channels), 1.0);
+}
+
+/// `weight`: of the only channel, 1 where there are several.
+template <class R>
+Flow<R> make_flow(const SegmentParameters& p, const Setup& setup, double weight) {
+  const double weight_of_faces = 1.0 / (8 * dimensions_of(p.grid));
+  return {static_cast<R>(setup.centre), static_cast<R>(1 / setup.range), static_cast<R>(p.lambda1 * weight), static_cast<R>(p.lambda2 * weight),
+          static_cast<R>(4 * p.mu), static_cast<R>(p.nu), static_cast<R>(16 * p.eta), static_cast<R>(1 / (p.epsilon * p.dt)),
+          static_cast<R>(p.epsilon / p.dt), sizeof(R) == 4 ? static_cast<R>(3.402823466e+38) : static_cast<R>(1.7976931348623157e+308),
+          static_cast<R>(weight_of_faces), static_cast<R>(1 / p.epsilon), p.step == StepKind::semi_implicit ? 1 : 0};
+}
+
+/// The energy from the words of an entry; `totals`: points with data, then the sums of the channels over them.
+inline double energy_of(const SegmentParameters& p, const Setup& setup, const double* weights, const int64_t* entry, const int64_t* totals) {
+  const Scales& scales = setup.scales;
+  const double data_area = static_cast<double>(entry[kDataArea]) / scales.area, rest = static_cast<double>(totals[0]) - data_area;
+  double parts = static_cast<double>(entry[kPartInside]) / scales.part + static_cast<double>(entry[kPartOutside]) / scales.part;
+  for (int64_t c = 0; c < p.channels; ++c) {
+    const double weight = weights[c];
+    const double inside = static_cast<double>(entry[kEnergyWords + c]) / scales.value;
+    const double outside = static_cast<double>(totals[1 + c] - entry[kEnergyWords + c]) / scales.value;
+    if (data_area > 0) parts -= weight * p.lambda1 * inside * inside / data_area;
+    if (rest > 0) parts -= weight * p.lambda2 * outside * outside / rest;
+  }
+  return p.mu * static_cast<double>(entry[kLength]) / scales.length + p.nu * static_cast<double>(entry[kArea]) / scales.area + parts;
+}
+
+/// How a call ended, in the words of its sums.
+struct Ending {
+  int64_t inside = 0, change = 0, sum = 0;
+  const int64_t* sums = nullptr;     ///< of the channels inside
+  const int64_t* totals = nullptr;   ///< points with data, sums of the channels
+  const int64_t* entries = nullptr;  ///< of the energies
+  int64_t last_entry = 0, iterations = 0;
+};
+
+/// Fills the reports of a call.
+inline void write_report(const SegmentParameters& p, const Setup& setup, const double* weights, SegmentVariant variant, const Ending& ending) {
+  const double unit = 1 / setup.scales.value;
+  for (int64_t c = 0; c < p.channels; ++c) {
+    const Means means = means_of(ending.inside, ending.sums[c], ending.totals[0], ending.totals[1 + c], unit);
+    p.means.data[c] = setup.centre + setup.range * means.inside;
+    p.means.data[p.channels + c] = setup.centre + setup.range * means.outside;
+  }
+  const int64_t words = kEnergyWords + p.channels;
+  int64_t records = 0;
+  const auto record = [&](int64_t iteration, int64_t entry) {
+    p.record.data[kSegmentRecordWords * records] = static_cast<double>(iteration);
+    p.record.data[kSegmentRecordWords * records + 1] = energy_of(p, setup, weights, ending.entries + entry * words, ending.totals);
+    ++records;
+  };
+  record(0, 0);
+  for (int64_t k = 1; p.energy_every > 0 && k * p.energy_every < ending.iterations; ++k) record(k * p.energy_every, k);
+  if (ending.iterations > 0) record(ending.iterations, ending.last_entry);
+  const double points = static_cast<double>(points_of(p.grid));
+  p.figures.data[0] = p.record.data[kSegmentRecordWords * records - 1];
+  p.figures.data[1] = ending.iterations > 0 ? std::sqrt(static_cast<double>(ending.change) / setup.scales.change / points) : 0;
+  p.figures.data[2] = static_cast<double>(ending.inside);
+  p.figures.data[3] = static_cast<double>(ending.totals[0]);
+  p.used.data[0] = static_cast<int32_t>(variant);
+  p.used.data[1] = static_cast<int32_t>(ending.iterations);
+  p.used.data[2] = ending.iterations > 0 && static_cast<double>(ending.change) <= setup.change_limit ? 1 : 0;
+  p.used.data[3] = static_cast<int32_t>(records);
+}
+
+/// The initial level set at a point, clipped; a NaN that was given counts as 0.
+template <class R>
+WARPLOOM_PORTABLE R clipped_level(double level) {
+  const double most = kLargestLevel;
+  return static_cast<R>(level > most ? most : level < -most ? -most : level == level ? level : 0.0);
+}
+struct InitialShape {
+  Initial kind;
+  double square, low[3], high[3], radius;
+  int32_t dimensions;
+};
+inline InitialShape shape_of(const SegmentParameters& p) {
+  return {p.initial, p.square, {p.low[0], p.low[1], p.low[2]}, {p.high[0], p.high[1], p.high[2]}, p.radius, dimensions_of(p.grid)};
+}
+WARPLOOM_PORTABLE double initial_level(const InitialShape& shape, const double (&at)[3]) {
+  if (shape.kind == Initial::checkerboard) {
+    double product = 1;
+    for (int a = 0; a < shape.dimensions; ++a) product = product * sine_of_half_turns(at[a] / shape.square);
+    return product;
+  }
+  double square = 0x1p-900, nearest = HUGE_VAL;
+  for (int a = 0; a < shape.dimensions; ++a) {
+    const double before = at[a] - shape.low[a], behind = shape.high[a] - at[a];
+    square = square + before * before;
+    nearest = before < nearest ? before : nearest;
+    nearest = behind < nearest ? behind : nearest;
+  }
+  return shape.kind == Initial::ball ? shape.radius - portable::square_root(square) : nearest;
+}
+
+}  // namespace warploom::imaging::segmentation
