@@ -1,5 +1,6 @@
 // One kernel from its text to live ranges.
-import { collectArrays, type KernelArrays } from './arrays.ts';
+import { collectArrays, KernelMeaning, type KernelArrays } from './arrays.ts';
+import { fullWrites, type BlockShape } from './coverage.ts';
 import type { Instance } from './effects.ts';
 import { buildFlow, closeAfterExits, type Flow, type FlowLoop } from './flow.ts';
 import { analyseLiveness, inseparable, type Liveness } from './liveness.ts';
@@ -17,6 +18,8 @@ export interface AnalysisOptions {
   readonly trusted: ReadonlySet<string>;
   /** Whether a loop may be taken to write all that it reads of an array in each iteration. */
   rewritten(array: SharedArray, loop: FlowLoop): boolean;
+  /** Threads of a block along x, y, z, where all launches have them. */
+  readonly shape: BlockShape | undefined;
   /** Whether the text was written by this pass. */
   readonly emitted?: boolean;
 }
@@ -30,6 +33,8 @@ export interface Analysis extends KernelArrays {
   /** Slots that threads may not reach together. */
   readonly closed: ReadonlySet<number>;
   readonly liveness: Liveness;
+  /** Per array: nodes after which nothing of its former content is left. */
+  readonly fullWrites: readonly ReadonlySet<number>[];
   readonly conflicts: readonly (readonly [number, number])[];
 }
 
@@ -57,6 +62,8 @@ export function analyse(library: Library, fn: FunctionNode, options: AnalysisOpt
   const flow = buildFlow(visitor, instance);
   const closed = closeAfterExits(flow);
   requireNoWarpSynchrony(visitor, instance, flow);
-  const liveness = analyseLiveness(flow, arrays.arrays, (array, loop) => options.rewritten(array, loop));
-  return { ...arrays, fn, visitor, instance, flow, closed, liveness, conflicts: inseparable(flow, arrays.arrays, closed) };
+  const meaning = new KernelMeaning(model);
+  const full = arrays.arrays.map((array) => fullWrites(flow, closed, array, instance, meaning, options.shape));
+  const liveness = analyseLiveness(flow, arrays.arrays, full, (array, loop) => options.rewritten(array, loop));
+  return { ...arrays, fn, visitor, instance, flow, closed, liveness, fullWrites: full, conflicts: inseparable(flow, arrays.arrays, closed) };
 }

@@ -1,6 +1,6 @@
 // The shared arrays of a kernel: names, types, sizes, where they are declared.
 import { evaluate, type Meaning } from './constants.ts';
-import { alignasOf, isBuiltinType, type Field, type FunctionNode, type Program } from './program.ts';
+import { alignasOf, isBuiltinType, isIntegerType, type Field, type FunctionNode, type Program } from './program.ts';
 import { Refusal } from './refusal.ts';
 import type { Sym } from './symbols.ts';
 import { child, namedChildren, type SyntaxNode } from './syntax.ts';
@@ -53,7 +53,7 @@ export class KernelMeaning implements Meaning {
     for (const sym of model.scopes.syms) {
       if (sym.kind === 'type') this.#localTypes.add(sym.name);
       if (sym.kind !== 'variable') continue;
-      const isConstant = sym.isConst && sym.value !== undefined && !sym.pointer && !sym.reference && sym.dimensions === 0;
+      const isConstant = sym.isConst && isIntegerType(sym.type) && sym.value !== undefined && !sym.pointer && !sym.reference && sym.dimensions === 0;
       this.#locals.set(sym.name, isConstant && !this.#locals.has(sym.name) ? sym.value : undefined);
     }
   }

@@ -4,6 +4,7 @@
 import { analyse } from './analyse.ts';
 import type { SharedArray } from './arrays.ts';
 import { WarploomError } from '../core/errors.ts';
+import type { BlockShape } from './coverage.ts';
 import type { FlowLoop, FlowNode } from './flow.ts';
 import { Library } from './model.ts';
 import { Program } from './program.ts';
@@ -30,6 +31,7 @@ export interface CheckOptions {
   readonly macros: readonly string[];
   readonly defines: ReadonlyMap<string, number | string>;
   readonly trusted: ReadonlySet<string>;
+  readonly shape: BlockShape | undefined;
 }
 
 function overlap(a: SharedArray, b: SharedArray): boolean {
@@ -52,7 +54,7 @@ function closure(nodes: readonly FlowNode[], from: FlowNode, through: (node: Flo
 }
 
 /** What is wrong with two arrays that share bytes; undefined where nothing is. */
-function faultOf(nodes: readonly FlowNode[], a: SharedArray, b: SharedArray, forgets: (from: FlowNode, to: FlowNode) => boolean): string | undefined {
+function faultOf(nodes: readonly FlowNode[], a: SharedArray, b: SharedArray,   isLost: (from: FlowNode, to: FlowNode) => boolean): string | undefined {
   const of = (array: SharedArray, mode: string): FlowNode[] => nodes.filter((node) =>
     node.accesses.some((access) => access.array === array.index && access.mode.includes(mode)));
   const touching = new Set([...of(b, 'r'), ...of(b, 'w')]);
@@ -64,9 +66,9 @@ function faultOf(nodes: readonly FlowNode[], a: SharedArray, b: SharedArray, for
   }
   const reads = new Set(of(a, 'r'));
   for (const write of of(a, 'w')) {
-    for (const node of closure(nodes, write, (at, next) => !forgets(at, next))) {
+    for (const node of closure(nodes, write, (at, next) => at === write || !isLost(at, next))) {
       if (!touching.has(node)) continue;
-      for (const read of closure(nodes, node, (at, next) => !forgets(at, next))) {
+      for (const read of closure(nodes, node, (at, next) => !isLost(at, next))) {
         if (reads.has(read)) return 'needed after the other was touched';
       }
     }
@@ -82,8 +84,8 @@ function fail(kernel: string, what: string): WarploomError {
 function checkKernel(library: Library, expected: Expected, options: CheckOptions): void {
   const fn = library.program.kernels[expected.ordinal];
   if (fn?.name !== expected.name) throw fail(expected.name, 'it is not found');
-  const { arrays, flow, liveness } = analyse(library, fn, {
-    trusted: options.trusted, rewritten: (array, loop) => expected.rewritten(array, loop), emitted: true,
+  const { arrays, flow, liveness, fullWrites } = analyse(library, fn, {
+    trusted: options.trusted, shape: options.shape, rewritten: (array, loop) => expected.rewritten(array, loop), emitted: true,
   });
   const { nodes } = flow;
   const barriers = new Set(nodes.filter((node) => node.kind === 'barrier').map((node) => node.node)).size;
@@ -97,10 +99,12 @@ function checkKernel(library: Library, expected: Expected, options: CheckOptions
   if (arrays.length !== expected.accesses.length) throw fail(expected.name, 'an array is missing');
   for (const a of arrays) {
     const loops = liveness.scoped[a.index]!;
-    const forgets = (from: FlowNode, to: FlowNode): boolean => loops.some((loop) => to.id === loop.head && loop.nodes.includes(from.id));
+    const full = fullWrites[a.index]!;
+    const isLost = (from: FlowNode, to: FlowNode): boolean => full.has(from.id)
+      || loops.some((loop) => to.id === loop.head && loop.nodes.includes(from.id));
     for (const b of arrays) {
       if (a === b || !overlap(a, b)) continue;
-      const fault = faultOf(nodes, a, b, forgets);
+      const fault = faultOf(nodes, a, b, isLost);
       if (fault !== undefined) throw fail(expected.name, `${a.name} and ${b.name}: ${fault}`);
     }
   }

@@ -10,6 +10,8 @@ export interface Meaning {
   sizeOf(type: string): number | undefined;
   /** Alignment of a type by its text. */
   alignOf(type: string): number | undefined;
+  /** Whether values below 0 or above those of int are unknown: where unsigned numbers would wrap. */
+  readonly natural?: boolean;
 }
 
 /** Calls may nest this deep: macros that expand to themselves end here. */
@@ -123,15 +125,17 @@ class Evaluator {
       if (operator === undefined || operator[0] < level) return left;
       ++this.#at;
       left = operator[1](left, this.#binary(operator[0] + 1));
-      if (!Number.isSafeInteger(left)) throw new Unknown();
+      if (!Number.isSafeInteger(left) || (this.#meaning.natural === true && (left < 0 || left > 0x7fffffff))) throw new Unknown();
     }
   }
 
   #unary(): number {
-    if (this.#sign('-')) return -this.#unary();
     if (this.#sign('+')) return this.#unary();
     if (this.#sign('!')) return Number(this.#unary() === 0);
-    if (this.#sign('~')) return -this.#unary() - 1;
+    if (this.#meaning.natural !== true) {
+      if (this.#sign('-')) return -this.#unary();
+      if (this.#sign('~')) return -this.#unary() - 1;
+    }
     return this.#primary();
   }
 

@@ -38,7 +38,8 @@ function launchThreads({ fn, visitor }: Analysis): number | undefined {
 
 /** Blocks a multiprocessor holds before and after. */
 export function residencyOf(analysis: Analysis, { plan }: Layout, options: OptimizeOptions): ResidencyReport | undefined {
-  const threads = options.blockThreads ?? launchThreads(analysis);
+  const given = options.blockThreads;
+  const threads = typeof given === 'object' ? given.reduce<number>((product, each) => product * (each ?? 1), 1) : given ?? launchThreads(analysis);
   if (threads === undefined) return undefined;
   const { arch: architecture = 'sm_90', registersPerThread: registers = 32 } = options;
   const at = (sharedBytes: number): ResidencyReport['before'] => occupancy({ threads, registers, sharedBytes }, architecture);
@@ -83,10 +84,13 @@ function existingReports({ analysis, layout, origin }: Described): KernelReport[
   }));
 }
 
-function assumptionsOf({ analysis }: Described, arrays: readonly ArrayReport[]): string[] {
+function assumptionsOf({ analysis, origin }: Described, arrays: readonly ArrayReport[]): string[] {
+  const { syntax } = analysis.visitor.library.program;
+  const wholes = analysis.arrays.flatMap((array) => [...analysis.fullWrites[array.index]!].map((node) =>
+    `${array.name}: all its elements are written at line ${placeOf(syntax, analysis.flow.nodes[node]!.place.start, origin).line} (option blockThreads)`));
   const trusted = [...analysis.visitor.trusted].filter((name) => analysis.visitor.library.program.text(analysis.fn.body).includes(name));
   return [
-    ...arrays.filter((array) => array.rewrittenIn.length > 0).map((array) =>
+    ...wholes, ...arrays.filter((array) => array.rewrittenIn.length > 0).map((array) =>
       `${array.name}: every iteration of the loop at line ${array.rewrittenIn.join(', ')} reads only what it wrote (option rewritten)`),
     ...trusted.map((name) => `${name}() touches neither shared arrays nor barriers (option functions)`),
   ];

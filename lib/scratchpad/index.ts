@@ -1,4 +1,6 @@
 // The namespace `scratchpad` of the package.
+export { explain } from './explain.ts';
+export type { Explanation } from './explain.ts';
 export { optimize } from './optimize.ts';
 export type { OptimizeResult } from './optimize.ts';
 export type { OptimizeOptions } from './options.ts';

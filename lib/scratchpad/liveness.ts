@@ -92,11 +92,12 @@ export function rangesOf(live: readonly boolean[]): PointRange[] {
 }
 
 /**
- * Live ranges by may-analysis: an array is needed at a point if some write reaches it and it reaches some read. Writes never end a
- * range: threads write parts. In a loop an array is needed all the way round, unless `rewritten` says that every iteration writes
+ * Live ranges by may-analysis: an array is needed at a point if some write reaches it and it reaches some read. Writes do not end a
+ * range, because threads write parts, but for those in `fullWrites`, which are known to write all. In a loop an array is needed all the way round, unless `rewritten` says that every iteration writes
  * what it reads and the graph agrees.
  */
-export function analyseLiveness(flow: Flow, arrays: readonly SharedArray[], rewritten: (array: SharedArray, loop: FlowLoop) => boolean): Liveness {
+export function analyseLiveness(flow: Flow, arrays: readonly SharedArray[], fullWrites: readonly ReadonlySet<number>[],
+  rewritten: (array: SharedArray, loop: FlowLoop) => boolean): Liveness {
   const points = flow.nodes.filter((node) => node.kind !== 'slot' && node.id !== flow.entry);
   const back = reversed(flow);
   const live: boolean[][] = [];
@@ -106,7 +107,7 @@ export function analyseLiveness(flow: Flow, arrays: readonly SharedArray[], rewr
     requireWritten(flow, array, reads, writes);
     const loops = flow.loops.filter((loop) => forgets(flow, array.index, loop, reads, writes) && rewritten(array, loop));
     const written = reach(flow, writes, (from, to) => !isBackEdge(loops, from, to));
-    const needed = reach(back, reads, (from, to) => !isBackEdge(loops, to, from));
+    const needed = reach(back, reads, (from, to) => !isBackEdge(loops, to, from) && !fullWrites[array.index]!.has(from));
     const own = new Set([...reads, ...writes]);
     live.push(points.map(({ id }) => own.has(id) || (written[id] === 1 && needed[id] === 1)));
     scoped.push(loops);

@@ -2,6 +2,7 @@
 import { analyse, type Analysis, type AnalysisOptions } from './analyse.ts';
 import { checkEmitted, type CheckOptions, type Expected } from './check.ts';
 import { ArgumentError } from '../core/errors.ts';
+import type { BlockShape } from './coverage.ts';
 import { applyEdits, emitKernel, type Edit } from './emit.ts';
 import { describeKernel, placeOf, residencyOf, type Described, type Description } from './describe.ts';
 import { layOut, type Layout } from './layout.ts';
@@ -36,13 +37,20 @@ interface Treated extends Description {
 
 function settingsOf(options: OptimizeOptions): Settings {
   return {
-    options, macros: options.macros ?? [], defines: new Map(Object.entries(options.defines ?? {})), trusted: new Set(options.functions ?? []),
+    options, shape: shapeOf(options), macros: options.macros ?? [], defines: new Map(Object.entries(options.defines ?? {})), trusted: new Set(options.functions ?? []),
   };
 }
 
-function analysisOptions({ options, trusted }: Settings): AnalysisOptions {
+/** The shape of blocks, where the caller promises it. */
+function shapeOf({ blockThreads }: OptimizeOptions): BlockShape | undefined {
+  if (!Array.isArray(blockThreads)) return undefined;
+  const [x, y = 1, z = 1] = blockThreads as readonly number[];
+  return [x!, y, z];
+}
+
+function analysisOptions({ options, trusted, shape }: Settings): AnalysisOptions {
   const { rewritten } = options;
-  return { trusted, rewritten: (array) => rewritten === true || rewritten?.includes(array.name) === true };
+  return { trusted, shape, rewritten: (array) => rewritten === true || rewritten?.includes(array.name) === true };
 }
 
 /** Why the text of a kernel stays as it is; undefined where it is rewritten. */

@@ -15,8 +15,11 @@ export interface OptimizeOptions {
   readonly reorder?: boolean;
   /** Architecture whose occupancy is predicted. Default `sm_90`. */
   readonly arch?: Architecture;
-  /** Threads of a block, for the occupancy. Default: what `__launch_bounds__` says; unknown without. */
-  readonly blockThreads?: number;
+  /**
+   * Threads of a block. A number serves the occupancy only; default: what `__launch_bounds__` says. `[x, y, z]` also promises that all
+   * launches have blocks of this shape: then the pass can see which statements write a whole array, and what loops need not keep.
+   */
+  readonly blockThreads?: number | readonly [number, number?, number?];
   /** Registers of a thread as ptxas reports them, for the occupancy. Default 32. */
   readonly registersPerThread?: number;
   /** Words that are blanked before the text is parsed: attribute macros the grammar cannot know. */
@@ -41,6 +44,7 @@ export interface OptimizeOptions {
 
 const kFields = ['kernel', 'planner', 'reorder', 'arch', 'blockThreads', 'registersPerThread', 'macros', 'defines', 'functions', 'rewritten',
   'reuse', 'whenNoGain'] as const satisfies readonly (keyof OptimizeOptions)[];
+const kMostThreads = 1024;
 const kName = /^[A-Za-z_]\w*$/;
 
 function requireNames(value: unknown, name: string): void {
@@ -59,6 +63,13 @@ function requireDefines(value: unknown): void {
   }
 }
 
+function requireThreads(value: unknown): void {
+  if (!Array.isArray(value)) return requireWhole(value, 'blockThreads', 1, kMostThreads);
+  const fits = value.length >= 1 && value.length <= 3 && value.every((each) => Number.isSafeInteger(each) && each >= 1)
+    && value.reduce((product: number, each: number) => product * each, 1) <= kMostThreads;
+  if (!fits) throw refusal('blockThreads', `one to three positive whole numbers whose product is at most ${kMostThreads}`, JSON.stringify(value));
+}
+
 /** Refuses options that are not what {@link OptimizeOptions} says. */
 export function checkOptions(source: unknown, options: OptimizeOptions): void {
   if (typeof source !== 'string') throw refusal('source', 'the text of a CUDA C++ file', describeValue(source));
@@ -71,7 +82,7 @@ export function checkOptions(source: unknown, options: OptimizeOptions): void {
   requireChoice(options.reorder, 'reorder', [true, false]);
   requireChoice(options.reuse, 'reuse', [true, false]);
   requireChoice(options.whenNoGain, 'whenNoGain', ['rewrite', 'keep']);
-  requireWhole(options.blockThreads, 'blockThreads', 1, 1024);
+  requireThreads(options.blockThreads);
   requireWhole(options.registersPerThread, 'registersPerThread', 1, 255);
   requireNames(options.macros, 'macros');
   requireNames(options.functions, 'functions');

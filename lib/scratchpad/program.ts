@@ -60,6 +60,11 @@ export function isBuiltinType(type: string): boolean {
   return normalType(type) in kSizes;
 }
 
+/** Whether a type is certainly one of whole numbers. */
+export function isIntegerType(type: string): boolean {
+  return /^(?:(?:const|constexpr|static|std::)?\s*(?:bool|auto|unsigned|signed|int|long|short|char|uint|size_t|ptrdiff_t|u?int(?:8|16|32|64)_t)\s*)+$/.test(type.trim());
+}
+
 /** A type's text without qualifiers, words in the usual order. */
 function normalType(text: string): string {
   const words = text.replace(/\b(?:const|constexpr|volatile|struct|class|enum|typename|static|register|__restrict__|__shared__)\b/g, ' ')
@@ -265,6 +270,12 @@ export class Program implements Meaning {
     }
   }
 
+  /** Values of other types are not known, though the names are. */
+  #isInteger(declaration: SyntaxNode): boolean {
+    const type = child(declaration, 'type');
+    return type !== undefined && isIntegerType(this.text(type));
+  }
+
   #constant(name: string, value: SyntaxNode | number | undefined): void {
     this.#constants.set(name, this.#constants.has(name) ? undefined : value);
   }
@@ -283,7 +294,7 @@ export class Program implements Meaning {
       const value = declarator.type === 'init_declarator' ? child(declarator, 'value') : child(node, 'default_value');
       const text = owner === undefined ? this.text(name) : `${this.text(owner)}::${this.text(name)}`;
       const plain = child(declarator, 'declarator')?.type === 'identifier' || node.type === 'field_declaration';
-      if (constant && value !== undefined && plain && !template) this.#constant(text, value);
+      if (constant && value !== undefined && plain && !template) this.#constant(text, this.#isInteger(node) ? value : undefined);
       else if (words.includes('__constant__')) this.constantMemory.add(text);
       else if (struct === undefined) this.globals.add(text);
     }

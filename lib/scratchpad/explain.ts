@@ -1,0 +1,98 @@
+// Reports as text for people, and interference graphs in DOT.
+import type { KernelReport, RefusedKernel, ScratchpadReport } from './report.ts';
+
+/** A report in both forms. */
+export interface Explanation {
+  /** What was found and done, kernel by kernel. */
+  readonly text: string;
+  /** The interference graphs in the DOT language of Graphviz: arrays that share bytes have one colour. */
+  readonly dot: string;
+}
+
+const kColours = ['#8dd3c7', '#fdb462', '#bebada', '#fb8072', '#80b1d3', '#b3de69', '#fccde5', '#d9d9d9', '#bc80bd', '#ccebc5', '#ffed6f'];
+
+function percent(before: number, after: number): string {
+  return before === 0 ? '0 %' : `${((1 - after / before) * 100).toFixed(1)} %`;
+}
+
+function arrayLines(kernel: KernelReport): string[] {
+  const rows = kernel.arrays.map(({ name, type, dimensions, bytes, offset, live, line }) => {
+    const ranges = live.map(({ beginLine, endLine }) => beginLine === endLine ? `${beginLine}` : `${beginLine}-${endLine}`);
+    const declared = `${type} ${name}${dimensions.map((extent) => `[${extent}]`).join('')}`;
+    return [declared, `line ${line}`, `${bytes} B`, `at ${offset}`, ranges.length === 0 ? 'never used' : `needed in lines ${ranges.join(', ')}`];
+  });
+  const widths = [0, 1, 2, 3].map((column) => Math.max(0, ...rows.map((row) => row[column]!.length)));
+  return rows.map((row) => `  ${row.map((cell, column) => column < widths.length ? cell.padEnd(widths[column]!) : cell).join('  ')}`);
+}
+
+function barrierLines({ barriersAdded, barriersRemoved, barriersExisting }: KernelReport): string[] {
+  const added = barriersAdded.map(({ line, newLine, cause, separates, loops }) => {
+    const why = cause === 'order' ? 'for the new order of statements' : `between ${separates.map(([a, b]) => `${a} and ${b}`).join(', ')}`;
+    return `  barrier added before line ${line} (line ${newLine} of the new text), ${why}${loops > 0 ? `, in ${loops} loop${loops > 1 ? 's' : ''}` : ''}`;
+  });
+  const used = barriersExisting.filter((barrier) => barrier.separates).map(({ line }) => line);
+  return [
+    ...(used.length > 0 ? [`  existing barriers that reuse relies on: line ${used.join(', ')}`] : []), ...added,
+    ...barriersRemoved.map(({ line }) => `  barrier of line ${line} left out: the new order does without`),
+  ];
+}
+
+function kernelText(kernel: KernelReport): string {
+  const { bytesBefore, bytesAfter, lowerBound, optimal, residency, inseparable, moved, assumptions, partitions } = kernel;
+  const proof = bytesAfter === lowerBound ? 'no placement takes fewer' : optimal ? 'proved smallest' : `at least ${lowerBound} are needed`;
+  const shared = partitions.filter((partition) => partition.arrays.length > 1);
+  const lines = [
+    `${kernel.kernel} (line ${kernel.line}): ${bytesBefore} -> ${bytesAfter} bytes per block, ${percent(bytesBefore, bytesAfter)} less; ${proof}`,
+    ...(kernel.status === 'kept' ? [`  kept as it is: ${kernel.reason}`] : []),
+    ...(kernel.symbolic ? ['  sizes depend on template parameters; bytes are those of one instantiation'] : []),
+    ...arrayLines(kernel),
+    ...shared.map(({ offset, bytes, arrays }) => `  bytes ${offset} to ${offset + bytes - 1}: ${arrays.join(', ')}`),
+    ...inseparable.map(([a, b]) => `  ${a} and ${b} stay apart: no barrier can stand between them`),
+    ...moved.map(({ line, text, beforeLine }) =>
+      `  moved: line ${line} ${beforeLine === undefined ? 'to the end' : `before line ${beforeLine}`}: ${text}`),
+    ...barrierLines(kernel),
+    ...assumptions.map((each) => `  taken on the caller's word: ${each}`),
+    ...(kernel.dynamicBytes === undefined ? [] : [`  launch with ${kernel.dynamicBytes} bytes of dynamic shared memory, allowed by`
+      + ' cudaFuncSetAttribute(…, cudaFuncAttributeMaxDynamicSharedMemorySize, …)']),
+  ];
+  if (residency !== undefined) {
+    const { architecture, threads, registers, before, after } = residency;
+    const of = ({ blocks, occupancy }: typeof before): string => `${blocks} (${Math.round(occupancy * 100)} %)`;
+    lines.push(`  ${architecture}, ${threads} threads, ${registers} registers: ${of(before)} -> ${of(after)} blocks per multiprocessor, limited by ${after.limiter}`);
+  }
+  return lines.join('\n');
+}
+
+function refusedText({ kernel, line, column, code, reason, remedy }: RefusedKernel): string {
+  return `${kernel}: left alone, line ${line}:${column}, ${code}: ${reason}\n  ${remedy}`;
+}
+
+function quoted(text: string): string {
+  return `"${text.replace(/["\\]/g, '\\$&')}"`;
+}
+
+function kernelDot({ kernel, arrays, interference, inseparable }: KernelReport): string {
+  const seen = new Map<string, number>();
+  const ids = arrays.map(({ name, line }) => {
+    const count = (seen.get(name) ?? 0) + 1;
+    seen.set(name, count);
+    return { name, id: count === 1 ? name : `${name} (line ${line})` };
+  });
+  const idOf = (name: string): string => ids.find((each) => each.name === name)!.id;
+  return [
+    `graph ${quoted(kernel)} {`,
+    ...arrays.map(({ bytes, offset, partition }, at) => `  ${quoted(ids[at]!.id)} [label=${quoted(`${ids[at]!.id}\\n${bytes} B at ${offset}`).replaceAll('\\\\n', '\\n')}, `
+      + `style=filled, fillcolor=${quoted(partition < 0 ? '#ffffff' : kColours[partition % kColours.length]!)}];`),
+    ...interference.map(([a, b]) => `  ${quoted(idOf(a))} -- ${quoted(idOf(b))};`),
+    ...inseparable.map(([a, b]) => `  ${quoted(idOf(a))} -- ${quoted(idOf(b))} [style=dashed];`),
+    '}',
+  ].join('\n');
+}
+
+/** A report of {@link optimize} as text and as DOT graphs. Dashed edges: arrays that no barrier can keep apart. */
+export function explain(report: ScratchpadReport): Explanation {
+  return {
+    text: [...report.kernels.map(kernelText), ...report.refused.map(refusedText)].join('\n'),
+    dot: report.kernels.map(kernelDot).join('\n'),
+  };
+}
