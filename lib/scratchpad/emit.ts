@@ -44,8 +44,9 @@ function referenceText(array: SharedArray, pool: string, offset: string): string
 }
 
 function poolText(pool: string, bytes: string, alignment: number, dynamic: boolean): string {
-  const qualifiers = dynamic ? 'extern __shared__' : '__shared__';
-  return `${qualifiers} alignas(${Math.max(kPoolAlignment, alignment)}) unsigned char ${pool}[${dynamic ? '' : bytes}];`;
+  // nvcc takes alignas behind extern __shared__ for an attribute of nothing.
+  const qualifiers = dynamic ? 'extern __shared__ __align__' : '__shared__ alignas';
+  return `${qualifiers}(${Math.max(kPoolAlignment, alignment)}) unsigned char ${pool}[${dynamic ? '' : bytes}];`;
 }
 
 /** A name that the text does not hold yet. */
