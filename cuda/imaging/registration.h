@@ -21,6 +21,8 @@ inline constexpr const char* kRegistrationVariantNames[] = {"semi-implicit", "ex
 /// Displacement u, one component per axis (2, or 3 where nz > 1), in points: template(x + u(x)) is to equal reference(x). One iteration:
 ///   semi-implicit  (1 + step alpha A^2) u' = u + step f(u), A diagonal in the cosine transform with lambda = sum_a (2 - 2 cos(pi k_a / n_a))
 ///   explicit       u' = u + step (f(u) - alpha A^2 u), A the 5- or 7-point Laplacian with repeated border points
+/// With `accelerate` the semi-implicit iteration starts from y = u + b (u - u before) instead of u (Nesterov's extrapolation; the implicit
+/// step is the proximal step of the quadratic term), where b grows from 0 towards 1 and starts again when the measure rose.
 /// f is the negative derivative of the measure by the template's value, times the template's gradient at x + u: with ssd
 /// (reference - template) grad template. With ncc the images are scaled by their deviations, and the two factors of the derivative are
 /// those of the iteration before. Points where the residual or the force is not finite exert no force and do not count.
@@ -31,13 +33,14 @@ struct RegistrationParameters {
   Measure measure = Measure::ssd;
   double alpha = 0.1;      ///< weight of the curvature
   double step = 0;         ///< 0: from the template's gradient, as `step_scale` says
-  double step_scale = 2;   ///< step = step_scale / max |d residual / du|^2; explicit: step_scale / (that + alpha lambda_max^2)
+  bool accelerate = true;  ///< semi-implicit only
+  double step_scale = 1;   ///< step = step_scale / max |d residual / du|^2; explicit: step_scale / (that + alpha lambda_max^2)
   int64_t iterations = 50;
   double tolerance = 0;    ///< stop when the measure fell by less than this fraction over 10 iterations; 0: never
   View reference, image;   ///< `image` is the template; one channel
   View initial;            ///< axes * points; absent: zero
   View result;             ///< the displacement after the last iteration: axes * points
-  Array<double> history;   ///< iterations + 1 values of the measure, from that of `initial` on; NaN after the last iteration
+  Array<double> history;   ///< iterations + 1 values of the measure: where each iteration starts, and of the result; NaN after that
   Array<double> figures;   ///< report of kRegistrationFigures: iterations made, 1 if `tolerance` stopped them, the step
 };
 
@@ -53,6 +56,7 @@ void visit(Visitor& v, RegistrationParameters& p) {
   v.choice("measure", p.measure, kMeasureNames);
   v.real("alpha", p.alpha);
   v.real("step", p.step);
+  v.boolean("accelerate", p.accelerate);
   v.real("stepScale", p.step_scale);
   v.integer("iterations", p.iterations);
   v.real("tolerance", p.tolerance);

@@ -187,6 +187,7 @@ struct RowsAgent {
     const int n = task.plan.n, second = half & 1;
     T* const words = words_of(p, tile, half, x);
     const int stride = 2 * p.groups;
+    const T momentum = static_cast<T>(task.state->momentum);
     const T scale = !spectral ? T(1) : second != 0 ? -task.inverse_factor : task.inverse_factor;
     const uint32_t line = static_cast<uint32_t>(row), height = static_cast<uint32_t>(task.extent[1]);
     int32_t at[3] = {x, 0, 0};
@@ -198,6 +199,7 @@ struct RowsAgent {
     WARPLOOM_UNROLL
     for (int a = 0; a < kAxes; ++a) {
       u[a] = spectral ? words[a * stride] * scale : words[a * stride];
+      if (task.trail != nullptr) u[a] = extrapolated(task.trail + a * task.points + row * n + x, u[a], spectral, momentum);
       places[a] = operation::around<Lanes>(static_cast<T>(at[a]) + u[a], task.extent[a], pitch);
       pitch *= task.extent[a];
     }
@@ -215,6 +217,13 @@ struct RowsAgent {
       if (task.new_coefficients != nullptr) words[a * stride] = value;
       if (task.result != nullptr) task.result[a * task.points + point] = value;
     }
+  }
+
+  /// Where an iteration starts; the first one has nothing before it.
+  static WARPLOOM_DEVICE T extrapolated(T* before, T u, bool known, T momentum) {
+    const T y = known ? portable::fma(momentum, u - *before, u) : u;
+    *before = u;
+    return y;
   }
 
   /// The explicit step of the operator.

@@ -52,11 +52,13 @@ class RegistrationCall {
   static constexpr int64_t kParts = 512;
 
   Status prepare() {
+    explicit_ = p_.variant == operation::RegistrationVariant::explicit_;
     const int64_t field = kAxes * points_ * static_cast<int64_t>(sizeof(T));
     const int64_t rows = p_.grid.ny * p_.grid.nz, pairs = (rows + 1) / 2;
     const int64_t extents[3] = {p_.grid.nx, p_.grid.ny, p_.grid.nz};
     Cutter cut;
     const int64_t field_at = cut.take(field), sums_at = cut.take(pairs * operation::kNccSums * 8), parts_at = cut.take(kParts * 8);
+    const int64_t trail_at = p_.accelerate && !explicit_ ? cut.take(field) : 0;
     const int64_t history_at = cut.take((p_.iterations + 1) * 8), state_at = cut.take(sizeof(RegistrationState));
     const int64_t tickets_at = cut.take(sizeof(int32_t)), lambda_at = cut.take((extents[0] + extents[1] + extents[2]) * sizeof(T));
     WARPLOOM_TRY(Workspace::make(device_, cut.bytes(), &memory_));
@@ -66,9 +68,9 @@ class RegistrationCall {
     lambda_[0] = memory_.template as<T>(lambda_at);
     lambda_[1] = lambda_[0] + extents[0];
     lambda_[2] = lambda_[1] + extents[1];
-    evaluation_ = {p_.measure == operation::Measure::ncc, p_.tolerance, static_cast<int32_t>(p_.iterations),
+    if (p_.accelerate && !explicit_) trail_ = memory_.template as<T>(trail_at);
+    evaluation_ = {p_.measure == operation::Measure::ncc, trail_ != nullptr, p_.tolerance, static_cast<int32_t>(p_.iterations),
                    memory_.template as<double>(history_at)};
-    explicit_ = p_.variant == operation::RegistrationVariant::explicit_;
     WARPLOOM_TRY(tables_.prepare(device_, extents, explicit_ ? 1 : kAxes));
     WARPLOOM_TRY(upload(extents, memory_.template as<int32_t>(tickets_at)));
     return prepare_rows(rows, pairs, memory_.template as<double>(sums_at), memory_.template as<int32_t>(tickets_at));
@@ -111,7 +113,7 @@ class RegistrationCall {
     start_.groups = std::max(fitting, 1);
     start_.pitch = policy::pitch_of(start_.groups * kAxes);
     start_.tiles = (pairs + start_.groups - 1) / start_.groups;
-    shape_.threads = policy::line_threads(task.plan.m, start_.groups * kAxes, policy::kLineThreads);
+    shape_.threads = policy::row_threads(task.plan.n, task.plan.m, kAxes, start_.groups, policy::kLineThreads);
     shape_.blocks = std::min(start_.tiles, device_.limits().max_blocks);
     shape_.shared_bytes = policy::tile_bytes(task.plan.m, start_.groups * kAxes, kEntry);
     if (fitting == 0) {
@@ -174,6 +176,7 @@ class RegistrationCall {
     TiledRows<T> first = start_, next = start_;
     first.task.new_coefficients = next.task.new_coefficients = field_;
     next.task.coefficients = end.task.coefficients = field_;
+    first.task.trail = next.task.trail = trail_;
     WARPLOOM_TRY(iterate(first));
     WARPLOOM_TRY(repeat(1, [&] { return iterate(next); }));
     return launch_rows(end, Purpose::conclude);
@@ -232,7 +235,7 @@ class RegistrationCall {
   TiledRows<T> start_;
   LaunchShape shape_;
   operation::Evaluation evaluation_ = {};
-  T *field_ = nullptr, *lambda_[3] = {nullptr, nullptr, nullptr};
+  T *field_ = nullptr, *trail_ = nullptr, *lambda_[3] = {nullptr, nullptr, nullptr};
   double* parts_ = nullptr;
   RegistrationState* state_ = nullptr;
 };

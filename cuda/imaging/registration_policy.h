@@ -18,6 +18,11 @@ inline int groups_of(int m, int axes, size_t entry_bytes, int64_t pairs, size_t 
   return tile_bytes(m, taken * axes, entry_bytes) > shared_bytes ? 0 : taken;
 }
 
+/// Threads of a block: every thread works on a point or two of a tile.
+inline int row_threads(int n, int m, int axes, int groups, int most) {
+  return std::max(line_threads(m, groups * axes, most), std::min(most, (groups * n + 31) / 32 * 32));
+}
+
 /// Iterations between two looks of the host at the state: a few milliseconds of a GPU.
 inline int64_t portion(int64_t points) { return std::min<int64_t>(std::max<int64_t>((int64_t{1} << 27) / points, 16), 512); }
 

@@ -68,6 +68,8 @@ struct RegistrationState {
   double reference, warped, constant;  ///< factors of the residual, see ForceFactors
   double step;
   double weight;       ///< step * alpha
+  double pace;         ///< t of Nesterov's sequence t' = (1 + sqrt(1 + 4 t^2)) / 2
+  double momentum;     ///< b = (t - 1) / t'
   int32_t evaluations; ///< of the measure so far
   int32_t last;        ///< the iteration that evaluated the measure last is the last one
   int32_t finished;    ///< and it is over
@@ -76,13 +78,13 @@ struct RegistrationState {
 
 /// Settings of a call that evaluations need.
 struct Evaluation {
-  bool ncc;
+  bool ncc, accelerate;
   double tolerance;
   int32_t iterations;
   double* history;
 };
 
-WARPLOOM_PORTABLE RegistrationState first_state() { return {1, -1, 0, 0, 0, 0, 0, 0, 0}; }
+WARPLOOM_PORTABLE RegistrationState first_state() { return {1, -1, 0, 0, 0, 1, 0, 0, 0, 0, 0}; }
 
 /// The measure, and with ncc the factors of the next residual.
 WARPLOOM_PORTABLE double measure_of(const ImageSums& s, bool ncc, RegistrationState& state) {
@@ -104,6 +106,11 @@ WARPLOOM_PORTABLE void take_sums(RegistrationState& state, const Evaluation& e, 
   const int32_t k = state.evaluations;
   e.history[k] = value;
   state.evaluations = k + 1;
+  if (e.accelerate) {
+    const double pace = k > 0 && value > e.history[k - 1] ? 1 : state.pace;
+    state.pace = 0.5 * (1 + portable::square_root(1 + 4 * (pace * pace)));
+    state.momentum = (pace - 1) / state.pace;
+  }
   if (!(e.tolerance > 0) || k < kSumWindow || k >= e.iterations) return;
   const double before = e.history[k - kSumWindow];
   if (!(before - value > e.tolerance * before)) state.last = state.stopped = 1;

@@ -22,6 +22,7 @@ struct RowsTask {
   const T* coefficients = nullptr;  ///< where the displacement comes from, or, where this is null,
   const T* displacement = nullptr;  ///< from here; null: zero
   const T* laplacian = nullptr;     ///< of the displacement, for the explicit step
+  T* trail = nullptr;               ///< the displacement before, replaced by the present one: for the extrapolation; may be null
   T* new_coefficients = nullptr;    ///< of the moved displacement; may be `coefficients`
   T* result = nullptr;              ///< the displacement, moved if there is a laplacian; may be `displacement`
   T inverse_factor = 1;             ///< 1 / 2n

@@ -55,7 +55,7 @@ class Call {
  public:
   Call(CpuDevice& device, const RegistrationParameters& p, Control& control)
       : device_(device), p_(p), control_(control), quiet_(control), kernels_(imaging_kernels<R>().registration),
-        axes_(dimensions_of(p.grid)), points_(points_of(p.grid)), field_memory_(device), sums_memory_(device) {}
+        axes_(dimensions_of(p.grid)), points_(points_of(p.grid)), field_memory_(device), trail_memory_(device), sums_memory_(device) {}
 
   Status run() {
     WARPLOOM_TRY(prepare());
@@ -96,7 +96,9 @@ class Call {
     task.alpha = p_.alpha;
     task.state = &state_;
     task.all_sums = p_.measure == Measure::ncc;
-    evaluation_ = {task.all_sums, p_.tolerance, static_cast<int32_t>(p_.iterations), p_.history.data};
+    const bool accelerate = p_.accelerate && !is_explicit;
+    if (accelerate) WARPLOOM_TRY(trail_memory_.reserve(axes_ * points_ * static_cast<int64_t>(sizeof(R))));
+    evaluation_ = {task.all_sums, accelerate, p_.tolerance, static_cast<int32_t>(p_.iterations), p_.history.data};
     return {};
   }
 
@@ -167,6 +169,7 @@ class Call {
 
   Status march_implicit() {
     RowsTask<R> task = start_;
+    task.trail = evaluation_.accelerate ? trail_memory_.template as<R>() : nullptr;
     for (int64_t done = 0; goes_on(done); ++done) {
       if (control_.cancelled()) return {Code::cancelled, "cancelled"};
       task.new_coefficients = field_;
@@ -174,6 +177,7 @@ class Call {
       task.coefficients = field_;
     }
     task.new_coefficients = nullptr;
+    task.trail = nullptr;
     task.result = output_of<R>(p_.result);
     return evaluate(task);
   }
@@ -203,7 +207,7 @@ class Call {
   const RegistrationKernels<R>& kernels_;
   int axes_;
   int64_t points_;
-  Workspace field_memory_, sums_memory_;
+  Workspace field_memory_, trail_memory_, sums_memory_;
   std::vector<AxisTable<R>> tables_;
   std::vector<R> lambda_[3];
   RowsTask<R> start_;
@@ -224,7 +228,8 @@ Status imaging_registration(Device& device, const RegistrationParameters& p, Con
 
 int64_t imaging_registration_workspace(const Device&, const RegistrationParameters& p) {
   const int64_t pairs = (p.grid.ny * p.grid.nz + 1) / 2;
-  return dimensions_of(p.grid) * points_of(p.grid) * scalar_bytes(p.type) + pairs * kNccSums * static_cast<int64_t>(sizeof(double));
+  const int64_t fields = p.accelerate && p.variant != RegistrationVariant::explicit_ ? 2 : 1;
+  return fields * dimensions_of(p.grid) * points_of(p.grid) * scalar_bytes(p.type) + pairs * kNccSums * static_cast<int64_t>(sizeof(double));
 }
 
 }  // namespace warploom::cpu

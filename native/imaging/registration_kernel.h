@@ -115,6 +115,16 @@ void load_rows(const RowsTask<R>& task, const RowGroup<R, kAxes>& group, RowBuff
   }
 }
 
+/// Where an iteration starts; the first one has nothing before it.
+template <class R, int kAxes>
+WARPLOOM_INLINE void extrapolate(const RowsTask<R>& task, const RowGroup<R, kAxes>& group, int half, R* before, Vector<R>& u) {
+  const Vector<R> trail = VectorLanes<R>::gather(before, group.offset[half]), present = u;
+  if (task.coefficients != nullptr) u = fma(Vector<R>(static_cast<R>(task.state->momentum)), present - trail, present);
+  for (int l = 0; l < kWidth<R>; ++l) {
+    if (group.has(l, half)) before[group.offset[half][l]] = present.v[l];
+  }
+}
+
 /// The explicit step of the operator, lane by lane.
 template <class R, int kAxes>
 void smooth_lanes(const RowsTask<R>& task, const RowGroup<R, kAxes>& group, int half, int x, Vector<R> (&u)[kAxes]) {
@@ -142,7 +152,9 @@ WARPLOOM_INLINE void move_lanes(const RowsTask<R>& task, const RowGroup<R, kAxes
   int32_t pitch = 1;
   for (int a = 0; a < kAxes; ++a) {
     const Pair<V>& entry = buffers.data[a][place];
-    u[a] = moved[a] = half == 0 ? entry.re : entry.im;
+    u[a] = half == 0 ? entry.re : entry.im;
+    if (task.trail != nullptr) extrapolate<R, kAxes>(task, group, half, task.trail + a * task.points + x, u[a]);
+    moved[a] = u[a];
     const V at = a == 0 ? V(static_cast<R>(x)) : a == 1 ? group.y[half] : group.z[half];
     places[a] = ::warploom::imaging::around<L>(at + u[a], task.extent[a], pitch);
     pitch *= task.extent[a];
