@@ -6,27 +6,34 @@
 namespace warploom::cpu {
 namespace {
 
+/// Of builds with one instruction set, and what every processor has in the others.
+#if defined(WARPLOOM_ONLY_AVX2)
+constexpr Isa kOnlyIsa = Isa::avx2;
+#else
+constexpr Isa kOnlyIsa = Isa::baseline;
+#endif
+
 Isa choose() {
   const char* const wanted = std::getenv("WARPLOOM_CPU_ISA");
   int first = 0;
   if (wanted != nullptr) {
-    while (first < 2 && std::strcmp(wanted, kIsaNames[first]) != 0) ++first;
+    while (first < 2 && std::strcmp(wanted, kIsaNames[first]) != 0) ++first;  // any other name: the baseline
   }
-  while (!has_isa(static_cast<Isa>(first))) ++first;
-  return static_cast<Isa>(first);
+  for (const Isa isa : kIsas) {
+    if (static_cast<int>(isa) >= first && has_isa(isa)) return isa;
+  }
+  return kOnlyIsa;
 }
 
 }  // namespace
 
 bool has_isa(Isa isa) {
-#if defined(__x86_64__)
+#if defined(WARPLOOM_ONLY_AVX2)
+  return isa == kOnlyIsa;
+#elif defined(__x86_64__) && !defined(WARPLOOM_ONLY_BASELINE)
   if (isa == Isa::avx512) {
-#ifdef WARPLOOM_NO_AVX512
-    return false;
-#else
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("avx512bw");
-#endif
   }
   if (isa == Isa::avx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif

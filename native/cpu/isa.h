@@ -8,9 +8,20 @@ enum class Isa { avx512 = 0, avx2 = 1, baseline = 2 };
 inline constexpr Isa kIsas[] = {Isa::avx512, Isa::avx2, Isa::baseline};
 inline constexpr const char* kIsaNames[] = {"avx512", "avx2", "baseline"};
 
+/// A domain's set of kernels for `isa`: prefix##baseline() and its like. Builds for the sanitizers, which compile slowly, have one
+/// instruction set: the library is tested with all of them (test/core/instruction-sets.test.ts).
+#if defined(WARPLOOM_ONLY_AVX2)
+#define WARPLOOM_ISA_SET(isa, prefix) (static_cast<void>(isa), prefix##avx2())
+#elif defined(__x86_64__) && !defined(WARPLOOM_ONLY_BASELINE)
+#define WARPLOOM_ISA_SET(isa, prefix) \
+  ((isa) == Isa::avx512 ? prefix##avx512() : (isa) == Isa::avx2 ? prefix##avx2() : prefix##baseline())
+#else
+#define WARPLOOM_ISA_SET(isa, prefix) (static_cast<void>(isa), prefix##baseline())
+#endif
+
 /// Whether this processor (and this build) runs code for it.
 bool has_isa(Isa isa);
-/// The best one, or the best up to the one that the environment variable WARPLOOM_CPU_ISA names. Read once per process.
+/// The best one, or the best up to the one that the environment variable WARPLOOM_CPU_ISA names (sse2: baseline). Read once per process.
 Isa chosen_isa();
 
 }  // namespace warploom::cpu

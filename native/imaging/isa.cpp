@@ -4,14 +4,7 @@
 namespace warploom::cpu {
 
 const ImagingKernelSet& imaging_kernel_set(Isa isa) {
-#if defined(__x86_64__)
-#ifndef WARPLOOM_NO_AVX512
-  if (isa == Isa::avx512) return imaging_kernels_avx512();
-#endif
-  if (isa == Isa::avx2) return imaging_kernels_avx2();
-#endif
-  (void)isa;
-  return imaging_kernels_baseline();
+  return WARPLOOM_ISA_SET(isa, imaging_kernels_);
 }
 
 int imaging_kernel_sets(const ImagingKernelSet* (&sets)[3]) {

@@ -6,14 +6,7 @@ namespace warploom::cpu {
 namespace {
 
 const SweptKernelSet& set_of(Isa isa) {
-#if defined(__x86_64__)
-#ifndef WARPLOOM_NO_AVX512
-  if (isa == Isa::avx512) return swept_kernels_avx512();
-#endif
-  if (isa == Isa::avx2) return swept_kernels_avx2();
-#endif
-  (void)isa;
-  return swept_kernels_baseline();
+  return WARPLOOM_ISA_SET(isa, swept_kernels_);
 }
 
 }  // namespace

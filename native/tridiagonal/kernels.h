@@ -55,11 +55,10 @@ struct KernelSet {
 
 /// One system per tile: for few or very long systems.
 const KernelSet& kernels_single();
-const KernelSet& kernels_sse2();
+const KernelSet& kernels_baseline();
 const KernelSet& kernels_avx2();
 const KernelSet& kernels_avx512();
-/// The widest set this processor runs; the environment variable WARPLOOM_CPU_ISA (sse2, avx2,
-/// avx512) names a lesser one.
+/// Those of chosen_isa() (native/cpu/isa.h).
 const KernelSet& kernels();
 
 template <class R>

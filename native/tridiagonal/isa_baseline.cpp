@@ -5,14 +5,14 @@
 
 // Vectors are explicit here: the vectoriser of GCC 12 fuses complex multiply-adds even without contraction.
 #pragma GCC optimize("fp-contract=off", "no-tree-vectorize")
-#define WARPLOOM_ISA sse2
+#define WARPLOOM_ISA baseline
 #define WARPLOOM_VECTOR_BYTES 16
 #include "native/tridiagonal/isa_table.h"
 
 namespace warploom::cpu {
 
-const KernelSet& kernels_sse2() {
-  static const KernelSet set = sse2::make_kernels("sse2");
+const KernelSet& kernels_baseline() {
+  static const KernelSet set = baseline::make_kernels("baseline");
   return set;
 }
 
