@@ -223,7 +223,10 @@ describe('writing files', () => {
   });
 
   it('TIFF of this library is what two other readers expect', async () => {
-    for (const [sampleType, size] of [['uint8', [13, 7]], ['uint16', [13, 7, 3]], ['uint8', [5, 4, 1, 3]], ['uint16', [5, 4, 2, 4]], ['float32', [13, 7, 2]], ['float64', [5, 4]]] as const) {
+    const kinds = [
+      ['uint8', [13, 7]], ['uint16', [13, 7, 3]], ['uint8', [5, 4, 1, 3]], ['uint16', [5, 4, 2, 4]], ['float32', [13, 7, 2]], ['float64', [5, 4]],
+    ] as const;
+    for (const [sampleType, size] of kinds) {
       const volume = image('float64', size, times(1));
       await writeImage(join(out, 'a.tif'), volume, { sampleType, slope: 1 });
       const file = await readFile(join(out, 'a.tif'));

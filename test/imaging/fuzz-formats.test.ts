@@ -58,7 +58,10 @@ describe('damaged image files', () => {
   });
 
   it('any bytes behind any magic number', async () => {
-    const magics = [[137, 80, 78, 71, 13, 10, 26, 10], [0x49, 0x49, 42, 0, 8, 0, 0, 0], [0x4d, 0x4d, 0, 42, 0, 0, 0, 8], [0x1f, 0x8b], [0x5c, 1, 0, 0], [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0]];
+    const magics = [
+      [137, 80, 78, 71, 13, 10, 26, 10], [0x49, 0x49, 42, 0, 8, 0, 0, 0], [0x4d, 0x4d, 0, 42, 0, 0, 0, 8], [0x1f, 0x8b], [0x5c, 1, 0, 0],
+      [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0],
+    ];
     await fc.assert(fc.asyncProperty(fc.constantFrom(...magics), fc.uint8Array({ maxLength: 600 }), async (magic, rest) => {
       await readsOrRefuses(Uint8Array.from([...magic, ...rest]), `${magic}`);
     }), { numRuns: 500 });

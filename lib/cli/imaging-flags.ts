@@ -1,0 +1,144 @@
+// Flags that denoise, segment and register share.
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { z } from 'zod';
+import { openDevice, type Device } from '../core/device.ts';
+import { ExitCode, integerFlag, UsageError, type CommandContext } from './command.ts';
+import { ProgressBar } from './progress-bar.ts';
+
+const text = { type: 'string' } as const;
+
+/** For `parseFlags`. */
+export const imageFlags = {
+  out: { type: 'string', short: 'o' }, preview: text, range: text, 'add-noise': text, precision: text, page: text, series: text,
+  axes: text, raw: text, 'max-pixels': text, backend: text,
+} as const;
+
+/** Their help, for the end of a command's list. */
+export const imageHelp = `  Files: PNG, TIFF (stacks are volumes), NIfTI (.nii, .nii.gz), DICOM (a file, or a folder of slices; read only), .npy, raw.
+  In place of a file: phantom:shepp-logan,size=64,dimensions=3 or phantom:discs,size=256.
+
+      --range R          intensities that become 0 and 1: unit, own, or LOW,HIGH. Default: unit for PNG and TIFF
+                         integers and phantoms, own (least to greatest) for all others; results are scaled back
+      --add-noise N      adds noise first: gaussian:sigma=0.1,seed=1 or impulsive:amount=0.1
+      --precision P      float32 (default), float64
+      --page N           one page of a TIFF, from 0
+      --series UID       one series of a DICOM folder that holds several
+      --axes A           axes of a .npy array, slowest first: yx, zyx, cyx, czyx, yxc, zyxc
+      --raw LAYOUT       of a file without a header: 640x480:uint16, 64x64x32:float32, 640x480x1x3:uint8:interleaved;
+                         :big-endian and :offset=512 where needed
+      --max-pixels N     refuse images of more samples (default 268435456)
+      --backend B        auto, cuda, cpu, simt
+`;
+
+export const exitCodesHelp = 'Exit codes: 0 done; 1 failed; 2 bad flags or image; 3 device; 130 interrupted.\n';
+
+export type FlagValues = Readonly<Record<string, string | boolean | undefined>>;
+
+export function numberFlag(values: FlagValues, name: string): number | undefined {
+  const value = values[name];
+  if (typeof value !== 'string') return undefined;
+  const number = value.trim() === '' ? NaN : Number(value);
+  if (!Number.isFinite(number)) throw new UsageError(`--${name} takes a number, not '${value}'`);
+  return number;
+}
+
+export const wholeFlag = (values: FlagValues, name: string, low: number, high: number): number | undefined =>
+  integerFlag(name, values[name] as string | undefined, low, high);
+
+/** `kind:key=value,…` as an object; a value that is a number becomes one. */
+function pairs(name: string, value: string): Record<string, unknown> {
+  return Object.fromEntries(value.split(',').filter((part) => part !== '').map((part) => {
+    const [key = '', word] = part.split('=');
+    if (word === undefined || word === '') throw new UsageError(`${name}: ${part} is not key=value`);
+    return [key, Number.isFinite(Number(word)) ? Number(word) : word];
+  }));
+}
+
+/** A file, or `phantom:NAME,key=value,…`. */
+export function inputFlag(value: string): unknown {
+  const named = /^phantom:([a-z-]+)(?:,(.*))?$/.exec(value);
+  return named === null ? value : { phantom: named[1], ...pairs('phantom', named[2] ?? '') };
+}
+
+function noiseFlag(value: string | undefined): unknown {
+  if (value === undefined) return undefined;
+  const [kind, rest = ''] = value.split(/:(.*)/s);
+  return { kind, ...pairs('--add-noise', rest) };
+}
+
+function rangeFlag(value: string | undefined): unknown {
+  if (value === undefined || value === 'unit' || value === 'own') return value;
+  const numbers = value.split(',').map(Number);
+  if (numbers.length !== 2 || !numbers.every(Number.isFinite)) throw new UsageError(`--range takes unit, own or LOW,HIGH, not '${value}'`);
+  return numbers;
+}
+
+/** WIDTHxHEIGHT[xDEPTH[xCHANNELS]]:TYPE[:big-endian][:interleaved][:offset=BYTES]. */
+function rawFlag(value: string | undefined): unknown {
+  if (value === undefined) return undefined;
+  const [extents = '', sampleType, ...rest] = value.split(':');
+  const [width, height, depth, channels] = extents.split('x').map(Number);
+  const layout: Record<string, unknown> = { width, height, depth, channels, sampleType };
+  for (const word of rest) {
+    const offset = /^offset=(\d+)$/.exec(word)?.[1];
+    if (word === 'big-endian') layout['littleEndian'] = false;
+    else if (word === 'interleaved') layout['interleaved'] = true;
+    else if (offset !== undefined) layout['offset'] = Number(offset);
+    else throw new UsageError(`--raw: ${word} is not big-endian, interleaved or offset=BYTES`);
+  }
+  return present(layout);
+}
+
+/** Without the fields that are undefined. */
+export function present(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/** Fields of an image job from the shared flags. */
+export function imageJobFields(values: FlagValues): Record<string, unknown> {
+  const word = (name: string) => values[name] as string | undefined;
+  const read = present({
+    page: wholeFlag(values, 'page', 0, 2 ** 31), series: word('series'), axes: word('axes'), raw: rawFlag(word('raw')),
+    maxPixels: wholeFlag(values, 'max-pixels', 1, 2 ** 40),
+  });
+  return present({
+    precision: word('precision'), range: rangeFlag(word('range')), addNoise: noiseFlag(word('add-noise')),
+    read: Object.keys(read).length > 0 ? read : undefined,
+  });
+}
+
+/** The job that flags stand for; names what the schema refuses. */
+export function parseImageJob<T>(schema: z.ZodType<T>, job: Readonly<Record<string, unknown>>): T {
+  const parsed = schema.safeParse(present(job));
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0]!;
+  const keys = 'keys' in issue ? (issue.keys as string[]).join(', ') : '';
+  throw new UsageError(`${[...issue.path, keys].filter((part) => part !== '').join('.')}: ${issue.message}`);
+}
+
+/** Opens the device of `--backend`, runs with a progress bar, and closes it. */
+export async function withImageDevice(
+  name: string, values: FlagValues, { err, signal }: CommandContext,
+  body: (running: { device: Device; signal: AbortSignal; onProgress: (done: number, total: number) => void }) => Promise<void>,
+): Promise<ExitCode> {
+  const backend = (['auto', 'cuda', 'cpu', 'simt'] as const).find((known) => known === (values['backend'] ?? 'auto'));
+  if (backend === undefined) throw new UsageError(`--backend takes auto, cuda, cpu, simt, not '${String(values['backend'])}'`);
+  const device = await openDevice({ backend });
+  const bar = new ProgressBar(err);
+  try {
+    await body({ device, signal, onProgress: (done, total) => bar.update(name, done, total) });
+    return ExitCode.ok;
+  } finally {
+    bar.clear();
+    await device.close();
+  }
+}
+
+/** The output path; its folder is made. */
+export async function outputFlag(values: FlagValues, name: string): Promise<string> {
+  const path = values[name];
+  if (typeof path !== 'string') throw new UsageError(`say where the result goes: -o FILE`);
+  await mkdir(dirname(path), { recursive: true });
+  return path;
+}
