@@ -1,8 +1,8 @@
 // What the figures of imaging stand beside: the same work by others, in seconds or in the unit of the row.
 //
-// GPU: one NVIDIA H200, CUDA 13.0, programs written by hand for comparison and public packages at their releases of 2026 (scikit-image
-// 0.26, cuCIM's source on CuPy, the CCPi regularisation toolkit, torch.compile), each in its own process. Hand-written kernels: replay of a CUDA graph,
-// median of 11; cold rotates buffers beyond the L2. Host packages: 8 cores. See docs/imaging.md.
+// GPU: one NVIDIA H200, CUDA 13.0, kernels written by hand for comparison and public packages at their releases of 2026 (scikit-image
+// 0.26, cuCIM's source on CuPy, the CCPi regularisation toolkit, torch.compile), each in its own process. Hand-written kernels: replay
+// of a CUDA graph, median of 11; cold rotates buffers beyond the L2. Host packages: 8 cores. See docs/imaging.md.
 import type { Row } from './report.ts';
 
 type Named = Readonly<Record<string, number>>;
@@ -39,7 +39,8 @@ const onGpu: Readonly<Record<string, readonly ReturnType<typeof column>[]>> = {
   'tv/iteration': [
     column('hand-written Chambolle step', [16, 2.073], [32, 2.105], [64, 4.642], [128, 27.215], [256, 199.101]),
     column('hand-written descent step', [16, 1.647], [32, 1.734], [64, 4.776], [128, 28.156], [256, 216.653]),
-    column('CCPi ROF_TV', [64, 50.388], [128, 113.654], [256, 889.649]), column('CCPi PD_TV', [64, 61.142], [128, 151.081], [256, 1040.301]),
+    column('CCPi ROF_TV', [64, 50.388], [128, 113.654], [256, 889.649]),
+    column('CCPi PD_TV', [64, 61.142], [128, 151.081], [256, 1040.301]),
     column('CCPi FGP_TV', [64, 91.453], [128, 224.698], [256, 1263.028]), column('cuCIM', [64, 756.3], [128, 757.257], [256, 2881.292]),
   ],
   'tv/to-energy': [column('CCPi PD_TV', [128, 19_226]), column('CCPi FGP_TV', [128, 25_544])],
@@ -61,8 +62,8 @@ const onCpu: typeof onGpu = {
     column('CCPi FGP_TV, 8 cores', [64, 741.801], [128, 5400.653], [256, 39_159.719]),
   ],
   'chan-vese/iteration': [
-    column('scikit-image, 1 core', [64, 473.169], [128, 1051.857], [256, 3344.1], [512, 16_138.828], [1024, 92_370.375], [2048, 484_283.852],
-      [4096, 2_650_486.785]),
+    column('scikit-image, 1 core', [64, 473.169], [128, 1051.857], [256, 3344.1], [512, 16_138.828], [1024, 92_370.375],
+      [2048, 484_283.852], [4096, 2_650_486.785]),
   ],
   'registration/iteration': [
     column('SciPy DCT, 8 threads', ['128^2', 3715.672], ['256^2', 11_531.45], ['512^2', 41_050.715], ['1024^2', 137_886.626],

@@ -15,7 +15,8 @@ export const imageFlags = {
 } as const;
 
 /** Their help, for the end of a command's list. */
-export const imageHelp = `  Files: PNG, TIFF (stacks are volumes), NIfTI (.nii, .nii.gz), DICOM (a file, or a folder of slices; read only), .npy, raw.
+export const imageHelp = `  Files: PNG, TIFF (stacks are volumes), NIfTI (.nii, .nii.gz), DICOM (a file, or a folder of slices; read only),
+  .npy, raw.
   In place of a file: phantom:shepp-logan,size=64,dimensions=3 or phantom:discs,size=256.
 
       --range R          intensities that become 0 and 1: unit, own, or LOW,HIGH. Default: unit for PNG and TIFF

@@ -56,8 +56,8 @@ describe('reading files of other writers', () => {
     ['gray8.png', [13, 7], times(1), stored, 'uint8'], ['rgb8.png', [13, 7, 1, 3], times(1), stored, 'uint8'],
     ['rgba8.png', [13, 7, 1, 4], times(1), { ...stored, alpha: 'keep' }, 'uint8'], ['rgba8.png', [13, 7, 1, 3], times(1), stored, 'uint8'],
     ['la8.png', [13, 7], times(1), stored, 'uint8'], ['gray16.png', [13, 7], times(261), stored, 'uint16'],
-    ['gray1.png', [13, 7], (x, y, z, c) => sample(x, y, z, c) % 2, stored, 'uint8'],
-    ['palette.png', [13, 7, 1, 3], (x, y, z, c) => 30 * (sample(x, y, 0, 0) % 5) + 10 * c + 10, stored, 'uint8'],
+    ['gray1.png', [13, 7], (x, y) => sample(x, y, 0, 0) % 2, stored, 'uint8'],
+    ['palette.png', [13, 7, 1, 3], (x, y, _z, c) => 30 * (sample(x, y, 0, 0) % 5) + 10 * c + 10, stored, 'uint8'],
     ['gray8.png', [13, 7], times(1 / 255), {}, 'uint8'], ['gray16.png', [13, 7], unit16, { type: 'float64' }, 'uint16'],
   ];
   const tiff: typeof png = [

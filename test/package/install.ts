@@ -60,7 +60,8 @@ describe('the packed package', function () {
   it('installs few packages', () => {
     const installed = readdirSync(join(project, 'node_modules')).filter((name) => !name.startsWith('.'));
     ok(installed.includes('warploom'));
-    ok(installed.length < 30, installed.join(' '));
+    // With the readers of image files; a second PNG, TIFF or deflate library would show here.
+    ok(installed.length < 32, installed.join(' '));
   });
 
   it('imports and solves', () => {
