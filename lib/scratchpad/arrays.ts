@@ -137,30 +137,32 @@ function requirePlain(model: FunctionModel, sym: Sym): void {
   }
 }
 
-function extentNodes(sym: Sym): SyntaxNode[] {
+/** Extents, and how many pointers deep the elements are. */
+function declaratorParts(sym: Sym): { sizes: SyntaxNode[]; stars: number } {
   const sizes: SyntaxNode[] = [];
   let part = sym.declarator;
+  let stars = 0;
+  for (; part.type === 'pointer_declarator' && namedChildren(part).length === 1; part = child(part, 'declarator')!) ++stars;
   for (; part.type === 'array_declarator'; part = child(part, 'declarator')!) {
     const size = child(part, 'size');
     if (size === undefined) throw new Refusal('unknown-extent', part, `${sym.name} has an extent that is not given`);
     sizes.unshift(size);
   }
-  const isPointer = part.type === 'pointer_declarator' && child(part, 'declarator')?.type === 'identifier';
-  if (part.type !== 'identifier' && !isPointer) throw new Refusal('unsupported-statement', sym.node, `the declarator of ${sym.name} is not plain`);
-  return sizes;
+  if (part.type !== 'identifier') throw new Refusal('unsupported-statement', sym.node, `the declarator of ${sym.name} is not plain`);
+  return { sizes, stars };
 }
 
 function makeArray(model: FunctionModel, meaning: KernelMeaning, sym: Sym, index: number): SharedArray {
   requirePlain(model, sym);
   meaning.symbolic = false;
   meaning.named = false;
-  const nodes = extentNodes(sym);
+  const { sizes: nodes, stars } = declaratorParts(sym);
   const extents = nodes.map((node) => {
     const value = evaluate(model.text(node), meaning);
     if (value === undefined || value <= 0) throw new Refusal('unknown-extent', node, `the extent ${model.text(node)} of ${sym.name} has no known value`);
     return value;
   });
-  const type = sym.pointer ? `${sym.type}*` : sym.type;
+  const type = sym.type + '*'.repeat(stars);
   const bytes = meaning.sizeOf(type);
   if (bytes === undefined) {
     const struct = model.program.struct(type);

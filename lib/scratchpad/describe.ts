@@ -86,7 +86,10 @@ function existingReports({ analysis, layout, origin }: Described): KernelReport[
 
 function assumptionsOf({ analysis, origin }: Described, arrays: readonly ArrayReport[]): string[] {
   const { syntax } = analysis.visitor.library.program;
-  const wholes = analysis.arrays.flatMap((array) => [...analysis.fullWrites[array.index]!].map((node) =>
+  // Where an array is written once, and not in a loop, that it is written as a whole changes nothing.
+  const matters = (array: number, node: number): boolean => analysis.flow.nodes[node]!.loops.length > 0
+    || analysis.flow.nodes.filter((each) => each.accesses.some((access) => access.array === array && access.mode !== 'r')).length > 1;
+  const wholes = analysis.arrays.flatMap((array) => [...analysis.fullWrites[array.index]!].filter((node) => matters(array.index, node)).map((node) =>
     `${array.name}: all its elements are written at line ${placeOf(syntax, analysis.flow.nodes[node]!.place.start, origin).line} (option blockThreads)`));
   const trusted = [...analysis.visitor.trusted].filter((name) => analysis.visitor.library.program.text(analysis.fn.body).includes(name));
   return [

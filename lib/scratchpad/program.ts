@@ -363,7 +363,7 @@ function layoutOf(program: Program, node: SyntaxNode): Struct {
     if (child(each, 'default_value') !== undefined || each.children.some((part) => part.type === 'initializer_list')) return fail('constructor');
     const asked = alignasOf(program, each) ?? 1;
     for (const declarator of each.children.filter((part) => part.field === 'declarator')) {
-      const field = fieldOf(program, type, declarator);
+      const field = fieldOf(program, type, declarator, name === undefined ? '' : program.text(name));
       if (field === undefined) return fail('unknown-type');
       const unit = Math.max(field.alignment, asked);
       bytes = Math.ceil(bytes / unit) * unit + field.bytes;
@@ -374,14 +374,19 @@ function layoutOf(program: Program, node: SyntaxNode): Struct {
   return { bytes: Math.max(alignment, Math.ceil(bytes / alignment) * alignment), alignment, fields };
 }
 
-function fieldOf(program: Program, type: SyntaxNode, declarator: SyntaxNode): (Field & Size & { name: string }) | undefined {
+function fieldOf(program: Program, type: SyntaxNode, declarator: SyntaxNode, owner: string): (Field & Size & { name: string }) | undefined {
+  // Constants of the struct itself go by their own names.
+  const meaning: Meaning = {
+    value: (word) => program.value(`${owner}::${word}`) ?? program.value(word), macro: (word) => program.macro(word),
+    sizeOf: (text_) => program.sizeOf(text_), alignOf: (text_) => program.alignOf(text_),
+  };
   const name = declaredName(declarator);
   let part = declarator;
   let count = 1;
   let dimensions = 0;
   for (; part.type === 'array_declarator'; part = child(part, 'declarator')!) {
     const size = child(part, 'size');
-    count *= (size === undefined ? undefined : evaluate(program.text(size), program)) ?? NaN;
+    count *= (size === undefined ? undefined : evaluate(program.text(size), meaning)) ?? NaN;
     ++dimensions;
   }
   const pointer = part.type === 'pointer_declarator';

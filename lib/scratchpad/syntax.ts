@@ -91,13 +91,12 @@ export function position(syntax: Pick<Syntax, 'lines'>, offset: number): { line:
   return { line: low + 1, column: offset - lines[low]! + 1 };
 }
 
-const kComments = /\/\*[\s\S]*?\*\/|\/\/(?:\\\r?\n|[^\n])*|"(?:\\[\s\S]|[^"\\\n])*"|'(?:\\[\s\S]|[^'\\\n])+'/g;
+// Numbers come first: an apostrophe between digits separates them, as in 1'000'000.
+const kComments = /\b[0-9][0-9a-fA-FxX]*(?:'[0-9a-fA-F]+)+|\/\*[\s\S]*?\*\/|\/\/(?:\\\r?\n|[^\n])*|"(?:\\[\s\S]|[^"\\\n])*"|'(?:\\[\s\S]|[^'\\\n])+'/g;
 
 /** The text with comments, strings and character literals blanked, lines kept. */
 export function withoutComments(text: string): string {
-  return text.replace(kComments, (found, at: number) =>
-    // An apostrophe between digits separates them: 1'000'000.
-    found.startsWith("'") && /[0-9a-fA-F]/.test(text[at - 1] ?? '') ? found : found.replace(/[^\n]/g, ' '));
+  return text.replace(kComments, (found) => /^[0-9]/.test(found) ? found : found.replace(/[^\n]/g, ' '));
 }
 
 /**

@@ -1,0 +1,147 @@
+// What the pass does not follow: every case keeps the text and names code, line and remedy.
+import { deepStrictEqual, match, ok, strictEqual } from 'node:assert/strict';
+import { optimize } from '../../lib/scratchpad/optimize.ts';
+import { refusalCodes, remedyOf } from '../../lib/scratchpad/refusal.ts';
+import { head, refusal } from './pass.ts';
+
+const tail = '\n  __syncthreads();\n  b[t] = a[63 - t];\n  __syncthreads();\n  out[t] = b[t ^ 1];';
+
+/** Title, code, what stands between the declarations (lines 2 and 3) and the tail, and what stands before the kernel on one line. */
+type Case = readonly [title: string, code: string, body: string, before?: string];
+
+const cases: readonly Case[] = [
+  // Pointers and aliases.
+  ['the address of an array', 'address-of', 'a[t] = in[t]; out[t] = &a[0] != nullptr;'],
+  ['an array as a value', 'escaping-pointer', 'a[t] = in[t]; out[t] = *(in + (a - b));'],
+  ['an array passed to a function without a body', 'escaping-pointer', 'a[t] = in[t]; sort64(a);', '__device__ void sort64(float* p); '],
+  ['memset of an array', 'escaping-pointer', 'memset(a, 0, sizeof(a));'],
+  ['a pointer that may stand for two arrays', 'pointer-alias', 'a[t] = 1; b[t] = 2; float* p = n > 0 ? a : b; p[t] = 3;'],
+  ['a pointer set to another array later', 'pointer-alias', 'a[t] = 1; float* p = a; p = b; p[t] = 3;'],
+  ['a pointer set after its declaration', 'pointer-alias', 'float* p; p = a; p[t] = 1;'],
+  ['arrays in an array of pointers', 'pointer-alias', 'float* rows[2] = {a, b}; rows[0][t] = 1;'],
+  ['a reference that may stand for two elements', 'pointer-alias', 'a[t] = 1; b[t] = 1; float& r = n > 0 ? a[t] : b[t]; r = 2;'],
+  ['a pointer kept in a global', 'pointer-alias', 'a[t] = 1; kept = a;', '__device__ float* kept; '],
+  ['a cast of an array', 'reinterpret-cast', 'reinterpret_cast<float4*>(a)[t / 4] = make_float4(0, 0, 0, 0);'],
+  ['a C cast of an array', 'reinterpret-cast', '((int*)a)[t] = 3;'],
+  ['an element seen as another type', 'reinterpret-cast', 'a[t] = 1; out[t] = reinterpret_cast<int&>(a[t]);'],
+  ['a function that returns a place', 'escaping-pointer', 'place(a, t) = 1;', '__device__ float& place(float* p, int i) { return p[i]; } '],
+  ['a value assigned to what a call gives', 'unrecognised-use', 'a[t] = 0; static_cast<float&>(a[t]) = 1;'],
+  ['swapping elements', 'unknown-function', 'a[t] = 1; std::swap(a[t], b[t]);'],
+  ['a loop over the elements', 'range-for', 'for (float& x : a) x = 1;'],
+  ['a lambda', 'lambda', 'auto put = [&](float x) { a[t] = x; }; put(1);'],
+  ['the type of an array', 'decltype', 'a[t] = 1; decltype(a[0]) x = 1; out[t] = x;'],
+  ['a member function of an element', 'unrecognised-use', '__shared__ P c[4]; c[t].go();', 'struct P { float x; __device__ void go() { x = 1; } }; '],
+  ['operators that change what they take', 'constructor', '__shared__ P c[4]; c[t] << 3;',
+    'struct P { float x; }; __device__ void operator<<(P& p, int i) { p.x = i; } '],
+  // Orders other than barriers of the block.
+  ['__syncwarp', 'warp-synchronous', 'a[t] = 1; __syncwarp();'],
+  ['the tail of a reduction without barriers', 'warp-synchronous',
+    'a[t] = in[t]; __syncthreads(); if (t < 32) { a[t] += a[t + 32]; a[t] += a[t + 16]; a[t] += a[t + 8]; }'],
+  ['a shuffle between a write and a read', 'warp-synchronous', 'a[t] = in[t]; float x = __shfl_sync(~0u, in[t], 0); out[t] = a[t ^ 1] + x;'],
+  ['volatile', 'volatile-shared', 'volatile float* v = a; v[t] = 1;'],
+  ['a tile of a warp', 'warp-synchronous', 'auto w = cg::tiled_partition<32>(cg::this_thread_block()); a[t] = 1; w.sync();',
+    'namespace cg = cooperative_groups; '],
+  ['inline assembly', 'inline-assembly', 'a[t] = 1; asm volatile("bar.sync 1, 64;");'],
+  ['a named barrier', 'named-barrier', 'a[t] = 1; __barrier_sync(1);'],
+  ['cp.async', 'async-copy', '__pipeline_memcpy_async(&a[t], &in[t], 4);'],
+  ['memcpy_async of a group', 'async-copy', 'cg::memcpy_async(cg::this_thread_block(), a, in, 256);', 'namespace cg = cooperative_groups; '],
+  ['a barrier object', 'barrier-object', '__shared__ cuda::barrier<cuda::thread_scope_block> bar; a[t] = 1;'],
+  ['cluster memory', 'cluster', 'auto c = cg::this_cluster(); a[t] = *c.map_shared_rank(b, 1);', 'namespace cg = cooperative_groups; '],
+  ['a grid barrier', 'grid-barrier', 'a[t] = 1; cg::this_grid().sync();', 'namespace cg = cooperative_groups; '],
+  ['tensor cores', 'matrix-fragment', 'wmma::load_matrix_sync(f, a, 16);'],
+  // Control flow.
+  ['a barrier that some threads pass', 'divergent-barrier', 'a[t] = 1; if (t < 32) __syncthreads();'],
+  ['a barrier behind a loaded condition', 'divergent-barrier', 'a[t] = 1; if (out[0] > 0) { __syncthreads(); }'],
+  ['a barrier behind a shared flag', 'divergent-barrier', 'a[t] = 1; if (a[0] > 0) { __syncthreads(); }'],
+  ['a barrier in a loop of a thread', 'divergent-barrier', 'for (int i = t; i < n; i += 64) { a[t] = i; __syncthreads(); }'],
+  ['a barrier in a loop that threads leave one by one', 'divergent-barrier', 'for (int i = 0; i < n; ++i) { a[t] = i; if (in[t] > i) break; __syncthreads(); }'],
+  ['a barrier after a divergent continue', 'divergent-barrier', 'for (int i = 0; i < n; ++i) { a[t] = i; if (t > i) continue; __syncthreads(); }'],
+  ['a condition that a divergent branch changes', 'divergent-barrier', 'int m = 0; if (t == 3) m = 1; a[t] = 1; if (m > 0) __syncthreads();'],
+  ['a condition that a divergent loop changes', 'divergent-barrier', 'int m = 0; for (int i = 0; i < t; ++i) m = 2; a[t] = 1; if (m > 0) __syncthreads();'],
+  ['a condition changed through a pointer', 'divergent-barrier', 'int m = 0; int* q = &m; *q = t; a[t] = 1; if (m > 0) __syncthreads();'],
+  ['a condition changed through a reference', 'divergent-barrier', 'int m = 0; int& q = m; q = t; a[t] = 1; if (m > 0) __syncthreads();'],
+  ['a condition changed by a function', 'divergent-barrier', 'int m = 0; set(m); a[t] = 1; if (m > 0) __syncthreads();',
+    '__device__ void set(int& x) { x = threadIdx.x; } '],
+  ['a condition computed by a divergent function', 'divergent-barrier', 'a[t] = 1; if (odd()) __syncthreads();',
+    '__device__ bool odd() { return threadIdx.x % 2; } '],
+  ['threads that return before a barrier', 'divergent-return', 'if (t >= n) return; a[t] = 1;'],
+  ['threads that return in a loop before a barrier', 'divergent-return', 'for (int i = 0; i < n; ++i) { if (in[t] > i) return; } a[t] = 1;'],
+  ['a barrier in a part of an expression', 'barrier-in-expression', 'a[t] = 1; bool x = n > 0 && __syncthreads_or(t); out[0] = x;'],
+  ['a barrier beside an access', 'barrier-in-expression', 'b[t] = 1; a[t] = b[t ^ 1] + __syncthreads_count(t);'],
+  ['goto', 'goto', 'again: a[t] = 1; if (--n > 0) goto again;'],
+  ['a case that falls through', 'switch-fallthrough', 'switch (n) { case 1: a[t] = 1; case 2: __syncthreads(); break; default: a[t] = 2; }'],
+  ['recursion', 'recursion', 'a[t] = f(a, n);', '__device__ float f(float* p, int m) { return m == 0 ? p[0] : f(p, m - 1); } '],
+  ['try', 'unsupported-statement', 'try { a[t] = 1; } catch (...) {}'],
+  // Declarations and names.
+  ['a type without a definition', 'unknown-type', '__shared__ Elsewhere c[4]; c[t].x = 1;'],
+  ['a type that the kernel hides', 'unknown-type', 'using real = double; __shared__ real c[4]; c[t & 3] = 1;', 'typedef float real; '],
+  ['an extent of unknown value', 'unknown-extent', '__shared__ float c[kSize]; c[t] = 1;'],
+  ['an extent defined twice', 'unknown-extent', '__shared__ float c[W]; c[t] = 1;', '\n#define W 4\n#undef W\n'],
+  ['a constructor', 'constructor', '__shared__ P c[4]; c[t].x = 1;', 'struct P { float x; __device__ P() {} }; '],
+  ['a default value', 'constructor', '__shared__ P c[4]; c[t].x = 1;', 'struct P { float x = 1; }; '],
+  ['a base class', 'constructor', '__shared__ P c[4]; c[t].x = 1;', 'struct Q { int y; }; struct P : Q { float x; }; '],
+  ['a union', 'constructor', '__shared__ P c[4]; c[t].x = 1;', 'union P { float x; int y; }; '],
+  ['a type defined in the declaration', 'inline-type', '__shared__ struct { float x; } c[4]; c[t].x = 1;'],
+  ['an initial value', 'initializer', '__shared__ float c[2] = {0, 0}; out[t] = c[0];'],
+  ['a shared array of a function', 'shared-in-callee', 'a[t] = f(t);', '__device__ float f(int t) { __shared__ float own[64]; own[t] = 1; return own[t]; } '],
+  ['a macro that touches an array', 'macro', 'a[t] = 1; SHOW(t);', '\n#define SHOW(i) (a[i])\n'],
+  ['a macro that assigns', 'macro', 'a[t] = 1; PUT(n);', '\n#define PUT(x) x = 1\n'],
+  ['a macro that returns', 'macro', 'a[t] = 1; LEAVE;', '\n#define LEAVE return\n'],
+  ['a function of several bodies', 'ambiguous-function', 'a[t] = f(t);', '__device__ float f(int x) { return x; } __device__ float f(float x) { return x; } '],
+  ['a function that is nowhere', 'unknown-function', 'a[t] = nowhere(t);'],
+  ['a name that is nowhere', 'unknown-name', 'a[t] = kNowhere;'],
+  ['#if inside the kernel', 'preprocessor', 'a[t] = 1;\n#if FAST\n  __syncwarp();\n#endif'],
+  ['text that is no C++', 'parse-error', 'a[t] = = 1;'],
+  ['a read before any write', 'uninitialised-read', 'out[0] = a[t]; a[t] = 1;'],
+  ['a count without a beginning', 'uninitialised-read', 'atomicAdd(&a[t], 1.0f);'],
+  ['a comparison that reads like a template', 'ambiguous-syntax', 'a[t] = 1; out[0] = n < t && t > (n);'],
+];
+
+describe('scratchpad: refusals', () => {
+  for (const [title, code, body, before] of cases) {
+    it(`${title}: ${code}`, async () => {
+      const refused = await refusal(`${head}  ${body}${tail}`, before);
+      strictEqual(refused.code, code, `${refused.code} at line ${refused.line}: ${refused.reason}`);
+      const lines = (before ?? '').split('\n').length + 3;
+      const inCallee = code === 'shared-in-callee' || code === 'recursion';
+      ok(inCallee || (refused.line >= lines && refused.line <= lines + 4), `line ${refused.line}, not ${lines}`);
+      ok(refused.column >= 1 && refused.reason.length > 5 && refused.remedy === remedyOf(refused.code));
+    });
+  }
+
+  it('says what to do for every code, and has a case here or in the corpus for most', () => {
+    for (const code of refusalCodes) match(remedyOf(code), /\w{3}/);
+    const seen = new Set(cases.map(([, code]) => code));
+    deepStrictEqual(refusalCodes.filter((code) => !seen.has(code)).sort(), ['dynamic-and-large', 'symbolic-scope', 'too-deep']);
+  });
+
+  it('refuses one kernel and treats the other', async () => {
+    const good = '__global__ void good(float* out) { __shared__ float x[64], y[64]; int t = threadIdx.x; x[t] = 1; __syncthreads(); out[t] = x[t ^ 1]; '
+      + '__syncthreads(); y[t] = 2; __syncthreads(); out[t] += y[t ^ 1]; }\n';
+    const bad = '__global__ void bad(float* out) { __shared__ float x[64], y[64]; x[threadIdx.x] = 1; __syncwarp(); y[0] = x[1]; }\n';
+    const { report, source } = await optimize(good + bad);
+    deepStrictEqual(report.kernels.map(({ kernel, bytesAfter }) => [kernel, bytesAfter]), [['good', 256]]);
+    deepStrictEqual(report.refused.map(({ kernel, line, code }) => [kernel, line, code]), [['bad', 2, 'warp-synchronous']]);
+    ok(source.endsWith(bad));
+  });
+
+  it('a pool over 48 KB beside dynamic shared memory: dynamic-and-large', async () => {
+    const refused = await refusal('  extern __shared__ float more[];\n  __shared__ float a[10000], b[10000];\n  const int t = threadIdx.x;\n  a[t] = more[t];'
+      + '\n  b[t] = in[t];\n  __syncthreads();\n  out[t] = a[t ^ 1] + b[t ^ 1];', '', { reuse: false });
+    strictEqual(refused.code, 'dynamic-and-large');
+    strictEqual(refused.line, 2);
+  });
+
+  it('very long expressions: too-deep', async () => {
+    const refused = await refusal(`${head}  a[t] = ${'in[t] + '.repeat(700)}1;${tail}`);
+    strictEqual(refused.code, 'too-deep');
+    strictEqual(refused.line, 4);
+  });
+
+  it('sizes of template parameters in an inner block: symbolic-scope', async () => {
+    const text = 'template <int M> __global__ void k(float* out) {\n  const int t = threadIdx.x;\n  {\n    __shared__ float a[M];\n    a[t] = 1;\n'
+      + '    __syncthreads();\n    out[t] = a[t ^ 1];\n  }\n  __syncthreads();\n  __shared__ float b[M];\n  b[t] = 1;\n  __syncthreads();\n  out[t] += b[t ^ 1];\n}\n';
+    const { report } = await optimize(text);
+    deepStrictEqual(report.refused.map(({ code, line }) => [code, line]), [['symbolic-scope', 4]]);
+  });
+});
