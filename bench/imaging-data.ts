@@ -9,7 +9,7 @@ type Named = Readonly<Record<string, number>>;
 
 /** Microseconds by size, for peers of a column. */
 function column(name: string, ...figures: readonly (readonly [size: string | number, microseconds: number])[]) {
-  return { name, figures: new Map(figures.map(([size, value]) => [String(size), value * 1e-6])) };
+  return { name, figures: new Map(figures.map(([size, value]) => [String(size), value / 1e6])) };
 }
 
 /** Row prefix (size and what follows it left out) to peers on the GPU. */

@@ -1,0 +1,75 @@
+// The report of imaging drawn and tabulated: times by size beside those of others.
+import { writeFile } from 'node:fs/promises';
+import { plotSvg } from '../lib/jobs/plot.ts';
+import type { Report, Row } from './report.ts';
+
+/** One bar: a method or a peer at one size. */
+export interface Bar {
+  readonly figure: string;
+  readonly size: string;
+  readonly method: string;
+  readonly microseconds: number;
+}
+
+const isSize = (part: string): boolean => /^\d+(\^\d)?$/.test(part);
+
+/** Bars of the rows that are times; a row's method is what follows its size. */
+export function imagingBars(rows: readonly Row[]): Bar[] {
+  const bars = new Map<string, Bar>();
+  for (const { id, value, unit, peers = {} } of rows) {
+    if (unit !== 's') continue;
+    const parts = id.split('/');
+    const at = parts.findIndex(isSize);
+    if (at < 0) continue;
+    const named = parts.length - 1 > at && !['hot', 'cold', 'float32', 'float64'].includes(parts.at(-1)!);
+    const method = named ? parts.at(-1)! : 'warploom';
+    const figure = parts.filter((_, i) => i !== at && !(named && i === parts.length - 1)).join(' ');
+    const size = parts[at]!;
+    for (const [name, seconds] of [[method, value], ...Object.entries(peers)] as [string, number][]) {
+      bars.set(`${figure} ${size} ${name}`, { figure, size, method: name, microseconds: seconds * 1e6 });
+    }
+  }
+  return [...bars.values()];
+}
+
+/** The rows as Markdown: one table of times with the best peer, one of quality. */
+export function imagingTables({ rows }: Report): string {
+  const times = rows.filter(({ unit }) => unit === 's');
+  const micro = (seconds: number) => `${Number((seconds * 1e6).toPrecision(4))}`;
+  const lines = times.map(({ id, value, limit, fraction, peers = {} }) => {
+    const beaten = Object.entries(peers).filter(([name]) => name !== 'copy').sort(([, a], [, b]) => a - b)[0];
+    const beside = beaten === undefined ? ['', ''] : [`${beaten[0]} ${micro(beaten[1])}`, `${(beaten[1] / value).toFixed(2)}`];
+    return `| ${[id, micro(value), limit === undefined ? '' : micro(limit), fraction === undefined ? '' : `${(100 * fraction).toFixed(0)} %`, ...beside].join(' | ')} |`;
+  });
+  const quality = rows.filter(({ id }) => id.startsWith('quality/')).map(({ id, value, unit, peers = {} }) =>
+    `| ${id.slice(8)} | ${Number(value.toPrecision(5))} ${unit === '1' ? '' : unit} | ${Object.entries(peers).map(([name, v]) => `${name} ${v}`).join(', ')} |`);
+  return [
+    ...(lines.length > 0 ? ['| row | µs | limit µs | of it | quickest other, µs | times as fast |', '| --- | --- | --- | --- | --- | --- |', ...lines] : []),
+    ...(quality.length > 0 ? ['', '| quality | | others |', '| --- | --- | --- |', ...quality] : []),
+  ].join('\n');
+}
+
+/** Writes `path` (SVG); false where there is nothing to draw or vega is not installed. */
+export async function writeImagingFigures(path: string, report: Report): Promise<boolean> {
+  const bars = imagingBars(report.rows);
+  if (bars.length === 0) return false;
+  const svg = await plotSvg({
+    $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
+    title: `${report.domain} on ${report.deviceName}`, background: 'white',
+    data: { values: bars },
+    facet: { field: 'figure', type: 'nominal', title: null, sort: null }, columns: 2,
+    resolve: { scale: { x: 'independent', y: 'independent' } },
+    spec: {
+      width: 420, height: 220, mark: { type: 'point', filled: true, size: 70 },
+      encoding: {
+        x: { field: 'size', type: 'nominal', title: 'size', sort: null, axis: { labelAngle: 0 } },
+        y: { field: 'microseconds', type: 'quantitative', title: 'µs', scale: { type: 'log' } },
+        color: { field: 'method', type: 'nominal', sort: null, title: null, scale: { scheme: 'tableau20' } },
+        shape: { field: 'method', type: 'nominal', sort: null, title: null },
+      },
+    },
+  });
+  if (svg === undefined) return false;
+  await writeFile(path, svg);
+  return true;
+}
