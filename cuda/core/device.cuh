@@ -90,6 +90,16 @@ template <class T>
 WARPLOOM_DEVICE T shuffle_xor(const Block&, const T& value, int mask, int width = 32) {
   return detail::by_words(value, [=](unsigned int w) { return __shfl_xor_sync(~0u, w, mask, width); });
 }
+/// The sum over the warp, modulo 2^32, in every lane.
+WARPLOOM_DEVICE int warp_sum(const Block&, int value) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(~0u, value);
+#else
+  WARPLOOM_UNROLL
+  for (int mask = 16; mask > 0; mask /= 2) value += __shfl_xor_sync(~0u, value, mask);
+  return value;
+#endif
+}
 /// Bit i is lane i's predicate.
 WARPLOOM_DEVICE unsigned int ballot(const Block&, bool predicate) { return __ballot_sync(~0u, predicate); }
 

@@ -113,6 +113,11 @@ T shuffle_xor(const Block& block, const T& value, int mask, int width = 32, WARP
   const int source = target > (lane | (width - 1)) ? lane : target;
   return detail::exchange_value(block, detail::WarpOperation::shuffle_xor, value, source, file, line);
 }
+inline int warp_sum(const Block& block, int value, WARPLOOM_SITE) {
+  unsigned int sum = static_cast<unsigned int>(value);
+  for (int mask = 16; mask > 0; mask /= 2) sum += shuffle_xor(block, sum, mask, 32, file, line);
+  return static_cast<int>(sum);
+}
 inline unsigned int ballot(const Block& block, bool predicate, WARPLOOM_SITE) {
   return detail::ballot(block.self(), predicate, file, line);
 }
