@@ -129,6 +129,7 @@ class SegmentCall {
     tally.iterations = words(plan_.iterations);
     tally.stops = reinterpret_cast<int32_t*>(words(plan_.stops));
     tally.change_limit = setup_.change_limit;
+    tally.unit = 1 / setup_.scales.value;
     task_.barrier = reinterpret_cast<unsigned int*>(words(plan_.barrier));
     task_.tiles = (p_.grid.nx + kStripPoints - 1) / kStripPoints;
     task_.rows = policy::strip_rows(task_.tiles, p_.grid.ny, device_.limits().multiprocessors);
@@ -248,13 +249,13 @@ class SegmentCall {
     const int64_t blocks = (strips + warps - 1) / warps;
     if (variant_ == SegmentVariant::march) {
       using Agent = SegmentMarchAgent<R>;
-      return launch<Agent>(device_, {blocks, policy::kMarchThreads, Agent::shared_bytes(), false}, task_);
+      return launch<Agent>(device_, {blocks, policy::kMarchThreads, 0, false}, task_);
     }
     using Agent = SegmentPersistentAgent<R>;
-    const int64_t resident = resident_blocks<Agent>(device_, policy::kMarchThreads, Agent::shared_bytes());
+    const int64_t resident = resident_blocks<Agent>(device_, policy::kMarchThreads, 0);
     WARPLOOM_TRY(device_.fill_zero(task_.barrier, 8));
-    return launch<Agent>(device_, {std::max<int64_t>(1, std::min(blocks, resident * device_.limits().multiprocessors)), policy::kMarchThreads,
-                                   Agent::shared_bytes(), true}, task_);
+    return launch<Agent>(device_, {std::max<int64_t>(1, std::min(blocks, resident * device_.limits().multiprocessors)), policy::kMarchThreads, 0,
+                                   true}, task_);
   }
   template <int kDimensions>
   Status launch_direct(int64_t blocks) {

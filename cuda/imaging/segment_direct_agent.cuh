@@ -21,18 +21,18 @@ struct Around {
 /// The point of a thread: blocks of 32 x 8 points of a plane, one after the other.
 struct PointPlace {
   static constexpr int kWide = 32, kHigh = 8;
-  int64_t x, y, z;
+  int32_t x, y, z;
   bool idle;
 
   static WARPLOOM_HOST_DEVICE int64_t blocks(int64_t nx, int64_t ny, int64_t nz) {
     return (nx + kWide - 1) / kWide * ((ny + kHigh - 1) / kHigh) * nz;
   }
   WARPLOOM_DEVICE PointPlace(const device::Block& block, int64_t index, int64_t nx, int64_t ny) {
-    const int64_t columns = (nx + kWide - 1) / kWide, rows = (ny + kHigh - 1) / kHigh;
-    const int64_t column = index % columns, rest = index / columns;
-    x = column * kWide + block.lane();
-    y = rest % rows * kHigh + block.warp();
-    z = rest / rows;
+    const uint32_t at = static_cast<uint32_t>(index), columns = static_cast<uint32_t>((nx + kWide - 1) / kWide);
+    const uint32_t rows = static_cast<uint32_t>((ny + kHigh - 1) / kHigh), rest = at / columns, plane = rest / rows;
+    x = static_cast<int32_t>(at - rest * columns) * kWide + block.lane();
+    y = static_cast<int32_t>(rest - plane * rows) * kHigh + block.warp();
+    z = static_cast<int32_t>(plane);
     idle = x >= nx || y >= ny;
   }
 };
@@ -51,6 +51,15 @@ struct SegmentDirectAgent {
   static size_t shared_bytes(int64_t channels) { return kTallyBytes + static_cast<size_t>(channels > 1 ? channels : 0) * sizeof(Centres<R>); }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const PointPlace place(block, block.index(), p.nx, p.ny);
+    const int64_t at = (static_cast<int64_t>(place.z) * p.ny + place.y) * p.nx + place.x;
+    operation::Bend<R> bend = {R(0), R(0), R(0)};
+    R phi = R(0), pixel = R(0);
+    if (!place.idle) {  // before the means are there: they take as long to come as all this
+      bend = bend_at<R, kDimensions>(Around<R>(p.from, place.x, place.y, place.z, p.nx, p.ny, p.nz), p.flow.eta16);
+      phi = p.from[at];
+      pixel = p.image[at];
+    }
     Head head;
     if (!begin_step(block, p.tally, &head)) return;
     Centres<R>* const centres = block.shared<Centres<R>>(kTallyBytes);
@@ -58,39 +67,30 @@ struct SegmentDirectAgent {
       find_centres(block, p, head, centres);
       block.sync();
     }
-    const Centres<R> only = centres_of(p, head);
     Gathered gathered;
-    const PointPlace place(block, block.index(), p.nx, p.ny);
     if (!place.idle) {
-      const Around<R> around(p.from, place.x, place.y, place.z, p.nx, p.ny, p.nz);
-      const auto bend = bend_at<R, kDimensions>(around, p.flow.eta16);
-      const int64_t at = (place.z * p.ny + place.y) * p.nx + place.x;
-      const R phi = p.from[at];
-      bool data = true;
-      const R force = p.channels > 1 ? force_of_channels(p, at, centres, &data) : force_of_one(p, at, only, &data);
+      bool data = operation::has_data(p.flow, pixel);
+      const Centres<R> only = p.channels > 1 ? Centres<R>() : centres_of(p, head);
+      const R force = p.channels > 1 ? force_of_channels(p, at, centres, &data) : operation::force_of(p.flow, pixel, only.inside, only.outside);
       const R change = operation::increment(p.flow, phi, bend.curvature, bend.weights, force);
       const R level = phi + change;
       p.to[at] = level;
-      gathered.add(p.scales, change, p.channels > 1 ? R(0) : operation::value_of(p.flow, p.image[at]), data && level > R(0));
+      gathered.add(p.scales, change, p.channels > 1 ? R(0) : operation::value_of(p.flow, pixel), true, data && level > R(0));
     }
-    gathered.deliver(block, p.tally.slot(p.tally.own), block.shared<int64_t>());
+    deliver_together<kWarps>(block, gathered, p.tally.slot(p.tally.own), block.shared<int64_t>());
   }
 
  private:
-  static constexpr size_t kTallyBytes = 3 * kMaxThreads / 32 * sizeof(int64_t);
+  static constexpr int kWarps = kMaxThreads / 32;
+  static constexpr size_t kTallyBytes = 3 * kWarps * sizeof(int64_t);
 
   static WARPLOOM_DEVICE void find_centres(const device::Block& block, const Parameters& p, const Head& head, Centres<R>* centres) {
     const int64_t* const sums = p.tally.slot(p.tally.before) + operation::kHeads * operation::kHeadWords;
     for (int64_t c = block.thread(); c < p.channels; c += block.threads()) {
       const operation::Means means =
-          operation::means_of(head.word[operation::kInside], sums[c], p.tally.totals[0], p.tally.totals[1 + c], 1 / p.scales.value);
+          operation::means_of(head.word[operation::kInside], sums[c], p.tally.totals[0], p.tally.totals[1 + c], p.tally.unit);
       centres[c] = {static_cast<R>(means.inside), static_cast<R>(means.outside)};
     }
-  }
-  static WARPLOOM_DEVICE R force_of_one(const Parameters& p, int64_t at, const Centres<R>& c, bool* data) {
-    const R pixel = p.image[at];
-    *data = operation::has_data(p.flow, pixel);
-    return operation::force_of(p.flow, pixel, c.inside, c.outside);
   }
   static WARPLOOM_DEVICE R force_of_channels(const Parameters& p, int64_t at, const Centres<R>* centres, bool* data) {
     R sum = R(0);

@@ -16,16 +16,20 @@ struct Four {
 /// Memory as a lane of a strip sees it.
 template <class R>
 struct StripColumn {
-  int64_t x, nx, ny;
-  bool whole;  ///< all four points lie in the image, and packs of 16 bytes may be used
+  int32_t x, nx, ny;
+  bool whole;         ///< all four points lie in the image, and packs of 16 bytes may be used
+  unsigned int owned; ///< bits of the points that the lane works for
 
-  WARPLOOM_DEVICE StripColumn(const device::Block& block, const StepTask<R>& p, int64_t tile)
-      : x(tile * kStripPoints + (block.lane() - 1) * kLanePoints), nx(p.nx), ny(p.ny),
-        whole(p.wide != 0 && x >= 0 && x + kLanePoints <= nx) {}
+  WARPLOOM_DEVICE StripColumn(const device::Block& block, const StepTask<R>& p, int32_t tile)
+      : x(tile * kStripPoints + (block.lane() - 1) * kLanePoints), nx(static_cast<int32_t>(p.nx)), ny(static_cast<int32_t>(p.ny)),
+        whole(p.wide != 0 && x >= 0 && x + kLanePoints <= nx), owned(0) {
+    const int32_t left = nx - x;
+    if (block.lane() > 0 && block.lane() < 31 && left > 0) owned = left < kLanePoints ? (1u << left) - 1 : (1u << kLanePoints) - 1;
+  }
 
-  static WARPLOOM_DEVICE int64_t held(int64_t i, int64_t count) { return i < 0 ? 0 : i >= count ? count - 1 : i; }
-  WARPLOOM_DEVICE Four<R> load(const R* plane, int64_t y) const {
-    const R* const row = plane + held(y, ny) * nx;
+  static WARPLOOM_DEVICE int32_t held(int32_t i, int32_t count) { return i < 0 ? 0 : i >= count ? count - 1 : i; }
+  WARPLOOM_DEVICE Four<R> load(const R* plane, int32_t y) const {
+    const R* const row = plane + static_cast<int64_t>(held(y, ny)) * nx;
     Four<R> four;
     if (whole) {
       using Pack = device::Pack<R>;
@@ -42,8 +46,9 @@ struct StripColumn {
     }
     return four;
   }
-  WARPLOOM_DEVICE void store(R* plane, int64_t y, const Four<R>& four) const {
-    R* const row = plane + y * nx;
+  WARPLOOM_DEVICE void store(R* plane, int32_t y, const Four<R>& four) const {
+    if (owned == 0) return;
+    R* const row = plane + static_cast<int64_t>(y) * nx;
     if (whole) {
       using Pack = device::Pack<R>;
       Pack* const packs = reinterpret_cast<Pack*>(row + x);
@@ -57,13 +62,11 @@ struct StripColumn {
     } else {
       WARPLOOM_UNROLL
       for (int k = 0; k < kLanePoints; ++k) {
-        if (x + k < nx) row[x + k] = four.v[k];
+        if (owns(k)) row[x + k] = four.v[k];
       }
     }
   }
-  WARPLOOM_DEVICE bool owns(const device::Block& block, int k) const {
-    return block.lane() > 0 && block.lane() < 31 && x + k < nx;
-  }
+  WARPLOOM_DEVICE bool owns(int k) const { return (owned >> k & 1u) != 0; }
 };
 
 /// Spans along x of a row.
@@ -107,25 +110,44 @@ struct StripRows {
 
 /// One warp's work: rows y0 … y1 - 1 of a strip.
 template <class R>
-WARPLOOM_DEVICE void march_strip(const device::Block& block, const StepTask<R>& p, const R* from, R* to, int64_t tile, int64_t y0,
-                                 int64_t y1, const Centres<R>& centres, Gathered& gathered) {
+class Strip {
+ public:
+  /// Loads the first rows.
+  WARPLOOM_DEVICE Strip(const device::Block& block, const StepTask<R>& p, const R* from, int32_t tile, int32_t y0)
+      : column_(block, p, tile), from_(from), y0_(y0), y1_(y0 + p.rows < p.ny ? y0 + static_cast<int32_t>(p.rows) : static_cast<int32_t>(p.ny)) {
+    rows_.before = column_.load(from, y0 - 1);
+    rows_.here = column_.load(from, y0);
+    rows_.next = column_.load(from, y0 + 1);
+    pixels_ = column_.load(p.image, y0);
+  }
+
+  WARPLOOM_DEVICE void run(const device::Block& block, const StepTask<R>& p, R* to, const Centres<R>& centres, Gathered& gathered) {
+    const R eta16 = p.flow.eta16;
+    rows_.spans = spans_along(block, rows_.here);
+    rows_.faces_between(rows_.before, rows_.here, spans_along(block, rows_.before), rows_.spans, eta16, rows_.north);
+    WARPLOOM_NO_UNROLL
+    for (int32_t y = y0_; y < y1_; ++y) {
+      const Four<R> coming = column_.load(from_, y + 2), coming_pixels = column_.load(p.image, y + 1);
+      Face east[kLanePoints], south[kLanePoints];
+      rows_.faces_along(block, eta16, east);
+      const Four<R> next_spans = spans_along(block, rows_.next);
+      rows_.faces_between(rows_.here, rows_.next, rows_.spans, next_spans, eta16, south);
+      column_.store(to, y, updated(block, p, east, south, centres, gathered));
+      rows_.before = rows_.here;
+      rows_.here = rows_.next;
+      rows_.next = coming;
+      rows_.spans = next_spans;
+      pixels_ = coming_pixels;
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kLanePoints; ++k) rows_.north[k] = south[k];
+    }
+  }
+
+ private:
   using Face = operation::Face<R>;
-  const StripColumn<R> column(block, p, tile);
-  const R eta16 = p.flow.eta16;
-  StripRows<R> rows;
-  rows.before = column.load(from, y0 - 1);
-  rows.here = column.load(from, y0);
-  rows.next = column.load(from, y0 + 1);
-  Four<R> pixels = column.load(p.image, y0);
-  rows.spans = spans_along(block, rows.here);
-  rows.faces_between(rows.before, rows.here, spans_along(block, rows.before), rows.spans, eta16, rows.north);
-  WARPLOOM_NO_UNROLL
-  for (int64_t y = y0; y < y1; ++y) {
-    const Four<R> coming = column.load(from, y + 2), coming_pixels = column.load(p.image, y + 1);
-    Face east[kLanePoints], south[kLanePoints];
-    rows.faces_along(block, eta16, east);
-    const Four<R> next_spans = spans_along(block, rows.next);
-    rows.faces_between(rows.here, rows.next, rows.spans, next_spans, eta16, south);
+
+  WARPLOOM_DEVICE Four<R> updated(const device::Block& block, const StepTask<R>& p, const Face (&east)[kLanePoints],
+                                  const Face (&south)[kLanePoints], const Centres<R>& centres, Gathered& gathered) const {
     Face west;
     west.flux = device::shuffle_up(block, east[kLanePoints - 1].flux, 1);
     west.weight = device::shuffle_up(block, east[kLanePoints - 1].weight, 1);
@@ -133,43 +155,40 @@ WARPLOOM_DEVICE void march_strip(const device::Block& block, const StepTask<R>& 
     Four<R> result;
     WARPLOOM_UNROLL
     for (int k = 0; k < kLanePoints; ++k) {
-      const auto bend = operation::bend_of<R>(east[k], k > 0 ? east[k > 0 ? k - 1 : 0] : west, south[k], rows.north[k]);
-      const R force = operation::force_of<R>(p.flow, pixels.v[k], centres.inside, centres.outside);
-      const R change = operation::increment<R>(p.flow, rows.here.v[k], bend.curvature, bend.weights, force);
-      result.v[k] = rows.here.v[k] + change;
-      if (column.owns(block, k)) {
-        gathered.add(p.scales, change, operation::value_of(p.flow, pixels.v[k]),
-                     operation::has_data(p.flow, pixels.v[k]) && result.v[k] > R(0));
-      }
+      const auto bend = operation::bend_of<R>(east[k], k > 0 ? east[k > 0 ? k - 1 : 0] : west, south[k], rows_.north[k]);
+      const R force = operation::force_of<R>(p.flow, pixels_.v[k], centres.inside, centres.outside);
+      const R change = operation::increment<R>(p.flow, rows_.here.v[k], bend.curvature, bend.weights, force);
+      result.v[k] = rows_.here.v[k] + change;
+      gathered.add(p.scales, change, operation::value_of(p.flow, pixels_.v[k]), column_.owns(k),
+                   operation::has_data(p.flow, pixels_.v[k]) && result.v[k] > R(0));
     }
-    if (column.owns(block, 0)) column.store(to, y, result);
-    rows.before = rows.here;
-    rows.here = rows.next;
-    rows.next = coming;
-    rows.spans = next_spans;
-    pixels = coming_pixels;
-    WARPLOOM_UNROLL
-    for (int k = 0; k < kLanePoints; ++k) rows.north[k] = south[k];
+    return result;
   }
-}
+
+  StripColumn<R> column_;
+  StripRows<R> rows_;
+  Four<R> pixels_;
+  const R* from_;
+  int32_t y0_, y1_;
+};
 
 template <class R>
 struct SegmentMarchAgent {
   static constexpr int kMaxThreads = 128;
   static constexpr int kMinBlocks = sizeof(R) == 4 ? 5 : 3;
   using Parameters = StepTask<R>;
-  static size_t shared_bytes() { return 3 * kMaxThreads / 32 * sizeof(int64_t); }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const uint32_t strip = static_cast<uint32_t>(block.index()) * static_cast<uint32_t>(block.threads() / 32) + static_cast<uint32_t>(block.warp());
+    const uint32_t tiles = static_cast<uint32_t>(p.tiles), level = strip / tiles;
+    const int32_t y0 = static_cast<int32_t>(level * static_cast<uint32_t>(p.rows));
+    // The rows come while the means do; a strip below the image takes its last rows.
+    Strip<R> rows(block, p, p.from, static_cast<int32_t>(strip - level * tiles), y0);
     Head head;
-    if (!begin_step(block, p.tally, &head)) return;
+    if (!begin_step(block, p.tally, &head) || y0 >= p.ny) return;
     Gathered gathered;
-    const int64_t strip = block.index() * (block.threads() / 32) + block.warp();
-    const int64_t tile = strip % p.tiles, y0 = strip / p.tiles * p.rows;
-    if (y0 < p.ny) {
-      march_strip(block, p, p.from, p.to, tile, y0, y0 + p.rows < p.ny ? y0 + p.rows : p.ny, centres_of(p, head), gathered);
-    }
-    gathered.deliver(block, p.tally.slot(p.tally.own), block.shared<int64_t>());
+    rows.run(block, p, p.to, centres_of(p, head), gathered);
+    gathered.deliver(block, p.tally.slot(p.tally.own), strip);
   }
 };
 
@@ -179,23 +198,25 @@ struct SegmentPersistentAgent {
   static constexpr int kMaxThreads = SegmentMarchAgent<R>::kMaxThreads;
   static constexpr int kMinBlocks = SegmentMarchAgent<R>::kMinBlocks;
   using Parameters = StepTask<R>;
-  static size_t shared_bytes() { return SegmentMarchAgent<R>::shared_bytes(); }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     Tally tally = p.tally;
     const R* from = p.from;
     R* to = p.to;
     R* other = p.spare;
-    const int64_t warps = block.threads() / 32, strips = p.tiles * ((p.ny + p.rows - 1) / p.rows);
+    const uint32_t tiles = static_cast<uint32_t>(p.tiles), rows = static_cast<uint32_t>(p.rows), warps = static_cast<uint32_t>(block.threads() / 32);
+    const uint32_t strips = tiles * ((static_cast<uint32_t>(p.ny) + rows - 1) / rows);
+    const uint32_t first = static_cast<uint32_t>(block.index()) * warps + static_cast<uint32_t>(block.warp());
     for (int32_t step = 0; step < p.steps; ++step) {
       Head head;
       if (begin_step(block, tally, &head)) {
         Gathered gathered;
-        for (int64_t strip = block.index() * warps + block.warp(); strip < strips; strip += block.count() * warps) {
-          const int64_t y0 = strip / p.tiles * p.rows;
-          march_strip(block, p, from, to, strip % p.tiles, y0, y0 + p.rows < p.ny ? y0 + p.rows : p.ny, centres_of(p, head), gathered);
+        const Centres<R> centres = centres_of(p, head);
+        for (uint32_t strip = first; strip < strips; strip += static_cast<uint32_t>(block.count()) * warps) {
+          Strip<R> work(block, p, from, static_cast<int32_t>(strip % tiles), static_cast<int32_t>(strip / tiles * rows));
+          work.run(block, p, to, centres, gathered);
         }
-        gathered.deliver(block, tally.slot(tally.own), block.shared<int64_t>());
+        gathered.deliver(block, tally.slot(tally.own), first);
       }
       block.sync_grid(p.barrier);
       from = to;

@@ -61,10 +61,13 @@ struct Means {
   double inside, outside;
 };
 WARPLOOM_PORTABLE Means means_of(int64_t inside, int64_t sum_inside, int64_t all, int64_t sum_all, double unit) {
-  const double mean = all > 0 ? static_cast<double>(sum_all) * unit / static_cast<double>(all) : 0.0;
   const int64_t outside = all - inside;
-  return {inside > 0 ? static_cast<double>(sum_inside) * unit / static_cast<double>(inside) : mean,
-          outside > 0 ? static_cast<double>(sum_all - sum_inside) * unit / static_cast<double>(outside) : mean};
+  if (inside > 0 && outside > 0) {
+    return {static_cast<double>(sum_inside) * unit / static_cast<double>(inside),
+            static_cast<double>(sum_all - sum_inside) * unit / static_cast<double>(outside)};
+  }
+  const double mean = all > 0 ? static_cast<double>(sum_all) * unit / static_cast<double>(all) : 0.0;
+  return {mean, mean};
 }
 
 }  // namespace warploom::imaging::segmentation

@@ -25,7 +25,7 @@ struct Tally {
   int64_t* iterations = nullptr;   ///< steps made
   int32_t* stops = nullptr;        ///< by slot: whether the steps are over
   int32_t before = 0, own = 0, next = 0;  ///< slots of a step
-  double change_limit = -1;
+  double change_limit = -1, unit = 1;  ///< of `change`; of the sums of values
   WARPLOOM_DEVICE int64_t* slot(int32_t index) const { return ring + index * words; }
 };
 
@@ -52,11 +52,23 @@ struct Head {
   int64_t word[3];
 };
 WARPLOOM_DEVICE Head read_head(const device::Block& block, const int64_t* slot) {
-  static_assert(operation::kHeads * operation::kHeadWords == 32, "a word per lane");
-  int64_t word = slot[block.lane()];
+  const int64_t* const copy = slot + block.lane() % operation::kHeads * operation::kHeadWords;
+  Head head = {{copy[0], copy[1], copy[2]}};
   WARPLOOM_UNROLL
-  for (int distance = 16; distance >= operation::kHeadWords; distance /= 2) word += device::shuffle_xor(block, word, distance);
-  return {{device::shuffle(block, word, 0), device::shuffle(block, word, 1), device::shuffle(block, word, 2)}};
+  for (int distance = operation::kHeads / 2; distance > 0; distance /= 2) {
+    WARPLOOM_UNROLL
+    for (int k = 0; k < 3; ++k) head.word[k] += device::shuffle_xor(block, head.word[k], distance);
+  }
+  return head;
+}
+
+/// The sum over the warp, in every lane: three parts of 22 bits.
+WARPLOOM_DEVICE int64_t warp_sum(const device::Block& block, int64_t value) {
+  constexpr int kBits = 22, kMask = (1 << kBits) - 1;
+  const int low = device::warp_sum(block, static_cast<int>(value & kMask));
+  const int middle = device::warp_sum(block, static_cast<int>((value >> kBits) & kMask));
+  const int high = device::warp_sum(block, static_cast<int>(value >> (2 * kBits)));
+  return (static_cast<int64_t>(high) * (int64_t{1} << (2 * kBits))) + (static_cast<int64_t>(middle) << kBits) + low;
 }
 
 /// Begins a step: whether there is one to make, and what its predecessor left.
@@ -81,7 +93,7 @@ struct Centres {
 template <class R>
 WARPLOOM_DEVICE Centres<R> centres_of(const StepTask<R>& p, const Head& head) {
   const operation::Means means = operation::means_of(head.word[operation::kInside], head.word[operation::kSum], p.tally.totals[0],
-                                                     p.tally.totals[1], 1 / p.scales.value);
+                                                     p.tally.totals[1], p.tally.unit);
   return {static_cast<R>(means.inside), static_cast<R>(means.outside)};
 }
 
@@ -90,43 +102,50 @@ struct Gathered {
   uint64_t change = 0, sum = 0;
   int32_t points = 0, inside = 0;
 
+  /// `counts`: the point is the thread's own; otherwise it adds nothing.
   template <class R>
-  WARPLOOM_DEVICE void add(const Scales& scales, R increment, R value, bool is_inside) {
-    change += operation::rounded_word(static_cast<double>(increment * increment), scales.change);
+  WARPLOOM_DEVICE void add(const Scales& scales, R increment, R value, bool counts, bool is_inside) {
+    const bool in = counts && is_inside;
+    change += operation::rounded_word(static_cast<double>(counts ? increment * increment : R(0)), scales.change);
+    sum += operation::rounded_word(static_cast<double>(in ? value : R(0)), scales.value);
+    inside += in ? 1 : 0;
     ++points;
-    if (is_inside) {
-      sum += operation::rounded_word(static_cast<double>(value), scales.value);
-      ++inside;
-    }
   }
-  /// All threads of the block: adds the block's sums to the slot. `warps`: three words per warp.
-  WARPLOOM_DEVICE void deliver(const device::Block& block, int64_t* slot, int64_t* warps) const {
-    int64_t word[3];
-    word[operation::kInside] = inside;
-    word[operation::kChange] = static_cast<int64_t>(change - static_cast<uint64_t>(points) * operation::kRoundingWord);
-    word[operation::kSum] = static_cast<int64_t>(sum - static_cast<uint64_t>(inside) * operation::kRoundingWord);
-    WARPLOOM_UNROLL
-    for (int k = 0; k < 3; ++k) {
-      WARPLOOM_UNROLL
-      for (int distance = 16; distance > 0; distance /= 2) word[k] += device::shuffle_xor(block, word[k], distance);
-    }
-    if (block.lane() == 0) {
-      WARPLOOM_UNROLL
-      for (int k = 0; k < 3; ++k) warps[3 * block.warp() + k] = word[k];
-    }
-    block.sync();
-    if (block.thread() >= 3) return;
-    int64_t total = 0;
-    for (int warp = 0; warp < block.threads() / 32; ++warp) total += warps[3 * warp + block.thread()];
-    device::atomic_add(slot + block.index() % operation::kHeads * operation::kHeadWords + block.thread(), total);
+  /// All lanes of a warp: adds the warp's sums to the slot, copy `number` modulo the number of copies.
+  WARPLOOM_DEVICE void deliver(const device::Block& block, int64_t* slot, int64_t number) const {
+    const uint64_t constant = static_cast<uint64_t>(points) * operation::kRoundingWord;
+    const int64_t all_inside = device::warp_sum(block, inside);
+    const int64_t all_change = warp_sum(block, static_cast<int64_t>(change - constant));
+    const int64_t all_sum = warp_sum(block, static_cast<int64_t>(sum - constant));
+    if (block.lane() >= 3) return;
+    const int64_t word = block.lane() == operation::kInside ? all_inside : block.lane() == operation::kChange ? all_change : all_sum;
+    device::atomic_add(slot + number % operation::kHeads * operation::kHeadWords + block.lane(), word);
   }
 };
+/// The same for blocks of kWarps warps that all come here: one addition each. `words`: three of shared memory per warp.
+template <int kWarps>
+WARPLOOM_DEVICE void deliver_together(const device::Block& block, const Gathered& gathered, int64_t* slot, int64_t* words) {
+  const uint64_t constant = static_cast<uint64_t>(gathered.points) * operation::kRoundingWord;
+  const int64_t inside = device::warp_sum(block, gathered.inside);
+  const int64_t change = warp_sum(block, static_cast<int64_t>(gathered.change - constant));
+  const int64_t sum = warp_sum(block, static_cast<int64_t>(gathered.sum - constant));
+  if (block.lane() == 0) {
+    words[3 * block.warp() + operation::kInside] = inside;
+    words[3 * block.warp() + operation::kChange] = change;
+    words[3 * block.warp() + operation::kSum] = sum;
+  }
+  block.sync();
+  if (block.thread() >= 3) return;
+  int64_t total = 0;
+  WARPLOOM_UNROLL
+  for (int warp = 0; warp < kWarps; ++warp) total += words[3 * warp + block.thread()];
+  device::atomic_add(slot + block.index() % operation::kHeads * operation::kHeadWords + block.thread(), total);
+}
 static_assert(operation::kInside == 0 && operation::kChange == 1 && operation::kSum == 2, "words of a head");
 
 /// The sum over the block, valid in its first thread; `warps` holds a word per warp.
 WARPLOOM_DEVICE int64_t block_sum(const device::Block& block, int64_t value, int64_t* warps) {
-  WARPLOOM_UNROLL
-  for (int distance = 16; distance > 0; distance /= 2) value += device::shuffle_xor(block, value, distance);
+  value = warp_sum(block, value);
   if (block.lane() == 0) warps[block.warp()] = value;
   block.sync();
   int64_t total = 0;
