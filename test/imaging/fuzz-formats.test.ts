@@ -54,7 +54,7 @@ describe('damaged image files', () => {
         // Most of what can go wrong stands near the start.
         for (const [at, value] of changes) file[Math.floor(at ** 3 * (file.length - 1))] = value;
         await readsOrRefuses(file, name);
-      }), { numRuns: 1500 });
+      }), { numRuns: 1000 });
   });
 
   it('any bytes behind any magic number', async () => {
@@ -107,18 +107,16 @@ const page = (width: number, height: number, compression: number, bytes: number,
 ] as const;
 
 describe('lying and bursting image files', () => {
-  const zeros = Buffer.alloc(64 * 2 ** 20);
+  const zeros = Buffer.alloc(32 * 2 ** 20);
 
   it('inflate no further than their header announces', async () => {
-    const before = process.memoryUsage().rss;
-    await refused(png(4, 4, deflateSync(zeros)), 'DAMAGED_FILE', /inflates to more than the 20 bytes/);
-    await refused(tiff(page(4, 4, 8, deflateSync(zeros).length), deflateSync(zeros)), 'DAMAGED_FILE', /inflates to more than the 16 bytes/);
-    const header = load('uint8.nii');
-    await refused(gzipSync(Buffer.concat([header, zeros])), 'DAMAGED_FILE', /inflates to more than the \d+ bytes/);
-    await refused(gzipSync(zeros), 'DAMAGED_FILE', /not a NIfTI header/);
-    // A bomb of bombs is a gzip file whose content is no image.
-    await refused(gzipSync(gzipSync(zeros)), 'DAMAGED_FILE', /NIfTI|header/);
-    ok(process.memoryUsage().rss - before < 200 * 2 ** 20, 'the bombs stay small');
+    const [deflated, gzipped] = [deflateSync(zeros, { level: 1 }), gzipSync(zeros, { level: 1 })];
+    await refused(png(4, 4, deflated), 'DAMAGED_FILE', /inflates to more than the 20 bytes/);
+    await refused(tiff(page(4, 4, 8, deflated.length), deflated), 'DAMAGED_FILE', /inflates to more than the 16 bytes/);
+    // Members of a gzip file follow each other.
+    await refused(Buffer.concat([gzipSync(load('uint8.nii')), gzipped]), 'DAMAGED_FILE', /inflates to more than the \d+ bytes/);
+    await refused(gzipped, 'DAMAGED_FILE', /not a NIfTI header/);
+    await refused(gzipSync(gzipped), 'DAMAGED_FILE', /NIfTI|header/);
   });
 
   it('announce more than the cap', async () => {
