@@ -13,7 +13,7 @@ import { closure } from './package-closure.mjs';
 const kLimitMiB = 40;
 /** Packages needed to run, test, benchmark and draw; their dependencies follow from package-lock.json. */
 const kPackages = ['zod', 'node-gyp-build', 'mocha', 'tsx', 'fast-check', 'vega', 'vega-lite', 'fast-png',
-  'd3-dsv', 'd3-scale-chromatic', 'vega-datasets', 'zarrita', 'web-tree-sitter'];
+  'd3-dsv', 'd3-scale-chromatic', 'vega-datasets', 'zarrita', 'web-tree-sitter', 'tiff', 'nifti-reader-js', 'dicom-parser', 'utif2'];
 /** Folders and files of the checkout that travel as they are. */
 const kFolders = ['lib', 'dist', 'test', 'bench', 'examples', 'prebuilds', 'scripts'];
 const kFiles = ['package.json', '.mocharc.json', 'README.md', 'tsconfig.base.json', 'tsconfig.json',
