@@ -17,6 +17,7 @@ import { writePlot } from './plot.ts';
 import { deviceFolder, provenance } from './provenance.ts';
 import { formatRow, mergeReports, readReport, writeReport, type Report, type Row } from './report.ts';
 import { benchmarkScan } from './scan.ts';
+import { benchmarkScratchpad } from './scratchpad.ts';
 import { figureTables, writeFigures } from './swept-figures.ts';
 import { benchmarkSwept } from './swept.ts';
 import { markdownTable } from './table.ts';
@@ -34,6 +35,7 @@ const named = ['tridiagonal', 'scan', 'swept'];
 
 const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
        npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7
+       npm run bench -- scratchpad [--table1 | --table2 | --table3 | --planners]
        npm run bench -- check [REPORT …]    compares reports with the goals
        npm run bench -- table [REPORT …]    prints them as Markdown
 
@@ -118,6 +120,7 @@ const tablesOf = (report: Report): string => (report.domain === 'swept' ? figure
 
 /** The command line; returns the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
+  if (argv[0] === 'scratchpad' && !argv.includes('--help')) return await benchmarkScratchpad(argv.slice(1));
   const { values, positionals } = parseArgs({
     args: [...argv], allowPositionals: true,
     options: {

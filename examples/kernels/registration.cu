@@ -2,7 +2,7 @@
 // al. (2009) could not save on: u' = u + dt (force - alpha Laplace(Laplace(u))) for both components of the displacement.
 // Each component has its tile (border of two) and the Laplacian of it (border of one) in shared memory. Replicated borders.
 // Launch: blocks (ceil(nx / 16), ceil(ny / 24)), threads (16, 24).
-// run: registration_step<<<(2, 2), (16, 24)>>>(in f32 1221, in f32 1221, in f32 1221, in f32 1221, out f32 1221, out f32 1221, 37, 33, 0.1f, 0.2f)
+// run: registration_step<<<(2, 2), (16, 24)>>>(in f32 783, in f32 783, in f32 783, in f32 783, out f32 783, out f32 783, 27, 29, .1f, .2f)
 
 #define TILE_X 16
 #define TILE_Y 24

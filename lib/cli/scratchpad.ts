@@ -59,8 +59,9 @@ function kernelText(kernel: KernelReport): string {
     : `${kernel.bytesBefore} to ${kernel.bytesAfter} bytes, ${percent(kernel.bytesBefore, kernel.bytesAfter)} saved`}`];
   if (kernel.arrays.length > 0) {
     const rows = kernel.arrays.map((array) => [
-      array.name, `${array.type}${array.dimensions.map((extent) => `[${extent}]`).join('')}`, String(array.bytes), String(array.alignment),
-      array.live.map((range) => `${range.beginLine}–${range.endLine}`).join(', ') || 'never', String(array.offset), String(array.partition),
+      array.name, array.type + array.dimensions.map((extent) => `[${extent}]`).join(''), String(array.bytes), String(array.alignment),
+      array.live.map((range) => `${range.beginLine}–${range.endLine}`).join(', ') || 'never',
+      String(array.offset), String(array.partition),
     ]);
     lines.push(formatTable(['array', 'type', 'bytes', 'alignment', 'needed in lines', 'offset', 'partition'], rows));
   }
@@ -79,8 +80,8 @@ function kernelText(kernel: KernelReport): string {
   if (residency !== undefined) {
     const { before, after } = residency;
     const share = (part: Occupancy) => (100 * part.occupancy).toFixed(0);
-    facts.push(`${residency.architecture}, ${residency.threads} threads of ${residency.registers} registers: ${before.blocks} to ${after.blocks} `
-      + `blocks per multiprocessor, occupancy ${share(before)} to ${share(after)} %, now limited by ${after.limiter}`);
+    facts.push(`${residency.architecture}, ${residency.threads} threads of ${residency.registers} registers: `
+      + `${before.blocks} to ${after.blocks} blocks per multiprocessor, occupancy ${share(before)} to ${share(after)} %, now limited by ${after.limiter}`);
   }
   facts.push(...kernel.assumptions);
   return [...lines, ...facts.map((fact) => `  ${fact}`)].join('\n');

@@ -15,7 +15,7 @@ export interface Pair {
 function forHost(text: string, dynamicBytes = 0): string {
   return text
     .replace(/^[ \t]*#[ \t]*include[^\n]*/gm, '') // the words of CUDA come from plain_cuda.h
-    .replace(/\bextern\s+__shared__\s+([^;]*)\[\s*\]/g, `__shared__ $1[${dynamicBytes}]`)
+    .replace(/\bextern(\s+__shared__\s+[^;]*)\[\s*\]/g, `$1[${dynamicBytes}]`)
     .replace(/__shared__(\s+)((?:alignas|__align__)\s*\([^()]*(?:\([^()]*\)[^()]*)*\))/g, '$2$1__shared__')
     .replace(/\bstatic(\s+)__shared__/g, '$1__shared__');
 }
