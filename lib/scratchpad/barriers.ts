@@ -141,39 +141,38 @@ export function placeBarriers(flow: Flow, pairs: readonly Pair[], closed: Readon
   });
 }
 
-/** Existing barriers that keep pairs apart: those that a way from one array to the other meets first. */
-export function existingBarriers(flow: Flow, pairs: readonly Pair[]): Set<number> {
+/**
+ * Existing barriers that reuse relies on: those that stand first on a way from the last access of one array to the first one of
+ * another, with no new barrier before them.
+ */
+export function existingBarriers(flow: Flow, pairs: readonly Pair[], added: ReadonlySet<number>): Set<number> {
   const nodes = accessors(flow);
   const used = new Set<number>();
   for (const [a, b] of pairs) {
     for (const [from, to] of [[a, b], [b, a]] as const) {
-      const met: number[] = [];
-      const seen = new Set(nodes.get(from) ?? []);
-      const stack = [...seen];
-      while (stack.length > 0) {
-        for (const next of flow.nodes[stack.pop()!]!.successors) {
-          if (seen.has(next)) continue;
-          seen.add(next);
-          if (flow.nodes[next]!.kind === 'barrier') met.push(next);
-          else stack.push(next);
-        }
+      const starts = new Set(nodes.get(from));
+      const ends = new Set(nodes.get(to));
+      const isBarrier = (node: number): boolean => flow.nodes[node]!.kind === 'barrier';
+      const passed = walk(flow, starts, (node) => !isBarrier(node) && !added.has(node) && !starts.has(node) && !ends.has(node));
+      for (const barrier of [...passed].filter(isBarrier)) {
+        const after = walk(flow, [barrier], (node) => !starts.has(node) && !ends.has(node));
+        if ([...after].some((node) => ends.has(node))) used.add(barrier);
       }
-      for (const barrier of met) if (leadsTo(flow, barrier, new Set(nodes.get(to)))) used.add(barrier);
     }
   }
   return used;
 }
 
-function leadsTo(flow: Flow, from: number, ends: ReadonlySet<number>): boolean {
-  const seen = new Set<number>();
-  const stack = [from];
+/** Nodes reached from some nodes; those that may not be passed are reached and end their way. */
+function walk(flow: Flow, from: Iterable<number>, passes: (node: number) => boolean): Set<number> {
+  const reached = new Set<number>();
+  const stack = [...from];
   while (stack.length > 0) {
     for (const next of flow.nodes[stack.pop()!]!.successors) {
-      if (ends.has(next)) return true;
-      if (seen.has(next)) continue;
-      seen.add(next);
-      stack.push(next);
+      if (reached.has(next)) continue;
+      reached.add(next);
+      if (passes(next)) stack.push(next);
     }
   }
-  return false;
+  return reached;
 }

@@ -78,7 +78,7 @@ function barrierReports({ analysis, layout, origin }: Described): { report: Barr
 
 function existingReports({ analysis, layout, origin }: Described): KernelReport['barriersExisting'] {
   const { flow, visitor } = analysis;
-  const used = existingBarriers(flow, layout.sharing);
+  const used = existingBarriers(flow, layout.sharing, new Set(layout.barriers.map(({ slot }) => slot)));
   return flow.nodes.filter((node) => node.kind === 'barrier' && !origin.isNew(node.node.start)).map((node) => ({
     ...placeOf(visitor.library.program.syntax, node.node.start, origin), separates: used.has(node.id),
   }));
