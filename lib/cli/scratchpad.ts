@@ -81,7 +81,8 @@ function kernelText(kernel: KernelReport): string {
     const { before, after } = residency;
     const share = (part: Occupancy) => (100 * part.occupancy).toFixed(0);
     facts.push(`${residency.architecture}, ${residency.threads} threads of ${residency.registers} registers: `
-      + `${before.blocks} to ${after.blocks} blocks per multiprocessor, occupancy ${share(before)} to ${share(after)} %, now limited by ${after.limiter}`);
+      + `${before.blocks} to ${after.blocks} blocks per multiprocessor, occupancy ${share(before)} to ${share(after)} %, `
+      + `now limited by ${after.limiter}`);
   }
   facts.push(...kernel.assumptions);
   return [...lines, ...facts.map((fact) => `  ${fact}`)].join('\n');
