@@ -1,28 +1,21 @@
 #include "cuda/imaging/curvature.h"
 
-#include <string>
+#include <cmath>
 
 namespace warploom::imaging {
-namespace {
-
-Status check_view(const View& view, int64_t count, const char* name) {
-  if (view.imaginary != nullptr) return Status(Code::invalid_argument, "expected real data", name);
-  if (view.offset < 0) return Status(Code::invalid_argument, "expected an offset of zero or more", name);
-  if (count == 0) return {};
-  if (view.data == nullptr) return Status(Code::invalid_argument, "expected an array", name);
-  if (view.offset > view.length || count > view.length - view.offset) {
-    return Status(Code::invalid_argument, "needs " + std::to_string(count) + " elements from its offset on", name);
-  }
-  return {};
-}
-
-}  // namespace
 
 Status check(const CurvatureParameters& p) {
-  if (is_complex(p.type)) return Status(Code::invalid_argument, "expected float32 or float64", "type");
-  if (p.n < 0 || p.n > INT64_MAX / 64) return Status(Code::invalid_argument, "expected 0 … 2^57", "n");
-  WARPLOOM_TRY(check_view(p.values, p.n, "values"));
-  return check_view(p.result, p.n, "result");
+  WARPLOOM_TRY(check_real_type(p.type));
+  WARPLOOM_TRY(check(p.grid));
+  WARPLOOM_TRY(check_whole(p.channels, 1, kMostComponents, "channels"));
+  if (!(p.eps >= kLeastEps && p.eps <= kMostEps)) return invalid("eps", "expected 1e-30 to 1e30, got " + std::to_string(p.eps));
+  if (static_cast<uint32_t>(p.variant) > 3) return invalid("variant", "unknown variant");
+  if (p.used.data != nullptr && p.used.length != 1) return invalid("used", "expected 1 word");
+  const int64_t count = points_of(p.grid) * p.channels;
+  WARPLOOM_TRY(check_adjacent(p.image, count, "image"));
+  WARPLOOM_TRY(check_adjacent(p.result, count, "result"));
+  if (overlap(p.image, count, p.result, count, p.type)) return invalid("result", "overlaps image");
+  return {};
 }
 
 }  // namespace warploom::imaging

@@ -1,29 +1,48 @@
-// imaging.curvature: result[i] = factor * values[i]. Replace the formula; keep the shape of the file.
+// imaging.curvature: div(grad u / |grad u|) of an image or a volume, the paper's Curvature2D and Curvature3D.
 #pragma once
 #include <cstdint>
 
 #include "cuda/core/status.h"
 #include "cuda/core/types.h"
+#include "cuda/imaging/grid.h"
 
 namespace warploom::imaging {
 
+/// How it is computed; all give the same bits. `direct`: one thread per point, everything from memory; `tile`: blocks hold a tile in
+/// shared memory; `march`: lanes hold a patch in registers and march through the planes, each face's flux computed once (one
+/// component, or components on their own). The cpu backend takes `auto` and `direct`.
+enum class CurvatureVariant : int32_t { automatic = 0, direct = 1, tile = 2, march = 3 };
+inline constexpr const char* kCurvatureVariantNames[] = {"auto", "direct", "tile", "march"};
+
+/// Layout as Grid says. The fluxes between neighbours and the norms of the gradient there are those of curvature_point.h.
 struct CurvatureParameters {
-  ScalarType type = ScalarType::float64;  ///< float32 or float64
-  int64_t n = 0;                          ///< elements
-  double factor = 1;
-  View values, result;                    ///< may be the same window; strides not used
+  ScalarType type = ScalarType::float32;  ///< float32 or float64
+  Grid grid;
+  int64_t channels = 1;
+  bool coupled = true;  ///< one norm over all components; false: each component by itself
+  double eps = 1e-4;    ///< added to the squared norm, in units of the squared pixel values
+  CurvatureVariant variant = CurvatureVariant::automatic;
+  View image, result;      ///< channels * points elements; must not overlap
+  Array<int32_t> used;     ///< report of 1 word: the variant that ran
 };
+
+/// Bounds of eps: roots of sums with it are computed without under- and overflow.
+inline constexpr double kLeastEps = 1e-30, kMostEps = 1e30;
+inline constexpr int64_t kMostComponents = 4096;
 
 template <class Visitor>
 void visit(Visitor& v, CurvatureParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
-  v.integer("n", p.n);
-  v.real("factor", p.factor);
-  v.view("values", p.values, Role::input);
+  visit_grid(v, p.grid);
+  v.integer("channels", p.channels);
+  v.boolean("coupled", p.coupled);
+  v.real("eps", p.eps);
+  v.choice("variant", p.variant, kCurvatureVariantNames);
+  v.view("image", p.image, Role::input);
   v.view("result", p.result, Role::output);
+  v.array("used", p.used, Role::report);
 }
 
-/// Shapes and ranges of a call, checked once for every backend before any work.
 Status check(const CurvatureParameters& p);
 
 }  // namespace warploom::imaging

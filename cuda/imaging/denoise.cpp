@@ -1,28 +1,50 @@
 #include "cuda/imaging/denoise.h"
 
-#include <string>
+#include <cmath>
+
+#include "cuda/imaging/curvature.h"
 
 namespace warploom::imaging {
 namespace {
 
-Status check_view(const View& view, int64_t count, const char* name) {
-  if (view.imaginary != nullptr) return Status(Code::invalid_argument, "expected real data", name);
-  if (view.offset < 0) return Status(Code::invalid_argument, "expected an offset of zero or more", name);
-  if (count == 0) return {};
-  if (view.data == nullptr) return Status(Code::invalid_argument, "expected an array", name);
-  if (view.offset > view.length || count > view.length - view.offset) {
-    return Status(Code::invalid_argument, "needs " + std::to_string(count) + " elements from its offset on", name);
-  }
+Status check_choices(const DenoiseParameters& p) {
+  WARPLOOM_TRY(check_real_type(p.type));
+  if (static_cast<uint32_t>(p.method) > 1) return invalid("method", "unknown method");
+  if (static_cast<uint32_t>(p.noise) > 1) return invalid("noise", "unknown noise");
+  if (static_cast<uint32_t>(p.variant) > 2) return invalid("variant", "unknown variant");
+  if (p.noise == NoiseKind::impulse && p.method == DenoiseMethod::flow) return invalid("noise", "the flow takes gaussian noise only");
+  if (p.noise == NoiseKind::impulse && p.weight == 0) return invalid("weight", "impulse noise needs a weight");
+  if (p.weight == 0 && p.method == DenoiseMethod::flow) return invalid("weight", "the flow needs a weight");
+  if (p.weight != 0 && p.sigma != 0) return invalid("sigma", "give weight or sigma, not both");
+  return {};
+}
+
+Status check_reports(const DenoiseParameters& p) {
+  if (p.history.data != nullptr) WARPLOOM_TRY(check_length(p.history, most_checks(p) * kHistoryWords, "history"));
+  if (p.figures.data != nullptr) WARPLOOM_TRY(check_length(p.figures, kDenoiseFigures, "figures"));
+  if (p.used.data != nullptr) WARPLOOM_TRY(check_length(p.used, kDenoiseWords, "used"));
   return {};
 }
 
 }  // namespace
 
 Status check(const DenoiseParameters& p) {
-  if (is_complex(p.type)) return Status(Code::invalid_argument, "expected float32 or float64", "type");
-  if (p.n < 0 || p.n > INT64_MAX / 64) return Status(Code::invalid_argument, "expected 0 … 2^57", "n");
-  WARPLOOM_TRY(check_view(p.values, p.n, "values"));
-  return check_view(p.result, p.n, "result");
+  WARPLOOM_TRY(check_choices(p));
+  WARPLOOM_TRY(check(p.grid));
+  WARPLOOM_TRY(check_whole(p.channels, 1, kMostComponents, "channels"));
+  if (p.weight != 0) WARPLOOM_TRY(check_positive(p.weight, "weight"));
+  if (p.sigma != 0) WARPLOOM_TRY(check_positive(p.sigma, "sigma"));
+  if (!(p.eps >= kLeastEps && p.eps <= kMostEps)) return invalid("eps", "expected 1e-30 to 1e30, got " + std::to_string(p.eps));
+  if (p.dt != 0) WARPLOOM_TRY(check_positive(p.dt, "dt"));
+  if (!(p.tolerance >= 0) || !std::isfinite(p.tolerance)) return invalid("tolerance", "expected zero or a positive finite number");
+  WARPLOOM_TRY(check_whole(p.iterations, 1, kMostDenoiseIterations, "iterations"));
+  WARPLOOM_TRY(check_whole(p.check_every, 1, kMostCheckEvery, "checkEvery"));
+  WARPLOOM_TRY(check_reports(p));
+  const int64_t count = points_of(p.grid) * p.channels;
+  WARPLOOM_TRY(check_adjacent(p.image, count, "image"));
+  WARPLOOM_TRY(check_adjacent(p.result, count, "result"));
+  if (overlap(p.image, count, p.result, count, p.type)) return invalid("result", "overlaps image");
+  return {};
 }
 
 }  // namespace warploom::imaging

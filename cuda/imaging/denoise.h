@@ -1,29 +1,84 @@
-// imaging.denoise: result[i] = factor * values[i]. Replace the formula; keep the shape of the file.
+// imaging.denoise: total variation denoising after Rudin, Osher and Fatemi, and with the data term of impulsive noise.
 #pragma once
 #include <cstdint>
 
 #include "cuda/core/status.h"
 #include "cuda/core/types.h"
+#include "cuda/imaging/grid.h"
 
 namespace warploom::imaging {
 
+/// `primal_dual`: Chambolle and Pock, J. Math. Imaging Vision 40 (2011), Algorithms 1 and 2, to a duality gap. `flow`: explicit steps
+/// of u' = w K(u) - (u - f) with the curvature K of imaging.curvature.
+enum class DenoiseMethod : int32_t { primal_dual = 0, flow = 1 };
+inline constexpr const char* kDenoiseMethodNames[] = {"primal-dual", "flow"};
+/// The data term of the energy: |u - f|^2 / 2 or |u - f|.
+enum class NoiseKind : int32_t { gaussian = 0, impulse = 1 };
+inline constexpr const char* kNoiseNames[] = {"gaussian", "impulse"};
+/// `direct`: one thread per point, two launches for an iteration of primal-dual; `march`: one launch, patches in registers (one
+/// component, or components on their own). The same bits. The cpu backend takes `auto`.
+enum class DenoiseVariant : int32_t { automatic = 0, direct = 1, march = 2 };
+inline constexpr const char* kDenoiseVariantNames[] = {"auto", "direct", "march"};
+
+/// Minimises E(u) = w TV(u) + D(u - f): TV is the sum over the points of the norm of the forward differences (of all components
+/// together where they are coupled), which are zero across the border; D as NoiseKind says, without pixels that are NaN.
 struct DenoiseParameters {
-  ScalarType type = ScalarType::float64;  ///< float32 or float64
-  int64_t n = 0;                          ///< elements
-  double factor = 1;
-  View values, result;                    ///< may be the same window; strides not used
+  ScalarType type = ScalarType::float32;
+  Grid grid;
+  int64_t channels = 1;
+  bool coupled = true;
+  DenoiseMethod method = DenoiseMethod::primal_dual;
+  NoiseKind noise = NoiseKind::gaussian;
+  DenoiseVariant variant = DenoiseVariant::automatic;
+  double weight = 0;     ///< w; 0: from sigma
+  double sigma = 0;      ///< w such that the root mean square of u - f is sigma; 0 with weight 0: sigma is estimated
+  double eps = 1e-4;     ///< flow: of the curvature
+  double dt = 0;         ///< flow: step; 0: the stable one
+  double tolerance = 1e-4;   ///< primal-dual: of gap / energy; flow: of the energy's relative decrease between two checks
+  int64_t iterations = 500;  ///< at most, of a solution with one weight
+  int64_t check_every = 10;  ///< iterations between looks at energy and gap
+  bool fill = false;         ///< pixels that are NaN are filled; otherwise they are refused
+  View image, result;
+  Array<double> history;   ///< report: kHistoryWords for each check
+  Array<double> figures;   ///< report of kDenoiseFigures
+  Array<int32_t> used;     ///< report of kDenoiseWords
 };
+
+inline constexpr int64_t kMostDenoiseIterations = 1000000;
+inline constexpr int64_t kMostCheckEvery = 1000;
+/// Of a check: iteration, energy per pixel and component, gap / energy (flow: relative decrease).
+inline constexpr int kHistoryWords = 3;
+/// weight, sigma (given, estimated, or 0), energy, gap, root mean square of u - f, dt.
+inline constexpr int kDenoiseFigures = 6;
+/// variant, iterations in all, checks in the history, converged, pixels filled (at most 2^31 - 1), solutions made to find the weight.
+inline constexpr int kDenoiseWords = 6;
+
+inline int64_t most_checks(const DenoiseParameters& p) { return (p.iterations + p.check_every - 1) / p.check_every; }
 
 template <class Visitor>
 void visit(Visitor& v, DenoiseParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
-  v.integer("n", p.n);
-  v.real("factor", p.factor);
-  v.view("values", p.values, Role::input);
+  visit_grid(v, p.grid);
+  v.integer("channels", p.channels);
+  v.boolean("coupled", p.coupled);
+  v.choice("method", p.method, kDenoiseMethodNames);
+  v.choice("noise", p.noise, kNoiseNames);
+  v.choice("variant", p.variant, kDenoiseVariantNames);
+  v.real("weight", p.weight);
+  v.real("sigma", p.sigma);
+  v.real("eps", p.eps);
+  v.real("dt", p.dt);
+  v.real("tolerance", p.tolerance);
+  v.integer("iterations", p.iterations);
+  v.integer("checkEvery", p.check_every);
+  v.boolean("fill", p.fill);
+  v.view("image", p.image, Role::input);
   v.view("result", p.result, Role::output);
+  v.array("history", p.history, Role::report);
+  v.array("figures", p.figures, Role::report);
+  v.array("used", p.used, Role::report);
 }
 
-/// Shapes and ranges of a call, checked once for every backend before any work.
 Status check(const DenoiseParameters& p);
 
 }  // namespace warploom::imaging

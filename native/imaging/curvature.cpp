@@ -1,41 +1,46 @@
-// imaging.curvature on the cpu backend: chunks on all cores.
+// imaging.curvature on the cpu backend.
 #include "cuda/imaging/curvature.h"
 
-#include <algorithm>
 #include <chrono>
 
 #include "cuda/core/operations.h"
-#include "native/cpu/device.h"
+#include "native/imaging/curvature_march.h"
 
 namespace warploom::cpu {
 namespace {
 
-constexpr int64_t kChunk = int64_t{1} << 16;
+using ::warploom::imaging::CurvatureParameters;
+using ::warploom::imaging::CurvatureVariant;
 
-template <class T>
-Status run_curvature(CpuDevice& device, const ::warploom::imaging::CurvatureParameters& p, Control& control) {
-  const T* const values = static_cast<const T*>(p.values.data) + p.values.offset;
-  T* const result = static_cast<T*>(p.result.data) + p.result.offset;
-  const T factor = static_cast<T>(p.factor);
-  return device.threads().run((p.n + kChunk - 1) / kChunk, [=](int64_t chunk, int) {
-    const int64_t end = std::min(p.n, (chunk + 1) * kChunk);
-    for (int64_t i = chunk * kChunk; i < end; ++i) result[i] = factor * values[i];
-    return Status();
-  }, control);
+template <class R>
+Status run_curvature(CpuDevice& device, const CurvatureParameters& p, Control& control) {
+  CurvatureCall<R> call;
+  call.grid = p.grid;
+  call.channels = p.channels;
+  call.group = p.coupled ? p.channels : 1;
+  call.u = static_cast<const R*>(p.image.data) + p.image.offset;
+  call.result = static_cast<R*>(p.result.data) + p.result.offset;
+  call.eps16 = static_cast<R>(16 * p.eps);
+  const bool direct = p.variant == CurvatureVariant::direct || call.group > 1;
+  WARPLOOM_TRY(direct ? direct_curvature(device, call, control) : march_curvature(device, call, control));
+  if (p.used.data != nullptr) p.used.data[0] = static_cast<int32_t>(direct ? CurvatureVariant::direct : CurvatureVariant::march);
+  return {};
 }
 
 }  // namespace
 
-Status imaging_curvature(Device& device, const ::warploom::imaging::CurvatureParameters& p, Control& control) {
-  if (p.n == 0) return {};
+Status imaging_curvature(Device& device, const CurvatureParameters& p, Control& control) {
+  if (p.variant == CurvatureVariant::tile) return {Code::unsupported, "variant tile needs a GPU; the cpu backend has direct and march", "variant"};
+  if (p.variant == CurvatureVariant::march && p.coupled && p.channels > 1) {
+    return {Code::unsupported, "variant march takes one component, or components that are not coupled", "variant"};
+  }
   const auto start = std::chrono::steady_clock::now();
   CpuDevice& cpu = static_cast<CpuDevice&>(device);
-  WARPLOOM_TRY(p.type == ScalarType::float32 ? run_curvature<float>(cpu, p, control)
-                                             : run_curvature<double>(cpu, p, control));
+  WARPLOOM_TRY(p.type == ScalarType::float32 ? run_curvature<float>(cpu, p, control) : run_curvature<double>(cpu, p, control));
   control.device_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return {};
 }
 
-int64_t imaging_curvature_workspace(const Device&, const ::warploom::imaging::CurvatureParameters&) { return 0; }
+int64_t imaging_curvature_workspace(const Device&, const CurvatureParameters&) { return 0; }
 
 }  // namespace warploom::cpu

@@ -1,41 +1,339 @@
-// imaging.denoise on the cpu backend: chunks on all cores.
+// imaging.denoise on the cpu backend.
 #include "cuda/imaging/denoise.h"
 
-#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstring>
 
 #include "cuda/core/operations.h"
-#include "native/cpu/device.h"
+#include "cuda/imaging/denoise_driver.h"
+#include "native/imaging/curvature_march.h"
 
 namespace warploom::cpu {
 namespace {
 
-constexpr int64_t kChunk = int64_t{1} << 16;
+using namespace ::warploom::imaging;
 
-template <class T>
-Status run_denoise(CpuDevice& device, const ::warploom::imaging::DenoiseParameters& p, Control& control) {
-  const T* const values = static_cast<const T*>(p.values.data) + p.values.offset;
-  T* const result = static_cast<T*>(p.result.data) + p.result.offset;
-  const T factor = static_cast<T>(p.factor);
-  return device.threads().run((p.n + kChunk - 1) / kChunk, [=](int64_t chunk, int) {
-    const int64_t end = std::min(p.n, (chunk + 1) * kChunk);
-    for (int64_t i = chunk * kChunk; i < end; ++i) result[i] = factor * values[i];
-    return Status();
-  }, control);
+/// Passes cancellation on, not progress: that is the driver's.
+class Quiet final : public Control {
+ public:
+  explicit Quiet(const Control& behind) : behind_(behind) {}
+  bool cancelled() const override { return behind_.cancelled(); }
+
+ private:
+  const Control& behind_;
+};
+
+/// Sizes of the workspace, in elements of R unless said otherwise.
+struct Sizes {
+  Grid planes;
+  int64_t plane = 1, points = 1, all = 1, axes = 2, stride = 1, groups = 1, depth = 1, slabs = 1;
+  int64_t edges = 0;  ///< extrapolated planes at the slabs' ends
+  int64_t parts = 0;  ///< bytes
+  int64_t bytes = 0;
+
+  static Sizes make(const DenoiseParameters& p, int threads) {
+    Sizes s;
+    s.planes = as_planes(p.grid);
+    s.plane = s.planes.nx * s.planes.ny;
+    s.points = points_of(p.grid);
+    s.all = s.points * p.channels;
+    s.axes = p.grid.nz == 1 ? 2 : 3;
+    s.stride = (s.all + 15) / 16 * 16;
+    s.groups = p.coupled ? 1 : p.channels;
+    s.depth = slab_planes(s.planes.nz, s.plane, s.groups, threads);
+    s.slabs = (s.planes.nz + s.depth - 1) / s.depth;
+    const bool flow = p.method == DenoiseMethod::flow;
+    s.edges = flow ? 0 : s.slabs * p.channels * s.plane;
+    s.parts = SumShape::make(p.grid.nx, p.grid.ny, p.grid.nz, p.channels).parts * static_cast<int64_t>(sizeof(SurveyPart));
+    const int64_t images = flow ? 2 : 1 + s.axes;
+    s.bytes = s.parts + (images * s.stride + s.edges) * scalar_bytes(p.type);
+    return s;
+  }
+};
+
+template <class R>
+class CpuBackend final : public DenoiseBackend {
+ public:
+  CpuBackend(CpuDevice& device, const DenoiseParameters& p, const Sizes& sizes, const Workspace& workspace, const Control& control)
+      : device_(device), p_(p), s_(sizes), kernels_(imaging_kernels<R>().denoise), control_(control), flow_(p.method == DenoiseMethod::flow),
+        group_(p.coupled ? p.channels : 1), f_(static_cast<const R*>(p.image.data) + p.image.offset), parts_(workspace.as<void>()) {
+    u_[0] = workspace.as<R>(sizes.parts);
+    u_[1] = q_ = u_[0] + sizes.stride;
+    edges_ = q_ + sizes.axes * sizes.stride;
+  }
+
+  Status survey(SurveyPart* out) override {
+    const SumShape shape = SumShape::make(p_.grid.nx, p_.grid.ny, p_.grid.nz, p_.channels);
+    return sum<SurveyPart>(shape, out, [&](int64_t r, int64_t begin, int64_t end, SurveyPart* lanes) {
+      const R* const row = f_ + r * p_.grid.nx;
+      for (int64_t x = begin; x < end; ++x) lanes[x % kSumLanes].take(static_cast<double>(row[x]));
+    });
+  }
+
+  Status count_details(double limit, int64_t* all, int64_t* below) override {
+    const DetailShape shape = DetailShape::make(p_.grid.nx, p_.grid.ny, p_.grid.nz, p_.channels);
+    constexpr int64_t kPiece = 16384;
+    std::atomic<int64_t> counts[2] = {};
+    WARPLOOM_TRY(device_.threads().run((shape.count + kPiece - 1) / kPiece, [&](int64_t piece, int) {
+      int64_t some = 0, few = 0;
+      for (int64_t i = piece * kPiece; i < std::min(shape.count, (piece + 1) * kPiece); ++i) {
+        const double magnitude = detail_at(f_, shape, i);
+        some += magnitude == magnitude ? 1 : 0;
+        few += magnitude <= limit ? 1 : 0;
+      }
+      counts[0] += some;
+      counts[1] += few;
+      return Status();
+    }, control_));
+    *all = counts[0];
+    *below = counts[1];
+    return {};
+  }
+
+  Status begin(const DenoiseState& state, const std::vector<TvStep<double>>& steps, const TvBounds<double>& bounds, double fill, bool first) override {
+    weight_ = state.weight;
+    bounds_ = bounds;
+    steps_.clear();
+    for (const auto& s : steps) {
+      steps_.push_back({static_cast<R>(s.keep), static_cast<R>(s.pull), static_cast<R>(s.data), static_cast<R>(s.rise), static_cast<R>(s.tau),
+                        static_cast<R>(s.theta), static_cast<R>(s.s)});
+    }
+    if (!first) return {};
+    for (int64_t i = 0; i < s_.all; ++i) u_[0][i] = f_[i] == f_[i] ? f_[i] : static_cast<R>(fill);
+    if (!flow_) std::fill(q_, q_ + s_.axes * s_.stride, R(0));
+    return {};
+  }
+
+  Status run(DenoiseState* state, double* history) override {
+    const int64_t end = std::min(state->limit, state->iterations + state->check_every);
+    for (int64_t k = state->iterations; k < end; ++k) WARPLOOM_TRY(flow_ ? flow_step(k) : iterate(k));
+    TvPart part;
+    WARPLOOM_TRY(energies(end, &part));
+    judge(*state, part, history);
+    result_ = u_[flow_ ? end & 1 : 0];
+    return {};
+  }
+  const R* result() const { return result_; }
+
+ private:
+  Status flow_step(int64_t k) {
+    CurvatureCall<R> call;
+    call.grid = p_.grid;
+    call.channels = p_.channels;
+    call.group = group_;
+    call.u = u_[k & 1];
+    call.result = u_[1 - (k & 1)];
+    call.eps16 = static_cast<R>(16 * p_.eps);
+    call.flow = true;
+    call.f = f_;
+    call.weight4 = static_cast<R>(4 * weight_);
+    call.dt = static_cast<R>(p_.dt != 0 ? p_.dt : stable_step(p_.grid, weight_, p_.eps));
+    return group_ > 1 ? direct_curvature(device_, call, control_) : march_curvature(device_, call, control_);
+  }
+
+  /// Component c of q along an axis in plane z.
+  const R* q_at(int64_t axis, int64_t c, int64_t z) const { return q_ + axis * s_.stride + c * s_.points + z * s_.plane; }
+
+  /// The step of the image in plane z of component c. zero: rows of zeros.
+  void primal(const TvStep<R>& step, int64_t c, int64_t z, R* bar, const R* zero) const {
+    const Grid& g = s_.planes;
+    const int64_t at = c * s_.points + z * s_.plane, along = s_.axes - 1;
+    for (int64_t y = 0; y < g.ny; ++y) {
+      const int64_t row = y * g.nx;
+      PrimalRow<R> p;
+      p.nx = g.nx;
+      p.step = &step;
+      p.f = f_ + at + row;
+      p.u = u_[0] + at + row;
+      p.x = q_at(0, c, z) + row;
+      p.y = s_.axes == 2 ? zero : q_at(1, c, z) + row;
+      p.y_before = s_.axes == 2 || y == 0 ? zero : p.y - g.nx;
+      p.z = q_at(along, c, z) + row;
+      p.z_before = z == 0 ? zero : q_at(along, c, z - 1) + row;
+      p.bar = bar + row;
+      kernels_.primal_row(p, p_.noise == NoiseKind::impulse);
+    }
+  }
+  /// The step of the dual variable in plane z of the components from c on; bars hold `group_` planes each.
+  void dual(const TvStep<R>& step, int64_t c, int64_t z, const R* bar, const R* above, R* zero) const {
+    const Grid& g = s_.planes;
+    for (int64_t y = 0; y < g.ny; ++y) {
+      const int64_t row = y * g.nx;
+      DualRow<R> p;
+      p.nx = g.nx;
+      p.channels = group_;
+      p.q_stride = s_.points;
+      p.y_stride = s_.axes == 2 ? 0 : s_.points;
+      p.bar_stride = s_.plane;
+      p.s = step.s;
+      p.bar = bar + row;
+      p.after = y + 1 < g.ny ? bar + row + g.nx : p.bar;
+      p.above = above + row;
+      p.x = const_cast<R*>(q_at(0, c, z)) + row;
+      p.y = const_cast<R*>(q_at(1, c, z)) + row;
+      p.z = const_cast<R*>(q_at(s_.axes - 1, c, z)) + row;
+      if (s_.axes == 2) p.y = zero;
+      kernels_.dual_row(p);
+    }
+  }
+
+  /// An iteration, each plane of q right after the plane of the image above it. Slabs begin with a plane of the image whose step was made
+  /// before any of them changes q; `edges_` keeps what it was extrapolated to.
+  Status iterate(int64_t k) {
+    const TvStep<R> step = steps_.size() == 1 ? steps_[0] : steps_[static_cast<size_t>(k)];
+    const int64_t planes = group_ * s_.plane;
+    WARPLOOM_TRY(device_.reserve_scratch((2 * planes + s_.planes.nx) * static_cast<int64_t>(sizeof(R))));
+    const auto edge = [&](int64_t group, int64_t slab) { return edges_ + (group * s_.slabs + slab) * planes; };
+    const auto rows_of_zero = [&](int worker) {
+      R* const zero = static_cast<R*>(device_.scratch(worker)) + 2 * planes;
+      std::fill(zero, zero + s_.planes.nx, R(0));
+      return zero;
+    };
+    WARPLOOM_TRY(device_.threads().run(s_.groups * s_.slabs, [&](int64_t task, int worker) {
+      const int64_t group = task / s_.slabs, slab = task - group * s_.slabs;
+      const R* const zero = rows_of_zero(worker);
+      for (int64_t c = 0; c < group_; ++c) primal(step, group * group_ + c, slab * s_.depth, edge(group, slab) + c * s_.plane, zero);
+      return Status();
+    }, control_));
+    return device_.threads().run(s_.groups * s_.slabs, [&](int64_t task, int worker) {
+      const int64_t group = task / s_.slabs, slab = task - group * s_.slabs, first = group * group_;
+      R* const scratch = static_cast<R*>(device_.scratch(worker));
+      R* const zero = rows_of_zero(worker);
+      const int64_t z0 = slab * s_.depth, z1 = std::min(s_.planes.nz, z0 + s_.depth);
+      const R* bar = edge(group, slab);
+      for (int64_t z = z0; z < z1; ++z) {
+        const R* above = bar;
+        if (z + 1 < z1) {
+          R* const next = scratch + (z & 1) * planes;
+          for (int64_t c = 0; c < group_; ++c) primal(step, first + c, z + 1, next + c * s_.plane, zero);
+          above = next;
+        } else if (z1 < s_.planes.nz) {
+          above = edge(group, slab + 1);
+        }
+        dual(step, first, z, bar, above, zero);
+        bar = above;
+      }
+      return Status();
+    }, control_);
+  }
+
+  /// The energies after `count` iterations.
+  Status energies(int64_t count, TvPart* out) {
+    const Grid& g = p_.grid;
+    const SumShape shape = SumShape::make(g.nx, g.ny, g.nz, p_.channels / group_);
+    const std::vector<R> zeros(static_cast<size_t>(g.nx), R(0));
+    return sum<TvPart>(shape, out, [&](int64_t r, int64_t begin, int64_t end, TvPart* lanes) {
+      const int64_t rows = g.ny * g.nz, group = r / rows, row = r - group * rows, z = row / g.ny, y = row - z * g.ny;
+      const int64_t at = group * group_ * s_.points + row * g.nx;
+      EnergyRow<R> e{};
+      e.nx = g.nx;
+      e.begin = begin;
+      e.end = end;
+      e.channels = group_;
+      e.points = s_.points;
+      e.impulse = p_.noise == NoiseKind::impulse;
+      e.flow = flow_;
+      e.weight = weight_;
+      e.least = bounds_.least;
+      e.most = bounds_.most;
+      e.u = u_[flow_ ? count & 1 : 0] + at;
+      e.after = y + 1 < g.ny ? e.u + g.nx : e.u;
+      e.above = z + 1 < g.nz ? e.u + g.nx * g.ny : e.u;
+      e.f = f_ + at;
+      if (!flow_) {
+        e.x = q_ + at;
+        e.y = q_ + s_.stride + at;
+        e.y_before = y > 0 ? e.y - g.nx : zeros.data();
+        e.y_stride = y > 0 ? s_.points : 0;
+        if (g.nz > 1) {
+          e.z = q_ + 2 * s_.stride + at;
+          e.z_before = z > 0 ? e.z - g.nx * g.ny : zeros.data();
+          e.z_stride = z > 0 ? s_.points : 0;
+        }
+      }
+      double sums[3 * kSumLanes];
+      for (int l = 0; l < kSumLanes; ++l) {
+        sums[l] = lanes[l].variation;
+        sums[kSumLanes + l] = lanes[l].data;
+        sums[2 * kSumLanes + l] = lanes[l].dual;
+      }
+      e.lanes = sums;
+      kernels_.energy_row(e);
+      for (int l = 0; l < kSumLanes; ++l) lanes[l] = {sums[l], sums[kSumLanes + l], sums[2 * kSumLanes + l]};
+    });
+  }
+
+  /// A sum in the order of tv_sums.h; add_row(row, begin, end, lanes).
+  template <class Part, class AddRow>
+  Status sum(const SumShape& s, Part* out, const AddRow& add_row) {
+    Part* const parts = static_cast<Part*>(parts_);
+    constexpr int64_t kPiece = 8;
+    WARPLOOM_TRY(device_.threads().run((s.parts + kPiece - 1) / kPiece, [&](int64_t piece, int) {
+      for (int64_t i = piece * kPiece; i < std::min(s.parts, (piece + 1) * kPiece); ++i) {
+        const int64_t rows = i / s.segments, first = (i - rows * s.segments) * kSumWidth, end = std::min(s.nx, first + kSumWidth);
+        Part lanes[kSumLanes];
+        for (int64_t r = rows * kSumRows; r < std::min(s.rows, (rows + 1) * kSumRows); ++r) add_row(r, first, end, lanes);
+        combine(lanes, kSumLanes);
+        parts[i] = lanes[0];
+      }
+      return Status();
+    }, control_));
+    Part lanes[kListLanes];
+    for (int l = 0; l < kListLanes; ++l) {
+      for (int64_t i = l; i < s.parts; i += kListLanes) lanes[l].add(parts[i]);
+    }
+    combine(lanes, kListLanes);
+    *out = lanes[0];
+    return {};
+  }
+  template <class Part>
+  static void combine(Part* lanes, int count) {
+    for (int distance = count / 2; distance > 0; distance /= 2) {
+      for (int l = 0; l < distance; ++l) lanes[l].add(lanes[l + distance]);
+    }
+  }
+
+  CpuDevice& device_;
+  const DenoiseParameters& p_;
+  const Sizes& s_;
+  const DenoiseKernels<R>& kernels_;
+  Quiet control_;
+  const bool flow_;
+  const int64_t group_;  ///< components of a norm
+  const R* f_;
+  void* parts_;
+  R *u_[2], *q_, *edges_;
+  const R* result_ = nullptr;
+  std::vector<TvStep<R>> steps_;
+  TvBounds<double> bounds_{};
+  double weight_ = 0;
+};
+
+template <class R>
+Status run_denoise(CpuDevice& device, const DenoiseParameters& p, Control& control) {
+  const Sizes sizes = Sizes::make(p, device.thread_count());
+  Workspace workspace(device);
+  WARPLOOM_TRY(workspace.reserve(sizes.bytes));
+  CpuBackend<R> backend(device, p, sizes, workspace, control);
+  WARPLOOM_TRY(denoise(p, backend, control));
+  return device.copy(static_cast<R*>(p.result.data) + p.result.offset, backend.result(), sizes.all * static_cast<int64_t>(sizeof(R)));
 }
 
 }  // namespace
 
-Status imaging_denoise(Device& device, const ::warploom::imaging::DenoiseParameters& p, Control& control) {
-  if (p.n == 0) return {};
+Status imaging_denoise(Device& device, const DenoiseParameters& p, Control& control) {
+  if (p.variant == DenoiseVariant::direct) return {Code::unsupported, "variant direct needs a GPU; the cpu backend has march", "variant"};
   const auto start = std::chrono::steady_clock::now();
   CpuDevice& cpu = static_cast<CpuDevice&>(device);
-  WARPLOOM_TRY(p.type == ScalarType::float32 ? run_denoise<float>(cpu, p, control)
-                                             : run_denoise<double>(cpu, p, control));
+  WARPLOOM_TRY(p.type == ScalarType::float32 ? run_denoise<float>(cpu, p, control) : run_denoise<double>(cpu, p, control));
+  if (p.used.data != nullptr) p.used.data[0] = static_cast<int32_t>(DenoiseVariant::march);
   control.device_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return {};
 }
 
-int64_t imaging_denoise_workspace(const Device&, const ::warploom::imaging::DenoiseParameters&) { return 0; }
+int64_t imaging_denoise_workspace(const Device& device, const DenoiseParameters& p) {
+  return Sizes::make(p, static_cast<const CpuDevice&>(device).thread_count()).bytes;
+}
 
 }  // namespace warploom::cpu

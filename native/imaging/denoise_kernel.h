@@ -1,13 +1,270 @@
-// Kernels of imaging.denoise on vectors: include only from native/imaging/isa_table.h.
+// Kernels of imaging.curvature and imaging.denoise on vectors: include only from native/imaging/isa_table.h.
 #pragma once
+#include "cuda/imaging/curvature_point.h"
+#include "cuda/imaging/tv_point.h"
 #include "native/cpu/vector.h"
 #include "native/imaging/denoise_kernels.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
+namespace denoising {
+
+using namespace ::warploom::imaging;
+
+/// A number, or a vector of adjacent ones.
+template <class V, class R>
+WARPLOOM_INLINE V fetch(const R* from) {
+  if constexpr (sizeof(V) == sizeof(R)) return *from;
+  else return V::load(from);
+}
+template <class R>
+WARPLOOM_INLINE void put(R* to, const R& value) { *to = value; }
+template <class R>
+WARPLOOM_INLINE void put(R* to, const Vector<R>& value) { value.store(to); }
+
+/// body.template at<V>(x, left, right) for every x of a row: vectors where x - 1 and x + 1 are in the row for all lanes, numbers elsewhere.
+/// left and right are the places before and after x, held in the row.
+template <class R, class Body>
+WARPLOOM_INLINE void along(int64_t nx, const Body& body) {
+  int64_t x = 0;
+  if (nx > 0) body.template at<R>(x, 0, nx > 1 ? 1 : 0);
+  for (x = 1; x + kWidth<R> < nx; x += kWidth<R>) body.template at<Vector<R>>(x, x - 1, x + 1);
+  for (; x < nx; ++x) body.template at<R>(x, x - 1, x + 1 < nx ? x + 1 : x);
+}
+
+/// Fluxes from the row `low` to the row `high` beside it; before and after: the rows beside each of them along the third axis.
+template <class R>
+struct FluxRows {
+  const R *low, *low_before, *low_after, *high, *high_before, *high_after;
+  R eps16;
+  R* out;
+  template <class V>
+  WARPLOOM_INLINE void at(int64_t x, int64_t left, int64_t right) const {
+    const V d = fetch<V>(high + x) - fetch<V>(low + x);
+    const V along_x = (fetch<V>(low + right) - fetch<V>(low + left)) + (fetch<V>(high + right) - fetch<V>(high + left));
+    const V third = (fetch<V>(low_after + x) - fetch<V>(low_before + x)) + (fetch<V>(high_after + x) - fetch<V>(high_before + x));
+    put(out + x, face_flux(d, face_square(d, along_x, third, V(eps16))));
+  }
+};
+
+/// Fluxes along x: out[x] from x to x + 1.
+template <class R>
+struct FluxAlong {
+  const R *here, *y_before, *y_after, *z_before, *z_after;
+  R eps16;
+  R* out;
+  template <class V>
+  WARPLOOM_INLINE void at(int64_t x, int64_t, int64_t right) const {
+    const V d = fetch<V>(here + right) - fetch<V>(here + x);
+    const V y = (fetch<V>(y_after + x) - fetch<V>(y_before + x)) + (fetch<V>(y_after + right) - fetch<V>(y_before + right));
+    const V z = (fetch<V>(z_after + x) - fetch<V>(z_before + x)) + (fetch<V>(z_after + right) - fetch<V>(z_before + right));
+    put(out + x, face_flux(d, face_square(d, y, z, V(eps16))));
+  }
+};
+
+/// The sums of the fluxes of a row, and what becomes of them; low_z takes high_z over.
+template <class R, bool kFlow>
+struct Collect {
+  const R *along_x, *low_y, *high_y, *high_z;  ///< along_x[-1]: zero
+  R* low_z;
+  const R *u, *f;
+  R weight4, dt;
+  R* result;
+  template <class V>
+  WARPLOOM_INLINE void at(int64_t x, int64_t, int64_t) const {
+    const V z = fetch<V>(high_z + x);
+    const V quarter = flux_sum<V>(fetch<V>(along_x + x) - fetch<V>(along_x + x - 1), fetch<V>(high_y + x) - fetch<V>(low_y + x), z - fetch<V>(low_z + x));
+    put(low_z + x, z);
+    if constexpr (kFlow) put(result + x, flow_step(fetch<V>(u + x), fetch<V>(f + x), quarter, V(weight4), V(dt)));
+    else put(result + x, V(R(4)) * quarter);
+  }
+};
+
+template <class R>
+void flux_between(const CurvaturePlane<R>& p) {
+  for (int64_t y = 0; y < p.ny; ++y) {
+    const int64_t row = y * p.nx, before = (y > 0 ? y - 1 : y) * p.nx, after = (y + 1 < p.ny ? y + 1 : y) * p.nx;
+    along<R>(p.nx, FluxRows<R>{p.below + row, p.below + before, p.below + after, p.here + row, p.here + before, p.here + after, p.eps16,
+                               p.low_z + row});
+  }
+}
+
+template <class R, bool kFlow>
+void curvature_rows(const CurvaturePlane<R>& p) {
+  R *low_y = p.rows, *high_y = p.rows + p.nx, *const high_z = p.rows + 2 * p.nx, *const along_x = p.rows + 3 * p.nx + 1;
+  along_x[-1] = 0;
+  for (int64_t x = 0; x < p.nx; ++x) low_y[x] = 0;
+  for (int64_t y = 0; y < p.ny; ++y) {
+    const int64_t row = y * p.nx, before = (y > 0 ? y - 1 : y) * p.nx, after = (y + 1 < p.ny ? y + 1 : y) * p.nx;
+    along<R>(p.nx, FluxRows<R>{p.here + row, p.below + row, p.above + row, p.here + after, p.below + after, p.above + after, p.eps16, high_y});
+    along<R>(p.nx, FluxRows<R>{p.here + row, p.here + before, p.here + after, p.above + row, p.above + before, p.above + after, p.eps16, high_z});
+    along<R>(p.nx, FluxAlong<R>{p.here + row, p.here + before, p.here + after, p.below + row, p.above + row, p.eps16, along_x});
+    along<R>(p.nx, Collect<R, kFlow>{along_x, low_y, high_y, high_z, p.low_z + row, p.here + row, kFlow ? p.f + row : nullptr, p.weight4, p.dt,
+                                     p.result + row});
+    R* const next = low_y;
+    low_y = high_y;
+    high_y = next;
+  }
+}
+template <class R>
+void curvature_plane(const CurvaturePlane<R>& p, bool flow) {
+  if (flow) curvature_rows<R, true>(p);
+  else curvature_rows<R, false>(p);
+}
+
+/// The same coefficients in every lane.
+template <class V, class R>
+WARPLOOM_INLINE TvStep<V> spread(const TvStep<R>& s) {
+  return {V(s.keep), V(s.pull), V(s.data), V(s.rise), V(s.tau), V(s.theta), V(s.s)};
+}
+
+template <class R, bool kImpulse>
+struct Primal {
+  const PrimalRow<R>& p;
+  TvStep<R> step;
+  TvStep<Vector<R>> steps;
+  template <class V>
+  WARPLOOM_INLINE const auto& step_of() const {
+    if constexpr (sizeof(V) == sizeof(R)) return step;
+    else return steps;
+  }
+  template <class V>
+  WARPLOOM_INLINE void at(int64_t x, int64_t left, int64_t) const {
+    const V before = x > 0 ? fetch<V>(p.x + left) : V(R(0));
+    const V rise = divergence<V>(fetch<V>(p.x + x) - before, fetch<V>(p.y + x) - fetch<V>(p.y_before + x), fetch<V>(p.z + x) - fetch<V>(p.z_before + x));
+    const V u = fetch<V>(p.u + x), next = primal_step<kImpulse>(step_of<V>(), u, fetch<V>(p.f + x), rise);
+    put(p.u + x, next);
+    put(p.bar + x, extrapolated(step_of<V>(), next, u));
+  }
+};
+template <class R>
+void primal_row(const PrimalRow<R>& p, bool impulse) {
+  const TvStep<R> step = *p.step;
+  const auto steps = spread<Vector<R>>(step);
+  if (impulse) along<R>(p.nx, Primal<R, true>{p, step, steps});
+  else along<R>(p.nx, Primal<R, false>{p, step, steps});
+}
+
+template <class R>
+struct Dual {
+  const DualRow<R>& p;
+  template <class V>
+  WARPLOOM_INLINE void at(int64_t x, int64_t, int64_t right) const {
+    using portable::fma;
+    const V s(p.s);
+    V square(R(0)), vx, vy, vz;
+    for (int64_t c = 0; c < p.channels; ++c) {
+      const int64_t i = c * p.bar_stride + x, q = c * p.q_stride + x, y = c * p.y_stride + x;
+      const V here = fetch<V>(p.bar + i);
+      vx = fma(s, fetch<V>(p.bar + c * p.bar_stride + right) - here, fetch<V>(p.x + q));
+      vy = fma(s, fetch<V>(p.after + i) - here, fetch<V>(p.y + y));
+      vz = fma(s, fetch<V>(p.above + i) - here, fetch<V>(p.z + q));
+      square = add_square(square, vx, vy, vz);
+      if (p.channels == 1) break;
+      put(p.x + q, vx);
+      put(p.y + y, vy);
+      put(p.z + q, vz);
+    }
+    const V shrink = shrinking(square);
+    if (p.channels == 1) {
+      put(p.x + x, vx * shrink);
+      put(p.y + x, vy * shrink);
+      put(p.z + x, vz * shrink);
+      return;
+    }
+    for (int64_t c = 0; c < p.channels; ++c) {
+      const int64_t q = c * p.q_stride + x, y = c * p.y_stride + x;
+      put(p.x + q, fetch<V>(p.x + q) * shrink);
+      put(p.y + y, fetch<V>(p.y + y) * shrink);
+      put(p.z + q, fetch<V>(p.z + q) * shrink);
+    }
+  }
+};
+template <class R>
+void dual_row(const DualRow<R>& p) {
+  along<R>(p.nx, Dual<R>{p});
+}
+
+/// The widths of V's numbers as float64, from the first on: body(k, values) with a vector of them, or one.
+template <class R, class V, class Body>
+WARPLOOM_INLINE void widen(const V& value, const Body& body) {
+  if constexpr (sizeof(V) == sizeof(R)) {
+    body(0, static_cast<double>(value));
+  } else if constexpr (sizeof(R) == 8) {
+    body(0, value);
+  } else {
+    typedef float Half __attribute__((vector_size(WARPLOOM_VECTOR_BYTES / 2)));
+    for (int h = 0; h < 2; ++h) {
+      Half half;
+      __builtin_memcpy(&half, reinterpret_cast<const char*>(&value.v) + h * sizeof(Half), sizeof(Half));
+      body(h * kWidth<double>, Vector<double>(__builtin_convertvector(half, typename RegisterOf<double>::Lanes)));
+    }
+  }
+}
+template <class D>
+WARPLOOM_INLINE void accumulate(double* lanes, const D& value) {
+  put(lanes, fetch<D>(lanes) + value);
+}
+
+template <class R, bool kImpulse>
+struct Energy {
+  const EnergyRow<R>& p;
+
+  template <class D>
+  WARPLOOM_INLINE void dual(double* lanes, const D& f, const D& rise) const {
+    accumulate(lanes, dual_energy<kImpulse>(TvBounds<D>{D(p.least), D(p.most)}, f, D(p.weight) * rise));
+  }
+  template <class V>
+  WARPLOOM_INLINE void point(int64_t x) const {
+    double* const lanes = p.lanes + (x & 31);
+    V square(R(0));
+    for (int64_t c = 0; c < p.channels; ++c) {
+      const int64_t i = c * p.points + x;
+      const V here = fetch<V>(p.u + i), f = fetch<V>(p.f + i);
+      V right(R(0));
+      if (x + 1 < p.nx) right = fetch<V>(p.u + i + 1) - here;
+      square = add_square(square, right, fetch<V>(p.after + i) - here, fetch<V>(p.above + i) - here);
+      widen<R>(here, [&](int k, const auto& u) {
+        using D = std::decay_t<decltype(u)>;
+        widen<R>(f, [&](int l, const auto& wide) {
+          if (l == k) accumulate(lanes + 32 + k, data_energy<kImpulse>(u, D(wide)));
+        });
+      });
+      if (p.flow) continue;
+      V before(R(0));
+      if (x > 0) before = fetch<V>(p.x + i - 1);
+      const V z = p.z == nullptr ? V(R(0)) : fetch<V>(p.z + i) - fetch<V>(p.z_before + c * p.z_stride + x);
+      const V rise = divergence<V>(fetch<V>(p.x + i) - before, fetch<V>(p.y + i) - fetch<V>(p.y_before + c * p.y_stride + x), z);
+      widen<R>(rise, [&](int k, const auto& r) {
+        using D = std::decay_t<decltype(r)>;
+        widen<R>(f, [&](int l, const auto& wide) {
+          if (l == k) dual<D>(lanes + 64 + k, D(wide), r);
+        });
+      });
+    }
+    widen<R>(length_of(square, R(0)), [&](int k, const auto& length) { accumulate(lanes + k, length); });
+  }
+  void run() const {
+    int64_t x = p.begin;
+    if (x == 0 && p.end > 0) {  // the lanes of the first vector, one by one
+      for (; x < p.end && x < kWidth<R>; ++x) point<R>(x);
+    }
+    for (; x + kWidth<R> <= p.end && x + kWidth<R> < p.nx; x += kWidth<R>) point<Vector<R>>(x);
+    for (; x < p.end; ++x) point<R>(x);
+  }
+};
+template <class R>
+void energy_row(const EnergyRow<R>& p) {
+  if (p.impulse) Energy<R, true>{p}.run();
+  else Energy<R, false>{p}.run();
+}
+
+}  // namespace denoising
+
 template <class R>
 DenoiseKernels<R> denoise_kernels_of() {
-  return {kWidth<R>};
+  return {kWidth<R>, &denoising::flux_between<R>, &denoising::curvature_plane<R>, &denoising::primal_row<R>, &denoising::dual_row<R>,
+          &denoising::energy_row<R>};
 }
 
 }  // namespace warploom::cpu::WARPLOOM_ISA

@@ -1,13 +1,70 @@
-// Entry points of the per-instruction-set kernels of imaging.denoise.
+// Entry points of the per-instruction-set kernels of imaging.curvature and imaging.denoise. Names no type of cuda/imaging/ that point
+// functions are templates of (kernels.h).
 #pragma once
 #include <cstdint>
 
+namespace warploom::imaging {
+template <class T>
+struct TvStep;
+struct SurveyPart;
+}  // namespace warploom::imaging
+
 namespace warploom::cpu {
+
+/// A plane of a grid and those beside it, for the curvature; rows and planes beyond the grid are its nearest. Fluxes are quarters.
+template <class R>
+struct CurvaturePlane {
+  const R *below, *here, *above;
+  int64_t nx, ny;
+  R eps16;
+  R* low_z;   ///< nx * ny fluxes from `below`; afterwards those to `above`
+  R* rows;    ///< scratch of 4 (nx + 1)
+  R* result;
+  // Of the flow:
+  const R* f;
+  R weight4, dt;
+};
+
+/// A row of the step of the image. q's rows may be such that are zero throughout.
+template <class R>
+struct PrimalRow {
+  int64_t nx;
+  const ::warploom::imaging::TvStep<R>* step;
+  const R *f, *x, *y, *y_before, *z, *z_before;
+  R *u, *bar;
+};
+
+/// A row of the step of the dual variable, of `channels` components with one norm; a neighbour that is beyond the grid is the row itself.
+template <class R>
+struct DualRow {
+  int64_t nx, channels;
+  int64_t q_stride, y_stride, bar_stride;  ///< between components; y may be a row of zeros
+  R s;
+  const R *bar, *after, *above;
+  R *x, *y, *z;
+};
+
+/// Points begin … end - 1 of a row for the energies: begin is a multiple of 32. lanes: three times 32 sums.
+template <class R>
+struct EnergyRow {
+  int64_t nx, begin, end, channels, points;  ///< points: between components
+  bool impulse, flow;
+  double weight, least, most;
+  const R *u, *after, *above, *f, *x, *y, *y_before, *z, *z_before;  ///< z: null in images
+  int64_t y_stride, z_stride;  ///< of y_before and z_before between components: zero for rows of zeros
+  double* lanes;
+};
 
 /// Kernels of one element type.
 template <class R>
 struct DenoiseKernels {
   int lanes;  ///< of a vector
+  /// Fluxes from one plane to the next into task.low_z: the first part of a march; `below` and `here` are the planes.
+  void (*flux_between)(const CurvaturePlane<R>&);
+  void (*curvature_plane)(const CurvaturePlane<R>&, bool flow);
+  void (*primal_row)(const PrimalRow<R>&, bool impulse);
+  void (*dual_row)(const DualRow<R>&);
+  void (*energy_row)(const EnergyRow<R>&);
 };
 
 }  // namespace warploom::cpu
