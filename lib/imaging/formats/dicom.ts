@@ -191,6 +191,7 @@ function volumeOf(slices: Slice[], source: Source): ReadResult {
       spread(part, data, { channels, keep: channels, interleaved, ...scale, points, first: (z + frame) * columns * rows });
     }
   });
+  if (first.set.string('x00280004') === 'MONOCHROME1') notes.push('larger numbers are darker (MONOCHROME1)');
   const affine = affineOf(first, distance);
   const { slope, intercept } = scaleFor(source, first.slope, first.intercept);
   return {
