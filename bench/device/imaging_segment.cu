@@ -3,7 +3,7 @@
 //   run:   PROGRAM check   all variants give the same bits; prints a hash per example, which test/device prints for the cpu backend
 //          PROGRAM calls   whole calls: seconds per step, from two numbers of steps
 //          PROGRAM sweep   the march alone, by rows of a strip and registers
-//          PROGRAM march N ROWS   one of them
+//          PROGRAM march N ROWS WARPS   one of them
 // Prints one JSON object per line.
 #include <cmath>
 #include <cstring>
@@ -128,10 +128,8 @@ void check_variants(BenchDevice& device, int64_t nx, int64_t ny, int64_t nz, int
   const uint64_t expected = run.hash(device);
   bool same = true;
   if (nz == 1 && channels == 1) {
-    for (const auto variant : {SegmentVariant::march, SegmentVariant::persistent}) {
-      run.time(device, variant, 250);
-      same = same && run.hash(device) == expected;
-    }
+    run.time(device, SegmentVariant::march, 250);
+    same = run.hash(device) == expected;
   }
   failures += !same;
   std::printf("{\"check\":\"%lldx%lldx%lld/%lld\",\"type\":\"float%d\",\"same\":%s,\"hash\":\"%016llx\",\"energy\":%.17g}\n", (long long)nx, (long long)ny,
@@ -165,7 +163,7 @@ struct MarchWith : sg::SegmentMarchAgent<R> {
 };
 
 template <class R, class Agent>
-void time_march(BenchDevice& device, int64_t n, int64_t rows) {
+void time_march(BenchDevice& device, int64_t n, int64_t rows, int64_t warps) {
   Buffers buffers(device);
   Run<R> run(buffers, n, n);
   const int64_t points = n * n, bytes = points * static_cast<int64_t>(sizeof(R));
@@ -211,7 +209,7 @@ void time_march(BenchDevice& device, int64_t n, int64_t rows) {
       task.tally.before = (k + 3) % 4;
       task.tally.own = k % 4;
       task.tally.next = (k + 1) % 4;
-      require(cuda::launch<Agent>(device, {(strips + 3) / 4, 128, 0, false}, task), "march");
+      require(cuda::launch<Agent>(device, {(strips + warps - 1) / warps, static_cast<int>(32 * warps), 0, false}, task), "march");
     }
   };
   cudaGraph_t graph;
@@ -233,8 +231,8 @@ void time_march(BenchDevice& device, int64_t n, int64_t rows) {
     BENCH_CUDA(cudaEventElapsedTime(&milliseconds, begin, end));
     best = std::min(best, milliseconds * 1e-3 / 64);
   }
-  std::printf("{\"sweep\":%lld,\"type\":\"float%d\",\"blocks\":%d,\"rows\":%lld,\"us\":%.3f}\n", (long long)n, int(8 * sizeof(R)), Agent::kMinBlocks,
-              (long long)rows, best * 1e6);
+  std::printf("{\"sweep\":%lld,\"type\":\"float%d\",\"blocks\":%d,\"rows\":%lld,\"warps\":%lld,\"us\":%.3f}\n", (long long)n, int(8 * sizeof(R)), Agent::kMinBlocks,
+              (long long)rows, (long long)warps, best * 1e6);
   std::fflush(stdout);
   BENCH_CUDA(cudaGraphExecDestroy(launches));
   BENCH_CUDA(cudaGraphDestroy(graph));
@@ -245,7 +243,9 @@ void sweep_rows(BenchDevice& device) {
   for (const int64_t n : {64, 256, 512, 1024, 2048, 4096}) {
     for (const int64_t rows : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}) {
       if (rows > (n <= 512 ? 4 : n <= 1024 ? 8 : 32) || rows < n / 512) continue;
-      time_march<R, MarchWith<R, kBlocks>>(device, n, rows);
+      for (const int64_t warps : {1, 2, 4}) {
+        if (n <= 1024 || warps == 4) time_march<R, MarchWith<R, kBlocks>>(device, n, rows, warps);
+      }
     }
   }
 }
@@ -264,7 +264,7 @@ int main(int argc, char** argv) {
     check_variants<double>(device, 33, 40, 21, 2);
   } else if (mode == "calls") {
     for (const int64_t n : {64, 128, 256, 512, 1024, 2048, 4096}) {
-      for (const auto variant : {SegmentVariant::direct, SegmentVariant::march, SegmentVariant::persistent}) {
+      for (const auto variant : {SegmentVariant::direct, SegmentVariant::march}) {
         time_calls<float>(device, n, n, 1, 1, variant, 0);
         if (n == 512 || n == 4096) time_calls<float>(device, n, n, 1, 1, variant, 10);
         if (n == 512 || n == 4096) time_calls<double>(device, n, n, 1, 1, variant, 0);
@@ -273,12 +273,11 @@ int main(int argc, char** argv) {
     time_calls<float>(device, 512, 512, 1, 3, SegmentVariant::direct, 0);
     time_calls<float>(device, 128, 128, 128, 1, SegmentVariant::direct, 0);
     time_calls<float>(device, 256, 256, 256, 1, SegmentVariant::direct, 0);
-  } else if (mode == "march" && argc > 3) {
-    time_march<float, sg::SegmentMarchAgent<float>>(device, std::atoll(argv[2]), std::atoll(argv[3]));
+  } else if (mode == "march" && argc > 4) {
+    time_march<float, sg::SegmentMarchAgent<float>>(device, std::atoll(argv[2]), std::atoll(argv[3]), std::atoll(argv[4]));
   } else {
     sweep_rows<float, 4>(device);
     sweep_rows<float, 5>(device);
-    sweep_rows<float, 6>(device);
     sweep_rows<double, 3>(device);
   }
   return failures != 0;

@@ -19,9 +19,9 @@ enum class StepKind : int32_t { semi_implicit = 0, explicit_ = 1 };
 inline constexpr const char* kStepKindNames[] = {"semi-implicit", "explicit"};
 
 /// How the steps are carried out; all give the same bits. `direct`: a thread per point; `march`: warps march over rows that they hold in
-/// registers; `persistent`: the march with all steps between two looks of the host in one launch.
-enum class SegmentVariant : int32_t { automatic = 0, direct = 1, march = 2, persistent = 3, cpu = 4 };
-inline constexpr const char* kSegmentVariantNames[] = {"auto", "direct", "march", "persistent", "cpu"};
+/// registers (images of one channel); `cpu`: what the cpu backend does.
+enum class SegmentVariant : int32_t { automatic = 0, direct = 1, march = 2, cpu = 3 };
+inline constexpr const char* kSegmentVariantNames[] = {"auto", "direct", "march", "cpu"};
 
 inline constexpr int64_t kMostSegmentChannels = 256;
 inline constexpr int64_t kMostSegmentSteps = int64_t{1} << 24;

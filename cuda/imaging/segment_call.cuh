@@ -22,10 +22,10 @@ inline constexpr int64_t kSurveyBlocks = 256;
 
 /// Device words of a call, in this order.
 struct WordPlan {
-  int64_t slots, totals, iterations, stops, barrier, entries, entry_words, bounds, counts, total;
+  int64_t slots, totals, iterations, stops, entries, entry_words, bounds, counts, total;
   WordPlan(int64_t channels, int64_t records)
-      : slots(0), totals(kSlots * slot_words(channels)), iterations(totals + 1 + channels), stops(iterations + 1), barrier(stops + kSlots / 2),
-        entries(barrier + 1), entry_words(operation::kEnergyWords + channels), bounds(entries + records * entry_words),
+      : slots(0), totals(kSlots * slot_words(channels)), iterations(totals + 1 + channels), stops(iterations + 1), entries(stops + kSlots / 2),
+        entry_words(operation::kEnergyWords + channels), bounds(entries + records * entry_words),
         counts(bounds + 2 * kSurveyBlocks), total(counts + kSurveyBlocks) {}
 };
 
@@ -130,9 +130,10 @@ class SegmentCall {
     tally.stops = reinterpret_cast<int32_t*>(words(plan_.stops));
     tally.change_limit = setup_.change_limit;
     tally.unit = 1 / setup_.scales.value;
-    task_.barrier = reinterpret_cast<unsigned int*>(words(plan_.barrier));
     task_.tiles = (p_.grid.nx + kStripPoints - 1) / kStripPoints;
-    task_.rows = policy::strip_rows(task_.tiles, p_.grid.ny, device_.limits().multiprocessors);
+    const policy::Strips strips = policy::strips(task_.tiles, p_.grid.ny, device_.limits().multiprocessors);
+    task_.rows = strips.rows;
+    strips_ = strips.warps;
     const uintptr_t places = reinterpret_cast<uintptr_t>(level_) | reinterpret_cast<uintptr_t>(image_) |
                              reinterpret_cast<uintptr_t>(spare_.template as<R>()) | static_cast<uintptr_t>(bytes_of(p_.grid.nx));
     task_.wide = places % 16 == 0 ? 1 : 0;
@@ -193,7 +194,6 @@ class SegmentCall {
   }
   /// Steps of a graph, after which everything is as at its begin but for the level set; 0: no graph.
   int64_t graph_steps() const {
-    if (variant_ == SegmentVariant::persistent) return 0;
     const int64_t period = std::lcm(std::lcm(int64_t{kSlots}, std::max<int64_t>(1, p_.energy_every)), std::max<int64_t>(1, p_.reinitialize_every));
     if (period > policy::kMostLaunches) return 0;
     return period * std::max<int64_t>(1, 64 / period);
@@ -202,37 +202,25 @@ class SegmentCall {
     int64_t done = 0;
     if (body > 0 && first % body == 0 && count >= 2 * body) {
       WARPLOOM_TRY(device_.replay(count / body, [&] {
-        for (int64_t k = 0; k < body; ++k) WARPLOOM_TRY(step(k, 1));
+        for (int64_t k = 0; k < body; ++k) WARPLOOM_TRY(step(k));
         return Status();
       }));
       done = count / body * body;
     }
-    while (done < count) {
-      const int64_t at = first + done;
-      int64_t several = 1;
-      if (variant_ == SegmentVariant::persistent) {
-        several = std::min<int64_t>(count - done, policy::kPersistentSteps);
-        if (p_.energy_every > 0) several = std::min(several, p_.energy_every - at % p_.energy_every);
-        if (p_.reinitialize_every > 0) several = std::min(several, p_.reinitialize_every - at % p_.reinitialize_every);
-      }
-      WARPLOOM_TRY(step(at, several));
-      done += several;
-    }
+    for (; done < count; ++done) WARPLOOM_TRY(step(first + done));
     return {};
   }
 
-  /// Steps k … k + count - 1, and what follows the last of them.
-  Status step(int64_t k, int64_t count) {
+  /// Step k, and what follows it.
+  Status step(int64_t k) {
     task_.from = buffer(k);
     task_.to = buffer(k + 1);
-    task_.spare = buffer(k);
-    task_.steps = static_cast<int32_t>(count);
     task_.tally.before = static_cast<int32_t>((k + kSlots - 1) % kSlots);
     task_.tally.own = static_cast<int32_t>(k % kSlots);
     task_.tally.next = static_cast<int32_t>((k + 1) % kSlots);
     WARPLOOM_TRY(launch_step());
-    const int64_t after = k + count;
-    const int32_t slot = static_cast<int32_t>((after - 1) % kSlots);
+    const int64_t after = k + 1;
+    const int32_t slot = task_.tally.own;
     if (p_.channels > 1) {
       WARPLOOM_TRY(add_sums(task_.to, nullptr, sums_of(task_.tally.ring + slot * task_.tally.words), task_.tally.stops + slot));
     }
@@ -245,17 +233,9 @@ class SegmentCall {
       const int64_t blocks = PointPlace::blocks(task_.nx, task_.ny, task_.nz);
       return task_.nz > 1 ? launch_direct<3>(blocks) : launch_direct<2>(blocks);
     }
-    const int64_t strips = task_.tiles * ((task_.ny + task_.rows - 1) / task_.rows), warps = policy::kMarchThreads / 32;
-    const int64_t blocks = (strips + warps - 1) / warps;
-    if (variant_ == SegmentVariant::march) {
-      using Agent = SegmentMarchAgent<R>;
-      return launch<Agent>(device_, {blocks, policy::kMarchThreads, 0, false}, task_);
-    }
-    using Agent = SegmentPersistentAgent<R>;
-    const int64_t resident = resident_blocks<Agent>(device_, policy::kMarchThreads, 0);
-    WARPLOOM_TRY(device_.fill_zero(task_.barrier, 8));
-    return launch<Agent>(device_, {std::max<int64_t>(1, std::min(blocks, resident * device_.limits().multiprocessors)), policy::kMarchThreads, 0,
-                                   true}, task_);
+    using Agent = SegmentMarchAgent<R>;
+    const int64_t strips = task_.tiles * ((task_.ny + task_.rows - 1) / task_.rows);
+    return launch<Agent>(device_, {(strips + strips_ - 1) / strips_, static_cast<int>(32 * strips_), 0, false}, task_);
   }
   template <int kDimensions>
   Status launch_direct(int64_t blocks) {
@@ -354,6 +334,7 @@ class SegmentCall {
   operation::Setup setup_;
   StepTask<R> task_;
   int64_t iterations_ = 0, last_entry_ = 0;
+  int64_t strips_ = 4;  ///< of a block of the march
 };
 
 }  // namespace warploom::WARPLOOM_TARGET::imaging::segmentation

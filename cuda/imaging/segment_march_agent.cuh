@@ -175,7 +175,7 @@ class Strip {
 template <class R>
 struct SegmentMarchAgent {
   static constexpr int kMaxThreads = 128;
-  static constexpr int kMinBlocks = sizeof(R) == 4 ? 5 : 3;
+  static constexpr int kMinBlocks = sizeof(R) == 4 ? 4 : 3;
   using Parameters = StepTask<R>;
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
@@ -189,43 +189,6 @@ struct SegmentMarchAgent {
     Gathered gathered;
     rows.run(block, p, p.to, centres_of(p, head), gathered);
     gathered.deliver(block, p.tally.slot(p.tally.own), strip);
-  }
-};
-
-/// Several steps in one launch; the grid is one of co-resident blocks, each with as many strips as come to it.
-template <class R>
-struct SegmentPersistentAgent {
-  static constexpr int kMaxThreads = SegmentMarchAgent<R>::kMaxThreads;
-  static constexpr int kMinBlocks = SegmentMarchAgent<R>::kMinBlocks;
-  using Parameters = StepTask<R>;
-
-  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    Tally tally = p.tally;
-    const R* from = p.from;
-    R* to = p.to;
-    R* other = p.spare;
-    const uint32_t tiles = static_cast<uint32_t>(p.tiles), rows = static_cast<uint32_t>(p.rows), warps = static_cast<uint32_t>(block.threads() / 32);
-    const uint32_t strips = tiles * ((static_cast<uint32_t>(p.ny) + rows - 1) / rows);
-    const uint32_t first = static_cast<uint32_t>(block.index()) * warps + static_cast<uint32_t>(block.warp());
-    for (int32_t step = 0; step < p.steps; ++step) {
-      Head head;
-      if (begin_step(block, tally, &head)) {
-        Gathered gathered;
-        const Centres<R> centres = centres_of(p, head);
-        for (uint32_t strip = first; strip < strips; strip += static_cast<uint32_t>(block.count()) * warps) {
-          Strip<R> work(block, p, from, static_cast<int32_t>(strip % tiles), static_cast<int32_t>(strip / tiles * rows));
-          work.run(block, p, to, centres, gathered);
-        }
-        gathered.deliver(block, tally.slot(tally.own), first);
-      }
-      block.sync_grid(p.barrier);
-      from = to;
-      to = other;
-      other = const_cast<R*>(from);
-      tally.before = tally.own;
-      tally.own = tally.next;
-      tally.next = (tally.next + 1) % kSlots;
-    }
   }
 };
 

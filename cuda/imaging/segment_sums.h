@@ -61,13 +61,13 @@ struct Means {
   double inside, outside;
 };
 WARPLOOM_PORTABLE Means means_of(int64_t inside, int64_t sum_inside, int64_t all, int64_t sum_all, double unit) {
+  const auto mean = [unit](int64_t sum, int64_t count) {
+    return static_cast<double>(sum) * unit * portable::small_reciprocal(static_cast<double>(count));
+  };
   const int64_t outside = all - inside;
-  if (inside > 0 && outside > 0) {
-    return {static_cast<double>(sum_inside) * unit / static_cast<double>(inside),
-            static_cast<double>(sum_all - sum_inside) * unit / static_cast<double>(outside)};
-  }
-  const double mean = all > 0 ? static_cast<double>(sum_all) * unit / static_cast<double>(all) : 0.0;
-  return {mean, mean};
+  if (inside > 0 && outside > 0) return {mean(sum_inside, inside), mean(sum_all - sum_inside, outside)};
+  const double both = all > 0 ? mean(sum_all, all) : 0.0;
+  return {both, both};
 }
 
 }  // namespace warploom::imaging::segmentation

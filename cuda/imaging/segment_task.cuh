@@ -42,9 +42,6 @@ struct StepTask {
   int64_t rows = 8;            ///< march: of a strip
   int64_t tiles = 1;           ///< march: strips side by side
   int32_t wide = 0;            ///< rows start on 16 bytes
-  int32_t steps = 1;           ///< persistent: of the launch
-  R* spare = nullptr;          ///< persistent: the other buffer
-  unsigned int* barrier = nullptr;
 };
 
 /// The head of a slot, summed over its copies, in all lanes.

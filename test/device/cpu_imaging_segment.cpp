@@ -36,7 +36,6 @@ void compare(const Example<R>& e, const char* what, bool all_orders = false) {
     if (e.p.channels > 1 || e.p.grid.nz > 1) continue;
     same(run(*simt, e, SegmentVariant::march), "march");
     same(run(*simt, e, SegmentVariant::march, 1), "march, odd addresses");
-    same(run(*simt, e, SegmentVariant::persistent), "persistent");
   }
 }
 
