@@ -1,44 +1,80 @@
-// imaging.curvature: result[i] = factor * values[i].
-import { z } from 'zod';
-import { describeValue, elementTypeOf } from '../core/arrays.ts';
-import { defaultDevice, Device } from '../core/device.ts';
+// imaging.curvature: the curvature of the level sets of an image or a volume.
+import { requireCall, requireChoice, requireDevice, requireReal } from '../core/checks.ts';
+import type { Device } from '../core/device.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
+import { checkImage, deviceOfCall, viewOf, type Image, type Pixels } from './image.ts';
+import { callOptions, deviceFor, newPixels, requireBoolean, requireOut, withResults, type CallInfo } from './register-outputs.ts';
+
+/** How a curvature is computed; within a backend all give the same bits. */
+export const curvatureVariants = ['auto', 'direct', 'tile', 'march'] as const;
+export type CurvatureVariant = (typeof curvatureVariants)[number];
 
 /** Options of {@link curvature}. */
-export interface CurvatureOptions extends CallOptions {
-  /** Default 1. */
-  readonly factor?: number;
-  /** Default: the thread's default device. */
+export interface CurvatureOptions<V extends Pixels = Pixels> extends CallOptions {
+  /** Added to the squared norm of the gradient, in squared pixel values. Default 1e-4, for images of about 0 … 1; 1e-30 to 1e30. */
+  readonly eps?: number;
+  /** One norm over all channels (default), as of vector-valued images; false: each channel by itself. */
+  readonly coupled?: boolean;
+  /**
+   * `direct`: a thread per pixel, everything from memory. `tile`: tiles in shared memory (cuda and simt). `march`: patches in registers
+   * that pass through the planes. `tile` and `march` take one channel, or channels that are not coupled. Default `auto`: `march`
+   * where it can be, else `direct`.
+   */
+  readonly variant?: CurvatureVariant;
+  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
   readonly device?: Device;
+  /** Where the result goes; no part of the image. Default: a new array like the image's, on the device when it is there. */
+  readonly out?: V;
 }
 
-const schema = z.strictObject({
-  factor: z.number().optional(),
-  device: z.instanceof(Device).optional(),
-  signal: z.instanceof(AbortSignal).optional(),
-  onProgress: z.custom((value) => typeof value === 'function').optional(),
-});
+/** Result of {@link curvature}. */
+export interface CurvatureResult<V extends Pixels = Pixels> {
+  readonly image: Image<V>;
+  readonly info: CallInfo & { readonly variant: CurvatureVariant };
+}
+
+/** Refuses what the operations take as eps. */
+export function requireEps(eps: number | undefined): void {
+  requireReal(eps, 'eps');
+  if (eps !== undefined && !(eps >= 1e-30 && eps <= 1e30)) throw refusal('eps', 'a number from 1e-30 to 1e30', `${eps}`);
+}
 
 /**
- * Multiplies every element by `factor`.
- * @throws ArgumentError naming the argument, before any work
+ * K(u) = div(∇u / √(|∇u|² + eps)) at every pixel, the sum over the axes of the differences of the fluxes through the faces to both
+ * neighbours. On a face stand the forward difference along its axis and, along the other axes, the mean of four neighbouring differences.
+ * Outside of the grid the nearest pixel repeats, so that no flux leaves it: the values of K add up to zero. |K| is at most twice the
+ * number of axes. A NaN pixel gives NaN at itself and around it.
+ *
+ * All variants of a backend give the same bits. float64 has the same bits on every backend; float32 on cuda takes roots to 2⁻²² of
+ * their value, elsewhere rounded ones.
+ *
+ * @throws ArgumentError naming the argument, before any work; `ERR_WARPLOOM_UNSUPPORTED` for a variant that does not take the image;
+ *   aborted calls reject with `signal.reason`
+ * @see the paper's Curvature2D and Curvature3D; Rudin, Osher, Fatemi: Nonlinear total variation based noise removal (1992)
  */
-export async function curvature<V extends Float32Array | Float64Array>(values: V, options: CurvatureOptions = {}): Promise<V> {
-  const type = elementTypeOf(values);
-  if (type !== 'float32' && type !== 'float64') {
-    throw refusal('values', 'a Float32Array or a Float64Array', describeValue(values));
+export async function curvature<V extends Pixels>(image: Image<V>, options: CurvatureOptions<V> = {}): Promise<CurvatureResult<V>> {
+  requireCall(options, ['eps', 'coupled', 'variant', 'device', 'out'], 'curvature');
+  const { eps = 1e-4, coupled = true, variant = 'auto', out } = options;
+  requireEps(options.eps);
+  requireBoolean(options.coupled, 'coupled');
+  requireChoice(options.variant, 'variant', curvatureVariants);
+  requireDevice(options.device);
+  const { data, type, width, height, depth, channels } = checkImage(image, 'image');
+  if ((variant === 'tile' || variant === 'march') && coupled && channels > 1) {
+    throw new ArgumentError('variant', `"${variant}" takes one channel, or channels with coupled: false`);
   }
-  const parsed = schema.safeParse(options);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new ArgumentError(issue?.path.join('.') || 'options', issue?.message ?? 'invalid');
-  }
-  const { factor = 1, signal, onProgress } = options;
-  const device = options.device ?? await defaultDevice();
-  const result = values.slice() as V;
-  await device.run('imaging.curvature', {
-    type, n: values.length, factor, values: { data: values }, result: { data: result },
-  }, { signal, onProgress });
-  return result;
+  requireOut(out, type, data.length);
+  deviceOfCall(options.device, [data, out]);
+  options.signal?.throwIfAborted();
+  const device = await deviceFor(options.device, [data, out]);
+  const result = (out ?? await newPixels(data, type, data.length, device)) as V;
+  return withResults(out === undefined ? [result] : [], async () => {
+    const used = new Int32Array(1);
+    const { deviceSeconds } = await device.run('imaging.curvature', {
+      type, width, height, depth, channels, coupled, eps, variant, image: viewOf(data), result: viewOf(result), used,
+    }, callOptions(options));
+    const info = { backend: device.backend, deviceSeconds, variant: curvatureVariants[used[0]!]! };
+    return { image: { data: result, width, height, depth, channels }, info };
+  });
 }

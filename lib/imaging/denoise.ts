@@ -1,44 +1,250 @@
-// imaging.denoise: result[i] = factor * values[i].
-import { z } from 'zod';
-import { describeValue, elementTypeOf } from '../core/arrays.ts';
-import { defaultDevice, Device } from '../core/device.ts';
+// imaging.denoise: total variation denoising of images and volumes.
+import { describeValue } from '../core/arrays.ts';
+import { oneOf, requireCall, requireChoice, requireDevice, requireReal, requireWhole } from '../core/checks.ts';
+import type { Device } from '../core/device.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
+import { requireEps } from './curvature.ts';
+import { checkImage, deviceOfCall, viewOf, type CheckedImage, type Image, type Pixels } from './image.ts';
+import { deviceFor, newPixels, requireBoolean, requireOut, withResults, type CallInfo } from './register-outputs.ts';
 
-/** Options of {@link denoise}. */
-export interface DenoiseOptions extends CallOptions {
-  /** Default 1. */
-  readonly factor?: number;
-  /** Default: the thread's default device. */
-  readonly device?: Device;
+/** How the energy is minimised. */
+export const denoiseMethods = ['primal-dual', 'flow'] as const;
+export type DenoiseMethod = (typeof denoiseMethods)[number];
+
+/** The noise that the data term is made for. */
+export const noiseKinds = ['gaussian', 'impulse'] as const;
+export type NoiseKind = (typeof noiseKinds)[number];
+
+/** How the iterations are computed; all give the same bits. */
+export const denoiseVariants = ['auto', 'direct', 'march'] as const;
+export type DenoiseVariant = (typeof denoiseVariants)[number];
+
+/** A look at the state of a denoising. */
+export interface DenoiseCheck {
+  /** Iterations made. */
+  readonly iteration: number;
+  /** w TV(u) + D(u - f) per pixel and channel. */
+  readonly energy: number;
+  /** `primal-dual`: how far the energy is above its minimum at most, as a fraction of the energy. `flow`: undefined. */
+  readonly gap?: number;
+  /** `flow`: decrease of the energy since the check before, as a fraction of it. */
+  readonly decrease?: number;
 }
 
-const schema = z.strictObject({
-  factor: z.number().optional(),
-  device: z.instanceof(Device).optional(),
-  signal: z.instanceof(AbortSignal).optional(),
-  onProgress: z.custom((value) => typeof value === 'function').optional(),
-});
+/** Options of {@link denoise}. */
+export interface DenoiseOptions<V extends Pixels = Pixels> extends Omit<CallOptions, 'onProgress'> {
+  /**
+   * `primal-dual` (default): Chambolle and Pock's iteration, accelerated for gaussian noise, until the duality gap is small. `flow`: explicit
+   * steps of the curvature flow, for gaussian noise; its gradient norms are smoothed by `eps`, so it ends a little above the minimum.
+   */
+  readonly method?: DenoiseMethod;
+  /** `gaussian` (default): the data term is |u - f|²/2. `impulse`: |u - f|, for salt and pepper and other outliers. */
+  readonly noise?: NoiseKind;
+  /** Weight w of the total variation: larger is smoother. As scikit-image's `weight`. */
+  readonly weight?: number;
+  /**
+   * Instead of the weight, with `primal-dual` and gaussian noise: the standard deviation of the noise. The weight is found for which the
+   * root mean square of u - f is sigma, to 0.1 % (discrepancy principle). `estimate` (default where no weight is given): the
+   * standard deviation is estimated from the image, by the median of its finest wavelet details.
+   */
+  readonly sigma?: number | 'estimate';
+  /** One norm over all channels (default): edges are kept where any channel has them. False: each channel by itself. */
+  readonly coupled?: boolean;
+  /** `primal-dual`: the gap to stop at, default 1e-4. `flow`: the decrease between two checks to stop at, default 1e-5. */
+  readonly tolerance?: number;
+  /** Most iterations, for each weight that is tried. Default 1000, with `flow` 5000. */
+  readonly iterations?: number;
+  /** Iterations between two checks. Default 10, at most 1000. */
+  readonly checkEvery?: number;
+  /** `flow`: added to the squared gradients, default 1e-4. */
+  readonly eps?: number;
+  /** `flow`: the step. Default 1 / (4 axes w / √eps + 1), half of what is stable for the linearised flow. */
+  readonly dt?: number;
+  /**
+   * Pixels that are NaN. `refuse` (default): an error. `fill`: they have no data term and are filled by the minimiser, what
+   * surrounds them (inpainting); a hole takes about as many iterations as its width squared. Infinite pixels are always refused.
+   */
+  readonly missing?: 'refuse' | 'fill';
+  /**
+   * `march`: an iteration in one pass over memory, for one channel or channels that are not coupled. `direct`: in two passes, a thread per
+   * pixel (cuda and simt). Default `auto`.
+   */
+  readonly variant?: DenoiseVariant;
+  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
+  readonly device?: Device;
+  /** Where the result goes; no part of the image. Default: a new array like the image's, on the device when it is there. */
+  readonly out?: V;
+  /** Called now and then with the iterations made, the most of them, and the last check. */
+  readonly onProgress?: (done: number, most: number, check: DenoiseCheck) => void;
+}
+
+/** Result of {@link denoise}. */
+export interface DenoiseResult<V extends Pixels = Pixels> {
+  readonly image: Image<V>;
+  /** Iterations made, those of all weights together. */
+  readonly iterations: number;
+  /** Of the result, per pixel and channel. */
+  readonly energy: number;
+  /** `primal-dual`: the energy is above its minimum by this fraction of itself at most. */
+  readonly gap?: number;
+  /** Whether the tolerance was reached. */
+  readonly converged: boolean;
+  readonly weight: number;
+  /** The standard deviation that the weight was found for, given or estimated. */
+  readonly sigma?: number;
+  /** Gaussian noise: root mean square of u - f over the pixels with data. */
+  readonly residual?: number;
+  /** Pixel values that were NaN and have been filled. */
+  readonly filled: number;
+  /** Checks of the last weight's iterations. */
+  readonly history: readonly DenoiseCheck[];
+  readonly info: CallInfo & {
+    readonly variant: DenoiseVariant;
+    /** Weights that were tried. */
+    readonly solutions: number;
+    /** `flow`: the step. */
+    readonly dt?: number;
+  };
+}
+
+const known = [
+  'method', 'noise', 'weight', 'sigma', 'coupled', 'tolerance', 'iterations', 'checkEvery', 'eps', 'dt', 'missing', 'variant', 'device', 'out',
+];
+
+/** Options with their defaults. */
+interface Setup {
+  readonly method: DenoiseMethod;
+  readonly noise: NoiseKind;
+  readonly weight: number;
+  readonly sigma: number;
+  readonly coupled: boolean;
+  readonly tolerance: number;
+  readonly iterations: number;
+  readonly checkEvery: number;
+  readonly eps: number;
+  readonly dt: number;
+  readonly fill: boolean;
+  readonly variant: DenoiseVariant;
+}
+
+function checkOptions(options: DenoiseOptions): void {
+  requireCall(options as CallOptions, known, 'denoise');
+  requireChoice(options.method, 'method', denoiseMethods);
+  requireChoice(options.noise, 'noise', noiseKinds);
+  requireChoice(options.missing, 'missing', ['refuse', 'fill']);
+  requireChoice(options.variant, 'variant', denoiseVariants);
+  requireBoolean(options.coupled, 'coupled');
+  requireReal(options.weight, 'weight');
+  if (options.sigma !== 'estimate') requireReal(options.sigma, 'sigma');
+  requireEps(options.eps);
+  requireReal(options.dt, 'dt');
+  if (options.tolerance !== undefined && !(Number.isFinite(options.tolerance) && options.tolerance >= 0)) {
+    throw refusal('tolerance', 'zero or a positive finite number', describeValue(options.tolerance));
+  }
+  requireWhole(options.iterations, 'iterations', 1, 1e6);
+  requireWhole(options.checkEvery, 'checkEvery', 1, 1000);
+  requireDevice(options.device);
+}
+
+/** Refuses options that do not go together, and fills in defaults. */
+function setupOf(options: DenoiseOptions, { channels }: CheckedImage): Setup {
+  const { method = 'primal-dual', noise = 'gaussian', coupled = true, variant = 'auto' } = options;
+  const flow = method === 'flow';
+  if (flow && noise === 'impulse') throw new ArgumentError('noise', 'the flow is for gaussian noise');
+  for (const name of ['eps', 'dt'] as const) {
+    if (!flow && options[name] !== undefined) throw new ArgumentError(name, 'belongs to method "flow"');
+  }
+  oneOf({ weight: options.weight, sigma: options.sigma }, ['weight', 'sigma']);
+  if (options.weight === undefined && (flow || noise === 'impulse')) {
+    throw new ArgumentError('weight', `is needed with ${flow ? 'method "flow"' : 'noise "impulse"'}`);
+  }
+  if (variant === 'march' && coupled && channels > 1) {
+    throw new ArgumentError('variant', '"march" takes one channel, or channels with coupled: false');
+  }
+  return {
+    method, noise, coupled, variant, weight: options.weight ?? 0,
+    sigma: typeof options.sigma === 'number' ? options.sigma : 0,
+    tolerance: options.tolerance ?? (flow ? 1e-5 : 1e-4), iterations: options.iterations ?? (flow ? 5000 : 1000),
+    checkEvery: options.checkEvery ?? 10, eps: options.eps ?? 1e-4, dt: options.dt ?? 0, fill: options.missing === 'fill',
+  };
+}
+
+function checkAt(words: Float64Array, row: number, flow: boolean): DenoiseCheck {
+  const [iteration, energy, measure] = words.subarray(3 * row, 3 * row + 3);
+  if (!flow) return { iteration: iteration!, energy: energy!, gap: measure! };
+  return { iteration: iteration!, energy: energy!, ...(Number.isFinite(measure) ? { decrease: measure! } : {}) };
+}
+
+/** What the operation reports, in memory that may be read while it runs. */
+class Reports {
+  readonly history: Float64Array;
+  readonly figures = new Float64Array(6);
+  readonly used = new Int32Array(6);
+  readonly #setup: Setup;
+
+  constructor(setup: Setup) {
+    this.#setup = setup;
+    const checks = Math.ceil(setup.iterations / setup.checkEvery);
+    this.history = new Float64Array(new SharedArrayBuffer(checks * 24));
+  }
+
+  check(row: number): DenoiseCheck {
+    return checkAt(this.history, row, this.#setup.method === 'flow');
+  }
+
+  /** The result without image and device. */
+  summary() {
+    const [weight, sigma, , , residual, dt] = this.figures as unknown as number[];
+    const [variant, iterations, checks, converged, filled, solutions] = this.used as unknown as number[];
+    const history = Array.from({ length: checks! }, (_, row) => this.check(row));
+    const last = history.at(-1)!;
+    return {
+      iterations: iterations!, energy: last.energy, ...(last.gap === undefined ? {} : { gap: last.gap }), converged: converged === 1, weight: weight!,
+      ...(sigma! > 0 ? { sigma: sigma! } : {}), ...(residual! >= 0 ? { residual: residual! } : {}), filled: filled!, history,
+      info: { variant: denoiseVariants[variant!]!, solutions: solutions!, ...(dt! > 0 ? { dt: dt! } : {}) },
+    };
+  }
+}
 
 /**
- * Multiplies every element by `factor`.
- * @throws ArgumentError naming the argument, before any work
+ * Removes noise and keeps edges: the image u with the least energy w TV(u) + D(u - f), where f is the given image and TV(u) the sum over
+ * the pixels of the norm of the forward differences (isotropic, of all channels together unless `coupled` is false; nothing across the
+ * border). Rudin, Osher and Fatemi's model with gaussian noise, TV-L1 with impulses.
+ *
+ * The iterations run on the device and stop there. `primal-dual` stops when the duality gap, an upper bound of the distance to the minimum,
+ * is at most `tolerance` of the energy; energies and gaps are summed in float64 in a fixed order. Results repeat to the bit; `primal-dual`
+ * and float64 have the same bits on every backend.
+ *
+ * @example
+ * const { image, weight, gap } = await imaging.denoise({ data, width, height }, { sigma: 'estimate' });
+ *
+ * @throws ArgumentError (`ERR_WARPLOOM_INVALID_ARGUMENT`) naming the argument: options before any work; `image` for pixels that are NaN
+ *   or infinite and `sigma` for a level that the image cannot have, once they are found; `ERR_WARPLOOM_UNSUPPORTED` for a variant
+ *   that the backend does not have. Aborted calls reject with `signal.reason`.
+ * @see Rudin, Osher, Fatemi (1992); Chambolle, Pock: A first-order primal-dual algorithm (2011), Algorithms 1 and 2; Bresson, Chan (2008)
  */
-export async function denoise<V extends Float32Array | Float64Array>(values: V, options: DenoiseOptions = {}): Promise<V> {
-  const type = elementTypeOf(values);
-  if (type !== 'float32' && type !== 'float64') {
-    throw refusal('values', 'a Float32Array or a Float64Array', describeValue(values));
-  }
-  const parsed = schema.safeParse(options);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new ArgumentError(issue?.path.join('.') || 'options', issue?.message ?? 'invalid');
-  }
-  const { factor = 1, signal, onProgress } = options;
-  const device = options.device ?? await defaultDevice();
-  const result = values.slice() as V;
-  await device.run('imaging.denoise', {
-    type, n: values.length, factor, values: { data: values }, result: { data: result },
-  }, { signal, onProgress });
-  return result;
+export async function denoise<V extends Pixels>(image: Image<V>, options: DenoiseOptions<V> = {}): Promise<DenoiseResult<V>> {
+  checkOptions(options);
+  const checked = checkImage(image, 'image');
+  const { data, type, width, height, depth, channels } = checked;
+  const setup = setupOf(options, checked);
+  const { out, signal, onProgress } = options;
+  requireOut(out, type, data.length);
+  deviceOfCall(options.device, [data, out]);
+  signal?.throwIfAborted();
+  const device = await deviceFor(options.device, [data, out]);
+  const result = (out ?? await newPixels(data, type, data.length, device)) as V;
+  return withResults(out === undefined ? [result] : [], async () => {
+    const reports = new Reports(setup);
+    const report = onProgress === undefined ? undefined : (done: number, most: number): void => {
+      onProgress(done, most, reports.check(Math.ceil(done / setup.checkEvery) - 1));
+    };
+    const { deviceSeconds } = await device.run('imaging.denoise', {
+      type, width, height, depth, channels, ...setup, image: viewOf(data), result: viewOf(result),
+      history: reports.history, figures: reports.figures, used: reports.used,
+    }, { ...(signal === undefined ? {} : { signal }), ...(report === undefined ? {} : { onProgress: report }) });
+    const { info, ...summary } = reports.summary();
+    return { image: { data: result, width, height, depth, channels }, ...summary, info: { backend: device.backend, deviceSeconds, ...info } };
+  });
 }

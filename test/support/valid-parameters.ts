@@ -69,6 +69,18 @@ const builders: Record<string, () => LooseParameters> = {
     type: 'float64', n: smallN, rows: smallBatch,
     state: { ...viewOf(filled(1)), systemStride: 0, rowStride: 0, rhsStride: 0 }, figures: new Float64Array(smallBatch * 6),
   }),
+  'imaging.curvature': () => ({
+    type: 'float64', width: smallN, height: smallBatch, depth: 1, channels: 1, coupled: true, eps: 1e-4, variant: 'auto',
+    image: { ...viewOf(filled(1)), systemStride: 0, rowStride: 0, rhsStride: 0 },
+    result: { ...viewOf(filled(0)), systemStride: 0, rowStride: 0, rhsStride: 0 }, used: words(1),
+  }),
+  'imaging.denoise': () => ({
+    type: 'float64', width: smallN, height: smallBatch, depth: 1, channels: 1, coupled: true, method: 'primal-dual', noise: 'gaussian',
+    variant: 'auto', weight: 0.1, sigma: 0, eps: 1e-4, dt: 0, tolerance: 1e-4, iterations: 4, checkEvery: 2, fill: false,
+    image: { ...viewOf(filled(1)), systemStride: 0, rowStride: 0, rhsStride: 0 },
+    result: { ...viewOf(filled(0)), systemStride: 0, rowStride: 0, rhsStride: 0 },
+    history: new Float64Array(6), figures: new Float64Array(6), used: words(6),
+  }),
 };
 
 /** Names of the operations that have an entry here; a test compares them with the registry. */
