@@ -48,7 +48,8 @@ function requireReadable(fn: FunctionNode, library: Library): void {
   if (deepest.depth - node.depth > kDeepestTree) throw new Refusal('too-deep', deepest, `expressions nest more than ${kDeepestTree} deep`);
   if (library.program.isConditional(node)) return;
   for (const each of descend(fn.body)) {
-    if (/^preproc_(?:if|ifdef|include)$/.test(each.type)) throw new Refusal('preprocessor', each, 'conditional compilation inside the kernel');
+    if (!/^preproc_(?:if|ifdef|include)$/.test(each.type)) continue;
+    throw new Refusal('preprocessor', each, 'conditional compilation inside the kernel');
   }
 }
 
@@ -65,5 +66,6 @@ export function analyse(library: Library, fn: FunctionNode, options: AnalysisOpt
   const meaning = new KernelMeaning(model);
   const full = arrays.arrays.map((array) => fullWrites(flow, closed, array, instance, meaning, options.shape));
   const liveness = analyseLiveness(flow, arrays.arrays, full, (array, loop) => options.rewritten(array, loop));
-  return { ...arrays, fn, visitor, instance, flow, closed, liveness, fullWrites: full, conflicts: inseparable(flow, arrays.arrays, closed) };
+  const conflicts = inseparable(flow, arrays.arrays, closed);
+  return { ...arrays, fn, visitor, instance, flow, closed, liveness, fullWrites: full, conflicts };
 }

@@ -1,6 +1,8 @@
 // The shared arrays of a kernel: names, types, sizes, where they are declared.
 import { evaluate, type Meaning } from './constants.ts';
-import { alignasOf, isBuiltinType, isIntegerType, type Field, type FunctionNode, type Program } from './program.ts';
+import { isBuiltinType, isIntegerType } from './c-types.ts';
+import type { FunctionNode, Program } from './program.ts';
+import { alignasOf, type Field } from './structs.ts';
 import { Refusal } from './refusal.ts';
 import type { Sym } from './symbols.ts';
 import { child, namedChildren, type SyntaxNode } from './syntax.ts';
@@ -53,7 +55,8 @@ export class KernelMeaning implements Meaning {
     for (const sym of model.scopes.syms) {
       if (sym.kind === 'type') this.#localTypes.add(sym.name);
       if (sym.kind !== 'variable') continue;
-      const isConstant = sym.isConst && isIntegerType(sym.type) && sym.value !== undefined && !sym.pointer && !sym.reference && sym.dimensions === 0;
+      const isConstant = sym.isConst && isIntegerType(sym.type) && sym.value !== undefined && !sym.pointer && !sym.reference
+        && sym.dimensions === 0;
       this.#locals.set(sym.name, isConstant && !this.#locals.has(sym.name) ? sym.value : undefined);
     }
   }
@@ -67,7 +70,8 @@ export class KernelMeaning implements Meaning {
     }
     if (!this.#locals.has(name)) {
       const macro = this.#program.macros.get(name);
-      if (macro?.parameters === undefined && macro?.body !== undefined && !this.#program.isDefined(name)) return this.#nested(name, macro.body);
+      const isValue = macro?.parameters === undefined && macro?.body !== undefined && !this.#program.isDefined(name);
+      if (isValue) return this.#nested(name, macro.body!);
       return this.#program.value(name);
     }
     const local = this.#locals.get(name);
@@ -108,7 +112,8 @@ export class KernelMeaning implements Meaning {
 /** Template parameters of a kernel with the values of an instantiation in the text, or values that stand in. */
 function nominal(program: Program, fn: FunctionNode): Map<string, string | number> {
   const values = new Map<string, string | number>();
-  const found = new RegExp(`\\b${fn.name}\\s*<([^<>;{}]*)>\\s*(?:<<<|\\()`).exec(program.syntax.masked.slice(0, fn.node.start) + program.syntax.masked.slice(fn.node.end));
+  const elsewhere = program.syntax.masked.slice(0, fn.node.start) + program.syntax.masked.slice(fn.node.end);
+  const found = new RegExp(`\\b${fn.name}\\s*<([^<>;{}]*)>\\s*(?:<<<|\\()`).exec(elsewhere);
   const given = found?.[1]!.split(',').map((text) => text.trim()) ?? [];
   for (const [at, name] of fn.template.entries()) {
     const text = given[at];
@@ -125,7 +130,9 @@ const kBarrierTypes = /\b(?:cuda::(?:barrier|pipeline\w*)|barrier<|pipeline_shar
 function requirePlain(model: FunctionModel, sym: Sym): void {
   const { declaration } = sym;
   const words = declaration.children.filter((each) => each.field !== 'declarator').map((each) => model.text(each));
-  if (words.includes('volatile')) throw new Refusal('volatile-shared', declaration, `${sym.name} is volatile: its accesses rely on the order of a warp`);
+  if (words.includes('volatile')) {
+    throw new Refusal('volatile-shared', declaration, `${sym.name} is volatile: its accesses rely on the order of a warp`);
+  }
   if (sym.value !== undefined) throw new Refusal('initializer', sym.node, `${sym.name} has an initial value`);
   const type = child(declaration, 'type');
   if (type !== undefined && child(type, 'body') !== undefined) {
@@ -159,8 +166,8 @@ function makeArray(model: FunctionModel, meaning: KernelMeaning, sym: Sym, index
   const { sizes: nodes, stars } = declaratorParts(sym);
   const extents = nodes.map((node) => {
     const value = evaluate(model.text(node), meaning);
-    if (value === undefined || value <= 0) throw new Refusal('unknown-extent', node, `the extent ${model.text(node)} of ${sym.name} has no known value`);
-    return value;
+    if (value !== undefined && value > 0) return value;
+    throw new Refusal('unknown-extent', node, `the extent ${model.text(node)} of ${sym.name} has no known value`);
   });
   const type = sym.type + '*'.repeat(stars);
   const bytes = meaning.sizeOf(type);
@@ -180,7 +187,8 @@ function makeArray(model: FunctionModel, meaning: KernelMeaning, sym: Sym, index
     throw new Refusal('unknown-extent', sym.node, `${sym.name} has no sensible size`);
   }
   return {
-    index, sym, name: sym.name, type, extents, extentTexts: nodes.map((node) => model.text(node)), elementBytes: bytes, bytes: total, alignment,
+    index, sym, name: sym.name, type, extents, extentTexts: nodes.map((node) => model.text(node)), elementBytes: bytes, bytes: total,
+    alignment,
     symbolic: meaning.symbolic, derived: meaning.named, declaration: sym.declaration, declarator: sym.declarator,
     fields: model.program.struct(type)?.fields,
   };
@@ -188,7 +196,8 @@ function makeArray(model: FunctionModel, meaning: KernelMeaning, sym: Sym, index
 
 /** Arrays that text written by this pass puts into a pool: `auto& A = *reinterpret_cast<T(*)[n]>(pool + offset)`. */
 function pooledArray(model: FunctionModel, meaning: KernelMeaning, sym: Sym, index: number): SharedArray | undefined {
-  const match = /^\*reinterpret_cast<([\s\S]*)>\((warploom_pool_\w+) \+ (\w+)\)$/.exec(sym.value === undefined ? '' : model.text(sym.value));
+  const value = sym.value === undefined ? '' : model.text(sym.value);
+  const match = /^\*reinterpret_cast<([\s\S]*)>\((warploom_pool_\w+) \+ (\w+)\)$/.exec(value);
   if (match === null || !sym.reference) return undefined;
   const parts = /^([\s\S]*?)\s*\(\*\)((?:\[[^\]]*\])+)$/.exec(match[1]!);
   const type = parts?.[1] ?? match[1]!.replace(/\s*\*$/, '');
@@ -198,7 +207,8 @@ function pooledArray(model: FunctionModel, meaning: KernelMeaning, sym: Sym, ind
   const bytes = extents.reduce((product, extent) => product * extent, elementBytes);
   return {
     index, sym, name: sym.name, type, extents, extentTexts, elementBytes, bytes, alignment: meaning.alignOf(type) ?? 1, symbolic: false,
-    derived: true, offset: evaluate(match[3]!, meaning) ?? NaN, declaration: sym.declaration, declarator: sym.declarator, fields: model.program.struct(type)?.fields,
+    derived: true, offset: evaluate(match[3]!, meaning) ?? NaN, declaration: sym.declaration, declarator: sym.declarator,
+    fields: model.program.struct(type)?.fields,
   };
 }
 

@@ -2,7 +2,7 @@
 import { kAnyMemory, type Effects, type Instance, type MemoryBase, type Mode, type Shape } from './effects.ts';
 import { macroOf } from './macros.ts';
 import { calledName, rootOf } from './model.ts';
-import { blockBarriers, cachedLoad, cachedStore, isAtomic, isPureFunction, opaqueFunctions, ownValue, shuffle } from './names.ts';
+import { blockBarriers, cachedLoad, cachedStore, isAtomic, isPureFunction, opaqueFunctions, resultsByPointer, shuffle } from './names.ts';
 import type { FunctionNode } from './program.ts';
 import { Refusal } from './refusal.ts';
 import type { Sym } from './symbols.ts';
@@ -28,7 +28,8 @@ export function callOf(visitor: Visitor, node: SyntaxNode, instance: Instance, e
   requireNoVariable(callee, instance);
   if (instance.model.use(callee) !== undefined) return lambdaCall(visitor, node, instance, effects);
   if (kCasts.test(name)) return castOf(visitor, node, name, instance, effects);
-  if (program.isType(name) || callee.type === 'primitive_type' || callee.type === 'sized_type_specifier' || instance.model.fn.template.includes(name)) {
+  if (program.isType(name) || callee.type === 'primitive_type' || callee.type === 'sized_type_specifier'
+    || instance.model.fn.template.includes(name)) {
     return argumentsOf(visitor, node, instance, effects);
   }
   if (name === '__syncwarp') throw new Refusal('warp-synchronous', node, '__syncwarp() orders the threads of a warp only');
@@ -57,7 +58,8 @@ function argumentsOf(visitor: Visitor, node: SyntaxNode, instance: Instance, eff
   for (const each of values(node)) {
     const shape = visitor.peek(each, instance);
     if (shape !== undefined && shape.dimensions > 0) {
-      throw new Refusal('escaping-pointer', each, `a pointer to ${visitor.arrays[shape.array]!.name} is passed to ${instance.model.text(child(node, 'function')!)}`);
+      throw new Refusal('escaping-pointer', each,
+        `a pointer to ${visitor.arrays[shape.array]!.name} is passed to ${instance.model.text(child(node, 'function')!)}`);
     }
     visitor.visit(each, instance, effects, mode);
   }
@@ -90,7 +92,8 @@ function groupOf(node: SyntaxNode, name: string, instance: Instance, effects: Ef
 /** What kind of group an expression is, by its declaration. */
 function groupKind(node: SyntaxNode, instance: Instance): 'block' | 'grid' | 'part' | undefined {
   const sym = node.type === 'identifier' ? instance.model.use(node) : undefined;
-  const text = sym === undefined ? instance.model.text(node) : `${sym.type} ${sym.value === undefined ? '' : instance.model.text(sym.value)}`;
+  const text = sym === undefined ? instance.model.text(node)
+    : `${sym.type} ${sym.value === undefined ? '' : instance.model.text(sym.value)}`;
   if (/\bthis_thread_block\s*\(\s*\)\s*$/.test(text)) return 'block';
   if (/\bgrid_group\b|\bthis_grid\b/.test(text)) return 'grid';
   if (/\b(?:tiled_partition|coalesced_threads|thread_block_tile|coalesced_group|this_thread|binary_partition)\b/.test(text)) return 'part';
@@ -123,12 +126,14 @@ function methodOf(visitor: Visitor, node: SyntaxNode, callee: SyntaxNode, name: 
 
 /** a < b > (c) is read as the call of a template: a variable there says it is not. */
 function requireNoVariable(callee: SyntaxNode, instance: Instance): void {
-  const named = callee.type === 'template_function' ? child(callee, 'name') : callee.type === 'parenthesized_expression' ? namedChildren(callee)[0] : callee;
+  const isTemplate = callee.type === 'template_function';
+  const inside = callee.type === 'parenthesized_expression' ? namedChildren(callee)[0] : callee;
+  const named = isTemplate ? child(callee, 'name') : inside;
   if (named?.type !== 'identifier') return;
   const name = instance.model.text(named);
-  const sym = instance.model.use(named) ?? (callee.type === 'template_function' ? instance.model.scopes.syms.find((each) => each.name === name) : undefined);
+  const sym = instance.model.use(named) ?? (isTemplate ? instance.model.scopes.syms.find((each) => each.name === name) : undefined);
   if (sym === undefined) return;
-  if (callee.type === 'template_function') throw new Refusal('ambiguous-syntax', callee, `${name} < … > ( … ) reads like the call of a template`);
+  if (isTemplate) throw new Refusal('ambiguous-syntax', callee, `${name} < … > ( … ) reads like the call of a template`);
   const isLambda = sym.value?.type === 'lambda_expression';
   if (!isLambda) throw new Refusal('unknown-function', callee, `${name} is called through a variable`);
 }
@@ -183,7 +188,7 @@ function libraryCall(visitor: Visitor, node: SyntaxNode, name: string, instance:
     if (base !== undefined) effects.memory.push({ base, mode: cachedStore.test(name) ? 'w' : 'r' });
     return;
   }
-  if (!isPureFunction(name) && !opaqueFunctions.has(name) && !ownValue.has(name) && !trusted) {
+  if (!isPureFunction(name) && !opaqueFunctions.has(name) && !trusted) {
     const shared = values(node).find((each) => (visitor.peek(each, instance)?.dimensions ?? 0) > 0);
     if (shared !== undefined) {
       throw new Refusal('escaping-pointer', shared, `a shared array is passed to ${name}, whose body is not in this text`);
@@ -192,10 +197,9 @@ function libraryCall(visitor: Visitor, node: SyntaxNode, name: string, instance:
   }
   // A function that nobody has seen may take references.
   argumentsOf(visitor, node, instance, effects, trusted ? 'rw' : 'r');
-  if (!isPureFunction(name)) {
-    effects.opaque = true;
-    effects.memory.push({ base: kAnyMemory, mode: 'rw' });
-  }
+  if (isPureFunction(name) && !resultsByPointer.test(name)) return;
+  effects.opaque ||= !isPureFunction(name);
+  effects.memory.push({ base: kAnyMemory, mode: 'rw' });
 }
 
 function userCall(visitor: Visitor, node: SyntaxNode, candidates: readonly FunctionNode[], instance: Instance, effects: Effects): void {

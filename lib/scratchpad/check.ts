@@ -54,7 +54,8 @@ function closure(nodes: readonly FlowNode[], from: FlowNode, through: (node: Flo
 }
 
 /** What is wrong with two arrays that share bytes; undefined where nothing is. */
-function faultOf(nodes: readonly FlowNode[], a: SharedArray, b: SharedArray,   isLost: (from: FlowNode, to: FlowNode) => boolean): string | undefined {
+function faultOf(nodes: readonly FlowNode[], a: SharedArray, b: SharedArray,
+  isLost: (from: FlowNode, to: FlowNode) => boolean): string | undefined {
   const of = (array: SharedArray, mode: string): FlowNode[] => nodes.filter((node) =>
     node.accesses.some((access) => access.array === array.index && access.mode.includes(mode)));
   const touching = new Set([...of(b, 'r'), ...of(b, 'w')]);
@@ -91,7 +92,8 @@ function checkKernel(library: Library, expected: Expected, options: CheckOptions
   const barriers = new Set(nodes.filter((node) => node.kind === 'barrier').map((node) => node.node)).size;
   if (barriers !== expected.barriers) throw fail(expected.name, `${barriers} barriers, ${expected.barriers} expected`);
   for (const array of arrays) {
-    if (!(array.offset! >= 0 && array.offset! + array.bytes <= expected.bytes)) throw fail(expected.name, `${array.name} is outside of the pool`);
+    const isInside = array.offset! >= 0 && array.offset! + array.bytes <= expected.bytes;
+    if (!isInside) throw fail(expected.name, `${array.name} is outside of the pool`);
     if (array.offset! % array.alignment !== 0) throw fail(expected.name, `${array.name} is not aligned`);
     const accesses = nodes.reduce((sum, node) => sum + node.accesses.filter((access) => access.array === array.index).length, 0);
     if (accesses !== expected.accesses[array.index]) throw fail(expected.name, `${array.name} is touched ${accesses} times`);

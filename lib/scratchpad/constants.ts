@@ -17,8 +17,13 @@ export interface Meaning {
 /** Calls may nest this deep: macros that expand to themselves end here. */
 const kDeepest = 32;
 
-const kToken = /\s*(?:(0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9][0-9']*)([uUlLzZ]*)(?![\w.])|((?:::)?[A-Za-z_]\w*(?:\s*::\s*[A-Za-z_]\w*)*)|(<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>()!~&|^?:,]))/y;
-const kNumber = 1, kSuffix = 2, kName = 3, kSign = 4;
+/** Numbers with their suffixes, names with their scopes, signs. */
+const kTokens = [
+  /(0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9][0-9']*)[uUlLzZ]*(?![\w.])/, /((?:::)?[A-Za-z_]\w*(?:\s*::\s*[A-Za-z_]\w*)*)/,
+  /(<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>()!~&|^?:,])/,
+];
+const kToken = new RegExp(`\\s*(?:${kTokens.map(({ source }) => source).join('|')})`, 'y');
+const kNumber = 1, kName = 2, kSign = 3;
 
 /** Thrown inside {@link evaluate} where the text is no integer constant. */
 class Unknown extends Error {}
@@ -44,7 +49,6 @@ function tokens(text: string): Token[] {
       const octal = /^0\d/.test(digits);
       if (octal && /[89]/.test(digits)) throw new Unknown();
       found.push({ ...place, number: octal ? parseInt(digits, 8) : Number(digits) });
-      void match[kSuffix];
     } else if (match[kName] !== undefined) {
       found.push({ ...place, name: match[kName].replace(/\s/g, '').replace(/^::/, '') });
     } else {
@@ -58,9 +62,11 @@ const kBinary: Readonly<Record<string, [number, (a: number, b: number) => number
   '*': [10, (a, b) => a * b], '/': [10, (a, b) => quotient(a, b)], '%': [10, (a, b) => a - quotient(a, b) * b],
   '+': [9, (a, b) => a + b], '-': [9, (a, b) => a - b],
   '<<': [8, (a, b) => a * 2 ** shift(b)], '>>': [8, (a, b) => Math.floor(a / 2 ** shift(b))],
-  '<': [7, (a, b) => Number(a < b)], '<=': [7, (a, b) => Number(a <= b)], '>': [7, (a, b) => Number(a > b)], '>=': [7, (a, b) => Number(a >= b)],
+  '<': [7, (a, b) => Number(a < b)], '<=': [7, (a, b) => Number(a <= b)], '>': [7, (a, b) => Number(a > b)],
+  '>=': [7, (a, b) => Number(a >= b)],
   '==': [6, (a, b) => Number(a === b)], '!=': [6, (a, b) => Number(a !== b)],
-  '&': [5, (a, b) => bits(a, b, (x, y) => x & y)], '^': [4, (a, b) => bits(a, b, (x, y) => x ^ y)], '|': [3, (a, b) => bits(a, b, (x, y) => x | y)],
+  '&': [5, (a, b) => bits(a, b, (x, y) => x & y)], '^': [4, (a, b) => bits(a, b, (x, y) => x ^ y)],
+  '|': [3, (a, b) => bits(a, b, (x, y) => x | y)],
   '&&': [2, (a, b) => Number(a !== 0 && b !== 0)], '||': [1, (a, b) => Number(a !== 0 || b !== 0)],
 };
 

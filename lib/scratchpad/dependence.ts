@@ -32,6 +32,9 @@ export interface Dependence {
   readonly separated: ReadonlySet<number>;
 }
 
+/** Nodes of which nothing is executed. */
+const kText = /^(?:(?:static_assert|using|alias)_declaration|type_definition|(?:struct|enum)_specifier|preproc_(?:function_)?def)$/;
+
 function isPlainBarrier({ node, effects }: { node: SyntaxNode; effects: Effects }): boolean {
   return effects.barriers.length === 1 && effects.accesses.length === 0 && node.type === 'expression_statement'
     && namedChildren(node)[0] === effects.barriers[0]!.node;
@@ -46,15 +49,15 @@ function endOfUnit(source: string, end: number): number {
 function unitOf(analysis: Analysis, node: SyntaxNode, start: number): Unit {
   const { visitor, instance } = analysis;
   const { source } = visitor.library.program.syntax;
-  const isText = /^(?:static_assert_declaration|using_declaration|alias_declaration|type_definition|struct_specifier|enum_specifier|preproc_def|preproc_function_def)$/;
   const effects = visitor.effects(node, instance);
   const isBarrier = isPlainBarrier({ node, effects });
   const text = visitor.library.program.text(node);
   const holdsMore = effects.barriers.length > 0 || effects.inlined.length > 0 || effects.returns.length > 0;
   const isFence = !isBarrier && (holdsMore || effects.opaque || /\bvolatile\b|\bgoto\b/.test(text) || node.type === 'return_statement');
-  const isLight = !isFence && !isBarrier && effects.accesses.length === 0 && effects.memory.every(({ base, mode }) => mode === 'r' && isReadOnly(base));
+  const readsOnly = effects.accesses.length === 0 && effects.memory.every(({ base, mode }) => mode === 'r' && isReadOnly(base));
+  const isLight = !isFence && !isBarrier && readsOnly;
   return {
-    node, start, end: endOfUnit(source, node.end), isBarrier, isFence, isLight: isLight || isText.test(node.type),
+    node, start, end: endOfUnit(source, node.end), isBarrier, isFence, isLight: isLight || kText.test(node.type),
     arrays: new Set(effects.accesses.map((access) => access.array)), effects,
   };
 }
@@ -111,10 +114,10 @@ function conflictInMemory(a: Unit, b: Unit): boolean {
   return x.memory.some((p) => y.memory.some((q) => (p.mode !== 'r' || q.mode !== 'r') && mayBeSame(p.base, q.base)));
 }
 
-function conflictInRegisters(a: Unit, b: Unit, declared: readonly ReadonlySet<Sym>[], used: readonly ReadonlySet<Sym>[], i: number, j: number): boolean {
+function conflictInRegisters(a: Unit, b: Unit, declared: ReadonlySet<Sym>, used: ReadonlySet<Sym>): boolean {
   const x = a.effects!;
   const y = b.effects!;
-  return meet(x.writes, y.reads) || meet(x.writes, y.writes) || meet(x.reads, y.writes) || meet(declared[i]!, used[j]!);
+  return meet(x.writes, y.reads) || meet(x.writes, y.writes) || meet(x.reads, y.writes) || meet(declared, used);
 }
 
 /** What orders the statements of a kernel's body; undefined where they cannot be told apart. */
@@ -123,7 +126,8 @@ export function dependenceOf(analysis: Analysis): Dependence | undefined {
   if (units === undefined) return undefined;
   const { model } = analysis.instance;
   const used = units.map((unit) => new Set([...descend(unit.node)].flatMap((node) => model.use(node) ?? [])));
-  const declared = units.map((unit) => new Set(model.scopes.syms.filter((sym) => sym.node.start >= unit.node.start && sym.node.end <= unit.node.end)));
+  const declared = units.map((unit) =>
+    new Set(model.scopes.syms.filter((sym) => sym.node.start >= unit.node.start && sym.node.end <= unit.node.end)));
   const before: Set<number>[] = units.map(() => new Set());
   const separated = new Set<number>();
   for (let j = 0; j < units.length; ++j) {
@@ -137,7 +141,7 @@ export function dependenceOf(analysis: Analysis): Dependence | undefined {
       const inMemory = conflictInMemory(units[i]!, units[j]!);
       const leaves = leavesOrText(units[i]!) || leavesOrText(units[j]!);
       if (inMemory && barrier) separated.add(i * units.length + j);
-      if (!inMemory && !leaves && !conflictInRegisters(units[i]!, units[j]!, declared, used, i, j)) continue;
+      if (!inMemory && !leaves && !conflictInRegisters(units[i]!, units[j]!, declared[i]!, used[j]!)) continue;
       before[j]!.add(i);
       for (const each of before[i]!) before[j]!.add(each);
     }

@@ -39,7 +39,8 @@ function launchThreads({ fn, visitor }: Analysis): number | undefined {
 /** Blocks a multiprocessor holds before and after. */
 export function residencyOf(analysis: Analysis, { plan }: Layout, options: OptimizeOptions): ResidencyReport | undefined {
   const given = options.blockThreads;
-  const threads = typeof given === 'object' ? given.reduce<number>((product, each) => product * (each ?? 1), 1) : given ?? launchThreads(analysis);
+  const threads = typeof given === 'object' ? given.reduce<number>((product, each) => product * (each ?? 1), 1)
+    : given ?? launchThreads(analysis);
   if (threads === undefined) return undefined;
   const { arch: architecture = 'sm_90', registersPerThread: registers = 32 } = options;
   const at = (sharedBytes: number): ResidencyReport['before'] => occupancy({ threads, registers, sharedBytes }, architecture);
@@ -68,10 +69,12 @@ function barrierReports({ analysis, layout, origin }: Described): { report: Barr
   const reuse = layout.barriers.map(({ slot, pairs }) => {
     const node = flow.nodes[slot]!;
     const separates = pairs.map(([a, b]) => [arrays[a]!.name, arrays[b]!.name] as const);
-    return { report: { ...placeOf(syntax, node.offset, origin), newLine: 0, loops: node.loops.length, cause: 'reuse' as const, separates }, offset: node.offset };
+    const place = placeOf(syntax, node.offset, origin);
+    return { report: { ...place, newLine: 0, loops: node.loops.length, cause: 'reuse' as const, separates }, offset: node.offset };
   });
   const order = flow.nodes.filter((node) => node.kind === 'barrier' && origin.isNew(node.node.start)).map((node) => ({
-    report: { ...placeOf(syntax, node.node.start, origin), newLine: 0, loops: 0, cause: 'order' as const, separates: [] }, offset: node.node.start,
+    report: { ...placeOf(syntax, node.node.start, origin), newLine: 0, loops: 0, cause: 'order' as const, separates: [] },
+    offset: node.node.start,
   }));
   return [...reuse, ...order].sort((a, b) => a.offset - b.offset);
 }
@@ -89,8 +92,11 @@ function assumptionsOf({ analysis, origin }: Described, arrays: readonly ArrayRe
   // Where an array is written once, and not in a loop, that it is written as a whole changes nothing.
   const matters = (array: number, node: number): boolean => analysis.flow.nodes[node]!.loops.length > 0
     || analysis.flow.nodes.filter((each) => each.accesses.some((access) => access.array === array && access.mode !== 'r')).length > 1;
-  const wholes = analysis.arrays.flatMap((array) => [...analysis.fullWrites[array.index]!].filter((node) => matters(array.index, node)).map((node) =>
-    `${array.name}: all its elements are written at line ${placeOf(syntax, analysis.flow.nodes[node]!.place.start, origin).line} (option blockThreads)`));
+  const wholes = analysis.arrays.flatMap(({ index, name }) => {
+    const nodes = [...analysis.fullWrites[index]!].filter((node) => matters(index, node));
+    const lines = nodes.map((node) => placeOf(syntax, analysis.flow.nodes[node]!.place.start, origin).line);
+    return lines.map((line) => `${name}: all its elements are written at line ${line} (option blockThreads)`);
+  });
   const trusted = [...analysis.visitor.trusted].filter((name) => analysis.visitor.library.program.text(analysis.fn.body).includes(name));
   return [
     ...wholes, ...arrays.filter((array) => array.rewrittenIn.length > 0).map((array) =>
@@ -120,7 +126,8 @@ export function describeKernel(described: Described, reason: string, dynamicByte
   const report: KernelReport = {
     kernel: fn.name, ...placeOf(syntax, declarator.start, origin), status: rewritten ? 'rewritten' : 'kept', reason, planner: plan.planner,
     arrays: reports, bytesBefore: plan.bytesBefore, bytesAfter: plan.bytes, lowerBound: plan.lowerBound, optimal: plan.optimal,
-    partitions: plan.partitions.map((part) => ({ offset: part.offset, bytes: part.bytes, arrays: part.blocks.map((block) => arrays[block]!.name) })),
+    partitions: plan.partitions.map((part) =>
+      ({ offset: part.offset, bytes: part.bytes, arrays: part.blocks.map((block) => arrays[block]!.name) })),
     interference: interference({ blocks: layout.problem.blocks }).map(names), inseparable: conflicts.filter((pair) =>
       !interference({ blocks: layout.problem.blocks }).some(([a, b]) => a === pair[0] && b === pair[1])).map(names),
     barriersAdded: barriers.map((each) => each.report), barriersExisting: existingReports(described),

@@ -1,7 +1,7 @@
 // What a statement does: the shared arrays it touches, barriers, variables, global memory.
 import type { FunctionModel } from './model.ts';
 import type { FunctionNode } from './program.ts';
-import type { Field } from './program.ts';
+import type { Field } from './structs.ts';
 import type { Sym } from './symbols.ts';
 import type { SyntaxNode } from './syntax.ts';
 

@@ -73,7 +73,8 @@ function numericEdits(syntax: Syntax, fn: FunctionNode, arrays: readonly SharedA
   for (const [declaration, group] of byDeclaration(arrays)) {
     const text = group.map((array) => {
       const reference = referenceText(array, pool, String(plan.offsets[array.index]!));
-      return array.derived ? `${reference} static_assert(sizeof(${array.name}) == ${array.bytes}, "laid out for another size");` : reference;
+      if (!array.derived) return reference;
+      return `${reference} static_assert(sizeof(${array.name}) == ${array.bytes}, "laid out for another size");`;
     }).join(' ');
     edits.push({ start: declaration.start, end: declaration.end, text });
   }
@@ -87,7 +88,8 @@ function symbolicEdits(syntax: Syntax, fn: FunctionNode, arrays: readonly Shared
   const first = arrays[0]!.declaration;
   const outside = arrays.find((array) => array.symbolic && array.extentTexts.some((text) => namesLocal(text, array, fn, syntax)));
   if (first.parent !== fn.body || outside !== undefined) {
-    throw new Refusal('symbolic-scope', (outside ?? arrays[0]!).declaration, 'sizes depend on template parameters and on names that the layout cannot use');
+    throw new Refusal('symbolic-scope', (outside ?? arrays[0]!).declaration,
+      'sizes depend on template parameters and on names that the layout cannot use');
   }
   const offsets = [...new Set(plan.offsets)].sort((a, b) => a - b);
   const lines: string[] = [];
@@ -112,7 +114,8 @@ function symbolicEdits(syntax: Syntax, fn: FunctionNode, arrays: readonly Shared
   const edits: Edit[] = [];
   for (const [declaration, group] of byDeclaration(arrays)) {
     const references = group.map((array) => referenceText(array, pool, names.get(plan.offsets[array.index]!)!)).join(' ');
-    edits.push({ start: declaration.start, end: declaration.end, text: declaration === first ? `${lines.join(' ')} ${references}` : references });
+    const text = declaration === first ? `${lines.join(' ')} ${references}` : references;
+    edits.push({ start: declaration.start, end: declaration.end, text });
   }
   return { edits, dynamicBytes: undefined };
 }
@@ -120,7 +123,8 @@ function symbolicEdits(syntax: Syntax, fn: FunctionNode, arrays: readonly Shared
 /** Whether an extent names something declared in the kernel: it may stand below the pool. */
 function namesLocal(text: string, array: SharedArray, fn: FunctionNode, syntax: Syntax): boolean {
   const before = syntax.masked.slice(fn.body.start, array.declaration.start);
-  return [...text.matchAll(/[A-Za-z_]\w*/g)].some(([word]) => new RegExp(`\\b(?:const|constexpr)\\b[^;]*\\b${word}\\b\\s*[={]`).test(before));
+  return [...text.matchAll(/[A-Za-z_]\w*/g)].some(([word]) =>
+    new RegExp(`\\b(?:const|constexpr)\\b[^;]*\\b${word}\\b\\s*[={]`).test(before));
 }
 
 /** Text and place of a barrier before a statement, or before the end of a block. */

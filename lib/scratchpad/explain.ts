@@ -19,7 +19,8 @@ function arrayLines(kernel: KernelReport): string[] {
   const rows = kernel.arrays.map(({ name, type, dimensions, bytes, offset, live, line }) => {
     const ranges = live.map(({ beginLine, endLine }) => beginLine === endLine ? `${beginLine}` : `${beginLine}-${endLine}`);
     const declared = `${type} ${name}${dimensions.map((extent) => `[${extent}]`).join('')}`;
-    return [declared, `line ${line}`, `${bytes} B`, `at ${offset}`, ranges.length === 0 ? 'never used' : `needed in lines ${ranges.join(', ')}`];
+    const needed = ranges.length === 0 ? 'never used' : `needed in lines ${ranges.join(', ')}`;
+    return [declared, `line ${line}`, `${bytes} B`, `at ${offset}`, needed];
   });
   const widths = [0, 1, 2, 3].map((column) => Math.max(0, ...rows.map((row) => row[column]!.length)));
   return rows.map((row) => `  ${row.map((cell, column) => column < widths.length ? cell.padEnd(widths[column]!) : cell).join('  ')}`);
@@ -28,7 +29,8 @@ function arrayLines(kernel: KernelReport): string[] {
 function barrierLines({ barriersAdded, barriersRemoved, barriersExisting }: KernelReport): string[] {
   const added = barriersAdded.map(({ line, newLine, cause, separates, loops }) => {
     const why = cause === 'order' ? 'for the new order of statements' : `between ${separates.map(([a, b]) => `${a} and ${b}`).join(', ')}`;
-    return `  barrier added before line ${line} (line ${newLine} of the new text), ${why}${loops > 0 ? `, in ${loops} loop${loops > 1 ? 's' : ''}` : ''}`;
+    const inLoops = loops === 0 ? '' : `, in ${loops} loop${loops > 1 ? 's' : ''}`;
+    return `  barrier added before line ${line} (line ${newLine} of the new text), ${why}${inLoops}`;
   });
   const used = barriersExisting.filter((barrier) => barrier.separates).map(({ line }) => line);
   return [
@@ -42,7 +44,8 @@ function kernelText(kernel: KernelReport): string {
   const proof = bytesAfter === lowerBound ? 'no placement takes fewer' : optimal ? 'proved smallest' : `at least ${lowerBound} are needed`;
   const shared = partitions.filter((partition) => partition.arrays.length > 1);
   const lines = [
-    `${kernel.kernel} (line ${kernel.line}): ${bytesBefore} -> ${bytesAfter} bytes per block, ${percent(bytesBefore, bytesAfter)} less; ${proof}`,
+    `${kernel.kernel} (line ${kernel.line}): ${bytesBefore} -> ${bytesAfter} bytes per block, `
+      + `${percent(bytesBefore, bytesAfter)} less; ${proof}`,
     ...(kernel.status === 'kept' ? [`  kept as it is: ${kernel.reason}`] : []),
     ...(kernel.symbolic ? ['  sizes depend on template parameters; bytes are those of one instantiation'] : []),
     ...arrayLines(kernel),
@@ -58,7 +61,8 @@ function kernelText(kernel: KernelReport): string {
   if (residency !== undefined) {
     const { architecture, threads, registers, before, after } = residency;
     const of = ({ blocks, occupancy }: typeof before): string => `${blocks} (${Math.round(occupancy * 100)} %)`;
-    lines.push(`  ${architecture}, ${threads} threads, ${registers} registers: ${of(before)} -> ${of(after)} blocks per multiprocessor, limited by ${after.limiter}`);
+    const change = `${of(before)} -> ${of(after)} blocks per multiprocessor, limited by ${after.limiter}`;
+    lines.push(`  ${architecture}, ${threads} threads, ${registers} registers: ${change}`);
   }
   return lines.join('\n');
 }
@@ -67,8 +71,12 @@ function refusedText({ kernel, line, column, code, reason, remedy }: RefusedKern
   return `${kernel}: left alone, line ${line}:${column}, ${code}: ${reason}\n  ${remedy}`;
 }
 
+function escaped(text: string): string {
+  return text.replace(/["\\]/g, '\\$&');
+}
+
 function quoted(text: string): string {
-  return `"${text.replace(/["\\]/g, '\\$&')}"`;
+  return `"${escaped(text)}"`;
 }
 
 function kernelDot({ kernel, arrays, interference, inseparable }: KernelReport): string {
@@ -81,8 +89,11 @@ function kernelDot({ kernel, arrays, interference, inseparable }: KernelReport):
   const idOf = (name: string): string => ids.find((each) => each.name === name)!.id;
   return [
     `graph ${quoted(kernel)} {`,
-    ...arrays.map(({ bytes, offset, partition }, at) => `  ${quoted(ids[at]!.id)} [label=${quoted(`${ids[at]!.id}\\n${bytes} B at ${offset}`).replaceAll('\\\\n', '\\n')}, `
-      + `style=filled, fillcolor=${quoted(partition < 0 ? '#ffffff' : kColours[partition % kColours.length]!)}];`),
+    ...arrays.map(({ bytes, offset, partition }, at) => {
+      const label = `"${escaped(ids[at]!.id)}\\n${bytes} B at ${offset}"`;
+      const colour = partition < 0 ? '#ffffff' : kColours[partition % kColours.length]!;
+      return `  ${quoted(ids[at]!.id)} [label=${label}, style=filled, fillcolor="${colour}"];`;
+    }),
     ...interference.map(([a, b]) => `  ${quoted(idOf(a))} -- ${quoted(idOf(b))};`),
     ...inseparable.map(([a, b]) => `  ${quoted(idOf(a))} -- ${quoted(idOf(b))} [style=dashed];`),
     '}',

@@ -140,7 +140,8 @@ class Builder {
     if (barrier !== undefined) {
       throw new Refusal('divergent-barrier', barrier, 'this barrier stands where threads of the block may go different ways');
     }
-    if (effects.returns.length > 0 && context.instance.parent !== undefined && this.#visitor.library.hasBarrier(context.instance.model.fn)) {
+    if (effects.returns.length > 0 && context.instance.parent !== undefined
+      && this.#visitor.library.hasBarrier(context.instance.model.fn)) {
       throw new Refusal('divergent-return', effects.returns[0]!, 'threads may leave a function that holds a barrier one by one');
     }
     return [this.#add('statement', node, before, context, effects)];
@@ -218,7 +219,8 @@ class Builder {
   #switch(node: SyntaxNode, before: number[], context: Context): number[] {
     if (!context.uniformity.control(node)) return this.#together(node, before, context);
     const at = this.#simple(child(node, 'condition')!, before, context);
-    const jump = { node, breaks: [] as number[], continues: context.jumps.findLast((each) => loopTypes.has(each.node.type))?.continues ?? [] };
+    const around = context.jumps.findLast((each) => loopTypes.has(each.node.type));
+    const jump = { node, breaks: [] as number[], continues: around?.continues ?? [] };
     const inner: Context = { ...context, slots: context.slots, jumps: [...context.jumps, jump] };
     let through: number[] = [];
     let hasDefault = false;
@@ -259,7 +261,8 @@ function isConditional(node: SyntaxNode, effects: Effects): boolean {
   for (const each of [...effects.barriers.map((barrier) => barrier.node), ...effects.inlined.map((inlined) => inlined.call)]) {
     for (let up = each.parent, below = each; up !== undefined && below !== node; below = up, up = up.parent) {
       if (up.type === 'conditional_expression' && below.field !== 'condition') return true;
-      if (up.type === 'binary_expression' && /^(?:&&|\|\|)$/.test(child(up, 'operator')?.type ?? '') && below.field === 'right') return true;
+      const isShort = up.type === 'binary_expression' && /^(?:&&|\|\|)$/.test(child(up, 'operator')?.type ?? '');
+      if (isShort && below.field === 'right') return true;
     }
   }
   return false;

@@ -5,7 +5,8 @@ export { optimize } from './optimize.ts';
 export type { OptimizeResult } from './optimize.ts';
 export type { OptimizeOptions } from './options.ts';
 export type {
-  ArrayReport, BarrierReport, KernelReport, LiveRange, MovedStatement, PartitionReport, RefusedKernel, ResidencyReport, ScratchpadReport, SourcePlace,
+  ArrayReport, BarrierReport, KernelReport, LiveRange, MovedStatement, PartitionReport, RefusedKernel, ResidencyReport, ScratchpadReport,
+  SourcePlace,
 } from './report.ts';
 export { refusalCodes } from './refusal.ts';
 export type { RefusalCode } from './refusal.ts';

@@ -93,8 +93,8 @@ export function rangesOf(live: readonly boolean[]): PointRange[] {
 
 /**
  * Live ranges by may-analysis: an array is needed at a point if some write reaches it and it reaches some read. Writes do not end a
- * range, because threads write parts, but for those in `fullWrites`, which are known to write all. In a loop an array is needed all the way round, unless `rewritten` says that every iteration writes
- * what it reads and the graph agrees.
+ * range, because threads write parts, but for those in `fullWrites`, which are known to write all. In a loop an array is needed all
+ * the way round, unless `rewritten` says that every iteration writes what it reads and the graph agrees.
  */
 export function analyseLiveness(flow: Flow, arrays: readonly SharedArray[], fullWrites: readonly ReadonlySet<number>[],
   rewritten: (array: SharedArray, loop: FlowLoop) => boolean): Liveness {

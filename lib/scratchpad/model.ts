@@ -12,7 +12,8 @@ export interface Assignment {
 }
 
 /** Statements that let threads go different ways. */
-export const controlTypes = new Set(['if_statement', 'for_statement', 'while_statement', 'do_statement', 'switch_statement', 'for_range_loop',
+export const controlTypes = new Set(['if_statement', 'for_statement', 'while_statement', 'do_statement', 'switch_statement',
+  'for_range_loop',
   'conditional_expression']);
 export const loopTypes = new Set(['for_statement', 'while_statement', 'do_statement', 'for_range_loop']);
 

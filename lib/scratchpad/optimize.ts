@@ -37,7 +37,8 @@ interface Treated extends Description {
 
 function settingsOf(options: OptimizeOptions): Settings {
   return {
-    options, shape: shapeOf(options), macros: options.macros ?? [], defines: new Map(Object.entries(options.defines ?? {})), trusted: new Set(options.functions ?? []),
+    options, shape: shapeOf(options), macros: options.macros ?? [], defines: new Map(Object.entries(options.defines ?? {})),
+    trusted: new Set(options.functions ?? []),
   };
 }
 
@@ -78,7 +79,8 @@ function treat(syntax: Syntax, library: Library, fn: FunctionNode, settings: Set
   }
   const emission = emitKernel(syntax, fn, analysis.arrays, layout.plan, analysis.flow, layout.barriers);
   if (emission.dynamicBytes !== undefined && analysis.dynamic.length > 0) {
-    throw new Refusal('dynamic-and-large', analysis.dynamic[0]!.node, `the pool takes ${emission.dynamicBytes} bytes and the kernel has dynamic shared memory`);
+    throw new Refusal('dynamic-and-large', analysis.dynamic[0]!.node,
+      `the pool takes ${emission.dynamicBytes} bytes and the kernel has dynamic shared memory`);
   }
   const barriers = new Set(analysis.flow.nodes.filter((node) => node.kind === 'barrier').map((node) => node.node)).size;
   const expected: Expected = {
@@ -91,7 +93,8 @@ function treat(syntax: Syntax, library: Library, fn: FunctionNode, settings: Set
 }
 
 function refusedOf(syntax: Syntax, fn: FunctionNode | undefined, name: string, error: Refusal, origin: Reordered): RefusedKernel {
-  return { kernel: fn?.name ?? name, ...placeOf(syntax, error.node.start, origin), code: error.code, reason: error.message, remedy: remedyOf(error.code) };
+  const { code, message: reason } = error;
+  return { kernel: fn?.name ?? name, ...placeOf(syntax, error.node.start, origin), code, reason, remedy: remedyOf(code) };
 }
 
 /** Kernels whose text the grammar could not tell apart from its surroundings. */
@@ -105,7 +108,8 @@ function lostKernels(syntax: Syntax, program: Program, origin: Reordered): Refus
     if (broken === undefined) continue;
     const name = /__global__[^({;]*?(\w+)\s*\(/.exec(syntax.masked.slice(node.start, node.start + 400))?.[1] ?? '?';
     if (found.some((each) => each.kernel === name)) continue;
-    found.push(refusedOf(syntax, undefined, name, new Refusal('parse-error', node, 'the grammar does not know the text around this kernel'), origin));
+    found.push(refusedOf(syntax, undefined, name,
+      new Refusal('parse-error', node, 'the grammar does not know the text around this kernel'), origin));
   }
   return found;
 }

@@ -42,7 +42,8 @@ export interface OptimizeOptions {
   readonly whenNoGain?: 'rewrite' | 'keep';
 }
 
-const kFields = ['kernel', 'planner', 'reorder', 'arch', 'blockThreads', 'registersPerThread', 'macros', 'defines', 'functions', 'rewritten',
+const kFields = ['kernel', 'planner', 'reorder', 'arch', 'blockThreads', 'registersPerThread', 'macros', 'defines', 'functions',
+  'rewritten',
   'reuse', 'whenNoGain'] as const satisfies readonly (keyof OptimizeOptions)[];
 const kMostThreads = 1024;
 const kName = /^[A-Za-z_]\w*$/;
@@ -55,7 +56,9 @@ function requireNames(value: unknown, name: string): void {
 
 function requireDefines(value: unknown): void {
   if (value === undefined) return;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refusal('defines', 'an object of names and values', describeValue(value));
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw refusal('defines', 'an object of names and values', describeValue(value));
+  }
   for (const [name, each] of Object.entries(value)) {
     if (!kName.test(name)) throw refusal('defines', 'names of C++', JSON.stringify(name));
     const fits = Number.isSafeInteger(each) || (typeof each === 'string' && /^[\w :*]{1,100}$/.test(each));
@@ -67,7 +70,8 @@ function requireThreads(value: unknown): void {
   if (!Array.isArray(value)) return requireWhole(value, 'blockThreads', 1, kMostThreads);
   const fits = value.length >= 1 && value.length <= 3 && value.every((each) => Number.isSafeInteger(each) && each >= 1)
     && value.reduce((product: number, each: number) => product * each, 1) <= kMostThreads;
-  if (!fits) throw refusal('blockThreads', `one to three positive whole numbers whose product is at most ${kMostThreads}`, JSON.stringify(value));
+  const expected = `one to three positive whole numbers whose product is at most ${kMostThreads}`;
+  if (!fits) throw refusal('blockThreads', expected, JSON.stringify(value));
 }
 
 /** Refuses options that are not what {@link OptimizeOptions} says. */

@@ -1,27 +1,13 @@
 // What the text around a kernel says: macros, constants, types, functions.
+import { isIntegerType, kSizes, normalType, type Size } from './c-types.ts';
 import { evaluate, type Meaning } from './constants.ts';
+import { layoutOf, type Struct } from './structs.ts';
 import { ancestor, child, descend, namedChildren, textOf, type Syntax, type SyntaxNode } from './syntax.ts';
 
 /** A macro of the text; `body` undefined where several definitions differ. */
 export interface Macro {
   readonly parameters: readonly string[] | undefined;
   readonly body: string | undefined;
-}
-
-/** A field of a struct. */
-export interface Field {
-  readonly type: string;
-  /** Array dimensions. */
-  readonly dimensions: number;
-  readonly pointer: boolean;
-}
-
-/** A struct of the text. `problem` says why its size is not known. */
-export interface Struct {
-  readonly bytes: number;
-  readonly alignment: number;
-  readonly fields: ReadonlyMap<string, Field>;
-  readonly problem?: 'constructor' | 'unknown-type';
 }
 
 /** A function with a body. */
@@ -35,47 +21,6 @@ export interface FunctionNode {
   readonly isKernel: boolean;
   /** Line from 1. */
   readonly offset: number;
-}
-
-interface Size {
-  readonly bytes: number;
-  readonly alignment: number;
-}
-
-const kSizes: Readonly<Record<string, Size>> = Object.fromEntries([
-  ...[['bool', 1], ['char', 1], ['signed char', 1], ['unsigned char', 1], ['int8_t', 1], ['uint8_t', 1], ['uchar', 1], ['std::byte', 1],
-    ['short', 2], ['unsigned short', 2], ['int16_t', 2], ['uint16_t', 2], ['ushort', 2], ['half', 2], ['__half', 2], ['__nv_bfloat16', 2],
-    ['int', 4], ['unsigned', 4], ['unsigned int', 4], ['uint', 4], ['int32_t', 4], ['uint32_t', 4], ['float', 4], ['char32_t', 4],
-    ['long', 8], ['unsigned long', 8], ['long long', 8], ['unsigned long long', 8], ['int64_t', 8], ['uint64_t', 8], ['double', 8],
-    ['size_t', 8], ['ptrdiff_t', 8], ['intptr_t', 8], ['uintptr_t', 8]].map(([name, bytes]) => [name, { bytes, alignment: bytes }]),
-  ...([['char', 1], ['uchar', 1], ['short', 2], ['ushort', 2], ['int', 4], ['uint', 4], ['float', 4], ['long', 8], ['ulong', 8], ['double', 8],
-    ['longlong', 8], ['ulonglong', 8]] as const).flatMap(([name, bytes]) => [1, 2, 3, 4].map((n) =>
-    [`${name}${n}`, { bytes: bytes * n, alignment: n === 3 ? bytes : Math.min(16, bytes * n) }])),
-  ['half2', { bytes: 4, alignment: 4 }], ['__half2', { bytes: 4, alignment: 4 }], ['__nv_bfloat162', { bytes: 4, alignment: 4 }],
-  ['cuFloatComplex', { bytes: 8, alignment: 8 }], ['cuComplex', { bytes: 8, alignment: 8 }], ['cuDoubleComplex', { bytes: 16, alignment: 16 }],
-] as [string, Size][]);
-
-/** Whether a type is one of C++ or CUDA itself, of fixed size. */
-export function isBuiltinType(type: string): boolean {
-  return normalType(type) in kSizes;
-}
-
-/** Whether a type is certainly one of whole numbers. */
-export function isIntegerType(type: string): boolean {
-  return /^(?:(?:const|constexpr|static|std::)?\s*(?:bool|auto|unsigned|signed|int|long|short|char|uint|size_t|ptrdiff_t|u?int(?:8|16|32|64)_t)\s*)+$/.test(type.trim());
-}
-
-/** A type's text without qualifiers, words in the usual order. */
-function normalType(text: string): string {
-  const words = text.replace(/\b(?:const|constexpr|volatile|struct|class|enum|typename|static|register|__restrict__|__shared__)\b/g, ' ')
-    .replace(/\s*::\s*/g, '::').replace(/\*/g, ' * ').trim().split(/\s+/).map((word) => word.replace(/^::/, '').replace(/^std::(?!byte)/, ''));
-  const integers = words.filter((word) => /^(?:unsigned|signed|int|long|short|char)$/.test(word));
-  if (integers.length < 2 || integers.length !== words.length) return words.join(' ');
-  const longs = words.filter((word) => word === 'long').length;
-  const sign = words.includes('unsigned') ? 'unsigned ' : words.includes('signed') && words.includes('char') ? 'signed ' : '';
-  if (words.includes('char')) return `${sign}char`;
-  if (words.includes('short')) return `${sign}short`;
-  return `${sign}${longs === 2 ? 'long long' : longs === 1 ? 'long' : 'int'}`;
 }
 
 /** The name a declarator declares, under pointers, references, arrays and parentheses. */
@@ -127,7 +72,8 @@ export class Program implements Meaning {
   }
 
   isType(name: string): boolean {
-    return normalType(name) in kSizes || this.#types.has(name) || this.#structNodes.has(name) || typeof this.#defines.get(name) === 'string';
+    return normalType(name) in kSizes || this.#types.has(name) || this.#structNodes.has(name)
+      || typeof this.#defines.get(name) === 'string';
   }
 
   isConstant(name: string): boolean {
@@ -283,7 +229,8 @@ export class Program implements Meaning {
   /** Global constants, and static constants of structs as `Struct::name`. */
   #noteDeclaration(node: SyntaxNode): void {
     if (ancestor(node, 'function_definition', 'lambda_expression', 'parameter_list') !== undefined) return;
-    const words = namedChildren(node).filter((each) => /^(?:type_qualifier|storage_class_specifier)$/.test(each.type)).map((each) => this.text(each));
+    const isWord = /^(?:type_qualifier|storage_class_specifier)$/;
+    const words = namedChildren(node).filter((each) => isWord.test(each.type)).map((each) => this.text(each));
     const struct = ancestor(node, 'struct_specifier', 'class_specifier');
     const owner = struct === undefined ? undefined : child(struct, 'name');
     const constant = words.includes('constexpr') || words.includes('const');
@@ -302,7 +249,8 @@ export class Program implements Meaning {
 
   #noteFunction(node: SyntaxNode): void {
     const body = child(node, 'body');
-    const declarator = [...descend(node)].find((each) => each.type === 'function_declarator' && (body === undefined || each.end <= body.start));
+    const declarator = [...descend(node)].find((each) => each.type === 'function_declarator'
+      && (body === undefined || each.end <= body.start));
     if (body?.type !== 'compound_statement' || declarator === undefined) return;
     const named = child(declarator, 'declarator');
     if (named === undefined) return;
@@ -335,77 +283,4 @@ export class Program implements Meaning {
 /** `{4}` and `4` alike. */
 function initialText(text: string): string {
   return /^\{[\s\S]*\}$/.test(text) ? text.slice(1, -1) : text;
-}
-
-function layoutOf(program: Program, node: SyntaxNode): Struct {
-  const fields = new Map<string, Field>();
-  const fail = (problem: 'constructor' | 'unknown-type'): Struct => ({ bytes: 0, alignment: 1, fields, problem });
-  if (node.type === 'union_specifier' || node.children.some((each) => each.type === 'base_class_clause')) return fail('constructor');
-  const name = child(node, 'name');
-  let bytes = 0;
-  let alignment = alignasOf(program, node) ?? 1;
-  for (const each of namedChildren(child(node, 'body')!)) {
-    if (each.type === 'access_specifier' || each.type === 'alias_declaration' || each.type === 'type_definition') continue;
-    const isMethod = each.type === 'function_definition' || each.type === 'template_declaration'
-      || [...descend(each)].some((node_) => node_.type === 'function_declarator');
-    if (isMethod) {
-      const head = program.text(each);
-      const isSpecial = name !== undefined && new RegExp(`(?:^|[^\\w])~?${program.text(name)}\\s*\\(`).test(head.split('{')[0]!);
-      // Operators that change their object hide what a statement reads and writes.
-      const isOperator = /\boperator\s*\W/.test(head) && !/\)\s*const\b/.test(head.split('{')[0]!);
-      if (/\bvirtual\b/.test(head) || isOperator || (isSpecial && !/=\s*default\s*;/.test(head))) return fail('constructor');
-      continue;
-    }
-    if (each.type !== 'field_declaration') return fail('unknown-type');
-    if (/^\s*static\b|\bstatic\b/.test(program.text(each))) continue;
-    const type = child(each, 'type');
-    if (type === undefined || each.children.some((part) => part.type === 'bitfield_clause')) return fail('unknown-type');
-    if (child(each, 'default_value') !== undefined || each.children.some((part) => part.type === 'initializer_list')) return fail('constructor');
-    const asked = alignasOf(program, each) ?? 1;
-    for (const declarator of each.children.filter((part) => part.field === 'declarator')) {
-      const field = fieldOf(program, type, declarator, name === undefined ? '' : program.text(name));
-      if (field === undefined) return fail('unknown-type');
-      const unit = Math.max(field.alignment, asked);
-      bytes = Math.ceil(bytes / unit) * unit + field.bytes;
-      alignment = Math.max(alignment, unit);
-      fields.set(field.name, field);
-    }
-  }
-  return { bytes: Math.max(alignment, Math.ceil(bytes / alignment) * alignment), alignment, fields };
-}
-
-function fieldOf(program: Program, type: SyntaxNode, declarator: SyntaxNode, owner: string): (Field & Size & { name: string }) | undefined {
-  // Constants of the struct itself go by their own names.
-  const meaning: Meaning = {
-    value: (word) => program.value(`${owner}::${word}`) ?? program.value(word), macro: (word) => program.macro(word),
-    sizeOf: (text_) => program.sizeOf(text_), alignOf: (text_) => program.alignOf(text_),
-  };
-  const name = declaredName(declarator);
-  let part = declarator;
-  let count = 1;
-  let dimensions = 0;
-  for (; part.type === 'array_declarator'; part = child(part, 'declarator')!) {
-    const size = child(part, 'size');
-    count *= (size === undefined ? undefined : evaluate(program.text(size), meaning)) ?? NaN;
-    ++dimensions;
-  }
-  const pointer = part.type === 'pointer_declarator';
-  if (name === undefined || (!pointer && part.type !== 'field_identifier')) return undefined;
-  const text = program.text(type);
-  const size = pointer ? { bytes: 8, alignment: 8 } : program.size(text);
-  if (size === undefined || !Number.isSafeInteger(count * size.bytes) || count <= 0) return undefined;
-  return { name: program.text(name), type: text, dimensions, pointer, bytes: count * size.bytes, alignment: size.alignment };
-}
-
-/** The strictest `alignas` of a declaration. */
-export function alignasOf(program: Program, node: SyntaxNode): number | undefined {
-  let strictest: number | undefined;
-  for (const part of node.children) {
-    const qualifier = part.type === 'alignas_qualifier' ? part : part.children.find((each) => each.type === 'alignas_qualifier');
-    if (qualifier === undefined) continue;
-    const text = program.text(qualifier).replace(/^[^(]*\(/, '').replace(/\)\s*$/, '');
-    const value = evaluate(text, program) ?? program.alignOf(text);
-    strictest = Math.max(strictest ?? 0, value ?? NaN);
-  }
-  return strictest;
 }

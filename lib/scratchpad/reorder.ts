@@ -126,7 +126,8 @@ function reorderKernel(syntax: Syntax, library: Library, fn: FunctionNode, optio
     });
   }
   requireOrder(fn, dependence, order);
-  const removed = units.filter((unit) => unit.isBarrier).slice(barriers).map(({ node }) => ({ kernel: fn.name, ...position(syntax, node.start) }));
+  const removed = units.filter((unit) => unit.isBarrier).slice(barriers).map(({ node }) =>
+    ({ kernel: fn.name, ...position(syntax, node.start) }));
   return { start: units[0]!.start, end: units.at(-1)!.end, pieces, moved, removed };
 }
 
@@ -141,7 +142,8 @@ function requireOrder(fn: FunctionNode, { units, before, separated }: Dependence
     return from < to && (!separated.has(early * units.length + late) || barriers[to]! > barriers[from]!);
   })));
   if (fits) return;
-  throw new WarploomError('ERR_WARPLOOM_INTERNAL', `the new order of the statements of ${fn.name} breaks a dependence. Please report this with the source`);
+  throw new WarploomError('ERR_WARPLOOM_INTERNAL',
+    `the new order of the statements of ${fn.name} breaks a dependence. Please report this with the source`);
 }
 
 function assemble(syntax: Syntax, kernels: readonly ReorderedKernel[]): Reordered {

@@ -80,7 +80,8 @@ function search(problem: Problem, users: readonly number[], limit: number | unde
         // Units later in the text that come first count as changes of order.
         const inversions = popcount(state.done & ~(2 * bit - 1)) * 1e-3;
         const inside = state.done & ~state.start;
-        if ((apart[unit]! & inside) === 0) offer({ start: state.start, done: state.done | bit, cost: limit === undefined ? state.cost : state.cost + inversions, from: state, unit, opens: false });
+        if ((apart[unit]! & inside) === 0) offer({ start: state.start, done: state.done | bit, cost: limit === undefined ? state.cost
+          : state.cost + inversions, from: state, unit, opens: false });
         if (inside === 0) continue;
         const closed = size(state.start, state.done);
         if (limit !== undefined && closed > limit) continue;
@@ -129,7 +130,8 @@ function listSchedule(dependence: Dependence, bytes: readonly number[]): number[
     const change = (unit: number): number => [...units[unit]!.arrays].reduce((sum, array) =>
       sum + (started.has(array) ? 0 : bytes[array]!) - (rest[array] === 1 ? bytes[array]! : 0), 0);
     const stage = stages.at(-1)!;
-    const needsBarrier = (unit: number): boolean => stage.some((each) => separated.has(Math.min(unit, each) * units.length + Math.max(unit, each)));
+    const needsBarrier = (unit: number): boolean =>
+      stage.some((each) => separated.has(Math.min(unit, each) * units.length + Math.max(unit, each)));
     const grows = (unit: number): boolean => stage.length > 0 && [...units[unit]!.arrays].some((array) => !started.has(array));
     ready.sort((a, b) => change(a) - change(b) || Number(needsBarrier(a)) - Number(needsBarrier(b)) || a - b);
     const unit = ready[0]!;

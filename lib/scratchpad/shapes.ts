@@ -60,7 +60,8 @@ export class Shapes {
   alias(sym: Sym, instance: Instance): Shape | undefined {
     if (instance.aliases.has(sym)) return instance.aliases.get(sym);
     instance.aliases.set(sym, undefined);
-    if (sym.kind !== 'variable' || sym.value === undefined || sym.dimensions > 1 || sym.declaration.type === 'for_range_loop') return undefined;
+    if (sym.kind !== 'variable' || sym.value === undefined || sym.dimensions > 1
+      || sym.declaration.type === 'for_range_loop') return undefined;
     const shape = this.peek(sym.value, instance);
     if (shape === undefined || (shape.dimensions === 0 && !sym.reference)) return undefined;
     if (/\bvolatile\b/.test(instance.model.text(sym.declaration))) {

@@ -91,8 +91,11 @@ export function position(syntax: Pick<Syntax, 'lines'>, offset: number): { line:
   return { line: low + 1, column: offset - lines[low]! + 1 };
 }
 
-// Numbers come first: an apostrophe between digits separates them, as in 1'000'000.
-const kComments = /\b[0-9][0-9a-fA-FxX]*(?:'[0-9a-fA-F]+)+|\/\*[\s\S]*?\*\/|\/\/(?:\\\r?\n|[^\n])*|"(?:\\[\s\S]|[^"\\\n])*"|'(?:\\[\s\S]|[^'\\\n])+'/g;
+/** Numbers come first: an apostrophe between digits separates them, as in 1'000'000. */
+const kComments = new RegExp([
+  /\b[0-9][0-9a-fA-FxX]*(?:'[0-9a-fA-F]+)+/, /\/\*[\s\S]*?\*\//, /\/\/(?:\\\r?\n|[^\n])*/, /"(?:\\[\s\S]|[^"\\\n])*"/,
+  /'(?:\\[\s\S]|[^'\\\n])+'/,
+].map(({ source }) => source).join('|'), 'g');
 
 /** The text with comments, strings and character literals blanked, lines kept. */
 export function withoutComments(text: string): string {
@@ -131,7 +134,8 @@ function copyTree(cursor: TreeCursor): SyntaxNode {
   const make = (parent: SyntaxNode | undefined): SyntaxNode => {
     const failed = cursor.nodeType === 'ERROR' || cursor.nodeIsMissing;
     const node: SyntaxNode = {
-      type: cursor.nodeType, field: cursor.currentFieldName ?? '', named: cursor.nodeIsNamed, start: cursor.startIndex, end: cursor.endIndex,
+      type: cursor.nodeType, field: cursor.currentFieldName ?? '', named: cursor.nodeIsNamed, start: cursor.startIndex,
+        end: cursor.endIndex,
       depth: parent === undefined ? 0 : parent.depth + 1, children: [], parent, failed, broken: failed,
     };
     parent?.children.push(node);

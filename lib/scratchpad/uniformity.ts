@@ -116,7 +116,8 @@ export class Uniformity {
   #name(node: SyntaxNode): boolean {
     const sym = this.#model.use(node);
     if (sym !== undefined) {
-      return (sym.kind === 'variable' || sym.kind === 'parameter') && !this.#divergent.has(sym) && !(sym.reference && sym.kind === 'parameter')
+      return (sym.kind === 'variable' || sym.kind === 'parameter') && !this.#divergent.has(sym)
+        && !(sym.reference && sym.kind === 'parameter')
         && (sym.kind === 'parameter' || sym.dimensions === 0);
     }
     const name = this.#model.text(node).replace(/\s/g, '');
@@ -147,7 +148,8 @@ export class Uniformity {
     const values = list === undefined ? [] : namedChildren(list);
     if (blockBarriers.has(name)) return true;
     const callee = child(node, 'function')!;
-    if (callee.type === 'field_expression') return /^(?:size|num_threads|group_index|group_dim)$/.test(name) && this.expression(child(callee, 'argument')!);
+    if (callee.type === 'field_expression') return /^(?:size|num_threads|group_index|group_dim)$/.test(name)
+      && this.expression(child(callee, 'argument')!);
     if (/^this_thread_block$/.test(name)) return true;
     const uniform = (): boolean => values.every((each) => this.expression(each));
     if (program.isType(name) || callee.type === 'primitive_type' || kCastNames.test(name) || isPureFunction(name)) {

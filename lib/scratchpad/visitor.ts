@@ -11,10 +11,12 @@ import { Shapes } from './shapes.ts';
 import type { Sym } from './symbols.ts';
 import { ancestor, child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
 
-const kIgnored = new Set(['comment', 'number_literal', 'char_literal', 'string_literal', 'concatenated_string', 'raw_string_literal', 'true', 'false',
+const kIgnored = new Set(['comment', 'number_literal', 'char_literal', 'string_literal', 'concatenated_string', 'raw_string_literal',
+  'true', 'false',
   'null', 'nullptr', 'break_statement', 'continue_statement', 'static_assert_declaration', 'using_declaration', 'alias_declaration',
   'type_definition', 'struct_specifier', 'enum_specifier', 'preproc_call', 'preproc_def', 'preproc_function_def', 'type_descriptor',
-  'namespace_alias_definition', 'primitive_type', 'type_qualifier', 'storage_class_specifier', 'attribute_declaration', 'sized_type_specifier',
+  'namespace_alias_definition', 'primitive_type', 'type_qualifier', 'storage_class_specifier', 'attribute_declaration',
+    'sized_type_specifier',
   'attribute_specifier', 'ms_declspec_modifier', 'user_defined_literal', 'placeholder_type_specifier', 'alignof_expression']);
 const kPlain = new Set(['expression_statement', 'parenthesized_expression', 'binary_expression', 'unary_expression', 'comma_expression',
   'initializer_list', 'condition_clause', 'argument_list', 'subscript_argument_list', 'compound_statement', 'else_clause', 'case_statement',
@@ -108,7 +110,8 @@ export class Visitor extends Shapes {
 
   #escape(node: SyntaxNode, shape: Shape, instance: Instance): Refusal {
     const { name } = this.arrays[shape.array]!;
-    if (node.type === 'pointer_expression') return new Refusal('address-of', node, `the address of ${name} is taken where it cannot be followed`);
+    if (node.type === 'pointer_expression') return new Refusal('address-of', node,
+      `the address of ${name} is taken where it cannot be followed`);
     const up = node.parent;
     const isChoice = up?.type === 'conditional_expression' || up?.type === 'initializer_list';
     if (isChoice) return new Refusal('pointer-alias', node, `a pointer may stand for ${name} or for something else`);
@@ -144,7 +147,9 @@ export class Visitor extends Shapes {
     const isStatic = node.children.some((each) => each.type === 'storage_class_specifier' && instance.model.text(each) === 'static');
     const type = child(node, 'type');
     if (type?.type === 'decltype') this.#unevaluated(type, instance);
-    if (type !== undefined) for (const each of descend(type)) if (/identifier$/.test(each.type)) requireAllowed(instance.model.text(each), each);
+    for (const each of type === undefined ? [] : descend(type)) {
+      if (/identifier$/.test(each.type)) requireAllowed(instance.model.text(each), each);
+    }
     for (const declarator of node.children.filter((each) => each.field === 'declarator')) {
       const name = declaredName(declarator);
       const sym = name === undefined ? undefined : instance.model.use(name);
@@ -261,9 +266,11 @@ export class Visitor extends Shapes {
     // A pointer that was itself loaded leads anywhere.
     if (root !== node && node.type !== 'binary_expression' && node.type !== 'parenthesized_expression') return kAnyMemory;
     if (sym.kind === 'dynamic') return sym;
-    if (sym.kind === 'parameter') return instance.parent === undefined ? (sym.pointer ? sym : kAnyMemory) : instance.bases.get(sym) ?? kAnyMemory;
+    if (sym.kind === 'parameter') return instance.parent === undefined ? (sym.pointer ? sym : kAnyMemory)
+      : instance.bases.get(sym) ?? kAnyMemory;
     if (sym.kind !== 'variable' || (!sym.pointer && sym.type !== 'auto')) return kAnyMemory;
-    const sources = new Set(instance.model.assignments.filter((each) => each.sym === sym && each.node.type !== 'update_expression').map((each) =>
+    const sources = new Set(instance.model.assignments.filter((each) => each.sym === sym
+      && each.node.type !== 'update_expression').map((each) =>
       each.value === undefined ? kAnyMemory : this.base(each.value, instance, depth + 1) ?? 'constant'));
     const [only] = sources;
     return sources.size === 1 && only !== undefined ? (only === 'constant' ? undefined : only) : kAnyMemory;
@@ -338,7 +345,8 @@ export class Visitor extends Shapes {
       if (!/identifier$/.test(node.type) || node.children.length > 0 || node.type === 'field_identifier') continue;
       const sym = instance.model.use(node);
       if (sym !== undefined && sym.node === node) continue;
-      const isShared = sym === undefined ? instance.parent === undefined && names.has(instance.model.text(node)) : this.named(node, instance) !== undefined;
+      const isShared = sym === undefined ? instance.parent === undefined && names.has(instance.model.text(node))
+        : this.named(node, instance) !== undefined;
       if (isShared && !instance.visited.has(node) && ancestor(node, 'static_assert_declaration') === undefined) {
         throw new Refusal('unrecognised-use', node, `this use of ${instance.model.text(node)} is not followed`);
       }

@@ -17,12 +17,16 @@ function requireNoShuffleOrder(visitor: Visitor, flow: Flow): void {
     if (shuffles.length === 0) continue;
     const after = reach(flow, [node.id], isOpen);
     for (const array of visitor.arrays) {
-      const writes = flow.nodes.filter((each) => each !== node && each.accesses.some((access) => access.array === array.index && access.mode !== 'r'));
+      const writes = flow.nodes.filter((each) => each !== node && each.accesses.some((access) => access.array === array.index
+        && access.mode !== 'r'));
       const before = writes.some((each) => reach(flow, [each.id], isOpen)[node.id] === 1) || own(node, array.index, (access) =>
         access.mode !== 'r' && access.order < shuffles.at(-1)!);
-      const later = flow.nodes.some((each) => each !== node && after[each.id] === 1 && own(each, array.index, (access) => access.mode !== 'w'))
-        || own(node, array.index, (access) => access.mode !== 'w' && access.order > shuffles[0]! && access.order > firstWrite(node, array.index));
-      if (before && later) throw new Refusal('warp-synchronous', node.node, `a shuffle stands between a write of ${array.name} and a read of it`);
+      const later = flow.nodes.some((each) => each !== node && after[each.id] === 1
+        && own(each, array.index, (access) => access.mode !== 'w'))
+        || own(node, array.index, (access) => access.mode !== 'w' && access.order > shuffles[0]!
+          && access.order > firstWrite(node, array.index));
+      if (before && later) throw new Refusal('warp-synchronous', node.node,
+        `a shuffle stands between a write of ${array.name} and a read of it`);
     }
   }
 }
@@ -81,7 +85,8 @@ function requireNoLaneOrder(visitor: Visitor, instance: Instance, node: FlowNode
       const read = inside.find((access) => access.array === write.array && access.mode !== 'w' && access.order > write.order
         && statementOf(access.node) !== statementOf(write.node) && differ(write, access, instance));
       if (read !== undefined) {
-        throw new Refusal('warp-synchronous', read.node, `lanes of a warp read here what others wrote to ${visitor.arrays[read.array]!.name}, with no barrier between`);
+        throw new Refusal('warp-synchronous', read.node,
+          `lanes of a warp read here what others wrote to ${visitor.arrays[read.array]!.name}, with no barrier between`);
       }
     }
   }
@@ -91,6 +96,7 @@ function requireNoLaneOrder(visitor: Visitor, instance: Instance, node: FlowNode
 export function requireNoWarpSynchrony(visitor: Visitor, instance: Instance, flow: Flow): void {
   requireNoShuffleOrder(visitor, flow);
   for (const node of flow.nodes) {
-    if (node.kind === 'statement' && node.accesses.length > 1 && namedChildren(node.node).length > 0) requireNoLaneOrder(visitor, instance, node);
+    if (node.kind === 'statement' && node.accesses.length > 1 && namedChildren(node.node).length > 0) requireNoLaneOrder(visitor,
+      instance, node);
   }
 }

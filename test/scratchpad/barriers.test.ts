@@ -20,7 +20,8 @@ describe('scratchpad: barriers at points of reuse', () => {
   it('one where none stands, none where one stands', async () => {
     deepStrictEqual(await added(`${head}${use('a')}${use('b')}`), [7]);
     deepStrictEqual(await added(`${head}${use('a')}  __syncthreads();\n${use('b')}`), []);
-    for (const barrier of ['__syncthreads_count(t)', 'if (__syncthreads_or(n)) n = 3', 'n = __syncthreads_and(t > 3)', 'cg::this_thread_block().sync()', 'cg::sync(cg::this_thread_block())',
+    for (const barrier of ['__syncthreads_count(t)', 'if (__syncthreads_or(n)) n = 3', 'n = __syncthreads_and(t > 3)', 'cg::this_thread_block().sync()',
+      'cg::sync(cg::this_thread_block())',
       'WAIT', 'WAIT2()', 'wait()', 'wait_some(n)']) {
       const before = 'namespace cg = cooperative_groups;\n#define WAIT __syncthreads()\n#define WAIT2() __syncthreads()\n__device__ void wait() { __syncthreads(); }\n'
         + '__device__ void wait_some(int m) { if (m > 3) { __syncthreads(); return; } __syncthreads(); }\n';
@@ -29,12 +30,14 @@ describe('scratchpad: barriers at points of reuse', () => {
   });
 
   it('a barrier that only some ways pass does not count', async () => {
-    for (const some of ['if (n > 3) __syncthreads();', 'if (n > 3) { __syncthreads(); } else { n = 2; }', 'for (int i = 0; i < n; ++i) __syncthreads();', 'while (n-- > 0) { __syncthreads(); }',
+    for (const some of ['if (n > 3) __syncthreads();', 'if (n > 3) { __syncthreads(); } else { n = 2; }', 'for (int i = 0; i < n; ++i) __syncthreads();',
+      'while (n-- > 0) { __syncthreads(); }',
       'switch (n) { case 1: __syncthreads(); break; case 2: break; default: __syncthreads(); }', 'wait_some(n);']) {
       const lines = await added(`${head}${use('a')}  ${some}\n${use('b')}`, {}, '__device__ void wait_some(int m) { if (m > 3) __syncthreads(); } ');
       strictEqual(lines.length, 1, some);
     }
-    for (const all of ['if (n > 3) __syncthreads(); else __syncthreads();', 'do { __syncthreads(); } while (n-- > 0);', 'switch (n) { case 1: __syncthreads(); break; default: __syncthreads(); }',
+    for (const all of ['if (n > 3) __syncthreads(); else __syncthreads();', 'do { __syncthreads(); } while (n-- > 0);',
+      'switch (n) { case 1: __syncthreads(); break; default: __syncthreads(); }',
       'if constexpr (true) { __syncthreads(); } else { __syncthreads(); }', 'for (;;) { __syncthreads(); if (n > 3) break; }']) {
       deepStrictEqual(await added(`${head}${use('a')}  ${all}\n${use('b')}`), [], all);
     }
@@ -45,20 +48,22 @@ describe('scratchpad: barriers at points of reuse', () => {
   });
 
   it('one barrier serves several pairs', async () => {
-    const { kernel } = await pass(`  __shared__ float a[64], b[64], c[64], d[64];\n  const int t = threadIdx.x;\n  a[t] = 1;\n  b[t] = 2;\n  __syncthreads();\n  out[t] = a[t ^ 1] + b[t ^ 1];\n  c[t] = 1;\n  d[t] = 2;\n`
+    const { kernel } = await pass(`  __shared__ float a[64], b[64], c[64], d[64];\n  const int t = threadIdx.x;\n  a[t] = 1;\n  b[t] = 2;\n  __syncthreads();\n`
+      + `  out[t] = a[t ^ 1] + b[t ^ 1];\n  c[t] = 1;\n  d[t] = 2;\n`
       + '  __syncthreads();\n  out[t] += c[t ^ 1] + d[t ^ 1];');
     deepStrictEqual(kernel.barriersAdded.map(({ line, separates }) => [line, separates.length]), [[8, 2]]);
     strictEqual(kernel.bytesAfter, 512);
   });
 
   it('out of loops rather than inside', async () => {
-    const { kernel } = await pass(`${head}  for (int i = 0; i < n; ++i) {\n    a[t] += i;\n  }\n  n = 3;\n  for (int i = 0; i < n; ++i) {\n    b[t] += i;\n  }`.replaceAll('+= i', '= i')
-      .replace('  n = 3;', '  __syncthreads();\n  out[t] = a[t ^ 1];\n  n = 3;') + '\n  __syncthreads();\n  out[t] += b[t ^ 1];');
+    const { kernel } = await pass(`${head}  for (int i = 0; i < n; ++i) {\n    a[t] = i;\n  }\n  __syncthreads();\n  out[t] = a[t ^ 1];\n  n = 3;\n`
+      + '  for (int i = 0; i < n; ++i) {\n    b[t] = i;\n  }\n  __syncthreads();\n  out[t] += b[t ^ 1];');
     deepStrictEqual(kernel.barriersAdded.map(({ line, loops }) => [line, loops]), [[10, 0]]);
   });
 
   it('the way round a loop needs one too', async () => {
-    const loop = `${head}  for (int i = 0; i < n; ++i) {\n    a[t] = i;\n    __syncthreads();\n    out[t] += a[t ^ 1];\n    __syncthreads();\n    b[t] = i;\n    __syncthreads();\n    out[t] += b[t ^ 1];\n  }`;
+    const loop = `${head}  for (int i = 0; i < n; ++i) {\n    a[t] = i;\n    __syncthreads();\n    out[t] += a[t ^ 1];\n    __syncthreads();\n    b[t] = i;\n`
+      + `    __syncthreads();\n    out[t] += b[t ^ 1];\n  }`;
     const { kernel, source } = await pass(loop, { rewritten: true });
     deepStrictEqual(kernel.barriersAdded.map(({ line, loops, newLine }) => [line, loops, newLine]), [[12, 1, 12]]);
     strictEqual(source.split('\n')[11], '    __syncthreads();');
@@ -69,12 +74,14 @@ describe('scratchpad: barriers at points of reuse', () => {
     const lines = source.split('\n');
     const at = lines.findIndex((line) => line.startsWith('#pragma'));
     ok(lines[at + 1]!.includes('for'), 'the pragma stays with its loop');
-    const inside = await pass(`${head}  if (n > 3) {\n    a[t] = 1;\n    __syncthreads();\n    out[t] = a[t ^ 1];\n  } else { n = 2; }\n  b[t] = 1;\n  __syncthreads();\n  out[t] += b[t ^ 1];`);
+    const inside = await pass(`${head}  if (n > 3) {\n    a[t] = 1;\n    __syncthreads();\n    out[t] = a[t ^ 1];\n  } else { n = 2; }\n  b[t] = 1;\n  __syncthreads();\n`
+      + `  out[t] += b[t ^ 1];`);
     strictEqual(inside.kernel.barriersAdded.length, 1);
   });
 
   it('arrays that no barrier can keep apart stay apart', async () => {
-    const { kernel } = await pass(`${head}  a[t] = in[t];\n  __syncthreads();\n  if (t < 3) { out[t] = a[t ^ 1]; for (int i = 0; i < 2; ++i) b[i] = 1; }\n  __syncthreads();\n  out[t] += b[t & 1];`);
+    const { kernel } = await pass(`${head}  a[t] = in[t];\n  __syncthreads();\n  if (t < 3) { out[t] = a[t ^ 1]; for (int i = 0; i < 2; ++i) b[i] = 1; }\n  __syncthreads();\n`
+      + `  out[t] += b[t & 1];`);
     deepStrictEqual([kernel.status, kernel.interference], ['kept', [['a', 'b']]]);
     const loop = await pass(`${head}  for (int i = 0; i < n; ++i) a[t] = i;\n  if (t > n) return;\n  out[t] = a[t];\n  b[t] = 1;\n  out[t] += b[t];`);
     deepStrictEqual([loop.kernel.status, loop.kernel.inseparable], ['kept', [['a', 'b']]]);
@@ -84,7 +91,8 @@ describe('scratchpad: barriers at points of reuse', () => {
 
   it('of equal layouts one with fewer barriers is taken', async () => {
     // c may lie over a or over b; only over a a barrier stands already.
-    const { kernel } = await pass('  __shared__ float a[64], b[64], c[64];\n  const int t = threadIdx.x;\n  a[t] = in[t];\n  __syncthreads();\n  b[t] = a[t ^ 1];\n  __syncthreads();\n  out[t] = b[t ^ 1];\n  c[t] = b[t];\n'
+    const { kernel } = await pass('  __shared__ float a[64], b[64], c[64];\n  const int t = threadIdx.x;\n  a[t] = in[t];\n  __syncthreads();\n  b[t] = a[t ^ 1];\n'
+      + '  __syncthreads();\n  out[t] = b[t ^ 1];\n  c[t] = b[t];\n'
       + '  __syncthreads();\n  out[t] += c[t ^ 1];');
     deepStrictEqual([kernel.bytesAfter, kernel.barriersAdded, kernel.partitions.map(({ arrays }) => arrays)], [512, [], [['a', 'c'], ['b']]]);
   });
@@ -94,7 +102,8 @@ describe('scratchpad: the fewest barriers', () => {
   /** A flow graph: statements that touch arrays, barriers and slots, in a row with some jumps. */
   function flowOf(kinds: readonly number[], jumps: readonly (readonly [number, number])[]): Flow {
     const nodes: FlowNode[] = kinds.map((kind, id) => ({
-      id, kind: kind === -1 ? 'barrier' : kind === -2 ? 'slot' : 'statement', node: undefined as never, place: undefined as never, effects: undefined, successors: id + 1 < kinds.length ? [id + 1] : [],
+      id, kind: kind === -1 ? 'barrier' : kind === -2 ? 'slot' : 'statement', node: undefined as never, place: undefined as never, effects: undefined,
+        successors: id + 1 < kinds.length ? [id + 1] : [],
       accesses: kind >= 0 ? [{ array: kind, mode: 'w' as const, node: undefined as never, order: 0 }] : [], loops: [], exits: false, offset: id, closing: false,
     }));
     for (const [from, to] of jumps) nodes[from % kinds.length]!.successors.push(to % kinds.length);
@@ -200,7 +209,8 @@ describe('scratchpad: the check of the emitted text', () => {
         const name = names[Math.floor(random.next() * 4)]!;
         const statement = use(name).trimEnd();
         const kind = random.next();
-        return kind < 0.3 ? `  if (n > 3) {\n  ${statement}\n  }` : kind < 0.5 ? `  for (int i = 0; i < n; ++i) {\n  ${statement}\n  }` : kind < 0.7 ? `${statement}\n  __syncthreads();` : statement;
+        return kind < 0.3 ? `  if (n > 3) {\n  ${statement}\n  }` : kind < 0.5 ? `  for (int i = 0; i < n; ++i) {\n  ${statement}\n  }` : kind < 0.7 ? `${statement}\n`
+          + `  __syncthreads();` : statement;
       });
       const { source, kernel } = await pass(`  __shared__ float a[64], b[32], c[16], d[48];\n  const int t = threadIdx.x;\n${lines.join('\n')}`);
       if (kernel.status === 'kept') continue;

@@ -12,7 +12,8 @@ describe('scratchpad: live ranges', () => {
   });
 
   it('writes do not end a range: threads write parts', async () => {
-    const { kernel } = await pass(`${head}  a[t] = in[t];\n  __syncthreads();\n  out[t] = a[t ^ 1];\n  __syncthreads();\n  b[t] = 1;\n  __syncthreads();\n  if (t < 3) a[t] = b[t];\n`
+    const { kernel } = await pass(`${head}  a[t] = in[t];\n  __syncthreads();\n  out[t] = a[t ^ 1];\n  __syncthreads();\n  b[t] = 1;\n  __syncthreads();\n`
+      + `  if (t < 3) a[t] = b[t];\n`
       + '  __syncthreads();\n  out[t] += a[t ^ 1];');
     deepStrictEqual(liveLines(kernel), { a: '4-12', b: '8-10' });
     deepStrictEqual(kernel.interference, [['a', 'b']]);
@@ -47,10 +48,13 @@ describe('scratchpad: live ranges', () => {
   });
 
   it('what is uniform: parameters, blocks, constants, what is computed from them, read-only memory, votes', async () => {
-    const before = '#define TWICE(x) (2 * (x))\n#define BLOCK blockIdx.x\n__constant__ int table[4];\n__device__ int half(int x) { int y = x; for (int i = 0; i < 1; ++i) y /= 2; return y; }\n';
-    for (const condition of ['n', 'blockIdx.x > 3', 'blockDim.x * gridDim.y == 2', 'TWICE(n) > 3', 'BLOCK', 'table[n & 3] > 0', 'in[n] > 0.0f', '__ldg(in + n) > 0.0f', 'half(n) > 2', 'm > 2',
+    const before = '#define TWICE(x) (2 * (x))\n#define BLOCK blockIdx.x\n__constant__ int table[4];\n'
+      + '__device__ int half(int x) { int y = x; for (int i = 0; i < 1; ++i) y /= 2; return y; }\n';
+    for (const condition of ['n', 'blockIdx.x > 3', 'blockDim.x * gridDim.y == 2', 'TWICE(n) > 3', 'BLOCK', 'table[n & 3] > 0', 'in[n] > 0.0f', '__ldg(in + n) > 0.0f',
+      'half(n) > 2', 'm > 2',
       '__syncthreads_or(t)', 'min(n, 3) == 2', '(int)blockIdx.y - 1 > 0', 'p.x > 3', 'sizeof(float) == 4']) {
-      const text = `${head}  int m = 0;\n  float2 p = make_float2(n, 2);\n  for (int i = 0; i < n; ++i) m += i;\n  if (${condition}) {\n    a[t] = 1;\n    __syncthreads();\n    out[t] = a[t];\n  } else {\n`
+      const text = `${head}  int m = 0;\n  float2 p = make_float2(n, 2);\n  for (int i = 0; i < n; ++i) m += i;\n  if (${condition}) {\n    a[t] = 1;\n    __syncthreads();\n`
+        + `    out[t] = a[t];\n  } else {\n`
         + '    b[t] = 2;\n    __syncthreads();\n    out[t] = b[t];\n  }';
       const { kernel } = await pass(text, {}, before);
       deepStrictEqual(kernel.interference, [], condition);
@@ -58,7 +62,8 @@ describe('scratchpad: live ranges', () => {
   });
 
   it('a loop keeps what its iterations carry', async () => {
-    const loop = `${head}  for (int i = 0; i < n; ++i) {\n    a[t] = in[i];\n    __syncthreads();\n    float x = a[t ^ 1];\n    __syncthreads();\n    b[t] = x;\n    __syncthreads();\n    out[t] += b[t ^ 1];\n`
+    const loop = `${head}  for (int i = 0; i < n; ++i) {\n    a[t] = in[i];\n    __syncthreads();\n    float x = a[t ^ 1];\n    __syncthreads();\n    b[t] = x;\n`
+      + `    __syncthreads();\n    out[t] += b[t ^ 1];\n`
       + '    __syncthreads();\n  }';
     const { kernel } = await pass(loop);
     deepStrictEqual([kernel.interference, kernel.status], [[['a', 'b']], 'kept']);
@@ -71,30 +76,36 @@ describe('scratchpad: live ranges', () => {
   });
 
   it('the word of the caller is not taken where the text speaks against it', async () => {
-    const first = await pass(`${head}  a[t] = 0;\n  for (int i = 0; i < n; ++i) {\n    b[t] = a[t];\n    __syncthreads();\n    out[t] = b[t ^ 1];\n    __syncthreads();\n    a[t] = 1;\n    __syncthreads();\n  }`,
+    const first = await pass(`${head}  a[t] = 0;\n  for (int i = 0; i < n; ++i) {\n    b[t] = a[t];\n    __syncthreads();\n    out[t] = b[t ^ 1];\n    __syncthreads();\n`
+      + `    a[t] = 1;\n    __syncthreads();\n  }`,
       { rewritten: true });
     deepStrictEqual(first.kernel.interference, [['a', 'b']]);
-    const sometimes = await pass(`${head}  for (int i = 0; i < n; ++i) {\n    if (i % 2 == 0) a[t] = 1;\n    __syncthreads();\n    out[t] += a[t ^ 1];\n    __syncthreads();\n    b[t] = 1;\n    __syncthreads();\n`
+    const sometimes = await pass(`${head}  for (int i = 0; i < n; ++i) {\n    if (i % 2 == 0) a[t] = 1;\n    __syncthreads();\n    out[t] += a[t ^ 1];\n    __syncthreads();\n`
+      + `    b[t] = 1;\n    __syncthreads();\n`
       + '    out[t] += b[t ^ 1];\n    __syncthreads();\n  }', { rewritten: true });
     deepStrictEqual(sometimes.kernel.interference, [['a', 'b']]);
   });
 
   it('nested loops: what is only needed inside the inner one ends with it', async () => {
-    const { kernel } = await pass('  __shared__ float a[64], b[64], c[64];\n  const int t = threadIdx.x;\n  for (int i = 0; i < n; ++i) {\n    a[t] = 1;\n    for (int j = 0; j < n; ++j) {\n      b[t] = a[t];\n'
-      + '      __syncthreads();\n      out[t] += b[t ^ 1];\n      __syncthreads();\n    }\n    c[t] = 2;\n    __syncthreads();\n    out[t] += c[t ^ 1];\n    __syncthreads();\n  }', { rewritten: ['b', 'c', 'a'] });
+    const { kernel } = await pass('  __shared__ float a[64], b[64], c[64];\n  const int t = threadIdx.x;\n  for (int i = 0; i < n; ++i) {\n    a[t] = 1;\n'
+      + '    for (int j = 0; j < n; ++j) {\n      b[t] = a[t];\n'
+      + '      __syncthreads();\n      out[t] += b[t ^ 1];\n      __syncthreads();\n    }\n    c[t] = 2;\n    __syncthreads();\n    out[t] += c[t ^ 1];\n    __syncthreads();\n'
+      + '  }', { rewritten: ['b', 'c', 'a'] });
     deepStrictEqual(kernel.interference, [['a', 'b']]);
     strictEqual(kernel.bytesAfter, 512);
   });
 
   it('pointers, references, rows and functions are seen through', async () => {
     const before = '__device__ void put(float* p, float& r, const float (*rows)[8], int i) { float* q = p + 1; q[i] = 1; r = rows[i][0]; }\n';
-    const { kernel } = await pass('  __shared__ float a[64], m[8][8];\n  __shared__ struct_ s[2];\n  const int t = threadIdx.x;\n  m[t][t] = 1;\n  float* row = m[2];\n  row += 3;\n  *row = 2;\n  __syncthreads();\n'
+    const { kernel } = await pass('  __shared__ float a[64], m[8][8];\n  __shared__ struct_ s[2];\n  const int t = threadIdx.x;\n  m[t][t] = 1;\n  float* row = m[2];\n'
+      + '  row += 3;\n  *row = 2;\n  __syncthreads();\n'
       + '  put(a, s[0].x, m, t);\n  __syncthreads();\n  const float& r = s[0].x;\n  out[t] = r + a[t];', {}, `struct struct_ { float x; int y[2]; };\n${before}`);
     deepStrictEqual(liveLines(kernel), { a: '12-15', m: '7-12', s: '12-15' });
   });
 
   it('names that are hidden mean the inner ones', async () => {
-    const { kernel } = await pass(`${head}  a[t] = 1;\n  __syncthreads();\n  out[t] = a[t ^ 1];\n  __syncthreads();\n  {\n    float a[2] = {1, 2};\n    b[t] = a[t & 1];\n    __syncthreads();\n    out[t] += b[t ^ 1] + a[0];\n  }`);
+    const { kernel } = await pass(`${head}  a[t] = 1;\n  __syncthreads();\n  out[t] = a[t ^ 1];\n  __syncthreads();\n  {\n    float a[2] = {1, 2};\n    b[t] = a[t & 1];\n`
+      + `    __syncthreads();\n    out[t] += b[t ^ 1] + a[0];\n  }`);
     deepStrictEqual(liveLines(kernel), { a: '4-6', b: '10-12' });
     strictEqual(kernel.bytesAfter, 256);
   });
@@ -104,7 +115,8 @@ describe('scratchpad: statements that write whole arrays', () => {
   /** Whether the content of `a` is seen not to be kept around a loop in which a statement writes it. */
   const proves = async (statement: string, shape: readonly [number, number?, number?], array = 'float a[64]', setting = 'const int t = threadIdx.x;'): Promise<boolean> => {
     const index = array.includes('][') ? 'a[0][t]' : 'a[t]';
-    const { kernel } = await pass(`  __shared__ ${array}, b[64];\n  ${setting}\n  for (int i = 0; i < n; ++i) {\n    ${statement}\n    __syncthreads();\n    out[t] += ${index};\n    __syncthreads();\n`
+    const { kernel } = await pass(`  __shared__ ${array}, b[64];\n  ${setting}\n  for (int i = 0; i < n; ++i) {\n    ${statement}\n    __syncthreads();\n`
+      + `    out[t] += ${index};\n    __syncthreads();\n`
       + '    b[t] = 1;\n    __syncthreads();\n    out[t] += b[0];\n    __syncthreads();\n  }', { blockThreads: shape, rewritten: ['b'] });
     return kernel.interference.length === 0;
   };
@@ -144,7 +156,8 @@ describe('scratchpad: statements that write whole arrays', () => {
   });
 
   it('a number of threads is no promise of a shape', async () => {
-    const text = `${head}  for (int i = 0; i < n; ++i) {\n    a[t] = 1;\n    __syncthreads();\n    out[t] += a[t ^ 1];\n    __syncthreads();\n    b[t] = 1;\n    __syncthreads();\n    out[t] += b[t ^ 1];\n    __syncthreads();\n  }`;
+    const text = `${head}  for (int i = 0; i < n; ++i) {\n    a[t] = 1;\n    __syncthreads();\n    out[t] += a[t ^ 1];\n    __syncthreads();\n    b[t] = 1;\n`
+      + `    __syncthreads();\n    out[t] += b[t ^ 1];\n    __syncthreads();\n  }`;
     strictEqual((await pass(text, { blockThreads: 64 })).kernel.status, 'kept');
     const { kernel } = await pass(text, { blockThreads: [64] });
     deepStrictEqual([kernel.status, kernel.bytesAfter, kernel.assumptions.length], ['rewritten', 256, 2]);

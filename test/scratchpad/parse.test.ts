@@ -55,7 +55,8 @@ describe('scratchpad: reading the text', () => {
     const structs: readonly [string, number, number][] = [
       ['struct P { float x, y; int n[3]; };', 20, 4], ['struct P { char c; double d; char e; };', 24, 8], ['struct alignas(16) P { float x; };', 16, 16],
       ['struct P { alignas(8) char c; char d; };', 8, 8], ['struct Q { char a, b, c; }; struct P { Q q[2]; short s; };', 8, 2], ['struct P { float* p; char c; };', 16, 8],
-      ['struct P { static constexpr int n = 4; float v[n]; };', 16, 4], ['typedef struct { int a; } P;', 4, 4], ['struct P { float x; __device__ float twice() const { return 2 * x; } };', 4, 4],
+      ['struct P { static constexpr int n = 4; float v[n]; };', 16, 4], ['typedef struct { int a; } P;', 4, 4],
+        ['struct P { float x; __device__ float twice() const { return 2 * x; } };', 4, 4],
       ['struct P { P() = default; float x; };', 4, 4], ['struct __align__(8) P { float x; };', 8, 8], ['class P { public: int a, b; };', 8, 4],
     ];
     for (const [text, bytes, alignment] of structs) {
@@ -67,7 +68,8 @@ describe('scratchpad: reading the text', () => {
   it('knows constants, wherever they come from', async () => {
     const sources: readonly [string, string, number, object?][] = [
       ['#define W (16 + 2)\n', 'W', 18], ['#define A B\n#define B 7\n', 'A', 7], ['#define SQ(x) ((x) * (x))\n', 'SQ(3)', 9], ['constexpr int W = 4, V = W * 3;\n', 'V', 12],
-      ['static const int W{5};\n', 'W', 5], ['enum { E0, E1 = 6, E2 };\n', 'E2', 7], ['struct C { static constexpr int W = 9; };\n', 'C::W', 9], ['', 'W', 11, { defines: { W: 11 } }],
+      ['static const int W{5};\n', 'W', 5], ['enum { E0, E1 = 6, E2 };\n', 'E2', 7], ['struct C { static constexpr int W = 9; };\n'
+        + '', 'C::W', 9], ['', 'W', 11, { defines: { W: 11 } }],
       ['#define W 3\n', 'W', 12, { defines: { W: 12 } }], ['', '1 << 5', 32], ['', "1'024", 1024], ['#define W 16 // sixteen\n', 'W + 1', 17], ['#define W \\\n  19\n', 'W', 19],
       ['typedef double real;\n', 'sizeof(real) * 2', 16], ['using real = float2;\n', 'sizeof(real)', 8], ['#ifndef W\n#define W 21\n#endif\n', 'W', 21],
     ];
@@ -80,14 +82,16 @@ describe('scratchpad: reading the text', () => {
   });
 
   it('reads all forms of declarations', async () => {
-    const { kernel } = await pass('  __shared__ float a[2][3], b, c[4];\n  __align__(16) __shared__ char d[3];\n  __shared__ alignas(32) char e[3];\n  alignas(8) __shared__ char f;\n'
+    const { kernel } = await pass('  __shared__ float a[2][3], b, c[4];\n  __align__(16) __shared__ char d[3];\n  __shared__ alignas(32) char e[3];\n'
+      + '  alignas(8) __shared__ char f;\n'
       + '  static __shared__ int g[2];\n  float __shared__ h[2];\n  __shared__ __align__(8) float i[3];\n  out[0] = in[0];');
     deepStrictEqual(kernel.arrays.map(({ name, bytes, alignment }) => [name, bytes, alignment]), [
       ['a', 24, 4], ['b', 4, 4], ['c', 16, 4], ['d', 3, 16], ['e', 3, 32], ['f', 1, 8], ['g', 8, 4], ['h', 8, 4], ['i', 12, 8]]);
   });
 
   it('template parameters take the values of an instantiation, or of defines', async () => {
-    const text = 'template <typename T, int M> __global__ void k(T* out) {\n  __shared__ T a[M], b[M];\n  const int t = threadIdx.x;\n  a[t] = 1;\n  __syncthreads();\n  out[t] = a[t ^ 1];\n'
+    const text = 'template <typename T, int M> __global__ void k(T* out) {\n  __shared__ T a[M], b[M];\n  const int t = threadIdx.x;\n  a[t] = 1;\n  __syncthreads();\n'
+      + '  out[t] = a[t ^ 1];\n'
       + '  __syncthreads();\n  b[t] = 2;\n  __syncthreads();\n  out[t] += b[t ^ 1];\n}\n';
     const bytes = async (more: string, options = {}): Promise<number> => {
       const { report } = await optimize(text + more, options);
@@ -143,10 +147,13 @@ describe('scratchpad: arguments and hostile text', () => {
 
   it('every option is checked by name', async () => {
     const wrong: readonly [object, string][] = [
-      [{ planner: 'best' }, 'planner'], [{ arch: 'sm_1' }, 'arch'], [{ reorder: 1 }, 'reorder'], [{ blockThreads: 0 }, 'blockThreads'], [{ blockThreads: [32, 64] }, 'blockThreads'],
-      [{ blockThreads: [] }, 'blockThreads'], [{ registersPerThread: 300 }, 'registersPerThread'], [{ macros: 'X' }, 'macros'], [{ macros: ['a b'] }, 'macros'], [{ defines: [] }, 'defines'],
+      [{ planner: 'best' }, 'planner'], [{ arch: 'sm_1' }, 'arch'], [{ reorder: 1 }, 'reorder'], [{ blockThreads: 0 }, 'blockThreads'], [{ blockThreads: [32, 64] },
+        'blockThreads'],
+      [{ blockThreads: [] }, 'blockThreads'], [{ registersPerThread: 300 }, 'registersPerThread'], [{ macros: 'X' }, 'macros'], [{ macros: ['a b'] }, 'macros'], [{ defines: [] },
+        'defines'],
       [{ defines: { 'a b': 1 } }, 'defines'], [{ defines: { N: 1.5 } }, 'defines.N'], [{ defines: { N: 'x; y' } }, 'defines.N'], [{ functions: [1] }, 'functions'],
-      [{ rewritten: false }, 'rewritten'], [{ whenNoGain: 'no' }, 'whenNoGain'], [{ reuse: 'yes' }, 'reuse'], [{ kernel: '' }, 'kernel'], [{ kernel: 'other' }, 'kernel'], [{ colour: 1 }, 'colour'],
+      [{ rewritten: false }, 'rewritten'], [{ whenNoGain: 'no' }, 'whenNoGain'], [{ reuse: 'yes' }, 'reuse'], [{ kernel: '' }, 'kernel'], [{ kernel: 'other' }, 'kernel'],
+        [{ colour: 1 }, 'colour'],
     ];
     for (const [options, argument] of wrong) await refused(publicOptimize(kernelText(body), options as never), argument);
     await refused(publicOptimize(3 as never), 'source');

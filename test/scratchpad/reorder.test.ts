@@ -10,7 +10,8 @@ import { pass } from './pass.ts';
 const four = '  __shared__ float a[64], b[64], c[64], d[64];\n  const int t = threadIdx.x;\n';
 /** Two chains, a to c and b to d, stage by stage: all four arrays are needed at once. */
 const chains = (one = 'out[t] = c[t ^ 1];', two = 'out[t + n] = d[t ^ 1];', between = ''): string =>
-  `${four}  a[t] = in[t];\n  b[t] = in[t + n];\n  __syncthreads();\n${between}  c[t] = a[t ^ 1] + a[t];\n  d[t] = b[t ^ 1] + b[t];\n  __syncthreads();\n  ${one}\n  ${two}\n  n = a[0] + b[0];`;
+  `${four}  a[t] = in[t];\n  b[t] = in[t + n];\n  __syncthreads();\n${between}  c[t] = a[t ^ 1] + a[t];\n  d[t] = b[t ^ 1] + b[t];\n  __syncthreads();\n  ${one}\n  ${two}\n`
+    + `  n = a[0] + b[0];`;
 const reorder = { reorder: true };
 
 describe('scratchpad: reordering', () => {
@@ -48,13 +49,15 @@ describe('scratchpad: reordering', () => {
     // Two writes through one pointer keep their order; one chain first does that too.
     strictEqual(await bytes(`${head.replace('in, float* P, float* Q', '__restrict__ in, float* __restrict__ P, float* Q')}${body.replace('Q[t]', 'P[t]')}\n}\n`), 512);
     // The other chain reads what this one's end writes: it goes first as a whole.
-    const read = await optimize(`${head.replace('float* P, float* Q', 'float* __restrict__ P, float* __restrict__ Q')}${body.replace('b[t] = in[t + n]', 'b[t] = P[t]')}\n}\n`, reorder);
+    const read = await optimize(`${head.replace('float* P, float* Q', 'float* __restrict__ P, float* __restrict__ Q')}${body.replace('b[t] = in[t + n]', 'b[t] = P[t]')}\n}\n`
+      + ``, reorder);
     strictEqual(read.report.kernels[0]!.bytesAfter, 512);
     ok(read.source.indexOf('b[t] = P[t]') < read.source.indexOf('P[t] = c'));
   });
 
   it('atomics, shuffles, prints and barriers in loops stay between their neighbours', async () => {
-    for (const fence of ['atomicAdd(out + n, 1.0f);', 'printf("%d", n);', 'out[n] = __shfl_sync(~0u, out[t], 0);', 'for (int i = 0; i < n; ++i) __syncthreads();', 'if (n > 3) return;']) {
+    for (const fence of ['atomicAdd(out + n, 1.0f);', 'printf("%d", n);', 'out[n] = __shfl_sync(~0u, out[t], 0);', 'for (int i = 0; i < n; ++i) __syncthreads();',
+      'if (n > 3) return;']) {
       const { kernel, source } = await pass(wide('out[t] = c[t ^ 1] + a[t];', 'out[t + n] = d[t ^ 1] + b[t];', `  ${fence}\n`), reorder);
       strictEqual(kernel.bytesAfter, 768, fence);
       const places = ['a[t] = in', 'b[t] = in', fence, 'c[t] =', 'out[t] =', 'd[t] ='].map((text) => source.lastIndexOf(text));
@@ -68,7 +71,8 @@ describe('scratchpad: reordering', () => {
     const { source, kernel } = await pass(body, reorder);
     strictEqual(kernel.bytesAfter, 512);
     ok(source.indexOf('float x = 1') < source.indexOf('x = x * 2') && source.indexOf('x = x * 2') < source.indexOf('d[t ^ 1]'));
-    const crossing = await pass(body.replace('b[t] = in[t + n];', 'float y = 0;\n  b[t] = in[t + n];\n').replace('+ a[t] + x;', '+ a[t] + y; y = 3;').replace('d[t] = b', 'y = 2;\n  d[t] = b'), reorder);
+    const twice = body.replace('b[t] = in[t + n];', 'float y = 0;\n  b[t] = in[t + n];\n').replace('+ a[t] + x;', '+ a[t] + y; y = 3;');
+    const crossing = await pass(twice.replace('d[t] = b', 'y = 2;\n  d[t] = b'), reorder);
     const at = (text: string): number => crossing.source.indexOf(text);
     ok(at('y = 2') < at('+ y;') && at('+ y;') < at('y = 3'), crossing.source);
   });
@@ -81,7 +85,8 @@ describe('scratchpad: reordering', () => {
   });
 
   it('comments and pragmas go with their statements', async () => {
-    const body = wide('out[t] = c[t ^ 1] + a[t]; // the first end', 'out[t + n] = d[t ^ 1] + b[t];').replace('  b[t] = in', '  // second\n#pragma unroll\n  for (int i = 0; i < 1; ++i) b[t] = in');
+    const body = wide('out[t] = c[t ^ 1] + a[t]; // the first end', 'out[t + n] = d[t ^ 1] + b[t];').replace('  b[t] = in', '  // second\n#pragma unroll\n'
+      + '  for (int i = 0; i < 1; ++i) b[t] = in');
     const { source, kernel } = await pass(body, reorder);
     strictEqual(kernel.bytesAfter, 512);
     match(source, /\/\/ second\n#pragma unroll\n {2}for \(int i/);
@@ -100,7 +105,8 @@ describe('scratchpad: the schedule', () => {
   /** Statements that touch arrays, with random dependences. */
   const problems = fc.record({
     touched: fc.array(fc.uniqueArray(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 2 }), { minLength: 1, maxLength: 6 }),
-    edges: fc.array(fc.tuple(fc.nat({ max: 5 }), fc.nat({ max: 5 }), fc.boolean()), { maxLength: 8 }), bytes: fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 4, maxLength: 4 }),
+    edges: fc.array(fc.tuple(fc.nat({ max: 5 }), fc.nat({ max: 5 }), fc.boolean()), { maxLength: 8 }), bytes: fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 4,
+      maxLength: 4 }),
   });
 
   function dependenceOf({ touched, edges }: { touched: number[][]; edges: [number, number, boolean][] }): Dependence {

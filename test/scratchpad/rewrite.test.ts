@@ -19,7 +19,8 @@ describe('scratchpad: the rewritten text', () => {
     strictEqual(source, [
       '__global__ void k(const float* __restrict__ in, float* __restrict__ out, int n) { __shared__ alignas(16) unsigned char warploom_pool_k[256];',
       '  auto& a = *reinterpret_cast<float(*)[64]>(warploom_pool_k + 0); auto& b = *reinterpret_cast<float(*)[64]>(warploom_pool_k + 0);',
-      '  const int t = threadIdx.x;', '  a[t] = in[t];', '  __syncthreads();', '  out[t] = a[t ^ 1];', '  __syncthreads();', '  b[t] = 1;', '  __syncthreads();', '  out[t] += b[t ^ 1];', '}', '',
+      '  const int t = threadIdx.x;', '  a[t] = in[t];', '  __syncthreads();', '  out[t] = a[t ^ 1];', '  __syncthreads();', '  b[t] = 1;', '  __syncthreads();',
+        '  out[t] += b[t ^ 1];', '}', '',
     ].join('\n'));
   });
 
@@ -40,10 +41,12 @@ describe('scratchpad: the rewritten text', () => {
   });
 
   it('extents stay as written, and sizes that rest on names are checked by the compiler', async () => {
-    const { source } = await pass(two.replace('a[64], b[64]', 'a[4 * W][W], b[W*16]').replaceAll('a[t', 'a[0][t').replace('float a', 'P_ a'), {}, '#define W 4\ntypedef float P_;\n');
+    const { source } = await pass(two.replace('a[64], b[64]', 'a[4 * W][W], b[W*16]').replaceAll('a[t', 'a[0][t').replace('float a', 'P_ a'), {}, '#define W 4\n'
+      + 'typedef float P_;\n');
     match(source, /auto& a = \*reinterpret_cast<P_\(\*\)\[4 \* W\]\[W\]>\(warploom_pool_k \+ \d+\); static_assert\(sizeof\(a\) == 256, /);
     match(source, /auto& b = \*reinterpret_cast<P_\(\*\)\[W\*16\]>\(warploom_pool_k \+ \d+\); static_assert\(sizeof\(b\) == 256, /);
-    const scalars = await pass(two.replace('float a[64], b[64]', 'double a, *b').replaceAll('a[t ^ 1]', 'a').replaceAll('a[t]', 'a').replace('b[t] = 1', 'b = (double*)out').replace('b[t ^ 1]', 'b[0]'));
+    const scalars = await pass(two.replace('float a[64], b[64]', 'double a, *b').replaceAll('a[t ^ 1]', 'a').replaceAll('a[t]', 'a').replace('b[t] = 1',
+      'b = (double*)out').replace('b[t ^ 1]', 'b[0]'));
     match(scalars.source, /auto& a = \*reinterpret_cast<double\*>\(warploom_pool_k \+ 0\); auto& b = \*reinterpret_cast<double\*\*>\(/);
   });
 
@@ -53,7 +56,8 @@ describe('scratchpad: the rewritten text', () => {
   });
 
   it('alignment: that of the strictest array, at least 16', async () => {
-    const { source, kernel } = await pass('  __shared__ char c[3];\n  __shared__ double d[2];\n  __shared__ alignas(64) float e[4];\n  const int t = threadIdx.x;\n  c[t] = 1;\n  d[t] = 2;\n  e[t] = 3;\n  __syncthreads();\n'
+    const { source, kernel } = await pass('  __shared__ char c[3];\n  __shared__ double d[2];\n  __shared__ alignas(64) float e[4];\n  const int t = threadIdx.x;\n'
+      + '  c[t] = 1;\n  d[t] = 2;\n  e[t] = 3;\n  __syncthreads();\n'
       + '  out[t] = c[0] + d[0] + e[0];', { reuse: false });
     for (const { offset, alignment } of kernel.arrays) strictEqual(offset % alignment, 0);
     match(source, /alignas\(64\) unsigned char/);
@@ -87,7 +91,8 @@ describe('scratchpad: the rewritten text', () => {
   });
 
   it('planners: no bytes more from one to the next, and the same text each time', async () => {
-    const body = '  __shared__ float a[64], b[96], c[128], d[32];\n  const int t = threadIdx.x;\n  a[t] = 1;\n  __syncthreads();\n  b[t] = a[t ^ 1];\n  __syncthreads();\n  c[t] = b[t ^ 1];\n  __syncthreads();\n'
+    const body = '  __shared__ float a[64], b[96], c[128], d[32];\n  const int t = threadIdx.x;\n  a[t] = 1;\n  __syncthreads();\n  b[t] = a[t ^ 1];\n  __syncthreads();\n'
+      + '  c[t] = b[t ^ 1];\n  __syncthreads();\n'
       + '  d[t & 31] = c[t ^ 1];\n  __syncthreads();\n  out[t] = d[t & 15];';
     const bytes: number[] = [];
     for (const planner of ['greedy', 'coloring', 'packing', 'exact'] as const) {
@@ -115,8 +120,10 @@ describe('scratchpad: the report', () => {
     deepStrictEqual(rest, {
       kernel: 'k', line: 1, column: 17, status: 'rewritten', reason: '', planner: 'exact',
       arrays: [
-        { name: 'a', type: 'float', dimensions: [64], bytes: 256, alignment: 4, line: 2, column: 20, live: [{ begin: 2, end: 5, beginLine: 4, endLine: 6 }], offset: 0, partition: 0, rewrittenIn: [] },
-        { name: 'b', type: 'float', dimensions: [64], bytes: 256, alignment: 4, line: 2, column: 27, live: [{ begin: 5, end: 8, beginLine: 7, endLine: 9 }], offset: 0, partition: 0, rewrittenIn: [] },
+        { name: 'a', type: 'float', dimensions: [64], bytes: 256, alignment: 4, line: 2, column: 20, live: [{ begin: 2, end: 5, beginLine: 4, endLine: 6 }], offset: 0,
+          partition: 0, rewrittenIn: [] },
+        { name: 'b', type: 'float', dimensions: [64], bytes: 256, alignment: 4, line: 2, column: 27, live: [{ begin: 5, end: 8, beginLine: 7, endLine: 9 }], offset: 0,
+          partition: 0, rewrittenIn: [] },
       ],
       bytesBefore: 512, bytesAfter: 256, lowerBound: 256, optimal: true, partitions: [{ offset: 0, bytes: 256, arrays: ['a', 'b'] }], interference: [], inseparable: [],
       barriersAdded: [{ line: 7, column: 3, newLine: 7, loops: 0, cause: 'reuse', separates: [['a', 'b']] }],
