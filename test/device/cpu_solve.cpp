@@ -1,5 +1,5 @@
 // The cpu backend's tridiagonal.solve: every algorithm, type, layout and option against residuals in
-// extended precision; bitwise independence of neighbours, thread count and instruction set.
+// extended precision; bitwise independence of neighbours and of the thread count.
 #include <algorithm>
 
 #include "test/device/cpu_support.h"
@@ -211,10 +211,10 @@ template <class T>
 void independence(Device& device, Device& alone) {
   for (int algorithm = 0; algorithm < 9; ++algorithm) {
     for (Shape shape : {Shape::contiguous, Shape::interleaved}) {
-      independence<T>(device, alone, shape, 43, algorithm);
+      if (!kSanitized || algorithm % 2 == static_cast<int>(shape)) independence<T>(device, alone, shape, 43, algorithm);
     }
   }
-  independence<T>(device, alone, Shape::interleaved, 531, 0);
+  independence<T>(device, alone, Shape::interleaved, kSanitized ? 131 : 531, 0);
 }
 
 /// A zero pivot at a chosen row: reported without check, repaired with it.
@@ -294,14 +294,14 @@ int main() {
   auto device = open_cpu(2), alone = open_cpu(1);
   std::vector<int64_t> sizes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65,
                                 100, 127, 128, 129, 200, 255, 256, 257, 511, 513, 1500};
-  if (kSanitized) sizes = {0, 1, 2, 3, 5, 8, 17, 33, 64, 65, 129, 257, 513};
+  if (kSanitized) sizes = {0, 1, 2, 8, 33, 129};
   all_layouts<double>(*device, sizes, "float64");
   all_layouts<float>(*device, sizes, "float32");
   all_layouts<std::complex<double>>(*device, sizes, "complex128");
   all_layouts<std::complex<float>>(*device, sizes, "complex64");
   independence<double>(*device, *alone);
-  independence<float>(*device, *alone);
-  independence<std::complex<double>>(*device, *alone);
+  if (!kSanitized) independence<float>(*device, *alone);
+  if (!kSanitized) independence<std::complex<double>>(*device, *alone);
   independence<std::complex<float>>(*device, *alone);
   zero_pivots<double>(*device);
   zero_pivots<float>(*device);

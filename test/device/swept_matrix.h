@@ -60,10 +60,10 @@ void run_matrix(const Devices& devices, const Matrix& m) {
   }
 }
 
-/// Both precisions; under ThreadSanitizer, which costs a thousand times as much, float64 alone.
+/// Both precisions; under sanitizers float64 alone, of which the program `operations` takes both.
 inline void run_matrices(const Devices& devices, const Matrix& m) {
   run_matrix<double>(devices, m);
-  if (!harness::kThreadSanitizer) run_matrix<float>(devices, m);
+  if constexpr (!kSanitized) run_matrix<float>(devices, m);
 }
 
 /// An unstable bar, a gas whose pressure goes negative and a NaN at the begin: the call stops at the last good state, says so, and

@@ -41,7 +41,7 @@ void shared(const Devices& devices) {
   }
   cancel(*devices.device[2], Variant::shared, {0, 0, 32}, 101, 300, {0});
   find_bad_steps<double>(*devices.device[2], Variant::shared, {0, 0, 32}, 37, {Equation::heat, Equation::euler});
-  find_bad_steps<float>(*devices.device[0], Variant::shared, {}, 7, {Equation::kuramoto_sivashinsky});
+  find_bad_steps<double>(*devices.device[0], Variant::shared, {}, 7, {Equation::kuramoto_sivashinsky});
 }
 
 void by_warps(const Devices& devices) {

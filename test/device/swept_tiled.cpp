@@ -62,7 +62,7 @@ void bad_steps(const Devices& devices) {
   const TileOf heat = tiles_of(Equation::heat)[0], euler = tiles_of(Equation::euler)[0];
   find_bad_steps<double>(*devices.device[0], Variant::tiled, {}, 37, {Equation::heat, Equation::kuramoto_sivashinsky, Equation::euler});
   if (harness::kThreadSanitizer) return;
-  find_bad_steps<float>(*devices.device[1], Variant::tiled, {heat.points, 3, heat.threads}, heat.places + 5, {Equation::heat});
+  find_bad_steps<double>(*devices.device[1], Variant::tiled, {heat.points, 3, heat.threads}, heat.places + 5, {Equation::heat});
   find_bad_steps<double>(*devices.device[2], Variant::tiled, {euler.points, 0, euler.threads}, euler.places + 5, {Equation::euler});
 }
 
@@ -80,7 +80,7 @@ int main() {
   const test::Devices devices;
   for (const swept::Equation equation : test::kEquations) {
     test::equation_tests<double>(devices, equation);
-    if (!harness::kThreadSanitizer) test::equation_tests<float>(devices, equation);
+    if constexpr (!test::kSanitized) test::equation_tests<float>(devices, equation);
   }
   test::bad_steps(devices);
   if (!harness::kThreadSanitizer) test::cancelled(devices);

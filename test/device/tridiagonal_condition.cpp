@@ -162,6 +162,7 @@ void check_type(Tally& tally, GpuDevice& device) {
   for (const Transpose transpose : {Transpose::none, Transpose::transpose, Transpose::conjugate}) {
     for (const bool periodic : {false, true}) {
       for (const int64_t n : {2, 3, 10, 33}) {
+        if (cases::kSanitized && n != 3 && n != 10) continue;
         check_batch<T>(tally, device, std::vector<int64_t>(8, n), {}, transpose, periodic);
       }
       check_batch<T>(tally, device, std::vector<int64_t>(8, 20), {Layout::interleaved, false, 2}, transpose, periodic);

@@ -90,11 +90,6 @@ int main() {
   using namespace warploom;
   test::Report report;
   test::tags_begin_again(report);
-  test::all<float>(report);
-  test::all<simt::Complex<double>>(report);
-#ifndef __SANITIZE_THREAD__  // TSan: the smallest and the largest element; who waits for whom is the same code
-  test::all<double>(report);
-  test::all<simt::Complex<float>>(report);
-#endif
+  test::each_type([&](auto value) { test::all<decltype(value)>(report); });
   return report.finish();
 }

@@ -12,6 +12,7 @@ void all(Report& report) {
   if (kSanitized) sizes = {1, 2, 3, 17, 64, 129, 257};
   int turn = 0;
   for (const char* order : kOrders) {
+    if (kSanitized && order != kOrders[2]) continue;
     const auto device = open_simt(order);
     for (const int depth : {2, 4, 8, 16, 32}) {
       for (const int64_t n : sizes) {

@@ -14,6 +14,13 @@ namespace cases {
 
 using namespace warploom;
 
+/// Under AddressSanitizer, which makes a case twenty times as long, only some of the larger cases run: every branch, not every size.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kAddressSelection = true;
+#else
+inline constexpr bool kAddressSelection = false;
+#endif
+
 struct Case {
   std::string name;
   bool quick = false;  ///< small enough for TSan and for the mutation test

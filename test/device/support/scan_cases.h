@@ -98,7 +98,8 @@ inline void add_scan_cases(std::vector<Case>* all) {
       c.segmented = turn % 4 < 2;
       c.in_place = turn % 7 == 0;
       ++turn;
-      add_scan_case(all, c, (n == 100 || n == 33 || n == 1025) && c.p.batch * n < 5000 && turn % 2 == 0);
+      const bool quick = (n == 100 || n == 33 || n == 1025) && c.p.batch * n < 5000 && turn % 2 == 0;
+      if (!kAddressSelection || quick || turn % 3 == 0) add_scan_case(all, c, quick);
     }
   }
   ScanCase deep;  // three levels of tiles

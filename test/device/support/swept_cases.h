@@ -87,7 +87,7 @@ inline void add_swept_cases(std::vector<Case>* all) {
     c.problem.ends = all_ends[ends % all_ends.size()];
     c.call = {variant, steps, points, depth, threads};
     add_swept_case(all, quick, c);
-    if (!quick) add_swept_case(all, false, c, ScalarType::float32);
+    if (!quick || kAddressSelection) add_swept_case(all, false, c, ScalarType::float32);
   };
   size_t turn = 0;
   for (const Equation equation : test::kEquations) {

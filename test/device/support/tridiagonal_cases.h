@@ -192,7 +192,10 @@ void add_solve_case(std::vector<Case>* all, const tridiagonal::SolveParameters& 
 
 template <class T>
 void add_algorithm_cases(std::vector<Case>* all, tridiagonal::Algorithm algorithm, int depth, const std::vector<int64_t>& sizes) {
+  int turn = static_cast<int>(scalar_type<T>());
   for (const int64_t n : sizes) {
+    // Under AddressSanitizer each element type takes every second size, the quick ones apart.
+    if (kAddressSelection && scalar_type<T>() != ScalarType::float64 && ++turn % 2 != 0) continue;
     tridiagonal::SolveParameters p;
     p.type = scalar_type<T>();
     p.algorithm = algorithm;
