@@ -33,6 +33,12 @@ const words = (count = smallBatch): Int32Array => new Int32Array(count);
 // cuda/tridiagonal/factor.cpp, factor_bytes(float64, smallN, smallBatch, false).
 const factorBytes = 1280;
 
+const grid = { width: smallN, height: smallBatch, depth: 1 };
+/** Components of a grid's points, one after the other. */
+const flat = (value: number, components = 1): LooseView => ({
+  data: new Float64Array(components * elements).fill(value), offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0,
+});
+
 const builders: Record<string, () => LooseParameters> = {
   'tridiagonal.solve': () => ({
     ...matrix(), rhsCount: 1, rhs: viewOf(filled(1)), solution: viewOf(filled(0)), algorithm: 'auto', depth: 0,
@@ -56,30 +62,52 @@ const builders: Record<string, () => LooseParameters> = {
   }),
   'scan.prefix': () => ({
     type: 'float64', n: smallN, batch: smallBatch, operator: 'sum', exclusive: false, algorithm: 'auto', depth: 0,
-    radix: 2, flags: new Uint8Array(elements), values: { ...viewOf(filled(1)), systemStride: 0, rowStride: 0, rhsStride: 0 },
-    result: { ...viewOf(filled(0)), systemStride: 0, rowStride: 0, rhsStride: 0 },
+    radix: 2, flags: new Uint8Array(elements), values: flat(1),
+    result: flat(0),
   }),
   'swept.advance': () => ({
     type: 'float64', equation: 'euler', variant: 'auto', n: smallN, batch: 1, steps: 2, left: 'reflective', right: 'reflective',
     dx: 1, dt: 0.1, diffusivity: 1, gamma: 1.4, limiter: 'minmod', check: true, points: 0, depth: 0, threads: 0,
-    state: { ...viewOf(filled(1)), systemStride: 0, rowStride: 0, rhsStride: 0 },
-    next: { ...viewOf(filled(0)), systemStride: 0, rowStride: 0, rhsStride: 0 }, used: words(6),
+    state: flat(1),
+    next: flat(0), used: words(6),
   }),
   'swept.measure': () => ({
     type: 'float64', n: smallN, rows: smallBatch,
-    state: { ...viewOf(filled(1)), systemStride: 0, rowStride: 0, rhsStride: 0 }, figures: new Float64Array(smallBatch * 6),
+    state: flat(1), figures: new Float64Array(smallBatch * 6),
   }),
   'imaging.curvature': () => ({
-    type: 'float64', width: smallN, height: smallBatch, depth: 1, channels: 1, coupled: true, eps: 1e-4, variant: 'auto',
-    image: { ...viewOf(filled(1)), systemStride: 0, rowStride: 0, rhsStride: 0 },
-    result: { ...viewOf(filled(0)), systemStride: 0, rowStride: 0, rhsStride: 0 }, used: words(1),
+    type: 'float64', ...grid, channels: 1, coupled: true, eps: 1e-4, variant: 'auto',
+    image: flat(1),
+    result: flat(0), used: words(1),
   }),
   'imaging.denoise': () => ({
-    type: 'float64', width: smallN, height: smallBatch, depth: 1, channels: 1, coupled: true, method: 'primal-dual', noise: 'gaussian',
+    type: 'float64', ...grid, channels: 1, coupled: true, method: 'primal-dual', noise: 'gaussian',
     variant: 'auto', weight: 0.1, sigma: 0, eps: 1e-4, dt: 0, tolerance: 1e-4, iterations: 4, checkEvery: 2, fill: false,
-    image: { ...viewOf(filled(1)), systemStride: 0, rowStride: 0, rhsStride: 0 },
-    result: { ...viewOf(filled(0)), systemStride: 0, rowStride: 0, rhsStride: 0 },
+    image: flat(1),
+    result: flat(0),
     history: new Float64Array(6), figures: new Float64Array(6), used: words(6),
+  }),
+  'imaging.segment': () => ({
+    type: 'float64', ...grid, channels: 1, variant: 'auto', step: 'semi-implicit', initial: 'checkerboard', square: 2,
+    x0: 0, y0: 0, z0: 0, x1: 0, y1: 0, z1: 0, radius: 1, normalize: true, mu: 0.25, nu: 0, lambda1: 1, lambda2: 1, epsilon: 1,
+    eta: 1e-16, dt: 0.5, tolerance: 0, iterations: 3, energyEvery: 0, reinitializeEvery: 0, reinitializeSteps: 1,
+    image: flat(1), levelSet: flat(0), weights: Float64Array.of(1), mask: new Uint8Array(elements),
+    means: new Float64Array(2), record: new Float64Array(4), figures: new Float64Array(4), used: words(4),
+  }),
+  'imaging.registration': () => ({
+    type: 'float64', ...grid, variant: 'semi-implicit', measure: 'ssd', alpha: 0.1, step: 1, accelerate: true, stepScale: 1,
+    iterations: 2, tolerance: 0, reference: flat(1), template: flat(1), initial: flat(0, 2), result: flat(0, 2),
+    history: new Float64Array(3), figures: new Float64Array(3),
+  }),
+  'imaging.cosine': () => ({ type: 'float64', ...grid, channels: 1, inverse: false, values: flat(1), result: flat(0) }),
+  'imaging.warp': () => ({
+    type: 'float64', ...grid, channels: 1, relative: true, count: elements, image: flat(1), positions: flat(0, 2), result: flat(0),
+  }),
+  'imaging.resample': () => ({
+    type: 'float64', ...grid, channels: 1, halveX: true, halveY: true, halveZ: true, up: false, values: flat(1), result: flat(0),
+  }),
+  'imaging.jacobian': () => ({
+    type: 'float64', ...grid, displacement: flat(0, 2), result: flat(0), figures: new Float64Array(4),
   }),
 };
 
