@@ -4,6 +4,8 @@
 
 namespace warploom::WARPLOOM_TARGET::scan {
 
+#include "cuda/scan/reduce_layout.inc"
+
 template <class T>
 struct ReduceTask {
   Task<T> task;
@@ -19,12 +21,14 @@ struct ReduceAgent {
   static constexpr int kMinBlocks = 4;
   static constexpr int kUnroll = 4;
   using Parameters = ReduceTask<T>;
+  using Layout = ReduceLayout<sizeof(T)>;
+  static_assert(sizeof(int) == 4, "the layout counts with it");
 
-  static size_t shared_bytes() { return 32 * (sizeof(T) + sizeof(int)); }
+  static size_t shared_bytes() { return Layout::kBytes; }
 
   /// Position of the last flag in the span, -1 without one.
   static WARPLOOM_DEVICE int last_flag(const device::Block& block, const Parameters& p, const Span& span) {
-    int* const found = block.shared<int>(32 * sizeof(T));
+    int* const found = block.shared<int>(Layout::kFound);
     int last = -1;
     for (int i = block.thread(); i < span.count; i += block.threads()) {
       if (p.task.flags[span.begin + i] != 0) last = i;
@@ -92,7 +96,7 @@ struct ReduceAgent {
     for (int distance = 16; distance > 0; distance /= 2) {
       total = combine<kOp>(total, device::shuffle_down(block, total, distance));
     }
-    T* const totals = block.shared<T>();
+    T* const totals = block.shared<T>(Layout::kTotals);
     if (block.lane() == 0) totals[block.warp()] = total;
     block.sync();
     if (block.thread() != 0) return;

@@ -6,6 +6,8 @@
 
 namespace warploom::WARPLOOM_TARGET::swept {
 
+#include "cuda/swept/shared_layout.inc"
+
 /// kByWarp: warps without an active point jump over a sub-step, others compute it in all lanes. Where many warps share the issue slots
 /// that gains a quarter (heat, blocks of 512), where few do it costs a fifth.
 template <class Equation_, bool kByWarp = false>
@@ -22,8 +24,10 @@ struct SharedAgent {
 
   /// Of a row; where registers are short a constant.
   static WARPLOOM_HOST_DEVICE int columns(int threads) { return (kFluxes ? kMaxThreads : threads) + 2 * kReach; }
+  using Layout = FluxLayout<sizeof(Real)>;
+  static_assert(!kFluxes || Layout::kBytes == (kMaxThreads + 2 * kReach) * (3 * sizeof(Value) + 2 * sizeof(Real)), "laid out for others");
   static WARPLOOM_HOST_DEVICE int64_t shared_bytes(int threads) {
-    return columns(threads) * static_cast<int64_t>((2 + kFluxes) * sizeof(Value) + 2 * kFluxes * sizeof(Real));
+    return kFluxes ? static_cast<int64_t>(Layout::kBytes) : columns(threads) * static_cast<int64_t>(2 * sizeof(Value));
   }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
@@ -54,11 +58,11 @@ struct SharedAgent {
     WARPLOOM_DEVICE Point(const device::Block& block, const Parameters& p, int64_t node) : Base(p, node, block.thread()) {
       int column = this->index;
       if constexpr (kEnds) column = find_images(p);
-      row[0] = block.shared<Value>() + column;
-      row[1] = row[0] + columns(block.threads());
-      flux = row[1] + columns(block.threads());
-      pressure[0] = block.shared<Real>((2 + kFluxes) * sizeof(Value) * columns(block.threads())) + column;
-      pressure[1] = pressure[0] + columns(block.threads());
+      row[0] = block.shared<Value>(Layout::kRow0) + column;
+      row[1] = kFluxes ? block.shared<Value>(Layout::kRow1) + column : row[0] + columns(block.threads());
+      flux = block.shared<Value>(Layout::kFluxes) + column;
+      pressure[0] = block.shared<Real>(Layout::kPressure0) + column;
+      pressure[1] = block.shared<Real>(Layout::kPressure1) + column;
     }
 
     /// The own column where images take `kReach` columns at each end of the domain.
