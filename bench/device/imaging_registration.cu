@@ -126,72 +126,84 @@ struct Plan {
   bool accelerate = true;
 };
 
-/// A whole pyramid; gives the mean and the 95th percentile of the error within the object.
-void measure_quality(BenchDevice& device, const KnownPair& pair, const Plan& plan) {
-  using T = float;
-  const int axes = dimensions_of(pair.grid);
-  std::vector<OnGpu<T>> references, movings;
-  std::vector<Grid> grids = {pair.grid};
-  references.emplace_back(device, pair.as<T>(pair.reference));
-  movings.emplace_back(device, pair.as<T>(pair.moving));
-  Control control;
-  const auto start = std::chrono::steady_clock::now();
-  for (int level = 1; level < plan.levels; ++level) {
-    ResampleParameters p;
-    p.grid = grids.back();
-    p.halve_z = axes == 3;
-    const Grid coarse = coarse_grid(p);
-    for (auto* images : {&references, &movings}) {
-      OnGpu<T> next(device, points_of(coarse));
-      p.values = images->back().view();
-      p.result = next.view();
-      require(cuda::imaging_resample(device, p, control), "halve");
-      images->push_back(std::move(next));
+/// Both images on all levels, the finest first.
+struct Pyramid {
+  std::vector<OnGpu<float>> references, movings;
+  std::vector<Grid> grids;
+
+  Pyramid(BenchDevice& device, const KnownPair& pair, int levels) : grids{pair.grid} {
+    references.emplace_back(device, pair.as<float>(pair.reference));
+    movings.emplace_back(device, pair.as<float>(pair.moving));
+    Control control;
+    for (int level = 1; level < levels; ++level) {
+      ResampleParameters p;
+      p.grid = grids.back();
+      p.halve_z = dimensions_of(pair.grid) == 3;
+      const Grid coarse = coarse_grid(p);
+      for (auto* images : {&references, &movings}) {
+        OnGpu<float> next(device, points_of(coarse));
+        p.values = images->back().view();
+        p.result = next.view();
+        require(cuda::imaging_resample(device, p, control), "halve");
+        images->push_back(std::move(next));
+      }
+      grids.push_back(coarse);
     }
-    grids.push_back(coarse);
   }
-  cuda::Workspace keep;
-  std::vector<OnGpu<T>> fields;
-  double last = 0, first = 0, step = 0;
+};
+
+/// A displacement on the finer grid.
+OnGpu<float> doubled(BenchDevice& device, const Grid& fine, const OnGpu<float>& coarse) {
+  const int axes = dimensions_of(fine);
+  ResampleParameters up;
+  up.grid = fine;
+  up.halve_z = axes == 3;
+  up.up = true;
+  up.channels = axes;
+  OnGpu<float> result(device, axes * points_of(fine));
+  up.values = coarse.view();
+  up.result = result.view();
+  Control control;
+  require(cuda::imaging_resample(device, up, control), "double");
+  return result;
+}
+
+/// Registers from coarse to fine, and prints the errors within the object.
+void measure_quality(BenchDevice& device, const KnownPair& pair, const Plan& plan) {
+  const auto start = std::chrono::steady_clock::now();
+  const Pyramid pyramid(device, pair, plan.levels);
+  std::vector<OnGpu<float>> fields;
+  double last = 0, step = 0;
+  Control control;
   for (int level = plan.levels - 1; level >= 0; --level) {
     const size_t l = static_cast<size_t>(level);
     std::vector<double> history, figures;
-    RegistrationParameters p = parameters_of<T>(pair, history, figures, plan.iterations);
-    p.grid = grids[l];
+    RegistrationParameters p = parameters_of<float>(pair, history, figures, plan.iterations);
+    p.grid = pyramid.grids[l];
     p.alpha = plan.alpha;
     p.step = plan.step;
     p.step_scale = plan.scale;
     p.accelerate = plan.accelerate;
-    p.reference = references[l].view();
-    p.image = movings[l].view();
+    p.reference = pyramid.references[l].view();
+    p.image = pyramid.movings[l].view();
     if (!fields.empty()) {
-      ResampleParameters up;
-      up.grid = grids[l];
-      up.halve_z = axes == 3;
-      up.up = true;
-      up.channels = axes;
-      OnGpu<T> finer(device, axes * points_of(grids[l]));
-      up.values = fields.back().view();
-      up.result = finer.view();
-      require(cuda::imaging_resample(device, up, control), "double");
-      fields.push_back(std::move(finer));
+      fields.push_back(doubled(device, pyramid.grids[l], fields.back()));
       p.initial = fields.back().view();
     }
-    OnGpu<T> result(device, axes * points_of(grids[l]));
+    OnGpu<float> result(device, dimensions_of(pair.grid) * points_of(pyramid.grids[l]));
     p.result = result.view();
     require(cuda::imaging_registration(device, p, control), "registration");
     fields.push_back(std::move(result));
-    if (level == plan.levels - 1) first = history[0];
     last = history.back();
     step = figures[2];
   }
   require(device.synchronize(), "end");
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const std::vector<T> u = fields.back().host();
+  const std::vector<float> u = fields.back().host();
   const Errors errors = pair.errors(std::vector<double>(u.begin(), u.end()));
-  std::printf("quality%s %lld^%d alpha %g step %g scale %g %dx%d: TRE mean %.5f p95 %.4f max %.3f, measure %.3g -> %.3g, last step %.1f, %.2f ms\n",
-              plan.accelerate ? "" : " plain", static_cast<long long>(pair.grid.nx), axes, plan.alpha, plan.step, plan.scale, plan.levels, plan.iterations, errors.mean,
-              errors.p95, errors.most, first, last, step, seconds * 1e3);
+  std::printf("quality %s %lld^%d alpha %g step %g scale %g %dx%d: TRE mean %.5f p95 %.4f max %.3f, measure %.3g, last step %.1f, %.2f ms\n",
+              plan.accelerate ? "accelerated" : "plain", static_cast<long long>(pair.grid.nx), dimensions_of(pair.grid), plan.alpha,
+              plan.step, plan.scale, plan.levels, plan.iterations, errors.mean, errors.p95, errors.most, last, step, seconds * 1e3);
 }
 
 int run(int argc, char** argv) {

@@ -19,7 +19,7 @@ enum class RegistrationVariant : int32_t { semi_implicit = 0, explicit_ = 1 };
 inline constexpr const char* kRegistrationVariantNames[] = {"semi-implicit", "explicit"};
 
 /// Displacement u, one component per axis (2, or 3 where nz > 1), in points: template(x + u(x)) is to equal reference(x). One iteration:
-///   semi-implicit  (1 + step alpha A^2) u' = u + step f(u), A diagonal in the cosine transform with lambda = sum_a (2 - 2 cos(pi k_a / n_a))
+///   semi-implicit  (1 + step alpha A^2) u' = u + step f(u), A diagonal in the cosine transform: lambda = sum_a 2 - 2 cos(pi k_a / n_a)
 ///   explicit       u' = u + step (f(u) - alpha A^2 u), A the 5- or 7-point Laplacian with repeated border points
 /// With `accelerate` the semi-implicit iteration starts from y = u + b (u - u before) instead of u (Nesterov's extrapolation; the implicit
 /// step is the proximal step of the quadratic term), where b grows from 0 towards 1 and starts again when the measure rose.

@@ -15,17 +15,22 @@ export {
 export type { Mask, MaskShape, RegistrationError, SsimOptions } from './metrics.ts';
 export { cosineTransform } from './cosine.ts';
 export type { CosineOptions, CosineResult } from './cosine.ts';
-export { resample } from './resample.ts';
-export type { ResampleOptions } from './resample.ts';
 export { warp } from './warp.ts';
-export type { WarpOptions } from './warp.ts';
+export type { WarpOptions, WarpResult } from './warp.ts';
 export { jacobian } from './jacobian.ts';
-export type { JacobianOptions } from './jacobian.ts';
-export { registration } from './registration.ts';
-export type { RegistrationOptions } from './registration.ts';
+export type { JacobianOptions, JacobianRange, JacobianResult } from './jacobian.ts';
+export { register, registrationMeasures, registrationVariants } from './register.ts';
+export type {
+  RegisterOptions, RegisterResult, RegistrationLevel, RegistrationMeasure, RegistrationVariant,
+} from './register.ts';
+export type { LandmarkError, Landmarks } from './landmarks.ts';
 export { curvature, curvatureVariants } from './curvature.ts';
 export type { CurvatureOptions, CurvatureResult, CurvatureVariant } from './curvature.ts';
 export { denoise, denoiseMethods, denoiseVariants, noiseKinds } from './denoise.ts';
 export type { DenoiseCheck, DenoiseMethod, DenoiseOptions, DenoiseResult, DenoiseVariant, NoiseKind } from './denoise.ts';
-export { segment } from './segment.ts';
-export type { SegmentOptions } from './segment.ts';
+export { segment, segmentSteps, segmentVariants } from './segment.ts';
+export type {
+  InitialContour, SegmentOptions, SegmentProgress, SegmentResult, SegmentStep, SegmentVariant,
+} from './segment.ts';
+export { contourPolygons, contourRings, ringArea } from './contour.ts';
+export type { ContourOptions, Polygon, Ring } from './contour.ts';

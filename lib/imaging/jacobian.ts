@@ -1,44 +1,67 @@
-// imaging.jacobian: result[i] = factor * values[i].
-import { z } from 'zod';
-import { describeValue, elementTypeOf } from '../core/arrays.ts';
-import { defaultDevice, Device } from '../core/device.ts';
-import { ArgumentError, refusal } from '../core/errors.ts';
+// imaging.jacobian: where a displacement folds.
+import { requireCall, requireDevice } from '../core/checks.ts';
+import type { Device } from '../core/device.ts';
+import { refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
+import { checkImage, deviceOfCall, viewOf, type Image, type Pixels } from './image.ts';
+import { callOptions, deviceFor, newPixels, requireBoolean, requireOut, withResults, type CallInfo } from './register-outputs.ts';
+import { axesOf, gridOf } from './warp.ts';
 
 /** Options of {@link jacobian}. */
-export interface JacobianOptions extends CallOptions {
-  /** Default 1. */
-  readonly factor?: number;
-  /** Default: the thread's default device. */
+export interface JacobianOptions<V extends Pixels = Pixels> extends CallOptions {
+  /** Compute the determinants' bounds only. Default false. */
+  readonly boundsOnly?: boolean;
+  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
   readonly device?: Device;
+  /** Where the determinants go; no part of the input. Default: a new array like the input's, on the device when it is there. */
+  readonly out?: V;
 }
 
-const schema = z.strictObject({
-  factor: z.number().optional(),
-  device: z.instanceof(Device).optional(),
-  signal: z.instanceof(AbortSignal).optional(),
-  onProgress: z.custom((value) => typeof value === 'function').optional(),
-});
+/** Bounds of the determinants. */
+export interface JacobianRange {
+  /** Above zero: nothing folds. Without a number among the determinants Infinity. */
+  readonly min: number;
+  readonly max: number;
+  /** Points whose determinant is zero or less. */
+  readonly folded: number;
+  /** Points whose determinant is NaN, which the bounds pass over. */
+  readonly unknown: number;
+}
+
+/** Result of {@link jacobian}. */
+export interface JacobianResult<V extends Pixels = Pixels> extends JacobianRange {
+  /** The determinants, one channel; absent with `boundsOnly`. */
+  readonly image?: Image<V>;
+  readonly info: CallInfo;
+}
 
 /**
- * Multiplies every element by `factor`.
- * @throws ArgumentError naming the argument, before any work
+ * Determinant of the Jacobian matrix of x + u(x) at every point: the factor by which the displacement changes volumes. Derivatives are
+ * central differences, one-sided at the border, so that affine displacements have their exact determinant everywhere.
+ *
+ * @param displacement u in pixels, one channel per axis (x, y, and z for volumes)
+ * @throws ArgumentError naming the argument, before any work; aborted calls reject with `signal.reason`
  */
-export async function jacobian<V extends Float32Array | Float64Array>(values: V, options: JacobianOptions = {}): Promise<V> {
-  const type = elementTypeOf(values);
-  if (type !== 'float32' && type !== 'float64') {
-    throw refusal('values', 'a Float32Array or a Float64Array', describeValue(values));
-  }
-  const parsed = schema.safeParse(options);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new ArgumentError(issue?.path.join('.') || 'options', issue?.message ?? 'invalid');
-  }
-  const { factor = 1, signal, onProgress } = options;
-  const device = options.device ?? await defaultDevice();
-  const result = values.slice() as V;
-  await device.run('imaging.jacobian', {
-    type, n: values.length, factor, values: { data: values }, result: { data: result },
-  }, { signal, onProgress });
-  return result;
+export async function jacobian<V extends Pixels>(displacement: Image<V>, options: JacobianOptions<V> = {}): Promise<JacobianResult<V>> {
+  requireCall(options, ['boundsOnly', 'device', 'out'], 'jacobian');
+  requireDevice(options.device);
+  requireBoolean(options.boundsOnly, 'boundsOnly');
+  const checked = checkImage(displacement, 'displacement');
+  const { data, type, width, height, depth, channels, points } = checked;
+  if (channels !== axesOf(checked)) throw refusal('displacement.channels', `${axesOf(checked)}, one per axis`, `${channels}`);
+  requireOut(options.out, type, points);
+  deviceOfCall(options.device, [data, options.out]);
+  options.signal?.throwIfAborted();
+  const device = await deviceFor(options.device, [data, options.out]);
+  const bare = options.boundsOnly === true && options.out === undefined;
+  const result = bare ? undefined : (options.out ?? await newPixels(data, type, points, device)) as V;
+  return withResults(options.out === undefined && result !== undefined ? [result] : [], async () => {
+    const figures = new Float64Array(4);
+    const { deviceSeconds } = await device.run('imaging.jacobian', {
+      ...gridOf(checked), displacement: viewOf(data), ...(result === undefined ? {} : { result: viewOf(result) }), figures,
+    }, callOptions(options));
+    const [min = NaN, max = NaN, folded = 0, unknown = 0] = figures;
+    const range = { min, max, folded, unknown, info: { backend: device.backend, deviceSeconds } };
+    return result === undefined ? range : { image: { data: result, width, height, depth }, ...range };
+  });
 }

@@ -1,44 +1,79 @@
-// imaging.warp: result[i] = factor * values[i].
-import { z } from 'zod';
-import { describeValue, elementTypeOf } from '../core/arrays.ts';
-import { defaultDevice, Device } from '../core/device.ts';
-import { ArgumentError, refusal } from '../core/errors.ts';
+// imaging.warp: an image at displaced points.
+import { requireCall, requireDevice } from '../core/checks.ts';
+import type { Device } from '../core/device.ts';
+import { refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
+import { checkImage, deviceOfCall, viewOf, type CheckedImage, type Image, type Pixels } from './image.ts';
+import {
+  callOptions, deviceFor, newPixels, requireDisplacement, requireOut, withResults, type CallInfo,
+} from './register-outputs.ts';
 
 /** Options of {@link warp}. */
-export interface WarpOptions extends CallOptions {
-  /** Default 1. */
-  readonly factor?: number;
-  /** Default: the thread's default device. */
+export interface WarpOptions<V extends Pixels = Pixels> extends CallOptions {
+  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
   readonly device?: Device;
+  /** Where the result goes; no part of the inputs. Default: a new array like the image's, on the device when it is there. */
+  readonly out?: V;
 }
 
-const schema = z.strictObject({
-  factor: z.number().optional(),
-  device: z.instanceof(Device).optional(),
-  signal: z.instanceof(AbortSignal).optional(),
-  onProgress: z.custom((value) => typeof value === 'function').optional(),
-});
+/** Result of {@link warp}. */
+export interface WarpResult<V extends Pixels = Pixels> {
+  readonly image: Image<V>;
+  readonly info: CallInfo;
+}
+
+/** Components of a displacement: 2, or 3 for volumes. */
+export function axesOf({ depth }: { readonly depth: number }): 2 | 3 {
+  return depth > 1 ? 3 : 2;
+}
+
+/** A displacement as an argument: an image with one channel per axis, on the grid of `image`, or its array alone. */
+export function displacementData(value: unknown, image: CheckedImage, name: string): Pixels {
+  const axes = axesOf(image);
+  const isImage = typeof value === 'object' && value !== null && 'data' in value && 'width' in value;
+  if (!isImage) {
+    requireDisplacement(value, image.type, axes * image.points, name);
+    return value;
+  }
+  const given = checkImage(value as Image, name);
+  for (const key of ['width', 'height', 'depth'] as const) {
+    if (given[key] !== image[key]) throw refusal(`${name}.${key}`, `${image[key]}`, `${given[key]}`);
+  }
+  if (given.channels !== axes) throw refusal(`${name}.channels`, `${axes}, one per axis`, `${given.channels}`);
+  requireDisplacement(given.data, image.type, axes * image.points, `${name}.data`);
+  return given.data;
+}
+
+/** The fields of a grid that every operation takes. */
+export function gridOf({ type, width, height, depth }: CheckedImage) {
+  return { type, width, height, depth };
+}
 
 /**
- * Multiplies every element by `factor`.
- * @throws ArgumentError naming the argument, before any work
+ * An image at x + u(x): `result(x) = image(x + u(x))` by linear interpolation, every channel. Points outside of the grid take the
+ * nearest border point's value; a displacement of NaN gives NaN, and so does a NaN pixel to all points interpolated from it.
+ *
+ * @param displacement u in pixels: an image with one channel per axis (x, y, and z for volumes) on the image's grid, or the array of it
+ * @throws ArgumentError naming the argument, before any work; aborted calls reject with `signal.reason`
  */
-export async function warp<V extends Float32Array | Float64Array>(values: V, options: WarpOptions = {}): Promise<V> {
-  const type = elementTypeOf(values);
-  if (type !== 'float32' && type !== 'float64') {
-    throw refusal('values', 'a Float32Array or a Float64Array', describeValue(values));
-  }
-  const parsed = schema.safeParse(options);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new ArgumentError(issue?.path.join('.') || 'options', issue?.message ?? 'invalid');
-  }
-  const { factor = 1, signal, onProgress } = options;
-  const device = options.device ?? await defaultDevice();
-  const result = values.slice() as V;
-  await device.run('imaging.warp', {
-    type, n: values.length, factor, values: { data: values }, result: { data: result },
-  }, { signal, onProgress });
-  return result;
+export async function warp<V extends Pixels>(
+  image: Image<V>, displacement: Image | Pixels, options: WarpOptions<V> = {},
+): Promise<WarpResult<V>> {
+  requireCall(options, ['device', 'out'], 'warp');
+  requireDevice(options.device);
+  const checked = checkImage(image, 'image');
+  const positions = displacementData(displacement, checked, 'displacement');
+  const { data, type, width, height, depth, channels, points } = checked;
+  requireOut(options.out, type, data.length);
+  deviceOfCall(options.device, [data, positions, options.out]);
+  options.signal?.throwIfAborted();
+  const device = await deviceFor(options.device, [data, positions, options.out]);
+  const result = (options.out ?? await newPixels(data, type, data.length, device)) as V;
+  return withResults(options.out === undefined ? [result] : [], async () => {
+    const { deviceSeconds } = await device.run('imaging.warp', {
+      ...gridOf(checked), channels, relative: true, count: points,
+      image: viewOf(data), positions: viewOf(positions), result: viewOf(result),
+    }, callOptions(options));
+    return { image: { data: result, width, height, depth, channels }, info: { backend: device.backend, deviceSeconds } };
+  });
 }

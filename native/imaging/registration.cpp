@@ -221,7 +221,8 @@ class Call {
 Status imaging_registration(Device& device, const RegistrationParameters& p, Control& control) {
   const auto start = std::chrono::steady_clock::now();
   CpuDevice& cpu = static_cast<CpuDevice&>(device);
-  WARPLOOM_TRY(p.type == ScalarType::float32 ? Call<float>(cpu, p, control).run() : Call<double>(cpu, p, control).run());
+  const bool single = p.type == ScalarType::float32;
+  WARPLOOM_TRY(single ? Call<float>(cpu, p, control).run() : Call<double>(cpu, p, control).run());
   control.device_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return {};
 }
@@ -229,7 +230,8 @@ Status imaging_registration(Device& device, const RegistrationParameters& p, Con
 int64_t imaging_registration_workspace(const Device&, const RegistrationParameters& p) {
   const int64_t pairs = (p.grid.ny * p.grid.nz + 1) / 2;
   const int64_t fields = p.accelerate && p.variant != RegistrationVariant::explicit_ ? 2 : 1;
-  return fields * dimensions_of(p.grid) * points_of(p.grid) * scalar_bytes(p.type) + pairs * kNccSums * static_cast<int64_t>(sizeof(double));
+  const int64_t field = dimensions_of(p.grid) * points_of(p.grid) * scalar_bytes(p.type);
+  return fields * field + pairs * kNccSums * static_cast<int64_t>(sizeof(double));
 }
 
 }  // namespace warploom::cpu

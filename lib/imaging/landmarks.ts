@@ -1,0 +1,79 @@
+// Landmarks: pairs of points that belong together, and how far a displacement leaves them apart.
+import { requireFields } from '../core/checks.ts';
+import { describeValue } from '../core/arrays.ts';
+import { DeviceArray } from '../core/device-array.ts';
+import type { Device } from '../core/device.ts';
+import { refusal } from '../core/errors.ts';
+import type { CallOptions } from '../core/progress.ts';
+import { viewOf, type CheckedImage, type Pixels } from './image.ts';
+import { callOptions } from './register-outputs.ts';
+import { axesOf, gridOf } from './warp.ts';
+
+/** Pairs of points in pixels, x first, one point after the other: `[x0, y0, x1, y1, …]`, with z for volumes. */
+export interface Landmarks {
+  /** Points of the reference. */
+  readonly reference: ArrayLike<number>;
+  /** The points of the template that belong to them. */
+  readonly template: ArrayLike<number>;
+}
+
+/** Target registration error: distances of x + u(x) of the reference's landmarks to those of the template, pixels. */
+export interface LandmarkError {
+  readonly mean: number;
+  /** 95 of 100 landmarks are at most so far off. */
+  readonly p95: number;
+  readonly max: number;
+}
+
+/** Refuses landmarks that are not as many pairs of points of `axes` finite coordinates. */
+export function requireLandmarks(landmarks: Landmarks | undefined, axes: number): void {
+  if (landmarks === undefined) return;
+  requireFields(landmarks, ['reference', 'template'], 'landmarks', 'landmarks');
+  for (const key of ['reference', 'template'] as const) {
+    const points: unknown = landmarks[key];
+    if (!Array.isArray(points) && !(ArrayBuffer.isView(points) && !(points instanceof DataView))) {
+      throw refusal(`landmarks.${key}`, 'an array of coordinates', describeValue(points));
+    }
+    const { length } = landmarks[key];
+    if (length === 0 || length % axes !== 0) throw refusal(`landmarks.${key}`, `points of ${axes} coordinates`, `${length} numbers`);
+    for (let i = 0; i < length; i += 1) {
+      if (!Number.isFinite(landmarks[key][i])) throw refusal(`landmarks.${key}`, 'finite coordinates', String(landmarks[key][i]));
+    }
+  }
+  if (landmarks.reference.length !== landmarks.template.length) {
+    throw refusal('landmarks.template', `${landmarks.reference.length} numbers like landmarks.reference`, `${landmarks.template.length}`);
+  }
+}
+
+/** The error of a displacement on its device, at checked landmarks. */
+export async function landmarkError(
+  device: Device, displacement: Pixels, grid: CheckedImage, landmarks: Landmarks, options: CallOptions,
+): Promise<LandmarkError> {
+  const axes = axesOf(grid);
+  const count = landmarks.reference.length / axes;
+  const make = (length: number) => (grid.type === 'float32' ? new Float32Array(length) : new Float64Array(length));
+  const positions = make(axes * count);
+  for (let i = 0; i < count; i += 1) {
+    for (let a = 0; a < axes; a += 1) positions[a * count + i] = landmarks.reference[i * axes + a]!;
+  }
+  const moved = make(axes * count);
+  await device.run('imaging.warp', {
+    ...gridOf(grid), channels: axes, relative: false, count,
+    image: viewOf(displacement), positions: viewOf(positions), result: viewOf(moved),
+  }, callOptions({ signal: options.signal } as CallOptions));
+  const distances = Float64Array.from({ length: count }, (_, i) => {
+    let squares = 0;
+    for (let a = 0; a < axes; a += 1) {
+      const at = i * axes + a;
+      squares += (landmarks.reference[at]! + moved[a * count + i]! - landmarks.template[at]!) ** 2;
+    }
+    return Math.sqrt(squares);
+  }).sort();
+  const mean = distances.reduce((sum, distance) => sum + distance, 0) / count;
+  return { mean, p95: distances[Math.min(count - 1, Math.ceil(0.95 * count) - 1)]!, max: distances[count - 1]! };
+}
+
+/** Frees device arrays that a call made for itself. */
+export function release(arrays: readonly (Pixels | undefined)[]): void {
+  for (const array of arrays) if (array instanceof DeviceArray) array.dispose();
+}

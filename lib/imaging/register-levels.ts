@@ -1,0 +1,179 @@
+// The levels of a registration, the coarsest first, on the device of the call.
+import { DeviceArray } from '../core/device-array.ts';
+import { ArgumentError } from '../core/errors.ts';
+import type { CallOptions } from '../core/progress.ts';
+import { viewOf, type Pixels } from './image.ts';
+import { landmarkError, release } from './landmarks.ts';
+import { double, halve, planPyramid, pointsOf, type PyramidLevel } from './pyramid.ts';
+import type { RegisterCall, RegisterResult, RegistrationLevel } from './register.ts';
+import { callOptions, newPixels } from './register-outputs.ts';
+import { gridOf } from './warp.ts';
+
+type Outcome = Omit<RegisterResult, 'displacement' | 'warped'> & { readonly displacement: Pixels; readonly warped: Pixels };
+
+/** Both images on one level. */
+interface LevelImages {
+  readonly reference: Pixels;
+  readonly template: Pixels;
+}
+
+/** One registration: what it holds in device memory, and what it has found so far. */
+class Registration {
+  readonly #call: RegisterCall;
+  readonly #levels: readonly PyramidLevel[];
+  readonly #iterations: readonly number[];
+  readonly #own: DeviceArray[] = [];
+  readonly #history: RegistrationLevel[] = [];
+  #seconds = 0;
+  #done = 0;
+
+  constructor(call: RegisterCall) {
+    this.#call = call;
+    const { levels = call.initial === undefined ? undefined : 1, iterations } = call.options;
+    this.#levels = planPyramid(call.reference, Array.isArray(iterations) ? levels ?? iterations.length : levels);
+    const count = this.#levels.length;
+    if (Array.isArray(iterations) && iterations.length !== count) {
+      throw new ArgumentError('iterations', `has ${iterations.length} entries for ${count} levels`);
+    }
+    const each = (iterations as number | undefined) ?? (call.axes === 3 ? 40 : 60);
+    this.#iterations = Array.isArray(iterations) ? iterations : this.#levels.map(() => each);
+  }
+
+  release(): void {
+    release(this.#own);
+  }
+
+  async run(): Promise<Outcome> {
+    const images = await this.#images();
+    let field = await this.#start();
+    const before = await this.#level(0, images[0]!, field, 0, {});
+    release([before.field]);
+    for (let level = this.#levels.length - 1; level >= 0; level -= 1) {
+      if (level < this.#levels.length - 1) field = await this.#finer(field, level);
+      const found = await this.#level(level, images[level]!, field, this.#iterations[this.#levels.length - 1 - level]!, this.#progress());
+      this.#own.push(found.field);
+      field = found.field;
+      this.#history.push(found.level);
+      this.#done += this.#iterations[this.#levels.length - 1 - level]!;
+      this.#call.options.onLevel?.(found.level);
+    }
+    return this.#conclude(field as DeviceArray, before.level.values[0]!);
+  }
+
+  /** Reports the iterations of all levels; the levels' own reports count theirs. */
+  #progress(): CallOptions {
+    const { signal, onProgress } = this.#call.options;
+    const total = this.#iterations.reduce((sum, count) => sum + count, 0);
+    const done = this.#done;
+    const report = onProgress === undefined ? undefined : (part: number): void => onProgress(done + part, total);
+    return callOptions({ ...(signal === undefined ? {} : { signal }), ...(report === undefined ? {} : { onProgress: report }) });
+  }
+
+  #keep<T extends { array: DeviceArray; seconds: number }>({ array, seconds }: T): DeviceArray {
+    this.#own.push(array);
+    this.#seconds += seconds;
+    return array;
+  }
+
+  /** Uploads an array unless it is on the device. */
+  async #onDevice(data: Pixels): Promise<DeviceArray> {
+    if (data instanceof DeviceArray) return data;
+    return this.#keep({ array: await this.#call.device.array(data), seconds: 0 });
+  }
+
+  async #images(): Promise<LevelImages[]> {
+    const { device, reference, template, options } = this.#call;
+    const images: LevelImages[] = [{ reference: await this.#onDevice(reference.data), template: await this.#onDevice(template.data) }];
+    for (let level = 1; level < this.#levels.length; level += 1) {
+      const fine = this.#levels[level - 1]!;
+      const coarse = this.#levels[level]!;
+      const last = images.at(-1)!;
+      images.push({
+        reference: this.#keep(await halve(device, reference.type, last.reference, fine, coarse, options)),
+        template: this.#keep(await halve(device, reference.type, last.template, fine, coarse, options)),
+      });
+    }
+    return images;
+  }
+
+  /** The displacement that the coarsest level starts from. */
+  async #start(): Promise<DeviceArray | undefined> {
+    const { initial } = this.#call;
+    if (initial === undefined) return undefined;
+    if (this.#levels.length > 1) throw new ArgumentError('levels', 'with `initial` there is one level');
+    return this.#onDevice(initial);
+  }
+
+  async #finer(field: DeviceArray | undefined, level: number): Promise<DeviceArray> {
+    const { device, reference, options } = this.#call;
+    return this.#keep(await double(device, reference.type, field!, this.#levels[level]!, options));
+  }
+
+  /** The iterations of one level. */
+  async #level(
+    level: number, images: LevelImages, initial: DeviceArray | undefined, iterations: number, calling: CallOptions,
+  ): Promise<{ field: DeviceArray; level: RegistrationLevel }> {
+    const { device, reference: { type }, axes, options } = this.#call;
+    const { measure = 'ssd', alpha = 0.1, tau = 0, tolerance = 1e-3, variant = 'semi-implicit' } = options;
+    const explicit = variant === 'explicit';
+    const size = this.#levels[level]!;
+    const { width, height, depth } = size;
+    const field = await device.array(type, axes * pointsOf(size));
+    try {
+      const values = new Float64Array(iterations + 1);
+      const figures = new Float64Array(3);
+      const { deviceSeconds } = await device.run('imaging.registration', {
+        type, width, height, depth, variant, measure, alpha, step: tau, accelerate: !explicit && options.accelerate !== false,
+        stepScale: explicit ? 1.5 : 1, iterations, tolerance,
+        reference: viewOf(images.reference), template: viewOf(images.template),
+        ...(initial === undefined ? {} : { initial: viewOf(initial) }), result: viewOf(field), history: values, figures,
+      }, calling);
+      this.#seconds += deviceSeconds;
+      const made = figures[0]!;
+      const converged = figures[1] === 1;
+      return { field, level: { width, height, depth, iterations: made, converged, tau: figures[2]!, values: values.slice(0, made + 1) } };
+    } catch (error) {
+      field.dispose();
+      throw error;
+    }
+  }
+
+  async #conclude(field: DeviceArray, initialMeasure: number): Promise<Outcome> {
+    const { device, reference, template, axes, options } = this.#call;
+    const calling = callOptions({ ...(options.signal === undefined ? {} : { signal: options.signal }) });
+    const displacement = options.out?.displacement ?? await newPixels(reference.data, reference.type, axes * reference.points, device);
+    const warped = options.out?.warped ?? await newPixels(reference.data, reference.type, reference.points, device);
+    try {
+      const figures = new Float64Array(4);
+      const { deviceSeconds } = await device.run('imaging.warp', {
+        ...gridOf(reference), channels: 1, relative: true, count: reference.points,
+        image: viewOf(template.data), positions: viewOf(field), result: viewOf(warped),
+      }, calling);
+      const bounds = await device.run('imaging.jacobian', { ...gridOf(reference), displacement: viewOf(field), figures }, calling);
+      this.#seconds += deviceSeconds + bounds.deviceSeconds;
+      const tre = options.landmarks === undefined ? undefined
+        : await landmarkError(device, field, reference, options.landmarks, calling);
+      await (displacement instanceof DeviceArray ? displacement.copyFrom(field, calling) : field.read(displacement, 0, calling));
+      const [min = NaN, max = NaN, folded = 0, unknown = 0] = figures;
+      const last = this.#history.at(-1)!;
+      return {
+        displacement, warped, jacobian: { min, max, folded, unknown }, ...(tre === undefined ? {} : { tre }), history: this.#history,
+        iterations: this.#history.reduce((sum, level) => sum + level.iterations, 0), converged: last.converged,
+        initialMeasure, measure: last.values.at(-1)!, info: { backend: device.backend, deviceSeconds: this.#seconds },
+      };
+    } catch (error) {
+      release([options.out?.displacement === undefined ? displacement : undefined, options.out?.warped === undefined ? warped : undefined]);
+      throw error;
+    }
+  }
+}
+
+/** Registers checked images. */
+export async function registerLevels(call: RegisterCall): Promise<Outcome> {
+  const registration = new Registration(call);
+  try {
+    return await registration.run();
+  } finally {
+    registration.release();
+  }
+}

@@ -1,0 +1,239 @@
+// imaging.register on every backend: known displacements, both measures, both variants, misuse.
+import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
+import { DeviceArray } from '../../lib/core/device-array.ts';
+import type { Device } from '../../lib/core/device.ts';
+import { targetRegistrationError } from '../../lib/imaging/metrics.ts';
+import { registrationPair } from '../../lib/imaging/phantoms.ts';
+import { register, type RegisterOptions, type RegisterResult } from '../../lib/imaging/register.ts';
+import { deviceOf, eachBackend, hasBackend, type BackendName } from '../support/backends.ts';
+
+type Result = RegisterResult<Float32Array | Float64Array>;
+type Options = RegisterOptions<Float32Array | Float64Array>;
+
+const bitsOf = ({ displacement, warped, history, jacobian, tre }: Result) => ({ displacement, warped, history, jacobian, tre });
+
+async function registered(device: Device, size: number, options: Options & { type?: 'float32' | 'float64'; dimensions?: 2 | 3 } = {}) {
+  const { type = 'float32', dimensions = 2, ...rest } = options;
+  const pair = registrationPair(size, { type, dimensions });
+  const result = await register<Float32Array | Float64Array>(pair.reference, pair.template, { device, ...rest });
+  return { pair, result, error: targetRegistrationError(result.displacement, pair.displacement, pair.mask) };
+}
+
+/** The mean length of the exact displacement within the object. */
+function startOf({ displacement, mask }: ReturnType<typeof registrationPair>): number {
+  return targetRegistrationError({ ...displacement, data: new Float32Array(displacement.data.length) },
+    { ...displacement, data: Float32Array.from(displacement.data) }, mask).mean;
+}
+
+/** Steps that a test on the shim can afford. */
+const sizeOn = (backend: BackendName, size: number, small: number) => (backend === 'simt' ? small : size);
+
+function testKnown(backend: BackendName, device: () => Promise<Device>): void {
+  it('a smooth displacement in the plane, both types', async function cases() {
+    this.timeout(30_000);
+    const size = sizeOn(backend, 128, 32);
+    for (const type of ['float32', 'float64'] as const) {
+      const { pair, result, error } = await registered(await device(), size, { type, iterations: sizeOn(backend, 60, 15) });
+      const start = startOf(pair as never);
+      ok(error.mean < (backend === 'simt' ? 0.35 : 0.03) * start, `mean error ${error.mean} of ${start}`);
+      ok(result.measure < (backend === 'simt' ? 0.2 : 0.01) * result.initialMeasure, `measure ${result.initialMeasure} to ${result.measure}`);
+      ok(result.jacobian.min > 0 && result.jacobian.folded === 0, 'no folds');
+      if (backend === 'cpu' || !hasBackend('cpu')) continue;
+      const same = await registered(await deviceOf('cpu'), size, { type, iterations: sizeOn(backend, 60, 15) });
+      deepStrictEqual(bitsOf(result), bitsOf(same.result), 'bits of the cpu backend');
+    }
+  });
+
+  it('a smooth displacement of a volume', async function cases() {
+    this.timeout(30_000);
+    const size = sizeOn(backend, 32, 12);
+    const { pair, result, error } = await registered(await device(), size, { dimensions: 3, iterations: sizeOn(backend, 40, 4) });
+    ok(error.mean < (backend === 'simt' ? 0.9 : 0.4) * startOf(pair as never), `mean error ${error.mean} of ${startOf(pair as never)}`);
+    ok(result.measure < (backend === 'simt' ? 0.8 : 0.2) * result.initialMeasure, `measure ${result.initialMeasure} to ${result.measure}`);
+    if (backend === 'cpu' || !hasBackend('cpu')) return;
+    const same = await registered(await deviceOf('cpu'), size, { dimensions: 3, iterations: sizeOn(backend, 40, 4) });
+    deepStrictEqual(bitsOf(result), bitsOf(same.result), 'bits of the cpu backend');
+  });
+
+  it('affine movements cost nothing: a translation and a stretch, at any alpha', async function cases() {
+    this.timeout(30_000);
+    const n = sizeOn(backend, 64, 24);
+    const blob = (x: number, y: number) => Math.exp(-((x - 0.45 * n) ** 2 + 2 * (y - 0.55 * n) ** 2) / (0.02 * n * n));
+    const make = (at: (x: number, y: number) => number) => Float64Array.from({ length: n * n }, (_, i) => at(i % n, Math.floor(i / n)));
+    const template = { data: make(blob), width: n, height: n };
+    const moves: ((x: number, y: number) => readonly number[])[] = [() => [1.5, -1], (x, y) => [0.04 * (x - n / 2), -0.03 * (y - n / 2)]];
+    for (const move of moves) {
+      const reference = { data: make((x, y) => blob(x + move(x, y)[0]!, y + move(x, y)[1]!)), width: n, height: n };
+      const { displacement, measure, initialMeasure } = await register(reference, template, {
+        device: await device(), alpha: 10, iterations: sizeOn(backend, 150, 40), tolerance: 0,
+      });
+      ok(measure < (backend === 'simt' ? 0.6 : 0.2) * initialMeasure, `measure ${initialMeasure} to ${measure}`);
+      const center = Math.round(0.45 * n) + n * Math.round(0.55 * n);
+      const expected = move(center % n, Math.floor(center / n));
+      ok(Math.hypot(displacement.data[center]! - expected[0]!, displacement.data[n * n + center]! - expected[1]!)
+        < (backend === 'simt' ? 1 : 0.3), `at the blob ${displacement.data[center]} ${displacement.data[n * n + center]}`);
+    }
+  });
+}
+
+function testMeasures(backend: BackendName, device: () => Promise<Device>): void {
+  it('ncc does not mind intensities, and finds what ssd finds', async function cases() {
+    this.timeout(30_000);
+    const size = sizeOn(backend, 64, 24);
+    const pair = registrationPair(size, { type: 'float64' });
+    const scaled = { ...pair.template, data: pair.template.data.map((value) => 40 * value - 7) };
+    const options = { device: await device(), measure: 'ncc', iterations: sizeOn(backend, 40, 8), tolerance: 0 } as const;
+    const plain = await register(pair.reference, pair.template, options);
+    const other = await register(pair.reference, scaled, options);
+    const { mean } = targetRegistrationError(plain.displacement, pair.displacement, pair.mask);
+    ok(mean < (backend === 'simt' ? 0.9 : 0.1) * startOf(pair as never), `mean error ${mean}`);
+    const difference = Math.max(...plain.displacement.data.map((value, i) => Math.abs(value - other.displacement.data[i]!)));
+    ok(difference < 1e-6, `displacements differ by ${difference}`);
+    ok(plain.initialMeasure > 0 && plain.measure < (backend === 'simt' ? 0.5 : 0.1) * plain.initialMeasure && plain.measure > 0,
+      `measure ${plain.initialMeasure} to ${plain.measure}`);
+  });
+
+  it('identical images stay where they are; a constant image exerts no force', async () => {
+    const { reference } = registrationPair(24);
+    const still = await register(reference, reference, { device: await device(), iterations: 12, tolerance: 1e-3 });
+    ok(still.displacement.data.every((value) => value === 0));
+    deepStrictEqual([still.measure, still.converged, still.jacobian.min, still.jacobian.max], [0, true, 1, 1]);
+    deepStrictEqual(still.warped.data, reference.data);
+    const flat = { ...reference, data: new Float32Array(24 * 24).fill(0.5) };
+    for (const measure of ['ssd', 'ncc'] as const) {
+      const { displacement } = await register(reference, flat, { device: await device(), measure, iterations: 3 });
+      ok(displacement.data.every((value) => value === 0), measure);
+    }
+  });
+
+  it('the explicit variant approaches the same displacement', async function cases() {
+    this.timeout(30_000);
+    const size = sizeOn(backend, 32, 16);
+    const common = { device: await device(), levels: 1, alpha: 0.01, tolerance: 0 } as const;
+    const pair = registrationPair(size, { type: 'float64', amplitude: 0.5 });
+    const implicit = await register(pair.reference, pair.template, { ...common, iterations: sizeOn(backend, 400, 60) });
+    const explicit = await register(pair.reference, pair.template, { ...common, variant: 'explicit', iterations: sizeOn(backend, 4000, 60) });
+    ok(explicit.measure < (backend === 'simt' ? 1 : 0.3) * explicit.initialMeasure, `measure ${explicit.initialMeasure} to ${explicit.measure}`);
+    if (backend === 'simt') return;
+    const { mean } = targetRegistrationError(explicit.displacement, implicit.displacement, pair.mask);
+    ok(mean < 0.1, `mean difference ${mean}, measures ${implicit.measure} ${explicit.measure}`);
+  });
+}
+
+function testControl(device: () => Promise<Device>): void {
+  it('the measure falls without the extrapolation; history, iterations and the stopping rule', async () => {
+    const { result } = await registered(await device(), 24, { accelerate: false, levels: 1, iterations: 15, tolerance: 0 });
+    const [level] = result.history;
+    strictEqual(result.history.length, 1);
+    deepStrictEqual([level!.iterations, level!.values.length, level!.converged], [15, 16, false]);
+    level!.values.forEach((value, i) => ok(i === 0 || value < level!.values[i - 1]!, `iteration ${i}`));
+    deepStrictEqual([level!.values[0], level!.values.at(-1)], [result.initialMeasure, result.measure]);
+    const stopped = await registered(await device(), 24, { levels: 1, iterations: 500, tolerance: 0.5 });
+    ok(stopped.result.converged && stopped.result.iterations < 200);
+    deepStrictEqual((await registered(await device(), 64, { iterations: [3, 2] })).result.history.map((each) => each.iterations), [3, 2]);
+  });
+
+  it('pixels that are no numbers count for nothing', async () => {
+    const pair = registrationPair(32);
+    const options = { device: await device(), iterations: 10, tolerance: 0 };
+    const data = Float32Array.from(pair.reference.data);
+    const template = Float32Array.from(pair.template.data);
+    for (let i = 0; i < 40; i += 1) data[i * 3] = i % 2 === 0 ? NaN : Infinity;
+    template[900] = NaN;
+    const found = await register({ ...pair.reference, data }, { ...pair.template, data: template }, { ...options, levels: 1 });
+    ok(found.displacement.data.every(Number.isFinite));
+    ok(found.measure < 0.5 * found.initialMeasure);
+    const nothing = await register({ ...pair.reference, data: data.map(() => NaN) }, pair.template, { ...options, tolerance: 1e-3 });
+    ok(nothing.displacement.data.every((value) => value === 0) && Number.isNaN(nothing.measure));
+  });
+
+}
+
+function testArguments(device: () => Promise<Device>): void {
+  it('landmarks, initial displacement, device arrays, `out`, repeatability', async () => {
+    const { pair, result } = await registered(await device(), 40, { iterations: 10 });
+    const again = await registered(await device(), 40, { iterations: 10 });
+    deepStrictEqual(bitsOf(again.result), bitsOf(result));
+    const points = 1600;
+    const marks = [210, 805, 1010].map((i) => [i % 40, Math.floor(i / 40)]);
+    const exact = marks.map(([x, y]) => [x! + pair.displacement.data[y! * 40 + x!]!, y! + pair.displacement.data[points + y! * 40 + x!]!]);
+    const { tre } = await register(pair.reference, pair.template, {
+      device: await device(), initial: pair.displacement, iterations: 0, landmarks: { reference: marks.flat(), template: exact.flat() },
+    });
+    ok(tre!.max < 1e-5 && tre!.mean <= tre!.p95 && tre!.p95 <= tre!.max);
+    using fixed = await (await device()).array(pair.reference.data);
+    using moving = await (await device()).array(pair.template.data);
+    const kept = await register({ data: fixed, width: 40, height: 40 }, { data: moving, width: 40, height: 40 }, { iterations: 10 });
+    const { displacement: { data: field }, warped: { data: image } } = kept;
+    ok(field instanceof DeviceArray && image instanceof DeviceArray);
+    deepStrictEqual(await field.read(), result.displacement.data);
+    deepStrictEqual(await image.read(), result.warped.data);
+    field.dispose();
+    image.dispose();
+    const out = { displacement: new Float32Array(2 * points), warped: new Float32Array(points) };
+    const into = await registered(await device(), 40, { iterations: 10, out });
+    strictEqual(into.result.displacement.data, out.displacement);
+    deepStrictEqual([out.displacement, out.warped], [result.displacement.data, result.warped.data]);
+  });
+
+  it('progress over all levels, and an end by the signal', async () => {
+    const seen: [number, number][] = [];
+    const levels: number[] = [];
+    await registered(await device(), 64, {
+      iterations: 4, tolerance: 0, onProgress: (done, total) => seen.push([done, total]), onLevel: ({ width }) => levels.push(width),
+    });
+    deepStrictEqual([seen.at(-1), levels], [[8, 8], [32, 64]]);
+    ok(seen.every(([done], i) => i === 0 || done >= seen[i - 1]![0]));
+    const { inUseBytes: before } = (await device()).memory();
+    const controller = new AbortController();
+    const call = registered(await device(), 64, {
+      iterations: 100_000, tolerance: 0, signal: controller.signal, onProgress: () => controller.abort(new Error('enough')),
+    });
+    await rejects(call, /enough/);
+    await rejects(registered(await device(), 16, { signal: AbortSignal.abort(new Error('at once')) }), /at once/);
+    await registered(await device(), 16, { iterations: 2 });
+    ok((await device()).memory().inUseBytes <= before, 'nothing stays on the device');
+  });
+
+  it('smallest images', async () => {
+    for (const [width, height, depth] of [[1, 1, 1], [2, 1, 1], [1, 3, 1], [3, 5, 1], [1, 1, 2], [2, 3, 4]] as const) {
+      const count = width * height * depth;
+      const make = (seed: number) => ({ data: Float32Array.from({ length: count }, (_, i) => Math.sin(seed * (i + 1))), width, height, depth });
+      const { displacement, warped } = await register(make(1), make(2), { device: await device(), iterations: 4 });
+      ok(displacement.data.every(Number.isFinite) && warped.data.every(Number.isFinite), `${width}x${height}x${depth}`);
+    }
+  });
+}
+
+describe('imaging.register', () => {
+  eachBackend((backend, device) => {
+    testKnown(backend, device);
+    testMeasures(backend, device);
+    testControl(device);
+    testArguments(device);
+  }, { cases: 11 });
+
+  it('refuses what does not fit', async () => {
+    const image = { data: new Float32Array(64), width: 8, height: 8 };
+    const refused = (options: object, argument: string, template: object = image, reference: object = image) =>
+      rejects(register(reference as never, template as never, options), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument });
+    await refused({}, 'template.width', { ...image, width: 4, height: 16 });
+    await refused({}, 'template.data', { ...image, data: new Float64Array(64) });
+    await refused({}, 'reference.channels', { ...image, height: 4, channels: 2 }, { ...image, height: 4, channels: 2 });
+    await refused({}, 'reference.data', image, { ...image, data: [1, 2] });
+    for (const [option, value] of [
+      ['measure', 'mi'], ['alpha', 0], ['alpha', NaN], ['tau', -1], ['levels', 0], ['iterations', 1.5], ['tolerance', -1], ['variant', 'x'],
+      ['accelerate', 1], ['onLevel', 1], ['device', {}], ['landmarks', 3], ['smoothing', 1], ['signal', 1], ['out', 1], ['iterations', []],
+    ] as const) await refused({ [option]: value }, option);
+    await refused({ variant: 'explicit', accelerate: true }, 'accelerate');
+    await refused({ initial: new Float32Array(64) }, 'initial');
+    await refused({ initial: new Float32Array(128), levels: 2 }, 'levels');
+    await refused({ iterations: [1, 2, 3, 4] }, 'iterations');
+    await refused({ iterations: [1, -2] }, 'iterations[1]');
+    await refused({ out: { warped: new Float32Array(63) } }, 'out.warped');
+    await refused({ out: { displacement: new Float32Array(64) } }, 'out.displacement');
+    await refused({ landmarks: { reference: [1, 2, 3], template: [1, 2, 3] } }, 'landmarks.reference');
+    await refused({ landmarks: { reference: [1, 2], template: [1, 2, 3, 4] } }, 'landmarks.template');
+    await refused({ landmarks: { reference: [1, NaN], template: [1, 2] } }, 'landmarks.reference');
+  });
+});
