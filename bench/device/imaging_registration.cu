@@ -1,6 +1,6 @@
 // imaging.registration on a GPU without Node: bits against the cpu backend, seconds per iteration, and errors on pairs whose
 // displacement is known (those of lib/imaging/phantoms.ts).
-//   bench/device/build_imaging_registration.sh OUT && OUT/imaging_registration [bits] [time] [quality] [sweep]
+//   bench/device/build_imaging_registration.sh OUT && OUT/imaging_registration [bits] [time] [quality [sweep]] [profile]
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -96,12 +96,12 @@ int compare_bits(BenchDevice& device, cpu::CpuDevice& host, const KnownPair& pai
 
 /// Seconds of one iteration: calls of many and of few, on one upload.
 template <class T>
-void time_iterations(BenchDevice& device, const KnownPair& pair, Measure measure) {
+void time_iterations(BenchDevice& device, const KnownPair& pair, Measure measure, int few = 20, int repeats = 4) {
   const auto reference = pair.as<T>(pair.reference), moving = pair.as<T>(pair.moving);
   OnGpu<T> r(device, reference), t(device, moving), u(device, dimensions_of(pair.grid) * static_cast<int64_t>(reference.size()));
   double best[2] = {1e30, 1e30};
-  const int counts[2] = {20, 220};
-  for (int repeat = 0; repeat < 4; ++repeat) {
+  const int counts[2] = {few, few + 10 * few};
+  for (int repeat = 0; repeat < repeats; ++repeat) {
     for (int i = 0; i < 2; ++i) {
       std::vector<double> history, figures;
       RegistrationParameters p = parameters_of<T>(pair, history, figures, counts[i]);
@@ -201,7 +201,7 @@ void measure_quality(BenchDevice& device, const KnownPair& pair, const Plan& pla
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const std::vector<float> u = fields.back().host();
   const Errors errors = pair.errors(std::vector<double>(u.begin(), u.end()));
-  std::printf("quality %s %lld^%d alpha %g step %g scale %g %dx%d: TRE mean %.5f p95 %.4f max %.3f, measure %.3g, last step %.1f, %.2f ms\n",
+  std::printf("quality %s %lld^%d alpha %g step %g scale %g %dx%d: TRE mean %.5f p95 %.4f max %.3f, measure %.3g, step %.1f, %.2f ms\n",
               plan.accelerate ? "accelerated" : "plain", static_cast<long long>(pair.grid.nx), dimensions_of(pair.grid), plan.alpha,
               plan.step, plan.scale, plan.levels, plan.iterations, errors.mean, errors.p95, errors.most, last, step, seconds * 1e3);
 }
@@ -232,6 +232,10 @@ int run(int argc, char** argv) {
     time_iterations<float>(device, KnownPair({128, 128, 128}, 4), Measure::ncc);
     time_iterations<float>(device, KnownPair({1000, 1000, 1}, 32), Measure::ssd);
     time_iterations<float>(device, KnownPair({1009, 1009, 1}, 32), Measure::ssd);
+  }
+  if (what.find("profile") != std::string::npos) {  // for ncu: few launches of each kernel
+    time_iterations<float>(device, KnownPair({1024, 1024, 1}, 32), Measure::ssd, 1, 1);
+    time_iterations<float>(device, KnownPair({128, 128, 128}, 4), Measure::ssd, 1, 1);
   }
   if (what.find("quality") != std::string::npos) {
     const KnownPair plane({128, 128, 1}, 4), volume({64, 64, 64}, 2), large({128, 128, 128}, 4);
