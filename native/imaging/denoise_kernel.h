@@ -22,14 +22,47 @@ WARPLOOM_INLINE void put(R* to, const R& value) { *to = value; }
 template <class R>
 WARPLOOM_INLINE void put(R* to, const Vector<R>& value) { value.store(to); }
 
-/// body.template at<V>(x, left, right) for every x of a row: vectors where x - 1 and x + 1 are in the row for all lanes, numbers elsewhere.
-/// left and right are the places before and after x, held in the row.
+/// body.template at<V>(x) for whole vectors of a row, then for the points left.
 template <class R, class Body>
 WARPLOOM_INLINE void along(int64_t nx, const Body& body) {
   int64_t x = 0;
-  if (nx > 0) body.template at<R>(x, 0, nx > 1 ? 1 : 0);
-  for (x = 1; x + kWidth<R> < nx; x += kWidth<R>) body.template at<Vector<R>>(x, x - 1, x + 1);
-  for (; x < nx; ++x) body.template at<R>(x, x - 1, x + 1 < nx ? x + 1 : x);
+  for (; x + kWidth<R> <= nx; x += kWidth<R>) body.template at<Vector<R>>(x);
+  for (; x < nx; ++x) body.template at<R>(x);
+}
+
+/// The values after those at x, and before them; beyond the row its end repeats.
+template <class V, class R>
+WARPLOOM_INLINE V after(const R* row, int64_t x, int64_t nx) {
+  if constexpr (sizeof(V) == sizeof(R)) {
+    return row[x + 1 < nx ? x + 1 : x];
+  } else {
+    if (x + kWidth<R> < nx) return V::load(row + x + 1);
+    typename V::Bits place = {};
+    for (int l = 0; l < kWidth<R>; ++l) place[l] = l + 1 < kWidth<R> ? l + 1 : l;
+    return typename V::Lanes(__builtin_shuffle(V::load(row + x).v, place));
+  }
+}
+template <class V, class R>
+WARPLOOM_INLINE V before(const R* row, int64_t x) {
+  if constexpr (sizeof(V) == sizeof(R)) {
+    return row[x > 0 ? x - 1 : x];
+  } else {
+    if (x > 0) return V::load(row + x - 1);
+    typename V::Bits place = {};
+    for (int l = 0; l < kWidth<R>; ++l) place[l] = l > 0 ? l - 1 : 0;
+    return typename V::Lanes(__builtin_shuffle(V::load(row + x).v, place));
+  }
+}
+/// The values before those at x, zero before the row.
+template <class V, class R>
+WARPLOOM_INLINE V before_or_zero(const R* row, int64_t x) {
+  V values = before<V>(row, x);
+  if constexpr (sizeof(V) == sizeof(R)) {
+    return x > 0 ? values : R(0);
+  } else {
+    if (x == 0) values.v[0] = 0;
+    return values;
+  }
 }
 
 /// Fluxes from the row `low` to the row `high` beside it; before and after: the rows beside each of them along the third axis.
@@ -38,10 +71,11 @@ struct FluxRows {
   const R *low, *low_before, *low_after, *high, *high_before, *high_after;
   R eps16;
   R* out;
+  int64_t nx;
   template <class V>
-  WARPLOOM_INLINE void at(int64_t x, int64_t left, int64_t right) const {
+  WARPLOOM_INLINE void at(int64_t x) const {
     const V d = fetch<V>(high + x) - fetch<V>(low + x);
-    const V along_x = (fetch<V>(low + right) - fetch<V>(low + left)) + (fetch<V>(high + right) - fetch<V>(high + left));
+    const V along_x = (after<V>(low, x, nx) - before<V>(low, x)) + (after<V>(high, x, nx) - before<V>(high, x));
     const V third = (fetch<V>(low_after + x) - fetch<V>(low_before + x)) + (fetch<V>(high_after + x) - fetch<V>(high_before + x));
     put(out + x, face_flux(d, face_square(d, along_x, third, V(eps16))));
   }
@@ -53,11 +87,12 @@ struct FluxAlong {
   const R *here, *y_before, *y_after, *z_before, *z_after;
   R eps16;
   R* out;
+  int64_t nx;
   template <class V>
-  WARPLOOM_INLINE void at(int64_t x, int64_t, int64_t right) const {
-    const V d = fetch<V>(here + right) - fetch<V>(here + x);
-    const V y = (fetch<V>(y_after + x) - fetch<V>(y_before + x)) + (fetch<V>(y_after + right) - fetch<V>(y_before + right));
-    const V z = (fetch<V>(z_after + x) - fetch<V>(z_before + x)) + (fetch<V>(z_after + right) - fetch<V>(z_before + right));
+  WARPLOOM_INLINE void at(int64_t x) const {
+    const V d = after<V>(here, x, nx) - fetch<V>(here + x);
+    const V y = (fetch<V>(y_after + x) - fetch<V>(y_before + x)) + (after<V>(y_after, x, nx) - after<V>(y_before, x, nx));
+    const V z = (fetch<V>(z_after + x) - fetch<V>(z_before + x)) + (after<V>(z_after, x, nx) - after<V>(z_before, x, nx));
     put(out + x, face_flux(d, face_square(d, y, z, V(eps16))));
   }
 };
@@ -71,7 +106,7 @@ struct Collect {
   R weight4, dt;
   R* result;
   template <class V>
-  WARPLOOM_INLINE void at(int64_t x, int64_t, int64_t) const {
+  WARPLOOM_INLINE void at(int64_t x) const {
     const V z = fetch<V>(high_z + x);
     const V quarter = flux_sum<V>(fetch<V>(along_x + x) - fetch<V>(along_x + x - 1), fetch<V>(high_y + x) - fetch<V>(low_y + x), z - fetch<V>(low_z + x));
     put(low_z + x, z);
@@ -85,7 +120,7 @@ void flux_between(const CurvaturePlane<R>& p) {
   for (int64_t y = 0; y < p.ny; ++y) {
     const int64_t row = y * p.nx, before = (y > 0 ? y - 1 : y) * p.nx, after = (y + 1 < p.ny ? y + 1 : y) * p.nx;
     along<R>(p.nx, FluxRows<R>{p.below + row, p.below + before, p.below + after, p.here + row, p.here + before, p.here + after, p.eps16,
-                               p.low_z + row});
+                               p.low_z + row, p.nx});
   }
 }
 
@@ -96,9 +131,9 @@ void curvature_rows(const CurvaturePlane<R>& p) {
   for (int64_t x = 0; x < p.nx; ++x) low_y[x] = 0;
   for (int64_t y = 0; y < p.ny; ++y) {
     const int64_t row = y * p.nx, before = (y > 0 ? y - 1 : y) * p.nx, after = (y + 1 < p.ny ? y + 1 : y) * p.nx;
-    along<R>(p.nx, FluxRows<R>{p.here + row, p.below + row, p.above + row, p.here + after, p.below + after, p.above + after, p.eps16, high_y});
-    along<R>(p.nx, FluxRows<R>{p.here + row, p.here + before, p.here + after, p.above + row, p.above + before, p.above + after, p.eps16, high_z});
-    along<R>(p.nx, FluxAlong<R>{p.here + row, p.here + before, p.here + after, p.below + row, p.above + row, p.eps16, along_x});
+    along<R>(p.nx, FluxRows<R>{p.here + row, p.below + row, p.above + row, p.here + after, p.below + after, p.above + after, p.eps16, high_y, p.nx});
+    along<R>(p.nx, FluxRows<R>{p.here + row, p.here + before, p.here + after, p.above + row, p.above + before, p.above + after, p.eps16, high_z, p.nx});
+    along<R>(p.nx, FluxAlong<R>{p.here + row, p.here + before, p.here + after, p.below + row, p.above + row, p.eps16, along_x, p.nx});
     along<R>(p.nx, Collect<R, kFlow>{along_x, low_y, high_y, high_z, p.low_z + row, p.here + row, kFlow ? p.f + row : nullptr, p.weight4, p.dt,
                                      p.result + row});
     R* const next = low_y;
@@ -129,9 +164,8 @@ struct Primal {
     else return steps;
   }
   template <class V>
-  WARPLOOM_INLINE void at(int64_t x, int64_t left, int64_t) const {
-    const V before = x > 0 ? fetch<V>(p.x + left) : V(R(0));
-    const V rise = divergence<V>(fetch<V>(p.x + x) - before, fetch<V>(p.y + x) - fetch<V>(p.y_before + x), fetch<V>(p.z + x) - fetch<V>(p.z_before + x));
+  WARPLOOM_INLINE void at(int64_t x) const {
+    const V rise = divergence<V>(fetch<V>(p.x + x) - before_or_zero<V>(p.x, x), fetch<V>(p.y + x) - fetch<V>(p.y_before + x), fetch<V>(p.z + x) - fetch<V>(p.z_before + x));
     const V u = fetch<V>(p.u + x), next = primal_step<kImpulse>(step_of<V>(), u, fetch<V>(p.f + x), rise);
     put(p.u + x, next);
     put(p.bar + x, extrapolated(step_of<V>(), next, u));
@@ -149,14 +183,14 @@ template <class R>
 struct Dual {
   const DualRow<R>& p;
   template <class V>
-  WARPLOOM_INLINE void at(int64_t x, int64_t, int64_t right) const {
+  WARPLOOM_INLINE void at(int64_t x) const {
     using portable::fma;
     const V s(p.s);
     V square(R(0)), vx, vy, vz;
     for (int64_t c = 0; c < p.channels; ++c) {
       const int64_t i = c * p.bar_stride + x, q = c * p.q_stride + x, y = c * p.y_stride + x;
       const V here = fetch<V>(p.bar + i);
-      vx = fma(s, fetch<V>(p.bar + c * p.bar_stride + right) - here, fetch<V>(p.x + q));
+      vx = fma(s, denoising::after<V>(p.bar + c * p.bar_stride, x, p.nx) - here, fetch<V>(p.x + q));
       vy = fma(s, fetch<V>(p.after + i) - here, fetch<V>(p.y + y));
       vz = fma(s, fetch<V>(p.above + i) - here, fetch<V>(p.z + q));
       square = add_square(square, vx, vy, vz);
@@ -185,72 +219,64 @@ void dual_row(const DualRow<R>& p) {
   along<R>(p.nx, Dual<R>{p});
 }
 
-/// The widths of V's numbers as float64, from the first on: body(k, values) with a vector of them, or one.
-template <class R, class V, class Body>
-WARPLOOM_INLINE void widen(const V& value, const Body& body) {
-  if constexpr (sizeof(V) == sizeof(R)) {
-    body(0, static_cast<double>(value));
-  } else if constexpr (sizeof(R) == 8) {
-    body(0, value);
-  } else {
-    typedef float Half __attribute__((vector_size(WARPLOOM_VECTOR_BYTES / 2)));
-    for (int h = 0; h < 2; ++h) {
-      Half half;
-      __builtin_memcpy(&half, reinterpret_cast<const char*>(&value.v) + h * sizeof(Half), sizeof(Half));
-      body(h * kWidth<double>, Vector<double>(__builtin_convertvector(half, typename RegisterOf<double>::Lanes)));
+/// A vector's numbers, or one, as float64.
+template <class V, class R>
+struct Wide {
+  using Number = std::conditional_t<sizeof(V) == sizeof(R), double, Vector<double>>;
+  static constexpr int kCount = sizeof(V) == sizeof(R) || sizeof(R) == 8 ? 1 : 2;
+  Number part[kCount];
+  WARPLOOM_INLINE explicit Wide(const V& value) {
+    if constexpr (sizeof(V) == sizeof(R)) {
+      part[0] = static_cast<double>(value);
+    } else if constexpr (sizeof(R) == 8) {
+      part[0] = value;
+    } else {
+      typedef float Half __attribute__((vector_size(WARPLOOM_VECTOR_BYTES / 2)));
+      for (int h = 0; h < 2; ++h) {
+        Half half;
+        __builtin_memcpy(&half, reinterpret_cast<const char*>(&value.v) + h * sizeof(Half), sizeof(Half));
+        part[h] = Number(__builtin_convertvector(half, typename RegisterOf<double>::Lanes));
+      }
     }
   }
-}
-template <class D>
-WARPLOOM_INLINE void accumulate(double* lanes, const D& value) {
-  put(lanes, fetch<D>(lanes) + value);
-}
+};
 
 template <class R, bool kImpulse>
 struct Energy {
   const EnergyRow<R>& p;
 
-  template <class D>
-  WARPLOOM_INLINE void dual(double* lanes, const D& f, const D& rise) const {
-    accumulate(lanes, dual_energy<kImpulse>(TvBounds<D>{D(p.least), D(p.most)}, f, D(p.weight) * rise));
-  }
   template <class V>
-  WARPLOOM_INLINE void point(int64_t x) const {
+  WARPLOOM_INLINE void at(int64_t x) const {
+    using Many = Wide<V, R>;
+    using D = typename Many::Number;
+    constexpr int kCount = Many::kCount, kStep = kCount == 2 || sizeof(V) > sizeof(R) ? kWidth<double> : 1;
     double* const lanes = p.lanes + (x & 31);
     V square(R(0));
     for (int64_t c = 0; c < p.channels; ++c) {
       const int64_t i = c * p.points + x;
-      const V here = fetch<V>(p.u + i), f = fetch<V>(p.f + i);
-      V right(R(0));
-      if (x + 1 < p.nx) right = fetch<V>(p.u + i + 1) - here;
-      square = add_square(square, right, fetch<V>(p.after + i) - here, fetch<V>(p.above + i) - here);
-      widen<R>(here, [&](int k, const auto& u) {
-        using D = std::decay_t<decltype(u)>;
-        widen<R>(f, [&](int l, const auto& wide) {
-          if (l == k) accumulate(lanes + 32 + k, data_energy<kImpulse>(u, D(wide)));
-        });
-      });
+      const V here = fetch<V>(p.u + i);
+      square = add_square(square, denoising::after<V>(p.u + c * p.points, x, p.nx) - here, fetch<V>(p.after + i) - here, fetch<V>(p.above + i) - here);
+      const Many u(here), f(fetch<V>(p.f + i));
+      for (int k = 0; k < kCount; ++k) add(lanes + 32 + k * kStep, data_energy<kImpulse>(u.part[k], f.part[k]));
       if (p.flow) continue;
-      V before(R(0));
-      if (x > 0) before = fetch<V>(p.x + i - 1);
       const V z = p.z == nullptr ? V(R(0)) : fetch<V>(p.z + i) - fetch<V>(p.z_before + c * p.z_stride + x);
-      const V rise = divergence<V>(fetch<V>(p.x + i) - before, fetch<V>(p.y + i) - fetch<V>(p.y_before + c * p.y_stride + x), z);
-      widen<R>(rise, [&](int k, const auto& r) {
-        using D = std::decay_t<decltype(r)>;
-        widen<R>(f, [&](int l, const auto& wide) {
-          if (l == k) dual<D>(lanes + 64 + k, D(wide), r);
-        });
-      });
+      const Many rise(divergence<V>(fetch<V>(p.x + i) - before_or_zero<V>(p.x + c * p.points, x),
+                                    fetch<V>(p.y + i) - fetch<V>(p.y_before + c * p.y_stride + x), z));
+      for (int k = 0; k < kCount; ++k) {
+        add(lanes + 64 + k * kStep, dual_energy<kImpulse>(TvBounds<D>{D(p.least), D(p.most)}, f.part[k], D(p.weight) * rise.part[k]));
+      }
     }
-    widen<R>(length_of(square, R(0)), [&](int k, const auto& length) { accumulate(lanes + k, length); });
+    const Many length(length_of(square, R(0)));
+    for (int k = 0; k < kCount; ++k) add(lanes + k * kStep, length.part[k]);
+  }
+  template <class D>
+  static WARPLOOM_INLINE void add(double* lanes, const D& value) {
+    put(lanes, fetch<D>(lanes) + value);
   }
   void run() const {
     int64_t x = p.begin;
-    if (x == 0 && p.end > 0) {  // the lanes of the first vector, one by one
-      for (; x < p.end && x < kWidth<R>; ++x) point<R>(x);
-    }
-    for (; x + kWidth<R> <= p.end && x + kWidth<R> < p.nx; x += kWidth<R>) point<Vector<R>>(x);
-    for (; x < p.end; ++x) point<R>(x);
+    for (; x + kWidth<R> <= p.end; x += kWidth<R>) at<Vector<R>>(x);
+    for (; x < p.end; ++x) at<R>(x);
   }
 };
 template <class R>
