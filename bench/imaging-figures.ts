@@ -39,12 +39,15 @@ export function imagingTables({ rows }: Report): string {
   const lines = times.map(({ id, value, limit, fraction, peers = {} }) => {
     const beaten = Object.entries(peers).filter(([name]) => name !== 'copy').sort(([, a], [, b]) => a - b)[0];
     const beside = beaten === undefined ? ['', ''] : [`${beaten[0]} ${micro(beaten[1])}`, `${(beaten[1] / value).toFixed(2)}`];
-    return `| ${[id, micro(value), limit === undefined ? '' : micro(limit), fraction === undefined ? '' : `${(100 * fraction).toFixed(0)} %`, ...beside].join(' | ')} |`;
+    const share = fraction === undefined ? '' : `${(100 * fraction).toFixed(0)} %`;
+    return `| ${[id, micro(value), limit === undefined ? '' : micro(limit), share, ...beside].join(' | ')} |`;
   });
-  const quality = rows.filter(({ id }) => id.startsWith('quality/')).map(({ id, value, unit, peers = {} }) =>
-    `| ${id.slice(8)} | ${Number(value.toPrecision(5))} ${unit === '1' ? '' : unit} | ${Object.entries(peers).map(([name, v]) => `${name} ${v}`).join(', ')} |`);
+  const quality = rows.filter(({ id }) => id.startsWith('quality/')).map(({ id, value, unit, peers = {} }) => {
+    const beside = Object.entries(peers).map(([name, other]) => `${name} ${other}`).join(', ');
+    return `| ${id.slice(8)} | ${Number(value.toPrecision(5))} ${unit === '1' ? '' : unit} | ${beside} |`;
+  });
   return [
-    ...(lines.length > 0 ? ['| row | µs | limit µs | of it | quickest other, µs | times as fast |', '| --- | --- | --- | --- | --- | --- |', ...lines] : []),
+    ...(lines.length > 0 ? [`| row | µs | limit µs | of it | quickest other, µs | times as fast |\n|${' --- |'.repeat(6)}`, ...lines] : []),
     ...(quality.length > 0 ? ['', '| quality | | others |', '| --- | --- | --- |', ...quality] : []),
   ].join('\n');
 }

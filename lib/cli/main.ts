@@ -1,13 +1,18 @@
 // The `warploom` command: picks the sub-command and turns errors into exit codes.
 import { ExitCode, exitCodeOf, UsageError, type Command, type CommandContext } from './command.ts';
 import { benchCommand } from './bench.ts';
+import { denoiseCommand } from './denoise.ts';
 import { infoCommand } from './info.ts';
+import { registerCommand } from './register.ts';
 import { runCommand } from './run.ts';
 import { scratchpadCommand } from './scratchpad.ts';
+import { segmentCommand } from './segment.ts';
 import { simulateCommand } from './simulate.ts';
 import { solveCommand } from './solve.ts';
 
-const COMMANDS: readonly Command[] = [infoCommand, runCommand, solveCommand, simulateCommand, scratchpadCommand, benchCommand];
+const COMMANDS: readonly Command[] = [
+  infoCommand, runCommand, solveCommand, simulateCommand, denoiseCommand, segmentCommand, registerCommand, scratchpadCommand, benchCommand,
+];
 
 const HELP = `Warploom: GPU numerics that keep data in registers and shared memory.
 

@@ -50,7 +50,7 @@ async function jobFiles(paths: readonly string[]): Promise<string[]> {
 /** `warploom run`. */
 export const runCommand: Command = {
   name: 'run',
-  summary: 'run job files: solve systems, step equations, interpolate series',
+  summary: 'run job files: solve systems, step equations, interpolate series, treat images',
   help: `Usage: warploom run JOB.json|FOLDER… [--results DIR] [--backend auto|cuda|cpu|simt] [--again] [--json]
 
 A job file says what to compute, on which inputs, with which parameters:
@@ -59,7 +59,8 @@ A job file says what to compute, on which inputs, with which parameters:
     "initial": { "file": "plate.png" }, "sweep": { "diffusivity": [0.5, 1, 2] } }
 
 Kinds: solve (tridiagonal systems from .npy), heat-adi (2-D heat equation), spline (cubic splines
-through a .csv), simulate (heat, Kuramoto–Sivashinsky and Euler equations in one dimension).
+through a .csv), simulate (heat, Kuramoto–Sivashinsky and Euler equations in one dimension),
+denoise, segment, register (images and volumes).
 examples/jobs holds each kind and the JSON Schema for your editor.
 
   --results DIR   where results go: DIR/NAME/ITEM/ with result.json, arrays and pictures

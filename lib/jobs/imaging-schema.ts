@@ -59,8 +59,10 @@ export const denoiseJobSchema = z.strictObject({
   weight: positive.optional().describe('weight of the total variation; or give sigma'),
   sigma: z.union([positive, z.literal('estimate')]).optional()
     .describe('standard deviation of the noise, from which the weight is found; "estimate" finds it from the image'),
+  coupled: z.boolean().default(true).describe('one norm over all channels: colours share their edges'),
+  missing: z.enum(['refuse', 'fill']).default('refuse').describe('pixels that are NaN: an error, or filled from around them'),
   iterations: z.number().int().min(1).max(1_000_000).optional().describe('most iterations'),
-  tolerance: positive.optional().describe('relative duality gap (or change of the energy) to stop at'),
+  tolerance: positive.optional().describe('relative duality gap (flow: relative decrease of the energy) to stop at'),
 });
 
 /** `segment`: active contours without edges. */
@@ -76,7 +78,7 @@ export const segmentJobSchema = z.strictObject({
   tolerance: z.number().min(0).optional().describe('root mean square change of the level set to stop at'),
   iterations: z.number().int().min(1).max(1_000_000).optional().describe('most iterations'),
   step: z.enum(['semi-implicit', 'explicit']).default('semi-implicit'),
-  initial: z.enum(['checkerboard', 'ball', 'box']).default('checkerboard').describe('first contour; ball and box fill half of each side'),
+  initial: z.enum(['checkerboard', 'ball', 'box']).default('checkerboard').describe('first contour'),
   reinitialize: count.optional().describe('make the level set a distance again every so many iterations; 0 (default) never'),
   truth: path.optional().describe('a mask to compare with (nonzero is inside), as an image file of the same extents'),
 });

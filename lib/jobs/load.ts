@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { refusal } from '../core/errors.ts';
@@ -58,14 +58,26 @@ function inputPaths(job: Job): string[] {
     case 'heat-adi': return [job.initial.file];
     case 'spline': return [job.file];
     case 'simulate': return typeof job.initial === 'object' && 'file' in job.initial ? [job.initial.file] : [];
+    case 'denoise': return [job.input].filter((v) => typeof v === 'string');
+    case 'segment': return [job.input, job.truth].filter((v) => typeof v === 'string');
+    case 'register': return [job.reference, job.template, job.landmarks].filter((v) => typeof v === 'string');
   }
+}
+
+/** A file, or (a series of slices) the files of a folder. */
+async function filesOf(path: string): Promise<string[]> {
+  if (!(await stat(path)).isDirectory()) return [path];
+  const entries = await readdir(path, { withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => join(path, name)).sort();
 }
 
 async function hashItem(job: Job, input: (path: string) => string): Promise<string> {
   const hash = createHash('sha256');
   hash.update(JSON.stringify({ ...job, $schema: undefined, description: undefined, sweep: undefined }));
   for (const path of inputPaths(job)) {
-    for await (const piece of createReadStream(input(path))) hash.update(piece as Buffer);
+    for (const file of await filesOf(input(path))) {
+      for await (const piece of createReadStream(file)) hash.update(piece as Buffer);
+    }
   }
   return hash.digest('hex');
 }

@@ -50,7 +50,11 @@ async function runItem(job: Job, context: ItemContext): Promise<ItemReport> {
     case 'solve': return solveItem(job, context);
     case 'heat-adi': return heatAdiItem(job, context);
     case 'spline': return splineItem(job, context);
-    case 'simulate': return (await import('./simulate.ts')).simulateItem(job, context); // with its file format
+    // With their file formats.
+    case 'simulate': return (await import('./simulate.ts')).simulateItem(job, context);
+    case 'denoise': return (await import('./imaging-denoise.ts')).denoiseItem(job, context);
+    case 'segment': return (await import('./imaging-segment.ts')).segmentItem(job, context);
+    case 'register': return (await import('./imaging-register.ts')).registerItem(job, context);
   }
 }
 

@@ -1,6 +1,7 @@
 // Job files: zod schemas, from which the published JSON Schema is generated.
 import { z } from 'zod';
 import { common, path, positive } from './schema-common.ts';
+import { denoiseJobSchema, registerJobSchema, segmentJobSchema } from './imaging-schema.ts';
 import { simulateJobSchema } from './simulate-schema.ts';
 
 export { deviceSchema } from './schema-common.ts';
@@ -57,11 +58,14 @@ export const splineJobSchema = z.strictObject({
 });
 
 /** Any job file. */
-export const jobSchema = z.discriminatedUnion('kind', [solveJobSchema, heatAdiJobSchema, splineJobSchema, simulateJobSchema]);
+export const jobSchema = z.discriminatedUnion('kind', [
+  solveJobSchema, heatAdiJobSchema, splineJobSchema, simulateJobSchema, denoiseJobSchema, segmentJobSchema, registerJobSchema,
+]);
 export type Job = z.infer<typeof jobSchema>;
 export type SolveJob = z.infer<typeof solveJobSchema>;
 export type HeatAdiJob = z.infer<typeof heatAdiJobSchema>;
 export type SplineJob = z.infer<typeof splineJobSchema>;
+export type { DenoiseJob, RegisterJob, SegmentJob } from './imaging-schema.ts';
 export type { SimulateJob } from './simulate-schema.ts';
 
 /** The JSON Schema of job files (draft 2020-12), as published in examples/jobs/job.schema.json. */

@@ -34,7 +34,7 @@ describe('warploom command', () => {
   it('teaches: every command has help with usage and exits 0', async () => {
     const top = await run(['--help']);
     assert.equal(top.code, 0);
-    for (const name of ['info', 'run', 'solve', 'simulate', 'bench']) {
+    for (const name of ['info', 'run', 'solve', 'simulate', 'denoise', 'segment', 'register', 'bench']) {
       assert.match(top.out, new RegExp(`^  ${name} `, 'm'));
       const { code, out } = await run([name, '--help']);
       assert.equal(code, 0);

@@ -45,6 +45,9 @@ describe('examples', function () {
       for (const [job, picture, limit] of [
         ['co2-spline', 'curve.svg', 1e-12], ['seattle-year', 'curve.svg', 1e-12], ['precipitation-smoothing', 'heat-004.png', 1e-12],
         ['sod', 'profile.svg', 4e-3], ['kuramoto-sivashinsky', 'space-time.png', 1e-12], ['heat-rod', 'profile.svg', 1e-4],
+        ['denoise-astronaut', 'before-after.png', 0.06], ['denoise-shepp-logan', 'before-after.png', 0.06], ['denoise-head', 'before-after.png', 1e-3],
+        ['denoise-impulses', 'before-after.png', 0.08], ['segment-discs', 'contours.svg', 0.01], ['segment-balls', 'before-after.png', 0.03],
+        ['segment-cell', 'contours.svg', 1e-2], ['register-pair', 'grid.svg', 0.12], ['register-volumes', 'grid.svg', 0.4],
       ] as const) {
         ok(out.includes(job), out);
         const { accuracy } = JSON.parse(await readFile(join(results, job, 'all/result.json'), 'utf8')) as { accuracy: { value: number } };

@@ -1,0 +1,78 @@
+// warploom register: warps one image onto another, from flags.
+import { writeFileAtomic } from '../core/files.ts';
+import { registerJobSchema } from '../jobs/imaging-schema.ts';
+import { parseFlags, UsageError, type Command } from './command.ts';
+import {
+  exitCodesHelp, imageFlags, imageHelp, imageJobFields, inputFlag, numberFlag, outputFlag, parseImageJob, wholeFlag, withImageDevice,
+} from './imaging-flags.ts';
+import { formatSeconds } from './table.ts';
+
+const text = { type: 'string' } as const;
+
+/** `warploom register`. */
+export const registerCommand: Command = {
+  name: 'register',
+  summary: 'warp an image or a volume onto another one (curvature registration)',
+  help: `Usage: warploom register REFERENCE TEMPLATE -o WARPED [options]
+       warploom register phantom:registration-pair,size=128 -o WARPED [options]
+
+Finds a smooth displacement u such that TEMPLATE(x + u(x)) looks like REFERENCE(x): it minimises
+  1/2 |TEMPLATE(x + u) - REFERENCE|² + alpha/2 Σ |Δu|²        (Fischer and Modersitzki)
+from coarse to fine. Both images have the same extents; affine movements cost nothing.
+
+  -o, --out FILE         the warped template, by its ending
+      --displacement FILE   u in pixels: .npy of shape (components, …), .nii or .tif
+      --preview FILE     a PNG: reference, template, warped, differences before and after
+      --grid FILE        an SVG of a regular grid as u moves it
+      --measure M        ssd (default: same intensities), ncc (intensities differ by scale and offset)
+      --alpha A          weight of the curvature: larger is stiffer
+      --tau T            step of the semi-implicit scheme; default from the template's gradients
+      --levels L         of the pyramid
+      --iterations N     at most, of each level
+      --tolerance T      relative change of the measure to stop at
+      --landmarks FILE   .npy of shape (n, 2, dimensions): points of reference and template, for the error (TRE)
+
+${imageHelp}
+Examples
+  warploom register before.png after.png -o aligned.png --preview compare.png --grid grid.svg
+  warploom register atlas.nii.gz subject.nii.gz -o warped.nii.gz --displacement u.nii.gz --measure ncc
+
+${exitCodesHelp}`,
+  async run(argv, context) {
+    const { values, positionals } = parseFlags({
+      args: argv, allowPositionals: true,
+      options: {
+        ...imageFlags, displacement: text, grid: text, measure: text, alpha: text, tau: text, levels: text, iterations: text,
+        tolerance: text, landmarks: text,
+      },
+    });
+    const [reference, template, ...more] = positionals;
+    const generated = reference?.startsWith('phantom:') === true;
+    if (reference === undefined || more.length > 0 || (template === undefined) !== generated) {
+      throw new UsageError('name a reference and a template');
+    }
+    const out = await outputFlag(values, 'out');
+    const job = parseImageJob(registerJobSchema, {
+      kind: 'register', name: 'register', reference: inputFlag(reference), template, ...imageJobFields(values), measure: values.measure,
+      alpha: numberFlag(values, 'alpha'), tau: numberFlag(values, 'tau'), levels: wholeFlag(values, 'levels', 1, 12),
+      iterations: wholeFlag(values, 'iterations', 1, 100_000), tolerance: numberFlag(values, 'tolerance'), landmarks: values.landmarks,
+    });
+    const { gridSvg, loadPair, registerPreview, runRegister } = await import('../jobs/imaging-register.ts');
+    const { rescale } = await import('../jobs/imaging-input.ts');
+    const { outputMeta } = await import('../jobs/imaging-output.ts');
+    const { writeImage } = await import('../imaging/index.ts');
+    const pair = await loadPair(job, (path) => path);
+    return withImageDevice('register', values, context, async (running) => {
+      const { displacement, warped, report } = await runRegister(job, pair, running);
+      await writeImage(out, rescale(warped, pair.reference.range, true), outputMeta(out, pair.reference));
+      const field = values.displacement;
+      if (field !== undefined) await writeImage(field, displacement, outputMeta(field, pair.reference));
+      if (values.preview !== undefined) await writeFileAtomic(values.preview, registerPreview(pair, warped));
+      if (values.grid !== undefined) await writeFileAtomic(values.grid, gridSvg(pair, displacement));
+      const { seconds, leastJacobian } = report.figures;
+      context.out.write(`${report.summary} on ${running.device.backend}: ${formatSeconds(seconds!)}, ${report.accuracy.meaning} `
+        + `${report.accuracy.value.toPrecision(3)}, least Jacobian ${leastJacobian!.toPrecision(3)}\nresult in ${out}\n`);
+      for (const note of report.notes ?? []) context.err.write(`${note}\n`);
+    });
+  },
+};

@@ -1,0 +1,83 @@
+// warploom segment: divides one image into two regions, from flags.
+import { writeFileAtomic } from '../core/files.ts';
+import { segmentJobSchema } from '../jobs/imaging-schema.ts';
+import { parseFlags, UsageError, type Command } from './command.ts';
+import {
+  exitCodesHelp, imageFlags, imageHelp, imageJobFields, inputFlag, numberFlag, outputFlag, parseImageJob, wholeFlag, withImageDevice,
+} from './imaging-flags.ts';
+import { formatSeconds } from './table.ts';
+
+const text = { type: 'string' } as const;
+
+/** `warploom segment`. */
+export const segmentCommand: Command = {
+  name: 'segment',
+  summary: 'find objects in an image or a volume by an active contour without edges',
+  help: `Usage: warploom segment IN -o MASK [options]
+
+Divides the image into two regions, each close to its mean, with a short border between them (Chan and Vese): it minimises
+  mu length + nu area inside + lambda1 Σ_inside (f - c1)² + lambda2 Σ_outside (f - c2)²
+Objects need no sharp edges; noise is held back by the length of the border.
+
+  -o, --out FILE         the mask: PNG or TIFF (255 inside), NIfTI or .npy (1 inside)
+      --preview FILE     a PNG of the image, and of the image with the outline
+      --contours FILE    the contours over the image as SVG, or as JSON (lists of points) by the ending
+      --level-set FILE   the level set as .npy, .nii, .tif: positive inside
+      --truth FILE       a mask to compare with: Dice and Hausdorff
+      --mu M             weight of the border's length, default 0.25; smaller finds finer detail
+      --nu, --lambda1, --lambda2     default 0, 1, 1
+      --initial I        checkerboard (default: finds objects anywhere), ball, box
+      --step S           semi-implicit (default), explicit
+      --dt D             step of the evolution, default 0.5
+      --iterations N     at most, default 500
+      --tolerance T      change of the level set to stop at, default 1e-3
+      --reinitialize N   make the level set a distance every N iterations; 0 (default) never
+
+${imageHelp}
+Examples
+  warploom segment cell.png -o cell-mask.png --contours cell.svg --preview outline.png
+  warploom segment ct.nii.gz -o bone.nii.gz --range 0,1500 --mu 0.1
+  warploom segment phantom:discs,size=256 --add-noise gaussian:sigma=0.3,seed=2 --mu 0.1 -o discs.png
+
+${exitCodesHelp}`,
+  async run(argv, context) {
+    const { values, positionals } = parseFlags({
+      args: argv, allowPositionals: true,
+      options: {
+        ...imageFlags, contours: text, 'level-set': text, truth: text, mu: text, nu: text, lambda1: text, lambda2: text, initial: text,
+        step: text, dt: text, iterations: text, tolerance: text, reinitialize: text,
+      },
+    });
+    const [input, ...more] = positionals;
+    if (input === undefined || more.length > 0) throw new UsageError('name one image');
+    const out = await outputFlag(values, 'out');
+    const number = (name: string) => numberFlag(values, name);
+    const job = parseImageJob(segmentJobSchema, {
+      kind: 'segment', name: 'segment', input: inputFlag(input), ...imageJobFields(values), mu: number('mu'), nu: number('nu'),
+      lambda1: number('lambda1'), lambda2: number('lambda2'), initial: values.initial, step: values.step, dt: number('dt'),
+      iterations: wholeFlag(values, 'iterations', 1, 1_000_000), tolerance: number('tolerance'),
+      reinitialize: wholeFlag(values, 'reinitialize', 0, 1_000_000), truth: values.truth,
+    });
+    const { contoursSvg, runSegment, segmentPreview, writeMask } = await import('../jobs/imaging-segment.ts');
+    const { loadImage } = await import('../jobs/imaging-input.ts');
+    const { outputMeta } = await import('../jobs/imaging-output.ts');
+    const { writeImage } = await import('../imaging/index.ts');
+    const loaded = await loadImage(job.input, job, (path) => path);
+    return withImageDevice('segment', values, context, async (running) => {
+      const { mask, levelSet, contours, report } = await runSegment(job, loaded, running, job.truth);
+      await writeMask(out, mask, loaded);
+      const { width, height, depth = 1 } = loaded.image;
+      const levels = values['level-set'];
+      if (levels !== undefined) await writeImage(levels, { data: levelSet, width, height, depth }, outputMeta(levels, loaded));
+      if (values.preview !== undefined) await writeFileAtomic(values.preview, segmentPreview(loaded, mask));
+      const lines = values.contours;
+      if (lines !== undefined) {
+        await writeFileAtomic(lines, lines.endsWith('.json') ? `${JSON.stringify(contours)}\n` : contoursSvg(loaded, contours));
+      }
+      const { seconds, shareInside, dice } = report.figures;
+      context.out.write(`${report.summary} on ${running.device.backend}: ${formatSeconds(seconds!)}, ${contours.length} contours, `
+        + `${(100 * shareInside!).toFixed(1)} % inside${dice === undefined ? '' : `, Dice ${dice.toFixed(4)}`}\nmask in ${out}\n`);
+      for (const note of report.notes ?? []) context.err.write(`${note}\n`);
+    });
+  },
+};

@@ -1,0 +1,85 @@
+// The `denoise` job: total variation denoising of a file or a phantom.
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { writeFileAtomic } from '../core/files.ts';
+import { denoise, psnr, ssim, writeImage } from '../imaging/index.ts';
+import { loadImage, outputFormat, rescale, type HostImage, type LoadedImage } from './imaging-input.ts';
+import { historyPlot, panelsPng } from './imaging-pictures.ts';
+import type { DenoiseJob } from './imaging-schema.ts';
+import type { ItemContext, ItemFunction, ItemReport } from './item.ts';
+import { plotSvg } from './plot.ts';
+
+/** Where a computation runs and who listens. */
+export type Running = Pick<ItemContext, 'device' | 'signal' | 'onProgress'>;
+
+/** What came out of {@link runDenoise}. */
+export interface Denoised {
+  /** Pixels as the computation has them, 0 to 1. */
+  readonly image: HostImage;
+  /** Energy per pixel and relative gap (flow: relative decrease) at every check. */
+  readonly energies: readonly number[];
+  readonly gaps: readonly number[];
+  readonly every: number;
+  readonly report: Pick<ItemReport, 'summary' | 'figures' | 'accuracy' | 'notes'>;
+}
+
+/** Figures of quality where the truth is known. */
+function quality(image: HostImage, { truth, image: noisy }: LoadedImage): Record<string, number> {
+  if (truth === undefined) return {};
+  const sides = [image.width, image.height, ...((image.depth ?? 1) > 1 ? [image.depth!] : [])];
+  const similar: Record<string, number> = Math.min(...sides) >= 7 ? { ssim: ssim(image, truth), ssimBefore: ssim(noisy, truth) } : {};
+  return { psnr: psnr(image, truth), psnrBefore: psnr(noisy, truth), ...similar };
+}
+
+/** Denoises a loaded image. */
+export async function runDenoise(job: DenoiseJob, loaded: LoadedImage, { device, signal, onProgress }: Running): Promise<Denoised> {
+  const { method, noise, weight, sigma, coupled, missing, iterations, tolerance } = job;
+  const begin = performance.now();
+  const result = await denoise(loaded.image, {
+    method, noise, coupled, missing, device, signal, onProgress: (done, most) => onProgress(done, most),
+    ...(weight === undefined ? {} : { weight }), ...(sigma === undefined ? {} : { sigma }),
+    ...(iterations === undefined ? {} : { iterations }), ...(tolerance === undefined ? {} : { tolerance }),
+  });
+  const seconds = (performance.now() - begin) / 1000;
+  const measured = quality(result.image, loaded);
+  const accuracy = measured['psnr'] !== undefined
+    ? { value: 10 ** (-measured['psnr'] / 20), meaning: 'root mean square error against the truth' }
+    : {
+      value: result.gap ?? result.history.at(-1)?.decrease ?? NaN,
+      meaning: method === 'flow' ? 'relative decrease at the end' : 'relative duality gap',
+    };
+  return {
+    image: result.image, energies: result.history.map(({ energy }) => energy),
+    gaps: result.history.map(({ gap, decrease }) => gap ?? decrease ?? NaN),
+    every: result.history[0]?.iteration ?? 1,
+    report: {
+      summary: `${loaded.label}, ${method}, ${result.iterations} iterations, ${job.precision}`,
+      figures: {
+        iterations: result.iterations, energy: result.energy, weight: result.weight,
+        ...(result.sigma === undefined ? {} : { sigma: result.sigma }), ...(result.filled > 0 ? { filledPixels: result.filled } : {}),
+        seconds, deviceSeconds: result.info.deviceSeconds, ...measured,
+      },
+      accuracy, notes: result.converged ? [] : [`not converged after ${result.iterations} iterations`],
+    },
+  };
+}
+
+/** Before and after beside each other, with the truth where it is known. */
+export function denoisePreview({ image, truth }: LoadedImage, after: HostImage): Uint8Array {
+  return panelsPng([{ image }, { image: after }, ...(truth === undefined ? [] : [{ image: truth }])]);
+}
+
+/** Denoises and writes the image, before-after.png and convergence.svg. */
+export const denoiseItem: ItemFunction<DenoiseJob> = async (job, context) => {
+  const { folder } = context;
+  const loaded = await loadImage(job.input, job, context.input);
+  const { image, energies, gaps, every, report } = await runDenoise(job, loaded, context);
+  const { ending, meta } = outputFormat(loaded);
+  await writeImage(join(folder, `denoised${ending}`), rescale(image, loaded.range, true), meta);
+  await writeFileAtomic(join(folder, 'before-after.png'), denoisePreview(loaded, image));
+  const title = job.description ?? job.name;
+  const series = { 'energy per pixel': energies, [job.method === 'flow' ? 'relative decrease' : 'relative gap']: gaps };
+  const svg = await plotSvg(historyPlot(title, series, { every, log: true }));
+  if (svg !== undefined) await writeFileAtomic(join(folder, 'convergence.svg'), svg);
+  return { ...report, files: [`denoised${ending}`, 'before-after.png', ...(svg === undefined ? [] : ['convergence.svg'])] };
+};

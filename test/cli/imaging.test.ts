@@ -1,0 +1,123 @@
+// denoise, segment and register from flags: files in, files out, pictures, and what is refused before anything runs.
+import { deepStrictEqual, equal, match, ok } from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { decode } from 'fast-png';
+import { main } from '../../lib/cli/main.ts';
+import { addNoise, dice, discs, psnr, readImage, registrationPair, sheppLogan, writeImage } from '../../lib/imaging/index.ts';
+
+async function run(argv: string[], signal = new AbortController().signal) {
+  const [out, err] = [new PassThrough(), new PassThrough()];
+  const code = await main(argv, { out, err, signal });
+  return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
+}
+
+describe('warploom denoise, segment, register', function () {
+  this.timeout(60_000);
+  let folder: string;
+  before(async () => { folder = await mkdtemp(join(tmpdir(), 'warploom-cli-images-')); });
+  after(() => rm(folder, { recursive: true, force: true }));
+  const at = (name: string) => join(folder, name);
+  const flags = (line: string) => run([...line.split(' ').map((word) => word.replace(/^@/, `${folder}/`)), '--backend', 'cpu']);
+
+  it('denoise a 16-bit PNG, with before and after', async () => {
+    const clean = sheppLogan(64);
+    const noisy = addNoise(clean, { sigma: 0.08, seed: 1 });
+    await writeImage(at('noisy.png'), noisy, { sampleType: 'uint16' });
+    const { code, out, err } = await flags('denoise @noisy.png -o @new/clean.png --weight 0.06 --preview @preview.png');
+    equal(code, 0, err);
+    match(out, /noisy\.png 64 × 64, primal-dual, \d+ iterations.*on cpu.*relative duality gap/);
+    const { image, meta } = await readImage(at('new/clean.png'));
+    equal(meta.sampleType, 'uint16');
+    ok(psnr(image, clean) > psnr((await readImage(at('noisy.png'))).image, clean) + 4);
+    const { width, height } = decode(await readFile(at('preview.png')));
+    deepStrictEqual([width, height], [2 * 320 + 6, 320]);
+    deepStrictEqual(await readdir(at('new')), ['clean.png']);
+  });
+
+  it('denoise a volume with an orientation and numbers of its own', async () => {
+    const affine = [-2, 0, 0, 9, 0, 2, 0, 8, 0, 0, 3, 7, 0, 0, 0, 1];
+    const head = sheppLogan(20, { dimensions: 3 });
+    const counts = { ...head, data: head.data.map((value) => 1000 * value - 200) };
+    await writeImage(at('head.nii.gz'), counts, { sampleType: 'int16', affine });
+    const { code, err } = await flags('denoise @head.nii.gz -o @head-tv.nii --method flow --weight 0.01 --iterations 20');
+    equal(code, 0, err);
+    const { image, meta } = await readImage(at('head-tv.nii'));
+    deepStrictEqual([meta.affine, meta.sampleType], [affine, 'float32']);
+    ok(psnr(image, counts, 1000) > 25 && image.data.some((value) => value > 600), 'in the numbers of the file');
+    const phantom = await flags('denoise phantom:shepp-logan,size=16,dimensions=3 --add-noise gaussian:sigma=0.1,seed=2 --sigma 0.1 -o @phantom.tif');
+    equal(phantom.code, 0, phantom.err);
+    match(phantom.out, /PSNR [\d.]+ → [\d.]+ dB/);
+    equal((await readImage(at('phantom.tif'))).image.depth, 16);
+  });
+
+  it('segment: mask, level set, outline, contours as SVG and JSON, agreement with a given mask', async () => {
+    const { image, mask } = discs(64);
+    await writeImage(at('discs.png'), addNoise(image, { sigma: 0.1, seed: 3 }));
+    await writeImage(at('truth.png'), { ...image, data: Float32Array.from(mask) });
+    const { code, out, err } = await flags('segment @discs.png -o @mask.png --mu 0.1 --level-set @level.npy --contours @lines.svg --preview @outline.png --truth @truth.png');
+    equal(code, 0, err);
+    ok(Number(/Dice ([\d.]+)/.exec(out)![1]) > 0.98, out);
+    const found = (await readImage(at('mask.png'))).image.data;
+    ok(Math.max(dice(found, mask), dice(found.map((v) => 1 - v), mask)) > 0.98);
+    const level = (await readImage(at('level.npy'))).image.data;
+    ok(level.every((value, i) => (value > 0) === (found[i]! > 0)), 'positive inside');
+    match(await readFile(at('lines.svg'), 'utf8'), /<path d="M[\d.]+,[\d.]+L.*Z"/);
+    ok(decode(await readFile(at('outline.png'))).width > 640);
+    equal((await flags('segment @discs.png -o @mask.npy --contours @lines.json --initial ball --iterations 5')).code, 0);
+    const lines = JSON.parse(await readFile(at('lines.json'), 'utf8')) as [number, number][][];
+    ok(lines.length > 0 && lines.every((line) => line.length > 2 && line.every(([x, y]) => x >= -1 && x <= 64 && y >= -1 && y <= 64)));
+  });
+
+  it('register two files, and a generated pair', async () => {
+    const { reference, template } = registrationPair(48);
+    await writeImage(at('r.tif'), reference);
+    await writeImage(at('t.tif'), template);
+    const { code, out, err } = await flags('register @r.tif @t.tif -o @warped.tif --displacement @u.npy --grid @grid.svg --preview @pair.png --levels 2 --iterations 30');
+    equal(code, 0, err);
+    match(out, /curvature registration.*least Jacobian 0\.\d+/);
+    const warped = (await readImage(at('warped.tif'))).image;
+    ok(psnr(warped, reference) > psnr(template, reference) + 10);
+    const u = await readImage(at('u.npy'));
+    deepStrictEqual([u.image.channels, u.image.width], [2, 48]);
+    match(await readFile(at('grid.svg'), 'utf8'), /<path/);
+    equal(decode(await readFile(at('pair.png'))).width, 5 * 336 + 4 * 6);
+    const pair = await flags('register phantom:registration-pair,size=32,dimensions=3 -o @pair.nii.gz --iterations 10 --levels 2');
+    equal(pair.code, 0, pair.err);
+    match(pair.out, /mean error of the displacement, pixels 0\.\d+/);
+  });
+
+  it('refuse bad flags and bad files with code 2, by name, and write nothing', async () => {
+    await writeFile(at('broken.png'), (await readFile(at('noisy.png'))).subarray(0, 99));
+    const empty = await mkdtemp(join(folder, 'empty-'));
+    const cases: [string, RegExp][] = [
+      ['denoise', /one image/], ['denoise @noisy.png', /-o FILE/], ['denoise @noisy.png @noisy.png -o OUT.png', /one image/], ['denoise @noisy.png -o OUT.jpg', /\.png/],
+      ['denoise @noisy.png -o OUT.png --weight x', /--weight/], ['denoise @noisy.png -o OUT.png --weight -1', /weight/], ['denoise @noisy.png -o OUT.png --noise pink', /noise/],
+      ['denoise @absent.png -o OUT.png', /absent/], ['denoise @broken.png -o OUT.png', /broken\.png: .*PNG/], ['denoise @noisy.png -o OUT.png --max-pixels 100', /maxPixels/],
+      ['denoise phantom:moon,size=9 -o OUT.png', /phantom/], ['denoise phantom:discs,size -o OUT.png', /key=value/], ['denoise @noisy.png -o OUT.png --range 1,0', /range/],
+      ['denoise @noisy.png -o OUT.png --range x', /--range/], ['denoise @noisy.png -o OUT.png --raw 3x3:uint8:odd', /--raw/],
+      ['denoise @noisy.png -o OUT.png --add-noise gaussian:colour=3', /addNoise.*colour/],
+      ['segment @noisy.png -o OUT.png --initial star', /initial/], ['segment @noisy.png -o OUT.png --iterations 0', /--iterations/],
+      ['register @noisy.png -o OUT.png', /reference and a template/],
+      ['register @noisy.png @discs.png -o OUT.png --measure mi', /measure/], ['register @noisy.png @head.nii.gz -o OUT.png', /template/],
+    ];
+    for (const [line, what] of cases) {
+      const { code, err } = await flags(line.replace('OUT', `${empty}/out`));
+      equal(code, 2, `${line}: ${err}`);
+      match(err, what, line);
+    }
+    const tpu = await run(['denoise', at('noisy.png'), '-o', join(empty, 'a.png'), '--backend', 'tpu']);
+    match(tpu.err, /--backend/);
+    deepStrictEqual(await readdir(empty), []);
+  });
+
+  it('stop when interrupted, with code 130 and no file', async () => {
+    const stop = new AbortController();
+    stop.abort();
+    const { code } = await run(['denoise', at('noisy.png'), '-o', at('never.png'), '--backend', 'cpu'], stop.signal);
+    equal(code, 130);
+    ok(!(await readdir(folder)).includes('never.png'));
+  });
+});
