@@ -149,7 +149,9 @@ export function dependenceOf(analysis: Analysis): Dependence | undefined {
   return { units, before, separated };
 }
 
-/** Statements that threads may leave by stay before and after everything. */
+const kStays = /^(?:return_statement|using_declaration|namespace_alias_definition|preproc_.*)$/;
+
+/** Statements that threads may leave by, and names for what follows, stay before and after everything. */
 function leavesOrText(unit: Unit): boolean {
-  return (unit.effects?.returns.length ?? 0) > 0 || unit.node.type === 'return_statement' || unit.node.type.startsWith('preproc_');
+  return (unit.effects?.returns.length ?? 0) > 0 || kStays.test(unit.node.type);
 }

@@ -242,7 +242,8 @@ export class Program implements Meaning {
       const text = owner === undefined ? this.text(name) : `${this.text(owner)}::${this.text(name)}`;
       const plain = child(declarator, 'declarator')?.type === 'identifier' || node.type === 'field_declaration';
       if (constant && value !== undefined && plain && !template) this.#constant(text, this.#isInteger(node) ? value : undefined);
-      else if (words.includes('__constant__')) this.constantMemory.add(text);
+      // A pointer in constant memory leads to memory that may change.
+      else if (words.includes('__constant__') && !isPointer(declarator)) this.constantMemory.add(text);
       else if (struct === undefined) this.globals.add(text);
     }
   }
@@ -278,6 +279,10 @@ export class Program implements Meaning {
   isConditional(node: SyntaxNode): boolean {
     return ancestor(node, ...kConditional) !== undefined;
   }
+}
+
+function isPointer(declarator: SyntaxNode): boolean {
+  return [...descend(declarator)].some((node) => /^(?:pointer|reference)_declarator$/.test(node.type));
 }
 
 /** `{4}` and `4` alike. */

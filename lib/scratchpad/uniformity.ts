@@ -196,7 +196,13 @@ export class Uniformity {
     if (root === undefined) return false;
     const sym = this.#model.use(root);
     if (sym === undefined) return this.#library.program.constantMemory.has(this.#model.text(root));
-    return this.#depth === 0 && sym.kind === 'parameter' && sym.pointer && sym.isConst && sym.isRestrict && !this.#divergent.has(sym);
+    const isPromised = sym.kind === 'parameter' && sym.pointer && sym.isConst && sym.isRestrict;
+    if (this.#depth > 0 || !isPromised || this.#divergent.has(sym)) return false;
+    // A pointer that was loaded itself may lead to memory that changes; rows of a pointer to arrays are one load.
+    const text = this.#model.text(sym.declaration);
+    const isRow = (each: SyntaxNode): boolean => each.type === 'subscript_expression' && child(each, 'argument')!.type !== 'identifier';
+    const isChain = [...descend(node)].some(isRow);
+    return !/\bvolatile\b/.test(text) && (text.match(/\*/g)?.length ?? 0) === 1 && (!isChain || text.includes('('));
   }
 
   #field(node: SyntaxNode): boolean {

@@ -51,7 +51,7 @@ export class Visitor extends Shapes {
   /** Notes what computing the place of a peeked expression does. */
   touch(node: SyntaxNode, instance: Instance, effects: Effects): void {
     switch (node.type) {
-      case 'identifier': instance.visited.add(node); return;
+      case 'identifier': return this.#touchName(node, instance, effects);
       case 'subscript_expression':
         this.touch(child(node, 'argument')!, instance, effects);
         return this.visit(child(node, 'indices')!, instance, effects, 'r');
@@ -64,6 +64,13 @@ export class Visitor extends Shapes {
       case 'parenthesized_expression': return this.touch(namedChildren(node)[0]!, instance, effects);
       default: return this.touch(child(node, 'argument')!, instance, effects);
     }
+  }
+
+  #touchName(node: SyntaxNode, instance: Instance, effects: Effects): void {
+    instance.visited.add(node);
+    const sym = instance.model.use(node);
+    // A local pointer is a variable as well.
+    if (sym !== undefined && !this.isArray(sym) && !instance.bindings.has(sym)) effects.variable(sym, 'r');
   }
 
   visit(node: SyntaxNode, instance: Instance, effects: Effects, mode: Mode): void {
@@ -193,6 +200,8 @@ export class Visitor extends Shapes {
     const target = this.peek(left, instance);
     if (target !== undefined && target.dimensions > 0) {
       this.touch(left, instance, effects);
+      const pointer = left.type === 'identifier' ? instance.model.use(left) : undefined;
+      if (pointer !== undefined) effects.variable(pointer, plain ? 'w' : 'rw');
       const source = this.peek(right, instance);
       if (!plain) return this.visit(right, instance, effects, 'r');
       if (source?.array !== target.array || source.dimensions !== target.dimensions || left.type !== 'identifier') {

@@ -1,5 +1,6 @@
 // Live ranges: where they begin and end, what loops keep, what branches keep apart.
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
+import { optimize } from '../../lib/scratchpad/optimize.ts';
 import { head, liveLines, pass } from './pass.ts';
 
 describe('scratchpad: live ranges', () => {
@@ -58,6 +59,15 @@ describe('scratchpad: live ranges', () => {
         + '    b[t] = 2;\n    __syncthreads();\n    out[t] = b[t];\n  }';
       const { kernel } = await pass(text, {}, before);
       deepStrictEqual(kernel.interference, [], condition);
+    }
+  });
+
+  it('what may change while the kernel runs is not uniform', async () => {
+    const before = '__constant__ float* moving;\n__device__ int flag;\n__global__ void k2(const float* const* __restrict__ rows, const volatile int* __restrict__ seen, const int* plain, float* out, int n) {\n';
+    for (const condition of ['moving[0] > 0', 'flag > 0', 'rows[0][1] > 0', 'seen[0] > 0', 'plain[0] > 0', 'out[0] > 0', 'clock() > 3', 'b[0] > 0']) {
+      const body = `${head}  b[t] = 1;\n  if (${condition}) {\n    a[t] = 1;\n    __syncthreads();\n    out[t] = a[t];\n  }`;
+      const { report } = await optimize(`${before}${body}\n}\n`);
+      deepStrictEqual(report.refused.map(({ code }) => code), ['divergent-barrier'], condition);
     }
   });
 

@@ -77,6 +77,14 @@ describe('scratchpad: reordering', () => {
     ok(at('y = 2') < at('+ y;') && at('+ y;') < at('y = 3'), crossing.source);
   });
 
+  it('a local pointer into an array is a variable too', async () => {
+    const body = wide('out[t] = *p; p += 2; out[t] += *p + c[t ^ 1] + a[t];', 'out[t + n] = d[t ^ 1] + b[t] + p[0];', '  float* p = a;\n  p += 1;\n');
+    const { source } = await pass(body, reorder);
+    const places = ['float* p = a', 'p += 1', 'out[t] = *p;', 'p += 2', 'out[t] += *p', 'b[t] + p[0]'].map((text) => source.indexOf(text));
+    deepStrictEqual([...places].sort((x, y) => x - y), places, source);
+    ok(places[0]! > 0);
+  });
+
   it('pointers to variables, references and lambdas: the order stays', async () => {
     for (const hidden of ['int m = 0; int* p = &m;', 'int m = 0; int& p = m;', 'auto f = [&] { n = 3; }; f();']) {
       const { kernel } = await pass(wide('out[t] = c[t ^ 1] + a[t];', 'out[t + n] = d[t ^ 1] + b[t];', `  ${hidden}\n`), reorder);
