@@ -63,7 +63,8 @@ describe('scratchpad: live ranges', () => {
   });
 
   it('what may change while the kernel runs is not uniform', async () => {
-    const before = '__constant__ float* moving;\n__device__ int flag;\n__global__ void k2(const float* const* __restrict__ rows, const volatile int* __restrict__ seen, const int* plain, float* out, int n) {\n';
+    const before = '__constant__ float* moving;\n__device__ int flag;\n'
+      + '__global__ void k2(const float* const* __restrict__ rows, const volatile int* __restrict__ seen, const int* plain, float* out, int n) {\n';
     for (const condition of ['moving[0] > 0', 'flag > 0', 'rows[0][1] > 0', 'seen[0] > 0', 'plain[0] > 0', 'out[0] > 0', 'clock() > 3', 'b[0] > 0']) {
       const body = `${head}  b[t] = 1;\n  if (${condition}) {\n    a[t] = 1;\n    __syncthreads();\n    out[t] = a[t];\n  }`;
       const { report } = await optimize(`${before}${body}\n}\n`);
