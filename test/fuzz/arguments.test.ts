@@ -4,7 +4,7 @@ import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { addon, type FieldDescription } from '../../lib/core/binding.ts';
 import { openDevice, type Device } from '../../lib/core/device.ts';
 import { ArgumentError, DisposedError } from '../../lib/core/errors.ts';
-import { coveredOperations, validParameters, type LooseParameters, type LooseView } from '../support/valid-parameters.ts';
+import { coveredOperations, optionalViews, validParameters, type LooseParameters, type LooseView } from '../support/valid-parameters.ts';
 
 /** A wrong value for a field, and the name the error must carry. */
 interface Misuse {
@@ -145,7 +145,8 @@ function misuses(operation: string, fields: readonly FieldDescription[]): Misuse
     const { name, kind } = field;
     if (kind === 'view') {
       list.push(...viewMisuses(field, valid[name] as LooseView, operation.startsWith('tridiagonal.')));
-      if (name !== 'upper') list.push({ what: 'missing', argument: name, apply: (parameters) => delete parameters[name] });
+      const optional = name === 'upper' || optionalViews.has(`${operation} ${name}`);
+      if (!optional) list.push({ what: 'missing', argument: name, apply: (parameters) => delete parameters[name] });
     } else if (kind === 'array') {
       const others = given.filter((other) => other.name !== name).map((other) => [other.name, memoryOf(other.name)] as [string, AnyArray]);
       const like = (valid[name] as AnyArray | undefined) ?? new BigInt64Array(4);

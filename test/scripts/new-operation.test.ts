@@ -34,12 +34,12 @@ describe('new-operation', () => {
   });
 
   it('adds to an existing domain and overwrites nothing', () => {
-    strictEqual(stamp('scan', 'segment').status, 0);
-    match(text('lib/scan/index.ts'), /segment\.ts/);
-    const again = stamp('scan', 'segment');
+    strictEqual(stamp('scan', 'fold').status, 0);
+    match(text('lib/scan/index.ts'), /fold\.ts/);
+    const again = stamp('scan', 'fold');
     strictEqual(again.status, 1);
     match(again.stderr, /exist already/);
-    strictEqual(text('cuda/core/operations.inc').match(/segment/g)!.length, 1);
+    strictEqual(text('cuda/core/operations.inc').match(/fold/g)!.length, 1);
   });
 
   it('refuses names that are not snake_case', () => {

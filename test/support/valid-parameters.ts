@@ -75,6 +75,22 @@ const builders: Record<string, () => LooseParameters> = {
     type: 'float64', n: smallN, rows: smallBatch,
     state: flat(1), figures: new Float64Array(smallBatch * 6),
   }),
+  'imaging.cosine': () => ({ type: 'float64', ...grid, channels: 1, inverse: false, values: flat(1), result: flat(0) }),
+  'imaging.resample': () => ({
+    type: 'float64', ...grid, channels: 1, halveX: true, halveY: true, halveZ: true, up: false, values: flat(1),
+    result: { ...flat(0), data: new Float64Array(6) },
+  }),
+  'imaging.warp': () => ({
+    type: 'float64', ...grid, channels: 1, relative: true, count: elements, image: flat(1), positions: flat(0, 2), result: flat(0),
+  }),
+  'imaging.jacobian': () => ({
+    type: 'float64', ...grid, displacement: flat(0, 2), result: flat(0), figures: new Float64Array(4),
+  }),
+  'imaging.registration': () => ({
+    type: 'float64', ...grid, variant: 'semi-implicit', measure: 'ssd', alpha: 0.1, step: 1, accelerate: true, stepScale: 1,
+    iterations: 2, tolerance: 0, reference: flat(1), template: flat(1), initial: flat(0, 2), result: flat(0, 2),
+    history: new Float64Array(3), figures: new Float64Array(3),
+  }),
   'imaging.curvature': () => ({
     type: 'float64', ...grid, channels: 1, coupled: true, eps: 1e-4, variant: 'auto',
     image: flat(1),
@@ -88,28 +104,16 @@ const builders: Record<string, () => LooseParameters> = {
     history: new Float64Array(6), figures: new Float64Array(6), used: words(6),
   }),
   'imaging.segment': () => ({
-    type: 'float64', ...grid, channels: 1, variant: 'auto', step: 'semi-implicit', initial: 'checkerboard', square: 2,
+    type: 'float64', ...grid, channels: 1, variant: 'auto', step: 'semi-implicit', initial: 'given', square: 2,
     x0: 0, y0: 0, z0: 0, x1: 0, y1: 0, z1: 0, radius: 1, normalize: true, mu: 0.25, nu: 0, lambda1: 1, lambda2: 1, epsilon: 1,
     eta: 1e-16, dt: 0.5, tolerance: 0, iterations: 3, energyEvery: 0, reinitializeEvery: 0, reinitializeSteps: 1,
-    image: flat(1), levelSet: flat(0), weights: Float64Array.of(1), mask: new Uint8Array(elements),
+    image: flat(1), given: flat(1), levelSet: flat(0), weights: Float64Array.of(1), mask: new Uint8Array(elements),
     means: new Float64Array(2), record: new Float64Array(4), figures: new Float64Array(4), used: words(4),
   }),
-  'imaging.registration': () => ({
-    type: 'float64', ...grid, variant: 'semi-implicit', measure: 'ssd', alpha: 0.1, step: 1, accelerate: true, stepScale: 1,
-    iterations: 2, tolerance: 0, reference: flat(1), template: flat(1), initial: flat(0, 2), result: flat(0, 2),
-    history: new Float64Array(3), figures: new Float64Array(3),
-  }),
-  'imaging.cosine': () => ({ type: 'float64', ...grid, channels: 1, inverse: false, values: flat(1), result: flat(0) }),
-  'imaging.warp': () => ({
-    type: 'float64', ...grid, channels: 1, relative: true, count: elements, image: flat(1), positions: flat(0, 2), result: flat(0),
-  }),
-  'imaging.resample': () => ({
-    type: 'float64', ...grid, channels: 1, halveX: true, halveY: true, halveZ: true, up: false, values: flat(1), result: flat(0),
-  }),
-  'imaging.jacobian': () => ({
-    type: 'float64', ...grid, displacement: flat(0, 2), result: flat(0), figures: new Float64Array(4),
-  }),
 };
+
+/** Views that a call may leave out. */
+export const optionalViews: ReadonlySet<string> = new Set(['imaging.registration initial', 'imaging.jacobian result']);
 
 /** Names of the operations that have an entry here; a test compares them with the registry. */
 export const coveredOperations = Object.keys(builders);
