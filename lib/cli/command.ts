@@ -1,6 +1,6 @@
 // What a sub-command is, and the exit codes all of them share.
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { WarploomError } from '../core/errors.ts';
+import { WarploomError, type ErrorCode } from '../core/errors.ts';
 
 /** Exit codes of the `warploom` command. */
 export const ExitCode = {
@@ -58,8 +58,9 @@ export function integerFlag(name: string, text: string | undefined, low: number,
 export function exitCodeOf(error: unknown, signal: AbortSignal): ExitCode {
   if (signal.aborted) return ExitCode.interrupted;
   if (error instanceof UsageError) return ExitCode.usage;
-  if (error instanceof WarploomError) {
-    switch (error.code) {
+  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  if (error instanceof WarploomError || code?.startsWith?.('ERR_WARPLOOM_') === true) {
+    switch (code as ErrorCode) {
       case 'ERR_WARPLOOM_INVALID_ARGUMENT':
       case 'ERR_WARPLOOM_DAMAGED_FILE': return ExitCode.usage;
       case 'ERR_WARPLOOM_UNAVAILABLE':
@@ -69,6 +70,5 @@ export function exitCodeOf(error: unknown, signal: AbortSignal): ExitCode {
       default: return ExitCode.failed;
     }
   }
-  const code = (error as NodeJS.ErrnoException | undefined)?.code;
   return code === 'ENOENT' || code === 'EISDIR' ? ExitCode.usage : ExitCode.failed;
 }

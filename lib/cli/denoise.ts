@@ -1,5 +1,9 @@
 // warploom denoise: total variation denoising of one image from flags.
 import { writeFileAtomic } from '../core/files.ts';
+import { writeImage } from '../imaging/index.ts';
+import { denoisePreview, runDenoise } from '../jobs/imaging-denoise.ts';
+import { loadImage, rescale } from '../jobs/imaging-input.ts';
+import { outputMeta } from '../jobs/imaging-output.ts';
 import { denoiseJobSchema } from '../jobs/imaging-schema.ts';
 import { parseFlags, UsageError, type Command } from './command.ts';
 import {
@@ -48,17 +52,13 @@ ${exitCodesHelp}`,
     });
     const [input, ...more] = positionals;
     if (input === undefined || more.length > 0) throw new UsageError('name one image');
-    const out = await outputFlag(values, 'out');
+    const out = await outputFlag(values);
     const job = parseImageJob(denoiseJobSchema, {
       kind: 'denoise', name: 'denoise', input: inputFlag(input), ...imageJobFields(values), weight: numberFlag(values, 'weight'),
       sigma: values.sigma === 'estimate' ? values.sigma : numberFlag(values, 'sigma'), noise: values.noise, method: values.method,
       coupled: values.separate === true ? false : undefined, missing: values.fill === true ? 'fill' : undefined,
       iterations: wholeFlag(values, 'iterations', 1, 1_000_000), tolerance: numberFlag(values, 'tolerance'),
     });
-    const { denoisePreview, runDenoise } = await import('../jobs/imaging-denoise.ts');
-    const { loadImage, rescale } = await import('../jobs/imaging-input.ts');
-    const { outputMeta } = await import('../jobs/imaging-output.ts');
-    const { writeImage } = await import('../imaging/index.ts');
     const loaded = await loadImage(job.input, job, (path) => path);
     return withImageDevice('denoise', values, context, async (running) => {
       const { image, report } = await runDenoise(job, loaded, running);

@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { z } from 'zod';
 import { openDevice, type Device } from '../core/device.ts';
+import { formatOfPath } from '../imaging/write.ts';
 import { ExitCode, integerFlag, UsageError, type CommandContext } from './command.ts';
 import { ProgressBar } from './progress-bar.ts';
 
@@ -136,10 +137,20 @@ export async function withImageDevice(
   }
 }
 
-/** The output path; its folder is made. */
-export async function outputFlag(values: FlagValues, name: string): Promise<string> {
+/** The path of a result, which some format must have the ending of; undefined when the flag is absent. */
+export function imagePathFlag(values: FlagValues, name: string): string | undefined {
   const path = values[name];
-  if (typeof path !== 'string') throw new UsageError(`say where the result goes: -o FILE`);
+  if (typeof path !== 'string') return undefined;
+  if (formatOfPath(path) === undefined) {
+    throw new UsageError(`--${name} takes a path ending in .png, .tif, .nii, .nii.gz, .npy or .raw, not '${path}'`);
+  }
+  return path;
+}
+
+/** Where the result goes; the folder is made. */
+export async function outputFlag(values: FlagValues): Promise<string> {
+  const path = imagePathFlag(values, 'out');
+  if (path === undefined) throw new UsageError('say where the result goes: -o FILE');
   await mkdir(dirname(path), { recursive: true });
   return path;
 }

@@ -1,9 +1,14 @@
 // warploom register: warps one image onto another, from flags.
 import { writeFileAtomic } from '../core/files.ts';
+import { writeImage } from '../imaging/index.ts';
+import { rescale } from '../jobs/imaging-input.ts';
+import { outputMeta } from '../jobs/imaging-output.ts';
+import { gridSvg, loadPair, registerPreview, runRegister } from '../jobs/imaging-register.ts';
 import { registerJobSchema } from '../jobs/imaging-schema.ts';
 import { parseFlags, UsageError, type Command } from './command.ts';
 import {
-  exitCodesHelp, imageFlags, imageHelp, imageJobFields, inputFlag, numberFlag, outputFlag, parseImageJob, wholeFlag, withImageDevice,
+  exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, inputFlag, numberFlag, outputFlag, parseImageJob, wholeFlag,
+  withImageDevice,
 } from './imaging-flags.ts';
 import { formatSeconds } from './table.ts';
 
@@ -51,21 +56,17 @@ ${exitCodesHelp}`,
     if (reference === undefined || more.length > 0 || (template === undefined) !== generated) {
       throw new UsageError('name a reference and a template');
     }
-    const out = await outputFlag(values, 'out');
+    const out = await outputFlag(values);
+    const field = imagePathFlag(values, 'displacement');
     const job = parseImageJob(registerJobSchema, {
       kind: 'register', name: 'register', reference: inputFlag(reference), template, ...imageJobFields(values), measure: values.measure,
       alpha: numberFlag(values, 'alpha'), tau: numberFlag(values, 'tau'), levels: wholeFlag(values, 'levels', 1, 12),
       iterations: wholeFlag(values, 'iterations', 1, 100_000), tolerance: numberFlag(values, 'tolerance'), landmarks: values.landmarks,
     });
-    const { gridSvg, loadPair, registerPreview, runRegister } = await import('../jobs/imaging-register.ts');
-    const { rescale } = await import('../jobs/imaging-input.ts');
-    const { outputMeta } = await import('../jobs/imaging-output.ts');
-    const { writeImage } = await import('../imaging/index.ts');
     const pair = await loadPair(job, (path) => path);
     return withImageDevice('register', values, context, async (running) => {
       const { displacement, warped, report } = await runRegister(job, pair, running);
       await writeImage(out, rescale(warped, pair.reference.range, true), outputMeta(out, pair.reference));
-      const field = values.displacement;
       if (field !== undefined) await writeImage(field, displacement, outputMeta(field, pair.reference));
       if (values.preview !== undefined) await writeFileAtomic(values.preview, registerPreview(pair, warped));
       if (values.grid !== undefined) await writeFileAtomic(values.grid, gridSvg(pair, displacement));

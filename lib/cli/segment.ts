@@ -1,9 +1,14 @@
 // warploom segment: divides one image into two regions, from flags.
 import { writeFileAtomic } from '../core/files.ts';
+import { writeImage } from '../imaging/index.ts';
+import { loadImage } from '../jobs/imaging-input.ts';
+import { outputMeta } from '../jobs/imaging-output.ts';
 import { segmentJobSchema } from '../jobs/imaging-schema.ts';
+import { contoursSvg, runSegment, segmentPreview, writeMask } from '../jobs/imaging-segment.ts';
 import { parseFlags, UsageError, type Command } from './command.ts';
 import {
-  exitCodesHelp, imageFlags, imageHelp, imageJobFields, inputFlag, numberFlag, outputFlag, parseImageJob, wholeFlag, withImageDevice,
+  exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, inputFlag, numberFlag, outputFlag, parseImageJob, wholeFlag,
+  withImageDevice,
 } from './imaging-flags.ts';
 import { formatSeconds } from './table.ts';
 
@@ -50,7 +55,8 @@ ${exitCodesHelp}`,
     });
     const [input, ...more] = positionals;
     if (input === undefined || more.length > 0) throw new UsageError('name one image');
-    const out = await outputFlag(values, 'out');
+    const out = await outputFlag(values);
+    const levels = imagePathFlag(values, 'level-set');
     const number = (name: string) => numberFlag(values, name);
     const job = parseImageJob(segmentJobSchema, {
       kind: 'segment', name: 'segment', input: inputFlag(input), ...imageJobFields(values), mu: number('mu'), nu: number('nu'),
@@ -58,16 +64,11 @@ ${exitCodesHelp}`,
       iterations: wholeFlag(values, 'iterations', 1, 1_000_000), tolerance: number('tolerance'),
       reinitialize: wholeFlag(values, 'reinitialize', 0, 1_000_000), truth: values.truth,
     });
-    const { contoursSvg, runSegment, segmentPreview, writeMask } = await import('../jobs/imaging-segment.ts');
-    const { loadImage } = await import('../jobs/imaging-input.ts');
-    const { outputMeta } = await import('../jobs/imaging-output.ts');
-    const { writeImage } = await import('../imaging/index.ts');
     const loaded = await loadImage(job.input, job, (path) => path);
     return withImageDevice('segment', values, context, async (running) => {
       const { mask, levelSet, contours, report } = await runSegment(job, loaded, running, job.truth);
       await writeMask(out, mask, loaded);
       const { width, height, depth = 1 } = loaded.image;
-      const levels = values['level-set'];
       if (levels !== undefined) await writeImage(levels, { data: levelSet, width, height, depth }, outputMeta(levels, loaded));
       if (values.preview !== undefined) await writeFileAtomic(values.preview, segmentPreview(loaded, mask));
       const lines = values.contours;

@@ -6,6 +6,9 @@ import { openDevice, type Device } from '../core/device.ts';
 import { packageVersion } from '../core/binding.ts';
 import { writeFileAtomic } from '../core/files.ts';
 import { heatAdiItem } from './heat-adi.ts';
+import { denoiseItem } from './imaging-denoise.ts';
+import { registerItem } from './imaging-register.ts';
+import { segmentItem } from './imaging-segment.ts';
 import type { ItemContext, ItemReport } from './item.ts';
 import type { JobItem, LoadedJob } from './load.ts';
 import type { Job } from './schema.ts';
@@ -50,11 +53,10 @@ async function runItem(job: Job, context: ItemContext): Promise<ItemReport> {
     case 'solve': return solveItem(job, context);
     case 'heat-adi': return heatAdiItem(job, context);
     case 'spline': return splineItem(job, context);
-    // With their file formats.
-    case 'simulate': return (await import('./simulate.ts')).simulateItem(job, context);
-    case 'denoise': return (await import('./imaging-denoise.ts')).denoiseItem(job, context);
-    case 'segment': return (await import('./imaging-segment.ts')).segmentItem(job, context);
-    case 'register': return (await import('./imaging-register.ts')).registerItem(job, context);
+    case 'simulate': return (await import('./simulate.ts')).simulateItem(job, context); // with its file format
+    case 'denoise': return denoiseItem(job, context);
+    case 'segment': return segmentItem(job, context);
+    case 'register': return registerItem(job, context);
   }
 }
 

@@ -130,7 +130,7 @@ describe('image jobs', function () {
     const phantom = { phantom: 'discs', size: 16 };
     const bad: [object, RegExp][] = [
       [{ kind: 'denoise' }, /input/], [{ kind: 'denoise', input: 'none.png' }, /none\.png/], [{ kind: 'denoise', input: phantom, weight: 0 }, /weight/],
-      [{ kind: 'denoise', input: { phantom: 'discs' } }, /size/], [{ kind: 'denoise', input: { ...phantom, noise: 1 } }, /noise/],
+      [{ kind: 'denoise', input: { phantom: 'discs' } }, /input/], [{ kind: 'denoise', input: { ...phantom, noise: 1 } }, /input/],
       [{ kind: 'denoise', input: phantom, method: 'median' }, /method/], [{ kind: 'segment', input: phantom, mu: -1 }, /mu/],
       [{ kind: 'segment', input: phantom, initial: 'star' }, /initial/], [{ kind: 'register', reference: phantom }, /registration-pair|reference/],
       [{ kind: 'register', reference: { phantom: 'registration-pair', size: 8 }, template: 'x.png' }, /x\.png/],
