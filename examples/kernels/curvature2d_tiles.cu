@@ -1,7 +1,7 @@
 // Curvature of a 2-D image with tiles of 64x64 pixels: every quantity of the paper's three steps in shared memory, loops that take
 // the elements of each array in turn. 85 KB a block: here shared memory decides how many blocks a multiprocessor holds.
 // Launch: blocks (ceil(nx / 64), ceil(ny / 64)), threads 512.
-// run: curvature2d_tiles<<<(2, 1), 512>>>(in f32 3737, out f32 3737, 101, 37, 1e-4f)
+// run: curvature2d_tiles<<<(1, 1), 512>>>(in f32 1961, out f32 1961, 53, 37, 1e-4f)
 
 #define TILE 64
 #define HALO (TILE + 2)

@@ -225,6 +225,7 @@ void prove(simt::Scheduler& scheduler, const plain::Batch& batch, const plain::C
 }
 
 int run_batch(const char* path, const std::vector<std::string>& orders, bool mutants, std::string* out) {
+  alarm(900);  // a batch of hundreds of kernels on a busy machine
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     *out = std::string(dlerror()) + "\n";
