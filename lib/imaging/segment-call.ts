@@ -1,0 +1,150 @@
+// How segment talks to its operation: in one piece, or in portions where somebody wants to see how it gets on.
+import { DeviceArray } from '../core/device-array.ts';
+import { contourRings } from './contour.ts';
+import { viewOf, type Pixels } from './image.ts';
+import { newPixels, withResults } from './register-outputs.ts';
+import type { SegmentCall, SegmentOptions, SegmentResult, SegmentVariant } from './segment.ts';
+import { segmentVariants } from './segment.ts';
+
+/** Seconds that a portion should take: a few reports a second. */
+const portionSeconds = 0.2;
+
+/** Reports of one run of the operation. */
+interface Reports {
+  readonly means: Float64Array;
+  readonly record: Float64Array;
+  readonly figures: Float64Array;
+  readonly used: Int32Array;
+  readonly deviceSeconds: number;
+}
+
+/** What one run begins with and where it writes. */
+interface Arrays {
+  readonly image: Pixels;
+  readonly given: Pixels | undefined;
+  readonly levelSet: Pixels;
+  readonly mask: Uint8Array | DeviceArray;
+}
+
+function lcm(a: number, b: number): number {
+  let [x, y] = [a, b];
+  while (y !== 0) [x, y] = [y, x % y];
+  return (a / x) * b;
+}
+
+const coefficientNames = [
+  'mu', 'nu', 'lambda1', 'lambda2', 'normalize', 'epsilon', 'eta', 'dt', 'step', 'tolerance', 'reinitializeEvery', 'reinitializeSteps', 'variant',
+] as const;
+
+async function runOnce(call: SegmentCall, arrays: Arrays, iterations: number, energyEvery: number): Promise<Reports> {
+  const { image, options, initial, device } = call;
+  const { width, height, depth, channels, type } = image;
+  const reports = {
+    means: new Float64Array(2 * channels), record: new Float64Array(2 * (2 + (energyEvery > 0 ? Math.floor(iterations / energyEvery) : 0))),
+    figures: new Float64Array(4), used: new Int32Array(4),
+  };
+  const coefficients = Object.fromEntries(coefficientNames.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])));
+  const { deviceSeconds } = await device.run('imaging.segment', {
+    type, width, height, depth, channels, ...coefficients, iterations, energyEvery,
+    ...(arrays.given === undefined ? initial : { initial: 'given', given: viewOf(arrays.given) }),
+    image: viewOf(arrays.image), levelSet: viewOf(arrays.levelSet), mask: arrays.mask,
+    ...(options.weights === undefined ? {} : { weights: Float64Array.from(options.weights) }),
+    ...reports,
+  }, { signal: options.signal });
+  return { ...reports, deviceSeconds };
+}
+
+/** The entries of a run's record, `before` iterations having been made already. */
+function entriesOf({ record, used }: Reports, before: number): { iteration: number; energy: number }[] {
+  return Array.from({ length: used[3]! }, (_, i) => ({ iteration: before + record[2 * i]!, energy: record[2 * i + 1]! }));
+}
+
+/**
+ * Runs in portions of whole multiples of `unit` iterations, on arrays of the device, and reports after each. A portion goes on from the level
+ * set of the last one and finds the very sums it ended with: the bits are those of one piece.
+ */
+async function runPortions(call: SegmentCall, arrays: Arrays, iterations: number, energyEvery: number) {
+  const { options } = call;
+  const unit = lcm(Math.max(1, energyEvery), Math.max(1, options.reinitializeEvery ?? 0));
+  const history: { iteration: number; energy: number }[] = [];
+  let [done, portion, deviceSeconds, given] = [0, unit, 0, arrays.given];
+  for (;;) {
+    const count = Math.min(portion, iterations - done);
+    const reports = await runOnce(call, { ...arrays, given }, count, energyEvery);
+    const entries = entriesOf(reports, done);
+    // Each portion after the first begins with the energy that the one before ended with, which counts only where it falls due.
+    history.push(...(done === 0 ? entries : entries.slice(1)));
+    done += reports.used[1]!;
+    deviceSeconds += reports.deviceSeconds;
+    const [energy, change] = reports.figures;
+    options.onProgress?.(done, iterations, { energy: energy!, change: change! });
+    if (done >= iterations || reports.used[2] === 1) return { reports: { ...reports, deviceSeconds }, history, done };
+    if (reports.deviceSeconds < portionSeconds) portion *= 2;
+    given = arrays.levelSet;
+    const last = history.at(-1)!;
+    if (energyEvery === 0 || last.iteration % energyEvery !== 0) history.pop();
+    await new Promise((settle) => setImmediate(settle));
+  }
+}
+
+/** The arrays of a call on the device, where it runs in portions: typed arrays would travel with each. */
+async function onDevice(call: SegmentCall, arrays: Arrays, temporary: DeviceArray[]): Promise<Arrays> {
+  const { device, image: { type, points } } = call;
+  const keep = (array: DeviceArray) => {
+    temporary.push(array);
+    return array;
+  };
+  const placed = async (data: Pixels) => (data instanceof DeviceArray ? data : keep(await device.array(data)));
+  return {
+    image: await placed(arrays.image), given: arrays.given === undefined ? undefined : await placed(arrays.given),
+    levelSet: arrays.levelSet instanceof DeviceArray ? arrays.levelSet : keep(await device.array(type, points)),
+    mask: arrays.mask instanceof DeviceArray ? arrays.mask : keep(await device.array('uint8', points)),
+  };
+}
+
+async function run(call: SegmentCall, arrays: Arrays) {
+  const { iterations = 500, energyEvery = 20, onProgress } = call.options;
+  if (onProgress === undefined) {
+    const reports = await runOnce(call, arrays, iterations, energyEvery);
+    return { reports, history: entriesOf(reports, 0), done: reports.used[1]! };
+  }
+  const temporary: DeviceArray[] = [];
+  try {
+    const placed = await onDevice(call, arrays, temporary);
+    const result = await runPortions(call, placed, iterations, energyEvery);
+    if (!(arrays.levelSet instanceof DeviceArray)) await (placed.levelSet as DeviceArray).read(arrays.levelSet);
+    if (!(arrays.mask instanceof DeviceArray)) await (placed.mask as DeviceArray).read(arrays.mask);
+    return result;
+  } finally {
+    for (const array of temporary) array.dispose();
+  }
+}
+
+async function contoursOf({ image, options }: SegmentCall, levelSet: Pixels) {
+  if (!(options.contours ?? !(image.data instanceof DeviceArray))) return [];
+  const data = (levelSet instanceof DeviceArray ? await levelSet.read() : levelSet) as Float32Array | Float64Array;
+  return contourRings({ data, width: image.width, height: image.height, depth: image.depth });
+}
+
+/** Runs a checked call. @internal */
+export async function segmentInPortions(call: SegmentCall): Promise<SegmentResult> {
+  const { device, image, given, options } = call;
+  const { out } = options as SegmentOptions;
+  const onIt = image.data instanceof DeviceArray;
+  const made: Pixels[] = [];
+  const levelSet = out?.levelSet ?? await newPixels(image.data, image.type, image.points, device);
+  if (out?.levelSet === undefined) made.push(levelSet);
+  const mask = (out?.mask ?? (onIt ? await device.array('uint8', image.points) : new Uint8Array(image.points))) as Uint8Array | DeviceArray;
+  if (out?.mask === undefined && mask instanceof DeviceArray) made.push(mask);
+  return withResults(made, async () => {
+    const { reports, history, done } = await run(call, { image: image.data, given, levelSet, mask });
+    const { means, figures, used, deviceSeconds } = reports;
+    const variant: SegmentVariant = segmentVariants[used[0]!]!;
+    return {
+      levelSet, mask: mask as never, history, iterations: done, converged: used[2] === 1,
+      means: { inside: means.slice(0, image.channels), outside: means.slice(image.channels) },
+      energy: figures[0]!, change: figures[1]!, inside: figures[2]!, contours: await contoursOf(call, levelSet),
+      info: { backend: device.backend, deviceSeconds, type: image.type, variant },
+    };
+  });
+}
