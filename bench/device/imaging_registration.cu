@@ -86,7 +86,21 @@ int compare_bits(BenchDevice& device, cpu::CpuDevice& host, const KnownPair& pai
   q.image = t.view();
   q.result = u.view();
   require(cuda::imaging_registration(device, q, control), "cuda");
-  const bool same = std::memcmp(u.host().data(), expected.data(), expected.size() * sizeof(T)) == 0 && history == host_history;
+  const std::vector<T> found = u.host();
+  int64_t different = 0, first = -1, step = -1;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i] == expected[i]) continue;
+    if (different++ == 0) first = static_cast<int64_t>(i);
+  }
+  for (size_t i = 0; i < history.size() && step < 0; ++i) {
+    if (history[i] != host_history[i]) step = static_cast<int64_t>(i);
+  }
+  const bool same = different == 0 && step < 0;
+  if (!same) {
+    std::printf("%lld values differ, the first is %lld; history differs from %lld on: %.17g %.17g\n", static_cast<long long>(different),
+                static_cast<long long>(first), static_cast<long long>(step), step < 0 ? 0 : history[static_cast<size_t>(step)],
+                step < 0 ? 0 : host_history[static_cast<size_t>(step)]);
+  }
   std::printf("bits %s %s %s %lldx%lldx%lld: %s (measure %.6g -> %.6g)\n", sizeof(T) == 4 ? "float32" : "float64",
               kRegistrationVariantNames[static_cast<int>(variant)], kMeasureNames[static_cast<int>(measure)],
               static_cast<long long>(pair.grid.nx), static_cast<long long>(pair.grid.ny), static_cast<long long>(pair.grid.nz),

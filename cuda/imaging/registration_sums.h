@@ -4,6 +4,7 @@
 // first row and after each that of the second; the lanes are combined at the distances 16, 8, 4, 2, 1. Lane t of 256 adds the pairs t,
 // t + 256, …; these are combined in groups of 32 likewise, and the groups one after the other.
 #pragma once
+#include <cmath>
 #include <cstdint>
 
 #include "cuda/core/portable.h"
@@ -63,6 +64,9 @@ WARPLOOM_PORTABLE ImageSums combined(const ImageSums& a, const ImageSums& b) {
   return {a.count + b.count, a.square + b.square, a.t + b.t, a.r + b.r, a.tt + b.tt, a.rr + b.rr, a.tr + b.tr};
 }
 
+/// The square root, rounded to nearest: the instruction or the library's sequence, which both are.
+WARPLOOM_PORTABLE double exact_root(double value) { return sqrt(value); }
+
 /// What the kernels of one iteration leave for the next.
 struct RegistrationState {
   double reference, warped, constant;  ///< factors of the residual, see ForceFactors
@@ -92,7 +96,7 @@ WARPLOOM_PORTABLE double measure_of(const ImageSums& s, bool ncc, RegistrationSt
   const double t = s.t / s.count, r = s.r / s.count;
   const double tt = s.tt - s.t * t, rr = s.rr - s.r * r, tr = s.tr - s.t * r;
   const bool known = tt > 1e-14 * s.tt && rr > 1e-14 * s.rr;  // constant images have no correlation
-  const double scale = known ? 1 / portable::square_root(tt * rr) : 0;
+  const double scale = known ? 1 / exact_root(tt * rr) : 0;
   const double slope = known ? tr / tt : 0;
   state.reference = s.count * scale;
   state.warped = -(s.count * scale) * slope;
@@ -108,7 +112,7 @@ WARPLOOM_PORTABLE void take_sums(RegistrationState& state, const Evaluation& e, 
   state.evaluations = k + 1;
   if (e.accelerate) {
     const double pace = k > 0 && value > e.history[k - 1] ? 1 : state.pace;
-    state.pace = 0.5 * (1 + portable::square_root(1 + 4 * (pace * pace)));
+    state.pace = 0.5 * (1 + exact_root(1 + 4 * (pace * pace)));
     state.momentum = (pace - 1) / state.pace;
   }
   if (!(e.tolerance > 0) || k < kSumWindow || k >= e.iterations) return;
