@@ -16,6 +16,8 @@ import { benchmarkFigure6, benchmarkFigure7, printTable1, writeModelTable } from
 import { writePlot } from './plot.ts';
 import { deviceFolder, provenance } from './provenance.ts';
 import { formatRow, mergeReports, readReport, writeReport, type Report, type Row } from './report.ts';
+import { imagingTables, writeImagingFigures } from './imaging-figures.ts';
+import { benchmarkImaging } from './imaging.ts';
 import { benchmarkScan } from './scan.ts';
 import { benchmarkScratchpad } from './scratchpad.ts';
 import { figureTables, writeFigures } from './swept-figures.ts';
@@ -27,11 +29,12 @@ const domains: Readonly<Record<string, DomainBenchmark>> = {
   tridiagonal: benchmarkTridiagonal,
   scan: benchmarkScan,
   swept: benchmarkSwept,
+  imaging: benchmarkImaging,
   figure6: benchmarkFigure6,
   figure7: benchmarkFigure7,
 };
 /** Domains people name; the others are figures of one of them. */
-const named = ['tridiagonal', 'scan', 'swept'];
+const named = ['tridiagonal', 'scan', 'swept', 'imaging'];
 
 const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
        npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7
@@ -116,7 +119,11 @@ export async function checkReports(paths: readonly string[]): Promise<boolean> {
   return fine;
 }
 
-const tablesOf = (report: Report): string => (report.domain === 'swept' ? figureTables(report) : markdownTable(report));
+/** Tables of the domains that have figures of their own. */
+const ownTables: Readonly<Record<string, (report: Report) => string>> = { swept: figureTables, imaging: imagingTables };
+const ownFigures: Readonly<Record<string, typeof writePlot>> = { swept: writeFigures, imaging: writeImagingFigures };
+
+const tablesOf = (report: Report): string => (ownTables[report.domain] ?? markdownTable)(report);
 
 /** The command line; returns the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -148,8 +155,8 @@ export async function main(argv: readonly string[]): Promise<number> {
   const what = values.figure6 ? 'figure6' : values.figure7 ? 'figure7' : domain;
   const { report, path, failure } = await runDomain(what, values);
   const svg = path.replace(/\.json$/, '.svg');
-  const drawn = report.domain === 'swept' ? await writeFigures(svg, report) : await writePlot(svg, report);
-  if (report.domain === 'swept') console.log(`\n${figureTables(report)}\n`);
+  const drawn = await (ownFigures[report.domain] ?? writePlot)(svg, report);
+  if (report.domain in ownTables) console.log(`\n${tablesOf(report)}\n`);
   console.log(`${report.rows.length} rows in ${path}${drawn ? `, drawn in ${svg}` : ''}`);
   if (failure !== undefined) throw failure;
   return 0;

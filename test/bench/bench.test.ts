@@ -228,7 +228,7 @@ describe('bench: a small run', function () {
   });
 
   it('explains itself', () => {
-    match(run('--help'), /Domains: tridiagonal, scan, swept/);
+    match(run('--help'), /Domains: tridiagonal, scan, swept, imaging/);
     strictEqual(spawnSync(process.execPath, ['--import', 'tsx', 'bench/main.ts', 'nothing'], { cwd: root }).status, 1);
   });
 });
