@@ -26,7 +26,7 @@ const kToken = new RegExp(`\\s*(?:${kTokens.map(({ source }) => source).join('|'
 const kNumber = 1, kName = 2, kSign = 3;
 
 /** Thrown inside {@link evaluate} where the text is no integer constant. */
-class Unknown extends Error {}
+const kUnknown = new Error('no integer constant');
 
 interface Token {
   readonly number?: number;
@@ -36,18 +36,31 @@ interface Token {
   readonly end: number;
 }
 
-function tokens(text: string): Token[] {
+/** Texts are evaluated again and again: for every thread of a block. */
+const kMostTexts = 1000;
+const tokensOf = new Map<string, readonly Token[]>();
+
+function tokens(text: string): readonly Token[] {
+  const earlier = tokensOf.get(text);
+  if (earlier !== undefined) return earlier;
+  if (tokensOf.size >= kMostTexts) tokensOf.clear();
+  const found = tokenize(text);
+  tokensOf.set(text, found);
+  return found;
+}
+
+function tokenize(text: string): Token[] {
   const found: Token[] = [];
   const end = text.trimEnd().length;
   kToken.lastIndex = 0;
   while (kToken.lastIndex < end) {
     const match = kToken.exec(text);
-    if (match === null) throw new Unknown();
+    if (match === null) throw kUnknown;
     const place = { start: match.index, end: kToken.lastIndex };
     if (match[kNumber] !== undefined) {
       const digits = match[kNumber].replaceAll("'", '');
       const octal = /^0\d/.test(digits);
-      if (octal && /[89]/.test(digits)) throw new Unknown();
+      if (octal && /[89]/.test(digits)) throw kUnknown;
       found.push({ ...place, number: octal ? parseInt(digits, 8) : Number(digits) });
     } else if (match[kName] !== undefined) {
       found.push({ ...place, name: match[kName].replace(/\s/g, '').replace(/^::/, '') });
@@ -71,12 +84,12 @@ const kBinary: Readonly<Record<string, [number, (a: number, b: number) => number
 };
 
 function quotient(a: number, b: number): number {
-  if (b === 0) throw new Unknown();
+  if (b === 0) throw kUnknown;
   return Math.trunc(a / b);
 }
 
 function shift(b: number): number {
-  if (b < 0 || b > 62) throw new Unknown();
+  if (b < 0 || b > 62) throw kUnknown;
   return b;
 }
 
@@ -92,7 +105,7 @@ class Evaluator {
   #at = 0;
 
   constructor(text: string, meaning: Meaning, depth: number) {
-    if (depth > kDeepest) throw new Unknown();
+    if (depth > kDeepest) throw kUnknown;
     this.#text = text;
     this.#tokens = tokens(text);
     this.#meaning = meaning;
@@ -101,7 +114,7 @@ class Evaluator {
 
   run(): number {
     const value = this.#conditional();
-    if (this.#at < this.#tokens.length) throw new Unknown();
+    if (this.#at < this.#tokens.length) throw kUnknown;
     return value;
   }
 
@@ -112,7 +125,7 @@ class Evaluator {
   }
 
   #expect(sign: string): void {
-    if (!this.#sign(sign)) throw new Unknown();
+    if (!this.#sign(sign)) throw kUnknown;
   }
 
   #conditional(): number {
@@ -131,7 +144,7 @@ class Evaluator {
       if (operator === undefined || operator[0] < level) return left;
       ++this.#at;
       left = operator[1](left, this.#binary(operator[0] + 1));
-      if (!Number.isSafeInteger(left) || (this.#meaning.natural === true && (left < 0 || left > 0x7fffffff))) throw new Unknown();
+      if (!Number.isSafeInteger(left) || (this.#meaning.natural === true && (left < 0 || left > 0x7fffffff))) throw kUnknown;
     }
   }
 
@@ -147,10 +160,10 @@ class Evaluator {
 
   #primary(): number {
     const token = this.#tokens[this.#at++];
-    if (token === undefined) throw new Unknown();
+    if (token === undefined) throw kUnknown;
     if (token.number !== undefined) return token.number;
     if (token.name !== undefined) return this.#named(token.name);
-    if (token.sign !== '(') throw new Unknown();
+    if (token.sign !== '(') throw kUnknown;
     const cast = this.#group(this.#at);
     // (int)x: a type in parentheses before an operand.
     if (/^(?:(?:un)?signed|int|long|short|char|size_t|u?int\d+_t|unsigned int|\s)+$/.test(cast.text)) {
@@ -170,7 +183,7 @@ class Evaluator {
       if (sign === '(') ++depth;
       else if (sign === ')' && --depth === 0) return { text: this.#text.slice(this.#tokens[from]!.start, start).trim(), next: at + 1 };
     }
-    throw new Unknown();
+    throw kUnknown;
   }
 
   #named(name: string): number {
@@ -185,7 +198,7 @@ class Evaluator {
     }
     const value = this.#meaning.value(name);
     if (value !== undefined) return value;
-    if (next !== '(') throw new Unknown();
+    if (next !== '(') throw kUnknown;
     return this.#call(name);
   }
 
@@ -210,7 +223,7 @@ class Evaluator {
     const arguments_ = (): number[] => texts.map((text) => new Evaluator(text, this.#meaning, this.#depth + 1).run());
     if (short === 'min' || short === 'max') return Math[short](...arguments_());
     const macro = this.#meaning.macro(name);
-    if (macro?.parameters.length !== texts.length) throw new Unknown();
+    if (macro?.parameters.length !== texts.length) throw kUnknown;
     const body = macro.body.replace(/\b[A-Za-z_]\w*\b/g, (word) => {
       const at = macro.parameters.indexOf(word);
       return at < 0 ? word : `(${texts[at]})`;
@@ -220,7 +233,7 @@ class Evaluator {
 }
 
 function known(value: number | undefined): number {
-  if (value === undefined) throw new Unknown();
+  if (value === undefined) throw kUnknown;
   return value;
 }
 
@@ -230,7 +243,7 @@ export function evaluate(text: string, meaning: Meaning, depth = 0): number | un
     const value = new Evaluator(text, meaning, depth).run();
     return Number.isSafeInteger(value) ? value : undefined;
   } catch (error) {
-    if (error instanceof Unknown) return undefined;
+    if (error === kUnknown) return undefined;
     throw error;
   }
 }

@@ -215,7 +215,10 @@ export function fullWrites(flow: Flow, closed: ReadonlySet<number>, array: Share
   shape: BlockShape | undefined): Set<number> {
   const found = new Set<number>();
   if (shape === undefined || array.symbolic) return found;
-  for (const node of flow.nodes) {
+  const writes = flow.nodes.filter((node) => node.accesses.some((access) => access.array === array.index && access.mode !== 'r'));
+  for (const node of writes) {
+    // Where an array is written once, and not in a loop, nothing was in it before.
+    if (writes.length === 1 && node.loops.length === 0) continue;
     if (mayCover(node, closed, array) && covers(node, array, instance, meaning, shape)) found.add(node.id);
   }
   return found;

@@ -89,12 +89,8 @@ function existingReports({ analysis, layout, origin }: Described): KernelReport[
 
 function assumptionsOf({ analysis, origin }: Described, arrays: readonly ArrayReport[]): string[] {
   const { syntax } = analysis.visitor.library.program;
-  // Where an array is written once, and not in a loop, that it is written as a whole changes nothing.
-  const matters = (array: number, node: number): boolean => analysis.flow.nodes[node]!.loops.length > 0
-    || analysis.flow.nodes.filter((each) => each.accesses.some((access) => access.array === array && access.mode !== 'r')).length > 1;
   const wholes = analysis.arrays.flatMap(({ index, name }) => {
-    const nodes = [...analysis.fullWrites[index]!].filter((node) => matters(index, node));
-    const lines = nodes.map((node) => placeOf(syntax, analysis.flow.nodes[node]!.place.start, origin).line);
+    const lines = [...analysis.fullWrites[index]!].map((node) => placeOf(syntax, analysis.flow.nodes[node]!.place.start, origin).line);
     return lines.map((line) => `${name}: all its elements are written at line ${line} (option blockThreads)`);
   });
   const trusted = [...analysis.visitor.trusted].filter((name) => analysis.visitor.library.program.text(analysis.fn.body).includes(name));

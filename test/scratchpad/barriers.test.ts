@@ -16,7 +16,8 @@ async function added(body: string, options = {}, before = ''): Promise<number[]>
 
 const use = (array: string): string => `  ${array}[t] = in[t];\n  __syncthreads();\n  out[t] += ${array}[t ^ 1];\n`;
 
-describe('scratchpad: barriers at points of reuse', () => {
+describe('scratchpad: barriers at points of reuse', function () {
+  this.timeout(120_000); // on busy machines
   it('one where none stands, none where one stands', async () => {
     deepStrictEqual(await added(`${head}${use('a')}${use('b')}`), [7]);
     deepStrictEqual(await added(`${head}${use('a')}  __syncthreads();\n${use('b')}`), []);
@@ -98,7 +99,8 @@ describe('scratchpad: barriers at points of reuse', () => {
   });
 });
 
-describe('scratchpad: the fewest barriers', () => {
+describe('scratchpad: the fewest barriers', function () {
+  this.timeout(120_000); // on busy machines
   /** A flow graph: statements that touch arrays, barriers and slots, in a row with some jumps. */
   function flowOf(kinds: readonly number[], jumps: readonly (readonly [number, number])[]): Flow {
     const nodes: FlowNode[] = kinds.map((kind, id) => ({
@@ -152,7 +154,8 @@ describe('scratchpad: the fewest barriers', () => {
   });
 });
 
-describe('scratchpad: the check of the emitted text', () => {
+describe('scratchpad: the check of the emitted text', function () {
+  this.timeout(120_000); // on busy machines
   const options: CheckOptions = { macros: [], defines: new Map(), trusted: new Set(), shape: undefined };
   const body = `${head}${use('a')}${use('b')}  if (n > 3) {\n    __syncthreads();\n${use('a')}  }`;
 

@@ -3,7 +3,8 @@ import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { optimize } from '../../lib/scratchpad/optimize.ts';
 import { head, liveLines, pass } from './pass.ts';
 
-describe('scratchpad: live ranges', () => {
+describe('scratchpad: live ranges', function () {
+  this.timeout(120_000); // on busy machines
   it('from the first write that a read sees to the last read', async () => {
     const { kernel } = await pass(`${head}  a[t] = in[t];\n  a[t ^ 1] += 1;\n  __syncthreads();\n  out[t] = a[t];\n  out[t] += a[t];\n  n = 3;\n  b[t] = 1;\n  __syncthreads();\n`
       + '  out[t] += b[t ^ 1];');
@@ -122,7 +123,8 @@ describe('scratchpad: live ranges', () => {
   });
 });
 
-describe('scratchpad: statements that write whole arrays', () => {
+describe('scratchpad: statements that write whole arrays', function () {
+  this.timeout(120_000); // on busy machines
   /** Whether the content of `a` is seen not to be kept around a loop in which a statement writes it. */
   const proves = async (statement: string, shape: readonly [number, number?, number?], array = 'float a[64]', setting = 'const int t = threadIdx.x;'): Promise<boolean> => {
     const index = array.includes('][') ? 'a[0][t]' : 'a[t]';

@@ -16,7 +16,8 @@ async function sizeOf(declaration: string, before = '', options = {}): Promise<[
   return [array!.bytes, array!.alignment, array!.dimensions];
 }
 
-describe('scratchpad: constant expressions', () => {
+describe('scratchpad: constant expressions', function () {
+  this.timeout(120_000); // on busy machines
   const values: Readonly<Record<string, number>> = { N: 18, M: 3 };
   const meaning: Meaning = {
     value: (name) => values[name], macro: (name) => name === 'SQ' ? { parameters: ['x'], body: 'x * x' } : undefined,
@@ -39,7 +40,8 @@ describe('scratchpad: constant expressions', () => {
   });
 });
 
-describe('scratchpad: reading the text', () => {
+describe('scratchpad: reading the text', function () {
+  this.timeout(120_000); // on busy machines
   it('knows sizes and alignments of types', async () => {
     const types: readonly [string, number, number][] = [
       ['bool', 1, 1], ['unsigned char', 1, 1], ['short', 2, 2], ['unsigned short int', 2, 2], ['half', 2, 2], ['__half2', 4, 4], ['int', 4, 4], ['unsigned', 4, 4],
@@ -140,7 +142,8 @@ describe('scratchpad: reading the text', () => {
   });
 });
 
-describe('scratchpad: arguments and hostile text', () => {
+describe('scratchpad: arguments and hostile text', function () {
+  this.timeout(120_000); // on busy machines
   const refused = async (promise: Promise<unknown>, argument: string): Promise<void> => {
     await rejects(promise, (error: unknown) => error instanceof ArgumentError && error.code === 'ERR_WARPLOOM_INVALID_ARGUMENT' && error.argument === argument);
   };

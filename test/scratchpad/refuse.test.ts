@@ -97,7 +97,8 @@ const cases: readonly Case[] = [
   ['a comparison that reads like a template', 'ambiguous-syntax', 'a[t] = 1; out[0] = n < t && t > (n);'],
 ];
 
-describe('scratchpad: refusals', () => {
+describe('scratchpad: refusals', function () {
+  this.timeout(120_000); // on busy machines
   for (const [title, code, body, before] of cases) {
     it(`${title}: ${code}`, async () => {
       const refused = await refusal(`${head}  ${body}${tail}`, before);

@@ -14,7 +14,8 @@ const chains = (one = 'out[t] = c[t ^ 1];', two = 'out[t + n] = d[t ^ 1];', betw
     + `  n = a[0] + b[0];`;
 const reorder = { reorder: true };
 
-describe('scratchpad: reordering', () => {
+describe('scratchpad: reordering', function () {
+  this.timeout(120_000); // on busy machines
   it('one chain after the other needs half of the bytes', async () => {
     const body = chains().replace('\n  n = a[0] + b[0];', '');
     strictEqual((await pass(body)).kernel.bytesAfter, 768);
@@ -109,7 +110,8 @@ describe('scratchpad: reordering', () => {
   });
 });
 
-describe('scratchpad: the schedule', () => {
+describe('scratchpad: the schedule', function () {
+  this.timeout(120_000); // on busy machines
   /** Statements that touch arrays, with random dependences. */
   const problems = fc.record({
     touched: fc.array(fc.uniqueArray(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 2 }), { minLength: 1, maxLength: 6 }),

@@ -13,7 +13,8 @@ function untouched(text: string): string[] {
   return plain.split('\n').filter((line) => !/^ *__shared__ float|reinterpret_cast|^\s*__syncthreads\(\);$/.test(line));
 }
 
-describe('scratchpad: the rewritten text', () => {
+describe('scratchpad: the rewritten text', function () {
+  this.timeout(120_000); // on busy machines
   it('is this, for one kernel', async () => {
     const { source } = await pass(two);
     strictEqual(source, [
@@ -113,7 +114,8 @@ describe('scratchpad: the rewritten text', () => {
   });
 });
 
-describe('scratchpad: the report', () => {
+describe('scratchpad: the report', function () {
+  this.timeout(120_000); // on busy machines
   it('of one kernel, complete', async () => {
     const { kernel } = await pass(two, { blockThreads: 64, registersPerThread: 40, arch: 'sm_80' });
     const { residency, ...rest } = kernel;
