@@ -22,6 +22,7 @@ inline constexpr const char* kDenoiseVariantNames[] = {"auto", "direct", "march"
 
 /// Minimises E(u) = w TV(u) + D(u - f): TV is the sum over the points of the norm of the forward differences (of all components
 /// together where they are coupled), which are zero across the border; D as NoiseKind says, without pixels that are NaN.
+/// Progress: iterations made, and the energy per pixel and component in place of a total.
 struct DenoiseParameters {
   ScalarType type = ScalarType::float32;
   Grid grid;

@@ -84,7 +84,7 @@ class Driver {
       if (p_.history.data != nullptr) {
         std::memcpy(p_.history.data, history_.data(), static_cast<size_t>(state.checks * kHistoryWords) * sizeof(double));
       }
-      control_.progress(static_cast<double>(state.iterations), static_cast<double>(state.limit));
+      control_.progress(static_cast<double>(state.iterations), state.energy / state.pixels);
     }
     state_ = state;
     all_iterations_ += state.iterations;

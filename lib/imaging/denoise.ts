@@ -75,8 +75,8 @@ export interface DenoiseOptions<V extends Pixels = Pixels> extends Omit<CallOpti
   readonly device?: Device;
   /** Where the result goes; no part of the image. Default: a new array like the image's, on the device when it is there. */
   readonly out?: V;
-  /** Called now and then with the iterations made, the most of them, and the last check. */
-  readonly onProgress?: (done: number, most: number, check: DenoiseCheck) => void;
+  /** Called now and then with the iterations made, the most of them, and the energy per pixel and channel that was reached. */
+  readonly onProgress?: (done: number, most: number, state: { readonly energy: number }) => void;
 }
 
 /** Result of {@link denoise}. */
@@ -176,7 +176,7 @@ function checkAt(words: Float64Array, row: number, flow: boolean): DenoiseCheck 
   return { iteration: iteration!, energy: energy!, ...(Number.isFinite(measure) ? { decrease: measure! } : {}) };
 }
 
-/** What the operation reports, in memory that may be read while it runs. */
+/** What the operation reports. */
 class Reports {
   readonly history: Float64Array;
   readonly figures = new Float64Array(6);
@@ -186,7 +186,7 @@ class Reports {
   constructor(setup: Setup) {
     this.#setup = setup;
     const checks = Math.ceil(setup.iterations / setup.checkEvery);
-    this.history = new Float64Array(new SharedArrayBuffer(checks * 24));
+    this.history = new Float64Array(3 * checks);
   }
 
   check(row: number): DenoiseCheck {
@@ -237,9 +237,8 @@ export async function denoise<V extends Pixels>(image: Image<V>, options: Denois
   const result = (out ?? await newPixels(data, type, data.length, device)) as V;
   return withResults(out === undefined ? [result] : [], async () => {
     const reports = new Reports(setup);
-    const report = onProgress === undefined ? undefined : (done: number, most: number): void => {
-      onProgress(done, most, reports.check(Math.ceil(done / setup.checkEvery) - 1));
-    };
+    // The operation reports an energy where others report a total.
+    const report = onProgress === undefined ? undefined : (done: number, energy: number): void => onProgress(done, setup.iterations, { energy });
     const { deviceSeconds } = await device.run('imaging.denoise', {
       type, width, height, depth, channels, ...setup, image: viewOf(data), result: viewOf(result),
       history: reports.history, figures: reports.figures, used: reports.used,

@@ -1,0 +1,126 @@
+// Figures of curvature and denoise: curvature3d/<n>/float32/<cold|hot>/<variant>, curvature2d/…, tv/iteration/<n> and tv/to-energy/128.
+import { openDevice, type Device } from '../lib/core/device.ts';
+import type { DeviceArray } from '../lib/core/device-array.ts';
+import { addNoise, denoise, psnr, sheppLogan, ssim, type DenoiseOptions, type Image } from '../lib/imaging/index.ts';
+import { isUnsupported, type BenchContext } from './domain.ts';
+import { copyFloor, streamFloor } from './floor.ts';
+import type { Row } from './report.ts';
+import { summarise } from './statistics.ts';
+import { time } from './timing.ts';
+
+/** Weight of the phantom's figures, and the energy per pixel of 100 iterations of FGP (Beck and Teboulle 2009) on it at 128³. */
+const weight = 0.06;
+const fgpEnergy = 0.0068804;
+
+const phantom = (n: number): { clean: Image<Float32Array>; noisy: Image<Float32Array> } => {
+  const clean = sheppLogan(n, { dimensions: 3 });
+  return { clean, noisy: addNoise(clean, { sigma: 0.1, seed: 1 }) };
+};
+
+/** Rows of one size: every variant on arrays in turn, `hot` on one pair and `cold` on as many as are four times the L2 cache. */
+async function curvatureRows(context: BenchContext, dimensions: 2 | 3, n: number, state: 'hot' | 'cold'): Promise<Row[]> {
+  const { device } = context;
+  const count = n ** dimensions, prefix = `curvature${dimensions}d/${n}/float32/${state}`;
+  const variants = (device.backend === 'cpu' ? ['direct', 'march'] : ['direct', 'tile', 'march']).filter((name) => context.wanted(`${prefix}/${name}`));
+  if (variants.length === 0) return [];
+  const pairs = state === 'hot' ? 1 : Math.max(2, Math.ceil((4 * 50e6) / (8 * count)));
+  const host = Float32Array.from({ length: count }, (_, i) => Math.sin(i) * 0.5 + (i % n) / n);
+  const arrays: { from: DeviceArray; to: DeviceArray }[] = [];
+  try {
+    for (let i = 0; i < pairs; i += 1) arrays.push({ from: await device.array(host), to: await device.array('float32', count) });
+    const floor = device.backend === 'cuda' ? await streamFloor(device, 'float32', arrays.map(({ from, to }) => ({ from: [from], to })))
+      : device.backend === 'cpu' ? await copyFloor(device, 8 * count) : undefined;
+    const rows: Row[] = [];
+    for (const variant of variants) {
+      const sets = arrays.map(({ from, to }) => ({
+        type: 'float32', width: n, height: n, depth: dimensions === 3 ? n : 1, channels: 1, coupled: true, eps: 1e-4, variant,
+        image: { data: from, offset: 0 }, result: { data: to, offset: 0 },
+      }));
+      const { seconds, spread } = await time(device, arrays[0]!.from, 'imaging.curvature', sets);
+      rows.push({
+        id: `${prefix}/${variant}`, value: seconds, unit: 's', spread,
+        ...(floor === undefined ? {} : { limit: floor.seconds, fraction: floor.seconds / seconds, note: 'limit: a copy of the image' }),
+      });
+    }
+    return rows;
+  } finally {
+    for (const { from, to } of arrays) [from, to].forEach((array) => array.dispose());
+  }
+}
+
+/** Seconds of an iteration: calls of two lengths, begin and end fall out. */
+async function iteration(device: Device, noisy: Image<Float32Array>, options: DenoiseOptions<DeviceArray>, quick: boolean): Promise<{ value: number; spread: number; note: string }> {
+  using data = await device.array(noisy.data);
+  using out = await device.array('float32', noisy.data.length);
+  const step = quick ? 2 : device.backend === 'cuda' ? 200 : 10;
+  const seconds = async (iterations: number) =>
+    (await denoise({ ...noisy, data }, { ...options, weight, tolerance: 0, iterations, checkEvery: step, out })).info.deviceSeconds;
+  await seconds(step);
+  const found: number[] = [];
+  for (let repeat = 0; repeat < (quick ? 1 : device.backend === 'cuda' ? 7 : 3); repeat += 1) found.push((await seconds(3 * step) - await seconds(step)) / (2 * step));
+  const { median, spread } = summarise(found);
+  return { value: median, spread, note: `${options.method}; a check every ${step} iterations` };
+}
+
+async function iterationRows(context: BenchContext, device: Device, sizes: readonly number[], suffix: string): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const n of sizes) {
+    const noisy = context.wanted(`tv/iteration/${n}`) || context.wanted(`tv/iteration/${n}/primal-dual`) ? phantom(n).noisy : undefined;
+    if (noisy === undefined) continue;
+    rows.push({ id: `tv/iteration/${n}${suffix}`, unit: 's', ...await iteration(device, noisy, { method: 'flow' }, context.quick) });
+    rows.push({ id: `tv/iteration/${n}/primal-dual${suffix}`, unit: 's', ...await iteration(device, noisy, { method: 'primal-dual' }, context.quick) });
+  }
+  return rows;
+}
+
+/** From arrays in page-locked memory to such an array, until the energy is that of FGP, and how good the converged image is. */
+async function energyRows(context: BenchContext, n: number): Promise<Row[]> {
+  const { device, quick } = context;
+  if (!context.wanted(`tv/to-energy/${n}`)) return [];
+  const { clean, noisy } = phantom(n);
+  const data = await device.pinned('float32', noisy.data.length) as Float32Array, out = await device.pinned('float32', noisy.data.length) as Float32Array;
+  data.set(noisy.data);
+  const image = { ...noisy, data };
+  const whole = await denoise(image, { weight, device, out, checkEvery: 5, tolerance: 1e-4 });
+  const quality = [psnr(whole.image, clean), ssim(whole.image, clean)] as const;
+  const target = n === 128 ? fgpEnergy : whole.energy;
+  const enough = whole.history.find(({ energy }) => energy <= target) ?? whole.history.at(-1)!;
+  const found: number[] = [];
+  for (let repeat = 0; repeat < (quick || device.backend !== 'cuda' ? 2 : 21); repeat += 1) {
+    const begin = performance.now();
+    await denoise(image, { weight, device, out, iterations: enough.iteration, checkEvery: enough.iteration, tolerance: 0 });
+    found.push((performance.now() - begin) / 1e3);
+  }
+  const { median, spread } = summarise(found);
+  return [
+    {
+      id: `tv/to-energy/${n}`, value: median, unit: 's', spread,
+      note: `host to host; ${enough.iteration} iterations to energy ${enough.energy.toPrecision(6)} (FGP, 100 iterations: ${target.toPrecision(6)})`,
+    },
+    { id: `quality/denoise-${n}/gap-1e-4/psnr`, value: quality[0], unit: 'dB', spread: 0, note: `gap ${whole.gap!.toExponential(1)}, ${whole.iterations} iterations` },
+    { id: `quality/denoise-${n}/gap-1e-4/ssim`, value: quality[1], unit: '1', spread: 0, note: `energy ${whole.energy.toPrecision(6)}` },
+  ];
+}
+
+/** Rows of curvature and denoise; on the cpu backend the iterations of one thread too. */
+export async function denoiseRows(context: BenchContext): Promise<Row[]> {
+  const { device, quick } = context;
+  const gpu = device.backend === 'cuda';
+  const rows: Row[] = [];
+  const curvatures: [2 | 3, number, 'hot' | 'cold'][] = quick ? [[3, 16, 'hot'], [2, 64, 'hot']]
+    : gpu ? [[3, 64, 'hot'], [3, 128, 'hot'], [3, 128, 'cold'], [3, 256, 'cold'], [2, 512, 'hot'], [2, 1024, 'hot'], [2, 4096, 'cold']]
+      : [[3, 64, 'hot'], [3, 128, 'hot'], [2, 1024, 'hot']];
+  for (const [dimensions, n, state] of curvatures) {
+    try {
+      rows.push(...await curvatureRows(context, dimensions, n, state));
+    } catch (error) {
+      if (!isUnsupported(error)) throw error;
+    }
+  }
+  rows.push(...await iterationRows(context, device, quick ? [16] : gpu ? [64, 128, 256] : [64, 128], ''));
+  rows.push(...await energyRows(context, quick ? 16 : 128));
+  if (device.backend !== 'cpu') return rows;
+  await using one = await openDevice({ backend: 'cpu', threads: 1 });
+  rows.push(...await iterationRows(context, one, quick ? [16] : [64, 128], '/one-thread'));
+  return rows;
+}
