@@ -27,12 +27,22 @@ function definesFlag(given: readonly string[] | undefined): OptimizeOptions['def
   }));
 }
 
+/** 256, or a shape that all launches have: 16x16. */
+function threadsFlag(given: string | undefined): OptimizeOptions['blockThreads'] {
+  if (given === undefined || !given.includes('x')) return integerFlag('threads', given, 1, 1024);
+  const shape = given.split('x').map(Number);
+  if (shape.length > 3 || shape.some((extent) => !Number.isSafeInteger(extent) || extent < 1)) {
+    throw new UsageError(`--threads takes a number or a shape such as 16x16, not '${given}'`);
+  }
+  return shape as [number, number?, number?];
+}
+
 type Values = ReturnType<typeof parseFlags<{ options: typeof flags; allowPositionals: true }>>['values'];
 
 function optionsOf(values: Values): OptimizeOptions {
   const given: Record<string, unknown> = {
     kernel: values.kernel, planner: values.planner, arch: values.arch, reorder: values.reorder,
-    blockThreads: integerFlag('threads', values.threads, 1, 1024), registersPerThread: integerFlag('registers', values.registers, 1, 255),
+    blockThreads: threadsFlag(values.threads), registersPerThread: integerFlag('registers', values.registers, 1, 255),
     defines: definesFlag(values.define), macros: values.macro, functions: values.function,
     rewritten: values.rewritten?.includes('all') === true ? true : values.rewritten,
     reuse: values['no-reuse'] === true ? false : undefined, whenNoGain: values.keep === true ? 'keep' : undefined,
@@ -131,7 +141,8 @@ stays as it is, with the line and the reason. Without -o only the tables are pri
       --check            writes nothing: fails when OUT.cu is not what the pass gives, or, without -o,
                          when a kernel could still save
       --arch A           sm_70 to sm_121 (default sm_90), for the blocks per multiprocessor
-      --threads N        threads of a block, where the kernel has no __launch_bounds__
+      --threads N        threads of a block, where the kernel has no __launch_bounds__; a shape such as
+                         16x16 also promises that all launches have it, which shows more loops to be safe
       --registers N      registers of a thread as ptxas -v says (default 32)
       --keep             leaves kernels alone of which no more blocks would fit
   -D NAME=VALUE          a constant or type that the text does not define (repeatable)

@@ -36,7 +36,7 @@ describe('warploom scratchpad', () => {
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
   it('prints arrays, bytes and blocks per multiprocessor, and writes nothing without being asked', async () => {
-    const { code, out, err } = await run(curvature, '--threads', '256', '--registers', '30', '--arch', 'sm_86');
+    const { code, out, err } = await run(curvature, '--threads', '16x16', '--registers', '30', '--arch', 'sm_86');
     strictEqual(code, 0);
     strictEqual(err, '');
     match(out, /curvature2d \(line \d+\): 5920 to 2448 bytes, 58\.6 % saved/);
@@ -106,7 +106,7 @@ describe('warploom scratchpad', () => {
   });
 
   it('refuses bad flags with code 2', async () => {
-    for (const argv of [[], [curvature, registration], [curvature, '--nope'], [curvature, '--threads', '0'], [curvature, '--threads', 'x'],
+    for (const argv of [[], [curvature, registration], [curvature, '--nope'], [curvature, '--threads', '0'], [curvature, '--threads', 'x'], [curvature, '--threads', '16x0'], [curvature, '--threads', '64x64'],
       [curvature, '--registers', '256'], [curvature, '--planner', 'best'], [curvature, '--arch', 'sm_1'], [curvature, '-D', 'N'], [curvature, '-D', '=3'],
       [curvature, '--kernel', 'absent'], [curvature, '-o', curvature], [curvature, '--svg', join(folder, 'a'), '--report', join(folder, 'a')],
       [join(folder, 'absent.cu')], [curvature, '--macro', '3x']]) {

@@ -92,9 +92,13 @@ describe('scratchpad proof', function () {
     strictEqual(compared, rows.filter((row) => row.rewritten).length);
   });
 
-  it('every planner gives correct kernels', async () => {
+  it('every planner, and what a known block shape shows, gives correct kernels', async () => {
     const files = readKernels(join(testFolder, 'corpus')).filter(({ name }) => ['straight', 'types', 'algorithms'].includes(name));
     const pairs = await Promise.all(files.flatMap((file) => (['greedy', 'coloring', 'packing'] as const).map((planner) => treat(file, { planner }))));
+    // What the promise of the block's shape shows to be written afresh, instead of the caller's word.
+    for (const file of readKernels(join(testFolder, 'corpus')).filter(({ name }) => ['bodies', 'loops'].includes(name))) {
+      pairs.push(await treat({ ...file, options: {} }, { blockThreads: [64] }));
+    }
     deepStrictEqual(complaints(await bench.prove(pairs, { orders: ['random:5'], mutants: false })), []);
   });
 

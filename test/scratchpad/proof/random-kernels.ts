@@ -285,5 +285,8 @@ class Generator {
 export function randomKernel(random: Random): KernelFile {
   const name = `random_${random.seed}`;
   const text = new Generator(random).kernel(name);
-  return { name, text, launches: launchesOf(text), options: {} };
+  const launches = launchesOf(text);
+  // Every second one with the promise of its block's shape, which lets the pass see what loops write afresh.
+  const [x, y, z] = launches[0]!.block;
+  return { name, text, launches, options: random.seed % 2 === 0 ? {} : { blockThreads: [x!, y!, z!] } };
 }
