@@ -106,7 +106,8 @@ describe('warploom scratchpad', () => {
   });
 
   it('refuses bad flags with code 2', async () => {
-    for (const argv of [[], [curvature, registration], [curvature, '--nope'], [curvature, '--threads', '0'], [curvature, '--threads', 'x'], [curvature, '--threads', '16x0'], [curvature, '--threads', '64x64'],
+    for (const argv of [[], [curvature, registration], [curvature, '--nope'], [curvature, '--threads', '0'],
+      [curvature, '--threads', 'x'], [curvature, '--threads', '16x0'], [curvature, '--threads', '64x64'],
       [curvature, '--registers', '256'], [curvature, '--planner', 'best'], [curvature, '--arch', 'sm_1'], [curvature, '-D', 'N'], [curvature, '-D', '=3'],
       [curvature, '--kernel', 'absent'], [curvature, '-o', curvature], [curvature, '--svg', join(folder, 'a'), '--report', join(folder, 'a')],
       [join(folder, 'absent.cu')], [curvature, '--macro', '3x']]) {
