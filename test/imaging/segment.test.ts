@@ -69,8 +69,6 @@ describe('imaging.segment', function () {
       for (let i = 0; i < data.length; i += 29) data[i] = i % 2 === 0 ? NaN : Infinity;
       const result = await segment({ ...image, data }, { iterations: 60, device: await device() });
       ok(result.levelSet.every(Number.isFinite));
-      ok(Math.abs(result.inside / (mask.length - Math.ceil(mask.length / 29)) - mask.reduce((a, b) => a + b, 0) / mask.length) < 0.05 ||
-        diceEitherWay(result.mask, mask) > 0.97);
       ok(diceEitherWay(result.mask, mask) > 0.97);
     });
 
@@ -175,8 +173,10 @@ describe('imaging.segment', function () {
   it('finds balls in a volume', async () => {
     const { image, mask } = noisyDiscs(32, 0.1, { dimensions: 3 });
     const result = await segment(image, { mu: 0.03, iterations: 100, energyEvery: 1, device: await deviceOf('cpu') });
-    ok(diceEitherWay(result.mask, mask) > 0.97, `Dice ${diceEitherWay(result.mask, mask)}`);
-    strictEqual(rises(result.history), 0);
+    ok(diceEitherWay(result.mask, mask) > 0.99, `Dice ${diceEitherWay(result.mask, mask)}`);
+    // In space the energy may rise a little on the way (docs/imaging-segment.md).
+    result.history.forEach(({ energy }, i) => ok(i === 0 || energy < 1.001 * result.history[i - 1]!.energy, `iteration ${i}`));
+    ok(result.energy < 0.8 * result.history[0]!.energy);
     strictEqual(result.mask.length, 32 ** 3);
   });
 
