@@ -80,7 +80,9 @@ const onCpu: readonly Problem[] = [
 ];
 const quickly: readonly Problem[] = [{ size: 24, dimensions: 2 }, { size: 8, dimensions: 3 }];
 /** SciPy: dctn with 8 threads and map_coordinates with one, seconds of an iteration (measured). */
-const scipy: Readonly<Record<string, number>> = { '128^2': 3.716e-3, '256^2': 11.53e-3, '1024^2': 137.9e-3, '64^3': 80.66e-3, '128^3': 680.7e-3 };
+const scipy: Readonly<Record<string, number>> = {
+  '128^2': 3.716e-3, '256^2': 11.53e-3, '1024^2': 137.9e-3, '64^3': 80.66e-3, '128^3': 680.7e-3,
+};
 
 /** Rows of register; on the cpu backend those of one thread too. */
 export async function registrationRows(context: BenchContext): Promise<Row[]> {
@@ -102,7 +104,8 @@ export async function registrationRows(context: BenchContext): Promise<Row[]> {
       if (!context.wanted(id)) continue;
       const peer = scipy[`${problem.size}^${problem.dimensions}`];
       rows.push({
-        id, ...await iterationSeconds(one, problem, quick), unit: 's', ...(peer === undefined ? {} : { peers: { 'SciPy dctn, 8 threads': peer } }),
+        id, ...await iterationSeconds(one, problem, quick), unit: 's',
+        ...(peer === undefined ? {} : { peers: { 'SciPy dctn, 8 threads': peer } }),
       });
     }
   } finally {
