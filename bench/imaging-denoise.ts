@@ -21,7 +21,8 @@ const phantom = (n: number): { clean: Image<Float32Array>; noisy: Image<Float32A
 async function curvatureRows(context: BenchContext, dimensions: 2 | 3, n: number, state: 'hot' | 'cold'): Promise<Row[]> {
   const { device } = context;
   const count = n ** dimensions, prefix = `curvature${dimensions}d/${n}/float32/${state}`;
-  const variants = (device.backend === 'cpu' ? ['direct', 'march'] : ['direct', 'tile', 'march']).filter((name) => context.wanted(`${prefix}/${name}`));
+  const variants = (device.backend === 'cpu' ? ['direct', 'march'] : ['direct', 'tile', 'march']).filter((name) =>
+      context.wanted(`${prefix}/${name}`));
   if (variants.length === 0) return [];
   const pairs = state === 'hot' ? 1 : Math.max(2, Math.ceil((4 * 50e6) / (8 * count)));
   const host = Float32Array.from({ length: count }, (_, i) => Math.sin(i) * 0.5 + (i % n) / n);
@@ -49,7 +50,8 @@ async function curvatureRows(context: BenchContext, dimensions: 2 | 3, n: number
 }
 
 /** Seconds of an iteration: calls of two lengths, begin and end fall out. */
-async function iteration(device: Device, noisy: Image<Float32Array>, options: DenoiseOptions<DeviceArray>, quick: boolean): Promise<{ value: number; spread: number; note: string }> {
+async function iteration(device: Device, noisy: Image<Float32Array>, options: DenoiseOptions<DeviceArray>,
+    quick: boolean): Promise<{ value: number; spread: number; note: string }> {
   using data = await device.array(noisy.data);
   using out = await device.array('float32', noisy.data.length);
   const step = quick ? 2 : device.backend === 'cuda' ? 200 : 10;
@@ -57,7 +59,8 @@ async function iteration(device: Device, noisy: Image<Float32Array>, options: De
     (await denoise({ ...noisy, data }, { ...options, weight, tolerance: 0, iterations, checkEvery: step, out })).info.deviceSeconds;
   await seconds(step);
   const found: number[] = [];
-  for (let repeat = 0; repeat < (quick ? 1 : device.backend === 'cuda' ? 7 : 3); repeat += 1) found.push((await seconds(3 * step) - await seconds(step)) / (2 * step));
+  for (let repeat = 0; repeat < (quick ? 1 : device.backend === 'cuda' ? 7
+      : 3); repeat += 1) found.push((await seconds(3 * step) - await seconds(step)) / (2 * step));
   const { median, spread } = summarise(found);
   return { value: median, spread, note: `${options.method}; a check every ${step} iterations` };
 }
@@ -68,7 +71,8 @@ async function iterationRows(context: BenchContext, device: Device, sizes: reado
     const noisy = context.wanted(`tv/iteration/${n}`) || context.wanted(`tv/iteration/${n}/primal-dual`) ? phantom(n).noisy : undefined;
     if (noisy === undefined) continue;
     rows.push({ id: `tv/iteration/${n}${suffix}`, unit: 's', ...await iteration(device, noisy, { method: 'flow' }, context.quick) });
-    rows.push({ id: `tv/iteration/${n}/primal-dual${suffix}`, unit: 's', ...await iteration(device, noisy, { method: 'primal-dual' }, context.quick) });
+    rows.push({ id: `tv/iteration/${n}/primal-dual${suffix}`, unit: 's', ...await iteration(device, noisy, { method: 'primal-dual' },
+        context.quick) });
   }
   return rows;
 }
@@ -78,7 +82,8 @@ async function energyRows(context: BenchContext, n: number): Promise<Row[]> {
   const { device, quick } = context;
   if (!context.wanted(`tv/to-energy/${n}`)) return [];
   const { clean, noisy } = phantom(n);
-  const data = await device.pinned('float32', noisy.data.length) as Float32Array, out = await device.pinned('float32', noisy.data.length) as Float32Array;
+  const data = await device.pinned('float32', noisy.data.length) as Float32Array, out = await device.pinned('float32',
+      noisy.data.length) as Float32Array;
   data.set(noisy.data);
   const image = { ...noisy, data };
   const whole = await denoise(image, { weight, device, out, checkEvery: 5, tolerance: 1e-4 });
@@ -95,9 +100,11 @@ async function energyRows(context: BenchContext, n: number): Promise<Row[]> {
   return [
     {
       id: `tv/to-energy/${n}`, value: median, unit: 's', spread,
-      note: `host to host; ${enough.iteration} iterations to energy ${enough.energy.toPrecision(6)} (FGP, 100 iterations: ${target.toPrecision(6)})`,
+      note: [`host to host; ${enough.iteration} iterations to energy ${enough.energy.toPrecision(6)}`,
+        `FGP, 100 iterations: ${target.toPrecision(6)}`].join('; '),
     },
-    { id: `quality/denoise-${n}/gap-1e-4/psnr`, value: quality[0], unit: 'dB', spread: 0, note: `gap ${whole.gap!.toExponential(1)}, ${whole.iterations} iterations` },
+    { id: `quality/denoise-${n}/gap-1e-4/psnr`, value: quality[0], unit: 'dB', spread: 0,
+        note: `gap ${whole.gap!.toExponential(1)}, ${whole.iterations} iterations` },
     { id: `quality/denoise-${n}/gap-1e-4/ssim`, value: quality[1], unit: '1', spread: 0, note: `energy ${whole.energy.toPrecision(6)}` },
   ];
 }

@@ -146,7 +146,8 @@ int check_grid(bench::BenchDevice& device, const Grid& grid, const operation::De
     const bool same = std::memcmp(found.data(), expected.data(), found.size() * sizeof(T)) == 0;
     if (same) continue;
     ++failures;
-    std::printf("DIFFERS %d bytes flow %d %ld x %ld x %ld depth %ld\n", (int)sizeof(T), kFlow, (long)grid.nx, (long)grid.ny, (long)grid.nz, (long)depth);
+    std::printf("DIFFERS %d bytes flow %d %ld x %ld x %ld depth %ld\n", (int)sizeof(T), kFlow, (long)grid.nx, (long)grid.ny, (long)grid.nz,
+        (long)depth);
   }
   return failures;
 }
@@ -154,8 +155,10 @@ int check_grid(bench::BenchDevice& device, const Grid& grid, const operation::De
 int check_all(bench::BenchDevice& device) {
   const operation::DenoiseState* const state = state_of(1);
   int failures = 0, grids = 0;
-  for (const Grid& grid : {Grid{1, 1, 1}, Grid{5, 1, 1}, Grid{1, 7, 1}, Grid{1, 1, 5}, Grid{128, 64, 1}, Grid{131, 33, 1}, Grid{515, 40, 1}, Grid{64, 64, 64},
-                           Grid{16, 16, 16}, Grid{20, 17, 9}, Grid{128, 37, 11}, Grid{256, 24, 10}, Grid{260, 19, 5}, Grid{131, 29, 7}, Grid{33, 5, 3}}) {
+  for (const Grid& grid : {Grid{1, 1, 1}, Grid{5, 1, 1}, Grid{1, 7, 1}, Grid{1, 1, 5}, Grid{128, 64, 1}, Grid{131, 33, 1}, Grid{515, 40,
+      1}, Grid{64, 64, 64},
+                           Grid{16, 16, 16}, Grid{20, 17, 9}, Grid{128, 37, 11}, Grid{256, 24, 10}, Grid{260, 19, 5}, Grid{131, 29, 7},
+                               Grid{33, 5, 3}}) {
     failures += check_grid<float, false>(device, grid, state) + check_grid<float, true>(device, grid, state);
     failures += check_grid<double, false>(device, grid, state) + check_grid<double, true>(device, grid, state);
     ++grids;
@@ -169,9 +172,11 @@ void time_grid(bench::BenchDevice& device, const char* name, const Grid& grid, i
   Buffers<T> buffers(device, points_of(grid), images * 2 + kFlow);
   const operation::DenoiseState* const state = state_of(1);
   const int calls = points_of(grid) > 1 << 22 ? 24 : 120;
-  const auto task = [&](int i) { return task_of<T>(buffers.at(2 * (i % images)), buffers.at(2 * (i % images) + 1), buffers.at(2 * images), state); };
+  const auto task = [&](int i) { return task_of<T>(buffers.at(2 * (i % images)), buffers.at(2 * (i % images) + 1), buffers.at(2 * images),
+      state); };
   std::printf("%s %s %s:", name, sizeof(T) == 4 ? "float32" : "float64", kFlow ? "flow" : "curvature");
-  const double copy = time_calls(device, calls, [&](int i) { return device.copy(task(i).result, task(i).u, points_of(grid) * (int64_t)sizeof(T)); });
+  const double copy = time_calls(device, calls, [&](int i) { return device.copy(task(i).result, task(i).u,
+      points_of(grid) * (int64_t)sizeof(T)); });
   std::printf(" copy %.2f", copy * 1e6);
   for (const int depth : depths) {
     const double s = time_calls(device, calls, [&](int i) { return im::march_curvature<T, kFlow>(device, grid, 1, task(i), depth); });
@@ -208,7 +213,8 @@ void time_tv(bench::BenchDevice& device, const char* name, const Grid& grid, std
   std::printf("%s %s primal-dual:", name, sizeof(T) == 4 ? "float32" : "float64");
   const auto at = [&](int i) { task.ahead = i; return task; };
   for (const int depth : depths) {
-    std::printf(" march/%d %.2f", depth, 1e6 * time_calls(device, calls, [&](int i) { return im::march_tv<T>(device, grid, 1, at(i), depth); }));
+    std::printf(" march/%d %.2f", depth, 1e6 * time_calls(device, calls, [&](int i) { return im::march_tv<T>(device, grid, 1, at(i),
+        depth); }));
   }
   std::printf(" direct %.2f us\n", 1e6 * time_calls(device, calls, [&](int i) { return im::direct_tv<T>(device, grid, 1, at(i)); }));
   std::fflush(stdout);

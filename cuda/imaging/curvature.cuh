@@ -21,7 +21,8 @@ MarchShape march_shape(const GpuDevice& device, const operation::Grid& grid, int
   s.columns = static_cast<int32_t>((wanted + s.lanes - 1) / s.lanes);
   s.rows = s.stacked ? static_cast<int32_t>((s.ny + groups * rows - 1) / (groups * rows)) : 1;
   s.depth = static_cast<int32_t>(depth > 0 ? depth
-                                           : operation::curvature_policy::march_depth(s.nz, int64_t{s.columns} * s.rows * components, s.stacked ? 1 : groups,
+                                           : operation::curvature_policy::march_depth(s.nz, int64_t{s.columns} * s.rows * components,
+                                               s.stacked ? 1 : groups,
                                                                                       device.limits().multiprocessors, resident));
   const int64_t of_block = s.depth * (s.stacked ? 1 : groups);
   s.chunks = static_cast<int32_t>((s.nz + of_block - 1) / of_block);
@@ -42,7 +43,8 @@ template <class T, bool kFlow>
 Status march_curvature(GpuDevice& device, const operation::Grid& grid, int64_t components, CurvatureTask<T> task, int64_t depth = 0) {
   namespace policy = operation::curvature_policy;
   const bool planar = grid.nz == 1, packed = rows_packed<T>(grid, task.u, task.result, task.f);
-  task.shape = march_shape<T>(device, grid, components, policy::march_rows(kFlow), policy::march_blocks(sizeof(T), planar, kFlow, packed), depth);
+  task.shape = march_shape<T>(device, grid, components, policy::march_rows(kFlow), policy::march_blocks(sizeof(T), planar, kFlow, packed),
+      depth);
   const LaunchShape shape = {march_blocks(task.shape, components), policy::kMarchThreads, 0, false};
   if (packed && planar) return launch<CurvatureMarchAgent<T, true, true, kFlow>>(device, shape, task);
   if (packed) return launch<CurvatureMarchAgent<T, false, true, kFlow>>(device, shape, task);

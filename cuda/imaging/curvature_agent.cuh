@@ -88,7 +88,8 @@ struct Patch {
 /// The march. kPlanar: the grid has one row per plane, an image.
 template <class T, bool kPlanar, bool kPacked, bool kFlow>
 class CurvatureMarch {
-  static constexpr int kRows = kPlanar ? 1 : operation::curvature_policy::march_rows(kFlow), kHalo = kPlanar ? 0 : 1, kAll = kRows + 2 * kHalo;
+  static constexpr int kRows = kPlanar ? 1 : operation::curvature_policy::march_rows(kFlow);
+  static constexpr int kHalo = kPlanar ? 0 : 1, kAll = kRows + 2 * kHalo;
   using Place = MarchPlace<T, kRows, kPacked>;
   static constexpr int kWide = Place::kWide;
   using P = Patch<T, kAll>;
@@ -162,7 +163,8 @@ class CurvatureMarch {
   WARPLOOM_DEVICE void along_y(const P& here, const P& cz, int i, T (&out)[kWide]) const {
     WARPLOOM_UNROLL
     for (int k = 0; k < kWide; ++k) {
-      out[k] = flux(here.v[i + 1][k + 1] - here.v[i][k + 1], cross_x(here, i, k) + cross_x(here, i + 1, k), cz.v[i][k + 1] + cz.v[i + 1][k + 1]);
+      out[k] = flux(here.v[i + 1][k + 1] - here.v[i][k + 1], cross_x(here, i, k) + cross_x(here, i + 1, k),
+                    cz.v[i][k + 1] + cz.v[i + 1][k + 1]);
     }
   }
   /// Fluxes above minus below along x in row i.

@@ -13,8 +13,8 @@ inline constexpr int kTileThreads = 256, kTileX = 32, kTileZ = 2;
 /// Threads of a block of `march`: they stand on adjacent rows and share what they read through the L1 cache.
 inline constexpr int kMarchThreads = 128;
 
-/// Rows that a thread of a march holds in a volume, and blocks that a multiprocessor has room for, which limits their registers. Measured on
-/// an H200 at 256^3, float32: two rows with three blocks 55 us, one row with four 57 us; with the steps of the flow 77 and 68 us; of
+/// Rows that a thread of a march holds in a volume, and blocks that a multiprocessor has room for, which limits their registers. Measured
+/// on /// an H200 at 256^3, float32: two rows with three blocks 55 us, one row with four 57 us; with the steps of the flow 77 and 68 us; of
 /// primal-dual 168 and 160 us.
 inline constexpr int march_rows(bool flow) { return flow ? 1 : 2; }
 /// Rows that are not read in packs have more addresses to keep.
@@ -22,7 +22,9 @@ inline constexpr int march_blocks(int bytes, bool planar, bool flow, bool packed
   return planar ? (bytes == 8 ? 4 : packed ? 8 : 6) : bytes == 8 ? 2 : (flow ? 4 : 3) - (packed ? 0 : 1);
 }
 inline constexpr int kTvRows = 1;
-inline constexpr int tv_blocks(int bytes, bool planar, bool packed) { return planar ? (bytes == 4 ? 6 : 4) : bytes == 8 ? 2 : packed ? 4 : 3; }
+inline constexpr int tv_blocks(int bytes, bool planar, bool packed) {
+  return planar ? (bytes == 4 ? 6 : 4) : bytes == 8 ? 2 : packed ? 4 : 3;
+}
 
 /// Planes that a thread passes: many save the planes before and behind them, few keep every multiprocessor busy. `blocks`: of one chunk of
 /// planes, `chunks_of_block`: chunks in one block, `resident`: blocks that a multiprocessor holds. The last blocks of a multiprocessor are
@@ -34,7 +36,8 @@ inline int64_t march_depth(int64_t planes, int64_t blocks, int64_t chunks_of_blo
     const int64_t chunks = (planes + depth * chunks_of_block - 1) / (depth * chunks_of_block);
     const int64_t each = (blocks * chunks + multiprocessors - 1) / multiprocessors, last = each % resident;
     const double idle = 1 - static_cast<double>(last) / resident;
-    const double time = static_cast<double>(depth + 2) * (static_cast<double>(each - last) + static_cast<double>(last) * (1 + 0.7 * idle * std::sqrt(idle)));
+    const double time = static_cast<double>(depth + 2) *
+                        (static_cast<double>(each - last) + static_cast<double>(last) * (1 + 0.7 * idle * std::sqrt(idle)));
     if (depth == 1 || time < least) {
       best = depth;
       least = time;

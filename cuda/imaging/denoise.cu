@@ -114,7 +114,8 @@ class GpuBackend final : public operation::DenoiseBackend {
     WARPLOOM_TRY(device_.upload(state_, &host_state_, sizeof(state)));
     const int64_t image = layout_.elements * static_cast<int64_t>(sizeof(T)), axes = p_.grid.nz == 1 ? 2 : 3;
     if (first) {
-      WARPLOOM_TRY(launch<StartAgent<T>>(device_, {(layout_.elements + 255) / 256, 256, 0, false}, {f_, u_[0], static_cast<T>(fill), layout_.elements}));
+      WARPLOOM_TRY(launch<StartAgent<T>>(device_, {(layout_.elements + 255) / 256, 256, 0, false}, {f_, u_[0], static_cast<T>(fill),
+          layout_.elements}));
       return flow_ ? Status() : device_.fill_zero(q_[0], axes * layout_.stride * static_cast<int64_t>(sizeof(T)));
     }
     if (result_ == u_[0]) return {};
@@ -177,7 +178,8 @@ class GpuBackend final : public operation::DenoiseBackend {
     task.state = state_;
     task.ahead = ahead;
     task.impulse = p_.noise == operation::NoiseKind::impulse;
-    return variant_ == DenoiseVariant::march ? march_tv(device_, p_.grid, p_.channels, task) : direct_tv(device_, p_.grid, p_.channels, task);
+    return variant_ == DenoiseVariant::march ? march_tv(device_, p_.grid, p_.channels, task) : direct_tv(device_, p_.grid, p_.channels,
+        task);
   }
 
   SumTask<T> sum_task(int64_t groups) const {
@@ -229,7 +231,8 @@ class GpuBackend final : public operation::DenoiseBackend {
 
 Status refuse_variant(const DenoiseParameters& p) {
   if (p.variant != DenoiseVariant::march) return {};
-  if (p.coupled && p.channels > 1) return {Code::unsupported, "variant march takes one component, or components that are not coupled", "variant"};
+  if (p.coupled && p.channels > 1) return {Code::unsupported, "variant march takes one component, or components that are not coupled",
+      "variant"};
   if (!march_takes(p.grid)) return {Code::unsupported, "variant march takes planes of less than 2^31 points", "variant"};
   return {};
 }
@@ -243,7 +246,8 @@ Status run_denoise(GpuDevice& device, const DenoiseParameters& p, Control& contr
   GpuBackend<T> backend(device, p, layout, workspace);
   WARPLOOM_TRY(device.begin_operation(control));
   WARPLOOM_TRY(denoise(p, backend, control));
-  WARPLOOM_TRY(device.copy(static_cast<T*>(p.result.data) + p.result.offset, backend.result(), layout.elements * static_cast<int64_t>(sizeof(T))));
+  WARPLOOM_TRY(device.copy(static_cast<T*>(p.result.data) + p.result.offset, backend.result(),
+      layout.elements * static_cast<int64_t>(sizeof(T))));
   if (p.used.data != nullptr) p.used.data[0] = static_cast<int32_t>(backend.variant());
   return device.end_operation(control);
 }

@@ -39,7 +39,8 @@ class Driver {
     if (survey_.infinite > 0) return invalid("image", std::to_string(static_cast<int64_t>(survey_.infinite)) + " values are infinite");
     if (survey_.finite == 0) return invalid("image", "every value is NaN");
     if (survey_.missing > 0 && !p_.fill) {
-      return invalid("image", std::to_string(static_cast<int64_t>(survey_.missing)) + " values are NaN; fill: true treats them as missing pixels");
+      return invalid("image", std::to_string(static_cast<int64_t>(survey_.missing))
+          + " values are NaN; fill: true treats them as missing pixels");
     }
     return {};
   }

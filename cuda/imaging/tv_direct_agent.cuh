@@ -61,7 +61,8 @@ struct TvDualAgent {
     const auto vector = [&](int64_t at, T (&v)[3]) {
       const T* const bar = p.bar + at;
       WARPLOOM_UNROLL
-      for (int a = 0; a < 3; ++a) v[a] = a < axes ? device::fma(rise, more[a] ? bar[stride[a]] - bar[0] : T(0), p.q[0][a * p.total + at]) : T(0);
+      for (int a = 0; a < 3; ++a) v[a] = a < axes ? device::fma(rise, more[a] ? bar[stride[a]] - bar[0] : T(0), p.q[0][a * p.total + at])
+          : T(0);
     };
     T square = 0;
     for (int64_t c = i.group * p.channels; c < (i.group + 1) * p.channels; ++c) {

@@ -35,8 +35,8 @@ export interface DenoiseCheck {
 /** Options of {@link denoise}. */
 export interface DenoiseOptions<V extends Pixels = Pixels> extends Omit<CallOptions, 'onProgress'> {
   /**
-   * `primal-dual` (default): Chambolle and Pock's iteration, accelerated for gaussian noise, until the duality gap is small. `flow`: explicit
-   * steps of the curvature flow, for gaussian noise; its gradient norms are smoothed by `eps`, so it ends a little above the minimum.
+   * `primal-dual` (default): Chambolle and Pock's iteration, accelerated for gaussian noise, until the duality gap is small. `flow`:
+   * explicit    * steps of the curvature flow, for gaussian noise; its gradient norms are smoothed by `eps`, so it ends a little above the minimum.
    */
   readonly method?: DenoiseMethod;
   /** `gaussian` (default): the data term is |u - f|²/2. `impulse`: |u - f|, for salt and pepper and other outliers. */
@@ -109,7 +109,8 @@ export interface DenoiseResult<V extends Pixels = Pixels> {
 }
 
 const known = [
-  'method', 'noise', 'weight', 'sigma', 'coupled', 'tolerance', 'iterations', 'checkEvery', 'eps', 'dt', 'missing', 'variant', 'device', 'out',
+  'method', 'noise', 'weight', 'sigma', 'coupled', 'tolerance', 'iterations', 'checkEvery', 'eps', 'dt', 'missing', 'variant', 'device',
+      'out',
 ];
 
 /** Options with their defaults. */
@@ -200,7 +201,8 @@ class Reports {
     const history = Array.from({ length: checks! }, (_, row) => this.check(row));
     const last = history.at(-1)!;
     return {
-      iterations: iterations!, energy: last.energy, ...(last.gap === undefined ? {} : { gap: last.gap }), converged: converged === 1, weight: weight!,
+      iterations: iterations!, energy: last.energy, ...(last.gap === undefined ? {} : { gap: last.gap }), converged: converged === 1,
+          weight: weight!,
       ...(sigma! > 0 ? { sigma: sigma! } : {}), ...(residual! >= 0 ? { residual: residual! } : {}), filled: filled!, history,
       info: { variant: denoiseVariants[variant!]!, solutions: solutions!, ...(dt! > 0 ? { dt: dt! } : {}) },
     };
@@ -238,12 +240,14 @@ export async function denoise<V extends Pixels>(image: Image<V>, options: Denois
   return withResults(out === undefined ? [result] : [], async () => {
     const reports = new Reports(setup);
     // The operation reports an energy where others report a total.
-    const report = onProgress === undefined ? undefined : (done: number, energy: number): void => onProgress(done, setup.iterations, { energy });
+    const report = onProgress === undefined ? undefined : (done: number, energy: number): void => onProgress(done, setup.iterations,
+        { energy });
     const { deviceSeconds } = await device.run('imaging.denoise', {
       type, width, height, depth, channels, ...setup, image: viewOf(data), result: viewOf(result),
       history: reports.history, figures: reports.figures, used: reports.used,
     }, { ...(signal === undefined ? {} : { signal }), ...(report === undefined ? {} : { onProgress: report }) });
     const { info, ...summary } = reports.summary();
-    return { image: { data: result, width, height, depth, channels }, ...summary, info: { backend: device.backend, deviceSeconds, ...info } };
+    return { image: { data: result, width, height, depth, channels }, ...summary, info: { backend: device.backend, deviceSeconds,
+        ...info } };
   });
 }

@@ -30,7 +30,8 @@ Status run_curvature(CpuDevice& device, const CurvatureParameters& p, Control& c
 }  // namespace
 
 Status imaging_curvature(Device& device, const CurvatureParameters& p, Control& control) {
-  if (p.variant == CurvatureVariant::tile) return {Code::unsupported, "variant tile needs a GPU; the cpu backend has direct and march", "variant"};
+  if (p.variant == CurvatureVariant::tile) return {Code::unsupported, "variant tile needs a GPU; the cpu backend has direct and march",
+      "variant"};
   if (p.variant == CurvatureVariant::march && p.coupled && p.channels > 1) {
     return {Code::unsupported, "variant march takes one component, or components that are not coupled", "variant"};
   }

@@ -24,7 +24,9 @@ struct CurvatureCall {
 };
 
 /// An image's rows as the planes of a volume of one row each: the same bits (curvature_point.h).
-inline ::warploom::imaging::Grid as_planes(const ::warploom::imaging::Grid& g) { return g.nz > 1 ? g : ::warploom::imaging::Grid{g.nx, 1, g.ny}; }
+inline ::warploom::imaging::Grid as_planes(const ::warploom::imaging::Grid& g) {
+  return g.nz > 1 ? g : ::warploom::imaging::Grid{g.nx, 1, g.ny};
+}
 
 /// Planes that one task takes: enough to hide what it computes twice, few enough for all threads.
 inline int64_t slab_planes(int64_t planes, int64_t plane_points, int64_t groups, int threads) {
@@ -46,7 +48,8 @@ Status march_curvature(CpuDevice& device, const CurvatureCall<R>& call, Control&
     const R* const u = call.u + component * points;
     R* const scratch = static_cast<R*>(device.scratch(worker));
     const auto at = [&](int64_t z) { return u + std::clamp<int64_t>(z, 0, g.nz - 1) * plane; };
-    CurvaturePlane<R> p = {at(z0 - 1), at(z0), nullptr, g.nx, g.ny, call.eps16, scratch, scratch + plane, nullptr, nullptr, call.weight4, call.dt};
+    CurvaturePlane<R> p = {at(z0 - 1), at(z0), nullptr, g.nx, g.ny, call.eps16, scratch, scratch + plane, nullptr, nullptr, call.weight4,
+        call.dt};
     kernels.flux_between(p);
     for (int64_t z = z0; z < z1; ++z) {
       p.below = at(z - 1);

@@ -56,7 +56,8 @@ template <class R>
 class CpuBackend final : public DenoiseBackend {
  public:
   CpuBackend(CpuDevice& device, const DenoiseParameters& p, const Sizes& sizes, const Workspace& workspace, const Control& control)
-      : device_(device), p_(p), s_(sizes), kernels_(imaging_kernels<R>().denoise), control_(control), flow_(p.method == DenoiseMethod::flow),
+      : device_(device), p_(p), s_(sizes), kernels_(imaging_kernels<R>().denoise), control_(control),
+          flow_(p.method == DenoiseMethod::flow),
         group_(p.coupled ? p.channels : 1), f_(static_cast<const R*>(p.image.data) + p.image.offset), parts_(workspace.as<void>()) {
     u_[0] = workspace.as<R>(sizes.parts);
     u_[1] = q_ = u_[0] + sizes.stride;
@@ -91,12 +92,14 @@ class CpuBackend final : public DenoiseBackend {
     return {};
   }
 
-  Status begin(const DenoiseState& state, const std::vector<TvStep<double>>& steps, const TvBounds<double>& bounds, double fill, bool first) override {
+  Status begin(const DenoiseState& state, const std::vector<TvStep<double>>& steps, const TvBounds<double>& bounds, double fill,
+      bool first) override {
     weight_ = state.weight;
     bounds_ = bounds;
     steps_.clear();
     for (const auto& s : steps) {
-      steps_.push_back({static_cast<R>(s.keep), static_cast<R>(s.pull), static_cast<R>(s.data), static_cast<R>(s.rise), static_cast<R>(s.tau),
+      steps_.push_back({static_cast<R>(s.keep), static_cast<R>(s.pull), static_cast<R>(s.data), static_cast<R>(s.rise),
+          static_cast<R>(s.tau),
                         static_cast<R>(s.theta), static_cast<R>(s.s)});
     }
     if (!first) return {};

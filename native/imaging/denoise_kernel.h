@@ -108,7 +108,8 @@ struct Collect {
   template <class V>
   WARPLOOM_INLINE void at(int64_t x) const {
     const V z = fetch<V>(high_z + x);
-    const V quarter = flux_sum<V>(fetch<V>(along_x + x) - fetch<V>(along_x + x - 1), fetch<V>(high_y + x) - fetch<V>(low_y + x), z - fetch<V>(low_z + x));
+    const V quarter = flux_sum<V>(fetch<V>(along_x + x) - fetch<V>(along_x + x - 1), fetch<V>(high_y + x) - fetch<V>(low_y + x),
+        z - fetch<V>(low_z + x));
     put(low_z + x, z);
     if constexpr (kFlow) put(result + x, flow_step(fetch<V>(u + x), fetch<V>(f + x), quarter, V(weight4), V(dt)));
     else put(result + x, V(R(4)) * quarter);
@@ -131,10 +132,13 @@ void curvature_rows(const CurvaturePlane<R>& p) {
   for (int64_t x = 0; x < p.nx; ++x) low_y[x] = 0;
   for (int64_t y = 0; y < p.ny; ++y) {
     const int64_t row = y * p.nx, before = (y > 0 ? y - 1 : y) * p.nx, after = (y + 1 < p.ny ? y + 1 : y) * p.nx;
-    along<R>(p.nx, FluxRows<R>{p.here + row, p.below + row, p.above + row, p.here + after, p.below + after, p.above + after, p.eps16, high_y, p.nx});
-    along<R>(p.nx, FluxRows<R>{p.here + row, p.here + before, p.here + after, p.above + row, p.above + before, p.above + after, p.eps16, high_z, p.nx});
+    along<R>(p.nx, FluxRows<R>{p.here + row, p.below + row, p.above + row, p.here + after, p.below + after, p.above + after, p.eps16,
+        high_y, p.nx});
+    along<R>(p.nx, FluxRows<R>{p.here + row, p.here + before, p.here + after, p.above + row, p.above + before, p.above + after, p.eps16,
+        high_z, p.nx});
     along<R>(p.nx, FluxAlong<R>{p.here + row, p.here + before, p.here + after, p.below + row, p.above + row, p.eps16, along_x, p.nx});
-    along<R>(p.nx, Collect<R, kFlow>{along_x, low_y, high_y, high_z, p.low_z + row, p.here + row, kFlow ? p.f + row : nullptr, p.weight4, p.dt,
+    along<R>(p.nx, Collect<R, kFlow>{along_x, low_y, high_y, high_z, p.low_z + row, p.here + row, kFlow ? p.f + row : nullptr, p.weight4,
+        p.dt,
                                      p.result + row});
     R* const next = low_y;
     low_y = high_y;
@@ -165,7 +169,8 @@ struct Primal {
   }
   template <class V>
   WARPLOOM_INLINE void at(int64_t x) const {
-    const V rise = divergence<V>(fetch<V>(p.x + x) - before_or_zero<V>(p.x, x), fetch<V>(p.y + x) - fetch<V>(p.y_before + x), fetch<V>(p.z + x) - fetch<V>(p.z_before + x));
+    const V rise = divergence<V>(fetch<V>(p.x + x) - before_or_zero<V>(p.x, x), fetch<V>(p.y + x) - fetch<V>(p.y_before + x),
+                                   fetch<V>(p.z + x) - fetch<V>(p.z_before + x));
     const V u = fetch<V>(p.u + x), next = primal_step<kImpulse>(step_of<V>(), u, fetch<V>(p.f + x), rise);
     put(p.u + x, next);
     put(p.bar + x, extrapolated(step_of<V>(), next, u));
@@ -255,7 +260,8 @@ struct Energy {
     for (int64_t c = 0; c < p.channels; ++c) {
       const int64_t i = c * p.points + x;
       const V here = fetch<V>(p.u + i);
-      square = add_square(square, denoising::after<V>(p.u + c * p.points, x, p.nx) - here, fetch<V>(p.after + i) - here, fetch<V>(p.above + i) - here);
+      square = add_square(square, denoising::after<V>(p.u + c * p.points, x, p.nx) - here, fetch<V>(p.after + i) - here,
+                          fetch<V>(p.above + i) - here);
       const Many u(here), f(fetch<V>(p.f + i));
       for (int k = 0; k < kCount; ++k) add(lanes + 32 + k * kStep, data_energy<kImpulse>(u.part[k], f.part[k]));
       if (p.flow) continue;

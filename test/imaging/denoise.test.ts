@@ -94,7 +94,8 @@ describe('imaging.denoise', function () {
       const random = new Random(11);
       const data = Float64Array.from({ length: 24 }, (_, i) => (random.uniform(0, 1) < 0.25 ? random.uniform(0, 1) : i < 12 ? 0.25 : 0.75));
       for (const weight of [0.4, 1.2]) {
-        const { energy, gap } = await denoise({ data, width: 24, height: 1 }, { noise: 'impulse', weight, tolerance: 1e-6, iterations: 50_000, checkEvery: 200, device: await device() });
+        const { energy, gap } = await denoise({ data, width: 24, height: 1 }, { noise: 'impulse', weight, tolerance: 1e-6, iterations: 50_000, checkEvery: 200,
+            device: await device() });
         const least = leastImpulseEnergy(data, weight) / 24;
         ok(energy >= least * (1 - 1e-12) && energy <= least * (1 + 2e-6), `${energy}, ${least}, gap ${gap}`);
       }
