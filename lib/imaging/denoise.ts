@@ -36,7 +36,7 @@ export interface DenoiseCheck {
 export interface DenoiseOptions<V extends Pixels = Pixels> extends Omit<CallOptions, 'onProgress'> {
   /**
    * `primal-dual` (default): Chambolle and Pock's iteration, accelerated for gaussian noise, until the duality gap is small. `flow`:
-   * explicit    * steps of the curvature flow, for gaussian noise; its gradient norms are smoothed by `eps`, so it ends a little above
+   * explicit steps of the curvature flow, for gaussian noise; its gradient norms are smoothed by `eps`, so it ends a little above
    * the minimum.
    */
   readonly method?: DenoiseMethod;
