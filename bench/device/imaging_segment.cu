@@ -32,7 +32,8 @@ std::vector<R> disc_image(int64_t nx, int64_t ny, int64_t nz, int64_t channels) 
         state ^= state << 17;
         sum += static_cast<double>(state >> 40) * 0x1p-24 - 0.5;
       }
-      const double x = static_cast<double>(i % nx) / static_cast<double>(nx), y = static_cast<double>(i / nx % ny) / static_cast<double>(ny);
+      const double x = static_cast<double>(i % nx) / static_cast<double>(nx);
+      const double y = static_cast<double>(i / nx % ny) / static_cast<double>(ny);
       const double big = std::hypot(x - 0.34, y - 0.36), other = std::hypot(x - 0.7, y - 0.68), small = std::hypot(x - 0.72, y - 0.26);
       const bool inside = (big < 0.22 && big >= 0.09) || other < 0.17 || small < 0.06;
       image.push_back(static_cast<R>((inside ? 0.8 : 0.2) + 0.3 * sum * 1.7));
@@ -132,7 +133,8 @@ void check_variants(BenchDevice& device, int64_t nx, int64_t ny, int64_t nz, int
     same = run.hash(device) == expected;
   }
   failures += !same;
-  std::printf("{\"check\":\"%lldx%lldx%lld/%lld\",\"type\":\"float%d\",\"same\":%s,\"hash\":\"%016llx\",\"energy\":%.17g}\n", (long long)nx, (long long)ny,
+  std::printf("{\"check\":\"%lldx%lldx%lld/%lld\",\"type\":\"float%d\",\"same\":%s,\"hash\":\"%016llx\",\"energy\":%.17g}\n",
+              (long long)nx, (long long)ny,
               (long long)nz, (long long)channels, int(8 * sizeof(R)), same ? "true" : "false", (unsigned long long)expected, run.figures[0]);
   std::fflush(stdout);
 }
@@ -150,7 +152,9 @@ void time_calls(BenchDevice& device, int64_t nx, int64_t ny, int64_t nz, int64_t
     best = std::min(best, (b - a) / double(many - few));
     shortest = std::min(shortest, a);
   }
-  std::printf("{\"call\":\"%lldx%lldx%lld/%lld\",\"type\":\"float%d\",\"variant\":\"%s\",\"energyEvery\":%lld,\"us\":%.3f,\"few\":%lld,\"fewUs\":%.1f}\n", (long long)nx,
+  std::printf("{\"call\":\"%lldx%lldx%lld/%lld\",\"type\":\"float%d\",\"variant\":\"%s\",\"energyEvery\":%lld,"
+              "\"us\":%.3f,\"few\":%lld,\"fewUs\":%.1f}\n",
+              (long long)nx,
               (long long)ny, (long long)nz, (long long)channels, int(8 * sizeof(R)), kSegmentVariantNames[int(variant)], (long long)every, best * 1e6,
               (long long)few, shortest * 1e6);
   std::fflush(stdout);
@@ -231,7 +235,8 @@ void time_march(BenchDevice& device, int64_t n, int64_t rows, int64_t warps) {
     BENCH_CUDA(cudaEventElapsedTime(&milliseconds, begin, end));
     best = std::min(best, milliseconds * 1e-3 / 64);
   }
-  std::printf("{\"sweep\":%lld,\"type\":\"float%d\",\"blocks\":%d,\"rows\":%lld,\"warps\":%lld,\"us\":%.3f}\n", (long long)n, int(8 * sizeof(R)), Agent::kMinBlocks,
+  std::printf("{\"sweep\":%lld,\"type\":\"float%d\",\"blocks\":%d,\"rows\":%lld,\"warps\":%lld,\"us\":%.3f}\n",
+              (long long)n, int(8 * sizeof(R)), Agent::kMinBlocks,
               (long long)rows, (long long)warps, best * 1e6);
   std::fflush(stdout);
   BENCH_CUDA(cudaGraphExecDestroy(launches));

@@ -5,11 +5,13 @@ namespace warploom::WARPLOOM_TARGET {
 
 Status imaging_segment(Device& device, const ::warploom::imaging::SegmentParameters& p, Control& control) {
   GpuDevice& gpu = static_cast<GpuDevice&>(device);
-  return p.type == ScalarType::float32 ? imaging::segmentation::SegmentCall<float>(gpu, p, control).run() : imaging::segmentation::SegmentCall<double>(gpu, p, control).run();
+  if (p.type == ScalarType::float32) return imaging::segmentation::SegmentCall<float>(gpu, p, control).run();
+  return imaging::segmentation::SegmentCall<double>(gpu, p, control).run();
 }
 
 int64_t imaging_segment_workspace(const Device&, const ::warploom::imaging::SegmentParameters& p) {
-  return p.type == ScalarType::float32 ? imaging::segmentation::segment_workspace<float>(p) : imaging::segmentation::segment_workspace<double>(p);
+  using namespace imaging::segmentation;
+  return p.type == ScalarType::float32 ? segment_workspace<float>(p) : segment_workspace<double>(p);
 }
 
 }  // namespace warploom::WARPLOOM_TARGET

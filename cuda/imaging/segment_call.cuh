@@ -24,7 +24,8 @@ inline constexpr int64_t kSurveyBlocks = 256;
 struct WordPlan {
   int64_t slots, totals, iterations, stops, entries, entry_words, bounds, counts, total;
   WordPlan(int64_t channels, int64_t records)
-      : slots(0), totals(kSlots * slot_words(channels)), iterations(totals + 1 + channels), stops(iterations + 1), entries(stops + kSlots / 2),
+      : slots(0), totals(kSlots * slot_words(channels)), iterations(totals + 1 + channels), stops(iterations + 1),
+        entries(stops + kSlots / 2),
         entry_words(operation::kEnergyWords + channels), bounds(entries + records * entry_words),
         counts(bounds + 2 * kSurveyBlocks), total(counts + kSurveyBlocks) {}
 };
@@ -60,7 +61,8 @@ class SegmentCall {
 
  private:
   Status refuse(const char* why) const {
-    return {Code::unsupported, std::string("variant ") + ::warploom::imaging::kSegmentVariantNames[static_cast<int>(variant_)] + " " + why, "variant"};
+    const char* const name = ::warploom::imaging::kSegmentVariantNames[static_cast<int>(variant_)];
+    return {Code::unsupported, std::string("variant ") + name + " " + why, "variant"};
   }
   int64_t bytes_of(int64_t count) const { return count * static_cast<int64_t>(sizeof(R)); }
   int64_t* words(int64_t at) const { return words_.template as<int64_t>() + at; }
@@ -194,7 +196,9 @@ class SegmentCall {
   }
   /// Steps of a graph, after which everything is as at its begin but for the level set; 0: no graph.
   int64_t graph_steps() const {
-    const int64_t period = std::lcm(std::lcm(int64_t{kSlots}, std::max<int64_t>(1, p_.energy_every)), std::max<int64_t>(1, p_.reinitialize_every));
+    const int64_t energies = std::max<int64_t>(1, p_.energy_every), resets = std::max<int64_t>(1, p_.reinitialize_every);
+    if (energies > policy::kMostLaunches || resets > policy::kMostLaunches) return 0;
+    const int64_t period = std::lcm(std::lcm(int64_t{kSlots}, energies), resets);
     if (period > policy::kMostLaunches) return 0;
     return period * std::max<int64_t>(1, 64 / period);
   }
@@ -271,7 +275,8 @@ class SegmentCall {
     task.from = buffer(steps);
     for (int64_t i = 0; i < p_.reinitialize_steps; ++i) {
       task.to = i % 2 == 0 ? buffer(steps + 1) : third_.template as<R>();
-      WARPLOOM_TRY((task.nz > 1 ? launch<ReinitializeAgent<R, 3>>(device_, shape, task) : launch<ReinitializeAgent<R, 2>>(device_, shape, task)));
+      if (task.nz > 1) WARPLOOM_TRY((launch<ReinitializeAgent<R, 3>>(device_, shape, task)));
+      else WARPLOOM_TRY((launch<ReinitializeAgent<R, 2>>(device_, shape, task)));
       task.from = task.to;
     }
     task.to = buffer(steps);

@@ -48,7 +48,9 @@ struct SegmentDirectAgent {
   static constexpr int kMaxThreads = PointPlace::kWide * PointPlace::kHigh;
   static constexpr int kMinBlocks = 3;
   using Parameters = StepTask<R>;
-  static size_t shared_bytes(int64_t channels) { return kTallyBytes + static_cast<size_t>(channels > 1 ? channels : 0) * sizeof(Centres<R>); }
+  static size_t shared_bytes(int64_t channels) {
+    return kTallyBytes + static_cast<size_t>(channels > 1 ? channels : 0) * sizeof(Centres<R>);
+  }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     const PointPlace place(block, block.index(), p.nx, p.ny);
@@ -71,7 +73,8 @@ struct SegmentDirectAgent {
     if (!place.idle) {
       bool data = operation::has_data(p.flow, pixel);
       const Centres<R> only = p.channels > 1 ? Centres<R>() : centres_of(p, head);
-      const R force = p.channels > 1 ? force_of_channels(p, at, centres, &data) : operation::force_of(p.flow, pixel, only.inside, only.outside);
+      const R force = p.channels > 1 ? force_of_channels(p, at, centres, &data)
+                                     : operation::force_of(p.flow, pixel, only.inside, only.outside);
       const R change = operation::increment(p.flow, phi, bend.curvature, bend.weights, force);
       const R level = phi + change;
       p.to[at] = level;

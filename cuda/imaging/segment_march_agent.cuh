@@ -114,7 +114,8 @@ class Strip {
  public:
   /// Loads the first rows.
   WARPLOOM_DEVICE Strip(const device::Block& block, const StepTask<R>& p, const R* from, int32_t tile, int32_t y0)
-      : column_(block, p, tile), from_(from), y0_(y0), y1_(y0 + p.rows < p.ny ? y0 + static_cast<int32_t>(p.rows) : static_cast<int32_t>(p.ny)) {
+      : column_(block, p, tile), from_(from), y0_(y0),
+        y1_(y0 + p.rows < p.ny ? y0 + static_cast<int32_t>(p.rows) : static_cast<int32_t>(p.ny)) {
     rows_.before = column_.load(from, y0 - 1);
     rows_.here = column_.load(from, y0);
     rows_.next = column_.load(from, y0 + 1);
@@ -179,7 +180,8 @@ struct SegmentMarchAgent {
   using Parameters = StepTask<R>;
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const uint32_t strip = static_cast<uint32_t>(block.index()) * static_cast<uint32_t>(block.threads() / 32) + static_cast<uint32_t>(block.warp());
+    const uint32_t warps = static_cast<uint32_t>(block.threads() / 32);
+    const uint32_t strip = static_cast<uint32_t>(block.index()) * warps + static_cast<uint32_t>(block.warp());
     const uint32_t tiles = static_cast<uint32_t>(p.tiles), level = strip / tiles;
     const int32_t y0 = static_cast<int32_t>(level * static_cast<uint32_t>(p.rows));
     // The rows come while the means do; a strip below the image takes its last rows.

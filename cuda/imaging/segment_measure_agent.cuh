@@ -80,7 +80,8 @@ struct SegmentBeginAgent {
     if (i >= p.points) return;
     const int64_t row = i / p.nx, plane = row / p.ny;
     const double at[3] = {static_cast<double>(i - row * p.nx), static_cast<double>(row - plane * p.ny), static_cast<double>(plane)};
-    const double level = p.shape.kind == ::warploom::imaging::Initial::given ? static_cast<double>(p.given[i]) : operation::initial_level(p.shape, at);
+    const bool given = p.shape.kind == ::warploom::imaging::Initial::given;
+    const double level = given ? static_cast<double>(p.given[i]) : operation::initial_level(p.shape, at);
     p.level[i] = operation::clipped_level<R>(level);
   }
 };

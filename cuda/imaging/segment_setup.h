@@ -60,14 +60,16 @@ inline std::vector<double> channel_weights(const SegmentParameters& p, const dou
 template <class R>
 Flow<R> make_flow(const SegmentParameters& p, const Setup& setup, double weight) {
   const double weight_of_faces = 1.0 / (8 * dimensions_of(p.grid));
-  return {static_cast<R>(setup.centre), static_cast<R>(1 / setup.range), static_cast<R>(p.lambda1 * weight), static_cast<R>(p.lambda2 * weight),
+  return {static_cast<R>(setup.centre), static_cast<R>(1 / setup.range),
+          static_cast<R>(p.lambda1 * weight), static_cast<R>(p.lambda2 * weight),
           static_cast<R>(4 * p.mu), static_cast<R>(p.nu), static_cast<R>(16 * p.eta), static_cast<R>(1 / (p.epsilon * p.dt)),
           static_cast<R>(p.epsilon / p.dt), sizeof(R) == 4 ? static_cast<R>(3.402823466e+38) : static_cast<R>(1.7976931348623157e+308),
           static_cast<R>(weight_of_faces), static_cast<R>(1 / p.epsilon), p.step == StepKind::semi_implicit ? 1 : 0};
 }
 
 /// The energy from the words of an entry; `totals`: points with data, then the sums of the channels over them.
-inline double energy_of(const SegmentParameters& p, const Setup& setup, const double* weights, const int64_t* entry, const int64_t* totals) {
+inline double energy_of(const SegmentParameters& p, const Setup& setup, const double* weights, const int64_t* entry,
+                        const int64_t* totals) {
   const Scales& scales = setup.scales;
   const double data_area = static_cast<double>(entry[kDataArea]) / scales.area, rest = static_cast<double>(totals[0]) - data_area;
   double parts = static_cast<double>(entry[kPartInside]) / scales.part + static_cast<double>(entry[kPartOutside]) / scales.part;
@@ -91,7 +93,8 @@ struct Ending {
 };
 
 /// Fills the reports of a call.
-inline void write_report(const SegmentParameters& p, const Setup& setup, const double* weights, SegmentVariant variant, const Ending& ending) {
+inline void write_report(const SegmentParameters& p, const Setup& setup, const double* weights, SegmentVariant variant,
+                         const Ending& ending) {
   const double unit = 1 / setup.scales.value;
   for (int64_t c = 0; c < p.channels; ++c) {
     const Means means = means_of(ending.inside, ending.sums[c], ending.totals[0], ending.totals[1 + c], unit);

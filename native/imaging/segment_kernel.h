@@ -226,7 +226,8 @@ struct ReinitializeBody {
   WARPLOOM_INLINE void at(int64_t x) const {
     const auto fixed = [&](int dx, int dy, int dz) { return load_of<T>(p.fixed + x + dx + dy * p.row + dz * p.plane); };
     const auto moving = [&](int dx, int dy, int dz) { return load_of<T>(p.from + x + dx + dy * p.row + dz * p.plane); };
-    store_of(p.to + x, T(p.plane == 0 ? segmentation::reinitialized<T, 2>(fixed, moving) : segmentation::reinitialized<T, 3>(fixed, moving)));
+    const T next = p.plane == 0 ? segmentation::reinitialized<T, 2>(fixed, moving) : segmentation::reinitialized<T, 3>(fixed, moving);
+    store_of(p.to + x, next);
   }
 };
 template <class R>

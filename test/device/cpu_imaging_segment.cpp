@@ -14,8 +14,8 @@ std::unique_ptr<Device> open_cpu(int threads) {
 template <class R>
 std::string label(const Example<R>& e, const char* what) {
   const SegmentParameters& p = e.p;
-  return std::string(what) + " float" + std::to_string(8 * sizeof(R)) + " " + std::to_string(p.grid.nx) + "x" + std::to_string(p.grid.ny) + "x" +
-         std::to_string(p.grid.nz) + " channels " + std::to_string(p.channels) + " step " + std::to_string(static_cast<int>(p.step));
+  const std::string size = std::to_string(p.grid.nx) + "x" + std::to_string(p.grid.ny) + "x" + std::to_string(p.grid.nz);
+  return std::string(what) + " float" + std::to_string(8 * sizeof(R)) + " " + size + " channels " + std::to_string(p.channels) + " step " + std::to_string(static_cast<int>(p.step));
 }
 
 /// Against the cpu backend with one thread.
@@ -118,7 +118,9 @@ void odd_images() {
   harness::check(found.figures[2] == 0, label(flat, "one value"), "the contour did not vanish");
   harness::check(found.means[0] == 3 && found.means[1] == 3, label(flat, "one value"), "means of an empty region");
   Example<R> given(30, 10);
-  for (size_t i = 0; i < given.image.size(); ++i) given.given.push_back(i % 7 == 0 ? R(NAN) : i % 5 == 0 ? R(1e9) : static_cast<R>(i % 3) - 1);
+  for (size_t i = 0; i < given.image.size(); ++i) {
+    given.given.push_back(i % 7 == 0 ? R(NAN) : i % 5 == 0 ? R(1e9) : static_cast<R>(i % 3) - 1);
+  }
   compare(given, "given level set with odd values");
 }
 

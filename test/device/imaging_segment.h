@@ -39,7 +39,8 @@ struct Example {
         state ^= state >> 7;
         state ^= state << 17;
         const double noise = static_cast<double>(state >> 11) * 0x1p-53;
-        const double x = static_cast<double>(i % nx) - 0.4 * static_cast<double>(nx), y = static_cast<double>(i / nx % ny) - 0.5 * static_cast<double>(ny);
+        const double x = static_cast<double>(i % nx) - 0.4 * static_cast<double>(nx);
+        const double y = static_cast<double>(i / nx % ny) - 0.5 * static_cast<double>(ny);
         const double z = static_cast<double>(i / (nx * ny)) - 0.5 * static_cast<double>(nz);
         const double radius = 0.3 * static_cast<double>(nx + ny) / 2;
         image.push_back(static_cast<R>((x * x + y * y + z * z < radius * radius ? 100 + 30 * c : 40) + 25 * noise));
