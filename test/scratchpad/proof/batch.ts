@@ -48,7 +48,7 @@ export function hostBatch(pairs: readonly Pair[]): { text: string; names: string
     for (const name of defined(rewritten)) add(`#undef ${name}`);
     file.launches.forEach((launch, l) => {
       const id = `${p}_${l}`;
-      const arrays = launch.arguments.filter((own) => !('literal' in own));
+      const arrays = launch.arguments.flatMap((own) => ('literal' in own ? [] : [own]));
       add(`static void original${id}(void* const* a) { ${call(`o${p}`, launch)}; }`);
       add(`static void rewritten${id}(void* const* a) { ${call(`r${p}`, launch)}; }`);
       const list = arrays.map((own) => `{'${own.type}', '${own.direction}', ${own.count}}`);

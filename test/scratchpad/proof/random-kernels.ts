@@ -52,9 +52,13 @@ class SharedArray {
 
 /** What happened to arrays since the last barrier, and which hold values at all. */
 class State {
-  constructor(readonly dirty = new Set<SharedArray>(), readonly read = new Set<SharedArray>(), readonly filled = new Set<SharedArray>()) {}
+  dirty = new Set<SharedArray>();
+  read = new Set<SharedArray>();
+  filled = new Set<SharedArray>();
   copy(): State {
-    return new State(new Set(this.dirty), new Set(this.read), new Set(this.filled));
+    const copy = new State();
+    [copy.dirty, copy.read, copy.filled] = [new Set(this.dirty), new Set(this.read), new Set(this.filled)];
+    return copy;
   }
   barrier(): void {
     this.dirty.clear();
