@@ -17,7 +17,9 @@ function middle(values: number[]): { value: number; spread: number } {
 }
 
 /** Seconds of an iteration, from calls of two lengths on arrays of the device: begin and end fall out. */
-async function iterationSeconds(device: Device, n: number, energyEvery: number, quick: boolean): Promise<{ value: number; spread: number }> {
+async function iterationSeconds(
+  device: Device, n: number, energyEvery: number, quick: boolean,
+): Promise<{ value: number; spread: number }> {
   const image = addNoise(discs(n).image, { sigma: 0.3, seed: 2 });
   using data = await device.array(image.data);
   using levelSet = await device.array('float32', n * n);

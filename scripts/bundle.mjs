@@ -30,7 +30,7 @@ function run(command, args, options = {}) {
 }
 
 /** One .tar.xz with files in name order and no times, so that equal content gives equal bytes. */
-function pack(output, folder, names, level = '-6') {
+function pack(output, folder, names, level = '-9') {
   const tar = join(staging, 'payload.tar');
   run('tar', ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '-cf', tar, '-C', folder, ...names]);
   run('xz', [level, '-T0', '-f', tar]);
@@ -76,8 +76,11 @@ function stagePayload() {
   for (const folder of closure(kPackages)) {
     cpSync(join(root, folder), join(payload, folder), {
       recursive: true, dereference: true,
-      filter: (source) => keepData(source) && !/\.(map|md|markdown|d\.ts|d\.mts|d\.cts)$/.test(source),
+      filter: (source) => keepData(source) && !/\.(map|md|markdown|d\.ts|d\.mts|d\.cts)$|node_modules\/(zod|vega-lite)\/src$/.test(source),
     });
+  }
+  if (onPath('strip')) {
+    for (const addon of listFiles('prebuilds', /\.node$/)) run('strip', ['--strip-unneeded', join(payload, addon)]);
   }
   const kernels = join(root, 'build/kernels/report.json');
   if (existsSync(kernels)) {

@@ -135,7 +135,8 @@ void check_variants(BenchDevice& device, int64_t nx, int64_t ny, int64_t nz, int
   failures += !same;
   std::printf("{\"check\":\"%lldx%lldx%lld/%lld\",\"type\":\"float%d\",\"same\":%s,\"hash\":\"%016llx\",\"energy\":%.17g}\n",
               (long long)nx, (long long)ny,
-              (long long)nz, (long long)channels, int(8 * sizeof(R)), same ? "true" : "false", (unsigned long long)expected, run.figures[0]);
+              (long long)nz, (long long)channels, int(8 * sizeof(R)), same ? "true" : "false",
+               (unsigned long long)expected, run.figures[0]);
   std::fflush(stdout);
 }
 
@@ -155,7 +156,8 @@ void time_calls(BenchDevice& device, int64_t nx, int64_t ny, int64_t nz, int64_t
   std::printf("{\"call\":\"%lldx%lldx%lld/%lld\",\"type\":\"float%d\",\"variant\":\"%s\",\"energyEvery\":%lld,"
               "\"us\":%.3f,\"few\":%lld,\"fewUs\":%.1f}\n",
               (long long)nx,
-              (long long)ny, (long long)nz, (long long)channels, int(8 * sizeof(R)), kSegmentVariantNames[int(variant)], (long long)every, best * 1e6,
+              (long long)ny, (long long)nz, (long long)channels, int(8 * sizeof(R)), kSegmentVariantNames[int(variant)],
+               (long long)every, best * 1e6,
               (long long)few, shortest * 1e6);
   std::fflush(stdout);
 }
@@ -165,6 +167,33 @@ template <class R, int kBlocks>
 struct MarchWith : sg::SegmentMarchAgent<R> {
   static constexpr int kMinBlocks = kBlocks;
 };
+
+/// Least seconds of a graph of what `body` launches, out of five.
+template <class Body>
+double graph_seconds(BenchDevice& device, Body body) {
+  cudaGraph_t graph;
+  cudaGraphExec_t launches;
+  BENCH_CUDA(cudaStreamBeginCapture(device.stream, cudaStreamCaptureModeThreadLocal));
+  body();
+  BENCH_CUDA(cudaStreamEndCapture(device.stream, &graph));
+  BENCH_CUDA(cudaGraphInstantiate(&launches, graph, 0));
+  cudaEvent_t begin, end;
+  BENCH_CUDA(cudaEventCreate(&begin));
+  BENCH_CUDA(cudaEventCreate(&end));
+  double best = HUGE_VAL;
+  for (int i = 0; i < 5; ++i) {
+    BENCH_CUDA(cudaEventRecord(begin, device.stream));
+    BENCH_CUDA(cudaGraphLaunch(launches, device.stream));
+    BENCH_CUDA(cudaEventRecord(end, device.stream));
+    BENCH_CUDA(cudaEventSynchronize(end));
+    float milliseconds = 0;
+    BENCH_CUDA(cudaEventElapsedTime(&milliseconds, begin, end));
+    best = std::min(best, milliseconds * 1e-3);
+  }
+  BENCH_CUDA(cudaGraphExecDestroy(launches));
+  BENCH_CUDA(cudaGraphDestroy(graph));
+  return best;
+}
 
 template <class R, class Agent>
 void time_march(BenchDevice& device, int64_t n, int64_t rows, int64_t warps) {
@@ -216,31 +245,11 @@ void time_march(BenchDevice& device, int64_t n, int64_t rows, int64_t warps) {
       require(cuda::launch<Agent>(device, {(strips + warps - 1) / warps, static_cast<int>(32 * warps), 0, false}, task), "march");
     }
   };
-  cudaGraph_t graph;
-  cudaGraphExec_t launches;
-  BENCH_CUDA(cudaStreamBeginCapture(device.stream, cudaStreamCaptureModeThreadLocal));
-  steps(64);
-  BENCH_CUDA(cudaStreamEndCapture(device.stream, &graph));
-  BENCH_CUDA(cudaGraphInstantiate(&launches, graph, 0));
-  cudaEvent_t begin, end;
-  BENCH_CUDA(cudaEventCreate(&begin));
-  BENCH_CUDA(cudaEventCreate(&end));
-  double best = HUGE_VAL;
-  for (int i = 0; i < 5; ++i) {
-    BENCH_CUDA(cudaEventRecord(begin, device.stream));
-    BENCH_CUDA(cudaGraphLaunch(launches, device.stream));
-    BENCH_CUDA(cudaEventRecord(end, device.stream));
-    BENCH_CUDA(cudaEventSynchronize(end));
-    float milliseconds = 0;
-    BENCH_CUDA(cudaEventElapsedTime(&milliseconds, begin, end));
-    best = std::min(best, milliseconds * 1e-3 / 64);
-  }
+  const double best = graph_seconds(device, [&] { steps(64); }) / 64;
   std::printf("{\"sweep\":%lld,\"type\":\"float%d\",\"blocks\":%d,\"rows\":%lld,\"warps\":%lld,\"us\":%.3f}\n",
               (long long)n, int(8 * sizeof(R)), Agent::kMinBlocks,
               (long long)rows, (long long)warps, best * 1e6);
   std::fflush(stdout);
-  BENCH_CUDA(cudaGraphExecDestroy(launches));
-  BENCH_CUDA(cudaGraphDestroy(graph));
 }
 
 template <class R, int kBlocks>

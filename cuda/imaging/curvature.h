@@ -23,7 +23,7 @@ struct CurvatureParameters {
   double eps = 1e-4;    ///< added to the squared norm, in units of the squared pixel values
   CurvatureVariant variant = CurvatureVariant::automatic;
   View image, result;      ///< channels * points elements; must not overlap
-  Array<int32_t> used;     ///< report of 1 word: the variant that ran
+  Array<int32_t> used;     ///< report, the first word: the variant that ran
 };
 
 /// Bounds of eps: roots of sums with it are computed without under- and overflow.

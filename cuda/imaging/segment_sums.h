@@ -22,7 +22,7 @@ inline constexpr uint64_t kRoundingWord = 0x4338000000000000u;
 /// term * scale to the nearest whole number, plus kRoundingWord. `scale` is a power of two, so that one rounding is made.
 WARPLOOM_PORTABLE uint64_t rounded_word(double term, double scale) {
 #ifdef __CUDA_ARCH__
-  const double sum = __fma_rn(term, scale, kRounding);
+  const double sum = portable::fma(term, scale, kRounding);
 #else
   const double sum = term * scale + kRounding;  // the product is exact
 #endif

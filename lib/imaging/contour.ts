@@ -67,7 +67,8 @@ class Padded {
 }
 
 /**
- * Edges of a cell: 0 above, 1 right, 2 below, 3 left. For each of the 16 cases (bits: above left 1, above right 2, below right 4, below left 8)
+ * Edges of a cell: 0 above, 1 right, 2 below, 3 left. For each of the 16 cases (bits: above left 1, above
+ * right 2, below right 4, below left 8)
  * the edges where lines leave and enter. Cases 5 and 10 have two lines.
  */
 const lines: readonly (readonly (readonly [leave: number, enter: number])[])[] = [
@@ -89,7 +90,8 @@ function trace(grid: Padded): Map<number, number> {
   for (let y = 0; y + 1 < height; y += 1) {
     for (let x = 0; x + 1 < width; x += 1) {
       const cell = y * width + x;
-      const kind = Number(grid.inside(x, y)) + 2 * Number(grid.inside(x + 1, y)) + 4 * Number(grid.inside(x + 1, y + 1)) + 8 * Number(grid.inside(x, y + 1));
+      const kind = Number(grid.inside(x, y)) + 2 * Number(grid.inside(x + 1, y))
+        + 4 * Number(grid.inside(x + 1, y + 1)) + 8 * Number(grid.inside(x, y + 1));
       if (kind === 0 || kind === 15) continue;
       const centre = values[cell]! + values[cell + 1]! + values[cell + width]! + values[cell + width + 1]!;
       for (const [leave, enter] of (centre > 0 ? joined[kind] : undefined) ?? lines[kind]!) {
@@ -119,7 +121,9 @@ function pointOf(grid: Padded, edge: number): readonly [number, number] {
 export function contourRings(levelSet: Image<Float32Array | Float64Array>, options: ContourOptions = {}): Ring[] {
   requireFields(options, ['level', 'slice'], 'options', 'contourRings');
   const { data, width, height, depth, channels } = checkImage(levelSet, 'levelSet');
-  if (data instanceof DeviceArray) throw refusal('levelSet.data', 'a Float32Array or a Float64Array (read the DeviceArray first)', 'a DeviceArray');
+  if (data instanceof DeviceArray) {
+    throw refusal('levelSet.data', 'a Float32Array or a Float64Array (read the DeviceArray first)', 'a DeviceArray');
+  }
   if (channels !== 1) throw refusal('levelSet.channels', '1', `${channels}`);
   const { level = 0, slice = Math.floor(depth / 2) } = options;
   requireReal(level, 'level', false);
@@ -160,7 +164,8 @@ function contains(ring: Ring, [x, y]: readonly [number, number]): boolean {
  */
 export function contourPolygons(levelSet: Image<Float32Array | Float64Array>, options: ContourOptions = {}): Polygon[] {
   const rings = contourRings(levelSet, options).map((ring) => ({ ring, area: twiceArea(ring) }));
-  const polygons = rings.filter(({ area }) => area > 0).sort((a, b) => a.area - b.area).map(({ ring }) => ({ outer: ring, holes: [] as Ring[] }));
+  const polygons = rings.filter(({ area }) => area > 0).sort((a, b) => a.area - b.area)
+    .map(({ ring }) => ({ outer: ring, holes: [] as Ring[] }));
   for (const { ring, area } of rings) {
     // The smallest outer ring around a hole is the one whose part it is cut out of.
     if (area < 0) polygons.find(({ outer }) => contains(outer, ring[0]!))?.holes.push(ring);

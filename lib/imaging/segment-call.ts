@@ -33,7 +33,8 @@ function lcm(a: number, b: number): number {
 }
 
 const coefficientNames = [
-  'mu', 'nu', 'lambda1', 'lambda2', 'normalize', 'epsilon', 'eta', 'dt', 'step', 'tolerance', 'reinitializeEvery', 'reinitializeSteps', 'variant',
+  'mu', 'nu', 'lambda1', 'lambda2', 'normalize', 'epsilon', 'eta', 'dt', 'step', 'tolerance', 'reinitializeEvery',
+  'reinitializeSteps', 'variant',
 ] as const;
 
 async function runOnce(call: SegmentCall, arrays: Arrays, iterations: number, energyEvery: number): Promise<Reports> {
@@ -60,8 +61,8 @@ function entriesOf({ record, used }: Reports, before: number): { iteration: numb
 }
 
 /**
- * Runs in portions of whole multiples of `unit` iterations, on arrays of the device, and reports after each. A portion goes on from the level
- * set of the last one and finds the very sums it ended with: the bits are those of one piece.
+ * Runs in portions of whole multiples of `unit` iterations, on arrays of the device, and reports after each. A portion goes on from the
+ * level set of the last one and finds the very sums it ended with: the bits are those of one piece.
  */
 async function runPortions(call: SegmentCall, arrays: Arrays, iterations: number, energyEvery: number) {
   const { options } = call;

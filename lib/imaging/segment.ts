@@ -21,8 +21,8 @@ export type SegmentVariant = (typeof segmentVariants)[number];
 
 /**
  * The level set to begin with; positive is inside.
- * - `checkerboard`: sin(pi x / square) sin(pi y / square), in volumes times sin(pi z / square); `square` in pixels, default 5. Every part of
- *   the image has contours near it, so that it converges soonest.
+ * - `checkerboard`: sin(pi x / square) sin(pi y / square), in volumes times sin(pi z / square); `square` in pixels, default 5. Every
+ *   part of the image has contours near it, so that it converges soonest.
  * - `ball`: radius - distance from `centre` (default: the image's), pixels; `radius` default: a third of the shortest side.
  * - `box`: distance to the nearest side of the box from corner `low` to corner `high`; default: the middle half of each side.
  * - or an array of width × height × depth values, clipped to ±2^20; a NaN counts as 0.
@@ -64,8 +64,8 @@ export interface SegmentOptions<V extends Pixels = Pixels> extends Omit<CallOpti
   /** Time step. Default 0.5. */
   readonly dt?: number;
   /**
-   * `semi-implicit` (default): the point's own value in the curvature is the new one, stable for every dt. `explicit`: the old one; the step
-   * of a point is cut where it would not be stable.
+   * `semi-implicit` (default): the point's own value in the curvature is the new one, stable for every dt. `explicit`: the old one; the
+   * step of a point is cut where it would not be stable.
    */
   readonly step?: SegmentStep;
   /** Ends when the root mean square of a step is at most this. Default 1e-3; 0: never. */
@@ -140,7 +140,9 @@ const mostIterations = 2 ** 24;
 
 function checkOptions(options: SegmentOptions): void {
   requireCall(options as CallOptions, known, 'segment');
-  for (const name of ['mu', 'nu', 'lambda1', 'lambda2', 'epsilon', 'eta', 'dt', 'tolerance'] as const) requireReal(options[name], name, false);
+  for (const name of ['mu', 'nu', 'lambda1', 'lambda2', 'epsilon', 'eta', 'dt', 'tolerance'] as const) {
+    requireReal(options[name], name, false);
+  }
   for (const name of ['iterations', 'reinitializeEvery', 'energyEvery'] as const) requireWhole(options[name], name, 0, mostIterations);
   requireWhole(options.reinitializeSteps, 'reinitializeSteps', 1, 1000);
   requireBoolean(options.normalize, 'normalize');
@@ -152,8 +154,9 @@ function checkOptions(options: SegmentOptions): void {
 
 function checkWeights(weights: unknown, channels: number): void {
   if (weights === undefined) return;
-  const good = (Array.isArray(weights) || ArrayBuffer.isView(weights)) && (weights as ArrayLike<unknown>).length === channels &&
-    Array.from(weights as ArrayLike<unknown>).every((weight) => Number.isFinite(weight) && (weight as number) >= 0 && (weight as number) <= 1e6);
+  const numbers = Array.isArray(weights) || ArrayBuffer.isView(weights) ? Array.from(weights as unknown as ArrayLike<unknown>) : [];
+  const fits = (weight: unknown) => typeof weight === 'number' && weight >= 0 && weight <= 1e6;
+  const good = numbers.length === channels && numbers.every(fits);
   if (!good) throw refusal('weights', `${channels} numbers from 0 to 1e6, one per channel`, describeValue(weights));
 }
 

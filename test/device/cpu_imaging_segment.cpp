@@ -15,7 +15,8 @@ template <class R>
 std::string label(const Example<R>& e, const char* what) {
   const SegmentParameters& p = e.p;
   const std::string size = std::to_string(p.grid.nx) + "x" + std::to_string(p.grid.ny) + "x" + std::to_string(p.grid.nz);
-  return std::string(what) + " float" + std::to_string(8 * sizeof(R)) + " " + size + " channels " + std::to_string(p.channels) + " step " + std::to_string(static_cast<int>(p.step));
+  return std::string(what) + " float" + std::to_string(8 * sizeof(R)) + " " + size + " channels " + std::to_string(p.channels) +
+         " step " + std::to_string(static_cast<int>(p.step));
 }
 
 /// Against the cpu backend with one thread.

@@ -157,10 +157,9 @@ inline std::vector<double> defined_step(const SegmentParameters& p, const std::v
     return true;
   };
   for (int64_t i = 0; i < points; ++i) {
-    if (!has_data(i)) continue;
-    const bool in = phi[size_t(i)] > 0;
-    count[in ? 0 : 1] += 1;
-    for (int64_t c = 0; c < p.channels; ++c) (in ? inside : outside)[size_t(c)] += image[size_t(c * points + i)];
+    const bool in = phi[size_t(i)] > 0, counts = has_data(i);
+    count[in ? 0 : 1] += counts;
+    for (int64_t c = 0; c < p.channels && counts; ++c) (in ? inside : outside)[size_t(c)] += image[size_t(c * points + i)];
   }
   for (size_t c = 0; c < inside.size(); ++c) {
     all[c] = (inside[c] + outside[c]) / std::max(1.0, count[0] + count[1]);

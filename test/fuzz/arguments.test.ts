@@ -150,7 +150,7 @@ function misuses(operation: string, fields: readonly FieldDescription[]): Misuse
     } else if (kind === 'array') {
       const others = given.filter((other) => other.name !== name).map((other) => [other.name, memoryOf(other.name)] as [string, AnyArray]);
       const like = (valid[name] as AnyArray | undefined) ?? new BigInt64Array(4);
-      list.push(...arrayMisuses(field, like, valid[name] === undefined ? [] : others, name === 'factors'));
+      list.push(...arrayMisuses(field, like, valid[name] === undefined ? [] : others, ['factors', operation === 'imaging.curvature' ? 'used' : ''].includes(name)));
     } else {
       list.push(...scalarMisuses(field));
       if (['n', 'batch', 'rhsCount'].includes(name)) list.push(...sizeMisuses(name, given.map((each) => each.name)));

@@ -242,7 +242,9 @@ describe('imaging.segment', function () {
 
 /** The energy as scikit-image defines it: of the image scaled to 0 … 1, central differences, no pi in the delta. */
 function theirEnergy({ data, width, height }: HostImage, phi: Float32Array, mu: number): number {
-  const [least, most] = data.reduce(([low, high], value) => [Math.min(low!, value), Math.max(high!, value)], [Infinity, -Infinity]) as [number, number];
+  const values = Array.from(data);
+  const least = values.reduce((low, value) => Math.min(low, value), Infinity);
+  const most = values.reduce((high, value) => Math.max(high, value), -Infinity);
   const f = Float64Array.from(data, (value) => (value - least) / (most - least));
   const h = Float64Array.from(phi, (value) => 0.5 + Math.atan(value) / Math.PI);
   let [inside, outside, area] = [0, 0, 0];
