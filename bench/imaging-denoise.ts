@@ -1,9 +1,9 @@
 // Figures of curvature and denoise: curvature3d/<n>/float32/<cold|hot>/<variant>, curvature2d/…, tv/iteration/<n> and tv/to-energy/128.
 import { openDevice, type Device } from '../lib/core/device.ts';
 import type { DeviceArray } from '../lib/core/device-array.ts';
-import { addNoise, denoise, psnr, sheppLogan, ssim, type DenoiseOptions, type Image } from '../lib/imaging/index.ts';
+import { addNoise, denoise, sheppLogan, type DenoiseOptions, type Image } from '../lib/imaging/index.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';
-import { copyFloor, streamFloor } from './floor.ts';
+import { copyFloor, h200CacheBytes, h200CopyRate, streamFloor } from './floor.ts';
 import type { Row } from './report.ts';
 import { summarise } from './statistics.ts';
 import { time } from './timing.ts';
@@ -12,10 +12,8 @@ import { time } from './timing.ts';
 const weight = 0.06;
 const fgpEnergy = 0.0068804;
 
-const phantom = (n: number): { clean: Image<Float32Array>; noisy: Image<Float32Array> } => {
-  const clean = sheppLogan(n, { dimensions: 3 });
-  return { clean, noisy: addNoise(clean, { sigma: 0.1, seed: 1 }) };
-};
+/** The head with noise. */
+const phantom = (n: number): Image<Float32Array> => addNoise(sheppLogan(n, { dimensions: 3 }), { sigma: 0.1, seed: 1 });
 
 /** Rows of one size: every variant on arrays in turn, `hot` on one pair and `cold` on as many as are four times the L2 cache. */
 async function curvatureRows(context: BenchContext, dimensions: 2 | 3, n: number, state: 'hot' | 'cold'): Promise<Row[]> {
@@ -59,8 +57,8 @@ async function iteration(device: Device, noisy: Image<Float32Array>, options: De
     (await denoise({ ...noisy, data }, { ...options, weight, tolerance: 0, iterations, checkEvery: step, out })).info.deviceSeconds;
   await seconds(step);
   const found: number[] = [];
-  for (let repeat = 0; repeat < (quick ? 1 : device.backend === 'cuda' ? 7
-      : 3); repeat += 1) found.push((await seconds(3 * step) - await seconds(step)) / (2 * step));
+  const repeats = quick ? 1 : device.backend === 'cuda' ? 7 : 3;
+  for (let repeat = 0; repeat < repeats; repeat += 1) found.push((await seconds(3 * step) - await seconds(step)) / (2 * step));
   const { median, spread } = summarise(found);
   return { value: median, spread, note: `${options.method}; a check every ${step} iterations` };
 }
@@ -68,26 +66,28 @@ async function iteration(device: Device, noisy: Image<Float32Array>, options: De
 async function iterationRows(context: BenchContext, device: Device, sizes: readonly number[], suffix: string): Promise<Row[]> {
   const rows: Row[] = [];
   for (const n of sizes) {
-    const noisy = context.wanted(`tv/iteration/${n}`) || context.wanted(`tv/iteration/${n}/primal-dual`) ? phantom(n).noisy : undefined;
-    if (noisy === undefined) continue;
-    rows.push({ id: `tv/iteration/${n}${suffix}`, unit: 's', ...await iteration(device, noisy, { method: 'flow' }, context.quick) });
-    rows.push({ id: `tv/iteration/${n}/primal-dual${suffix}`, unit: 's', ...await iteration(device, noisy, { method: 'primal-dual' },
-        context.quick) });
+    for (const [method, part, arrays] of [['flow', '', 3], ['primal-dual', '/primal-dual', 9]] as const) {
+      const id = `tv/iteration/${n}${part}${suffix}`;
+      if (!context.wanted(id)) continue;
+      const measured = await iteration(device, phantom(n), { method }, context.quick);
+      const bytes = arrays * 4 * n ** 3;
+      const limit = device.backend === 'cuda' && bytes > h200CacheBytes ? bytes / h200CopyRate : undefined;
+      rows.push({ id, unit: 's', ...measured, ...(limit === undefined ? {} : { limit, fraction: limit / measured.value }) });
+    }
   }
   return rows;
 }
 
-/** From arrays in page-locked memory to such an array, until the energy is that of FGP, and how good the converged image is. */
+/** From arrays in page-locked memory to such an array, until the energy is that of FGP. */
 async function energyRows(context: BenchContext, n: number): Promise<Row[]> {
   const { device, quick } = context;
   if (!context.wanted(`tv/to-energy/${n}`)) return [];
-  const { clean, noisy } = phantom(n);
-  const data = await device.pinned('float32', noisy.data.length) as Float32Array, out = await device.pinned('float32',
-      noisy.data.length) as Float32Array;
+  const noisy = phantom(n);
+  const data = await device.pinned('float32', noisy.data.length) as Float32Array;
+  const out = await device.pinned('float32', noisy.data.length) as Float32Array;
   data.set(noisy.data);
   const image = { ...noisy, data };
   const whole = await denoise(image, { weight, device, out, checkEvery: 5, tolerance: 1e-4 });
-  const quality = [psnr(whole.image, clean), ssim(whole.image, clean)] as const;
   const target = n === 128 ? fgpEnergy : whole.energy;
   const enough = whole.history.find(({ energy }) => energy <= target) ?? whole.history.at(-1)!;
   const found: number[] = [];
@@ -97,16 +97,10 @@ async function energyRows(context: BenchContext, n: number): Promise<Row[]> {
     found.push((performance.now() - begin) / 1e3);
   }
   const { median, spread } = summarise(found);
-  return [
-    {
-      id: `tv/to-energy/${n}`, value: median, unit: 's', spread,
-      note: [`host to host; ${enough.iteration} iterations to energy ${enough.energy.toPrecision(6)}`,
-        `FGP, 100 iterations: ${target.toPrecision(6)}`].join('; '),
-    },
-    { id: `quality/denoise-${n}/gap-1e-4/psnr`, value: quality[0], unit: 'dB', spread: 0,
-        note: `gap ${whole.gap!.toExponential(1)}, ${whole.iterations} iterations` },
-    { id: `quality/denoise-${n}/gap-1e-4/ssim`, value: quality[1], unit: '1', spread: 0, note: `energy ${whole.energy.toPrecision(6)}` },
-  ];
+  return [{
+    id: `tv/to-energy/${n}`, value: median, unit: 's', spread,
+    note: `host to host; ${enough.iteration} iterations to energy ${enough.energy.toPrecision(6)}; FGP, 100 iterations: ${target.toPrecision(6)}`,
+  }];
 }
 
 /** Rows of curvature and denoise; on the cpu backend the iterations of one thread too. */

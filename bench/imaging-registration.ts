@@ -8,13 +8,10 @@
 import { openDevice, type Device } from '../lib/core/device.ts';
 import { register, registrationPair, type RegisterOptions } from '../lib/imaging/index.ts';
 import type { BenchContext } from './domain.ts';
+import { h200CacheBytes, h200CopyRate } from './floor.ts';
 import type { Row } from './report.ts';
 import { summarise } from './statistics.ts';
 
-/** Bytes a second that one H200 copies, reads and writes counted (measured). */
-const copyRate = 4.2e12;
-/** Bytes of its second-level cache: where the fields fit, device memory is no limit. */
-const cacheBytes = 50e6;
 
 interface Problem {
   readonly size: number;
@@ -63,9 +60,9 @@ async function iterationSeconds(device: Device, problem: Problem, quick: boolean
 function limitOf({ size, dimensions, kind }: Problem): number | undefined {
   const points = size ** dimensions;
   const field = dimensions * points * (kind === 'float64' ? 8 : 4);
-  if (kind === 'explicit' || 2 * field < cacheBytes) return undefined;
+  if (kind === 'explicit' || 2 * field < h200CacheBytes) return undefined;
   const passes = dimensions === 3 ? 4 : 2;
-  return (2 * passes * field + (kind === 'plain' ? 0 : 2 * field) + (2 * field) / dimensions) / copyRate;
+  return (2 * passes * field + (kind === 'plain' ? 0 : 2 * field) + (2 * field) / dimensions) / h200CopyRate;
 }
 
 const onGpu: readonly Problem[] = [

@@ -2,10 +2,9 @@
 import { openDevice, type Device } from '../lib/core/device.ts';
 import { addNoise, discs, segment, type SegmentOptions } from '../lib/imaging/index.ts';
 import type { BenchContext } from './domain.ts';
+import { h200CopyRate } from './floor.ts';
 import type { Row } from './report.ts';
 
-/** Bytes a second that one H200 copies, reads and writes counted (measured). */
-const copyRate = 4.2e12;
 /** scikit-image 0.26 chan_vese, one core, seconds of an iteration. */
 const scikitImage: Readonly<Record<number, number>> = { 64: 473e-6, 256: 3.344e-3, 512: 16.14e-3, 1024: 92.37e-3 };
 
@@ -45,7 +44,7 @@ export async function segmentRows(context: BenchContext): Promise<Row[]> {
   };
   const large = device.backend === 'cuda' ? [512, 1024, 2048, 4096] : device.backend === 'cpu' ? [512, 1024] : [];
   for (const n of quick ? [64] : [64, 256, ...large]) {
-    const limit = (12 * n ** 2) / copyRate;
+    const limit = (12 * n ** 2) / h200CopyRate;
     const beyondCache = device.backend === 'cuda' && n >= 2048;
     await measure(`chan-vese/iteration/${n}`, device, n, 0, beyondCache ? { limit } : {});
     const last = rows.at(-1);

@@ -1,5 +1,5 @@
 // npm run test:gpu [-- --out FOLDER] [--no-sanitizer] [MOCHA OPTIONS]: the test suite on the cuda backend, then,
-// where compute-sanitizer is installed, its four tools over test/gpu/sanitized.test.ts, small calls of every algorithm.
+// where compute-sanitizer is installed, its four tools over test/gpu/sanitized*.test.ts, small calls of every algorithm.
 // One JSON report, FOLDER/test-gpu.json, and a last line «N passed, N failed, N skipped».
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -85,7 +85,7 @@ const tool = sanitizer();
 if (tool && withSanitizer) {
   for (const name of kSanitizerTools) {
     const prefix = [tool, '--tool', name, '--error-exitcode', '3', '--target-processes', 'application-only'];
-    report.runs[name] = await runMocha(['test/gpu/sanitized.test.ts'], { prefix });
+    report.runs[name] = await runMocha(['test/gpu/sanitized*.test.ts'], { prefix });
     save();
   }
 } else if (withSanitizer) report.note = 'compute-sanitizer is not installed here';

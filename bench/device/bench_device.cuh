@@ -77,12 +77,18 @@ class BenchDevice final : public cuda::GpuDevice {
   bool host_memory() const override { return false; }
 
   Status launch_kernel(const void* kernel, int64_t blocks, int threads, size_t shared_bytes,
-                       bool cooperative, void** arguments) override {
+                       cuda::LaunchKind kind, void** arguments) override {
     WARPLOOM_TRY(allow_shared(kernel, shared_bytes));
     const dim3 grid(static_cast<unsigned int>(blocks)), block(threads);
-    return check(cooperative
-                     ? cudaLaunchCooperativeKernel(kernel, grid, block, arguments, shared_bytes, stream)
-                     : cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream));
+    if (kind == cuda::LaunchKind::plain) return check(cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream));
+    if (kind == cuda::LaunchKind::cooperative) {
+      return check(cudaLaunchCooperativeKernel(kernel, grid, block, arguments, shared_bytes, stream));
+    }
+    cudaLaunchAttribute overlap;
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    const cudaLaunchConfig_t configuration = {grid, block, shared_bytes, stream, &overlap, 1};
+    return check(cudaLaunchKernelExC(&configuration, kernel, arguments));
   }
   int resident_blocks(const void* kernel, int threads, size_t shared_bytes) override {
     const auto key = std::make_pair(kernel, std::make_pair(threads, shared_bytes));

@@ -42,7 +42,7 @@ class CudaDevice final : public GpuDevice {
   void trim() override { (void)give_back_pool(0); }
   MemoryUse memory_use() const override;
 
-  Status launch_kernel(const void* kernel, int64_t blocks, int threads, size_t shared_bytes, bool cooperative,
+  Status launch_kernel(const void* kernel, int64_t blocks, int threads, size_t shared_bytes, LaunchKind kind,
                        void** arguments) override;
   int resident_blocks(const void* kernel, int threads, size_t shared_bytes) override;
   Status replay(int64_t times, const std::function<Status()>& body) override;

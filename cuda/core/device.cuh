@@ -146,6 +146,20 @@ WARPLOOM_DEVICE int atomic_min(int* address, int value) { return atomicMin(addre
 WARPLOOM_DEVICE int atomic_or(int* address, int value) { return atomicOr(address, value); }
 WARPLOOM_DEVICE void fence_device() { __threadfence(); }
 
+/// In an overlapped launch: waits for the end of the launch before and for what it wrote.
+WARPLOOM_DEVICE void follow_previous_launch() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+/// Lets an overlapped launch that follows be set up once all blocks have come here, in place of at their end. Blocks that come early take
+/// the place of others: pays only near the end.
+WARPLOOM_DEVICE void let_next_launch_begin() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
 /// Starts an asynchronous copy of kBytes (4, 8 or 16, both sides so aligned) from global to shared memory.
 /// The data is visible to the copying thread after async_wait, to others after a following barrier.
 template <int kBytes>

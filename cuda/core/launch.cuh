@@ -1,6 +1,10 @@
 // Checked launch of an agent: the same call runs on the GPU and under the SIMT shim.
+//
+// An agent with `static constexpr bool kOverlapped = true` is set up while the launch before it ends, which saves much of a short
+// kernel's time. It calls device::follow_previous_launch() before it touches what launches before may write or read.
 #pragma once
 #include <string>
+#include <type_traits>
 
 #include "cuda/core/device.cuh"
 #include "cuda/core/runtime.h"
@@ -38,6 +42,18 @@ int resident_blocks(GpuDevice&, int, size_t) { return 2; }
 
 #else
 
+template <class Agent, class = void>
+inline constexpr bool kOverlapped = false;
+template <class Agent>
+inline constexpr bool kOverlapped<Agent, std::enable_if_t<Agent::kOverlapped>> = true;
+
+/// How blocks begin that do not wait for each other.
+template <class Agent>
+LaunchKind kind_of(const LaunchShape& shape, int compute_capability) {
+  if (shape.cooperative) return LaunchKind::cooperative;
+  return kOverlapped<Agent> && compute_capability >= 90 ? LaunchKind::overlapped : LaunchKind::plain;
+}
+
 template <class Agent>
 __global__ void __launch_bounds__(Agent::kMaxThreads, Agent::kMinBlocks)
 agent_kernel(const __grid_constant__ typename Agent::Parameters p) {
@@ -49,7 +65,7 @@ Status launch(GpuDevice& device, const LaunchShape& shape, const typename Agent:
   WARPLOOM_TRY(check_threads<Agent>(shape));
   void* arguments[] = {const_cast<void*>(static_cast<const void*>(&p))};
   return device.launch_kernel(reinterpret_cast<const void*>(&agent_kernel<Agent>), shape.blocks,
-                              shape.threads, shape.shared_bytes, shape.cooperative, arguments);
+                              shape.threads, shape.shared_bytes, kind_of<Agent>(shape, device.limits().compute_capability), arguments);
 }
 /// Blocks of the agent that fit one multiprocessor at once; 0 when the device does not answer.
 template <class Agent>

@@ -52,7 +52,7 @@ class MeasuringDevice final : public GpuDevice {
     return {};
   }
 #else
-  Status launch_kernel(const void*, int64_t, int, size_t, bool, void**) override { return {}; }
+  Status launch_kernel(const void*, int64_t, int, size_t, LaunchKind, void**) override { return {}; }
   int resident_blocks(const void* kernel, int threads, size_t shared_bytes) override {
     return behind_.resident_blocks(kernel, threads, shared_bytes);
   }

@@ -181,7 +181,7 @@ Status CudaDevice::allow_shared(const void* kernel, size_t shared_bytes) {
 }
 
 Status CudaDevice::launch_kernel(const void* kernel, int64_t blocks, int threads, size_t shared_bytes,
-                                 bool cooperative, void** arguments) {
+                                 LaunchKind kind, void** arguments) {
   if (blocks == 0) return {};
   WARPLOOM_TRY(use());
   if (blocks < 0 || blocks > limits_.max_blocks) {
@@ -189,8 +189,14 @@ Status CudaDevice::launch_kernel(const void* kernel, int64_t blocks, int threads
   }
   WARPLOOM_TRY(allow_shared(kernel, shared_bytes));
   const dim3 grid(static_cast<unsigned int>(blocks)), block(static_cast<unsigned int>(threads));
-  if (cooperative) {
+  if (kind == LaunchKind::cooperative) {
     CUDA_TRY(cudaLaunchCooperativeKernel, kernel, grid, block, arguments, shared_bytes, stream_);
+  } else if (kind == LaunchKind::overlapped) {
+    cudaLaunchAttribute overlap;
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    const cudaLaunchConfig_t configuration = {grid, block, shared_bytes, stream_, &overlap, 1};
+    CUDA_TRY(cudaLaunchKernelExC, &configuration, kernel, arguments);
   } else {
     CUDA_TRY(cudaLaunchKernel, kernel, grid, block, arguments, shared_bytes, stream_);
   }

@@ -22,6 +22,13 @@ struct GpuLimits {
   int64_t max_blocks = 2147483647;
 };
 
+/// How the blocks of a launch begin.
+enum class LaunchKind {
+  plain,
+  cooperative,  ///< all at once, so that Block::sync_grid works
+  overlapped,   ///< while the launch before still runs: the kernel itself waits for its end (programmatic dependent launch)
+};
+
 /// Bytes of GpuDevice::mailbox.
 inline constexpr int64_t kMailboxBytes = 512 * 1024;
 
@@ -35,8 +42,8 @@ class GpuDevice : public Device {
   virtual Status launch_blocks(int64_t blocks, int threads, size_t shared_bytes, bool cooperative,
                                const std::function<void(const device::Block&)>& body) = 0;
 #else
-  virtual Status launch_kernel(const void* kernel, int64_t blocks, int threads, size_t shared_bytes,
-                               bool cooperative, void** arguments) = 0;
+  virtual Status launch_kernel(const void* kernel, int64_t blocks, int threads, size_t shared_bytes, LaunchKind kind,
+                               void** arguments) = 0;
   virtual int resident_blocks(const void* kernel, int threads, size_t shared_bytes) = 0;
 #endif
   /// Makes the launches of `body` `times` times: on a GPU as one graph that is launched repeatedly, so `body` makes the same

@@ -20,11 +20,13 @@ struct TiledLines {
 template <class T>
 struct LinesAgent {
   static constexpr int kMaxThreads = 256;
+  static constexpr bool kOverlapped = true;
   static constexpr int kMinBlocks = sizeof(T) == 4 ? 4 : 2;
   using Parameters = TiledLines<T>;
   using Entry = Pair<T>;
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    device::follow_previous_launch();
     if (p.task.finished != nullptr && *p.task.finished != 0) return;
     const TileTransform<T> transform(block, p.task.plan, p.task.table, p.pairs);
     TileBuffers<T> tile = tile_buffers(block, p.scratch, p.task.plan.m, p.pairs, p.pitch);

@@ -58,9 +58,11 @@ WARPLOOM_DEVICE T finished(const CurvatureTask<T>& p, const T& quarter, const T&
 template <class T, bool kFlow>
 struct CurvatureDirectAgent {
   static constexpr int kMaxThreads = operation::curvature_policy::kDirectThreads, kMinBlocks = 2;
+  static constexpr bool kOverlapped = kFlow;
   using Parameters = CurvatureTask<T>;
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    if constexpr (kFlow) device::follow_previous_launch();
     const FromTo<T, kFlow> images(p);
     if (images.idle) return;
     const MarchShape& s = p.shape;
@@ -225,9 +227,11 @@ template <class T, bool kPlanar, bool kPacked, bool kFlow>
 struct CurvatureMarchAgent {
   static constexpr int kMaxThreads = operation::curvature_policy::kMarchThreads;
   static constexpr int kMinBlocks = operation::curvature_policy::march_blocks(sizeof(T), kPlanar, kFlow, kPacked);
+  static constexpr bool kOverlapped = kFlow;
   using Parameters = CurvatureTask<T>;
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    if constexpr (kFlow) device::follow_previous_launch();
     const FromTo<T, kFlow> images(p);
     if (images.idle) return;
     CurvatureMarch<T, kPlanar, kPacked, kFlow> march(block, p, images);

@@ -14,7 +14,7 @@ inline constexpr int kTileThreads = 256, kTileX = 32, kTileZ = 2;
 inline constexpr int kMarchThreads = 128;
 
 /// Rows that a thread of a march holds in a volume, and blocks that a multiprocessor has room for, which limits their registers. Measured
-/// on /// an H200 at 256^3, float32: two rows with three blocks 55 us, one row with four 57 us; with the steps of the flow 77 and 68 us; of
+/// on an H200 at 256^3, float32: two rows with three blocks 55 us, one row with four 57 us; with the steps of the flow 77 and 68 us; of
 /// primal-dual 168 and 160 us.
 inline constexpr int march_rows(bool flow) { return flow ? 1 : 2; }
 /// Rows that are not read in packs have more addresses to keep.

@@ -84,6 +84,7 @@ WARPLOOM_DEVICE ImageSums total_sums(const device::Block& block, const double* w
 template <class T, int kAxes>
 struct RowsAgent {
   static constexpr int kMaxThreads = 256;
+  static constexpr bool kOverlapped = true;
   static constexpr int kMinBlocks = sizeof(T) == 4 ? 3 : 2;
   using Parameters = TiledRows<T>;
   using Entry = Pair<T>;
@@ -92,6 +93,7 @@ struct RowsAgent {
   static constexpr size_t kTotalBytes = operation::kTotalLanes / 32 * sizeof(ImageSums) + sizeof(int32_t);
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    device::follow_previous_launch();
     if (p.purpose == Purpose::iterate && p.task.state->last != 0) {
       if (block.index() == 0 && block.thread() == 0) p.task.state->finished = 1;
       return;

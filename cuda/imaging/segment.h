@@ -19,7 +19,7 @@ enum class StepKind : int32_t { semi_implicit = 0, explicit_ = 1 };
 inline constexpr const char* kStepKindNames[] = {"semi-implicit", "explicit"};
 
 /// How the steps are carried out; all give the same bits. `direct`: a thread per point; `march`: warps march over rows that they hold in
-/// registers (images of one channel); `cpu`: what the cpu backend does.
+/// registers (two-dimensional images of one channel); `cpu`: what the cpu backend does.
 enum class SegmentVariant : int32_t { automatic = 0, direct = 1, march = 2, cpu = 3 };
 inline constexpr const char* kSegmentVariantNames[] = {"auto", "direct", "march", "cpu"};
 

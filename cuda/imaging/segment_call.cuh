@@ -47,7 +47,9 @@ class SegmentCall {
 
   Status run() {
     if (variant_ == SegmentVariant::cpu) return refuse("belongs to the cpu backend");
-    if (variant_ != SegmentVariant::direct && (p_.channels > 1 || p_.grid.nz > 1)) return refuse("takes images of one channel");
+    if (variant_ != SegmentVariant::direct && (p_.channels > 1 || p_.grid.nz > 1)) {
+      return refuse("takes two-dimensional images of one channel");
+    }
     WARPLOOM_TRY(allocate());
     WARPLOOM_TRY(device_.begin_operation(control_));
     WARPLOOM_TRY(prepare());
@@ -133,9 +135,7 @@ class SegmentCall {
     tally.change_limit = setup_.change_limit;
     tally.unit = 1 / setup_.scales.value;
     task_.tiles = (p_.grid.nx + kStripPoints - 1) / kStripPoints;
-    const policy::Strips strips = policy::strips(task_.tiles, p_.grid.ny, device_.limits().multiprocessors);
-    task_.rows = strips.rows;
-    strips_ = strips.warps;
+    task_.rows = policy::strip_rows(task_.tiles, p_.grid.ny, device_.limits().multiprocessors);
     const uintptr_t places = reinterpret_cast<uintptr_t>(level_) | reinterpret_cast<uintptr_t>(image_) |
                              reinterpret_cast<uintptr_t>(spare_.template as<R>()) | static_cast<uintptr_t>(bytes_of(p_.grid.nx));
     task_.wide = places % 16 == 0 ? 1 : 0;
@@ -239,7 +239,9 @@ class SegmentCall {
     }
     using Agent = SegmentMarchAgent<R>;
     const int64_t strips = task_.tiles * ((task_.ny + task_.rows - 1) / task_.rows);
-    return launch<Agent>(device_, {(strips + strips_ - 1) / strips_, static_cast<int>(32 * strips_), 0, false}, task_);
+    const int64_t blocks = (strips + policy::kStripWarps - 1) / policy::kStripWarps;
+    task_.early = policy::begins_early(blocks, device_.limits().multiprocessors) ? 1 : 0;
+    return launch<Agent>(device_, {blocks, 32 * policy::kStripWarps, 0, false}, task_);
   }
   template <int kDimensions>
   Status launch_direct(int64_t blocks) {
@@ -339,7 +341,6 @@ class SegmentCall {
   operation::Setup setup_;
   StepTask<R> task_;
   int64_t iterations_ = 0, last_entry_ = 0;
-  int64_t strips_ = 4;  ///< of a block of the march
 };
 
 }  // namespace warploom::WARPLOOM_TARGET::imaging::segmentation

@@ -46,6 +46,7 @@ WARPLOOM_DEVICE operation::Bend<R> bend_at(const Around<R>& around, R eta16) {
 template <class R, int kDimensions>
 struct SegmentDirectAgent {
   static constexpr int kMaxThreads = PointPlace::kWide * PointPlace::kHigh;
+  static constexpr bool kOverlapped = true;
   static constexpr int kMinBlocks = 3;
   using Parameters = StepTask<R>;
   static size_t shared_bytes(int64_t channels) {
@@ -53,6 +54,7 @@ struct SegmentDirectAgent {
   }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    device::follow_previous_launch();
     const PointPlace place(block, block.index(), p.nx, p.ny);
     const int64_t at = (static_cast<int64_t>(place.z) * p.ny + place.y) * p.nx + place.x;
     operation::Bend<R> bend = {R(0), R(0), R(0)};

@@ -2,6 +2,7 @@
 // three rows in registers and get their neighbours' by shuffles. The flux through each face is computed once. The first and the last
 // lane only repeat what the strips beside have.
 #pragma once
+#include "cuda/imaging/segment_policy.h"
 #include "cuda/imaging/segment_task.cuh"
 
 namespace warploom::WARPLOOM_TARGET::imaging::segmentation {
@@ -116,10 +117,11 @@ class Strip {
   WARPLOOM_DEVICE Strip(const device::Block& block, const StepTask<R>& p, const R* from, int32_t tile, int32_t y0)
       : column_(block, p, tile), from_(from), y0_(y0),
         y1_(y0 + p.rows < p.ny ? y0 + static_cast<int32_t>(p.rows) : static_cast<int32_t>(p.ny)) {
+    pixels_ = column_.load(p.image, y0);
+    device::follow_previous_launch();
     rows_.before = column_.load(from, y0 - 1);
     rows_.here = column_.load(from, y0);
     rows_.next = column_.load(from, y0 + 1);
-    pixels_ = column_.load(p.image, y0);
   }
 
   WARPLOOM_DEVICE void run(const device::Block& block, const StepTask<R>& p, R* to, const Centres<R>& centres, Gathered& gathered) {
@@ -175,7 +177,8 @@ class Strip {
 
 template <class R>
 struct SegmentMarchAgent {
-  static constexpr int kMaxThreads = 128;
+  static constexpr int kMaxThreads = 32 * ::warploom::imaging::segment_policy::kStripWarps;
+  static constexpr bool kOverlapped = true;
   static constexpr int kMinBlocks = sizeof(R) == 4 ? 4 : 3;
   using Parameters = StepTask<R>;
 
@@ -190,6 +193,7 @@ struct SegmentMarchAgent {
     if (!begin_step(block, p.tally, &head) || y0 >= p.ny) return;
     Gathered gathered;
     rows.run(block, p, p.to, centres_of(p, head), gathered);
+    if (p.early != 0) device::let_next_launch_begin();
     gathered.deliver(block, p.tally.slot(p.tally.own), strip);
   }
 };

@@ -21,9 +21,11 @@ struct TvPoint {
 template <class T>
 struct TvPrimalAgent {
   static constexpr int kMaxThreads = operation::curvature_policy::kDirectThreads, kMinBlocks = 4;
+  static constexpr bool kOverlapped = true;
   using Parameters = TvTask<T>;
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    device::follow_previous_launch();
     const int64_t iteration = iteration_of(p.state, p.ahead);
     if (iteration < 0) return;
     const MarchShape& s = p.shape;
@@ -46,9 +48,11 @@ struct TvPrimalAgent {
 template <class T>
 struct TvDualAgent {
   static constexpr int kMaxThreads = operation::curvature_policy::kDirectThreads, kMinBlocks = 4;
+  static constexpr bool kOverlapped = true;
   using Parameters = TvTask<T>;
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    device::follow_previous_launch();
     const int64_t iteration = iteration_of(p.state, p.ahead);
     if (iteration < 0) return;
     const MarchShape& s = p.shape;

@@ -194,9 +194,11 @@ template <class T, bool kPlanar, bool kPacked>
 struct TvMarchAgent {
   static constexpr int kMaxThreads = operation::curvature_policy::kMarchThreads;
   static constexpr int kMinBlocks = operation::curvature_policy::tv_blocks(sizeof(T), kPlanar, kPacked);
+  static constexpr bool kOverlapped = true;
   using Parameters = TvTask<T>;
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    device::follow_previous_launch();
     const int64_t iteration = iteration_of(p.state, p.ahead);
     if (iteration < 0) return;
     TvMarch<T, kPlanar, kPacked> march(block, p, iteration);

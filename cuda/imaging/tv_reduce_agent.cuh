@@ -78,10 +78,12 @@ struct SurveySum {
 template <class T, class Sum>
 struct SumPartsAgent {
   static constexpr int kMaxThreads = 256, kMinBlocks = 2;
+  static constexpr bool kOverlapped = true;
   using Parameters = SumTask<T>;
   using Part = typename Sum::Part;
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    device::follow_previous_launch();
     if (Sum::idle(p)) return;
     const operation::SumShape& s = p.shape;
     const int64_t index = block.index() * (block.threads() / 32) + block.warp();
@@ -105,11 +107,13 @@ struct SumPartsAgent {
 template <class T, class Sum>
 struct SumListAgent {
   static constexpr int kMaxThreads = operation::kListLanes, kMinBlocks = 1;
+  static constexpr bool kOverlapped = true;
   using Parameters = SumTask<T>;
   using Part = typename Sum::Part;
   static size_t shared_bytes() { return kMaxThreads * sizeof(Part); }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    device::follow_previous_launch();
     if (Sum::idle(p)) return;
     Part* const lanes = block.shared<Part>();
     Part part;

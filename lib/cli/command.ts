@@ -54,6 +54,14 @@ export function integerFlag(name: string, text: string | undefined, low: number,
   return value;
 }
 
+/** A number flag, or undefined when absent. */
+export function numberFlag(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const number = text.trim() === '' ? NaN : Number(text);
+  if (!Number.isFinite(number)) throw new UsageError(`--${name} takes a number, not '${text}'`);
+  return number;
+}
+
 /** The exit code an error stands for. */
 export function exitCodeOf(error: unknown, signal: AbortSignal): ExitCode {
   if (signal.aborted) return ExitCode.interrupted;

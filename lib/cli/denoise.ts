@@ -7,7 +7,7 @@ import { outputMeta } from '../jobs/imaging-output.ts';
 import { denoiseJobSchema } from '../jobs/imaging-schema.ts';
 import { parseFlags, UsageError, type Command } from './command.ts';
 import {
-  exitCodesHelp, imageFlags, imageHelp, imageJobFields, inputFlag, numberFlag, outputFlag, parseImageJob, wholeFlag, withImageDevice,
+  exitCodesHelp, imageFlags, imageHelp, imageJobFields, inputFlag, realFlag, outputFlag, parseImageJob, wholeFlag, withImageDevice,
 } from './imaging-flags.ts';
 import { formatSeconds } from './table.ts';
 
@@ -54,10 +54,10 @@ ${exitCodesHelp}`,
     if (input === undefined || more.length > 0) throw new UsageError('name one image');
     const out = await outputFlag(values);
     const job = parseImageJob(denoiseJobSchema, {
-      kind: 'denoise', name: 'denoise', input: inputFlag(input), ...imageJobFields(values), weight: numberFlag(values, 'weight'),
-      sigma: values.sigma === 'estimate' ? values.sigma : numberFlag(values, 'sigma'), noise: values.noise, method: values.method,
+      kind: 'denoise', name: 'denoise', input: inputFlag(input), ...imageJobFields(values), weight: realFlag(values, 'weight'),
+      sigma: values.sigma === 'estimate' ? values.sigma : realFlag(values, 'sigma'), noise: values.noise, method: values.method,
       coupled: values.separate === true ? false : undefined, missing: values.fill === true ? 'fill' : undefined,
-      iterations: wholeFlag(values, 'iterations', 1, 1_000_000), tolerance: numberFlag(values, 'tolerance'),
+      iterations: wholeFlag(values, 'iterations', 1, 1_000_000), tolerance: realFlag(values, 'tolerance'),
     });
     const loaded = await loadImage(job.input, job, (path) => path);
     return withImageDevice('denoise', values, context, async (running) => {

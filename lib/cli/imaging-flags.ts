@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import type { z } from 'zod';
 import { openDevice, type Device } from '../core/device.ts';
 import { formatOfPath } from '../imaging/write.ts';
-import { ExitCode, integerFlag, UsageError, type CommandContext } from './command.ts';
+import { ExitCode, integerFlag, numberFlag, UsageError, type CommandContext } from './command.ts';
 import { ProgressBar } from './progress-bar.ts';
 
 const text = { type: 'string' } as const;
@@ -37,13 +37,8 @@ export const exitCodesHelp = 'Exit codes: 0 done; 1 failed; 2 bad flags or image
 
 export type FlagValues = Readonly<Record<string, string | boolean | undefined>>;
 
-export function numberFlag(values: FlagValues, name: string): number | undefined {
-  const value = values[name];
-  if (typeof value !== 'string') return undefined;
-  const number = value.trim() === '' ? NaN : Number(value);
-  if (!Number.isFinite(number)) throw new UsageError(`--${name} takes a number, not '${value}'`);
-  return number;
-}
+export const realFlag = (values: FlagValues, name: string): number | undefined =>
+  numberFlag(name, values[name] as string | undefined);
 
 export const wholeFlag = (values: FlagValues, name: string, low: number, high: number): number | undefined =>
   integerFlag(name, values[name] as string | undefined, low, high);

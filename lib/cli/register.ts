@@ -7,7 +7,7 @@ import { gridSvg, loadPair, registerPreview, runRegister } from '../jobs/imaging
 import { registerJobSchema } from '../jobs/imaging-schema.ts';
 import { parseFlags, UsageError, type Command } from './command.ts';
 import {
-  exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, inputFlag, numberFlag, outputFlag, parseImageJob, wholeFlag,
+  exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, inputFlag, realFlag, outputFlag, parseImageJob, wholeFlag,
   withImageDevice,
 } from './imaging-flags.ts';
 import { formatSeconds } from './table.ts';
@@ -60,8 +60,8 @@ ${exitCodesHelp}`,
     const field = imagePathFlag(values, 'displacement');
     const job = parseImageJob(registerJobSchema, {
       kind: 'register', name: 'register', reference: inputFlag(reference), template, ...imageJobFields(values), measure: values.measure,
-      alpha: numberFlag(values, 'alpha'), tau: numberFlag(values, 'tau'), levels: wholeFlag(values, 'levels', 1, 12),
-      iterations: wholeFlag(values, 'iterations', 1, 100_000), tolerance: numberFlag(values, 'tolerance'), landmarks: values.landmarks,
+      alpha: realFlag(values, 'alpha'), tau: realFlag(values, 'tau'), levels: wholeFlag(values, 'levels', 1, 12),
+      iterations: wholeFlag(values, 'iterations', 1, 100_000), tolerance: realFlag(values, 'tolerance'), landmarks: values.landmarks,
     });
     const pair = await loadPair(job, (path) => path);
     return withImageDevice('register', values, context, async (running) => {

@@ -7,7 +7,7 @@ import { segmentJobSchema } from '../jobs/imaging-schema.ts';
 import { contoursSvg, runSegment, segmentPreview, writeMask } from '../jobs/imaging-segment.ts';
 import { parseFlags, UsageError, type Command } from './command.ts';
 import {
-  exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, inputFlag, numberFlag, outputFlag, parseImageJob, wholeFlag,
+  exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, inputFlag, realFlag, outputFlag, parseImageJob, wholeFlag,
   withImageDevice,
 } from './imaging-flags.ts';
 import { formatSeconds } from './table.ts';
@@ -57,7 +57,7 @@ ${exitCodesHelp}`,
     if (input === undefined || more.length > 0) throw new UsageError('name one image');
     const out = await outputFlag(values);
     const levels = imagePathFlag(values, 'level-set');
-    const number = (name: string) => numberFlag(values, name);
+    const number = (name: string) => realFlag(values, name);
     const job = parseImageJob(segmentJobSchema, {
       kind: 'segment', name: 'segment', input: inputFlag(input), ...imageJobFields(values), mu: number('mu'), nu: number('nu'),
       lambda1: number('lambda1'), lambda2: number('lambda2'), initial: values.initial, step: values.step, dt: number('dt'),

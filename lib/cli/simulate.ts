@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { openDevice } from '../core/device.ts';
 import { simulateJobSchema } from '../jobs/simulate-schema.ts';
-import { ExitCode, integerFlag, parseFlags, UsageError, type Command } from './command.ts';
+import { ExitCode, integerFlag, numberFlag, parseFlags, UsageError, type Command } from './command.ts';
 import { ProgressBar } from './progress-bar.ts';
 import { formatSeconds } from './table.ts';
 
@@ -16,13 +16,6 @@ const flags = {
   boundary: text, left: text, right: text, time: text, steps: text, snapshots: text, precision: text, variant: text,
   paper: { type: 'boolean' }, warn: { type: 'boolean' }, out: { type: 'string', short: 'o', default: 'warploom-simulation' }, backend: text,
 } as const;
-
-function numberFlag(name: string, value: string | undefined): number | undefined {
-  if (value === undefined) return undefined;
-  const number = value.trim() === '' ? NaN : Number(value);
-  if (!Number.isFinite(number)) throw new UsageError(`--${name} takes a number, not '${value}'`);
-  return number;
-}
 
 /** A named initial condition, one with parameters (kind:key=value,…), or a .npy file. */
 function initialFlag(value: string | undefined): unknown {

@@ -21,6 +21,11 @@ export function requireChoice(value: unknown, name: string, choices: readonly un
   throw refusal(name, `one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}`, describeValue(value));
 }
 
+/** True, false, or absent. */
+export function requireBoolean(value: unknown, name: string): void {
+  if (value !== undefined && typeof value !== 'boolean') throw new ArgumentError(name, 'expected true or false');
+}
+
 /** A whole number within limits, or absent. */
 export function requireWhole(value: unknown, name: string, low: number, high: number): void {
   if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= low && (value as number) <= high)) return;

@@ -1,9 +1,9 @@
 // imaging.cosineTransform: the discrete cosine transform of images, by kernels of its own.
-import { requireCall, requireDevice } from '../core/checks.ts';
+import { callOptions, deviceFor, deviceOfCall, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/calls.ts';
+import { requireBoolean, requireCall, requireDevice } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { checkImage, deviceOfCall, viewOf, type Image, type Pixels } from './image.ts';
-import { callOptions, deviceFor, newPixels, requireBoolean, requireOut, withResults, type CallInfo } from './register-outputs.ts';
+import { checkImage, type Image, type Pixels } from './image.ts';
 
 /** Options of {@link cosineTransform}. */
 export interface CosineOptions<V extends Pixels = Pixels> extends CallOptions {
@@ -41,7 +41,7 @@ export async function cosineTransform<V extends Pixels>(image: Image<V>, options
   deviceOfCall(options.device, [data, options.out]);
   options.signal?.throwIfAborted();
   const device = await deviceFor(options.device, [data, options.out]);
-  const result = (options.out ?? await newPixels(data, type, data.length, device)) as V;
+  const result = (options.out ?? await newReals(data, type, data.length, device)) as V;
   return withResults(options.out === undefined ? [result] : [], async () => {
     const { deviceSeconds } = await device.run('imaging.cosine', {
       type, width, height, depth, channels, inverse: options.inverse ?? false, values: viewOf(data), result: viewOf(result),

@@ -1,10 +1,10 @@
 // imaging.curvature: the curvature of the level sets of an image or a volume.
-import { requireCall, requireChoice, requireDevice, requireReal } from '../core/checks.ts';
+import { callOptions, deviceFor, deviceOfCall, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/calls.ts';
+import { requireBoolean, requireCall, requireChoice, requireDevice, requireReal } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { checkImage, deviceOfCall, viewOf, type Image, type Pixels } from './image.ts';
-import { callOptions, deviceFor, newPixels, requireBoolean, requireOut, withResults, type CallInfo } from './register-outputs.ts';
+import { checkImage, type Image, type Pixels } from './image.ts';
 
 /** How a curvature is computed; within a backend all give the same bits. */
 export const curvatureVariants = ['auto', 'direct', 'tile', 'march'] as const;
@@ -68,7 +68,7 @@ export async function curvature<V extends Pixels>(image: Image<V>, options: Curv
   deviceOfCall(options.device, [data, out]);
   options.signal?.throwIfAborted();
   const device = await deviceFor(options.device, [data, out]);
-  const result = (out ?? await newPixels(data, type, data.length, device)) as V;
+  const result = (out ?? await newReals(data, type, data.length, device)) as V;
   return withResults(out === undefined ? [result] : [], async () => {
     const used = new Int32Array(1);
     const { deviceSeconds } = await device.run('imaging.curvature', {

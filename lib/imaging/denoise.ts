@@ -1,12 +1,12 @@
 // imaging.denoise: total variation denoising of images and volumes.
 import { describeValue } from '../core/arrays.ts';
-import { oneOf, requireCall, requireChoice, requireDevice, requireReal, requireWhole } from '../core/checks.ts';
+import { deviceFor, deviceOfCall, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/calls.ts';
+import { oneOf, requireBoolean, requireCall, requireChoice, requireDevice, requireReal, requireWhole } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { requireEps } from './curvature.ts';
-import { checkImage, deviceOfCall, viewOf, type CheckedImage, type Image, type Pixels } from './image.ts';
-import { deviceFor, newPixels, requireBoolean, requireOut, withResults, type CallInfo } from './register-outputs.ts';
+import { checkImage, type CheckedImage, type Image, type Pixels } from './image.ts';
 
 /** How the energy is minimised. */
 export const denoiseMethods = ['primal-dual', 'flow'] as const;
@@ -237,7 +237,7 @@ export async function denoise<V extends Pixels>(image: Image<V>, options: Denois
   deviceOfCall(options.device, [data, out]);
   signal?.throwIfAborted();
   const device = await deviceFor(options.device, [data, out]);
-  const result = (out ?? await newPixels(data, type, data.length, device)) as V;
+  const result = (out ?? await newReals(data, type, data.length, device)) as V;
   return withResults(out === undefined ? [result] : [], async () => {
     const reports = new Reports(setup);
     // The operation reports an energy where others report a total.

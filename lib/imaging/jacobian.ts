@@ -1,10 +1,10 @@
 // imaging.jacobian: where a displacement folds.
-import { requireCall, requireDevice } from '../core/checks.ts';
+import { callOptions, deviceFor, deviceOfCall, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/calls.ts';
+import { requireBoolean, requireCall, requireDevice } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { checkImage, deviceOfCall, viewOf, type Image, type Pixels } from './image.ts';
-import { callOptions, deviceFor, newPixels, requireBoolean, requireOut, withResults, type CallInfo } from './register-outputs.ts';
+import { checkImage, type Image, type Pixels } from './image.ts';
 import { axesOf, gridOf } from './warp.ts';
 
 /** Options of {@link jacobian}. */
@@ -54,7 +54,7 @@ export async function jacobian<V extends Pixels>(displacement: Image<V>, options
   options.signal?.throwIfAborted();
   const device = await deviceFor(options.device, [data, options.out]);
   const bare = options.boundsOnly === true && options.out === undefined;
-  const result = bare ? undefined : (options.out ?? await newPixels(data, type, points, device)) as V;
+  const result = bare ? undefined : (options.out ?? await newReals(data, type, points, device)) as V;
   return withResults(options.out === undefined && result !== undefined ? [result] : [], async () => {
     const figures = new Float64Array(4);
     const { deviceSeconds } = await device.run('imaging.jacobian', {

@@ -1,12 +1,12 @@
 // Landmarks: pairs of points that belong together, and how far a displacement leaves them apart.
+import { callOptions, viewOf } from '../core/calls.ts';
 import { requireFields } from '../core/checks.ts';
 import { describeValue } from '../core/arrays.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { viewOf, type CheckedImage, type Pixels } from './image.ts';
-import { callOptions } from './register-outputs.ts';
+import { type CheckedImage, type Pixels } from './image.ts';
 import { axesOf, gridOf } from './warp.ts';
 
 /** Pairs of points in pixels, x first, one point after the other: `[x0, y0, x1, y1, …]`, with z for volumes. */

@@ -1,9 +1,9 @@
 // Pyramids of images: levels of half the extents, and the way of displacements back up.
+import { callOptions, viewOf } from '../core/calls.ts';
 import type { DeviceArray } from '../core/device-array.ts';
 import type { Device } from '../core/device.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { viewOf, type CheckedImage, type Pixels } from './image.ts';
-import { callOptions } from './register-outputs.ts';
+import { type CheckedImage, type Pixels } from './image.ts';
 import { axesOf } from './warp.ts';
 
 /** Extents of a level, and along which axes it was halved to become the next, coarser one. */

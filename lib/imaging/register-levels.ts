@@ -1,12 +1,12 @@
 // The levels of a registration, the coarsest first, on the device of the call.
+import { callOptions, newReals, viewOf } from '../core/calls.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { ArgumentError } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { viewOf, type Pixels } from './image.ts';
+import { type Pixels } from './image.ts';
 import { landmarkError, release } from './landmarks.ts';
 import { double, halve, planPyramid, pointsOf, type PyramidLevel } from './pyramid.ts';
 import type { RegisterCall, RegisterResult, RegistrationLevel } from './register.ts';
-import { callOptions, newPixels } from './register-outputs.ts';
 import { gridOf } from './warp.ts';
 
 type Outcome = Omit<RegisterResult, 'displacement' | 'warped'> & { readonly displacement: Pixels; readonly warped: Pixels };
@@ -141,8 +141,8 @@ class Registration {
   async #conclude(field: DeviceArray, initialMeasure: number): Promise<Outcome> {
     const { device, reference, template, axes, options } = this.#call;
     const calling = callOptions({ ...(options.signal === undefined ? {} : { signal: options.signal }) });
-    const displacement = options.out?.displacement ?? await newPixels(reference.data, reference.type, axes * reference.points, device);
-    const warped = options.out?.warped ?? await newPixels(reference.data, reference.type, reference.points, device);
+    const displacement = options.out?.displacement ?? await newReals(reference.data, reference.type, axes * reference.points, device);
+    const warped = options.out?.warped ?? await newReals(reference.data, reference.type, reference.points, device);
     try {
       const figures = new Float64Array(4);
       const { deviceSeconds } = await device.run('imaging.warp', {

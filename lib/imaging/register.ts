@@ -1,15 +1,15 @@
 // imaging.register: curvature registration of two images or volumes, from coarse to fine.
-import { requireCall, requireChoice, requireDevice, requireReal, requireWhole } from '../core/checks.ts';
+import { deviceFor, deviceOfCall, requireOut, type CallInfo } from '../core/calls.ts';
+import { requireBoolean, requireCall, requireChoice, requireDevice, requireReal, requireWhole } from '../core/checks.ts';
 import { describeValue } from '../core/arrays.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import type { Device } from '../core/device.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { checkImage, deviceOfCall, requireAlike, type CheckedImage, type GridSize, type Image, type Pixels } from './image.ts';
+import { checkImage, requireAlike, type CheckedImage, type GridSize, type Image, type Pixels } from './image.ts';
 import type { JacobianRange } from './jacobian.ts';
 import { requireLandmarks, type LandmarkError, type Landmarks } from './landmarks.ts';
 import { registerLevels } from './register-levels.ts';
-import { deviceFor, requireBoolean, requireOut, type CallInfo } from './register-outputs.ts';
 import { axesOf, displacementData } from './warp.ts';
 
 /** What the images are compared by. */

@@ -1,8 +1,8 @@
 // How segment talks to its operation: in one piece, or in portions where somebody wants to see how it gets on.
+import { newReals, viewOf, withResults } from '../core/calls.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { contourRings } from './contour.ts';
-import { viewOf, type Pixels } from './image.ts';
-import { newPixels, withResults } from './register-outputs.ts';
+import { type Pixels } from './image.ts';
 import type { SegmentCall, SegmentOptions, SegmentResult, SegmentVariant } from './segment.ts';
 import { segmentVariants } from './segment.ts';
 
@@ -133,7 +133,7 @@ export async function segmentInPortions(call: SegmentCall): Promise<SegmentResul
   const { out } = options as SegmentOptions;
   const onIt = image.data instanceof DeviceArray;
   const made: Pixels[] = [];
-  const levelSet = out?.levelSet ?? await newPixels(image.data, image.type, image.points, device);
+  const levelSet = out?.levelSet ?? await newReals(image.data, image.type, image.points, device);
   if (out?.levelSet === undefined) made.push(levelSet);
   const mask = (out?.mask ?? (onIt ? await device.array('uint8', image.points) : new Uint8Array(image.points))) as Uint8Array | DeviceArray;
   if (out?.mask === undefined && mask instanceof DeviceArray) made.push(mask);

@@ -1,14 +1,13 @@
 // imaging.segment: two regions by active contours without edges.
 import { describeValue } from '../core/arrays.ts';
-import type { BackendName } from '../core/binding.ts';
-import { requireCall, requireChoice, requireDevice, requireFields, requireReal, requireWhole } from '../core/checks.ts';
+import { deviceFor, requireOut, type CallInfo, type RealType } from '../core/calls.ts';
+import { requireBoolean, requireCall, requireChoice, requireDevice, requireFields, requireReal, requireWhole } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
 import type { Ring } from './contour.ts';
 import { checkImage, type CheckedImage, type Image, type Pixels } from './image.ts';
-import { deviceFor, requireBoolean, requireOut } from './register-outputs.ts';
 import { segmentInPortions } from './segment-call.ts';
 
 /** How a step is made. */
@@ -113,13 +112,7 @@ export interface SegmentResult<V extends Pixels = Pixels> {
   readonly inside: number;
   /** Closed rings (see contourRings), of a volume those of its middle slice; empty unless asked for. */
   readonly contours: readonly Ring[];
-  readonly info: {
-    readonly backend: BackendName;
-    /** Seconds of the operation proper, without transfers. */
-    readonly deviceSeconds: number;
-    readonly type: 'float32' | 'float64';
-    readonly variant: SegmentVariant;
-  };
+  readonly info: CallInfo & { readonly type: RealType; readonly variant: SegmentVariant };
 }
 
 /** A checked call. @internal */

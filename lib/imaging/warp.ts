@@ -1,12 +1,12 @@
 // imaging.warp: an image at displaced points.
+import {
+  callOptions, deviceFor, deviceOfCall, newReals, requireOut, requireReals, viewOf, withResults, type CallInfo, type RealType,
+} from '../core/calls.ts';
 import { requireCall, requireDevice } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { checkImage, deviceOfCall, viewOf, type CheckedImage, type Image, type Pixels } from './image.ts';
-import {
-  callOptions, deviceFor, newPixels, requireDisplacement, requireOut, withResults, type CallInfo,
-} from './register-outputs.ts';
+import { checkImage, type CheckedImage, type Image, type Pixels } from './image.ts';
 
 /** Options of {@link warp}. */
 export interface WarpOptions<V extends Pixels = Pixels> extends CallOptions {
@@ -25,6 +25,13 @@ export interface WarpResult<V extends Pixels = Pixels> {
 /** Components of a displacement: 2, or 3 for volumes. */
 export function axesOf({ depth }: { readonly depth: number }): 2 | 3 {
   return depth > 1 ? 3 : 2;
+}
+
+/** Refuses a displacement that is not one component per axis of the grid, in the image's type. */
+function requireDisplacement(data: unknown, type: RealType, count: number, name: string): asserts data is Pixels {
+  const own = requireReals(data, name);
+  if (own !== type) throw refusal(name, `${type} elements like the image`, own);
+  if ((data as Pixels).length !== count) throw refusal(name, `${count} elements, one component per axis`, `${(data as Pixels).length}`);
 }
 
 /** A displacement as an argument: an image with one channel per axis, on the grid of `image`, or its array alone. */
@@ -68,7 +75,7 @@ export async function warp<V extends Pixels>(
   deviceOfCall(options.device, [data, positions, options.out]);
   options.signal?.throwIfAborted();
   const device = await deviceFor(options.device, [data, positions, options.out]);
-  const result = (options.out ?? await newPixels(data, type, data.length, device)) as V;
+  const result = (options.out ?? await newReals(data, type, data.length, device)) as V;
   return withResults(options.out === undefined ? [result] : [], async () => {
     const { deviceSeconds } = await device.run('imaging.warp', {
       ...gridOf(checked), channels, relative: true, count: points,

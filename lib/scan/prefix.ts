@@ -1,13 +1,16 @@
 // scan.prefix: parallel prefix sums, products and maxima.
-import { describeValue, elementTypeOf, requireLength, type TypedArray } from '../core/arrays.ts';
-import type { BackendName } from '../core/binding.ts';
+import { describeValue, requireLength } from '../core/arrays.ts';
+import {
+  callOptions, deviceFor, deviceOfCall, newReals, requireOut, requireReals, viewOf, withResults, type CallInfo, type Reals, type RealType,
+} from '../core/calls.ts';
+import { requireBoolean, requireCall, requireChoice, requireDevice } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
-import { defaultDevice, Device } from '../core/device.ts';
+import type { Device } from '../core/device.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
 
 /** Arrays a scan takes. */
-export type ScanArray = Float32Array | Float64Array | DeviceArray;
+export type ScanArray = Reals;
 
 /** What is accumulated. */
 export const scanOperators = ['sum', 'product', 'max'] as const;
@@ -50,53 +53,27 @@ export interface ScanOptions<V extends ScanArray = ScanArray> extends CallOption
 export interface ScanResult<V extends ScanArray = ScanArray> {
   /** `out`, or a new array. */
   readonly result: V;
-  readonly info: {
-    readonly backend: BackendName;
-    /** Seconds of the scan proper, without transfers. */
-    readonly deviceSeconds: number;
-    readonly type: 'float32' | 'float64';
+  readonly info: CallInfo & {
+    readonly type: RealType;
     /** Elements per row. */
     readonly n: number;
     readonly batch: number;
   };
 }
 
-const known: ReadonlySet<string> = new Set([
-  'operator', 'exclusive', 'flags', 'batch', 'algorithm', 'depth', 'radix', 'device', 'out', 'signal', 'onProgress',
-]);
-
-function requireChoice(value: unknown, name: string, choices: readonly unknown[]): void {
-  if (value === undefined || choices.includes(value)) return;
-  throw refusal(name, `one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}`, describeValue(value));
-}
-
-function typeOfValues(values: unknown, name: string): 'float32' | 'float64' {
-  const type = values instanceof DeviceArray ? values.type : elementTypeOf(values);
-  if (type === 'float32' || type === 'float64') return type;
-  const received = values instanceof DeviceArray ? `a DeviceArray of ${values.type}` : describeValue(values);
-  throw refusal(name, 'a Float64Array, a Float32Array or a DeviceArray of such', received);
-}
+const known = ['operator', 'exclusive', 'flags', 'batch', 'algorithm', 'depth', 'radix', 'device', 'out'];
 
 /** Checks that do not depend on other arguments. */
 function checkOptions(options: ScanOptions): void {
-  if (typeof options !== 'object' || options === null) throw refusal('options', 'an object', describeValue(options));
-  for (const key of Object.keys(options)) {
-    if (!known.has(key)) throw new ArgumentError(key, `scan has no such option; it takes ${[...known].join(', ')}`);
-  }
-  const { operator, exclusive, algorithm, depth, radix, device, signal, onProgress, batch } = options;
+  requireCall(options, known, 'scan');
+  const { operator, exclusive, algorithm, depth, radix, device, batch } = options;
   requireChoice(operator, 'operator', scanOperators);
-  requireChoice(exclusive, 'exclusive', [true, false]);
+  requireBoolean(exclusive, 'exclusive');
   requireChoice(algorithm, 'algorithm', scanAlgorithms);
   requireChoice(depth, 'depth', scanDepths);
   requireChoice(radix, 'radix', [2, 4]);
   if (batch !== undefined) requireLength(batch, 'batch');
-  if (device !== undefined && !(device instanceof Device)) throw refusal('device', 'a Device', describeValue(device));
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw refusal('signal', 'an AbortSignal', describeValue(signal));
-  }
-  if (onProgress !== undefined && typeof onProgress !== 'function') {
-    throw refusal('onProgress', 'a function', describeValue(onProgress));
-  }
+  requireDevice(device);
   if (depth !== undefined && depth !== 0 && algorithm !== 'regpack') {
     throw new ArgumentError('depth', `is the packing depth of regpack; algorithm "${algorithm ?? 'auto'}" has none`);
   }
@@ -119,27 +96,6 @@ function checkFlags(flags: unknown, length: number): void {
   if (count !== length) throw refusal('flags', `${length} entries, one per element`, `${count}`);
 }
 
-function checkOut(out: unknown, values: ScanArray, type: string): void {
-  if (out === undefined) return;
-  if (typeOfValues(out, 'out') !== type) throw refusal('out', `${type} elements like values`, describeValue(out));
-  const count = (out as { length: number }).length;
-  if (count !== values.length) throw refusal('out', `${values.length} elements like values`, `${count}`);
-}
-
-function deviceOf(options: ScanOptions, values: ScanArray): Device | undefined {
-  let device = options.device;
-  for (const array of [values, options.out, options.flags]) {
-    if (!(array instanceof DeviceArray)) continue;
-    device ??= array.device;
-    if (array.device !== device) throw new ArgumentError('device', 'expected every device array on the device of the call');
-  }
-  return device;
-}
-
-function viewOf(data: ScanArray) {
-  return { data, offset: 0, systemStride: 0, rowStride: 1, rhsStride: 0 };
-}
-
 /**
  * Prefix sums, products or maxima of every row: result[i] = values[0] ∘ … ∘ values[i], or up to values[i-1] when
  * `exclusive`, started anew at each flag.
@@ -157,28 +113,20 @@ function viewOf(data: ScanArray) {
  */
 export async function scan<V extends ScanArray>(values: V, options: ScanOptions<V> = {}): Promise<ScanResult<V>> {
   checkOptions(options);
-  const type = typeOfValues(values, 'values');
-  const { operator = 'sum', exclusive = false, flags, batch = 1, algorithm = 'auto', depth = 0, radix = 2 } = options;
+  const type = requireReals(values, 'values');
+  const { operator = 'sum', exclusive = false, flags, batch = 1, algorithm = 'auto', depth = 0, radix = 2, out } = options;
   const n = rowLength(values, batch);
   checkFlags(flags, values.length);
-  checkOut(options.out, values, type);
-  const chosen = deviceOf(options, values);
+  requireOut(out, type, values.length);
+  deviceOfCall(options.device, [values, out, flags]);
   options.signal?.throwIfAborted();
-  const device = chosen ?? await defaultDevice();
-  const result = (options.out ?? await allocateLike(values, type, device)) as V;
-  try {
+  const device = await deviceFor(options.device, [values, out, flags]);
+  const result = (out ?? await newReals(values, type, values.length, device)) as V;
+  return withResults(out === undefined ? [result] : [], async () => {
     const { deviceSeconds } = await device.run('scan.prefix', {
       type, n, batch, operator, exclusive, algorithm, depth, radix,
       values: viewOf(values), result: viewOf(result), ...(flags === undefined ? {} : { flags }),
-    }, { signal: options.signal, onProgress: options.onProgress });
+    }, callOptions(options));
     return { result, info: { backend: device.backend, deviceSeconds, type, n, batch } };
-  } catch (error) {
-    if (options.out === undefined && result instanceof DeviceArray) result.dispose();
-    throw error;
-  }
-}
-
-async function allocateLike(values: ScanArray, type: 'float32' | 'float64', device: Device): Promise<TypedArray | DeviceArray> {
-  if (values instanceof DeviceArray) return device.array(type, values.length);
-  return type === 'float32' ? new Float32Array(values.length) : new Float64Array(values.length);
+  });
 }

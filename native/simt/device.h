@@ -163,6 +163,9 @@ inline int atomic_min(int* address, int value) {
 }
 /// Threads that fence are ordered with the threads whose fences ran before.
 inline void fence_device() { detail::fence(); }
+// Launches follow each other.
+inline void follow_previous_launch() {}
+inline void let_next_launch_begin() {}
 
 /// The destination holds a NaN pattern until async_wait copies, so both a read that comes too early and a
 /// copy started while others still read the destination give wrong results.
