@@ -13,7 +13,8 @@ export type ErrorCode =
   | 'ERR_WARPLOOM_QUEUE_FULL'
   | 'ERR_WARPLOOM_DAMAGED_FILE'
   | 'ERR_WARPLOOM_SYSTEM_FAILED'
-  | 'ERR_WARPLOOM_UNSTABLE';
+  | 'ERR_WARPLOOM_UNSTABLE'
+  | 'ERR_WARPLOOM_INVALID_PROGRAM';
 
 /** Base of all errors of this library. `code` never changes between releases; messages may. */
 export class WarploomError extends Error {

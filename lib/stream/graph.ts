@@ -1,0 +1,57 @@
+// The graph of an elaborated program: nodes joined by channels, and the hierarchy it was written in.
+import type { ConstantData, FilterCode, IrType } from './ir.ts';
+
+export interface FileFormat {
+  /** Path as the program gives it. */
+  readonly path: string;
+}
+
+/** A node. Ports are numbered in the order of the declaration; filters have at most one input and one output. */
+export type GraphNode = {
+  readonly id: number;
+  /** Unique, readable: the declaration's name and a number where there are several. */
+  readonly name: string;
+  /** Ids of the channels that come in and go out, by port; undefined: a void end (weight 0). */
+  readonly inputs: readonly (number | undefined)[];
+  readonly outputs: readonly (number | undefined)[];
+} & (
+  | { readonly kind: 'filter'; readonly code: FilterCode }
+  | { readonly kind: 'identity' }
+  /** A copy of each item to every output. */
+  | { readonly kind: 'duplicate' }
+  /** `weights[i]` items to output i in turn. */
+  | { readonly kind: 'splitter'; readonly weights: readonly number[] }
+  /** `weights[i]` items from input i in turn. */
+  | { readonly kind: 'joiner'; readonly weights: readonly number[] }
+  | { readonly kind: 'reader'; readonly file: FileFormat }
+  | { readonly kind: 'writer'; readonly file: FileFormat });
+
+export interface Channel {
+  readonly id: number;
+  readonly type: IrType;
+  readonly from: number;
+  readonly fromPort: number;
+  readonly to: number;
+  readonly toPort: number;
+  /** Items that stand on it before anything fires (`enqueue`). */
+  readonly initial: readonly ConstantData[];
+}
+
+/** The hierarchy: what was added to what. */
+export type GraphTree =
+  | { readonly kind: 'node'; readonly node: number }
+  | {
+    readonly kind: 'pipeline' | 'splitjoin' | 'feedbackloop'; readonly name: string; readonly children: readonly GraphTree[];
+    /** Of a splitjoin and a feedback loop. */ readonly splitter?: number; readonly joiner?: number;
+  };
+
+/** A program that is not void->void has open ends: its input and output come from outside. */
+export interface StreamGraph {
+  readonly nodes: readonly GraphNode[];
+  readonly channels: readonly Channel[];
+  readonly tree: GraphTree;
+  /** Type and node of the ends that stand open, if any. */
+  readonly input: { readonly type: IrType; readonly node: number } | undefined;
+  readonly output: { readonly type: IrType; readonly node: number } | undefined;
+  readonly portals: readonly { readonly name: string; readonly receivers: readonly number[] }[];
+}
