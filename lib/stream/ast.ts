@@ -37,11 +37,14 @@ export type Expression = { readonly span: Span } & (
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'index'; readonly array: Expression; readonly index: Expression }
   | { readonly kind: 'field'; readonly object: Expression; readonly field: string }
+  /** `name(args)`; `package.name` for functions of a native or helper package. */
   | { readonly kind: 'call'; readonly name: string; readonly args: readonly Expression[] }
   | { readonly kind: 'peek'; readonly index: Expression }
   | { readonly kind: 'pop' }
   | { readonly kind: 'iter' }
   | { readonly kind: 'unary'; readonly operator: UnaryOperator; readonly operand: Expression }
+  /** `x++` and its like inside an expression; as a statement of its own it is the statement `increment`. */
+  | { readonly kind: 'increment'; readonly target: Expression; readonly by: 1 | -1; readonly position: 'prefix' | 'postfix' }
   | { readonly kind: 'binary'; readonly operator: BinaryOperator; readonly left: Expression; readonly right: Expression }
   | { readonly kind: 'conditional'; readonly condition: Expression; readonly then: Expression; readonly otherwise: Expression }
   | { readonly kind: 'cast'; readonly type: TypeNode; readonly operand: Expression }
@@ -181,6 +184,14 @@ export interface NativeDeclaration {
   readonly functions: readonly { readonly span: Span; readonly name: string; readonly result: TypeNode; readonly parameters: readonly Parameter[] }[];
 }
 
+/** `helper name { functions }`: functions for the whole program, called `name.function(...)` or `function(...)`. */
+export interface HelperDeclaration {
+  readonly kind: 'helpers';
+  readonly span: Span;
+  readonly name: string;
+  readonly functions: readonly FunctionDeclaration[];
+}
+
 /** All files of a program together. */
 export interface Program {
   readonly files: readonly { readonly name: string; readonly text: string }[];
@@ -188,4 +199,5 @@ export interface Program {
   readonly structs: readonly StructDeclaration[];
   readonly statics: readonly StaticDeclaration[];
   readonly natives: readonly NativeDeclaration[];
+  readonly helpers: readonly HelperDeclaration[];
 }
