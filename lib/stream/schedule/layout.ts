@@ -1,0 +1,100 @@
+// Buffer layouts for coalesced access (equations 3.15 to 3.17, and section 4.2's form by warps).
+//
+// A buffer holds one steady state of one channel: `total` items, laid out in rows of `width` (128 in chapter 3, the warp size
+// in chapter 4). Lane l of a group of `width` threads owns column l: `total / width` items that follow each other in the stream.
+// Position and stream index depend on `total` and `width` alone, so producer and consumer agree whatever their rates are.
+import { ArgumentError } from '../../core/errors.ts';
+
+/** Width of chapter 3: the greatest common divisor of the block sizes it considers. */
+export const kBlockGroup = 128;
+/** Width of chapter 4: one warp. */
+export const kWarpGroup = 32;
+
+/** How one end of a channel runs on the device. */
+export interface LayoutEnd {
+  /** Items per firing of one thread: base pop or push rate, o or u in the paper. */
+  readonly rate: number;
+  /** Threads of an instance, a multiple of the width; n_t. */
+  readonly threads: number;
+  /** Instances in one steady state; k. */
+  readonly instances: number;
+}
+
+/** Items of one steady state; throws {@link ArgumentError} unless all parts are positive integers and threads fill whole groups. */
+export function layoutItems(end: LayoutEnd, width: number): number {
+  for (const [name, value] of Object.entries({ ...end, width })) {
+    if (!Number.isSafeInteger(value) || value < 1) throw new ArgumentError(name, `expected a positive integer, received ${value}`);
+  }
+  if (end.threads % width !== 0) throw new ArgumentError('threads', `expected a multiple of ${width}, received ${end.threads}`);
+  return end.rate * end.threads * end.instances;
+}
+
+/** Stream index of the item at `position` of the shuffled buffer: the argument of b in (3.15). `total` is a multiple of `width`. */
+export function streamIndexOf(position: number, total: number, width: number): number {
+  return Math.floor(position / width) + (position % width) * (total / width);
+}
+
+/** Where item `index` of the stream stands in the shuffled buffer: the inverse of {@link streamIndexOf}. */
+export function positionOf(index: number, total: number, width: number): number {
+  const column = total / width;
+  return (index % column) * width + Math.floor(index / column);
+}
+
+/** One access: the `item`-th pop or push of `thread` in `instance`. */
+export interface Access {
+  readonly instance: number;
+  readonly thread: number;
+  readonly item: number;
+}
+
+/** Position of an access: (3.16), (3.17) and the form of section 4.2 with its offset of the instance. */
+export function accessPosition({ rate, threads }: LayoutEnd, width: number, { instance, thread, item }: Access): number {
+  return instance * rate * threads + width * item + Math.floor(thread / width) * width * rate + thread % width;
+}
+
+/** The access that touches `position`: the inverse of {@link accessPosition}. */
+export function accessAt({ rate, threads }: LayoutEnd, width: number, position: number): Access {
+  const inside = position % (rate * threads);
+  const group = Math.floor(inside / (width * rate));
+  return {
+    instance: Math.floor(position / (rate * threads)),
+    thread: group * width + inside % width,
+    item: Math.floor(inside / width) % rate,
+  };
+}
+
+/**
+ * Which firing of the stream's order a thread performs: its accesses are items `rate · firing` to `rate · (firing + 1) − 1` of
+ * the stream. Neighbouring threads perform firings that lie `threads · instances / width` apart; that is what coalesces them.
+ */
+export function firingOf({ threads, instances }: LayoutEnd, width: number, instance: number, thread: number): number {
+  const groups = threads / width;
+  return (thread % width) * groups * instances + instance * groups + Math.floor(thread / width);
+}
+
+/** The thread that performs a firing: the inverse of {@link firingOf}. */
+export function threadOf({ threads, instances }: LayoutEnd, width: number, firing: number): { instance: number; thread: number } {
+  const groups = threads / width;
+  const lane = Math.floor(firing / (groups * instances));
+  const row = firing % (groups * instances);
+  return { instance: Math.floor(row / groups), thread: (row % groups) * width + lane };
+}
+
+/** Copies a buffer in stream order into the shuffled layout. Lengths are equal and a multiple of `width`. */
+export function shuffle<T extends Float64Array | Float32Array | Int32Array>(from: T, to: T, width: number): void {
+  checkLengths(from, to, width);
+  for (let position = 0; position < to.length; ++position) to[position] = from[streamIndexOf(position, to.length, width)]!;
+}
+
+/** Copies a shuffled buffer into stream order. Lengths are equal and a multiple of `width`. */
+export function deshuffle<T extends Float64Array | Float32Array | Int32Array>(from: T, to: T, width: number): void {
+  checkLengths(from, to, width);
+  for (let position = 0; position < from.length; ++position) to[streamIndexOf(position, from.length, width)] = from[position]!;
+}
+
+function checkLengths(from: ArrayLike<number>, to: ArrayLike<number>, width: number): void {
+  if (from.length !== to.length) throw new ArgumentError('to', `expected ${from.length} items, received ${to.length}`);
+  if (!Number.isSafeInteger(width) || width < 1 || from.length % width !== 0) {
+    throw new ArgumentError('width', `expected a positive divisor of ${from.length}, received ${width}`);
+  }
+}
