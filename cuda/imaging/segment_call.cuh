@@ -237,11 +237,11 @@ class SegmentCall {
       const int64_t blocks = PointPlace::blocks(task_.nx, task_.ny, task_.nz);
       return task_.nz > 1 ? launch_direct<3>(blocks) : launch_direct<2>(blocks);
     }
-    using Agent = SegmentMarchAgent<R>;
     const int64_t strips = task_.tiles * ((task_.ny + task_.rows - 1) / task_.rows);
     const int64_t blocks = (strips + policy::kStripWarps - 1) / policy::kStripWarps;
-    task_.early = policy::begins_early(blocks, device_.limits().multiprocessors) ? 1 : 0;
-    return launch<Agent>(device_, {blocks, 32 * policy::kStripWarps, 0, false}, task_);
+    const LaunchShape shape = {blocks, 32 * policy::kStripWarps, 0, false};
+    if (policy::begins_early(blocks, device_.limits().multiprocessors)) return launch<SegmentMarchAgent<R, true>>(device_, shape, task_);
+    return launch<SegmentMarchAgent<R>>(device_, shape, task_);
   }
   template <int kDimensions>
   Status launch_direct(int64_t blocks) {

@@ -175,7 +175,8 @@ class Strip {
   int32_t y0_, y1_;
 };
 
-template <class R>
+/// kEarly: the next launch begins before the sums are delivered. An agent of its own, as the instruction alone makes large images slower.
+template <class R, bool kEarly = false>
 struct SegmentMarchAgent {
   static constexpr int kMaxThreads = 32 * ::warploom::imaging::segment_policy::kStripWarps;
   static constexpr bool kOverlapped = true;
@@ -193,7 +194,7 @@ struct SegmentMarchAgent {
     if (!begin_step(block, p.tally, &head) || y0 >= p.ny) return;
     Gathered gathered;
     rows.run(block, p, p.to, centres_of(p, head), gathered);
-    if (p.early != 0) device::let_next_launch_begin();
+    if constexpr (kEarly) device::let_next_launch_begin();
     gathered.deliver(block, p.tally.slot(p.tally.own), strip);
   }
 };

@@ -42,7 +42,6 @@ struct StepTask {
   int64_t rows = 8;            ///< march: of a strip
   int64_t tiles = 1;           ///< march: strips side by side
   int32_t wide = 0;            ///< rows start on 16 bytes
-  int32_t early = 0;           ///< march: the next launch begins before the sums are delivered
 };
 
 /// The head of a slot, summed over its copies, in all lanes.
