@@ -29,3 +29,166 @@ export class ProgramError extends WarploomError {
     this.diagnostics = diagnostics;
   }
 }
+
+/** A source file by name. */
+export interface SourceFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** A kind of diagnostic. `{name}` in message and hint stands for a value given when it is reported. */
+export interface Rule {
+  readonly code: string;
+  readonly severity: 'error' | 'warning';
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** Rule of an error; codes begin with S and have four digits. */
+export const errorRule = (code: string, message: string, hint = ''): Rule => ({ code, severity: 'error', message, hint });
+/** Rule of a warning. */
+export const warningRule = (code: string, message: string, hint = ''): Rule => ({ code, severity: 'warning', message, hint });
+
+const kTooMany = errorRule('S0100', 'more than {limit} errors; the others are not shown', 'mend these first');
+
+const fill = (template: string, values: Readonly<Record<string, string | number>>): string =>
+  template.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+
+/** Lines of a text: \n, \r\n and \r end them. */
+function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (const match of text.matchAll(/\r\n?|\n/g)) starts.push(match.index + match[0].length);
+  return starts;
+}
+
+/** Collects diagnostics of one program, the first `limit` errors and as many warnings, one of a code at one place. */
+export class Reporter {
+  private readonly files: readonly SourceFile[];
+  private readonly limit: number;
+  private readonly starts: number[][] = [];
+  private readonly found: Diagnostic[] = [];
+  private readonly places = new Set<string>();
+  private counts = { error: 0, warning: 0 };
+
+  constructor(files: readonly SourceFile[], limit = 100) {
+    this.files = files;
+    this.limit = limit;
+  }
+
+  /** Errors reported so far, those beyond the limit too. */
+  get errors(): number { return this.counts.error; }
+
+  /** Adds a diagnostic of `rule` at `span`; `hint` replaces the rule's own. */
+  report(rule: Rule, span: Span, values: Readonly<Record<string, string | number>> = {}, hint?: string): void {
+    const place = `${rule.code}:${span.file}:${span.start}`;
+    if (this.places.has(place)) return;
+    this.places.add(place);
+    const count = ++this.counts[rule.severity];
+    if (count > this.limit + 1 || (count > this.limit && rule.severity === 'warning')) return;
+    if (count > this.limit) this.found.push(this.make(kTooMany, span, { limit: this.limit }));
+    else this.found.push(this.make(rule, span, values, hint));
+  }
+
+  /** Line and column, from 1, of an offset. */
+  position(file: number, offset: number): { readonly line: number; readonly column: number } {
+    const starts = this.starts[file] ??= lineStarts(this.files[file]?.text ?? '');
+    let low = 0;
+    let high = starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (starts[middle]! <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return { line: low + 1, column: offset - starts[low]! + 1 };
+  }
+
+  /** All diagnostics in the order of the source: by file, place and code. */
+  finish(): Diagnostic[] {
+    return [...this.found].sort((a, b) => a.span.file - b.span.file || a.span.start - b.span.start ||
+      (a.code < b.code ? -1 : Number(a.code > b.code)));
+  }
+
+  private make(rule: Rule, span: Span, values: Readonly<Record<string, string | number>>, hint = fill(rule.hint, values)): Diagnostic {
+    const from = this.position(span.file, span.start);
+    const to = this.position(span.file, span.end);
+    return {
+      code: rule.code, severity: rule.severity, message: fill(rule.message, values), hint, span, file: this.files[span.file]?.name ?? '',
+      line: from.line, column: from.column, endLine: to.line, endColumn: to.column,
+    };
+  }
+}
+
+const kWidth = 120;
+
+/** The line of a diagnostic and a mark under its place, at most 120 columns wide. */
+function excerpt(diagnostic: Diagnostic, text: string): string[] {
+  const start = diagnostic.span.start - diagnostic.column + 1;
+  const line = /^[^\r\n]*/.exec(text.slice(start, start + diagnostic.column + kWidth))![0];
+  const from = diagnostic.column <= kWidth - 20 ? 0 : diagnostic.column - 60;
+  // eslint-disable-next-line no-control-regex
+  const shown = line.slice(from, from + kWidth).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ud800-\udfff]/g, '\ufffd');
+  const length = diagnostic.endLine === diagnostic.line ? diagnostic.endColumn - diagnostic.column : line.length - diagnostic.column + 1;
+  const before = shown.slice(0, diagnostic.column - 1 - from).replace(/[^\t]/g, ' ');
+  const mark = '^'.repeat(Math.max(1, Math.min(length, shown.length - before.length)));
+  const number = String(diagnostic.line);
+  const margin = ' '.repeat(number.length);
+  return [` ${number} | ${from > 0 ? '…' : ''}${shown}`, ` ${margin} | ${from > 0 ? ' ' : ''}${before}${mark}`];
+}
+
+/** A diagnostic as lines for people: what and where, the line of source with a mark, and the hint. */
+export function formatDiagnostic(diagnostic: Diagnostic, program: { readonly files: readonly SourceFile[] }): string {
+  const { severity, code, file, line, column, message, hint, span } = diagnostic;
+  const lines = [`${file}:${line}:${column}: ${severity} ${code}: ${message}`, ...excerpt(diagnostic, program.files[span.file]?.text ?? '')];
+  return [...lines, ...(hint === '' ? [] : [`   hint: ${hint}`])].join('\n');
+}
+
+/** Throws a {@link ProgramError} that shows the first ten errors with their source, if there is any error. */
+export function requireNoErrors(diagnostics: readonly Diagnostic[], program: { readonly files: readonly SourceFile[] }): void {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  if (errors.length === 0) return;
+  const shown = errors.slice(0, 10).map((diagnostic) => formatDiagnostic(diagnostic, program));
+  const rest = errors.length > shown.length ? [`and ${errors.length - shown.length} errors more`] : [];
+  throw new ProgramError(diagnostics, [`the stream program has ${errors.length === 1 ? 'an error' : `${errors.length} errors`}`,
+    ...shown, ...rest].join('\n'));
+}
+
+/** Number of edits between two names, up to `limit`: insertions, deletions, substitutions and swaps of neighbours. */
+function distance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) > limit) return limit + 1;
+  let older: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; ++i) {
+    const row = [i];
+    for (let j = 1; j <= b.length; ++j) {
+      const same = a[i - 1] === b[j - 1] ? 0 : 1;
+      row[j] = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + same);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) row[j] = Math.min(row[j]!, older[j - 2]! + 1);
+    }
+    older = last;
+    last = row;
+  }
+  return last[b.length]!;
+}
+
+/** The known name nearest to a misspelt one, if any is near: within a third of its length. Ties go to the first in the alphabet. */
+export function nearest(name: string, known: Iterable<string>): string | undefined {
+  const limit = Math.min(3, Math.max(1, Math.floor(name.length / 3)));
+  if (name.length > 64) return undefined;
+  let best: string | undefined;
+  let bestDistance = limit + 1;
+  for (const candidate of known) {
+    if (candidate === name) continue;
+    const edits = candidate.toLowerCase() === name.toLowerCase() ? 0.5 : distance(name, candidate, limit);
+    if (edits < bestDistance || (edits === bestDistance && best !== undefined && candidate < best)) {
+      best = candidate;
+      bestDistance = edits;
+    }
+  }
+  return best;
+}
+
+/** A hint that names the nearest known name, or `otherwise`. */
+export function didYouMean(name: string, known: Iterable<string>, otherwise: string): string {
+  const found = nearest(name, known);
+  return found === undefined ? otherwise : `did you mean '${found}'?`;
+}

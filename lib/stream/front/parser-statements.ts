@@ -1,0 +1,359 @@
+// Grammar of statements, those of composites among them.
+import type { IToken } from 'chevrotain';
+import type {
+  AssignmentOperator, Creator, Declarator, Expression, MessageLatency, SplitPolicy, Statement, StreamDeclaration, TypeNode,
+} from '../ast.ts';
+import { arrayOf, ExpressionParser } from './parser-expressions.ts';
+import { ParseStop } from './parser-base.ts';
+import { syntaxRules } from './syntax-rules.ts';
+import {
+  AddWord, Arrow, Assignment, Colon, Comma, Dot, Greater, Identifier, LeftBrace, LeftBracket, LeftParen, Less, Primitive, PushWord,
+  RightBrace, RightBracket, RightParen, Semicolon, SplitWord, Star, StreamWord, word,
+} from './tokens.ts';
+
+export type Block = Extract<Statement, { kind: 'block' }>;
+
+/** Rules of statements. */
+export abstract class StatementParser extends ExpressionParser {
+  /** `filter { … }` and its like behind the types; defined with the declarations. */
+  protected abstract readonly anonymous: () => StreamDeclaration;
+
+  readonly block = this.RULE('block', (): Block => {
+    const open = this.CONSUME(LeftBrace);
+    const statements: Statement[] = [];
+    this.list(open, () => {
+      this.MANY(() => { this.attempt(() => { statements.push(this.SUBRULE(this.statement)); }); });
+    }, syntaxRules.statement);
+    this.CONSUME(RightBrace);
+    return { kind: 'block', statements, span: this.span(open) };
+  });
+
+  /**
+   * Parses a list up to `}`: what cannot begin a part of it is reported and skipped. At the end of the file the bracket that was left open
+   * is reported.
+   */
+  protected list(open: IToken, parts: () => void, rule: typeof syntaxRules[keyof typeof syntaxRules]): void {
+    parts();
+    if (this.recording) return;
+    while (this.LA(1).tokenType !== RightBrace) {
+      if (!Number.isFinite(this.LA(1).startOffset)) return this.endOfFile(open);
+      this.attempt(() => this.fail(this.LA(1).tokenType === word.else ? syntaxRules.elseWithoutIf : rule));
+      parts();
+    }
+  }
+
+  readonly statement: () => Statement = this.RULE('statement', (): Statement => this.nest(() => this.OR<Statement>([
+    { GATE: () => this.atDeclaration(), ALT: () => this.SUBRULE(this.declaration) },
+    { GATE: () => this.atMessage(), ALT: () => this.SUBRULE(this.message) },
+    { ALT: () => this.SUBRULE(this.block) },
+    { ALT: () => this.SUBRULE(this.ifStatement) },
+    { ALT: () => this.SUBRULE(this.forStatement) },
+    { ALT: () => this.SUBRULE(this.whileStatement) },
+    { ALT: () => this.SUBRULE(this.doStatement) },
+    { ALT: () => this.SUBRULE(this.jump) },
+    { ALT: () => this.SUBRULE(this.push) },
+    { ALT: () => this.SUBRULE(this.add) },
+    { ALT: () => this.SUBRULE(this.split) },
+    { ALT: () => this.SUBRULE(this.enqueue) },
+    { ALT: () => ({ kind: 'empty', span: this.at(this.CONSUME(Semicolon)) }) },
+    {
+      ALT: () => {
+        const simple = this.SUBRULE(this.simple);
+        this.semicolon();
+        return simple;
+      },
+    },
+    { ALT: () => this.fail(syntaxRules.statement) },
+  ])));
+
+  /** `type name = value, …;` */
+  readonly declaration = this.RULE('declaration', (): Statement => {
+    const first = this.LA(1);
+    const variables = this.SUBRULE(this.variables);
+    this.semicolon();
+    return { kind: 'declare', variables, span: this.span(first) };
+  });
+
+  readonly variables = this.RULE('variables', (): Declarator[] => {
+    const type = this.SUBRULE(this.type);
+    const list = [this.SUBRULE(this.declarator, { ARGS: [type] })];
+    this.MANY(() => {
+      this.CONSUME(Comma);
+      list.push(this.SUBRULE1(this.declarator, { ARGS: [type] }));
+    });
+    return list;
+  });
+
+  readonly declarator = this.RULE('declarator', (type: TypeNode): Declarator => {
+    const name = this.CONSUME(Identifier);
+    const lengths = this.SUBRULE(this.dimensions);
+    const whole = this.recording || lengths.length === 0 ? type : arrayOf(type, lengths, { ...type.span, end: this.span(name).end });
+    const value = this.OPTION(() => {
+      const assign = this.CONSUME(Assignment);
+      if (assign.image !== '=' && !this.recording) {
+        this.report(syntaxRules.expected, this.at(assign), { expected: "'='", found: this.found(assign) });
+      }
+      return this.SUBRULE(this.initialiser);
+    });
+    return { type: whole, name: name.image, value, span: this.span(name) };
+  });
+
+  /** An assignment, an increment or a call, without its semicolon. */
+  readonly simple = this.RULE('simple', (): Statement => {
+    const target = this.SUBRULE(this.expression);
+    const assigned = this.OPTION<Statement>(() => {
+      const operator = this.CONSUME(Assignment).image as AssignmentOperator;
+      const value = this.SUBRULE(this.initialiser);
+      if (!this.recording) this.requireTarget(target);
+      return { kind: 'assign', target, operator, value, span: this.span(target) };
+    });
+    if (assigned !== undefined || this.recording) return assigned!;
+    const { span } = target;
+    if (target.kind === 'increment') return { kind: 'increment', target: target.target, by: target.by, span };
+    return { kind: 'expression', value: target, span };
+  });
+
+  /** One or, in the head of a `for`, several between commas: these become a block. */
+  readonly simpleList = this.RULE('simpleList', (): Statement => {
+    const list: Statement[] = [this.SUBRULE(this.simple)];
+    this.MANY(() => {
+      this.CONSUME(Comma);
+      list.push(this.SUBRULE1(this.simple));
+    });
+    return list.length === 1 || this.recording ? list[0]! : { kind: 'block', statements: list, span: this.span(list[0]!) };
+  });
+
+  /** A chain of `else if` is read in a loop, so that its length is not limited by the stack. */
+  readonly ifStatement = this.RULE('ifStatement', (): Statement => {
+    const arms: { readonly token: IToken; readonly condition: Expression; readonly then: Statement }[] = [];
+    const arm = (token: IToken, condition: Expression, then: Statement) => arms.push({ token, condition, then });
+    const first = this.CONSUME(word.if);
+    const condition = this.SUBRULE(this.condition);
+    arm(first, condition, this.SUBRULE(this.statement));
+    this.MANY({
+      GATE: () => this.LA(2).tokenType === word.if,
+      DEF: () => {
+        this.CONSUME(word.else);
+        const token = this.CONSUME1(word.if);
+        if (arms.length > this.context.limits.expression) this.grow(arms.length, token);
+        const next = this.SUBRULE1(this.condition);
+        arm(token, next, this.SUBRULE1(this.statement));
+      },
+    });
+    const last = this.OPTION(() => {
+      this.CONSUME1(word.else);
+      return this.SUBRULE2(this.statement);
+    });
+    const whole = this.recording ? undefined : arms.reduceRight<Statement | undefined>((otherwise, { token, condition: test, then }) => (
+      { kind: 'if', condition: test, then, otherwise, span: this.span(token) }), last);
+    return whole!;
+  });
+
+  readonly condition = this.RULE('condition', (): Expression => {
+    this.CONSUME(LeftParen);
+    const condition = this.SUBRULE(this.expression);
+    this.CONSUME(RightParen);
+    return condition;
+  });
+
+  readonly forStatement = this.RULE('forStatement', (): Statement => {
+    const first = this.CONSUME(word.for);
+    this.CONSUME(LeftParen);
+    const initial = this.OR<Statement | undefined>([
+      { GATE: () => this.atDeclaration(), ALT: () => this.SUBRULE(this.declaration) },
+      {
+        ALT: () => {
+          const simple = this.OPTION(() => this.SUBRULE(this.simpleList));
+          this.CONSUME(Semicolon);
+          return simple;
+        },
+      },
+    ]);
+    const condition = this.OPTION1(() => this.SUBRULE(this.expression));
+    this.CONSUME1(Semicolon);
+    const step = this.OPTION2(() => this.SUBRULE1(this.simpleList));
+    this.CONSUME(RightParen);
+    const body = this.SUBRULE(this.statement);
+    return { kind: 'for', initial, condition, step, body, span: this.span(first) };
+  });
+
+  readonly whileStatement = this.RULE('whileStatement', (): Statement => {
+    const first = this.CONSUME(word.while);
+    const condition = this.SUBRULE(this.condition);
+    const body = this.SUBRULE(this.statement);
+    return { kind: 'while', condition, body, span: this.span(first) };
+  });
+
+  readonly doStatement = this.RULE('doStatement', (): Statement => {
+    const first = this.CONSUME(word.do);
+    const body = this.SUBRULE(this.statement);
+    this.CONSUME(word.while);
+    const condition = this.SUBRULE(this.condition);
+    this.semicolon();
+    return { kind: 'do', condition, body, span: this.span(first) };
+  });
+
+  readonly jump = this.RULE('jump', (): Statement => {
+    const first = this.LA(1);
+    const statement = this.OR<Statement>([
+      { ALT: () => ({ kind: 'break', span: this.at(this.CONSUME(word.break)) }) },
+      { ALT: () => ({ kind: 'continue', span: this.at(this.CONSUME(word.continue)) }) },
+      {
+        ALT: () => {
+          this.CONSUME(word.return);
+          const value = this.OPTION(() => this.SUBRULE(this.expression));
+          return { kind: 'return', value, span: this.span(first) };
+        },
+      },
+    ]);
+    this.semicolon();
+    return statement;
+  });
+
+  readonly push = this.RULE('push', (): Statement => {
+    const first = this.CONSUME(PushWord);
+    const value = this.SUBRULE(this.condition);
+    this.semicolon();
+    return { kind: 'push', value, span: this.span(first) };
+  });
+
+  readonly enqueue = this.RULE('enqueue', (): Statement => {
+    const first = this.CONSUME(word.enqueue);
+    const value = this.SUBRULE(this.expression);
+    this.semicolon();
+    return { kind: 'enqueue', value, span: this.span(first) };
+  });
+
+  readonly split = this.RULE('split', (): Statement => {
+    const first = this.CONSUME(SplitWord);
+    const policy = this.SUBRULE(this.policy);
+    this.semicolon();
+    return { kind: first.image as 'split' | 'join', policy, span: this.span(first) };
+  });
+
+  readonly policy = this.RULE('policy', (): SplitPolicy => this.OR<SplitPolicy>([
+    {
+      ALT: () => {
+        const first = this.CONSUME(word.duplicate);
+        this.OPTION(() => {
+          this.CONSUME(LeftParen);
+          this.CONSUME(RightParen);
+        });
+        return { kind: 'duplicate', span: this.span(first) };
+      },
+    },
+    {
+      ALT: () => {
+        const first = this.CONSUME(word.roundrobin);
+        const weights = this.OPTION1(() => this.SUBRULE(this.args)) ?? [];
+        return { kind: 'roundrobin', weights, span: this.span(first) };
+      },
+    },
+    { ALT: () => this.fail(syntaxRules.expected, { expected: "'duplicate' or 'roundrobin'" }) },
+  ]));
+
+  readonly add = this.RULE('add', (): Statement => {
+    const first = this.CONSUME(AddWord);
+    const creator = this.OR<Creator>([
+      { GATE: () => this.atAnonymous(), ALT: () => this.SUBRULE(this.anonymousCreator) },
+      { ALT: () => this.SUBRULE(this.namedCreator) },
+    ]);
+    return { kind: first.image as 'add' | 'body' | 'loop', creator, span: this.span(first) };
+  });
+
+  readonly anonymousCreator = this.RULE('anonymousCreator', (): Creator => {
+    const stream = this.SUBRULE(this.anonymous);
+    const portals = this.SUBRULE(this.portals);
+    const span = this.recording ? undefined! : this.span(stream);
+    this.OPTION(() => this.CONSUME(Semicolon));
+    return { kind: 'anonymous', stream, portals, span };
+  });
+
+  readonly namedCreator = this.RULE('namedCreator', (): Creator => {
+    const name = this.CONSUME(Identifier);
+    const type = this.OPTION(() => {
+      this.CONSUME(Less);
+      const element = this.SUBRULE(this.type);
+      this.CONSUME(Greater);
+      return element;
+    });
+    const args = this.OPTION1(() => this.SUBRULE(this.args)) ?? [];
+    const portals = this.SUBRULE(this.portals);
+    const span = this.span(name);
+    this.semicolon();
+    return { kind: 'named', name: name.image, type, args, portals, span };
+  });
+
+  /** `to p, q`, or nothing. */
+  readonly portals = this.RULE('portals', (): string[] => {
+    const names: string[] = [];
+    this.OPTION(() => {
+      this.CONSUME(word.to);
+      names.push(this.CONSUME(Identifier).image);
+      this.MANY(() => {
+        this.CONSUME(Comma);
+        names.push(this.CONSUME1(Identifier).image);
+      });
+    });
+    return names;
+  });
+
+  readonly message = this.RULE('message', (): Statement => {
+    const portal = this.CONSUME(Identifier);
+    this.CONSUME(Dot);
+    const handler = this.CONSUME1(Identifier).image;
+    const args = this.SUBRULE(this.args);
+    const latency = this.OPTION(() => this.SUBRULE(this.latency));
+    this.semicolon();
+    return { kind: 'message', portal: portal.image, handler, args, latency, span: this.span(portal) };
+  });
+
+  /** `[low : high]` with `*` or nothing for no bound, `[*]`, or one number for both. */
+  readonly latency = this.RULE('latency', (): MessageLatency => {
+    this.CONSUME(LeftBracket);
+    const low = this.SUBRULE(this.bound);
+    const high = this.OPTION(() => {
+      this.CONSUME(Colon);
+      return { value: this.SUBRULE1(this.bound) };
+    });
+    this.CONSUME(RightBracket);
+    return { low, high: high === undefined ? low : high.value };
+  });
+
+  readonly bound = this.RULE('bound', (): Expression | undefined => this.OR<Expression | undefined>([
+    {
+      ALT: () => {
+        this.CONSUME(Star);
+        return undefined;
+      },
+    },
+    { ALT: () => this.OPTION(() => this.SUBRULE(this.expression)) },
+  ]));
+
+  /** A type and a name follow. */
+  private atDeclaration(): boolean {
+    const first = this.LA(1).tokenType;
+    if (first === Primitive || first === word.portal) return true;
+    if (first !== Identifier) return false;
+    const behind = this.behindBrackets(2);
+    return behind !== undefined && this.LA(behind).tokenType === Identifier;
+  }
+
+  private atMessage(): boolean {
+    return this.LA(1).tokenType === Identifier && this.LA(2).tokenType === Dot && this.LA(3).tokenType === Identifier &&
+      this.LA(4).tokenType === LeftParen && !this.context.packages.has(this.LA(1).image);
+  }
+
+  /** `filter`, `pipeline`, … or the type and arrow before it follow. */
+  private atAnonymous(): boolean {
+    const first = this.LA(1).tokenType;
+    if (first === StreamWord || first === word.stateful || first === Primitive || first === word.portal) return true;
+    const behind = this.behindBrackets(2);
+    return behind !== undefined && this.LA(behind).tokenType === Arrow;
+  }
+
+  private endOfFile(open: IToken): void {
+    this.fault(syntaxRules.unclosed, this.at(open));
+    throw new ParseStop();
+  }
+}

@@ -1,0 +1,33 @@
+// Diagnostics of the lexer and the parser: S01xx.
+import { errorRule, warningRule } from '../diagnostics.ts';
+
+export const syntaxRules = {
+  tooManyErrors: errorRule('S0100', 'more than {limit} errors; the others are not shown', 'mend these first'),
+  character: errorRule('S0101', 'unexpected character {what}', 'programs are written in ASCII; delete it'),
+  string: errorRule('S0102', 'string without an end', 'close it with " on the same line'),
+  characterLiteral: errorRule('S0103', 'malformed character literal {text}', "write one character between quotes, such as 'a'"),
+  comment: errorRule('S0104', 'comment without an end', 'close it with */'),
+  number: errorRule('S0105', 'malformed number {text}', 'write 12, 0x1F, 1.5, 1.5e-3, 1.5f or 2i'),
+  intRange: errorRule('S0106', '{text} does not fit a 32-bit integer', 'write 1e10 for a float, or hexadecimal for a bit pattern of 32 bits'),
+  expected: errorRule('S0107', 'expected {expected} but found {found}'),
+  semicolon: errorRule('S0108', "expected ';' after this", "end the statement with ';'"),
+  unclosed: errorRule('S0109', "'{' is never closed", "add '}' at the end of this block"),
+  expression: errorRule('S0110', 'expected an expression but found {found}'),
+  statement: errorRule('S0111', 'expected a statement but found {found}'),
+  member: errorRule('S0112', 'expected a field, init, work, prework, handler or function but found {found}'),
+  declaration: errorRule('S0113', 'expected a stream, struct, static or native declaration but found {found}',
+    'a stream begins with its types: int->int filter Name { … }'),
+  type: errorRule('S0114', 'expected a type but found {found}', 'types are int, float, double, bit, boolean, complex, names of structs and arrays of them'),
+  nesting: errorRule('S0115', 'nested more than {limit} deep', 'split it, or raise the limit nesting'),
+  sourceSize: errorRule('S0116', 'the source has {size} characters, more than the {limit} allowed', 'raise the limit characters if you trust the program'),
+  tokens: errorRule('S0117', 'more than {limit} tokens', 'raise the limit tokens if you trust the program'),
+  rateTwice: errorRule('S0118', 'the {rate} rate is given twice', 'leave one of them'),
+  workTwice: errorRule('S0119', 'a second {name} function', 'a filter has one init, one work and at most one prework'),
+  reserved: errorRule('S0120', "'{name}' is a reserved word", 'choose another name'),
+  target: errorRule('S0121', 'this cannot be assigned to', 'the left side must be a variable, an element of an array or a field'),
+  intWraps: warningRule('S0122', '{text} wraps to {value}', 'write it in hexadecimal, or as {value}'),
+  expressionSize: errorRule('S0123', 'an expression more than {limit} operations deep', 'split it over several statements, or raise the limit expression'),
+  initialiser: errorRule('S0124', 'expected {expected} after the declaration of {name} but found {found}'),
+  elseWithoutIf: errorRule('S0125', "'else' without 'if'", "an 'else' follows the statement of its 'if' at once"),
+  operator: errorRule('S0126', "the language has no operator '{text}'", '{hint}'),
+} as const;
