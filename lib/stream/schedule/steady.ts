@@ -37,14 +37,30 @@ function isDelay(rates: readonly number[], tokens: readonly number[]): (channel:
   return ({ id, to, pop, peek }) => tokens[id]! - (peek - pop) >= rates[to]! * pop;
 }
 
+/** Loops in the order of the stream, and inside each loop the actors in the order of the channels that do not delay. */
 function flowOrder(graph: SdfGraph, rates: readonly number[], tokens: readonly number[]): { order: number[]; groups: number[][] } {
-  const { component } = stronglyConnected(graph);
+  const { component, components } = stronglyConnected(graph);
   const enough = isDelay(rates, tokens);
-  const orders = (channel: SdfChannel): boolean => component[channel.from] !== component[channel.to] || !enough(channel);
-  const order = topologicalOrder(graph, orders);
-  if (order) return { order, groups: order.map((actor) => [actor]) };
-  const groups = stronglyConnected(graph, orders).components.map((members) => [...members]).reverse();
+  const orders = (channel: SdfChannel): boolean => component[channel.from] === component[channel.to] && !enough(channel);
+  const inner = topologicalOrder(graph, orders)?.map((actor) => [actor]) ??
+    stronglyConnected(graph, orders).components.map((members) => [...members]).reverse();
+  const inside: number[][][] = components.map(() => []);
+  for (const group of inner) inside[component[group[0]!]!]!.push(group);
+  const groups = componentOrder(graph, component, components).flatMap((id) => inside[id]!);
   return { order: groups.flat(), groups };
+}
+
+/** Components in the order of the stream, that of the smallest actor first where there is a choice. */
+function componentOrder(graph: SdfGraph, component: readonly number[], components: readonly (readonly number[])[]): number[] {
+  const ranked = components.map((_, id) => id).sort((a, b) => components[a]![0]! - components[b]![0]!);
+  const rank = new Map(ranked.map((id, at) => [id, at]));
+  const condensed: SdfGraph = {
+    actors: ranked.map((id, at) => ({ ...graph.actors[components[id]![0]!]!, id: at })),
+    channels: graph.channels.map((channel) => ({
+      ...channel, from: rank.get(component[channel.from]!)!, to: rank.get(component[channel.to]!)!,
+    })),
+  };
+  return topologicalOrder(condensed)!.map((at) => ranked[at]!);
 }
 
 /** Marking after the initialisation, and the way there. */

@@ -1,0 +1,249 @@
+// Work for N equal CPU cores: stateless actors are cut into slices of their firings, aligned along the stream so that a slice
+// mostly reads what its own core wrote; actors with state and loops stay whole. The cores meet at a barrier once a launch.
+import { ArgumentError } from '../../core/errors.ts';
+import { fireAll } from '../schedule/init.ts';
+import { Marking, type Step } from '../schedule/marking.ts';
+import type { SteadyState } from '../schedule/steady.ts';
+import { isLoop, stronglyConnected } from '../schedule/topology.ts';
+import type { SdfChannel, SdfGraph } from '../sdf.ts';
+import { checkCosts, type CostTable } from './costs.ts';
+import type { FiringPlace } from './pipeline-check.ts';
+
+/** Firings `from` to `from + count − 1` of an actor's firings in one iteration. */
+export interface CoreSlice {
+  readonly actor: number;
+  readonly from: number;
+  readonly count: number;
+}
+
+/**
+ * A plan. In launch l, a core runs its slices in order, each for iteration l − stage(actor) unless that is negative or past
+ * the end; all cores wait for each other between launches. An iteration is `multiplier` steady states; iteration 0 follows the
+ * initialisation schedule.
+ */
+export interface CorePlan {
+  readonly multiplier: number;
+  /** What each core does in a launch, in this order. */
+  readonly programs: readonly (readonly CoreSlice[])[];
+  /** By actor: how many launches after the first its iteration 0 runs. */
+  readonly stages: readonly number[];
+  /** Items that the ring buffer of each channel holds. */
+  readonly buffers: readonly number[];
+  /** Microseconds of work of each core in a launch; the largest is the interval. */
+  readonly load: readonly number[];
+  readonly interval: number;
+  /** No plan can have a smaller interval: the mean load, or the longest work that must stay whole. */
+  readonly bound: number;
+}
+
+/** Choices of {@link assignToCores}. */
+export interface CoreOptions {
+  /** Equal cores, 1 to 4096. */
+  readonly cores: number;
+  /** Least steady states per iteration; default 1. Barriers cost the less the more there are. */
+  readonly minMultiplier?: number;
+  /** Most steady states per iteration; default 1024. */
+  readonly maxMultiplier?: number;
+  /** Imbalance that is good enough, as a part of the bound; default 0.02. */
+  readonly tolerance?: number;
+  /** Most bytes of all buffers together; default 256 MiB. A single steady state per iteration is never refused. */
+  readonly maxBufferBytes?: number;
+}
+
+/** Actors that are placed together. */
+interface Unit {
+  readonly actors: readonly number[];
+  /** Must stay on one core, in order. */
+  readonly isWhole: boolean;
+  /** Microseconds in one steady state. */
+  readonly work: number;
+  /** Firings of one steady state, in order. */
+  readonly steps: readonly Step[];
+}
+
+function unitsOf(graph: SdfGraph, steady: SteadyState, costs: CostTable): Unit[] {
+  const { component, components } = stronglyConnected(graph);
+  const marking = new Marking(graph);
+  for (const { actor, count } of steady.init) marking.fireUpTo(actor, count);
+  const seen = new Set<number>();
+  const units: Unit[] = [];
+  for (const actor of steady.order) {
+    if (seen.has(component[actor]!)) continue;
+    seen.add(component[actor]!);
+    const actors = components[component[actor]!]!;
+    units.push({
+      actors, isWhole: isLoop(graph, actors) || graph.actors[actor]!.stateful,
+      work: actors.reduce((sum, id) => sum + costs.cpu[id]! * steady.repetitions[id]!, 0),
+      steps: fireAll(graph, marking, steady.order.filter((id) => component[id] === component[actor]), steady.repetitions),
+    });
+  }
+  return units;
+}
+
+/** Longest first: whole units to the least loaded core. */
+function placeWhole(units: readonly Unit[], cores: number): { core: Map<Unit, number>; load: number[] } {
+  const load = Array.from({ length: cores }, () => 0);
+  const core = new Map<Unit, number>();
+  for (const unit of units.filter(({ isWhole }) => isWhole).sort((a, b) => b.work - a.work)) {
+    const least = load.indexOf(Math.min(...load));
+    core.set(unit, least);
+    load[least]! += unit.work;
+  }
+  return { core, load };
+}
+
+/** Parts of the free work that level the cores: the ends of each core's part, from 0 to 1. */
+function levelShares(load: readonly number[], free: number): number[] {
+  const sorted = [...load].sort((a, b) => a - b);
+  let level = 0, below = 0;
+  for (let count = 1; count <= sorted.length; ++count) {
+    below += sorted[count - 1]!;
+    level = (below + free) / count;
+    if (count === sorted.length || level <= sorted[count]!) break;
+  }
+  let sum = 0;
+  const ends = load.map((value) => free > 0 ? Math.min(1, (sum += Math.max(0, level - value)) / free) : 1);
+  ends[ends.length - 1] = 1;
+  return ends;
+}
+
+/** Cuts each free unit at the ends of the shares, to whole firings, such that rounding does not add up on any core. */
+class Cutter {
+  private readonly done: number[];
+  private spread = 0;
+  private readonly ends: readonly number[];
+
+  constructor(ends: readonly number[]) {
+    this.ends = ends;
+    this.done = ends.map(() => 0);
+  }
+
+  /** First firing of each core, and the total at the end. */
+  cut(firings: number, cost: number): number[] {
+    this.spread += firings * cost;
+    const cuts = [0];
+    this.ends.forEach((end, core) => {
+      const low = Math.floor(end * firings + 1e-9);
+      const wanted = end * this.spread - this.done[core]!;
+      const isHigher = low < firings && end * firings > low + 1e-9 && Math.abs((low + 1) * cost - wanted) < Math.abs(low * cost - wanted);
+      const at = core === this.ends.length - 1 ? firings : Math.max(cuts[core]!, low + (isHigher ? 1 : 0));
+      this.done[core]! += at * cost;
+      cuts.push(at);
+    });
+    return cuts;
+  }
+}
+
+interface Cuts { readonly programs: CoreSlice[][]; readonly firstFirings: number[][]; readonly load: number[] }
+
+function cutUnits(units: readonly Unit[], steady: SteadyState, costs: CostTable, cores: number, multiplier: number): Cuts {
+  const { core, load } = placeWhole(units, cores);
+  const free = units.reduce((sum, unit) => sum + (unit.isWhole ? 0 : unit.work), 0);
+  const cutter = new Cutter(levelShares(load, free));
+  const programs: CoreSlice[][] = load.map(() => []);
+  const firstFirings: number[][] = [];
+  const actual = load.map((value) => value * multiplier);
+  for (const unit of units) {
+    const home = core.get(unit);
+    if (home !== undefined) {
+      programs[home]!.push(...repeatSteps(unit.steps, multiplier));
+      for (const actor of unit.actors) {
+        const firings = steady.repetitions[actor]! * multiplier;
+        firstFirings[actor] = Array.from({ length: cores + 1 }, (_, at) => at <= home ? 0 : firings);
+      }
+      continue;
+    }
+    const actor = unit.actors[0]!;
+    const cuts = cutter.cut(steady.repetitions[actor]! * multiplier, costs.cpu[actor]!);
+    firstFirings[actor] = cuts;
+    for (let at = 0; at < cores; ++at) {
+      const count = cuts[at + 1]! - cuts[at]!;
+      if (count > 0) programs[at]!.push({ actor, from: cuts[at]!, count });
+      actual[at]! += count * costs.cpu[actor]!;
+    }
+  }
+  return { programs, firstFirings, load: actual };
+}
+
+function repeatSteps(steps: readonly Step[], multiplier: number): CoreSlice[] {
+  if (steps.length === 1) return [{ actor: steps[0]!.actor, from: 0, count: steps[0]!.count * multiplier }];
+  const next = new Map<number, number>();
+  const slices: CoreSlice[] = [];
+  for (let time = 0; time < multiplier; ++time) {
+    for (const { actor, count } of steps) {
+      const from = next.get(actor) ?? 0;
+      slices.push({ actor, from, count });
+      next.set(actor, from + count);
+    }
+  }
+  return slices;
+}
+
+/** True if some core's slice of the consumer looks at items that another core makes in the same iteration. */
+function crosses({ push, pop, peek }: SdfChannel, tokens: number, made: readonly number[], taking: readonly number[]): boolean {
+  if (push === 0) return false;
+  for (let core = 0; core + 1 < taking.length; ++core) {
+    if (taking[core] === taking[core + 1]) continue;
+    const last = Math.floor(((taking[core + 1]! - 1) * pop + peek - 1 - tokens) / push);
+    const first = Math.max(0, Math.floor((taking[core]! * pop - tokens) / push));
+    if (first <= last && (first < made[core]! || last >= made[core + 1]!)) return true;
+  }
+  return false;
+}
+
+function stagesOf(graph: SdfGraph, steady: SteadyState, units: readonly Unit[], cuts: Cuts): number[] {
+  const stages = graph.actors.map(() => 0);
+  const unitOf = new Map(units.flatMap((unit) => unit.actors.map((actor) => [actor, unit] as const)));
+  for (const unit of units) {
+    const inputs = graph.channels.filter(({ from, to }) => unitOf.get(to) === unit && unitOf.get(from) !== unit);
+    const stage = inputs.reduce((least, channel) => Math.max(least, stages[channel.from]! +
+      (crosses(channel, steady.residual[channel.id]!, cuts.firstFirings[channel.from]!, cuts.firstFirings[channel.to]!) ? 1 : 0)), 0);
+    for (const actor of unit.actors) stages[actor] = stage;
+  }
+  return stages;
+}
+
+/**
+ * Distributes the firings of `multiplier` steady states over equal cores by `costs.cpu`, so that no core has much more than the
+ * mean. Takes the least multiplier within the options whose imbalance is within the tolerance, else the one with the least.
+ * Throws {@link ArgumentError} for options or costs that cannot be.
+ */
+export function assignToCores(graph: SdfGraph, steady: SteadyState, costs: CostTable, options: CoreOptions): CorePlan {
+  checkCosts(graph, costs);
+  const { cores, minMultiplier = 1, maxMultiplier = 1024, tolerance = 0.02, maxBufferBytes = 2 ** 28 } = options;
+  for (const [name, value, most] of [['cores', cores, 4096], ['minMultiplier', minMultiplier, 2 ** 20], ['maxMultiplier', maxMultiplier, 2 ** 20]] as const) {
+    if (Number.isSafeInteger(value) && value >= 1 && value <= most) continue;
+    throw new ArgumentError(`options.${name}`, `expected an integer from 1 to ${most}, received ${value}`);
+  }
+  const units = unitsOf(graph, steady, costs);
+  const whole = Math.max(0, ...units.map(({ isWhole, work }) => isWhole ? work : 0));
+  const bound = Math.max(units.reduce((sum, { work }) => sum + work, 0) / cores, whole);
+  let best: CorePlan | undefined;
+  for (let multiplier = minMultiplier; multiplier <= Math.max(minMultiplier, maxMultiplier); multiplier = Math.ceil(multiplier * 1.3)) {
+    const cuts = cutUnits(units, steady, costs, cores, multiplier);
+    const stages = stagesOf(graph, steady, units, cuts);
+    const buffers = graph.channels.map(({ id, from, to, push }) =>
+      steady.residual[id]! + push * steady.repetitions[from]! * multiplier * (stages[to]! - stages[from]! + 1));
+    const bytes = graph.channels.reduce((sum, { id, bytesPerItem }) => sum + buffers[id]! * bytesPerItem, 0);
+    if (best && bytes > maxBufferBytes) break;
+    const interval = Math.max(...cuts.load);
+    const plan = { multiplier, programs: cuts.programs, stages, buffers, load: cuts.load, interval, bound: bound * multiplier };
+    if (!best || interval / multiplier < best.interval / best.multiplier) best = plan;
+    if (interval <= plan.bound * (1 + tolerance)) break;
+  }
+  return best!;
+}
+
+/** The plan firing by firing, as {@link validatePipeline} takes it. */
+export function placesOf(graph: SdfGraph, plan: CorePlan): FiringPlace[][] {
+  const places: FiringPlace[][] = graph.actors.map(() => []);
+  plan.programs.forEach((slices, processor) => {
+    let order = 0;
+    for (const { actor, from, count } of slices) {
+      for (let firing = from; firing < from + count; ++firing) {
+        places[actor]![firing] = { stage: plan.stages[actor]!, processor, order: order++ };
+      }
+    }
+  });
+  return places;
+}

@@ -1,0 +1,50 @@
+// What things cost: the table that all partitioners and pipelining take, from profiling or given.
+import { ArgumentError } from '../../core/errors.ts';
+import type { SdfGraph } from '../sdf.ts';
+
+/**
+ * Times in microseconds. By actor id: one firing (for a multi-threaded actor: one instance) on one CPU core and on one
+ * multiprocessor. By channel id: what moves in one steady state.
+ */
+export interface CostTable {
+  /** D_cpu(v): one firing on one core. */
+  readonly cpu: readonly number[];
+  /** D_gpu(v): one firing on one multiprocessor; Infinity where it cannot run there. */
+  readonly gpu: readonly number[];
+  /** TGC(u, v): transfer from the GPU to the CPU. */
+  readonly toCpu: readonly number[];
+  /** TCG(u, v): transfer from the CPU to the GPU. */
+  readonly toGpu: readonly number[];
+  /** SC(u, v): shuffle on the GPU. */
+  readonly shuffle: readonly number[];
+  /** DC(u, v): deshuffle on the GPU. */
+  readonly deshuffle: readonly number[];
+}
+
+/** Throws {@link ArgumentError} unless the table has one time ≥ 0 for each actor and channel; only `gpu` may hold Infinity. */
+export function checkCosts(graph: SdfGraph, costs: CostTable): void {
+  const check = (name: keyof CostTable, count: number, allowsInfinity: boolean): void => {
+    const values = costs[name];
+    if (values?.length !== count) throw new ArgumentError(`costs.${name}`, `expected ${count} times, received ${values?.length}`);
+    values.forEach((value, id) => {
+      if (value >= 0 && (value < Infinity || allowsInfinity)) return;
+      throw new ArgumentError(`costs.${name}[${id}]`, `expected a time ≥ 0 in microseconds, received ${value}`);
+    });
+  };
+  check('cpu', graph.actors.length, false);
+  check('gpu', graph.actors.length, true);
+  for (const name of ['toCpu', 'toGpu', 'shuffle', 'deshuffle'] as const) check(name, graph.channels.length, false);
+}
+
+/** A table of CPU times alone: transfers cost nothing and the GPU can run nothing. */
+export function cpuCosts(graph: SdfGraph, cpu: readonly number[]): CostTable {
+  const none = graph.channels.map(() => 0);
+  return { cpu, gpu: cpu.map(() => Infinity), toCpu: none, toGpu: none, shuffle: none, deshuffle: none };
+}
+
+/** Actors that look at items they do not take, by id: their buffers stay in stream order (section 4.2). */
+export function peekingActors(graph: SdfGraph): boolean[] {
+  const found = graph.actors.map(() => false);
+  for (const { to, peek, pop } of graph.channels) if (peek > pop) found[to] = true;
+  return found;
+}

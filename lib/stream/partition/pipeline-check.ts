@@ -1,0 +1,119 @@
+// An independent check of software pipelines, on processors of any kind: follows every item from the firing that makes it to
+// those that look at it, and shares nothing with the code that makes pipelines.
+import type { SdfGraph } from '../sdf.ts';
+
+/** Where one firing of an iteration runs: in launch `iteration + stage`, on `processor`, there at place `order` of the launch. */
+export interface FiringPlace {
+  readonly stage: number;
+  readonly processor: number;
+  readonly order: number;
+}
+
+/** A software pipeline as the check sees it. */
+export interface CheckedPipeline {
+  /** Firings of one iteration, by actor: the firing rates times any number of steady states. */
+  readonly places: readonly (readonly FiringPlace[])[];
+  /** Items on each channel before iteration 0. */
+  readonly tokens: readonly number[];
+  /** Items each channel's ring buffer holds; checked when given. */
+  readonly buffers?: readonly number[];
+}
+
+const report = (problems: string[], message: string): void => {
+  if (problems.length < 20) problems.push(message);
+};
+
+function checkPlaces(graph: SdfGraph, { places }: CheckedPipeline, problems: string[]): void {
+  const taken = new Set<string>();
+  places.forEach((firings, actor) => firings.forEach(({ stage, processor, order }, firing) => {
+    const name = `${graph.actors[actor]!.name}[${firing}]`;
+    if (!Number.isSafeInteger(stage) || stage < 0) report(problems, `${name}: stage ${stage}`);
+    const slot = `${processor}/${order}`;
+    if (taken.has(slot)) report(problems, `${name}: place ${order} of processor ${processor} is taken twice`);
+    taken.add(slot);
+  }));
+  for (const { id, from, to, push, pop } of graph.channels) {
+    const [made, taking] = [places[from]!.length * push, places[to]!.length * pop];
+    if (made !== taking) report(problems, `channel ${id}: ${made} items come and ${taking} go in one iteration`);
+  }
+}
+
+/** True if what runs at `a` of launch `launchA` is done before `b` of `launchB` starts: an earlier launch, or earlier on one processor. */
+function isBefore(a: FiringPlace, launchA: number, b: FiringPlace, launchB: number): boolean {
+  return launchA < launchB || (launchA === launchB && a.processor === b.processor && a.order < b.order);
+}
+
+function checkChannel(graph: SdfGraph, pipeline: CheckedPipeline, id: number, iterations: number, problems: string[]): void {
+  const { from, to, push, pop, peek } = graph.channels[id]!;
+  const [made, taking] = [pipeline.places[from]!, pipeline.places[to]!];
+  const tokens = pipeline.tokens[id]!;
+  for (let at = 0; at < iterations * taking.length; ++at) {
+    const consumer = taking[at % taking.length]!;
+    const launch = Math.floor(at / taking.length) + consumer.stage;
+    const last = at * pop + peek - 1;
+    const first = Math.max(0, Math.floor((at * pop - tokens) / push));
+    for (let firing = first; firing <= Math.floor((last - tokens) / push); ++firing) {
+      const producer = made[firing % made.length]!;
+      if (isBefore(producer, Math.floor(firing / made.length) + producer.stage, consumer, launch)) continue;
+      report(problems, `channel ${id}: ${graph.actors[to]!.name}[${at}] runs before ${graph.actors[from]!.name}[${firing}] is done`);
+    }
+  }
+}
+
+function checkState(graph: SdfGraph, { places }: CheckedPipeline, problems: string[]): void {
+  for (const { id, name, stateful } of graph.actors) {
+    if (!stateful) continue;
+    const firings = places[id]!;
+    firings.forEach((place, firing) => {
+      const next = firings[firing + 1] ?? firings[0]!;
+      const launch = next.stage + (firing + 1 === firings.length ? 1 : 0);
+      if (isBefore(place, place.stage, next, launch)) return;
+      report(problems, `${name} has state, but firing ${firing + 1} may run before firing ${firing} is done`);
+    });
+  }
+}
+
+/** Items written but not yet released at the end of any launch; a place is released when the launch of its last reader is over. */
+function checkBuffer(graph: SdfGraph, pipeline: CheckedPipeline, id: number, problems: string[]): void {
+  const { from, to, push, pop } = graph.channels[id]!;
+  const size = pipeline.buffers?.[id];
+  const [made, taking] = [pipeline.places[from]!, pipeline.places[to]!];
+  const tokens = pipeline.tokens[id]!;
+  const stages = 3 + Math.max(0, ...[...made, ...taking].map(({ stage }) => stage));
+  const launches = 2 * stages + 2 * Math.ceil(tokens / Math.max(1, made.length * push));
+  for (let launch = 0; launch < launches; ++launch) {
+    let highest = tokens, lowest = Infinity;
+    for (let at = 0; at < made.length; ++at) {
+      const iteration = launch - made[at]!.stage;
+      if (iteration >= 0) highest = Math.max(highest, tokens + (iteration * made.length + at + 1) * push);
+    }
+    for (let at = 0; at < taking.length; ++at) {
+      // The first firing of this actor that is not over when the launch starts still needs its items.
+      const iteration = Math.max(0, launch - taking[at]!.stage);
+      lowest = Math.min(lowest, (iteration * taking.length + at) * pop);
+    }
+    if (!(size !== undefined && highest - lowest <= size)) {
+      return report(problems, `channel ${id}: ${highest - lowest} items live in launch ${launch}, its buffer holds ${size}`);
+    }
+  }
+}
+
+/**
+ * Returns what is wrong with a pipeline; empty: items, state and buffers are right. A launch is a barrier: work of a launch sees
+ * what earlier launches made, and what the same processor made earlier in the same launch, nothing else.
+ */
+export function validatePipeline(graph: SdfGraph, pipeline: CheckedPipeline): string[] {
+  const problems: string[] = [];
+  checkPlaces(graph, pipeline, problems);
+  if (problems.length > 0) return problems;
+  for (const { id, push, pop, peek, from } of graph.channels) {
+    if (push === 0 || pop === 0) continue;
+    // Windows and first items reach this many iterations back; one more is the steady pattern.
+    const perIteration = pipeline.places[from]!.length * push;
+    const iterations = 2 + Math.ceil((pipeline.tokens[id]! + peek) / perIteration);
+    checkChannel(graph, pipeline, id, iterations, problems);
+    if (pipeline.buffers) checkBuffer(graph, pipeline, id, problems);
+  }
+  checkState(graph, pipeline, problems);
+  return problems;
+}
