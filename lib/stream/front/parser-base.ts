@@ -1,7 +1,7 @@
 // What all rules of the parser share: spans, limits of depth, reports of errors, and going on after one.
 import { EmbeddedActionsParser, isRecognitionException, tokenLabel, type IRecognitionException, type IToken, type TokenType } from 'chevrotain';
 import type { Span } from '../ast.ts';
-import type { Reporter, Rule } from '../diagnostics.ts';
+import { nearest, type Reporter, type Rule } from '../diagnostics.ts';
 import { abbreviate, defaultSyntaxLimits, type SyntaxLimits } from './lexer.ts';
 import { syntaxRules } from './syntax-rules.ts';
 import { Identifier, LeftBrace, LeftBracket, LeftParen, reserved, RightBrace, RightBracket, RightParen, Semicolon, vocabulary, word } from './tokens.ts';
@@ -48,7 +48,7 @@ export abstract class ParserBase extends EmbeddedActionsParser {
 
   constructor() {
     super(vocabulary, {
-      recoveryEnabled: false, maxLookahead: 2, skipValidations: true,
+      recoveryEnabled: false, maxLookahead: 1, skipValidations: true,
       errorMessageProvider: {
         buildMismatchTokenMessage: ({ expected }) => tokenLabel(expected),
         buildNotAllInputParsedMessage: () => 'the end of the file',
@@ -96,6 +96,11 @@ export abstract class ParserBase extends EmbeddedActionsParser {
     const token = this.LA(1);
     if (this.recording) return undefined as never;
     throw new SyntaxFault(rule, token, { found: this.found(token), ...values });
+  }
+
+  /** Before a choice: fails unless the next token can begin one of its alternatives. */
+  protected expect(starts: ReadonlySet<TokenType>, rule: Rule): void {
+    if (!this.recording && !starts.has(this.LA(1).tokenType)) this.fail(rule);
   }
 
   /** Runs an action one level deeper. */
@@ -169,12 +174,22 @@ export abstract class ParserBase extends EmbeddedActionsParser {
       const [hint, name] = operator === '==' ? ["compare with '=='", '==='] : [`write a = a ${operator[0]} b`, operator];
       this.fault(syntaxRules.operator, { ...span, start: span.start - 1 }, { text: name! }, hint);
     } else if (error instanceof SyntaxFault) {
-      this.fault(error.rule, span, error.values);
+      this.fault(error.rule, span, error.values, this.misspelt(token));
     } else if (error.message === tokenLabel(Identifier) && reserved.has(token.image)) {
-      this.fault(syntaxRules.reserved, span, { name: token.image });
+      this.fault(syntaxRules.reserved, span, { name: token.image }, this.misspelt(token));
     } else {
-      this.fault(syntaxRules.expected, span, { expected: error.message, found: this.found(token) });
+      this.fault(syntaxRules.expected, span, { expected: error.message, found: this.found(token) }, this.misspelt(token));
     }
+  }
+
+  /** A hint where the name found, or the one before it, looks like a reserved word. */
+  private misspelt(token: IToken): string | undefined {
+    const { tokens } = this.context;
+    for (const name of [token, tokens[indexOf(tokens, token) - 1]]) {
+      const word = name?.tokenType === Identifier && name.image.length > 2 ? nearest(name.image, reserved.keys()) : undefined;
+      if (word !== undefined) return `did you mean '${word}'?`;
+    }
+    return undefined;
   }
 
   /**
@@ -183,24 +198,27 @@ export abstract class ParserBase extends EmbeddedActionsParser {
    */
   private resume(first: IToken): void {
     let parens = 0;
+    let literals = 0;
+    let braces = 0;
     const opened = first.tokenType === word.for;
     const { tokens } = this.context;
-    for (let index = indexOf(tokens, first); index < indexOf(tokens, this.LA(1)); ++index) parens += parenthesis(tokens[index]!.tokenType);
+    for (let index = indexOf(tokens, first); index < indexOf(tokens, this.LA(1)); ++index) {
+      const { tokenType } = tokens[index]!;
+      parens += parenthesis(tokenType);
+      literals = Math.max(0, literals + brace(tokenType));
+    }
     if (this.LA(1) === first && first.tokenType !== RightBrace) {
       parens += parenthesis(first.tokenType);
+      braces += brace(first.tokenType);
       this.SKIP_TOKEN();
     }
-    let braces = 0;
     for (let next = this.LA(1).tokenType; Number.isFinite(this.LA(1).startOffset); next = this.LA(1).tokenType) {
-      if (braces === 0 && (next === RightBrace || (next === LeftBrace && parens > 0))) return;
-      if (next === LeftBrace) ++braces;
-      if (next === RightBrace && --braces === 0) {
-        this.SKIP_TOKEN();
-        return;
-      }
+      if (braces === 0 && ((next === RightBrace && --literals < 0) || (next === LeftBrace && parens > 0))) return;
+      braces = Math.max(0, braces + brace(next));
       parens = Math.max(0, parens + parenthesis(next));
       this.SKIP_TOKEN();
       if (next === Semicolon && braces === 0 && !(opened && parens > 0)) return;
+      if (next === RightBrace && braces === 0 && literals <= 0 && this.LA(1).tokenType !== Semicolon) return;
       if (opened && parens === 0 && next === RightParen && this.LA(1).tokenType === LeftBrace) return;
     }
   }
@@ -231,4 +249,5 @@ function indexOf(tokens: readonly IToken[], token: IToken): number {
   return low;
 }
 
+const brace = (type: TokenType | undefined): number => (type === LeftBrace ? 1 : type === RightBrace ? -1 : 0);
 const parenthesis = (type: TokenType | undefined): number => (type === LeftParen ? 1 : type === RightParen ? -1 : 0);

@@ -1,5 +1,5 @@
 // Grammar of types and expressions.
-import type { IToken } from 'chevrotain';
+import type { IOrAlt, IToken, TokenType } from 'chevrotain';
 import {
   primitiveNames, type BinaryOperator, type Expression, type PrimitiveName, type Span, type TypeNode, type UnaryOperator,
 } from '../ast.ts';
@@ -8,7 +8,7 @@ import { ParserBase } from './parser-base.ts';
 import { syntaxRules } from './syntax-rules.ts';
 import {
   Binary, CharacterLiteral, Colon, Comma, ConstantWord, Dot, Greater, Identifier, Increment, LeftBrace, LeftBracket, LeftParen, Less,
-  NumberLiteral, PeekWord, PopWord, Prefix, Primitive, Question, RightBrace, RightBracket, RightParen, StringLiteral, word,
+  NumberLiteral, PeekWord, PopWord, Prefix, Primitive, Question, RightBrace, RightBracket, RightParen, StringLiteral, tokensOf, word,
 } from './tokens.ts';
 
 /** Binding strength of binary operators: shifts bind like multiplication, `&`, `|` and `^` are one level. */
@@ -24,6 +24,12 @@ export const precedenceOf = (operator: BinaryOperator): number => precedence[ope
 type PrefixPart = { readonly token: IToken; readonly type: TypeNode | undefined };
 interface Sized { readonly node: Expression; readonly height: number }
 
+const prefixStarts: ReadonlySet<TokenType> = new Set([...tokensOf(Prefix), ...tokensOf(Increment)]);
+const typeStarts: ReadonlySet<TokenType> = new Set([Primitive, Identifier, word.portal]);
+const primaryStarts: ReadonlySet<TokenType> = new Set([
+  LeftParen, Identifier, NumberLiteral, StringLiteral, CharacterLiteral, ConstantWord, PopWord, PeekWord,
+]);
+
 /** Makes the type of arrays: the first length is the outermost dimension. */
 export function arrayOf(element: TypeNode, lengths: readonly (Expression | undefined)[], span: Span): TypeNode {
   return lengths.reduceRight<TypeNode>((type, length) => ({ kind: 'array', element: type, length, span }), element);
@@ -37,27 +43,29 @@ export abstract class ExpressionParser extends ParserBase {
     this.MANY(() => {
       this.CONSUME(LeftBracket);
       lengths.push(this.OPTION(() => this.SUBRULE(this.expression)));
-      this.CONSUME(RightBracket);
+      this.grow(lengths.length, this.CONSUME(RightBracket));
     });
     return lengths;
   });
 
+  private readonly elements: IOrAlt<TypeNode>[] = [
+    { ALT: () => this.primitive(this.CONSUME(Primitive)) },
+    { ALT: () => this.namedType(this.CONSUME(Identifier)) },
+    {
+      ALT: () => {
+        const portal = this.CONSUME(word.portal);
+        this.CONSUME(Less);
+        const receiver = this.CONSUME1(Identifier).image;
+        this.CONSUME(Greater);
+        return { kind: 'portal', receiver, span: this.span(portal) };
+      },
+    },
+  ];
+
   readonly type = this.RULE('type', (): TypeNode => {
     const first = this.LA(1);
-    const element = this.OR<TypeNode>([
-      { ALT: () => this.primitive(this.CONSUME(Primitive)) },
-      { ALT: () => this.namedType(this.CONSUME(Identifier)) },
-      {
-        ALT: () => {
-          const portal = this.CONSUME(word.portal);
-          this.CONSUME(Less);
-          const receiver = this.CONSUME1(Identifier).image;
-          this.CONSUME(Greater);
-          return { kind: 'portal', receiver, span: this.span(portal) };
-        },
-      },
-      { ALT: () => this.fail(syntaxRules.type) },
-    ]);
+    this.expect(typeStarts, syntaxRules.type);
+    const element = this.OR(this.elements);
     const lengths = this.SUBRULE(this.dimensions);
     return this.recording || lengths.length === 0 ? element : arrayOf(element, lengths, this.span(first));
   });
@@ -81,27 +89,24 @@ export abstract class ExpressionParser extends ParserBase {
     }) ?? condition.node;
   }));
 
+  private readonly initialisers: IOrAlt<Expression>[] = [
+    { ALT: () => this.SUBRULE(this.literal) }, { ALT: () => this.SUBRULE(this.expression) },
+  ];
+
   /** An expression or, for variables, elements between braces. */
-  readonly initialiser: () => Expression = this.RULE('initialiser', (): Expression => this.OR<Expression>([
-    {
-      ALT: () => this.nest(() => {
-        const open = this.CONSUME(LeftBrace);
-        const elements: Expression[] = [];
-        let more = true;
-        this.MANY({
-          GATE: () => more,
-          DEF: () => {
-            elements.push(this.SUBRULE(this.initialiser));
-            // There may be one behind the last element, too.
-            more = this.OPTION(() => this.CONSUME(Comma)) !== undefined;
-          },
-        });
-        this.CONSUME(RightBrace);
-        return { kind: 'array-literal', elements, span: this.span(open) };
-      }),
-    },
-    { ALT: () => this.SUBRULE(this.expression) },
-  ]));
+  readonly initialiser: () => Expression = this.RULE('initialiser', (): Expression => this.OR(this.initialisers));
+
+  private readonly literal = this.RULE('literal', (): Expression => this.nest(() => {
+    const open = this.CONSUME(LeftBrace);
+    const elements: Expression[] = [];
+    this.MANY_SEP({
+      SEP: Comma,
+      // There may be a comma behind the last element, too.
+      DEF: () => { if (this.recording || this.LA(1).tokenType !== RightBrace) elements.push(this.SUBRULE(this.initialiser)); },
+    });
+    this.CONSUME(RightBrace);
+    return { kind: 'array-literal', elements, span: this.span(open) };
+  }));
 
   readonly args = this.RULE('args', (): Expression[] => {
     const list: Expression[] = [];
@@ -119,29 +124,41 @@ export abstract class ExpressionParser extends ParserBase {
     return list;
   });
 
+  private readonly prefixes: IOrAlt<PrefixPart>[] = [
+    { ALT: () => ({ token: this.CONSUME(Prefix), type: undefined }) },
+    { ALT: () => ({ token: this.CONSUME(Increment), type: undefined }) },
+    {
+      ALT: () => {
+        const token = this.CONSUME(LeftParen);
+        const name = this.CONSUME(Primitive);
+        const lengths = this.SUBRULE(this.dimensions);
+        const type = this.recording ? undefined : arrayOf(this.primitive(name), lengths, this.span(name));
+        this.CONSUME(RightParen);
+        return { token, type };
+      },
+    },
+  ];
+
+  /** A sign, `!`, `~`, `++`, `--` or a cast. */
+  readonly prefix = this.RULE('prefix', (): PrefixPart => this.OR(this.prefixes));
+
   /** Prefix operators and casts, a primary, and what follows it. */
   readonly operand = this.RULE('operand', (): Expression => {
     const prefixes: PrefixPart[] = [];
-    this.MANY(() => this.OR([
-      { ALT: () => prefixes.push({ token: this.CONSUME(Prefix), type: undefined }) },
-      { ALT: () => prefixes.push({ token: this.CONSUME(Increment), type: undefined }) },
-      {
-        ALT: () => {
-          const open = this.CONSUME(LeftParen);
-          const name = this.CONSUME(Primitive);
-          const lengths = this.SUBRULE(this.dimensions);
-          if (!this.recording) prefixes.push({ token: open, type: arrayOf(this.primitive(name), lengths, this.span(name)) });
-          this.CONSUME(RightParen);
-        },
-      },
-    ]));
+    // More than one token of look-ahead tells a cast from parentheses.
+    if (this.recording) this.MANY(() => { this.SUBRULE(this.prefix); });
+    else while (this.atPrefix()) prefixes.push(this.SUBRULE(this.prefix));
     this.height = 0;
     let node: Expression = this.SUBRULE(this.primary);
-    this.MANY1(() => { node = this.postfix(node); });
+    this.MANY1(() => {
+      this.base = node;
+      node = this.SUBRULE(this.postfix);
+    });
     return this.recording ? node : this.prefixed(prefixes, node);
   });
 
-  readonly primary = this.RULE('primary', (): Expression => this.OR<Expression>([
+  /** Alternatives stand in fields where they are tried often: made once, not at every call. */
+  private readonly primaries: IOrAlt<Expression>[] = [
     {
       ALT: () => {
         this.CONSUME(LeftParen);
@@ -178,38 +195,50 @@ export abstract class ExpressionParser extends ParserBase {
         return { kind: 'peek', index, span: this.span(peek) };
       },
     },
-    { ALT: () => this.fail(syntaxRules.expression) },
-  ]));
+  ];
 
-  private postfix(node: Expression): Expression {
-    const { height } = this;
-    return this.OR2<Expression>([
-      {
-        ALT: () => {
-          const dot = this.CONSUME(Dot);
-          const field = this.CONSUME(Identifier).image;
-          const args = this.OPTION2(() => this.SUBRULE(this.args));
-          this.grow(Math.max(height, this.height), dot);
-          if (args === undefined) return { kind: 'field', object: node, field, span: this.span(node) };
-          if (node.kind !== 'name') this.report(syntaxRules.expected, this.at(dot), { expected: 'the name of a package before the call', found: "'.'" });
-          const name = node.kind === 'name' ? `${node.name}.${field}` : field;
-          return { kind: 'call', name, args, span: this.span(node) };
-        },
+  readonly primary = this.RULE('primary', (): Expression => {
+    this.expect(primaryStarts, syntaxRules.expression);
+    return this.OR(this.primaries);
+  });
+
+  /** What stands before the postfix that is read. */
+  private base: Expression = undefined!;
+
+  private readonly postfixes: IOrAlt<Expression>[] = [
+    {
+      ALT: () => {
+        const { base: node, height } = this;
+        const dot = this.CONSUME(Dot);
+        const field = this.CONSUME(Identifier).image;
+        const args = this.OPTION(() => this.SUBRULE(this.args));
+        this.grow(Math.max(height, this.height), dot);
+        if (args === undefined || this.recording) return { kind: 'field', object: node, field, span: this.span(this.recording ? dot : node) };
+        if (node.kind !== 'name') {
+          this.report(syntaxRules.expected, this.at(dot), { expected: 'the name of a package before the call', found: "'.'" });
+        }
+        const name = node.kind === 'name' ? `${node.name}.${field}` : field;
+        return { kind: 'call', name, args, span: this.span(node) };
       },
-      {
-        ALT: () => {
-          const open = this.CONSUME(LeftBracket);
-          const index = this.SUBRULE(this.expression);
-          this.CONSUME(RightBracket);
-          this.grow(Math.max(height, this.height), open);
-          return { kind: 'index', array: node, index, span: this.span(node) };
-        },
+    },
+    {
+      ALT: () => {
+        const { base: node, height } = this;
+        const open = this.CONSUME(LeftBracket);
+        const index = this.SUBRULE(this.expression);
+        this.CONSUME(RightBracket);
+        this.grow(Math.max(height, this.height), open);
+        return { kind: 'index', array: node, index, span: this.span(this.recording ? open : node) };
       },
-      { ALT: () => this.increment(this.CONSUME1(Increment), node, 'postfix') },
-    ]);
-  }
+    },
+    { ALT: () => this.increment(this.CONSUME(Increment), this.base, 'postfix') },
+  ];
+
+  /** A field, an element, a call of a package's function or an increment of `base`. */
+  readonly postfix: () => Expression = this.RULE('postfix', (): Expression => this.OR(this.postfixes));
 
   private increment(token: IToken, target: Expression, position: 'prefix' | 'postfix'): Expression {
+    if (this.recording) return undefined!;
     this.grow(this.height, token);
     this.requireTarget(target);
     const span = position === 'prefix' ? this.span(token) : this.span(target);
@@ -243,23 +272,30 @@ export abstract class ExpressionParser extends ParserBase {
   private fold(operands: readonly Sized[], operators: readonly IToken[]): Sized {
     const values: Sized[] = [operands[0]!];
     const pending: IToken[] = [];
-    const reduce = () => {
-      const token = pending.pop()!;
-      const right = values.pop()!;
-      const left = values.pop()!;
-      this.grow(Math.max(left.height, right.height), token);
-      const span = { ...left.node.span, end: right.node.span.end };
-      const operator = token.image as BinaryOperator;
-      values.push({ node: { kind: 'binary', operator, left: left.node, right: right.node, span }, height: this.height });
-    };
     operators.forEach((token, index) => {
       const strength = precedence[token.image as BinaryOperator];
-      while (pending.length > 0 && precedence[pending.at(-1)!.image as BinaryOperator] >= strength) reduce();
+      while (pending.length > 0 && precedence[pending.at(-1)!.image as BinaryOperator] >= strength) this.reduce(values, pending);
       pending.push(token);
       values.push(operands[index + 1]!);
     });
-    while (pending.length > 0) reduce();
+    while (pending.length > 0) this.reduce(values, pending);
     return values[0]!;
+  }
+
+  /** Joins the last two values by the last pending operator. */
+  private reduce(values: Sized[], pending: IToken[]): void {
+    const token = pending.pop()!;
+    const right = values.pop()!;
+    const left = values.pop()!;
+    this.grow(Math.max(left.height, right.height), token);
+    const span = { ...left.node.span, end: right.node.span.end };
+    const operator = token.image as BinaryOperator;
+    values.push({ node: { kind: 'binary', operator, left: left.node, right: right.node, span }, height: this.height });
+  }
+
+  private atPrefix(): boolean {
+    const first = this.LA(1).tokenType;
+    return first === LeftParen ? this.LA(2).tokenType === Primitive : prefixStarts.has(first);
   }
 
   private sized(node: Expression): Sized { return { node, height: this.height }; }

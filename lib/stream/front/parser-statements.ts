@@ -1,5 +1,5 @@
 // Grammar of statements, those of composites among them.
-import type { IToken } from 'chevrotain';
+import type { IOrAlt, IToken, TokenType } from 'chevrotain';
 import type {
   AssignmentOperator, Creator, Declarator, Expression, MessageLatency, SplitPolicy, Statement, StreamDeclaration, TypeNode,
 } from '../ast.ts';
@@ -7,11 +7,18 @@ import { arrayOf, ExpressionParser } from './parser-expressions.ts';
 import { ParseStop } from './parser-base.ts';
 import { syntaxRules } from './syntax-rules.ts';
 import {
-  AddWord, Arrow, Assignment, Colon, Comma, Dot, Greater, Identifier, LeftBrace, LeftBracket, LeftParen, Less, Primitive, PushWord,
-  RightBrace, RightBracket, RightParen, Semicolon, SplitWord, Star, StreamWord, word,
+  AddWord, Arrow, Assignment, CharacterLiteral, Colon, Comma, ConstantWord, Dot, Greater, Identifier, Increment, LeftBrace, LeftBracket,
+  LeftParen, Less, NumberLiteral, PeekWord, PopWord, Prefix, Primitive, PushWord, RightBrace, RightBracket, RightParen, Semicolon, SplitWord,
+  Star, StreamWord, StringLiteral, tokensOf, word,
 } from './tokens.ts';
 
 export type Block = Extract<Statement, { kind: 'block' }>;
+
+const statementStarts: ReadonlySet<TokenType> = new Set([
+  Primitive, word.portal, Identifier, LeftBrace, word.if, word.for, word.while, word.do, word.break, word.continue, word.return, PushWord,
+  AddWord, SplitWord, word.enqueue, Semicolon, ...tokensOf(Prefix), ...tokensOf(Increment), LeftParen, NumberLiteral, StringLiteral,
+  CharacterLiteral, ConstantWord, PopWord, PeekWord,
+]);
 
 /** Rules of statements. */
 export abstract class StatementParser extends ExpressionParser {
@@ -42,9 +49,19 @@ export abstract class StatementParser extends ExpressionParser {
     }
   }
 
-  readonly statement: () => Statement = this.RULE('statement', (): Statement => this.nest(() => this.OR<Statement>([
-    { GATE: () => this.atDeclaration(), ALT: () => this.SUBRULE(this.declaration) },
-    { GATE: () => this.atMessage(), ALT: () => this.SUBRULE(this.message) },
+  readonly statement: () => Statement = this.RULE('statement', (): Statement => this.nest(() => {
+    this.expect(statementStarts, syntaxRules.statement);
+    if (this.recording) {
+      return this.OR<Statement>([
+        { ALT: () => this.SUBRULE(this.declaration) }, { ALT: () => this.SUBRULE(this.message) }, { ALT: () => this.SUBRULE(this.otherStatement) },
+      ]);
+    }
+    // The same choice, quicker: two of the three cases need more than one token of look-ahead.
+    if (this.atDeclaration()) return this.SUBRULE(this.declaration);
+    return this.atMessage() ? this.SUBRULE(this.message) : this.SUBRULE(this.otherStatement);
+  }));
+
+  private readonly statements: IOrAlt<Statement>[] = [
     { ALT: () => this.SUBRULE(this.block) },
     { ALT: () => this.SUBRULE(this.ifStatement) },
     { ALT: () => this.SUBRULE(this.forStatement) },
@@ -63,8 +80,9 @@ export abstract class StatementParser extends ExpressionParser {
         return simple;
       },
     },
-    { ALT: () => this.fail(syntaxRules.statement) },
-  ])));
+  ];
+
+  readonly otherStatement: () => Statement = this.RULE('otherStatement', (): Statement => this.OR(this.statements));
 
   /** `type name = value, …;` */
   readonly declaration = this.RULE('declaration', (): Statement => {

@@ -81,6 +81,9 @@ const BlockComment = createToken({
 /** In the order in which the lexer tries them. */
 export const lexed = [Space, Identifier, LineComment, BlockComment, NumberLiteral, StringLiteral, CharacterLiteral, ...symbols];
 
+/** The symbols of a category. */
+export const tokensOf = (kind: TokenType): TokenType[] => symbols.filter(({ CATEGORIES }) => CATEGORIES?.includes(kind));
+
 const keyword = (word: string) => createToken({ name: `Keyword_${word}`, label: `'${word}'`, pattern: Lexer.NA });
 
 /** The name of a type: `int`, `float`, … */
