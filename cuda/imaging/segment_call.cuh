@@ -240,7 +240,9 @@ class SegmentCall {
     const int64_t strips = task_.tiles * ((task_.ny + task_.rows - 1) / task_.rows);
     const int64_t blocks = (strips + policy::kStripWarps - 1) / policy::kStripWarps;
     const LaunchShape shape = {blocks, 32 * policy::kStripWarps, 0, false};
-    if (policy::begins_early(blocks, device_.limits().multiprocessors)) return launch<SegmentMarchAgent<R, true>>(device_, shape, task_);
+    if (policy::begins_early(blocks, task_.rows, device_.limits().multiprocessors)) {
+      return launch<SegmentMarchAgent<R, true>>(device_, shape, task_);
+    }
     return launch<SegmentMarchAgent<R>>(device_, shape, task_);
   }
   template <int kDimensions>

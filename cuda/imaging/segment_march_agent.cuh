@@ -175,7 +175,7 @@ class Strip {
   int32_t y0_, y1_;
 };
 
-/// kEarly: the next launch begins before the sums are delivered. An agent of its own, as the instruction alone makes large images slower.
+/// kEarly: the next launch begins before the sums are delivered.
 template <class R, bool kEarly = false>
 struct SegmentMarchAgent {
   static constexpr int kMaxThreads = 32 * ::warploom::imaging::segment_policy::kStripWarps;
