@@ -1,4 +1,9 @@
 // Partitioning of graphs over CPU cores and the GPU, and software pipelines over processors.
 export { checkCosts, cpuCosts, peekingActors, type CostTable } from './costs.ts';
 export { assignToCores, placesOf, type CoreOptions, type CorePlan, type CoreSlice } from './cores.ts';
+export { partitionTasks, type HeuristicOptions } from './heuristic.ts';
+export { packingBound, packJobs, type Packing } from './packing.ts';
 export { validatePipeline, type CheckedPipeline, type FiringPlace } from './pipeline-check.ts';
+export { partitionTasksByIlp, type IlpPartition } from './task-ilp.ts';
+export { fixedActors, partitionLoads, type TaskLoads, type TaskPartition, type TaskProblem } from './task.ts';
+export { recomputeLoads, validatePartition } from './validate.ts';

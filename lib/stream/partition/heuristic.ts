@@ -1,0 +1,94 @@
+// The partitioner used by default: the paper's clusters and minimum cuts as starts, then a search by single moves with memory.
+import { clusterPartition } from './clusters.ts';
+import { relax } from './min-cut.ts';
+import { TaskState, taskTables, type TaskPartition, type TaskProblem, type TaskTables } from './task.ts';
+
+/** Choices of {@link partitionTasks}. */
+export interface HeuristicOptions {
+  /** Algorithms 3 and 4 as the paper has them, without our search; for comparison. Default false. */
+  readonly onlyClusters?: boolean;
+  /** Moves of one search per actor of the graph; default 12. */
+  readonly movesPerActor?: number;
+}
+
+/** How good a state is: the interval, and a little of the other loads, so that moves inside a plateau have a direction. */
+function merit(state: TaskState): number {
+  return state.interval + 1e-3 * (state.dma + state.gpu + state.cpu);
+}
+
+/**
+ * Tabu search: in each step the best move of one actor (or of an actor with one neighbour) that was not made lately, even if it
+ * is worse. Ends with the best partition met.
+ */
+function search(tables: TaskTables, start: readonly boolean[], movesPerActor: number): { onGpu: boolean[]; interval: number } {
+  const state = new TaskState(tables, start);
+  const free = tables.fixed.flatMap((fixed, actor) => fixed ? [] : [actor]);
+  const barred = start.map(() => 0);
+  let best = merit(state), onGpu = [...state.onGpu], interval = state.interval, idle = 0;
+  const most = movesPerActor * free.length;
+  for (let move = 1; move <= most && idle < Math.max(30, 3 * free.length); ++move) {
+    const chosen = bestMove(tables, state, free, barred, move, best);
+    if (chosen.length === 0) break;
+    for (const actor of chosen) {
+      state.flip(actor);
+      barred[actor] = move + 4 + (actor * 7 + move) % 7;
+    }
+    ++idle;
+    if (merit(state) >= best * (1 - 1e-12)) continue;
+    state.reset([...state.onGpu]);
+    [best, onGpu, interval, idle] = [merit(state), [...state.onGpu], state.interval, 0];
+  }
+  return { onGpu, interval };
+}
+
+function bestMove(tables: TaskTables, state: TaskState, free: readonly number[], barred: readonly number[], move: number, goal: number): number[] {
+  let chosen: number[] = [], least = Infinity;
+  const consider = (actors: number[]): void => {
+    const value = merit(state);
+    if (value < least && (value < goal || actors.every((actor) => barred[actor]! < move))) [chosen, least] = [actors, value];
+  };
+  for (const actor of free) {
+    state.flip(actor);
+    consider([actor]);
+    for (const { from, to } of tables.edgesOf[actor]!) {
+      const other = from === actor ? to : from;
+      // Each pair once; moves of both to the same side only, since opposite moves are seldom better than one.
+      if (other < actor || tables.fixed[other] || state.onGpu[other] === state.onGpu[actor]) continue;
+      state.flip(other);
+      consider([actor, other]);
+      state.flip(other);
+    }
+    state.flip(actor);
+  }
+  return chosen;
+}
+
+/**
+ * Partitions actors between CPU and GPU in milliseconds, with a lower bound of what any partition reaches.
+ * Throws ArgumentError for costs or counts that cannot be.
+ */
+export function partitionTasks(problem: TaskProblem, { onlyClusters = false, movesPerActor = 12 }: HeuristicOptions = {}): TaskPartition {
+  const tables = taskTables(problem);
+  const state = new TaskState(tables, tables.fixed.map((fixed) => !fixed));
+  const intervalOf = (onGpu: readonly boolean[]): number => {
+    state.reset(onGpu);
+    return state.interval;
+  };
+  const clusters = clusterPartition(problem.graph, tables);
+  const reference = intervalOf(clusters);
+  const { partitions, bound } = relax(tables, (onGpu) => {
+    state.reset(onGpu);
+    return state;
+  }, reference);
+  let best = clusters;
+  if (!onlyClusters) {
+    const starts = [clusters, ...partitions.sort((a, b) => intervalOf(a) - intervalOf(b)).slice(0, 3)];
+    for (const start of starts) {
+      if (intervalOf(best) <= bound * (1 + 1e-9)) break;
+      const found = search(tables, start, movesPerActor);
+      if (found.interval < intervalOf(best)) best = found.onGpu;
+    }
+  }
+  state.reset(best);
+  return { onGpu: [...best], ...state.loads(), bound: Math.min(bound, state.interval) };
+}

@@ -1,0 +1,131 @@
+// Lagrangian relaxation of the partitioning problem. For fixed weights of the three loads the best partition is a minimum cut:
+// transfers and shuffles are submodular in the placement. Every cut is a partition to start from, and its value a lower bound.
+import type { TaskTables } from './task.ts';
+
+/** A flow network on which Dinic's algorithm finds a minimum cut. */
+class Network {
+  private readonly heads: number[][];
+  private readonly target: number[] = [];
+  private readonly room: number[] = [];
+  private level: number[] = [];
+  private next: number[] = [];
+
+  constructor(nodes: number) {
+    this.heads = Array.from({ length: nodes }, () => []);
+  }
+
+  /** Arcs both ways. */
+  join(a: number, b: number, forth: number, back: number): void {
+    this.heads[a]!.push(this.target.push(b) - 1);
+    this.room.push(forth);
+    this.heads[b]!.push(this.target.push(a) - 1);
+    this.room.push(back);
+  }
+
+  private rank(source: number): void {
+    this.level = this.heads.map(() => -1);
+    this.level[source] = 0;
+    const queue = [source];
+    for (let at = 0; at < queue.length; ++at) {
+      for (const arc of this.heads[queue[at]!]!) {
+        const node = this.target[arc]!;
+        if (this.level[node] !== -1 || !(this.room[arc]! > kNoRoom)) continue;
+        this.level[node] = this.level[queue[at]!]! + 1;
+        queue.push(node);
+      }
+    }
+  }
+
+  /** Pushes flow along one path of the level graph; returns how much. */
+  private augment(source: number, sink: number): number {
+    const path: number[] = [];
+    let node = source;
+    while (node !== sink) {
+      const arcs = this.heads[node]!;
+      const arc = arcs[this.next[node]!];
+      if (arc === undefined) {
+        const back = path.pop();
+        if (back === undefined) return 0;
+        node = this.target[back ^ 1]!;
+        ++this.next[node]!;
+      } else if (this.room[arc]! > kNoRoom && this.level[this.target[arc]!] === this.level[node]! + 1) {
+        path.push(arc);
+        node = this.target[arc]!;
+      } else ++this.next[node]!;
+    }
+    const flow = Math.min(...path.map((arc) => this.room[arc]!));
+    for (const arc of path) {
+      this.room[arc]! -= flow;
+      this.room[arc ^ 1]! += flow;
+    }
+    return flow;
+  }
+
+  /** Nodes on the source's side of a minimum cut. */
+  cut(source: number, sink: number): boolean[] {
+    for (this.rank(source); this.level[sink] !== -1; this.rank(source)) {
+      this.next = this.heads.map(() => 0);
+      while (this.augment(source, sink) > 0);
+    }
+    return this.level.map((level) => level !== -1);
+  }
+}
+
+/** Room below which an arc counts as full; capacities are scaled to about 1. */
+const kNoRoom = 1e-13;
+
+type Weights = readonly [dma: number, gpu: number, cpu: number];
+
+/** The partition that minimises the weighted sum of the loads. */
+function cheapest(tables: TaskTables, [onDma, onGpu, onCpu]: Weights, scale: number): boolean[] {
+  const count = tables.cpu.length;
+  const network = new Network(count + 2);
+  const [source, sink] = [count, count + 1];
+  // Work lies on arcs from the source (paid on the CPU's side) and to the sink (paid on the GPU's side).
+  const ifGpu = tables.gpu.map((load) => load * onGpu);
+  const ifCpu = tables.cpu.map((load) => load * onCpu);
+  for (const { from, to, dma, gpu } of tables.edges) {
+    const [, toOnly, fromOnly, both] = dma.map((load, place) => (load * onDma + gpu[place]! * onGpu)) as [number, number, number, number];
+    // cost(u, v) = unary(u) + unary(v) + arcs; both ≤ toOnly + fromOnly holds for every channel.
+    const shareTo = Math.min(both, toOnly), shareFrom = Math.max(0, both - shareTo);
+    ifGpu[to]! += shareTo;
+    ifGpu[from]! += shareFrom;
+    network.join(from, to, Math.max(0, fromOnly - shareFrom) / scale, Math.max(0, toOnly - shareTo) / scale);
+  }
+  for (let actor = 0; actor < count; ++actor) {
+    network.join(source, actor, ifCpu[actor]! / scale, 0);
+    network.join(actor, sink, tables.fixed[actor] ? 1e9 : ifGpu[actor]! / scale, 0);
+  }
+  return network.cut(source, sink).slice(0, count).map((on, actor) => on && !tables.fixed[actor]);
+}
+
+/** Partitions met on the way, and a lower bound of the interval. */
+export interface Relaxation {
+  readonly partitions: boolean[][];
+  readonly bound: number;
+}
+
+/**
+ * Looks for the weights with the highest bound by multiplicative updates. `loadsOf` gives the three loads of a partition;
+ * `reference` is the interval of a known one.
+ */
+export function relax(tables: TaskTables, loadsOf: (onGpu: readonly boolean[]) => { dma: number; gpu: number; cpu: number },
+  reference: number, rounds = 60): Relaxation {
+  if (!(reference > 0)) return { partitions: [], bound: 0 };
+  const partitions = new Map<string, boolean[]>();
+  let weights = [1 / 3, 1 / 3, 1 / 3];
+  let bound = 0;
+  for (let round = 0; round < rounds; ++round) {
+    const onGpu = cheapest(tables, weights as unknown as Weights, reference);
+    partitions.set(onGpu.map(Number).join(''), onGpu);
+    const { dma, gpu, cpu } = loadsOf(onGpu);
+    const loads = [dma, gpu, cpu];
+    bound = Math.max(bound, loads.reduce((sum, load, at) => sum + load * weights[at]!, 0));
+    const step = 1.5 / Math.sqrt(1 + round);
+    const raised = weights.map((weight, at) => Math.max(1e-6, weight) * Math.exp(Math.max(-3, Math.min(3, step * (loads[at]! / reference - 1)))));
+    const sum = raised.reduce((total, weight) => total + weight, 0);
+    weights = raised.map((weight) => weight / sum);
+  }
+  // The cuts are minimal up to rounding of the flow.
+  return { partitions: [...partitions.values()], bound: bound * (1 - 1e-9) };
+}

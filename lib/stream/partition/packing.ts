@@ -1,0 +1,121 @@
+// Work of known sizes on equal processors: longest first, then repeated re-splitting of pairs, with a bound on what is possible.
+
+/** Which processor each job goes to. */
+export interface Packing {
+  readonly processor: number[];
+  readonly load: number[];
+}
+
+/**
+ * No packing has a smaller largest load: the mean, the longest job, and for each h the h + 1 smallest of the h·P + 1 longest
+ * jobs, of which two processors' worth must share one.
+ */
+export function packingBound(sizes: readonly number[], processors: number): number {
+  const sorted = [...sizes].sort((a, b) => b - a);
+  let bound = Math.max(sorted[0] ?? 0, sorted.reduce((sum, size) => sum + size, 0) / processors);
+  for (let h = 1; h * processors < sorted.length; ++h) {
+    let sum = 0;
+    for (let back = 0; back <= h; ++back) sum += sorted[h * processors - back]!;
+    bound = Math.max(bound, sum);
+  }
+  return bound;
+}
+
+/** A heap of processors by load. */
+class LeastLoaded {
+  private readonly heap: number[];
+  private readonly load: number[];
+
+  constructor(load: number[]) {
+    this.load = load;
+    this.heap = load.map((_, at) => at);
+  }
+
+  private isLess(a: number, b: number): boolean {
+    const [x, y] = [this.heap[a]!, this.heap[b]!];
+    return this.load[x]! < this.load[y]! || (this.load[x] === this.load[y] && x < y);
+  }
+
+  /** Adds to the least loaded processor and returns it. */
+  add(size: number): number {
+    const top = this.heap[0]!;
+    this.load[top]! += size;
+    for (let at = 0; ;) {
+      let least = at;
+      for (const child of [2 * at + 1, 2 * at + 2]) if (child < this.heap.length && this.isLess(child, least)) least = child;
+      if (least === at) return top;
+      [this.heap[at], this.heap[least]] = [this.heap[least]!, this.heap[at]!];
+      at = least;
+    }
+  }
+}
+
+function longestFirst(sizes: readonly number[], processors: number): Packing {
+  const load = Array.from({ length: processors }, () => 0);
+  const heap = new LeastLoaded(load);
+  const processor = sizes.map(() => 0);
+  const order = sizes.map((_, at) => at).sort((a, b) => sizes[b]! - sizes[a]! || a - b);
+  for (const job of order) processor[job] = heap.add(sizes[job]!);
+  return { processor, load };
+}
+
+/** Nodes that one re-splitting of two processors' jobs may visit. */
+const kSplitNodes = 3000;
+
+/** A subset of `sizes` (descending) whose sum comes as near to half as a bounded search finds. */
+function nearestHalf(sizes: readonly number[]): boolean[] {
+  const rest = [...sizes, 0];
+  for (let at = sizes.length - 1; at >= 0; --at) rest[at] = sizes[at]! + rest[at + 1]!;
+  const half = rest[0]! / 2;
+  let best = Infinity, nodes = 0;
+  let chosen: boolean[] = [];
+  const current: boolean[] = [];
+  const visit = (at: number, sum: number): void => {
+    if (++nodes > kSplitNodes || best <= 1e-12 * half || sum - half >= best || half - sum - rest[at]! >= best) return;
+    if (at === sizes.length) {
+      best = Math.abs(sum - half);
+      chosen = [...current];
+      return;
+    }
+    const takes = sum + sizes[at]! <= half;
+    for (const take of [takes, !takes]) {
+      current[at] = take;
+      visit(at + 1, sum + (take ? sizes[at]! : 0));
+    }
+  };
+  visit(0, 0);
+  return chosen;
+}
+
+/** Splits the jobs of two processors anew if that lowers the larger load; true if it did. */
+function resplit(sizes: readonly number[], jobs: number[][], load: number[], a: number, b: number): boolean {
+  const both = [...jobs[a]!, ...jobs[b]!].sort((x, y) => sizes[y]! - sizes[x]! || x - y);
+  const chosen = nearestHalf(both.map((job) => sizes[job]!));
+  if (chosen.length === 0) return false;
+  const parts = [both.filter((_, at) => chosen[at]), both.filter((_, at) => !chosen[at])];
+  const sums = parts.map((part) => part.reduce((sum, job) => sum + sizes[job]!, 0));
+  if (Math.max(...sums) >= Math.max(load[a]!, load[b]!) * (1 - 1e-12)) return false;
+  [jobs[a], jobs[b]] = [parts[0]!, parts[1]!];
+  [load[a], load[b]] = [sums[0]!, sums[1]!];
+  return true;
+}
+
+/**
+ * Packs jobs on equal processors so that the largest load is small: longest first, then the most loaded processor shares anew
+ * with one after the other until it cannot get below, or the load is within `tolerance` (default 1e-4) of the bound.
+ */
+export function packJobs(sizes: readonly number[], processors: number, tolerance = 1e-4): Packing {
+  const { processor, load } = longestFirst(sizes, processors);
+  const goal = packingBound(sizes, processors) * (1 + tolerance);
+  const jobs: number[][] = load.map(() => []);
+  processor.forEach((at, job) => jobs[at]!.push(job));
+  for (let splits = 0; splits < 40 * processors + 400;) {
+    const most = load.indexOf(Math.max(...load));
+    if (load[most]! <= goal) break;
+    const others = load.map((_, at) => at).filter((at) => at !== most).sort((a, b) => load[a]! - load[b]! || a - b);
+    const partner = others.find((other) => load[other]! < load[most]! && ++splits && resplit(sizes, jobs, load, most, other));
+    if (partner === undefined) break;
+  }
+  jobs.forEach((list, at) => { for (const job of list) processor[job] = at; });
+  return { processor, load };
+}

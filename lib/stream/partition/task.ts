@@ -1,0 +1,157 @@
+// The task-partitioning problem (section 4.5.1): which actors run on the GPU, with transfers, shuffles and deshuffles.
+import { ArgumentError } from '../../core/errors.ts';
+import { isLoop, stronglyConnected } from '../schedule/topology.ts';
+import type { SdfChannel, SdfGraph } from '../sdf.ts';
+import { checkCosts, peekingActors, type CostTable } from './costs.ts';
+
+/** What is to be partitioned. */
+export interface TaskProblem {
+  readonly graph: SdfGraph;
+  /** Firings of each actor in one iteration: KCPU and KGPU. */
+  readonly repetitions: readonly number[];
+  readonly costs: CostTable;
+  /** CPU cores, N_cpus. */
+  readonly cores: number;
+  /** Multiprocessors, N_gpus. */
+  readonly multiprocessors: number;
+  /**
+   * Actors that must stay on the CPU, by id, beside those with state, in loops, or with infinite GPU time
+   * (C_fixed: peeking actors whose window does not fit shared memory, readers, writers).
+   */
+  readonly fixed?: readonly boolean[];
+}
+
+/** Loads of a partition in microseconds per iteration, each divided by what carries it. */
+export interface TaskLoads {
+  /** Right side of (4.10). */
+  readonly dma: number;
+  /** Right side of (4.11). */
+  readonly gpu: number;
+  /** Right side of (4.12). */
+  readonly cpu: number;
+  /** The largest of the three: the least initiation interval, ResMII. */
+  readonly interval: number;
+}
+
+/** A partition and what it costs. */
+export interface TaskPartition extends TaskLoads {
+  /** By actor id. */
+  readonly onGpu: readonly boolean[];
+  /** No partition has a smaller interval than this. */
+  readonly bound: number;
+}
+
+/** What an edge costs by where its ends are: index 2·(producer on GPU) + (consumer on GPU). */
+export interface EdgeCosts {
+  readonly from: number;
+  readonly to: number;
+  readonly dma: readonly [number, number, number, number];
+  /** Shuffles and deshuffles, divided by the multiprocessors. */
+  readonly gpu: readonly [number, number, number, number];
+}
+
+/** The problem in the form that searches use. */
+export interface TaskTables {
+  readonly fixed: readonly boolean[];
+  /** Load of each actor on all cores together, and on all multiprocessors. */
+  readonly cpu: readonly number[];
+  readonly gpu: readonly number[];
+  readonly edges: readonly EdgeCosts[];
+  /** Edges of each actor. */
+  readonly edgesOf: readonly (readonly EdgeCosts[])[];
+}
+
+/** Actors fixed to the CPU: state, loops (the paper fuses them into one filter with state), infinite GPU time, and what the caller says. */
+export function fixedActors({ graph, costs, fixed }: TaskProblem): boolean[] {
+  const { component, components } = stronglyConnected(graph);
+  const loops = components.map((members) => isLoop(graph, members));
+  return graph.actors.map(({ id, stateful }) => stateful || loops[component[id]!]! || costs.gpu[id] === Infinity || fixed?.[id] === true);
+}
+
+/** Costs of one channel under the four placements: (4.2), (4.3) and the four conditions behind (4.5) to (4.8). */
+function edgeCosts({ id, from, to }: SdfChannel, costs: CostTable, peeks: readonly boolean[], multiprocessors: number): EdgeCosts {
+  const [deshuffle, shuffle] = [costs.deshuffle[id]! / multiprocessors, costs.shuffle[id]! / multiprocessors];
+  const [u, v] = [peeks[from]!, peeks[to]!];
+  return {
+    from, to,
+    dma: [0, costs.toGpu[id]!, costs.toCpu[id]!, 0],
+    gpu: [0, v ? 0 : shuffle, u ? 0 : deshuffle, (v && !u ? deshuffle : 0) + (u && !v ? shuffle : 0)],
+  };
+}
+
+/** Checks a problem and brings it into tables. Throws {@link ArgumentError}. */
+export function taskTables(problem: TaskProblem): TaskTables {
+  const { graph, repetitions, costs, cores, multiprocessors } = problem;
+  checkCosts(graph, costs);
+  for (const [name, value] of [['cores', cores], ['multiprocessors', multiprocessors]] as const) {
+    if (!Number.isSafeInteger(value) || value < 1) throw new ArgumentError(name, `expected a positive integer, received ${value}`);
+  }
+  const fixed = fixedActors(problem);
+  const peeks = peekingActors(graph);
+  const edges = graph.channels.filter(({ from, to }) => from !== to).map((channel) => edgeCosts(channel, costs, peeks, multiprocessors));
+  const edgesOf: EdgeCosts[][] = graph.actors.map(() => []);
+  for (const edge of edges) {
+    edgesOf[edge.from]!.push(edge);
+    edgesOf[edge.to]!.push(edge);
+  }
+  return {
+    fixed, edges, edgesOf,
+    cpu: repetitions.map((count, id) => count * costs.cpu[id]! / cores),
+    gpu: repetitions.map((count, id) => fixed[id] ? 0 : count * costs.gpu[id]! / multiprocessors),
+  };
+}
+
+/** A partition under change, with its loads. */
+export class TaskState {
+  readonly onGpu: boolean[];
+  dma = 0;
+  gpu = 0;
+  cpu = 0;
+  private readonly tables: TaskTables;
+
+  constructor(tables: TaskTables, onGpu: readonly boolean[]) {
+    this.tables = tables;
+    this.onGpu = onGpu.map((on, actor) => on && !tables.fixed[actor]);
+    this.reset(this.onGpu);
+  }
+
+  /** Takes another partition; sums anew, so that rounding never builds up. */
+  reset(onGpu: readonly boolean[]): void {
+    this.dma = this.gpu = this.cpu = 0;
+    onGpu.forEach((on, actor) => {
+      this.onGpu[actor] = on;
+      if (on) this.gpu += this.tables.gpu[actor]!;
+      else this.cpu += this.tables.cpu[actor]!;
+    });
+    for (const edge of this.tables.edges) this.count(edge, 1);
+  }
+
+  private count({ from, to, dma, gpu }: EdgeCosts, sign: number): void {
+    const place = (this.onGpu[from] ? 2 : 0) + (this.onGpu[to] ? 1 : 0);
+    this.dma += sign * dma[place]!;
+    this.gpu += sign * gpu[place]!;
+  }
+
+  /** Moves an actor to the other side. */
+  flip(actor: number): void {
+    for (const edge of this.tables.edgesOf[actor]!) this.count(edge, -1);
+    const toGpu = !this.onGpu[actor];
+    this.onGpu[actor] = toGpu;
+    this.gpu += toGpu ? this.tables.gpu[actor]! : -this.tables.gpu[actor]!;
+    this.cpu += toGpu ? -this.tables.cpu[actor]! : this.tables.cpu[actor]!;
+    for (const edge of this.tables.edgesOf[actor]!) this.count(edge, 1);
+  }
+
+  get interval(): number {
+    return Math.max(this.dma, this.gpu, this.cpu);
+  }
+
+  loads(): TaskLoads {
+    return { dma: this.dma, gpu: this.gpu, cpu: this.cpu, interval: this.interval };
+  }
+}
+
+/** Loads of a given partition; actors fixed to the CPU are counted there whatever `onGpu` says. */
+export function partitionLoads(problem: TaskProblem, onGpu: readonly boolean[]): TaskLoads {
+  return new TaskState(taskTables(problem), onGpu).loads();
+}

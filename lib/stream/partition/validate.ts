@@ -1,0 +1,61 @@
+// An independent check of task partitions, from the paper's four conditions word by word; shares nothing with the partitioners.
+import type { TaskLoads, TaskProblem } from './task.ts';
+
+/** Loads of a partition by the text of section 4.5.1, channel by channel. */
+export function recomputeLoads({ graph, repetitions, costs, cores, multiprocessors }: TaskProblem, onGpu: readonly boolean[]): TaskLoads {
+  const peeks = (actor: number): boolean => graph.channels.some((channel) => channel.to === actor && channel.peek > channel.pop);
+  let dma = 0, gpu = 0, cpu = 0;
+  for (const { id } of graph.actors) {
+    if (onGpu[id]) gpu += repetitions[id]! * costs.gpu[id]!;
+    else cpu += repetitions[id]! * costs.cpu[id]!;
+  }
+  for (const { id, from: u, to: v } of graph.channels) {
+    if (u === v) continue;
+    if (onGpu[u] && !onGpu[v]) dma += costs.toCpu[id]!;
+    if (!onGpu[u] && onGpu[v]) dma += costs.toGpu[id]!;
+    // 1. From GPU to CPU: deshuffle if and only if u does not peek.
+    if (onGpu[u] && !onGpu[v] && !peeks(u)) gpu += costs.deshuffle[id]!;
+    // 2. Both on the GPU: deshuffle if and only if v peeks and u does not.
+    if (onGpu[u] && onGpu[v] && peeks(v) && !peeks(u)) gpu += costs.deshuffle[id]!;
+    // 3. From CPU to GPU: shuffle if and only if v does not peek.
+    if (!onGpu[u] && onGpu[v] && !peeks(v)) gpu += costs.shuffle[id]!;
+    // 4. Both on the GPU: shuffle if and only if u peeks and v does not.
+    if (onGpu[u] && onGpu[v] && peeks(u) && !peeks(v)) gpu += costs.shuffle[id]!;
+  }
+  const loads = { dma, gpu: gpu / multiprocessors, cpu: cpu / cores };
+  return { ...loads, interval: Math.max(loads.dma, loads.gpu, loads.cpu) };
+}
+
+/** Actors on a path back to themselves, by plain search. */
+function isInLoop({ graph }: TaskProblem, actor: number): boolean {
+  const seen = new Set<number>();
+  const queue = [actor];
+  while (queue.length > 0) {
+    const at = queue.pop()!;
+    for (const { from, to } of graph.channels) {
+      if (from !== at) continue;
+      if (to === actor) return true;
+      if (!seen.has(to)) queue.push(to);
+      seen.add(to);
+    }
+  }
+  return false;
+}
+
+/** What is wrong with a partition and the loads claimed for it; empty: nothing. */
+export function validatePartition(problem: TaskProblem, claimed: TaskLoads & { readonly onGpu: readonly boolean[]; readonly bound?: number }): string[] {
+  const { graph, costs, fixed } = problem;
+  const problems: string[] = [];
+  if (claimed.onGpu.length !== graph.actors.length) return [`${claimed.onGpu.length} placements for ${graph.actors.length} actors`];
+  for (const { id, name, stateful } of graph.actors) {
+    if (!claimed.onGpu[id]) continue;
+    if (stateful || fixed?.[id] || costs.gpu[id] === Infinity || isInLoop(problem, id)) problems.push(`${name} is fixed to the CPU`);
+  }
+  if (problems.length > 0) return problems;
+  const loads = recomputeLoads(problem, claimed.onGpu);
+  for (const name of ['dma', 'gpu', 'cpu', 'interval'] as const) {
+    if (Math.abs(loads[name] - claimed[name]) > 1e-9 * (1 + loads.interval)) problems.push(`${name}: claimed ${claimed[name]}, found ${loads[name]}`);
+  }
+  if (claimed.bound !== undefined && claimed.bound > loads.interval * (1 + 1e-6)) problems.push(`bound ${claimed.bound} is above the interval ${loads.interval}`);
+  return problems;
+}

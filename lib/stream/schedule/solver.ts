@@ -1,0 +1,114 @@
+// HiGHS (WebAssembly) in a worker thread: solving blocks a thread, which must not be the caller's.
+import { createRequire } from 'node:module';
+import { Worker } from 'node:worker_threads';
+import { UnavailableError } from '../../core/errors.ts';
+import type { LinearModel } from './lp.ts';
+
+/** What came of a model. `feasible`: the time was up with a solution; `unknown`: without one. */
+export interface Solution {
+  readonly status: 'optimal' | 'feasible' | 'infeasible' | 'unknown';
+  /** By variable number; empty without a solution. Binaries and integers are rounded. */
+  readonly values: readonly number[];
+  /** Seconds of the solve as the caller sees them. */
+  readonly seconds: number;
+}
+
+/** Limits of one solve. */
+export interface SolveOptions {
+  /** Seconds, default 60; the solver is ended by force soon after. */
+  readonly seconds?: number;
+  /** Relative gap at which a solution counts as optimal; default 1e-6. */
+  readonly gap?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** What the worker answers. */
+interface Answer {
+  readonly error?: string;
+  readonly solution?: { readonly Status: string; readonly Columns: Readonly<Record<string, { readonly Primal?: number | null }>> };
+}
+
+/** The worker's program, as text: a file would need another name in the published package than in the sources. */
+const kWorkerProgram = `
+const { parentPort, workerData } = require('node:worker_threads');
+const load = require(workerData.solver);
+load().then((first) => {
+  let highs = first;
+  parentPort.on('message', async ({ text, options }) => {
+    try {
+      parentPort.postMessage({ solution: highs.solve(text, options) });
+    } catch (error) {
+      highs = await load();
+      parentPort.postMessage({ error: String(error) });
+    }
+  });
+});`;
+
+/** Largest miss of a row, bound or integrality that is put down to rounding. */
+const kTolerance = 1e-5;
+
+/** A solver for several models, one after the other. Dispose it when done. */
+export class Solver {
+  private worker: Worker | undefined;
+
+  private open(): Worker {
+    return this.worker ??= new Worker(kWorkerProgram, {
+      eval: true, execArgv: [], stdout: true, stderr: true, workerData: { solver: createRequire(import.meta.url).resolve('highs') },
+    });
+  }
+
+  /**
+   * Solves a model. A solution that breaks a row of it is refused: the status is then `unknown`.
+   * Throws {@link UnavailableError} if HiGHS cannot be loaded or fails, and the reason of `signal` if that is aborted.
+   */
+  async solve(model: LinearModel, { seconds = 60, gap = 1e-6, signal }: SolveOptions = {}): Promise<Solution> {
+    signal?.throwIfAborted();
+    const start = performance.now();
+    const options = { time_limit: seconds, mip_rel_gap: gap, output_flag: false, log_to_console: false };
+    const answer = await this.ask({ text: model.text(), options }, 1000 * (seconds + Math.max(2, 0.2 * seconds)), signal);
+    const elapsed = (performance.now() - start) / 1000;
+    return { ...readAnswer(model, answer), seconds: elapsed };
+  }
+
+  /** Sends a model; undefined: no answer in time. The worker keeps the process alive only meanwhile. */
+  private ask(message: object, milliseconds: number, signal: AbortSignal | undefined): Promise<Answer | undefined> {
+    const worker = this.open();
+    worker.ref();
+    return new Promise((resolve, reject) => {
+      const settle = (endsWorker: boolean, finish: () => void): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
+        worker.off('message', onMessage).off('error', onError).off('exit', onExit).unref();
+        if (endsWorker) {
+          this.worker = undefined;
+          void worker.terminate();
+        }
+        finish();
+      };
+      const onMessage = (answer: Answer): void => settle(false, () => resolve(answer));
+      const onError = (cause: Error): void =>
+        settle(true, () => reject(new UnavailableError(`the solver HiGHS failed: ${cause.message}`, { cause })));
+      const onExit = (): void => settle(true, () => reject(new UnavailableError('the solver HiGHS ended by itself')));
+      const onAbort = (): void => settle(true, () => reject(signal!.reason));
+      const timer = setTimeout(() => settle(true, () => resolve(undefined)), milliseconds);
+      signal?.addEventListener('abort', onAbort, { once: true });
+      worker.on('message', onMessage).on('error', onError).on('exit', onExit);
+      worker.postMessage(message);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { worker } = this;
+    this.worker = undefined;
+    await worker?.terminate();
+  }
+}
+
+function readAnswer(model: LinearModel, answer: Answer | undefined): Omit<Solution, 'seconds'> {
+  if (answer?.error !== undefined) throw new UnavailableError(`the solver HiGHS failed: ${answer.error}`);
+  const { Status: status = '', Columns: columns = {} } = answer?.solution ?? {};
+  if (status === 'Infeasible') return { status: 'infeasible', values: [] };
+  const values = Array.from({ length: model.variableCount }, (_, at) => columns[`x${at}`]?.Primal ?? (status === 'Optimal' ? 0 : NaN));
+  if (model.violation(values) > kTolerance) return { status: 'unknown', values: [] };
+  return { status: status === 'Optimal' ? 'optimal' : 'feasible', values };
+}
