@@ -138,8 +138,8 @@ function excerpt(diagnostic: Diagnostic, text: string): string[] {
 /** A diagnostic as lines for people: what and where, the line of source with a mark, and the hint. */
 export function formatDiagnostic(diagnostic: Diagnostic, program: { readonly files: readonly SourceFile[] }): string {
   const { severity, code, file, line, column, message, hint, span } = diagnostic;
-  const lines = [`${file}:${line}:${column}: ${severity} ${code}: ${message}`, ...excerpt(diagnostic, program.files[span.file]?.text ?? '')];
-  return [...lines, ...(hint === '' ? [] : [`   hint: ${hint}`])].join('\n');
+  const head = `${file}:${line}:${column}: ${severity} ${code}: ${message}`;
+  return [head, ...excerpt(diagnostic, program.files[span.file]?.text ?? ''), ...(hint === '' ? [] : [`   hint: ${hint}`])].join('\n');
 }
 
 /** Throws a {@link ProgramError} that shows the first ten errors with their source, if there is any error. */
@@ -170,12 +170,12 @@ function distance(a: string, b: string, limit: number): number {
   return last[b.length]!;
 }
 
-/** The known name nearest to a misspelt one, if any is near: within a third of its length. Ties go to the first in the alphabet. */
+/** The known name nearest to a misspelt one, if any is within a third of its length. Ties go to the first in the alphabet. */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
-  const limit = Math.min(3, Math.max(1, Math.floor(name.length / 3)));
+  const limit = Math.min(3, Math.floor(name.length / 3));
   if (name.length > 64) return undefined;
   let best: string | undefined;
-  let bestDistance = limit + 1;
+  let bestDistance = Math.max(1, limit + 1);
   for (const candidate of known) {
     if (candidate === name) continue;
     const edits = candidate.toLowerCase() === name.toLowerCase() ? 0.5 : distance(name, candidate, limit);

@@ -75,6 +75,8 @@ export interface Checked {
   readonly entry: StreamDeclaration | undefined;
   /** Streams that can be reached from the entry (from all, without one), anonymous ones among them. */
   readonly reached: ReadonlySet<StreamDeclaration>;
+  /** Sections of constants that reached code uses, in the order in which they were found to be used. */
+  readonly statics: readonly StaticDeclaration[];
   /** Library functions written in the language itself. */
   readonly prelude: Program;
   typeOf(expression: Expression): Type;

@@ -1,0 +1,96 @@
+// Checks a program: names, types, rates and structure of everything that its entry reaches.
+import type { Program, StreamDeclaration } from '../ast.ts';
+import { Reporter, type Diagnostic } from '../diagnostics.ts';
+import { WarploomError } from '../../core/errors.ts';
+import { Context } from './check-context.ts';
+import { endsOfStream } from './check-creators.ts';
+import { checkRecursion } from './check-functions.ts';
+import { checkRules } from './check-rules.ts';
+import { StreamChecker } from './check-streams.ts';
+import type { Checked } from './checked.ts';
+import { creatorsOf } from './walk.ts';
+
+const isVoid = (stream: StreamDeclaration): boolean =>
+  [stream.input, stream.output].every((end) => end?.kind === 'primitive' && end.name === 'void');
+
+/**
+ * The stream that is the program: the void->void one that no other adds; without any such, the only one that no other adds. Several void->void
+ * ones are an error; several others make a library, in which all are checked.
+ */
+function findEntry(context: Context, wanted: string | undefined): StreamDeclaration | undefined {
+  const { streams } = context.program;
+  const zero = { file: 0, start: 0, end: 0 };
+  if (wanted !== undefined) return context.findStream(wanted, zero);
+  if (streams.length === 0) {
+    context.report(checkRules.noStream, zero);
+    return undefined;
+  }
+  const added = new Set<string>();
+  for (const stream of streams) {
+    for (const creator of creatorsOf(stream)) {
+      if (creator.kind === 'named' && creator.name !== stream.name) added.add(creator.name);
+    }
+  }
+  const free = streams.filter(({ name }) => !added.has(name));
+  const programs = free.filter(isVoid);
+  const [first, second] = programs;
+  if (first === undefined) return free.length === 1 ? free[0] : undefined;
+  if (second !== undefined) {
+    const names = programs.slice(0, 4).map(({ name }) => `'${name}'`).join(', ');
+    context.report(checkRules.severalEntries, second.at, { names: programs.length > 4 ? `${names}, …` : names });
+  } else if (first.parameters.length > 0) {
+    context.report(checkRules.entryParameters, first.at, { name: first.name });
+  }
+  return first;
+}
+
+function warnUnused(context: Context, reached: ReadonlySet<StreamDeclaration>): void {
+  const seen = new Set<string>();
+  for (const stream of context.program.streams) {
+    const { name, at } = stream;
+    if (!reached.has(stream) && !context.streams.get(name)!.some((other) => reached.has(other))) {
+      context.report(seen.has(name) ? checkRules.duplicateUnused : checkRules.unusedStream, at, { name });
+    }
+    seen.add(name);
+  }
+}
+
+const missing = (): never => {
+  throw new WarploomError('ERR_WARPLOOM_INTERNAL', 'a part of a stream program was looked up that was not checked');
+};
+
+function makeChecked(context: Context, entry: StreamDeclaration | undefined, checker: StreamChecker): Checked {
+  return {
+    program: context.program, entry, reached: checker.reached, statics: [...checker.statics], prelude: context.prelude,
+    typeOf: (expression) => context.types.get(expression) ?? missing(),
+    typeOfNode: (node) => context.nodeTypes.get(node) ?? missing(),
+    symbolOf: (name) => context.names.get(name) ?? missing(),
+    symbolOfDeclaration: (declaration) => context.declared.get(declaration) ?? missing(),
+    calleeOf: (call) => context.callees.get(call) ?? missing(),
+    targetOf: (creator) => context.targets.get(creator) ?? missing(),
+    endsOf: (stream) => endsOfStream(context, stream),
+    messageOf: (message) => context.messages.get(message) ?? missing(),
+    portalsOf: (creator) => context.portals.get(creator) ?? missing(),
+  };
+}
+
+/** Choices of {@link check}. */
+export interface CheckOptions {
+  /** Name of the stream that is the program; default: the void->void stream that no other adds. */
+  readonly entry?: string;
+}
+
+/**
+ * Checks a program that parsed without errors. Streams that the entry does not reach get a warning only. `checked` may be elaborated
+ * exactly if no diagnostic is an error. Diagnostics come in the order of the source.
+ */
+export function check(program: Program, options: CheckOptions = {}): { readonly checked: Checked; readonly diagnostics: readonly Diagnostic[] } {
+  const reporter = new Reporter(program.files);
+  const context = new Context(program, reporter);
+  const checker = new StreamChecker(context);
+  const entry = findEntry(context, options.entry);
+  checker.run(entry === undefined ? program.streams : [entry]);
+  checkRecursion(context);
+  warnUnused(context, checker.reached);
+  return { checked: makeChecked(context, entry, checker), diagnostics: reporter.finish() };
+}
