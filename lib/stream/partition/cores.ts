@@ -211,7 +211,8 @@ function stagesOf(graph: SdfGraph, steady: SteadyState, units: readonly Unit[], 
 export function assignToCores(graph: SdfGraph, steady: SteadyState, costs: CostTable, options: CoreOptions): CorePlan {
   checkCosts(graph, costs);
   const { cores, minMultiplier = 1, maxMultiplier = 1024, tolerance = 0.02, maxBufferBytes = 2 ** 28 } = options;
-  for (const [name, value, most] of [['cores', cores, 4096], ['minMultiplier', minMultiplier, 2 ** 20], ['maxMultiplier', maxMultiplier, 2 ** 20]] as const) {
+  const limits = [['cores', cores, 4096], ['minMultiplier', minMultiplier, 2 ** 20], ['maxMultiplier', maxMultiplier, 2 ** 20]] as const;
+  for (const [name, value, most] of limits) {
     if (Number.isSafeInteger(value) && value >= 1 && value <= most) continue;
     throw new ArgumentError(`options.${name}`, `expected an integer from 1 to ${most}, received ${value}`);
   }

@@ -41,7 +41,8 @@ function search(tables: TaskTables, start: readonly boolean[], movesPerActor: nu
   return { onGpu, interval };
 }
 
-function bestMove(tables: TaskTables, state: TaskState, free: readonly number[], barred: readonly number[], move: number, goal: number): number[] {
+function bestMove(tables: TaskTables, state: TaskState, free: readonly number[], barred: readonly number[], move: number,
+  goal: number): number[] {
   let chosen: number[] = [], least = Infinity;
   const consider = (actors: number[]): void => {
     const value = merit(state);

@@ -7,3 +7,11 @@ export { validatePipeline, type CheckedPipeline, type FiringPlace } from './pipe
 export { partitionTasksByIlp, type IlpPartition } from './task-ilp.ts';
 export { fixedActors, partitionLoads, type TaskLoads, type TaskPartition, type TaskProblem } from './task.ts';
 export { recomputeLoads, validatePartition } from './validate.ts';
+export {
+  cycleRatio, instancesOf, intervalBounds, unroll, unrollFactor, type Dependence, type Instances, type IntervalBounds, type PipelineProblem,
+} from './instances.ts';
+export {
+  coarsen, packPipeline, realise, schedulePipeline, type InstancePlace, type Pipeline, type PipelineOptions, type ScheduledPipeline,
+} from './pipeline.ts';
+export { pipelineByIlp, type PipelineIlpOptions, type PipelineIlpResult } from './pipeline-ilp.ts';
+export { assignStages, validateStages, type ChannelOperation, type StagePlan } from './stages.ts';

@@ -122,7 +122,8 @@ export function relax(tables: TaskTables, loadsOf: (onGpu: readonly boolean[]) =
     const loads = [dma, gpu, cpu];
     bound = Math.max(bound, loads.reduce((sum, load, at) => sum + load * weights[at]!, 0));
     const step = 1.5 / Math.sqrt(1 + round);
-    const raised = weights.map((weight, at) => Math.max(1e-6, weight) * Math.exp(Math.max(-3, Math.min(3, step * (loads[at]! / reference - 1)))));
+    const change = (load: number): number => Math.exp(Math.max(-3, Math.min(3, step * (load / reference - 1))));
+    const raised = weights.map((weight, at) => Math.max(1e-6, weight) * change(loads[at]!));
     const sum = raised.reduce((total, weight) => total + weight, 0);
     weights = raised.map((weight) => weight / sum);
   }

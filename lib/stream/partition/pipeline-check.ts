@@ -7,6 +7,8 @@ export interface FiringPlace {
   readonly stage: number;
   readonly processor: number;
   readonly order: number;
+  /** Time since the launch began; checked when delays are given. */
+  readonly start?: number;
 }
 
 /** A software pipeline as the check sees it. */
@@ -17,6 +19,9 @@ export interface CheckedPipeline {
   readonly tokens: readonly number[];
   /** Items each channel's ring buffer holds; checked when given. */
   readonly buffers?: readonly number[];
+  /** Time of one firing of each actor, and the initiation interval, in one unit; checked when given. */
+  readonly delays?: readonly number[];
+  readonly interval?: number;
 }
 
 const report = (problems: string[], message: string): void => {
@@ -98,6 +103,23 @@ function checkBuffer(graph: SdfGraph, pipeline: CheckedPipeline, id: number, pro
   }
 }
 
+/** Firings of one processor follow each other without overlap and end within the interval: (3.3) and (3.4). */
+function checkTimes(graph: SdfGraph, { places, delays, interval = Infinity }: CheckedPipeline, problems: string[]): void {
+  const programs = new Map<number, { order: number; start: number; delay: number; name: string }[]>();
+  places.forEach((firings, actor) => firings.forEach(({ processor, order, start = NaN }, firing) => {
+    const entry = { order, start, delay: delays![actor]!, name: `${graph.actors[actor]!.name}[${firing}]` };
+    programs.set(processor, [...programs.get(processor) ?? [], entry]);
+  }));
+  for (const program of programs.values()) {
+    let end = 0;
+    for (const { start, delay, name } of program.sort((a, b) => a.order - b.order)) {
+      if (!(start >= end - 1e-9 * Math.abs(end))) report(problems, `${name} starts at ${start}, before ${end}`);
+      end = start + delay;
+      if (!(end <= interval * (1 + 1e-9))) report(problems, `${name} ends at ${end}, after the interval ${interval}`);
+    }
+  }
+}
+
 /**
  * Returns what is wrong with a pipeline; empty: items, state and buffers are right. A launch is a barrier: work of a launch sees
  * what earlier launches made, and what the same processor made earlier in the same launch, nothing else.
@@ -115,5 +137,6 @@ export function validatePipeline(graph: SdfGraph, pipeline: CheckedPipeline): st
     if (pipeline.buffers) checkBuffer(graph, pipeline, id, problems);
   }
   checkState(graph, pipeline, problems);
+  if (pipeline.delays) checkTimes(graph, pipeline, problems);
   return problems;
 }

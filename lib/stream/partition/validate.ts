@@ -43,7 +43,8 @@ function isInLoop({ graph }: TaskProblem, actor: number): boolean {
 }
 
 /** What is wrong with a partition and the loads claimed for it; empty: nothing. */
-export function validatePartition(problem: TaskProblem, claimed: TaskLoads & { readonly onGpu: readonly boolean[]; readonly bound?: number }): string[] {
+export function validatePartition(problem: TaskProblem,
+  claimed: TaskLoads & { readonly onGpu: readonly boolean[]; readonly bound?: number }): string[] {
   const { graph, costs, fixed } = problem;
   const problems: string[] = [];
   if (claimed.onGpu.length !== graph.actors.length) return [`${claimed.onGpu.length} placements for ${graph.actors.length} actors`];
@@ -54,8 +55,11 @@ export function validatePartition(problem: TaskProblem, claimed: TaskLoads & { r
   if (problems.length > 0) return problems;
   const loads = recomputeLoads(problem, claimed.onGpu);
   for (const name of ['dma', 'gpu', 'cpu', 'interval'] as const) {
-    if (Math.abs(loads[name] - claimed[name]) > 1e-9 * (1 + loads.interval)) problems.push(`${name}: claimed ${claimed[name]}, found ${loads[name]}`);
+    if (Math.abs(loads[name] - claimed[name]) <= 1e-9 * (1 + loads.interval)) continue;
+    problems.push(`${name}: claimed ${claimed[name]}, found ${loads[name]}`);
   }
-  if (claimed.bound !== undefined && claimed.bound > loads.interval * (1 + 1e-6)) problems.push(`bound ${claimed.bound} is above the interval ${loads.interval}`);
+  if (claimed.bound !== undefined && claimed.bound > loads.interval * (1 + 1e-6)) {
+    problems.push(`bound ${claimed.bound} is above the interval ${loads.interval}`);
+  }
   return problems;
 }

@@ -40,7 +40,8 @@ export class LinearModel {
   /** The model in LP format; variable n is called xn, row n is called cn. */
   text(): string {
     const lines = ['Minimize', ...wrap(' obj:', this.termsOf(this.objective)), 'Subject To'];
-    this.rows.forEach(({ terms, sense, right }, at) => lines.push(...wrap(` c${at}:`, [...this.termsOf(terms), `${sense} ${number(right)}`])));
+    this.rows.forEach(({ terms, sense, right }, at) =>
+      lines.push(...wrap(` c${at}:`, [...this.termsOf(terms), `${sense} ${number(right)}`])));
     lines.push('Bounds');
     this.variables.forEach(({ kind, lower, upper }, at) => {
       if (kind === 'binary' && lower === 0 && upper === 1) return;

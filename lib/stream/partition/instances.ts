@@ -1,0 +1,189 @@
+// The instances of a software pipeline, what they wait for, and lower bounds of the initiation interval (sections 3.2 and 3.5).
+import { ArgumentError } from '../../core/errors.ts';
+import { ScheduleError } from '../schedule/error.ts';
+import { isLoop, stronglyConnected } from '../schedule/topology.ts';
+import type { SdfGraph } from '../sdf.ts';
+import { packingBound } from './packing.ts';
+
+/** What is to be pipelined on identical processors (multiprocessors of a GPU). Times are in any one unit. */
+export interface PipelineProblem {
+  /** Rates are those of the multi-threaded actors. */
+  readonly graph: SdfGraph;
+  /** K_v: firings of each actor in one iteration. */
+  readonly repetitions: readonly number[];
+  /** M_uv: items on each channel before iteration 0; at least peek − pop. */
+  readonly tokens: readonly number[];
+  /** D(v): time of one firing. */
+  readonly delays: readonly number[];
+  /** P_max. */
+  readonly processors: number;
+}
+
+/** Instance `to` of iteration j needs instance `from` of iteration j − `distance` (equations 3.6 to 3.10; distance = −jlag). */
+export interface Dependence {
+  readonly from: number;
+  readonly to: number;
+  readonly distance: number;
+}
+
+/** Instances in the order of actors and firings. */
+export interface Instances {
+  /** Number of each actor's first instance. */
+  readonly first: readonly number[];
+  /** Actor of each instance. */
+  readonly actor: readonly number[];
+  readonly dependences: readonly Dependence[];
+}
+
+/** Most instances and dependences of one problem. */
+const kMaxInstances = 200_000;
+const kMaxDependences = 2_000_000;
+
+function checkProblem({ graph, repetitions, tokens, delays, processors }: PipelineProblem): void {
+  if (!Number.isSafeInteger(processors) || processors < 1) {
+    throw new ArgumentError('processors', `expected a positive integer, received ${processors}`);
+  }
+  const check = (name: string, values: readonly number[], count: number, isRight: (value: number) => boolean): void => {
+    if (values.length === count && values.every(isRight)) return;
+    const received = values.length === count ? values.find((value) => !isRight(value)) : `${values.length} numbers`;
+    throw new ArgumentError(name, `expected ${count} numbers in range, received ${received}`);
+  };
+  check('repetitions', repetitions, graph.actors.length, (value) => Number.isSafeInteger(value) && value > 0);
+  check('delays', delays, graph.actors.length, (value) => value >= 0 && value < Infinity);
+  check('tokens', tokens, graph.channels.length, (value) => Number.isSafeInteger(value) && value >= 0);
+  const total = repetitions.reduce((sum, count) => sum + count, 0);
+  if (total > kMaxInstances) throw new ScheduleError('limit', `${total} instances in one iteration, at most ${kMaxInstances}`);
+}
+
+/** Lists the instances of a problem and their dependences; of several on one instance, the one from the latest iteration. */
+export function instancesOf(problem: PipelineProblem): Instances {
+  checkProblem(problem);
+  const { graph, repetitions, tokens } = problem;
+  const first: number[] = [];
+  const actor: number[] = [];
+  graph.actors.forEach(({ id }) => {
+    first.push(actor.length);
+    for (let firing = 0; firing < repetitions[id]!; ++firing) actor.push(id);
+  });
+  const dependences: Dependence[] = [];
+  const add = (from: number, to: number, distance: number): void => {
+    if (from === to && distance > 0) return; // said by the order of iterations
+    if (dependences.push({ from, to, distance }) > kMaxDependences) {
+      throw new ScheduleError('limit', `more than ${kMaxDependences} dependences between instances`);
+    }
+  };
+  for (const { id, from, to, push, pop, peek } of graph.channels) {
+    if (push === 0) continue;
+    const made = repetitions[from]!;
+    for (let firing = 0; firing < repetitions[to]!; ++firing) {
+      const last = Math.floor((firing * pop + peek - 1 - tokens[id]!) / push);
+      const start = Math.max(last - made + 1, Math.floor((firing * pop - tokens[id]!) / push));
+      for (let producer = start; producer <= last; ++producer) {
+        const iteration = Math.floor(producer / made);
+        add(first[from]! + producer - iteration * made, first[to]! + firing, -iteration);
+      }
+    }
+  }
+  for (const { id, stateful } of graph.actors) {
+    const count = repetitions[id]!;
+    for (let firing = 0; stateful && count > 1 && firing < count; ++firing) {
+      add(first[id]! + firing, first[id]! + (firing + 1) % count, firing + 1 === count ? 1 : 0);
+    }
+  }
+  return { first, actor, dependences };
+}
+
+/** Lower bounds of the initiation interval. */
+export interface IntervalBounds {
+  /** ResMII: all work shared evenly. */
+  readonly resource: number;
+  /** RecMII: the largest ratio of delay to distance over all loops; 0 without loops and state. */
+  readonly recurrence: number;
+  /** The longest instance: none may wrap around (3.4). */
+  readonly longest: number;
+  /** What no distribution of these whole instances can go below; at least `resource` and `longest`. */
+  readonly packing: number;
+  /** The largest of all. */
+  readonly bound: number;
+}
+
+/** Largest ratio of Σ time to Σ distance over the cycles of a graph in which every cycle has a distance. */
+export function cycleRatio(nodes: number, edges: readonly { from: number; to: number; time: number; distance: number }[]): number {
+  let best = 0;
+  for (;;) {
+    const cycle = positiveCycle(nodes, edges, best);
+    if (cycle === undefined) return best;
+    const time = cycle.reduce((sum, edge) => sum + edge.time, 0);
+    const distance = cycle.reduce((sum, edge) => sum + edge.distance, 0);
+    if (distance === 0) return Infinity;
+    if (!(time / distance > best * (1 + 1e-12))) return best;
+    best = time / distance;
+  }
+}
+
+/** A cycle on which Σ time − ratio · Σ distance is positive; undefined: there is none (Bellman and Ford). */
+function positiveCycle<E extends { from: number; to: number; time: number; distance: number }>(nodes: number, edges: readonly E[],
+  ratio: number): E[] | undefined {
+  const reach = new Float64Array(nodes);
+  const by: (E | undefined)[] = Array.from({ length: nodes }, () => undefined);
+  const scale = edges.reduce((most, { time }) => Math.max(most, time), 0) * 1e-12 * nodes;
+  let touched = -1;
+  for (let round = 0; round <= nodes; ++round) {
+    touched = -1;
+    for (const edge of edges) {
+      const value = reach[edge.from]! + edge.time - ratio * edge.distance;
+      if (value <= reach[edge.to]! + scale) continue;
+      reach[edge.to] = value;
+      by[edge.to] = edge;
+      touched = edge.to;
+    }
+    if (touched === -1) return undefined;
+  }
+  let node = touched;
+  for (let back = 0; back < nodes; ++back) node = by[node]!.from;
+  const cycle: E[] = [];
+  const start = node;
+  do {
+    cycle.push(by[node]!);
+    node = by[node]!.from;
+  } while (node !== start);
+  return cycle;
+}
+
+/** Bounds of the interval of one iteration. */
+export function intervalBounds(problem: PipelineProblem, instances = instancesOf(problem)): IntervalBounds {
+  const { graph, repetitions, delays, processors } = problem;
+  const sizes = instances.actor.map((actor) => delays[actor]!);
+  const { component, components } = stronglyConnected(graph);
+  const loops = components.map((members) => isLoop(graph, members));
+  let recurrence = 0;
+  for (const { id, stateful } of graph.actors) if (stateful) recurrence = Math.max(recurrence, repetitions[id]! * delays[id]!);
+  loops.forEach((isLoopHere, at) => {
+    if (!isLoopHere) return;
+    const members = sizes.flatMap((_, instance) => component[instances.actor[instance]!] === at ? [instance] : []);
+    const number = new Map(members.map((instance, place) => [instance, place]));
+    const edges = instances.dependences.filter(({ from, to }) => number.has(from) && number.has(to)).map(({ from, to, distance }) =>
+      ({ from: number.get(from)!, to: number.get(to)!, time: sizes[from]!, distance }));
+    recurrence = Math.max(recurrence, cycleRatio(number.size, edges));
+  });
+  const packing = packingBound(sizes, processors);
+  return {
+    resource: sizes.reduce((sum, size) => sum + size, 0) / processors, recurrence,
+    longest: sizes.reduce((most, size) => Math.max(most, size), 0), packing, bound: Math.max(packing, recurrence),
+  };
+}
+
+/** Firings per iteration multiplied: the loop over the graph unrolled. */
+export function unroll(problem: PipelineProblem, times: number): PipelineProblem {
+  return { ...problem, repetitions: problem.repetitions.map((count) => count * times) };
+}
+
+/**
+ * The least unrolling after which no single instance is longer than the other bounds (section 3.5.2: multiplicities are raised
+ * until no filter dominates).
+ */
+export function unrollFactor(problem: PipelineProblem): number {
+  const { resource, recurrence, longest } = intervalBounds(problem);
+  const least = Math.max(resource, recurrence);
+  return least > 0 ? Math.max(1, Math.ceil(longest / least * (1 - 1e-12))) : 1;
+}

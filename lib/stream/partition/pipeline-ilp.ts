@@ -1,0 +1,149 @@
+// The software-pipelining ILP of section 3.5, equations (3.1) to (3.14), solved by HiGHS for one interval after another.
+import { LinearModel, type Term } from '../schedule/lp.ts';
+import { Solver } from '../schedule/solver.ts';
+import { instancesOf, intervalBounds, type Instances, type IntervalBounds, type PipelineProblem } from './instances.ts';
+import { realise, type Pipeline } from './pipeline.ts';
+
+/** Choices of {@link pipelineByIlp}. */
+export interface PipelineIlpOptions {
+  /** Seconds for all intervals together; default 60. */
+  readonly seconds?: number;
+  /** Seconds for one interval; default 20, as in the paper. */
+  readonly secondsPerInterval?: number;
+  /** How much the interval grows after each failure, relative to the bound; default 0.005. */
+  readonly step?: number;
+  /** Least interval to try, relative to the bound; default 0. */
+  readonly from?: number;
+  /** Largest interval to try, relative to the bound; default 0.1. */
+  readonly most?: number;
+  /** B_max of (3.14), in items of all channels. */
+  readonly maxBufferItems?: number;
+  /** Look for the least buffers instead of any schedule. */
+  readonly minimisesBuffers?: boolean;
+  readonly solver?: Solver;
+  readonly signal?: AbortSignal;
+}
+
+/** What the relaxation of the interval came to. */
+export interface PipelineIlpResult {
+  /** Undefined: no interval within the limits was solved in time. */
+  readonly pipeline: Pipeline | undefined;
+  /** T the solver was given, relative to the bound less 1: «relaxation from MII» of Table 3.3. */
+  readonly relaxation: number;
+  readonly bounds: IntervalBounds;
+  /** Intervals tried. */
+  readonly tried: number;
+  readonly seconds: number;
+  readonly variables: number;
+  readonly rows: number;
+}
+
+/** Variables of the model by instance. */
+interface PipelineModel {
+  readonly model: LinearModel;
+  readonly assigned: readonly (readonly number[])[];
+  readonly start: readonly number[];
+}
+
+/** (3.2) and (3.3); the first instances take the first processors, since processors are alike. */
+function addAssignment(model: LinearModel, sizes: readonly number[], processors: number): number[][] {
+  const assigned = sizes.map((_, instance) =>
+    Array.from({ length: processors }, (_unused, p) => model.variable('binary', p <= instance ? 1 : 0)));
+  for (const row of assigned) model.constrain(row.map((variable): Term => [1, variable]), '=', 1);
+  for (let p = 0; p < processors; ++p) {
+    model.constrain(assigned.map((row, instance): Term => [sizes[instance]!, row[p]!]), '<=', 1);
+  }
+  return assigned;
+}
+
+/** (3.10) to (3.12) of one dependence, times relative to T. One of the two rows of (3.11) suffices: each instance has one processor. */
+function addDependence(model: LinearModel, assigned: readonly (readonly number[])[], stage: readonly number[], start: readonly number[],
+  { from, to, distance }: { from: number; to: number; distance: number }, size: number): void {
+  if (from === to) return;
+  const differs = model.variable('continuous', 1);
+  assigned[to]!.forEach((variable, p) => model.constrain([[1, differs], [-1, variable], [1, assigned[from]![p]!]], '>=', 0));
+  const ends: Term[] = [[1, stage[to]!], [1, start[to]!], [-1, stage[from]!]];
+  model.constrain([...ends, [-1, start[from]!]], '>=', size - distance);
+  model.constrain([...ends, [-1, differs]], '>=', -distance);
+}
+
+/** (3.13) and (3.14). */
+function addBuffers(model: LinearModel, { graph, repetitions }: PipelineProblem, instances: Instances, stage: readonly number[],
+  options: PipelineIlpOptions): void {
+  if (!options.minimisesBuffers && options.maxBufferItems === undefined) return;
+  const sizes = graph.channels.map(() => model.variable('continuous'));
+  for (const { from, to, distance } of instances.dependences) {
+    for (const { id, from: u, to: v, push } of graph.channels) {
+      if (u !== instances.actor[from] || v !== instances.actor[to]) continue;
+      const perIteration = push * repetitions[u]!;
+      model.constrain([[1, sizes[id]!], [-perIteration, stage[to]!], [perIteration, stage[from]!]], '>=', perIteration * (distance + 1));
+    }
+  }
+  const all = sizes.map((variable): Term => [1, variable]);
+  if (options.maxBufferItems !== undefined && all.length > 0) model.constrain(all, '<=', options.maxBufferItems);
+  if (options.minimisesBuffers) model.minimise(all);
+}
+
+/** The model for the interval T. */
+export function pipelineModel(problem: PipelineProblem, instances: Instances, interval: number,
+  options: PipelineIlpOptions = {}): PipelineModel {
+  const model = new LinearModel();
+  const sizes = instances.actor.map((actor) => problem.delays[actor]! / interval);
+  const assigned = addAssignment(model, sizes, problem.processors);
+  const farthest = instances.dependences.reduce((largest, { distance }) => Math.max(largest, distance), 0);
+  const most = 2 * problem.graph.actors.length + 2 + farthest;
+  const stage = sizes.map(() => model.variable('integer', most)); // f
+  const start = sizes.map((size) => model.variable('continuous', Math.max(0, 1 - size))); // o, (3.4)
+  for (const dependence of instances.dependences) {
+    addDependence(model, assigned, stage, start, dependence, sizes[dependence.from]!);
+  }
+  addBuffers(model, problem, instances, stage, options);
+  return { model, assigned, start };
+}
+
+/** Pipeline of a solution: processors and order are the solver's, stages, starts and buffers are computed anew. */
+function readSolution(problem: PipelineProblem, instances: Instances, { assigned, start }: PipelineModel,
+  values: readonly number[]): Pipeline | undefined {
+  const processor = assigned.map((row) => row.findIndex((variable) => values[variable]! > 0.5));
+  if (processor.includes(-1)) return undefined;
+  const streamOrder = new Map<number, number>();
+  const plain = realise(problem, instances, processor);
+  plain?.places.flat().forEach((place, instance) => streamOrder.set(instance, place.order));
+  const order = start.map((_, instance) => instance).sort((a, b) =>
+    values[start[a]!]! - values[start[b]!]! || (streamOrder.get(a) ?? a) - (streamOrder.get(b) ?? b));
+  const rank = start.map(() => 0);
+  order.forEach((instance, at) => { rank[instance] = at; });
+  const ordered = realise(problem, instances, processor, rank);
+  if (!ordered || (plain && plain.stages < ordered.stages)) return plain;
+  return ordered;
+}
+
+/**
+ * Searches a pipeline at the lower bound, then at intervals relaxed step by step (section 3.8.2.3). Small problems only: one
+ * binary per instance and processor. The result is built from the assignment by our own code and its load is counted here.
+ * Throws ArgumentError for bad problems, UnavailableError without HiGHS, the signal's reason when aborted.
+ */
+export async function pipelineByIlp(problem: PipelineProblem, options: PipelineIlpOptions = {}): Promise<PipelineIlpResult> {
+  const { seconds = 60, secondsPerInterval = 20, step = 0.005, from = 0, most = 0.1, signal } = options;
+  const begin = performance.now();
+  const spent = (): number => (performance.now() - begin) / 1000;
+  const instances = instancesOf(problem);
+  const bounds = intervalBounds(problem, instances);
+  const solver = options.solver ?? new Solver();
+  const result = { pipeline: undefined as Pipeline | undefined, relaxation: from, bounds, tried: 0, variables: 0, rows: 0 };
+  try {
+    for (let relaxation = from; bounds.bound > 0 && relaxation <= most + 1e-9 && spent() < seconds; relaxation += step) {
+      const interval = bounds.bound * (1 + relaxation);
+      const model = pipelineModel(problem, instances, interval, options);
+      result.tried += 1;
+      [result.relaxation, result.variables, result.rows] = [relaxation, model.model.variableCount, model.model.rowCount];
+      const limit = Math.min(secondsPerInterval, seconds - spent());
+      const { values } = await solver.solve(model.model, { seconds: limit, gap: options.minimisesBuffers ? 1e-6 : 1, signal });
+      const pipeline = values.length > 0 ? readSolution(problem, instances, model, values) : undefined;
+      if (pipeline && pipeline.interval <= interval * (1 + 1e-5)) return { ...result, pipeline, seconds: spent() };
+    }
+    return { ...result, seconds: spent() };
+  } finally {
+    if (!options.solver) await solver[Symbol.asyncDispose]();
+  }
+}

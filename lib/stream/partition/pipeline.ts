@@ -1,0 +1,208 @@
+// Software pipelines on identical processors: from an assignment of instances to stages, starts and buffers; and the scalable
+// scheduler, which packs instances, unrolls until they pack well, and proves how far it is from the bound.
+import { isLoop, stronglyConnected } from '../schedule/topology.ts';
+import type { SdfGraph } from '../sdf.ts';
+import { instancesOf, intervalBounds, unroll, type Instances, type IntervalBounds, type PipelineProblem } from './instances.ts';
+import { packJobs } from './packing.ts';
+
+/** Where an instance runs: w, o and f of the paper. */
+export interface InstancePlace {
+  readonly processor: number;
+  /** o: time since the launch began. */
+  readonly start: number;
+  /** f: launches after the first of its iteration. */
+  readonly stage: number;
+  /** Place in its processor's launch, from 0. */
+  readonly order: number;
+}
+
+/** A software pipeline: iteration j of an instance runs in launch j + stage. */
+export interface Pipeline {
+  /** T, the initiation interval: the largest load of a processor. */
+  readonly interval: number;
+  /** By actor, by firing. */
+  readonly places: readonly (readonly InstancePlace[])[];
+  /** Items of each channel's ring buffer (3.13, with the iteration distance that its text derives). */
+  readonly buffers: readonly number[];
+  /** Launches from the first to the last stage of an iteration. */
+  readonly stages: number;
+}
+
+/** A topological rank of instances by their dependences within one iteration. */
+function ranks({ actor, dependences }: Instances): number[] {
+  const waiting = actor.map(() => 0);
+  const next: number[][] = actor.map(() => []);
+  for (const { from, to, distance } of dependences) {
+    if (distance > 0 || from === to) continue;
+    next[from]!.push(to);
+    ++waiting[to]!;
+  }
+  const order = actor.flatMap((_, instance) => waiting[instance] === 0 ? [instance] : []);
+  for (let at = 0; at < order.length; ++at) {
+    for (const target of next[order[at]!]!) if (--waiting[target]! === 0) order.push(target);
+  }
+  const rank = actor.map(() => 0);
+  order.forEach((instance, at) => { rank[instance] = at; });
+  return rank;
+}
+
+/** Least stages for an assignment and an order in which each processor runs its instances; undefined: a loop needs more distance. */
+function leastStages({ actor, dependences }: Instances, processor: readonly number[], rank: readonly number[]): number[] | undefined {
+  const stage = actor.map(() => 0);
+  const sorted = [...dependences].sort((a, b) => rank[a.from]! - rank[b.from]!);
+  const most = actor.length + 1;
+  for (let pass = 0; pass <= Math.min(most, 4000); ++pass) {
+    let isSettled = true;
+    for (const { from, to, distance } of sorted) {
+      const isSeen = processor[from] === processor[to] && rank[from]! < rank[to]!;
+      const least = stage[from]! - distance + (isSeen ? 0 : 1);
+      if (least <= stage[to]!) continue;
+      if (least > most) return undefined;
+      stage[to] = least;
+      isSettled = false;
+    }
+    if (isSettled) return stage;
+  }
+  return undefined;
+}
+
+/** Items that live on each channel at most, from the stages of its ends. */
+function bufferItems(graph: SdfGraph, tokens: readonly number[], stages: readonly (readonly number[])[]): number[] {
+  return graph.channels.map(({ id, from, to, push, pop }) => {
+    const [made, taken] = [stages[from]!, stages[to]!];
+    const highest = made.reduce((most, stage, firing) => Math.max(most, (firing + 1 - stage * made.length) * push), -Infinity);
+    const lowest = taken.reduce((least, stage, firing) => Math.min(least, (firing - stage * taken.length) * pop), Infinity);
+    return Math.max(tokens[id]!, tokens[id]! + highest - lowest);
+  });
+}
+
+/**
+ * The pipeline of an assignment: each processor runs its instances in the order of `rank` (default: the order of the stream),
+ * stages are least. Undefined if a loop's items do not allow this assignment.
+ */
+export function realise(problem: PipelineProblem, instances: Instances, processor: readonly number[],
+  rank = ranks(instances)): Pipeline | undefined {
+  const stage = leastStages(instances, processor, rank);
+  if (!stage) return undefined;
+  const load = Array.from({ length: problem.processors }, () => 0);
+  const done = load.map(() => 0);
+  const start = stage.map(() => 0);
+  const order = stage.map(() => 0);
+  for (const instance of stage.map((_, at) => at).sort((a, b) => rank[a]! - rank[b]!)) {
+    start[instance] = load[processor[instance]!]!;
+    order[instance] = done[processor[instance]!]!;
+    done[processor[instance]!]! += 1;
+    load[processor[instance]!]! += problem.delays[instances.actor[instance]!]!;
+  }
+  const places = problem.graph.actors.map(({ id }) => Array.from({ length: problem.repetitions[id]! }, (_, firing): InstancePlace => {
+    const instance = instances.first[id]! + firing;
+    return { processor: processor[instance]!, start: start[instance]!, stage: stage[instance]!, order: order[instance]! };
+  }));
+  return {
+    interval: load.reduce((most, value) => Math.max(most, value), 0), places,
+    buffers: bufferItems(problem.graph, problem.tokens, places.map((list) => list.map((place) => place.stage))),
+    stages: stage.reduce((most, value) => Math.max(most, value), 0) + 1,
+  };
+}
+
+/** Packs units of instances; instances of one actor are then dealt out in order, which keeps neighbours together. */
+function assign(problem: PipelineProblem, { actor, first }: Instances, unitOf: (actor: number) => number | undefined): number[] {
+  const { delays, repetitions, processors } = problem;
+  const units = new Map<number, { size: number; instances: number[] }>();
+  const sizes: number[] = [];
+  const jobs: number[][] = [];
+  actor.forEach((id, instance) => {
+    const unit = unitOf(id);
+    if (unit === undefined) {
+      sizes.push(delays[id]!);
+      jobs.push([instance]);
+      return;
+    }
+    const known = units.get(unit) ?? { size: 0, instances: [] };
+    known.size += delays[id]!;
+    known.instances.push(instance);
+    units.set(unit, known);
+  });
+  for (const { size, instances } of units.values()) {
+    sizes.push(size);
+    jobs.push(instances);
+  }
+  const packed = packJobs(sizes, processors);
+  const processor = actor.map(() => 0);
+  jobs.forEach((list, job) => { for (const instance of list) processor[instance] = packed.processor[job]!; });
+  problem.graph.actors.forEach(({ id }) => {
+    const dealt = processor.slice(first[id]!, first[id]! + repetitions[id]!).sort((a, b) => a - b);
+    dealt.forEach((value, firing) => { processor[first[id]! + firing] = value; });
+  });
+  return processor;
+}
+
+/** A pipeline for the firings of one iteration as they are, by packing. Loops go whole to one processor if they must. */
+export function packPipeline(problem: PipelineProblem, instances = instancesOf(problem)): Pipeline {
+  const { actors } = problem.graph;
+  const { component, components } = stronglyConnected(problem.graph);
+  const loops = components.map((members) => isLoop(problem.graph, members));
+  const byState = (actor: number): number | undefined => actors[actor]!.stateful ? component[actor] : undefined;
+  const byLoop = (actor: number): number | undefined => loops[component[actor]!] ? component[actor] : byState(actor);
+  const loose = realise(problem, instances, assign(problem, instances, byState));
+  return loose ?? realise(problem, instances, assign(problem, instances, byLoop))!;
+}
+
+/** Choices of {@link schedulePipeline}. */
+export interface PipelineOptions {
+  /** Gap to the bound that is good enough; default 0.01. */
+  readonly target?: number;
+  /** Most iterations of the problem in one of the result; default 64. */
+  readonly maxUnroll?: number;
+  /** Most instances in one iteration of the result; default 20 000. */
+  readonly maxInstances?: number;
+}
+
+/** A pipeline with the certificate of its quality. */
+export interface ScheduledPipeline {
+  readonly pipeline: Pipeline;
+  /** The problem that `pipeline` solves: the given one, unrolled. */
+  readonly problem: PipelineProblem;
+  readonly unroll: number;
+  /** Bounds of the given problem, not unrolled, without the waste of whole instances: max(ResMII, RecMII). */
+  readonly bound: number;
+  /** Interval per given iteration over the bound, less 1: no pipeline, however far unrolled, is better by more. */
+  readonly gap: number;
+  readonly bounds: IntervalBounds;
+}
+
+/**
+ * The scalable scheduler: packs all instances on the processors, unrolling the graph until the interval per iteration is within
+ * `target` of max(ResMII, RecMII). Milliseconds even for 132 processors. Throws ArgumentError and ScheduleError (`limit`).
+ */
+export function schedulePipeline(problem: PipelineProblem, options: PipelineOptions = {}): ScheduledPipeline {
+  const { target = 0.01, maxUnroll = 64, maxInstances = 20_000 } = options;
+  const bounds = intervalBounds(problem);
+  const bound = Math.max(bounds.resource, bounds.recurrence);
+  const count = problem.repetitions.reduce((sum, value) => sum + value, 0);
+  let best: ScheduledPipeline | undefined;
+  for (let times = 1; times === 1 || (times <= maxUnroll && times * count <= maxInstances); ++times) {
+    // Unrolling this little cannot come within the target: an instance is longer than the whole interval.
+    if (best && bounds.longest > times * bound * (1 + target) && times < maxUnroll) continue;
+    const unrolled = unroll(problem, times);
+    const pipeline = packPipeline(unrolled);
+    const gap = bound > 0 ? pipeline.interval / times / bound - 1 : 0;
+    if (!best || gap < best.gap) best = { pipeline, problem: unrolled, unroll: times, bound, gap, bounds };
+    if (gap <= target) break;
+  }
+  return best!;
+}
+
+/**
+ * SWPn: every instance repeats n times in a row. Rates, delays and buffers grow n-fold, the assignment stays; what stands on the
+ * channels does not grow, so stages are computed anew. Undefined if a loop holds too few items for blocks of n.
+ */
+export function coarsen(problem: PipelineProblem, pipeline: Pipeline,
+  n: number): { problem: PipelineProblem; pipeline: Pipeline } | undefined {
+  const channels = problem.graph.channels.map((channel) => ({
+    ...channel, push: channel.push * n, pop: channel.pop * n, peek: channel.pop * (n - 1) + channel.peek,
+  }));
+  const coarse = { ...problem, graph: { ...problem.graph, channels }, delays: problem.delays.map((delay) => delay * n) };
+  const made = realise(coarse, instancesOf(coarse), pipeline.places.flat().map(({ processor }) => processor));
+  return made && { problem: coarse, pipeline: made };
+}
