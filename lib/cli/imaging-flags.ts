@@ -58,6 +58,18 @@ export function inputFlag(value: string): unknown {
   return named === null ? value : { phantom: named[1], ...pairs('phantom', named[2] ?? '') };
 }
 
+/** `NAME`, or a first contour with its place: `ball:x=170,y=105,radius=40`, `box:x0=4,y0=4,x1=60,y1=60`, `checkerboard:square=9`. */
+export function contourFlag(value: string | undefined): unknown {
+  const [kind, rest] = value?.split(/:(.*)/s) ?? [];
+  if (rest === undefined) return kind;
+  const fields = pairs('--initial', rest);
+  const corner = (suffix: string) => ['x', 'y', 'z'].map((axis) => fields[axis + suffix]).filter((number) => number !== undefined);
+  const taken = kind === 'box' ? ['x0', 'y0', 'z0', 'x1', 'y1', 'z1'] : kind === 'ball' ? ['x', 'y', 'z'] : [];
+  const others = Object.fromEntries(Object.entries(fields).filter(([key]) => !taken.includes(key)));
+  const points = kind === 'box' ? { low: corner('0'), high: corner('1') } : kind === 'ball' ? { centre: corner('') } : {};
+  return { kind, ...others, ...Object.fromEntries(Object.entries(points).filter(([, list]) => list.length > 0)) };
+}
+
 function noiseFlag(value: string | undefined): unknown {
   if (value === undefined) return undefined;
   const [kind, rest = ''] = value.split(/:(.*)/s);

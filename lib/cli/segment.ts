@@ -7,7 +7,7 @@ import { segmentJobSchema } from '../jobs/imaging-schema.ts';
 import { contoursSvg, runSegment, segmentPreview, writeMask } from '../jobs/imaging-segment.ts';
 import { parseFlags, UsageError, type Command } from './command.ts';
 import {
-  exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, inputFlag, realFlag, outputFlag, parseImageJob, wholeFlag,
+  contourFlag, exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, inputFlag, realFlag, outputFlag, parseImageJob, wholeFlag,
   withImageDevice,
 } from './imaging-flags.ts';
 import { formatSeconds } from './table.ts';
@@ -31,7 +31,8 @@ Objects need no sharp edges; noise is held back by the length of the border.
       --truth FILE       a mask to compare with: Dice and Hausdorff
       --mu M             weight of the border's length, default 0.25; smaller finds finer detail
       --nu, --lambda1, --lambda2     default 0, 1, 1
-      --initial I        checkerboard (default: finds objects anywhere), ball, box
+      --initial I        checkerboard (default: finds objects anywhere), ball, box; with a place in pixels:
+                         ball:x=170,y=105,radius=40 or box:x0=4,y0=4,x1=60,y1=60 or checkerboard:square=9
       --step S           semi-implicit (default), explicit
       --dt D             step of the evolution, default 0.5
       --iterations N     at most, default 500
@@ -41,6 +42,7 @@ Objects need no sharp edges; noise is held back by the length of the border.
 ${imageHelp}
 Examples
   warploom segment cell.png -o cell-mask.png --contours cell.svg --preview outline.png
+  warploom segment cell.png -o cell.png --initial ball:x=170,y=105,radius=40 --mu 2 --lambda1 25 --lambda2 25 --reinitialize 10
   warploom segment ct.nii.gz -o bone.nii.gz --range 0,1500 --mu 0.1
   warploom segment phantom:discs,size=256 --add-noise gaussian:sigma=0.3,seed=2 --mu 0.1 -o discs.png
 
@@ -60,7 +62,7 @@ ${exitCodesHelp}`,
     const number = (name: string) => realFlag(values, name);
     const job = parseImageJob(segmentJobSchema, {
       kind: 'segment', name: 'segment', input: inputFlag(input), ...imageJobFields(values), mu: number('mu'), nu: number('nu'),
-      lambda1: number('lambda1'), lambda2: number('lambda2'), initial: values.initial, step: values.step, dt: number('dt'),
+      lambda1: number('lambda1'), lambda2: number('lambda2'), initial: contourFlag(values.initial), step: values.step, dt: number('dt'),
       iterations: wholeFlag(values, 'iterations', 1, 1_000_000), tolerance: number('tolerance'),
       reinitialize: wholeFlag(values, 'reinitialize', 0, 1_000_000), truth: values.truth,
     });

@@ -23,6 +23,17 @@ const phantom = z.strictObject({
 const input = z.union([path, phantom])
   .describe('PNG, TIFF, NIfTI, DICOM (a file or a folder), .npy or raw file; or a phantom with its size');
 
+const point = z.array(z.number()).min(2).max(3);
+/** First contours with their places, in pixels, x first. */
+const shapes = [
+  z.strictObject({ kind: z.literal('checkerboard'), square: positive.optional().describe('side of a square, default 5') }),
+  z.strictObject({
+    kind: z.literal('ball'), centre: point.optional().describe('default the image\'s'),
+    radius: positive.optional().describe('default a third of the shortest side'),
+  }),
+  z.strictObject({ kind: z.literal('box'), low: point.optional(), high: point.optional() }),
+] as const;
+
 /** How files are read and what their numbers mean. */
 const read = z.strictObject({
   page: count.optional().describe('one page of a TIFF, from 0; default all, as slices'),
@@ -78,7 +89,7 @@ export const segmentJobSchema = z.strictObject({
   tolerance: z.number().min(0).optional().describe('root mean square change of the level set to stop at'),
   iterations: z.number().int().min(1).max(1_000_000).optional().describe('most iterations'),
   step: z.enum(['semi-implicit', 'explicit']).default('semi-implicit'),
-  initial: z.enum(['checkerboard', 'ball', 'box']).default('checkerboard').describe('first contour'),
+  initial: z.union([z.enum(['checkerboard', 'ball', 'box']), ...shapes]).default('checkerboard').describe('first contour'),
   reinitialize: count.optional().describe('make the level set a distance again every so many iterations; 0 (default) never'),
   truth: path.optional().describe('a mask to compare with (nonzero is inside), as an image file of the same extents'),
 });

@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { refusal } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/files.ts';
 import { formatNpy } from '../core/npy.ts';
-import { diceEitherWay, hausdorff, readImage, segment, writeImage, type ImageMeta } from '../imaging/index.ts';
+import { diceEitherWay, hausdorff, readImage, segment, writeImage, type ImageMeta, type InitialContour } from '../imaging/index.ts';
 import type { Running } from './imaging-denoise.ts';
 import { loadImage, outputFormat, type HostImage, type LoadedImage } from './imaging-input.ts';
 import { historyPlot, linesSvg, panelsPng } from './imaging-pictures.ts';
@@ -55,7 +55,7 @@ export async function runSegment(
   const begin = performance.now();
   const given = { mu, nu, lambda1, lambda2, dt, tolerance, iterations, reinitializeEvery: reinitialize };
   const result = await segment(image, {
-    step, initial, energyEvery: 10, contours: true, device, signal,
+    step, initial: initial as InitialContour<Float32Array | Float64Array>, energyEvery: 10, contours: true, device, signal,
     onProgress: (done, total) => onProgress(done, total),
     ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
   });
@@ -75,7 +75,7 @@ export async function runSegment(
         iterations: result.iterations, energy: result.energy, pixelsInside: inside, shareInside: inside / mask.length,
         ...meansOf(result.means, loaded), seconds, deviceSeconds: result.info.deviceSeconds, ...agreement,
       },
-      accuracy, notes: result.converged ? [] : [`not converged after ${result.iterations} iterations`],
+      accuracy, notes: result.converged || job.tolerance === 0 ? [] : [`not converged after ${result.iterations} iterations`],
     },
   };
 }

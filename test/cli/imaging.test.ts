@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { decode } from 'fast-png';
 import { main } from '../../lib/cli/main.ts';
-import { addNoise, dice, discs, psnr, readImage, registrationPair, sheppLogan, writeImage } from '../../lib/imaging/index.ts';
+import { addNoise, dice, discs, psnr, readImage, registrationPair, segment, sheppLogan, writeImage, type Image } from '../../lib/imaging/index.ts';
 
 async function run(argv: string[], signal = new AbortController().signal) {
   const [out, err] = [new PassThrough(), new PassThrough()];
@@ -69,6 +69,14 @@ describe('warploom denoise, segment, register', function () {
     equal((await flags('segment @discs.png -o @mask.npy --contours @lines.json --initial ball --iterations 5')).code, 0);
     const lines = JSON.parse(await readFile(at('lines.json'), 'utf8')) as [number, number][][];
     ok(lines.length > 0 && lines.every((line) => line.length > 2 && line.every(([x, y]) => x >= -1 && x <= 64 && y >= -1 && y <= 64)));
+    for (const [place, expected] of [
+      ['ball:x=20,y=9,radius=7', { kind: 'ball', centre: [20, 9], radius: 7 }], ['box:x0=3,y0=4,x1=30,y1=20', { kind: 'box', low: [3, 4], high: [30, 20] }],
+      ['checkerboard:square=9', { kind: 'checkerboard', square: 9 }],
+    ] as const) {
+      equal((await flags(`segment @discs.png -o @mask.png --level-set @level.npy --iterations 1 --initial ${place}`)).code, 0, place);
+      const alike = await segment((await readImage(at('discs.png'))).image as Image<Float32Array>, { iterations: 1, initial: expected });
+      deepStrictEqual([...(await readImage(at('level.npy'))).image.data], [...alike.levelSet], place);
+    }
   });
 
   it('register two files, and a generated pair', async () => {
@@ -99,7 +107,7 @@ describe('warploom denoise, segment, register', function () {
       ['denoise phantom:moon,size=9 -o OUT.png', /input/], ['denoise phantom:discs,size -o OUT.png', /key=value/], ['denoise @noisy.png -o OUT.png --range 1,0', /range/],
       ['denoise @noisy.png -o OUT.png --range x', /--range/], ['denoise @noisy.png -o OUT.png --raw 3x3:uint8:odd', /--raw/],
       ['denoise @noisy.png -o OUT.png --add-noise gaussian:colour=3', /addNoise.*colour/],
-      ['segment @noisy.png -o OUT.png --initial star', /initial/], ['segment @noisy.png -o OUT.png --iterations 0', /--iterations/],
+      ['segment @noisy.png -o OUT.png --initial star', /initial/], ['segment @noisy.png -o OUT.png --initial ball:colour=3', /initial/], ['segment @noisy.png -o OUT.png --iterations 0', /--iterations/],
       ['register @noisy.png -o OUT.png', /reference and a template/],
       ['register @noisy.png @discs.png -o OUT.png --measure mi', /measure/], ['register @noisy.png @head.nii.gz -o OUT.png', /template/],
     ];
