@@ -24,6 +24,8 @@ class Quiet final : public Control {
   const Control& behind_;
 };
 
+/// Extrapolated planes that a slab keeps.
+constexpr int64_t kSlabEdges = 4;
 /// Sizes of the workspace, in elements of R unless said otherwise.
 struct Sizes {
   Grid planes;
@@ -44,7 +46,7 @@ struct Sizes {
     s.depth = slab_planes(s.planes.nz, s.plane, s.groups, threads);
     s.slabs = (s.planes.nz + s.depth - 1) / s.depth;
     const bool flow = p.method == DenoiseMethod::flow;
-    s.edges = flow ? 0 : s.slabs * p.channels * s.plane;
+    s.edges = flow ? 0 : kSlabEdges * s.slabs * p.channels * s.plane;
     s.parts = SumShape::make(p.grid.nx, p.grid.ny, p.grid.nz, p.channels).parts * static_cast<int64_t>(sizeof(SurveyPart));
     const int64_t images = flow ? 2 : 1 + s.axes;
     s.bytes = s.parts + (images * s.stride + s.edges) * scalar_bytes(p.type);
@@ -110,7 +112,11 @@ class CpuBackend final : public DenoiseBackend {
 
   Status run(DenoiseState* state, double* history) override {
     const int64_t end = std::min(state->limit, state->iterations + state->check_every);
-    for (int64_t k = state->iterations; k < end; ++k) WARPLOOM_TRY(flow_ ? flow_step(k) : iterate(k));
+    for (int64_t k = state->iterations; k < end;) {
+      const bool twice = !flow_ && k + 1 < end;
+      WARPLOOM_TRY(flow_ ? flow_step(k) : twice ? iterate_twice(k) : iterate(k));
+      k += twice ? 2 : 1;
+    }
     TvPart part;
     WARPLOOM_TRY(energies(end, &part));
     judge(*state, part, history);
@@ -181,44 +187,91 @@ class CpuBackend final : public DenoiseBackend {
     }
   }
 
-  /// An iteration, each plane of q right after the plane of the image above it. Slabs begin with a plane of the image whose step was made
-  /// before any of them changes q; `edges_` keeps what it was extrapolated to.
-  Status iterate(int64_t k) {
-    const TvStep<R> step = steps_.size() == 1 ? steps_[0] : steps_[static_cast<size_t>(k)];
+  /// Planes z0 … z1 - 1 of the components of a norm, as one thread takes them; `own`: scratch planes of the thread, `zero`: a row.
+  struct Slab {
+    int64_t group, index, first, z0, z1;
+    R *own, *zero;
+  };
+  /// Extrapolated planes that other slabs or later passes need: of the first iteration that of z0, of the second those of z0, z0 + 1 and
+  /// z1 - 1.
+  enum Edge { kFirst, kSecond, kSecondNext, kSecondLast };
+  R* edge(const Slab& s, Edge which, int64_t later = 0) const {
+    return edges_ + ((s.group * s_.slabs + s.index + later) * kSlabEdges + which) * group_ * s_.plane;
+  }
+  template <class Body>
+  Status each_slab(const Body& body) {
     const int64_t planes = group_ * s_.plane;
-    WARPLOOM_TRY(device_.reserve_scratch((2 * planes + s_.planes.nx) * static_cast<int64_t>(sizeof(R))));
-    const auto edge = [&](int64_t group, int64_t slab) { return edges_ + (group * s_.slabs + slab) * planes; };
-    const auto rows_of_zero = [&](int worker) {
-      R* const zero = static_cast<R*>(device_.scratch(worker)) + 2 * planes;
-      std::fill(zero, zero + s_.planes.nx, R(0));
-      return zero;
-    };
-    WARPLOOM_TRY(device_.threads().run(s_.groups * s_.slabs, [&](int64_t task, int worker) {
-      const int64_t group = task / s_.slabs, slab = task - group * s_.slabs;
-      const R* const zero = rows_of_zero(worker);
-      for (int64_t c = 0; c < group_; ++c) primal(step, group * group_ + c, slab * s_.depth, edge(group, slab) + c * s_.plane, zero);
-      return Status();
-    }, control_));
+    WARPLOOM_TRY(device_.reserve_scratch((4 * planes + s_.planes.nx) * static_cast<int64_t>(sizeof(R))));
     return device_.threads().run(s_.groups * s_.slabs, [&](int64_t task, int worker) {
-      const int64_t group = task / s_.slabs, slab = task - group * s_.slabs, first = group * group_;
-      R* const scratch = static_cast<R*>(device_.scratch(worker));
-      R* const zero = rows_of_zero(worker);
-      const int64_t z0 = slab * s_.depth, z1 = std::min(s_.planes.nz, z0 + s_.depth);
-      const R* bar = edge(group, slab);
-      for (int64_t z = z0; z < z1; ++z) {
-        const R* above = bar;
-        if (z + 1 < z1) {
-          R* const next = scratch + (z & 1) * planes;
-          for (int64_t c = 0; c < group_; ++c) primal(step, first + c, z + 1, next + c * s_.plane, zero);
-          above = next;
-        } else if (z1 < s_.planes.nz) {
-          above = edge(group, slab + 1);
-        }
-        dual(step, first, z, bar, above, zero);
-        bar = above;
-      }
+      Slab s;
+      s.group = task / s_.slabs;
+      s.index = task - s.group * s_.slabs;
+      s.first = s.group * group_;
+      s.z0 = s.index * s_.depth;
+      s.z1 = std::min(s_.planes.nz, s.z0 + s_.depth);
+      s.own = static_cast<R*>(device_.scratch(worker));
+      s.zero = s.own + 4 * planes;
+      std::fill(s.zero, s.zero + s_.planes.nx, R(0));
+      body(s);
       return Status();
     }, control_);
+  }
+  void primal_planes(const TvStep<R>& step, const Slab& s, int64_t z, R* bar) const {
+    for (int64_t c = 0; c < group_; ++c) primal(step, s.first + c, z, bar + c * s_.plane, s.zero);
+  }
+  /// What the dual step of the slab's last plane takes from above it.
+  const R* above_last(const Slab& s, Edge which, const R* bar) const { return s.z1 < s_.planes.nz ? edge(s, which, 1) : bar; }
+  const TvStep<R>& step_of(int64_t k) const { return steps_.size() == 1 ? steps_[0] : steps_[static_cast<size_t>(k)]; }
+
+  /// An iteration, each plane of q right after the plane of the image above it. Slabs begin with a plane of the image whose step was made
+  /// before any of them changes q; its edge keeps what it was extrapolated to.
+  Status iterate(int64_t k) {
+    const TvStep<R> step = step_of(k);
+    WARPLOOM_TRY(each_slab([&](const Slab& s) { primal_planes(step, s, s.z0, edge(s, kFirst)); }));
+    return each_slab([&](const Slab& s) { sweep(step, s, [](int64_t) {}); });
+  }
+  /// The planes of a slab in an iteration; `behind(z)` follows the dual step of plane z.
+  template <class Behind>
+  void sweep(const TvStep<R>& step, const Slab& s, const Behind& behind) {
+    const R* bar = edge(s, kFirst);
+    for (int64_t z = s.z0; z < s.z1; ++z) {
+      const R* above = above_last(s, kFirst, bar);
+      if (z + 1 < s.z1) {
+        R* const next = s.own + (z & 1) * group_ * s_.plane;
+        primal_planes(step, s, z + 1, next);
+        above = next;
+      }
+      dual(step, s.first, z, bar, above, s.zero);
+      bar = above;
+      behind(z);
+    }
+  }
+
+  /// Two iterations in one sweep, the second a plane behind the first, so that what they read comes from memory once. The second's first
+  /// plane and the dual steps of its outermost planes need planes of other slabs: they are made up for afterwards.
+  Status iterate_twice(int64_t k) {
+    const TvStep<R> step = step_of(k), second = step_of(k + 1);
+    const int64_t planes = group_ * s_.plane;
+    const auto bar_of = [&](const Slab& s, int64_t z) {
+      return z == s.z0 + 1 ? edge(s, kSecondNext) : z == s.z1 - 1 ? edge(s, kSecondLast) : s.own + (2 + (z & 1)) * planes;
+    };
+    WARPLOOM_TRY(each_slab([&](const Slab& s) { primal_planes(step, s, s.z0, edge(s, kFirst)); }));
+    WARPLOOM_TRY(each_slab([&](const Slab& s) {
+      sweep(step, s, [&](int64_t z) {
+        if (z == s.z0) return;
+        primal_planes(second, s, z, bar_of(s, z));
+        if (z - 1 > s.z0) dual(second, s.first, z - 1, bar_of(s, z - 1), bar_of(s, z), s.zero);
+      });
+    }));
+    WARPLOOM_TRY(each_slab([&](const Slab& s) { primal_planes(second, s, s.z0, edge(s, kSecond)); }));
+    return each_slab([&](const Slab& s) {
+      const R* last = edge(s, kSecond);
+      if (s.z1 - s.z0 > 1) {
+        dual(second, s.first, s.z0, last, edge(s, kSecondNext), s.zero);
+        last = bar_of(s, s.z1 - 1);
+      }
+      dual(second, s.first, s.z1 - 1, last, above_last(s, kSecond, last), s.zero);
+    });
   }
 
   /// The energies after `count` iterations.
