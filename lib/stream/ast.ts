@@ -181,7 +181,9 @@ export interface NativeDeclaration {
   readonly kind: 'native';
   readonly span: Span;
   readonly name: string;
-  readonly functions: readonly { readonly span: Span; readonly name: string; readonly result: TypeNode; readonly parameters: readonly Parameter[] }[];
+  readonly functions: readonly {
+    readonly span: Span; readonly name: string; readonly result: TypeNode; readonly parameters: readonly Parameter[];
+  }[];
 }
 
 /** `helper name { functions }`: functions for the whole program, called `name.function(...)` or `function(...)`. */

@@ -67,7 +67,8 @@ function callPrint(checker: ExpressionChecker, node: Call, frame: Frame): Type {
   for (const argument of node.args) {
     const type = checker.value(argument, frame);
     if (type.kind === 'array' || type.kind === 'struct' || type.kind === 'portal') {
-      checker.context.report(checkRules.mismatch, argument.span, { expected: 'a number or a string', found: describe(type) }, 'print its parts');
+      const values = { expected: 'a number or a string', found: describe(type) };
+      checker.context.report(checkRules.mismatch, argument.span, values, 'print its parts');
     }
   }
   return basic.void;

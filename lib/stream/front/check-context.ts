@@ -179,7 +179,8 @@ export class Context {
     if (type.kind === 'struct' && this.holds(type.declaration, declaration, new Set())) {
       this.report(checkRules.recursiveStruct, field.span, { name: declaration.name });
     } else if (type.kind === 'void' || type.kind === 'portal' || type.kind === 'string') {
-      this.report(checkRules.typeUse, field.span, { type: describe(type), what: 'a field', hint: 'fields hold numbers, arrays and structs' });
+      const hint = 'fields hold numbers, arrays and structs';
+      this.report(checkRules.typeUse, field.span, { type: describe(type), what: 'a field', hint });
     }
     this.resolveType(field.type);
   }

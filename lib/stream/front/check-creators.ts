@@ -54,7 +54,8 @@ export class CreatorChecker {
   statement(node: GraphStatement, frame: Frame): void {
     const { owner, kind } = frame.place;
     if (kind !== 'body' || owner.kind === 'filter' || owner.kind === 'static' || owner.kind === 'helpers') {
-      this.context.report(checkRules.place, node.span, { statement: node.kind, kind: owner.kind === 'filter' ? 'filter' : 'function', hint: 'composites build the graph' });
+      const found = owner.kind === 'filter' ? 'filter' : 'function';
+      this.context.report(checkRules.place, node.span, { statement: node.kind, kind: found, hint: 'composites build the graph' });
       return;
     }
     if (!kAllowed[owner.kind].has(node.kind)) {
@@ -116,7 +117,8 @@ export class CreatorChecker {
     const element = creator.type === undefined ? basic.unknown : this.expressions.written(creator.type, frame);
     if (creator.type === undefined) this.context.report(checkRules.creatorType, creator.span, { name });
     else if (['void', 'string', 'portal'].includes(element.kind)) {
-      this.context.report(checkRules.typeUse, creator.type.span, { type: describe(element), what: 'items', hint: 'items are numbers, arrays and structs' });
+      const hint = 'items are numbers, arrays and structs';
+      this.context.report(checkRules.typeUse, creator.type.span, { type: describe(element), what: 'items', hint });
     }
     const expected = name === 'Identity' ? 0 : 1;
     for (const argument of creator.args) this.expressions.convert(argument, expected === 0 ? basic.unknown : basic.string, frame);
@@ -186,7 +188,9 @@ export function checkNeighbours(context: Context, stream: Composite, adds: (node
     if (node === undefined || node.kind === 'loop') continue;
     const ends = endsOfTarget(context, context.targets.get(node.creator));
     // A branch that gets or gives nothing has the weight 0.
-    if (ends.input.kind !== 'void' && own.input.kind !== 'void') compare(`the input of ${nameOf(node.creator)}`, ends.input, own.input, node.creator.span);
+    if (ends.input.kind !== 'void' && own.input.kind !== 'void') {
+      compare(`the input of ${nameOf(node.creator)}`, ends.input, own.input, node.creator.span);
+    }
     if (ends.output.kind !== 'void' && own.output.kind !== 'void') {
       compare(`the output of ${nameOf(node.creator)}`, ends.output, own.output, node.creator.span);
     }
@@ -201,7 +205,8 @@ function checkWeights(context: Context, stream: Composite, line: Line['adds']): 
     if (!('policy' in node)) continue;
     const { policy } = node;
     if (policy.kind !== 'roundrobin' || policy.weights.length < 2 || policy.weights.length === line.length || line.length === 0) continue;
-    context.report(checkRules.weights, policy.span, { found: policy.weights.length, expected: counted(line.length, 'child').replace(/childs$/, 'children') });
+    const expected = line.length === 1 ? 'one child' : `${line.length} children`;
+    context.report(checkRules.weights, policy.span, { found: policy.weights.length, expected });
   }
 }
 

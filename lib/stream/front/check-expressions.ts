@@ -65,9 +65,8 @@ export class ExpressionChecker {
 
   /** Reports a value of type `from` that does not convert to `to` by itself. */
   requireConversion(node: Expression, from: Type, to: Type): void {
-    if (converts(from, to) || isUnknown(to) || (isScalar(to, 'bit') && fitsBit(node, (part) => this.context.types.get(part) ?? basic.unknown))) {
-      return;
-    }
+    if (converts(from, to) || isUnknown(to)) return;
+    if (isScalar(to, 'bit') && fitsBit(node, (part) => this.context.types.get(part) ?? basic.unknown)) return;
     const [found, expected] = [describe(from), describe(to)];
     if (isScalar(to, 'int') && node.kind === 'call' && kRounding.has(node.name) && rankOf(from) > 0) {
       this.context.report(checkRules.rounded, node.span, { name: node.name });
@@ -164,7 +163,8 @@ export class ExpressionChecker {
       const hint = didYouMean(name, [...scope.all(), ...this.context.staticNames()], checkRules.name.hint);
       this.context.report(checkRules.name, span, { name }, hint);
     } else {
-      this.context.report(checkRules.notVariable, span, { name, what, hint: what === 'stream' ? `write add ${name}(…)` : `write ${name} and a variable's name` });
+      const hint = what === 'stream' ? `write add ${name}(…)` : `write ${name} and a variable's name`;
+      this.context.report(checkRules.notVariable, span, { name, what, hint });
     }
     return undefined;
   }
@@ -209,7 +209,8 @@ export class ExpressionChecker {
     const length = lengthOf(array);
     const index = constantOf(node.index);
     if (index !== undefined && (index < 0 || (length !== undefined && index >= length))) {
-      this.context.report(checkRules.bounds, node.index.span, { index, length: length ?? 'any length', last: length === undefined ? '…' : length - 1 });
+      const last = length === undefined ? '…' : length - 1;
+      this.context.report(checkRules.bounds, node.index.span, { index, length: length ?? 'any length', last });
     }
     return array.element;
   }

@@ -38,7 +38,8 @@ function checkRates(expressions: ExpressionChecker, declaration: FunctionDeclara
 
 /** Checks a function whose owner's names are in `outer`. */
 export function checkFunction(
-  statements: StatementChecker, declaration: FunctionDeclaration, owner: StreamDeclaration | StaticDeclaration | HelperDeclaration, outer: Scope,
+  statements: StatementChecker, declaration: FunctionDeclaration, owner: StreamDeclaration | StaticDeclaration | HelperDeclaration,
+  outer: Scope,
 ): void {
   const { context, expressions } = statements;
   const kind = owner.kind === 'static' ? 'static' : declaration.kind;

@@ -33,8 +33,9 @@ const constantRate = (rate: Rate | undefined): number | undefined => (rate?.kind
 function tripsOf(node: Extract<Statement, { kind: 'for' }>): number | undefined {
   const { initial, condition, step, body } = node;
   const variable = initial?.kind === 'declare' && initial.variables.length === 1 ? initial.variables[0] : undefined;
-  const name = variable?.name ?? (initial?.kind === 'assign' && initial.operator === '=' && initial.target.kind === 'name' ? initial.target.name : undefined);
-  const from = constantOf(variable?.value ?? (initial?.kind === 'assign' ? initial.value : undefined));
+  const assigned = initial?.kind === 'assign' && initial.operator === '=' ? initial : undefined;
+  const name = variable?.name ?? (assigned?.target.kind === 'name' ? assigned.target.name : undefined);
+  const from = constantOf(variable?.value ?? assigned?.value);
   if (name === undefined || from === undefined || condition?.kind !== 'binary' || condition.left.kind !== 'name') return undefined;
   const to = constantOf(condition.right);
   if (condition.left.name !== name || to === undefined || step === undefined || changes(body, name)) return undefined;
@@ -70,8 +71,8 @@ function changes(body: Statement, name: string): boolean {
   let found = false;
   eachStatement(body, (node) => {
     if (node.kind === 'break' || node.kind === 'continue' || node.kind === 'return') found = true;
-    else if ((node.kind === 'assign' || node.kind === 'increment') && node.target.kind === 'name' && node.target.name === name) found = true;
-    else if (ownExpressions(node).some((part) => expressionChanges(part, name))) found = true;
+    else if (node.kind === 'assign' || node.kind === 'increment') found ||= node.target.kind === 'name' && node.target.name === name;
+    if (ownExpressions(node).some((part) => expressionChanges(part, name))) found = true;
   });
   return found;
 }
@@ -199,8 +200,11 @@ class Counter {
   }
 }
 
-const words = ({ low, high }: Count): string => (low === high ? `${low}` : high === Infinity ? `at least ${low}` : low === 0 ? `at most ${high}`
-  : `${low} to ${high}`);
+function words({ low, high }: Count): string {
+  if (low === high) return `${low}`;
+  if (high === Infinity) return `at least ${low}`;
+  return low === 0 ? `at most ${high}` : `${low} to ${high}`;
+}
 
 function checkFunction(context: Context, counter: Counter, declaration: FunctionDeclaration, use: Use): void {
   const { kind, rates, span } = declaration;

@@ -231,7 +231,8 @@ export class StatementChecker {
     if (found === undefined) {
       const names = handlers.map((candidate) => candidate.name);
       const otherwise = names.length === 0 ? 'write handler name(…) { … } in it' : `its handlers are ${names.join(', ')}`;
-      this.context.report(checkRules.handler, span, { filter: type.receiver.name, name: wanted, hint: didYouMean(wanted, names, otherwise) });
+      const hint = didYouMean(wanted, names, otherwise);
+      this.context.report(checkRules.handler, span, { filter: type.receiver.name, name: wanted, hint });
     }
     return found;
   }

@@ -129,7 +129,8 @@ export class StreamChecker {
       if (end === undefined) continue;
       const type = this.expressions.written(end, frame);
       if (type.kind !== 'string' && type.kind !== 'portal') continue;
-      this.context.report(checkRules.typeUse, end.span, { type: describe(type), what: 'items', hint: 'items are numbers, arrays and structs' });
+      const hint = 'items are numbers, arrays and structs';
+      this.context.report(checkRules.typeUse, end.span, { type: describe(type), what: 'items', hint });
     }
     if (stream.kind === 'filter') this.filter(stream, scope);
     else this.composite(stream, scope);

@@ -14,8 +14,8 @@ const isVoid = (stream: StreamDeclaration): boolean =>
   [stream.input, stream.output].every((end) => end?.kind === 'primitive' && end.name === 'void');
 
 /**
- * The stream that is the program: the void->void one that no other adds; without any such, the only one that no other adds. Several void->void
- * ones are an error; several others make a library, in which all are checked.
+ * The stream that is the program: the void->void one that no other adds; without any such, the only one that no other adds. Several
+ * void->void ones are an error; several others make a library, in which all are checked.
  */
 function findEntry(context: Context, wanted: string | undefined): StreamDeclaration | undefined {
   const { streams } = context.program;
@@ -84,7 +84,9 @@ export interface CheckOptions {
  * Checks a program that parsed without errors. Streams that the entry does not reach get a warning only. `checked` may be elaborated
  * exactly if no diagnostic is an error. Diagnostics come in the order of the source.
  */
-export function check(program: Program, options: CheckOptions = {}): { readonly checked: Checked; readonly diagnostics: readonly Diagnostic[] } {
+export function check(program: Program, options: CheckOptions = {}): {
+  readonly checked: Checked; readonly diagnostics: readonly Diagnostic[];
+} {
   const reporter = new Reporter(program.files);
   const context = new Context(program, reporter);
   const checker = new StreamChecker(context);

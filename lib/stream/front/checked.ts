@@ -1,10 +1,10 @@
 // What checking a program yields: its entry and, for every node of the tree that was reached, types and resolved names.
 //
-// Checking is generic: a stream is looked at once, whatever arguments it is made with, so that lengths of arrays and rates stay expressions.
-// Elaboration evaluates them; it needs no resolution of its own.
+// Checking is generic: a stream is looked at once, whatever arguments it is made with, so that lengths of arrays and rates stay
+// expressions. Elaboration evaluates them; it needs no resolution of its own.
 import type {
-  Creator, Declarator, Expression, FilterDeclaration, FunctionDeclaration, HelperDeclaration, NativeDeclaration, Parameter, Program, Statement,
-  StaticDeclaration, StreamDeclaration, StructDeclaration, TypeNode,
+  Creator, Declarator, Expression, FilterDeclaration, FunctionDeclaration, HelperDeclaration, NativeDeclaration, Parameter, Program,
+  Statement, StaticDeclaration, StreamDeclaration, StructDeclaration, TypeNode,
 } from '../ast.ts';
 import type { MathName, ScalarName, VectorName } from '../ir.ts';
 
@@ -21,18 +21,23 @@ export type Type =
   /** After an error; nothing more is said about it. Never in a program without errors. */
   | { readonly kind: 'unknown' };
 
+interface Named {
+  readonly name: string;
+  readonly type: Type;
+}
+
 /** What a name stands for. */
 export type NameSymbol =
   /** A variable of a function's or a composite's body; `owner`: that stream. */
-  | { readonly kind: 'local'; readonly name: string; readonly type: Type; readonly declaration: Declarator; readonly owner: Owner }
+  | Named & { readonly kind: 'local'; readonly declaration: Declarator; readonly owner: Owner }
   /** A parameter of a function. */
-  | { readonly kind: 'argument'; readonly name: string; readonly type: Type; readonly declaration: Parameter; readonly owner: Owner }
+  | Named & { readonly kind: 'argument'; readonly declaration: Parameter; readonly owner: Owner }
   /** A parameter of a stream; a constant. `owner` may be an enclosing stream of the anonymous one that uses it. */
-  | { readonly kind: 'parameter'; readonly name: string; readonly type: Type; readonly declaration: Parameter; readonly owner: StreamDeclaration }
+  | Named & { readonly kind: 'parameter'; readonly declaration: Parameter; readonly owner: StreamDeclaration }
   /** A field of the filter. */
-  | { readonly kind: 'field'; readonly name: string; readonly type: Type; readonly declaration: Declarator; readonly owner: FilterDeclaration }
+  | Named & { readonly kind: 'field'; readonly declaration: Declarator; readonly owner: FilterDeclaration }
   /** A field of a `static` section. */
-  | { readonly kind: 'static'; readonly name: string; readonly type: Type; readonly declaration: Declarator; readonly owner: StaticDeclaration };
+  | Named & { readonly kind: 'static'; readonly declaration: Declarator; readonly owner: StaticDeclaration };
 
 /** Where code stands: a stream, a section of constants or a package of helper functions. */
 export type Owner = StreamDeclaration | StaticDeclaration | HelperDeclaration;
@@ -42,8 +47,8 @@ export type Callee =
   /** A helper function of the same filter, of a package of the program, or of the prelude ({@link Checked.prelude}). */
   | { readonly kind: 'function'; readonly declaration: FunctionDeclaration; readonly owner: FilterDeclaration | HelperDeclaration }
   /**
-   * A function of mathematics. `operand`: the type at which it works, to which all arguments convert (`abs` of int: int; `sin` of int: float;
-   * complex where the function has a complex meaning); the call's own type is that, but float for `abs` and `arg` of complex.
+   * A function of mathematics. `operand`: the type at which it works, to which all arguments convert (`abs` of int: int; `sin` of int:
+   * float; `abs`, `arg` and `csqrt` of complex: complex); the call's own type is that, but float for `abs` and `arg` of complex.
    */
   | { readonly kind: 'math'; readonly name: MathName; readonly operand: Type }
   | { readonly kind: 'print'; readonly newline: boolean }
@@ -66,8 +71,10 @@ export interface Ends {
 
 /**
  * A checked program. The functions answer for nodes of streams that were reached and throw an INTERNAL error for others.
- * All types are those of the node itself: where the context wants a wider one (bit < int < float < double; int, float < complex; a scalar to
- * any place of a wider type), the conversion is implied and elaboration writes it out. Numbers of a literal array convert one by one.
+ * All types are those of the node itself: where the context wants a wider one (bit < int < float < double; bit, int, float < complex), the
+ * conversion is implied and elaboration writes it out. Conversions that narrow are implied, too, where 0, 1 and what joins them by `?:`,
+ * `&`, `|` or `^` stand for a bit, and where a call of round, rint, floor or ceil stands for an int. A condition may be a bit or an int,
+ * which is compared with 0. Elements of a literal array convert one by one.
  */
 export interface Checked {
   readonly program: Program;
@@ -82,7 +89,7 @@ export interface Checked {
   typeOf(expression: Expression): Type;
   typeOfNode(node: TypeNode): Type;
   symbolOf(name: Extract<Expression, { kind: 'name' }>): NameSymbol;
-  /** The symbol that a declaration or parameter makes. Symbols are unique: two names mean the same exactly if their symbols are one object. */
+  /** The symbol that a declaration or parameter makes: names mean the same exactly if their symbols are one object. */
   symbolOfDeclaration(declaration: Declarator | Parameter): NameSymbol;
   calleeOf(call: Extract<Expression, { kind: 'call' }>): Callee;
   targetOf(creator: Creator): Target;

@@ -66,7 +66,8 @@ export function tokenize(file: number, text: string, reporter: Reporter, limit: 
   lexer ??= new Lexer(lexed, { positionTracking: 'onlyOffset', ensureOptimizations: true });
   const { tokens, errors, groups } = lexer.tokenize(text);
   for (const { offset, length } of errors) {
-    reporter.report(syntaxRules.character, { file, start: offset, end: offset + length }, { what: describe(text.slice(offset, offset + 2)) });
+    const what = describe(text.slice(offset, offset + 2));
+    reporter.report(syntaxRules.character, { file, start: offset, end: offset + length }, { what });
   }
   for (const comment of groups['comments'] ?? []) {
     if (comment.image.length >= 4 && comment.image.endsWith('*/')) continue;

@@ -1,10 +1,14 @@
 // What all rules of the parser share: spans, limits of depth, reports of errors, and going on after one.
-import { EmbeddedActionsParser, isRecognitionException, tokenLabel, type IRecognitionException, type IToken, type TokenType } from 'chevrotain';
+import {
+  EmbeddedActionsParser, EOF, isRecognitionException, tokenLabel, type IRecognitionException, type IToken, type TokenType,
+} from 'chevrotain';
 import type { Span } from '../ast.ts';
 import { nearest, type Reporter, type Rule } from '../diagnostics.ts';
 import { abbreviate, defaultSyntaxLimits, type SyntaxLimits } from './lexer.ts';
 import { syntaxRules } from './syntax-rules.ts';
-import { Identifier, LeftBrace, LeftBracket, LeftParen, reserved, RightBrace, RightBracket, RightParen, Semicolon, vocabulary, word } from './tokens.ts';
+import {
+  Identifier, LeftBrace, LeftBracket, LeftParen, reserved, RightBrace, RightBracket, RightParen, Semicolon, vocabulary, word,
+} from './tokens.ts';
 
 /** Thrown by rules that know better than the library what was expected. */
 class SyntaxFault extends Error {
@@ -231,7 +235,7 @@ export abstract class ParserBase extends EmbeddedActionsParser {
       if (type === LeftBracket) ++depth;
       else if (depth === 0) return ahead;
       else if (type === RightBracket) --depth;
-      else if (type === Semicolon || type === LeftBrace || type === RightBrace || !Number.isFinite(this.LA(ahead).startOffset)) return undefined;
+      else if (type === Semicolon || type === LeftBrace || type === RightBrace || type === EOF) return undefined;
     }
   }
 }

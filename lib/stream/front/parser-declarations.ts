@@ -9,7 +9,7 @@ import { arrayOf } from './parser-expressions.ts';
 import { StatementParser } from './parser-statements.ts';
 import { syntaxRules } from './syntax-rules.ts';
 import {
-  Arrow, Comma, Identifier, LeftBrace, LeftBracket, LeftParen, PeekWord, PopWord, Primitive, PushWord, RightBrace, RightBracket,
+  Arrow, Comma, Identifier, LeftBrace, LeftBracket, LeftParen, Primitive, RateWord, RightBrace, RightBracket,
   RightParen, Semicolon, Star, StreamWord, WorkWord, word,
 } from './tokens.ts';
 
@@ -67,7 +67,7 @@ export class StreamParser extends StatementParser {
     const variables = this.SUBRULE(this.variables);
     if (!this.recording) {
       for (const { type, name, span, value } of variables) {
-        if (value !== undefined) this.report(syntaxRules.expected, value.span, { expected: "';' (fields of structs have no values)", found: 'a value' });
+        if (value !== undefined) this.report(syntaxRules.structValue, value.span);
         fields.push({ type, name, span });
       }
     }
@@ -170,7 +170,8 @@ export class StreamParser extends StatementParser {
     const body = filter === undefined || this.recording ? this.SUBRULE(this.block) : undefined;
     if (this.recording) return undefined!;
     const common = { name: head.name, ...head.ends, parameters: head.parameters, at: this.at(at), span: this.span(first) };
-    return head.kind === 'filter' ? { ...common, kind: 'filter', stateful: head.stateful, ...filter! } : { ...common, kind: head.kind, body: body! };
+    if (head.kind !== 'filter') return { ...common, kind: head.kind, body: body! };
+    return { ...common, kind: 'filter', stateful: head.stateful, ...filter! };
   });
 
   readonly filterBody = this.RULE('filterBody', (): Members => {
@@ -252,7 +253,7 @@ export class StreamParser extends StatementParser {
   readonly rates = this.RULE('rates', (): Rates => {
     const rates: { -readonly [K in RateName]: Rate | undefined } = { ...kNoRates };
     this.MANY(() => {
-      const token = this.OR([{ ALT: () => this.CONSUME(PushWord) }, { ALT: () => this.CONSUME(PopWord) }, { ALT: () => this.CONSUME(PeekWord) }]);
+      const token = this.CONSUME(RateWord);
       const rate = this.SUBRULE(this.rate);
       if (this.recording) return;
       const name = token.image as RateName;

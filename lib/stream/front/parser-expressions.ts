@@ -213,7 +213,8 @@ export abstract class ExpressionParser extends ParserBase {
         const field = this.CONSUME(Identifier).image;
         const args = this.OPTION(() => this.SUBRULE(this.args));
         this.grow(Math.max(height, this.height), dot);
-        if (args === undefined || this.recording) return { kind: 'field', object: node, field, span: this.span(this.recording ? dot : node) };
+        if (this.recording) return undefined!;
+        if (args === undefined) return { kind: 'field', object: node, field, span: this.span(node) };
         if (node.kind !== 'name') {
           this.report(syntaxRules.expected, this.at(dot), { expected: 'the name of a package before the call', found: "'.'" });
         }

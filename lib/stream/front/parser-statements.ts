@@ -8,8 +8,8 @@ import { ParseStop } from './parser-base.ts';
 import { syntaxRules } from './syntax-rules.ts';
 import {
   AddWord, Arrow, Assignment, CharacterLiteral, Colon, Comma, ConstantWord, Dot, Greater, Identifier, Increment, LeftBrace, LeftBracket,
-  LeftParen, Less, NumberLiteral, PeekWord, PopWord, Prefix, Primitive, PushWord, RightBrace, RightBracket, RightParen, Semicolon, SplitWord,
-  Star, StreamWord, StringLiteral, tokensOf, word,
+  LeftParen, Less, NumberLiteral, PeekWord, PopWord, Prefix, Primitive, PushWord, RightBrace, RightBracket, RightParen, Semicolon,
+  SplitWord, Star, StreamWord, StringLiteral, tokensOf, word,
 } from './tokens.ts';
 
 export type Block = Extract<Statement, { kind: 'block' }>;
@@ -53,7 +53,8 @@ export abstract class StatementParser extends ExpressionParser {
     this.expect(statementStarts, syntaxRules.statement);
     if (this.recording) {
       return this.OR<Statement>([
-        { ALT: () => this.SUBRULE(this.declaration) }, { ALT: () => this.SUBRULE(this.message) }, { ALT: () => this.SUBRULE(this.otherStatement) },
+        { ALT: () => this.SUBRULE(this.declaration) }, { ALT: () => this.SUBRULE(this.message) },
+        { ALT: () => this.SUBRULE(this.otherStatement) },
       ]);
     }
     // The same choice, quicker: two of the three cases need more than one token of look-ahead.

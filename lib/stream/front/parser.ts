@@ -15,7 +15,8 @@ function packagesOf(files: readonly (readonly IToken[])[]): Set<string> {
   for (const tokens of files) {
     tokens.forEach(({ tokenType, image }, index) => {
       const next = tokens[index + 1];
-      if (next?.tokenType === Identifier && (tokenType === word.native || (tokenType === Identifier && image === 'helper'))) names.add(next.image);
+      const begins = tokenType === word.native || (tokenType === Identifier && image === 'helper');
+      if (begins && next?.tokenType === Identifier) names.add(next.image);
     });
   }
   return names;

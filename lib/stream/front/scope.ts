@@ -15,18 +15,17 @@ export class Scope {
   own(name: string): NameSymbol | undefined { return this.names.get(name); }
 
   lookup(name: string): NameSymbol | undefined {
-    for (let scope: Scope | undefined = this; scope !== undefined; scope = scope.parent) { // eslint-disable-line @typescript-eslint/no-this-alias
-      const symbol = scope.names.get(name);
-      if (symbol !== undefined) return symbol;
-    }
-    return undefined;
+    let symbol = this.names.get(name);
+    for (let scope = this.parent; symbol === undefined && scope !== undefined; scope = scope.parent) symbol = scope.names.get(name);
+    return symbol;
   }
 
   add(symbol: NameSymbol): void { this.names.set(symbol.name, symbol); }
 
   /** All names in reach. */
   * all(): Generator<string> {
-    for (let scope: Scope | undefined = this; scope !== undefined; scope = scope.parent) yield* scope.names.keys(); // eslint-disable-line @typescript-eslint/no-this-alias
+    yield* this.names.keys();
+    for (let scope = this.parent; scope !== undefined; scope = scope.parent) yield* scope.names.keys();
   }
 
   /** Symbols of this block alone. */
