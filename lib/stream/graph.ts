@@ -54,4 +54,6 @@ export interface StreamGraph {
   readonly input: { readonly type: IrType; readonly node: number } | undefined;
   readonly output: { readonly type: IrType; readonly node: number } | undefined;
   readonly portals: readonly { readonly name: string; readonly receivers: readonly number[] }[];
+  /** The source the program was written in, so that errors at run time can name lines. */
+  readonly files?: readonly { readonly name: string; readonly text: string }[];
 }

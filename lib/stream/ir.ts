@@ -2,7 +2,14 @@
 //
 // Values: bit and boolean are 0 or 1; int is a 32-bit integer that wraps; float is an IEEE single, rounded after every operation; double an
 // IEEE double; complex, float2, float3 and float4 are that many singles. Arrays and structs are values: assigning, passing and pushing them
-// copies. Operands are evaluated from left to right. Variables begin as zeros.
+// copies. Operands are evaluated from left to right; the indices on the left of an assignment before its value. Variables begin as zeros,
+// again each time their declaration is reached. Integers shift by the low five bits of the right operand. To int, float and double truncate
+// towards zero, values out of range give the nearest int and NaN gives 0; to bit an int gives its lowest bit; a function of mathematics on
+// floats is computed in double and rounded once.
+//
+// Names of variables, fields, functions and filters match [A-Za-z][A-Za-z0-9_]*, hold no `__`, do not begin with `wl_`, are no words of C++,
+// CUDA or JavaScript and no all-capital macros; back ends use the prefix `wl_` for their own.
+import type { Span } from './ast.ts';
 
 export type ScalarName = 'bit' | 'boolean' | 'int' | 'float' | 'double';
 export type VectorName = 'complex' | 'float2' | 'float3' | 'float4';
@@ -50,7 +57,7 @@ export type MathName = (typeof mathNames)[number];
 export type IrBinary = '+' | '-' | '*' | '/' | '%' | '<<' | '>>' | '&' | '|' | '^' | '==' | '!=' | '<' | '<=' | '>' | '>=' | '&&' | '||';
 
 /** Expressions. Both operands of an arithmetic operator have its result's type. */
-export type IrExpression = { readonly type: IrType } & (
+export type IrExpression = { readonly type: IrType; /** Place in the source, for messages. */ readonly span?: Span } & (
   | { readonly kind: 'constant'; readonly value: ConstantData }
   | { readonly kind: 'variable'; readonly variable: Variable }
   | { readonly kind: 'state'; readonly variable: StateVariable }
@@ -72,7 +79,7 @@ export type IrExpression = { readonly type: IrType } & (
 /** What can stand on the left: a variable, a field of a filter, or a part of such. */
 export type IrPlace = Extract<IrExpression, { kind: 'variable' | 'state' | 'element' | 'field' | 'part' }>;
 
-export type IrStatement =
+export type IrStatement = { /** Place in the source, for messages. */ readonly span?: Span } & (
   | { readonly kind: 'block'; readonly statements: readonly IrStatement[] }
   | { readonly kind: 'declare'; readonly variable: Variable; readonly value: IrExpression | undefined }
   | { readonly kind: 'assign'; readonly target: IrPlace; readonly value: IrExpression }
@@ -92,7 +99,7 @@ export type IrStatement =
   | {
     readonly kind: 'message'; readonly portal: string; readonly handler: string; readonly args: readonly IrExpression[];
     readonly low: number | undefined; readonly high: number | undefined;
-  };
+  });
 
 /** Rates of a function, in items of the channel. Dynamic: bounds, `Infinity` where there is none. */
 export interface IrRates {
@@ -127,4 +134,6 @@ export interface FilterCode {
   readonly prework: { readonly rates: IrRates; readonly body: Extract<IrStatement, { kind: 'block' }> } | undefined;
   /** Whether any field is carried over, or the work prints, so that firings must follow each other. */
   readonly stateful: boolean;
+  /** Place of the declaration in the source, for messages. */
+  readonly span?: Span;
 }

@@ -1,0 +1,116 @@
+// Constants among expressions: making them, reading them, and working out what is known already.
+import type { Span } from '../ast.ts';
+import { ArithmeticError, binaryOf, complexMath, conversionOf, mathOf, unaryOf, vectorBinary } from '../interpret/arithmetic.ts';
+import { normalise, sameType, scalar, scalarCount, vectorSizes } from '../interpret/values.ts';
+import type { ConstantData, IrBinary, IrExpression, IrType, MathName, ScalarName } from '../ir.ts';
+
+type Scalar = Extract<IrType, { kind: 'scalar' }>;
+
+/** Exact values of literals that were rounded to float, in case they become doubles. */
+const exact = new WeakMap<IrExpression, number>();
+
+/** A constant scalar, brought to its type. */
+export function constant(name: ScalarName, x: number, span: Span | undefined): IrExpression {
+  const type = scalar(name);
+  const made: IrExpression = { kind: 'constant', type, value: { type, numbers: [normalise(name, x)] }, span };
+  if (name === 'float') exact.set(made, x);
+  return made;
+}
+
+export function constantOf(data: ConstantData, span: Span | undefined): IrExpression {
+  return { kind: 'constant', type: data.type, value: data, span };
+}
+
+/** The number of a constant scalar; undefined for everything else. */
+export function known(e: IrExpression): number | undefined {
+  return e.kind === 'constant' && e.type.kind === 'scalar' ? e.value.numbers[0] : undefined;
+}
+
+/** The part of a constant from `offset` on that has the type. */
+export function slice(data: ConstantData, type: IrType, offset: number): ConstantData {
+  const count = scalarCount(type);
+  if (count === 1) return { type, numbers: [data.numbers[offset]!] };
+  const { numbers } = data;
+  const part = ArrayBuffer.isView(numbers) ? (numbers as Float64Array).subarray(offset, offset + count)
+    : (numbers as number[]).slice(offset, offset + count);
+  return { type, numbers: part };
+}
+
+export function makeUnary(operator: '-' | '!' | '~', operand: IrExpression, span: Span | undefined): IrExpression | undefined {
+  const { type } = operand;
+  if (type.kind === 'vector') return operator === '-' ? { kind: 'unary', operator, operand, type, span } : undefined;
+  const f = type.kind === 'scalar' ? unaryOf(operator, type.name) : undefined;
+  if (f === undefined) return undefined;
+  const result = operator === '!' ? scalar('boolean') : type as Scalar;
+  const a = known(operand);
+  if (a === undefined) return { kind: 'unary', operator, operand, type: result, span };
+  const folded = constant(result.name, f(a), span);
+  if (operator === '-' && exact.has(operand)) exact.set(folded, -exact.get(operand)!);
+  return folded;
+}
+
+const truth = new Set<IrBinary>(['==', '!=', '<', '<=', '>', '>=', '&&', '||']);
+
+/** The operator on operands of one type; undefined where there is none. */
+export function makeBinary(operator: IrBinary, left: IrExpression, right: IrExpression, span: Span | undefined): IrExpression | undefined {
+  const { type } = left;
+  if (type.kind === 'vector') {
+    if (!'+-*/'.includes(operator)) return undefined;
+    if (left.kind === 'constant' && right.kind === 'constant') {
+      const value = vectorBinary(operator, type.name, Float32Array.from(left.value.numbers), Float32Array.from(right.value.numbers))!;
+      return constantOf({ type, numbers: [...value] }, span);
+    }
+    return { kind: 'binary', operator, left, right, type, span };
+  }
+  const f = type.kind === 'scalar' ? binaryOf(operator, type.name) : undefined;
+  if (f === undefined) return undefined;
+  const [a, b] = [known(left), known(right)];
+  const result = truth.has(operator) ? scalar('boolean') : type as Scalar;
+  if (a !== undefined && (operator === '&&' || operator === '||')) return (a !== 0) === (operator === '&&') ? right : left;
+  if (a !== undefined && b !== undefined) {
+    try {
+      return constant(result.name, f(a, b), span);
+    } catch (error) {
+      // Left to run time, where it is an error if it is ever reached.
+      if (!(error instanceof ArithmeticError)) throw error;
+    }
+  }
+  return { kind: 'binary', operator, left, right, type: result, span };
+}
+
+export function makeMath(name: MathName, args: readonly IrExpression[], type: IrType, span: Span | undefined): IrExpression | undefined {
+  const made: IrExpression = { kind: 'math', name, args, type, span };
+  if (name === 'random') return made;
+  const operand = args[0]?.type;
+  const numbers = args.map(known);
+  if (operand?.kind === 'vector') {
+    const [z] = args;
+    if (z!.kind !== 'constant') return made;
+    const value = complexMath(name, Float32Array.from(z!.value.numbers));
+    if (value === undefined) return undefined;
+    return typeof value === 'number' ? constant('float', value, span) : constantOf({ type, numbers: [...value] }, span);
+  }
+  const f = operand?.kind === 'scalar' ? mathOf(name, operand.name) : undefined;
+  if (f === undefined || type.kind !== 'scalar') return undefined;
+  return numbers.includes(undefined) ? made : constant(type.name, f(...numbers as number[]), span);
+}
+
+/** Conversion to a type; undefined where there is none. */
+export function makeConversion(e: IrExpression, type: IrType): IrExpression | undefined {
+  if (sameType(e.type, type)) return e;
+  const { span } = e;
+  if (e.type.kind !== 'scalar') return undefined;
+  const a = known(e);
+  if (type.kind === 'vector') {
+    const single = makeConversion(e, scalar('float'))!;
+    const re = known(single);
+    if (re === undefined) return { kind: 'convert', operand: single, type, span };
+    const numbers = new Array<number>(vectorSizes[type.name]).fill(0);
+    numbers[0] = re;
+    return constantOf({ type, numbers }, span);
+  }
+  if (type.kind !== 'scalar') return undefined;
+  if (a === undefined) return { kind: 'convert', operand: e, type, span };
+  const from = type.name === 'double' && e.type.name === 'float' ? exact.get(e) ?? a : a;
+  return constant(type.name, conversionOf(e.type.name, type.name)(from), span);
+}

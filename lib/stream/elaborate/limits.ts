@@ -1,0 +1,22 @@
+// What an elaboration may take, so that no program makes the compiler hang or run out of memory.
+
+export interface ElaborationLimits {
+  /** Streams inside streams, and calls of functions inside calls. Default 200. */
+  readonly nesting: number;
+  /** Filters, splitters and joiners. Default 65536. */
+  readonly nodes: number;
+  /** Evaluated expressions and statements of bodies, `init` and `static` sections. Default 50 million, about two seconds. */
+  readonly steps: number;
+  /** Bytes of arrays alive at once during evaluation, and of the constants of the whole graph. Default 256 MiB. */
+  readonly bytes: number;
+  /** Scalars of one array. Default 2^24. */
+  readonly arrayElements: number;
+  /** Items that one firing may push, pop or peek. Default 2^24. */
+  readonly rate: number;
+  /** Errors after which the rest is left unchecked. Default 20. */
+  readonly errors: number;
+}
+
+export const defaultLimits: ElaborationLimits = {
+  nesting: 200, nodes: 65536, steps: 50_000_000, bytes: 2 ** 28, arrayElements: 2 ** 24, rate: 2 ** 24, errors: 20,
+};

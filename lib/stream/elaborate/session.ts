@@ -1,0 +1,205 @@
+// What one elaboration knows and has made so far: limits, findings, types, constants of the program, nodes and channels.
+import type { Span } from '../ast.ts';
+import type { Checked, NameSymbol, Type } from '../front/checked.ts';
+import type { Channel, FileFormat, GraphNode } from '../graph.ts';
+import type { ConstantData, FilterCode, IrType, StateVariable, Variable } from '../ir.ts';
+import { Fault } from '../interpret/fault.ts';
+import type { Budget } from '../interpret/machine.ts';
+import { scalar, scalarCount, typeBytes } from '../interpret/values.ts';
+import type { ElaborationLimits } from './limits.ts';
+import { fitName, Namer } from './names.ts';
+import { Usage } from './usage.ts';
+
+/** What a name stands for at a point of the elaboration. */
+export type Entity =
+  | { readonly kind: 'constant'; readonly data: ConstantData }
+  | { readonly kind: 'variable'; readonly variable: Variable }
+  | { readonly kind: 'state'; readonly variable: StateVariable }
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'portal'; readonly portal: Portal };
+
+/** A portal under construction. */
+export interface Portal {
+  readonly name: string;
+  readonly receivers: number[];
+}
+
+/** Names and what they stand for; what is not found here is looked up outside. */
+export class Scope {
+  readonly #own = new Map<NameSymbol, Entity>();
+  readonly #outside: ((symbol: NameSymbol) => Entity | undefined) | undefined;
+
+  constructor(outside?: (symbol: NameSymbol) => Entity | undefined) {
+    this.#outside = outside;
+  }
+
+  find(symbol: NameSymbol): Entity | undefined {
+    return this.#own.get(symbol) ?? this.#outside?.(symbol);
+  }
+
+  set(symbol: NameSymbol, entity: Entity): void {
+    this.#own.set(symbol, entity);
+  }
+}
+
+/** Omits what differs by kind of node. */
+type Shape<T> = T extends unknown ? Omit<T, 'id' | 'name' | 'inputs' | 'outputs'> : never;
+export type NodeShape = Shape<GraphNode>;
+type Open<T> = T extends unknown ? Omit<T, 'inputs' | 'outputs'> & { inputs: (number | undefined)[]; outputs: (number | undefined)[] } : never;
+
+/** A place where a channel can begin or end. */
+export interface End {
+  readonly node: number;
+  readonly port: number;
+  readonly type: IrType;
+}
+
+/** What can be given from outside for one elaboration. */
+export interface SessionOptions {
+  readonly limits: ElaborationLimits;
+  /** Bytes of a file that the program reads while it is elaborated; undefined where there is none. */
+  readonly file: (path: string) => Uint8Array | undefined;
+}
+
+export class Session {
+  readonly checked: Checked;
+  readonly usage: Usage;
+  readonly limits: ElaborationLimits;
+  readonly file: SessionOptions['file'];
+  readonly budget: Budget;
+  readonly nodes: Open<GraphNode>[] = [];
+  readonly channels: Channel[] = [];
+  readonly portals: Portal[] = [];
+  readonly faults: { readonly fault: Fault; readonly path: string; readonly severity: 'error' | 'warning' }[] = [];
+  /** Instances entered, outermost first, for messages. */
+  readonly path: string[] = [];
+  readonly codes = new Map<string, FilterCode>();
+  readonly codeNames = new Namer();
+  readonly nodeNames = new Namer();
+  readonly #structs = new Map<object, IrType>();
+  readonly #seen = new Set<string>();
+  #graphBytes = 0;
+
+  constructor(checked: Checked, options: SessionOptions) {
+    this.checked = checked;
+    this.usage = new Usage(checked);
+    this.limits = options.limits;
+    this.file = options.file;
+    this.budget = { steps: options.limits.steps, bytes: options.limits.bytes, depth: options.limits.nesting };
+  }
+
+  /** Keeps a finding; the same finding at the same place is kept once. */
+  report(fault: Fault, severity: 'error' | 'warning' = 'error'): void {
+    const key = `${fault.code} ${fault.message} ${fault.span?.file} ${fault.span?.start}`;
+    if (this.#seen.has(key)) return;
+    this.#seen.add(key);
+    this.faults.push({ fault, severity, path: this.path.join(' / ') });
+    const errors = this.faults.filter((each) => each.severity === 'error').length;
+    if (severity === 'error' && errors >= this.limits.errors) throw new Fault('S4100', '', undefined, { fatal: true });
+  }
+
+  /** Runs `make` inside an instance named `label`. */
+  inside<T>(label: string, span: Span, make: () => T): T {
+    if (--this.budget.depth < 0) {
+      throw new Fault('S4104', `streams are nested deeper than ${this.limits.nesting}`, span,
+        { hint: 'does the recursion end? the limit can be raised', fatal: true });
+    }
+    this.path.push(label);
+    try {
+      return make();
+    } catch (error) {
+      // The path belongs to the finding, so it is kept here, where it is complete.
+      if (error instanceof Fault && !error.fatal) {
+        this.report(error);
+        throw new Reported();
+      }
+      if (error instanceof Fault && error.code !== 'S4100' && !this.faults.some(({ fault }) => fault.fatal)) this.report(error);
+      throw error;
+    } finally {
+      this.path.pop();
+      ++this.budget.depth;
+    }
+  }
+
+  /** The type with its lengths evaluated by `length`. */
+  sized(type: Type, length: (expression: NonNullable<Extract<Type, { kind: 'array' }>['length']>) => number, span: Span): IrType {
+    switch (type.kind) {
+      case 'scalar': return scalar(type.name);
+      case 'vector': return { kind: 'vector', name: type.name };
+      case 'void': return { kind: 'void' };
+      case 'array': {
+        const element = this.sized(type.element, length, span);
+        const count = type.length === undefined ? type.count : length(type.length);
+        if (count === undefined) throw new Fault('S4002', 'the length of this array is not known', type.length ?? span);
+        return this.arrayOf(element, count, type.length?.span ?? span);
+      }
+      case 'struct': return this.#struct(type.declaration, length);
+      case 'string': case 'portal': case 'unknown':
+        throw new Fault('S4003', `a ${type.kind === 'unknown' ? 'type that is not known' : type.kind} cannot be stored in a variable`, span);
+    }
+  }
+
+  /** An array type within the limits. */
+  arrayOf(element: IrType, length: number, span: Span): IrType {
+    if (!Number.isInteger(length) || length < 0) throw new Fault('S4004', `an array cannot have ${length} elements`, span);
+    const type: IrType = { kind: 'array', element, length };
+    if (scalarCount(type) > this.limits.arrayElements) {
+      throw new Fault('S4105', `this array would have ${scalarCount(type)} elements, more than the limit of ${this.limits.arrayElements}`, span,
+        { fatal: true });
+    }
+    return type;
+  }
+
+  #struct(declaration: Extract<Type, { kind: 'struct' }>['declaration'], length: Parameters<Session['sized']>[1]): IrType {
+    let type = this.#structs.get(declaration);
+    if (type === undefined) {
+      const names = new Namer();
+      type = {
+        kind: 'struct', name: this.codeNames.unique(declaration.name), fields: declaration.fields.map((field) => ({
+          name: names.unique(field.name), type: this.sized(this.checked.typeOfNode(field.type), length, field.span),
+        })),
+      };
+      this.#structs.set(declaration, type);
+    }
+    return type;
+  }
+
+  /** The field of a struct under its fit name. */
+  fieldOf(declaration: Extract<Type, { kind: 'struct' }>['declaration'], type: IrType, name: string): { name: string; type: IrType } | undefined {
+    const index = declaration.fields.findIndex((field) => field.name === name);
+    return type.kind === 'struct' ? type.fields[index] : undefined;
+  }
+
+  /** Counts bytes of constants that stay in the graph. */
+  keepBytes(type: IrType, span: Span | undefined): void {
+    this.#graphBytes += typeBytes(type);
+    if (this.#graphBytes > this.limits.bytes) {
+      throw new Fault('S4106', 'the constants of the program take more memory than the limit allows', span, { fatal: true });
+    }
+  }
+
+  /** Adds a node. */
+  node(name: string, shape: NodeShape, ports: { inputs: number; outputs: number }, span: Span): number {
+    if (this.nodes.length >= this.limits.nodes) {
+      throw new Fault('S4107', `the graph has more than ${this.limits.nodes} nodes`, span, { hint: 'the limit can be raised', fatal: true });
+    }
+    const id = this.nodes.length;
+    this.nodes.push({
+      id, name: this.nodeNames.unique(fitName(name)), ...shape,
+      inputs: new Array<undefined>(ports.inputs).fill(undefined), outputs: new Array<undefined>(ports.outputs).fill(undefined),
+    } as Open<GraphNode>);
+    return id;
+  }
+
+  connect(from: End, to: End, initial: readonly ConstantData[] = []): void {
+    const id = this.channels.length;
+    this.channels.push({ id, type: from.type, from: from.node, fromPort: from.port, to: to.node, toPort: to.port, initial });
+    this.nodes[from.node]!.outputs[from.port] = id;
+    this.nodes[to.node]!.inputs[to.port] = id;
+  }
+}
+
+/** Thrown after a finding was kept: the instance is lost, its siblings go on. */
+export class Reported extends Error {}
+
+export type { FileFormat };

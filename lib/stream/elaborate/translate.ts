@@ -1,0 +1,315 @@
+// Expressions of the syntax tree to the intermediate representation: constants in place, conversions written out, types and sizes known.
+import type { Expression, FunctionDeclaration, Span } from '../ast.ts';
+import type { Callee, NameSymbol, Type } from '../front/checked.ts';
+import { Fault } from '../interpret/fault.ts';
+import { isScalar, sameType, scalar, scalarCount, toConstant, typeText, unflatten, vectorSizes } from '../interpret/values.ts';
+import type { ConstantData, IrBinary, IrExpression, IrFunction, IrStatement, IrType, ScalarName, StateVariable, Variable } from '../ir.ts';
+import { callFunction } from './functions.ts';
+import { constant, constantOf, known, makeBinary, makeConversion, makeMath, makeUnary, slice } from './fold.ts';
+import { loadArray } from './load.ts';
+import type { Namer } from './names.ts';
+import type { Entity, Scope, Session } from './session.ts';
+
+/** What the code being translated may do. */
+export interface Ends {
+  readonly input: IrType;
+  readonly output: IrType;
+}
+
+const order: readonly ScalarName[] = ['boolean', 'bit', 'int', 'float', 'double'];
+const parts: Readonly<Record<string, number>> = { real: 0, imag: 1, x: 0, y: 1, z: 2, w: 3 };
+
+/**
+ * Translates the code of one filter, or (without ends) what is evaluated during elaboration. `tables` collects the constant arrays that the
+ * code refers to; without it they stand in place.
+ */
+export class Translator {
+  readonly session: Session;
+  readonly namer: Namer;
+  readonly ends: Ends | undefined;
+  readonly functions = new Map<string, IrFunction>();
+  readonly tables: StateVariable[] | undefined;
+  scope: Scope;
+  /** Variables of the present body that are assigned after their declaration; the others may be constants. */
+  assigned: ReadonlySet<NameSymbol> = new Set();
+  /** Result of the function being translated. */
+  result: IrType = { kind: 'void' };
+  /** Statements to be executed before the present one. */
+  before: IrStatement[] = [];
+  readonly #tableOf = new Map<ConstantData, StateVariable>();
+
+  constructor(session: Session, scope: Scope, options: { namer: Namer; ends?: Ends; tables?: StateVariable[] }) {
+    this.session = session;
+    this.scope = scope;
+    this.namer = options.namer;
+    this.ends = options.ends;
+    this.tables = options.tables;
+  }
+
+  /** The expression as the program's types have it. */
+  expression(e: Expression): IrExpression {
+    switch (e.kind) {
+      case 'int': return constant('int', e.value, e.span);
+      case 'character': return constant('int', e.value, e.span);
+      case 'float': return constant('float', e.value, e.span);
+      case 'boolean': return constant('boolean', e.value ? 1 : 0, e.span);
+      case 'imaginary': return constantOf({ type: { kind: 'vector', name: 'complex' }, numbers: [0, Math.fround(e.value)] }, e.span);
+      case 'string': throw new Fault('S4005', 'a string can only be printed or name a file', e.span);
+      case 'name': return this.entity(this.find(e), e.span);
+      case 'index': return this.#element(e);
+      case 'field': return this.#field(e);
+      case 'call': return this.#call(e, this.session.checked.calleeOf(e));
+      case 'peek': return { kind: 'peek', index: this.as(e.index, scalar('int')), type: this.#input(e.span), span: e.span };
+      case 'pop': return { kind: 'pop', type: this.#input(e.span), span: e.span };
+      case 'iter': return { kind: 'iter', type: scalar('int'), span: e.span };
+      case 'unary': return this.#unary(e);
+      case 'binary': return this.#binary(e);
+      case 'conditional': return this.#conditional(e);
+      case 'cast': return this.#cast(e);
+      case 'array-literal': return this.arrayLiteral(e, undefined);
+    }
+  }
+
+  /** The expression converted to a type. */
+  as(e: Expression, type: IrType): IrExpression {
+    return e.kind === 'array-literal' ? this.arrayLiteral(e, type) : this.converted(this.expression(e), type, e.span);
+  }
+
+  converted(value: IrExpression, type: IrType, span: Span): IrExpression {
+    if (value.type.kind === 'void') throw new Fault('S4006', 'this has no value', span);
+    const made = makeConversion(value, type);
+    if (made === undefined) throw new Fault('S4007', `a value of ${typeText(value.type)} cannot stand where ${typeText(type)} is wanted`, span);
+    return made;
+  }
+
+  /** The expression if it is a constant int, else a fault that names `what`. */
+  constantInt(e: Expression, what: string): number {
+    const value = this.as(e, scalar('int'));
+    const x = known(value);
+    if (x === undefined) {
+      throw new Fault('S4001', `${what} is not a constant`, e.span, { hint: 'only parameters, constants and variables that are never assigned again can stand here' });
+    }
+    return x;
+  }
+
+  typeFor(type: Type, span: Span): IrType {
+    return this.session.sized(type, (length) => this.constantInt(length, 'the length of an array'), span);
+  }
+
+  find(e: Extract<Expression, { kind: 'name' }>): Entity {
+    const symbol = this.session.checked.symbolOf(e);
+    const entity = this.scope.find(symbol);
+    if (entity === undefined) throw new Fault('S4008', `${e.name} has no value here`, e.span, { hint: 'fields of an enclosing stream cannot be read, only its parameters and variables' });
+    return entity;
+  }
+
+  entity(entity: Entity, span: Span): IrExpression {
+    switch (entity.kind) {
+      case 'constant': return this.#constantValue(entity.data, span);
+      case 'variable': return { kind: 'variable', variable: entity.variable, type: entity.variable.type, span };
+      case 'state': return { kind: 'state', variable: entity.variable, type: entity.variable.type, span };
+      case 'text': throw new Fault('S4005', 'a string can only be printed or name a file', span);
+      case 'portal': throw new Fault('S4009', 'a portal is not a value', span);
+    }
+  }
+
+  #constantValue(data: ConstantData, span: Span): IrExpression {
+    if (data.type.kind === 'scalar' || data.type.kind === 'vector' || this.tables === undefined) return constantOf(data, span);
+    let table = this.#tableOf.get(data);
+    if (table === undefined) {
+      table = { name: this.namer.unique('table'), type: data.type, initial: data, role: 'constant' };
+      this.session.keepBytes(data.type, span);
+      this.tables.push(table);
+      this.#tableOf.set(data, table);
+    }
+    return { kind: 'state', variable: table, type: data.type, span };
+  }
+
+  #input(span: Span): IrType {
+    if (this.ends === undefined) throw new Fault('S4010', 'there is no channel to read during elaboration', span);
+    if (this.ends.input.kind === 'void') throw new Fault('S4011', 'this filter has no input', span);
+    return this.ends.input;
+  }
+
+  #element(e: Extract<Expression, { kind: 'index' }>): IrExpression {
+    const array = this.expression(e.array);
+    const index = this.as(e.index, scalar('int'));
+    if (array.type.kind !== 'array') throw new Fault('S4012', `${typeText(array.type)} has no elements`, e.span);
+    const { length, element: type } = array.type;
+    const at = known(index);
+    if (at !== undefined && (at < 0 || at >= length)) {
+      this.session.report(new Fault('S4013', `index ${at} is outside an array of ${length}`, e.index.span), 'warning');
+    } else if (at !== undefined) {
+      const data = array.kind === 'constant' ? array.value : array.kind === 'state' && array.variable.role === 'constant' ? array.variable.initial : undefined;
+      if (data !== undefined) return this.#constantValue(slice(data, type, at * scalarCount(type)), e.span);
+    }
+    return { kind: 'element', array, index, safe: at !== undefined && at >= 0 && at < length, type, span: e.span };
+  }
+
+  #field(e: Extract<Expression, { kind: 'field' }>): IrExpression {
+    const object = this.expression(e.object);
+    if (object.type.kind === 'vector') {
+      const part = parts[e.field];
+      if (part === undefined || part >= vectorSizes[object.type.name]) throw new Fault('S4014', `${typeText(object.type)} has no part ${e.field}`, e.span);
+      if (object.kind === 'constant') return constant('float', object.value.numbers[part]!, e.span);
+      return { kind: 'part', vector: object, part, type: scalar('float'), span: e.span };
+    }
+    const type = this.session.checked.typeOf(e.object);
+    const field = type.kind === 'struct' ? this.session.fieldOf(type.declaration, object.type, e.field) : undefined;
+    if (field === undefined) throw new Fault('S4014', `${typeText(object.type)} has no field ${e.field}`, e.span);
+    return { kind: 'field', object, field: field.name, type: field.type, span: e.span };
+  }
+
+  #call(e: Extract<Expression, { kind: 'call' }>, callee: Callee): IrExpression {
+    switch (callee.kind) {
+      case 'function': return this.callHelper(callee.declaration, e.args, e.span);
+      case 'math': {
+        const operand = this.typeFor(callee.operand, e.span);
+        const args = e.args.map((arg) => this.as(arg, operand));
+        const toReal = operand.kind === 'vector' && (callee.name === 'abs' || callee.name === 'arg');
+        const type = callee.name === 'random' ? scalar(args.length === 0 ? 'float' : 'int') : toReal ? scalar('float') : operand;
+        const made = makeMath(callee.name, callee.name === 'random' ? e.args.map((arg) => this.as(arg, scalar('int'))) : args, type, e.span);
+        if (made === undefined) throw new Fault('S4015', `${callee.name} has no meaning for ${typeText(operand)}`, e.span);
+        return made;
+      }
+      case 'load': return this.#constantValue(loadArray(this, e, callee.element), e.span);
+      case 'print': throw new Fault('S4006', 'print has no value', e.span);
+      case 'native':
+        throw new Fault('S4016', `the native function ${callee.declaration.name} is not known here`, e.span, { hint: 'write it in StreamIt' });
+    }
+  }
+
+  /** A call of a function of the program. */
+  callHelper(declaration: FunctionDeclaration, args: readonly Expression[], span: Span): IrExpression {
+    return callFunction(this, declaration, args, span);
+  }
+
+  #unary(e: Extract<Expression, { kind: 'unary' }>): IrExpression {
+    let operand = this.expression(e.operand);
+    if (e.operator === '+') return operand;
+    if (e.operator === '!') operand = this.converted(operand, scalar(isScalar(operand.type, 'bit') ? 'bit' : 'boolean'), e.span);
+    else if (e.operator === '-' && isScalar(operand.type, 'bit')) operand = this.converted(operand, scalar('int'), e.span);
+    const made = makeUnary(e.operator, operand, e.span);
+    if (made === undefined) throw new Fault('S4017', `${e.operator} has no meaning for ${typeText(operand.type)}`, e.span);
+    return made;
+  }
+
+  #binary(e: Extract<Expression, { kind: 'binary' }>): IrExpression {
+    return this.binary(e.operator, this.expression(e.left), this.expression(e.right), e.span);
+  }
+
+  /** The operator, its operands brought to one type. */
+  binary(operator: IrBinary, left: IrExpression, right: IrExpression, span: Span): IrExpression {
+    const type = operandType(operator, left.type, right.type);
+    if (type !== undefined) {
+      const [a, b] = [this.#operand(left, type, span), this.#operand(right, type, span)];
+      if (type.kind === 'vector' && (operator === '==' || operator === '!=')) return this.#compareParts(operator, a, b, span);
+      const made = makeBinary(operator, a, b, span);
+      if (made !== undefined) return made;
+    }
+    throw new Fault('S4017', `${operator} has no meaning for ${typeText(left.type)} and ${typeText(right.type)}`, span);
+  }
+
+  /** A scalar beside a float2 to float4 stands for all its parts; beside a complex number it is the real part. */
+  #operand(e: IrExpression, type: IrType, span: Span): IrExpression {
+    if (e.type.kind !== 'scalar' || type.kind !== 'vector' || type.name === 'complex') return this.converted(e, type, span);
+    const single = this.stored(this.converted(e, scalar('float'), span), 'factor');
+    return { kind: 'compose', parts: new Array<IrExpression>(vectorSizes[type.name]).fill(single), type, span };
+  }
+
+  #compareParts(operator: IrBinary, a: IrExpression, b: IrExpression, span: Span): IrExpression {
+    const [left, right] = [this.stored(a, 'left'), this.stored(b, 'right')];
+    const size = vectorSizes[(a.type as IrType & { kind: 'vector' }).name];
+    let all: IrExpression | undefined;
+    for (let part = 0; part < size; ++part) {
+      const [x, y] = [left, right].map((vector): IrExpression => ({ kind: 'part', vector, part, type: scalar('float'), span }));
+      const one = makeBinary(operator, x!, y!, span)!;
+      all = all === undefined ? one : makeBinary(operator === '==' ? '&&' : '||', all, one, span)!;
+    }
+    return all!;
+  }
+
+  /** The value in a variable of its own unless repeating it is harmless. */
+  stored(e: IrExpression, name: string): IrExpression {
+    if (e.kind === 'constant' || e.kind === 'variable') return e;
+    const variable: Variable = { name: this.namer.unique(name), type: e.type };
+    this.before.push({ kind: 'declare', variable, value: e, span: e.span });
+    return { kind: 'variable', variable, type: e.type, span: e.span };
+  }
+
+  condition(e: Expression): IrExpression {
+    return this.as(e, scalar('boolean'));
+  }
+
+  #conditional(e: Extract<Expression, { kind: 'conditional' }>): IrExpression {
+    const condition = this.condition(e.condition);
+    const x = known(condition);
+    let [then, otherwise] = [this.expression(e.then), this.expression(e.otherwise)];
+    const type = sameType(then.type, otherwise.type) ? then.type : operandType('?', then.type, otherwise.type);
+    if (type === undefined) {
+      throw new Fault('S4018', `one branch is ${typeText(then.type)}, the other ${typeText(otherwise.type)}`, e.span);
+    }
+    [then, otherwise] = [this.converted(then, type, e.then.span), this.converted(otherwise, type, e.otherwise.span)];
+    if (x !== undefined) return x !== 0 ? then : otherwise;
+    return { kind: 'conditional', condition, then, otherwise, type, span: e.span };
+  }
+
+  #cast(e: Extract<Expression, { kind: 'cast' }>): IrExpression {
+    const type = this.typeFor(this.session.checked.typeOfNode(e.type), e.span);
+    const operand = this.expression(e.operand);
+    return this.converted(operand, type, e.span);
+  }
+
+  /** An array literal; `type` as the context has it, or the type of its first element. */
+  arrayLiteral(e: Extract<Expression, { kind: 'array-literal' }>, type: IrType | undefined): IrExpression {
+    const { elements } = e;
+    const element = type?.kind === 'array' ? type.element : undefined;
+    if (type !== undefined && element === undefined) throw new Fault('S4007', `a row of values cannot stand where ${typeText(type)} is wanted`, e.span);
+    if (type?.kind === 'array' && elements.length > type.length) {
+      throw new Fault('S4019', `${elements.length} values for an array of ${type.length}`, e.span);
+    }
+    const values: IrExpression[] = [];
+    for (const each of elements) values.push(element !== undefined ? this.as(each, element) : this.#firstType(each, values));
+    const whole = type ?? this.session.arrayOf(values[0]?.type ?? scalar('int'), elements.length, e.span);
+    const numbers: number[] = [];
+    for (const value of values) {
+      const data = value.kind === 'constant' ? value.value : value.kind === 'state' && value.variable.role === 'constant' ? value.variable.initial : undefined;
+      if (data === undefined) return this.#filled(whole, values, e.span);
+      for (let i = 0; i < data.numbers.length; ++i) numbers.push(data.numbers[i]!);
+    }
+    // Elements that are not given are zeros.
+    return this.#constantValue(toConstant(whole, unflatten(whole, numbers, { at: 0 })), e.span);
+  }
+
+  #firstType(e: Expression, before: readonly IrExpression[]): IrExpression {
+    return before.length > 0 ? this.as(e, before[0]!.type) : this.expression(e);
+  }
+
+  /** An array that is filled at run time. */
+  #filled(type: IrType, values: readonly IrExpression[], span: Span): IrExpression {
+    const variable: Variable = { name: this.namer.unique('row'), type };
+    const array: IrExpression = { kind: 'variable', variable, type, span };
+    this.before.push({ kind: 'declare', variable, value: undefined, span });
+    values.forEach((value, i) => this.before.push({
+      kind: 'assign', span, value,
+      target: { kind: 'element', array, index: constant('int', i, span), safe: true, type: value.type, span },
+    }));
+    return array;
+  }
+}
+
+/** The type at which an operator works on operands of two types; `?`: the type that holds both. */
+function operandType(operator: IrBinary | '?', a: IrType, b: IrType): IrType | undefined {
+  if (a.kind === 'vector' || b.kind === 'vector') {
+    if (a.kind === 'vector' && b.kind === 'vector') return a.name === b.name ? a : undefined;
+    const [vector, other] = a.kind === 'vector' ? [a, b] : [b, a];
+    return other.kind === 'scalar' && other.name !== 'boolean' && vector.kind === 'vector' ? vector : undefined;
+  }
+  if (a.kind !== 'scalar' || b.kind !== 'scalar') return undefined;
+  if (operator === '&&' || operator === '||') return scalar('boolean');
+  const wider = order[Math.max(order.indexOf(a.name), order.indexOf(b.name))]!;
+  if (operator === '<<' || operator === '>>' || '+-*/%'.includes(operator)) {
+    return scalar(wider === 'bit' || wider === 'boolean' ? 'int' : wider);
+  }
+  return scalar(wider);
+}

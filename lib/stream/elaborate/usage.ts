@@ -1,0 +1,144 @@
+// What a piece of the syntax tree assigns, calls and refers to: found once, whatever arguments it is elaborated with.
+import type { CompositeDeclaration, Creator, Declarator, Expression, FunctionDeclaration, Parameter, Statement, StreamDeclaration } from '../ast.ts';
+import type { Checked, NameSymbol } from '../front/checked.ts';
+
+type Visit = (node: Expression | Statement) => void;
+
+function visitValue(value: unknown, visit: Visit): void {
+  if (Array.isArray(value)) for (const part of value) visitValue(part, visit);
+  else if (typeof value === 'object' && value !== null) visitNode(value as Expression, visit);
+}
+
+/** Calls `visit` for every expression and statement at and below the node (types, rates and anonymous streams with their insides too). */
+export function visitNode(node: object, visit: Visit): void {
+  if ('kind' in node) visit(node as Expression);
+  for (const [key, value] of Object.entries(node)) if (key !== 'span' && key !== 'at') visitValue(value, visit);
+}
+
+/** The variable at the root of what stands on the left of an assignment. */
+export function rootName(target: Expression): Extract<Expression, { kind: 'name' }> | undefined {
+  if (target.kind === 'name') return target;
+  if (target.kind === 'index') return rootName(target.array);
+  return target.kind === 'field' ? rootName(target.object) : undefined;
+}
+
+const graphStatements = new Set(['add', 'body', 'loop', 'split', 'join', 'enqueue', 'message']);
+
+/** Answers about the tree of one program, remembered. */
+export class Usage {
+  readonly #checked: Checked;
+  readonly #assigned = new WeakMap<object, ReadonlySet<NameSymbol>>();
+  readonly #written = new WeakMap<FunctionDeclaration, ReadonlySet<NameSymbol>>();
+  readonly #free = new WeakMap<StreamDeclaration, readonly NameSymbol[]>();
+  readonly #plain = new WeakMap<Statement, boolean>();
+  readonly #lengths = new WeakMap<FunctionDeclaration, ReadonlySet<NameSymbol>>();
+
+  constructor(checked: Checked) {
+    this.#checked = checked;
+  }
+
+  /** Variables and fields that the node assigns, functions it calls not counted. */
+  assigned(node: object): ReadonlySet<NameSymbol> {
+    const known = this.#assigned.get(node);
+    if (known !== undefined) return known;
+    const found = new Set<NameSymbol>();
+    visitNode(node, (part) => {
+      if (part.kind !== 'assign' && part.kind !== 'increment') return;
+      const root = rootName(part.target);
+      if (root !== undefined) found.add(this.#checked.symbolOf(root));
+    });
+    this.#assigned.set(node, found);
+    return found;
+  }
+
+  /** Functions of the program that the node calls. */
+  #called(node: object): Set<FunctionDeclaration> {
+    const found = new Set<FunctionDeclaration>();
+    visitNode(node, (part) => {
+      if (part.kind !== 'call') return;
+      const callee = this.#checked.calleeOf(part);
+      if (callee.kind === 'function') found.add(callee.declaration);
+    });
+    return found;
+  }
+
+  /** Fields (and variables) that a function and all that it calls assign. */
+  written(entry: FunctionDeclaration): ReadonlySet<NameSymbol> {
+    const known = this.#written.get(entry);
+    if (known !== undefined) return known;
+    const seen = new Set([entry]);
+    const found = new Set<NameSymbol>();
+    for (const declaration of seen) {
+      for (const symbol of this.assigned(declaration.body)) found.add(symbol);
+      for (const callee of this.#called(declaration.body)) seen.add(callee);
+    }
+    this.#written.set(entry, found);
+    return found;
+  }
+
+  /** Parameters and variables of enclosing streams that an anonymous stream refers to. */
+  free(declaration: StreamDeclaration): readonly NameSymbol[] {
+    const known = this.#free.get(declaration);
+    if (known !== undefined) return known;
+    const used = new Set<NameSymbol>();
+    const own = new Set<object>();
+    visitNode(declaration, (part) => {
+      if (part.kind === 'name') used.add(this.#checked.symbolOf(part));
+      if (part.kind === 'declare') for (const variable of part.variables) own.add(variable);
+      if (part.kind === 'message') used.add(this.#checked.messageOf(part).portal);
+      if (part.kind === 'add' || part.kind === 'body' || part.kind === 'loop') this.#creator(part.creator, used, own);
+    });
+    addParameters(declaration, own);
+    const found = [...used].filter((symbol) => symbol.kind !== 'static' && !own.has(symbol.declaration));
+    this.#free.set(declaration, found);
+    return found;
+  }
+
+  #creator(creator: Creator, used: Set<NameSymbol>, own: Set<object>): void {
+    for (const portal of this.#checked.portalsOf(creator)) used.add(portal);
+    if (creator.kind === 'anonymous') addParameters(creator.stream, own);
+  }
+
+  /** Whether a statement makes no part of a graph and declares no arrays, so that it can be translated as a whole. */
+  isPlain(statement: Statement): boolean {
+    let plain = this.#plain.get(statement);
+    if (plain === undefined) {
+      plain = true;
+      visitNode(statement, (part) => {
+        if (graphStatements.has(part.kind)) plain = false;
+        if (part.kind === 'declare' && part.variables.some(({ type }) => type.kind !== 'primitive' || type.name === 'string')) plain = false;
+      });
+      this.#plain.set(statement, plain);
+    }
+    return plain;
+  }
+
+  /** Arguments of a function on which lengths of its arrays may depend. */
+  lengths(declaration: FunctionDeclaration): ReadonlySet<NameSymbol> {
+    const known = this.#lengths.get(declaration);
+    if (known !== undefined) return known;
+    const found = new Set<NameSymbol>();
+    visitNode(declaration, (part) => {
+      if ((part.kind as string) !== 'array') return;
+      visitNode(part, (name) => {
+        if (name.kind === 'name') found.add(this.#checked.symbolOf(name));
+      });
+    });
+    this.#lengths.set(declaration, found);
+    return found;
+  }
+}
+
+function addParameters(declaration: StreamDeclaration, own: Set<object>): void {
+  const all: (Parameter | Declarator)[] = [...declaration.parameters];
+  if (declaration.kind === 'filter') {
+    all.push(...declaration.fields);
+    for (const { parameters } of declaration.functions) all.push(...parameters);
+  }
+  for (const parameter of all) own.add(parameter);
+}
+
+/** The body of a composite, or undefined for a filter. */
+export function bodyOf(declaration: StreamDeclaration): CompositeDeclaration['body'] | undefined {
+  return declaration.kind === 'filter' ? undefined : declaration.body;
+}

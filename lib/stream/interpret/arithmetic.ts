@@ -1,0 +1,147 @@
+// Operators, conversions and functions of mathematics on scalars and vectors, exactly as lib/stream/ir.ts says.
+import type { IrBinary, MathName, ScalarName, VectorName } from '../ir.ts';
+
+export type Binary = (a: number, b: number) => number;
+export type Unary = (a: number) => number;
+
+/** An operation without a value, such as a division by zero. */
+export class ArithmeticError extends Error {}
+
+function divideInts(a: number, b: number): number {
+  if (b === 0) throw new ArithmeticError('integer division by zero');
+  return (a / b) | 0;
+}
+
+function remainderOfInts(a: number, b: number): number {
+  if (b === 0) throw new ArithmeticError('remainder of an integer division by zero');
+  return (a % b) | 0;
+}
+
+const comparisons: Partial<Record<IrBinary, Binary>> = {
+  '==': (a, b) => (a === b ? 1 : 0), '!=': (a, b) => (a !== b ? 1 : 0), '<': (a, b) => (a < b ? 1 : 0), '<=': (a, b) => (a <= b ? 1 : 0),
+  '>': (a, b) => (a > b ? 1 : 0), '>=': (a, b) => (a >= b ? 1 : 0),
+  '&&': (a, b) => (a !== 0 && b !== 0 ? 1 : 0), '||': (a, b) => (a !== 0 || b !== 0 ? 1 : 0),
+};
+const ints: Partial<Record<IrBinary, Binary>> = {
+  '+': (a, b) => (a + b) | 0, '-': (a, b) => (a - b) | 0, '*': Math.imul, '/': divideInts, '%': remainderOfInts,
+  '<<': (a, b) => a << b, '>>': (a, b) => a >> b, '&': (a, b) => a & b, '|': (a, b) => a | b, '^': (a, b) => a ^ b,
+};
+const floats: Partial<Record<IrBinary, Binary>> = {
+  '+': (a, b) => Math.fround(a + b), '-': (a, b) => Math.fround(a - b), '*': (a, b) => Math.fround(a * b),
+  '/': (a, b) => Math.fround(a / b), '%': (a, b) => Math.fround(a % b),
+};
+const doubles: Partial<Record<IrBinary, Binary>> = {
+  '+': (a, b) => a + b, '-': (a, b) => a - b, '*': (a, b) => a * b, '/': (a, b) => a / b, '%': (a, b) => a % b,
+};
+
+/** The operator on two scalars of one type; undefined where there is none. `/` and `%` of ints throw {@link ArithmeticError}. */
+export function binaryOf(operator: IrBinary, operands: ScalarName): Binary | undefined {
+  const comparison = comparisons[operator];
+  if (comparison !== undefined) return comparison;
+  if (operands === 'float') return floats[operator];
+  if (operands === 'double') return doubles[operator];
+  if (operands === 'int') return ints[operator];
+  return operator === '&' || operator === '|' || operator === '^' ? ints[operator] : undefined;
+}
+
+/** The operator on a scalar; undefined where there is none. */
+export function unaryOf(operator: '-' | '!' | '~', operand: ScalarName): Unary | undefined {
+  if (operator === '!') return (a) => (a === 0 ? 1 : 0);
+  if (operator === '~') return operand === 'bit' ? (a) => a ^ 1 : operand === 'int' ? (a) => ~a : undefined;
+  if (operand === 'int') return (a) => -a | 0;
+  return operand === 'float' || operand === 'double' ? (a) => -a : undefined;
+}
+
+function toInt(a: number): number {
+  if (a >= 2147483647) return 2147483647;
+  return a <= -2147483648 ? -2147483648 : a | 0;
+}
+
+/** The conversion from one scalar type to another. */
+export function conversionOf(from: ScalarName, to: ScalarName): Unary {
+  if (to === 'boolean') return (a) => (a === 0 ? 0 : 1);
+  if (to === 'float') return Math.fround;
+  if (to === 'double') return (a) => a;
+  if (from === 'float' || from === 'double') return to === 'int' ? toInt : (a) => toInt(a) & 1;
+  return to === 'int' ? (a) => a : (a) => a & 1;
+}
+
+function roundHalfEven(a: number): number {
+  const low = Math.floor(a);
+  const rest = a - low;
+  if (rest < 0.5) return low;
+  if (rest > 0.5) return low + 1;
+  return low % 2 === 0 ? low : low + 1;
+}
+
+const functions: Partial<Record<MathName, (...args: number[]) => number>> = {
+  abs: Math.abs, acos: Math.acos, asin: Math.asin, atan: Math.atan, atan2: Math.atan2, ceil: Math.ceil, cos: Math.cos, cosh: Math.cosh,
+  exp: Math.exp, floor: Math.floor, log: Math.log, log10: Math.log10, max: Math.max, min: Math.min, pow: Math.pow, rint: roundHalfEven,
+  round: (a) => Math.floor(a! + 0.5), sin: Math.sin, sinh: Math.sinh, sqrt: Math.sqrt, tan: Math.tan, tanh: Math.tanh,
+};
+
+/** The function of mathematics on scalars of a type; undefined where there is none (`random` and those of complex numbers). */
+export function mathOf(name: MathName, operands: ScalarName): ((...args: number[]) => number) | undefined {
+  const f = functions[name];
+  if (f === undefined) return undefined;
+  if (operands === 'double') return f;
+  if (operands === 'float') return (...args) => Math.fround(f(...args));
+  if (operands !== 'int') return undefined;
+  if (name === 'abs') return (a) => (a! < 0 ? -a! | 0 : a!);
+  return name === 'max' || name === 'min' ? f : undefined;
+}
+
+/** The operator on two vectors of one type: by parts; products and quotients of complex numbers in the usual form, each step rounded. */
+export function vectorBinary(operator: IrBinary, name: VectorName, a: Float32Array, b: Float32Array): Float32Array | undefined {
+  const f = Math.fround;
+  if (name === 'complex' && operator === '*') {
+    return Float32Array.of(f(a[0]! * b[0]!) - f(a[1]! * b[1]!), f(a[0]! * b[1]!) + f(a[1]! * b[0]!));
+  }
+  if (name === 'complex' && operator === '/') {
+    const norm = f(f(b[0]! * b[0]!) + f(b[1]! * b[1]!));
+    return Float32Array.of(
+      f(f(a[0]! * b[0]!) + f(a[1]! * b[1]!)) / norm, f(f(a[1]! * b[0]!) - f(a[0]! * b[1]!)) / norm);
+  }
+  const part = '+-*/'.includes(operator) ? floats[operator] : undefined;
+  return part === undefined ? undefined : a.map((x, i) => part(x, b[i]!));
+}
+
+const f = Math.fround;
+/** Functions of a complex number that give one; computed in double, rounded once. */
+const complexFunctions: Partial<Record<MathName, (re: number, im: number) => [number, number]>> = {
+  csqrt: squareRoot, sqrt: squareRoot,
+  exp: (re, im) => [Math.exp(re) * Math.cos(im), Math.exp(re) * Math.sin(im)],
+  log: (re, im) => [Math.log(Math.hypot(re, im)), Math.atan2(im, re)],
+  sin: (re, im) => [Math.sin(re) * Math.cosh(im), Math.cos(re) * Math.sinh(im)],
+  cos: (re, im) => [Math.cos(re) * Math.cosh(im), -Math.sin(re) * Math.sinh(im)],
+};
+
+function squareRoot(re: number, im: number): [number, number] {
+  const size = Math.sqrt(re * re + im * im);
+  const root = Math.sqrt((size + Math.abs(re)) / 2);
+  if (root === 0) return [0, 0];
+  if (re >= 0) return [root, im / (2 * root)];
+  return [Math.abs(im) / (2 * root), im < 0 ? -root : root];
+}
+
+/** A function of a complex number: a number for `abs` and `arg`, else a complex number; undefined where there is none. */
+export function complexMath(name: MathName, z: Float32Array): number | Float32Array | undefined {
+  const [re, im] = [z[0]!, z[1]!];
+  if (name === 'abs') return f(Math.sqrt(re * re + im * im));
+  if (name === 'arg') return f(Math.atan2(im, re));
+  const g = complexFunctions[name];
+  return g === undefined ? undefined : Float32Array.from(g(re, im));
+}
+
+/** Names of the functions that take a complex number. */
+export function takesComplex(name: MathName): boolean {
+  return name === 'abs' || name === 'arg' || name in complexFunctions;
+}
+
+/** One step of the generator behind `random` (mulberry32): the next state, and 32 random bits. */
+export function nextRandom(state: number): { state: number; bits: number } {
+  const next = (state + 0x6d2b79f5) | 0;
+  let t = Math.imul(next ^ (next >>> 15), 1 | next);
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+  return { state: next, bits: (t ^ (t >>> 14)) >>> 0 };
+}

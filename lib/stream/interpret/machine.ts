@@ -1,0 +1,106 @@
+// The state of a computation: frames of variables, fields, channel ends, and the counters that keep it within its limits.
+import type { Span } from '../ast.ts';
+import type { IrExpression, IrStatement, Variable } from '../ir.ts';
+import { nextRandom } from './arithmetic.ts';
+import { Fault } from './fault.ts';
+import { zero, type Value } from './values.ts';
+
+/** Where `pop`, `peek` and `push` go. */
+export interface Tape {
+  pop(span: Span | undefined): Value;
+  /** `index` counts from the next item to be popped. */
+  peek(index: number, span: Span | undefined): Value;
+  push(value: Value, span: Span | undefined): void;
+}
+
+/** What a budget allows; `steps` are evaluated expressions and statements, copied scalars counted an eighth. */
+export interface Budget {
+  steps: number;
+  /** Bytes alive in frames. */
+  bytes: number;
+  depth: number;
+}
+
+/** A message as sent: arguments evaluated. */
+export type SendMessage = (statement: Extract<IrStatement, { kind: 'message' }>, args: Value[]) => void;
+
+export type Evaluate = (machine: Machine) => Value;
+export type Execute = (machine: Machine) => Flow;
+/** How a statement ended. */
+export const Flow = { normal: 0, break: 1, continue: 2, return: 3 } as const;
+export type Flow = (typeof Flow)[keyof typeof Flow];
+
+/** Runs compiled code. One for each filter of a graph, and one for each stream that is being elaborated. */
+export class Machine {
+  frame: Value[] = [];
+  /** Fields, by the place that {@link fieldSlot} gives. */
+  readonly fields: Value[] = [];
+  tape: Tape | undefined;
+  iteration = 0;
+  returned: Value = 0;
+  random = 0;
+  readonly budget: Budget;
+  print: (text: string) => void = () => undefined;
+  send: SendMessage = () => undefined;
+  readonly #fieldSlots = new Map<string, number>();
+
+  constructor(budget: Budget) {
+    this.budget = budget;
+  }
+
+  /** Takes steps from the budget. */
+  charge(steps: number, span: Span | undefined): void {
+    this.budget.steps -= steps;
+    if (this.budget.steps < 0) {
+      throw new Fault('S4101', 'the program takes more steps than the limit allows', span,
+        { hint: 'is there a loop without an end? the limit can be raised', fatal: true });
+    }
+  }
+
+  /** Enters a function that needs `bytes` for its variables. */
+  enter(bytes: number, span: Span | undefined): void {
+    if (--this.budget.depth < 0) throw new Fault('S4102', 'functions call each other too deeply', span, { fatal: true });
+    this.take(bytes, span);
+  }
+
+  leave(bytes: number): void {
+    ++this.budget.depth;
+    this.budget.bytes += bytes;
+  }
+
+  take(bytes: number, span: Span | undefined): void {
+    this.budget.bytes -= bytes;
+    if (this.budget.bytes < 0) throw new Fault('S4103', 'the program takes more memory than the limit allows', span, { fatal: true });
+  }
+
+  /** A fixed place in {@link fields} for the field; a new field begins as zeros. */
+  fieldSlot(field: Variable): number {
+    let slot = this.#fieldSlots.get(field.name);
+    if (slot === undefined) {
+      this.#fieldSlots.set(field.name, slot = this.fields.length);
+      this.fields.push(zero(field.type));
+    }
+    return slot;
+  }
+
+  nextRandom(): number {
+    const { state, bits } = nextRandom(this.random);
+    this.random = state;
+    return bits;
+  }
+}
+
+/** Nodes in an expression or statement; what a turn of a loop costs. */
+export function sizeOf(node: IrExpression | IrStatement): number {
+  let size = 1;
+  for (const value of Object.values(node) as unknown[]) {
+    if (Array.isArray(value)) for (const part of value) size += isNode(part) ? sizeOf(part) : 0;
+    else if (isNode(value)) size += sizeOf(value);
+  }
+  return size;
+}
+
+const leaves = new Set(['scalar', 'vector', 'array', 'struct', 'void']);
+function isNode(value: unknown): value is IrExpression {
+  return typeof value === 'object' && value !== null && 'kind' in value && !leaves.has((value as { kind: string }).kind);
+}
