@@ -1,5 +1,5 @@
 // Helper functions: translated once for each set of argument types, with arguments that lengths depend on as constants.
-import type { Expression, FunctionDeclaration, Span } from '../ast.ts';
+import type { Expression, FunctionDeclaration, Parameter, Span } from '../ast.ts';
 import type { NameSymbol } from '../front/checked.ts';
 import { Fault } from '../interpret/fault.ts';
 import { typeText } from '../interpret/values.ts';
@@ -26,17 +26,21 @@ function bindArguments(translator: Translator, declaration: FunctionDeclaration,
   }
   const lengths = session.usage.lengths(declaration);
   const changed = session.usage.assigned(declaration.body);
+  const values = translator.ordered(declaration.parameters.map((parameter, i) => () => argument(translator, parameter, args[i]!)));
   return declaration.parameters.map((parameter, i) => {
-    const arg = args[i]!;
     const symbol = session.checked.symbolOfDeclaration(parameter);
-    const type = session.checked.typeOfNode(parameter.type);
-    // Arrays come with the length that they have.
-    const value = type.kind === 'array' && arg.kind !== 'array-literal' ? translator.expression(arg) : translator.as(arg, translator.typeFor(type, parameter.span));
-    if (type.kind === 'array' && value.type.kind !== 'array') {
-      throw new Fault('S4007', `a value of ${typeText(value.type)} cannot stand where an array is wanted`, arg.span);
-    }
+    const value = values[i]!;
     return { symbol, value, fixed: lengths.has(symbol) && known(value) !== undefined && !changed.has(symbol) };
   });
+}
+
+/** An argument as its parameter takes it; arrays come with the length that they have. */
+function argument(translator: Translator, parameter: Parameter, arg: Expression): IrExpression {
+  const type = translator.session.checked.typeOfNode(parameter.type);
+  if (type.kind !== 'array' || arg.kind === 'array-literal') return translator.as(arg, translator.typeFor(type, parameter.span));
+  const value = translator.expression(arg);
+  if (value.type.kind !== 'array') throw new Fault('S4007', `a value of ${typeText(value.type)} cannot stand where an array is wanted`, arg.span);
+  return value;
 }
 
 /** The call of a function of the program, its translation made if there is none yet for such arguments. */
@@ -52,7 +56,7 @@ export function callFunction(translator: Translator, declaration: FunctionDeclar
 
 function translateFunction(translator: Translator, declaration: FunctionDeclaration, bound: readonly Bound[], key: string): IrFunction {
   const { session, namer } = translator;
-  if (translator.functions.size >= 4096) throw new Fault('S4023', 'too many variants of functions', declaration.span, { fatal: true });
+  if (translator.functions.size >= 1024) throw new Fault('S4023', 'too many variants of functions', declaration.span, { fatal: true });
   const outer = translator.scope;
   const scope = new Scope((symbol) => outer.find(symbol));
   const parameters: Variable[] = [];
@@ -69,15 +73,18 @@ function translateFunction(translator: Translator, declaration: FunctionDeclarat
     const made: Writable<IrFunction> = { name: namer.unique(declaration.name), parameters, result, body: { kind: 'block', statements: [] } };
     // Known before its body is translated, which may call it again.
     translator.functions.set(key, made);
-    made.body = translateBlock(translator, declaration.body) as IrFunction['body'];
+    session.deeper(declaration.span, () => {
+      made.body = translateBlock(translator, declaration.body) as IrFunction['body'];
+    });
     return made;
-  }, session.checked);
+  });
 }
 
 /** Runs `make` with the translator set up for the body of a function, and puts everything back. */
 export function withBody<T>(
-  translator: Translator, declaration: FunctionDeclaration, scope: Scope, make: (result: IrType) => T, checked = translator.session.checked,
+  translator: Translator, declaration: FunctionDeclaration, scope: Scope, make: (result: IrType) => T,
 ): T {
+  const { checked } = translator.session;
   const { scope: outer, assigned, result, before } = translator;
   translator.scope = scope;
   translator.assigned = translator.session.usage.assigned(declaration.body);

@@ -12,7 +12,7 @@ import { Usage } from './usage.ts';
 
 /** What a name stands for at a point of the elaboration. */
 export type Entity =
-  | { readonly kind: 'constant'; readonly data: ConstantData }
+  | { readonly kind: 'constant'; readonly data: ConstantData; /** For a table of it. */ readonly name?: string }
   | { readonly kind: 'variable'; readonly variable: Variable }
   | { readonly kind: 'state'; readonly variable: StateVariable }
   | { readonly kind: 'text'; readonly text: string }
@@ -78,7 +78,10 @@ export class Session {
   readonly nodeNames = new Namer();
   readonly #structs = new Map<object, IrType>();
   readonly #seen = new Set<string>();
+  readonly #statics = new Map<NameSymbol, Entity>();
   #graphBytes = 0;
+  /** Steps left for following work functions without their data. */
+  simulationSteps = 20_000_000;
 
   constructor(checked: Checked, options: SessionOptions) {
     this.checked = checked;
@@ -86,6 +89,12 @@ export class Session {
     this.limits = options.limits;
     this.file = options.file;
     this.budget = { steps: options.limits.steps, bytes: options.limits.bytes, depth: options.limits.nesting };
+  }
+
+  /** What a constant of a `static` section stands for; sections are evaluated by `evaluate` when first needed. */
+  static(symbol: NameSymbol & { kind: 'static' }, evaluate: (into: Map<NameSymbol, Entity>) => void): Entity | undefined {
+    if (!this.#statics.has(symbol)) evaluate(this.#statics);
+    return this.#statics.get(symbol);
   }
 
   /** Keeps a finding; the same finding at the same place is kept once. */
@@ -100,13 +109,9 @@ export class Session {
 
   /** Runs `make` inside an instance named `label`. */
   inside<T>(label: string, span: Span, make: () => T): T {
-    if (--this.budget.depth < 0) {
-      throw new Fault('S4104', `streams are nested deeper than ${this.limits.nesting}`, span,
-        { hint: 'does the recursion end? the limit can be raised', fatal: true });
-    }
     this.path.push(label);
     try {
-      return make();
+      return this.deeper(span, make);
     } catch (error) {
       // The path belongs to the finding, so it is kept here, where it is complete.
       if (error instanceof Fault && !error.fatal) {
@@ -117,6 +122,18 @@ export class Session {
       throw error;
     } finally {
       this.path.pop();
+    }
+  }
+
+  /** Runs `make` one level deeper. */
+  deeper<T>(span: Span, make: () => T): T {
+    if (--this.budget.depth < 0) {
+      throw new Fault('S4104', `streams or functions are nested deeper than ${this.limits.nesting}`, span,
+        { hint: 'does the recursion end? the limit can be raised', fatal: true });
+    }
+    try {
+      return make();
+    } finally {
       ++this.budget.depth;
     }
   }
@@ -130,7 +147,7 @@ export class Session {
       case 'array': {
         const element = this.sized(type.element, length, span);
         const count = type.length === undefined ? type.count : length(type.length);
-        if (count === undefined) throw new Fault('S4002', 'the length of this array is not known', type.length ?? span);
+        if (count === undefined) throw new Fault('S4002', 'the length of this array is not known', span);
         return this.arrayOf(element, count, type.length?.span ?? span);
       }
       case 'struct': return this.#struct(type.declaration, length);

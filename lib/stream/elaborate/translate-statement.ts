@@ -1,9 +1,9 @@
 // Statements of functions to the intermediate representation: dead branches dropped, locals that never change replaced by their values.
 import type { Declarator, Expression, FilterDeclaration, FunctionDeclaration, Statement } from '../ast.ts';
 import { Fault } from '../interpret/fault.ts';
-import { isScalar, scalar, typeText } from '../interpret/values.ts';
 import type { IrExpression, IrPlace, IrStatement, Variable } from '../ir.ts';
-import { constant, known } from './fold.ts';
+import { assignment, increment } from './assign.ts';
+import { known } from './fold.ts';
 import { textOf } from './load.ts';
 import { Namer } from './names.ts';
 import type { Translator } from './translate.ts';
@@ -43,12 +43,7 @@ function translate(t: Translator, s: Statement): IrStatement[] {
       return [{ kind: 'push', value: t.as(s.value, t.ends.output), span }];
     }
     case 'if': return conditional(t, s);
-    case 'while': return whileLoop(t, s);
-    case 'do': return [{
-      kind: 'loop', initial: [], body: translateBlock(t, s.body), condition: loopCondition(t, s.condition), step: [], atLeastOnce: true,
-      trips: undefined, span,
-    }];
-    case 'for': return forLoop(t, s);
+    case 'while': case 'do': case 'for': return loop(t, s);
     case 'break': case 'continue': return [{ kind: s.kind, span }];
     case 'return': {
       if (s.value === undefined) return [{ kind: 'return', value: undefined, span }];
@@ -88,83 +83,6 @@ export function translateDeclarator(t: Translator, d: Declarator): IrStatement[]
   return [{ kind: 'declare', variable, value, span: d.span }];
 }
 
-function place(t: Translator, e: Expression): IrPlace {
-  switch (e.kind) {
-    case 'name': {
-      const entity = t.find(e);
-      if (entity.kind === 'variable' || (entity.kind === 'state' && entity.variable.role !== 'constant')) return t.entity(entity, e.span) as IrPlace;
-      throw new Fault('S4026', `${e.name} is a constant here and cannot be assigned`, e.span);
-    }
-    case 'index': {
-      const array = place(t, e.array);
-      const index = t.as(e.index, scalar('int'));
-      if (array.type.kind !== 'array') throw new Fault('S4012', `${typeText(array.type)} has no elements`, e.span);
-      const { length, element } = array.type;
-      const at = known(index);
-      const safe = at !== undefined && at >= 0 && at < length;
-      if (at !== undefined && !safe) t.session.report(new Fault('S4013', `index ${at} is outside an array of ${length}`, e.index.span), 'warning');
-      return { kind: 'element', array, index, safe, type: element, span: e.span };
-    }
-    case 'field': {
-      place(t, e.object);
-      return t.expression(e) as IrPlace;
-    }
-    default: throw new Fault('S4027', 'this cannot be assigned', e.span);
-  }
-}
-
-/** Whether evaluating the expression changes anything. */
-function hasEffects(e: IrExpression): boolean {
-  switch (e.kind) {
-    case 'pop': case 'call': return true;
-    case 'math': return e.name === 'random' || e.args.some(hasEffects);
-    case 'element': return hasEffects(e.array) || hasEffects(e.index);
-    case 'field': return hasEffects(e.object);
-    case 'part': return hasEffects(e.vector);
-    case 'compose': return e.parts.some(hasEffects);
-    case 'peek': return hasEffects(e.index);
-    case 'unary': case 'convert': return hasEffects(e.operand);
-    case 'binary': return hasEffects(e.left) || hasEffects(e.right);
-    case 'conditional': return hasEffects(e.condition) || hasEffects(e.then) || hasEffects(e.otherwise);
-    default: return false;
-  }
-}
-
-/** The place with its indices evaluated beforehand where `isDue`. */
-function steady(t: Translator, target: IrPlace, isDue: (index: IrExpression) => boolean): IrPlace {
-  switch (target.kind) {
-    case 'element': {
-      const array = steady(t, target.array as IrPlace, isDue);
-      return { ...target, array, index: isDue(target.index) ? t.stored(target.index, 'at') : target.index };
-    }
-    case 'field': return { ...target, object: steady(t, target.object as IrPlace, isDue) };
-    case 'part': return { ...target, vector: steady(t, target.vector as IrPlace, isDue) };
-    default: return target;
-  }
-}
-
-function assignment(t: Translator, s: Of<'assign'>): IrStatement[] {
-  let target = place(t, s.target);
-  if (s.operator === '=') {
-    const value = t.as(s.value, target.type);
-    if (hasEffects(value)) target = steady(t, target, (index) => index.kind !== 'constant' && index.kind !== 'variable');
-    return [{ kind: 'assign', target, value, span: s.span }];
-  }
-  target = steady(t, target, hasEffects);
-  const operand = t.expression(s.value);
-  if (hasEffects(operand)) target = steady(t, target, (index) => index.kind !== 'constant' && index.kind !== 'variable');
-  const operator = s.operator.slice(0, -1) as '+' | '-' | '*' | '/' | '<<' | '>>';
-  const value = t.converted(t.binary(operator, target, operand, s.span), target.type, s.span);
-  return [{ kind: 'assign', target, value, span: s.span }];
-}
-
-function increment(t: Translator, s: Of<'increment'>): IrStatement[] {
-  const target = steady(t, place(t, s.target), hasEffects);
-  const one = constant(isScalar(target.type, 'float') || isScalar(target.type, 'double') ? 'float' : 'int', 1, s.span);
-  const value = t.converted(t.binary(s.by > 0 ? '+' : '-', target, one, s.span), target.type, s.span);
-  return [{ kind: 'assign', target, value, span: s.span }];
-}
-
 function expressionStatement(t: Translator, s: Of<'expression'>): IrStatement[] {
   const e = s.value;
   if (e.kind === 'call') {
@@ -202,32 +120,42 @@ function conditional(t: Translator, s: Of<'if'>): IrStatement[] {
   return [{ kind: 'if', condition, then, otherwise, span: s.span }];
 }
 
-/** The condition of a loop, which must be an expression: what it needs beforehand would be evaluated only once. */
-function loopCondition(t: Translator, e: Expression): IrExpression {
-  const before = t.before.length;
+/** A condition and the statements that must be executed each time before it. */
+function loopCondition(t: Translator, e: Expression | undefined): { condition: IrExpression | undefined; before: IrStatement[] } {
+  if (e === undefined) return { condition: undefined, before: [] };
+  const outer = t.before;
+  t.before = [];
   const condition = t.condition(e);
-  if (t.before.length > before) throw new Fault('S4028', 'the condition of a loop cannot hold this', e.span, { hint: 'store it in a variable first' });
-  return condition;
+  const { before } = t;
+  t.before = outer;
+  return { condition, before };
 }
 
-function whileLoop(t: Translator, s: Of<'while'>): IrStatement[] {
-  const condition = loopCondition(t, s.condition);
-  if (known(condition) === 0) return [];
-  return [{
-    kind: 'loop', initial: [], condition: known(condition) === undefined ? condition : undefined, step: [], body: translateBlock(t, s.body),
-    atLeastOnce: false, trips: undefined, span: s.span,
-  }];
+/** Variables that the statements declare, and the statements with assignments in place of these declarations. */
+function undeclared(statements: readonly IrStatement[]): { declared: IrStatement[]; assigned: IrStatement[] } {
+  const declared: IrStatement[] = [];
+  const assigned = statements.map((statement): IrStatement => {
+    if (statement.kind !== 'declare') return statement;
+    const { variable, value, span } = statement;
+    declared.push({ kind: 'declare', variable, value: undefined, span });
+    const target: IrPlace = { kind: 'variable', variable, type: variable.type, span };
+    return value === undefined ? { kind: 'block', statements: [], span } : { kind: 'assign', target, value, span };
+  });
+  return { declared, assigned };
 }
 
-function forLoop(t: Translator, s: Of<'for'>): IrStatement[] {
-  const initial = s.initial === undefined ? [] : translateStatement(t, s.initial);
-  const condition = s.condition === undefined ? undefined : loopCondition(t, s.condition);
-  if (condition !== undefined && known(condition) === 0) return initial;
+function loop(t: Translator, s: Of<'while' | 'do' | 'for'>): IrStatement[] {
+  const initial = s.kind === 'for' && s.initial !== undefined ? translateStatement(t, s.initial) : [];
+  const { condition, before } = loopCondition(t, s.condition);
+  const x = condition === undefined ? undefined : known(condition);
+  const { declared, assigned } = undeclared(before);
+  if (x === 0 && s.kind !== 'do') return initial;
   const body = translateBlock(t, s.body);
-  const step = s.step === undefined ? [] : translateStatement(t, s.step);
+  const step = s.kind === 'for' && s.step !== undefined ? translateStatement(t, s.step) : [];
   return [{
-    kind: 'loop', initial, condition: condition !== undefined && known(condition) !== undefined ? undefined : condition, step, body,
-    atLeastOnce: false, trips: undefined, span: s.span,
+    kind: 'loop', initial: [...initial, ...declared, ...(s.kind === 'do' ? [] : assigned)],
+    condition: x !== undefined && x !== 0 ? undefined : condition, step: [...step, ...assigned], body, atLeastOnce: s.kind === 'do',
+    trips: undefined, span: s.span,
   }];
 }
 

@@ -2,10 +2,11 @@
 import type { Expression, FunctionDeclaration, Span } from '../ast.ts';
 import type { Callee, NameSymbol, Type } from '../front/checked.ts';
 import { Fault } from '../interpret/fault.ts';
-import { isScalar, sameType, scalar, scalarCount, toConstant, typeText, unflatten, vectorSizes } from '../interpret/values.ts';
+import { isScalar, scalar, scalarCount, toConstant, typeText, unflatten, vectorSizes } from '../interpret/values.ts';
 import type { ConstantData, IrBinary, IrExpression, IrFunction, IrStatement, IrType, ScalarName, StateVariable, Variable } from '../ir.ts';
 import { callFunction } from './functions.ts';
 import { constant, constantOf, known, makeBinary, makeConversion, makeMath, makeUnary, slice } from './fold.ts';
+import { incrementExpression, lazyBoth, lazyConditional } from './lazy.ts';
 import { loadArray } from './load.ts';
 import type { Namer } from './names.ts';
 import type { Entity, Scope, Session } from './session.ts';
@@ -63,8 +64,9 @@ export class Translator {
       case 'pop': return { kind: 'pop', type: this.#input(e.span), span: e.span };
       case 'iter': return { kind: 'iter', type: scalar('int'), span: e.span };
       case 'unary': return this.#unary(e);
+      case 'increment': return incrementExpression(this, e);
       case 'binary': return this.#binary(e);
-      case 'conditional': return this.#conditional(e);
+      case 'conditional': return lazyConditional(this, e);
       case 'cast': return this.#cast(e);
       case 'array-literal': return this.arrayLiteral(e, undefined);
     }
@@ -105,7 +107,7 @@ export class Translator {
 
   entity(entity: Entity, span: Span): IrExpression {
     switch (entity.kind) {
-      case 'constant': return this.#constantValue(entity.data, span);
+      case 'constant': return this.#constantValue(entity.data, span, entity.name);
       case 'variable': return { kind: 'variable', variable: entity.variable, type: entity.variable.type, span };
       case 'state': return { kind: 'state', variable: entity.variable, type: entity.variable.type, span };
       case 'text': throw new Fault('S4005', 'a string can only be printed or name a file', span);
@@ -113,11 +115,11 @@ export class Translator {
     }
   }
 
-  #constantValue(data: ConstantData, span: Span): IrExpression {
+  #constantValue(data: ConstantData, span: Span, name = 'table'): IrExpression {
     if (data.type.kind === 'scalar' || data.type.kind === 'vector' || this.tables === undefined) return constantOf(data, span);
     let table = this.#tableOf.get(data);
     if (table === undefined) {
-      table = { name: this.namer.unique('table'), type: data.type, initial: data, role: 'constant' };
+      table = { name: this.namer.unique(name), type: data.type, initial: data, role: 'constant' };
       this.session.keepBytes(data.type, span);
       this.tables.push(table);
       this.#tableOf.set(data, table);
@@ -165,7 +167,7 @@ export class Translator {
       case 'function': return this.callHelper(callee.declaration, e.args, e.span);
       case 'math': {
         const operand = this.typeFor(callee.operand, e.span);
-        const args = e.args.map((arg) => this.as(arg, operand));
+        const args = this.ordered(e.args.map((arg) => () => this.as(arg, operand)));
         const toReal = operand.kind === 'vector' && (callee.name === 'abs' || callee.name === 'arg');
         const type = callee.name === 'random' ? scalar(args.length === 0 ? 'float' : 'int') : toReal ? scalar('float') : operand;
         const made = makeMath(callee.name, callee.name === 'random' ? e.args.map((arg) => this.as(arg, scalar('int'))) : args, type, e.span);
@@ -195,7 +197,34 @@ export class Translator {
   }
 
   #binary(e: Extract<Expression, { kind: 'binary' }>): IrExpression {
-    return this.binary(e.operator, this.expression(e.left), this.expression(e.right), e.span);
+    if (e.operator === '&&' || e.operator === '||') return lazyBoth(this, e);
+    const [left, right] = this.ordered([() => this.expression(e.left), () => this.expression(e.right)]);
+    return this.binary(e.operator, left!, right!, e.span);
+  }
+
+  /**
+   * Makes expressions that are evaluated one after the other: where a later one needs statements of its own before it, the values of earlier
+   * ones are kept in variables.
+   */
+  ordered(makes: readonly (() => IrExpression)[]): IrExpression[] {
+    const made: IrExpression[] = [];
+    const marks: number[] = [];
+    for (const make of makes) {
+      made.push(make());
+      marks.push(this.before.length);
+    }
+    const end = this.before.length;
+    for (let i = made.length - 2; i >= 0; --i) {
+      if (marks[i]! < end && made[i]!.kind !== 'constant') made[i] = this.storedAt(marks[i]!, made[i]!, 'operand');
+    }
+    return made;
+  }
+
+  /** The value in a variable, set before the statements that were put first after `position`. */
+  storedAt(position: number, e: IrExpression, name: string): IrExpression {
+    const variable: Variable = { name: this.namer.unique(name), type: e.type };
+    this.before.splice(position, 0, { kind: 'declare', variable, value: e, span: e.span });
+    return { kind: 'variable', variable, type: e.type, span: e.span };
   }
 
   /** The operator, its operands brought to one type. */
@@ -232,26 +261,11 @@ export class Translator {
   /** The value in a variable of its own unless repeating it is harmless. */
   stored(e: IrExpression, name: string): IrExpression {
     if (e.kind === 'constant' || e.kind === 'variable') return e;
-    const variable: Variable = { name: this.namer.unique(name), type: e.type };
-    this.before.push({ kind: 'declare', variable, value: e, span: e.span });
-    return { kind: 'variable', variable, type: e.type, span: e.span };
+    return this.storedAt(this.before.length, e, name);
   }
 
   condition(e: Expression): IrExpression {
     return this.as(e, scalar('boolean'));
-  }
-
-  #conditional(e: Extract<Expression, { kind: 'conditional' }>): IrExpression {
-    const condition = this.condition(e.condition);
-    const x = known(condition);
-    let [then, otherwise] = [this.expression(e.then), this.expression(e.otherwise)];
-    const type = sameType(then.type, otherwise.type) ? then.type : operandType('?', then.type, otherwise.type);
-    if (type === undefined) {
-      throw new Fault('S4018', `one branch is ${typeText(then.type)}, the other ${typeText(otherwise.type)}`, e.span);
-    }
-    [then, otherwise] = [this.converted(then, type, e.then.span), this.converted(otherwise, type, e.otherwise.span)];
-    if (x !== undefined) return x !== 0 ? then : otherwise;
-    return { kind: 'conditional', condition, then, otherwise, type, span: e.span };
   }
 
   #cast(e: Extract<Expression, { kind: 'cast' }>): IrExpression {
@@ -269,7 +283,10 @@ export class Translator {
       throw new Fault('S4019', `${elements.length} values for an array of ${type.length}`, e.span);
     }
     const values: IrExpression[] = [];
-    for (const each of elements) values.push(element !== undefined ? this.as(each, element) : this.#firstType(each, values));
+    this.ordered(elements.map((each) => () => {
+      values.push(element !== undefined ? this.as(each, element) : this.#firstType(each, values));
+      return values.at(-1)!;
+    })).forEach((value, i) => { values[i] = value; });
     const whole = type ?? this.session.arrayOf(values[0]?.type ?? scalar('int'), elements.length, e.span);
     const numbers: number[] = [];
     for (const value of values) {
@@ -299,7 +316,7 @@ export class Translator {
 }
 
 /** The type at which an operator works on operands of two types; `?`: the type that holds both. */
-function operandType(operator: IrBinary | '?', a: IrType, b: IrType): IrType | undefined {
+export function operandType(operator: IrBinary | '?', a: IrType, b: IrType): IrType | undefined {
   if (a.kind === 'vector' || b.kind === 'vector') {
     if (a.kind === 'vector' && b.kind === 'vector') return a.name === b.name ? a : undefined;
     const [vector, other] = a.kind === 'vector' ? [a, b] : [b, a];

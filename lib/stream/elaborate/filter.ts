@@ -1,0 +1,229 @@
+// One filter with its arguments: `init` executed, work translated, rates checked, fields sorted into constants, scratch and state.
+import type { Expression, FilterDeclaration, FunctionDeclaration, Rate } from '../ast.ts';
+import type { NameSymbol } from '../front/checked.ts';
+import { Fault } from '../interpret/fault.ts';
+import { zero } from '../interpret/values.ts';
+import type { FilterCode, IrFunction, IrRates, IrStatement, IrType, StateVariable, Variable } from '../ir.ts';
+import { withBody } from './functions.ts';
+import { textOf } from './load.ts';
+import { assignedVariables, eachExpression, eachStatement, expressionsOf, proveLoops } from './loops.ts';
+import { Namer } from './names.ts';
+import { Runner } from './runner.ts';
+import { Scope, type Session } from './session.ts';
+import { simulate, type Findings } from './simulate.ts';
+import { handlerName, translateBlock } from './translate-statement.ts';
+import { Translator } from './translate.ts';
+
+type Block = FilterCode['work']['body'];
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** Steps that following one work function may take. */
+const simulationSteps = 300_000;
+
+/** Makes the code of a filter. `scope`: its parameters, and what its surroundings give. */
+export function makeFilter(session: Session, declaration: FilterDeclaration, scope: Scope, name: string): FilterCode {
+  return new FilterMaker(session, declaration, scope).make(name);
+}
+
+class FilterMaker {
+  readonly #session: Session;
+  readonly #declaration: FilterDeclaration;
+  readonly #scope: Scope;
+  readonly #namer = new Namer();
+  readonly #tables: StateVariable[] = [];
+  readonly #state: StateVariable[] = [];
+
+  constructor(session: Session, declaration: FilterDeclaration, scope: Scope) {
+    this.#session = session;
+    this.#declaration = declaration;
+    this.#scope = scope;
+  }
+
+  make(name: string): FilterCode {
+    const { checked } = this.#session;
+    const declaration = this.#declaration;
+    const types = new Translator(this.#session, this.#scope, { namer: this.#namer });
+    const ends = checked.endsOf(declaration);
+    const [input, output] = [types.typeFor(ends.input, declaration.at), types.typeFor(ends.output, declaration.at)];
+    this.#initialise();
+    const translator = new Translator(this.#session, this.#scope, { namer: this.#namer, ends: { input, output }, tables: this.#tables });
+    const find = (kind: FunctionDeclaration['kind']) => declaration.functions.find((each) => each.kind === kind);
+    const work = find('work');
+    if (work === undefined) throw new Fault('S4036', 'this filter has no work function', declaration.at);
+    const prework = find('prework');
+    const made = {
+      name, input, output, work: this.#work(translator, work),
+      prework: prework === undefined ? undefined : this.#work(translator, prework),
+      handlers: declaration.functions.filter(({ kind }) => kind === 'handler').map((each) => this.#handler(translator, each)),
+      span: declaration.at,
+    };
+    return this.#complete(made, [...translator.functions.values()], { work, prework });
+  }
+
+  /** Fields that work, prework or a handler may change. */
+  #written(): Set<NameSymbol> {
+    const found = new Set<NameSymbol>();
+    for (const each of this.#declaration.functions) {
+      if (each.kind !== 'work' && each.kind !== 'prework' && each.kind !== 'handler') continue;
+      for (const symbol of this.#session.usage.written(each)) found.add(symbol);
+    }
+    return found;
+  }
+
+  /** Gives the fields their first values and runs `init`. */
+  #initialise(): void {
+    const { checked } = this.#session;
+    const runner = new Runner(this.#session, (symbol) => this.#scope.find(symbol));
+    const fields: [NameSymbol, Writable<StateVariable>][] = [];
+    for (const field of this.#declaration.fields) {
+      const symbol = checked.symbolOfDeclaration(field);
+      if (checked.typeOfNode(field.type).kind === 'string') {
+        const text = field.value === undefined ? '' : textOf(runner.translator, field.value);
+        if (text === undefined) throw new Fault('S4005', 'a string can only be printed or name a file', field.span);
+        this.#scope.set(symbol, { kind: 'text', text });
+        continue;
+      }
+      const type = runner.typeOf(field.type);
+      const value = field.value === undefined ? zero(type) : runner.evaluate(field.value, type).value;
+      const variable: StateVariable = { name: this.#namer.unique(field.name), type, initial: { type, numbers: [] }, role: 'state' };
+      runner.bindField(symbol, variable);
+      runner.setField(variable, value);
+      fields.push([symbol, variable]);
+    }
+    for (const each of this.#declaration.functions) if (each.kind === 'init') runner.execute(each.body);
+    const written = this.#written();
+    for (const [symbol, variable] of fields) {
+      variable.initial = runner.field(variable);
+      if (written.has(symbol)) {
+        this.#session.keepBytes(variable.type, symbol.declaration.span);
+        this.#state.push(variable);
+        this.#scope.set(symbol, { kind: 'state', variable });
+      } else this.#scope.set(symbol, { kind: 'constant', data: variable.initial, name: symbol.name });
+    }
+    runner.finish();
+  }
+
+  #work(translator: Translator, declaration: FunctionDeclaration): FilterCode['work'] {
+    const rates = this.#rates(translator, declaration);
+    const body = withBody(translator, declaration, this.#scope, () => translateBlock(translator, declaration.body) as Block);
+    return { rates, body };
+  }
+
+  #handler(translator: Translator, declaration: FunctionDeclaration): IrFunction {
+    const { checked } = this.#session;
+    const scope = new Scope((symbol) => this.#scope.find(symbol));
+    const parameters = declaration.parameters.map((parameter): Variable => {
+      const type = translator.typeFor(checked.typeOfNode(parameter.type), parameter.span);
+      const variable = { name: this.#namer.unique(parameter.name), type };
+      scope.set(checked.symbolOfDeclaration(parameter), { kind: 'variable', variable });
+      return variable;
+    });
+    return withBody(translator, declaration, scope, (result) => ({
+      name: handlerName(this.#declaration, declaration), parameters, result, body: translateBlock(translator, declaration.body) as Block,
+    }));
+  }
+
+  #rates(translator: Translator, declaration: FunctionDeclaration): IrRates {
+    const { push, pop, peek } = declaration.rates;
+    const bounds = {
+      push: this.#rate(translator, push, 'push'), pop: this.#rate(translator, pop, 'pop'), peek: this.#rate(translator, peek, 'peek'),
+    };
+    const isDynamic = [push, pop, peek].some((rate) => rate?.kind === 'dynamic');
+    const rates = { push: bounds.push[0], pop: bounds.pop[0], peek: Math.max(bounds.pop[0], bounds.peek[0]) };
+    if (!isDynamic) return rates;
+    const range = (rate: Rate | undefined, [low, high]: [number, number]) => (rate?.kind === 'dynamic' ? [low, high] as const : undefined);
+    return { ...rates, dynamic: { push: range(push, bounds.push), pop: range(pop, bounds.pop), peek: range(peek, bounds.peek) } };
+  }
+
+  #rate(translator: Translator, rate: Rate | undefined, what: string): [number, number] {
+    if (rate === undefined) return [0, 0];
+    const value = (e: Expression | undefined, otherwise: number): number => {
+      if (e === undefined) return otherwise;
+      const x = translator.constantInt(e, `the ${what} rate`);
+      if (x < 0) throw new Fault('S4030', `the ${what} rate is ${x}`, e.span, { hint: 'rates are 0 or more' });
+      if (x > this.#session.limits.rate) throw new Fault('S4108', `the ${what} rate ${x} is more than the limit of ${this.#session.limits.rate}`, e.span);
+      return x;
+    };
+    if (rate.kind === 'static') {
+      const x = value(rate.value, 0);
+      return [x, x];
+    }
+    const [low, high] = [value(rate.low, 0), value(rate.high, Infinity)];
+    if (low > high) throw new Fault('S4030', `the ${what} rate is at least ${low} but at most ${high}`, rate.span);
+    return [low, high];
+  }
+
+  #complete(
+    made: Omit<FilterCode, 'state' | 'functions' | 'stateful'>, functions: IrFunction[],
+    source: { work: FunctionDeclaration; prework: FunctionDeclaration | undefined },
+  ): FilterCode {
+    const roots = [made.work.body, ...(made.prework === undefined ? [] : [made.prework.body]), ...made.handlers.map(({ body }) => body)];
+    const bodies = [...roots, ...functions.map(({ body }) => body)];
+    for (const body of bodies) proveLoops(body);
+    const byName = new Map(functions.map((each) => [each.name, each]));
+    const changed = new Set<Variable>();
+    for (const body of bodies) for (const variable of assignedVariables(body)) changed.add(variable);
+    const fields = new Set<Variable>(this.#state.filter((variable) => changed.has(variable)));
+    const carried = new Set<Variable>();
+    for (const [part, origin] of [[made.work, source.work], [made.prework, source.prework]] as const) {
+      if (part === undefined || origin === undefined) continue;
+      const steps = Math.min(simulationSteps, this.#session.simulationSteps);
+      const found = simulate(part.body, byName, fields, steps);
+      this.#session.simulationSteps -= found.steps;
+      for (const variable of found.carried) carried.add(variable);
+      this.#checkRates(part.rates, found, origin, made);
+    }
+    for (const { body } of made.handlers) for (const variable of assignedVariables(body)) carried.add(variable);
+    const used = usedFields(bodies);
+    for (const variable of this.#state as Writable<StateVariable>[]) {
+      variable.role = !fields.has(variable) ? 'constant' : carried.has(variable) || made.handlers.length > 0 ? 'state' : 'scratch';
+    }
+    const state = [...this.#state, ...this.#tables].filter((variable) => used.has(variable));
+    return { ...made, state, functions, stateful: state.some(({ role }) => role === 'state') || made.handlers.length > 0 || hasOrder(bodies) };
+  }
+
+  #checkRates(rates: IrRates, found: Findings, origin: FunctionDeclaration, code: { input: IrType; output: IrType }): void {
+    const { push, pop } = rates;
+    const name = origin.kind;
+    if (code.input.kind === 'void' && (pop > 0 || rates.peek > 0)) throw new Fault('S4031', 'a filter without input cannot pop or peek', origin.span);
+    if (code.output.kind === 'void' && push > 0) throw new Fault('S4031', 'a filter without output cannot push', origin.span);
+    if (!found.complete) return;
+    const say = (verb: string, [low, high]: readonly [number, number], declared: number, rate: Rate | undefined): void => {
+      if (declared >= low && declared <= high) return;
+      const count = low === high ? String(low) : high === Infinity ? `at least ${low}` : `${low} to ${high}`;
+      this.#session.report(new Fault('S4032', `${name} ${verb}s ${count} ${low === 1 && high === 1 ? 'item' : 'items'}, but ${verb} ${declared} is declared`,
+        rate?.span ?? origin.span, { hint: `declare ${verb} ${low === high ? low : 'as it is'}, or change the body` }));
+    };
+    if (rates.dynamic?.push === undefined) say('push', found.push, push, origin.rates.push);
+    if (rates.dynamic?.pop === undefined) say('pop', found.pop, pop, origin.rates.pop);
+    if (rates.dynamic?.peek === undefined && rates.dynamic?.pop === undefined && found.peek > rates.peek && found.pop[0] <= pop) {
+      this.#session.report(new Fault('S4033', `${name} looks at item ${found.peek - 1}, but peek ${rates.peek} is declared`,
+        found.peekSpan ?? origin.span, { hint: `declare peek ${found.peek}` }));
+    }
+  }
+}
+
+function usedFields(bodies: readonly IrStatement[]): Set<Variable> {
+  const used = new Set<Variable>();
+  for (const body of bodies) {
+    eachStatement(body, (s) => {
+      for (const e of expressionsOf(s)) eachExpression(e, (part: { kind: string; variable?: Variable }) => {
+        if (part.kind === 'state') used.add(part.variable!);
+      });
+    });
+  }
+  return used;
+}
+
+/** Whether the code prints, sends messages or draws random numbers, so that the order of firings matters. */
+function hasOrder(bodies: readonly IrStatement[]): boolean {
+  let found = false;
+  for (const body of bodies) {
+    eachStatement(body, (s) => {
+      if (s.kind === 'print' || s.kind === 'message') found = true;
+      for (const e of expressionsOf(s)) eachExpression(e, (part) => { found ||= part.kind === 'math' && part.name === 'random'; });
+    });
+  }
+  return found;
+}
+

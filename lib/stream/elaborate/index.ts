@@ -1,0 +1,102 @@
+// Elaboration: a checked program becomes a graph of filters whose code has all types, sizes and rates known.
+import type { Span, StreamDeclaration } from '../ast.ts';
+import { Reporter, type Diagnostic } from '../diagnostics.ts';
+import type { Checked } from '../front/checked.ts';
+import type { GraphNode, StreamGraph } from '../graph.ts';
+import { Fault } from '../interpret/fault.ts';
+import { stream, type Piece } from './instance.ts';
+import { defaultLimits, type ElaborationLimits } from './limits.ts';
+import { Runner } from './runner.ts';
+import { Reported, Session } from './session.ts';
+import { staticEntity } from './statics.ts';
+
+export { describeGraph } from './describe.ts';
+export { defaultLimits, type ElaborationLimits } from './limits.ts';
+export { toSdf } from './to-sdf.ts';
+
+export interface ElaborateOptions {
+  /** The stream to begin with. Default: the program's entry. */
+  readonly main?: string;
+  /** Limits in place of {@link defaultLimits}. */
+  readonly limits?: Partial<ElaborationLimits>;
+  /** Contents of files that the program reads while it is elaborated (`init_array_1D_float`), by the path it gives. */
+  readonly files?: Readonly<Record<string, Uint8Array>>;
+}
+
+export interface Elaborated {
+  /** Undefined if there is an error among the diagnostics. */
+  readonly graph: StreamGraph | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/**
+ * Runs the bodies of all streams from the entry on and translates the filters that they make. The program must have been checked without
+ * errors. Whatever the program, this ends within its limits; what goes wrong becomes a diagnostic with its place in the source and the
+ * instance in which it happened. Filters with equal arguments share one FilterCode.
+ */
+export function elaborate(checked: Checked, options: ElaborateOptions = {}): Elaborated {
+  const limits = { ...defaultLimits, ...options.limits };
+  const files = options.files ?? {};
+  const session = new Session(checked, { limits, file: (path) => (Object.hasOwn(files, path) ? files[path] : undefined) });
+  let piece: Piece | undefined;
+  try {
+    piece = start(session, options.main);
+  } catch (error) {
+    keep(session, error);
+  }
+  const hasErrors = session.faults.some(({ severity }) => severity === 'error');
+  return {
+    graph: piece === undefined || hasErrors ? undefined : finish(session, piece), diagnostics: diagnosticsOf(session),
+  };
+}
+
+function start(session: Session, main: string | undefined): Piece {
+  const entry = entryOf(session, main);
+  if (entry.parameters.length > 0) {
+    throw new Fault('S4053', `the program begins with ${entry.name}, which has parameters`, entry.at, { hint: 'add a stream without parameters that adds it' });
+  }
+  const outside = new Runner(session, (symbol) => staticEntity(session, symbol));
+  return stream(session, entry, { span: entry.at, args: [], runner: outside, outside: (symbol) => staticEntity(session, symbol) });
+}
+
+function entryOf(session: Session, main: string | undefined): StreamDeclaration {
+  const { checked } = session;
+  const origin: Span = { file: 0, start: 0, end: 0 };
+  if (main === undefined) {
+    if (checked.entry !== undefined) return checked.entry;
+    throw new Fault('S4052', 'the program does not say where it begins', origin, { hint: 'write a void->void stream that nobody adds, or name the stream' });
+  }
+  const found = checked.program.streams.find(({ name }) => name === main);
+  if (found === undefined || !checked.reached.has(found)) throw new Fault('S4052', `there is no stream ${main} to begin with`, origin);
+  return found;
+}
+
+/** Keeps what ended the elaboration, unless it has been kept where it happened. */
+function keep(session: Session, error: unknown): void {
+  if (error instanceof Reported) return;
+  if (error instanceof Fault) {
+    const isKept = session.faults.some(({ fault }) => fault === error || (fault.fatal && error.fatal));
+    if (!isKept && error.code !== 'S4100') session.faults.push({ fault: error, path: '', severity: 'error' });
+    return;
+  }
+  if (!(error instanceof RangeError)) throw error;
+  const entry = session.checked.entry?.at;
+  session.faults.push({ fault: new Fault('S4104', 'the program is nested too deeply', entry), path: '', severity: 'error' });
+}
+
+function diagnosticsOf(session: Session): Diagnostic[] {
+  const reporter = new Reporter(session.checked.program.files, session.limits.errors);
+  for (const { fault, path, severity } of session.faults) {
+    const message = path === '' ? fault.message : `${fault.message} (in ${path})`;
+    reporter.report({ code: fault.code, severity, message, hint: fault.hint }, fault.span ?? { file: 0, start: 0, end: 0 });
+  }
+  return reporter.finish();
+}
+
+function finish(session: Session, piece: Piece): StreamGraph {
+  const end = (found: Piece['input']) => (found === undefined ? undefined : { type: found.type, node: found.node });
+  return {
+    nodes: session.nodes as readonly GraphNode[], channels: session.channels, tree: piece.tree,
+    input: end(piece.input), output: end(piece.output), portals: session.portals, files: session.checked.program.files,
+  };
+}

@@ -1,0 +1,229 @@
+// Executes code at elaboration: bodies of composites, `init` functions, initial values of fields and `static` sections.
+import type { Declarator, Expression, Statement } from '../ast.ts';
+import type { NameSymbol } from '../front/checked.ts';
+import { Compiler } from '../interpret/compile.ts';
+import { Fault } from '../interpret/fault.ts';
+import { Flow, Machine, sizeOf, type Evaluate, type Execute } from '../interpret/machine.ts';
+import { copyValue, sameType, toConstant, typeBytes, zero, type Value } from '../interpret/values.ts';
+import type { ConstantData, IrExpression, IrType, StateVariable, Variable } from '../ir.ts';
+import { textOf } from './load.ts';
+import { Namer } from './names.ts';
+import { Scope, type Entity, type Session } from './session.ts';
+import { translateStatement } from './translate-statement.ts';
+import { Translator } from './translate.ts';
+
+/** Executes a statement that makes part of a graph. */
+export type GraphStatement = (statement: Statement) => void;
+
+/** Variables, scope and machine of one instance while its code is executed. */
+export class Runner {
+  readonly session: Session;
+  readonly scope: Scope;
+  readonly translator: Translator;
+  readonly machine: Machine;
+  readonly #compiler: Compiler;
+  readonly #graph: GraphStatement;
+  readonly #statements = new Map<Statement, Execute>();
+  readonly #expressions = new Map<Expression, { wanted: IrType | undefined; type: IrType; run: Evaluate }>();
+  readonly #held = new Map<NameSymbol, number>();
+  readonly #variables = new Map<NameSymbol, Variable>();
+  /** Bytes of the variables declared so far. */
+  #bytes = 0;
+
+  /** @param outside what names of enclosing streams stand for */
+  constructor(session: Session, outside: (symbol: NameSymbol) => Entity | undefined, graph: GraphStatement = notHere) {
+    this.session = session;
+    this.scope = new Scope(outside);
+    this.translator = new Translator(session, this.scope, { namer: new Namer() });
+    this.machine = new Machine(session.budget);
+    this.#compiler = new Compiler(this.machine);
+    this.#graph = graph;
+  }
+
+  /** Gives the memory of the variables back. */
+  finish(): void {
+    this.session.budget.bytes += this.#bytes;
+    this.#bytes = 0;
+  }
+
+  /** A new variable with a value that nobody else holds. */
+  bind(symbol: NameSymbol, type: IrType, value: Value): void {
+    const bytes = typeBytes(type) - (this.#held.get(symbol) ?? 0);
+    this.machine.take(bytes, symbol.declaration.span);
+    this.#bytes += bytes;
+    this.#held.set(symbol, typeBytes(type));
+    const old = this.#variables.get(symbol);
+    if (old !== undefined && !sameType(old.type, type)) {
+      // What was translated for the old type no longer fits.
+      this.#statements.clear();
+      this.#expressions.clear();
+    }
+    const variable = old !== undefined && sameType(old.type, type) ? old : { name: this.translator.namer.unique(symbol.name), type };
+    this.#variables.set(symbol, variable);
+    this.scope.set(symbol, { kind: 'variable', variable });
+    this.machine.frame[this.#compiler.slot(variable)] = value;
+  }
+
+  /** A field of a filter under construction. */
+  bindField(symbol: NameSymbol, variable: StateVariable): void {
+    this.scope.set(symbol, { kind: 'state', variable });
+    this.machine.take(typeBytes(variable.type), symbol.declaration.span);
+    this.#bytes += typeBytes(variable.type);
+    this.machine.fieldSlot(variable);
+  }
+
+  setField(variable: StateVariable, value: Value): void {
+    this.machine.fields[this.machine.fieldSlot(variable)] = value;
+  }
+
+  field(variable: StateVariable): ConstantData {
+    return toConstant(variable.type, this.machine.fields[this.machine.fieldSlot(variable)]!);
+  }
+
+  /** What a name of this instance stands for, as the streams inside see it: its value now. */
+  captured(symbol: NameSymbol): Entity | undefined {
+    const entity = this.scope.find(symbol);
+    if (entity?.kind !== 'variable') return entity;
+    const { variable } = entity;
+    return { kind: 'constant', data: toConstant(variable.type, this.machine.frame[this.#compiler.slot(variable)]!) };
+  }
+
+  /** Functions of the program that the translator has met become known to the compiler. */
+  #prepare(): void {
+    for (const made of this.translator.functions.values()) this.#compiler.functions.set(made.name, made);
+  }
+
+  /** Evaluates an expression, converted to a type if one is given. The value is the caller's own. */
+  evaluate(e: Expression, type?: IrType): { type: IrType; value: Value } {
+    let made = this.#expressions.get(e);
+    if (made === undefined || !sameWanted(made.wanted, type)) {
+      const { translator } = this;
+      translator.before = [];
+      const translated = type === undefined ? translator.expression(e) : translator.as(e, type);
+      const isRepeatable = translator.before.length === 0;
+      made = { wanted: type, ...this.#compiled(translated) };
+      if (isRepeatable) this.#expressions.set(e, made);
+    }
+    this.machine.charge(4, e.span);
+    return { type: made.type, value: copyValue(made.run(this.machine)) };
+  }
+
+  #compiled(e: IrExpression): { type: IrType; run: Evaluate } {
+    const { before } = this.translator;
+    this.translator.before = [];
+    this.#prepare();
+    for (const statement of before) this.#compiler.statement(statement)(this.machine);
+    const cost = sizeOf(e);
+    this.machine.charge(cost, e.span);
+    return { type: e.type, run: this.#compiler.expression(e) };
+  }
+
+  /** Evaluates an int, for lengths, weights and rates. */
+  int(e: Expression): number {
+    return this.evaluate(e, { kind: 'scalar', name: 'int' }).value as number;
+  }
+
+  /** Executes a statement. */
+  execute(s: Statement): Flow {
+    switch (s.kind) {
+      case 'block': {
+        for (const part of s.statements) {
+          const flow = this.execute(part);
+          if (flow !== Flow.normal) return flow;
+        }
+        return Flow.normal;
+      }
+      case 'declare':
+        for (const variable of s.variables) this.#declare(variable);
+        return Flow.normal;
+      case 'add': case 'body': case 'loop': case 'split': case 'join': case 'enqueue': case 'message':
+        this.machine.charge(64, s.span);
+        this.#graph(s);
+        return Flow.normal;
+      default:
+        if (this.session.usage.isPlain(s)) return this.#plain(s);
+        return this.#compound(s);
+    }
+  }
+
+  #declare(d: Declarator): void {
+    const { checked } = this.session;
+    const symbol = checked.symbolOfDeclaration(d);
+    const written = checked.typeOfNode(d.type);
+    if (written.kind === 'string') {
+      const text = d.value === undefined ? '' : textOf(this.translator, d.value);
+      if (text === undefined) throw new Fault('S4005', 'a string can only be printed or name a file', d.span);
+      this.scope.set(symbol, { kind: 'text', text });
+      return;
+    }
+    if (written.kind === 'portal') {
+      const portal = { name: `${d.name}_${this.session.portals.length}`, receivers: [] };
+      this.session.portals.push(portal);
+      this.scope.set(symbol, { kind: 'portal', portal });
+      return;
+    }
+    const type = this.typeOf(d.type);
+    this.bind(symbol, type, d.value === undefined ? zero(type) : this.evaluate(d.value, type).value);
+  }
+
+  /** A type with its lengths evaluated now. */
+  typeOf(node: Declarator['type']): IrType {
+    const { session } = this;
+    return session.sized(session.checked.typeOfNode(node), (length) => this.int(length), node.span);
+  }
+
+  #plain(s: Statement): Flow {
+    let run = this.#statements.get(s);
+    if (run === undefined) {
+      const { translator } = this;
+      translator.assigned = this.session.usage.assigned(s);
+      const made = translateStatement(translator, s);
+      this.#prepare();
+      const all = { kind: 'block', statements: made, span: s.span } as const;
+      run = this.#compiler.statement(all);
+      const cost = sizeOf(all);
+      this.#statements.set(s, charged(run, cost, s));
+    }
+    return run(this.machine);
+  }
+
+  #condition(e: Expression | undefined): boolean {
+    return e === undefined || this.evaluate(e, { kind: 'scalar', name: 'boolean' }).value !== 0;
+  }
+
+  #compound(s: Statement): Flow {
+    switch (s.kind) {
+      case 'if': return this.#condition(s.condition) ? this.execute(s.then) : s.otherwise === undefined ? Flow.normal : this.execute(s.otherwise);
+      case 'while': case 'do': case 'for': return this.#loop(s);
+      default: throw new Fault('S4027', 'this statement cannot stand here', s.span);
+    }
+  }
+
+  #loop(s: Extract<Statement, { kind: 'while' | 'do' | 'for' }>): Flow {
+    if (s.kind === 'for' && s.initial !== undefined) this.execute(s.initial);
+    for (let isDue = s.kind === 'do'; isDue || this.#condition(s.condition); isDue = false) {
+      this.machine.charge(8, s.span);
+      const flow = this.execute(s.body);
+      if (flow === Flow.break) break;
+      if (flow === Flow.return) return flow;
+      if (s.kind === 'for' && s.step !== undefined) this.execute(s.step);
+    }
+    return Flow.normal;
+  }
+}
+
+function sameWanted(a: IrType | undefined, b: IrType | undefined): boolean {
+  return a === undefined || b === undefined ? a === b : sameType(a, b);
+}
+
+function charged(run: Execute, cost: number, s: Statement): Execute {
+  return (machine) => {
+    machine.charge(cost, s.span);
+    return run(machine);
+  };
+}
+
+function notHere(statement: Statement): void {
+  throw new Fault('S4025', `'${statement.kind}' can only stand in the body of a composite stream`, statement.span);
+}
+

@@ -1,0 +1,67 @@
+// A graph as scheduling sees it.
+import type { Channel, GraphNode, StreamGraph } from '../graph.ts';
+import { typeBytes } from '../interpret/values.ts';
+import { ArgumentError } from '../../core/errors.ts';
+import type { SdfChannel, SdfGraph } from '../sdf.ts';
+
+/** Items that a node moves through a port in one firing. */
+export interface PortRates {
+  readonly push: number;
+  readonly pop: number;
+  readonly peek: number;
+}
+
+/** Rates of one port of a node; `first`: of its first firing. Inputs have pop and peek, outputs push. */
+export function ratesOf(node: GraphNode, port: number, first = false): PortRates {
+  switch (node.kind) {
+    case 'filter': return (first ? node.code.prework ?? node.code.work : node.code.work).rates;
+    case 'splitter': {
+      const total = node.weights.reduce((sum, weight) => sum + weight, 0);
+      return { push: node.weights[port] ?? 0, pop: total, peek: total };
+    }
+    case 'joiner': {
+      const weight = node.weights[port] ?? 0;
+      return { push: node.weights.reduce((sum, each) => sum + each, 0), pop: weight, peek: weight };
+    }
+    default: return { push: 1, pop: 1, peek: 1 };
+  }
+}
+
+/** Whether some filter's rates are known only when it fires. */
+export function isDynamic(node: GraphNode): boolean {
+  return node.kind === 'filter' && (node.code.work.rates.dynamic !== undefined || node.code.prework?.rates.dynamic !== undefined);
+}
+
+function sdfChannel(graph: StreamGraph, channel: Channel): SdfChannel {
+  const from = graph.nodes[channel.from]!;
+  const to = graph.nodes[channel.to]!;
+  const { push } = ratesOf(from, channel.fromPort);
+  const { pop, peek } = ratesOf(to, channel.toPort);
+  const firstPush = ratesOf(from, channel.fromPort, true).push;
+  const first = ratesOf(to, channel.toPort, true);
+  const isFirst = to.kind === 'filter' && to.code.prework !== undefined;
+  return {
+    id: channel.id, from: channel.from, to: channel.to, push, pop, peek, tokens: channel.initial.length,
+    ...(from.kind === 'filter' && from.code.prework !== undefined ? { firstPush } : {}),
+    ...(isFirst ? { firstPop: first.pop, firstPeek: first.peek } : {}), bytesPerItem: typeBytes(channel.type),
+  };
+}
+
+/**
+ * The graph with rates alone. Actors and channels keep their ids. Throws {@link ArgumentError} if a filter has dynamic rates: such graphs have
+ * no static schedule.
+ */
+export function toSdf(graph: StreamGraph): SdfGraph {
+  const dynamic = graph.nodes.find(isDynamic);
+  if (dynamic !== undefined) {
+    throw new ArgumentError('graph', `${dynamic.name} has rates that are known only when it fires, so there is no static schedule`,
+      { expected: 'constant rates', received: 'dynamic rates' });
+  }
+  return {
+    actors: graph.nodes.map((node) => ({
+      id: node.id, name: node.name, stateful: node.kind === 'filter' ? node.code.stateful : node.kind === 'reader' || node.kind === 'writer',
+      moves: node.kind !== 'filter' && node.kind !== 'reader' && node.kind !== 'writer',
+    })),
+    channels: graph.channels.map((channel) => sdfChannel(graph, channel)),
+  };
+}

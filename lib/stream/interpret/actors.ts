@@ -1,0 +1,263 @@
+// Nodes of a graph as things that fire.
+import type { Span } from '../ast.ts';
+import type { GraphNode } from '../graph.ts';
+import type { FilterCode, IrRates } from '../ir.ts';
+import { Compiler } from './compile.ts';
+import { Fault } from './fault.ts';
+import type { Fifo } from './fifo.ts';
+import { Machine, type Budget, type Execute, type Tape } from './machine.ts';
+import { copyValue, fromConstant, unflatten, type Value } from './values.ts';
+
+/** The input ended in the middle of a firing of dynamic rate. */
+export class EndOfInput extends Error {}
+
+/** Where the items of a port go or come from; undefined for void ends. */
+export interface Ports {
+  readonly inputs: readonly (Fifo | undefined)[];
+  readonly outputs: readonly (((item: Value) => void) | undefined)[];
+  /** Asks for `count` items on an input of a filter with dynamic rates; false if there will never be so many. */
+  readonly demand: (port: number, count: number) => boolean;
+}
+
+/** A node that can fire. */
+export interface Actor {
+  firings: number;
+  /** In the middle of a firing. */
+  isBusy: boolean;
+  /** Items that must stand on an input for the next firing. */
+  need(port: number): number;
+  /** Whether the next firing, or a later one, can push to the output. */
+  gives(port: number): boolean;
+  fire(): void;
+}
+
+/** Splitters, joiners, identities: items moved by weights. */
+export class Mover implements Actor {
+  firings = 0;
+  isBusy = false;
+  readonly #node: GraphNode;
+  readonly #ports: Ports;
+
+  constructor(node: GraphNode, ports: Ports) {
+    this.#node = node;
+    this.#ports = ports;
+  }
+
+  need(port: number): number {
+    const node = this.#node;
+    if (node.kind === 'joiner') return node.weights[port]!;
+    return node.kind === 'splitter' ? node.weights.reduce((sum, weight) => sum + weight, 0) : 1;
+  }
+
+  gives(port: number): boolean {
+    return this.#node.kind !== 'splitter' || this.#node.weights[port]! > 0;
+  }
+
+  fire(): void {
+    ++this.firings;
+    const { inputs, outputs } = this.#ports;
+    const node = this.#node;
+    if (node.kind === 'duplicate') {
+      const item = inputs[0]!.pop();
+      for (const put of outputs) put?.(copyValue(item));
+    } else if (node.kind === 'splitter') {
+      node.weights.forEach((weight, port) => {
+        for (let i = 0; i < weight; ++i) outputs[port]!(inputs[0]!.pop());
+      });
+    } else if (node.kind === 'joiner') {
+      node.weights.forEach((weight, port) => {
+        for (let i = 0; i < weight; ++i) outputs[0]!(inputs[port]!.pop());
+      });
+    } else outputs[0]!(inputs[0]!.pop());
+  }
+}
+
+/** A file reader: the file's items over and over. */
+export class Reader implements Actor {
+  firings = 0;
+  isBusy = false;
+  readonly #numbers: Float64Array;
+  readonly #put: (item: Value) => void;
+  readonly #type: Parameters<typeof unflatten>[0];
+  readonly #from = { at: 0 };
+
+  constructor(numbers: Float64Array, type: Parameters<typeof unflatten>[0], put: (item: Value) => void) {
+    this.#numbers = numbers;
+    this.#type = type;
+    this.#put = put;
+  }
+
+  need(): number {
+    return 0;
+  }
+
+  gives(): boolean {
+    return true;
+  }
+
+  fire(): void {
+    ++this.firings;
+    if (this.#from.at >= this.#numbers.length) this.#from.at = 0;
+    this.#put(unflatten(this.#type, this.#numbers, this.#from));
+  }
+}
+
+/** A file writer. */
+export class Writer implements Actor {
+  firings = 0;
+  isBusy = false;
+  readonly #input: Fifo;
+  readonly #put: (item: Value) => void;
+
+  constructor(input: Fifo, put: (item: Value) => void) {
+    this.#input = input;
+    this.#put = put;
+  }
+
+  need(): number {
+    return 1;
+  }
+
+  gives(): boolean {
+    return false;
+  }
+
+  fire(): void {
+    ++this.firings;
+    this.#put(this.#input.pop());
+  }
+}
+
+/** Code of a filter compiled for all nodes that share it. */
+export interface CompiledFilter {
+  readonly code: FilterCode;
+  readonly work: Execute;
+  readonly prework: Execute | undefined;
+  readonly handlers: ReadonlyMap<string, (machine: Machine, args: readonly Value[]) => void>;
+}
+
+/** Compiles code; fields get the places of their order in `code.state`. */
+export function compileFilter(code: FilterCode, budget: Budget): CompiledFilter {
+  const machine = new Machine(budget);
+  for (const field of code.state) machine.fieldSlot(field);
+  const compiler = new Compiler(machine);
+  for (const each of code.functions) compiler.functions.set(each.name, each);
+  for (const each of code.handlers) compiler.functions.set(each.name, each);
+  const handlers = new Map(code.handlers.map(({ name }) => {
+    const callable = compiler.callable(name);
+    return [name, (m: Machine, args: readonly Value[]) => {
+      const outer = m.frame;
+      m.frame = new Array<Value>(callable.frameSize).fill(0);
+      callable.slots.forEach((slot, i) => { m.frame[slot] = args[i]!; });
+      callable.body(m);
+      m.frame = outer;
+    }] as const;
+  }));
+  return {
+    code, work: compiler.body(code.work.body), prework: code.prework === undefined ? undefined : compiler.body(code.prework.body), handlers,
+  };
+}
+
+/** What a filter needs from its surroundings beside its ports. */
+export interface FilterHost {
+  readonly budget: Budget;
+  readonly seed: number;
+  readonly print: (text: string) => void;
+  readonly send: Machine['send'];
+}
+
+/** A filter. */
+export class FilterActor implements Actor, Tape {
+  firings = 0;
+  isBusy = false;
+  readonly machine: Machine;
+  readonly #compiled: CompiledFilter;
+  readonly #ports: Ports;
+  #rates: IrRates;
+  #popped = 0;
+  #pushed = 0;
+
+  constructor(compiled: CompiledFilter, ports: Ports, host: FilterHost) {
+    const { code } = compiled;
+    this.#compiled = compiled;
+    this.#ports = ports;
+    this.#rates = (code.prework ?? code.work).rates;
+    this.machine = new Machine(host.budget);
+    for (const field of code.state) this.machine.fields[this.machine.fieldSlot(field)] = fromConstant(field.initial);
+    this.machine.tape = this;
+    this.machine.random = host.seed;
+    this.machine.print = host.print;
+    this.machine.send = host.send;
+  }
+
+  /** Executes a handler of messages between firings. */
+  handle(handler: string, args: readonly Value[]): void {
+    this.#compiled.handlers.get(handler)?.(this.machine, args);
+  }
+
+  need(): number {
+    const { dynamic, peek, pop } = this.#rates;
+    return dynamic?.pop !== undefined ? dynamic.pop[0] : dynamic?.peek !== undefined ? Math.max(pop, dynamic.peek[0]) : peek;
+  }
+
+  gives(): boolean {
+    const { code } = this.#compiled;
+    const most = (rates: IrRates) => rates.dynamic?.push?.[1] ?? rates.push;
+    return most(this.#rates) > 0 || most(code.work.rates) > 0;
+  }
+
+  fire(): void {
+    const { code, work, prework } = this.#compiled;
+    const isFirst = this.firings === 0 && prework !== undefined;
+    this.#popped = this.#pushed = 0;
+    this.isBusy = true;
+    this.machine.iteration = this.firings;
+    (isFirst ? prework : work)(this.machine);
+    this.isBusy = false;
+    ++this.firings;
+    this.#check(isFirst ? 'prework' : 'work');
+    this.#rates = code.work.rates;
+  }
+
+  #check(what: string): void {
+    const { pop, push, dynamic } = this.#rates;
+    const verify = (verb: 'pop' | 'push', done: number, [low, high]: readonly [number, number]): void => {
+      if (done >= low && done <= high) return;
+      throw new Fault('S5004', `${what} made ${done} calls of ${verb}, but ${verb} ${low === high ? low : `[${low}, ${high}]`} is declared`,
+        this.#compiled.code.span);
+    };
+    verify('pop', this.#popped, dynamic?.pop ?? [pop, pop]);
+    verify('push', this.#pushed, dynamic?.push ?? [push, push]);
+  }
+
+  pop(span: Span | undefined): Value {
+    const most = this.#rates.dynamic?.pop?.[1] ?? this.#rates.pop;
+    if (this.#popped >= most) throw new Fault('S5004', `more than ${most} items are popped, but pop ${most} is declared`, span);
+    this.#require(1);
+    ++this.#popped;
+    return this.#ports.inputs[0]!.pop();
+  }
+
+  peek(index: number, span: Span | undefined): Value {
+    const { dynamic, peek } = this.#rates;
+    const most = dynamic?.peek?.[1] ?? (dynamic?.pop === undefined ? peek : Math.max(peek, dynamic.pop[1]));
+    if (index < 0 || this.#popped + index >= most) {
+      throw new Fault('S5005', `peek(${index}) after ${this.#popped} pops looks at item ${this.#popped + index}, but peek ${most} is declared`, span);
+    }
+    this.#require(index + 1);
+    return this.#ports.inputs[0]!.peek(index);
+  }
+
+  /** Static rates were met before the firing; dynamic ones are met on the way. */
+  #require(count: number): void {
+    const input = this.#ports.inputs[0]!;
+    if (input.length < count && !this.#ports.demand(0, count)) throw new EndOfInput();
+  }
+
+  push(value: Value, span: Span | undefined): void {
+    const most = this.#rates.dynamic?.push?.[1] ?? this.#rates.push;
+    if (this.#pushed >= most) throw new Fault('S5004', `more than ${most} items are pushed, but push ${most} is declared`, span);
+    ++this.#pushed;
+    this.#ports.outputs[0]!(value);
+  }
+}

@@ -1,0 +1,234 @@
+// Fires the nodes of a graph by demand: a node fires when it can and its items are wanted. Which items come out does not depend on the order.
+import type { StreamGraph } from '../graph.ts';
+import type { FilterCode, IrType } from '../ir.ts';
+import { compileFilter, EndOfInput, FilterActor, Mover, Reader, Writer, type Actor, type CompiledFilter, type Ports } from './actors.ts';
+import { runError } from './error.ts';
+import { Fault } from './fault.ts';
+import { Fifo, type Meter } from './fifo.ts';
+import { decodeFile, encodeFile } from './files.ts';
+import type { Budget } from './machine.ts';
+import { flatten, fromConstant, scalarCount, typeBytes, unflatten, type Value } from './values.ts';
+
+/** What a run may take. */
+export interface RunLimits {
+  /** Firings of all nodes together. Default 100 million. */
+  readonly firings: number;
+  /** Evaluated expressions and statements. Default 10^10. */
+  readonly steps: number;
+  /** Bytes of items on channels and of variables, each. Default 1 GiB. */
+  readonly bytes: number;
+  /** Calls inside calls. Default 200. */
+  readonly depth: number;
+}
+
+export const defaultRunLimits: RunLimits = { firings: 1e8, steps: 1e10, bytes: 2 ** 30, depth: 200 };
+
+export interface EngineOptions {
+  readonly input: ArrayLike<number>;
+  readonly files: Readonly<Record<string, Uint8Array>>;
+  readonly limits: RunLimits;
+  readonly seed: number;
+}
+
+/** A run of a graph. */
+export class Engine {
+  readonly graph: StreamGraph;
+  readonly actors: readonly Actor[];
+  /** Scalars of the items on the open output. */
+  readonly output: number[] = [];
+  /** Items on the open output, or else in files and printed lines. */
+  items = 0;
+  printed = '';
+  readonly #channels: readonly Fifo[];
+  readonly #external: Fifo | undefined;
+  readonly #written = new Map<string, { type: IrType; numbers: number[] }>();
+  readonly #meter: Meter;
+  readonly #budget: Budget;
+  readonly #options: EngineOptions;
+  #firings: number;
+
+  constructor(graph: StreamGraph, options: EngineOptions) {
+    this.graph = graph;
+    this.#options = options;
+    this.#meter = { bytes: options.limits.bytes };
+    this.#budget = { steps: options.limits.steps, bytes: options.limits.bytes, depth: options.limits.depth };
+    this.#firings = options.limits.firings;
+    this.#channels = graph.channels.map(({ type, initial }) => {
+      const fifo = new Fifo(this.#meter, 8 + typeBytes(type));
+      for (const item of initial) fifo.push(fromConstant(item));
+      return fifo;
+    });
+    this.#external = graph.input === undefined ? undefined : this.#externalInput(graph.input.type);
+    const compiled = new Map<FilterCode, CompiledFilter>();
+    this.actors = graph.nodes.map((node) => this.#actor(node.id, compiled));
+  }
+
+  #externalInput(type: IrType): Fifo {
+    const { input } = this.#options;
+    const fifo = new Fifo({ bytes: Infinity }, 0);
+    const from = { at: 0 };
+    const size = scalarCount(type);
+    while (from.at + size <= input.length) fifo.push(unflatten(type, input, from));
+    return fifo;
+  }
+
+  #actor(id: number, compiled: Map<FilterCode, CompiledFilter>): Actor {
+    const node = this.graph.nodes[id]!;
+    const ports = this.#ports(id);
+    switch (node.kind) {
+      case 'filter': {
+        let code = compiled.get(node.code);
+        if (code === undefined) compiled.set(node.code, code = compileFilter(node.code, this.#budget));
+        return new FilterActor(code, ports, {
+          budget: this.#budget, seed: (this.#options.seed + id) | 0, print: (text) => this.#print(text), send: () => undefined,
+        });
+      }
+      case 'reader': {
+        const { path } = node.file;
+        const bytes = Object.hasOwn(this.#options.files, path) ? this.#options.files[path] : undefined;
+        if (bytes === undefined) throw runError(this.graph, new Fault('S5011', `there is no file '${path}'`, undefined, { hint: 'give it under `files`' }), node.name, 0);
+        const type = this.#typeOf(id, 'output');
+        return this.#guard(id, () => new Reader(decodeFile(bytes, type, path), type, ports.outputs[0]!));
+      }
+      case 'writer': {
+        const file = { type: this.#typeOf(id, 'input'), numbers: [] as number[] };
+        this.#written.set(node.file.path, file);
+        const { output } = this.graph;
+        return new Writer(ports.inputs[0]!, (item) => {
+          flatten(item, file.numbers);
+          if (output === undefined) ++this.items;
+        });
+      }
+      default: return new Mover(node, ports);
+    }
+  }
+
+  #typeOf(id: number, side: 'input' | 'output'): IrType {
+    const node = this.graph.nodes[id]!;
+    const channel = (side === 'input' ? node.inputs : node.outputs)[0];
+    return channel === undefined ? this.graph[side]!.type : this.graph.channels[channel]!.type;
+  }
+
+  #print(text: string): void {
+    this.printed += text;
+    if (this.graph.output === undefined && text.endsWith('\n')) ++this.items;
+  }
+
+  #ports(id: number): Ports {
+    const node = this.graph.nodes[id]!;
+    const { input, output } = this.graph;
+    const inputs = node.inputs.map((channel, port) => (channel === undefined
+      ? (input?.node === id && port === 0 ? this.#external : undefined) : this.#channels[channel]));
+    const outputs = node.outputs.map((channel, port) => {
+      if (channel !== undefined) return (item: Value) => this.#channels[channel]!.push(item);
+      if (output?.node !== id || port !== 0) return undefined;
+      return (item: Value) => {
+        flatten(item, this.output);
+        ++this.items;
+      };
+    });
+    return { inputs, outputs, demand: (port, count) => this.#demand(id, port, count) };
+  }
+
+  /** Fires what is upstream of a port until `count` items stand on it. */
+  #demand(id: number, port: number, count: number): boolean {
+    const channel = this.graph.nodes[id]!.inputs[port];
+    const fifo = channel === undefined ? this.#external : this.#channels[channel];
+    if (fifo === undefined || channel === undefined) return fifo !== undefined && fifo.length >= count;
+    const { from, fromPort } = this.graph.channels[channel]!;
+    while (fifo.length < count) if (!this.actors[from]!.gives(fromPort) || !this.fire(from)) return false;
+    return true;
+  }
+
+  /** The first input of a node that holds too little for its next firing. */
+  #missing(id: number): number | undefined {
+    const node = this.graph.nodes[id]!;
+    const actor = this.actors[id]!;
+    for (let port = 0; port < node.inputs.length; ++port) {
+      const channel = node.inputs[port];
+      const fifo = channel === undefined ? (this.graph.input?.node === id && port === 0 ? this.#external : undefined) : this.#channels[channel];
+      if (fifo !== undefined && fifo.length < actor.need(port)) return port;
+    }
+    return undefined;
+  }
+
+  /**
+   * Fires a node once, and before it whatever it needs. False if it can never fire again: the input is used up, or nodes wait for each other.
+   */
+  fire(target: number): boolean {
+    const stack = [target];
+    const waiting = new Set(stack);
+    while (stack.length > 0) {
+      const id = stack.at(-1)!;
+      if (this.actors[id]!.isBusy) return false;
+      const port = this.#missing(id);
+      if (port === undefined) {
+        if (!this.#fireOne(id)) return false;
+        waiting.delete(id);
+        stack.pop();
+        continue;
+      }
+      const channel = this.graph.nodes[id]!.inputs[port];
+      if (channel === undefined) return false;
+      const { from, fromPort } = this.graph.channels[channel]!;
+      if (waiting.has(from) || !this.actors[from]!.gives(fromPort)) return false;
+      stack.push(from);
+      waiting.add(from);
+    }
+    return true;
+  }
+
+  #fireOne(id: number): boolean {
+    const actor = this.actors[id]!;
+    if (--this.#firings < 0) throw runError(this.graph, new Fault('S5007', 'the run takes more firings than the limit allows', undefined), '', 0);
+    this.#budget.steps -= 8;
+    try {
+      this.#guard(id, () => actor.fire());
+      return true;
+    } catch (error) {
+      // The filter stays in the middle of its firing: it waits for items that never come.
+      if (error instanceof EndOfInput) return false;
+      throw error;
+    }
+  }
+
+  /** Turns faults into errors that name the node. */
+  #guard<T>(id: number, make: () => T): T {
+    try {
+      return make();
+    } catch (error) {
+      const { name } = this.graph.nodes[id]!;
+      if (error instanceof Fault) throw runError(this.graph, error, name, this.actors?.[id]?.firings ?? 0);
+      if (error instanceof RangeError) throw runError(this.graph, new Fault('S5008', 'calls are nested too deeply', undefined), name, this.actors[id]?.firings ?? 0);
+      throw error;
+    }
+  }
+
+  /** Files that were written. */
+  files(): Record<string, Uint8Array> {
+    return Object.fromEntries([...this.#written].map(([path, { type, numbers }]) => [path, encodeFile(numbers, type)]));
+  }
+}
+
+/** Nodes that pull everything else: those without outputs, the one at the open output, and one of each loop that leads nowhere. */
+export function sinksOf(graph: StreamGraph): number[] {
+  const sinks: number[] = [];
+  const reached = new Set<number>();
+  const reach = (start: number): void => {
+    const stack = [start];
+    while (stack.length > 0) {
+      const id = stack.pop()!;
+      if (reached.has(id)) continue;
+      reached.add(id);
+      for (const channel of graph.nodes[id]!.inputs) if (channel !== undefined) stack.push(graph.channels[channel]!.from);
+    }
+  };
+  const add = (id: number): void => {
+    sinks.push(id);
+    reach(id);
+  };
+  if (graph.output !== undefined) add(graph.output.node);
+  for (const node of graph.nodes) if (node.id !== graph.output?.node && node.outputs.every((channel) => channel === undefined)) add(node.id);
+  for (const node of graph.nodes) if (!reached.has(node.id)) add(node.id);
+  return sinks;
+}

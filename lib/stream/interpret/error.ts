@@ -1,0 +1,33 @@
+// Errors of running programs.
+import { WarploomError } from '../../core/errors.ts';
+import { formatDiagnostic, Reporter, type Diagnostic } from '../diagnostics.ts';
+import type { StreamGraph } from '../graph.ts';
+import type { Fault } from './fault.ts';
+
+/** A program went wrong while it ran: `diagnostic` says what and where in the source, `node` in which node of the graph. */
+export class StreamRunError extends WarploomError {
+  override readonly name = 'StreamRunError';
+  readonly diagnostic: Diagnostic;
+  /** Name of the node; '' if none is to blame. */
+  readonly node: string;
+  /** The node's firing, from 0. */
+  readonly firing: number;
+
+  constructor(message: string, details: { diagnostic: Diagnostic; node: string; firing: number }) {
+    super('ERR_WARPLOOM_INVALID_PROGRAM', message);
+    this.diagnostic = details.diagnostic;
+    this.node = details.node;
+    this.firing = details.firing;
+  }
+}
+
+/** The error of a fault in a node. */
+export function runError(graph: StreamGraph, fault: Fault, node: string, firing: number): StreamRunError {
+  const files = graph.files ?? [];
+  const reporter = new Reporter(files);
+  const message = node === '' ? fault.message : `${fault.message} (in ${node}, firing ${firing})`;
+  reporter.report({ code: fault.code, severity: 'error', message, hint: fault.hint }, fault.span ?? { file: 0, start: 0, end: 0 });
+  const diagnostic = reporter.finish()[0]!;
+  const text = fault.span === undefined || files.length === 0 ? `${fault.code}: ${message}` : formatDiagnostic(diagnostic, { files });
+  return new StreamRunError(text, { diagnostic, node, firing });
+}

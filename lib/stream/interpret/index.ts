@@ -1,0 +1,138 @@
+// The interpreter: the slow, obvious meaning of a program. Every other way to run one is checked against it.
+import { ArgumentError } from '../../core/errors.ts';
+import type { StreamGraph } from '../graph.ts';
+import { repetitions } from '../schedule/balance.ts';
+import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
+import { defaultRunLimits, Engine, sinksOf, type RunLimits } from './engine.ts';
+import { scalarCount } from './values.ts';
+
+export { StreamRunError } from './error.ts';
+export { decodeFile, encodeFile } from './files.ts';
+export { defaultRunLimits, type RunLimits } from './engine.ts';
+
+export interface InterpretOptions {
+  /** Items of the open input: their scalars in memory order. */
+  readonly input?: ArrayLike<number>;
+  /**
+   * Stop after so many items have come out: on the open output, or in a program without one written to files or printed as lines. The output is
+   * cut to exactly so many.
+   */
+  readonly items?: number;
+  /** Stop after so many steady states: each sink has fired its repetitions so often (a first firing of prework counts as one firing). */
+  readonly iterations?: number;
+  /** Contents of the files that are read, by the path that the program gives. */
+  readonly files?: Readonly<Record<string, Uint8Array>>;
+  readonly limits?: Partial<RunLimits>;
+  /** Stops {@link interpret}, which then throws the signal's reason. */
+  readonly signal?: AbortSignal;
+  /** For `random`. Default 1. Each filter has its own sequence, so that the order of firings does not matter. */
+  readonly seed?: number;
+}
+
+export interface Interpretation {
+  /** Scalars of the items on the open output, in memory order. */
+  readonly output: readonly number[];
+  /** What was printed. Lines of several printing filters interleave in no particular order. */
+  readonly printed: string;
+  /** Firings of each node. */
+  readonly firings: readonly number[];
+  /** Files that were written. */
+  readonly files: Readonly<Record<string, Uint8Array>>;
+  /** Whether the run stopped because nothing could fire any more, before `items` or `iterations` were reached. */
+  readonly exhausted: boolean;
+}
+
+function check(name: string, x: number | undefined): void {
+  if (x !== undefined && (!Number.isInteger(x) || x < 0)) throw new ArgumentError(name, `expected an integer of 0 or more, received ${x}`);
+}
+
+/** Fires sinks one after the other until `isDone`; each value is a firing. */
+function* firings(engine: Engine, options: InterpretOptions): Generator<void, boolean> {
+  const { graph } = engine;
+  const { items, iterations } = options;
+  const sinks = sinksOf(graph);
+  if (items !== undefined) {
+    while (engine.items < items) {
+      let isAlive = false;
+      for (const sink of sinks) {
+        if (engine.items >= items) break;
+        if (engine.fire(sink)) isAlive = true;
+        yield;
+      }
+      if (!isAlive) return true;
+    }
+    return false;
+  }
+  const counts = iterations === undefined ? sinks.map(() => 1) : sinksPerIteration(graph, sinks);
+  const alive = sinks.map(() => true);
+  for (let i = 0; iterations === undefined ? alive.includes(true) : i < iterations; ++i) {
+    for (const [at, sink] of sinks.entries()) {
+      for (let n = 0; n < counts[at]! && alive[at]!; ++n) {
+        alive[at] = engine.fire(sink);
+        yield;
+      }
+    }
+  }
+  return alive.includes(false);
+}
+
+function sinksPerIteration(graph: StreamGraph, sinks: readonly number[]): number[] {
+  const counts = repetitions(toSdf(graph));
+  return sinks.map((sink) => counts[sink]!);
+}
+
+function engineFor(graph: StreamGraph, options: InterpretOptions): Engine {
+  const { input, items, iterations } = options;
+  check('options.items', items);
+  check('options.iterations', iterations);
+  if (items !== undefined && iterations !== undefined) throw new ArgumentError('options', 'expected `items` or `iterations`, received both');
+  if (graph.input !== undefined && input === undefined) throw new ArgumentError('options.input', 'the program has an open input: give its items');
+  if (graph.input === undefined && items === undefined && iterations === undefined) {
+    throw new ArgumentError('options.items', 'the program has no input that ends: say when to stop by `items` or `iterations`');
+  }
+  if (iterations !== undefined && graph.nodes.some(isDynamic)) {
+    throw new ArgumentError('options.iterations', 'the program has dynamic rates and so no steady state: use `items`');
+  }
+  return new Engine(graph, {
+    input: input ?? [], files: options.files ?? {}, limits: { ...defaultRunLimits, ...options.limits }, seed: options.seed ?? 1,
+  });
+}
+
+function resultOf(engine: Engine, options: InterpretOptions, exhausted: boolean): Interpretation {
+  const { output } = engine.graph;
+  if (output !== undefined && options.items !== undefined) engine.output.length = Math.min(engine.output.length, options.items * scalarCount(output.type));
+  return {
+    output: engine.output, printed: engine.printed, firings: engine.actors.map((actor) => actor.firings), files: engine.files(), exhausted,
+  };
+}
+
+/**
+ * Runs a graph by firing nodes one at a time. Equal arguments give equal results, on every machine. Throws StreamRunError, with the place in the
+ * source, where the program goes wrong: an index outside of its array, an integer division by zero, rates other than declared, a limit.
+ */
+export function interpretSync(graph: StreamGraph, options: InterpretOptions = {}): Interpretation {
+  const engine = engineFor(graph, options);
+  const run = firings(engine, options);
+  for (;;) {
+    const step = run.next();
+    if (step.done === true) return resultOf(engine, options, step.value);
+  }
+}
+
+const sliceMilliseconds = 20;
+
+/** As {@link interpretSync}, but lets other work of the process go on, and can be stopped by `signal`. */
+export async function interpret(graph: StreamGraph, options: InterpretOptions = {}): Promise<Interpretation> {
+  const { signal } = options;
+  signal?.throwIfAborted();
+  const engine = engineFor(graph, options);
+  const run = firings(engine, options);
+  for (let until = performance.now() + sliceMilliseconds; ;) {
+    const step = run.next();
+    if (step.done === true) return resultOf(engine, options, step.value);
+    if (performance.now() < until) continue;
+    await new Promise((resolve) => { setImmediate(resolve); });
+    signal?.throwIfAborted();
+    until = performance.now() + sliceMilliseconds;
+  }
+}
