@@ -46,7 +46,7 @@ function argument(translator: Translator, parameter: Parameter, arg: Expression)
 /** The call of a function of the program, its translation made if there is none yet for such arguments. */
 export function callFunction(translator: Translator, declaration: FunctionDeclaration, args: readonly Expression[], span: Span): IrExpression {
   const bound = bindArguments(translator, declaration, args, span);
-  const key = `${declaration.span.file}:${declaration.span.start}:${declaration.name}(${
+  const key = `${translator.session.idOf(declaration)}(${
     bound.map(({ value, fixed }) => typeText(value.type) + (fixed ? `=${known(value)}` : '')).join()})`;
   const made = translator.functions.get(key) ?? translateFunction(translator, declaration, bound, key);
   return {

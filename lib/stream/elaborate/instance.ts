@@ -208,8 +208,7 @@ function filter(
   session: Session, declaration: StreamDeclaration & { kind: 'filter' }, scope: Scope, bound: readonly BoundParameter[],
 ): Piece {
   const free = session.usage.free(declaration).map((symbol) => keyOf(scope.find(symbol)));
-  const { span } = declaration;
-  const key = `${span.file}:${span.start}(${bound.map(({ entity }) => keyOf(entity)).join(';')})[${free.join(';')}]`;
+  const key = `${session.idOf(declaration)}(${bound.map(({ entity }) => keyOf(entity)).join(';')})[${free.join(';')}]`;
   let code: FilterCode | undefined = session.codes.get(key);
   if (code === undefined) {
     const name = declaration.name === '' ? `${session.path.at(-2) ?? 'Anonymous'}_filter`.replace(/\(.*?\)/g, '') : declaration.name;

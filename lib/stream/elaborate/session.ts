@@ -78,6 +78,8 @@ export class Session {
   readonly nodeNames = new Namer();
   readonly #structs = new Map<object, IrType>();
   readonly #seen = new Set<string>();
+  readonly #ids = new WeakMap<object, number>();
+  #nextId = 0;
   readonly #statics = new Map<NameSymbol, Entity>();
   #graphBytes = 0;
   /** Steps left for following work functions without their data. */
@@ -89,6 +91,13 @@ export class Session {
     this.limits = options.limits;
     this.file = options.file;
     this.budget = { steps: options.limits.steps, bytes: options.limits.bytes, depth: options.limits.nesting };
+  }
+
+  /** A number for a declaration, the same each time. */
+  idOf(declaration: object): number {
+    let id = this.#ids.get(declaration);
+    if (id === undefined) this.#ids.set(declaration, id = this.#nextId++);
+    return id;
   }
 
   /** What a constant of a `static` section stands for; sections are evaluated by `evaluate` when first needed. */

@@ -1,0 +1,26 @@
+// Programs for tests: source to graph in one call.
+import { elaborate, type ElaborateOptions } from '../../lib/stream/elaborate/index.ts';
+import { formatDiagnostic, type Diagnostic } from '../../lib/stream/diagnostics.ts';
+import { check } from '../../lib/stream/front/check.ts';
+import { parse } from '../../lib/stream/front/parser.ts';
+import type { StreamGraph } from '../../lib/stream/graph.ts';
+
+/** All diagnostics of a source, and its graph if there is one. */
+export function build(source: string, options: ElaborateOptions = {}): { graph: StreamGraph | undefined; diagnostics: readonly Diagnostic[] } {
+  const { program, diagnostics } = parse([{ name: 'test.str', text: source }]);
+  if (diagnostics.some(({ severity }) => severity === 'error')) return { graph: undefined, diagnostics };
+  const checked = check(program);
+  if (checked.checked === undefined) return { graph: undefined, diagnostics: [...diagnostics, ...checked.diagnostics] };
+  const made = elaborate(checked.checked, options);
+  return { graph: made.graph, diagnostics: [...diagnostics, ...checked.diagnostics, ...made.diagnostics] };
+}
+
+/** The graph of a source that has no errors. */
+export function graphOf(source: string, options: ElaborateOptions = {}): StreamGraph {
+  const { graph, diagnostics } = build(source, options);
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  if (graph === undefined || errors.length > 0) {
+    throw new Error(errors.map((each) => formatDiagnostic(each, { files: [{ name: 'test.str', text: source }] })).join('\n'));
+  }
+  return graph;
+}
