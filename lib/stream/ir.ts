@@ -7,8 +7,8 @@
 // towards zero, values out of range give the nearest int and NaN gives 0; to bit an int gives its lowest bit; a function of mathematics on
 // floats is computed in double and rounded once.
 //
-// Names of variables, fields, functions and filters match [A-Za-z][A-Za-z0-9_]*, hold no `__`, do not begin with `wl_`, are no words of C++,
-// CUDA or JavaScript and no all-capital macros; back ends use the prefix `wl_` for their own.
+// Names of variables, fields, functions and filters match [A-Za-z][A-Za-z0-9_]*, hold no `__`, do not begin with `wl_`, are no words of
+// C++, CUDA or JavaScript and no all-capital macros; back ends use the prefix `wl_` for their own.
 import type { Span } from './ast.ts';
 
 export type ScalarName = 'bit' | 'boolean' | 'int' | 'float' | 'double';
@@ -61,7 +61,10 @@ export type IrExpression = { readonly type: IrType; /** Place in the source, for
   | { readonly kind: 'constant'; readonly value: ConstantData }
   | { readonly kind: 'variable'; readonly variable: Variable }
   | { readonly kind: 'state'; readonly variable: StateVariable }
-  | { readonly kind: 'element'; readonly array: IrExpression; readonly index: IrExpression; /** The index was proved to lie inside. */ readonly safe: boolean }
+  | {
+    readonly kind: 'element'; readonly array: IrExpression; readonly index: IrExpression;
+    /** The index was proved to lie inside. */ readonly safe: boolean;
+  }
   | { readonly kind: 'field'; readonly object: IrExpression; readonly field: string }
   | { readonly kind: 'part'; readonly vector: IrExpression; readonly part: number }
   | { readonly kind: 'compose'; readonly parts: readonly IrExpression[] }

@@ -10,7 +10,7 @@ export function build(source: string, options: ElaborateOptions = {}): { graph: 
   const { program, diagnostics } = parse([{ name: 'test.str', text: source }]);
   if (diagnostics.some(({ severity }) => severity === 'error')) return { graph: undefined, diagnostics };
   const checked = check(program);
-  if (checked.checked === undefined) return { graph: undefined, diagnostics: [...diagnostics, ...checked.diagnostics] };
+  if (checked.diagnostics.some(({ severity }) => severity === 'error')) return { graph: undefined, diagnostics: [...diagnostics, ...checked.diagnostics] };
   const made = elaborate(checked.checked, options);
   return { graph: made.graph, diagnostics: [...diagnostics, ...checked.diagnostics, ...made.diagnostics] };
 }

@@ -11,7 +11,8 @@ export function place(t: Translator, e: Expression): IrPlace {
   switch (e.kind) {
     case 'name': {
       const entity = t.find(e);
-      if (entity.kind === 'variable' || (entity.kind === 'state' && entity.variable.role !== 'constant')) return t.entity(entity, e.span) as IrPlace;
+      if (entity.kind === 'variable' || (entity.kind === 'state' && entity.variable.role !== 'constant')) return t.entity(
+        entity, e.span) as IrPlace;
       throw new Fault('S4026', `${e.name} is a constant here and cannot be assigned`, e.span);
     }
     case 'index': {
@@ -21,7 +22,8 @@ export function place(t: Translator, e: Expression): IrPlace {
       const { length, element } = array.type;
       const at = known(index);
       const safe = at !== undefined && at >= 0 && at < length;
-      if (at !== undefined && !safe) t.session.report(new Fault('S4013', `index ${at} is outside an array of ${length}`, e.index.span), 'warning');
+      if (at !== undefined && !safe) t.session.report(new Fault(
+        'S4013', `index ${at} is outside an array of ${length}`, e.index.span), 'warning');
       return { kind: 'element', array, index, safe, type: element, span: e.span };
     }
     case 'field': {

@@ -61,7 +61,8 @@ function checkEnds(declaration: CompositeDeclaration, piece: Piece, declared: De
     const wanted = declared[side];
     const found = endType(piece[side]);
     if (wanted === undefined || sameType(wanted, found)) continue;
-    throw new Fault('S4039', `the ${side} is declared ${typeText(wanted)}, but the streams inside make it ${typeText(found)}`, declaration.at);
+    throw new Fault('S4039', `the ${side} is declared ${typeText(wanted)}, but the streams inside make it ${typeText(found)}`,
+      declaration.at);
   }
 }
 
@@ -82,7 +83,8 @@ function collect(session: Session, runner: Runner, parts: Parts, s: Statement): 
   }
 }
 
-function addChild(session: Session, runner: Runner, parts: Parts, s: { kind: 'add' | 'body' | 'loop'; creator: Creator; span: Span }): void {
+function addChild(session: Session, runner: Runner, parts: Parts,
+  s: { kind: 'add' | 'body' | 'loop'; creator: Creator; span: Span }): void {
   let piece: Piece;
   try {
     piece = instantiate(session, s.creator, runner);
@@ -244,7 +246,8 @@ function feedbackloop(session: Session, joining: Joining): Joined {
   const inWeights = joinWeights(parts.join, 2);
   const outWeights = parts.split.kind === 'duplicate' ? undefined : weightsFor(parts.split, 2, 'streams');
   const joinNode = session.node(`${name}_join`, { kind: 'joiner', weights: inWeights }, { inputs: 2, outputs: 1 }, parts.join.span);
-  const splitNode = session.node(`${name}_split`, outWeights === undefined ? { kind: 'duplicate' } : { kind: 'splitter', weights: outWeights },
+  const splitNode = session.node(
+    `${name}_split`, outWeights === undefined ? { kind: 'duplicate' } : { kind: 'splitter', weights: outWeights },
     { inputs: 1, outputs: 2 }, parts.split.span);
   const [inside, outside] = [body.input.type, body.output.type];
   session.connect({ node: joinNode, port: 0, type: inside }, body.input);
@@ -253,8 +256,10 @@ function feedbackloop(session: Session, joining: Joining): Joined {
   session.connect(loop.output, { node: joinNode, port: 1, type: inside }, enqueued(parts, inside));
   const hasInput = declared.input === undefined ? inWeights[0]! > 0 : declared.input.kind !== 'void';
   const hasOutput = declared.output === undefined ? outWeights?.[0] !== 0 : declared.output.kind !== 'void';
-  if (!hasInput && inWeights[0]! > 0) throw new Fault('S4046', `there is no input, but its weight is ${inWeights[0]}`, parts.join.span, { hint: 'give it the weight 0' });
-  if (!hasOutput && outWeights?.[0] !== 0) throw new Fault('S4046', 'there is no output, but its weight is not 0', parts.split.span, { hint: 'give it the weight 0' });
+  if (!hasInput && inWeights[0]! > 0) throw new Fault('S4046', `there is no input, but its weight is ${inWeights[0]}`, parts.join.span,
+    { hint: 'give it the weight 0' });
+  if (!hasOutput && outWeights?.[0] !== 0) throw new Fault('S4046', 'there is no output, but its weight is not 0', parts.split.span,
+    { hint: 'give it the weight 0' });
   const tree: GraphTree = { kind: 'feedbackloop', name, children: [body.tree, loop.tree], splitter: splitNode, joiner: joinNode };
   return {
     tree, input: hasInput ? { node: joinNode, port: 0, type: inside } : undefined,

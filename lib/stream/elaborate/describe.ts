@@ -13,7 +13,8 @@ export function describeGraph(graph: StreamGraph, options: { readonly code?: boo
     const tokens = initial.length === 0 ? '' : ` [${initial.map(constantText).join(', ')}]`;
     lines.push(`${graph.nodes[from]!.name}.${fromPort} -> ${graph.nodes[to]!.name}.${toPort}: ${typeText(type)}${tokens}`);
   }
-  for (const { name, receivers } of graph.portals) lines.push(`portal ${name}: ${receivers.map((node) => graph.nodes[node]!.name).join(', ')}`);
+  for (const { name, receivers } of graph.portals) lines.push(
+    `portal ${name}: ${receivers.map((node) => graph.nodes[node]!.name).join(', ')}`);
   if (options.code === true) {
     const seen = new Set<FilterCode>();
     for (const node of graph.nodes) {
@@ -51,7 +52,8 @@ function nodeText(graph: StreamGraph, id: number): string {
 
 function filterText(code: FilterCode): string {
   const first = code.prework === undefined ? '' : `, first ${ratesText(code.prework.rates)}`;
-  return `filter ${code.name} ${typeText(code.input)}->${typeText(code.output)} ${ratesText(code.work.rates)}${first}${code.stateful ? ', stateful' : ''}`;
+  const ends = `${typeText(code.input)}->${typeText(code.output)}`;
+  return `filter ${code.name} ${ends} ${ratesText(code.work.rates)}${first}${code.stateful ? ', stateful' : ''}`;
 }
 
 function ratesText(rates: IrRates): string {
@@ -74,7 +76,8 @@ export function describeCode(code: FilterCode): string[] {
   const lines = [`${filterText(code)} {`];
   for (const { role, type, name, initial } of code.state) lines.push(`  ${role} ${typeText(type)} ${name} = ${constantText(initial)}`);
   for (const each of [...code.functions, ...code.handlers]) {
-    lines.push(`  ${typeText(each.result)} ${each.name}(${each.parameters.map(({ type, name }) => `${typeText(type)} ${name}`).join(', ')})`);
+    const parameters = each.parameters.map(({ type, name }) => `${typeText(type)} ${name}`).join(', ');
+    lines.push(`  ${typeText(each.result)} ${each.name}(${parameters})`);
     statement(each.body, 2, lines);
   }
   if (code.prework !== undefined) {

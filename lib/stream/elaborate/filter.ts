@@ -141,7 +141,8 @@ class FilterMaker {
       if (e === undefined) return otherwise;
       const x = translator.constantInt(e, `the ${what} rate`);
       if (x < 0) throw new Fault('S4030', `the ${what} rate is ${x}`, e.span, { hint: 'rates are 0 or more' });
-      if (x > this.#session.limits.rate) throw new Fault('S4108', `the ${what} rate ${x} is more than the limit of ${this.#session.limits.rate}`, e.span);
+      if (x > this.#session.limits.rate) throw new Fault('S4108',
+        `the ${what} rate ${x} is more than the limit of ${this.#session.limits.rate}`, e.span);
       return x;
     };
     if (rate.kind === 'static') {
@@ -179,19 +180,22 @@ class FilterMaker {
       variable.role = !fields.has(variable) ? 'constant' : carried.has(variable) || made.handlers.length > 0 ? 'state' : 'scratch';
     }
     const state = [...this.#state, ...this.#tables].filter((variable) => used.has(variable));
-    return { ...made, state, functions, stateful: state.some(({ role }) => role === 'state') || made.handlers.length > 0 || hasOrder(bodies) };
+    return { ...made, state, functions, stateful: state.some(({ role }) => role === 'state') || made.handlers.length > 0 ||
+      hasOrder(bodies) };
   }
 
   #checkRates(rates: IrRates, found: Findings, origin: FunctionDeclaration, code: { input: IrType; output: IrType }): void {
     const { push, pop } = rates;
     const name = origin.kind;
-    if (code.input.kind === 'void' && (pop > 0 || rates.peek > 0)) throw new Fault('S4031', 'a filter without input cannot pop or peek', origin.span);
+    if (code.input.kind === 'void' && (pop > 0 || rates.peek > 0)) throw new Fault(
+      'S4031', 'a filter without input cannot pop or peek', origin.span);
     if (code.output.kind === 'void' && push > 0) throw new Fault('S4031', 'a filter without output cannot push', origin.span);
     if (!found.complete) return;
     const say = (verb: string, [low, high]: readonly [number, number], declared: number, rate: Rate | undefined): void => {
       if (declared >= low && declared <= high) return;
       const count = low === high ? String(low) : high === Infinity ? `at least ${low}` : `${low} to ${high}`;
-      this.#session.report(new Fault('S4032', `${name} ${verb}s ${count} ${low === 1 && high === 1 ? 'item' : 'items'}, but ${verb} ${declared} is declared`,
+      this.#session.report(
+        new Fault('S4032', `${name} ${verb}s ${count} ${low === 1 && high === 1 ? 'item' : 'items'}, but ${verb} ${declared} is declared`,
         rate?.span ?? origin.span, { hint: `declare ${verb} ${low === high ? low : 'as it is'}, or change the body` }));
     };
     if (rates.dynamic?.push === undefined) say('push', found.push, push, origin.rates.push);

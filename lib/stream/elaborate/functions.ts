@@ -39,12 +39,14 @@ function argument(translator: Translator, parameter: Parameter, arg: Expression)
   const type = translator.session.checked.typeOfNode(parameter.type);
   if (type.kind !== 'array' || arg.kind === 'array-literal') return translator.as(arg, translator.typeFor(type, parameter.span));
   const value = translator.expression(arg);
-  if (value.type.kind !== 'array') throw new Fault('S4007', `a value of ${typeText(value.type)} cannot stand where an array is wanted`, arg.span);
+  if (value.type.kind !== 'array') throw new Fault('S4007', `a value of ${typeText(value.type)} cannot stand where an array is wanted`,
+    arg.span);
   return value;
 }
 
 /** The call of a function of the program, its translation made if there is none yet for such arguments. */
-export function callFunction(translator: Translator, declaration: FunctionDeclaration, args: readonly Expression[], span: Span): IrExpression {
+export function callFunction(translator: Translator, declaration: FunctionDeclaration, args: readonly Expression[],
+  span: Span): IrExpression {
   const bound = bindArguments(translator, declaration, args, span);
   const key = `${translator.session.idOf(declaration)}(${
     bound.map(({ value, fixed }) => typeText(value.type) + (fixed ? `=${known(value)}` : '')).join()})`;
@@ -70,7 +72,8 @@ function translateFunction(translator: Translator, declaration: FunctionDeclarat
     scope.set(symbol, { kind: 'variable', variable });
   }
   return withBody(translator, declaration, scope, (result) => {
-    const made: Writable<IrFunction> = { name: namer.unique(declaration.name), parameters, result, body: { kind: 'block', statements: [] } };
+    const made: Writable<IrFunction> = { name: namer.unique(declaration.name), parameters, result,
+      body: { kind: 'block', statements: [] } };
     // Known before its body is translated, which may call it again.
     translator.functions.set(key, made);
     session.deeper(declaration.span, () => {

@@ -53,7 +53,8 @@ export function elaborate(checked: Checked, options: ElaborateOptions = {}): Ela
 function start(session: Session, main: string | undefined): Piece {
   const entry = entryOf(session, main);
   if (entry.parameters.length > 0) {
-    throw new Fault('S4053', `the program begins with ${entry.name}, which has parameters`, entry.at, { hint: 'add a stream without parameters that adds it' });
+    throw new Fault('S4053', `the program begins with ${entry.name}, which has parameters`, entry.at,
+      { hint: 'add a stream without parameters that adds it' });
   }
   const outside = new Runner(session, (symbol) => staticEntity(session, symbol));
   return stream(session, entry, { span: entry.at, args: [], runner: outside, outside: (symbol) => staticEntity(session, symbol) });
@@ -64,7 +65,8 @@ function entryOf(session: Session, main: string | undefined): StreamDeclaration 
   const origin: Span = { file: 0, start: 0, end: 0 };
   if (main === undefined) {
     if (checked.entry !== undefined) return checked.entry;
-    throw new Fault('S4052', 'the program does not say where it begins', origin, { hint: 'write a void->void stream that nobody adds, or name the stream' });
+    throw new Fault('S4052', 'the program does not say where it begins', origin,
+      { hint: 'write a void->void stream that nobody adds, or name the stream' });
   }
   const found = checked.program.streams.find(({ name }) => name === main);
   if (found === undefined || !checked.reached.has(found)) throw new Fault('S4052', `there is no stream ${main} to begin with`, origin);

@@ -216,7 +216,8 @@ function filter(
     session.codes.set(key, code);
   }
   const [hasInput, hasOutput] = [code.input.kind !== 'void', code.output.kind !== 'void'];
-  const node = session.node(code.name.replace(/_\d+$/, ''), { kind: 'filter', code }, { inputs: hasInput ? 1 : 0, outputs: hasOutput ? 1 : 0 }, declaration.at);
+  const node = session.node(code.name.replace(/_\d+$/, ''), { kind: 'filter', code },
+    { inputs: hasInput ? 1 : 0, outputs: hasOutput ? 1 : 0 }, declaration.at);
   return {
     tree: { kind: 'node', node }, name: code.name, span: declaration.at,
     input: hasInput ? { node, port: 0, type: code.input } : undefined, output: hasOutput ? { node, port: 0, type: code.output } : undefined,

@@ -21,7 +21,8 @@ export function loadArray(translator: Translator, e: Extract<Expression, { kind:
   const [pathArg, countArg] = e.args;
   const path = pathArg === undefined ? undefined : textOf(translator, pathArg);
   if (path === undefined || countArg === undefined) throw new Fault('S4020', `${e.name} takes the name of a file and a count`, e.span);
-  const type = session.arrayOf(scalar(element), translator.constantInt(countArg, 'the count'), e.span) as ConstantData['type'] & { kind: 'array' };
+  const type = session.arrayOf(scalar(element), translator.constantInt(countArg, 'the count'),
+    e.span) as ConstantData['type'] & { kind: 'array' };
   const bytes = session.file(path);
   if (bytes === undefined) throw new Fault('S4021', `there is no file '${path}'`, e.span, { hint: 'give it under `files`' });
   const numbers = new Float64Array(type.length);

@@ -123,7 +123,8 @@ function counterOf(loop: Loop): Counter | undefined {
     : start.kind === 'assign' && start.target.kind === 'variable' && start.target.variable === variable ? start.value : undefined;
   const first = begin === undefined ? undefined : known(begin);
   const next = change!.value;
-  if (first === undefined || !isScalar(variable.type, 'int') || next.kind !== 'binary' || assignedVariables(loop.body).has(variable)) return undefined;
+  if (first === undefined || !isScalar(variable.type, 'int') || next.kind !== 'binary' ||
+    assignedVariables(loop.body).has(variable)) return undefined;
   const isCounter = (e: IrExpression) => e.kind === 'variable' && e.variable === variable;
   const by = isCounter(next.left) ? known(next.right) : undefined;
   const bound = isCounter(condition.left) ? known(condition.right) : undefined;
@@ -192,7 +193,8 @@ function rangeOfBinary(e: Extract<IrExpression, { kind: 'binary' }>, ranges: Rea
   const fixed = b !== undefined && b[0] === b[1] ? b[0] : undefined;
   // A mask, and a remainder of what is not negative, bound any operand.
   if (e.operator === '&' && fixed !== undefined && fixed >= 0) return [0, fixed];
-  if (e.operator === '%' && fixed !== undefined && fixed > 0) return a !== undefined && a[0] >= 0 ? [0, Math.min(a[1], fixed - 1)] : [1 - fixed, fixed - 1];
+  if (e.operator === '%' && fixed !== undefined && fixed > 0) return a !== undefined && a[0] >= 0 ? [0, Math.min(a[1], fixed - 1)]
+    : [1 - fixed, fixed - 1];
   if (a === undefined || b === undefined) return undefined;
   const corners = (f: (x: number, y: number) => number): Range | undefined => {
     const all = [f(a[0], b[0]), f(a[0], b[1]), f(a[1], b[0]), f(a[1], b[1])];
@@ -206,7 +208,8 @@ function rangeOfBinary(e: Extract<IrExpression, { kind: 'binary' }>, ranges: Rea
     case '/': return fixed === undefined || fixed === 0 ? undefined : corners((x, y) => Math.trunc(x / y));
     case '<<': return fixed === undefined || fixed < 0 || fixed > 31 ? undefined : corners((x, y) => x * 2 ** y);
     case '>>': return fixed === undefined || fixed < 0 || fixed > 31 ? undefined : corners((x, y) => Math.floor(x / 2 ** y));
-    case '&': return a[0] >= 0 || b[0] >= 0 ? [0, Math.max(Math.min(a[0] >= 0 ? a[1] : Infinity, b[0] >= 0 ? b[1] : Infinity), 0)] : undefined;
+    case '&': return a[0] >= 0 || b[0] >= 0 ? [0, Math.max(Math.min(a[0] >= 0 ? a[1] : Infinity, b[0] >= 0 ? b[1] : Infinity), 0)]
+      : undefined;
     case '|': case '^': return a[0] >= 0 && b[0] >= 0 ? [0, bitwise(Math.max(a[1], b[1]))] : undefined;
     default: return undefined;
   }

@@ -193,7 +193,8 @@ export class Runner {
 
   #compound(s: Statement): Flow {
     switch (s.kind) {
-      case 'if': return this.#condition(s.condition) ? this.execute(s.then) : s.otherwise === undefined ? Flow.normal : this.execute(s.otherwise);
+      case 'if': return this.#condition(s.condition) ? this.execute(s.then) : s.otherwise === undefined ? Flow.normal
+        : this.execute(s.otherwise);
       case 'while': case 'do': case 'for': return this.#loop(s);
       default: throw new Fault('S4027', 'this statement cannot stand here', s.span);
     }

@@ -45,7 +45,8 @@ export class Scope {
 /** Omits what differs by kind of node. */
 type Shape<T> = T extends unknown ? Omit<T, 'id' | 'name' | 'inputs' | 'outputs'> : never;
 export type NodeShape = Shape<GraphNode>;
-type Open<T> = T extends unknown ? Omit<T, 'inputs' | 'outputs'> & { inputs: (number | undefined)[]; outputs: (number | undefined)[] } : never;
+type Open<T> = T extends unknown ? Omit<T, 'inputs' | 'outputs'> & { inputs: (number | undefined)[]; outputs: (number | undefined)[] }
+  : never;
 
 /** A place where a channel can begin or end. */
 export interface End {
@@ -80,6 +81,8 @@ export class Session {
   readonly #seen = new Set<string>();
   readonly #ids = new WeakMap<object, number>();
   #nextId = 0;
+  readonly #evaluated = new Set<object>();
+  readonly #failed = new Set<object>();
   readonly #statics = new Map<NameSymbol, Entity>();
   #graphBytes = 0;
   /** Steps left for following work functions without their data. */
@@ -102,7 +105,19 @@ export class Session {
 
   /** What a constant of a `static` section stands for; sections are evaluated by `evaluate` when first needed. */
   static(symbol: NameSymbol & { kind: 'static' }, evaluate: (into: Map<NameSymbol, Entity>) => void): Entity | undefined {
-    if (!this.#statics.has(symbol)) evaluate(this.#statics);
+    if (!this.#statics.has(symbol)) {
+      if (this.#evaluated.has(symbol.owner) && !this.#failed.has(symbol.owner)) throw new Fault(
+        'S4035', `${symbol.name} is needed before it has a value`, symbol.declaration.span, { fatal: true });
+      if (this.#failed.has(symbol.owner)) throw new Reported();
+      this.#evaluated.add(symbol.owner);
+      try {
+        evaluate(this.#statics);
+      } catch (error) {
+        // Said once; the streams that need it are lost.
+        this.#failed.add(symbol.owner);
+        throw error;
+      }
+    }
     return this.#statics.get(symbol);
   }
 
@@ -111,7 +126,7 @@ export class Session {
     const key = `${fault.code} ${fault.message} ${fault.span?.file} ${fault.span?.start}`;
     if (this.#seen.has(key)) return;
     this.#seen.add(key);
-    this.faults.push({ fault, severity, path: this.path.join(' / ') });
+    this.faults.push({ fault, severity, path: shortened(this.path) });
     const errors = this.faults.filter((each) => each.severity === 'error').length;
     if (severity === 'error' && errors >= this.limits.errors) throw new Fault('S4100', '', undefined, { fatal: true });
   }
@@ -161,7 +176,8 @@ export class Session {
       }
       case 'struct': return this.#struct(type.declaration, length);
       case 'string': case 'portal': case 'unknown':
-        throw new Fault('S4003', `a ${type.kind === 'unknown' ? 'type that is not known' : type.kind} cannot be stored in a variable`, span);
+        throw new Fault(
+          'S4003', `a ${type.kind === 'unknown' ? 'type that is not known' : type.kind} cannot be stored in a variable`, span);
     }
   }
 
@@ -170,7 +186,8 @@ export class Session {
     if (!Number.isInteger(length) || length < 0) throw new Fault('S4004', `an array cannot have ${length} elements`, span);
     const type: IrType = { kind: 'array', element, length };
     if (scalarCount(type) > this.limits.arrayElements) {
-      throw new Fault('S4105', `this array would have ${scalarCount(type)} elements, more than the limit of ${this.limits.arrayElements}`, span,
+      throw new Fault(
+        'S4105', `this array would have ${scalarCount(type)} elements, more than the limit of ${this.limits.arrayElements}`, span,
         { fatal: true });
     }
     return type;
@@ -191,7 +208,7 @@ export class Session {
   }
 
   /** The field of a struct under its fit name. */
-  fieldOf(declaration: Extract<Type, { kind: 'struct' }>['declaration'], type: IrType, name: string): { name: string; type: IrType } | undefined {
+  fieldOf(declaration: Extract<Type, { kind: 'struct' }>['declaration'], type: IrType, name: string) {
     const index = declaration.fields.findIndex((field) => field.name === name);
     return type.kind === 'struct' ? type.fields[index] : undefined;
   }
@@ -207,7 +224,8 @@ export class Session {
   /** Adds a node. */
   node(name: string, shape: NodeShape, ports: { inputs: number; outputs: number }, span: Span): number {
     if (this.nodes.length >= this.limits.nodes) {
-      throw new Fault('S4107', `the graph has more than ${this.limits.nodes} nodes`, span, { hint: 'the limit can be raised', fatal: true });
+      throw new Fault(
+        'S4107', `the graph has more than ${this.limits.nodes} nodes`, span, { hint: 'the limit can be raised', fatal: true });
     }
     const id = this.nodes.length;
     this.nodes.push({
@@ -223,6 +241,11 @@ export class Session {
     this.nodes[from.node]!.outputs[from.port] = id;
     this.nodes[to.node]!.inputs[to.port] = id;
   }
+}
+
+/** The instances around, the middle left out where there are many. */
+function shortened(path: readonly string[]): string {
+  return (path.length <= 8 ? path : [...path.slice(0, 3), '…', ...path.slice(-3)]).join(' / ');
 }
 
 /** Thrown after a finding was kept: the instance is lost, its siblings go on. */

@@ -139,7 +139,8 @@ class Simulation {
     const place = this.#place(inner);
     const offset = e.kind === 'element' ? scale(this.value(e.index), scalarCount(e.type))
       : e.kind === 'part' ? e.part : e.kind === 'field' ? offsetOf(inner.type, e.field) : undefined;
-    if (place === undefined || place.at === undefined || offset === undefined) return place === undefined ? undefined : { ...place, at: undefined };
+    if (place === undefined || place.at === undefined || offset === undefined) return place === undefined ? undefined
+      : { ...place, at: undefined };
     const count = scalarCount(e.type);
     const at = place.at + offset;
     return { root: place.root, at: offset < 0 || offset + count > scalarCount(inner.type) ? undefined : at, from: at, count };
@@ -260,7 +261,8 @@ class Simulation {
     const c = this.value(s.condition);
     if (c !== undefined) return c !== 0 ? this.statement(s.then) : s.otherwise === undefined ? 'normal' : this.statement(s.otherwise);
     let flows: Flow[] = [];
-    this.#either(() => { flows = [this.statement(s.then)]; }, () => { flows.push(s.otherwise === undefined ? 'normal' : this.statement(s.otherwise)); });
+    this.#either(() => { flows = [this.statement(s.then)]; },
+      () => { flows.push(s.otherwise === undefined ? 'normal' : this.statement(s.otherwise)); });
     return flows[0] === flows[1] ? flows[0]! : 'unclear';
   }
 

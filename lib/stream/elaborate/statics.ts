@@ -16,12 +16,7 @@ export function staticEntity(session: Session, symbol: NameSymbol): Entity | und
 
 function evaluateSection(session: Session, section: StaticDeclaration, into: Map<NameSymbol, Entity>): void {
   const { checked } = session;
-  const runner = new Runner(session, (symbol) => {
-    if (symbol.kind === 'static' && symbol.owner === section) {
-      throw new Fault('S4035', `${symbol.name} is used before it has a value`, symbol.declaration.span);
-    }
-    return staticEntity(session, symbol);
-  });
+  const runner = new Runner(session, (symbol) => staticEntity(session, symbol));
   const variables: [NameSymbol, StateVariable][] = [];
   for (const field of section.fields) {
     const symbol = checked.symbolOfDeclaration(field);
@@ -33,7 +28,8 @@ function evaluateSection(session: Session, section: StaticDeclaration, into: Map
       continue;
     }
     const type = runner.typeOf(field.type);
-    const variable: StateVariable = { name: runner.translator.namer.unique(field.name), type, initial: { type, numbers: [] }, role: 'state' };
+    const variable: StateVariable = { name: runner.translator.namer.unique(field.name), type, initial: { type, numbers: [] },
+      role: 'state' };
     const value = field.value === undefined ? zero(type) : runner.evaluate(field.value, type).value;
     runner.bindField(symbol, variable);
     runner.setField(variable, value);

@@ -48,8 +48,8 @@ function sdfChannel(graph: StreamGraph, channel: Channel): SdfChannel {
 }
 
 /**
- * The graph with rates alone. Actors and channels keep their ids. Throws {@link ArgumentError} if a filter has dynamic rates: such graphs have
- * no static schedule.
+ * The graph with rates alone. Actors and channels keep their ids. Throws {@link ArgumentError} if a filter has dynamic rates: such graphs
+ * have no static schedule.
  */
 export function toSdf(graph: StreamGraph): SdfGraph {
   const dynamic = graph.nodes.find(isDynamic);
@@ -59,7 +59,8 @@ export function toSdf(graph: StreamGraph): SdfGraph {
   }
   return {
     actors: graph.nodes.map((node) => ({
-      id: node.id, name: node.name, stateful: node.kind === 'filter' ? node.code.stateful : node.kind === 'reader' || node.kind === 'writer',
+      id: node.id, name: node.name, stateful: node.kind === 'filter' ? node.code.stateful : node.kind === 'reader' ||
+        node.kind === 'writer',
       moves: node.kind !== 'filter' && node.kind !== 'reader' && node.kind !== 'writer',
     })),
     channels: graph.channels.map((channel) => sdfChannel(graph, channel)),

@@ -179,7 +179,8 @@ function message(t: Translator, s: Of<'message'>): IrStatement {
   if (receiver?.kind !== 'filter') throw new Fault('S4029', `the receivers of ${s.portal} are not filters`, s.span);
   const args = handler.parameters.map((parameter, i) => {
     const arg = s.args[i];
-    if (arg === undefined) throw new Fault('S4022', `${s.handler} takes ${handler.parameters.length} arguments, not ${s.args.length}`, s.span);
+    if (arg === undefined) throw new Fault(
+      'S4022', `${s.handler} takes ${handler.parameters.length} arguments, not ${s.args.length}`, s.span);
     return t.as(arg, t.typeFor(checked.typeOfNode(parameter.type), parameter.span));
   });
   const bound = (e: Expression | undefined) => (e === undefined ? undefined : t.constantInt(e, 'the latency of a message'));

@@ -80,7 +80,8 @@ export class Translator {
   converted(value: IrExpression, type: IrType, span: Span): IrExpression {
     if (value.type.kind === 'void') throw new Fault('S4006', 'this has no value', span);
     const made = makeConversion(value, type);
-    if (made === undefined) throw new Fault('S4007', `a value of ${typeText(value.type)} cannot stand where ${typeText(type)} is wanted`, span);
+    if (made === undefined) throw new Fault('S4007', `a value of ${typeText(value.type)} cannot stand where ${typeText(type)} is wanted`,
+      span);
     return made;
   }
 
@@ -89,7 +90,8 @@ export class Translator {
     const value = this.as(e, scalar('int'));
     const x = known(value);
     if (x === undefined) {
-      throw new Fault('S4001', `${what} is not a constant`, e.span, { hint: 'only parameters, constants and variables that are never assigned again can stand here' });
+      throw new Fault(
+        'S4001', `${what} is not a constant`, e.span, { hint: 'only parameters, constants and variables that are never assigned again can stand here' });
     }
     return x;
   }
@@ -101,7 +103,10 @@ export class Translator {
   find(e: Extract<Expression, { kind: 'name' }>): Entity {
     const symbol = this.session.checked.symbolOf(e);
     const entity = this.scope.find(symbol);
-    if (entity === undefined) throw new Fault('S4008', `${e.name} has no value here`, e.span, { hint: 'fields of an enclosing stream cannot be read, only its parameters and variables' });
+    if (entity === undefined) {
+      throw new Fault('S4008', `${e.name} has no value here`, e.span,
+        { hint: 'fields of an enclosing stream cannot be read, only its parameters and variables' });
+    }
     return entity;
   }
 
@@ -142,7 +147,8 @@ export class Translator {
     if (at !== undefined && (at < 0 || at >= length)) {
       this.session.report(new Fault('S4013', `index ${at} is outside an array of ${length}`, e.index.span), 'warning');
     } else if (at !== undefined) {
-      const data = array.kind === 'constant' ? array.value : array.kind === 'state' && array.variable.role === 'constant' ? array.variable.initial : undefined;
+      const data = array.kind === 'constant' ? array.value : array.kind === 'state' && array.variable.role === 'constant'
+        ? array.variable.initial : undefined;
       if (data !== undefined) return this.#constantValue(slice(data, type, at * scalarCount(type)), e.span);
     }
     return { kind: 'element', array, index, safe: at !== undefined && at >= 0 && at < length, type, span: e.span };
@@ -152,7 +158,8 @@ export class Translator {
     const object = this.expression(e.object);
     if (object.type.kind === 'vector') {
       const part = parts[e.field];
-      if (part === undefined || part >= vectorSizes[object.type.name]) throw new Fault('S4014', `${typeText(object.type)} has no part ${e.field}`, e.span);
+      if (part === undefined || part >= vectorSizes[object.type.name]) throw new Fault(
+        'S4014', `${typeText(object.type)} has no part ${e.field}`, e.span);
       if (object.kind === 'constant') return constant('float', object.value.numbers[part]!, e.span);
       return { kind: 'part', vector: object, part, type: scalar('float'), span: e.span };
     }
@@ -170,14 +177,16 @@ export class Translator {
         const args = this.ordered(e.args.map((arg) => () => this.as(arg, operand)));
         const toReal = operand.kind === 'vector' && (callee.name === 'abs' || callee.name === 'arg');
         const type = callee.name === 'random' ? scalar(args.length === 0 ? 'float' : 'int') : toReal ? scalar('float') : operand;
-        const made = makeMath(callee.name, callee.name === 'random' ? e.args.map((arg) => this.as(arg, scalar('int'))) : args, type, e.span);
+        const made = makeMath(callee.name, callee.name === 'random' ? e.args.map((arg) => this.as(arg, scalar('int'))) : args, type,
+          e.span);
         if (made === undefined) throw new Fault('S4015', `${callee.name} has no meaning for ${typeText(operand)}`, e.span);
         return made;
       }
       case 'load': return this.#constantValue(loadArray(this, e, callee.element), e.span);
       case 'print': throw new Fault('S4006', 'print has no value', e.span);
       case 'native':
-        throw new Fault('S4016', `the native function ${callee.declaration.name} is not known here`, e.span, { hint: 'write it in StreamIt' });
+        throw new Fault(
+          'S4016', `the native function ${callee.declaration.name} is not known here`, e.span, { hint: 'write it in StreamIt' });
     }
   }
 
@@ -203,8 +212,8 @@ export class Translator {
   }
 
   /**
-   * Makes expressions that are evaluated one after the other: where a later one needs statements of its own before it, the values of earlier
-   * ones are kept in variables.
+   * Makes expressions that are evaluated one after the other: where a later one needs statements of its own before it, the values of
+   * earlier ones are kept in variables.
    */
   ordered(makes: readonly (() => IrExpression)[]): IrExpression[] {
     const made: IrExpression[] = [];
@@ -278,7 +287,8 @@ export class Translator {
   arrayLiteral(e: Extract<Expression, { kind: 'array-literal' }>, type: IrType | undefined): IrExpression {
     const { elements } = e;
     const element = type?.kind === 'array' ? type.element : undefined;
-    if (type !== undefined && element === undefined) throw new Fault('S4007', `a row of values cannot stand where ${typeText(type)} is wanted`, e.span);
+    if (type !== undefined && element === undefined) throw new Fault(
+      'S4007', `a row of values cannot stand where ${typeText(type)} is wanted`, e.span);
     if (type?.kind === 'array' && elements.length > type.length) {
       throw new Fault('S4019', `${elements.length} values for an array of ${type.length}`, e.span);
     }
@@ -290,7 +300,8 @@ export class Translator {
     const whole = type ?? this.session.arrayOf(values[0]?.type ?? scalar('int'), elements.length, e.span);
     const numbers: number[] = [];
     for (const value of values) {
-      const data = value.kind === 'constant' ? value.value : value.kind === 'state' && value.variable.role === 'constant' ? value.variable.initial : undefined;
+      const data = value.kind === 'constant' ? value.value : value.kind === 'state' && value.variable.role === 'constant'
+        ? value.variable.initial : undefined;
       if (data === undefined) return this.#filled(whole, values, e.span);
       for (let i = 0; i < data.numbers.length; ++i) numbers.push(data.numbers[i]!);
     }

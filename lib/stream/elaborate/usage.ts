@@ -1,5 +1,6 @@
 // What a piece of the syntax tree assigns, calls and refers to: found once, whatever arguments it is elaborated with.
-import type { CompositeDeclaration, Creator, Declarator, Expression, FunctionDeclaration, Parameter, Statement, StreamDeclaration } from '../ast.ts';
+import type { CompositeDeclaration, Creator, Declarator, Expression, FunctionDeclaration, Parameter, Statement,
+  StreamDeclaration } from '../ast.ts';
 import type { Checked, NameSymbol } from '../front/checked.ts';
 
 type Visit = (node: Expression | Statement) => void;
@@ -106,7 +107,8 @@ export class Usage {
       plain = true;
       visitNode(statement, (part) => {
         if (graphStatements.has(part.kind)) plain = false;
-        if (part.kind === 'declare' && part.variables.some(({ type }) => type.kind !== 'primitive' || type.name === 'string')) plain = false;
+        if (part.kind === 'declare' && part.variables.some(({ type }) => type.kind !== 'primitive' ||
+          type.name === 'string')) plain = false;
       });
       this.#plain.set(statement, plain);
     }

@@ -242,7 +242,8 @@ export class FilterActor implements Actor, Tape {
     const { dynamic, peek } = this.#rates;
     const most = dynamic?.peek?.[1] ?? (dynamic?.pop === undefined ? peek : Math.max(peek, dynamic.pop[1]));
     if (index < 0 || this.#popped + index >= most) {
-      throw new Fault('S5005', `peek(${index}) after ${this.#popped} pops looks at item ${this.#popped + index}, but peek ${most} is declared`, span);
+      throw new Fault(
+        'S5005', `peek(${index}) after ${this.#popped} pops looks at item ${this.#popped + index}, but peek ${most} is declared`, span);
     }
     this.#require(index + 1);
     return this.#ports.inputs[0]!.peek(index);

@@ -179,7 +179,8 @@ function binary(compiler: Compiler, e: Extract<IrExpression, { kind: 'binary' }>
   return (m) => f(left(m) as number, right(m) as number);
 }
 
-function divide(left: Evaluate, right: Evaluate, f: (a: number, b: number) => number, operator: IrBinary, span: Span | undefined): Evaluate {
+function divide(left: Evaluate, right: Evaluate, f: (a: number, b: number) => number, operator: IrBinary,
+  span: Span | undefined): Evaluate {
   return (m) => {
     const a = left(m) as number;
     const b = right(m) as number;

@@ -1,4 +1,5 @@
-// Fires the nodes of a graph by demand: a node fires when it can and its items are wanted. Which items come out does not depend on the order.
+// Fires the nodes of a graph by demand: a node fires when it can and its items are wanted. Which items come out does not depend on the
+// order.
 import type { StreamGraph } from '../graph.ts';
 import type { FilterCode, IrType } from '../ir.ts';
 import { compileFilter, EndOfInput, FilterActor, Mover, Reader, Writer, type Actor, type CompiledFilter, type Ports } from './actors.ts';
@@ -86,7 +87,8 @@ export class Engine {
       case 'reader': {
         const { path } = node.file;
         const bytes = Object.hasOwn(this.#options.files, path) ? this.#options.files[path] : undefined;
-        if (bytes === undefined) throw runError(this.graph, new Fault('S5011', `there is no file '${path}'`, undefined, { hint: 'give it under `files`' }), node.name, 0);
+        if (bytes === undefined) throw runError(this.graph, new Fault(
+          'S5011', `there is no file '${path}'`, undefined, { hint: 'give it under `files`' }), node.name, 0);
         const type = this.#typeOf(id, 'output');
         return this.#guard(id, () => new Reader(decodeFile(bytes, type, path), type, ports.outputs[0]!));
       }
@@ -146,14 +148,16 @@ export class Engine {
     const actor = this.actors[id]!;
     for (let port = 0; port < node.inputs.length; ++port) {
       const channel = node.inputs[port];
-      const fifo = channel === undefined ? (this.graph.input?.node === id && port === 0 ? this.#external : undefined) : this.#channels[channel];
+      const fifo = channel === undefined ? (this.graph.input?.node === id && port === 0 ? this.#external : undefined)
+        : this.#channels[channel];
       if (fifo !== undefined && fifo.length < actor.need(port)) return port;
     }
     return undefined;
   }
 
   /**
-   * Fires a node once, and before it whatever it needs. False if it can never fire again: the input is used up, or nodes wait for each other.
+   * Fires a node once, and before it whatever it needs. False if it can never fire again: the input is used up, or nodes wait for each
+   * other.
    */
   fire(target: number): boolean {
     const stack = [target];
@@ -180,7 +184,8 @@ export class Engine {
 
   #fireOne(id: number): boolean {
     const actor = this.actors[id]!;
-    if (--this.#firings < 0) throw runError(this.graph, new Fault('S5007', 'the run takes more firings than the limit allows', undefined), '', 0);
+    if (--this.#firings < 0) throw runError(this.graph, new Fault('S5007', 'the run takes more firings than the limit allows', undefined),
+      '', 0);
     this.#budget.steps -= 8;
     try {
       this.#guard(id, () => actor.fire());
@@ -199,7 +204,8 @@ export class Engine {
     } catch (error) {
       const { name } = this.graph.nodes[id]!;
       if (error instanceof Fault) throw runError(this.graph, error, name, this.actors?.[id]?.firings ?? 0);
-      if (error instanceof RangeError) throw runError(this.graph, new Fault('S5008', 'calls are nested too deeply', undefined), name, this.actors[id]?.firings ?? 0);
+      if (error instanceof RangeError) throw runError(this.graph, new Fault('S5008', 'calls are nested too deeply', undefined), name,
+        this.actors[id]?.firings ?? 0);
       throw error;
     }
   }
@@ -228,7 +234,8 @@ export function sinksOf(graph: StreamGraph): number[] {
     reach(id);
   };
   if (graph.output !== undefined) add(graph.output.node);
-  for (const node of graph.nodes) if (node.id !== graph.output?.node && node.outputs.every((channel) => channel === undefined)) add(node.id);
+  for (const node of graph.nodes) if (node.id !== graph.output?.node && node.outputs.every((channel) => channel === undefined)) add(
+    node.id);
   for (const node of graph.nodes) if (!reached.has(node.id)) add(node.id);
   return sinks;
 }

@@ -24,7 +24,8 @@ export class Fifo {
 
   push(item: Value): void {
     this.#meter.bytes -= this.#itemBytes;
-    if (this.#meter.bytes < 0) throw new Fault('S5006', 'the items on the channels take more memory than the limit allows', undefined, { fatal: true });
+    if (this.#meter.bytes < 0) throw new Fault('S5006', 'the items on the channels take more memory than the limit allows', undefined,
+      { fatal: true });
     this.#items.push(item);
   }
 

@@ -31,7 +31,8 @@ export function decodeFile(bytes: Uint8Array, type: IrType, path: string): Float
   let at = 0;
   for (let i = 0; i < numbers.length; ++i) {
     const part = parts[i % parts.length]!;
-    numbers[i] = part === 'double' ? view.getFloat64(at, true) : part === 'float' ? view.getFloat32(at, true) : wordOf(part, view.getInt32(at, true));
+    numbers[i] = part === 'double' ? view.getFloat64(at, true) : part === 'float' ? view.getFloat32(at, true)
+      : wordOf(part, view.getInt32(at, true));
     at += width(part);
   }
   return nonEmpty(numbers, path);

@@ -14,7 +14,8 @@ export interface InterpretOptions {
   /** Items of the open input: their scalars in memory order. */
   readonly input?: ArrayLike<number>;
   /**
-   * Stop after so many items have come out: on the open output, or in a program without one written to files or printed as lines. The output is
+   * Stop after so many items have come out: on the open output, or in a program without one written to files or printed as lines. The
+   * output is
    * cut to exactly so many.
    */
   readonly items?: number;
@@ -85,8 +86,10 @@ function engineFor(graph: StreamGraph, options: InterpretOptions): Engine {
   const { input, items, iterations } = options;
   check('options.items', items);
   check('options.iterations', iterations);
-  if (items !== undefined && iterations !== undefined) throw new ArgumentError('options', 'expected `items` or `iterations`, received both');
-  if (graph.input !== undefined && input === undefined) throw new ArgumentError('options.input', 'the program has an open input: give its items');
+  if (items !== undefined && iterations !== undefined) throw new ArgumentError(
+    'options', 'expected `items` or `iterations`, received both');
+  if (graph.input !== undefined && input === undefined) throw new ArgumentError(
+    'options.input', 'the program has an open input: give its items');
   if (graph.input === undefined && items === undefined && iterations === undefined) {
     throw new ArgumentError('options.items', 'the program has no input that ends: say when to stop by `items` or `iterations`');
   }
@@ -100,14 +103,16 @@ function engineFor(graph: StreamGraph, options: InterpretOptions): Engine {
 
 function resultOf(engine: Engine, options: InterpretOptions, exhausted: boolean): Interpretation {
   const { output } = engine.graph;
-  if (output !== undefined && options.items !== undefined) engine.output.length = Math.min(engine.output.length, options.items * scalarCount(output.type));
+  if (output !== undefined && options.items !== undefined) engine.output.length = Math.min(
+    engine.output.length, options.items * scalarCount(output.type));
   return {
     output: engine.output, printed: engine.printed, firings: engine.actors.map((actor) => actor.firings), files: engine.files(), exhausted,
   };
 }
 
 /**
- * Runs a graph by firing nodes one at a time. Equal arguments give equal results, on every machine. Throws StreamRunError, with the place in the
+ * Runs a graph by firing nodes one at a time. Equal arguments give equal results, on every machine. Throws StreamRunError, with the place
+ * in the
  * source, where the program goes wrong: an index outside of its array, an integer division by zero, rates other than declared, a limit.
  */
 export function interpretSync(graph: StreamGraph, options: InterpretOptions = {}): Interpretation {
