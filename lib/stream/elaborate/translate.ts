@@ -90,8 +90,8 @@ export class Translator {
     const value = this.as(e, scalar('int'));
     const x = known(value);
     if (x === undefined) {
-      throw new Fault(
-        'S4001', `${what} is not a constant`, e.span, { hint: 'only parameters, constants and variables that are never assigned again can stand here' });
+      throw new Fault('S4001', `${what} is not a constant`, e.span,
+        { hint: 'only parameters, constants and variables that are never assigned again can stand here' });
     }
     return x;
   }
