@@ -18,3 +18,4 @@ export type { ScanAlgorithm, ScanArray, ScanDepth, ScanOperator, ScanOptions, Sc
 export * as swept from './swept/index.ts';
 export * as imaging from './imaging/index.ts';
 export * as scratchpad from './scratchpad/index.ts';
+export * as stream from './stream/index.ts';

@@ -9,9 +9,11 @@ import { scratchpadCommand } from './scratchpad.ts';
 import { segmentCommand } from './segment.ts';
 import { simulateCommand } from './simulate.ts';
 import { solveCommand } from './solve.ts';
+import { streamCommand } from './stream.ts';
 
 const COMMANDS: readonly Command[] = [
-  infoCommand, runCommand, solveCommand, simulateCommand, denoiseCommand, segmentCommand, registerCommand, scratchpadCommand, benchCommand,
+  infoCommand, runCommand, solveCommand, simulateCommand, denoiseCommand, segmentCommand, registerCommand, scratchpadCommand, streamCommand,
+  benchCommand,
 ];
 
 const HELP = `Warploom: GPU numerics that keep data in registers and shared memory.

@@ -163,4 +163,3 @@ export function feedbackLoop<I extends ItemType, M extends ItemType>(options: {
     { kind: 'feedbackloop', join, body, loop, split, enqueue });
 }
 
-export { toProgram } from './program.ts';

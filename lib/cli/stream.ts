@@ -1,0 +1,191 @@
+// warploom stream: check, draw, schedule and run programs in the StreamIt language.
+import { readFile } from 'node:fs/promises';
+import { writeFileAtomic } from '../core/files.ts';
+import type { Diagnostic } from '../stream/diagnostics.ts';
+import * as stream from '../stream/index.ts';
+import { ExitCode, integerFlag, parseFlags, UsageError, type Command, type CommandContext } from './command.ts';
+import { readItems, writeItems } from './stream-files.ts';
+import { formatTable } from './table.ts';
+
+const text = { type: 'string' } as const;
+const flags = {
+  main: text, out: { type: 'string', short: 'o' }, gantt: text, cores: text, costs: text, input: text, output: text, items: text,
+  iterations: text, json: { type: 'boolean' },
+} as const;
+type Values = ReturnType<typeof parseFlags<{ options: typeof flags; allowPositionals: true }>>['values'];
+
+interface Job {
+  readonly files: readonly stream.SourceFile[];
+  readonly values: Values;
+  readonly context: CommandContext;
+}
+
+const options = ({ values }: Job): stream.CompileOptions => (values.main === undefined ? {} : { main: values.main });
+
+/** Diagnostics with their source lines, or as JSON. */
+function show(diagnostics: readonly Diagnostic[], { files, values, context }: Job): void {
+  if (values.json === true) {
+    const plain = diagnostics.map(({ span, ...rest }) => ({ ...rest, start: span.start, end: span.end }));
+    context.out.write(`${JSON.stringify(plain, null, 1)}\n`);
+    return;
+  }
+  for (const diagnostic of diagnostics) context.err.write(`${stream.formatDiagnostic(diagnostic, { files })}\n\n`);
+}
+
+async function check(job: Job): Promise<ExitCode> {
+  let found = (await stream.check(job.files, options(job))).diagnostics;
+  const isError = ({ severity }: Diagnostic) => severity === 'error';
+  if (!found.some(isError)) {
+    try {
+      found = (await stream.elaborate(job.files, options(job))).diagnostics;
+    } catch (error) {
+      if (!(error instanceof stream.ProgramError)) throw error;
+      found = error.diagnostics;
+    }
+  }
+  show(found, job);
+  const errors = found.filter(isError).length, warnings = found.length - errors;
+  if (job.values.json !== true) job.context.out.write(`${errors} errors, ${warnings} warnings\n`);
+  return errors > 0 ? ExitCode.failed : ExitCode.ok;
+}
+
+async function compiled(job: Job): Promise<stream.StreamGraph> {
+  const { graph, diagnostics } = await stream.elaborate(job.files, options(job));
+  show(diagnostics, job);
+  return graph;
+}
+
+async function graph(job: Job): Promise<ExitCode> {
+  const { out } = job.values;
+  const made = await compiled(job);
+  if (out === undefined) {
+    job.context.out.write(stream.describeGraph(made));
+    return ExitCode.ok;
+  }
+  if (!out.endsWith('.svg')) throw new UsageError('-o takes a name that ends in .svg');
+  await writeFileAtomic(out, await stream.graphSvg(made, job.files[0]!.name));
+  job.context.out.write(`${made.nodes.length} nodes, ${made.channels.length} channels: ${out}\n`);
+  return ExitCode.ok;
+}
+
+/** Microseconds of a firing of each actor: estimated, or from a JSON file { "name": microseconds }. */
+async function costsOf({ values }: Job, made: stream.StreamGraph): Promise<number[]> {
+  const estimated = stream.estimateCosts(made);
+  if (values.costs === undefined) return estimated;
+  const given = JSON.parse(await readFile(values.costs, 'utf8')) as Record<string, unknown>;
+  for (const [name, cost] of Object.entries(given)) {
+    const id = made.nodes.findIndex((node) => node.name === name);
+    if (id < 0) throw new UsageError(`--costs: the program has no node ${name}`);
+    if (typeof cost !== 'number' || !(cost >= 0) || !Number.isFinite(cost)) throw new UsageError(`--costs: ${name} takes microseconds`);
+    estimated[id] = cost;
+  }
+  return estimated;
+}
+
+function bars(sdf: stream.SdfGraph, plan: stream.CorePlan, costs: readonly number[]): stream.GanttBar[] {
+  return plan.programs.flatMap((slices, processor) => {
+    let start = 0;
+    return slices.map(({ actor, from, count }) => {
+      const time = count * costs[actor]!;
+      const what = `firings ${from} to ${from + count - 1} of ${sdf.actors[actor]!.name}`;
+      const bar = { processor, start, time, actor, stage: plan.stages[actor]!, what };
+      start += time;
+      return bar;
+    });
+  });
+}
+
+async function schedule(job: Job): Promise<ExitCode> {
+  const made = await compiled(job);
+  const cores = integerFlag('cores', job.values.cores, 1, 4096) ?? 4;
+  const costs = await costsOf(job, made);
+  const sdf = stream.toSdf(made);
+  const steady = stream.steadyState(sdf);
+  const single = stream.singleAppearanceSchedule(sdf, steady), push = stream.pushSchedule(sdf, steady);
+  const plan = stream.assignToCores(sdf, steady, stream.cpuCosts(sdf, costs), { cores });
+  const has = (slices: readonly stream.CoreSlice[], id: number) => slices.some(({ actor }) => actor === id);
+  const coresOf = sdf.actors.map(({ id }) => plan.programs.flatMap((slices, core) => (has(slices, id) ? [core] : [])));
+  const rows = steady.order.map((id) => [
+    sdf.actors[id]!.name, String(steady.repetitions[id]), String(steady.initFirings[id]), costs[id]!.toPrecision(3),
+    String(plan.stages[id]), coresOf[id]!.length === cores ? 'all' : coresOf[id]!.join(', '), sdf.actors[id]!.stateful ? 'yes' : '',
+  ]);
+  const sum = (list: readonly number[]) => list.reduce((total, value) => total + value, 0);
+  job.context.out.write(`${formatTable(['actor', 'firings', 'at first', 'µs each', 'stage', 'cores', 'state'], rows)}\n\n`
+    + `${sdf.actors.length} actors, ${sdf.channels.length} channels; ${sum(steady.repetitions)} firings in a steady state\n`
+    + `items that channels hold: single appearance ${sum(single.buffers)}, push ${sum(push.buffers)}\n`
+    + `${cores} cores, ${plan.multiplier} steady states per launch: ${plan.interval.toPrecision(4)} µs, `
+    + `${(100 * (plan.interval / plan.bound - 1)).toFixed(1)} % above the bound of ${plan.bound.toPrecision(4)} µs\n`);
+  const { gantt } = job.values;
+  if (gantt !== undefined) {
+    const title = `${job.files[0]!.name} on ${cores} cores`;
+    await writeFileAtomic(gantt, stream.ganttSvg(sdf, bars(sdf, plan, costs), cores, plan.interval, title));
+    job.context.out.write(`one launch: ${gantt}\n`);
+  }
+  return ExitCode.ok;
+}
+
+async function run(job: Job): Promise<ExitCode> {
+  const { values, context } = job;
+  const made = await compiled(job);
+  if (made.input !== undefined && values.input === undefined) throw new UsageError('the program has an open input: give --input FILE');
+  if (made.output !== undefined && values.output === undefined) throw new UsageError('the program has an open output: give --output FILE');
+  const files: Record<string, Uint8Array> = {};
+  for (const node of made.nodes) {
+    if (node.kind === 'reader') files[node.file.path] ??= await readFile(node.file.path);
+  }
+  const items = integerFlag('items', values.items, 1, 2 ** 40), iterations = integerFlag('iterations', values.iterations, 1, 2 ** 40);
+  const input = made.input === undefined ? undefined : await readItems(values.input!, made.input.type);
+  const begin = performance.now();
+  const result = await stream.interpret(made, {
+    files, signal: context.signal, ...(input === undefined ? {} : { input: input.numbers }),
+    ...(items === undefined ? {} : { items }), ...(iterations === undefined ? {} : { iterations }),
+  });
+  const seconds = (performance.now() - begin) / 1e3;
+  context.out.write(result.printed);
+  for (const [path, bytes] of Object.entries(result.files)) await writeFileAtomic(path, bytes);
+  if (made.output === undefined) return ExitCode.ok;
+  const count = await writeItems(values.output!, result.output, made.output.type, input?.rate);
+  context.err.write(`${count} items in ${values.output}, ${(count / seconds).toPrecision(3)} a second\n`);
+  return ExitCode.ok;
+}
+
+const actions: Readonly<Record<string, (job: Job) => Promise<ExitCode>>> = { check, graph, schedule, run };
+
+/** `warploom stream`. */
+export const streamCommand: Command = {
+  name: 'stream',
+  summary: 'check, draw, schedule and run a program in the StreamIt language',
+  help: `Usage: warploom stream check|graph|schedule|run PROGRAM.str [MORE.str …] [options]
+
+  check      says what is wrong, with file, line and column; exit code 1 if anything is
+  graph      the program as a graph: text, or a picture with -o GRAPH.svg
+  schedule   how often each filter fires, buffers, and a software pipeline over CPU cores
+  run        runs the program
+
+      --main NAME        the stream to begin with. Default: the void->void stream that no other adds
+      --json             check: diagnostics as JSON
+  -o, --out FILE.svg     graph: a picture
+      --cores N          schedule: cores to spread over, default 4
+      --costs FILE       schedule: { "actor": microseconds of a firing } as JSON. Default: counted operations
+      --gantt FILE.svg   schedule: a picture of one launch, bars coloured by pipeline stage
+      --input FILE       run: items of an open input; --output FILE: where those of an open output go:
+                         .npy, .wav (floats, one channel), .txt (numbers), other names raw (32-bit words, little end first)
+      --items N, --iterations N   run: end after so many items or steady states. Default: when the input ends
+
+Examples
+  warploom stream check program.str
+  warploom stream graph program.str -o graph.svg
+  warploom stream schedule program.str --cores 8 --gantt launch.svg
+  warploom stream run filter.str --input noisy.wav --output clean.wav
+
+Exit codes: 0 done; 1 the program is wrong or failed; 2 bad flags or files; 130 interrupted.
+`,
+  async run(argv, context) {
+    const { values, positionals } = parseFlags({ args: argv, allowPositionals: true, options: flags });
+    const [name, ...paths] = positionals;
+    const action = Object.hasOwn(actions, name ?? '') ? actions[name!]! : undefined;
+    if (action === undefined || paths.length === 0) throw new UsageError('name an action (check, graph, schedule, run) and a program');
+    const files = await Promise.all(paths.map(async (path) => ({ name: path, text: await readFile(path, 'utf8') })));
+    return action({ files, values, context });
+  },
+};

@@ -1,0 +1,98 @@
+// From source to graph in one call. The parser is loaded at the first one: its library takes half a second.
+import { describeValue } from '../core/arrays.ts';
+import { refusal } from '../core/errors.ts';
+import type { Program } from './ast.ts';
+import { StreamNode, type AnyStream } from './builders/index.ts';
+import { requireNoErrors, type Diagnostic, type SourceFile } from './diagnostics.ts';
+import type { ElaborateOptions } from './elaborate/index.ts';
+import type { Checked } from './front/checked.ts';
+import type { SyntaxLimits } from './front/lexer.ts';
+import type { StreamGraph } from './graph.ts';
+
+/** A program's text, its files (names and declarations of all are known in each), or a stream made by `filter`, `pipeline` and so on. */
+export type Source = string | readonly SourceFile[] | AnyStream;
+
+/** Options of {@link parse}. */
+export interface ParseOptions {
+  /** Name of the file in messages, where the source is a text. Default 'program.str'. */
+  readonly file?: string;
+  /** Limits in place of the defaults. */
+  readonly syntaxLimits?: Partial<SyntaxLimits>;
+}
+
+function filesOf(source: Exclude<Source, AnyStream>, name: string): readonly SourceFile[] {
+  if (typeof source === 'string') return [{ name, text: source }];
+  const fits = Array.isArray(source) && source.length > 0
+    && source.every((file: unknown) => typeof (file as SourceFile)?.name === 'string' && typeof (file as SourceFile).text === 'string');
+  if (!fits) throw refusal('source', 'a text, files with name and text, or a stream', describeValue(source));
+  return source;
+}
+
+const hasErrors = (diagnostics: readonly Diagnostic[]): boolean => diagnostics.some(({ severity }) => severity === 'error');
+
+/** What {@link parse} finds. */
+export interface ParseResult {
+  readonly program: Program;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/**
+ * Parses a StreamIt program. Never rejects any text: what is wrong stands in `diagnostics`, in the order of the source, and `program`
+ * holds what could be understood.
+ *
+ * @see the StreamIt language specification 2.1
+ */
+export async function parse(source: Source, options: ParseOptions = {}): Promise<ParseResult> {
+  if (source instanceof StreamNode) return (await import('./builders/program.ts')).toProgram(source);
+  const { parse: parseFiles } = await import('./front/parser.ts');
+  return parseFiles(filesOf(source, options.file ?? 'program.str'), options.syntaxLimits);
+}
+
+/** Options of {@link check}. */
+export interface CheckOptions extends ParseOptions {
+  /** The stream to begin with. Default: the void->void stream that no other adds; in a program without one every stream is checked. */
+  readonly main?: string;
+}
+
+/** What {@link check} finds. `checked` is there unless the syntax is wrong; it may be elaborated if no diagnostic is an error. */
+export interface CheckResult {
+  readonly program: Program;
+  readonly checked: Checked | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Parses a program and checks names, types and rates of what its entry reaches. Never rejects any text. */
+export async function check(source: Source, options: CheckOptions = {}): Promise<CheckResult> {
+  const { program, diagnostics } = await parse(source, options);
+  if (hasErrors(diagnostics)) return { program, checked: undefined, diagnostics };
+  const { check: checkProgram } = await import('./front/check.ts');
+  const found = checkProgram(program, options.main === undefined ? {} : { entry: options.main });
+  return { program, checked: found.checked, diagnostics: [...diagnostics, ...found.diagnostics] };
+}
+
+/** Options of {@link elaborate}. */
+export interface CompileOptions extends CheckOptions, Omit<ElaborateOptions, 'main'> {}
+
+/** A program as a graph of filters. */
+export interface Compiled {
+  readonly program: Program;
+  readonly graph: StreamGraph;
+  /** Warnings. */
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/**
+ * Parses, checks and elaborates a program: bodies of pipelines, split-joins and feedback loops are run, and every filter's code is made
+ * for its arguments. Whatever the program, this ends within `limits`.
+ *
+ * @throws ProgramError (`ERR_WARPLOOM_INVALID_PROGRAM`) with all diagnostics when the program is wrong
+ */
+export async function elaborate(source: Source, options: CompileOptions = {}): Promise<Compiled> {
+  const { program, checked, diagnostics } = await check(source, options);
+  requireNoErrors(diagnostics, program);
+  const { elaborate: elaborateChecked } = await import('./elaborate/index.ts');
+  const { graph, diagnostics: later } = elaborateChecked(checked!, options);
+  const all = [...diagnostics, ...later];
+  requireNoErrors(all, program);
+  return { program, graph: graph!, diagnostics: all };
+}

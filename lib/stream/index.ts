@@ -1,0 +1,19 @@
+// The namespace `stream` of the package: the StreamIt language, from source to scheduled programs.
+export { duplicate, feedbackLoop, filter, fromSource, pipeline, roundRobin, splitJoin } from './builders/index.ts';
+export type { AnyStream, Constant, FilterOptions, ItemType, JoinPolicy, Policy, StreamNode, TypedConstant } from './builders/index.ts';
+export { check, elaborate, parse } from './compile.ts';
+export type { CheckOptions, CheckResult, Compiled, CompileOptions, ParseOptions, ParseResult, Source } from './compile.ts';
+export { formatDiagnostic, ProgramError } from './diagnostics.ts';
+export type { Diagnostic, SourceFile } from './diagnostics.ts';
+export { describeGraph } from './elaborate/describe.ts';
+export { defaultLimits, type ElaborationLimits } from './elaborate/limits.ts';
+export { toSdf } from './elaborate/to-sdf.ts';
+export type { Channel, GraphNode, GraphTree, StreamGraph } from './graph.ts';
+export { interpret, StreamRunError } from './interpret/index.ts';
+export type { Interpretation, InterpretOptions, RunLimits } from './interpret/index.ts';
+export { estimateCosts } from './profile/estimate.ts';
+export { graphSvg } from './pictures/graph-svg.ts';
+export { ganttSvg, type GanttBar } from './pictures/gantt-svg.ts';
+export * from './schedule/index.ts';
+export * from './partition/index.ts';
+export type { SdfActor, SdfChannel, SdfGraph } from './sdf.ts';

@@ -1,0 +1,48 @@
+// A software-pipelined launch as a picture: processors downwards, time to the right, a bar for every piece of work, coloured by its stage.
+import type { SdfGraph } from '../sdf.ts';
+import { colours, escaped, rounded, svgDocument, textAt } from './svg.ts';
+
+/** A piece of work in a launch. Times in microseconds. */
+export interface GanttBar {
+  readonly processor: number;
+  readonly start: number;
+  readonly time: number;
+  readonly actor: number;
+  /** Launches after the first of its iteration. */
+  readonly stage: number;
+  /** What it does, for those who point at it. */
+  readonly what: string;
+}
+
+const left = 70;
+const top = 44;
+const rowHeight = 26;
+const plotWidth = 900;
+
+/** Draws one launch of a schedule; `interval` is its length in microseconds. */
+export function ganttSvg(graph: SdfGraph, bars: readonly GanttBar[], processors: number, interval: number, title: string): string {
+  const width = left + plotWidth + 30, height = top + processors * rowHeight + 40;
+  const across = (time: number) => left + (interval > 0 ? time / interval : 0) * plotWidth;
+  const rows = Array.from({ length: processors }, (_, row) => {
+    const y = top + (row + 1) * rowHeight;
+    return textAt(left - 8, y - 9, `core ${row}`, 'text-anchor="end"')
+      + `<line x1="${left}" x2="${left + plotWidth}" y1="${y}" y2="${y}" stroke="#ddd"/>`;
+  });
+  const shown = bars.map(({ processor, start, time, actor, stage, what }) => {
+    const x = across(start), y = top + processor * rowHeight + 3, wide = Math.max(0.5, across(start + time) - x);
+    const name = graph.actors[actor]!.name;
+    const label = wide > 7 * name.length ? textAt(x + 4, y + 14, name, 'fill="#fff"') : '';
+    const fill = `fill="${colours[stage % colours.length]}" stroke="#fff" stroke-width="0.5"`;
+    return `<g><title>${escaped(`${name}, ${what}, stage ${stage}, ${rounded(time)} µs`)}</title><rect x="${rounded(x)}" y="${y}" `
+      + `width="${rounded(wide)}" height="${rowHeight - 6}" ${fill}/>${label}</g>`;
+  });
+  const stages = [...new Set(bars.map(({ stage }) => stage))].sort((a, b) => a - b);
+  const keys = stages.slice(0, 10).map((stage, i) => {
+    const x = left + 78 * i;
+    const box = `<rect x="${x}" y="14" width="10" height="10" fill="${colours[stage % colours.length]}"/>`;
+    return `${box}${textAt(x + 14, 23, `stage ${stage}`)}`;
+  });
+  const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => textAt(across(share * interval), height - 18, `${rounded(share * interval)} µs`,
+    'text-anchor="middle"'));
+  return svgDocument(width, height, title, [...keys, ...rows, ...shown, ...ticks]);
+}

@@ -1,0 +1,152 @@
+// warploom stream: check, graph, schedule and run from files.
+import { deepStrictEqual, equal, match, ok } from 'node:assert/strict';
+import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { main } from '../../lib/cli/main.ts';
+import { formatWav, parseWav } from '../../lib/cli/stream-files.ts';
+import { formatNpy, parseNpy } from '../../lib/core/npy.ts';
+
+async function warploom(...argv: string[]) {
+  const [out, err] = [new PassThrough(), new PassThrough()];
+  const code = await main(['stream', ...argv], { out, err, signal: new AbortController().signal });
+  return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
+}
+
+const smooth = `
+float->float filter Mean(int n) {
+  work push 1 pop 1 peek n {
+    float sum = 0;
+    for (int i = 0; i < n; i++) sum += peek(i);
+    push(sum / n);
+    pop();
+  }
+}
+float->float filter Counter {
+  int count;
+  work push 1 pop 1 { count++; push(pop() + count); }
+}
+float->float pipeline Main {
+  add splitjoin {
+    split duplicate;
+    add Mean(4);
+    add Identity<float>;
+    join roundrobin(1, 1);
+  }
+  add Counter;
+}
+`;
+const expected = (x: readonly number[]) => {
+  const made: number[] = [];
+  for (let i = 0; i + 4 <= x.length; i += 1) made.push((x[i]! + x[i + 1]! + x[i + 2]! + x[i + 3]!) / 4, x[i]!);
+  return made.map((value, i) => value + i + 1);
+};
+
+describe('warploom stream', function () {
+  this.timeout(60_000);
+  let folder: string;
+  const at = (name: string) => join(folder, name);
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'warploom-stream-'));
+    await writeFile(at('smooth.str'), smooth);
+    await writeFile(at('wrong.str'), 'int->int filter F { work push 1 pop 1 { push(popp() + undefined_name); } }\n');
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it('check: finds nothing, or everything with line, column and code', async () => {
+    const good = await warploom('check', at('smooth.str'), '--main', 'Main');
+    deepStrictEqual([good.code, good.out], [0, '0 errors, 0 warnings\n'], good.err);
+    const bad = await warploom('check', at('wrong.str'));
+    equal(bad.code, 1);
+    match(bad.err, /wrong\.str:1:\d+: error S\d{4}: .*popp/);
+    match(bad.err, /\^/);
+    const json = await warploom('check', at('wrong.str'), '--json');
+    const found = JSON.parse(json.out) as { code: string; line: number; column: number }[];
+    ok(found.length >= 2 && found.every(({ code, line }) => /^S\d{4}$/.test(code) && line === 1), json.out);
+  });
+
+  it('graph: as text and as a picture', async () => {
+    const text = await warploom('graph', at('smooth.str'), '--main', 'Main');
+    equal(text.code, 0, text.err);
+    match(text.out, /Mean/);
+    equal((await warploom('graph', at('smooth.str'), '--main', 'Main', '-o', at('graph.svg'))).code, 0);
+    const svg = await readFile(at('graph.svg'), 'utf8');
+    for (const what of ['Mean', 'Counter', 'identity', 'duplicate', 'pop 1, peek 4, push 1']) ok(svg.includes(what), what);
+    equal((svg.match(/marker-end/g) ?? []).length, 5);
+    const places = [...svg.matchAll(/<rect x="([\d.-]+)" y="([\d.-]+)" width="([\d.]+)" height="([\d.]+)" rx/g)].map((m) => m.slice(1).map(Number));
+    equal(places.length, 5);
+    for (const [i, a] of places.entries()) for (const b of places.slice(i + 1)) {
+      ok(a[0]! + a[2]! <= b[0]! || b[0]! + b[2]! <= a[0]! || a[1]! + a[3]! <= b[1]! || b[1]! + b[3]! <= a[1]!, 'boxes lie over each other');
+    }
+    equal((await warploom('graph', at('smooth.str'), '--main', 'Main', '-o', at('graph.jpg'))).code, 2);
+  });
+
+  it('schedule: a table, and a picture of one launch', async () => {
+    await writeFile(at('costs.json'), '{"Counter": 5, "Mean": 1}');
+    const { code, out, err } = await warploom('schedule', at('smooth.str'), '--main', 'Main', '--cores', '2', '--costs', at('costs.json'),
+      '--gantt', at('gantt.svg'));
+    equal(code, 0, err);
+    match(out, /Mean +1 +0 +1\.00/);
+    match(out, /Counter +2 +0 +5\.00 .* yes/);
+    match(out, /5 actors, 5 channels; 6 firings/);
+    match(out, /bound of/);
+    match(await readFile(at('gantt.svg'), 'utf8'), /Counter, firings 0 to \d+ of Counter/);
+    await writeFile(at('costs.json'), '{"Missing": 5}');
+    const bad = await warploom('schedule', at('smooth.str'), '--main', 'Main', '--costs', at('costs.json'));
+    equal(bad.code, 2);
+    match(bad.err, /no node Missing/);
+  });
+
+  it('run: text, .npy, WAV and raw words in and out', async () => {
+    const x = Array.from({ length: 50 }, (_, i) => Math.round(20 * Math.sin(i)) / 32);
+    const wanted = Float32Array.from(expected(x));
+    await writeFile(at('in.txt'), x.join(' '));
+    await writeFile(at('in.npy'), formatNpy({ type: 'float32', shape: [50], data: Float32Array.from(x) }));
+    await writeFile(at('in.raw'), new Uint8Array(Float32Array.from(x).buffer));
+    await writeFile(at('in.wav'), formatWav(x, 8000));
+    for (const ending of ['txt', 'npy', 'raw'] as const) {
+      const { code, err } = await warploom('run', at('smooth.str'), '--main', 'Main', '--input', at(`in.${ending}`), '--output', at(`out.${ending}`));
+      equal(code, 0, err);
+      match(err, /94 items/);
+    }
+    deepStrictEqual(Float32Array.from((await readFile(at('out.txt'), 'utf8')).trim().split('\n'), Number), wanted);
+    deepStrictEqual(parseNpy(await readFile(at('out.npy'))).data, wanted);
+    const raw = await readFile(at('out.raw'));
+    deepStrictEqual(new Float32Array(raw.buffer.slice(raw.byteOffset, raw.byteOffset + raw.length)), wanted);
+    equal((await warploom('run', at('smooth.str'), '--main', 'Main', '--input', at('in.wav'), '--output', at('out.wav'), '--items', '20')).code, 0);
+    const sound = parseWav(await readFile(at('out.wav')), 'out.wav');
+    deepStrictEqual([sound.rate, sound.numbers.length], [8000, 20]);
+  });
+
+  it('refuses bad command lines and files with code 2, and writes nothing', async () => {
+    for (const [argv, what] of [
+      [['run', at('smooth.str'), '--main', 'Main', '--output', at('none')], /--input/], [['run', at('smooth.str'), '--main', 'Main', '--input', at('in.txt')], /--output/],
+      [['dance', at('smooth.str')], /action/], [['check'], /program/], [['check', at('absent.str')], /absent/],
+      [['schedule', at('smooth.str'), '--main', 'Main', '--cores', '0'], /--cores/],
+    ] as const) {
+      const { code, err } = await warploom(...argv);
+      equal(code, 2, err);
+      match(err, what);
+    }
+    await writeFile(at('bad.txt'), '1 2 three');
+    const { code, err } = await warploom('run', at('smooth.str'), '--main', 'Main', '--input', at('bad.txt'), '--output', at('none'));
+    equal(code, 2);
+    match(err, /'three' is no number/);
+    await access(at('none')).then(() => ok(false), () => undefined);
+  });
+
+  it('WAV files of other formats', () => {
+    const float = new Uint8Array(44 + 8), view = new DataView(float.buffer);
+    float.set(formatWav([0, 0, 0, 0], 44_100));
+    view.setUint16(20, 3, true);
+    view.setUint16(34, 32, true);
+    view.setFloat32(44, 0.25, true);
+    view.setFloat32(48, -3, true);
+    deepStrictEqual([...parseWav(float, 'x').numbers], [0.25, -3]);
+    const wide = formatWav([0, 0, 0], 8000), bits = new DataView(wide.buffer);
+    bits.setUint16(34, 24, true);
+    wide.set([0, 0, 0xc0, 0xff, 0xff, 0x7f], 44);
+    deepStrictEqual([...parseWav(wide, 'x').numbers], [-0.5, Math.fround(8388607 / 8388608)]);
+  });
+});
