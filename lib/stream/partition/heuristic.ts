@@ -7,9 +7,12 @@ import { TaskState, taskTables, type TaskPartition, type TaskProblem, type TaskT
 export interface HeuristicOptions {
   /** Algorithms 3 and 4 as the paper has them, without our search; for comparison. Default false. */
   readonly onlyClusters?: boolean;
-  /** Moves of one search per actor of the graph; default 12. */
+  /** Moves of one search per actor of the graph; default 6. */
   readonly movesPerActor?: number;
 }
+
+/** Gap to the bound at which no further start is searched. */
+const kGoodEnough = 5e-4;
 
 /** How good a state is: the interval, and a little of the other loads, so that moves inside a plateau have a direction. */
 function merit(state: TaskState): number {
@@ -26,7 +29,7 @@ function search(tables: TaskTables, start: readonly boolean[], movesPerActor: nu
   const barred = start.map(() => 0);
   let best = merit(state), onGpu = [...state.onGpu], interval = state.interval, idle = 0;
   const most = movesPerActor * free.length;
-  for (let move = 1; move <= most && idle < Math.max(30, 3 * free.length); ++move) {
+  for (let move = 1; move <= most && idle < Math.max(30, 2 * free.length); ++move) {
     const chosen = bestMove(tables, state, free, barred, move, best);
     if (chosen.length === 0) break;
     for (const actor of chosen) {
@@ -48,13 +51,20 @@ function bestMove(tables: TaskTables, state: TaskState, free: readonly number[],
     const value = merit(state);
     if (value < least && (value < goal || actors.every((actor) => barred[actor]! < move))) [chosen, least] = [actors, value];
   };
+  const now = merit(state);
   for (const actor of free) {
     state.flip(actor);
     consider([actor]);
+    state.flip(actor);
+  }
+  if (least < now * (1 - 1e-9)) return chosen;
+  for (const actor of free) {
+    if (barred[actor]! >= move) continue;
+    state.flip(actor);
     for (const { from, to } of tables.edgesOf[actor]!) {
       const other = from === actor ? to : from;
       // Each pair once; moves of both to the same side only, since opposite moves are seldom better than one.
-      if (other < actor || tables.fixed[other] || state.onGpu[other] === state.onGpu[actor]) continue;
+      if (other < actor || tables.fixed[other] || barred[other]! >= move || state.onGpu[other] === state.onGpu[actor]) continue;
       state.flip(other);
       consider([actor, other]);
       state.flip(other);
@@ -68,7 +78,7 @@ function bestMove(tables: TaskTables, state: TaskState, free: readonly number[],
  * Partitions actors between CPU and GPU in milliseconds, with a lower bound of what any partition reaches.
  * Throws ArgumentError for costs or counts that cannot be.
  */
-export function partitionTasks(problem: TaskProblem, { onlyClusters = false, movesPerActor = 12 }: HeuristicOptions = {}): TaskPartition {
+export function partitionTasks(problem: TaskProblem, { onlyClusters = false, movesPerActor = 6 }: HeuristicOptions = {}): TaskPartition {
   const tables = taskTables(problem);
   const state = new TaskState(tables, tables.fixed.map((fixed) => !fixed));
   const intervalOf = (onGpu: readonly boolean[]): number => {
@@ -85,7 +95,7 @@ export function partitionTasks(problem: TaskProblem, { onlyClusters = false, mov
   if (!onlyClusters) {
     const starts = [clusters, ...partitions.sort((a, b) => intervalOf(a) - intervalOf(b)).slice(0, 3)];
     for (const start of starts) {
-      if (intervalOf(best) <= bound * (1 + 1e-9)) break;
+      if (intervalOf(best) <= bound * (1 + kGoodEnough)) break;
       const found = search(tables, start, movesPerActor);
       if (found.interval < intervalOf(best)) best = found.onGpu;
     }

@@ -110,7 +110,7 @@ export interface Relaxation {
  * `reference` is the interval of a known one.
  */
 export function relax(tables: TaskTables, loadsOf: (onGpu: readonly boolean[]) => { dma: number; gpu: number; cpu: number },
-  reference: number, rounds = 60): Relaxation {
+  reference: number, rounds = 40): Relaxation {
   if (!(reference > 0)) return { partitions: [], bound: 0 };
   const partitions = new Map<string, boolean[]>();
   let weights = [1 / 3, 1 / 3, 1 / 3];

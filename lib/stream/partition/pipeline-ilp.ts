@@ -16,6 +16,11 @@ export interface PipelineIlpOptions {
   readonly from?: number;
   /** Largest interval to try, relative to the bound; default 0.1. */
   readonly most?: number;
+  /**
+   * `relax`, the paper's way: from the least interval upwards until one is solved. `bisect`: the largest first, which is easy, then
+   * towards the least while there is time, to within `step`. Default `relax`.
+   */
+  readonly strategy?: 'relax' | 'bisect';
   /** B_max of (3.14), in items of all channels. */
   readonly maxBufferItems?: number;
   /** Look for the least buffers instead of any schedule. */
@@ -118,30 +123,53 @@ function readSolution(problem: PipelineProblem, instances: Instances, { assigned
   return ordered;
 }
 
+/** Tries one interval; answers the one reached, both over the bound less 1. Undefined: none, or no time. */
+type Attempt = (relaxation: number) => Promise<number | undefined>;
+
+/** Tries intervals until one is solved, from the least upwards. */
+async function relaxUpwards(from: number, most: number, step: number, attempt: Attempt): Promise<void> {
+  for (let relaxation = from; relaxation <= most + 1e-9; relaxation += step) if (await attempt(relaxation) !== undefined) return;
+}
+
+/** Tries the largest interval, then halves the distance to the least, as long as attempts are answered. */
+async function bisectDownwards(from: number, most: number, step: number, attempt: Attempt): Promise<void> {
+  let high = await attempt(most), low = from;
+  for (let next = from; high !== undefined && high - low >= step; next = (low + high) / 2) {
+    const reached: number | undefined = await attempt(next);
+    if (reached === undefined) low = next + step / 2;
+    else high = Math.min(high, reached);
+  }
+}
+
 /**
- * Searches a pipeline at the lower bound, then at intervals relaxed step by step (section 3.8.2.3). Small problems only: one
- * binary per instance and processor. The result is built from the assignment by our own code and its load is counted here.
+ * Searches a pipeline at the lower bound, then at intervals relaxed step by step (section 3.8.2.3), or by bisection. Small
+ * problems only: one binary per instance and processor. The result is built from the assignment by our own code.
  * Throws ArgumentError for bad problems, UnavailableError without HiGHS, the signal's reason when aborted.
  */
 export async function pipelineByIlp(problem: PipelineProblem, options: PipelineIlpOptions = {}): Promise<PipelineIlpResult> {
-  const { seconds = 60, secondsPerInterval = 20, step = 0.005, from = 0, most = 0.1, signal } = options;
+  const { seconds = 60, secondsPerInterval = 20, step = 0.005, from = 0, most = 0.1, strategy = 'relax', signal } = options;
   const begin = performance.now();
   const spent = (): number => (performance.now() - begin) / 1000;
   const instances = instancesOf(problem);
   const bounds = intervalBounds(problem, instances);
   const solver = options.solver ?? new Solver();
   const result = { pipeline: undefined as Pipeline | undefined, relaxation: from, bounds, tried: 0, variables: 0, rows: 0 };
+  const attempt = async (relaxation: number): Promise<number | undefined> => {
+    const limit = Math.min(secondsPerInterval, seconds - spent());
+    if (limit <= 0) return undefined;
+    const interval = bounds.bound * (1 + relaxation);
+    const model = pipelineModel(problem, instances, interval, options);
+    result.tried += 1;
+    [result.variables, result.rows] = [model.model.variableCount, model.model.rowCount];
+    const { values } = await solver.solve(model.model, { seconds: limit, gap: options.minimisesBuffers ? 1e-6 : 1, signal });
+    const pipeline = values.length > 0 ? readSolution(problem, instances, model, values) : undefined;
+    if (!pipeline || pipeline.interval > interval * (1 + 1e-5)) return undefined;
+    const isBetter = !result.pipeline || pipeline.interval < result.pipeline.interval;
+    if (isBetter) [result.pipeline, result.relaxation] = [pipeline, relaxation];
+    return pipeline.interval / bounds.bound - 1;
+  };
   try {
-    for (let relaxation = from; bounds.bound > 0 && relaxation <= most + 1e-9 && spent() < seconds; relaxation += step) {
-      const interval = bounds.bound * (1 + relaxation);
-      const model = pipelineModel(problem, instances, interval, options);
-      result.tried += 1;
-      [result.relaxation, result.variables, result.rows] = [relaxation, model.model.variableCount, model.model.rowCount];
-      const limit = Math.min(secondsPerInterval, seconds - spent());
-      const { values } = await solver.solve(model.model, { seconds: limit, gap: options.minimisesBuffers ? 1e-6 : 1, signal });
-      const pipeline = values.length > 0 ? readSolution(problem, instances, model, values) : undefined;
-      if (pipeline && pipeline.interval <= interval * (1 + 1e-5)) return { ...result, pipeline, seconds: spent() };
-    }
+    if (bounds.bound > 0) await (strategy === 'bisect' ? bisectDownwards : relaxUpwards)(from, most, step, attempt);
     return { ...result, seconds: spent() };
   } finally {
     if (!options.solver) await solver[Symbol.asyncDispose]();

@@ -72,8 +72,8 @@ export interface IlpPartition extends TaskPartition {
 
 /**
  * The best partition. Starts from the heuristic's interval as a cut-off, so the answer is never worse than
- * {@link partitionTasks}; its loads are computed here, not taken from the solver. Options: limits of the solve, and a solver
- * to use again. Throws ArgumentError for bad problems and UnavailableError without HiGHS.
+ * {@link partitionTasks}; its loads are computed here, not taken from the solver. Options: limits of the solve (default gap here
+ * 1e-4), and a solver to use again. Throws ArgumentError for bad problems and UnavailableError without HiGHS.
  */
 export async function partitionTasksByIlp(problem: TaskProblem, options: SolveOptions & { solver?: Solver } = {}): Promise<IlpPartition> {
   const start = partitionTasks(problem);
@@ -81,13 +81,13 @@ export async function partitionTasksByIlp(problem: TaskProblem, options: SolveOp
   const { model, onGpu } = taskModel(problem, start.interval, start.interval * (1 + 1e-6));
   const solver = options.solver ?? new Solver();
   try {
-    const { status, values, seconds } = await solver.solve(model, options);
+    const gap = options.gap ?? 1e-4;
+    const { status, values, seconds } = await solver.solve(model, { ...options, gap });
     const fixed = taskTables(problem).fixed;
     const placed = values.length > 0 ? onGpu.map((variable, actor) => !fixed[actor] && values[variable]! > 0.5) : start.onGpu;
     const loads = partitionLoads(problem, placed);
     const best = loads.interval <= start.interval ? { onGpu: placed, ...loads } : start;
     const isProven = status === 'optimal';
-    const gap = options.gap ?? 1e-6;
     return { ...best, bound: isProven ? Math.max(start.bound, best.interval * (1 - gap - 1e-6)) : start.bound, isProven, seconds };
   } finally {
     if (!options.solver) await solver[Symbol.asyncDispose]();

@@ -55,7 +55,7 @@ describe('plans for CPU cores', () => {
         assert.ok(Math.abs(whole - plan.load.reduce((sum, load) => sum + load, 0)) <= 1e-9 * (1 + whole));
       }), { numRuns: 400 });
     assert.ok(live > 100, `${live}`);
-  });
+  }).timeout(60000);
 
   it('refuse what cannot be', () => {
     const graph = graphOf(['a', 'b', 1, 1]);
