@@ -114,11 +114,12 @@ export class CreatorChecker {
   }
 
   private builtin(creator: Named, name: 'Identity' | 'FileReader' | 'FileWriter', frame: Frame): Target {
-    const element = creator.type === undefined ? basic.unknown : this.expressions.written(creator.type, frame);
+    let element: Type = creator.type === undefined ? basic.unknown : this.expressions.written(creator.type, frame);
     if (creator.type === undefined) this.context.report(checkRules.creatorType, creator.span, { name });
     else if (['void', 'string', 'portal'].includes(element.kind)) {
       const hint = 'items are numbers, arrays and structs';
       this.context.report(checkRules.typeUse, creator.type.span, { type: describe(element), what: 'items', hint });
+      element = basic.unknown;
     }
     const expected = name === 'Identity' ? 0 : 1;
     for (const argument of creator.args) this.expressions.convert(argument, expected === 0 ? basic.unknown : basic.string, frame);

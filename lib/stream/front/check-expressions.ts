@@ -1,7 +1,7 @@
 // Types of expressions, conversions, and what names in them stand for.
 import type { Expression, Span, TypeNode } from '../ast.ts';
 import { didYouMean, type Rule } from '../diagnostics.ts';
-import { checkCall } from './check-calls.ts';
+import { checkCall, counted } from './check-calls.ts';
 import type { Context, Place } from './check-context.ts';
 import { checkOperator, checkUnary } from './check-operators.ts';
 import { checkRules } from './check-rules.ts';
@@ -74,7 +74,8 @@ export class ExpressionChecker {
       this.context.report(checkRules.narrow, node.span, { found, expected });
     } else {
       const hint = isScalar(from, 'boolean') && isNumeric(to) ? 'write … ? 1 : 0'
-        : isScalar(to, 'boolean') && isNumeric(from) ? 'write … != 0' : isComplex(from) && isNumeric(to) ? 'take its .real or .imag' : '';
+        : isScalar(to, 'boolean') && isNumeric(from) ? 'write … != 0'
+          : isComplex(from) && isNumeric(to) ? 'take its .real or .imag' : undefined;
       this.context.report(checkRules.mismatch, node.span, { found, expected }, hint);
     }
   }
@@ -87,7 +88,7 @@ export class ExpressionChecker {
     } else {
       const length = lengthOf(to);
       if (length !== undefined && length !== node.elements.length) {
-        this.context.report(checkRules.literalCount, node.span, { found: node.elements.length, expected: length });
+        this.context.report(checkRules.literalCount, node.span, { found: counted(node.elements.length, 'element'), expected: length });
       }
     }
     for (const part of node.elements) this.convert(part, element, frame);
@@ -208,7 +209,7 @@ export class ExpressionChecker {
     }
     const length = lengthOf(array);
     const index = constantOf(node.index);
-    if (index !== undefined && (index < 0 || (length !== undefined && index >= length))) {
+    if (index !== undefined && (index < 0 || (length !== undefined && length > 0 && index >= length))) {
       const last = length === undefined ? '…' : length - 1;
       this.context.report(checkRules.bounds, node.index.span, { index, length: length ?? 'any length', last });
     }
@@ -243,12 +244,12 @@ export class ExpressionChecker {
       else this.context.report(checkRules.tapePlace, span, { operation, place: placeName(place) });
       return basic.unknown;
     }
-    if (kind === 'init' || kind === 'handler' || kind === 'rates') {
-      this.context.report(checkRules.tapePlace, span, { operation, place: placeName(place) });
-    }
     const end = operation === 'push' ? owner.output : owner.input;
     const type = end === undefined ? basic.unknown : this.context.resolveType(end);
+    const misplaced = kind === 'init' || kind === 'handler' || kind === 'rates';
+    if (misplaced) this.context.report(checkRules.tapePlace, span, { operation, place: placeName(place) });
     if (type.kind !== 'void') return type;
+    if (misplaced) return basic.unknown;
     this.context.report(operation === 'push' ? checkRules.pushVoid : checkRules.popVoid, span, { operation });
     return basic.unknown;
   }

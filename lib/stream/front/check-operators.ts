@@ -7,10 +7,13 @@ import { basic, common, constantOf, describe, isNumeric, isScalar, isUnknown, is
 
 type Operands = { readonly left: Expression; readonly right: Expression; readonly span: Expression['span'] };
 
-const kHints: Readonly<Partial<Record<BinaryOperator | UnaryOperator, string>>> = {
+const kHints: Readonly<Record<BinaryOperator | UnaryOperator, string>> = {
   '%': 'the remainder is of ints; for floats write x - floor(x / y) * y', '<<': 'shifts are of ints', '>>': 'shifts are of ints',
   '&': 'it joins ints, bits or booleans', '|': 'it joins ints, bits or booleans', '^': 'it joins ints, bits or booleans',
   '~': "it inverts ints and bits; for booleans write '!'", '!': 'it inverts booleans', '-': 'it takes numbers', '+': 'it takes numbers',
+  '*': 'it takes numbers', '/': 'it takes numbers', '<': 'it compares numbers', '<=': 'it compares numbers', '>': 'it compares numbers',
+  '>=': 'it compares numbers', '==': 'compare their parts', '!=': 'compare their parts',
+  '&&': 'it takes booleans', '||': 'it takes booleans',
 };
 
 const isBoolean = (type: Type): boolean => isScalar(type, 'boolean');
@@ -45,7 +48,7 @@ export function checkOperator(checker: ExpressionChecker, operator: BinaryOperat
   const type = resultOf(operator, left, right);
   if (type === undefined) {
     const types = `${describe(left)} and ${describe(right)}`;
-    context.report(checkRules.operator, node.span, { operator, types, hint: kHints[operator] ?? 'convert one of them' });
+    context.report(checkRules.operator, node.span, { operator, types, hint: kHints[operator] });
     return basic.unknown;
   }
   if (operator === '&&' || operator === '||') {
@@ -73,6 +76,6 @@ export function checkUnary(checker: ExpressionChecker, node: Extract<Expression,
   if (operator === '~' ? isWhole(type) : isNumeric(type) || type.kind === 'vector') {
     return operator !== '~' && isScalar(type, 'bit') ? basic.int : type;
   }
-  checker.context.report(checkRules.operator, span, { operator, types: describe(type), hint: kHints[operator]! });
+  checker.context.report(checkRules.operator, span, { operator, types: describe(type), hint: kHints[operator] });
   return basic.unknown;
 }

@@ -206,13 +206,16 @@ function words({ low, high }: Count): string {
   return low === 0 ? `at most ${high}` : `${low} to ${high}`;
 }
 
-function checkFunction(context: Context, counter: Counter, declaration: FunctionDeclaration, use: Use): void {
+function checkFunction(context: Context, counter: Counter, filter: FilterDeclaration, declaration: FunctionDeclaration): void {
+  const use = counter.of(declaration);
   const { kind, rates, span } = declaration;
   const at = { ...span, end: span.start + kind.length };
   for (const name of ['push', 'pop'] as const) {
     const count = use[name];
     const rate = rates[name];
     const declared = constantRate(rate);
+    const end = name === 'push' ? filter.output : filter.input;
+    if (end !== undefined && context.resolveType(end).kind === 'void') continue;
     if (rate === undefined && count.high > 0) {
       context.report(checkRules.rateMissing, at, { function: kind, operation: name });
     } else if (declared !== undefined && (declared < count.low || declared > count.high) && declared >= 0) {
@@ -241,7 +244,7 @@ export function checkRates(context: Context, filter: FilterDeclaration): void {
   const counter = new Counter(context);
   for (const declaration of filter.functions) {
     const { kind } = declaration;
-    if (kind === 'work' || kind === 'prework') checkFunction(context, counter, declaration, counter.of(declaration));
+    if (kind === 'work' || kind === 'prework') checkFunction(context, counter, filter, declaration);
     if (kind !== 'init' && kind !== 'handler') continue;
     for (const [called, span] of context.calls.get(declaration) ?? []) {
       const use = counter.of(called);

@@ -173,7 +173,7 @@ export class StatementChecker {
     const loop = place.loops.at(-1);
     if (loop === undefined) this.context.report(checkRules.jump, node.span, { statement: node.kind });
     else if (node.kind === 'break') loop.broken = true;
-    return false;
+    return loop === undefined;
   }
 
   private return(node: Of<'return'>, frame: Frame): boolean {
@@ -181,18 +181,19 @@ export class StatementChecker {
     const { value, span } = node;
     const declared = place.kind === 'helper' ? place.function?.result : undefined;
     const type = declared === undefined ? basic.void : this.context.resolveType(declared);
-    if (place.kind === 'body' || place.kind === 'static') this.context.report(checkRules.returnPlace, span);
+    const outside = place.kind === 'body' || place.kind === 'static';
+    if (outside) this.context.report(checkRules.returnPlace, span);
     if (value === undefined) {
       if (type.kind !== 'void' && !isUnknown(type)) {
         this.context.report(checkRules.returnMissing, span, { name: place.function?.name ?? '', expected: describe(type) });
       }
     } else if (type.kind === 'void') {
       this.expressions.value(value, frame);
-      this.context.report(checkRules.returnValue, value.span, { function: placeName(place) });
+      if (!outside) this.context.report(checkRules.returnValue, value.span, { function: placeName(place) });
     } else {
       this.expressions.convert(value, type, frame);
     }
-    return false;
+    return outside;
   }
 
   private message(node: Of<'message'>, frame: Frame): void {

@@ -14,16 +14,19 @@ const isVoid = (stream: StreamDeclaration): boolean =>
   [stream.input, stream.output].every((end) => end?.kind === 'primitive' && end.name === 'void');
 
 /**
- * The stream that is the program: the void->void one that no other adds; without any such, the only one that no other adds. Several
- * void->void ones are an error; several others make a library, in which all are checked.
+ * Where checking begins. One stream is the program: the void->void one that no other adds; without any such, the only one that no other
+ * adds. Several void->void ones are an error; several others make a library, in which all are checked.
  */
-function findEntry(context: Context, wanted: string | undefined): StreamDeclaration | undefined {
+function findEntry(context: Context, wanted: string | undefined): readonly StreamDeclaration[] {
   const { streams } = context.program;
   const zero = { file: 0, start: 0, end: 0 };
-  if (wanted !== undefined) return context.findStream(wanted, zero);
+  if (wanted !== undefined) {
+    const stream = context.findStream(wanted, zero);
+    return stream === undefined ? [] : [stream];
+  }
   if (streams.length === 0) {
     context.report(checkRules.noStream, zero);
-    return undefined;
+    return [];
   }
   const added = new Set<string>();
   for (const stream of streams) {
@@ -34,14 +37,14 @@ function findEntry(context: Context, wanted: string | undefined): StreamDeclarat
   const free = streams.filter(({ name }) => !added.has(name));
   const programs = free.filter(isVoid);
   const [first, second] = programs;
-  if (first === undefined) return free.length === 1 ? free[0] : undefined;
+  if (first === undefined) return free.length === 1 ? free : streams;
   if (second !== undefined) {
     const names = programs.slice(0, 4).map(({ name }) => `'${name}'`).join(', ');
     context.report(checkRules.severalEntries, second.at, { names: programs.length > 4 ? `${names}, …` : names });
   } else if (first.parameters.length > 0) {
     context.report(checkRules.entryParameters, first.at, { name: first.name });
   }
-  return first;
+  return programs;
 }
 
 function warnUnused(context: Context, reached: ReadonlySet<StreamDeclaration>): void {
@@ -90,8 +93,9 @@ export function check(program: Program, options: CheckOptions = {}): {
   const reporter = new Reporter(program.files);
   const context = new Context(program, reporter);
   const checker = new StreamChecker(context);
-  const entry = findEntry(context, options.entry);
-  checker.run(entry === undefined ? program.streams : [entry]);
+  const roots = findEntry(context, options.entry);
+  const entry = roots.length === 1 ? roots[0] : undefined;
+  checker.run(roots);
   checkRecursion(context);
   warnUnused(context, checker.reached);
   return { checked: makeChecked(context, entry, checker), diagnostics: reporter.finish() };

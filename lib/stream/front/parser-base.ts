@@ -29,11 +29,19 @@ export class ParseStop extends Error {}
 
 const kErrorsPerFile = 50;
 
+/** What is expected where no alternative of a rule fits. */
+const choices: Readonly<Record<string, string>> = {
+  initialiser: 'an expression', rate: 'a rate', topLevel: 'a declaration', member: 'a field or function', static: 'a field or init',
+  add: 'a stream', jump: 'a statement', forStatement: 'a statement', prefix: 'an expression', postfix: 'an expression',
+};
+
 /** What a parser of one file needs beside its tokens. */
 export interface ParseContext {
   readonly file: number;
   readonly text: string;
   readonly tokens: readonly IToken[];
+  /** Where the first string without an end begins; Infinity if there is none. */
+  readonly broken: number;
   readonly reporter: Reporter;
   readonly limits: SyntaxLimits;
   /** Names of native and helper packages of all files: `name.f(x);` calls one of their functions and is no message. */
@@ -43,7 +51,7 @@ export interface ParseContext {
 /** Base of the parser: no rules. */
 export abstract class ParserBase extends EmbeddedActionsParser {
   protected context: ParseContext = {
-    file: 0, text: '', tokens: [], reporter: undefined as never, limits: defaultSyntaxLimits, packages: new Set(),
+    file: 0, text: '', tokens: [], broken: Infinity, reporter: undefined as never, limits: defaultSyntaxLimits, packages: new Set(),
   };
   private depth = 0;
   private faults = 0;
@@ -56,7 +64,7 @@ export abstract class ParserBase extends EmbeddedActionsParser {
       errorMessageProvider: {
         buildMismatchTokenMessage: ({ expected }) => tokenLabel(expected),
         buildNotAllInputParsedMessage: () => 'the end of the file',
-        buildNoViableAltMessage: ({ ruleName }) => ruleName,
+        buildNoViableAltMessage: ({ ruleName }) => choices[ruleName] ?? ruleName,
         buildEarlyExitMessage: ({ ruleName }) => ruleName,
       },
     });
@@ -165,7 +173,8 @@ export abstract class ParserBase extends EmbeddedActionsParser {
 
   /** Reports an error of syntax; gives the file up after too many. */
   protected fault(rule: Rule, span: Span, values: Readonly<Record<string, string | number>> = {}, hint?: string): void {
-    this.report(rule, span, values, hint);
+    // A string without an end swallows what follows it: nothing that is said then can be trusted.
+    if (!(this.at(this.LA(1)).start > this.context.broken)) this.report(rule, span, values, hint);
     if (++this.faults >= kErrorsPerFile) throw new ParseStop();
   }
 
@@ -174,11 +183,13 @@ export abstract class ParserBase extends EmbeddedActionsParser {
     const span = this.at(token);
     const { text } = this.context;
     if (token.image === '=' && /[%&|^=~]/.test(text[span.start - 1] ?? '')) {
-      const operator = `${text[span.start - 1]}=`;
-      const [hint, name] = operator === '==' ? ["compare with '=='", '==='] : [`write a = a ${operator[0]} b`, operator];
-      this.fault(syntaxRules.operator, { ...span, start: span.start - 1 }, { text: name! }, hint);
+      const sign = text[span.start - 1]!;
+      if (sign === '=') this.fault(syntaxRules.operator, { ...span, start: span.start - 2 }, { text: '===' }, "compare with '=='");
+      else this.fault(syntaxRules.operator, { ...span, start: span.start - 1 }, { text: `${sign}=` }, `write a = a ${sign} b`);
     } else if (error instanceof SyntaxFault) {
       this.fault(error.rule, span, error.values, this.misspelt(token));
+    } else if (error.message === choices['initialiser']) {
+      this.fault(syntaxRules.expression, span, { found: this.found(token) });
     } else if (error.message === tokenLabel(Identifier) && reserved.has(token.image)) {
       this.fault(syntaxRules.reserved, span, { name: token.image }, this.misspelt(token));
     } else {

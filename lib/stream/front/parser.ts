@@ -2,10 +2,10 @@
 import type { IToken } from 'chevrotain';
 import type { Program } from '../ast.ts';
 import { Reporter, type Diagnostic, type SourceFile } from '../diagnostics.ts';
-import { defaultSyntaxLimits, tokenize, type SyntaxLimits } from './lexer.ts';
+import { defaultSyntaxLimits, tokenize, unquote, type SyntaxLimits } from './lexer.ts';
 import { StreamParser, type Declarations } from './parser-declarations.ts';
 import { syntaxRules } from './syntax-rules.ts';
-import { Identifier, word } from './tokens.ts';
+import { Identifier, StringLiteral, word } from './tokens.ts';
 
 let parser: StreamParser | undefined;
 
@@ -50,7 +50,9 @@ export function parse(sources: readonly SourceFile[], limits: Partial<SyntaxLimi
   const packages = packagesOf(tokens);
   parser ??= new StreamParser();
   for (const [file, { text }] of files.entries()) {
-    parser.parseFile({ file, text, tokens: tokens[file]!, reporter, limits: all, packages }, out);
+    const own = tokens[file]!;
+    const broken = own.find(({ tokenType, image }) => tokenType === StringLiteral && unquote(image) === undefined)?.startOffset ?? Infinity;
+    parser.parseFile({ file, text, tokens: own, broken, reporter, limits: all, packages }, out);
   }
   return { program, diagnostics: reporter.finish() };
 }

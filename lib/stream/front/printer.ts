@@ -1,7 +1,7 @@
 // Syntax trees back to source text.
 import type {
-  Creator, Declarator, Expression, FunctionDeclaration, HelperDeclaration, MessageLatency, NativeDeclaration, Parameter, Program, Rate, Rates,
-  SplitPolicy, Statement, StaticDeclaration, StreamDeclaration, StructDeclaration, TypeNode,
+  Creator, Declarator, Expression, FunctionDeclaration, HelperDeclaration, MessageLatency, NativeDeclaration, Parameter, Program, Rate,
+  Rates, SplitPolicy, Statement, StaticDeclaration, StreamDeclaration, StructDeclaration, TypeNode,
 } from '../ast.ts';
 import { precedenceOf } from './parser-expressions.ts';
 
@@ -16,7 +16,9 @@ const floatText = (value: number): string => {
 };
 
 const charText = (character: string, quote: string): string => {
-  const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t', '\r': '\\r', '\0': '\\0', '\b': '\\b', '\f': '\\f', '\\': '\\\\' };
+  const escapes: Readonly<Record<string, string>> = {
+    '\n': '\\n', '\t': '\\t', '\r': '\\r', '\0': '\\0', '\b': '\\b', '\f': '\\f', '\\': '\\\\',
+  };
   return character === quote ? `\\${quote}` : escapes[character] ?? character;
 };
 
@@ -176,7 +178,8 @@ class Printer {
         return this.line(`while (${printExpression(node.condition)});`);
       case 'for': {
         const parts = [node.initial, node.step].map((part) => (part === undefined ? '' : simpleText(part)));
-        return this.under(`for (${parts[0]}; ${node.condition === undefined ? '' : printExpression(node.condition)}; ${parts[1]})`, node.body);
+        const condition = node.condition === undefined ? '' : printExpression(node.condition);
+        return this.under(`for (${parts[0]}; ${condition}; ${parts[1]})`, node.body);
       }
       case 'add': case 'body': case 'loop': return this.creator(node.kind, node.creator);
       default: return this.line(`${simpleText(node)};`);
