@@ -6,7 +6,8 @@ import { zero } from '../interpret/values.ts';
 import type { FilterCode, IrFunction, IrRates, IrStatement, IrType, StateVariable, Variable } from '../ir.ts';
 import { withBody } from './functions.ts';
 import { textOf } from './load.ts';
-import { assignedVariables, eachExpression, eachStatement, expressionsOf, proveLoops } from './loops.ts';
+import { eachExpression, eachStatement, expressionsOf } from '../interpret/walk.ts';
+import { assignedVariables, proveLoops } from './loops.ts';
 import { Namer } from './names.ts';
 import { Runner } from './runner.ts';
 import { Scope, type Session } from './session.ts';
@@ -18,7 +19,7 @@ type Block = FilterCode['work']['body'];
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Steps that following one work function may take. */
-const simulationSteps = 300_000;
+const simulationSteps = 150_000;
 
 /** Makes the code of a filter. `scope`: its parameters, and what its surroundings give. */
 export function makeFilter(session: Session, declaration: FilterDeclaration, scope: Scope, name: string): FilterCode {
@@ -74,7 +75,7 @@ class FilterMaker {
   #initialise(): void {
     const { checked } = this.#session;
     const runner = new Runner(this.#session, (symbol) => this.#scope.find(symbol));
-    const fields: [NameSymbol, Writable<StateVariable>][] = [];
+    const fields: [NameSymbol, StateVariable][] = [];
     for (const field of this.#declaration.fields) {
       const symbol = checked.symbolOfDeclaration(field);
       if (checked.typeOfNode(field.type).kind === 'string') {
@@ -85,20 +86,22 @@ class FilterMaker {
       }
       const type = runner.typeOf(field.type);
       const value = field.value === undefined ? zero(type) : runner.evaluate(field.value, type).value;
-      const variable: StateVariable = { name: this.#namer.unique(field.name), type, initial: { type, numbers: [] }, role: 'state' };
+      const name = runner.translator.namer.unique(field.name);
+      const variable: StateVariable = { name, type, initial: { type, numbers: [] }, role: 'state' };
       runner.bindField(symbol, variable);
       runner.setField(variable, value);
       fields.push([symbol, variable]);
     }
     for (const each of this.#declaration.functions) if (each.kind === 'init') runner.execute(each.body);
     const written = this.#written();
-    for (const [symbol, variable] of fields) {
-      variable.initial = runner.field(variable);
+    for (const [symbol, { type, ...field }] of fields) {
+      const initial = runner.field({ ...field, type });
       if (written.has(symbol)) {
-        this.#session.keepBytes(variable.type, symbol.declaration.span);
+        this.#session.keepBytes(type, symbol.declaration.span);
+        const variable: StateVariable = { name: this.#namer.unique(symbol.name), type, initial, role: 'state' };
         this.#state.push(variable);
         this.#scope.set(symbol, { kind: 'state', variable });
-      } else this.#scope.set(symbol, { kind: 'constant', data: variable.initial, name: symbol.name });
+      } else this.#scope.set(symbol, { kind: 'constant', data: initial, name: symbol.name });
     }
     runner.finish();
   }
@@ -191,12 +194,14 @@ class FilterMaker {
       'S4031', 'a filter without input cannot pop or peek', origin.span);
     if (code.output.kind === 'void' && push > 0) throw new Fault('S4031', 'a filter without output cannot push', origin.span);
     if (!found.complete) return;
-    const say = (verb: string, [low, high]: readonly [number, number], declared: number, rate: Rate | undefined): void => {
+    const say = (verb: 'push' | 'pop', [low, high]: readonly [number, number], declared: number, rate: Rate | undefined): void => {
       if (declared >= low && declared <= high) return;
       const count = low === high ? String(low) : high === Infinity ? `at least ${low}` : `${low} to ${high}`;
-      this.#session.report(
-        new Fault('S4032', `${name} ${verb}s ${count} ${low === 1 && high === 1 ? 'item' : 'items'}, but ${verb} ${declared} is declared`,
-        rate?.span ?? origin.span, { hint: `declare ${verb} ${low === high ? low : 'as it is'}, or change the body` }));
+      const verbs = verb === 'push' ? 'pushes' : 'pops';
+      const items = low === 1 && high === 1 ? 'item' : 'items';
+      const message = `${name} ${verbs} ${count} ${items}, but ${verb} ${declared} is declared`;
+      const hint = `declare ${verb} ${low === high ? low : 'as it is'}, or change the body`;
+      this.#session.report(new Fault('S4032', message, rate?.span ?? origin.span, { hint }));
     };
     if (rates.dynamic?.push === undefined) say('push', found.push, push, origin.rates.push);
     if (rates.dynamic?.pop === undefined) say('pop', found.pop, pop, origin.rates.pop);

@@ -43,7 +43,8 @@ export function instantiate(session: Session, creator: Creator, runner: Runner):
       if (made.kind === 'filter' && made.code.handlers.length > 0) portal.receivers.push(node);
     }
   }
-  return piece;
+  // What does not fit is said where the stream is added.
+  return { ...piece, span: creator.span };
 }
 
 function make(session: Session, creator: Creator, runner: Runner, target: Target): Piece {
@@ -197,10 +198,16 @@ function keyOf(entity: Entity | undefined): string {
   return typeText(entity.data.type) + keyOfNumbers(entity.data);
 }
 
+/** Numbers bit by bit: singles and ints as they are, all others as doubles. */
+function bytesOf(numbers: ArrayLike<number>): string {
+  const view = ArrayBuffer.isView(numbers) ? numbers : Float64Array.from(numbers);
+  return `${view.constructor.name}${Buffer.from(view.buffer, view.byteOffset, view.byteLength).toString('latin1')}`;
+}
+
 const keys = new WeakMap<ConstantData, string>();
 function keyOfNumbers(data: ConstantData): string {
   let key = keys.get(data);
-  if (key === undefined) keys.set(data, key = Array.from(data.numbers, (x) => (Object.is(x, -0) ? '-0' : String(x))).join());
+  if (key === undefined) keys.set(data, key = bytesOf(data.numbers));
   return key;
 }
 

@@ -2,6 +2,7 @@
 import { binaryOf } from '../interpret/arithmetic.ts';
 import { isScalar } from '../interpret/values.ts';
 import type { IrExpression, IrStatement, Variable } from '../ir.ts';
+import { eachExpression, eachStatement, expressionsOf } from '../interpret/walk.ts';
 import { known } from './fold.ts';
 
 type Loop = Extract<IrStatement, { kind: 'loop' }>;
@@ -10,56 +11,6 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Turns of counters that are multiplied or shifted: they reach a bound within 32 or never. */
 const mostTurns = 64;
-
-/** Calls `visit` for the statement and those inside it. */
-export function eachStatement(s: IrStatement, visit: (s: IrStatement) => void): void {
-  visit(s);
-  if (s.kind === 'block') for (const part of s.statements) eachStatement(part, visit);
-  else if (s.kind === 'if') {
-    eachStatement(s.then, visit);
-    if (s.otherwise !== undefined) eachStatement(s.otherwise, visit);
-  } else if (s.kind === 'loop') {
-    for (const part of s.initial) eachStatement(part, visit);
-    eachStatement(s.body, visit);
-    for (const part of s.step) eachStatement(part, visit);
-  }
-}
-
-/** Calls `visit` for the expression and those inside it. */
-export function eachExpression(e: IrExpression, visit: (e: IrExpression) => void): void {
-  visit(e);
-  for (const part of operands(e)) eachExpression(part, visit);
-}
-
-/** Direct parts of an expression. */
-export function operands(e: IrExpression): readonly IrExpression[] {
-  switch (e.kind) {
-    case 'element': return [e.array, e.index];
-    case 'field': return [e.object];
-    case 'part': return [e.vector];
-    case 'compose': return e.parts;
-    case 'call': case 'math': return e.args;
-    case 'peek': return [e.index];
-    case 'unary': case 'convert': return [e.operand];
-    case 'binary': return [e.left, e.right];
-    case 'conditional': return [e.condition, e.then, e.otherwise];
-    default: return [];
-  }
-}
-
-/** Expressions of a statement itself, not of statements inside it. */
-export function expressionsOf(s: IrStatement): readonly IrExpression[] {
-  switch (s.kind) {
-    case 'declare': case 'return': return s.value === undefined ? [] : [s.value];
-    case 'assign': return [s.target, s.value];
-    case 'evaluate': case 'push': return [s.value];
-    case 'if': return [s.condition];
-    case 'loop': return s.condition === undefined ? [] : [s.condition];
-    case 'print': return 'text' in s.value ? [] : [s.value];
-    case 'message': return s.args;
-    default: return [];
-  }
-}
 
 /** The variable or field at the root of a place. */
 export function rootOf(place: IrExpression): Variable | undefined {
@@ -105,14 +56,15 @@ function returns(s: IrStatement): boolean {
 }
 
 /** The counter of a loop: `for (i = a; i < b; i += c)` and its like, i assigned nowhere else. */
-interface Counter {
+export interface Counter {
   readonly variable: Variable;
   readonly first: number;
   readonly last: number;
   readonly trips: number;
 }
 
-function counterOf(loop: Loop): Counter | undefined {
+/** The counter of a loop, if it has one and nothing leaves the loop early. */
+export function counterOf(loop: Loop): Counter | undefined {
   const { condition, step, initial } = loop;
   if (condition?.kind !== 'binary' || step.length !== 1 || initial.length === 0) return undefined;
   const [change] = step;

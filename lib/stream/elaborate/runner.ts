@@ -3,8 +3,9 @@ import type { Declarator, Expression, Statement } from '../ast.ts';
 import type { NameSymbol } from '../front/checked.ts';
 import { Compiler } from '../interpret/compile.ts';
 import { Fault } from '../interpret/fault.ts';
-import { Flow, Machine, sizeOf, type Evaluate, type Execute } from '../interpret/machine.ts';
+import { Flow, Machine, type Evaluate, type Execute } from '../interpret/machine.ts';
 import { copyValue, sameType, toConstant, typeBytes, zero, type Value } from '../interpret/values.ts';
+import { expressionSize, statementSize } from '../interpret/walk.ts';
 import type { ConstantData, IrExpression, IrType, StateVariable, Variable } from '../ir.ts';
 import { textOf } from './load.ts';
 import { Namer } from './names.ts';
@@ -113,7 +114,7 @@ export class Runner {
     this.translator.before = [];
     this.#prepare();
     for (const statement of before) this.#compiler.statement(statement)(this.machine);
-    const cost = sizeOf(e);
+    const cost = expressionSize(e);
     this.machine.charge(cost, e.span);
     return { type: e.type, run: this.#compiler.expression(e) };
   }
@@ -181,7 +182,7 @@ export class Runner {
       this.#prepare();
       const all = { kind: 'block', statements: made, span: s.span } as const;
       run = this.#compiler.statement(all);
-      const cost = sizeOf(all);
+      const cost = statementSize(all);
       this.#statements.set(s, charged(run, cost, s));
     }
     return run(this.machine);

@@ -5,7 +5,8 @@ import { binaryOf, conversionOf, unaryOf } from '../interpret/arithmetic.ts';
 import { scalarCount } from '../interpret/values.ts';
 import type { IrExpression, IrFunction, IrStatement, IrType, StateVariable, Variable } from '../ir.ts';
 import { known } from './fold.ts';
-import { assignedVariables, eachExpression, eachStatement, expressionsOf, operands, rootOf } from './loops.ts';
+import { eachExpression, eachStatement, expressionsOf, operands } from '../interpret/walk.ts';
+import { assignedVariables, rootOf } from './loops.ts';
 
 type Flow = 'normal' | 'break' | 'continue' | 'return' | 'unclear';
 

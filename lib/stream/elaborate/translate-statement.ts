@@ -5,6 +5,7 @@ import type { IrExpression, IrPlace, IrStatement, Variable } from '../ir.ts';
 import { assignment, increment } from './assign.ts';
 import { known } from './fold.ts';
 import { textOf } from './load.ts';
+import { counterOf } from './loops.ts';
 import { Namer } from './names.ts';
 import type { Translator } from './translate.ts';
 
@@ -152,11 +153,12 @@ function loop(t: Translator, s: Of<'while' | 'do' | 'for'>): IrStatement[] {
   if (x === 0 && s.kind !== 'do') return initial;
   const body = translateBlock(t, s.body);
   const step = s.kind === 'for' && s.step !== undefined ? translateStatement(t, s.step) : [];
-  return [{
+  const made: Extract<IrStatement, { kind: 'loop' }> = {
     kind: 'loop', initial: [...initial, ...declared, ...(s.kind === 'do' ? [] : assigned)],
     condition: x !== undefined && x !== 0 ? undefined : condition, step: [...step, ...assigned], body, atLeastOnce: s.kind === 'do',
     trips: undefined, span: s.span,
-  }];
+  };
+  return counterOf(made)?.trips === 0 ? initial : [made];
 }
 
 /** The name under which a handler is known to senders and receivers. */

@@ -1,7 +1,8 @@
 // Statements and functions of the intermediate representation as closures.
 import type { IrFunction, IrPlace, IrStatement, Variable } from '../ir.ts';
 import { compileExpression, fieldIndex, outside, owned } from './compile-expression.ts';
-import { Flow, type Evaluate, type Execute, type Machine, sizeOf } from './machine.ts';
+import { Flow, type Evaluate, type Execute, type Machine } from './machine.ts';
+import { statementSize } from './walk.ts';
 import { printed, typeBytes, zero, type Value } from './values.ts';
 
 /** A function ready to be called. */
@@ -58,7 +59,7 @@ export class Compiler {
     const outer = [this.#slots, this.#bytes] as const;
     [this.#slots, this.#bytes] = [new Map(), 0];
     const run = this.statement(statement);
-    const [size, bytes, cost] = [this.#slots.size, this.#bytes, sizeOf(statement)];
+    const [size, bytes, cost] = [this.#slots.size, this.#bytes, statementSize(statement)];
     [this.#slots, this.#bytes] = outer;
     return (m) => {
       const frame = m.frame;
@@ -161,7 +162,7 @@ export class Compiler {
     const condition = loop.condition === undefined ? undefined : this.expression(loop.condition);
     const step = this.#block(loop.step);
     const body = this.statement(loop.body);
-    const cost = sizeOf(loop.body) + loop.step.reduce((sum, part) => sum + sizeOf(part), 1);
+    const cost = statementSize(loop.body) + loop.step.reduce((sum, part) => sum + statementSize(part), 1);
     return (m) => {
       initial(m);
       let isDue = loop.atLeastOnce;

@@ -8,6 +8,7 @@ import { Fault } from './fault.ts';
 import { Fifo, type Meter } from './fifo.ts';
 import { decodeFile, encodeFile } from './files.ts';
 import type { Budget } from './machine.ts';
+import { eachStatement } from './walk.ts';
 import { flatten, fromConstant, scalarCount, typeBytes, unflatten, type Value } from './values.ts';
 
 /** What a run may take. */
@@ -60,6 +61,7 @@ export class Engine {
       return fifo;
     });
     this.#external = graph.input === undefined ? undefined : this.#externalInput(graph.input.type);
+    refuseMessages(graph);
     const compiled = new Map<FilterCode, CompiledFilter>();
     this.actors = graph.nodes.map((node) => this.#actor(node.id, compiled));
   }
@@ -213,6 +215,23 @@ export class Engine {
   /** Files that were written. */
   files(): Record<string, Uint8Array> {
     return Object.fromEntries([...this.#written].map(([path, { type, numbers }]) => [path, encodeFile(numbers, type)]));
+  }
+}
+
+/** Teleport messages are elaborated, but there is no execution of them yet. */
+function refuseMessages(graph: StreamGraph): void {
+  for (const node of graph.nodes) {
+    if (node.kind !== 'filter') continue;
+    const bodies = [node.code.work.body, ...(node.code.prework === undefined ? [] : [node.code.prework.body]),
+      ...node.code.functions.map(({ body }) => body)];
+    for (const body of bodies) {
+      eachStatement(body, (s) => {
+        if (s.kind !== 'message') return;
+        throw runError(graph,
+          new Fault('S5012', `messages are not executed: ${node.name} sends ${s.handler} to the portal ${s.portal}`, s.span,
+          { hint: 'send the value along a channel instead' }), node.name, 0);
+      });
+    }
   }
 }
 

@@ -1,10 +1,12 @@
 // The interpreter: the slow, obvious meaning of a program. Every other way to run one is checked against it.
 import { ArgumentError } from '../../core/errors.ts';
 import type { StreamGraph } from '../graph.ts';
+import type { FilterCode } from '../ir.ts';
 import { repetitions } from '../schedule/balance.ts';
 import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
 import { defaultRunLimits, Engine, sinksOf, type RunLimits } from './engine.ts';
 import { scalarCount } from './values.ts';
+import { eachStatement } from './walk.ts';
 
 export { StreamRunError } from './error.ts';
 export { decodeFile, encodeFile } from './files.ts';
@@ -82,6 +84,13 @@ function sinksPerIteration(graph: StreamGraph, sinks: readonly number[]): number
   return sinks.map((sink) => counts[sink]!);
 }
 
+function prints(code: FilterCode): boolean {
+  let found = false;
+  const bodies = [code.work, ...(code.prework === undefined ? [] : [code.prework]), ...code.functions].map(({ body }) => body);
+  for (const body of bodies) eachStatement(body, (s) => { found ||= s.kind === 'print' && s.newline; });
+  return found;
+}
+
 function engineFor(graph: StreamGraph, options: InterpretOptions): Engine {
   const { input, items, iterations } = options;
   check('options.items', items);
@@ -95,6 +104,11 @@ function engineFor(graph: StreamGraph, options: InterpretOptions): Engine {
   }
   if (iterations !== undefined && graph.nodes.some(isDynamic)) {
     throw new ArgumentError('options.iterations', 'the program has dynamic rates and so no steady state: use `items`');
+  }
+  const isVisible = graph.output !== undefined || graph.nodes.some(
+    (node) => node.kind === 'writer' || (node.kind === 'filter' && prints(node.code)));
+  if (items !== undefined && !isVisible) {
+    throw new ArgumentError('options.items', 'the program has no output, writes no file and prints nothing: use `iterations`');
   }
   return new Engine(graph, {
     input: input ?? [], files: options.files ?? {}, limits: { ...defaultRunLimits, ...options.limits }, seed: options.seed ?? 1,

@@ -1,6 +1,6 @@
 // The state of a computation: frames of variables, fields, channel ends, and the counters that keep it within its limits.
 import type { Span } from '../ast.ts';
-import type { IrExpression, IrStatement, Variable } from '../ir.ts';
+import type { IrStatement, Variable } from '../ir.ts';
 import { nextRandom } from './arithmetic.ts';
 import { Fault } from './fault.ts';
 import { zero, type Value } from './values.ts';
@@ -88,19 +88,4 @@ export class Machine {
     this.random = state;
     return bits;
   }
-}
-
-/** Nodes in an expression or statement; what a turn of a loop costs. */
-export function sizeOf(node: IrExpression | IrStatement): number {
-  let size = 1;
-  for (const value of Object.values(node) as unknown[]) {
-    if (Array.isArray(value)) for (const part of value) size += isNode(part) ? sizeOf(part) : 0;
-    else if (isNode(value)) size += sizeOf(value);
-  }
-  return size;
-}
-
-const leaves = new Set(['scalar', 'vector', 'array', 'struct', 'void']);
-function isNode(value: unknown): value is IrExpression {
-  return typeof value === 'object' && value !== null && 'kind' in value && !leaves.has((value as { kind: string }).kind);
 }

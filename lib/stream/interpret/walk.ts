@@ -1,0 +1,76 @@
+// Walks over statements and expressions of the intermediate representation.
+import type { IrExpression, IrStatement } from '../ir.ts';
+
+/** Calls `visit` for the statement and those inside it. */
+export function eachStatement(s: IrStatement, visit: (s: IrStatement) => void): void {
+  visit(s);
+  if (s.kind === 'block') for (const part of s.statements) eachStatement(part, visit);
+  else if (s.kind === 'if') {
+    eachStatement(s.then, visit);
+    if (s.otherwise !== undefined) eachStatement(s.otherwise, visit);
+  } else if (s.kind === 'loop') {
+    for (const part of s.initial) eachStatement(part, visit);
+    eachStatement(s.body, visit);
+    for (const part of s.step) eachStatement(part, visit);
+  }
+}
+
+/** Calls `visit` for the expression and those inside it. */
+export function eachExpression(e: IrExpression, visit: (e: IrExpression) => void): void {
+  visit(e);
+  for (const part of operands(e)) eachExpression(part, visit);
+}
+
+/** Direct parts of an expression. */
+export function operands(e: IrExpression): readonly IrExpression[] {
+  switch (e.kind) {
+    case 'element': return [e.array, e.index];
+    case 'field': return [e.object];
+    case 'part': return [e.vector];
+    case 'compose': return e.parts;
+    case 'call': case 'math': return e.args;
+    case 'peek': return [e.index];
+    case 'unary': case 'convert': return [e.operand];
+    case 'binary': return [e.left, e.right];
+    case 'conditional': return [e.condition, e.then, e.otherwise];
+    default: return [];
+  }
+}
+
+/** Expressions of a statement itself, not of statements inside it. */
+export function expressionsOf(s: IrStatement): readonly IrExpression[] {
+  switch (s.kind) {
+    case 'declare': case 'return': return s.value === undefined ? [] : [s.value];
+    case 'assign': return [s.target, s.value];
+    case 'evaluate': case 'push': return [s.value];
+    case 'if': return [s.condition];
+    case 'loop': return s.condition === undefined ? [] : [s.condition];
+    case 'print': return 'text' in s.value ? [] : [s.value];
+    case 'message': return s.args;
+    default: return [];
+  }
+}
+
+const sizes = new WeakMap<IrStatement, number>();
+
+/** Expressions and statements in an expression. */
+export function expressionSize(e: IrExpression): number {
+  let size = 1;
+  for (const part of operands(e)) size += expressionSize(part);
+  return size;
+}
+
+/** Expressions and statements in a statement: what executing it once costs, loops counted as one turn. */
+export function statementSize(s: IrStatement): number {
+  let size = sizes.get(s);
+  if (size !== undefined) return size;
+  size = 1;
+  for (const e of expressionsOf(s)) size += expressionSize(e);
+  if (s.kind === 'block') for (const part of s.statements) size += statementSize(part);
+  else if (s.kind === 'if') size += statementSize(s.then) + (s.otherwise === undefined ? 0 : statementSize(s.otherwise));
+  else if (s.kind === 'loop') {
+    for (const part of [...s.initial, s.body, ...s.step]) size += statementSize(part);
+  }
+  sizes.set(s, size);
+  return size;
+}
