@@ -1,6 +1,7 @@
 // Graphs made in TypeScript, run by the interpreter.
 import assert from 'node:assert/strict';
-import { duplicate, feedbackLoop, filter, fromSource, pipeline, roundRobin, splitJoin, toProgram, type AnyStream } from '../../../lib/stream/builders/index.ts';
+import { duplicate, feedbackLoop, filter, fromSource, pipeline, roundRobin, splitJoin, type AnyStream } from '../../../lib/stream/builders/index.ts';
+import { toProgram } from '../../../lib/stream/builders/program.ts';
 import { formatDiagnostic } from '../../../lib/stream/diagnostics.ts';
 import { elaborate } from '../../../lib/stream/elaborate/index.ts';
 import { check } from '../../../lib/stream/front/check.ts';
