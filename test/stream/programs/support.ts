@@ -71,7 +71,7 @@ function itemsOf(node: StreamGraph['nodes'][number], direction: 'pop' | 'push'):
 }
 
 /** What a program makes of an input until it is used up. */
-export function run(graph: StreamGraph, input: readonly number[], options: Omit<InterpretOptions, 'input'> = {}): Interpretation {
+export function run(graph: StreamGraph, input: ArrayLike<number>, options: Omit<InterpretOptions, 'input'> = {}): Interpretation {
   return interpretSync(graph, { input, ...options });
 }
 

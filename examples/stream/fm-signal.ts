@@ -1,0 +1,103 @@
+// What the receivers receive: a melody in stereo, multiplexed as in broadcasting and modulated on a carrier; and sound as a WAV file.
+
+/** Samples per second of the modulated signal. */
+export const kSignalRate = 240_000;
+/** Samples per second of the sound that the receivers make. */
+export const kSoundRate = 48_000;
+
+const deviation = 75_000;
+const pilot = 19_000;
+const emphasis = 50e-6;
+const noteSeconds = 0.3;
+
+/** Beethoven's theme of joy: half tones above c' and lengths in quarters. The second voice has the roots and fifths of its chords. */
+const melody: readonly (readonly [tone: number, quarters: number])[] = [
+  [4, 1], [4, 1], [5, 1], [7, 1], [7, 1], [5, 1], [4, 1], [2, 1], [0, 1], [0, 1], [2, 1], [4, 1], [4, 1.5], [2, 0.5], [2, 2],
+  [4, 1], [4, 1], [5, 1], [7, 1], [7, 1], [5, 1], [4, 1], [2, 1], [0, 1], [0, 1], [2, 1], [4, 1], [2, 1.5], [0, 0.5], [0, 2],
+];
+const bass: readonly (readonly [tone: number, quarters: number])[] = [
+  [-12, 4], [-5, 4], [-12, 4], [-5, 4], [-12, 4], [-5, 4], [-12, 4], [-5, 2], [-12, 2],
+];
+
+/** A voice at a time in seconds, in -1 .. 1: four partials of a plucked string; the theme again and again. */
+function voice(notes: typeof melody, t: number): number {
+  const total = notes.reduce((sum, [, quarters]) => sum + quarters, 0);
+  let at = (t / noteSeconds) % total;
+  for (const [tone, quarters] of notes) {
+    if (at < quarters) {
+      const seconds = at * noteSeconds;
+      const w = 2 * Math.PI * 261.63 * 2 ** (tone / 12) * seconds;
+      const envelope = Math.min(1, seconds / 0.01) * Math.exp(-2.5 * seconds) * Math.min(1, ((quarters - at) * noteSeconds) / 0.01);
+      return envelope * (0.55 * Math.sin(w) + 0.25 * Math.sin(2 * w) + 0.13 * Math.sin(3 * w) + 0.07 * Math.sin(4 * w));
+    }
+    at -= quarters;
+  }
+  return 0;
+}
+
+/** Left and right at a time: the melody mostly left, the bass mostly right. */
+export function stereoSound(t: number): readonly [left: number, right: number] {
+  const [high, low] = [voice(melody, t), voice(bass, t)];
+  return [0.8 * high + 0.1 * low, 0.8 * low + 0.1 * high];
+}
+
+/**
+ * A broadcast as complex samples (real and imaginary parts in turn) at {@link kSignalRate}: sum, pilot and difference on twice the
+ * pilot's frequency, modulated with 75 kHz deviation. `noise`: standard deviation of the noise that is added to each part; the carrier is 1.
+ */
+export function stereoBroadcast(seconds: number, sound: (t: number) => readonly [number, number] = stereoSound, noise = 0.01): Float32Array {
+  const count = Math.round(seconds * kSignalRate);
+  const signal = new Float32Array(2 * count);
+  const keep = Math.exp(-1 / (kSignalRate * emphasis));
+  const random = gaussian(1);
+  let [phase, lastLeft, lastRight] = [0, 0, 0];
+  for (let n = 0; n < count; ++n) {
+    const t = n / kSignalRate;
+    const [left, right] = sound(t);
+    const [l, r] = [(left - keep * lastLeft) / (1 - keep), (right - keep * lastRight) / (1 - keep)];
+    [lastLeft, lastRight] = [left, right];
+    const angle = 2 * Math.PI * pilot * t;
+    const multiplex = 0.9 * ((l + r) / 2 + ((l - r) / 2) * Math.sin(2 * angle)) + 0.1 * Math.sin(angle);
+    phase += (2 * Math.PI * deviation * multiplex) / kSignalRate;
+    signal[2 * n] = Math.cos(phase) + noise * random();
+    signal[2 * n + 1] = Math.sin(phase) + noise * random();
+  }
+  return signal;
+}
+
+/** Normally distributed numbers by Marsaglia's polar method from a linear congruential generator. */
+function gaussian(seed: number): () => number {
+  let state = seed;
+  const uniform = (): number => {
+    state = (Math.imul(1664525, state) + 1013904223) >>> 0;
+    return state / 2 ** 31 - 1;
+  };
+  return () => {
+    for (;;) {
+      const [u, v] = [uniform(), uniform()];
+      const square = u * u + v * v;
+      if (square > 0 && square < 1) return u * Math.sqrt((-2 * Math.log(square)) / square);
+    }
+  };
+}
+
+/** A WAV file of 16-bit samples, the channels in turn; samples beyond -1 .. 1 are clipped. */
+export function wavFile(samples: ArrayLike<number>, channels: number, rate = kSoundRate): Uint8Array {
+  const data = 2 * samples.length;
+  const view = new DataView(new ArrayBuffer(44 + data));
+  const tag = (at: number, text: string): void => [...text].forEach((each, i) => { view.setUint8(at + i, each.charCodeAt(0)); });
+  tag(0, 'RIFF');
+  view.setUint32(4, 36 + data, true);
+  tag(8, 'WAVEfmt ');
+  view.setUint32(16, 16, true);
+  view.setUint16(20, 1, true);
+  view.setUint16(22, channels, true);
+  view.setUint32(24, rate, true);
+  view.setUint32(28, rate * channels * 2, true);
+  view.setUint16(32, channels * 2, true);
+  view.setUint16(34, 16, true);
+  tag(36, 'data');
+  view.setUint32(40, data, true);
+  for (let i = 0; i < samples.length; ++i) view.setInt16(44 + 2 * i, Math.round(32767 * Math.max(-1, Math.min(1, samples[i]!))), true);
+  return new Uint8Array(view.buffer);
+}
