@@ -43,9 +43,12 @@ export function stereoSound(t: number): readonly [left: number, right: number] {
 
 /**
  * A broadcast as complex samples (real and imaginary parts in turn) at {@link kSignalRate}: sum, pilot and difference on twice the
- * pilot's frequency, modulated with 75 kHz deviation. `noise`: standard deviation of the noise that is added to each part; the carrier is 1.
+ * pilot's frequency, modulated with 75 kHz deviation. `noise`: standard deviation of the noise that is added to each part, where the
+ * carrier is 1.
  */
-export function stereoBroadcast(seconds: number, sound: (t: number) => readonly [number, number] = stereoSound, noise = 0.01): Float32Array {
+export function stereoBroadcast(
+  seconds: number, sound: (t: number) => readonly [number, number] = stereoSound, noise = 0.01,
+): Float32Array {
   const count = Math.round(seconds * kSignalRate);
   const signal = new Float32Array(2 * count);
   const keep = Math.exp(-1 / (kSignalRate * emphasis));
