@@ -26,6 +26,9 @@ export interface StaticField {
   readonly owner: StaticDeclaration;
 }
 
+/** Structs in each other; back ends walk them recursively. */
+const kStructLevels = 50;
+
 type Values = Readonly<Record<string, string | number>>;
 
 const groupBy = <T extends { readonly name: string }>(items: readonly T[]): Map<string, T[]> => {
@@ -70,6 +73,9 @@ export class Context {
   /** Which functions a function calls, for recursion and for what it does to the channels. */
   readonly calls = new Map<FunctionDeclaration, Map<FunctionDeclaration, Span>>();
   private readonly checkedStructs = new Set<StructDeclaration>();
+  private readonly structQueue: StructDeclaration[] = [];
+  /** 0: being measured. */
+  private readonly heights = new Map<StructDeclaration, number>();
   private readonly told = new Set<object>();
 
   constructor(program: Program, reporter: Reporter) {
@@ -152,10 +158,20 @@ export class Context {
     return undefined;
   }
 
-  /** Checks a struct where it is first used: its fields and that it does not hold itself. */
-  private checkStruct(declaration: StructDeclaration): void {
-    if (this.checkedStructs.has(declaration)) return;
-    this.checkedStructs.add(declaration);
+  /** Checks a struct where it is first used: its fields, and that it does not hold itself. Structs in it wait for their turn. */
+  private checkStruct(first: StructDeclaration): void {
+    if (this.checkedStructs.has(first)) return;
+    this.checkedStructs.add(first);
+    this.structQueue.push(first);
+    if (this.structQueue.length > 1) return;
+    for (let declaration = this.structQueue[0]; declaration !== undefined; declaration = this.structQueue[0]) {
+      this.checkFields(declaration);
+      this.heightOf(declaration, 1);
+      this.structQueue.shift();
+    }
+  }
+
+  private checkFields(declaration: StructDeclaration): void {
     const [, second] = this.structs.get(declaration.name)!;
     if (second !== undefined) this.reportOnce(second, checkRules.duplicateType, second.span, { name: declaration.name });
     const names = new Map<string, Parameter>();
@@ -163,11 +179,33 @@ export class Context {
       const first = names.get(field.name);
       if (first !== undefined) this.report(checkRules.duplicateName, field.span, { name: field.name, line: this.lineOf(first.span) });
       names.set(field.name, field);
-      this.checkFieldType(field, declaration);
+      this.checkFieldType(field);
     }
   }
 
-  private checkFieldType(field: Parameter, declaration: StructDeclaration): void {
+  /** Levels of structs in a struct, itself included; reports one that holds itself and too many levels. */
+  private heightOf(declaration: StructDeclaration, level: number): number {
+    const known = this.heights.get(declaration);
+    if (known !== undefined) return known;
+    this.heights.set(declaration, 0);
+    let height = 1;
+    for (const { type, span } of declaration.fields) {
+      let node = type;
+      while (node.kind === 'array') node = node.element;
+      const [inner] = node.kind === 'named' ? this.structs.get(node.name) ?? [] : [];
+      if (inner === undefined) continue;
+      if (this.heights.get(inner) === 0) {
+        this.report(checkRules.recursiveStruct, span, { name: inner.name });
+        continue;
+      }
+      height = Math.max(height, level > kStructLevels ? kStructLevels + 1 : this.heightOf(inner, level + 1) + 1);
+      if (height > kStructLevels) this.reportOnce(this.heights, checkRules.deepStruct, span, { limit: kStructLevels });
+    }
+    this.heights.set(declaration, height);
+    return height;
+  }
+
+  private checkFieldType(field: Parameter): void {
     let node = field.type;
     for (; node.kind === 'array'; node = node.element) {
       const length = node.length === undefined ? undefined : constantOf(node.length);
@@ -176,25 +214,11 @@ export class Context {
       else this.checkLength(node.length);
     }
     const type = this.resolveType(node);
-    if (type.kind === 'struct' && this.holds(type.declaration, declaration, new Set())) {
-      this.report(checkRules.recursiveStruct, field.span, { name: declaration.name });
-    } else if (type.kind === 'void' || type.kind === 'portal' || type.kind === 'string') {
+    if (type.kind === 'void' || type.kind === 'portal' || type.kind === 'string') {
       const hint = 'fields hold numbers, arrays and structs';
       this.report(checkRules.typeUse, field.span, { type: describe(type), what: 'a field', hint });
     }
     this.resolveType(field.type);
-  }
-
-  private holds(outer: StructDeclaration, inner: StructDeclaration, seen: Set<StructDeclaration>): boolean {
-    if (outer === inner) return true;
-    if (seen.has(outer)) return false;
-    seen.add(outer);
-    return outer.fields.some(({ type }) => {
-      let node = type;
-      while (node.kind === 'array') node = node.element;
-      const [next] = node.kind === 'named' ? this.structs.get(node.name) ?? [] : [];
-      return next !== undefined && this.holds(next, inner, seen);
-    });
   }
 
   /** Adds a name to a block; reports it if it is there already or hides another of the same function. */

@@ -15,6 +15,7 @@ export const checkRules = {
   field: errorRule('S0208', "{type} has no field '{name}'", 'its fields are {fields}'),
   native: errorRule('S0209', "the native function '{name}' is not available here", 'write it as a helper function in the language'),
   recursiveStruct: errorRule('S0210', "the struct '{name}' contains itself", 'structs are values: one cannot hold one of its own kind'),
+  deepStruct: errorRule('S0213', 'structs stand in each other more than {limit} deep', 'put the fields into fewer structs'),
   duplicateType: errorRule('S0211', "the struct '{name}' is declared twice", 'rename one'),
   notVariable: errorRule('S0212', "'{name}' is a {what}, not a variable", '{hint}'),
   // Types.

@@ -51,6 +51,7 @@ function warnUnused(context: Context, reached: ReadonlySet<StreamDeclaration>): 
   const seen = new Set<string>();
   for (const stream of context.program.streams) {
     const { name, at } = stream;
+    if (reached.has(stream) && context.streams.get(name)!.length > 1) context.findStream(name, at);
     if (!reached.has(stream) && !context.streams.get(name)!.some((other) => reached.has(other))) {
       context.report(seen.has(name) ? checkRules.duplicateUnused : checkRules.unusedStream, at, { name });
     }

@@ -65,7 +65,8 @@ function checkLiteral(token: IToken, file: number, reporter: Reporter): void {
 export function tokenize(file: number, text: string, reporter: Reporter, limit: number): IToken[] | undefined {
   lexer ??= new Lexer(lexed, { positionTracking: 'onlyOffset', ensureOptimizations: true });
   const { tokens, errors, groups } = lexer.tokenize(text);
-  for (const { offset, length } of errors) {
+  const illegal = (groups['illegal'] ?? []).map(({ startOffset, image }) => ({ offset: startOffset, length: image.length }));
+  for (const { offset, length } of [...illegal, ...errors]) {
     const what = describe(text.slice(offset, offset + 2));
     reporter.report(syntaxRules.character, { file, start: offset, end: offset + length }, { what });
   }

@@ -325,7 +325,7 @@ export class StreamParser extends StatementParser {
 
   /** A type, a name and a parenthesis follow. */
   private atFunction(): boolean {
-    const name = this.LA(1).tokenType === word.portal ? 5 : this.behindBrackets(2);
+    const name = this.behindBrackets(this.LA(1).tokenType === word.portal ? 5 : 2);
     return name !== undefined && this.LA(name).tokenType === Identifier && this.LA(name + 1).tokenType === LeftParen;
   }
 }

@@ -203,7 +203,7 @@ class Printer {
       this.stream(creator.stream, `${word} `, `${portals};`);
       return;
     }
-    const type = creator.type === undefined ? '' : `<${printType(creator.type)}>`;
+    const type = creator.type === undefined ? '' : `<${printType(creator.type)} >`.replace(/([^>]) >$/, '$1>');
     this.line(`${word} ${creator.name}${type}(${list(creator.args)})${portals};`);
   }
 

@@ -78,8 +78,14 @@ const BlockComment = createToken({
   name: 'BlockComment', pattern: blockComment, line_breaks: true, start_chars_hint: ['/'], group: 'comments',
 });
 
+/** Characters that no token has; kept apart, so that runs of them are one error and take no time. */
+const Illegal = createToken({
+  // eslint-disable-next-line no-control-regex
+  name: 'Illegal', pattern: /[\u0000-\u0008\u000E-\u001F\u007F-\uFFFF#$@`\\]+/, group: 'illegal',
+});
+
 /** In the order in which the lexer tries them. */
-export const lexed = [Space, Identifier, LineComment, BlockComment, NumberLiteral, StringLiteral, CharacterLiteral, ...symbols];
+export const lexed = [Space, Identifier, LineComment, BlockComment, NumberLiteral, StringLiteral, CharacterLiteral, ...symbols, Illegal];
 
 /** The symbols of a category. */
 export const tokensOf = (kind: TokenType): TokenType[] => symbols.filter(({ CATEGORIES }) => CATEGORIES?.includes(kind));
