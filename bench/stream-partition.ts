@@ -90,7 +90,7 @@ export async function measureScheduleIlp(problems: readonly NamedPipeline[], sec
     const unrolled = unroll(problem, times);
     const watch = stopwatch();
     const { pipeline, bounds: found } = await pipelineByIlp(unrolled, {
-      solver, seconds, secondsPerInterval: seconds / 3, strategy: 'bisect', most: 0.05,
+      solver, seconds, secondsPerInterval: seconds / 3, strategy: 'improve',
     });
     if (pipeline) sound(check(unrolled, pipeline), name);
     figures.push({
@@ -152,17 +152,17 @@ export function syntheticTasks(seed: number): NamedTask[] {
 /** Rows of a report. */
 export function partitionRows(figures: readonly PartitionFigure[], prefix = 'stream/partition'): Row[] {
   return figures.flatMap(({ name, gap, clustersGap, ilp, heuristic }): Row[] => [
-    { id: `${prefix}/${name}/gap`, value: gap, unit: 'ratio', peers: { clusters: clustersGap } } as Row,
-    { id: `${prefix}/${name}/ilp`, value: ilp.wall, unit: 's', peers: { heuristic: heuristic.wall } } as Row,
+    { id: `${prefix}/${name}/gap`, value: gap, unit: 'ratio', spread: 0, peers: { clusters: clustersGap } },
+    { id: `${prefix}/${name}/ilp`, value: ilp.wall, unit: 's', spread: 0, peers: { heuristic: heuristic.wall } },
   ]);
 }
 
 /** Rows of a report; a program without a schedule has none. */
 export function pipelineRows(figures: readonly PipelineFigure[], prefix = 'stream/pipeline'): Row[] {
-  return figures.filter(({ gap }) => gap !== undefined).map(({ name, processors, gap, spent, unroll: times, instances }) => ({
-    id: `${prefix}/${processors}/${name}`, value: gap, unit: 'ratio',
+  return figures.flatMap(({ name, processors, gap, spent, unroll: times, instances }): Row[] => gap === undefined ? [] : [{
+    id: `${prefix}/${processors}/${name}`, value: gap, unit: 'ratio', spread: 0,
     note: `${instances} instances, unrolled ${times}×, ${spent.wall.toFixed(2)} s`,
-  }) as Row);
+  }]);
 }
 
 /** Bound of each problem, for tables. */

@@ -2,7 +2,7 @@
 import { LinearModel, type Term } from '../schedule/lp.ts';
 import { Solver } from '../schedule/solver.ts';
 import { instancesOf, intervalBounds, type Instances, type IntervalBounds, type PipelineProblem } from './instances.ts';
-import { realise, type Pipeline } from './pipeline.ts';
+import { packPipeline, realise, type Pipeline } from './pipeline.ts';
 
 /** Choices of {@link pipelineByIlp}. */
 export interface PipelineIlpOptions {
@@ -18,9 +18,10 @@ export interface PipelineIlpOptions {
   readonly most?: number;
   /**
    * `relax`, the paper's way: from the least interval upwards until one is solved. `bisect`: the largest first, which is easy, then
-   * towards the least while there is time, to within `step`. Default `relax`.
+   * towards the least while there is time, to within `step`. `improve`: the same below the interval of `packPipeline`, so that
+   * there always is an answer, never worse than that. Default `relax`.
    */
-  readonly strategy?: 'relax' | 'bisect';
+  readonly strategy?: 'relax' | 'bisect' | 'improve';
   /** B_max of (3.14), in items of all channels. */
   readonly maxBufferItems?: number;
   /** Look for the least buffers instead of any schedule. */
@@ -38,6 +39,8 @@ export interface PipelineIlpResult {
   readonly bounds: IntervalBounds;
   /** Intervals tried. */
   readonly tried: number;
+  /** The pipeline is the solver's; false: that of `packPipeline`, which no attempt beat. */
+  readonly isSolved: boolean;
   readonly seconds: number;
   readonly variables: number;
   readonly rows: number;
@@ -48,6 +51,7 @@ interface PipelineModel {
   readonly model: LinearModel;
   readonly assigned: readonly (readonly number[])[];
   readonly start: readonly number[];
+  readonly stage: readonly number[];
 }
 
 /** (3.2) and (3.3); the first instances take the first processors, since processors are alike. */
@@ -103,11 +107,16 @@ export function pipelineModel(problem: PipelineProblem, instances: Instances, in
     addDependence(model, assigned, stage, start, dependence, sizes[dependence.from]!);
   }
   addBuffers(model, problem, instances, stage, options);
-  return { model, assigned, start };
+  return { model, assigned, start, stage };
 }
 
-/** Pipeline of a solution: processors and order are the solver's, stages, starts and buffers are computed anew. */
-function readSolution(problem: PipelineProblem, instances: Instances, { assigned, start }: PipelineModel,
+const totalItems = ({ buffers }: Pipeline): number => buffers.reduce((sum, items) => sum + items, 0);
+
+/**
+ * Pipeline of a solution: processors are the solver's; of its order and stages and our own, those with the least buffers that
+ * respect all dependences. Starts, loads and buffers are computed anew.
+ */
+function readSolution(problem: PipelineProblem, instances: Instances, { assigned, start, stage }: PipelineModel,
   values: readonly number[]): Pipeline | undefined {
   const processor = assigned.map((row) => row.findIndex((variable) => values[variable]! > 0.5));
   if (processor.includes(-1)) return undefined;
@@ -118,9 +127,9 @@ function readSolution(problem: PipelineProblem, instances: Instances, { assigned
     values[start[a]!]! - values[start[b]!]! || (streamOrder.get(a) ?? a) - (streamOrder.get(b) ?? b));
   const rank = start.map(() => 0);
   order.forEach((instance, at) => { rank[instance] = at; });
-  const ordered = realise(problem, instances, processor, rank);
-  if (!ordered || (plain && plain.stages < ordered.stages)) return plain;
-  return ordered;
+  const stages = stage.map((variable) => Math.round(values[variable]!));
+  const candidates = [realise(problem, instances, processor, rank, stages), realise(problem, instances, processor, rank), plain];
+  return candidates.filter((made) => made !== undefined).sort((a, b) => totalItems(a) - totalItems(b))[0];
 }
 
 /** Tries one interval; answers the one reached, both over the bound less 1. Undefined: none, or no time. */
@@ -131,9 +140,9 @@ async function relaxUpwards(from: number, most: number, step: number, attempt: A
   for (let relaxation = from; relaxation <= most + 1e-9; relaxation += step) if (await attempt(relaxation) !== undefined) return;
 }
 
-/** Tries the largest interval, then halves the distance to the least, as long as attempts are answered. */
-async function bisectDownwards(from: number, most: number, step: number, attempt: Attempt): Promise<void> {
-  let high = await attempt(most), low = from;
+/** Halves the distance between the least interval and one that is solved (undefined: none) as long as attempts are answered. */
+async function bisectDownwards(from: number, solved: number | undefined, step: number, attempt: Attempt): Promise<void> {
+  let high = solved, low = from;
   for (let next = from; high !== undefined && high - low >= step; next = (low + high) / 2) {
     const reached: number | undefined = await attempt(next);
     if (reached === undefined) low = next + step / 2;
@@ -147,13 +156,15 @@ async function bisectDownwards(from: number, most: number, step: number, attempt
  * Throws ArgumentError for bad problems, UnavailableError without HiGHS, the signal's reason when aborted.
  */
 export async function pipelineByIlp(problem: PipelineProblem, options: PipelineIlpOptions = {}): Promise<PipelineIlpResult> {
-  const { seconds = 60, secondsPerInterval = 20, step = 0.005, from = 0, most = 0.1, strategy = 'relax', signal } = options;
+  const { seconds = 60, secondsPerInterval = 20, step = 0.005, from = 0, most = 0.1, strategy = 'relax' } = options;
+  const { signal, maxBufferItems = Infinity } = options;
   const begin = performance.now();
   const spent = (): number => (performance.now() - begin) / 1000;
   const instances = instancesOf(problem);
   const bounds = intervalBounds(problem, instances);
   const solver = options.solver ?? new Solver();
-  const result = { pipeline: undefined as Pipeline | undefined, relaxation: from, bounds, tried: 0, variables: 0, rows: 0 };
+  const nothing = undefined as Pipeline | undefined;
+  const result = { pipeline: nothing, relaxation: from, bounds, tried: 0, isSolved: false, variables: 0, rows: 0 };
   const attempt = async (relaxation: number): Promise<number | undefined> => {
     const limit = Math.min(secondsPerInterval, seconds - spent());
     if (limit <= 0) return undefined;
@@ -163,13 +174,19 @@ export async function pipelineByIlp(problem: PipelineProblem, options: PipelineI
     [result.variables, result.rows] = [model.model.variableCount, model.model.rowCount];
     const { values } = await solver.solve(model.model, { seconds: limit, gap: options.minimisesBuffers ? 1e-6 : 1, signal });
     const pipeline = values.length > 0 ? readSolution(problem, instances, model, values) : undefined;
-    if (!pipeline || pipeline.interval > interval * (1 + 1e-5)) return undefined;
+    if (!pipeline || pipeline.interval > interval * (1 + 1e-5) || totalItems(pipeline) > maxBufferItems) return undefined;
     const isBetter = !result.pipeline || pipeline.interval < result.pipeline.interval;
-    if (isBetter) [result.pipeline, result.relaxation] = [pipeline, relaxation];
+    if (isBetter) [result.pipeline, result.relaxation, result.isSolved] = [pipeline, relaxation, true];
     return pipeline.interval / bounds.bound - 1;
   };
   try {
-    if (bounds.bound > 0) await (strategy === 'bisect' ? bisectDownwards : relaxUpwards)(from, most, step, attempt);
+    const packed = packPipeline(problem, instances);
+    const gap = bounds.bound > 0 ? packed.interval / bounds.bound - 1 : 0;
+    const startsPacked = totalItems(packed) <= maxBufferItems && (strategy === 'improve' || bounds.bound === 0);
+    if (startsPacked) [result.pipeline, result.relaxation] = [packed, gap];
+    if (bounds.bound === 0) return { ...result, seconds: spent() };
+    if (strategy === 'relax') await relaxUpwards(from, most, step, attempt);
+    else await bisectDownwards(from, startsPacked ? gap : await attempt(most), step, attempt);
     return { ...result, seconds: spent() };
   } finally {
     if (!options.solver) await solver[Symbol.asyncDispose]();

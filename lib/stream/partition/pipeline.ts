@@ -66,6 +66,14 @@ function leastStages({ actor, dependences }: Instances, processor: readonly numb
   return undefined;
 }
 
+/** True if stages respect every dependence under an assignment and an order. */
+function areStages({ dependences }: Instances, processor: readonly number[], rank: readonly number[], stage: readonly number[]): boolean {
+  return stage.every((value) => Number.isSafeInteger(value) && value >= 0) && dependences.every(({ from, to, distance }) => {
+    const isSeen = processor[from] === processor[to] && rank[from]! < rank[to]!;
+    return stage[to]! >= stage[from]! - distance + (isSeen ? 0 : 1);
+  });
+}
+
 /** Items that live on each channel at most, from the stages of its ends. */
 function bufferItems(graph: SdfGraph, tokens: readonly number[], stages: readonly (readonly number[])[]): number[] {
   return graph.channels.map(({ id, from, to, push, pop }) => {
@@ -77,12 +85,12 @@ function bufferItems(graph: SdfGraph, tokens: readonly number[], stages: readonl
 }
 
 /**
- * The pipeline of an assignment: each processor runs its instances in the order of `rank` (default: the order of the stream),
- * stages are least. Undefined if a loop's items do not allow this assignment.
+ * The pipeline of an assignment: each processor runs its instances in the order of `rank` (default: the order of the stream).
+ * Stages are least, or `stages` if they are given and respect all dependences. Undefined if a loop's items do not allow it.
  */
 export function realise(problem: PipelineProblem, instances: Instances, processor: readonly number[],
-  rank = ranks(instances)): Pipeline | undefined {
-  const stage = leastStages(instances, processor, rank);
+  rank = ranks(instances), stages?: readonly number[]): Pipeline | undefined {
+  const stage = stages && areStages(instances, processor, rank, stages) ? stages : leastStages(instances, processor, rank);
   if (!stage) return undefined;
   const load = Array.from({ length: problem.processors }, () => 0);
   const done = load.map(() => 0);

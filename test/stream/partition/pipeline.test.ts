@@ -78,8 +78,11 @@ describe('Figure 3.1', () => {
     assert.deepEqual(faults(twice, any.pipeline!), []);
     const least = await pipelineByIlp(twice, { solver, minimisesBuffers: true });
     assert.deepEqual(faults(twice, least.pipeline!), []);
-    assert.ok(sum(least.pipeline!.buffers) <= 16, `${least.pipeline!.buffers}`);
-    const none = await pipelineByIlp(twice, { solver, maxBufferItems: 9, most: 0.01 });
+    assert.equal(sum(least.pipeline!.buffers), 16); // 14 + 2 (f_D − f_A), and no processor can run all four: the figure is optimal
+    const few = await pipelineByIlp(twice, { solver, maxBufferItems: 16, most: 0.01 });
+    assert.ok(few.pipeline && sum(few.pipeline.buffers) === 16);
+    assert.deepEqual(faults(twice, few.pipeline), []);
+    const none = await pipelineByIlp(twice, { solver, maxBufferItems: 15, most: 0.01 });
     assert.equal(none.pipeline, undefined);
   }).timeout(60000);
 
@@ -162,6 +165,16 @@ describe('software pipelines', () => {
       ++solved;
     }), { numRuns: 40 });
     assert.ok(solved > 10, `${solved}`);
+  }).timeout(120000);
+
+  it('by the ILP are never worse than by packing if asked to improve on that', async () => {
+    // Five jobs of 3, 3, 2, 2 and 2 on two processors: longest first and one re-splitting reach the optimum, 6.
+    const graph = graphOf(['A', 'B', 1, 1], ['B', 'C', 1, 1], ['C', 'D', 1, 1], ['D', 'E', 1, 1]);
+    const problem = problemOf(graph, [3, 3, 2, 2, 2], 2);
+    const found = await pipelineByIlp(problem, { strategy: 'improve' });
+    assert.deepEqual([found.pipeline?.interval, found.isSolved, found.tried], [6, false, 0]);
+    const zero = await pipelineByIlp(problemOf(graph, [0, 0, 0, 0, 0], 2));
+    assert.equal(zero.pipeline?.interval, 0);
   }).timeout(120000);
 
   it('coarsen: SWPn multiplies interval and buffers', () => {
