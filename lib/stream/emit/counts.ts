@@ -1,0 +1,204 @@
+// How often everything fires in a run: initialisation, whole steady states, and a rest in the interpreter's order of demand.
+import { ratesOf } from '../elaborate/to-sdf.ts';
+import { sinksOf } from '../interpret/engine.ts';
+import type { Step } from '../schedule/index.ts';
+import { appendStep, firstRates } from '../schedule/marking.ts';
+import type { External, ProgramPlan } from './plan.ts';
+
+/** What a run is asked for: see InterpretOptions. */
+export interface RunAmount {
+  /** Items on the open input; Infinity: as many as are asked for. */
+  readonly input: number;
+  readonly items?: number;
+  readonly iterations?: number;
+}
+
+/** A run: which steps fire before and after how many steady states. */
+export interface RunCounts {
+  readonly init: readonly Step[];
+  readonly steadyStates: number;
+  readonly tail: readonly Step[];
+  /** By node. */
+  readonly firings: readonly number[];
+  /** By external stream: items that pass. */
+  readonly passed: readonly number[];
+  /** By channel: most items on it outside of steady states. */
+  readonly peaks: readonly number[];
+  /** Whether the input was used up. */
+  readonly exhausted: boolean;
+}
+
+const mostTailFirings = 20_000_000;
+
+/** Items that pass an external stream by `count` firings of its node. */
+export function passedBy(plan: ProgramPlan, external: External, count: number): number {
+  if (count === 0) return 0;
+  const node = plan.graph.nodes[external.node]!;
+  const isIn = external.kind === 'input' || external.kind === 'writer';
+  const one = (first: boolean): number => {
+    const rates = ratesOf(node, 0, first);
+    return isIn ? rates.pop : rates.push;
+  };
+  return one(true) + (count - 1) * one(false);
+}
+
+/** Items that must be given on the input for `count` firings of its node. */
+function inputNeeded(plan: ProgramPlan, external: External, count: number): number {
+  if (count === 0) return 0;
+  const rates = ratesOf(plan.graph.nodes[external.node]!, 0, count === 1);
+  return passedBy(plan, external, count) - rates.pop + rates.peek;
+}
+
+/** Firing by demand on numbers of items alone: as the interpreter's engine does it. */
+class Demand {
+  readonly tokens: number[];
+  readonly peaks: number[];
+  readonly fired: number[];
+  readonly steps: Step[] = [];
+  readonly #plan: ProgramPlan;
+  readonly #input: External | undefined;
+  readonly #available: number;
+  #left = mostTailFirings;
+
+  constructor(plan: ProgramPlan, start: { readonly tokens: readonly number[]; readonly fired: readonly number[] }, available: number) {
+    this.#plan = plan;
+    this.#available = available;
+    this.#input = plan.externals.find(({ kind }) => kind === 'input');
+    this.tokens = [...start.tokens];
+    this.peaks = [...start.tokens];
+    this.fired = [...start.fired];
+  }
+
+  /** The channel that keeps a node from firing; -1: the outside; undefined: it can fire. */
+  #blocking(id: number): number | undefined {
+    const node = this.#plan.graph.nodes[id]!;
+    const first = this.fired[id] === 0;
+    for (const channel of node.inputs) {
+      if (channel === undefined) continue;
+      const sdf = this.#plan.sdf.channels[channel]!;
+      if (this.tokens[channel]! < (first ? firstRates(sdf).peek : sdf.peek)) return channel;
+    }
+    if (this.#input?.node === id && inputNeeded(this.#plan, this.#input, this.fired[id]! + 1) > this.#available) return -1;
+    return undefined;
+  }
+
+  #gives(channel: number): boolean {
+    const sdf = this.#plan.sdf.channels[channel]!;
+    return sdf.push > 0 || (this.fired[sdf.from] === 0 && firstRates(sdf).push > 0);
+  }
+
+  /** Fires a node once, after what it needs. False if it never can. */
+  fire(target: number): boolean {
+    const stack = [target];
+    const waiting = new Set(stack);
+    while (stack.length > 0) {
+      const id = stack.at(-1)!;
+      const channel = this.#blocking(id);
+      if (channel === undefined) {
+        this.#fireOne(id);
+        waiting.delete(id);
+        stack.pop();
+        continue;
+      }
+      if (channel < 0) return false;
+      const { from } = this.#plan.sdf.channels[channel]!;
+      if (waiting.has(from) || !this.#gives(channel)) return false;
+      stack.push(from);
+      waiting.add(from);
+    }
+    return true;
+  }
+
+  #fireOne(id: number): void {
+    if (--this.#left < 0) throw new RangeError('the rest of the run takes too many firings');
+    const { graph, sdf } = this.#plan;
+    const node = graph.nodes[id]!;
+    const first = this.fired[id]! === 0;
+    for (const channel of node.inputs) {
+      if (channel !== undefined) this.tokens[channel]! -= first ? firstRates(sdf.channels[channel]!).pop : sdf.channels[channel]!.pop;
+    }
+    for (const channel of node.outputs) {
+      if (channel === undefined) continue;
+      this.tokens[channel]! += first ? firstRates(sdf.channels[channel]!).push : sdf.channels[channel]!.push;
+      this.peaks[channel] = Math.max(this.peaks[channel]!, this.tokens[channel]!);
+    }
+    ++this.fired[id]!;
+    appendStep(this.steps, id, 1);
+  }
+}
+
+/** Items that count towards `items` after so many firings. */
+function itemsOut(plan: ProgramPlan, firings: readonly number[]): number {
+  const output = plan.externals.filter(({ kind }) => kind === 'output');
+  const counted = output.length > 0 ? output : plan.externals.filter(({ kind }) => kind === 'writer');
+  return counted.reduce((sum, external) => sum + passedBy(plan, external, firings[external.node]!), 0);
+}
+
+/** Steady states that can run before the rest, or undefined if not even the initialisation can. */
+function wholeStates(plan: ProgramPlan, amount: RunAmount, sinks: readonly number[]): number | undefined {
+  const { repetitions, initFirings } = plan.steady;
+  const input = plan.externals.find(({ kind }) => kind === 'input');
+  const at = (states: number) => repetitions.map((count, node) => initFirings[node]! + states * count);
+  const fits = (states: number): boolean => {
+    const firings = at(states);
+    if (input !== undefined && inputNeeded(plan, input, firings[input.node]!) > amount.input) return false;
+    if (amount.items !== undefined) return itemsOut(plan, firings) <= amount.items;
+    if (amount.iterations !== undefined) return sinks.every((sink) => firings[sink]! <= repetitions[sink]! * amount.iterations!);
+    return true;
+  };
+  if (!fits(0)) return undefined;
+  let [low, high] = [0, 1];
+  while (fits(high)) {
+    low = high;
+    high *= 2;
+    if (high > 2 ** 50) return undefined;
+  }
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (fits(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Works out a run. Throws RangeError where nothing limits it. */
+export function countRun(plan: ProgramPlan, amount: RunAmount): RunCounts {
+  const sinks = sinksOf(plan.graph);
+  const { repetitions, initFirings, residual, init } = plan.steady;
+  const states = wholeStates(plan, amount, sinks);
+  const start = states === undefined
+    ? { tokens: plan.sdf.channels.map(({ tokens }) => tokens), fired: repetitions.map(() => 0) }
+    : { tokens: residual, fired: repetitions.map((count, node) => initFirings[node]! + states * count) };
+  const demand = new Demand(plan, start, amount.input);
+  const exhausted = finish(plan, demand, amount, sinks);
+  const peaks = demand.peaks.map((peak, channel) => Math.max(peak, plan.schedule.buffers[channel]!));
+  return {
+    init: states === undefined ? [] : init, steadyStates: states ?? 0, tail: demand.steps, firings: demand.fired, peaks, exhausted,
+    passed: plan.externals.map((external) => passedBy(plan, external, demand.fired[external.node]!)),
+  };
+}
+
+function finish(plan: ProgramPlan, demand: Demand, amount: RunAmount, sinks: readonly number[]): boolean {
+  if (amount.items !== undefined) {
+    while (itemsOut(plan, demand.fired) < amount.items) {
+      let isAlive = false;
+      for (const sink of sinks) {
+        if (itemsOut(plan, demand.fired) >= amount.items) break;
+        if (demand.fire(sink)) isAlive = true;
+      }
+      if (!isAlive) return true;
+    }
+    return false;
+  }
+  const most = (sink: number): number => (amount.iterations === undefined ? Infinity : plan.steady.repetitions[sink]! * amount.iterations);
+  let isShort = false;
+  for (const sink of sinks) {
+    while (demand.fired[sink]! < most(sink)) {
+      if (demand.fire(sink)) continue;
+      isShort = true;
+      break;
+    }
+  }
+  return isShort;
+}
+

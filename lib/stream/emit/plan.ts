@@ -1,0 +1,194 @@
+// How a graph is executed: groups of nodes that run together, in order, a block of steady states at a time. Knows no target language.
+import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
+import { eachStatement, statementSize } from '../interpret/walk.ts';
+import { typeBytes } from '../interpret/values.ts';
+import type { GraphNode, StreamGraph } from '../graph.ts';
+import type { IrType } from '../ir.ts';
+import { singleAppearanceSchedule, steadyState, stronglyConnected, type SteadySchedule, type SteadyState, type Step } from '../schedule/index.ts';
+import type { SdfGraph } from '../sdf.ts';
+import { Analysis } from './analysis.ts';
+import { UnsupportedProgram } from './unsupported.ts';
+
+/** Ends of the program: the open input and output, files that are read and written. */
+export interface External {
+  /** Number of the stream: as a channel, after those of the graph. */
+  readonly id: number;
+  readonly kind: 'input' | 'output' | 'reader' | 'writer';
+  readonly node: number;
+  readonly type: IrType;
+  readonly path: string;
+}
+
+/** Nodes fired in order, as often as `steps` say, `iterations` times in one steady state. */
+export interface Group {
+  readonly id: number;
+  readonly steps: readonly Step[];
+  readonly iterations: number;
+  /** A loop of the graph: its channels keep items between iterations. */
+  readonly isLoop: boolean;
+}
+
+/** Where the items of a channel lie while steady states run. */
+export type Storage =
+  /** In an array that holds the items of a block of steady states; what remains is moved to its front. */
+  | 'block'
+  /** In an array that is filled and emptied in each iteration of a group. */
+  | 'iteration'
+  /** In names of the generated code. */
+  | 'registers';
+
+export interface PlanOptions {
+  /** Nodes of the intermediate representation that the code of one iteration of a group may take. Default 4000. */
+  readonly groupSize?: number;
+  /** The same for one filter: below, all its loops are unrolled. Default 1000. */
+  readonly filterSize?: number;
+  /** Bytes that the channels between groups may take in a block. Default 32768. */
+  readonly blockBytes?: number;
+  /** Most steady states in a block. Default 256. */
+  readonly maxMultiplicity?: number;
+}
+
+/** A program ready to be written in some language. */
+export interface ProgramPlan {
+  readonly graph: StreamGraph;
+  readonly sdf: SdfGraph;
+  readonly steady: SteadyState;
+  readonly schedule: SteadySchedule;
+  readonly externals: readonly External[];
+  readonly groups: readonly Group[];
+  /** By channel of the graph. */
+  readonly storage: readonly Storage[];
+  /** By channel: items that pass in one steady state. */
+  readonly rates: readonly number[];
+  /** Steady states in a block. */
+  readonly multiplicity: number;
+  readonly analyses: ReadonlyMap<object, Analysis>;
+  readonly options: Required<PlanOptions>;
+}
+
+export const defaultPlanOptions: Required<PlanOptions> = { groupSize: 4000, filterSize: 1000, blockBytes: 32768, maxMultiplicity: 256 };
+
+/**
+ * Plans a graph. Throws UnsupportedProgram for what only the interpreter does (dynamic rates, messages) and ScheduleError where there is no
+ * schedule.
+ */
+export function planProgram(graph: StreamGraph, options: PlanOptions = {}): ProgramPlan {
+  for (const node of graph.nodes) refuse(node);
+  const chosen = { ...defaultPlanOptions, ...options };
+  const sdf = toSdf(graph);
+  const steady = withLonePrework(graph, steadyState(sdf));
+  const schedule = singleAppearanceSchedule(sdf, steady);
+  const analyses = new Map<object, Analysis>();
+  for (const node of graph.nodes) if (node.kind === 'filter' && !analyses.has(node.code)) analyses.set(node.code, new Analysis(node.code));
+  const groups = makeGroups({ graph, sdf, steady, schedule, analyses }, chosen);
+  const rates = sdf.channels.map(({ from, push }) => steady.repetitions[from]! * push);
+  const storage = storageOf({ graph, sdf, steady }, groups);
+  const bytes = rates.reduce((sum, rate, id) => sum + (storage[id] === 'block' ? rate * typeBytes(graph.channels[id]!.type) : 0), 0);
+  const multiplicity = Math.max(1, Math.min(chosen.maxMultiplicity, Math.floor(chosen.blockBytes / Math.max(bytes, 1))));
+  return { graph, sdf, steady, schedule, externals: externalsOf(graph), groups, storage, rates, multiplicity, analyses, options: chosen };
+}
+
+/** Filters with prework but without channels: rates of channels do not tell scheduling of their first firing. */
+function withLonePrework(graph: StreamGraph, steady: SteadyState): SteadyState {
+  const lone = graph.nodes.filter((node) => node.kind === 'filter' && node.code.prework !== undefined && steady.initFirings[node.id] === 0);
+  if (lone.length === 0) return steady;
+  const initFirings = [...steady.initFirings];
+  for (const { id } of lone) initFirings[id] = 1;
+  return { ...steady, initFirings, init: [...lone.map(({ id }) => ({ actor: id, count: 1 })), ...steady.init] };
+}
+
+function refuse(node: GraphNode): void {
+  if (node.kind !== 'filter') return;
+  const { code } = node;
+  if (isDynamic(node)) throw new UnsupportedProgram(`${node.name} has rates that are known only when it fires`, code.span);
+  if (code.handlers.length > 0) throw new UnsupportedProgram(`${node.name} receives messages`, code.span);
+  for (const { body } of [code.work, ...(code.prework === undefined ? [] : [code.prework]), ...code.functions]) {
+    eachStatement(body, (s) => {
+      if (s.kind === 'message') throw new UnsupportedProgram(`${node.name} sends messages`, s.span);
+    });
+  }
+}
+
+function externalsOf(graph: StreamGraph): External[] {
+  const found: Omit<External, 'id'>[] = [];
+  if (graph.input !== undefined) found.push({ kind: 'input', node: graph.input.node, type: graph.input.type, path: '' });
+  if (graph.output !== undefined) found.push({ kind: 'output', node: graph.output.node, type: graph.output.type, path: '' });
+  for (const node of graph.nodes) {
+    if (node.kind !== 'reader' && node.kind !== 'writer') continue;
+    const channel = (node.kind === 'reader' ? node.outputs : node.inputs)[0];
+    const type = channel === undefined ? (node.kind === 'reader' ? graph.output : graph.input)!.type : graph.channels[channel]!.type;
+    found.push({ kind: node.kind, node: node.id, type, path: node.file.path });
+  }
+  return found.map((each, i) => ({ ...each, id: graph.channels.length + i }));
+}
+
+type Parts = Pick<ProgramPlan, 'graph' | 'sdf' | 'steady' | 'schedule' | 'analyses'>;
+
+function gcd(a: number, b: number): number {
+  return b === 0 ? a : gcd(b, a % b);
+}
+
+/** Size of the code of one firing, with the loops unrolled that will be. */
+export function firingSize(plan: Pick<ProgramPlan, 'analyses'>, node: GraphNode, filterSize: number): number {
+  switch (node.kind) {
+    case 'filter': {
+      const { body } = node.code.work;
+      const unrolled = plan.analyses.get(node.code)!.unrolled(body);
+      return unrolled <= filterSize ? unrolled : statementSize(body) + 256;
+    }
+    case 'splitter': case 'joiner': return node.weights.reduce((sum, weight) => sum + weight, 0);
+    default: return 1;
+  }
+}
+
+/** Neighbours in the order of the stream, as long as their code stays small. */
+function makeGroups(parts: Parts, options: Required<PlanOptions>): Group[] {
+  const { sdf, steady, schedule } = parts;
+  const { component, components } = stronglyConnected(sdf);
+  const groups: Group[] = [];
+  let open: { nodes: number[]; divisor: number; sizes: number[] } | undefined;
+  const close = (): void => {
+    if (open === undefined) return;
+    const { nodes, divisor } = open;
+    const steps = nodes.map((actor) => ({ actor, count: steady.repetitions[actor]! / divisor }));
+    groups.push({ id: groups.length, steps, iterations: divisor, isLoop: false });
+    open = undefined;
+  };
+  const done = new Set<number>();
+  for (const actor of steady.order) {
+    const members = components[component[actor]!]!;
+    if (members.length > 1 || sdf.channels.some(({ from, to }) => from === actor && to === actor)) {
+      if (done.has(component[actor]!)) continue;
+      done.add(component[actor]!);
+      close();
+      const inside = new Set(members);
+      groups.push({ id: groups.length, steps: schedule.steps.filter((step) => inside.has(step.actor)), iterations: 1, isLoop: true });
+      continue;
+    }
+    const size = firingSize(parts, parts.graph.nodes[actor]!, options.filterSize);
+    const joined = open === undefined ? undefined : join(open, actor, size, steady.repetitions);
+    if (joined === undefined || joined.total > options.groupSize) {
+      close();
+      open = { nodes: [actor], divisor: steady.repetitions[actor]!, sizes: [size] };
+    } else open = joined.group;
+  }
+  close();
+  return groups;
+}
+
+function join(open: { nodes: number[]; divisor: number; sizes: number[] }, actor: number, size: number, repetitions: readonly number[]) {
+  const divisor = gcd(open.divisor, repetitions[actor]!);
+  const group = { nodes: [...open.nodes, actor], divisor, sizes: [...open.sizes, size] };
+  const total = group.nodes.reduce((sum, node, i) => sum + (group.sizes[i]! + 2) * (repetitions[node]! / divisor), 0);
+  return { group, total };
+}
+
+function storageOf({ graph, sdf, steady }: Pick<ProgramPlan, 'graph' | 'sdf' | 'steady'>, groups: readonly Group[]): Storage[] {
+  const groupOf = new Map<number, Group>();
+  for (const group of groups) for (const { actor } of group.steps) groupOf.set(actor, group);
+  return sdf.channels.map(({ id, from, to }): Storage => {
+    const group = groupOf.get(from)!;
+    if (group !== groupOf.get(to) || group.isLoop || steady.residual[id]! > 0) return 'block';
+    return typeBytes(graph.channels[id]!.type) <= 256 ? 'registers' : 'iteration';
+  });
+}

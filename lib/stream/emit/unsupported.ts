@@ -1,0 +1,14 @@
+// What back ends other than the interpreter refuse.
+import type { Span } from '../ast.ts';
+import { WarploomError } from '../../core/errors.ts';
+
+/** The program needs something that compiled code does not have; the interpreter runs it. */
+export class UnsupportedProgram extends WarploomError {
+  override readonly name = 'UnsupportedProgram';
+  readonly span: Span | undefined;
+
+  constructor(message: string, span?: Span) {
+    super('ERR_WARPLOOM_UNSUPPORTED', `${message}: run it with the interpreter`);
+    this.span = span;
+  }
+}

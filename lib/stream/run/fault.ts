@@ -1,0 +1,34 @@
+// Faults of compiled programs as errors that name the place in the source.
+import { formatDiagnostic, Reporter } from '../diagnostics.ts';
+import type { StreamGraph } from '../graph.ts';
+import type { Site } from '../emit/context.ts';
+import { StreamRunError } from '../interpret/error.ts';
+
+const codes: Readonly<Record<Site['kind'], string>> = {
+  index: 'S5001', divide: 'S5002', remainder: 'S5002', random: 'S5003', pop: 'S5004', push: 'S5004', peek: 'S5005', steps: 'S4101', print: 'S5009',
+};
+
+function messageOf({ kind, limit }: Site, value: number): string {
+  switch (kind) {
+    case 'index': return `index ${value} is outside an array of ${limit}`;
+    case 'divide': return `${value} / 0: an integer cannot be divided by zero`;
+    case 'remainder': return `${value} % 0: an integer cannot be divided by zero`;
+    case 'random': return `random(${value}) has no value: the range must be positive`;
+    case 'peek': return `peek(${value}) looks beyond the items that peek ${limit} declares`;
+    case 'pop': case 'push': return `a firing does not ${kind} as often as ${kind} ${limit} declares`;
+    case 'steps': return 'the program takes more steps than the limit allows';
+    case 'print': return 'printing failed';
+  }
+}
+
+/** The error of a fault; `firing` is -1: compiled code does not count firings. */
+export function faultError(graph: StreamGraph, site: Site, value: number): StreamRunError {
+  const files = graph.files ?? [];
+  const node = graph.nodes[site.node]!.name;
+  const reporter = new Reporter(files);
+  const message = `${messageOf(site, value)} (in ${node})`;
+  reporter.report({ code: codes[site.kind], severity: 'error', message, hint: '' }, site.span ?? { file: 0, start: 0, end: 0 });
+  const diagnostic = reporter.finish()[0]!;
+  const text = site.span === undefined || files.length === 0 ? `${diagnostic.code}: ${message}` : formatDiagnostic(diagnostic, { files });
+  return new StreamRunError(text, { diagnostic, node, firing: -1 });
+}

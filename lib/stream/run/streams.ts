@@ -1,0 +1,96 @@
+// Arrays of external streams: items split by kind of scalar, and joined again.
+import { decodeFile, encodeFile } from '../interpret/files.ts';
+import { normalise, printed, scalarCount, unflatten } from '../interpret/values.ts';
+import { ArgumentError } from '../../core/errors.ts';
+import type { Site } from '../emit/context.ts';
+import { countsOf, kinds, makeArray, placesOf, type Kind } from '../emit/layout.ts';
+import type { External, ProgramPlan } from '../emit/plan.ts';
+import type { IrType } from '../ir.ts';
+
+export type Scalars = Int32Array | Float32Array | Float64Array;
+export type StreamArrays = Partial<Record<Kind, Scalars>>;
+
+function single(type: IrType): Kind | undefined {
+  const counts = countsOf(type);
+  const found = kinds.filter((kind) => counts[kind] > 0);
+  return found.length === 1 ? found[0] : undefined;
+}
+
+function isExactly(numbers: ArrayLike<number>, kind: Kind): numbers is Scalars {
+  return kind === 'f' ? numbers instanceof Float32Array : kind === 'd' ? numbers instanceof Float64Array : false;
+}
+
+/** Items given as scalars in memory order, split by kind; the very array where it fits as it is. */
+export function splitItems(numbers: ArrayLike<number>, type: IrType): StreamArrays {
+  const only = single(type);
+  if (only !== undefined && isExactly(numbers, only)) return { [only]: numbers };
+  const places = placesOf(type);
+  const items = Math.floor(numbers.length / Math.max(places.length, 1));
+  const counts = countsOf(type);
+  const arrays: StreamArrays = {};
+  for (const kind of kinds) if (counts[kind] > 0) arrays[kind] = makeArray(kind, items * counts[kind]);
+  for (let item = 0, from = 0; item < items; ++item) {
+    for (const { kind, at, name } of places) arrays[kind]![item * counts[kind] + at] = normalise(name, numbers[from++]!);
+  }
+  return arrays;
+}
+
+/** Arrays for items to come. */
+export function roomFor(items: number, type: IrType): StreamArrays {
+  const counts = countsOf(type);
+  const arrays: StreamArrays = {};
+  for (const kind of kinds) if (counts[kind] > 0) arrays[kind] = makeArray(kind, items * counts[kind]);
+  return arrays;
+}
+
+/** Scalars of items in memory order; the very array where there is one kind. */
+export function joinItems(arrays: StreamArrays, type: IrType, items: number): Scalars {
+  const only = single(type);
+  if (only !== undefined) return arrays[only]!.subarray(0, items * countsOf(type)[only]);
+  const places = placesOf(type);
+  const counts = countsOf(type);
+  const joined = new Float64Array(items * places.length);
+  for (let item = 0, to = 0; item < items; ++item) for (const { kind, at } of places) joined[to++] = arrays[kind]![item * counts[kind] + at]!;
+  return joined;
+}
+
+/** What the streams of a run begin with. */
+export interface StreamInputs {
+  readonly input: ArrayLike<number> | undefined;
+  readonly files: Readonly<Record<string, Uint8Array>>;
+}
+
+/** Items of the streams that come in, split; by number of the external stream. */
+export function inputArrays(plan: ProgramPlan, inputs: StreamInputs): Map<number, { arrays: StreamArrays; items: number }> {
+  const found = new Map<number, { arrays: StreamArrays; items: number }>();
+  for (const { id, kind, type, path } of plan.externals) {
+    if (kind !== 'input' && kind !== 'reader') continue;
+    const bytes = Object.hasOwn(inputs.files, path) ? inputs.files[path] : undefined;
+    if (kind === 'reader' && bytes === undefined) throw new ArgumentError('options.files', `there is no file '${path}': give it under \`files\``);
+    if (kind === 'input' && inputs.input === undefined) {
+      throw new ArgumentError('input', 'the program has an open input: give its items');
+    }
+    const numbers = kind === 'reader' ? decode(bytes!, type, path) : inputs.input!;
+    found.set(id, { arrays: splitItems(numbers, type), items: Math.floor(numbers.length / scalarCount(type)) });
+  }
+  return found;
+}
+
+function decode(bytes: Uint8Array, type: IrType, path: string): Float64Array {
+  try {
+    return decodeFile(bytes, type, path);
+  } catch (error) {
+    throw new ArgumentError('options.files', error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+/** The bytes of a file that was written. */
+export function fileOf(external: External, arrays: StreamArrays, items: number): Uint8Array {
+  return encodeFile(joinItems(arrays, external.type, items), external.type);
+}
+
+/** What a printing site writes. */
+export function printedText(site: Site, values: ArrayLike<number>): string {
+  const { text, type, newline } = site.print!;
+  return (type === undefined ? text ?? '' : printed(type, unflatten(type, values, { at: 0 }))) + (newline ? '\n' : '');
+}
