@@ -1,6 +1,6 @@
 // A small program per feature of the language, against plain TypeScript.
 import assert from 'node:assert/strict';
-import { decodeFile, interpretSync } from '../../../lib/stream/interpret/index.ts';
+import { decodeFile, interpretSync, StreamRunError } from '../../../lib/stream/interpret/index.ts';
 import { assertClose, program, randoms, run, signal } from './support.ts';
 
 const f = Math.fround;
@@ -128,6 +128,14 @@ describe('feature programs on floats', () => {
     const graph = feature('iter');
     assertClose(interpretSync(graph, { items: 60 }).output, range(60).map((n) => Math.sin(f(f(0.001) * n * n))));
     assert.ok(graph.nodes.every((node) => node.kind !== 'filter' || !node.code.stateful));
+  });
+});
+
+describe('messaging', () => {
+  it('is elaborated, with portals and receivers, and refused by name when it would be executed', () => {
+    const graph = feature('messaging');
+    assert.deepEqual(graph.portals.map(({ receivers }) => receivers.map((id) => graph.nodes[id]!.name)), [['Amplifier']]);
+    assert.throws(() => run(graph, [1, 2, 3]), (error: unknown) => error instanceof StreamRunError && error.diagnostic.code === 'S5012' && error.diagnostic.line === 5);
   });
 });
 

@@ -1,6 +1,7 @@
 // Programs on integers: exact against sorting, DES and MPEG-2 as their standards state them.
 import assert from 'node:assert/strict';
 import { createCipheriv } from 'node:crypto';
+import { benchmarkPrograms, randomInput } from '../../../examples/stream/programs.ts';
 import { encrypt } from './des-reference.ts';
 import { decodeMacroblock, dequantise, inverseDct, MotionDecoder } from './mpeg2-reference.ts';
 import { inverseDct2 } from './references.ts';
@@ -46,26 +47,8 @@ describe('DES', () => {
   });
 });
 
-/** Coefficients as in pictures: large at low frequencies, mostly 0 at high ones; now and then one out of range. */
-function macroblocks(count: number): number[] {
-  const draw = randoms(count * 403 * 2, 7);
-  return Array.from({ length: count * 403 }, (_, i) => {
-    const at = i % 403;
-    const [a, b] = [draw[2 * i]!, draw[2 * i + 1]!];
-    if (at < 384) {
-      const k = at % 64;
-      if (k === 0) return a % 256;
-      const size = k === 5 ? 1200 : Math.floor(60 / (k + 1));
-      return b % (k === 5 ? 7 : 3) === 0 || k < 5 ? (a % (2 * size + 1)) - size : 0;
-    }
-    if (at < 392) return (a % 33) - 16;
-    if (at < 400) return a % 2;
-    return at === 400 ? Number(a % 7 === 0) : a & 1;
-  });
-}
-
 describe('MPEG2Subset', () => {
-  const numbers = macroblocks(20);
+  const numbers = [...randomInput(benchmarkPrograms.find(({ name }) => name === 'mpeg2-subset')!, 20 * 403, 7)];
   const motion = new MotionDecoder();
   const expected = groups(numbers, 403).flatMap((each) => decodeMacroblock(each, motion));
 

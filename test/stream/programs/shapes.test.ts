@@ -1,26 +1,29 @@
-// The twelve programs have the structure that docs/stream-programs.md states.
+// The twelve programs have the structure that examples/stream/programs.ts and docs/stream-programs.md state.
 import assert from 'node:assert/strict';
-import { program, shapeOf } from './support.ts';
-
-const expected: readonly (readonly [name: string, filters: number, routing: number, peeking: number, stateful: number, input: number, output: number])[] = [
-  ['bitonic', 26, 22, 0, 0, 8, 8],
-  ['bitonic-rec', 34, 58, 0, 0, 8, 8],
-  ['channel-vocoder', 53, 4, 34, 0, 50, 17],
-  ['dct', 36, 4, 0, 0, 256, 256],
-  ['des', 37, 16, 0, 0, 64, 64],
-  ['fft-coarse', 24, 2, 0, 0, 256, 256],
-  ['fft-fine', 83, 38, 0, 0, 64, 64],
-  ['filterbank', 51, 2, 16, 0, 8, 8],
-  ['fm-radio', 45, 22, 22, 0, 5, 1],
-  ['matrix-mult', 27, 14, 0, 0, 252, 108],
-  ['mpeg2-subset', 29, 10, 0, 1, 403, 450],
-  ['tde', 29, 0, 0, 0, 1080, 1080],
-];
+import { benchmarkPrograms, randomInput } from '../../../examples/stream/programs.ts';
+import { program, run, shapeOf } from './support.ts';
 
 describe('structure of the twelve programs', () => {
-  for (const [name, filters, routing, peeking, stateful, input, output] of expected) {
+  it('are twelve', () => {
+    assert.equal(new Set(benchmarkPrograms.map(({ name }) => name)).size, 12);
+  });
+
+  for (const each of benchmarkPrograms) {
+    const { name, filters, splittersAndJoiners, peeking, stateful, inputItems, outputItems } = each;
     it(name, () => {
-      assert.deepEqual(shapeOf(program(name)), { nodes: filters + routing, filters, routing, peeking, stateful, rates: [input, output] });
+      const graph = program(name);
+      assert.deepEqual(shapeOf(graph), {
+        nodes: filters + splittersAndJoiners, filters, routing: splittersAndJoiners, peeking, stateful, rates: [inputItems, outputItems],
+      });
+      const [input, output] = [each.input === 'float' ? 'float' : 'int', each.output].map((kind) => ({ kind: 'scalar', name: kind }));
+      assert.deepEqual([graph.input!.type, graph.output!.type], [input, output]);
+    });
+  }
+
+  for (const name of ['bitonic', 'des', 'dct', 'fft-fine']) {
+    it(`${name} keeps up with its rates on random input`, () => {
+      const each = benchmarkPrograms.find((one) => one.name === name)!;
+      assert.equal(run(program(name), randomInput(each, 3 * each.inputItems)).output.length, 3 * each.outputItems);
     });
   }
 });

@@ -1,5 +1,6 @@
 // Programs under examples/stream: compiled, measured and run by the interpreter.
 import { readFileSync } from 'node:fs';
+import { randomFloats, randomIntegers } from '../../../examples/stream/programs.ts';
 import { elaborate, toSdf } from '../../../lib/stream/elaborate/index.ts';
 import { formatDiagnostic, type Diagnostic } from '../../../lib/stream/diagnostics.ts';
 import { check } from '../../../lib/stream/front/check.ts';
@@ -75,17 +76,11 @@ export function run(graph: StreamGraph, input: ArrayLike<number>, options: Omit<
   return interpretSync(graph, { input, ...options });
 }
 
-/** Pseudo-random numbers from a seed: 31 bits, of which the upper 15 are used (a linear congruential generator). */
-export function randoms(count: number, seed = 1): number[] {
-  let state = seed;
-  return Array.from({ length: count }, () => {
-    state = (Math.imul(1103515245, state) + 12345) & 0x7fffffff;
-    return state >>> 16;
-  });
-}
+/** Random integers of 0 to 32767 as a list. */
+export const randoms = (count: number, seed = 1): number[] => [...randomIntegers(count, seed)];
 
-/** Floats in -1 .. 1, exact in single precision. */
-export const signal = (count: number, seed = 1): number[] => randoms(count, seed).map((x) => x / 16384 - 1);
+/** Random floats of -1 to 1 as a list. */
+export const signal = (count: number, seed = 1): number[] => [...randomFloats(count, seed)];
 
 /** Throws unless numbers are as many as expected and within 1e-5 of the expected ones' largest magnitude. */
 export function assertClose(found: readonly number[], expected: readonly number[], tolerance = 1e-5): void {
