@@ -3,6 +3,7 @@ import type { Expression, FunctionDeclaration, HelperDeclaration } from '../ast.
 import { didYouMean } from '../diagnostics.ts';
 import { mathNames } from '../ir.ts';
 import { arityOf, isMath, otherFunctions, signatureOf } from './builtins.ts';
+import type { Context } from './check-context.ts';
 import type { ExpressionChecker, Frame } from './check-expressions.ts';
 import { checkRules } from './check-rules.ts';
 import type { Callee, Type } from './checked.ts';
@@ -14,10 +15,10 @@ type Call = Extract<Expression, { kind: 'call' }>;
 export const counted = (count: number, what: string): string => (count === 1 ? `one ${what}` : `${count === 0 ? 'no' : count} ${what}s`);
 
 /** The function of this filter or package that a name means. */
-function ownFunction(name: string, { place }: Frame): Extract<Callee, { kind: 'function' }> | undefined {
+function ownFunction(context: Context, name: string, { place }: Frame): Extract<Callee, { kind: 'function' }> | undefined {
   const { owner } = place;
   if (owner.kind !== 'filter' && owner.kind !== 'helpers') return undefined;
-  const declaration = owner.functions.find((candidate) => candidate.kind === 'helper' && candidate.name === name);
+  const declaration = context.ownFunctions(owner).get(name);
   return declaration === undefined ? undefined : { kind: 'function', declaration, owner };
 }
 
@@ -89,7 +90,7 @@ function callLoad(checker: ExpressionChecker, node: Call, frame: Frame): Type {
 export function checkCall(checker: ExpressionChecker, node: Call, frame: Frame): Type {
   const { context } = checker;
   const { name } = node;
-  const own = ownFunction(name, frame);
+  const own = ownFunction(context, name, frame);
   if (own !== undefined) return callFunction(checker, node, frame, own);
   const packaged = context.packaged.get(name);
   if (packaged !== undefined) return callFunction(checker, node, frame, { kind: 'function', ...packaged });

@@ -76,6 +76,7 @@ export class Context {
   private readonly structQueue: StructDeclaration[] = [];
   /** 0: being measured. */
   private readonly heights = new Map<StructDeclaration, number>();
+  private readonly functionsOf = new Map<FilterDeclaration | HelperDeclaration, Map<string, FunctionDeclaration>>();
   private readonly told = new Set<object>();
 
   constructor(program: Program, reporter: Reporter) {
@@ -96,6 +97,19 @@ export class Context {
         this.natives.set(`${owner}.${declaration.name}`, declaration);
       }
     }
+  }
+
+  /** Helper functions of a filter or package by name; of two of one name the first. */
+  ownFunctions(owner: FilterDeclaration | HelperDeclaration): ReadonlyMap<string, FunctionDeclaration> {
+    let own = this.functionsOf.get(owner);
+    if (own === undefined) {
+      own = new Map();
+      for (const declaration of owner.functions) {
+        if (declaration.kind === 'helper' && !own.has(declaration.name)) own.set(declaration.name, declaration);
+      }
+      this.functionsOf.set(owner, own);
+    }
+    return own;
   }
 
   report(rule: Rule, span: Span, values: Values = {}, hint?: string): void {

@@ -66,22 +66,25 @@ export function checkRecursion(context: Context): void {
   for (const root of context.calls.keys()) {
     if (done.has(root)) continue;
     const path: FunctionDeclaration[] = [root];
+    const inPath = new Set(path);
     const rest = [[...(context.calls.get(root) ?? [])]];
     while (path.length > 0) {
       const next = rest.at(-1)!.shift();
       if (next === undefined) {
-        done.add(path.pop()!);
+        const last = path.pop()!;
+        done.add(last);
+        inPath.delete(last);
         rest.pop();
         continue;
       }
       const [called, span] = next;
-      const loop = path.indexOf(called);
-      if (loop >= 0) {
-        const names = [...path.slice(loop), called].map(({ name, kind }) => name || kind);
+      if (inPath.has(called)) {
+        const names = [...path.slice(path.indexOf(called)), called].map(({ name, kind }) => name || kind);
         const shown = names.length > 8 ? [...names.slice(0, 4), '…', ...names.slice(-3)] : names;
         context.reportOnce(called, checkRules.recursion, span, { name: called.name, path: shown.join(' → ') });
       } else if (!done.has(called)) {
         path.push(called);
+        inPath.add(called);
         rest.push([...(context.calls.get(called) ?? [])]);
       }
     }

@@ -4,7 +4,7 @@ import { check } from '../../../lib/stream/front/check.ts';
 import { parse } from '../../../lib/stream/front/parser.ts';
 import { print, printExpression } from '../../../lib/stream/front/printer.ts';
 import { describe as typeText } from '../../../lib/stream/front/types.ts';
-import type { Expression, FilterDeclaration, Program, Statement } from '../../../lib/stream/ast.ts';
+import type { CompositeDeclaration, Expression, FilterDeclaration, Program, Statement } from '../../../lib/stream/ast.ts';
 import type { Checked } from '../../../lib/stream/front/checked.ts';
 
 function good(text: string): Program {
@@ -163,8 +163,7 @@ describe('what names and calls mean', () => {
     const checked = whole(`void->void pipeline Main { portal<R> p; add S(p); add Identity<int>; add R() to p; add FileWriter<int>("out"); }
       void->int filter S(portal<R> p) { work push 1 { push(1); p.set(2); } }
       int->int filter R { int v; work push 1 pop 1 { push(pop() + v); } handler set(int x) { v = x; } }`);
-    const adds = (checked.entry as Extract<Program['streams'][number], { kind: 'pipeline' }>).body.statements.filter(({ kind }) => kind === 'add');
-    const creators = adds.map((node) => (node as Extract<Statement, { kind: 'add' }>).creator);
+    const creators = (checked.entry as CompositeDeclaration).body.statements.flatMap((node) => ('creator' in node ? [node.creator] : []));
     deepStrictEqual(creators.map((creator) => checked.targetOf(creator).kind), ['stream', 'identity', 'stream', 'writer']);
     deepStrictEqual(creators.map((creator) => checked.portalsOf(creator).map(({ name }) => name)), [[], [], ['p'], []]);
     const message = workOf(checked.program, 1)[1] as Extract<Statement, { kind: 'message' }>;

@@ -16,7 +16,7 @@ const times = <T>(item: fc.Arbitrary<T>, least: number, most: number) => fc.arra
 
 /** Expressions without elements between braces. */
 export const { expression } = fc.letrec<{ expression: Expression; place: Expression }>((tie) => ({
-  expression: fc.oneof({ depthSize: 'small', withCrossShrink: true },
+  expression: fc.oneof({ maxDepth: 4, depthSize: 'small', withCrossShrink: true },
     whole.map((value) => of({ kind: 'int' as const, value })),
     real.map((value) => of({ kind: 'float' as const, value })),
     real.map((value) => of({ kind: 'imaginary' as const, value })),
@@ -40,7 +40,7 @@ export const { expression } = fc.letrec<{ expression: Expression; place: Express
     fc.record({ target: tie('place'), by: fc.constantFrom(1 as const, -1 as const), position: fc.constantFrom('prefix' as const, 'postfix' as const) })
       .map((node) => of({ kind: 'increment' as const, ...node })),
   ) as fc.Arbitrary<Expression>,
-  place: fc.oneof({ depthSize: 'small', withCrossShrink: true },
+  place: fc.oneof({ maxDepth: 4, depthSize: 'small', withCrossShrink: true },
     name.map((value) => of({ kind: 'name' as const, name: value })),
     fc.record({ array: tie('place'), index: tie('expression') }).map((node) => of({ kind: 'index' as const, ...node })),
     fc.record({ object: tie('place'), field: name }).map((node) => of({ kind: 'field' as const, ...node })),
