@@ -15,7 +15,8 @@ const isVoid = (stream: StreamDeclaration): boolean =>
 
 /**
  * Where checking begins. One stream is the program: the void->void one that no other adds; without any such, the only one that no other
- * adds. Several void->void ones are an error; several others make a library, in which all are checked.
+ * adds. Of several void->void ones the one with the name of its file is taken; else they are an error. Several others make a library, in
+ * which all are checked.
  */
 function findEntry(context: Context, wanted: string | undefined): readonly StreamDeclaration[] {
   const { streams } = context.program;
@@ -35,7 +36,9 @@ function findEntry(context: Context, wanted: string | undefined): readonly Strea
     }
   }
   const free = streams.filter(({ name }) => !added.has(name));
-  const programs = free.filter(isVoid);
+  let programs = free.filter(isVoid);
+  const titled = programs.filter(({ name, at }) => context.program.files[at.file]?.name.replace(/^.*[\\/]/, '') === `${name}.str`);
+  if (titled.length === 1) programs = titled;
   const [first, second] = programs;
   if (first === undefined) return free.length === 1 ? free : streams;
   if (second !== undefined) {

@@ -200,6 +200,16 @@ describe('what names and calls mean', () => {
     deepStrictEqual(check(program, { entry: 'C' }).diagnostics.map(({ code }) => code), ['S0202', 'S0801', 'S0801']);
   });
 
+  it('of several void->void streams the one with the name of its file is the program', () => {
+    const text = 'void->void filter Test { work { println(1); } } void->void filter FFT { work { println(2); } }';
+    const entryOf = (name: string) => {
+      const { checked, diagnostics } = check(parse([{ name, text }]).program);
+      return [checked.entry?.name, diagnostics.map(({ code }) => code)];
+    };
+    deepStrictEqual(entryOf('programs/FFT.str'), ['FFT', ['S0801']]);
+    deepStrictEqual(entryOf('other.str'), [undefined, ['S0501']]);
+  });
+
   it('types of ends of anonymous composites are left to be inferred', () => {
     const checked = whole('int->int pipeline P { add pipeline { add Identity<int>; } }');
     const inner = [...checked.reached].find(({ name }) => name === '')!;
