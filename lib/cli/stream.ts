@@ -2,15 +2,15 @@
 import { readFile } from 'node:fs/promises';
 import { writeFileAtomic } from '../core/files.ts';
 import type { Diagnostic } from '../stream/diagnostics.ts';
+import { readItems, writeItems } from '../jobs/stream-files.ts';
 import * as stream from '../stream/index.ts';
 import { ExitCode, integerFlag, parseFlags, UsageError, type Command, type CommandContext } from './command.ts';
-import { readItems, writeItems } from './stream-files.ts';
 import { formatTable } from './table.ts';
 
 const text = { type: 'string' } as const;
 const flags = {
   main: text, out: { type: 'string', short: 'o' }, gantt: text, cores: text, costs: text, input: text, output: text, items: text,
-  iterations: text, json: { type: 'boolean' },
+  iterations: text, backend: text, json: { type: 'boolean' },
 } as const;
 type Values = ReturnType<typeof parseFlags<{ options: typeof flags; allowPositionals: true }>>['values'];
 
@@ -124,6 +124,12 @@ async function schedule(job: Job): Promise<ExitCode> {
   return ExitCode.ok;
 }
 
+function backendOf({ backend = 'auto' }: Values): stream.StreamBackend {
+  const found = stream.streamBackends.find((name) => name === backend);
+  if (found === undefined) throw new UsageError(`--backend takes ${stream.streamBackends.join(', ')}, not '${backend}'`);
+  return found;
+}
+
 async function run(job: Job): Promise<ExitCode> {
   const { values, context } = job;
   const made = await compiled(job);
@@ -136,16 +142,16 @@ async function run(job: Job): Promise<ExitCode> {
   const items = integerFlag('items', values.items, 1, 2 ** 40), iterations = integerFlag('iterations', values.iterations, 1, 2 ** 40);
   const input = made.input === undefined ? undefined : await readItems(values.input!, made.input.type);
   const begin = performance.now();
-  const result = await stream.interpret(made, {
-    files, signal: context.signal, ...(input === undefined ? {} : { input: input.numbers }),
+  const result = await stream.run(made, {
+    backend: backendOf(values), files, signal: context.signal, ...(input === undefined ? {} : { input: input.numbers }),
     ...(items === undefined ? {} : { items }), ...(iterations === undefined ? {} : { iterations }),
   });
   const seconds = (performance.now() - begin) / 1e3;
   context.out.write(result.printed);
   for (const [path, bytes] of Object.entries(result.files)) await writeFileAtomic(path, bytes);
   if (made.output === undefined) return ExitCode.ok;
-  const count = await writeItems(values.output!, result.output, made.output.type, input?.rate);
-  context.err.write(`${count} items in ${values.output}, ${(count / seconds).toPrecision(3)} a second\n`);
+  const count = await writeItems(values.output!, result.output, made.output.type, { rate: input?.rate });
+  context.err.write(`${count} items in ${values.output}, ${(count / seconds).toPrecision(3)} a second by ${result.backend}\n`);
   return ExitCode.ok;
 }
 
@@ -170,6 +176,7 @@ export const streamCommand: Command = {
       --gantt FILE.svg   schedule: a picture of one launch, bars coloured by pipeline stage
       --input FILE       run: items of an open input; --output FILE: where those of an open output go:
                          .npy, .wav (floats, one channel), .txt (numbers), other names raw (32-bit words, little end first)
+      --backend B        run: auto (default: js where the program allows it), js (compiled to JavaScript), interpret
       --items N, --iterations N   run: end after so many items or steady states. Default: when the input ends
 
 Examples

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { main } from '../../lib/cli/main.ts';
-import { formatWav, parseWav } from '../../lib/cli/stream-files.ts';
+import { formatWav, parseWav } from '../../lib/jobs/stream-files.ts';
 import { formatNpy, parseNpy } from '../../lib/core/npy.ts';
 
 async function warploom(...argv: string[]) {
@@ -132,7 +132,7 @@ describe('warploom stream', function () {
     await writeFile(at('bad.txt'), '1 2 three');
     const { code, err } = await warploom('run', at('smooth.str'), '--main', 'Main', '--input', at('bad.txt'), '--output', at('none'));
     equal(code, 2);
-    match(err, /'three' is no number/);
+    match(err, /numbers.*'three'/);
     await access(at('none')).then(() => ok(false), () => undefined);
   });
 

@@ -4,7 +4,7 @@ import { writeFileAtomic } from '../core/files.ts';
 import { formatNpy, parseNpy } from '../core/npy.ts';
 import { decodeFile, encodeFile } from '../stream/interpret/index.ts';
 import type { IrType } from '../stream/ir.ts';
-import { UsageError } from './command.ts';
+import { refusal } from '../core/errors.ts';
 
 const endingOf = (path: string): string => /\.[a-z0-9]+$/i.exec(path)?.[0].toLowerCase() ?? '';
 
@@ -12,7 +12,7 @@ const endingOf = (path: string): string => /\.[a-z0-9]+$/i.exec(path)?.[0].toLow
 export function parseWav(bytes: Uint8Array, path: string): { numbers: Float32Array; rate: number } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const tag = (at: number) => (at + 4 <= bytes.length ? String.fromCharCode(...bytes.subarray(at, at + 4)) : '');
-  if (tag(0) !== 'RIFF' || tag(8) !== 'WAVE') throw new UsageError(`${path} is no WAV file`);
+  if (tag(0) !== 'RIFF' || tag(8) !== 'WAVE') throw refusal(path, 'a WAV file', 'another file');
   let format: { kind: number; rate: number; bits: number } | undefined;
   for (let at = 12; at + 8 <= bytes.length;) {
     const size = view.getUint32(at + 4, true), begin = at + 8, end = Math.min(bytes.length, begin + size);
@@ -27,7 +27,7 @@ export function parseWav(bytes: Uint8Array, path: string): { numbers: Float32Arr
     }
     at = begin + size + (size & 1);
   }
-  throw new UsageError(`${path}: the WAV file has no samples`);
+  throw refusal(path, 'a WAV file with samples', 'none');
 }
 
 function samples(view: DataView, begin: number, end: number, { kind, bits }: { kind: number; bits: number }, path: string): Float32Array {
@@ -38,13 +38,13 @@ function samples(view: DataView, begin: number, end: number, { kind, bits }: { k
         : bits === 24 ? (at) => ((view.getUint16(at, true) | (view.getInt8(at + 2) << 16))) / 8388608
           : bits === 32 ? (at) => view.getInt32(at, true) / 2147483648 : undefined;
   if (read === undefined) {
-    throw new UsageError(`${path}: WAV format ${kind} with ${bits} bits; 16, 24 or 32-bit integers or 32-bit floats are read`);
+    throw refusal(path, 'WAV samples that are 16, 24 or 32-bit integers or 32-bit floats', `format ${kind} with ${bits} bits`);
   }
   return Float32Array.from({ length: Math.floor((end - begin) / bytes) }, (_, i) => read(begin + i * bytes));
 }
 
-/** A WAV file of 16-bit samples, one channel; numbers beyond -1 and 1 are cut. */
-export function formatWav(numbers: ArrayLike<number>, rate: number): Uint8Array {
+/** A WAV file of 16-bit samples, the channels in turn; numbers beyond -1 and 1 are cut. */
+export function formatWav(numbers: ArrayLike<number>, rate: number, channels = 1): Uint8Array {
   const bytes = new Uint8Array(44 + 2 * numbers.length), view = new DataView(bytes.buffer);
   const tag = (at: number, name: string) => [...name].forEach((letter, i) => view.setUint8(at + i, letter.charCodeAt(0)));
   tag(0, 'RIFF');
@@ -52,10 +52,10 @@ export function formatWav(numbers: ArrayLike<number>, rate: number): Uint8Array 
   tag(8, 'WAVEfmt ');
   view.setUint32(16, 16, true);
   view.setUint16(20, 1, true);
-  view.setUint16(22, 1, true);
+  view.setUint16(22, channels, true);
   view.setUint32(24, rate, true);
-  view.setUint32(28, 2 * rate, true);
-  view.setUint16(32, 2, true);
+  view.setUint32(28, 2 * rate * channels, true);
+  view.setUint16(32, 2 * channels, true);
   view.setUint16(34, 16, true);
   tag(36, 'data');
   view.setUint32(40, 2 * numbers.length, true);
@@ -67,7 +67,7 @@ function parseText(content: string, path: string): Float64Array {
   const words = content.split(/[\s,;]+/).filter((word) => word !== '');
   return Float64Array.from(words, (word) => {
     const value = Number(word);
-    if (Number.isNaN(value) && word !== 'NaN') throw new UsageError(`${path}: '${word.slice(0, 40)}' is no number`);
+    if (Number.isNaN(value) && word !== 'NaN') throw refusal(path, 'numbers', `'${word.slice(0, 40)}'`);
     return value;
   });
 }
@@ -94,8 +94,14 @@ function scalarsPerItem(type: IrType): number {
   }
 }
 
-/** Writes items by the file's ending; returns how many there are. `rate`: of the input, for WAV; default 48000. */
-export async function writeItems(path: string, numbers: readonly number[], type: IrType, rate = 48_000): Promise<number> {
+/** Of a WAV file: samples a second, and channels that take turns. */
+export interface Sound {
+  readonly rate?: number | undefined;
+  readonly channels?: number | undefined;
+}
+
+/** Writes items by the file's ending; returns how many there are. Sound: default one channel at 48000 a second. */
+export async function writeItems(path: string, numbers: ArrayLike<number>, type: IrType, sound: Sound = {}): Promise<number> {
   const isInteger = type.kind === 'scalar' && type.name !== 'float' && type.name !== 'double';
   switch (endingOf(path)) {
     case '.npy': {
@@ -104,8 +110,8 @@ export async function writeItems(path: string, numbers: readonly number[], type:
       await writeFileAtomic(path, formatNpy({ type: kind, shape: [numbers.length], data }));
       break;
     }
-    case '.wav': await writeFileAtomic(path, formatWav(numbers, rate)); break;
-    case '.txt': await writeFileAtomic(path, `${numbers.join('\n')}\n`); break;
+    case '.wav': await writeFileAtomic(path, formatWav(numbers, sound.rate ?? 48_000, sound.channels)); break;
+    case '.txt': await writeFileAtomic(path, `${Array.from(numbers).join('\n')}\n`); break;
     default: await writeFileAtomic(path, encodeFile(numbers, type));
   }
   return numbers.length / scalarsPerItem(type);
