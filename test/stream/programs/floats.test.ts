@@ -54,7 +54,9 @@ describe('Filterbank', () => {
   });
 });
 
-describe('ChannelVocoder', () => {
+describe('ChannelVocoder', function () {
+  this.timeout(60_000);
+
   it('is voicing and bands by definition, on speech-like sound and on noise', () => {
     const noise = signal(700);
     const x = noise.map((each, i) => (i < 400 ? Math.fround(Math.cos(i * 0.1) + 0.5 * Math.cos(i * 0.8) + 0.1 * each) : each));
@@ -62,7 +64,9 @@ describe('ChannelVocoder', () => {
   });
 });
 
-describe('FMRadio', () => {
+describe('FMRadio', function () {
+  this.timeout(60_000);
+
   it('is the receiver by definition, on noise', () => {
     const x = signal(900);
     assertClose(run(program('fm-radio'), x).output, reference.fmRadio(x));

@@ -1,8 +1,15 @@
 // The stereo receiver gives back what was broadcast.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { kSignalRate, kSoundRate, stereoBroadcast, stereoSound, wavFile } from '../../../examples/stream/fm-signal.ts';
 import { program, run } from './support.ts';
 
+const root = new URL('../../../', import.meta.url);
 const graph = program('fm-stereo');
 const settled = Math.round(0.04 * kSoundRate);
 
@@ -19,7 +26,9 @@ function powers(output: readonly number[], sent: (t: number) => readonly [number
   return { power, error };
 }
 
-describe('FMStereo', () => {
+describe('FMStereo', function () {
+  this.timeout(60_000);
+
   it('receives the melody 35 dB above noise and distortion', () => {
     const { output } = run(graph, stereoBroadcast(0.09));
     assert.equal(output.length, 2 * (Math.floor((0.09 * kSignalRate - 128) / 5) + 1));
@@ -34,6 +43,19 @@ describe('FMStereo', () => {
       assert.ok(power[side]! > 1e4 * power[1 - side]!, `${power}`);
     });
   }
+
+  it('is heard: the example writes a WAV file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'warploom-fm-'));
+    try {
+      const path = join(folder, 'melody.wav');
+      const env = { ...process.env, TSX_TSCONFIG_PATH: fileURLToPath(new URL('tsconfig.all.json', root)) };
+      const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', 'examples/stream/fm-stereo.ts', path, '0.12'], { cwd: fileURLToPath(root), env });
+      assert.match(stdout, /0\.12 s, \d\d\.\d dB/);
+      assert.equal((await readFile(path)).length, 44 + 4 * (Math.floor((0.12 * kSignalRate - 128) / 5) + 1));
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
 
   it('writes WAV files that say what they hold', () => {
     const bytes = wavFile([0, 0.5, -1, 2], 2);
