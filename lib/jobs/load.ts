@@ -60,6 +60,7 @@ function inputPaths(job: Job): string[] {
     case 'simulate': return typeof job.initial === 'object' && 'file' in job.initial ? [job.initial.file] : [];
     case 'denoise': return [job.input].filter((v) => typeof v === 'string');
     case 'segment': return [job.input, job.truth].filter((v) => typeof v === 'string');
+    case 'stream': return [job.program, job.input].filter((v) => typeof v === 'string');
     case 'register': return [job.reference, job.template, job.landmarks].filter((v) => typeof v === 'string');
   }
 }

@@ -57,6 +57,7 @@ async function runItem(job: Job, context: ItemContext): Promise<ItemReport> {
     case 'denoise': return denoiseItem(job, context);
     case 'segment': return segmentItem(job, context);
     case 'register': return registerItem(job, context);
+    case 'stream': return (await import('./stream.ts')).streamItem(job, context); // with its compiler
   }
 }
 

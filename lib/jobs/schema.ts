@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { common, path, positive } from './schema-common.ts';
 import { denoiseJobSchema, registerJobSchema, segmentJobSchema } from './imaging-schema.ts';
 import { simulateJobSchema } from './simulate-schema.ts';
+import { streamJobSchema } from './stream-schema.ts';
 
 export { deviceSchema } from './schema-common.ts';
 
@@ -60,6 +61,7 @@ export const splineJobSchema = z.strictObject({
 /** Any job file. */
 export const jobSchema = z.discriminatedUnion('kind', [
   solveJobSchema, heatAdiJobSchema, splineJobSchema, simulateJobSchema, denoiseJobSchema, segmentJobSchema, registerJobSchema,
+  streamJobSchema,
 ]);
 export type Job = z.infer<typeof jobSchema>;
 export type SolveJob = z.infer<typeof solveJobSchema>;
@@ -67,6 +69,7 @@ export type HeatAdiJob = z.infer<typeof heatAdiJobSchema>;
 export type SplineJob = z.infer<typeof splineJobSchema>;
 export type { DenoiseJob, RegisterJob, SegmentJob } from './imaging-schema.ts';
 export type { SimulateJob } from './simulate-schema.ts';
+export type { StreamJob } from './stream-schema.ts';
 
 /** The JSON Schema of job files (draft 2020-12), as published in examples/jobs/job.schema.json. */
 export function jobJsonSchema(): object {

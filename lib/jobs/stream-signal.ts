@@ -1,4 +1,4 @@
-// What the receivers receive: a melody in stereo, multiplexed as in broadcasting and modulated on a carrier; and sound as a WAV file.
+// What a stereo receiver receives: a melody, multiplexed as in broadcasting and modulated on a carrier; and how well it was received.
 
 /** Samples per second of the modulated signal. */
 export const kSignalRate = 240_000;
@@ -47,7 +47,7 @@ export function stereoSound(t: number): readonly [left: number, right: number] {
  * carrier is 1.
  */
 export function stereoBroadcast(
-  seconds: number, sound: (t: number) => readonly [number, number] = stereoSound, noise = 0.01,
+  seconds: number, noise = 0.01, sound: (t: number) => readonly [number, number] = stereoSound,
 ): Float32Array {
   const count = Math.round(seconds * kSignalRate);
   const signal = new Float32Array(2 * count);
@@ -84,23 +84,19 @@ function gaussian(seed: number): () => number {
   };
 }
 
-/** A WAV file of 16-bit samples, the channels in turn; samples beyond -1 .. 1 are clipped. */
-export function wavFile(samples: ArrayLike<number>, channels: number, rate = kSoundRate): Uint8Array {
-  const data = 2 * samples.length;
-  const view = new DataView(new ArrayBuffer(44 + data));
-  const tag = (at: number, text: string): void => [...text].forEach((each, i) => { view.setUint8(at + i, each.charCodeAt(0)); });
-  tag(0, 'RIFF');
-  view.setUint32(4, 36 + data, true);
-  tag(8, 'WAVEfmt ');
-  view.setUint32(16, 16, true);
-  view.setUint16(20, 1, true);
-  view.setUint16(22, channels, true);
-  view.setUint32(24, rate, true);
-  view.setUint32(28, rate * channels * 2, true);
-  view.setUint16(32, channels * 2, true);
-  view.setUint16(34, 16, true);
-  tag(36, 'data');
-  view.setUint32(40, data, true);
-  for (let i = 0; i < samples.length; ++i) view.setInt16(44 + 2 * i, Math.round(32767 * Math.max(-1, Math.min(1, samples[i]!))), true);
-  return new Uint8Array(view.buffer);
+/**
+ * What sound received by fm-stereo.str (left and right in turn, at {@link kSoundRate}) has beside the melody that was sent: noise and
+ * distortion over signal, as amplitudes. The receiver's filters delay by 64 samples of the signal, and its deemphasis at the sound's rate
+ * by 2 less than the sender's emphasis at the signal's. The first tenth of a second is left out.
+ */
+export function distortion(received: ArrayLike<number>): number {
+  let [error, power] = [0, 0];
+  for (let n = kSoundRate / 10; 2 * n < received.length; ++n) {
+    const sent = stereoSound(n / kSoundRate + 66 / kSignalRate);
+    for (const channel of [0, 1] as const) {
+      error += (received[2 * n + channel]! / 0.9 - sent[channel]) ** 2;
+      power += sent[channel] ** 2;
+    }
+  }
+  return Math.sqrt(error / power);
 }
