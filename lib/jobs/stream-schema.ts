@@ -11,14 +11,15 @@ export const streamJobSchema = z.strictObject({
   input: z.union([
     path.describe('items of an open input: .npy, .wav, .txt, or raw 32-bit words'),
     z.strictObject({
-      signal: z.literal('fm-stereo').describe('a melody in stereo, multiplexed and modulated as in broadcasting, complex samples at 240 kHz'),
+      signal: z.literal('fm-stereo').describe('a melody in stereo, modulated as in broadcasting; complex samples at 240 kHz'),
       seconds: z.number().min(0.2).max(600).default(5),
       noise: z.number().min(0).max(1).default(0.01).describe('standard deviation of the noise in each part; the carrier is 1'),
     }),
   ]).optional(),
   output: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/).default('output.npy').describe('file for the items of an open output'),
   channels: z.number().int().min(1).max(16).default(1).describe('of a .wav output, taking turns'),
-  rate: z.number().int().min(1).max(1_000_000).optional().describe('samples a second of a .wav output; default that of the input, or 48000'),
+  rate: z.number().int().min(1).max(1_000_000).optional()
+    .describe('samples a second of a .wav output; default that of the input, or 48000'),
   items: z.number().int().min(1).optional().describe('end after so many items; default when the input ends'),
   iterations: z.number().int().min(1).optional().describe('end after so many steady states'),
   backend: z.enum(['auto', 'js', 'interpret']).default('auto'),
