@@ -54,7 +54,7 @@ describe('examples', function () {
         const { accuracy, figures } = JSON.parse(await readFile(join(results, job, 'all/result.json'), 'utf8')) as
           { accuracy: { value: number }; figures: Record<string, number> };
         ok(accuracy.value < limit, `${job}: ${accuracy.value}`);
-        ok((await readFile(join(results, job, 'all', picture))).length > (job === 'segment-cell' ? 1000 : 10_000), `${job}: ${picture}`);
+        ok((await readFile(join(results, job, 'all', picture))).length > 10_000, `${job}: ${picture}`);
         if (job === 'segment-cell') ok(Math.abs(figures['pixelsInside']! - 1872) < 60, `the cell has ${figures['pixelsInside']} pixels`);
       }
     } finally {
