@@ -107,7 +107,8 @@ describe('warploom denoise, segment, register', function () {
       ['denoise phantom:moon,size=9 -o OUT.png', /input/], ['denoise phantom:discs,size -o OUT.png', /key=value/], ['denoise @noisy.png -o OUT.png --range 1,0', /range/],
       ['denoise @noisy.png -o OUT.png --range x', /--range/], ['denoise @noisy.png -o OUT.png --raw 3x3:uint8:odd', /--raw/],
       ['denoise @noisy.png -o OUT.png --add-noise gaussian:colour=3', /addNoise.*colour/],
-      ['segment @noisy.png -o OUT.png --initial star', /initial/], ['segment @noisy.png -o OUT.png --initial ball:colour=3', /initial/], ['segment @noisy.png -o OUT.png --iterations 0', /--iterations/],
+      ['segment @noisy.png -o OUT.png --initial star', /initial/],
+      ['segment @noisy.png -o OUT.png --initial ball:colour=3', /initial/], ['segment @noisy.png -o OUT.png --iterations 0', /--iterations/],
       ['register @noisy.png -o OUT.png', /reference and a template/],
       ['register @noisy.png @discs.png -o OUT.png --measure mi', /measure/], ['register @noisy.png @head.nii.gz -o OUT.png', /template/],
     ];
