@@ -19,25 +19,25 @@ const bass: readonly (readonly [tone: number, quarters: number])[] = [
   [-12, 4], [-5, 4], [-12, 4], [-5, 4], [-12, 4], [-5, 4], [-12, 4], [-5, 2], [-12, 2],
 ];
 
+/** The note that sounds in every half quarter, and how many half quarters it has sounded by then. */
+const slots = (notes: typeof melody) => notes.flatMap(([tone, quarters]) =>
+  Array.from({ length: 2 * quarters }, (_, i) => ({ frequency: 261.63 * 2 ** (tone / 12), before: i, length: quarters * noteSeconds })));
+const melodySlots = slots(melody);
+const bassSlots = slots(bass);
+
 /** A voice at a time in seconds, in -1 .. 1: four partials of a plucked string; the theme again and again. */
-function voice(notes: typeof melody, t: number): number {
-  const total = notes.reduce((sum, [, quarters]) => sum + quarters, 0);
-  let at = (t / noteSeconds) % total;
-  for (const [tone, quarters] of notes) {
-    if (at < quarters) {
-      const seconds = at * noteSeconds;
-      const w = 2 * Math.PI * 261.63 * 2 ** (tone / 12) * seconds;
-      const envelope = Math.min(1, seconds / 0.01) * Math.exp(-2.5 * seconds) * Math.min(1, ((quarters - at) * noteSeconds) / 0.01);
-      return envelope * (0.55 * Math.sin(w) + 0.25 * Math.sin(2 * w) + 0.13 * Math.sin(3 * w) + 0.07 * Math.sin(4 * w));
-    }
-    at -= quarters;
-  }
-  return 0;
+function voice(notes: typeof melodySlots, t: number): number {
+  const halves = (2 * t) / noteSeconds;
+  const { frequency, before, length } = notes[Math.floor(halves) % notes.length]!;
+  const seconds = (before + halves - Math.floor(halves)) * (noteSeconds / 2);
+  const envelope = Math.min(1, seconds / 0.01) * Math.exp(-2.5 * seconds) * Math.min(1, (length - seconds) / 0.01);
+  const w = 2 * Math.PI * frequency * seconds;
+  return envelope * (0.55 * Math.sin(w) + 0.25 * Math.sin(2 * w) + 0.13 * Math.sin(3 * w) + 0.07 * Math.sin(4 * w));
 }
 
 /** Left and right at a time: the melody mostly left, the bass mostly right. */
 export function stereoSound(t: number): readonly [left: number, right: number] {
-  const [high, low] = [voice(melody, t), voice(bass, t)];
+  const [high, low] = [voice(melodySlots, t), voice(bassSlots, t)];
   return [0.8 * high + 0.1 * low, 0.8 * low + 0.1 * high];
 }
 
