@@ -40,7 +40,11 @@ function convert(from: ScalarName, to: ScalarName, a: string): string {
 function math(name: MathName, kind: Kind, args: readonly string[]): string {
   if (kind === 'i') return name === 'abs' ? `wl_abs(${args[0]!})` : `wl_${name}(${args.join(', ')})`;
   if (name === 'max' || name === 'min') return `wl_${name}(${args.join(', ')})`;
-  const isSame = name === 'abs' || name === 'floor' || name === 'ceil' || name === 'sqrt' || name === 'rint';
+  const isSame = name === 'abs' || name === 'floor' || name === 'ceil' || name === 'sqrt';
+  if (name === 'rint' || name === 'pow') {
+    const made = `wl_${name}(${args.map((arg) => (kind === 'f' && name === 'pow' ? `(double)${arg}` : arg)).join(', ')})`;
+    return kind === 'f' && name === 'pow' ? `((float)${made})` : made;
+  }
   const known = name === 'abs' ? 'fabs' : name;
   if (kind === 'f' && isSame) return `${known}f(${args[0]!})`;
   const wide = args.map((arg) => (kind === 'f' ? `(double)${arg}` : arg));
@@ -74,6 +78,7 @@ export const cppDialect: Dialect = {
   fail: (site, value) => `wl_fail(${site}, ${value});`,
   copy,
   fill: (_kind, to, at, count) => `for (int z = 0; z < ${count}; ++z) ${to}[${at} + z] = 0;`,
-  print: (site, _kinds, values) => `wl_print(${site}, {${values.map((value) => `(double)${value}`).join(', ')}});`,
+  print: (site, values, newline) =>
+    `wl_print(${site}, {${values.map((value) => `(double)${value}`).join(', ')}});${newline ? ' ++wl_lines;' : ''}`,
   tick: (site) => `if (--wl_steps < 0) wl_fail(${site}, 0);`,
 };

@@ -77,6 +77,6 @@ export const jsDialect: Dialect = {
   fail: (site, value) => `wl_fail(${site}, ${value});`,
   copy,
   fill: (_kind, to, at, count) => (count === 1 ? `${to}[${at}] = 0;` : `${to}.fill(0, ${at}, ${at} + ${count});`),
-  print: (site, _kinds, values) => `wl_print(${site}, [${values.join(', ')}]);`,
+  print: (site, values) => `wl_print(${site}, [${values.join(', ')}]);`,
   tick: (site) => `if (--wl_steps[0] < 0) wl_fail(${site}, 0);`,
 };

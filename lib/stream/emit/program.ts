@@ -142,7 +142,7 @@ function capacitiesOf(plan: ProgramPlan, least: readonly number[] | undefined, i
     const block = isBaseline || storage[id] !== 'block' ? 0 : steady.residual[id]! + multiplicity * rates[id]!;
     // Half as much again, so that items need not be moved to the front at every firing.
     const slack = Math.ceil(schedule.buffers[id]! / 2) + rates[id]! + 8;
-    return Math.max(block, schedule.buffers[id]! + slack, least?.[id] ?? 0, initial.length);
+    return Math.max(block, schedule.buffers[id]! + (isBaseline ? slack * 8 : slack), least?.[id] ?? 0, initial.length);
   });
 }
 

@@ -153,7 +153,7 @@ function print(c: Context, s: Extract<IrStatement, { kind: 'print' }>): void {
   const values = isText ? [] : parts(c, s.value as IrExpression);
   const print = isText ? { text: (s.value as { text: string }).text, newline: s.newline } : { type: (s.value as IrExpression).type, newline: s.newline };
   const site = c.options.site({ kind: 'print', node: c.options.node, span: s.span, limit: 0, print });
-  c.w.emit(c.dialect.print(site, values.map(({ kind }) => kind), values.map(({ text }) => text)));
+  c.w.emit(c.dialect.print(site, values.map(({ text }) => text), s.newline));
 }
 
 

@@ -1,0 +1,137 @@
+// A written program as one C++17 file: reads a run from a binary file, writes what came out to another.
+import { cppDialect, cppLiteral, cppType } from './dialect-cpp.ts';
+import { checkName, externalArrayNames } from './emit-js.ts';
+import { countsOf, placesOf, type Kind } from './layout.ts';
+import type { ProgramPlan } from './plan.ts';
+import { cppPrelude } from './prelude-cpp.ts';
+import { writeProgram, type ArrayDeclaration, type FunctionText, type ProgramText } from './program.ts';
+import { kindsIn } from './value.ts';
+
+export interface CppOptions {
+  /** Single-appearance schedule, one FIFO array per channel, nothing fused: the stand-in for the original compiler. */
+  readonly baseline?: boolean;
+  /** Items that channels must hold at least, by channel. */
+  readonly capacities?: readonly number[];
+}
+
+export interface CppProgram {
+  readonly text: ProgramText;
+  readonly source: string;
+}
+
+function arrayText({ name, kind, role, length, initial }: ArrayDeclaration, start: readonly number[]): string {
+  const numbers = initial ?? start;
+  const list = numbers.every((x) => Object.is(x, 0)) ? '' : ` = {${numbers.map((x) => cppLiteral(kind, x)).join(', ')}}`;
+  const isConstant = role === 'table' && list !== '';
+  return `alignas(64) static ${isConstant ? 'const ' : ''}${cppType[kind]} ${checkName(name)}[${Math.max(length, 1)}]${list};`;
+}
+
+/** Initial items of a channel, of one kind. */
+function startOf(plan: ProgramPlan, { role, channel, kind }: ArrayDeclaration): number[] {
+  if (role !== 'channel') return [];
+  return plan.graph.channels[channel!]!.initial.flatMap((item) => numbersOf(item.type, item.numbers, kind));
+}
+
+function numbersOf(type: Parameters<typeof countsOf>[0], numbers: ArrayLike<number>, kind: Kind): number[] {
+  return placesOfKind(type, kind).map((place) => numbers[place] ?? 0);
+}
+
+function functionText({ name, lines, locals }: FunctionText, parameters: string): string {
+  // Large arrays do not belong on the stack.
+  const arrays = locals.map((local) => `  alignas(64) ${local.length > 4096 ? 'static thread_local ' : ''}${cppType[local.kind]} ${
+    checkName(local.name)}[${local.length}];\n`).join('');
+  return `static void ${checkName(name)}(int n${parameters}) {\n${arrays}${lines.join('\n')}\n}\n`;
+}
+
+function settleText({ plan, arrays }: ProgramText): string {
+  const lines = arrays.flatMap(({ name, role, channel, stride, kind }) => {
+    if (role !== 'channel' || plan.storage[channel!] !== 'block' || plan.steady.residual[channel!] === 0) return [];
+    const [rate, rest] = [plan.rates[channel!]! * stride!, plan.steady.residual[channel!]! * stride!];
+    return [`  memmove(${name}, ${name} + (size_t)n * ${rate}, ${rest} * sizeof(${cppType[kind]}));`];
+  });
+  return `static void settle(int n) {\n  (void)n;\n${lines.join('\n')}\n}\n`;
+}
+
+function toFrontsText({ plan, arrays }: ProgramText): string {
+  const lines = arrays.filter(({ role }) => role === 'channel').map(({ name, channel, stride, kind }) =>
+    `  memmove(${name}, ${name} + (size_t)wl_ix[${2 * channel!}] * ${stride!}, (size_t)(wl_ix[${2 * channel! + 1}] - wl_ix[${
+      2 * channel!}]) * ${stride!} * sizeof(${cppType[kind]}));`);
+  const indices = plan.graph.channels.map(({ id }) => `  wl_ix[${2 * id + 1}] -= wl_ix[${2 * id}]; wl_ix[${2 * id}] = 0;`);
+  return `static void to_fronts() {\n${[...lines, ...indices].join('\n')}\n}\n`;
+}
+
+function steadyText({ plan, groups }: ProgramText, isBaseline: boolean, args: string): string {
+  const lines = isBaseline
+    ? ['  for (int k = 0; k < n; ++k) {', ...plan.schedule.steps.map(({ actor, count }) => `    fire_${actor}(${count}${args});`), '  }']
+    : [...groups.map(({ name }, i) => `  ${name}(n * ${plan.groups[i]!.iterations}${args});`), '  settle(n);'];
+  return `static void steady(int n) {\n${lines.join('\n')}\n}\n`;
+}
+
+function dispatchText({ fire, first }: ProgramText, args: string): string {
+  const cases = fire.map(({ name }, id) => {
+    const one = first[id] === undefined ? '' : `if (wl_fired[${id}] == 0 && n > 0) { ${first[id].name}(1${args}); --n; } `;
+    return `    case ${id}: ${one}wl_fired[${id}] = 1; if (n > 0) ${name}(n${args}); break;`;
+  });
+  return `static void fire(int node, int n) {\n  switch (node) {\n${cases.join('\n')}\n  }\n}\n`;
+}
+
+/** Sets pointers of the external streams: into the file that was read, or new. */
+function streamsText(plan: ProgramPlan): string {
+  const lines = plan.externals.flatMap(({ id, type, kind }, i) => kindsIn(countsOf(type)).map((scalar) => {
+    const count = `(size_t)wl_run.items[${i}] * ${countsOf(type)[scalar]}`;
+    const isIn = kind === 'input' || kind === 'reader';
+    return `  x${id}${scalar} = ${isIn ? 'wl_take' : 'wl_make'}<${cppType[scalar]}>(${count});`;
+  }));
+  const lengths = plan.externals.flatMap(({ id, kind }, i) => (kind === 'reader' ? [`  wl_ix[${2 * id + 1}] = (int)wl_run.items[${i}];`] : []));
+  return `static void open_streams() {\n${[...lines, ...lengths].join('\n')}\n}\n`;
+}
+
+function resultsText(plan: ProgramPlan): string {
+  const lines = plan.externals.flatMap(({ id, type, kind }, i) => (kind === 'input' || kind === 'reader' ? [] : kindsIn(countsOf(type)).map(
+    (scalar) => `  fwrite(x${id}${scalar}, sizeof(${cppType[scalar]}), (size_t)wl_run.items[${i}] * ${countsOf(type)[scalar]}, file);`)));
+  return `static void write_streams(FILE* file) {\n  (void)file;\n${lines.join('\n')}\n}\n`;
+}
+
+/** Writes a planned program in C++. */
+export function emitCpp(plan: ProgramPlan, options: CppOptions = {}): CppProgram {
+  const { baseline: isBaseline = false, capacities } = options;
+  const text = writeProgram(plan, cppDialect, { baseline: isBaseline, ...(capacities === undefined ? {} : { capacities }) });
+  const names = externalArrayNames(plan);
+  const typeOf = (name: string) => cppType[name.at(-1) as Kind];
+  const parameters = names.map((name) => `, ${typeOf(name)}* __restrict ${checkName(name)}`).join('');
+  const args = names.map((name) => `, ${name}`).join('');
+  const all = [...text.fire, ...text.first, ...text.groups].filter((each) => each !== undefined);
+  const streams = plan.graph.channels.length + plan.externals.length;
+  const ends = plan.graph.channels.flatMap(({ initial }) => [0, initial.length]);
+  const source = [
+    cppPrelude({ streams, externals: plan.externals.length, nodes: plan.graph.nodes.length, ends, multiplicity: plan.multiplicity }),
+    ...names.map((name) => `static ${typeOf(name)}* ${name};`), ...text.arrays.map((each) => arrayText(each, startOf(plan, each))),
+    ...all.map((each) => functionText(each, parameters)), settleText(text), toFrontsText(text), steadyText(text, isBaseline, args),
+    dispatchText(text, args), streamsText(plan), resultsText(plan), mainText(isBaseline), '',
+  ].join('\n');
+  return { text, source };
+}
+
+function mainText(isBaseline: boolean): string {
+  return `
+int main(int count, char** words) {
+  if (count != 3 || !wl_open(words[1])) return 2;
+  wl_result_path = words[2];
+  open_streams();
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < wl_run.init_steps; ++i) fire(wl_run.init[2 * i], wl_run.init[2 * i + 1]);
+  ${isBaseline ? '' : 'to_fronts();'}
+  for (long long left = wl_run.steady_states; left > 0 && wl_lines < wl_run.lines;) {
+    const int now = (int)std::min<long long>(left, wl_run.lines < wl_no_limit ? 1 : wl_multiplicity);
+    steady(now);
+    left -= now;
+  }
+  for (int i = 0; i < wl_run.tail_steps && wl_lines < wl_run.lines; ++i) fire(wl_run.tail[2 * i], wl_run.tail[2 * i + 1]);
+  wl_nanoseconds = (double)std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count();
+  return wl_finish(0, 0, 0, write_streams);
+}`;
+}
+
+function placesOfKind(type: Parameters<typeof countsOf>[0], kind: Kind): number[] {
+  return placesOf(type).flatMap((place, i) => (place.kind === kind ? [i] : []));
+}

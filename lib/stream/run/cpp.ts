@@ -1,0 +1,172 @@
+// Programs as C++: compiled by the system's compiler, run in a child process that a fault cannot take beyond itself.
+import { mkdtemp, readFile, rm, open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ArgumentError, WarploomError } from '../../core/errors.ts';
+import { countRun, type RunCounts } from '../emit/counts.ts';
+import { emitCpp, type CppProgram } from '../emit/emit-cpp.ts';
+import { countsOf, kinds, makeArray } from '../emit/layout.ts';
+import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
+import type { StreamGraph } from '../graph.ts';
+import { compilerArguments, compileSource, runChild, type CompilerOptions } from './compiler.ts';
+import { faultError } from './fault.ts';
+import { amountOf, type RunOptions, type RunResult } from './js.ts';
+import { fileOf, inputArrays, joinItems, printedText, type StreamArrays } from './streams.ts';
+
+export interface CppCompileOptions extends PlanOptions, CompilerOptions {
+  /** Single-appearance schedule, one FIFO array per channel, nothing fused, -O3: what the original compiler does. */
+  readonly baseline?: boolean;
+}
+
+export interface CppRunOptions extends RunOptions {
+  /** Milliseconds that the run may take; default 600 000. */
+  readonly timeout?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A program compiled to machine code. */
+export interface CompiledCpp {
+  readonly plan: ProgramPlan;
+  readonly source: string;
+  /** The compiled program. */
+  readonly path: string;
+  /** Runs the program from its start in a child process. `input`: scalars of the items on the open input. */
+  run(input?: ArrayLike<number>, options?: CppRunOptions): Promise<RunResult>;
+}
+
+export const defaultCppPlan: PlanOptions = { groupSize: 6000, filterSize: 1500, blockBytes: 24576 };
+
+/**
+ * Compiles a graph with the system's C++ compiler. Throws NoCompilerError where there is none, UnsupportedProgram and ScheduleError as
+ * compileJs does. A run throws StreamRunError where the program goes wrong, WarploomError (ERR_WARPLOOM_SYSTEM_FAILED) where the process
+ * dies or takes too long.
+ */
+export async function compileCpp(graph: StreamGraph, options: CppCompileOptions = {}): Promise<CompiledCpp> {
+  const plan = planProgram(graph, { ...defaultCppPlan, ...options });
+  const build = async (capacities?: readonly number[]) => {
+    const program = emitCpp(plan, { baseline: options.baseline === true, ...(capacities === undefined ? {} : { capacities }) });
+    const mode = options.baseline === true ? 'baseline' : options.fast === true ? 'fast' : 'strict';
+    return { program, path: await compileSource(program.source, compilerArguments(mode), options) };
+  };
+  let made = await build();
+  return {
+    plan,
+    get source() { return made.program.source; },
+    get path() { return made.path; },
+    async run(input, runOptions = {}) {
+      const run = prepare(plan, input, runOptions);
+      const { capacities } = made.program.text;
+      if (run.counts.peaks.some((peak, channel) => peak > capacities[channel]!)) made = await build(run.counts.peaks);
+      return execute(plan, made, run, runOptions);
+    },
+  };
+}
+
+interface Prepared {
+  readonly counts: RunCounts;
+  readonly streams: Map<number, { arrays: StreamArrays; items: number }>;
+  readonly lines: number;
+}
+
+function prepare(plan: ProgramPlan, input: ArrayLike<number> | undefined, options: CppRunOptions): Prepared {
+  const streams = inputArrays(plan, { input, files: options.files ?? {} });
+  const given = plan.externals.find(({ kind }) => kind === 'input');
+  const amount = amountOf(plan, input, given === undefined ? Infinity : streams.get(given.id)!.items, options);
+  const isPrinting = amount.items !== undefined && !plan.externals.some(({ kind }) => kind === 'output' || kind === 'writer');
+  const counts = countRun(plan, isPrinting ? { input: amount.input, iterations: 2 ** 40 } : amount);
+  const most = plan.externals.reduce((largest, { type, kind, id }, i) => {
+    const items = kind === 'input' || kind === 'reader' ? streams.get(id)!.items : counts.passed[i]!;
+    return Math.max(largest, ...kinds.map((scalar) => items * countsOf(type)[scalar]));
+  }, 0);
+  if (most >= 2 ** 31) throw new ArgumentError('options.items', `one run moves at most ${2 ** 31 - 1} scalars through a stream, this one ${most}`);
+  return { counts, streams, lines: isPrinting ? amount.items! : Infinity };
+}
+
+/** Files go in 64-byte steps, so that arrays are aligned. */
+class Blocks {
+  readonly parts: Uint8Array[] = [];
+
+  add(array: ArrayBufferView): void {
+    this.parts.push(new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
+    const rest = -array.byteLength & 63;
+    if (rest > 0) this.parts.push(new Uint8Array(rest));
+  }
+}
+
+function runFile(plan: ProgramPlan, { counts, streams, lines }: Prepared, options: CppRunOptions): Uint8Array[] {
+  const blocks = new Blocks();
+  const limit = lines === Infinity ? 2n ** 60n : BigInt(lines);
+  blocks.add(BigInt64Array.from([
+    BigInt(counts.steadyStates), limit, BigInt(options.maxTurns ?? 1e9), BigInt((options.seed ?? 1) | 0), BigInt(counts.init.length),
+    BigInt(counts.tail.length), 0n, 0n,
+  ]));
+  blocks.add(BigInt64Array.from([...plan.externals.map(({ id, kind }, i) =>
+    BigInt(kind === 'input' || kind === 'reader' ? streams.get(id)!.items : counts.passed[i]!)), 0n]));
+  for (const steps of [counts.init, counts.tail]) blocks.add(Int32Array.from(steps.flatMap(({ actor, count }) => [actor, count])));
+  for (const { id, kind } of plan.externals) {
+    if (kind !== 'input' && kind !== 'reader') continue;
+    const { arrays } = streams.get(id)!;
+    for (const scalar of kinds) if (arrays[scalar] !== undefined) blocks.add(arrays[scalar]);
+  }
+  return blocks.parts;
+}
+
+async function execute(plan: ProgramPlan, made: { program: CppProgram; path: string }, run: Prepared, options: CppRunOptions): Promise<RunResult> {
+  const folder = await mkdtemp(join(tmpdir(), 'warploom-run-'));
+  try {
+    const [from, to] = [join(folder, 'input'), join(folder, 'output')];
+    const file = await open(from, 'wx', 0o600);
+    for (const part of runFile(plan, run, options)) await file.write(part);
+    await file.close();
+    const done = await runChild(made.path, [from, to], {
+      cwd: folder, timeout: options.timeout ?? 600_000, ...(options.signal === undefined ? {} : { signal: options.signal }),
+    });
+    if (done.code !== 0) throw new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `the compiled program ${done.reason}`);
+    return readResult(plan, made.program, run, await readFile(to));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function readResult(plan: ProgramPlan, { text }: CppProgram, { counts, lines }: Prepared, bytes: Buffer): RunResult {
+  const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
+  const [status, site, value, nanoseconds, records] = new Float64Array(buffer, 0, 8) as unknown as [number, number, number, number, number];
+  if (status !== 0) {
+    if (site < 0) throw new WarploomError('ERR_WARPLOOM_INTERNAL', `channel ${value} holds more items than planned`);
+    throw faultError(plan.graph, text.sites[site]!, value);
+  }
+  const printed = printedRecords(text, new Float64Array(buffer, 64, records));
+  let at = 64 + 8 * records;
+  const streams = new Map<number, StreamArrays>();
+  plan.externals.forEach(({ id, kind, type }, i) => {
+    if (kind === 'input' || kind === 'reader') return;
+    const arrays: StreamArrays = {};
+    for (const scalar of kinds) {
+      const count = countsOf(type)[scalar] * counts.passed[i]!;
+      if (countsOf(type)[scalar] === 0) continue;
+      const array = arrays[scalar] = makeArray(scalar, count);
+      new Uint8Array(array.buffer).set(new Uint8Array(buffer, at, array.byteLength));
+      at += array.byteLength;
+    }
+    streams.set(id, arrays);
+  });
+  const items = (id: number) => counts.passed[plan.externals.findIndex((each) => each.id === id)]!;
+  const output = plan.externals.find(({ kind }) => kind === 'output');
+  return {
+    output: output === undefined ? new Float32Array(0) : joinItems(streams.get(output.id)!, output.type, items(output.id)),
+    printed: lines === Infinity ? printed : printed.split('\n').slice(0, lines).map((line) => `${line}\n`).join(''),
+    files: Object.fromEntries(plan.externals.filter(({ kind }) => kind === 'writer').map((each) =>
+      [each.path, fileOf(each, streams.get(each.id)!, items(each.id))])),
+    firings: counts.firings, exhausted: counts.exhausted, milliseconds: nanoseconds / 1e6,
+  };
+}
+
+function printedRecords(text: CppProgram['text'], records: Float64Array): string {
+  const pieces: string[] = [];
+  for (let at = 0; at < records.length;) {
+    const count = records[at + 1]!;
+    pieces.push(printedText(text.sites[records[at]!]!, records.subarray(at + 2, at + 2 + count)));
+    at += 2 + count;
+  }
+  return pieces.join('');
+}
