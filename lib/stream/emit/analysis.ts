@@ -108,7 +108,8 @@ export class Analysis {
     const visit = (body: IrStatement): void => eachStatement(body, (part) => {
       const variable = part.kind === 'assign' ? rootOf(part.target) : undefined;
       if (variable !== undefined) found.add(variable);
-      for (const e of expressionsOf(part)) eachExpression(e, (each) => { if (each.kind === 'call') called.add(this.function(each.function)); });
+      for (const e of expressionsOf(part)) eachExpression(e,
+        (each) => { if (each.kind === 'call') called.add(this.function(each.function)); });
     });
     visit(s);
     for (const each of called) visit(each.body);
@@ -128,7 +129,8 @@ export class Analysis {
   hasEffects(e: IrExpression): boolean {
     let found = this.#effects.get(e);
     if (found === undefined) {
-      found = e.kind === 'call' || e.kind === 'pop' || (e.kind === 'math' && e.name === 'random') || operands(e).some((part) => this.hasEffects(part));
+      found = e.kind === 'call' || e.kind === 'pop' || (e.kind === 'math' && e.name === 'random')
+        || operands(e).some((part) => this.hasEffects(part));
       this.#effects.set(e, found);
     }
     return found;

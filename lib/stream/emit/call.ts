@@ -27,7 +27,8 @@ export function callFunction(c: Context, e: Extract<IrExpression, { kind: 'call'
 }
 
 /**
- * Writes the body of a function. Where control returns from inside of loops and branches, the body becomes a block with a label (found out by
+ * Writes the body of a function. Where control returns from inside of loops and branches, the body becomes a block with a label (found
+ * out by
  * making the code once more).
  */
 export function runBody(c: Context, body: Block, result: IrExpression['type'] | undefined): Val {

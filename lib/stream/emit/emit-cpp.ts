@@ -3,7 +3,7 @@ import { cppDialect, cppLiteral, cppType } from './dialect-cpp.ts';
 import { checkName, externalArrayNames } from './emit-js.ts';
 import { countsOf, placesOf, type Kind } from './layout.ts';
 import type { ProgramPlan } from './plan.ts';
-import { cppPrelude } from './prelude-cpp.ts';
+import { cppIncludes, cppPrelude } from './prelude-cpp.ts';
 import { writeProgram, type ArrayDeclaration, type FunctionText, type ProgramText } from './program.ts';
 import { kindsIn } from './value.ts';
 
@@ -16,7 +16,18 @@ export interface CppOptions {
 
 export interface CppProgram {
   readonly text: ProgramText;
-  readonly source: string;
+  /** The program, to stand in a namespace. */
+  readonly body: string;
+}
+
+/** One file of several programs: run with the paths of input and output and the program's number. */
+export function cppFile(programs: readonly CppProgram[]): string {
+  const cases = programs.map((_, i) => `    case ${i}: return wl_program_${i}::run(words);`);
+  return [
+    cppIncludes, ...programs.map(({ body }, i) => `namespace wl_program_${i} {\n${body}}`),
+    'int main(int count, char** words) {', '  if (count != 4) return 2;', '  switch (atoi(words[3])) {', ...cases, '  }',
+      '  return 2;', '}', '',
+  ].join('\n');
 }
 
 function arrayText({ name, kind, role, length, initial }: ArrayDeclaration, start: readonly number[]): string {
@@ -82,7 +93,8 @@ function streamsText(plan: ProgramPlan): string {
     const isIn = kind === 'input' || kind === 'reader';
     return `  x${id}${scalar} = ${isIn ? 'wl_take' : 'wl_make'}<${cppType[scalar]}>(${count});`;
   }));
-  const lengths = plan.externals.flatMap(({ id, kind }, i) => (kind === 'reader' ? [`  wl_ix[${2 * id + 1}] = (int)wl_run.items[${i}];`] : []));
+  const lengths = plan.externals.flatMap(({ id, kind }, i) =>
+    (kind === 'reader' ? [`  wl_ix[${2 * id + 1}] = (int)wl_run.items[${i}];`] : []));
   return `static void open_streams() {\n${[...lines, ...lengths].join('\n')}\n}\n`;
 }
 
@@ -103,19 +115,19 @@ export function emitCpp(plan: ProgramPlan, options: CppOptions = {}): CppProgram
   const all = [...text.fire, ...text.first, ...text.groups].filter((each) => each !== undefined);
   const streams = plan.graph.channels.length + plan.externals.length;
   const ends = plan.graph.channels.flatMap(({ initial }) => [0, initial.length]);
-  const source = [
+  const body = [
     cppPrelude({ streams, externals: plan.externals.length, nodes: plan.graph.nodes.length, ends, multiplicity: plan.multiplicity }),
     ...names.map((name) => `static ${typeOf(name)}* ${name};`), ...text.arrays.map((each) => arrayText(each, startOf(plan, each))),
     ...all.map((each) => functionText(each, parameters)), settleText(text), toFrontsText(text), steadyText(text, isBaseline, args),
     dispatchText(text, args), streamsText(plan), resultsText(plan), mainText(isBaseline), '',
   ].join('\n');
-  return { text, source };
+  return { text, body };
 }
 
 function mainText(isBaseline: boolean): string {
   return `
-int main(int count, char** words) {
-  if (count != 3 || !wl_open(words[1])) return 2;
+static int run(char** words) {
+  if (!wl_open(words[1])) return 2;
   wl_result_path = words[2];
   open_streams();
   const auto begin = std::chrono::steady_clock::now();

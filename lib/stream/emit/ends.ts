@@ -29,8 +29,6 @@ export interface EndOptions {
   readonly registers?: Registers;
   readonly tape?: Tape;
   readonly start?: Ex;
-  /** Index that lives outside of the firing and is moved by each access (`baseline`). */
-  readonly global?: string;
 }
 
 /** Faults that an end can raise, by site. */
@@ -59,11 +57,6 @@ export class End {
     this.options = options;
     this.#sites = sites;
     this.#at = this.#start = options.start ?? writer.int(0);
-    if (options.global !== undefined) {
-      this.#start = writer.stable({ text: options.global, kind: 'i', stable: false });
-      this.#at = { text: options.global, kind: 'i', stable: false };
-      this.#dynamic = options.global;
-    }
   }
 
   get isDynamic(): boolean {
@@ -85,7 +78,7 @@ export class End {
     if (this.#dynamic !== undefined) {
       const taken = w.dialect.binary('-', 'i', this.#dynamic, this.#start.text, undefined);
       const checked = w.dialect.within(taken, String(this.options.rate), this.#sites.rate());
-      if (this.options.global === undefined) w.emit(`${checked};`);
+      w.emit(`${checked};`);
       const at = w.stable({ text: this.#dynamic, kind: 'i', stable: false });
       w.emit(`${this.#dynamic} = ${w.dialect.offset(this.#dynamic, '1')};`);
       return at;
@@ -122,16 +115,16 @@ export class End {
     }
     const isSafe = !this.isDynamic && range !== undefined && range[0] >= 0 && this.high + range[1] < window;
     if (isSafe) return loadValue(w, this.#place(w.sum(this.#at, index)), type);
-    return loadValue(w, this.#place(this.#checkedPeek(w.stable(index), range)), type);
+    return loadValue(w, this.#place(this.#checkedPeek(w.stable(index))), type);
   }
 
-  #checkedPeek(index: Ex, range: readonly [number, number] | undefined): Ex {
+  #checkedPeek(index: Ex): Ex {
     const w = this.#w;
     const { dialect } = w;
     const at: Ex = this.#dynamic === undefined ? this.#at : { text: this.#dynamic, kind: 'i', stable: false };
-    const taken = this.low === this.high && !this.isDynamic ? String(this.low) : dialect.binary('-', 'i', at.text, this.#start.text, undefined);
+    const taken = this.low === this.high && !this.isDynamic ? String(this.low)
+      : dialect.binary('-', 'i', at.text, this.#start.text, undefined);
     const rest = dialect.binary('-', 'i', String(this.options.window), taken, undefined);
-    if (range !== undefined && range[0] >= 0 && this.isDynamic && this.options.global !== undefined) return w.sum(at, index);
     return w.sum(at, { text: dialect.within(index.text, rest, this.#sites.peek()), kind: 'i', stable: false });
   }
 
@@ -233,10 +226,10 @@ export class End {
   finish(): void {
     const w = this.#w;
     const { rate, registers } = this.options;
-    if (this.#dynamic !== undefined && this.options.global === undefined) {
+    if (this.#dynamic !== undefined) {
       const taken = w.dialect.binary('-', 'i', this.#dynamic, this.#start.text, undefined);
       w.emit(`if (${w.dialect.compare('!=', taken, String(rate))}) ${w.dialect.fail(this.#sites.rate(), taken)}`);
-    } else if (this.#dynamic === undefined && this.low !== rate) w.emit(w.dialect.fail(this.#sites.rate(), String(this.low)));
+    } else if (this.low !== rate) w.emit(w.dialect.fail(this.#sites.rate(), String(this.low)));
     if (registers !== undefined && this.options.isInput) registers.head += rate;
   }
 }

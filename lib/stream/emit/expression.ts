@@ -228,7 +228,8 @@ function binary(c: Context, e: Of<'binary'>): Ex {
     const condition = c.dialect.compare(e.operator, a.text, b.text);
     return { text: c.dialect.fromCondition(condition), kind: 'i', stable: false, condition };
   }
-  const site = isDivision && (b.known === undefined || b.known === 0) ? c.site(e.operator === '/' ? 'divide' : 'remainder', e.span) : undefined;
+  const site = isDivision && (b.known === undefined || b.known === 0) ? c.site(e.operator === '/' ? 'divide' : 'remainder', e.span)
+    : undefined;
   return { text: c.dialect.binary(e.operator, kindOf(name), a.text, b.text, site), kind: kindOf(name), stable: false };
 }
 
@@ -327,5 +328,6 @@ function convert(c: Context, e: Of<'convert'>): Val {
   if (operand.known !== undefined) return [fold(c, e.type, conversionOf(from, to)(operand.known))];
   if (from === to) return [operand];
   if (kindOf(to) === 'i' && operand.condition !== undefined) return [operand];
-  return [{ text: c.dialect.convert(from, to, operand.text), kind: kindOf(to), stable: operand.stable && kindOf(to) === operand.kind && to === 'int' }];
+  return [{ text: c.dialect.convert(from, to, operand.text), kind: kindOf(to), stable: operand.stable && kindOf(to) === operand.kind
+    && to === 'int' }];
 }

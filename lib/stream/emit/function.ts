@@ -220,7 +220,6 @@ export class FunctionMaker {
     const side = isInput ? 'r' : 'w';
     const name = `${side}${id}`;
     const place = `wl_ix[${2 * id + (isInput ? 0 : 1)}]`;
-    if (this.#p.isBaseline && external === undefined) return { tape: { arrays }, global: place };
     const isIteration = this.#group !== undefined && external === undefined && this.#isIteration(id);
     const moved = this.#moved.get(name) ?? 0;
     if (this.#group !== undefined) this.#moved.set(name, moved + rate);
@@ -340,7 +339,8 @@ export class FunctionMaker {
     const at: Ex = { text: name, kind: 'i', stable: false };
     const counts = countsOf(external.type);
     const place: Place = {
-      arrays: externalArrays(external, external.type), isPlace: true, at: { i: w.times(at, counts.i), f: w.times(at, counts.f), d: w.times(at, counts.d) },
+      arrays: externalArrays(external, external.type), isPlace: true,
+        at: { i: w.times(at, counts.i), f: w.times(at, counts.f), d: w.times(at, counts.d) },
     };
     output.push(w.stableValue(loadValue(w, place, external.type)));
     if (this.#group !== undefined) w.emit(`${name} = ${this.#p.dialect.offset(name, '1')};`);
@@ -359,7 +359,8 @@ export class FunctionMaker {
     const { dialect } = this.#p;
     const kept = [...this.#kept.values()];
     const lines = [
-      ...before.map((line) => `  ${line}`), ...kept.map((each) => `  ${dialect.variable(each.kind, each.name, each.from)}`), ...this.#w.lines,
+      ...before.map((line) => `  ${line}`), ...kept.map((each) => `  ${dialect.variable(each.kind, each.name, each.from)}`),
+        ...this.#w.lines,
       ...kept.filter(({ from }) => from.endsWith(']')).map((each) => `  ${each.from} = ${each.name};`),
     ];
     return { name, lines, locals: this.#w.locals };

@@ -48,10 +48,12 @@ function unroll(c: Context, s: Loop, condition: NonNullable<Loop['condition']>):
 /** Counter of a loop with known turns, and its bounds inside of the body. */
 function counterOf(c: Context, s: Loop): { variable: Variable; range: readonly [number, number] } | undefined {
   const [step] = s.step;
-  if (s.trips === undefined || s.trips === 0 || s.step.length !== 1 || step!.kind !== 'assign' || step!.target.kind !== 'variable') return undefined;
+  if (s.trips === undefined || s.trips === 0 || s.step.length !== 1 || step!.kind !== 'assign'
+    || step!.target.kind !== 'variable') return undefined;
   const { variable } = step!.target;
   const { value } = step!;
-  if (value.kind !== 'binary' || (value.operator !== '+' && value.operator !== '-') || c.options.analysis.assigned(s.body).has(variable)) return undefined;
+  if (value.kind !== 'binary' || (value.operator !== '+' && value.operator !== '-')
+    || c.options.analysis.assigned(s.body).has(variable)) return undefined;
   const by = value.left.kind === 'variable' && value.left.variable === variable ? rangeOf(c, value.right) : undefined;
   const binding = c.bindings.get(variable);
   const first = binding?.kind === 'slots' ? binding.slots[0]!.ex.known : undefined;
@@ -64,14 +66,16 @@ function keep(c: Context, s: Loop): void {
   const { analysis, input, output } = c.options;
   const { w } = c;
   const counter = counterOf(c, s);
-  const inside: IrStatement = { kind: 'loop', initial: [], condition: s.condition, step: s.step, body: s.body, atLeastOnce: s.atLeastOnce, trips: s.trips };
+  const inside: IrStatement = { kind: 'loop', initial: [], condition: s.condition, step: s.step, body: s.body,
+    atLeastOnce: s.atLeastOnce, trips: s.trips };
   c.materialise(analysis.assigned(s));
   const turn: IrStatement = { kind: 'block', statements: [s.body, ...s.step] };
   const whole = [analysis.count(inside, 'pop'), analysis.count(inside, 'push')];
   c.makeEndsDynamic(whole[0], whole[1]);
   const each = [analysis.count(turn, 'pop') ?? 0, analysis.count(turn, 'push') ?? 0] as const;
   const trips = s.trips ?? 0;
-  const marks = [input?.enterLoop(whole[0] === undefined ? 0 : each[0], trips), output?.enterLoop(whole[1] === undefined ? 0 : each[1], trips)] as const;
+  const marks = [input?.enterLoop(whole[0] === undefined ? 0 : each[0], trips),
+    output?.enterLoop(whole[1] === undefined ? 0 : each[1], trips)] as const;
   const site = s.trips === undefined ? c.site('steps', s.span) : undefined;
   w.open(`${'for (;;)'} {`);
   ++c.level;

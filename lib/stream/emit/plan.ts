@@ -4,7 +4,8 @@ import { eachStatement, statementSize } from '../interpret/walk.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import type { IrType } from '../ir.ts';
-import { singleAppearanceSchedule, steadyState, stronglyConnected, type SteadySchedule, type SteadyState, type Step } from '../schedule/index.ts';
+import { singleAppearanceSchedule, steadyState, stronglyConnected, type SteadySchedule, type SteadyState,
+  type Step } from '../schedule/index.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { Analysis } from './analysis.ts';
 import { UnsupportedProgram } from './unsupported.ts';

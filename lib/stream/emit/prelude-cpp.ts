@@ -18,8 +18,10 @@ static inline int wl_at(int i, int n, int site) { if (i < 0 || i >= n) wl_fail(s
 static inline int wl_abs(int a) { return a < 0 ? -a : a; }
 static inline int wl_max(int a, int b) { return a > b ? a : b; }
 static inline int wl_min(int a, int b) { return a < b ? a : b; }
-template <class T> static inline T wl_max_of(T a, T b) { return a > b ? a : b > a ? b : a == b ? (std::signbit(a) ? b : a) : a != a ? a : b; }
-template <class T> static inline T wl_min_of(T a, T b) { return a < b ? a : b < a ? b : a == b ? (std::signbit(a) ? a : b) : a != a ? a : b; }
+template <class T> static inline T wl_max_of(T a, T b) { return a > b ? a : b > a ? b : a == b ? (std::signbit(a) ? b : a) : a != a
+  ? a : b; }
+template <class T> static inline T wl_min_of(T a, T b) { return a < b ? a : b < a ? b : a == b ? (std::signbit(a) ? a : b) : a != a
+  ? a : b; }
 static inline float wl_max(float a, float b) { return wl_max_of(a, b); }
 static inline float wl_min(float a, float b) { return wl_min_of(a, b); }
 static inline double wl_max(double a, double b) { return wl_max_of(a, b); }
@@ -124,16 +126,13 @@ static bool wl_open(const char* path) {
   return true;
 }`.trim();
 
+/** Heads of the standard library, before all programs of a file. */
+export const cppIncludes = ['algorithm', 'chrono', 'cmath', 'cstdio', 'cstdlib', 'cstring', 'initializer_list', 'vector']
+  .map((name) => `#include <${name}>`).join('\n');
+
+/** The beginning of one program. */
 export function cppPrelude({ streams, externals, nodes, ends, multiplicity }: PreludeSizes): string {
-  return `#include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <initializer_list>
-#include <vector>
-static const int wl_externals = ${externals}, wl_nodes = ${nodes}, wl_multiplicity = ${multiplicity};
+  return `static const int wl_externals = ${externals}, wl_nodes = ${nodes}, wl_multiplicity = ${multiplicity};
 static int wl_ix[${Math.max(2 * streams, 1)}] = {${ends.join(', ')}};
 static int wl_it[${Math.max(nodes, 1)}], wl_rs[${Math.max(nodes, 1)}], wl_fired[${Math.max(nodes, 1)}];
 ${arithmetic}

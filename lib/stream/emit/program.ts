@@ -47,7 +47,7 @@ export interface ProgramText {
 export interface WriteOptions {
   /** Items that channels must hold at least, by channel. */
   readonly capacities?: readonly number[];
-  /** One FIFO array per channel, whose ends are read and written in memory at every access; no groups. */
+  /** One FIFO array per channel; no groups. */
   readonly baseline?: boolean;
 }
 

@@ -115,7 +115,8 @@ function branch(c: Context, s: Extract<IrStatement, { kind: 'if' }>): boolean {
   const moves = movesOf(c, s);
   // What the condition reads may change under new names; so it is kept first.
   const isPlain = assigned.size === 0 && !moves.isDynamic;
-  const kept = isPlain ? condition.text : c.dialect.compare('!=', w.stable({ text: c.dialect.fromCondition(condition.text), kind: 'i', stable: false }).text, '0');
+  const kept = isPlain ? condition.text : c.dialect.compare('!=',
+    w.stable({ text: c.dialect.fromCondition(condition.text), kind: 'i', stable: false }).text, '0');
   c.materialise(assigned);
   c.makeEndsDynamic(moves.pop, moves.push);
   const marks = [input?.enterBranches(moves.pop ?? 0, false), output?.enterBranches(moves.push ?? 0, true)] as const;
@@ -151,7 +152,8 @@ function movesOf(c: Context, s: Extract<IrStatement, { kind: 'if' }>) {
 function print(c: Context, s: Extract<IrStatement, { kind: 'print' }>): void {
   const isText = 'text' in s.value;
   const values = isText ? [] : parts(c, s.value as IrExpression);
-  const print = isText ? { text: (s.value as { text: string }).text, newline: s.newline } : { type: (s.value as IrExpression).type, newline: s.newline };
+  const print = isText ? { text: (s.value as { text: string }).text, newline: s.newline }
+    : { type: (s.value as IrExpression).type, newline: s.newline };
   const site = c.options.site({ kind: 'print', node: c.options.node, span: s.span, limit: 0, print });
   c.w.emit(c.dialect.print(site, values.map(({ text }) => text), s.newline));
 }

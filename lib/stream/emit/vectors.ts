@@ -4,7 +4,8 @@ import type { Context } from './context.ts';
 import type { Ex } from './value.ts';
 
 /** The operator on the parts of two vectors. */
-export function vectorOperator(c: Context, operator: IrBinary, isComplex: boolean, operands: readonly [readonly Ex[], readonly Ex[]]): readonly Ex[] {
+export function vectorOperator(c: Context, operator: IrBinary, isComplex: boolean,
+  operands: readonly [readonly Ex[], readonly Ex[]]): readonly Ex[] {
   const [a, b] = operands;
   const f = (operation: IrBinary, x: string, y: string) => c.dialect.binary(operation, 'f', x, y, undefined);
   const single = (text: string): Ex => ({ text, kind: 'f', stable: false });
@@ -23,8 +24,10 @@ export function vectorOperator(c: Context, operator: IrBinary, isComplex: boolea
 }
 
 /** A function of a complex number: computed in double, rounded once. */
-export function complexCall(c: Context, name: MathName, z: readonly Ex[]): readonly Ex[] {
-  const [re, im] = z.map((part) => c.w.stable({ text: c.dialect.convert('float', 'double', c.w.stable(part).text), kind: 'd', stable: false }).text) as
+export function complexCall(c: Context, name: MathName,
+  z: readonly Ex[]): readonly Ex[] {
+  const [re, im] = z.map((part) => c.w.stable({ text: c.dialect.convert('float', 'double', c.w.stable(part).text), kind: 'd',
+    stable: false }).text) as
     [string, string];
   const d = (operation: IrBinary, x: string, y: string) => c.dialect.binary(operation, 'd', x, y, undefined);
   const m = (of: MathName, ...args: string[]) => c.dialect.math(of, 'd', args);

@@ -16,6 +16,8 @@ export interface CompilerOptions {
   readonly compileTimeout?: number;
   /** Lets float operations be reordered and joined (-ffast-math): outputs differ in rounding. */
   readonly fast?: boolean;
+  /** The compiler's level of optimisation; default 3. */
+  readonly effort?: 1 | 3;
   readonly signal?: AbortSignal;
 }
 
@@ -65,15 +67,18 @@ function versionOf(compiler: string): string {
 }
 
 /** Arguments of a compilation, files aside. `strict`: floats as they are written. */
-export function compilerArguments(mode: 'baseline' | 'strict' | 'fast'): string[] {
-  const common = ['-std=c++17', '-O3', '-fwrapv', '-w'];
+export function compilerArguments(mode: 'baseline' | 'strict' | 'fast', effort: 1 | 3 = 3): string[] {
+  const common = ['-std=c++17', `-O${effort}`, '-fwrapv', '-w'];
   if (mode === 'baseline') return [...common, '-ffp-contract=off'];
   if (mode === 'fast') return [...common, '-march=native', '-ffast-math'];
-  return [...common, '-march=native', '-ffp-contract=off', '-fno-math-errno', '-fno-trapping-math'];
+  // GCC 12 joins products and sums of vectors (vfmaddsub) whatever -ffp-contract says, unless the instructions are forbidden.
+  const joined = process.arch === 'x64' ? ['-mno-fma', '-mno-avx512f'] : [];
+  return [...common, '-march=native', ...joined, '-ffp-contract=off', '-fno-math-errno', '-fno-trapping-math'];
 }
 
 function cacheFolder(given: string | undefined): string {
-  const folder = given ?? join(process.env.XDG_CACHE_HOME ?? (homedir() === '' ? tmpdir() : join(homedir(), '.cache')), 'warploom', 'stream');
+  const folder = given ?? join(process.env.XDG_CACHE_HOME ?? (homedir() === '' ? tmpdir() : join(homedir(), '.cache')), 'warploom',
+    'stream');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return folder;
 }
@@ -81,7 +86,8 @@ function cacheFolder(given: string | undefined): string {
 /** Compiles a source and gives the path of the program. Throws {@link NoCompilerError}, or WarploomError where the compiler fails. */
 export async function compileSource(source: string, args: readonly string[], options: CompilerOptions = {}): Promise<string> {
   const compiler = findCompiler(options.compiler);
-  const key = createHash('sha256').update(JSON.stringify([versionOf(compiler), process.arch, args])).update(source).digest('hex').slice(0, 40);
+  const key = createHash('sha256').update(JSON.stringify([versionOf(compiler), process.arch,
+    args])).update(source).digest('hex').slice(0, 40);
   const folder = cacheFolder(options.cacheFolder);
   const target = join(folder, key);
   if (await isFile(target)) return target;
@@ -118,8 +124,10 @@ export interface ChildResult {
   readonly stderr: string;
 }
 
-/** Runs a program without a shell until it ends, the time is over or the signal comes (then the signal's reason is thrown). */
-export function runChild(path: string, args: readonly string[], options: { cwd: string; timeout: number; signal?: AbortSignal }): Promise<ChildResult> {
+/** Runs a program without a shell until it ends,
+  the time is over or the signal comes (then the signal's reason is thrown). */
+export function runChild(path: string, args: readonly string[],
+  options: { cwd: string; timeout: number; signal?: AbortSignal }): Promise<ChildResult> {
   const { signal, timeout, cwd } = options;
   signal?.throwIfAborted();
   return new Promise((resolve, reject) => {
@@ -143,8 +151,10 @@ export function runChild(path: string, args: readonly string[], options: { cwd: 
     });
     child.on('close', (code, killed) => {
       end();
-      if (signal?.aborted === true) reject(signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason)));
-      else resolve({ code: code ?? undefined, stderr, reason: isLate ? `took more than ${timeout} ms` : killed === null ? `ended with ${code}` : `died by ${killed}` });
+      if (signal?.aborted === true) reject(signal.reason instanceof Error ? signal.reason
+        : new Error(String(signal.reason)));
+      else resolve({ code: code ?? undefined, stderr, reason: isLate ? `took more than ${timeout} ms` : killed === null
+        ? `ended with ${code}` : `died by ${killed}` });
     });
   });
 }

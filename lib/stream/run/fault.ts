@@ -5,7 +5,8 @@ import type { Site } from '../emit/context.ts';
 import { StreamRunError } from '../interpret/error.ts';
 
 const codes: Readonly<Record<Site['kind'], string>> = {
-  index: 'S5001', divide: 'S5002', remainder: 'S5002', random: 'S5003', pop: 'S5004', push: 'S5004', peek: 'S5005', steps: 'S4101', print: 'S5009',
+  index: 'S5001', divide: 'S5002', remainder: 'S5002', random: 'S5003', pop: 'S5004', push: 'S5004', peek: 'S5005', steps: 'S4101',
+    print: 'S5009',
 };
 
 function messageOf({ kind, limit }: Site, value: number): string {

@@ -59,7 +59,8 @@ export interface CompiledJs {
 export const defaultJsPlan: PlanOptions = { groupSize: 1500, filterSize: 400, blockBytes: 32768 };
 
 /**
- * Compiles a graph. Throws UnsupportedProgram for programs that only the interpreter runs, ScheduleError where there is no schedule. A run throws
+ * Compiles a graph. Throws UnsupportedProgram for programs that only the interpreter runs, ScheduleError where there is no schedule. A
+ * run throws
  * StreamRunError where the program goes wrong, ArgumentError for missing input or limits.
  */
 export function compileJs(graph: StreamGraph, options: PlanOptions = {}): CompiledJs {
@@ -76,9 +77,11 @@ export function compileJs(graph: StreamGraph, options: PlanOptions = {}): Compil
 export function amountOf(plan: ProgramPlan, input: ArrayLike<number> | undefined, items: number, options: RunOptions): RunAmount {
   for (const name of ['items', 'iterations'] as const) {
     const x = options[name];
-    if (x !== undefined && (!Number.isSafeInteger(x) || x < 0)) throw new ArgumentError(`options.${name}`, `expected an integer of 0 or more, received ${x}`);
+    if (x !== undefined && (!Number.isSafeInteger(x) || x < 0)) throw new ArgumentError(`options.${name}`,
+      `expected an integer of 0 or more, received ${x}`);
   }
-  if (options.items !== undefined && options.iterations !== undefined) throw new ArgumentError('options', 'expected `items` or `iterations`, received both');
+  if (options.items !== undefined && options.iterations !== undefined) throw new ArgumentError('options',
+    'expected `items` or `iterations`, received both');
   const isOpen = plan.externals.some(({ kind }) => kind === 'input');
   if (!isOpen && options.items === undefined && options.iterations === undefined) {
     throw new ArgumentError('options.items', 'the program has no input that ends: say when to stop by `items` or `iterations`');
@@ -115,8 +118,10 @@ class JsMachine {
 
   #instantiate(): Functions {
     const { text, source } = this.program;
-    this.#arrays = Object.fromEntries(text.arrays.map(({ name, kind, length }) => [name, makeArray(kind, length)]));
-    const make = compileFunction(source, ['wl_arrays', 'wl_ix', 'wl_it', 'wl_rs', 'wl_steps', 'wl_fail', 'wl_print'], { filename: 'warploom-stream.js' });
+    this.#arrays = Object.fromEntries(text.arrays.map(({ name, kind, length }) =>
+      [name, makeArray(kind, length)]));
+    const make = compileFunction(source, ['wl_arrays', 'wl_ix', 'wl_it', 'wl_rs', 'wl_steps', 'wl_fail', 'wl_print'],
+      { filename: 'warploom-stream.js' });
     return make(this.#arrays, this.#ix, this.#it, this.#rs, this.#steps, (site: number, value: number) => this.#fail(site, value),
       (site: number, values: number[]) => this.#print(site, values)) as Functions;
   }
@@ -165,8 +170,10 @@ class JsMachine {
     this.#ensureRoom(counts);
     this.#reset(options);
     for (const { id, type, kind } of plan.externals) {
-      const index = plan.externals.findIndex((each) => each.id === id);
-      if (kind === 'output' || kind === 'writer') streams.set(id, { arrays: roomFor(counts.passed[index]!, type), items: counts.passed[index]! });
+      const index = plan.externals.findIndex((each) =>
+        each.id === id);
+      if (kind === 'output' || kind === 'writer') streams.set(id,
+        { arrays: roomFor(counts.passed[index]!, type), items: counts.passed[index]! });
       else if (kind === 'reader') this.#ix[2 * id + 1] = streams.get(id)!.items;
     }
     const arrays = externalArrayNames(plan).map((name) => streams.get(Number(name.slice(1, -1)))!.arrays[name.at(-1) as 'i']!);
@@ -234,14 +241,17 @@ class JsMachine {
     }
   }
 
-  #result(counts: RunCounts, streams: Map<number, { arrays: StreamArrays; items: number }>, milliseconds: number, lines: number): RunResult {
+  #result(counts: RunCounts, streams: Map<number, { arrays: StreamArrays; items: number }>, milliseconds: number,
+    lines: number): RunResult {
     const plan = this.#plan;
     const output = plan.externals.find(({ kind }) => kind === 'output');
     const files = plan.externals.filter(({ kind }) => kind === 'writer').map((external) => {
       const { arrays, items } = streams.get(external.id)!;
-      return [external.path, fileOf(external, arrays, items)] as const;
+      return [external.path, fileOf(external, arrays,
+        items)] as const;
     });
-    const joined = output === undefined ? new Float32Array(0) : joinItems(streams.get(output.id)!.arrays, output.type, streams.get(output.id)!.items);
+    const joined = output === undefined ? new Float32Array(0)
+      : joinItems(streams.get(output.id)!.arrays, output.type, streams.get(output.id)!.items);
     const printed = this.#printed.join('');
     return {
       output: joined, printed: lines === Infinity ? printed : printed.split('\n').slice(0, lines).map((line) => `${line}\n`).join(''),
@@ -256,7 +266,8 @@ function initialScalars(item: { type: IrType; numbers: ArrayLike<number> }, kind
 
 function wrapped(error: unknown): unknown {
   if (error instanceof StreamRunError || error instanceof WarploomError) return error;
-  return new WarploomError('ERR_WARPLOOM_INTERNAL', `generated code failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  return new WarploomError('ERR_WARPLOOM_INTERNAL',
+    `generated code failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
 }
 
 /** Places in memory order of the scalars of a kind. */

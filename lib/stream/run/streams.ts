@@ -50,7 +50,8 @@ export function joinItems(arrays: StreamArrays, type: IrType, items: number): Sc
   const places = placesOf(type);
   const counts = countsOf(type);
   const joined = new Float64Array(items * places.length);
-  for (let item = 0, to = 0; item < items; ++item) for (const { kind, at } of places) joined[to++] = arrays[kind]![item * counts[kind] + at]!;
+  for (let item = 0, to = 0; item < items; ++item) for (const { kind, at } of places) joined[to++] =
+    arrays[kind]![item * counts[kind] + at]!;
   return joined;
 }
 
@@ -65,8 +66,10 @@ export function inputArrays(plan: ProgramPlan, inputs: StreamInputs): Map<number
   const found = new Map<number, { arrays: StreamArrays; items: number }>();
   for (const { id, kind, type, path } of plan.externals) {
     if (kind !== 'input' && kind !== 'reader') continue;
-    const bytes = Object.hasOwn(inputs.files, path) ? inputs.files[path] : undefined;
-    if (kind === 'reader' && bytes === undefined) throw new ArgumentError('options.files', `there is no file '${path}': give it under \`files\``);
+    const bytes = Object.hasOwn(inputs.files, path) ? inputs.files[path]
+      : undefined;
+    if (kind === 'reader' && bytes === undefined) throw new ArgumentError('options.files',
+      `there is no file '${path}': give it under \`files\``);
     if (kind === 'input' && inputs.input === undefined) {
       throw new ArgumentError('input', 'the program has an open input: give its items');
     }
