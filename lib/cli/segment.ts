@@ -7,8 +7,8 @@ import { segmentJobSchema } from '../jobs/imaging-schema.ts';
 import { contoursSvg, runSegment, segmentPreview, writeMask } from '../jobs/imaging-segment.ts';
 import { parseFlags, UsageError, type Command } from './command.ts';
 import {
-  contourFlag, exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, inputFlag, realFlag, outputFlag, parseImageJob, wholeFlag,
-  withImageDevice,
+  contourFlag, exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, inputFlag, realFlag, outputFlag, parseImageJob,
+  wholeFlag, withImageDevice,
 } from './imaging-flags.ts';
 import { formatSeconds } from './table.ts';
 

@@ -79,7 +79,8 @@ class Maker {
     const pops = 'pop();';
     switch (this.#r.below(4)) {
       case 0: return `for (int i = 0; i < ${push}; i++) push(${value()}); for (int i = 0; i < ${pop}; i++) a = ${type === 'bit' ? 'a ^ pop()' : 'a + pop()'};`;
-      case 1: return `if (${this.#condition(type, v.scalars)}) { ${`push(${value()});`.repeat(push)} } else { ${Array.from({ length: push }, () => `push(${value()});`).join(' ')} } ${pops.repeat(pop)}`;
+      case 1: return `if (${this.#condition(type, v.scalars)}) { ${`push(${value()});`.repeat(push)} } `
+        + `else { ${Array.from({ length: push }, () => `push(${value()});`).join(' ')} } ${pops.repeat(pop)}`;
       case 2: return `int k = 0; while (k < ${push}) { push(${value()}); k++; } ${pops.repeat(pop)}`;
       default: return `${Array.from({ length: push }, () => `push(h(${value()}, b));`).join(' ')} ${pops.repeat(pop)}`;
     }
