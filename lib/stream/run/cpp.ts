@@ -3,6 +3,8 @@ import { mkdtemp, readFile, rm, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ArgumentError, WarploomError } from '../../core/errors.ts';
+import { ratesOf } from '../elaborate/to-sdf.ts';
+import { scalarCount } from '../interpret/values.ts';
 import { countRun, type RunCounts } from '../emit/counts.ts';
 import { cppFile, emitCpp, type CppProgram } from '../emit/emit-cpp.ts';
 import { countsOf, kinds, makeArray } from '../emit/layout.ts';
@@ -11,7 +13,8 @@ import type { StreamGraph } from '../graph.ts';
 import { compilerArguments, compileSource, runChild, type CompilerOptions } from './compiler.ts';
 import { faultError } from './fault.ts';
 import { amountOf, type RunOptions, type RunResult } from './js.ts';
-import { fileOf, inputArrays, joinItems, printedText, type StreamArrays } from './streams.ts';
+import { cutRun, isCuttable, type Piece } from './split.ts';
+import { fileOf, inputArrays, joinItems, printedText, type Scalars, type StreamArrays } from './streams.ts';
 
 export interface CppCompileOptions extends PlanOptions, CompilerOptions {
   /** Single-appearance schedule, one FIFO array per channel, nothing fused, -O3: what the original compiler does. */
@@ -21,6 +24,8 @@ export interface CppCompileOptions extends PlanOptions, CompilerOptions {
 export interface CppRunOptions extends RunOptions {
   /** Milliseconds that the run may take; default 600 000. */
   readonly timeout?: number;
+  /** Processes that share the work of a program without state; default 1. */
+  readonly threads?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -62,6 +67,8 @@ export async function compileCppTogether(graphs: readonly StreamGraph[], options
       get source() { return own.made.source; },
       get path() { return own.made.path; },
       async run(input, runOptions = {}) {
+        const pieces = piecesOf(plan, input, runOptions);
+        if (pieces.length > 1) return runPieces(this, pieces, input!, runOptions);
         const run = prepare(plan, input, runOptions);
         const { capacities } = own.made.programs[own.number]!.text;
         if (run.counts.peaks.some((peak, channel) => peak > capacities[channel]!)) {
@@ -77,6 +84,40 @@ interface Built {
   readonly programs: readonly CppProgram[];
   readonly source: string;
   readonly path: string;
+}
+
+function piecesOf(plan: ProgramPlan, input: ArrayLike<number> | undefined, options: CppRunOptions): Piece[] {
+  const { threads = 1 } = options;
+  if (!Number.isInteger(threads) || threads < 1 || threads > 1024) {
+    throw new ArgumentError('options.threads', `expected an integer from 1 to 1024, received ${threads}`);
+  }
+  if (threads === 1 || input === undefined || !isCuttable(plan)) return [];
+  const items = Math.floor(input.length / scalarCount(plan.externals[0]!.type));
+  return cutRun(plan, amountOf(plan, input, items, options), threads);
+}
+
+/** Runs the pieces of a run in processes of their own. */
+async function runPieces(program: CompiledCpp, pieces: readonly Piece[], input: ArrayLike<number>,
+  options: CppRunOptions): Promise<RunResult> {
+  const { plan } = program;
+  const [given, made] = plan.externals;
+  const numbers = ArrayBuffer.isView(input) ? input as Scalars : Float64Array.from(input);
+  const size = scalarCount(given!.type);
+  const window = ratesOf(plan.graph.nodes[given!.node]!, 0).peek;
+  const { iterations: _, ...rest } = options;
+  const results = await Promise.all(pieces.map(({ inputFrom, outputItems, counts }) => program.run(
+    numbers.subarray(inputFrom * size, (inputFrom + counts.passed[0]! + window) * size), { ...rest, threads: 1, items: outputItems })));
+  const total = pieces.reduce((sum, { outputItems }) => sum + outputItems, 0);
+  const output = results[0]!.output.constructor === Int32Array ? new Int32Array(total * scalarCount(made!.type))
+    : results[0]!.output instanceof Float32Array ? new Float32Array(total * scalarCount(made!.type))
+      : new Float64Array(total * scalarCount(made!.type));
+  results.forEach((result, i) => output.set(result.output, pieces[i]!.outputFrom * scalarCount(made!.type)));
+  return {
+    output, printed: '', files: {}, firings: plan.graph.nodes.map((_node, id) =>
+      results.reduce((sum, { firings }) => sum + firings[id]!, 0)),
+    exhausted: options.items === undefined && options.iterations === undefined,
+    milliseconds: Math.max(...results.map(({ milliseconds }) => milliseconds)),
+  };
 }
 
 interface Prepared {

@@ -80,6 +80,17 @@ describe('C++ back end', function () {
     await assert.rejects(compiled.run([1], { maxTurns: 1e15, signal: controller.signal }), /enough/);
   });
 
+  it('shares the work of a stateless program among processes', async () => {
+    const graph = graphOf(`float->float filter Fir(int n) { work pop 1 push 1 peek n {
+      float s = 0; for (int i = 0; i < n; i++) s += peek(i) * (i + 0.5); push(s); pop(); } }
+      float->float pipeline P { add Fir(9); add Fir(4); }`);
+    const compiled = await compileCpp(graph, options);
+    const input = Float32Array.from({ length: 3001 }, (_, i) => Math.sin(i) * 10);
+    const alone = await compiled.run(input);
+    assert.deepEqual([...alone.output], interpretSync(graph, { input }).output);
+    assert.deepEqual((await compiled.run(input, { threads: 3 })).output, alone.output);
+  });
+
   it('says what is missing where there is no compiler', async () => {
     const graph = graphOf(intFilter('push(pop());'));
     await assert.rejects(compileCpp(graph, { ...options, compiler: 'no-such-compiler' }), (error) => error instanceof NoCompilerError
