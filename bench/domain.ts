@@ -15,6 +15,11 @@ export interface BenchContext {
 
 export type DomainBenchmark = (context: BenchContext) => Promise<void>;
 
+/** What a benchmark is given that uses the host's cores only and no addon. */
+export type HostContext = Omit<BenchContext, 'device'>;
+
+export type HostBenchmark = (context: HostContext) => Promise<void>;
+
 /** True for errors that mean «this algorithm does not take this problem», not a defect. */
 export function isUnsupported(error: unknown): error is Error {
   return error instanceof Error && (error as { code?: string }).code === 'ERR_WARPLOOM_UNSUPPORTED';

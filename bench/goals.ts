@@ -1,7 +1,7 @@
 // Compares a report with the project's goals (bench/goals.json).
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import type { Report } from './report.ts';
+import { timesAsFast, type Report } from './report.ts';
 
 const goalSchema = z.strictObject({
   domain: z.string(),
@@ -55,9 +55,10 @@ function judge(goal: Goal, report: Report): Verdict {
     add(`${row.value.toPrecision(5)} ${row.unit}, goal at least ${goal.minValue}`, row.value >= goal.minValue);
   }
   for (const [peer, least] of Object.entries(goal.minSpeedup ?? {})) {
-    const time = row.peers?.[peer];
-    if (time === undefined) return { goal, state: 'missing', text: `peer ${peer} was not measured` };
-    add(`${(time / row.value).toFixed(2)} times as fast as ${peer}, goal ${least}`, time / row.value >= least);
+    const figure = row.peers?.[peer];
+    if (figure === undefined) return { goal, state: 'missing', text: `peer ${peer} was not measured` };
+    const times = timesAsFast(row, figure);
+    add(`${times.toFixed(2)} times as fast as ${peer}, goal ${least}`, times >= least);
   }
   return { goal, state: reached ? 'reached' : 'missed', text: parts.join('; ') };
 }

@@ -1,15 +1,17 @@
 // npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
 // npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7
+// npm run bench -- stream [--partition]
 // npm run bench -- check | table [REPORT …]
 //
 // Writes FOLDER/<device>/<domain>.json and .svg (default bench/results). A filtered run keeps the other rows of
 // the report when they come from the same sources. `check` compares reports with bench/goals.json.
 import { existsSync, readdirSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../lib/core/binding.ts';
 import { openDevice } from '../lib/index.ts';
-import type { DomainBenchmark } from './domain.ts';
+import type { BenchContext, DomainBenchmark, HostBenchmark } from './domain.ts';
 import { compare, readGoals } from './goals.ts';
 import { nativeBenchmarks } from './native.ts';
 import { benchmarkFigure6, benchmarkFigure7, printTable1, writeModelTable } from './paper.ts';
@@ -20,6 +22,9 @@ import { imagingTables, writeImagingFigures } from './imaging-figures.ts';
 import { benchmarkImaging } from './imaging.ts';
 import { benchmarkScan } from './scan.ts';
 import { benchmarkScratchpad } from './scratchpad.ts';
+import { benchmarkStream } from './stream.ts';
+import { streamTables, writeStreamFigures } from './stream-figures.ts';
+import { benchmarkPartition } from './stream-partition.ts';
 import { figureTables, writeFigures } from './swept-figures.ts';
 import { benchmarkSwept } from './swept.ts';
 import { markdownTable } from './table.ts';
@@ -33,11 +38,14 @@ const domains: Readonly<Record<string, DomainBenchmark>> = {
   figure6: benchmarkFigure6,
   figure7: benchmarkFigure7,
 };
+/** Those that need neither device nor addon. */
+const hostDomains: Readonly<Record<string, HostBenchmark>> = { 'stream': benchmarkStream, 'stream-partition': benchmarkPartition };
 /** Domains people name; the others are figures of one of them. */
-const named = ['tridiagonal', 'scan', 'swept', 'imaging'];
+const named = ['tridiagonal', 'scan', 'swept', 'imaging', 'stream'];
 
 const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
        npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7
+       npm run bench -- stream [--partition]
        npm run bench -- scratchpad [--table1 | --table2 | --table3 | --planners]
        npm run bench -- check [REPORT …]    compares reports with the goals
        npm run bench -- table [REPORT …]    prints them as Markdown
@@ -46,6 +54,7 @@ const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filte
            --write stores them in lib/tridiagonal/model-table.ts
 --figure6  the paper's Fig. 6: time of cr-regpack by packing depth
 --figure7  the paper's Fig. 7: all algorithms on the paper's four shapes
+--partition  the stream compiler's partitioner and pipelines against the ILP, over the twelve programs
 
 Domains: ${named.join(', ')}`;
 
@@ -56,29 +65,41 @@ interface Flags {
   readonly quick: boolean;
 }
 
-/** Runs one domain and returns the report with where it was written, and what ended it early or spoiled some of its rows. */
-export async function runDomain(domain: string, flags: Flags): Promise<{ report: Report; path: string; failure: unknown }> {
+/** Runs the benchmark of a domain, on a device where it needs one; what it ran on, and what ended it early. */
+async function runOn(domain: string, flags: Flags, context: Omit<BenchContext, 'device'>) {
+  // What was measured before a failure is kept.
+  const settle = (work: Promise<void>) => work.then(() => undefined, (error: unknown) => error);
+  const onHost = hostDomains[domain];
+  if (onHost !== undefined) {
+    const processors = cpus();
+    const name = `${processors[0]?.model.trim() ?? 'unknown processor'}, ${processors.length} cores`;
+    return { backend: 'cpu', name, driver: '', failure: await settle(onHost(context)) };
+  }
   const benchmark = domains[domain];
   if (benchmark === undefined) throw new RangeError(`no domain '${domain}'\n\n${usage}`);
   nativeBenchmarks(); // refuses builds that must not be timed
+  using device = await openDevice({ backend: flags.backend as 'auto' | 'cuda' | 'cpu' | 'simt' });
+  const { name, driver } = device.description;
+  return { backend: device.backend, name, driver, failure: await settle(benchmark({ ...context, device })) };
+}
+
+/** Runs one domain and returns the report with where it was written, and what ended it early or spoiled some of its rows. */
+export async function runDomain(domain: string, flags: Flags): Promise<{ report: Report; path: string; failure: unknown }> {
   const root = packageRoot();
   const pattern = new RegExp(flags.filter ?? '');
-  const { commit, sourceHash, nvcc } = provenance(root);
-  using device = await openDevice({ backend: flags.backend as 'auto' | 'cuda' | 'cpu' | 'simt' });
+  const { commit, sourceHash, nvcc } = provenance(root, domain);
   const rows: Row[] = [];
-  // What was measured before a failure is kept.
-  const failure: unknown = await benchmark({
-    device, quick: flags.quick,
+  const { backend, name, driver, failure } = await runOn(domain, flags, {
+    quick: flags.quick,
     wanted: (id) => pattern.test(id),
     emit: (row) => {
       rows.push(row);
       console.log(formatRow(row));
     },
-    say: (text) => console.error(text),
-  }).then(() => undefined, (error: unknown) => error);
+    say: (text) => { console.error(text); },
+  });
   if (failure !== undefined && rows.length === 0) throw failure;
-  const { name, driver } = device.description;
-  const folder = deviceFolder(device.backend, name);
+  const folder = deviceFolder(backend, name);
   const fresh: Report = {
     schema: 1, domain, device: folder, deviceName: name, driver,
     versions: { node: process.versions.node, nvcc }, commit, sourceHash, date: new Date().toISOString(), rows,
@@ -102,13 +123,13 @@ function reportPaths(root: string, given: readonly string[]): string[] {
 export async function checkReports(paths: readonly string[]): Promise<boolean> {
   const root = packageRoot();
   const goals = await readGoals(join(root, 'bench/goals.json'));
-  const current = provenance(root).sourceHash;
   let fine = true;
   for (const path of reportPaths(root, paths)) {
     const report = await readReport(path);
     const verdicts = compare(report, goals);
     if (verdicts.length === 0) continue;
-    console.log(`${path}: ${report.deviceName}, ${report.date}${report.sourceHash === current ? '' : ' (older sources)'}`);
+    const isCurrent = report.sourceHash === provenance(root, report.domain).sourceHash;
+    console.log(`${path}: ${report.deviceName}, ${report.date}${isCurrent ? '' : ' (older sources)'}`);
     for (const { goal, state, text } of verdicts) {
       if (state !== 'reached') console.log(`  ${state.padEnd(8)} ${goal.id}: ${text}`);
     }
@@ -120,8 +141,12 @@ export async function checkReports(paths: readonly string[]): Promise<boolean> {
 }
 
 /** Tables of the domains that have figures of their own. */
-const ownTables: Readonly<Record<string, (report: Report) => string>> = { swept: figureTables, imaging: imagingTables };
-const ownFigures: Readonly<Record<string, typeof writePlot>> = { swept: writeFigures, imaging: writeImagingFigures };
+const ownTables: Readonly<Record<string, (report: Report) => string>> = {
+  swept: figureTables, imaging: imagingTables, stream: streamTables,
+};
+const ownFigures: Readonly<Record<string, typeof writePlot>> = {
+  swept: writeFigures, imaging: writeImagingFigures, stream: writeStreamFigures,
+};
 
 const tablesOf = (report: Report): string => (ownTables[report.domain] ?? markdownTable)(report);
 
@@ -134,7 +159,7 @@ export async function main(argv: readonly string[]): Promise<number> {
       backend: { type: 'string', default: 'auto' }, filter: { type: 'string' }, out: { type: 'string' },
       table1: { type: 'boolean', default: false }, write: { type: 'boolean', default: false }, figure6: { type: 'boolean', default: false },
       figure7: { type: 'boolean', default: false },
-      quick: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false },
+      quick: { type: 'boolean', default: false }, partition: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false },
     },
   });
   const [domain, ...rest] = positionals;
@@ -152,7 +177,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     if (values.write) await writeModelTable(packageRoot(), kernels);
     return 0;
   }
-  const what = values.figure6 ? 'figure6' : values.figure7 ? 'figure7' : domain;
+  const what = values.figure6 ? 'figure6' : values.figure7 ? 'figure7'
+    : values.partition ? 'stream-partition' : domain;
   const { report, path, failure } = await runDomain(what, values);
   const svg = path.replace(/\.json$/, '.svg');
   const drawn = await (ownFigures[report.domain] ?? writePlot)(svg, report);

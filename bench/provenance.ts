@@ -8,10 +8,15 @@ import { z } from 'zod';
 /** What the bundle writes in place of the sources and of git. */
 const buildInfoSchema = z.object({ commit: z.string(), sourceHash: z.string(), nvcc: z.string() });
 
-/** SHA-256 over the paths and contents of all files of cuda/ and native/, in path order. */
-export function sourceHash(root: string): string {
+/** Folders whose files make a domain's figures. */
+function foldersOf(domain: string): readonly string[] {
+  return domain.startsWith('stream') ? ['lib/stream', 'examples/stream'] : ['cuda', 'native'];
+}
+
+/** SHA-256 over the paths and contents of all files of folders, in path order. */
+export function sourceHash(root: string, folders: readonly string[] = foldersOf('')): string {
   const hash = createHash('sha256');
-  const files = ['cuda', 'native'].flatMap((folder) =>
+  const files = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => relative(root, join(entry.parentPath, entry.name))));
@@ -28,12 +33,12 @@ function output(command: string, args: readonly string[], root: string): string 
 }
 
 /** Commit, source hash and compiler, from the checkout or from the bundle's build-info.json. */
-export function provenance(root: string): { commit: string; sourceHash: string; nvcc: string } {
+export function provenance(root: string, domain = ''): { commit: string; sourceHash: string; nvcc: string } {
   const info = join(root, 'build-info.json');
   if (existsSync(info)) return buildInfoSchema.parse(JSON.parse(readFileSync(info, 'utf8')));
   return {
     commit: output('git', ['rev-parse', 'HEAD'], root),
-    sourceHash: sourceHash(root),
+    sourceHash: sourceHash(root, foldersOf(domain)),
     nvcc: /release ([\d.]+)/.exec(output('nvcc', ['--version'], root))?.[1] ?? 'none',
   };
 }

@@ -30,7 +30,7 @@ const reportSchema = z.strictObject({
   driver: z.string(),
   versions: z.record(z.string(), z.string()),
   commit: z.string(),
-  /** SHA-256 over cuda/ and native/: shows whether the figures belong to the present sources. */
+  /** SHA-256 over cuda/ and native/ (stream: lib/stream and examples/stream): shows whether the figures belong to the present sources. */
   sourceHash: z.string().regex(/^[0-9a-f]{64}$/),
   date: z.iso.datetime(),
   rows: z.array(rowSchema),
@@ -82,12 +82,18 @@ export function formatValue(value: number, unit: string): string {
   return `${(value * 1e9).toPrecision(4)} ns`;
 }
 
+/** How many times as good as a peer's figure a row's is: times should be short, rates (units that end in `/s`) high. */
+export function timesAsFast({ value, unit }: Pick<Row, 'value' | 'unit'>, peer: number): number {
+  return unit.endsWith('/s') ? value / peer : peer / value;
+}
+
 /** One line for people. */
 export function formatRow(row: Row): string {
   const parts = [row.id.padEnd(52), formatValue(row.value, row.unit).padStart(12)];
   if (row.fraction !== undefined) parts.push(`${(100 * row.fraction).toFixed(1).padStart(6)} %`);
   for (const [name, value] of Object.entries(row.peers ?? {})) {
-    parts.push(`${name} ${formatValue(value, row.unit)} (${(value / row.value).toFixed(2)}x)`);
+    const isSpeed = row.unit === 's' || row.unit.endsWith('/s');
+    parts.push(`${name} ${formatValue(value, row.unit)}${isSpeed ? ` (${timesAsFast(row, value).toFixed(2)}x)` : ''}`);
   }
   parts.push(`±${(100 * row.spread).toFixed(1)} %`);
   if (row.note !== undefined) parts.push(`[${row.note}]`);

@@ -1,17 +1,18 @@
-// The figures of scheduling: gap of the heuristic to the ILP, times of both, and software pipelines at 16 and 132 multiprocessors.
-// Each function takes programs, so that elaborated ones can take the place of the synthetic shapes. Ids of rows:
+// The figures of scheduling: gap of the heuristic to the ILP, times of both, and software pipelines at 16 and 132 multiprocessors. Rows:
 //   stream/partition/<program>/gap        heuristic interval over the ILP's, less 1; peers: clusters alone (Algorithms 3 and 4)
 //   stream/partition/<program>/ilp        seconds of the task-partition ILP; peer: heuristic
 //   stream/pipeline/16/<program>          gap of the schedule ILP to the lower bound, with seconds in the note
 //   stream/pipeline/132/<program>         gap of the scalable scheduler, with the unrolling in the note
+//   stream/partition/all/…                mean and worst gap; seconds of both for all programs together
 import {
-  intervalBounds, partitionTasks, partitionTasksByIlp, pipelineByIlp, schedulePipeline, unroll, unrollFactor, validatePartition,
+  partitionTasks, partitionTasksByIlp, pipelineByIlp, schedulePipeline, unroll, unrollFactor, validatePartition,
   validatePipeline, type Pipeline, type PipelineProblem, type TaskProblem,
 } from '../lib/stream/partition/index.ts';
 import { Solver } from '../lib/stream/schedule/solver.ts';
 import type { SdfGraph } from '../lib/stream/sdf.ts';
+import type { HostContext } from './domain.ts';
 import type { Row } from './report.ts';
-import { syntheticCosts, syntheticPrograms, syntheticTask, type SyntheticProgram } from './stream-shapes.ts';
+import { madeUpCosts, pricedPrograms, taskProblem, type PricedProgram } from './stream-programs.ts';
 
 /** A partitioning problem with the name of its program. */
 export interface NamedTask { readonly name: string; readonly problem: TaskProblem }
@@ -118,7 +119,7 @@ function check(problem: PipelineProblem, pipeline: Pipeline): string[] {
 }
 
 /** The graph with each actor's whole steady state as one firing, as the note's models have it: one instance per node. */
-export function oneInstancePerActor({ graph, steady }: Pick<SyntheticProgram, 'graph' | 'steady'>): SdfGraph {
+export function oneInstancePerActor({ graph, steady }: Pick<PricedProgram, 'graph' | 'steady'>): SdfGraph {
   return {
     actors: graph.actors,
     channels: graph.channels.map((channel) => {
@@ -128,10 +129,10 @@ export function oneInstancePerActor({ graph, steady }: Pick<SyntheticProgram, 'g
   };
 }
 
-/** Pipelining problems of the synthetic programs. Many instances: those of a steady state; else one per node. */
-export function syntheticPipelines(processors: number, seed: number, isFine: boolean): NamedPipeline[] {
-  return syntheticPrograms().map((program) => {
-    const { gpu, cpu } = syntheticCosts(program, seed);
+/** Pipelining problems of the programs. Fine: the instances of a steady state; else one per node. */
+export function pipelineProblems(programs: readonly PricedProgram[], processors: number, seed: number, isFine: boolean): NamedPipeline[] {
+  return programs.map((program) => {
+    const { gpu, cpu } = madeUpCosts(program, seed);
     const delay = gpu.map((time, id) => time === Infinity ? cpu[id]! : time);
     // On one kind of processor there is nothing to fix: state is left out, as in chapter 3.
     const free = (graph: SdfGraph): SdfGraph => ({ ...graph, actors: graph.actors.map((actor) => ({ ...actor, stateful: false })) });
@@ -144,9 +145,9 @@ export function syntheticPipelines(processors: number, seed: number, isFine: boo
   });
 }
 
-/** Partitioning problems of the synthetic programs. */
-export function syntheticTasks(seed: number): NamedTask[] {
-  return syntheticPrograms().map((program) => ({ name: program.name, problem: syntheticTask(program, seed) }));
+/** Partitioning problems of the programs. */
+export function taskProblems(programs: readonly PricedProgram[], seed: number): NamedTask[] {
+  return programs.map((program) => ({ name: program.name, problem: taskProblem(program, seed) }));
 }
 
 /** Rows of a report. */
@@ -165,7 +166,29 @@ export function pipelineRows(figures: readonly PipelineFigure[], prefix = 'strea
   }]);
 }
 
-/** Bound of each problem, for tables. */
-export function bounds(problems: readonly NamedPipeline[]): Record<string, number> {
-  return Object.fromEntries(problems.map(({ name, problem }) => [name, intervalBounds(problem).bound]));
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** All programs together. */
+export function partitionSummary(figures: readonly PartitionFigure[], prefix = 'stream/partition/all'): Row[] {
+  const total = (of: (figure: PartitionFigure) => number): number => figures.reduce((sum, figure) => sum + of(figure), 0);
+  const gaps = figures.map(({ gap }) => gap), clusters = figures.map(({ clustersGap }) => clustersGap);
+  return [
+    { id: `${prefix}/mean-gap`, value: mean(gaps), unit: 'ratio', spread: 0, peers: { clusters: mean(clusters), thesis: 0.0905 } },
+    { id: `${prefix}/worst-gap`, value: Math.max(...gaps), unit: 'ratio', spread: 0,
+      peers: { clusters: Math.max(...clusters), thesis: 0.224 } },
+    { id: `${prefix}/heuristic`, value: total(({ heuristic }) => heuristic.cpu), unit: 's', spread: 0, peers: { thesis: 35.9 } },
+    { id: `${prefix}/ilp`, value: total(({ ilp }) => ilp.cpu), unit: 's', spread: 0, peers: { thesis: 2379 },
+      note: `${figures.filter(({ isProven }) => isProven).length} of ${figures.length} proven; by the clock ${
+        total(({ ilp }) => ilp.wall).toFixed(1)} s` },
+  ];
+}
+
+/** `npm run bench -- stream --partition`: the figures of scheduling over the twelve programs. */
+export async function benchmarkPartition({ emit, quick }: HostContext): Promise<void> {
+  const all = await pricedPrograms();
+  const programs = quick ? all.slice(0, 2) : all;
+  const partitions = await measurePartitions(taskProblems(programs, 1));
+  for (const row of [...partitionRows(partitions), ...partitionSummary(partitions)]) emit(row);
+  for (const row of pipelineRows(await measureScheduleIlp(pipelineProblems(programs, 16, 1, false), quick ? 5 : 60))) emit(row);
+  for (const row of pipelineRows(measureScalable(pipelineProblems(programs, 132, 1, false)))) emit(row);
 }

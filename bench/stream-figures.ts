@@ -1,0 +1,76 @@
+// The report of `stream` as a table and a picture: throughput of each program over the baseline's.
+import { writeFile } from 'node:fs/promises';
+import { benchmarkPrograms } from '../examples/stream/programs.ts';
+import { plotSvg } from '../lib/jobs/plot.ts';
+import type { Report, Row } from './report.ts';
+
+interface Bar {
+  readonly program: string;
+  readonly method: string;
+  /** Throughput over the baseline's. */
+  readonly times: number;
+}
+
+const columns = ['baseline', 'cpp1', 'cpp1-fast', 'cppN', 'js1', 'jsN'];
+
+/** Rows by program and method. */
+function byProgram(rows: readonly Row[]): Map<string, Map<string, Row>> {
+  const found = new Map<string, Map<string, Row>>();
+  for (const row of rows) {
+    const [, program = '', method = ''] = row.id.split('/');
+    if (program === 'all') continue;
+    if (!found.has(program)) found.set(program, new Map());
+    found.get(program)!.set(method, row);
+  }
+  return found;
+}
+
+export function streamBars(rows: readonly Row[]): Bar[] {
+  return [...byProgram(rows)].flatMap(([program, methods]) => {
+    const baseline = methods.get('baseline')?.value;
+    if (baseline === undefined) return [];
+    return columns.flatMap((method) => {
+      const row = methods.get(method);
+      return row === undefined || method === 'baseline' ? [] : [{ program, method, times: row.value / baseline }];
+    });
+  });
+}
+
+/** Items a second by program and method, then what holds for all. */
+export function streamTables({ rows }: Report): string {
+  const title = (name: string): string => benchmarkPrograms.find((each) => each.name === name)?.title ?? name;
+  const original = 'original, Cascade Lake', best = 'original at its best, Cascade Lake';
+  const lines = [...byProgram(rows)].map(([program, methods]) => {
+    const cells = columns.map((method) => methods.get(method)?.value.toExponential(2) ?? '');
+    const peers = methods.get('cpp1')?.peers ?? {};
+    const compile = methods.get('compile');
+    return [title(program), ...cells, peers[original]?.toExponential(2) ?? '', peers[best]?.toExponential(2) ?? '',
+      compile === undefined ? '' : `${(1e3 * compile.value).toFixed(0)} ms`];
+  });
+  const header = ['items/s', ...columns, '(a)', '(b)', 'compile'];
+  const all = rows.filter(({ id }) => id.startsWith('stream/all/')).map(({ id, value, unit, note = '' }) =>
+    [id.slice('stream/all/'.length), `${value.toPrecision(3)}${unit === 'ratio' ? '' : ` ${unit}`}`, note]);
+  const table = (list: readonly (readonly string[])[]): string => list.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  return [table([header, header.map(() => '---'), ...lines]),
+    ...(all.length > 0 ? ['', table([['all', 'value', ''], ['---', '---', '---'], ...all])] : [])].join('\n');
+}
+
+/** Writes `path` (SVG); false where there is nothing to draw or vega is not installed. */
+export async function writeStreamFigures(path: string, report: Report): Promise<boolean> {
+  const bars = streamBars(report.rows);
+  if (bars.length === 0) return false;
+  const svg = await plotSvg({
+    $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
+    title: `stream on ${report.deviceName}: items a second over the baseline's`, background: 'white',
+    data: { values: bars }, width: 1100, height: 300, mark: 'bar',
+    encoding: {
+      x: { field: 'program', type: 'nominal', title: null, sort: null, axis: { labelAngle: -20 } },
+      xOffset: { field: 'method', type: 'nominal', sort: null },
+      y: { field: 'times', type: 'quantitative', title: 'times the baseline', scale: { type: 'symlog' } },
+      color: { field: 'method', type: 'nominal', sort: null, title: null, scale: { scheme: 'tableau10' } },
+    },
+  });
+  if (svg === undefined) return false;
+  await writeFile(path, svg);
+  return true;
+}

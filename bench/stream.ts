@@ -1,0 +1,171 @@
+// Throughput of the twelve programs, one thread and all cores, beside the baseline and the original compiler. Rows, items of output a second:
+//   stream/<program>/baseline    C++ as the original compiler writes it: one FIFO per channel, nothing fused, -O3
+//   stream/<program>/cpp1        C++ back end, one thread, floats as written; cpp1-fast: floats may be reordered
+//   stream/<program>/js1         JavaScript back end, one thread
+//   stream/<program>/cppN, jsN   the same on all cores
+//   stream/<program>/compile     seconds of parsing, checking, elaboration and heuristic scheduling
+//   stream/all/…                 geometric means and counts of the goals
+// Input is random, outputs go to arrays that are read: nothing can be folded or left out.
+import { availableParallelism } from 'node:os';
+import { benchmarkPrograms, randomInput, type BenchmarkProgram } from '../examples/stream/programs.ts';
+import { elaborate } from '../lib/stream/compile.ts';
+import { toSdf } from '../lib/stream/elaborate/to-sdf.ts';
+import type { StreamGraph } from '../lib/stream/graph.ts';
+import { assignToCores, partitionTasks } from '../lib/stream/partition/index.ts';
+import { estimateCosts } from '../lib/stream/profile/estimate.ts';
+import { compileCpp } from '../lib/stream/run/cpp.ts';
+import { compileJs, type RunResult } from '../lib/stream/run/js.ts';
+import { compileJsThreads } from '../lib/stream/run/js-threads.ts';
+import { steadyState } from '../lib/stream/schedule/index.ts';
+import type { HostContext } from './domain.ts';
+import type { Row } from './report.ts';
+import { summarise } from './statistics.ts';
+import { anchorOf, madeUpCosts, programGraph, programText } from './stream-programs.ts';
+
+type Input = Int32Array | Float32Array;
+type Runner = (input: Input) => RunResult | Promise<RunResult>;
+
+/** Ways to run a program, in the order of their rows. */
+const methods = ['baseline', 'cpp1', 'cpp1-fast', 'js1', 'cppN', 'jsN'] as const;
+type Method = typeof methods[number];
+
+/** Programs whose work is arithmetic rather than moving items: where all cores must tell. */
+export const computeHeavy: readonly string[] = ['channel-vocoder', 'dct', 'filterbank', 'fm-radio', 'mpeg2-subset', 'tde'];
+
+const cores = availableParallelism();
+/** Most items of one input. */
+const mostItems = 24e6;
+
+async function compileRunner(graph: StreamGraph, method: Method): Promise<Runner> {
+  if (method === 'js1') {
+    const program = compileJs(graph);
+    return (input) => program.run(input);
+  }
+  if (method === 'jsN') {
+    const program = compileJsThreads(graph);
+    return (input) => program.run(input, { threads: cores });
+  }
+  const program = await compileCpp(graph, { baseline: method === 'baseline', fast: method === 'cpp1-fast' });
+  return (input) => program.run(input, method === 'cppN' ? { threads: cores } : {});
+}
+
+/** Input for a run of about so many seconds, in whole steady states. */
+function inputFor(program: BenchmarkProgram, itemsPerSecond: number, seconds: number): Input {
+  const states = itemsPerSecond * seconds / program.outputItems;
+  const most = Math.floor(mostItems / program.inputItems);
+  return randomInput(program, program.inputItems * Math.max(20, Math.min(most, Math.round(states))));
+}
+
+/** Items of output in a second of a run. */
+function rateOf({ output, milliseconds }: RunResult): number {
+  return output.length / (milliseconds / 1e3);
+}
+
+interface Measured { readonly median: number; readonly spread: number }
+
+/** Times all methods by turns, so that what else the machine does hits all of them. */
+async function measure(program: BenchmarkProgram, { quick, say }: HostContext): Promise<Map<Method, Measured>> {
+  const graph = await programGraph(program.name);
+  const runs: { method: Method; run: Runner; input: Input; rates: number[] }[] = [];
+  for (const method of methods) {
+    try {
+      const run = await compileRunner(graph, method);
+      // Two trials find how long the input must be: workers start anew in each run and need time to become quick.
+      const seconds = quick ? 0.01 : method === 'jsN' ? 1.5 : 0.3;
+      let rate = rateOf(await run(inputFor(program, anchorOf(program).original, quick ? 0.01 : 0.05)));
+      rate = rateOf(await run(inputFor(program, rate, seconds / 2)));
+      runs.push({ method, run, input: inputFor(program, rate, seconds), rates: [] });
+    } catch (error) {
+      say(`${program.name}/${method}: ${(error as Error).message}`);
+    }
+  }
+  for (let repeat = 0; repeat < (quick ? 1 : 5); ++repeat) {
+    for (const each of runs) each.rates.push(rateOf(await each.run(each.input)));
+  }
+  return new Map(runs.map(({ method, rates }) => [method, summarise(rates)]));
+}
+
+function rowsOf(program: BenchmarkProgram, measured: Map<Method, Measured>): Row[] {
+  const { original, best } = anchorOf(program);
+  const baseline = measured.get('baseline')?.median;
+  return [...measured].map(([method, { median, spread }]): Row => {
+    const single = method === 'cppN' ? measured.get('cpp1')?.median : method === 'jsN' ? measured.get('js1')?.median : undefined;
+    const peers: Record<string, number> = method === 'baseline' ? { 'original, Cascade Lake': original } : {
+      ...(baseline === undefined ? {} : { baseline }),
+      ...(single === undefined ? { 'original, Cascade Lake': original, 'original at its best, Cascade Lake': best } : { 'one thread': single }),
+    };
+    return { id: `stream/${program.name}/${method}`, value: median, unit: 'items/s', spread, peers,
+      ...(single === undefined ? {} : { note: `${cores} threads` }) };
+  });
+}
+
+/** Seconds of our own stages, the first time in this process aside: the best of three. */
+async function compileRow(program: BenchmarkProgram): Promise<Row> {
+  const text = await programText(program.name);
+  const seconds: number[] = [];
+  for (let repeat = 0; repeat < 4; ++repeat) {
+    const start = performance.now();
+    const { graph } = await elaborate(text);
+    const sdf = toSdf(graph), steady = steadyState(sdf), cpu = estimateCosts(graph);
+    const costs = madeUpCosts({ name: program.name, graph: sdf, steady, cpu }, 1);
+    assignToCores(sdf, steady, costs, { cores });
+    partitionTasks({ graph: sdf, repetitions: steady.repetitions, costs, cores: 4, multiprocessors: 16 });
+    seconds.push((performance.now() - start) / 1e3);
+  }
+  const [first, ...rest] = seconds;
+  const { median, spread } = summarise(rest);
+  return { id: `stream/${program.name}/compile`, value: median, unit: 's', spread, note: `first time ${first!.toFixed(3)} s` };
+}
+
+const geomean = (values: readonly number[]): number =>
+  Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / Math.max(values.length, 1));
+
+/** What the goals ask of all programs together. */
+export function streamSummary(rows: readonly Row[]): Row[] {
+  const value = (program: string, method: string): number | undefined =>
+    rows.find(({ id }) => id === `stream/${program}/${method}`)?.value;
+  const ratios = (names: readonly string[], of: (name: string) => number | undefined): number[] =>
+    names.map(of).filter((ratio) => ratio !== undefined && Number.isFinite(ratio)) as number[];
+  const names = benchmarkPrograms.map(({ name }) => name);
+  const over = (method: string, peer: string) => (name: string) => {
+    const [a, b] = [value(name, method), value(name, peer)];
+    return a === undefined || b === undefined ? undefined : a / b;
+  };
+  const overOriginal = (method: string) => (name: string) => {
+    const anchor = anchorOf(benchmarkPrograms.find((each) => each.name === name)!).original;
+    return value(name, method) === undefined ? undefined : value(name, method)! / anchor;
+  };
+  const beaten = benchmarkPrograms.filter((program) => {
+    const best = Math.max(value(program.name, 'cpp1') ?? 0, value(program.name, 'cpp1-fast') ?? 0);
+    return best > anchorOf(program).best;
+  });
+  const row = (id: string, list: readonly number[], unit = 'ratio'): Row[] => (list.length === 0 ? [] : [
+    { id: `stream/all/${id}`, value: geomean(list), unit, spread: 0, note: `${list.length} programs, geometric mean; least ${
+      Math.min(...list).toFixed(2)}, most ${Math.max(...list).toFixed(2)}` }]);
+  return [
+    ...row('baseline-over-original', ratios(names, overOriginal('baseline'))),
+    ...row('cpp1-over-baseline', ratios(names, over('cpp1', 'baseline'))),
+    ...row('cpp1-fast-over-baseline', ratios(names, over('cpp1-fast', 'baseline'))),
+    ...row('cpp1-over-original', ratios(names, overOriginal('cpp1'))),
+    ...row('js1-over-baseline', ratios(names, over('js1', 'baseline'))),
+    ...row('cpp-cores', ratios(computeHeavy, over('cppN', 'cpp1')).map((ratio) => ratio / cores)),
+    ...row('js-cores', ratios(computeHeavy, over('jsN', 'js1')).map((ratio) => ratio / cores)),
+    { id: 'stream/all/above-best-original', value: beaten.length, unit: 'programs', spread: 0,
+      note: `not: ${benchmarkPrograms.filter((program) => !beaten.includes(program)).map(({ name }) => name).join(', ') || 'none'}` },
+  ];
+}
+
+/** The domain `stream`. */
+export async function benchmarkStream(context: HostContext): Promise<void> {
+  const rows: Row[] = [];
+  const emit = (row: Row): void => {
+    rows.push(row);
+    context.emit(row);
+  };
+  const programs = benchmarkPrograms.filter(({ name }) => context.wanted(`stream/${name}/`));
+  for (const program of context.quick ? programs.slice(0, 1) : programs) {
+    emit(await compileRow(program));
+    for (const row of rowsOf(program, await measure(program, context))) emit(row);
+  }
+  if (programs.length === benchmarkPrograms.length) for (const row of streamSummary(rows)) emit(row);
+}
