@@ -10,7 +10,7 @@ import { formatTable } from './table.ts';
 const text = { type: 'string' } as const;
 const flags = {
   main: text, out: { type: 'string', short: 'o' }, gantt: text, cores: text, costs: text, input: text, output: text, items: text,
-  iterations: text, backend: text, json: { type: 'boolean' },
+  iterations: text, backend: text, threads: text, fast: { type: 'boolean' }, json: { type: 'boolean' },
 } as const;
 type Values = ReturnType<typeof parseFlags<{ options: typeof flags; allowPositionals: true }>>['values'];
 
@@ -140,11 +140,14 @@ async function run(job: Job): Promise<ExitCode> {
     if (node.kind === 'reader') files[node.file.path] ??= await readFile(node.file.path);
   }
   const items = integerFlag('items', values.items, 1, 2 ** 40), iterations = integerFlag('iterations', values.iterations, 1, 2 ** 40);
+  const threads = integerFlag('threads', values.threads, 1, 1024), backend = backendOf(values);
+  if (values.fast === true && backend !== 'cpp') throw new UsageError('--fast goes with --backend cpp');
   const input = made.input === undefined ? undefined : await readItems(values.input!, made.input.type);
   const begin = performance.now();
   const result = await stream.run(made, {
-    backend: backendOf(values), files, signal: context.signal, ...(input === undefined ? {} : { input: input.numbers }),
+    backend, files, signal: context.signal, ...(input === undefined ? {} : { input: input.numbers }),
     ...(items === undefined ? {} : { items }), ...(iterations === undefined ? {} : { iterations }),
+    ...(threads === undefined ? {} : { threads }), ...(values.fast === true ? { fast: true } : {}),
   });
   const seconds = (performance.now() - begin) / 1e3;
   context.out.write(result.printed);
@@ -176,7 +179,10 @@ export const streamCommand: Command = {
       --gantt FILE.svg   schedule: a picture of one launch, bars coloured by pipeline stage
       --input FILE       run: items of an open input; --output FILE: where those of an open output go:
                          .npy, .wav (floats, one channel), .txt (numbers), other names raw (32-bit words, little end first)
-      --backend B        run: auto (default: js where the program allows it), js (compiled to JavaScript), interpret
+      --backend B        run: auto (default: js where the program allows it), js (compiled to JavaScript),
+                         cpp (compiled by the system's C++ compiler), interpret
+      --threads N        run: most threads of a compiled program. Default: all cores for long runs, else one
+      --fast             run, with cpp: float operations may be reordered, outputs differ in rounding
       --items N, --iterations N   run: end after so many items or steady states. Default: when the input ends
 
 Examples
@@ -184,8 +190,9 @@ Examples
   warploom stream graph program.str -o graph.svg
   warploom stream schedule program.str --cores 8 --gantt launch.svg
   warploom stream run filter.str --input noisy.wav --output clean.wav
+  warploom stream run filter.str --input noisy.wav --output clean.wav --backend cpp --threads 4
 
-Exit codes: 0 done; 1 the program is wrong or failed; 2 bad flags or files; 130 interrupted.
+Exit codes: 0 done; 1 the program is wrong or failed; 2 bad flags or files; 3 no C++ compiler; 130 interrupted.
 `,
   async run(argv, context) {
     const { values, positionals } = parseFlags({ args: argv, allowPositionals: true, options: flags });

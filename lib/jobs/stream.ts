@@ -54,10 +54,11 @@ export const streamItem: ItemFunction<StreamJob> = async (job, { input: path, fo
     job.main === undefined ? {} : { main: job.main });
   if (graph.output === undefined) throw refusal('program', 'a program with an open output', 'one that keeps its items');
   const { numbers, rate } = await inputOf(job, graph, path);
-  const { backend, items, iterations } = job;
+  const { backend, items, iterations, threads } = job;
   const options: stream.StreamRunOptions = {
     backend, signal, files: await filesOf(graph, path), ...(numbers === undefined ? {} : { input: numbers }),
     ...(items === undefined ? {} : { items }), ...(iterations === undefined ? {} : { iterations }),
+    ...(threads === undefined ? {} : { threads }),
   };
   onProgress(0, 2);
   const begin = performance.now();

@@ -11,6 +11,7 @@ export { toSdf } from './elaborate/to-sdf.ts';
 export type { Channel, GraphNode, GraphTree, StreamGraph } from './graph.ts';
 export { interpret, StreamRunError } from './interpret/index.ts';
 export type { Interpretation, InterpretOptions, RunLimits } from './interpret/index.ts';
+export { NoCompilerError } from './run/compiler.ts';
 export { run, streamBackends } from './run/index.ts';
 export type { StreamBackend, StreamRun, StreamRunOptions } from './run/index.ts';
 export { estimateCosts } from './profile/estimate.ts';

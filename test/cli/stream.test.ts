@@ -119,6 +119,32 @@ describe('warploom stream', function () {
     deepStrictEqual([sound.rate, sound.numbers.length], [8000, 20]);
   });
 
+  it('run: by C++ and on threads, or says that there is no compiler', async () => {
+    const x = Array.from({ length: 50 }, (_, i) => i / 4);
+    await writeFile(at('in.txt'), x.join(' '));
+    const argv = ['run', at('smooth.str'), '--main', 'Main', '--input', at('in.txt'), '--output', at('threads.txt'), '--threads', '2'];
+    const { PATH, XDG_CACHE_HOME = '' } = process.env;
+    process.env.XDG_CACHE_HOME = folder;
+    const byCpp = await warploom(...argv, '--backend', 'cpp', '--fast');
+    ok(byCpp.code === 0 || /no C\+\+ compiler/.test(byCpp.err), byCpp.err);
+    process.env.PATH = '';
+    try {
+      const without = await warploom(...argv, '--backend', 'cpp');
+      equal(without.code, 3);
+      match(without.err, /no C\+\+ compiler.*JavaScript/);
+      equal((await warploom(...argv)).code, 0);
+    } finally {
+      process.env.PATH = PATH;
+      process.env.XDG_CACHE_HOME = XDG_CACHE_HOME;
+    }
+    deepStrictEqual((await readFile(at('threads.txt'), 'utf8')).trim().split('\n').map(Number), expected(x));
+    for (const [flags, what] of [[['--threads', '0'], /--threads/], [['--fast'], /--backend cpp/], [['--backend', 'gpu'], /--backend/]] as const) {
+      const { code, err } = await warploom('run', at('smooth.str'), '--main', 'Main', '--input', at('in.txt'), '--output', at('none'), ...flags);
+      equal(code, 2);
+      match(err, what);
+    }
+  });
+
   it('refuses bad command lines and files with code 2, and writes nothing', async () => {
     for (const [argv, what] of [
       [['run', at('smooth.str'), '--main', 'Main', '--output', at('none')], /--input/], [['run', at('smooth.str'), '--main', 'Main', '--input', at('in.txt')], /--output/],

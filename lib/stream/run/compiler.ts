@@ -77,8 +77,9 @@ export function compilerArguments(mode: 'baseline' | 'strict' | 'fast', effort: 
 }
 
 function cacheFolder(given: string | undefined): string {
-  const folder = given ?? join(process.env.XDG_CACHE_HOME ?? (homedir() === '' ? tmpdir() : join(homedir(), '.cache')), 'warploom',
-    'stream');
+  const { XDG_CACHE_HOME = '' } = process.env;
+  const caches = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : homedir() === '' ? tmpdir() : join(homedir(), '.cache');
+  const folder = given ?? join(caches, 'warploom', 'stream');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return folder;
 }

@@ -12,7 +12,7 @@ import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts
 import type { StreamGraph } from '../graph.ts';
 import { compilerArguments, compileSource, runChild, type CompilerOptions } from './compiler.ts';
 import { faultError } from './fault.ts';
-import { amountOf, type RunOptions, type RunResult } from './js.ts';
+import { amountOf, isPrintingOnly, type RunOptions, type RunResult } from './js.ts';
 import { cutRun, isCuttable, type Piece } from './split.ts';
 import { fileOf, inputArrays, joinItems, printedText, type Scalars, type StreamArrays } from './streams.ts';
 
@@ -130,7 +130,7 @@ function prepare(plan: ProgramPlan, input: ArrayLike<number> | undefined, option
   const streams = inputArrays(plan, { input, files: options.files ?? {} });
   const given = plan.externals.find(({ kind }) => kind === 'input');
   const amount = amountOf(plan, input, given === undefined ? Infinity : streams.get(given.id)!.items, options);
-  const isPrinting = amount.items !== undefined && !plan.externals.some(({ kind }) => kind === 'output' || kind === 'writer');
+  const isPrinting = amount.items !== undefined && isPrintingOnly(plan);
   const counts = countRun(plan, isPrinting ? { input: amount.input, iterations: 2 ** 40 } : amount);
   const most = plan.externals.reduce((largest, { type, kind, id }, i) => {
     const items = kind === 'input' || kind === 'reader' ? streams.get(id)!.items : counts.passed[i]!;

@@ -1,13 +1,19 @@
 // Runs a graph in the quickest way that takes it.
-import { refusal } from '../../core/errors.ts';
+import { availableParallelism } from 'node:os';
+import { ArgumentError, refusal } from '../../core/errors.ts';
 import { describeValue } from '../../core/arrays.ts';
 import type { StreamGraph } from '../graph.ts';
 import { UnsupportedProgram } from '../emit/unsupported.ts';
 import { interpret } from '../interpret/index.ts';
 import { ScheduleError } from '../schedule/error.ts';
+import type { CppRunOptions } from './cpp.ts';
+import type { RunOptions } from './js.ts';
 
-/** `js`: compiled to JavaScript; `interpret`: step by step, takes every program; `auto`: js, and interpret what js does not take. */
-export const streamBackends = ['auto', 'js', 'interpret'] as const;
+/**
+ * `js`: compiled to JavaScript; `cpp`: compiled by the system's C++ compiler; `interpret`: step by step, takes every program; `auto`: js,
+ * and interpret what js does not take.
+ */
+export const streamBackends = ['auto', 'js', 'cpp', 'interpret'] as const;
 export type StreamBackend = (typeof streamBackends)[number];
 
 /** Options of {@link run}. */
@@ -22,10 +28,18 @@ export interface StreamRunOptions {
   readonly iterations?: number;
   /** Contents of the files that the program reads, by the path that it gives. */
   readonly files?: Readonly<Record<string, Uint8Array>>;
-  /** Ends the interpreter's work; compiled programs look at it only before they begin. */
+  /** Ends the run. Short runs as JavaScript, which happen in this thread, look at it only before they begin. */
   readonly signal?: AbortSignal;
   /** For `random`. Default 1. */
   readonly seed?: number;
+  /** Most threads that compiled programs use, 1 to 1024. Default: the cores of the machine for runs of some length, else 1. */
+  readonly threads?: number;
+  /** Milliseconds that a compiled program may take; default 600 000. Short runs as JavaScript do not look at it. */
+  readonly timeout?: number;
+  /** With `cpp`: lets float operations be reordered and joined, so that outputs differ in rounding. */
+  readonly fast?: boolean;
+  /** With `cpp`: path or name of the compiler. Default: the first of g++, clang++ and c++ on PATH. */
+  readonly compiler?: string;
 }
 
 /** What a run gave. */
@@ -38,26 +52,67 @@ export interface StreamRun {
   readonly backend: Exclude<StreamBackend, 'auto'>;
 }
 
+/** Estimated milliseconds from which a run is worth starting worker threads. */
+const worthThreads = 200;
+
+function check({ backend = 'auto', threads, timeout, fast, compiler }: StreamRunOptions): void {
+  if (!streamBackends.includes(backend)) throw refusal('backend', streamBackends.join(', '), describeValue(backend));
+  if (threads !== undefined && (!Number.isInteger(threads) || threads < 1 || threads > 1024)) {
+    throw refusal('threads', 'an integer from 1 to 1024', describeValue(threads));
+  }
+  if (timeout !== undefined && !(timeout > 0 && timeout < 2 ** 31)) {
+    throw refusal('timeout', 'milliseconds above 0', describeValue(timeout));
+  }
+  for (const [name, value] of [['fast', fast], ['compiler', compiler]] as const) {
+    if (value !== undefined && backend !== 'cpp') throw new ArgumentError(name, `only backend 'cpp' takes this, not '${backend}'`);
+  }
+}
+
+async function runJs(graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppRunOptions): Promise<StreamRun> {
+  const { compileJs, estimatedMilliseconds } = await import('./js.ts');
+  const compiled = compileJs(graph);
+  const { threads: _threads, timeout: _timeout, signal: _signal, ...rest } = options;
+  if (estimatedMilliseconds(compiled.plan, input, rest) < worthThreads) return { ...compiled.run(input, rest), backend: 'js' };
+  const { compileJsThreads } = await import('./js-threads.ts');
+  return { ...await compileJsThreads(graph).run(input, options), backend: 'js' };
+}
+
+async function runCpp(
+  graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppRunOptions, { fast, compiler }: StreamRunOptions,
+): Promise<StreamRun> {
+  const [{ compileCpp }, { estimatedMilliseconds }] = await Promise.all([import('./cpp.ts'), import('./js.ts')]);
+  const { signal } = options;
+  const compiled = await compileCpp(graph, {
+    ...(signal === undefined ? {} : { signal }), ...(fast === undefined ? {} : { fast }), ...(compiler === undefined ? {} : { compiler }),
+  });
+  const { threads: most, timeout: _timeout, signal: _signal, ...rest } = options;
+  const threads = most ?? (estimatedMilliseconds(compiled.plan, input, rest) < worthThreads ? 1 : availableParallelism());
+  return { ...await compiled.run(input, { ...options, threads }), backend: 'cpp' };
+}
+
 /**
- * Runs an elaborated program. Every backend gives the same output to the bit.
+ * Runs an elaborated program. Every backend gives the same output to the bit, unless `fast` allows otherwise.
  *
- * @throws ArgumentError for missing input and wrong limits, StreamRunError where the program goes wrong
+ * @throws ArgumentError for missing input and wrong limits, StreamRunError where the program goes wrong, NoCompilerError
+ * (ERR_WARPLOOM_UNAVAILABLE) for `cpp` without a compiler, WarploomError (ERR_WARPLOOM_SYSTEM_FAILED) where the time is over
  */
 export async function run(graph: StreamGraph, options: StreamRunOptions = {}): Promise<StreamRun> {
-  const { backend = 'auto', input, signal, ...rest } = options;
-  if (!streamBackends.includes(backend)) throw refusal('backend', streamBackends.join(', '), describeValue(backend));
+  check(options);
+  const { backend = 'auto', input, fast: _fast, compiler: _compiler, ...compiled } = options;
+  const { signal, threads: _threads, timeout: _timeout, ...common } = compiled;
   signal?.throwIfAborted();
+  if (backend === 'cpp') return runCpp(graph, input, compiled, options);
   if (backend !== 'interpret') {
-    const { compileJs } = await import('./js.ts');
     try {
-      return { ...compileJs(graph).run(input, rest), backend: 'js' };
+      return await runJs(graph, input, compiled);
     } catch (error) {
       const isForInterpreter = error instanceof UnsupportedProgram || error instanceof ScheduleError;
       if (backend === 'js' || !isForInterpreter) throw error;
     }
   }
+  const limits: RunOptions = common;
   const made = await interpret(graph, {
-    ...rest, ...(input === undefined ? {} : { input }), ...(signal === undefined ? {} : { signal }),
+    ...limits, ...(input === undefined ? {} : { input }), ...(signal === undefined ? {} : { signal }),
   });
   return { ...made, backend: 'interpret' };
 }

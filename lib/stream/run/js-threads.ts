@@ -9,7 +9,7 @@ import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts
 import type { ArrayDeclaration } from '../emit/program.ts';
 import type { StreamGraph } from '../graph.ts';
 import { faultError } from './fault.ts';
-import { amountOf, defaultJsPlan, type RunOptions, type RunResult } from './js.ts';
+import { amountOf, defaultJsPlan, isPrintingOnly, type RunOptions, type RunResult } from './js.ts';
 import { cutRun, type Piece } from './split.ts';
 import { fileOf, inputArrays, joinItems, printedText, type Scalars, type StreamArrays } from './streams.ts';
 import { workerText } from './worker-text.ts';
@@ -80,7 +80,7 @@ class Run {
     this.#streams = inputArrays(plan, { input, files: options.files ?? {} });
     const given = plan.externals.find(({ kind }) => kind === 'input');
     const amount = amountOf(plan, input, given === undefined ? Infinity : this.#streams.get(given.id)!.items, options);
-    if (amount.items !== undefined && !plan.externals.some(({ kind }) => kind === 'output' || kind === 'writer')) {
+    if (amount.items !== undefined && isPrintingOnly(plan)) {
       throw new ArgumentError('options.items', 'the program prints only: say by `iterations` when it stops');
     }
     this.#pieces = cutRun(plan, amount, threads);

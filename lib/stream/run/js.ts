@@ -8,6 +8,8 @@ import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts
 import type { ArrayDeclaration } from '../emit/program.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { IrType } from '../ir.ts';
+import { scalarCount } from '../interpret/values.ts';
+import { estimateCosts } from '../profile/estimate.ts';
 import { faultError } from './fault.ts';
 import { fileOf, inputArrays, joinItems, printedText, roomFor, type Scalars, type StreamArrays } from './streams.ts';
 import { StreamRunError } from '../interpret/error.ts';
@@ -93,6 +95,20 @@ export function amountOf(plan: ProgramPlan, input: ArrayLike<number> | undefined
   };
 }
 
+/** Whether printed lines are all that comes out. */
+export function isPrintingOnly({ externals }: ProgramPlan): boolean {
+  return !externals.some(({ kind }) => kind === 'output' || kind === 'writer');
+}
+
+/** How long a run may take, from counted operations: right to a small factor; 0 where the lines it prints are counted. */
+export function estimatedMilliseconds(plan: ProgramPlan, input: ArrayLike<number> | undefined, options: RunOptions): number {
+  if (options.items !== undefined && isPrintingOnly(plan)) return 0;
+  const given = plan.externals.find(({ kind }) => kind === 'input');
+  const items = given === undefined ? Infinity : Math.floor((input?.length ?? 0) / scalarCount(given.type));
+  const { firings } = countRun(plan, amountOf(plan, input, items, options));
+  return estimateCosts(plan.graph).reduce((sum, cost, node) => sum + cost * firings[node]!, 0) / 1000;
+}
+
 /** The generated functions and the arrays they work on. */
 class JsMachine {
   readonly #plan: ProgramPlan;
@@ -161,11 +177,10 @@ class JsMachine {
 
   run(input: ArrayLike<number> | undefined, options: RunOptions): RunResult {
     const plan = this.#plan;
-    const { output } = plan.graph;
     const streams = inputArrays(plan, { input, files: options.files ?? {} });
     const given = plan.externals.find(({ kind }) => kind === 'input');
     const amount = amountOf(plan, input, given === undefined ? Infinity : streams.get(given.id)!.items, options);
-    const isPrinting = amount.items !== undefined && output === undefined && !plan.externals.some(({ kind }) => kind === 'writer');
+    const isPrinting = amount.items !== undefined && isPrintingOnly(plan);
     const counts = isPrinting ? countRun(plan, { input: amount.input, iterations: 2 ** 40 }) : countRun(plan, amount);
     this.#ensureRoom(counts);
     this.#reset(options);

@@ -1,0 +1,86 @@
+// stream.run: every backend gives the same, limits and options are checked, and a missing compiler is said.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ArgumentError, WarploomError } from '../../../lib/core/errors.ts';
+import { NoCompilerError, run, type StreamRunOptions } from '../../../lib/stream/index.ts';
+import { findCompiler } from '../../../lib/stream/run/compiler.ts';
+import { intFilter } from '../interpret/cases.ts';
+import { graphOf } from '../support.ts';
+
+const smooth = graphOf(`float->float filter Mean(int n) { work pop 1 push 1 peek n {
+  float s = 0; for (int i = 0; i < n; i++) s += peek(i); push(s / n); pop(); } }
+  float->float pipeline P { add Mean(7); add Mean(3); }`);
+const input = Float32Array.from({ length: 500 }, (_, i) => Math.sin(i) * 10);
+
+/** Calls with no program on PATH. */
+async function withoutPath<T>(body: () => Promise<T>): Promise<T> {
+  const { PATH } = process.env;
+  process.env.PATH = '';
+  try {
+    return await body();
+  } finally {
+    process.env.PATH = PATH;
+  }
+}
+
+describe('stream.run', function () {
+  this.timeout(120_000);
+  const folder = mkdtempSync(join(tmpdir(), 'warploom-test-'));
+  const { XDG_CACHE_HOME } = process.env;
+  before(() => { process.env.XDG_CACHE_HOME = folder; });
+  after(() => {
+    if (XDG_CACHE_HOME === undefined) delete process.env.XDG_CACHE_HOME;
+    else process.env.XDG_CACHE_HOME = XDG_CACHE_HOME;
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('gives the same by every backend and any number of threads', async function () {
+    const expected = Array.from((await run(smooth, { input, backend: 'interpret' })).output);
+    assert.equal(expected.length, 492);
+    const ways: StreamRunOptions[] = [{}, { backend: 'auto' }, { backend: 'js' }, { backend: 'js', threads: 2 }];
+    try {
+      findCompiler();
+      ways.push({ backend: 'cpp' }, { backend: 'cpp', threads: 2 });
+    } catch {
+      // A machine without a compiler has the JavaScript back end alone.
+    }
+    for (const way of ways) {
+      const found = await run(smooth, { input, ...way });
+      assert.deepEqual(Array.from(found.output), expected, JSON.stringify(way));
+      assert.equal(found.backend, way.backend === 'cpp' ? 'cpp' : 'js');
+    }
+    if (ways.length < 5) return;
+    const fast = await run(smooth, { input, backend: 'cpp', fast: true });
+    for (const [i, x] of expected.entries()) assert.ok(Math.abs(fast.output[i]! - x) < 1e-4);
+  });
+
+  it('says that there is no compiler, and does without one where it may', async () => {
+    await withoutPath(async () => {
+      await assert.rejects(run(smooth, { input, backend: 'cpp' }), (error) => error instanceof NoCompilerError
+        && error.code === 'ERR_WARPLOOM_UNAVAILABLE' && /run the program as JavaScript/.test(error.message));
+      assert.equal((await run(smooth, { input })).backend, 'js');
+    });
+    await assert.rejects(run(smooth, { input, backend: 'cpp', compiler: 'no-such-compiler' }), NoCompilerError);
+  });
+
+  it('runs long programs beside the calling thread, where they can be stopped', async () => {
+    const slow = graphOf(intFilter('int x = pop(); for (int i = 0; i < 2000000000; i++) x = x * 3 + i; push(x);'));
+    const many = new Int32Array(1000);
+    await assert.rejects(run(slow, { input: many, timeout: 300 }), (error) => error instanceof WarploomError
+      && error.code === 'ERR_WARPLOOM_SYSTEM_FAILED' && /300 ms/.test(error.message));
+    const controller = new AbortController();
+    setTimeout(() => { controller.abort(new Error('enough')); }, 100);
+    await assert.rejects(run(slow, { input: many, threads: 1, signal: controller.signal }), /enough/);
+  });
+
+  it('refuses options that cannot be, by name', async () => {
+    for (const [options, name] of [
+      [{ threads: 0 }, 'threads'], [{ threads: 1.5 }, 'threads'], [{ threads: 2000 }, 'threads'], [{ timeout: 0 }, 'timeout'], [{ timeout: NaN }, 'timeout'],
+      [{ fast: true }, 'fast'], [{ compiler: 'g++', backend: 'js' }, 'compiler'], [{ backend: 'gpu' as 'js' }, 'backend'],
+    ] as const) {
+      await assert.rejects(run(smooth, { input, ...options }), (error) => error instanceof ArgumentError && error.argument === name, name);
+    }
+  });
+});
