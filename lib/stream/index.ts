@@ -15,6 +15,7 @@ export { NoCompilerError } from './run/compiler.ts';
 export { run, streamBackends } from './run/index.ts';
 export type { StreamBackend, StreamRun, StreamRunOptions } from './run/index.ts';
 export { estimateCosts } from './profile/estimate.ts';
+export { profile, type Profile, type ProfileOptions } from './profile/index.ts';
 export { graphSvg } from './pictures/graph-svg.ts';
 export { ganttSvg, type GanttBar } from './pictures/gantt-svg.ts';
 export * from './schedule/index.ts';

@@ -30,6 +30,8 @@ export interface EngineOptions {
   readonly files: Readonly<Record<string, Uint8Array>>;
   readonly limits: RunLimits;
   readonly seed: number;
+  /** Sees each item that is put on a channel. */
+  readonly tap?: (channel: number, item: Value) => void;
 }
 
 /** A run of a graph. */
@@ -121,10 +123,14 @@ export class Engine {
   #ports(id: number): Ports {
     const node = this.graph.nodes[id]!;
     const { input, output } = this.graph;
+    const { tap } = this.#options;
     const inputs = node.inputs.map((channel, port) => (channel === undefined
       ? (input?.node === id && port === 0 ? this.#external : undefined) : this.#channels[channel]));
     const outputs = node.outputs.map((channel, port) => {
-      if (channel !== undefined) return (item: Value) => this.#channels[channel]!.push(item);
+      if (channel !== undefined) return (item: Value) => {
+        tap?.(channel, item);
+        this.#channels[channel]!.push(item);
+      };
       if (output?.node !== id || port !== 0) return undefined;
       return (item: Value) => {
         flatten(item, this.output);

@@ -5,7 +5,7 @@ import type { FilterCode } from '../ir.ts';
 import { repetitions } from '../schedule/balance.ts';
 import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
 import { defaultRunLimits, Engine, sinksOf, type RunLimits } from './engine.ts';
-import { scalarCount } from './values.ts';
+import { flatten, scalarCount, type Value } from './values.ts';
 import { eachStatement } from './walk.ts';
 
 export { StreamRunError } from './error.ts';
@@ -91,7 +91,7 @@ function prints(code: FilterCode): boolean {
   return found;
 }
 
-function engineFor(graph: StreamGraph, options: InterpretOptions): Engine {
+function engineFor(graph: StreamGraph, options: InterpretOptions, tap?: (channel: number, item: Value) => void): Engine {
   const { input, items, iterations } = options;
   check('options.items', items);
   check('options.iterations', iterations);
@@ -112,6 +112,7 @@ function engineFor(graph: StreamGraph, options: InterpretOptions): Engine {
   }
   return new Engine(graph, {
     input: input ?? [], files: options.files ?? {}, limits: { ...defaultRunLimits, ...options.limits }, seed: options.seed ?? 1,
+    ...(tap === undefined ? {} : { tap }),
   });
 }
 
@@ -136,6 +137,17 @@ export function interpretSync(graph: StreamGraph, options: InterpretOptions = {}
     const step = run.next();
     if (step.done === true) return resultOf(engine, options, step.value);
   }
+}
+
+/** Runs a graph and keeps what was put on each channel first: up to `most` scalars of each, in memory order. */
+export function recordChannels(graph: StreamGraph, options: InterpretOptions, most: number): number[][] {
+  const recorded: number[][] = graph.channels.map(() => []);
+  const engine = engineFor(graph, options, (channel, item) => {
+    if (recorded[channel]!.length < most) flatten(item, recorded[channel]!);
+  });
+  const run = firings(engine, options);
+  while (run.next().done !== true);
+  return recorded;
 }
 
 const sliceMilliseconds = 20;

@@ -66,6 +66,11 @@ function versionOf(compiler: string): string {
   return version;
 }
 
+/** The compiler's version, for keys of what is kept. Throws {@link NoCompilerError}. */
+export function compilerIdentity(): string {
+  return versionOf(findCompiler());
+}
+
 /** Arguments of a compilation, files aside. `strict`: floats as they are written. */
 export function compilerArguments(mode: 'baseline' | 'strict' | 'fast', effort: 1 | 3 = 3): string[] {
   const common = ['-std=c++17', `-O${effort}`, '-fwrapv', '-w'];
@@ -76,7 +81,8 @@ export function compilerArguments(mode: 'baseline' | 'strict' | 'fast', effort: 
   return [...common, '-march=native', ...joined, '-ffp-contract=off', '-fno-math-errno', '-fno-trapping-math'];
 }
 
-function cacheFolder(given: string | undefined): string {
+/** The folder for what is worth keeping between processes, made if need be. */
+export function cacheFolder(given: string | undefined): string {
   const { XDG_CACHE_HOME = '' } = process.env;
   const caches = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : homedir() === '' ? tmpdir() : join(homedir(), '.cache');
   const folder = given ?? join(caches, 'warploom', 'stream');

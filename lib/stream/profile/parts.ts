@@ -1,0 +1,107 @@
+// Programs of one node each, with what stood on the node's channels in a run of the whole: what profiling measures.
+import type { GraphNode, StreamGraph } from '../graph.ts';
+import { ratesOf, toSdf } from '../elaborate/to-sdf.ts';
+import { recordChannels } from '../interpret/index.ts';
+import { scalarCount } from '../interpret/values.ts';
+import { emitJs } from '../emit/emit-js.ts';
+import { planProgram } from '../emit/plan.ts';
+import type { FilterCode, IrType } from '../ir.ts';
+import { defaultJsPlan } from '../run/js.ts';
+import { repetitions } from '../schedule/balance.ts';
+import { sampleInput } from './sample.ts';
+
+/** One node as a program, and the nodes whose cost it tells. */
+export interface Part {
+  readonly graph: StreamGraph;
+  /** Scalars for its open input, if it has one. */
+  readonly input: Float64Array | undefined;
+  /** Items of a firing on the input. */
+  readonly pop: number;
+  /** By node: how many firings of the part one firing of the node is worth. */
+  readonly worth: ReadonlyMap<number, number>;
+}
+
+/** Firings of the whole program in the recorded run. */
+const recordedFirings = 20_000;
+const recordedScalars = 16_384;
+
+export interface RecordOptions {
+  readonly input?: ArrayLike<number>;
+  readonly files?: Readonly<Record<string, Uint8Array>>;
+  readonly seed?: number;
+}
+
+function alone(graph: StreamGraph, node: GraphNode, input: IrType | undefined, output: IrType | undefined): StreamGraph {
+  const only = { ...node, id: 0, inputs: input === undefined ? [] : [undefined], outputs: output === undefined ? [] : [undefined] };
+  return {
+    nodes: [only], channels: [], tree: { kind: 'node', node: 0 }, portals: [],
+    input: input === undefined ? undefined : { type: input, node: 0 }, output: output === undefined ? undefined : { type: output, node: 0 },
+    ...(graph.files === undefined ? {} : { files: graph.files }),
+  };
+}
+
+function typeAt(graph: StreamGraph, node: GraphNode, side: 'input' | 'output', port = 0): IrType | undefined {
+  const channel = (side === 'input' ? node.inputs : node.outputs)[port];
+  if (channel !== undefined) return graph.channels[channel]!.type;
+  return port === 0 && graph[side]?.node === node.id ? graph[side].type : undefined;
+}
+
+/** Items that a node without code moves in a firing. */
+function movedItems(node: GraphNode): number {
+  switch (node.kind) {
+    case 'duplicate': return node.outputs.length;
+    case 'splitter': return ratesOf(node, 0).pop;
+    case 'joiner': return ratesOf(node, 0).push;
+    default: return 1;
+  }
+}
+
+/** What stands on the channels when the program runs; the input repeated, or made up, where none is given. */
+function recorded(graph: StreamGraph, { input, files, seed = 1 }: RecordOptions): { channels: number[][]; input: number[] } {
+  const counts = repetitions(toSdf(graph));
+  const iterations = Math.max(2, Math.ceil(recordedFirings / counts.reduce((sum, count) => sum + count, 0)));
+  const given = graph.input === undefined ? [] : Array.from(input ?? sampleInput(graph.input.type, recordedScalars, seed));
+  const channels = recordChannels(graph, {
+    iterations, seed, ...(graph.input === undefined ? {} : { input: given }), ...(files === undefined ? {} : { files }),
+  }, recordedScalars);
+  return { channels, input: given };
+}
+
+/** Generated code without its float constants, which do not change what it takes. */
+function shapeOf(graph: StreamGraph): string {
+  return emitJs(planProgram(graph, defaultJsPlan)).source.replace(/\b\d+\.\d+(e[-+]?\d+)?/g, '#');
+}
+
+/**
+ * The parts of a program: one for each shape of a filter's code, one for each type of item that nodes without code move.
+ */
+export function partsOf(graph: StreamGraph, options: RecordOptions): Part[] {
+  const { channels, input: given } = recorded(graph, options);
+  const parts = new Map<string, Part & { readonly worth: Map<number, number> }>();
+  const shapes = new Map<FilterCode, string>();
+  const add = (key: string, node: number, worth: number, make: () => Omit<Part, 'worth'>): void => {
+    const found = parts.get(key);
+    if (found === undefined) parts.set(key, { ...make(), worth: new Map([[node, worth]]) });
+    else found.worth.set(node, worth);
+  };
+  for (const node of graph.nodes) {
+    const [input, output] = [typeAt(graph, node, 'input'), typeAt(graph, node, 'output')];
+    if (node.kind === 'filter') {
+      const single = alone(graph, node, input, output);
+      if (!shapes.has(node.code)) shapes.set(node.code, shapeOf(single));
+      const channel = node.inputs[0];
+      add(shapes.get(node.code)!, node.id, 1, () => ({
+        graph: single, pop: ratesOf(node, 0).pop,
+        input: input === undefined ? undefined : Float64Array.from(channel === undefined ? given : channels[channel]!),
+      }));
+      continue;
+    }
+    const type = input ?? output ?? typeAt(graph, node, 'output', 1);
+    if (type === undefined) continue;
+    const mover: GraphNode = { id: 0, name: 'move', kind: 'identity', inputs: [], outputs: [] };
+    add(`move ${JSON.stringify(type)}`, node.id, movedItems(node), () => ({
+      graph: alone(graph, mover, type, type), input: new Float64Array(scalarCount(type) * 1024), pop: 1,
+    }));
+  }
+  return [...parts.values()];
+}
