@@ -68,6 +68,15 @@ async function graph(job: Job): Promise<ExitCode> {
   return ExitCode.ok;
 }
 
+/** Files that the program reads, by its names for them. */
+async function filesRead(made: stream.StreamGraph): Promise<Record<string, Uint8Array>> {
+  const files: Record<string, Uint8Array> = {};
+  for (const node of made.nodes) {
+    if (node.kind === 'reader') files[node.file.path] ??= await readFile(node.file.path);
+  }
+  return files;
+}
+
 /** Microseconds of a firing of each actor: estimated, or from a JSON file { "name": microseconds }. */
 async function costsOf({ values }: Job, made: stream.StreamGraph): Promise<number[]> {
   const estimated = stream.estimateCosts(made);
@@ -80,6 +89,29 @@ async function costsOf({ values }: Job, made: stream.StreamGraph): Promise<numbe
     estimated[id] = cost;
   }
   return estimated;
+}
+
+/** Measured microseconds by node, as `schedule --costs` takes them. */
+async function profile(job: Job): Promise<ExitCode> {
+  const { values, context } = job;
+  const made = await compiled(job);
+  const backend = values.backend ?? 'js';
+  if (backend !== 'js' && backend !== 'cpp') throw new UsageError(`--backend takes js or cpp here, not '${backend}'`);
+  const input = made.input === undefined || values.input === undefined ? undefined : await readItems(values.input, made.input.type);
+  const { microseconds, measured, cached } = await stream.profile(made, {
+    backend, signal: context.signal, files: await filesRead(made), ...(input === undefined ? {} : { input: input.numbers }),
+  });
+  const { repetitions } = stream.steadyState(stream.toSdf(made));
+  const whole = microseconds.reduce((sum, each, id) => sum + each * repetitions[id]!, 0);
+  const rows = made.nodes.map(({ id, name }) => [name, microseconds[id]!.toPrecision(3), String(repetitions[id]),
+    (100 * microseconds[id]! * repetitions[id]! / whole).toFixed(1), measured[id] ? '' : 'counted']);
+  context.out.write(`${formatTable(['actor', 'µs each', 'firings', '% of all', ''], rows)}\n\n`
+    + `${whole.toPrecision(4)} µs a steady state on one core (${backend}${cached ? ', measured before' : ''})\n`);
+  if (values.out !== undefined) {
+    const table = Object.fromEntries(made.nodes.map(({ id, name }) => [name, microseconds[id]]));
+    await writeFileAtomic(values.out, `${JSON.stringify(table, null, 1)}\n`);
+  }
+  return ExitCode.ok;
 }
 
 function bars(sdf: stream.SdfGraph, plan: stream.CorePlan, costs: readonly number[]): stream.GanttBar[] {
@@ -135,10 +167,7 @@ async function run(job: Job): Promise<ExitCode> {
   const made = await compiled(job);
   if (made.input !== undefined && values.input === undefined) throw new UsageError('the program has an open input: give --input FILE');
   if (made.output !== undefined && values.output === undefined) throw new UsageError('the program has an open output: give --output FILE');
-  const files: Record<string, Uint8Array> = {};
-  for (const node of made.nodes) {
-    if (node.kind === 'reader') files[node.file.path] ??= await readFile(node.file.path);
-  }
+  const files = await filesRead(made);
   const items = integerFlag('items', values.items, 1, 2 ** 40), iterations = integerFlag('iterations', values.iterations, 1, 2 ** 40);
   const threads = integerFlag('threads', values.threads, 1, 1024), backend = backendOf(values);
   if (values.fast === true && backend !== 'cpp') throw new UsageError('--fast goes with --backend cpp');
@@ -158,29 +187,30 @@ async function run(job: Job): Promise<ExitCode> {
   return ExitCode.ok;
 }
 
-const actions: Readonly<Record<string, (job: Job) => Promise<ExitCode>>> = { check, graph, schedule, run };
+const actions: Readonly<Record<string, (job: Job) => Promise<ExitCode>>> = { check, graph, profile, schedule, run };
 
 /** `warploom stream`. */
 export const streamCommand: Command = {
   name: 'stream',
-  summary: 'check, draw, schedule and run a program in the StreamIt language',
-  help: `Usage: warploom stream check|graph|schedule|run PROGRAM.str [MORE.str …] [options]
+  summary: 'check, draw, profile, schedule and run a program in the StreamIt language',
+  help: `Usage: warploom stream check|graph|profile|schedule|run PROGRAM.str [MORE.str …] [options]
 
   check      says what is wrong, with file, line and column; exit code 1 if anything is
   graph      the program as a graph: text, or a picture with -o GRAPH.svg
+  profile    what a firing of each filter takes on this machine; -o COSTS.json for schedule --costs
   schedule   how often each filter fires, buffers, and a software pipeline over CPU cores
   run        runs the program
 
       --main NAME        the stream to begin with. Default: the void->void stream that no other adds
       --json             check: diagnostics as JSON
-  -o, --out FILE.svg     graph: a picture
+  -o, --out FILE         graph: a picture (.svg); profile: the times as --costs takes them (.json)
       --cores N          schedule: cores to spread over, default 4
       --costs FILE       schedule: { "actor": microseconds of a firing } as JSON. Default: counted operations
       --gantt FILE.svg   schedule: a picture of one launch, bars coloured by pipeline stage
-      --input FILE       run: items of an open input; --output FILE: where those of an open output go:
+      --input FILE       run, profile: items of an open input; --output FILE: where those of an open output go:
                          .npy, .wav (floats, one channel), .txt (numbers), other names raw (32-bit words, little end first)
       --backend B        run: auto (default: js where the program allows it), js (compiled to JavaScript),
-                         cpp (compiled by the system's C++ compiler), interpret
+                         cpp (compiled by the system's C++ compiler), interpret; profile: js (default) or cpp
       --threads N        run: most threads of a compiled program. Default: all cores for long runs, else one
       --fast             run, with cpp: float operations may be reordered, outputs differ in rounding
       --items N, --iterations N   run: end after so many items or steady states. Default: when the input ends
@@ -188,7 +218,8 @@ export const streamCommand: Command = {
 Examples
   warploom stream check program.str
   warploom stream graph program.str -o graph.svg
-  warploom stream schedule program.str --cores 8 --gantt launch.svg
+  warploom stream profile program.str --backend cpp -o costs.json
+  warploom stream schedule program.str --costs costs.json --cores 8 --gantt launch.svg
   warploom stream run filter.str --input noisy.wav --output clean.wav
   warploom stream run filter.str --input noisy.wav --output clean.wav --backend cpp --threads 4
 
@@ -198,7 +229,7 @@ Exit codes: 0 done; 1 the program is wrong or failed; 2 bad flags or files; 3 no
     const { values, positionals } = parseFlags({ args: argv, allowPositionals: true, options: flags });
     const [name, ...paths] = positionals;
     const action = Object.hasOwn(actions, name ?? '') ? actions[name!]! : undefined;
-    if (action === undefined || paths.length === 0) throw new UsageError('name an action (check, graph, schedule, run) and a program');
+    if (action === undefined || paths.length === 0) throw new UsageError('name an action (check, graph, profile, schedule, run) and a program');
     const files = await Promise.all(paths.map(async (path) => ({ name: path, text: await readFile(path, 'utf8') })));
     return action({ files, values, context });
   },

@@ -1,4 +1,4 @@
-// warploom stream: check, graph, schedule and run from files.
+// warploom stream: check, graph, profile, schedule and run from files.
 import { deepStrictEqual, equal, match, ok } from 'node:assert/strict';
 import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -96,6 +96,19 @@ describe('warploom stream', function () {
     const bad = await warploom('schedule', at('smooth.str'), '--main', 'Main', '--costs', at('costs.json'));
     equal(bad.code, 2);
     match(bad.err, /no node Missing/);
+  });
+
+  it('profile: times that schedule takes', async () => {
+    const { code, out, err } = await warploom('profile', at('smooth.str'), '--main', 'Main', '-o', at('measured.json'));
+    equal(code, 0, err);
+    match(out, /Counter +[\d.e-]+ +2 +[\d.]+/);
+    match(out, /µs a steady state on one core \(js/);
+    const times = JSON.parse(await readFile(at('measured.json'), 'utf8')) as Record<string, number>;
+    ok(times['Mean']! > 0 && times['Counter']! > 0);
+    equal((await warploom('schedule', at('smooth.str'), '--main', 'Main', '--costs', at('measured.json'))).code, 0);
+    const bad = await warploom('profile', at('smooth.str'), '--main', 'Main', '--backend', 'interpret');
+    equal(bad.code, 2);
+    match(bad.err, /js or cpp/);
   });
 
   it('run: text, .npy, WAV and raw words in and out', async () => {

@@ -1,0 +1,121 @@
+// What a firing of each node takes, measured: each node runs alone, on items that stood on its channels in a run of the whole program.
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { describeValue } from '../../core/arrays.ts';
+import { refusal } from '../../core/errors.ts';
+import { writeFileAtomic } from '../../core/files.ts';
+import { emitCpp } from '../emit/emit-cpp.ts';
+import { planProgram } from '../emit/plan.ts';
+import type { StreamGraph } from '../graph.ts';
+import { StreamRunError } from '../interpret/error.ts';
+import { scalarCount } from '../interpret/values.ts';
+import { cacheFolder, compilerIdentity } from '../run/compiler.ts';
+import { compileCppTogether } from '../run/cpp.ts';
+import { compileJs, type RunOptions, type RunResult } from '../run/js.ts';
+import { estimateCosts } from './estimate.ts';
+import type { Profile, ProfileOptions } from './index.ts';
+import { partsOf, type Part } from './parts.ts';
+
+const storedSchema = z.strictObject({
+  version: z.literal(1), microseconds: z.array(z.number().nonnegative()), measured: z.array(z.boolean()),
+});
+
+type Runner = (input: ArrayLike<number> | undefined, options: RunOptions) => RunResult | Promise<RunResult>;
+
+function keyOf(graph: StreamGraph, backend: 'js' | 'cpp', { input, files = {}, seed = 1 }: ProfileOptions): string {
+  const hash = createHash('sha256');
+  const machine = backend === 'js' ? process.version : compilerIdentity();
+  hash.update(JSON.stringify([1, backend, machine, cpus()[0]?.model, seed, Object.keys(files)]));
+  hash.update(emitCpp(planProgram(graph)).body);
+  if (input !== undefined) hash.update(Float64Array.from(input));
+  for (const bytes of Object.values(files)) hash.update(bytes);
+  return hash.digest('hex').slice(0, 40);
+}
+
+async function stored(path: string, nodes: number): Promise<z.infer<typeof storedSchema> | undefined> {
+  try {
+    const found = storedSchema.parse(JSON.parse(await readFile(path, 'utf8')));
+    return found.microseconds.length === nodes && found.measured.length === nodes ? found : undefined;
+  } catch {
+    return undefined; // none yet, or not one of ours
+  }
+}
+
+/** The recorded items over and over, for so many firings. */
+function repeated(part: Part, firings: number): Float64Array | undefined {
+  const { input } = part;
+  if (input === undefined || input.length === 0) return input;
+  const size = scalarCount(part.graph.input!.type);
+  const whole = input.subarray(0, input.length - input.length % size);
+  const length = Math.max(whole.length, Math.ceil(firings * part.pop + 256) * size);
+  const numbers = new Float64Array(length);
+  for (let at = 0; at < length; at += whole.length) numbers.set(whole.subarray(0, Math.min(whole.length, length - at)), at);
+  return numbers;
+}
+
+const mostFirings = 4_000_000;
+
+/** Microseconds of one firing: runs grow until one is long enough, then the quickest of four counts. */
+async function timeOf(part: Part, run: Runner, seconds: number): Promise<number | undefined> {
+  const once = async (firings: number): Promise<{ each: number; count: number }> => {
+    const { milliseconds, firings: made } = await run(repeated(part, firings), part.input === undefined ? { iterations: firings } : {});
+    return { each: 1e3 * milliseconds / made[0]!, count: made[0]! };
+  };
+  let firings = 64;
+  let { each, count } = await once(firings);
+  if (count === 0) return undefined;
+  while (each * count < 1e6 * seconds && firings < mostFirings) {
+    firings = Math.min(mostFirings, Math.ceil(Math.max(4 * firings, 1.2e6 * seconds / Math.max(each, 1e-3))));
+    ({ each, count } = await once(firings));
+  }
+  for (let repeat = 0; repeat < 3; ++repeat) each = Math.min(each, (await once(firings)).each);
+  return each;
+}
+
+async function runnersOf(parts: readonly Part[], backend: 'js' | 'cpp', options: ProfileOptions): Promise<readonly Runner[]> {
+  if (backend === 'js') {
+    return parts.map(({ graph }) => {
+      const program = compileJs(graph);
+      return (input, runOptions) => program.run(input, runOptions);
+    });
+  }
+  const { signal } = options;
+  const programs = await compileCppTogether(parts.map(({ graph }) => graph), signal === undefined ? {} : { signal });
+  return programs.map((program) => (input, runOptions) => program.run(input, { ...runOptions, ...(signal === undefined ? {} : { signal }) }));
+}
+
+/** What `profile` does. */
+export async function measure(graph: StreamGraph, options: ProfileOptions = {}): Promise<Profile> {
+  const { backend = 'js', seconds = 5e-3, force = false, signal } = options;
+  if (!['js', 'cpp'].includes(backend)) throw refusal('options.backend', 'js or cpp', describeValue(backend));
+  if (!(seconds > 0 && seconds <= 60)) throw refusal('options.seconds', 'a number above 0, at most 60', describeValue(seconds));
+  signal?.throwIfAborted();
+  const key = keyOf(graph, backend, options);
+  const path = join(cacheFolder(options.cacheFolder), `${key}.profile.json`);
+  const known = force ? undefined : await stored(path, graph.nodes.length);
+  if (known !== undefined) return { microseconds: known.microseconds, measured: known.measured, backend, cached: true, key };
+  const parts = partsOf(graph, options);
+  const runners = await runnersOf(parts, backend, options);
+  const microseconds = [...estimateCosts(graph)];
+  const measured = graph.nodes.map(() => false);
+  let done = 0;
+  for (const [at, part] of parts.entries()) {
+    signal?.throwIfAborted();
+    const each = await timeOf(part, runners[at]!, seconds).catch((error: unknown) => {
+      // Items in another order than in the whole program can lead a filter astray that keeps state.
+      if (error instanceof StreamRunError) return undefined;
+      throw error;
+    });
+    for (const [node, worth] of part.worth) {
+      if (each !== undefined) microseconds[node] = each * worth;
+      measured[node] = each !== undefined;
+    }
+    options.onProgress?.(done += part.worth.size, graph.nodes.length);
+    await new Promise((resolve) => { setImmediate(resolve); });
+  }
+  await writeFileAtomic(path, `${JSON.stringify({ version: 1, microseconds, measured })}\n`);
+  return { microseconds, measured, backend, cached: false, key };
+}
