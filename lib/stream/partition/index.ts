@@ -2,6 +2,9 @@
 export { checkCosts, cpuCosts, peekingActors, type CostTable } from './costs.ts';
 export { assignToCores, placesOf, type CoreOptions, type CorePlan, type CoreSlice } from './cores.ts';
 export { partitionTasks, type HeuristicOptions } from './heuristic.ts';
+export {
+  partitionInstances, partitionInstancesByIlp, validateInstances, type InstanceClass, type InstancePartition,
+} from './instance-ilp.ts';
 export { packingBound, packJobs, type Packing } from './packing.ts';
 export { validatePipeline, type CheckedPipeline, type FiringPlace } from './pipeline-check.ts';
 export { partitionTasksByIlp, type IlpPartition } from './task-ilp.ts';

@@ -1,0 +1,115 @@
+// Instance partitioning (section 4.5.2.2): firings of the filters of one kind of processor spread over its processors, by (4.13), (4.14).
+import { ArgumentError } from '../../core/errors.ts';
+import { LinearModel, type Term } from '../schedule/lp.ts';
+import { Solver, type SolveOptions } from '../schedule/solver.ts';
+import { packingBound, packJobs } from './packing.ts';
+
+/** Equal instances of one filter, or of one shuffle or deshuffle. */
+export interface InstanceClass {
+  /** How many: KCPU(v) or KGPU(v). */
+  readonly count: number;
+  /** Microseconds of one: D(v). */
+  readonly time: number;
+}
+
+/** How many instances of each class each processor takes. */
+export interface InstancePartition {
+  /** By class, then processor. */
+  readonly counts: readonly (readonly number[])[];
+  /** Microseconds, by processor. */
+  readonly load: readonly number[];
+  /** The largest load. */
+  readonly interval: number;
+  /** No partition has a smaller interval than this. */
+  readonly bound: number;
+}
+
+function check(classes: readonly InstanceClass[], processors: number): void {
+  if (!Number.isInteger(processors) || processors < 1 || processors > 4096) {
+    throw new ArgumentError('processors', `expected an integer from 1 to 4096, received ${processors}`);
+  }
+  classes.forEach(({ count, time }, at) => {
+    if (!Number.isInteger(count) || count < 0) throw new ArgumentError(`classes[${at}].count`, `expected an integer ≥ 0, received ${count}`);
+    if (!(time >= 0 && time < Infinity)) throw new ArgumentError(`classes[${at}].time`, `expected microseconds ≥ 0, received ${time}`);
+  });
+  const jobs = classes.reduce((sum, { count }) => sum + count, 0);
+  if (jobs > 1e6) throw new ArgumentError('classes', `expected at most 1000000 instances in all, received ${jobs}`);
+}
+
+function sizesOf(classes: readonly InstanceClass[]): { sizes: number[]; owner: number[] } {
+  const owner = classes.flatMap(({ count }, at) => Array.from({ length: count }, () => at));
+  return { sizes: owner.map((at) => classes[at]!.time), owner };
+}
+
+function partitionOf(classes: readonly InstanceClass[], counts: readonly (readonly number[])[], processors: number, bound: number) {
+  const load = Array.from({ length: processors }, (_, p) => classes.reduce((sum, { time }, at) => sum + time * counts[at]![p]!, 0));
+  const interval = Math.max(0, ...load);
+  return { counts, load, interval, bound: Math.min(bound, interval) };
+}
+
+/** Spreads instances by packing: milliseconds for thousands of them, with a bound on what is possible. */
+export function partitionInstances(classes: readonly InstanceClass[], processors: number): InstancePartition {
+  check(classes, processors);
+  const { sizes, owner } = sizesOf(classes);
+  const counts = classes.map(() => Array.from({ length: processors }, () => 0));
+  packJobs(sizes, processors).processor.forEach((p, job) => { ++counts[owner[job]!]![p]!; });
+  return partitionOf(classes, counts, processors, packingBound(sizes, processors));
+}
+
+/**
+ * The model with one integer for each class and processor, which is (4.13) and (4.14) where the binaries of equal instances are summed.
+ * Times are divided by `scale`; the interval may not exceed `most`. Processors are equal: their loads descend.
+ */
+export function instanceModel(classes: readonly InstanceClass[], processors: number, scale: number, most: number) {
+  const model = new LinearModel();
+  const interval = model.variable('continuous', most / scale);
+  const counts = classes.map(({ count }) => Array.from({ length: processors }, () => model.variable('integer', count)));
+  classes.forEach(({ count }, at) => { model.constrain(counts[at]!.map((n): Term => [1, n]), '=', count); }); // (4.13)
+  const load = (p: number, sign: number): Term[] => classes.map(({ time }, at): Term => [sign * time / scale, counts[at]![p]!]);
+  model.constrain([[1, interval], ...load(0, -1)], '>=', 0); // (4.14), of the most loaded
+  for (let p = 1; p < processors; ++p) model.constrain([...load(p - 1, 1), ...load(p, -1)], '>=', 0);
+  model.minimise([[1, interval]]);
+  return { model, counts };
+}
+
+/**
+ * Spreads instances by the ILP, never worse than {@link partitionInstances}: for few processors; branch-and-bound gains nothing at 132.
+ * Options: limits of the solve (default gap 1e-4), and a solver to use again. Throws ArgumentError for bad problems, UnavailableError
+ * without HiGHS.
+ */
+export async function partitionInstancesByIlp(
+  classes: readonly InstanceClass[], processors: number, options: SolveOptions & { solver?: Solver } = {},
+): Promise<InstancePartition & { readonly isProven: boolean; readonly seconds: number }> {
+  const start = partitionInstances(classes, processors);
+  const gap = options.gap ?? 1e-4;
+  if (start.interval <= start.bound * (1 + gap)) return { ...start, isProven: true, seconds: 0 };
+  const { model, counts } = instanceModel(classes, processors, start.interval, start.interval * (1 + 1e-6));
+  const solver = options.solver ?? new Solver();
+  try {
+    const { status, values, seconds } = await solver.solve(model, { ...options, gap });
+    const isProven = status === 'optimal';
+    const placed = values.length === 0 ? undefined : counts.map((list) => list.map((n) => Math.round(values[n]!)));
+    const found = placed === undefined ? start : partitionOf(classes, placed, processors, start.bound);
+    const best = found.interval <= start.interval ? found : start;
+    return { ...best, bound: isProven ? Math.max(best.bound, best.interval * (1 - gap - 1e-6)) : best.bound, isProven, seconds };
+  } finally {
+    if (options.solver === undefined) await solver[Symbol.asyncDispose]();
+  }
+}
+
+/** What is wrong with a partition: counts that do not add up, loads and interval other than they should be. */
+export function validateInstances(classes: readonly InstanceClass[], processors: number, { counts, load, interval }: InstancePartition): string[] {
+  const faults: string[] = [];
+  classes.forEach(({ count }, at) => {
+    const row = counts[at] ?? [];
+    const sum = row.reduce((total, n) => total + n, 0);
+    if (row.length !== processors || row.some((n) => !Number.isInteger(n) || n < 0)) faults.push(`class ${at}: counts are not whole numbers`);
+    if (sum !== count) faults.push(`class ${at}: ${sum} of ${count} instances placed`);
+  });
+  for (let p = 0; p < processors; ++p) {
+    const sum = classes.reduce((total, { time }, at) => total + time * (counts[at]?.[p] ?? 0), 0);
+    if (Math.abs(sum - load[p]!) > 1e-9 * Math.max(1, sum)) faults.push(`processor ${p}: load ${load[p]}, counted ${sum}`);
+    if (sum > interval * (1 + 1e-9)) faults.push(`processor ${p}: load ${sum} exceeds the interval ${interval}`);
+  }
+  return faults;
+}
