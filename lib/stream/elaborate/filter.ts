@@ -2,7 +2,7 @@
 import type { Expression, FilterDeclaration, FunctionDeclaration, Rate } from '../ast.ts';
 import type { NameSymbol } from '../front/checked.ts';
 import { Fault } from '../interpret/fault.ts';
-import { zero } from '../interpret/values.ts';
+import { fromConstant, zero, type Value } from '../interpret/values.ts';
 import type { FilterCode, IrFunction, IrRates, IrStatement, IrType, StateVariable, Variable } from '../ir.ts';
 import { withBody } from './functions.ts';
 import { textOf } from './load.ts';
@@ -76,21 +76,32 @@ class FilterMaker {
     const { checked } = this.#session;
     const runner = new Runner(this.#session, (symbol) => this.#scope.find(symbol));
     const fields: [NameSymbol, StateVariable][] = [];
+    const add = (symbol: NameSymbol, type: IrType, value: Value): void => {
+      const variable: StateVariable = {
+        name: runner.translator.namer.unique(symbol.name), type, initial: { type, numbers: [] }, role: 'state',
+      };
+      runner.bindField(symbol, variable);
+      runner.setField(variable, value);
+      fields.push([symbol, variable]);
+    };
+    // A parameter that the code assigns is a field that begins with its argument.
+    for (const parameter of this.#declaration.parameters) {
+      const symbol = checked.symbolOfDeclaration(parameter);
+      const entity = this.#scope.find(symbol);
+      const isAssigned = this.#declaration.functions.some((each) => this.#session.usage.assigned(each.body).has(symbol));
+      if (isAssigned && entity?.kind === 'constant') add(symbol, entity.data.type, fromConstant(entity.data));
+    }
     for (const field of this.#declaration.fields) {
       const symbol = checked.symbolOfDeclaration(field);
-      if (checked.typeOfNode(field.type).kind === 'string') {
+      if (symbol.type.kind === 'string') {
         const text = field.value === undefined ? '' : textOf(runner.translator, field.value);
         if (text === undefined) throw new Fault('S4005', 'a string can only be printed or name a file', field.span);
         this.#scope.set(symbol, { kind: 'text', text });
         continue;
       }
-      const type = runner.typeOf(field.type);
+      const type = runner.typeOf(symbol.type, field.span);
       const value = field.value === undefined ? zero(type) : runner.evaluate(field.value, type).value;
-      const name = runner.translator.namer.unique(field.name);
-      const variable: StateVariable = { name, type, initial: { type, numbers: [] }, role: 'state' };
-      runner.bindField(symbol, variable);
-      runner.setField(variable, value);
-      fields.push([symbol, variable]);
+      add(symbol, type, value);
     }
     for (const each of this.#declaration.functions) if (each.kind === 'init') runner.execute(each.body);
     const written = this.#written();
@@ -169,13 +180,14 @@ class FilterMaker {
     for (const body of bodies) for (const variable of assignedVariables(body)) changed.add(variable);
     const fields = new Set<Variable>(this.#state.filter((variable) => changed.has(variable)));
     const carried = new Set<Variable>();
+    const settled: FilterCode['work'][] = [];
     for (const [part, origin] of [[made.work, source.work], [made.prework, source.prework]] as const) {
       if (part === undefined || origin === undefined) continue;
       const steps = Math.min(simulationSteps, this.#session.simulationSteps);
       const found = simulate(part.body, byName, fields, steps);
       this.#session.simulationSteps -= found.steps;
       for (const variable of found.carried) carried.add(variable);
-      this.#checkRates(part.rates, found, origin, made);
+      settled.push(this.#settle(part, found, origin, made));
     }
     for (const { body } of made.handlers) for (const variable of assignedVariables(body)) carried.add(variable);
     const used = usedFields(bodies);
@@ -183,33 +195,58 @@ class FilterMaker {
       variable.role = !fields.has(variable) ? 'constant' : carried.has(variable) || made.handlers.length > 0 ? 'state' : 'scratch';
     }
     const state = [...this.#state, ...this.#tables].filter((variable) => used.has(variable));
-    return { ...made, state, functions, stateful: state.some(({ role }) => role === 'state') || made.handlers.length > 0 ||
+    const [work, prework] = settled;
+    return { ...made, work: work!, prework, state, functions, stateful: state.some(({ role }) => role === 'state') || made.handlers.length > 0 ||
       hasOrder(bodies) };
   }
 
-  #checkRates(rates: IrRates, found: Findings, origin: FunctionDeclaration, code: { input: IrType; output: IrType }): void {
-    const { push, pop } = rates;
-    const name = origin.kind;
-    if (code.input.kind === 'void' && (pop > 0 || rates.peek > 0)) throw new Fault(
-      'S4031', 'a filter without input cannot pop or peek', origin.span);
-    if (code.output.kind === 'void' && push > 0) throw new Fault('S4031', 'a filter without output cannot push', origin.span);
-    if (!found.complete) return;
-    const say = (verb: 'push' | 'pop', [low, high]: readonly [number, number], declared: number, rate: Rate | undefined): void => {
-      if (declared >= low && declared <= high) return;
-      const count = low === high ? String(low) : high === Infinity ? `at least ${low}` : `${low} to ${high}`;
-      const verbs = verb === 'push' ? 'pushes' : 'pops';
-      const items = low === 1 && high === 1 ? 'item' : 'items';
-      const message = `${name} ${verbs} ${count} ${items}, but ${verb} ${declared} is declared`;
-      const hint = `declare ${verb} ${low === high ? low : 'as it is'}, or change the body`;
-      this.#session.report(new Fault('S4032', message, rate?.span ?? origin.span, { hint }));
-    };
-    if (rates.dynamic?.push === undefined) say('push', found.push, push, origin.rates.push);
-    if (rates.dynamic?.pop === undefined) say('pop', found.pop, pop, origin.rates.pop);
-    if (rates.dynamic?.peek === undefined && rates.dynamic?.pop === undefined && found.peek > rates.peek && found.pop[0] <= pop) {
-      this.#session.report(new Fault('S4033', `${name} looks at item ${found.peek - 1}, but peek ${rates.peek} is declared`,
-        found.peekSpan ?? origin.span, { hint: `declare peek ${found.peek}` }));
+  /** The function with rates that its code keeps. What differs from the declaration is said; an error where it depends on the data. */
+  #settle(part: FilterCode['work'], found: Findings, origin: FunctionDeclaration, code: { input: IrType; output: IrType }): FilterCode['work'] {
+    const rates = { ...part.rates };
+    if (code.input.kind === 'void') rates.pop = rates.peek = 0;
+    if (code.output.kind === 'void') rates.push = 0;
+    if (!found.complete) return { ...part, rates };
+    let { body } = part;
+    for (const verb of ['push', 'pop'] as const) {
+      const [low, high] = found[verb];
+      const declared = rates[verb];
+      if (rates.dynamic?.[verb] !== undefined || (declared >= low && declared <= high)) continue;
+      const rest = low === high && verb === 'pop' && low < declared ? withPops(body, declared - low, code.input) : undefined;
+      const isKnown = low === high && (rest !== undefined || verb === 'push' || low > declared);
+      this.#sayRate(origin, { verb, low, high, declared, rate: origin.rates[verb], isKnown });
+      if (rest !== undefined) body = rest;
+      else if (isKnown) rates[verb] = low;
     }
+    rates.peek = Math.max(rates.peek, rates.pop);
+    if (rates.dynamic?.peek === undefined && rates.dynamic?.pop === undefined && found.peek > rates.peek && found.pop[0] <= rates.pop) {
+      this.#session.report(new Fault('S4033', `${origin.kind} looks at item ${found.peek - 1}, but peek ${rates.peek} is declared`,
+        found.peekSpan ?? origin.span, { hint: `peek ${found.peek} is taken` }), 'warning');
+      rates.peek = found.peek;
+    }
+    return { rates, body };
   }
+
+  #sayRate(origin: FunctionDeclaration, { verb, low, high, declared, rate, isKnown }: {
+    verb: 'push' | 'pop'; low: number; high: number; declared: number; rate: Rate | undefined; isKnown: boolean;
+  }): void {
+    const count = low === high ? String(low) : high === Infinity ? `at least ${low}` : `${low} to ${high}`;
+    const message = `${origin.kind} ${verb === 'push' ? 'pushes' : 'pops'} ${count} ${low === 1 && high === 1 ? 'item' : 'items'}, but ` +
+      `${verb} ${declared} is declared`;
+    const hint = !isKnown ? 'declare what the body does, or change the body'
+      : verb === 'pop' && low < declared ? 'the rest is popped at the end' : `${verb} ${low} is taken`;
+    this.#session.report(new Fault('S4032', message, rate?.span ?? origin.span, { hint }), isKnown ? 'warning' : 'error');
+  }
+}
+
+/** The body with `count` pops behind it; undefined where a `return` inside could pass them by. */
+function withPops(body: Block, count: number, type: IrType): Block | undefined {
+  const last = body.statements.at(-1);
+  const kept = last?.kind === 'return' ? body.statements.slice(0, -1) : body.statements;
+  let isLeft = count > 1024;
+  for (const part of kept) eachStatement(part, ({ kind }) => { isLeft ||= kind === 'return'; });
+  if (isLeft) return undefined;
+  const pop: IrStatement = { kind: 'evaluate', value: { kind: 'pop', type } };
+  return { ...body, statements: [...kept, ...new Array<IrStatement>(count).fill(pop)] };
 }
 
 function usedFields(bodies: readonly IrStatement[]): Set<Variable> {

@@ -1,6 +1,7 @@
 // Helper functions: translated once for each set of argument types, with arguments that lengths depend on as constants.
 import type { Expression, FunctionDeclaration, Parameter, Span } from '../ast.ts';
 import type { NameSymbol } from '../front/checked.ts';
+import { withCounts } from '../front/types.ts';
 import { Fault } from '../interpret/fault.ts';
 import { typeText } from '../interpret/values.ts';
 import type { IrExpression, IrFunction, IrStatement, IrType, Variable } from '../ir.ts';
@@ -37,7 +38,9 @@ function bindArguments(translator: Translator, declaration: FunctionDeclaration,
 /** An argument as its parameter takes it; arrays come with the length that they have. */
 function argument(translator: Translator, parameter: Parameter, arg: Expression): IrExpression {
   const type = translator.session.checked.typeOfNode(parameter.type);
-  if (type.kind !== 'array' || arg.kind === 'array-literal') return translator.as(arg, translator.typeFor(type, parameter.span));
+  if (type.kind !== 'array' || arg.kind === 'array-literal') {
+    return translator.as(arg, translator.typeFor(withCounts(type, arg), parameter.span));
+  }
   const value = translator.expression(arg);
   if (value.type.kind !== 'array') throw new Fault('S4007', `a value of ${typeText(value.type)} cannot stand where an array is wanted`,
     arg.span);
@@ -77,10 +80,20 @@ function translateFunction(translator: Translator, declaration: FunctionDeclarat
     // Known before its body is translated, which may call it again.
     translator.functions.set(key, made);
     session.deeper(declaration.span, () => {
-      made.body = translateBlock(translator, declaration.body) as IrFunction['body'];
+      const body = translateBlock(translator, declaration.body) as IrFunction['body'];
+      made.body = session.checked.fallsOff(declaration) ? endedByZero(translator, body, result) : body;
     });
     return made;
   });
+}
+
+/** The body of a function that can end without a result: zero then. */
+function endedByZero(translator: Translator, body: IrFunction['body'], type: IrType): IrFunction['body'] {
+  const variable = { name: translator.namer.unique('nothing'), type };
+  return {
+    ...body, statements: [...body.statements, { kind: 'declare', variable, value: undefined },
+      { kind: 'return', value: { kind: 'variable', variable, type } }],
+  };
 }
 
 /** Runs `make` with the translator set up for the body of a function, and puts everything back. */

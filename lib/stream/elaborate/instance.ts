@@ -1,6 +1,7 @@
 // One stream with its arguments becomes a piece of the graph with at most one end on each side.
 import type { Creator, Expression, Span, StreamDeclaration } from '../ast.ts';
 import type { NameSymbol, Target } from '../front/checked.ts';
+import { withCounts } from '../front/types.ts';
 import type { GraphTree } from '../graph.ts';
 import { Fault } from '../interpret/fault.ts';
 import { sameType, toConstant, typeText } from '../interpret/values.ts';
@@ -138,7 +139,7 @@ function bindOne(
   }
   if (symbol.type.kind === 'array' && arg.kind !== 'array-literal') return arrayArgument(session, runner, { symbol, arg, lengths });
   const inner = new Scope((name) => (lengths.has(name) ? number(lengths.get(name)!) : runner.scope.find(name)));
-  const type = withScope(runner, inner, () => runner.translator.typeFor(symbol.type, arg.span));
+  const type = withScope(runner, inner, () => runner.translator.typeFor(withCounts(symbol.type, arg), arg.span));
   return { kind: 'constant', data: toConstant(type, runner.evaluate(arg, type).value), name: symbol.name };
 }
 

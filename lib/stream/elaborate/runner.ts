@@ -1,6 +1,6 @@
 // Executes code at elaboration: bodies of composites, `init` functions, initial values of fields and `static` sections.
-import type { Declarator, Expression, Statement } from '../ast.ts';
-import type { NameSymbol } from '../front/checked.ts';
+import type { Declarator, Expression, Span, Statement } from '../ast.ts';
+import type { NameSymbol, Type } from '../front/checked.ts';
 import { Compiler } from '../interpret/compile.ts';
 import { Fault } from '../interpret/fault.ts';
 import { Flow, Machine, type Evaluate, type Execute } from '../interpret/machine.ts';
@@ -150,7 +150,7 @@ export class Runner {
   #declare(d: Declarator): void {
     const { checked } = this.session;
     const symbol = checked.symbolOfDeclaration(d);
-    const written = checked.typeOfNode(d.type);
+    const written = symbol.type;
     if (written.kind === 'string') {
       const text = d.value === undefined ? '' : textOf(this.translator, d.value);
       if (text === undefined) throw new Fault('S4005', 'a string can only be printed or name a file', d.span);
@@ -163,14 +163,13 @@ export class Runner {
       this.scope.set(symbol, { kind: 'portal', portal });
       return;
     }
-    const type = this.typeOf(d.type);
+    const type = this.typeOf(written, d.span);
     this.bind(symbol, type, d.value === undefined ? zero(type) : this.evaluate(d.value, type).value);
   }
 
   /** A type with its lengths evaluated now. */
-  typeOf(node: Declarator['type']): IrType {
-    const { session } = this;
-    return session.sized(session.checked.typeOfNode(node), (length) => this.int(length), node.span);
+  typeOf(type: Type, span: Span): IrType {
+    return this.session.sized(type, (length) => this.int(length), span);
   }
 
   #plain(s: Statement): Flow {

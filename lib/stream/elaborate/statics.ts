@@ -20,14 +20,14 @@ function evaluateSection(session: Session, section: StaticDeclaration, into: Map
   const variables: [NameSymbol, StateVariable][] = [];
   for (const field of section.fields) {
     const symbol = checked.symbolOfDeclaration(field);
-    if (checked.typeOfNode(field.type).kind === 'string') {
+    if (symbol.type.kind === 'string') {
       const text = field.value === undefined ? '' : textOf(runner.translator, field.value);
       if (text === undefined) throw new Fault('S4005', 'a string can only be printed or name a file', field.span);
       into.set(symbol, { kind: 'text', text });
       runner.scope.set(symbol, { kind: 'text', text });
       continue;
     }
-    const type = runner.typeOf(field.type);
+    const type = runner.typeOf(symbol.type, field.span);
     const variable: StateVariable = { name: runner.translator.namer.unique(field.name), type, initial: { type, numbers: [] },
       role: 'state' };
     const value = field.value === undefined ? zero(type) : runner.evaluate(field.value, type).value;

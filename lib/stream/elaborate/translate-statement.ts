@@ -60,7 +60,7 @@ function translate(t: Translator, s: Statement): IrStatement[] {
 export function translateDeclarator(t: Translator, d: Declarator): IrStatement[] {
   const { checked } = t.session;
   const symbol = checked.symbolOfDeclaration(d);
-  const written = checked.typeOfNode(d.type);
+  const written = symbol.type;
   if (written.kind === 'string') {
     const text = d.value === undefined ? '' : textOf(t, d.value);
     if (text === undefined) throw new Fault('S4005', 'a string can only be printed or name a file', d.span);

@@ -9,7 +9,7 @@ const math: ReadonlySet<string> = new Set(mathNames);
 const binary: ReadonlySet<MathName> = new Set<MathName>(['atan2', 'max', 'min', 'pow']);
 /** Work on int, too. */
 const whole: ReadonlySet<MathName> = new Set<MathName>(['abs', 'max', 'min']);
-const complex: ReadonlySet<MathName> = new Set<MathName>(['abs', 'arg', 'csqrt']);
+const complex: ReadonlySet<MathName> = new Set<MathName>(['abs', 'arg', 'cos', 'csqrt', 'exp', 'log', 'sin', 'sqrt']);
 
 /** Built-in streams. */
 export const builtinStreams = ['Identity', 'FileReader', 'FileWriter'] as const;
@@ -29,7 +29,7 @@ export function signatureOf(name: MathName, args: readonly Type[]): { readonly o
   if (type === undefined || !(isNumeric(type) || isComplex(type))) return undefined;
   if (isComplex(type) || name === 'csqrt' || name === 'arg') {
     const fits = complex.has(name) && rankOf(type) < rankOf(basic.double);
-    return fits ? { operand: basic.complex, result: name === 'csqrt' ? basic.complex : basic.float } : undefined;
+    return fits ? { operand: basic.complex, result: name === 'abs' || name === 'arg' ? basic.float : basic.complex } : undefined;
   }
   if (isWhole(type) && whole.has(name)) return { operand: basic.int, result: basic.int };
   const operand = isWhole(type) ? basic.float : type;
@@ -45,6 +45,22 @@ helper Math {
   float cbrt(float x) { return x < 0.0 ? -pow(-x, 1.0 / 3.0) : pow(x, 1.0 / 3.0); }
   float hypot(float x, float y) { return sqrt(x * x + y * y); }
   float fabs(float x) { return abs(x); }
+  float fmod(float x, float y) { return x % y; }
+  float trunc(float x) { return x < 0.0 ? ceil(x) : floor(x); }
+  float expm1(float x) { double y = x; return (float) (exp(y) - 1.0); }
+  float log1p(float x) { double y = x; return (float) log(1.0 + y); }
+  float log2(float x) { double y = x; return (float) (log(y) / log(2.0)); }
+  float exp2(float x) { return pow(2.0, x); }
+  float asinh(float x) { double y = x; return (float) (y < 0.0 ? -log(sqrt(y * y + 1.0) - y) : log(y + sqrt(y * y + 1.0))); }
+  float acosh(float x) { double y = x; return (float) log(y + sqrt(y * y - 1.0)); }
+  float atanh(float x) { double y = x; return (float) (log((1.0 + y) / (1.0 - y)) / 2.0); }
+  float copySign(float x, float y) { return y < 0.0 ? -abs(x) : abs(x); }
+  int floorDiv(int x, int y) { int q = x / y; return x % y != 0 && (x < 0) != (y < 0) ? q - 1 : q; }
+  int floorMod(int x, int y) { return x - floorDiv(x, y) * y; }
+  complex complexPow(complex z, complex w) {
+    if (z.real == 0 && z.imag == 0) return z;
+    return exp(w * log(z));
+  }
 }
 `;
 

@@ -7,7 +7,7 @@ import type { Context } from './check-context.ts';
 import type { ExpressionChecker, Frame } from './check-expressions.ts';
 import { checkRules } from './check-rules.ts';
 import type { Callee, Type } from './checked.ts';
-import { basic, describe } from './types.ts';
+import { basic, describe, isComplex } from './types.ts';
 
 type Call = Extract<Expression, { kind: 'call' }>;
 
@@ -49,6 +49,12 @@ function callFunction(checker: ExpressionChecker, node: Call, frame: Frame, call
 
 function callMath(checker: ExpressionChecker, node: Call, frame: Frame, name: (typeof mathNames)[number]): Type {
   const types = node.args.map((argument) => checker.value(argument, frame));
+  // `random(n)` is an int below n.
+  if (name === 'random' && types.length === 1) {
+    checker.requireConversion(node.args[0]!, types[0]!, basic.int);
+    checker.context.callees.set(node, { kind: 'math', name, operand: basic.int });
+    return basic.int;
+  }
   requireCount(checker, node, arityOf(name));
   if (types.length !== arityOf(name)) return basic.unknown;
   const signature = signatureOf(name, types);
@@ -98,7 +104,11 @@ export function checkCall(checker: ExpressionChecker, node: Call, frame: Frame):
   if (name === 'init_array_1D_int' || name === 'init_array_1D_float') return callLoad(checker, node, frame);
   const bare = name.slice(name.indexOf('.') + 1);
   const native = context.natives.get(name);
-  if (isMath(bare) && (bare === name || name.startsWith('Math.') || native !== undefined)) return callMath(checker, node, frame, bare);
+  if (isMath(bare) && (bare === name || name.startsWith('Math.') || native !== undefined)) {
+    const power = bare === 'pow' ? context.packaged.get('Math.complexPow') : undefined;
+    const isComplexPower = power !== undefined && node.args.some((argument) => isComplex(checker.value(argument, frame)));
+    return isComplexPower ? callFunction(checker, node, frame, { kind: 'function', ...power }) : callMath(checker, node, frame, bare);
+  }
   for (const argument of node.args) checker.value(argument, frame);
   if (native !== undefined) {
     context.report(checkRules.native, node.span, { name });

@@ -70,6 +70,7 @@ export class Context {
   readonly messages = new Map<Statement, { readonly portal: NameSymbol; readonly handler: FunctionDeclaration }>();
   readonly portals = new Map<Creator, readonly NameSymbol[]>();
   readonly read = new Set<NameSymbol>();
+  readonly fallsOff = new Set<FunctionDeclaration>();
   /** Which functions a function calls, for recursion and for what it does to the channels. */
   readonly calls = new Map<FunctionDeclaration, Map<FunctionDeclaration, Span>>();
   private readonly checkedStructs = new Set<StructDeclaration>();
@@ -133,9 +134,15 @@ export class Context {
         didYouMean(name, [...this.streams.keys(), 'Identity', 'FileReader', 'FileWriter'], checkRules.stream.hint));
     } else if (second !== undefined) {
       const file = this.program.files[first.span.file]?.name ?? '';
-      this.reportOnce(second, checkRules.duplicateStream, second.at, { name, file, line: this.lineOf(first.at) });
+      const rule = this.words(first) === this.words(second) ? checkRules.sameStream : checkRules.duplicateStream;
+      this.reportOnce(second, rule, second.at, { name, file, line: this.lineOf(first.at) });
     }
     return first;
+  }
+
+  /** The text of a declaration with blanks of one kind, to see whether two are the same. */
+  private words({ span }: StreamDeclaration): string {
+    return (this.program.files[span.file]?.text.slice(span.start, span.end) ?? '').replaceAll(/\s+/g, ' ');
   }
 
   /** The type that a node of the tree stands for. Lengths are checked by the caller, who knows their scope. */
@@ -241,7 +248,10 @@ export class Context {
     const first = scope.own(name);
     this.declared.set(declaration, symbol);
     if (first !== undefined) {
-      this.report(checkRules.duplicateName, declaration.span, { name, line: this.lineOf(first.declaration.span) });
+      // A local one may be declared again: the names after it mean the new one.
+      const rule = symbol.kind === 'local' && first.kind === 'local' ? checkRules.declaredAgain : checkRules.duplicateName;
+      this.report(rule, declaration.span, { name, line: this.lineOf(first.declaration.span) });
+      if (rule === checkRules.declaredAgain) scope.add(symbol);
       return;
     }
     if (visible !== undefined && visible.kind !== 'static' && visible.owner === symbol.owner) {

@@ -221,7 +221,9 @@ export function checkParts(context: Context, stream: Composite, statements: read
     const found = statements.filter((node) => node.kind === wanted);
     const certain = found.filter((node) => top.has(node));
     const required = wanted === 'split' || wanted === 'join';
-    if (found.length === 0 && required) {
+    const end = wanted === 'split' ? stream.input : stream.output;
+    const isVoid = kind === 'splitjoin' && (end === undefined || (end.kind === 'primitive' && end.name === 'void'));
+    if (found.length === 0 && required && !isVoid) {
       const hint = wanted === 'split' ? 'write split duplicate; or split roundrobin;' : 'write join roundrobin;';
       context.report(checkRules.splitMissing, at, { kind, name, statement: wanted, hint });
     }

@@ -72,10 +72,10 @@ export class ExpressionChecker {
       this.context.report(checkRules.rounded, node.span, { name: node.name });
     } else if (isNumeric(from) && isNumeric(to)) {
       this.context.report(checkRules.narrow, node.span, { found, expected });
+    } else if (from.kind === 'scalar' && to.kind === 'scalar') {
+      this.context.report(checkRules.booleanNumber, node.span, { found, expected });
     } else {
-      const hint = isScalar(from, 'boolean') && isNumeric(to) ? 'write … ? 1 : 0'
-        : isScalar(to, 'boolean') && isNumeric(from) ? 'write … != 0'
-          : isComplex(from) && isNumeric(to) ? 'take its .real or .imag' : undefined;
+      const hint = isComplex(from) && isNumeric(to) ? 'take its .real or .imag' : undefined;
       this.context.report(checkRules.mismatch, node.span, { found, expected }, hint);
     }
   }
@@ -88,7 +88,8 @@ export class ExpressionChecker {
     } else {
       const length = lengthOf(to);
       if (length !== undefined && length !== node.elements.length) {
-        this.context.report(checkRules.literalCount, node.span, { found: counted(node.elements.length, 'element'), expected: length });
+        const rule = length < node.elements.length ? checkRules.literalCount : checkRules.literalShort;
+        this.context.report(rule, node.span, { found: counted(node.elements.length, 'element'), expected: length });
       }
     }
     for (const part of node.elements) this.convert(part, element, frame);
@@ -97,11 +98,11 @@ export class ExpressionChecker {
     return type;
   }
 
-  /** A boolean, or a whole number that is compared with 0. */
+  /** A boolean, or a number that is compared with 0. */
   condition(node: Expression, frame: Frame): void {
     const type = this.value(node, frame);
     if (isUnknown(type) || isScalar(type, 'boolean')) return;
-    const rule = isWhole(type) ? checkRules.intCondition : checkRules.condition;
+    const rule = isNumeric(type) ? checkRules.intCondition : checkRules.condition;
     this.context.report(rule, node.span, { found: describe(type) });
   }
 
@@ -144,7 +145,7 @@ export class ExpressionChecker {
     const { name, kind, owner } = symbol;
     const tell = (what: string, hint: string) => this.context.report(checkRules.constant, span, { name, what, hint });
     if (symbol.type.kind === 'portal') tell('a portal', 'portals get their receivers by add … to');
-    else if (kind === 'parameter') tell('a parameter of the stream', 'copy it to a variable');
+    else if (kind === 'parameter' && owner !== place.owner) tell('a parameter of the enclosing stream', 'copy it to a variable');
     else if (kind === 'static' && owner !== place.owner) tell('a constant of the program', 'only the init of its static section sets it');
     else if (kind === 'local' && owner !== place.owner) tell('a variable of the enclosing stream', 'copy it to a field');
   }

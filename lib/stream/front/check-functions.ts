@@ -56,6 +56,7 @@ export function checkFunction(
   const result = declaration.result === undefined ? basic.void : expressions.written(declaration.result, frame);
   const reached = statements.block(declaration.body.statements, frame);
   if (declaration.kind !== 'helper' || !reached || result.kind === 'void' || result.kind === 'unknown') return;
+  context.fallsOff.add(declaration);
   const { end, file } = declaration.body.span;
   context.report(checkRules.fallsOff, { file, start: end - 1, end }, { name: declaration.name, expected: describe(result) });
 }

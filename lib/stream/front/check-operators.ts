@@ -8,7 +8,7 @@ import { basic, common, constantOf, describe, isNumeric, isScalar, isUnknown, is
 type Operands = { readonly left: Expression; readonly right: Expression; readonly span: Expression['span'] };
 
 const kHints: Readonly<Record<BinaryOperator | UnaryOperator, string>> = {
-  '%': 'the remainder is of ints; for floats write x - floor(x / y) * y', '<<': 'shifts are of ints', '>>': 'shifts are of ints',
+  '%': 'it takes numbers', '<<': 'shifts are of ints', '>>': 'shifts are of ints',
   '&': 'it joins ints, bits or booleans', '|': 'it joins ints, bits or booleans', '^': 'it joins ints, bits or booleans',
   '~': "it inverts ints and bits; for booleans write '!'", '!': 'it inverts booleans', '-': 'it takes numbers', '+': 'it takes numbers',
   '*': 'it takes numbers', '/': 'it takes numbers', '<': 'it compares numbers', '<=': 'it compares numbers', '>': 'it compares numbers',
@@ -30,10 +30,11 @@ function arithmetic(operator: BinaryOperator, left: Type, right: Type): Type | u
 function resultOf(operator: BinaryOperator, left: Type, right: Type): Type | undefined {
   const type = common(left, right);
   switch (operator) {
-    case '&&': case '||': return (isBoolean(left) || isWhole(left)) && (isBoolean(right) || isWhole(right)) ? basic.boolean : undefined;
+    case '&&': case '||': return [left, right].every((side) => isBoolean(side) || isNumeric(side)) ? basic.boolean : undefined;
     case '==': case '!=': return type !== undefined && ['scalar', 'vector'].includes(type.kind) ? basic.boolean : undefined;
     case '<': case '<=': case '>': case '>=': return type !== undefined && isNumeric(type) ? basic.boolean : undefined;
-    case '%': case '<<': case '>>': return isWhole(left) && isWhole(right) ? basic.int : undefined;
+    case '<<': case '>>': return isWhole(left) && isWhole(right) ? basic.int : undefined;
+    case '%': return isWhole(left) && isWhole(right) ? basic.int : type !== undefined && isNumeric(type) ? type : undefined;
     case '&': case '|': case '^': return type !== undefined && (isBoolean(type) || isWhole(type)) ? type : undefined;
     default: return arithmetic(operator, left, right);
   }
@@ -55,6 +56,9 @@ export function checkOperator(checker: ExpressionChecker, operator: BinaryOperat
     for (const [side, found] of [[node.left, left], [node.right, right]] as const) {
       if (!isBoolean(found)) context.report(checkRules.intCondition, side.span, { found: describe(found) });
     }
+  } else if (isBoolean(left) !== isBoolean(right) && type.kind !== 'string') {
+    const [side, found, expected] = isBoolean(left) ? [node.left, left, right] : [node.right, right, left];
+    context.report(checkRules.booleanNumber, side.span, { found: describe(found), expected: describe(expected) });
   }
   const count = constantOf(node.right);
   if ((operator === '/' || operator === '%') && isScalar(type, 'int') && count === 0) context.report(checkRules.zero, node.right.span);

@@ -19,12 +19,15 @@ interface Use {
 const kDepth = 50;
 const kNone: Count = { low: 0, high: 0 };
 const kNoUse: Use = { push: kNone, pop: kNone };
+const kAnyUse: Use = { push: { low: 0, high: Infinity }, pop: { low: 0, high: Infinity } };
 const kOne: Count = { low: 1, high: 1 };
 
 const plus = (a: Count, b: Count): Count => ({ low: a.low + b.low, high: a.high + b.high });
 const either = (a: Count, b: Count): Count => ({ low: Math.min(a.low, b.low), high: Math.max(a.high, b.high) });
 const times = (a: Count, b: Count): Count => ({ low: a.low * b.low, high: a.high === 0 || b.high === 0 ? 0 : a.high * b.high });
 const both = (a: Use, b: Use, join: (x: Count, y: Count) => Count): Use => ({ push: join(a.push, b.push), pop: join(a.pop, b.pop) });
+
+const repeated = ({ low, high }: Count): Count => ({ low, high: high > 0 ? Infinity : 0 });
 
 /** The number of a constant rate. */
 const constantRate = (rate: Rate | undefined): number | undefined => (rate?.kind === 'static' ? constantOf(rate.value) : undefined);
@@ -99,6 +102,8 @@ class Counter {
   /** Called for every peek with the number of items that were certainly popped before it. */
   peek: (index: Expression, span: Span, before: number) => void = () => {};
   private before = 0;
+  /** Functions being counted, and whether they call themselves. */
+  private readonly active = new Map<FunctionDeclaration, boolean>();
   private depth = 0;
 
   constructor(context: Context) {
@@ -109,13 +114,20 @@ class Counter {
   of(declaration: FunctionDeclaration): Use {
     const known = this.known.get(declaration);
     if (known !== undefined) return known;
-    // Until it is known: recursion is refused elsewhere.
-    this.known.set(declaration, { push: { low: 0, high: Infinity }, pop: { low: 0, high: Infinity } });
-    if (this.depth >= kDepth) return this.known.get(declaration)!;
+    // A function that calls itself does any number of times what it does beside that.
+    if (this.active.has(declaration)) {
+      this.active.set(declaration, true);
+      return kNoUse;
+    }
+    if (this.depth >= kDepth) return kAnyUse;
+    this.active.set(declaration, false);
     const { peek, before } = this;
     this.peek = () => {};
     ++this.depth;
-    const use = this.body(declaration);
+    const once = this.body(declaration);
+    const isRecursive = this.active.get(declaration)!;
+    this.active.delete(declaration);
+    const use = isRecursive ? { push: repeated(once.push), pop: repeated(once.pop) } : once;
     --this.depth;
     this.peek = peek;
     this.before = before;

@@ -181,7 +181,7 @@ export class StatementChecker {
     const { value, span } = node;
     const declared = place.kind === 'helper' ? place.function?.result : undefined;
     const type = declared === undefined ? basic.void : this.context.resolveType(declared);
-    const outside = place.kind === 'body' || place.kind === 'static';
+    const outside = place.kind === 'static';
     if (outside) this.context.report(checkRules.returnPlace, span);
     if (value === undefined) {
       if (type.kind !== 'void' && !isUnknown(type)) {

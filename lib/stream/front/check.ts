@@ -15,8 +15,8 @@ const isVoid = (stream: StreamDeclaration): boolean =>
 
 /**
  * Where checking begins. One stream is the program: the void->void one that no other adds; without any such, the only one that no other
- * adds. Of several void->void ones the one with the name of its file is taken; else they are an error. Several others make a library, in
- * which all are checked.
+ * adds. Of several void->void ones those without parameters come first, among them the one with the name of its file, else the last, with
+ * a warning. Several others make a library, in which all are checked.
  */
 function findEntry(context: Context, wanted: string | undefined): readonly StreamDeclaration[] {
   const { streams } = context.program;
@@ -37,17 +37,17 @@ function findEntry(context: Context, wanted: string | undefined): readonly Strea
   }
   const free = streams.filter(({ name }) => !added.has(name));
   let programs = free.filter(isVoid);
-  const titled = programs.filter(({ name, at }) => context.program.files[at.file]?.name.replace(/^.*[\\/]/, '') === `${name}.str`);
+  const titled = programs.filter(({ name, at }) => context.program.files[at.file]?.name.replace(/^.*[\\/]|\.str$/g, '').toLowerCase() === name.toLowerCase());
   if (titled.length === 1) programs = titled;
-  const [first, second] = programs;
-  if (first === undefined) return free.length === 1 ? free : streams;
-  if (second !== undefined) {
+  if (programs.length === 0) return free.length === 1 ? free : streams;
+  const ready = programs.filter(({ parameters }) => parameters.length === 0);
+  const last = (ready.length > 0 ? ready : programs).at(-1)!;
+  if (programs.length > 1) {
     const names = programs.slice(0, 4).map(({ name }) => `'${name}'`).join(', ');
-    context.report(checkRules.severalEntries, second.at, { names: programs.length > 4 ? `${names}, …` : names });
-  } else if (first.parameters.length > 0) {
-    context.report(checkRules.entryParameters, first.at, { name: first.name });
+    context.report(checkRules.severalEntries, last.at, { names: programs.length > 4 ? `${names}, …` : names, name: last.name });
   }
-  return programs;
+  if (last.parameters.length > 0) context.report(checkRules.entryParameters, last.at, { name: last.name });
+  return [last];
 }
 
 function warnUnused(context: Context, reached: ReadonlySet<StreamDeclaration>): void {
@@ -78,6 +78,7 @@ function makeChecked(context: Context, entry: StreamDeclaration | undefined, che
     endsOf: (stream) => endsOfStream(context, stream),
     messageOf: (message) => context.messages.get(message) ?? missing(),
     portalsOf: (creator) => context.portals.get(creator) ?? missing(),
+    fallsOff: (declaration) => context.fallsOff.has(declaration),
   };
 }
 

@@ -72,9 +72,8 @@ export interface Ends {
 /**
  * A checked program. The functions answer for nodes of streams that were reached and throw an INTERNAL error for others.
  * All types are those of the node itself: where the context wants a wider one (bit < int < float < double; bit, int, float < complex), the
- * conversion is implied and elaboration writes it out. Conversions that narrow are implied, too, where 0, 1 and what joins them by `?:`,
- * `&`, `|` or `^` stand for a bit, and where a call of round, rint, floor or ceil stands for an int. A condition may be a bit or an int,
- * which is compared with 0. Elements of a literal array convert one by one.
+ * conversion is implied and elaboration writes it out. Conversions between numbers that narrow, and those between boolean and numbers, are
+ * implied too, with a warning. A condition may be any number, which is compared with 0. Elements of a literal array convert one by one.
  */
 export interface Checked {
   readonly program: Program;
@@ -98,4 +97,6 @@ export interface Checked {
   messageOf(message: Extract<Statement, { kind: 'message' }>): { readonly portal: NameSymbol; readonly handler: FunctionDeclaration };
   /** Portals named after `to`. */
   portalsOf(creator: Creator): readonly NameSymbol[];
+  /** Whether a function with a result can end without one; it gives zero then. */
+  fallsOff(declaration: FunctionDeclaration): boolean;
 }

@@ -136,8 +136,9 @@ export class StreamParser extends StatementParser {
 
   readonly stream = this.RULE('stream', (): StreamDeclaration => {
     const first = this.LA(1);
+    const before = this.OPTION(() => this.CONSUME(word.stateful));
     const ends = this.SUBRULE(this.ends);
-    const stateful = this.OPTION(() => this.CONSUME(word.stateful)) !== undefined;
+    const stateful = (this.OPTION2(() => this.CONSUME1(word.stateful)) ?? before) !== undefined;
     const kind = this.CONSUME(StreamWord).image as StreamKind;
     const name = this.CONSUME(Identifier);
     const parameters = this.OPTION1(() => this.SUBRULE(this.parameters)) ?? [];

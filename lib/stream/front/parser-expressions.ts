@@ -115,7 +115,7 @@ export abstract class ExpressionParser extends ParserBase {
     this.MANY_SEP({
       SEP: Comma,
       DEF: () => {
-        list.push(this.SUBRULE(this.expression));
+        list.push(this.SUBRULE(this.initialiser));
         highest = Math.max(highest, this.height);
       },
     });

@@ -90,10 +90,11 @@ export function castable(from: Type, to: Type): boolean {
     (from.kind === 'scalar' && isComplex(to) && from.name !== 'boolean');
 }
 
-/** The narrowest type to which both convert; undefined if there is none. */
+/** The narrowest type that holds both; undefined if there is none. */
 export function common(a: Type, b: Type): Type | undefined {
   if (a.kind === 'unknown' || b.kind === 'unknown') return basic.unknown;
-  const rank = Math.min(rankOf(a), rankOf(b)) < 0 ? -1 : Math.max(rankOf(a), rankOf(b));
+  // A boolean beside a number counts as 0 or 1.
+  const rank = a.kind === 'scalar' && b.kind === 'scalar' ? Math.max(rankOf(a), rankOf(b)) : -1;
   if (rank >= 0) return byRank[rank];
   if (converts(a, b)) return b;
   return converts(b, a) ? a : undefined;

@@ -1,5 +1,6 @@
 // What elaboration has to say about programs that are well formed but wrong, with code, place and message.
 import assert from 'node:assert/strict';
+import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { build } from '../support.ts';
 
 interface Wrong {
@@ -14,21 +15,13 @@ const toFloat = 'int->float filter ToFloat { work pop 1 push 1 { push(pop()); } 
 
 const wrong: readonly Wrong[] = [
   {
-    source: 'int->int filter F(int n) { work pop 1 push 2 {\nfor (int i = 0; i < n; i++) push(i);\npop(); } }\nint->int pipeline P { add F(3); }',
-    code: 'S4032', at: [1, 44], message: 'work pushes 3 items, but push 2 is declared (in P / F(3))',
+    source: 'int->int filter F(int n) { work pop 1 push 2 {\nint x = pop(); for (int i = 0; i < x; i++) push(i);\nfor (int i = 0; i < n; i++) push(i); } }\n' +
+      'int->int pipeline P { add F(3); }',
+    code: 'S4032', at: [1, 44], message: 'work pushes at least 3 items, but push 2 is declared (in P / F(3))',
   },
   {
-    source: 'int->int filter F(int n) { work pop n push 1 { push(pop()); } }\nint->int pipeline P { add F(2); }',
-    code: 'S4032', at: [1, 37], message: 'work pops 1 item, but pop 2 is declared (in P / F(2))',
-  },
-  {
-    source: 'int->int filter F(int n) { work pop 1 push 1 peek n { int s = 0;\nfor (int i = 0; i <= n; i++) s += peek(i);\npush(s); pop(); } }\n' +
-      'int->int pipeline P { add F(4); }',
-    code: 'S4033', at: [2, 35], message: 'work looks at item 4, but peek 4 is declared (in P / F(4))',
-  },
-  {
-    source: 'int->int filter F(int n) { prework push n { } work pop 1 push 1 { push(pop()); } }\nint->int pipeline P { add F(2); }',
-    code: 'S4032', at: [1, 41], message: 'prework pushes 0 items, but push 2 is declared (in P / F(2))',
+    source: 'int->int filter F(int n) { work pop n push 1 { push(pop()); if (peek(0) > 0) pop(); } }\nint->int pipeline P { add F(4); }',
+    code: 'S4032', at: [1, 37], message: 'work pops 1 to 2 items, but pop 4 is declared (in P / F(4))',
   },
   {
     source: `${unit}${toFloat}int->int pipeline P {\nif (true) add ToFloat;\nadd Id;\n}`, code: 'S4043', at: [5, 5],
@@ -86,9 +79,30 @@ describe('diagnostics of elaboration', () => {
   }
 
   it('reports what is wrong in several instances', () => {
-    const { diagnostics } = build('int->int filter F(int n) { work pop 1 push n { push(pop()); } }\nint->int filter G(int n) { work pop n push 1 { push(pop()); } }\n' +
-      'int->int pipeline P { add F(3); add G(2); }');
-    assert.deepEqual(diagnostics.filter(({ severity }) => severity === 'error').map((each) => each.line), [1, 2]);
+    const { diagnostics } = build('int->int filter F(int n) { work pop 1 push 2 {\nint[pop()] a; push(a[0]); push(n); } }\nint->int filter G(int n) { work pop 1 push 1 {\n' +
+      'int[pop()] a; push(n); } }\nint->int pipeline P { add F(3); add G(2); }');
+    assert.deepEqual(diagnostics.filter(({ severity }) => severity === 'error').map((each) => each.line), [2, 4]);
+  });
+
+  it('warns of rates that the code does not keep, and takes those of the code', () => {
+    const of = (work: string, n: number) => build(`int->int filter F(int n) { ${work} }\nint->int pipeline P { add F(${n}); }`);
+    const messages = ({ diagnostics }: ReturnType<typeof of>) => diagnostics.filter(({ code }) => code >= 'S4').map(({ code, message }) => `${code} ${message}`);
+    const ratesOf = ({ graph }: ReturnType<typeof of>) => graph!.nodes.map((node) => (node.kind === 'filter' ? [node.code.prework?.rates, node.code.work.rates] : []));
+    const pushes = of('work pop 1 push 2 { for (int i = 0; i < n; i++) push(i); pop(); }', 3);
+    assert.deepEqual(messages(pushes), ['S4032 work pushes 3 items, but push 2 is declared (in P / F(3))']);
+    assert.deepEqual(ratesOf(pushes), [[undefined, { push: 3, pop: 1, peek: 1 }]]);
+    const pops = of('work pop n push 1 { push(pop()); }', 2);
+    assert.deepEqual(messages(pops), ['S4032 work pops 1 item, but pop 2 is declared (in P / F(2))']);
+    assert.deepEqual(interpretSync(pops.graph!, { input: [1, 2, 3, 4, 5] }).output, [1, 3]);
+    const more = of('work pop 1 push 1 { push(pop() * n + pop()); }', 2);
+    assert.deepEqual(ratesOf(more), [[undefined, { push: 1, pop: 2, peek: 2 }]]);
+    const peeks = of('work pop 1 push 1 peek n { int s = 0; for (int i = 0; i <= n; i++) s += peek(i);\npush(s); pop(); }', 4);
+    assert.deepEqual(messages(peeks), ['S4033 work looks at item 4, but peek 4 is declared (in P / F(4))']);
+    assert.deepEqual(ratesOf(peeks), [[undefined, { push: 1, pop: 1, peek: 5 }]]);
+    const first = of('prework push n { } work pop 1 push 1 { push(pop()); }', 2);
+    assert.deepEqual(messages(first), ['S4032 prework pushes 0 items, but push 2 is declared (in P / F(2))']);
+    assert.deepEqual(ratesOf(first), [[{ push: 0, pop: 0, peek: 0 }, { push: 1, pop: 1, peek: 1 }]]);
+    assert.deepEqual(ratesOf(of('work { push(pop()); }', 2)), [[undefined, { push: 1, pop: 1, peek: 1 }]]);
   });
 
   it('warns of an index that is always outside, and lets programs that never get there run', () => {

@@ -207,7 +207,8 @@ describe('what names and calls mean', () => {
       return [checked.entry?.name, diagnostics.map(({ code }) => code)];
     };
     deepStrictEqual(entryOf('programs/FFT.str'), ['FFT', ['S0801']]);
-    deepStrictEqual(entryOf('other.str'), [undefined, ['S0501']]);
+    deepStrictEqual(entryOf('programs/fft.str'), ['FFT', ['S0801']]);
+    deepStrictEqual(entryOf('other.str'), ['FFT', ['S0801', 'S0501']]);
   });
 
   it('types of ends of anonymous composites are left to be inferred', () => {
