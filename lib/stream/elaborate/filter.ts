@@ -201,7 +201,9 @@ class FilterMaker {
   }
 
   /** The function with rates that its code keeps. What differs from the declaration is said; an error where it depends on the data. */
-  #settle(part: FilterCode['work'], found: Findings, origin: FunctionDeclaration, code: { input: IrType; output: IrType }): FilterCode['work'] {
+  #settle(
+    part: FilterCode['work'], found: Findings, origin: FunctionDeclaration, code: { input: IrType; output: IrType },
+  ): FilterCode['work'] {
     const rates = { ...part.rates };
     if (code.input.kind === 'void') rates.pop = rates.peek = 0;
     if (code.output.kind === 'void') rates.push = 0;
@@ -211,7 +213,8 @@ class FilterMaker {
       const [low, high] = found[verb];
       const declared = rates[verb];
       if (rates.dynamic?.[verb] !== undefined || (declared >= low && declared <= high)) continue;
-      const rest = low === high && verb === 'pop' && low < declared ? withPops(body, declared - low, code.input) : undefined;
+      const isLess = low === high && verb === 'pop' && low < declared;
+      const rest = isLess ? withPops(body, declared - low, code.input) : undefined;
       const isKnown = low === high && (rest !== undefined || verb === 'push' || low > declared);
       this.#sayRate(origin, { verb, low, high, declared, rate: origin.rates[verb], isKnown });
       if (rest !== undefined) body = rest;

@@ -37,7 +37,8 @@ function findEntry(context: Context, wanted: string | undefined): readonly Strea
   }
   const free = streams.filter(({ name }) => !added.has(name));
   let programs = free.filter(isVoid);
-  const titled = programs.filter(({ name, at }) => context.program.files[at.file]?.name.replace(/^.*[\\/]|\.str$/g, '').toLowerCase() === name.toLowerCase());
+  const fileOf = ({ at }: StreamDeclaration) => context.program.files[at.file]?.name.replace(/^.*[\\/]|\.str$/g, '').toLowerCase();
+  const titled = programs.filter((stream) => fileOf(stream) === stream.name.toLowerCase());
   if (titled.length === 1) programs = titled;
   if (programs.length === 0) return free.length === 1 ? free : streams;
   const ready = programs.filter(({ parameters }) => parameters.length === 0);
