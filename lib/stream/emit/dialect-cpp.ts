@@ -1,4 +1,4 @@
-// C++17: 32-bit integers that wrap (the compiler is told -fwrapv), singles and doubles as they are.
+// C++17: 32-bit integers that wrap (by way of unsigned ones; indices, which do not, are plain), singles and doubles as they are.
 import type { IrBinary, MathName, ScalarName } from '../ir.ts';
 import type { Dialect } from './dialect.ts';
 import type { Kind } from './layout.ts';
@@ -22,6 +22,9 @@ function binary(operator: IrBinary, kind: Kind, a: string, b: string, site: numb
   switch (operator) {
     case '/': return `wl_div(${a}, ${b}, ${site ?? -1})`;
     case '%': return `wl_rem(${a}, ${b}, ${site ?? -1})`;
+    case '+': return `wl_add(${a}, ${b})`;
+    case '-': return `wl_sub(${a}, ${b})`;
+    case '*': return `wl_mul(${a}, ${b})`;
     case '<<': return `wl_shl(${a}, ${b})`;
     case '>>': return `(${a} >> (${b} & 31))`;
     default: return `(${a} ${operator} ${b})`;
@@ -62,12 +65,13 @@ export const cppDialect: Dialect = {
   literal: cppLiteral,
   binary,
   compare: (operator, a, b) => `(${a} ${operator} ${b})`,
-  negate: (_kind, a) => `(-${a})`,
+  negate: (kind, a) => (kind === 'i' ? `wl_sub(0, ${a})` : `(-${a})`),
   fromCondition: (condition) => `(${condition} ? 1 : 0)`,
   convert,
   math,
   single: (a) => `((float)${a})`,
   offset: (a, b) => `(${a} + ${b})`,
+  exact: (operator, a, b) => `(${a} ${operator} ${b})`,
   within: (index, length, site) => `wl_at(${index}, ${length}, ${site})`,
   mix: (state) => `wl_mix(${state})`,
   constant: (kind, name, value) => `const ${cppType[kind]} ${name} = ${value};`,

@@ -67,6 +67,7 @@ export const jsDialect: Dialect = {
   math,
   single: (a) => `fround(${a})`,
   offset: (a, b) => `(${a} + ${b})`,
+  exact: (operator, a, b) => binary(operator, 'i', a, b, undefined),
   within: (index, length, site) => `wl_at(${index}, ${length}, ${site})`,
   mix: (state) => `wl_mix(${state})`,
   constant: (_kind, name, value) => `const ${name} = ${value};`,

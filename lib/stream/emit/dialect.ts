@@ -18,6 +18,8 @@ export interface Dialect {
   single(a: string): string;
   /** Sum of indices, which never overflow. */
   offset(a: string, b: string): string;
+  /** Arithmetic of integers that never overflows. */
+  exact(operator: '+' | '-' | '*', a: string, b: string): string;
   /** `index` if it is at least 0 and less than `length`, else the fault of the site. */
   within(index: string, length: string, site: number): string;
   /** 32 random bits from a state. */

@@ -76,7 +76,7 @@ export class End {
   #advance(): Ex {
     const w = this.#w;
     if (this.#dynamic !== undefined) {
-      const taken = w.dialect.binary('-', 'i', this.#dynamic, this.#start.text, undefined);
+      const taken = w.dialect.exact('-', this.#dynamic, this.#start.text);
       const checked = w.dialect.within(taken, String(this.options.rate), this.#sites.rate());
       w.emit(`${checked};`);
       const at = w.stable({ text: this.#dynamic, kind: 'i', stable: false });
@@ -123,8 +123,8 @@ export class End {
     const { dialect } = w;
     const at: Ex = this.#dynamic === undefined ? this.#at : { text: this.#dynamic, kind: 'i', stable: false };
     const taken = this.low === this.high && !this.isDynamic ? String(this.low)
-      : dialect.binary('-', 'i', at.text, this.#start.text, undefined);
-    const rest = dialect.binary('-', 'i', String(this.options.window), taken, undefined);
+      : dialect.exact('-', at.text, this.#start.text);
+    const rest = dialect.exact('-', String(this.options.window), taken);
     return w.sum(at, { text: dialect.within(index.text, rest, this.#sites.peek()), kind: 'i', stable: false });
   }
 
@@ -227,7 +227,7 @@ export class End {
     const w = this.#w;
     const { rate, registers } = this.options;
     if (this.#dynamic !== undefined) {
-      const taken = w.dialect.binary('-', 'i', this.#dynamic, this.#start.text, undefined);
+      const taken = w.dialect.exact('-', this.#dynamic, this.#start.text);
       w.emit(`if (${w.dialect.compare('!=', taken, String(rate))}) ${w.dialect.fail(this.#sites.rate(), taken)}`);
     } else if (this.low !== rate) w.emit(w.dialect.fail(this.#sites.rate(), String(this.low)));
     if (registers !== undefined && this.options.isInput) registers.head += rate;

@@ -230,7 +230,9 @@ function binary(c: Context, e: Of<'binary'>): Ex {
   }
   const site = isDivision && (b.known === undefined || b.known === 0) ? c.site(e.operator === '/' ? 'divide' : 'remainder', e.span)
     : undefined;
-  return { text: c.dialect.binary(e.operator, kindOf(name), a.text, b.text, site), kind: kindOf(name), stable: false };
+  const isExact = (e.operator === '+' || e.operator === '-' || e.operator === '*') && kindOf(name) === 'i' && rangeOf(c, e) !== undefined;
+  const text = isExact ? c.dialect.exact(e.operator, a.text, b.text) : c.dialect.binary(e.operator, kindOf(name), a.text, b.text, site);
+  return { text, kind: kindOf(name), stable: false };
 }
 
 function lazy(c: Context, e: Of<'binary'>): Ex {

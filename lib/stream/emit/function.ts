@@ -13,11 +13,12 @@ import type { FunctionText, ProgramWriter } from './program.ts';
 import { sizeOfType, type Binding, type Ex, type Place } from './value.ts';
 import { Writer } from './writer.ts';
 
-type Mode = 'node' | 'group' | 'small';
+/** `baseline`: all nodes in the order of the schedule, every channel in its array. */
+type Mode = 'node' | 'group' | 'small' | 'baseline';
 
 const mostLines = 60_000;
 const styles: Readonly<Record<Mode, Style>> = {
-  node: { loop: 0, explode: 8 }, group: { loop: 48, explode: 64 }, small: { loop: 0, explode: 16 },
+  node: { loop: 0, explode: 8 }, group: { loop: 48, explode: 64 }, small: { loop: 0, explode: 16 }, baseline: { loop: 0, explode: 8 },
 };
 /** Firings in a row that are written one behind the other. */
 const mostCopies = 64;
@@ -206,7 +207,7 @@ export class FunctionMaker {
 
   #registersOf(channel: number): Registers | undefined {
     const { storage, graph } = this.#p.plan;
-    if (storage[channel] !== 'registers' || this.#mode === 'small' || this.#lessons.channels.has(channel)) return undefined;
+    if (storage[channel] !== 'registers' || this.#mode !== 'group' || this.#lessons.channels.has(channel)) return undefined;
     const { from, to } = graph.channels[channel]!;
     const steps = this.#group!.steps.filter(({ actor }) => actor === from || actor === to);
     if (!steps.every((step) => this.#isWrittenOut(step))) return undefined;
@@ -237,7 +238,7 @@ export class FunctionMaker {
   }
 
   #isIteration(id: number): boolean {
-    return this.#p.plan.storage[id] !== 'block';
+    return this.#mode !== 'baseline' && this.#p.plan.storage[id] !== 'block';
   }
 
   #channelArrays(id: number): Place['arrays'] {

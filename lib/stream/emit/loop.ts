@@ -83,13 +83,13 @@ function keep(c: Context, s: Loop): void {
   if (!s.atLeastOnce) leaveUnless(c, s);
   if (counter !== undefined) c.ranges.set(counter.variable, counter.range);
   const isDone = body(c, s);
-  if (counter !== undefined) c.ranges.delete(counter.variable);
   if (!isDone) {
     for (const part of s.step) statement(c, part);
     if (marks[0] !== undefined) input!.nextTurn(marks[0], each[0]);
     if (marks[1] !== undefined) output!.nextTurn(marks[1], each[1]);
     if (s.atLeastOnce) leaveUnless(c, s);
   }
+  if (counter !== undefined) c.ranges.delete(counter.variable);
   --c.level;
   w.close();
   if (marks[0] !== undefined) input!.endLoop(marks[0], each[0], trips);

@@ -11,11 +11,14 @@ export interface PreludeSizes {
 
 const arithmetic = `
 [[noreturn]] static void wl_fail(int site, double value);
-static inline int wl_div(int a, int b, int site) { if (b == 0) wl_fail(site, a); return b == -1 ? -a : a / b; }
+static inline int wl_add(int a, int b) { return (int)((unsigned)a + (unsigned)b); }
+static inline int wl_sub(int a, int b) { return (int)((unsigned)a - (unsigned)b); }
+static inline int wl_mul(int a, int b) { return (int)((unsigned)a * (unsigned)b); }
+static inline int wl_div(int a, int b, int site) { if (b == 0) wl_fail(site, a); return b == -1 ? wl_sub(0, a) : a / b; }
 static inline int wl_rem(int a, int b, int site) { if (b == 0) wl_fail(site, a); return b == -1 ? 0 : a % b; }
 static inline int wl_shl(int a, int b) { return (int)((unsigned)a << (b & 31)); }
 static inline int wl_at(int i, int n, int site) { if (i < 0 || i >= n) wl_fail(site, i); return i; }
-static inline int wl_abs(int a) { return a < 0 ? -a : a; }
+static inline int wl_abs(int a) { return a < 0 ? wl_sub(0, a) : a; }
 static inline int wl_max(int a, int b) { return a > b ? a : b; }
 static inline int wl_min(int a, int b) { return a < b ? a : b; }
 template <class T> static inline T wl_max_of(T a, T b) { return a > b ? a : b > a ? b : a == b ? (std::signbit(a) ? b : a) : a != a
@@ -71,7 +74,12 @@ static const void* wl_bytes(size_t count) {
   return at;
 }
 template <class T> static T* wl_take(size_t count) { return (T*)wl_bytes(count * sizeof(T)); }
-template <class T> static T* wl_make(size_t count) { return (T*)calloc(count + 16, sizeof(T)); }
+template <class T> static T* wl_make(size_t count) {
+  T* made = (T*)calloc(count + 16, sizeof(T));
+  // Touched, so that the clock does not count how the system finds memory.
+  for (size_t at = 0; made != nullptr && at < count * sizeof(T); at += 4096) ((volatile char*)made)[at] = 0;
+  return made;
+}
 static void wl_print(int site, std::initializer_list<double> values) {
   if (site < 0) return;
   wl_printed.push_back(site);

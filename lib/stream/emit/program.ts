@@ -139,11 +139,17 @@ export class ProgramWriter {
 function capacitiesOf(plan: ProgramPlan, least: readonly number[] | undefined, isBaseline: boolean): number[] {
   const { steady, schedule, rates, storage, multiplicity } = plan;
   return plan.graph.channels.map(({ id, initial }) => {
-    const block = isBaseline || storage[id] !== 'block' ? 0 : steady.residual[id]! + multiplicity * rates[id]!;
+    const states = isBaseline ? 1 : storage[id] === 'block' ? multiplicity : 0;
+    const block = steady.residual[id]! + states * rates[id]!;
     // Half as much again, so that items need not be moved to the front at every firing.
     const slack = Math.ceil(schedule.buffers[id]! / 2) + rates[id]! + 8;
-    return Math.max(block, schedule.buffers[id]! + (isBaseline ? slack * 8 : slack), least?.[id] ?? 0, initial.length);
+    return Math.max(block, schedule.buffers[id]! + slack, least?.[id] ?? 0, initial.length);
   });
+}
+
+/** All nodes as one group, in the order of the single-appearance schedule. */
+function wholeOf({ schedule }: ProgramPlan): Group {
+  return { id: 0, steps: schedule.steps, iterations: 1, isLoop: true };
 }
 
 /** Writes a planned program in a language. Throws UnsupportedProgram where it holds what compiled code does not do. */
@@ -152,7 +158,8 @@ export function writeProgram(plan: ProgramPlan, dialect: Dialect, options: Write
   const fire = plan.graph.nodes.map(({ id }) => writer.make((lessons) => new FunctionMaker(writer, lessons, 'node').fire(id, false)));
   const first = plan.graph.nodes.map((node) => (node.kind === 'filter' && node.code.prework !== undefined
     ? writer.make((lessons) => new FunctionMaker(writer, lessons, 'node').fire(node.id, true)) : undefined));
-  const groups = writer.isBaseline ? [] : plan.groups.map((group: Group) =>
-    writer.make((lessons, size) => new FunctionMaker(writer, lessons, size === 'full' ? 'group' : 'small').group(group)));
+  const groups = writer.isBaseline ? [writer.make((lessons) => new FunctionMaker(writer, lessons, 'baseline').group(wholeOf(plan)))]
+    : plan.groups.map((group) =>
+      writer.make((lessons, size) => new FunctionMaker(writer, lessons, size === 'full' ? 'group' : 'small').group(group)));
   return { plan, dialect, arrays: writer.arrays, sites: writer.sites, fire, first, groups, capacities: writer.capacities };
 }

@@ -93,11 +93,11 @@ function hasPlaceEffects(c: Context, e: IrPlace): boolean {
 }
 
 function assign(c: Context, target: IrPlace, e: IrExpression): void {
-  if (target.kind === 'variable' && c.ranges.has(target.variable)) c.ranges.delete(target.variable);
   const isLate = hasPlaceEffects(c, target) || c.options.analysis.hasEffects(e);
   const place = locate(c, target);
   const fixed: Target = place.place !== undefined && isLate ? { place: c.w.stablePlace(place.place) } : place;
   const value = evaluate(c, e);
+  if (target.kind === 'variable') c.ranges.delete(target.variable);
   if (fixed.slots !== undefined) assignSlots(c, fixed.slots, value, e.type);
   else storeValue(c.w, fixed.place, value, e.type);
 }

@@ -97,7 +97,7 @@ export class Writer {
     if (ex.known !== undefined) return this.int(ex.known * factor);
     if (factor === 1) return ex;
     if (factor === 0) return this.int(0);
-    return { text: this.dialect.binary('*', 'i', ex.text, String(factor), undefined), kind: 'i', stable: ex.stable };
+    return { text: this.dialect.exact('*', ex.text, String(factor)), kind: 'i', stable: ex.stable };
   }
 
   load(array: string, kind: Kind, at: Ex): Ex {

@@ -28,18 +28,18 @@ export function splitItems(numbers: ArrayLike<number>, type: IrType): StreamArra
   const items = Math.floor(numbers.length / Math.max(places.length, 1));
   const counts = countsOf(type);
   const arrays: StreamArrays = {};
-  for (const kind of kinds) if (counts[kind] > 0) arrays[kind] = makeArray(kind, items * counts[kind]);
+  for (const kind of kinds) if (counts[kind] > 0) arrays[kind] = makeArray(kind, items * counts[kind]).fill(0);
   for (let item = 0, from = 0; item < items; ++item) {
     for (const { kind, at, name } of places) arrays[kind]![item * counts[kind] + at] = normalise(name, numbers[from++]!);
   }
   return arrays;
 }
 
-/** Arrays for items to come. */
+/** Arrays for items to come; filled, so that a clock does not count how the system finds memory. */
 export function roomFor(items: number, type: IrType): StreamArrays {
   const counts = countsOf(type);
   const arrays: StreamArrays = {};
-  for (const kind of kinds) if (counts[kind] > 0) arrays[kind] = makeArray(kind, items * counts[kind]);
+  for (const kind of kinds) if (counts[kind] > 0) arrays[kind] = makeArray(kind, items * counts[kind]).fill(0);
   return arrays;
 }
 
