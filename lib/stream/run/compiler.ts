@@ -131,26 +131,53 @@ export interface ChildResult {
   readonly stderr: string;
 }
 
-/** Runs a program without a shell until it ends,
-  the time is over or the signal comes (then the signal's reason is thrown). */
-export function runChild(path: string, args: readonly string[],
-  options: { cwd: string; timeout: number; signal?: AbortSignal }): Promise<ChildResult> {
-  const { signal, timeout, cwd } = options;
+/** Most memory of a compiler or a compiled program, bytes of address space. */
+export const childMemory = 16 * 2 ** 30;
+
+export interface ChildOptions {
+  readonly cwd: string;
+  /** Milliseconds. */
+  readonly timeout: number;
+  /** Bytes of address space; default {@link childMemory}. Not enforced on Windows. */
+  readonly memory?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** The program as the shell starts it, which sets the limit of memory and is then replaced by it; arguments are passed, never parsed. */
+function limited(path: string, args: readonly string[], bytes: number): readonly [string, readonly string[]] {
+  if (process.platform === 'win32') return [path, args];
+  return ['/bin/sh', ['-c', 'ulimit -v "$0" || exit 126; exec "$@"', String(Math.floor(bytes / 1024)), path, ...args]];
+}
+
+/** How to stop the children that run: none outlives this process. */
+const running = new Set<() => void>();
+process.on('exit', () => { for (const stop of running) stop(); });
+
+/** Runs a program until it ends, the time is over or the signal comes (then the signal's reason is thrown). What it started ends with it. */
+export function runChild(path: string, args: readonly string[], options: ChildOptions): Promise<ChildResult> {
+  const { signal, timeout, cwd, memory = childMemory } = options;
   signal?.throwIfAborted();
   return new Promise((resolve, reject) => {
-    const child = spawn(path, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'], windowsHide: true });
+    const isGroup = process.platform !== 'win32';
+    const child = spawn(...limited(path, args, memory), { cwd, stdio: ['ignore', 'ignore', 'pipe'], windowsHide: true, detached: isGroup });
     let stderr = '';
     let isLate = false;
     child.stderr.setEncoding('utf8').on('data', (text: string) => { if (stderr.length < 65_536) stderr += text; });
-    const stop = (): void => { child.kill('SIGKILL'); };
+    const stop = (): void => {
+      // A compiler is several processes: all of its group.
+      if (isGroup && child.pid !== undefined) killGroup(child.pid);
+      else child.kill('SIGKILL');
+    };
     const timer = setTimeout(() => {
       isLate = true;
       stop();
     }, timeout);
     signal?.addEventListener('abort', stop, { once: true });
+    running.add(stop);
     const end = (): void => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', stop);
+      running.delete(stop);
     };
     child.on('error', (error) => {
       end();
@@ -158,10 +185,18 @@ export function runChild(path: string, args: readonly string[],
     });
     child.on('close', (code, killed) => {
       end();
-      if (signal?.aborted === true) reject(signal.reason instanceof Error ? signal.reason
-        : new Error(String(signal.reason)));
-      else resolve({ code: code ?? undefined, stderr, reason: isLate ? `took more than ${timeout} ms` : killed === null
-        ? `ended with ${code}` : `died by ${killed}` });
+      const reason = isLate ? `took more than ${timeout} ms` : killed === null ? `ended with ${code}`
+        : `died by ${killed}; it may take ${(memory / 2 ** 30).toPrecision(3)} GiB of memory`;
+      if (signal?.aborted === true) reject(signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason)));
+      else resolve({ code: code ?? undefined, stderr, reason });
     });
   });
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
 }
