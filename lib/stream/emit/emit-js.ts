@@ -2,7 +2,7 @@
 import { arrayClass, jsDialect } from './dialect-js.ts';
 import { countsOf } from './layout.ts';
 import type { ProgramPlan } from './plan.ts';
-import { writeProgram, type FunctionText, type ProgramText } from './program.ts';
+import { writeProgram, type FunctionText, type ProgramText, type WriteOptions } from './program.ts';
 import { kindsIn } from './value.ts';
 
 /** Functions that generated code calls. The host gives `wl_fail(site, value)` and `wl_print(site, values)`, which do not return, or do. */
@@ -76,8 +76,8 @@ export interface JsProgram {
 }
 
 /** Writes a planned program in JavaScript. */
-export function emitJs(plan: ProgramPlan, capacities?: readonly number[]): JsProgram {
-  const text = writeProgram(plan, jsDialect, capacities === undefined ? {} : { capacities });
+export function emitJs(plan: ProgramPlan, options: Omit<WriteOptions, 'baseline'> = {}): JsProgram {
+  const text = writeProgram(plan, jsDialect, options);
   const parameters = externalArrayNames(plan).map((name) => `, ${checkName(name)}`).join('');
   const all = [...text.fire, ...text.first, ...text.groups].filter((each) => each !== undefined);
   const list = (functions: readonly (FunctionText | undefined)[]) => `[${functions.map((each) => each?.name ?? 'undefined').join(', ')}]`;

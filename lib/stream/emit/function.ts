@@ -225,7 +225,7 @@ export class FunctionMaker {
     const moved = this.#moved.get(name) ?? 0;
     if (this.#group !== undefined) this.#moved.set(name, moved + rate);
     if (isIteration && this.#isDirect(id)) return { tape: { arrays }, start: this.#w.int(moved) };
-    const from = isIteration ? '0' : this.#group !== undefined && external === undefined
+    const from = isIteration ? '0' : this.#group !== undefined && external === undefined && !this.#p.isPlaced
       ? String(isInput ? 0 : this.#p.plan.steady.residual[id]!) : place;
     this.#keep(name, 'i', from);
     return { tape: { arrays }, start: this.#w.plus({ text: name, kind: 'i', stable: true }, moved) };

@@ -47,6 +47,8 @@ export interface PlanOptions {
   readonly blockBytes?: number;
   /** Most steady states in a block. Default 256. */
   readonly maxMultiplicity?: number;
+  /** For several cores: groups hold no items between iterations, and nodes with state stay alone. */
+  readonly forCores?: boolean;
 }
 
 /** A program ready to be written in some language. */
@@ -67,7 +69,8 @@ export interface ProgramPlan {
   readonly options: Required<PlanOptions>;
 }
 
-export const defaultPlanOptions: Required<PlanOptions> = { groupSize: 4000, filterSize: 1000, blockBytes: 32768, maxMultiplicity: 256 };
+export const defaultPlanOptions: Required<PlanOptions> = { groupSize: 4000, filterSize: 1000, blockBytes: 32768, maxMultiplicity: 256,
+  forCores: false };
 
 /**
  * Plans a graph. Throws UnsupportedProgram for what only the interpreter does (dynamic rates, messages) and ScheduleError where there is no
@@ -167,7 +170,8 @@ function makeGroups(parts: Parts, options: Required<PlanOptions>): Group[] {
       continue;
     }
     const size = firingSize(parts, parts.graph.nodes[actor]!, options.filterSize);
-    const joined = open === undefined ? undefined : join(open, actor, size, steady.repetitions);
+    const joined = open === undefined || (options.forCores && isApart(parts, open.nodes, actor)) ? undefined
+      : join(open, actor, size, steady.repetitions);
     if (joined === undefined || joined.total > options.groupSize) {
       close();
       open = { nodes: [actor], divisor: steady.repetitions[actor]!, sizes: [size] };
@@ -175,6 +179,18 @@ function makeGroups(parts: Parts, options: Required<PlanOptions>): Group[] {
   }
   close();
   return groups;
+}
+
+/** Whether an actor's firings must follow each other. */
+export function isOrdered({ sdf, graph, analyses }: Pick<ProgramPlan, 'sdf' | 'graph' | 'analyses'>, actor: number): boolean {
+  const node = graph.nodes[actor]!;
+  return sdf.actors[actor]!.stateful || (node.kind === 'filter' && analyses.get(node.code)!.usesIteration);
+}
+
+/** Whether an actor and those before it are better on different cores, or cannot be cut into slices together. */
+function isApart(parts: Parts, before: readonly number[], actor: number): boolean {
+  return isOrdered(parts, actor) || isOrdered(parts, before[0]!) || parts.sdf.channels.some(({ id, from, to }) =>
+    to === actor && parts.steady.residual[id]! > 0 && before.includes(from));
 }
 
 function join(open: { nodes: number[]; divisor: number; sizes: number[] }, actor: number, size: number, repetitions: readonly number[]) {

@@ -49,6 +49,8 @@ export interface WriteOptions {
   readonly capacities?: readonly number[];
   /** One FIFO array per channel; no groups. */
   readonly baseline?: boolean;
+  /** Groups begin where `wl_ix` says instead of at the fronts of channels. */
+  readonly placed?: boolean;
 }
 
 /** Makes names of arrays and sites, and collects them. */
@@ -59,6 +61,7 @@ export class ProgramWriter {
   readonly sites: Site[] = [];
   readonly capacities: readonly number[];
   readonly isBaseline: boolean;
+  readonly isPlaced: boolean;
   readonly #siteOf = new Map<string, number>();
   readonly #tables = new Map<ConstantData, Record<Kind, string>>();
   readonly #made = new Set<string>();
@@ -67,6 +70,7 @@ export class ProgramWriter {
     this.plan = plan;
     this.dialect = dialect;
     this.isBaseline = options.baseline === true;
+    this.isPlaced = options.placed === true;
     this.capacities = capacitiesOf(plan, options.capacities, this.isBaseline);
     plan.graph.channels.forEach(({ id, type }) => this.#declare(`c${id}`, countsOf(type), 'channel', undefined, id));
   }

@@ -2,24 +2,27 @@
 import { Worker } from 'node:worker_threads';
 import { availableParallelism } from 'node:os';
 import { ArgumentError, WarploomError } from '../../core/errors.ts';
-import type { RunCounts } from '../emit/counts.ts';
 import { emitJs, externalArrayNames, type JsProgram } from '../emit/emit-js.ts';
 import { countsOf, placesOf, type Kind } from '../emit/layout.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
+import type { Step } from '../schedule/index.ts';
 import type { ArrayDeclaration } from '../emit/program.ts';
 import type { StreamGraph } from '../graph.ts';
 import { faultError } from './fault.ts';
 import { amountOf, defaultJsPlan, isPrintingOnly, type RunOptions, type RunResult } from './js.ts';
+import { checkThreads, launchesFor, type Launches, type ThreadChoice } from './launch.ts';
 import { cutRun, type Piece } from './split.ts';
 import { fileOf, inputArrays, joinItems, printedText, type Scalars, type StreamArrays } from './streams.ts';
 import { workerText } from './worker-text.ts';
 
-export interface ThreadOptions extends RunOptions {
-  /** Worker threads; default: the cores of the machine. Programs with state take one. */
+export interface ThreadOptions extends RunOptions, Partial<ThreadChoice> {
+  /** Worker threads; default: the cores of the machine. */
   readonly threads?: number;
   readonly signal?: AbortSignal;
   /** Milliseconds that the run may take; default 600 000. */
   readonly timeout?: number;
+  /** Whether the input of a program without state may be cut into pieces that do not depend on each other; default true. */
+  readonly pieces?: boolean;
 }
 
 /** A program compiled to JavaScript that runs on worker threads. */
@@ -29,18 +32,44 @@ export interface ThreadedJs {
   run(input?: ArrayLike<number>, options?: ThreadOptions): Promise<RunResult>;
 }
 
-/** Compiles a graph for {@link ThreadedJs}. Errors as for compileJs. A worker that dies rejects with ERR_WARPLOOM_SYSTEM_FAILED. */
+/** A plan and its code, written again where a run needs longer arrays. */
+class Written {
+  readonly plan: ProgramPlan;
+  readonly #isPlaced: boolean;
+  program: JsProgram;
+
+  constructor(plan: ProgramPlan, isPlaced: boolean) {
+    this.plan = plan;
+    this.#isPlaced = isPlaced;
+    this.program = emitJs(plan, { placed: isPlaced });
+  }
+
+  withRoom(needed: readonly number[]): this {
+    if (needed.some((items, channel) => items > this.program.text.capacities[channel]!)) {
+      this.program = emitJs(this.plan, { placed: this.#isPlaced, capacities: needed });
+    }
+    return this;
+  }
+}
+
+/**
+ * Compiles a graph for {@link ThreadedJs}. Errors as for compileJs. The input of programs without state is cut into pieces; others run in
+ * launches by assignToCores. A worker that dies rejects with ERR_WARPLOOM_SYSTEM_FAILED.
+ */
 export function compileJsThreads(graph: StreamGraph, options: PlanOptions = {}): ThreadedJs {
-  const plan = planProgram(graph, { ...defaultJsPlan, ...options });
-  let program = emitJs(plan);
+  const alone = new Written(planProgram(graph, { ...defaultJsPlan, ...options }), false);
+  let shared: Written | undefined;
   return {
-    plan,
-    get source() { return program.source; },
+    plan: alone.plan,
+    get source() { return alone.program.source; },
     run(input, runOptions = {}) {
-      const run = new Run(plan, input, runOptions);
+      const run = new Run(alone.plan, input, runOptions);
+      if (run.pieces.length > 1 || run.threads === 1) return run.start(alone.withRoom(run.peaks()));
+      shared ??= new Written(planProgram(graph, { ...defaultJsPlan, ...options, forCores: true }), true);
+      const launches = launchesFor(shared.plan, run.pieces[0]!.counts, { ...runOptions, threads: run.threads });
+      if (launches === undefined) return run.start(alone.withRoom(run.peaks()));
       const peaks = run.peaks();
-      if (peaks.some((peak, channel) => peak > program.text.capacities[channel]!)) program = emitJs(plan, peaks);
-      return run.start(program);
+      return run.start(shared.withRoom(launches.capacities.map((items, channel) => Math.max(items, peaks[channel]!))), launches);
     },
   };
 }
@@ -59,22 +88,67 @@ function share(array: Scalars): Scalars {
   return copy;
 }
 
-/** What a worker answers. */
-type Answer = { readonly kind: 'done'; readonly printed: readonly (readonly [number, readonly number[]])[]; readonly milliseconds: number }
-  | { readonly kind: 'fault'; readonly site: number; readonly value: number } | { readonly kind: 'failed'; readonly message: string };
+type Printed = readonly [site: number, values: readonly number[]];
+/** What a worker answers. Printed values before, in and after launches stand between marks. */
+interface Done { readonly kind: 'done'; readonly printed: readonly (Printed | undefined)[]; readonly milliseconds: number }
+/** `order`: of a fault in a launch, which the other workers may not have met yet: iteration, group and first iteration of the group. */
+interface Faulty { readonly kind: 'fault'; readonly site: number; readonly value: number; readonly order?: readonly number[] }
+type Answer = Done | Faulty | { readonly kind: 'failed'; readonly message: string };
+
+function inOrder(answers: readonly Done[]): Printed[] {
+  const parts = answers.map(({ printed }) => {
+    const marks = printed.flatMap((each, at) => (each === undefined ? [at] : []));
+    const [begin = 0, end = printed.length] = marks;
+    return [printed.slice(0, begin), printed.slice(begin, end), printed.slice(end)];
+  });
+  return [...parts[0]![0]!, ...parts.flatMap((part) => part[1]!), ...parts[0]![2]!].filter((each) => each !== undefined);
+}
+
+/** What stands in a program before it comes first. */
+function byOrder({ order: a = [] }: Faulty, { order: b = [] }: Faulty): number {
+  const at = a.findIndex((part, i) => part !== b[i]);
+  return at < 0 ? 0 : a[at]! - b[at]!;
+}
+
+interface WorkerArray {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly length: number;
+  readonly initial: readonly number[];
+  readonly channel: number;
+  readonly stride: number;
+  readonly shared?: Scalars;
+}
+
+/** What a worker is given: see worker-text.ts. */
+interface WorkerData {
+  readonly source: string;
+  readonly external: readonly Scalars[];
+  readonly arrays: readonly WorkerArray[];
+  readonly ix: Int32Array;
+  readonly it: Scalars;
+  readonly rs: Scalars;
+  readonly init: readonly Step[];
+  readonly steadyStates: number;
+  readonly tail: readonly Step[];
+  readonly multiplicity: number;
+  readonly channels: number;
+  /** By group. */
+  readonly iterations: readonly number[];
+  readonly turns: number;
+  readonly launch?: object;
+}
 
 class Run {
-  readonly #plan: ProgramPlan;
   readonly #options: ThreadOptions;
   readonly #streams: Streams;
-  readonly #pieces: readonly Piece[];
+  readonly threads: number;
+  readonly pieces: readonly Piece[];
   readonly #exhausted: boolean;
+  #plan: ProgramPlan;
 
   constructor(plan: ProgramPlan, input: ArrayLike<number> | undefined, options: ThreadOptions) {
-    const { threads = availableParallelism() } = options;
-    if (!Number.isInteger(threads) || threads < 1 || threads > 1024) {
-      throw new ArgumentError('options.threads', `expected an integer from 1 to 1024, received ${threads}`);
-    }
+    this.threads = checkThreads(options.threads ?? availableParallelism());
     this.#plan = plan;
     this.#options = options;
     this.#streams = inputArrays(plan, { input, files: options.files ?? {} });
@@ -83,21 +157,21 @@ class Run {
     if (amount.items !== undefined && isPrintingOnly(plan)) {
       throw new ArgumentError('options.items', 'the program prints only: say by `iterations` when it stops');
     }
-    this.#pieces = cutRun(plan, amount, threads);
-    this.#exhausted = this.#pieces.length === 1 ? this.#pieces[0]!.counts.exhausted : amount.items === undefined
+    this.pieces = cutRun(plan, amount, options.pieces === false ? 1 : this.threads);
+    this.#exhausted = this.pieces.length === 1 ? this.pieces[0]!.counts.exhausted : amount.items === undefined
       && amount.iterations === undefined;
   }
 
   peaks(): number[] {
-    return this.#plan.graph.channels.map(({ id }) => Math.max(...this.#pieces.map(({ counts }) => counts.peaks[id]!)));
+    return this.#plan.graph.channels.map(({ id }) => Math.max(...this.pieces.map(({ counts }) => counts.peaks[id]!)));
   }
 
   #makeStreams(): void {
     this.#plan.externals.forEach(({ id, kind, type }, i) => {
       const found = this.#streams.get(id);
       const arrays: StreamArrays = {};
-      const items = found?.items ?? (kind === 'output' ? this.#pieces.reduce((sum, piece) => sum + piece.outputItems, 0)
-        : this.#pieces[0]!.counts.passed[i]!);
+      const items = found?.items ?? (kind === 'output' ? this.pieces.reduce((sum, piece) => sum + piece.outputItems, 0)
+        : this.pieces[0]!.counts.passed[i]!);
       for (const scalar of ['i', 'f', 'd'] as const) {
         const count = countsOf(type)[scalar];
         if (count > 0) arrays[scalar] = found === undefined ? shared(scalar, items * count) : share(found.arrays[scalar]!);
@@ -106,9 +180,10 @@ class Run {
     });
   }
 
-  async start(program: JsProgram): Promise<RunResult> {
+  async start({ plan, program }: Written, launches?: Launches): Promise<RunResult> {
     const { signal, timeout = 600_000 } = this.#options;
     signal?.throwIfAborted();
+    this.#plan = plan;
     this.#makeStreams();
     const begin = performance.now();
     const workers: Worker[] = [];
@@ -119,8 +194,11 @@ class Run {
     const forward = (): void => { stop.abort(signal!.reason); };
     signal?.addEventListener('abort', forward, { once: true });
     try {
-      const answers = await Promise.all(this.#pieces.map((piece) => this.#work(program, piece, workers, stop.signal)));
-      return this.#result(program, answers, performance.now() - begin);
+      const data = launches === undefined ? this.pieces.map((piece) => this.#data(program, piece)) : this.#launchData(program, launches);
+      const answers = await Promise.all(data.map((each) => this.#work(program, each, workers, stop.signal)));
+      const first = answers.flatMap((each) => (each.kind === 'fault' ? [each] : [])).sort(byOrder)[0];
+      if (first !== undefined) throw faultError(plan.graph, program.text.sites[first.site]!, first.value);
+      return this.#result(program, answers.filter((each) => each.kind === 'done'), performance.now() - begin);
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', forward);
@@ -128,16 +206,16 @@ class Run {
     }
   }
 
-  #work(program: JsProgram, piece: Piece, workers: Worker[], stop: AbortSignal): Promise<Extract<Answer, { kind: 'done' }>> {
+  #work(program: JsProgram, workerData: WorkerData, workers: Worker[], stop: AbortSignal): Promise<Done | Faulty> {
     return new Promise((resolve, reject) => {
-      const worker = new Worker(workerText, { eval: true, workerData: this.#data(program, piece), execArgv: [], stderr: false });
+      const worker = new Worker(workerText, { eval: true, workerData, execArgv: [], stderr: false });
       workers.push(worker);
       const fail = (message: string): void => { reject(new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', message)); };
       stop.addEventListener('abort', () => { reject(stop.reason instanceof Error ? stop.reason : new Error(String(stop.reason))); },
         { once: true });
       worker.on('message', (answer: Answer) => {
-        if (answer.kind === 'done') resolve(answer);
-        else if (answer.kind === 'failed') fail(`a worker failed: ${answer.message}`);
+        if (answer.kind === 'failed') fail(`a worker failed: ${answer.message}`);
+        else if (answer.kind === 'done' || answer.order !== undefined) resolve(answer);
         else if (answer.site < 0) reject(new WarploomError('ERR_WARPLOOM_INTERNAL',
           `channel ${answer.value} holds more items than planned`));
         else reject(faultError(this.#plan.graph, program.text.sites[answer.site]!, answer.value));
@@ -147,9 +225,28 @@ class Run {
     });
   }
 
-  #data({ text, source }: JsProgram, piece: Piece) {
+  /** The same for all workers, but for the slices: memory is shared. */
+  #launchData(program: JsProgram, { iterations, programs, ...plan }: Launches): WorkerData[] {
+    const common = this.#data(program, this.pieces[0]!);
+    const arrays = common.arrays.map((each) => {
+      if (program.text.arrays.find(({ name }) => name === each.name)!.role === 'table') return each;
+      const array = shared(each.kind, each.length);
+      array.set(each.initial);
+      return { ...each, shared: array, initial: [] };
+    });
+    const launch = {
+      threads: programs.length, iterations, multiplier: plan.multiplier, lastStage: plan.lastStage, stages: plan.stages, ends: plan.ends,
+      rings: plan.rings.map((ring) => ring ?? null), base: shared('i', common.ix.length), gate: shared('i', 2),
+      stops: shared('d', programs.length).fill(iterations), end: shared('d', 1).fill(iterations),
+    };
+    const [it, rs] = [share(common.it), share(common.rs)];
+    return programs.map((slices, core) => ({ ...common, arrays, it, rs, launch: { ...launch, core, slices } }));
+  }
+
+  #data({ text, source }: JsProgram, piece: Piece): WorkerData {
     const plan = this.#plan;
-    const { init, steadyStates, tail }: RunCounts = piece.counts;
+    const { init, steadyStates, tail } = piece.counts;
+    const seed = this.#options.seed ?? 1;
     const external = externalArrayNames(plan).map((name) => {
       const [id, kind] = [Number(name.slice(1, -1)), name.at(-1) as Kind];
       const { type, kind: role } = plan.externals.find((each) => each.id === id)!;
@@ -161,9 +258,9 @@ class Run {
     plan.graph.channels.forEach(({ id, initial }) => { ix[2 * id + 1] = initial.length; });
     for (const { id, kind } of plan.externals) if (kind === 'reader') ix[2 * id + 1] = this.#streams.get(id)!.items;
     return {
-      source, external, ix, nodes: plan.graph.nodes.length, init, steadyStates, tail, multiplicity: plan.multiplicity,
-        channels: plan.graph.channels.length,
-      iterations: plan.groups.map(({ iterations }) => iterations), seed: this.#options.seed ?? 1, turns: this.#options.maxTurns ?? 1e9,
+      source, external, ix, init, steadyStates, tail, multiplicity: plan.multiplicity, channels: plan.graph.channels.length,
+      it: new Int32Array(plan.graph.nodes.length), rs: Int32Array.from(plan.graph.nodes, ({ id }) => (seed + id) | 0),
+      iterations: plan.groups.map(({ iterations }) => iterations), turns: this.#options.maxTurns ?? 1e9,
       arrays: text.arrays.map((each) => ({
         name: each.name, kind: each.kind, length: each.length, initial: startOf(plan, each), channel: each.channel ?? -1,
           stride: each.stride ?? 0,
@@ -171,7 +268,7 @@ class Run {
     };
   }
 
-  #result({ text }: JsProgram, answers: readonly Extract<Answer, { kind: 'done' }>[], elapsed: number): RunResult {
+  #result({ text }: JsProgram, answers: readonly Done[], elapsed: number): RunResult {
     const plan = this.#plan;
     const output = plan.externals.find(({ kind }) => kind === 'output');
     const found = output === undefined ? undefined : this.#streams.get(output.id)!;
@@ -181,9 +278,9 @@ class Run {
     });
     return {
       output: found === undefined ? new Float32Array(0) : joinItems(found.arrays, output!.type, found.items),
-      printed: answers.flatMap(({ printed }) => printed.map(([site, values]) => printedText(text.sites[site]!, values))).join(''),
+      printed: inOrder(answers).map(([site, values]) => printedText(text.sites[site]!, values)).join(''),
       files: Object.fromEntries(files), exhausted: this.#exhausted,
-      firings: plan.graph.nodes.map(({ id }) => this.#pieces.reduce((sum, { counts }) => sum + counts.firings[id]!, 0)),
+      firings: plan.graph.nodes.map(({ id }) => this.pieces.reduce((sum, { counts }) => sum + counts.firings[id]!, 0)),
       milliseconds: Math.min(elapsed, Math.max(...answers.map(({ milliseconds }) => milliseconds))),
     };
   }

@@ -200,7 +200,7 @@ class JsMachine {
   #ensureRoom(counts: RunCounts): void {
     const { capacities } = this.program.text;
     if (counts.peaks.every((peak, channel) => peak <= capacities[channel]!)) return;
-    this.program = emitJs(this.#plan, counts.peaks);
+    this.program = emitJs(this.#plan, { capacities: counts.peaks });
     this.#functions = this.#instantiate();
   }
 

@@ -22,7 +22,8 @@ export function isCuttable({ graph, analyses, externals, groups }: ProgramPlan):
 /** Cuts a run into at most `most` pieces of whole steady states; one piece where it cannot be cut. */
 export function cutRun(plan: ProgramPlan, amount: RunAmount, most: number): Piece[] {
   const counts = countRun(plan, amount);
-  const whole = [{ inputFrom: 0, outputFrom: 0, outputItems: counts.passed[1] ?? 0, counts }];
+  const outputItems = counts.passed[plan.externals.findIndex(({ kind }) => kind === 'output')] ?? 0;
+  const whole = [{ inputFrom: 0, outputFrom: 0, outputItems, counts }];
   if (most <= 1 || !isCuttable(plan)) return whole;
   const states = Math.floor(counts.steadyStates / most);
   // Short pieces are not worth their initialisation.

@@ -1,0 +1,179 @@
+// A run on several cores: which iterations of which group a core does in a launch, and where items lie meanwhile. The plan itself is
+// partition/cores.ts's, with groups as actors.
+import { assignToCores, type CoreSlice } from '../partition/cores.ts';
+import { cpuCosts } from '../partition/costs.ts';
+import type { SteadyState } from '../schedule/index.ts';
+import type { SdfGraph } from '../sdf.ts';
+import { passedBy } from './counts.ts';
+import { isOrdered, type Group, type ProgramPlan } from './plan.ts';
+
+/** Groups as actors, for schedules. */
+export interface GroupGraph {
+  readonly sdf: SdfGraph;
+  readonly steady: SteadyState;
+  /** Channel of the program, by channel of `sdf`. */
+  readonly channels: readonly number[];
+}
+
+/** Where the items of a channel lie: `slots` times those of one iteration in turns, then those left over, which stand at the front too. */
+export interface Ring {
+  /** Items of an iteration. */
+  readonly items: number;
+  readonly slots: number;
+  /** Items that stand on the channel between iterations. */
+  readonly residual: number;
+}
+
+/** What an end of a group's function is: of a channel, of a stream whose items lie in order, or of a file read again from its begin. */
+export const endKinds = { read: 0, write: 1, stream: 2, file: 3 } as const;
+
+/** An end that a group's function finds in `wl_ix`. */
+export interface GroupEnd {
+  readonly kind: (typeof endKinds)[keyof typeof endKinds];
+  /** Place in `wl_ix`. */
+  readonly slot: number;
+  /** Items in an iteration of the group. */
+  readonly each: number;
+  /** Number of the channel or stream. */
+  readonly id: number;
+}
+
+/** In launch l, a core does its slices in order, each for iteration l − stage of the run unless that is negative or past the end. */
+export interface LaunchPlan {
+  /** Steady states in an iteration. */
+  readonly multiplier: number;
+  readonly lastStage: number;
+  /** By group. */
+  readonly stages: readonly number[];
+  /** By core; the actors are groups. */
+  readonly programs: readonly (readonly CoreSlice[])[];
+  /** By group. */
+  readonly ends: readonly (readonly GroupEnd[])[];
+  /** By channel; undefined where items stay within a group's iteration. */
+  readonly rings: readonly (Ring | undefined)[];
+  /** Items that the arrays of channels hold, by channel. */
+  readonly capacities: readonly number[];
+}
+
+export interface LaunchOptions {
+  readonly cores: number;
+  /** Microseconds of a firing, by node. */
+  readonly costs: readonly number[];
+  /** Whole steady states of the run. */
+  readonly states: number;
+  /** Least microseconds of a launch, so that waiting for each other does not matter. */
+  readonly launchMicroseconds: number;
+}
+
+/** Bytes on all channels beyond which launches are not made longer for their own sake: they should stay in a core's second cache. */
+const nearBytes = 2 ** 19;
+const mostParts = 256;
+
+/** The groups of a plan as a graph of their own, after the initialisation. */
+export function groupGraph(plan: ProgramPlan): GroupGraph {
+  const { groups, sdf, steady, storage, rates } = plan;
+  const groupOf = new Map(groups.flatMap((group) => group.steps.map(({ actor }) => [actor, group] as const)));
+  const between = sdf.channels.filter(({ id, from, to }) => storage[id] === 'block' && groupOf.get(from) !== groupOf.get(to));
+  const channels = between.map(({ id, from, to, peek, pop, bytesPerItem }, at) => {
+    const [source, sink] = [groupOf.get(from)!, groupOf.get(to)!];
+    const taken = rates[id]! / sink.iterations;
+    return {
+      id: at, from: source.id, to: sink.id, push: rates[id]! / source.iterations, pop: taken, peek: taken + peek - pop,
+      tokens: steady.residual[id]!, bytesPerItem,
+    };
+  });
+  const actors = groups.map(({ id, isLoop, steps }) => ({
+    id, name: `group ${id}`, stateful: isLoop || steps.some(({ actor }) => isOrdered(plan, actor)), moves: false,
+  }));
+  return {
+    sdf: { actors, channels }, channels: between.map(({ id }) => id),
+    steady: {
+      repetitions: groups.map(({ iterations }) => iterations), initFirings: groups.map(() => 0), init: [],
+      residual: channels.map(({ tokens }) => tokens), order: groups.map(({ id }) => id),
+    },
+  };
+}
+
+/**
+ * Cuts a core's slices into parts and does the first parts of all, then the second: a part's items are still in the nearest cache when the
+ * next group takes them. No part takes what is not made yet.
+ */
+export function interleave(
+  slices: readonly CoreSlice[], { sdf, steady }: GroupGraph, stages: readonly number[], parts: number,
+): CoreSlice[] {
+  const own = new Map<number, { from: number; count: number; done: number }>();
+  for (const { actor, from, count } of slices) {
+    const found = own.get(actor);
+    if (found === undefined) own.set(actor, { from, count, done: 0 });
+    else found.count += count;
+  }
+  const inputs = new Map([...own.keys()].map((actor) => [actor, sdf.channels.filter(({ from, to }) =>
+    to === actor && stages[from] === stages[to] && own.has(from))]));
+  const made: CoreSlice[] = [];
+  for (let part = 1; part <= parts; ++part) {
+    for (const [actor, slice] of own) {
+      let upTo = Math.floor(slice.count * part / parts);
+      for (const { id, from, push, pop, peek } of part === parts ? [] : inputs.get(actor)!) {
+        const source = own.get(from)!;
+        const there = steady.residual[id]! + (source.from + source.done) * push;
+        if (pop > 0) upTo = Math.min(upTo, Math.floor((there - peek) / pop) + 1 - slice.from);
+        else if (there < peek) upTo = 0;
+      }
+      const count = upTo - slice.done;
+      if (count <= 0) continue;
+      made.push({ actor, from: slice.from + slice.done, count });
+      slice.done = upTo;
+    }
+  }
+  return made;
+}
+
+/** Ends of a group's function, in no order. */
+function endsOf(plan: ProgramPlan, group: Group): GroupEnd[] {
+  const ends: GroupEnd[] = [];
+  const members = new Set(group.steps.map(({ actor }) => actor));
+  for (const { id, from, to } of plan.sdf.channels) {
+    if (plan.storage[id] !== 'block') continue;
+    const each = plan.rates[id]! / group.iterations;
+    if (members.has(to)) ends.push({ kind: endKinds.read, slot: 2 * id, each, id });
+    if (members.has(from)) ends.push({ kind: endKinds.write, slot: 2 * id + 1, each, id });
+  }
+  for (const external of plan.externals) {
+    if (!members.has(external.node)) continue;
+    const { id, kind } = external;
+    const each = (passedBy(plan, external, 2) - passedBy(plan, external, 1)) * plan.steady.repetitions[external.node]! / group.iterations;
+    const isIn = kind === 'input' || kind === 'reader';
+    ends.push({ kind: kind === 'reader' ? endKinds.file : endKinds.stream, slot: 2 * id + (isIn ? 0 : 1), each, id });
+  }
+  return ends;
+}
+
+/** Plans a run on `cores` cores. The program's groups should be those of a plan with `forCores`. */
+export function planLaunches(plan: ProgramPlan, { cores, costs, states, launchMicroseconds }: LaunchOptions): LaunchPlan {
+  const made = groupGraph(plan);
+  const { sdf, steady } = made;
+  const cpu = plan.groups.map(({ steps }) => steps.reduce((sum, { actor, count }) => sum + costs[actor]! * count, 0));
+  const work = cpu.reduce((sum, cost, id) => sum + cost * plan.groups[id]!.iterations, 0);
+  const bytes = sdf.channels.reduce((sum, { push, from, bytesPerItem }) => sum + push * steady.repetitions[from]! * bytesPerItem, 0);
+  const most = Math.max(1, Math.min(2 ** 20, Math.floor(states / 8)));
+  const wanted = Math.ceil(launchMicroseconds * cores / Math.max(work, 1e-3));
+  const fitting = Math.max(Math.ceil(wanted / 4), Math.floor(nearBytes * cores / Math.max(bytes, 1)));
+  const minMultiplier = Math.max(1, Math.min(most, wanted, fitting));
+  const { multiplier, programs, stages } = assignToCores(sdf, steady, cpuCosts(sdf, cpu), {
+    cores, minMultiplier, maxMultiplier: Math.min(most, Math.max(minMultiplier, 4 * minMultiplier)),
+  });
+  const parts = Math.max(1, Math.min(mostParts, multiplier, Math.ceil(multiplier * bytes / cores / plan.options.blockBytes)));
+  const groupOf = new Map(plan.groups.flatMap((group) => group.steps.map(({ actor }) => [actor, group.id] as const)));
+  const rings = plan.sdf.channels.map(({ id, from, to }): Ring | undefined => {
+    if (plan.storage[id] !== 'block') return undefined;
+    const [items, residual] = [plan.rates[id]! * multiplier, plan.steady.residual[id]!];
+    // With items left over one more turn is live at a time; their copies at the front must not meet them.
+    const extra = items === 0 ? 0 : Math.ceil(residual / items);
+    return { items, residual, slots: stages[groupOf.get(to)!]! - stages[groupOf.get(from)!]! + 1 + extra };
+  });
+  return {
+    multiplier, stages, rings, lastStage: Math.max(0, ...stages), ends: plan.groups.map((group) => endsOf(plan, group)),
+    programs: programs.map((slices) => interleave(slices, made, stages, parts)),
+    capacities: rings.map((ring) => (ring === undefined ? 0 : ring.slots * ring.items + ring.residual)),
+  };
+}

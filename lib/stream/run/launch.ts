@@ -1,0 +1,52 @@
+// Runs under a plan for several cores: whether there is one, and what worker threads are given.
+import { eachStatement } from '../interpret/walk.ts';
+import type { RunCounts } from '../emit/counts.ts';
+import { planLaunches, type LaunchPlan } from '../emit/launches.ts';
+import type { ProgramPlan } from '../emit/plan.ts';
+import { estimateCosts } from '../profile/estimate.ts';
+import type { GraphNode } from '../graph.ts';
+import { ArgumentError } from '../../core/errors.ts';
+
+/** What decides about threads. */
+export interface ThreadChoice {
+  /** Most threads. */
+  readonly threads: number;
+  /** Microseconds of a firing, by node. Default: counted operations. */
+  readonly costs?: readonly number[];
+  /** Least microseconds of work between two times that the threads wait for each other. Default 200. */
+  readonly launchMicroseconds?: number;
+}
+
+/** A plan, and how many iterations of it a run has. */
+export interface Launches extends LaunchPlan {
+  readonly iterations: number;
+}
+
+function prints(node: GraphNode): boolean {
+  if (node.kind !== 'filter') return false;
+  let found = false;
+  const { work, prework, functions } = node.code;
+  for (const { body } of [work, ...(prework === undefined ? [] : [prework]), ...functions]) {
+    eachStatement(body, (s) => { found ||= s.kind === 'print'; });
+  }
+  return found;
+}
+
+/** Checks a number of threads. */
+export function checkThreads(threads: number): number {
+  if (Number.isInteger(threads) && threads >= 1 && threads <= 1024) return threads;
+  throw new ArgumentError('options.threads', `expected an integer from 1 to 1024, received ${threads}`);
+}
+
+/** Plans a run on several cores; undefined where one does as well: short runs, work that must stay whole, lines that several nodes print. */
+export function launchesFor(plan: ProgramPlan, counts: RunCounts, choice: ThreadChoice): Launches | undefined {
+  const { threads, costs = estimateCosts(plan.graph), launchMicroseconds = 200 } = choice;
+  if (costs.length !== plan.graph.nodes.length || !costs.every((cost) => cost >= 0 && cost < Infinity)) {
+    throw new ArgumentError('options.costs', `expected microseconds for each of ${plan.graph.nodes.length} nodes`);
+  }
+  if (threads === 1 || counts.steadyStates < 2 || plan.graph.nodes.filter(prints).length > 1) return undefined;
+  const made = planLaunches(plan, { cores: threads, costs, states: counts.steadyStates, launchMicroseconds });
+  const programs = made.programs.filter((slices) => slices.length > 0);
+  const iterations = Math.floor(counts.steadyStates / made.multiplier);
+  return programs.length < 2 || iterations < 2 ? undefined : { ...made, programs, iterations };
+}
