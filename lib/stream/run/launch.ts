@@ -38,7 +38,7 @@ export function checkThreads(threads: number): number {
   throw new ArgumentError('options.threads', `expected an integer from 1 to 1024, received ${threads}`);
 }
 
-/** Plans a run on several cores; undefined where one does as well: short runs, work that must stay whole, lines that several nodes print. */
+/** Plans a run on several cores; undefined where one does as well: short runs, work that stays whole, lines that several nodes print. */
 export function launchesFor(plan: ProgramPlan, counts: RunCounts, choice: ThreadChoice): Launches | undefined {
   const { threads, costs = estimateCosts(plan.graph), launchMicroseconds = 200 } = choice;
   if (costs.length !== plan.graph.nodes.length || !costs.every((cost) => cost >= 0 && cost < Infinity)) {
