@@ -196,8 +196,8 @@ class FilterMaker {
     }
     const state = [...this.#state, ...this.#tables].filter((variable) => used.has(variable));
     const [work, prework] = settled;
-    return { ...made, work: work!, prework, state, functions, stateful: state.some(({ role }) => role === 'state') || made.handlers.length > 0 ||
-      hasOrder(bodies) };
+    const stateful = state.some(({ role }) => role === 'state') || made.handlers.length > 0 || hasOrder(bodies);
+    return { ...made, work: work!, prework, state, functions, stateful };
   }
 
   /** The function with rates that its code keeps. What differs from the declaration is said; an error where it depends on the data. */

@@ -1,0 +1,33 @@
+// Programs in many styles: accepted, with warnings where their meaning is not plain, and right in the interpreter and in JavaScript.
+import assert from 'node:assert/strict';
+import { interpretSync } from '../../../lib/stream/interpret/index.ts';
+import { UnsupportedProgram } from '../../../lib/stream/emit/unsupported.ts';
+import { compileJs } from '../../../lib/stream/run/js.ts';
+import { build } from '../support.ts';
+import { styles } from './styles.ts';
+
+const input = Array.from({ length: 24 }, (_, i) => i + 1);
+
+describe('programs in many styles', () => {
+  for (const { name, source, output, printed, warned = [] } of styles) {
+    it(name, () => {
+      const { graph, diagnostics } = build(source);
+      assert.deepEqual(diagnostics.filter(({ severity }) => severity === 'error'), []);
+      for (const code of warned) assert.ok(diagnostics.some((each) => each.code === code), `${code} among ${diagnostics.map((each) => each.code).join()}`);
+      const from = graph!.input === undefined ? undefined : input;
+      const limits = output === undefined ? { iterations: 6 } : {};
+      const found = interpretSync(graph!, { ...(from === undefined ? {} : { input: from }), ...limits });
+      if (output !== undefined) assert.deepEqual(found.output, [...output(input)].map((x) => (x === 0 ? 0 : x)));
+      else assert.deepEqual(found.printed, printed!.map((line) => `${line}\n`).join(''));
+      try {
+        const compiled = compileJs(graph!).run(from, limits);
+        assert.deepEqual([...compiled.output], found.output);
+        assert.equal(compiled.printed, found.printed);
+      } catch (error) {
+        assert.ok(error instanceof UnsupportedProgram && warned.includes('S0604'), String(error));
+      }
+    });
+  }
+
+  it('are at least fifty', () => assert.ok(styles.length >= 50, `${styles.length}`));
+});
