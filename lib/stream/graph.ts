@@ -54,6 +54,8 @@ export interface StreamGraph {
   readonly input: { readonly type: IrType; readonly node: number } | undefined;
   readonly output: { readonly type: IrType; readonly node: number } | undefined;
   readonly portals: readonly { readonly name: string; readonly receivers: readonly number[] }[];
+  /** Files that the elaboration needed and was not given: the graph is as if they held zeros, and is not run. */
+  readonly missing?: readonly string[];
   /** The source the program was written in, so that errors at run time can name lines. */
   readonly files?: readonly { readonly name: string; readonly text: string }[];
 }

@@ -100,5 +100,6 @@ function finish(session: Session, piece: Piece): StreamGraph {
   return {
     nodes: session.nodes as readonly GraphNode[], channels: session.channels, tree: piece.tree,
     input: end(piece.input), output: end(piece.output), portals: session.portals, files: session.checked.program.files,
+    ...(session.missing.size === 0 ? {} : { missing: [...session.missing] }),
   };
 }

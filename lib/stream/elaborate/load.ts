@@ -15,7 +15,8 @@ export function textOf(translator: Translator, e: Expression): string | undefine
   return undefined;
 }
 
-/** `init_array_1D_int(file, count)`: numbers as text between blanks, or 32-bit words, little end first; missing ones are zeros. */
+/** `init_array_1D_int(file, count)`: numbers as text between blanks, or 32-bit words, little end first; missing ones are zeros. Without
+ * the file the program is elaborated with zeros, but not run. */
 export function loadArray(translator: Translator, e: Extract<Expression, { kind: 'call' }>, element: 'int' | 'float'): ConstantData {
   const { session } = translator;
   const [pathArg, countArg] = e.args;
@@ -24,8 +25,13 @@ export function loadArray(translator: Translator, e: Extract<Expression, { kind:
   const type = session.arrayOf(scalar(element), translator.constantInt(countArg, 'the count'),
     e.span) as ConstantData['type'] & { kind: 'array' };
   const bytes = session.file(path);
-  if (bytes === undefined) throw new Fault('S4021', `there is no file '${path}'`, e.span, { hint: 'give it under `files`' });
   const numbers = new Float64Array(type.length);
+  if (bytes === undefined) {
+    session.missing.add(path);
+    session.report(new Fault('S4021', `there is no file '${path}'`, e.span, { hint: 'the program cannot run without it: give it under `files`' }),
+      'warning');
+    return { type, numbers };
+  }
   const read = isText(bytes) ? fromText(bytes) : fromWords(bytes, element);
   for (let i = 0; i < numbers.length && i < read.length; ++i) numbers[i] = normalise(element, read[i]!);
   return { type, numbers };

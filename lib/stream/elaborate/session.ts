@@ -71,6 +71,8 @@ export class Session {
   readonly nodes: Open<GraphNode>[] = [];
   readonly channels: Channel[] = [];
   readonly portals: Portal[] = [];
+  /** Files that were wanted and not given. */
+  readonly missing = new Set<string>();
   readonly faults: { readonly fault: Fault; readonly path: string; readonly severity: 'error' | 'warning' }[] = [];
   /** Instances entered, outermost first, for messages. */
   readonly path: string[] = [];

@@ -77,6 +77,7 @@ export const defaultPlanOptions: Required<PlanOptions> = { groupSize: 4000, filt
  * schedule.
  */
 export function planProgram(graph: StreamGraph, options: PlanOptions = {}): ProgramPlan {
+  for (const path of graph.missing ?? []) throw new UnsupportedProgram(`there is no file '${path}'`);
   for (const node of graph.nodes) refuse(node);
   const chosen = { ...defaultPlanOptions, ...options };
   const sdf = toSdf(graph);

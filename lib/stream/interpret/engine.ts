@@ -40,7 +40,7 @@ export class Engine {
   readonly actors: readonly Actor[];
   /** Scalars of the items on the open output. */
   readonly output: number[] = [];
-  /** Items on the open output, or else in files and printed lines. */
+  /** Items on the open output; without one those in files; without any, lines that are printed. */
   items = 0;
   printed = '';
   readonly #channels: readonly Fifo[];
@@ -50,6 +50,7 @@ export class Engine {
   readonly #budget: Budget;
   readonly #options: EngineOptions;
   #firings: number;
+  readonly #countsLines: boolean;
 
   constructor(graph: StreamGraph, options: EngineOptions) {
     this.graph = graph;
@@ -57,6 +58,7 @@ export class Engine {
     this.#meter = { bytes: options.limits.bytes };
     this.#budget = { steps: options.limits.steps, bytes: options.limits.bytes, depth: options.limits.depth };
     this.#firings = options.limits.firings;
+    this.#countsLines = countsLines(graph);
     this.#channels = graph.channels.map(({ type, initial }) => {
       const fifo = new Fifo(this.#meter, 8 + typeBytes(type));
       for (const item of initial) fifo.push(fromConstant(item));
@@ -64,6 +66,9 @@ export class Engine {
     });
     this.#external = graph.input === undefined ? undefined : this.#externalInput(graph.input.type);
     refuseMessages(graph);
+    for (const path of graph.missing ?? []) {
+      throw runError(graph, new Fault('S5011', `there is no file '${path}'`, undefined, { hint: 'give it to the elaboration under `files`' }), '', 0);
+    }
     const compiled = new Map<FilterCode, CompiledFilter>();
     this.actors = graph.nodes.map((node) => this.#actor(node.id, compiled));
   }
@@ -117,7 +122,7 @@ export class Engine {
 
   #print(text: string): void {
     this.printed += text;
-    if (this.graph.output === undefined && text.endsWith('\n')) ++this.items;
+    if (this.#countsLines && text.endsWith('\n')) ++this.items;
   }
 
   #ports(id: number): Ports {
@@ -222,6 +227,18 @@ export class Engine {
   files(): Record<string, Uint8Array> {
     return Object.fromEntries([...this.#written].map(([path, { type, numbers }]) => [path, encodeFile(numbers, type)]));
   }
+}
+
+/** Whether printed lines are all that comes out of a program. */
+export function countsLines(graph: StreamGraph): boolean {
+  return graph.output === undefined && graph.nodes.every(({ kind }) => kind !== 'writer');
+}
+
+/** The first lines of what was printed. */
+export function firstLines(printed: string, count: number): string {
+  let end = 0;
+  for (let i = 0; i < count && end < printed.length; ++i) end = (printed.indexOf('\n', end) + 1) || printed.length;
+  return printed.slice(0, end);
 }
 
 /** Teleport messages are elaborated, but there is no execution of them yet. */

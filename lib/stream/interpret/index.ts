@@ -4,7 +4,7 @@ import type { StreamGraph } from '../graph.ts';
 import type { FilterCode } from '../ir.ts';
 import { repetitions } from '../schedule/balance.ts';
 import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
-import { defaultRunLimits, Engine, sinksOf, type RunLimits } from './engine.ts';
+import { countsLines, defaultRunLimits, Engine, firstLines, sinksOf, type RunLimits } from './engine.ts';
 import { flatten, scalarCount, type Value } from './values.ts';
 import { eachStatement } from './walk.ts';
 
@@ -16,9 +16,8 @@ export interface InterpretOptions {
   /** Items of the open input: their scalars in memory order. */
   readonly input?: ArrayLike<number>;
   /**
-   * Stop after so many items have come out: on the open output, or in a program without one written to files or printed as lines. The
-   * output is
-   * cut to exactly so many.
+   * Stop after so many items have come out: on the open output; in a program without one, written to files; without either, lines that were
+   * printed. Output and lines are cut to exactly so many.
    */
   readonly items?: number;
   /** Stop after so many steady states: each sink has fired its repetitions so often (a first firing of prework counts as one firing). */
@@ -120,8 +119,9 @@ function resultOf(engine: Engine, options: InterpretOptions, exhausted: boolean)
   const { output } = engine.graph;
   if (output !== undefined && options.items !== undefined) engine.output.length = Math.min(
     engine.output.length, options.items * scalarCount(output.type));
+  const isCut = options.items !== undefined && countsLines(engine.graph);
   return {
-    output: engine.output, printed: engine.printed, firings: engine.actors.map((actor) => actor.firings), files: engine.files(), exhausted,
+    output: engine.output, printed: isCut ? firstLines(engine.printed, options.items!) : engine.printed, firings: engine.actors.map((actor) => actor.firings), files: engine.files(), exhausted,
   };
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ArgumentError, WarploomError } from '../../core/errors.ts';
 import { ratesOf } from '../elaborate/to-sdf.ts';
+import { firstLines } from '../interpret/engine.ts';
 import { scalarCount } from '../interpret/values.ts';
 import { countRun, type RunCounts } from '../emit/counts.ts';
 import { cppFile, emitCpp, type CppProgram } from '../emit/emit-cpp.ts';
@@ -215,7 +216,7 @@ function readResult(plan: ProgramPlan, { text }: CppProgram, { counts, lines }: 
   const output = plan.externals.find(({ kind }) => kind === 'output');
   return {
     output: output === undefined ? new Float32Array(0) : joinItems(streams.get(output.id)!, output.type, items(output.id)),
-    printed: lines === Infinity ? printed : printed.split('\n').slice(0, lines).map((line) => `${line}\n`).join(''),
+    printed: lines === Infinity ? printed : firstLines(printed, lines),
     files: Object.fromEntries(plan.externals.filter(({ kind }) => kind === 'writer').map((each) =>
       [each.path, fileOf(each, streams.get(each.id)!, items(each.id))])),
     firings: counts.firings, exhausted: counts.exhausted, milliseconds: nanoseconds / 1e6,

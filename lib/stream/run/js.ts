@@ -8,6 +8,7 @@ import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts
 import type { ArrayDeclaration } from '../emit/program.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { IrType } from '../ir.ts';
+import { firstLines } from '../interpret/engine.ts';
 import { scalarCount } from '../interpret/values.ts';
 import { estimateCosts } from '../profile/estimate.ts';
 import { faultError } from './fault.ts';
@@ -269,7 +270,7 @@ class JsMachine {
       : joinItems(streams.get(output.id)!.arrays, output.type, streams.get(output.id)!.items);
     const printed = this.#printed.join('');
     return {
-      output: joined, printed: lines === Infinity ? printed : printed.split('\n').slice(0, lines).map((line) => `${line}\n`).join(''),
+      output: joined, printed: lines === Infinity ? printed : firstLines(printed, lines),
       files: Object.fromEntries(files), firings: counts.firings, exhausted: counts.exhausted, milliseconds,
     };
   }

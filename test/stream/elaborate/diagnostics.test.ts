@@ -1,6 +1,8 @@
 // What elaboration has to say about programs that are well formed but wrong, with code, place and message.
 import assert from 'node:assert/strict';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
+import { UnsupportedProgram } from '../../../lib/stream/emit/unsupported.ts';
+import { compileJs } from '../../../lib/stream/run/js.ts';
 import { build } from '../support.ts';
 
 interface Wrong {
@@ -56,10 +58,6 @@ const wrong: readonly Wrong[] = [
     code: 'S4007', at: [2, 5], message: 'a value of int[3] cannot stand where int[2] is wanted (in P / F(3, int[3]))',
   },
   {
-    source: 'int->int pipeline P { float[4] w = init_array_1D_float("taps.bin", 4);\nadd Identity<int>; if (w[0] > 1) add Identity<int>; }',
-    code: 'S4021', at: [1, 36], message: "there is no file 'taps.bin' (in P)",
-  },
-  {
     source: 'int->int filter F(int n) { work pop [n, 2] push 1 { push(pop()); } }\nint->int pipeline P { add F(5); }',
     code: 'S4030', at: [1, 37], message: 'the pop rate is at least 5 but at most 2 (in P / F(5))',
   },
@@ -103,6 +101,16 @@ describe('diagnostics of elaboration', () => {
     assert.deepEqual(messages(first), ['S4032 prework pushes 0 items, but push 2 is declared (in P / F(2))']);
     assert.deepEqual(ratesOf(first), [[{ push: 0, pop: 0, peek: 0 }, { push: 1, pop: 1, peek: 1 }]]);
     assert.deepEqual(ratesOf(of('work { push(pop()); }', 2)), [[undefined, { push: 1, pop: 1, peek: 1 }]]);
+  });
+
+  it('warns of a file that is not there, and does not run the program without it', () => {
+    const source = 'float->float filter F { float[2] w = init_array_1D_float("taps.bin", 2);\nwork pop 1 push 1 { push(pop() * w[0]); } }';
+    const { graph, diagnostics } = build(source);
+    assert.deepEqual(diagnostics.map((each) => [each.code, each.severity, each.column]), [['S4021', 'warning', 38]]);
+    assert.throws(() => interpretSync(graph!, { input: [1] }), /S5011: there is no file 'taps\.bin'/);
+    assert.throws(() => compileJs(graph!), UnsupportedProgram);
+    const given = build(source, { files: { 'taps.bin': new TextEncoder().encode('3 4') } });
+    assert.deepEqual(interpretSync(given.graph!, { input: [1] }).output, [3]);
   });
 
   it('warns of an index that is always outside, and lets programs that never get there run', () => {

@@ -29,5 +29,21 @@ describe('programs in many styles', () => {
     });
   }
 
+  it('print exactly as many lines as are asked for, however many a firing prints', () => {
+    const { graph } = build('void->void filter F { int n; work { println(n); print("a"); println("b"); println(n++); print("c"); } }');
+    for (const items of [1, 2, 3, 4, 7]) {
+      const found = interpretSync(graph!, { items }).printed;
+      assert.equal(found.split('\n').length - 1, items);
+      assert.equal(compileJs(graph!).run(undefined, { items }).printed, found);
+    }
+  });
+
+  it('count the items of a file, not lines, where there is one', () => {
+    const { graph } = build('void->void pipeline P { add void->int filter { int n; work push 1 { println(n); push(n++); } }; add FileWriter<int>("f"); }');
+    const found = interpretSync(graph!, { items: 5 });
+    assert.equal(found.files['f']!.length, 20);
+    assert.equal(compileJs(graph!).run(undefined, { items: 5 }).printed, found.printed);
+  });
+
   it('are at least fifty', () => assert.ok(styles.length >= 50, `${styles.length}`));
 });
