@@ -46,6 +46,7 @@ export class StreamParser extends StatementParser {
     { ALT: () => this.out.statics.push(this.SUBRULE(this.static)) },
     { ALT: () => this.out.natives.push(this.SUBRULE(this.native)) },
     { GATE: () => this.atHelpers(), ALT: () => this.out.helpers.push(this.SUBRULE(this.helpers)) },
+    { GATE: () => this.atConstants(), ALT: () => this.out.statics.push(this.SUBRULE(this.constants)) },
     { ALT: () => this.out.streams.push(this.SUBRULE(this.stream)) },
     { ALT: () => { this.CONSUME(Semicolon); } },
     { ALT: () => this.fail(syntaxRules.declaration) },
@@ -89,6 +90,15 @@ export class StreamParser extends StatementParser {
     this.CONSUME(RightBrace);
     this.once(members.functions);
     return { kind: 'static', fields: members.fields, init: members.functions[0], span: this.span(first) };
+  });
+
+  /** Constants of the program outside of a section: a section of their own. */
+  readonly constants = this.RULE('constants', (): StaticDeclaration => {
+    const first = this.LA(1);
+    if (first.image === 'const') this.CONSUME(Identifier);
+    const fields: Declarator[] = [];
+    this.SUBRULE(this.field, { ARGS: [fields] });
+    return { kind: 'static', fields, init: undefined, span: this.span(first) };
   });
 
   readonly field = this.RULE('field', (fields: Declarator[]): void => {
@@ -322,6 +332,16 @@ export class StreamParser extends StatementParser {
 
   private atHelpers(): boolean {
     return this.LA(1).image === 'helper' && this.LA(2).tokenType === Identifier && this.LA(3).tokenType === LeftBrace;
+  }
+
+  /** A type, a name and what can follow the name of a variable. */
+  private atConstants(): boolean {
+    const from = this.LA(1).image === 'const' ? 2 : 1;
+    const { tokenType } = this.LA(from);
+    const name = tokenType === Primitive || tokenType === Identifier ? this.behindBrackets(from + 1) : undefined;
+    if (name === undefined || this.LA(name).tokenType !== Identifier) return false;
+    const { image } = this.LA(name + 1);
+    return ['=', ';', ',', '['].includes(image);
   }
 
   /** A type, a name and a parenthesis follow. */

@@ -167,6 +167,11 @@ const rates: readonly Style[] = [
     '/ 2, (int) pow(2, n)); } int->int filter D(int n) { work push 1 pop (n > 2 ? n : 2) { int s = 0; for (int i = 0; i < (n > 2 ? n : 2); i++) s += pop(); push(s); ' +
       '} } int->int pipeline Main { add M(1); add D(3); }',
   output: (input) => chunks(3, (x) => [x.reduce((a, b) => a + b)])(input.slice(0, 20)) },
+  {
+    name: 'constants outside of sections', source: 'int N = 2 * M; const int M = 2; float[2] w = {0.5, 2}, v; int->float filter F { work pop N push M { ' +
+      'for (int i = 0; i < M; i++) push(pop() * w[i] + v[0]); for (int i = M; i < N; i++) pop(); } }',
+    output: chunks(4, ([a, b]) => [a! * 0.5, b! * 2]),
+  },
   { name: 'static constants in rates, tables and in each other', source: 'static { int A = B + 1; int[4] r = {1, 2, 3, 4}; int total; init { total = 0; for (int i = ' +
       '0; i < 4; i++) total += r[i]; } } static { int B = 4; } int->int filter S { ' +
     'work pop r[1] push total - 8 { push(pop() + A); push(pop() + r[2]); } }', output: chunks(2, ([a, b]) => [a! + 5, b! + 3]) },
