@@ -34,8 +34,7 @@ function binary(operator: IrBinary, kind: Kind, a: string, b: string, site: numb
 function convert(from: ScalarName, to: ScalarName, a: string): string {
   const isReal = from === 'float' || from === 'double';
   if (to === 'boolean') return `(${a} == 0 ? 0 : 1)`;
-  if (to === 'float') return from === 'float' ? a : `((float)${a})`;
-  if (to === 'double') return from === 'double' ? a : `((double)${a})`;
+  if (to === 'float' || to === 'double') return from === to ? a : isReal ? `((${to})${a})` : `((${to})(${a} ^ wl_nil))`;
   const whole = isReal ? `wl_int(${a})` : a;
   return to === 'int' || from === 'bit' || from === 'boolean' ? whole : `(${whole} & 1)`;
 }

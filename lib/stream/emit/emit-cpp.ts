@@ -51,7 +51,8 @@ function functionText({ name, lines, locals }: FunctionText, parameters: string)
   // Large arrays do not belong on the stack.
   const arrays = locals.map((local) => `  alignas(64) ${local.length > 4096 ? 'static thread_local ' : ''}${cppType[local.kind]} ${
     checkName(local.name)}[${local.length}];\n`).join('');
-  return `static void ${checkName(name)}(int n${parameters}) {\n${arrays}${lines.join('\n')}\n}\n`;
+  const nil = lines.some((line) => line.includes('wl_nil')) ? '  const int wl_nil = wl_zero;\n' : '';
+  return `static void ${checkName(name)}(int n${parameters}) {\n${nil}${arrays}${lines.join('\n')}\n}\n`;
 }
 
 function settleText({ plan, arrays }: ProgramText): string {
@@ -116,8 +117,9 @@ export function emitCpp(plan: ProgramPlan, options: CppOptions = {}): CppProgram
   const all = [...text.fire, ...text.first, ...text.groups].filter((each) => each !== undefined);
   const streams = plan.graph.channels.length + plan.externals.length;
   const ends = plan.graph.channels.flatMap(({ initial }) => [0, initial.length]);
+  const cuts = !isBaseline && all.some(({ lines }) => lines.some((line) => line.includes('wl_int(')));
   const body = [
-    cppPrelude({ streams, externals: plan.externals.length, nodes: plan.graph.nodes.length, ends, multiplicity: plan.multiplicity }),
+    cppPrelude({ cuts, streams, externals: plan.externals.length, nodes: plan.graph.nodes.length, ends, multiplicity: plan.multiplicity }),
     ...names.map((name) => `static ${typeOf(name)}* ${name};`), ...text.arrays.map((each) => arrayText(each, startOf(plan, each))),
     ...all.map((each) => functionText(each, parameters)), settleText(text), toFrontsText(text), steadyText(text, isBaseline, args),
     dispatchText(text, args), streamsText(plan), resultsText(plan), mainText, '',

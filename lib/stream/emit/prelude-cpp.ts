@@ -1,6 +1,8 @@
 // What every generated C++ program begins with: arithmetic as the intermediate representation has it, and the files of a run.
 
 export interface PreludeSizes {
+  /** Floats are cut to ints somewhere. */
+  readonly cuts: boolean;
   readonly streams: number;
   readonly externals: number;
   readonly nodes: number;
@@ -139,10 +141,12 @@ export const cppIncludes = ['algorithm', 'chrono', 'cmath', 'cstdio', 'cstdlib',
   .map((name) => `#include <${name}>`).join('\n');
 
 /** The beginning of one program. */
-export function cppPrelude({ streams, externals, nodes, ends, multiplicity }: PreludeSizes): string {
+export function cppPrelude({ cuts, streams, externals, nodes, ends, multiplicity }: PreludeSizes): string {
   return `static const int wl_externals = ${externals}, wl_nodes = ${nodes}, wl_multiplicity = ${multiplicity};
 static int wl_ix[${Math.max(2 * streams, 1)}] = {${ends.join(', ')}};
 static int wl_it[${Math.max(nodes, 1)}], wl_rs[${Math.max(nodes, 1)}], wl_fired[${Math.max(nodes, 1)}];
+// GCC makes (float)(int)x one truncation, which gives -0 where the int was 0; a zero that it cannot see keeps it from that.
+static ${cuts ? 'volatile' : 'const'} int wl_zero = 0;
 ${arithmetic}
 ${files}`;
 }

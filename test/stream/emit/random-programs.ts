@@ -1,4 +1,5 @@
-// Random programs as source text: filters over int, float and bit with random work, in random graphs. Equal seeds give equal programs.
+// Random programs as source text: filters over int, float, bit and structs with random work, in random graphs with split-joins, feedback
+// loops, peeking, prework and state. Equal seeds give equal programs.
 
 /** A small generator of numbers (mulberry32). */
 export class Random {
@@ -35,13 +36,16 @@ class Maker {
 
   program(): { source: string; type: Type } {
     const type = this.#r.pick(['int', 'float', 'int', 'float', 'bit'] as const);
-    const body = Array.from({ length: 1 + this.#r.below(3) }, () => `add ${this.#stream(type, 2)}`).join(' ');
-    return { type, source: `${this.#filters.join('\n')}\n${type}->${type} pipeline Main { ${body} }` };
+    const body = Array.from({ length: 1 + this.#r.below(2) }, () => `add ${this.#stream(type, 2)}`).join(' ');
+    return { type, source: `struct P { int a; float b; bit c; int[2] d; }\n${this.#filters.join('\n')}\n${type}->${type} pipeline Main { ${body} }` };
   }
 
   #stream(type: Type, depth: number): string {
-    const kind = depth === 0 ? 0 : this.#r.below(4);
+    const kind = depth === 0 ? 0 : this.#r.below(7);
     if (kind <= 1) return `${this.#filter(type)};`;
+    if (kind === 4) return this.#loop(type);
+    if (kind === 5) return this.#otherType(type, depth);
+    if (kind === 6) return this.#structs(type);
     const count = 1 + this.#r.below(3);
     if (kind === 2) return `pipeline { ${Array.from({ length: count }, () => `add ${this.#stream(type, depth - 1)}`).join(' ')} }`;
     // Branches that keep rates: as many items come out as go in, so that any weights balance.
@@ -51,12 +55,52 @@ class Maker {
       : `splitjoin { split roundrobin(${weights}); ${even} join roundrobin(${weights}); }`;
   }
 
-  #filter(type: Type, isEven = false): string {
+  /** A feedback loop: two items go into its body at a time, and one or two come out; at least one stands on the way back. */
+  #loop(type: Type): string {
+    const r = this.#r;
+    const isCopied = r.below(2) === 0;
+    const body = this.#filter(type, true, { pop: 2, push: isCopied ? 1 : 2 });
+    const back = r.below(2) === 0 ? `Identity<${type}>` : this.#filter(type, true, { pop: 1, push: 1 });
+    const enqueued = Array.from({ length: 1 + r.below(4) }, () => `enqueue ${this.#constant(type)};`).join(' ');
+    return `feedbackloop { join roundrobin(1, 1); body ${body}; loop ${back}; split ${isCopied ? 'duplicate' : 'roundrobin(1, 1)'}; ${enqueued} }`;
+  }
+
+  /** Streams of another type between two filters that convert there and back. */
+  #otherType(type: Type, depth: number): string {
+    const other = this.#r.pick((['int', 'float', 'bit'] as const).filter((each) => each !== type));
+    const convert = (from: Type, to: Type): string => {
+      const name = `F${++this.#names}`;
+      const value = to === 'bit' ? '(bit) ((int) x & 1)' : from === 'float' ? '(int) (x * 8.0)' : 'x';
+      this.#filters.push(`${from}->${to} filter ${name} { work pop 1 push 1 { ${from} x = pop(); push(${value}); } }`);
+      return name;
+    };
+    const [there, back] = [convert(type, other), convert(other, type)];
+    return `pipeline { add ${there}; add ${this.#stream(other, depth - 1)} add ${back}; }`;
+  }
+
+  /** Items packed into structs, which are copied, changed and taken apart again. */
+  #structs(type: Type): string {
+    const r = this.#r;
+    const [pack, change, unpack] = [1, 2, 3].map(() => `F${++this.#names}`);
+    const member = { int: 'a', float: 'b', bit: 'c' }[type];
+    const peek = 1 + r.below(3);
+    this.#filters.push(`${type}->P filter ${pack} { int n; work pop 1 push 1 { P p; p.${member} = pop(); p.d[n & 1] = n * ${1 + r.below(5)}; n++; push(p); } }
+P->P filter ${change} { P old; work pop 1 push 1 peek ${peek} { P p = pop(); P q = ${peek > 1 ? `peek(${r.below(peek - 1)})` : 'p'}; q.d[${r.below(2)}] = p.d[1] + old.d[0];
+      p.a += q.a; p.b = q.b * 0.5; p.c = p.c ^ q.c; p.d = q.d; old = p; push(r${change}(p)); } P r${change}(P x) { x.d[0] += x.d[1]; return x; } }
+P->${type} filter ${unpack} { work pop 1 push 1 { P p = pop(); push(p.${member}${type === 'bit' ? '' : ` + p.d[${r.below(2)}] % 64`}); } }`);
+    return `pipeline { add ${pack}; add ${r.below(2) === 0 ? `${change}` : `splitjoin { split duplicate; add ${change}; add Identity<P>; join roundrobin(1, 1); }`}; add ${unpack}; }`;
+  }
+
+  #constant(type: Type): string {
+    return type === 'bit' ? String(this.#r.below(2)) : type === 'int' ? String(this.#r.below(100)) : `${this.#r.below(100)}.${this.#r.below(100)}`;
+  }
+
+  #filter(type: Type, isEven = false, fixed?: { readonly pop: number; readonly push: number }): string {
     const r = this.#r;
     const name = `F${++this.#names}`;
-    const pop = 1 + r.below(3);
-    const push = isEven ? pop : 1 + r.below(3);
-    const peek = pop + (r.below(3) === 0 ? 1 + r.below(4) : 0);
+    const pop = fixed?.pop ?? 1 + r.below(3);
+    const push = fixed?.push ?? (isEven ? pop : 1 + r.below(3));
+    const peek = pop + (fixed === undefined && r.below(3) === 0 ? 1 + r.below(4) : 0);
     const hasState = r.below(4) === 0;
     const hasPrework = r.below(8) === 0;
     const v: Variables = { scalars: ['a', 'b', ...(hasState ? ['s'] : [])], counters: [], peeks: peek };

@@ -1,33 +1,83 @@
-// Random programs: compiled code gives what the interpreter gives, bit for bit.
+// Random programs: JavaScript and C++ give what the interpreter gives, bit for bit.
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { StreamGraph } from '../../../lib/stream/graph.ts';
 import { StreamRunError } from '../../../lib/stream/interpret/error.ts';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
+import { findCompiler } from '../../../lib/stream/run/compiler.ts';
+import { compileCppTogether } from '../../../lib/stream/run/cpp.ts';
 import { compileJs } from '../../../lib/stream/run/js.ts';
 import { graphOf } from '../support.ts';
 import { randomInput, randomProgram } from './random-programs.ts';
 
-const programs = 120;
+const programs = 500;
+const together = 50;
 const plans = [{}, { groupSize: 1, filterSize: 0, maxMultiplicity: 2 }, { groupSize: 50_000, filterSize: 20_000, maxMultiplicity: 5 }];
 
-describe('random programs compiled to JavaScript', function () {
-  this.timeout(120_000);
-  for (let from = 0; from < programs; from += 20) {
-    it(`programs ${from} to ${from + 19}`, () => {
-      for (let seed = from; seed < from + 20; ++seed) {
-        const { source, type } = randomProgram(seed);
-        const graph = graphOf(source);
-        const input = randomInput(seed, type, 400);
-        let expected: readonly number[] | string;
-        try {
-          expected = interpretSync(graph, { input }).output;
-        } catch (error) {
-          assert.ok(error instanceof StreamRunError, String(error));
-          expected = error.diagnostic.code;
-        }
+function hasCompiler(): boolean {
+  try {
+    findCompiler();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A program, its input, and what the interpreter makes of it: its output or the code of its error. */
+interface Sample {
+  readonly seed: number;
+  readonly source: string;
+  readonly graph: StreamGraph;
+  readonly input: readonly number[];
+  readonly expected: readonly number[] | string;
+}
+
+function sample(seed: number): Sample {
+  const { source, type } = randomProgram(seed);
+  const graph = graphOf(source);
+  const input = randomInput(seed, type, 400);
+  try {
+    return { seed, source, graph, input, expected: interpretSync(graph, { input }).output };
+  } catch (error) {
+    assert.ok(error instanceof StreamRunError, `seed ${seed}\n${source}\n${String(error)}`);
+    return { seed, source, graph, input, expected: error.diagnostic.code };
+  }
+}
+
+describe('random programs', function () {
+  this.timeout(240_000);
+  const folder = mkdtempSync(join(tmpdir(), 'warploom-test-'));
+  const samples: Sample[] = [];
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  for (let from = 0; from < programs; from += together) {
+    it(`${from} to ${from + together - 1} in JavaScript`, () => {
+      for (let seed = from; seed < from + together; ++seed) {
+        const { source, graph, input, expected } = samples[seed] = sample(seed);
         const compiled = compileJs(graph, plans[seed % plans.length]);
         if (typeof expected === 'string') assert.throws(() => compiled.run(input), (error) => error instanceof StreamRunError);
         else assert.deepEqual([...compiled.run(input).output], expected, `seed ${seed}\n${source}`);
       }
     });
+
+    it(`${from} to ${from + together - 1} in C++`, async function () {
+      if (!hasCompiler()) this.skip();
+      const some = samples.slice(from, from + together);
+      const compiled = await compileCppTogether(some.map(({ graph }) => graph), { cacheFolder: folder, effort: 1 });
+      for (const [i, { seed, source, input, expected }] of some.entries()) {
+        if (typeof expected === 'string') await assert.rejects(async () => compiled[i]!.run(input), (error) => error instanceof StreamRunError);
+        else assert.deepEqual([...(await compiled[i]!.run(input)).output], expected, `seed ${seed}\n${source}`);
+      }
+    });
   }
+
+  it('go through every kind of stream', () => {
+    const all = samples.map(({ source }) => source).join('\n');
+    for (const word of ['feedbackloop', 'split duplicate', 'split roundrobin', 'prework', 'peek(2)', 'P->P filter', 'Identity', 'int->float', 'bit->int']) {
+      assert.ok(all.split(word).length > 20, word);
+    }
+    assert.ok(samples.filter(({ expected }) => typeof expected !== 'string' && expected.length > 20).length > 450);
+  });
 });
