@@ -1,8 +1,10 @@
 // A written program as one C++17 file: reads a run from a binary file, writes what came out to another.
 import { cppDialect, cppLiteral, cppType } from './dialect-cpp.ts';
 import { checkName, externalArrayNames } from './emit-js.ts';
+import { launchText, threadIncludes } from './launch-cpp.ts';
 import { countsOf, placesOf, type Kind } from './layout.ts';
 import type { ProgramPlan } from './plan.ts';
+import { piecesText } from './pieces-cpp.ts';
 import { cppIncludes, cppPrelude } from './prelude-cpp.ts';
 import { writeProgram, type ArrayDeclaration, type FunctionText, type ProgramText } from './program.ts';
 import { kindsIn } from './value.ts';
@@ -12,10 +14,13 @@ export interface CppOptions {
   readonly baseline?: boolean;
   /** Items that channels must hold at least, by channel. */
   readonly capacities?: readonly number[];
+  /** Runs on several threads: in launches, or the pieces of a program without state. Default: on one. */
+  readonly threads?: 'launches' | 'pieces';
 }
 
 export interface CppProgram {
   readonly text: ProgramText;
+  readonly isThreaded: boolean;
   /** The program, to stand in a namespace. */
   readonly body: string;
 }
@@ -24,17 +29,19 @@ export interface CppProgram {
 export function cppFile(programs: readonly CppProgram[]): string {
   const cases = programs.map((_, i) => `    case ${i}: return wl_program_${i}::run(words);`);
   return [
-    cppIncludes, ...programs.map(({ body }, i) => `namespace wl_program_${i} {\n${body}}`),
+    cppIncludes, ...(programs.some(({ isThreaded }) => isThreaded) ? [threadIncludes] : []),
+    ...programs.map(({ body }, i) => `namespace wl_program_${i} {\n${body}}`),
     'int main(int count, char** words) {', '  if (count != 4) return 2;', '  switch (atoi(words[3])) {', ...cases, '  }',
       '  return 2;', '}', '',
   ].join('\n');
 }
 
-function arrayText({ name, kind, role, length, initial }: ArrayDeclaration, start: readonly number[]): string {
+function arrayText({ name, kind, role, length, initial }: ArrayDeclaration, start: readonly number[], isOwn: boolean): string {
   const numbers = initial ?? start;
   const list = numbers.every((x) => Object.is(x, 0)) ? '' : ` = {${numbers.map((x) => cppLiteral(kind, x)).join(', ')}}`;
   const isConstant = role === 'table' && list !== '';
-  return `alignas(64) static ${isConstant ? 'const ' : ''}${cppType[kind]} ${checkName(name)}[${Math.max(length, 1)}]${list};`;
+  const own = isOwn && role === 'channel' ? 'thread_local ' : '';
+  return `alignas(64) static ${own}${isConstant ? 'const ' : ''}${cppType[kind]} ${checkName(name)}[${Math.max(length, 1)}]${list};`;
 }
 
 /** Initial items of a channel, of one kind. */
@@ -108,8 +115,9 @@ function resultsText(plan: ProgramPlan): string {
 
 /** Writes a planned program in C++. */
 export function emitCpp(plan: ProgramPlan, options: CppOptions = {}): CppProgram {
-  const { baseline: isBaseline = false, capacities } = options;
-  const text = writeProgram(plan, cppDialect, { baseline: isBaseline, ...(capacities === undefined ? {} : { capacities }) });
+  const { baseline: isBaseline = false, threads } = options;
+  const [isPlaced, isCut] = [threads === 'launches', threads === 'pieces'];
+  const text = writeProgram(plan, cppDialect, { ...options, placed: isPlaced });
   const names = externalArrayNames(plan);
   const typeOf = (name: string) => cppType[name.at(-1) as Kind];
   const parameters = names.map((name) => `, ${typeOf(name)}* __restrict ${checkName(name)}`).join('');
@@ -119,12 +127,16 @@ export function emitCpp(plan: ProgramPlan, options: CppOptions = {}): CppProgram
   const ends = plan.graph.channels.flatMap(({ initial }) => [0, initial.length]);
   const cuts = !isBaseline && all.some(({ lines }) => lines.some((line) => line.includes('wl_int(')));
   const body = [
-    cppPrelude({ cuts, streams, externals: plan.externals.length, nodes: plan.graph.nodes.length, ends, multiplicity: plan.multiplicity }),
-    ...names.map((name) => `static ${typeOf(name)}* ${name};`), ...text.arrays.map((each) => arrayText(each, startOf(plan, each))),
-    ...all.map((each) => functionText(each, parameters)), settleText(text), toFrontsText(text), steadyText(text, isBaseline, args),
-    dispatchText(text, args), streamsText(plan), resultsText(plan), mainText, '',
+    cppPrelude({ cuts, streams, externals: plan.externals.length, nodes: plan.graph.nodes.length, ends, multiplicity: plan.multiplicity,
+      isThreaded: threads !== undefined }),
+    ...names.map((name) => `static ${isCut ? 'thread_local ' : ''}${typeOf(name)}* ${name};`),
+    ...text.arrays.map((each) => arrayText(each, startOf(plan, each), isCut)),
+    ...all.map((each) => functionText(each, parameters)), toFrontsText(text), dispatchText(text, args),
+    streamsText(plan), resultsText(plan),
+    ...(isPlaced ? [launchText(text, args)] : [settleText(text), steadyText(text, isBaseline, args)]),
+    ...(isPlaced ? [] : [isCut ? piecesText(plan) : mainText, '']),
   ].join('\n');
-  return { text, body };
+  return { text, body, isThreaded: threads !== undefined };
 }
 
 const mainText = `

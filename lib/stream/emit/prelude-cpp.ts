@@ -9,6 +9,8 @@ export interface PreludeSizes {
   /** Ends of channels at the start: first item and end, by channel. */
   readonly ends: readonly number[];
   readonly multiplicity: number;
+  /** For several threads: each has ends of its own, and faults are thrown. */
+  readonly isThreaded: boolean;
 }
 
 const arithmetic = `
@@ -62,12 +64,13 @@ static struct {
   const long long* items;
   const int* init;
   const int* tail;
+  const int* launches;
 } wl_run;
 static std::vector<char> wl_input;
 static size_t wl_taken;
 static const char* wl_result_path;
 static double wl_nanoseconds;
-static long long wl_lines, wl_steps;
+static long long wl_lines;
 static std::vector<double> wl_printed;
 static const void* wl_bytes(size_t count) {
   if (wl_taken + count > wl_input.size()) exit(2);
@@ -96,9 +99,6 @@ static int wl_finish(int status, int site, double value, void (*rest)(FILE*)) {
   fwrite(wl_printed.data(), sizeof(double), wl_printed.size(), file);
   if (rest != nullptr) rest(file);
   return fclose(file) == 0 ? 0 : 2;
-}
-[[noreturn]] static void wl_fail(int site, double value) {
-  _Exit(wl_finish(1, site, value, nullptr));
 }
 template <class T> static void wl_front(T* items, int r, int w, int stride) {
   memmove(items, items + (size_t)r * stride, (size_t)(w - r) * stride * sizeof(T));
@@ -132,6 +132,7 @@ static bool wl_open(const char* path) {
   wl_run.items = (const long long*)wl_bytes(8 * (wl_externals + 1));
   wl_run.init = (const int*)wl_bytes(8 * (size_t)wl_run.init_steps);
   wl_run.tail = (const int*)wl_bytes(8 * (size_t)wl_run.tail_steps);
+  wl_run.launches = (const int*)wl_bytes(4 * (size_t)head[6]);
   for (int node = 0; node < wl_nodes; ++node) wl_rs[node] = (int)((unsigned)wl_run.seed + (unsigned)node);
   return true;
 }`.trim();
@@ -140,13 +141,23 @@ static bool wl_open(const char* path) {
 export const cppIncludes = ['algorithm', 'chrono', 'cmath', 'cstdio', 'cstdlib', 'cstring', 'initializer_list', 'vector']
   .map((name) => `#include <${name}>`).join('\n');
 
+const failures = {
+  alone: `[[noreturn]] static void wl_fail(int site, double value) { _Exit(wl_finish(1, site, value, nullptr)); }`,
+  thrown: `struct wl_fault { int site; double value; };
+[[noreturn]] static void wl_fail(int site, double value) { throw wl_fault{site, value}; }`,
+};
+
 /** The beginning of one program. */
-export function cppPrelude({ cuts, streams, externals, nodes, ends, multiplicity }: PreludeSizes): string {
+export function cppPrelude({ cuts, streams, externals, nodes, ends, multiplicity, isThreaded }: PreludeSizes): string {
+  const own = isThreaded ? 'static thread_local' : 'static';
   return `static const int wl_externals = ${externals}, wl_nodes = ${nodes}, wl_multiplicity = ${multiplicity};
-static int wl_ix[${Math.max(2 * streams, 1)}] = {${ends.join(', ')}};
-static int wl_it[${Math.max(nodes, 1)}], wl_rs[${Math.max(nodes, 1)}], wl_fired[${Math.max(nodes, 1)}];
+${own} int wl_ix[${Math.max(2 * streams, 1)}] = {${ends.join(', ')}};
+static int wl_it[${Math.max(nodes, 1)}], wl_rs[${Math.max(nodes, 1)}];
+${own} int wl_fired[${Math.max(nodes, 1)}];
+${own} long long wl_steps;
 // GCC makes (float)(int)x one truncation, which gives -0 where the int was 0; a zero that it cannot see keeps it from that.
 static ${cuts ? 'volatile' : 'const'} int wl_zero = 0;
 ${arithmetic}
-${files}`;
+${files}
+${isThreaded ? failures.thrown : failures.alone}`;
 }

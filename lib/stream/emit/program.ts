@@ -165,5 +165,7 @@ export function writeProgram(plan: ProgramPlan, dialect: Dialect, options: Write
   const groups = writer.isBaseline ? [writer.make((lessons) => new FunctionMaker(writer, lessons, 'baseline').group(wholeOf(plan)))]
     : plan.groups.map((group) =>
       writer.make((lessons, size) => new FunctionMaker(writer, lessons, size === 'full' ? 'group' : 'small').group(group)));
-  return { plan, dialect, arrays: writer.arrays, sites: writer.sites, fire, first, groups, capacities: writer.capacities };
+  return {
+    plan, dialect, arrays: writer.arrays, sites: writer.sites, fire, first, groups, capacities: writer.capacities,
+  };
 }

@@ -73,7 +73,7 @@ export function compilerIdentity(): string {
 
 /** Arguments of a compilation, files aside. `strict`: floats as they are written. */
 export function compilerArguments(mode: 'baseline' | 'strict' | 'fast', effort: 1 | 3 = 3): string[] {
-  const common = ['-std=c++17', `-O${effort}`, '-w'];
+  const common = ['-std=c++17', `-O${effort}`, '-w', '-pthread'];
   if (mode === 'baseline') return [...common, '-ffp-contract=off'];
   if (mode === 'fast') return [...common, '-march=native', '-ffast-math'];
   // GCC 12 joins products and sums of vectors (vfmaddsub) whatever -ffp-contract says, unless the instructions are forbidden.

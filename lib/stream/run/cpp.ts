@@ -3,30 +3,35 @@ import { mkdtemp, readFile, rm, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ArgumentError, WarploomError } from '../../core/errors.ts';
-import { ratesOf } from '../elaborate/to-sdf.ts';
 import { firstLines } from '../interpret/engine.ts';
-import { scalarCount } from '../interpret/values.ts';
-import { countRun, type RunCounts } from '../emit/counts.ts';
+import { countRun, type RunAmount, type RunCounts } from '../emit/counts.ts';
 import { cppFile, emitCpp, type CppProgram } from '../emit/emit-cpp.ts';
+import { launchWords } from '../emit/launch-cpp.ts';
 import { countsOf, kinds, makeArray } from '../emit/layout.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
+import { pieceWords } from '../emit/pieces-cpp.ts';
+import { typeBytes } from '../interpret/values.ts';
+import { estimateCosts } from '../profile/estimate.ts';
 import type { StreamGraph } from '../graph.ts';
 import { compilerArguments, compileSource, runChild, type CompilerOptions } from './compiler.ts';
 import { faultError } from './fault.ts';
 import { amountOf, isPrintingOnly, type RunOptions, type RunResult } from './js.ts';
-import { cutRun, isCuttable, type Piece } from './split.ts';
-import { fileOf, inputArrays, joinItems, printedText, type Scalars, type StreamArrays } from './streams.ts';
+import { checkThreads, launchesFor, type ThreadChoice } from './launch.ts';
+import { cutRun } from './split.ts';
+import { fileOf, inputArrays, joinItems, printedText, type StreamArrays } from './streams.ts';
 
 export interface CppCompileOptions extends PlanOptions, CompilerOptions {
   /** Single-appearance schedule, one FIFO array per channel, nothing fused, -O3: what the original compiler does. */
   readonly baseline?: boolean;
 }
 
-export interface CppRunOptions extends RunOptions {
+export interface CppRunOptions extends RunOptions, Partial<ThreadChoice> {
   /** Milliseconds that the run may take; default 600 000. */
   readonly timeout?: number;
-  /** Processes that share the work of a program without state; default 1. */
+  /** Most threads; default 1. */
   readonly threads?: number;
+  /** Whether the input of a program without state may be cut into pieces that do not depend on each other; default true. */
+  readonly pieces?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -62,17 +67,18 @@ export async function compileCppTogether(graphs: readonly StreamGraph[], options
   };
   const made = await build(plans.map((plan) => emitCpp(plan, { baseline })));
   return plans.map((plan, number) => {
-    let own = { made, number };
+    let own: Numbered = { made, number };
+    const threaded = new Threaded(plan, (program) => build([program]));
     return {
       plan,
       get source() { return own.made.source; },
       get path() { return own.made.path; },
       async run(input, runOptions = {}) {
-        const pieces = piecesOf(plan, input, runOptions);
-        if (pieces.length > 1) return runPieces(this, pieces, input!, runOptions);
+        const threads = checkThreads(runOptions.threads ?? 1);
         const run = prepare(plan, input, runOptions);
-        const { capacities } = own.made.programs[own.number]!.text;
-        if (run.counts.peaks.some((peak, channel) => peak > capacities[channel]!)) {
+        const way = threads === 1 || baseline ? undefined : threaded.wayOf(run, { ...runOptions, threads });
+        if (way !== undefined) return execute(plan, await threaded.program(way), { ...run, words: way.words }, runOptions);
+        if (isShort(own, run.counts.peaks)) {
           own = { made: await build([emitCpp(plan, { baseline, capacities: run.counts.peaks })]), number: 0 };
         }
         return execute(plan, own, run, runOptions);
@@ -86,42 +92,71 @@ interface Built {
   readonly source: string;
   readonly path: string;
 }
+interface Numbered { readonly made: Built; readonly number: number }
 
-function piecesOf(plan: ProgramPlan, input: ArrayLike<number> | undefined, options: CppRunOptions): Piece[] {
-  const { threads = 1 } = options;
-  if (!Number.isInteger(threads) || threads < 1 || threads > 1024) {
-    throw new ArgumentError('options.threads', `expected an integer from 1 to 1024, received ${threads}`);
-  }
-  if (threads === 1 || input === undefined || !isCuttable(plan)) return [];
-  const items = Math.floor(input.length / scalarCount(plan.externals[0]!.type));
-  return cutRun(plan, amountOf(plan, input, items, options), threads);
+/** Whether some channel's arrays are too short. */
+function isShort({ made, number }: Numbered, needed: readonly number[]): boolean {
+  const { capacities } = made.programs[number]!.text;
+  return needed.some((items, channel) => items > capacities[channel]!);
 }
 
-/** Runs the pieces of a run in processes of their own. */
-async function runPieces(program: CompiledCpp, pieces: readonly Piece[], input: ArrayLike<number>,
-  options: CppRunOptions): Promise<RunResult> {
-  const { plan } = program;
-  const [given, made] = plan.externals;
-  const numbers = ArrayBuffer.isView(input) ? input as Scalars : Float64Array.from(input);
-  const size = scalarCount(given!.type);
-  const window = ratesOf(plan.graph.nodes[given!.node]!, 0).peek;
-  const { iterations: _, ...rest } = options;
-  const results = await Promise.all(pieces.map(({ inputFrom, outputItems, counts }) => program.run(
-    numbers.subarray(inputFrom * size, (inputFrom + counts.passed[0]! + window) * size), { ...rest, threads: 1, items: outputItems })));
-  const total = pieces.reduce((sum, { outputItems }) => sum + outputItems, 0);
-  const output = results[0]!.output.constructor === Int32Array ? new Int32Array(total * scalarCount(made!.type))
-    : results[0]!.output instanceof Float32Array ? new Float32Array(total * scalarCount(made!.type))
-      : new Float64Array(total * scalarCount(made!.type));
-  results.forEach((result, i) => output.set(result.output, pieces[i]!.outputFrom * scalarCount(made!.type)));
-  return {
-    output, printed: '', files: {}, firings: plan.graph.nodes.map((_node, id) =>
-      results.reduce((sum, { firings }) => sum + firings[id]!, 0)),
-    exhausted: options.items === undefined && options.iterations === undefined,
-    milliseconds: Math.max(...results.map(({ milliseconds }) => milliseconds)),
-  };
+/** How a run uses several threads. */
+interface Way {
+  readonly threads: 'launches' | 'pieces';
+  readonly words: Int32Array;
+  /** Items that channels must hold. */
+  readonly needed: readonly number[];
+}
+
+/** Most bytes of channels that each thread of a run in pieces has of its own: they lie beside its stack. */
+const mostOwnBytes = 2 ** 21;
+/** Compiled code is that much quicker than counted operations say: vectors do several at once. */
+const speed = 20;
+
+/** The programs for several threads, each written and compiled when first wanted. */
+class Threaded {
+  readonly #build: (program: CppProgram) => Promise<Built>;
+  readonly #plan: ProgramPlan;
+  #shared: ProgramPlan | undefined;
+  readonly #own = new Map<Way['threads'], Numbered>();
+
+  constructor(plan: ProgramPlan, build: (program: CppProgram) => Promise<Built>) {
+    this.#plan = plan;
+    this.#build = build;
+  }
+
+  /** Pieces where the program has no state, else launches; undefined where one thread does as well. */
+  wayOf({ counts, amount, lines }: Prepared, options: CppRunOptions & { threads: number }): Way | undefined {
+    if (lines !== Infinity) return undefined;
+    const { graph } = this.#plan;
+    const bytes = counts.peaks.reduce((sum, items, id) => sum + 4 * items * typeBytes(graph.channels[id]!.type), 0);
+    const pieces = options.pieces === false || bytes > mostOwnBytes ? [] : cutRun(this.#plan, amount, options.threads);
+    if (pieces.length > 1) {
+      const needed = graph.channels.map(({ id }) => Math.max(...pieces.map((piece) => piece.counts.peaks[id]!)));
+      return { threads: 'pieces', words: pieceWords(pieces), needed };
+    }
+    this.#shared ??= planProgram(graph, { ...this.#plan.options, forCores: true });
+    const costs = options.costs ?? estimateCosts(graph).map((cost) => cost / speed);
+    const launches = launchesFor(this.#shared, counts, { ...options, costs });
+    if (launches === undefined) return undefined;
+    const words = launchWords(launches, this.#shared.groups.map(({ iterations }) => iterations));
+    return { threads: 'launches', words, needed: launches.capacities.map((items, id) => Math.max(items, counts.peaks[id]!)) };
+  }
+
+  async program({ threads, needed }: Way): Promise<Numbered> {
+    const known = this.#own.get(threads);
+    if (known !== undefined && !isShort(known, needed)) return known;
+    const plan = threads === 'pieces' ? this.#plan : this.#shared!;
+    const own = { made: await this.#build(emitCpp(plan, { threads, capacities: needed })), number: 0 };
+    this.#own.set(threads, own);
+    return own;
+  }
 }
 
 interface Prepared {
+  readonly amount: RunAmount;
+  /** What several threads are told. */
+  readonly words?: Int32Array;
   readonly counts: RunCounts;
   readonly streams: Map<number, { arrays: StreamArrays; items: number }>;
   readonly lines: number;
@@ -139,7 +174,7 @@ function prepare(plan: ProgramPlan, input: ArrayLike<number> | undefined, option
   }, 0);
   if (most >= 2 ** 31) throw new ArgumentError('options.items',
     `one run moves at most ${2 ** 31 - 1} scalars through a stream, this one ${most}`);
-  return { counts, streams, lines: isPrinting ? amount.items! : Infinity };
+  return { amount, counts, streams, lines: isPrinting ? amount.items! : Infinity };
 }
 
 /** Files go in 64-byte steps, so that arrays are aligned. */
@@ -153,16 +188,17 @@ class Blocks {
   }
 }
 
-function runFile(plan: ProgramPlan, { counts, streams, lines }: Prepared, options: CppRunOptions): Uint8Array[] {
+function runFile(plan: ProgramPlan, { counts, streams, lines, words = new Int32Array(0) }: Prepared, options: CppRunOptions): Uint8Array[] {
   const blocks = new Blocks();
   const limit = lines === Infinity ? 2n ** 60n : BigInt(lines);
   blocks.add(BigInt64Array.from([
     BigInt(counts.steadyStates), limit, BigInt(options.maxTurns ?? 1e9), BigInt((options.seed ?? 1) | 0), BigInt(counts.init.length),
-    BigInt(counts.tail.length), 0n, 0n,
+    BigInt(counts.tail.length), BigInt(words.length), 0n,
   ]));
   blocks.add(BigInt64Array.from([...plan.externals.map(({ id, kind }, i) =>
     BigInt(kind === 'input' || kind === 'reader' ? streams.get(id)!.items : counts.passed[i]!)), 0n]));
   for (const steps of [counts.init, counts.tail]) blocks.add(Int32Array.from(steps.flatMap(({ actor, count }) => [actor, count])));
+  blocks.add(words);
   for (const { id, kind } of plan.externals) {
     if (kind !== 'input' && kind !== 'reader') continue;
     const { arrays } = streams.get(id)!;

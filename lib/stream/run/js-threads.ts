@@ -91,7 +91,7 @@ function share(array: Scalars): Scalars {
 type Printed = readonly [site: number, values: readonly number[]];
 /** What a worker answers. Printed values before, in and after launches stand between marks. */
 interface Done { readonly kind: 'done'; readonly printed: readonly (Printed | undefined)[]; readonly milliseconds: number }
-/** `order`: of a fault in a launch, which the other workers may not have met yet: iteration, group and first iteration of the group. */
+/** `order`: where others may yet meet an earlier fault: number of the piece, or iteration, group and first of its iterations. */
 interface Faulty { readonly kind: 'fault'; readonly site: number; readonly value: number; readonly order?: readonly number[] }
 type Answer = Done | Faulty | { readonly kind: 'failed'; readonly message: string };
 
@@ -122,6 +122,7 @@ interface WorkerArray {
 
 /** What a worker is given: see worker-text.ts. */
 interface WorkerData {
+  readonly piece: number;
   readonly source: string;
   readonly external: readonly Scalars[];
   readonly arrays: readonly WorkerArray[];
@@ -194,7 +195,7 @@ class Run {
     const forward = (): void => { stop.abort(signal!.reason); };
     signal?.addEventListener('abort', forward, { once: true });
     try {
-      const data = launches === undefined ? this.pieces.map((piece) => this.#data(program, piece)) : this.#launchData(program, launches);
+      const data = launches === undefined ? this.pieces.map((_, piece) => this.#data(program, piece)) : this.#launchData(program, launches);
       const answers = await Promise.all(data.map((each) => this.#work(program, each, workers, stop.signal)));
       const first = answers.flatMap((each) => (each.kind === 'fault' ? [each] : [])).sort(byOrder)[0];
       if (first !== undefined) throw faultError(plan.graph, program.text.sites[first.site]!, first.value);
@@ -227,7 +228,7 @@ class Run {
 
   /** The same for all workers, but for the slices: memory is shared. */
   #launchData(program: JsProgram, { iterations, programs, ...plan }: Launches): WorkerData[] {
-    const common = this.#data(program, this.pieces[0]!);
+    const common = this.#data(program, 0);
     const arrays = common.arrays.map((each) => {
       if (program.text.arrays.find(({ name }) => name === each.name)!.role === 'table') return each;
       const array = shared(each.kind, each.length);
@@ -243,8 +244,9 @@ class Run {
     return programs.map((slices, core) => ({ ...common, arrays, it, rs, launch: { ...launch, core, slices } }));
   }
 
-  #data({ text, source }: JsProgram, piece: Piece): WorkerData {
+  #data({ text, source }: JsProgram, number: number): WorkerData {
     const plan = this.#plan;
+    const piece = this.pieces[number]!;
     const { init, steadyStates, tail } = piece.counts;
     const seed = this.#options.seed ?? 1;
     const external = externalArrayNames(plan).map((name) => {
@@ -258,7 +260,7 @@ class Run {
     plan.graph.channels.forEach(({ id, initial }) => { ix[2 * id + 1] = initial.length; });
     for (const { id, kind } of plan.externals) if (kind === 'reader') ix[2 * id + 1] = this.#streams.get(id)!.items;
     return {
-      source, external, ix, init, steadyStates, tail, multiplicity: plan.multiplicity, channels: plan.graph.channels.length,
+      piece: number, source, external, ix, init, steadyStates, tail, multiplicity: plan.multiplicity, channels: plan.graph.channels.length,
       it: new Int32Array(plan.graph.nodes.length), rs: Int32Array.from(plan.graph.nodes, ({ id }) => (seed + id) | 0),
       iterations: plan.groups.map(({ iterations }) => iterations), turns: this.#options.maxTurns ?? 1e9,
       arrays: text.arrays.map((each) => ({

@@ -13,7 +13,7 @@ export interface ThreadChoice {
   readonly threads: number;
   /** Microseconds of a firing, by node. Default: counted operations. */
   readonly costs?: readonly number[];
-  /** Least microseconds of work between two times that the threads wait for each other. Default 200. */
+  /** Least microseconds of work between two times that the threads wait for each other. Default 400. */
   readonly launchMicroseconds?: number;
 }
 
@@ -40,7 +40,7 @@ export function checkThreads(threads: number): number {
 
 /** Plans a run on several cores; undefined where one does as well: short runs, work that stays whole, lines that several nodes print. */
 export function launchesFor(plan: ProgramPlan, counts: RunCounts, choice: ThreadChoice): Launches | undefined {
-  const { threads, costs = estimateCosts(plan.graph), launchMicroseconds = 200 } = choice;
+  const { threads, costs = estimateCosts(plan.graph), launchMicroseconds = 400 } = choice;
   if (costs.length !== plan.graph.nodes.length || !costs.every((cost) => cost >= 0 && cost < Infinity)) {
     throw new ArgumentError('options.costs', `expected microseconds for each of ${plan.graph.nodes.length} nodes`);
   }

@@ -153,7 +153,7 @@ ${launches.trim().replace(/^/gm, '  ')}
     else runLaunches();
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    parentPort.postMessage(fault);
+    parentPort.postMessage(own === undefined ? { ...fault, order: [d.piece] } : fault);
   }
 } catch (error) {
   parentPort.postMessage({ kind: 'failed', message: String(error && error.message) });

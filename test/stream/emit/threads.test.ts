@@ -50,6 +50,11 @@ describe('JavaScript on worker threads', function () {
   it('ends with an error where a worker faults, takes too long or is told to stop', async () => {
     const fault = compileJsThreads(graphOf(intFilter('push(1 / pop());')));
     await assert.rejects(fault.run([1, 0], { threads: 2 }), (error) => error instanceof StreamRunError && error.diagnostic.code === 'S5002');
+    const both = graphOf(intFilter('int x = pop(); push(x == 7 ? x % (x - 7) : 1 / x);'));
+    const ones = new Int32Array(1000).fill(1);
+    ones[300] = 7;
+    ones[700] = 0;
+    await assert.rejects(compileJsThreads(both).run(ones, { threads: 4 }), (error) => error instanceof StreamRunError && /%/.test(error.message));
     const endless = compileJsThreads(graphOf(intFilter('int x = pop(); while (x != 0) x = x | 1; push(x);')));
     await assert.rejects(endless.run([1], { maxTurns: 1e15, timeout: 200 }), (error) => error instanceof WarploomError && /200 ms/.test(error.message));
     const controller = new AbortController();
