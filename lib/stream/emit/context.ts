@@ -20,8 +20,8 @@ export interface Site {
   readonly span: Span | undefined;
   /** Length of the array, declared rate. */
   readonly limit: number;
-  /** Of a printing site: type of the value, or text; and whether the line ends. */
-  readonly print?: { readonly type?: IrType; readonly text?: string; readonly newline: boolean };
+  /** Of a printing site: type of the value, or text; whether the line ends; lines that end in all. */
+  readonly print?: { readonly type?: IrType; readonly text?: string; readonly newline: boolean; readonly lines: number };
 }
 
 /** What a firing does with loops and small arrays. */

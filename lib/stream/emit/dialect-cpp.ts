@@ -81,7 +81,7 @@ export const cppDialect: Dialect = {
   fail: (site, value) => `wl_fail(${site}, ${value});`,
   copy,
   fill: (_kind, to, at, count) => `for (int z = 0; z < ${count}; ++z) ${to}[${at} + z] = 0;`,
-  print: (site, values, newline) =>
-    `wl_print(${site}, {${values.map((value) => `(double)${value}`).join(', ')}});${newline ? ' ++wl_lines;' : ''}`,
+  print: (site, values, lines) =>
+    `wl_print(${site}, {${values.map((value) => `(double)${value}`).join(', ')}});${lines === 0 ? '' : ` wl_lines += ${lines};`}`,
   tick: (site) => `if (--wl_steps < 0) wl_fail(${site}, 0);`,
 };

@@ -35,7 +35,7 @@ export interface Dialect {
   /** Copies `count` scalars between arrays that do not overlap. */
   copy(kind: Kind, to: string, toAt: string, from: string, fromAt: string, count: number): string;
   fill(kind: Kind, to: string, at: string, count: number): string;
-  print(site: number, values: readonly string[], newline: boolean): string;
+  print(site: number, values: readonly string[], lines: number): string;
   /** Counts a turn of a loop without known end. */
   tick(site: number): string;
 }

@@ -1,4 +1,5 @@
 // What every generated C++ program begins with: arithmetic as the intermediate representation has it, and the files of a run.
+import { mostPrinted } from '../interpret/engine.ts';
 
 export interface PreludeSizes {
   /** Floats are cut to ints somewhere. */
@@ -87,6 +88,7 @@ template <class T> static T* wl_make(size_t count) {
 }
 static void wl_print(int site, std::initializer_list<double> values) {
   if (site < 0) return;
+  if (wl_printed.size() > ${mostPrinted}) wl_fail(site, 0);
   wl_printed.push_back(site);
   wl_printed.push_back((double)values.size());
   wl_printed.insert(wl_printed.end(), values);

@@ -152,10 +152,10 @@ function movesOf(c: Context, s: Extract<IrStatement, { kind: 'if' }>) {
 function print(c: Context, s: Extract<IrStatement, { kind: 'print' }>): void {
   const isText = 'text' in s.value;
   const values = isText ? [] : parts(c, s.value as IrExpression);
-  const print = isText ? { text: (s.value as { text: string }).text, newline: s.newline }
-    : { type: (s.value as IrExpression).type, newline: s.newline };
+  const { newline } = s;
+  const lines = (isText ? (s.value as { text: string }).text.split('\n').length - 1 : 0) + (newline ? 1 : 0);
+  const print = isText ? { text: (s.value as { text: string }).text, newline, lines }
+    : { type: (s.value as IrExpression).type, newline, lines };
   const site = c.options.site({ kind: 'print', node: c.options.node, span: s.span, limit: 0, print });
-  c.w.emit(c.dialect.print(site, values.map(({ text }) => text), s.newline));
+  c.w.emit(c.dialect.print(site, values.map(({ text }) => text), lines));
 }
-
-

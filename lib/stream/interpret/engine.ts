@@ -34,6 +34,9 @@ export interface EngineOptions {
   readonly tap?: (channel: number, item: Value) => void;
 }
 
+/** Values that a run may print. */
+export const mostPrinted = 1e7;
+
 /** A run of a graph. */
 export class Engine {
   readonly graph: StreamGraph;
@@ -50,6 +53,7 @@ export class Engine {
   readonly #budget: Budget;
   readonly #options: EngineOptions;
   #firings: number;
+  #prints = 0;
   readonly #countsLines: boolean;
 
   constructor(graph: StreamGraph, options: EngineOptions) {
@@ -106,7 +110,7 @@ export class Engine {
         this.#written.set(node.file.path, file);
         const { output } = this.graph;
         return new Writer(ports.inputs[0]!, (item) => {
-          flatten(item, file.numbers);
+          this.#keep(item, file.numbers);
           if (output === undefined) ++this.items;
         });
       }
@@ -120,9 +124,19 @@ export class Engine {
     return channel === undefined ? this.graph[side]!.type : this.graph.channels[channel]!.type;
   }
 
+  /** Adds the scalars of an item that has come out. */
+  #keep(item: Value, numbers: number[]): void {
+    flatten(item, numbers);
+    if (8 * numbers.length > this.#options.limits.bytes) {
+      throw new Fault('S5006', 'the items that have come out take more memory than the limit allows', undefined, { fatal: true });
+    }
+  }
+
   #print(text: string): void {
+    if (++this.#prints > mostPrinted) throw new Fault('S5009', `the program prints more than ${mostPrinted} values`, undefined);
     this.printed += text;
-    if (this.#countsLines && text.endsWith('\n')) ++this.items;
+    if (!this.#countsLines) return;
+    for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) ++this.items;
   }
 
   #ports(id: number): Ports {
@@ -138,7 +152,7 @@ export class Engine {
       };
       if (output?.node !== id || port !== 0) return undefined;
       return (item: Value) => {
-        flatten(item, this.output);
+        this.#keep(item, this.output);
         ++this.items;
       };
     });

@@ -86,8 +86,17 @@ function sinksPerIteration(graph: StreamGraph, sinks: readonly number[]): number
 function prints(code: FilterCode): boolean {
   let found = false;
   const bodies = [code.work, ...(code.prework === undefined ? [] : [code.prework]), ...code.functions].map(({ body }) => body);
-  for (const body of bodies) eachStatement(body, (s) => { found ||= s.kind === 'print' && s.newline; });
+  for (const body of bodies) {
+    eachStatement(body, (s) => { found ||= s.kind === 'print' && (s.newline || ('text' in s.value && s.value.text.includes('\n'))); });
+  }
   return found;
+}
+
+/** Throws ArgumentError for programs of which no items come out that could be counted. */
+export function requireItems(graph: StreamGraph): void {
+  const isVisible = graph.output !== undefined || graph.nodes.some(
+    (node) => node.kind === 'writer' || (node.kind === 'filter' && prints(node.code)));
+  if (!isVisible) throw new ArgumentError('options.items', 'the program has no output, writes no file and prints no lines: use `iterations`');
 }
 
 function engineFor(graph: StreamGraph, options: InterpretOptions, tap?: (channel: number, item: Value) => void): Engine {
@@ -104,11 +113,7 @@ function engineFor(graph: StreamGraph, options: InterpretOptions, tap?: (channel
   if (iterations !== undefined && graph.nodes.some(isDynamic)) {
     throw new ArgumentError('options.iterations', 'the program has dynamic rates and so no steady state: use `items`');
   }
-  const isVisible = graph.output !== undefined || graph.nodes.some(
-    (node) => node.kind === 'writer' || (node.kind === 'filter' && prints(node.code)));
-  if (items !== undefined && !isVisible) {
-    throw new ArgumentError('options.items', 'the program has no output, writes no file and prints nothing: use `iterations`');
-  }
+  if (items !== undefined) requireItems(graph);
   return new Engine(graph, {
     input: input ?? [], files: options.files ?? {}, limits: { ...defaultRunLimits, ...options.limits }, seed: options.seed ?? 1,
     ...(tap === undefined ? {} : { tap }),

@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, rm, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ArgumentError, WarploomError } from '../../core/errors.ts';
+import { WarploomError } from '../../core/errors.ts';
 import { firstLines } from '../interpret/engine.ts';
 import { countRun, type RunAmount, type RunCounts } from '../emit/counts.ts';
 import { cppFile, emitCpp, type CppProgram } from '../emit/emit-cpp.ts';
@@ -18,7 +18,7 @@ import { faultError } from './fault.ts';
 import { amountOf, isPrintingOnly, type RunOptions, type RunResult } from './js.ts';
 import { checkThreads, launchesFor, type ThreadChoice } from './launch.ts';
 import { cutRun } from './split.ts';
-import { fileOf, inputArrays, joinItems, printedText, type StreamArrays } from './streams.ts';
+import { checkSizes, fileOf, inputArrays, joinItems, printedText, type StreamArrays } from './streams.ts';
 
 export interface CppCompileOptions extends PlanOptions, CompilerOptions {
   /** Single-appearance schedule, one FIFO array per channel, nothing fused, -O3: what the original compiler does. */
@@ -168,12 +168,7 @@ function prepare(plan: ProgramPlan, input: ArrayLike<number> | undefined, option
   const amount = amountOf(plan, input, given === undefined ? Infinity : streams.get(given.id)!.items, options);
   const isPrinting = amount.items !== undefined && isPrintingOnly(plan);
   const counts = countRun(plan, isPrinting ? { input: amount.input, iterations: 2 ** 40 } : amount);
-  const most = plan.externals.reduce((largest, { type, kind, id }, i) => {
-    const items = kind === 'input' || kind === 'reader' ? streams.get(id)!.items : counts.passed[i]!;
-    return Math.max(largest, ...kinds.map((scalar) => items * countsOf(type)[scalar]));
-  }, 0);
-  if (most >= 2 ** 31) throw new ArgumentError('options.items',
-    `one run moves at most ${2 ** 31 - 1} scalars through a stream, this one ${most}`);
+  checkSizes(plan, streams, counts.passed);
   return { amount, counts, streams, lines: isPrinting ? amount.items! : Infinity };
 }
 

@@ -2,6 +2,7 @@
 import { formatDiagnostic, Reporter } from '../diagnostics.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { Site } from '../emit/context.ts';
+import { mostPrinted } from '../interpret/engine.ts';
 import { StreamRunError } from '../interpret/error.ts';
 
 const codes: Readonly<Record<Site['kind'], string>> = {
@@ -18,7 +19,7 @@ function messageOf({ kind, limit }: Site, value: number): string {
     case 'peek': return `peek(${value}) looks beyond the items that peek ${limit} declares`;
     case 'pop': case 'push': return `a firing does not ${kind} as often as ${kind} ${limit} declares`;
     case 'steps': return 'the program takes more steps than the limit allows';
-    case 'print': return 'printing failed';
+    case 'print': return `the program prints more than ${mostPrinted} values`;
   }
 }
 

@@ -1,18 +1,19 @@
 // Programs as JavaScript on worker threads: the main thread stays free, runs can be stopped, stateless programs use several cores.
 import { Worker } from 'node:worker_threads';
 import { availableParallelism } from 'node:os';
-import { ArgumentError, WarploomError } from '../../core/errors.ts';
+import { WarploomError } from '../../core/errors.ts';
 import { emitJs, externalArrayNames, type JsProgram } from '../emit/emit-js.ts';
-import { countsOf, placesOf, type Kind } from '../emit/layout.ts';
+import { countsOf, kinds, placesOf, type Kind } from '../emit/layout.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
 import type { Step } from '../schedule/index.ts';
 import type { ArrayDeclaration } from '../emit/program.ts';
 import type { StreamGraph } from '../graph.ts';
+import { firstLines, mostPrinted } from '../interpret/engine.ts';
 import { faultError } from './fault.ts';
 import { amountOf, defaultJsPlan, isPrintingOnly, type RunOptions, type RunResult } from './js.ts';
 import { checkThreads, launchesFor, type Launches, type ThreadChoice } from './launch.ts';
 import { cutRun, type Piece } from './split.ts';
-import { fileOf, inputArrays, joinItems, printedText, type Scalars, type StreamArrays } from './streams.ts';
+import { checkSizes, fileOf, inputArrays, joinItems, printedText, roomFor, type Scalars, type StreamArrays } from './streams.ts';
 import { workerText } from './worker-text.ts';
 
 export interface ThreadOptions extends RunOptions, Partial<ThreadChoice> {
@@ -123,6 +124,10 @@ interface WorkerArray {
 /** What a worker is given: see worker-text.ts. */
 interface WorkerData {
   readonly piece: number;
+  /** The run ends when so many are printed; by site: how many one print ends; printed values that are too many. */
+  readonly lines: number;
+  readonly linesOf: readonly number[];
+  readonly mostPrinted: number;
   readonly source: string;
   readonly external: readonly Scalars[];
   readonly arrays: readonly WorkerArray[];
@@ -146,6 +151,8 @@ class Run {
   readonly threads: number;
   readonly pieces: readonly Piece[];
   readonly #exhausted: boolean;
+  /** The run ends when so many are printed. */
+  readonly #lines: number;
   #plan: ProgramPlan;
 
   constructor(plan: ProgramPlan, input: ArrayLike<number> | undefined, options: ThreadOptions) {
@@ -155,10 +162,12 @@ class Run {
     this.#streams = inputArrays(plan, { input, files: options.files ?? {} });
     const given = plan.externals.find(({ kind }) => kind === 'input');
     const amount = amountOf(plan, input, given === undefined ? Infinity : this.#streams.get(given.id)!.items, options);
-    if (amount.items !== undefined && isPrintingOnly(plan)) {
-      throw new ArgumentError('options.items', 'the program prints only: say by `iterations` when it stops');
-    }
-    this.pieces = cutRun(plan, amount, options.pieces === false ? 1 : this.threads);
+    const isPrinting = amount.items !== undefined && isPrintingOnly(plan);
+    this.#lines = isPrinting ? amount.items! : Infinity;
+    if (isPrinting) this.threads = 1;
+    this.pieces = cutRun(plan, isPrinting ? { input: amount.input, iterations: 2 ** 40 } : amount, options.pieces === false ? 1 : this.threads);
+    checkSizes(plan, this.#streams, this.pieces[0]!.counts.passed.map((items, i) =>
+      (plan.externals[i]!.kind === 'output' ? this.pieces.reduce((sum, { outputItems }) => sum + outputItems, 0) : items)));
     this.#exhausted = this.pieces.length === 1 ? this.pieces[0]!.counts.exhausted : amount.items === undefined
       && amount.iterations === undefined;
   }
@@ -170,13 +179,10 @@ class Run {
   #makeStreams(): void {
     this.#plan.externals.forEach(({ id, kind, type }, i) => {
       const found = this.#streams.get(id);
-      const arrays: StreamArrays = {};
       const items = found?.items ?? (kind === 'output' ? this.pieces.reduce((sum, piece) => sum + piece.outputItems, 0)
         : this.pieces[0]!.counts.passed[i]!);
-      for (const scalar of ['i', 'f', 'd'] as const) {
-        const count = countsOf(type)[scalar];
-        if (count > 0) arrays[scalar] = found === undefined ? shared(scalar, items * count) : share(found.arrays[scalar]!);
-      }
+      const arrays = found === undefined ? roomFor(items, type, shared) : {};
+      for (const scalar of kinds) if (found?.arrays[scalar] !== undefined) arrays[scalar] = share(found.arrays[scalar]);
       this.#streams.set(id, { arrays, items });
     });
   }
@@ -260,7 +266,8 @@ class Run {
     plan.graph.channels.forEach(({ id, initial }) => { ix[2 * id + 1] = initial.length; });
     for (const { id, kind } of plan.externals) if (kind === 'reader') ix[2 * id + 1] = this.#streams.get(id)!.items;
     return {
-      piece: number, source, external, ix, init, steadyStates, tail, multiplicity: plan.multiplicity, channels: plan.graph.channels.length,
+      piece: number, lines: this.#lines, linesOf: text.sites.map(({ print }) => print?.lines ?? 0), mostPrinted, source, external, ix,
+      init, steadyStates, tail, multiplicity: plan.multiplicity, channels: plan.graph.channels.length,
       it: new Int32Array(plan.graph.nodes.length), rs: Int32Array.from(plan.graph.nodes, ({ id }) => (seed + id) | 0),
       iterations: plan.groups.map(({ iterations }) => iterations), turns: this.#options.maxTurns ?? 1e9,
       arrays: text.arrays.map((each) => ({
@@ -278,9 +285,10 @@ class Run {
       const { arrays, items } = this.#streams.get(external.id)!;
       return [external.path, fileOf(external, arrays, items)] as const;
     });
+    const printed = inOrder(answers).map(([site, values]) => printedText(text.sites[site]!, values)).join('');
     return {
       output: found === undefined ? new Float32Array(0) : joinItems(found.arrays, output!.type, found.items),
-      printed: inOrder(answers).map(([site, values]) => printedText(text.sites[site]!, values)).join(''),
+      printed: this.#lines === Infinity ? printed : firstLines(printed, this.#lines),
       files: Object.fromEntries(files), exhausted: this.#exhausted,
       firings: plan.graph.nodes.map(({ id }) => this.pieces.reduce((sum, { counts }) => sum + counts.firings[id]!, 0)),
       milliseconds: Math.min(elapsed, Math.max(...answers.map(({ milliseconds }) => milliseconds))),

@@ -8,11 +8,12 @@ import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts
 import type { ArrayDeclaration } from '../emit/program.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { IrType } from '../ir.ts';
-import { firstLines } from '../interpret/engine.ts';
+import { firstLines, mostPrinted } from '../interpret/engine.ts';
+import { requireItems } from '../interpret/index.ts';
 import { scalarCount } from '../interpret/values.ts';
 import { estimateCosts } from '../profile/estimate.ts';
 import { faultError } from './fault.ts';
-import { fileOf, inputArrays, joinItems, printedText, roomFor, type Scalars, type StreamArrays } from './streams.ts';
+import { checkSizes, fileOf, inputArrays, joinItems, printedText, roomFor, type Scalars, type StreamArrays } from './streams.ts';
 import { StreamRunError } from '../interpret/error.ts';
 
 /** What a run of a compiled program is given: as for the interpreter. */
@@ -90,6 +91,7 @@ export function amountOf(plan: ProgramPlan, input: ArrayLike<number> | undefined
     throw new ArgumentError('options.items', 'the program has no input that ends: say when to stop by `items` or `iterations`');
   }
   if (isOpen && input === undefined) throw new ArgumentError('input', 'the program has an open input: give its items');
+  if (options.items !== undefined) requireItems(plan.graph);
   return {
     input: isOpen ? items : Infinity, ...(options.items === undefined ? {} : { items: options.items }),
     ...(options.iterations === undefined ? {} : { iterations: options.iterations }),
@@ -101,9 +103,9 @@ export function isPrintingOnly({ externals }: ProgramPlan): boolean {
   return !externals.some(({ kind }) => kind === 'output' || kind === 'writer');
 }
 
-/** How long a run may take, from counted operations: right to a small factor; 0 where the lines it prints are counted. */
+/** How long a run may take, from counted operations: right to a small factor; Infinity where it ends when enough lines are printed. */
 export function estimatedMilliseconds(plan: ProgramPlan, input: ArrayLike<number> | undefined, options: RunOptions): number {
-  if (options.items !== undefined && isPrintingOnly(plan)) return 0;
+  if (options.items !== undefined && isPrintingOnly(plan)) return Infinity;
   const given = plan.externals.find(({ kind }) => kind === 'input');
   const items = given === undefined ? Infinity : Math.floor((input?.length ?? 0) / scalarCount(given.type));
   const { firings } = countRun(plan, amountOf(plan, input, items, options));
@@ -151,8 +153,9 @@ class JsMachine {
 
   #print(number: number, values: number[]): void {
     const site = this.program.text.sites[number]!;
+    if (this.#printed.length >= mostPrinted) this.#fail(number, 0);
     this.#printed.push(printedText(site, values));
-    if (site.print!.newline) ++this.#lines;
+    this.#lines += site.print!.lines;
   }
 
   #reset(options: RunOptions): void {
@@ -183,6 +186,7 @@ class JsMachine {
     const amount = amountOf(plan, input, given === undefined ? Infinity : streams.get(given.id)!.items, options);
     const isPrinting = amount.items !== undefined && isPrintingOnly(plan);
     const counts = isPrinting ? countRun(plan, { input: amount.input, iterations: 2 ** 40 }) : countRun(plan, amount);
+    checkSizes(plan, streams, counts.passed);
     this.#ensureRoom(counts);
     this.#reset(options);
     for (const { id, type, kind } of plan.externals) {

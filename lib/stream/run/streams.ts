@@ -1,7 +1,8 @@
 // Arrays of external streams: items split by kind of scalar, and joined again.
+import { totalmem } from 'node:os';
 import { decodeFile, encodeFile } from '../interpret/files.ts';
-import { normalise, printed, scalarCount, unflatten } from '../interpret/values.ts';
-import { ArgumentError } from '../../core/errors.ts';
+import { normalise, printed, scalarCount, typeBytes, unflatten } from '../interpret/values.ts';
+import { ArgumentError, OutOfMemoryError } from '../../core/errors.ts';
 import type { Site } from '../emit/context.ts';
 import { countsOf, kinds, makeArray, placesOf, type Kind } from '../emit/layout.ts';
 import type { External, ProgramPlan } from '../emit/plan.ts';
@@ -35,12 +36,27 @@ export function splitItems(numbers: ArrayLike<number>, type: IrType): StreamArra
   return arrays;
 }
 
-/** Arrays for items to come; filled, so that a clock does not count how the system finds memory. */
-export function roomFor(items: number, type: IrType): StreamArrays {
+/** Arrays for items to come; filled, so that a clock does not count how the system finds memory. Throws OutOfMemoryError. */
+export function roomFor(items: number, type: IrType, make: (kind: Kind, length: number) => Scalars = makeArray): StreamArrays {
   const counts = countsOf(type);
   const arrays: StreamArrays = {};
-  for (const kind of kinds) if (counts[kind] > 0) arrays[kind] = makeArray(kind, items * counts[kind]).fill(0);
+  try {
+    for (const kind of kinds) if (counts[kind] > 0) arrays[kind] = make(kind, items * counts[kind]).fill(0);
+  } catch (error) {
+    const bytes = { requestedBytes: items * typeBytes(type), inUseBytes: process.memoryUsage().rss, limitBytes: totalmem() };
+    throw new OutOfMemoryError(`there is no memory for ${items} items of output: ask for fewer at a time`, bytes, { cause: error });
+  }
   return arrays;
+}
+
+/** Throws ArgumentError where a run moves more scalars through a stream than an index can count. */
+export function checkSizes(plan: ProgramPlan, streams: ReadonlyMap<number, { readonly items: number }>, passed: readonly number[]): void {
+  const most = plan.externals.reduce((largest, { type, id }, i) => {
+    const items = streams.get(id)?.items ?? passed[i]!;
+    return Math.max(largest, ...kinds.map((scalar) => items * countsOf(type)[scalar]));
+  }, 0);
+  if (most >= 2 ** 31) throw new ArgumentError('options.items',
+    `one run moves at most ${2 ** 31 - 1} scalars through a stream, this one ${most}`);
 }
 
 /** Scalars of items in memory order; the very array where there is one kind. */

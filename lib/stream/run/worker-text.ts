@@ -105,6 +105,7 @@ const { parentPort, workerData: d } = require('node:worker_threads');
 const make = { i: Int32Array, f: Float32Array, d: Float64Array };
 class Fault extends Error {}
 const printed = [];
+let lines = 0;
 try {
   const arrays = {};
   for (const { name, kind, length, initial, shared } of d.arrays) {
@@ -116,7 +117,11 @@ try {
   const fail = (site, value) => { fault = { kind: 'fault', site, value }; throw new Fault(); };
   const program = require('node:vm').compileFunction(d.source,
     ['wl_arrays', 'wl_ix', 'wl_it', 'wl_rs', 'wl_steps', 'wl_fail', 'wl_print'], { filename: 'warploom-stream.js' })(
-    arrays, ix, it, rs, Float64Array.of(d.turns), fail, (site, values) => { printed.push([site, values]); });
+    arrays, ix, it, rs, Float64Array.of(d.turns), fail, (site, values) => {
+      if (printed.length >= d.mostPrinted) fail(site, 0);
+      printed.push([site, values]);
+      lines += d.linesOf[site];
+    });
   const fired = new Set();
   const step = ({ actor, count }) => {
     const first = fired.has(actor) ? undefined : program.first[actor];
@@ -138,13 +143,14 @@ try {
     const begin = performance.now();
     d.init.forEach(step);
     toFronts();
-    for (let left = d.steadyStates; left > 0;) {
-      const now = Math.min(left, d.multiplicity);
+    const most = d.lines === Infinity ? d.multiplicity : 1;
+    for (let left = d.steadyStates; left > 0 && lines < d.lines;) {
+      const now = Math.min(left, most);
       for (let g = 0; g < program.groups.length; ++g) program.groups[g](now * d.iterations[g], ...d.external);
       program.settle(now);
       left -= now;
     }
-    d.tail.forEach(step);
+    for (const each of d.tail) if (lines < d.lines) step(each);
     parentPort.postMessage({ kind: 'done', printed, milliseconds: performance.now() - begin });
   };
 ${launches.trim().replace(/^/gm, '  ')}

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ArgumentError, WarploomError } from '../../../lib/core/errors.ts';
-import { NoCompilerError, run, type StreamRunOptions } from '../../../lib/stream/index.ts';
+import { interpret, NoCompilerError, run, type StreamRunOptions } from '../../../lib/stream/index.ts';
 import { findCompiler } from '../../../lib/stream/run/compiler.ts';
 import { intFilter } from '../interpret/cases.ts';
 import { graphOf } from '../support.ts';
@@ -54,6 +54,39 @@ describe('stream.run', function () {
     if (ways.length < 5) return;
     const fast = await run(smooth, { input, backend: 'cpp', fast: true });
     for (const [i, x] of expected.entries()) assert.ok(Math.abs(fast.output[i]! - x) < 1e-4);
+  });
+
+  it('ends when enough lines are printed, however they are', async () => {
+    const counter = 'void->int filter Source { int n; work push 1 { push(n); n++; } }';
+    const program = (body: string) => graphOf(`${counter} int->void filter Print { work pop 1 { ${body} } }
+      void->void pipeline Main { add Source; add Print; }`);
+    const backends = ['interpret', 'js', 'cpp'] as const;
+    for (const [body, text] of [
+      ['print(pop()); print("\\n");', '0\n1\n2\n'], ['int x = pop(); if (x % 5 == 0) println(x); else print("-");', '0\n----5\n----10\n'],
+      ['print("a\\nb"); println(pop());', 'a\nb0\na\n'],
+    ] as const) {
+      for (const backend of backends) assert.equal((await run(program(body), { backend, items: 3 })).printed, text, backend);
+    }
+    for (const backend of backends) {
+      await assert.rejects(run(program('print(pop());'), { backend, items: 3 }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'options.items' });
+    }
+    // A line that never comes.
+    const never = program('int x = pop(); if (x < 0 && x > 5) println(x);');
+    for (const backend of ['js', 'cpp'] as const) {
+      await assert.rejects(run(never, { backend, items: 1, timeout: 1000 }), { code: 'ERR_WARPLOOM_SYSTEM_FAILED' });
+    }
+  });
+
+  it('refuses output and printing without end', async () => {
+    const source = graphOf('void->float filter Main { float x; work push 1 { push(x); x = x + 1; } }', { main: 'Main' });
+    for (const backend of ['js', 'cpp'] as const) {
+      await assert.rejects(run(source, { backend, items: 3e9 }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'options.items' });
+    }
+    await assert.rejects(interpret(source, { items: 1000, limits: { bytes: 4000 } }), /S5006/);
+    const chatter = graphOf('void->void filter Main { work { for (int i = 0; i < 100000; i++) print(i); } }', { main: 'Main' });
+    for (const backend of ['interpret', 'js', 'cpp'] as const) {
+      await assert.rejects(run(chatter, { backend, iterations: 1000 }), /prints more than 10000000 values/, backend);
+    }
   });
 
   it('says that there is no compiler, and does without one where it may', async () => {
