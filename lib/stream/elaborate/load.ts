@@ -28,8 +28,8 @@ export function loadArray(translator: Translator, e: Extract<Expression, { kind:
   const numbers = new Float64Array(type.length);
   if (bytes === undefined) {
     session.missing.add(path);
-    session.report(new Fault('S4021', `there is no file '${path}'`, e.span, { hint: 'the program cannot run without it: give it under `files`' }),
-      'warning');
+    const hint = 'the program cannot run without it: give it under `files`';
+    session.report(new Fault('S4021', `there is no file '${path}'`, e.span, { hint }), 'warning');
     return { type, numbers };
   }
   const read = isText(bytes) ? fromText(bytes) : fromWords(bytes, element);

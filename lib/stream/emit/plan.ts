@@ -106,7 +106,6 @@ function refuse(node: GraphNode): void {
   if (node.kind !== 'filter') return;
   const { code } = node;
   if (isDynamic(node)) throw new UnsupportedProgram(`${node.name} has rates that are known only when it fires`, code.span);
-  if (code.handlers.length > 0) throw new UnsupportedProgram(`${node.name} receives messages`, code.span);
   for (const { body } of [code.work, ...(code.prework === undefined ? [] : [code.prework]), ...code.functions]) {
     eachStatement(body, (s) => {
       if (s.kind === 'message') throw new UnsupportedProgram(`${node.name} sends messages`, s.span);

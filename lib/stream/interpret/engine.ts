@@ -8,7 +8,7 @@ import { Fault } from './fault.ts';
 import { Fifo, type Meter } from './fifo.ts';
 import { decodeFile, encodeFile } from './files.ts';
 import type { Budget } from './machine.ts';
-import { eachStatement } from './walk.ts';
+import { Mail } from './messages.ts';
 import { flatten, fromConstant, scalarCount, typeBytes, unflatten, type Value } from './values.ts';
 
 /** What a run may take. */
@@ -55,6 +55,9 @@ export class Engine {
   #firings: number;
   #prints = 0;
   readonly #countsLines: boolean;
+  readonly #mail: Mail;
+  /** Nodes that will never fire again, so that no message of theirs is waited for. */
+  readonly #over = new Set<number>();
 
   constructor(graph: StreamGraph, options: EngineOptions) {
     this.graph = graph;
@@ -69,10 +72,11 @@ export class Engine {
       return fifo;
     });
     this.#external = graph.input === undefined ? undefined : this.#externalInput(graph.input.type);
-    refuseMessages(graph);
     for (const path of graph.missing ?? []) {
-      throw runError(graph, new Fault('S5011', `there is no file '${path}'`, undefined, { hint: 'give it to the elaboration under `files`' }), '', 0);
+      const hint = 'give it to the elaboration under `files`';
+      throw runError(graph, new Fault('S5011', `there is no file '${path}'`, undefined, { hint }), '', 0);
     }
+    this.#mail = this.#guard(-1, () => new Mail(graph));
     const compiled = new Map<FilterCode, CompiledFilter>();
     this.actors = graph.nodes.map((node) => this.#actor(node.id, compiled));
   }
@@ -94,7 +98,8 @@ export class Engine {
         let code = compiled.get(node.code);
         if (code === undefined) compiled.set(node.code, code = compileFilter(node.code, this.#budget));
         return new FilterActor(code, ports, {
-          budget: this.#budget, seed: (this.#options.seed + id) | 0, print: (text) => this.#print(text), send: () => undefined,
+          budget: this.#budget, seed: (this.#options.seed + id) | 0, print: (text) => this.#print(text),
+          send: (message, args) => this.#mail.send(id, this.actors[id]!.firings + 1, message, args),
         });
       }
       case 'reader': {
@@ -189,24 +194,61 @@ export class Engine {
   fire(target: number): boolean {
     const stack = [target];
     const waiting = new Set(stack);
+    /** Places in the stack of nodes that fire first only because they may send a message. */
+    const guards: number[] = [];
+    /** What cannot fire now never will; a node that waited for its messages only goes on without them. */
+    const giveUp = (): boolean => {
+      const from = guards.pop();
+      if (from === undefined) return false;
+      this.#over.add(stack[from]!);
+      for (const id of stack.splice(from)) waiting.delete(id);
+      return true;
+    };
     while (stack.length > 0) {
       const id = stack.at(-1)!;
-      if (this.actors[id]!.isBusy) return false;
+      if (this.actors[id]!.isBusy) {
+        if (giveUp()) continue;
+        return false;
+      }
       const port = this.#missing(id);
       if (port === undefined) {
-        if (!this.#fireOne(id)) return false;
+        const sender = this.#mail.isUsed ? this.#mail.awaited(id, this.actors, (each) => this.#over.has(each)) : undefined;
+        if (sender !== undefined) {
+          if (waiting.has(sender)) this.#guard(id, () => { throw this.#mail.impossible(sender, id); });
+          guards.push(stack.length);
+          stack.push(sender);
+          waiting.add(sender);
+          continue;
+        }
+        if (!this.#fireOne(id)) {
+          if (giveUp()) continue;
+          return false;
+        }
         waiting.delete(id);
         stack.pop();
+        if (guards.at(-1) === stack.length) guards.pop();
         continue;
       }
-      const channel = this.graph.nodes[id]!.inputs[port];
-      if (channel === undefined) return false;
-      const { from, fromPort } = this.graph.channels[channel]!;
-      if (waiting.has(from) || !this.actors[from]!.gives(fromPort)) return false;
+      const from = this.#source(id, port);
+      if (from === undefined || waiting.has(from)) {
+        const place = from === undefined ? Infinity : stack.indexOf(from);
+        const guard = guards.find((each) => each > place);
+        if (guard !== undefined) this.#guard(id, () => { throw this.#mail.impossible(stack[guard]!, stack[guard - 1]!); });
+        if (giveUp()) continue;
+        return false;
+      }
       stack.push(from);
       waiting.add(from);
     }
     return true;
+  }
+
+  /** The node that can give what an input lacks. */
+  #source(id: number, port: number): number | undefined {
+    const channel = this.graph.nodes[id]!.inputs[port];
+    if (channel === undefined) return undefined;
+    const { from, fromPort } = this.graph.channels[channel]!;
+    return this.actors[from]!.gives(fromPort) ? from : undefined;
   }
 
   #fireOne(id: number): boolean {
@@ -215,7 +257,12 @@ export class Engine {
       '', 0);
     this.#budget.steps -= 8;
     try {
-      this.#guard(id, () => actor.fire());
+      this.#guard(id, () => {
+        if (this.#mail.isUsed && actor instanceof FilterActor) {
+          for (const { handler, args } of this.#mail.arriving(id, actor.firings + 1)) actor.handle(handler, args);
+        }
+        actor.fire();
+      });
       return true;
     } catch (error) {
       // The filter stays in the middle of its firing: it waits for items that never come.
@@ -229,7 +276,7 @@ export class Engine {
     try {
       return make();
     } catch (error) {
-      const { name } = this.graph.nodes[id]!;
+      const name = this.graph.nodes[id]?.name ?? '';
       if (error instanceof Fault) throw runError(this.graph, error, name, this.actors?.[id]?.firings ?? 0);
       if (error instanceof RangeError) throw runError(this.graph, new Fault('S5008', 'calls are nested too deeply', undefined), name,
         this.actors[id]?.firings ?? 0);
@@ -253,23 +300,6 @@ export function firstLines(printed: string, count: number): string {
   let end = 0;
   for (let i = 0; i < count && end < printed.length; ++i) end = (printed.indexOf('\n', end) + 1) || printed.length;
   return printed.slice(0, end);
-}
-
-/** Teleport messages are elaborated, but there is no execution of them yet. */
-function refuseMessages(graph: StreamGraph): void {
-  for (const node of graph.nodes) {
-    if (node.kind !== 'filter') continue;
-    const bodies = [node.code.work.body, ...(node.code.prework === undefined ? [] : [node.code.prework.body]),
-      ...node.code.functions.map(({ body }) => body)];
-    for (const body of bodies) {
-      eachStatement(body, (s) => {
-        if (s.kind !== 'message') return;
-        throw runError(graph,
-          new Fault('S5012', `messages are not executed: ${node.name} sends ${s.handler} to the portal ${s.portal}`, s.span,
-          { hint: 'send the value along a channel instead' }), node.name, 0);
-      });
-    }
-  }
 }
 
 /** Nodes that pull everything else: those without outputs, the one at the open output, and one of each loop that leads nowhere. */

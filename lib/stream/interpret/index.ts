@@ -126,7 +126,8 @@ function resultOf(engine: Engine, options: InterpretOptions, exhausted: boolean)
     engine.output.length, options.items * scalarCount(output.type));
   const isCut = options.items !== undefined && countsLines(engine.graph);
   return {
-    output: engine.output, printed: isCut ? firstLines(engine.printed, options.items!) : engine.printed, firings: engine.actors.map((actor) => actor.firings), files: engine.files(), exhausted,
+    output: engine.output, printed: isCut ? firstLines(engine.printed, options.items!) : engine.printed,
+    firings: engine.actors.map((actor) => actor.firings), files: engine.files(), exhausted,
   };
 }
 

@@ -88,7 +88,8 @@ class Maker {
 P->P filter ${change} { P old; work pop 1 push 1 peek ${peek} { P p = pop(); P q = ${peek > 1 ? `peek(${r.below(peek - 1)})` : 'p'}; q.d[${r.below(2)}] = p.d[1] + old.d[0];
       p.a += q.a; p.b = q.b * 0.5; p.c = p.c ^ q.c; p.d = q.d; old = p; push(r${change}(p)); } P r${change}(P x) { x.d[0] += x.d[1]; return x; } }
 P->${type} filter ${unpack} { work pop 1 push 1 { P p = pop(); push(p.${member}${type === 'bit' ? '' : ` + p.d[${r.below(2)}] % 64`}); } }`);
-    return `pipeline { add ${pack}; add ${r.below(2) === 0 ? `${change}` : `splitjoin { split duplicate; add ${change}; add Identity<P>; join roundrobin(1, 1); }`}; add ${unpack}; }`;
+    const middle = r.below(2) === 0 ? change : `splitjoin { split duplicate; add ${change}; add Identity<P>; join roundrobin(1, 1); }`;
+    return `pipeline { add ${pack}; add ${middle}; add ${unpack}; }`;
   }
 
   #constant(type: Type): string {

@@ -49,15 +49,6 @@ describe('errors at run time', () => {
     assert.equal(failure(growing, { input: Array.from({ length: 2000 }, (_, i) => i), limits: { bytes: 5000 } }).diagnostic.code, 'S5006');
   });
 
-  it('refuses messages by name', () => {
-    const source = 'int->int filter R { int k; work pop 1 push 1 { push(pop() + k); } handler set(int x) { k = x; } }\n' +
-      'int->int filter S(portal<R> p) { work pop 1 push 1 { p.set(3) [1:1]; push(pop()); } }\n' +
-      'int->int pipeline P { portal<R> p; add S(p); add R to p; }';
-    const error = failure(source);
-    assert.equal(error.diagnostic.code, 'S5012');
-    assert.match(error.message, /sends set/);
-  });
-
   it('arguments', () => {
     const closed = graphOf('void->int filter F { work push 1 { push(1); } }');
     assert.throws(() => interpretSync(closed), /say when to stop/);
