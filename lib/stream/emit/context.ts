@@ -37,10 +37,12 @@ export interface Lessons {
   readonly inMemory: Set<Variable>;
   readonly labelled: Set<object>;
   readonly channels: Set<number>;
+  /** Firings can raise faults, so that none may be left out. */
+  raises: boolean;
 }
 
 export function newLessons(): Lessons {
-  return { inMemory: new Set(), labelled: new Set(), channels: new Set() };
+  return { inMemory: new Set(), labelled: new Set(), channels: new Set(), raises: false };
 }
 
 /** Fields of a node: how they are held, and arrays of the program that hold them. */
@@ -179,6 +181,12 @@ export class Context {
   makeEndsDynamic(pops: number | undefined, pushes: number | undefined): void {
     if (pops === undefined) this.options.input?.makeDynamic();
     if (pushes === undefined) this.options.output?.makeDynamic();
+  }
+
+  /** At the end of the firing. */
+  finish(): void {
+    this.options.input?.finish();
+    this.options.output?.finish();
   }
 
   site(kind: SiteKind, span: Span | undefined, limit = 0): number {

@@ -179,6 +179,18 @@ export class End {
     return { ...mark, name };
   }
 
+  /** Whether {@link skip} can pass over so many items without a fault. */
+  canSkip(count: number): boolean {
+    return !this.isDynamic && this.high + count <= this.options.rate;
+  }
+
+  /** Passes over items. */
+  skip(count: number): void {
+    this.#at = this.#w.plus(this.#at, count);
+    this.low += count;
+    this.high += count;
+  }
+
   nextTurn(mark: EndMark, each: number): void {
     if (mark.name !== undefined) this.#w.emit(`${mark.name} = ${this.#w.dialect.offset(mark.name, String(each))};`);
   }

@@ -3,16 +3,18 @@ import { ratesOf } from '../elaborate/to-sdf.ts';
 import type { GraphNode } from '../graph.ts';
 import type { IrType, StateVariable, Variable } from '../ir.ts';
 import type { Step } from '../schedule/index.ts';
-import { Context, type Lessons, type Style } from './context.ts';
+import { Context, type Lessons, type Site, type Style } from './context.ts';
 import { runBody } from './call.ts';
 import { End, type Registers } from './ends.ts';
 import { countsOf, kinds, placesOf, type Kind } from './layout.ts';
-import { loadValue } from './memory.ts';
+import { together } from './loop.ts';
+import { externalArrays, moverFiring, type MoverNode } from './movers.ts';
 import { firingSize, type External, type Group } from './plan.ts';
 import type { FunctionText, ProgramWriter } from './program.ts';
 import { sizeOfType, type Binding, type Ex, type Place } from './value.ts';
-import { Writer } from './writer.ts';
+import { Retry, Writer } from './writer.ts';
 
+type FilterNode = Extract<GraphNode, { kind: 'filter' }>;
 /** `baseline`: all nodes in the order of the schedule, every channel in its array. */
 type Mode = 'node' | 'group' | 'small' | 'baseline';
 
@@ -20,6 +22,8 @@ const mostLines = 60_000;
 const styles: Readonly<Record<Mode, Style>> = {
   node: { loop: 0, explode: 8 }, group: { loop: 48, explode: 64 }, small: { loop: 0, explode: 16 }, baseline: { loop: 0, explode: 8 },
 };
+/** Firings of a filter that are written together, so that their sums overlap. C++ compilers do it by themselves, with vectors. */
+const jam = { js: 4, cpp: 1 } as const;
 /** Firings in a row that are written one behind the other. */
 const mostCopies = 64;
 
@@ -41,6 +45,8 @@ export class FunctionMaker {
   /** Arrays filled and emptied in each iteration, by channel. */
   readonly #iteration = new Map<number, Place['arrays']>();
   #group: Group | undefined;
+  /** Whether what was written can raise a fault. */
+  #raises = false;
   /** Items moved in the present iteration, by end (`r5`, `w5`), where places are known. */
   readonly #moved = new Map<string, number>();
 
@@ -58,7 +64,7 @@ export class FunctionMaker {
     const name = `${isFirst ? 'first' : 'fire'}_${id}`;
     w.open(this.#loopHead('wl_n', 'n'));
     this.#firing(node, isFirst);
-    this.#advanceAll(node, isFirst, 1);
+    this.#advanceAll(node, isFirst);
     w.close();
     return this.#finish(name, this.#makeRoom(node, isFirst));
   }
@@ -86,12 +92,64 @@ export class FunctionMaker {
   group(group: Group): FunctionText {
     this.#group = group;
     const w = this.#w;
+    if (group.live !== undefined && this.#mode === 'group') return this.#jammed(group, group.live);
     w.open(this.#loopHead('wl_n', 'n'));
     this.#registers.clear();
     for (const step of group.steps) this.#step(step);
     this.#settleIteration();
     w.close();
     return this.#finish(`group_${group.id}`, []);
+  }
+
+  /** A group of one filter: firings whose items are used, several together. */
+  #jammed(group: Group, live: readonly number[]): FunctionText {
+    const w = this.#w;
+    const [{ actor, count: period }] = group.steps as [Step];
+    const node = this.#p.plan.graph.nodes[actor] as FilterNode;
+    const width = jam[this.#p.dialect.name];
+    // A firing that may fail has to be made.
+    const isWhole = this.#lessons.raises || live.length === period;
+    w.emit(this.#p.dialect.variable('i', 'wl_n', '0'));
+    const loop = (offsets: readonly number[], span: number): void => {
+      w.open(`for (; wl_n <= n${isWhole && period > 1 ? ` * ${period}` : ''} - ${span}; wl_n += ${span}) {`);
+      let done = 0;
+      for (let from = 0; from < offsets.length; from += width) done = this.#firings(node, done, offsets.slice(from, from + width));
+      this.#skip(node, (isWhole ? span : span * period) - done);
+      this.#settleNode(node);
+      w.close();
+    };
+    const [first = 0] = live;
+    if (isWhole) for (const span of width > 1 ? [width, 1] : [1]) loop(Array.from({ length: span }, (_, i) => i), span);
+    else {
+      if (live.length === 1 && width > 1) loop(Array.from({ length: width }, (_, i) => i * period + first), width);
+      loop(live, 1);
+    }
+    if (this.#raises && !isWhole) throw new Retry('raises', node);
+    return this.#finish(`group_${group.id}`, []);
+  }
+
+  /** Firings at these places, together, after so many that are done; gives how many are done then. */
+  #firings(node: FilterNode, done: number, offsets: readonly number[]): number {
+    let at = done;
+    const contexts = offsets.map((offset) => {
+      this.#skip(node, offset - at);
+      at = offset + 1;
+      return this.#context(node, false);
+    });
+    together(contexts as [Context], node.code.work.body);
+    for (const context of contexts) context.finish();
+    return at;
+  }
+
+  /** Calls `visit` with the index of each end of a channel at the node, and with the items that a firing moves. */
+  #eachEnd(node: GraphNode, isFirst: boolean, visit: (name: string, rate: number) => void): void {
+    node.inputs.forEach((id, port) => visit(`r${id ?? this.#externalOf(node, port, true)?.id}`, ratesOf(node, port, isFirst).pop));
+    node.outputs.forEach((id, port) => visit(`w${id ?? this.#externalOf(node, port, false)?.id}`, ratesOf(node, port, isFirst).push));
+  }
+
+  /** Passes over firings. */
+  #skip(node: GraphNode, firings: number): void {
+    this.#eachEnd(node, false, (name, rate) => this.#moved.set(name, (this.#moved.get(name) ?? 0) + firings * rate));
   }
 
   #step({ actor, count }: Step): void {
@@ -132,26 +190,34 @@ export class FunctionMaker {
     else this.#moverFiring(node);
   }
 
-  #filterFiring(node: Extract<GraphNode, { kind: 'filter' }>, isFirst: boolean): void {
+  #filterFiring(node: FilterNode, isFirst: boolean): void {
     const { code } = node;
     const w = this.#w;
-    const part = isFirst ? code.prework! : code.work;
-    const [input, output] = [this.#end(node, 0, true, isFirst), this.#end(node, 0, false, isFirst)];
-    const analysis = this.#p.plan.analyses.get(code)!;
-    const context = new Context({
-      writer: w, code, analysis, node: node.id, style: this.#style(node), lessons: this.#lessons,
-      fields: { arrays: (variable) => this.#fieldArrays(node.id, code.state, variable) }, state: this.#stateOf(node.id, code.state),
-      site: (site) => this.#p.site(site), input, output,
-      iteration: () => w.stable({ text: this.#keep(`it${node.id}`, 'i', `wl_it[${node.id}]`), kind: 'i', stable: false }),
-      random: () => this.#keep(`rs${node.id}`, 'i', `wl_rs[${node.id}]`),
-    });
-    runBody(context, part.body, undefined);
-    input?.finish();
-    output?.finish();
-    if (analysis.usesIteration) {
+    const context = this.#context(node, isFirst);
+    runBody(context, (isFirst ? code.prework! : code.work).body, undefined);
+    context.finish();
+    if (context.options.analysis.usesIteration) {
       const name = this.#keep(`it${node.id}`, 'i', `wl_it[${node.id}]`);
       w.emit(`${name} = ${this.#p.dialect.binary('+', 'i', name, '1', undefined)};`);
     }
+  }
+
+  /** What the next firing is written in. */
+  #context(node: FilterNode, isFirst: boolean): Context {
+    const { code } = node;
+    const w = this.#w;
+    return new Context({
+      writer: w, code, analysis: this.#p.plan.analyses.get(code)!, node: node.id, style: this.#style(node), lessons: this.#lessons,
+      fields: { arrays: (variable) => this.#fieldArrays(node.id, code.state, variable) }, state: this.#stateOf(node.id, code.state),
+      site: (site) => this.#site(site), input: this.#end(node, 0, true, isFirst), output: this.#end(node, 0, false, isFirst),
+      iteration: () => w.stable({ text: this.#keep(`it${node.id}`, 'i', `wl_it[${node.id}]`), kind: 'i', stable: false }),
+      random: () => this.#keep(`rs${node.id}`, 'i', `wl_rs[${node.id}]`),
+    });
+  }
+
+  #site(site: Site): number {
+    this.#raises = true;
+    return this.#p.site(site);
   }
 
   #fieldArrays(node: number, state: readonly StateVariable[], variable: StateVariable): Record<Kind, string> {
@@ -196,7 +262,7 @@ export class FunctionMaker {
     const type = channel === undefined ? external!.type : this.#p.plan.graph.channels[channel]!.type;
     const options = { type, isInput, rate, window: isInput ? rates.peek : rate };
     const span = node.kind === 'filter' ? node.code.span : undefined;
-    const site = (kind: 'pop' | 'push' | 'peek', limit: number) => () => this.#p.site({ kind, node: node.id, span, limit });
+    const site = (kind: 'pop' | 'push' | 'peek', limit: number) => () => this.#site({ kind, node: node.id, span, limit });
     const sites = { rate: site(isInput ? 'pop' : 'push', rate), peek: site('peek', rates.peek) };
     if (channel !== undefined && this.#group !== undefined) {
       const registers = this.#registersOf(channel);
@@ -256,9 +322,7 @@ export class FunctionMaker {
 
   /** Writes how far the ends of a node have moved. */
   #settleNode(node: GraphNode): void {
-    const names = [...node.inputs.map((id, port) => `r${id ?? this.#externalOf(node, port, true)?.id}`),
-      ...node.outputs.map((id, port) => `w${id ?? this.#externalOf(node, port, false)?.id}`)];
-    for (const name of names) this.#settle(name);
+    this.#eachEnd(node, false, (name) => this.#settle(name));
     for (const { id, node: owner } of this.#p.plan.externals) {
       if (owner !== node.id) continue;
       this.#settle(`r${id}`);
@@ -283,76 +347,23 @@ export class FunctionMaker {
   }
 
   /** In a function of one node: moves the kept ends behind a firing. */
-  #advanceAll(node: GraphNode, isFirst: boolean, firings: number): void {
+  #advanceAll(node: GraphNode, isFirst: boolean): void {
     const move = (name: string, rate: number): void => {
-      if (rate > 0 && this.#kept.has(name)) this.#w.emit(`${name} = ${this.#p.dialect.offset(name, String(rate * firings))};`);
+      if (rate > 0 && this.#kept.has(name)) this.#w.emit(`${name} = ${this.#p.dialect.offset(name, String(rate))};`);
     };
-    node.inputs.forEach((id, port) => move(`r${id ?? this.#externalOf(node, port, true)?.id}`, ratesOf(node, port, isFirst).pop));
-    node.outputs.forEach((id, port) => move(`w${id ?? this.#externalOf(node, port, false)?.id}`, ratesOf(node, port, isFirst).push));
+    this.#eachEnd(node, isFirst, move);
     for (const { id, kind, node: owner } of this.#p.plan.externals) {
       if (owner === node.id && (kind === 'reader' || kind === 'writer')) move(kind === 'reader' ? `r${id}` : `w${id}`, 1);
     }
   }
 
-  #moverFiring(node: Exclude<GraphNode, { kind: 'filter' }>): void {
-    const inputs = node.inputs.map((_, port) => this.#end(node, port, true, false));
-    const outputs = node.outputs.map((_, port) => this.#end(node, port, false, false));
-    const [input, output] = [inputs[0], outputs[0]];
-    switch (node.kind) {
-      case 'duplicate': {
-        const item = this.#w.stableValue(input!.pop());
-        for (const end of outputs) end?.push(item);
-        break;
-      }
-      case 'splitter': node.weights.forEach((weight, port) => this.#transfer(input, outputs[port], weight)); break;
-      case 'joiner': node.weights.forEach((weight, port) => this.#transfer(inputs[port], output, weight)); break;
-      case 'identity': this.#transfer(input, output, 1); break;
-      case 'reader': this.#read(node, output!); break;
-      case 'writer': this.#write(node, input!); break;
-    }
-    for (const end of [...inputs, ...outputs]) end?.finish();
-  }
-
-  #transfer(from: End | undefined, to: End | undefined, count: number): void {
-    if (from === undefined || to === undefined || count === 0) return;
-    const isShort = count <= 8 || from.options.registers !== undefined || to.options.registers !== undefined;
-    if (isShort || from.isDynamic || to.isDynamic) {
-      for (let i = 0; i < count; ++i) to.push(from.pop());
-      return;
-    }
-    const marks = [from.enterLoop(1, count), to.enterLoop(1, count)] as const;
-    this.#w.open(this.#loopHead(this.#w.name('n'), String(count)));
-    to.push(from.pop());
-    from.nextTurn(marks[0], 1);
-    to.nextTurn(marks[1], 1);
-    this.#w.close();
-    from.endLoop(marks[0], 1, count);
-    to.endLoop(marks[1], 1, count);
-  }
-
-  /** The next item of a file, the first again behind the last. */
-  #read(node: GraphNode, output: End): void {
-    const external = this.#p.plan.externals.find(({ kind, node: id }) => kind === 'reader' && id === node.id)!;
-    const w = this.#w;
-    const name = this.#keep(`r${external.id}`, 'i', `wl_ix[${2 * external.id}]`);
-    this.#settle(name);
-    w.emit(`if (${name} >= wl_ix[${2 * external.id + 1}]) ${name} = 0;`);
-    const at: Ex = { text: name, kind: 'i', stable: false };
-    const counts = countsOf(external.type);
-    const place: Place = {
-      arrays: externalArrays(external, external.type), isPlace: true,
-        at: { i: w.times(at, counts.i), f: w.times(at, counts.f), d: w.times(at, counts.d) },
-    };
-    output.push(w.stableValue(loadValue(w, place, external.type)));
-    if (this.#group !== undefined) w.emit(`${name} = ${this.#p.dialect.offset(name, '1')};`);
-  }
-
-  #write(node: GraphNode, input: End): void {
-    const external = this.#p.plan.externals.find(({ kind, node: id }) => kind === 'writer' && id === node.id)!;
-    const { type } = external;
-    const end = new End(this.#w, { type, isInput: false, rate: 1, window: 1, ...this.#tapeEnd(external.id, external, false, 1, type) },
-      { rate: () => 0, peek: () => 0 });
-    end.push(input.pop());
+  #moverFiring(node: MoverNode): void {
+    moverFiring({
+      w: this.#w, externals: this.#p.plan.externals, isGroup: this.#group !== undefined,
+      end: (port, isInput) => this.#end(node, port, isInput, false), keep: (name, from) => this.#keep(name, 'i', from),
+      settle: (name) => this.#settle(name), loopHead: (bound) => this.#loopHead(this.#w.name('n'), String(bound)),
+      file: (external) => this.#tapeEnd(external.id, external, false, 1, external.type),
+    }, node);
   }
 
   /** The whole function: what it keeps is loaded before and stored behind. */
@@ -367,11 +378,3 @@ export class FunctionMaker {
     return { name, lines, locals: this.#w.locals };
   }
 }
-
-/** Arrays of an external stream. */
-function externalArrays(external: External, type: IrType): Place['arrays'] {
-  const counts = countsOf(type);
-  const name = (kind: Kind) => (counts[kind] === 0 ? '' : `x${external.id}${kind}`);
-  return { i: name('i'), f: name('f'), d: name('d') };
-}
-

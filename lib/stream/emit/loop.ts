@@ -1,5 +1,6 @@
-// Loops: unrolled where turns are few and known, else kept as loops.
-import type { IrStatement, Variable } from '../ir.ts';
+// Loops: unrolled where turns are few and known, else kept as loops. Several firings may run through one loop together.
+import { eachExpression } from '../interpret/walk.ts';
+import type { IrExpression, IrStatement, Variable } from '../ir.ts';
 import { continues, leaves } from './analysis.ts';
 import type { Context } from './context.ts';
 import { conditionOf, scalar } from './expression.ts';
@@ -7,15 +8,70 @@ import { rangeOf } from './ranges.ts';
 import { statement } from './statement.ts';
 
 type Loop = Extract<IrStatement, { kind: 'loop' }>;
+/** Contexts of the firings that are written together; one in most cases. */
+type Together = readonly [Context, ...Context[]];
 
 /** Turns of a loop whose end is found while code is made. */
 const mostTurns = 4096;
 
+/** Writes a statement of several firings, which share the course of their loops where it does not depend on data. */
+export function together(all: Together, s: IrStatement): boolean {
+  const [c, ...others] = all;
+  if (others.length === 0) return statement(c, s);
+  if (s.kind === 'block') return s.statements.some((part) => together(all, part));
+  if (s.kind === 'loop' && isShared(all, s)) {
+    loop(all, s);
+    return false;
+  }
+  return all.map((each) => statement(each, s)).some(Boolean);
+}
+
+/** Whether a loop goes the same way in all firings: what it counts depends on nothing else. */
+function isShared(all: Together, s: Loop): boolean {
+  const { analysis } = all[0].options;
+  if (s.condition === undefined || leaves(s.body)) return false;
+  const own = new Set<Variable>();
+  const isSame = (e: IrExpression | undefined): boolean => {
+    let found = e !== undefined;
+    if (e !== undefined) {
+      eachExpression(e, (part) => {
+        if (part.kind === 'variable') found &&= own.has(part.variable) || isCommon(all, part.variable);
+        else if (!['constant', 'binary', 'unary', 'convert'].includes(part.kind)) found = false;
+      });
+    }
+    return found;
+  };
+  for (const part of s.initial) {
+    if (part.kind !== 'declare' || !isSame(part.value)) return false;
+    own.add(part.variable);
+  }
+  const inside = analysis.assigned(s.body);
+  return isSame(s.condition) && [...own].every((variable) => !inside.has(variable))
+    && s.step.every((part) => part.kind === 'assign' && part.target.kind === 'variable' && own.has(part.target.variable)
+      && isSame(part.value));
+}
+
+function isCommon([c, ...others]: Together, variable: Variable): boolean {
+  const binding = c.bindings.get(variable);
+  if (others.every((each) => each.bindings.get(variable) === binding)) return true;
+  const x = knownOf(c, variable);
+  return x !== undefined && others.every((each) => knownOf(each, variable) === x);
+}
+
+function knownOf(c: Context, variable: Variable): number | undefined {
+  const binding = c.bindings.get(variable);
+  return binding?.kind === 'slots' && binding.slots.length === 1 ? binding.slots[0]!.ex.known : undefined;
+}
+
 /** Writes a loop. */
-export function loop(c: Context, s: Loop): void {
-  for (const part of s.initial) statement(c, part);
-  if (s.condition !== undefined && isShort(c, s)) unroll(c, s, s.condition);
-  else keep(c, s);
+export function loop(all: Together, s: Loop): void {
+  const [c, ...others] = all;
+  for (const part of s.initial) {
+    statement(c, part);
+    if (part.kind === 'declare') for (const each of others) each.bindings.set(part.variable, c.bindings.get(part.variable)!);
+  }
+  if (s.condition !== undefined && isShort(c, s)) unroll(all, s, s.condition);
+  else if (!skip(all, s)) keep(all, s);
 }
 
 /** Whether the loop is unrolled: its condition follows from what is known, and not too much code results. */
@@ -34,15 +90,36 @@ function counterIsKnown(c: Context, s: Loop): boolean {
   return range !== undefined && range[0] === range[1];
 }
 
-function unroll(c: Context, s: Loop, condition: NonNullable<Loop['condition']>): void {
+function unroll(all: Together, s: Loop, condition: NonNullable<Loop['condition']>): void {
+  const [c] = all;
   for (let turn = 0; turn <= mostTurns; ++turn) {
     const test = scalar(c, condition).known;
     if (test === undefined) throw new Error('the end of a loop is not known');
     if (test === 0) return;
-    statement(c, s.body);
+    together(all, s.body);
     for (const part of s.step) statement(c, part);
   }
   throw new Error('a loop has more turns than were found');
+}
+
+/** A loop that only throws items away takes no code. */
+function skip(all: Together, s: Loop): boolean {
+  const own = s.initial.map((part) => (part.kind === 'declare' ? part.variable : undefined));
+  const isOwn = (part: IrStatement): boolean =>
+    part.kind === 'assign' && part.target.kind === 'variable' && own.includes(part.target.variable);
+  if (s.trips === undefined || own.includes(undefined) || !s.step.every(isOwn)) return false;
+  const pops = discards(s.body);
+  if (pops === undefined || all.some(({ options: { input } }) => input?.canSkip(pops * s.trips!) !== true)) return false;
+  for (const { options: { input } } of all) input!.skip(pops * s.trips);
+  return true;
+}
+
+/** Items that a statement throws away; undefined if it does anything else. */
+function discards(s: IrStatement): number | undefined {
+  if (s.kind === 'evaluate' && s.value.kind === 'pop') return 1;
+  if (s.kind !== 'block') return undefined;
+  const parts = s.statements.map(discards);
+  return parts.includes(undefined) ? undefined : (parts as number[]).reduce((sum, part) => sum + part, 0);
 }
 
 /** Counter of a loop with known turns, and its bounds inside of the body. */
@@ -55,45 +132,49 @@ function counterOf(c: Context, s: Loop): { variable: Variable; range: readonly [
   if (value.kind !== 'binary' || (value.operator !== '+' && value.operator !== '-')
     || c.options.analysis.assigned(s.body).has(variable)) return undefined;
   const by = value.left.kind === 'variable' && value.left.variable === variable ? rangeOf(c, value.right) : undefined;
-  const binding = c.bindings.get(variable);
-  const first = binding?.kind === 'slots' ? binding.slots[0]!.ex.known : undefined;
+  const first = knownOf(c, variable);
   if (by === undefined || by[0] !== by[1] || first === undefined) return undefined;
   const last = first + (s.trips - 1) * (value.operator === '+' ? by[0] : -by[0]);
   return { variable, range: [Math.min(first, last), Math.max(first, last)] };
 }
 
-function keep(c: Context, s: Loop): void {
-  const { analysis, input, output } = c.options;
+function keep(all: Together, s: Loop): void {
+  const [c] = all;
+  const { analysis } = c.options;
   const { w } = c;
   const counter = counterOf(c, s);
   const inside: IrStatement = { kind: 'loop', initial: [], condition: s.condition, step: s.step, body: s.body,
     atLeastOnce: s.atLeastOnce, trips: s.trips };
-  c.materialise(analysis.assigned(s));
   const turn: IrStatement = { kind: 'block', statements: [s.body, ...s.step] };
   const whole = [analysis.count(inside, 'pop'), analysis.count(inside, 'push')];
-  c.makeEndsDynamic(whole[0], whole[1]);
   const each = [analysis.count(turn, 'pop') ?? 0, analysis.count(turn, 'push') ?? 0] as const;
   const trips = s.trips ?? 0;
-  const marks = [input?.enterLoop(whole[0] === undefined ? 0 : each[0], trips),
-    output?.enterLoop(whole[1] === undefined ? 0 : each[1], trips)] as const;
+  const ends = all.flatMap((one) => {
+    one.materialise(analysis.assigned(s));
+    one.makeEndsDynamic(whole[0], whole[1]);
+    const { input, output } = one.options;
+    return [input, output].flatMap((end, i) => (end === undefined ? []
+      : [{ end, each: each[i]!, mark: end.enterLoop(whole[i] === undefined ? 0 : each[i]!, trips) }]));
+  });
   const site = s.trips === undefined ? c.site('steps', s.span) : undefined;
-  w.open(`${'for (;;)'} {`);
-  ++c.level;
+  w.open('for (;;) {');
+  for (const one of all) {
+    ++one.level;
+    if (counter !== undefined) one.ranges.set(counter.variable, counter.range);
+  }
   if (site !== undefined) w.emit(c.dialect.tick(site));
   if (!s.atLeastOnce) leaveUnless(c, s);
-  if (counter !== undefined) c.ranges.set(counter.variable, counter.range);
-  const isDone = body(c, s);
-  if (!isDone) {
+  if (!body(all, s)) {
     for (const part of s.step) statement(c, part);
-    if (marks[0] !== undefined) input!.nextTurn(marks[0], each[0]);
-    if (marks[1] !== undefined) output!.nextTurn(marks[1], each[1]);
+    for (const { end, mark, each: items } of ends) end.nextTurn(mark, items);
     if (s.atLeastOnce) leaveUnless(c, s);
   }
-  if (counter !== undefined) c.ranges.delete(counter.variable);
-  --c.level;
+  for (const one of all) {
+    --one.level;
+    if (counter !== undefined) one.ranges.delete(counter.variable);
+  }
   w.close();
-  if (marks[0] !== undefined) input!.endLoop(marks[0], each[0], trips);
-  if (marks[1] !== undefined) output!.endLoop(marks[1], each[1], trips);
+  for (const { end, mark, each: items } of ends) end.endLoop(mark, items, trips);
 }
 
 function leaveUnless(c: Context, s: Loop): void {
@@ -104,8 +185,9 @@ function leaveUnless(c: Context, s: Loop): void {
 }
 
 /** The body; `continue` leaves a block around it. True: its end is not reached. */
-function body(c: Context, s: Loop): boolean {
-  if (!continues(s.body)) return statement(c, s.body);
+function body(all: Together, s: Loop): boolean {
+  const [c] = all;
+  if (!continues(s.body)) return together(all, s.body);
   const outer = c.continueLabel;
   const label = c.continueLabel = c.w.name('L');
   c.w.open(c.dialect.openLabel(label));

@@ -8,6 +8,7 @@ import { singleAppearanceSchedule, steadyState, stronglyConnected, type SteadySc
   type Step } from '../schedule/index.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { Analysis } from './analysis.ts';
+import { isJammed, liveFirings } from './jam.ts';
 import { UnsupportedProgram } from './unsupported.ts';
 
 /** Ends of the program: the open input and output, files that are read and written. */
@@ -27,6 +28,8 @@ export interface Group {
   readonly iterations: number;
   /** A loop of the graph: its channels keep items between iterations. */
   readonly isLoop: boolean;
+  /** Of a group of one filter, several firings of which run together: those of an iteration that are made. */
+  readonly live?: readonly number[];
 }
 
 /** Where the items of a channel lie while steady states run. */
@@ -50,6 +53,9 @@ export interface PlanOptions {
   /** For several cores: groups hold no items between iterations, and nodes with state stay alone. */
   readonly forCores?: boolean;
 }
+
+/** Steady states of a block are a multiple of this where firings run together. */
+const mostTogether = 8;
 
 /** A program ready to be written in some language. */
 export interface ProgramPlan {
@@ -89,7 +95,9 @@ export function planProgram(graph: StreamGraph, options: PlanOptions = {}): Prog
   const rates = sdf.channels.map(({ from, push }) => steady.repetitions[from]! * push);
   const storage = storageOf({ graph, sdf, steady }, groups);
   const bytes = rates.reduce((sum, rate, id) => sum + (storage[id] === 'block' ? rate * typeBytes(graph.channels[id]!.type) : 0), 0);
-  const multiplicity = Math.max(1, Math.min(chosen.maxMultiplicity, Math.floor(chosen.blockBytes / Math.max(bytes, 1))));
+  const fitting = Math.max(1, Math.min(chosen.maxMultiplicity, Math.floor(chosen.blockBytes / Math.max(bytes, 1))));
+  const rounded = groups.some(({ live }) => live !== undefined) ? Math.ceil(fitting / mostTogether) * mostTogether : fitting;
+  const multiplicity = Math.min(chosen.maxMultiplicity, rounded);
   return { graph, sdf, steady, schedule, externals: externalsOf(graph), groups, storage, rates, multiplicity, analyses, options: chosen };
 }
 
@@ -166,10 +174,19 @@ function makeGroups(parts: Parts, options: Required<PlanOptions>): Group[] {
       done.add(component[actor]!);
       close();
       const inside = new Set(members);
-      groups.push({ id: groups.length, steps: schedule.steps.filter((step) => inside.has(step.actor)), iterations: 1, isLoop: true });
+      const steps = schedule.steps.filter((step) => inside.has(step.actor));
+      groups.push({ id: groups.length, steps, iterations: 1, isLoop: true });
       continue;
     }
-    const size = firingSize(parts, parts.graph.nodes[actor]!, options.filterSize);
+    const node = parts.graph.nodes[actor]!;
+    if (node.kind === 'filter' && isJammed(node.code, parts.analyses.get(node.code)!)) {
+      close();
+      const { period, live } = liveFirings(parts, node);
+      const steps = [{ actor, count: period }];
+      groups.push({ id: groups.length, steps, iterations: steady.repetitions[actor]! / period, isLoop: false, live });
+      continue;
+    }
+    const size = firingSize(parts, node, options.filterSize);
     const joined = open === undefined || (options.forCores && isApart(parts, open.nodes, actor)) ? undefined
       : join(open, actor, size, steady.repetitions);
     if (joined === undefined || joined.total > options.groupSize) {

@@ -131,6 +131,7 @@ export class ProgramWriter {
           if (size === 'small') throw new UnsupportedProgram('the code of a filter is too large to be compiled');
           size = 'small';
         }
+        else if (error.reason === 'raises') lessons.raises = true;
         else if (error.reason === 'label') lessons.labelled.add(error.key as object);
         else if (typeof error.key === 'number') lessons.channels.add(error.key);
         else lessons.inMemory.add(error.key as never);

@@ -27,7 +27,7 @@ export function statement(c: Context, s: IrStatement): boolean {
     case 'evaluate': discard(c, s.value); return false;
     case 'push': c.options.output!.push(evaluate(c, s.value)); return false;
     case 'if': return branch(c, s);
-    case 'loop': loop(c, s); return false;
+    case 'loop': loop([c], s); return false;
     case 'break': c.w.emit('break;'); return true;
     case 'continue':
       if (c.continueLabel === undefined) throw new Error('a continue outside of a loop');

@@ -7,7 +7,7 @@ import { isPlace } from './value.ts';
 /** What the code was made under did not hold: note `key` and make it again. */
 export class Retry extends Error {
   readonly key: object | number;
-  readonly reason: 'memory' | 'label' | 'size';
+  readonly reason: 'memory' | 'label' | 'size' | 'raises';
 
   constructor(reason: Retry['reason'], key: object | number) {
     super(`make again: ${reason}`);

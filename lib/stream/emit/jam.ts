@@ -1,0 +1,132 @@
+// Filters whose firings are worth running several at a time: sums over long loops, each step of which waits for the one before, overlap
+// with those of other firings. And firings that need not run at all, because the next filter throws away what they push.
+import { known } from '../elaborate/fold.ts';
+import type { GraphNode } from '../graph.ts';
+import { eachExpression, eachStatement, expressionsOf, operands } from '../interpret/walk.ts';
+import type { FilterCode, IrExpression, IrStatement, Variable } from '../ir.ts';
+import { type Analysis, leaves } from './analysis.ts';
+import type { ProgramPlan } from './plan.ts';
+
+/** Turns from which on a loop is worth it. */
+const leastTurns = 8;
+/** Items in a period of firings whose use is followed. */
+const mostItems = 4096;
+
+const worthwhile = new WeakMap<FilterCode, boolean>();
+
+/** Whether several firings of a filter are run together. */
+export function isJammed(code: FilterCode, analysis: Analysis): boolean {
+  let found = worthwhile.get(code);
+  if (found === undefined) worthwhile.set(code, found = isFree(code, analysis) && hasSum(code.work.body));
+  return found;
+}
+
+/** Whether a firing depends on its input alone, and moves items in a way that is known. */
+function isFree(code: FilterCode, analysis: Analysis): boolean {
+  const { body } = code.work;
+  if (code.stateful || analysis.usesIteration || code.functions.length > 0 || leaves(body)) return false;
+  if (analysis.count(body, 'pop') === undefined || analysis.count(body, 'push') === undefined) return false;
+  let isPure = true;
+  eachStatement(body, (s) => {
+    if (s.kind === 'print' || s.kind === 'message') isPure = false;
+    for (const e of expressionsOf(s)) eachExpression(e, (part) => { if (part.kind === 'math' && part.name === 'random') isPure = false; });
+  });
+  return isPure;
+}
+
+/** Whether a float is summed up over the turns of a long loop. */
+function hasSum(body: IrStatement): boolean {
+  let found = false;
+  eachStatement(body, (s) => { if (s.kind === 'loop' && s.trips !== undefined && s.trips >= leastTurns) found ||= sumsUp(s.body); });
+  return found;
+}
+
+function sumsUp(body: IrStatement): boolean {
+  const own = new Set<Variable>();
+  let found = false;
+  eachStatement(body, (s) => {
+    if (s.kind === 'declare') own.add(s.variable);
+    if (s.kind !== 'assign' || s.target.kind !== 'variable' || s.target.type.kind !== 'scalar') return;
+    const { variable } = s.target;
+    if (own.has(variable) || (s.target.type.name !== 'float' && s.target.type.name !== 'double')) return;
+    eachExpression(s.value, (e) => { found ||= e.kind === 'variable' && e.variable === variable; });
+  });
+  return found;
+}
+
+/** Of `period` firings of a filter in a row, those whose items are used. */
+export interface LiveFirings {
+  readonly period: number;
+  readonly live: readonly number[];
+}
+
+const all: LiveFirings = { period: 1, live: [0] };
+
+/** Firings of a node in steady states that the filter behind it uses. */
+export function liveFirings({ graph, sdf, steady }: Pick<ProgramPlan, 'graph' | 'sdf' | 'steady'>, node: GraphNode): LiveFirings {
+  const [channel] = node.outputs;
+  if (node.outputs.length !== 1 || channel === undefined || steady.residual[channel]! > 0) return all;
+  const { to, push, pop, peek } = sdf.channels[channel]!;
+  const reader = graph.nodes[to]!;
+  if (reader.kind !== 'filter' || push === 0 || peek !== pop || pop % push !== 0 || pop > mostItems) return all;
+  const used = usedItems(reader.code, pop);
+  const period = pop / push;
+  const live = used === undefined ? [] : Array.from({ length: period }, (_, i) => i)
+    .filter((firing) => Array.from({ length: push }, (_, i) => firing * push + i).some((item) => used.has(item)));
+  return used === undefined || live.length === period ? all : { period, live };
+}
+
+/** Items of a firing's input that are more than thrown away; undefined where that is not known. */
+function usedItems(code: FilterCode, pop: number): ReadonlySet<number> | undefined {
+  const uses = new Uses();
+  return uses.statement(code.work.body) && uses.at === pop ? uses.used : undefined;
+}
+
+class Uses {
+  readonly used = new Set<number>();
+  at = 0;
+
+  statement(s: IrStatement): boolean {
+    if (this.at > mostItems) return false;
+    if (s.kind === 'block') return s.statements.every((part) => this.statement(part));
+    if (s.kind === 'evaluate' && s.value.kind === 'pop') {
+      ++this.at;
+      return true;
+    }
+    if (s.kind === 'loop') return this.#loop(s);
+    if (s.kind === 'if') return !touches(s);
+    return (s.kind === 'declare' || s.kind === 'assign' || s.kind === 'push') && expressionsOf(s).every((e) => this.#expression(e));
+  }
+
+  #loop(s: Extract<IrStatement, { kind: 'loop' }>): boolean {
+    if (s.trips === undefined || s.trips > mostItems || leaves(s.body) || [...s.initial, ...s.step].some(touches)) return false;
+    if (s.condition !== undefined && !isApart(s.condition)) return false;
+    for (let turn = 0; turn < s.trips; ++turn) if (!this.statement(s.body)) return false;
+    return true;
+  }
+
+  #expression(e: IrExpression): boolean {
+    if (e.kind === 'call') return false;
+    if (e.kind === 'conditional' || (e.kind === 'binary' && (e.operator === '&&' || e.operator === '||'))) return isApart(e);
+    if (e.kind === 'peek') {
+      const index = known(e.index);
+      if (index !== undefined) this.used.add(this.at + index);
+      return index !== undefined;
+    }
+    if (e.kind === 'pop') this.used.add(this.at++);
+    return operands(e).every((part) => this.#expression(part));
+  }
+}
+
+/** Whether an expression has nothing to do with the input. */
+function isApart(e: IrExpression): boolean {
+  let found = true;
+  eachExpression(e, ({ kind }) => { if (kind === 'pop' || kind === 'peek' || kind === 'call') found = false; });
+  return found;
+}
+
+function touches(s: IrStatement): boolean {
+  let found = false;
+  eachStatement(s, (part) => { found ||= !expressionsOf(part).every(isApart) || leaves(part); });
+  return found;
+}
