@@ -1,9 +1,12 @@
-// The code that three small programs become, in full. To renew the files after a change that was meant: GOLDEN=write mocha THIS_FILE.
+// Every stage of six small programs, in full: the graph with its filters' code, the schedules, and the code in JavaScript and C++. To renew the files after a change that was meant: GOLDEN=write mocha THIS_FILE.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { describeGraph, toSdf } from '../../../lib/stream/elaborate/index.ts';
 import { emitCpp } from '../../../lib/stream/emit/emit-cpp.ts';
 import { emitJs } from '../../../lib/stream/emit/emit-js.ts';
 import { planProgram } from '../../../lib/stream/emit/plan.ts';
+import { pushSchedule, singleAppearanceSchedule, steadyState, type Step } from '../../../lib/stream/schedule/index.ts';
+import type { SdfGraph } from '../../../lib/stream/sdf.ts';
 import { graphOf } from '../support.ts';
 
 const programs: Readonly<Record<string, string>> = {
@@ -14,6 +17,14 @@ const programs: Readonly<Record<string, string>> = {
     float->float pipeline P { add Mean(100); add Thin; }`,
   echo: `float->float feedbackloop P { join roundrobin(1, 1); body float->float filter { work pop 2 push 1 { push(pop() + 0.5 * pop()); } }
     split duplicate; enqueue 0.0; enqueue 0.0; }`,
+  points: `struct P { float x; int[2] n; } float->P filter Pack { int i; work pop 2 push 1 { P p; p.x = pop(); p.n[i & 1] = (int) pop(); i++; push(p); } }
+    P->float filter Unpack { work pop 1 push 3 { P p = pop(); push(p.x); for (int i = 0; i < 2; i++) push(p.n[i]); } }
+    float->float pipeline P1 { add Pack; add P->P filter { work pop 1 push 1 peek 2 { P p = pop(); p.x = p.x + peek(0).x; push(p); } }; add Unpack; }`,
+  delay: `int->int filter Delay(int n) { prework push n { for (int i = 0; i < n; i++) push(-i); } work pop 1 push 1 { push(pop()); } }
+    int->int splitjoin P { split roundrobin(2, 1); add Delay(3); add Identity<int>; join roundrobin(2, 1); }`,
+  parity: `static { int[4] t = {0, 1, 1, 0}; } bit->int filter Words(int n) { work pop n push 1 { int x = 0; for (int i = 0; i < n; i++) x = x << 1 | pop(); push(x); } }
+    int->bit filter Check { int odd(int x) { int c = 0; while (x != 0) { c += t[x & 3]; x = x >> 2; } return c & 1; } work pop 1 push 1 { push((bit) odd(pop())); } }
+    bit->bit pipeline P { add Words(8); add Check; }`,
 };
 
 function check(name: string, text: string): void {
@@ -22,10 +33,23 @@ function check(name: string, text: string): void {
   assert.equal(text, readFileSync(path, 'utf8'));
 }
 
-describe('emitted code', () => {
+/** How often everything fires, before the first steady state and in it, and in which orders. */
+function scheduleText(sdf: SdfGraph): string {
+  const steady = steadyState(sdf);
+  const steps = (list: readonly Step[]): string => list.map(({ actor, count }) => `${count} ${sdf.actors[actor]!.name}`).join(', ') || '-';
+  const [single, push] = [singleAppearanceSchedule(sdf, steady), pushSchedule(sdf, steady)];
+  return [`repetitions: ${sdf.actors.map(({ id, name }) => `${steady.repetitions[id]!} ${name}`).join(', ')}`, `at first: ${steps(steady.init)}`,
+    `left on channels: ${steady.residual.join(', ')}`, `single appearance: ${steps(single.steps)}; buffers ${single.buffers.join(', ')}`,
+    `push: ${steps(push.steps)}; buffers ${push.buffers.join(', ')}`, ''].join('\n');
+}
+
+describe('stages of whole programs', () => {
   for (const [name, source] of Object.entries(programs)) {
     it(`of ${name}`, () => {
-      const plan = planProgram(graphOf(source));
+      const graph = graphOf(source);
+      check(`${name}.graph.txt`, describeGraph(graph, { code: true }));
+      check(`${name}.schedule.txt`, scheduleText(toSdf(graph)));
+      const plan = planProgram(graph);
       check(`${name}.js.txt`, emitJs(plan).source);
       check(`${name}.cpp.txt`, emitCpp(plan).body);
     });

@@ -7,52 +7,53 @@ import { parse } from '../../../lib/stream/front/parser.ts';
 const inWork = (text: string) => `void->void filter F { int x; work { ${text} } }`;
 const many = (text: string, count = 100_000) => text.repeat(count);
 
-/** Source and the first error's code; undefined: it is right, if large. */
+/** Source and the first error's code, line and column; undefined: it is right, if large. */
 const sources: Readonly<Record<string, readonly [string, string | undefined]>> = {
-  'parentheses 100 000 deep': [inWork(`x = ${many('(')}1${many(')')};`), 'S0115'],
-  'blocks 100 000 deep': [inWork(many('{') + many('}')), 'S0115'],
-  'pipelines 100 000 deep': [`void->void pipeline P { ${many('add pipeline {')}`, 'S0115'],
-  'if under if': [inWork(`${many('if (true) ')};`), 'S0115'],
-  'for under for': [inWork(`${many('for (;;) ')};`), 'S0115'],
-  'do under do': [inWork(many('do ')), 'S0115'],
-  'signs before an operand': [inWork(`x = ${many('- ')}1;`), 'S0123'],
-  'casts before an operand': [inWork(`x = ${many('(int)')}1;`), 'S0123'],
-  'a sum of 100 000': [inWork(`x = 1${many('+1')};`), 'S0123'],
-  'indices behind each other': [inWork(`x${many('[0]')} = 1;`), 'S0123'],
-  'indices in each other': [inWork(`x = ${many('x[')}`), 'S0115'],
-  'calls in each other': [inWork(`x = ${many('f(')}`), 'S0115'],
-  'conditionals in each other': [inWork(`x = ${many('true ? 1 : ')}2;`), 'S0115'],
-  'an else-if chain of 100 000': [inWork(`if (true) ; ${many('else if (true) ; ')}`), 'S0123'],
-  'braces of elements': [`static { int x = ${many('{')}`, 'S0115'],
-  'dimensions of a type': [`void->void filter F { int${many('[1]')} x; work { } }`, 'S0123'],
-  'a million digits': [`static { int x = ${many('9', 1_000_000)}; }`, 'S0106'],
-  'a million hexadecimal digits': [`static { int x = 0x${many('f', 1_000_000)}; }`, 'S0106'],
+  'parentheses 100 000 deep': [inWork(`x = ${many('(')}1${many(')')};`), 'S0115 1:140'],
+  'blocks 100 000 deep': [inWork(many('{') + many('}')), 'S0115 1:137'],
+  'pipelines 100 000 deep': [`void->void pipeline P { ${many('add pipeline {')}`, 'S0115 1:1425'],
+  'if under if': [inWork(`${many('if (true) ')};`), 'S0115 1:1031'],
+  'for under for': [inWork(`${many('for (;;) ')};`), 'S0115 1:937'],
+  'do under do': [inWork(many('do ')), 'S0115 1:337'],
+  'signs before an operand': [inWork(`x = ${many('- ')}1;`), 'S0123 1:199039'],
+  'casts before an operand': [inWork(`x = ${many('(int)')}1;`), 'S0123 1:497536'],
+  'a sum of 100 000': [inWork(`x = 1${many('+1')};`), 'S0123 1:1042'],
+  'indices behind each other': [inWork(`x${many('[0]')} = 1;`), 'S0123 1:1538'],
+  'indices in each other': [inWork(`x = ${many('x[')}`), 'S0115 1:239'],
+  'calls in each other': [inWork(`x = ${many('f(')}`), 'S0115 1:239'],
+  'conditionals in each other': [inWork(`x = ${many('true ? 1 : ')}2;`), 'S0115 1:1126'],
+  'an else-if chain of 100 000': [inWork(`if (true) ; ${many('else if (true) ; ')}`), 'S0123 1:8554'],
+  'braces of elements': [`static { int x = ${many('{')}`, 'S0115 1:118'],
+  'dimensions of a type': [`void->void filter F { int${many('[1]')} x; work { } }`, 'S0123 1:1525'],
+  'a million digits': [`static { int x = ${many('9', 1_000_000)}; }`, 'S0106 1:18'],
+  'a million hexadecimal digits': [`static { int x = 0x${many('f', 1_000_000)}; }`, 'S0106 1:18'],
   'a huge exponent': [inWork(`float y = 1e${many('9')}; println(y);`), undefined],
-  'a string without an end, of a million characters': [`static { string s = "${many('a', 1_000_000)}`, 'S0102'],
-  'a comment without an end': [`/*${many('* /')}`, 'S0104'],
-  'a million NULs': [many('\0', 1_000_000), 'S0101'],
-  'halves of surrogate pairs': [many('\ud800x\udc00 '), 'S0101'],
-  'more than a million tokens': [many('a ', 1_000_001), 'S0117'],
-  'a million tokens of nonsense': [many('a ', 999_999), 'S0107'],
-  'opening braces and names': [many('a { '), 'S0107'],
+  'a string without an end, of a million characters': [`static { string s = "${many('a', 1_000_000)}`, 'S0102 1:21'],
+  'a comment without an end': [`/*${many('* /')}`, 'S0104 1:1'],
+  'a million NULs': [many('\0', 1_000_000), 'S0101 1:1'],
+  'halves of surrogate pairs': [many('\ud800x\udc00 '), 'S0101 1:1'],
+  'more than a million tokens': [many('a ', 1_000_001), 'S0117 1:2000001'],
+  'a million tokens of nonsense': [many('a ', 999_999), 'S0107 1:3'],
+  'opening braces and names': [many('a { '), 'S0107 1:3'],
   'a line of 300 000 statements': [inWork(many('x = 1; ', 100_000)), undefined],
-  '20 000 errors': [`void->void pipeline P { ${many('add 1; ', 20_000)} }`, 'S0107'],
-  'a name of a million characters': [inWork(`${many('y', 1_000_000)} = 1;`), 'S0201'],
+  '20 000 errors': [`void->void pipeline P { ${many('add 1; ', 20_000)} }`, 'S0107 1:29'],
+  'a name of a million characters': [inWork(`${many('y', 1_000_000)} = 1;`), 'S0201 1:37'],
   'the same stream 20 000 times': [many('int->int filter F { work push 1 pop 1 { push(pop()); } } ', 20_000), undefined],
-  '20 000 undefined names': [inWork(many('y = z; ', 20_000)), 'S0201'],
+  '20 000 undefined names': [inWork(many('y = z; ', 20_000)), 'S0201 1:37'],
   'structs in structs': [`${Array.from({ length: 20_000 }, (_, i) => `struct S${i} { S${i + 1} a; }`).join(' ')}
-    struct S20000 { int a; } void->void filter F { S0 s; work { println(s.a.a.a == s.a.a.a); } }`, 'S0213'],
+    struct S20000 { int a; } void->void filter F { S0 s; work { println(s.a.a.a == s.a.a.a); } }`, 'S0213 1:1099'],
   'functions that call each other, 20 000 of them': [`void->void filter F { ${Array.from({ length: 20_000 }, (_, i) =>
     `int f${i}(int x) { return f${i + 1}(x); }`).join(' ')} int f20000(int x) { return x; } work { println(f0(1)); } }`, undefined],
   'sections of constants that need each other': [`${Array.from({ length: 10_000 }, (_, i) => `static { int c${i} = c${i + 1}; }`).join(' ')}
     static { int c10000 = 1; } void->void filter F { work { println(c0); } }`, undefined],
 };
 
-/** Code of the first error of parsing or, without any, of checking. */
+/** Code, line and column of the first error of parsing or, without any, of checking. */
 function firstError(text: string): string | undefined {
   const { program, diagnostics } = parse([{ name: 'hostile.str', text }]);
   const syntax = diagnostics.find(({ severity }) => severity === 'error');
-  return (syntax ?? check(program).diagnostics.find(({ severity }) => severity === 'error'))?.code;
+  const found = syntax ?? check(program).diagnostics.find(({ severity }) => severity === 'error');
+  return found === undefined ? undefined : `${found.code} ${found.line}:${found.column}`;
 }
 
 describe('hostile sources', () => {
