@@ -159,7 +159,8 @@ export async function main(argv: readonly string[]): Promise<number> {
       backend: { type: 'string', default: 'auto' }, filter: { type: 'string' }, out: { type: 'string' },
       table1: { type: 'boolean', default: false }, write: { type: 'boolean', default: false }, figure6: { type: 'boolean', default: false },
       figure7: { type: 'boolean', default: false },
-      quick: { type: 'boolean', default: false }, partition: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false },
+      quick: { type: 'boolean', default: false }, partition: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
     },
   });
   const [domain, ...rest] = positionals;

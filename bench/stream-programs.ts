@@ -83,5 +83,6 @@ export function madeUpCosts({ graph, steady, cpu }: PricedProgram, seed: number)
 
 /** The partitioning problem of a program on the thesis's machine: 4 cores, 16 multiprocessors. */
 export function taskProblem(program: PricedProgram, seed: number): TaskProblem {
-  return { graph: program.graph, repetitions: program.steady.repetitions, costs: madeUpCosts(program, seed), cores: 4, multiprocessors: 16 };
+  const { graph, steady: { repetitions } } = program;
+  return { graph, repetitions, costs: madeUpCosts(program, seed), cores: 4, multiprocessors: 16 };
 }

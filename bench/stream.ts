@@ -1,4 +1,5 @@
-// Throughput of the twelve programs, one thread and all cores, beside the baseline and the original compiler. Rows, items of output a second:
+// Throughput of the twelve programs, one thread and all cores, beside the baseline and the original compiler. Rows, items of output
+// a second:
 //   stream/<program>/baseline    C++ as the original compiler writes it: one FIFO per channel, nothing fused, -O3
 //   stream/<program>/cpp1        C++ back end, one thread, floats as written; cpp1-fast: floats may be reordered
 //   stream/<program>/js1         JavaScript back end, one thread
@@ -92,10 +93,13 @@ function rowsOf(program: BenchmarkProgram, measured: Map<Method, Measured>): Row
     const single = method === 'cppN' ? measured.get('cpp1')?.median : method === 'jsN' ? measured.get('js1')?.median : undefined;
     const peers: Record<string, number> = method === 'baseline' ? { 'original, Cascade Lake': original } : {
       ...(baseline === undefined ? {} : { baseline }),
-      ...(single === undefined ? { 'original, Cascade Lake': original, 'original at its best, Cascade Lake': best } : { 'one thread': single }),
+      ...(single !== undefined ? { 'one thread': single }
+        : { 'original, Cascade Lake': original, 'original at its best, Cascade Lake': best }),
     };
-    return { id: `stream/${program.name}/${method}`, value: median, unit: 'items/s', spread, peers,
-      ...(single === undefined ? {} : { note: `${cores} threads` }) };
+    return {
+      id: `stream/${program.name}/${method}`, value: median, unit: 'items/s', spread, peers,
+      ...(single === undefined ? {} : { note: `${cores} threads` }),
+    };
   });
 }
 

@@ -229,7 +229,9 @@ Exit codes: 0 done; 1 the program is wrong or failed; 2 bad flags or files; 3 no
     const { values, positionals } = parseFlags({ args: argv, allowPositionals: true, options: flags });
     const [name, ...paths] = positionals;
     const action = Object.hasOwn(actions, name ?? '') ? actions[name!]! : undefined;
-    if (action === undefined || paths.length === 0) throw new UsageError('name an action (check, graph, profile, schedule, run) and a program');
+    if (action === undefined || paths.length === 0) {
+      throw new UsageError('name an action (check, graph, profile, schedule, run) and a program');
+    }
     const files = await Promise.all(paths.map(async (path) => ({ name: path, text: await readFile(path, 'utf8') })));
     return action({ files, values, context });
   },

@@ -26,6 +26,7 @@ export type GraphNode = {
   | { readonly kind: 'reader'; readonly file: FileFormat }
   | { readonly kind: 'writer'; readonly file: FileFormat });
 
+/** A channel of a graph: from a port of one node to a port of another. */
 export interface Channel {
   readonly id: number;
   readonly type: IrType;

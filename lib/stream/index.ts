@@ -19,5 +19,6 @@ export { profile, type Profile, type ProfileOptions } from './profile/index.ts';
 export { graphSvg } from './pictures/graph-svg.ts';
 export { ganttSvg, type GanttBar } from './pictures/gantt-svg.ts';
 export * from './schedule/index.ts';
+export { Solver, type Solution, type SolveOptions } from './schedule/solver.ts';
 export * from './partition/index.ts';
 export type { SdfActor, SdfChannel, SdfGraph } from './sdf.ts';

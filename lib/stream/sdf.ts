@@ -10,6 +10,7 @@ export interface SdfActor {
   readonly moves: boolean;
 }
 
+/** A channel with its rates. */
 export interface SdfChannel {
   readonly id: number;
   readonly from: number;

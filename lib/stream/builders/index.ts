@@ -9,6 +9,7 @@ export type Constant = number | boolean | ArrayLike<number> | readonly Constant[
 
 /** How items are dealt out or taken in: each `weights` in turn, or a copy to all. */
 export type Policy = { readonly kind: 'duplicate' } | { readonly kind: 'roundrobin'; readonly weights: readonly number[] };
+/** What a joiner can do. */
 export type JoinPolicy = Extract<Policy, { kind: 'roundrobin' }>;
 
 /** What a stream is made of. */
@@ -23,6 +24,7 @@ export type Parts =
     readonly split: Policy; readonly enqueue: readonly number[];
   };
 
+/** A constant argument with its type. */
 export interface TypedConstant {
   /** As the language writes it. */
   readonly type: ItemType;
@@ -44,6 +46,7 @@ export class StreamNode<out I extends ItemType, out O extends ItemType> {
     this.parts = parts;
   }
 }
+/** A stream of any types of items. */
 export type AnyStream = StreamNode<ItemType, ItemType>;
 
 /** A filter. */

@@ -1,5 +1,6 @@
 // What an elaboration may take, so that no program makes the compiler hang or run out of memory.
 
+/** Limits of an elaboration. */
 export interface ElaborationLimits {
   /** Streams inside streams, and calls of functions inside calls. Default 200. */
   readonly nesting: number;
@@ -17,6 +18,7 @@ export interface ElaborationLimits {
   readonly errors: number;
 }
 
+/** What `elaborate` allows where nothing else is said. */
 export const defaultLimits: ElaborationLimits = {
   nesting: 200, nodes: 65536, steps: 50_000_000, bytes: 2 ** 28, arrayElements: 2 ** 24, rate: 2 ** 24, errors: 20,
 };

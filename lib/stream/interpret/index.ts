@@ -12,6 +12,7 @@ export { StreamRunError } from './error.ts';
 export { decodeFile, encodeFile } from './files.ts';
 export { defaultRunLimits, type RunLimits } from './engine.ts';
 
+/** Options of {@link interpret}. */
 export interface InterpretOptions {
   /** Items of the open input: their scalars in memory order. */
   readonly input?: ArrayLike<number>;
@@ -31,6 +32,7 @@ export interface InterpretOptions {
   readonly seed?: number;
 }
 
+/** What a run by the interpreter gave. */
 export interface Interpretation {
   /** Scalars of the items on the open output, in memory order. */
   readonly output: readonly number[];
@@ -96,7 +98,9 @@ function prints(code: FilterCode): boolean {
 export function requireItems(graph: StreamGraph): void {
   const isVisible = graph.output !== undefined || graph.nodes.some(
     (node) => node.kind === 'writer' || (node.kind === 'filter' && prints(node.code)));
-  if (!isVisible) throw new ArgumentError('options.items', 'the program has no output, writes no file and prints no lines: use `iterations`');
+  if (!isVisible) {
+    throw new ArgumentError('options.items', 'the program has no output, writes no file and prints no lines: use `iterations`');
+  }
 }
 
 function engineFor(graph: StreamGraph, options: InterpretOptions, tap?: (channel: number, item: Value) => void): Engine {

@@ -29,7 +29,9 @@ function check(classes: readonly InstanceClass[], processors: number): void {
     throw new ArgumentError('processors', `expected an integer from 1 to 4096, received ${processors}`);
   }
   classes.forEach(({ count, time }, at) => {
-    if (!Number.isInteger(count) || count < 0) throw new ArgumentError(`classes[${at}].count`, `expected an integer ≥ 0, received ${count}`);
+    if (!Number.isInteger(count) || count < 0) {
+      throw new ArgumentError(`classes[${at}].count`, `expected an integer ≥ 0, received ${count}`);
+    }
     if (!(time >= 0 && time < Infinity)) throw new ArgumentError(`classes[${at}].time`, `expected microseconds ≥ 0, received ${time}`);
   });
   const jobs = classes.reduce((sum, { count }) => sum + count, 0);
@@ -98,12 +100,15 @@ export async function partitionInstancesByIlp(
 }
 
 /** What is wrong with a partition: counts that do not add up, loads and interval other than they should be. */
-export function validateInstances(classes: readonly InstanceClass[], processors: number, { counts, load, interval }: InstancePartition): string[] {
+export function validateInstances(
+  classes: readonly InstanceClass[], processors: number, { counts, load, interval }: InstancePartition,
+): string[] {
   const faults: string[] = [];
   classes.forEach(({ count }, at) => {
     const row = counts[at] ?? [];
     const sum = row.reduce((total, n) => total + n, 0);
-    if (row.length !== processors || row.some((n) => !Number.isInteger(n) || n < 0)) faults.push(`class ${at}: counts are not whole numbers`);
+    const isWhole = row.length === processors && row.every((n) => Number.isInteger(n) && n >= 0);
+    if (!isWhole) faults.push(`class ${at}: counts are not whole numbers`);
     if (sum !== count) faults.push(`class ${at}: ${sum} of ${count} instances placed`);
   });
   for (let p = 0; p < processors; ++p) {

@@ -84,7 +84,8 @@ async function runnersOf(parts: readonly Part[], backend: 'js' | 'cpp', options:
   }
   const { signal } = options;
   const programs = await compileCppTogether(parts.map(({ graph }) => graph), signal === undefined ? {} : { signal });
-  return programs.map((program) => (input, runOptions) => program.run(input, { ...runOptions, ...(signal === undefined ? {} : { signal }) }));
+  const more = signal === undefined ? {} : { signal };
+  return programs.map((program) => (input, runOptions) => program.run(input, { ...runOptions, ...more }));
 }
 
 /** What `profile` does. */

@@ -153,7 +153,9 @@ function limited(path: string, args: readonly string[], bytes: number): readonly
 const running = new Set<() => void>();
 process.on('exit', () => { for (const stop of running) stop(); });
 
-/** Runs a program until it ends, the time is over or the signal comes (then the signal's reason is thrown). What it started ends with it. */
+/**
+ * Runs a program until it ends, the time is over or the signal comes (then the signal's reason is thrown). What it started ends with it.
+ */
 export function runChild(path: string, args: readonly string[], options: ChildOptions): Promise<ChildResult> {
   const { signal, timeout, cwd, memory = childMemory } = options;
   signal?.throwIfAborted();

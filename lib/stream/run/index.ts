@@ -14,6 +14,7 @@ import type { RunOptions } from './js.ts';
  * and interpret what js does not take.
  */
 export const streamBackends = ['auto', 'js', 'cpp', 'interpret'] as const;
+/** A way to run a program: see {@link streamBackends}. */
 export type StreamBackend = (typeof streamBackends)[number];
 
 /** Options of {@link run}. */

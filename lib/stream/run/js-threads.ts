@@ -165,7 +165,8 @@ class Run {
     const isPrinting = amount.items !== undefined && isPrintingOnly(plan);
     this.#lines = isPrinting ? amount.items! : Infinity;
     if (isPrinting) this.threads = 1;
-    this.pieces = cutRun(plan, isPrinting ? { input: amount.input, iterations: 2 ** 40 } : amount, options.pieces === false ? 1 : this.threads);
+    const bounded = isPrinting ? { input: amount.input, iterations: 2 ** 40 } : amount;
+    this.pieces = cutRun(plan, bounded, options.pieces === false ? 1 : this.threads);
     checkSizes(plan, this.#streams, this.pieces[0]!.counts.passed.map((items, i) =>
       (plan.externals[i]!.kind === 'output' ? this.pieces.reduce((sum, { outputItems }) => sum + outputItems, 0) : items)));
     this.#exhausted = this.pieces.length === 1 ? this.pieces[0]!.counts.exhausted : amount.items === undefined
