@@ -176,7 +176,8 @@ async function run(job: Job): Promise<ExitCode> {
   const result = await stream.run(made, {
     backend, files, signal: context.signal, ...(input === undefined ? {} : { input: input.numbers }),
     ...(items === undefined ? {} : { items }), ...(iterations === undefined ? {} : { iterations }),
-    ...(threads === undefined ? {} : { threads }), ...(values.fast === true ? { fast: true } : {}),
+    ...(threads === undefined ? {} : { threads }), ...(values.costs === undefined ? {} : { costs: await costsOf(job, made) }),
+    ...(values.fast === true ? { fast: true } : {}),
   });
   const seconds = (performance.now() - begin) / 1e3;
   context.out.write(result.printed);
@@ -205,7 +206,7 @@ export const streamCommand: Command = {
       --json             check: diagnostics as JSON
   -o, --out FILE         graph: a picture (.svg); profile: the times as --costs takes them (.json)
       --cores N          schedule: cores to spread over, default 4
-      --costs FILE       schedule: { "actor": microseconds of a firing } as JSON. Default: counted operations
+      --costs FILE       schedule, run: { "actor": microseconds of a firing } as JSON. Default: counted operations
       --gantt FILE.svg   schedule: a picture of one launch, bars coloured by pipeline stage
       --input FILE       run, profile: items of an open input; --output FILE: where those of an open output go:
                          .npy, .wav (floats, one channel), .txt (numbers), other names raw (32-bit words, little end first)

@@ -8,6 +8,7 @@ import { interpret } from '../interpret/index.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import type { CppRunOptions } from './cpp.ts';
 import type { RunOptions } from './js.ts';
+import { checkTimes } from './launch.ts';
 
 /**
  * `js`: compiled to JavaScript; `cpp`: compiled by the system's C++ compiler; `interpret`: step by step, takes every program; `auto`: js,
@@ -35,6 +36,8 @@ export interface StreamRunOptions {
   readonly seed?: number;
   /** Most threads that compiled programs use, 1 to 1024. Default: the cores of the machine for runs of some length, else 1. */
   readonly threads?: number;
+  /** Microseconds of a firing by node, from `profile`, by which threads share the work. Default: counted operations. */
+  readonly costs?: readonly number[];
   /** Milliseconds that a compiled program may take; default 600 000. Short runs as JavaScript do not look at it. */
   readonly timeout?: number;
   /** With `cpp`: lets float operations be reordered and joined, so that outputs differ in rounding. */
@@ -56,7 +59,7 @@ export interface StreamRun {
 /** Estimated milliseconds from which a run is worth starting worker threads. */
 const worthThreads = 200;
 
-function check({ backend = 'auto', threads, timeout, fast, compiler }: StreamRunOptions): void {
+function check({ nodes }: StreamGraph, { backend = 'auto', threads, costs, timeout, fast, compiler }: StreamRunOptions): void {
   if (!streamBackends.includes(backend)) throw refusal('backend', streamBackends.join(', '), describeValue(backend));
   if (threads !== undefined && (!Number.isInteger(threads) || threads < 1 || threads > 1024)) {
     throw refusal('threads', 'an integer from 1 to 1024', describeValue(threads));
@@ -64,6 +67,7 @@ function check({ backend = 'auto', threads, timeout, fast, compiler }: StreamRun
   if (timeout !== undefined && !(timeout > 0 && timeout < 2 ** 31)) {
     throw refusal('timeout', 'milliseconds above 0', describeValue(timeout));
   }
+  if (costs !== undefined) checkTimes(costs, nodes.length, 'costs');
   for (const [name, value] of [['fast', fast], ['compiler', compiler]] as const) {
     if (value !== undefined && backend !== 'cpp') throw new ArgumentError(name, `only backend 'cpp' takes this, not '${backend}'`);
   }
@@ -72,7 +76,7 @@ function check({ backend = 'auto', threads, timeout, fast, compiler }: StreamRun
 async function runJs(graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppRunOptions): Promise<StreamRun> {
   const { compileJs, estimatedMilliseconds } = await import('./js.ts');
   const compiled = compileJs(graph);
-  const { threads: _threads, timeout: _timeout, signal: _signal, ...rest } = options;
+  const { threads: _threads, costs: _costs, timeout: _timeout, signal: _signal, ...rest } = options;
   if (estimatedMilliseconds(compiled.plan, input, rest) < worthThreads) return { ...compiled.run(input, rest), backend: 'js' };
   const { compileJsThreads } = await import('./js-threads.ts');
   return { ...await compileJsThreads(graph).run(input, options), backend: 'js' };
@@ -86,7 +90,7 @@ async function runCpp(
   const compiled = await compileCpp(graph, {
     ...(signal === undefined ? {} : { signal }), ...(fast === undefined ? {} : { fast }), ...(compiler === undefined ? {} : { compiler }),
   });
-  const { threads: most, timeout: _timeout, signal: _signal, ...rest } = options;
+  const { threads: most, costs: _costs, timeout: _timeout, signal: _signal, ...rest } = options;
   const threads = most ?? (estimatedMilliseconds(compiled.plan, input, rest) < worthThreads ? 1 : availableParallelism());
   return { ...await compiled.run(input, { ...options, threads }), backend: 'cpp' };
 }
@@ -98,9 +102,9 @@ async function runCpp(
  * (ERR_WARPLOOM_UNAVAILABLE) for `cpp` without a compiler, WarploomError (ERR_WARPLOOM_SYSTEM_FAILED) where the time is over
  */
 export async function run(graph: StreamGraph, options: StreamRunOptions = {}): Promise<StreamRun> {
-  check(options);
+  check(graph, options);
   const { backend = 'auto', input, fast: _fast, compiler: _compiler, ...compiled } = options;
-  const { signal, threads: _threads, timeout: _timeout, ...common } = compiled;
+  const { signal, threads: _threads, costs: _costs, timeout: _timeout, ...common } = compiled;
   signal?.throwIfAborted();
   if (backend === 'cpp') return runCpp(graph, input, compiled, options);
   if (backend !== 'interpret') {

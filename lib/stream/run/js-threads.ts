@@ -124,6 +124,9 @@ interface WorkerArray {
 /** What a worker is given: see worker-text.ts. */
 interface WorkerData {
   readonly piece: number;
+  /** Where workers wait for each other: how many have come, and how often all had. */
+  readonly gate: Scalars;
+  readonly threads: number;
   /** The run ends when so many are printed; by site: how many one print ends; printed values that are too many. */
   readonly lines: number;
   readonly linesOf: readonly number[];
@@ -154,6 +157,8 @@ class Run {
   /** The run ends when so many are printed. */
   readonly #lines: number;
   #plan: ProgramPlan;
+  #used = 1;
+  readonly #gate = shared('i', 2);
 
   constructor(plan: ProgramPlan, input: ArrayLike<number> | undefined, options: ThreadOptions) {
     this.threads = checkThreads(options.threads ?? availableParallelism());
@@ -192,6 +197,7 @@ class Run {
     const { signal, timeout = 600_000 } = this.#options;
     signal?.throwIfAborted();
     this.#plan = plan;
+    this.#used = launches?.programs.length ?? this.pieces.length;
     this.#makeStreams();
     const begin = performance.now();
     const workers: Worker[] = [];
@@ -223,7 +229,7 @@ class Run {
         { once: true });
       worker.on('message', (answer: Answer) => {
         if (answer.kind === 'failed') fail(`a worker failed: ${answer.message}`);
-        else if (answer.kind === 'done' || answer.order !== undefined) resolve(answer);
+        else if (answer.kind === 'done' || (answer.site >= 0 && answer.order !== undefined)) resolve(answer);
         else if (answer.site < 0) reject(new WarploomError('ERR_WARPLOOM_INTERNAL',
           `channel ${answer.value} holds more items than planned`));
         else reject(faultError(this.#plan.graph, program.text.sites[answer.site]!, answer.value));
@@ -243,8 +249,8 @@ class Run {
       return { ...each, shared: array, initial: [] };
     });
     const launch = {
-      threads: programs.length, iterations, multiplier: plan.multiplier, lastStage: plan.lastStage, stages: plan.stages, ends: plan.ends,
-      rings: plan.rings.map((ring) => ring ?? null), base: shared('i', common.ix.length), gate: shared('i', 2),
+      iterations, multiplier: plan.multiplier, lastStage: plan.lastStage, stages: plan.stages, ends: plan.ends,
+      rings: plan.rings.map((ring) => ring ?? null), base: shared('i', common.ix.length),
       stops: shared('d', programs.length).fill(iterations), end: shared('d', 1).fill(iterations),
     };
     const [it, rs] = [share(common.it), share(common.rs)];
@@ -267,8 +273,9 @@ class Run {
     plan.graph.channels.forEach(({ id, initial }) => { ix[2 * id + 1] = initial.length; });
     for (const { id, kind } of plan.externals) if (kind === 'reader') ix[2 * id + 1] = this.#streams.get(id)!.items;
     return {
-      piece: number, lines: this.#lines, linesOf: text.sites.map(({ print }) => print?.lines ?? 0), mostPrinted, source, external, ix,
-      init, steadyStates, tail, multiplicity: plan.multiplicity, channels: plan.graph.channels.length,
+      piece: number, gate: this.#gate, threads: this.#used, lines: this.#lines,
+      linesOf: text.sites.map(({ print }) => print?.lines ?? 0), mostPrinted, source, external, ix, init, steadyStates, tail,
+      multiplicity: plan.multiplicity, channels: plan.graph.channels.length,
       it: new Int32Array(plan.graph.nodes.length), rs: Int32Array.from(plan.graph.nodes, ({ id }) => (seed + id) | 0),
       iterations: plan.groups.map(({ iterations }) => iterations), turns: this.#options.maxTurns ?? 1e9,
       arrays: text.arrays.map((each) => ({

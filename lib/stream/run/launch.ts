@@ -5,7 +5,7 @@ import { planLaunches, type LaunchPlan } from '../emit/launches.ts';
 import type { ProgramPlan } from '../emit/plan.ts';
 import { estimateCosts } from '../profile/estimate.ts';
 import type { GraphNode } from '../graph.ts';
-import { ArgumentError } from '../../core/errors.ts';
+import { ArgumentError, refusal } from '../../core/errors.ts';
 
 /** What decides about threads. */
 export interface ThreadChoice {
@@ -32,6 +32,14 @@ function prints(node: GraphNode): boolean {
   return found;
 }
 
+/** Checks times of nodes. */
+export function checkTimes(costs: readonly number[], nodes: number, name = 'options.costs'): void {
+  const wrong = costs.findIndex((cost) => !(cost >= 0 && cost < Infinity));
+  if (costs.length === nodes && wrong < 0) return;
+  const received = costs.length === nodes ? String(costs[wrong]) : `${costs.length} of them`;
+  throw refusal(name, `microseconds for each of ${nodes} nodes`, received);
+}
+
 /** Checks a number of threads. */
 export function checkThreads(threads: number): number {
   if (Number.isInteger(threads) && threads >= 1 && threads <= 1024) return threads;
@@ -41,9 +49,7 @@ export function checkThreads(threads: number): number {
 /** Plans a run on several cores; undefined where one does as well: short runs, work that stays whole, lines that several nodes print. */
 export function launchesFor(plan: ProgramPlan, counts: RunCounts, choice: ThreadChoice): Launches | undefined {
   const { threads, costs = estimateCosts(plan.graph), launchMicroseconds = 400 } = choice;
-  if (costs.length !== plan.graph.nodes.length || !costs.every((cost) => cost >= 0 && cost < Infinity)) {
-    throw new ArgumentError('options.costs', `expected microseconds for each of ${plan.graph.nodes.length} nodes`);
-  }
+  checkTimes(costs, plan.graph.nodes.length);
   if (threads === 1 || counts.steadyStates < 2 || plan.graph.nodes.filter(prints).length > 1) return undefined;
   const made = planLaunches(plan, { cores: threads, costs, states: counts.steadyStates, launchMicroseconds });
   const programs = made.programs.filter((slices) => slices.length > 0);

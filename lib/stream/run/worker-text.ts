@@ -1,14 +1,14 @@
 // What a worker thread does, as text: workers of this kind load no module of the library.
 import { endKinds } from '../emit/launches.ts';
 
-/** Waiting for the other workers, and a core's part of the launches. `d.launch`: see LaunchData. */
+/** Waiting for the other workers, and a core's part of the launches. */
 const launches = `
 const own = d.launch;
 const meet = () => {
-  const { gate, stops, end, threads } = own;
+  const { gate, threads } = d;
   const round = Atomics.load(gate, 1);
   if (Atomics.add(gate, 0, 1) === threads - 1) {
-    end[0] = Math.min(...stops);
+    if (own !== undefined) own.end[0] = Math.min(...own.stops);
     Atomics.store(gate, 0, 0);
     Atomics.add(gate, 1, 1);
     Atomics.notify(gate, 1);
@@ -140,6 +140,7 @@ try {
     }
   };
   const runAlone = () => {
+    meet();
     const begin = performance.now();
     d.init.forEach(step);
     toFronts();

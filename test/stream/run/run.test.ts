@@ -89,6 +89,15 @@ describe('stream.run', function () {
     }
   });
 
+  it('shares the work by times that are given', async () => {
+    const state = graphOf(`int->int filter S { int s; work pop 1 push 1 { s += pop(); for (int i = 0; i < 50; i++) s = s * 3 + i; push(s); } }
+      int->int pipeline P { add S; add S; add S; }`);
+    const many = Int32Array.from({ length: 20_000 }, (_, i) => i);
+    const alone = (await run(state, { input: many, backend: 'js', threads: 1 })).output;
+    assert.deepEqual((await run(state, { input: many, threads: 2, costs: [100, 50, 50] })).output, alone);
+    await assert.rejects(run(state, { input: many, threads: 2, costs: [1] }), (error) => error instanceof ArgumentError && error.argument === 'costs');
+  });
+
   it('says that there is no compiler, and does without one where it may', async () => {
     await withoutPath(async () => {
       await assert.rejects(run(smooth, { input, backend: 'cpp' }), (error) => error instanceof NoCompilerError
