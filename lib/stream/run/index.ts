@@ -7,7 +7,8 @@ import { UnsupportedProgram } from '../emit/unsupported.ts';
 import { interpret } from '../interpret/index.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import type { CppRunOptions } from './cpp.ts';
-import type { RunOptions } from './js.ts';
+import type { CompiledJs, RunOptions } from './js.ts';
+import type { ThreadedJs } from './js-threads.ts';
 import { checkTimes } from './launch.ts';
 
 /**
@@ -73,13 +74,23 @@ function check({ nodes }: StreamGraph, { backend = 'auto', threads, costs, timeo
   }
 }
 
+/** Programs compiled once: their code is warm when they run again. */
+const compiledJs = new WeakMap<StreamGraph, CompiledJs>();
+const threadedJs = new WeakMap<StreamGraph, ThreadedJs>();
+
+function known<T>(made: WeakMap<StreamGraph, T>, graph: StreamGraph, make: (graph: StreamGraph) => T): T {
+  let found = made.get(graph);
+  if (found === undefined) made.set(graph, found = make(graph));
+  return found;
+}
+
 async function runJs(graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppRunOptions): Promise<StreamRun> {
   const { compileJs, estimatedMilliseconds } = await import('./js.ts');
-  const compiled = compileJs(graph);
+  const compiled = known(compiledJs, graph, compileJs);
   const { threads: _threads, costs: _costs, timeout: _timeout, signal: _signal, ...rest } = options;
   if (estimatedMilliseconds(compiled.plan, input, rest) < worthThreads) return { ...compiled.run(input, rest), backend: 'js' };
   const { compileJsThreads } = await import('./js-threads.ts');
-  return { ...await compileJsThreads(graph).run(input, options), backend: 'js' };
+  return { ...await known(threadedJs, graph, compileJsThreads).run(input, options), backend: 'js' };
 }
 
 async function runCpp(

@@ -1,20 +1,17 @@
 // Programs as JavaScript on worker threads: the main thread stays free, runs can be stopped, stateless programs use several cores.
-import { Worker } from 'node:worker_threads';
 import { availableParallelism } from 'node:os';
 import { WarploomError } from '../../core/errors.ts';
 import { emitJs, externalArrayNames, type JsProgram } from '../emit/emit-js.ts';
-import { countsOf, kinds, placesOf, type Kind } from '../emit/layout.ts';
+import { countsOf, kinds, type Kind } from '../emit/layout.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
-import type { Step } from '../schedule/index.ts';
-import type { ArrayDeclaration } from '../emit/program.ts';
 import type { StreamGraph } from '../graph.ts';
 import { firstLines, mostPrinted } from '../interpret/engine.ts';
+import { Crews, FirstFault, shared, type Done, type Faulty, type Part, type Printed } from './crew.ts';
 import { faultError } from './fault.ts';
 import { amountOf, defaultJsPlan, isPrintingOnly, type RunOptions, type RunResult } from './js.ts';
 import { checkThreads, launchesFor, type Launches, type ThreadChoice } from './launch.ts';
 import { cutRun, type Piece } from './split.ts';
 import { checkSizes, fileOf, inputArrays, joinItems, printedText, roomFor, type Scalars, type StreamArrays } from './streams.ts';
-import { workerText } from './worker-text.ts';
 
 export interface ThreadOptions extends RunOptions, Partial<ThreadChoice> {
   /** Worker threads; default: the cores of the machine. */
@@ -37,6 +34,7 @@ export interface ThreadedJs {
 class Written {
   readonly plan: ProgramPlan;
   readonly #isPlaced: boolean;
+  readonly crews = new Crews();
   program: JsProgram;
 
   constructor(plan: ProgramPlan, isPlaced: boolean) {
@@ -77,24 +75,12 @@ export function compileJsThreads(graph: StreamGraph, options: PlanOptions = {}):
 
 type Streams = Map<number, { arrays: StreamArrays; items: number }>;
 
-function shared(kind: Kind, length: number): Scalars {
-  const buffer = new SharedArrayBuffer(length * (kind === 'd' ? 8 : 4));
-  return kind === 'i' ? new Int32Array(buffer) : kind === 'f' ? new Float32Array(buffer) : new Float64Array(buffer);
-}
-
 function share(array: Scalars): Scalars {
   if (array.buffer instanceof SharedArrayBuffer) return array;
   const copy = shared(array instanceof Int32Array ? 'i' : array instanceof Float32Array ? 'f' : 'd', array.length);
   copy.set(array);
   return copy;
 }
-
-type Printed = readonly [site: number, values: readonly number[]];
-/** What a worker answers. Printed values before, in and after launches stand between marks. */
-interface Done { readonly kind: 'done'; readonly printed: readonly (Printed | undefined)[]; readonly milliseconds: number }
-/** `order`: where others may yet meet an earlier fault: number of the piece, or iteration, group and first of its iterations. */
-interface Faulty { readonly kind: 'fault'; readonly site: number; readonly value: number; readonly order?: readonly number[] }
-type Answer = Done | Faulty | { readonly kind: 'failed'; readonly message: string };
 
 function inOrder(answers: readonly Done[]): Printed[] {
   const parts = answers.map(({ printed }) => {
@@ -111,43 +97,6 @@ function byOrder({ order: a = [] }: Faulty, { order: b = [] }: Faulty): number {
   return at < 0 ? 0 : a[at]! - b[at]!;
 }
 
-interface WorkerArray {
-  readonly name: string;
-  readonly kind: Kind;
-  readonly length: number;
-  readonly initial: readonly number[];
-  readonly channel: number;
-  readonly stride: number;
-  readonly shared?: Scalars;
-}
-
-/** What a worker is given: see worker-text.ts. */
-interface WorkerData {
-  readonly piece: number;
-  /** Where workers wait for each other: how many have come, and how often all had. */
-  readonly gate: Scalars;
-  readonly threads: number;
-  /** The run ends when so many are printed; by site: how many one print ends; printed values that are too many. */
-  readonly lines: number;
-  readonly linesOf: readonly number[];
-  readonly mostPrinted: number;
-  readonly source: string;
-  readonly external: readonly Scalars[];
-  readonly arrays: readonly WorkerArray[];
-  readonly ix: Int32Array;
-  readonly it: Scalars;
-  readonly rs: Scalars;
-  readonly init: readonly Step[];
-  readonly steadyStates: number;
-  readonly tail: readonly Step[];
-  readonly multiplicity: number;
-  readonly channels: number;
-  /** By group. */
-  readonly iterations: readonly number[];
-  readonly turns: number;
-  readonly launch?: object;
-}
-
 class Run {
   readonly #options: ThreadOptions;
   readonly #streams: Streams;
@@ -157,8 +106,6 @@ class Run {
   /** The run ends when so many are printed. */
   readonly #lines: number;
   #plan: ProgramPlan;
-  #used = 1;
-  readonly #gate = shared('i', 2);
 
   constructor(plan: ProgramPlan, input: ArrayLike<number> | undefined, options: ThreadOptions) {
     this.threads = checkThreads(options.threads ?? availableParallelism());
@@ -193,14 +140,12 @@ class Run {
     });
   }
 
-  async start({ plan, program }: Written, launches?: Launches): Promise<RunResult> {
+  async start({ plan, program, crews }: Written, launches?: Launches): Promise<RunResult> {
     const { signal, timeout = 600_000 } = this.#options;
     signal?.throwIfAborted();
     this.#plan = plan;
-    this.#used = launches?.programs.length ?? this.pieces.length;
     this.#makeStreams();
     const begin = performance.now();
-    const workers: Worker[] = [];
     const stop = new AbortController();
     const timer = setTimeout(() => {
       stop.abort(new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `the run took more than ${timeout} ms`));
@@ -208,60 +153,35 @@ class Run {
     const forward = (): void => { stop.abort(signal!.reason); };
     signal?.addEventListener('abort', forward, { once: true });
     try {
-      const data = launches === undefined ? this.pieces.map((_, piece) => this.#data(program, piece)) : this.#launchData(program, launches);
-      const answers = await Promise.all(data.map((each) => this.#work(program, each, workers, stop.signal)));
+      const parts = launches === undefined ? this.pieces.map((_, piece) => this.#part(program, piece))
+        : this.#launchParts(program, launches);
+      const answers = await crews.run(program, parts, stop.signal);
       const first = answers.flatMap((each) => (each.kind === 'fault' ? [each] : [])).sort(byOrder)[0];
-      if (first !== undefined) throw faultError(plan.graph, program.text.sites[first.site]!, first.value);
+      if (first !== undefined) throw this.#faultOf(program, first);
       return this.#result(program, answers.filter((each) => each.kind === 'done'), performance.now() - begin);
+    } catch (error) {
+      throw error instanceof FirstFault ? this.#faultOf(program, error.fault) : error;
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', forward);
-      await Promise.all(workers.map((worker) => worker.terminate()));
     }
   }
 
-  #work(program: JsProgram, workerData: WorkerData, workers: Worker[], stop: AbortSignal): Promise<Done | Faulty> {
-    return new Promise((resolve, reject) => {
-      const worker = new Worker(workerText, { eval: true, workerData, execArgv: [], stderr: false });
-      workers.push(worker);
-      const fail = (message: string): void => { reject(new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', message)); };
-      stop.addEventListener('abort', () => { reject(stop.reason instanceof Error ? stop.reason : new Error(String(stop.reason))); },
-        { once: true });
-      worker.on('message', (answer: Answer) => {
-        if (answer.kind === 'failed') fail(`a worker failed: ${answer.message}`);
-        else if (answer.kind === 'done' || (answer.site >= 0 && answer.order !== undefined)) resolve(answer);
-        else if (answer.site < 0) reject(new WarploomError('ERR_WARPLOOM_INTERNAL',
-          `channel ${answer.value} holds more items than planned`));
-        else reject(faultError(this.#plan.graph, program.text.sites[answer.site]!, answer.value));
-      });
-      worker.on('error', (error) => { fail(`a worker died: ${error.message}`); });
-      worker.on('exit', (code) => { fail(`a worker ended with ${code} before its work was done`); });
-    });
+  #faultOf({ text }: JsProgram, { site, value }: Faulty): Error {
+    if (site >= 0) return faultError(this.#plan.graph, text.sites[site]!, value);
+    return new WarploomError('ERR_WARPLOOM_INTERNAL', `channel ${value} holds more items than planned`);
   }
 
-  /** The same for all workers, but for the slices: memory is shared. */
-  #launchData(program: JsProgram, { iterations, programs, ...plan }: Launches): WorkerData[] {
-    const common = this.#data(program, 0);
-    const arrays = common.arrays.map((each) => {
-      if (program.text.arrays.find(({ name }) => name === each.name)!.role === 'table') return each;
-      const array = shared(each.kind, each.length);
-      array.set(each.initial);
-      return { ...each, shared: array, initial: [] };
-    });
-    const launch = {
-      iterations, multiplier: plan.multiplier, lastStage: plan.lastStage, stages: plan.stages, ends: plan.ends,
-      rings: plan.rings.map((ring) => ring ?? null), base: shared('i', common.ix.length),
-      stops: shared('d', programs.length).fill(iterations), end: shared('d', 1).fill(iterations),
-    };
-    const [it, rs] = [share(common.it), share(common.rs)];
-    return programs.map((slices, core) => ({ ...common, arrays, it, rs, launch: { ...launch, core, slices } }));
+  #launchParts(program: JsProgram, { programs, iterations, multiplier, lastStage, stages, ends, rings }: Launches): Part[] {
+    const common = this.#part(program, 0);
+    const launch = { multiplier, lastStage, stages, ends, rings };
+    return programs.map((slices, number) => ({ ...common, number, iterations, launch: { ...launch, slices } }));
   }
 
-  #data({ text, source }: JsProgram, number: number): WorkerData {
+  #part({ text }: JsProgram, number: number): Part {
     const plan = this.#plan;
     const piece = this.pieces[number]!;
     const { init, steadyStates, tail } = piece.counts;
-    const seed = this.#options.seed ?? 1;
     const external = externalArrayNames(plan).map((name) => {
       const [id, kind] = [Number(name.slice(1, -1)), name.at(-1) as Kind];
       const { type, kind: role } = plan.externals.find((each) => each.id === id)!;
@@ -273,15 +193,8 @@ class Run {
     plan.graph.channels.forEach(({ id, initial }) => { ix[2 * id + 1] = initial.length; });
     for (const { id, kind } of plan.externals) if (kind === 'reader') ix[2 * id + 1] = this.#streams.get(id)!.items;
     return {
-      piece: number, gate: this.#gate, threads: this.#used, lines: this.#lines,
-      linesOf: text.sites.map(({ print }) => print?.lines ?? 0), mostPrinted, source, external, ix, init, steadyStates, tail,
-      multiplicity: plan.multiplicity, channels: plan.graph.channels.length,
-      it: new Int32Array(plan.graph.nodes.length), rs: Int32Array.from(plan.graph.nodes, ({ id }) => (seed + id) | 0),
-      iterations: plan.groups.map(({ iterations }) => iterations), turns: this.#options.maxTurns ?? 1e9,
-      arrays: text.arrays.map((each) => ({
-        name: each.name, kind: each.kind, length: each.length, initial: startOf(plan, each), channel: each.channel ?? -1,
-          stride: each.stride ?? 0,
-      })),
+      number, lines: this.#lines, linesOf: text.sites.map(({ print }) => print?.lines ?? 0), mostPrinted, external, ix, init,
+      steadyStates, tail, iterations: 0, seed: this.#options.seed ?? 1, turns: this.#options.maxTurns ?? 1e9,
     };
   }
 
@@ -302,11 +215,4 @@ class Run {
       milliseconds: Math.min(elapsed, Math.max(...answers.map(({ milliseconds }) => milliseconds))),
     };
   }
-}
-
-/** What an array holds at the start of a run. */
-function startOf(plan: ProgramPlan, { role, channel, initial, kind }: ArrayDeclaration): readonly number[] {
-  if (role !== 'channel') return initial ?? [];
-  return plan.graph.channels[channel!]!.initial.flatMap(({ type, numbers }) =>
-    placesOf(type).flatMap((place, i) => (place.kind === kind ? [numbers[i] ?? 0] : [])));
 }

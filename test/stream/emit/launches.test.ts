@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { ArgumentError, WarploomError } from '../../../lib/core/errors.ts';
 import { benchmarkPrograms, randomFloats, randomInput as benchmarkInput } from '../../../examples/stream/programs.ts';
+import { emitJs } from '../../../lib/stream/emit/emit-js.ts';
 import { groupGraph, planLaunches } from '../../../lib/stream/emit/launches.ts';
 import { planProgram } from '../../../lib/stream/emit/plan.ts';
 import type { StreamGraph } from '../../../lib/stream/graph.ts';
@@ -9,6 +10,7 @@ import { StreamRunError } from '../../../lib/stream/interpret/error.ts';
 import { placesOf } from '../../../lib/stream/partition/cores.ts';
 import { validatePipeline } from '../../../lib/stream/partition/index.ts';
 import { estimateCosts } from '../../../lib/stream/profile/estimate.ts';
+import { Crews } from '../../../lib/stream/run/crew.ts';
 import { compileJs, type RunOptions } from '../../../lib/stream/run/js.ts';
 import { compileJsThreads, type ThreadOptions } from '../../../lib/stream/run/js-threads.ts';
 import { arithmeticCases, filterCases, graphCases, intFilter, statementCases } from '../interpret/cases.ts';
@@ -131,6 +133,30 @@ describe('faults and ends of launches', function () {
     const two = graphOf(`int->int filter G { int s; work pop 1 push 1 { s += pop(); println(s); push(s); } }
       int->int pipeline P { add G; add G; add G; }`);
     await agrees(two, ones.subarray(0, 200), 3);
+  });
+
+  it('begin anew in workers that are kept, after a fault too', async () => {
+    const compiled = compileJsThreads(faulty(1000, 9000));
+    const some = ones.subarray(0, 900);
+    const expected = compileJs(faulty(1000, 9000)).run(some).output;
+    const mixedExpected = compileJs(mixed).run(wave).output, mixedCompiled = compileJsThreads(mixed);
+    for (let turn = 0; turn < 3; ++turn) {
+      assert.deepEqual((await compiled.run(some, { ...short, threads: 2 })).output, expected);
+      await assert.rejects(compiled.run(ones, { ...short, threads: 2 }), StreamRunError);
+      for (const threads of [1, 3, 2]) assert.deepEqual((await mixedCompiled.run(wave, { ...short, threads })).output, mixedExpected);
+    }
+    const both = await Promise.all([3, 3, 2].map((threads) => mixedCompiled.run(wave, { ...short, threads })));
+    for (const { output } of both) assert.deepEqual(output, mixedExpected);
+  });
+
+  it('fail where a worker dies, and no other waits for it', async () => {
+    const made = emitJs(planProgram(mixed), { placed: true });
+    const dying = { ...made, source: 'return { fire: [], first: [], groups: [() => process.exit(3)], settle() {} };' };
+    const launch = { multiplier: 1, lastStage: 0, stages: [0], ends: [[]], rings: [] };
+    const part = { lines: Infinity, linesOf: [], mostPrinted: 9, external: [], ix: new Int32Array(0), seed: 1, turns: 1, init: [], steadyStates: 5, tail: [], iterations: 5 };
+    const parts = [[], [{ actor: 0, from: 0, count: 1 }]].map((slices, number) => ({ ...part, number, launch: { ...launch, slices } }));
+    await assert.rejects(new Crews().run(dying, parts, new AbortController().signal), (error) => error instanceof WarploomError
+      && error.code === 'ERR_WARPLOOM_SYSTEM_FAILED' && /ended with 3/.test(error.message));
   });
 
   it('refuse costs that are not those of the program', async () => {
