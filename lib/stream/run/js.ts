@@ -60,7 +60,7 @@ export interface CompiledJs {
   run(input?: ArrayLike<number>, options?: RunOptions): RunResult;
 }
 
-export const defaultJsPlan: PlanOptions = { groupSize: 1500, filterSize: 400, blockBytes: 32768 };
+export const defaultJsPlan: PlanOptions = { groupSize: 8000, filterSize: 3000, blockBytes: 32768 };
 
 /**
  * Compiles a graph. Throws UnsupportedProgram for programs that only the interpreter runs, ScheduleError where there is no schedule. A
