@@ -1,5 +1,6 @@
 // Streams made in TypeScript: filters whose code is StreamIt text, joined by functions whose types keep the ends together.
 import { ArgumentError, refusal } from '../../core/errors.ts';
+import { requireFields } from '../require.ts';
 
 /** Types of channels that have a name in the language; `void` for no channel. Arrays and structs: their spelling, such as 'float[4]'. */
 export type ItemType = 'bit' | 'boolean' | 'int' | 'float' | 'double' | 'complex' | 'float2' | 'float3' | 'float4' | 'void' | (string & {});
@@ -89,6 +90,7 @@ export function typed(name: string, value: Constant | TypedConstant): TypedConst
 
 /** A filter whose code is StreamIt text. Faults in the text come as diagnostics from `toProgram`, `check` and `elaborate`. */
 export function filter<I extends ItemType, O extends ItemType>(options: FilterOptions<I, O>): StreamNode<I, O> {
+  requireFields('options', options, 'options');
   const constants = Object.fromEntries(Object.entries(options.constants ?? {}).map(([name, value]) => {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw refusal('constants', 'names of letters, digits and underscores', `'${name}'`);
     return [name, typed(name, value)];
@@ -102,6 +104,7 @@ export function fromSource<I extends ItemType, O extends ItemType>(options: {
   readonly source: string; readonly stream: string; readonly input: I; readonly output: O;
     readonly args?: readonly (Constant | TypedConstant)[];
 }): StreamNode<I, O> {
+  requireFields('options', options, 'options');
   const args = (options.args ?? []).map((value, i) => typed(String(i), value));
   return new StreamNode(options.stream, options, { kind: 'declared', source: options.source, stream: options.stream, args });
 }
@@ -142,6 +145,7 @@ export function roundRobin(...weights: readonly number[]): JoinPolicy {
 export function splitJoin<I extends ItemType, O extends ItemType>(options: {
   readonly split: Policy; readonly branches: readonly StreamNode<I, O>[]; readonly join: JoinPolicy;
 }): StreamNode<I, O> {
+  requireFields('options', options, 'options');
   const { split, branches, join } = options;
   if (branches.length === 0) throw new ArgumentError('branches', 'a split-join needs at least one branch');
   const common = (end: 'input' | 'output') => branches.map((branch) => branch[end]).find((type) => type !== 'void') ?? 'void';
@@ -158,6 +162,7 @@ export function feedbackLoop<I extends ItemType, M extends ItemType>(options: {
   readonly join: JoinPolicy; readonly body: StreamNode<I, M>; readonly loop?: StreamNode<M, I>; readonly split: Policy;
     readonly enqueue: readonly number[];
 }): StreamNode<I, M> {
+  requireFields('options', options, 'options');
   const { join, body, loop, split, enqueue } = options;
   const weights = (policy: Policy) => (policy.kind === 'duplicate' ? [1, 1] : policy.weights);
   const input = weights(join)[0] === 0 ? 'void' : body.input;

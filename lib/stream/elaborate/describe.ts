@@ -2,9 +2,11 @@
 import type { GraphTree, StreamGraph } from '../graph.ts';
 import { printed, scalar, typeText } from '../interpret/values.ts';
 import type { ConstantData, FilterCode, IrExpression, IrRates, IrStatement } from '../ir.ts';
+import { requireProgramGraph } from '../require.ts';
 
 /** The graph: hierarchy, nodes with their rates, channels. With `code`: the filters' code too. Equal graphs give equal texts. */
 export function describeGraph(graph: StreamGraph, options: { readonly code?: boolean } = {}): string {
+  requireProgramGraph(graph);
   const lines: string[] = [];
   if (graph.input !== undefined) lines.push(`input ${typeText(graph.input.type)} -> ${graph.nodes[graph.input.node]!.name}`);
   if (graph.output !== undefined) lines.push(`output ${typeText(graph.output.type)} <- ${graph.nodes[graph.output.node]!.name}`);

@@ -3,6 +3,7 @@ import type { Channel, GraphNode, StreamGraph } from '../graph.ts';
 import { typeBytes } from '../interpret/values.ts';
 import { ArgumentError } from '../../core/errors.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
+import { requireProgramGraph } from '../require.ts';
 
 /** Items that a node moves through a port in one firing. */
 export interface PortRates {
@@ -52,6 +53,7 @@ function sdfChannel(graph: StreamGraph, channel: Channel): SdfChannel {
  * have no static schedule.
  */
 export function toSdf(graph: StreamGraph): SdfGraph {
+  requireProgramGraph(graph);
   const dynamic = graph.nodes.find(isDynamic);
   if (dynamic !== undefined) {
     throw new ArgumentError('graph', `${dynamic.name} has rates that are known only when it fires, so there is no static schedule`,

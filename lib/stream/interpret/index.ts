@@ -6,6 +6,7 @@ import { repetitions } from '../schedule/balance.ts';
 import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
 import { countsLines, defaultRunLimits, Engine, firstLines, sinksOf, type RunLimits } from './engine.ts';
 import { flatten, scalarCount, type Value } from './values.ts';
+import { requireProgramGraph } from '../require.ts';
 import { eachStatement } from './walk.ts';
 
 export { StreamRunError } from './error.ts';
@@ -104,6 +105,7 @@ export function requireItems(graph: StreamGraph): void {
 }
 
 function engineFor(graph: StreamGraph, options: InterpretOptions, tap?: (channel: number, item: Value) => void): Engine {
+  requireProgramGraph(graph);
   const { input, items, iterations } = options;
   check('options.items', items);
   check('options.iterations', iterations);

@@ -1,6 +1,7 @@
 // What things cost: the table that all partitioners and pipelining take, from profiling or given.
 import { ArgumentError } from '../../core/errors.ts';
 import type { SdfGraph } from '../sdf.ts';
+import { requireFields, requireList, requireRateGraph } from '../require.ts';
 
 /**
  * Times in microseconds. By actor id: one firing (for a multi-threaded actor: one instance) on one CPU core and on one
@@ -23,6 +24,8 @@ export interface CostTable {
 
 /** Throws {@link ArgumentError} unless the table has one time ≥ 0 for each actor and channel; only `gpu` may hold Infinity. */
 export function checkCosts(graph: SdfGraph, costs: CostTable): void {
+  requireRateGraph(graph);
+  requireFields('costs', costs, 'a table of costs');
   const check = (name: keyof CostTable, count: number, allowsInfinity: boolean): void => {
     const values = costs[name];
     if (values?.length !== count) throw new ArgumentError(`costs.${name}`, `expected ${count} times, received ${values?.length}`);
@@ -38,6 +41,8 @@ export function checkCosts(graph: SdfGraph, costs: CostTable): void {
 
 /** A table of CPU times alone: transfers cost nothing and the GPU can run nothing. */
 export function cpuCosts(graph: SdfGraph, cpu: readonly number[]): CostTable {
+  requireRateGraph(graph);
+  requireList('cpu', cpu, 'costs by actor');
   const none = graph.channels.map(() => 0);
   return { cpu, gpu: cpu.map(() => Infinity), toCpu: none, toGpu: none, shuffle: none, deshuffle: none };
 }

@@ -2,6 +2,7 @@
 import { clusterPartition } from './clusters.ts';
 import { relax } from './min-cut.ts';
 import { TaskState, taskTables, type TaskPartition, type TaskProblem, type TaskTables } from './task.ts';
+import { requireFields } from '../require.ts';
 
 /** Choices of {@link partitionTasks}. */
 export interface HeuristicOptions {
@@ -79,6 +80,7 @@ function bestMove(tables: TaskTables, state: TaskState, free: readonly number[],
  * Throws ArgumentError for costs or counts that cannot be.
  */
 export function partitionTasks(problem: TaskProblem, { onlyClusters = false, movesPerActor = 6 }: HeuristicOptions = {}): TaskPartition {
+  requireFields('problem', problem, 'a problem with graph and costs');
   const tables = taskTables(problem);
   const state = new TaskState(tables, tables.fixed.map((fixed) => !fixed));
   const intervalOf = (onGpu: readonly boolean[]): number => {

@@ -4,6 +4,7 @@ import { ScheduleError } from '../schedule/error.ts';
 import { isLoop, stronglyConnected } from '../schedule/topology.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { packingBound } from './packing.ts';
+import { requireFields } from '../require.ts';
 
 /** What is to be pipelined on identical processors (multiprocessors of a GPU). Times are in any one unit. */
 export interface PipelineProblem {
@@ -57,6 +58,7 @@ function checkProblem({ graph, repetitions, tokens, delays, processors }: Pipeli
 
 /** Lists the instances of a problem and their dependences; of several on one instance, the one from the latest iteration. */
 export function instancesOf(problem: PipelineProblem): Instances {
+  requireFields('problem', problem, 'a problem with graph and costs');
   checkProblem(problem);
   const { graph, repetitions, tokens } = problem;
   const first: number[] = [];
@@ -175,6 +177,7 @@ export function intervalBounds(problem: PipelineProblem, instances = instancesOf
 
 /** Firings per iteration multiplied: the loop over the graph unrolled. */
 export function unroll(problem: PipelineProblem, times: number): PipelineProblem {
+  requireFields('problem', problem, 'a problem with graph and costs');
   return { ...problem, repetitions: problem.repetitions.map((count) => count * times) };
 }
 
@@ -183,6 +186,7 @@ export function unroll(problem: PipelineProblem, times: number): PipelineProblem
  * until no filter dominates).
  */
 export function unrollFactor(problem: PipelineProblem): number {
+  requireFields('problem', problem, 'a problem with graph and costs');
   const { resource, recurrence, longest } = intervalBounds(problem);
   const least = Math.max(resource, recurrence);
   return least > 0 ? Math.max(1, Math.ceil(longest / least * (1 - 1e-12))) : 1;

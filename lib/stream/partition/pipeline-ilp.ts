@@ -3,6 +3,7 @@ import { LinearModel, type Term } from '../schedule/lp.ts';
 import { Solver } from '../schedule/solver.ts';
 import { instancesOf, intervalBounds, type Instances, type IntervalBounds, type PipelineProblem } from './instances.ts';
 import { packPipeline, realise, type Pipeline } from './pipeline.ts';
+import { requireFields } from '../require.ts';
 
 /** Choices of {@link pipelineByIlp}. */
 export interface PipelineIlpOptions {
@@ -156,6 +157,7 @@ async function bisectDownwards(from: number, solved: number | undefined, step: n
  * Throws ArgumentError for bad problems, UnavailableError without HiGHS, the signal's reason when aborted.
  */
 export async function pipelineByIlp(problem: PipelineProblem, options: PipelineIlpOptions = {}): Promise<PipelineIlpResult> {
+  requireFields('problem', problem, 'a problem with graph and costs');
   const { seconds = 60, secondsPerInterval = 20, step = 0.005, from = 0, most = 0.1, strategy = 'relax' } = options;
   const { signal, maxBufferItems = Infinity } = options;
   const begin = performance.now();

@@ -4,6 +4,7 @@ import { isLoop, stronglyConnected } from '../schedule/topology.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { instancesOf, intervalBounds, unroll, type Instances, type IntervalBounds, type PipelineProblem } from './instances.ts';
 import { packJobs } from './packing.ts';
+import { requireFields } from '../require.ts';
 
 /** Where an instance runs: w, o and f of the paper. */
 export interface InstancePlace {
@@ -184,6 +185,7 @@ export interface ScheduledPipeline {
  * `target` of max(ResMII, RecMII). Milliseconds even for 132 processors. Throws ArgumentError and ScheduleError (`limit`).
  */
 export function schedulePipeline(problem: PipelineProblem, options: PipelineOptions = {}): ScheduledPipeline {
+  requireFields('problem', problem, 'a problem with graph and costs');
   const { target = 0.01, maxUnroll = 64, maxInstances = 20_000 } = options;
   const bounds = intervalBounds(problem);
   const bound = Math.max(bounds.resource, bounds.recurrence);

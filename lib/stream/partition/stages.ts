@@ -3,6 +3,7 @@ import { ScheduleError } from '../schedule/error.ts';
 import { topologicalOrder } from '../schedule/topology.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { peekingActors } from './costs.ts';
+import { requireList, requireRateGraph } from '../require.ts';
 
 /** An operation on a channel between its ends. */
 export interface ChannelOperation {
@@ -35,6 +36,8 @@ function reorders({ from, to }: SdfChannel, onGpu: readonly boolean[], peeks: re
  * Loops must have been fused: throws {@link ScheduleError} (`graph`) for a graph with loops other than an actor's own.
  */
 export function assignStages(graph: SdfGraph, onGpu: readonly boolean[]): StagePlan {
+  requireRateGraph(graph);
+  requireList('onGpu', onGpu, 'a boolean for each actor');
   const order = topologicalOrder(graph);
   if (!order) throw new ScheduleError('graph', 'stages need a graph without loops: fuse each loop into one actor with state first');
   const peeks = peekingActors(graph);

@@ -4,6 +4,7 @@ import { Solver, type SolveOptions } from '../schedule/solver.ts';
 import { peekingActors } from './costs.ts';
 import { partitionTasks } from './heuristic.ts';
 import { fixedActors, partitionLoads, taskTables, type TaskPartition, type TaskProblem } from './task.ts';
+import { requireFields } from '../require.ts';
 
 /** A model, and where its placements stand. Times are divided by `scale`. */
 interface TaskModel {
@@ -76,6 +77,7 @@ export interface IlpPartition extends TaskPartition {
  * 1e-4), and a solver to use again. Throws ArgumentError for bad problems and UnavailableError without HiGHS.
  */
 export async function partitionTasksByIlp(problem: TaskProblem, options: SolveOptions & { solver?: Solver } = {}): Promise<IlpPartition> {
+  requireFields('problem', problem, 'a problem with graph and costs');
   const start = partitionTasks(problem);
   if (start.interval === 0) return { ...start, isProven: true, seconds: 0 };
   const { model, onGpu } = taskModel(problem, start.interval, start.interval * (1 + 1e-6));

@@ -3,6 +3,7 @@ import { ArgumentError } from '../../core/errors.ts';
 import { isLoop, stronglyConnected } from '../schedule/topology.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { checkCosts, peekingActors, type CostTable } from './costs.ts';
+import { requireFields } from '../require.ts';
 
 /** What is to be partitioned. */
 export interface TaskProblem {
@@ -81,6 +82,7 @@ function edgeCosts({ id, from, to }: SdfChannel, costs: CostTable, peeks: readon
 
 /** Checks a problem and brings it into tables. Throws {@link ArgumentError}. */
 export function taskTables(problem: TaskProblem): TaskTables {
+  requireFields('problem', problem, 'a problem with graph and costs');
   const { graph, repetitions, costs, cores, multiprocessors } = problem;
   checkCosts(graph, costs);
   for (const [name, value] of [['cores', cores], ['multiprocessors', multiprocessors]] as const) {
@@ -153,5 +155,6 @@ export class TaskState {
 
 /** Loads of a given partition; actors fixed to the CPU are counted there whatever `onGpu` says. */
 export function partitionLoads(problem: TaskProblem, onGpu: readonly boolean[]): TaskLoads {
+  requireFields('problem', problem, 'a problem with graph and costs');
   return new TaskState(taskTables(problem), onGpu).loads();
 }

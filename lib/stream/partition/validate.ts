@@ -1,5 +1,6 @@
 // An independent check of task partitions, from the paper's four conditions word by word; shares nothing with the partitioners.
 import type { TaskLoads, TaskProblem } from './task.ts';
+import { requireFields } from '../require.ts';
 
 /** Loads of a partition by the text of section 4.5.1, channel by channel. */
 export function recomputeLoads({ graph, repetitions, costs, cores, multiprocessors }: TaskProblem, onGpu: readonly boolean[]): TaskLoads {
@@ -45,6 +46,7 @@ function isInLoop({ graph }: TaskProblem, actor: number): boolean {
 /** What is wrong with a partition and the loads claimed for it; empty: nothing. */
 export function validatePartition(problem: TaskProblem,
   claimed: TaskLoads & { readonly onGpu: readonly boolean[]; readonly bound?: number }): string[] {
+  requireFields('problem', problem, 'a problem with graph and costs');
   const { graph, costs, fixed } = problem;
   const problems: string[] = [];
   if (claimed.onGpu.length !== graph.actors.length) return [`${claimed.onGpu.length} placements for ${graph.actors.length} actors`];

@@ -1,6 +1,7 @@
 // A software-pipelined launch as a picture: processors downwards, time to the right, a bar for every piece of work, coloured by its stage.
 import type { SdfGraph } from '../sdf.ts';
 import { colours, escaped, rounded, svgDocument, textAt } from './svg.ts';
+import { requireList, requireRateGraph } from '../require.ts';
 
 /** A piece of work in a launch. Times in microseconds. */
 export interface GanttBar {
@@ -21,6 +22,8 @@ const plotWidth = 900;
 
 /** Draws one launch of a schedule; `interval` is its length in microseconds. */
 export function ganttSvg(graph: SdfGraph, bars: readonly GanttBar[], processors: number, interval: number, title: string): string {
+  requireRateGraph(graph);
+  requireList('bars', bars, 'bars of firings');
   const width = left + plotWidth + 30, height = top + processors * rowHeight + 40;
   const across = (time: number) => left + (interval > 0 ? time / interval : 0) * plotWidth;
   const rows = Array.from({ length: processors }, (_, row) => {

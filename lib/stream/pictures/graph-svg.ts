@@ -4,6 +4,7 @@ import { ratesOf } from '../elaborate/to-sdf.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import { typeText } from '../interpret/values.ts';
 import { colours, escaped, rounded, svgDocument, textAt } from './svg.ts';
+import { requireProgramGraph } from '../require.ts';
 
 /** Nodes beyond which a picture would be no help and its layout would take minutes. */
 const mostNodes = 3000;
@@ -50,6 +51,7 @@ const legend = [['stateless', '#e9f3ec'], ['peeks', '#d7ecf9'], ['with state', '
  * @throws ArgumentError for graphs of more than 3000 nodes
  */
 export async function graphSvg(graph: StreamGraph, title = 'stream graph'): Promise<string> {
+  requireProgramGraph(graph);
   if (graph.nodes.length > mostNodes) {
     throw new ArgumentError('graph', `has ${graph.nodes.length} nodes; a picture takes up to ${mostNodes}`);
   }

@@ -10,6 +10,7 @@ import type { CppRunOptions } from './cpp.ts';
 import type { CompiledJs, RunOptions } from './js.ts';
 import type { ThreadedJs } from './js-threads.ts';
 import { checkTimes } from './launch.ts';
+import { requireProgramGraph } from '../require.ts';
 
 /**
  * `js`: compiled to JavaScript; `cpp`: compiled by the system's C++ compiler; `interpret`: step by step, takes every program; `auto`: js,
@@ -113,6 +114,7 @@ async function runCpp(
  * (ERR_WARPLOOM_UNAVAILABLE) for `cpp` without a compiler, WarploomError (ERR_WARPLOOM_SYSTEM_FAILED) where the time is over
  */
 export async function run(graph: StreamGraph, options: StreamRunOptions = {}): Promise<StreamRun> {
+  requireProgramGraph(graph);
   check(graph, options);
   const { backend = 'auto', input, fast: _fast, compiler: _compiler, ...compiled } = options;
   const { signal, threads: _threads, costs: _costs, timeout: _timeout, ...common } = compiled;

@@ -4,6 +4,7 @@ import { kMaxFirings, type ScheduleLimits } from './balance.ts';
 import { ScheduleError } from './error.ts';
 import { actorsWithPrework, appendStep, firstRates, itemsPopped, type Marking, type Step } from './marking.ts';
 import { adjacency, describeChannel, stronglyConnected, type Adjacency } from './topology.ts';
+import { requireList, requireRateGraph } from '../require.ts';
 
 /** Least number of producer firings after which `needed` items have come. */
 function firingsFor(channel: SdfChannel, needed: number): number {
@@ -97,6 +98,8 @@ function starved(graph: SdfGraph, channel: SdfChannel, members: readonly number[
  * channel then holds at least peek − pop items. Throws {@link ScheduleError}: `deadlock` or `limit`.
  */
 export function initFirings(graph: SdfGraph, rates: readonly number[], limits: ScheduleLimits = {}): number[] {
+  requireRateGraph(graph);
+  requireList('rates', rates, 'repetitions by actor');
   return new InitCounts(graph, rates, limits.maxFirings ?? kMaxFirings).counts;
 }
 

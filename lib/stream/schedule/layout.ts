@@ -4,6 +4,7 @@
 // in chapter 4). Lane l of a group of `width` threads owns column l: `total / width` items that follow each other in the stream.
 // Position and stream index depend on `total` and `width` alone, so producer and consumer agree whatever their rates are.
 import { ArgumentError } from '../../core/errors.ts';
+import { requireList } from '../require.ts';
 
 /** Width of chapter 3: the greatest common divisor of the block sizes it considers. */
 export const kBlockGroup = 128;
@@ -82,12 +83,16 @@ export function threadOf({ threads, instances }: LayoutEnd, width: number, firin
 
 /** Copies a buffer in stream order into the shuffled layout. Lengths are equal and a multiple of `width`. */
 export function shuffle<T extends Float64Array | Float32Array | Int32Array>(from: T, to: T, width: number): void {
+  requireList('from', from, 'a typed array');
+  requireList('to', to, 'a typed array');
   checkLengths(from, to, width);
   for (let position = 0; position < to.length; ++position) to[position] = from[streamIndexOf(position, to.length, width)]!;
 }
 
 /** Copies a shuffled buffer into stream order. Lengths are equal and a multiple of `width`. */
 export function deshuffle<T extends Float64Array | Float32Array | Int32Array>(from: T, to: T, width: number): void {
+  requireList('from', from, 'a typed array');
+  requireList('to', to, 'a typed array');
   checkLengths(from, to, width);
   for (let position = 0; position < from.length; ++position) to[streamIndexOf(position, from.length, width)] = from[position]!;
 }

@@ -1,6 +1,7 @@
 // Items on the channels while actors fire: the state that the makers of schedules work on (validate.ts has its own).
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { adjacency, type Adjacency } from './topology.ts';
+import { requireRateGraph } from '../require.ts';
 
 /** One entry of a schedule: `count` firings of `actor` in a row. */
 export interface Step {
@@ -19,6 +20,7 @@ export function firstRates(channel: SdfChannel): { push: number; pop: number; pe
 
 /** Actors whose first firing differs: some channel gives a first rate at their end. */
 export function actorsWithPrework(graph: SdfGraph): boolean[] {
+  requireRateGraph(graph);
   const found = graph.actors.map(() => false);
   for (const { from, to, firstPush, firstPop, firstPeek } of graph.channels) {
     if (firstPush !== undefined) found[from] = true;

@@ -1,6 +1,7 @@
 // Shape of a dataflow graph: who feeds whom, loops, and orders that respect the channels.
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { ScheduleError } from './error.ts';
+import { requireRateGraph } from '../require.ts';
 
 /** Channels of each actor, by actor id, in the order of their ids. */
 export interface Adjacency {
@@ -10,6 +11,7 @@ export interface Adjacency {
 
 /** Channels by consumer and by producer. */
 export function adjacency(graph: SdfGraph): Adjacency {
+  requireRateGraph(graph);
   const inputs: SdfChannel[][] = graph.actors.map(() => []);
   const outputs: SdfChannel[][] = graph.actors.map(() => []);
   for (const channel of graph.channels) {
@@ -39,6 +41,7 @@ function channelFault(graph: SdfGraph, channel: SdfChannel, place: number): stri
 
 /** Throws a {@link ScheduleError} (`graph`) unless ids are places, rates are integers ≥ 0 and peek ≥ pop. */
 export function checkGraph(graph: SdfGraph): void {
+  requireRateGraph(graph);
   graph.actors.forEach(({ id }, place) => {
     if (id !== place) throw new ScheduleError('graph', `actor ${id} stands at place ${place}`, { actors: [place] });
   });
@@ -111,6 +114,7 @@ export interface Components {
 
 /** Components of the graph, or of the part of it whose channels `keeps` accepts. Linear time, no recursion. */
 export function stronglyConnected(graph: SdfGraph, keeps: (channel: SdfChannel) => boolean = () => true): Components {
+  requireRateGraph(graph);
   const successors: number[][] = graph.actors.map(() => []);
   for (const channel of graph.channels) if (keeps(channel)) successors[channel.from]!.push(channel.to);
   const { component, components } = new ComponentSearch(successors);
@@ -127,6 +131,7 @@ export function isLoop(graph: SdfGraph, members: readonly number[]): boolean {
  * undefined if the kept channels hold a loop. Self-loops are not counted.
  */
 export function topologicalOrder(graph: SdfGraph, keeps: (channel: SdfChannel) => boolean = () => true): number[] | undefined {
+  requireRateGraph(graph);
   const waiting = graph.actors.map(() => 0);
   const kept = graph.channels.filter((channel) => channel.from !== channel.to && keeps(channel));
   const targets: number[][] = graph.actors.map(() => []);

@@ -1,4 +1,5 @@
-// Every stage of six small programs, in full: the graph with its filters' code, the schedules, and the code in JavaScript and C++. To renew the files after a change that was meant: GOLDEN=write mocha THIS_FILE.
+// Every stage of six small programs, in full: the graph with its filters' code, the schedules, and the code in JavaScript and C++. To renew the files
+// after a change that was meant: GOLDEN=write mocha THIS_FILE.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describeGraph, toSdf } from '../../../lib/stream/elaborate/index.ts';
