@@ -7,6 +7,7 @@ import type { IrType } from '../ir.ts';
 import { singleAppearanceSchedule, steadyState, stronglyConnected, type SteadySchedule, type SteadyState,
   type Step } from '../schedule/index.ts';
 import type { SdfGraph } from '../sdf.ts';
+import { estimateCosts } from '../profile/estimate.ts';
 import { Analysis } from './analysis.ts';
 import { isJammed, liveFirings } from './jam.ts';
 import { UnsupportedProgram } from './unsupported.ts';
@@ -50,8 +51,8 @@ export interface PlanOptions {
   readonly blockBytes?: number;
   /** Most steady states in a block. Default 256. */
   readonly maxMultiplicity?: number;
-  /** For several cores: groups hold no items between iterations, and nodes with state stay alone. */
-  readonly forCores?: boolean;
+  /** Cores that share the work: groups that can be cut hold no items between iterations, others stay small parts of it. Default 1. */
+  readonly forCores?: number;
 }
 
 /** Steady states of a block are a multiple of this where firings run together. */
@@ -76,7 +77,7 @@ export interface ProgramPlan {
 }
 
 export const defaultPlanOptions: Required<PlanOptions> = { groupSize: 4000, filterSize: 1000, blockBytes: 32768, maxMultiplicity: 256,
-  forCores: false };
+  forCores: 1 };
 
 /**
  * Plans a graph. Throws UnsupportedProgram for what only the interpreter does (dynamic rates, messages) and ScheduleError where there is no
@@ -136,6 +137,9 @@ function externalsOf(graph: StreamGraph): External[] {
 
 type Parts = Pick<ProgramPlan, 'graph' | 'sdf' | 'steady' | 'schedule' | 'analyses'>;
 
+/** Work that must stay whole is joined into parts of a core's share, small enough to be levelled out. */
+const partsOfCore = 4;
+
 function gcd(a: number, b: number): number {
   return b === 0 ? a : gcd(b, a % b);
 }
@@ -167,6 +171,7 @@ function makeGroups(parts: Parts, options: Required<PlanOptions>): Group[] {
     open = undefined;
   };
   const done = new Set<number>();
+  const isApart = apartness(parts, options.forCores);
   for (const actor of steady.order) {
     const members = components[component[actor]!]!;
     if (members.length > 1 || sdf.channels.some(({ from, to }) => from === actor && to === actor)) {
@@ -187,7 +192,7 @@ function makeGroups(parts: Parts, options: Required<PlanOptions>): Group[] {
       continue;
     }
     const size = firingSize(parts, node, options.filterSize);
-    const joined = open === undefined || (options.forCores && isApart(parts, open.nodes, actor)) ? undefined
+    const joined = open === undefined || isApart(open.nodes, actor) ? undefined
       : join(open, actor, size, steady.repetitions);
     if (joined === undefined || joined.total > options.groupSize) {
       close();
@@ -205,9 +210,17 @@ export function isOrdered({ sdf, graph, analyses }: Pick<ProgramPlan, 'sdf' | 'g
 }
 
 /** Whether an actor and those before it are better on different cores, or cannot be cut into slices together. */
-function isApart(parts: Parts, before: readonly number[], actor: number): boolean {
-  return isOrdered(parts, actor) || isOrdered(parts, before[0]!) || parts.sdf.channels.some(({ id, from, to }) =>
-    to === actor && parts.steady.residual[id]! > 0 && before.includes(from));
+function apartness(parts: Parts, cores: number): (before: readonly number[], actor: number) => boolean {
+  if (cores === 1) return () => false;
+  const { sdf, steady: { repetitions, residual } } = parts;
+  const work = estimateCosts(parts.graph).map((cost, actor) => cost * repetitions[actor]!);
+  const sum = (actors: readonly number[]) => actors.reduce((total, actor) => total + work[actor]!, 0);
+  const most = sum(sdf.actors.map(({ id }) => id)) / (partsOfCore * cores);
+  return (before, actor) => {
+    const members = [...before, actor];
+    if (members.some((id) => isOrdered(parts, id))) return sum(members) > most;
+    return sdf.channels.some(({ id, from, to }) => to === actor && residual[id]! > 0 && before.includes(from));
+  };
 }
 
 function join(open: { nodes: number[]; divisor: number; sizes: number[] }, actor: number, size: number, repetitions: readonly number[]) {

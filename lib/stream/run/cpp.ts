@@ -102,6 +102,7 @@ function isShort({ made, number }: Numbered, needed: readonly number[]): boolean
 
 /** How a run uses several threads. */
 interface Way {
+  readonly plan: ProgramPlan;
   readonly threads: 'launches' | 'pieces';
   readonly words: Int32Array;
   /** Items that channels must hold. */
@@ -117,8 +118,9 @@ const speed = 20;
 class Threaded {
   readonly #build: (program: CppProgram) => Promise<Built>;
   readonly #plan: ProgramPlan;
-  #shared: ProgramPlan | undefined;
-  readonly #own = new Map<Way['threads'], Numbered>();
+  /** Plans by number of cores. */
+  readonly #shared = new Map<number, ProgramPlan>();
+  readonly #own = new Map<ProgramPlan, Numbered>();
 
   constructor(plan: ProgramPlan, build: (program: CppProgram) => Promise<Built>) {
     this.#plan = plan;
@@ -133,22 +135,27 @@ class Threaded {
     const pieces = options.pieces === false || bytes > mostOwnBytes ? [] : cutRun(this.#plan, amount, options.threads);
     if (pieces.length > 1) {
       const needed = graph.channels.map(({ id }) => Math.max(...pieces.map((piece) => piece.counts.peaks[id]!)));
-      return { threads: 'pieces', words: pieceWords(pieces), needed };
+      return { plan: this.#plan, threads: 'pieces', words: pieceWords(pieces), needed };
     }
-    this.#shared ??= planProgram(graph, { ...this.#plan.options, forCores: true });
+    const shared = this.#sharedBy(options.threads);
     const costs = options.costs ?? estimateCosts(graph).map((cost) => cost / speed);
-    const launches = launchesFor(this.#shared, counts, { ...options, costs });
+    const launches = launchesFor(shared, counts, { ...options, costs });
     if (launches === undefined) return undefined;
-    const words = launchWords(launches, this.#shared.groups.map(({ iterations }) => iterations));
-    return { threads: 'launches', words, needed: launches.capacities.map((items, id) => Math.max(items, counts.peaks[id]!)) };
+    const words = launchWords(launches, shared.groups.map(({ iterations }) => iterations));
+    return { plan: shared, threads: 'launches', words, needed: launches.capacities.map((items, id) => Math.max(items, counts.peaks[id]!)) };
   }
 
-  async program({ threads, needed }: Way): Promise<Numbered> {
-    const known = this.#own.get(threads);
+  #sharedBy(cores: number): ProgramPlan {
+    let plan = this.#shared.get(cores);
+    if (plan === undefined) this.#shared.set(cores, plan = planProgram(this.#plan.graph, { ...this.#plan.options, forCores: cores }));
+    return plan;
+  }
+
+  async program({ plan, threads, needed }: Way): Promise<Numbered> {
+    const known = this.#own.get(plan);
     if (known !== undefined && !isShort(known, needed)) return known;
-    const plan = threads === 'pieces' ? this.#plan : this.#shared!;
     const own = { made: await this.#build(emitCpp(plan, { threads, capacities: needed })), number: 0 };
-    this.#own.set(threads, own);
+    this.#own.set(plan, own);
     return own;
   }
 }

@@ -57,14 +57,18 @@ class Written {
  */
 export function compileJsThreads(graph: StreamGraph, options: PlanOptions = {}): ThreadedJs {
   const alone = new Written(planProgram(graph, { ...defaultJsPlan, ...options }), false);
-  let shared: Written | undefined;
+  const byCores = new Map<number, Written>();
   return {
     plan: alone.plan,
     get source() { return alone.program.source; },
     run(input, runOptions = {}) {
       const run = new Run(alone.plan, input, runOptions);
       if (run.pieces.length > 1 || run.threads === 1) return run.start(alone.withRoom(run.peaks()));
-      shared ??= new Written(planProgram(graph, { ...defaultJsPlan, ...options, forCores: true }), true);
+      let shared = byCores.get(run.threads);
+      if (shared === undefined) {
+        shared = new Written(planProgram(graph, { ...defaultJsPlan, ...options, forCores: run.threads }), true);
+        byCores.set(run.threads, shared);
+      }
       const launches = launchesFor(shared.plan, run.pieces[0]!.counts, { ...runOptions, threads: run.threads });
       if (launches === undefined) return run.start(alone.withRoom(run.peaks()));
       const peaks = run.peaks();

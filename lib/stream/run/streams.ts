@@ -17,14 +17,15 @@ function single(type: IrType): Kind | undefined {
   return found.length === 1 ? found[0] : undefined;
 }
 
-function isExactly(numbers: ArrayLike<number>, kind: Kind): numbers is Scalars {
-  return kind === 'f' ? numbers instanceof Float32Array : kind === 'd' ? numbers instanceof Float64Array : false;
+function isExactly(numbers: ArrayLike<number>, kind: Kind, type: IrType): numbers is Scalars {
+  if (kind !== 'i') return kind === 'f' ? numbers instanceof Float32Array : numbers instanceof Float64Array;
+  return numbers instanceof Int32Array && placesOf(type).every(({ name }) => name === 'int');
 }
 
 /** Items given as scalars in memory order, split by kind; the very array where it fits as it is. */
 export function splitItems(numbers: ArrayLike<number>, type: IrType): StreamArrays {
   const only = single(type);
-  if (only !== undefined && isExactly(numbers, only)) return { [only]: numbers };
+  if (only !== undefined && isExactly(numbers, only, type)) return { [only]: numbers };
   const places = placesOf(type);
   const items = Math.floor(numbers.length / Math.max(places.length, 1));
   const counts = countsOf(type);
