@@ -1,6 +1,6 @@
 // Exact diagnostics of small sources, their form for people, and the list in the documentation.
 import { deepStrictEqual, ok, strictEqual, throws } from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { checkRules } from '../../../lib/stream/front/check-rules.ts';
 import { check } from '../../../lib/stream/front/check.ts';
 import { parse } from '../../../lib/stream/front/parser.ts';
@@ -45,6 +45,16 @@ describe('the list of diagnostics in docs/stream-diagnostics.md', () => {
     const expected = [...rules].sort((a, b) => (a.code < b.code ? -1 : 1)).map(({ code, severity, message, hint }) =>
       `| ${code} | ${severity} | ${message} | ${hint === '{hint}' ? '(depends)' : hint} |`.replaceAll(/(?<!^) \|\|/g, ' \\|\\|'));
     deepStrictEqual(lines, expected);
+  });
+});
+
+describe('the codes of elaboration and of runs in docs/stream-diagnostics.md', () => {
+  it('are those that the code gives', () => {
+    const folders = ['elaborate', 'interpret', 'run'].map((name) => new URL(`../../../lib/stream/${name}/`, import.meta.url));
+    const sources = folders.flatMap((each) => readdirSync(each).map((name) => readFileSync(new URL(name, each), 'utf8')));
+    const given = new Set(sources.flatMap((text) => [...text.matchAll(/'(S[45]\d{3})'/g)].map((match) => match[1]!)));
+    const text = readFileSync(new URL('../../../docs/stream-diagnostics.md', import.meta.url), 'utf8');
+    deepStrictEqual([...text.matchAll(/^\| (S[45]\d{3}) \|/gm)].map((match) => match[1]!), [...given].sort());
   });
 });
 
