@@ -13,7 +13,7 @@ import { pieceWords } from '../emit/pieces-cpp.ts';
 import { typeBytes } from '../interpret/values.ts';
 import { estimateCosts } from '../profile/estimate.ts';
 import type { StreamGraph } from '../graph.ts';
-import { compilerArguments, compileSource, runChild, type CompilerOptions } from './compiler.ts';
+import { compilerArguments, compileSource, findCompiler, runChild, type CompilerOptions } from './compiler.ts';
 import { faultError } from './fault.ts';
 import { amountOf, isPrintingOnly, type RunOptions, type RunResult } from './js.ts';
 import { checkThreads, launchesFor, type ThreadChoice } from './launch.ts';
@@ -60,15 +60,11 @@ export async function compileCpp(graph: StreamGraph, options: CppCompileOptions 
 export async function compileCppTogether(graphs: readonly StreamGraph[], options: CppCompileOptions = {}): Promise<CompiledCpp[]> {
   const plans = graphs.map((graph) => planProgram(graph, { ...defaultCppPlan, ...options }));
   const baseline = options.baseline === true;
-  const mode = baseline ? 'baseline' : options.fast === true ? 'fast' : 'strict';
-  const build = async (programs: readonly CppProgram[]): Promise<Built> => {
-    const source = cppFile(programs);
-    return { programs, source, path: await compileSource(source, compilerArguments(mode, options.effort), options) };
-  };
+  const build = builder(options);
   const made = await build(plans.map((plan) => emitCpp(plan, { baseline })));
   return plans.map((plan, number) => {
     let own: Numbered = { made, number };
-    const threaded = new Threaded(plan, (program) => build([program]));
+    const threaded = new Threaded(plan, build);
     return {
       plan,
       get source() { return own.made.source; },
@@ -85,6 +81,32 @@ export async function compileCppTogether(graphs: readonly StreamGraph[], options
       },
     };
   });
+}
+
+/** Compiles what one run needs, for `threads` or as many as `choose` says, and runs it. Errors as for {@link compileCpp} and its runs. */
+export async function runCpp(
+  graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppCompileOptions, runOptions: CppRunOptions,
+  choose: (plan: ProgramPlan) => number,
+): Promise<RunResult> {
+  const plan = planProgram(graph, { ...defaultCppPlan, ...options });
+  const build = builder(options);
+  findCompiler(options.compiler);
+  const threads = checkThreads(runOptions.threads ?? choose(plan));
+  const run = prepare(plan, input, runOptions);
+  const threaded = new Threaded(plan, build);
+  const way = threads === 1 ? undefined : threaded.wayOf(run, { ...runOptions, threads });
+  if (way !== undefined) return execute(plan, await threaded.program(way), { ...run, words: way.words }, runOptions);
+  return execute(plan, { made: await build([emitCpp(plan, { capacities: run.counts.peaks })]), number: 0 }, run, runOptions);
+}
+
+type Build = (programs: readonly CppProgram[]) => Promise<Built>;
+
+function builder(options: CppCompileOptions): Build {
+  const mode = options.baseline === true ? 'baseline' : options.fast === true ? 'fast' : 'strict';
+  return async (programs) => {
+    const source = cppFile(programs);
+    return { programs, source, path: await compileSource(source, compilerArguments(mode, options.effort), options) };
+  };
 }
 
 interface Built {
@@ -116,13 +138,13 @@ const speed = 20;
 
 /** The programs for several threads, each written and compiled when first wanted. */
 class Threaded {
-  readonly #build: (program: CppProgram) => Promise<Built>;
+  readonly #build: Build;
   readonly #plan: ProgramPlan;
   /** Plans by number of cores. */
   readonly #shared = new Map<number, ProgramPlan>();
   readonly #own = new Map<ProgramPlan, Numbered>();
 
-  constructor(plan: ProgramPlan, build: (program: CppProgram) => Promise<Built>) {
+  constructor(plan: ProgramPlan, build: Build) {
     this.#plan = plan;
     this.#build = build;
   }
@@ -154,7 +176,7 @@ class Threaded {
   async program({ plan, threads, needed }: Way): Promise<Numbered> {
     const known = this.#own.get(plan);
     if (known !== undefined && !isShort(known, needed)) return known;
-    const own = { made: await this.#build(emitCpp(plan, { threads, capacities: needed })), number: 0 };
+    const own = { made: await this.#build([emitCpp(plan, { threads, capacities: needed })]), number: 0 };
     this.#own.set(plan, own);
     return own;
   }
@@ -221,7 +243,10 @@ async function execute(
     const done = await runChild(made.path, [from, to, String(number)], {
       cwd: folder, timeout: options.timeout ?? 600_000, ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
-    if (done.code !== 0) throw new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `the compiled program ${done.reason}`);
+    if (done.code !== 0) {
+      const reason = done.code === 3 ? 'could not start so many threads' : done.reason;
+      throw new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `the compiled program ${reason}`);
+    }
     return readResult(plan, made.programs[number]!, run, await readFile(to));
   } finally {
     await rm(folder, { recursive: true, force: true });

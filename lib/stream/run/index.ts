@@ -97,14 +97,12 @@ async function runJs(graph: StreamGraph, input: ArrayLike<number> | undefined, o
 async function runCpp(
   graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppRunOptions, { fast, compiler }: StreamRunOptions,
 ): Promise<StreamRun> {
-  const [{ compileCpp }, { estimatedMilliseconds }] = await Promise.all([import('./cpp.ts'), import('./js.ts')]);
-  const { signal } = options;
-  const compiled = await compileCpp(graph, {
+  const [cpp, { estimatedMilliseconds }] = await Promise.all([import('./cpp.ts'), import('./js.ts')]);
+  const { signal, threads: _threads, costs: _costs, timeout: _timeout, ...rest } = options;
+  const made = await cpp.runCpp(graph, input, {
     ...(signal === undefined ? {} : { signal }), ...(fast === undefined ? {} : { fast }), ...(compiler === undefined ? {} : { compiler }),
-  });
-  const { threads: most, costs: _costs, timeout: _timeout, signal: _signal, ...rest } = options;
-  const threads = most ?? (estimatedMilliseconds(compiled.plan, input, rest) < worthThreads ? 1 : availableParallelism());
-  return { ...await compiled.run(input, { ...options, threads }), backend: 'cpp' };
+  }, options, (plan) => (estimatedMilliseconds(plan, input, rest) < worthThreads ? 1 : availableParallelism()));
+  return { ...made, backend: 'cpp' };
 }
 
 /**
