@@ -144,7 +144,9 @@ export class CreatorChecker {
     }
     portals.push(symbol);
     const { receiver } = symbol.type;
-    if (target === undefined || receiver === undefined || (target.kind === 'stream' && target.declaration === receiver)) return;
+    // Of a composite the filters inside that have handlers receive.
+    if (target === undefined || receiver === undefined) return;
+    if (target.kind === 'stream' && (target.declaration === receiver || target.declaration.kind !== 'filter')) return;
     const found = target.kind === 'stream' ? target.declaration.name || title(target.declaration) : target.kind;
     this.context.report(checkRules.receiver, span, { portal: name, expected: receiver.name, found });
   }

@@ -21,6 +21,10 @@ const isBoolean = (type: Type): boolean => isScalar(type, 'boolean');
 /** The type of a result of arithmetic, or undefined. Arithmetic of bits is of ints. */
 function arithmetic(operator: BinaryOperator, left: Type, right: Type): Type | undefined {
   if (operator === '+' && (left.kind === 'string' || right.kind === 'string')) return basic.string;
+  // A number beside a float2 to float4 stands for all its parts.
+  for (const [vector, other] of [[left, right], [right, left]] as const) {
+    if (vector.kind === 'vector' && isNumeric(other) && !isScalar(other, 'double')) return vector;
+  }
   const type = common(left, right);
   if (type === undefined) return undefined;
   if (isScalar(type, 'bit')) return basic.int;
