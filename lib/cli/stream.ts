@@ -1,5 +1,7 @@
 // warploom stream: check, draw, schedule and run programs in the StreamIt language.
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { dirname, isAbsolute, join } from 'node:path';
 import { writeFileAtomic } from '../core/files.ts';
 import type { Diagnostic } from '../stream/diagnostics.ts';
 import { readItems, writeItems } from '../jobs/stream-files.ts';
@@ -32,12 +34,34 @@ function show(diagnostics: readonly Diagnostic[], { files, values, context }: Jo
   for (const diagnostic of diagnostics) context.err.write(`${stream.formatDiagnostic(diagnostic, { files })}\n\n`);
 }
 
+/** A file that the program names: where that leads from here or, if nothing is there, from the program's own folder. */
+async function readNamed(path: string, { files }: Job): Promise<Uint8Array> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    const beside = join(dirname(files[0]!.name), path);
+    if (isAbsolute(path) || (error as NodeJS.ErrnoException).code !== 'ENOENT' || !existsSync(beside)) throw error;
+    return readFile(beside);
+  }
+}
+
+/** The program elaborated, with the tables that it reads from files where they are there. */
+async function elaborated(job: Job): Promise<stream.Compiled> {
+  const first = await stream.elaborate(job.files, options(job));
+  const found = await Promise.all((first.graph.missing ?? []).map(async (path) => {
+    const bytes = await readNamed(path, job).catch(() => undefined);
+    return bytes === undefined ? [] : [[path, bytes] as const];
+  }));
+  const files = Object.fromEntries(found.flat());
+  return Object.keys(files).length === 0 ? first : stream.elaborate(job.files, { ...options(job), files });
+}
+
 async function check(job: Job): Promise<ExitCode> {
   let found = (await stream.check(job.files, options(job))).diagnostics;
   const isError = ({ severity }: Diagnostic) => severity === 'error';
   if (!found.some(isError)) {
     try {
-      found = (await stream.elaborate(job.files, options(job))).diagnostics;
+      found = (await elaborated(job)).diagnostics;
     } catch (error) {
       if (!(error instanceof stream.ProgramError)) throw error;
       found = error.diagnostics;
@@ -50,7 +74,7 @@ async function check(job: Job): Promise<ExitCode> {
 }
 
 async function compiled(job: Job): Promise<stream.StreamGraph> {
-  const { graph, diagnostics } = await stream.elaborate(job.files, options(job));
+  const { graph, diagnostics } = await elaborated(job);
   show(diagnostics, job);
   return graph;
 }
@@ -69,10 +93,10 @@ async function graph(job: Job): Promise<ExitCode> {
 }
 
 /** Files that the program reads, by its names for them. */
-async function filesRead(made: stream.StreamGraph): Promise<Record<string, Uint8Array>> {
+async function filesRead(made: stream.StreamGraph, job: Job): Promise<Record<string, Uint8Array>> {
   const files: Record<string, Uint8Array> = {};
   for (const node of made.nodes) {
-    if (node.kind === 'reader') files[node.file.path] ??= await readFile(node.file.path);
+    if (node.kind === 'reader') files[node.file.path] ??= await readNamed(node.file.path, job);
   }
   return files;
 }
@@ -99,7 +123,7 @@ async function profile(job: Job): Promise<ExitCode> {
   if (backend !== 'js' && backend !== 'cpp') throw new UsageError(`--backend takes js or cpp here, not '${backend}'`);
   const input = made.input === undefined || values.input === undefined ? undefined : await readItems(values.input, made.input.type);
   const { microseconds, measured, cached } = await stream.profile(made, {
-    backend, signal: context.signal, files: await filesRead(made), ...(input === undefined ? {} : { input: input.numbers }),
+    backend, signal: context.signal, files: await filesRead(made, job), ...(input === undefined ? {} : { input: input.numbers }),
   });
   const { repetitions } = stream.steadyState(stream.toSdf(made));
   const whole = microseconds.reduce((sum, each, id) => sum + each * repetitions[id]!, 0);
@@ -167,7 +191,7 @@ async function run(job: Job): Promise<ExitCode> {
   const made = await compiled(job);
   if (made.input !== undefined && values.input === undefined) throw new UsageError('the program has an open input: give --input FILE');
   if (made.output !== undefined && values.output === undefined) throw new UsageError('the program has an open output: give --output FILE');
-  const files = await filesRead(made);
+  const files = await filesRead(made, job);
   const items = integerFlag('items', values.items, 1, 2 ** 40), iterations = integerFlag('iterations', values.iterations, 1, 2 ** 40);
   const threads = integerFlag('threads', values.threads, 1, 1024), backend = backendOf(values);
   if (values.fast === true && backend !== 'cpp') throw new UsageError('--fast goes with --backend cpp');

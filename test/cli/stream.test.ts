@@ -54,6 +54,19 @@ describe('warploom stream', function () {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
+  it('run: reads tables and readers from beside the program', async () => {
+    await writeFile(at('taps.txt'), '1.5 2.5 3');
+    await writeFile(at('in.bin'), new Uint8Array(Float32Array.of(1, 2, 3).buffer));
+    await writeFile(at('beside.str'), `float->float filter T { float[3] t = init_array_1D_float("taps.txt", 3); work pop 1 push 1 { push(pop() * t[1]); } }
+      void->void pipeline Main { add FileReader<float>("in.bin"); add T; add float->void filter { work pop 1 { println(pop()); } }; }`);
+    const { code, out, err } = await warploom('run', at('beside.str'), '--items', '4');
+    deepStrictEqual([code, out], [0, '2.5\n5\n7.5\n2.5\n'], err);
+    await rm(at('taps.txt'));
+    const without = await warploom('run', at('beside.str'), '--items', '4');
+    ok(without.code !== 0);
+    match(without.err, /there is no file 'taps\.txt'/);
+  });
+
   it('check: finds nothing, or everything with line, column and code', async () => {
     const good = await warploom('check', at('smooth.str'), '--main', 'Main');
     deepStrictEqual([good.code, good.out], [0, '0 errors, 0 warnings\n'], good.err);
