@@ -93,14 +93,15 @@ export function flatten(value: Value, into: number[]): void {
 
 /** Reads a value of the type from numbers in memory order, beginning at `from.at`, which moves on. */
 export function unflatten(type: IrType, numbers: ArrayLike<number>, from: { at: number }): Value {
-  if (type.kind === 'scalar') return numbers[from.at++] ?? 0;
+  if (type.kind === 'scalar') return normalise(type.name, numbers[from.at++] ?? 0);
   const value = zero(type);
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; ++i) {
       value[i] = unflatten(type.kind === 'struct' ? type.fields[i]!.type : (type as IrType & { kind: 'array' }).element, numbers, from);
     }
   } else if (typeof value !== 'number') {
-    for (let i = 0; i < value.length; ++i) value[i] = numbers[from.at++] ?? 0;
+    const name = type.kind === 'array' && type.element.kind === 'scalar' ? type.element.name : 'float';
+    for (let i = 0; i < value.length; ++i) value[i] = normalise(name, numbers[from.at++] ?? 0);
   }
   return value;
 }

@@ -45,5 +45,16 @@ describe('programs in many styles', () => {
     assert.equal(compileJs(graph!).run(undefined, { items: 5 }).printed, found.printed);
   });
 
+  it('take numbers that do not fit the input as its type holds them, in both', () => {
+    const numbers = [0, 1, 2, 3.7, -1.5, 4294967297, 0.1];
+    for (const type of ['bit', 'boolean', 'int', 'float', 'double', 'int[1]', 'boolean[1]']) {
+      const { graph } = build(`${type}->${type} filter F { work pop 1 push 1 { push(pop()); } }`);
+      const found = interpretSync(graph!, { input: numbers }).output;
+      assert.deepEqual([...compileJs(graph!).run(numbers).output], found, type);
+      if (type.startsWith('int')) assert.deepEqual(found, [0, 1, 2, 3, -1, 1, 0]);
+      if (type.startsWith('boolean')) assert.deepEqual(found, [0, 1, 1, 1, 1, 1, 1]);
+    }
+  });
+
   it('are at least fifty', () => assert.ok(styles.length >= 50, `${styles.length}`));
 });
