@@ -138,7 +138,7 @@ function externalsOf(graph: StreamGraph): External[] {
 type Parts = Pick<ProgramPlan, 'graph' | 'sdf' | 'steady' | 'schedule' | 'analyses'>;
 
 /** Work that must stay whole is joined into parts of a core's share, small enough to be levelled out. */
-const partsOfCore = 4;
+const partsOfCore = 3;
 
 function gcd(a: number, b: number): number {
   return b === 0 ? a : gcd(b, a % b);
