@@ -87,6 +87,8 @@ export class Context {
   readonly options: FiringOptions;
   readonly bindings = new Map<Variable, Binding>();
   readonly ranges = new Map<Variable, readonly [number, number]>();
+  /** Variables, and others that they are never less than. */
+  readonly above = new Map<Variable, Variable>();
   frame: Frame = { body: {}, label: undefined, result: undefined, level: 0, value: undefined };
   /** Loops and branches around what is being written. */
   level = 0;

@@ -248,9 +248,12 @@ function lazy(c: Context, e: Of<'binary'>): Ex {
   if (!c.options.analysis.hasEffects(e.right)) {
     const mark = c.w.lines.length;
     const right = scalar(c, e.right);
-    if (c.w.lines.length !== mark) throw new Error('an expression without effects wrote statements');
-    const condition = `(${conditionOf(c, left)} ${e.operator} ${conditionOf(c, right)})`;
-    return { text: c.dialect.fromCondition(condition), kind: 'i', stable: false, condition };
+    if (c.w.lines.length === mark) {
+      const condition = `(${conditionOf(c, left)} ${e.operator} ${conditionOf(c, right)})`;
+      return { text: c.dialect.fromCondition(condition), kind: 'i', stable: false, condition };
+    }
+    // It took statements, which may stand in a branch only.
+    c.w.lines.length = mark;
   }
   const yes = (): Val => [scalar(c, e.right)];
   const no = (): Val => [c.w.int(isAnd ? 0 : 1)];
@@ -307,8 +310,10 @@ function conditional(c: Context, e: Of<'conditional'>): Val {
   const branches = [e.then, e.otherwise];
   const size = sizeOfType(e.type);
   if (e.type.kind === 'scalar' && !branches.some((each) => analysis.hasEffects(each))) {
+    const mark = c.w.lines.length;
     const [a, b] = [scalar(c, e.then), scalar(c, e.otherwise)];
-    return [{ text: `(${conditionOf(c, test)} ? ${a.text} : ${b.text})`, kind: a.kind, stable: false }];
+    if (c.w.lines.length === mark) return [{ text: `(${conditionOf(c, test)} ? ${a.text} : ${b.text})`, kind: a.kind, stable: false }];
+    c.w.lines.length = mark;
   }
   const choice = { type: e.type, then: () => evaluate(c, e.then), otherwise: () => evaluate(c, e.otherwise), of: branches };
   if (size <= 64) return choose(c, test, choice);

@@ -179,7 +179,7 @@ export class FunctionMaker {
 
   #style(node: GraphNode): Style {
     const base = styles[this.#mode];
-    if (this.#mode !== 'group' || node.kind !== 'filter') return base;
+    if (this.#mode !== 'group' || node.kind !== 'filter' || this.#group?.live !== undefined) return base;
     const { plan } = this.#p;
     const unrolled = plan.analyses.get(node.code)!.unrolled(node.code.work.body);
     return unrolled <= plan.options.filterSize ? { ...base, loop: plan.options.filterSize } : base;

@@ -66,12 +66,14 @@ function knownOf(c: Context, variable: Variable): number | undefined {
 /** Writes a loop. */
 export function loop(all: Together, s: Loop): void {
   const [c, ...others] = all;
+  const entry = new Map<Variable, IrExpression>();
   for (const part of s.initial) {
+    if (part.kind === 'declare' && part.value !== undefined) entry.set(part.variable, part.value);
     statement(c, part);
     if (part.kind === 'declare') for (const each of others) each.bindings.set(part.variable, c.bindings.get(part.variable)!);
   }
   if (s.condition !== undefined && isShort(c, s)) unroll(all, s, s.condition);
-  else if (!skip(all, s)) keep(all, s);
+  else if (!skip(all, s)) keep(all, s, entry);
 }
 
 /** Whether the loop is unrolled: its condition follows from what is known, and not too much code results. */
@@ -122,27 +124,55 @@ function discards(s: IrStatement): number | undefined {
   return parts.includes(undefined) ? undefined : (parts as number[]).reduce((sum, part) => sum + part, 0);
 }
 
-/** Counter of a loop with known turns, and its bounds inside of the body. */
-function counterOf(c: Context, s: Loop): { variable: Variable; range: readonly [number, number] } | undefined {
-  const [step] = s.step;
-  if (s.trips === undefined || s.trips === 0 || s.step.length !== 1 || step!.kind !== 'assign'
-    || step!.target.kind !== 'variable') return undefined;
-  const { variable } = step!.target;
-  const { value } = step!;
-  if (value.kind !== 'binary' || (value.operator !== '+' && value.operator !== '-')
-    || c.options.analysis.assigned(s.body).has(variable)) return undefined;
-  const by = value.left.kind === 'variable' && value.left.variable === variable ? rangeOf(c, value.right) : undefined;
-  const first = knownOf(c, variable);
-  if (by === undefined || by[0] !== by[1] || first === undefined) return undefined;
-  const last = first + (s.trips - 1) * (value.operator === '+' ? by[0] : -by[0]);
-  return { variable, range: [Math.min(first, last), Math.max(first, last)] };
+/** What is known of a counter inside of its loop. */
+interface Counter {
+  readonly variable: Variable;
+  readonly range: readonly [low: number, high: number];
+  /** A variable that it is never less than. */
+  readonly above: Variable | undefined;
 }
 
-function keep(all: Together, s: Loop): void {
+/** Whether an expression depends on what is assigned. */
+function changes(e: IrExpression, assigned: ReadonlySet<Variable>): boolean {
+  let found = false;
+  eachExpression(e, (part) => { found ||= (part.kind === 'variable' || part.kind === 'state') && assigned.has(part.variable); });
+  return found;
+}
+
+/** Counter of a loop that certainly ends: its turns are known, or it moves towards a bound. */
+function counterOf(c: Context, s: Loop, entry: ReadonlyMap<Variable, IrExpression>): Counter | undefined {
+  const [step] = s.step;
+  if (s.trips === 0 || s.step.length !== 1 || step!.kind !== 'assign' || step!.target.kind !== 'variable') return undefined;
+  const { variable } = step!.target;
+  const { value } = step!;
+  const { analysis } = c.options;
+  if (value.kind !== 'binary' || (value.operator !== '+' && value.operator !== '-')
+    || analysis.assigned(s.body).has(variable)) return undefined;
+  const changed = analysis.assigned(s);
+  const fixed = (e: IrExpression) => (changes(e, changed) ? undefined : rangeOf(c, e));
+  const by = value.left.kind === 'variable' && value.left.variable === variable ? fixed(value.right) : undefined;
+  const begin = entry.get(variable);
+  const known = knownOf(c, variable);
+  const first = known !== undefined ? [known, known] as const : begin === undefined ? undefined : rangeOf(c, begin);
+  if (by === undefined || by[0] !== by[1] || first === undefined) return undefined;
+  const move = value.operator === '+' ? by[0] : -by[0];
+  const above = move > 0 && begin?.kind === 'variable' && !changed.has(begin.variable) ? begin.variable : undefined;
+  if (s.trips !== undefined && first[0] === first[1]) {
+    const last = first[0] + (s.trips - 1) * move;
+    return { variable, range: [Math.min(first[0], last), Math.max(first[0], last)], above };
+  }
+  const bound = s.condition?.kind === 'binary' && s.condition.left.kind === 'variable' && s.condition.left.variable === variable
+    && !s.atLeastOnce ? fixed(s.condition.right) : undefined;
+  if (bound === undefined || move <= 0 || s.condition?.kind !== 'binary' || bound[1] + move > 2147483647) return undefined;
+  const high = s.condition.operator === '<' ? bound[1] - 1 : s.condition.operator === '<=' ? bound[1] : -Infinity;
+  return high < first[0] ? undefined : { variable, range: [first[0], high], above };
+}
+
+function keep(all: Together, s: Loop, entry: ReadonlyMap<Variable, IrExpression>): void {
   const [c] = all;
   const { analysis } = c.options;
   const { w } = c;
-  const counter = counterOf(c, s);
+  const counter = counterOf(c, s, entry);
   const inside: IrStatement = { kind: 'loop', initial: [], condition: s.condition, step: s.step, body: s.body,
     atLeastOnce: s.atLeastOnce, trips: s.trips };
   const turn: IrStatement = { kind: 'block', statements: [s.body, ...s.step] };
@@ -156,11 +186,12 @@ function keep(all: Together, s: Loop): void {
     return [input, output].flatMap((end, i) => (end === undefined ? []
       : [{ end, each: each[i]!, mark: end.enterLoop(whole[i] === undefined ? 0 : each[i]!, trips) }]));
   });
-  const site = s.trips === undefined ? c.site('steps', s.span) : undefined;
+  const site = s.trips === undefined && counter === undefined ? c.site('steps', s.span) : undefined;
   w.open('for (;;) {');
   for (const one of all) {
     ++one.level;
     if (counter !== undefined) one.ranges.set(counter.variable, counter.range);
+    if (counter?.above !== undefined) one.above.set(counter.variable, counter.above);
   }
   if (site !== undefined) w.emit(c.dialect.tick(site));
   if (!s.atLeastOnce) leaveUnless(c, s);
@@ -171,7 +202,9 @@ function keep(all: Together, s: Loop): void {
   }
   for (const one of all) {
     --one.level;
-    if (counter !== undefined) one.ranges.delete(counter.variable);
+    if (counter === undefined) continue;
+    one.ranges.delete(counter.variable);
+    one.above.delete(counter.variable);
   }
   w.close();
   for (const { end, mark, each: items } of ends) end.endLoop(mark, items, trips);

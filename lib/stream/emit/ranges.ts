@@ -43,7 +43,11 @@ function ofBinary(c: Context, e: Extract<IrExpression, { kind: 'binary' }>): Ran
   const corners = (f: (x: number, y: number) => number) => around([f(a[0], b[0]), f(a[0], b[1]), f(a[1], b[0]), f(a[1], b[1])]);
   switch (e.operator) {
     case '+': return corners((x, y) => x + y);
-    case '-': return corners((x, y) => x - y);
+    case '-': {
+      const isAbove = e.left.kind === 'variable' && e.right.kind === 'variable' && c.above.get(e.left.variable) === e.right.variable;
+      const range = corners((x, y) => x - y);
+      return isAbove && range !== undefined ? [Math.max(range[0], 0), range[1]] : range;
+    }
     case '*': return corners((x, y) => x * y);
     case '/': return fixed === undefined || fixed === 0 ? undefined : corners((x, y) => Math.trunc(x / y));
     case '<<': return fixed === undefined || fixed < 0 || fixed > 31 ? undefined : corners((x, y) => x * 2 ** y);

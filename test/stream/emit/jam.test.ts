@@ -79,6 +79,23 @@ describe('firings run together', function () {
     }
   });
 
+  it('with loops whose ends depend on other loops or on data', () => {
+    const work = (text: string): string => `float->float filter F { float[20] h; init { for (int i = 0; i < 20; i++) h[i] = i * 0.37; }
+      work pop 1 push 1 peek 20 { float s = 0; ${text} push(s); pop(); } }`;
+    for (const text of [
+      'for (int a = 0; a < 20; a++) { float t = 0; for (int i = a; i < 20; i++) t += h[i] * peek(i - a); s += t; }',
+      'for (int a = 1; a < 20; a++) { float t = 0; for (int i = a; i <= 19; i += 3) t += h[i - a] * peek(i); s = max(s, t); }',
+      'int n = 5; for (int a = 0; a < 10; a++) for (int i = a; i < n; i++) { if (n < 19 && peek(i) > 0) n = n + 1; s += h[i] * peek(n); }',
+      'int k = 1; for (int a = 0; a < 9; a++) for (int i = a; i < 20; i += k) { if (k < 4) k++; s += h[i] * peek(i); }',
+      'for (int a = 0; a < 9; a++) { int e = a; for (int i = e; i < 20; i++) { if (e > 0) e = e - 1; s += h[i - e] * peek(i); } }',
+      'int z = (int) abs(peek(0)) % 2; for (int a = 0; a < 20; a++) s += z != 0 && peek(a / z % 2 + 1) > 0 ? peek(a) : z == 0 ? 1 : peek((3 + z) / z);',
+      'for (int a = 0; a < 20; a++) { for (int i = a; i < (int) abs(peek(0)) % 20; i++) s += peek(i - a); }',
+    ]) {
+      const graph = graphOf(work(text));
+      assert.deepEqual([...compileJs(graph).run(inputOf(1)).output], interpretSync(graph, { input: inputOf(1) }).output, text);
+    }
+  });
+
   it('leaves out firings whose items are thrown away, unless they can fail', () => {
     const fir = (index: string): string => `float->float filter Fir { float[16] h; init { for (int i = 0; i < 16; i++) h[i] = i; }
       work pop 1 push 1 peek 16 { float s = 0; for (int i = 0; i < 16; i++) s += h[${index}] * peek(i); push(s); pop(); } }
