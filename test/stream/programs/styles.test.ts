@@ -1,7 +1,13 @@
-// Programs in many styles: accepted, with warnings where their meaning is not plain, and right in the interpreter and in JavaScript.
+// Programs in many styles: accepted, with warnings where their meaning is not plain, and right in the interpreter, in JavaScript and in
+// C++.
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { UnsupportedProgram } from '../../../lib/stream/emit/unsupported.ts';
+import { findCompiler } from '../../../lib/stream/run/compiler.ts';
+import { compileCppTogether } from '../../../lib/stream/run/cpp.ts';
 import { compileJs } from '../../../lib/stream/run/js.ts';
 import { build } from '../support.ts';
 import { styles } from './styles.ts';
@@ -28,6 +34,31 @@ describe('programs in many styles', () => {
       }
     });
   }
+
+  it('give the same in C++', async function () {
+    this.timeout(120_000);
+    try {
+      findCompiler();
+    } catch {
+      this.skip();
+    }
+    const folder = mkdtempSync(join(tmpdir(), 'warploom-test-'));
+    try {
+      const some = styles.filter(({ warned = [] }) => !warned.includes('S0604'));
+      const graphs = some.map(({ source }) => build(source).graph!);
+      const compiled = await compileCppTogether(graphs, { cacheFolder: folder, effort: 1 });
+      for (const [i, { name, output }] of some.entries()) {
+        const from = graphs[i]!.input === undefined ? undefined : input;
+        const limits = output === undefined ? { iterations: 6 } : {};
+        const expected = interpretSync(graphs[i]!, { ...(from === undefined ? {} : { input: from }), ...limits });
+        const found = await compiled[i]!.run(from, limits);
+        assert.deepEqual([...found.output], expected.output, name);
+        assert.equal(found.printed, expected.printed, name);
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
 
   it('print exactly as many lines as are asked for, however many a firing prints', () => {
     const { graph } = build('void->void filter F { int n; work { println(n); print("a"); println("b"); println(n++); print("c"); } }');
