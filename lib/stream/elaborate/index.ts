@@ -4,11 +4,14 @@ import { Reporter, type Diagnostic } from '../diagnostics.ts';
 import type { Checked } from '../front/checked.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import { Fault } from '../interpret/fault.ts';
+import { ScheduleError } from '../schedule/error.ts';
+import { repetitions } from '../schedule/balance.ts';
 import { stream, type Piece } from './instance.ts';
 import { defaultLimits, type ElaborationLimits } from './limits.ts';
 import { Runner } from './runner.ts';
 import { Reported, Session } from './session.ts';
 import { staticEntity } from './statics.ts';
+import { isDynamic, toSdf } from './to-sdf.ts';
 
 export { describeGraph } from './describe.ts';
 export { defaultLimits, type ElaborationLimits } from './limits.ts';
@@ -45,9 +48,24 @@ export function elaborate(checked: Checked, options: ElaborateOptions = {}): Ela
     keep(session, error);
   }
   const hasErrors = session.faults.some(({ severity }) => severity === 'error');
-  return {
-    graph: piece === undefined || hasErrors ? undefined : finish(session, piece), diagnostics: diagnosticsOf(session),
-  };
+  const graph = piece === undefined || hasErrors ? undefined : finish(session, piece);
+  if (graph !== undefined) warnOfRates(session, graph);
+  return { graph, diagnostics: diagnosticsOf(session) };
+}
+
+/** Says where rates do not balance: such a program has no schedule, and items pile up when it is interpreted. */
+function warnOfRates(session: Session, graph: StreamGraph): void {
+  if (graph.nodes.some(isDynamic)) return;
+  try {
+    repetitions(toSdf(graph));
+  } catch (error) {
+    if (!(error instanceof ScheduleError)) throw error;
+    if (error.reason !== 'inconsistent') return;
+    const spans = error.actors.map((id) => graph.nodes[id]!).map((node) => (node.kind === 'filter' ? node.code.span : undefined));
+    const at = spans.find((span) => span !== undefined) ?? session.checked.entry?.at;
+    const hint = 'a split-join must give each branch as much as it takes back';
+    session.faults.push({ fault: new Fault('S4054', error.message, at, { hint }), path: '', severity: 'warning' });
+  }
 }
 
 function start(session: Session, main: string | undefined): Piece {

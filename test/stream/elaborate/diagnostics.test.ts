@@ -103,6 +103,13 @@ describe('diagnostics of elaboration', () => {
     assert.deepEqual(ratesOf(of('work { push(pop()); }', 2)), [[undefined, { push: 1, pop: 1, peek: 1 }]]);
   });
 
+  it('warns of rates that do not balance', () => {
+    const { graph, diagnostics } = build('int->int splitjoin P { split roundrobin(1, 2);\nadd int->int filter {\nwork pop 1 push 1 { push(pop()); } };\nadd Identity<int>; join roundrobin; }');
+    assert.deepEqual(diagnostics.map((each) => [each.code, each.severity]), [['S4054', 'warning']]);
+    assert.match(diagnostics[0]!.message, /cannot balance/);
+    assert.deepEqual(interpretSync(graph!, { input: [1, 2, 3, 4, 5, 6] }).output, [1, 2, 4, 3]);
+  });
+
   it('warns of a file that is not there, and does not run the program without it', () => {
     const source = 'float->float filter F { float[2] w = init_array_1D_float("taps.bin", 2);\nwork pop 1 push 1 { push(pop() * w[0]); } }';
     const { graph, diagnostics } = build(source);
