@@ -8,9 +8,9 @@ export const threadIncludes = ['atomic', 'condition_variable', 'mutex', 'system_
 
 /** A plan as the words that {@link launchText} reads. */
 export function launchWords(
-  { multiplier, lastStage, stages, programs, ends, rings }: LaunchPlan, iterations: readonly number[],
+  { multiplier, lastStage, chunk, stages, programs, ends, rings }: LaunchPlan, iterations: readonly number[],
 ): Int32Array {
-  const words = [programs.length, multiplier, lastStage];
+  const words = [programs.length, multiplier, lastStage, chunk];
   for (const ring of rings) words.push(ring?.items ?? 0, ring?.slots ?? 0, ring?.residual ?? 0);
   ends.forEach((list, group) => {
     words.push(stages[group]!, iterations[group]!, list.length);
@@ -46,7 +46,7 @@ static inline void wl_pause() {
   asm volatile("yield");
 #endif
 }
-static int wl_threads, wl_last_stage;
+static int wl_threads, wl_last_stage, wl_chunk;
 static long long wl_multiplier, wl_iterations;
 static std::atomic<int> wl_met{0}, wl_round{0};
 static std::mutex wl_gate;
@@ -85,6 +85,7 @@ static void read_launches() {
   wl_threads = *at++;
   wl_multiplier = *at++;
   wl_last_stage = *at++;
+  wl_chunk = *at++;
   wl_rings = (const wl_ring*)at;
   at += 3 * wl_channels;
   for (auto& each : wl_groups) {
@@ -98,10 +99,14 @@ static void read_launches() {
   wl_stop = wl_iterations = wl_run.steady_states / wl_multiplier;
   wl_faults.resize(wl_threads, wl_first{1LL << 62, 0, 0, {0, 0}});
 }
-static void place(int id, long long iteration, int from) {
+static void place(int id, long long iteration, int from, int core) {
   const auto& g = wl_groups[id];
   for (int i = 0; i < g.count; ++i) {
     const wl_end& e = g.ends[i];
+    if (e.kind == ${endKinds.own}) {
+      wl_ix[e.slot] = core * wl_rings[e.id].items;
+      continue;
+    }
     if (e.kind <= ${endKinds.write}) {
       const wl_ring& r = wl_rings[e.id];
       wl_ix[e.slot] = (int)(iteration % r.slots) * r.items + from * e.each + (e.kind == ${endKinds.write} ? r.residual : 0);
@@ -128,7 +133,7 @@ static void launch(int core, long long number) {
     const wl_slice& slice = wl_slices[core].second[i];
     const long long iteration = number - wl_groups[slice.group].stage;
     if (iteration < 0 || iteration >= wl_stop || iteration >= first.iteration) continue;
-    place(slice.group, iteration, slice.from);
+    place(slice.group, iteration, slice.from, core);
     try {
       group(slice.group, slice.count);
     } catch (const wl_fault& fault) {
@@ -148,12 +153,18 @@ static void work(int core) {
 }
 static void rest() {
   const int states = (int)(wl_run.steady_states - wl_iterations * wl_multiplier);
-  for (int id = 0; id < wl_group_count; ++id) {
-    place(id, wl_iterations, 0);
-    if (states > 0) group(id, states * wl_groups[id].iterations);
-  }
+  int done = 0;
+  do {
+    const int now = std::min(states - done, wl_chunk);
+    for (int id = 0; id < wl_group_count; ++id) {
+      place(id, wl_iterations, done * wl_groups[id].iterations, 0);
+      if (now > 0) group(id, now * wl_groups[id].iterations);
+    }
+    done += now;
+  } while (done < states);
   for (int id = 0; id < wl_channels; ++id) {
     const wl_ring& r = wl_rings[id];
+    wl_ix[2 * id] = wl_ix[2 * id + 1] = 0;
     if (r.slots == 0) continue;
     wl_ix[2 * id] = (int)((wl_iterations % r.slots) * r.items + states * (r.items / wl_multiplier));
     wl_ix[2 * id + 1] = wl_ix[2 * id] + r.residual;

@@ -3,7 +3,7 @@
 import { assignToCores, type CoreSlice } from '../partition/cores.ts';
 import { cpuCosts } from '../partition/costs.ts';
 import type { SteadyState } from '../schedule/index.ts';
-import type { SdfGraph } from '../sdf.ts';
+import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { passedBy } from './counts.ts';
 import { isOrdered, type Group, type ProgramPlan } from './plan.ts';
 
@@ -17,15 +17,15 @@ export interface GroupGraph {
 
 /** Where the items of a channel lie: `slots` times those of one iteration in turns, then those left over, which stand at the front too. */
 export interface Ring {
-  /** Items of an iteration. */
+  /** Items of an iteration; where there are no slots, those that each core has room for: it makes and takes them part by part. */
   readonly items: number;
   readonly slots: number;
   /** Items that stand on the channel between iterations. */
   readonly residual: number;
 }
 
-/** What an end of a group's function is: of a channel, of a stream whose items lie in order, or of a file read again from its begin. */
-export const endKinds = { read: 0, write: 1, stream: 2, file: 3 } as const;
+/** What an end of a group's function is of: a ring, a stream whose items lie in order, a file read again from its begin, a core's own items. */
+export const endKinds = { read: 0, write: 1, stream: 2, file: 3, own: 4 } as const;
 
 /** An end that a group's function finds in `wl_ix`. */
 export interface GroupEnd {
@@ -43,6 +43,8 @@ export interface LaunchPlan {
   /** Steady states in an iteration. */
   readonly multiplier: number;
   readonly lastStage: number;
+  /** Steady states that can be run in one go by one core. */
+  readonly chunk: number;
   /** By group. */
   readonly stages: readonly number[];
   /** By core; the actors are groups. */
@@ -68,6 +70,8 @@ export interface LaunchOptions {
 /** Bytes on all channels beyond which launches are not made longer for their own sake: they should stay in a core's second cache. */
 const nearBytes = 2 ** 19;
 const mostParts = 256;
+/** Blocks of one thread in a part of a core's slice: finding the places of a slice costs as much as a hundred operations. */
+const partBlocks = 8;
 
 /** The groups of a plan as a graph of their own, after the initialisation. */
 export function groupGraph(plan: ProgramPlan): GroupGraph {
@@ -112,7 +116,8 @@ export function interleave(
   const made: CoreSlice[] = [];
   for (let part = 1; part <= parts; ++part) {
     for (const [actor, slice] of own) {
-      let upTo = Math.floor(slice.count * part / parts);
+      const each = steady.repetitions[actor]!;
+      let upTo = part === parts ? slice.count : Math.min(slice.count, part * Math.ceil(slice.count / each / parts) * each);
       for (const { id, from, push, pop, peek } of part === parts ? [] : inputs.get(actor)!) {
         const source = own.get(from)!;
         const there = steady.residual[id]! + (source.from + source.done) * push;
@@ -128,15 +133,39 @@ export function interleave(
   return made;
 }
 
+/** Most items of a part where every core takes just what it has made in the part before it makes more; undefined elsewhere. */
+function ownItems(
+  { from, to, push, pop, tokens }: SdfChannel, stages: readonly number[], programs: LaunchPlan['programs'],
+): number | undefined {
+  if (tokens > 0 || push === 0 || pop === 0 || stages[from] !== stages[to]) return undefined;
+  let most = 0;
+  for (const slices of programs) {
+    let made: CoreSlice | undefined;
+    for (const slice of slices) {
+      if (slice.actor === from) {
+        if (made !== undefined) return undefined;
+        made = slice;
+      } else if (slice.actor === to) {
+        if (made === undefined || made.from * push !== slice.from * pop || made.count * push !== slice.count * pop) return undefined;
+        most = Math.max(most, made.count * push);
+        made = undefined;
+      }
+    }
+    if (made !== undefined) return undefined;
+  }
+  return most;
+}
+
 /** Ends of a group's function, in no order. */
-function endsOf(plan: ProgramPlan, group: Group): GroupEnd[] {
+function endsOf(plan: ProgramPlan, group: Group, rings: LaunchPlan['rings']): GroupEnd[] {
   const ends: GroupEnd[] = [];
   const members = new Set(group.steps.map(({ actor }) => actor));
   for (const { id, from, to } of plan.sdf.channels) {
     if (plan.storage[id] !== 'block') continue;
     const each = plan.rates[id]! / group.iterations;
-    if (members.has(to)) ends.push({ kind: endKinds.read, slot: 2 * id, each, id });
-    if (members.has(from)) ends.push({ kind: endKinds.write, slot: 2 * id + 1, each, id });
+    const own = rings[id]!.slots === 0 ? endKinds.own : undefined;
+    if (members.has(to)) ends.push({ kind: own ?? endKinds.read, slot: 2 * id, each, id });
+    if (members.has(from)) ends.push({ kind: own ?? endKinds.write, slot: 2 * id + 1, each, id });
   }
   for (const external of plan.externals) {
     if (!members.has(external.node)) continue;
@@ -159,21 +188,37 @@ export function planLaunches(plan: ProgramPlan, { cores, costs, states, launchMi
   const wanted = Math.ceil(launchMicroseconds * cores / Math.max(work, 1e-3));
   const fitting = Math.max(Math.ceil(wanted / 4), Math.floor(nearBytes * cores / Math.max(bytes, 1)));
   const minMultiplier = Math.max(1, Math.min(most, wanted, fitting));
-  const { multiplier, programs, stages } = assignToCores(sdf, steady, cpuCosts(sdf, cpu), {
+  const cut = assignToCores(sdf, steady, cpuCosts(sdf, cpu), {
     cores, minMultiplier, maxMultiplier: Math.min(most, Math.max(minMultiplier, 4 * minMultiplier)),
   });
-  const parts = Math.max(1, Math.min(mostParts, multiplier, Math.ceil(multiplier * bytes / cores / plan.options.blockBytes)));
+  const { multiplier, stages } = cut;
+  const wantedParts = Math.ceil(multiplier * bytes / cores / (partBlocks * plan.options.blockBytes));
+  const parts = Math.max(1, Math.min(mostParts, multiplier, wantedParts));
+  const programs = cut.programs.map((slices) => interleave(slices, made, stages, parts));
+  const rings = ringsOf(plan, made, { multiplier, stages, programs });
+  const capacities = rings.map((ring, id) => (ring === undefined ? 0 : ring.slots === 0 ? Math.max(cores * ring.items, plan.rates[id]!)
+    : ring.slots * ring.items + ring.residual));
+  const chunks = rings.flatMap((ring, id) => (ring?.slots === 0 ? [Math.floor(capacities[id]! / plan.rates[id]!)] : []));
+  return {
+    multiplier, stages, rings, programs, capacities, lastStage: Math.max(0, ...stages), chunk: Math.min(multiplier, ...chunks),
+    ends: plan.groups.map((group) => endsOf(plan, group, rings)),
+  };
+}
+
+function ringsOf(
+  plan: ProgramPlan, { sdf, channels }: GroupGraph,
+  { multiplier, stages, programs }: Pick<LaunchPlan, 'multiplier' | 'stages' | 'programs'>,
+): LaunchPlan['rings'] {
   const groupOf = new Map(plan.groups.flatMap((group) => group.steps.map(({ actor }) => [actor, group.id] as const)));
-  const rings = plan.sdf.channels.map(({ id, from, to }): Ring | undefined => {
+  const own = new Map(sdf.channels.map((channel) => [channels[channel.id]!, ownItems(channel, stages, programs)]));
+  return plan.sdf.channels.map(({ id, from, to }): Ring | undefined => {
     if (plan.storage[id] !== 'block') return undefined;
+    const most = own.get(id);
+    // Cores do not share lines of the cache.
+    if (most !== undefined) return { items: 16 * Math.ceil(most / 16 + 1), slots: 0, residual: 0 };
     const [items, residual] = [plan.rates[id]! * multiplier, plan.steady.residual[id]!];
     // With items left over one more turn is live at a time; their copies at the front must not meet them.
     const extra = items === 0 ? 0 : Math.ceil(residual / items);
     return { items, residual, slots: stages[groupOf.get(to)!]! - stages[groupOf.get(from)!]! + 1 + extra };
   });
-  return {
-    multiplier, stages, rings, lastStage: Math.max(0, ...stages), ends: plan.groups.map((group) => endsOf(plan, group)),
-    programs: programs.map((slices) => interleave(slices, made, stages, parts)),
-    capacities: rings.map((ring) => (ring === undefined ? 0 : ring.slots * ring.items + ring.residual)),
-  };
 }

@@ -176,9 +176,9 @@ class Run {
     return new WarploomError('ERR_WARPLOOM_INTERNAL', `channel ${value} holds more items than planned`);
   }
 
-  #launchParts(program: JsProgram, { programs, iterations, multiplier, lastStage, stages, ends, rings }: Launches): Part[] {
+  #launchParts(program: JsProgram, { programs, iterations, multiplier, lastStage, chunk, stages, ends, rings }: Launches): Part[] {
     const common = this.#part(program, 0);
-    const launch = { multiplier, lastStage, stages, ends, rings };
+    const launch = { multiplier, lastStage, chunk, stages, ends, rings };
     return programs.map((slices, number) => ({ ...common, number, iterations, launch: { ...launch, slices } }));
   }
 

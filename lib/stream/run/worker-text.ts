@@ -16,9 +16,13 @@ const meet = () => {
   for (let i = 0; i < 3000; ++i) if (Atomics.load(gate, 1) !== round) return;
   while (Atomics.load(gate, 1) === round) Atomics.wait(gate, 1, round);
 };
-const place = (group, iteration, from) => {
+const place = (group, iteration, from, core) => {
   const per = d.launch.multiplier * common.iterations[group];
   for (const { kind, slot, each, id } of d.launch.ends[group]) {
+    if (kind === ${endKinds.own}) {
+      ix[slot] = core * d.launch.rings[id].items;
+      continue;
+    }
     if (kind <= ${endKinds.write}) {
       const { items, slots, residual } = d.launch.rings[id];
       ix[slot] = (iteration % slots) * items + from * each + (kind === ${endKinds.write} ? residual : 0);
@@ -46,7 +50,7 @@ const launch = (number) => {
   for (const { actor: group, from, count } of d.launch.slices) {
     const iteration = number - d.launch.stages[group];
     if (iteration < 0 || iteration >= common.end[0] || iteration >= common.stops[d.number]) continue;
-    place(group, iteration, from);
+    place(group, iteration, from, d.number);
     try {
       program.groups[group](count, ...d.external);
     } catch (error) {
@@ -61,14 +65,18 @@ const launch = (number) => {
 // What is left of whole steady states, by one core; then ends of channels are where single firings expect them.
 const rest = (states) => {
   const iterations = common.end[0];
-  for (let group = 0; group < program.groups.length; ++group) {
-    place(group, iterations, 0);
-    if (states > 0) program.groups[group](states * common.iterations[group], ...d.external);
+  for (let done = 0, now; done === 0 || done < states; done += now) {
+    now = Math.min(states - done, d.launch.chunk);
+    for (let group = 0; group < program.groups.length; ++group) {
+      place(group, iterations, done * common.iterations[group], 0);
+      if (now > 0) program.groups[group](now * common.iterations[group], ...d.external);
+    }
+    if (now === 0) break;
   }
   for (let id = 0; id < common.channels; ++id) {
     if (d.launch.rings[id] === undefined) continue;
     const { items, slots, residual } = d.launch.rings[id];
-    ix[2 * id] = (iterations % slots) * items + states * (items / d.launch.multiplier);
+    ix[2 * id] = slots === 0 ? 0 : (iterations % slots) * items + states * (items / d.launch.multiplier);
     ix[2 * id + 1] = ix[2 * id] + residual;
   }
 };
