@@ -104,7 +104,8 @@ describe('diagnostics of elaboration', () => {
   });
 
   it('warns of rates that do not balance', () => {
-    const { graph, diagnostics } = build('int->int splitjoin P { split roundrobin(1, 2);\nadd int->int filter {\nwork pop 1 push 1 { push(pop()); } };\nadd Identity<int>; join roundrobin; }');
+    const { graph, diagnostics } = build('int->int splitjoin P { split roundrobin(1, 2);\nadd int->int filter {\n' +
+      'work pop 1 push 1 { push(pop()); } };\nadd Identity<int>; join roundrobin; }');
     assert.deepEqual(diagnostics.map((each) => [each.code, each.severity]), [['S4054', 'warning']]);
     assert.match(diagnostics[0]!.message, /cannot balance/);
     assert.deepEqual(interpretSync(graph!, { input: [1, 2, 3, 4, 5, 6] }).output, [1, 2, 4, 3]);
