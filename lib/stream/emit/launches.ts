@@ -24,7 +24,7 @@ export interface Ring {
   readonly residual: number;
 }
 
-/** What an end of a group's function is of: a ring, a stream whose items lie in order, a file read again from its begin, a core's own items. */
+/** What an end of a function is of: a ring, a stream whose items lie in order, a file read again from its begin, a core's own items. */
 export const endKinds = { read: 0, write: 1, stream: 2, file: 3, own: 4 } as const;
 
 /** An end that a group's function finds in `wl_ix`. */
