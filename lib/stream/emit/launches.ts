@@ -71,7 +71,7 @@ export interface LaunchOptions {
 const nearBytes = 2 ** 19;
 const mostParts = 256;
 /** Blocks of one thread in a part of a core's slice: finding the places of a slice costs as much as a hundred operations. */
-const partBlocks = 8;
+const partBlocks = 3;
 
 /** The groups of a plan as a graph of their own, after the initialisation. */
 export function groupGraph(plan: ProgramPlan): GroupGraph {
