@@ -169,7 +169,10 @@ class Threaded {
 
   #sharedBy(cores: number): ProgramPlan {
     let plan = this.#shared.get(cores);
-    if (plan === undefined) this.#shared.set(cores, plan = planProgram(this.#plan.graph, { ...this.#plan.options, forCores: cores }));
+    if (plan !== undefined) return plan;
+    // Vectors make short parts of slices not worth finding their places.
+    const blockBytes = 8 / 3 * this.#plan.options.blockBytes;
+    this.#shared.set(cores, plan = planProgram(this.#plan.graph, { ...this.#plan.options, forCores: cores, blockBytes }));
     return plan;
   }
 
