@@ -48,8 +48,14 @@ function math(name: MathName, kind: Kind, args: readonly string[]): string {
 
 const arrays: Readonly<Record<Kind, string>> = { i: 'Int32Array', f: 'Float32Array', d: 'Float64Array' };
 
-/** Names of the classes of typed arrays. */
-export const arrayClass = arrays;
+/**
+ * What a program's own arrays are made of: singles lie in doubles, because V8 computes in doubles and would convert each one that it loads
+ * (a third quicker in sums of products). All that is stored has been rounded before.
+ */
+export const keptAs: Readonly<Record<Kind, Kind>> = { i: 'i', f: 'd', d: 'd' };
+
+/** Names of the classes of a program's own arrays. */
+export const arrayClass = (kind: Kind): string => arrays[keptAs[kind]];
 
 function copy(_kind: Kind, to: string, toAt: string, from: string, fromAt: string, count: number): string {
   if (count === 1) return `${to}[${toAt}] = ${from}[${fromAt}];`;

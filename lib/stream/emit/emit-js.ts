@@ -52,7 +52,7 @@ export function checkName(name: string): string {
 
 function functionText({ name, lines, locals }: FunctionText, parameters: string): string {
   const arrays = locals.map(({ name: own, kind, length }) =>
-    `const ${checkName(own)}_${name} = new ${arrayClass[kind]}(${length});\n`).join('');
+    `const ${checkName(own)}_${name} = new ${arrayClass(kind)}(${length});\n`).join('');
   const aliases = locals.map((local) => `  const ${local.name} = ${local.name}_${name};\n`).join('');
   return `${arrays}function ${checkName(name)}(n${parameters}) {\n${aliases}${lines.join('\n')}\n}\n`;
 }

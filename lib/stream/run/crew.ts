@@ -1,4 +1,5 @@
 // Worker threads that run one generated program, kept for a while after a run: their code is warm then.
+import { keptAs } from '../emit/dialect-js.ts';
 import { Worker } from 'node:worker_threads';
 import { WarploomError } from '../../core/errors.ts';
 import type { JsProgram } from '../emit/emit-js.ts';
@@ -63,8 +64,8 @@ function commonData({ text, source }: JsProgram, threads: number, isSharing: boo
     iterations: plan.groups.map(({ iterations }) => iterations), it: numbers(nodes), rs: numbers(nodes),
     gate: shared('i', 2), stops: shared('d', threads), end: shared('d', 1), base: shared('i', ends),
     arrays: text.arrays.map((each) => ({
-      name: each.name, kind: each.kind, role: each.role, length: each.length, initial: startOf(plan, each), channel: each.channel ?? -1,
-      stride: each.stride ?? 0, ...(isSharing && each.role !== 'table' ? { shared: shared(each.kind, each.length) } : {}),
+      name: each.name, kind: keptAs[each.kind], role: each.role, length: each.length, initial: startOf(plan, each),
+      channel: each.channel ?? -1, stride: each.stride ?? 0, ...(isSharing && each.role !== 'table' ? { shared: shared(keptAs[each.kind], each.length) } : {}),
     })),
   };
 }

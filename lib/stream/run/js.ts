@@ -1,6 +1,7 @@
 // Programs as JavaScript, run in this thread.
 import { compileFunction } from 'node:vm';
 import { ArgumentError, WarploomError } from '../../core/errors.ts';
+import { keptAs } from '../emit/dialect-js.ts';
 import { emitJs, externalArrayNames, type JsProgram } from '../emit/emit-js.ts';
 import { countRun, type RunAmount, type RunCounts } from '../emit/counts.ts';
 import { makeArray, placesOf } from '../emit/layout.ts';
@@ -138,7 +139,7 @@ class JsMachine {
   #instantiate(): Functions {
     const { text, source } = this.program;
     this.#arrays = Object.fromEntries(text.arrays.map(({ name, kind, length }) =>
-      [name, makeArray(kind, length)]));
+      [name, makeArray(keptAs[kind], length)]));
     const make = compileFunction(source, ['wl_arrays', 'wl_ix', 'wl_it', 'wl_rs', 'wl_steps', 'wl_fail', 'wl_print'],
       { filename: 'warploom-stream.js' });
     return make(this.#arrays, this.#ix, this.#it, this.#rs, this.#steps, (site: number, value: number) => this.#fail(site, value),
