@@ -65,7 +65,8 @@ function commonData({ text, source }: JsProgram, threads: number, isSharing: boo
     gate: shared('i', 2), stops: shared('d', threads), end: shared('d', 1), base: shared('i', ends),
     arrays: text.arrays.map((each) => ({
       name: each.name, kind: keptAs[each.kind], role: each.role, length: each.length, initial: startOf(plan, each),
-      channel: each.channel ?? -1, stride: each.stride ?? 0, ...(isSharing && each.role !== 'table' ? { shared: shared(keptAs[each.kind], each.length) } : {}),
+      channel: each.channel ?? -1, stride: each.stride ?? 0,
+      ...(isSharing && each.role !== 'table' ? { shared: shared(keptAs[each.kind], each.length) } : {}),
     })),
   };
 }
