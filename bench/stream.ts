@@ -3,7 +3,7 @@
 //   stream/<program>/baseline    C++ as the original compiler writes it: one FIFO per channel, nothing fused, -O3
 //   stream/<program>/cpp1        C++ back end, one thread, floats as written; cpp1-fast: floats may be reordered
 //   stream/<program>/js1         JavaScript back end, one thread
-//   stream/<program>/cppN, jsN   the same on all cores
+//   stream/<program>/cppN, jsN   the same on all cores; cpp-cores, js-cores: what that gains, by core
 //   stream/<program>/compile     seconds of parsing, checking, elaboration and heuristic scheduling
 //   stream/all/…                 geometric means and counts of the goals
 // Input is random, outputs go to arrays that are read: nothing can be folded or left out.
@@ -27,7 +27,7 @@ type Input = Int32Array | Float32Array;
 type Runner = (input: Input) => RunResult | Promise<RunResult>;
 
 /** Ways to run a program, in the order of their rows. */
-const methods = ['baseline', 'cpp1', 'cpp1-fast', 'js1', 'cppN', 'jsN'] as const;
+const methods = ['baseline', 'cpp1-fast', 'cpp1', 'cppN', 'js1', 'jsN'] as const;
 type Method = typeof methods[number];
 
 /** Programs whose work is arithmetic rather than moving items: where all cores must tell. */
@@ -62,7 +62,7 @@ function rateOf({ output, milliseconds }: RunResult): number {
 }
 
 /** The best of the runs, for what else a shared machine does only ever takes time away, and how far they lie apart. */
-interface Measured { readonly best: number; readonly spread: number }
+interface Measured { readonly best: number; readonly spread: number; readonly rates: readonly number[] }
 
 /** Times all methods by turns, so that what else the machine does hits all of them. */
 async function measure(program: BenchmarkProgram, { quick, say }: HostContext): Promise<Map<Method, Measured>> {
@@ -84,7 +84,7 @@ async function measure(program: BenchmarkProgram, { quick, say }: HostContext): 
   for (let repeat = 0; repeat < (quick ? 1 : 9); ++repeat) {
     for (const each of runs) each.rates.push(rateOf(await each.run(each.input)));
   }
-  return new Map(runs.map(({ method, rates }) => [method, { best: Math.max(...rates), spread: summarise(rates).spread }]));
+  return new Map(runs.map(({ method, rates }) => [method, { best: Math.max(...rates), spread: summarise(rates).spread, rates }]));
 }
 
 function rowsOf(program: BenchmarkProgram, measured: Map<Method, Measured>): Row[] {
@@ -101,6 +101,16 @@ function rowsOf(program: BenchmarkProgram, measured: Map<Method, Measured>): Row
       id: `stream/${program.name}/${method}`, value: best, unit: 'items/s', spread, peers,
       ...(single === undefined ? {} : { note: `${cores} threads` }),
     };
+  });
+}
+
+/** What all cores gain by core: the median over the rounds, in each of which one thread and all cores follow each other closely. */
+function coreRows({ name }: BenchmarkProgram, measured: Map<Method, Measured>): Row[] {
+  return ([['cpp', 'cppN', 'cpp1'], ['js', 'jsN', 'js1']] as const).flatMap(([back, many, one]): Row[] => {
+    const [all, single] = [measured.get(many)?.rates, measured.get(one)?.rates];
+    if (all === undefined || single === undefined) return [];
+    const { median, spread } = summarise(all.map((rate, i) => rate / single[i]! / cores));
+    return [{ id: `stream/${name}/${back}-cores`, value: median, unit: 'ratio', spread, note: `${cores} threads` }];
   });
 }
 
@@ -153,8 +163,8 @@ export function streamSummary(rows: readonly Row[]): Row[] {
     ...row('cpp1-fast-over-baseline', ratios(names, over('cpp1-fast', 'baseline'))),
     ...row('cpp1-over-original', ratios(names, overOriginal('cpp1'))),
     ...row('js1-over-baseline', ratios(names, over('js1', 'baseline'))),
-    ...row('cpp-cores', ratios(computeHeavy, over('cppN', 'cpp1')).map((ratio) => ratio / cores)),
-    ...row('js-cores', ratios(computeHeavy, over('jsN', 'js1')).map((ratio) => ratio / cores)),
+    ...row('cpp-cores', ratios(computeHeavy, (name) => value(name, 'cpp-cores'))),
+    ...row('js-cores', ratios(computeHeavy, (name) => value(name, 'js-cores'))),
     { id: 'stream/all/above-best-original', value: beaten.length, unit: 'programs', spread: 0,
       note: `not: ${benchmarkPrograms.filter((program) => !beaten.includes(program)).map(({ name }) => name).join(', ') || 'none'}` },
   ];
@@ -170,7 +180,8 @@ export async function benchmarkStream(context: HostContext): Promise<void> {
   const programs = benchmarkPrograms.filter(({ name }) => context.wanted(`stream/${name}/`));
   for (const program of context.quick ? programs.slice(0, 1) : programs) {
     emit(await compileRow(program));
-    for (const row of rowsOf(program, await measure(program, context))) emit(row);
+    const measured = await measure(program, context);
+    for (const row of [...rowsOf(program, measured), ...coreRows(program, measured)]) emit(row);
   }
   if (programs.length === benchmarkPrograms.length) for (const row of streamSummary(rows)) emit(row);
 }
