@@ -54,7 +54,8 @@ async function compileRunner(graph: StreamGraph, method: Method): Promise<Runner
 function inputFor(program: BenchmarkProgram, all: Input, itemsPerSecond: number, isJs: boolean): Input {
   const seconds = isJs ? 0.4 : 0.1;
   const states = Math.max(20, Math.round(itemsPerSecond * seconds / program.outputItems));
-  return all.subarray(0, program.inputItems * Math.min(states, Math.floor(Math.min(all.length, mostItems[isJs ? 'js' : 'cpp']) / program.inputItems)));
+  const most = Math.floor(Math.min(all.length, mostItems[isJs ? 'js' : 'cpp']) / program.inputItems);
+  return all.subarray(0, program.inputItems * Math.min(states, most));
 }
 
 /** Items of output in a second of a run. */
