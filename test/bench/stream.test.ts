@@ -9,6 +9,7 @@ import { parseReport, timesAsFast, type Row } from '../../bench/report.ts';
 import { anchorOf } from '../../bench/stream-programs.ts';
 import { streamBars, streamTables } from '../../bench/stream-figures.ts';
 import { streamSummary } from '../../bench/stream.ts';
+import { hasCompiler } from '../stream/support.ts';
 import { benchmarkPrograms } from '../../examples/stream/programs.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -45,6 +46,7 @@ describe('bench: stream', () => {
 
   it('runs', function () {
     this.timeout(120_000);
+    if (!hasCompiler()) this.skip();
     const folder = mkdtempSync(join(tmpdir(), 'warploom-bench-'));
     const run = (...args: string[]) => execFileSync(process.execPath,
       ['--import', 'tsx', 'bench/main.ts', 'stream', '--quick', '--out', folder, ...args], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 });

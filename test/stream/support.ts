@@ -4,6 +4,17 @@ import { formatDiagnostic, type Diagnostic } from '../../lib/stream/diagnostics.
 import { check } from '../../lib/stream/front/check.ts';
 import { parse } from '../../lib/stream/front/parser.ts';
 import type { StreamGraph } from '../../lib/stream/graph.ts';
+import { findCompiler } from '../../lib/stream/run/compiler.ts';
+
+/** Whether this machine has a C++ compiler: without one the JavaScript back end stands alone, and tests of C++ are skipped. */
+export function hasCompiler(): boolean {
+  try {
+    findCompiler();
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** All diagnostics of a source, and its graph if there is one. */
 export function build(source: string, options: ElaborateOptions = {}): { graph: StreamGraph | undefined; diagnostics: readonly Diagnostic[] } {

@@ -1,6 +1,6 @@
 // What a piece of code does, found once: items it pops and pushes, variables it assigns through calls, its size unrolled.
 import { rootOf } from '../elaborate/loops.ts';
-import { eachExpression, eachStatement, expressionsOf, operands } from '../interpret/walk.ts';
+import { bodiesOf, eachExpression, eachStatement, expressionsOf, operands } from '../interpret/walk.ts';
 import type { FilterCode, IrExpression, IrFunction, IrStatement, Variable } from '../ir.ts';
 
 type Verb = 'pop' | 'push';
@@ -19,7 +19,7 @@ export class Analysis {
   constructor(code: FilterCode) {
     this.functions = new Map(code.functions.map((each) => [each.name, each]));
     let isAsked = false;
-    for (const { body } of [code.work, ...(code.prework === undefined ? [] : [code.prework]), ...code.functions]) {
+    for (const body of bodiesOf(code)) {
       eachStatement(body, (s) => {
         for (const e of expressionsOf(s)) eachExpression(e, (part) => { isAsked ||= part.kind === 'iter'; });
       });

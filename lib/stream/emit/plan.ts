@@ -1,6 +1,6 @@
 // How a graph is executed: groups of nodes that run together, in order, a block of steady states at a time. Knows no target language.
 import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
-import { eachStatement, statementSize } from '../interpret/walk.ts';
+import { bodiesOf, eachStatement, statementSize } from '../interpret/walk.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import type { IrType } from '../ir.ts';
@@ -115,7 +115,7 @@ function refuse(node: GraphNode): void {
   if (node.kind !== 'filter') return;
   const { code } = node;
   if (isDynamic(node)) throw new UnsupportedProgram(`${node.name} has rates that are known only when it fires`, code.span);
-  for (const { body } of [code.work, ...(code.prework === undefined ? [] : [code.prework]), ...code.functions]) {
+  for (const body of bodiesOf(code)) {
     eachStatement(body, (s) => {
       if (s.kind === 'message') throw new UnsupportedProgram(`${node.name} sends messages`, s.span);
     });

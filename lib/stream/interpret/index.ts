@@ -7,7 +7,7 @@ import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
 import { countsLines, defaultRunLimits, Engine, firstLines, sinksOf, type RunLimits } from './engine.ts';
 import { flatten, scalarCount, type Value } from './values.ts';
 import { requireProgramGraph } from '../require.ts';
-import { eachStatement } from './walk.ts';
+import { bodiesOf, eachStatement } from './walk.ts';
 
 export { StreamRunError } from './error.ts';
 export { decodeFile, encodeFile } from './files.ts';
@@ -88,8 +88,7 @@ function sinksPerIteration(graph: StreamGraph, sinks: readonly number[]): number
 
 function prints(code: FilterCode): boolean {
   let found = false;
-  const bodies = [code.work, ...(code.prework === undefined ? [] : [code.prework]), ...code.functions].map(({ body }) => body);
-  for (const body of bodies) {
+  for (const body of bodiesOf(code)) {
     eachStatement(body, (s) => { found ||= s.kind === 'print' && (s.newline || ('text' in s.value && s.value.text.includes('\n'))); });
   }
   return found;

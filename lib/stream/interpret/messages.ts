@@ -15,7 +15,7 @@ import type { SdfGraph } from '../sdf.ts';
 import type { Actor } from './actors.ts';
 import { Fault } from './fault.ts';
 import type { Value } from './values.ts';
-import { eachStatement } from './walk.ts';
+import { bodiesOf, eachStatement } from './walk.ts';
 
 type Message = Extract<IrStatement, { kind: 'message' }>;
 
@@ -93,8 +93,7 @@ function messagesOf(graph: StreamGraph, node: number): Message[] {
   const found: Message[] = [];
   const made = graph.nodes[node]!;
   if (made.kind !== 'filter') return found;
-  const { work, prework, functions, handlers } = made.code;
-  for (const { body } of [work, ...(prework === undefined ? [] : [prework]), ...functions, ...handlers]) {
+  for (const body of bodiesOf(made.code)) {
     eachStatement(body, (s) => { if (s.kind === 'message') found.push(s); });
   }
   return found;

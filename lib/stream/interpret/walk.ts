@@ -1,5 +1,10 @@
 // Walks over statements and expressions of the intermediate representation.
-import type { IrExpression, IrStatement } from '../ir.ts';
+import type { FilterCode, IrExpression, IrStatement } from '../ir.ts';
+
+/** Everything that a filter can execute: work, prework, functions and handlers. */
+export function bodiesOf({ work, prework, functions, handlers }: FilterCode): IrStatement[] {
+  return [work, ...(prework === undefined ? [] : [prework]), ...functions, ...handlers].map(({ body }) => body);
+}
 
 /** Calls `visit` for the statement and those inside it. */
 export function eachStatement(s: IrStatement, visit: (s: IrStatement) => void): void {

@@ -1,5 +1,5 @@
 // Runs under a plan for several cores: whether there is one, and what worker threads are given.
-import { eachStatement } from '../interpret/walk.ts';
+import { bodiesOf, eachStatement } from '../interpret/walk.ts';
 import type { RunCounts } from '../emit/counts.ts';
 import { planLaunches, type LaunchPlan } from '../emit/launches.ts';
 import type { ProgramPlan } from '../emit/plan.ts';
@@ -25,10 +25,7 @@ export interface Launches extends LaunchPlan {
 function prints(node: GraphNode): boolean {
   if (node.kind !== 'filter') return false;
   let found = false;
-  const { work, prework, functions } = node.code;
-  for (const { body } of [work, ...(prework === undefined ? [] : [prework]), ...functions]) {
-    eachStatement(body, (s) => { found ||= s.kind === 'print'; });
-  }
+  for (const body of bodiesOf(node.code)) eachStatement(body, (s) => { found ||= s.kind === 'print'; });
   return found;
 }
 

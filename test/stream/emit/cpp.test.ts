@@ -6,23 +6,14 @@ import { join } from 'node:path';
 import { WarploomError } from '../../../lib/core/errors.ts';
 import { StreamRunError } from '../../../lib/stream/interpret/error.ts';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
-import { findCompiler, NoCompilerError } from '../../../lib/stream/run/compiler.ts';
+import { NoCompilerError } from '../../../lib/stream/run/compiler.ts';
 import { compileCpp, compileCppTogether, type CppCompileOptions } from '../../../lib/stream/run/cpp.ts';
 import { arithmeticCases, filterCases, graphCases, intFilter, statementCases, type Case } from '../interpret/cases.ts';
-import { graphOf } from '../support.ts';
+import { graphOf, hasCompiler } from '../support.ts';
 import { randomInput, randomProgram } from './random-programs.ts';
 
 const cases: readonly Case[] = [...arithmeticCases, ...filterCases, ...graphCases, ...statementCases].filter(({ name }) => name !== 'dynamic rates');
 const randoms = 30;
-
-function hasCompiler(): boolean {
-  try {
-    findCompiler();
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 describe('C++ back end', function () {
   this.timeout(240_000);

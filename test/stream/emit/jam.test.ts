@@ -4,10 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
-import { findCompiler } from '../../../lib/stream/run/compiler.ts';
 import { compileCppTogether } from '../../../lib/stream/run/cpp.ts';
 import { compileJs } from '../../../lib/stream/run/js.ts';
-import { graphOf } from '../support.ts';
+import { graphOf, hasCompiler } from '../support.ts';
 import { Random, randomInput } from './random-programs.ts';
 
 /** A filter that sums over its window, in one of several forms. */
@@ -62,11 +61,7 @@ describe('firings run together', function () {
   });
 
   it('in C++ as the interpreter runs them', async function () {
-    try {
-      findCompiler();
-    } catch {
-      this.skip();
-    }
+    if (!hasCompiler()) this.skip();
     const cacheFolder = mkdtempSync(join(tmpdir(), 'warploom-test-'));
     try {
       const graphs = Array.from({ length: 20 }, (_, seed) => graphOf(program(100 + seed)));

@@ -7,24 +7,14 @@ import { WarploomError } from '../../../lib/core/errors.ts';
 import { randomFloats } from '../../../examples/stream/programs.ts';
 import type { StreamGraph } from '../../../lib/stream/graph.ts';
 import { StreamRunError } from '../../../lib/stream/interpret/error.ts';
-import { findCompiler } from '../../../lib/stream/run/compiler.ts';
 import { compileCpp, type CppRunOptions } from '../../../lib/stream/run/cpp.ts';
 import { compileJs, type RunOptions } from '../../../lib/stream/run/js.ts';
 import { filterCases, graphCases } from '../interpret/cases.ts';
 import { program } from '../programs/support.ts';
-import { graphOf } from '../support.ts';
+import { graphOf, hasCompiler } from '../support.ts';
 import { randomInput, randomProgram } from './random-programs.ts';
 
 const short: CppRunOptions = { launchMicroseconds: 0, pieces: false };
-
-function hasCompiler(): boolean {
-  try {
-    findCompiler();
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 describe('launches on threads of C++', function () {
   this.timeout(240_000);

@@ -6,24 +6,14 @@ import { join } from 'node:path';
 import type { StreamGraph } from '../../../lib/stream/graph.ts';
 import { StreamRunError } from '../../../lib/stream/interpret/error.ts';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
-import { findCompiler } from '../../../lib/stream/run/compiler.ts';
 import { compileCppTogether } from '../../../lib/stream/run/cpp.ts';
 import { compileJs } from '../../../lib/stream/run/js.ts';
-import { graphOf } from '../support.ts';
+import { graphOf, hasCompiler } from '../support.ts';
 import { randomInput, randomProgram } from './random-programs.ts';
 
 const programs = 500;
 const together = 50;
 const plans = [{}, { groupSize: 1, filterSize: 0, maxMultiplicity: 2 }, { groupSize: 50_000, filterSize: 20_000, maxMultiplicity: 5 }];
-
-function hasCompiler(): boolean {
-  try {
-    findCompiler();
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** A program, its input, and what the interpreter makes of it: its output or the code of its error. */
 interface Sample {

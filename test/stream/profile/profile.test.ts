@@ -8,6 +8,7 @@ import type { StreamGraph } from '../../../lib/stream/graph.ts';
 import { profile } from '../../../lib/stream/profile/index.ts';
 import { partsOf } from '../../../lib/stream/profile/parts.ts';
 import { sampleInput } from '../../../lib/stream/profile/sample.ts';
+import { hasCompiler } from '../support.ts';
 import { scalar } from '../../../lib/stream/interpret/values.ts';
 
 const graphOf = async (text: string, main = 'Main'): Promise<StreamGraph> => (await elaborate(text, { main })).graph;
@@ -35,7 +36,8 @@ describe('profile', function () {
   });
 
   for (const backend of ['js', 'cpp'] as const) {
-    it(`${backend}: longer work costs more; a second call finds the profile`, async () => {
+    it(`${backend}: longer work costs more; a second call finds the profile`, async function () {
+      if (backend === 'cpp' && !hasCompiler()) this.skip();
       const graph = await graphOf(mean(512));
       const options = { backend, cacheFolder: folder };
       const first = await profile(graph, options);

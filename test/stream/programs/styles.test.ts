@@ -6,10 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { UnsupportedProgram } from '../../../lib/stream/emit/unsupported.ts';
-import { findCompiler } from '../../../lib/stream/run/compiler.ts';
 import { compileCppTogether } from '../../../lib/stream/run/cpp.ts';
 import { compileJs } from '../../../lib/stream/run/js.ts';
-import { build } from '../support.ts';
+import { build, hasCompiler } from '../support.ts';
 import { styles } from './styles.ts';
 
 const input = Array.from({ length: 24 }, (_, i) => i + 1);
@@ -37,11 +36,7 @@ describe('programs in many styles', () => {
 
   it('give the same in C++', async function () {
     this.timeout(120_000);
-    try {
-      findCompiler();
-    } catch {
-      this.skip();
-    }
+    if (!hasCompiler()) this.skip();
     const folder = mkdtempSync(join(tmpdir(), 'warploom-test-'));
     try {
       const some = styles.filter(({ warned = [] }) => !warned.includes('S0604'));
