@@ -1,25 +1,32 @@
-// npm run bundle: everything a GPU machine without Node and network needs, under 40 MiB in bundle/:
+// npm run bundle: everything a GPU machine without Node and network needs, under 37 MiB in bundle/:
 //   run.sh, node.tar.xz (the running node, stripped), payload.tar.xz (addon, sources, packages), SHA256SUMS
+// The addon goes without PTX: it runs on the GPUs that it has machine code for.
 // Usage there: see bundle/run.sh.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { copyGrammar } from './copy-grammar.mjs';
+import { withoutPtx } from './fatbin.mjs';
 import { onPath } from './find-tools.mjs';
 import { listFiles, root } from './list-sources.mjs';
 import { closure } from './package-closure.mjs';
 
-const kLimitMiB = 40;
+const kLimitMiB = 37;
 /** Packages needed to run, test, benchmark and draw; their dependencies follow from package-lock.json. */
 const kPackages = ['zod', 'node-gyp-build', 'mocha', 'tsx', 'fast-check', 'vega', 'vega-lite', 'fast-png',
-  'd3-dsv', 'd3-scale-chromatic', 'vega-datasets', 'zarrita', 'web-tree-sitter', 'tiff', 'nifti-reader-js', 'dicom-parser', 'utif2'];
-/** Folders and files of the checkout that travel as they are. */
-const kFolders = ['lib', 'dist', 'test', 'bench', 'examples', 'prebuilds', 'scripts'];
+  'd3-dsv', 'd3-scale-chromatic', 'vega-datasets', 'zarrita', 'web-tree-sitter', 'tiff', 'nifti-reader-js', 'dicom-parser', 'utif2',
+  'chevrotain', 'highs', '@dagrejs/dagre'];
+/** Folders and files of the checkout that travel as they are; the sources of the shim are what proofs compile kernels with. */
+const kFolders = ['lib', 'test', 'bench', 'examples', 'prebuilds', 'scripts', 'cuda/core', 'native/simt'];
 const kFiles = ['package.json', '.mocharc.json', 'README.md', 'tsconfig.base.json', 'tsconfig.json',
-  'tsconfig.all.json'];
-/** Data sets beyond this size are left out of vega-datasets; the examples read smaller ones. */
-const kLargestDataBytes = 320_000;
+  'tsconfig.all.json', 'docs/stream-diagnostics.md'];
+/** What nothing loads: texts for people and compilers, builds for browsers and debuggers; two packages load minified ones. Data: usedData(). */
+const kLeftOut = [
+  /\.(map|md|markdown|d\.[cm]?ts)$/, /(?<!\/(index|dicomParser))\.min\.[cm]?js$/,
+  /(?<!node_modules)\/(umd|react-native|browser|__tests__|tests|debug)$/, /\/(zod|vega-lite)\/src$/, /\/mocha\/mocha\.js$/,
+  /\/vega\/build\/vega(-core\.js|\.js|-schema\.json)$/, /\/vega-lite-schema\.json$/,
+];
 
 const bundle = join(root, 'bundle');
 const staging = join(root, 'build/bundle');
@@ -30,16 +37,16 @@ function run(command, args, options = {}) {
 }
 
 /** One .tar.xz with files in name order and no times, so that equal content gives equal bytes. */
-function pack(output, folder, names, level = '-9') {
+function pack(output, folder, names, level = ['-9']) {
   const tar = join(staging, 'payload.tar');
   run('tar', ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '-cf', tar, '-C', folder, ...names]);
-  run('xz', [level, '-T0', '-f', tar]);
+  run('xz', [...level, '-T0', '-f', tar]);
   copyFileSync(`${tar}.xz`, output);
 }
 
-/** Node's binary, stripped: packed once per version, because xz -9e takes a minute. */
+/** Node's binary, stripped: packed once per version, because that takes a minute. The filter for x86 code saves 0.7 MiB. */
 function packNode() {
-  const cached = join(root, 'build/bundle-cache', `node-${process.version}-${process.arch}.tar.xz`);
+  const cached = join(root, 'build/bundle-cache', `node-${process.version}-${process.arch}-filtered.tar.xz`);
   if (!existsSync(cached)) {
     mkdirSync(dirname(cached), { recursive: true });
     const folder = join(staging, 'node');
@@ -47,7 +54,7 @@ function packNode() {
     copyFileSync(process.execPath, join(folder, 'node'));
     chmodSync(join(folder, 'node'), 0o755);
     if (onPath('strip')) run('strip', ['--strip-unneeded', join(folder, 'node')]);
-    pack(cached, folder, ['node'], '-9e');
+    pack(cached, folder, ['node'], [...(process.arch === 'x64' ? ['--x86'] : []), '--lzma2=preset=9e,dict=128MiB']);
   }
   copyFileSync(cached, join(bundle, 'node.tar.xz'));
 }
@@ -65,22 +72,28 @@ function buildInfo() {
   return { commit: dirty ? `${commit}-modified` : commit, sourceHash: hash.digest('hex'), nvcc: version ?? 'none' };
 }
 
+/** Whether a file of vega-datasets is one that an example reads. */
+function usedData() {
+  const examples = listFiles('examples', /\.json$/).map((file) => readFileSync(join(root, file), 'utf8')).join('\n');
+  return (source) => !/vega-datasets\/\w+\//.test(source) || examples.includes(`package:${/vega-datasets\/.*/.exec(source)[0]}"`);
+}
+
 function stagePayload() {
   rmSync(payload, { recursive: true, force: true });
   mkdirSync(payload, { recursive: true });
-  for (const name of kFolders) if (existsSync(join(root, name))) cpSync(join(root, name), join(payload, name), { recursive: true });
-  for (const name of kFiles) if (existsSync(join(root, name))) copyFileSync(join(root, name), join(payload, name));
+  const copy = (name, filter) => cpSync(join(root, name), join(payload, name), { recursive: true, dereference: true, filter });
+  for (const name of [...kFolders, ...kFiles]) if (existsSync(join(root, name))) copy(name, () => true);
   copyGrammar(join(payload, 'lib/scratchpad'));
-  const keepData = (source) => !/vega-datasets\/(?:data|build|_data)\//.test(source)
-    || statSync(source).isDirectory() || statSync(source).size <= kLargestDataBytes;
-  for (const folder of closure(kPackages)) {
-    cpSync(join(root, folder), join(payload, folder), {
-      recursive: true, dereference: true,
-      filter: (source) => keepData(source) && !/\.(map|md|markdown|d\.ts|d\.mts|d\.cts)$|node_modules\/(zod|vega-lite)\/src$/.test(source),
-    });
-  }
-  if (onPath('strip')) {
-    for (const addon of listFiles('prebuilds', /\.node$/)) run('strip', ['--strip-unneeded', join(payload, addon)]);
+  const isUsed = usedData();
+  const keep = (source) => !kLeftOut.some((pattern) => pattern.test(source)) && (statSync(source).isDirectory() || isUsed(source));
+  for (const folder of closure(kPackages)) copy(folder, keep);
+  // Throws where a file that they need was left out.
+  const loaded = kPackages.filter((name) => name !== 'vega-datasets');
+  const load = `await Promise.all(${JSON.stringify(loaded)}.map((name) => import(name)))`;
+  run(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', load], { cwd: payload });
+  for (const addon of listFiles('prebuilds', /\.node$/).map((file) => join(payload, file))) {
+    if (onPath('strip')) run('strip', ['--strip-unneeded', addon]);
+    writeFileSync(addon, withoutPtx(readFileSync(addon)));
   }
   const kernels = join(root, 'build/kernels/report.json');
   if (existsSync(kernels)) {
