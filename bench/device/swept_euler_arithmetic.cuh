@@ -49,7 +49,7 @@ __device__ inline bool is_near(float got, float right) { return abs(__float_as_i
 __device__ inline bool is_near(double got, double right) { return llabs(__double_as_longlong(got) - __double_as_longlong(right)) <= 1; }
 
 struct Wrong {
-  unsigned long long reciprocal, root, twice, alike, bits;
+  unsigned long long reciprocal, root, twice, alike, bits, checked;
 };
 template <class T>
 __device__ void compare(T a, T reciprocal_right, T root_right, Wrong* wrong) {
@@ -101,17 +101,48 @@ __global__ void check_floats(Wrong* wrong) {
   }
 }
 
+/// The numbers whose roots lie closest to halfway between two doubles: 4 M 2^s = x^2 - delta with odd x of 54 bits, delta = 1 modulo 8
+/// and s = 52 or 53, at exponents of every size. The root is (x - 1)/2 where delta > 0, else (x + 1)/2, in units of the last place.
+__global__ void check_hard_roots(int64_t deltas, Wrong* wrong) {
+  const int64_t stride = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < 8 * deltas; i += stride) {
+    const int64_t delta = 8 * (i / 8 - deltas / 2) + 1;
+    const int bits = i % 2 != 0 ? 54 : 55;
+    uint64_t x = 1;  // a root of delta modulo 2^bits, bit by bit
+    for (int bit = 3; bit < bits; ++bit) x ^= ((x * x - static_cast<uint64_t>(delta)) >> bit & 1) << (bit - 1);
+    if ((i & 2) != 0) x = ~x + 1;
+    if ((i & 4) != 0) x += uint64_t{1} << (bits - 1);
+    x &= (uint64_t{1} << bits) - 1;
+    const __int128 rest = static_cast<__int128>(x) * x - delta;
+    const uint64_t mantissa = static_cast<uint64_t>(rest >> bits);
+    if (x >> 53 != 1 || mantissa >> 52 != 1) continue;
+    atomicAdd(&wrong->checked, 1);
+    for (int exponent = -480; exponent < 510; exponent += 11) {
+      const double a = ldexp(static_cast<double>(mantissa), bits - 106 + 2 * exponent);
+      const double right = ldexp(static_cast<double>(delta > 0 ? (x - 1) / 2 : (x + 1) / 2), exponent - 52);
+      if (portable::square_root(a) == right && __dsqrt_rn(a) == right) continue;
+      atomicAdd(&wrong->root, 1);
+      wrong->bits = static_cast<unsigned long long>(__double_as_longlong(a));
+    }
+  }
+}
 inline int check_arithmetic(BenchDevice& device) {
   Wrong* wrong;
   BENCH_CUDA(cudaMalloc(&wrong, sizeof(Wrong)));
-  int failures = 0;
+  Wrong found;
+  BENCH_CUDA(cudaMemset(wrong, 0, sizeof(Wrong)));
+  check_hard_roots<<<132 * 16, 256, 0, device.stream>>>(int64_t{1} << 24, wrong);
+  BENCH_CUDA(cudaDeviceSynchronize());
+  BENCH_CUDA(cudaMemcpy(&found, wrong, sizeof(found), cudaMemcpyDeviceToHost));
+  int failures = found.root == 0 && found.checked > 0 ? 0 : 1;
+  std::printf("roots next to ties: %s, %llu mantissas, %llu wrong, the last at %016llx\n", failures == 0 ? "all right" : "FAILED",
+              found.checked, found.root, found.bits);
   for (const bool floats : {false, true}) {
     BENCH_CUDA(cudaMemset(wrong, 0, sizeof(Wrong)));
     const uint64_t count = uint64_t{1} << 36;
     if (floats) check_floats<<<132 * 16, 256, 0, device.stream>>>(wrong);
     else check_doubles<<<132 * 16, 256, 0, device.stream>>>(0, count, wrong);
     BENCH_CUDA(cudaDeviceSynchronize());
-    Wrong found;
     BENCH_CUDA(cudaMemcpy(&found, wrong, sizeof(found), cudaMemcpyDeviceToHost));
     const bool good = found.reciprocal + found.root + found.twice + found.alike == 0;
     std::printf("arithmetic %s: %s, reciprocal %llu root %llu twice %llu alike %llu wrong, the last at %016llx\n",
