@@ -1,12 +1,17 @@
-// JavaScript: singles by Math.fround, integers by |0 and Math.imul.
+// JavaScript in a form whose types can be read off it: singles by Math.fround, integers by |0 and Math.imul. See wasm/ for what runs.
 import type { IrBinary, MathName, ScalarName } from '../ir.ts';
 import type { Dialect } from './dialect.ts';
 import type { Kind } from './layout.ts';
 
-function literal(x: number): string {
+/** Singles and doubles are told from each other, and from integers, by how they are written. */
+function literal(kind: Kind, x: number): string {
+  if (kind === 'i') return x < 0 ? `(${x})` : String(x);
+  if (kind === 'f') return `fround(${literal('d', x)})`;
   if (Number.isNaN(x)) return 'NaN';
   if (Math.abs(x) === Infinity) return x < 0 ? '(-Infinity)' : 'Infinity';
-  return x < 0 || Object.is(x, -0) ? `(${Object.is(x, -0) ? '-0' : x})` : String(x);
+  const digits = String(Math.abs(x));
+  const text = /[.e]/.test(digits) ? digits : `${digits}.0`;
+  return x < 0 || Object.is(x, -0) ? `(-${text})` : text;
 }
 
 const plain: Partial<Record<MathName, string>> = {
@@ -33,9 +38,9 @@ function binary(operator: IrBinary, kind: Kind, a: string, b: string, site: numb
 
 function convert(from: ScalarName, to: ScalarName, a: string): string {
   const isReal = from === 'float' || from === 'double';
-  if (to === 'boolean') return `(${a} === 0 ? 0 : 1)`;
+  if (to === 'boolean') return `(${a} === ${literal(from === 'float' ? 'f' : from === 'double' ? 'd' : 'i', 0)} ? 0 : 1)`;
   if (to === 'float') return from === 'float' ? a : `fround(${a})`;
-  if (to === 'double') return a;
+  if (to === 'double') return from === 'double' ? a : `(+${a})`;
   const whole = isReal ? `wl_int(${a})` : a;
   return to === 'int' || from === 'bit' || from === 'boolean' ? whole : `(${whole} & 1)`;
 }
@@ -46,17 +51,6 @@ function math(name: MathName, kind: Kind, args: readonly string[]): string {
   return kind === 'f' && !exact.has(name) ? `fround(${text})` : text;
 }
 
-const arrays: Readonly<Record<Kind, string>> = { i: 'Int32Array', f: 'Float32Array', d: 'Float64Array' };
-
-/**
- * What a program's own arrays are made of: singles lie in doubles, because V8 computes in doubles and would convert each one that it loads
- * (a third quicker in sums of products). All that is stored has been rounded before.
- */
-export const keptAs: Readonly<Record<Kind, Kind>> = { i: 'i', f: 'd', d: 'd' };
-
-/** Names of the classes of a program's own arrays. */
-export const arrayClass = (kind: Kind): string => arrays[keptAs[kind]];
-
 function copy(_kind: Kind, to: string, toAt: string, from: string, fromAt: string, count: number): string {
   if (count === 1) return `${to}[${toAt}] = ${from}[${fromAt}];`;
   return `for (let z = 0, x = ${toAt}, y = ${fromAt}; z < ${count}; ++z) ${to}[x + z] = ${from}[y + z];`;
@@ -64,7 +58,7 @@ function copy(_kind: Kind, to: string, toAt: string, from: string, fromAt: strin
 
 export const jsDialect: Dialect = {
   name: 'js',
-  literal: (_kind, x) => literal(x),
+  literal,
   binary,
   compare: (operator, a, b) => `(${a} ${operator === '==' ? '===' : operator === '!=' ? '!==' : operator} ${b})`,
   negate: (kind, a) => (kind === 'i' ? `(-${a} | 0)` : `(-${a})`),

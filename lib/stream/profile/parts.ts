@@ -6,7 +6,7 @@ import { scalarCount } from '../interpret/values.ts';
 import { emitJs } from '../emit/emit-js.ts';
 import { planProgram } from '../emit/plan.ts';
 import type { FilterCode, IrType } from '../ir.ts';
-import { defaultJsPlan } from '../run/js.ts';
+import { defaultJsPlan } from '../run/js-run.ts';
 import { repetitions } from '../schedule/balance.ts';
 import { sampleInput } from './sample.ts';
 

@@ -15,7 +15,7 @@ import { estimateCosts } from '../profile/estimate.ts';
 import type { StreamGraph } from '../graph.ts';
 import { compilerArguments, compileSource, findCompiler, runChild, type CompilerOptions } from './compiler.ts';
 import { faultError } from './fault.ts';
-import { amountOf, isPrintingOnly, type RunOptions, type RunResult } from './js.ts';
+import { amountOf, isPrintingOnly, type RunOptions, type RunResult } from './js-run.ts';
 import { checkThreads, launchesFor, type ThreadChoice } from './launch.ts';
 import { cutRun } from './split.ts';
 import { checkSizes, fileOf, inputArrays, joinItems, printedText, type StreamArrays } from './streams.ts';

@@ -7,7 +7,8 @@ import { UnsupportedProgram } from '../emit/unsupported.ts';
 import { interpret } from '../interpret/index.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import type { CppRunOptions } from './cpp.ts';
-import type { CompiledJs, RunOptions } from './js.ts';
+import type { CompiledJs } from './js.ts';
+import type { RunOptions } from './js-run.ts';
 import type { ThreadedJs } from './js-threads.ts';
 import { checkTimes } from './launch.ts';
 import { requireProgramGraph } from '../require.ts';
@@ -86,7 +87,7 @@ function known<T>(made: WeakMap<StreamGraph, T>, graph: StreamGraph, make: (grap
 }
 
 async function runJs(graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppRunOptions): Promise<StreamRun> {
-  const { compileJs, estimatedMilliseconds } = await import('./js.ts');
+  const [{ compileJs }, { estimatedMilliseconds }] = await Promise.all([import('./js.ts'), import('./js-run.ts')]);
   const compiled = known(compiledJs, graph, compileJs);
   const { threads: _threads, costs: _costs, timeout: _timeout, signal: _signal, ...rest } = options;
   if (estimatedMilliseconds(compiled.plan, input, rest) < worthThreads) return { ...compiled.run(input, rest), backend: 'js' };
@@ -97,7 +98,7 @@ async function runJs(graph: StreamGraph, input: ArrayLike<number> | undefined, o
 async function runCpp(
   graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppRunOptions, { fast, compiler }: StreamRunOptions,
 ): Promise<StreamRun> {
-  const [cpp, { estimatedMilliseconds }] = await Promise.all([import('./cpp.ts'), import('./js.ts')]);
+  const [cpp, { estimatedMilliseconds }] = await Promise.all([import('./cpp.ts'), import('./js-run.ts')]);
   const { signal, threads: _threads, costs: _costs, timeout: _timeout, ...rest } = options;
   const made = await cpp.runCpp(graph, input, {
     ...(signal === undefined ? {} : { signal }), ...(fast === undefined ? {} : { fast }), ...(compiler === undefined ? {} : { compiler }),

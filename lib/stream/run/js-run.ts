@@ -1,0 +1,223 @@
+// A run of a program compiled to JavaScript: its streams, what machines are told, what they answer.
+import { availableParallelism } from 'node:os';
+import { ArgumentError, WarploomError } from '../../core/errors.ts';
+import { countRun, type RunAmount } from '../emit/counts.ts';
+import { externalArrayNames, type JsProgram } from '../emit/emit-js.ts';
+import { countsOf, kinds, makeArray, type Kind } from '../emit/layout.ts';
+import type { PlanOptions, ProgramPlan } from '../emit/plan.ts';
+import { firstLines, mostPrinted } from '../interpret/engine.ts';
+import { requireItems } from '../interpret/index.ts';
+import { scalarCount } from '../interpret/values.ts';
+import { estimateCosts } from '../profile/estimate.ts';
+import { faultError } from './fault.ts';
+import { checkThreads, type Launches, type ThreadChoice } from './launch.ts';
+import { shared, type Done, type Faulty, type Part, type Printed } from './machine.ts';
+import { cutRun, type Piece } from './split.ts';
+import { checkSizes, fileOf, inputArrays, joinItems, printedText, roomFor, type Scalars, type StreamArrays } from './streams.ts';
+
+export const defaultJsPlan: PlanOptions = { groupSize: 8000, filterSize: 3000, blockBytes: 32768 };
+
+/** What a run of a compiled program is given: as for the interpreter. */
+export interface RunOptions {
+  /** Stop after so many items have come out. */
+  readonly items?: number;
+  /** Stop after so many steady states. */
+  readonly iterations?: number;
+  /** Contents of files that are read, by path. */
+  readonly files?: Readonly<Record<string, Uint8Array>>;
+  /** For `random`; default 1. */
+  readonly seed?: number;
+  /** Turns that loops without known end may make in all; default 10^9. */
+  readonly maxTurns?: number;
+}
+
+export interface RunResult {
+  /** Scalars of the items on the open output, in memory order; empty if there is none. */
+  readonly output: Scalars;
+  readonly printed: string;
+  readonly files: Readonly<Record<string, Uint8Array>>;
+  /** Firings of each node. */
+  readonly firings: readonly number[];
+  /** Whether the input was used up before `items` or `iterations` were reached. */
+  readonly exhausted: boolean;
+  /** Milliseconds spent in the program itself. */
+  readonly milliseconds: number;
+}
+
+export interface ThreadOptions extends RunOptions, Partial<ThreadChoice> {
+  /** Worker threads; default: the cores of the machine. */
+  readonly threads?: number;
+  readonly signal?: AbortSignal;
+  /** Milliseconds that the run may take; default 600 000. */
+  readonly timeout?: number;
+  /** Whether the input of a program without state may be cut into pieces that do not depend on each other; default true. */
+  readonly pieces?: boolean;
+}
+
+/** What bounds a run; throws where nothing does. */
+export function amountOf(plan: ProgramPlan, input: ArrayLike<number> | undefined, items: number, options: RunOptions): RunAmount {
+  for (const name of ['items', 'iterations'] as const) {
+    const x = options[name];
+    if (x !== undefined && (!Number.isSafeInteger(x) || x < 0)) throw new ArgumentError(`options.${name}`,
+      `expected an integer of 0 or more, received ${x}`);
+  }
+  if (options.items !== undefined && options.iterations !== undefined) throw new ArgumentError('options',
+    'expected `items` or `iterations`, received both');
+  const isOpen = plan.externals.some(({ kind }) => kind === 'input');
+  if (!isOpen && options.items === undefined && options.iterations === undefined) {
+    throw new ArgumentError('options.items', 'the program has no input that ends: say when to stop by `items` or `iterations`');
+  }
+  if (isOpen && input === undefined) throw new ArgumentError('input', 'the program has an open input: give its items');
+  if (options.items !== undefined) requireItems(plan.graph);
+  return {
+    input: isOpen ? items : Infinity, ...(options.items === undefined ? {} : { items: options.items }),
+    ...(options.iterations === undefined ? {} : { iterations: options.iterations }),
+  };
+}
+
+/** Whether printed lines are all that comes out. */
+export function isPrintingOnly({ externals }: ProgramPlan): boolean {
+  return !externals.some(({ kind }) => kind === 'output' || kind === 'writer');
+}
+
+/** How long a run may take, from counted operations: right to a small factor; Infinity where it ends when enough lines are printed. */
+export function estimatedMilliseconds(plan: ProgramPlan, input: ArrayLike<number> | undefined, options: RunOptions): number {
+  if (options.items !== undefined && isPrintingOnly(plan)) return Infinity;
+  const given = plan.externals.find(({ kind }) => kind === 'input');
+  const items = given === undefined ? Infinity : Math.floor((input?.length ?? 0) / scalarCount(given.type));
+  const { firings } = countRun(plan, amountOf(plan, input, items, options));
+  return estimateCosts(plan.graph).reduce((sum, cost, node) => sum + cost * firings[node]!, 0) / 1000;
+}
+
+type Streams = Map<number, { arrays: StreamArrays; items: number }>;
+
+function share(array: Scalars): Scalars {
+  if (array.buffer instanceof SharedArrayBuffer) return array;
+  const copy = shared(array instanceof Int32Array ? 'i' : array instanceof Float32Array ? 'f' : 'd', array.length);
+  copy.set(array);
+  return copy;
+}
+
+function inOrder(answers: readonly Done[]): Printed[] {
+  const parts = answers.map(({ printed }) => {
+    const marks = printed.flatMap((each, at) => (each === undefined ? [at] : []));
+    const [begin = 0, end = printed.length] = marks;
+    return [printed.slice(0, begin), printed.slice(begin, end), printed.slice(end)];
+  });
+  return [...parts[0]![0]!, ...parts.flatMap((part) => part[1]!), ...parts[0]![2]!].filter((each) => each !== undefined);
+}
+
+/** What stands in a program before it comes first. */
+function byOrder({ order: a = [] }: Faulty, { order: b = [] }: Faulty): number {
+  const at = a.findIndex((part, i) => part !== b[i]);
+  return at < 0 ? 0 : a[at]! - b[at]!;
+}
+
+/** One run, by machines in this thread or in workers. */
+export class Run {
+  readonly #options: ThreadOptions;
+  readonly #streams: Streams;
+  readonly threads: number;
+  readonly pieces: readonly Piece[];
+  readonly #exhausted: boolean;
+  /** The run ends when so many are printed. */
+  readonly #lines: number;
+  readonly #isShared: boolean;
+  #plan: ProgramPlan;
+
+  /** @param isShared machines are in workers */
+  constructor(plan: ProgramPlan, input: ArrayLike<number> | undefined, options: ThreadOptions, isShared: boolean) {
+    this.#isShared = isShared;
+    this.threads = checkThreads(options.threads ?? availableParallelism());
+    this.#plan = plan;
+    this.#options = options;
+    this.#streams = inputArrays(plan, { input, files: options.files ?? {} });
+    const given = plan.externals.find(({ kind }) => kind === 'input');
+    const amount = amountOf(plan, input, given === undefined ? Infinity : this.#streams.get(given.id)!.items, options);
+    const isPrinting = amount.items !== undefined && isPrintingOnly(plan);
+    this.#lines = isPrinting ? amount.items! : Infinity;
+    if (isPrinting) this.threads = 1;
+    const bounded = isPrinting ? { input: amount.input, iterations: 2 ** 40 } : amount;
+    this.pieces = cutRun(plan, bounded, options.pieces === false ? 1 : this.threads);
+    checkSizes(plan, this.#streams, this.pieces[0]!.counts.passed.map((items, i) =>
+      (plan.externals[i]!.kind === 'output' ? this.pieces.reduce((sum, { outputItems }) => sum + outputItems, 0) : items)));
+    this.#exhausted = this.pieces.length === 1 ? this.pieces[0]!.counts.exhausted : amount.items === undefined
+      && amount.iterations === undefined;
+  }
+
+  peaks(): number[] {
+    return this.#plan.graph.channels.map(({ id }) => Math.max(...this.pieces.map(({ counts }) => counts.peaks[id]!)));
+  }
+
+  #makeStreams(): void {
+    this.#plan.externals.forEach(({ id, kind, type }, i) => {
+      const found = this.#streams.get(id);
+      const items = found?.items ?? (kind === 'output' ? this.pieces.reduce((sum, piece) => sum + piece.outputItems, 0)
+        : this.pieces[0]!.counts.passed[i]!);
+      const arrays = found === undefined ? roomFor(items, type, this.#isShared ? shared : makeArray) : { ...found.arrays };
+      for (const scalar of this.#isShared ? kinds : []) if (arrays[scalar] !== undefined) arrays[scalar] = share(arrays[scalar]);
+      this.#streams.set(id, { arrays, items });
+    });
+  }
+
+  /** What each machine does: pieces of the run, or cores' parts of launches. */
+  parts(program: JsProgram, launches?: Launches): Part[] {
+    this.#plan = program.text.plan;
+    this.#makeStreams();
+    if (launches === undefined) return this.pieces.map((_, piece) => this.#part(program, piece));
+    const { programs, iterations, multiplier, lastStage, chunk, stages, ends, rings } = launches;
+    const common = this.#part(program, 0);
+    const launch = { multiplier, lastStage, chunk, stages, ends, rings };
+    return programs.map((slices, number) => ({ ...common, number, iterations, launch: { ...launch, slices } }));
+  }
+
+  /** What came out; throws the first fault. `elapsed`: milliseconds, where several threads took part. */
+  result(program: JsProgram, answers: readonly (Done | Faulty)[], elapsed = Infinity): RunResult {
+    const first = answers.flatMap((each) => (each.kind === 'fault' ? [each] : [])).sort(byOrder)[0];
+    if (first !== undefined) throw this.faultOf(program, first);
+    return this.#made(program, answers.filter((each) => each.kind === 'done'), elapsed);
+  }
+
+  faultOf({ text }: JsProgram, { site, value }: Faulty): Error {
+    if (site >= 0) return faultError(this.#plan.graph, text.sites[site]!, value);
+    return new WarploomError('ERR_WARPLOOM_INTERNAL', `channel ${value} holds more items than planned`);
+  }
+
+  #part({ text }: JsProgram, number: number): Part {
+    const plan = this.#plan;
+    const piece = this.pieces[number]!;
+    const { init, steadyStates, tail } = piece.counts;
+    const external = externalArrayNames(plan).map((name) => {
+      const [id, kind] = [Number(name.slice(1, -1)), name.at(-1) as Kind];
+      const { type, kind: role } = plan.externals.find((each) => each.id === id)!;
+      const array = this.#streams.get(id)!.arrays[kind]!;
+      const from = role === 'input' ? piece.inputFrom : role === 'output' ? piece.outputFrom : 0;
+      return from === 0 ? array : array.subarray(from * countsOf(type)[kind]);
+    });
+    const ix = new Int32Array(2 * (plan.graph.channels.length + plan.externals.length));
+    plan.graph.channels.forEach(({ id, initial }) => { ix[2 * id + 1] = initial.length; });
+    for (const { id, kind } of plan.externals) if (kind === 'reader') ix[2 * id + 1] = this.#streams.get(id)!.items;
+    return {
+      number, lines: this.#lines, linesOf: text.sites.map(({ print }) => print?.lines ?? 0), mostPrinted, external, ix, init,
+      steadyStates, tail, iterations: 0, seed: this.#options.seed ?? 1, turns: this.#options.maxTurns ?? 1e9,
+    };
+  }
+
+  #made({ text }: JsProgram, answers: readonly Done[], elapsed: number): RunResult {
+    const plan = this.#plan;
+    const output = plan.externals.find(({ kind }) => kind === 'output');
+    const found = output === undefined ? undefined : this.#streams.get(output.id)!;
+    const files = plan.externals.filter(({ kind }) => kind === 'writer').map((external) => {
+      const { arrays, items } = this.#streams.get(external.id)!;
+      return [external.path, fileOf(external, arrays, items)] as const;
+    });
+    const printed = inOrder(answers).map(([site, values]) => printedText(text.sites[site]!, values)).join('');
+    return {
+      output: found === undefined ? new Float32Array(0) : joinItems(found.arrays, output!.type, found.items),
+      printed: this.#lines === Infinity ? printed : firstLines(printed, this.#lines),
+      files: Object.fromEntries(files), exhausted: this.#exhausted,
+      firings: plan.graph.nodes.map(({ id }) => this.pieces.reduce((sum, { counts }) => sum + counts.firings[id]!, 0)),
+      milliseconds: Math.min(elapsed, Math.max(...answers.map(({ milliseconds }) => milliseconds))),
+    };
+  }
+}

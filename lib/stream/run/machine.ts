@@ -1,0 +1,109 @@
+// What a compiled program's machine (machine-text.ts) is told: once for all runs, and for each.
+import { ratesOf } from '../elaborate/to-sdf.ts';
+import { externalArrayNames, type JsProgram } from '../emit/emit-js.ts';
+import { countsOf, kinds, makeArray, placesOf, type Kind } from '../emit/layout.ts';
+import type { LaunchPlan } from '../emit/launches.ts';
+import type { External, ProgramPlan } from '../emit/plan.ts';
+import type { ArrayDeclaration } from '../emit/program.ts';
+import { mostPages } from '../emit/wasm/binary.ts';
+import { toWasm } from '../emit/wasm/module.ts';
+import type { CoreSlice } from '../partition/cores.ts';
+import type { Step } from '../schedule/index.ts';
+import type { Scalars } from './streams.ts';
+
+/** The engine's WebAssembly, for which the types that libraries for Node come with have no names. */
+const { WebAssembly: engine } = globalThis as unknown as { readonly WebAssembly: {
+  readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object;
+  readonly Memory: new (options: { initial: number; maximum: number; shared: boolean }) => object;
+} };
+
+export type Printed = readonly [site: number, values: readonly number[]];
+/** What a machine answers. Printed values before, in and after launches stand between marks. */
+export interface Done { readonly kind: 'done'; readonly printed: readonly (Printed | undefined)[]; readonly milliseconds: number }
+/** `order`: where others may yet meet an earlier fault: number of the piece, or iteration, group and first of its iterations. */
+export interface Faulty { readonly kind: 'fault'; readonly site: number; readonly value: number; readonly order?: readonly number[] }
+export type Answer = Done | Faulty | { readonly kind: 'failed'; readonly message: string };
+
+/** What one machine is told to do in a run. */
+export interface Part {
+  /** Of the piece or core. */
+  readonly number: number;
+  /** The run ends when so many are printed; by site: how many one print ends; printed values that are too many. */
+  readonly lines: number;
+  readonly linesOf: readonly number[];
+  readonly mostPrinted: number;
+  readonly external: readonly Scalars[];
+  readonly ix: Int32Array;
+  readonly seed: number;
+  readonly turns: number;
+  readonly init: readonly Step[];
+  readonly steadyStates: number;
+  readonly tail: readonly Step[];
+  /** Of launches. */
+  readonly iterations: number;
+  readonly launch?: Omit<LaunchPlan, 'programs' | 'capacities'> & { readonly slices: readonly CoreSlice[] };
+}
+
+export function shared(kind: Kind, length: number): Scalars {
+  const buffer = new SharedArrayBuffer(length * (kind === 'd' ? 8 : 4));
+  return kind === 'i' ? new Int32Array(buffer) : kind === 'f' ? new Float32Array(buffer) : new Float64Array(buffer);
+}
+
+/** What an array holds at the start of a run. */
+function startOf(plan: ProgramPlan, { role, channel, initial, kind }: ArrayDeclaration): readonly number[] {
+  if (role !== 'channel') return initial ?? [];
+  return plan.graph.channels[channel!]!.initial.flatMap(({ type, numbers }) =>
+    placesOf(type).flatMap((place, i) => (place.kind === kind ? [numbers[i] ?? 0] : [])));
+}
+
+/** The end of a stream at a function: items that one firing or iteration of it moves, and looks at beyond. */
+interface StreamEnd {
+  readonly id: number;
+  readonly isIn: boolean;
+  readonly each: number;
+  readonly more: number;
+}
+
+/** Streams whose items pass a node in order. */
+function endsOf(plan: ProgramPlan, node: number, firings: number, isFirst: boolean): StreamEnd[] {
+  const rates = ratesOf(plan.graph.nodes[node]!, 0, isFirst);
+  return plan.externals.filter((each) => each.node === node && each.kind !== 'reader').map(({ id, kind }) => {
+    if (kind === 'input') return { id, isIn: true, each: firings * rates.pop, more: Math.max(0, rates.peek - rates.pop) };
+    return { id, isIn: false, each: firings * (kind === 'writer' ? 1 : rates.push), more: 0 };
+  });
+}
+
+function streamsOf({ externals }: ProgramPlan) {
+  return externals.flatMap(({ id, type, kind: role }) => kinds.filter((kind) => countsOf(type)[kind] > 0)
+    .map((kind) => ({ id, name: `x${id}${kind}`, kind, stride: countsOf(type)[kind], role })))
+    .map((each, number) => ({ ...each, number }));
+}
+
+const slotOf = ({ id, kind }: External): number => 2 * id + (kind === 'input' || kind === 'reader' ? 0 : 1);
+
+/** What all machines of a program have from their start. Those that share channels and state share memory. */
+export function commonData(program: JsProgram, threads: number, isSharing: boolean) {
+  const { plan } = program.text;
+  const { bytes, layout } = toWasm(program, isSharing);
+  const numbers = (kind: Kind, length: number) => (isSharing ? shared(kind, length) : makeArray(kind, length));
+  const system = ['wl_ix', 'wl_it', 'wl_rs', 'wl_steps', ...externalArrayNames(plan).map((name) => `wl_${name}`)];
+  return {
+    module: new engine.Module(bytes), pages: layout.pages, mostPages, ownBytes: layout.ownBytes,
+    ...(isSharing ? { memory: new engine.Memory({ initial: layout.pages, maximum: mostPages, shared: true }) } : {}),
+    threads, channels: plan.graph.channels.length, multiplicity: plan.multiplicity,
+    iterations: plan.groups.map(({ iterations }) => iterations),
+    gate: numbers('i', 2), stops: numbers('d', threads), end: numbers('d', 1),
+    base: numbers('i', 2 * (plan.graph.channels.length + plan.externals.length)),
+    places: [...program.text.arrays.map(({ name }) => name), ...system].map((name) => ({ name, ...layout.arrays[name]! })),
+    arrays: program.text.arrays.map((each) => ({
+      name: each.name, role: each.role, initial: startOf(plan, each), channel: each.channel ?? -1, stride: each.stride ?? 0,
+    })),
+    streams: streamsOf(plan),
+    ends: plan.externals.map((each) => ({ id: each.id, slot: slotOf(each), isFile: each.kind === 'reader' })),
+    fireEnds: plan.graph.nodes.map(({ id }) => endsOf(plan, id, 1, false)),
+    firstEnds: plan.graph.nodes.map(({ id }) => endsOf(plan, id, 1, true)),
+    groupEnds: plan.groups.map(({ steps }) => steps.flatMap(({ actor, count }) => endsOf(plan, actor, count, false))),
+  };
+}
+
+export type CommonData = ReturnType<typeof commonData>;
