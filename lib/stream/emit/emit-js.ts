@@ -33,6 +33,12 @@ function settleText({ plan, arrays }: ProgramText): string {
   return `function settle(n) {\n${lines.join('\n')}\n}`;
 }
 
+/** So many whole steady states. */
+function steadyText({ plan, groups }: ProgramText, parameters: string): string {
+  const lines = groups.map(({ name }, i) => `  ${name}(n * ${plan.groups[i]!.iterations}${parameters});`);
+  return `function steady(n${parameters}) {\n${lines.join('\n')}\n  settle(n);\n}`;
+}
+
 export interface JsProgram {
   readonly text: ProgramText;
   /** Functions of the number of firings or iterations, and of the arrays of the program's ends: {@link externalArrayNames}. */
@@ -47,7 +53,8 @@ export function emitJs(plan: ProgramPlan, options: Omit<WriteOptions, 'baseline'
   const parameters = externalArrayNames(plan).map((name) => `, ${checkName(name)}`).join('');
   const made = [...text.fire, ...text.first, ...text.groups].filter((each) => each !== undefined)
     .map((each) => ({ ...each, source: `function ${checkName(each.name)}(n${parameters}) {\n${each.lines.join('\n')}\n}` }));
-  const functions = [...made, { name: 'settle', lines: [], locals: [], source: settleText(text) }];
+  const whole = (name: string, source: string) => ({ name, lines: [], locals: [], source });
+  const functions = [...made, whole('settle', settleText(text)), whole('steady', steadyText(text, parameters))];
   const source = [
     ...text.arrays.map(arrayText), ...functions.flatMap((each) => ['', ...each.locals.map(arrayText), each.source]), '',
   ].join('\n');

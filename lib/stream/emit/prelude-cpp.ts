@@ -35,10 +35,7 @@ static inline float wl_min(float a, float b) { return wl_min_of(a, b); }
 static inline double wl_max(double a, double b) { return wl_max_of(a, b); }
 static inline double wl_min(double a, double b) { return wl_min_of(a, b); }
 static inline int wl_int(double a) { return a >= 2147483647.0 ? 2147483647 : a <= -2147483648.0 ? (-2147483647 - 1) : a != a ? 0 : (int)a; }
-template <class T> static inline T wl_rint(T a) {
-  const T low = std::floor(a), rest = a - low;
-  return rest < (T)0.5 ? low : rest > (T)0.5 ? low + 1 : std::fmod(low, (T)2) == 0 ? low : low + 1;
-}
+template <class T> static inline T wl_rint(T a) { return std::nearbyint(a); }
 static inline double wl_pow(double a, double b) { return b != b || ((a == 1 || a == -1) && std::isinf(b)) ? __builtin_nan("") : pow(a, b); }
 static inline unsigned wl_mix(int state) {
   const unsigned s = (unsigned)state;

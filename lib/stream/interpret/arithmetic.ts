@@ -69,9 +69,9 @@ export function conversionOf(from: ScalarName, to: ScalarName): Unary {
 function roundHalfEven(a: number): number {
   const low = Math.floor(a);
   const rest = a - low;
-  if (rest < 0.5) return low;
-  if (rest > 0.5) return low + 1;
-  return low % 2 === 0 ? low : low + 1;
+  const whole = rest < 0.5 || (rest === 0.5 && low % 2 === 0) ? low : rest >= 0.5 ? low + 1 : a;
+  // What is rounded to 0 keeps its sign.
+  return whole === 0 ? a * 0 : whole;
 }
 
 const functions: Partial<Record<MathName, (...args: number[]) => number>> = {

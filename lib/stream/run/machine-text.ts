@@ -78,13 +78,16 @@ const call = (run, ends, n) => {
   for (const { id, isIn, each } of ends) {
     const items = n * each;
     if (!isIn) {
-      for (const { view, stride, number } of byId[id].windows) d.external[number].set(view.subarray(0, items * stride), position[id] * stride);
+      for (const { view, stride, number } of byId[id].windows) {
+        d.external[number].set(view.subarray(0, items * stride), position[id] * stride);
+      }
     }
     position[id] += items;
   }
 };
 const mostItems = 65536;
-const runGroup = (group, n) => call(exports['group_' + group], common.groupEnds[group], n);
+const groups = common.groupEnds.map((ends, group) => ({ run: exports['group_' + group], ends }));
+const runGroup = (group, n) => call(groups[group].run, groups[group].ends, n);
 const step = ({ actor, count }) => {
   let left = count;
   const prework = fired.has(actor) ? undefined : exports['first_' + actor];
@@ -185,7 +188,7 @@ const rest = (states) => {
   const iterations = common.end[0];
   for (let done = 0, now; done === 0 || done < states; done += now) {
     now = Math.min(states - done, d.launch.chunk);
-    for (let group = 0; group < common.groupEnds.length; ++group) {
+    for (let group = 0; group < groups.length; ++group) {
       place(group, iterations, done * common.iterations[group], 0);
       if (now > 0) runGroup(group, now * common.iterations[group]);
     }
@@ -238,8 +241,7 @@ const runAlone = () => {
   const most = d.lines === Infinity ? common.multiplicity : 1;
   for (let left = d.steadyStates; left > 0 && lines < d.lines;) {
     const now = Math.min(left, most);
-    for (let group = 0; group < common.groupEnds.length; ++group) runGroup(group, now * common.iterations[group]);
-    exports.settle(now);
+    call(exports.steady, common.steadyEnds, now);
     left -= now;
   }
   for (const each of d.tail) if (lines < d.lines) step(each);

@@ -102,7 +102,10 @@ export function commonData(program: JsProgram, threads: number, isSharing: boole
     ends: plan.externals.map((each) => ({ id: each.id, slot: slotOf(each), isFile: each.kind === 'reader' })),
     fireEnds: plan.graph.nodes.map(({ id }) => endsOf(plan, id, 1, false)),
     firstEnds: plan.graph.nodes.map(({ id }) => endsOf(plan, id, 1, true)),
-    groupEnds: plan.groups.map(({ steps }) => steps.flatMap(({ actor, count }) => endsOf(plan, actor, count, false))),
+    steadyEnds: plan.graph.nodes.flatMap(({ id }) => endsOf(plan, id, plan.steady.repetitions[id]!, false)),
+    // Nodes of a loop may stand in several steps.
+    groupEnds: plan.groups.map(({ steps }) => [...new Set(steps.map(({ actor }) => actor))].flatMap((node) =>
+      endsOf(plan, node, steps.reduce((sum, { actor, count }) => sum + (actor === node ? count : 0), 0), false))),
   };
 }
 

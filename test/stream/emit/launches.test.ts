@@ -1,8 +1,8 @@
 // Runs in launches on several cores: plans hold under an independent check, and the output is that of one thread, bit for bit.
 import assert from 'node:assert/strict';
+import { Worker } from 'node:worker_threads';
 import { ArgumentError, WarploomError } from '../../../lib/core/errors.ts';
 import { benchmarkPrograms, randomFloats, randomInput as benchmarkInput } from '../../../examples/stream/programs.ts';
-import { emitJs } from '../../../lib/stream/emit/emit-js.ts';
 import { groupGraph, planLaunches } from '../../../lib/stream/emit/launches.ts';
 import { planProgram } from '../../../lib/stream/emit/plan.ts';
 import type { StreamGraph } from '../../../lib/stream/graph.ts';
@@ -10,7 +10,6 @@ import { StreamRunError } from '../../../lib/stream/interpret/error.ts';
 import { placesOf } from '../../../lib/stream/partition/cores.ts';
 import { validatePipeline } from '../../../lib/stream/partition/index.ts';
 import { estimateCosts } from '../../../lib/stream/profile/estimate.ts';
-import { Crews } from '../../../lib/stream/run/crew.ts';
 import { compileJs } from '../../../lib/stream/run/js.ts';
 import { compileJsThreads } from '../../../lib/stream/run/js-threads.ts';
 import type { ThreadOptions } from '../../../lib/stream/run/js-run.ts';
@@ -160,13 +159,17 @@ describe('faults and ends of launches', function () {
   });
 
   it('fail where a worker dies, and no other waits for it', async () => {
-    const made = emitJs(planProgram(mixed), { placed: true });
-    const dying = { ...made, source: 'return { fire: [], first: [], groups: [() => process.exit(3)], settle() {} };' };
-    const launch = { multiplier: 1, lastStage: 0, chunk: 1, stages: [0], ends: [[]], rings: [] };
-    const part = { lines: Infinity, linesOf: [], mostPrinted: 9, external: [], ix: new Int32Array(0), seed: 1, turns: 1, init: [], steadyStates: 5, tail: [], iterations: 5 };
-    const parts = [[], [{ actor: 0, from: 0, count: 1 }]].map((slices, number) => ({ ...part, number, launch: { ...launch, slices } }));
-    await assert.rejects(new Crews().run(dying, parts, new AbortController().signal), (error) => error instanceof WarploomError
-      && error.code === 'ERR_WARPLOOM_SYSTEM_FAILED' && /ended with 3/.test(error.message));
+    const { postMessage } = Worker.prototype;
+    Worker.prototype.postMessage = function die(this: Worker, part: { number: number }) {
+      if (part.number === 0) postMessage.call(this, part);
+      else void this.terminate();
+    };
+    try {
+      await assert.rejects(compileJsThreads(mixed).run(wave, { ...short, threads: 2 }), (error) => error instanceof WarploomError
+        && error.code === 'ERR_WARPLOOM_SYSTEM_FAILED' && /ended with \d+ before/.test(error.message));
+    } finally {
+      Worker.prototype.postMessage = postMessage;
+    }
   });
 
   it('refuse costs that are not those of the program', async () => {

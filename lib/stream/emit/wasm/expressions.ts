@@ -1,23 +1,12 @@
 // Expressions of generated JavaScript as instructions.
 import type { Expression, Literal, Node } from 'acorn';
-import type { Bytes, op, WasmType } from './binary.ts';
-import { calleeName, comparisons, isInt, isIntegral, plainType, same, unknown, type Names, type Types, type ValueType,
+import type { op } from './binary.ts';
+import { ElementWriter, type Surroundings } from './elements.ts';
+import { calleeName, comparisons, isInt, isIntegral, literalValue, plainType, same, unknown, type ValueType,
   type Variable } from './types.ts';
-
-/** What expressions are written into. */
-interface Surroundings {
-  readonly names: Names;
-  readonly code: Bytes;
-  readonly types: Types;
-  variable(name: string): Variable | undefined;
-  /** A variable of the translation itself. */
-  local(type: WasmType, name: string): number;
-}
 
 type Operation = keyof typeof op;
 const prefix = { i: 'i32', f: 'f32', d: 'f64' } as const;
-const sizes: Readonly<Record<WasmType, number>> = { i: 4, f: 4, d: 8 };
-const shifts: Readonly<Record<WasmType, number>> = { i: 2, f: 2, d: 3 };
 const arithmetic: Readonly<Record<string, string>> = { '+': 'add', '-': 'sub', '*': 'mul', '/': 'div' };
 const integers: Readonly<Record<string, Operation>> = {
   '+': 'i32_add', '-': 'i32_sub', '*': 'i32_mul', '%': 'i32_rem_s', '|': 'i32_or', '&': 'i32_and', '^': 'i32_xor', '<<': 'i32_shl',
@@ -25,42 +14,13 @@ const integers: Readonly<Record<string, Operation>> = {
 };
 const relations: Readonly<Record<string, string>> = { '===': 'eq', '!==': 'ne', '<': 'lt', '<=': 'le', '>': 'gt', '>=': 'ge' };
 const unaryMath: Readonly<Record<string, string>> = { abs: 'abs', ceil: 'ceil', floor: 'floor', wl_rint: 'nearest' };
-/** Ends of channels, which are never negative. */
-const ends = /^(?:[rwpn]\d+|wl_n)$/;
-/** Bytes at the front of memory that hold nothing, so that an address less a constant up to this is none below 0. */
-export const emptyBytes = 65536;
-
-function literalValue(e: Node): number | undefined {
-  const node = e as Expression;
-  if (node.type === 'Literal') return node.value as number;
-  if (node.type === 'UnaryExpression' && node.operator === '-' && node.argument.type === 'Literal') return -(node.argument.value as number);
-  if (node.type === 'CallExpression' && node.callee.type === 'Identifier' && node.callee.name === 'fround') {
-    const inner = literalValue(node.arguments[0]!);
-    return inner === undefined ? undefined : Math.fround(inner);
-  }
-  return undefined;
-}
-
-/** Index as a part and a constant added to it. */
-function splitSum(e: Node): { base: Node | undefined; add: number } {
-  const node = e as Expression;
-  const x = literalValue(node);
-  if (x !== undefined) return x < 0 ? { base: node, add: 0 } : { base: undefined, add: x };
-  if (node.type === 'BinaryExpression' && node.operator === '+') {
-    const add = literalValue(node.right);
-    if (add !== undefined && add >= 0) {
-      const inner = splitSum(node.left);
-      return { base: inner.base, add: inner.add + add };
-    }
-  }
-  return { base: node, add: 0 };
-}
-
 export class ExpressionWriter {
+  readonly elements: ElementWriter;
   readonly #s: Surroundings;
 
   constructor(surroundings: Surroundings) {
     this.#s = surroundings;
+    this.elements = new ElementWriter(surroundings, (e, type) => { this.as(e, type); });
   }
 
   /** An expression as a value of a type. */
@@ -119,13 +79,10 @@ export class ExpressionWriter {
   }
 
   #assign(operator: string, left: Node, right: Expression): void {
-    const { code, types } = this.#s;
+    const { code } = this.#s;
     const target = left as Expression;
     if (target.type === 'MemberExpression') {
-      const type = types.of(target);
-      const offset = this.#address(target.object, target.property as Expression, plainType(type));
-      this.as(right, type);
-      code.access('store', plainType(type), offset);
+      this.elements.store(target.object, target.property as Expression, right);
       return;
     }
     const { local, type } = this.#variable(target);
@@ -133,53 +90,6 @@ export class ExpressionWriter {
     this.as(right, type);
     if (operator === '+=') code.op('i32_add');
     code.set(local);
-  }
-
-  /** Writes the address of an element but for a constant, which it gives. */
-  #address(object: Node, index: Expression, type: WasmType): number {
-    const { code, names } = this.#s;
-    const { name } = object as Node & { name: string };
-    const array = names.array(name);
-    const { base, add } = splitSum(index);
-    const offset = add * sizes[type];
-    if (array === undefined) {
-      this.#external(name, base, type);
-      return offset < emptyBytes ? offset : this.#added(offset);
-    }
-    if (base === undefined) {
-      if (array.isOwn) code.op('global_get').unsigned(0);
-      else code.constant('i', 0);
-      return array.at + offset;
-    }
-    this.as(base, 'i');
-    code.constant('i', shifts[type]).op('i32_shl');
-    if (array.isOwn) code.op('global_get').unsigned(0).op('i32_add');
-    const isEnd = base.type === 'Identifier' && ends.test((base as { name: string } & Node).name);
-    if (isEnd || add === 0) return array.at + offset;
-    return offset < emptyBytes ? this.#added(array.at, offset) : this.#added(array.at + offset);
-  }
-
-  #external(name: string, base: Node | undefined, type: WasmType): void {
-    const { code } = this.#s;
-    code.get(this.#s.variable(name)!.local);
-    if (base === undefined) return;
-    this.as(base, 'i');
-    code.constant('i', shifts[type]).op('i32_shl').op('i32_add');
-  }
-
-  /** Adds to the address, where an offset, which does not wrap around, cannot; gives the offset that remains. */
-  #added(bytes: number, rest = 0): number {
-    this.#s.code.constant('i', bytes).op('i32_add');
-    return rest;
-  }
-
-  /** Loads the scalar of an array that has one. */
-  load(name: string): void {
-    const { code, names } = this.#s;
-    const { at, isOwn, kind } = names.array(name)!;
-    if (isOwn) code.op('global_get').unsigned(0);
-    else code.constant('i', 0);
-    code.access('load', kind, at);
   }
 
   #value(e: Expression, type: ValueType): void {
@@ -194,28 +104,11 @@ export class ExpressionWriter {
       case 'BinaryExpression': this.#binary(e.operator, e.left as Expression, e.right, type); break;
       case 'LogicalExpression': this.#logical(e.operator, e.left, e.right); break;
       case 'ConditionalExpression': this.#conditional(e, type); break;
-      case 'MemberExpression': {
-        const offset = this.#address(e.object, e.property as Expression, plainType(type));
-        code.access('load', plainType(type), offset);
-        break;
-      }
+      case 'MemberExpression': this.elements.value(e.object, e.property as Expression, plainType(type)); break;
       case 'CallExpression': this.#call(calleeName(e.callee), e.arguments, type, e); break;
-      case 'UpdateExpression': this.#countDown(e); break;
+      case 'UpdateExpression': this.elements.countDown(e); break;
       default: unknown(e);
     }
-  }
-
-  /** `--a[0]`: the value it has then. */
-  #countDown(e: Extract<Expression, { type: 'UpdateExpression' }>): void {
-    const { code } = this.#s;
-    const target = e.argument;
-    if (target.type !== 'MemberExpression' || e.operator !== '--' || !e.prefix) unknown(e);
-    const { object, property } = target as { object: Node; property: Expression };
-    const local = this.#s.local('d', 'wl_rest');
-    const offset = this.#address(object, property, 'd');
-    code.access('load', 'd', offset).constant('d', -1).op('f64_add').set(local);
-    this.#address(object, property, 'd');
-    code.get(local).access('store', 'd', offset).get(local);
   }
 
   #unary(operator: string, argument: Expression, type: ValueType): void {
@@ -453,7 +346,7 @@ export class ExpressionWriter {
     const { code, names } = this.#s;
     if (name === 'fill' || name === 'copyWithin') {
       const { object } = (e as Extract<Expression, { type: 'CallExpression' }>).callee as unknown as { object: Node };
-      this.#blockMove(name, object, args as readonly Expression[]);
+      this.elements.move(name, object, args as readonly Expression[]);
     } else if (name === 'wl_print') {
       for (const part of (args[1] as Extract<Expression, { type: 'ArrayExpression' }>).elements) {
         this.as(part!, 'd');
@@ -470,27 +363,6 @@ export class ExpressionWriter {
     return true;
   }
 
-  /** `a.fill(0, from, to)` and `a.copyWithin(0, from, to)`. */
-  #blockMove(name: 'fill' | 'copyWithin', object: Node, [value, from, to]: readonly Expression[]): void {
-    const { code, types } = this.#s;
-    const type = types.element(object);
-    const address = (index: Node): void => {
-      const offset = this.#address(object, index as Expression, type);
-      if (offset !== 0) code.constant('i', offset).op('i32_add');
-    };
-    if (name === 'fill') {
-      address(from!);
-      code.constant('i', 0);
-    } else {
-      address(value!);
-      address(from!);
-    }
-    this.as(to!, 'i');
-    this.as(from!, 'i');
-    code.op('i32_sub').constant('i', shifts[type]).op('i32_shl');
-    if (name === 'fill') code.prefixed('memory_fill').push(0);
-    else code.prefixed('memory_copy').push(0, 0);
-  }
 }
 
 /** Whether a value may be found although it is not needed. */

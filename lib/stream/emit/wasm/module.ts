@@ -3,7 +3,7 @@ import { externalArrayNames, type JsProgram } from '../emit-js.ts';
 import type { Kind } from '../layout.ts';
 import type { FunctionText, ProgramText } from '../program.ts';
 import { moduleBytes, type Signature } from './binary.ts';
-import { emptyBytes } from './expressions.ts';
+import { emptyBytes } from './elements.ts';
 import { signatureOf, translate, type FunctionSource } from './translate.ts';
 import type { ArrayPlace, Callee, Names, ValueType } from './types.ts';
 
@@ -102,6 +102,8 @@ export function toWasm({ text, functions }: JsProgram, isShared: boolean): WasmP
   const callees = new Map<string, Callee>(imports.map(({ name, signature }, index) => [name, { index, signature }]));
   helpers.forEach((helper, i) => callees.set(helper.name,
     { index: imports.length + i, signature: signatureOf(helper), isUnsigned: helper.result === 'u' }));
+  functions.forEach(({ name }, i) => callees.set(name,
+    { index: imports.length + helpers.length + i, signature: { params: ['i'], result: undefined } }));
   callees.set('wl_hypot', callees.get('hypot')!);
   const names = (owner: string): Names => ({
     array: (name) => layout.arrays[`${name}_${owner}`] ?? layout.arrays[name],

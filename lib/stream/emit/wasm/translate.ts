@@ -6,6 +6,9 @@ import { Bytes, type Signature, type WasmFunction, type WasmType } from './binar
 import { ExpressionWriter } from './expressions.ts';
 import { plainType, Types, unknown, type Names, type ValueType, type Variable } from './types.ts';
 
+/** What acorn leaves out. */
+type Maybe<T> = T | null | undefined;
+
 /** Blocks around the instruction being written. */
 interface Frame {
   /** What `break` (with this label, if any) leaves. */
@@ -46,7 +49,7 @@ class FunctionTranslator {
 
   body(declaration: FunctionDeclaration, externals: readonly string[]): void {
     for (const name of externals) {
-      this.#write.load(`wl_${name}`);
+      this.#write.elements.load(`wl_${name}`);
       this.code.set(this.#declare(name, 'i').local);
     }
     this.#all(declaration.body.body);
@@ -82,7 +85,7 @@ class FunctionTranslator {
         break;
       case 'BreakStatement': this.code.op('br').unsigned(this.#depth(s, s.label?.name)); break;
       case 'ReturnStatement':
-        if (s.argument != null) this.#write.as(s.argument, this.#result!);
+        if (s.argument) this.#write.as(s.argument, this.#result!);
         this.code.op('return');
         break;
       default: unknown(s);
@@ -104,8 +107,8 @@ class FunctionTranslator {
     }
   }
 
-  #branch(test: Expression, then: Statement, otherwise: Statement | null | undefined): void {
-    if (then.type === 'BreakStatement' && otherwise == null) {
+  #branch(test: Expression, then: Statement, otherwise: Maybe<Statement>): void {
+    if (then.type === 'BreakStatement' && !otherwise) {
       this.#write.condition(test);
       this.code.op('br_if').unsigned(this.#depth(then, then.label?.name));
       return;
@@ -114,38 +117,38 @@ class FunctionTranslator {
     this.code.begin('if');
     this.#inside({ breaks: undefined, label: undefined }, () => {
       this.#statement(then);
-      if (otherwise == null) return;
+      if (!otherwise) return;
       this.code.op('else');
       this.#statement(otherwise);
     });
   }
 
   /** A loop that tests at the end of each turn whether there is another. */
-  #loop(test: Expression | null | undefined, body: Statement, update: Expression | null | undefined): void {
+  #loop(test: Maybe<Expression>, body: Statement, update: Maybe<Expression>): void {
     const { code } = this;
     const whole = body.type === 'BlockStatement' ? body.body : [body];
     // `for (;;) { if (!c) break; …` is a loop with the condition c.
-    const leaves = test == null ? conditionToStay(whole[0]) : undefined;
+    const leaves = test ? undefined : conditionToStay(whole[0]);
     const stays = test ?? leaves;
     code.begin('block');
     this.#inside({ breaks: 'loop', label: undefined }, () => {
-      if (stays != null) {
+      if (stays) {
         this.#write.condition(stays);
         code.op('i32_eqz').op('br_if').unsigned(0);
       }
       code.begin('loop');
       this.#inside({ breaks: undefined, label: undefined }, () => {
-        this.#all(leaves == null ? whole : whole.slice(1));
-        if (update != null) this.#write.effect(update);
-        if (stays != null) this.#write.condition(stays);
-        code.op(stays == null ? 'br' : 'br_if').unsigned(0);
+        this.#all(leaves === undefined ? whole : whole.slice(1));
+        if (update) this.#write.effect(update);
+        if (stays) this.#write.condition(stays);
+        code.op(stays ? 'br_if' : 'br').unsigned(0);
       });
     });
   }
 }
 
 function conditionToStay(s: Statement | undefined): Expression | undefined {
-  if (s?.type !== 'IfStatement' || s.consequent.type !== 'BreakStatement' || s.consequent.label != null || s.alternate != null) return undefined;
+  if (s?.type !== 'IfStatement' || s.consequent.type !== 'BreakStatement' || s.consequent.label || s.alternate) return undefined;
   return s.test.type === 'UnaryExpression' && s.test.operator === '!' ? s.test.argument : undefined;
 }
 

@@ -58,6 +58,18 @@ export function calleeName(callee: Node): string {
   return unknown(node);
 }
 
+/** The value of a literal. */
+export function literalValue(e: Node): number | undefined {
+  const node = e as Expression;
+  if (node.type === 'Literal') return node.value as number;
+  if (node.type === 'UnaryExpression' && node.operator === '-' && node.argument.type === 'Literal') return -(node.argument.value as number);
+  if (node.type === 'CallExpression' && node.callee.type === 'Identifier' && node.callee.name === 'fround') {
+    const inner = literalValue(node.arguments[0]!);
+    return inner === undefined ? undefined : Math.fround(inner);
+  }
+  return undefined;
+}
+
 export const isInt = (type: ValueType): boolean => type === 'i' || type === 'u';
 
 /** Types of the expressions of one function. */
