@@ -12,7 +12,8 @@ import { formatTable } from './table.ts';
 const text = { type: 'string' } as const;
 const flags = {
   main: text, out: { type: 'string', short: 'o' }, gantt: text, cores: text, costs: text, input: text, output: text, items: text,
-  iterations: text, backend: text, threads: text, fast: { type: 'boolean' }, json: { type: 'boolean' },
+  iterations: text, backend: text, threads: text,
+  param: { type: 'string', multiple: true }, fast: { type: 'boolean' }, json: { type: 'boolean' },
 } as const;
 type Values = ReturnType<typeof parseFlags<{ options: typeof flags; allowPositionals: true }>>['values'];
 
@@ -22,7 +23,22 @@ interface Job {
   readonly context: CommandContext;
 }
 
-const options = ({ values }: Job): stream.CompileOptions => (values.main === undefined ? {} : { main: values.main });
+/** `NAME=VALUE`: a number, true, false, an array as JSON, or else a text. */
+function parameterOf(given: string): [string, stream.ParameterValue] {
+  const at = given.indexOf('=');
+  if (at < 1) throw new UsageError(`--param takes NAME=VALUE, not '${given}'`);
+  const text = given.slice(at + 1);
+  try {
+    return [given.slice(0, at), JSON.parse(text) as stream.ParameterValue];
+  } catch {
+    return [given.slice(0, at), text];
+  }
+}
+
+const options = ({ values }: Job): stream.CompileOptions => ({
+  ...(values.main === undefined ? {} : { main: values.main }),
+  ...(values.param === undefined ? {} : { parameters: Object.fromEntries(values.param.map(parameterOf)) }),
+});
 
 /** Diagnostics with their source lines, or as JSON. */
 function show(diagnostics: readonly Diagnostic[], { files, values, context }: Job): void {
@@ -227,6 +243,7 @@ export const streamCommand: Command = {
   run        runs the program
 
       --main NAME        the stream to begin with. Default: the void->void stream that no other adds
+      --param NAME=VALUE a value for a parameter of that stream, once for each; arrays as JSON: --param 'taps=[1, 2.5]'
       --json             check: diagnostics as JSON
   -o, --out FILE         graph: a picture (.svg); profile: the times as --costs takes them (.json)
       --cores N          schedule: cores to spread over, default 4
@@ -245,7 +262,7 @@ Examples
   warploom stream graph program.str -o graph.svg
   warploom stream profile program.str --backend cpp -o costs.json
   warploom stream schedule program.str --costs costs.json --cores 8 --gantt launch.svg
-  warploom stream run filter.str --input noisy.wav --output clean.wav
+  warploom stream run filter.str --param taps=32 --input noisy.wav --output clean.wav
   warploom stream run filter.str --input noisy.wav --output clean.wav --backend cpp --threads 4
 
 Exit codes: 0 done; 1 the program is wrong or failed; 2 bad flags or files; 3 no C++ compiler; 130 interrupted.

@@ -8,6 +8,8 @@ export const streamJobSchema = z.strictObject({
   kind: z.literal('stream'),
   program: path.describe('the program, a .str file'),
   main: z.string().min(1).optional().describe('the stream to begin with; default the void->void stream that no other adds'),
+  parameters: z.record(z.string(), z.union([z.number(), z.boolean(), z.string(), z.array(z.number())])).optional()
+    .describe('values for the parameters of that stream, by name'),
   input: z.union([
     path.describe('items of an open input: .npy, .wav, .txt, or raw 32-bit words'),
     z.strictObject({

@@ -51,7 +51,7 @@ async function accuracyOf(
 export const streamItem: ItemFunction<StreamJob> = async (job, { input: path, folder, signal, onProgress }) => {
   const source = path(job.program);
   const { graph, diagnostics } = await stream.elaborate([{ name: basename(source), text: await readFile(source, 'utf8') }],
-    job.main === undefined ? {} : { main: job.main });
+    { ...(job.main === undefined ? {} : { main: job.main }), ...(job.parameters === undefined ? {} : { parameters: job.parameters }) });
   if (graph.output === undefined) throw refusal('program', 'a program with an open output', 'one that keeps its items');
   const { numbers, rate } = await inputOf(job, graph, path);
   const { backend, items, iterations, threads } = job;

@@ -58,7 +58,7 @@ export interface Declarator {
   readonly value: Expression | undefined;
 }
 
-export const assignmentOperators = ['=', '+=', '-=', '*=', '/=', '<<=', '>>='] as const;
+export const assignmentOperators = ['=', '+=', '-=', '*=', '/=', '%=', '<<=', '>>=', '&=', '|=', '^='] as const;
 export type AssignmentOperator = (typeof assignmentOperators)[number];
 
 /** Latency of a message: bounds in firings, each absent where `*` or nothing stands. */
@@ -186,7 +186,7 @@ export interface NativeDeclaration {
   }[];
 }
 
-/** `helper name { functions }`: functions for the whole program, called `name.function(...)` or `function(...)`. */
+/** `helper name { functions }`, called `name.function(...)` or `function(...)`; without a name those outside of all streams */
 export interface HelperDeclaration {
   readonly kind: 'helpers';
   readonly span: Span;

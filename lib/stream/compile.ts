@@ -5,6 +5,7 @@ import type { Program } from './ast.ts';
 import { StreamNode, type AnyStream } from './builders/index.ts';
 import { requireNoErrors, type Diagnostic, type SourceFile } from './diagnostics.ts';
 import type { ElaborateOptions } from './elaborate/index.ts';
+import type { ParameterValues } from './elaborate/parameters.ts';
 import type { Checked } from './front/checked.ts';
 import type { SyntaxLimits } from './front/lexer.ts';
 import type { StreamGraph } from './graph.ts';
@@ -52,6 +53,8 @@ export async function parse(source: Source, options: ParseOptions = {}): Promise
 export interface CheckOptions extends ParseOptions {
   /** The stream to begin with. Default: the void->void stream that no other adds; in a program without one every stream is checked. */
   readonly main?: string;
+  /** Values for the parameters of the stream to begin with, by name. */
+  readonly parameters?: ParameterValues;
 }
 
 /** What {@link check} finds. `checked` is there unless the syntax is wrong; it may be elaborated if no diagnostic is an error. */
@@ -66,12 +69,14 @@ export async function check(source: Source, options: CheckOptions = {}): Promise
   const { program, diagnostics } = await parse(source, options);
   if (hasErrors(diagnostics)) return { program, checked: undefined, diagnostics };
   const { check: checkProgram } = await import('./front/check.ts');
-  const found = checkProgram(program, options.main === undefined ? {} : { entry: options.main });
+  const found = checkProgram(program, {
+    ...(options.main === undefined ? {} : { entry: options.main }), parameters: Object.keys(options.parameters ?? {}),
+  });
   return { program, checked: found.checked, diagnostics: [...diagnostics, ...found.diagnostics] };
 }
 
 /** Options of {@link elaborate}. */
-export interface CompileOptions extends CheckOptions, Omit<ElaborateOptions, 'main'> {}
+export interface CompileOptions extends CheckOptions, Omit<ElaborateOptions, 'main' | 'parameters'> {}
 
 /** A program as a graph of filters. */
 export interface Compiled {

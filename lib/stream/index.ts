@@ -7,6 +7,7 @@ export { formatDiagnostic, ProgramError } from './diagnostics.ts';
 export type { Diagnostic, SourceFile } from './diagnostics.ts';
 export { describeGraph } from './elaborate/describe.ts';
 export { defaultLimits, type ElaborationLimits } from './elaborate/limits.ts';
+export type { ParameterValue, ParameterValues } from './elaborate/parameters.ts';
 export { toSdf } from './elaborate/to-sdf.ts';
 export type { Channel, GraphNode, GraphTree, StreamGraph } from './graph.ts';
 export { interpret, StreamRunError } from './interpret/index.ts';

@@ -67,6 +67,19 @@ describe('warploom stream', function () {
     match(without.err, /there is no file 'taps\.txt'/);
   });
 
+  it('run: with values for the parameters of the program', async () => {
+    await writeFile(at('given.str'), `void->void pipeline P(int n, float[] w, boolean up) { add void->float filter { int i; work push 1 { push(i * n + w[1]); if (up) i++; } };
+      add float->void filter { work pop 1 { println(pop()); } }; }`);
+    const given = await warploom('run', at('given.str'), '--param', 'n=3', '--param', 'w=[1, 0.5]', '--param', 'up=true', '--items', '3');
+    equal(given.out, '0.5\n3.5\n6.5\n', given.err);
+    const missing = await warploom('run', at('given.str'), '--param', 'n=3', '--items', '3');
+    equal(missing.code, 1);
+    match(missing.err, /S0516.*'w'[^]*--param w=/);
+    for (const bad of ['n', '=3', 'n=x', 'm=3']) {
+      equal((await warploom('run', at('given.str'), '--param', bad, '--param', 'w=[1, 2]', '--param', 'up=false', ...(bad === 'm=3' ? ['--param', 'n=1'] : []))).code, 2);
+    }
+  });
+
   it('check: finds nothing, or everything with line, column and code', async () => {
     const good = await warploom('check', at('smooth.str'), '--main', 'Main');
     deepStrictEqual([good.code, good.out], [0, '0 errors, 0 warnings\n'], good.err);

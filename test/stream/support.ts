@@ -20,7 +20,7 @@ export function hasCompiler(): boolean {
 export function build(source: string, options: ElaborateOptions = {}): { graph: StreamGraph | undefined; diagnostics: readonly Diagnostic[] } {
   const { program, diagnostics } = parse([{ name: 'test.str', text: source }]);
   if (diagnostics.some(({ severity }) => severity === 'error')) return { graph: undefined, diagnostics };
-  const checked = check(program);
+  const checked = check(program, { parameters: Object.keys(options.parameters ?? {}) });
   if (checked.diagnostics.some(({ severity }) => severity === 'error')) return { graph: undefined, diagnostics: [...diagnostics, ...checked.diagnostics] };
   const made = elaborate(checked.checked, options);
   return { graph: made.graph, diagnostics: [...diagnostics, ...checked.diagnostics, ...made.diagnostics] };

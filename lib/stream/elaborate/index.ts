@@ -1,4 +1,5 @@
 // Elaboration: a checked program becomes a graph of filters whose code has all types, sizes and rates known.
+import { WarploomError } from '../../core/errors.ts';
 import type { Span, StreamDeclaration } from '../ast.ts';
 import { Reporter, type Diagnostic } from '../diagnostics.ts';
 import type { Checked } from '../front/checked.ts';
@@ -6,20 +7,23 @@ import type { GraphNode, StreamGraph } from '../graph.ts';
 import { Fault } from '../interpret/fault.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import { repetitions } from '../schedule/balance.ts';
-import { stream, type Piece } from './instance.ts';
+import { boundStream, type Piece } from './instance.ts';
 import { defaultLimits, type ElaborationLimits } from './limits.ts';
-import { Runner } from './runner.ts';
+import { givenParameters, type ParameterValues } from './parameters.ts';
 import { Reported, Session } from './session.ts';
 import { staticEntity } from './statics.ts';
 import { isDynamic, toSdf } from './to-sdf.ts';
 
 export { describeGraph } from './describe.ts';
 export { defaultLimits, type ElaborationLimits } from './limits.ts';
+export type { ParameterValue, ParameterValues } from './parameters.ts';
 export { toSdf } from './to-sdf.ts';
 
 export interface ElaborateOptions {
   /** The stream to begin with. Default: the program's entry. */
   readonly main?: string;
+  /** Values for the parameters of the stream to begin with, by name. */
+  readonly parameters?: ParameterValues;
   /** Limits in place of {@link defaultLimits}. */
   readonly limits?: Partial<ElaborationLimits>;
   /** Contents of files that the program reads while it is elaborated (`init_array_1D_float`), by the path it gives. */
@@ -43,7 +47,7 @@ export function elaborate(checked: Checked, options: ElaborateOptions = {}): Ela
   const session = new Session(checked, { limits, file: (path) => (Object.hasOwn(files, path) ? files[path] : undefined) });
   let piece: Piece | undefined;
   try {
-    piece = start(session, options.main);
+    piece = start(session, options);
   } catch (error) {
     keep(session, error);
   }
@@ -68,14 +72,10 @@ function warnOfRates(session: Session, graph: StreamGraph): void {
   }
 }
 
-function start(session: Session, main: string | undefined): Piece {
+function start(session: Session, { main, parameters = {} }: ElaborateOptions): Piece {
   const entry = entryOf(session, main);
-  if (entry.parameters.length > 0) {
-    throw new Fault('S4053', `the program begins with ${entry.name}, which has parameters`, entry.at,
-      { hint: 'add a stream without parameters that adds it' });
-  }
-  const outside = new Runner(session, (symbol) => staticEntity(session, symbol));
-  return stream(session, entry, { span: entry.at, args: [], runner: outside, outside: (symbol) => staticEntity(session, symbol) });
+  const bound = givenParameters(session, entry, parameters);
+  return boundStream(session, entry, { span: entry.at, bound, outside: (symbol) => staticEntity(session, symbol) });
 }
 
 function entryOf(session: Session, main: string | undefined): StreamDeclaration {
@@ -99,7 +99,7 @@ function keep(session: Session, error: unknown): void {
     if (!isKept && error.code !== 'S4100') session.faults.push({ fault: error, path: '', severity: 'error' });
     return;
   }
-  if (!(error instanceof RangeError)) throw error;
+  if (!(error instanceof RangeError) || error instanceof WarploomError) throw error;
   const entry = session.checked.entry?.at;
   session.faults.push({ fault: new Fault('S4104', 'the program is nested too deeply', entry), path: '', severity: 'error' });
 }

@@ -1,6 +1,7 @@
 // One stream with its arguments becomes a piece of the graph with at most one end on each side.
 import type { Creator, Expression, Span, StreamDeclaration } from '../ast.ts';
 import type { NameSymbol, Target } from '../front/checked.ts';
+import { byNeed } from '../front/scope.ts';
 import { withCounts } from '../front/types.ts';
 import type { GraphTree } from '../graph.ts';
 import { Fault } from '../interpret/fault.ts';
@@ -90,10 +91,15 @@ interface Making {
 
 /** Elaborates a declared or anonymous stream. */
 export function stream(session: Session, declaration: StreamDeclaration, making: Making): Piece {
-  const bound = bindParameters(session, declaration, making);
+  return boundStream(session, declaration, { ...making, bound: bindParameters(session, declaration, making) });
+}
+
+/** Elaborates a stream whose parameters have their values. */
+export function boundStream(session: Session, declaration: StreamDeclaration,
+  { bound, span, outside }: Pick<Making, 'span' | 'outside'> & { readonly bound: readonly BoundParameter[] }): Piece {
   const label = declaration.name === '' ? declaration.kind : declaration.name + labelOf(bound);
-  return session.inside(label, making.span, () => {
-    const scope = new Scope(making.outside);
+  return session.inside(label, span, () => {
+    const scope = new Scope(outside);
     for (const { symbol, entity } of bound) scope.set(symbol, entity);
     if (declaration.kind !== 'filter') return composite(session, declaration, scope, bound);
     return filter(session, declaration, scope, bound);
@@ -112,16 +118,16 @@ function bindParameters(session: Session, declaration: StreamDeclaration, making
   if (args.length !== declaration.parameters.length) {
     throw new Fault('S4022', `${declaration.name} takes ${declaration.parameters.length} arguments, not ${args.length}`, making.span);
   }
-  const bound: BoundParameter[] = [];
+  const entities = new Map<NameSymbol, Entity>();
   const lengths = new Map<NameSymbol, number>();
-  declaration.parameters.forEach((parameter, i) => {
-    const arg = args[i]!;
+  for (const parameter of byNeed(declaration.parameters)) {
+    const arg = args[declaration.parameters.indexOf(parameter)]!;
     const symbol = checked.symbolOfDeclaration(parameter);
     const entity = bindOne(session, runner, { symbol, arg, lengths });
     if (entity.kind === 'constant' && entity.data.type.kind === 'scalar') lengths.set(symbol, entity.data.numbers[0]!);
-    bound.push({ symbol, entity });
-  });
-  return bound;
+    entities.set(symbol, entity);
+  }
+  return [...entities].map(([symbol, entity]) => ({ symbol, entity }));
 }
 
 function bindOne(

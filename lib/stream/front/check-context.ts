@@ -6,7 +6,8 @@ import type {
 import { didYouMean, type Reporter, type Rule } from '../diagnostics.ts';
 import { preludeProgram } from './builtins.ts';
 import { checkRules } from './check-rules.ts';
-import type { Callee, NameSymbol, Target, Type } from './checked.ts';
+import type { Callee, Ends, NameSymbol, Target, Type } from './checked.ts';
+import type { Site } from './infer-ends.ts';
 import type { Scope } from './scope.ts';
 import { basic, constantOf, describe } from './types.ts';
 
@@ -69,6 +70,10 @@ export class Context {
   readonly targets = new Map<Creator, Target>();
   readonly messages = new Map<Statement, { readonly portal: NameSymbol; readonly handler: FunctionDeclaration }>();
   readonly portals = new Map<Creator, readonly NameSymbol[]>();
+  /** Where anonymous streams stand, types of their ends where those are not declared, and what such a filter pushes. */
+  readonly sites = new Map<StreamDeclaration, Site>();
+  readonly inferred = new Map<StreamDeclaration, Ends>();
+  readonly pushed = new Map<FilterDeclaration, readonly Type[]>();
   readonly read = new Set<NameSymbol>();
   readonly fallsOff = new Set<FunctionDeclaration>();
   /** Which functions a function calls, for recursion and for what it does to the channels. */

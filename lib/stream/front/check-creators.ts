@@ -5,7 +5,8 @@ import { quoted, title, type Context } from './check-context.ts';
 import type { ExpressionChecker, Frame } from './check-expressions.ts';
 import { checkRules } from './check-rules.ts';
 import type { GraphStatement } from './check-statements.ts';
-import type { Ends, NameSymbol, Target, Type } from './checked.ts';
+import type { NameSymbol, Target, Type } from './checked.ts';
+import { endsOfStream, endsOfTarget } from './infer-ends.ts';
 import { basic, constantOf, describe, isUnknown, same } from './types.ts';
 
 type Composite = Exclude<StreamDeclaration, { kind: 'filter' }>;
@@ -20,23 +21,6 @@ const kPlaces: Readonly<Record<string, string>> = {
   join: 'only splitjoins and feedbackloops join', body: 'only feedbackloops have a body', loop: 'only feedbackloops have a loop',
   enqueue: 'only feedbackloops enqueue',
 };
-
-/** Types of the ends of what a creator makes. */
-export function endsOfTarget(context: Context, target: Target | undefined): Ends {
-  if (target === undefined) return { input: basic.unknown, output: basic.unknown };
-  if (target.kind === 'stream') return endsOfStream(context, target.declaration);
-  return {
-    input: target.kind === 'reader' ? basic.void : target.element, output: target.kind === 'writer' ? basic.void : target.element,
-  };
-}
-
-/** Types of a stream's ends as declared. */
-export function endsOfStream(context: Context, { input, output }: StreamDeclaration): Ends {
-  return {
-    input: input === undefined ? basic.unknown : context.resolveType(input),
-    output: output === undefined ? basic.unknown : context.resolveType(output),
-  };
-}
 
 /** Checks creators; `anonymous` checks an anonymous stream inside the scope of its composite. */
 export class CreatorChecker {
@@ -85,6 +69,7 @@ export class CreatorChecker {
     let target: Target | undefined;
     if (creator.kind === 'anonymous') {
       target = { kind: 'stream', declaration: creator.stream };
+      this.context.sites.set(creator.stream, { owner: frame.place.owner as Composite, creator });
       this.anonymous(creator.stream, frame);
     } else {
       target = this.named(creator, frame);

@@ -4,6 +4,7 @@ import { didYouMean, type Rule } from '../diagnostics.ts';
 import { checkCall, counted } from './check-calls.ts';
 import type { Context, Place } from './check-context.ts';
 import { checkOperator, checkUnary } from './check-operators.ts';
+import { endsOfStream } from './infer-ends.ts';
 import { checkRules } from './check-rules.ts';
 import type { NameSymbol, Type } from './checked.ts';
 import type { Scope } from './scope.ts';
@@ -245,8 +246,8 @@ export class ExpressionChecker {
       else this.context.report(checkRules.tapePlace, span, { operation, place: placeName(place) });
       return basic.unknown;
     }
-    const end = operation === 'push' ? owner.output : owner.input;
-    const type = end === undefined ? basic.unknown : this.context.resolveType(end);
+    const ends = endsOfStream(this.context, owner);
+    const type = operation === 'push' ? ends.output : ends.input;
     const misplaced = kind === 'init' || kind === 'handler' || kind === 'rates';
     if (misplaced) this.context.report(checkRules.tapePlace, span, { operation, place: placeName(place) });
     if (type.kind !== 'void') return type;

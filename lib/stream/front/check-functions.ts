@@ -2,9 +2,10 @@
 import type { FunctionDeclaration, HelperDeclaration, Rate, StaticDeclaration, StreamDeclaration } from '../ast.ts';
 import type { Context, Place } from './check-context.ts';
 import type { ExpressionChecker, Frame } from './check-expressions.ts';
+import { endsOfStream } from './infer-ends.ts';
 import { checkRules } from './check-rules.ts';
 import type { StatementChecker } from './check-statements.ts';
-import { Scope } from './scope.ts';
+import { byNeed, Scope } from './scope.ts';
 import { basic, constantOf, describe } from './types.ts';
 
 function checkRate(expressions: ExpressionChecker, rate: Rate, frame: Frame): void {
@@ -29,8 +30,8 @@ function checkRates(expressions: ExpressionChecker, declaration: FunctionDeclara
     if (rate === undefined) continue;
     checkRate(expressions, rate, frame);
     if (owner.kind !== 'filter') continue;
-    const node = name === 'push' ? owner.output : owner.input;
-    if (node === undefined || context.resolveType(node).kind !== 'void') continue;
+    const ends = endsOfStream(context, owner);
+    if ((name === 'push' ? ends.output : ends.input).kind !== 'void') continue;
     if (rate.kind === 'static' && constantOf(rate.value) === 0) continue;
     context.report(checkRules.rateVoid, rate.span, { rate: name, end: name === 'push' ? 'output' : 'input' });
   }
@@ -47,7 +48,7 @@ export function checkFunction(
   const scope = new Scope(outer, owner);
   const frame: Frame = { scope, place };
   checkRates(expressions, declaration, { scope: outer, place: { ...place, kind: 'rates' } });
-  for (const parameter of declaration.parameters) {
+  for (const parameter of byNeed(declaration.parameters)) {
     const { name } = parameter;
     const type = expressions.written(parameter.type, frame);
     statements.requireVariableType(type, parameter, false);

@@ -1,9 +1,10 @@
 // Declared rates against what the code does, as far as both are constant.
 import type { Expression, FilterDeclaration, FunctionDeclaration, Rate, Span, Statement } from '../ast.ts';
 import type { Context } from './check-context.ts';
+import { endsOfStream } from './infer-ends.ts';
 import { checkRules } from './check-rules.ts';
 import { constantOf } from './types.ts';
-import { childrenOf, eachStatement } from './walk.ts';
+import { childrenOf, eachStatement, ownExpressions } from './walk.ts';
 
 /** Bounds of how often something happens. */
 interface Count {
@@ -78,21 +79,6 @@ function changes(body: Statement, name: string): boolean {
     if (ownExpressions(node).some((part) => expressionChanges(part, name))) found = true;
   });
   return found;
-}
-
-/** Expressions directly in a statement, in the order of evaluation. */
-function ownExpressions(node: Statement): readonly Expression[] {
-  switch (node.kind) {
-    case 'declare': return node.variables.flatMap(({ value }) => value ?? []);
-    case 'assign': return [node.target, node.value];
-    case 'increment': return [node.target];
-    case 'expression': case 'push': case 'enqueue': return [node.value];
-    case 'if': case 'while': case 'do': return [node.condition];
-    case 'for': return node.condition === undefined ? [] : [node.condition];
-    case 'return': return node.value === undefined ? [] : [node.value];
-    case 'message': return node.args;
-    default: return [];
-  }
 }
 
 /** Counts pushes and pops of the functions of one filter. */
@@ -226,8 +212,8 @@ function checkFunction(context: Context, counter: Counter, filter: FilterDeclara
     const count = use[name];
     const rate = rates[name];
     const declared = constantRate(rate);
-    const end = name === 'push' ? filter.output : filter.input;
-    if (end !== undefined && context.resolveType(end).kind === 'void') continue;
+    const ends = endsOfStream(context, filter);
+    if ((name === 'push' ? ends.output : ends.input).kind === 'void') continue;
     if (rate === undefined && count.high > 0) {
       context.report(checkRules.rateMissing, at, { function: kind, operation: name });
     } else if (declared !== undefined && (declared < count.low || declared > count.high) && declared >= 0) {

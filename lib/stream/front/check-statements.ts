@@ -134,6 +134,10 @@ export class StatementChecker {
   private push(node: Of<'push'>, frame: Frame): boolean {
     const type = this.expressions.tape('push', node.span, frame);
     this.expressions.convert(node.value, type, frame);
+    const { owner } = frame.place;
+    if (type.kind !== 'unknown' || owner.kind !== 'filter') return true;
+    const pushed = this.context.pushed.get(owner) ?? [];
+    this.context.pushed.set(owner, [...pushed, this.context.types.get(node.value) ?? basic.unknown]);
     return true;
   }
 

@@ -10,7 +10,8 @@ import { checkRates } from './check-rates.ts';
 import { checkRules } from './check-rules.ts';
 import { StatementChecker } from './check-statements.ts';
 import type { NameSymbol } from './checked.ts';
-import { Scope } from './scope.ts';
+import { inferAfter, inferBefore } from './infer-ends.ts';
+import { byNeed, Scope } from './scope.ts';
 import { describe, withCounts } from './types.ts';
 import { eachStatement } from './walk.ts';
 
@@ -119,7 +120,7 @@ export class StreamChecker {
     this.reached.add(stream);
     const scope = new Scope(enclosing, stream);
     const frame: Frame = { scope, place: { kind: 'rates', owner: stream, function: undefined, loops: [] } };
-    for (const parameter of stream.parameters) {
+    for (const parameter of byNeed(stream.parameters)) {
       const { name } = parameter;
       const type = this.expressions.written(parameter.type, frame);
       if (type.kind !== 'portal') this.statements.requireVariableType(type, parameter, false);
@@ -137,7 +138,8 @@ export class StreamChecker {
   }
 
   private filter(filter: Extract<StreamDeclaration, { kind: 'filter' }>, scope: Scope): void {
-    if (filter.input === undefined) this.context.report(checkRules.filterTypes, filter.at);
+    const isOpen = filter.input === undefined;
+    if (isOpen) inferBefore(this.context, filter);
     const frame: Frame = { scope, place: { kind: 'init', owner: filter, function: undefined, loops: [] } };
     for (const declaration of filter.fields) {
       const { name, value } = declaration;
@@ -154,6 +156,7 @@ export class StreamChecker {
       names.set(declaration.name, declaration);
       checkFunction(this.statements, declaration, filter, scope);
     }
+    if (isOpen && !inferAfter(this.context, filter)) this.context.report(checkRules.filterTypes, filter.at);
     if (!filter.functions.some(({ kind }) => kind === 'work')) this.context.report(checkRules.noWork, filter.at, { name: quoted(filter) });
     checkRates(this.context, filter);
     this.warnUnused(filter, scope);

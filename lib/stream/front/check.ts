@@ -3,9 +3,9 @@ import type { Program, StreamDeclaration } from '../ast.ts';
 import { Reporter, type Diagnostic } from '../diagnostics.ts';
 import { WarploomError } from '../../core/errors.ts';
 import { Context } from './check-context.ts';
-import { endsOfStream } from './check-creators.ts';
 import { checkRecursion } from './check-functions.ts';
 import { checkRules } from './check-rules.ts';
+import { endsOfStream } from './infer-ends.ts';
 import { StreamChecker } from './check-streams.ts';
 import type { Checked } from './checked.ts';
 import { creatorsOf } from './walk.ts';
@@ -15,10 +15,10 @@ const isVoid = (stream: StreamDeclaration): boolean =>
 
 /**
  * Where checking begins. One stream is the program: the void->void one that no other adds; without any such, the only one that no other
- * adds. Of several void->void ones those without parameters come first, among them the one with the name of its file, else the last, with
- * a warning. Several others make a library, in which all are checked.
+ * adds. Of several void->void ones those whose parameters all have values come first, among them the one with the name of its file, else
+ * the last, with a warning. Several others make a library, in which all are checked.
  */
-function findEntry(context: Context, wanted: string | undefined): readonly StreamDeclaration[] {
+function findEntry(context: Context, { entry: wanted, parameters = [] }: CheckOptions): readonly StreamDeclaration[] {
   const { streams } = context.program;
   const zero = { file: 0, start: 0, end: 0 };
   if (wanted !== undefined) {
@@ -41,13 +41,15 @@ function findEntry(context: Context, wanted: string | undefined): readonly Strea
   const titled = programs.filter((stream) => fileOf(stream) === stream.name.toLowerCase());
   if (titled.length === 1) programs = titled;
   if (programs.length === 0) return free.length === 1 ? free : streams;
-  const ready = programs.filter(({ parameters }) => parameters.length === 0);
+  const lacking = (stream: StreamDeclaration) => stream.parameters.find(({ name }) => !parameters.includes(name));
+  const ready = programs.filter((stream) => lacking(stream) === undefined);
   const last = (ready.length > 0 ? ready : programs).at(-1)!;
   if (programs.length > 1) {
     const names = programs.slice(0, 4).map(({ name }) => `'${name}'`).join(', ');
     context.report(checkRules.severalEntries, last.at, { names: programs.length > 4 ? `${names}, …` : names, name: last.name });
   }
-  if (last.parameters.length > 0) context.report(checkRules.entryParameters, last.at, { name: last.name });
+  const without = lacking(last);
+  if (without !== undefined) context.report(checkRules.entryParameters, without.span, { name: last.name, parameter: without.name });
   return [last];
 }
 
@@ -87,6 +89,8 @@ function makeChecked(context: Context, entry: StreamDeclaration | undefined, che
 export interface CheckOptions {
   /** Name of the stream that is the program; default: the void->void stream that no other adds. */
   readonly entry?: string;
+  /** Names of its parameters that get values from outside. */
+  readonly parameters?: readonly string[];
 }
 
 /**
@@ -99,7 +103,7 @@ export function check(program: Program, options: CheckOptions = {}): {
   const reporter = new Reporter(program.files);
   const context = new Context(program, reporter);
   const checker = new StreamChecker(context);
-  const roots = findEntry(context, options.entry);
+  const roots = findEntry(context, options);
   const entry = roots.length === 1 ? roots[0] : undefined;
   checker.run(roots);
   checkRecursion(context);

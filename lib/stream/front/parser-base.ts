@@ -182,10 +182,10 @@ export abstract class ParserBase extends EmbeddedActionsParser {
     const token = error.token;
     const span = this.at(token);
     const { text } = this.context;
-    if (token.image === '=' && /[%&|^=~]/.test(text[span.start - 1] ?? '')) {
+    if (token.image === '=' && /[=~]/.test(text[span.start - 1] ?? '')) {
       const sign = text[span.start - 1]!;
       if (sign === '=') this.fault(syntaxRules.operator, { ...span, start: span.start - 2 }, { text: '===' }, "compare with '=='");
-      else this.fault(syntaxRules.operator, { ...span, start: span.start - 1 }, { text: `${sign}=` }, `write a = a ${sign} b`);
+      else this.fault(syntaxRules.operator, { ...span, start: span.start - 1 }, { text: '~=' }, 'write a = ~b, or a != b');
     } else if (error instanceof SyntaxFault) {
       this.fault(error.rule, span, error.values, this.misspelt(token));
     } else if (error.message === choices['initialiser']) {

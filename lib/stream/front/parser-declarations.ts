@@ -47,6 +47,7 @@ export class StreamParser extends StatementParser {
     { ALT: () => this.out.natives.push(this.SUBRULE(this.native)) },
     { GATE: () => this.atHelpers(), ALT: () => this.out.helpers.push(this.SUBRULE(this.helpers)) },
     { GATE: () => this.atConstants(), ALT: () => this.out.statics.push(this.SUBRULE(this.constants)) },
+    { GATE: () => this.atFunction(), ALT: () => this.keepGlobal(this.SUBRULE(this.helper)) },
     { ALT: () => this.out.streams.push(this.SUBRULE(this.stream)) },
     { ALT: () => { this.CONSUME(Semicolon); } },
     { ALT: () => this.fail(syntaxRules.declaration) },
@@ -95,7 +96,6 @@ export class StreamParser extends StatementParser {
   /** Constants of the program outside of a section: a section of their own. */
   readonly constants = this.RULE('constants', (): StaticDeclaration => {
     const first = this.LA(1);
-    if (first.image === 'const') this.CONSUME(Identifier);
     const fields: Declarator[] = [];
     this.SUBRULE(this.field, { ARGS: [fields] });
     return { kind: 'static', fields, init: undefined, span: this.span(first) };
@@ -132,12 +132,7 @@ export class StreamParser extends StatementParser {
     const functions: FunctionDeclaration[] = [];
     this.list(open, () => {
       this.MANY(() => {
-        this.attempt(() => {
-          const begin = this.LA(1);
-          const type = this.SUBRULE(this.type);
-          const at = this.CONSUME2(Identifier);
-          functions.push(this.SUBRULE(this.functionRest, { ARGS: ['helper', begin, at.image, type] }));
-        });
+        this.attempt(() => { functions.push(this.SUBRULE(this.helper)); });
       });
     }, syntaxRules.type);
     this.CONSUME(RightBrace);
@@ -200,21 +195,14 @@ export class StreamParser extends StatementParser {
     { ALT: () => this.keep(members, this.SUBRULE(this.init)) },
     { ALT: () => this.keep(members, this.SUBRULE(this.work)) },
     { ALT: () => this.keep(members, this.SUBRULE(this.handler)) },
-    {
-      GATE: () => this.atFunction(),
-      ALT: () => {
-        const first = this.LA(1);
-        const type = this.SUBRULE(this.type);
-        const name = this.CONSUME(Identifier).image;
-        this.keep(members, this.SUBRULE(this.functionRest, { ARGS: ['helper', first, name, type] }));
-      },
-    },
+    { GATE: () => this.atFunction(), ALT: () => this.keep(members, this.SUBRULE(this.helper)) },
     { ALT: () => { this.SUBRULE(this.field, { ARGS: [members?.fields] }); } },
     { ALT: () => { this.CONSUME(Semicolon); } },
   ]) as void);
 
   readonly init = this.RULE('init', (): FunctionDeclaration => {
     const first = this.CONSUME(word.init);
+    this.OPTION(() => { this.SUBRULE(this.noParameters); });
     const body = this.SUBRULE(this.block);
     return { kind: 'init', name: '', result: undefined, parameters: [], rates: kNoRates, body, span: this.span(first) };
   });
@@ -222,9 +210,25 @@ export class StreamParser extends StatementParser {
   readonly work = this.RULE('work', (): FunctionDeclaration => {
     const first = this.CONSUME(WorkWord);
     const kind = first.image as 'work' | 'prework';
+    this.OPTION(() => { this.SUBRULE(this.noParameters); });
     const rates = this.SUBRULE(this.rates);
     const body = this.SUBRULE(this.block);
     return { kind, name: '', result: undefined, parameters: [], rates, body, span: this.span(first) };
+  });
+
+  /** `()` or `(void)` behind `init`, `work` and `prework`, which take nothing. */
+  readonly noParameters = this.RULE('noParameters', (): void => {
+    this.CONSUME(LeftParen);
+    this.OPTION({ GATE: () => this.LA(1).image === 'void', DEF: () => { this.CONSUME(Primitive); } });
+    this.CONSUME(RightParen);
+  });
+
+  /** A function with the type of its result. */
+  readonly helper = this.RULE('helper', (): FunctionDeclaration => {
+    const first = this.LA(1);
+    const type = this.SUBRULE(this.type);
+    const name = this.CONSUME(Identifier).image;
+    return this.SUBRULE(this.functionRest, { ARGS: ['helper', first, name, type] });
   });
 
   readonly handler = this.RULE('handler', (): FunctionDeclaration => {
@@ -246,6 +250,8 @@ export class StreamParser extends StatementParser {
   readonly parameters = this.RULE('parameters', (): Parameter[] => {
     const list: Parameter[] = [];
     this.CONSUME(LeftParen);
+    const isNothing = () => this.LA(1).image === 'void' && this.LA(2).tokenType === RightParen;
+    this.OPTION({ GATE: isNothing, DEF: () => { this.CONSUME(Primitive); } });
     this.MANY_SEP({
       SEP: Comma,
       DEF: () => {
@@ -312,6 +318,14 @@ export class StreamParser extends StatementParser {
     } finally {
       this.input = [];
     }
+  }
+
+  /** Functions outside of streams are one package without a name. */
+  private keepGlobal(declaration: FunctionDeclaration): void {
+    if (this.recording) return;
+    const found = this.out.helpers.find(({ name }) => name === '');
+    if (found !== undefined) (found.functions as FunctionDeclaration[]).push(declaration);
+    else this.out.helpers.push({ kind: 'helpers', name: '', functions: [declaration], span: declaration.span });
   }
 
   private keep(members: Members, declaration: FunctionDeclaration): void {

@@ -11,6 +11,7 @@ import {
   LeftParen, Less, NumberLiteral, PeekWord, PopWord, Prefix, Primitive, PushWord, RightBrace, RightBracket, RightParen, Semicolon,
   SplitWord, Star, StreamWord, StringLiteral, tokensOf, word,
 } from './tokens.ts';
+import { childrenOf } from './walk.ts';
 
 export type Block = Extract<Statement, { kind: 'block' }>;
 
@@ -19,6 +20,9 @@ const statementStarts: ReadonlySet<TokenType> = new Set([
   AddWord, SplitWord, word.enqueue, Semicolon, ...tokensOf(Prefix), ...tokensOf(Increment), LeftParen, NumberLiteral, StringLiteral,
   CharacterLiteral, ConstantWord, PopWord, PeekWord,
 ]);
+
+/** Whether evaluating an expression twice differs from evaluating it once. */
+const hasEffects = (node: Expression): boolean => ['increment', 'pop', 'call'].includes(node.kind) || childrenOf(node).some(hasEffects);
 
 /** Rules of statements. */
 export abstract class StatementParser extends ExpressionParser {
@@ -94,6 +98,7 @@ export abstract class StatementParser extends ExpressionParser {
   });
 
   readonly variables = this.RULE('variables', (): Declarator[] => {
+    if (this.LA(1).image === 'const') this.CONSUME(Identifier);
     const type = this.SUBRULE(this.type);
     const list = [this.SUBRULE(this.declarator, { ARGS: [type] })];
     this.MANY(() => {
@@ -120,13 +125,22 @@ export abstract class StatementParser extends ExpressionParser {
   /** An assignment, an increment or a call, without its semicolon. */
   readonly simple = this.RULE('simple', (): Statement => {
     const target = this.SUBRULE(this.expression);
-    const assigned = this.OPTION<Statement>(() => {
-      const operator = this.CONSUME(Assignment).image as AssignmentOperator;
+    const assigned: Extract<Statement, { kind: 'assign' }>[] = [];
+    this.MANY(() => {
+      const token = this.CONSUME(Assignment);
       const value = this.SUBRULE(this.initialiser);
-      if (!this.recording) this.requireTarget(target);
-      return { kind: 'assign', target, operator, value, span: this.span(target) };
+      if (this.recording) return;
+      const left = assigned.at(-1)?.value ?? target;
+      this.requireTarget(left);
+      if (assigned.length > 0 && hasEffects(left)) {
+        this.report(syntaxRules.expected, this.at(token), { expected: "';'", found: this.found(token) });
+      }
+      assigned.push({ kind: 'assign', target: left, operator: token.image as AssignmentOperator, value, span: this.span(left) });
     });
-    if (assigned !== undefined || this.recording) return assigned!;
+    if (this.recording) return undefined!;
+    // `a = b = c` is `b = c` and then `a = b`.
+    if (assigned.length > 1) return { kind: 'block', statements: assigned.reverse(), span: this.span(target) };
+    if (assigned.length === 1) return assigned[0]!;
     const { span } = target;
     if (target.kind === 'increment') return { kind: 'increment', target: target.target, by: target.by, span };
     return { kind: 'expression', value: target, span };
@@ -139,7 +153,8 @@ export abstract class StatementParser extends ExpressionParser {
       this.CONSUME(Comma);
       list.push(this.SUBRULE1(this.simple));
     });
-    return list.length === 1 || this.recording ? list[0]! : { kind: 'block', statements: list, span: this.span(list[0]!) };
+    if (list.length === 1 || this.recording) return list[0]!;
+    return { kind: 'block', statements: list.flatMap((one) => (one.kind === 'block' ? one.statements : one)), span: this.span(list[0]!) };
   });
 
   /** A chain of `else if` is read in a loop, so that its length is not limited by the stack. */
@@ -254,17 +269,15 @@ export abstract class StatementParser extends ExpressionParser {
     {
       ALT: () => {
         const first = this.CONSUME(word.duplicate);
-        this.OPTION(() => {
-          this.CONSUME(LeftParen);
-          this.CONSUME(RightParen);
-        });
+        // A number between the parentheses says nothing: every branch gets every item.
+        this.OPTION(() => { this.SUBRULE(this.args); });
         return { kind: 'duplicate', span: this.span(first) };
       },
     },
     {
       ALT: () => {
         const first = this.CONSUME(word.roundrobin);
-        const weights = this.OPTION1(() => this.SUBRULE(this.args)) ?? [];
+        const weights = this.OPTION1(() => this.SUBRULE1(this.args)) ?? [];
         return { kind: 'roundrobin', weights, span: this.span(first) };
       },
     },
@@ -354,6 +367,7 @@ export abstract class StatementParser extends ExpressionParser {
     const first = this.LA(1).tokenType;
     if (first === Primitive || first === word.portal) return true;
     if (first !== Identifier) return false;
+    if (this.LA(1).image === 'const' && this.LA(2).tokenType === Primitive) return true;
     const behind = this.behindBrackets(2);
     return behind !== undefined && this.LA(behind).tokenType === Identifier;
   }

@@ -250,7 +250,9 @@ class Printer {
   }
 
   helpers({ name, functions }: HelperDeclaration): void {
-    this.inside(`helper ${name}`, '', () => { for (const declaration of functions) this.function(declaration); });
+    const all = () => { for (const declaration of functions) this.function(declaration); };
+    if (name === '') all();
+    else this.inside(`helper ${name}`, '', all);
   }
 }
 

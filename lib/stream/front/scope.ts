@@ -1,5 +1,12 @@
 // Names in reach of a piece of code.
+import type { Parameter } from '../ast.ts';
 import type { NameSymbol, Owner } from './checked.ts';
+
+/** Parameters in an order in which lengths of arrays come before the arrays, wherever they stand: `(float[n] a, int n)`. */
+export function byNeed(parameters: readonly Parameter[]): readonly Parameter[] {
+  const isArray = ({ type }: Parameter): boolean => type.kind === 'array';
+  return [...parameters.filter((one) => !isArray(one)), ...parameters.filter(isArray)];
+}
 
 /** Names of one block; what it does not have is looked up in what is around it. */
 export class Scope {

@@ -34,6 +34,21 @@ export function eachStatement(node: Statement, visit: (statement: Statement) => 
   for (const part of partsOf(node)) eachStatement(part, visit);
 }
 
+/** Expressions directly in a statement, in the order of evaluation. */
+export function ownExpressions(node: Statement): readonly Expression[] {
+  switch (node.kind) {
+    case 'declare': return node.variables.flatMap(({ value }) => value ?? []);
+    case 'assign': return [node.target, node.value];
+    case 'increment': return [node.target];
+    case 'expression': case 'push': case 'enqueue': return [node.value];
+    case 'if': case 'while': case 'do': return [node.condition];
+    case 'for': return node.condition === undefined ? [] : [node.condition];
+    case 'return': return node.value === undefined ? [] : [node.value];
+    case 'message': return node.args;
+    default: return [];
+  }
+}
+
 /** Creators of a composite and of the anonymous streams in it. */
 export function creatorsOf(stream: StreamDeclaration): Creator[] {
   const found: Creator[] = [];

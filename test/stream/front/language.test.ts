@@ -82,6 +82,15 @@ describe('forms of the language', () => {
     same('int->int splitjoin S { split duplicate(); join roundrobin(); }', 'int->int splitjoin S { split duplicate; join roundrobin; }');
   });
 
+  it('nothing between parentheses, functions outside of streams, const, and assignments in a row', () => {
+    same('int g(void) { } int h() { } void->void filter F(void) { const int k = 1; init() { } prework(void) push 1 { } work() { const int[2] i;
+      for (a = b = 0; ; ) a = b[1] *= c; } }',
+      'int g() { } int h() { } void->void filter F() { int k = 1; init { } prework push 1 { } work { int[2] i; for (b = 0, a = b; ; ) { b[1] *= c; a = b[1]; } } }');
+    ok(good('int g() { } int h() { }').helpers[0]!.functions.length === 2);
+    // What would be evaluated twice may not stand in the middle.
+    deepStrictEqual(parse([{ name: 'a', text: 'void->void filter F { work { a = b[i++] = c; } }' }]).diagnostics.map(({ code }) => code), ['S0107']);
+  });
+
   it('rates in any order, dynamic ones, with averages', () => {
     same('int->int filter F { work peek [1, 2, 3] push * pop [1,*] { } }', 'int->int filter F { work push * pop [1, *] peek [1, 3] { } }');
   });

@@ -171,3 +171,21 @@ describe('stream.run', () => {
     assert.deepEqual(Array.from(made.output), range(12).map((m) => m * 1000 + lastSent(m - 1)));
   });
 });
+
+describe('lines that a handler prints', () => {
+  const graph = graphOf(`int->void filter R { int n = 0; work pop 1 { pop(); n++; } handler tell(int x) { println(x + ":" + n); } }
+    void->int filter S(portal<R> p) { int n = 0; work push 1 { n++; if (n % 4 == 0) p.tell(n) [0:0]; push(n); } }
+    void->void pipeline P { portal<R> p; add S(p); add R to p; }`);
+
+  it('count as items of a program that has no others', async () => {
+    for (const items of [1, 2, 3]) {
+      const expected = range(items).map((i) => `${4 * i}:${4 * i - 1}\n`).join('');
+      assert.equal(interpretSync(graph, { items }).printed, expected);
+      assert.equal((await run(graph, { items })).printed, expected);
+    }
+  });
+
+  it('come with the firings of so many steady states', () => {
+    assert.equal(interpretSync(graph, { iterations: 8 }).printed, '4:3\n8:7\n');
+  });
+});

@@ -225,4 +225,35 @@ const graphs: readonly Style[] = [
   output: (input) => input.flatMap((x) => [x + 1, x + 2, x + 3]) },
 ];
 
-export const styles: readonly Style[] = [...types, ...spelling, ...rates, ...graphs];
+const loose: readonly Style[] = [
+  { name: 'work, init and prework with parentheses, and (void)', source: 'int->int pipeline Main(void) { add F(); } int->int filter F(void) { int k; init(void) { k = 2; } ' +
+      'prework() push 1 { push(0); } work() pop 1 push 1 { push(pop() + f()); } int f(void) { return k; } }', output: (input) => [0, ...input.map((x) => x + 2)] },
+  { name: 'anonymous filters without types', source: 'void->void pipeline Main { add filter { float x; init { x = 0.5; } work push 2 { push(x); push(x + 1); x++; } }; ' +
+      'add splitjoin { split roundrobin; add filter { work pop 1 push 1 { push(pop() * 2); } }; add pipeline { for (int i = 0; i < 3; i++) add filter { work pop 1 push 1 ' +
+      '{ push(-pop()); } }; }; join roundrobin; }; add filter { work pop 2 { println(pop() + pop()); } }; }', printed: six.map((i) => 2 * (i + 0.5) - (i + 1.5)) },
+  { name: 'an anonymous filter whose neighbour takes floats', source: 'void->void pipeline Main { add filter { int n; work push 1 { push(n++); } }; add float->void ' +
+      'filter { work ' +
+      'pop 1 { println(pop() / 2); } }; }', printed: six.map((i) => i / 2) },
+  { name: 'anonymous parts of a loop without types', source: 'float->float feedbackloop Main { join roundrobin(1, 1); body filter { work pop 2 push 1 { push(pop() + ' +
+      'pop()); } }; ' +
+      'loop filter { work pop 1 push 1 { push(pop() / 2); } }; split duplicate; enqueue 0; }',
+  output: (input) => input.reduce<number[]>((y, x) => [...y, f(x + f((y.at(-1) ?? 0) / 2))], []) },
+  { name: 'functions outside of streams', source: 'int twice(int x) { return 2 * x; } int four(int x) { return twice(twice(x)); } int->int filter F(int k) { work pop k push 1 { ' +
+      'int s = 0; for (int i = 0; i < k; i++) s += pop(); push(four(s)); } } int->int pipeline Main { add F(twice(1)); }', output: chunks(2, ([a, b]) => [4 * (a! + b!)]) },
+  { name: 'const before variables of all kinds', source: 'const int N = 2; int->int filter F { const int K = N + 1; work pop 1 push 1 { const int j = 2; push(pop() ' +
+      '* K + j); } } ' +
+      'int->int pipeline Main { const int M = N; for (const int i = 0; i < M; i++) add F; }', output: each((x) => 9 * x + 8) },
+  { name: 'assignments in a row', source: intFilter('int a, b; float r; a = b = h[1] = pop(); r = a = b + 1; for (a = b = 0; a < 2; a = b += 1) r += 0; push(a + b + ' +
+      'h[1] + (int) r);',
+    'int[2] h;'), output: each((x) => 4 + x + x + 1) },
+  { name: 'all operators of assignment', source: intFilter('int x = pop(); a[x & 1] %= 7; x &= 13; x |= 2; x ^= 5; x <<= 2; x >>= 1; a[0] += x; boolean b = true; b &= x > 9; ' +
+      'push(x + a[1] + (b ? 1 : 0));', 'int[2] a;'), output: each((x) => { const y = (((x & 13) | 2) ^ 5) * 2; return y + Number(y > 9); }) },
+  { name: 'an array before its length', source: 'float->float filter F(float[n] w, int n) { float dot(float[k] a, float[k] b, int k) { float s = 0; for (int i = 0; ' +
+      'i < k; i++) s += a[i] ' +
+      '* b[i]; return s; } work pop n push 1 { float[n] x; for (int i = 0; i < n; i++) x[i] = pop(); push(dot(x, w, n)); } } float->float pipeline Main { add F({1, 2}, 2); }',
+  output: chunks(2, ([a, b]) => [a! + 2 * b!]) },
+  { name: 'a number of branches behind duplicate', source: 'int->int splitjoin Main { split duplicate(2); add Identity<int>; add Identity<int>; join roundrobin(1); }',
+    output: (input) => input.flatMap((x) => [x, x]) },
+];
+
+export const styles: readonly Style[] = [...types, ...spelling, ...rates, ...graphs, ...loose];
