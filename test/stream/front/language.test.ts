@@ -83,8 +83,8 @@ describe('forms of the language', () => {
   });
 
   it('nothing between parentheses, functions outside of streams, const, and assignments in a row', () => {
-    same('int g(void) { } int h() { } void->void filter F(void) { const int k = 1; init() { } prework(void) push 1 { } work() { const int[2] i;
-      for (a = b = 0; ; ) a = b[1] *= c; } }',
+    same('int g(void) { } int h() { } void->void filter F(void) { const int k = 1; init() { } prework(void) push 1 { } ' +
+      'work() { const int[2] i;for (a = b = 0; ; ) a = b[1] *= c; } }',
       'int g() { } int h() { } void->void filter F() { int k = 1; init { } prework push 1 { } work { int[2] i; for (b = 0, a = b; ; ) { b[1] *= c; a = b[1]; } } }');
     ok(good('int g() { } int h() { }').helpers[0]!.functions.length === 2);
     // What would be evaluated twice may not stand in the middle.
