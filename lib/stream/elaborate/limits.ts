@@ -6,7 +6,7 @@ export interface ElaborationLimits {
   readonly nesting: number;
   /** Filters, splitters and joiners. Default 65536. */
   readonly nodes: number;
-  /** Evaluated expressions and statements of bodies, `init` and `static` sections. Default 50 million, about two seconds. */
+  /** Evaluated expressions and statements of bodies, `init` and `static` sections. Default 400 million, about three seconds. */
   readonly steps: number;
   /** Bytes of arrays alive at once during evaluation, and of the constants of the whole graph. Default 256 MiB. */
   readonly bytes: number;
@@ -20,5 +20,5 @@ export interface ElaborationLimits {
 
 /** What `elaborate` allows where nothing else is said. */
 export const defaultLimits: ElaborationLimits = {
-  nesting: 200, nodes: 65536, steps: 50_000_000, bytes: 2 ** 28, arrayElements: 2 ** 24, rate: 2 ** 24, errors: 20,
+  nesting: 200, nodes: 65536, steps: 400_000_000, bytes: 2 ** 28, arrayElements: 2 ** 24, rate: 2 ** 24, errors: 20,
 };

@@ -3,8 +3,8 @@ import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { ScheduleError } from './error.ts';
 import { adjacency, checkGraph, describeChannel, type Adjacency } from './topology.ts';
 
-/** Most firings of all actors together in one steady state, unless the caller says otherwise. */
-export const kMaxFirings = 1_000_000;
+/** Most firings of all actors together in one steady state, unless the caller says otherwise: large pictures through some filters. */
+export const kMaxFirings = 50_000_000;
 
 /** Limits of scheduling. */
 export interface ScheduleLimits {

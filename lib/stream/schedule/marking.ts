@@ -1,5 +1,6 @@
 // Items on the channels while actors fire: the state that the makers of schedules work on (validate.ts has its own).
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
+import { ScheduleError } from './error.ts';
 import { adjacency, type Adjacency } from './topology.ts';
 import { requireRateGraph } from '../require.ts';
 
@@ -39,11 +40,15 @@ export function itemsPopped(channel: SdfChannel, count: number): number {
   return count === 0 ? 0 : firstRates(channel).pop + (count - 1) * channel.pop;
 }
 
-/** Adds a step to a list, joining it with the last one of the same actor. */
+/** Entries of one schedule: loops that go round one firing at a time and push schedules have many. */
+const kMaxSteps = 2_000_000;
+
+/** Adds a step to a list, joining it with the last one of the same actor. Throws {@link ScheduleError} (`limit`) where it gets too long. */
 export function appendStep(steps: Step[], actor: number, count: number): void {
   const last = steps[steps.length - 1];
   if (last?.actor === actor) steps[steps.length - 1] = { actor, count: last.count + count };
-  else steps.push({ actor, count });
+  else if (steps.length < kMaxSteps) steps.push({ actor, count });
+  else throw new ScheduleError('limit', `one steady state has more than ${kMaxSteps} steps: choose smaller rates`, { actors: [actor] });
 }
 
 /** Items on each channel and the most there ever were. */

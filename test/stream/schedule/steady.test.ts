@@ -163,9 +163,11 @@ describe('graphs that have no steady state', () => {
   it('are refused when too large, at once', () => {
     const chain = Array.from({ length: 4000 }, (_, at) => [`f${at}`, `f${at + 1}`, 999983, 999979] as const);
     assert.equal(refusal(graphOf(...chain)).reason, 'limit');
-    assert.equal(refusal(graphOf(['A', 'B', 1, 1, { peek: 2e6 }])).reason, 'limit');
-    assert.equal(refusal(graphOf(['A', 'B', 1_000_001, 1])).reason, 'limit');
-    assert.deepEqual(repetitions(graphOf(['A', 'B', 999_999, 1])), [1, 999_999]);
+    assert.equal(refusal(graphOf(['A', 'B', 1, 1, { peek: 6e7 }])).reason, 'limit');
+    assert.equal(refusal(graphOf(['A', 'B', 50_000_001, 1])).reason, 'limit');
+    assert.deepEqual(repetitions(graphOf(['A', 'B', 49_999_999, 1])), [1, 49_999_999]);
+    // Loops that go round one firing at a time have as many steps as firings.
+    assert.equal(refusal(graphOf(['A', 'B', 1, 1], ['B', 'A', 1, 1, { tokens: 1 }], ['B', 'C', 1, 4_000_000])).reason, 'limit');
   });
 
   it('are refused when not a graph', () => {

@@ -7,11 +7,11 @@ import { interpretSync } from '../../../../lib/stream/interpret/index.ts';
 import { compileCppTogether } from '../../../../lib/stream/run/cpp.ts';
 import { compileJs } from '../../../../lib/stream/run/js.ts';
 import { graphOf, hasCompiler } from '../../support.ts';
-import type { App } from './app.ts';
+import { whole, type App } from './app.ts';
 import { audio } from './audio.ts';
 import { ciphers } from './ciphers.ts';
 import { control, report } from './control.ts';
-import { images } from './images.ts';
+import { histogram, images } from './images.ts';
 import { links } from './links.ts';
 import { matrices } from './matrices.ts';
 import { radio } from './radio.ts';
@@ -42,6 +42,12 @@ describe('applications', () => {
       assert.equal(compiled.printed, found.printed);
     });
   }
+
+  it('a picture of 640 x 480 in one steady state', () => {
+    const { source, width, height, expected } = histogram;
+    const input = whole(width * height, 256, 51);
+    assert.deepEqual([...compileJs(graphOf(source)).run(input, { iterations: 1 }).output], expected(input));
+  });
 
   it('a report in print and println', () => {
     const graph = graphOf(report.source);

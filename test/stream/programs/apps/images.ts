@@ -238,6 +238,33 @@ const shaded = (v: readonly number[]): number[] => {
   return [(c * x! - s * y!) / (z! + 5), (s * x! + c * y!) / (z! + 5), strength, strength / 2, strength / 4];
 };
 
+/** Grey values of a whole picture spread evenly: far more than a million firings in a steady state. */
+export const histogram = {
+  width: 640, height: 480,
+  source: `
+int->int filter Equalise(int n) {
+  int[256] count;
+  int[256] map;
+  work push n pop n {
+    int i, sum = 0;
+    for (i = 0; i < 256; i++) count[i] = 0;
+    for (i = 0; i < n; i++) count[peek(i)]++;
+    for (i = 0; i < 256; i++) { sum += count[i]; map[i] = (255 * sum) / n; }
+    for (i = 0; i < n; i++) push(map[pop()]);
+  }
+}
+int->int filter Invert { work push 1 pop 1 { push(255 - pop()); } }
+int->int filter Clip(int low, int high) { work push 1 pop 1 { push(min(max(pop(), low), high)); } }
+int->int pipeline Main { add Invert; add Clip(20, 200); add Equalise(640 * 480); add Invert; }
+`,
+  expected(x: readonly number[]): number[] {
+    const clipped = x.map((v) => Math.min(Math.max(255 - v, 20), 200)), below = new Array<number>(256).fill(0);
+    for (const v of clipped) below[v]! += 1;
+    below.forEach((_, v) => { below[v]! += below[v - 1] ?? 0; });
+    return clipped.map((v) => 255 - Math.floor(255 * below[v]! / x.length));
+  },
+};
+
 const pixels = upTo(192).map((i) => (i * 13 + (i >> 3) * 29 + (i % 5) * 7) % 256), picture = signal(120, 21), corners = signal(60, 22), levels = whole(64, 200, 23);
 const quantised = jpeg(pixels);
 
