@@ -22,8 +22,13 @@ const mostLines = 60_000;
 const styles: Readonly<Record<Mode, Style>> = {
   node: { loop: 0, explode: 8 }, group: { loop: 48, explode: 64 }, small: { loop: 0, explode: 16 }, baseline: { loop: 0, explode: 8 },
 };
-/** Firings of a filter that are written together, so that their sums overlap. C++ compilers do it by themselves, with vectors. */
-const jam = { js: 4, cpp: 1 } as const;
+/**
+ * Firings of a filter that are written together, so that their sums overlap: four make a vector (see wasm/quads.ts), eight hide how long a
+ * sum takes where their items lie side by side. C++ compilers do it by themselves.
+ */
+function togetherOf(dialect: 'js' | 'cpp', pop: number): number {
+  return dialect === 'cpp' ? 1 : pop === 1 ? 8 : 4;
+}
 /** Firings in a row that are written one behind the other. */
 const mostCopies = 64;
 
@@ -106,9 +111,9 @@ export class FunctionMaker {
     const w = this.#w;
     const [{ actor, count: period }] = group.steps as [Step];
     const node = this.#p.plan.graph.nodes[actor] as FilterNode;
-    const width = jam[this.#p.dialect.name];
     // A firing that may fail has to be made.
     const isWhole = this.#lessons.raises || live.length === period;
+    const width = togetherOf(this.#p.dialect.name, isWhole ? node.code.work.rates.pop : period * node.code.work.rates.pop);
     w.emit(this.#p.dialect.variable('i', 'wl_n', '0'));
     const loop = (offsets: readonly number[], span: number): void => {
       w.open(`for (; wl_n <= n${isWhole && period > 1 ? ` * ${period}` : ''} - ${span}; wl_n += ${span}) {`);

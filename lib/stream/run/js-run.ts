@@ -15,7 +15,7 @@ import { shared, type Done, type Faulty, type Part, type Printed } from './machi
 import { cutRun, type Piece } from './split.ts';
 import { checkSizes, fileOf, inputArrays, joinItems, printedText, roomFor, type Scalars, type StreamArrays } from './streams.ts';
 
-export const defaultJsPlan: PlanOptions = { groupSize: 8000, filterSize: 3000, blockBytes: 32768 };
+export const defaultJsPlan: PlanOptions = { groupSize: 16_000, filterSize: 6000, blockBytes: 65_536 };
 
 /** What a run of a compiled program is given: as for the interpreter. */
 export interface RunOptions {

@@ -97,7 +97,7 @@ describe('firings run together', function () {
       float->float filter Thin { work pop 5 push 1 { pop(); pop(); push(pop()); pop(); pop(); } } float->float pipeline P { add Fir; add Thin; }`;
     assert.match(compileJs(graphOf(fir('i'))).source, /wl_n <= n - 4; wl_n \+= 4/);
     const graph = graphOf(fir('(int) peek(i) & 31'));
-    assert.match(compileJs(graph).source, /wl_n <= n \* 5 - 4; wl_n \+= 4/);
+    assert.match(compileJs(graph).source, /wl_n <= n \* 5 - 8; wl_n \+= 8/);
     assert.deepEqual([...compileJs(graph).run(inputOf(0).map((x) => Math.abs(x) % 8)).output],
       interpretSync(graph, { input: inputOf(0).map((x) => Math.abs(x) % 8) }).output);
   });

@@ -170,6 +170,60 @@ describe('generated JavaScript as WebAssembly', function () {
     }
   });
 
+  /** A loop of such lines over the turns `v0`, with four copies of each; `#` is the lane. */
+  const loopOf = (lines: readonly string[], before = ''): string => {
+    const copies = lines.flatMap((line) => [0, 1, 2, 3].map((lane) => line.split('\n').map((each) => each.replaceAll('#', String(lane))).join('\n')));
+    return `function f(i1, i2, f1, f2, d1, d2) {
+  ${[0, 1, 2, 3].map((lane) => `let v1${lane} = fround(${lane}.5); let v2${lane} = f1;`).join(' ')} ${before}
+  let v0 = 0;
+  for (;;) {
+    if (!(v0 < i1)) break;
+    ${copies.join('\n    ')}
+    v0 = (v0 + 1 | 0);
+  }
+  ${[0, 1, 2, 3].map((lane) => `af[${lane}] = v1${lane}; af[${lane + 4}] = v2${lane};`).join(' ')}
+  return v0;
+}`;
+  };
+  const isVector = (text: string): boolean => {
+    const { code } = translate({ name: 'f', text, params: types, result: 'i' }, names);
+    return code.list.some((byte, i) => byte === 0xfd && code.list[i + 1] === 19);
+  };
+  const sameBits = (text: string): void => {
+    const { wasm, js, views, own } = both({ name: 'f', text, params: types, result: 'i' });
+    for (const turns of [0, 1, 5, 8]) {
+      for (const list of [views, own]) list.af.set([0.1, -0.2, 3e8, 0.7, 1e-40, -3, 1e30, 5]);
+      assert.equal(wasm(turns, 2, 0.375, -7.25, 0, 0), js(turns, 2, 0.375, -7.25, 0, 0));
+      assert.deepEqual([...views.af], [...own.af], text);
+    }
+  };
+
+  it('computes four firings as vectors, to the same bits', () => {
+    for (const lines of [
+      ['v1# = fround(v1# + fround(af[v0] * f2));'], ['v1# = fround(v1# + fround(af[(v0 & 3)] * af[((v0 & 3) + #)]));'],
+      ['v1# = fround(v1# - fround(af[((v0 & 1) + # )] / fround(3.0)));', 'v2# = fround(v2# * v1#);'],
+      ['const t1# = imul(v0, 1);\n v1# = fround(v1# + af[(t1# & 7)]);'], ['const t2# = fround(v1# * fround(#.5));\n v1# = (-t2#);'],
+      ['v1# = fround(Math.sqrt(Math.abs(fround(v1# + af[imul((v0 & 1), 2)]))));'],
+      ['v2# = fround(v2# + af[(imul((v0 & 1), 2) + imul(#, 1))]);', 'v1# = fround(v1# + v2#);'],
+    ]) {
+      const text = loopOf(lines);
+      assert.ok(isVector(text), text);
+      sameBits(text);
+    }
+  });
+
+  it('leaves alone what four lanes do not do alike', () => {
+    for (const lines of [
+      ['v1# = fround(v1# + v10);'], ['v1# = fround(v10 + af[#]);'], ['v1# = fround(v1# + v2#);\n v0 = (v0 + 0 | 0);'], ['v1# = fround(Math.floor(v1# + 0.5));'],
+      ['v1# = ((v1# > fround(1.0)) ? fround(v1# - f2) : v1#);'], ['af[#] = fround(af[#] + v1#);'], ['v1# = fround(v1# + fround(v0 + #));'],
+    ]) {
+      const text = loopOf(lines);
+      assert.ok(!isVector(text), text);
+      sameBits(text);
+    }
+    sameBits(loopOf(['v1# = fround(v1# + af[(v0 & 7)]);', 'v10 = fround(v10 + f2);']));
+  });
+
   it('is valid for the programs of the examples, for one thread and several', async () => {
     const folder = join(packageRoot(), 'examples/stream');
     for (const file of readdirSync(folder).filter((name) => name.endsWith('.str'))) {

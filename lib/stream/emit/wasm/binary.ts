@@ -2,8 +2,10 @@
 
 /** Types of values: 32-bit integers, singles, doubles. */
 export type WasmType = 'i' | 'f' | 'd';
+/** Types of variables; also four singles. */
+export type LocalType = WasmType | 'v';
 
-export const typeCode: Readonly<Record<WasmType, number>> = { i: 0x7f, f: 0x7d, d: 0x7c };
+export const typeCode: Readonly<Record<LocalType, number>> = { i: 0x7f, f: 0x7d, d: 0x7c, v: 0x7b };
 
 /** Instructions by their names in the specification. */
 export const op = {
@@ -26,6 +28,12 @@ export const op = {
 
 /** Instructions behind a prefix. */
 export const prefixed = { i32_trunc_sat_f32_s: 0, i32_trunc_sat_f64_s: 2, memory_copy: 10, memory_fill: 11 } as const;
+
+/** Instructions on four singles. */
+export const quadOp = {
+  load: 0, load32_splat: 9, constant: 12, splat: 19, extract_lane: 31, replace_lane: 32, load32_lane: 86, load32_zero: 92, abs: 224,
+  neg: 225, sqrt: 227, add: 228, sub: 229, mul: 230, div: 231,
+} as const;
 
 const voidBlock = 0x40;
 const scratch = new DataView(new ArrayBuffer(8));
@@ -78,6 +86,10 @@ export class Bytes {
     return this.push(0xfc).unsigned(prefixed[name]);
   }
 
+  quad(name: keyof typeof quadOp): this {
+    return this.push(0xfd).unsigned(quadOp[name]);
+  }
+
   constant(type: WasmType, x: number): this {
     if (type === 'i') return this.op('i32_const').signed(x);
     if (type === 'f') scratch.setFloat32(0, x, true);
@@ -121,7 +133,7 @@ export interface Signature {
 export interface WasmFunction {
   readonly name: string;
   readonly signature: Signature;
-  readonly locals: readonly WasmType[];
+  readonly locals: readonly LocalType[];
   readonly code: Bytes;
 }
 
@@ -145,8 +157,8 @@ function section(id: number, items: readonly Bytes[]): Bytes {
   return new Bytes().push(id).unsigned(body.list.length).append(body);
 }
 
-function localsOf(types: readonly WasmType[]): Bytes {
-  const runs: { type: WasmType; count: number }[] = [];
+function localsOf(types: readonly LocalType[]): Bytes {
+  const runs: { type: LocalType; count: number }[] = [];
   for (const type of types) {
     const last = runs.at(-1);
     if (last?.type === type) ++last.count;

@@ -21,7 +21,7 @@ const ends = /^(?:[rwpn]\d+|wl_n)$/;
 export const emptyBytes = 65536;
 
 /** Index as a part and a constant added to it. */
-function splitSum(e: Node): { base: Node | undefined; add: number } {
+export function splitSum(e: Node): { base: Node | undefined; add: number } {
   const node = e as Expression;
   const x = literalValue(node);
   if (x !== undefined) return x < 0 ? { base: node, add: 0 } : { base: undefined, add: x };

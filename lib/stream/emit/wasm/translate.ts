@@ -2,8 +2,10 @@
 // it, so that singles, which JavaScript computes in doubles and rounds, become singles: a sum, difference, product, quotient or root of
 // singles, computed in double and rounded once, is the same to the bit.
 import { parse, type Expression, type FunctionDeclaration, type Node, type Pattern, type Statement, type VariableDeclaration } from 'acorn';
-import { Bytes, type Signature, type WasmFunction, type WasmType } from './binary.ts';
+import { Bytes, type LocalType, type Signature, type WasmFunction, type WasmType } from './binary.ts';
 import { ExpressionWriter } from './expressions.ts';
+import { QuadWriter } from './quad-writer.ts';
+import { planQuads, type QuadLoop } from './quads.ts';
 import { plainType, Types, unknown, type Names, type ValueType, type Variable } from './types.ts';
 
 /** What acorn leaves out. */
@@ -18,15 +20,20 @@ interface Frame {
 
 class FunctionTranslator {
   readonly code = new Bytes();
-  readonly locals: WasmType[] = [];
+  readonly locals: LocalType[] = [];
   readonly #params: number;
   readonly #result: WasmType | undefined;
   readonly #variables = new Map<string, Variable>();
   readonly #frames: Frame[] = [];
   readonly #types: Types;
   readonly #write: ExpressionWriter;
+  readonly #names: Names;
+  /** Variables of four lanes. */
+  readonly #quads = new Map<string, number>();
+  readonly #writeQuad: QuadWriter;
 
   constructor(names: Names, params: readonly (readonly [string, ValueType])[], result: WasmType | undefined) {
+    this.#names = names;
     this.#params = params.length;
     this.#result = result;
     params.forEach(([name, type], local) => this.#variables.set(name, { local, type }));
@@ -35,6 +42,18 @@ class FunctionTranslator {
       names, code: this.code, types: this.#types, variable: (name) => this.#variables.get(name),
       local: (type, name) => this.#declare(name, type).local,
     });
+    this.#writeQuad = new QuadWriter({
+      code: this.code, write: this.#write, variable: (name) => this.#variables.get(name)!, local: (name) => this.#quad(name),
+    });
+  }
+
+  #quad(name: string): number {
+    let local = this.#quads.get(name);
+    if (local === undefined) {
+      this.#quads.set(name, local = this.#params + this.locals.length);
+      this.locals.push('v');
+    }
+    return local;
   }
 
   /** A variable; one of the same name and type, declared in a block before, is taken again. */
@@ -130,6 +149,10 @@ class FunctionTranslator {
     // `for (;;) { if (!c) break; …` is a loop with the condition c.
     const leaves = test ? undefined : conditionToStay(whole[0]);
     const stays = test ?? leaves;
+    const statements = leaves === undefined ? whole : whole.slice(1);
+    const others = [stays, update].filter((e): e is Expression => Boolean(e));
+    const quads = stays ? planQuads(statements, others, this.#names, (name) => this.#variables.get(name)?.type) : undefined;
+    if (quads !== undefined) this.#writeQuad.enter(quads);
     code.begin('block');
     this.#inside({ breaks: 'loop', label: undefined }, () => {
       if (stays) {
@@ -138,12 +161,21 @@ class FunctionTranslator {
       }
       code.begin('loop');
       this.#inside({ breaks: undefined, label: undefined }, () => {
-        this.#all(leaves === undefined ? whole : whole.slice(1));
+        if (quads === undefined) this.#all(statements);
+        else this.#quadBody(quads);
         if (update) this.#write.effect(update);
         if (stays) this.#write.condition(stays);
         code.op(stays ? 'br_if' : 'br').unsigned(0);
       });
     });
+    if (quads !== undefined) this.#writeQuad.leave(quads);
+  }
+
+  #quadBody({ body }: QuadLoop): void {
+    for (const each of body) {
+      if (each.kind === 'alike') this.#statement(each.statement);
+      else this.#writeQuad.set(each.pack, each.value);
+    }
   }
 }
 
