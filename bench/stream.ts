@@ -35,8 +35,8 @@ type Method = typeof methods[number];
 export const computeHeavy: readonly string[] = ['channel-vocoder', 'dct', 'filterbank', 'fm-radio', 'mpeg2-subset', 'tde'];
 
 const cores = availableParallelism();
-/** Most items of one input: workers need runs of some length to become quick. */
-const mostItems = { js: 16e6, cpp: 4e6 };
+/** Most items of one input. */
+const mostItems = 16e6;
 
 async function compileRunner(graph: StreamGraph, method: Method): Promise<Runner> {
   if (method === 'js1') {
@@ -52,10 +52,10 @@ async function compileRunner(graph: StreamGraph, method: Method): Promise<Runner
 }
 
 /** The first part of the input, for a run of about so many seconds, in whole steady states. */
-function inputFor(program: BenchmarkProgram, all: Input, itemsPerSecond: number, isJs: boolean): Input {
-  const seconds = isJs ? 0.4 : 0.1;
+function inputFor(program: BenchmarkProgram, all: Input, itemsPerSecond: number): Input {
+  const seconds = 0.3;
   const states = Math.max(20, Math.round(itemsPerSecond * seconds / program.outputItems));
-  const most = Math.floor(Math.min(all.length, mostItems[isJs ? 'js' : 'cpp']) / program.inputItems);
+  const most = Math.floor(Math.min(all.length, mostItems) / program.inputItems);
   return all.subarray(0, program.inputItems * Math.min(states, most));
 }
 
@@ -70,16 +70,15 @@ interface Measured { readonly best: number; readonly spread: number; readonly ra
 /** Times all methods by turns, so that what else the machine does hits all of them. */
 async function measure(program: BenchmarkProgram, { quick, say }: HostContext): Promise<Map<Method, Measured>> {
   const graph = await programGraph(program.name);
-  const all = randomInput(program, program.inputItems * Math.ceil((quick ? 1e4 : mostItems.js) / program.inputItems));
+  const all = randomInput(program, program.inputItems * Math.ceil((quick ? 1e4 : mostItems) / program.inputItems));
   const runs: { method: Method; run: Runner; input: Input; rates: number[] }[] = [];
   for (const method of methods) {
     try {
       const run = await compileRunner(graph, method);
       // Trials find how long the input must be, and warm the code.
-      const isJs = method.startsWith('js');
-      let rate = rateOf(await run(inputFor(program, all, anchorOf(program).original / 4, isJs)));
-      for (let trial = 0; trial < 2; ++trial) rate = rateOf(await run(inputFor(program, all, rate / 2, isJs)));
-      runs.push({ method, run, input: inputFor(program, all, rate, isJs), rates: [] });
+      let rate = rateOf(await run(inputFor(program, all, anchorOf(program).original / 4));
+      for (let trial = 0; trial < 2; ++trial) rate = rateOf(await run(inputFor(program, all, rate / 2));
+      runs.push({ method, run, input: inputFor(program, all, rate, rates: [] });
     } catch (error) {
       say(`${program.name}/${method}: ${(error as Error).message}`);
     }

@@ -140,7 +140,9 @@ class Lanes {
     return isWhole ? { kind: 'variable', pack } : undefined;
   }
 
-  #unary(operation: 'neg' | 'abs' | 'sqrt', lanes: readonly Expression[], inner: (e: Expression) => Expression | undefined): Quad | undefined {
+  #unary(
+    operation: 'neg' | 'abs' | 'sqrt', lanes: readonly Expression[], inner: (e: Expression) => Expression | undefined,
+  ): Quad | undefined {
     const parts = lanes.map(inner);
     if (parts.includes(undefined) || parts.some((part) => this.#types.of(part!) !== 'f')) return undefined;
     const of = this.value(parts as Expression[]);
@@ -151,7 +153,8 @@ class Lanes {
     const [first] = lanes;
     if (first === undefined || lanes.includes(undefined)) return undefined;
     if (first.type === 'CallExpression') return this.#unary('sqrt', lanes as Expression[], (e) => argumentOf(e, 'sqrt'));
-    const parts = lanes.map((e) => (e?.type === 'BinaryExpression' && first.type === e.type && e.operator === first.operator ? e : undefined));
+    const parts = lanes.map((e) =>
+      (e?.type === 'BinaryExpression' && first.type === e.type && e.operator === first.operator ? e : undefined));
     if (first.type !== 'BinaryExpression' || parts.includes(undefined) || !'+-*/'.includes(first.operator)) return undefined;
     const isSingle = (e: Node): boolean => this.#types.of(e) === 'f';
     if (!parts.every((e) => isSingle(e!.left) && isSingle(e!.right))) return undefined;
