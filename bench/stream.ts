@@ -76,9 +76,9 @@ async function measure(program: BenchmarkProgram, { quick, say }: HostContext): 
     try {
       const run = await compileRunner(graph, method);
       // Trials find how long the input must be, and warm the code.
-      let rate = rateOf(await run(inputFor(program, all, anchorOf(program).original / 4));
-      for (let trial = 0; trial < 2; ++trial) rate = rateOf(await run(inputFor(program, all, rate / 2));
-      runs.push({ method, run, input: inputFor(program, all, rate, rates: [] });
+      let rate = rateOf(await run(inputFor(program, all, anchorOf(program).original / 4)));
+      for (let trial = 0; trial < 2; ++trial) rate = rateOf(await run(inputFor(program, all, rate / 2)));
+      runs.push({ method, run, input: inputFor(program, all, rate), rates: [] });
     } catch (error) {
       say(`${program.name}/${method}: ${(error as Error).message}`);
     }
