@@ -15,8 +15,9 @@ const isVoid = (stream: StreamDeclaration): boolean =>
 
 /**
  * Where checking begins. One stream is the program: the void->void one that no other adds; without any such, the only one that no other
- * adds. Of several void->void ones those whose parameters all have values come first, among them the one with the name of its file, else
- * the last, with a warning. Several others make a library, in which all are checked.
+ * adds, or the only one of them that has the name of its file or is called Main. Of several void->void ones those whose parameters all
+ * have values come first, among them the one with the name of its file, else the last, with a warning. Several others make a library, in
+ * which all are checked.
  */
 function findEntry(context: Context, { entry: wanted, parameters = [] }: CheckOptions): readonly StreamDeclaration[] {
   const { streams } = context.program;
@@ -38,9 +39,13 @@ function findEntry(context: Context, { entry: wanted, parameters = [] }: CheckOp
   const free = streams.filter(({ name }) => !added.has(name));
   let programs = free.filter(isVoid);
   const fileOf = ({ at }: StreamDeclaration) => context.program.files[at.file]?.name.replace(/^.*[\\/]|\.str$/g, '').toLowerCase();
-  const titled = programs.filter((stream) => fileOf(stream) === stream.name.toLowerCase());
+  const isTitled = (stream: StreamDeclaration) => fileOf(stream) === stream.name.toLowerCase();
+  const titled = programs.filter(isTitled);
   if (titled.length === 1) programs = titled;
-  if (programs.length === 0) return free.length === 1 ? free : streams;
+  if (programs.length === 0) {
+    const named = free.filter((stream) => isTitled(stream) || stream.name === 'Main');
+    return [free, named].find((some) => some.length === 1) ?? streams;
+  }
   const lacking = (stream: StreamDeclaration) => stream.parameters.find(({ name }) => !parameters.includes(name));
   const ready = programs.filter((stream) => lacking(stream) === undefined);
   const last = (ready.length > 0 ? ready : programs).at(-1)!;

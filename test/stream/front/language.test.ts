@@ -200,12 +200,19 @@ describe('what names and calls mean', () => {
     throws(() => checked.typeOf((filterOf(checked.program, 1).fields[0]!.value)!), { code: 'ERR_WARPLOOM_INTERNAL' });
   });
 
+  it('of several streams with open ends that nobody adds, the one called Main or like its file is the program', () => {
+    const entryOf = (name: string, text: string) => check(parse([{ name, text }]).program).checked.entry?.name;
+    const text = (name: string) => 'int->int filter A { work pop 1 push 1 { push(pop()); } } int->int filter Unused { work pop 1 push 1 { push(pop()); } } ' +
+      `int->int pipeline ${name} { add A; }`;
+    deepStrictEqual([entryOf('x.str', text('Main')), entryOf('fir.str', text('Fir')), entryOf('x.str', text('Fir'))], ['Main', 'Fir', undefined]);
+  });
+
   it('a library of several streams is checked whole; the entry can be named', () => {
-    const program = good('int->int filter A { work push 1 pop 1 { push(pop()); } } int->int filter B { work push 1 pop 1 { push(x); pop(); } }');
+    const program = good('int->int filter First { work push 1 pop 1 { push(pop()); } } int->int filter B { work push 1 pop 1 { push(x); pop(); } }');
     deepStrictEqual(check(program).diagnostics.map(({ code }) => code), ['S0201']);
     strictEqual(check(program).checked.entry, undefined);
-    const { checked, diagnostics } = check(program, { entry: 'A' });
-    deepStrictEqual([checked.entry?.name, diagnostics.map(({ code }) => code)], ['A', ['S0801']]);
+    const { checked, diagnostics } = check(program, { entry: 'First' });
+    deepStrictEqual([checked.entry?.name, diagnostics.map(({ code }) => code)], ['First', ['S0801']]);
     deepStrictEqual(check(program, { entry: 'C' }).diagnostics.map(({ code }) => code), ['S0202', 'S0801', 'S0801']);
   });
 
