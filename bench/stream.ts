@@ -4,6 +4,8 @@
 //   stream/<program>/cpp1        C++ back end, one thread, floats as written; cpp1-fast: floats may be reordered
 //   stream/<program>/js1         JavaScript back end, one thread
 //   stream/<program>/cppN, jsN   the same on all cores; cpp-cores, js-cores: what that gains, by core
+//   stream/<program>/copies      cpp1 as often at once as there are cores, in processes of their own: what the machine can give;
+//                                machine-cores: what that gains, by core
 //   stream/<program>/compile     seconds of parsing, checking, elaboration and heuristic scheduling
 //   stream/all/…                 geometric means and counts of the goals
 // Input is random, outputs go to arrays that are read: nothing can be folded or left out.
@@ -25,10 +27,11 @@ import { summarise } from './statistics.ts';
 import { anchorOf, madeUpCosts, programGraph, programText } from './stream-programs.ts';
 
 type Input = Int32Array | Float32Array;
-type Runner = (input: Input) => RunResult | Promise<RunResult>;
+type Outcome = Pick<RunResult, 'milliseconds'> & { readonly output: { readonly length: number } };
+type Runner = (input: Input) => Outcome | Promise<Outcome>;
 
 /** Ways to run a program, in the order of their rows. */
-const methods = ['baseline', 'cpp1-fast', 'cpp1', 'cppN', 'js1', 'jsN'] as const;
+const methods = ['baseline', 'cpp1-fast', 'copies', 'cpp1', 'cppN', 'js1', 'jsN'] as const;
 type Method = typeof methods[number];
 
 /** Programs whose work is arithmetic rather than moving items: where all cores must tell. */
@@ -48,7 +51,11 @@ async function compileRunner(graph: StreamGraph, method: Method): Promise<Runner
     return (input) => program.run(input, { threads: cores });
   }
   const program = await compileCpp(graph, { baseline: method === 'baseline', fast: method === 'cpp1-fast' });
-  return (input) => program.run(input, method === 'cppN' ? { threads: cores } : {});
+  if (method !== 'copies') return (input) => program.run(input, method === 'cppN' ? { threads: cores } : {});
+  return async (input) => {
+    const all = await Promise.all(Array.from({ length: cores }, () => program.run(input, {})));
+    return { output: { length: cores * all[0]!.output.length }, milliseconds: Math.max(...all.map(({ milliseconds }) => milliseconds)) };
+  };
 }
 
 /** The first part of the input, for a run of about so many seconds, in whole steady states. */
@@ -60,7 +67,7 @@ function inputFor(program: BenchmarkProgram, all: Input, itemsPerSecond: number)
 }
 
 /** Items of output in a second of a run. */
-function rateOf({ output, milliseconds }: RunResult): number {
+function rateOf({ output, milliseconds }: Outcome): number {
   return output.length / (milliseconds / 1e3);
 }
 
@@ -93,7 +100,7 @@ function rowsOf(program: BenchmarkProgram, measured: Map<Method, Measured>): Row
   const { original, best: highest } = anchorOf(program);
   const baseline = measured.get('baseline')?.best;
   return [...measured].map(([method, { best, spread }]): Row => {
-    const single = method === 'cppN' ? measured.get('cpp1')?.best : method === 'jsN' ? measured.get('js1')?.best : undefined;
+    const single = method === 'cppN' || method === 'copies' ? measured.get('cpp1')?.best : method === 'jsN' ? measured.get('js1')?.best : undefined;
     const peers: Record<string, number> = method === 'baseline' ? { 'original, Cascade Lake': original } : {
       ...(baseline === undefined ? {} : { baseline }),
       ...(single !== undefined ? { 'one thread': single }
@@ -101,14 +108,14 @@ function rowsOf(program: BenchmarkProgram, measured: Map<Method, Measured>): Row
     };
     return {
       id: `stream/${program.name}/${method}`, value: best, unit: 'items/s', spread, peers,
-      ...(single === undefined ? {} : { note: `${cores} threads` }),
+      ...(single === undefined ? {} : { note: method === 'copies' ? `${cores} processes` : `${cores} threads` }),
     };
   });
 }
 
 /** What all cores gain by core: the median over the rounds, in each of which one thread and all cores follow each other closely. */
 function coreRows({ name }: BenchmarkProgram, measured: Map<Method, Measured>): Row[] {
-  return ([['cpp', 'cppN', 'cpp1'], ['js', 'jsN', 'js1']] as const).flatMap(([back, many, one]): Row[] => {
+  return ([['cpp', 'cppN', 'cpp1'], ['js', 'jsN', 'js1'], ['machine', 'copies', 'cpp1']] as const).flatMap(([back, many, one]): Row[] => {
     const [all, single] = [measured.get(many)?.rates, measured.get(one)?.rates];
     if (all === undefined || single === undefined) return [];
     const { median, spread } = summarise(all.map((rate, i) => rate / single[i]! / cores));
@@ -167,6 +174,7 @@ export function streamSummary(rows: readonly Row[]): Row[] {
     ...row('js1-over-baseline', ratios(names, over('js1', 'baseline'))),
     ...row('cpp-cores', ratios(computeHeavy, (name) => value(name, 'cpp-cores'))),
     ...row('js-cores', ratios(computeHeavy, (name) => value(name, 'js-cores'))),
+    ...row('machine-cores', ratios(computeHeavy, (name) => value(name, 'machine-cores'))),
     { id: 'stream/all/above-best-original', value: beaten.length, unit: 'programs', spread: 0,
       note: `not: ${benchmarkPrograms.filter((program) => !beaten.includes(program)).map(({ name }) => name).join(', ') || 'none'}` },
   ];

@@ -57,7 +57,7 @@ describe('bench: stream', () => {
         assert.ok(value > 0);
         return id.split('/')[2];
       });
-      assert.deepEqual(methods, ['compile', 'baseline', 'cpp1-fast', 'cpp1', 'cppN', 'js1', 'jsN', 'cpp-cores', 'js-cores']);
+      assert.deepEqual(methods, ['compile', 'baseline', 'cpp1-fast', 'copies', 'cpp1', 'cppN', 'js1', 'jsN', 'cpp-cores', 'js-cores', 'machine-cores']);
       run('--partition');
       const gaps = read('stream-partition').rows;
       assert.ok(gaps.some(({ id }) => id === 'stream/partition/bitonic/gap') && gaps.some(({ id }) => id === 'stream/pipeline/132/bitonic'));
