@@ -251,7 +251,7 @@ export const streamCommand: Command = {
       --gantt FILE.svg   schedule: a picture of one launch, bars coloured by pipeline stage
       --input FILE       run, profile: items of an open input; --output FILE: where those of an open output go:
                          .npy, .wav (floats, one channel), .txt (numbers), other names raw (32-bit words, little end first)
-      --backend B        run: auto (default: js where the program allows it), js (compiled to JavaScript),
+      --backend B        run: auto (default: js where the program allows it), js (compiled to WebAssembly),
                          cpp (compiled by the system's C++ compiler), interpret; profile: js (default) or cpp
       --threads N        run: most threads of a compiled program. Default: all cores for long runs, else one
       --fast             run, with cpp: float operations may be reordered, outputs differ in rounding

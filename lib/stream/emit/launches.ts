@@ -181,7 +181,8 @@ function endsOf(plan: ProgramPlan, group: Group, rings: LaunchPlan['rings']): Gr
 export function planLaunches(plan: ProgramPlan, { cores, costs, states, launchMicroseconds }: LaunchOptions): LaunchPlan {
   const made = groupGraph(plan);
   const { sdf, steady } = made;
-  const cpu = plan.groups.map(({ steps }) => steps.reduce((sum, { actor, count }) => sum + costs[actor]! * count, 0));
+  const cpu = plan.groups.map(({ steps, live }) =>
+    steps.reduce((sum, { actor, count }) => sum + costs[actor]! * (live?.length ?? count), 0));
   const work = cpu.reduce((sum, cost, id) => sum + cost * plan.groups[id]!.iterations, 0);
   const bytes = sdf.channels.reduce((sum, { push, from, bytesPerItem }) => sum + push * steady.repetitions[from]! * bytesPerItem, 0);
   const most = Math.max(1, Math.min(2 ** 20, Math.floor(states / 8)));

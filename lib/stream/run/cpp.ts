@@ -11,7 +11,6 @@ import { countsOf, kinds, makeArray } from '../emit/layout.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
 import { pieceWords } from '../emit/pieces-cpp.ts';
 import { typeBytes } from '../interpret/values.ts';
-import { estimateCosts } from '../profile/estimate.ts';
 import type { StreamGraph } from '../graph.ts';
 import { compilerArguments, compileSource, findCompiler, runChild, type CompilerOptions } from './compiler.ts';
 import { faultError } from './fault.ts';
@@ -133,8 +132,6 @@ interface Way {
 
 /** Most bytes of channels that each thread of a run in pieces has of its own: they lie beside its stack. */
 const mostOwnBytes = 2 ** 21;
-/** Compiled code is that much quicker than counted operations say: vectors do several at once. */
-const speed = 20;
 
 /** The programs for several threads, each written and compiled when first wanted. */
 class Threaded {
@@ -160,8 +157,7 @@ class Threaded {
       return { plan: this.#plan, threads: 'pieces', words: pieceWords(pieces), needed };
     }
     const shared = this.#sharedBy(options.threads);
-    const costs = options.costs ?? estimateCosts(graph).map((cost) => cost / speed);
-    const launches = launchesFor(shared, counts, { ...options, costs });
+    const launches = launchesFor(shared, counts, options, 'cpp');
     if (launches === undefined) return undefined;
     const words = launchWords(launches, shared.groups.map(({ iterations }) => iterations));
     return { plan: shared, threads: 'launches', words, needed: launches.capacities.map((items, id) => Math.max(items, counts.peaks[id]!)) };

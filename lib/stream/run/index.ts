@@ -14,8 +14,8 @@ import { checkTimes } from './launch.ts';
 import { requireProgramGraph } from '../require.ts';
 
 /**
- * `js`: compiled to JavaScript; `cpp`: compiled by the system's C++ compiler; `interpret`: step by step, takes every program; `auto`: js,
- * and interpret what js does not take.
+ * `js`: compiled to JavaScript, which runs as WebAssembly; `cpp`: compiled by the system's C++ compiler; `interpret`: step by step, takes
+ * every program; `auto`: js, and interpret what js does not take.
  */
 export const streamBackends = ['auto', 'js', 'cpp', 'interpret'] as const;
 /** A way to run a program: see {@link streamBackends}. */
@@ -60,7 +60,7 @@ export interface StreamRun {
 }
 
 /** Estimated milliseconds from which a run is worth starting worker threads. */
-const worthThreads = 200;
+const worthThreads = 100;
 
 function check({ nodes }: StreamGraph, { backend = 'auto', threads, costs, timeout, fast, compiler }: StreamRunOptions): void {
   if (!streamBackends.includes(backend)) throw refusal('backend', streamBackends.join(', '), describeValue(backend));
@@ -90,7 +90,7 @@ async function runJs(graph: StreamGraph, input: ArrayLike<number> | undefined, o
   const [{ compileJs }, { estimatedMilliseconds }] = await Promise.all([import('./js.ts'), import('./js-run.ts')]);
   const compiled = known(compiledJs, graph, compileJs);
   const { threads: _threads, costs: _costs, timeout: _timeout, signal: _signal, ...rest } = options;
-  if (estimatedMilliseconds(compiled.plan, input, rest) < worthThreads) return { ...compiled.run(input, rest), backend: 'js' };
+  if (estimatedMilliseconds(compiled.plan, input, rest, 'js') < worthThreads) return { ...compiled.run(input, rest), backend: 'js' };
   const { compileJsThreads } = await import('./js-threads.ts');
   return { ...await known(threadedJs, graph, compileJsThreads).run(input, options), backend: 'js' };
 }
@@ -102,7 +102,7 @@ async function runCpp(
   const { signal, threads: _threads, costs: _costs, timeout: _timeout, ...rest } = options;
   const made = await cpp.runCpp(graph, input, {
     ...(signal === undefined ? {} : { signal }), ...(fast === undefined ? {} : { fast }), ...(compiler === undefined ? {} : { compiler }),
-  }, options, (plan) => (estimatedMilliseconds(plan, input, rest) < worthThreads ? 1 : availableParallelism()));
+  }, options, (plan) => (estimatedMilliseconds(plan, input, rest, 'cpp') < worthThreads ? 1 : availableParallelism()));
   return { ...made, backend: 'cpp' };
 }
 

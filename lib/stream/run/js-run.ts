@@ -10,7 +10,7 @@ import { requireItems } from '../interpret/index.ts';
 import { scalarCount } from '../interpret/values.ts';
 import { estimateCosts } from '../profile/estimate.ts';
 import { faultError } from './fault.ts';
-import { checkThreads, type Launches, type ThreadChoice } from './launch.ts';
+import { checkThreads, countedSpeed, type Launches, type ThreadChoice } from './launch.ts';
 import { shared, type Done, type Faulty, type Part, type Printed } from './machine.ts';
 import { cutRun, type Piece } from './split.ts';
 import { checkSizes, fileOf, inputArrays, joinItems, printedText, roomFor, type Scalars, type StreamArrays } from './streams.ts';
@@ -81,12 +81,14 @@ export function isPrintingOnly({ externals }: ProgramPlan): boolean {
 }
 
 /** How long a run may take, from counted operations: right to a small factor; Infinity where it ends when enough lines are printed. */
-export function estimatedMilliseconds(plan: ProgramPlan, input: ArrayLike<number> | undefined, options: RunOptions): number {
+export function estimatedMilliseconds(
+  plan: ProgramPlan, input: ArrayLike<number> | undefined, options: RunOptions, backend: keyof typeof countedSpeed,
+): number {
   if (options.items !== undefined && isPrintingOnly(plan)) return Infinity;
   const given = plan.externals.find(({ kind }) => kind === 'input');
   const items = given === undefined ? Infinity : Math.floor((input?.length ?? 0) / scalarCount(given.type));
   const { firings } = countRun(plan, amountOf(plan, input, items, options));
-  return estimateCosts(plan.graph).reduce((sum, cost, node) => sum + cost * firings[node]!, 0) / 1000;
+  return estimateCosts(plan.graph).reduce((sum, cost, node) => sum + cost * firings[node]!, 0) / countedSpeed[backend] / 1000;
 }
 
 type Streams = Map<number, { arrays: StreamArrays; items: number }>;

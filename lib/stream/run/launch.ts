@@ -17,6 +17,9 @@ export interface ThreadChoice {
   readonly launchMicroseconds?: number;
 }
 
+/** Compiled code is that much quicker than counted operations say, in the mean of the twelve programs of examples/stream. */
+export const countedSpeed = { js: 40, cpp: 100 } as const;
+
 /** A plan, and how many iterations of it a run has. */
 export interface Launches extends LaunchPlan {
   readonly iterations: number;
@@ -44,8 +47,9 @@ export function checkThreads(threads: number): number {
 }
 
 /** Plans a run on several cores; undefined where one does as well: short runs, work that stays whole, lines that several nodes print. */
-export function launchesFor(plan: ProgramPlan, counts: RunCounts, choice: ThreadChoice): Launches | undefined {
-  const { threads, costs = estimateCosts(plan.graph), launchMicroseconds = 400 } = choice;
+export function launchesFor(plan: ProgramPlan, counts: RunCounts, choice: ThreadChoice, backend: keyof typeof countedSpeed,
+): Launches | undefined {
+  const { threads, costs = estimateCosts(plan.graph).map((cost) => cost / countedSpeed[backend]), launchMicroseconds = 400 } = choice;
   checkTimes(costs, plan.graph.nodes.length);
   if (threads === 1 || counts.steadyStates < 2 || plan.graph.nodes.filter(prints).length > 1) return undefined;
   const made = planLaunches(plan, { cores: threads, costs, states: counts.steadyStates, launchMicroseconds });
