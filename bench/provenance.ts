@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { z } from 'zod';
 
-/** What the bundle writes in place of the sources and of git. */
+/** What the bundle writes in place of git and of the sources of the addon. */
 const buildInfoSchema = z.object({ commit: z.string(), sourceHash: z.string(), nvcc: z.string() });
 
 /** Folders whose files make a domain's figures. */
@@ -35,7 +35,10 @@ function output(command: string, args: readonly string[], root: string): string 
 /** Commit, source hash and compiler, from the checkout or from the bundle's build-info.json. */
 export function provenance(root: string, domain = ''): { commit: string; sourceHash: string; nvcc: string } {
   const info = join(root, 'build-info.json');
-  if (existsSync(info)) return buildInfoSchema.parse(JSON.parse(readFileSync(info, 'utf8')));
+  if (existsSync(info)) {
+    const built = buildInfoSchema.parse(JSON.parse(readFileSync(info, 'utf8')));
+    return domain.startsWith('stream') ? { ...built, sourceHash: sourceHash(root, foldersOf(domain)) } : built;
+  }
   return {
     commit: output('git', ['rev-parse', 'HEAD'], root),
     sourceHash: sourceHash(root, foldersOf(domain)),

@@ -1,7 +1,7 @@
 // The benchmark program itself: its arithmetic, its report format, its goals, its refusals, and a small real run.
 import { deepStrictEqual, match, ok, strictEqual, throws } from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ import { compare, readGoals } from '../../bench/goals.ts';
 import { checkBuild } from '../../bench/native.ts';
 import { occupancyByRegisters, occupancyBySharedMemory, packedKernels } from '../../bench/paper.ts';
 import { barsOf } from '../../bench/plot.ts';
-import { deviceFolder } from '../../bench/provenance.ts';
+import { deviceFolder, provenance, sourceHash } from '../../bench/provenance.ts';
 import { formatRow, formatValue, mergeReports, parseReport, type Report, type Row } from '../../bench/report.ts';
 import { summarise } from '../../bench/statistics.ts';
 import { figureTables, pointsOf } from '../../bench/swept-figures.ts';
@@ -44,6 +44,20 @@ describe('bench: figures', () => {
     strictEqual(deviceFolder('cuda', 'NVIDIA H200'), 'h200');
     strictEqual(deviceFolder('cuda', 'NVIDIA GeForce RTX 4090'), 'nvidia-geforce-rtx-4090');
     strictEqual(deviceFolder('cpu', 'whatever'), 'cpu');
+  });
+
+  it('takes the sources of the addon from the note of a bundle, and hashes those of stream, which travel in it', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'warploom-bundle-'));
+    try {
+      for (const part of ['lib', 'examples']) mkdirSync(join(folder, part, 'stream'), { recursive: true });
+      writeFileSync(join(folder, 'lib/stream/a.ts'), 'export {};\n');
+      const built = { commit: 'c'.repeat(40), sourceHash: 'd'.repeat(64), nvcc: '13.0' };
+      writeFileSync(join(folder, 'build-info.json'), JSON.stringify(built));
+      deepStrictEqual(provenance(folder, 'imaging'), built);
+      deepStrictEqual(provenance(folder, 'stream'), { ...built, sourceHash: sourceHash(folder, ['lib/stream', 'examples/stream']) });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('prints a report as a table', () => {
