@@ -21,7 +21,7 @@ const kPackages = ['zod', 'node-gyp-build', 'mocha', 'tsx', 'fast-check', 'vega'
 const kFolders = ['lib', 'test', 'bench', 'examples', 'prebuilds', 'scripts', 'cuda/core', 'native/simt'];
 const kFiles = ['package.json', '.mocharc.json', 'README.md', 'tsconfig.base.json', 'tsconfig.json',
   'tsconfig.all.json', 'docs/stream-diagnostics.md'];
-/** What nothing loads: texts for people and compilers, builds for browsers and debuggers; two packages load minified ones. Data: usedData(). */
+/** What nothing loads: texts for people and compilers, builds for browsers and debuggers (two packages load minified ones); see usedData(), too. */
 const kLeftOut = [
   /\.(map|md|markdown|d\.[cm]?ts)$/, /(?<!\/(index|dicomParser))\.min\.[cm]?js$/,
   /(?<!node_modules)\/(umd|react-native|browser|__tests__|tests|debug)$/, /\/(zod|vega-lite)\/src$/, /\/mocha\/mocha\.js$/,
