@@ -21,9 +21,9 @@ const kPackages = ['zod', 'node-gyp-build', 'mocha', 'tsx', 'fast-check', 'vega'
 const kFolders = ['lib', 'test', 'bench', 'examples', 'prebuilds', 'scripts', 'cuda/core', 'native/simt'];
 const kFiles = ['package.json', '.mocharc.json', 'README.md', 'tsconfig.base.json', 'tsconfig.json',
   'tsconfig.all.json', 'docs/stream-diagnostics.md'];
-/** What nothing loads: texts for people and compilers, builds for browsers and debuggers (two packages load minified ones); see usedData(), too. */
+/** What nothing loads: texts for people and compilers, builds for browsers and debuggers. Data sets: usedData(). */
 const kLeftOut = [
-  /\.(map|md|markdown|d\.[cm]?ts)$/, /(?<!\/(index|dicomParser))\.min\.[cm]?js$/,
+  /\.(map|md|markdown|d\.[cm]?ts)$/, /(?<!\/(index|dicomParser))\.min\.[cm]?js$/,  // two load minified builds
   /(?<!node_modules)\/(umd|react-native|browser|__tests__|tests|debug)$/, /\/(zod|vega-lite)\/src$/, /\/mocha\/mocha\.js$/,
   /\/vega\/build\/vega(-core\.js|\.js|-schema\.json)$/, /\/vega-lite-schema\.json$/,
 ];
