@@ -33,11 +33,14 @@ class FilterMaker {
   readonly #namer = new Namer();
   readonly #tables: StateVariable[] = [];
   readonly #state: StateVariable[] = [];
+  /** Evaluates what is known when the fields have their values. */
+  readonly #constants: Runner;
 
   constructor(session: Session, declaration: FilterDeclaration, scope: Scope) {
     this.#session = session;
     this.#declaration = declaration;
     this.#scope = scope;
+    this.#constants = new Runner(session, (symbol) => scope.find(symbol));
   }
 
   make(name: string): FilterCode {
@@ -153,7 +156,9 @@ class FilterMaker {
     if (rate === undefined) return [0, 0];
     const value = (e: Expression | undefined, otherwise: number): number => {
       if (e === undefined) return otherwise;
-      const x = translator.constantInt(e, `the ${what} rate`);
+      // Functions and parts of structs are evaluated; what changes from firing to firing is refused.
+      const x = this.#session.usage.refersTo(e, (symbol) => this.#scope.find(symbol)?.kind === 'state')
+        ? translator.constantInt(e, `the ${what} rate`) : this.#constants.int(e);
       if (x < 0) throw new Fault('S4030', `the ${what} rate is ${x}`, e.span, { hint: 'rates are 0 or more' });
       if (x > this.#session.limits.rate) throw new Fault('S4108',
         `the ${what} rate ${x} is more than the limit of ${this.#session.limits.rate}`, e.span);

@@ -63,16 +63,27 @@ export class Usage {
     return found;
   }
 
+  /** Whether an expression, or a function that it calls, refers to such a name. */
+  refersTo(e: Expression, isSuch: (symbol: NameSymbol) => boolean): boolean {
+    const nodes: object[] = [e, ...[...this.#called(e)].flatMap((callee) => [...this.#reached(callee)]).map(({ body }) => body)];
+    let found = false;
+    for (const node of nodes) visitNode(node, (part) => { found ||= part.kind === 'name' && isSuch(this.#checked.symbolOf(part)); });
+    return found;
+  }
+
+  /** A function and all that it calls. */
+  #reached(entry: FunctionDeclaration): Set<FunctionDeclaration> {
+    const seen = new Set([entry]);
+    for (const declaration of seen) for (const callee of this.#called(declaration.body)) seen.add(callee);
+    return seen;
+  }
+
   /** Fields (and variables) that a function and all that it calls assign. */
   written(entry: FunctionDeclaration): ReadonlySet<NameSymbol> {
     const known = this.#written.get(entry);
     if (known !== undefined) return known;
-    const seen = new Set([entry]);
     const found = new Set<NameSymbol>();
-    for (const declaration of seen) {
-      for (const symbol of this.assigned(declaration.body)) found.add(symbol);
-      for (const callee of this.#called(declaration.body)) seen.add(callee);
-    }
+    for (const { body } of this.#reached(entry)) for (const symbol of this.assigned(body)) found.add(symbol);
     this.#written.set(entry, found);
     return found;
   }

@@ -252,6 +252,10 @@ const loose: readonly Style[] = [
       'i < k; i++) s += a[i] ' +
       '* b[i]; return s; } work pop n push 1 { float[n] x; for (int i = 0; i < n; i++) x[i] = pop(); push(dot(x, w, n)); } } float->float pipeline Main { add F({1, 2}, 2); }',
   output: chunks(2, ([a, b]) => [a! + 2 * b!]) },
+  { name: 'functions and parts of structs in rates', source: 'struct C { int n; } int half(int x) { return x / 2; } int->int filter F(int n) { C c; int third(int x) ' +
+      '{ return half(x) - 1; } ' +
+      'init { c.n = half(n); } work pop half(n) push third(n) peek c.n { for (int i = 0; i < third(n); i++) push(peek(i + 1)); for (int i = 0; i < c.n; i++) pop(); } } ' +
+      'int->int pipeline Main { add F(6); }', output: chunks(3, ([, b, c]) => [b!, c!]) },
   { name: 'a number of branches behind duplicate', source: 'int->int splitjoin Main { split duplicate(2); add Identity<int>; add Identity<int>; join roundrobin(1); }',
     output: (input) => input.flatMap((x) => [x, x]) },
 ];
