@@ -256,6 +256,10 @@ const loose: readonly Style[] = [
       '{ return half(x) - 1; } ' +
       'init { c.n = half(n); } work pop half(n) push third(n) peek c.n { for (int i = 0; i < third(n); i++) push(peek(i + 1)); for (int i = 0; i < c.n; i++) pop(); } } ' +
       'int->int pipeline Main { add F(6); }', output: chunks(3, ([, b, c]) => [b!, c!]) },
+  { name: 'ints and bits pushed onto wider channels', source: 'int->float filter A { work pop 1 push 1 { int x = pop(); bit b = 1; if (x % 2 == 0) push(x); else push(b); } } ' +
+      'float->complex filter B { int k = 2; work pop 1 push 2 { push(k); push(pop()); } } complex->double filter C { work pop 1 push 1 { complex z = pop(); float r = z.real; ' +
+      'push(r); } } double->float filter D { work pop 2 push 1 { push((float) (pop() / 4 + pop())); } } int->float pipeline Main { add A; add B; add C; add D; }',
+  output: each((x) => 0.5 + (x % 2 === 0 ? x : 1)) },
   { name: 'a number of branches behind duplicate', source: 'int->int splitjoin Main { split duplicate(2); add Identity<int>; add Identity<int>; join roundrobin(1); }',
     output: (input) => input.flatMap((x) => [x, x]) },
 ];
