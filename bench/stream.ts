@@ -100,7 +100,8 @@ function rowsOf(program: BenchmarkProgram, measured: Map<Method, Measured>): Row
   const { original, best: highest } = anchorOf(program);
   const baseline = measured.get('baseline')?.best;
   return [...measured].map(([method, { best, spread }]): Row => {
-    const single = method === 'cppN' || method === 'copies' ? measured.get('cpp1')?.best : method === 'jsN' ? measured.get('js1')?.best : undefined;
+    const one = { cppN: 'cpp1', copies: 'cpp1', jsN: 'js1' } as const;
+    const single = method in one ? measured.get(one[method as 'cppN'])?.best : undefined;
     const peers: Record<string, number> = method === 'baseline' ? { 'original, Cascade Lake': original } : {
       ...(baseline === undefined ? {} : { baseline }),
       ...(single !== undefined ? { 'one thread': single }

@@ -54,12 +54,14 @@ function numbersOf(type: Parameters<typeof countsOf>[0], numbers: ArrayLike<numb
   return placesOfKind(type, kind).map((place) => numbers[place] ?? 0);
 }
 
-function functionText({ name, lines, locals }: FunctionText, parameters: string): string {
+/** `isRare`: called for what comes before and after whole steady states only, and not worth a compiler's time. */
+function functionText({ name, lines, locals }: FunctionText, parameters: string, isRare: boolean): string {
   // Large arrays do not belong on the stack.
   const arrays = locals.map((local) => `  alignas(64) ${local.length > 4096 ? 'static thread_local ' : ''}${cppType[local.kind]} ${
     checkName(local.name)}[${local.length}];\n`).join('');
   const nil = lines.some((line) => line.includes('wl_nil')) ? '  const int wl_nil = wl_zero;\n' : '';
-  return `static void ${checkName(name)}(int n${parameters}) {\n${nil}${arrays}${lines.join('\n')}\n}\n`;
+  const rare = isRare ? '__attribute__((cold, noinline)) ' : '';
+  return `${rare}static void ${checkName(name)}(int n${parameters}) {\n${nil}${arrays}${lines.join('\n')}\n}\n`;
 }
 
 function settleText({ plan, arrays }: ProgramText): string {
@@ -131,7 +133,7 @@ export function emitCpp(plan: ProgramPlan, options: CppOptions = {}): CppProgram
       isThreaded: threads !== undefined }),
     ...names.map((name) => `static ${isCut ? 'thread_local ' : ''}${typeOf(name)}* ${name};`),
     ...text.arrays.map((each) => arrayText(each, startOf(plan, each), isCut)),
-    ...all.map((each) => functionText(each, parameters)), toFrontsText(text), dispatchText(text, args),
+    ...all.map((each) => functionText(each, parameters, !text.groups.includes(each))), toFrontsText(text), dispatchText(text, args),
     streamsText(plan), resultsText(plan),
     ...(isPlaced ? [launchText(text, args)] : [settleText(text), steadyText(text, isBaseline, args)]),
     ...(isPlaced ? [] : [isCut ? piecesText(plan) : mainText, '']),

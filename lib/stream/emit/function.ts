@@ -10,6 +10,7 @@ import { countsOf, kinds, placesOf, type Kind } from './layout.ts';
 import { together } from './loop.ts';
 import { externalArrays, moverFiring, type MoverNode } from './movers.ts';
 import { firingSize, type External, type Group } from './plan.ts';
+import { rounds } from './rounds.ts';
 import type { FunctionText, ProgramWriter } from './program.ts';
 import { sizeOfType, type Binding, type Ex, type Place } from './value.ts';
 import { Retry, Writer } from './writer.ts';
@@ -100,7 +101,11 @@ export class FunctionMaker {
     if (group.live !== undefined && this.#mode === 'group') return this.#jammed(group, group.live);
     w.open(this.#loopHead('wl_n', 'n'));
     this.#registers.clear();
-    for (const step of group.steps) this.#step(step);
+    for (const { steps, times } of group.isLoop ? rounds(group.steps) : [{ steps: group.steps, times: 1 }]) {
+      if (times > 1) w.open(this.#loopHead(this.#w.name('n'), String(times)));
+      for (const step of steps) this.#step(step);
+      if (times > 1) w.close();
+    }
     this.#settleIteration();
     w.close();
     return this.#finish(`group_${group.id}`, []);

@@ -12,11 +12,11 @@ export interface CompilerOptions {
   readonly compiler?: string;
   /** Folder for compiled programs. Default: `warploom/stream` in the user's cache folder. */
   readonly cacheFolder?: string;
-  /** Milliseconds that one compilation may take; default 120 000. */
+  /** Milliseconds that one compilation may take; default 300 000. */
   readonly compileTimeout?: number;
   /** Lets float operations be reordered and joined (-ffast-math): outputs differ in rounding. */
   readonly fast?: boolean;
-  /** The compiler's level of optimisation; default 3. */
+  /** The compiler's level of optimisation; default 3, 1 for programs of more than a megabyte of C++. */
   readonly effort?: 1 | 3;
   readonly signal?: AbortSignal;
 }
@@ -103,7 +103,7 @@ export async function compileSource(source: string, args: readonly string[], opt
     const [from, to] = [join(work, 'program.cpp'), join(work, 'program')];
     await writeFile(from, source);
     const done = await runChild(compiler, [...args, '-o', to, from], {
-      cwd: work, timeout: options.compileTimeout ?? 120_000, ...(options.signal === undefined ? {} : { signal: options.signal }),
+      cwd: work, timeout: options.compileTimeout ?? 300_000, ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
     if (done.code !== 0) {
       throw new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `${compiler} ${done.reason}: ${done.stderr.slice(0, 2000)}`);

@@ -98,13 +98,17 @@ export async function runCpp(
   return execute(plan, { made: await build([emitCpp(plan, { capacities: run.counts.peaks })]), number: 0 }, run, runOptions);
 }
 
+/** Characters of a source from which on a compiler takes minutes to do its best. */
+const largeSource = 1e6;
+
 type Build = (programs: readonly CppProgram[]) => Promise<Built>;
 
 function builder(options: CppCompileOptions): Build {
   const mode = options.baseline === true ? 'baseline' : options.fast === true ? 'fast' : 'strict';
   return async (programs) => {
     const source = cppFile(programs);
-    return { programs, source, path: await compileSource(source, compilerArguments(mode, options.effort), options) };
+    const effort = options.effort ?? (mode !== 'baseline' && source.length > largeSource ? 1 : 3);
+    return { programs, source, path: await compileSource(source, compilerArguments(mode, effort), options) };
   };
 }
 

@@ -1,0 +1,43 @@
+// Schedules of feedback loops go round and round: parts that repeat become loops instead of code.
+import type { Step } from '../schedule/index.ts';
+
+/** Steps in order, so many times. */
+export interface Round {
+  readonly steps: readonly Step[];
+  readonly times: number;
+}
+
+/** Steps of the longest part that is looked for. */
+const mostSteps = 256;
+
+/** How often the `length` steps from `at` on stand there one behind the other. */
+function timesAt(steps: readonly Step[], at: number, length: number): number {
+  let end = at + length;
+  while (end < steps.length && steps[end]!.actor === steps[end - length]!.actor && steps[end]!.count === steps[end - length]!.count) ++end;
+  return Math.floor((end - at) / length);
+}
+
+/** The steps as parts that repeat, each the shortest that covers the most steps from where it begins. */
+export function rounds(steps: readonly Step[]): Round[] {
+  const found: Round[] = [];
+  let single: Step[] = [];
+  const close = (): void => {
+    if (single.length > 0) found.push({ steps: single, times: 1 });
+    single = [];
+  };
+  for (let at = 0; at < steps.length;) {
+    let best = { length: 1, times: 1 };
+    for (let length = 1; length <= Math.min(mostSteps, (steps.length - at) / 2); ++length) {
+      const times = timesAt(steps, at, length);
+      if (times > 1 && times * length > best.length * best.times) best = { length, times };
+    }
+    if (best.times === 1) single.push(steps[at++]!);
+    else {
+      close();
+      found.push({ steps: steps.slice(at, at + best.length), times: best.times });
+      at += best.length * best.times;
+    }
+  }
+  close();
+  return found;
+}
