@@ -117,10 +117,12 @@ async function filesRead(made: stream.StreamGraph, job: Job): Promise<Record<str
   return files;
 }
 
-/** Microseconds of a firing of each actor: estimated, or from a JSON file { "name": microseconds }. */
-async function costsOf({ values }: Job, made: stream.StreamGraph): Promise<number[]> {
+/** Microseconds of a firing of each actor: estimated, measured, or from a JSON file { "name": microseconds }. */
+async function costsOf(job: Job, made: stream.StreamGraph): Promise<number[]> {
+  const { values, context: { signal } } = job;
   const estimated = stream.estimateCosts(made);
   if (values.costs === undefined) return estimated;
+  if (values.costs === 'measured') return [...(await stream.profile(made, { signal, files: await filesRead(made, job) })).microseconds];
   const given = JSON.parse(await readFile(values.costs, 'utf8')) as Record<string, unknown>;
   for (const [name, cost] of Object.entries(given)) {
     const id = made.nodes.findIndex((node) => node.name === name);
@@ -216,7 +218,7 @@ async function run(job: Job): Promise<ExitCode> {
   const result = await stream.run(made, {
     backend, files, signal: context.signal, ...(input === undefined ? {} : { input: input.numbers }),
     ...(items === undefined ? {} : { items }), ...(iterations === undefined ? {} : { iterations }),
-    ...(threads === undefined ? {} : { threads }), ...(values.costs === undefined ? {} : { costs: await costsOf(job, made) }),
+    ...(threads === undefined ? {} : { threads }),     ...(values.costs === undefined ? {} : { costs: values.costs === 'measured' ? values.costs : await costsOf(job, made) }),
     ...(values.fast === true ? { fast: true } : {}),
   });
   const seconds = (performance.now() - begin) / 1e3;
@@ -247,7 +249,8 @@ export const streamCommand: Command = {
       --json             check: diagnostics as JSON
   -o, --out FILE         graph: a picture (.svg); profile: the times as --costs takes them (.json)
       --cores N          schedule: cores to spread over, default 4
-      --costs FILE       schedule, run: { "actor": microseconds of a firing } as JSON. Default: counted operations
+      --costs FILE       schedule, run: { "actor": microseconds of a firing } as JSON, or the word measured, which measures them
+                         first (once: they are kept). Default: counted operations
       --gantt FILE.svg   schedule: a picture of one launch, bars coloured by pipeline stage
       --input FILE       run, profile: items of an open input; --output FILE: where those of an open output go:
                          .npy, .wav (floats, one channel), .txt (numbers), other names raw (32-bit words, little end first)

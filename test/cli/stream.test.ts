@@ -132,6 +132,7 @@ describe('warploom stream', function () {
     const times = JSON.parse(await readFile(at('measured.json'), 'utf8')) as Record<string, number>;
     ok(times['Mean']! > 0 && times['Counter']! > 0);
     equal((await warploom('schedule', at('smooth.str'), '--main', 'Main', '--costs', at('measured.json'))).code, 0);
+    equal((await warploom('schedule', at('smooth.str'), '--main', 'Main', '--costs', 'measured')).code, 0);
     const bad = await warploom('profile', at('smooth.str'), '--main', 'Main', '--backend', 'interpret');
     equal(bad.code, 2);
     match(bad.err, /js or cpp/);

@@ -39,8 +39,11 @@ export interface StreamRunOptions {
   readonly seed?: number;
   /** Most threads that compiled programs use, 1 to 1024. Default: the cores of the machine for runs of some length, else 1. */
   readonly threads?: number;
-  /** Microseconds of a firing by node, from `profile`, by which threads share the work. Default: counted operations. */
-  readonly costs?: readonly number[];
+  /**
+   * Microseconds of a firing by node, by which threads share the work; `measured`: by `profile`, which keeps what it has measured. Default:
+   * counted operations.
+   */
+  readonly costs?: readonly number[] | 'measured';
   /** Milliseconds that a compiled program may take; default 600 000. Short runs as JavaScript do not look at it. */
   readonly timeout?: number;
   /** With `cpp`: lets float operations be reordered and joined, so that outputs differ in rounding. */
@@ -70,7 +73,7 @@ function check({ nodes }: StreamGraph, { backend = 'auto', threads, costs, timeo
   if (timeout !== undefined && !(timeout > 0 && timeout < 2 ** 31)) {
     throw refusal('timeout', 'milliseconds above 0', describeValue(timeout));
   }
-  if (costs !== undefined) checkTimes(costs, nodes.length, 'costs');
+  if (costs !== undefined && costs !== 'measured') checkTimes(costs, nodes.length, 'costs');
   for (const [name, value] of [['fast', fast], ['compiler', compiler]] as const) {
     if (value !== undefined && backend !== 'cpp') throw new ArgumentError(name, `only backend 'cpp' takes this, not '${backend}'`);
   }
@@ -106,6 +109,19 @@ async function runCpp(
   return { ...made, backend: 'cpp' };
 }
 
+/** Options of a compiled program, with times measured where that is asked for. */
+async function withTimes(graph: StreamGraph, options: StreamRunOptions): Promise<CppRunOptions> {
+  const { backend, input, fast: _fast, compiler: _compiler, costs, ...others } = options;
+  if (costs !== 'measured') return { ...others, ...(costs === undefined ? {} : { costs }) };
+  const { profile } = await import('../profile/index.ts');
+  const { files, signal } = others;
+  const { microseconds } = await profile(graph, {
+    backend: backend === 'cpp' ? 'cpp' : 'js', ...(input === undefined ? {} : { input }), ...(files === undefined ? {} : { files }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  return { ...others, costs: microseconds };
+}
+
 /**
  * Runs an elaborated program. Every backend gives the same output to the bit, unless `fast` allows otherwise.
  *
@@ -115,13 +131,13 @@ async function runCpp(
 export async function run(graph: StreamGraph, options: StreamRunOptions = {}): Promise<StreamRun> {
   requireProgramGraph(graph);
   check(graph, options);
-  const { backend = 'auto', input, fast: _fast, compiler: _compiler, ...compiled } = options;
-  const { signal, threads: _threads, costs: _costs, timeout: _timeout, ...common } = compiled;
-  signal?.throwIfAborted();
-  if (backend === 'cpp') return runCpp(graph, input, compiled, options);
+  options.signal?.throwIfAborted();
+  const { backend = 'auto', input, fast: _fast, compiler: _compiler, threads: _threads, costs: _costs, timeout: _timeout, signal,
+    ...common } = options;
+  if (backend === 'cpp') return runCpp(graph, input, await withTimes(graph, options), options);
   if (backend !== 'interpret') {
     try {
-      return await runJs(graph, input, compiled);
+      return await runJs(graph, input, await withTimes(graph, options));
     } catch (error) {
       const isForInterpreter = error instanceof UnsupportedProgram || error instanceof ScheduleError;
       if (backend === 'js' || !isForInterpreter) throw error;

@@ -92,6 +92,7 @@ describe('stream.run', function () {
     const many = Int32Array.from({ length: 20_000 }, (_, i) => i);
     const alone = (await run(state, { input: many, backend: 'js', threads: 1 })).output;
     assert.deepEqual((await run(state, { input: many, threads: 2, costs: [100, 50, 50] })).output, alone);
+    assert.deepEqual((await run(state, { input: many, threads: 2, costs: 'measured' })).output, alone);
     await assert.rejects(run(state, { input: many, threads: 2, costs: [1] }), (error) => error instanceof ArgumentError && error.argument === 'costs');
   });
 
