@@ -218,7 +218,8 @@ async function run(job: Job): Promise<ExitCode> {
   const result = await stream.run(made, {
     backend, files, signal: context.signal, ...(input === undefined ? {} : { input: input.numbers }),
     ...(items === undefined ? {} : { items }), ...(iterations === undefined ? {} : { iterations }),
-    ...(threads === undefined ? {} : { threads }),     ...(values.costs === undefined ? {} : { costs: values.costs === 'measured' ? values.costs : await costsOf(job, made) }),
+    ...(threads === undefined ? {} : { threads }),
+    ...(values.costs === undefined ? {} : { costs: values.costs === 'measured' ? values.costs : await costsOf(job, made) }),
     ...(values.fast === true ? { fast: true } : {}),
   });
   const seconds = (performance.now() - begin) / 1e3;
