@@ -51,6 +51,8 @@ export class Context {
   readonly structs: ReadonlyMap<string, readonly StructDeclaration[]>;
   /** Functions of packages, by `name` and by `package.name`; those of the program come before the library's. */
   readonly packaged = new Map<string, { readonly declaration: FunctionDeclaration; readonly owner: HelperDeclaration }>();
+  /** The second function of one name in a package, by the first. */
+  readonly twice = new Map<FunctionDeclaration, FunctionDeclaration>();
   readonly natives = new Map<string, NativeDeclaration['functions'][number]>();
   /** Set by the checker of sections of constants; looks a name up there. */
   staticField: (name: string) => NameSymbol | undefined = () => undefined;
@@ -93,7 +95,9 @@ export class Context {
     for (const owner of [...program.helpers, ...this.prelude.helpers]) {
       for (const declaration of owner.functions) {
         for (const name of [declaration.name, `${owner.name}.${declaration.name}`]) {
-          if (!this.packaged.has(name)) this.packaged.set(name, { declaration, owner });
+          const first = this.packaged.get(name);
+          if (first === undefined) this.packaged.set(name, { declaration, owner });
+          else if (first.owner === owner && first.declaration !== declaration) this.twice.set(first.declaration, declaration);
         }
       }
     }

@@ -70,9 +70,8 @@ export class StreamChecker {
   private reachFunction(declaration: FunctionDeclaration, owner: HelperDeclaration): void {
     if (this.packaged.has(declaration)) return;
     this.packaged.add(declaration);
-    const first = owner.functions.find(({ name }) => name === declaration.name)!;
-    const second = owner.functions.find((other) => other !== first && other.name === declaration.name);
-    if (second !== undefined) this.duplicateFunction(second, first.span);
+    const second = this.context.twice.get(declaration);
+    if (second !== undefined) this.duplicateFunction(second, declaration.span);
     this.otherQueue.push(() => checkFunction(this.statements, declaration, owner, new Scope(undefined, owner)));
   }
 

@@ -57,76 +57,81 @@ const opposite = (side: Side): Side => (side === 'input' ? 'output' : 'input');
 const isPlain = (type: Type): boolean =>
   (type.kind === 'array' ? lengthOf(type) !== undefined && isPlain(type.element) : type.kind !== 'unknown');
 
-function childrenIn(composite: CompositeDeclaration): Extract<Statement, { kind: 'add' | 'body' | 'loop' }>[] {
-  const found: Extract<Statement, { kind: 'add' | 'body' | 'loop' }>[] = [];
-  eachStatement(composite.body, (node) => { if (node.kind === 'add' || node.kind === 'body' || node.kind === 'loop') found.push(node); });
+type Child = Extract<Statement, { kind: 'add' | 'body' | 'loop' }>;
+const children = new WeakMap<CompositeDeclaration, readonly Child[]>();
+
+/** What a composite adds, in the order of the source. */
+function childrenIn(composite: CompositeDeclaration): readonly Child[] {
+  let found = children.get(composite);
+  if (found === undefined) {
+    const list: Child[] = [];
+    eachStatement(composite.body, (node) => { if (node.kind === 'add' || node.kind === 'body' || node.kind === 'loop') list.push(node); });
+    children.set(composite, found = list);
+  }
   return found;
 }
 
-/** Looks at the surroundings of anonymous streams. */
-class Surroundings {
-  private readonly context: Context;
-  /** Streams that are being looked at. */
-  private readonly active = new Set<StreamDeclaration>();
-
-  constructor(context: Context) {
-    this.context = context;
-  }
-
-  /** The type that the neighbours of an anonymous stream give its end. */
-  around(stream: StreamDeclaration, side: Side): Type | undefined {
-    const site = this.context.sites.get(stream);
-    if (site === undefined) return undefined;
-    const { owner, creator } = site;
-    const children = childrenIn(owner);
-    const at = children.findIndex((node) => node.creator === creator);
-    if (owner.kind === 'pipeline') {
-      const next = children[at + (side === 'input' ? -1 : 1)];
-      return next === undefined ? this.of(owner, side) : this.made(next.creator, opposite(side));
-    }
-    if (children[at]?.kind === 'loop') return this.of(owner, opposite(side)) ?? this.beside(children, at, opposite(side));
-    const own = this.of(owner, side);
-    return own !== undefined && own.kind !== 'void' ? own : this.beside(children, at, owner.kind === 'splitjoin' ? side : opposite(side));
-  }
-
-  /** What the other branches of a splitjoin, or the other part of a loop, have there. */
-  private beside(children: readonly { creator: Creator }[], at: number, side: Side): Type | undefined {
-    const types = children.filter((_, index) => index !== at).map(({ creator }) => this.made(creator, side));
-    return types.find((type) => type !== undefined && type.kind !== 'void');
-  }
-
-  /** The end of what a creator makes. */
-  private made(creator: Creator, side: Side): Type | undefined {
-    if (creator.kind === 'anonymous') return this.of(creator.stream, side);
-    const [declared] = this.context.streams.get(creator.name) ?? [];
-    if (declared !== undefined) return this.of(declared, side);
-    const isVoid = creator.name === (side === 'input' ? 'FileReader' : 'FileWriter');
-    return isVoid ? basic.void : creator.type === undefined ? undefined : this.context.resolveType(creator.type);
-  }
-
-  /** The end of a stream: declared, inferred before, or that of the streams inside. */
-  private of(stream: StreamDeclaration, side: Side): Type | undefined {
-    const known = endsOfStream(this.context, stream)[side];
-    if (known.kind !== 'unknown') return isPlain(known) ? known : undefined;
-    if (stream.kind === 'filter' || this.active.has(stream)) return undefined;
-    this.active.add(stream);
-    const children = childrenIn(stream);
-    const [first, last] = [children.at(0)?.creator, children.at(-1)?.creator];
-    const end = side === 'input' ? first : last;
-    const inside = stream.kind === 'pipeline' ? (end === undefined ? undefined : this.made(end, side)) : this.beside(children, -1, side);
-    const found = inside ?? this.around(stream, side);
-    this.active.delete(stream);
-    return found;
-  }
+/** The end of a stream as declared or inferred before, or else that of the streams inside. */
+function inside(context: Context, stream: StreamDeclaration, side: Side): Type | undefined {
+  const known = endsOfStream(context, stream)[side];
+  if (known.kind !== 'unknown') return isPlain(known) ? known : undefined;
+  if (stream.kind === 'filter') return undefined;
+  const parts = childrenIn(stream);
+  if (stream.kind !== 'pipeline') return firstOf(context, parts, side);
+  const end = side === 'input' ? parts[0] : parts.at(-1);
+  return end === undefined ? undefined : made(context, end.creator, side);
 }
+
+/** The end of what a creator makes. */
+function made(context: Context, creator: Creator, side: Side): Type | undefined {
+  if (creator.kind === 'anonymous') return inside(context, creator.stream, side);
+  const [declared] = context.streams.get(creator.name) ?? [];
+  if (declared !== undefined) return inside(context, declared, side);
+  const isVoid = creator.name === (side === 'input' ? 'FileReader' : 'FileWriter');
+  return isVoid ? basic.void : creator.type === undefined ? undefined : context.resolveType(creator.type);
+}
+
+/** Branches that are asked for a type: where so many leave it out, the others do as well. */
+const kBranches = 100;
+
+/** The first type that some of these have there. */
+function firstOf(context: Context, parts: readonly Child[], side: Side, except?: Creator): Type | undefined {
+  for (const { creator } of parts.slice(0, kBranches)) {
+    if (creator === except) continue;
+    const type = made(context, creator, side);
+    if (type !== undefined && type.kind !== 'void') return type;
+  }
+  return undefined;
+}
+
+/** The type that the surroundings give the end of an anonymous stream: its neighbours, or those of the streams around it. */
+function around(context: Context, stream: StreamDeclaration, side: Side): Type | undefined {
+  const site = context.sites.get(stream);
+  if (site === undefined) return undefined;
+  const { owner, creator } = site;
+  const own = (end: Side): Type | undefined => {
+    const known = endsOfStream(context, owner)[end];
+    return known.kind === 'unknown' ? around(context, owner, end) : isPlain(known) ? known : undefined;
+  };
+  const parts = childrenIn(owner);
+  if (owner.kind === 'splitjoin') return notVoid(own(side)) ?? firstOf(context, parts, side, creator);
+  const at = parts.findIndex((node) => node.creator === creator);
+  if (owner.kind === 'pipeline') {
+    const next = parts[at + (side === 'input' ? -1 : 1)];
+    return next === undefined ? own(side) : made(context, next.creator, opposite(side));
+  }
+  // What goes round a loop has the type of the body's other end, which is that of the loop's own.
+  return notVoid(own(parts[at]?.kind === 'loop' ? opposite(side) : side)) ?? firstOf(context, parts, opposite(side), creator);
+}
+
+const notVoid = (type: Type | undefined): Type | undefined => (type?.kind === 'void' ? undefined : type);
 
 /** Gives an anonymous filter without types those that its surroundings tell. */
 export function inferBefore(context: Context, filter: FilterDeclaration): void {
   const uses = usesOf(filter);
-  const surroundings = new Surroundings(context);
   const end = (side: Side): Type => {
     if (!uses[side]) return basic.void;
-    const found = surroundings.around(filter, side);
+    const found = around(context, filter, side);
     return found === undefined || found.kind === 'void' ? basic.unknown : found;
   };
   context.inferred.set(filter, { input: end('input'), output: end('output') });

@@ -44,6 +44,15 @@ const sources: Readonly<Record<string, readonly [string, string | undefined]>> =
     struct S20000 { int a; } void->void filter F { S0 s; work { println(s.a.a.a == s.a.a.a); } }`, 'S0213 1:1099'],
   'functions that call each other, 20 000 of them': [`void->void filter F { ${Array.from({ length: 20_000 }, (_, i) =>
     `int f${i}(int x) { return f${i + 1}(x); }`).join(' ')} int f20000(int x) { return x; } work { println(f0(1)); } }`, undefined],
+  'functions outside of streams that call each other': [`${Array.from({ length: 20_000 }, (_, i) => `int f${i}(int x) { return f${i + 1}(x); }`).join(' ')}
+    int f20000(int x) { return x; } void->void filter F { work { println(f0(1)); } }`, undefined],
+  'assignments in a row': [inWork(`x = ${many('x = ')}1;`), undefined],
+  'filters without types side by side': [
+    `void->void splitjoin P { split roundrobin; ${many('add pipeline { add filter { work pop 1 push 1 { push(pop()); } } } ', 2000)} join roundrobin; }`,
+    'S0504 1:63'],
+  'filters without types in each other': [
+    `void->void pipeline P { ${many('add splitjoin { split roundrobin; add filter { work pop 1 push 1 { push(pop()); } } ', 40)} add filter { work { } } ${
+    many('join roundrobin; } ', 40)} }`, 'S0504 1:63'],
   'sections of constants that need each other': [`${Array.from({ length: 10_000 }, (_, i) => `static { int c${i} = c${i + 1}; }`).join(' ')}
     static { int c10000 = 1; } void->void filter F { work { println(c0); } }`, undefined],
 };
