@@ -7,6 +7,7 @@ import type { StreamGraph } from '../graph.ts';
 import { defaultJsPlan, Run, type RunOptions, type RunResult } from './js-run.ts';
 import { commonData, type Answer, type CommonData, type Part } from './machine.ts';
 import { machineText } from './machine-text.ts';
+import { outOfMemory } from './streams.ts';
 
 /** A program compiled to JavaScript. Runs follow each other: one object runs one at a time. */
 export interface CompiledJs {
@@ -55,7 +56,10 @@ class JsMachine {
     }
     const [part] = run.parts(this.program) as [Part];
     const answer = this.#awake()(part);
-    if (answer.kind === 'failed') throw new WarploomError('ERR_WARPLOOM_INTERNAL', `generated code failed: ${answer.message}`);
+    if (answer.kind === 'failed') {
+      if (answer.isMemory) throw outOfMemory('there is no memory for the streams of this run: give it fewer items at a time', 0);
+      throw new WarploomError('ERR_WARPLOOM_INTERNAL', `generated code failed: ${answer.message}`);
+    }
     return run.result(this.program, [answer]);
   }
 
@@ -68,7 +72,12 @@ class JsMachine {
       awake.delete(other);
     }
     this.#common ??= commonData(this.program, 1, false);
-    return this.#machine ??= (compileFunction(machineText, ['common'], { filename: 'warploom-stream.js' }) as
-      (common: CommonData) => (part: Part) => Answer)(this.#common);
+    try {
+      return this.#machine ??= (compileFunction(machineText, ['common'], { filename: 'warploom-stream.js' }) as
+        (common: CommonData) => (part: Part) => Answer)(this.#common);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      throw outOfMemory("there is no memory for the program's channels and state", this.#common.pages * 65536, error);
+    }
   }
 }

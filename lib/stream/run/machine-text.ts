@@ -252,7 +252,9 @@ const run = (part) => {
     begin(part);
     return d.launch === undefined ? runAlone() : runLaunches();
   } catch (error) {
-    if (!(error instanceof Fault)) return { kind: 'failed', message: String(error && error.message) };
+    if (!(error instanceof Fault)) {
+      return { kind: 'failed', message: String(error && error.message), isMemory: error instanceof RangeError };
+    }
     return d.launch === undefined ? { ...fault, order: [d.number] } : fault;
   } finally {
     d = undefined;

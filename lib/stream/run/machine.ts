@@ -22,7 +22,8 @@ export type Printed = readonly [site: number, values: readonly number[]];
 export interface Done { readonly kind: 'done'; readonly printed: readonly (Printed | undefined)[]; readonly milliseconds: number }
 /** `order`: where others may yet meet an earlier fault: number of the piece, or iteration, group and first of its iterations. */
 export interface Faulty { readonly kind: 'fault'; readonly site: number; readonly value: number; readonly order?: readonly number[] }
-export type Answer = Done | Faulty | { readonly kind: 'failed'; readonly message: string };
+export interface Failed { readonly kind: 'failed'; readonly message: string; readonly isMemory: boolean }
+export type Answer = Done | Faulty | Failed;
 
 /** What one machine is told to do in a run. */
 export interface Part {

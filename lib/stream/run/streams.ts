@@ -37,6 +37,11 @@ export function splitItems(numbers: ArrayLike<number>, type: IrType): StreamArra
   return arrays;
 }
 
+/** The error of memory that the system does not give. */
+export function outOfMemory(message: string, requestedBytes: number, cause?: unknown): OutOfMemoryError {
+  return new OutOfMemoryError(message, { requestedBytes, inUseBytes: process.memoryUsage().rss, limitBytes: totalmem() }, { cause });
+}
+
 /** Arrays for items to come; filled, so that a clock does not count how the system finds memory. Throws OutOfMemoryError. */
 export function roomFor(items: number, type: IrType, make: (kind: Kind, length: number) => Scalars = makeArray): StreamArrays {
   const counts = countsOf(type);
@@ -44,8 +49,7 @@ export function roomFor(items: number, type: IrType, make: (kind: Kind, length: 
   try {
     for (const kind of kinds) if (counts[kind] > 0) arrays[kind] = make(kind, items * counts[kind]).fill(0);
   } catch (error) {
-    const bytes = { requestedBytes: items * typeBytes(type), inUseBytes: process.memoryUsage().rss, limitBytes: totalmem() };
-    throw new OutOfMemoryError(`there is no memory for ${items} items of output: ask for fewer at a time`, bytes, { cause: error });
+    throw outOfMemory(`there is no memory for ${items} items of output: ask for fewer at a time`, items * typeBytes(type), error);
   }
   return arrays;
 }

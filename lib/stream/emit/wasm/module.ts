@@ -2,7 +2,8 @@
 import { externalArrayNames, type JsProgram } from '../emit-js.ts';
 import type { Kind } from '../layout.ts';
 import type { FunctionText, ProgramText } from '../program.ts';
-import { moduleBytes, type Signature } from './binary.ts';
+import { UnsupportedProgram } from '../unsupported.ts';
+import { moduleBytes, mostPages, type Signature } from './binary.ts';
 import { emptyBytes } from './elements.ts';
 import { signatureOf, translate, type FunctionSource } from './translate.ts';
 import type { ArrayPlace, Callee, Names, ValueType } from './types.ts';
@@ -98,6 +99,9 @@ function layoutOf({ plan, arrays }: ProgramText, functions: readonly FunctionTex
 export function toWasm({ text, functions }: JsProgram, isShared: boolean): WasmProgram {
   const externals = externalArrayNames(text.plan);
   const layout = layoutOf(text, functions, externals);
+  if (layout.pages + layout.ownBytes / pageBytes > mostPages / 2) {
+    throw new UnsupportedProgram(`channels and state take ${(layout.pages * pageBytes / 2 ** 30).toFixed(1)} GiB, too much for one memory`);
+  }
   const imports = Object.entries(hostFunctions).map(([name, signature]) => ({ name, signature }));
   const callees = new Map<string, Callee>(imports.map(({ name, signature }, index) => [name, { index, signature }]));
   helpers.forEach((helper, i) => callees.set(helper.name,
