@@ -37,7 +37,7 @@ export function cppFile(programs: readonly CppProgram[]): string {
 }
 
 function arrayText({ name, kind, role, length, initial }: ArrayDeclaration, start: readonly number[], isOwn: boolean): string {
-  const numbers = initial ?? start;
+  const numbers = initial === undefined ? start : Array.from(initial);
   const list = numbers.every((x) => Object.is(x, 0)) ? '' : ` = {${numbers.map((x) => cppLiteral(kind, x)).join(', ')}}`;
   const isConstant = role === 'table' && list !== '';
   const own = isOwn && role === 'channel' ? 'thread_local ' : '';

@@ -77,9 +77,8 @@ function input(c: Context) {
 
 function constantValue(c: Context, e: Of<'constant'>): Val {
   const { numbers } = e.value;
-  const places = placesOf(e.type);
-  if (places.length > 64) throw new Error('large constants are tables');
-  return places.map(({ kind }, i) => c.w.literal(kind, numbers[i] ?? 0));
+  if (sizeOfType(e.type) > 64) throw new Error('large constants are tables');
+  return placesOf(e.type).map(({ kind }, i) => c.w.literal(kind, numbers[i] ?? 0));
 }
 
 function bound(c: Context, e: Of<'variable'>): Val {

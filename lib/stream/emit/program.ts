@@ -6,6 +6,7 @@ import { FunctionMaker } from './function.ts';
 import { countsOf, kinds, placesOf, type Counts, type Kind } from './layout.ts';
 import type { Group, ProgramPlan } from './plan.ts';
 import { UnsupportedProgram } from './unsupported.ts';
+import { kindsIn } from './value.ts';
 import { Retry, type LocalArray } from './writer.ts';
 
 /** What an array is for. */
@@ -17,7 +18,7 @@ export interface ArrayDeclaration {
   readonly role: ArrayRole;
   readonly length: number;
   /** What it holds at the start; zeros beyond. */
-  readonly initial: readonly number[] | undefined;
+  readonly initial: ArrayLike<number> | undefined;
   /** Of a channel: its number, and scalars of the kind for each item. */
   readonly channel?: number;
   readonly stride?: number;
@@ -53,6 +54,18 @@ export interface WriteOptions {
   readonly placed?: boolean;
 }
 
+/** What arrays of the kinds hold for a constant; nothing for zeros, of which there may be many. */
+function splitByKind({ type, numbers }: ConstantData): Partial<Record<Kind, ArrayLike<number>>> {
+  let isZero = true;
+  for (let i = 0; i < numbers.length && isZero; ++i) isZero = Object.is(numbers[i], 0);
+  if (isZero) return {};
+  const [only, ...others] = kindsIn(countsOf(type));
+  if (others.length === 0) return only === undefined ? {} : { [only]: numbers };
+  const split: Record<Kind, number[]> = { i: [], f: [], d: [] };
+  placesOf(type).forEach(({ kind }, i) => split[kind].push(numbers[i] ?? 0));
+  return split;
+}
+
 /** Makes names of arrays and sites, and collects them. */
 export class ProgramWriter {
   readonly plan: ProgramPlan;
@@ -77,8 +90,7 @@ export class ProgramWriter {
 
   #declare(prefix: string, counts: Counts, role: ArrayRole, initial: ConstantData | undefined, channel?: number): Record<Kind, string> {
     const names = { i: '', f: '', d: '' };
-    const split: Record<Kind, number[]> = { i: [], f: [], d: [] };
-    if (initial !== undefined) placesOf(initial.type).forEach(({ kind }, i) => split[kind].push(initial.numbers[i] ?? 0));
+    const split = initial === undefined ? undefined : splitByKind(initial);
     for (const kind of kinds) {
       if (counts[kind] === 0) continue;
       names[kind] = `${prefix}${kind}`;
@@ -86,7 +98,7 @@ export class ProgramWriter {
       this.#made.add(names[kind]);
       const length = counts[kind] * (channel === undefined ? 1 : this.capacities[channel]!);
       this.arrays.push({
-        name: names[kind], kind, role, length, initial: initial === undefined ? undefined : split[kind],
+        name: names[kind], kind, role, length, initial: split?.[kind],
         ...(channel === undefined ? {} : { channel, stride: counts[kind] }),
       });
     }

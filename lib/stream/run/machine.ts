@@ -51,7 +51,7 @@ export function shared(kind: Kind, length: number): Scalars {
 }
 
 /** What an array holds at the start of a run. */
-function startOf(plan: ProgramPlan, { role, channel, initial, kind }: ArrayDeclaration): readonly number[] {
+function startOf(plan: ProgramPlan, { role, channel, initial, kind }: ArrayDeclaration): ArrayLike<number> {
   if (role !== 'channel') return initial ?? [];
   return plan.graph.channels[channel!]!.initial.flatMap(({ type, numbers }) =>
     placesOf(type).flatMap((place, i) => (place.kind === kind ? [numbers[i] ?? 0] : [])));

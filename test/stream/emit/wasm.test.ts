@@ -11,9 +11,12 @@ import type { Kind } from '../../../lib/stream/emit/layout.ts';
 import { planProgram } from '../../../lib/stream/emit/plan.ts';
 import { moduleBytes } from '../../../lib/stream/emit/wasm/binary.ts';
 import { emptyBytes } from '../../../lib/stream/emit/wasm/elements.ts';
+import { UnsupportedProgram } from '../../../lib/stream/emit/unsupported.ts';
 import { toWasm } from '../../../lib/stream/emit/wasm/module.ts';
 import { translate, type FunctionSource } from '../../../lib/stream/emit/wasm/translate.ts';
 import type { Names } from '../../../lib/stream/emit/wasm/types.ts';
+import { compileJs } from '../../../lib/stream/run/js.ts';
+import { graphOf } from '../support.ts';
 import type { IrBinary, MathName, ScalarName } from '../../../lib/stream/ir.ts';
 
 const { WebAssembly: engine } = globalThis as unknown as { WebAssembly: {
@@ -230,6 +233,13 @@ describe('generated JavaScript as WebAssembly', function () {
       const { graph } = await elaborate(readFileSync(join(folder, file), 'utf8'));
       for (const placed of [false, true]) assert.ok(engine.validate(toWasm(emitJs(planProgram(graph), { placed }), placed).bytes), file);
     }
+  });
+
+  it('holds large arrays of zeros without lists of them, and says where a memory would not do', function () {
+    const delays = (count: number): string => `int->int filter D { int[16000000] kept; int at; work pop 1 push 1 { push(kept[at]); kept[at] = pop(); at = (at + 1) % 3; } }
+      int->int pipeline P { for (int i = 0; i < ${count}; i++) add D; }`;
+    assert.deepEqual([...compileJs(graphOf(delays(2))).run([1, 2, 3, 4, 5, 6, 7]).output], [0, 0, 0, 0, 0, 0, 1]);
+    assert.throws(() => compileJs(graphOf(delays(60))).run([1]), UnsupportedProgram);
   });
 
   it('refuses text that the emitter does not write', () => {

@@ -99,7 +99,7 @@ function layoutOf({ plan, arrays }: ProgramText, functions: readonly FunctionTex
 export function toWasm({ text, functions }: JsProgram, isShared: boolean): WasmProgram {
   const externals = externalArrayNames(text.plan);
   const layout = layoutOf(text, functions, externals);
-  if (layout.pages + layout.ownBytes / pageBytes > mostPages / 2) {
+  if (layout.pages + layout.ownBytes / pageBytes > 0.75 * mostPages) {
     throw new UnsupportedProgram(`channels and state take ${(layout.pages * pageBytes / 2 ** 30).toFixed(1)} GiB, too much for one memory`);
   }
   const imports = Object.entries(hostFunctions).map(([name, signature]) => ({ name, signature }));
