@@ -65,14 +65,25 @@ export interface LaunchOptions {
   readonly states: number;
   /** Least microseconds of a launch, so that waiting for each other does not matter. */
   readonly launchMicroseconds: number;
+  /** How far launches and their parts grow, by what runs them. Default {@link nearness}.cpp. */
+  readonly near?: Nearness;
 }
 
-/** Bytes on all channels beyond which launches are not made longer for their own sake: they should stay in a core's second cache. */
-const nearBytes = 2 ** 19;
-const mostParts = 256;
-/** Blocks of one thread in a part of a core's slice: finding the places of a slice costs as much as a hundred operations. */
-const partBlocks = 3;
+/** Sizes of what should stay in a cache. */
+export interface Nearness {
+  /** Bytes on all channels, by core, beyond which launches are not made longer for their own sake. */
+  readonly bytes: number;
+  /** Blocks of one thread in a part of a core's slice; Infinity: slices are not cut. */
+  readonly partBlocks: number;
+}
 
+/**
+ * For C++, launches stay in a core's second cache, and parts of slices in the first. WebAssembly is slower, so that caches matter less, and
+ * each part takes a call, as long as some hundred operations.
+ */
+export const nearness = { cpp: { bytes: 2 ** 19, partBlocks: 3 }, js: { bytes: 2 ** 21, partBlocks: Infinity } } as const;
+
+const mostParts = 256;
 /** The groups of a plan as a graph of their own, after the initialisation. */
 export function groupGraph(plan: ProgramPlan): GroupGraph {
   const { groups, sdf, steady, storage, rates } = plan;
@@ -178,7 +189,9 @@ function endsOf(plan: ProgramPlan, group: Group, rings: LaunchPlan['rings']): Gr
 }
 
 /** Plans a run on `cores` cores. The program's groups should be those of a plan with `forCores`. */
-export function planLaunches(plan: ProgramPlan, { cores, costs, states, launchMicroseconds }: LaunchOptions): LaunchPlan {
+export function planLaunches(
+  plan: ProgramPlan, { cores, costs, states, launchMicroseconds, near = nearness.cpp }: LaunchOptions,
+): LaunchPlan {
   const made = groupGraph(plan);
   const { sdf, steady } = made;
   const cpu = plan.groups.map(({ steps, live }) =>
@@ -187,13 +200,13 @@ export function planLaunches(plan: ProgramPlan, { cores, costs, states, launchMi
   const bytes = sdf.channels.reduce((sum, { push, from, bytesPerItem }) => sum + push * steady.repetitions[from]! * bytesPerItem, 0);
   const most = Math.max(1, Math.min(2 ** 20, Math.floor(states / 8)));
   const wanted = Math.ceil(launchMicroseconds * cores / Math.max(work, 1e-3));
-  const fitting = Math.max(Math.ceil(wanted / 4), Math.floor(nearBytes * cores / Math.max(bytes, 1)));
+  const fitting = Math.max(Math.ceil(wanted / 4), Math.floor(near.bytes * cores / Math.max(bytes, 1)));
   const minMultiplier = Math.max(1, Math.min(most, wanted, fitting));
   const cut = assignToCores(sdf, steady, cpuCosts(sdf, cpu), {
     cores, minMultiplier, maxMultiplier: Math.min(most, Math.max(minMultiplier, 4 * minMultiplier)),
   });
   const { multiplier, stages } = cut;
-  const wantedParts = Math.ceil(multiplier * bytes / cores / (partBlocks * plan.options.blockBytes));
+  const wantedParts = Math.ceil(multiplier * bytes / cores / (near.partBlocks * plan.options.blockBytes));
   const parts = Math.max(1, Math.min(mostParts, multiplier, wantedParts));
   const programs = cut.programs.map((slices) => interleave(slices, made, stages, parts));
   const rings = ringsOf(plan, made, { multiplier, stages, programs });

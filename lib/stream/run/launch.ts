@@ -1,7 +1,7 @@
 // Runs under a plan for several cores: whether there is one, and what worker threads are given.
 import { bodiesOf, eachStatement } from '../interpret/walk.ts';
 import type { RunCounts } from '../emit/counts.ts';
-import { planLaunches, type LaunchPlan } from '../emit/launches.ts';
+import { nearness, planLaunches, type LaunchPlan } from '../emit/launches.ts';
 import type { ProgramPlan } from '../emit/plan.ts';
 import { estimateCosts } from '../profile/estimate.ts';
 import type { GraphNode } from '../graph.ts';
@@ -52,7 +52,7 @@ export function launchesFor(plan: ProgramPlan, counts: RunCounts, choice: Thread
   const { threads, costs = estimateCosts(plan.graph).map((cost) => cost / countedSpeed[backend]), launchMicroseconds = 400 } = choice;
   checkTimes(costs, plan.graph.nodes.length);
   if (threads === 1 || counts.steadyStates < 2 || plan.graph.nodes.filter(prints).length > 1) return undefined;
-  const made = planLaunches(plan, { cores: threads, costs, states: counts.steadyStates, launchMicroseconds });
+  const made = planLaunches(plan, { cores: threads, costs, states: counts.steadyStates, launchMicroseconds, near: nearness[backend] });
   const programs = made.programs.filter((slices) => slices.length > 0);
   const iterations = Math.floor(counts.steadyStates / made.multiplier);
   return programs.length < 2 || iterations < 2 ? undefined : { ...made, programs, iterations };

@@ -6,7 +6,7 @@ import type { LaunchPlan } from '../emit/launches.ts';
 import type { External, ProgramPlan } from '../emit/plan.ts';
 import type { ArrayDeclaration } from '../emit/program.ts';
 import { mostPages } from '../emit/wasm/binary.ts';
-import { toWasm } from '../emit/wasm/module.ts';
+import { toWasm, type MemoryLayout } from '../emit/wasm/module.ts';
 import type { CoreSlice } from '../partition/cores.ts';
 import type { Step } from '../schedule/index.ts';
 import type { Scalars } from './streams.ts';
@@ -82,14 +82,28 @@ function streamsOf({ externals }: ProgramPlan) {
 
 const slotOf = ({ id, kind }: External): number => 2 * id + (kind === 'input' || kind === 'reader' ? 0 : 1);
 
+/** Modules by program, for memory of one thread and of several: their code is warm when others begin to run it. */
+const modules = [new WeakMap<JsProgram, Module>(), new WeakMap<JsProgram, Module>()] as const;
+interface Module { readonly module: object; readonly layout: MemoryLayout }
+
+function moduleOf(program: JsProgram, isSharing: boolean): Module {
+  const known = modules[isSharing ? 1 : 0];
+  let made = known.get(program);
+  if (made === undefined) {
+    const { bytes, layout } = toWasm(program, isSharing);
+    known.set(program, made = { module: new engine.Module(bytes), layout });
+  }
+  return made;
+}
+
 /** What all machines of a program have from their start. Those that share channels and state share memory. */
 export function commonData(program: JsProgram, threads: number, isSharing: boolean) {
   const { plan } = program.text;
-  const { bytes, layout } = toWasm(program, isSharing);
+  const { module, layout } = moduleOf(program, isSharing);
   const numbers = (kind: Kind, length: number) => (isSharing ? shared(kind, length) : makeArray(kind, length));
   const system = ['wl_ix', 'wl_it', 'wl_rs', 'wl_steps', ...externalArrayNames(plan).map((name) => `wl_${name}`)];
   return {
-    module: new engine.Module(bytes), pages: layout.pages, mostPages, ownBytes: layout.ownBytes,
+    module, pages: layout.pages, mostPages, ownBytes: layout.ownBytes,
     ...(isSharing ? { memory: new engine.Memory({ initial: layout.pages, maximum: mostPages, shared: true }) } : {}),
     threads, channels: plan.graph.channels.length, multiplicity: plan.multiplicity,
     iterations: plan.groups.map(({ iterations }) => iterations),
