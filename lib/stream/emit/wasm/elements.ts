@@ -35,6 +35,7 @@ export function splitSum(e: Node): { base: Node | undefined; add: number } {
   return { base: node, add: 0 };
 }
 
+/** Writes loads and stores of the arrays of one function. */
 export class ElementWriter {
   readonly #s: Surroundings;
   readonly #as: (e: Node, type: ValueType) => void;

@@ -14,6 +14,8 @@ const integers: Readonly<Record<string, Operation>> = {
 };
 const relations: Readonly<Record<string, string>> = { '===': 'eq', '!==': 'ne', '<': 'lt', '<=': 'le', '>': 'gt', '>=': 'ge' };
 const unaryMath: Readonly<Record<string, string>> = { abs: 'abs', ceil: 'ceil', floor: 'floor', wl_rint: 'nearest' };
+
+/** Writes the expressions of one function. */
 export class ExpressionWriter {
   readonly elements: ElementWriter;
   readonly #s: Surroundings;
