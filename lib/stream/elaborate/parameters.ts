@@ -5,7 +5,7 @@ import type { StreamDeclaration } from '../ast.ts';
 import type { NameSymbol, Type } from '../front/checked.ts';
 import { byNeed } from '../front/scope.ts';
 import { Fault } from '../interpret/fault.ts';
-import { normalise, typeText } from '../interpret/values.ts';
+import { normalise, typeText, vectorSizes } from '../interpret/values.ts';
 import type { ConstantData, IrType, ScalarName } from '../ir.ts';
 import type { BoundParameter } from './instance.ts';
 import { Runner } from './runner.ts';
@@ -68,7 +68,7 @@ function collect(argument: string, value: ParameterValue, type: IrType, into: nu
     return;
   }
   const [element, length] = type.kind === 'array' ? [type.element, type.length] as const
-    : [{ kind: 'scalar', name: 'float' } as const, type.kind === 'vector' ? { complex: 2, float2: 2, float3: 3, float4: 4 }[type.name] : 0];
+    : [{ kind: 'scalar', name: 'float' } as const, type.kind === 'vector' ? vectorSizes[type.name] : 0];
   const fits = (Array.isArray(value) || ArrayBuffer.isView(value)) && (value as ArrayLike<number>).length === length;
   if (!fits) throw refusal(argument, `an array of ${length} for ${typeText(type)}`, describeValue(value));
   for (let i = 0; i < length; ++i) collect(`${argument}[${i}]`, (value as readonly ParameterValue[])[i]!, element, into);

@@ -1,9 +1,9 @@
 // A written program as one C++17 file: reads a run from a binary file, writes what came out to another.
 import { cppDialect, cppLiteral, cppType } from './dialect-cpp.ts';
-import { checkName, externalArrayNames } from './emit-js.ts';
+import { checkName } from './emit-js.ts';
 import { launchText, threadIncludes } from './launch-cpp.ts';
 import { countsOf, placesOf, type Kind } from './layout.ts';
-import type { ProgramPlan } from './plan.ts';
+import { streamArrayName, streamArrays, type ProgramPlan } from './plan.ts';
 import { piecesText } from './pieces-cpp.ts';
 import { cppIncludes, cppPrelude } from './prelude-cpp.ts';
 import { writeProgram, type ArrayDeclaration, type FunctionText, type ProgramText } from './program.ts';
@@ -102,7 +102,7 @@ function streamsText(plan: ProgramPlan): string {
   const lines = plan.externals.flatMap(({ id, type, kind }, i) => kindsIn(countsOf(type)).map((scalar) => {
     const count = `(size_t)wl_run.items[${i}] * ${countsOf(type)[scalar]}`;
     const isIn = kind === 'input' || kind === 'reader';
-    return `  x${id}${scalar} = ${isIn ? 'wl_take' : 'wl_make'}<${cppType[scalar]}>(${count});`;
+    return `  ${streamArrayName(id, scalar)} = ${isIn ? 'wl_take' : 'wl_make'}<${cppType[scalar]}>(${count});`;
   }));
   const lengths = plan.externals.flatMap(({ id, kind }, i) =>
     (kind === 'reader' ? [`  wl_ix[${2 * id + 1}] = (int)wl_run.items[${i}];`] : []));
@@ -111,7 +111,8 @@ function streamsText(plan: ProgramPlan): string {
 
 function resultsText(plan: ProgramPlan): string {
   const lines = plan.externals.flatMap(({ id, type, kind }, i) => (kind === 'input' || kind === 'reader' ? [] : kindsIn(countsOf(type)).map(
-    (scalar) => `  fwrite(x${id}${scalar}, sizeof(${cppType[scalar]}), (size_t)wl_run.items[${i}] * ${countsOf(type)[scalar]}, file);`)));
+    (scalar) => `  fwrite(${streamArrayName(id, scalar)}, sizeof(${cppType[scalar]}), (size_t)wl_run.items[${i}] * ${
+      countsOf(type)[scalar]}, file);`)));
   return `static void write_streams(FILE* file) {\n  (void)file;\n${lines.join('\n')}\n}\n`;
 }
 
@@ -120,7 +121,7 @@ export function emitCpp(plan: ProgramPlan, options: CppOptions = {}): CppProgram
   const { baseline: isBaseline = false, threads } = options;
   const [isPlaced, isCut] = [threads === 'launches', threads === 'pieces'];
   const text = writeProgram(plan, cppDialect, { ...options, placed: isPlaced });
-  const names = externalArrayNames(plan);
+  const names = streamArrays(plan).map(({ name }) => name);
   const typeOf = (name: string) => cppType[name.at(-1) as Kind];
   const parameters = names.map((name) => `, ${typeOf(name)}* __restrict ${checkName(name)}`).join('');
   const args = names.map((name) => `, ${name}`).join('');

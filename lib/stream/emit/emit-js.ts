@@ -1,14 +1,8 @@
 // A written program as JavaScript text.
 import { jsDialect } from './dialect-js.ts';
-import { countsOf, type Kind } from './layout.ts';
-import type { ProgramPlan } from './plan.ts';
+import type { Kind } from './layout.ts';
+import { streamArrays, type ProgramPlan } from './plan.ts';
 import { writeProgram, type FunctionText, type ProgramText, type WriteOptions } from './program.ts';
-import { kindsIn } from './value.ts';
-
-/** Names of the arrays of external streams, in the order in which functions take them. */
-export function externalArrayNames(plan: ProgramPlan): string[] {
-  return plan.externals.flatMap(({ id, type }) => kindsIn(countsOf(type)).map((kind) => `x${id}${kind}`));
-}
 
 const plainName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** Throws unless the name can stand in generated code. */
@@ -41,7 +35,7 @@ function steadyText({ plan, groups }: ProgramText, parameters: string): string {
 
 export interface JsProgram {
   readonly text: ProgramText;
-  /** Functions of the number of firings or iterations, and of the arrays of the program's ends: {@link externalArrayNames}. */
+  /** Functions of the number of firings or iterations, and of the arrays of the program's ends: {@link streamArrays}. */
   readonly functions: readonly (FunctionText & { readonly source: string })[];
   /** All of it, to be read; what runs is what toWasm makes of the functions. */
   readonly source: string;
@@ -50,7 +44,7 @@ export interface JsProgram {
 /** Writes a planned program in JavaScript. */
 export function emitJs(plan: ProgramPlan, options: Omit<WriteOptions, 'baseline'> = {}): JsProgram {
   const text = writeProgram(plan, jsDialect, options);
-  const parameters = externalArrayNames(plan).map((name) => `, ${checkName(name)}`).join('');
+  const parameters = streamArrays(plan).map(({ name }) => `, ${checkName(name)}`).join('');
   const made = [...text.fire, ...text.first, ...text.groups].filter((each) => each !== undefined)
     .map((each) => ({ ...each, source: `function ${checkName(each.name)}(n${parameters}) {\n${each.lines.join('\n')}\n}` }));
   const whole = (name: string, source: string) => ({ name, lines: [], locals: [], source });

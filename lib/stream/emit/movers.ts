@@ -4,7 +4,7 @@ import type { IrType } from '../ir.ts';
 import { End, type Tape } from './ends.ts';
 import { countsOf, type Kind } from './layout.ts';
 import { loadValue } from './memory.ts';
-import type { External } from './plan.ts';
+import { streamArrayName, type External } from './plan.ts';
 import type { Ex, Place } from './value.ts';
 import type { Writer } from './writer.ts';
 
@@ -92,7 +92,7 @@ function write(m: Mover, node: MoverNode, input: End): void {
 /** Arrays of an external stream. */
 export function externalArrays(external: External, type: IrType): Place['arrays'] {
   const counts = countsOf(type);
-  const name = (kind: Kind) => (counts[kind] === 0 ? '' : `x${external.id}${kind}`);
+  const name = (kind: Kind) => (counts[kind] === 0 ? '' : streamArrayName(external.id, kind));
   return { i: name('i'), f: name('f'), d: name('d') };
 }
 

@@ -1,8 +1,6 @@
 // A generated C++ program without state on several threads: each runs a part of the input on channels of its own, as run/split.ts cuts it.
 import { cppType } from './dialect-cpp.ts';
-import { externalArrayNames } from './emit-js.ts';
-import { countsOf, type Kind } from './layout.ts';
-import type { ProgramPlan } from './plan.ts';
+import { streamArrays, type ProgramPlan } from './plan.ts';
 import type { RunCounts } from './counts.ts';
 
 /** A piece as {@link piecesText} reads it. */
@@ -20,11 +18,8 @@ export function pieceWords(pieces: readonly PieceWords[]): Int32Array {
 
 /** The program's `run`. */
 export function piecesText(plan: ProgramPlan): string {
-  const streams = externalArrayNames(plan).map((name) => {
-    const { type, kind } = plan.externals.find(({ id }) => id === Number(name.slice(1, -1)))!;
-    const scalar = name.at(-1) as Kind;
-    return { name, type: cppType[scalar], offset: `(size_t)at[${kind === 'input' ? 0 : 1}] * ${countsOf(type)[scalar]}` };
-  });
+  const streams = streamArrays(plan).map(({ name, kind, stride, role }) =>
+    ({ name, type: cppType[kind], offset: `(size_t)at[${role === 'input' ? 0 : 1}] * ${stride}` }));
   return `
 ${streams.map(({ name, type }) => `static ${type}* whole_${name};`).join('\n')}
 static std::atomic<int> wl_ready{0};

@@ -10,7 +10,9 @@ import type { SdfGraph } from '../sdf.ts';
 import { estimateCosts } from '../profile/estimate.ts';
 import { Analysis } from './analysis.ts';
 import { isJammed, liveFirings } from './jam.ts';
+import { countsOf, type Kind } from './layout.ts';
 import { UnsupportedProgram } from './unsupported.ts';
+import { kindsIn } from './value.ts';
 
 /** Ends of the program: the open input and output, files that are read and written. */
 export interface External {
@@ -41,6 +43,27 @@ export type Storage =
   | 'iteration'
   /** In names of the generated code. */
   | 'registers';
+
+/** An array of an external stream: its scalars of one kind. */
+export interface StreamArray {
+  /** Number of the stream. */
+  readonly id: number;
+  readonly name: string;
+  readonly kind: Kind;
+  /** Scalars of the kind in an item. */
+  readonly stride: number;
+  readonly role: External['kind'];
+}
+
+export const streamArrayName = (id: number, kind: Kind): string => `x${id}${kind}`;
+
+/** Arrays of external streams, in the order in which functions take them. */
+export function streamArrays({ externals }: Pick<ProgramPlan, 'externals'>): StreamArray[] {
+  return externals.flatMap(({ id, type, kind: role }) => {
+    const counts = countsOf(type);
+    return kindsIn(counts).map((kind) => ({ id, name: streamArrayName(id, kind), kind, stride: counts[kind], role }));
+  });
+}
 
 export interface PlanOptions {
   /** Nodes of the intermediate representation that the code of one iteration of a group may take. Default 4000. */

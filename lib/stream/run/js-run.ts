@@ -2,9 +2,9 @@
 import { availableParallelism } from 'node:os';
 import { ArgumentError, WarploomError } from '../../core/errors.ts';
 import { countRun, type RunAmount } from '../emit/counts.ts';
-import { externalArrayNames, type JsProgram } from '../emit/emit-js.ts';
-import { countsOf, kinds, makeArray, type Kind } from '../emit/layout.ts';
-import type { PlanOptions, ProgramPlan } from '../emit/plan.ts';
+import type { JsProgram } from '../emit/emit-js.ts';
+import { kinds, makeArray } from '../emit/layout.ts';
+import { streamArrays, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
 import { firstLines, mostPrinted } from '../interpret/engine.ts';
 import { requireItems } from '../interpret/index.ts';
 import { scalarCount } from '../interpret/values.ts';
@@ -189,12 +189,10 @@ export class Run {
     const plan = this.#plan;
     const piece = this.pieces[number]!;
     const { init, steadyStates, tail } = piece.counts;
-    const external = externalArrayNames(plan).map((name) => {
-      const [id, kind] = [Number(name.slice(1, -1)), name.at(-1) as Kind];
-      const { type, kind: role } = plan.externals.find((each) => each.id === id)!;
+    const external = streamArrays(plan).map(({ id, kind, stride, role }) => {
       const array = this.#streams.get(id)!.arrays[kind]!;
       const from = role === 'input' ? piece.inputFrom : role === 'output' ? piece.outputFrom : 0;
-      return from === 0 ? array : array.subarray(from * countsOf(type)[kind]);
+      return from === 0 ? array : array.subarray(from * stride);
     });
     const ix = new Int32Array(2 * (plan.graph.channels.length + plan.externals.length));
     plan.graph.channels.forEach(({ id, initial }) => { ix[2 * id + 1] = initial.length; });

@@ -1,9 +1,9 @@
 // What a compiled program's machine (machine-text.ts) is told: once for all runs, and for each.
 import { ratesOf } from '../elaborate/to-sdf.ts';
-import { externalArrayNames, type JsProgram } from '../emit/emit-js.ts';
-import { countsOf, kinds, makeArray, placesOf, type Kind } from '../emit/layout.ts';
+import type { JsProgram } from '../emit/emit-js.ts';
+import { makeArray, placesOf, type Kind } from '../emit/layout.ts';
 import type { LaunchPlan } from '../emit/launches.ts';
-import type { External, ProgramPlan } from '../emit/plan.ts';
+import { streamArrays, type External, type ProgramPlan } from '../emit/plan.ts';
 import type { ArrayDeclaration } from '../emit/program.ts';
 import { mostPages } from '../emit/wasm/binary.ts';
 import { toWasm, type MemoryLayout } from '../emit/wasm/module.ts';
@@ -74,12 +74,6 @@ function endsOf(plan: ProgramPlan, node: number, firings: number, isFirst: boole
   });
 }
 
-function streamsOf({ externals }: ProgramPlan) {
-  return externals.flatMap(({ id, type, kind: role }) => kinds.filter((kind) => countsOf(type)[kind] > 0)
-    .map((kind) => ({ id, name: `x${id}${kind}`, kind, stride: countsOf(type)[kind], role })))
-    .map((each, number) => ({ ...each, number }));
-}
-
 const slotOf = ({ id, kind }: External): number => 2 * id + (kind === 'input' || kind === 'reader' ? 0 : 1);
 
 /** Modules by program, for memory of one thread and of several: their code is warm when others begin to run it. */
@@ -101,7 +95,7 @@ export function commonData(program: JsProgram, threads: number, isSharing: boole
   const { plan } = program.text;
   const { module, layout } = moduleOf(program, isSharing);
   const numbers = (kind: Kind, length: number) => (isSharing ? shared(kind, length) : makeArray(kind, length));
-  const system = ['wl_ix', 'wl_it', 'wl_rs', 'wl_steps', ...externalArrayNames(plan).map((name) => `wl_${name}`)];
+  const system = ['wl_ix', 'wl_it', 'wl_rs', 'wl_steps', ...streamArrays(plan).map(({ name }) => `wl_${name}`)];
   return {
     module, pages: layout.pages, mostPages, ownBytes: layout.ownBytes,
     ...(isSharing ? { memory: new engine.Memory({ initial: layout.pages, maximum: mostPages, shared: true }) } : {}),
@@ -113,7 +107,7 @@ export function commonData(program: JsProgram, threads: number, isSharing: boole
     arrays: program.text.arrays.map((each) => ({
       name: each.name, role: each.role, initial: startOf(plan, each), channel: each.channel ?? -1, stride: each.stride ?? 0,
     })),
-    streams: streamsOf(plan),
+    streams: streamArrays(plan).map((each, number) => ({ ...each, number })),
     ends: plan.externals.map((each) => ({ id: each.id, slot: slotOf(each), isFile: each.kind === 'reader' })),
     fireEnds: plan.graph.nodes.map(({ id }) => endsOf(plan, id, 1, false)),
     firstEnds: plan.graph.nodes.map(({ id }) => endsOf(plan, id, 1, true)),

@@ -1,6 +1,7 @@
 // A program written in JavaScript as one WebAssembly module, and where everything lies in its memory.
-import { externalArrayNames, type JsProgram } from '../emit-js.ts';
+import type { JsProgram } from '../emit-js.ts';
 import type { Kind } from '../layout.ts';
+import { streamArrays } from '../plan.ts';
 import type { FunctionText, ProgramText } from '../program.ts';
 import { UnsupportedProgram } from '../unsupported.ts';
 import { moduleBytes, mostPages, type Signature } from './binary.ts';
@@ -97,7 +98,7 @@ function layoutOf({ plan, arrays }: ProgramText, functions: readonly FunctionTex
 
 /** Translates a program. `isShared`: several threads use its memory. */
 export function toWasm({ text, functions }: JsProgram, isShared: boolean): WasmProgram {
-  const externals = externalArrayNames(text.plan);
+  const externals = streamArrays(text.plan).map(({ name }) => name);
   const layout = layoutOf(text, functions, externals);
   if (layout.pages + layout.ownBytes / pageBytes > 0.75 * mostPages) {
     throw new UnsupportedProgram(`channels and state take ${(layout.pages * pageBytes / 2 ** 30).toFixed(1)} GiB, too much for one memory`);
