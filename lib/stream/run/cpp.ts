@@ -15,7 +15,7 @@ import type { StreamGraph } from '../graph.ts';
 import { compilerArguments, compileSource, findCompiler, runChild, type CompilerOptions } from './compiler.ts';
 import { faultError } from './fault.ts';
 import { amountOf, isPrintingOnly, type RunOptions, type RunResult } from './js-run.ts';
-import { checkThreads, launchesFor, type ThreadChoice } from './launch.ts';
+import { checkThreads, launchesFor, pieceCuts, type ThreadChoice } from './launch.ts';
 import { cutRun } from './split.ts';
 import { checkSizes, fileOf, inputArrays, joinItems, printedText, type StreamArrays } from './streams.ts';
 
@@ -155,10 +155,11 @@ class Threaded {
     if (lines !== Infinity) return undefined;
     const { graph } = this.#plan;
     const bytes = counts.peaks.reduce((sum, items, id) => sum + 4 * items * typeBytes(graph.channels[id]!.type), 0);
-    const pieces = options.pieces === false || bytes > mostOwnBytes ? [] : cutRun(this.#plan, amount, options.threads);
+    const cannot = options.pieces === false || bytes > mostOwnBytes;
+    const pieces = cannot ? [] : cutRun(this.#plan, amount, counts, pieceCuts(this.#plan, options, 'cpp'));
     if (pieces.length > 1) {
       const needed = graph.channels.map(({ id }) => Math.max(...pieces.map((piece) => piece.counts.peaks[id]!)));
-      return { plan: this.#plan, threads: 'pieces', words: pieceWords(pieces), needed };
+      return { plan: this.#plan, threads: 'pieces', words: pieceWords(pieces, options.threads), needed };
     }
     const shared = this.#sharedBy(options.threads);
     const launches = launchesFor(shared, counts, options, 'cpp');

@@ -13,6 +13,7 @@ class Crew {
   readonly program: JsProgram;
   readonly size: number;
   readonly #workers: readonly Worker[];
+  readonly #gate: Int32Array<SharedArrayBuffer>;
   isAlive = true;
   timer: NodeJS.Timeout | undefined;
 
@@ -20,30 +21,34 @@ class Crew {
     this.program = program;
     this.size = size;
     const workerData = commonData(program, size, isSharing);
+    this.#gate = workerData.gate;
     this.#workers = Array.from({ length: size }, () => new Worker(workerText, { eval: true, workerData, execArgv: [], stderr: false }));
     for (const worker of this.#workers) {
       for (const what of ['error', 'exit']) worker.on(what, () => { this.isAlive = false; });
     }
   }
 
-  /** All answers; rejects as soon as a worker cannot give one, or with the signal's reason. */
-  async run(parts: readonly Part[], signal: AbortSignal): Promise<(Done | Faulty)[]> {
+  /** All answers; rejects as soon as a worker cannot give one, or with the signal's reason. `parts`: of each worker. */
+  async run(parts: readonly (readonly Part[])[], signal: AbortSignal): Promise<(Done | Faulty)[]> {
     const ends = new AbortController();
+    this.#gate.fill(0);
     try {
-      return await Promise.all(this.#workers.map((worker, i) => this.#ask(worker, parts[i]!, signal, ends.signal)));
+      return (await Promise.all(this.#workers.map((worker, i) => this.#ask(worker, parts[i]!, signal, ends.signal)))).flat();
     } finally {
       ends.abort();
     }
   }
 
-  #ask(worker: Worker, part: Part, signal: AbortSignal, ends: AbortSignal): Promise<Done | Faulty> {
+  #ask(worker: Worker, parts: readonly Part[], signal: AbortSignal, ends: AbortSignal): Promise<(Done | Faulty)[]> {
     return new Promise((resolve, reject) => {
       const listeners = {
-        message: (answer: Answer): void => {
-          if (answer.kind === 'failed') fail(`a worker failed: ${answer.message}`);
-          // The others may wait for this one.
-          else if (answer.kind === 'fault' && answer.order === undefined) reject(new FirstFault(answer));
-          else resolve(answer);
+        message: (answers: Answer[]): void => {
+          for (const answer of answers) {
+            if (answer.kind === 'failed') fail(`a worker failed: ${answer.message}`);
+            // The others may wait for this one.
+            else if (answer.kind === 'fault' && answer.order === undefined) reject(new FirstFault(answer));
+          }
+          resolve(answers as (Done | Faulty)[]);
         },
         error: (error: Error): void => { fail(`a worker died: ${error.message}`); },
         exit: (code: number): void => { fail(`a worker ended with ${code} before its work was done`); },
@@ -55,7 +60,7 @@ class Crew {
       }, { once: true });
       signal.addEventListener('abort', () => { reject(reasonOf(signal)); }, { once: true, signal: ends });
       worker.ref();
-      worker.postMessage(part);
+      worker.postMessage(parts);
     });
   }
 
@@ -90,8 +95,8 @@ export class Crews {
   readonly #idle = new Set<Crew>();
 
   /** Runs the parts by a crew that knows the program, or a new one. */
-  async run(program: JsProgram, parts: readonly Part[], signal: AbortSignal): Promise<(Done | Faulty)[]> {
-    const crew = this.#take(program, parts.length) ?? new Crew(program, parts.length, parts[0]!.launch !== undefined);
+  async run(program: JsProgram, parts: readonly (readonly Part[])[], signal: AbortSignal): Promise<(Done | Faulty)[]> {
+    const crew = this.#take(program, parts.length) ?? new Crew(program, parts.length, parts[0]![0]!.launch !== undefined);
     try {
       const answers = await crew.run(parts, signal);
       this.#keep(crew);

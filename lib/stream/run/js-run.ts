@@ -1,7 +1,7 @@
 // A run of a program compiled to JavaScript: its streams, what machines are told, what they answer.
 import { availableParallelism } from 'node:os';
 import { ArgumentError, WarploomError } from '../../core/errors.ts';
-import { countRun, type RunAmount } from '../emit/counts.ts';
+import { countRun, type RunAmount, type RunCounts } from '../emit/counts.ts';
 import type { JsProgram } from '../emit/emit-js.ts';
 import { kinds, makeArray } from '../emit/layout.ts';
 import { streamArrays, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
@@ -10,7 +10,7 @@ import { requireItems } from '../interpret/index.ts';
 import { scalarCount } from '../interpret/values.ts';
 import { estimateCosts } from '../profile/estimate.ts';
 import { faultError } from './fault.ts';
-import { checkThreads, countedSpeed, type Launches, type ThreadChoice } from './launch.ts';
+import { checkThreads, countedSpeed, pieceCuts, type Launches, type ThreadChoice } from './launch.ts';
 import { shared, type Done, type Faulty, type Part, type Printed } from './machine.ts';
 import { cutRun, type Piece } from './split.ts';
 import { checkSizes, fileOf, inputArrays, joinItems, printedText, roomFor, type Scalars, type StreamArrays } from './streams.ts';
@@ -100,6 +100,7 @@ function share(array: Scalars): Scalars {
   return copy;
 }
 
+/** What was printed before launches, in them by one core after the other, and after them. */
 function inOrder(answers: readonly Done[]): Printed[] {
   const parts = answers.map(({ printed }) => {
     const marks = printed.flatMap((each, at) => (each === undefined ? [at] : []));
@@ -120,8 +121,9 @@ export class Run {
   readonly #options: ThreadOptions;
   readonly #streams: Streams;
   readonly threads: number;
+  /** The whole run. */
+  readonly counts: RunCounts;
   readonly pieces: readonly Piece[];
-  readonly #exhausted: boolean;
   /** The run ends when so many are printed. */
   readonly #lines: number;
   readonly #isShared: boolean;
@@ -140,11 +142,10 @@ export class Run {
     this.#lines = isPrinting ? amount.items! : Infinity;
     if (isPrinting) this.threads = 1;
     const bounded = isPrinting ? { input: amount.input, iterations: 2 ** 40 } : amount;
-    this.pieces = cutRun(plan, bounded, options.pieces === false ? 1 : this.threads);
-    checkSizes(plan, this.#streams, this.pieces[0]!.counts.passed.map((items, i) =>
-      (plan.externals[i]!.kind === 'output' ? this.pieces.reduce((sum, { outputItems }) => sum + outputItems, 0) : items)));
-    this.#exhausted = this.pieces.length === 1 ? this.pieces[0]!.counts.exhausted : amount.items === undefined
-      && amount.iterations === undefined;
+    this.counts = countRun(plan, bounded);
+    const choice = { ...options, threads: options.pieces === false ? 1 : this.threads };
+    this.pieces = cutRun(plan, bounded, this.counts, pieceCuts(plan, choice, 'js'));
+    checkSizes(plan, this.#streams, this.counts.passed);
   }
 
   peaks(): number[] {
@@ -152,25 +153,27 @@ export class Run {
   }
 
   #makeStreams(): void {
-    this.#plan.externals.forEach(({ id, kind, type }, i) => {
+    this.#plan.externals.forEach(({ id, type }, i) => {
       const found = this.#streams.get(id);
-      const items = found?.items ?? (kind === 'output' ? this.pieces.reduce((sum, piece) => sum + piece.outputItems, 0)
-        : this.pieces[0]!.counts.passed[i]!);
+      const items = found?.items ?? this.counts.passed[i]!;
       const arrays = found === undefined ? roomFor(items, type, this.#isShared ? shared : makeArray) : { ...found.arrays };
       for (const scalar of this.#isShared ? kinds : []) if (arrays[scalar] !== undefined) arrays[scalar] = share(arrays[scalar]);
       this.#streams.set(id, { arrays, items });
     });
   }
 
-  /** What each machine does: pieces of the run, or cores' parts of launches. */
-  parts(program: JsProgram, launches?: Launches): Part[] {
+  /** What each machine is told: the pieces of the run, each of which one takes, or its own part of launches. */
+  parts(program: JsProgram, launches?: Launches): Part[][] {
     this.#plan = program.text.plan;
     this.#makeStreams();
-    if (launches === undefined) return this.pieces.map((_, piece) => this.#part(program, piece));
+    if (launches === undefined) {
+      const pieces = this.pieces.map((_, piece) => this.#part(program, piece));
+      return Array.from({ length: Math.min(this.threads, pieces.length) }, () => pieces);
+    }
     const { programs, iterations, multiplier, lastStage, chunk, stages, ends, rings } = launches;
     const common = this.#part(program, 0);
     const launch = { multiplier, lastStage, chunk, stages, ends, rings };
-    return programs.map((slices, number) => ({ ...common, number, iterations, launch: { ...launch, slices } }));
+    return programs.map((slices, number) => [{ ...common, number, iterations, launch: { ...launch, slices } }]);
   }
 
   /** What came out; throws the first fault. `elapsed`: milliseconds, where several threads took part. */
@@ -194,11 +197,12 @@ export class Run {
       const from = role === 'input' ? piece.inputFrom : role === 'output' ? piece.outputFrom : 0;
       return from === 0 ? array : array.subarray(from * stride);
     });
+    const dropped = plan.externals.map(({ kind }) => (kind === 'output' ? piece.dropped : 0));
     const ix = new Int32Array(2 * (plan.graph.channels.length + plan.externals.length));
     plan.graph.channels.forEach(({ id, initial }) => { ix[2 * id + 1] = initial.length; });
     for (const { id, kind } of plan.externals) if (kind === 'reader') ix[2 * id + 1] = this.#streams.get(id)!.items;
     return {
-      number, lines: this.#lines, linesOf: text.sites.map(({ print }) => print?.lines ?? 0), mostPrinted, external, ix, init,
+      number, lines: this.#lines, linesOf: text.sites.map(({ print }) => print?.lines ?? 0), mostPrinted, external, dropped, ix, init,
       steadyStates, tail, iterations: 0, seed: this.#options.seed ?? 1, turns: this.#options.maxTurns ?? 1e9,
     };
   }
@@ -215,8 +219,8 @@ export class Run {
     return {
       output: found === undefined ? new Float32Array(0) : joinItems(found.arrays, output!.type, found.items),
       printed: this.#lines === Infinity ? printed : firstLines(printed, this.#lines),
-      files: Object.fromEntries(files), exhausted: this.#exhausted,
-      firings: plan.graph.nodes.map(({ id }) => this.pieces.reduce((sum, { counts }) => sum + counts.firings[id]!, 0)),
+      files: Object.fromEntries(files), exhausted: this.counts.exhausted,
+      firings: this.counts.firings,
       milliseconds: Math.min(elapsed, Math.max(...answers.map(({ milliseconds }) => milliseconds))),
     };
   }

@@ -40,7 +40,7 @@ class JsMachine {
   readonly #plan: ProgramPlan;
   program: JsProgram;
   #common: CommonData | undefined;
-  #machine: ((part: Part) => Answer) | undefined;
+  #machine: ((parts: readonly Part[]) => Answer[]) | undefined;
 
   constructor(plan: ProgramPlan) {
     this.#plan = plan;
@@ -54,8 +54,8 @@ class JsMachine {
       this.program = emitJs(this.#plan, { capacities: peaks });
       this.#common = this.#machine = undefined;
     }
-    const [part] = run.parts(this.program) as [Part];
-    const answer = this.#awake()(part);
+    const [parts] = run.parts(this.program) as [Part[]];
+    const [answer] = this.#awake()(parts) as [Answer];
     if (answer.kind === 'failed') {
       if (answer.isMemory) throw outOfMemory('there is no memory for the streams of this run: give it fewer items at a time', 0);
       throw new WarploomError('ERR_WARPLOOM_INTERNAL', `generated code failed: ${answer.message}`);
@@ -63,7 +63,7 @@ class JsMachine {
     return run.result(this.program, [answer]);
   }
 
-  #awake(): (part: Part) => Answer {
+  #awake(): (parts: readonly Part[]) => Answer[] {
     awake.delete(this);
     awake.add(this);
     for (const other of awake) {
@@ -74,7 +74,7 @@ class JsMachine {
     this.#common ??= commonData(this.program, 1, false);
     try {
       return this.#machine ??= (compileFunction(machineText, ['common'], { filename: 'warploom-stream.js' }) as
-        (common: CommonData) => (part: Part) => Answer)(this.#common);
+        (common: CommonData) => (parts: readonly Part[]) => Answer[])(this.#common);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       throw outOfMemory("there is no memory for the program's channels and state", this.#common.pages * 65536, error);

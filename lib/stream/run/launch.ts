@@ -6,6 +6,7 @@ import type { ProgramPlan } from '../emit/plan.ts';
 import { estimateCosts } from '../profile/estimate.ts';
 import type { GraphNode } from '../graph.ts';
 import { ArgumentError, refusal } from '../../core/errors.ts';
+import type { Cuts } from './split.ts';
 
 /** What decides about threads. */
 export interface ThreadChoice {
@@ -19,6 +20,25 @@ export interface ThreadChoice {
 
 /** Compiled code is that much quicker than counted operations say, in the mean of the twelve programs of examples/stream. */
 export const countedSpeed = { js: 40, cpp: 100 } as const;
+
+/** Most pieces of a run for each thread, and least microseconds of one: they are taken by whoever is free, for cores are not equally fast. */
+const piecesByThread = 16;
+const pieceMicroseconds = 2000;
+
+/** How a run is cut into pieces. */
+export function pieceCuts(plan: ProgramPlan, { threads, costs }: ThreadChoice, backend: keyof typeof countedSpeed): Cuts {
+  if (threads === 1) return { threads };
+  const times = nodeTimes(plan, costs, backend);
+  const state = plan.steady.repetitions.reduce((sum, count, node) => sum + count * times[node]!, 0);
+  return { threads, most: piecesByThread * threads, leastStates: Math.ceil(pieceMicroseconds / Math.max(state, 1e-3)) };
+}
+
+/** Microseconds of a firing, by node: those given, checked, or counted ones. */
+function nodeTimes(plan: ProgramPlan, given: readonly number[] | undefined, backend: keyof typeof countedSpeed): readonly number[] {
+  if (given === undefined) return estimateCosts(plan.graph).map((cost) => cost / countedSpeed[backend]);
+  checkTimes(given, plan.graph.nodes.length);
+  return given;
+}
 
 /** A plan, and how many iterations of it a run has. */
 export interface Launches extends LaunchPlan {
@@ -49,8 +69,8 @@ export function checkThreads(threads: number): number {
 /** Plans a run on several cores; undefined where one does as well: short runs, work that stays whole, lines that several nodes print. */
 export function launchesFor(plan: ProgramPlan, counts: RunCounts, choice: ThreadChoice, backend: keyof typeof countedSpeed,
 ): Launches | undefined {
-  const { threads, costs = estimateCosts(plan.graph).map((cost) => cost / countedSpeed[backend]), launchMicroseconds = 400 } = choice;
-  checkTimes(costs, plan.graph.nodes.length);
+  const { threads, launchMicroseconds = 400 } = choice;
+  const costs = nodeTimes(plan, choice.costs, backend);
   if (threads === 1 || counts.steadyStates < 2 || plan.graph.nodes.filter(prints).length > 1) return undefined;
   const made = planLaunches(plan, { cores: threads, costs, states: counts.steadyStates, launchMicroseconds, near: nearness[backend] });
   const programs = made.programs.filter((slices) => slices.length > 0);

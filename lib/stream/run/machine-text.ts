@@ -1,5 +1,5 @@
 // What runs a compiled program, in this thread or a worker, as text: workers of this kind load no module of the library. A function of
-// `common` (a CommonData of machine.ts) that gives a function of Parts.
+// `common` (a CommonData of machine.ts) that gives a function of lists of Parts, which gives their Answers.
 import { endKinds } from '../emit/launches.ts';
 
 /** The module, its memory and windows: stretches of the program's streams that its functions find in memory. */
@@ -79,7 +79,8 @@ const call = (run, ends, n) => {
     const items = n * each;
     if (!isIn) {
       for (const { view, stride, number } of byId[id].windows) {
-        d.external[number].set(view.subarray(0, items * stride), position[id] * stride);
+        const from = Math.max(0, -position[id]);
+        if (from < items) d.external[number].set(view.subarray(from * stride, items * stride), (position[id] + from) * stride);
       }
     }
     position[id] += items;
@@ -111,7 +112,7 @@ const begin = (part) => {
   [printed, lines, fault, first, fired, line] = [[], 0, undefined, undefined, new Set(), []];
   ix.set(d.ix);
   steps[0] = d.turns;
-  for (const { id } of common.ends) position[id] = 0;
+  common.ends.forEach(({ id }, at) => { position[id] = -d.dropped[at]; });
   // Files are read again from their begin, so they lie in memory as a whole.
   for (const window of windows) {
     if (window.role !== 'reader') continue;
@@ -233,9 +234,8 @@ const runLaunches = () => {
 `;
 
 const whole = `
-const runAlone = () => {
+const runAlone = (begin) => {
   reset();
-  const begin = performance.now();
   d.init.forEach(step);
   toFronts();
   const most = d.lines === Infinity ? common.multiplicity : 1;
@@ -247,10 +247,10 @@ const runAlone = () => {
   for (const each of d.tail) if (lines < d.lines) step(each);
   return { kind: 'done', printed, milliseconds: performance.now() - begin };
 };
-const run = (part) => {
+const runPart = (part, since) => {
   try {
     begin(part);
-    return d.launch === undefined ? runAlone() : runLaunches();
+    return d.launch === undefined ? runAlone(since) : runLaunches();
   } catch (error) {
     if (!(error instanceof Fault)) {
       return { kind: 'failed', message: String(error && error.message), isMemory: error instanceof RangeError };
@@ -259,6 +259,19 @@ const run = (part) => {
   } finally {
     d = undefined;
   }
+};
+// All pieces that no other machine takes first, or a core's part of launches.
+const run = (parts) => {
+  const since = performance.now();
+  if (parts.length === 1) return [runPart(parts[0], since)];
+  const answers = [];
+  for (let at; (at = Atomics.add(common.gate, 2, 1)) < parts.length;) {
+    const answer = runPart(parts[at], since);
+    answers.push(answer);
+    // Pieces before this one are taken; those after it no longer matter.
+    if (answer.kind !== 'done') Atomics.store(common.gate, 2, parts.length);
+  }
+  return answers;
 };
 `;
 

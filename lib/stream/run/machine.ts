@@ -18,7 +18,7 @@ const { WebAssembly: engine } = globalThis as unknown as { readonly WebAssembly:
 } };
 
 export type Printed = readonly [site: number, values: readonly number[]];
-/** What a machine answers. Printed values before, in and after launches stand between marks. */
+/** What a machine answers. Printed values before, in and after launches stand between marks. `milliseconds`: since its first piece. */
 export interface Done { readonly kind: 'done'; readonly printed: readonly (Printed | undefined)[]; readonly milliseconds: number }
 /** `order`: where others may yet meet an earlier fault: number of the piece, or iteration, group and first of its iterations. */
 export interface Faulty { readonly kind: 'fault'; readonly site: number; readonly value: number; readonly order?: readonly number[] }
@@ -34,6 +34,8 @@ export interface Part {
   readonly linesOf: readonly number[];
   readonly mostPrinted: number;
   readonly external: readonly Scalars[];
+  /** By stream: items that come out before those that are wanted. */
+  readonly dropped: readonly number[];
   readonly ix: Int32Array;
   readonly seed: number;
   readonly turns: number;
@@ -101,7 +103,8 @@ export function commonData(program: JsProgram, threads: number, isSharing: boole
     ...(isSharing ? { memory: new engine.Memory({ initial: layout.pages, maximum: mostPages, shared: true }) } : {}),
     threads, channels: plan.graph.channels.length, multiplicity: plan.multiplicity,
     iterations: plan.groups.map(({ iterations }) => iterations),
-    gate: numbers('i', 2), stops: numbers('d', threads), end: numbers('d', 1),
+    // Those who wait, rounds of waiting, pieces that were taken.
+    gate: shared('i', 3) as Int32Array<SharedArrayBuffer>, stops: numbers('d', threads), end: numbers('d', 1),
     base: numbers('i', 2 * (plan.graph.channels.length + plan.externals.length)),
     places: [...program.text.arrays.map(({ name }) => name), ...system].map((name) => ({ name, ...layout.arrays[name]! })),
     arrays: program.text.arrays.map((each) => ({

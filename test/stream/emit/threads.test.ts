@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { WarploomError } from '../../../lib/core/errors.ts';
 import { StreamRunError } from '../../../lib/stream/interpret/error.ts';
-import { isCuttable } from '../../../lib/stream/run/split.ts';
+import { startMatters } from '../../../lib/stream/run/split.ts';
 import { compileJs } from '../../../lib/stream/run/js.ts';
 import { compileJsThreads } from '../../../lib/stream/run/js-threads.ts';
 import { intFilter } from '../interpret/cases.ts';
@@ -20,7 +20,7 @@ describe('JavaScript on worker threads', function () {
     const graph = graphOf(peeking);
     const input = Float32Array.from({ length: 5003 }, (_, i) => Math.sin(i) * 10);
     const compiled = compileJsThreads(graph);
-    assert.ok(isCuttable(compiled.plan));
+    assert.equal(startMatters(compiled.plan), -1);
     const reference = compileJs(graph).run(input);
     for (const threads of [1, 2, 3]) {
       const found = await compiled.run(input, { threads });
@@ -43,7 +43,7 @@ describe('JavaScript on worker threads', function () {
   it('keeps a program with state in one piece', async () => {
     const graph = graphOf(intFilter('s += pop(); push(s);', 'int s;'));
     const compiled = compileJsThreads(graph);
-    assert.equal(isCuttable(compiled.plan), false);
+    assert.equal(startMatters(compiled.plan), undefined);
     assert.deepEqual([...(await compiled.run([1, 2, 3, 4], { threads: 4 })).output], [1, 3, 6, 10]);
   });
 
