@@ -1,4 +1,4 @@
-// Launches in a generated C++ program: threads of one process, a barrier of their own, tables of slices that come with the run.
+// Launches in a generated C++ program: threads of one process, a barrier of their own, tables of tasks that come with the run.
 import { endKinds, type LaunchPlan } from './launches.ts';
 import type { ProgramText } from './program.ts';
 
@@ -8,18 +8,20 @@ export const threadIncludes = ['atomic', 'condition_variable', 'mutex', 'system_
 
 /** A plan as the words that {@link launchText} reads. */
 export function launchWords(
-  { multiplier, lastStage, chunk, stages, programs, ends, rings }: LaunchPlan, iterations: readonly number[],
+  { multiplier, lastStage, chunk, stages, tasks, orders, ends, rings }: LaunchPlan, iterations: readonly number[],
 ): Int32Array {
-  const words = [programs.length, multiplier, lastStage, chunk];
+  const words = [orders.length, multiplier, lastStage, chunk];
   for (const ring of rings) words.push(ring?.items ?? 0, ring?.slots ?? 0, ring?.residual ?? 0);
   ends.forEach((list, group) => {
     words.push(stages[group]!, iterations[group]!, list.length);
     for (const { kind, slot, each, id } of list) words.push(kind, slot, each, id);
   });
-  for (const slices of programs) {
+  words.push(tasks.length);
+  for (const { slices } of tasks) {
     words.push(slices.length);
     for (const { actor, from, count } of slices) words.push(actor, from, count);
   }
+  for (const order of orders) words.push(order.length, ...order);
   return Int32Array.from(words);
 }
 
@@ -49,6 +51,7 @@ static inline void wl_pause() {
 static int wl_threads, wl_last_stage, wl_chunk;
 static long long wl_multiplier, wl_iterations;
 static std::atomic<int> wl_met{0}, wl_round{0};
+static std::chrono::microseconds wl_spin{0};
 static std::mutex wl_gate;
 static std::condition_variable wl_bell;
 static long long wl_stop;
@@ -64,9 +67,12 @@ static void wl_meet() {
     wl_bell.notify_all();
     return;
   }
-  for (int i = 0; i < 2000; ++i) {
-    if (wl_round.load(std::memory_order_acquire) != round) return;
-    wl_pause();
+  // Going to sleep and waking up takes about as long.
+  for (const auto until = std::chrono::steady_clock::now() + wl_spin; std::chrono::steady_clock::now() < until;) {
+    for (int i = 0; i < 50; ++i) {
+      if (wl_round.load(std::memory_order_acquire) != round) return;
+      wl_pause();
+    }
   }
   std::unique_lock<std::mutex> lock(wl_gate);
   wl_bell.wait(lock, [round] { return wl_round.load() != round; });
@@ -78,7 +84,10 @@ struct wl_end { int kind, slot, each, id; };
 struct wl_slice { int group, from, count; };
 static const wl_ring* wl_rings;
 static struct { int stage, iterations, count; const wl_end* ends; } wl_groups[wl_group_count];
-static std::vector<std::pair<int, const wl_slice*>> wl_slices;
+static std::vector<std::pair<int, const wl_slice*>> wl_tasks;
+static std::vector<std::pair<int, const int*>> wl_orders;
+// One more than the last launch in which some core took it.
+static std::vector<std::atomic<long long>> wl_claims;
 static int wl_base[sizeof(wl_ix) / sizeof(int)];
 static void read_launches() {
   const int* at = wl_run.launches;
@@ -92,10 +101,11 @@ static void read_launches() {
     each = {at[0], at[1], at[2], (const wl_end*)(at + 3)};
     at += 3 + 4 * each.count;
   }
-  for (int core = 0; core < wl_threads; ++core) {
-    wl_slices.push_back({at[0], (const wl_slice*)(at + 1)});
-    at += 1 + 3 * at[0];
-  }
+  const int tasks = *at++;
+  for (int id = 0; id < tasks; ++id, at += 1 + 3 * at[0]) wl_tasks.push_back({at[0], (const wl_slice*)(at + 1)});
+  for (int core = 0; core < wl_threads; ++core, at += 1 + at[0]) wl_orders.push_back({at[0], at + 1});
+  wl_claims = std::vector<std::atomic<long long>>(tasks);
+  if (wl_threads <= (int)std::thread::hardware_concurrency()) wl_spin = std::chrono::microseconds(300);
   wl_stop = wl_iterations = wl_run.steady_states / wl_multiplier;
   wl_faults.resize(wl_threads, wl_first{1LL << 62, 0, 0, {0, 0}});
 }
@@ -127,20 +137,31 @@ static void mirror_all(int id, long long iteration, int from, int count) {
     if (end > begin) mirror(e.id, begin - length, begin, end - begin);
   }
 }
-static void launch(int core, long long number) {
-  wl_first& first = wl_faults[core];
-  for (int i = 0; i < wl_slices[core].first; ++i) {
-    const wl_slice& slice = wl_slices[core].second[i];
+static bool is_before(const wl_first& a, const wl_first& b) {
+  return std::tie(a.iteration, a.group, a.from) < std::tie(b.iteration, b.group, b.from);
+}
+// After a fault the rest of the task is left out. Other tasks run on: which core does them must not matter.
+static void run_task(int core, int id, long long number) {
+  for (int i = 0; i < wl_tasks[id].first; ++i) {
+    const wl_slice& slice = wl_tasks[id].second[i];
     const long long iteration = number - wl_groups[slice.group].stage;
-    if (iteration < 0 || iteration >= wl_stop || iteration >= first.iteration) continue;
+    if (iteration < 0 || iteration >= wl_stop) continue;
     place(slice.group, iteration, slice.from, core);
     try {
       group(slice.group, slice.count);
     } catch (const wl_fault& fault) {
-      first = {iteration, slice.group, slice.from, fault};
-      continue;
+      const wl_first found = {iteration, slice.group, slice.from, fault};
+      if (is_before(found, wl_faults[core])) wl_faults[core] = found;
+      return;
     }
     mirror_all(slice.group, iteration, slice.from, slice.count);
+  }
+}
+static void launch(int core, long long number) {
+  for (int i = 0; i < wl_orders[core].first; ++i) {
+    const int id = wl_orders[core].second[i];
+    if (wl_claims[id].load(std::memory_order_relaxed) > number || wl_claims[id].exchange(number + 1) > number) continue;
+    run_task(core, id, number);
   }
 }
 static void work(int core) {
@@ -178,7 +199,7 @@ static void run_all() {
   work(0);
   const wl_first* first = &wl_faults[0];
   for (const auto& each : wl_faults) {
-    if (std::tie(each.iteration, each.group, each.from) < std::tie(first->iteration, first->group, first->from)) first = &each;
+    if (is_before(each, *first)) first = &each;
   }
   if (first->iteration < wl_iterations) throw first->fault;
   rest();

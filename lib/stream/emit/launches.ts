@@ -1,6 +1,7 @@
 // A run on several cores: which iterations of which group a core does in a launch, and where items lie meanwhile. The plan itself is
-// partition/cores.ts's, with groups as actors.
-import { assignToCores, type CoreSlice } from '../partition/cores.ts';
+// partition/cores.ts's, with groups as actors, for more cores than there are: what it gives each of them is a task, and no task of a launch
+// waits for another, so that a core takes tasks of those that are late.
+import { assignToCores, mostCores, type CorePlan, type CoreSlice } from '../partition/cores.ts';
 import { cpuCosts } from '../partition/costs.ts';
 import type { SteadyState } from '../schedule/index.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
@@ -38,7 +39,17 @@ export interface GroupEnd {
   readonly id: number;
 }
 
-/** In launch l, a core does its slices in order, each for iteration l − stage of the run unless that is negative or past the end. */
+/** Part of a launch: slices that one core does in order, each for iteration l − stage of the run unless that is negative or past the end. */
+export interface LaunchTask {
+  /** Whose it is. */
+  readonly core: number;
+  /** Others never take it: it has state, which lies near, prints, or counts firings. */
+  readonly isFixed: boolean;
+  /** The actors are groups. */
+  readonly slices: readonly CoreSlice[];
+}
+
+/** In launch l, each core takes tasks that no other has taken, in its order; then all wait for each other. */
 export interface LaunchPlan {
   /** Steady states in an iteration. */
   readonly multiplier: number;
@@ -47,8 +58,9 @@ export interface LaunchPlan {
   readonly chunk: number;
   /** By group. */
   readonly stages: readonly number[];
-  /** By core; the actors are groups. */
-  readonly programs: readonly (readonly CoreSlice[])[];
+  readonly tasks: readonly LaunchTask[];
+  /** By core: numbers of tasks, its own first, then those of others from the last on. */
+  readonly orders: readonly (readonly number[])[];
   /** By group. */
   readonly ends: readonly (readonly GroupEnd[])[];
   /** By channel; undefined where items stay within a group's iteration. */
@@ -69,21 +81,28 @@ export interface LaunchOptions {
   readonly near?: Nearness;
 }
 
-/** Sizes of what should stay in a cache. */
+/** Sizes of what should stay in a cache, and of what is worth a call. */
 export interface Nearness {
   /** Bytes on all channels, by core, beyond which launches are not made longer for their own sake. */
   readonly bytes: number;
-  /** Blocks of one thread in a part of a core's slice; Infinity: slices are not cut. */
+  /** Blocks of one thread in a part of a task's slice; Infinity: slices are not cut. */
   readonly partBlocks: number;
+  /** Least microseconds of a task's slice in the mean, for which finding its place takes no time to speak of. */
+  readonly sliceMicroseconds: number;
 }
 
 /**
  * For C++, launches stay in a core's second cache, and parts of slices in the first. WebAssembly is slower, so that caches matter less, and
  * each part takes a call, as long as some hundred operations.
  */
-export const nearness = { cpp: { bytes: 2 ** 19, partBlocks: 3 }, js: { bytes: 2 ** 21, partBlocks: Infinity } } as const;
+export const nearness = {
+  cpp: { bytes: 2 ** 19, partBlocks: 3, sliceMicroseconds: 2 }, js: { bytes: 2 ** 21, partBlocks: Infinity, sliceMicroseconds: 15 },
+} as const;
 
 const mostParts = 256;
+/** Most tasks of a core in a launch. */
+const mostTasks = 8;
+
 /** The groups of a plan as a graph of their own, after the initialisation. */
 export function groupGraph(plan: ProgramPlan): GroupGraph {
   const { groups, sdf, steady, storage, rates } = plan;
@@ -110,7 +129,7 @@ export function groupGraph(plan: ProgramPlan): GroupGraph {
 }
 
 /**
- * Cuts a core's slices into parts and does the first parts of all, then the second: a part's items are still in the nearest cache when the
+ * Cuts a task's slices into parts and does the first parts of all, then the second: a part's items are still in the nearest cache when the
  * next group takes them. No part takes what is not made yet.
  */
 export function interleave(
@@ -144,9 +163,41 @@ export function interleave(
   return made;
 }
 
+/**
+ * Gives tasks to cores: those that are fixed to the core with least to do, the others side by side, so that cores have as much to do. Cores
+ * without tasks are left out.
+ */
+function shareTasks(programs: readonly (readonly CoreSlice[])[], load: readonly number[], isFixed: (group: number) => boolean, cores: number) {
+  const work = Array.from({ length: cores }, () => 0);
+  const all = programs.map((slices, id) => ({ slices, load: load[id]!, isFixed: slices.some(({ actor }) => isFixed(actor)) }))
+    .filter(({ slices }) => slices.length > 0);
+  const give = (task: (typeof all)[number], core: number): LaunchTask => {
+    work[core]! += task.load;
+    return { core, isFixed: task.isFixed, slices: task.slices };
+  };
+  const fixed = all.filter((task) => task.isFixed).sort((a, b) => b.load - a.load).map((task) => give(task, work.indexOf(Math.min(...work))));
+  const mean = all.reduce((sum, task) => sum + task.load, 0) / cores;
+  let core = 0;
+  const free = all.filter((task) => !task.isFixed).map((task) => {
+    while (core < cores - 1 && work[core]! + task.load / 2 > mean) ++core;
+    return give(task, core);
+  });
+  return [...fixed, ...free];
+}
+
+/** The orders in which cores look for tasks; cores without any of their own are left out. */
+function ordersOf(tasks: readonly LaunchTask[]): { tasks: LaunchTask[]; orders: number[][] } {
+  const used = [...new Set(tasks.map(({ core }) => core))].sort((a, b) => a - b);
+  const numbered = tasks.map((task) => ({ ...task, core: used.indexOf(task.core) }));
+  const ofCore = (core: number) => numbered.flatMap((task, id) => (task.core === core ? [id] : []));
+  const orders = used.map((_, core) => [...ofCore(core), ...used.slice(1).flatMap((_core, i) =>
+    ofCore((core + 1 + i) % used.length).filter((id) => !numbered[id]!.isFixed).reverse())]);
+  return { tasks: numbered, orders };
+}
+
 /** Most items of a part where every core takes just what it has made in the part before it makes more; undefined elsewhere. */
 function ownItems(
-  { from, to, push, pop, tokens }: SdfChannel, stages: readonly number[], programs: LaunchPlan['programs'],
+  { from, to, push, pop, tokens }: SdfChannel, stages: readonly number[], programs: readonly (readonly CoreSlice[])[],
 ): number | undefined {
   if (tokens > 0 || push === 0 || pop === 0 || stages[from] !== stages[to]) return undefined;
   let most = 0;
@@ -202,26 +253,29 @@ export function planLaunches(
   const wanted = Math.ceil(launchMicroseconds * cores / Math.max(work, 1e-3));
   const fitting = Math.max(Math.ceil(wanted / 4), Math.floor(near.bytes * cores / Math.max(bytes, 1)));
   const minMultiplier = Math.max(1, Math.min(most, wanted, fitting));
+  const tasksByCore = Math.max(1, Math.min(mostTasks, Math.floor(
+    minMultiplier * work / cores / (near.sliceMicroseconds * Math.max(1, plan.groups.length)))));
   const cut = assignToCores(sdf, steady, cpuCosts(sdf, cpu), {
-    cores, minMultiplier, maxMultiplier: Math.min(most, Math.max(minMultiplier, 4 * minMultiplier)),
+    cores: Math.min(mostCores, cores * tasksByCore), minMultiplier, maxMultiplier: Math.min(most, Math.max(minMultiplier, 4 * minMultiplier)),
   });
   const { multiplier, stages } = cut;
-  const wantedParts = Math.ceil(multiplier * bytes / cores / (near.partBlocks * plan.options.blockBytes));
+  const wantedParts = Math.ceil(multiplier * bytes / cut.programs.length / (near.partBlocks * plan.options.blockBytes));
   const parts = Math.max(1, Math.min(mostParts, multiplier, wantedParts));
   const programs = cut.programs.map((slices) => interleave(slices, made, stages, parts));
+  const { tasks, orders } = ordersOf(shareTasks(programs, cut.load, (group) => sdf.actors[group]!.stateful, cores));
   const rings = ringsOf(plan, made, { multiplier, stages, programs });
   const capacities = rings.map((ring, id) => (ring === undefined ? 0 : ring.slots === 0 ? Math.max(cores * ring.items, plan.rates[id]!)
     : ring.slots * ring.items + ring.residual));
   const chunks = rings.flatMap((ring, id) => (ring?.slots === 0 ? [Math.floor(capacities[id]! / plan.rates[id]!)] : []));
   return {
-    multiplier, stages, rings, programs, capacities, lastStage: Math.max(0, ...stages), chunk: Math.min(multiplier, ...chunks),
+    multiplier, stages, rings, tasks, orders, capacities, lastStage: Math.max(0, ...stages), chunk: Math.min(multiplier, ...chunks),
     ends: plan.groups.map((group) => endsOf(plan, group, rings)),
   };
 }
 
 function ringsOf(
   plan: ProgramPlan, { sdf, channels }: GroupGraph,
-  { multiplier, stages, programs }: Pick<LaunchPlan, 'multiplier' | 'stages' | 'programs'>,
+  { multiplier, stages, programs }: Pick<CorePlan, 'multiplier' | 'stages' | 'programs'>,
 ): LaunchPlan['rings'] {
   const groupOf = new Map(plan.groups.flatMap((group) => group.steps.map(({ actor }) => [actor, group.id] as const)));
   const own = new Map(sdf.channels.map((channel) => [channels[channel.id]!, ownItems(channel, stages, programs)]));

@@ -170,10 +170,11 @@ export class Run {
       const pieces = this.pieces.map((_, piece) => this.#part(program, piece));
       return Array.from({ length: Math.min(this.threads, pieces.length) }, () => pieces);
     }
-    const { programs, iterations, multiplier, lastStage, chunk, stages, ends, rings } = launches;
+    const { orders, iterations, multiplier, lastStage, chunk, stages, tasks, ends, rings } = launches;
     const common = this.#part(program, 0);
-    const launch = { multiplier, lastStage, chunk, stages, ends, rings };
-    return programs.map((slices, number) => [{ ...common, number, iterations, launch: { ...launch, slices } }]);
+    const launch = { multiplier, lastStage, chunk, stages, tasks, ends, rings };
+    const claims = shared('i', tasks.length) as Int32Array<SharedArrayBuffer>;
+    return orders.map((order, number) => [{ ...common, number, iterations, launch: { ...launch, order, claims } }]);
   }
 
   /** What came out; throws the first fault. `elapsed`: milliseconds, where several threads took part. */

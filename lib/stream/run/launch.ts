@@ -73,7 +73,6 @@ export function launchesFor(plan: ProgramPlan, counts: RunCounts, choice: Thread
   const costs = nodeTimes(plan, choice.costs, backend);
   if (threads === 1 || counts.steadyStates < 2 || plan.graph.nodes.filter(prints).length > 1) return undefined;
   const made = planLaunches(plan, { cores: threads, costs, states: counts.steadyStates, launchMicroseconds, near: nearness[backend] });
-  const programs = made.programs.filter((slices) => slices.length > 0);
   const iterations = Math.floor(counts.steadyStates / made.multiplier);
-  return programs.length < 2 || iterations < 2 ? undefined : { ...made, programs, iterations };
+  return made.orders.length < 2 || iterations < 2 ? undefined : { ...made, iterations };
 }

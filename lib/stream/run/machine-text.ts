@@ -126,7 +126,7 @@ const toFronts = () => { for (let id = 0; id < common.channels; ++id) moveToFron
 /** Waiting for the other workers, and a core's part of the launches. */
 const launches = `
 const meet = () => {
-  const { gate, threads, stops, end } = common;
+  const { gate, threads, stops, end, spin } = common;
   const round = Atomics.load(gate, 1);
   if (Atomics.add(gate, 0, 1) === threads - 1) {
     end[0] = Math.min(...stops);
@@ -135,7 +135,9 @@ const meet = () => {
     Atomics.notify(gate, 1);
     return;
   }
-  for (let i = 0; i < 3000; ++i) if (Atomics.load(gate, 1) !== round) return;
+  for (const until = performance.now() + spin; performance.now() < until;) {
+    for (let i = 0; i < 300; ++i) if (Atomics.load(gate, 1) !== round) return;
+  }
   while (Atomics.load(gate, 1) === round) Atomics.wait(gate, 1, round);
 };
 const place = (group, iteration, from, core) => {
@@ -168,20 +170,33 @@ const mirror = (group, iteration, from, count) => {
     }
   }
 };
-const launch = (number) => {
-  for (const { actor: group, from, count } of d.launch.slices) {
+const isBefore = (a, b) => {
+  const at = a.findIndex((part, i) => part !== b[i]);
+  return at >= 0 && a[at] < b[at];
+};
+// After a fault the rest of the task is left out. Other tasks run on: which core does them must not matter.
+const runTask = ({ slices }, number) => {
+  for (const { actor: group, from, count } of slices) {
     const iteration = number - d.launch.stages[group];
-    if (iteration < 0 || iteration >= common.end[0] || iteration >= common.stops[d.number]) continue;
+    if (iteration < 0 || iteration >= common.end[0]) continue;
     place(group, iteration, from, d.number);
     try {
       runGroup(group, count);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      first = { ...fault, order: [iteration, group, from] };
-      common.stops[d.number] = iteration;
-      continue;
+      const found = { ...fault, order: [iteration, group, from] };
+      if (first === undefined || isBefore(found.order, first.order)) first = found;
+      common.stops[d.number] = Math.min(common.stops[d.number], iteration);
+      return;
     }
     mirror(group, iteration, from, count);
+  }
+};
+const launch = (number) => {
+  const { order, tasks, claims } = d.launch;
+  for (const id of order) {
+    if (Atomics.load(claims, id) > number || Atomics.exchange(claims, id, number + 1) > number) continue;
+    runTask(tasks[id], number);
   }
 };
 // What is left of whole steady states, by one core; then ends of channels are where single firings expect them.

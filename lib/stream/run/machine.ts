@@ -1,4 +1,5 @@
 // What a compiled program's machine (machine-text.ts) is told: once for all runs, and for each.
+import { availableParallelism } from 'node:os';
 import { ratesOf } from '../elaborate/to-sdf.ts';
 import type { JsProgram } from '../emit/emit-js.ts';
 import { makeArray, placesOf, type Kind } from '../emit/layout.ts';
@@ -7,7 +8,6 @@ import { streamArrays, type External, type ProgramPlan } from '../emit/plan.ts';
 import type { ArrayDeclaration } from '../emit/program.ts';
 import { mostPages } from '../emit/wasm/binary.ts';
 import { toWasm, type MemoryLayout } from '../emit/wasm/module.ts';
-import type { CoreSlice } from '../partition/cores.ts';
 import type { Step } from '../schedule/index.ts';
 import type { Scalars } from './streams.ts';
 
@@ -44,7 +44,11 @@ export interface Part {
   readonly tail: readonly Step[];
   /** Of launches. */
   readonly iterations: number;
-  readonly launch?: Omit<LaunchPlan, 'programs' | 'capacities'> & { readonly slices: readonly CoreSlice[] };
+  readonly launch?: Omit<LaunchPlan, 'orders' | 'capacities'> & {
+    /** Numbers of tasks that this core looks at; by task: one more than the last launch in which some core took it. */
+    readonly order: readonly number[];
+    readonly claims: Int32Array<SharedArrayBuffer>;
+  };
 }
 
 export function shared(kind: Kind, length: number): Scalars {
@@ -92,6 +96,9 @@ function moduleOf(program: JsProgram, isSharing: boolean): Module {
   return made;
 }
 
+/** How long those who wait for each other do so awake: going to sleep and waking up takes about as long. */
+const spinMilliseconds = 0.3;
+
 /** What all machines of a program have from their start. Those that share channels and state share memory. */
 export function commonData(program: JsProgram, threads: number, isSharing: boolean) {
   const { plan } = program.text;
@@ -101,7 +108,7 @@ export function commonData(program: JsProgram, threads: number, isSharing: boole
   return {
     module, pages: layout.pages, mostPages, ownBytes: layout.ownBytes,
     ...(isSharing ? { memory: new engine.Memory({ initial: layout.pages, maximum: mostPages, shared: true }) } : {}),
-    threads, channels: plan.graph.channels.length, multiplicity: plan.multiplicity,
+    threads, spin: threads <= availableParallelism() ? spinMilliseconds : 0, channels: plan.graph.channels.length, multiplicity: plan.multiplicity,
     iterations: plan.groups.map(({ iterations }) => iterations),
     // Those who wait, rounds of waiting, pieces that were taken.
     gate: shared('i', 3) as Int32Array<SharedArrayBuffer>, stops: numbers('d', threads), end: numbers('d', 1),

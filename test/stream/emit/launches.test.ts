@@ -22,9 +22,13 @@ const cases = [...arithmeticCases, ...filterCases, ...graphCases, ...statementCa
 const short: ThreadOptions = { pieces: false, launchMicroseconds: 0 };
 const steadyStates: Readonly<Record<string, number>> = { 'channel-vocoder': 40, 'fm-radio': 300, filterbank: 60, 'mpeg2-subset': 12, tde: 3, dct: 8, des: 9 };
 
+/** Costs by which a core has several tasks in a launch, which others may take. */
+const slow = (graph: StreamGraph): number[] => graph.nodes.map(({ id }) => 1000 + 100 * (id % 7));
+
 async function agrees(graph: StreamGraph, input: ArrayLike<number> | undefined, threads: number, options: ThreadOptions = {}, what = ''): Promise<void> {
   const expected = compileJs(graph).run(input, options);
-  const found = await compileJsThreads(graph).run(input, { ...short, ...options, threads });
+  const compiled = compileJsThreads(graph);
+  const found = await compiled.run(input, { ...short, ...(threads === 3 ? { costs: slow(graph) } : {}), ...options, threads });
   assert.deepEqual([found.output, found.printed, found.files, found.firings, found.exhausted],
     [expected.output, expected.printed, expected.files, expected.firings, expected.exhausted], `${what}, ${threads} threads`);
 }
@@ -43,21 +47,33 @@ describe('launches on several cores', function () {
 
   it('are plans that keep every item, by the independent check', () => {
     const randoms = Array.from({ length: 60 }, (_, seed) => graphOf(randomProgram(3000 + seed).source));
+    let most = 0;
     const graphs = [mixed, ...randoms, ...['iir', 'echo', 'fm-stereo', 'fm-radio'].map((name) => program(name))];
     for (const [at, graph] of graphs.entries()) {
       const plan = planProgram(graph, { forCores: 2 + at % 3, ...(at % 2 === 0 ? { groupSize: 200, blockBytes: 64 } : {}) });
       const { sdf, steady } = groupGraph(plan);
       for (const cores of [1, 2, 3, 5]) {
-        const made = planLaunches(plan, { cores, costs: estimateCosts(graph), states: 40, launchMicroseconds: 0 });
+        const costs = at % 3 === 0 ? slow(graph) : estimateCosts(graph);
+        const made = planLaunches(plan, { cores, costs, states: 40, launchMicroseconds: 0 });
+        // Every core looks at each task that it may take once, at its own first, and fixed ones stay with their cores.
+        for (const [core, order] of made.orders.entries()) {
+          const may = made.tasks.flatMap((task, id) => (task.core === core || !task.isFixed ? [id] : []));
+          assert.deepEqual([...order].sort((a, b) => a - b), may);
+          assert.equal(order.findIndex((id) => made.tasks[id]!.core !== core) + 1 || order.length + 1,
+            made.tasks.filter((task) => task.core === core).length + 1);
+        }
+        for (const { isFixed, slices } of made.tasks) assert.equal(isFixed, slices.some(({ actor }) => sdf.actors[actor]!.stateful));
+        most = Math.max(most, made.tasks.length / made.orders.length);
         const buffers = sdf.channels.map(({ id }) => {
           const ring = made.rings[groupGraph(plan).channels[id]!]!;
           // What a core makes and takes part by part is seen to by the outputs.
           return ring.slots === 0 ? plan.rates[groupGraph(plan).channels[id]!]! * made.multiplier : ring.items * ring.slots;
         });
-        const whole = { ...made, buffers, load: [], interval: 0, bound: 0 };
+        const whole = { ...made, programs: made.tasks.map(({ slices }) => slices), buffers, load: [], interval: 0, bound: 0 };
         assert.deepEqual(validatePipeline(sdf, { places: placesOf(sdf, whole), tokens: steady.residual, buffers }), [], `graph ${at}, ${cores} cores`);
       }
     }
+    assert.ok(most > 4, `a core has up to ${most} tasks`);
   });
 
   it('give every feature its output', async () => {
