@@ -39,7 +39,7 @@ export interface GroupEnd {
   readonly id: number;
 }
 
-/** Part of a launch: slices that one core does in order, each for iteration l − stage of the run unless that is negative or past the end. */
+/** Part of launch l: slices that one core does in order, each for iteration l − stage of the run if there is such an iteration. */
 export interface LaunchTask {
   /** Whose it is. */
   readonly core: number;
@@ -167,15 +167,18 @@ export function interleave(
  * Gives tasks to cores: those that are fixed to the core with least to do, the others side by side, so that cores have as much to do. Cores
  * without tasks are left out.
  */
-function shareTasks(programs: readonly (readonly CoreSlice[])[], load: readonly number[], isFixed: (group: number) => boolean, cores: number) {
+function shareTasks(
+  programs: readonly (readonly CoreSlice[])[], load: readonly number[], isFixed: (group: number) => boolean, cores: number,
+): LaunchTask[] {
+  const all = programs.flatMap((slices, id) => (slices.length === 0 ? [] :
+    [{ slices, load: load[id]!, isFixed: slices.some(({ actor }) => isFixed(actor)) }]));
   const work = Array.from({ length: cores }, () => 0);
-  const all = programs.map((slices, id) => ({ slices, load: load[id]!, isFixed: slices.some(({ actor }) => isFixed(actor)) }))
-    .filter(({ slices }) => slices.length > 0);
-  const give = (task: (typeof all)[number], core: number): LaunchTask => {
-    work[core]! += task.load;
-    return { core, isFixed: task.isFixed, slices: task.slices };
+  const give = ({ slices, load: time, isFixed: stays }: (typeof all)[number], core: number): LaunchTask => {
+    work[core]! += time;
+    return { core, isFixed: stays, slices };
   };
-  const fixed = all.filter((task) => task.isFixed).sort((a, b) => b.load - a.load).map((task) => give(task, work.indexOf(Math.min(...work))));
+  const longestFirst = all.filter((task) => task.isFixed).sort((a, b) => b.load - a.load);
+  const fixed = longestFirst.map((task) => give(task, work.indexOf(Math.min(...work))));
   const mean = all.reduce((sum, task) => sum + task.load, 0) / cores;
   let core = 0;
   const free = all.filter((task) => !task.isFixed).map((task) => {
@@ -256,7 +259,8 @@ export function planLaunches(
   const tasksByCore = Math.max(1, Math.min(mostTasks, Math.floor(
     minMultiplier * work / cores / (near.sliceMicroseconds * Math.max(1, plan.groups.length)))));
   const cut = assignToCores(sdf, steady, cpuCosts(sdf, cpu), {
-    cores: Math.min(mostCores, cores * tasksByCore), minMultiplier, maxMultiplier: Math.min(most, Math.max(minMultiplier, 4 * minMultiplier)),
+    cores: Math.min(mostCores, cores * tasksByCore), minMultiplier,
+    maxMultiplier: Math.min(most, Math.max(minMultiplier, 4 * minMultiplier)),
   });
   const { multiplier, stages } = cut;
   const wantedParts = Math.ceil(multiplier * bytes / cut.programs.length / (near.partBlocks * plan.options.blockBytes));

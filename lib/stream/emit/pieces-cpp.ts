@@ -1,5 +1,5 @@
-// A generated C++ program without state on several threads: each takes pieces of the run, as run/split.ts cuts it, and runs them on channels
-// of its own.
+// A generated C++ program without state on several threads: each takes pieces of the run, as run/split.ts cuts it, and runs them on
+// channels of its own.
 import { cppType } from './dialect-cpp.ts';
 import { streamArrays, type ProgramPlan } from './plan.ts';
 import type { RunCounts } from './counts.ts';
@@ -23,6 +23,7 @@ export function pieceWords(pieces: readonly PieceWords[], threads: number): Int3
 /** Functions that point a thread's streams to its piece: `warm_up` has items that are not wanted go elsewhere, `settle_down` ends that. */
 function streamsText(plan: ProgramPlan): string {
   const arrays = streamArrays(plan).map((each) => ({ ...each, type: cppType[each.kind] }));
+  const begin = (role: string) => (role === 'input' ? 'piece.input' : 'piece.output');
   const outputs = arrays.filter(({ role }) => role === 'output');
   return `
 ${arrays.map(({ name, type }) => `static ${type}* whole_${name};`).join('\n')}
@@ -31,7 +32,7 @@ static void find_streams() {
 ${arrays.map(({ name }) => `  whole_${name} = ${name};`).join('\n')}
 }
 static void begin_streams(const wl_piece& piece) {
-${arrays.map(({ name, stride, role }) => `  ${name} = whole_${name} + (size_t)piece.${role === 'input' ? 'input' : 'output'} * ${stride};`).join('\n')}
+${arrays.map(({ name, stride, role }) => `  ${name} = whole_${name} + (size_t)${begin(role)} * ${stride};`).join('\n')}
 }
 static void warm_up(const wl_piece& piece) {
 ${outputs.map(({ name, stride }) => `  dropped_${name}.resize((size_t)piece.dropped * ${2 * stride});

@@ -218,7 +218,9 @@ export function assignToCores(graph: SdfGraph, steady: SteadyState, costs: CostT
   requireFields('options', options, 'options with the number of cores');
   checkCosts(graph, costs);
   const { cores, minMultiplier = 1, maxMultiplier = 1024, tolerance = 0.02, maxBufferBytes = 2 ** 28 } = options;
-  const limits = [['cores', cores, mostCores], ['minMultiplier', minMultiplier, 2 ** 20], ['maxMultiplier', maxMultiplier, 2 ** 20]] as const;
+  const limits = [
+    ['cores', cores, mostCores], ['minMultiplier', minMultiplier, 2 ** 20], ['maxMultiplier', maxMultiplier, 2 ** 20],
+  ] as const;
   for (const [name, value, most] of limits) {
     if (Number.isSafeInteger(value) && value >= 1 && value <= most) continue;
     throw new ArgumentError(`options.${name}`, `expected an integer from 1 to ${most}, received ${value}`);

@@ -21,7 +21,7 @@ export interface ThreadChoice {
 /** Compiled code is that much quicker than counted operations say, in the mean of the twelve programs of examples/stream. */
 export const countedSpeed = { js: 40, cpp: 100 } as const;
 
-/** Most pieces of a run for each thread, and least microseconds of one: they are taken by whoever is free, for cores are not equally fast. */
+/** Most pieces of a run for each thread, and least microseconds of one. Whoever is free takes them, for cores are not equally fast. */
 const piecesByThread = 16;
 const pieceMicroseconds = 2000;
 

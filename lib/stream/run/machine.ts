@@ -108,7 +108,8 @@ export function commonData(program: JsProgram, threads: number, isSharing: boole
   return {
     module, pages: layout.pages, mostPages, ownBytes: layout.ownBytes,
     ...(isSharing ? { memory: new engine.Memory({ initial: layout.pages, maximum: mostPages, shared: true }) } : {}),
-    threads, spin: threads <= availableParallelism() ? spinMilliseconds : 0, channels: plan.graph.channels.length, multiplicity: plan.multiplicity,
+    threads, spin: threads <= availableParallelism() ? spinMilliseconds : 0,
+    channels: plan.graph.channels.length, multiplicity: plan.multiplicity,
     iterations: plan.groups.map(({ iterations }) => iterations),
     // Those who wait, rounds of waiting, pieces that were taken.
     gate: shared('i', 3) as Int32Array<SharedArrayBuffer>, stops: numbers('d', threads), end: numbers('d', 1),

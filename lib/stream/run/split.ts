@@ -42,14 +42,16 @@ export function startMatters(plan: ProgramPlan): number | undefined {
   const until = new Map<number, number>();
   for (const actor of steady.order) {
     const node = graph.nodes[actor]!;
-    for (const channel of sdf.channels.filter(({ to }) => to === actor)) {
+    for (const id of node.inputs) {
+      if (id === undefined) continue;
+      const channel = sdf.channels[id]!;
       const source = graph.nodes[channel.from]!;
       const isPreworked = source.kind === 'filter' && source.code.prework !== undefined;
       const before = until.get(channel.from) ?? (isPreworked ? 0 : undefined);
       if (before === undefined) continue;
       const rate = channel.push * steady.repetitions[channel.from]!;
       if (rate === 0) return undefined;
-      until.set(actor, Math.max(until.get(actor) ?? 0, before + Math.ceil(steady.residual[channel.id]! / rate)));
+      until.set(actor, Math.max(until.get(actor) ?? 0, before + Math.ceil(steady.residual[id]! / rate)));
     }
     if (externals[1]!.node === node.id) return until.get(actor) ?? (node.kind === 'filter' && node.code.prework !== undefined ? 0 : -1);
   }
@@ -80,10 +82,10 @@ export function cutRun(
   return Array.from({ length: pieces }, (_, i) => {
     const from = i * states;
     const before = Math.min(warmUp, from);
+    const dropped = before * given;
     const items = i === pieces - 1 ? outputItems - from * given : states * given;
-    const piece = countRun(plan, { input: amount.input - (from - before) * taken, items: before * given + items });
-    return {
-      inputFrom: (from - before) * taken, outputFrom: from * given, outputItems: items, dropped: before * given, warmUp: before, counts: piece,
-    };
+    const inputFrom = (from - before) * taken;
+    const piece = countRun(plan, { input: amount.input - inputFrom, items: dropped + items });
+    return { inputFrom, outputFrom: from * given, outputItems: items, dropped, warmUp: before, counts: piece };
   });
 }
