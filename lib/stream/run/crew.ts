@@ -30,16 +30,23 @@ class Crew {
 
   /** All answers; rejects as soon as a worker cannot give one, or with the signal's reason. `parts`: of each worker. */
   async run(parts: readonly (readonly Part[])[], signal: AbortSignal): Promise<(Done | Faulty)[]> {
-    const ends = new AbortController();
+    const ends: (() => void)[] = [];
     this.#gate.fill(0);
+    const stopped = new Promise<never>((_resolve, reject) => {
+      const stop = (): void => { reject(reasonOf(signal)); };
+      signal.addEventListener('abort', stop, { once: true });
+      ends.push(() => { signal.removeEventListener('abort', stop); });
+    });
     try {
-      return (await Promise.all(this.#workers.map((worker, i) => this.#ask(worker, parts[i]!, signal, ends.signal)))).flat();
+      const answers = Promise.all(this.#workers.map((worker, i) => this.#ask(worker, parts[i]!, ends)));
+      return (await Promise.race([answers, stopped])).flat();
     } finally {
-      ends.abort();
+      for (const end of ends) end();
     }
   }
 
-  #ask(worker: Worker, parts: readonly Part[], signal: AbortSignal, ends: AbortSignal): Promise<(Done | Faulty)[]> {
+  /** `ends`: gets what takes the listeners away. */
+  #ask(worker: Worker, parts: readonly Part[], ends: (() => void)[]): Promise<(Done | Faulty)[]> {
     return new Promise((resolve, reject) => {
       const listeners = {
         message: (answers: Answer[]): void => {
@@ -55,10 +62,7 @@ class Crew {
       };
       const fail = (message: string): void => { reject(new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', message)); };
       for (const [name, listener] of Object.entries(listeners)) worker.on(name, listener);
-      ends.addEventListener('abort', () => {
-        for (const [name, listener] of Object.entries(listeners)) worker.off(name, listener);
-      }, { once: true });
-      signal.addEventListener('abort', () => { reject(reasonOf(signal)); }, { once: true, signal: ends });
+      ends.push(() => { for (const [name, listener] of Object.entries(listeners)) worker.off(name, listener); });
       worker.ref();
       worker.postMessage(parts);
     });

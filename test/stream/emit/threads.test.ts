@@ -62,4 +62,16 @@ describe('JavaScript on worker threads', function () {
     await assert.rejects(endless.run([1], { maxTurns: 1e15, signal: controller.signal }), /enough/);
     await assert.rejects(endless.run([1], { maxTurns: 1000 }), (error) => error instanceof StreamRunError && error.diagnostic.code === 'S4101');
   });
+
+  it('uses many threads without a warning', async () => {
+    const warnings: string[] = [];
+    const listen = ({ message }: Error): void => { warnings.push(message); };
+    process.on('warning', listen);
+    const [cuttable, stateful] = [graphOf(peeking), graphOf(intFilter('s += pop(); push(s);', 'int s;'))];
+    await compileJsThreads(cuttable).run(new Float32Array(5000), { threads: 16 });
+    await compileJsThreads(stateful).run(new Int32Array(5000), { threads: 16, launchMicroseconds: 0 });
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('warning', listen);
+    assert.deepEqual(warnings, []);
+  });
 });
