@@ -140,19 +140,21 @@ static void mirror_all(int id, long long iteration, int from, int count) {
 static bool is_before(const wl_first& a, const wl_first& b) {
   return std::tie(a.iteration, a.group, a.from) < std::tie(b.iteration, b.group, b.from);
 }
-// After a fault the rest of the task is left out. Other tasks run on: which core does them must not matter.
+// After a fault the task goes on with iterations before it. Other tasks run on as a whole: which core does them must not matter.
 static void run_task(int core, int id, long long number) {
+  long long end = wl_stop;
   for (int i = 0; i < wl_tasks[id].first; ++i) {
     const wl_slice& slice = wl_tasks[id].second[i];
     const long long iteration = number - wl_groups[slice.group].stage;
-    if (iteration < 0 || iteration >= wl_stop) continue;
+    if (iteration < 0 || iteration >= end) continue;
     place(slice.group, iteration, slice.from, core);
     try {
       group(slice.group, slice.count);
     } catch (const wl_fault& fault) {
       const wl_first found = {iteration, slice.group, slice.from, fault};
       if (is_before(found, wl_faults[core])) wl_faults[core] = found;
-      return;
+      end = iteration;
+      continue;
     }
     mirror_all(slice.group, iteration, slice.from, slice.count);
   }

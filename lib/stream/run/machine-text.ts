@@ -174,11 +174,12 @@ const isBefore = (a, b) => {
   const at = a.findIndex((part, i) => part !== b[i]);
   return at >= 0 && a[at] < b[at];
 };
-// After a fault the rest of the task is left out. Other tasks run on: which core does them must not matter.
+// After a fault the task goes on with iterations before it. Other tasks run on as a whole: which core does them must not matter.
 const runTask = ({ slices }, number) => {
+  let end = common.end[0];
   for (const { actor: group, from, count } of slices) {
     const iteration = number - d.launch.stages[group];
-    if (iteration < 0 || iteration >= common.end[0]) continue;
+    if (iteration < 0 || iteration >= end) continue;
     place(group, iteration, from, d.number);
     try {
       runGroup(group, count);
@@ -187,7 +188,8 @@ const runTask = ({ slices }, number) => {
       const found = { ...fault, order: [iteration, group, from] };
       if (first === undefined || isBefore(found.order, first.order)) first = found;
       common.stops[d.number] = Math.min(common.stops[d.number], iteration);
-      return;
+      end = iteration;
+      continue;
     }
     mirror(group, iteration, from, count);
   }

@@ -14,6 +14,7 @@ import { filterCases, graphCases } from '../interpret/cases.ts';
 import { program } from '../programs/support.ts';
 import { graphOf, hasCompiler } from '../support.ts';
 import { randomInput, randomProgram } from './random-programs.ts';
+import { twoFaults, twoFaultsInput } from './two-faults.ts';
 
 const short: CppRunOptions = { launchMicroseconds: 0, pieces: false };
 
@@ -74,6 +75,14 @@ describe('launches on threads of C++', function () {
     ones[700] = 0;
     await assert.rejects(faulty.run(ones, { threads: 4 }), (error) => error instanceof StreamRunError && /%/.test(error.message));
     assert.deepEqual((await faulty.run(ones.subarray(0, 300), { threads: 4 })).output, new Int32Array(300).fill(1));
+  });
+
+  it('go on with earlier iterations after a fault, in the same task too', async () => {
+    const compiled = await compileCpp(twoFaults, { cacheFolder, effort: 1 });
+    for (const behind of [64, 80, 96, 97, 112, 128]) {
+      await assert.rejects(compiled.run(twoFaultsInput(behind), { ...short, costs: [1000, 1100, 1200, 1300, 1400], threads: 2 }),
+        (error) => error instanceof StreamRunError && error.diagnostic.code === 'S5001', `${behind} items behind`);
+    }
   });
 
   it('end with the first fault, after the time, or when told', async () => {

@@ -17,6 +17,7 @@ import { arithmeticCases, filterCases, graphCases, intFilter, statementCases } f
 import { program } from '../programs/support.ts';
 import { graphOf } from '../support.ts';
 import { randomInput, randomProgram } from './random-programs.ts';
+import { twoFaults, twoFaultsInput } from './two-faults.ts';
 
 const cases = [...arithmeticCases, ...filterCases, ...graphCases, ...statementCases].filter(({ name }) => name !== 'dynamic rates');
 const short: ThreadOptions = { pieces: false, launchMicroseconds: 0 };
@@ -132,6 +133,16 @@ describe('faults and ends of launches', function () {
     }
     const prework = graphOf('int->int filter F { int n; prework push 1 { push(1 / n); } work pop 1 push 1 { n += pop(); push(n); } } int->int pipeline P { add F; add F; }');
     await assert.rejects(compileJsThreads(prework).run(ones, { ...short, threads: 2 }), StreamRunError);
+  });
+
+  it('go on with earlier iterations after a fault, in the same task too', async () => {
+    const compiled = compileJsThreads(twoFaults);
+    for (let behind = 64; behind < 160; ++behind) {
+      for (const threads of [2, 3]) {
+        await assert.rejects(compiled.run(twoFaultsInput(behind), { ...short, costs: slow(twoFaults), threads }),
+          (error) => error instanceof StreamRunError && error.diagnostic.code === 'S5001', `${behind} items behind, ${threads} threads`);
+      }
+    }
   });
 
   it('are ended from outside in mid-run, two at a time', async () => {
