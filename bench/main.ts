@@ -6,7 +6,7 @@
 // Writes FOLDER/<device>/<domain>.json and .svg (default bench/results). A filtered run keeps the other rows of
 // the report when they come from the same sources. `check` compares reports with bench/goals.json.
 import { existsSync, readdirSync } from 'node:fs';
-import { cpus } from 'node:os';
+import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../lib/core/binding.ts';
@@ -71,8 +71,7 @@ async function runOn(domain: string, flags: Flags, context: Omit<BenchContext, '
   const settle = (work: Promise<void>) => work.then(() => undefined, (error: unknown) => error);
   const onHost = hostDomains[domain];
   if (onHost !== undefined) {
-    const processors = cpus();
-    const name = `${processors[0]?.model.trim() ?? 'unknown processor'}, ${processors.length} cores`;
+    const name = `${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${availableParallelism()} cores`;
     return { backend: 'cpu', name, driver: '', failure: await settle(onHost(context)) };
   }
   const benchmark = domains[domain];

@@ -192,9 +192,10 @@ function shareTasks(
 function ordersOf(tasks: readonly LaunchTask[]): { tasks: LaunchTask[]; orders: number[][] } {
   const used = [...new Set(tasks.map(({ core }) => core))].sort((a, b) => a - b);
   const numbered = tasks.map((task) => ({ ...task, core: used.indexOf(task.core) }));
-  const ofCore = (core: number) => numbered.flatMap((task, id) => (task.core === core ? [id] : []));
-  const orders = used.map((_, core) => [...ofCore(core), ...used.slice(1).flatMap((_core, i) =>
-    ofCore((core + 1 + i) % used.length).filter((id) => !numbered[id]!.isFixed).reverse())]);
+  const own: number[][] = used.map(() => []);
+  numbered.forEach(({ core }, id) => own[core]!.push(id));
+  const forOthers = own.map((ids) => ids.filter((id) => !numbered[id]!.isFixed).reverse());
+  const orders = used.map((_, core) => [...own[core]!, ...forOthers.slice(core + 1).flat(), ...forOthers.slice(0, core).flat()]);
   return { tasks: numbered, orders };
 }
 

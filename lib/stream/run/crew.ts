@@ -2,7 +2,7 @@
 import { Worker } from 'node:worker_threads';
 import { WarploomError } from '../../core/errors.ts';
 import type { JsProgram } from '../emit/emit-js.ts';
-import { commonData, type Answer, type Done, type Faulty, type Part } from './machine.ts';
+import { commonData, type Answer, type Done, type Faulty, type Part, type SharedInts } from './machine.ts';
 import { workerText } from './worker-text.ts';
 
 /** Milliseconds after which idle workers end. */
@@ -13,7 +13,7 @@ class Crew {
   readonly program: JsProgram;
   readonly size: number;
   readonly #workers: readonly Worker[];
-  readonly #gate: Int32Array<SharedArrayBuffer>;
+  readonly #gate: SharedInts;
   isAlive = true;
   timer: NodeJS.Timeout | undefined;
 

@@ -8,10 +8,9 @@ import { streamArrays, type PlanOptions, type ProgramPlan } from '../emit/plan.t
 import { firstLines, mostPrinted } from '../interpret/engine.ts';
 import { requireItems } from '../interpret/index.ts';
 import { scalarCount } from '../interpret/values.ts';
-import { estimateCosts } from '../profile/estimate.ts';
 import { faultError } from './fault.ts';
-import { checkThreads, countedSpeed, pieceCuts, type Launches, type ThreadChoice } from './launch.ts';
-import { shared, type Done, type Faulty, type Part, type Printed } from './machine.ts';
+import { checkThreads, nodeTimes, pieceCuts, type CompiledBackend, type Launches, type ThreadChoice } from './launch.ts';
+import { shared, type Done, type Faulty, type Part, type Printed, type SharedInts } from './machine.ts';
 import { cutRun, type Piece } from './split.ts';
 import { checkSizes, fileOf, inputArrays, joinItems, printedText, roomFor, type Scalars, type StreamArrays } from './streams.ts';
 
@@ -27,7 +26,7 @@ export interface RunOptions {
   readonly files?: Readonly<Record<string, Uint8Array>>;
   /** For `random`; default 1. */
   readonly seed?: number;
-  /** Turns that loops without known end may make in all; default 10^9. */
+  /** Turns that loops without known end may make in all, on several threads in each piece or on each of them; default 10^9. */
   readonly maxTurns?: number;
 }
 
@@ -82,13 +81,13 @@ export function isPrintingOnly({ externals }: ProgramPlan): boolean {
 
 /** How long a run may take, from counted operations: right to a small factor; Infinity where it ends when enough lines are printed. */
 export function estimatedMilliseconds(
-  plan: ProgramPlan, input: ArrayLike<number> | undefined, options: RunOptions, backend: keyof typeof countedSpeed,
+  plan: ProgramPlan, input: ArrayLike<number> | undefined, options: RunOptions, backend: CompiledBackend,
 ): number {
   if (options.items !== undefined && isPrintingOnly(plan)) return Infinity;
   const given = plan.externals.find(({ kind }) => kind === 'input');
   const items = given === undefined ? Infinity : Math.floor((input?.length ?? 0) / scalarCount(given.type));
   const { firings } = countRun(plan, amountOf(plan, input, items, options));
-  return estimateCosts(plan.graph).reduce((sum, cost, node) => sum + cost * firings[node]!, 0) / countedSpeed[backend] / 1000;
+  return nodeTimes(plan, undefined, backend).reduce((sum, time, node) => sum + time * firings[node]!, 0) / 1000;
 }
 
 type Streams = Map<number, { arrays: StreamArrays; items: number }>;
@@ -98,6 +97,19 @@ function share(array: Scalars): Scalars {
   const copy = shared(array instanceof Int32Array ? 'i' : array instanceof Float32Array ? 'f' : 'd', array.length);
   copy.set(array);
   return copy;
+}
+
+/** Tasks as words that all workers see; nobody has taken any of them yet. */
+function sharedTasks(tasks: Launches['tasks']) {
+  const words = (list: readonly number[]): SharedInts => {
+    const array = shared('i', list.length) as SharedInts;
+    array.set(list);
+    return array;
+  };
+  const starts = [0];
+  for (const { slices } of tasks) starts.push(starts.at(-1)! + 3 * slices.length);
+  const slices = tasks.flatMap((task) => task.slices.flatMap(({ actor, from, count }) => [actor, from, count]));
+  return { slices: words(slices), starts: words(starts), claims: words(tasks.map(() => 0)) };
 }
 
 /** What was printed before launches, in them by one core after the other, and after them. */
@@ -167,14 +179,14 @@ export class Run {
     this.#plan = program.text.plan;
     this.#makeStreams();
     if (launches === undefined) {
-      const pieces = this.pieces.map((_, piece) => this.#part(program, piece));
+      const ofRun = this.#ofRun(program);
+      const pieces = this.pieces.map((piece, number) => ({ ...ofRun, ...this.#ofPiece(piece), number }));
       return Array.from({ length: Math.min(this.threads, pieces.length) }, () => pieces);
     }
     const { orders, iterations, multiplier, lastStage, chunk, stages, tasks, ends, rings } = launches;
-    const common = this.#part(program, 0);
-    const launch = { multiplier, lastStage, chunk, stages, tasks, ends, rings };
-    const claims = shared('i', tasks.length) as Int32Array<SharedArrayBuffer>;
-    return orders.map((order, number) => [{ ...common, number, iterations, launch: { ...launch, order, claims } }]);
+    const common = { ...this.#ofRun(program), ...this.#ofPiece(this.pieces[0]!), iterations };
+    const launch = { multiplier, lastStage, chunk, stages, ends, rings, ...sharedTasks(tasks) };
+    return orders.map((order, number) => [{ ...common, number, launch: { ...launch, order } }]);
   }
 
   /** What came out; throws the first fault. `elapsed`: milliseconds, where several threads took part. */
@@ -189,9 +201,20 @@ export class Run {
     return new WarploomError('ERR_WARPLOOM_INTERNAL', `channel ${value} holds more items than planned`);
   }
 
-  #part({ text }: JsProgram, number: number): Part {
+  /** What all parts are told: one object of each kind, so that a message to a worker has it once. */
+  #ofRun({ text }: JsProgram) {
+    const { graph, externals } = this.#plan;
+    const ix = new Int32Array(2 * (graph.channels.length + externals.length));
+    graph.channels.forEach(({ id, initial }) => { ix[2 * id + 1] = initial.length; });
+    for (const { id, kind } of externals) if (kind === 'reader') ix[2 * id + 1] = this.#streams.get(id)!.items;
+    return {
+      lines: this.#lines, linesOf: text.sites.map(({ print }) => print?.lines ?? 0), mostPrinted, ix, iterations: 0,
+      seed: this.#options.seed ?? 1, turns: this.#options.maxTurns ?? 1e9,
+    };
+  }
+
+  #ofPiece(piece: Piece) {
     const plan = this.#plan;
-    const piece = this.pieces[number]!;
     const { init, steadyStates, tail } = piece.counts;
     const external = streamArrays(plan).map(({ id, kind, stride, role }) => {
       const array = this.#streams.get(id)!.arrays[kind]!;
@@ -199,13 +222,7 @@ export class Run {
       return from === 0 ? array : array.subarray(from * stride);
     });
     const dropped = plan.externals.map(({ kind }) => (kind === 'output' ? piece.dropped : 0));
-    const ix = new Int32Array(2 * (plan.graph.channels.length + plan.externals.length));
-    plan.graph.channels.forEach(({ id, initial }) => { ix[2 * id + 1] = initial.length; });
-    for (const { id, kind } of plan.externals) if (kind === 'reader') ix[2 * id + 1] = this.#streams.get(id)!.items;
-    return {
-      number, lines: this.#lines, linesOf: text.sites.map(({ print }) => print?.lines ?? 0), mostPrinted, external, dropped, ix, init,
-      steadyStates, tail, iterations: 0, seed: this.#options.seed ?? 1, turns: this.#options.maxTurns ?? 1e9,
-    };
+    return { external, dropped, init, steadyStates, tail };
   }
 
   #made({ text }: JsProgram, answers: readonly Done[], elapsed: number): RunResult {

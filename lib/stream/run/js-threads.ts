@@ -53,7 +53,7 @@ export function compileJsThreads(graph: StreamGraph, options: PlanOptions = {}):
         shared = new Written(planProgram(graph, { ...defaultJsPlan, ...options, forCores: run.threads }), true);
         byCores.set(run.threads, shared);
       }
-      const launches = launchesFor(shared.plan, run.pieces[0]!.counts, { ...runOptions, threads: run.threads }, 'js');
+      const launches = launchesFor(shared.plan, run.counts, { ...runOptions, threads: run.threads }, 'js');
       if (launches === undefined) return byWorkers(run, alone.withRoom(run.peaks()), runOptions);
       const peaks = run.peaks();
       const room = launches.capacities.map((items, channel) => Math.max(items, peaks[channel]!));

@@ -19,14 +19,16 @@ export interface ThreadChoice {
 }
 
 /** Compiled code is that much quicker than counted operations say, in the mean of the twelve programs of examples/stream. */
-export const countedSpeed = { js: 40, cpp: 100 } as const;
+const countedSpeed = { js: 40, cpp: 100 } as const;
+/** A back end that compiles. */
+export type CompiledBackend = keyof typeof countedSpeed;
 
 /** Most pieces of a run for each thread, and least microseconds of one. Whoever is free takes them, for cores are not equally fast. */
 const piecesByThread = 16;
 const pieceMicroseconds = 2000;
 
 /** How a run is cut into pieces. */
-export function pieceCuts(plan: ProgramPlan, { threads, costs }: ThreadChoice, backend: keyof typeof countedSpeed): Cuts {
+export function pieceCuts(plan: ProgramPlan, { threads, costs }: ThreadChoice, backend: CompiledBackend): Cuts {
   if (threads === 1) return { threads };
   const times = nodeTimes(plan, costs, backend);
   const state = plan.steady.repetitions.reduce((sum, count, node) => sum + count * times[node]!, 0);
@@ -34,7 +36,7 @@ export function pieceCuts(plan: ProgramPlan, { threads, costs }: ThreadChoice, b
 }
 
 /** Microseconds of a firing, by node: those given, checked, or counted ones. */
-function nodeTimes(plan: ProgramPlan, given: readonly number[] | undefined, backend: keyof typeof countedSpeed): readonly number[] {
+export function nodeTimes(plan: ProgramPlan, given: readonly number[] | undefined, backend: CompiledBackend): readonly number[] {
   if (given === undefined) return estimateCosts(plan.graph).map((cost) => cost / countedSpeed[backend]);
   checkTimes(given, plan.graph.nodes.length);
   return given;
@@ -67,7 +69,7 @@ export function checkThreads(threads: number): number {
 }
 
 /** Plans a run on several cores; undefined where one does as well: short runs, work that stays whole, lines that several nodes print. */
-export function launchesFor(plan: ProgramPlan, counts: RunCounts, choice: ThreadChoice, backend: keyof typeof countedSpeed,
+export function launchesFor(plan: ProgramPlan, counts: RunCounts, choice: ThreadChoice, backend: CompiledBackend,
 ): Launches | undefined {
   const { threads, launchMicroseconds = 400 } = choice;
   const costs = nodeTimes(plan, choice.costs, backend);

@@ -175,9 +175,11 @@ const isBefore = (a, b) => {
   return at >= 0 && a[at] < b[at];
 };
 // After a fault the task goes on with iterations before it. Other tasks run on as a whole: which core does them must not matter.
-const runTask = ({ slices }, number) => {
+const runTask = (id, number) => {
+  const { slices, starts } = d.launch;
   let end = common.end[0];
-  for (const { actor: group, from, count } of slices) {
+  for (let at = starts[id]; at < starts[id + 1]; at += 3) {
+    const group = slices[at], from = slices[at + 1], count = slices[at + 2];
     const iteration = number - d.launch.stages[group];
     if (iteration < 0 || iteration >= end) continue;
     place(group, iteration, from, d.number);
@@ -195,10 +197,10 @@ const runTask = ({ slices }, number) => {
   }
 };
 const launch = (number) => {
-  const { order, tasks, claims } = d.launch;
+  const { order, claims } = d.launch;
   for (const id of order) {
     if (Atomics.load(claims, id) > number || Atomics.exchange(claims, id, number + 1) > number) continue;
-    runTask(tasks[id], number);
+    runTask(id, number);
   }
 };
 // What is left of whole steady states, by one core; then ends of channels are where single firings expect them.

@@ -44,12 +44,19 @@ export interface Part {
   readonly tail: readonly Step[];
   /** Of launches. */
   readonly iterations: number;
-  readonly launch?: Omit<LaunchPlan, 'orders' | 'capacities'> & {
-    /** Numbers of tasks that this core looks at; by task: one more than the last launch in which some core took it. */
+  readonly launch?: Omit<LaunchPlan, 'tasks' | 'orders' | 'capacities'> & {
+    /** Numbers of the tasks that this core looks at. */
     readonly order: readonly number[];
-    readonly claims: Int32Array<SharedArrayBuffer>;
+    /** Group, first iteration and their count of each slice; by task, and for the end: where its slices begin. */
+    readonly slices: SharedInts;
+    readonly starts: SharedInts;
+    /** By task: one more than the last launch in which some core took it. */
+    readonly claims: SharedInts;
   };
 }
+
+/** Integers that several threads see. */
+export type SharedInts = Int32Array<SharedArrayBuffer>;
 
 export function shared(kind: Kind, length: number): Scalars {
   const buffer = new SharedArrayBuffer(length * (kind === 'd' ? 8 : 4));
@@ -112,7 +119,7 @@ export function commonData(program: JsProgram, threads: number, isSharing: boole
     channels: plan.graph.channels.length, multiplicity: plan.multiplicity,
     iterations: plan.groups.map(({ iterations }) => iterations),
     // Those who wait, rounds of waiting, pieces that were taken.
-    gate: shared('i', 3) as Int32Array<SharedArrayBuffer>, stops: numbers('d', threads), end: numbers('d', 1),
+    gate: shared('i', 3) as SharedInts, stops: numbers('d', threads), end: numbers('d', 1),
     base: numbers('i', 2 * (plan.graph.channels.length + plan.externals.length)),
     places: [...program.text.arrays.map(({ name }) => name), ...system].map((name) => ({ name, ...layout.arrays[name]! })),
     arrays: program.text.arrays.map((each) => ({

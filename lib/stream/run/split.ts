@@ -29,8 +29,8 @@ export interface Cuts {
 const worthDropping = 16;
 
 /**
- * Steady states after which what stood on the channels at the start no longer matters to what comes out; undefined where it always may:
- * state, numbers of firings, files, loops.
+ * Steady states after which what stood on the channels at the start no longer matters to what comes out; −1 where it never does, not even
+ * before the first (no prework); undefined where it always may: state, numbers of firings, files, loops.
  */
 export function startMatters(plan: ProgramPlan): number | undefined {
   const { graph, analyses, externals, groups, sdf, steady } = plan;
