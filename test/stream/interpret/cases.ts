@@ -1,4 +1,5 @@
 // Small programs, one per feature of the language, with outputs worked out in plain JavaScript.
+import { typeCases } from './type-cases.ts';
 
 /** A program with an open input and output, run until its input is used up. */
 export interface Case {
@@ -97,6 +98,7 @@ export const arithmeticCases: readonly Case[] = [
     input: [2.5, -2.5, 0.4, 3.5], output: [3, 2, 2, 3, -2, -2, -3, -2, 0, 0, 0, 1, 4, 4, 3, 4],
   },
   { name: 'pi', source: floatFilter('push(pop() * pi);'), input: wave, output: wave.map((x) => f(x * f(Math.PI))) },
+  ...typeCases,
 ];
 
 export const statementCases: readonly Case[] = [
