@@ -33,7 +33,8 @@ const programs: readonly FileProgram[] = [
     items: 10, out: { out: Int32Array.from({ length: 10 }, (_, i) => again(12)[i + 2]! - again(12)[i]!) } },
   { name: 'keeps state', source: plain('int', 'add int->int filter { int s; work pop 1 push 1 { s += pop(); push(s); } };'), items: 9, out: {
     out: Int32Array.from({ length: 9 }, (_, i) => again(i + 1).reduce((sum, x) => sum + x, 0)) } },
-  { name: 'reads in two places', source: `void->void pipeline P { add void->int splitjoin { split roundrobin(0); add FileReader<int>("a"); add FileReader<int>("b"); join roundrobin; };
+  { name: 'reads in two places', source: `void->void pipeline P {
+    add void->int splitjoin { split roundrobin(0); add FileReader<int>("a"); add FileReader<int>("b"); join roundrobin; };
     add FileWriter<int>("out"); }`, items: 8, out: { out: Int32Array.of(5, 100, -3, 200, 8, 300, 1, 100) } },
   { name: 'writes in two places', source: `void->void pipeline P { add FileReader<int>("a"); add int->void splitjoin { split roundrobin;
     add FileWriter<int>("even"); add FileWriter<int>("odd"); join roundrobin(0); }; }`, items: 6,
