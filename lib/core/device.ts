@@ -149,12 +149,12 @@ export class Device {
     }
   }
 
-  /** Use of the device's memory now. */
+  /** Use of the device's memory now. An array just disposed of counts until the device comes to it; an awaited {@link trim} has freed it. */
   memory(): MemoryUse {
     return addon().memory(this.#use());
   }
 
-  /** Gives memory kept for re-use back to the system. */
+  /** Frees what was disposed of before the call, and gives memory kept for re-use back to the system. */
   async trim(): Promise<void> {
     await addon().trim(this.#use()).catch(rethrow);
   }
