@@ -10,7 +10,7 @@ import { eachExpression, eachStatement, expressionsOf } from '../interpret/walk.
 import { assignedVariables, proveLoops } from './loops.ts';
 import { Namer } from './names.ts';
 import { Runner } from './runner.ts';
-import { Scope, type Session } from './session.ts';
+import { Scope, type Entity, type Session } from './session.ts';
 import { simulate, type Findings } from './simulate.ts';
 import { handlerName, translateBlock } from './translate-statement.ts';
 import { Translator } from './translate.ts';
@@ -50,7 +50,9 @@ class FilterMaker {
     const ends = checked.endsOf(declaration);
     const [input, output] = [types.typeFor(ends.input, declaration.at), types.typeFor(ends.output, declaration.at)];
     this.#initialise();
-    const translator = new Translator(this.#session, this.#scope, { namer: this.#namer, ends: { input, output }, tables: this.#tables });
+    const evaluate = (e: Expression, find: (symbol: NameSymbol) => Entity | undefined): number => new Runner(this.#session, find).int(e);
+    const translator = new Translator(this.#session, this.#scope, {
+      namer: this.#namer, ends: { input, output }, tables: this.#tables, evaluate });
     const find = (kind: FunctionDeclaration['kind']) => declaration.functions.find((each) => each.kind === kind);
     const work = find('work');
     if (work === undefined) throw new Fault('S4036', 'this filter has no work function', declaration.at);

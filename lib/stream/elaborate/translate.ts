@@ -17,6 +17,9 @@ export interface Ends {
   readonly output: IrType;
 }
 
+/** Works out an int that nothing of a firing changes. `find`: what names stand for. */
+export type EvaluateInt = (e: Expression, find: (symbol: NameSymbol) => Entity | undefined) => number;
+
 const order: readonly ScalarName[] = ['boolean', 'bit', 'int', 'float', 'double'];
 const parts: Readonly<Record<string, number>> = { real: 0, imag: 1, x: 0, y: 1, z: 2, w: 3 };
 
@@ -30,6 +33,7 @@ export class Translator {
   readonly ends: Ends | undefined;
   readonly functions = new Map<string, IrFunction>();
   readonly tables: StateVariable[] | undefined;
+  readonly #evaluate: EvaluateInt | undefined;
   scope: Scope;
   /** Variables of the present body that are assigned after their declaration; the others may be constants. */
   assigned: ReadonlySet<NameSymbol> = new Set();
@@ -39,12 +43,14 @@ export class Translator {
   before: IrStatement[] = [];
   readonly #tableOf = new Map<ConstantData, StateVariable>();
 
-  constructor(session: Session, scope: Scope, options: { namer: Namer; ends?: Ends; tables?: StateVariable[] }) {
+  /** @param options `evaluate`: calls functions of the program for the length of an array; without it lengths have no calls */
+  constructor(session: Session, scope: Scope, options: { namer: Namer; ends?: Ends; tables?: StateVariable[]; evaluate?: EvaluateInt }) {
     this.session = session;
     this.scope = scope;
     this.namer = options.namer;
     this.ends = options.ends;
     this.tables = options.tables;
+    this.#evaluate = options.evaluate;
   }
 
   /** The expression as the program's types have it. */
@@ -97,7 +103,15 @@ export class Translator {
   }
 
   typeFor(type: Type, span: Span): IrType {
-    return this.session.sized(type, (length) => this.constantInt(length, 'the length of an array'), span);
+    return this.session.sized(type, (length) => this.#length(length), span);
+  }
+
+  #length(e: Expression): number {
+    const { usage } = this.session;
+    const find = (symbol: NameSymbol): Entity | undefined => this.scope.find(symbol);
+    const changes = (symbol: NameSymbol): boolean => ['state', 'variable'].includes(find(symbol)?.kind ?? '');
+    if (this.#evaluate === undefined || !usage.callsFunctions(e) || usage.refersTo(e, changes)) return this.constantInt(e, 'the length of an array');
+    return this.#evaluate(e, find);
   }
 
   find(e: Extract<Expression, { kind: 'name' }>): Entity {

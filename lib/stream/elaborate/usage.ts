@@ -63,6 +63,11 @@ export class Usage {
     return found;
   }
 
+  /** Whether an expression calls functions of the program. */
+  callsFunctions(e: Expression): boolean {
+    return this.#called(e).size > 0;
+  }
+
   /** Whether an expression, or a function that it calls, refers to such a name. */
   refersTo(e: Expression, isSuch: (symbol: NameSymbol) => boolean): boolean {
     const nodes: object[] = [e, ...[...this.#called(e)].flatMap((callee) => [...this.#reached(callee)]).map(({ body }) => body)];
@@ -126,17 +131,21 @@ export class Usage {
     return plain;
   }
 
-  /** Arguments of a function on which lengths of its arrays may depend. */
+  /** Arguments and variables of a function on which lengths of its arrays may depend. */
   lengths(declaration: FunctionDeclaration): ReadonlySet<NameSymbol> {
     const known = this.#lengths.get(declaration);
     if (known !== undefined) return known;
     const found = new Set<NameSymbol>();
-    visitNode(declaration, (part) => {
-      if ((part.kind as string) !== 'array') return;
-      visitNode(part, (name) => {
-        if (name.kind === 'name') found.add(this.#checked.symbolOf(name));
-      });
+    const addNames = (node: object): void => visitNode(node, (name) => {
+      if (name.kind === 'name') found.add(this.#checked.symbolOf(name));
     });
+    const values = new Map<NameSymbol, Expression>();
+    visitNode(declaration, (part) => {
+      if ((part.kind as string) === 'array') addNames(part);
+      if (part.kind !== 'declare') return;
+      for (const variable of part.variables) if (variable.value !== undefined) values.set(this.#checked.symbolOfDeclaration(variable), variable.value);
+    });
+    for (const symbol of found) if (values.has(symbol)) addNames(values.get(symbol)!); // a set: what is added meanwhile comes, too
     this.#lengths.set(declaration, found);
     return found;
   }

@@ -37,7 +37,7 @@ function callFunction(checker: ExpressionChecker, node: Call, frame: Frame, call
     const calls = context.calls.get(frame.place.function) ?? new Map<FunctionDeclaration, Expression['span']>();
     context.calls.set(frame.place.function, calls);
     if (!calls.has(declaration)) calls.set(declaration, node.span);
-  }
+  } else context.calledOutside.add(declaration);
   if (owner.kind === 'helpers') context.reachFunction(declaration, owner as HelperDeclaration);
   requireCount(checker, node, declaration.parameters.length);
   node.args.forEach((argument, index) => {

@@ -80,6 +80,8 @@ export class Context {
   readonly fallsOff = new Set<FunctionDeclaration>();
   /** Which functions a function calls, for recursion and for what it does to the channels. */
   readonly calls = new Map<FunctionDeclaration, Map<FunctionDeclaration, Span>>();
+  /** Functions that lengths and first values of fields call. */
+  readonly calledOutside = new Set<FunctionDeclaration>();
   private readonly checkedStructs = new Set<StructDeclaration>();
   private readonly structQueue: StructDeclaration[] = [];
   /** 0: being measured. */

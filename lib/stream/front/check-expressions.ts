@@ -163,7 +163,7 @@ export class ExpressionChecker {
     const { name, span } = node;
     const what = this.context.streams.has(name) ? 'stream' : this.context.structs.has(name) ? 'struct' : undefined;
     if (what === undefined) {
-      const hint = didYouMean(name, [...scope.all(), ...this.context.staticNames()], checkRules.name.hint);
+      const hint = didYouMean(name, [...scope.all(), ...this.context.staticNames(), 'pi', 'true', 'false'], checkRules.name.hint);
       this.context.report(checkRules.name, span, { name }, hint);
     } else {
       const hint = what === 'stream' ? `write add ${name}(…)` : `write ${name} and a variable's name`;

@@ -168,7 +168,7 @@ export class StreamChecker {
     }
     const called = new Set(filter.functions.flatMap((declaration) => [...this.context.calls.get(declaration)?.keys() ?? []]));
     for (const declaration of filter.functions) {
-      if (declaration.kind !== 'helper' || called.has(declaration)) continue;
+      if (declaration.kind !== 'helper' || called.has(declaration) || this.context.calledOutside.has(declaration)) continue;
       this.context.report(checkRules.unusedFunction, declaration.span, { name: declaration.name });
     }
   }

@@ -79,10 +79,11 @@ const BlockComment = createToken({
   name: 'BlockComment', pattern: blockComment, line_breaks: true, start_chars_hint: ['/'], group: 'comments',
 });
 
-/** Characters that no token has; kept apart, so that runs of them are one error and take no time. */
+/** Characters that no token has, and lines for a preprocessor; kept apart, so that runs of them are one error and take no time. */
 const Illegal = createToken({
+  name: 'Illegal', group: 'illegal',
   // eslint-disable-next-line no-control-regex
-  name: 'Illegal', pattern: /[\u0000-\u0008\u000E-\u001F\u007F-\uFFFF#$@`\\]+/, group: 'illegal',
+  pattern: /#[ \t]*(?:include|define|undef|if|ifdef|ifndef|else|endif|pragma)\b[^\n\r]*|[\u0000-\u0008\u000E-\u001F\u007F-\uFFFF#$@`\\]+/,
 });
 
 /** In the order in which the lexer tries them. */

@@ -50,6 +50,10 @@ const wrong: readonly Wrong[] = [
     code: 'S4001', at: [2, 20], message: 'the length of an array is not a constant (in P / F(1))',
   },
   {
+    source: 'int->int filter F { int k; int next() { return k + 1; } work pop 1 push 1 {\nk++; int[next()] a; push(pop() + a[0]); } }\n' +
+      'int->int pipeline P { add F; }', code: 'S4001', at: [2, 10], message: 'the length of an array is not a constant (in P / F)',
+  },
+  {
     source: 'int->int filter F(int n, int[n] t) { work pop 1 push 1 { push(pop() + t[0]); } }\n' +
       'int->int pipeline P { float[3] t; for (int i = 0; i < 3; i++) t[i] = i;\nadd F(3, t); }', code: 'S0301', at: [3, 10], message: '',
   },

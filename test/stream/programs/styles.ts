@@ -256,6 +256,10 @@ const loose: readonly Style[] = [
       '{ return half(x) - 1; } ' +
       'init { c.n = half(n); } work pop half(n) push third(n) peek c.n { for (int i = 0; i < third(n); i++) push(peek(i + 1)); for (int i = 0; i < c.n; i++) pop(); } } ' +
       'int->int pipeline Main { add F(6); }', output: chunks(3, ([, b, c]) => [b!, c!]) },
+  { name: 'lengths of arrays from functions', source: 'int twice(int x) { return 2 * x; } int->int filter F(int n) { int k; int[third(n) + 1] h; init { k = n - 4; } ' +
+      'int third(int x) { return x / 3; } int sum(int m) { const int p = m + 1; int[twice(p) / 2] a; a[m] = p; return a[m] + a[0]; } ' +
+      'work pop 1 push 1 { const int q = 2; int[twice(k + q) - third(n)] a; h[2] += 1; a[5] = pop(); push(a[5] + h[2] + sum(k) + sum(7)); } } int->int pipeline Main { add F(6); }',
+  output: each((x, i) => x + i + 1 + 3 + 8) },
   { name: 'ints and bits pushed onto wider channels', source: 'int->float filter A { work pop 1 push 1 { int x = pop(); bit b = 1; if (x % 2 == 0) push(x); else push(b); } } ' +
       'float->complex filter B { int k = 2; work pop 1 push 2 { push(k); push(pop()); } } complex->double filter C { work pop 1 push 1 { complex z = pop(); float r = z.real; ' +
       'push(r); } } double->float filter D { work pop 2 push 1 { push((float) (pop() / 4 + pop())); } } int->float pipeline Main { add A; add B; add C; add D; }',
