@@ -149,7 +149,7 @@ export class Device {
     }
   }
 
-  /** Use of the device's memory now. An array just disposed of counts until the device comes to it; an awaited {@link trim} has freed it. */
+  /** Use of the device's memory now. An array just disposed of counts until the device comes to it; an awaited {@link trim} frees it. */
   memory(): MemoryUse {
     return addon().memory(this.#use());
   }

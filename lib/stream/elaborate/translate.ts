@@ -110,8 +110,8 @@ export class Translator {
     const { usage } = this.session;
     const find = (symbol: NameSymbol): Entity | undefined => this.scope.find(symbol);
     const changes = (symbol: NameSymbol): boolean => ['state', 'variable'].includes(find(symbol)?.kind ?? '');
-    if (this.#evaluate === undefined || !usage.callsFunctions(e) || usage.refersTo(e, changes)) return this.constantInt(e, 'the length of an array');
-    return this.#evaluate(e, find);
+    const isCall = this.#evaluate !== undefined && usage.callsFunctions(e) && !usage.refersTo(e, changes);
+    return isCall ? this.#evaluate(e, find) : this.constantInt(e, 'the length of an array');
   }
 
   find(e: Extract<Expression, { kind: 'name' }>): Entity {

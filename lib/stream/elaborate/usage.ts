@@ -143,7 +143,9 @@ export class Usage {
     visitNode(declaration, (part) => {
       if ((part.kind as string) === 'array') addNames(part);
       if (part.kind !== 'declare') return;
-      for (const variable of part.variables) if (variable.value !== undefined) values.set(this.#checked.symbolOfDeclaration(variable), variable.value);
+      for (const variable of part.variables) {
+        if (variable.value !== undefined) values.set(this.#checked.symbolOfDeclaration(variable), variable.value);
+      }
     });
     for (const symbol of found) if (values.has(symbol)) addNames(values.get(symbol)!); // a set: what is added meanwhile comes, too
     this.#lengths.set(declaration, found);

@@ -68,7 +68,8 @@ export function tokenize(file: number, text: string, reporter: Reporter, limit: 
   const illegal = (groups['illegal'] ?? []).map(({ startOffset, image }) => ({ offset: startOffset, length: image.length }));
   for (const { offset, length } of [...illegal, ...errors]) {
     const what = describe(text.slice(offset, offset + 2));
-    const hint = text[offset] === '#' && length > 1 ? 'there is no preprocessor: write constants as int N = 4; and name all files of the program together' : undefined;
+    const hint = text[offset] === '#' && length > 1
+      ? 'there is no preprocessor: write constants as int N = 4; and name all files of the program together' : undefined;
     reporter.report(syntaxRules.character, { file, start: offset, end: offset + length }, { what }, hint);
   }
   for (const comment of groups['comments'] ?? []) {
