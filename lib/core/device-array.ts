@@ -123,9 +123,15 @@ export class DeviceArray {
     type: ElementType, length: number, source: TypedArray | undefined, options: CallOptions,
   ): Promise<DeviceArray> {
     const array = new DeviceArray(owner.device, type, length, owner.cancel);
-    array.#handle = await cancellable({ signal: options.signal }, owner.cancel, (id) =>
-      addon().allocate(owner.handle, array, type, length, source, id)).catch(rethrow) as number;
-    return array;
+    try {
+      await cancellable({ signal: options.signal }, owner.cancel, async (id) => {
+        array.#handle = await addon().allocate(owner.handle, array, type, length, source, id) as number;
+      }).catch(rethrow);
+      return array;
+    } catch (error) {
+      array.dispose(); // cancelled, but made
+      throw error;
+    }
   }
 }
 

@@ -19,7 +19,8 @@ let lastId = 0;
 
 /**
  * Runs a native call that can be cancelled by number. Aborting cancels it, and so does a progress
- * callback that throws; the promise then rejects with the signal's reason or the callback's error.
+ * callback that throws; the promise then rejects with the signal's reason or the callback's error, even
+ * where the device was done before it heard of that.
  */
 export function cancellable<T>(
   { signal, onProgress }: CallOptions,
@@ -53,6 +54,7 @@ export function cancellable<T>(
   return start(id, report).then(
     (value) => {
       signal?.removeEventListener('abort', abort);
+      if (ended !== undefined) throw ended.reason;
       return value;
     },
     (error: unknown) => {

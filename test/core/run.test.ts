@@ -262,6 +262,26 @@ describe('Device.run', () => {
       await rejects(device.run('tridiagonal.solve', longProblem(), { onProgress() { throw error; } }), error);
     });
 
+    it('ends the call with what happens before it settles, though the device is done', async () => {
+      const reason = new Error('late');
+      /** Until the device is done, and has told the event loop so. */
+      const stop = (): unknown => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+      const short = { ...longProblem(), batch: 2000 };
+      const reporting = device.run('tridiagonal.solve', short, { onProgress() { throw reason; } });
+      stop();
+      await rejects(reporting, reason);
+      const controller = new AbortController();
+      const { signal } = controller;
+      await device.trim();
+      const { inUseBytes } = device.memory();
+      const calls = [device.run('tridiagonal.solve', short, { signal }), device.array(ones(), undefined, { signal })];
+      stop();
+      controller.abort(reason);
+      await Promise.all(calls.map((call) => rejects(call, reason)));
+      await device.trim();
+      strictEqual(device.memory().inUseBytes, inUseBytes);
+    });
+
     it('refuses calls beyond its queue limit, and serves again when they are done', async () => {
       const stop = new AbortController();
       let long: Promise<unknown> | undefined;
