@@ -222,12 +222,14 @@ async function run(job: Job): Promise<ExitCode> {
     ...(values.costs === undefined ? {} : { costs: values.costs === 'measured' ? values.costs : await costsOf(job, made) }),
     ...(values.fast === true ? { fast: true } : {}),
   });
-  const seconds = (performance.now() - begin) / 1e3;
+  const seconds = [result.milliseconds, performance.now() - begin].map((ms) => ms / 1e3);
   context.out.write(result.printed);
   for (const [path, bytes] of Object.entries(result.files)) await writeFileAtomic(path, bytes);
   if (made.output === undefined) return ExitCode.ok;
   const count = await writeItems(values.output!, result.output, made.output.type, { rate: input?.rate });
-  context.err.write(`${count} items in ${values.output}, ${(count / seconds).toPrecision(3)} a second by ${result.backend}\n`);
+  const [own, all] = seconds.map((each) => `${each.toPrecision(3)} s`);
+  context.err.write(`${count} items in ${values.output}: ${(count / seconds[0]!).toPrecision(3)} a second by ${result.backend}, ${own}, ` +
+    `${all} with translation\n`);
   return ExitCode.ok;
 }
 

@@ -1,7 +1,6 @@
 // The `stream` job: runs a program, writes what comes out and the program's graph, and says how fast and how right it was.
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { performance } from 'node:perf_hooks';
 import { refusal } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/files.ts';
 import * as stream from '../stream/index.ts';
@@ -61,9 +60,8 @@ export const streamItem: ItemFunction<StreamJob> = async (job, { input: path, fo
     ...(threads === undefined ? {} : { threads }),
   };
   onProgress(0, 2);
-  const begin = performance.now();
   const result = await stream.run(graph, options);
-  const seconds = (performance.now() - begin) / 1e3;
+  const seconds = result.milliseconds / 1e3;
   onProgress(1, 2);
   const count = await writeItems(join(folder, job.output), result.output, graph.output.type,
     { rate: job.rate ?? rate, channels: job.channels });

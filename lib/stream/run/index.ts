@@ -59,6 +59,8 @@ export interface StreamRun {
   readonly printed: string;
   /** Files that were written. */
   readonly files: Readonly<Record<string, Uint8Array>>;
+  /** Milliseconds spent in the program itself: translation and compilation are apart. */
+  readonly milliseconds: number;
   readonly backend: Exclude<StreamBackend, 'auto'>;
 }
 
@@ -144,8 +146,9 @@ export async function run(graph: StreamGraph, options: StreamRunOptions = {}): P
     }
   }
   const limits: RunOptions = common;
+  const begin = performance.now();
   const made = await interpret(graph, {
     ...limits, ...(input === undefined ? {} : { input }), ...(signal === undefined ? {} : { signal }),
   });
-  return { ...made, backend: 'interpret' };
+  return { ...made, milliseconds: performance.now() - begin, backend: 'interpret' };
 }

@@ -42,6 +42,7 @@ describe('stream.run', function () {
       const found = await run(smooth, { input, ...way });
       assert.deepEqual(Array.from(found.output), expected, JSON.stringify(way));
       assert.equal(found.backend, 'js');
+      assert.ok(found.milliseconds > 0);
     }
   });
 
