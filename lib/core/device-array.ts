@@ -123,15 +123,9 @@ export class DeviceArray {
     type: ElementType, length: number, source: TypedArray | undefined, options: CallOptions,
   ): Promise<DeviceArray> {
     const array = new DeviceArray(owner.device, type, length, owner.cancel);
-    try {
-      await cancellable({ signal: options.signal }, owner.cancel, async (id) => {
-        array.#handle = await addon().allocate(owner.handle, array, type, length, source, id) as number;
-      }).catch(rethrow);
-      return array;
-    } catch (error) {
-      array.dispose(); // cancelled, but made
-      throw error;
-    }
+    array.#handle = await cancellable({ signal: options.signal }, owner.cancel, (id) =>
+      addon().allocate(owner.handle, array, type, length, source, id)).catch(rethrow) as number;
+    return array;
   }
 }
 

@@ -19,8 +19,8 @@ let lastId = 0;
 
 /**
  * Runs a native call that can be cancelled by number. Aborting cancels it, and so does a progress
- * callback that throws; the promise then rejects with the signal's reason or the callback's error, even
- * where the device was done before it heard of that.
+ * callback that throws; the promise then rejects with the signal's reason or the callback's error, and
+ * arrays of JavaScript are not written, even where the device was done before it heard of that.
  */
 export function cancellable<T>(
   { signal, onProgress }: CallOptions,
@@ -54,7 +54,6 @@ export function cancellable<T>(
   return start(id, report).then(
     (value) => {
       signal?.removeEventListener('abort', abort);
-      if (ended !== undefined) throw ended.reason;
       return value;
     },
     (error: unknown) => {

@@ -87,6 +87,7 @@ Failure Job::finish(napi_env env, napi_value, napi_value* result) {
 void Job::deliver(napi_env env) {
   napi_value kept = nullptr, result = nullptr;
   if (kept_ != nullptr) napi_get_reference_value(env, kept_, &kept);
+  if (!failure_ && cancelled()) failure_ = Failure::cancelled();  // done before it heard of it
   if (!failure_) failure_ = finish(env, kept, &result);
   forget(*Environment::of(env));
   if (kept_ != nullptr) napi_delete_reference(env, kept_);

@@ -17,17 +17,16 @@ class Job : public Task, public Control {
  public:
   /// Makes the promise; `kept` are JavaScript values held until the job settles (may be null).
   napi_value begin(napi_env env, napi_value kept);
-  void set_id(double id) { id_ = id; }
+  void set_id(double id) { flag_->id = id; }
   /// Reports progress to kept[0], a function.
   void set_progress() { progress_ = std::make_shared<std::atomic<int>>(0); }
 
   void run(Session& session, Device& device) final;
   void refuse(const Failure& failure) final { failure_ = failure; }
   void settle(std::unique_ptr<Task> self) final;
-  void cancel() final { cancelled_.store(true, std::memory_order_relaxed); }
-  double id() const final { return id_; }
+  std::shared_ptr<CancelFlag> cancel_flag() const final { return flag_; }
 
-  bool cancelled() const final { return cancelled_.load(std::memory_order_relaxed); }
+  bool cancelled() const final { return flag_->set.load(std::memory_order_relaxed); }
   void progress(double done, double total) final;
 
  protected:
@@ -46,8 +45,7 @@ class Job : public Task, public Control {
   napi_deferred deferred_ = nullptr;
   napi_ref kept_ = nullptr;
   Failure failure_;
-  double id_ = 0;
-  std::atomic<bool> cancelled_{false};
+  const std::shared_ptr<CancelFlag> flag_ = std::make_shared<CancelFlag>();
   std::shared_ptr<std::atomic<int>> progress_;  // reports on their way
 };
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <new>
 #include <system_error>
 #include <thread>
@@ -79,6 +80,13 @@ Failure Session::admit() const {
 
 void Session::push(std::unique_ptr<Task> task) {
   if (task->counted()) ++waiting_;
+  const auto flag = task->cancel_flag();
+  if (flag != nullptr && flag->id != 0) {
+    cancellable_.erase(std::remove_if(cancellable_.begin(), cancellable_.end(),
+                                      [](const auto& each) { return each.expired(); }),
+                       cancellable_.end());
+    cancellable_.push_back(flag);
+  }
   queue_.push_back(std::move(task));
   work_.notify_one();
 }
@@ -100,12 +108,15 @@ void Session::cancel(double id) {
   std::unique_ptr<Task> waiting;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (running_ != nullptr && running_->id() == id) {
-      running_->cancel();
-      return;
+    std::shared_ptr<CancelFlag> flag;
+    for (auto at = cancellable_.begin(); at != cancellable_.end() && flag == nullptr; ++at) {
+      flag = at->lock();
+      if (flag != nullptr && flag->id != id) flag.reset();
     }
+    if (flag == nullptr) return;  // settled
+    flag->set = true;
     for (auto at = queue_.begin(); at != queue_.end(); ++at) {
-      if ((*at)->id() != id) continue;
+      if ((*at)->cancel_flag() != flag) continue;
       waiting = std::move(*at);
       queue_.erase(at);
       --waiting_;
@@ -177,7 +188,8 @@ void Session::stop() {
   std::deque<std::unique_ptr<Task>> dropped;  // destroyed outside the lock
   const std::lock_guard<std::mutex> keep_order(mutex_);
   closing_ = true;
-  if (running_ != nullptr) running_->cancel();
+  const auto flag = running_ != nullptr ? running_->cancel_flag() : nullptr;
+  if (flag != nullptr) flag->set = true;
   std::deque<std::unique_ptr<Task>> kept;
   for (auto& task : queue_) (task->counted() ? dropped : kept).push_back(std::move(task));
   queue_.swap(kept);

@@ -1,5 +1,6 @@
 // An open device with the thread that alone talks to it, and the bounded queue between the two.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_set>
+#include <vector>
 
 #include "cuda/core/backend.h"
 #include "native/core/error.h"
@@ -16,6 +18,12 @@
 namespace warploom {
 
 class Session;
+
+/// Asks a call to end early. It outlives the call's work: cancelling counts until the promise settles.
+struct CancelFlag {
+  double id = 0;  ///< number that cancel() of the session finds it by; 0 = none
+  std::atomic<bool> set{false};
+};
 
 /// One piece of work for a device's thread.
 class Task {
@@ -27,10 +35,8 @@ class Task {
   virtual void refuse(const Failure& failure) { (void)failure; }
   /// Hands the finished task to whoever settles it. The default destroys it.
   virtual void settle(std::unique_ptr<Task> self) { (void)self; }
-  /// Asks a running task to end early; any thread.
-  virtual void cancel() {}
-  /// Number that cancel() of the session finds it by; 0 = cannot be cancelled.
-  virtual double id() const { return 0; }
+  /// Null where the task cannot be cancelled.
+  virtual std::shared_ptr<CancelFlag> cancel_flag() const { return nullptr; }
   /// True while JavaScript's memory is in use: the environment may not go before the task has ended.
   virtual bool borrows() const { return false; }
   /// Counts against the queue limit (releases of memory do not).
@@ -67,7 +73,7 @@ class Session {
   void post(std::unique_ptr<Task> task);
   /// Queues the last call; later ones are refused as disposed.
   void close(std::unique_ptr<Task> last);
-  /// Cancels the call with this id: a running one is told, a waiting one is refused at once.
+  /// Cancels the call with this id: a waiting one is refused at once, others are told; one that is done is not settled yet and hears of it.
   void cancel(double id);
 
   /// On the device's thread: memory of arrays, with one retry after giving back the pool.
@@ -114,6 +120,7 @@ class Session {
   std::condition_variable quiet_;  // a task ended
   std::deque<std::unique_ptr<Task>> queue_;
   Task* running_ = nullptr;
+  std::vector<std::weak_ptr<CancelFlag>> cancellable_;  // of calls with an id, settled ones until the next is made
   int64_t waiting_ = 0;  // counted tasks in the queue
   bool busy_ = true;     // the thread is inside the device
   int64_t pinned_alive_ = 0;

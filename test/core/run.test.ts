@@ -266,18 +266,19 @@ describe('Device.run', () => {
       const reason = new Error('late');
       /** Until the device is done, and has told the event loop so. */
       const stop = (): unknown => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
-      const short = { ...longProblem(), batch: 2000 };
-      const reporting = device.run('tridiagonal.solve', short, { onProgress() { throw reason; } });
+      const solution = new Float64Array(total).fill(5);
+      const reporting = device.run('tridiagonal.solve', { ...longProblem(), batch: 2000 }, { onProgress() { throw reason; } });
       stop();
       await rejects(reporting, reason);
       const controller = new AbortController();
       const { signal } = controller;
       await device.trim();
       const { inUseBytes } = device.memory();
-      const calls = [device.run('tridiagonal.solve', short, { signal }), device.array(ones(), undefined, { signal })];
+      const calls = [device.run('tridiagonal.solve', problem(ones(), solution), { signal }), device.array(ones(), undefined, { signal })];
       stop();
       controller.abort(reason);
       await Promise.all(calls.map((call) => rejects(call, reason)));
+      ok(solution.every((value) => value === 5), 'the output of a cancelled call must not be written');
       await device.trim();
       strictEqual(device.memory().inUseBytes, inUseBytes);
     });
