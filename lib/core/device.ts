@@ -159,7 +159,7 @@ export class Device {
     await addon().trim(this.#use()).catch(rethrow);
   }
 
-  /** Waits for the calls made so far, then frees everything on the device. Again: the same promise. */
+  /** Waits for the calls made so far, which their signals can still end, then frees everything on the device. Again: the same promise. */
   close(): Promise<void> {
     this.#closing ??= addon().close(this.#handle).catch(rethrow) as Promise<void>;
     return this.#closing;

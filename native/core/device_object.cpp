@@ -271,17 +271,17 @@ napi_value trim(napi_env env, napi_callback_info info) {
   });
 }
 
-/// cancel(device, id): ends the call with that id early, if it has not ended.
+/// cancel(device, id): ends the call with that id early, if it has not settled; a device that is closing waits for its calls.
 napi_value cancel(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
     const js::Arguments<2> arguments(env, info);
-    std::shared_ptr<Session> session;
-    double id = 0;
-    if (session_of(env, arguments.value[0], &session) ||
+    double device = 0, id = 0;
+    if (napi_get_value_double(env, arguments.value[0], &device) != napi_ok ||
         napi_get_value_double(env, arguments.value[1], &id) != napi_ok) {
       return nullptr;
     }
-    session->cancel(id);
+    const std::shared_ptr<Session> session = Environment::of(env)->find_pending_session(device);
+    if (session != nullptr) session->cancel(id);
     return nullptr;
   });
 }

@@ -1,6 +1,7 @@
 #include "native/core/environment.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "native/core/session.h"
 
@@ -44,17 +45,22 @@ napi_value Environment::share_numbers(napi_env env) {
 }
 
 double Environment::add_session(const std::shared_ptr<Session>& session) {
+  for (auto at = all_sessions_.begin(); at != all_sessions_.end();) {
+    at = at->second.expired() ? all_sessions_.erase(at) : std::next(at);
+  }
   sessions_.emplace(++last_id_, session);
-  all_sessions_.erase(std::remove_if(all_sessions_.begin(), all_sessions_.end(),
-                                     [](const auto& each) { return each.expired(); }),
-                      all_sessions_.end());
-  all_sessions_.push_back(session);
+  all_sessions_.emplace(last_id_, session);
   return last_id_;
 }
 
 std::shared_ptr<Session> Environment::find_session(double id) const {
   const auto at = sessions_.find(id);
   return at != sessions_.end() ? at->second : nullptr;
+}
+
+std::shared_ptr<Session> Environment::find_pending_session(double id) const {
+  const auto at = all_sessions_.find(id);
+  return at != all_sessions_.end() ? at->second.lock() : nullptr;
 }
 
 double Environment::add_array(DeviceArray* array) {
@@ -83,7 +89,7 @@ void Environment::remove_output(OutputRange range) {
 void Environment::clean_up(void* self) {
   auto* const environment = static_cast<Environment*>(self);
   environment->mailbox_->close();
-  for (const auto& weak : environment->all_sessions_) {
+  for (const auto& [id, weak] : environment->all_sessions_) {
     const auto session = weak.lock();
     if (session == nullptr) continue;
     session->stop();

@@ -37,6 +37,8 @@ class Environment : public std::enable_shared_from_this<Environment> {
   void remove_session(double id) { sessions_.erase(id); }
   /// Null once closed or collected.
   std::shared_ptr<Session> find_session(double id) const;
+  /// Closed ones too, while calls of theirs are pending: those can still be cancelled.
+  std::shared_ptr<Session> find_pending_session(double id) const;
   double add_array(DeviceArray* array);
   void remove_array(double id) { arrays_.erase(id); }
   DeviceArray* find_array(double id) const;
@@ -53,7 +55,7 @@ class Environment : public std::enable_shared_from_this<Environment> {
   double last_id_ = 0;
   std::unordered_map<double, std::shared_ptr<Session>> sessions_;
   std::unordered_map<double, DeviceArray*> arrays_;
-  std::vector<std::weak_ptr<Session>> all_sessions_;  // closed ones too
+  std::unordered_map<double, std::weak_ptr<Session>> all_sessions_;  // closed ones too
   std::vector<OutputRange> outputs_;
 };
 

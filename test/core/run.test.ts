@@ -283,6 +283,16 @@ describe('Device.run', () => {
       strictEqual(device.memory().inUseBytes, inUseBytes);
     });
 
+    it('can be cancelled while its device closes', async () => {
+      const own = await openDevice({ backend: 'cpu', threads: 1 });
+      const stop = new AbortController();
+      const call = own.run('tridiagonal.solve', longProblem(), { signal: stop.signal });
+      const closing = own.close();
+      stop.abort(new Error('enough'));
+      await rejects(call, /enough/);
+      await closing;
+    });
+
     it('refuses calls beyond its queue limit, and serves again when they are done', async () => {
       const stop = new AbortController();
       let long: Promise<unknown> | undefined;
