@@ -20,7 +20,7 @@ let lastId = 0;
 /**
  * Runs a native call that can be cancelled by number. Aborting cancels it, and so does a progress
  * callback that throws; the promise then rejects with the signal's reason or the callback's error, and
- * arrays of JavaScript are not written, even where the device was done before it heard of that.
+ * plain typed arrays are not written, even where the device was done before it heard of that.
  */
 export function cancellable<T>(
   { signal, onProgress }: CallOptions,
