@@ -225,11 +225,15 @@ async function run(job: Job): Promise<ExitCode> {
   const seconds = [result.milliseconds, performance.now() - begin].map((ms) => ms / 1e3);
   context.out.write(result.printed);
   for (const [path, bytes] of Object.entries(result.files)) await writeFileAtomic(path, bytes);
-  if (made.output === undefined) return ExitCode.ok;
-  const count = await writeItems(values.output!, result.output, made.output.type, { rate: input?.rate });
   const [own, all] = seconds.map((each) => `${each.toPrecision(3)} s`);
-  context.err.write(`${count} items in ${values.output}: ${(count / seconds[0]!).toPrecision(3)} a second by ${result.backend}, ${own}, ` +
-    `${all} with translation\n`);
+  const by = `by ${result.backend} in ${own}, ${all} with translation\n`;
+  if (made.output === undefined) {
+    const written = Object.entries(result.files).map(([path, { length }]) => `${length} bytes in ${path}`).join(', ');
+    context.err.write(`${written === '' ? 'done' : written} ${by}`);
+    return ExitCode.ok;
+  }
+  const count = await writeItems(values.output!, result.output, made.output.type, { rate: input?.rate });
+  context.err.write(`${count} items in ${values.output}: ${(count / seconds[0]!).toPrecision(3)} a second ${by}`);
   return ExitCode.ok;
 }
 

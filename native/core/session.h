@@ -73,7 +73,7 @@ class Session {
   void post(std::unique_ptr<Task> task);
   /// Queues the last call; later ones are refused as disposed.
   void close(std::unique_ptr<Task> last);
-  /// Cancels the call with this id: a waiting one is refused at once, others are told; one that is done is not settled yet and hears of it.
+  /// Cancels the call with this id: a waiting one is refused at once, others are told, done or not.
   void cancel(double id);
 
   /// On the device's thread: memory of arrays, with one retry after giving back the pool.

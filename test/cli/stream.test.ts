@@ -61,10 +61,19 @@ describe('warploom stream', function () {
       void->void pipeline Main { add FileReader<float>("in.bin"); add T; add float->void filter { work pop 1 { println(pop()); } }; }`);
     const { code, out, err } = await warploom('run', at('beside.str'), '--items', '4');
     deepStrictEqual([code, out], [0, '2.5\n5\n7.5\n2.5\n'], err);
+    match(err, /^done by js in [\d.e-]+ s, [\d.]+ s with translation$/m);
     await rm(at('taps.txt'));
     const without = await warploom('run', at('beside.str'), '--items', '4');
     ok(without.code !== 0);
     match(without.err, /there is no file 'taps\.txt'/);
+  });
+
+  it('run: tells what the program wrote itself', async () => {
+    await writeFile(at('writes.str'), `void->void pipeline Main { add void->int filter { int n; work push 1 { push(n++); } }; add FileWriter<int>("${at('w.raw')}"); }`);
+    const { code, err } = await warploom('run', at('writes.str'), '--items', '5');
+    equal(code, 0, err);
+    match(err, /^20 bytes in .*w\.raw by js in /m);
+    deepStrictEqual([...new Int32Array(new Uint8Array(await readFile(at('w.raw'))).buffer)], [0, 1, 2, 3, 4]);
   });
 
   it('run: with values for the parameters of the program', async () => {
@@ -148,7 +157,7 @@ describe('warploom stream', function () {
     for (const ending of ['txt', 'npy', 'raw'] as const) {
       const { code, err } = await warploom('run', at('smooth.str'), '--main', 'Main', '--input', at(`in.${ending}`), '--output', at(`out.${ending}`));
       equal(code, 0, err);
-      match(err, /items in .*: [\d.e+]+ a second by js, [\d.e-]+ s, [\d.]+ s with translation$/m);
+      match(err, /items in .*: [\d.e+]+ a second by js in [\d.e-]+ s, [\d.]+ s with translation$/m);
       match(err, /94 items/);
     }
     deepStrictEqual(Float32Array.from((await readFile(at('out.txt'), 'utf8')).trim().split('\n'), Number), wanted);
