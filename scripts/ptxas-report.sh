@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the CUDA compiler and leaves what ptxas says of every kernel beside the object, OBJECT.ptxas, for
-# scripts/check-kernels.mjs. Other messages go where they always went.
+# scripts/check-kernels.mjs. Other messages go where they always went. Uses ccache where it is installed.
 #   ptxas-report.sh COMPILER [ARGUMENTS]
 object=
 before=
@@ -12,7 +12,8 @@ case $object in
   *.o) ;;
   *) exec "$@" ;;
 esac
-"$@" -Xptxas=-v 2>"$object.ptxas"
+cache=$(command -v ccache)
+${cache:+"$cache"} "$@" -Xptxas=-v 2>"$object.ptxas"
 status=$?
 grep -vE '^ptxas info|^ +[0-9]+ bytes stack frame' "$object.ptxas" >&2
 exit $status

@@ -1,29 +1,21 @@
-// Expands operations.inc into the table of operations every backend fills.
+// Expands operations.inc into the table of operations every backend fills. Knows the parameter structs by name only, so
+// that a change of one domain's header rebuilds that domain; operation.cpp of the addon includes them all.
 #pragma once
 #include <cstdint>
 
 #include "cuda/core/status.h"
-#include "cuda/imaging/cosine.h"
-#include "cuda/imaging/curvature.h"
-#include "cuda/imaging/denoise.h"
-#include "cuda/imaging/jacobian.h"
-#include "cuda/imaging/registration.h"
-#include "cuda/imaging/resample.h"
-#include "cuda/imaging/segment.h"
-#include "cuda/imaging/warp.h"
-#include "cuda/scan/prefix.h"
-#include "cuda/swept/advance.h"
-#include "cuda/swept/measure.h"
-#include "cuda/tridiagonal/condition.h"
-#include "cuda/tridiagonal/factor.h"
-#include "cuda/tridiagonal/multiply.h"
-#include "cuda/tridiagonal/solve.h"
-#include "cuda/tridiagonal/solve_factored.h"
 
 namespace warploom {
 
 class Device;
 class Control;
+
+#define WARPLOOM_OPERATION(domain, name, Parameters) \
+  namespace domain {                                 \
+  struct Parameters;                                 \
+  }
+#include "cuda/core/operations.inc"
+#undef WARPLOOM_OPERATION
 
 struct Operations {
 #define WARPLOOM_OPERATION(domain, name, Parameters)                         \

@@ -1,6 +1,7 @@
 // imaging.cosine on the GPU: one pass per axis, the first from `values` to `result`, the others in place.
 #include "cuda/core/measuring_device.h"
 #include "cuda/core/operations.h"
+#include "cuda/imaging/cosine.h"
 #include "cuda/imaging/cosine_launch.cuh"
 
 namespace warploom::WARPLOOM_TARGET {

@@ -2,6 +2,7 @@
 #include "cuda/imaging/curvature.cuh"
 
 #include "cuda/core/operations.h"
+#include "cuda/imaging/curvature.h"
 #include "cuda/imaging/curvature_tile_agent.cuh"
 
 namespace warploom::WARPLOOM_TARGET {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cuda/core/operations.h"
+#include "cuda/imaging/jacobian.h"
 #include "cuda/imaging/jacobian_agent.cuh"
 #include "cuda/imaging/warp_task.h"
 

@@ -7,6 +7,7 @@
 
 #include "cuda/core/operations.h"
 #include "cuda/imaging/cosine_launch.cuh"
+#include "cuda/imaging/registration.h"
 #include "cuda/imaging/registration_agent.cuh"
 #include "cuda/imaging/registration_policy.h"
 #include "cuda/imaging/registration_report.h"

@@ -1,5 +1,6 @@
 // imaging.resample on the GPU.
 #include "cuda/core/operations.h"
+#include "cuda/imaging/resample.h"
 #include "cuda/imaging/warp_agent.cuh"
 #include "cuda/imaging/warp_task.h"
 

@@ -6,6 +6,7 @@
 
 #include "cuda/core/operations.h"
 #include "cuda/imaging/reinitialize_agent.cuh"
+#include "cuda/imaging/segment.h"
 #include "cuda/imaging/segment_march_agent.cuh"
 #include "cuda/imaging/segment_measure_agent.cuh"
 #include "cuda/imaging/segment_policy.h"

@@ -1,5 +1,6 @@
 // imaging.warp on the GPU.
 #include "cuda/core/operations.h"
+#include "cuda/imaging/warp.h"
 #include "cuda/imaging/warp_agent.cuh"
 #include "cuda/imaging/warp_task.h"
 

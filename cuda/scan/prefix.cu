@@ -2,6 +2,7 @@
 // order of every sum is fixed by n and the policy, so results repeat to the bit.
 #include "cuda/core/launch.cuh"
 #include "cuda/core/operations.h"
+#include "cuda/scan/prefix.h"
 #include "cuda/scan/prefix_policy.h"
 #include "cuda/scan/reduce_agent.cuh"
 #include "cuda/scan/regpack_agent.cuh"

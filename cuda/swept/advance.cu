@@ -3,6 +3,7 @@
 
 #include "cuda/core/measuring_device.h"
 #include "cuda/core/operations.h"
+#include "cuda/swept/advance.h"
 #include "cuda/swept/advance_policy.h"
 #include "cuda/swept/advance_report.h"
 #include "cuda/swept/finite_agent.cuh"

@@ -2,6 +2,22 @@
 
 #include <iterator>
 
+#include "cuda/imaging/cosine.h"
+#include "cuda/imaging/curvature.h"
+#include "cuda/imaging/denoise.h"
+#include "cuda/imaging/jacobian.h"
+#include "cuda/imaging/registration.h"
+#include "cuda/imaging/resample.h"
+#include "cuda/imaging/segment.h"
+#include "cuda/imaging/warp.h"
+#include "cuda/scan/prefix.h"
+#include "cuda/swept/advance.h"
+#include "cuda/swept/measure.h"
+#include "cuda/tridiagonal/condition.h"
+#include "cuda/tridiagonal/factor.h"
+#include "cuda/tridiagonal/multiply.h"
+#include "cuda/tridiagonal/solve.h"
+#include "cuda/tridiagonal/solve_factored.h"
 #include "native/core/js.h"
 
 namespace warploom {

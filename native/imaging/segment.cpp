@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/core/operations.h"
+#include "cuda/imaging/segment.h"
 #include "cuda/imaging/segment_setup.h"
 #include "native/cpu/device.h"
 #include "native/imaging/kernels.h"
