@@ -12,6 +12,9 @@ import { descend, kDeepestTree, type SyntaxNode } from './syntax.ts';
 import { Visitor } from './visitor.ts';
 import { requireNoWarpSynchrony } from './warp-synchrony.ts';
 
+/** Shared arrays times statements. */
+const kMostTouches = 3e6;
+
 /** What the analysis asks of its caller. */
 export interface AnalysisOptions {
   /** Functions without a body that touch neither shared arrays nor barriers. */
@@ -65,6 +68,10 @@ export function analyse(library: Library, fn: FunctionNode, options: AnalysisOpt
   requireNoWarpSynchrony(visitor, instance, flow);
   const meaning = new KernelMeaning(model);
   const full = arrays.arrays.map((array) => fullWrites(flow, closed, array, instance, meaning, options.shape));
+  const most = arrays.arrays.length * flow.nodes.length;
+  if (most > kMostTouches) {
+    throw new Refusal('too-deep', fn.body, `${arrays.arrays.length} shared arrays in ${flow.nodes.length} statements are too many`);
+  }
   const liveness = analyseLiveness(flow, arrays.arrays, full, (array, loop) => options.rewritten(array, loop));
   const conflicts = inseparable(flow, arrays.arrays, closed);
   return { ...arrays, fn, visitor, instance, flow, closed, liveness, fullWrites: full, conflicts };

@@ -1,6 +1,7 @@
 // Where barriers must be put so that arrays that share bytes are never touched between the same two barriers.
 import type { Flow } from './flow.ts';
 import { WarploomError } from '../core/errors.ts';
+import { Work } from './work.ts';
 
 /** Cost of a barrier grows by this with every loop around it. */
 const kLoopCost = 16;
@@ -13,7 +14,7 @@ export interface NewBarrier {
   readonly pairs: readonly (readonly [number, number])[];
 }
 
-/** Existing barriers and slots on the ways between two arrays that share bytes. */
+/** Two arrays that share bytes. */
 type Pair = readonly [number, number];
 
 /** Nodes that touch each array. */
@@ -30,27 +31,25 @@ function accessors(flow: Flow): Map<number, number[]> {
 }
 
 /**
- * A way without barrier from an access of one array to an access of another, with as few open slots as possible; the slots on it.
- * Undefined where there is none.
+ * The way without barrier from an access to the nearest access of an array it shares bytes with, nearest by open slots; the slots
+ * on it. Undefined where there is none.
  */
-function openWay(flow: Flow, starts: readonly number[], ends: ReadonlySet<number>, closed: ReadonlySet<number>,
-  chosen: ReadonlySet<number>): number[] | undefined {
-  const distance = new Map<number, number>();
+function openWay(flow: Flow, start: number, ends: readonly boolean[], closed: ReadonlySet<number>,
+  chosen: ReadonlySet<number>, work: Work): number[] | undefined {
   const parent = new Map<number, number>();
   // Ways of equal numbers of slots are found in the order of two queues: without and with one more slot.
-  let now = [...starts].map((start) => ({ at: start, from: -1 }));
-  for (let length = 0; now.length > 0; ++length) {
-    const later: { at: number; from: number }[] = [];
-    while (now.length > 0) {
-      const { at } = now.shift()!;
+  let now = [start];
+  while (now.length > 0) {
+    const later: number[] = [];
+    for (let i = 0; i < now.length; ++i) {
+      const at = now[i]!;
+      work.spend(1);
       for (const next of flow.nodes[at]!.successors) {
         const { kind } = flow.nodes[next]!;
-        if (kind === 'barrier' || chosen.has(next) || distance.has(next)) continue;
-        const counts = kind === 'slot' && !closed.has(next);
-        distance.set(next, length + Number(counts));
+        if (kind === 'barrier' || chosen.has(next) || parent.has(next)) continue;
         parent.set(next, at);
-        if (ends.has(next)) return slotsOn(flow, next, parent, closed);
-        (counts ? later : now).push({ at: next, from: at });
+        if (ends[next]) return slotsOn(flow, next, parent, closed);
+        (kind === 'slot' && !closed.has(next) ? later : now).push(next);
       }
     }
     now = later;
@@ -73,25 +72,78 @@ function costOf(flow: Flow, slot: number): number {
   return kLoopCost ** flow.nodes[slot]!.loops.length * (1 - slot / flow.nodes.length * 1e-6);
 }
 
-/** The cheapest set of slots that meets every way: branch and bound. */
-function cheapestCover(ways: readonly (readonly number[])[], cost: (slot: number) => number): Set<number> {
+/** Ways that no other way's slots are all on: what meets those meets every way. */
+function leastWays(ways: readonly (readonly number[])[], work: Work): (readonly number[])[] {
+  const bySlot = new Map<number, ReadonlySet<number>[]>();
+  const kept: (readonly number[])[] = [];
+  for (const way of [...ways].sort((a, b) => a.length - b.length)) {
+    const own = new Set(way);
+    const covered = way.some((slot) => (bySlot.get(slot) ?? []).some((other) => {
+      work.spend(1);
+      return other.size <= own.size && [...other].every((each) => own.has(each));
+    }));
+    if (covered) continue;
+    kept.push(way);
+    for (const slot of way) {
+      const list = bySlot.get(slot);
+      if (list === undefined) bySlot.set(slot, [own]);
+      else list.push(own);
+    }
+  }
+  return kept;
+}
+
+/** Groups of ways that have slots in common, directly or through others. */
+function separateWays(ways: readonly (readonly number[])[]): (readonly number[])[][] {
+  const leader = new Map<number, number>();
+  const find = (slot: number): number => {
+    let at = slot;
+    for (let up = leader.get(at); up !== undefined && up !== at; up = leader.get(at)) at = up;
+    leader.set(slot, at);
+    return at;
+  };
+  for (const way of ways) for (const slot of way) leader.set(find(slot), find(way[0]!));
+  const groups = new Map<number, (readonly number[])[]>();
+  for (const way of ways) {
+    const group = find(way[0]!);
+    const list = groups.get(group);
+    if (list === undefined) groups.set(group, [way]);
+    else list.push(way);
+  }
+  return [...groups.values()];
+}
+
+/** The cheapest set of slots that meets every way: branch and bound; the best set found where the work runs out. */
+function cheapestCover(ways: readonly (readonly number[])[], cost: (slot: number) => number, work: Work): Set<number> {
+  const least = leastWays(ways, work);
+  const chosen = new Set<number>();
+  for (const group of separateWays(least)) for (const slot of coverOf(group, cost, work)) chosen.add(slot);
+  return chosen;
+}
+
+function coverOf(ways: readonly (readonly number[])[], cost: (slot: number) => number, work: Work): readonly number[] {
+  if (ways.length === 1) return [ways[0]!.reduce((best, slot) => cost(slot) < cost(best) ? slot : best)];
   let best: number[] = [];
   let bestCost = Infinity;
-  let budget = kSearchNodes;
+  let nodes = kSearchNodes;
   const search = (chosen: number[], sum: number, open: readonly (readonly number[])[]): void => {
-    if (sum >= bestCost || --budget < 0) return;
+    if (sum >= bestCost) return;
     if (open.length === 0) {
       best = [...chosen];
       bestCost = sum;
       return;
     }
+    work.spend(open.length);
+    // The first way down is taken to its end, whatever it costs: there must be a set.
+    if (best.length > 0 && (--nodes < 0 || work.exhausted)) return;
     if (sum + boundOf(open, cost) >= bestCost) return;
     const way = open.reduce((least, each) => each.length < least.length ? each : least);
-    const ranked = [...way].sort((a, b) => covers(open, b) / cost(b) - covers(open, a) / cost(a) || b - a);
+    const uses = new Map(way.map((slot) => [slot, covers(open, slot) / cost(slot)]));
+    const ranked = [...way].sort((a, b) => uses.get(b)! - uses.get(a)! || b - a);
     for (const slot of ranked) search([...chosen, slot], sum + cost(slot), open.filter((each) => !each.includes(slot)));
   };
   search([], 0, ways);
-  return new Set(best);
+  return best;
 }
 
 function covers(ways: readonly (readonly number[])[], slot: number): number {
@@ -110,35 +162,72 @@ function boundOf(ways: readonly (readonly number[])[], cost: (slot: number) => n
   return sum;
 }
 
+/** Arrays that share bytes with each array. */
+function partnersOf(pairs: readonly Pair[]): Map<number, Set<number>> {
+  const partners = new Map<number, Set<number>>();
+  const add = (a: number, b: number): void => {
+    const list = partners.get(a);
+    if (list === undefined) partners.set(a, new Set([b]));
+    else list.add(b);
+  };
+  for (const [a, b] of pairs) {
+    add(a, b);
+    add(b, a);
+  }
+  return partners;
+}
+
 /**
  * Slots of new barriers, the fewest by cost: ways without barrier are found one after another, and each time the cheapest set of
- * slots that cuts all found so far is taken, until no way is left. The set is then the cheapest of all.
+ * slots that cuts all found so far is taken, until no way is left. The set is then the cheapest of all, unless the work ran out.
  */
-export function placeBarriers(flow: Flow, pairs: readonly Pair[], closed: ReadonlySet<number>): NewBarrier[] {
+export function placeBarriers(flow: Flow, pairs: readonly Pair[], closed: ReadonlySet<number>, work: Work = new Work()): NewBarrier[] {
   const nodes = accessors(flow);
-  const directed = pairs.flatMap(([a, b]): { pair: Pair; from: number[]; to: Set<number> }[] => [
-    { pair: [a, b], from: nodes.get(a) ?? [], to: new Set(nodes.get(b)) },
-    { pair: [a, b], from: nodes.get(b) ?? [], to: new Set(nodes.get(a)) },
-  ]);
-  const ways: { slots: number[]; pair: Pair }[] = [];
+  const partners = partnersOf(pairs);
+  const ways: (readonly number[])[] = [];
   let chosen = new Set<number>();
   for (let found = true; found;) {
     found = false;
-    for (const { pair, from, to } of directed) {
-      for (const start of from) {
-        const slots = openWay(flow, [start], to, closed, chosen);
+    for (const [array, others] of partners) {
+      const ends: boolean[] = [];
+      for (const other of others) for (const node of nodes.get(other) ?? []) ends[node] = true;
+      for (const start of nodes.get(array) ?? []) {
+        const slots = openWay(flow, start, ends, closed, chosen, work);
         if (slots === undefined) continue;
         if (slots.length === 0) throw new WarploomError('ERR_WARPLOOM_INTERNAL', 'arrays share bytes that no barrier can keep apart');
-        ways.push({ slots, pair });
+        ways.push(slots);
         found = true;
       }
     }
-    if (found) chosen = cheapestCover(ways.map(({ slots }) => slots), (slot) => costOf(flow, slot));
+    if (found) chosen = cheapestCover(ways, (slot) => costOf(flow, slot), work);
   }
-  return [...chosen].sort((a, b) => a - b).map((slot) => {
-    const served = ways.filter((way) => way.slots.includes(slot)).map(({ pair }) => pair);
-    return { slot, pairs: served.filter(([a, b], at) => served.findIndex(([c, d]) => a === c && b === d) === at) };
-  });
+  const before = predecessorsOf(flow);
+  return [...chosen].sort((a, b) => a - b).map((slot) => ({ slot, pairs: separatedBy(flow, slot, chosen, before, partners) }));
+}
+
+function predecessorsOf(flow: Flow): number[][] {
+  const before: number[][] = flow.nodes.map(() => []);
+  for (const { id, successors } of flow.nodes) for (const next of successors) before[next]!.push(id);
+  return before;
+}
+
+/** Pairs of arrays with an access before and one after a new barrier that no other barrier keeps apart. */
+function separatedBy(flow: Flow, slot: number, chosen: ReadonlySet<number>, before: readonly (readonly number[])[],
+  partners: ReadonlyMap<number, ReadonlySet<number>>): Pair[] {
+  const passes = (node: number): boolean => flow.nodes[node]!.kind !== 'barrier' && !chosen.has(node);
+  const touched = (reached: Iterable<number>): Set<number> =>
+    new Set([...reached].flatMap((node) => flow.nodes[node]!.accesses.map(({ array }) => array)));
+  const earlier = touched(walk((node) => before[node]!, [slot], passes));
+  const later = touched(walk((node) => flow.nodes[node]!.successors, [slot], passes));
+  const found = new Map<string, Pair>();
+  for (const a of earlier) {
+    for (const b of partners.get(a) ?? []) {
+      if (!later.has(b)) continue;
+      const pair: Pair = a < b ? [a, b] : [b, a];
+      found.set(pair.join(), pair);
+    }
+  }
+  return [...found.values()].sort(([a, b], [c, d]) => a - c || b - d);
 }
 
 /**
@@ -147,16 +236,18 @@ export function placeBarriers(flow: Flow, pairs: readonly Pair[], closed: Readon
  */
 export function existingBarriers(flow: Flow, pairs: readonly Pair[], added: ReadonlySet<number>): Set<number> {
   const nodes = accessors(flow);
+  const after = (node: number): readonly number[] => flow.nodes[node]!.successors;
+  const isBarrier = (node: number): boolean => flow.nodes[node]!.kind === 'barrier';
   const used = new Set<number>();
   for (const [a, b] of pairs) {
     for (const [from, to] of [[a, b], [b, a]] as const) {
       const starts = new Set(nodes.get(from));
       const ends = new Set(nodes.get(to));
-      const isBarrier = (node: number): boolean => flow.nodes[node]!.kind === 'barrier';
-      const passed = walk(flow, starts, (node) => !isBarrier(node) && !added.has(node) && !starts.has(node) && !ends.has(node));
+      const passed = walk(after, starts, (node) => !isBarrier(node) && !added.has(node) && !starts.has(node) && !ends.has(node));
       for (const barrier of [...passed].filter(isBarrier)) {
-        const after = walk(flow, [barrier], (node) => !starts.has(node) && !ends.has(node));
-        if ([...after].some((node) => ends.has(node))) used.add(barrier);
+        if (used.has(barrier)) continue;
+        const reached = walk(after, [barrier], (node) => !starts.has(node) && !ends.has(node));
+        if ([...reached].some((node) => ends.has(node))) used.add(barrier);
       }
     }
   }
@@ -164,14 +255,14 @@ export function existingBarriers(flow: Flow, pairs: readonly Pair[], added: Read
 }
 
 /** Nodes reached from some nodes; those that may not be passed are reached and end their way. */
-function walk(flow: Flow, from: Iterable<number>, passes: (node: number) => boolean): Set<number> {
+function walk(next: (node: number) => readonly number[], from: Iterable<number>, passes: (node: number) => boolean): Set<number> {
   const reached = new Set<number>();
   const stack = [...from];
   while (stack.length > 0) {
-    for (const next of flow.nodes[stack.pop()!]!.successors) {
-      if (reached.has(next)) continue;
-      reached.add(next);
-      if (passes(next)) stack.push(next);
+    for (const each of next(stack.pop()!)) {
+      if (reached.has(each)) continue;
+      reached.add(each);
+      if (passes(each)) stack.push(each);
     }
   }
   return reached;

@@ -1,5 +1,6 @@
 // Calls: barriers, atomics, shuffles, functions of CUDA, functions of the text.
 import { kAnyMemory, type Effects, type Instance, type MemoryBase, type Mode, type Shape } from './effects.ts';
+import { plainness } from './certainty.ts';
 import { macroOf } from './macros.ts';
 import { calledName, rootOf } from './model.ts';
 import { blockBarriers, cachedLoad, cachedStore, isAtomic, isPureFunction, opaqueFunctions, resultsByPointer, shuffle } from './names.ts';
@@ -8,6 +9,7 @@ import { Refusal } from './refusal.ts';
 import type { Sym } from './symbols.ts';
 import { child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
 import { requireAllowed, type Visitor } from './visitor.ts';
+import { requireReadable } from './waits.ts';
 
 const kCasts = /^(?:static_cast|const_cast|reinterpret_cast|dynamic_cast|bit_cast)$/;
 const kGroups = /^(?:this_thread_block|tiled_partition|coalesced_threads|this_grid|this_thread|binary_partition|labeled_partition)$/;
@@ -23,6 +25,7 @@ export function callOf(visitor: Visitor, node: SyntaxNode, instance: Instance, e
   if (callee.type === 'field_expression') return methodOf(visitor, node, callee, name, instance, effects);
   const qualified = program.text(callee).replace(/\s/g, '');
   requireAllowed(qualified.replace(/<[^]*$/, ''), node);
+  requireOwnMeaning(visitor, node, name);
   if (blockBarriers.has(name)) return barrierOf(visitor, node, instance, effects);
   if (kGroups.test(name) || (name === 'sync' && isGroupScope(qualified, program.namespaces))) return groupOf(node, name, instance, effects);
   requireNoVariable(callee, instance);
@@ -47,6 +50,17 @@ export function callOf(visitor: Visitor, node: SyntaxNode, instance: Instance, e
   const candidates = visitor.library.candidates(node);
   if (candidates.length > 0) return userCall(visitor, node, candidates, instance, effects);
   libraryCall(visitor, node, name, instance, effects);
+}
+
+/** Refuses names of CUDA's barriers, groups, shuffles and atomics that the text gives another meaning. */
+function requireOwnMeaning(visitor: Visitor, node: SyntaxNode, name: string): void {
+  const { program } = visitor.library;
+  const orders = blockBarriers.has(name) || kGroups.test(name) || name === 'sync' || name === '__syncwarp';
+  if (!orders && !shuffle.test(name) && !isAtomic(name)) return;
+  if (program.macros.has(name)) throw new Refusal('macro', node, `${name} is a macro of this text`);
+  if (orders && program.functions.has(name)) {
+    throw new Refusal('ambiguous-function', node, `${name} is a function of this text as well`);
+  }
 }
 
 function values(node: SyntaxNode): SyntaxNode[] {
@@ -225,6 +239,7 @@ function enter(visitor: Visitor, node: SyntaxNode, fn: FunctionNode, instance: I
     if (up.model.fn === fn || depth > kDeepest) throw new Refusal('recursion', node, `${fn.name} calls itself`);
   }
   const model = visitor.library.model(fn);
+  requireReadable(model);
   const bindings = new Map<Sym, Shape>();
   const bases = new Map<Sym, MemoryBase>();
   for (const [at, value] of values(node).entries()) {
@@ -247,6 +262,9 @@ function enter(visitor: Visitor, node: SyntaxNode, fn: FunctionNode, instance: I
 }
 
 function requireSimpleParameter(visitor: Visitor, sym: Sym, value: SyntaxNode, fn: FunctionNode, instance: Instance): void {
+  if (plainness(visitor.library.model(fn), sym.type) === 'object') {
+    throw new Refusal('object-of-element', value, `${sym.type} may keep a reference to ${instance.model.text(value)}`);
+  }
   if (/\bvolatile\b/.test(visitor.library.program.text(sym.declaration))) {
     throw new Refusal('volatile-shared', value, `${fn.name} takes ${instance.model.text(value)} as volatile`);
   }

@@ -38,43 +38,70 @@ function overlap(a: SharedArray, b: SharedArray): boolean {
   return a.offset! < b.offset! + b.bytes && b.offset! < a.offset! + a.bytes;
 }
 
-/** All nodes that a node leads to; `through` says which may be passed. */
-function closure(nodes: readonly FlowNode[], from: FlowNode, through: (node: FlowNode, next: FlowNode) => boolean): Set<FlowNode> {
+type Edge = (from: FlowNode, to: FlowNode) => boolean;
+
+/** All nodes that some nodes lead to, along edges that `follow` allows. */
+function closure(from: readonly FlowNode[], next: (node: FlowNode) => readonly FlowNode[], follow: Edge): Set<FlowNode> {
   const found = new Set<FlowNode>();
-  const queue = [from];
+  const queue = [...from];
   for (const at of queue) {
-    for (const id of at.successors) {
-      const next = nodes[id]!;
-      if (found.has(next) || !through(at, next)) continue;
-      found.add(next);
-      queue.push(next);
+    for (const each of next(at)) {
+      if (found.has(each) || !follow(at, each)) continue;
+      found.add(each);
+      queue.push(each);
     }
   }
   return found;
 }
 
-/** What is wrong with two arrays that share bytes; undefined where nothing is. */
-function faultOf(nodes: readonly FlowNode[], a: SharedArray, b: SharedArray,
-  isLost: (from: FlowNode, to: FlowNode) => boolean): string | undefined {
-  const of = (array: SharedArray, mode: string): FlowNode[] => nodes.filter((node) =>
-    node.accesses.some((access) => access.array === array.index && access.mode.includes(mode)));
-  const touching = new Set([...of(b, 'r'), ...of(b, 'w')]);
-  for (const node of new Set([...of(a, 'r'), ...of(a, 'w')])) {
-    if (touching.has(node)) return 'touched by one statement';
-    for (const other of closure(nodes, node, (_at, next) => next.kind !== 'barrier')) {
-      if (touching.has(other)) return 'touched with no barrier between';
-    }
-  }
-  const reads = new Set(of(a, 'r'));
-  for (const write of of(a, 'w')) {
-    for (const node of closure(nodes, write, (at, next) => at === write || !isLost(at, next))) {
-      if (!touching.has(node)) continue;
-      for (const read of closure(nodes, node, (at, next) => !isLost(at, next))) {
-        if (reads.has(read)) return 'needed after the other was touched';
+/** The statements of a kernel by what they touch. */
+class Statements {
+  readonly #nodes: readonly FlowNode[];
+  readonly #before: FlowNode[][];
+  readonly #reads: FlowNode[][];
+  readonly #writes: FlowNode[][];
+
+  constructor(nodes: readonly FlowNode[], arrays: number) {
+    this.#nodes = nodes;
+    this.#before = nodes.map(() => []);
+    this.#reads = Array.from({ length: arrays }, () => []);
+    this.#writes = Array.from({ length: arrays }, () => []);
+    for (const node of nodes) {
+      for (const id of node.successors) this.#before[id]!.push(node);
+      for (const { array, mode } of node.accesses) {
+        if (mode.includes('r')) this.#reads[array]!.push(node);
+        if (mode.includes('w')) this.#writes[array]!.push(node);
       }
     }
   }
-  return undefined;
+
+  touching(array: number): ReadonlySet<FlowNode> {
+    return new Set([...this.#reads[array]!, ...this.#writes[array]!]);
+  }
+
+  /** Statements that may run before any barrier follows an access of an array. */
+  unseparated(array: number): ReadonlySet<FlowNode> {
+    return closure([...this.touching(array)], (node) => this.#after(node), (_at, next) => next.kind !== 'barrier');
+  }
+
+  /** Statements at which content of an array is needed: a write leads to them and they lead to a read. */
+  needing(array: number, isLost: Edge): ReadonlySet<FlowNode> {
+    const written = new Set<FlowNode>();
+    for (const write of this.#writes[array]!) {
+      for (const node of closure([write], (at) => this.#after(at), (at, next) => at === write || !isLost(at, next))) written.add(node);
+    }
+    const read = closure(this.#reads[array]!, (at) => this.#before[at.id]!, (at, before) => !isLost(before, at));
+    return new Set([...written].filter((node) => read.has(node)));
+  }
+
+  #after(node: FlowNode): FlowNode[] {
+    return node.successors.map((id) => this.#nodes[id]!);
+  }
+}
+
+function meet(some: ReadonlySet<FlowNode>, others: ReadonlySet<FlowNode>): boolean {
+  for (const node of others) if (some.has(node)) return true;
+  return false;
 }
 
 function fail(kernel: string, what: string): WarploomError {
@@ -99,14 +126,21 @@ function checkKernel(library: Library, expected: Expected, options: CheckOptions
     if (accesses !== expected.accesses[array.index]) throw fail(expected.name, `${array.name} is touched ${accesses} times`);
   }
   if (arrays.length !== expected.accesses.length) throw fail(expected.name, 'an array is missing');
+  const statements = new Statements(nodes, arrays.length);
+  const touching = arrays.map(({ index }) => statements.touching(index));
   for (const a of arrays) {
+    const sharing = arrays.filter((b) => a !== b && overlap(a, b));
+    if (sharing.length === 0) continue;
     const loops = liveness.scoped[a.index]!;
     const full = fullWrites[a.index]!;
-    const isLost = (from: FlowNode, to: FlowNode): boolean => full.has(from.id)
+    const isLost: Edge = (from, to) => full.has(from.id)
       || loops.some((loop) => to.id === loop.head && loop.nodes.includes(from.id));
-    for (const b of arrays) {
-      if (a === b || !overlap(a, b)) continue;
-      const fault = faultOf(nodes, a, b, isLost);
+    const near = statements.unseparated(a.index);
+    const needing = statements.needing(a.index, isLost);
+    for (const b of sharing) {
+      const fault = meet(touching[a.index]!, touching[b.index]!) ? 'touched by one statement'
+        : meet(near, touching[b.index]!) ? 'touched with no barrier between'
+          : meet(needing, touching[b.index]!) ? 'needed after the other was touched' : undefined;
       if (fault !== undefined) throw fail(expected.name, `${a.name} and ${b.name}: ${fault}`);
     }
   }

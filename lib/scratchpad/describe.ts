@@ -119,13 +119,14 @@ export function describeKernel(described: Described, reason: string, dynamicByte
   const declarator = child(fn.node, 'declarator') ?? fn.node;
   const barriers = rewritten ? barrierReports(described) : [];
   const ofKernel = ({ kernel }: { kernel: string }): boolean => kernel === fn.name;
+  const together = interference({ blocks: layout.problem.blocks });
+  const known = new Set(together.map((pair) => pair.join()));
   const report: KernelReport = {
     kernel: fn.name, ...placeOf(syntax, declarator.start, origin), status: rewritten ? 'rewritten' : 'kept', reason, planner: plan.planner,
     arrays: reports, bytesBefore: plan.bytesBefore, bytesAfter: plan.bytes, lowerBound: plan.lowerBound, optimal: plan.optimal,
     partitions: plan.partitions.map((part) =>
       ({ offset: part.offset, bytes: part.bytes, arrays: part.blocks.map((block) => arrays[block]!.name) })),
-    interference: interference({ blocks: layout.problem.blocks }).map(names), inseparable: conflicts.filter((pair) =>
-      !interference({ blocks: layout.problem.blocks }).some(([a, b]) => a === pair[0] && b === pair[1])).map(names),
+    interference: together.map(names), inseparable: conflicts.filter((pair) => !known.has(pair.join())).map(names),
     barriersAdded: barriers.map((each) => each.report), barriersExisting: existingReports(described),
     moved: origin.moved.filter(ofKernel).map(({ kernel: _kernel, ...each }) => each),
     barriersRemoved: origin.removed.filter(ofKernel).map(({ line, column }) => ({ line, column })),

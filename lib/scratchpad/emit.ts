@@ -1,6 +1,6 @@
 // Writes the pool, the references into it and the barriers into the text.
 import type { SharedArray } from './arrays.ts';
-import type { Flow } from './flow.ts';
+import type { Analysis } from './analyse.ts';
 import type { FunctionNode } from './program.ts';
 import type { NewBarrier } from './barriers.ts';
 import { Refusal } from './refusal.ts';
@@ -92,6 +92,7 @@ function symbolicEdits(syntax: Syntax, fn: FunctionNode, arrays: readonly Shared
       'sizes depend on template parameters and on names that the layout cannot use');
   }
   const offsets = [...new Set(plan.offsets)].sort((a, b) => a - b);
+  const unit = Math.max(kPoolAlignment, ...arrays.map((array) => array.alignment));
   const lines: string[] = [];
   let end = '0';
   const names = new Map<number, string>();
@@ -103,14 +104,14 @@ function symbolicEdits(syntax: Syntax, fn: FunctionNode, arrays: readonly Shared
     for (const array of arrays.filter((each) => plan.offsets[each.index] === offset)) {
       const size = `${prefix}_size${array.index}`;
       lines.push(`constexpr unsigned ${size} = sizeof(${array.type})${array.extentTexts.map((text) => ` * (${text})`).join('')};`);
-      lines.push(`static_assert(alignof(${array.type}) <= ${kPoolAlignment}, "over-aligned elements");`);
+      lines.push(`static_assert(alignof(${array.type}) <= ${unit}, "over-aligned elements");`);
       const most = `${prefix}_most${array.index}`;
       if (largest !== '') lines.push(`constexpr unsigned ${most} = ${largest} > ${size} ? ${largest} : ${size};`);
       largest = largest === '' ? size : most;
     }
-    end = `(${start} + ${largest} + ${kPoolAlignment - 1}) / ${kPoolAlignment} * ${kPoolAlignment}`;
+    end = `(${start} + ${largest} + ${unit - 1}) / ${unit} * ${unit}`;
   }
-  lines.push(`constexpr unsigned ${prefix}_bytes = ${end};`, poolText(pool, `${prefix}_bytes`, kPoolAlignment, false));
+  lines.push(`constexpr unsigned ${prefix}_bytes = ${end};`, poolText(pool, `${prefix}_bytes`, unit, false));
   const edits: Edit[] = [];
   for (const [declaration, group] of byDeclaration(arrays)) {
     const references = group.map((array) => referenceText(array, pool, names.get(plan.offsets[array.index]!)!)).join(' ');
@@ -140,7 +141,7 @@ function barrierEdit(syntax: Syntax, offset: number, closing: boolean): Edit {
 }
 
 /** Edits that put a kernel's arrays into one pool as planned, with barriers. */
-export function emitKernel(syntax: Syntax, fn: FunctionNode, arrays: readonly SharedArray[], plan: Plan, flow: Flow,
+export function emitKernel(syntax: Syntax, fn: FunctionNode, { arrays, flow, visitor }: Analysis, plan: Plan,
   barriers: readonly NewBarrier[]): Emission {
   const symbolic = arrays.some((array) => array.symbolic);
   const { edits, dynamicBytes } = (symbolic ? symbolicEdits : numericEdits)(syntax, fn, arrays, plan);
@@ -148,5 +149,9 @@ export function emitKernel(syntax: Syntax, fn: FunctionNode, arrays: readonly Sh
     const { offset, closing } = flow.nodes[slot]!;
     return barrierEdit(syntax, offset, closing);
   });
-  return { edits: [...edits, ...calls], dynamicBytes };
+  const promises = [...visitor.plainParameters].map((name) => ({
+    start: fn.body.start + 1, end: fn.body.start + 1,
+    text: ` static_assert(!__is_class(${name}) && !__is_union(${name}), "may keep a reference to shared memory");`,
+  }));
+  return { edits: [...edits, ...promises, ...calls], dynamicBytes };
 }

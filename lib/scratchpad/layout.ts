@@ -1,8 +1,9 @@
 // From live ranges to a layout and its barriers.
 import type { Analysis } from './analyse.ts';
 import { placeBarriers, type NewBarrier } from './barriers.ts';
-import { plan as planBlocks } from './planner.ts';
+import { planSteps } from './planner.ts';
 import type { Block, Plan, PlannerName, PlanProblem } from './types.ts';
+import { Work } from './work.ts';
 
 /** A layout of the arrays of a kernel. */
 export interface Layout {
@@ -17,8 +18,10 @@ type Pair = readonly [number, number];
 
 /** Up to this many pairs are tried apart, to save barriers. */
 const kMostTrials = 24;
-/** Operations the exact planner may spend on one trial. */
-const kTrialBudget = 2e7;
+/** Operations that a pair of arrays costs beside the searches. */
+const kPairWork = 10;
+/** Share of the work left that the exact planner may spend on one trial. */
+const kTrialShare = 0.25;
 /** Symbolic sizes are rounded up to this. */
 const kSymbolicAlignment = 16;
 
@@ -48,24 +51,39 @@ function plannerFor(analysis: Analysis, planner: PlannerName): PlannerName {
   return symbolic && planner !== 'greedy' ? 'coloring' : planner;
 }
 
+/** Runs the steps of a plan with pauses between them. */
+async function planned(steps: Generator<void, Plan>, work: Work): Promise<Plan> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    await work.pause();
+  }
+}
+
 /** Places the arrays. Of placements with the same bytes one with fewer new barriers is taken (planners `exact` and `packing`). */
-export function layOut(analysis: Analysis, planner: PlannerName, reuse: boolean): Layout {
+export async function layOut(analysis: Analysis, planner: PlannerName, reuse: boolean, work: Work): Promise<Layout> {
   const name = plannerFor(analysis, planner);
-  const place = (problem: PlanProblem, budget?: number): Layout => {
-    const plan = planBlocks(problem, name, budget === undefined ? {} : { budget });
+  const place = async (problem: PlanProblem, own: Work): Promise<Layout> => {
+    const plan = await planned(planSteps(problem, name, own), work);
     const sharing = sharingPairs(problem, plan);
-    return { plan, problem, sharing, barriers: placeBarriers(analysis.flow, sharing, analysis.closed) };
+    own.spend(kPairWork * problem.blocks.length ** 2);
+    const barriers = placeBarriers(analysis.flow, sharing, analysis.closed, own);
+    await work.pause();
+    return { plan, problem, sharing, barriers };
   };
-  const first = place(problemOf(analysis, reuse));
+  const first = await place(problemOf(analysis, reuse), work);
   let best = first;
   if (name !== 'exact' && name !== 'packing') return best;
   const tried = new Set<string>();
-  for (let trials = 0; trials < kMostTrials;) {
+  for (let trials = 0; trials < kMostTrials && !work.exhausted;) {
     const next = best.barriers.flatMap(({ pairs }) => pairs).find((pair) => !tried.has(String(pair)));
     if (next === undefined) break;
     tried.add(String(next));
     ++trials;
-    const apart = place({ ...best.problem, conflicts: [...best.problem.conflicts ?? [], next] }, kTrialBudget);
+    const own = new Work(Math.ceil(work.left * kTrialShare));
+    const granted = own.left;
+    const apart = await place({ ...best.problem, conflicts: [...best.problem.conflicts ?? [], next] }, own);
+    work.spend(granted - own.left);
     if (apart.plan.bytes <= first.plan.bytes && apart.barriers.length <= best.barriers.length) best = apart;
   }
   // The bound and the proof are those of the problem as it was.

@@ -115,20 +115,30 @@ export function analyseLiveness(flow: Flow, arrays: readonly SharedArray[], full
   return { points, live, ranges: live.map(rangesOf), scoped };
 }
 
-/** Whether a way without barrier leads from an access of one array to an access of another; slots in `cut` count as barriers. */
-export function meets(flow: Flow, from: number, to: number, cut: (slot: number) => boolean): boolean {
-  const isOpen = (id: number): boolean => flow.nodes[id]!.kind !== 'barrier' && !(flow.nodes[id]!.kind === 'slot' && cut(id));
-  const starts = flow.nodes.filter((node) => node.accesses.some((access) => access.array === from)).map((node) => node.id);
-  const seen = reach(flow, starts, (_from, next) => isOpen(next));
-  return flow.nodes.some((node) => seen[node.id] === 1 && node.accesses.some((access) => access.array === to));
-}
-
 /** Pairs of arrays that no barrier can keep apart, although they are not needed at the same time. */
 export function inseparable(flow: Flow, arrays: readonly SharedArray[], closed: ReadonlySet<number>): [number, number][] {
+  const isOpen = (id: number): boolean => flow.nodes[id]!.kind !== 'barrier' && !(flow.nodes[id]!.kind === 'slot' && !closed.has(id));
+  const touched = touchedBy(flow, arrays.length);
+  const met = arrays.map(({ index }) => {
+    const seen = reach(flow, touched[index]!, (_from, next) => isOpen(next));
+    const others = new Set<number>();
+    flow.nodes.forEach((node) => {
+      if (seen[node.id] === 1) for (const { array } of node.accesses) others.add(array);
+    });
+    return others;
+  });
   const pairs: [number, number][] = [];
-  const cut = (slot: number): boolean => !closed.has(slot);
   for (let a = 0; a < arrays.length; ++a) {
-    for (let b = a + 1; b < arrays.length; ++b) if (meets(flow, a, b, cut) || meets(flow, b, a, cut)) pairs.push([a, b]);
+    for (let b = a + 1; b < arrays.length; ++b) if (met[a]!.has(b) || met[b]!.has(a)) pairs.push([a, b]);
   }
   return pairs;
+}
+
+/** Per array the nodes that access it, ascending. */
+function touchedBy(flow: Flow, count: number): number[][] {
+  const touched: number[][] = Array.from({ length: count }, () => []);
+  for (const node of flow.nodes) {
+    for (const { array } of node.accesses) if (touched[array]!.at(-1) !== node.id) touched[array]!.push(node.id);
+  }
+  return touched;
 }

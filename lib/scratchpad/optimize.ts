@@ -13,6 +13,7 @@ import { Refusal, remedyOf } from './refusal.ts';
 import { reorderSource, sameOrder, type Reordered } from './reorder.ts';
 import type { KernelReport, RefusedKernel, ScratchpadReport } from './report.ts';
 import { descend, parse, position, type Syntax } from './syntax.ts';
+import { Work } from './work.ts';
 
 /** What {@link optimize} gives. */
 export interface OptimizeResult {
@@ -28,6 +29,8 @@ export interface OptimizeResult {
 
 interface Settings extends CheckOptions {
   readonly options: OptimizeOptions;
+  /** What the searches of the call may still spend. */
+  readonly work: Work;
 }
 
 interface Treated extends Description {
@@ -38,7 +41,7 @@ interface Treated extends Description {
 function settingsOf(options: OptimizeOptions): Settings {
   return {
     options, shape: shapeOf(options), macros: options.macros ?? [], defines: new Map(Object.entries(options.defines ?? {})),
-    trusted: new Set(options.functions ?? []),
+    trusted: new Set(options.functions ?? []), work: new Work(options.budget, options.signal),
   };
 }
 
@@ -67,17 +70,17 @@ function reasonToKeep({ arrays }: Analysis, { plan }: Layout, described: Describ
     : `a multiprocessor holds ${residency.after.blocks} blocks as before, limited by ${residency.after.limiter}`;
 }
 
-function treat(syntax: Syntax, library: Library, fn: FunctionNode, settings: Settings, origin: Reordered): Treated {
+async function treat(syntax: Syntax, library: Library, fn: FunctionNode, settings: Settings, origin: Reordered): Promise<Treated> {
   const analysis = analyse(library, fn, analysisOptions(settings));
   const { options } = settings;
-  const layout = layOut(analysis, options.planner ?? 'exact', options.reuse ?? true);
+  const layout = await layOut(analysis, options.planner ?? 'exact', options.reuse ?? true, settings.work);
   const residency = residencyOf(analysis, layout, options);
   const described: Described = { analysis, layout, residency, origin };
   const reason = reasonToKeep(analysis, layout, described, options);
   if (reason !== undefined) {
     return { ...describeKernel(described, reason, undefined), edits: [], expected: undefined };
   }
-  const emission = emitKernel(syntax, fn, analysis.arrays, layout.plan, analysis.flow, layout.barriers);
+  const emission = emitKernel(syntax, fn, analysis, layout.plan, layout.barriers);
   if (emission.dynamicBytes !== undefined && analysis.dynamic.length > 0) {
     throw new Refusal('dynamic-and-large', analysis.dynamic[0]!.node,
       `the pool takes ${emission.dynamicBytes} bytes and the kernel has dynamic shared memory`);
@@ -153,7 +156,8 @@ async function run(source: string, settings: Settings, origin: Reordered): Promi
   const treated: Treated[] = [];
   for (const fn of selectKernels(syntax, program, refused, kernel)) {
     try {
-      treated.push(treat(syntax, library, fn, settings, origin));
+      await settings.work.pause();
+      treated.push(await treat(syntax, library, fn, settings, origin));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       refused.push(refusedOf(syntax, fn, fn.name, error, origin));
@@ -179,6 +183,7 @@ async function run(source: string, settings: Settings, origin: Reordered): Promi
  * After Moazeni, Bui, Sarrafzadeh, "A memory optimization technique for software-managed scratchpad memory in GPUs" (SASP 2009).
  * @param source CUDA C++, at most 1 MiB of characters
  * @throws ArgumentError (ERR_WARPLOOM_INVALID_ARGUMENT) for options and for text that is no CUDA C++
+ * @throws `signal.reason` where the call is aborted; the searches give the event loop a turn every few milliseconds
  * @throws WarploomError (ERR_WARPLOOM_INTERNAL) where the rewritten text fails the check that it is put through before it is returned
  */
 export async function optimize(source: string, options: OptimizeOptions = {}): Promise<OptimizeResult> {

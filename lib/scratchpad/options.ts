@@ -40,11 +40,19 @@ export interface OptimizeOptions {
   readonly reuse?: boolean;
   /** What to do where a multiprocessor would hold no more blocks than before: `rewrite` (default) or `keep` the text. */
   readonly whenNoGain?: 'rewrite' | 'keep';
+  /**
+   * Elementary operations that the searches for the fewest bytes and the fewest barriers may spend, over all kernels of the text.
+   * Default 3·10⁷, some 0.5 s. Where they are used up the best layout found counts; `optimal` and `lowerBound` of the report say how
+   * good it is.
+   */
+  readonly budget?: number;
+  /** Ends the call, which then rejects with `signal.reason`. */
+  readonly signal?: AbortSignal;
 }
 
 const kFields = ['kernel', 'planner', 'reorder', 'arch', 'blockThreads', 'registersPerThread', 'macros', 'defines', 'functions',
   'rewritten',
-  'reuse', 'whenNoGain'] as const satisfies readonly (keyof OptimizeOptions)[];
+  'reuse', 'whenNoGain', 'budget', 'signal'] as const satisfies readonly (keyof OptimizeOptions)[];
 const kMostThreads = 1024;
 const kName = /^[A-Za-z_]\w*$/;
 
@@ -88,6 +96,10 @@ export function checkOptions(source: unknown, options: OptimizeOptions): void {
   requireChoice(options.whenNoGain, 'whenNoGain', ['rewrite', 'keep']);
   requireThreads(options.blockThreads);
   requireWhole(options.registersPerThread, 'registersPerThread', 1, 255);
+  requireWhole(options.budget, 'budget', 1, Number.MAX_SAFE_INTEGER);
+  if (options.signal !== undefined && !(options.signal instanceof AbortSignal)) {
+    throw refusal('signal', 'an AbortSignal', describeValue(options.signal));
+  }
   requireNames(options.macros, 'macros');
   requireNames(options.functions, 'functions');
   if (options.rewritten !== true) requireNames(options.rewritten, 'rewritten');

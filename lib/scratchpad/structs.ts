@@ -90,6 +90,7 @@ export function alignasOf(program: Program, node: SyntaxNode): number | undefine
     if (qualifier === undefined) continue;
     const text = program.text(qualifier).replace(/^[^(]*\(/, '').replace(/\)\s*$/, '');
     const value = evaluate(text, program) ?? program.alignOf(text);
+    // NaN: there is one, and nobody knows which.
     strictest = Math.max(strictest ?? 0, value ?? NaN);
   }
   return strictest;

@@ -8,6 +8,8 @@ import { builtinNames, forbiddenWords } from './names.ts';
 import { declaredName } from './program.ts';
 import { Refusal } from './refusal.ts';
 import { Shapes } from './shapes.ts';
+import { requireCopied } from './copies.ts';
+import { requireReadable } from './waits.ts';
 import type { Sym } from './symbols.ts';
 import { ancestor, child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
 
@@ -30,6 +32,8 @@ const kConditionals = /^preproc_(?:if|ifdef|else|elif|elifdef|include)$/;
 export class Visitor extends Shapes {
   /** Functions that the caller vouches for. */
   readonly trusted: ReadonlySet<string>;
+  /** Template parameters of the kernel that values of shared arrays initialise: they must not stand for classes. */
+  readonly plainParameters = new Set<string>();
 
   constructor(library: Library, arrays: KernelArrays, trusted: ReadonlySet<string>) {
     super(library, arrays);
@@ -38,6 +42,7 @@ export class Visitor extends Shapes {
 
   /** The kernel itself as an instance. */
   root(model: Instance['model']): Instance {
+    requireReadable(model);
     return { model, bindings: new Map(), bases: new Map(), parent: undefined, call: undefined, aliases: new Map(), visited: new Set() };
   }
 
@@ -79,6 +84,7 @@ export class Visitor extends Shapes {
       this.touch(node, instance, effects);
       if (shape.dimensions > 0) throw this.#escape(node, shape, instance);
       effects.accesses.push({ array: shape.array, mode, node, order: effects.order++ });
+      if (mode !== 'w') requireCopied(this, node, instance);
       return;
     }
     if (kPlain.has(node.type)) {

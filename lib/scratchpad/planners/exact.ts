@@ -1,6 +1,7 @@
 // Least bytes by branch and bound. Blocks are placed by rising offset, each as low as those before it allow: every placement can
 // be pushed down to one of these (canonical placements and dominance after Moffitt, MiniMalloc, ASPLOS 2023; here with
 // alignment and an interference graph that need not come from intervals).
+import type { Work } from '../work.ts';
 import { packing } from './packing.ts';
 import { alignUp, heightOf, roomOf, type Prepared } from './prepared.ts';
 
@@ -26,6 +27,15 @@ interface SearchedClique {
   readonly blocks: readonly number[];
   readonly alignment: number;
   readonly slack: number;
+}
+
+/** A state of the search, and the block tried in it now, or -1. */
+interface Frame {
+  readonly height: number;
+  readonly candidates: readonly number[];
+  tried: number;
+  block: number;
+  raised: [block: number, floor: number][];
 }
 
 /** One clique of a block, and what the block takes of it. */
@@ -67,11 +77,11 @@ class Search {
   /** Bytes to beat. */
   least: number;
   best: readonly number[] | undefined;
-  /** Elementary operations left. */
-  budget: number;
+  private readonly frames: Frame[] = [];
   private readonly goal: number;
+  private readonly work: Work;
 
-  constructor(problem: Prepared, least: number, goal: number, budget: number) {
+  constructor(problem: Prepared, least: number, goal: number, work: Work) {
     const { count, bytes, alignment, neighbours, cliques } = problem;
     this.bytes = bytes;
     this.alignment = alignment;
@@ -90,13 +100,20 @@ class Search {
     this.compact = least < maxCode && count < 1000;
     this.least = least;
     this.goal = goal;
-    this.budget = budget;
+    this.work = work;
+    this.enter(0, -1, 0);
   }
 
-  /** Tries every canonical placement; false when the budget ran out. */
-  run(): boolean {
-    this.descend(0, 0, -1, 0);
-    return this.budget > 0;
+  /** Tries canonical placements until all are tried, the work runs out or `slice` operations are spent; whether it is to go on. */
+  proceed(slice: number): boolean {
+    const until = Math.max(0, this.work.left - slice);
+    while (this.frames.length > 0 && this.work.left > until) this.advance();
+    return this.frames.length > 0 && !this.work.exhausted;
+  }
+
+  /** Whether every canonical placement was tried, or proved to be no better. */
+  get complete(): boolean {
+    return this.frames.length === 0;
   }
 
   /** Whether the unplaced blocks of some clique, stacked from the lowest place that any of them can have, reach `least`. */
@@ -109,7 +126,7 @@ class Search {
       for (const block of blocks) {
         if (!this.placed[block] && this.floor[block]! < lowest) lowest = this.floor[block]!;
       }
-      this.budget -= blocks.length;
+      this.work.spend(blocks.length);
       const from = Math.max(lowest, last);
       if ((alignment === 1 ? from : alignUp(from, alignment)) + rest - slack >= this.least) return true;
     }
@@ -134,7 +151,7 @@ class Search {
       if (twin >= 0 && !placed[twin]) continue;
       found.push(block);
     }
-    this.budget -= 2 * placed.length;
+    this.work.spend(2 * placed.length);
     return found.sort((a, b) => floor[a]! - floor[b]! || bytes[b]! - bytes[a]! || a - b);
   }
 
@@ -145,40 +162,62 @@ class Search {
     const key = this.compact ? String.fromCharCode(...codes) : codes.join();
     const from = last * this.placed.length + lastBlock;
     const known = this.known.get(key);
-    this.budget -= 4 * this.placed.length;
+    this.work.spend(4 * this.placed.length);
     if (known !== undefined) return known.from <= from && known.height <= height;
     if (this.known.size < maxRemembered) this.known.set(key, { from, height });
     return false;
   }
 
-  private descend(depth: number, last: number, lastBlock: number, height: number): void {
+  /** Enters a state: notes a complete placement, or begins to try the blocks that may come next. */
+  private enter(last: number, lastBlock: number, height: number): void {
+    const depth = this.frames.length;
     if (depth === this.placed.length) {
       this.least = height;
       this.best = [...this.offsets];
       return;
     }
-    if (this.hopeless(last)) return;
-    if (depth > 1 && this.seen(last, lastBlock, height)) return;
-    for (const block of this.candidates(last, lastBlock)) {
-      if (this.budget <= 0 || this.least <= this.goal) return;
-      const at = this.floor[block]!;
-      const end = at + this.bytes[block]!;
-      if (end >= this.least) continue;
-      const raised: [number, number][] = [];
-      for (const other of this.neighbours[block]!) {
-        const above = alignUp(end, this.alignment[other]!);
-        if (this.placed[other] || this.floor[other]! >= above) continue;
-        raised.push([other, this.floor[other]!]);
-        this.floor[other] = above;
-      }
-      this.placed[block] = true;
-      this.offsets[block] = at;
-      for (const { clique, padded } of this.cliquesOf[block]!) this.rest[clique]! -= padded;
-      this.descend(depth + 1, at, block, Math.max(height, end));
-      for (const { clique, padded } of this.cliquesOf[block]!) this.rest[clique]! += padded;
-      this.placed[block] = false;
-      for (const [other, floor] of raised) this.floor[other] = floor;
+    if (this.hopeless(last) || (depth > 1 && this.seen(last, lastBlock, height))) return;
+    this.frames.push({ height, candidates: this.candidates(last, lastBlock), tried: 0, block: -1, raised: [] });
+  }
+
+  /** Tries the next block of the innermost state, or leaves the state where there is none. */
+  private advance(): void {
+    const frame = this.frames.at(-1)!;
+    if (frame.block >= 0) this.lift(frame);
+    const block = frame.candidates[frame.tried];
+    if (block === undefined || this.least <= this.goal) {
+      this.frames.pop();
+      return;
     }
+    frame.tried += 1;
+    this.work.spend(1);
+    const at = this.floor[block]!;
+    const end = at + this.bytes[block]!;
+    if (end >= this.least) return;
+    this.put(frame, block, at, end);
+    this.enter(at, block, Math.max(frame.height, end));
+  }
+
+  private put(frame: Frame, block: number, at: number, end: number): void {
+    frame.block = block;
+    for (const other of this.neighbours[block]!) {
+      const above = alignUp(end, this.alignment[other]!);
+      if (this.placed[other] || this.floor[other]! >= above) continue;
+      frame.raised.push([other, this.floor[other]!]);
+      this.floor[other] = above;
+    }
+    this.placed[block] = true;
+    this.offsets[block] = at;
+    for (const { clique, padded } of this.cliquesOf[block]!) this.rest[clique]! -= padded;
+  }
+
+  private lift(frame: Frame): void {
+    const { block } = frame;
+    for (const { clique, padded } of this.cliquesOf[block]!) this.rest[clique]! += padded;
+    this.placed[block] = false;
+    for (const [other, floor] of frame.raised) this.floor[other] = floor;
+    frame.raised = [];
+    frame.block = -1;
   }
 }
 
@@ -216,26 +255,31 @@ function restrict(problem: Prepared, members: readonly number[]): Prepared {
   };
 }
 
+/** Operations between two turns of the event loop. */
+const kSlice = 300_000;
+
 /**
- * Least bytes, or the best found when `budget` elementary operations (some 3·10⁷ a second) were not enough. Parts of the
- * graph that share no edge are searched one by one, and only as long as they decide the size of the pool.
+ * Least bytes, or the best found when the work ran out. Parts of the graph that share no edge are searched one by one, and only as
+ * long as they decide the size of the pool. Yields now and then, so that a caller can do other things.
  */
-export function exact(problem: Prepared, budget: number): ExactResult {
-  const offsets = packing(problem);
+export function* exact(problem: Prepared, work: Work): Generator<void, ExactResult> {
+  const offsets = packing(problem, work);
   const parts = components(problem).map((members) => ({ members, part: restrict(problem, members) }));
   // What one part must have at least, no other part need beat.
   let goal = problem.lowerBound;
-  let left = budget;
   let complete = true;
   for (const { members, part } of parts.sort((a, b) => b.part.lowerBound - a.part.lowerBound)) {
     const own = members.map((block) => offsets[block]!);
     const height = heightOf(own, part.bytes);
     if (height <= goal) continue;
-    const search = new Search(part, height, goal, left);
-    const done = search.run();
+    if (work.exhausted) {
+      complete = false;
+      break;
+    }
+    const search = new Search(part, height, goal, work);
+    while (search.proceed(kSlice)) yield;
     search.best?.forEach((offset, i) => { offsets[members[i]!] = offset; });
-    left = Math.max(search.budget, 0);
-    if (done) goal = Math.max(goal, search.least);
+    if (search.complete) goal = Math.max(goal, search.least);
     else complete &&= search.least <= goal;
   }
   return { offsets, complete: complete || heightOf(offsets, problem.bytes) === goal };

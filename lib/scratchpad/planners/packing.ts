@@ -1,4 +1,5 @@
 // Offsets by first fit: several live blocks may lie inside the room of one that is dead, as in Fig. 4(b) of Moazeni et al. (2009).
+import { Work } from '../work.ts';
 import { coloring } from './partitions.ts';
 import { alignUp, heightOf, type Prepared } from './prepared.ts';
 
@@ -31,7 +32,7 @@ function byWeight(problem: Prepared, weight: (block: number) => number): number[
  * front of the order and everything is placed again, a block at most once. The same from two other orders (bytes times number
  * of neighbours, number of neighbours); the best placement counts, and never one worse than `coloring`'s.
  */
-export function packing(problem: Prepared): number[] {
+export function packing(problem: Prepared, work = new Work()): number[] {
   let best = coloring(problem);
   let least = heightOf(best, problem.bytes);
   const degree = (block: number) => problem.neighbours[block]!.length + 1;
@@ -43,6 +44,8 @@ export function packing(problem: Prepared): number[] {
   for (let order of orders) {
     const moved = new Set<number>();
     while (least > problem.lowerBound && moved.size < maxRepairs) {
+      work.spend(problem.count ** 2 / 4);
+      if (moved.size > 0 && work.exhausted) break;
       const offsets = firstFit(problem, order);
       const height = heightOf(offsets, problem.bytes);
       if (height < least) {

@@ -127,7 +127,11 @@ export function prepare(problem: PlanProblem): Prepared {
   // Without ranges of several parts and conflicts, live sets are all the maximal cliques.
   const intervals = blocks.every((block) => block.live.length < 2) && conflicts.every(([a, b]) => meets(a, b));
   for (const [a, b] of conflicts) connect(a, b);
-  const neighbours = blocks.map((_, a) => blocks.map((_, b) => b).filter((b) => meets(a, b)));
+  const neighbours = blocks.map((_, a) => {
+    const others: number[] = [];
+    for (let b = 0; b < count; ++b) if (meets(a, b)) others.push(b);
+    return others;
+  });
   const grown = intervals ? sets : [...sets, ...maximalCliques(neighbours, maxCliques)];
   const covered = new Set(grown.flat());
   for (let block = 0; block < count; ++block) if (!covered.has(block)) grown.push([block]); // never live: still has bytes

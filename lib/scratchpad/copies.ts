@@ -1,0 +1,92 @@
+// Where the value of an element of a shared array goes: it must be copied. An object that it initialises may keep a reference to it,
+// through which the array would be touched where nothing in the text says so.
+import { normalType } from './c-types.ts';
+import { plainness, templateArguments } from './certainty.ts';
+import type { Instance } from './effects.ts';
+import { calledName } from './model.ts';
+import { Refusal } from './refusal.ts';
+import { ancestor, child, namedChildren, type SyntaxNode } from './syntax.ts';
+import type { Visitor } from './visitor.ts';
+
+/** Expressions that pass on what they hold as it is. */
+const kTransparent = new Set(['parenthesized_expression', 'initializer_list', 'argument_list', 'init_declarator', 'initializer_pair',
+  'comma_expression', 'conditional_expression']);
+
+/** Refuses an element whose value initialises, or is assigned to, an object that may keep a reference to it. */
+export function requireCopied(visitor: Visitor, element: SyntaxNode, instance: Instance): void {
+  let below = element;
+  let argument = element;
+  for (let up = element.parent; up !== undefined; below = up, up = up.parent) {
+    if (kTransparent.has(up.type)) {
+      if (up.type === 'conditional_expression' && below.field === 'condition') return;
+      if (up.type === 'argument_list') argument = below;
+      continue;
+    }
+    const type = up.type === 'call_expression' ? typeCalled(visitor, up, argument, instance) : typeMade(up, below, instance);
+    if (type !== undefined) requirePlain(visitor, type, element, instance);
+    return;
+  }
+}
+
+/** The type of the object that an expression makes, or sets, of a value that stands in it; undefined where the value is used up. */
+function typeMade(node: SyntaxNode, value: SyntaxNode, instance: Instance): string | undefined {
+  const { model } = instance;
+  const typeOf = (each: SyntaxNode | undefined): string | undefined => each === undefined ? undefined : model.text(each);
+  switch (node.type) {
+    case 'declaration': return typeOf(child(node, 'type'));
+    case 'cast_expression': return typeOf(child(node, 'type'))?.replace(/\s*&+$/, '');
+    case 'compound_literal_expression': return typeOf(child(node, 'type'));
+    case 'return_statement': return ancestor(node, 'lambda_expression') === undefined ? typeOf(child(model.fn.node, 'type')) : undefined;
+    case 'assignment_expression': return value.field === 'right' ? typeOfTarget(child(node, 'left')!, instance) : undefined;
+    case 'binary_expression': return typeOfTarget(child(node, value.field === 'left' ? 'right' : 'left')!, instance);
+    default: return undefined;
+  }
+}
+
+/** The type of a variable that an operator takes beside a value; undefined where no object can be meant. */
+function typeOfTarget(node: SyntaxNode, instance: Instance): string | undefined {
+  const sym = node.type === 'identifier' ? instance.model.use(node) : undefined;
+  if (sym === undefined || (sym.kind !== 'variable' && sym.kind !== 'parameter') || sym.pointer) return undefined;
+  return instance.bindings.has(sym) ? undefined : sym.type;
+}
+
+/** What a call makes of an argument: the type it names, the parameter it initialises, or nothing. */
+function typeCalled(visitor: Visitor, call: SyntaxNode, argument: SyntaxNode, instance: Instance): string | undefined {
+  const { model } = instance;
+  const { program } = visitor.library;
+  const name = calledName(program, call);
+  const callee = child(call, 'function')!;
+  if (callee.type === 'primitive_type' || program.isType(name) || model.fn.template.includes(name)) return name;
+  if (/^(?:static|const|reinterpret|dynamic)_cast$/.test(name)) {
+    const [type] = templateArguments(callee);
+    return type === undefined ? undefined : model.text(type).replace(/\s*&+$/, '');
+  }
+  const [fn] = visitor.library.candidates(call);
+  if (fn === undefined) return undefined;
+  const spelled = templateArguments(callee).find((each) => plainness(model, model.text(each)) === 'object');
+  if (spelled !== undefined) return model.text(spelled);
+  const list = child(call, 'arguments');
+  const parameter = list === undefined ? undefined : fn.parameters[namedChildren(list).indexOf(argument)];
+  const type = parameter === undefined ? undefined : child(parameter, 'type');
+  if (type === undefined) return undefined;
+  const text = program.text(type);
+  // In the words of the called function, whose own parameters are deduced.
+  return plainness(visitor.library.model(fn), text) === 'object' ? text : undefined;
+}
+
+function requirePlain(visitor: Visitor, type: string, element: SyntaxNode, instance: Instance): void {
+  const bare = type.replace(/\s*&+$/, '').trim();
+  const { model } = instance;
+  const kind = plainness(model, bare);
+  if (kind === 'plain') return;
+  if (kind === 'template') {
+    // A called template deduces its parameters from what it is given.
+    const parameter = normalType(bare);
+    if (instance.parent === undefined && !visitor.arrays.some((array) => normalType(array.type) === parameter)) {
+      visitor.plainParameters.add(parameter);
+    }
+    return;
+  }
+  throw new Refusal('object-of-element', element,
+    `${bare} is not known to copy what it is given: it may keep a reference to ${model.text(element)}`);
+}
