@@ -1,60 +1,52 @@
-// npm run test:gpu [-- --out FOLDER] [--no-sanitizer] [MOCHA OPTIONS]: the test suite on the cuda backend, then,
-// where compute-sanitizer is installed, its four tools over test/gpu/sanitized*.test.ts, small calls of every algorithm.
-// One JSON report, FOLDER/test-gpu.json, and a last line «N passed, N failed, N skipped».
+// npm run test:gpu [-- --out FOLDER] [--no-sanitizer] [--jobs N] [--limit SECONDS] [--only REGEXP] [MOCHA OPTIONS]
+// The test suite on the cuda backend, a process for each folder (for each file of the long ones), and, where compute-sanitizer is
+// installed, its four tools over the small calls of test/gpu/sanitized*.test.ts. N of them at a time (default 6, longest first).
+// One JSON report, FOLDER/test-gpu.json, saved whenever a part ends, so that a machine that goes away leaves what was found; parts
+// that did not fit into the limit (default 570 s) stand in it as not run and count as failed. The last line is
+// «N passed, N failed, N skipped».
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { onPath } from './find-tools.mjs';
 import { root } from './list-sources.mjs';
 import { printSummary } from './summary.mjs';
 
-const kSanitizerTools = ['memcheck', 'racecheck', 'initcheck', 'synccheck'];
+const kSanitizerTools = ['racecheck', 'memcheck', 'initcheck', 'synccheck'];
+/** Folders that are cut into files, and what takes longest, first: seconds on an H200 beside five others. */
+const kByFile = new Set(['tridiagonal', 'stress', 'imaging', 'swept', 'scan', 'stream']);
+const kLongest = [
+  'racecheck', 'tridiagonal/families', 'memcheck', 'initcheck', 'synccheck', 'gpu', 'stress/', 'tridiagonal/', 'scan/', 'faults',
+];
+/** What a bundle does not carry the files for, and what has nothing to do with a device. */
+const kLeftOut = new Set(['scripts', 'package', 'device', 'types', 'support']);
 const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 
-/** Runs a command, showing its output as it comes; returns its status and its standard output. */
-function watch(command, args, env) {
-  return new Promise((settle) => {
-    const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'], env });
-    let text = '';
-    child.stdout.setEncoding('utf8').on('data', (chunk) => {
-      text += chunk;
-      process.stdout.write(chunk);
-    });
-    child.on('error', (error) => settle({ status: error.code, text }));
-    child.on('close', (code, signal) => settle({ status: code ?? signal, text }));
-  });
+const { values, tokens } = parseArgs({
+  strict: false, tokens: true,
+  options: {
+    'out': { type: 'string' }, 'no-sanitizer': { type: 'boolean' }, 'jobs': { type: 'string' }, 'limit': { type: 'string' },
+    'only': { type: 'string' }, 'help': { type: 'boolean' },
+  },
+});
+if (values.help) {
+  process.stdout.write(`${readFileSync(new URL(import.meta.url), 'utf8').split('\nimport')[0].replaceAll(/^\/\/ ?/gm, '')}\n`);
+  process.exit(0);
 }
+const own = new Set(['out', 'no-sanitizer', 'jobs', 'limit', 'only']);
+const mochaArgs = tokens.filter((token) => !(token.kind === 'option' && own.has(token.name)))
+  .flatMap(({ kind, rawName, value }) => kind === 'option' ? [rawName, ...(value === undefined ? [] : [value])] : [value ?? '--']);
+const out = resolve(values.out ?? join(root, 'results'));
+const limit = Number(values.limit ?? 570);
+const jobs = Number(values.jobs ?? 6);
+const only = new RegExp(values.only ?? '');
+const begin = Date.now();
 
-/** Cases that a backend cannot run: test/support/backends.ts prints them, mocha does not know them. */
-function skippedCases(text) {
-  return [...text.matchAll(/^ *skipped (\d+) case\(s\)/gm)].reduce((sum, match) => sum + Number(match[1]), 0);
-}
-
-/** Runs mocha with a JSON report beside the readable one; returns the parsed report. */
-async function runMocha(args, { prefix = [], backends = 'cuda' } = {}) {
-  const reportPath = join(tmpdir(), `warploom-mocha-${process.pid}.json`);
-  rmSync(reportPath, { force: true });
-  const [command, ...rest] = [...prefix, process.execPath, '--import', 'tsx', '--expose-gc', mocha, '--no-config',
-    '--timeout', '120000', '--forbid-only', '--reporter', join(root, 'scripts/mocha-reporter.cjs'),
-    '--reporter-option', `output=${reportPath}`, ...args];
-  const start = Date.now();
-  const asked = process.env.WARPLOOM_TEST_BACKENDS ?? backends;
-  const { status, text } = await watch(command, rest, { ...process.env, WARPLOOM_TEST_BACKENDS: asked });
-  const seconds = (Date.now() - start) / 1000;
-  const ended = { title: 'mocha', message: `ended with ${status}` };
-  if (!existsSync(reportPath)) return { passed: 0, failed: 1, skipped: 0, seconds, failures: [ended] };
-  const report = JSON.parse(readFileSync(reportPath, 'utf8'));
-  if (report.passed + report.failed === 0) {
-    report.failed = 1;
-    report.failures.push({ title: 'mocha', message: 'no test ran' });
-  }
-  if (status !== 0 && report.failed === 0) {
-    report.failed = 1;
-    report.failures.push(ended);
-  }
-  return { ...report, skipped: report.skipped + skippedCases(text), seconds };
+function filesBelow(folder) {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => entry.isDirectory() ? filesBelow(join(folder, entry.name))
+    : entry.name.endsWith('.test.ts') ? [join(folder, entry.name)] : []);
 }
 
 function sanitizer() {
@@ -62,37 +54,121 @@ function sanitizer() {
   return existsSync(found) ? found : undefined;
 }
 
-const args = process.argv.slice(2);
-const take = (name) => {
-  const at = args.indexOf(name);
-  return at < 0 ? undefined : args.splice(at, 2)[1];
-};
-const out = resolve(take('--out') ?? join(root, 'results'));
-const withSanitizer = !args.includes('--no-sanitizer');
-const mochaArgs = args.filter((arg) => arg !== '--no-sanitizer');
-const specs = mochaArgs.some((arg) => arg.endsWith('.ts')) ? []
-  // The checks of the source tree need the whole of it, which a bundle does not carry.
-  : ['--ignore', 'test/scripts/**', 'test/**/*.test.ts'];
+/** Parts of the suite: name, test files, and what runs node. */
+function partsOf(tool) {
+  const parts = [];
+  for (const folder of readdirSync(join(root, 'test'), { withFileTypes: true })) {
+    if (!folder.isDirectory() || kLeftOut.has(folder.name)) continue;
+    const files = filesBelow(join(root, 'test', folder.name)).map((file) => relative(root, file));
+    if (files.length === 0) continue;
+    if (!kByFile.has(folder.name)) parts.push({ name: folder.name, files, prefix: [] });
+    else for (const file of files) parts.push({ name: file.replace(/^test\//, '').replace(/\.test\.ts$/, ''), files: [file], prefix: [] });
+  }
+  if (tool === undefined) return parts;
+  const sanitized = filesBelow(join(root, 'test/gpu')).map((file) => relative(root, file));
+  for (const name of kSanitizerTools) {
+    const prefix = [tool, '--tool', name, '--error-exitcode', '3', '--target-processes', 'application-only'];
+    for (const file of sanitized) parts.push({ name: `${name} ${file.replace(/^.*\/|\.test\.ts$/g, '')}`, files: [file], prefix });
+  }
+  return parts;
+}
+
+function rank({ name }) {
+  const at = kLongest.findIndex((word) => name.startsWith(word));
+  return at < 0 ? kLongest.length : at;
+}
+
+/** Cases that a backend cannot run: test/support/backends.ts prints them, mocha does not know them. */
+function skippedCases(text) {
+  return [...text.matchAll(/^ *skipped (\d+) case\(s\)/gm)].reduce((sum, match) => sum + Number(match[1]), 0);
+}
+
+/** Runs a command and collects what it prints; `status` 'limit' where its time was up. */
+function collect(command, args, env, seconds) {
+  return new Promise((settle) => {
+    const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env, detached: true });
+    let text = '';
+    let late = false;
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (chunk) => { text += chunk; });
+    const timer = setTimeout(() => {
+      late = true;
+      try {
+        process.kill(-child.pid, 'SIGKILL'); // the tools of the sanitizer have children
+      } catch {
+        // it has just ended
+      }
+    }, seconds * 1000);
+    const end = (status) => {
+      clearTimeout(timer);
+      settle({ status: late ? 'limit' : status, text });
+    };
+    child.on('error', (error) => end(error.code));
+    child.on('close', (code, signal) => end(code ?? signal));
+  });
+}
+
+/** Runs mocha over one part; returns counts and failures. */
+async function runPart({ name, files, prefix }, seconds) {
+  const reportPath = join(tmpdir(), `warploom-mocha-${process.pid}-${name.replaceAll(/\W/g, '-')}.json`);
+  rmSync(reportPath, { force: true });
+  const [command, ...rest] = [...prefix, process.execPath, '--import', 'tsx', '--expose-gc', mocha, '--no-config',
+    '--timeout', '240000', '--forbid-only', '--reporter', join(root, 'scripts/mocha-reporter.cjs'),
+    '--reporter-option', `output=${reportPath}`, ...mochaArgs, ...files];
+  const start = Date.now();
+  const env = { ...process.env, WARPLOOM_TEST_BACKENDS: process.env.WARPLOOM_TEST_BACKENDS ?? 'cuda' };
+  const { status, text } = await collect(command, rest, env, seconds);
+  const took = (Date.now() - start) / 1000;
+  const ended = { title: name, message: status === 'limit' ? `not done after ${seconds.toFixed(0)} s` : `mocha ended with ${status}` };
+  if (!existsSync(reportPath)) return { passed: 0, failed: 1, skipped: 0, seconds: took, failures: [ended], text };
+  const report = JSON.parse(readFileSync(reportPath, 'utf8'));
+  rmSync(reportPath, { force: true });
+  if (status !== 0 && report.failed === 0) {
+    report.failed = 1;
+    report.failures.push(ended);
+  }
+  return { ...report, skipped: report.skipped + skippedCases(text), seconds: took, text };
+}
+
+function totalOf(runs) {
+  return Object.values(runs).reduce((sum, run) => [sum[0] + run.passed, sum[1] + run.failed, sum[2] + run.skipped], [0, 0, 0]);
+}
 
 const info = spawnSync(process.execPath, ['--import', 'tsx', 'lib/cli/bin.ts', 'info'], { cwd: root, encoding: 'utf8' });
 process.stdout.write(info.stdout);
-const report = { schema: 1, date: new Date().toISOString(), info: info.stdout, runs: {} };
-const save = () => writeFileSync(join(out, 'test-gpu.json'), `${JSON.stringify(report, null, 1)}\n`);
+const report = { schema: 2, date: new Date().toISOString(), info: info.stdout, seconds: 0, total: [0, 0, 0], runs: {} };
 mkdirSync(out, { recursive: true });
-report.runs.suite = await runMocha([...mochaArgs, ...specs]);
-save();
-const tool = sanitizer();
-if (tool && withSanitizer) {
-  for (const name of kSanitizerTools) {
-    const prefix = [tool, '--tool', name, '--error-exitcode', '3', '--target-processes', 'application-only'];
-    report.runs[name] = await runMocha(['test/gpu/sanitized*.test.ts'], { prefix });
+const save = () => {
+  report.seconds = (Date.now() - begin) / 1000;
+  report.total = totalOf(report.runs);
+  const path = join(out, 'test-gpu.json');
+  writeFileSync(`${path}.tmp`, `${JSON.stringify(report, null, 1)}\n`);
+  renameSync(`${path}.tmp`, path);
+};
+const tool = values['no-sanitizer'] ? undefined : sanitizer();
+if (tool === undefined && !values['no-sanitizer']) report.note = 'compute-sanitizer is not installed here';
+const parts = partsOf(tool).filter(({ name }) => only.test(name)).sort((a, b) => rank(a) - rank(b));
+let done = 0;
+async function worker() {
+  for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
+    const left = limit - (Date.now() - begin) / 1000;
+    const { text, ...run } = left > 5 ? await runPart(part, left)
+      : { passed: 0, failed: 1, skipped: 0, seconds: 0, failures: [{ title: part.name, message: 'not run: no time was left' }], text: '' };
+    report.runs[part.name] = run;
     save();
+    done += 1;
+    const state = `${run.passed} passed, ${run.failed} failed, ${run.skipped} skipped, ${run.seconds.toFixed(1)} s`;
+    process.stdout.write(`[${done} of ${done + parts.length + running - 1}] ${part.name}: ${state}\n`);
+    if (run.failed > 0) process.stdout.write(`${text.slice(-6000)}\n`);
   }
-} else if (withSanitizer) report.note = 'compute-sanitizer is not installed here';
+  running -= 1;
+}
+let running = Math.max(1, Math.min(jobs, parts.length));
+await Promise.all(Array.from({ length: running }, worker));
+if (Object.keys(report.runs).length === 0) {
+  report.runs.none = { passed: 0, failed: 1, skipped: 0, seconds: 0, failures: [{ title: 'suite', message: 'no test was chosen' }] };
+}
 save();
-const total = Object.values(report.runs).reduce(
-  (sum, run) => [sum[0] + run.passed, sum[1] + run.failed, sum[2] + run.skipped], [0, 0, 0]);
 for (const run of Object.values(report.runs)) {
   for (const { title, message } of run.failures) console.error(`FAILED ${title}: ${message}`);
 }
-printSummary(total);
+printSummary(totalOf(report.runs));

@@ -2,6 +2,7 @@
 import { ok } from 'node:assert/strict';
 import { ArgumentError, WarploomError } from '../../lib/core/errors.ts';
 import { openDevice, type Device } from '../../lib/core/device.ts';
+import { drillBackends } from '../support/backends.ts';
 import { Random } from '../support/random.ts';
 import { viewOf } from '../support/valid-parameters.ts';
 
@@ -29,9 +30,9 @@ const disturbances: readonly ((array: Float64Array) => void)[] = [
 describe('buffers taken away during calls', function () {
   this.timeout(60000);
 
-  for (const backend of ['cpu', 'simt'] as const) {
+  for (const backend of drillBackends(1)) {
     it(`never crashes the ${backend} backend in 200 random interleavings`, async () => {
-      const random = new Random(backend === 'cpu' ? 11 : 12);
+      const random = new Random({ cpu: 11, simt: 12, cuda: 13 }[backend]);
       const device = await openDevice({ backend, threads: 1 });
       let failed = 0;
       let done = 0;

@@ -1,7 +1,8 @@
 // Ends of processes and workers at every moment of a call: no crash, no hang, no lost error.
 import { match, ok, strictEqual } from 'node:assert/strict';
 import { preamble, runChild, type ChildEnd } from '../support/child.ts';
-import { hasBackend } from '../support/backends.ts';
+import { drillBackends } from '../support/backends.ts';
+import type { BackendName } from '../../lib/core/binding.ts';
 
 /** From start to end, on a machine that runs other things. */
 const patience = 15000;
@@ -89,13 +90,12 @@ const scenarios: Record<string, { code: number; script: string; out?: RegExp; er
   },
 };
 
-for (const backend of ['cpu', 'simt'] as const) {
+for (const backend of drillBackends(Object.keys(scenarios).length)) {
   describe(`life of a process with the ${backend} backend`, function () {
     this.timeout(120000);
     this.slow(10000);
     for (const [name, { code, script, out, err }] of Object.entries(scenarios)) {
-      it(`survives ${name}`, async function () {
-        if (!hasBackend(backend)) return this.skip();
+      it(`survives ${name}`, async () => {
         for (let round = 0; round < (backend === 'cpu' ? 2 : 1); round += 1) {
           const end = await runChild(preamble(backend) + script, { timeout: 2 * patience });
           requireEnd(end, code);
@@ -108,8 +108,8 @@ for (const backend of ['cpu', 'simt'] as const) {
 }
 
 /** A script that runs `body` in workers; `main` decides their fate. */
-function withWorkers(body: string, main: string): string {
-  const worker = JSON.stringify(`import { parentPort, workerData } from 'node:worker_threads';\n${preamble('cpu', 6000)}\n${body}`);
+function withWorkers(backend: BackendName, body: string, main: string): string {
+  const worker = JSON.stringify(`import { parentPort, workerData } from 'node:worker_threads';\n${preamble(backend, backend === 'cpu' ? 6000 : undefined)}\n${body}`);
   return `import { Worker } from 'node:worker_threads';
 const source = new URL('data:text/javascript,' + encodeURIComponent(${worker}));
 const start = (workerData) => new Worker(source, { workerData });
@@ -118,59 +118,65 @@ const message = (worker) => new Promise((resolve, reject) => { worker.once('mess
 ${main}`;
 }
 
-describe('life of workers', function () {
-  this.timeout(180000);
-  this.slow(30000);
+for (const backend of drillBackends(3, ['cpu', 'cuda'])) {
+  describe(`life of workers with the ${backend} backend`, function () {
+    this.timeout(180000);
+    this.slow(30000);
 
-  it('survives 100 workers terminated during calls, with the main thread going on', async () => {
-    const end = await runChild(withWorkers(
-      `const device = await open(); const kinds = ['plain', 'device', 'shared', 'pinned'];
-       globalThis.kept = [await device.array('float64', 100), await device.pinned('float64', 100)];
-       const calls = await startLong(device, kinds[workerData % 4]); parentPort.postMessage('running'); await Promise.all(calls);`,
-      `${preamble()}
-       const device = await open(); let terminated = 0;
-       for (let round = 0; round < 25; round += 1) {
-         await Promise.all([0, 1, 2, 3].map(async (i) => {
-           const worker = start(4 * round + i); await message(worker);
-           if (round % 3 !== 0) await new Promise((resolve) => setTimeout(resolve, round % 7));
-           await worker.terminate(); terminated += 1;
-         }));
-         const x = await small(device); if (Math.abs(x[16] - 0.5) > 1e-6) throw new Error('wrong');
-       }
-       console.log('terminated', terminated);`), { timeout: 150000 });
-    strictEqual(end.signal, null, end.err);
-    strictEqual(end.code, 0, end.err);
-    match(end.out, /terminated 100/);
-  });
-
-  it('runs 8 workers of 200 calls each, all right', async () => {
-    const end = await runChild(withWorkers(
-      `const device = await open(); let right = 0;
-       for (let i = 0; i < 200; i += 1) { const x = await small(device); if (Math.abs(x[16] - 0.5) < 1e-6) right += 1; }
-       parentPort.postMessage(right); if (workerData % 2) await device.close();`,
-      `const workers = Array.from({ length: 8 }, (_, i) => start(i));
-       const ends = workers.map(ended);
-       const counts = await Promise.all(workers.map(message));
-       console.log('right', counts.reduce((a, b) => a + b, 0), 'codes', (await Promise.all(ends)).join());`), { timeout: 60000 });
-    strictEqual(end.signal, null, end.err);
-    strictEqual(end.code, 0, end.err);
-    match(end.out, /right 1600 codes 0,0,0,0,0,0,0,0/);
-  });
-
-  it('survives process.exit of a worker and of the main thread while workers work', async () => {
-    for (let round = 0; round < 3; round += 1) {
-      const end = await runChild(withWorkers(
-        `const device = await open(); const calls = await startLong(device, 'shared'); parentPort.postMessage('running');
-         if (workerData === 0) setTimeout(() => process.exit(9), 5); await Promise.all(calls);`,
-        `const workers = [start(0), start(1), start(2)]; const first = ended(workers[0]);
-         await Promise.all(workers.map(message)); console.log('worker', await first); process.exit(7);`));
+    it('survives 100 workers terminated during calls, with the main thread going on', async () => {
+      const end = await runChild(withWorkers(backend,
+        `const device = await open(); const kinds = ['plain', 'device', 'shared', 'pinned'];
+         globalThis.kept = [await device.array('float64', 100), await device.pinned('float64', 100)];
+         const calls = await startLong(device, kinds[workerData % 4]); parentPort.postMessage('running'); await Promise.all(calls);`,
+        `${preamble(backend)}
+         const device = await open(); let terminated = 0;
+         for (let round = 0; round < 25; round += 1) {
+           await Promise.all([0, 1, 2, 3].map(async (i) => {
+             const worker = start(4 * round + i); await message(worker);
+             if (round % 3 !== 0) await new Promise((resolve) => setTimeout(resolve, round % 7));
+             await worker.terminate(); terminated += 1;
+           }));
+           const x = await small(device); if (Math.abs(x[16] - 0.5) > 1e-6) throw new Error('wrong');
+         }
+         console.log('terminated', terminated);`), { timeout: 150000 });
       strictEqual(end.signal, null, end.err);
-      strictEqual(end.code, 7, end.err);
-      match(end.out, /worker 9/);
-    }
-  });
+      strictEqual(end.code, 0, end.err);
+      match(end.out, /terminated 100/);
+    });
 
-  it('keeps two copies of the addon in one process apart', async () => {
+    it('runs 8 workers of 200 calls each, all right', async () => {
+      const end = await runChild(withWorkers(backend,
+        `const device = await open(); let right = 0;
+         for (let i = 0; i < 200; i += 1) { const x = await small(device); if (Math.abs(x[16] - 0.5) < 1e-6) right += 1; }
+         parentPort.postMessage(right); if (workerData % 2) await device.close();`,
+        `const workers = Array.from({ length: 8 }, (_, i) => start(i));
+         const ends = workers.map(ended);
+         const counts = await Promise.all(workers.map(message));
+         console.log('right', counts.reduce((a, b) => a + b, 0), 'codes', (await Promise.all(ends)).join());`), { timeout: 60000 });
+      strictEqual(end.signal, null, end.err);
+      strictEqual(end.code, 0, end.err);
+      match(end.out, /right 1600 codes 0,0,0,0,0,0,0,0/);
+    });
+
+    it('survives process.exit of a worker and of the main thread while workers work', async () => {
+      for (let round = 0; round < 3; round += 1) {
+        const end = await runChild(withWorkers(backend,
+          `const device = await open(); const calls = await startLong(device, 'shared'); parentPort.postMessage('running');
+           if (workerData === 0) setTimeout(() => process.exit(9), 5); await Promise.all(calls);`,
+          `const workers = [start(0), start(1), start(2)]; const first = ended(workers[0]);
+           await Promise.all(workers.map(message)); console.log('worker', await first); process.exit(7);`));
+        strictEqual(end.signal, null, end.err);
+        strictEqual(end.code, 7, end.err);
+        match(end.out, /worker 9/);
+      }
+    });
+  });
+}
+
+describe('two copies of the addon', function () {
+  this.timeout(180000);
+
+  it('stay apart in one process', async () => {
     const end = await runChild(`${preamble()}
       import { copyFileSync, mkdtempSync } from 'node:fs'; import { tmpdir } from 'node:os'; import { join } from 'node:path';
       import { createRequire } from 'node:module';

@@ -1,11 +1,13 @@
 // 100,000 calls: the process's memory stays where it was after the warm-up.
 import { match, ok, strictEqual } from 'node:assert/strict';
+import type { BackendName } from '../../lib/core/binding.ts';
+import { drillBackends } from '../support/backends.ts';
 import { preamble, runChild } from '../support/child.ts';
 
 const megabyte = 2 ** 20;
 
 /** Runs `call` (an async function's body with `device`, `i`) 100,000 times, 50 at once; prints the growth. */
-const growth = (setup: string, call: string): string => `${preamble('cpu', 100)}
+const growth = (backend: BackendName, setup: string, call: string): string => `${preamble(backend, 100)}
 import { readFileSync } from 'node:fs';
 const resident = () => { gc(); return Number(/VmRSS:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1]) * 1024; };
 const device = await open({ queueLimit: 256 });
@@ -27,34 +29,36 @@ console.log('growth', least, 'in use', device.memory().inUseBytes);
 await device.close();
 `;
 
-async function requireFlat(setup: string, call: string, inUse = 0): Promise<void> {
-  const end = await runChild(growth(setup, call), { timeout: 170000, args: ['--max-semi-space-size=4'] });
+async function requireFlat(backend: BackendName, setup: string, call: string, inUse = 0): Promise<void> {
+  const end = await runChild(growth(backend, setup, call), { timeout: 170000, args: ['--max-semi-space-size=4'] });
   strictEqual(end.code, 0, end.err);
   const bytes = Number(/growth (-?\d+)/.exec(end.out)?.[1]);
   ok(bytes < 5 * megabyte, `grew by ${(bytes / megabyte).toFixed(1)} MB`);
   match(end.out, new RegExp(`in use ${inUse}$`, 'm'));
 }
 
-describe('memory after 100,000 calls', function () {
-  this.timeout(180000);
-  this.slow(60000);
+for (const backend of drillBackends(3, ['cpu', 'cuda'])) {
+  describe(`memory of the ${backend} backend after 100,000 calls`, function () {
+    this.timeout(180000);
+    this.slow(60000);
 
-  it('does not grow with calls on device arrays', () => requireFlat(
-    'const a = await device.array(new Float64Array(96).fill(1)); const b = await device.array("float64", 96);',
-    "await device.run('tridiagonal.solve', solving(32, 3, a, b));", 2 * 768));
+    it('does not grow with calls on device arrays', () => requireFlat(backend,
+      'const a = await device.array(new Float64Array(96).fill(1)); const b = await device.array("float64", 96);',
+      "await device.run('tridiagonal.solve', solving(32, 3, a, b));", 2 * 768));
 
-  it('does not grow with calls on plain arrays, refused and cancelled calls', () => requireFlat(
-    "const reason = new Error('enough');",
-    `const x = new Float64Array(96).fill(1);
-     if (i % 10 === 0) return device.run('tridiagonal.solve', { ...solving(32, 3, x, x), n: -1 }).catch(() => {});
-     const stop = i % 10 === 1 ? new AbortController() : undefined;
-     const onProgress = i % 10 === 2 ? () => {} : undefined;
-     const call = device.run('tridiagonal.solve', solving(32, 3, x, x), { signal: stop?.signal, onProgress });
-     stop?.abort(reason);
-     await call.catch((error) => { if (error !== reason) throw error; });`));
+    it('does not grow with calls on plain arrays, refused and cancelled calls', () => requireFlat(backend,
+      "const reason = new Error('enough');",
+      `const x = new Float64Array(96).fill(1);
+       if (i % 10 === 0) return device.run('tridiagonal.solve', { ...solving(32, 3, x, x), n: -1 }).catch(() => {});
+       const stop = i % 10 === 1 ? new AbortController() : undefined;
+       const onProgress = i % 10 === 2 ? () => {} : undefined;
+       const call = device.run('tridiagonal.solve', solving(32, 3, x, x), { signal: stop?.signal, onProgress });
+       stop?.abort(reason);
+       await call.catch((error) => { if (error !== reason) throw error; });`));
 
-  it('does not grow with device arrays made, filled, read and dropped', () => requireFlat('',
-    `const array = await device.array(new Float64Array(64));
-     if (i % 2) await array.read();
-     array.dispose();`));
-});
+    it('does not grow with device arrays made, filled, read and dropped', () => requireFlat(backend, '',
+      `const array = await device.array(new Float64Array(64));
+       if (i % 2) await array.read();
+       array.dispose();`));
+  });
+}

@@ -23,6 +23,18 @@ export function hasBackend(backend: BackendName): boolean {
   return availability(backend).available;
 }
 
+/**
+ * Backends for drills that open devices of their own: crashes, buffers, memory. Those that cannot run here are counted as skipped,
+ * `cases` for each.
+ */
+export function drillBackends(cases: number, backends: readonly BackendName[] = ['cpu', 'simt', 'cuda']): readonly BackendName[] {
+  return backends.filter((backend) => {
+    const { available, reason } = availability(backend);
+    if (!available) skipCases(`${backend}: ${reason}`, cases);
+    return available;
+  });
+}
+
 /** The test run's one device of `backend`, opened on first use and closed after the last test. */
 export function deviceOf(backend: BackendName): Promise<Device> {
   let device = opened.get(backend);

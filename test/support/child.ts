@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { packageRoot } from '../../lib/core/binding.ts';
+import { packageRoot, type BackendName } from '../../lib/core/binding.ts';
 
 /** How a child process ended. */
 export interface ChildEnd {
@@ -41,8 +41,11 @@ export function libraryModule(): string {
   return bundled;
 }
 
+/** Systems of a call that takes a while. */
+const kSystems: Readonly<Record<BackendName, number>> = { cpu: 20_000, simt: 60, cuda: 200_000 };
+
 /** Common first lines of scripts: the library, and a call that keeps one thread busy for a while. */
-export function preamble(backend = 'cpu', systems = backend === 'cpu' ? 20000 : 60): string {
+export function preamble(backend: BackendName = 'cpu', systems = kSystems[backend]): string {
   return `
 import { openDevice, devices, addon } from '${libraryModule()}';
 const constant = (value) =>
