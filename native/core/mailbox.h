@@ -15,8 +15,8 @@ class Letter {
   virtual void deliver(napi_env env) = 0;
 };
 
-/// Delivers letters in order. It outlives its environment: after close() letters are dropped, which
-/// is why a letter's destructor may not touch Node-API.
+/// Delivers letters in order, a bounded number in one turn of the event loop. It outlives its environment: after
+/// close() letters are dropped, which is why a letter's destructor may not touch Node-API.
 class Mailbox {
  public:
   /// Null when Node-API refuses (the environment is ending).
@@ -31,11 +31,17 @@ class Mailbox {
 
  private:
   static void on_wake(napi_env env, napi_value, void* context, void*);
-  void deliver_all(napi_env env);
+  void wake();
+  std::unique_ptr<Letter> next();
+  void deliver_some(napi_env env);
 
   std::mutex mutex_;
   std::deque<std::unique_ptr<Letter>> letters_;
-  napi_threadsafe_function wake_ = nullptr;
+  // Two, called in turn: Node calls one function again and again, up to a thousand times, before the event loop
+  // goes on to its timers, for as long as it is woken meanwhile. Letters posted while one delivers wake the other.
+  napi_threadsafe_function wake_[2] = {nullptr, nullptr};
+  int turn_ = 0;        // the one to wake next
+  bool awake_ = false;  // a wake-up is on its way
   bool closed_ = false;
   int64_t pending_ = 0;  // JavaScript thread only
 };
