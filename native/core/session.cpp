@@ -47,7 +47,8 @@ PinnedBlock::~PinnedBlock() {
 
 Session::Session(const Backend& backend, int32_t index, const OpenOptions& options,
                  int64_t queue_limit)
-    : backend_(backend), index_(index), options_(options), queue_limit_(queue_limit) {}
+    : backend_(backend), index_(index), options_(options), queue_limit_(queue_limit),
+      staging_(options.memory_limit_bytes) {}
 
 std::shared_ptr<Session> Session::open(const Backend& backend, int32_t index,
                                        const OpenOptions& options, int64_t queue_limit,
@@ -76,6 +77,11 @@ Failure Session::admit() const {
   if (lost_) return Failure::lost();
   if (waiting_ >= queue_limit_) return Failure::queue_full(queue_limit_);
   return {};
+}
+
+Failure Session::reserve(int64_t bytes) {
+  const bool shared = is_open() && host_memory();
+  return staging_.reserve(bytes, shared ? device_->memory_use().in_use_bytes : 0);
 }
 
 void Session::push(std::unique_ptr<Task> task) {
@@ -163,9 +169,9 @@ void Session::post_release_pinned(void* memory) {
   }));
 }
 
-void Session::post_pinned_staging(int64_t bytes) {
-  post(chore([bytes](Session& session, Device& device) {
-    if (!device.lost()) session.staging_.provide_pinned(device, bytes);
+void Session::post_pinned_staging(int64_t bytes, int64_t count) {
+  post(chore([bytes, count](Session& session, Device& device) {
+    if (!device.lost()) session.staging_.provide_pinned(device, bytes, count);
   }));
 }
 
@@ -224,6 +230,7 @@ bool Session::open_device(std::unique_ptr<Task> opened) {
   const bool ok = status.ok() && device_ != nullptr;
   if (ok) {
     host_memory_ = device_->host_memory();
+    open_.store(true, std::memory_order_release);
     ProcessState::get().arm_exit_handler();
     opened->run(*this, *device_);
   } else {

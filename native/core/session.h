@@ -63,13 +63,19 @@ class Session {
                                        int64_t queue_limit, std::unique_ptr<Task> opened);
 
   const Backend& backend() const { return backend_; }
-  /// Valid between the settling of the opening and close(); thread rules as of Device.
+  /// Whether the device has been opened.
+  bool is_open() const { return open_.load(std::memory_order_acquire); }
+  /// Valid between is_open() and close(); thread rules as of Device.
   Device& device() const { return *device_; }
-  bool host_memory() const { return host_memory_; }
+  /// Whether the device works in host memory; true also while it is being opened, when nobody knows yet.
+  bool host_memory() const { return host_memory_.load(std::memory_order_relaxed); }
   Staging& staging() { return staging_; }
 
   /// Why a call cannot be queued now; no failure when it can.
   Failure admit() const;
+  /// Counts bytes that a call stages, before any is copied; staging().release() gives them back. Refused where they, what
+  /// the calls in flight hold and, on a device in host memory, what is in use there exceed the memory limit.
+  Failure reserve(int64_t bytes);
   void post(std::unique_ptr<Task> task);
   /// Queues the last call; later ones are refused as disposed.
   void close(std::unique_ptr<Task> last);
@@ -84,8 +90,8 @@ class Session {
   /// From any thread: released behind the queued work.
   void post_release(void* memory);
   void post_release_pinned(void* memory);
-  /// Makes a page-locked staging block behind the queued work.
-  void post_pinned_staging(int64_t bytes);
+  /// Makes `count` page-locked staging blocks behind the queued work.
+  void post_pinned_staging(int64_t bytes, int64_t count);
 
   void add_pinned(const std::shared_ptr<PinnedBlock>& block);
   /// The session's page-locked block that holds all of [memory, memory + bytes), or null.
@@ -111,7 +117,8 @@ class Session {
   const OpenOptions options_;
   const int64_t queue_limit_;
   std::unique_ptr<Device> device_;
-  bool host_memory_ = true;
+  std::atomic<bool> open_{false};
+  std::atomic<bool> host_memory_{true};
   Staging staging_;
   std::unordered_set<void*> live_;  // memory of arrays; device's thread only
 
