@@ -98,10 +98,14 @@ void Binder::view(const char* name, View& view, Role role) {
 }
 
 Failure Binder::finish(const Environment& environment, const std::function<void(Footprint&)>& describe) {
-  // Reading `resizable` of a buffer may run the caller's code: first all checks, then all addresses.
-  for (int pass = 0; pass < 2; ++pass) {
-    for (Buffer& buffer : buffers_) {
-      if (!failure_ && !buffer.on_device()) read_memory(buffer, environment);
+  for (Buffer& buffer : buffers_) {
+    if (!failure_) read_memory(buffer, environment);
+  }
+  // Reading `resizable` of a buffer may have run the caller's code: is every array still what it was?
+  for (const Buffer& buffer : buffers_) {
+    if (failure_ || buffer.on_device() || buffer.bytes == 0) continue;
+    if (same_memory(env_, buffer.value, buffer.source, buffer.bytes) == nullptr) {
+      fail(Failure::invalid(buffer.name, "an array with its memory", "a detached array"));
     }
   }
   for (const PendingArray& pending : arrays_) {

@@ -9,6 +9,8 @@ namespace warploom {
 namespace {
 
 constexpr int64_t kAlignment = 256;
+// Updates of elements that take about as long as handing a call over to the device's thread and back, some 10 microseconds.
+constexpr int64_t kSmallWork = 4096;
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -36,7 +38,10 @@ class DeviceBlock {
 Failure Call::read(napi_env env, const PackedParameters& packed) {
   Binder binder(env, packed, *session_);
   invocation_->bind(binder);
-  Failure failure = binder.finish(*Environment::of(env), [this](Footprint& f) { invocation_->footprint(f); });
+  Failure failure = binder.finish(*Environment::of(env), [this](Footprint& f) {
+    invocation_->footprint(f);
+    work_ = f.work();
+  });
   if (failure) return failure;
   buffers_ = std::move(binder.buffers());
   pointers_ = std::move(binder.pointers());
@@ -164,7 +169,8 @@ napi_value Call::launch(napi_env env, std::unique_ptr<Call> call, napi_value pro
   }
   Session& session = *call->session_;
   const std::shared_ptr<Session> keep = call->session_;
-  session.post(std::move(call));
+  const bool small = call->work_ >= 0 && call->work_ <= kSmallWork && rest.empty();
+  dispatch(env, session, std::move(call), small);
   for (const auto& [block, copies] : rest) (void)block->fill(copies);  // upload() hears of a failure
   return promise;
 }

@@ -59,6 +59,7 @@ class Call final : public Job {
   std::vector<Pointer> pointers_;
   std::array<Part, kParts> parts_;
   int64_t device_bytes_ = 0;  // of the parts that the device sees, then of host memory that is used where it is
+  int64_t work_ = -1;  // Footprint::work()
   bool borrows_ = false;
 };
 

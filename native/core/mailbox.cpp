@@ -10,6 +10,7 @@ namespace {
 // What one turn of the event loop delivers at most. Large results make a turn long by themselves, so time counts too.
 constexpr size_t kLettersInTurn = 64;
 constexpr auto kTurn = std::chrono::microseconds(500);
+constexpr int kAtOnce = 32;  // short calls that settle without a turn between them
 }  // namespace
 
 std::shared_ptr<Mailbox> Mailbox::open(napi_env env) {
@@ -41,6 +42,14 @@ void Mailbox::post(std::unique_ptr<Letter> letter) {
   wake();
 }
 
+bool Mailbox::settles_at_once() {
+  if (at_once_ >= kAtOnce) return false;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (awake_ || !letters_.empty()) return false;
+  ++at_once_;
+  return true;
+}
+
 void Mailbox::close() {
   std::deque<std::unique_ptr<Letter>> dropped;
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -70,6 +79,7 @@ std::unique_ptr<Letter> Mailbox::next() {
 }
 
 void Mailbox::deliver_some(napi_env env) {
+  at_once_ = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     awake_ = true;  // until the end: what is posted meanwhile waits for the next turn, or goes out in this one

@@ -23,6 +23,9 @@ class Mailbox {
   static std::shared_ptr<Mailbox> open(napi_env env);
   /// From any thread.
   void post(std::unique_ptr<Letter> letter);
+  /// On the JavaScript thread: whether a call that is done already may settle at once, before any letter that is on its way.
+  /// False now and then, so that a chain of such calls lets the event loop turn.
+  bool settles_at_once();
   /// On the JavaScript thread, before the environment goes.
   void close();
   /// On the JavaScript thread: while a call is pending, the event loop stays alive.
@@ -43,7 +46,8 @@ class Mailbox {
   int turn_ = 0;        // the one to wake next
   bool awake_ = false;  // a wake-up is on its way
   bool closed_ = false;
-  int64_t pending_ = 0;  // JavaScript thread only
+  int64_t pending_ = 0;  // JavaScript thread only, as the next
+  int at_once_ = 0;      // calls that settled at once since letters were delivered
 };
 
 }  // namespace warploom

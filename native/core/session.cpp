@@ -102,6 +102,25 @@ void Session::post(std::unique_ptr<Task> task) {
   push(std::move(task));
 }
 
+bool Session::perform_here(Task& task) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!is_open() || !host_memory() || busy_ || here_ || closing_ || lost_ || !queue_.empty()) return false;
+    if (ProcessState::get().exiting()) return false;
+    here_ = true;
+    running_ = &task;
+  }
+  task.run(*this, *device_);
+  const bool lost = device_->lost();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  lost_ = lost_ || lost;
+  running_ = nullptr;
+  here_ = false;
+  quiet_.notify_all();
+  if (!queue_.empty() || closing_) work_.notify_one();
+  return true;
+}
+
 void Session::close(std::unique_ptr<Task> last) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (closing_ && last == nullptr) return;
@@ -205,7 +224,7 @@ void Session::stop() {
 
 void Session::wait_quiet(std::chrono::steady_clock::time_point deadline) {
   std::unique_lock<std::mutex> lock(mutex_);
-  quiet_.wait_until(lock, deadline, [this] { return !busy_; });
+  quiet_.wait_until(lock, deadline, [this] { return !busy_ && !here_; });
 }
 
 void Session::wait_returned() {
@@ -249,7 +268,7 @@ void Session::serve_queue() {
   for (;;) {
     busy_ = false;
     quiet_.notify_all();
-    work_.wait(lock, [this] { return !queue_.empty() || (closing_ && pinned_alive_ == 0); });
+    work_.wait(lock, [this] { return !here_ && (!queue_.empty() || (closing_ && pinned_alive_ == 0)); });
     if (ProcessState::get().exiting()) {
       lock.unlock();
       park();

@@ -77,6 +77,9 @@ class Session {
   /// the calls in flight hold and, on a device in host memory, what is in use there exceed the memory limit.
   Failure reserve(int64_t bytes);
   void post(std::unique_ptr<Task> task);
+  /// Runs a task on the calling thread where the device's thread has nothing to do and the device works in host memory: for
+  /// work that is over sooner than the other thread wakes. False: nothing was done, post() it.
+  bool perform_here(Task& task);
   /// Queues the last call; later ones are refused as disposed.
   void close(std::unique_ptr<Task> last);
   /// Cancels the call with this id: a waiting one is refused at once, others are told, done or not.
@@ -130,6 +133,7 @@ class Session {
   std::vector<std::weak_ptr<CancelFlag>> cancellable_;  // of calls with an id, settled ones until the next is made
   int64_t waiting_ = 0;  // counted tasks in the queue
   bool busy_ = true;     // the thread is inside the device
+  bool here_ = false;    // another thread is, in perform_here(): the device's thread stays out
   int64_t pinned_alive_ = 0;
   std::map<const char*, std::weak_ptr<PinnedBlock>> pinned_;
   bool closing_ = false;
