@@ -1,9 +1,6 @@
 #include "cuda/core/memory.h"
 
 #include <algorithm>
-#include <cstring>
-#include <system_error>
-#include <thread>
 
 namespace warploom {
 
@@ -83,29 +80,6 @@ void SmallBlocks::drain(std::vector<void*>* blocks) {
     list.clear();
   }
   bytes_ = 0;
-}
-
-void parallel_copy(void* to, const void* from, size_t bytes) {
-  constexpr size_t kPerThread = size_t{4} << 20;
-  constexpr size_t kMostThreads = 8;
-  const size_t cores = std::max<size_t>(1, std::thread::hardware_concurrency() / 2);
-  const size_t parts = std::min({kMostThreads, cores, bytes / kPerThread + 1});
-  const size_t part = (bytes / parts + 63) & ~size_t{63};
-  const auto copy = [=](size_t index) {
-    const size_t begin = std::min(bytes, index * part), end = std::min(bytes, begin + part);
-    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, end - begin);
-  };
-  std::thread helpers[kMostThreads];
-  size_t started = 1;
-  try {
-    for (; started < parts; ++started) helpers[started] = std::thread(copy, started);
-  } catch (const std::system_error&) {  // no more threads to be had: this one does the rest
-  }
-  copy(0);
-  for (size_t i = started; i < parts; ++i) copy(i);
-  for (size_t i = 1; i < started; ++i) helpers[i].join();
-  const size_t covered = std::min(bytes, parts * part);
-  std::memcpy(static_cast<char*>(to) + covered, static_cast<const char*>(from) + covered, bytes - covered);
 }
 
 }  // namespace warploom

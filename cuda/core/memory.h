@@ -1,5 +1,4 @@
-// Book-keeping of device memory that needs no CUDA: what is in use, which small blocks wait for re-use, and
-// host copies at memory speed for staging.
+// Book-keeping of device memory that needs no CUDA: what is in use, and which small blocks wait for re-use.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -53,8 +52,5 @@ class SmallBlocks {
   std::vector<void*> free_[kClasses];
   int64_t bytes_ = 0;
 };
-
-/// memcpy, on several threads when it is large.
-void parallel_copy(void* to, const void* from, size_t bytes);
 
 }  // namespace warploom

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "cuda/core/cuda_device_class.h"
+#include "cuda/core/host_memory.h"
 
 namespace warploom::cuda {
 
@@ -67,7 +68,7 @@ Status CudaDevice::upload(void* device, const void* host, int64_t bytes) {
     const size_t size = static_cast<size_t>(std::min(kStagingBytes, bytes - at));
     HostBuffer& buffer = staging_[turn];
     WARPLOOM_TRY(wait(buffer.used));
-    parallel_copy(buffer.memory, static_cast<const char*>(host) + at, size);
+    copy_bytes(buffer.memory, static_cast<const char*>(host) + at, static_cast<int64_t>(size));
     CUDA_TRY(cudaMemcpyAsync, static_cast<char*>(device) + at, buffer.memory, size, cudaMemcpyHostToDevice, stream_);
     CUDA_TRY(cudaEventRecord, buffer.used, stream_);
   }
@@ -95,8 +96,7 @@ Status CudaDevice::download(void* host, const void* device, int64_t bytes) {
       const int64_t at = (chunk - 1) * kStagingBytes;
       HostBuffer& buffer = staging_[(chunk - 1) & 1];
       WARPLOOM_TRY(wait(buffer.used));
-      parallel_copy(static_cast<char*>(host) + at, buffer.memory,
-                    static_cast<size_t>(std::min(kStagingBytes, bytes - at)));
+      copy_bytes(static_cast<char*>(host) + at, buffer.memory, std::min(kStagingBytes, bytes - at));
     }
   }
   return {};

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cuda/core/check.h"
+#include "cuda/core/footprint.h"
 
 namespace warploom::imaging {
 
@@ -23,6 +24,10 @@ Status check(const CosineParameters& p) {
   WARPLOOM_TRY(check_adjacent(p.result, count, "result"));
   if (overlap(p.values, count, p.result, count, p.type)) return invalid("result", "overlaps values");
   return {};
+}
+
+void footprint(Footprint& f, const CosineParameters& p) {
+  f.writes(p.result, {p.channels, p.grid.nx, p.grid.ny, p.grid.nz});
 }
 
 }  // namespace warploom::imaging

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "cuda/core/footprint.h"
+
 namespace warploom::imaging {
 
 Status check(const CurvatureParameters& p) {
@@ -16,6 +18,11 @@ Status check(const CurvatureParameters& p) {
   WARPLOOM_TRY(check_adjacent(p.result, count, "result"));
   if (overlap(p.image, count, p.result, count, p.type)) return invalid("result", "overlaps image");
   return {};
+}
+
+void footprint(Footprint& f, const CurvatureParameters& p) {
+  f.writes(p.result, {p.channels, p.grid.nx, p.grid.ny, p.grid.nz});
+  f.works({4, p.channels, p.grid.nx, p.grid.ny, p.grid.nz});
 }
 
 }  // namespace warploom::imaging

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "cuda/core/footprint.h"
 #include "cuda/imaging/curvature.h"
 
 namespace warploom::imaging {
@@ -45,6 +46,10 @@ Status check(const DenoiseParameters& p) {
   WARPLOOM_TRY(check_adjacent(p.result, count, "result"));
   if (overlap(p.image, count, p.result, count, p.type)) return invalid("result", "overlaps image");
   return {};
+}
+
+void footprint(Footprint& f, const DenoiseParameters& p) {
+  f.writes(p.result, {p.channels, p.grid.nx, p.grid.ny, p.grid.nz});
 }
 
 }  // namespace warploom::imaging

@@ -1,6 +1,7 @@
 #include "cuda/imaging/jacobian.h"
 
 #include "cuda/core/check.h"
+#include "cuda/core/footprint.h"
 #include "cuda/imaging/warp.h"
 
 namespace warploom::imaging {
@@ -13,6 +14,12 @@ Status check(const JacobianParameters& p) {
   if (p.result.data != nullptr) WARPLOOM_TRY(check_adjacent(p.result, points, "result"));
   if (overlap(p.displacement, count, p.result, points, p.type)) return invalid("result", "overlaps displacement");
   return check_length(p.figures, kJacobianFigures, "figures");
+}
+
+void footprint(Footprint& f, const JacobianParameters& p) {
+  f.writes(p.result, {p.grid.nx, p.grid.ny, p.grid.nz});
+  f.writes(p.figures, {kJacobianFigures});
+  f.works({4, p.grid.nx, p.grid.ny, p.grid.nz});
 }
 
 }  // namespace warploom::imaging

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cuda/core/check.h"
+#include "cuda/core/footprint.h"
 #include "cuda/imaging/cosine.h"
 
 namespace warploom::imaging {
@@ -41,6 +42,10 @@ Status check(const RegistrationParameters& p) {
   if (overlap(p.initial, count, p.result, count, p.type)) return invalid("result", "overlaps initial");
   WARPLOOM_TRY(check_length(p.history, p.iterations + 1, "history"));
   return check_length(p.figures, kRegistrationFigures, "figures");
+}
+
+void footprint(Footprint& f, const RegistrationParameters& p) {
+  f.writes(p.result, {dimensions_of(p.grid), p.grid.nx, p.grid.ny, p.grid.nz});
 }
 
 }  // namespace warploom::imaging

@@ -1,6 +1,7 @@
 #include "cuda/imaging/resample.h"
 
 #include "cuda/core/check.h"
+#include "cuda/core/footprint.h"
 #include "cuda/imaging/warp.h"
 
 namespace warploom::imaging {
@@ -14,6 +15,12 @@ Status check(const ResampleParameters& p) {
   WARPLOOM_TRY(check_adjacent(p.result, results, "result"));
   if (overlap(p.values, values, p.result, results, p.type)) return invalid("result", "overlaps values");
   return {};
+}
+
+void footprint(Footprint& f, const ResampleParameters& p) {
+  const Grid to = p.up ? p.grid : coarse_grid(p);
+  f.writes(p.result, {p.channels, to.nx, to.ny, to.nz});
+  f.works({4, p.channels, p.grid.nx, p.grid.ny, p.grid.nz});
 }
 
 }  // namespace warploom::imaging

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "cuda/core/footprint.h"
+
 namespace warploom::imaging {
 namespace {
 
@@ -62,6 +64,11 @@ Status check(const SegmentParameters& p) {
   WARPLOOM_TRY(check_length(p.record, kSegmentRecordWords * most_records(p), "record"));
   WARPLOOM_TRY(check_length(p.figures, kSegmentFigures, "figures"));
   return check_length(p.used, kSegmentUsedWords, "used");
+}
+
+void footprint(Footprint& f, const SegmentParameters& p) {
+  f.writes(p.level_set, {p.grid.nx, p.grid.ny, p.grid.nz});
+  f.writes(p.mask, {p.grid.nx, p.grid.ny, p.grid.nz});
 }
 
 }  // namespace warploom::imaging

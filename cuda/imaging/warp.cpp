@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cuda/core/check.h"
+#include "cuda/core/footprint.h"
 
 namespace warploom::imaging {
 
@@ -27,6 +28,11 @@ Status check(const WarpParameters& p) {
   if (overlap(p.image, inputs, p.result, results, p.type)) return invalid("result", "overlaps image");
   if (overlap(p.positions, tuples, p.result, results, p.type)) return invalid("result", "overlaps positions");
   return {};
+}
+
+void footprint(Footprint& f, const WarpParameters& p) {
+  f.writes(p.result, {p.channels, p.count});
+  f.works({8, p.channels, p.count});
 }
 
 }  // namespace warploom::imaging

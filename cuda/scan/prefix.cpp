@@ -1,6 +1,7 @@
 #include "cuda/scan/prefix.h"
 
 #include "cuda/core/check.h"
+#include "cuda/core/footprint.h"
 
 namespace warploom::scan {
 
@@ -30,6 +31,11 @@ Status check(const PrefixParameters& p) {
     return invalid("result", "overlaps values; expected the same window or another");
   }
   return {};
+}
+
+void footprint(Footprint& f, const PrefixParameters& p) {
+  f.writes(p.result, {p.batch, p.n});
+  f.works({p.batch, p.n});
 }
 
 }  // namespace warploom::scan

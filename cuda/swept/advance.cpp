@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cuda/core/check.h"
+#include "cuda/core/footprint.h"
 
 namespace warploom::swept {
 namespace {
@@ -62,6 +63,12 @@ Status check(const AdvanceParameters& p) {
   WARPLOOM_TRY(check_adjacent(p.next, count, "next"));
   if (overlap(p.state, count, p.next, count, p.type)) return invalid("next", "overlaps state");
   return {};
+}
+
+void footprint(Footprint& f, const AdvanceParameters& p) {
+  const int64_t components = components_of(p.equation);
+  f.writes(p.next, {components, p.batch, p.n});
+  f.works({4, p.steps, components, p.batch, p.n});
 }
 
 }  // namespace warploom::swept

@@ -1,6 +1,7 @@
 #include "cuda/swept/measure.h"
 
 #include "cuda/core/check.h"
+#include "cuda/core/footprint.h"
 
 namespace warploom::swept {
 
@@ -11,6 +12,11 @@ Status check(const MeasureParameters& p) {
   if (p.rows > (INT64_MAX / 64) / p.n) return invalid("rows", "rows * n is too large");
   WARPLOOM_TRY(check_length(p.figures, p.rows * kFigures, "figures"));
   return check_adjacent(p.state, p.rows * p.n, "state");
+}
+
+void footprint(Footprint& f, const MeasureParameters& p) {
+  f.writes(p.figures, {p.rows, kFigures});
+  f.works({p.rows, p.n});
 }
 
 }  // namespace warploom::swept

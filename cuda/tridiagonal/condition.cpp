@@ -1,5 +1,6 @@
 #include "cuda/tridiagonal/condition.h"
 
+#include "cuda/core/footprint.h"
 #include "cuda/tridiagonal/matrix_check.h"
 
 namespace warploom::tridiagonal {
@@ -12,6 +13,13 @@ Status check(const ConditionParameters& p) {
   WARPLOOM_TRY(check_array("reciprocalCondition", p.reciprocal_condition, p.batch));
   WARPLOOM_TRY(check_array("forwardError", p.forward_error, p.batch * p.rhs_count));
   return check_array("backwardError", p.backward_error, p.batch * p.rhs_count);
+}
+
+void footprint(Footprint& f, const ConditionParameters& p) {
+  if (p.offsets.data != nullptr || p.n < 1) return;
+  f.writes(p.reciprocal_condition, {p.batch});
+  f.writes(p.forward_error, {p.batch, p.rhs_count});
+  f.writes(p.backward_error, {p.batch, p.rhs_count});
 }
 
 }  // namespace warploom::tridiagonal

@@ -1,5 +1,6 @@
 #include "cuda/tridiagonal/factor.h"
 
+#include "cuda/core/footprint.h"
 #include "cuda/tridiagonal/factor_check.h"
 #include "cuda/tridiagonal/matrix_check.h"
 
@@ -26,6 +27,13 @@ Status check(const FactorParameters& p) {
   WARPLOOM_TRY(check_factors(shape, p.periodic, p.factors));
   WARPLOOM_TRY(check_array("status", p.status, p.batch));
   return check_array("row", p.row, p.batch);
+}
+
+void footprint(Footprint& f, const FactorParameters& p) {
+  if (p.offsets.data != nullptr || p.n < 1) return;
+  f.writes(p.status, {p.batch});
+  f.writes(p.row, {p.batch});
+  f.works({4, p.batch, p.n});
 }
 
 }  // namespace warploom::tridiagonal

@@ -1,5 +1,6 @@
 #include "cuda/tridiagonal/multiply.h"
 
+#include "cuda/core/footprint.h"
 #include "cuda/tridiagonal/matrix_check.h"
 
 namespace warploom::tridiagonal {
@@ -12,6 +13,12 @@ Status check(const MultiplyParameters& p) {
   WARPLOOM_TRY(check_writable("y", shape, p.y, p.rhs_count));
   WARPLOOM_TRY(check_bands_apart(shape, p, "y", p.y));
   return check_apart("x", shape, p.x, {}, p.rhs_count, "y", p.y, p.rhs_count, false);
+}
+
+void footprint(Footprint& f, const MultiplyParameters& p) {
+  if (p.offsets.data != nullptr) return;
+  if (p.beta == 0) f.writes_window(p.y, p.n, p.batch, p.rhs_count);
+  f.works({p.batch, p.n, p.rhs_count});
 }
 
 }  // namespace warploom::tridiagonal

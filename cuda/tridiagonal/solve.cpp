@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "cuda/core/check.h"
+#include "cuda/core/footprint.h"
 #include "cuda/tridiagonal/matrix_check.h"
 
 namespace warploom::tridiagonal {
@@ -48,6 +49,15 @@ Status check(const SolveParameters& p) {
   }
   WARPLOOM_TRY(check_array("backwardError", p.backward_error, problems));
   return check_array("used", p.used, 4);
+}
+
+void footprint(Footprint& f, const SolveParameters& p) {
+  if (p.offsets.data != nullptr || p.n < 1) return;
+  f.writes_window(p.solution, p.n, p.batch, p.rhs_count);
+  f.writes(p.status, {p.batch, p.rhs_count});
+  f.writes(p.row, {p.batch, p.rhs_count});
+  f.writes(p.backward_error, {p.batch, p.rhs_count});
+  f.works({4, p.batch, p.n, p.rhs_count});
 }
 
 }  // namespace warploom::tridiagonal

@@ -1,5 +1,6 @@
 #include "cuda/tridiagonal/solve_factored.h"
 
+#include "cuda/core/footprint.h"
 #include "cuda/tridiagonal/factor_check.h"
 
 namespace warploom::tridiagonal {
@@ -17,6 +18,13 @@ Status check(const SolveFactoredParameters& p) {
   WARPLOOM_TRY(check_apart("rhs", shape, p.rhs, {}, p.rhs_count, "solution", p.solution,
                            p.rhs_count, true));
   return check_array("status", p.status, p.batch * p.rhs_count);
+}
+
+void footprint(Footprint& f, const SolveFactoredParameters& p) {
+  if (p.offsets.data != nullptr || p.n < 1) return;
+  f.writes_window(p.solution, p.n, p.batch, p.rhs_count);
+  f.writes(p.status, {p.batch, p.rhs_count});
+  f.works({2, p.batch, p.n, p.rhs_count});
 }
 
 }  // namespace warploom::tridiagonal

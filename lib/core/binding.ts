@@ -32,8 +32,9 @@ export interface DeviceDescription {
 export interface MemoryUse {
   /** Arrays and workspaces that can still be reached. */
   readonly inUseBytes: number;
-  /** Held by the pool for re-use. */
+  /** Held by the pools for re-use: device memory, and host memory that calls' arrays were copied into. */
   readonly pooledBytes: number;
+  /** Most bytes in use at once; where that is more, most bytes that calls in flight held in copies of their arrays. */
   readonly peakBytes: number;
   readonly limitBytes: number;
 }
@@ -57,6 +58,13 @@ export interface Faults {
   disarm(): void;
 }
 
+/** Bytes copied between arrays and the addon, and asked of the system for that, by all devices of the process. */
+export interface Traffic {
+  readonly taken: number;
+  readonly returned: number;
+  readonly fresh: number;
+}
+
 /** The addon's exports. Devices and device arrays go by number; see native/core/device_object.cpp. */
 export interface Addon {
   /** Numbers of the call being packed (pack.ts). */
@@ -64,6 +72,7 @@ export interface Addon {
   readonly faults?: Faults;
   /** The same of the cuda backend. */
   readonly cudaFaults?: Faults;
+  traffic(): Traffic;
   devices(): DeviceDescription[];
   operations(): Operations;
   open(target: object, backend: string, index: number,

@@ -22,11 +22,15 @@ export interface OpenDeviceOptions {
   readonly backend?: BackendName | 'auto';
   /** Number of the device within its backend; default 0. */
   readonly index?: number;
-  /** Bytes of device memory that arrays and workspaces may take; default and 0: what the device has. */
+  /**
+   * Bytes of device memory that arrays and workspaces may take, and bytes of host memory that the arrays of calls in flight
+   * may be copied into (one limit for both on the cpu backend). Default and 0: what the device has, and half of what the
+   * machine or the process's control group has.
+   */
   readonly memoryLimit?: number;
   /** Worker threads of the cpu backend; default and 0: all cores. */
   readonly threads?: number;
-  /** Calls that may wait; more are refused with ERR_WARPLOOM_QUEUE_FULL. Default 1024. */
+  /** Calls that may wait; more are refused with ERR_WARPLOOM_QUEUE_FULL, as calls are whose copies exceed `memoryLimit`. Default 1024. */
   readonly queueLimit?: number;
 }
 

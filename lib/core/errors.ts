@@ -100,12 +100,23 @@ export class DisposedError extends WarploomError {
   }
 }
 
-/** More calls wait on a device than its `queueLimit`. */
+/**
+ * More calls wait on a device than its `queueLimit`, or their arrays hold as many bytes as its `memoryLimit`. Refused before
+ * anything is copied. The figures are zero where the number of calls is what counts.
+ */
 export class QueueFullError extends WarploomError {
   override readonly name = 'QueueFullError';
+  /** Bytes that the refused call would copy. */
+  readonly requestedBytes: number;
+  /** Bytes that the calls in flight hold, with arrays on the cpu backend. */
+  readonly queuedBytes: number;
+  readonly limitBytes: number;
 
-  constructor(message: string, options?: ErrorOptions) {
+  constructor(message: string, options?: ErrorOptions & { requestedBytes?: number; queuedBytes?: number; limitBytes?: number }) {
     super('ERR_WARPLOOM_QUEUE_FULL', message, options);
+    this.requestedBytes = options?.requestedBytes ?? 0;
+    this.queuedBytes = options?.queuedBytes ?? 0;
+    this.limitBytes = options?.limitBytes ?? 0;
   }
 }
 

@@ -22,6 +22,11 @@ function outOfMemory(error: NativeError): OutOfMemoryError {
     { requestedBytes, inUseBytes, limitBytes }, { cause: error });
 }
 
+function queueFull(error: NativeError): QueueFullError {
+  const { requestedBytes = 0, inUseBytes = 0, limitBytes = 0 } = error;
+  return new QueueFullError(error.message, { cause: error, requestedBytes, queuedBytes: inUseBytes, limitBytes });
+}
+
 /** The library's error for one of the addon's; other values are returned as they are. */
 export function fromNative(value: unknown): unknown {
   if (!(value instanceof Error) || value instanceof WarploomError) return value;
@@ -36,7 +41,7 @@ export function fromNative(value: unknown): unknown {
     case 'ERR_WARPLOOM_NOT_COMPILED':
     case 'ERR_WARPLOOM_UNAVAILABLE': return new UnavailableError(error.message, { cause: error, code: error.code });
     case 'ERR_WARPLOOM_DISPOSED': return new DisposedError(error.message, error.argument, cause);
-    case 'ERR_WARPLOOM_QUEUE_FULL': return new QueueFullError(error.message, cause);
+    case 'ERR_WARPLOOM_QUEUE_FULL': return queueFull(error);
     case 'ERR_WARPLOOM_UNSUPPORTED':
     case 'ERR_WARPLOOM_INTERNAL': return new WarploomError(error.code, error.message, cause);
     default: return value;

@@ -50,7 +50,7 @@ class BenchmarkJob final : public Job {
     Binder binder(env, PackedParameters{numbers.data(), nullptr, 0}, session);
     binder.keep_report(report_, kReportWords);
     invocation->bind(binder);
-    Failure failure = binder.finish(*Environment::of(env));
+    Failure failure = binder.finish(*Environment::of(env), [](Footprint&) {});
     if (failure) return failure;
     for (Buffer& buffer : binder.buffers()) {
       if (!buffer.on_device() && buffer.bytes > 0) return Failure::invalid(buffer.name, "a device array", "an array in host memory");

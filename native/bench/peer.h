@@ -56,6 +56,7 @@ template <class Parameters, Status (*kPerform)(Device&, const Parameters&, Contr
 class PeerInvocation final : public Invocation {
  public:
   void bind(Binder& binder) override { visit(binder, parameters_); }
+  void footprint(Footprint&) const override {}
   Status validate() const override { return check(parameters_); }
   Status perform(const Operations&, Device& device, Control& control) const override {
     return kPerform(device, parameters_, control);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 #include <utility>
 
 #include "native/core/environment.h"
@@ -37,10 +36,6 @@ void Binder::integer(const char* name, int32_t& value) {
 
 void Binder::integer(const char* name, int64_t& value) {
   read_integer(name, -js::kLargestSafeInteger, js::kLargestSafeInteger, &value);
-  const std::string_view field = name;
-  if (field == "n") n_ = value;
-  if (field == "batch") batch_ = value;
-  if (field == "rhsCount") rhs_count_ = value;
 }
 
 void Binder::real(const char* name, double& value) {
@@ -62,7 +57,7 @@ size_t Binder::add_buffer(std::string name, ElementType type, Role role, bool is
   buffer.name = std::move(name);
   buffer.type = type;
   buffer.is_array = is_array;
-  buffer.input = is_array || role != Role::output;  // small ones come back whole, written or not
+  buffer.input = true;  // until settle_contents()
   buffer.output = role != Role::input;
   buffer.report = role == Role::report;
   buffer.id = id;
@@ -102,11 +97,15 @@ void Binder::view(const char* name, View& view, Role role) {
   views_.push_back(pending);
 }
 
-Failure Binder::finish(const Environment& environment) {
-  // Reading `resizable` of a buffer may run the caller's code: first all checks, then all addresses.
-  for (int pass = 0; pass < 2; ++pass) {
-    for (Buffer& buffer : buffers_) {
-      if (!failure_ && !buffer.on_device()) read_memory(buffer, environment);
+Failure Binder::finish(const Environment& environment, const std::function<void(Footprint&)>& describe) {
+  for (Buffer& buffer : buffers_) {
+    if (!failure_) read_memory(buffer, environment);
+  }
+  // Reading `resizable` of a buffer may have run the caller's code: is every array still what it was?
+  for (const Buffer& buffer : buffers_) {
+    if (failure_ || buffer.on_device() || buffer.bytes == 0) continue;
+    if (same_memory(env_, buffer.value, buffer.source, buffer.bytes) == nullptr) {
+      fail(Failure::invalid(buffer.name, "an array with its memory", "a detached array"));
     }
   }
   for (const PendingArray& pending : arrays_) {
@@ -115,8 +114,31 @@ Failure Binder::finish(const Environment& environment) {
   for (const PendingView& pending : views_) {
     if (!failure_) settle_view(pending);
   }
-  if (!failure_) check_outputs();
+  if (!failure_) {
+    Footprint footprint;
+    describe(footprint);
+    settle_contents(footprint);
+    check_outputs();
+  }
   return std::move(failure_);
+}
+
+/// The old contents of what is written whole need not travel. Then pointers: arrays given twice are one.
+void Binder::settle_contents(const Footprint& footprint) {
+  for (const PendingArray& pending : arrays_) {
+    Buffer& buffer = buffers_[pending.buffer];
+    if (buffer.output && !buffer.report && footprint.whole(pending.data)) buffer.input = false;
+    if (buffer.bytes > 0) pointers_.push_back({pending.data, pending.buffer});
+  }
+  for (const PendingView& pending : views_) {
+    for (const size_t index : {pending.data, pending.imaginary}) {
+      if (index == kNone || buffers_[index].bytes == 0) continue;
+      Buffer& buffer = buffers_[index];
+      if (buffer.output && footprint.whole(pending.view)) buffer.input = false;
+      void** const target = index == pending.data ? &pending.view->data : &pending.view->imaginary;
+      pointers_.push_back({target, same_buffer(index)});
+    }
+  }
 }
 
 void Binder::read_device_array(Buffer& buffer, const Environment& environment) {
@@ -155,25 +177,6 @@ void Binder::read_memory(Buffer& buffer, const Environment& environment) {
   buffer.pinned = buffer.is_array ? nullptr : session_.find_pinned(array.data, array.bytes);
 }
 
-/// True when the operation writes every element of the view's buffer, so that its old contents need
-/// not travel: the dimensions nest without gaps. Views of operations without strides have all zero.
-bool Binder::written_whole(const View& view) const {
-  std::pair<int64_t, int64_t> dimensions[] = {
-      {view.row_stride, n_}, {view.system_stride, batch_}, {view.rhs_stride, rhs_count_}};
-  if (view.offset != 0 || view.length == 0) return false;
-  if (view.row_stride == 0 && view.system_stride == 0 && view.rhs_stride == 0) {
-    return n_ > 0 && batch_ > 0 && view.length % n_ == 0 && view.length / n_ == batch_;
-  }
-  std::sort(std::begin(dimensions), std::end(dimensions));
-  int64_t span = 1;
-  for (const auto& [stride, count] : dimensions) {
-    if (count <= 1) continue;
-    if (stride != span || count > view.length / span) return false;
-    span *= count;
-  }
-  return span == view.length;
-}
-
 /// The first buffer over the same memory: arrays given twice are copied once, and stay one array in place.
 size_t Binder::same_buffer(size_t index) {
   Buffer& buffer = buffers_[index];
@@ -193,8 +196,6 @@ void Binder::settle_array(const PendingArray& pending) {
   static char nothing[16];  // an empty array is given, not absent
   *pending.data = buffer.source != nullptr ? buffer.source : nothing;
   *pending.length = buffer.bytes / element_bytes(buffer.type);
-  if (buffer.name == "offsets") ragged_ = true;
-  if (buffer.bytes > 0) pointers_.push_back({pending.data, pending.buffer});
 }
 
 void Binder::settle_view(const PendingView& pending) {
@@ -207,11 +208,6 @@ void Binder::settle_view(const PendingView& pending) {
   View& view = *pending.view;
   view.data = data.source != nullptr ? data.source : nothing;
   view.length = data.bytes / size;
-  if (data.output && !data.input && (ragged_ || !written_whole(view))) {
-    buffers_[pending.data].input = true;
-    if (pending.imaginary != kNone) buffers_[pending.imaginary].input = true;
-  }
-  if (data.bytes > 0) pointers_.push_back({&view.data, same_buffer(pending.data)});
   if (pending.imaginary == kNone) return;
   const Buffer& imaginary = buffers_[pending.imaginary];
   if (imaginary.bytes != data.bytes) {
@@ -219,7 +215,6 @@ void Binder::settle_view(const PendingView& pending) {
                                  std::to_string(imaginary.bytes / size)));
   }
   view.imaginary = imaginary.source != nullptr ? imaginary.source : nothing;
-  if (imaginary.bytes > 0) pointers_.push_back({&view.imaginary, same_buffer(pending.imaginary)});
 }
 
 /// Result arrays may share memory with nothing; views are compared window by window in check().

@@ -1,12 +1,14 @@
 // From a JavaScript object to an operation's parameter struct, by the struct's own visit().
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "cuda/core/footprint.h"
 #include "native/core/device_array.h"
 #include "native/core/error.h"
 #include "native/core/host_block.h"
@@ -33,7 +35,8 @@ struct Buffer {
   bool shared = false;
   std::shared_ptr<ArrayMemory> array;   ///< a device array: used where it is
   std::shared_ptr<PinnedBlock> pinned;  ///< page-locked memory: transferred without a copy
-  int64_t offset = -1;                  ///< place in the call's block
+  int32_t part = -1;                    ///< staged ones: part of the call that it lies in
+  int64_t offset = -1;                  ///< place in that part; others that travel: place on the device
 
   bool merged = false;                  ///< the same memory as an earlier buffer, which stands for both
 
@@ -94,8 +97,8 @@ class Binder {
     report_ = words;
     report_words_ = count;
   }
-  /// After visit(): kinds, lengths and memory of all arrays.
-  Failure finish(const Environment& environment);
+  /// After visit(): kinds, lengths and memory of all arrays. `describe` says what the call writes whole.
+  Failure finish(const Environment& environment, const std::function<void(Footprint&)>& describe);
 
   std::vector<Buffer>& buffers() { return buffers_; }
   std::vector<Pointer>& pointers() { return pointers_; }
@@ -103,7 +106,7 @@ class Binder {
  private:
   struct PendingArray {
     size_t buffer;
-    void** data;
+    void** data;  // the first field of its Array
     int64_t* length;
   };
   struct PendingView {
@@ -129,16 +132,14 @@ class Binder {
   void settle_view(const PendingView& pending);
   void settle_array(const PendingArray& pending);
   void check_outputs();
+  void settle_contents(const Footprint& footprint);
   size_t same_buffer(size_t index);
-  bool written_whole(const View& view) const;
 
   napi_env env_;
   PackedParameters packed_;
   Session& session_;
   Failure failure_;
   ScalarType scalar_ = ScalarType::float64;
-  int64_t n_ = 0, batch_ = 1, rhs_count_ = 1;  // of the call, to tell which outputs are written whole
-  bool ragged_ = false;
   int32_t* report_ = nullptr;
   int64_t report_words_ = 0;
   std::vector<Buffer> buffers_;

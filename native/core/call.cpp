@@ -1,16 +1,20 @@
 #include "native/core/call.h"
 
-#include <cstring>
 #include <utility>
 
 #include "native/core/js.h"
+#include "native/core/traffic.h"
 
 namespace warploom {
 namespace {
 
 constexpr int64_t kAlignment = 256;
+// Updates of elements that take about as long as handing a call over to the device's thread and back, some 10 microseconds.
+constexpr int64_t kSmallWork = 4096;
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+Failure no_memory() { return Failure::from(Status(Code::out_of_memory, "not enough host memory")); }
 
 /// Device memory for the length of one call.
 class DeviceBlock {
@@ -34,77 +38,98 @@ class DeviceBlock {
 Failure Call::read(napi_env env, const PackedParameters& packed) {
   Binder binder(env, packed, *session_);
   invocation_->bind(binder);
-  Failure failure = binder.finish(*Environment::of(env));
+  Failure failure = binder.finish(*Environment::of(env), [this](Footprint& f) {
+    invocation_->footprint(f);
+    work_ = f.work();
+  });
   if (failure) return failure;
   buffers_ = std::move(binder.buffers());
   pointers_ = std::move(binder.pointers());
-  failure = place_buffers();
+  place_buffers();
+  failure = reserve_parts();
+  if (!failure) failure = copy_arrays();
   if (failure) return failure;
-  copy_arrays();
   const Status status = invocation_->validate();
   return status.ok() ? Failure() : Failure::from(status);
 }
 
-/// Lays the buffers out so that what goes up and what comes down are one range each.
-Failure Call::place_buffers() {
-  int64_t at = 0, end = 0;
-  const auto place = [&](bool input, bool output, bool report = false) {
-    for (Buffer& buffer : buffers_) {
-      if (!buffer.staged() || buffer.input != input || buffer.output != output || buffer.report != report) continue;
-      buffer.offset = at;
-      end = at + buffer.bytes;
-      at += aligned(buffer.bytes);
-    }
-  };
-  place(true, false);
-  download_begin_ = at;
-  place(true, true);
-  upload_bytes_ = at;
-  place(false, true);
-  moved_bytes_ = end;  // what pads the last one is nobody's
-  const int64_t reports = at;
-  place(true, true, true);
-  staged_bytes_ = at;
-  at = reports;
+Call::PartName Call::part_of(const Buffer& buffer) {
+  if (buffer.report) return kReports;
+  if (!buffer.input) return kResults;
+  if (buffer.output) return buffer.is_array ? kIndicesBoth : kBoth;
+  return buffer.is_array ? kIndices : kInputs;
+}
+
+void Call::place_buffers() {
+  for (Buffer& buffer : buffers_) {
+    if (!buffer.staged()) continue;
+    buffer.part = part_of(buffer);
+    Part& part = parts_[static_cast<size_t>(buffer.part)];
+    buffer.offset = aligned(part.bytes);
+    part.bytes = buffer.offset + buffer.bytes;
+  }
+  for (int i = 0; i < kReports; ++i) {
+    Part& part = parts_[static_cast<size_t>(i)];
+    part.device_offset = device_bytes_;
+    device_bytes_ += aligned(part.bytes);
+  }
   for (Buffer& buffer : buffers_) {
     if (!buffer.stays()) continue;
     borrows_ = borrows_ || buffer.shared;
-    buffer.offset = at;
-    at += aligned(buffer.bytes);
+    buffer.offset = device_bytes_;
+    device_bytes_ += aligned(buffer.bytes);
   }
-  device_bytes_ = at;
-  if (staged_bytes_ == 0) return {};
-  block_ = HostBlock::take(session_, staged_bytes_);
-  if (block_ == nullptr) return Failure::from(Status(Code::out_of_memory, "not enough host memory"));
+}
+
+/// Before anything is copied. The memory of results is taken when there are some.
+Failure Call::reserve_parts() {
+  int64_t bytes = 0;
+  for (const Part& part : parts_) bytes += part.bytes;
+  if (bytes == 0) return {};
+  Failure failure = session_->reserve(bytes);
+  if (failure) return failure;
+  for (int i = 0; i < kParts; ++i) {
+    Part& part = parts_[static_cast<size_t>(i)];
+    const bool whole = i == kIndices || i == kIndicesBoth || i == kReports;
+    if (part.bytes > 0) part.block = HostBlock::make(session_, part.bytes, whole);
+  }
   return {};
 }
 
 /// Index arrays steer addresses: check() must see the very copy that the operation will read.
-void Call::copy_arrays() {
-  for (const Buffer& buffer : buffers_) {
-    if (!buffer.is_array || !buffer.staged()) continue;
-    std::memcpy(block_->memory() + buffer.offset, buffer.source, static_cast<size_t>(buffer.bytes));
+Failure Call::copy_arrays() {
+  for (const int i : {kIndices, kIndicesBoth, kReports}) {
+    const Part& part = parts_[static_cast<size_t>(i)];
+    if (part.block == nullptr) continue;
+    if (!part.block->fill(copies_of(i))) return no_memory();
+    point(i, part.block->memory());
   }
-  if (block_ != nullptr) point(block_->memory(), true);
+  return {};
 }
 
-std::vector<HostCopy> Call::staged_inputs() const {
-  std::vector<HostCopy> copies;
-  for (int pass = 0; pass < 2; ++pass) {  // ascending: inputs, then those that are outputs too
-    for (const Buffer& buffer : buffers_) {
-      const bool wanted = buffer.staged() && buffer.input && !buffer.is_array;
-      if (wanted && buffer.output == (pass == 1)) copies.push_back({buffer.source, buffer.offset, buffer.bytes});
-    }
+/// Copies the inputs, but for those that go up while they are copied.
+Failure Call::fill_parts() {
+  for (const int i : {kInputs, kBoth}) {
+    const std::shared_ptr<HostBlock>& block = parts_[static_cast<size_t>(i)].block;
+    if (block == nullptr || block->worth_overlapping()) continue;
+    if (!block->fill(copies_of(i))) return no_memory();
+  }
+  return {};
+}
+
+std::vector<BlockCopy> Call::copies_of(int part) const {
+  std::vector<BlockCopy> copies;
+  for (const Buffer& buffer : buffers_) {
+    if (buffer.part == part) copies.push_back({buffer.source, buffer.offset, buffer.bytes});
   }
   return copies;
 }
 
-void Call::point(char* block, bool arrays_only) {
+/// Points the parameters into a part that lies at `memory`, on the host or on the device.
+void Call::point(int part, char* memory) {
   for (const Pointer& pointer : pointers_) {
     const Buffer& buffer = buffers_[pointer.buffer];
-    if (buffer.on_device() || buffer.offset < 0) continue;
-    if (arrays_only ? !buffer.is_array : buffer.report) continue;
-    *pointer.target = block + buffer.offset;
+    if (buffer.part == part) *pointer.target = memory + buffer.offset;
   }
 }
 
@@ -128,23 +153,25 @@ napi_value Call::keep_values(napi_env env, napi_value progress) {
 }
 
 napi_value Call::launch(napi_env env, std::unique_ptr<Call> call, napi_value progress) {
+  Failure failure = call->fill_parts();
+  if (failure) return js::rejected(env, failure);
   const napi_value promise = call->begin(env, call->keep_values(env, progress));
   Environment* const environment = Environment::of(env);
   for (Buffer& buffer : call->buffers_) {
     if (buffer.on_host() && buffer.output) environment->add_output({buffer.source, buffer.source + buffer.bytes});
     buffer.value = nullptr;
   }
-  const std::shared_ptr<HostBlock> block = call->block_;
-  Session& session = *call->session_;
-  if (block == nullptr) {
-    session.post(std::move(call));
-    return promise;
+  // The rest is copied while the device's thread works on the call, and even ends it.
+  std::vector<std::pair<std::shared_ptr<HostBlock>, std::vector<BlockCopy>>> rest;
+  for (const int i : {kInputs, kBoth}) {
+    const std::shared_ptr<HostBlock>& block = call->parts_[static_cast<size_t>(i)].block;
+    if (block != nullptr && block->worth_overlapping()) rest.emplace_back(block, call->copies_of(i));
   }
-  const std::vector<HostCopy> copies = call->staged_inputs();
-  const bool overlap = block->worth_overlapping();
-  if (!overlap) block->fill(copies);
-  session.post(std::move(call));
-  if (overlap) block->fill(copies);
+  Session& session = *call->session_;
+  const std::shared_ptr<Session> keep = call->session_;
+  const bool small = call->work_ >= 0 && call->work_ <= kSmallWork && rest.empty();
+  dispatch(env, session, std::move(call), small);
+  for (const auto& [block, copies] : rest) (void)block->fill(copies);  // upload() hears of a failure
   return promise;
 }
 
@@ -153,13 +180,19 @@ int64_t Call::workspace_bytes() const {
 }
 
 Status Call::work(Session& session, Device& device) {
-  return session.host_memory() ? run_on_host(device) : run_apart(session, device);
+  const Status status = session.host_memory() ? run_on_host(device) : run_apart(session, device);
+  // Later calls can have this memory before JavaScript has seen the end of this one.
+  parts_[kIndices].block.reset();
+  parts_[kInputs].block.reset();
+  return status;
 }
 
 Status Call::run_on_host(Device& device) {
-  for (const Pointer& pointer : pointers_) {
-    const Buffer& buffer = buffers_[pointer.buffer];
-    if (buffer.staged()) *pointer.target = block_->memory() + buffer.offset;
+  for (int i = 0; i < kParts; ++i) {
+    const std::shared_ptr<HostBlock>& block = parts_[static_cast<size_t>(i)].block;
+    if (block == nullptr) continue;
+    if (!block->take()) return {Code::out_of_memory, "not enough host memory"};
+    point(i, block->memory());
   }
   return invocation_->perform(session_->backend().operations, device, *this);
 }
@@ -168,28 +201,52 @@ Status Call::run_apart(Session& session, Device& device) {
   DeviceBlock memory(session);
   if (device_bytes_ > 0) {
     WARPLOOM_TRY(memory.reserve(device_bytes_));
-    point(memory.memory(), false);
-    if (upload_bytes_ > 0) WARPLOOM_TRY(block_->upload(device, memory.memory(), upload_bytes_));
-    for (const Buffer& buffer : buffers_) {
-      if (!buffer.stays() || !buffer.input) continue;
-      WARPLOOM_TRY(device.upload(memory.memory() + buffer.offset, buffer.source, buffer.bytes));
-    }
+    WARPLOOM_TRY(send(device, memory.memory()));
   }
   WARPLOOM_TRY(invocation_->perform(session.backend().operations, device, *this));
-  for (const Buffer& buffer : buffers_) {
-    if (!buffer.stays() || !buffer.output) continue;
-    WARPLOOM_TRY(device.download(buffer.source, memory.memory() + buffer.offset, buffer.bytes));
-  }
-  if (moved_bytes_ > download_begin_) {
-    WARPLOOM_TRY(device.download(block_->memory() + download_begin_, memory.memory() + download_begin_,
-                                 moved_bytes_ - download_begin_));
-  }
+  WARPLOOM_TRY(fetch(device, memory.memory()));
   WARPLOOM_TRY(device.synchronize());
-  if (block_ != nullptr) block_->learn();
+  for (const Part& part : parts_) {
+    if (part.block != nullptr) part.block->learn();
+  }
   return {};
 }
 
+/// Points the parameters to the device and brings the inputs there.
+Status Call::send(Device& device, char* memory) {
+  for (int i = 0; i < kReports; ++i) {
+    const Part& part = parts_[static_cast<size_t>(i)];
+    if (part.block == nullptr) continue;
+    point(i, memory + part.device_offset);
+    if (goes_up(i)) WARPLOOM_TRY(part.block->upload(device, memory + part.device_offset));
+  }
+  for (const Pointer& pointer : pointers_) {
+    const Buffer& buffer = buffers_[pointer.buffer];
+    if (buffer.stays()) *pointer.target = memory + buffer.offset;
+  }
+  for (const Buffer& buffer : buffers_) {
+    if (!buffer.stays() || !buffer.input) continue;
+    WARPLOOM_TRY(device.upload(memory + buffer.offset, buffer.source, buffer.bytes));
+  }
+  return {};
+}
+
+Status Call::fetch(Device& device, char* memory) {
+  for (const Buffer& buffer : buffers_) {
+    if (!buffer.stays() || !buffer.output) continue;
+    WARPLOOM_TRY(device.download(buffer.source, memory + buffer.offset, buffer.bytes));
+  }
+  for (int i = 0; i < kReports; ++i) {
+    const Part& part = parts_[static_cast<size_t>(i)];
+    if (part.block == nullptr || !comes_down(i)) continue;
+    WARPLOOM_TRY(part.block->download(device, memory + part.device_offset));
+  }
+  return {};
+}
+
+/// All results or none: the arrays are looked at before the first is written.
 Failure Call::finish(napi_env env, napi_value kept, napi_value* result) {
+  std::vector<HostCopy> copies;
   for (const Buffer& buffer : buffers_) {
     if (!buffer.output || !buffer.staged()) continue;
     napi_value target = nullptr;
@@ -199,8 +256,10 @@ Failure Call::finish(napi_env env, napi_value kept, napi_value* result) {
       return Failure::invalid(buffer.name, "the array as it was given",
                               "an array that was detached or resized during the call");
     }
-    std::memcpy(memory, block_->memory() + buffer.offset, static_cast<size_t>(buffer.bytes));
+    parts_[static_cast<size_t>(buffer.part)].block->copy_back({memory, buffer.offset, buffer.bytes}, &copies);
+    Traffic::get().returned += buffer.bytes;
   }
+  copy_all(copies);
   *result = js::number(env, device_seconds);
   return {};
 }

@@ -1,5 +1,6 @@
 // One call of an operation: reading its arguments, its run on the device's thread, its results.
 #pragma once
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -16,7 +17,7 @@ class Call final : public Job {
   /// Reads and checks everything; on success the call is ready for launch(). Nothing of the
   /// caller's runs between this and the copying of its arrays.
   Failure read(napi_env env, const PackedParameters& packed);
-  /// Queues the call and copies its inputs. `progress` is a function or undefined.
+  /// Copies the inputs and queues the call. `progress` is a function or undefined.
   static napi_value launch(napi_env env, std::unique_ptr<Call> call, napi_value progress);
   /// After read(): what the operation takes beside its arrays.
   int64_t workspace_bytes() const;
@@ -29,24 +30,36 @@ class Call final : public Job {
   void forget(Environment& environment) override;
 
  private:
-  Failure place_buffers();
-  void copy_arrays();
-  std::vector<HostCopy> staged_inputs() const;
-  void point(char* block, bool arrays_only);
+  /// What is staged, by the way it goes. Index arrays are in one piece, because check() reads them.
+  enum PartName { kIndices, kInputs, kIndicesBoth, kBoth, kResults, kReports, kParts };
+  struct Part {
+    int64_t bytes = 0;
+    int64_t device_offset = 0;
+    std::shared_ptr<HostBlock> block;
+  };
+  static PartName part_of(const Buffer& buffer);
+  static bool goes_up(int part) { return part <= kBoth; }
+  static bool comes_down(int part) { return part >= kIndicesBoth && part <= kResults; }
+
+  void place_buffers();
+  Failure reserve_parts();
+  Failure copy_arrays();
+  Failure fill_parts();
+  std::vector<BlockCopy> copies_of(int part) const;
+  void point(int part, char* memory);
   napi_value keep_values(napi_env env, napi_value progress);
   Status run_on_host(Device& device);
   Status run_apart(Session& session, Device& device);
+  Status send(Device& device, char* memory);
+  Status fetch(Device& device, char* memory);
 
   std::shared_ptr<Session> session_;
   std::unique_ptr<Invocation> invocation_;
   std::vector<Buffer> buffers_;
   std::vector<Pointer> pointers_;
-  std::shared_ptr<HostBlock> block_;
-  int64_t upload_bytes_ = 0;    // of the block, from its begin on
-  int64_t download_begin_ = 0;  // to moved_bytes_
-  int64_t moved_bytes_ = 0;     // end of what the device sees; reports follow
-  int64_t staged_bytes_ = 0;
-  int64_t device_bytes_ = 0;    // staged buffers, then those that stay in host memory
+  std::array<Part, kParts> parts_;
+  int64_t device_bytes_ = 0;  // of the parts that the device sees, then of host memory that is used where it is
+  int64_t work_ = -1;  // Footprint::work()
   bool borrows_ = false;
 };
 

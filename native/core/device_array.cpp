@@ -6,6 +6,7 @@
 #include "native/core/host_block.h"
 #include "native/core/job.h"
 #include "native/core/js.h"
+#include "native/core/traffic.h"
 
 namespace warploom {
 namespace {
@@ -24,10 +25,9 @@ struct HostSide {
     out->direct = out->pinned != nullptr || array.shared || array.bytes == 0;
     out->memory = array.data;
     if (out->direct) return {};
-    out->block = HostBlock::take(session, array.bytes);
-    if (out->block == nullptr) return Failure::from(Status(Code::out_of_memory, "not enough host memory"));
-    out->memory = out->block->memory();
-    return {};
+    Failure failure = session->reserve(array.bytes);
+    if (!failure) out->block = HostBlock::make(session, array.bytes);
+    return failure;
   }
 };
 
@@ -53,7 +53,7 @@ class AllocateJob final : public Job {
     if (source.direct) {
       WARPLOOM_TRY(device.upload(memory, source.memory, memory_->bytes));
     } else {
-      WARPLOOM_TRY(source.block->upload(device, memory_->memory, memory_->bytes));
+      WARPLOOM_TRY(source.block->upload(device, memory_->memory));
     }
     return device.synchronize();
   }
@@ -126,12 +126,12 @@ class TransferJob final : public Job {
   Status work(Session&, Device& device) override {
     if (host.bytes == 0) return {};
     char* const memory = array->memory + offset_bytes;
-    if (down) {
+    if (side.block != nullptr) {
+      WARPLOOM_TRY(down ? side.block->download(device, memory) : side.block->upload(device, memory));
+    } else if (down) {
       WARPLOOM_TRY(device.download(side.memory, memory, host.bytes));
-    } else if (side.direct) {
-      WARPLOOM_TRY(device.upload(memory, side.memory, host.bytes));
     } else {
-      WARPLOOM_TRY(side.block->upload(device, memory, host.bytes));
+      WARPLOOM_TRY(device.upload(memory, side.memory, host.bytes));
     }
     WARPLOOM_TRY(device.synchronize());
     if (side.block != nullptr) side.block->learn();
@@ -149,7 +149,10 @@ class TransferJob final : public Job {
       return Failure::invalid("target", "the array as it was given",
                               "an array that was detached or resized during the call");
     }
-    std::memcpy(memory, side.memory, static_cast<size_t>(host.bytes));
+    std::vector<HostCopy> copies;
+    side.block->copy_back({memory, 0, host.bytes}, &copies);
+    copy_all(copies);
+    Traffic::get().returned += host.bytes;
     return {};
   }
   void forget(Environment& environment) override {
@@ -182,12 +185,13 @@ napi_value launch(napi_env env, Session& session, std::unique_ptr<Job> job, napi
                   const HostSide* source, const TypedArray* array) {
   const napi_value promise = job->begin(env, kept);
   const std::shared_ptr<HostBlock> block = source != nullptr ? source->block : nullptr;
-  const std::vector<HostCopy> copies =
-      block != nullptr ? std::vector<HostCopy>{{array->data, 0, array->bytes}} : std::vector<HostCopy>();
+  const std::vector<BlockCopy> copies =
+      block != nullptr ? std::vector<BlockCopy>{{array->data, 0, array->bytes}} : std::vector<BlockCopy>();
   const bool overlap = block != nullptr && block->worth_overlapping();
-  if (block != nullptr && !overlap) block->fill(copies);
+  // upload() hears of a failure.
+  if (block != nullptr && !overlap) (void)block->fill(copies);
   session.post(std::move(job));
-  if (overlap) block->fill(copies);
+  if (overlap) (void)block->fill(copies);
   return promise;
 }
 

@@ -1,5 +1,6 @@
 #include "native/core/device_object.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -250,8 +251,9 @@ napi_value memory(napi_env env, napi_callback_info info) {
     napi_value object = nullptr;
     napi_create_object(env, &object);
     js::set(env, object, "inUseBytes", js::number(env, static_cast<double>(use.in_use_bytes)));
-    js::set(env, object, "pooledBytes", js::number(env, static_cast<double>(use.pooled_bytes)));
-    js::set(env, object, "peakBytes", js::number(env, static_cast<double>(use.peak_bytes)));
+    js::set(env, object, "pooledBytes", js::number(env, static_cast<double>(use.pooled_bytes + session->staging().free_bytes())));
+    const int64_t peak = std::max(use.peak_bytes, session->staging().peak_bytes());
+    js::set(env, object, "peakBytes", js::number(env, static_cast<double>(peak)));
     js::set(env, object, "limitBytes", js::number(env, static_cast<double>(use.limit_bytes)));
     return object;
   });

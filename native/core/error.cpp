@@ -72,7 +72,18 @@ Failure Failure::queue_full(int64_t limit) {
   failure.code = "ERR_WARPLOOM_QUEUE_FULL";
   failure.message = "the device already has " + std::to_string(limit) +
                     " calls waiting; await some of them, or open it with a larger queueLimit";
-  failure.limit_bytes = 0;
+  return failure;
+}
+
+Failure Failure::queue_full_bytes(int64_t requested, int64_t queued, int64_t limit) {
+  Failure failure;
+  failure.code = "ERR_WARPLOOM_QUEUE_FULL";
+  failure.message = "the arrays of the calls in flight fill the device's memory limit: " + std::to_string(requested) +
+                    " bytes requested, " + std::to_string(queued) + " queued, limit " + std::to_string(limit) +
+                    "; await some of the calls, or open the device with a larger memoryLimit";
+  failure.requested_bytes = requested;
+  failure.in_use_bytes = queued;
+  failure.limit_bytes = limit;
   return failure;
 }
 

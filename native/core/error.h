@@ -26,6 +26,8 @@ struct Failure {
   /// `what` was released or closed: "the device array", "the device".
   static Failure disposed(std::string what, std::string argument = {});
   static Failure queue_full(int64_t limit);
+  /// A call of `requested` bytes does not fit beside the `queued` ones of those in flight and of arrays.
+  static Failure queue_full_bytes(int64_t requested, int64_t queued, int64_t limit);
   static Failure cancelled();
   static Failure lost();
   static Failure internal(std::string message);

@@ -1,59 +1,112 @@
 #include "native/core/host_block.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
+
+#include "native/core/traffic.h"
 
 namespace warploom {
 namespace {
 // Large enough that a transfer runs at full rate, small enough that it begins early.
-constexpr int64_t kPiece = int64_t{4} << 20;
-constexpr int64_t kEverything = INT64_MAX;
+constexpr int64_t kPiece = int64_t{8} << 20;
+
+Status no_memory() { return {Code::out_of_memory, "not enough host memory"}; }
 }  // namespace
 
-std::shared_ptr<HostBlock> HostBlock::take(const std::shared_ptr<Session>& session, int64_t bytes) {
-  const StagingBlock block = session->staging().take(bytes);
-  if (block.memory == nullptr) return nullptr;
-  return std::shared_ptr<HostBlock>(new HostBlock(session, bytes, block));
+HostBlock::HostBlock(std::shared_ptr<Session> session, int64_t bytes, bool whole)
+    : session_(std::move(session)), bytes_(bytes), step_(whole || bytes <= kPiece + kPiece / 2 ? bytes : kPiece) {
+  pieces_.resize(static_cast<size_t>((bytes + step_ - 1) / step_));
 }
 
-HostBlock::~HostBlock() { session_->staging().give_back(block_); }
+HostBlock::~HostBlock() {
+  for (const StagingBlock& piece : pieces_) session_->staging().give_back(piece);
+  session_->staging().release(bytes_);
+}
 
-bool HostBlock::worth_overlapping() const { return !session_->host_memory() && bytes_ > 2 * kPiece; }
+int64_t HostBlock::piece_bytes(size_t piece) const {
+  return std::min(step_, bytes_ - static_cast<int64_t>(piece) * step_);
+}
 
-void HostBlock::fill(const std::vector<HostCopy>& copies) {
-  for (const HostCopy& copy : copies) {
-    for (int64_t done = 0; done < copy.bytes; done += kPiece) {
-      const int64_t bytes = std::min(kPiece, copy.bytes - done);
-      std::memcpy(block_.memory + copy.offset + done, copy.from + done, static_cast<size_t>(bytes));
-      raise(copy.offset + done + bytes);
-    }
+bool HostBlock::take_piece(size_t piece) {
+  if (pieces_[piece].memory == nullptr) {
+    pieces_[piece] = session_->staging().take(piece_bytes(piece));
+    if (!pieces_[piece].pinned) ++unpinned_;
   }
-  raise(kEverything);
+  return pieces_[piece].memory != nullptr;
 }
 
-void HostBlock::raise(int64_t filled) {
+bool HostBlock::take() {
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    if (!take_piece(i)) return false;
+  }
+  return true;
+}
+
+bool HostBlock::fill(const std::vector<BlockCopy>& copies) {
+  for (const BlockCopy& copy : copies) Traffic::get().taken += copy.bytes;
+  size_t next = 0;  // copy that is not done yet
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    if (!take_piece(i)) {
+      raise(i, true);
+      return false;
+    }
+    const int64_t begin = static_cast<int64_t>(i) * step_, end = begin + piece_bytes(i);
+    std::vector<HostCopy> here;
+    for (; next < copies.size() && copies[next].offset < end; ++next) {
+      const BlockCopy& copy = copies[next];
+      const int64_t from = std::max(begin, copy.offset), to = std::min(end, copy.offset + copy.bytes);
+      if (to > from) here.push_back({pieces_[i].memory + (from - begin), copy.host + (from - copy.offset), to - from});
+      if (copy.offset + copy.bytes > end) break;  // goes on in the next piece
+    }
+    copy_all(here);
+    raise(i + 1, false);
+  }
+  return true;
+}
+
+void HostBlock::raise(size_t filled, bool failed) {
   const std::lock_guard<std::mutex> lock(mutex_);
   filled_ = filled;
+  failed_ = failed;
   raised_.notify_all();
 }
 
-Status HostBlock::upload(Device& device, char* to, int64_t bytes) {
-  for (int64_t done = 0; done < bytes;) {
-    int64_t ready = 0;
-    {
-      std::unique_lock<std::mutex> lock(mutex_);
-      raised_.wait(lock, [&] { return filled_ >= std::min(bytes, done + kPiece); });
-      ready = std::min(bytes, filled_);
-    }
-    WARPLOOM_TRY(device.upload(to + done, block_.memory + done, ready - done));
-    done = ready;
+/// Pieces filled by now: at least one more, or no more than that when filling failed.
+size_t HostBlock::wait_filled(size_t more_than) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  raised_.wait(lock, [&] { return filled_ > more_than || failed_; });
+  return filled_;
+}
+
+Status HostBlock::upload(Device& device, char* to) {
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    if (wait_filled(i) <= i) return no_memory();
+    WARPLOOM_TRY(device.upload(to + static_cast<int64_t>(i) * step_, pieces_[i].memory, piece_bytes(i)));
+    if (pieces_.size() > 1) session_->staging().give_back(std::exchange(pieces_[i], {}));
   }
   return {};
 }
 
+Status HostBlock::download(Device& device, const char* from) {
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    if (!take_piece(i)) return no_memory();
+    WARPLOOM_TRY(device.download(pieces_[i].memory, from + static_cast<int64_t>(i) * step_, piece_bytes(i)));
+  }
+  return {};
+}
+
+void HostBlock::copy_back(const BlockCopy& copy, std::vector<HostCopy>* out) const {
+  for (int64_t at = copy.offset; at < copy.offset + copy.bytes;) {
+    const size_t piece = static_cast<size_t>(at / step_);
+    const int64_t within = at - static_cast<int64_t>(piece) * step_;
+    const int64_t bytes = std::min(copy.offset + copy.bytes - at, piece_bytes(piece) - within);
+    out->push_back({copy.host + (at - copy.offset), pieces_[piece].memory + within, bytes});
+    at += bytes;
+  }
+}
+
 void HostBlock::learn() {
-  if (!block_.pinned && !session_->host_memory()) session_->post_pinned_staging(bytes_);
+  if (unpinned_ > 0 && !session_->host_memory()) session_->post_pinned_staging(piece_bytes(0), unpinned_);
 }
 
 }  // namespace warploom

@@ -1,5 +1,4 @@
-// The host memory of one call's copied arguments, filled on the JavaScript thread while the device's
-// thread may already upload it.
+// Staged bytes of one call: one part of its arguments or results, on their way between JavaScript and the device.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -7,45 +6,68 @@
 #include <mutex>
 #include <vector>
 
+#include "cuda/core/host_memory.h"
 #include "native/core/session.h"
 
 namespace warploom {
 
-/// One piece of JavaScript's memory and its place in the block.
-struct HostCopy {
-  const char* from;
+/// A piece of JavaScript's memory and its place in a block.
+struct BlockCopy {
+  char* host;
   int64_t offset;
   int64_t bytes;
 };
 
+/// The bytes count against the session's limits for as long as the block is there; their memory is taken when it is needed.
+/// It is one piece where the device computes in it. Otherwise it is a row of pieces, filled on the JavaScript thread
+/// while the device's thread uploads the earlier ones, which serve again as soon as they have gone: then a call of
+/// gigabytes takes a few of them.
 class HostBlock {
  public:
-  /// Null when the system has no memory left.
-  static std::shared_ptr<HostBlock> take(const std::shared_ptr<Session>& session, int64_t bytes);
+  /// A block of bytes that session->reserve() has counted. `whole`: in one piece whatever the device.
+  static std::shared_ptr<HostBlock> make(const std::shared_ptr<Session>& session, int64_t bytes, bool whole = false) {
+    return std::shared_ptr<HostBlock>(new HostBlock(session, bytes, whole || session->host_memory()));
+  }
   ~HostBlock();
+  HostBlock(const HostBlock&) = delete;
+  HostBlock& operator=(const HostBlock&) = delete;
 
-  char* memory() const { return block_.memory; }
+  int64_t bytes() const { return bytes_; }
+  /// All its memory now; false when the system has none.
+  bool take();
+  /// Of a block of one piece, after take().
+  char* memory() const { return pieces_.front().memory; }
   /// True when it pays to queue the call before filling the block.
-  bool worth_overlapping() const;
-  /// On the JavaScript thread, once; copies ascend by offset.
-  void fill(const std::vector<HostCopy>& copies);
-  /// On the device's thread: uploads the first `bytes`, following fill().
-  Status upload(Device& device, char* to, int64_t bytes);
-  /// On the device's thread, after the call: the next block of this size will be page-locked if this
-  /// one was not. Making it takes longer than many calls, so it waits until this one has settled.
+  bool worth_overlapping() const { return pieces_.size() > 1; }
+  /// On the JavaScript thread, once; copies ascend by offset. False when the system has no memory left: upload() then
+  /// fails as well.
+  bool fill(const std::vector<BlockCopy>& copies);
+  /// On the device's thread: uploads it all, following fill().
+  Status upload(Device& device, char* to);
+  /// On the device's thread: fills it from the device.
+  Status download(Device& device, const char* from);
+  /// On the JavaScript thread, after the call: adds the copies that bring part of it to JavaScript's memory.
+  void copy_back(const BlockCopy& copy, std::vector<HostCopy>* out) const;
+  /// On the device's thread, after the call: later calls will find page-locked memory where this one did not.
+  /// Making it takes longer than many calls, so it waits until this one has settled.
   void learn();
 
  private:
-  HostBlock(std::shared_ptr<Session> session, int64_t bytes, StagingBlock block)
-      : session_(std::move(session)), bytes_(bytes), block_(block) {}
-  void raise(int64_t filled);
+  HostBlock(std::shared_ptr<Session> session, int64_t bytes, bool whole);
+  int64_t piece_bytes(size_t piece) const;
+  bool take_piece(size_t piece);
+  void raise(size_t filled, bool failed);
+  size_t wait_filled(size_t more_than);
 
-  std::shared_ptr<Session> session_;
-  int64_t bytes_;
-  StagingBlock block_;
+  const std::shared_ptr<Session> session_;
+  const int64_t bytes_;
+  const int64_t step_;  // bytes of every piece but the last
+  std::vector<StagingBlock> pieces_;
+  int64_t unpinned_ = 0;  // pieces that were not page-locked
   std::mutex mutex_;
   std::condition_variable raised_;
-  int64_t filled_ = 0;
+  size_t filled_ = 0;  // pieces
+  bool failed_ = false;
 };
 
 }  // namespace warploom

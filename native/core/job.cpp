@@ -49,6 +49,14 @@ napi_value Job::begin(napi_env env, napi_value kept) {
   return promise;
 }
 
+void Job::dispatch(napi_env env, Session& session, std::unique_ptr<Job> job, bool small) {
+  const bool here = small && job->flag_->id == 0 && job->progress_ == nullptr && session.perform_here(*job);
+  if (!here) return session.post(std::move(job));
+  if (job->mailbox_->settles_at_once()) return job->deliver(env);
+  Job* const done = job.get();
+  done->settle(std::move(job));
+}
+
 void Job::run(Session& session, Device& device) {
   if (cancelled()) {
     failure_ = Failure::cancelled();

@@ -21,6 +21,9 @@ class Job : public Task, public Control {
   /// Reports progress to kept[0], a function.
   void set_progress() { progress_ = std::make_shared<std::atomic<int>>(0); }
 
+  /// Queues the job, or runs it and settles it here where it is `small`, nobody can cancel it and the device is idle.
+  static void dispatch(napi_env env, Session& session, std::unique_ptr<Job> job, bool small);
+
   void run(Session& session, Device& device) final;
   void refuse(const Failure& failure) final { failure_ = failure; }
   void settle(std::unique_ptr<Task> self) final;

@@ -1,31 +1,53 @@
 #include "native/core/mailbox.h"
 
+#include <chrono>
 #include <utility>
 
 #include "native/core/process_state.h"
 
 namespace warploom {
+namespace {
+// What one turn of the event loop delivers at most. Large results make a turn long by themselves, so time counts too.
+constexpr size_t kLettersInTurn = 64;
+constexpr auto kTurn = std::chrono::microseconds(500);
+constexpr int kAtOnce = 32;  // short calls that settle without a turn between them
+}  // namespace
 
 std::shared_ptr<Mailbox> Mailbox::open(napi_env env) {
   auto mailbox = std::make_shared<Mailbox>();
   napi_value name = nullptr;
   napi_create_string_utf8(env, "warploom", NAPI_AUTO_LENGTH, &name);
-  // The function is owned by the environment and never released here: device threads use it only
+  // The functions are owned by the environment and never released here: device threads use them only
   // under mutex_ and only until close().
-  const napi_status status =
-      napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, nullptr, nullptr,
-                                      mailbox.get(), &Mailbox::on_wake, &mailbox->wake_);
-  if (status != napi_ok) return nullptr;
-  napi_unref_threadsafe_function(env, mailbox->wake_);
+  for (napi_threadsafe_function& wake : mailbox->wake_) {
+    const napi_status status = napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, nullptr, nullptr,
+                                                               mailbox.get(), &Mailbox::on_wake, &wake);
+    if (status != napi_ok) return nullptr;
+    napi_unref_threadsafe_function(env, wake);
+  }
   return mailbox;
+}
+
+/// Under mutex_.
+void Mailbox::wake() {
+  if (awake_ || letters_.empty()) return;
+  awake_ = true;
+  napi_call_threadsafe_function(wake_[turn_], nullptr, napi_tsfn_nonblocking);
 }
 
 void Mailbox::post(std::unique_ptr<Letter> letter) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (closed_ || ProcessState::get().exiting()) return;
-  const bool asleep = letters_.empty();
   letters_.push_back(std::move(letter));
-  if (asleep) napi_call_threadsafe_function(wake_, nullptr, napi_tsfn_nonblocking);
+  wake();
+}
+
+bool Mailbox::settles_at_once() {
+  if (at_once_ >= kAtOnce) return false;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (awake_ || !letters_.empty()) return false;
+  ++at_once_;
+  return true;
 }
 
 void Mailbox::close() {
@@ -36,25 +58,38 @@ void Mailbox::close() {
 }
 
 void Mailbox::hold(napi_env env) {
-  if (pending_++ == 0) napi_ref_threadsafe_function(env, wake_);
+  if (pending_++ == 0) napi_ref_threadsafe_function(env, wake_[0]);
 }
 
 void Mailbox::let_go(napi_env env) {
-  if (--pending_ == 0) napi_unref_threadsafe_function(env, wake_);
+  if (--pending_ == 0) napi_unref_threadsafe_function(env, wake_[0]);
 }
 
 void Mailbox::on_wake(napi_env env, napi_value, void* context, void*) {
   if (env == nullptr) return;  // the environment is being torn down
-  static_cast<Mailbox*>(context)->deliver_all(env);
+  static_cast<Mailbox*>(context)->deliver_some(env);
 }
 
-void Mailbox::deliver_all(napi_env env) {
-  std::deque<std::unique_ptr<Letter>> letters;
+std::unique_ptr<Letter> Mailbox::next() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (letters_.empty()) return nullptr;
+  std::unique_ptr<Letter> letter = std::move(letters_.front());
+  letters_.pop_front();
+  return letter;
+}
+
+void Mailbox::deliver_some(napi_env env) {
+  at_once_ = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    letters.swap(letters_);
+    awake_ = true;  // until the end: what is posted meanwhile waits for the next turn, or goes out in this one
+    turn_ ^= 1;
   }
-  for (auto& letter : letters) {
+  const auto end = std::chrono::steady_clock::now() + kTurn;
+  for (size_t count = 0; count < kLettersInTurn; ++count) {
+    if (count > 0 && std::chrono::steady_clock::now() >= end) break;
+    const std::unique_ptr<Letter> letter = next();
+    if (letter == nullptr) break;
     napi_handle_scope scope = nullptr;
     if (napi_open_handle_scope(env, &scope) != napi_ok) return;
     letter->deliver(env);
@@ -66,6 +101,9 @@ void Mailbox::deliver_all(napi_env env) {
     }
     napi_close_handle_scope(env, scope);
   }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  awake_ = false;
+  if (!closed_) wake();
 }
 
 }  // namespace warploom

@@ -15,14 +15,17 @@ class Letter {
   virtual void deliver(napi_env env) = 0;
 };
 
-/// Delivers letters in order. It outlives its environment: after close() letters are dropped, which
-/// is why a letter's destructor may not touch Node-API.
+/// Delivers letters in order, a bounded number in one turn of the event loop. It outlives its environment: after
+/// close() letters are dropped, which is why a letter's destructor may not touch Node-API.
 class Mailbox {
  public:
   /// Null when Node-API refuses (the environment is ending).
   static std::shared_ptr<Mailbox> open(napi_env env);
   /// From any thread.
   void post(std::unique_ptr<Letter> letter);
+  /// On the JavaScript thread: whether a call that is done already may settle at once, before any letter that is on its way.
+  /// False now and then, so that a chain of such calls lets the event loop turn.
+  bool settles_at_once();
   /// On the JavaScript thread, before the environment goes.
   void close();
   /// On the JavaScript thread: while a call is pending, the event loop stays alive.
@@ -31,13 +34,20 @@ class Mailbox {
 
  private:
   static void on_wake(napi_env env, napi_value, void* context, void*);
-  void deliver_all(napi_env env);
+  void wake();
+  std::unique_ptr<Letter> next();
+  void deliver_some(napi_env env);
 
   std::mutex mutex_;
   std::deque<std::unique_ptr<Letter>> letters_;
-  napi_threadsafe_function wake_ = nullptr;
+  // Two, called in turn: Node calls one function again and again, up to a thousand times, before the event loop
+  // goes on to its timers, for as long as it is woken meanwhile. Letters posted while one delivers wake the other.
+  napi_threadsafe_function wake_[2] = {nullptr, nullptr};
+  int turn_ = 0;        // the one to wake next
+  bool awake_ = false;  // a wake-up is on its way
   bool closed_ = false;
-  int64_t pending_ = 0;  // JavaScript thread only
+  int64_t pending_ = 0;  // JavaScript thread only, as the next
+  int at_once_ = 0;      // calls that settled at once since letters were delivered
 };
 
 }  // namespace warploom

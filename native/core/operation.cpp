@@ -78,6 +78,7 @@ class Describer {
   class domain##_##name##_invocation final : public Invocation {                                  \
    public:                                                                                        \
     void bind(Binder& binder) override { visit(binder, parameters_); }                            \
+    void footprint(Footprint& f) const override { domain::footprint(f, parameters_); }            \
     Status validate() const override { return check(parameters_); }                               \
     Status perform(const Operations& table, Device& device, Control& control) const override {    \
       return table.domain##_##name(device, parameters_, control);                                 \

@@ -14,6 +14,8 @@ class Invocation {
  public:
   virtual ~Invocation() = default;
   virtual void bind(Binder& binder) = 0;
+  /// After bind(), before validate().
+  virtual void footprint(Footprint& footprint) const = 0;
   virtual Status validate() const = 0;
   virtual Status perform(const Operations& table, Device& device, Control& control) const = 0;
   virtual int64_t workspace_bytes(const Operations& table, const Device& device) const = 0;

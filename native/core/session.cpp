@@ -47,7 +47,8 @@ PinnedBlock::~PinnedBlock() {
 
 Session::Session(const Backend& backend, int32_t index, const OpenOptions& options,
                  int64_t queue_limit)
-    : backend_(backend), index_(index), options_(options), queue_limit_(queue_limit) {}
+    : backend_(backend), index_(index), options_(options), queue_limit_(queue_limit),
+      staging_(options.memory_limit_bytes) {}
 
 std::shared_ptr<Session> Session::open(const Backend& backend, int32_t index,
                                        const OpenOptions& options, int64_t queue_limit,
@@ -78,6 +79,11 @@ Failure Session::admit() const {
   return {};
 }
 
+Failure Session::reserve(int64_t bytes) {
+  const bool shared = is_open() && host_memory();
+  return staging_.reserve(bytes, shared ? device_->memory_use().in_use_bytes : 0);
+}
+
 void Session::push(std::unique_ptr<Task> task) {
   if (task->counted()) ++waiting_;
   const auto flag = task->cancel_flag();
@@ -94,6 +100,25 @@ void Session::push(std::unique_ptr<Task> task) {
 void Session::post(std::unique_ptr<Task> task) {
   const std::lock_guard<std::mutex> lock(mutex_);
   push(std::move(task));
+}
+
+bool Session::perform_here(Task& task) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!is_open() || !host_memory() || busy_ || here_ || closing_ || lost_ || !queue_.empty()) return false;
+    if (ProcessState::get().exiting()) return false;
+    here_ = true;
+    running_ = &task;
+  }
+  task.run(*this, *device_);
+  const bool lost = device_->lost();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  lost_ = lost_ || lost;
+  running_ = nullptr;
+  here_ = false;
+  quiet_.notify_all();
+  if (!queue_.empty() || closing_) work_.notify_one();
+  return true;
 }
 
 void Session::close(std::unique_ptr<Task> last) {
@@ -163,9 +188,9 @@ void Session::post_release_pinned(void* memory) {
   }));
 }
 
-void Session::post_pinned_staging(int64_t bytes) {
-  post(chore([bytes](Session& session, Device& device) {
-    if (!device.lost()) session.staging_.provide_pinned(device, bytes);
+void Session::post_pinned_staging(int64_t bytes, int64_t count) {
+  post(chore([bytes, count](Session& session, Device& device) {
+    if (!device.lost()) session.staging_.provide_pinned(device, bytes, count);
   }));
 }
 
@@ -199,7 +224,7 @@ void Session::stop() {
 
 void Session::wait_quiet(std::chrono::steady_clock::time_point deadline) {
   std::unique_lock<std::mutex> lock(mutex_);
-  quiet_.wait_until(lock, deadline, [this] { return !busy_; });
+  quiet_.wait_until(lock, deadline, [this] { return !busy_ && !here_; });
 }
 
 void Session::wait_returned() {
@@ -224,6 +249,7 @@ bool Session::open_device(std::unique_ptr<Task> opened) {
   const bool ok = status.ok() && device_ != nullptr;
   if (ok) {
     host_memory_ = device_->host_memory();
+    open_.store(true, std::memory_order_release);
     ProcessState::get().arm_exit_handler();
     opened->run(*this, *device_);
   } else {
@@ -242,7 +268,7 @@ void Session::serve_queue() {
   for (;;) {
     busy_ = false;
     quiet_.notify_all();
-    work_.wait(lock, [this] { return !queue_.empty() || (closing_ && pinned_alive_ == 0); });
+    work_.wait(lock, [this] { return !here_ && (!queue_.empty() || (closing_ && pinned_alive_ == 0)); });
     if (ProcessState::get().exiting()) {
       lock.unlock();
       park();

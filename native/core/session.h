@@ -63,14 +63,23 @@ class Session {
                                        int64_t queue_limit, std::unique_ptr<Task> opened);
 
   const Backend& backend() const { return backend_; }
-  /// Valid between the settling of the opening and close(); thread rules as of Device.
+  /// Whether the device has been opened.
+  bool is_open() const { return open_.load(std::memory_order_acquire); }
+  /// Valid between is_open() and close(); thread rules as of Device.
   Device& device() const { return *device_; }
-  bool host_memory() const { return host_memory_; }
+  /// Whether the device works in host memory; true also while it is being opened, when nobody knows yet.
+  bool host_memory() const { return host_memory_.load(std::memory_order_relaxed); }
   Staging& staging() { return staging_; }
 
   /// Why a call cannot be queued now; no failure when it can.
   Failure admit() const;
+  /// Counts bytes that a call stages, before any is copied; staging().release() gives them back. Refused where they, what
+  /// the calls in flight hold and, on a device in host memory, what is in use there exceed the memory limit.
+  Failure reserve(int64_t bytes);
   void post(std::unique_ptr<Task> task);
+  /// Runs a task on the calling thread where the device's thread has nothing to do and the device works in host memory: for
+  /// work that is over sooner than the other thread wakes. False: nothing was done, post() it.
+  bool perform_here(Task& task);
   /// Queues the last call; later ones are refused as disposed.
   void close(std::unique_ptr<Task> last);
   /// Cancels the call with this id: a waiting one is refused at once, others are told, done or not.
@@ -84,8 +93,8 @@ class Session {
   /// From any thread: released behind the queued work.
   void post_release(void* memory);
   void post_release_pinned(void* memory);
-  /// Makes a page-locked staging block behind the queued work.
-  void post_pinned_staging(int64_t bytes);
+  /// Makes `count` page-locked staging blocks behind the queued work.
+  void post_pinned_staging(int64_t bytes, int64_t count);
 
   void add_pinned(const std::shared_ptr<PinnedBlock>& block);
   /// The session's page-locked block that holds all of [memory, memory + bytes), or null.
@@ -111,7 +120,8 @@ class Session {
   const OpenOptions options_;
   const int64_t queue_limit_;
   std::unique_ptr<Device> device_;
-  bool host_memory_ = true;
+  std::atomic<bool> open_{false};
+  std::atomic<bool> host_memory_{true};
   Staging staging_;
   std::unordered_set<void*> live_;  // memory of arrays; device's thread only
 
@@ -123,6 +133,7 @@ class Session {
   std::vector<std::weak_ptr<CancelFlag>> cancellable_;  // of calls with an id, settled ones until the next is made
   int64_t waiting_ = 0;  // counted tasks in the queue
   bool busy_ = true;     // the thread is inside the device
+  bool here_ = false;    // another thread is, in perform_here(): the device's thread stays out
   int64_t pinned_alive_ = 0;
   std::map<const char*, std::weak_ptr<PinnedBlock>> pinned_;
   bool closing_ = false;

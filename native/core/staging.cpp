@@ -1,54 +1,116 @@
 #include "native/core/staging.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <utility>
+
+#include "cuda/core/host_memory.h"
+#include "native/core/traffic.h"
 
 namespace warploom {
 namespace {
 
 constexpr int64_t kSmallest = 4096;
-constexpr int64_t kKeptBytes = int64_t{512} << 20;  // unused memory a session holds on to
-constexpr size_t kKeptBlocks = 16;
-constexpr int64_t kReadyBlocks = 2;  // one in use by the device while JavaScript fills the next
+constexpr int64_t kMapped = int64_t{1} << 20;    // from here on straight from the system, in huge pages where it has them
+constexpr int64_t kHugePage = int64_t{2} << 20;
+constexpr int64_t kPinnedAtOnce = 4;             // making one of some MB takes milliseconds, in which no call runs
+constexpr int64_t kLoose = int64_t{64} << 10;    // small blocks serve whatever fits
 
-/// Sizes grow by quarters of a power of two, so that a block of a similar call fits again.
+/// Sizes grow by eighths of a power of two, so that a block of a similar call fits again.
 int64_t rounded(int64_t bytes) {
   int64_t size = kSmallest;
   while (size < bytes) size *= 2;
-  if (size > kSmallest) {
-    const int64_t quarter = size / 8;
-    while (size - quarter >= bytes) size -= quarter;
-  }
+  const int64_t eighth = size / 16;
+  while (size > kSmallest && size - eighth >= bytes) size -= eighth;
   return (size + 63) / 64 * 64;
+}
+
+/// Aligned to a huge page, so that the first touch of 31 MB is 16 page faults and not 8,000.
+char* map_block(int64_t bytes) {
+  const size_t size = static_cast<size_t>(bytes), slack = static_cast<size_t>(kHugePage);
+  void* const whole = mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (whole == MAP_FAILED) return nullptr;
+  char* const begin = static_cast<char*>(whole);
+  const size_t lead = (slack - reinterpret_cast<uintptr_t>(begin) % slack) % slack;
+  if (lead > 0) munmap(begin, lead);
+  if (lead < slack) munmap(begin + lead + size, slack - lead);
+  madvise(begin + lead, size, MADV_HUGEPAGE);
+  return begin + lead;
+}
+
+StagingBlock make_plain(int64_t bytes) {
+  StagingBlock block;
+  block.bytes = rounded(bytes);
+  if (block.bytes >= kMapped) {
+    block.bytes = (block.bytes + kSmallest - 1) / kSmallest * kSmallest;
+    block.memory = map_block(block.bytes);
+  } else {
+    block.memory = static_cast<char*>(std::aligned_alloc(64, static_cast<size_t>(block.bytes)));
+  }
+  if (block.memory != nullptr) Traffic::get().fresh += block.bytes;
+  return block;
+}
+
+void free_plain(const StagingBlock& block) {
+  if (block.bytes >= kMapped) {
+    munmap(block.memory, static_cast<size_t>(block.bytes));
+  } else {
+    std::free(block.memory);
+  }
 }
 
 }  // namespace
 
+Staging::Staging(int64_t limit) : machine_(host_memory_bytes()), limit_(limit > 0 ? limit : machine_ / 2) {}
+
 Staging::~Staging() {
-  for (const StagingBlock& block : free_) {
-    if (!block.pinned) std::free(block.memory);
+  for (const auto& [size, blocks] : plain_) {
+    for (const StagingBlock& block : blocks) free_plain(block);
   }
+}
+
+Failure Staging::reserve(int64_t bytes, int64_t in_use) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (bytes > limit_ - in_use) return Failure::from(Status::out_of_memory(bytes, in_use, limit_));
+  if (bytes > limit_ - in_use - reserved_) return Failure::queue_full_bytes(bytes, reserved_ + in_use, limit_);
+  reserved_ += bytes;
+  peak_ = std::max(peak_, reserved_ + in_use);
+  return {};
+}
+
+void Staging::release(int64_t bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  reserved_ -= bytes;
+}
+
+/// Under mutex_: the smallest block that holds `bytes` without wasting much; null memory when there is none.
+StagingBlock Staging::find(Blocks& blocks, int64_t bytes) {
+  const auto at = blocks.lower_bound(bytes);
+  if (at == blocks.end() || at->first > std::max(kLoose, bytes + bytes / 2)) return {};
+  const StagingBlock block = at->second.back();
+  at->second.pop_back();
+  if (at->second.empty()) blocks.erase(at);
+  return block;
 }
 
 StagingBlock Staging::take(int64_t bytes) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    size_t best = free_.size();
-    for (size_t i = 0; i < free_.size(); ++i) {
-      if (free_[i].bytes < bytes || free_[i].bytes / 4 > std::max(bytes, kSmallest)) continue;
-      if (best == free_.size() || free_[i].bytes < free_[best].bytes) best = i;
+    StagingBlock block = find(pinned_, bytes);
+    if (block.memory != nullptr) {
+      pinned_bytes_ -= block.bytes;
+      return block;
     }
-    if (best != free_.size()) {
-      const StagingBlock block = free_[best];
-      free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(best));
-      free_bytes_ -= block.bytes;
+    block = find(plain_, bytes);
+    if (block.memory != nullptr) {
+      plain_bytes_ -= block.bytes;
       return block;
     }
   }
-  StagingBlock block;
-  block.bytes = rounded(bytes);
-  block.memory = static_cast<char*>(std::aligned_alloc(64, static_cast<size_t>(block.bytes)));
-  return block;
+  return make_plain(bytes);
 }
 
 void Staging::give_back(StagingBlock block) {
@@ -56,53 +118,71 @@ void Staging::give_back(StagingBlock block) {
   std::vector<StagingBlock> dropped;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    free_.push_back(block);
-    free_bytes_ += block.bytes;
-    // Oldest plain blocks go first; pinned ones can only be freed on the device's thread.
-    for (size_t i = 0; i < free_.size() && (free_bytes_ > kKeptBytes || free_.size() > kKeptBlocks);) {
-      if (free_[i].pinned) {
-        ++i;
-        continue;
-      }
-      free_bytes_ -= free_[i].bytes;
-      dropped.push_back(free_[i]);
-      free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
+    (block.pinned ? pinned_ : plain_)[block.bytes].push_back(block);
+    (block.pinned ? pinned_bytes_ : plain_bytes_) += block.bytes;
+    // The largest go first: their size fits the fewest calls. Page-locked ones can only be freed on the device's thread.
+    while (plain_bytes_ > machine_ / 4) {
+      const auto largest = std::prev(plain_.end());
+      plain_bytes_ -= largest->first;
+      dropped.push_back(largest->second.back());
+      largest->second.pop_back();
+      if (largest->second.empty()) plain_.erase(largest);
     }
   }
-  for (const StagingBlock& each : dropped) std::free(each.memory);
+  for (const StagingBlock& each : dropped) free_plain(each);
 }
 
-void Staging::provide_pinned(Device& device, int64_t bytes) {
+void Staging::provide_pinned(Device& device, int64_t bytes, int64_t count) {
   StagingBlock block;
   block.bytes = rounded(bytes);
   block.pinned = true;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (free_bytes_ + block.bytes > kKeptBytes) return;
-    int64_t ready = 0;
-    for (const StagingBlock& each : free_) ready += each.pinned && each.bytes == block.bytes ? 1 : 0;
-    if (ready >= kReadyBlocks) return;
+  for (count = std::min(count, kPinnedAtOnce); count > 0; --count) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const auto ready = pinned_.find(block.bytes);
+      if (ready != pinned_.end() && static_cast<int64_t>(ready->second.size()) >= kPinnedAtOnce) return;
+      if (locked_bytes_ + block.bytes > machine_ / 8) return;
+      // The one that it replaces would otherwise stay unused for good.
+      const StagingBlock old = find(plain_, bytes);
+      plain_bytes_ -= old.memory != nullptr ? old.bytes : 0;
+      if (old.memory != nullptr) free_plain(old);
+    }
+    void* memory = nullptr;
+    if (!device.allocate_pinned(block.bytes, &memory).ok()) return;  // plain memory works as well
+    block.memory = static_cast<char*>(memory);
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      locked_bytes_ += block.bytes;
+    }
+    give_back(block);
   }
-  void* memory = nullptr;
-  if (!device.allocate_pinned(block.bytes, &memory).ok()) return;  // plain memory works as well
-  block.memory = static_cast<char*>(memory);
-  give_back(block);
 }
 
 void Staging::trim(Device* device) {
-  std::vector<StagingBlock> blocks;
+  Blocks plain, pinned;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    blocks.swap(free_);
-    free_bytes_ = 0;
+    plain.swap(plain_);
+    if (device != nullptr) pinned.swap(pinned_);
+    plain_bytes_ = 0;
+    if (device != nullptr) locked_bytes_ -= std::exchange(pinned_bytes_, 0);
   }
-  for (const StagingBlock& block : blocks) {
-    if (!block.pinned) {
-      std::free(block.memory);
-    } else if (device != nullptr) {
-      device->release_pinned(block.memory);
-    }
+  for (const auto& [size, blocks] : plain) {
+    for (const StagingBlock& block : blocks) free_plain(block);
   }
+  for (const auto& [size, blocks] : pinned) {
+    for (const StagingBlock& block : blocks) device->release_pinned(block.memory);
+  }
+}
+
+int64_t Staging::free_bytes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return plain_bytes_ + pinned_bytes_;
+}
+
+int64_t Staging::peak_bytes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return peak_;
 }
 
 }  // namespace warploom

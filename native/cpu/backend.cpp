@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "cuda/core/host_memory.h"
 #include "native/cpu/device.h"
 
 namespace warploom {
@@ -29,8 +30,7 @@ DeviceDescription describe(int32_t) {
   description.name = processor_name();
   description.available = true;
   description.reason = "always available";
-  description.memory_bytes =
-      static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<int64_t>(sysconf(_SC_PAGESIZE));
+  description.memory_bytes = host_memory_bytes();
   description.multiprocessors = cpu::available_cores();
   const long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
   description.l2_bytes = l2 > 0 ? l2 : 0;

@@ -33,7 +33,8 @@ struct NoControl final : Control {};
 
 CpuDevice::CpuDevice(DeviceDescription description, int64_t memory_limit_bytes, int threads)
     : description_(std::move(description)), threads_(threads) {
-  use_.limit_bytes = memory_limit_bytes > 0 ? memory_limit_bytes : description_.memory_bytes;
+  // Half, because the process has other things in memory, among them the arrays that the calls are made with.
+  use_.limit_bytes = memory_limit_bytes > 0 ? memory_limit_bytes : description_.memory_bytes / 2;
   scratch_.assign(static_cast<size_t>(threads), nullptr);
 }
 

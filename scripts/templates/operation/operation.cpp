@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "cuda/core/footprint.h"
+
 namespace warploom::@domain@ {
 namespace {
 
@@ -23,6 +25,11 @@ Status check(const @Operation@Parameters& p) {
   if (p.n < 0 || p.n > INT64_MAX / 64) return Status(Code::invalid_argument, "expected 0 … 2^57", "n");
   WARPLOOM_TRY(check_view(p.values, p.n, "values"));
   return check_view(p.result, p.n, "result");
+}
+
+void footprint(Footprint& f, const @Operation@Parameters& p) {
+  f.writes(p.result, {p.n});
+  f.works({p.n});
 }
 
 }  // namespace warploom::@domain@

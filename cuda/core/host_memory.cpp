@@ -1,0 +1,177 @@
+#include "cuda/core/host_memory.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace warploom {
+namespace {
+
+// --- limits of control groups ---
+
+/// The number in a file of one word; INT64_MAX for none, for "max" and for no limit in version 1 (a number near 2^63).
+int64_t limit_in(const std::string& path) {
+  std::ifstream file(path);
+  int64_t value = 0;
+  return file >> value && value > 0 ? value : INT64_MAX;
+}
+
+/// The least limit from `group` up to the root. In a container the path may be the host's, of which only the root is there.
+int64_t least_limit(const std::string& folder, std::string group, const char* file) {
+  int64_t least = limit_in(folder + "/" + file);
+  while (group.size() > 1) {
+    least = std::min(least, limit_in(folder + group + "/" + file));
+    group.resize(group.rfind('/'));
+  }
+  return least;
+}
+
+// --- copying ---
+
+constexpr int64_t kSlice = 512 << 10;  // what a thread takes at a time
+constexpr int64_t kAlone = 2 << 20;    // less than this is copied sooner than a helper wakes
+constexpr int kMostHelpers = 7;        // memory is busy with fewer
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const int counted = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 0;
+  return counted > 0 ? counted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+/// Threads that copy for whoever asks; started by the first large copy and never ended, because callers of many
+/// devices and environments share them.
+class Crew {
+ public:
+  static Crew& get() {
+    static auto* const crew = new Crew();
+    return *crew;
+  }
+
+  void copy(const std::vector<HostCopy>& slices) {
+    Job job{&slices};
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      start();
+      jobs_.push_back(&job);
+    }
+    work_.notify_all();
+    job.work();
+    std::unique_lock<std::mutex> lock(mutex_);
+    jobs_.erase(std::remove(jobs_.begin(), jobs_.end(), &job), jobs_.end());
+    done_.wait(lock, [&] { return job.helpers == 0; });
+  }
+
+ private:
+  struct Job {
+    const std::vector<HostCopy>* slices;
+    std::atomic<size_t> next{0};
+    int helpers = 0;  // at work; under mutex_
+    void work() {
+      for (size_t i = next.fetch_add(1); i < slices->size(); i = next.fetch_add(1)) {
+        const HostCopy& slice = (*slices)[i];
+        std::memcpy(slice.to, slice.from, static_cast<size_t>(slice.bytes));
+      }
+    }
+    bool exhausted() const { return next.load() >= slices->size(); }
+  };
+
+  void start() {
+    if (started_) return;
+    started_ = true;
+    // Signals belong to the host program's own threads.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+      for (int i = std::min(kMostHelpers, usable_cores() - 1); i > 0; --i) std::thread([this] { help(); }).detach();
+    } catch (const std::system_error&) {
+      // No more threads to be had: the caller does the rest.
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  [[noreturn]] void help() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (;;) {
+      Job* job = nullptr;
+      work_.wait(lock, [&] { return (job = find()) != nullptr; });
+      ++job->helpers;
+      lock.unlock();
+      job->work();
+      lock.lock();
+      if (--job->helpers == 0) done_.notify_all();
+    }
+  }
+
+  Job* find() const {
+    for (Job* const job : jobs_) {
+      if (!job->exhausted()) return job;
+    }
+    return nullptr;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable work_, done_;
+  std::deque<Job*> jobs_;
+  bool started_ = false;
+};
+
+}  // namespace
+
+int64_t host_memory_bytes(const std::string& proc, const std::string& cgroups, int64_t physical) {
+  int64_t least = physical;
+  std::ifstream groups(proc + "/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {  // number:controllers:path
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string path = line.substr(second + 1);
+    if (controllers == ",,") least = std::min(least, least_limit(cgroups, path, "memory.max"));
+    if (controllers.find(",memory,") != std::string::npos) {
+      least = std::min(least, least_limit(cgroups + "/memory", path, "memory.limit_in_bytes"));
+    }
+  }
+  return least;
+}
+
+int64_t host_memory_bytes() {
+  return host_memory_bytes("/proc", "/sys/fs/cgroup",
+                           static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<int64_t>(sysconf(_SC_PAGESIZE)));
+}
+
+void copy_all(const std::vector<HostCopy>& copies) {
+  int64_t total = 0;
+  for (const HostCopy& copy : copies) total += copy.bytes;
+  if (total < kAlone || usable_cores() == 1) {
+    for (const HostCopy& copy : copies) {
+      if (copy.bytes > 0) std::memcpy(copy.to, copy.from, static_cast<size_t>(copy.bytes));
+    }
+    return;
+  }
+  std::vector<HostCopy> slices;
+  slices.reserve(static_cast<size_t>(total / kSlice) + copies.size());
+  for (const HostCopy& copy : copies) {
+    for (int64_t at = 0; at < copy.bytes; at += kSlice) {
+      slices.push_back({copy.to + at, copy.from + at, std::min(kSlice, copy.bytes - at)});
+    }
+  }
+  Crew::get().copy(slices);
+}
+
+void copy_bytes(void* to, const void* from, int64_t bytes) {
+  copy_all({{static_cast<char*>(to), static_cast<const char*>(from), bytes}});
+}
+
+}  // namespace warploom

@@ -1,0 +1,27 @@
+// Memory of the machine, and copies within it at its speed.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace warploom {
+
+/// Bytes this process may use: what the machine has, or the least limit of its control groups (versions 1 and 2)
+/// where that is less. Asks the system anew each time.
+int64_t host_memory_bytes();
+/// The same with /proc and /sys/fs/cgroup in other folders, and a machine of `physical` bytes.
+int64_t host_memory_bytes(const std::string& proc, const std::string& cgroups, int64_t physical);
+
+/// One copy of several; `to` and `from` do not overlap.
+struct HostCopy {
+  char* to;
+  const char* from;
+  int64_t bytes;
+};
+
+/// Makes the copies, large ones with the help of a few threads that the process keeps for it. Returns when all are done.
+void copy_all(const std::vector<HostCopy>& copies);
+void copy_bytes(void* to, const void* from, int64_t bytes);
+
+}  // namespace warploom

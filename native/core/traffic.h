@@ -1,0 +1,23 @@
+// Counts of what is copied between JavaScript's memory and the addon's, for tests and benchmarks.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include "native/core/napi_setup.h"
+
+namespace warploom {
+
+struct Traffic {
+  std::atomic<int64_t> taken{0};     ///< bytes copied from arrays at calls
+  std::atomic<int64_t> returned{0};  ///< bytes copied into arrays when calls settled
+  std::atomic<int64_t> fresh{0};     ///< bytes of staging memory asked of the system
+  static Traffic& get() {
+    static Traffic traffic;
+    return traffic;
+  }
+};
+
+/// Adds traffic(), { taken, returned, fresh }, to the addon's exports.
+void register_traffic(napi_env env, napi_value exports);
+
+}  // namespace warploom

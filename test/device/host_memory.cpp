@@ -1,0 +1,104 @@
+// Limits of control groups, from folders like those of the system, and copies by several threads.
+#include "cuda/core/host_memory.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "test/device/support/harness.h"
+
+namespace warploom::test {
+namespace {
+
+using harness::check;
+constexpr int64_t kMachine = 1000000;
+
+/// A folder that goes with the object.
+class Folder {
+ public:
+  Folder() : path_(std::filesystem::temp_directory_path() / ("warploom-groups-" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  void write(const std::string& name, const std::string& text) const {
+    const auto file = path_ / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  }
+  int64_t bytes() const { return host_memory_bytes((path_ / "proc").string(), (path_ / "groups").string(), kMachine); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+void groups() {
+  {
+    const Folder folder;
+    check(folder.bytes() == kMachine, "no control groups: what the machine has");
+    folder.write("proc/self/cgroup", "0::/a/b\n");
+    check(folder.bytes() == kMachine, "version 2 without limits");
+    folder.write("groups/a/b/memory.max", "max\n");
+    folder.write("groups/a/memory.max", "5000\n");
+    check(folder.bytes() == 5000, "version 2: the limit of a group above");
+    folder.write("groups/a/b/memory.max", "700\n");
+    check(folder.bytes() == 700, "version 2: its own limit where that is less");
+    folder.write("groups/memory.max", "600\n");
+    check(folder.bytes() == 600, "version 2: the root of a container");
+  }
+  {
+    const Folder folder;
+    folder.write("proc/self/cgroup", "12:cpu,cpuacct:/x\n7:memory:/x/y\n0::/z\n");
+    folder.write("groups/memory/x/y/memory.limit_in_bytes", "9223372036854771712\n");
+    check(folder.bytes() == kMachine, "version 1 without a limit");
+    folder.write("groups/memory/x/memory.limit_in_bytes", "4096\n");
+    check(folder.bytes() == 4096, "version 1: the limit of a group above");
+    folder.write("groups/memory/memory.limit_in_bytes", "2048\n");
+    check(folder.bytes() == 2048, "version 1: the root of a container");
+    folder.write("groups/memory/memory.limit_in_bytes", "2000000\n");
+    check(folder.bytes() == 4096, "a limit above the machine's memory is none");
+  }
+  check(host_memory_bytes() > 0, "this machine has memory");
+}
+
+/// Copies of all sizes around the slices, by several threads at once.
+void copies() {
+  const auto copy_many = [](unsigned char seed, bool* right) {
+    std::vector<unsigned char> from(9 << 20), to(from.size());
+    for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<unsigned char>(seed + i * 31 + i / 251);
+    *right = true;
+    for (int round = 0; round < 5; ++round) {
+      std::fill(to.begin(), to.end(), 0);
+      std::vector<HostCopy> list;
+      int64_t at = 0;
+      for (const int64_t bytes : {int64_t{0}, int64_t{1}, int64_t{524288}, int64_t{524289}, int64_t{3000000}, int64_t{4000001}}) {
+        list.push_back({reinterpret_cast<char*>(to.data()) + at, reinterpret_cast<const char*>(from.data()) + at, bytes});
+        at += bytes + 7;
+      }
+      copy_all(list);
+      for (const HostCopy& copy : list) {
+        *right = *right && std::memcmp(copy.to, copy.from, static_cast<size_t>(copy.bytes)) == 0 && copy.to[copy.bytes] == 0;
+      }
+      copy_bytes(to.data(), from.data(), static_cast<int64_t>(from.size()));
+      *right = *right && to == from;
+    }
+  };
+  bool right[3] = {false, false, false};
+  std::thread first([&] { copy_many(1, &right[0]); }), second([&] { copy_many(2, &right[1]); });
+  copy_many(3, &right[2]);
+  first.join();
+  second.join();
+  check(right[0] && right[1] && right[2], "copies by several threads, of several callers at once");
+}
+
+}  // namespace
+}  // namespace warploom::test
+
+int main() {
+  warploom::test::groups();
+  warploom::test::copies();
+  return harness::summary();
+}
