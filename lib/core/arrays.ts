@@ -9,6 +9,8 @@ export type ElementType = 'float32' | 'float64' | 'complex64' | 'complex128' | '
 export type TypedArray = Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array;
 
 interface TypeRow {
+  /** The addon's number of the type: its place in ElementType of native/core/typed_array.h. */
+  readonly number: number;
   readonly constructor: new (length: number) => TypedArray;
   /** Numbers of the typed array per element. */
   readonly numbers: 1 | 2;
@@ -17,13 +19,13 @@ interface TypeRow {
 }
 
 const types: Readonly<Record<ElementType, TypeRow>> = {
-  float32: { constructor: Float32Array, numbers: 1, bytes: 4 },
-  float64: { constructor: Float64Array, numbers: 1, bytes: 8 },
-  complex64: { constructor: Float32Array, numbers: 2, bytes: 8 },
-  complex128: { constructor: Float64Array, numbers: 2, bytes: 16 },
-  int32: { constructor: Int32Array, numbers: 1, bytes: 4 },
-  int64: { constructor: BigInt64Array, numbers: 1, bytes: 8 },
-  uint8: { constructor: Uint8Array, numbers: 1, bytes: 1 },
+  float32: { number: 0, constructor: Float32Array, numbers: 1, bytes: 4 },
+  float64: { number: 1, constructor: Float64Array, numbers: 1, bytes: 8 },
+  complex64: { number: 2, constructor: Float32Array, numbers: 2, bytes: 8 },
+  complex128: { number: 3, constructor: Float64Array, numbers: 2, bytes: 16 },
+  int32: { number: 4, constructor: Int32Array, numbers: 1, bytes: 4 },
+  int64: { number: 5, constructor: BigInt64Array, numbers: 1, bytes: 8 },
+  uint8: { number: 6, constructor: Uint8Array, numbers: 1, bytes: 1 },
 };
 
 /** Names of all element types. */
@@ -41,6 +43,11 @@ export function requireLength(value: unknown, argument: string): asserts value i
   if (!Number.isInteger(value) || (value as number) < 0 || (value as number) > maxElements) {
     throw refusal(argument, `an integer from 0 to ${maxElements}`, describeValue(value));
   }
+}
+
+/** The addon's number of an element type. */
+export function typeNumber(type: ElementType): number {
+  return types[type].number;
 }
 
 /** Bytes of one element. */

@@ -5,7 +5,7 @@ import {
 import {
   addon, missingReason, type BackendName, type DeviceDescription, type MemoryUse,
 } from './binding.ts';
-import { allocateArray, arrayShape, type DeviceArray } from './device-array.ts';
+import { allocateArray, arrayShape, reserveArray, type DeviceArray, type Owner } from './device-array.ts';
 import { observesRuns, traceRun } from './diagnostics.ts';
 import { DisposedError, refusal, UnavailableError } from './errors.ts';
 import { defaultQueueLimit, maxQueueLimit, maxThreads } from './limits.ts';
@@ -54,6 +54,8 @@ export class Device {
   /** What `devices()` says about it. */
   readonly description: DeviceDescription;
   #handle = 0;
+  #opened: Promise<void> = Promise.resolve();
+  #failure: unknown;
   #closing: Promise<void> | undefined;
 
   /** @internal Use {@link openDevice}. */
@@ -85,7 +87,7 @@ export class Device {
   async array(
     data: TypedArray | ElementType, lengthOrType?: ElementType | number, options: CallOptions = {},
   ): Promise<DeviceArray> {
-    const owner = { device: this, handle: this.#use(), cancel: this.#cancel };
+    const owner = this.#owner();
     if (typeof data === 'string') {
       requireElementType(data, 'type');
       requireLength(lengthOrType, 'length');
@@ -95,6 +97,10 @@ export class Device {
     return allocateArray(owner, type, length, data, options);
   }
 
+  #owner(): Owner {
+    return { device: this, handle: this.#use(), cancel: this.#cancel };
+  }
+
   /**
    * A zeroed typed array in page-locked memory: it travels at the device's full speed and is used without
    * a copy, so it must not change while a call uses it. (The cpu backend gives plain aligned memory.)
@@ -102,7 +108,7 @@ export class Device {
   async pinned(type: ElementType, length: number): Promise<TypedArray> {
     requireElementType(type, 'type');
     requireLength(length, 'length');
-    return addon().pinned(this.#use(), type, length).catch(rethrow) as Promise<TypedArray>;
+    return addon().pinned(this.#use(), type, length).catch(rethrow);
   }
 
   /**
@@ -161,7 +167,7 @@ export class Device {
 
   /** Waits for the calls made so far, which their signals can still end, then frees everything on the device. Again: the same promise. */
   close(): Promise<void> {
-    this.#closing ??= addon().close(this.#handle).catch(rethrow) as Promise<void>;
+    this.#closing ??= this.#failure === undefined ? addon().close(this.#handle).catch(rethrow) : Promise.resolve();
     return this.#closing;
   }
 
@@ -179,17 +185,65 @@ export class Device {
 
   #use(): number {
     if (this.#closing !== undefined) throw new DisposedError('the device was closed; open it again');
+    if (this.#failure !== undefined) throw this.#failure as Error;
     return this.#handle;
   }
 
-  /** @internal */
-  static async open(description: DeviceDescription, options: OpenDeviceOptions): Promise<Device> {
+  /**
+   * @internal Begins to open a device. It takes calls at once, which wait until it is open; if that fails, they reject
+   * with the reason, as {@link Device.opened} does.
+   */
+  static begin(description: DeviceDescription, options: OpenDeviceOptions): Device {
     const device = new Device(description);
     const { memoryLimit = 0, threads = 0, queueLimit = defaultQueueLimit } = options;
-    device.#handle = await addon().open(device, description.backend, description.index,
-      { memoryLimit, threads, queueLimit }).catch(rethrow) as number;
+    try {
+      const [handle, opened] = addon().open(device, description.backend, description.index, { memoryLimit, threads, queueLimit });
+      device.#handle = handle;
+      device.#opened = opened.catch((error: unknown) => {
+        device.#failure = fromNative(error);
+        throw device.#failure;
+      });
+      device.#opened.catch(() => undefined); // told by the calls as well
+    } catch (error) {
+      rethrow(error);
+    }
     return device;
   }
+
+  /** @internal Settles when a device that was begun is open, or failed to open. */
+  static opened(device: Device): Promise<void> {
+    return device.#opened;
+  }
+
+  /** @internal Whether a device takes calls: neither closed nor failed to open. */
+  static usable(device: Device): boolean {
+    return device.#closing === undefined && device.#failure === undefined;
+  }
+
+  /** @internal See {@link resultArray} and {@link inputArray}. */
+  static reserve(device: Device, type: ElementType, length: number, zeroed: boolean, source?: TypedArray): DeviceArray {
+    return reserveArray(device.#owner(), type, length, zeroed, source);
+  }
+}
+
+/**
+ * A device array at once, for results of calls made right after: it gets its memory on the device's thread when the first of
+ * them runs, and a call that finds none rejects with ERR_WARPLOOM_OUT_OF_MEMORY. Unlike `device.array(type, length)` there is
+ * no promise to wait for. Its first call must write all of it, or `zeroed` be true: else it holds what was in the memory before.
+ * Dispose of it when a call that should have written it fails, as {@link withResults} of calls.ts does.
+ */
+export function resultArray(device: Device, type: ElementType, length: number, zeroed = false): DeviceArray {
+  return Device.reserve(device, type, length, zeroed);
+}
+
+/**
+ * A device array of a typed array's elements at once: they are taken before this returns, and travel before the calls made
+ * right after, which reject where that fails. For functions of several steps, which must not read a caller's array after they
+ * have returned. `type`: where it is not the typed array's own.
+ */
+export function inputArray(device: Device, data: TypedArray, type?: ElementType): DeviceArray {
+  const shape = arrayShape(data, type);
+  return Device.reserve(device, shape.type, shape.length, false, data);
 }
 
 function toResult(deviceSeconds: number): RunResult {
@@ -242,25 +296,28 @@ function choose(backend: BackendName | 'auto', index: number): DeviceDescription
  */
 export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
   checkOpenOptions(options);
-  return Device.open(choose(options.backend ?? 'auto', options.index ?? 0), options);
+  const device = Device.begin(choose(options.backend ?? 'auto', options.index ?? 0), options);
+  await Device.opened(device);
+  return device;
 }
 
-let shared: Promise<Device> | undefined;
+let shared: Device | undefined;
+
+/**
+ * The device of calls that name none, at once: they are queued while it is being opened. See {@link defaultDevice}.
+ * @throws UnavailableError when there is no backend at all
+ */
+export function implicitDevice(): Device {
+  if (shared === undefined || !Device.usable(shared)) shared = Device.begin(choose('auto', 0), {});
+  return shared;
+}
 
 /**
  * The device of calls that name none: `openDevice()` once per thread, closed with it. After it was closed
  * it is opened anew.
  */
 export async function defaultDevice(): Promise<Device> {
-  for (;;) {
-    const opening = (shared ??= openDevice());
-    try {
-      const device = await opening;
-      if (!device.closed) return device;
-    } catch (error) {
-      if (shared === opening) shared = undefined;
-      throw error;
-    }
-    if (shared === opening) shared = undefined;
-  }
+  const device = implicitDevice();
+  await Device.opened(device);
+  return device.closed ? defaultDevice() : device;
 }

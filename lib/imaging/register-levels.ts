@@ -141,8 +141,8 @@ class Registration {
   async #conclude(field: DeviceArray, initialMeasure: number): Promise<Outcome> {
     const { device, reference, template, axes, options } = this.#call;
     const calling = callOptions({ ...(options.signal === undefined ? {} : { signal: options.signal }) });
-    const displacement = options.out?.displacement ?? await newReals(reference.data, reference.type, axes * reference.points, device);
-    const warped = options.out?.warped ?? await newReals(reference.data, reference.type, reference.points, device);
+    const displacement = options.out?.displacement ?? newReals(reference.data, reference.type, axes * reference.points, device);
+    const warped = options.out?.warped ?? newReals(reference.data, reference.type, reference.points, device);
     try {
       const figures = new Float64Array(4);
       const { deviceSeconds } = await device.run('imaging.warp', {

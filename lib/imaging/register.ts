@@ -180,7 +180,7 @@ export async function register<V extends Pixels>(
   const arrays = [fixed.data, moving.data, initial, options.out?.displacement, options.out?.warped];
   deviceOfCall(options.device, arrays);
   options.signal?.throwIfAborted();
-  const device = await deviceFor(options.device, arrays);
+  const device = deviceFor(options.device, arrays);
   const call: RegisterCall = { device, reference: fixed, template: moving, axes, initial, options };
   const { displacement, warped, ...rest } = await registerLevels(call);
   const { width, height, depth } = fixed;

@@ -1,6 +1,8 @@
 // How segment talks to its operation: in one piece, or in portions where somebody wants to see how it gets on.
+import { makeTypedArray } from '../core/arrays.ts';
 import { newReals, viewOf, withResults } from '../core/calls.ts';
 import { DeviceArray } from '../core/device-array.ts';
+import { resultArray } from '../core/device.ts';
 import { contourRings } from './contour.ts';
 import { type Pixels } from './image.ts';
 import type { SegmentCall, SegmentOptions, SegmentResult, SegmentVariant } from './segment.ts';
@@ -133,9 +135,9 @@ export async function segmentInPortions(call: SegmentCall): Promise<SegmentResul
   const { out } = options as SegmentOptions;
   const onIt = image.data instanceof DeviceArray;
   const made: Pixels[] = [];
-  const levelSet = out?.levelSet ?? await newReals(image.data, image.type, image.points, device);
+  const levelSet = out?.levelSet ?? newReals(image.data, image.type, image.points, device);
   if (out?.levelSet === undefined) made.push(levelSet);
-  const mask = (out?.mask ?? (onIt ? await device.array('uint8', image.points) : new Uint8Array(image.points))) as Uint8Array | DeviceArray;
+  const mask = (out?.mask ?? (onIt ? resultArray(device, 'uint8', image.points) : makeTypedArray('uint8', image.points))) as Uint8Array | DeviceArray;
   if (out?.mask === undefined && mask instanceof DeviceArray) made.push(mask);
   return withResults(made, async () => {
     const { reports, history, done } = await run(call, { image: image.data, given, levelSet, mask });

@@ -229,6 +229,6 @@ export async function segment<V extends Pixels>(image: Image<V>, options: Segmen
   checkOut(options.out, checked);
   const arrays = [image.data, given, options.out?.levelSet, options.out?.mask];
   options.signal?.throwIfAborted();
-  const device = await deviceFor(options.device, arrays);
+  const device = deviceFor(options.device, arrays);
   return await segmentInPortions({ device, image: checked, options, initial, given }) as SegmentResult<V>;
 }

@@ -120,8 +120,8 @@ export async function scan<V extends ScanArray>(values: V, options: ScanOptions<
   requireOut(out, type, values.length);
   deviceOfCall(options.device, [values, out, flags]);
   options.signal?.throwIfAborted();
-  const device = await deviceFor(options.device, [values, out, flags]);
-  const result = (out ?? await newReals(values, type, values.length, device)) as V;
+  const device = deviceFor(options.device, [values, out, flags]);
+  const result = (out ?? newReals(values, type, values.length, device)) as V;
   return withResults(out === undefined ? [result] : [], async () => {
     const { deviceSeconds } = await device.run('scan.prefix', {
       type, n, batch, operator, exclusive, algorithm, depth, radix,

@@ -1,7 +1,8 @@
 // Simulations of the three equations, and restarts from their checkpoints.
 import { describeValue } from '../core/arrays.ts';
+import { deviceArrays } from '../core/calls.ts';
 import { loadCheckpoint } from '../core/checkpoint.ts';
-import { defaultDevice, type Device } from '../core/device.ts';
+import { implicitDevice, type Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { requireChoice, requireDevice, requireFields, requireWhole } from '../core/checks.ts';
@@ -14,13 +15,8 @@ import {
 
 /** Puts a state on the device, with room for the next one. */
 async function place(setup: Setup, placement: Placement, state: RealArray, clock: Clock): Promise<Parts> {
-  const onDevice = await placement.device.array(state);
-  try {
-    return { setup, placement, state: onDevice, next: await placement.device.array(setup.type, state.length), clock };
-  } catch (error) {
-    onDevice.dispose();
-    throw error;
-  }
+  const [now, next] = await deviceArrays(placement.device, [state, { type: setup.type, length: state.length }]);
+  return { setup, placement, state: now!, next: next!, clock };
 }
 
 /** The heat equation; see {@link heat}. */
@@ -155,7 +151,7 @@ export async function restore(path: string, options: RestoreOptions = {}): Promi
   if (options.tag !== undefined && options.tag !== saved.tag) {
     throw refusal('tag', `the one it was saved with, ${describeValue(saved.tag)}`, describeValue(options.tag));
   }
-  const placement = { device: options.device ?? await defaultDevice(), variant, points, depth, threads };
+  const placement = { device: options.device ?? implicitDevice(), variant, points, depth, threads };
   const state = checkpoint.arrays['state'] as RealArray;
   const kinds = { heat: HeatSimulation, 'kuramoto-sivashinsky': WaveSimulation, euler: GasSimulation } as const;
   return kinds[setup.equation].start(setup, placement, state, new Clock(setup.dt, saved.clock));

@@ -1,5 +1,6 @@
 // tridiagonal.solve and tridiagonal.workspace.
 import { z } from 'zod';
+import { Device } from '../core/device.ts';
 import { ArgumentError } from '../core/errors.ts';
 import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
 import {
@@ -104,7 +105,7 @@ export async function solve<V extends Vector>(options: SolveOptions<V>): Promise
   const { problem, parameters } = prepared;
   const { rhs, out, lower, diagonal, upper, signal, onProgress } = options;
   signal?.throwIfAborted();
-  const device = await resolveDevice(options.device, [rhs, out, lower, diagonal, upper]);
+  const device = resolveDevice(options.device, [rhs, out, lower, diagonal, upper]);
   return withResult({ problem, device, name: 'solution', like: rhs, out }, async (solution) => {
     const words = statusArrays(problem, options.check === true);
     Object.assign(parameters, words, { solution: viewOf(problem, 'solution', solution) });
@@ -129,7 +130,8 @@ export async function workspace(options: SolveOptions): Promise<number> {
   parseOptions(schema, options, 'tridiagonal.workspace');
   const { problem, parameters } = prepare(options);
   const { rhs, out, lower, diagonal, upper } = options;
-  const device = await resolveDevice(options.device, [rhs, out, lower, diagonal, upper]);
+  const device = resolveDevice(options.device, [rhs, out, lower, diagonal, upper]);
+  await Device.opened(device);
   const words = statusArrays(problem, options.check === true);
   const solution = out === undefined ? viewOf(problem, 'rhs', rhs) : viewOf(problem, 'solution', out, 'out');
   return device.workspace('tridiagonal.solve', Object.assign(parameters, words, { solution }));

@@ -153,6 +153,7 @@ int64_t Call::workspace_bytes() const {
 }
 
 Status Call::work(Session& session, Device& device) {
+  WARPLOOM_TRY(point_at_device_arrays(pointers_, buffers_, device));
   return session.host_memory() ? run_on_host(device) : run_apart(session, device);
 }
 

@@ -58,14 +58,18 @@ struct PinnedBlock {
 /// Its thread and the Device stay until the last page-locked array is gone as well.
 class Session {
  public:
-  /// Starts the thread, which opens the device, calls opened->run or ->refuse, then serves the queue.
+  /// Starts the thread, which opens the device, calls opened->run or ->refuse, then serves the queue. Calls may be
+  /// queued at once; where opening fails they are refused with the reason.
   static std::shared_ptr<Session> open(const Backend& backend, int32_t index, const OpenOptions& options,
                                        int64_t queue_limit, std::unique_ptr<Task> opened);
 
   const Backend& backend() const { return backend_; }
-  /// Valid between the settling of the opening and close(); thread rules as of Device.
+  /// Whether the device has been opened.
+  bool is_open() const { return open_.load(std::memory_order_acquire); }
+  /// Valid between is_open() and close(); thread rules as of Device.
   Device& device() const { return *device_; }
-  bool host_memory() const { return host_memory_; }
+  /// Whether the device works in host memory; true also while it is being opened, when nobody knows yet.
+  bool host_memory() const { return host_memory_.load(std::memory_order_relaxed); }
   Staging& staging() { return staging_; }
 
   /// Why a call cannot be queued now; no failure when it can.
@@ -101,7 +105,7 @@ class Session {
  private:
   Session(const Backend& backend, int32_t index, const OpenOptions& options, int64_t queue_limit);
   void serve(std::unique_ptr<Task> opened);
-  bool open_device(std::unique_ptr<Task> opened);
+  void open_device(std::unique_ptr<Task> opened);
   void serve_queue();
   void perform(std::unique_ptr<Task> task, std::unique_lock<std::mutex>& lock);
   void push(std::unique_ptr<Task> task);
@@ -111,7 +115,8 @@ class Session {
   const OpenOptions options_;
   const int64_t queue_limit_;
   std::unique_ptr<Device> device_;
-  bool host_memory_ = true;
+  std::atomic<bool> open_{false};
+  std::atomic<bool> host_memory_{true};
   Staging staging_;
   std::unordered_set<void*> live_;  // memory of arrays; device's thread only
 
@@ -127,6 +132,7 @@ class Session {
   std::map<const char*, std::weak_ptr<PinnedBlock>> pinned_;
   bool closing_ = false;
   bool lost_ = false;
+  Failure unopened_;  // why opening failed
 };
 
 }  // namespace warploom
