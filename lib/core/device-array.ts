@@ -32,6 +32,11 @@ export class DeviceArray {
   #disposed = false;
   readonly #cancel: (id: number) => void;
 
+  /** Only true of arrays made by a device: objects made like one are refused by name. */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && #handle in value;
+  }
+
   /** @internal Use `Device.array`. */
   constructor(device: Device, type: ElementType, length: number, cancel: (id: number) => void) {
     this.device = device;
@@ -142,17 +147,30 @@ export class DeviceArray {
     return array;
   }
 
-  /** @internal Makes an array at once, of `source`'s elements (taken now) where it is given; see `resultArray` and `inputArray`. */
-  static reserve(owner: Owner, type: ElementType, length: number, zeroed: boolean, source?: TypedArray): DeviceArray {
+  /** @internal Makes an array at once, which gets its memory with its first use; see `resultArray`. */
+  static reserve(owner: Owner, type: ElementType, length: number, zeroed: boolean): DeviceArray {
     const array = new DeviceArray(owner.device, type, length, owner.cancel);
     try {
-      if (source === undefined) {
-        array.#handle = addon().reserve(owner.handle, array, typeNumber(type), length, zeroed);
-      } else {
-        const [handle, made] = addon().allocate(owner.handle, array, typeNumber(type), length, source, 0);
-        array.#handle = handle;
-        made.catch(ignore); // the calls that use the array fail as well
-      }
+      array.#handle = addon().reserve(owner.handle, array, typeNumber(type), length, zeroed);
+    } catch (error) {
+      rethrow(error);
+    }
+    return array;
+  }
+
+  /** @internal Makes an array of the elements that `source` has now at once; see `inputArray`. */
+  static taking(owner: Owner, source: TypedArray | DeviceArray, type?: ElementType): DeviceArray {
+    const shape = source instanceof DeviceArray ? source : arrayShape(source, type);
+    if (source instanceof DeviceArray) {
+      const copy = DeviceArray.reserve(owner, shape.type, shape.length, false);
+      addon().copy(copy.#handle, source.#use('source'), 0).catch(ignore);
+      return copy;
+    }
+    const array = new DeviceArray(owner.device, shape.type, shape.length, owner.cancel);
+    try {
+      const [handle, made] = addon().allocate(owner.handle, array, typeNumber(shape.type), shape.length, source, 0);
+      array.#handle = handle;
+      made.catch(ignore); // the calls that use the array fail as well
     } catch (error) {
       rethrow(error);
     }
@@ -168,6 +186,8 @@ export const handleOf = DeviceArray.handleOf;
 export const allocateArray = DeviceArray.allocate;
 /** @internal */
 export const reserveArray = DeviceArray.reserve;
+/** @internal */
+export const takeArray = DeviceArray.taking;
 
 /** Type and length of a new array from the arguments of `Device.array`. */
 export function arrayShape(source: TypedArray, type: unknown): { type: ElementType; length: number } {

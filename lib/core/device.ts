@@ -5,7 +5,7 @@ import {
 import {
   addon, missingReason, type BackendName, type DeviceDescription, type MemoryUse,
 } from './binding.ts';
-import { allocateArray, arrayShape, reserveArray, type DeviceArray, type Owner } from './device-array.ts';
+import { allocateArray, arrayShape, reserveArray, takeArray, type DeviceArray, type Owner } from './device-array.ts';
 import { observesRuns, traceRun } from './diagnostics.ts';
 import { DisposedError, refusal, UnavailableError } from './errors.ts';
 import { defaultQueueLimit, maxQueueLimit, maxThreads } from './limits.ts';
@@ -55,8 +55,14 @@ export class Device {
   readonly description: DeviceDescription;
   #handle = 0;
   #opened: Promise<void> = Promise.resolve();
+  #isOpen = false;
   #failure: unknown;
   #closing: Promise<void> | undefined;
+
+  /** Only true of devices that were opened: objects made like one are refused by name. */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && #handle in value;
+  }
 
   /** @internal Use {@link openDevice}. */
   constructor(description: DeviceDescription) {
@@ -199,7 +205,9 @@ export class Device {
     try {
       const [handle, opened] = addon().open(device, description.backend, description.index, { memoryLimit, threads, queueLimit });
       device.#handle = handle;
-      device.#opened = opened.catch((error: unknown) => {
+      device.#opened = opened.then(() => {
+        device.#isOpen = true;
+      }, (error: unknown) => {
         device.#failure = fromNative(error);
         throw device.#failure;
       });
@@ -215,14 +223,24 @@ export class Device {
     return device.#opened;
   }
 
+  /** @internal Whether a device has been opened, so that it can be asked for its memory and workspaces. */
+  static isOpen(device: Device): boolean {
+    return device.#isOpen;
+  }
+
   /** @internal Whether a device takes calls: neither closed nor failed to open. */
   static usable(device: Device): boolean {
     return device.#closing === undefined && device.#failure === undefined;
   }
 
-  /** @internal See {@link resultArray} and {@link inputArray}. */
-  static reserve(device: Device, type: ElementType, length: number, zeroed: boolean, source?: TypedArray): DeviceArray {
-    return reserveArray(device.#owner(), type, length, zeroed, source);
+  /** @internal See {@link resultArray}. */
+  static reserve(device: Device, type: ElementType, length: number, zeroed: boolean): DeviceArray {
+    return reserveArray(device.#owner(), type, length, zeroed);
+  }
+
+  /** @internal See {@link inputArray}. */
+  static take(device: Device, source: TypedArray | DeviceArray, type?: ElementType): DeviceArray {
+    return takeArray(device.#owner(), source, type);
   }
 }
 
@@ -237,13 +255,12 @@ export function resultArray(device: Device, type: ElementType, length: number, z
 }
 
 /**
- * A device array of a typed array's elements at once: they are taken before this returns, and travel before the calls made
- * right after, which reject where that fails. For functions of several steps, which must not read a caller's array after they
- * have returned. `type`: where it is not the typed array's own.
+ * A device array of the elements that an array has now, at once: those of a typed array are taken before this returns, those of a
+ * device array as the calls made so far leave them, and the calls made right after reject where that fails. For functions of
+ * several steps, which must not read a caller's array after they have returned. `type`: where it is not the typed array's own.
  */
-export function inputArray(device: Device, data: TypedArray, type?: ElementType): DeviceArray {
-  const shape = arrayShape(data, type);
-  return Device.reserve(device, shape.type, shape.length, false, data);
+export function inputArray(device: Device, source: TypedArray | DeviceArray, type?: ElementType): DeviceArray {
+  return Device.take(device, source, type);
 }
 
 function toResult(deviceSeconds: number): RunResult {

@@ -1,4 +1,5 @@
 // Two-dimensional heat equation by the alternating direction implicit method, state kept on the device.
+import { describeValue, holds, isReal } from '../core/arrays.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
 import { deviceArrays } from '../core/calls.ts';
 import { implicitDevice, type Device, type DeviceArray } from '../core/device.ts';
@@ -114,8 +115,8 @@ export class HeatAdi {
         throw refusal(name, 'a whole number of at least 1', String(value));
       }
     }
-    if (!(initial instanceof Float32Array || initial instanceof Float64Array)) {
-      throw refusal('initial', 'a Float32Array or Float64Array', typeof initial);
+    if (!isReal(initial)) {
+      throw refusal('initial', 'a Float32Array or Float64Array', describeValue(initial));
     }
     if (initial.length !== width * height) {
       throw refusal('initial', `${width * height} values`, `${initial.length} values`);
@@ -128,7 +129,7 @@ export class HeatAdi {
     const dy = positive('dy', options.dy ?? dx);
     const half = (positive('diffusivity', diffusivity) * positive('dt', dt)) / 2;
     const device = options.device ?? implicitDevice();
-    const type = initial instanceof Float32Array ? 'float32' : 'float64';
+    const type = holds(initial, 'float32') ? 'float32' : 'float64';
     const bands = (n: number, s: number): RealArray[] => {
       const { lower, diagonal } = bandRows(n, s, boundary);
       return type === 'float32' ? [Float32Array.from(lower), Float32Array.from(diagonal)] : [lower, diagonal];
