@@ -1,5 +1,6 @@
-// Element types and the typed arrays that hold them.
-import { refusal } from './errors.ts';
+// Element types and the typed arrays that hold them, of this realm or another (vm contexts, test runners).
+import { totalmem } from 'node:os';
+import { OutOfMemoryError, refusal } from './errors.ts';
 import { maxElements } from './limits.ts';
 
 /** Element types of device arrays. Complex elements are (real, imaginary) pairs. */
@@ -9,6 +10,8 @@ export type ElementType = 'float32' | 'float64' | 'complex64' | 'complex128' | '
 export type TypedArray = Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array;
 
 interface TypeRow {
+  /** The addon's number of the type: its place in ElementType of native/core/typed_array.h. */
+  readonly number: number;
   readonly constructor: new (length: number) => TypedArray;
   /** Numbers of the typed array per element. */
   readonly numbers: 1 | 2;
@@ -17,13 +20,13 @@ interface TypeRow {
 }
 
 const types: Readonly<Record<ElementType, TypeRow>> = {
-  float32: { constructor: Float32Array, numbers: 1, bytes: 4 },
-  float64: { constructor: Float64Array, numbers: 1, bytes: 8 },
-  complex64: { constructor: Float32Array, numbers: 2, bytes: 8 },
-  complex128: { constructor: Float64Array, numbers: 2, bytes: 16 },
-  int32: { constructor: Int32Array, numbers: 1, bytes: 4 },
-  int64: { constructor: BigInt64Array, numbers: 1, bytes: 8 },
-  uint8: { constructor: Uint8Array, numbers: 1, bytes: 1 },
+  float32: { number: 0, constructor: Float32Array, numbers: 1, bytes: 4 },
+  float64: { number: 1, constructor: Float64Array, numbers: 1, bytes: 8 },
+  complex64: { number: 2, constructor: Float32Array, numbers: 2, bytes: 8 },
+  complex128: { number: 3, constructor: Float64Array, numbers: 2, bytes: 16 },
+  int32: { number: 4, constructor: Int32Array, numbers: 1, bytes: 4 },
+  int64: { number: 5, constructor: BigInt64Array, numbers: 1, bytes: 8 },
+  uint8: { number: 6, constructor: Uint8Array, numbers: 1, bytes: 1 },
 };
 
 /** Names of all element types. */
@@ -43,6 +46,11 @@ export function requireLength(value: unknown, argument: string): asserts value i
   }
 }
 
+/** The addon's number of an element type. */
+export function typeNumber(type: ElementType): number {
+  return types[type].number;
+}
+
 /** Bytes of one element. */
 export function elementBytes(type: ElementType): number {
   return types[type].bytes;
@@ -53,14 +61,49 @@ export function numbersPerElement(type: ElementType): 1 | 2 {
   return types[type].numbers;
 }
 
-/** A zeroed typed array for `length` elements. */
-export function makeTypedArray(type: ElementType, length: number): TypedArray {
-  return new types[type].constructor(length * types[type].numbers);
+/** The error of memory of this process that the system does not give. */
+export function noHostMemory(requestedBytes: number, cause?: unknown): OutOfMemoryError {
+  const inUseBytes = process.memoryUsage.rss();
+  const limitBytes = totalmem();
+  return new OutOfMemoryError(
+    `not enough memory in this process: ${requestedBytes} bytes requested, ${inUseBytes} in use, the machine has ${limitBytes}; `
+    + 'split the batch, or give an array for the result', { requestedBytes, inUseBytes, limitBytes }, { cause });
 }
+
+/**
+ * A zeroed typed array for `length` elements.
+ * @throws OutOfMemoryError where JavaScript has no memory or no typed array of that length
+ */
+export function makeTypedArray(type: ElementType, length: number): TypedArray {
+  try {
+    return new types[type].constructor(length * types[type].numbers);
+  } catch (error) {
+    throw noHostMemory(length * types[type].bytes, error);
+  }
+}
+
+/** {@link makeTypedArray} of the commonest types. */
+export const makeFloat64 = (length: number): Float64Array => makeTypedArray('float64', length) as Float64Array;
+/** {@link makeTypedArray} of the commonest types. */
+export const makeInt32 = (length: number): Int32Array => makeTypedArray('int32', length) as Int32Array;
+
+const tagGetter = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag)!.get!;
+
+/**
+ * Name of a typed array's kind, such as 'Float64Array', whatever realm it is of; undefined for anything else, proxies of typed arrays
+ * and objects made from their prototypes among them.
+ */
+export function typedArrayKind(value: unknown): string | undefined {
+  return tagGetter.call(value) as string | undefined;
+}
+
+const typesByKind: Readonly<Record<string, ElementType>> = {
+  Float32Array: 'float32', Float64Array: 'float64', Int32Array: 'int32', BigInt64Array: 'int64', Uint8Array: 'uint8',
+};
 
 /** Whether `value` is a typed array that can hold elements of `type`. */
 export function holds(value: unknown, type: ElementType): value is TypedArray {
-  return value instanceof types[type].constructor;
+  return typedArrayKind(value) === types[type].constructor.name;
 }
 
 /** Name of the typed array that holds elements of `type`. */
@@ -70,7 +113,30 @@ export function typedArrayName(type: ElementType): string {
 
 /** Element type of a typed array (never complex); undefined for other values. */
 export function elementTypeOf(value: unknown): ElementType | undefined {
-  return elementTypes.find((type) => types[type].numbers === 1 && value instanceof types[type].constructor);
+  const kind = typedArrayKind(value);
+  return kind === undefined ? undefined : typesByKind[kind];
+}
+
+/** Whether `value` is a Float32Array or a Float64Array. */
+export function isReal(value: unknown): value is Float32Array | Float64Array {
+  const kind = typedArrayKind(value);
+  return kind === 'Float64Array' || kind === 'Float32Array';
+}
+
+/** A copy of a typed array (of this realm's kind) or DataView. */
+export function typedCopy<View extends ArrayBufferView>(view: View): View {
+  const kind = typedArrayKind(view);
+  try {
+    if (kind === undefined) return new DataView(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength)) as unknown as View;
+    const Kind = (globalThis as unknown as Record<string, new (source: unknown) => View>)[kind]!;
+    return new Kind(view.byteLength === 0 ? 0 : view); // a detached array has no length, and no elements to be read
+  } catch (error) {
+    throw error instanceof RangeError ? noHostMemory(view.byteLength, error) : error;
+  }
+}
+
+function isTypedArrayName(name: unknown): name is string {
+  return typeof name === 'string' && (Object.hasOwn(typesByKind, name) || /^(Int|Uint|Float|Big)\w*Array$/.test(name));
 }
 
 /** What a value is, for error messages: `NaN`, `'abc'`, `a Float64Array of length 3`. */
@@ -81,8 +147,10 @@ export function describeValue(value: unknown): string {
   if (typeof value === 'bigint') return 'a bigint';
   if (typeof value === 'symbol') return 'a symbol';
   if (typeof value === 'function') return 'a function';
-  const name = value.constructor?.name;
-  if (ArrayBuffer.isView(value) && 'length' in value) return `a ${name} of length ${String(value.length)}`;
+  const kind = typedArrayKind(value);
+  if (kind !== undefined) return `a ${kind} of length ${String((value as TypedArray).length)}`;
+  const name: unknown = value.constructor?.name;
+  if (isTypedArrayName(name)) return `an object made like a ${name}`;
   if (Array.isArray(value)) return `an array of length ${value.length}`;
-  return name === undefined || name === 'Object' ? 'an object' : `a ${name}`;
+  return typeof name !== 'string' || name === '' || name === 'Object' ? 'an object' : `a ${name}`;
 }

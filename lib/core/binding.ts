@@ -75,10 +75,14 @@ export interface Addon {
   traffic(): Traffic;
   devices(): DeviceDescription[];
   operations(): Operations;
+  /** The device's number, which takes calls at once, and a promise of its being open. */
   open(target: object, backend: string, index: number,
-    options: { memoryLimit?: number; threads?: number; queueLimit?: number }): Promise<number>;
-  allocate(device: number, target: object, type: ElementType, length: number, source: TypedArray | undefined,
-    id: number): Promise<number>;
+    options: { memoryLimit?: number; threads?: number; queueLimit?: number }): [number, Promise<void>];
+  /** The array's number, which calls may use at once, and a promise of its having its contents. `type`: {@link elementTypes}' index. */
+  allocate(device: number, target: object, type: number, length: number, source: TypedArray | undefined,
+    id: number): [number, Promise<void>];
+  /** The number of an array that gets its memory with its first use. */
+  reserve(device: number, target: object, type: number, length: number, zeroed: boolean): number;
   pinned(device: number, type: ElementType, length: number): Promise<TypedArray>;
   run(device: number, operation: number, id: number,
     onProgress: ((done: number, total: number) => void) | undefined, ...values: unknown[]): Promise<number>;

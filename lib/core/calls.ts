@@ -1,8 +1,8 @@
 // What calls on arrays of real numbers have in common: their device, their results, and how arrays are handed to an operation.
-import { describeValue, elementTypeOf } from './arrays.ts';
+import { describeValue, elementTypeOf, makeTypedArray, type ElementType, type TypedArray } from './arrays.ts';
 import type { BackendName } from './binding.ts';
 import { DeviceArray } from './device-array.ts';
-import { defaultDevice, type Device } from './device.ts';
+import { implicitDevice, resultArray, type Device } from './device.ts';
 import { ArgumentError, refusal } from './errors.ts';
 import type { CallOptions } from './progress.ts';
 
@@ -44,9 +44,9 @@ export function deviceOfCall(option: Device | undefined, arrays: Iterable<unknow
   return device;
 }
 
-/** {@link deviceOfCall}, or the thread's default device. */
-export async function deviceFor(option: Device | undefined, arrays: Iterable<unknown>): Promise<Device> {
-  return deviceOfCall(option, arrays) ?? await defaultDevice();
+/** {@link deviceOfCall}, or the thread's default device, which may still be opening: it takes calls at once. */
+export function deviceFor(option: Device | undefined, arrays: Iterable<unknown>): Device {
+  return deviceOfCall(option, arrays) ?? implicitDevice();
 }
 
 /** Signal and progress of a call without `undefined` fields. */
@@ -54,10 +54,9 @@ export function callOptions({ signal, onProgress }: CallOptions): CallOptions {
   return { ...(signal === undefined ? {} : { signal }), ...(onProgress === undefined ? {} : { onProgress }) };
 }
 
-/** A new array for `count` results: in device memory when the input `like` is there. */
-export async function newReals(like: Reals, type: RealType, count: number, device: Device): Promise<Reals> {
-  if (like instanceof DeviceArray) return device.array(type, count);
-  return type === 'float32' ? new Float32Array(count) : new Float64Array(count);
+/** A new array for `count` results, which the operation writes whole: in device memory when the input `like` is there. */
+export function newReals(like: Reals, type: RealType, count: number, device: Device): Reals {
+  return like instanceof DeviceArray ? resultArray(device, type, count) : makeTypedArray(type, count) as Reals;
 }
 
 /** Runs `body` with results made by {@link newReals}, and frees them when it fails. */
@@ -68,6 +67,21 @@ export async function withResults<T>(made: readonly Reals[], body: () => Promise
     for (const array of made) if (array instanceof DeviceArray) array.dispose();
     throw error;
   }
+}
+
+/**
+ * Device arrays of the elements of typed arrays, taken before this returns, and of zeros; all of them or, when one does not fit, none.
+ */
+export async function deviceArrays(
+  device: Device, sources: readonly (TypedArray | { readonly type: ElementType; readonly length: number })[],
+): Promise<DeviceArray[]> {
+  const made = await Promise.allSettled(sources.map((source) =>
+    (ArrayBuffer.isView(source) ? device.array(source) : device.array(source.type, source.length))));
+  const failed = made.find((each) => each.status === 'rejected');
+  const arrays = made.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  if (failed === undefined) return arrays;
+  for (const array of arrays) array.dispose();
+  throw failed.reason;
 }
 
 /** An array as an operation takes it. */

@@ -1,7 +1,7 @@
 // Arrays in a device's memory.
 import { addon } from './binding.ts';
 import {
-  describeValue, elementBytes, elementTypeOf, holds, makeTypedArray, numbersPerElement, requireElementType, typedArrayName,
+  describeValue, elementBytes, elementTypeOf, holds, makeTypedArray, numbersPerElement, requireElementType, typedArrayName, typeNumber,
   type ElementType, type TypedArray,
 } from './arrays.ts';
 import type { Device } from './device.ts';
@@ -9,6 +9,13 @@ import { traceTransfer, type TransferTrace } from './diagnostics.ts';
 import { DisposedError, refusal } from './errors.ts';
 import { rethrow } from './native-error.ts';
 import { cancellable, type CallOptions } from './progress.ts';
+
+/** @internal What an array needs to know of its device. */
+export interface Owner {
+  readonly device: Device;
+  readonly handle: number;
+  readonly cancel: (id: number) => void;
+}
 
 /**
  * `length` elements of `type` in a device's memory, made by `Device.array`. Operations take it wherever
@@ -24,6 +31,11 @@ export class DeviceArray {
   #handle = 0;
   #disposed = false;
   readonly #cancel: (id: number) => void;
+
+  /** Only true of arrays made by a device: objects made like one are refused by name. */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && #handle in value;
+  }
 
   /** @internal Use `Device.array`. */
   constructor(device: Device, type: ElementType, length: number, cancel: (id: number) => void) {
@@ -117,22 +129,65 @@ export class DeviceArray {
     return array.#use(name);
   }
 
-  /** @internal Makes an array of zeros or of `source`'s elements. */
+  /** @internal Makes an array of zeros or of `source`'s elements, taken now. */
   static async allocate(
-    owner: { device: Device; handle: number; cancel: (id: number) => void },
-    type: ElementType, length: number, source: TypedArray | undefined, options: CallOptions,
+    owner: Owner, type: ElementType, length: number, source: TypedArray | undefined, options: CallOptions,
   ): Promise<DeviceArray> {
     const array = new DeviceArray(owner.device, type, length, owner.cancel);
-    array.#handle = await cancellable({ signal: options.signal }, owner.cancel, (id) =>
-      addon().allocate(owner.handle, array, type, length, source, id)).catch(rethrow) as number;
+    try {
+      await cancellable({ signal: options.signal }, owner.cancel, (id) => {
+        const [handle, made] = addon().allocate(owner.handle, array, typeNumber(type), length, source, id);
+        array.#handle = handle;
+        return made;
+      });
+    } catch (error) {
+      if (array.#handle !== 0) array.dispose();
+      rethrow(error);
+    }
+    return array;
+  }
+
+  /** @internal Makes an array at once, which gets its memory with its first use; see `resultArray`. */
+  static reserve(owner: Owner, type: ElementType, length: number, zeroed: boolean): DeviceArray {
+    const array = new DeviceArray(owner.device, type, length, owner.cancel);
+    try {
+      array.#handle = addon().reserve(owner.handle, array, typeNumber(type), length, zeroed);
+    } catch (error) {
+      rethrow(error);
+    }
+    return array;
+  }
+
+  /** @internal Makes an array of the elements that `source` has now at once; see `inputArray`. */
+  static taking(owner: Owner, source: TypedArray | DeviceArray, type?: ElementType): DeviceArray {
+    const shape = source instanceof DeviceArray ? source : arrayShape(source, type);
+    if (source instanceof DeviceArray) {
+      const copy = DeviceArray.reserve(owner, shape.type, shape.length, false);
+      addon().copy(copy.#handle, source.#use('source'), 0).catch(ignore);
+      return copy;
+    }
+    const array = new DeviceArray(owner.device, shape.type, shape.length, owner.cancel);
+    try {
+      const [handle, made] = addon().allocate(owner.handle, array, typeNumber(shape.type), shape.length, source, 0);
+      array.#handle = handle;
+      made.catch(ignore); // the calls that use the array fail as well
+    } catch (error) {
+      rethrow(error);
+    }
     return array;
   }
 }
+
+function ignore(): void {}
 
 /** @internal */
 export const handleOf = DeviceArray.handleOf;
 /** @internal */
 export const allocateArray = DeviceArray.allocate;
+/** @internal */
+export const reserveArray = DeviceArray.reserve;
+/** @internal */
+export const takeArray = DeviceArray.taking;
 
 /** Type and length of a new array from the arguments of `Device.array`. */
 export function arrayShape(source: TypedArray, type: unknown): { type: ElementType; length: number } {

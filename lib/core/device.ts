@@ -5,7 +5,7 @@ import {
 import {
   addon, missingReason, type BackendName, type DeviceDescription, type MemoryUse,
 } from './binding.ts';
-import { allocateArray, arrayShape, type DeviceArray } from './device-array.ts';
+import { allocateArray, arrayShape, reserveArray, takeArray, type DeviceArray, type Owner } from './device-array.ts';
 import { observesRuns, traceRun } from './diagnostics.ts';
 import { DisposedError, refusal, UnavailableError } from './errors.ts';
 import { defaultQueueLimit, maxQueueLimit, maxThreads } from './limits.ts';
@@ -58,7 +58,15 @@ export class Device {
   /** What `devices()` says about it. */
   readonly description: DeviceDescription;
   #handle = 0;
+  #opened: Promise<void> = Promise.resolve();
+  #isOpen = false;
+  #failure: unknown;
   #closing: Promise<void> | undefined;
+
+  /** Only true of devices that were opened: objects made like one are refused by name. */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && #handle in value;
+  }
 
   /** @internal Use {@link openDevice}. */
   constructor(description: DeviceDescription) {
@@ -89,7 +97,7 @@ export class Device {
   async array(
     data: TypedArray | ElementType, lengthOrType?: ElementType | number, options: CallOptions = {},
   ): Promise<DeviceArray> {
-    const owner = { device: this, handle: this.#use(), cancel: this.#cancel };
+    const owner = this.#owner();
     if (typeof data === 'string') {
       requireElementType(data, 'type');
       requireLength(lengthOrType, 'length');
@@ -99,6 +107,10 @@ export class Device {
     return allocateArray(owner, type, length, data, options);
   }
 
+  #owner(): Owner {
+    return { device: this, handle: this.#use(), cancel: this.#cancel };
+  }
+
   /**
    * A zeroed typed array in page-locked memory: it travels at the device's full speed and is used without
    * a copy, so it must not change while a call uses it. (The cpu backend gives plain aligned memory.)
@@ -106,7 +118,7 @@ export class Device {
   async pinned(type: ElementType, length: number): Promise<TypedArray> {
     requireElementType(type, 'type');
     requireLength(length, 'length');
-    return addon().pinned(this.#use(), type, length).catch(rethrow) as Promise<TypedArray>;
+    return addon().pinned(this.#use(), type, length).catch(rethrow);
   }
 
   /**
@@ -165,7 +177,7 @@ export class Device {
 
   /** Waits for the calls made so far, which their signals can still end, then frees everything on the device. Again: the same promise. */
   close(): Promise<void> {
-    this.#closing ??= addon().close(this.#handle).catch(rethrow) as Promise<void>;
+    this.#closing ??= this.#failure === undefined ? addon().close(this.#handle).catch(rethrow) : Promise.resolve();
     return this.#closing;
   }
 
@@ -183,17 +195,76 @@ export class Device {
 
   #use(): number {
     if (this.#closing !== undefined) throw new DisposedError('the device was closed; open it again');
+    if (this.#failure !== undefined) throw this.#failure as Error;
     return this.#handle;
   }
 
-  /** @internal */
-  static async open(description: DeviceDescription, options: OpenDeviceOptions): Promise<Device> {
+  /**
+   * @internal Begins to open a device. It takes calls at once, which wait until it is open; if that fails, they reject
+   * with the reason, as {@link Device.opened} does.
+   */
+  static begin(description: DeviceDescription, options: OpenDeviceOptions): Device {
     const device = new Device(description);
     const { memoryLimit = 0, threads = 0, queueLimit = defaultQueueLimit } = options;
-    device.#handle = await addon().open(device, description.backend, description.index,
-      { memoryLimit, threads, queueLimit }).catch(rethrow) as number;
+    try {
+      const [handle, opened] = addon().open(device, description.backend, description.index, { memoryLimit, threads, queueLimit });
+      device.#handle = handle;
+      device.#opened = opened.then(() => {
+        device.#isOpen = true;
+      }, (error: unknown) => {
+        device.#failure = fromNative(error);
+        throw device.#failure;
+      });
+      device.#opened.catch(() => undefined); // told by the calls as well
+    } catch (error) {
+      rethrow(error);
+    }
     return device;
   }
+
+  /** @internal Settles when a device that was begun is open, or failed to open. */
+  static opened(device: Device): Promise<void> {
+    return device.#opened;
+  }
+
+  /** @internal Whether a device has been opened, so that it can be asked for its memory and workspaces. */
+  static isOpen(device: Device): boolean {
+    return device.#isOpen;
+  }
+
+  /** @internal Whether a device takes calls: neither closed nor failed to open. */
+  static usable(device: Device): boolean {
+    return device.#closing === undefined && device.#failure === undefined;
+  }
+
+  /** @internal See {@link resultArray}. */
+  static reserve(device: Device, type: ElementType, length: number, zeroed: boolean): DeviceArray {
+    return reserveArray(device.#owner(), type, length, zeroed);
+  }
+
+  /** @internal See {@link inputArray}. */
+  static take(device: Device, source: TypedArray | DeviceArray, type?: ElementType): DeviceArray {
+    return takeArray(device.#owner(), source, type);
+  }
+}
+
+/**
+ * A device array at once, for results of calls made right after: it gets its memory on the device's thread when the first of
+ * them runs, and a call that finds none rejects with ERR_WARPLOOM_OUT_OF_MEMORY. Unlike `device.array(type, length)` there is
+ * no promise to wait for. Its first call must write all of it, or `zeroed` be true: else it holds what was in the memory before.
+ * Dispose of it when a call that should have written it fails, as {@link withResults} of calls.ts does.
+ */
+export function resultArray(device: Device, type: ElementType, length: number, zeroed = false): DeviceArray {
+  return Device.reserve(device, type, length, zeroed);
+}
+
+/**
+ * A device array of the elements that an array has now, at once: those of a typed array are taken before this returns, those of a
+ * device array as the calls made so far leave them, and the calls made right after reject where that fails. For functions of
+ * several steps, which must not read a caller's array after they have returned. `type`: where it is not the typed array's own.
+ */
+export function inputArray(device: Device, source: TypedArray | DeviceArray, type?: ElementType): DeviceArray {
+  return Device.take(device, source, type);
 }
 
 function toResult(deviceSeconds: number): RunResult {
@@ -246,25 +317,28 @@ function choose(backend: BackendName | 'auto', index: number): DeviceDescription
  */
 export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
   checkOpenOptions(options);
-  return Device.open(choose(options.backend ?? 'auto', options.index ?? 0), options);
+  const device = Device.begin(choose(options.backend ?? 'auto', options.index ?? 0), options);
+  await Device.opened(device);
+  return device;
 }
 
-let shared: Promise<Device> | undefined;
+let shared: Device | undefined;
+
+/**
+ * The device of calls that name none, at once: they are queued while it is being opened. See {@link defaultDevice}.
+ * @throws UnavailableError when there is no backend at all
+ */
+export function implicitDevice(): Device {
+  if (shared === undefined || !Device.usable(shared)) shared = Device.begin(choose('auto', 0), {});
+  return shared;
+}
 
 /**
  * The device of calls that name none: `openDevice()` once per thread, closed with it. After it was closed
  * it is opened anew.
  */
 export async function defaultDevice(): Promise<Device> {
-  for (;;) {
-    const opening = (shared ??= openDevice());
-    try {
-      const device = await opening;
-      if (!device.closed) return device;
-    } catch (error) {
-      if (shared === opening) shared = undefined;
-      throw error;
-    }
-    if (shared === opening) shared = undefined;
-  }
+  const device = implicitDevice();
+  await Device.opened(device);
+  return device.closed ? defaultDevice() : device;
 }

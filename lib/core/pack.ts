@@ -1,7 +1,7 @@
 // From an operation's parameter object to the flat form the addon reads (PackedParameters of
 // native/core/arguments.h), driven by the metadata of the operation's C++ visit().
 import { addon, type Addon, type FieldDescription } from './binding.ts';
-import { describeValue } from './arrays.ts';
+import { describeValue, typedArrayKind } from './arrays.ts';
 import { DeviceArray, handleOf } from './device-array.ts';
 import { refusal, WarploomError } from './errors.ts';
 
@@ -72,7 +72,7 @@ function packNumber(field: FieldDescription, value: unknown): number {
 /** The number of a device array, NaN for a typed array; refuses everything else. */
 function packArray(name: string, value: unknown): number {
   if (value instanceof DeviceArray) return handleOf(value, name);
-  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return NaN;
+  if (typedArrayKind(value) !== undefined) return NaN;
   throw refusal(name, 'a typed array or a DeviceArray', describeValue(value));
 }
 

@@ -40,8 +40,8 @@ export async function cosineTransform<V extends Pixels>(image: Image<V>, options
   requireOut(options.out, type, data.length);
   deviceOfCall(options.device, [data, options.out]);
   options.signal?.throwIfAborted();
-  const device = await deviceFor(options.device, [data, options.out]);
-  const result = (options.out ?? await newReals(data, type, data.length, device)) as V;
+  const device = deviceFor(options.device, [data, options.out]);
+  const result = (options.out ?? newReals(data, type, data.length, device)) as V;
   return withResults(options.out === undefined ? [result] : [], async () => {
     const { deviceSeconds } = await device.run('imaging.cosine', {
       type, width, height, depth, channels, inverse: options.inverse ?? false, values: viewOf(data), result: viewOf(result),

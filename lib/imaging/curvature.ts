@@ -67,8 +67,8 @@ export async function curvature<V extends Pixels>(image: Image<V>, options: Curv
   requireOut(out, type, data.length);
   deviceOfCall(options.device, [data, out]);
   options.signal?.throwIfAborted();
-  const device = await deviceFor(options.device, [data, out]);
-  const result = (out ?? await newReals(data, type, data.length, device)) as V;
+  const device = deviceFor(options.device, [data, out]);
+  const result = (out ?? newReals(data, type, data.length, device)) as V;
   return withResults(out === undefined ? [result] : [], async () => {
     const used = new Int32Array(1);
     const { deviceSeconds } = await device.run('imaging.curvature', {

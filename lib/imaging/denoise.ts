@@ -236,8 +236,8 @@ export async function denoise<V extends Pixels>(image: Image<V>, options: Denois
   requireOut(out, type, data.length);
   deviceOfCall(options.device, [data, out]);
   signal?.throwIfAborted();
-  const device = await deviceFor(options.device, [data, out]);
-  const result = (out ?? await newReals(data, type, data.length, device)) as V;
+  const device = deviceFor(options.device, [data, out]);
+  const result = (out ?? newReals(data, type, data.length, device)) as V;
   return withResults(out === undefined ? [result] : [], async () => {
     const reports = new Reports(setup);
     // The operation reports an energy where others report a total.

@@ -52,9 +52,9 @@ export async function jacobian<V extends Pixels>(displacement: Image<V>, options
   requireOut(options.out, type, points);
   deviceOfCall(options.device, [data, options.out]);
   options.signal?.throwIfAborted();
-  const device = await deviceFor(options.device, [data, options.out]);
+  const device = deviceFor(options.device, [data, options.out]);
   const bare = options.boundsOnly === true && options.out === undefined;
-  const result = bare ? undefined : (options.out ?? await newReals(data, type, points, device)) as V;
+  const result = bare ? undefined : (options.out ?? newReals(data, type, points, device)) as V;
   return withResults(options.out === undefined && result !== undefined ? [result] : [], async () => {
     const figures = new Float64Array(4);
     const { deviceSeconds } = await device.run('imaging.jacobian', {

@@ -1,7 +1,7 @@
 // Landmarks: pairs of points that belong together, and how far a displacement leaves them apart.
 import { callOptions, viewOf } from '../core/calls.ts';
 import { requireFields } from '../core/checks.ts';
-import { describeValue } from '../core/arrays.ts';
+import { describeValue, typedArrayKind } from '../core/arrays.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
@@ -31,7 +31,7 @@ export function requireLandmarks(landmarks: Landmarks | undefined, axes: number)
   requireFields(landmarks, ['reference', 'template'], 'landmarks', 'landmarks');
   for (const key of ['reference', 'template'] as const) {
     const points: unknown = landmarks[key];
-    if (!Array.isArray(points) && !(ArrayBuffer.isView(points) && !(points instanceof DataView))) {
+    if (!Array.isArray(points) && typedArrayKind(points) === undefined) {
       throw refusal(`landmarks.${key}`, 'an array of coordinates', describeValue(points));
     }
     const { length } = landmarks[key];

@@ -1,4 +1,5 @@
 // Noise for tests and examples: a pure function of seed and pixel, the same in every run and for every size.
+import { isReal } from '../core/arrays.ts';
 import { requireChoice, requireFields, requireReal, requireWhole } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { checkImage, type Image } from './image.ts';
@@ -66,7 +67,7 @@ export function addNoise<V extends Float32Array | Float64Array>(image: Image<V>,
   if (sigma !== 0) requireReal(sigma, 'sigma');
   if (!(amount >= 0 && amount <= 1)) throw refusal('amount', 'a number from 0 to 1', String(amount));
   const key = requireSeed(seed);
-  if (!(data instanceof Float32Array || data instanceof Float64Array)) throw refusal('image.data', 'a typed array', 'a DeviceArray');
+  if (!isReal(data)) throw refusal('image.data', 'a typed array', 'a DeviceArray');
   const noisy = data.slice() as V;
   if (kind === 'gaussian') {
     const normal = normalNumbers(data.length, seed);

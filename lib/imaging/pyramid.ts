@@ -1,7 +1,7 @@
 // Pyramids of images: levels of half the extents, and the way of displacements back up.
 import { callOptions, viewOf } from '../core/calls.ts';
 import type { DeviceArray } from '../core/device-array.ts';
-import type { Device } from '../core/device.ts';
+import { resultArray, type Device } from '../core/device.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { type CheckedImage, type Pixels } from './image.ts';
 import { axesOf } from './warp.ts';
@@ -63,7 +63,7 @@ async function resample(
 export async function halve(
   device: Device, type: Type, image: Pixels, fine: PyramidLevel, coarse: PyramidLevel, options: CallOptions,
 ): Promise<{ array: DeviceArray; seconds: number }> {
-  const array = await device.array(type, pointsOf(coarse));
+  const array = resultArray(device, type, pointsOf(coarse));
   try {
     return { array, seconds: await resample(device, type, fine, 1, false, image, array, options) };
   } catch (error) {
@@ -77,7 +77,7 @@ export async function double(
   device: Device, type: Type, displacement: Pixels, fine: PyramidLevel, options: CallOptions,
 ): Promise<{ array: DeviceArray; seconds: number }> {
   const axes = axesOf(fine);
-  const array = await device.array(type, axes * pointsOf(fine));
+  const array = resultArray(device, type, axes * pointsOf(fine));
   try {
     return { array, seconds: await resample(device, type, fine, axes, true, displacement, array, options) };
   } catch (error) {

@@ -1,8 +1,9 @@
 // readImage: any of the formats, from a path or from bytes.
 import { readFile, stat } from 'node:fs/promises';
-import { describeValue } from '../core/arrays.ts';
+import { describeValue, holds, typedCopy } from '../core/arrays.ts';
 import { requireChoice, requireFields, requireWhole } from '../core/checks.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
+import { snapshot } from '../core/snapshot.ts';
 import { readNpy, readRaw } from './formats/arrays.ts';
 import {
   axisOrders, defaultMaxPixels, imageFormats, requireExtents, unsupported, type ImageFormat, type ReadOptions, type ReadResult, type Source,
@@ -55,15 +56,15 @@ async function readCapped(path: string, options: Source['options']): Promise<Uin
  *   cut off or contradict themselves; `ERR_WARPLOOM_UNSUPPORTED` for kinds that are not read, with the kind; errors of the file system
  */
 export async function readImage(source: string | Uint8Array, options: ReadOptions = {}): Promise<ReadResult> {
-  const checked = checkReadOptions(options);
-  if (typeof source !== 'string' && !(source instanceof Uint8Array)) {
+  const checked = checkReadOptions(snapshot(options));
+  if (typeof source !== 'string' && !holds(source, 'uint8')) {
     throw refusal('source', 'a path or the bytes of a file', describeValue(source));
   }
   if (typeof source === 'string' && (await stat(source)).isDirectory()) {
     requireChoice(checked.format, 'format', ['dicom']);
     return (await import('./formats/dicom.ts')).readDicomFolder(source, checked);
   }
-  const bytes = typeof source === 'string' ? await readCapped(source, checked) : source;
+  const bytes = typeof source === 'string' ? await readCapped(source, checked) : typedCopy(source);
   const name = typeof source === 'string' ? source : 'source';
   const format = checked.format ?? formatOfBytes(bytes);
   if (format === undefined) {

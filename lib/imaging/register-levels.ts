@@ -1,6 +1,7 @@
 // The levels of a registration, the coarsest first, on the device of the call.
 import { callOptions, newReals, viewOf } from '../core/calls.ts';
 import { DeviceArray } from '../core/device-array.ts';
+import { inputArray, resultArray } from '../core/device.ts';
 import { ArgumentError } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { type Pixels } from './image.ts';
@@ -44,8 +45,9 @@ class Registration {
   }
 
   async run(): Promise<Outcome> {
-    const images = await this.#images();
-    let field = await this.#start();
+    const finest = { reference: this.#taken(this.#call.reference.data), template: this.#taken(this.#call.template.data) };
+    let field = this.#start();
+    const images = await this.#images(finest);
     const before = await this.#level(0, images[0]!, field, 0, {});
     release([before.field]);
     for (let level = this.#levels.length - 1; level >= 0; level -= 1) {
@@ -57,7 +59,7 @@ class Registration {
       this.#done += this.#iterations[this.#levels.length - 1 - level]!;
       this.#call.options.onLevel?.(found.level);
     }
-    return this.#conclude(field as DeviceArray, before.level.values[0]!);
+    return this.#conclude(field as DeviceArray, finest.template, before.level.values[0]!);
   }
 
   /** Reports the iterations of all levels; the levels' own reports count theirs. */
@@ -75,15 +77,14 @@ class Registration {
     return array;
   }
 
-  /** Uploads an array unless it is on the device. */
-  async #onDevice(data: Pixels): Promise<DeviceArray> {
-    if (data instanceof DeviceArray) return data;
-    return this.#keep({ array: await this.#call.device.array(data), seconds: 0 });
+  /** What an array holds at the call. */
+  #taken(data: Pixels): DeviceArray {
+    return this.#keep({ array: inputArray(this.#call.device, data), seconds: 0 });
   }
 
-  async #images(): Promise<LevelImages[]> {
-    const { device, reference, template, options } = this.#call;
-    const images: LevelImages[] = [{ reference: await this.#onDevice(reference.data), template: await this.#onDevice(template.data) }];
+  async #images(finest: LevelImages): Promise<LevelImages[]> {
+    const { device, reference, options } = this.#call;
+    const images: LevelImages[] = [finest];
     for (let level = 1; level < this.#levels.length; level += 1) {
       const fine = this.#levels[level - 1]!;
       const coarse = this.#levels[level]!;
@@ -97,11 +98,11 @@ class Registration {
   }
 
   /** The displacement that the coarsest level starts from. */
-  async #start(): Promise<DeviceArray | undefined> {
+  #start(): DeviceArray | undefined {
     const { initial } = this.#call;
     if (initial === undefined) return undefined;
     if (this.#levels.length > 1) throw new ArgumentError('levels', 'with `initial` there is one level');
-    return this.#onDevice(initial);
+    return this.#taken(initial);
   }
 
   async #finer(field: DeviceArray | undefined, level: number): Promise<DeviceArray> {
@@ -118,7 +119,7 @@ class Registration {
     const explicit = variant === 'explicit';
     const size = this.#levels[level]!;
     const { width, height, depth } = size;
-    const field = await device.array(type, axes * pointsOf(size));
+    const field = resultArray(device, type, axes * pointsOf(size), true);
     try {
       const values = new Float64Array(iterations + 1);
       const figures = new Float64Array(3);
@@ -138,16 +139,16 @@ class Registration {
     }
   }
 
-  async #conclude(field: DeviceArray, initialMeasure: number): Promise<Outcome> {
-    const { device, reference, template, axes, options } = this.#call;
+  async #conclude(field: DeviceArray, template: DeviceArray, initialMeasure: number): Promise<Outcome> {
+    const { device, reference, axes, options } = this.#call;
     const calling = callOptions({ ...(options.signal === undefined ? {} : { signal: options.signal }) });
-    const displacement = options.out?.displacement ?? await newReals(reference.data, reference.type, axes * reference.points, device);
-    const warped = options.out?.warped ?? await newReals(reference.data, reference.type, reference.points, device);
+    const displacement = options.out?.displacement ?? newReals(reference.data, reference.type, axes * reference.points, device);
+    const warped = options.out?.warped ?? newReals(reference.data, reference.type, reference.points, device);
     try {
       const figures = new Float64Array(4);
       const { deviceSeconds } = await device.run('imaging.warp', {
         ...gridOf(reference), channels: 1, relative: true, count: reference.points,
-        image: viewOf(template.data), positions: viewOf(field), result: viewOf(warped),
+        image: viewOf(template), positions: viewOf(field), result: viewOf(warped),
       }, calling);
       const bounds = await device.run('imaging.jacobian', { ...gridOf(reference), displacement: viewOf(field), figures }, calling);
       this.#seconds += deviceSeconds + bounds.deviceSeconds;

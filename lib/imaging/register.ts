@@ -148,6 +148,18 @@ function checkPair(reference: Image, template: Image): { fixed: CheckedImage; mo
   return { fixed, moving };
 }
 
+/** Options that later steps read, as they are at the call. */
+function takenOptions(options: RegisterOptions): RegisterOptions {
+  const { iterations, landmarks, out } = options;
+  return {
+    ...options,
+    ...(Array.isArray(iterations) ? { iterations: [...iterations as readonly number[]] } : {}),
+    ...(landmarks === undefined ? {}
+      : { landmarks: { reference: Float64Array.from(landmarks.reference), template: Float64Array.from(landmarks.template) } }),
+    ...(out === undefined ? {} : { out: { ...out } }),
+  };
+}
+
 /** Frees what the call made when its results are not handed out. */
 function disposeUnlessGiven(array: Pixels, given: Pixels | undefined): void {
   if (array instanceof DeviceArray && array !== given) array.dispose();
@@ -180,8 +192,8 @@ export async function register<V extends Pixels>(
   const arrays = [fixed.data, moving.data, initial, options.out?.displacement, options.out?.warped];
   deviceOfCall(options.device, arrays);
   options.signal?.throwIfAborted();
-  const device = await deviceFor(options.device, arrays);
-  const call: RegisterCall = { device, reference: fixed, template: moving, axes, initial, options };
+  const device = deviceFor(options.device, arrays);
+  const call: RegisterCall = { device, reference: fixed, template: moving, axes, initial, options: takenOptions(options) };
   const { displacement, warped, ...rest } = await registerLevels(call);
   const { width, height, depth } = fixed;
   try {

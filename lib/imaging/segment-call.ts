@@ -1,6 +1,8 @@
 // How segment talks to its operation: in one piece, or in portions where somebody wants to see how it gets on.
+import { makeTypedArray } from '../core/arrays.ts';
 import { newReals, viewOf, withResults } from '../core/calls.ts';
 import { DeviceArray } from '../core/device-array.ts';
+import { inputArray, resultArray } from '../core/device.ts';
 import { contourRings } from './contour.ts';
 import { type Pixels } from './image.ts';
 import type { SegmentCall, SegmentOptions, SegmentResult, SegmentVariant } from './segment.ts';
@@ -88,18 +90,18 @@ async function runPortions(call: SegmentCall, arrays: Arrays, iterations: number
   }
 }
 
-/** The arrays of a call on the device, where it runs in portions: typed arrays would travel with each. */
-async function onDevice(call: SegmentCall, arrays: Arrays, temporary: DeviceArray[]): Promise<Arrays> {
+/** The arrays of a call on the device, as they are at the call: where it runs in portions, typed arrays would travel with each. */
+function onDevice(call: SegmentCall, arrays: Arrays, temporary: DeviceArray[]): Arrays {
   const { device, image: { type, points } } = call;
   const keep = (array: DeviceArray) => {
     temporary.push(array);
     return array;
   };
-  const placed = async (data: Pixels) => (data instanceof DeviceArray ? data : keep(await device.array(data)));
+  const { image, given, levelSet, mask } = arrays;
   return {
-    image: await placed(arrays.image), given: arrays.given === undefined ? undefined : await placed(arrays.given),
-    levelSet: arrays.levelSet instanceof DeviceArray ? arrays.levelSet : keep(await device.array(type, points)),
-    mask: arrays.mask instanceof DeviceArray ? arrays.mask : keep(await device.array('uint8', points)),
+    image: keep(inputArray(device, image)), given: given === undefined ? undefined : keep(inputArray(device, given)),
+    levelSet: levelSet instanceof DeviceArray ? levelSet : keep(resultArray(device, type, points)),
+    mask: mask instanceof DeviceArray ? mask : keep(resultArray(device, 'uint8', points)),
   };
 }
 
@@ -111,7 +113,7 @@ async function run(call: SegmentCall, arrays: Arrays) {
   }
   const temporary: DeviceArray[] = [];
   try {
-    const placed = await onDevice(call, arrays, temporary);
+    const placed = onDevice(call, arrays, temporary);
     const result = await runPortions(call, placed, iterations, energyEvery);
     if (!(arrays.levelSet instanceof DeviceArray)) await (placed.levelSet as DeviceArray).read(arrays.levelSet);
     if (!(arrays.mask instanceof DeviceArray)) await (placed.mask as DeviceArray).read(arrays.mask);
@@ -133,9 +135,9 @@ export async function segmentInPortions(call: SegmentCall): Promise<SegmentResul
   const { out } = options as SegmentOptions;
   const onIt = image.data instanceof DeviceArray;
   const made: Pixels[] = [];
-  const levelSet = out?.levelSet ?? await newReals(image.data, image.type, image.points, device);
+  const levelSet = out?.levelSet ?? newReals(image.data, image.type, image.points, device);
   if (out?.levelSet === undefined) made.push(levelSet);
-  const mask = (out?.mask ?? (onIt ? await device.array('uint8', image.points) : new Uint8Array(image.points))) as Uint8Array | DeviceArray;
+  const mask = (out?.mask ?? (onIt ? resultArray(device, 'uint8', image.points) : makeTypedArray('uint8', image.points))) as Uint8Array | DeviceArray;
   if (out?.mask === undefined && mask instanceof DeviceArray) made.push(mask);
   return withResults(made, async () => {
     const { reports, history, done } = await run(call, { image: image.data, given, levelSet, mask });

@@ -1,5 +1,5 @@
 // imaging.segment: two regions by active contours without edges.
-import { describeValue } from '../core/arrays.ts';
+import { describeValue, holds } from '../core/arrays.ts';
 import { deviceFor, requireOut, type CallInfo, type RealType } from '../core/calls.ts';
 import { requireBoolean, requireCall, requireChoice, requireDevice, requireFields, requireReal, requireWhole } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
@@ -201,8 +201,16 @@ function checkOut(out: SegmentOptions['out'], image: CheckedImage): void {
   requireOut(out.levelSet, image.type, image.points, 'out.levelSet');
   const mask: unknown = out.mask;
   if (mask === undefined) return;
-  const fits = mask instanceof Uint8Array || (mask instanceof DeviceArray && mask.type === 'uint8');
+  const fits = holds(mask, 'uint8') || (mask instanceof DeviceArray && mask.type === 'uint8');
   if (!fits || (mask as Uint8Array).length !== image.points) throw refusal('out.mask', `${image.points} bytes`, describeValue(mask));
+}
+
+/** Options that later portions read, as they are at the call. */
+function takenOptions(options: SegmentOptions): SegmentOptions {
+  const { weights, out } = options;
+  return {
+    ...options, ...(weights === undefined ? {} : { weights: [...weights] }), ...(out === undefined ? {} : { out: { ...out } }),
+  } as SegmentOptions;
 }
 
 /**
@@ -229,6 +237,6 @@ export async function segment<V extends Pixels>(image: Image<V>, options: Segmen
   checkOut(options.out, checked);
   const arrays = [image.data, given, options.out?.levelSet, options.out?.mask];
   options.signal?.throwIfAborted();
-  const device = await deviceFor(options.device, arrays);
-  return await segmentInPortions({ device, image: checked, options, initial, given }) as SegmentResult<V>;
+  const device = deviceFor(options.device, arrays);
+  return await segmentInPortions({ device, image: checked, options: takenOptions(options), initial, given }) as SegmentResult<V>;
 }

@@ -74,8 +74,8 @@ export async function warp<V extends Pixels>(
   requireOut(options.out, type, data.length);
   deviceOfCall(options.device, [data, positions, options.out]);
   options.signal?.throwIfAborted();
-  const device = await deviceFor(options.device, [data, positions, options.out]);
-  const result = (options.out ?? await newReals(data, type, data.length, device)) as V;
+  const device = deviceFor(options.device, [data, positions, options.out]);
+  const result = (options.out ?? newReals(data, type, data.length, device)) as V;
   return withResults(options.out === undefined ? [result] : [], async () => {
     const { deviceSeconds } = await device.run('imaging.warp', {
       ...gridOf(checked), channels, relative: true, count: points,

@@ -1,8 +1,9 @@
 // writeImage: an image as a file that is whole or absent.
-import { describeValue } from '../core/arrays.ts';
+import { describeValue, holds, isReal, typedCopy } from '../core/arrays.ts';
 import { requireChoice, requireFields, requireReal } from '../core/checks.ts';
 import { writeFileAtomic } from '../core/files.ts';
 import { refusal } from '../core/errors.ts';
+import { snapshot } from '../core/snapshot.ts';
 import { formatNpyImage, formatRaw } from './formats/arrays.ts';
 import { sampleTypes, type ImageFormat, type ImageMeta } from './formats/common.ts';
 import { formatTiff } from './formats/tiff-write.ts';
@@ -30,19 +31,21 @@ function checkMeta(meta: Partial<ImageMeta>): void {
     if (values === undefined || (values.length === length && values.every((value) => typeof value === 'number'))) continue;
     throw refusal(`meta.${key}`, `${length} numbers`, describeValue(values));
   }
-  if (meta.header !== undefined && !(meta.header instanceof Uint8Array)) throw refusal('meta.header', 'bytes', describeValue(meta.header));
+  if (meta.header !== undefined && !holds(meta.header, 'uint8')) throw refusal('meta.header', 'bytes', describeValue(meta.header));
 }
 
 /** The bytes of an image in a format; see {@link writeImage}. `gzipped`: NIfTI as .nii.gz. */
 export async function formatImage(
-  image: Image<Float32Array | Float64Array>, format: ImageFormat, meta: Partial<ImageMeta> = {}, gzipped = false,
+  image: Image<Float32Array | Float64Array>, format: ImageFormat, given: Partial<ImageMeta> = {}, gzipped = false,
 ): Promise<Uint8Array> {
   const checked = checkImage(image, 'image');
-  if (!(checked.data instanceof Float32Array || checked.data instanceof Float64Array)) {
+  if (!isReal(checked.data)) {
     throw refusal('image.data', 'a typed array (read the DeviceArray first)', 'a DeviceArray');
   }
-  checkMeta(meta);
-  const pixels = checked as CheckedImage<Float32Array | Float64Array>;
+  checkMeta(given);
+  const meta = snapshot(given);
+  // Encoders are loaded first: they read what the image holds now.
+  const pixels = { ...checked, data: typedCopy(checked.data) } as CheckedImage<Float32Array | Float64Array>;
   switch (format) {
     case 'png': return (await import('./formats/png.ts')).formatPng(pixels, meta);
     case 'tiff': return formatTiff(pixels, meta);

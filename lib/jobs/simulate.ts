@@ -1,4 +1,5 @@
 // The `simulate` job: heat, Kuramoto–Sivashinsky and Euler in one dimension, as Zarr, pictures and figures.
+import { isReal } from '../core/arrays.ts';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -27,7 +28,7 @@ const checkpointEvery = 0.5;
 async function readInitial(initial: SimulateJob['initial'], input: (path: string) => string): Promise<unknown> {
   if (typeof initial !== 'object' || !('file' in initial)) return initial;
   const { data, type } = parseNpy(await readFile(input(initial.file)), 'initial.file');
-  if (data instanceof Float32Array || data instanceof Float64Array) return data;
+  if (isReal(data)) return data;
   throw refusal('initial.file', 'float32 or float64 values', type);
 }
 
@@ -76,7 +77,7 @@ export function timetable({ until, snapshots }: SimulateJob, dt: number): { step
 }
 
 function fieldsOf(state: RealArray | swept.GasFields): Fields {
-  if (state instanceof Float32Array || state instanceof Float64Array) return { u: state };
+  if (isReal(state)) return { u: state };
   const { density, velocity, pressure, energy } = state;
   return { density, velocity, pressure, energy };
 }

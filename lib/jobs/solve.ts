@@ -1,4 +1,5 @@
 // The `solve` job: batched tridiagonal systems from .npy files.
+import { isReal } from '../core/arrays.ts';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { refusal } from '../core/errors.ts';
@@ -12,7 +13,7 @@ type Real = Float32Array | Float64Array;
 
 async function readOperand(name: string, path: string): Promise<NpyArray & { data: Real }> {
   const array = parseNpy(await readFile(path), name);
-  if (!(array.data instanceof Float32Array || array.data instanceof Float64Array)) {
+  if (!isReal(array.data)) {
     throw refusal(name, 'float32, float64, complex64 or complex128 elements', array.type);
   }
   if (array.shape.length < 1 || array.shape.length > 2) {

@@ -1,5 +1,5 @@
 // scan.prefix: parallel prefix sums, products and maxima.
-import { describeValue, requireLength } from '../core/arrays.ts';
+import { describeValue, holds, requireLength } from '../core/arrays.ts';
 import {
   callOptions, deviceFor, deviceOfCall, newReals, requireOut, requireReals, viewOf, withResults, type CallInfo, type Reals, type RealType,
 } from '../core/calls.ts';
@@ -90,7 +90,7 @@ function rowLength(values: ScanArray, batch: number): number {
 
 function checkFlags(flags: unknown, length: number): void {
   if (flags === undefined) return;
-  const ok = flags instanceof Uint8Array || (flags instanceof DeviceArray && flags.type === 'uint8');
+  const ok = holds(flags, 'uint8') || (flags instanceof DeviceArray && flags.type === 'uint8');
   if (!ok) throw refusal('flags', 'a Uint8Array or a DeviceArray of uint8', describeValue(flags));
   const count = (flags as { length: number }).length;
   if (count !== length) throw refusal('flags', `${length} entries, one per element`, `${count}`);
@@ -120,8 +120,8 @@ export async function scan<V extends ScanArray>(values: V, options: ScanOptions<
   requireOut(out, type, values.length);
   deviceOfCall(options.device, [values, out, flags]);
   options.signal?.throwIfAborted();
-  const device = await deviceFor(options.device, [values, out, flags]);
-  const result = (out ?? await newReals(values, type, values.length, device)) as V;
+  const device = deviceFor(options.device, [values, out, flags]);
+  const result = (out ?? newReals(values, type, values.length, device)) as V;
   return withResults(out === undefined ? [result] : [], async () => {
     const { deviceSeconds } = await device.run('scan.prefix', {
       type, n, batch, operator, exclusive, algorithm, depth, radix,

@@ -2,6 +2,7 @@
 import { analyse, type Analysis, type AnalysisOptions } from './analyse.ts';
 import { checkEmitted, type CheckOptions, type Expected } from './check.ts';
 import { ArgumentError } from '../core/errors.ts';
+import { snapshot } from '../core/snapshot.ts';
 import type { BlockShape } from './coverage.ts';
 import { applyEdits, emitKernel, type Edit } from './emit.ts';
 import { describeKernel, placeOf, residencyOf, type Described, type Description } from './describe.ts';
@@ -186,8 +187,9 @@ async function run(source: string, settings: Settings, origin: Reordered): Promi
  * @throws `signal.reason` where the call is aborted; the searches give the event loop a turn every few milliseconds
  * @throws WarploomError (ERR_WARPLOOM_INTERNAL) where the rewritten text fails the check that it is put through before it is returned
  */
-export async function optimize(source: string, options: OptimizeOptions = {}): Promise<OptimizeResult> {
-  checkOptions(source, options);
+export async function optimize(source: string, given: OptimizeOptions = {}): Promise<OptimizeResult> {
+  checkOptions(source, given);
+  const options = snapshot(given);
   const settings = settingsOf(options);
   const plain = await run(source, settings, sameOrder);
   if (options.reorder !== true) return plain;

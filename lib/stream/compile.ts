@@ -1,6 +1,7 @@
 // From source to graph in one call. The parser is loaded at the first one: its library takes half a second.
 import { describeValue } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
+import { snapshot } from '../core/snapshot.ts';
 import type { Program } from './ast.ts';
 import { StreamNode, type AnyStream } from './builders/index.ts';
 import { requireNoErrors, type Diagnostic, type SourceFile } from './diagnostics.ts';
@@ -26,7 +27,7 @@ function filesOf(source: Exclude<Source, AnyStream>, name: string): readonly Sou
   const fits = Array.isArray(source) && source.length > 0
     && source.every((file: unknown) => typeof (file as SourceFile)?.name === 'string' && typeof (file as SourceFile).text === 'string');
   if (!fits) throw refusal('source', 'a text, files with name and text, or a stream', describeValue(source));
-  return source;
+  return source.map(({ name: file, text }) => ({ name: file, text }));
 }
 
 const hasErrors = (diagnostics: readonly Diagnostic[]): boolean => diagnostics.some(({ severity }) => severity === 'error');
@@ -45,8 +46,10 @@ export interface ParseResult {
  */
 export async function parse(source: Source, options: ParseOptions = {}): Promise<ParseResult> {
   if (source instanceof StreamNode) return (await import('./builders/program.ts')).toProgram(source);
+  const files = filesOf(source, options.file ?? 'program.str');
+  const limits = snapshot(options.syntaxLimits);
   const { parse: parseFiles } = await import('./front/parser.ts');
-  return parseFiles(filesOf(source, options.file ?? 'program.str'), options.syntaxLimits);
+  return parseFiles(files, limits);
 }
 
 /** Options of {@link check}. */
@@ -65,7 +68,8 @@ export interface CheckResult {
 }
 
 /** Parses a program and checks names, types and rates of what its entry reaches. Never rejects any text. */
-export async function check(source: Source, options: CheckOptions = {}): Promise<CheckResult> {
+export async function check(source: Source, given: CheckOptions = {}): Promise<CheckResult> {
+  const options = snapshot(given);
   const { program, diagnostics } = await parse(source, options);
   if (hasErrors(diagnostics)) return { program, checked: undefined, diagnostics };
   const { check: checkProgram } = await import('./front/check.ts');
@@ -92,7 +96,8 @@ export interface Compiled {
  *
  * @throws ProgramError (`ERR_WARPLOOM_INVALID_PROGRAM`) with all diagnostics when the program is wrong
  */
-export async function elaborate(source: Source, options: CompileOptions = {}): Promise<Compiled> {
+export async function elaborate(source: Source, given: CompileOptions = {}): Promise<Compiled> {
+  const options = snapshot(given);
   const { program, checked, diagnostics } = await check(source, options);
   requireNoErrors(diagnostics, program);
   const { elaborate: elaborateChecked } = await import('./elaborate/index.ts');

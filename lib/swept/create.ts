@@ -1,6 +1,6 @@
 // From the options of an equation to a simulation.
 import { describeValue } from '../core/arrays.ts';
-import { defaultDevice } from '../core/device.ts';
+import { implicitDevice } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { oneOf, requireChoice, requireDevice, requireFields, requireReal, requireWhole } from '../core/checks.ts';
 import { checkEnds, lengthOf, places, spacing, type Ends } from './grid.ts';
@@ -103,9 +103,9 @@ function hold(state: RealArray, { n, batch, gamma }: Grid, components: number, e
   }
 }
 
-async function placement(options: CommonOptions<unknown, unknown>): Promise<Placement> {
+function placement(options: CommonOptions<unknown, unknown>): Placement {
   const { variant = 'auto', points = 0, depth = 0, threads = 0 } = options;
-  return { device: options.device ?? await defaultDevice(), variant, points, depth, threads };
+  return { device: options.device ?? implicitDevice(), variant, points, depth, threads };
 }
 
 /** dt of an option that may be given as `dt` or by a number of its own. */
@@ -147,7 +147,7 @@ export async function heat(options: HeatOptions): Promise<HeatSimulation> {
   const unit = (setup.dx * setup.dx) / diffusivity;
   const { dt, argument } = timeStep(options, 'fourier', unit, paper ? 0.001 : undefined);
   requireStable(dt, fourierLimit * unit, 'a Fourier number of at most 1/2', argument, options.onUnstable);
-  return HeatSimulation.start({ ...setup, dt, diffusivity, limiter: 'van-leer' }, await placement(options), state);
+  return HeatSimulation.start({ ...setup, dt, diffusivity, limiter: 'van-leer' }, placement(options), state);
 }
 
 /**
@@ -166,7 +166,7 @@ export async function kuramotoSivashinsky(options: KuramotoSivashinskyOptions): 
   });
   const { dt } = timeStep(options, undefined, 1, paper ? 0.005 : undefined);
   requireStable(dt, kuramotoSivashinskyLimit(setup.dx), 'the fourth difference', 'dt', options.onUnstable);
-  return WaveSimulation.start({ ...setup, dt, diffusivity: 1, limiter: 'van-leer' }, await placement(options), state);
+  return WaveSimulation.start({ ...setup, dt, diffusivity: 1, limiter: 'van-leer' }, placement(options), state);
 }
 
 /**
@@ -193,5 +193,5 @@ export async function euler(options: EulerOptions): Promise<GasSimulation> {
   const { dt, argument } = timeStep(options, 'cfl', unit, paper ? 1e-7 : undefined);
   const limit = cflLimits[limiter];
   requireStable(dt, limit * unit, `limiter ${limiter} with a CFL number of at most ${limit}`, argument, options.onUnstable);
-  return GasSimulation.start({ ...setup, dt, diffusivity: 1, limiter }, await placement(options), state);
+  return GasSimulation.start({ ...setup, dt, diffusivity: 1, limiter }, placement(options), state);
 }

@@ -1,5 +1,5 @@
 // Initial states: arrays of the caller, and named initial conditions.
-import { describeValue } from '../core/arrays.ts';
+import { describeValue, elementTypeOf, holds, isReal, makeTypedArray } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { requireFields, requireReal } from '../core/checks.ts';
 import type { GasState, RealArray } from './types.ts';
@@ -23,11 +23,7 @@ export type Condition = (initial: unknown, name: string, grid: Grid) => RealArra
 export function precisionOf(initial: unknown): 'float32' | 'float64' | undefined {
   const first: unknown = Array.isArray(initial) ? initial[0] : initial;
   const array = typeof first === 'object' && first !== null && 'density' in first ? first.density : first;
-  return array instanceof Float32Array ? 'float32' : array instanceof Float64Array ? 'float64' : undefined;
-}
-
-export function isReal(value: unknown): value is RealArray {
-  return value instanceof Float32Array || value instanceof Float64Array;
+  return isReal(array) ? elementTypeOf(array) as 'float32' | 'float64' : undefined;
 }
 
 /** A float array of `length` finite numbers. */
@@ -41,7 +37,7 @@ export function requireArray(value: unknown, name: string, length: number): asse
 
 /** A zeroed array. */
 export function zeros(type: 'float32' | 'float64', length: number): RealArray {
-  return type === 'float32' ? new Float32Array(length) : new Float64Array(length);
+  return makeTypedArray(type, length) as RealArray;
 }
 
 /**
@@ -53,7 +49,7 @@ export function initialState(initial: unknown, grid: Grid, components: number, c
   const count = components * n;
   if (isReal(initial)) {
     requireArray(initial, 'initial', batch * count);
-    const fits = (type === 'float32') === (initial instanceof Float32Array);
+    const fits = holds(initial, type);
     if (fits && !touch) return initial;
     const copy = zeros(type, batch * count);
     copy.set(initial);

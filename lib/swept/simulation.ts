@@ -5,6 +5,7 @@ import type { Device, DeviceArray } from '../core/device.ts';
 import { DisposedError, InstabilityError, refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { requireCall, requireFields, requireWhole } from '../core/checks.ts';
+import { snapshot } from '../core/snapshot.ts';
 import type { Clock, Plan } from './clock.ts';
 import { places } from './grid.ts';
 import { componentsOf, measure, rowOf, type Figures, type Place } from './measure.ts';
@@ -132,7 +133,7 @@ export abstract class Simulation<State> {
    */
   snapshots(options: SnapshotOptions): AsyncGenerator<Snapshot<State>, void, undefined> {
     checkSnapshots(options);
-    return this.#take(goals(options, () => this.stepsDone), { signal: options.signal, onProgress: options.onProgress });
+    return this.#take(goals(snapshot(options), () => this.stepsDone), { signal: options.signal, onProgress: options.onProgress });
   }
 
   async* #take(wanted: Iterable<Goal>, options: CallOptions): AsyncGenerator<Snapshot<State>, void, undefined> {

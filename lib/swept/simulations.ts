@@ -1,10 +1,12 @@
 // Simulations of the three equations, and restarts from their checkpoints.
-import { describeValue } from '../core/arrays.ts';
+import { describeValue, makeTypedArray } from '../core/arrays.ts';
+import { deviceArrays } from '../core/calls.ts';
 import { loadCheckpoint } from '../core/checkpoint.ts';
-import { defaultDevice, type Device } from '../core/device.ts';
+import { implicitDevice, type Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { requireChoice, requireDevice, requireFields, requireWhole } from '../core/checks.ts';
+import { snapshot } from '../core/snapshot.ts';
 import { Clock } from './clock.ts';
 import { Simulation, type CheckpointParameters, type Parts } from './simulation.ts';
 import { fastestSignal } from './stability.ts';
@@ -14,13 +16,8 @@ import {
 
 /** Puts a state on the device, with room for the next one. */
 async function place(setup: Setup, placement: Placement, state: RealArray, clock: Clock): Promise<Parts> {
-  const onDevice = await placement.device.array(state);
-  try {
-    return { setup, placement, state: onDevice, next: await placement.device.array(setup.type, state.length), clock };
-  } catch (error) {
-    onDevice.dispose();
-    throw error;
-  }
+  const [now, next] = await deviceArrays(placement.device, [state, { type: setup.type, length: state.length }]);
+  return { setup, placement, state: now!, next: next!, clock };
 }
 
 /** The heat equation; see {@link heat}. */
@@ -69,7 +66,7 @@ export class GasSimulation extends Simulation<GasFields> {
 
   protected override decode(conserved: RealArray): GasFields {
     const { n, batch, gamma } = this.setup;
-    const field = (): RealArray => (conserved instanceof Float32Array ? new Float32Array(n * batch) : new Float64Array(n * batch));
+    const field = (): RealArray => makeTypedArray(this.setup.type, n * batch) as RealArray;
     const [density, velocity, pressure, energy] = [field(), field(), field(), field()];
     for (let b = 0; b < batch; b += 1) {
       for (let i = 0; i < n; i += 1) {
@@ -140,8 +137,10 @@ function checkParameters(found: Setup, expected: Partial<Setup>): void {
 export async function restore(path: string, options: RestoreOptions = {}): Promise<AnySimulation> {
   if (typeof path !== 'string' || path === '') throw refusal('path', 'a file name', describeValue(path));
   requireFields(options, ['device', 'variant', 'points', 'depth', 'threads', 'parameters', 'tag'], 'options', 'swept.restore');
-  const { variant = 'auto', points = 0, depth = 0, threads = 0, parameters = {} } = options;
-  requireDevice(options.device);
+  const { variant = 'auto', points = 0, depth = 0, threads = 0, tag } = options;
+  const parameters = snapshot(options.parameters ?? {});
+  const { device } = options;
+  requireDevice(device);
   requireChoice(variant, 'variant', variants);
   for (const [name, value] of Object.entries({ points, depth, threads })) requireWhole(value, name, 0, 2 ** 20);
   requireFields(parameters, setupFields, 'parameters', 'swept.restore');
@@ -152,10 +151,10 @@ export async function restore(path: string, options: RestoreOptions = {}): Promi
   if (saved.version !== 1) throw refusal('path', 'a checkpoint of this version of warploom', `version ${String(saved.version)}`);
   const { setup } = saved;
   checkParameters(setup, parameters);
-  if (options.tag !== undefined && options.tag !== saved.tag) {
+  if (tag !== undefined && tag !== saved.tag) {
     throw refusal('tag', `the one it was saved with, ${describeValue(saved.tag)}`, describeValue(options.tag));
   }
-  const placement = { device: options.device ?? await defaultDevice(), variant, points, depth, threads };
+  const placement = { device: device ?? implicitDevice(), variant, points, depth, threads };
   const state = checkpoint.arrays['state'] as RealArray;
   const kinds = { heat: HeatSimulation, 'kuramoto-sivashinsky': WaveSimulation, euler: GasSimulation } as const;
   return kinds[setup.equation].start(setup, placement, state, new Clock(setup.dt, saved.clock));

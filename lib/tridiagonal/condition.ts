@@ -57,7 +57,7 @@ export async function condition(options: ConditionOptions): Promise<ConditionRes
     ...(bounds ? { rhs: viewOf(problem, 'rhs', rhs), solution: viewOf(problem, 'solution', solution) } : {}),
   };
   signal?.throwIfAborted();
-  const device = await resolveDevice(options.device, [rhs, solution, lower, diagonal, upper]);
+  const device = resolveDevice(options.device, [rhs, solution, lower, diagonal, upper]);
   const { deviceSeconds } = await device.run('tridiagonal.condition', parameters, { signal, onProgress });
   return { reciprocalCondition, ...outputs, info: runInfo(device, problem, deviceSeconds) };
 }

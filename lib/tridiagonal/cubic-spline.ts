@@ -1,6 +1,6 @@
 // Cubic spline interpolation: the tridiagonal system of second derivatives, one solve for many series.
 import { refusal } from '../core/errors.ts';
-import { defaultDevice, type Device } from '../core/device.ts';
+import { implicitDevice, type Device } from '../core/device.ts';
 
 /**
  * End condition of {@link cubicSpline}: 'natural' (zero second derivative), 'clamped' (given slopes)
@@ -162,7 +162,7 @@ export async function cubicSpline(
     }
   }
   const { rows, series, lower, diagonal, upper, rhs } = splineSystem(knots, values, boundary, options.slopes ?? [0, 0]);
-  const device = options.device ?? (await defaultDevice());
+  const device = options.device ?? implicitDevice();
   const solution = new Float64Array(rhs.length);
   const row = (data: Float64Array) => ({ data, rowStride: 1, systemStride: 0 });
   const many = (data: Float64Array) => ({ data, rowStride: 1, systemStride: 0, rhsStride: rows });

@@ -1,7 +1,10 @@
 // Two-dimensional heat equation by the alternating direction implicit method, state kept on the device.
+import { describeValue, holds, isReal } from '../core/arrays.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
-import { defaultDevice, type Device, type DeviceArray } from '../core/device.ts';
+import { deviceArrays } from '../core/calls.ts';
+import { implicitDevice, type Device, type DeviceArray } from '../core/device.ts';
 import { SystemStatuses } from './status.ts';
+import type { RealArray } from './types.ts';
 
 /** Edge condition of {@link HeatAdi}: no flux through the edge, zero beyond it, or opposite edges joined. */
 export type HeatBoundary = 'neumann' | 'dirichlet' | 'periodic';
@@ -85,19 +88,19 @@ export class HeatAdi {
   #owned: DeviceArray[] = [];
 
   private constructor(fields: {
-    options: HeatAdiOptions; device: Device; type: 'float32' | 'float64'; owned: DeviceArray[];
+    width: number; height: number; dt: number; boundary: HeatBoundary; device: Device; type: 'float32' | 'float64'; owned: DeviceArray[];
     state: DeviceArray; work: DeviceArray; x: Axis; y: Axis;
   }) {
-    this.width = fields.options.width;
-    this.height = fields.options.height;
-    this.dt = fields.options.dt;
+    this.width = fields.width;
+    this.height = fields.height;
+    this.dt = fields.dt;
     this.#device = fields.device;
     this.#type = fields.type;
     this.#state = fields.state;
     this.#work = fields.work;
     this.#x = fields.x;
     this.#y = fields.y;
-    this.#periodic = fields.options.boundary === 'periodic';
+    this.#periodic = fields.boundary === 'periodic';
     this.#owned = fields.owned;
   }
 
@@ -112,8 +115,8 @@ export class HeatAdi {
         throw refusal(name, 'a whole number of at least 1', String(value));
       }
     }
-    if (!(initial instanceof Float32Array || initial instanceof Float64Array)) {
-      throw refusal('initial', 'a Float32Array or Float64Array', typeof initial);
+    if (!isReal(initial)) {
+      throw refusal('initial', 'a Float32Array or Float64Array', describeValue(initial));
     }
     if (initial.length !== width * height) {
       throw refusal('initial', `${width * height} values`, `${initial.length} values`);
@@ -125,38 +128,27 @@ export class HeatAdi {
     const dx = positive('dx', options.dx ?? 1);
     const dy = positive('dy', options.dy ?? dx);
     const half = (positive('diffusivity', diffusivity) * positive('dt', dt)) / 2;
-    const device = options.device ?? (await defaultDevice());
-    const type = initial instanceof Float32Array ? 'float32' : 'float64';
-    const owned: DeviceArray[] = [];
-    const keep = async (data: Float32Array | Float64Array | Int32Array): Promise<DeviceArray> => {
-      const array = await device.array(data);
-      owned.push(array);
-      return array;
+    const device = options.device ?? implicitDevice();
+    const type = holds(initial, 'float32') ? 'float32' : 'float64';
+    const bands = (n: number, s: number): RealArray[] => {
+      const { lower, diagonal } = bandRows(n, s, boundary);
+      return type === 'float32' ? [Float32Array.from(lower), Float32Array.from(diagonal)] : [lower, diagonal];
     };
-    const bands = async (n: number, s: number): Promise<Bands> => {
-      const rows = bandRows(n, s, boundary);
-      const cast = (v: Float64Array) => (type === 'float32' ? Float32Array.from(v) : v);
-      const side = await keep(cast(rows.lower));
-      return { lower: side, diagonal: await keep(cast(rows.diagonal)), upper: side };
+    const owned = await deviceArrays(device, [
+      initial, initial, new Int32Array(height), new Int32Array(width),
+      ...bands(width, -half / (dx * dx)), ...bands(width, half / (dx * dx)),
+      ...bands(height, -half / (dy * dy)), ...bands(height, half / (dy * dy)),
+    ]);
+    const [state, work, rowStatus, columnStatus] = owned as [DeviceArray, DeviceArray, DeviceArray, DeviceArray];
+    // A symmetric matrix: both sides are one array.
+    const bandsAt = (at: number): Bands => ({ lower: owned[at]!, diagonal: owned[at + 1]!, upper: owned[at]! });
+    const x: Axis = {
+      n: width, batch: height, rowStride: 1, systemStride: width, implicit: bandsAt(4), explicit: bandsAt(6), status: rowStatus,
     };
-    try {
-      const x: Axis = {
-        n: width, batch: height, rowStride: 1, systemStride: width,
-        implicit: await bands(width, -half / (dx * dx)), explicit: await bands(width, half / (dx * dx)),
-        status: await keep(new Int32Array(height)),
-      };
-      const y: Axis = {
-        n: height, batch: width, rowStride: width, systemStride: 1,
-        implicit: await bands(height, -half / (dy * dy)), explicit: await bands(height, half / (dy * dy)),
-        status: await keep(new Int32Array(width)),
-      };
-      const state = await keep(initial);
-      const work = await keep(initial);
-      return new HeatAdi({ options, device, type, owned, state, work, x, y });
-    } catch (error) {
-      for (const array of owned) array[Symbol.dispose]();
-      throw error;
-    }
+    const y: Axis = {
+      n: height, batch: width, rowStride: width, systemStride: 1, implicit: bandsAt(8), explicit: bandsAt(10), status: columnStatus,
+    };
+    return new HeatAdi({ width, height, dt, boundary, device, type, owned, state, work, x, y });
   }
 
   /** Steps taken so far. */

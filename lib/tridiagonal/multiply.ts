@@ -48,7 +48,7 @@ export async function multiply<V extends Vector>(options: MultiplyOptions<V>): P
   });
   if (options.y !== undefined) viewOf(problem, 'y', options.y);
   signal?.throwIfAborted();
-  const device = await resolveDevice(options.device, [x, options.y, lower, diagonal, upper]);
+  const device = resolveDevice(options.device, [x, options.y, lower, diagonal, upper]);
   return withResult({ problem, device, name: 'y', like: x, out: options.y }, async (y) => {
     Object.assign(parameters, { y: viewOf(problem, 'y', y) });
     const { deviceSeconds } = await device.run('tridiagonal.multiply', parameters, { signal, onProgress });

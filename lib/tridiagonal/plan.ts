@@ -1,7 +1,7 @@
 // tridiagonal.plan: factor once, solve many.
 import { z } from 'zod';
 import type { DeviceArray } from '../core/device-array.ts';
-import type { Device } from '../core/device.ts';
+import { resultArray, type Device } from '../core/device.ts';
 import { ArgumentError, WarploomError } from '../core/errors.ts';
 import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
 import {
@@ -136,7 +136,7 @@ export class Plan {
     const rhsView = viewOf(problem, 'rhs', rhs);
     if (out !== undefined) viewOf(problem, 'solution', out, 'out');
     signal?.throwIfAborted();
-    await resolveDevice(this.device, [rhs, out]);
+    resolveDevice(this.device, [rhs, out]);
     const { batch, rhsCount } = problem.shape;
     return withResult({ problem, device: this.device, name: 'solution', like: rhs, out }, async (solution) => {
       const status = new Int32Array(batch * rhsCount);
@@ -202,9 +202,9 @@ export async function plan(options: PlanOptions): Promise<Plan> {
   const problem = resolveProblem(options, {});
   const matrix = matrixParameters(options, problem);
   signal?.throwIfAborted();
-  const device = await resolveDevice(options.device, [lower, diagonal, upper]);
+  const device = resolveDevice(options.device, [lower, diagonal, upper]);
   const { n, batch } = problem.shape;
-  const factors = await device.array('uint8', factorBytes(problem.type, n, batch, matrix.periodic));
+  const factors = resultArray(device, 'uint8', factorBytes(problem.type, n, batch, matrix.periodic), true);
   try {
     const status = new Int32Array(batch);
     const row = new Int32Array(batch).fill(-1);

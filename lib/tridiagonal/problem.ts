@@ -1,13 +1,14 @@
 // One call's problem: type, shape and views, resolved from the options that all operations share.
+import { elementTypeOf, makeTypedArray } from '../core/arrays.ts';
 import { ArgumentError } from '../core/errors.ts';
 import { DeviceArray } from '../core/device-array.ts';
-import { type Device, defaultDevice } from '../core/device.ts';
+import { type Device, implicitDevice, resultArray } from '../core/device.ts';
 import {
   bandView, describe, elementCount, extentOf, impliesComplex, isConstant, isRealArray, isSplit, requireBand, requireVector,
   typeOf, vectorStrides, vectorView, type Shape, type View,
 } from './views.ts';
 import type {
-  ArrayName, Band, ElementType, Layout, MatrixOptions, RunInfo, ShapeOptions, Structure, Transpose, Vector,
+  ArrayName, Band, ElementType, Layout, MatrixOptions, RealArray, RunInfo, ShapeOptions, Structure, Transpose, Vector,
 } from './types.ts';
 
 /** Vectors of a call by argument name; the first one gives the shape. */
@@ -169,8 +170,8 @@ export function shapeParameters({ type, shape, offsets }: Problem): Record<strin
   return offsets === undefined ? { type, n, batch } : { type, n, batch, offsets };
 }
 
-/** The device of a call: the one asked for, else that of its device arrays, else the thread's default. */
-export async function resolveDevice(asked: Device | undefined, arrays: Iterable<unknown>): Promise<Device> {
+/** The device of a call: the one asked for, else that of its device arrays, else the thread's default, which may still be opening. */
+export function resolveDevice(asked: Device | undefined, arrays: Iterable<unknown>): Device {
   let device = asked;
   for (const array of arrays) {
     for (const part of isSplit(array) ? [array.re, array.im] : [array]) {
@@ -181,7 +182,7 @@ export async function resolveDevice(asked: Device | undefined, arrays: Iterable<
       }
     }
   }
-  return device ?? defaultDevice();
+  return device ?? implicitDevice();
 }
 
 /** Frees what a vector holds on a device. */
@@ -191,23 +192,22 @@ export function freeVector(vector: Vector): void {
   }
 }
 
-/** Space for a result typed and kept like `like`: on the device when `like` is there. */
-async function allocateLike(problem: Problem, like: Vector, elements: number, device: Device): Promise<Vector> {
-  const make = async (part: unknown, length: number) => {
-    if (part instanceof DeviceArray) return device.array(part.type, length);
-    return part instanceof Float32Array ? new Float32Array(length) : new Float64Array(length);
-  };
+/** Space for `length` entries typed and kept like `like`: on the device when `like` is there. Gaps are left between strides. */
+function arrayLike(like: RealArray | DeviceArray, length: number, device: Device, gaps: boolean): RealArray | DeviceArray {
+  if (like instanceof DeviceArray) return resultArray(device, like.type, length, gaps);
+  return makeTypedArray(elementTypeOf(like)!, length) as RealArray;
+}
+
+/** Space for array `name` of the problem, typed and kept like `like`. */
+function allocateLike(problem: Problem, name: ArrayName, like: Vector, device: Device): Vector {
+  const layout = problem.layoutOf(name);
+  const elements = extentOf(vectorStrides(layout, problem.shape), problem.shape, true);
+  const gaps = typeof layout === 'object';
   if (isSplit(like)) {
-    const re = await make(like.re, elements);
-    try {
-      return { re, im: await make(like.im, elements) } as Vector;
-    } catch (error) {
-      freeVector(re);
-      throw error;
-    }
+    return { re: arrayLike(like.re, elements, device, gaps), im: arrayLike(like.im, elements, device, gaps) } as Vector;
   }
   const pairs = problem.type.startsWith('complex') && isRealArray(like) ? 2 : 1;
-  return make(like, elements * pairs);
+  return arrayLike(like, elements * pairs, device, gaps);
 }
 
 /**
@@ -219,8 +219,7 @@ export async function withResult<V extends Vector, Result>(
   use: (result: V) => Promise<Result>,
 ): Promise<Result> {
   if (out !== undefined) return use(out);
-  const strides = vectorStrides(problem.layoutOf(name), problem.shape);
-  const made = await allocateLike(problem, like, extentOf(strides, problem.shape, true), device) as V;
+  const made = allocateLike(problem, name, like, device) as V;
   try {
     return await use(made);
   } catch (error) {

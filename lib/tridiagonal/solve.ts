@@ -1,6 +1,8 @@
 // tridiagonal.solve and tridiagonal.workspace.
 import { z } from 'zod';
+import { Device } from '../core/device.ts';
 import { ArgumentError } from '../core/errors.ts';
+import { snapshot } from '../core/snapshot.ts';
 import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
 import {
   laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, withResult, type Problem,
@@ -104,7 +106,7 @@ export async function solve<V extends Vector>(options: SolveOptions<V>): Promise
   const { problem, parameters } = prepared;
   const { rhs, out, lower, diagonal, upper, signal, onProgress } = options;
   signal?.throwIfAborted();
-  const device = await resolveDevice(options.device, [rhs, out, lower, diagonal, upper]);
+  const device = resolveDevice(options.device, [rhs, out, lower, diagonal, upper]);
   return withResult({ problem, device, name: 'solution', like: rhs, out }, async (solution) => {
     const words = statusArrays(problem, options.check === true);
     Object.assign(parameters, words, { solution: viewOf(problem, 'solution', solution) });
@@ -125,11 +127,13 @@ function resultOf<V extends Vector>(problem: Problem, solution: V, words: Status
  * Device memory that {@link solve} with the same options takes beside its arrays, in bytes.
  * @throws as {@link solve} does for wrong arguments
  */
-export async function workspace(options: SolveOptions): Promise<number> {
-  parseOptions(schema, options, 'tridiagonal.workspace');
+export async function workspace(given: SolveOptions): Promise<number> {
+  parseOptions(schema, given, 'tridiagonal.workspace');
+  const device = resolveDevice(given.device, [given.rhs, given.out, given.lower, given.diagonal, given.upper]);
+  const options = Device.isOpen(device) ? given : snapshot(given);
   const { problem, parameters } = prepare(options);
-  const { rhs, out, lower, diagonal, upper } = options;
-  const device = await resolveDevice(options.device, [rhs, out, lower, diagonal, upper]);
+  const { rhs, out } = options;
+  if (!Device.isOpen(device)) await Device.opened(device);
   const words = statusArrays(problem, options.check === true);
   const solution = out === undefined ? viewOf(problem, 'rhs', rhs) : viewOf(problem, 'solution', out, 'out');
   return device.workspace('tridiagonal.solve', Object.assign(parameters, words, { solution }));

@@ -2,9 +2,10 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import { defaultDevice, type Device } from '../core/device.ts';
+import { implicitDevice, type Device } from '../core/device.ts';
 import { ArgumentError, WarploomError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/files.ts';
+import { snapshot } from '../core/snapshot.ts';
 import { callFields, parseOptions } from './options.ts';
 import { solve } from './solve.ts';
 
@@ -67,9 +68,10 @@ const defaultSizes = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
  *
  * @throws ArgumentError naming the option; what `solve` throws, except `ERR_WARPLOOM_UNSUPPORTED`
  */
-export async function tune(options: TuneOptions = {}): Promise<TunedPolicy> {
-  parseOptions(schema, options, 'tridiagonal.tune');
-  const device = options.device ?? await defaultDevice();
+export async function tune(given: TuneOptions = {}): Promise<TunedPolicy> {
+  parseOptions(schema, given, 'tridiagonal.tune');
+  const options = snapshot(given);
+  const device = options.device ?? implicitDevice();
   const rows: TuneRow[] = [];
   for (const type of options.types ?? ['float32', 'float64']) {
     for (const n of options.sizes ?? defaultSizes) {
@@ -154,6 +156,7 @@ export async function readPolicy(path: string): Promise<TunedPolicy> {
 
 /** Stores a policy as JSON, whole or not at all. */
 export async function writePolicy(path: string, policy: TunedPolicy): Promise<void> {
+  const text = `${JSON.stringify(policy, null, 2)}\n`;
   await mkdir(dirname(path), { recursive: true });
-  await writeFileAtomic(path, `${JSON.stringify(policy, null, 2)}\n`);
+  await writeFileAtomic(path, text);
 }

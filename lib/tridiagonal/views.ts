@@ -1,5 +1,6 @@
 // From what callers pass (typed arrays, device arrays, split complex, constants) to the strided views
 // that every backend takes. Cheap checks only: kinds, types, lengths; never the elements.
+import { describeValue, elementTypeOf, isReal as isRealArray, typedArrayKind } from '../core/arrays.ts';
 import { ArgumentError } from '../core/errors.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import type {
@@ -25,9 +26,7 @@ export interface Shape {
   readonly rows?: number;
 }
 
-export function isRealArray(value: unknown): value is RealArray {
-  return value instanceof Float64Array || value instanceof Float32Array;
-}
+export { isRealArray };
 
 /** { re, im } of anything; looking a name up in a typed array is slow, so those are ruled out first. */
 function hasParts(value: unknown): value is { re: unknown; im: unknown } {
@@ -48,10 +47,11 @@ export function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 40));
-  if (ArrayBuffer.isView(value) && 'length' in value) return `${value.constructor.name}(${String(value.length)})`;
+  const kind = typedArrayKind(value);
+  if (kind !== undefined) return `${kind}(${String((value as RealArray).length)})`;
   if (value instanceof DeviceArray) return `DeviceArray(${value.type}, ${value.length})`;
   if (Array.isArray(value)) return `Array(${value.length})`;
-  return typeof value === 'object' ? value.constructor?.name ?? 'object' : typeof value;
+  return describeValue(value);
 }
 
 const expectedArray = 'a Float64Array, Float32Array, DeviceArray or { re, im } of two such';
@@ -93,9 +93,7 @@ export function requireBand(value: unknown, name: string): asserts value is Band
 
 /** Type of the elements as stored: complex only for device arrays made so. */
 function elementKind(array: RealArray | DeviceArray): ElementType {
-  if (array instanceof Float64Array) return 'float64';
-  if (array instanceof Float32Array) return 'float32';
-  return array.type as ElementType;
+  return (array instanceof DeviceArray ? array.type : elementTypeOf(array)) as ElementType;
 }
 
 const complexOf = { float32: 'complex64', float64: 'complex128', complex64: 'complex64', complex128: 'complex128' } as const;

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { DeviceArray } from '../core/device-array.ts';
 import { ArgumentError } from '../core/errors.ts';
+import { snapshot } from '../core/snapshot.ts';
 import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
 import { freeVector, resolveProblem, type Problem } from './problem.ts';
 import { solve, type SolveInfo } from './solve.ts';
@@ -46,8 +47,9 @@ const schema = z.strictObject({
  * @throws as `solve`, with the arguments' own names
  * @see Giles, "Collected matrix derivative results for forward and reverse mode AD" (2008), section 2.3.1
  */
-export async function vjp<V extends Vector>(options: VjpOptions<V>): Promise<VjpResult<V>> {
-  parseOptions(schema, options, 'tridiagonal.vjp');
+export async function vjp<V extends Vector>(given: VjpOptions<V>): Promise<VjpResult<V>> {
+  parseOptions(schema, given, 'tridiagonal.vjp');
+  const options = snapshot(given);
   const { solution, cotangent, transpose = 'none', structure = 'general', ...rest } = options;
   requireVector(solution, 'solution');
   requireVector(cotangent, 'cotangent');

@@ -54,17 +54,18 @@ class BenchmarkJob final : public Job {
     if (failure) return failure;
     for (Buffer& buffer : binder.buffers()) {
       if (!buffer.on_device() && buffer.bytes > 0) return Failure::invalid(buffer.name, "a device array", "an array in host memory");
-      arrays_.push_back(buffer.array);
     }
     const Status status = invocation->validate();
     if (!status.ok()) return Failure::from(status);
     invocations_.push_back(std::move(invocation));
+    arrays_.push_back({std::move(binder.pointers()), std::move(binder.buffers())});
     return {};
   }
 
  protected:
   Status work(Session& session, Device& device) override {
     const Operations& table = session.backend().operations;
+    for (const Arrays& each : arrays_) WARPLOOM_TRY(point_at_device_arrays(each.pointers, each.buffers, device));
     const auto call = [&](int64_t index, Control& control) {
       return invocations_[static_cast<size_t>(index) % invocations_.size()]->perform(table, device, control);
     };
@@ -105,7 +106,11 @@ class BenchmarkJob final : public Job {
   static constexpr int kReportWords = 4;
   int32_t report_[kReportWords] = {};
   std::vector<std::unique_ptr<Invocation>> invocations_;
-  std::vector<std::shared_ptr<ArrayMemory>> arrays_;
+  struct Arrays {
+    std::vector<Pointer> pointers;
+    std::vector<Buffer> buffers;
+  };
+  std::vector<Arrays> arrays_;
   std::vector<double> seconds_;
 };
 

@@ -16,6 +16,16 @@ bool overlap(const Buffer& a, const Buffer& b) {
 
 }  // namespace
 
+Status point_at_device_arrays(const std::vector<Pointer>& pointers, const std::vector<Buffer>& buffers, Device& device) {
+  for (const Pointer& pointer : pointers) {
+    const Buffer& buffer = buffers[pointer.buffer];
+    if (!buffer.on_device()) continue;
+    WARPLOOM_TRY(buffer.array->prepare(device));
+    *pointer.target = buffer.array->memory();
+  }
+  return {};
+}
+
 void Binder::read_integer(const char* name, int64_t low, int64_t high, int64_t* value) {
   const double number = next_number();
   if (std::isnan(number)) return;
@@ -158,7 +168,7 @@ void Binder::read_device_array(Buffer& buffer, const Environment& environment) {
     return fail(Failure::invalid(buffer.name, "an array of the call's device", "an array of another device"));
   }
   buffer.array = array->memory();
-  buffer.source = buffer.array->memory;
+  buffer.source = buffer.array->address;
   buffer.bytes = buffer.array->bytes;
 }
 

@@ -54,6 +54,10 @@ struct Pointer {
   size_t buffer;
 };
 
+/// On the device's thread, before the operation: its device arrays get their memory, and their pointers the
+/// addresses, which so far only told what overlaps.
+Status point_at_device_arrays(const std::vector<Pointer>& pointers, const std::vector<Buffer>& buffers, Device& device);
+
 /// A call's parameters as lib/core/pack.ts lays them out, in the order of visit(). Reading them runs
 /// nothing of the caller's and, for device arrays, calls Node-API not at all. Per field:
 ///   choice (index), integer, real, boolean (0 or 1): one number, NaN when absent;

@@ -180,7 +180,8 @@ int64_t Call::workspace_bytes() const {
 }
 
 Status Call::work(Session& session, Device& device) {
-  const Status status = session.host_memory() ? run_on_host(device) : run_apart(session, device);
+  const Status placed = point_at_device_arrays(pointers_, buffers_, device);
+  const Status status = !placed.ok() ? placed : session.host_memory() ? run_on_host(device) : run_apart(session, device);
   // Later calls can have this memory before JavaScript has seen the end of this one.
   parts_[kIndices].block.reset();
   parts_[kInputs].block.reset();

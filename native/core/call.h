@@ -19,7 +19,8 @@ class Call final : public Job {
   Failure read(napi_env env, const PackedParameters& packed);
   /// Copies the inputs and queues the call. `progress` is a function or undefined.
   static napi_value launch(napi_env env, std::unique_ptr<Call> call, napi_value progress);
-  /// After read(): what the operation takes beside its arrays.
+  bool on_open_device() const { return session_->is_open(); }
+  /// After read(), on an open device: what the operation takes beside its arrays.
   int64_t workspace_bytes() const;
 
   bool borrows() const override { return borrows_; }

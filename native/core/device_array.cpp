@@ -1,5 +1,6 @@
 #include "native/core/device_array.h"
 
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -10,6 +11,17 @@
 
 namespace warploom {
 namespace {
+
+/// Addresses that no memory has: beyond what a processor's page tables reach.
+constexpr uintptr_t kFirstAddress = uintptr_t{1} << 60;
+constexpr uintptr_t kAddressGap = 4096;
+
+char* next_address(int64_t bytes) {
+  static std::atomic<uintptr_t> next{0};
+  if (bytes == 0) return nullptr;
+  const uintptr_t taken = (static_cast<uintptr_t>(bytes) + 2 * kAddressGap - 1) / kAddressGap * kAddressGap;
+  return reinterpret_cast<char*>(kFirstAddress + next.fetch_add(taken, std::memory_order_relaxed) % kFirstAddress);
+}
 
 /// Where one transfer's host side lies: JavaScript's own memory where that cannot go away, else a block.
 struct HostSide {
@@ -31,44 +43,32 @@ struct HostSide {
   }
 };
 
+/// Gives an array its memory and its first contents.
 class AllocateJob final : public Job {
  public:
-  std::shared_ptr<Session> session;
-  ElementType type = ElementType::float64;
-  int64_t length = 0;
+  std::shared_ptr<ArrayMemory> array;
   HostSide source;
   bool has_source = false;
   bool borrows() const override { return source.direct && source.shared; }
 
  protected:
-  Status work(Session& owner, Device& device) override {
-    memory_ = std::make_shared<ArrayMemory>();
-    memory_->session = session;
-    memory_->bytes = length * element_bytes(type);
-    if (memory_->bytes == 0) return {};
-    void* memory = nullptr;
-    WARPLOOM_TRY(owner.allocate(memory_->bytes, &memory));
-    memory_->memory = static_cast<char*>(memory);
-    if (!has_source) return device.fill_zero(memory, memory_->bytes);
-    if (source.direct) {
-      WARPLOOM_TRY(device.upload(memory, source.memory, memory_->bytes));
-    } else {
-      WARPLOOM_TRY(source.block->upload(device, memory_->memory));
-    }
-    return device.synchronize();
-  }
-  Failure finish(napi_env env, napi_value kept, napi_value* result) override {
-    napi_value target = nullptr;
-    double id = 0;
-    napi_get_element(env, kept, 1, &target);
-    Failure failure =
-        DeviceArray::attach(env, target, std::make_unique<DeviceArray>(type, length, memory_), &id);
-    *result = js::number(env, id);
-    return failure;
+  Status work(Session&, Device& device) override {
+    const Status status = fill(device);
+    if (!status.ok()) array->refuse(status);
+    return status;
   }
 
  private:
-  std::shared_ptr<ArrayMemory> memory_;
+  Status fill(Device& device) const {
+    WARPLOOM_TRY(array->prepare(device));
+    if (array->bytes == 0 || !has_source) return {};
+    if (source.direct) {
+      WARPLOOM_TRY(device.upload(array->memory(), source.memory, array->bytes));
+    } else {
+      WARPLOOM_TRY(source.block->upload(device, array->memory()));
+    }
+    return device.synchronize();
+  }
 };
 
 class PinnedJob final : public Job {
@@ -125,7 +125,8 @@ class TransferJob final : public Job {
  protected:
   Status work(Session&, Device& device) override {
     if (host.bytes == 0) return {};
-    char* const memory = array->memory + offset_bytes;
+    WARPLOOM_TRY(array->prepare(device));
+    char* const memory = array->memory() + offset_bytes;
     if (side.block != nullptr) {
       WARPLOOM_TRY(down ? side.block->download(device, memory) : side.block->upload(device, memory));
     } else if (down) {
@@ -167,7 +168,9 @@ class CopyJob final : public Job {
  protected:
   Status work(Session&, Device& device) override {
     if (to->bytes == 0) return {};
-    WARPLOOM_TRY(device.copy(to->memory, from->memory, to->bytes));
+    WARPLOOM_TRY(from->prepare(device));
+    WARPLOOM_TRY(to->prepare(device));
+    WARPLOOM_TRY(device.copy(to->memory(), from->memory(), to->bytes));
     return device.synchronize();
   }
 };
@@ -194,6 +197,13 @@ napi_value launch(napi_env env, Session& session, std::unique_ptr<Job> job, napi
   if (overlap) (void)block->fill(copies);
   return promise;
 }
+
+struct MadeArray {
+  ElementType type = ElementType::float64;
+  int64_t length = 0;
+  std::shared_ptr<ArrayMemory> memory;
+  double id = 0;
+};
 
 DeviceArray* array_of(napi_env env, napi_value id) {
   double number = 0;
@@ -291,7 +301,43 @@ napi_value release(napi_env env, napi_callback_info info) {
   });
 }
 
+Failure make_array(napi_env env, const std::shared_ptr<Session>& session, const ArrayRequest& request, bool zeroed,
+                   MadeArray* out) {
+  int64_t type = 0, length = 0;
+  Failure failure = session->admit();
+  if (!failure) failure = js::read_integer(env, "type", request.type, 0, kElementTypes - 1, &type);
+  if (!failure) {
+    failure = js::read_integer(env, "length", request.length, 0, js::kLargestSafeInteger / 16, &length);
+  }
+  if (!failure && js::type_of(env, request.target) != napi_object) {
+    failure = Failure::invalid("target", "an object", js::describe(env, request.target));
+  }
+  if (failure) return failure;
+  out->type = static_cast<ElementType>(type);
+  out->length = length;
+  out->memory = std::make_shared<ArrayMemory>(session, length * element_bytes(out->type), zeroed);
+  return DeviceArray::attach(env, request.target,
+                             std::make_unique<DeviceArray>(out->type, length, out->memory), &out->id);
+}
+
 }  // namespace
+
+ArrayMemory::ArrayMemory(std::shared_ptr<Session> owner, int64_t size, bool zeroed)
+    : session(std::move(owner)), bytes(size), address(next_address(size)), zeroed_(zeroed) {}
+
+ArrayMemory::~ArrayMemory() {
+  if (memory_ != nullptr) session->post_release(memory_);
+}
+
+Status ArrayMemory::prepare(Device& device) {
+  if (!refusal_.ok() || memory_ != nullptr || bytes == 0) return refusal_;
+  void* memory = nullptr;
+  refusal_ = session->allocate(bytes, &memory);
+  if (!refusal_.ok()) return refusal_;
+  memory_ = static_cast<char*>(memory);
+  if (zeroed_) refusal_ = device.fill_zero(memory_, bytes);
+  return refusal_;
+}
 
 std::string DeviceArray::description() const {
   return std::string("a device array of ") + type_name(type_) + ", length " + std::to_string(length_);
@@ -328,40 +374,49 @@ void DeviceArray::release(napi_env env) {
   napi_adjust_external_memory(env, -bytes(), &total);
 }
 
-napi_value allocate_array(napi_env env, const std::shared_ptr<Session>& session, const ArrayRequest& request) {
+napi_value allocate_array(napi_env env, const std::shared_ptr<Session>& session, const ArrayRequest& request,
+                          napi_value source, napi_value id_value) {
   auto job = std::make_unique<AllocateJob>();
+  job->has_source = !js::is_absent(env, source);
   int64_t id = 0;
-  Failure failure = session->admit();
-  if (!failure && !parse_element_type(js::short_text(env, request.type), &job->type)) {
-    failure = Failure::invalid("type", "an element type", js::describe(env, request.type));
-  }
-  if (!failure) {
-    failure = js::read_integer(env, "length", request.length, 0, js::kLargestSafeInteger / 16, &job->length);
-  }
-  if (!failure) failure = js::read_integer(env, "id", request.id, 0, js::kLargestSafeInteger, &id);
-  if (!failure && js::type_of(env, request.target) != napi_object) {
-    failure = Failure::invalid("target", "an object", js::describe(env, request.target));
-  }
+  MadeArray made;
   TypedArray host;
-  job->has_source = !js::is_absent(env, request.source);
+  Failure failure = js::read_integer(env, "id", id_value, 0, js::kLargestSafeInteger, &id);
+  if (!failure) failure = make_array(env, session, request, !job->has_source, &made);
   if (!failure && job->has_source) {
-    failure = read_typed_array(env, "source", request.source, job->type, &host);
-    if (!failure && host.numbers != job->length * numbers_per_element(job->type)) {
-      failure = Failure::invalid("source", std::to_string(job->length) + " elements",
-                                 js::describe(env, request.source));
+    failure = read_typed_array(env, "source", source, made.type, &host);
+    if (!failure && host.numbers != made.length * numbers_per_element(made.type)) {
+      failure = Failure::invalid("source", std::to_string(made.length) + " elements", js::describe(env, source));
     }
     if (!failure && Environment::of(env)->in_flight(host.data, host.data + host.bytes)) {
       failure = Failure::invalid("source", "an array no pending call writes to", "an output in flight");
     }
     if (!failure) failure = HostSide::make(session, host, &job->source);
   }
-  if (failure) return js::rejected(env, failure);
-  job->session = session;
+  if (failure) {
+    if (made.id != 0) Environment::of(env)->find_array(made.id)->release(env);
+    throw_error(env, failure);
+    return nullptr;
+  }
+  job->array = std::move(made.memory);
   job->set_id(static_cast<double>(id));
   const HostSide side = job->source;
   napi_value kept = keep(env, request.target);
-  if (side.direct && job->has_source) napi_set_element(env, kept, 2, request.source);
-  return launch(env, *session, std::move(job), kept, &side, &host);
+  if (side.direct && job->has_source) napi_set_element(env, kept, 2, source);
+  napi_value result = nullptr;
+  napi_create_array_with_length(env, 2, &result);
+  napi_set_element(env, result, 0, js::number(env, made.id));
+  napi_set_element(env, result, 1, launch(env, *session, std::move(job), kept, &side, &host));
+  return result;
+}
+
+napi_value reserve_array(napi_env env, const std::shared_ptr<Session>& session, const ArrayRequest& request,
+                         bool zeroed) {
+  MadeArray made;
+  const Failure failure = make_array(env, session, request, zeroed, &made);
+  if (!failure) return js::number(env, made.id);
+  throw_error(env, failure);
+  return nullptr;
 }
 
 napi_value allocate_pinned(napi_env env, const std::shared_ptr<Session>& session, napi_value type,

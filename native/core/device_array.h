@@ -8,14 +8,33 @@
 
 namespace warploom {
 
-/// Device memory; released behind the device's queued work when the last owner lets go.
-struct ArrayMemory {
-  std::shared_ptr<Session> session;
-  char* memory = nullptr;  ///< null for empty arrays
-  int64_t bytes = 0;
-  ~ArrayMemory() {
-    if (memory != nullptr) session->post_release(memory);
-  }
+/// Device memory, allocated with its first use and released behind the device's queued work when the last
+/// owner lets go.
+class ArrayMemory {
+ public:
+  /// `zeroed`: of zeros, else of what was there.
+  ArrayMemory(std::shared_ptr<Session> owner, int64_t size, bool zeroed);
+  ~ArrayMemory();
+  ArrayMemory(const ArrayMemory&) = delete;
+  ArrayMemory& operator=(const ArrayMemory&) = delete;
+
+  const std::shared_ptr<Session> session;
+  const int64_t bytes;
+  /// Stands for the memory on the JavaScript thread, which only asks what overlaps: no two arrays share an
+  /// address, and no memory has one. Null for empty arrays.
+  char* const address;
+
+  /// On the device's thread, before memory(). One that failed fails for good: nothing may read what was not written.
+  Status prepare(Device& device);
+  /// On the device's thread; null for empty arrays.
+  char* memory() const { return memory_; }
+  /// On the device's thread: its contents could not be had.
+  void refuse(const Status& status) { refusal_ = status; }
+
+ private:
+  const bool zeroed_;
+  char* memory_ = nullptr;
+  Status refusal_;
 };
 
 /// An array that JavaScript holds by number (lib/core/device-array.ts).
@@ -42,16 +61,19 @@ class DeviceArray {
   std::shared_ptr<ArrayMemory> memory_;
 };
 
-/// Arguments of allocate() as JavaScript gave them.
+/// A new array as JavaScript asks for it.
 struct ArrayRequest {
   napi_value target;  ///< the object whose end is the array's
-  napi_value type, length;
-  napi_value source;  ///< a typed array, or absent: zeros
-  napi_value id;      ///< number to cancel it by
+  napi_value type;    ///< number of an ElementType
+  napi_value length;
 };
-/// Promise of the array's number.
-napi_value allocate_array(napi_env env, const std::shared_ptr<Session>& session,
-                          const ArrayRequest& request);
+/// [the array's number, promise of its having its memory and contents]: zeros where `source` is absent. Calls may
+/// use the array at once; they fail where the promise does. `id`: number to cancel it by.
+napi_value allocate_array(napi_env env, const std::shared_ptr<Session>& session, const ArrayRequest& request,
+                          napi_value source, napi_value id);
+/// The number of a new array, which gets its memory with its first use; that fails when there is none.
+napi_value reserve_array(napi_env env, const std::shared_ptr<Session>& session, const ArrayRequest& request,
+                         bool zeroed);
 /// Promise of a zeroed typed array on page-locked memory.
 napi_value allocate_pinned(napi_env env, const std::shared_ptr<Session>& session, napi_value type,
                            napi_value length);

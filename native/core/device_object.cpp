@@ -21,38 +21,43 @@ Failure session_of(napi_env env, napi_value id, std::shared_ptr<Session>* out) {
   return *out == nullptr ? Failure::disposed("the device") : Failure();
 }
 
+/// Ties the session's life to `target`'s; its number, or 0.
+double tie_session(napi_env env, napi_value target, const std::shared_ptr<Session>& session) {
+  struct Tie {
+    std::shared_ptr<Environment> environment;
+    double id;
+  };
+  const std::shared_ptr<Environment> environment = Environment::of(env)->shared_from_this();
+  const auto finalize = [](napi_env, void* data, void*) {
+    const std::unique_ptr<Tie> tie(static_cast<Tie*>(data));
+    tie->environment->remove_session(tie->id);
+  };
+  auto tie = std::make_unique<Tie>(Tie{environment, environment->add_session(session)});
+  if (napi_wrap(env, target, tie.get(), finalize, nullptr, nullptr) != napi_ok) {
+    environment->remove_session(tie->id);
+    return 0;
+  }
+  return tie.release()->id;
+}
+
 class OpenJob final : public Job {
  public:
-  explicit OpenJob(std::shared_ptr<std::shared_ptr<Session>> session) : session_(std::move(session)) {}
+  explicit OpenJob(std::shared_ptr<double> id) : id_(std::move(id)) {}
 
  protected:
   Status work(Session&, Device&) override { return {}; }
-  Failure finish(napi_env env, napi_value kept, napi_value* result) override {
-    struct Tie {
-      std::shared_ptr<Environment> environment;
-      double id;
-    };
-    const std::shared_ptr<Environment> environment = Environment::of(env)->shared_from_this();
-    const double id = environment->add_session(*session_);
-    session_->reset();
-    const auto finalize = [](napi_env, void* data, void*) {
-      const std::unique_ptr<Tie> tie(static_cast<Tie*>(data));
-      tie->environment->remove_session(tie->id);
-    };
-    auto tie = std::make_unique<Tie>(Tie{environment, id});
-    napi_value target = nullptr;
-    napi_get_element(env, kept, 0, &target);
-    if (napi_wrap(env, target, tie.get(), finalize, nullptr, nullptr) != napi_ok) {
-      environment->remove_session(id);
-      return Failure::internal("cannot tie the device to its object");
-    }
-    tie.release();
-    *result = js::number(env, id);
+  Failure finish(napi_env env, napi_value, napi_value* result) override {
+    opened_ = true;
+    napi_get_undefined(env, result);
     return {};
+  }
+  void forget(Environment& environment) override {
+    if (!opened_) environment.remove_session(*id_);  // its thread need not wait for the garbage collector
   }
 
  private:
-  std::shared_ptr<std::shared_ptr<Session>> session_;  // set after the thread was started
+  const std::shared_ptr<double> id_;  // set after the thread was started, before this job settles
+  bool opened_ = false;
 };
 
 class TrimJob final : public Job {
@@ -131,8 +136,8 @@ Failure read_open_options(napi_env env, napi_value object, OpenOptions* options,
   return {};
 }
 
-/// open(target, backend, index, { memoryLimit, threads, queueLimit }): promise of a number; the device is
-/// closed with close() or when `target` is collected.
+/// open(target, backend, index, { memoryLimit, threads, queueLimit }): [number, promise of its being open]. It takes
+/// calls at once, which are refused where opening fails; it is closed with close() or when `target` is collected.
 napi_value open(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
     const js::Arguments<4> arguments(env, info);
@@ -147,26 +152,59 @@ napi_value open(napi_env env, napi_callback_info info) {
     if (!failure && js::type_of(env, arguments.value[3]) == napi_object) {
       failure = read_open_options(env, arguments.value[3], &options, &queue_limit);
     }
-    if (failure) return js::rejected(env, failure);
-    auto holder = std::make_shared<std::shared_ptr<Session>>();
-    auto job = std::make_unique<OpenJob>(holder);
-    napi_value kept = nullptr;
-    napi_create_array(env, &kept);
-    napi_set_element(env, kept, 0, arguments.value[0]);
-    const napi_value promise = job->begin(env, kept);
-    *holder = Session::open(*backend, static_cast<int32_t>(index), options, queue_limit, std::move(job));
-    return promise;
+    const auto id = std::make_shared<double>(0);
+    napi_value opened = nullptr;
+    if (!failure) {
+      auto job = std::make_unique<OpenJob>(id);
+      napi_value kept = nullptr;  // the device is not collected while it is being opened
+      napi_create_array(env, &kept);
+      napi_set_element(env, kept, 0, arguments.value[0]);
+      opened = job->begin(env, kept);
+      *id = tie_session(env, arguments.value[0],
+                       Session::open(*backend, static_cast<int32_t>(index), options, queue_limit, std::move(job)));
+      if (*id == 0) failure = Failure::internal("cannot tie the device to its object");
+    }
+    if (failure) {
+      throw_error(env, failure);
+      return nullptr;
+    }
+    napi_value result = nullptr;
+    napi_create_array_with_length(env, 2, &result);
+    napi_set_element(env, result, 0, js::number(env, *id));
+    napi_set_element(env, result, 1, opened);
+    return result;
   });
 }
 
+/// allocate(device, target, type's number, length, source, id).
 napi_value allocate(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
     const js::Arguments<6> arguments(env, info);
     std::shared_ptr<Session> session;
     const Failure failure = session_of(env, arguments.value[0], &session);
-    if (failure) return js::rejected(env, failure);
+    if (failure) {
+      throw_error(env, failure);
+      return nullptr;
+    }
     const napi_value* const value = arguments.value;
-    return allocate_array(env, session, {value[1], value[2], value[3], value[4], value[5]});
+    return allocate_array(env, session, {value[1], value[2], value[3]}, value[4], value[5]);
+  });
+}
+
+/// reserve(device, target, type's number, length, zeroed): the array's number at once.
+napi_value reserve(napi_env env, napi_callback_info info) {
+  return js::guarded(env, [&]() -> napi_value {
+    const js::Arguments<5> arguments(env, info);
+    std::shared_ptr<Session> session;
+    const Failure failure = session_of(env, arguments.value[0], &session);
+    if (failure) {
+      throw_error(env, failure);
+      return nullptr;
+    }
+    const napi_value* const value = arguments.value;
+    bool zeroed = false;
+    napi_get_value_bool(env, value[4], &zeroed);
+    return reserve_array(env, session, {value[1], value[2], value[3]}, zeroed);
   });
 }
 
@@ -229,7 +267,8 @@ napi_value workspace(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
     const CallArguments arguments(env, info);
     std::unique_ptr<Call> call;
-    const Failure failure = arguments.prepare(env, &call);
+    Failure failure = arguments.prepare(env, &call);
+    if (!failure && !call->on_open_device()) failure = Failure::internal("the device is not open yet");
     if (failure) {
       throw_error(env, failure);
       return nullptr;
@@ -247,7 +286,7 @@ napi_value memory(napi_env env, napi_callback_info info) {
       throw_error(env, failure);
       return nullptr;
     }
-    const MemoryUse use = session->device().memory_use();
+    const MemoryUse use = session->is_open() ? session->device().memory_use() : MemoryUse();
     napi_value object = nullptr;
     napi_create_object(env, &object);
     js::set(env, object, "inUseBytes", js::number(env, static_cast<double>(use.in_use_bytes)));
@@ -312,7 +351,8 @@ void register_devices(napi_env env, napi_value exports) {
     const char* name;
     napi_callback callback;
   } functions[] = {{"devices", devices},     {"operations", operations}, {"open", open},
-                   {"allocate", allocate},   {"pinned", pinned},         {"run", run},
+                   {"allocate", allocate},   {"reserve", reserve},       {"pinned", pinned},
+                   {"run", run},
                    {"workspace", workspace}, {"memory", memory},         {"trim", trim},
                    {"cancel", cancel},       {"close", close}};
   for (const auto& each : functions) {

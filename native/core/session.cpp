@@ -60,8 +60,9 @@ std::shared_ptr<Session> Session::open(const Backend& backend, int32_t index,
     std::thread([owner, opening] { owner->serve(std::move(*opening)); }).detach();
   } catch (const std::system_error&) {
     owner->closing_ = true;
+    owner->unopened_ = Failure::from(Status(Code::unavailable, "the system starts no thread for the device"));
     Task* const task = opening->get();
-    task->refuse(Failure::from(Status(Code::unavailable, "the system starts no thread for the device")));
+    task->refuse(owner->unopened_);
     task->settle(std::move(*opening));
   }
   // The thread owns the session; what callers hold ends the thread's work when the last one lets go.
@@ -73,6 +74,7 @@ std::shared_ptr<Session> Session::open(const Backend& backend, int32_t index,
 
 Failure Session::admit() const {
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (unopened_) return unopened_;
   if (closing_) return Failure::disposed("the device");
   if (lost_) return Failure::lost();
   if (waiting_ >= queue_limit_) return Failure::queue_full(queue_limit_);
@@ -233,13 +235,14 @@ void Session::wait_returned() {
 }
 
 void Session::serve(std::unique_ptr<Task> opened) {
-  if (open_device(std::move(opened))) serve_queue();
+  open_device(std::move(opened));
+  serve_queue();
   const std::lock_guard<std::mutex> lock(mutex_);
   busy_ = false;
   quiet_.notify_all();
 }
 
-bool Session::open_device(std::unique_ptr<Task> opened) {
+void Session::open_device(std::unique_ptr<Task> opened) {
   Status status;
   try {
     status = backend_.open(index_, options_, &device_);
@@ -253,14 +256,14 @@ bool Session::open_device(std::unique_ptr<Task> opened) {
     ProcessState::get().arm_exit_handler();
     opened->run(*this, *device_);
   } else {
-    opened->refuse(Failure::from(
-        status.ok() ? Status(Code::internal, "the backend opened no device") : status));
+    device_.reset();
+    Failure failure = Failure::from(status.ok() ? Status(Code::internal, "the backend opened no device") : status);
+    opened->refuse(failure);
     const std::lock_guard<std::mutex> lock(mutex_);
-    closing_ = true;
+    unopened_ = std::move(failure);
   }
   Task* const task = opened.get();
   task->settle(std::move(opened));
-  return ok;
 }
 
 void Session::serve_queue() {
@@ -285,15 +288,15 @@ void Session::serve_queue() {
 }
 
 void Session::perform(std::unique_ptr<Task> task, std::unique_lock<std::mutex>& lock) {
-  const bool refused = lost_ && !task->closes();
+  const bool refused = (lost_ || unopened_) && !task->closes();
   running_ = task.get();
   lock.unlock();
   if (refused) {
-    task->refuse(Failure::lost());
-  } else {
+    task->refuse(unopened_ ? unopened_ : Failure::lost());
+  } else if (device_ != nullptr) {
     task->run(*this, *device_);
   }
-  const bool lost = device_->lost();
+  const bool lost = device_ != nullptr && device_->lost();
   lock.lock();
   lost_ = lost_ || lost;
   running_ = nullptr;

@@ -58,7 +58,8 @@ struct PinnedBlock {
 /// Its thread and the Device stay until the last page-locked array is gone as well.
 class Session {
  public:
-  /// Starts the thread, which opens the device, calls opened->run or ->refuse, then serves the queue.
+  /// Starts the thread, which opens the device, calls opened->run or ->refuse, then serves the queue. Calls may be
+  /// queued at once; where opening fails they are refused with the reason.
   static std::shared_ptr<Session> open(const Backend& backend, int32_t index, const OpenOptions& options,
                                        int64_t queue_limit, std::unique_ptr<Task> opened);
 
@@ -110,7 +111,7 @@ class Session {
  private:
   Session(const Backend& backend, int32_t index, const OpenOptions& options, int64_t queue_limit);
   void serve(std::unique_ptr<Task> opened);
-  bool open_device(std::unique_ptr<Task> opened);
+  void open_device(std::unique_ptr<Task> opened);
   void serve_queue();
   void perform(std::unique_ptr<Task> task, std::unique_lock<std::mutex>& lock);
   void push(std::unique_ptr<Task> task);
@@ -138,6 +139,7 @@ class Session {
   std::map<const char*, std::weak_ptr<PinnedBlock>> pinned_;
   bool closing_ = false;
   bool lost_ = false;
+  Failure unopened_;  // why opening failed
 };
 
 }  // namespace warploom

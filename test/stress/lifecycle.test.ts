@@ -184,8 +184,8 @@ describe('two copies of the addon', function () {
       const device = await open(); await small(device);
       const file = [...process.report.getReport().sharedObjects].find((name) => name.endsWith('.node'));
       const copy = join(mkdtempSync(join(tmpdir(), 'warploom-')), 'copy.node'); copyFileSync(file, copy);
-      const second = require(copy); const target = {}; const other = await second.open(target, 'cpu', 0, {});
-      const array = await second.allocate(other, {}, 'float64', 10, undefined, 0);
+      const second = require(copy); const target = {}; const [other] = second.open(target, 'cpu', 0, {});
+      const [array] = second.allocate(other, {}, 1, 10, undefined, 0);
       let refused = 0; await second.download(array + 1000, new Float64Array(10), 0, 0).catch(() => { refused += 1; });
       await second.close(other); await small(device); await device.close(); console.log('apart', refused, before.size);`);
     requireEnd(end, 0);

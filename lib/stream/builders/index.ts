@@ -1,5 +1,7 @@
 // Streams made in TypeScript: filters whose code is StreamIt text, joined by functions whose types keep the ends together.
+import { isReal } from '../../core/arrays.ts';
 import { ArgumentError, refusal } from '../../core/errors.ts';
+import { snapshot } from '../../core/snapshot.ts';
 import { requireFields } from '../require.ts';
 
 /** Types of channels that have a name in the language; `void` for no channel. Arrays and structs: their spelling, such as 'float[4]'. */
@@ -69,7 +71,8 @@ function isTyped(value: Constant | TypedConstant): value is TypedConstant {
 }
 
 /** A constant with the type that its value suggests. */
-export function typed(name: string, value: Constant | TypedConstant): TypedConstant {
+export function typed(name: string, given: Constant | TypedConstant): TypedConstant {
+  const value = snapshot(given);
   if (isTyped(value)) return value;
   let lengths = '';
   let all: Constant[] = [value];
@@ -84,7 +87,7 @@ export function typed(name: string, value: Constant | TypedConstant): TypedConst
   if (all.every((x) => typeof x === 'boolean')) return { type: `boolean${lengths}`, value };
   if (!all.every((x) => typeof x === 'number' && Number.isFinite(x))) throw refusal(
     `constants.${name}`, 'finite numbers or booleans', 'something else');
-  const isWhole = !(value instanceof Float32Array || value instanceof Float64Array) && all.every((x) => x === ((x as number) | 0));
+  const isWhole = !isReal(value) && all.every((x) => x === ((x as number) | 0));
   return { type: `${isWhole ? 'int' : 'float'}${lengths}`, value };
 }
 

@@ -1,5 +1,6 @@
 // Instance partitioning (section 4.5.2.2): firings of the filters of one kind of processor spread over its processors, by (4.13), (4.14).
 import { ArgumentError } from '../../core/errors.ts';
+import { snapshot } from '../../core/snapshot.ts';
 import { LinearModel, type Term } from '../schedule/lp.ts';
 import { Solver, type SolveOptions } from '../schedule/solver.ts';
 import { packingBound, packJobs } from './packing.ts';
@@ -80,8 +81,9 @@ export function instanceModel(classes: readonly InstanceClass[], processors: num
  * without HiGHS.
  */
 export async function partitionInstancesByIlp(
-  classes: readonly InstanceClass[], processors: number, options: SolveOptions & { solver?: Solver } = {},
+  given: readonly InstanceClass[], processors: number, options: SolveOptions & { solver?: Solver } = {},
 ): Promise<InstancePartition & { readonly isProven: boolean; readonly seconds: number }> {
+  const classes = snapshot(given);
   const start = partitionInstances(classes, processors);
   const gap = options.gap ?? 1e-4;
   if (start.interval <= start.bound * (1 + gap)) return { ...start, isProven: true, seconds: 0 };

@@ -1,4 +1,5 @@
 // The software-pipelining ILP of section 3.5, equations (3.1) to (3.14), solved by HiGHS for one interval after another.
+import { snapshot } from '../../core/snapshot.ts';
 import { LinearModel, type Term } from '../schedule/lp.ts';
 import { Solver } from '../schedule/solver.ts';
 import { instancesOf, intervalBounds, type Instances, type IntervalBounds, type PipelineProblem } from './instances.ts';
@@ -156,8 +157,9 @@ async function bisectDownwards(from: number, solved: number | undefined, step: n
  * problems only: one binary per instance and processor. The result is built from the assignment by our own code.
  * Throws ArgumentError for bad problems, UnavailableError without HiGHS, the signal's reason when aborted.
  */
-export async function pipelineByIlp(problem: PipelineProblem, options: PipelineIlpOptions = {}): Promise<PipelineIlpResult> {
-  requireFields('problem', problem, 'a problem with graph and costs');
+export async function pipelineByIlp(given: PipelineProblem, options: PipelineIlpOptions = {}): Promise<PipelineIlpResult> {
+  requireFields('problem', given, 'a problem with graph and costs');
+  const problem = snapshot(given);
   const { seconds = 60, secondsPerInterval = 20, step = 0.005, from = 0, most = 0.1, strategy = 'relax' } = options;
   const { signal, maxBufferItems = Infinity } = options;
   const begin = performance.now();

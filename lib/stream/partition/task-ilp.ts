@@ -1,4 +1,5 @@
 // The task-partitioning ILP of section 4.5.1, equations (4.1) to (4.12), solved by HiGHS.
+import { snapshot } from '../../core/snapshot.ts';
 import { LinearModel, type Term } from '../schedule/lp.ts';
 import { Solver, type SolveOptions } from '../schedule/solver.ts';
 import { peekingActors } from './costs.ts';
@@ -76,8 +77,9 @@ export interface IlpPartition extends TaskPartition {
  * {@link partitionTasks}; its loads are computed here, not taken from the solver. Options: limits of the solve (default gap here
  * 1e-4), and a solver to use again. Throws ArgumentError for bad problems and UnavailableError without HiGHS.
  */
-export async function partitionTasksByIlp(problem: TaskProblem, options: SolveOptions & { solver?: Solver } = {}): Promise<IlpPartition> {
-  requireFields('problem', problem, 'a problem with graph and costs');
+export async function partitionTasksByIlp(given: TaskProblem, options: SolveOptions & { solver?: Solver } = {}): Promise<IlpPartition> {
+  requireFields('problem', given, 'a problem with graph and costs');
+  const problem = snapshot(given);
   const start = partitionTasks(problem);
   if (start.interval === 0) return { ...start, isProven: true, seconds: 0 };
   const { model, onGpu } = taskModel(problem, start.interval, start.interval * (1 + 1e-6));

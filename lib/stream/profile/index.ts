@@ -1,4 +1,5 @@
 // What a firing of each node takes on this machine.
+import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { RecordOptions } from './parts.ts';
 import { requireProgramGraph } from '../require.ts';
@@ -39,8 +40,9 @@ export interface Profile {
  * @throws ArgumentError for wrong options, StreamRunError where the program goes wrong on the input, UnsupportedProgram for programs with
  * dynamic rates or messages, WarploomError (ERR_WARPLOOM_UNAVAILABLE) where `cpp` is asked for and there is no compiler
  */
-export async function profile(graph: StreamGraph, options: ProfileOptions = {}): Promise<Profile> {
+export async function profile(graph: StreamGraph, given: ProfileOptions = {}): Promise<Profile> {
   requireProgramGraph(graph);
+  const options = snapshot(given);
   const { measure } = await import('./measure.ts');
   return measure(graph, options);
 }

@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { ArgumentError, refusal } from '../../core/errors.ts';
 import { describeValue } from '../../core/arrays.ts';
+import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
 import { UnsupportedProgram } from '../emit/unsupported.ts';
 import { interpret } from '../interpret/index.ts';
@@ -130,10 +131,11 @@ async function withTimes(graph: StreamGraph, options: StreamRunOptions): Promise
  * @throws ArgumentError for missing input and wrong limits, StreamRunError where the program goes wrong, NoCompilerError
  * (ERR_WARPLOOM_UNAVAILABLE) for `cpp` without a compiler, WarploomError (ERR_WARPLOOM_SYSTEM_FAILED) where the time is over
  */
-export async function run(graph: StreamGraph, options: StreamRunOptions = {}): Promise<StreamRun> {
+export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Promise<StreamRun> {
   requireProgramGraph(graph);
-  check(graph, options);
-  options.signal?.throwIfAborted();
+  check(graph, given);
+  given.signal?.throwIfAborted();
+  const options = snapshot(given);
   const { backend = 'auto', input, fast: _fast, compiler: _compiler, threads: _threads, costs: _costs, timeout: _timeout, signal,
     ...common } = options;
   if (backend === 'cpp') return runCpp(graph, input, await withTimes(graph, options), options);

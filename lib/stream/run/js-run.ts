@@ -1,5 +1,6 @@
 // A run of a program compiled to JavaScript: its streams, what machines are told, what they answer.
 import { availableParallelism } from 'node:os';
+import { holds } from '../../core/arrays.ts';
 import { ArgumentError, WarploomError } from '../../core/errors.ts';
 import { countRun, type RunAmount, type RunCounts } from '../emit/counts.ts';
 import type { JsProgram } from '../emit/emit-js.ts';
@@ -94,7 +95,7 @@ type Streams = Map<number, { arrays: StreamArrays; items: number }>;
 
 function share(array: Scalars): Scalars {
   if (array.buffer instanceof SharedArrayBuffer) return array;
-  const copy = shared(array instanceof Int32Array ? 'i' : array instanceof Float32Array ? 'f' : 'd', array.length);
+  const copy = shared(holds(array, 'int32') ? 'i' : holds(array, 'float32') ? 'f' : 'd', array.length);
   copy.set(array);
   return copy;
 }

@@ -1,4 +1,5 @@
 // Arrays of external streams: items split by kind of scalar, and joined again.
+import { holds } from '../../core/arrays.ts';
 import { totalmem } from 'node:os';
 import { decodeFile, encodeFile } from '../interpret/files.ts';
 import { normalise, printed, scalarCount, typeBytes, unflatten } from '../interpret/values.ts';
@@ -18,8 +19,8 @@ function single(type: IrType): Kind | undefined {
 }
 
 function isExactly(numbers: ArrayLike<number>, kind: Kind, type: IrType): numbers is Scalars {
-  if (kind !== 'i') return kind === 'f' ? numbers instanceof Float32Array : numbers instanceof Float64Array;
-  return numbers instanceof Int32Array && placesOf(type).every(({ name }) => name === 'int');
+  if (kind !== 'i') return holds(numbers, kind === 'f' ? 'float32' : 'float64');
+  return holds(numbers, 'int32') && placesOf(type).every(({ name }) => name === 'int');
 }
 
 /** Items given as scalars in memory order, split by kind; the very array where it fits as it is. */

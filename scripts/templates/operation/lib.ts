@@ -1,7 +1,7 @@
 // @domain@.@operation@: result[i] = factor * values[i].
 import { z } from 'zod';
 import { describeValue, elementTypeOf } from '../core/arrays.ts';
-import { defaultDevice, Device } from '../core/device.ts';
+import { Device, implicitDevice } from '../core/device.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
 
@@ -35,7 +35,7 @@ export async function @camel@<V extends Float32Array | Float64Array>(values: V, 
     throw new ArgumentError(issue?.path.join('.') || 'options', issue?.message ?? 'invalid');
   }
   const { factor = 1, signal, onProgress } = options;
-  const device = options.device ?? await defaultDevice();
+  const device = options.device ?? implicitDevice();
   const result = values.slice() as V;
   await device.run('@domain@.@operation@', {
     type, n: values.length, factor, values: { data: values }, result: { data: result },
