@@ -27,7 +27,8 @@ function watcher({ out, err }: CommandContext, json: boolean): (event: RunEvent)
     if (event.event === 'progress') bar.update(`${event.job}/${event.item}`, event.done, event.total);
     else bar.clear();
     if (event.event === 'skipped') err.write(`${event.job}/${event.item}: finished before, skipped (--again runs it anew)\n`);
-    const notes = event.event === 'warning' ? [event.note] : event.event === 'finished' ? event.result?.notes ?? [] : [];
+    const atEnd = event.event === 'finished' ? event.result?.notes ?? [] : [];
+    const notes = event.event === 'warning' ? [event.note] : atEnd;
     for (const note of notes) {
       if (!said.has(note)) err.write(`${event.job}/${event.item}: ${note}\n`);
       said.add(note);
@@ -84,7 +85,8 @@ Exit codes: 0 done; 1 something failed; 2 bad flags or job file; 3 device; 130 i
       args: argv, allowPositionals: true,
       options: {
         results: { type: 'string', default: 'warploom-results' }, backend: { type: 'string' },
-        again: { type: 'boolean', default: false }, 'follow-links': { type: 'boolean', default: false }, json: { type: 'boolean', default: false },
+        again: { type: 'boolean', default: false }, 'follow-links': { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
       },
     });
     if (positionals.length === 0) throw new UsageError('name at least one job file');

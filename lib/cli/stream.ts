@@ -128,7 +128,9 @@ async function costsOf(job: Job, made: stream.StreamGraph): Promise<number[]> {
   } catch (error) {
     throw new UsageError(`--costs: ${values.costs} is no JSON: ${(error as Error).message}`);
   }
-  if (typeof given !== 'object' || given === null) throw new UsageError(`--costs: ${values.costs} holds no object { "name": microseconds }`);
+  if (typeof given !== 'object' || given === null) {
+    throw new UsageError(`--costs: ${values.costs} holds no object { "name": microseconds }`);
+  }
   for (const [name, cost] of Object.entries(given)) {
     const id = made.nodes.findIndex((node) => node.name === name);
     if (id < 0) throw new UsageError(`--costs: the program has no node ${name}`);

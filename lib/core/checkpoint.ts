@@ -85,7 +85,8 @@ function refuseIssue(error: z.ZodError, value: unknown, within: string, refuse: 
   const path = [...issue.path, ...keys];
   const received = path.reduce<unknown>((part, key) => (part as Record<PropertyKey, unknown> | null | undefined)?.[key], value);
   const field = [...(within === '' ? [] : [within]), ...path.map(String)].join('.') || 'header';
-  refuse(field, keys.length > 0 ? 'no such field' : issue.message.replace(/^Invalid (input|option): (expected )?/, ''), describeValue(received));
+  const expected = issue.message.replace(/^Invalid (input|option): (expected )?/, '');
+  refuse(field, keys.length > 0 ? 'no such field' : expected, describeValue(received));
 }
 
 function readHeader(body: Buffer, refuse: Refuse): { header: Header; end: number } {
@@ -141,7 +142,8 @@ function parse(path: string, file: Buffer): Checkpoint {
 }
 
 function requireArrays(arrays: Checkpoint['arrays'], shapes: Readonly<Record<string, ArrayShape>>, refuse: Refuse): void {
-  for (const name of Object.keys(arrays)) if (!Object.hasOwn(shapes, name)) refuse(`arrays.${name}`, 'no such array', describeValue(arrays[name]));
+  const foreign = Object.keys(arrays).find((name) => !Object.hasOwn(shapes, name));
+  if (foreign !== undefined) refuse(`arrays.${foreign}`, 'no such array', describeValue(arrays[foreign]));
   for (const [name, { type, length }] of Object.entries(shapes)) {
     const array = arrays[name];
     if (array?.constructor.name !== type || array.length !== length) {
@@ -172,7 +174,9 @@ function admit<P>(path: string, found: Checkpoint, format: CheckpointFormat<P>):
  * @throws CheckpointError (`ERR_WARPLOOM_DAMAGED_FILE`) when it is cut off, altered, or holds what the format does not admit;
  *   ArgumentError naming `path` for a checkpoint of another kind
  */
-export async function loadCheckpoint<P>(path: string, format: CheckpointFormat<P>, onOlder?: OlderTaken): Promise<Checkpoint<P> | undefined> {
+export async function loadCheckpoint<P>(
+  path: string, format: CheckpointFormat<P>, onOlder?: OlderTaken,
+): Promise<Checkpoint<P> | undefined> {
   const bytes = await unlessAbsent(readBytes(path));
   if (bytes === undefined) return undefined;
   const admitted = (from: string, file: Buffer): Checkpoint<P> => {

@@ -117,7 +117,8 @@ export async function loadJob(file: string, { backend }: LoadOptions = {}): Prom
   const raw = await readJob(file);
   const job = parseJob(raw, file);
   const sweep = job.sweep ?? {};
-  for (const field of sharedFields) if (Object.hasOwn(sweep, field)) throw refusal(`sweep.${field}`, 'a field that items can differ in', field);
+  const shared = sharedFields.find((field) => Object.hasOwn(sweep, field));
+  if (shared !== undefined) throw refusal(`sweep.${shared}`, 'a field that items can differ in', shared);
   countItems(sweep);
   const input = inputResolver(file);
   const device = { ...job.device, backend: backend ?? job.device?.backend ?? 'auto' };

@@ -43,7 +43,9 @@ function start(job: SimulateJob, initial: unknown, device: ItemContext['device']
 }
 
 /** The simulation of an earlier, killed run of the same item; undefined when there is none. */
-async function resume(path: string, fresh: swept.AnySimulation, job: SimulateJob, context: ItemContext): Promise<swept.AnySimulation | undefined> {
+async function resume(
+  path: string, fresh: swept.AnySimulation, job: SimulateJob, context: ItemContext,
+): Promise<swept.AnySimulation | undefined> {
   try {
     return await swept.restore(path, {
       device: fresh.device, variant: job.variant, parameters: fresh.setup, tag: context.hash,

@@ -21,7 +21,8 @@ export const streamJobSchema = z.strictObject({
       noise: z.number().min(0).max(1).default(0.01).describe('standard deviation of the noise in each part; the carrier is 1'),
     }),
   ]).optional(),
-  output: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/).refine((name) => !taken.includes(name.toLowerCase().replace(/\.+$/, '')), { error: (issue) => `the job itself writes '${String(issue.input)}'; choose another name` })
+  output: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/)
+    .refine((name) => !taken.includes(name.toLowerCase().replace(/\.+$/, '')), { error: 'the job itself writes a file of this name' })
     .default('output.npy').describe('file for the items of an open output'),
   channels: z.number().int().min(1).max(16).default(1).describe('of a .wav output, taking turns'),
   rate: z.number().int().min(1).max(1_000_000).optional()

@@ -75,8 +75,9 @@ function checkGas({ parameters: { setup }, arrays }: Checkpoint<CheckpointParame
     for (let i = 3 * b * n; i < (3 * b + 1) * n; i += 1) {
       const [density, momentum, energy] = [state[i]!, state[i + n]!, state[i + 2 * n]!];
       const inner = energy - (0.5 * momentum * momentum) / density;
-      if (density > 0 && inner >= -rounding * energy) continue;
-      refuse('arrays.conserved', 'positive density and pressure everywhere', `density ${density}, pressure ${(setup.gamma - 1) * inner} at point ${i % n}`);
+      if (density > 0 && energy > 0 && inner >= -rounding * energy) continue;
+      const pressure = (setup.gamma - 1) * inner;
+      refuse('arrays.conserved', 'positive density and pressure everywhere', `density ${density}, pressure ${pressure} at point ${i % n}`);
     }
   }
 }
