@@ -62,11 +62,14 @@ export function numberFlag(name: string, text: string | undefined): number | und
   return number;
 }
 
+/** What the system says of paths that are wrong; the rest (a full disk, rights) is no matter of flags. */
+const wrongNames: readonly string[] = ['ENOENT', 'EISDIR', 'ENOTDIR', 'EEXIST'];
+
 /** The exit code an error stands for. */
 export function exitCodeOf(error: unknown, signal: AbortSignal): ExitCode {
   if (signal.aborted) return ExitCode.interrupted;
   if (error instanceof UsageError) return ExitCode.usage;
-  if (error instanceof FileError) return ['ENOENT', 'EISDIR', 'ENOTDIR'].includes(error.systemCode) ? ExitCode.usage : ExitCode.failed;
+  if (error instanceof FileError) return wrongNames.includes(error.systemCode) ? ExitCode.usage : ExitCode.failed;
   const code = (error as NodeJS.ErrnoException | undefined)?.code;
   if (error instanceof WarploomError || code?.startsWith?.('ERR_WARPLOOM_') === true) {
     switch (code as ErrorCode) {

@@ -1,4 +1,5 @@
 // From the system's errors about files to FileError: what was tried, on what, why not, and what to do.
+import { dirname } from 'node:path';
 import { ArgumentError, FileError } from './errors.ts';
 
 /** The words of a system code: what is wrong, and what to do. */
@@ -62,7 +63,7 @@ export function permissionRemedy(value: unknown, path?: string): string | undefi
 export function fileError(value: unknown, action: string, path: string): unknown {
   if (!(value instanceof Error) || value instanceof FileError) return value;
   const error = value as SystemError;
-  const permission = permissionRemedy(error, path);
+  const permission = permissionRemedy(error, action === 'write' ? dirname(path) : path); // a new file stands beside the old one first
   if (permission !== undefined) {
     return new FileError('the permission model denies it',
       { action, path, systemCode: error.code ?? error.name, remedy: permission, cause: error });

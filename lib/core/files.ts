@@ -58,8 +58,8 @@ export function linkTargetSync(path: string): string {
   return withFileSync('read', path, () => readlinkSync(path));
 }
 
-/** Whether there is such a file or folder; what may not be looked at is not there. */
-export const isThere = (path: string): boolean => existsSync(path);
+/** Whether there is such a file or folder. */
+export const isThere = (path: string): boolean => withFileSync('look at', path, () => existsSync(path));
 
 /** What the system knows of a file; symbolic links are followed. */
 export function describeFile(path: string): Promise<Stats> {
