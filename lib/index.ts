@@ -9,9 +9,10 @@ export type { Parameters } from './core/pack.ts';
 export type { CallOptions, ProgressCallback } from './core/progress.ts';
 export type { RunTrace, TransferTrace } from './core/diagnostics.ts';
 export {
-  ArgumentError, DeviceLostError, DisposedError, InstabilityError, OutOfMemoryError, QueueFullError, UnavailableError, WarploomError,
+  ArgumentError, CheckpointError, DeviceLostError, DisposedError, FileError, InstabilityError, OutOfMemoryError, QueueFullError,
+  UnavailableError, WarploomError,
 } from './core/errors.ts';
-export type { ArgumentErrorOptions, ErrorCode } from './core/errors.ts';
+export type { ArgumentErrorOptions, CheckpointErrorDetails, ErrorCode, FileErrorDetails } from './core/errors.ts';
 export * as tridiagonal from './tridiagonal/index.ts';
 export { scan } from './scan/index.ts';
 export type { ScanAlgorithm, ScanArray, ScanDepth, ScanOperator, ScanOptions, ScanResult } from './scan/index.ts';

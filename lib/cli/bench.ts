@@ -1,17 +1,17 @@
 // warploom bench: the benchmarks, in a process of their own so that nothing else disturbs the timings.
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../core/binding.ts';
+import { isThere } from '../core/files.ts';
 import { ExitCode, UsageError, type Command } from './command.ts';
 
 /** Arguments of node that start the benchmark program, compiled or (in a clone) as TypeScript. */
 function program(): string[] {
   const root = packageRoot();
-  const compiled = [join(root, 'bench', 'main.js'), join(root, 'dist', 'bench', 'main.js')].find(existsSync);
+  const compiled = [join(root, 'bench', 'main.js'), join(root, 'dist', 'bench', 'main.js')].find(isThere);
   if (compiled !== undefined) return [compiled];
   const source = join(root, 'bench', 'main.ts');
-  if (existsSync(source)) return ['--import', 'tsx', source];
+  if (isThere(source)) return ['--import', 'tsx', source];
   throw new UsageError('this installation has no benchmarks: clone the source and run npm run bench');
 }
 

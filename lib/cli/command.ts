@@ -1,6 +1,6 @@
 // What a sub-command is, and the exit codes all of them share.
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { WarploomError, type ErrorCode } from '../core/errors.ts';
+import { FileError, WarploomError, type ErrorCode } from '../core/errors.ts';
 
 /** Exit codes of the `warploom` command. */
 export const ExitCode = {
@@ -62,10 +62,14 @@ export function numberFlag(name: string, text: string | undefined): number | und
   return number;
 }
 
+/** What the system says of paths that are wrong; the rest (a full disk, rights) is no matter of flags. */
+const wrongNames: readonly string[] = ['ENOENT', 'EISDIR', 'ENOTDIR', 'EEXIST'];
+
 /** The exit code an error stands for. */
 export function exitCodeOf(error: unknown, signal: AbortSignal): ExitCode {
   if (signal.aborted) return ExitCode.interrupted;
   if (error instanceof UsageError) return ExitCode.usage;
+  if (error instanceof FileError) return wrongNames.includes(error.systemCode) ? ExitCode.usage : ExitCode.failed;
   const code = (error as NodeJS.ErrnoException | undefined)?.code;
   if (error instanceof WarploomError || code?.startsWith?.('ERR_WARPLOOM_') === true) {
     switch (code as ErrorCode) {
@@ -78,5 +82,5 @@ export function exitCodeOf(error: unknown, signal: AbortSignal): ExitCode {
       default: return ExitCode.failed;
     }
   }
-  return code === 'ENOENT' || code === 'EISDIR' ? ExitCode.usage : ExitCode.failed;
+  return ExitCode.failed;
 }

@@ -1,8 +1,8 @@
 // Flags that denoise, segment and register share.
-import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { z } from 'zod';
 import { openDevice, type Device } from '../core/device.ts';
+import { makeFolder } from '../core/files.ts';
 import { formatOfPath } from '../imaging/write.ts';
 import { ExitCode, integerFlag, numberFlag, UsageError, type CommandContext } from './command.ts';
 import { ProgressBar } from './progress-bar.ts';
@@ -158,6 +158,6 @@ export function imagePathFlag(values: FlagValues, name: string): string | undefi
 export async function outputFlag(values: FlagValues): Promise<string> {
   const path = imagePathFlag(values, 'out');
   if (path === undefined) throw new UsageError('say where the result goes: -o FILE');
-  await mkdir(dirname(path), { recursive: true });
+  await makeFolder(dirname(path));
   return path;
 }

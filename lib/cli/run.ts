@@ -1,6 +1,6 @@
 // warploom run: job files, one after another.
-import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { describeFile, listFolder } from '../core/files.ts';
 import { loadJob } from '../jobs/load.ts';
 import { runJob, type ItemResult, type RunEvent } from '../jobs/runner.ts';
 import { ExitCode, parseFlags, UsageError, type Command, type CommandContext } from './command.ts';
@@ -22,13 +22,18 @@ export function resultTable(results: readonly ItemResult[], folder: string): str
 function watcher({ out, err }: CommandContext, json: boolean): (event: RunEvent) => void {
   if (json) return (event) => out.write(`${JSON.stringify(event)}\n`);
   const bar = new ProgressBar(err);
+  const said = new Set<string>();
   return (event) => {
     if (event.event === 'progress') bar.update(`${event.job}/${event.item}`, event.done, event.total);
     else bar.clear();
     if (event.event === 'skipped') err.write(`${event.job}/${event.item}: finished before, skipped (--again runs it anew)\n`);
-    for (const note of event.event === 'finished' ? event.result?.notes ?? [] : []) {
-      err.write(`${event.job}/${event.item}: ${note}\n`);
+    const atEnd = event.event === 'finished' ? event.result?.notes ?? [] : [];
+    const notes = event.event === 'warning' ? [event.note] : atEnd;
+    for (const note of notes) {
+      if (!said.has(note)) err.write(`${event.job}/${event.item}: ${note}\n`);
+      said.add(note);
     }
+    if (event.event === 'finished') said.clear(); // of this item
   };
 }
 
@@ -36,11 +41,11 @@ function watcher({ out, err }: CommandContext, json: boolean): (event: RunEvent)
 async function jobFiles(paths: readonly string[]): Promise<string[]> {
   const files: string[] = [];
   for (const path of paths) {
-    if (!(await stat(path)).isDirectory()) {
+    if (!(await describeFile(path)).isDirectory()) {
       files.push(path);
       continue;
     }
-    const names = (await readdir(path)).filter((n) => n.endsWith('.json') && !n.endsWith('.schema.json')).sort();
+    const names = (await listFolder(path)).map(({ name }) => name).filter((n) => n.endsWith('.json') && !n.endsWith('.schema.json'));
     if (names.length === 0) throw new UsageError(`no job file (.json) in ${path}`);
     files.push(...names.map((name) => join(path, name)));
   }
@@ -51,7 +56,7 @@ async function jobFiles(paths: readonly string[]): Promise<string[]> {
 export const runCommand: Command = {
   name: 'run',
   summary: 'run job files: solve systems, step equations, interpolate series, treat images',
-  help: `Usage: warploom run JOB.json|FOLDER… [--results DIR] [--backend auto|cuda|cpu|simt] [--again] [--json]
+  help: `Usage: warploom run JOB.json|FOLDER… [--results DIR] [--backend auto|cuda|cpu|simt] [--again] [--follow-links] [--json]
 
 A job file says what to compute, on which inputs, with which parameters:
 
@@ -67,6 +72,7 @@ examples/jobs holds each kind and the JSON Schema for your editor.
                   (default warploom-results)
   --backend B     overrides the job file's device
   --again         run items that are finished already
+  --follow-links  result folders may be symbolic links (default: refused)
   --json          events and results as JSON lines
 
 A killed or interrupted run resumes when started again: finished items are skipped, the one that was
@@ -79,7 +85,8 @@ Exit codes: 0 done; 1 something failed; 2 bad flags or job file; 3 device; 130 i
       args: argv, allowPositionals: true,
       options: {
         results: { type: 'string', default: 'warploom-results' }, backend: { type: 'string' },
-        again: { type: 'boolean', default: false }, json: { type: 'boolean', default: false },
+        again: { type: 'boolean', default: false }, 'follow-links': { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
       },
     });
     if (positionals.length === 0) throw new UsageError('name at least one job file');
@@ -89,16 +96,16 @@ Exit codes: 0 done; 1 something failed; 2 bad flags or job file; 3 device; 130 i
     }
     // All files are read and checked before the first one runs.
     const jobs = [];
-    for (const file of await jobFiles(positionals)) jobs.push(await loadJob(file));
-    const names = jobs.map((job) => job.name);
+    for (const file of await jobFiles(positionals)) jobs.push(await loadJob(file, backend === undefined ? {} : { backend }));
+    const names = jobs.map((job) => job.name.toLowerCase()); // not every file system tells capitals apart
     const twice = names.find((name, i) => names.indexOf(name) !== i);
     if (twice !== undefined) throw new UsageError(`two job files are named '${twice}': their results would mix`);
+    const { 'follow-links': followLinks } = values;
     const onProgress = watcher(context, values.json);
     const results: ItemResult[] = [];
     for (const job of jobs) {
       results.push(...await runJob(job, {
-        results: values.results, again: values.again, signal: context.signal, onProgress,
-        ...(backend === undefined ? {} : { backend }),
+        results: values.results, again: values.again, followLinks, signal: context.signal, onProgress,
       }));
     }
     if (!values.json) context.out.write(`${resultTable(results, values.results)}\n`);

@@ -1,7 +1,6 @@
 // warploom scratchpad: shared-memory reuse for a file of CUDA kernels.
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { writeFileAtomic } from '../core/files.ts';
+import { readText, unlessAbsent, writeFileAtomic } from '../core/files.ts';
 import type { Occupancy } from '../scratchpad/occupancy.ts';
 import { optimize } from '../scratchpad/optimize.ts';
 import type { OptimizeOptions } from '../scratchpad/options.ts';
@@ -110,10 +109,7 @@ export function reportText({ kernels, refused }: ScratchpadReport): string {
 /** --check: what is not as the pass would have it; empty when all is. */
 async function findStale(path: string, out: string | undefined, source: string, { kernels }: ScratchpadReport): Promise<string> {
   if (out !== undefined) {
-    const present = await readFile(out, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined;
-      throw error;
-    });
+    const present = await unlessAbsent(readText(out));
     if (present === source) return '';
     return `${out} is ${present === undefined ? 'absent' : 'not what the pass gives'}: run warploom scratchpad ${path} -o ${out}`;
   }
@@ -163,7 +159,7 @@ Exit codes: 0 done; 1 --check failed; 2 bad flags or a source that cannot be rea
     const [path] = positionals;
     if (path === undefined || positionals.length !== 1) throw new UsageError('name one source file');
     requireDistinct([path, values.out, values.report, values.svg]);
-    const { source, report, dynamicBytes } = await optimize(await readFile(path, 'utf8'), optionsOf(values));
+    const { source, report, dynamicBytes } = await optimize(await readText(path), optionsOf(values));
     (values.out === '-' ? err : out).write(reportText(report));
     if (values.check === true) {
       const stale = await findStale(path, values.out === '-' ? undefined : values.out, source, report);

@@ -1,6 +1,7 @@
 // warploom simulate: one simulation from flags, without a job file.
-import { mkdir } from 'node:fs/promises';
-import { openDevice } from '../core/device.ts';
+import { openDevice, type Device } from '../core/device.ts';
+import { digestInputs, hashItem } from '../jobs/hash.ts';
+import { takeFolder } from '../jobs/results-folder.ts';
 import { simulateJobSchema } from '../jobs/simulate-schema.ts';
 import { ExitCode, integerFlag, numberFlag, parseFlags, UsageError, type Command } from './command.ts';
 import { ProgressBar } from './progress-bar.ts';
@@ -108,13 +109,15 @@ Exit codes: 0 done; 1 values became infinite, or it failed otherwise; 2 bad flag
       const keys = 'keys' in issue ? (issue.keys as string[]).join(', ') : '';
       throw new UsageError(`${equation}: ${[...issue.path, keys].filter((part) => part !== '').join('.')}: ${issue.message}`);
     }
-    await mkdir(values.out, { recursive: true });
+    const lock = await takeFolder(values.out, { followLinks: true, deep: false });
     const { simulateItem } = await import('../jobs/simulate.ts');
-    const device = await openDevice({ backend });
     const bar = new ProgressBar(err);
+    let device: Device | undefined;
     try {
+      device = await openDevice({ backend });
+      const hash = hashItem(parsed.data, await digestInputs(parsed.data, (path) => path));
       const report = await simulateItem(parsed.data, {
-        device, input: (path) => path, folder: values.out, signal,
+        device, input: (path) => path, folder: values.out, signal, hash, warn: (note) => err.write(`${note}\n`),
         onProgress: (done, total) => bar.update('simulate', done, total),
       });
       bar.clear();
@@ -124,7 +127,8 @@ Exit codes: 0 done; 1 values became infinite, or it failed otherwise; 2 bad flag
       return ExitCode.ok;
     } finally {
       bar.clear();
-      await device.close();
+      await device?.close();
+      await lock.release();
     }
   },
 };

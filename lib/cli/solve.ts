@@ -1,6 +1,6 @@
 // warploom solve: one batch of systems from .npy files, without a job file.
-import { mkdir } from 'node:fs/promises';
 import { openDevice } from '../core/device.ts';
+import { makeFolder } from '../core/files.ts';
 import { solveJobSchema } from '../jobs/schema.ts';
 import { solveItem } from '../jobs/solve.ts';
 import { ExitCode, integerFlag, parseFlags, UsageError, type Command } from './command.ts';
@@ -66,12 +66,12 @@ Exit codes: 0 all solved; 1 some system could not be solved; 2 bad flags or inpu
       throw new UsageError(`--${issue.path.join('.')}: ${issue.message}`);
     }
     const job = parsed.data;
-    await mkdir(values.out, { recursive: true });
+    await makeFolder(values.out);
     const device = await openDevice({ backend: job.device?.backend ?? 'auto' });
     try {
       const bar = new ProgressBar(err);
       const report = await solveItem(job, {
-        device, input: (path) => path, folder: values.out, signal,
+        device, input: (path) => path, folder: values.out, signal, hash: '', warn: (note) => err.write(`${note}\n`),
         onProgress: (done, total) => bar.update('solve', done, total),
       });
       bar.clear();

@@ -1,8 +1,6 @@
 // warploom stream: check, draw, schedule and run programs in the StreamIt language.
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
-import { writeFileAtomic } from '../core/files.ts';
+import { isAbsent, isThere, readBytes, readText, writeFileAtomic } from '../core/files.ts';
 import type { Diagnostic } from '../stream/diagnostics.ts';
 import { readItems, writeItems } from '../jobs/stream-files.ts';
 import * as stream from '../stream/index.ts';
@@ -53,11 +51,11 @@ function show(diagnostics: readonly Diagnostic[], { files, values, context }: Jo
 /** A file that the program names: where that leads from here or, if nothing is there, from the program's own folder. */
 async function readNamed(path: string, { files }: Job): Promise<Uint8Array> {
   try {
-    return await readFile(path);
+    return await readBytes(path);
   } catch (error) {
     const beside = join(dirname(files[0]!.name), path);
-    if (isAbsolute(path) || (error as NodeJS.ErrnoException).code !== 'ENOENT' || !existsSync(beside)) throw error;
-    return readFile(beside);
+    if (isAbsolute(path) || !isAbsent(error) || !isThere(beside)) throw error;
+    return readBytes(beside);
   }
 }
 
@@ -123,7 +121,16 @@ async function costsOf(job: Job, made: stream.StreamGraph): Promise<number[]> {
   const estimated = stream.estimateCosts(made);
   if (values.costs === undefined) return estimated;
   if (values.costs === 'measured') return [...(await stream.profile(made, { signal, files: await filesRead(made, job) })).microseconds];
-  const given = JSON.parse(await readFile(values.costs, 'utf8')) as Record<string, unknown>;
+  const text = await readText(values.costs);
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`--costs: ${values.costs} is no JSON: ${(error as Error).message}`);
+  }
+  if (typeof given !== 'object' || given === null) {
+    throw new UsageError(`--costs: ${values.costs} holds no object { "name": microseconds }`);
+  }
   for (const [name, cost] of Object.entries(given)) {
     const id = made.nodes.findIndex((node) => node.name === name);
     if (id < 0) throw new UsageError(`--costs: the program has no node ${name}`);
@@ -284,7 +291,7 @@ Exit codes: 0 done; 1 the program is wrong or failed; 2 bad flags or files; 3 no
     if (action === undefined || paths.length === 0) {
       throw new UsageError('name an action (check, graph, profile, schedule, run) and a program');
     }
-    const files = await Promise.all(paths.map(async (path) => ({ name: path, text: await readFile(path, 'utf8') })));
+    const files = await Promise.all(paths.map(async (path) => ({ name: path, text: await readText(path) })));
     return action({ files, values, context });
   },
 };

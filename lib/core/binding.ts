@@ -1,9 +1,10 @@
 // The only file that touches the addon: loads it once per thread, or says why it cannot.
-import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { UnavailableError } from './errors.ts';
+import { FileError, UnavailableError } from './errors.ts';
+import { permissionRemedy } from './file-error.ts';
+import { isAbsent, readBytesSync } from './files.ts';
 import type { ElementType, TypedArray } from './arrays.ts';
 
 /** Names of the backends, in the order that `devices()` lists them. */
@@ -104,16 +105,22 @@ interface Manifest {
 
 let root: { folder: string; manifest: Manifest } | undefined;
 
+function manifestOf(file: string): Manifest | undefined {
+  try {
+    return JSON.parse(readBytesSync(file).toString('utf8')) as Manifest;
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+}
+
 /** Found by walking up: lib/, dist/ and bundled copies differ in depth. */
 function findPackage(): { folder: string; manifest: Manifest } {
   if (root !== undefined) return root;
   const start = dirname(fileURLToPath(import.meta.url));
   for (let folder = start; ; folder = dirname(folder)) {
-    const file = join(folder, 'package.json');
-    if (existsSync(file)) {
-      const manifest = JSON.parse(readFileSync(file, 'utf8')) as Manifest;
-      if (manifest.name === 'warploom') return (root = { folder, manifest });
-    }
+    const manifest = manifestOf(join(folder, 'package.json'));
+    if (manifest?.name === 'warploom') return (root = { folder, manifest });
     if (dirname(folder) === folder) throw new UnavailableError(`no package.json of warploom above ${start}`);
   }
 }
@@ -134,8 +141,11 @@ function explain(error: NodeJS.ErrnoException): string {
   if (error.code === 'ERR_DLOPEN_DISABLED') {
     return 'native addons are disabled in this process (--no-addons or the permission model): run with --allow-addons';
   }
-  if (error.code === 'ERR_ACCESS_DENIED') {
-    return "the permission model denies reading the package's folder: run with --allow-fs-read and --allow-addons";
+  const denied = error instanceof FileError ? error.cause : error;
+  if (permissionRemedy(denied) !== undefined) {
+    return (denied as NodeJS.ErrnoException).code === 'ERR_ACCESS_DENIED'
+      ? "the permission model denies reading the package's folder: run with --allow-fs-read and --allow-addons"
+      : "the permission model denies the package's folder or native code: run Deno with --allow-read and --allow-ffi";
   }
   if (text.startsWith('No native build was found')) {
     return `the addon is not built for ${process.platform}-${process.arch}: `

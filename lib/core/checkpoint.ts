@@ -1,42 +1,65 @@
-// Checkpoints: arrays and the parameters they belong to, in one checksummed file.
+// Checkpoints: arrays and the parameters they belong to, in one checksummed file; the one before it is kept too.
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { WarploomError } from './errors.ts';
-import { writeFileAtomic } from './files.ts';
+import { z } from 'zod';
+import { describeValue } from './arrays.ts';
+import { CheckpointError, refusal } from './errors.ts';
+import { keepAs, readBytes, removeAll, unlessAbsent, writeFileAtomic } from './files.ts';
 
 /** Typed arrays a checkpoint can hold. */
 export type CheckpointArray = Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array;
 
 /** What stands in a checkpoint. */
-export interface Checkpoint {
+export interface Checkpoint<Parameters = unknown> {
   /** What wrote it, such as 'heat-adi'. */
   readonly kind: string;
   /** Everything the arrays depend on, as JSON. */
-  readonly parameters: unknown;
+  readonly parameters: Parameters;
   readonly step: number;
   readonly arrays: Readonly<Record<string, CheckpointArray>>;
 }
+
+/** What an array of a checkpoint must be. */
+export interface ArrayShape {
+  readonly type: ArrayName;
+  readonly length: number;
+}
+
+/** What a kind of checkpoint holds. Nothing else is accepted, however right its checksum. */
+export interface CheckpointFormat<Parameters> {
+  readonly kind: string;
+  readonly parameters: z.ZodType<Parameters>;
+  /** The arrays that belong to these parameters, all of finite numbers. */
+  readonly arrays: (parameters: Parameters) => Readonly<Record<string, ArrayShape>>;
+  /** What the arrays' values must fulfil besides, and how `step` belongs to the rest; throws by {@link Refuse}. */
+  readonly check?: (checkpoint: Checkpoint<Parameters>, refuse: Refuse) => void;
+}
+
+/** Refuses a field of a checkpoint. */
+export type Refuse = (field: string, expected: string, received: string) => never;
+
+/** Told of a damaged checkpoint in whose place the one before it is taken. */
+export type OlderTaken = (error: CheckpointError) => void;
 
 const MAGIC = 'WARPLOOM-CHECKPOINT-1\n';
 const DIGEST_BYTES = 32;
 const CONSTRUCTORS = { Float32Array, Float64Array, Int32Array, BigInt64Array, Uint8Array } as const;
 type ArrayName = keyof typeof CONSTRUCTORS;
 
-interface Header {
-  kind: string;
-  parameters: unknown;
-  step: number;
-  arrays: { name: string; type: ArrayName; length: number }[];
-}
+const headerSchema = z.strictObject({
+  kind: z.string(), parameters: z.unknown(), step: z.int().min(0),
+  arrays: z.array(z.strictObject({
+    name: z.string().regex(/^[A-Za-z][A-Za-z0-9]*$/), type: z.enum(Object.keys(CONSTRUCTORS) as [ArrayName]),
+    length: z.int().min(0),
+  })),
+});
+type Header = z.infer<typeof headerSchema>;
 
-function damaged(path: string, why: string): WarploomError {
-  return new WarploomError('ERR_WARPLOOM_DAMAGED_FILE',
-    `${path} is not a whole checkpoint (${why}); delete it to start from the beginning`);
-}
+/** Where the checkpoint before the one at `path` is kept. */
+export const previousCheckpoint = (path: string): string => `${path}.previous`;
 
 /**
  * Writes a checkpoint: magic, SHA-256 of the rest, length of the JSON header, header, array bytes.
- * Atomic: an earlier checkpoint of the same name stays whole until this one is.
+ * Atomic: an earlier checkpoint of the same name stays whole until this one is, and then as {@link previousCheckpoint}.
  */
 export async function writeCheckpoint(path: string, checkpoint: Checkpoint): Promise<void> {
   const entries = Object.entries(checkpoint.arrays);
@@ -50,56 +73,138 @@ export async function writeCheckpoint(path: string, checkpoint: Checkpoint): Pro
   const parts = [length, text, ...entries.map(([, a]) => Buffer.from(a.buffer, a.byteOffset, a.byteLength))];
   const digest = createHash('sha256');
   for (const part of parts) digest.update(part);
-  await writeFileAtomic(path, Buffer.concat([Buffer.from(MAGIC, 'latin1'), digest.digest(), ...parts]));
+  await writeFileAtomic(path, Buffer.concat([Buffer.from(MAGIC, 'latin1'), digest.digest(), ...parts]), async () => {
+    await keepAs(path, previousCheckpoint(path));
+  });
 }
 
-function parse(path: string, file: Buffer): Checkpoint {
-  const start = MAGIC.length + DIGEST_BYTES;
-  if (file.length < start + 4 || file.toString('latin1', 0, MAGIC.length) !== MAGIC) {
-    throw damaged(path, 'no checkpoint header');
+/** Refuses by the first issue that a schema found. */
+function refuseIssue(error: z.ZodError, value: unknown, within: string, refuse: Refuse): never {
+  const issue = error.issues[0]!;
+  const keys = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
+  const path = [...issue.path, ...keys];
+  const received = path.reduce<unknown>((part, key) => (part as Record<PropertyKey, unknown> | null | undefined)?.[key], value);
+  const field = [...(within === '' ? [] : [within]), ...path.map(String)].join('.') || 'header';
+  const expected = issue.message.replace(/^Invalid (input|option): (expected )?/, '');
+  refuse(field, keys.length > 0 ? 'no such field' : expected, describeValue(received));
+}
+
+function readHeader(body: Buffer, refuse: Refuse): { header: Header; end: number } {
+  const end = 4 + body.readUInt32LE(0);
+  if (end > body.length) refuse('header', `at most ${body.length - 4} bytes`, `${end - 4}`);
+  const text = body.toString('utf8', 4, end);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    refuse('header', 'JSON', describeValue(text));
   }
-  const body = file.subarray(start);
-  if (!createHash('sha256').update(body).digest().equals(file.subarray(MAGIC.length, start))) {
-    throw damaged(path, 'the checksum does not match');
-  }
-  const headerEnd = 4 + body.readUInt32LE(0);
-  const header = JSON.parse(body.toString('utf8', 4, headerEnd)) as Header;
+  const { data, error } = headerSchema.safeParse(value);
+  if (error !== undefined) refuseIssue(error, value, '', refuse);
+  return { header: data!, end };
+}
+
+function readArrays(header: Header, data: Buffer, refuse: Refuse): Record<string, CheckpointArray> {
+  const wanted = header.arrays.reduce((sum, { type, length }) => sum + length * CONSTRUCTORS[type].BYTES_PER_ELEMENT, 0);
+  if (wanted !== data.length) refuse('arrays', `${wanted} bytes of data, as the header says`, `${data.length}`);
   const arrays: Record<string, CheckpointArray> = {};
-  let at = headerEnd;
+  let at = 0;
   for (const { name, type, length } of header.arrays) {
+    if (Object.hasOwn(arrays, name)) refuse(`arrays.${name}`, 'one array of that name', 'several');
     const Constructor = CONSTRUCTORS[type];
     const bytes = length * Constructor.BYTES_PER_ELEMENT;
     const copy = new ArrayBuffer(bytes);
-    new Uint8Array(copy).set(body.subarray(at, at + bytes));
+    new Uint8Array(copy).set(data.subarray(at, at + bytes));
     arrays[name] = new Constructor(copy);
     at += bytes;
   }
-  return { kind: header.kind, parameters: header.parameters, step: header.step, arrays };
+  return arrays;
 }
 
-/**
- * Reads a checkpoint, whatever wrote it; undefined when there is no such file.
- * @throws WarploomError ERR_WARPLOOM_DAMAGED_FILE when the file is truncated or altered
- */
-export async function loadCheckpoint(path: string): Promise<Checkpoint | undefined> {
-  try {
-    return parse(path, await readFile(path));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+const refuserOf = (path: string): Refuse => (field, expected, received) => {
+  throw new CheckpointError({ path, field, expected, received });
+};
+
+function parse(path: string, file: Buffer): Checkpoint {
+  const refuse = refuserOf(path);
+  const start = MAGIC.length + DIGEST_BYTES;
+  if (file.length < start + 4 || file.toString('latin1', 0, MAGIC.length) !== MAGIC) {
+    refuse('header', `a file that begins with ${MAGIC.trim()}`, `${file.length} other bytes`);
+  }
+  const body = file.subarray(start);
+  const digest = createHash('sha256').update(body).digest();
+  if (!digest.equals(file.subarray(MAGIC.length, start))) {
+    refuse('checksum', file.toString('hex', MAGIC.length, MAGIC.length + 8), digest.toString('hex', 0, 8));
+  }
+  const { header, end } = readHeader(body, refuse);
+  const { kind, parameters, step } = header;
+  return { kind, parameters, step, arrays: readArrays(header, body.subarray(end), refuse) };
+}
+
+function requireArrays(arrays: Checkpoint['arrays'], shapes: Readonly<Record<string, ArrayShape>>, refuse: Refuse): void {
+  const foreign = Object.keys(arrays).find((name) => !Object.hasOwn(shapes, name));
+  if (foreign !== undefined) refuse(`arrays.${foreign}`, 'no such array', describeValue(arrays[foreign]));
+  for (const [name, { type, length }] of Object.entries(shapes)) {
+    const array = arrays[name];
+    if (array?.constructor.name !== type || array.length !== length) {
+      refuse(`arrays.${name}`, `a ${type} of length ${length}`, describeValue(array));
+    }
+    if (array instanceof BigInt64Array) continue;
+    const bad = array!.findIndex((value) => !Number.isFinite(value));
+    if (bad >= 0) refuse(`arrays.${name}`, 'finite numbers', `${array![bad]!} at ${bad}`);
   }
 }
 
+/** The checkpoint as one of its format; undefined for one of another kind. */
+function admit<P>(path: string, found: Checkpoint, format: CheckpointFormat<P>): Checkpoint<P> | undefined {
+  if (found.kind !== format.kind) return undefined;
+  const refuse = refuserOf(path);
+  const { data, error } = format.parameters.safeParse(found.parameters);
+  if (error !== undefined) refuseIssue(error, found.parameters, 'parameters', refuse);
+  const parameters = data as P;
+  requireArrays(found.arrays, format.arrays(parameters), refuse);
+  const checkpoint = { ...found, parameters };
+  format.check?.(checkpoint, refuse);
+  return checkpoint;
+}
+
 /**
- * Reads a checkpoint of the same kind and parameters; undefined when there is none or it belongs to
- * other parameters (the work then starts anew).
- * @throws WarploomError ERR_WARPLOOM_DAMAGED_FILE when the file is truncated or altered
+ * Reads a checkpoint of a format; undefined when there is no such file. When it is damaged and the one before it is whole, that one
+ * is taken and `onOlder` told.
+ * @throws CheckpointError (`ERR_WARPLOOM_DAMAGED_FILE`) when it is cut off, altered, or holds what the format does not admit;
+ *   ArgumentError naming `path` for a checkpoint of another kind
  */
-export async function readCheckpoint(
-  path: string, expected: { kind: string; parameters: unknown },
-): Promise<Checkpoint | undefined> {
-  const found = await loadCheckpoint(path);
-  const same = found?.kind === expected.kind
-    && JSON.stringify(found.parameters) === JSON.stringify(expected.parameters);
-  return same ? found : undefined;
+export async function loadCheckpoint<P>(
+  path: string, format: CheckpointFormat<P>, onOlder?: OlderTaken,
+): Promise<Checkpoint<P> | undefined> {
+  const bytes = await unlessAbsent(readBytes(path));
+  if (bytes === undefined) return undefined;
+  const admitted = (from: string, file: Buffer): Checkpoint<P> => {
+    const found = parse(from, file);
+    const checkpoint = admit(from, found, format);
+    if (checkpoint === undefined) throw refusal('path', `a checkpoint of kind ${format.kind}`, `one of ${found.kind}`);
+    return checkpoint;
+  };
+  try {
+    return admitted(path, bytes);
+  } catch (error) {
+    if (!(error instanceof CheckpointError) || onOlder === undefined) throw error;
+    const older = previousCheckpoint(path);
+    const before = await unlessAbsent(readBytes(older));
+    if (before === undefined) throw error;
+    let checkpoint: Checkpoint<P>;
+    try {
+      checkpoint = admitted(older, before);
+    } catch {
+      throw error; // of the newer one
+    }
+    onOlder(error);
+    return checkpoint;
+  }
+}
+
+/** Removes a checkpoint and the one before it, so that nothing is ever continued from them. */
+export async function removeCheckpoints(path: string): Promise<void> {
+  await removeAll(path);
+  await removeAll(previousCheckpoint(path));
 }

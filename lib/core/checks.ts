@@ -38,6 +38,12 @@ export function requireReal(value: unknown, name: string, positive = true): void
   throw refusal(name, positive ? 'a positive finite number' : 'a finite number', describeValue(value));
 }
 
+/** A file name. */
+export function requirePath(value: unknown, name = 'path'): void {
+  if (typeof value !== 'string' || value === '') throw refusal(name, 'a file name', describeValue(value));
+  if (value.includes('\0')) throw refusal(name, 'a file name without null bytes', JSON.stringify(value));
+}
+
 /** A Device, or absent. */
 export function requireDevice(value: unknown): void {
   if (value !== undefined && !(value instanceof Device)) throw refusal('device', 'a Device', describeValue(value));

@@ -12,6 +12,8 @@ export type ErrorCode =
   | 'ERR_WARPLOOM_DISPOSED'
   | 'ERR_WARPLOOM_QUEUE_FULL'
   | 'ERR_WARPLOOM_DAMAGED_FILE'
+  | 'ERR_WARPLOOM_FILE'
+  | 'ERR_WARPLOOM_LOCKED'
   | 'ERR_WARPLOOM_SYSTEM_FAILED'
   | 'ERR_WARPLOOM_UNSTABLE'
   | 'ERR_WARPLOOM_INVALID_PROGRAM';
@@ -117,6 +119,68 @@ export class QueueFullError extends WarploomError {
     this.requestedBytes = options?.requestedBytes ?? 0;
     this.queuedBytes = options?.queuedBytes ?? 0;
     this.limitBytes = options?.limitBytes ?? 0;
+  }
+}
+
+/** What a {@link FileError} knows beside its message. */
+export interface FileErrorDetails extends ErrorOptions {
+  /** What was tried: 'read', 'write', 'list', … */
+  readonly action: string;
+  readonly path: string;
+  /** The system's code: ENOENT, EACCES, ENOSPC, ERR_ACCESS_DENIED, … */
+  readonly systemCode: string;
+  readonly remedy: string;
+}
+
+/** The system refused a file or a folder; `systemCode` has its own code, `cause` its error. */
+export class FileError extends WarploomError {
+  override readonly name = 'FileError';
+  readonly action: string;
+  readonly path: string;
+  readonly systemCode: string;
+  /** What to do about it. */
+  readonly remedy: string;
+
+  /** @param reason what is wrong, in words */
+  constructor(reason: string, details: FileErrorDetails) {
+    const { action, path, systemCode, remedy } = details;
+    super('ERR_WARPLOOM_FILE', `cannot ${action} ${path}: ${reason} (${systemCode}); ${remedy}`, details);
+    this.action = action;
+    this.path = path;
+    this.systemCode = systemCode;
+    this.remedy = remedy;
+  }
+}
+
+/** What a {@link CheckpointError} knows beside its message. */
+export interface CheckpointErrorDetails extends ErrorOptions {
+  readonly path: string;
+  readonly field: string;
+  readonly expected: string;
+  readonly received: string;
+}
+
+/** A checkpoint that is cut off, altered, or holds what no run can have written. */
+export class CheckpointError extends WarploomError {
+  override readonly name = 'CheckpointError';
+  readonly path: string;
+  /** The part that is wrong, such as 'checksum', 'step' or 'parameters.setup.dt'. */
+  readonly field: string;
+  readonly expected: string;
+  readonly received: string;
+  /** What to do about it. */
+  readonly remedy: string;
+
+  constructor(details: CheckpointErrorDetails) {
+    const { path, field, expected, received } = details;
+    const remedy = 'delete it (and its .previous) to start from the beginning';
+    super('ERR_WARPLOOM_DAMAGED_FILE',
+      `${path} is not a whole checkpoint: ${field}: expected ${expected}, received ${received}; ${remedy}`, details);
+    this.path = path;
+    this.field = field;
+    this.expected = expected;
+    this.received = received;
+    this.remedy = remedy;
   }
 }
 

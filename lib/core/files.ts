@@ -1,33 +1,211 @@
-// Files that are whole or absent: written under a temporary name, synced, renamed.
-import { randomBytes } from 'node:crypto';
-import { open, rename, unlink } from 'node:fs/promises';
+// The one way to files: every read and write of the library goes through here, so that every refusal is a FileError, and every
+// written file is whole or absent.
+import { createHash, randomBytes } from 'node:crypto';
+import { createReadStream, existsSync, readFileSync, readlinkSync, type Dirent, type Stats } from 'node:fs';
+import { copyFile, link, lstat, mkdir, open, readdir, readFile, realpath, rename, rm, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { FileError } from './errors.ts';
+import { fileError } from './file-error.ts';
+
+/** Runs a piece of work on a file; the system's errors become {@link FileError}s that name `action` and `path`. */
+export async function withFile<T>(action: string, path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw fileError(error, action, path);
+  }
+}
+
+/** {@link withFile} for work that is done at once. */
+export function withFileSync<T>(action: string, path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw fileError(error, action, path);
+  }
+}
+
+/** Whether an error says that there is no such file. */
+export const isAbsent = (error: unknown): boolean => error instanceof FileError && error.systemCode === 'ENOENT';
+
+/** What `work` gives; undefined when the file is not there. */
+export async function unlessAbsent<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+}
+
+/** A whole file. */
+export function readBytes(path: string): Promise<Buffer> {
+  return withFile('read', path, () => readFile(path));
+}
+
+/** A whole file of UTF-8 text. */
+export function readText(path: string): Promise<string> {
+  return withFile('read', path, () => readFile(path, 'utf8'));
+}
+
+/** {@link readBytes} at once, for what is needed to load the library. */
+export function readBytesSync(path: string): Buffer {
+  return withFileSync('read', path, () => readFileSync(path));
+}
+
+/** Where a symbolic link leads. */
+export function linkTargetSync(path: string): string {
+  return withFileSync('read', path, () => readlinkSync(path));
+}
+
+/** Whether there is such a file or folder. */
+export const isThere = (path: string): boolean => withFileSync('look at', path, () => existsSync(path));
+
+/** What the system knows of a file; symbolic links are followed. */
+export function describeFile(path: string): Promise<Stats> {
+  return withFile('look at', path, () => stat(path));
+}
+
+/** Likewise of a symbolic link itself. */
+export function describeLink(path: string): Promise<Stats> {
+  return withFile('look at', path, () => lstat(path));
+}
+
+/** The path without symbolic links. */
+export function realPath(path: string): Promise<string> {
+  return withFile('look at', path, () => realpath(path));
+}
+
+/** What is in a folder, sorted by name. */
+export async function listFolder(path: string): Promise<Dirent[]> {
+  const entries = await withFile('list', path, () => readdir(path, { withFileTypes: true }));
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Makes a folder, and those it is in. */
+export async function makeFolder(path: string): Promise<void> {
+  await withFile('make the folder', path, () => mkdir(path, { recursive: true }));
+}
+
+/** Removes a file or a folder with all that is in it; nothing there is no error. */
+export async function removeAll(path: string): Promise<void> {
+  await withFile('remove', path, () => rm(path, { recursive: true, force: true }));
+}
+
+/** What `work` makes, or false where there is something already. */
+async function unlessThere(work: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Makes a file that is not there yet; false, and nothing changed, where it is. */
+export function createFile(path: string, data: string): Promise<boolean> {
+  return withFile('make', path, () => unlessThere(() => writeInto(path, 'wx', data, false)));
+}
+
+/** Likewise a folder. */
+export function createFolder(path: string): Promise<boolean> {
+  return withFile('make', path, () => unlessThere(() => mkdir(path)));
+}
+
+/** Gives a file a second name, in place of what has that name; false where there is no such file. */
+export function keepAs(path: string, name: string): Promise<boolean> {
+  return withFile('keep', path, async () => {
+    const spare = temporaryBeside(name);
+    try {
+      await link(path, spare).catch(async (error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') throw error;
+        await copyFile(path, spare); // file systems without hard links
+      });
+    } catch (error) {
+      await unlink(spare).catch(() => undefined);
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+      throw error;
+    }
+    await rename(spare, name);
+    return true;
+  });
+}
+
+/** SHA-256 of a file, read in pieces. */
+export async function hashFile(path: string): Promise<Buffer> {
+  return withFile('read', path, async () => {
+    const hash = createHash('sha256');
+    for await (const piece of createReadStream(path)) hash.update(piece as Buffer);
+    return hash.digest();
+  });
+}
+
+const temporaryEnding = '.warploom-tmp';
+
+/** Whether a file name is one that {@link writeFileAtomic} writes under before the file is whole. */
+export const isTemporary = (name: string): boolean => /^\..*\.[0-9a-f]{12}\.warploom-tmp$/.test(name);
+
+/** A name beside `path` for a file in the making; shortened, since the file system limits names. */
+export function temporaryBeside(path: string): string {
+  return join(dirname(path), `.${[...basename(path)].slice(0, 50).join('')}.${randomBytes(6).toString('hex')}${temporaryEnding}`);
+}
+
+/** Systems and permission models on which a folder cannot be synced: the file itself was. */
+const unsynced: readonly unknown[] = ['EPERM', 'EACCES', 'EISDIR', 'EINVAL', 'ENOTSUP', 'ERR_ACCESS_DENIED'];
+
+async function syncFolder(folder: string): Promise<void> {
+  try {
+    const entry = await open(folder, 'r');
+    try {
+      await entry.sync();
+    } finally {
+      await entry.close();
+    }
+  } catch (error) {
+    if (!unsynced.includes((error as NodeJS.ErrnoException).code)) throw error;
+  }
+}
+
+/** Whether a path is a device or a pipe, which takes bytes but no other file in its place. */
+async function takesBytes(path: string): Promise<boolean> {
+  try {
+    const info = await stat(path);
+    return !info.isFile() && !info.isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+async function writeInto(path: string, flags: string, data: string | Uint8Array, sync: boolean): Promise<void> {
+  const file = await open(path, flags);
+  try {
+    await file.writeFile(data);
+    if (sync) await file.sync();
+  } finally {
+    await file.close();
+  }
+}
 
 /**
  * Writes a file so that a reader, a crash or a full disk never meets half of it: the data goes to a new
  * file beside `path`, is synced to the disk, and takes the name in one step; then the folder is synced.
- * @throws the file system's error (ENOSPC, EACCES, …); `path` then holds what it held before
+ * Devices and pipes (/dev/stdout) are written to as they are.
+ * @param before called when the new file is whole and has not taken the name yet
+ * @throws FileError with the system's code (ENOSPC, EACCES, …); `path` then holds what it held before
  */
-export async function writeFileAtomic(path: string, data: string | Uint8Array): Promise<void> {
-  const folder = dirname(path);
-  const temporary = join(folder, `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`);
-  const file = await open(temporary, 'wx');
-  try {
+export async function writeFileAtomic(path: string, data: string | Uint8Array, before?: () => Promise<void>): Promise<void> {
+  await withFile('write', path, async () => {
+    if (await takesBytes(path)) return writeInto(path, 'w', data, false);
+    const temporary = temporaryBeside(path);
     try {
-      await file.writeFile(data);
-      await file.sync();
-    } finally {
-      await file.close();
+      await writeInto(temporary, 'wx', data, true);
+      await before?.();
+      await rename(temporary, path);
+    } catch (error) {
+      await unlink(temporary).catch(() => undefined);
+      throw error;
     }
-    await rename(temporary, path);
-  } catch (error) {
-    await unlink(temporary).catch(() => undefined);
-    throw error;
-  }
-  const entry = await open(folder, 'r');
-  try {
-    await entry.sync();
-  } finally {
-    await entry.close();
-  }
+    await syncFolder(dirname(path));
+  });
 }

@@ -1,8 +1,8 @@
 // readImage: any of the formats, from a path or from bytes.
-import { readFile, stat } from 'node:fs/promises';
 import { describeValue, holds, typedCopy } from '../core/arrays.ts';
 import { requireChoice, requireFields, requireWhole } from '../core/checks.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
+import { describeFile, readBytes } from '../core/files.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { readNpy, readRaw } from './formats/arrays.ts';
 import {
@@ -37,10 +37,10 @@ function checkReadOptions(options: ReadOptions): Source['options'] {
 
 /** Longest file that is read into memory: what the cap allows at eight bytes a sample, and headers. */
 async function readCapped(path: string, options: Source['options']): Promise<Uint8Array> {
-  const { size } = await stat(path);
+  const { size } = await describeFile(path);
   if (size > 8 * options.maxPixels + 2 ** 24) requireExtents({ bytes: new Uint8Array(), name: path, options }, [size]);
   if (size > 2 ** 31 - 1) throw unsupported(path, 'a file of more than 2 GiB');
-  return readFile(path);
+  return readBytes(path);
 }
 
 /**
@@ -53,14 +53,14 @@ async function readCapped(path: string, options: Source['options']): Promise<Uin
  *
  * @param source a path (for DICOM also of a folder), or the bytes of a file
  * @throws ArgumentError for options, and for images of more than `maxPixels` samples; `ERR_WARPLOOM_DAMAGED_FILE` for files that are
- *   cut off or contradict themselves; `ERR_WARPLOOM_UNSUPPORTED` for kinds that are not read, with the kind; errors of the file system
+ *   cut off or contradict themselves; `ERR_WARPLOOM_UNSUPPORTED` for kinds that are not read, with the kind; FileError
  */
 export async function readImage(source: string | Uint8Array, options: ReadOptions = {}): Promise<ReadResult> {
   const checked = checkReadOptions(snapshot(options));
   if (typeof source !== 'string' && !holds(source, 'uint8')) {
     throw refusal('source', 'a path or the bytes of a file', describeValue(source));
   }
-  if (typeof source === 'string' && (await stat(source)).isDirectory()) {
+  if (typeof source === 'string' && (await describeFile(source)).isDirectory()) {
     requireChoice(checked.format, 'format', ['dicom']);
     return (await import('./formats/dicom.ts')).readDicomFolder(source, checked);
   }

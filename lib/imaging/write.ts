@@ -63,7 +63,7 @@ export async function formatImage(
  * PNG gets 8 bits for 0 to 1, the other formats the type of the pixels. With the `meta` of a read file, the file comes back as it was
  * (its samples to the bit if the pixels are unchanged; NIfTI with its header and extensions).
  *
- * @throws ArgumentError for an image, an ending or a `meta` that does not fit; errors of the file system
+ * @throws ArgumentError for an image, an ending or a `meta` that does not fit; FileError
  */
 export async function writeImage(path: string, image: Image<Float32Array | Float64Array>, meta: Partial<ImageMeta> = {}): Promise<void> {
   const format = typeof path === 'string' ? formatOfPath(path) : undefined;

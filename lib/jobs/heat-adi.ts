@@ -1,21 +1,22 @@
 // The `heat-adi` job: the two-dimensional heat equation on a measured or drawn grid, as pictures.
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { readCheckpoint, writeCheckpoint } from '../core/checkpoint.ts';
-import { refusal } from '../core/errors.ts';
-import { writeFileAtomic } from '../core/files.ts';
+import { z } from 'zod';
+import { loadCheckpoint, removeCheckpoints, writeCheckpoint, type Checkpoint, type CheckpointFormat } from '../core/checkpoint.ts';
+import { ArgumentError, refusal } from '../core/errors.ts';
+import { readBytes, writeFileAtomic } from '../core/files.ts';
 import { HeatAdi } from '../tridiagonal/heat-adi.ts';
 import type { ItemContext, ItemFunction } from './item.ts';
 import { formatNpy, parseNpy } from '../core/npy.ts';
 import { clippedRange, gridPng, pngLuminance } from './picture.ts';
+import { checkpointName } from './results-folder.ts';
 import type { HeatAdiJob } from './schema.ts';
 
 interface Grid { width: number; height: number; values: Float64Array }
 
 /** A grid from a .npy, a PNG's luminance, or a JSON raster { width, height, values }. */
 async function readGrid(file: string): Promise<Grid> {
-  const bytes = await readFile(file);
+  const bytes = await readBytes(file);
   if (file.endsWith('.png')) return pngLuminance(bytes);
   if (file.endsWith('.json')) {
     const raster = JSON.parse(bytes.toString('utf8')) as Partial<{ width: number; height: number; values: number[] }>;
@@ -81,23 +82,72 @@ async function modeError(job: HeatAdiJob, { width, height }: Grid, device: ItemC
   return most;
 }
 
+/** Kind of the checkpoints; another one when what they hold changes. */
+const kind = 'heat-adi-job-2';
+
+/** What a checkpoint belongs to. */
+interface Belongs {
+  /** Of the item; a state of other parameters or inputs is never continued. */
+  readonly hash: string;
+  readonly precision: 'float32' | 'float64';
+  readonly width: number;
+  readonly height: number;
+}
+
+/** After how many steps each picture is drawn, in their order. */
+const goalsOf = ({ steps, snapshots }: HeatAdiJob): number[] =>
+  Array.from({ length: snapshots }, (_, i) => Math.round((steps * (i + 1)) / snapshots));
+
+/** The format of an item's checkpoints. */
+export function checkpointFormat(job: HeatAdiJob, own: Belongs): CheckpointFormat<Belongs> {
+  const extent = z.int().min(1).max(2 ** 32 - 1);
+  return {
+    kind,
+    parameters: z.strictObject({
+      hash: z.string().regex(/^[0-9a-f]{64}$/), precision: z.enum(['float32', 'float64']), width: extent, height: extent,
+    }),
+    arrays: ({ precision, width, height }) => ({
+      state: { type: precision === 'float32' ? 'Float32Array' : 'Float64Array', length: width * height },
+    }),
+    check({ parameters, step }, refuse) {
+      if (parameters.hash !== own.hash) return; // of another run: not continued
+      for (const field of ['precision', 'width', 'height'] as const) {
+        if (parameters[field] !== own[field]) refuse(`parameters.${field}`, String(own[field]), String(parameters[field]));
+      }
+      if (step < 1 || !goalsOf(job).includes(step)) refuse('step', 'a step at which a picture is drawn', String(step));
+    },
+  };
+}
+
+/** The checkpoint to continue from; undefined when there is none of this item. */
+async function saved(path: string, job: HeatAdiJob, own: Belongs, warn: ItemContext['warn']): Promise<Checkpoint<Belongs> | undefined> {
+  try {
+    const found = await loadCheckpoint(path, checkpointFormat(job, own), (error) => warn(`${error.message}. The one before it was taken`));
+    return found?.parameters.hash === own.hash ? found : undefined;
+  } catch (error) {
+    if (error instanceof ArgumentError && error.argument === 'path') return undefined; // of another kind of job
+    throw error;
+  }
+}
+
 /** Steps the equation, drawing `snapshots` pictures; resumes from its last picture after a kill. */
 export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
-  const { device, folder, signal, onProgress } = context;
+  const { device, folder, signal, onProgress, hash } = context;
   const grid = enlarge(await readGrid(context.input(job.initial.file)), job.initial.enlarge);
   const { width, height } = grid;
   const cast = (values: Float64Array) => (job.precision === 'float32' ? Float32Array.from(values) : values);
   const range = clippedRange(grid.values);
-  const parameters = { ...job, sweep: undefined, device: undefined };
-  const checkpoint = join(folder, 'state.checkpoint');
-  const saved = await readCheckpoint(checkpoint, { kind: 'heat-adi', parameters });
-  let done = saved?.step ?? 0;
-  const initial = saved === undefined ? cast(grid.values) : (saved.arrays['state'] as Float32Array | Float64Array);
+  const parameters: Belongs = { hash, precision: job.precision, width, height };
+  const checkpoint = join(folder, checkpointName);
+  const before = await saved(checkpoint, job, parameters, context.warn);
+  if (before === undefined) await removeCheckpoints(checkpoint);
+  let done = before?.step ?? 0;
+  const initial = before === undefined ? cast(grid.values) : (before.arrays['state'] as Float32Array | Float64Array);
 
   const picture = (index: number) => `heat-${String(index).padStart(3, '0')}.png`;
   const draw = async (index: number, values: Float32Array | Float64Array) =>
     writeFileAtomic(join(folder, picture(index)), gridPng(values, width, height, range));
-  if (saved === undefined) await draw(0, initial);
+  if (before === undefined) await draw(0, initial);
   using heat = await HeatAdi.create({
     width, height, initial, diffusivity: job.diffusivity, dt: job.dt, dx: job.dx,
     ...(job.dy === undefined ? {} : { dy: job.dy }), boundary: job.boundary, device,
@@ -105,17 +155,16 @@ export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
   let state = initial;
   let seconds = 0;
   const firstStep = done;
-  for (let snapshot = 1; snapshot <= job.snapshots; ++snapshot) {
-    const goal = Math.round((job.steps * snapshot) / job.snapshots);
+  for (const [index, goal] of goalsOf(job).entries()) {
     if (goal <= done) continue;
     const offset = done;
-    const before = performance.now();
+    const start = performance.now();
     await heat.advance(goal - done, { signal, onProgress: (step) => onProgress(offset + step, job.steps) });
     state = await heat.read();
-    seconds += (performance.now() - before) / 1000;
+    seconds += (performance.now() - start) / 1000;
     done = goal;
-    await draw(snapshot, state);
-    await writeCheckpoint(checkpoint, { kind: 'heat-adi', parameters, step: done, arrays: { state } });
+    await draw(index + 1, state);
+    await writeCheckpoint(checkpoint, { kind, parameters, step: done, arrays: { state } });
   }
   await writeFileAtomic(join(folder, 'final.npy'), formatNpy({ type: job.precision, shape: [height, width], data: state }));
   const drift = job.boundary === 'dirichlet' ? NaN

@@ -1,9 +1,8 @@
 // The `register` job: curvature registration of two files, or of a generated pair.
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { ArgumentError, refusal } from '../core/errors.ts';
-import { writeFileAtomic } from '../core/files.ts';
+import { readBytes, writeFileAtomic } from '../core/files.ts';
 import { formatNpy, parseNpy } from '../core/npy.ts';
 import { register, registrationPair, targetRegistrationError, writeImage } from '../imaging/index.ts';
 import type { Running } from './imaging-denoise.ts';
@@ -38,7 +37,7 @@ export interface Registered {
 
 /** Landmarks of a .npy file of shape (n, 2, dimensions): of each pair the point of the reference, then that of the template. */
 async function readLandmarks(path: string, dimensions: number): Promise<Landmarks> {
-  const { shape, data } = parseNpy(await readFile(path), 'landmarks');
+  const { shape, data } = parseNpy(await readBytes(path), 'landmarks');
   if (shape.length !== 3 || shape[1] !== 2 || shape[2] !== dimensions) {
     throw refusal('landmarks', `shape (n, 2, ${dimensions})`, `(${shape.join(', ')})`);
   }

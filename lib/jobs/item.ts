@@ -8,8 +8,12 @@ export interface ItemContext {
   readonly input: (path: string) => string;
   /** Folder of this item's results; exists. */
   readonly folder: string;
+  /** Of the item's parameters and the bytes of its inputs: what its checkpoints belong to. */
+  readonly hash: string;
   readonly signal: AbortSignal;
   readonly onProgress: (done: number, total: number) => void;
+  /** Says what the user should know at once; it also comes to stand in the result. */
+  readonly warn: (note: string) => void;
 }
 
 /** What an item did; becomes its result.json. */

@@ -1,11 +1,11 @@
 // Reads a job file, checks it, and expands its sweep into items.
-import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
-import { createReadStream } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { refusal } from '../core/errors.ts';
+import { describeFile, readText } from '../core/files.ts';
+import { digestInputs, hashItem, type Digests, type InputDigest, type Resolve } from './hash.ts';
+import { itemNamer, requireOwnFolders, type Sweep } from './names.ts';
 import { jobSchema, type Job } from './schema.ts';
 
 /** One combination of a job's sweep. */
@@ -13,7 +13,9 @@ export interface JobItem {
   /** Name of its folder below the job's results: 'all' without a sweep, else 'field=value,…'. */
   readonly name: string;
   readonly job: Job;
-  /** Of the parameters and the bytes of the input files: a finished item with the same hash is skipped. */
+  /** What it reads. */
+  readonly inputs: readonly InputDigest[];
+  /** Of the parameters and the bytes of the input files: a finished item with the same hash is skipped, a begun one continued. */
   readonly hash: string;
 }
 
@@ -24,11 +26,11 @@ export interface LoadedJob {
   readonly device: NonNullable<Job['device']>;
   readonly items: readonly JobItem[];
   /** Resolves the input paths of the job file. */
-  readonly input: (path: string) => string;
+  readonly input: Resolve;
 }
 
 /** `package:NAME/PATH` is a file of an installed npm package; other paths are relative to the job file. */
-function inputResolver(file: string): (path: string) => string {
+function inputResolver(file: string): Resolve {
   const require = createRequire(resolve(file));
   return (path) => {
     if (!path.startsWith('package:')) return isAbsolute(path) ? path : join(dirname(resolve(file)), path);
@@ -51,50 +53,33 @@ function inputResolver(file: string): (path: string) => string {
   };
 }
 
-/** Paths a job reads. */
-function inputPaths(job: Job): string[] {
-  switch (job.kind) {
-    case 'solve': return [job.lower, job.diagonal, job.upper, job.rhs].filter((v) => typeof v === 'string');
-    case 'heat-adi': return [job.initial.file];
-    case 'spline': return [job.file];
-    case 'simulate': return typeof job.initial === 'object' && 'file' in job.initial ? [job.initial.file] : [];
-    case 'denoise': return [job.input].filter((v) => typeof v === 'string');
-    case 'segment': return [job.input, job.truth].filter((v) => typeof v === 'string');
-    case 'stream': return [job.program, job.input].filter((v) => typeof v === 'string');
-    case 'register': return [job.reference, job.template, job.landmarks].filter((v) => typeof v === 'string');
+/** Most items of one sweep. */
+export const mostItems = 100_000;
+/** Longest job file, bytes. */
+const longestJob = 2 ** 24;
+/** Fields that all items of a job share. */
+const sharedFields: readonly string[] = ['$schema', 'name', 'kind', 'device', 'sweep'];
+
+/** How many items a sweep has, before any of them is made. */
+function countItems(sweep: Sweep): number {
+  const count = Object.values(sweep).reduce((product, values) => product * BigInt(values.length), 1n);
+  if (count > mostItems) throw refusal('sweep', `at most ${mostItems} items`, `${count} combinations`);
+  return Number(count);
+}
+
+/** Every combination of the sweep's values, in the order the fields are written, the last one varying fastest. */
+function* combinations(sweep: Sweep): Generator<Record<string, unknown>> {
+  const fields = Object.entries(sweep);
+  const count = countItems(sweep);
+  for (let index = 0; index < count; index += 1) {
+    let rest = index;
+    const picked = fields.toReversed().map(([field, values]) => {
+      const value = values[rest % values.length];
+      rest = Math.floor(rest / values.length);
+      return [field, value] as const;
+    });
+    yield Object.fromEntries(picked.toReversed());
   }
-}
-
-/** A file, or (a series of slices) the files of a folder. */
-async function filesOf(path: string): Promise<string[]> {
-  if (!(await stat(path)).isDirectory()) return [path];
-  const entries = await readdir(path, { withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map(({ name }) => join(path, name)).sort();
-}
-
-async function hashItem(job: Job, input: (path: string) => string): Promise<string> {
-  const hash = createHash('sha256');
-  hash.update(JSON.stringify({ ...job, $schema: undefined, description: undefined, sweep: undefined }));
-  for (const path of inputPaths(job)) {
-    for (const file of await filesOf(input(path))) {
-      for await (const piece of createReadStream(file)) hash.update(piece as Buffer);
-    }
-  }
-  return hash.digest('hex');
-}
-
-/** Every combination of the sweep's values, in the order the fields are written. */
-function combinations(sweep: Record<string, readonly unknown[]>): Record<string, unknown>[] {
-  return Object.entries(sweep).reduce<Record<string, unknown>[]>(
-    (all, [field, values]) => all.flatMap((one) => values.map((value) => ({ ...one, [field]: value }))), [{}]);
-}
-
-function itemName(combination: Record<string, unknown>): string {
-  const text = Object.entries(combination)
-    .map(([field, value]) => `${field}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join(',').replace(/[^A-Za-z0-9_.,=+-]/g, '_');
-  return text === '' ? 'all' : text.length <= 100 ? text
-    : `${text.slice(0, 80)}-${createHash('sha256').update(text).digest('hex').slice(0, 12)}`;
 }
 
 function parseJob(value: unknown, file: string): Job {
@@ -106,29 +91,46 @@ function parseJob(value: unknown, file: string): Job {
   return parsed.data;
 }
 
-/**
- * Loads one job file.
- * @throws ArgumentError with the field for anything the schema does not take, for a sweep over an
- *   unknown field, and for inputs that do not exist
- */
-export async function loadJob(file: string): Promise<LoadedJob> {
-  let raw: unknown;
+async function readJob(file: string): Promise<unknown> {
+  const { size } = await describeFile(file);
+  if (size > longestJob) throw refusal(file, `a job file of at most ${longestJob} bytes`, `${size}`);
+  const text = await readText(file);
   try {
-    raw = JSON.parse(await readFile(file, 'utf8'));
+    return JSON.parse(text);
   } catch (error) {
     throw refusal(file, 'a readable JSON job file', (error as Error).message, { cause: error });
   }
+}
+
+/** What may be said beside the job file. */
+export interface LoadOptions {
+  /** In place of the job file's backend. */
+  readonly backend?: NonNullable<Job['device']>['backend'];
+}
+
+/**
+ * Loads one job file.
+ * @throws ArgumentError with the field for anything the schema does not take, for a sweep over an unknown field, of more than
+ *   {@link mostItems} items or with equal values, and for inputs that do not exist; FileError for files that cannot be read
+ */
+export async function loadJob(file: string, { backend }: LoadOptions = {}): Promise<LoadedJob> {
+  const raw = await readJob(file);
   const job = parseJob(raw, file);
+  const sweep = job.sweep ?? {};
+  const shared = sharedFields.find((field) => Object.hasOwn(sweep, field));
+  if (shared !== undefined) throw refusal(`sweep.${shared}`, 'a field that items can differ in', shared);
+  countItems(sweep);
   const input = inputResolver(file);
+  const device = { ...job.device, backend: backend ?? job.device?.backend ?? 'auto' };
+  const own = backend === undefined ? {} : { device };
+  const nameOf = itemNamer(sweep);
+  const digests: Digests = new Map();
   const items: JobItem[] = [];
-  for (const combination of combinations(job.sweep ?? {})) {
-    const one = parseJob({ ...(raw as object), ...combination, sweep: undefined }, file);
-    try {
-      items.push({ name: itemName(combination), job: one, hash: await hashItem(one, input) });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      throw refusal(file, 'input files that exist', (error as NodeJS.ErrnoException).path ?? '', { cause: error });
-    }
+  for (const combination of combinations(sweep)) {
+    const one = parseJob({ ...(raw as object), ...combination, ...own, sweep: undefined }, file);
+    const inputs = await digestInputs(one, input, digests);
+    items.push({ name: nameOf(combination), job: one, inputs, hash: hashItem(one, inputs) });
   }
-  return { name: job.name, file, device: job.device ?? { backend: 'auto' }, items, input };
+  requireOwnFolders(items.map(({ name }) => name));
+  return { name: job.name, file, device, items, input };
 }

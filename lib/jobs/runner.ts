@@ -1,10 +1,11 @@
 // Runs jobs: resumes, reports progress, and leaves one result.json per item.
-import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { openDevice, type Device } from '../core/device.ts';
 import { packageVersion } from '../core/binding.ts';
-import { writeFileAtomic } from '../core/files.ts';
+import { previousCheckpoint, removeCheckpoints } from '../core/checkpoint.ts';
+import { makeFolder, readText, removeAll, writeFileAtomic } from '../core/files.ts';
+import { requireUnchanged } from './hash.ts';
 import { heatAdiItem } from './heat-adi.ts';
 import { denoiseItem } from './imaging-denoise.ts';
 import { registerItem } from './imaging-register.ts';
@@ -12,6 +13,7 @@ import { segmentItem } from './imaging-segment.ts';
 import type { ItemContext, ItemReport } from './item.ts';
 import type { JobItem, LoadedJob } from './load.ts';
 import type { Job } from './schema.ts';
+import { checkpointName, takeFolder } from './results-folder.ts';
 import { solveItem } from './solve.ts';
 import { splineItem } from './spline.ts';
 
@@ -37,8 +39,8 @@ export interface RunOptions {
   readonly results?: string;
   /** Run finished items again. */
   readonly again?: boolean;
-  /** Overrides the job file's backend. */
-  readonly backend?: 'auto' | 'cuda' | 'cpu' | 'simt';
+  /** Folders of results may be symbolic links; default false: they are refused. */
+  readonly followLinks?: boolean;
   readonly signal?: AbortSignal;
   readonly onProgress?: (event: RunEvent) => void;
 }
@@ -46,7 +48,11 @@ export interface RunOptions {
 /** What happens while a job runs. */
 export type RunEvent =
   | { readonly event: 'started' | 'skipped' | 'finished'; readonly job: string; readonly item: string; readonly result?: ItemResult }
+  | { readonly event: 'warning'; readonly job: string; readonly item: string; readonly note: string }
   | { readonly event: 'progress'; readonly job: string; readonly item: string; readonly done: number; readonly total: number };
+
+/** Name of an item's report. */
+const resultName = 'result.json';
 
 async function runItem(job: Job, context: ItemContext): Promise<ItemReport> {
   switch (job.kind) {
@@ -64,29 +70,72 @@ async function runItem(job: Job, context: ItemContext): Promise<ItemReport> {
 /** The result of an earlier run of the same item with the same inputs, if it is there and whole. */
 async function finishedResult(folder: string, item: JobItem): Promise<ItemResult | undefined> {
   try {
-    const result = JSON.parse(await readFile(join(folder, 'result.json'), 'utf8')) as ItemResult;
+    const result = JSON.parse(await readText(join(folder, resultName))) as ItemResult;
     return result.schema === 1 && result.hash === item.hash ? result : undefined;
   } catch {
     return undefined;
   }
 }
 
+/** What an item needs beside itself. */
+interface Running {
+  readonly loaded: LoadedJob;
+  readonly device: Device;
+  readonly folder: string;
+  readonly signal: AbortSignal;
+  readonly onProgress: RunOptions['onProgress'];
+}
+
+/** Runs one item and writes its result. */
+async function finishItem(item: JobItem, { loaded, device, folder, signal, onProgress }: Running): Promise<ItemResult> {
+  const names = { job: loaded.name, item: item.name };
+  const warnings: string[] = [];
+  const start = performance.now();
+  const done = await runItem(item.job, {
+    device, input: loaded.input, folder, signal, hash: item.hash,
+    onProgress: (at, total) => onProgress?.({ event: 'progress', ...names, done: at, total }),
+    warn: (note) => {
+      warnings.push(note);
+      onProgress?.({ event: 'warning', ...names, note });
+    },
+  });
+  try {
+    await requireUnchanged(item.inputs);
+  } catch (error) {
+    await removeCheckpoints(join(folder, checkpointName)); // of inputs that were another thing at another time
+    throw error;
+  }
+  const notes = [...warnings, ...(done.notes ?? [])];
+  const result: ItemResult = {
+    schema: 1, ...names, hash: item.hash, parameters: item.job,
+    device: { backend: device.backend, name: device.name }, warploom: packageVersion(),
+    ...done, ...(notes.length > 0 ? { notes } : {}),
+    wallSeconds: (performance.now() - start) / 1000, finished: new Date().toISOString(),
+  };
+  await writeFileAtomic(join(folder, resultName), `${JSON.stringify(result, null, 2)}\n`);
+  await removeAll(previousCheckpoint(join(folder, checkpointName)));
+  return result;
+}
+
 /**
  * Runs a job's items one after another and gives their results in order. An item whose result.json
  * stands with the same parameters and inputs is skipped; a killed run continues from its last
- * checkpoint; every file is written under a temporary name, synced and renamed.
- * @throws whatever an item throws, after the items before it are safe on disk; signal.reason when aborted
+ * checkpoint; every file is written under a temporary name, synced and renamed. The job's folder is locked meanwhile.
+ * @throws whatever an item throws, after the items before it are safe on disk; signal.reason when aborted; WarploomError
+ *   `ERR_WARPLOOM_LOCKED` while another run writes there; ArgumentError for folders that are symbolic links
  */
 export async function runJob(loaded: LoadedJob, options: RunOptions = {}): Promise<ItemResult[]> {
-  const { results = 'warploom-results', again = false, onProgress } = options;
+  const { results = 'warploom-results', again = false, followLinks = false, onProgress } = options;
   const signal = options.signal ?? new AbortController().signal;
   const report: ItemResult[] = [];
+  const place = join(results, loaded.name);
+  const lock = await takeFolder(place, { followLinks });
   let device: Device | undefined;
   try {
     for (const item of loaded.items) {
       signal.throwIfAborted();
       const names = { job: loaded.name, item: item.name };
-      const folder = join(results, loaded.name, item.name);
+      const folder = join(place, item.name);
       const before = again ? undefined : await finishedResult(folder, item);
       if (before !== undefined) {
         onProgress?.({ event: 'skipped', ...names, result: before });
@@ -95,28 +144,18 @@ export async function runJob(loaded: LoadedJob, options: RunOptions = {}): Promi
       }
       const { backend, index, memoryLimit } = loaded.device;
       device ??= await openDevice({
-        backend: options.backend ?? backend,
-        ...(index === undefined ? {} : { index }), ...(memoryLimit === undefined ? {} : { memoryLimit }),
+        backend, ...(index === undefined ? {} : { index }), ...(memoryLimit === undefined ? {} : { memoryLimit }),
       });
-      await mkdir(folder, { recursive: true });
-      if (again) await rm(join(folder, 'state.checkpoint'), { force: true });
+      await makeFolder(folder);
+      if (again) await removeCheckpoints(join(folder, checkpointName));
       onProgress?.({ event: 'started', ...names });
-      const start = performance.now();
-      const done = await runItem(item.job, {
-        device, input: loaded.input, folder, signal,
-        onProgress: (at, total) => onProgress?.({ event: 'progress', ...names, done: at, total }),
-      });
-      const result: ItemResult = {
-        schema: 1, ...names, hash: item.hash, parameters: item.job,
-        device: { backend: device.backend, name: device.name }, warploom: packageVersion(),
-        ...done, wallSeconds: (performance.now() - start) / 1000, finished: new Date().toISOString(),
-      };
-      await writeFileAtomic(join(folder, 'result.json'), `${JSON.stringify(result, null, 2)}\n`);
+      const result = await finishItem(item, { loaded, device, folder, signal, onProgress });
       onProgress?.({ event: 'finished', ...names, result });
       report.push(result);
     }
   } finally {
     await device?.close();
+    await lock.release();
   }
   return report;
 }

@@ -1,12 +1,10 @@
 // The `simulate` job: heat, Kuramoto–Sivashinsky and Euler in one dimension, as Zarr, pictures and figures.
 import { isReal } from '../core/arrays.ts';
-import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
+import { removeCheckpoints } from '../core/checkpoint.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
-import { writeFileAtomic } from '../core/files.ts';
+import { isThere, readBytes, writeFileAtomic } from '../core/files.ts';
 import { packageVersion } from '../core/binding.ts';
 import { Clock } from '../swept/clock.ts';
 import * as swept from '../swept/index.ts';
@@ -15,6 +13,7 @@ import { profilePlot, SpaceTime } from './simulate-pictures.ts';
 import type { ItemContext, ItemFunction, ItemReport } from './item.ts';
 import { parseNpy } from '../core/npy.ts';
 import { plotSvg } from './plot.ts';
+import { checkpointName } from './results-folder.ts';
 import type { SimulateJob } from './simulate-schema.ts';
 import { FieldSeries } from './zarr.ts';
 
@@ -27,7 +26,7 @@ const checkpointEvery = 0.5;
 
 async function readInitial(initial: SimulateJob['initial'], input: (path: string) => string): Promise<unknown> {
   if (typeof initial !== 'object' || !('file' in initial)) return initial;
-  const { data, type } = parseNpy(await readFile(input(initial.file)), 'initial.file');
+  const { data, type } = parseNpy(await readBytes(input(initial.file)), 'initial.file');
   if (isReal(data)) return data;
   throw refusal('initial.file', 'float32 or float64 values', type);
 }
@@ -44,18 +43,15 @@ function start(job: SimulateJob, initial: unknown, device: ItemContext['device']
   }
 }
 
-/** Everything the run depends on, in few letters. */
-function tagOf(job: SimulateJob, initial: unknown): string {
-  const { $schema: _schema, description: _description, sweep: _sweep, device: _device, variant: _variant, ...rest } = job;
-  const hash = createHash('sha256').update(JSON.stringify(rest));
-  if (ArrayBuffer.isView(initial)) hash.update(initial as Uint8Array);
-  return hash.digest('hex');
-}
-
-/** The simulation of an earlier, killed run of the same job; undefined when there is none. */
-async function resume(path: string, tag: string, fresh: swept.AnySimulation, job: SimulateJob): Promise<swept.AnySimulation | undefined> {
+/** The simulation of an earlier, killed run of the same item; undefined when there is none. */
+async function resume(
+  path: string, fresh: swept.AnySimulation, job: SimulateJob, context: ItemContext,
+): Promise<swept.AnySimulation | undefined> {
   try {
-    return await swept.restore(path, { device: fresh.device, variant: job.variant, parameters: fresh.setup, tag });
+    return await swept.restore(path, {
+      device: fresh.device, variant: job.variant, parameters: fresh.setup, tag: context.hash,
+      onDamaged: (error) => context.warn(`${error.message}. The one before it was taken`),
+    });
   } catch (error) {
     if (error instanceof ArgumentError && /^(path|tag|parameters\b)/.test(error.argument)) return undefined;
     throw error;
@@ -99,16 +95,16 @@ async function conservedSums(simulation: swept.AnySimulation): Promise<Sums> {
 
 /** Runs from where the simulation stands to the last snapshot, writing each, with a checkpoint now and then. */
 async function march(
-  job: SimulateJob, simulation: swept.AnySimulation, series: FieldSeries, picture: SpaceTime, context: ItemContext, tag: string,
+  job: SimulateJob, simulation: swept.AnySimulation, series: FieldSeries, picture: SpaceTime, context: ItemContext,
 ): Promise<void> {
-  const { signal, onProgress, folder } = context;
+  const { signal, onProgress, folder, hash } = context;
   const { steps } = timetable(job, simulation.dt);
   const total = steps.at(-1)!;
   const options = { signal, onProgress: () => onProgress(simulation.stepsDone, total) };
   let saved = performance.now();
   const save = async (): Promise<void> => {
     await series.flush(); // the checkpoint says that all before it is there
-    await simulation.save(join(folder, 'state.checkpoint'), { tag });
+    await simulation.save(join(folder, checkpointName), { tag: hash });
     saved = performance.now();
   };
   // A checkpoint at a snapshot's step may have been saved before the snapshot was written.
@@ -172,13 +168,14 @@ export const simulateItem: ItemFunction<SimulateJob> = async (job, context) => {
   const { folder, device } = context;
   const begin = performance.now();
   const given = await readInitial(job.initial, context.input);
-  const tag = tagOf(job, given);
   await using fresh = await start(job, given, device);
   const before = await conservedSums(fresh);
   const initial = fieldsOf(await fresh.read());
   const names = Object.keys(initial);
   const zarrFolder = join(folder, 'result.zarr');
-  const resumed = existsSync(join(zarrFolder, 'zarr.json')) ? await resume(join(folder, 'state.checkpoint'), tag, fresh, job) : undefined;
+  const checkpoint = join(folder, checkpointName);
+  const resumed = isThere(join(zarrFolder, 'zarr.json')) ? await resume(checkpoint, fresh, job, context) : undefined;
+  if (resumed === undefined) await removeCheckpoints(checkpoint); // before anything of this run stands where that one's was
   await using simulation = resumed ?? fresh;
   const { steps, times } = timetable(job, simulation.dt);
   const series = await FieldSeries.create(zarrFolder, {
@@ -189,7 +186,7 @@ export const simulateItem: ItemFunction<SimulateJob> = async (job, context) => {
   picture.row(0, Object.values(initial)[0]!);
   if (resumed === undefined) for (const name of names) await series.write(name, 0, initial[name]!);
   for (let k = 1; k < steps.length && steps[k]! <= simulation.stepsDone; k += 1) picture.row(k, await series.read(names[0]!, k));
-  await march(job, simulation, series, picture, context, tag);
+  await march(job, simulation, series, picture, context);
   const final = fieldsOf(await simulation.read());
   const exact = exactOf(job, simulation.setup, simulation.time);
   await writeFileAtomic(join(folder, 'space-time.png'), picture.png());

@@ -1,9 +1,8 @@
 // The `solve` job: batched tridiagonal systems from .npy files.
 import { isReal } from '../core/arrays.ts';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { refusal } from '../core/errors.ts';
-import { writeFileAtomic } from '../core/files.ts';
+import { readBytes, writeFileAtomic } from '../core/files.ts';
 import * as tridiagonal from '../tridiagonal/index.ts';
 import type { ItemFunction } from './item.ts';
 import { formatNpy, parseNpy, type NpyArray } from '../core/npy.ts';
@@ -12,7 +11,7 @@ import type { SolveJob } from './schema.ts';
 type Real = Float32Array | Float64Array;
 
 async function readOperand(name: string, path: string): Promise<NpyArray & { data: Real }> {
-  const array = parseNpy(await readFile(path), name);
+  const array = parseNpy(await readBytes(path), name);
   if (!isReal(array.data)) {
     throw refusal(name, 'float32, float64, complex64 or complex128 elements', array.type);
   }

@@ -1,10 +1,9 @@
 // The `spline` job: cubic-spline interpolation of measured series, drawn with its knots.
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { csvParse } from 'd3-dsv';
 import { refusal } from '../core/errors.ts';
-import { writeFileAtomic } from '../core/files.ts';
+import { readText, writeFileAtomic } from '../core/files.ts';
 import { cubicSpline, type CubicSpline } from '../tridiagonal/cubic-spline.ts';
 import type { ItemFunction } from './item.ts';
 import { formatNpy } from '../core/npy.ts';
@@ -75,7 +74,7 @@ function slopeJump({ x, y, curvature }: CubicSpline): number {
 
 /** Interpolates and writes curve.npy (x and every series), result figures and curve.svg. */
 export const splineItem: ItemFunction<SplineJob> = async (job, { device, input, folder, signal, onProgress }) => {
-  const { rows, dropped } = readSeries(await readFile(input(job.file), 'utf8'), job);
+  const { rows, dropped } = readSeries(await readText(input(job.file)), job);
   const last = rows.length - 1;
   const knotRows = rows.filter((_, i) => i % job.every === 0 || i === last);
   const heldOut = rows.filter((_, i) => i % job.every !== 0 && i !== last);

@@ -1,6 +1,5 @@
 // Items of stream programs in files: raw words, .npy, WAV and text.
-import { readFile } from 'node:fs/promises';
-import { writeFileAtomic } from '../core/files.ts';
+import { readBytes, writeFileAtomic } from '../core/files.ts';
 import { formatNpy, parseNpy } from '../core/npy.ts';
 import { decodeFile, encodeFile } from '../stream/interpret/index.ts';
 import type { IrType } from '../stream/ir.ts';
@@ -74,7 +73,7 @@ function parseText(content: string, path: string): Float64Array {
 
 /** Scalars of the items in a file, by its ending; `rate`: of a WAV file, hertz. */
 export async function readItems(path: string, type: IrType): Promise<{ numbers: ArrayLike<number>; rate?: number }> {
-  const bytes = await readFile(path);
+  const bytes = await readBytes(path);
   switch (endingOf(path)) {
     case '.npy': return { numbers: numbersOf(parseNpy(bytes, path).data) };
     case '.wav': return parseWav(bytes, path);

@@ -2,6 +2,9 @@
 import { z } from 'zod';
 import { common, path } from './schema-common.ts';
 
+/** Files of a job that its output must not take the place of. */
+const taken: readonly string[] = ['result.json', 'graph.svg', 'state.checkpoint', 'state.checkpoint.previous', 'result.zarr'];
+
 /** `stream`. */
 export const streamJobSchema = z.strictObject({
   ...common,
@@ -18,7 +21,9 @@ export const streamJobSchema = z.strictObject({
       noise: z.number().min(0).max(1).default(0.01).describe('standard deviation of the noise in each part; the carrier is 1'),
     }),
   ]).optional(),
-  output: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/).default('output.npy').describe('file for the items of an open output'),
+  output: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/)
+    .refine((name) => !taken.includes(name.toLowerCase().replace(/\.+$/, '')), { error: 'the job itself writes a file of this name' })
+    .default('output.npy').describe('file for the items of an open output'),
   channels: z.number().int().min(1).max(16).default(1).describe('of a .wav output, taking turns'),
   rate: z.number().int().min(1).max(1_000_000).optional()
     .describe('samples a second of a .wav output; default that of the input, or 48000'),

@@ -1,11 +1,11 @@
 // The `stream` job: runs a program, writes what comes out and the program's graph, and says how fast and how right it was.
-import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { refusal } from '../core/errors.ts';
-import { writeFileAtomic } from '../core/files.ts';
+import { readBytes, writeFileAtomic } from '../core/files.ts';
 import * as stream from '../stream/index.ts';
 import type { ItemFunction, ItemReport } from './item.ts';
 import { readItems, writeItems } from './stream-files.ts';
+import { compileProgram } from './stream-program.ts';
 import type { StreamJob } from './stream-schema.ts';
 import { distortion, kSoundRate, stereoBroadcast } from './stream-signal.ts';
 
@@ -30,7 +30,7 @@ async function inputOf(job: StreamJob, graph: stream.StreamGraph, path: (path: s
 
 async function filesOf(graph: stream.StreamGraph, path: (path: string) => string): Promise<Record<string, Uint8Array>> {
   const files: Record<string, Uint8Array> = {};
-  for (const node of graph.nodes) if (node.kind === 'reader') files[node.file.path] ??= await readFile(path(node.file.path));
+  for (const node of graph.nodes) if (node.kind === 'reader') files[node.file.path] ??= await readBytes(path(node.file.path));
   return files;
 }
 
@@ -48,9 +48,7 @@ async function accuracyOf(
 
 /** Runs one program. */
 export const streamItem: ItemFunction<StreamJob> = async (job, { input: path, folder, signal, onProgress }) => {
-  const source = path(job.program);
-  const { graph, diagnostics } = await stream.elaborate([{ name: basename(source), text: await readFile(source, 'utf8') }],
-    { ...(job.main === undefined ? {} : { main: job.main }), ...(job.parameters === undefined ? {} : { parameters: job.parameters }) });
+  const { compiled: { graph, diagnostics } } = await compileProgram(job, path);
   if (graph.output === undefined) throw refusal('program', 'a program with an open output', 'one that keeps its items');
   const { numbers, rate } = await inputOf(job, graph, path);
   const { backend, items, iterations, threads } = job;
@@ -69,7 +67,7 @@ export const streamItem: ItemFunction<StreamJob> = async (job, { input: path, fo
   const accuracy = await accuracyOf(job, graph, options, result.output);
   onProgress(2, 2);
   return {
-    summary: `${basename(source)}, ${graph.nodes.length} nodes, ${count} items, ${result.backend}`,
+    summary: `${basename(path(job.program))}, ${graph.nodes.length} nodes, ${count} items, ${result.backend}`,
     figures: { items: count, seconds, itemsPerSecond: count / seconds, nodes: graph.nodes.length },
     accuracy, files: [job.output, 'graph.svg'], notes: diagnostics.map(({ code, message, line }) => `${code}, line ${line}: ${message}`),
   };

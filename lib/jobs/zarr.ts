@@ -1,8 +1,7 @@
 // Fields over time as a Zarr v3 group in a folder: raw little-endian chunks of some mebibyte.
-import { mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as zarr from 'zarrita';
-import { writeFileAtomic } from '../core/files.ts';
+import { makeFolder, readBytes, removeAll, unlessAbsent, writeFileAtomic } from '../core/files.ts';
 
 type RealArray = Float32Array | Float64Array;
 type FileType = 'float32' | 'float64' | 'int64';
@@ -17,17 +16,12 @@ class FolderStore {
   }
 
   async get(key: string): Promise<Uint8Array | undefined> {
-    try {
-      return await readFile(join(this.#folder, key));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw error;
-    }
+    return unlessAbsent(readBytes(join(this.#folder, key)));
   }
 
   async set(key: string, value: Uint8Array): Promise<void> {
     const path = join(this.#folder, key);
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolder(dirname(path));
     await writeFileAtomic(path, value);
   }
 }
@@ -113,7 +107,7 @@ export class FieldSeries {
 
   /** Makes the group, or opens it again for a run that goes on: what it holds then stays. */
   static async create(folder: string, shape: SeriesShape, goOn: boolean): Promise<FieldSeries> {
-    if (!goOn) await rm(folder, { recursive: true, force: true });
+    if (!goOn) await removeAll(folder);
     const root = zarr.root(new FolderStore(folder));
     const { x, steps, times, type } = shape;
     await zarr.create(root, { attributes: shape.attributes });

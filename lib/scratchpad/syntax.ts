@@ -1,10 +1,10 @@
 // CUDA C++ text → a plain syntax tree, by tree-sitter's CUDA grammar (WebAssembly).
-import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Parser, Tree, TreeCursor } from 'web-tree-sitter';
-import { ArgumentError, WarploomError } from '../core/errors.ts';
+import { ArgumentError, FileError, WarploomError } from '../core/errors.ts';
+import { isThere, readBytesSync } from '../core/files.ts';
 
 /** A node of the syntax tree. Offsets count UTF-16 units of the source, like those of a string. */
 export interface SyntaxNode {
@@ -49,7 +49,7 @@ let loading: Promise<Parser> | undefined;
 /** The grammar stands beside the compiled code in the published package, and in its own package in a checkout. */
 function grammarPath(): string {
   const beside = fileURLToPath(new URL(`./${kGrammar}`, import.meta.url));
-  if (existsSync(beside)) return beside;
+  if (isThere(beside)) return beside;
   const manifest = createRequire(import.meta.url).resolve('tree-sitter-cuda/package.json');
   return join(dirname(manifest), kGrammar);
 }
@@ -58,13 +58,14 @@ async function loadParser(): Promise<Parser> {
   // Imported here: nobody else needs the 200 KB, and the package stays loadable by require().
   const { Language, Parser: TreeParser } = await import('web-tree-sitter');
   await TreeParser.init();
-  const language = await Language.load(readFileSync(grammarPath()));
+  const language = await Language.load(readBytesSync(grammarPath()));
   return new TreeParser().setLanguage(language);
 }
 
 function parser(): Promise<Parser> {
   loading ??= loadParser().catch((cause: unknown) => {
     loading = undefined;
+    if (cause instanceof FileError && cause.systemCode !== 'ENOENT') throw cause;
     throw new WarploomError('ERR_WARPLOOM_UNAVAILABLE',
       `the CUDA grammar (${kGrammar}) could not be loaded; reinstall the package`, { cause });
   });

@@ -17,7 +17,7 @@ export interface Ends {
 }
 
 /** Ends each equation takes, as `admits` of cuda/swept/domain.h. */
-const admitted: Record<EquationName, readonly BoundaryName[]> = {
+export const admitted: Record<EquationName, readonly BoundaryName[]> = {
   heat: ['periodic', 'reflective', 'dirichlet'],
   'kuramoto-sivashinsky': ['periodic', 'dirichlet'],
   euler: boundaries,

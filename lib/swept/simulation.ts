@@ -4,12 +4,13 @@ import { writeCheckpoint } from '../core/checkpoint.ts';
 import type { Device, DeviceArray } from '../core/device.ts';
 import { DisposedError, InstabilityError, refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { requireCall, requireFields, requireWhole } from '../core/checks.ts';
+import { requireCall, requireFields, requirePath, requireWhole } from '../core/checks.ts';
 import { snapshot } from '../core/snapshot.ts';
 import type { Clock, Plan } from './clock.ts';
 import { places } from './grid.ts';
 import { componentsOf, measure, rowOf, type Figures, type Place } from './measure.ts';
 import { Pace } from './pace.ts';
+import { checkpointKind, stateNames, type CheckpointParameters } from './saved.ts';
 import { checkSnapshots, goals, type Goal } from './snapshots.ts';
 import {
   variants, type EquationName, type Norms, type Placement, type RealArray, type Setup, type SimulationInfo, type Snapshot,
@@ -26,15 +27,6 @@ export interface Parts {
   readonly state: DeviceArray;
   readonly next: DeviceArray;
   readonly clock: Clock;
-}
-
-/** Everything a checkpoint says beside the state. */
-export interface CheckpointParameters {
-  readonly version: 1;
-  readonly setup: Setup;
-  /** As given to `save`. */
-  readonly tag: string;
-  readonly clock: ReturnType<Clock['save']>;
 }
 
 /**
@@ -169,20 +161,21 @@ export abstract class Simulation<State> {
   }
 
   /**
-   * Writes a checkpoint that `swept.restore` continues from bit for bit: checksummed, under a temporary name, then renamed, so that an
-   * earlier one of the same name stays whole until this one is.
+   * Writes a checkpoint that `swept.restore` continues from bit for bit: checksummed, under a temporary name, then renamed. An earlier
+   * one of the same name stays whole until this one is, and then beside it, as `PATH.previous`.
    * @param options `tag`: whatever else the run depends on, such as a name of its initial state; `swept.restore` may ask for it
    */
   save(path: string, options: { readonly tag?: string } = {}): Promise<void> {
     return this.#checked(() => {
-      if (typeof path !== 'string' || path === '') throw refusal('path', 'a file name', describeValue(path));
+      requirePath(path);
       requireFields(options, ['tag'], 'options', 'save');
       if (options.tag !== undefined && typeof options.tag !== 'string') throw refusal('tag', 'a string', describeValue(options.tag));
     }, async () => {
       const state = await this.#stored();
       const { tag = '' } = options;
-      const parameters: CheckpointParameters = { version: 1, setup: this.setup, tag, clock: this.#clock.save() };
-      await writeCheckpoint(path, { kind: 'swept', parameters, step: this.#clock.step, arrays: { state } });
+      const parameters: CheckpointParameters = { setup: this.setup, tag, clock: this.#clock.save() };
+      const arrays = { [stateNames[this.equation]]: state };
+      await writeCheckpoint(path, { kind: checkpointKind, parameters, step: this.#clock.step, arrays });
     });
   }
 

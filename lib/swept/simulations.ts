@@ -1,14 +1,16 @@
 // Simulations of the three equations, and restarts from their checkpoints.
+import { emitWarning } from 'node:process';
 import { describeValue, makeTypedArray } from '../core/arrays.ts';
 import { deviceArrays } from '../core/calls.ts';
 import { loadCheckpoint } from '../core/checkpoint.ts';
 import { implicitDevice, type Device } from '../core/device.ts';
-import { refusal } from '../core/errors.ts';
+import { refusal, type CheckpointError } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { requireChoice, requireDevice, requireFields, requireWhole } from '../core/checks.ts';
+import { requireChoice, requireDevice, requireFields, requirePath, requireWhole } from '../core/checks.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { Clock } from './clock.ts';
-import { Simulation, type CheckpointParameters, type Parts } from './simulation.ts';
+import { checkpointFormat, stateNames } from './saved.ts';
+import { Simulation, type Parts } from './simulation.ts';
 import { fastestSignal } from './stability.ts';
 import {
   variants, type GasFields, type GasTotals, type Placement, type RealArray, type Setup, type Totals, type Variant,
@@ -115,6 +117,11 @@ export interface RestoreOptions {
   readonly parameters?: Partial<Setup>;
   /** The tag it must have been saved with. */
   readonly tag?: string;
+  /**
+   * What a damaged checkpoint does where the one saved before it (`PATH.previous`) is whole: `warn` (default): the older one is taken,
+   * with a process warning; a function: likewise, and it is told; `refuse`: an error.
+   */
+  readonly onDamaged?: 'warn' | 'refuse' | ((error: CheckpointError) => void);
 }
 
 function checkParameters(found: Setup, expected: Partial<Setup>): void {
@@ -131,12 +138,12 @@ function checkParameters(found: Setup, expected: Partial<Setup>): void {
  * @example
  * await using sim = await swept.restore('run.checkpoint', { parameters: { equation: 'heat', n: 1001 } });
  *
- * @throws WarploomError `ERR_WARPLOOM_DAMAGED_FILE` for a file that is truncated or altered; ArgumentError naming what does not
- *   fit when it belongs to another kind of run or to other `parameters`
+ * @throws CheckpointError (`ERR_WARPLOOM_DAMAGED_FILE`) for a file that is truncated, altered, or holds what no run can have
+ *   written; ArgumentError naming what does not fit when it belongs to another kind of run or to other `parameters`; FileError
  */
 export async function restore(path: string, options: RestoreOptions = {}): Promise<AnySimulation> {
-  if (typeof path !== 'string' || path === '') throw refusal('path', 'a file name', describeValue(path));
-  requireFields(options, ['device', 'variant', 'points', 'depth', 'threads', 'parameters', 'tag'], 'options', 'swept.restore');
+  requirePath(path);
+  requireFields(options, restoreFields, 'options', 'swept.restore');
   const { variant = 'auto', points = 0, depth = 0, threads = 0, tag } = options;
   const parameters = snapshot(options.parameters ?? {});
   const { device } = options;
@@ -144,20 +151,29 @@ export async function restore(path: string, options: RestoreOptions = {}): Promi
   requireChoice(variant, 'variant', variants);
   for (const [name, value] of Object.entries({ points, depth, threads })) requireWhole(value, name, 0, 2 ** 20);
   requireFields(parameters, setupFields, 'parameters', 'swept.restore');
-  const checkpoint = await loadCheckpoint(path);
+  const onOlder = requireOnDamaged(options.onDamaged);
+  const checkpoint = await loadCheckpoint(path, checkpointFormat, onOlder);
   if (checkpoint === undefined) throw refusal('path', 'a checkpoint', `no file at ${path}`);
-  if (checkpoint.kind !== 'swept') throw refusal('path', 'a checkpoint of a swept simulation', `one of ${checkpoint.kind}`);
-  const saved = checkpoint.parameters as CheckpointParameters;
-  if (saved.version !== 1) throw refusal('path', 'a checkpoint of this version of warploom', `version ${String(saved.version)}`);
+  const saved = checkpoint.parameters;
   const { setup } = saved;
   checkParameters(setup, parameters);
   if (tag !== undefined && tag !== saved.tag) {
     throw refusal('tag', `the one it was saved with, ${describeValue(saved.tag)}`, describeValue(options.tag));
   }
   const placement = { device: device ?? implicitDevice(), variant, points, depth, threads };
-  const state = checkpoint.arrays['state'] as RealArray;
+  const state = checkpoint.arrays[stateNames[setup.equation]] as RealArray;
   const kinds = { heat: HeatSimulation, 'kuramoto-sivashinsky': WaveSimulation, euler: GasSimulation } as const;
   return kinds[setup.equation].start(setup, placement, state, new Clock(setup.dt, saved.clock));
+}
+
+const restoreFields = ['device', 'variant', 'points', 'depth', 'threads', 'parameters', 'tag', 'onDamaged'];
+
+/** What is told of a damaged checkpoint; undefined: it is an error. */
+function requireOnDamaged(value: RestoreOptions['onDamaged']): ((error: CheckpointError) => void) | undefined {
+  if (typeof value === 'function') return value;
+  requireChoice(value, 'onDamaged', ['warn', 'refuse']);
+  if (value === 'refuse') return undefined;
+  return (error) => emitWarning(`${error.message}. The one saved before it was taken`, { code: 'WARPLOOM_OLDER_CHECKPOINT' });
 }
 
 const setupFields: readonly (keyof Setup)[] = [

@@ -1,10 +1,10 @@
 // tridiagonal.tune: finds the fastest packing depth of cr-regpack on a device.
-import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { implicitDevice, type Device } from '../core/device.ts';
+import { requirePath } from '../core/checks.ts';
 import { ArgumentError, WarploomError } from '../core/errors.ts';
-import { writeFileAtomic } from '../core/files.ts';
+import { makeFolder, readText, writeFileAtomic } from '../core/files.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { callFields, parseOptions } from './options.ts';
 import { solve } from './solve.ts';
@@ -118,8 +118,12 @@ async function tuneSize(
   return ranked.length === 0 ? undefined : { type, n, batch, seconds, best: Number(ranked[0]![0]) };
 }
 
-/** A tuned policy as a table for people: one line per type and size, the best depth marked. */
+/**
+ * A tuned policy as a table for people: one line per type and size, the best depth marked.
+ * @throws ArgumentError naming the field of a policy that is none
+ */
 export function formatPolicy(policy: TunedPolicy): string {
+  requirePolicy(policy);
   const depths = [...new Set(policy.rows.flatMap(({ seconds }) => Object.keys(seconds).map(Number)))].sort((a, b) => a - b);
   const header = ['type', 'n', 'batch', ...depths.map((depth) => `depth ${depth}`), 'best'];
   const lines = policy.rows.map(({ type, n, batch, seconds, best }) => [
@@ -139,14 +143,19 @@ const policySchema = z.strictObject({
   })),
 });
 
+function requirePolicy(policy: unknown): void {
+  const { error } = policySchema.safeParse(policy);
+  const issue = error?.issues[0];
+  if (issue !== undefined) throw new ArgumentError(['policy', ...issue.path].map(String).join('.'), issue.message, { cause: error });
+}
+
 /**
  * A policy that {@link writePolicy} stored.
- * @throws ArgumentError naming `path` for a file that holds none
+ * @throws ArgumentError naming `path` for a file that holds none; FileError for one that cannot be read
  */
 export async function readPolicy(path: string): Promise<TunedPolicy> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new ArgumentError('path', `expected a readable file, received ${path}`, { cause: error });
-  });
+  requirePath(path);
+  const text = await readText(path);
   try {
     return policySchema.parse(JSON.parse(text));
   } catch (error) {
@@ -154,9 +163,14 @@ export async function readPolicy(path: string): Promise<TunedPolicy> {
   }
 }
 
-/** Stores a policy as JSON, whole or not at all. */
+/**
+ * Stores a policy as JSON, whole or not at all.
+ * @throws ArgumentError naming the field of a policy that is none; FileError when it cannot be written
+ */
 export async function writePolicy(path: string, policy: TunedPolicy): Promise<void> {
+  requirePath(path);
+  requirePolicy(policy);
   const text = `${JSON.stringify(policy, null, 2)}\n`;
-  await mkdir(dirname(path), { recursive: true });
+  await makeFolder(dirname(path));
   await writeFileAtomic(path, text);
 }

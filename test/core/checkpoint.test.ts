@@ -4,15 +4,28 @@ import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readCheckpoint, writeCheckpoint } from '../../lib/core/checkpoint.ts';
+import { z } from 'zod';
+import { loadCheckpoint, writeCheckpoint, type CheckpointFormat } from '../../lib/core/checkpoint.ts';
+import type { FileError } from '../../lib/core/errors.ts';
 import { writeFileAtomic } from '../../lib/core/files.ts';
 
 const sample = {
   kind: 'test', parameters: { n: 3, name: 'µ' }, step: 7,
   arrays: {
-    state: new Float64Array([1.5, NaN, -0]), flags: new Uint8Array([1, 2, 3]),
+    state: new Float64Array([1.5, 5e-324, -0]), flags: new Uint8Array([1, 2, 3]),
     offsets: new BigInt64Array([2n ** 62n]), empty: new Float32Array(0), rows: new Int32Array([-1]),
   },
+};
+
+const sampleFormat: CheckpointFormat<{ n: number; name: string }> = {
+  kind: 'test', parameters: z.strictObject({ n: z.int(), name: z.string() }),
+  arrays: ({ n }) => ({
+    state: { type: 'Float64Array', length: n }, flags: { type: 'Uint8Array', length: n }, offsets: { type: 'BigInt64Array', length: 1 },
+    empty: { type: 'Float32Array', length: 0 }, rows: { type: 'Int32Array', length: 1 },
+  }),
+};
+const killedFormat: CheckpointFormat<object> = {
+  kind: 'killed', parameters: z.strictObject({}), arrays: () => ({ state: { type: 'Float64Array', length: 50_000 } }),
 };
 
 describe('checkpoints', () => {
@@ -26,14 +39,13 @@ describe('checkpoints', () => {
 
   it('give back arrays, step and parameters bit for bit', async () => {
     await writeCheckpoint(path, sample);
-    assert.deepEqual(await readCheckpoint(path, sample), sample);
+    assert.deepEqual(await loadCheckpoint(path, sampleFormat), sample);
   });
 
-  it('are none when the file is absent or belongs to other parameters', async () => {
-    assert.equal(await readCheckpoint(path, sample), undefined);
+  it('are none when the file is absent, and refused when of another kind', async () => {
+    assert.equal(await loadCheckpoint(path, sampleFormat), undefined);
     await writeCheckpoint(path, sample);
-    assert.equal(await readCheckpoint(path, { kind: 'other', parameters: sample.parameters }), undefined);
-    assert.equal(await readCheckpoint(path, { kind: 'test', parameters: { n: 4 } }), undefined);
+    await assert.rejects(loadCheckpoint(path, { ...sampleFormat, kind: 'other' }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'path' });
   });
 
   it('refuse truncation at every byte', async () => {
@@ -41,7 +53,7 @@ describe('checkpoints', () => {
     const whole = await readFile(path);
     for (let length = 0; length < whole.length; ++length) {
       await writeFile(path, whole.subarray(0, length));
-      await assert.rejects(readCheckpoint(path, sample), { code: 'ERR_WARPLOOM_DAMAGED_FILE' });
+      await assert.rejects(loadCheckpoint(path, sampleFormat), { code: 'ERR_WARPLOOM_DAMAGED_FILE' });
     }
   });
 
@@ -52,15 +64,15 @@ describe('checkpoints', () => {
       const damaged = Buffer.from(whole);
       damaged[bit >> 3]! ^= 1 << (bit & 7);
       await writeFile(path, damaged);
-      await assert.rejects(readCheckpoint(path, sample), { code: 'ERR_WARPLOOM_DAMAGED_FILE' });
+      await assert.rejects(loadCheckpoint(path, sampleFormat), { code: 'ERR_WARPLOOM_DAMAGED_FILE' });
     }
   }).timeout(30_000);
 
   it('leave the earlier one whole, and no rubbish, when writing fails', async () => {
     await writeCheckpoint(path, sample);
-    await assert.rejects(writeFileAtomic(join(folder, 'absent', 'file'), 'x'), { code: 'ENOENT' });
-    await assert.rejects(writeFileAtomic(folder, 'x'), (e: NodeJS.ErrnoException) => ['EISDIR', 'ENOTEMPTY', 'EEXIST'].includes(e.code!));
-    assert.deepEqual(await readCheckpoint(path, sample), sample);
+    await assert.rejects(writeFileAtomic(join(folder, 'absent', 'file'), 'x'), { code: 'ERR_WARPLOOM_FILE', systemCode: 'ENOENT' });
+    await assert.rejects(writeFileAtomic(folder, 'x'), (e: FileError) => ['EISDIR', 'ENOTEMPTY', 'EEXIST'].includes(e.systemCode));
+    assert.deepEqual(await loadCheckpoint(path, sampleFormat), sample);
     assert.deepEqual(await readdir(folder), ['state.checkpoint']);
   });
 
@@ -74,7 +86,7 @@ describe('checkpoints', () => {
       await new Promise((resolve) => setTimeout(resolve, run * 13));
       child.kill('SIGKILL');
       await new Promise((resolve) => child.once('close', resolve));
-      const found = await readCheckpoint(path, { kind: 'killed', parameters: {} });
+      const found = await loadCheckpoint(path, killedFormat);
       assert.ok(found !== undefined);
       const state = found.arrays['state'] as Float64Array;
       assert.ok(state.every((value) => value === found.step));

@@ -137,7 +137,7 @@ describe('reading files of other writers', () => {
     await refused('uint16-stack.tif', 'INVALID_ARGUMENT', /0 to 2/, { page: 3 });
     await refused('series', 'UNSUPPORTED', /series 9\.9/, { series: '9.9' });
     await refused('uint8.tif', 'DAMAGED_FILE', /PNG/, { format: 'png' });
-    await rejects(readImage(fixture('none.png')), { code: 'ENOENT' });
+    await rejects(readImage(fixture('none.png')), { code: 'ERR_WARPLOOM_FILE', systemCode: 'ENOENT' });
   });
 
   it('refuse wrong options by name', async () => {

@@ -113,7 +113,7 @@ describe('swept checkpoints', () => {
     await simulation.save(path);
     const before = await readFile(path);
     await simulation.advance(1);
-    await rejects(simulation.save(join(folder, 'absent', 'x')), { code: 'ENOENT' });
+    await rejects(simulation.save(join(folder, 'absent', 'x')), { code: 'ERR_WARPLOOM_FILE', systemCode: 'ENOENT' });
     await rejects(simulation.save(folder));
     deepStrictEqual(await readFile(path), before);
     deepStrictEqual(await readdir(folder), ['run.checkpoint']);

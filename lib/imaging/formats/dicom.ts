@@ -1,8 +1,8 @@
 // DICOM images and series, uncompressed: one file, or a folder whose slices are sorted by where they lie in the patient.
-import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 // A CommonJS package: its names are known as properties of the default import only.
 import dicom, { type DataSet } from 'dicom-parser';
+import { describeFile, listFolder, readBytes } from '../../core/files.ts';
 import {
   allocatePixels, damaged, decodeSamples, guarded, pixelTypeFor, requireExtents, scaleFor, spread, unsupported,
   type ReadResult, type SampleType, type Source,
@@ -212,16 +212,16 @@ export function readDicom(source: Source): ReadResult {
 
 /** Reads the series of a folder; files that are not DICOM are passed over. */
 export async function readDicomFolder(folder: string, options: Source['options']): Promise<ReadResult> {
-  const names = (await readdir(folder)).sort();
+  const names = (await listFolder(folder)).map(({ name }) => name);
   const slices: Slice[] = [];
   let bytes = 0;
   for (const name of names) {
     const path = join(folder, name);
-    const info = await stat(path);
+    const info = await describeFile(path);
     if (!info.isFile()) continue;
     bytes += info.size;
     if (bytes > 8 * options.maxPixels + 2 ** 20 * names.length) requireExtents({ bytes: new Uint8Array(), name: folder, options }, [bytes]);
-    const file = await readFile(path);
+    const file = await readBytes(path);
     if (!isDicom(file)) continue;
     const slice = sliceOf(file, path);
     if (slice !== undefined) slices.push(slice);

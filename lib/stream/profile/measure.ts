@@ -1,12 +1,11 @@
 // What a firing of each node takes, measured: each node runs alone, on items that stood on its channels in a run of the whole program.
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
-import { writeFileAtomic } from '../../core/files.ts';
+import { readText, writeFileAtomic } from '../../core/files.ts';
 import { emitCpp } from '../emit/emit-cpp.ts';
 import { planProgram } from '../emit/plan.ts';
 import type { StreamGraph } from '../graph.ts';
@@ -38,7 +37,7 @@ function keyOf(graph: StreamGraph, backend: 'js' | 'cpp', { input, files = {}, s
 
 async function stored(path: string, nodes: number): Promise<z.infer<typeof storedSchema> | undefined> {
   try {
-    const found = storedSchema.parse(JSON.parse(await readFile(path, 'utf8')));
+    const found = storedSchema.parse(JSON.parse(await readText(path)));
     return found.microseconds.length === nodes && found.measured.length === nodes ? found : undefined;
   } catch {
     return undefined; // none yet, or not one of ours

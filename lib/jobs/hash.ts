@@ -1,0 +1,124 @@
+// What an item's results depend on: its parameters and the bytes of its inputs, as one hash. Results, checkpoints and the skipping of
+// finished items all go by it.
+import { createHash } from 'node:crypto';
+import { basename, join } from 'node:path';
+import { FileError, refusal } from '../core/errors.ts';
+import { describeFile, hashFile, isAbsent, listFolder } from '../core/files.ts';
+import type { Job } from './schema.ts';
+
+/** Fields of a job file that no result depends on. */
+const idleFields: readonly string[] = ['$schema', 'sweep'];
+
+/** JSON whose fields are in the order of their names, so that equal values have equal text. */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value === 'object' && value !== null) {
+    const fields = Object.entries(value).filter(([, part]) => part !== undefined).sort(([a], [b]) => (a < b ? -1 : 1));
+    return `{${fields.map(([name, part]) => `${JSON.stringify(name)}:${canonical(part)}`).join(',')}}`;
+  }
+  return Object.is(value, -0) ? '-0' : JSON.stringify(value) ?? 'null';
+}
+
+/** A file or folder that a job reads, and the field that names it. */
+interface Input {
+  readonly field: string;
+  readonly path: string;
+  /** Files that a program looks for and does without. */
+  readonly optional?: boolean;
+}
+
+/** The bytes of an input. */
+export interface InputDigest extends Input {
+  readonly digest: string;
+}
+
+/** Turns a path of a job file into one of the file system. */
+export type Resolve = (path: string) => string;
+
+/** Fields that hold paths; a value that is no text (a number, a phantom) names no file. */
+function namedInputs(job: Job): [string, unknown][] {
+  switch (job.kind) {
+    case 'solve': return [['lower', job.lower], ['diagonal', job.diagonal], ['upper', job.upper], ['rhs', job.rhs]];
+    case 'heat-adi': return [['initial.file', job.initial.file]];
+    case 'spline': return [['file', job.file]];
+    case 'simulate': return [['initial.file', typeof job.initial === 'object' && 'file' in job.initial ? job.initial.file : undefined]];
+    case 'denoise': return [['input', job.input]];
+    case 'segment': return [['input', job.input], ['truth', job.truth]];
+    case 'register': return [['reference', job.reference], ['template', job.template], ['landmarks', job.landmarks]];
+    case 'stream': return [['program', job.program], ['input', job.input]];
+  }
+}
+
+/** Everything a job reads; of a stream program also the files that it names itself. */
+async function inputsOf(job: Job, resolve: Resolve): Promise<Input[]> {
+  const inputs: Input[] = namedInputs(job).flatMap(([field, path]) => (typeof path === 'string' ? [{ field, path: resolve(path) }] : []));
+  if (job.kind !== 'stream') return inputs;
+  for (const { path } of inputs) await present('program', path);
+  const { programFiles } = await import('./stream-program.ts'); // with its compiler
+  return [...inputs, ...await programFiles(job, resolve)];
+}
+
+async function present(field: string, path: string): Promise<boolean> {
+  try {
+    return (await describeFile(path)).isDirectory();
+  } catch (error) {
+    if (isAbsent(error)) throw refusal(field, 'a file that exists', path, { cause: error });
+    throw error;
+  }
+}
+
+/** Digests of files by path, so that the items of a sweep do not read their common inputs again and again. */
+export type Digests = Map<string, Promise<string>>;
+
+/** Of a file; of a folder (a series of slices) its files with their names. */
+async function digest({ field, path, optional }: Input): Promise<string> {
+  if (optional === true) {
+    const found = await hashFile(path).catch((error: unknown) => {
+      if (isAbsent(error)) return undefined;
+      throw error;
+    });
+    return found?.toString('hex') ?? 'absent';
+  }
+  if (!await present(field, path)) return (await hashFile(path)).toString('hex');
+  const hash = createHash('sha256');
+  for (const entry of await listFolder(path)) {
+    const file = join(path, entry.name);
+    if (!(await describeFile(file)).isFile()) continue;
+    hash.update(`${JSON.stringify(basename(file))}:`).update(await hashFile(file));
+  }
+  return `folder:${hash.digest('hex')}`;
+}
+
+/**
+ * Digests of everything an item reads.
+ * @throws ArgumentError naming the field of an input that is not there; FileError for one that cannot be read
+ */
+export async function digestInputs(job: Job, resolve: Resolve, digests: Digests = new Map()): Promise<InputDigest[]> {
+  const found: InputDigest[] = [];
+  for (const input of await inputsOf(job, resolve)) {
+    let known = digests.get(input.path);
+    if (known === undefined) digests.set(input.path, known = digest(input));
+    found.push({ ...input, digest: await known });
+  }
+  return found;
+}
+
+/**
+ * Makes sure that inputs still have the bytes that they had.
+ * @throws FileError naming the one that has not
+ */
+export async function requireUnchanged(inputs: readonly InputDigest[]): Promise<void> {
+  for (const input of inputs) {
+    if (await digest(input) === input.digest) continue;
+    throw new FileError('it changed while the item ran', {
+      action: `use ${input.field}`, path: input.path, systemCode: 'CHANGED', remedy: 'run the job again; nothing of this run counts',
+    });
+  }
+}
+
+/** The hash of an item. Paths count by the job's fields that name them: the same files elsewhere are the same inputs. */
+export function hashItem(job: Job, inputs: readonly InputDigest[]): string {
+  const parameters = Object.fromEntries(Object.entries(job).filter(([field]) => !idleFields.includes(field)));
+  const bytes = inputs.map(({ field, digest: of }) => [field, of]);
+  return createHash('sha256').update(canonical([parameters, bytes])).digest('hex');
+}

@@ -1,0 +1,128 @@
+// A lock on a folder of results, so that two runs never write the same files.
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { WarploomError } from '../core/errors.ts';
+import { createFile, createFolder, linkTargetSync, readBytesSync, readText, removeAll, unlessAbsent } from '../core/files.ts';
+
+/** Name of the lock in the folder that it locks. */
+export const lockName = '.warploom.lock';
+
+const ownerSchema = z.strictObject({
+  pid: z.int().min(1), host: z.string(), boot: z.string(), namespace: z.string(), began: z.string(), started: z.string(), token: z.string(),
+});
+/** Who holds a lock. */
+type Owner = z.infer<typeof ownerSchema>;
+
+/** A line that the system keeps about processes; empty where it keeps none. */
+function systemLine(read: () => string): string {
+  try {
+    return read().trim();
+  } catch {
+    return '';
+  }
+}
+
+/** When a process began, in the system's clock ticks: tells a process from a later one of the same number. */
+const beginOf = (pid: number): string =>
+  systemLine(() => readBytesSync(`/proc/${pid}/stat`).toString('latin1').replace(/^.*\) /s, '').split(' ')[19] ?? '');
+
+function self(): Owner {
+  return {
+    pid: process.pid, host: hostname(),
+    boot: systemLine(() => readBytesSync('/proc/sys/kernel/random/boot_id').toString('latin1')),
+    namespace: systemLine(() => linkTargetSync('/proc/self/ns/pid')),
+    began: beginOf(process.pid), started: new Date().toISOString(), token: randomUUID(),
+  };
+}
+
+function runs(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Whether the owner is gone for certain: its machine began anew, or its process is no longer there. */
+function isGone(owner: Owner): boolean {
+  const here = self();
+  if (owner.host !== here.host) return false;
+  if (owner.boot !== here.boot) return true;
+  if (owner.namespace !== here.namespace) return false;
+  return !runs(owner.pid) || beginOf(owner.pid) !== owner.began;
+}
+
+/** Milliseconds in which a lock that is being written, or taken over, is done. */
+const patience = 2000;
+
+function refuse(path: string, who: string): never {
+  throw new WarploomError('ERR_WARPLOOM_LOCKED',
+    `another run is writing here: ${path} is held by ${who}; wait for it or end it, or delete that file if it is gone`);
+}
+
+/** The owner that a lock names; undefined when there is no lock; null while it names none, being written. */
+async function ownerOf(path: string): Promise<Owner | null | undefined> {
+  const text = await unlessAbsent(readText(path));
+  if (text === undefined) return undefined;
+  try {
+    return ownerSchema.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+/** Stands while a process takes a lock over. */
+const guardOf = (path: string): string => `${path}.taking`;
+
+/** Removes the lock of an owner that is gone. One process at a time: none removes a lock that another has just made. */
+async function removeStale(path: string): Promise<void> {
+  const guard = guardOf(path);
+  if (!await createFolder(guard)) return;
+  try {
+    const owner = await ownerOf(path);
+    if (owner === null || (owner !== undefined && isGone(owner))) await removeAll(path);
+  } finally {
+    await removeAll(guard);
+  }
+}
+
+/** A lock that this process holds. */
+export class FolderLock {
+  readonly #path: string;
+  readonly #token: string;
+
+  private constructor(path: string, token: string) {
+    this.#path = path;
+    this.#token = token;
+  }
+
+  /**
+   * Locks a folder. A lock whose process is gone is taken over.
+   * @throws WarploomError `ERR_WARPLOOM_LOCKED` naming process, machine and time of another run that writes there
+   */
+  static async take(folder: string): Promise<FolderLock> {
+    const path = join(folder, lockName);
+    const owner = self();
+    const text = `${JSON.stringify(owner)}\n`;
+    const begin = Date.now();
+    for (;;) {
+      if (await createFile(path, text)) return new FolderLock(path, owner.token);
+      const other = await ownerOf(path);
+      if (other && !isGone(other)) refuse(path, `process ${other.pid} on ${other.host} since ${other.started}`);
+      const waited = Date.now() - begin;
+      if (waited > 2 * patience) refuse(guardOf(path), 'a process that takes the lock over');
+      if (other || (other === null && waited > patience)) await removeStale(path);
+      await sleep(10);
+    }
+  }
+
+  /** Removes the lock, if it is still this process's. */
+  async release(): Promise<void> {
+    const owner = await ownerOf(this.#path);
+    if (owner?.token === this.#token) await removeAll(this.#path);
+  }
+}

@@ -1,0 +1,69 @@
+// Names of a sweep's items, which are names of folders: short, readable, and never the same for two items.
+import { createHash } from 'node:crypto';
+import { refusal } from '../core/errors.ts';
+import { canonical } from './hash.ts';
+
+/** Values of a sweep by field. */
+export type Sweep = Readonly<Record<string, readonly unknown[]>>;
+
+const longestValue = 40;
+const longestName = 120;
+
+/** Letters that every file system takes; what stands between them becomes one hyphen. */
+const plain = (text: string): string => text.replace(/[^A-Za-z0-9_.+-]+/g, '-').replace(/^-(?!\d)|-$/g, '');
+
+/** A value in few letters: of a path its last part, of an object its values. Different values may share it. */
+function slug(value: unknown): string {
+  if (typeof value === 'string') return plain(value.split(/[/\\]/).findLast((part) => part !== '') ?? '');
+  if (Array.isArray(value)) return value.map(slug).join('-');
+  if (typeof value === 'object' && value !== null) return Object.values(value).map(slug).join('-');
+  return plain(String(value));
+}
+
+const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8);
+
+/** Case does not tell folders apart everywhere. */
+const folded = (name: string): string => name.toLowerCase();
+
+/** The word of each value of a field; a hash tells apart those that would share one. */
+function wordsOf(field: string, values: readonly unknown[]): Map<unknown, string> {
+  const texts = values.map(canonical);
+  const known = new Set<string>();
+  for (const text of texts) {
+    if (known.has(text)) throw refusal(`sweep.${field}`, 'values that differ', `${text} twice`);
+    known.add(text);
+  }
+  const slugs = values.map(slug);
+  const uses = new Map<string, number>();
+  for (const word of slugs) uses.set(folded(word), (uses.get(folded(word)) ?? 0) + 1);
+  return new Map(values.map((value, i) => {
+    const word = slugs[i]!;
+    const clear = word !== '' && word.length <= longestValue && uses.get(folded(word)) === 1;
+    return [value, clear ? word : `${word.slice(0, longestValue)}~${shortHash(texts[i]!)}`];
+  }));
+}
+
+/**
+ * Names the combinations of a sweep: 'all' without one, else 'field=value,…'.
+ * @throws ArgumentError for a field with equal values
+ */
+export function itemNamer(sweep: Sweep): (combination: Readonly<Record<string, unknown>>) => string {
+  const words = new Map(Object.entries(sweep).map(([field, values]) => [field, wordsOf(field, values)]));
+  return (combination) => {
+    const name = Object.entries(combination).map(([field, value]) => `${plain(field)}=${words.get(field)!.get(value)!}`).join(',');
+    if (name === '') return 'all';
+    return name.length <= longestName ? name : `${name.slice(0, longestName - 20)}~${shortHash(canonical(combination))}`;
+  };
+}
+
+/**
+ * Makes sure that items have folders of their own, on file systems that do not tell capital letters apart too.
+ * @throws ArgumentError naming two items that would share one
+ */
+export function requireOwnFolders(names: readonly string[]): void {
+  const known = new Set<string>();
+  for (const name of names) {
+    if (known.has(folded(name))) throw refusal('sweep', 'items whose folders differ', `'${name}' twice`);
+    known.add(folded(name));
+  }
+}

@@ -1,0 +1,61 @@
+// The folder that a job's results go to: locked, without what killed writers left, and not led elsewhere by symbolic links.
+import { join } from 'node:path';
+import { refusal } from '../core/errors.ts';
+import { describeFile, describeLink, isTemporary, listFolder, makeFolder, realPath, removeAll, unlessAbsent } from '../core/files.ts';
+import { FolderLock } from './lock.ts';
+
+/** Name of the checkpoint in an item's folder. */
+export const checkpointName = 'state.checkpoint';
+
+/**
+ * Refuses a path that is a symbolic link.
+ * @throws ArgumentError naming it
+ */
+async function refuseLink(path: string): Promise<void> {
+  const info = await unlessAbsent(describeLink(path));
+  if (info?.isSymbolicLink() !== true) return;
+  throw refusal('results', 'folders that are no symbolic links (followLinks or --follow-links admits them)', path);
+}
+
+/** Folders below `folder`, itself included; of links to folders those that they lead to, once each. */
+async function* foldersBelow(folder: string, followLinks: boolean, seen = new Set<string>()): AsyncGenerator<string> {
+  const real = await realPath(folder);
+  if (seen.has(real)) return;
+  seen.add(real);
+  yield folder;
+  for (const entry of await listFolder(folder)) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) yield* foldersBelow(path, followLinks, seen);
+    if (!entry.isSymbolicLink() || (await unlessAbsent(describeFile(path)))?.isDirectory() !== true) continue;
+    if (!followLinks) await refuseLink(path);
+    yield* foldersBelow(path, followLinks, seen);
+  }
+}
+
+/** Removes the unfinished files of writers that were killed. */
+async function sweepTemporaries(folders: readonly string[]): Promise<void> {
+  for (const folder of folders) {
+    for (const entry of await listFolder(folder)) if (entry.isFile() && isTemporary(entry.name)) await removeAll(join(folder, entry.name));
+  }
+}
+
+/**
+ * Makes a folder of results, or takes an earlier one: locks it, refuses symbolic links to folders in it, and removes unfinished files.
+ * @param options `followLinks`: they are admitted; `deep` (default): in the folders below it too
+ * @throws ArgumentError for a symbolic link; WarploomError `ERR_WARPLOOM_LOCKED` while another run writes there; FileError
+ */
+export async function takeFolder(folder: string, { followLinks = false, deep = true } = {}): Promise<FolderLock> {
+  if (!followLinks) await refuseLink(folder);
+  await makeFolder(folder);
+  const lock = await FolderLock.take(folder);
+  try {
+    const folders: string[] = [];
+    if (!deep) folders.push(folder);
+    else for await (const found of foldersBelow(folder, followLinks)) folders.push(found);
+    await sweepTemporaries(folders);
+    return lock;
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
