@@ -1,8 +1,8 @@
 // What back ends accept: filters with all types, sizes and rates known, conversions written out and constants folded.
 //
 // Values: bit and boolean are 0 or 1; int is a 32-bit integer that wraps; float is an IEEE single, rounded after every operation; double an
-// IEEE double; complex, float2, float3 and float4 are that many singles. Arrays and structs are values: assigning, passing and pushing them
-// copies. Operands are evaluated from left to right; the indices on the left of an assignment before its value. Variables begin as zeros,
+// IEEE double; complex, float2, float3 and float4 are that many singles. Arrays and structs are values: assigning, returning and pushing
+// them copies, and so does passing a struct or sending a message; an array is passed to a function by reference. Operands are evaluated from left to right; the indices on the left of an assignment before its value. Variables begin as zeros,
 // again each time their declaration is reached. Integers shift by the low five bits of the right operand. To int, float and double truncate
 // towards zero, values out of range give the nearest int and NaN gives 0; to bit an int gives its lowest bit; a function of mathematics on
 // floats is computed in double and rounded once.
@@ -68,7 +68,11 @@ export type IrExpression = { readonly type: IrType; /** Place in the source, for
   | { readonly kind: 'field'; readonly object: IrExpression; readonly field: string }
   | { readonly kind: 'part'; readonly vector: IrExpression; readonly part: number }
   | { readonly kind: 'compose'; readonly parts: readonly IrExpression[] }
-  | { readonly kind: 'call'; readonly function: string; readonly args: readonly IrExpression[] }
+  | {
+    readonly kind: 'call'; readonly function: string; readonly args: readonly IrExpression[];
+    /** Places in `args` of the arrays that the function may change; a place that can be assigned stands there. */
+    readonly changes: readonly number[];
+  }
   | { readonly kind: 'math'; readonly name: MathName; readonly args: readonly IrExpression[] }
   | { readonly kind: 'pop' }
   | { readonly kind: 'peek'; readonly index: IrExpression }

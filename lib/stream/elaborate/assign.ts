@@ -6,17 +6,17 @@ import type { IrBinary, IrExpression, IrPlace, IrStatement } from '../ir.ts';
 import { constant, known } from './fold.ts';
 import type { Translator } from './translate.ts';
 
-/** A place as the program writes it. */
-export function place(t: Translator, e: Expression): IrPlace {
+/** A place as the program writes it. `how`: what is done to it, for messages. */
+export function place(t: Translator, e: Expression, how = 'assigned'): IrPlace {
   switch (e.kind) {
     case 'name': {
       const entity = t.find(e);
       if (entity.kind === 'variable' || (entity.kind === 'state' && entity.variable.role !== 'constant')) return t.entity(
         entity, e.span) as IrPlace;
-      throw new Fault('S4026', `${e.name} is a constant here and cannot be assigned`, e.span);
+      throw new Fault('S4026', `${e.name} is a constant here and cannot be ${how}`, e.span);
     }
     case 'index': {
-      const array = place(t, e.array);
+      const array = place(t, e.array, how);
       const index = t.as(e.index, scalar('int'));
       if (array.type.kind !== 'array') throw new Fault('S4012', `${typeText(array.type)} has no elements`, e.span);
       const { length, element } = array.type;
@@ -27,7 +27,7 @@ export function place(t: Translator, e: Expression): IrPlace {
       return { kind: 'element', array, index, safe, type: element, span: e.span };
     }
     case 'field': {
-      place(t, e.object);
+      place(t, e.object, how);
       return t.expression(e) as IrPlace;
     }
     default: throw new Fault('S4027', 'this cannot be assigned', e.span);
@@ -52,7 +52,7 @@ function hasEffects(e: IrExpression): boolean {
 }
 
 /** The place with its indices evaluated beforehand where `isDue`. */
-function steady(t: Translator, target: IrPlace, isDue: (index: IrExpression) => boolean, position = t.before.length): IrPlace {
+export function steady(t: Translator, target: IrPlace, isDue: (index: IrExpression) => boolean, position = t.before.length): IrPlace {
   switch (target.kind) {
     case 'element': {
       const array = steady(t, target.array as IrPlace, isDue, position);

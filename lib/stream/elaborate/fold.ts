@@ -6,14 +6,14 @@ import type { ConstantData, IrBinary, IrExpression, IrType, MathName, ScalarName
 
 type Scalar = Extract<IrType, { kind: 'scalar' }>;
 
-/** Exact values of literals that were rounded to float, in case they become doubles. */
+/** Exact values of literals that were rounded to float or cut to int, in case they become doubles, or floats. */
 const exact = new WeakMap<IrExpression, number>();
 
 /** A constant scalar, brought to its type. */
 export function constant(name: ScalarName, x: number, span: Span | undefined): IrExpression {
   const type = scalar(name);
   const made: IrExpression = { kind: 'constant', type, value: { type, numbers: [normalise(name, x)] }, span };
-  if (name === 'float') exact.set(made, x);
+  if (name === 'float' || (name === 'int' && x !== (x | 0))) exact.set(made, x);
   return made;
 }
 
@@ -111,6 +111,7 @@ export function makeConversion(e: IrExpression, type: IrType): IrExpression | un
   }
   if (type.kind !== 'scalar') return undefined;
   if (a === undefined) return { kind: 'convert', operand: e, type, span };
-  const from = type.name === 'double' && e.type.name === 'float' ? exact.get(e) ?? a : a;
+  const isReal = type.name === 'double' || (type.name === 'float' && e.type.name === 'int');
+  const from = isReal ? exact.get(e) ?? a : a;
   return constant(type.name, conversionOf(e.type.name, type.name)(from), span);
 }

@@ -4,11 +4,14 @@ import type { NameSymbol } from '../front/checked.ts';
 import { withCounts } from '../front/types.ts';
 import { Fault } from '../interpret/fault.ts';
 import { typeText } from '../interpret/values.ts';
-import type { IrExpression, IrFunction, IrStatement, IrType, Variable } from '../ir.ts';
+import type { IrExpression, IrFunction, IrPlace, IrStatement, IrType, Variable } from '../ir.ts';
+import { place, steady } from './assign.ts';
 import { known } from './fold.ts';
+import { rootOf } from './loops.ts';
 import { Scope } from './session.ts';
 import { translateBlock } from './translate-statement.ts';
 import type { Translator } from './translate.ts';
+import { rootName } from './usage.ts';
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -18,6 +21,8 @@ interface Bound {
   readonly value: IrExpression;
   /** A number that is known and matters for lengths. */
   readonly fixed: boolean;
+  /** An array that the function changes. */
+  readonly changed: boolean;
 }
 
 function bindArguments(translator: Translator, declaration: FunctionDeclaration, args: readonly Expression[], span: Span): Bound[] {
@@ -27,24 +32,40 @@ function bindArguments(translator: Translator, declaration: FunctionDeclaration,
   }
   const lengths = session.usage.lengths(declaration);
   const changed = session.usage.assigned(declaration.body);
-  const values = translator.ordered(declaration.parameters.map((parameter, i) => () => argument(translator, parameter, args[i]!)));
+  const changes = session.usage.changedParameters(declaration);
+  const values = translator.ordered(
+    declaration.parameters.map((parameter, i) => () => argument(translator, parameter, args[i]!, changes.has(i) ? declaration : undefined)),
+    (position, value) => (value.type.kind === 'array' && rootOf(value) !== undefined ? steady(translator, value as IrPlace,
+      (index) => index.kind !== 'constant', position) : translator.storedAt(position, value, 'operand')));
   return declaration.parameters.map((parameter, i) => {
     const symbol = session.checked.symbolOfDeclaration(parameter);
     const value = values[i]!;
-    return { symbol, value, fixed: lengths.has(symbol) && known(value) !== undefined && !changed.has(symbol) };
+    return { symbol, value, fixed: lengths.has(symbol) && known(value) !== undefined && !changed.has(symbol),
+      changed: changes.has(i) };
   });
 }
 
-/** An argument as its parameter takes it; arrays come with the length that they have. */
-function argument(translator: Translator, parameter: Parameter, arg: Expression): IrExpression {
+/** An argument as its parameter takes it; arrays come as they are, with the length that they have. `by`: what changes the array. */
+function argument(translator: Translator, parameter: Parameter, arg: Expression, by: FunctionDeclaration | undefined): IrExpression {
   const type = translator.session.checked.typeOfNode(parameter.type);
   if (type.kind !== 'array' || arg.kind === 'array-literal') {
-    return translator.as(arg, translator.typeFor(withCounts(type, arg), parameter.span));
+    const made = translator.as(arg, translator.typeFor(withCounts(type, arg), parameter.span));
+    return by === undefined ? made : translator.storedAt(translator.before.length, made, 'row');
   }
-  const value = translator.expression(arg);
+  const value = by === undefined ? translator.expression(arg) : changeable(translator, arg, by);
   if (value.type.kind !== 'array') throw new Fault('S4007', `a value of ${typeText(value.type)} cannot stand where an array is wanted`,
     arg.span);
   return value;
+}
+
+/** An array that a function changes: a variable or field or a part of one; what no name is left for is kept until the call is over. */
+function changeable(translator: Translator, arg: Expression, by: FunctionDeclaration): IrExpression {
+  if (rootName(arg) !== undefined) {
+    return place(translator, arg, `changed by ${by.name}`);
+  }
+  if (arg.kind === 'conditional') throw new Fault('S4027', `${by.name} changes this array, so a variable must stand here`, arg.span);
+  const value = translator.expression(arg);
+  return translator.storedAt(translator.before.length, value, 'row');
 }
 
 /** The call of a function of the program, its translation made if there is none yet for such arguments. */
@@ -54,8 +75,10 @@ export function callFunction(translator: Translator, declaration: FunctionDeclar
   const key = `${translator.session.idOf(declaration)}(${
     bound.map(({ value, fixed }) => typeText(value.type) + (fixed ? `=${known(value)}` : '')).join()})`;
   const made = translator.functions.get(key) ?? translateFunction(translator, declaration, bound, key);
+  const passed = bound.filter(({ fixed }) => !fixed);
   return {
-    kind: 'call', function: made.name, args: bound.filter(({ fixed }) => !fixed).map(({ value }) => value), type: made.result, span,
+    kind: 'call', function: made.name, args: passed.map(({ value }) => value), type: made.result, span,
+    changes: passed.flatMap(({ changed }, i) => (changed ? [i] : [])),
   };
 }
 

@@ -23,8 +23,17 @@ export function rootOf(place: IrExpression): Variable | undefined {
   }
 }
 
+/** Adds the arrays that a call may change. */
+export function addChanged(e: IrExpression, to: Set<Variable>): void {
+  if (e.kind !== 'call') return;
+  for (const i of e.changes) {
+    const root = rootOf(e.args[i]!);
+    if (root !== undefined) to.add(root);
+  }
+}
+
 const assignedIn = new WeakMap<IrStatement, ReadonlySet<Variable>>();
-/** Variables and fields that a statement assigns (or declares). */
+/** Variables and fields that a statement assigns (or declares), or passes to functions that change them. */
 export function assignedVariables(s: IrStatement): ReadonlySet<Variable> {
   let found = assignedIn.get(s) as Set<Variable> | undefined;
   if (found === undefined) {
@@ -32,6 +41,7 @@ export function assignedVariables(s: IrStatement): ReadonlySet<Variable> {
     eachStatement(s, (part) => {
       const variable = part.kind === 'assign' ? rootOf(part.target) : part.kind === 'declare' ? part.variable : undefined;
       if (variable !== undefined) all.add(variable);
+      for (const e of expressionsOf(part)) eachExpression(e, (each) => addChanged(each, all));
     });
     assignedIn.set(s, found);
   }

@@ -31,6 +31,14 @@ interface State {
   push: [number, number];
 }
 
+/** Where a value lies: `at` undefined: somewhere in `from` … `from + count`. */
+interface Place {
+  readonly root: Variable;
+  readonly at: number | undefined;
+  readonly from: number;
+  readonly count: number;
+}
+
 class TooLong extends Error {}
 
 /** Follows `body` within `steps` steps. `fields`: those that the work (or what it calls) writes. */
@@ -61,7 +69,10 @@ class Simulation {
   #forks = 0;
   #depth = 0;
   #returned: number | undefined;
-  readonly #plain = new WeakMap<IrStatement, boolean>();
+  /** Array parameters, and the places they refer to. */
+  readonly #references = new Map<Variable, Place>();
+  /** Whether statements are plain, and the arrays they mention, some of which may be parameters that refer to fields. */
+  readonly #plain = new WeakMap<IrStatement, { readonly isPlain: boolean; readonly arrays: ReadonlySet<Variable> }>();
 
   constructor(functions: ReadonlyMap<string, IrFunction>, fields: ReadonlySet<Variable>, steps: number) {
     this.functions = functions;
@@ -132,9 +143,11 @@ class Simulation {
     return marks;
   }
 
-  /** Root and offset of a place; its indices are evaluated. `at` undefined: somewhere in `from` … `from + count`. */
-  #place(e: IrExpression): { root: Variable; at: number | undefined; from: number; count: number } | undefined {
-    if (e.kind === 'variable' || e.kind === 'state') return { root: e.variable, at: 0, from: 0, count: scalarCount(e.type) };
+  /** Root and offset of a place; its indices are evaluated. */
+  #place(e: IrExpression): Place | undefined {
+    if (e.kind === 'variable' || e.kind === 'state') {
+      return this.#references.get(e.variable) ?? { root: e.variable, at: 0, from: 0, count: scalarCount(e.type) };
+    }
     const inner = e.kind === 'element' ? e.array : e.kind === 'field' ? e.object : e.kind === 'part' ? e.vector : undefined;
     if (inner === undefined || rootOf(inner) === undefined) return undefined;
     const place = this.#place(inner);
@@ -167,7 +180,7 @@ class Simulation {
       return undefined;
     }
     if (e.type.kind !== 'scalar') return undefined;
-    if (e.kind === 'variable') return this.state.env.get(root);
+    if (e.kind === 'variable') return this.state.env.get(e.variable);
     const { initial } = root as StateVariable;
     return initial === undefined || at === undefined ? undefined : initial.numbers[at];
   }
@@ -236,20 +249,31 @@ class Simulation {
 
   #call(e: Extract<IrExpression, { kind: 'call' }>): number | undefined {
     const callee = this.functions.get(e.function);
-    const args = e.args.map((arg) => this.value(arg));
+    const args = e.args.map((arg) => (arg.type.kind === 'array' && rootOf(arg) !== undefined ? this.#place(arg) : this.value(arg)));
     if (callee === undefined || this.#depth >= 24) throw new TooLong();
     ++this.#depth;
     const outer = this.state.env;
     this.state.env = new Map(outer);
-    callee.parameters.forEach((parameter, i) => this.#bind(parameter, args[i]));
+    const references = callee.parameters.map((parameter) => [parameter, this.#references.get(parameter)] as const);
+    callee.parameters.forEach((parameter, i) => {
+      const arg = args[i];
+      this.#bind(parameter, typeof arg === 'object' ? undefined : arg);
+      this.#refer(parameter, typeof arg === 'object' ? arg : undefined);
+    });
     this.#returned = undefined;
     const before = this.#isPlain(callee.body, true) ? undefined : this.#copy();
     const flow = this.statement(callee.body);
     const result = flow === 'return' ? this.#returned : undefined;
     if (flow === 'unclear' && before !== undefined) this.#backTo(before);
     this.state.env = outer;
+    for (const [parameter, place] of references) this.#refer(parameter, place);
     --this.#depth;
     return result;
+  }
+
+  #refer(parameter: Variable, place: Place | undefined): void {
+    if (place === undefined) this.#references.delete(parameter);
+    else this.#references.set(parameter, place);
   }
 
   /** Some paths left early: keep what was certain before, and what may have been counted since. */
@@ -307,19 +331,22 @@ class Simulation {
   #isPlain(s: IrStatement, mayReturn = false): boolean {
     let plain = this.#plain.get(s);
     if (plain === undefined) {
-      plain = true;
+      const arrays = new Set<Variable>();
+      let isPlain = true;
       eachStatement(s, (part) => {
-        if (part.kind === 'push' || (part.kind === 'return' && !mayReturn)) plain = false;
+        if (part.kind === 'push' || (part.kind === 'return' && !mayReturn)) isPlain = false;
         for (const e of expressionsOf(part)) {
           eachExpression(e, (each) => {
-            if (each.kind === 'pop' || each.kind === 'peek' || each.kind === 'call') plain = false;
-            if (each.kind === 'state' && this.fields.has(each.variable)) plain = false;
+            if (each.kind === 'pop' || each.kind === 'peek' || each.kind === 'call') isPlain = false;
+            if (each.kind === 'state' && this.fields.has(each.variable)) isPlain = false;
+            if (each.kind === 'variable' && each.type.kind === 'array') arrays.add(each.variable);
           });
         }
       });
-      this.#plain.set(s, plain);
+      this.#plain.set(s, plain = { isPlain, arrays });
     }
-    return plain;
+    if (!plain.isPlain || this.#references.size === 0) return plain.isPlain;
+    return [...plain.arrays].every((array) => !this.fields.has(this.#references.get(array)?.root ?? array));
   }
 
   #loop(s: Extract<IrStatement, { kind: 'loop' }>): Flow {

@@ -56,7 +56,7 @@ export class Translator {
   /** The expression as the program's types have it. */
   expression(e: Expression): IrExpression {
     switch (e.kind) {
-      case 'int': return constant('int', e.value, e.span);
+      case 'int': return constant('int', e.wide ?? e.value, e.span);
       case 'character': return constant('int', e.value, e.span);
       case 'float': return constant('float', e.value, e.span);
       case 'boolean': return constant('boolean', e.value ? 1 : 0, e.span);
@@ -227,9 +227,10 @@ export class Translator {
 
   /**
    * Makes expressions that are evaluated one after the other: where a later one needs statements of its own before it, the values of
-   * earlier ones are kept in variables.
+   * earlier ones are kept, by `keep` at a position among those statements: in variables.
    */
-  ordered(makes: readonly (() => IrExpression)[]): IrExpression[] {
+  ordered(makes: readonly (() => IrExpression)[],
+    keep = (position: number, e: IrExpression): IrExpression => this.storedAt(position, e, 'operand')): IrExpression[] {
     const made: IrExpression[] = [];
     const marks: number[] = [];
     for (const make of makes) {
@@ -238,7 +239,7 @@ export class Translator {
     }
     const end = this.before.length;
     for (let i = made.length - 2; i >= 0; --i) {
-      if (marks[i]! < end && made[i]!.kind !== 'constant') made[i] = this.storedAt(marks[i]!, made[i]!, 'operand');
+      if (marks[i]! < end && made[i]!.kind !== 'constant') made[i] = keep(marks[i]!, made[i]!);
     }
     return made;
   }

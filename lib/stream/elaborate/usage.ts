@@ -29,6 +29,7 @@ const graphStatements = new Set(['add', 'body', 'loop', 'split', 'join', 'enqueu
 export class Usage {
   readonly #checked: Checked;
   readonly #assigned = new WeakMap<object, ReadonlySet<NameSymbol>>();
+  readonly #changed = new WeakMap<FunctionDeclaration, ReadonlySet<number>>();
   readonly #written = new WeakMap<FunctionDeclaration, ReadonlySet<NameSymbol>>();
   readonly #free = new WeakMap<StreamDeclaration, readonly NameSymbol[]>();
   readonly #plain = new WeakMap<Statement, boolean>();
@@ -38,18 +39,68 @@ export class Usage {
     this.#checked = checked;
   }
 
-  /** Variables and fields that the node assigns, functions it calls not counted. */
+  /** Variables and fields that the node assigns, or passes to functions that change them. What functions do beside is not counted. */
   assigned(node: object): ReadonlySet<NameSymbol> {
     const known = this.#assigned.get(node);
     if (known !== undefined) return known;
     const found = new Set<NameSymbol>();
-    visitNode(node, (part) => {
-      if (part.kind !== 'assign' && part.kind !== 'increment') return;
-      const root = rootName(part.target);
+    const add = (target: Expression): void => {
+      const root = rootName(target);
       if (root !== undefined) found.add(this.#checked.symbolOf(root));
+    };
+    visitNode(node, (part) => {
+      if (part.kind === 'assign' || part.kind === 'increment') add(part.target);
+      else if (part.kind === 'call') for (const arg of this.#changedArguments(part)) add(arg);
     });
     this.#assigned.set(node, found);
     return found;
+  }
+
+  #changedArguments(call: Extract<Expression, { kind: 'call' }>): readonly Expression[] {
+    const callee = this.#checked.calleeOf(call);
+    if (callee.kind !== 'function') return [];
+    const changed = this.changedParameters(callee.declaration);
+    return call.args.filter((_, i) => changed.has(i));
+  }
+
+  /** Array parameters that a function changes, by itself or by what it passes them to: the arrays of its caller change. */
+  changedParameters(declaration: FunctionDeclaration): ReadonlySet<number> {
+    const known = this.#changed.get(declaration);
+    if (known !== undefined) return known;
+    const found = new Map([...this.#reached(declaration)].map((each) => [each, new Set<number>()]));
+    // Until nothing is added: functions may call each other in circles.
+    for (let isNew = true; isNew;) {
+      isNew = false;
+      for (const [each, changed] of found) {
+        const before = changed.size;
+        this.#addChanged(each, found, changed);
+        isNew ||= changed.size > before;
+      }
+    }
+    for (const [each, changed] of found) this.#changed.set(each, changed);
+    return this.#changed.get(declaration)!;
+  }
+
+  #addChanged(
+    declaration: FunctionDeclaration, all: ReadonlyMap<FunctionDeclaration, ReadonlySet<number>>, changed: Set<number>,
+  ): void {
+    const arrays = new Map<NameSymbol, number>();
+    declaration.parameters.forEach((parameter, i) => {
+      if (parameter.type.kind === 'array') arrays.set(this.#checked.symbolOfDeclaration(parameter), i);
+    });
+    if (arrays.size === 0) return;
+    const add = (target: Expression): void => {
+      const root = rootName(target);
+      const at = root === undefined ? undefined : arrays.get(this.#checked.symbolOf(root));
+      if (at !== undefined) changed.add(at);
+    };
+    visitNode(declaration.body, (part) => {
+      if (part.kind === 'assign' || part.kind === 'increment') add(part.target);
+      if (part.kind !== 'call') return;
+      const callee = this.#checked.calleeOf(part);
+      const passed = callee.kind === 'function' ? all.get(callee.declaration) : undefined;
+      if (passed !== undefined) part.args.forEach((arg, i) => { if (passed.has(i)) add(arg); });
+    });
   }
 
   /** Functions of the program that the node calls. */

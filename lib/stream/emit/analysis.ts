@@ -1,5 +1,5 @@
 // What a piece of code does, found once: items it pops and pushes, variables it assigns through calls, its size unrolled.
-import { rootOf } from '../elaborate/loops.ts';
+import { addChanged, rootOf } from '../elaborate/loops.ts';
 import { bodiesOf, eachExpression, eachStatement, expressionsOf, operands } from '../interpret/walk.ts';
 import type { FilterCode, IrExpression, IrFunction, IrStatement, Variable } from '../ir.ts';
 
@@ -108,8 +108,10 @@ export class Analysis {
     const visit = (body: IrStatement): void => eachStatement(body, (part) => {
       const variable = part.kind === 'assign' ? rootOf(part.target) : undefined;
       if (variable !== undefined) found.add(variable);
-      for (const e of expressionsOf(part)) eachExpression(e,
-        (each) => { if (each.kind === 'call') called.add(this.function(each.function)); });
+      for (const e of expressionsOf(part)) eachExpression(e, (each) => {
+        if (each.kind === 'call') called.add(this.function(each.function));
+        addChanged(each, found);
+      });
     });
     visit(s);
     for (const each of called) visit(each.body);
@@ -121,6 +123,7 @@ export class Analysis {
     const found = new Set<Variable>();
     eachExpression(e, (part) => {
       if (part.kind === 'call') for (const variable of this.assigned(this.function(part.function).body)) found.add(variable);
+      addChanged(part, found);
     });
     return found;
   }

@@ -1,12 +1,14 @@
 // Calls of functions of the program: their bodies put in place.
-import type { IrExpression, Variable } from '../ir.ts';
+import { rootOf } from '../elaborate/loops.ts';
+import { eachStatement } from '../interpret/walk.ts';
+import type { IrExpression, IrFunction, Variable } from '../ir.ts';
 import type { Block, Context, Frame } from './context.ts';
-import { evaluateAll, assignSlots } from './expression.ts';
+import { assignSlots, evaluate, evaluateAll } from './expression.ts';
 import { UnsupportedProgram } from './unsupported.ts';
-import { block } from './statement.ts';
+import { block, locate } from './statement.ts';
 import { Retry } from './writer.ts';
 import { zeros } from './memory.ts';
-import type { Val } from './value.ts';
+import { isPlace, type Binding, type Val } from './value.ts';
 
 /** Calls inside one another, beyond which recursion is taken not to end while code is made. */
 const deepest = 40;
@@ -15,15 +17,76 @@ const deepest = 40;
 export function callFunction(c: Context, e: Extract<IrExpression, { kind: 'call' }>): Val {
   const called = c.options.analysis.function(e.function);
   if (c.calls >= deepest) throw new UnsupportedProgram(`${called.name} calls itself to a depth that depends on data`, e.span);
-  const args = evaluateAll(c, e.args);
-  const saved = new Map<Variable, ReturnType<Context['bindings']['get']>>();
-  called.parameters.forEach((parameter) => saved.set(parameter, c.bindings.get(parameter)));
+  const args = callArguments(c, e);
+  const restore = remember(c, called);
   ++c.calls;
-  called.parameters.forEach((parameter, i) => c.declare(parameter, args[i]));
+  called.parameters.forEach((parameter, i) => {
+    const { value, binding, root } = args[i]!;
+    if (binding === undefined) c.declare(parameter, value);
+    else c.refer(parameter, binding, root!);
+  });
   const value = runBody(c, called.body, called.result.kind === 'void' ? undefined : called.result);
   --c.calls;
-  for (const [parameter, binding] of saved) if (binding !== undefined) c.bindings.set(parameter, binding);
+  restore();
   return value;
+}
+
+/** What puts the variables of a function back as they are now: it may be called while its own body is written. */
+function remember(c: Context, called: IrFunction): () => void {
+  const outer = variablesOf(called).map((variable) => ({
+    variable, binding: c.bindings.get(variable), root: c.references.get(variable), range: c.ranges.get(variable),
+    above: c.above.get(variable),
+  }));
+  return () => {
+    for (const { variable, binding, root, range, above } of outer) {
+      put(c.bindings, variable, binding);
+      put(c.references, variable, root);
+      put(c.ranges, variable, range);
+      put(c.above, variable, above);
+    }
+  };
+}
+
+function put<T>(map: Map<Variable, T>, variable: Variable, value: T | undefined): void {
+  if (value === undefined) map.delete(variable);
+  else map.set(variable, value);
+}
+
+const variables = new WeakMap<IrFunction, readonly Variable[]>();
+
+/** Parameters and variables of a function. */
+function variablesOf(called: IrFunction): readonly Variable[] {
+  let found = variables.get(called);
+  if (found === undefined) {
+    const all = [...called.parameters];
+    eachStatement(called.body, (s) => { if (s.kind === 'declare') all.push(s.variable); });
+    variables.set(called, found = all);
+  }
+  return found;
+}
+
+/** An argument: a value, or for an array of the caller what it is bound to. */
+interface Argument {
+  readonly value?: Val;
+  readonly binding?: Binding;
+  /** The variable or field that a reference leads to. */
+  readonly root?: Variable;
+}
+
+/** Arguments from left to right: arrays with a name are passed by reference, all else as values. */
+function callArguments(c: Context, { args }: Extract<IrExpression, { kind: 'call' }>): Argument[] {
+  const roots = args.map((arg) => (arg.type.kind === 'array' ? rootOf(arg) : undefined));
+  const values = evaluateAll(c, args, (arg, i) => (roots[i] === undefined ? undefined : bindingOf(c, arg, roots[i])));
+  return values.map((made, i): Argument => ('kind' in made ? { binding: made, root: roots[i]! } : { value: made }));
+}
+
+function bindingOf(c: Context, arg: IrExpression, root: Variable): Binding | undefined {
+  if (!c.bindings.has(root)) {
+    const table = evaluate(c, arg);
+    return isPlace(table) ? { kind: 'memory', place: c.w.stablePlace(table) } : undefined;
+  }
+  const { slots, place } = locate(c, arg);
+  return place === undefined ? { kind: 'slots', slots } : { kind: 'memory', place: c.w.stablePlace(place) };
 }
 
 /**

@@ -86,6 +86,8 @@ export class Context {
   readonly dialect: Dialect;
   readonly options: FiringOptions;
   readonly bindings = new Map<Variable, Binding>();
+  /** Array parameters, and the variables or fields that they refer to. */
+  readonly references = new Map<Variable, Variable>();
   readonly ranges = new Map<Variable, readonly [number, number]>();
   /** Variables, and others that they are never less than. */
   readonly above = new Map<Variable, Variable>();
@@ -148,6 +150,17 @@ export class Context {
     this.bindings.set(variable, { kind: 'slots', slots: parts.map((part) => ({ ex: w.stable(part), isVariable: false, depth: w.depth })) });
   }
 
+  /** Lets a parameter refer to an array that a variable or field holds, or to a part of it. */
+  refer(parameter: Variable, binding: Binding, root: Variable): void {
+    this.bindings.set(parameter, binding);
+    this.references.set(parameter, this.owner(root));
+  }
+
+  /** The variable or field in which a variable lies: itself, or what it refers to. */
+  owner(variable: Variable): Variable {
+    return this.references.get(variable) ?? variable;
+  }
+
   /** Sets a slot, by assignment where other paths must see it. */
   set(slot: Slot, value: Ex): void {
     const { w } = this;
@@ -167,7 +180,7 @@ export class Context {
     for (const variable of variables) {
       const binding = this.bindings.get(variable);
       if (binding?.kind !== 'slots') continue;
-      if (binding.slots.length > 16 && variable.type.kind === 'array') throw new Retry('memory', variable);
+      if (binding.slots.length > 16 && variable.type.kind === 'array') throw new Retry('memory', this.owner(variable));
       for (const slot of binding.slots) {
         if (slot.isVariable) continue;
         const name = this.w.name('v');

@@ -7,7 +7,7 @@ import type { Context } from './context.ts';
 import { countsOf, fieldOf, kindOf, kindOfType, kinds, placesOf } from './layout.ts';
 import { explode, loadValue, spill, storeValue } from './memory.ts';
 import { rangeOf } from './ranges.ts';
-import { isPlace, sizeOfType, type Ex, type Place, type Slot, type Val } from './value.ts';
+import { isPlace, sizeOfType, type Binding, type Ex, type Place, type Slot, type Val } from './value.ts';
 import { complexCall, vectorOperator } from './vectors.ts';
 import { Retry } from './writer.ts';
 
@@ -58,11 +58,18 @@ export function parts(c: Context, e: IrExpression): readonly Ex[] {
 }
 
 /** Values from left to right: where a later one takes statements, earlier ones are kept. */
-export function evaluateAll(c: Context, list: readonly IrExpression[]): Val[] {
+export function evaluateAll(c: Context, list: readonly IrExpression[]): Val[];
+/** Some of them are made by `make`, and taken as they are. */
+export function evaluateAll(c: Context, list: readonly IrExpression[],
+  make: (e: IrExpression, i: number) => Binding | undefined): (Val | Binding)[];
+export function evaluateAll(c: Context, list: readonly IrExpression[],
+  make?: (e: IrExpression, i: number) => Binding | undefined): (Val | Binding)[] {
   const { analysis } = c.options;
   let lastEffect = -1;
   list.forEach((e, i) => { if (analysis.hasEffects(e)) lastEffect = i; });
   return list.map((e, i) => {
+    const made = make?.(e, i);
+    if (made !== undefined) return made;
     const value = evaluate(c, e);
     if (i >= lastEffect) return value;
     if (!isPlace(value)) return value.map((part) => c.w.stable(part));
@@ -127,7 +134,7 @@ function element(c: Context, e: Of<'element'>): Val {
   const size = sizeOfType(e.type);
   if (at.known !== undefined && (at.known + 1) * size <= array.length) return array.slice(at.known * size, (at.known + 1) * size);
   const root = rootVariable(e.array);
-  if (root !== undefined) throw new Retry('memory', root);
+  if (root !== undefined) throw new Retry('memory', c.owner(root));
   return loadValue(c.w, movedPlace(c, spill(c.w, array, e.array.type), c.w.stable(at), e.type), e.type);
 }
 

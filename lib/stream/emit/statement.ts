@@ -1,5 +1,6 @@
 // Statements of the intermediate representation: those whose course is known are worked out, the others written.
 import type { IrExpression, IrPlace, IrStatement } from '../ir.ts';
+import { rootOf } from '../elaborate/loops.ts';
 import { leaves } from './analysis.ts';
 import { giveBack } from './call.ts';
 import { type Block, type Context } from './context.ts';
@@ -49,7 +50,7 @@ function discard(c: Context, e: IrExpression): void {
 /** A place as slots, or as memory. */
 type Target = { slots: Slot[]; place?: undefined } | { place: Place; slots?: undefined };
 
-function locate(c: Context, target: IrExpression): Target {
+export function locate(c: Context, target: IrExpression): Target {
   switch (target.kind) {
     case 'variable': case 'state': {
       const binding = c.binding(target.variable);
@@ -60,7 +61,7 @@ function locate(c: Context, target: IrExpression): Target {
       const at = index(c, target);
       if (outer.place !== undefined) return { place: movedPlace(c, outer.place, at, target.type) };
       const size = sizeOfType(target.type);
-      if (at.known === undefined || (at.known + 1) * size > outer.slots.length) throw new Retry('memory', rootOfPlace(target));
+      if (at.known === undefined || (at.known + 1) * size > outer.slots.length) throw new Retry('memory', c.owner(rootOf(target)!));
       return { slots: outer.slots.slice(at.known * size, (at.known + 1) * size) };
     }
     case 'field': {
@@ -74,16 +75,6 @@ function locate(c: Context, target: IrExpression): Target {
       if (outer.slots !== undefined) return { slots: [outer.slots[target.part]!] };
       return { place: { ...outer.place, at: { ...outer.place.at, f: c.w.plus(outer.place.at.f, target.part) } } };
     }
-    default: throw new Error('this is no place');
-  }
-}
-
-function rootOfPlace(e: IrExpression): object {
-  switch (e.kind) {
-    case 'variable': case 'state': return e.variable;
-    case 'element': return rootOfPlace(e.array);
-    case 'field': return rootOfPlace(e.object);
-    case 'part': return rootOfPlace(e.vector);
     default: throw new Error('this is no place');
   }
 }

@@ -63,6 +63,7 @@ function callMath(checker: ExpressionChecker, node: Call, frame: Frame, name: (t
       { operator: node.name, types: types.map(describe).join(' and '), hint: 'it takes numbers' });
     return basic.unknown;
   }
+  for (const argument of node.args) checker.meet(argument, signature.operand);
   checker.context.callees.set(node, { kind: 'math', name, operand: signature.operand });
   return signature.result;
 }

@@ -77,6 +77,8 @@ export class Context {
   readonly inferred = new Map<StreamDeclaration, Ends>();
   readonly pushed = new Map<FilterDeclaration, readonly Type[]>();
   readonly read = new Set<NameSymbol>();
+  /** Literals that no int can hold, and whether something that is no int takes them. */
+  readonly wide = new Map<Extract<Expression, { kind: 'int' }>, boolean>();
   readonly fallsOff = new Set<FunctionDeclaration>();
   /** Which functions a function calls, for recursion and for what it does to the channels. */
   readonly calls = new Map<FunctionDeclaration, Map<FunctionDeclaration, Span>>();

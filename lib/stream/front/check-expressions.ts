@@ -66,6 +66,7 @@ export class ExpressionChecker {
 
   /** Reports a value of type `from` that does not convert to `to` by itself. */
   requireConversion(node: Expression, from: Type, to: Type): void {
+    this.meet(node, to);
     if (converts(from, to) || isUnknown(to)) return;
     if (isScalar(to, 'bit') && fitsBit(node, (part) => this.context.types.get(part) ?? basic.unknown)) return;
     const [found, expected] = [describe(from), describe(to)];
@@ -78,6 +79,14 @@ export class ExpressionChecker {
     } else {
       const hint = isComplex(from) && isNumeric(to) ? 'take its .real or .imag' : undefined;
       this.context.report(checkRules.mismatch, node.span, { found, expected }, hint);
+    }
+  }
+
+  /** A literal has the value that is written where a type that holds it is wanted. */
+  meet(node: Expression, to: Type): void {
+    if (to.kind === 'vector' || isScalar(to, 'float') || isScalar(to, 'double')) {
+      if (node.kind === 'int' && node.wide !== undefined) this.context.wide.set(node, true);
+      else if (node.kind === 'unary' && node.operator !== '!' && node.operator !== '~') this.meet(node.operand, to);
     }
   }
 
@@ -174,7 +183,10 @@ export class ExpressionChecker {
 
   private compute(node: Expression, frame: Frame): Type {
     switch (node.kind) {
-      case 'int': case 'character': return basic.int;
+      case 'int':
+        if (node.wide !== undefined && !this.context.wide.has(node)) this.context.wide.set(node, false);
+        return basic.int;
+      case 'character': return basic.int;
       case 'float': return basic.float;
       case 'imaginary': return basic.complex;
       case 'boolean': return basic.boolean;
@@ -285,7 +297,10 @@ export class ExpressionChecker {
     const then = this.value(node.then, frame);
     const otherwise = this.value(node.otherwise, frame);
     const type = common(then, otherwise);
-    if (type !== undefined) return type;
+    if (type !== undefined) {
+      for (const branch of [node.then, node.otherwise]) this.meet(branch, type);
+      return type;
+    }
     this.context.report(checkRules.incomplete, node.span, { types: `${describe(then)} and ${describe(otherwise)}` });
     return basic.unknown;
   }
@@ -293,6 +308,7 @@ export class ExpressionChecker {
   private cast(node: Of<'cast'>, frame: Frame): Type {
     const type = this.written(node.type, frame);
     const from = this.value(node.operand, frame);
+    this.meet(node.operand, type);
     if (!isUnknown(from) && !isUnknown(type) && !castable(from, type)) {
       this.context.report(checkRules.cast, node.span, { found: describe(from), expected: describe(type) });
     }

@@ -64,6 +64,8 @@ export function checkOperator(checker: ExpressionChecker, operator: BinaryOperat
     const [side, found, expected] = isBoolean(left) ? [node.left, left, right] : [node.right, right, left];
     context.report(checkRules.booleanNumber, side.span, { found: describe(found), expected: describe(expected) });
   }
+  const both = common(left, right) ?? type;
+  for (const side of [node.left, node.right]) checker.meet(side, both);
   const count = constantOf(node.right);
   if ((operator === '/' || operator === '%') && isScalar(type, 'int') && count === 0) context.report(checkRules.zero, node.right.span);
   if ((operator === '<<' || operator === '>>') && count !== undefined && (count < 0 || count > 31)) {

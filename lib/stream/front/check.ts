@@ -8,6 +8,8 @@ import { checkRules } from './check-rules.ts';
 import { endsOfStream } from './infer-ends.ts';
 import { StreamChecker } from './check-streams.ts';
 import type { Checked } from './checked.ts';
+import { abbreviate } from './lexer.ts';
+import { syntaxRules } from './syntax-rules.ts';
 import { creatorsOf } from './walk.ts';
 
 const isVoid = (stream: StreamDeclaration): boolean =>
@@ -70,6 +72,16 @@ function warnUnused(context: Context, reached: ReadonlySet<StreamDeclaration>): 
   }
 }
 
+/** Literals beyond 32 bits where an int is wanted: bit patterns wrap, larger ones are errors. */
+function checkLiterals({ wide, reporter }: Context): void {
+  for (const [{ wide: value, value: wrapped, span }, isMet] of wide) {
+    if (isMet || value! <= 0x80000000) continue;
+    const text = abbreviate(BigInt(value!).toString());
+    if (value! > 0xffffffff) reporter.report(syntaxRules.intRange, span, { text });
+    else reporter.report(syntaxRules.intWraps, span, { text, value: wrapped });
+  }
+}
+
 const missing = (): never => {
   throw new WarploomError('ERR_WARPLOOM_INTERNAL', 'a part of a stream program was looked up that was not checked');
 };
@@ -112,6 +124,7 @@ export function check(program: Program, options: CheckOptions = {}): {
   const entry = roots.length === 1 ? roots[0] : undefined;
   checker.run(roots);
   checkRecursion(context);
+  checkLiterals(context);
   warnUnused(context, checker.reached);
   return { checked: makeChecked(context, entry, checker), diagnostics: reporter.finish() };
 }

@@ -339,8 +339,8 @@ export abstract class ExpressionParser extends ParserBase {
     const value = Number.parseFloat(image);
     if (image.endsWith('i')) return { kind: 'imaginary', value, span };
     if (!/^\d+$/.test(image)) return { kind: 'float', value, span };
-    if (value > 0xffffffff) this.report(syntaxRules.intRange, span, { text: abbreviate(image) });
-    else if (value > 0x80000000) this.report(syntaxRules.intWraps, span, { text: image, value: value | 0 });
-    return { kind: 'int', value: value | 0, span };
+    // Whether it fits is known when it is known what stands around it.
+    if (Math.fround(value) === Infinity) this.report(syntaxRules.intRange, span, { text: abbreviate(image) });
+    return { kind: 'int', value: value | 0, span, ...(value > 0x7fffffff ? { wide: value } : {}) };
   }
 }

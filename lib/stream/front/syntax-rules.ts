@@ -9,7 +9,7 @@ export const syntaxRules = {
   comment: errorRule('S0104', 'comment without an end', 'close it with */'),
   number: errorRule('S0105', 'malformed number {text}', 'write 12, 0x1F, 1.5, 1.5e-3, 1.5f or 2i'),
   intRange: errorRule('S0106', '{text} does not fit a 32-bit integer',
-    'write 1e10 for a float, or hexadecimal for a bit pattern of 32 bits'),
+    'write 1e10 for a float, or hexadecimal for a bit pattern of 32 bits; a literal beside a float may be larger'),
   expected: errorRule('S0107', 'expected {expected} but found {found}', 'add or mend what is missing here'),
   semicolon: errorRule('S0108', "expected ';' after this", "end the statement with ';'"),
   unclosed: errorRule('S0109', "'{' is never closed", "add '}' at the end of this block"),

@@ -104,7 +104,7 @@ function element(compiler: Compiler, e: Extract<IrExpression, { kind: 'element' 
 }
 
 function call(compiler: Compiler, e: Extract<IrExpression, { kind: 'call' }>): Evaluate {
-  const args = e.args.map((arg) => owned(compiler, arg));
+  const args = e.args.map((arg) => (arg.type.kind === 'array' ? compileExpression(compiler, arg) : owned(compiler, arg)));
   const callable = compiler.callable(e.function);
   const result = e.type;
   return (m) => {

@@ -1,9 +1,9 @@
 // Statements and functions of the intermediate representation as closures.
-import type { IrFunction, IrPlace, IrStatement, Variable } from '../ir.ts';
+import type { IrExpression, IrFunction, IrPlace, IrStatement, IrType, Variable } from '../ir.ts';
 import { compileExpression, fieldIndex, outside, owned } from './compile-expression.ts';
 import { Flow, type Evaluate, type Execute, type Machine } from './machine.ts';
 import { statementSize } from './walk.ts';
-import { printed, typeBytes, zero, type Value } from './values.ts';
+import { copyInto, printed, scalarCount, typeBytes, zero, type Value } from './values.ts';
 
 /** A function ready to be called. */
 export interface Callable {
@@ -81,7 +81,8 @@ export class Compiler {
     switch (statement.kind) {
       case 'block': return this.#block(statement.statements);
       case 'declare': return this.#declare(statement);
-      case 'assign': return this.assignment(statement.target, owned(this, statement.value));
+      case 'assign': return isShared(statement.target.type) ? this.#copy(statement.target, statement.value)
+        : this.assignment(statement.target, owned(this, statement.value));
       case 'evaluate': return this.#effect(this.expression(statement.value));
       case 'push': {
         const value = owned(this, statement.value);
@@ -194,6 +195,18 @@ export class Compiler {
     };
   }
 
+  /** Copies into the very array or struct that stands in the place: others may refer to it. */
+  #copy(target: IrPlace, from: IrExpression): Execute {
+    const [place, value] = [this.expression(target), this.expression(from)];
+    const cost = scalarCount(target.type) >> 3;
+    return (m) => {
+      const into = place(m);
+      m.charge(cost, from.span);
+      copyInto(into, value(m));
+      return Flow.normal;
+    };
+  }
+
   /** Stores what `value` gives in the place; indices are evaluated first. */
   assignment(target: IrPlace, value: Evaluate): Execute {
     if (target.kind === 'variable') {
@@ -218,6 +231,9 @@ export class Compiler {
     };
   }
 }
+
+/** Whether values of the type may be referred to by a parameter. */
+const isShared = (type: IrType): boolean => type.kind === 'array' || type.kind === 'struct';
 
 type Row = { [at: number]: Value };
 

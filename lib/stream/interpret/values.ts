@@ -84,6 +84,17 @@ export function copyValue(value: Value): Value {
   return Array.isArray(value) ? value.map(copyValue) : value.slice();
 }
 
+/** Makes an array or struct equal to another of its type, part by part in place. */
+export function copyInto(target: Value, from: Value): void {
+  if (target === from || typeof target === 'number' || typeof from === 'number') return;
+  if (!Array.isArray(target)) target.set(from as Float64Array);
+  else for (let i = 0; i < target.length; ++i) {
+    const part = (from as Value[])[i]!;
+    if (typeof part === 'number') target[i] = part;
+    else copyInto(target[i]!, part);
+  }
+}
+
 /** Appends the scalars of a value in memory order. */
 export function flatten(value: Value, into: number[]): void {
   if (typeof value === 'number') into.push(value);

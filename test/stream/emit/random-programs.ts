@@ -1,5 +1,5 @@
-// Random programs as source text: filters over int, float, bit and structs with random work, in random graphs with split-joins, feedback
-// loops, peeking, prework and state. Equal seeds give equal programs.
+// Random programs as source text: filters over int, float, bit and structs with random work and helper functions that change arrays of
+// their callers, in random graphs with split-joins, feedback loops, peeking, prework and state. Equal seeds give equal programs.
 
 /** A small generator of numbers (mulberry32). */
 export class Random {
@@ -23,7 +23,7 @@ export class Random {
 }
 
 type Type = 'int' | 'float' | 'bit';
-interface Variables { readonly scalars: string[]; readonly counters: string[]; readonly peeks: number }
+interface Variables { readonly scalars: string[]; readonly counters: string[]; readonly peeks: number; /** Arrays that are fields. */ readonly fields: string[] }
 
 class Maker {
   readonly #r: Random;
@@ -104,18 +104,32 @@ P->${type} filter ${unpack} { work pop 1 push 1 { P p = pop(); push(p.${member}$
     const peek = pop + (fixed === undefined && r.below(3) === 0 ? 1 + r.below(4) : 0);
     const hasState = r.below(4) === 0;
     const hasPrework = r.below(8) === 0;
-    const v: Variables = { scalars: ['a', 'b', ...(hasState ? ['s'] : [])], counters: [], peeks: peek };
+    const v: Variables = { scalars: ['a', 'b', ...(hasState ? ['s'] : [])], counters: [], peeks: peek, fields: r.below(3) === 0 ? ['u', 'm[0]', 'm[i & 1]', 'p.v'] : [] };
     const statements = Array.from({ length: 1 + r.below(4) }, () => this.#statement(type, v, 2)).join(' ');
     const moves = this.#moves(type, v, pop, push);
     const body = `${type} a = peek(${r.below(peek)}); ${type} b; b = ${this.#expression(type, v, 2)}; ${statements} ${moves}`;
     const helper = `${type} h(${type} x, ${type} y) { if (${this.#condition(type, ['x', 'y'])}) return ${type === 'bit' ? 'x ^ y' : 'x - y'}; return x; }`;
     const table = `int[4] t = {${r.below(9)}, ${r.below(9)}, ${r.below(9)}, 3};`;
+    const arrays = v.fields.length === 0 ? '' : `${type}[4] u; ${type}[2][4] m; V${name} p; int i; init { g(u, m[1], ${this.#constant(type)}, 2); }`;
     const starts = `prework pop ${pop} push ${push} peek ${pop} { for (int i = 0; i < ${push}; i++) push(peek(0));
       for (int i = 0; i < ${pop}; i++) pop(); }`;
     const first = hasPrework ? starts : '';
-    this.#filters.push(`${type}->${type} filter ${name} { ${hasState ? `${type} s;` : ''} ${table} ${helper} ${first}
+    if (arrays !== '') this.#filters.push(`struct V${name} { ${type}[4] v; int n; }`);
+    this.#filters.push(`${type}->${type} filter ${name} { ${hasState ? `${type} s;` : ''} ${arrays} ${table} ${helper} ${this.#changer(type, v)} ${first}
       work pop ${pop} push ${push} peek ${peek} { ${body} } }`);
     return name;
+  }
+
+  /** Functions that change arrays of their callers, which may be one and the same, or a field that they write too. */
+  #changer(type: Type, { fields }: Variables): string {
+    const r = this.#r;
+    const [x, y] = r.below(2) === 0 ? ['x', 'y'] : ['y', 'x'];
+    const sum = type === 'bit' ? '^' : '+';
+    const field = fields.length > 0 ? `${r.pick(['u', 'm[i & 1]', 'p.v', 'm[1]'])}[${r.below(4)}] = ${x}[${r.below(4)}] ${sum} v; i++;` : '';
+    const whole = r.below(3) === 0 ? `if (v == ${y}[0]) x = y;` : '';
+    return `void g(${type}[4] x, ${type}[4] y, ${type} v, int d) { ${x}[d & 3] = ${y}[${r.below(4)}] ${sum} v; ${field} ${whole}
+      for (int j = 1; j < 4; j++) { ${y}[j] = ${x}[j - 1] ${type === 'bit' ? '^' : '-'} ${y}[j]; } if (d > 0) g(${y}, ${x}, v, d - 1); }
+      ${type} e(${type}[4] x, int k) { ${type}[4] z = x; g(z, ${r.pick(['x', 'z'])}, z[k & 3], ${r.below(2)}); return z[3] ${sum} x[${r.below(4)}]; }`;
   }
 
   /** Pops and pushes in one of several forms. */
@@ -137,13 +151,18 @@ P->${type} filter ${unpack} { work pop 1 push 1 { P p = pop(); push(p.${member}$
     if (depth === 0) return `${target} = ${this.#expression(type, v, 2)};`;
     const inner = () => this.#statement(type, v, depth - 1);
     const i = `i${++this.#names}`;
-    switch (r.below(6)) {
+    switch (r.below(8)) {
       case 0: return `if (${this.#condition(type, v.scalars)}) { ${inner()} } else ${inner()}`;
       case 1: return `for (int ${i} = 0; ${i} < ${1 + r.below(5)}; ${i}++) { ${inner()} }`;
       case 2: return `{ ${type}[4] ${i}; for (int j = 0; j < 4; j++) ${i}[j] = ${this.#expression(type, v, 1)}; ${target} = ${i}[t[${r.below(4)}] & 3]; }`;
       case 3: return `for (int ${i} = 0; ${i} < 6; ${i}++) { if (${this.#condition(type, v.scalars)}) ${r.pick(['break', 'continue'])}; ${inner()} }`;
       case 4: return `${target} = h(${this.#expression(type, v, 1)}, ${r.pick(v.scalars)});`;
-      default: return `${target} = ${this.#expression(type, v, 3)};`;
+      case 5: return `${target} = ${this.#expression(type, v, 3)};`;
+      default: {
+        const two = [i, i, ...v.fields];
+        return `{ ${type}[4] ${i}; ${i}[${r.below(4)}] = ${this.#expression(type, v, 1)}; g(${r.pick(two)}, ${r.pick(two)}, ${r.pick(v.scalars)}, ${r.below(3)});
+          ${target} = ${i}[${r.below(4)}]${type === 'bit' ? ' ^' : ' +'} e(${r.pick(two)}, (int) ${r.pick(v.scalars)}); }`;
+      }
     }
   }
 

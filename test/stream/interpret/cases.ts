@@ -190,9 +190,9 @@ export const statementCases: readonly Case[] = [
     input: small, output: small.map((x) => Math.max(-10, Math.min(10, x))),
   },
   {
-    name: 'helper functions get copies of arrays',
+    name: 'helper functions change arrays of their caller',
     source: intFilter('int[2] a; a[0] = pop(); int s = twice(a); push(a[0] * 1000 + s);', 'int twice(int[2] v) { v[0] = v[0] * 2; return v[0]; }'),
-    input: [1, 2, 3], output: [1002, 2004, 3006],
+    input: [1, 2, 3], output: [2002, 4004, 6006],
   },
   {
     name: 'helper functions that pop and push',

@@ -1,5 +1,6 @@
 // Programs in the styles that people write: old and new spellings, types mixed freely, rates that the code does not keep, several programs
 // in one file. Outputs are worked out in plain JavaScript.
+import { arrayStyles } from './styles-arrays.ts';
 
 export interface Style {
   readonly name: string;
@@ -10,6 +11,8 @@ export interface Style {
   readonly printed?: readonly (string | number)[];
   /** Codes of warnings that must be there. */
   readonly warned?: readonly string[];
+  /** With a recursion that compiled programs take, too. */
+  readonly isCompiled?: boolean;
 }
 
 const f = Math.fround;
@@ -268,4 +271,4 @@ const loose: readonly Style[] = [
     output: (input) => input.flatMap((x) => [x, x]) },
 ];
 
-export const styles: readonly Style[] = [...types, ...spelling, ...rates, ...graphs, ...loose];
+export const styles: readonly Style[] = [...types, ...spelling, ...rates, ...graphs, ...loose, ...arrayStyles];
