@@ -168,6 +168,9 @@ function counterOf(c: Context, s: Loop, entry: ReadonlyMap<Variable, IrExpressio
   return high < first[0] ? undefined : { variable, range: [first[0], high], above };
 }
 
+/** Values of a counter from which on its loop's turns are counted, so that nobody waits for them for long. */
+const shortRange = 4096;
+
 function keep(all: Together, s: Loop, entry: ReadonlyMap<Variable, IrExpression>): void {
   const [c] = all;
   const { analysis } = c.options;
@@ -186,7 +189,8 @@ function keep(all: Together, s: Loop, entry: ReadonlyMap<Variable, IrExpression>
     return [input, output].flatMap((end, i) => (end === undefined ? []
       : [{ end, each: each[i]!, mark: end.enterLoop(whole[i] === undefined ? 0 : each[i]!, trips) }]));
   });
-  const site = s.trips === undefined && counter === undefined ? c.site('steps', s.span) : undefined;
+  const isShort = s.trips !== undefined || (counter !== undefined && counter.range[1] - counter.range[0] < shortRange);
+  const site = isShort ? undefined : c.site('steps', s.span);
   w.open('for (;;) {');
   for (const one of all) {
     ++one.level;

@@ -7,7 +7,7 @@ import { runError } from './error.ts';
 import { Fault } from './fault.ts';
 import { Fifo, type Meter } from './fifo.ts';
 import { decodeFile, encodeFile } from './files.ts';
-import type { Budget } from './machine.ts';
+import { spend, type Budget } from './machine.ts';
 import { Mail } from './messages.ts';
 import { flatten, fromConstant, scalarCount, typeBytes, unflatten, type Value } from './values.ts';
 
@@ -32,7 +32,12 @@ export interface EngineOptions {
   readonly seed: number;
   /** Sees each item that is put on a channel. */
   readonly tap?: (channel: number, item: Value) => void;
+  /** Called every few milliseconds, in the middle of firings too; may throw. */
+  readonly watch?: () => void;
 }
+
+/** Steps between two calls of `watch`. */
+const watchedSteps = 50_000;
 
 /** Values that a run may print. */
 export const mostPrinted = 1e7;
@@ -51,6 +56,8 @@ export class Engine {
   readonly #written = new Map<string, { type: IrType; numbers: number[] }>();
   readonly #meter: Meter;
   readonly #budget: Budget;
+  /** Steps that the budget has not got yet. */
+  #stepsLeft: number;
   readonly #options: EngineOptions;
   #firings: number;
   #prints = 0;
@@ -63,7 +70,9 @@ export class Engine {
     this.graph = graph;
     this.#options = options;
     this.#meter = { bytes: options.limits.bytes };
-    this.#budget = { steps: options.limits.steps, bytes: options.limits.bytes, depth: options.limits.depth };
+    const { steps, bytes, depth } = options.limits;
+    this.#stepsLeft = steps;
+    this.#budget = { steps: 0, bytes, depth, more: () => this.#moreSteps() };
     this.#firings = options.limits.firings;
     this.#countsLines = countsLines(graph);
     this.#channels = graph.channels.map(({ type, initial }) => {
@@ -79,6 +88,14 @@ export class Engine {
     this.#mail = this.#guard(-1, () => new Mail(graph));
     const compiled = new Map<FilterCode, CompiledFilter>();
     this.actors = graph.nodes.map((node) => this.#actor(node.id, compiled));
+  }
+
+  #moreSteps(): boolean {
+    this.#options.watch?.();
+    const more = Math.min(this.#stepsLeft, Math.max(watchedSteps, -this.#budget.steps));
+    this.#stepsLeft -= more;
+    this.#budget.steps += more;
+    return this.#budget.steps >= 0;
   }
 
   #externalInput(type: IrType): Fifo {
@@ -255,9 +272,9 @@ export class Engine {
     const actor = this.actors[id]!;
     if (--this.#firings < 0) throw runError(this.graph, new Fault('S5007', 'the run takes more firings than the limit allows', undefined),
       '', 0);
-    this.#budget.steps -= 8;
     try {
       this.#guard(id, () => {
+        spend(this.#budget, 8, undefined);
         if (this.#mail.isUsed && actor instanceof FilterActor) {
           for (const { handler, args } of this.#mail.arriving(id, actor.firings + 1)) actor.handle(handler, args);
         }

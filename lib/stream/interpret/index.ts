@@ -4,9 +4,11 @@ import type { StreamGraph } from '../graph.ts';
 import type { FilterCode } from '../ir.ts';
 import { repetitions } from '../schedule/balance.ts';
 import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
-import { countsLines, defaultRunLimits, Engine, firstLines, sinksOf, type RunLimits } from './engine.ts';
+import { countsLines, defaultRunLimits, Engine, firstLines, sinksOf, type EngineOptions, type RunLimits } from './engine.ts';
+import { interpretApart, NoWorker, recordApart } from './apart.ts';
 import { flatten, scalarCount, type Value } from './values.ts';
 import { requireProgramGraph } from '../require.ts';
+import { timeOver, within } from '../stop.ts';
 import { bodiesOf, eachStatement } from './walk.ts';
 
 export { StreamRunError } from './error.ts';
@@ -29,6 +31,8 @@ export interface InterpretOptions {
   readonly limits?: Partial<RunLimits>;
   /** Stops {@link interpret}, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
+  /** Milliseconds that {@link interpret} may take. Default: as long as it needs within `limits`. */
+  readonly timeout?: number;
   /** For `random`. Default 1. Each filter has its own sequence, so that the order of firings does not matter. */
   readonly seed?: number;
 }
@@ -103,7 +107,7 @@ export function requireItems(graph: StreamGraph): void {
   }
 }
 
-function engineFor(graph: StreamGraph, options: InterpretOptions, tap?: (channel: number, item: Value) => void): Engine {
+function engineFor(graph: StreamGraph, options: InterpretOptions, watchers: Pick<EngineOptions, 'tap' | 'watch'> = {}): Engine {
   requireProgramGraph(graph);
   const { input, items, iterations } = options;
   check('options.items', items);
@@ -121,7 +125,7 @@ function engineFor(graph: StreamGraph, options: InterpretOptions, tap?: (channel
   if (items !== undefined) requireItems(graph);
   return new Engine(graph, {
     input: input ?? [], files: options.files ?? {}, limits: { ...defaultRunLimits, ...options.limits }, seed: options.seed ?? 1,
-    ...(tap === undefined ? {} : { tap }),
+    ...watchers,
   });
 }
 
@@ -150,31 +154,114 @@ export function interpretSync(graph: StreamGraph, options: InterpretOptions = {}
   }
 }
 
+/** Keeps up to `most` scalars of each channel. */
+function recorder(graph: StreamGraph, most: number) {
+  const recorded: number[][] = graph.channels.map(() => []);
+  const tap = (channel: number, item: Value): void => {
+    if (recorded[channel]!.length < most) flatten(item, recorded[channel]!);
+  };
+  return { recorded, tap };
+}
+
 /** Runs a graph and keeps what was put on each channel first: up to `most` scalars of each, in memory order. */
 export function recordChannels(graph: StreamGraph, options: InterpretOptions, most: number): number[][] {
-  const recorded: number[][] = graph.channels.map(() => []);
-  const engine = engineFor(graph, options, (channel, item) => {
-    if (recorded[channel]!.length < most) flatten(item, recorded[channel]!);
-  });
-  const run = firings(engine, options);
+  const { recorded, tap } = recorder(graph, most);
+  const run = firings(engineFor(graph, options, { tap }), options);
   while (run.next().done !== true);
   return recorded;
 }
 
+/** Milliseconds for which a run keeps the calling thread: at a time, and in all before it goes to a worker thread. */
 const sliceMilliseconds = 20;
+const ownMilliseconds = 100;
 
-/** As {@link interpretSync}, but lets other work of the process go on, and can be stopped by `signal`. */
-export async function interpret(graph: StreamGraph, options: InterpretOptions = {}): Promise<Interpretation> {
-  const { signal } = options;
-  signal?.throwIfAborted();
-  const engine = engineFor(graph, options);
-  const run = firings(engine, options);
-  for (let until = performance.now() + sliceMilliseconds; ;) {
+/** A run that is too long for the calling thread. */
+class TooLong extends Error {}
+
+/** Runs in the calling thread, which gets other things done between firings. `moves`: a run that is long throws {@link TooLong}. */
+async function interpretHere<T>(job: Job<T>, moves: boolean, begin: number): Promise<T> {
+  const { options } = job;
+  const { signal, timeout = Infinity } = options;
+  let until = performance.now() + sliceMilliseconds;
+  const watch = (): void => {
+    const now = performance.now();
+    if (moves && now >= until) throw new TooLong();
+    if (now - begin > timeout) throw timeOver(timeout);
+  };
+  const work = job.begin(watch);
+  const run = firings(work.engine, options);
+  for (;;) {
     const step = run.next();
-    if (step.done === true) return resultOf(engine, options, step.value);
-    if (performance.now() < until) continue;
+    if (step.done === true) return work.finish(step.value);
+    const now = performance.now();
+    if (now < until) continue;
+    if (moves && now - begin > ownMilliseconds) throw new TooLong();
     await new Promise((resolve) => { setImmediate(resolve); });
     signal?.throwIfAborted();
+    if (now - begin > timeout) throw timeOver(timeout);
     until = performance.now() + sliceMilliseconds;
   }
+}
+
+/** What is to be found out by interpreting, here or on a worker thread. */
+interface Job<T> {
+  readonly graph: StreamGraph;
+  readonly options: InterpretOptions;
+  readonly begin: (watch: () => void) => { readonly engine: Engine; readonly finish: (exhausted: boolean) => T };
+  readonly apart: (options: InterpretOptions, stop: AbortSignal) => Promise<T>;
+}
+
+/** Does short work here, long work on a worker thread, and here as well where there is none. */
+async function hereOrApart<T>(job: Job<T>): Promise<T> {
+  const { signal, timeout, ...rest } = job.options;
+  const begin = performance.now();
+  signal?.throwIfAborted();
+  try {
+    return await interpretHere(job, true, begin);
+  } catch (error) {
+    if (!(error instanceof TooLong)) throw error;
+  }
+  try {
+    return await within({ signal, timeout: timeout ?? 2 ** 31 - 1 }, (stop) => job.apart(rest, stop), begin);
+  } catch (error) {
+    if (!(error instanceof NoWorker)) throw error;
+    return interpretHere(job, false, begin);
+  }
+}
+
+/** The options with an input that nobody can change any more. */
+function taken(options: InterpretOptions): InterpretOptions {
+  const { input } = options;
+  if (input === undefined) return options;
+  return { ...options, input: ArrayBuffer.isView(input) ? new Float64Array(input) : Float64Array.from(input) };
+}
+
+/**
+ * As {@link interpretSync}, but lets other work of the process go on, and ends when `signal` comes or the time is over: what takes longer
+ * than a tenth of a second, or a fiftieth in one firing, runs on a worker thread. Where there is none (Node's permission model without
+ * `--allow-worker`, programs bundled into one file) all of it runs in the calling thread, which then looks at `signal` between firings.
+ */
+export async function interpret(graph: StreamGraph, options: InterpretOptions = {}): Promise<Interpretation> {
+  const own = taken(options);
+  return hereOrApart({
+    graph, options: own,
+    begin: (watch) => {
+      const engine = engineFor(graph, own, { watch });
+      return { engine, finish: (exhausted) => resultOf(engine, own, exhausted) };
+    },
+    apart: (rest, stop) => interpretApart(graph, rest, stop),
+  });
+}
+
+/** As {@link recordChannels}, but lets other work of the process go on, as {@link interpret} does. */
+export async function recordChannelsAside(graph: StreamGraph, options: InterpretOptions, most: number): Promise<number[][]> {
+  const own = taken(options);
+  return hereOrApart({
+    graph, options: own,
+    begin: (watch) => {
+      const { recorded, tap } = recorder(graph, most);
+      return { engine: engineFor(graph, own, { watch, tap }), finish: () => recorded };
+    },
+    apart: (rest, stop) => recordApart(graph, rest, most, stop),
+  });
 }

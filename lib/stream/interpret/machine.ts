@@ -16,9 +16,19 @@ export interface Tape {
 /** What a budget allows; `steps` are evaluated expressions and statements, copied scalars counted an eighth. */
 export interface Budget {
   steps: number;
+  /** Called when no steps are left; true: there are some again. */
+  readonly more?: () => boolean;
   /** Bytes alive in frames. */
   bytes: number;
   depth: number;
+}
+
+/** Takes steps from a budget. */
+export function spend(budget: Budget, steps: number, span: Span | undefined): void {
+  budget.steps -= steps;
+  if (budget.steps >= 0 || budget.more?.() === true) return;
+  throw new Fault('S4101', 'the program takes more steps than the limit allows', span,
+    { hint: 'is there a loop without an end? the limit can be raised', fatal: true });
 }
 
 /** A message as sent: arguments evaluated. */
@@ -50,11 +60,7 @@ export class Machine {
 
   /** Takes steps from the budget. */
   charge(steps: number, span: Span | undefined): void {
-    this.budget.steps -= steps;
-    if (this.budget.steps < 0) {
-      throw new Fault('S4101', 'the program takes more steps than the limit allows', span,
-        { hint: 'is there a loop without an end? the limit can be raised', fatal: true });
-    }
+    spend(this.budget, steps, span);
   }
 
   /** Enters a function that needs `bytes` for its variables. */

@@ -14,6 +14,8 @@ const cheap: ReadonlySet<MathName> = new Set(['abs', 'max', 'min', 'floor', 'cei
 /** Counts the operations of one filter's code. */
 class Counter {
   readonly #functions: ReadonlyMap<string, number>;
+  /** Operations of the longest turn of a loop that stops by a condition. */
+  longestTurn = 0;
   constructor(functions: ReadonlyMap<string, number>) {
     this.#functions = functions;
   }
@@ -53,6 +55,7 @@ class Counter {
       }
       case 'loop': {
         const turn = 1 + (s.condition === undefined ? 0 : this.expression(s.condition)) + this.statement(s.body) + this.statements(s.step);
+        if (s.trips === undefined) this.longestTurn = Math.max(this.longestTurn, turn);
         return this.statements(s.initial) + (s.trips ?? unknownTrips) * turn;
       }
       case 'return': return s.value === undefined ? 0 : this.expression(s.value);
@@ -63,14 +66,29 @@ class Counter {
   }
 }
 
-function operationsOf(code: FilterCode): number {
+function counterOf(code: FilterCode): Counter {
   const functions = new Map<string, number>();
   const counter = new Counter(functions);
   // Functions may call those before and after them, never themselves: as many rounds as there are functions settle all.
   for (let round = 0; round < Math.min(code.functions.length, 8); ++round) {
     for (const { name, body } of code.functions) functions.set(name, counter.statement(body));
   }
-  return 2 + counter.statement(code.work.body);
+  return counter;
+}
+
+function operationsOf(code: FilterCode): number {
+  return 2 + counterOf(code).statement(code.work.body);
+}
+
+/** Microseconds of the longest turn of a loop that stops by a condition, as {@link estimateCosts} counts; 0 where there is no such loop. */
+export function longestTurn(graph: StreamGraph): number {
+  let longest = 0;
+  for (const code of new Set(graph.nodes.flatMap((node) => (node.kind === 'filter' ? [node.code] : [])))) {
+    const counter = counterOf(code);
+    for (const part of [code.work, code.prework]) if (part !== undefined) counter.statement(part.body);
+    longest = Math.max(longest, counter.longestTurn);
+  }
+  return longest * microsecondsPerOperation;
 }
 
 function movedItems(node: GraphNode): number {

@@ -14,7 +14,6 @@ export interface ProfileOptions extends RecordOptions {
   readonly cacheFolder?: string;
   /** Measures anew even where a profile is kept. */
   readonly force?: boolean;
-  readonly signal?: AbortSignal;
   /** Called with nodes measured and nodes in all. */
   readonly onProgress?: (done: number, total: number) => void;
 }

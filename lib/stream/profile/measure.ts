@@ -11,7 +11,8 @@ import { planProgram } from '../emit/plan.ts';
 import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
 import { scalarCount } from '../interpret/values.ts';
-import { cacheFolder, compilerIdentity } from '../run/compiler.ts';
+import { cacheFolder } from '../run/cache.ts';
+import { compilerIdentity } from '../run/compiler.ts';
 import { compileCppTogether } from '../run/cpp.ts';
 import { compileJs } from '../run/js.ts';
 import type { RunOptions, RunResult } from '../run/js-run.ts';
@@ -98,7 +99,7 @@ export async function measure(graph: StreamGraph, options: ProfileOptions = {}):
   const path = join(cacheFolder(options.cacheFolder), `${key}.profile.json`);
   const known = force ? undefined : await stored(path, graph.nodes.length);
   if (known !== undefined) return { microseconds: known.microseconds, measured: known.measured, backend, cached: true, key };
-  const parts = partsOf(graph, options);
+  const parts = await partsOf(graph, options);
   const runners = await runnersOf(parts, backend, options);
   const microseconds = [...estimateCosts(graph)];
   const measured = graph.nodes.map(() => false);

@@ -1,7 +1,7 @@
 // Programs of one node each, with what stood on the node's channels in a run of the whole: what profiling measures.
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import { ratesOf, toSdf } from '../elaborate/to-sdf.ts';
-import { recordChannels } from '../interpret/index.ts';
+import { recordChannelsAside } from '../interpret/index.ts';
 import { scalarCount } from '../interpret/values.ts';
 import { emitJs } from '../emit/emit-js.ts';
 import { planProgram } from '../emit/plan.ts';
@@ -29,6 +29,7 @@ export interface RecordOptions {
   readonly input?: ArrayLike<number>;
   readonly files?: Readonly<Record<string, Uint8Array>>;
   readonly seed?: number;
+  readonly signal?: AbortSignal;
 }
 
 function alone(graph: StreamGraph, node: GraphNode, input: IrType | undefined, output: IrType | undefined): StreamGraph {
@@ -57,12 +58,15 @@ function movedItems(node: GraphNode): number {
 }
 
 /** What stands on the channels when the program runs; the input repeated, or made up, where none is given. */
-function recorded(graph: StreamGraph, { input, files, seed = 1 }: RecordOptions): { channels: number[][]; input: number[] } {
+async function recorded(
+  graph: StreamGraph, { input, files, seed = 1, signal }: RecordOptions,
+): Promise<{ channels: number[][]; input: number[] }> {
   const counts = repetitions(toSdf(graph));
   const iterations = Math.max(2, Math.ceil(recordedFirings / counts.reduce((sum, count) => sum + count, 0)));
   const given = graph.input === undefined ? [] : Array.from(input ?? sampleInput(graph.input.type, recordedScalars, seed));
-  const channels = recordChannels(graph, {
+  const channels = await recordChannelsAside(graph, {
     iterations, seed, ...(graph.input === undefined ? {} : { input: given }), ...(files === undefined ? {} : { files }),
+    ...(signal === undefined ? {} : { signal }),
   }, recordedScalars);
   return { channels, input: given };
 }
@@ -75,8 +79,8 @@ function shapeOf(graph: StreamGraph): string {
 /**
  * The parts of a program: one for each shape of a filter's code, one for each type of item that nodes without code move.
  */
-export function partsOf(graph: StreamGraph, options: RecordOptions): Part[] {
-  const { channels, input: given } = recorded(graph, options);
+export async function partsOf(graph: StreamGraph, options: RecordOptions): Promise<Part[]> {
+  const { channels, input: given } = await recorded(graph, options);
   const parts = new Map<string, Part & { readonly worth: Map<number, number> }>();
   const shapes = new Map<FilterCode, string>();
   const add = (key: string, node: number, worth: number, make: () => Omit<Part, 'worth'>): void => {

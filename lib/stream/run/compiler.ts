@@ -1,11 +1,12 @@
 // The system's C++ compiler: found, run with fixed arguments in a child process, its output kept by content.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { accessSync, constants, mkdirSync } from 'node:fs';
-import { mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { homedir, tmpdir } from 'node:os';
+import { accessSync, constants, statSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { WarploomError } from '../../core/errors.ts';
+import { cachedProgram, isDenied, processor, systemError } from './cache.ts';
+import { childEnvironment, kept, runChild } from './child.ts';
 
 export interface CompilerOptions {
   /** Path or name of the compiler. Default: the first of g++, clang++ and c++ on PATH. */
@@ -34,7 +35,8 @@ function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return true;
-  } catch {
+  } catch (error) {
+    if (isDenied(error)) throw systemError('look for a compiler', error);
     return false;
   }
 }
@@ -56,14 +58,23 @@ export function findCompiler(name?: string): string {
 }
 
 const versions = new Map<string, string>();
+
+/** What a compiler says of itself, asked again when its file has changed. */
 function versionOf(compiler: string): string {
-  let version = versions.get(compiler);
-  if (version === undefined) {
-    const found = spawnSync(compiler, ['--version'], { encoding: 'utf8', timeout: 20_000 });
-    if (found.status !== 0) throw new NoCompilerError(`${compiler} --version fails`);
-    versions.set(compiler, version = found.stdout);
+  try {
+    const { size, mtimeMs } = statSync(compiler);
+    const key = JSON.stringify([compiler, size, mtimeMs]);
+    let version = versions.get(key);
+    if (version === undefined) {
+      const env = childEnvironment(kept(searchPaths));
+      const found = spawnSync(compiler, ['--version'], { encoding: 'utf8', timeout: 20_000, env });
+      if (found.status !== 0) throw new NoCompilerError(`${compiler} --version fails`);
+      versions.set(key, version = `${found.stdout} ${size} ${mtimeMs}`);
+    }
+    return version;
+  } catch (error) {
+    throw error instanceof WarploomError ? error : systemError('ask the compiler for its version', error);
   }
-  return version;
 }
 
 /** The compiler's version, for keys of what is kept. Throws {@link NoCompilerError}. */
@@ -81,124 +92,27 @@ export function compilerArguments(mode: 'baseline' | 'strict' | 'fast', effort: 
   return [...common, '-march=native', ...joined, '-ffp-contract=off', '-fno-math-errno', '-fno-trapping-math'];
 }
 
-/** The folder for what is worth keeping between processes, made if need be. */
-export function cacheFolder(given: string | undefined): string {
-  const { XDG_CACHE_HOME = '' } = process.env;
-  const caches = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : homedir() === '' ? tmpdir() : join(homedir(), '.cache');
-  const folder = given ?? join(caches, 'warploom', 'stream');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  return folder;
+/** Variables that decide where a compiler finds what it needs. */
+const searchPaths = ['PATH', 'HOME', 'CPATH', 'CPLUS_INCLUDE_PATH', 'LIBRARY_PATH', 'SDKROOT', 'DEVELOPER_DIR', 'SystemRoot'];
+
+/** What a program made by a compiler depends on beside its source: the compiler, its arguments, the processor that it is made for. */
+function identityOf(compiler: string, args: readonly string[]): string {
+  return JSON.stringify([compiler, versionOf(compiler), process.platform, process.arch, processor(), kept(searchPaths.slice(2)), args]);
 }
 
-/** Compiles a source and gives the path of the program. Throws {@link NoCompilerError}, or WarploomError where the compiler fails. */
+/** The path of a source's program, compiled if need be. Throws {@link NoCompilerError}, or WarploomError where the compiler fails. */
 export async function compileSource(source: string, args: readonly string[], options: CompilerOptions = {}): Promise<string> {
   const compiler = findCompiler(options.compiler);
-  const key = createHash('sha256').update(JSON.stringify([versionOf(compiler), process.arch,
-    args])).update(source).digest('hex').slice(0, 40);
-  const folder = cacheFolder(options.cacheFolder);
-  const target = join(folder, key);
-  if (await isFile(target)) return target;
-  const work = await mkdtemp(join(folder, 'work-'));
-  try {
-    const [from, to] = [join(work, 'program.cpp'), join(work, 'program')];
+  const key = createHash('sha256').update(identityOf(compiler, args)).update(source).digest('hex').slice(0, 40);
+  return cachedProgram(options.cacheFolder, key, async (work, to) => {
+    const from = join(work, 'program.cpp');
     await writeFile(from, source);
     const done = await runChild(compiler, [...args, '-o', to, from], {
-      cwd: work, timeout: options.compileTimeout ?? 300_000, ...(options.signal === undefined ? {} : { signal: options.signal }),
+      cwd: work, timeout: options.compileTimeout ?? 300_000, env: { ...kept(searchPaths), TMPDIR: work },
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
     if (done.code !== 0) {
       throw new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `${compiler} ${done.reason}: ${done.stderr.slice(0, 2000)}`);
     }
-    await rename(to, target);
-    return target;
-  } finally {
-    await rm(work, { recursive: true, force: true });
-  }
-}
-
-async function isFile(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isFile();
-  } catch {
-    return false;
-  }
-}
-
-export interface ChildResult {
-  /** Exit status; undefined if a signal ended it. */
-  readonly code: number | undefined;
-  /** How it ended, in words. */
-  readonly reason: string;
-  readonly stderr: string;
-}
-
-/** Most memory of a compiler or a compiled program, bytes of address space. */
-export const childMemory = 16 * 2 ** 30;
-
-export interface ChildOptions {
-  readonly cwd: string;
-  /** Milliseconds. */
-  readonly timeout: number;
-  /** Bytes of address space; default {@link childMemory}. Not enforced on Windows. */
-  readonly memory?: number;
-  readonly signal?: AbortSignal;
-}
-
-/** The program as the shell starts it, which sets the limit of memory and is then replaced by it; arguments are passed, never parsed. */
-function limited(path: string, args: readonly string[], bytes: number): readonly [string, readonly string[]] {
-  if (process.platform === 'win32') return [path, args];
-  return ['/bin/sh', ['-c', 'ulimit -v "$0" || exit 126; exec "$@"', String(Math.floor(bytes / 1024)), path, ...args]];
-}
-
-/** How to stop the children that run: none outlives this process. */
-const running = new Set<() => void>();
-process.on('exit', () => { for (const stop of running) stop(); });
-
-/**
- * Runs a program until it ends, the time is over or the signal comes (then the signal's reason is thrown). What it started ends with it.
- */
-export function runChild(path: string, args: readonly string[], options: ChildOptions): Promise<ChildResult> {
-  const { signal, timeout, cwd, memory = childMemory } = options;
-  signal?.throwIfAborted();
-  return new Promise((resolve, reject) => {
-    const isGroup = process.platform !== 'win32';
-    const child = spawn(...limited(path, args, memory), { cwd, stdio: ['ignore', 'ignore', 'pipe'], windowsHide: true, detached: isGroup });
-    let stderr = '';
-    let isLate = false;
-    child.stderr.setEncoding('utf8').on('data', (text: string) => { if (stderr.length < 65_536) stderr += text; });
-    const stop = (): void => {
-      // A compiler is several processes: all of its group.
-      if (isGroup && child.pid !== undefined) killGroup(child.pid);
-      else child.kill('SIGKILL');
-    };
-    const timer = setTimeout(() => {
-      isLate = true;
-      stop();
-    }, timeout);
-    signal?.addEventListener('abort', stop, { once: true });
-    running.add(stop);
-    const end = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', stop);
-      running.delete(stop);
-    };
-    child.on('error', (error) => {
-      end();
-      reject(new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `${path} cannot be run: ${error.message}`, { cause: error }));
-    });
-    child.on('close', (code, killed) => {
-      end();
-      const reason = isLate ? `took more than ${timeout} ms` : killed === null ? `ended with ${code}`
-        : `died by ${killed}; it may take ${(memory / 2 ** 30).toPrecision(3)} GiB of memory`;
-      if (signal?.aborted === true) reject(signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason)));
-      else resolve({ code: code ?? undefined, stderr, reason });
-    });
   });
-}
-
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // It has ended.
-  }
 }

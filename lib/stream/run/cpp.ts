@@ -12,7 +12,9 @@ import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts
 import { pieceWords } from '../emit/pieces-cpp.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { StreamGraph } from '../graph.ts';
-import { compilerArguments, compileSource, findCompiler, runChild, type CompilerOptions } from './compiler.ts';
+import { withFiles } from './cache.ts';
+import { runChild } from './child.ts';
+import { compilerArguments, compileSource, findCompiler, type CompilerOptions } from './compiler.ts';
 import { faultError } from './fault.ts';
 import { amountOf, isPrintingOnly, type RunOptions, type RunResult } from './js-run.ts';
 import { checkThreads, launchesFor, pieceCuts, type ThreadChoice } from './launch.ts';
@@ -108,7 +110,8 @@ function builder(options: CppCompileOptions): Build {
   return async (programs) => {
     const source = cppFile(programs);
     const effort = options.effort ?? (mode !== 'baseline' && source.length > largeSource ? 1 : 3);
-    return { programs, source, path: await compileSource(source, compilerArguments(mode, effort), options) };
+    const locate = () => compileSource(source, compilerArguments(mode, effort), options);
+    return { programs, source, path: await locate(), locate };
   };
 }
 
@@ -116,6 +119,8 @@ interface Built {
   readonly programs: readonly CppProgram[];
   readonly source: string;
   readonly path: string;
+  /** The program's path, compiled anew if what is there is no longer what was made. */
+  readonly locate: () => Promise<string>;
 }
 interface Numbered { readonly made: Built; readonly number: number }
 
@@ -235,23 +240,33 @@ function runFile(plan: ProgramPlan, { counts, streams, lines, words = new Int32A
   return blocks.parts;
 }
 
+async function writeParts(path: string, parts: readonly Uint8Array[]): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    for (const part of parts) await file.write(part);
+  } finally {
+    await file.close();
+  }
+}
+
 async function execute(
   plan: ProgramPlan, { made, number }: { made: Built; number: number }, run: Prepared, options: CppRunOptions,
 ): Promise<RunResult> {
-  const folder = await mkdtemp(join(tmpdir(), 'warploom-run-'));
+  const path = await made.locate();
+  const folder = await withFiles('make a temporary folder', () => mkdtemp(join(tmpdir(), 'warploom-run-')));
   try {
     const [from, to] = [join(folder, 'input'), join(folder, 'output')];
-    const file = await open(from, 'wx', 0o600);
-    for (const part of runFile(plan, run, options)) await file.write(part);
-    await file.close();
-    const done = await runChild(made.path, [from, to, String(number)], {
-      cwd: folder, timeout: options.timeout ?? 600_000, ...(options.signal === undefined ? {} : { signal: options.signal }),
+    await withFiles('write what the program is given', () => writeParts(from, runFile(plan, run, options)));
+    const done = await runChild(path, [from, to, String(number)], {
+      cwd: folder, env: { TMPDIR: folder }, timeout: options.timeout ?? 600_000,
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
     if (done.code !== 0) {
       const reason = done.code === 3 ? 'could not start so many threads' : done.reason;
       throw new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `the compiled program ${reason}`);
     }
-    return readResult(plan, made.programs[number]!, run, await readFile(to));
+    const bytes = await withFiles('read what the program gave', () => readFile(to));
+    return readResult(plan, made.programs[number]!, run, bytes);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -1,12 +1,22 @@
 // Worker threads that run one generated program, kept for a while after a run: their code is warm then.
 import { Worker } from 'node:worker_threads';
-import { WarploomError } from '../../core/errors.ts';
+import { UnavailableError, WarploomError } from '../../core/errors.ts';
 import type { JsProgram } from '../emit/emit-js.ts';
-import { commonData, type Answer, type Done, type Faulty, type Part, type SharedInts } from './machine.ts';
+import { reasonOf } from '../stop.ts';
+import { commonData, type Answer, type CommonData, type Done, type Faulty, type Part, type SharedInts } from './machine.ts';
 import { workerText } from './worker-text.ts';
 
 /** Milliseconds after which idle workers end. */
 const idleTime = 5000;
+
+function startWorker(workerData: CommonData): Worker {
+  try {
+    return new Worker(workerText, { eval: true, workerData, execArgv: [], stderr: false });
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ERR_ACCESS_DENIED') throw cause;
+    throw new UnavailableError('long runs need worker threads, which this process may not start: give Node --allow-worker', { cause });
+  }
+}
 
 /** Workers that know a program. */
 class Crew {
@@ -22,7 +32,7 @@ class Crew {
     this.size = size;
     const workerData = commonData(program, size, isSharing);
     this.#gate = workerData.gate;
-    this.#workers = Array.from({ length: size }, () => new Worker(workerText, { eval: true, workerData, execArgv: [], stderr: false }));
+    this.#workers = Array.from({ length: size }, () => startWorker(workerData));
     for (const worker of this.#workers) {
       for (const what of ['error', 'exit']) worker.on(what, () => { this.isAlive = false; });
     }
@@ -30,6 +40,7 @@ class Crew {
 
   /** All answers; rejects as soon as a worker cannot give one, or with the signal's reason. `parts`: of each worker. */
   async run(parts: readonly (readonly Part[])[], signal: AbortSignal): Promise<(Done | Faulty)[]> {
+    signal.throwIfAborted();
     const ends: (() => void)[] = [];
     this.#gate.fill(0);
     const stopped = new Promise<never>((_resolve, reject) => {
@@ -78,10 +89,6 @@ class Crew {
     clearTimeout(this.timer);
     await Promise.all(this.#workers.map((worker) => worker.terminate()));
   }
-}
-
-function reasonOf({ reason }: AbortSignal): Error {
-  return reason instanceof Error ? reason : new Error(String(reason));
 }
 
 /** A fault before or after launches: there is none before it. */

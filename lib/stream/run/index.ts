@@ -13,6 +13,7 @@ import type { RunOptions } from './js-run.ts';
 import type { ThreadedJs } from './js-threads.ts';
 import { checkTimes } from './launch.ts';
 import { requireProgramGraph } from '../require.ts';
+import { within } from '../stop.ts';
 
 /**
  * `js`: compiled to JavaScript, which runs as WebAssembly; `cpp`: compiled by the system's C++ compiler; `interpret`: step by step, takes
@@ -34,7 +35,7 @@ export interface StreamRunOptions {
   readonly iterations?: number;
   /** Contents of the files that the program reads, by the path that it gives. */
   readonly files?: Readonly<Record<string, Uint8Array>>;
-  /** Ends the run. Short runs as JavaScript, which happen in this thread, look at it only before they begin. */
+  /** Ends the run within a tenth of a second. */
   readonly signal?: AbortSignal;
   /** For `random`. Default 1. */
   readonly seed?: number;
@@ -45,7 +46,7 @@ export interface StreamRunOptions {
    * counted operations.
    */
   readonly costs?: readonly number[] | 'measured';
-  /** Milliseconds that a compiled program may take; default 600 000. Short runs as JavaScript do not look at it. */
+  /** Milliseconds that the run may take, compilation by `cpp` included; default 600 000. */
   readonly timeout?: number;
   /** With `cpp`: lets float operations be reordered and joined, so that outputs differ in rounding. */
   readonly fast?: boolean;
@@ -65,8 +66,9 @@ export interface StreamRun {
   readonly backend: Exclude<StreamBackend, 'auto'>;
 }
 
-/** Estimated milliseconds from which a run is worth starting worker threads. */
+/** Estimated milliseconds from which a run is worth starting worker threads; no run keeps the calling thread for longer. */
 const worthThreads = 100;
+const mostMilliseconds = 600_000;
 
 function check({ nodes }: StreamGraph, { backend = 'auto', threads, costs, timeout, fast, compiler }: StreamRunOptions): void {
   if (!streamBackends.includes(backend)) throw refusal('backend', streamBackends.join(', '), describeValue(backend));
@@ -95,20 +97,26 @@ function known<T>(made: WeakMap<StreamGraph, T>, graph: StreamGraph, make: (grap
 async function runJs(graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppRunOptions): Promise<StreamRun> {
   const [{ compileJs }, { estimatedMilliseconds }] = await Promise.all([import('./js.ts'), import('./js-run.ts')]);
   const compiled = known(compiledJs, graph, compileJs);
-  const { threads: _threads, costs: _costs, timeout: _timeout, signal: _signal, ...rest } = options;
-  if (estimatedMilliseconds(compiled.plan, input, rest, 'js') < worthThreads) return { ...compiled.run(input, rest), backend: 'js' };
+  const { threads: _threads, costs: _costs, timeout = mostMilliseconds, signal: _signal, ...rest } = options;
+  const begin = performance.now();
+  if (estimatedMilliseconds(compiled.plan, input, rest, 'js') < worthThreads) {
+    const made = compiled.tryRun(input, rest, Math.min(worthThreads, timeout));
+    if (made !== undefined) return { ...made, backend: 'js' };
+  }
   const { compileJsThreads } = await import('./js-threads.ts');
-  return { ...await known(threadedJs, graph, compileJsThreads).run(input, options), backend: 'js' };
+  const left = { ...options, timeout, began: begin };
+  return { ...await known(threadedJs, graph, compileJsThreads).run(input, left), backend: 'js' };
 }
 
 async function runCpp(
   graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppRunOptions, { fast, compiler }: StreamRunOptions,
 ): Promise<StreamRun> {
   const [cpp, { estimatedMilliseconds }] = await Promise.all([import('./cpp.ts'), import('./js-run.ts')]);
-  const { signal, threads: _threads, costs: _costs, timeout: _timeout, ...rest } = options;
-  const made = await cpp.runCpp(graph, input, {
-    ...(signal === undefined ? {} : { signal }), ...(fast === undefined ? {} : { fast }), ...(compiler === undefined ? {} : { compiler }),
-  }, options, (plan) => (estimatedMilliseconds(plan, input, rest, 'cpp') < worthThreads ? 1 : availableParallelism()));
+  const { signal, threads: _threads, costs: _costs, timeout = mostMilliseconds, ...rest } = options;
+  const made = await within({ signal, timeout }, (stop) => cpp.runCpp(graph, input, {
+    signal: stop, ...(fast === undefined ? {} : { fast }), ...(compiler === undefined ? {} : { compiler }),
+  }, { ...options, signal: stop, timeout }, (plan) => (estimatedMilliseconds(plan, input, rest, 'cpp') < worthThreads ? 1
+    : availableParallelism())));
   return { ...made, backend: 'cpp' };
 }
 
@@ -134,9 +142,9 @@ async function withTimes(graph: StreamGraph, options: StreamRunOptions): Promise
 export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Promise<StreamRun> {
   requireProgramGraph(graph);
   check(graph, given);
-  given.signal?.throwIfAborted();
   const options = snapshot(given);
-  const { backend = 'auto', input, fast: _fast, compiler: _compiler, threads: _threads, costs: _costs, timeout: _timeout, signal,
+  options.signal?.throwIfAborted();
+  const { backend = 'auto', input, fast: _fast, compiler: _compiler, threads: _threads, costs: _costs, timeout = mostMilliseconds, signal,
     ...common } = options;
   if (backend === 'cpp') return runCpp(graph, input, await withTimes(graph, options), options);
   if (backend !== 'interpret') {
@@ -150,7 +158,7 @@ export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Pro
   const limits: RunOptions = common;
   const begin = performance.now();
   const made = await interpret(graph, {
-    ...limits, ...(input === undefined ? {} : { input }), ...(signal === undefined ? {} : { signal }),
+    ...limits, timeout, ...(input === undefined ? {} : { input }), ...(signal === undefined ? {} : { signal }),
   });
   return { ...made, milliseconds: performance.now() - begin, backend: 'interpret' };
 }

@@ -17,6 +17,9 @@ import { checkSizes, fileOf, inputArrays, joinItems, printedText, roomFor, type 
 
 export const defaultJsPlan: PlanOptions = { groupSize: 16_000, filterSize: 6000, blockBytes: 65_536 };
 
+/** Turns that loops without known end may make. */
+export const mostTurns = 1e9;
+
 /** What a run of a compiled program is given: as for the interpreter. */
 export interface RunOptions {
   /** Stop after so many items have come out. */
@@ -48,10 +51,13 @@ export interface ThreadOptions extends RunOptions, Partial<ThreadChoice> {
   /** Worker threads; default: the cores of the machine. */
   readonly threads?: number;
   readonly signal?: AbortSignal;
-  /** Milliseconds that the run may take; default 600 000. */
+  /** Milliseconds that the run may take, from `began` (`performance.now()`) on where that is given; default 600 000. */
   readonly timeout?: number;
+  readonly began?: number;
   /** Whether the input of a program without state may be cut into pieces that do not depend on each other; default true. */
   readonly pieces?: boolean;
+  /** Time of `performance.now()` when a run in the calling thread is given up. */
+  readonly until?: number;
 }
 
 /** What bounds a run; throws where nothing does. */
@@ -210,7 +216,8 @@ export class Run {
     for (const { id, kind } of externals) if (kind === 'reader') ix[2 * id + 1] = this.#streams.get(id)!.items;
     return {
       lines: this.#lines, linesOf: text.sites.map(({ print }) => print?.lines ?? 0), mostPrinted, ix, iterations: 0,
-      seed: this.#options.seed ?? 1, turns: this.#options.maxTurns ?? 1e9,
+      seed: this.#options.seed ?? 1, turns: this.#options.maxTurns ?? mostTurns,
+      until: this.#options.until ?? Infinity,
     };
   }
 

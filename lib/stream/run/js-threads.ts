@@ -1,8 +1,8 @@
 // Programs as JavaScript on worker threads: the main thread stays free, runs can be stopped, stateless programs use several cores.
-import { WarploomError } from '../../core/errors.ts';
 import { emitJs, type JsProgram } from '../emit/emit-js.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
 import type { StreamGraph } from '../graph.ts';
+import { within } from '../stop.ts';
 import { Crews, FirstFault } from './crew.ts';
 import { defaultJsPlan, Run, type RunResult, type ThreadOptions } from './js-run.ts';
 import { launchesFor, type Launches } from './launch.ts';
@@ -63,23 +63,12 @@ export function compileJsThreads(graph: StreamGraph, options: PlanOptions = {}):
 }
 
 async function byWorkers(run: Run, { program, crews }: Written, options: ThreadOptions, launches?: Launches): Promise<RunResult> {
-  const { signal, timeout = 600_000 } = options;
-  signal?.throwIfAborted();
   const parts = run.parts(program, launches);
   const begin = performance.now();
-  const stop = new AbortController();
-  const timer = setTimeout(() => {
-    stop.abort(new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `the run took more than ${timeout} ms`));
-  }, timeout);
-  const forward = (): void => { stop.abort(signal!.reason); };
-  signal?.addEventListener('abort', forward, { once: true });
   try {
-    const answers = await crews.run(program, parts, stop.signal);
+    const answers = await within(options, (stop) => crews.run(program, parts, stop), options.began);
     return run.result(program, answers, performance.now() - begin);
   } catch (error) {
     throw error instanceof FirstFault ? run.faultOf(program, error.fault) : error;
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', forward);
   }
 }

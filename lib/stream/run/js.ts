@@ -4,7 +4,8 @@ import { WarploomError } from '../../core/errors.ts';
 import { emitJs, type JsProgram } from '../emit/emit-js.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
 import type { StreamGraph } from '../graph.ts';
-import { defaultJsPlan, Run, type RunOptions, type RunResult } from './js-run.ts';
+import { longestTurn } from '../profile/estimate.ts';
+import { defaultJsPlan, mostTurns, Run, type RunOptions, type RunResult } from './js-run.ts';
 import { commonData, type Answer, type CommonData, type Part } from './machine.ts';
 import { machineText } from './machine-text.ts';
 import { outOfMemory } from './streams.ts';
@@ -16,6 +17,8 @@ export interface CompiledJs {
   readonly source: string;
   /** Runs the program from its start. `input`: scalars of the items on the open input. */
   run(input?: ArrayLike<number>, options?: RunOptions): RunResult;
+  /** As `run`; undefined where it takes much more than so many milliseconds: nobody knows how long loops run that end by a condition. */
+  tryRun(input: ArrayLike<number> | undefined, options: RunOptions, milliseconds: number): RunResult | undefined;
 }
 
 /**
@@ -28,9 +31,14 @@ export function compileJs(graph: StreamGraph, options: PlanOptions = {}): Compil
   return {
     plan,
     get source() { return machine.program.source; },
-    run: (input, runOptions = {}) => machine.run(input, runOptions),
+    run: (input, runOptions = {}) => machine.run(input, runOptions)!,
+    tryRun: (input, runOptions, milliseconds) => machine.run(input, runOptions, milliseconds),
   };
 }
+
+/** Microseconds of an empty turn, and how much quicker than counted operations code that has only just been compiled is at least. */
+const shortestTurn = 3e-3;
+const slowest = 10;
 
 /** Machines with memory; each takes gigabytes of addresses, of which a process has not many. */
 const mostAwake = 8;
@@ -47,8 +55,11 @@ class JsMachine {
     this.program = emitJs(plan);
   }
 
-  run(input: ArrayLike<number> | undefined, options: RunOptions): RunResult {
-    const run = new Run(this.#plan, input, { ...options, threads: 1 }, false);
+  run(input: ArrayLike<number> | undefined, options: RunOptions, milliseconds = Infinity): RunResult | undefined {
+    const { maxTurns = mostTurns } = options;
+    const turns = Math.min(maxTurns, Math.ceil(1000 * milliseconds / this.#turn()));
+    const until = performance.now() + milliseconds;
+    const run = new Run(this.#plan, input, { ...options, threads: 1, maxTurns: turns, until }, false);
     const peaks = run.peaks();
     if (peaks.some((items, channel) => items > this.program.text.capacities[channel]!)) {
       this.program = emitJs(this.#plan, { capacities: peaks });
@@ -60,7 +71,13 @@ class JsMachine {
       if (answer.isMemory) throw outOfMemory('there is no memory for the streams of this run: give it fewer items at a time', 0);
       throw new WarploomError('ERR_WARPLOOM_INTERNAL', `generated code failed: ${answer.message}`);
     }
-    return run.result(this.program, [answer]);
+    const isCutShort = answer.kind === 'fault' && turns < maxTurns && this.program.text.sites[answer.site]?.kind === 'steps';
+    return answer.kind === 'late' || isCutShort ? undefined : run.result(this.program, [answer]);
+  }
+
+  /** Microseconds of a turn of the longest loop that ends by a condition. */
+  #turn(): number {
+    return Math.max(shortestTurn, longestTurn(this.#plan.graph) / slowest);
   }
 
   #awake(): (parts: readonly Part[]) => Answer[] {

@@ -262,6 +262,7 @@ const runAlone = (begin) => {
     const now = Math.min(left, most);
     call(exports.steady, common.steadyEnds, now);
     left -= now;
+    if (performance.now() > d.until) return { kind: 'late' };
   }
   for (const each of d.tail) if (lines < d.lines) step(each);
   return { kind: 'done', printed, milliseconds: performance.now() - begin };

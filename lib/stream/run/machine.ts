@@ -23,7 +23,9 @@ export interface Done { readonly kind: 'done'; readonly printed: readonly (Print
 /** `order`: where others may yet meet an earlier fault: number of the piece, or iteration, group and first of its iterations. */
 export interface Faulty { readonly kind: 'fault'; readonly site: number; readonly value: number; readonly order?: readonly number[] }
 export interface Failed { readonly kind: 'failed'; readonly message: string; readonly isMemory: boolean }
-export type Answer = Done | Faulty | Failed;
+/** The run did not end before `until`. */
+export interface Late { readonly kind: 'late' }
+export type Answer = Done | Faulty | Failed | Late;
 
 /** What one machine is told to do in a run. */
 export interface Part {
@@ -39,6 +41,8 @@ export interface Part {
   readonly ix: Int32Array;
   readonly seed: number;
   readonly turns: number;
+  /** Time of `performance.now()` from which a machine of its own looks for no further steady state. */
+  readonly until: number;
   readonly init: readonly Step[];
   readonly steadyStates: number;
   readonly tail: readonly Step[];

@@ -29,7 +29,7 @@ describe('profile', function () {
 
   it('measures filters that differ in constants once, with what stood on their channels', async () => {
     const graph = await graphOf(mean(64));
-    const parts = partsOf(graph, { input: [1, 2, 3] });
+    const parts = await partsOf(graph, { input: [1, 2, 3] });
     assert.deepEqual(parts.map(({ worth }) => worth.size), [1, 2, 2]);
     assert.deepEqual([...parts[0]!.input!.slice(0, 3)], [1, 2, 3]);
     assert.deepEqual([...parts[2]!.worth.values()], [3, 3]);

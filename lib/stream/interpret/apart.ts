@@ -1,0 +1,137 @@
+// The interpreter on a worker thread: the calling thread stays free, and a run can be ended in the middle of a firing.
+import { Worker } from 'node:worker_threads';
+import { WarploomError } from '../../core/errors.ts';
+import type { StreamGraph } from '../graph.ts';
+import { reasonOf } from '../stop.ts';
+import { StreamRunError } from './error.ts';
+import type { Interpretation, InterpretOptions } from './index.ts';
+
+/** What the worker is told. */
+export interface Task {
+  readonly graph: StreamGraph;
+  /** What can be sent to another thread. */
+  readonly options: InterpretOptions;
+  /** Given: so many scalars of each channel are recorded instead. */
+  readonly recorded?: number;
+}
+
+export type Answer =
+  | { readonly kind: 'done'; readonly made: Interpretation }
+  | { readonly kind: 'recorded'; readonly channels: number[][] }
+  | { readonly kind: 'fault'; readonly message: string; readonly details: ConstructorParameters<typeof StreamRunError>[1] }
+  | { readonly kind: 'failed'; readonly message: string; readonly isMemory: boolean };
+
+/** Milliseconds after which an idle worker ends, and the most that wait. */
+const idleTime = 5000;
+const mostIdle = 2;
+const idle = new Set<Worker>();
+const timers = new WeakMap<Worker, NodeJS.Timeout>();
+
+/** There is no worker thread for this: it is not permitted, or the module is not where it was (bundled programs). */
+export class NoWorker extends Error {}
+
+/** Runs the sources as they are: a worker does not have the loader of its parent. */
+const ofSources = `import('tsx/esm/api').then(({ register }) => {
+  register();
+  return import(new URL('./worker.ts', require('node:worker_threads').workerData).href);
+});`;
+
+function start(): Promise<Worker> {
+  return new Promise((resolve, reject) => {
+    const refuse = (cause: unknown): void => { reject(new NoWorker('no worker thread', { cause })); };
+    try {
+      const worker = import.meta.url.endsWith('.ts') ? new Worker(ofSources, { eval: true, execArgv: [], workerData: import.meta.url })
+        : new Worker(new URL('./worker.js', import.meta.url), { execArgv: [] });
+      worker.once('error', refuse);
+      worker.once('exit', refuse);
+      worker.once('message', () => {
+        worker.off('error', refuse);
+        worker.off('exit', refuse);
+        worker.on('exit', () => { idle.delete(worker); });
+        resolve(worker);
+      });
+    } catch (error) {
+      refuse(error);
+    }
+  });
+}
+
+function take(): Worker | undefined {
+  for (const worker of idle) {
+    idle.delete(worker);
+    clearTimeout(timers.get(worker));
+    return worker;
+  }
+  return undefined;
+}
+
+function keep(worker: Worker): void {
+  if (idle.size >= mostIdle) {
+    void worker.terminate();
+    return;
+  }
+  worker.unref();
+  idle.add(worker);
+  timers.set(worker, setTimeout(() => {
+    idle.delete(worker);
+    void worker.terminate();
+  }, idleTime).unref());
+}
+
+function ask(worker: Worker, task: Task, stop: AbortSignal): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const onStop = (): void => { end(() => { reject(reasonOf(stop)); }); };
+    const listeners = {
+      message: (answer: Answer): void => { end(() => { resolve(answer); }); },
+      error: (error: Error): void => { end(() => { reject(died(error)); }); },
+      exit: (code: number): void => { end(() => { reject(died(new Error(`it ended with ${code}`))); }); },
+    };
+    const end = (then: () => void): void => {
+      for (const [name, listener] of Object.entries(listeners)) worker.off(name, listener);
+      stop.removeEventListener('abort', onStop);
+      then();
+    };
+    if (stop.aborted) {
+      onStop();
+      return;
+    }
+    for (const [name, listener] of Object.entries(listeners)) worker.on(name, listener);
+    stop.addEventListener('abort', onStop, { once: true });
+    worker.ref();
+    worker.postMessage(task);
+  });
+}
+
+function died(cause: Error): WarploomError {
+  const isMemory = (cause as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
+  return new WarploomError(isMemory ? 'ERR_WARPLOOM_OUT_OF_MEMORY' : 'ERR_WARPLOOM_SYSTEM_FAILED',
+    `the interpreter's thread died: ${cause.message}`, { cause });
+}
+
+async function answerTo(task: Task, stop: AbortSignal): Promise<Answer> {
+  const worker = take() ?? await start();
+  try {
+    const answer = await ask(worker, task, stop);
+    keep(worker);
+    if (answer.kind === 'fault') throw new StreamRunError(answer.message, answer.details);
+    if (answer.kind === 'failed') {
+      throw new WarploomError(answer.isMemory ? 'ERR_WARPLOOM_OUT_OF_MEMORY' : 'ERR_WARPLOOM_INTERNAL', answer.message);
+    }
+    return answer;
+  } catch (error) {
+    if (!idle.has(worker)) void worker.terminate();
+    throw error;
+  }
+}
+
+/** Interprets a program on a worker thread. Throws {@link NoWorker} where there is none, the reason of `stop` when that comes. */
+export async function interpretApart(graph: StreamGraph, options: InterpretOptions, stop: AbortSignal): Promise<Interpretation> {
+  const answer = await answerTo({ graph, options }, stop);
+  return (answer as Extract<Answer, { kind: 'done' }>).made;
+}
+
+/** As recordChannels, on a worker thread. */
+export async function recordApart(graph: StreamGraph, options: InterpretOptions, most: number, stop: AbortSignal): Promise<number[][]> {
+  const answer = await answerTo({ graph, options, recorded: most }, stop);
+  return (answer as Extract<Answer, { kind: 'recorded' }>).channels;
+}

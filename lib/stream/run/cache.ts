@@ -1,0 +1,169 @@
+// The folder for what is worth keeping between processes, and the compiled programs in it. A program from there is started, so the folder
+// is the user's alone, and a program whose bytes are not those that were stored is made again.
+import { createHash } from 'node:crypto';
+import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, type Stats } from 'node:fs';
+import { lstat, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { cpus, homedir, tmpdir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import { UnavailableError, WarploomError } from '../../core/errors.ts';
+
+/** Flags of Node's permission model, by the permission that is missing. */
+const permissions: Readonly<Record<string, string>> = {
+  ChildProcess: '--allow-child-process', FileSystemRead: '--allow-fs-read', FileSystemWrite: '--allow-fs-write',
+  WorkerThreads: '--allow-worker',
+};
+
+type SystemError = Error & { readonly code?: string; readonly permission?: string; readonly resource?: string };
+
+/** Whether Node's permission model forbids what was tried. */
+export function isDenied(error: unknown): boolean {
+  return (error as SystemError).code === 'ERR_ACCESS_DENIED';
+}
+
+/** What the system did not allow, as an error of ours. `what`: what was to be done. */
+export function systemError(what: string, error: unknown): WarploomError {
+  const { code, message, permission = '', resource = '' } = error as SystemError;
+  if (isDenied(error)) {
+    const flag = permissions[permission] ?? 'more permissions';
+    return new UnavailableError(`the permission model of Node does not let this process ${what}${resource === '' ? '' : ` (${resource})`}: `
+      + `give it ${flag}; backend 'cpp' needs --allow-child-process, --allow-fs-read and --allow-fs-write for its cache and its temporary `
+      + "folder, backend 'js' none of them", { cause: error });
+  }
+  if (code === undefined || error instanceof WarploomError) throw error;
+  return new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `cannot ${what}: ${message}`, { cause: error });
+}
+
+/** Does what needs files; the file system's errors become errors of ours. */
+export async function withFiles<T>(what: string, body: () => Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    if (error instanceof WarploomError) throw error;
+    throw systemError(what, error);
+  }
+}
+
+/** Why a folder is not safe to keep programs in; undefined: it is. */
+function danger(path: string): string | undefined {
+  const found: Stats = lstatSync(path);
+  if (!found.isDirectory()) return 'it is no folder';
+  if (process.getuid === undefined) return undefined;
+  if (found.uid !== process.getuid()) return 'it belongs to somebody else';
+  return (found.mode & 0o022) === 0 ? undefined : 'others may write to it';
+}
+
+/** Makes the folder, or throws where it is not the user's alone. */
+function makePrivate(path: string): string {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  const reason = danger(path);
+  if (reason === undefined) return path;
+  throw new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED',
+    `${path} is not used for compiled programs: ${reason}; give another folder, or make it yours alone (chmod 700)`);
+}
+
+let own: string | undefined;
+
+/** A folder of this process alone, removed when it ends. */
+function ownFolder(): string {
+  if (own !== undefined) return own;
+  const made = mkdtempSync(join(tmpdir(), 'warploom-'));
+  process.on('exit', () => { rmSync(made, { recursive: true, force: true }); });
+  return own = made;
+}
+
+/**
+ * The folder for what is worth keeping between processes, made if need be. Where the user has no cache folder that can be written and is
+ * his alone, one of this process. Throws WarploomError.
+ */
+export function cacheFolder(given: string | undefined): string {
+  try {
+    if (given !== undefined) return makePrivate(given);
+    const { XDG_CACHE_HOME = '' } = process.env;
+    const caches = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : isAbsolute(homedir()) ? join(homedir(), '.cache') : undefined;
+    if (caches === undefined) return ownFolder();
+    try {
+      mkdirSync(caches, { recursive: true, mode: 0o700 });
+      return makePrivate(join(makePrivate(join(caches, 'warploom')), 'stream'));
+    } catch (error) {
+      if (isDenied(error)) throw error;
+      return ownFolder();
+    }
+  } catch (error) {
+    if (error instanceof WarploomError) throw error;
+    throw systemError('make a folder for compiled programs', error);
+  }
+}
+
+let known: string | undefined;
+
+/** The processor: programs are made for its instructions. */
+export function processor(): string {
+  return known ??= JSON.stringify([cpus()[0]?.model, flagsOf()]);
+}
+
+function flagsOf(): string {
+  if (process.platform !== 'linux') return '';
+  try {
+    return /^(?:flags|Features)\s*:(.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1] ?? '';
+  } catch {
+    return '';
+  }
+}
+
+const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+/** The stored program, if its bytes are those that were stored. */
+async function intact(entry: string): Promise<string | undefined> {
+  const path = join(entry, 'program');
+  try {
+    const [folder, file, digest, bytes] = await Promise.all(
+      [lstat(entry), lstat(path), readFile(join(entry, 'sha256'), 'utf8'), readFile(path)]);
+    const user = process.getuid?.();
+    const isOurs = user === undefined || [folder, file].every(({ uid, mode }) => uid === user && (mode & 0o022) === 0);
+    return folder.isDirectory() && file.isFile() && isOurs && digestOf(bytes) === digest ? path : undefined;
+  } catch (error) {
+    if (isDenied(error)) throw error;
+    return undefined; // none yet, or not whole
+  }
+}
+
+/**
+ * The path of a program that is kept under a key. `make` gets a folder of its own and the path to make the program at. Processes that make
+ * the same one at once do not disturb each other: an entry is whole when it gets its name.
+ */
+export function cachedProgram(
+  given: string | undefined, key: string, make: (work: string, program: string) => Promise<void>,
+): Promise<string> {
+  return withFiles('keep a compiled program', async () => {
+    const folder = cacheFolder(given);
+    const entry = join(folder, key);
+    const found = await intact(entry);
+    if (found !== undefined) return found;
+    const work = await mkdtemp(join(folder, 'work-'));
+    try {
+      const made = await mkdtemp(join(work, 'entry-'));
+      const program = join(made, 'program');
+      await make(work, program);
+      await writeFile(join(made, 'sha256'), digestOf(await readFile(program)));
+      return await putInPlace(made, entry);
+    } finally {
+      await rm(work, { recursive: true, force: true });
+    }
+  });
+}
+
+/** Gives a whole entry its name; whoever was first with one that is intact wins. */
+async function putInPlace(made: string, entry: string): Promise<string> {
+  for (let attempt = 0; ; ++attempt) {
+    try {
+      await rename(made, entry);
+      return join(entry, 'program');
+    } catch (error) {
+      const found = await intact(entry);
+      if (found !== undefined) return found;
+      if (attempt >= 4) throw error;
+      // Broken: out of the way in one step, so that nobody sees half of it.
+      await rename(entry, `${made}-broken${attempt}`).catch(() => undefined);
+    }
+  }
+}

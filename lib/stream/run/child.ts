@@ -1,0 +1,107 @@
+// Child processes: bounded in time and memory, with nothing of this process's environment but what they need.
+import { spawn } from 'node:child_process';
+import { WarploomError } from '../../core/errors.ts';
+import { reasonOf } from '../stop.ts';
+import { systemError } from './cache.ts';
+
+export interface ChildResult {
+  /** Exit status; undefined if a signal ended it. */
+  readonly code: number | undefined;
+  /** How it ended, in words. */
+  readonly reason: string;
+  readonly stderr: string;
+}
+
+/** Most memory of a compiler or a compiled program, bytes of address space. */
+export const childMemory = 16 * 2 ** 30;
+
+export interface ChildOptions {
+  readonly cwd: string;
+  /** Milliseconds. */
+  readonly timeout: number;
+  /** All of its environment. Default: the language alone. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Bytes of address space; default {@link childMemory}. Not enforced on Windows. */
+  readonly memory?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** The program as the shell starts it, which sets the limit of memory and is then replaced by it; arguments are passed, never parsed. */
+function limited(path: string, args: readonly string[], bytes: number): readonly [string, readonly string[]] {
+  if (process.platform === 'win32') return [path, args];
+  return ['/bin/sh', ['-c', 'ulimit -v "$0" || exit 126; exec "$@"', String(Math.floor(bytes / 1024)), path, ...args]];
+}
+
+/** The environment of a child: what it is given, the plain language, and where libraries are that stand in no usual place. */
+export function childEnvironment(given: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return { ...kept(['LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH', 'SystemRoot']), LANG: 'C', LC_ALL: 'C', ...given };
+}
+
+/** Those of this process's variables that are set. */
+export function kept(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
+}
+
+function started<T>(start: () => T): T {
+  try {
+    return start();
+  } catch (error) {
+    throw systemError('start a program', error);
+  }
+}
+
+/** How to stop the children that run: none outlives this process. */
+const running = new Set<() => void>();
+process.on('exit', () => { for (const stop of running) stop(); });
+
+/**
+ * Runs a program until it ends, the time is over or the signal comes (then the signal's reason is thrown). What it started ends with it.
+ */
+export function runChild(path: string, args: readonly string[], options: ChildOptions): Promise<ChildResult> {
+  const { signal, timeout, cwd, memory = childMemory, env = {} } = options;
+  signal?.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const isGroup = process.platform !== 'win32';
+    const child = started(() => spawn(...limited(path, args, memory), {
+      cwd, env: childEnvironment(env), stdio: ['ignore', 'ignore', 'pipe'], windowsHide: true, detached: isGroup,
+    }));
+    let stderr = '';
+    let isLate = false;
+    child.stderr.setEncoding('utf8').on('data', (text: string) => { if (stderr.length < 65_536) stderr += text; });
+    const stop = (): void => {
+      // A compiler is several processes: all of its group.
+      if (isGroup && child.pid !== undefined) killGroup(child.pid);
+      else child.kill('SIGKILL');
+    };
+    const timer = setTimeout(() => {
+      isLate = true;
+      stop();
+    }, timeout);
+    signal?.addEventListener('abort', stop, { once: true });
+    running.add(stop);
+    const end = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', stop);
+      running.delete(stop);
+    };
+    child.on('error', (error) => {
+      end();
+      reject(new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `${path} cannot be run: ${error.message}`, { cause: error }));
+    });
+    child.on('close', (code, killed) => {
+      end();
+      const reason = isLate ? `took more than ${timeout} ms` : killed === null ? `ended with ${code}`
+        : `died by ${killed}; it may take ${(memory / 2 ** 30).toPrecision(3)} GiB of memory`;
+      if (signal?.aborted === true) reject(reasonOf(signal));
+      else resolve({ code: code ?? undefined, stderr, reason });
+    });
+  });
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}
