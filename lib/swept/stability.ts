@@ -76,6 +76,33 @@ export function fastestSignal(
   return fastest;
 }
 
+/** Largest |u| + c of one problem's state as it is; places without a positive density and pressure do not count. */
+export function signalSpeed(state: RealArray, gamma: number): number {
+  const n = state.length / 3;
+  let fastest = 0;
+  for (let i = 0; i < n; i += 1) {
+    const density = state[i]!;
+    const velocity = state[i + n]! / density;
+    const pressure = (gamma - 1) * (state[i + 2 * n]! - 0.5 * velocity * state[i + n]!);
+    if (density > 0 && pressure > 0) fastest = Math.max(fastest, Math.abs(velocity) + Math.sqrt((gamma * pressure) / density));
+  }
+  return fastest;
+}
+
+/** What may help a gas that breaks down in a step of CFL number `cfl`. */
+export function instabilityRemedy(limiter: Limiter, cfl: number): string {
+  const limit = cflLimits[limiter];
+  const now = `the CFL number of that state is ${cfl.toPrecision(3)}`;
+  if (cfl > limit / 2) {
+    return `Take a smaller time step: ${now}, limiter ${limiter} admits ${limit} and is safest below half of it`;
+  }
+  if (limiter !== 'minmod') {
+    return `A smaller time step will hardly help (${now}): take limiter minmod, the most robust one, or a finer grid`;
+  }
+  return `Neither a smaller time step (${now}) nor another limiter will help: this scheme does not keep pressures positive where a gas is torn `
+    + 'apart or is cold for its speed (docs/swept.md, "Time steps")';
+}
+
 /** Checks the option `onUnstable`. */
 export function checkOnUnstable(value: unknown): void {
   if (value === undefined || value === 'refuse' || value === 'warn' || typeof value === 'function') return;
