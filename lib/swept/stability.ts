@@ -1,6 +1,7 @@
 // Largest stable time steps, and what happens to larger ones.
 import { emitWarning } from 'node:process';
 import { describeValue } from '../core/arrays.ts';
+import { requireNumber } from '../core/checks.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import { exactRiemann, soundSpeed } from './exact.ts';
 import type { GasState, Limiter, RealArray, StabilityWarning } from './types.ts';
@@ -14,9 +15,13 @@ export const fourierLimit = 0.5;
  */
 export const cflLimits: Readonly<Record<Limiter, number>> = { paper: 0.75, minmod: 1, 'van-leer': 1, mc: 1 };
 
-/** Largest time step of the midpoint rule for the shortest wave; Infinity where the spacing damps nothing. */
+/**
+ * Largest time step of the midpoint rule for the shortest wave; Infinity where the spacing damps nothing.
+ * @throws ArgumentError for a spacing that is not positive and finite
+ */
 export function kuramotoSivashinskyLimit(dx: number): number {
-  const rate = 16 / dx ** 4 - 4 / dx ** 2;
+  requireNumber(dx, 'dx', { above: 0 });
+  const rate = (16 - 4 * dx ** 2) / dx ** 4;
   return rate > 0 ? 2 / rate : Infinity;
 }
 
@@ -93,8 +98,8 @@ export function signalSpeed(state: RealArray, gamma: number): number {
 export function instabilityRemedy(limiter: Limiter, cfl: number): string {
   const limit = cflLimits[limiter];
   const now = `the CFL number of that state is ${cfl.toPrecision(3)}`;
-  if (cfl > limit / 2) {
-    return `Take a smaller time step: ${now}, limiter ${limiter} admits ${limit} and is safest below half of it`;
+  if (cfl > 0.6 * limit) {
+    return `Take a smaller time step: ${now}, and limiter ${limiter} admits ${limit} at most`;
   }
   if (limiter !== 'minmod') {
     return `A smaller time step will hardly help (${now}): take limiter minmod, the most robust one, or a finer grid`;

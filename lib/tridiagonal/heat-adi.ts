@@ -1,4 +1,9 @@
 // Two-dimensional heat equation by the alternating direction implicit method, state kept on the device.
+import { types } from 'node:util';
+import { describeValue } from '../core/arrays.ts';
+import {
+  requireCall, requireChoice, requireCount, requireDevice, requireFields, requireNumber, requireRange,
+} from '../core/checks.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
 import { defaultDevice, type Device, type DeviceArray } from '../core/device.ts';
 import { SystemStatuses } from './status.ts';
@@ -41,11 +46,19 @@ interface Axis {
  */
 const stepsPerCheck = 32;
 
-function positive(name: string, value: number): number {
-  if (!(Number.isFinite(value) && value > 0)) {
-    throw refusal(name, 'a positive finite number', String(value));
-  }
-  return value;
+const known = ['width', 'height', 'initial', 'diffusivity', 'dx', 'dy', 'dt', 'boundary', 'device'];
+
+/** Checks everything but the initial state; diffusivity dt / 2 over the squares of the cell's sides. */
+function checkGrid(options: Omit<HeatAdiOptions, 'initial'>, owner: string): { alongX: number; alongY: number } {
+  requireFields(options, known, 'options', owner);
+  const { width, height, diffusivity, dx = 1, dy = dx, dt } = options;
+  requireCount(width, 'width', 1);
+  requireCount(height, 'height', 1);
+  for (const [name, value] of Object.entries({ dx, dy, diffusivity, dt })) requireNumber(value, name, { above: 0 });
+  requireChoice(options.boundary, 'boundary', ['neumann', 'dirichlet', 'periodic']);
+  requireDevice(options.device);
+  const half = (diffusivity * dt) / 2;
+  return { alongX: requireRange(half / (dx * dx), 'dt'), alongY: requireRange(half / (dy * dy), 'dt') };
 }
 
 /** Rows of I + s*delta² of n cells, where delta² u_i = u_{i-1} - 2 u_i + u_{i+1} with the edge condition. */
@@ -106,27 +119,16 @@ export class HeatAdi {
    * @throws ArgumentError for sizes, lengths or coefficients out of range, before any work
    */
   static async create(options: HeatAdiOptions): Promise<HeatAdi> {
-    const { width, height, initial, diffusivity, dt } = options;
-    for (const [name, value] of [['width', width], ['height', height]] as const) {
-      if (!Number.isSafeInteger(value) || value < 1) {
-        throw refusal(name, 'a whole number of at least 1', String(value));
-      }
-    }
-    if (!(initial instanceof Float32Array || initial instanceof Float64Array)) {
-      throw refusal('initial', 'a Float32Array or Float64Array', typeof initial);
+    const { alongX, alongY } = checkGrid(options, 'HeatAdi.create');
+    const { width, height, initial, boundary = 'neumann' } = options;
+    if (!(types.isFloat32Array(initial) || types.isFloat64Array(initial))) {
+      throw refusal('initial', 'a Float32Array or Float64Array', describeValue(initial));
     }
     if (initial.length !== width * height) {
       throw refusal('initial', `${width * height} values`, `${initial.length} values`);
     }
-    const boundary = options.boundary ?? 'neumann';
-    if (!['neumann', 'dirichlet', 'periodic'].includes(boundary)) {
-      throw refusal('boundary', "'neumann', 'dirichlet' or 'periodic'", String(boundary));
-    }
-    const dx = positive('dx', options.dx ?? 1);
-    const dy = positive('dy', options.dy ?? dx);
-    const half = (positive('diffusivity', diffusivity) * positive('dt', dt)) / 2;
     const device = options.device ?? (await defaultDevice());
-    const type = initial instanceof Float32Array ? 'float32' : 'float64';
+    const type = types.isFloat32Array(initial) ? 'float32' : 'float64';
     const owned: DeviceArray[] = [];
     const keep = async (data: Float32Array | Float64Array | Int32Array): Promise<DeviceArray> => {
       const array = await device.array(data);
@@ -142,12 +144,12 @@ export class HeatAdi {
     try {
       const x: Axis = {
         n: width, batch: height, rowStride: 1, systemStride: width,
-        implicit: await bands(width, -half / (dx * dx)), explicit: await bands(width, half / (dx * dx)),
+        implicit: await bands(width, -alongX), explicit: await bands(width, alongX),
         status: await keep(new Int32Array(height)),
       };
       const y: Axis = {
         n: height, batch: width, rowStride: width, systemStride: 1,
-        implicit: await bands(height, -half / (dy * dy)), explicit: await bands(height, half / (dy * dy)),
+        implicit: await bands(height, -alongY), explicit: await bands(height, alongY),
         status: await keep(new Int32Array(width)),
       };
       const state = await keep(initial);
@@ -174,9 +176,8 @@ export class HeatAdi {
   async advance(count: number, control: {
     signal?: AbortSignal; onProgress?: (done: number, total: number) => void;
   } = {}): Promise<void> {
-    if (!Number.isSafeInteger(count) || count < 0) {
-      throw refusal('count', 'a whole number of at least 0', String(count));
-    }
+    requireCount(count, 'count', 0);
+    requireCall(control, [], 'HeatAdi.advance');
     for (let step = 0; step < count; ++step) {
       control.signal?.throwIfAborted();
       await this.#halfStep(this.#y, this.#x);
@@ -231,16 +232,16 @@ export class HeatAdi {
   /**
    * Factor by which one step multiplies the mode cos(pi p (x+1/2)/width) cos(pi q (y+1/2)/height) of a
    * 'neumann' grid: the exact solution of the discrete scheme, for checks.
+   * @throws ArgumentError naming the argument
    */
   static modeFactor(p: number, q: number, options: Omit<HeatAdiOptions, 'initial'>): number {
-    const dx = options.dx ?? 1;
-    const dy = options.dy ?? dx;
-    const half = (options.diffusivity * options.dt) / 2;
-    const along = (mode: number, n: number, h: number) =>
-      (4 * half / (h * h)) * Math.sin((Math.PI * mode) / (2 * n)) ** 2;
-    const ax = along(p, options.width, dx);
-    const ay = along(q, options.height, dy);
-    return ((1 - ax) * (1 - ay)) / ((1 + ax) * (1 + ay));
+    const { alongX, alongY } = checkGrid(options, 'HeatAdi.modeFactor');
+    requireNumber(p, 'p');
+    requireNumber(q, 'q');
+    const along = (mode: number, n: number, share: number) => 4 * share * Math.sin((Math.PI * mode) / (2 * n)) ** 2;
+    const ax = along(p, options.width, alongX);
+    const ay = along(q, options.height, alongY);
+    return requireRange(((1 - ax) * (1 - ay)) / ((1 + ax) * (1 + ay)), 'dt');
   }
 
   /** Frees the device arrays; later calls reject. */
