@@ -2,12 +2,15 @@
 import { types } from 'node:util';
 import { describeValue } from './arrays.ts';
 import { Device } from './device.ts';
-import { ArgumentError, refusal } from './errors.ts';
+import { ArgumentError, OutOfMemoryError, refusal } from './errors.ts';
 import type { CallOptions } from './progress.ts';
+
+/** What all typed arrays inherit from; so do imitations, whose methods and lengths throw. */
+const AnyTypedArray = Object.getPrototypeOf(Uint8Array) as abstract new () => object;
 
 /** Refuses anything but an object whose fields are all `known`. */
 export function requireFields(value: unknown, known: readonly string[], name: string, owner: string): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value) || value instanceof AnyTypedArray) {
     throw refusal(name, 'an object', describeValue(value));
   }
   for (const key of Object.keys(value)) {
@@ -75,7 +78,8 @@ export function isArray(value: unknown): value is ArrayLike<unknown> {
 
 /** Finite numbers in an array, a typed array or another object with a length and elements. */
 export function requireNumbers(value: unknown, name: string, least = 0): asserts value is ArrayLike<number> {
-  const length = isArray(value) ? value.length : typeof value === 'object' && value !== null ? (value as { length?: unknown }).length : undefined;
+  const has = isArray(value) || (typeof value === 'object' && value !== null && !(value instanceof AnyTypedArray));
+  const length: unknown = has ? (value as { length?: unknown }).length : undefined;
   if (typeof length !== 'number' || !Number.isSafeInteger(length) || length < 0) {
     throw refusal(name, 'an array or a typed array of numbers', describeValue(value));
   }
@@ -90,6 +94,17 @@ export function requireNumbers(value: unknown, name: string, least = 0): asserts
 export function requireRange(answer: number, argument: string): number {
   if (!Number.isFinite(answer)) throw new ArgumentError(argument, `the answer is beyond the range of numbers (${answer}): take values nearer to 1`);
   return answer;
+}
+
+/** A zeroed Float64Array; OutOfMemoryError where JavaScript has no such array. */
+export function newNumbers(count: number): Float64Array {
+  try {
+    return new Float64Array(count);
+  } catch (error) {
+    const requestedBytes = 8 * count;
+    throw new OutOfMemoryError(`JavaScript has no array of ${count} numbers (${requestedBytes} bytes): ask for fewer`,
+      { requestedBytes, inUseBytes: 0, limitBytes: 0 }, { cause: error });
+  }
 }
 
 /** A Device, or absent. */

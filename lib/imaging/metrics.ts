@@ -2,7 +2,7 @@
 // into slices of a few milliseconds, between which the event loop gets its turn: the arrays must stay as they are until they settle.
 import { types } from 'node:util';
 import { describeValue } from '../core/arrays.ts';
-import { requireCount, requireFields, requireNumber, requireReal, requireSignal, requireWhole } from '../core/checks.ts';
+import { requireCount, requireFields, requireNumber, requireRange, requireReal, requireSignal, requireWhole } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { refusal } from '../core/errors.ts';
 import { inSlices } from '../core/slices.ts';
@@ -80,7 +80,8 @@ export function meanSquaredError(image: HostImage, reference: HostImage): number
  */
 export function psnr(image: HostImage, reference: HostImage, peak = 1): number {
   requireReal(peak, 'peak');
-  return 10 * Math.log10(peak ** 2 / meanSquaredError(image, reference));
+  const error = meanSquaredError(image, reference);
+  return error === 0 ? Infinity : requireRange(10 * Math.log10(peak ** 2 / error), 'peak');
 }
 
 interface Field {
@@ -146,7 +147,7 @@ export async function ssim(image: HostImage, reference: HostImage, options: Ssim
   const shape = a.depth > 1 ? [a.width, a.height, a.depth] : [a.width, a.height];
   if (Math.min(...shape) < window) throw refusal('window', `at most the shortest side, ${Math.min(...shape)}`, String(window));
   signal?.throwIfAborted();
-  const [c1, c2] = [(0.01 * range) ** 2, (0.03 * range) ** 2];
+  const [c1, c2] = [(0.01 * range) ** 2, requireRange((0.03 * range) ** 2, 'range')];
   const samples = window ** shape.length;
   const unbiased = samples / (samples - 1);
   let total = 0;

@@ -2,7 +2,7 @@
 import { types } from 'node:util';
 import { describeValue } from '../core/arrays.ts';
 import {
-  requireChoice, requireDevice, requireFields, requireNumbers, requireSignal,
+  requireChoice, requireDevice, requireFields, requireNumbers, requireRange, requireSignal,
 } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { defaultDevice, type Device } from '../core/device.ts';
@@ -78,7 +78,7 @@ export class CubicSpline {
     requireChoice(order, 'order', [0, 1, 2]);
     requireNumbers(at, 'at');
     const base = series * this.x.length;
-    return Float64Array.from(at, (raw) => {
+    const value = (raw: number): number => {
       const t = this.#wrap(raw);
       const k = this.#interval(t);
       const h = this.x[k + 1]! - this.x[k]!;
@@ -92,7 +92,8 @@ export class CubicSpline {
       }
       return left * y0 + right * y1
         + (h * h / 6) * ((left ** 3 - left) * m0 + (right ** 3 - right) * m1);
-    });
+    };
+    return Float64Array.from(at, (raw) => requireRange(value(raw), 'at'));
   }
 }
 

@@ -24,13 +24,13 @@ export interface SystemOutcome {
  * @throws ArgumentError for what is no such word
  */
 export function stateOf(word: number): SystemState {
-  if ((word | 0) !== word) requireCount(word, 'word', -(2 ** 31), 2 ** 31 - 1);
+  if (typeof word !== 'number' || (word | 0) !== word) requireCount(word, 'word', -(2 ** 31), 2 ** 31 - 1);
   return states[word & 0xff] ?? 'inaccurate';
 }
 
 /** Whether a raw status word says that `check` solved the system again by pivoting. */
 export function wasResolvedByPivoting(word: number): boolean {
-  if ((word | 0) !== word) requireCount(word, 'word', -(2 ** 31), 2 ** 31 - 1);
+  if (typeof word !== 'number' || (word | 0) !== word) requireCount(word, 'word', -(2 ** 31), 2 ** 31 - 1);
   return (word & resolvedByPivoting) !== 0;
 }
 
