@@ -45,8 +45,8 @@ function sheppLogan(size: number): Test {
       const noisy = imaging.addNoise(clean, { sigma: 0.1, seed: 1 });
       const { image } = await imaging.denoise(noisy, { weight: 0.06, tolerance: 5e-6, iterations: 2000, device });
       return {
-        psnr: { value: imaging.psnr(image, clean), unit: 'dB' }, ssim: { value: imaging.ssim(image, clean), unit: '1' },
-        energy: { value: imaging.rofEnergy(image, noisy, 0.06) / size ** 3, unit: '1' },
+        psnr: { value: imaging.psnr(image, clean), unit: 'dB' }, ssim: { value: await imaging.ssim(image, clean), unit: '1' },
+        energy: { value: await imaging.rofEnergy(image, noisy, 0.06) / size ** 3, unit: '1' },
       };
     },
   };
@@ -72,7 +72,7 @@ function registration(size: number, dimensions: 2 | 3, levels: number, iteration
     async run({ device }) {
       const { reference, template, displacement: exact, mask } = imaging.registrationPair(size, { dimensions });
       const { displacement } = await imaging.register(reference, template, { alpha: 0.1, tau: 50, levels, iterations, device });
-      const { mean, p95 } = imaging.targetRegistrationError(displacement, exact, mask);
+      const { mean, p95 } = await imaging.targetRegistrationError(displacement, exact, mask);
       return { tre: { value: mean, unit: 'pixels' }, p95: { value: p95, unit: 'pixels' } };
     },
   };

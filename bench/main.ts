@@ -27,6 +27,7 @@ import { streamTables, writeStreamFigures } from './stream-figures.ts';
 import { benchmarkPartition } from './stream-partition.ts';
 import { figureTables, writeFigures } from './swept-figures.ts';
 import { benchmarkSwept } from './swept.ts';
+import { benchmarkSweptCfl } from './swept-cfl.ts';
 import { markdownTable } from './table.ts';
 import { benchmarkTridiagonal } from './tridiagonal.ts';
 
@@ -34,6 +35,7 @@ const domains: Readonly<Record<string, DomainBenchmark>> = {
   tridiagonal: benchmarkTridiagonal,
   scan: benchmarkScan,
   swept: benchmarkSwept,
+  'swept-cfl': benchmarkSweptCfl,
   imaging: benchmarkImaging,
   figure6: benchmarkFigure6,
   figure7: benchmarkFigure7,
@@ -41,7 +43,7 @@ const domains: Readonly<Record<string, DomainBenchmark>> = {
 /** Those that need neither device nor addon. */
 const hostDomains: Readonly<Record<string, HostBenchmark>> = { 'stream': benchmarkStream, 'stream-partition': benchmarkPartition };
 /** Domains people name; the others are figures of one of them. */
-const named = ['tridiagonal', 'scan', 'swept', 'imaging', 'stream'];
+const named = ['tridiagonal', 'scan', 'swept', 'swept-cfl', 'imaging', 'stream'];
 
 const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
        npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7

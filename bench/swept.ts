@@ -16,7 +16,7 @@ import { issueRate, problems, type Problem } from './swept-problems.ts';
 import { bytesOf, type Precision } from './systems.ts';
 
 const gpuVariants = ['classic', 'classic-graph', 'shared', 'hybrid', 'register', 'tiled', 'auto'];
-const cpuVariants = ['cpu-classic', 'cpu-swept', 'auto'];
+const cpuVariants = ['cpu-classic', 'cpu-tiled', 'auto'];
 const unblocked = new Set(['classic', 'classic-graph', 'cpu-classic']);
 
 const powers = (...exponents: number[]): number[] => exponents.map((exponent) => 2 ** exponent);

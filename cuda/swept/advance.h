@@ -23,7 +23,9 @@ struct AdvanceParameters {
   double diffusivity = 1;                ///< heat
   double gamma = 1.4;                    ///< euler: ratio of specific heats
   Limiter limiter = Limiter::minmod;     ///< euler
-  bool check = true;  ///< look for values that are not finite, find the first bad step and stop at the state before it
+  /// Look for values that are not finite, find the first bad step and stop at the state before it. A step that gives a density or
+  /// pressure that is not positive writes NaN for the density, with or without this.
+  bool check = true;
   int32_t points = 0;   ///< tiled: points per lane; shared: unused. 0 = policy
   int32_t depth = 0;    ///< time steps per pass over memory; 0 = policy
   int32_t threads = 0;  ///< of a block; 0 = policy

@@ -23,10 +23,10 @@ inline constexpr const char* kLimiterNames[] = {"paper", "minmod", "van-leer", "
 
 /// How the steps are carried out. All give the same bits.
 enum class Variant : int32_t {
-  automatic = 0, classic = 1, classic_graph = 2, shared = 3, hybrid = 4, register_ = 5, tiled = 6, cpu_classic = 7, cpu_swept = 8
+  automatic = 0, classic = 1, classic_graph = 2, shared = 3, hybrid = 4, register_ = 5, tiled = 6, cpu_classic = 7, cpu_tiled = 8
 };
 inline constexpr const char* kVariantNames[] = {
-    "auto", "classic", "classic-graph", "shared", "hybrid", "register", "tiled", "cpu-classic", "cpu-swept"};
+    "auto", "classic", "classic-graph", "shared", "hybrid", "register", "tiled", "cpu-classic", "cpu-tiled"};
 
 /// The variables of one point: T is a number, or a vector of points on the CPU.
 template <class T, int kCount>

@@ -2,8 +2,10 @@
 // midpoint rule (paper, eqs. 10 to 21; research on what is wrong in print: docs/swept.md).
 #pragma once
 #include <cmath>
+#include <limits>
 
 #include "cuda/swept/equation.h"
+#include "cuda/swept/positive.h"
 
 namespace warploom::swept {
 
@@ -24,6 +26,7 @@ struct Euler {
   T sound;             ///< sqrt(gamma (gamma - 1)/2)
   T minus_ratio[2];    ///< -dt/(2 dx) of each sub-step's dt (half a step, a step): fluxes come doubled
   T minus_energy_ratio[2];  ///< times gamma: the flux of energy comes over gamma
+  T under_two;         ///< 2 less four units in its last place, see settled()
   int32_t limiter;
 
   template <class S>
@@ -32,13 +35,14 @@ struct Euler {
     const auto rounded = [](double value) { return T(static_cast<S>(value)); };
     return {rounded(gamma1), rounded(1 - gamma1 / 2), rounded(-gamma1 / (2 * gamma)), rounded(1 / gamma),
             rounded(std::sqrt(gamma * gamma1 / 2)), {rounded(ratio), rounded(2 * ratio)},
-            {rounded(gamma * ratio), rounded(2 * gamma * ratio)}, static_cast<int32_t>(limiter)};
+            {rounded(gamma * ratio), rounded(2 * gamma * ratio)}, rounded(2 - 4 * double(std::numeric_limits<S>::epsilon())),
+            static_cast<int32_t>(limiter)};
   }
   /// The same coefficients in every lane of vectors V.
   template <class V>
   WARPLOOM_PORTABLE Euler<V, kLimiter> with() const {
     return {V(gamma1), V(kinetic), V(enthalpy_kinetic), V(per_gamma), V(sound), {V(minus_ratio[0]), V(minus_ratio[1])},
-            {V(minus_energy_ratio[0]), V(minus_energy_ratio[1])}, limiter};
+            {V(minus_energy_ratio[0]), V(minus_energy_ratio[1])}, V(under_two), limiter};
   }
   WARPLOOM_PORTABLE Limiter chosen() const {
     return static_cast<Limiter>(kLimiter == kAnyLimiter ? limiter : kLimiter);
@@ -166,7 +170,19 @@ struct Euler {
   }
   template <int kSubstep>
   WARPLOOM_PORTABLE Value update(const Value& base, const Value& left_flux, const Value& right_flux) const {
-    return update(ratio(kSubstep), base, left_flux, right_flux);
+    const Value result = update(ratio(kSubstep), base, left_flux, right_flux);
+    return kSubstep == 0 ? result : settled(result);
+  }
+  /// The result of a whole step as it is kept: where density or pressure is not positive the density becomes NaN, which no later
+  /// step heals, so that the first such step can be found afterwards (advance_report.h). `under_two` covers the rounding of these
+  /// products and of the pressure that a reader computes: a state that is let through has a positive one.
+  /// Two multiplications and a fused one of some 230 of a step.
+  WARPLOOM_PORTABLE Value settled(const Value& q) const {
+    using portable::both_positive;
+    using portable::fma;
+    using portable::select;
+    const T excess = fma(under_two * q.item[0], q.item[2], -(q.item[1] * q.item[1]));  // 2 density pressure / (gamma - 1)
+    return {{select(both_positive(q.item[0], excess), q.item[0], T(__builtin_nan(""))), q.item[1], q.item[2]}};
   }
 
   template <int kSubstep>
@@ -199,27 +215,26 @@ struct Euler {
     *left = select(large_behind, half, less);
   }
 
-  /// Half the limited slope from the differences behind and ahead.
+  /// Half the limited slope from the differences behind and ahead; 0 where they differ in sign or one counts as none. One test serves
+  /// all limiters, and what follows needs no signs: it changes its own with both differences.
   WARPLOOM_PORTABLE T half_slope(const T& behind, const T& ahead) const {
     using portable::absolute;
-    using portable::reciprocal;
+    using portable::alike;
     using portable::select;
-    const T a = absolute(ahead), b = absolute(behind);
-    const auto rising = (ahead > T(0)) & (behind > T(0));
-    const auto falling = (ahead < T(0)) & (behind < T(0));
-    const T lesser = select(a < b, a, b);
-    T size;
-    if (chosen() == Limiter::minmod) {
-      size = T(0.5) * lesser;
-    } else if (chosen() == Limiter::mc) {
-      const T mean = T(0.25) * (a + b);
-      size = select(mean < lesser, mean, lesser);
-    } else {  // van Leer: harmonic mean
-      const T sum = a + b;
-      const auto fits = sum >= least();
-      size = select(fits, a * b * reciprocal(select(fits, sum, T(1))), T(0));
+    using portable::small_reciprocal;
+    T half;
+    if (chosen() == Limiter::van_leer) {  // harmonic mean
+      half = ahead * behind * small_reciprocal(ahead + behind);
+    } else {
+      const T lesser = select(absolute(behind) < absolute(ahead), behind, ahead);
+      if (chosen() == Limiter::minmod) {
+        half = T(0.5) * lesser;
+      } else {  // mc
+        const T mean = T(0.25) * (ahead + behind);
+        half = select(absolute(mean) < absolute(lesser), mean, lesser);
+      }
     }
-    return select(rising, size, select(falling, -size, T(0)));
+    return select(alike(ahead, behind, least()), half, T(0));
   }
   /// Smaller differences count as none: what divides must stay in the range of reciprocal(), in both precisions.
   WARPLOOM_PORTABLE static T least() { return T(0x1p-96); }

@@ -19,23 +19,22 @@ struct Stepper<operation::Euler<T, kLimiter>, kPoints> {
     Value half[kPoints];
     WARPLOOM_UNROLL
     for (int j = 0; j < kPoints; ++j) half[j] = u[j];
-    substep<kEnds>(block, equation, equation.ratio(0), u, half, ends);
-    substep<kEnds>(block, equation, equation.ratio(1), half, u, ends);
+    substep<kEnds, 0>(block, equation, u, half, ends);
+    substep<kEnds, 1>(block, equation, half, u, ends);
   }
 
  private:
   using Difference = typename Equation::Difference;
   using Faces = typename Equation::Faces;
-  using Ratio = typename Equation::Ratio;
   using Side = typename Equation::Side;
   static constexpr int kLast = kPoints - 1;
   /// Up to so many a lane forms the difference on its left itself, to wait for one exchange less.
   static constexpr int kFewPoints = 2;
 
   /// From the state `a`; `u` becomes the result and holds before what the step began with.
-  template <bool kEnds>
-  static WARPLOOM_DEVICE void substep(const device::Block& block, const Equation& equation, const Ratio& ratio,
-                                      const Value (&a)[kPoints], Value (&u)[kPoints], const LaneEnds& ends) {
+  template <bool kEnds, int kSubstep>
+  static WARPLOOM_DEVICE void substep(const device::Block& block, const Equation& equation, const Value (&a)[kPoints],
+                                      Value (&u)[kPoints], const LaneEnds& ends) {
     // Difference j lies left of place j, difference kPoints right of the last place.
     Difference d[kPoints + 1];
     differences(block, equation, a, d);
@@ -54,7 +53,7 @@ struct Stepper<operation::Euler<T, kLimiter>, kPoints> {
     flux[0] = device::shuffle_up(block, flux[kPoints], 1);
     WARPLOOM_UNROLL
     for (int j = 0; j < kPoints; ++j) {
-      const Value next = equation.update(ratio, u[j], flux[j], flux[j + 1]);
+      const Value next = equation.template update<kSubstep>(u[j], flux[j], flux[j + 1]);
       if (!kEnds || (ends.frozen >> j & 1u) == 0) u[j] = next;
     }
     if (kEnds) follow_ends(block, u, ends);

@@ -83,7 +83,7 @@ export const simulateCommand: Command = {
       --gamma G          euler, default 1.4
       --limiter L        euler: van-leer (default), minmod, mc, paper
       --precision P      float64 (default), float32
-      --variant V        auto, classic, classic-graph, shared, hybrid, register, tiled, cpu-classic, cpu-swept
+      --variant V        auto, classic, classic-graph, shared, hybrid, register, tiled, cpu-classic, cpu-tiled
       --paper            the set-up of Magee and Niemeyer (2018) where nothing else is said
       --warn             an unstable time step warns instead of being refused
       --backend B        auto, cuda, cpu, simt

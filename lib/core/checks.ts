@@ -1,12 +1,16 @@
 // Checks of option values: code ERR_WARPLOOM_INVALID_ARGUMENT and the option's name, before any work.
+import { types } from 'node:util';
 import { describeValue } from './arrays.ts';
 import { Device } from './device.ts';
 import { ArgumentError, refusal } from './errors.ts';
 import type { CallOptions } from './progress.ts';
 
+/** What all typed arrays inherit from; so do imitations, whose methods and lengths throw. */
+const AnyTypedArray = Object.getPrototypeOf(Uint8Array) as abstract new () => object;
+
 /** Refuses anything but an object whose fields are all `known`. */
 export function requireFields(value: unknown, known: readonly string[], name: string, owner: string): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value) || value instanceof AnyTypedArray) {
     throw refusal(name, 'an object', describeValue(value));
   }
   for (const key of Object.keys(value)) {
@@ -44,16 +48,75 @@ export function requirePath(value: unknown, name = 'path'): void {
   if (value.includes('\0')) throw refusal(name, 'a file name without null bytes', JSON.stringify(value));
 }
 
+/** Bounds of a number: from `least` or above `above`, to `most`. */
+export interface NumberBounds {
+  readonly least?: number;
+  readonly above?: number;
+  readonly most?: number;
+}
+
+/** What a number within bounds is, for messages. */
+function boundsText({ least, above, most }: NumberBounds, kind: string): string {
+  const low = above === 0 ? ' above 0' : above !== undefined ? ` above ${above}` : least !== undefined ? ` from ${least}` : '';
+  return `a ${kind}${low}${most === undefined ? '' : ` to ${most}`}`;
+}
+
+function isWithin(value: unknown, { least, above, most }: NumberBounds): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && (least === undefined || value >= least)
+    && (above === undefined || value > above) && (most === undefined || value <= most);
+}
+
+/** A finite number within bounds, which must be given: for functions whose answer is a formula of it. */
+export function requireNumber(value: unknown, name: string, bounds: NumberBounds = {}): asserts value is number {
+  if (!isWithin(value, bounds)) throw refusal(name, boundsText(bounds, 'finite number'), describeValue(value));
+}
+
+/** A whole number within bounds, which must be given. */
+export function requireCount(value: unknown, name: string, least: number, most: number = Number.MAX_SAFE_INTEGER): asserts value is number {
+  if (value === undefined) throw refusal(name, `a whole number from ${least} to ${most}`, 'undefined');
+  requireWhole(value, name, least, most);
+}
+
+/** Whether `value` is an array or a typed array, of this realm or another, and no imitation of one. */
+export function isArray(value: unknown): value is ArrayLike<unknown> {
+  return Array.isArray(value) || types.isTypedArray(value);
+}
+
+/** Finite numbers in an array, a typed array or another object with a length and elements. */
+export function requireNumbers(value: unknown, name: string, least = 0): asserts value is ArrayLike<number> {
+  const has = isArray(value) || (typeof value === 'object' && value !== null && !(value instanceof AnyTypedArray));
+  const length: unknown = has ? (value as { length?: unknown }).length : undefined;
+  if (typeof length !== 'number' || !Number.isSafeInteger(length) || length < 0) {
+    throw refusal(name, 'an array or a typed array of numbers', describeValue(value));
+  }
+  if (length < least) throw refusal(name, `at least ${least} numbers`, `${length}`);
+  const numbers = value as ArrayLike<unknown>;
+  for (let i = 0; i < length; i += 1) {
+    if (!Number.isFinite(numbers[i])) throw refusal(`${name}[${i}]`, 'a finite number', describeValue(numbers[i]));
+  }
+}
+
+/** The answer of a formula: refuses arguments that take it beyond the range of numbers, in the name of `argument`. */
+export function requireRange(answer: number, argument: string): number {
+  if (!Number.isFinite(answer)) throw new ArgumentError(argument, `the answer is beyond the range of numbers (${answer}): take values nearer to 1`);
+  return answer;
+}
+
 /** A Device, or absent. */
 export function requireDevice(value: unknown): void {
   if (value !== undefined && !(value instanceof Device)) throw refusal('device', 'a Device', describeValue(value));
+}
+
+/** An AbortSignal, or absent. */
+export function requireSignal(signal: unknown): void {
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw refusal('signal', 'an AbortSignal', describeValue(signal));
 }
 
 /** Signal and progress callback of a call. */
 export function requireCall(options: CallOptions, known: readonly string[], owner: string): void {
   requireFields(options, [...known, 'signal', 'onProgress'], 'options', owner);
   const { signal, onProgress } = options;
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw refusal('signal', 'an AbortSignal', describeValue(signal));
+  requireSignal(signal);
   if (onProgress !== undefined && typeof onProgress !== 'function') throw refusal('onProgress', 'a function', describeValue(onProgress));
 }
 

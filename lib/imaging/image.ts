@@ -1,6 +1,9 @@
 // Images: what every function of the namespace takes and gives back.
+import { types } from 'node:util';
+import { describeValue } from '../core/arrays.ts';
 import { requireReals, type Reals, type RealType } from '../core/calls.ts';
 import { requireFields, requireWhole } from '../core/checks.ts';
+import { DeviceArray } from '../core/device-array.ts';
 import { refusal } from '../core/errors.ts';
 
 /** Arrays that hold pixels. */
@@ -46,6 +49,9 @@ export function checkImage<V extends Pixels>(image: Image<V>, name: string): Che
   for (const [key, value] of Object.entries({ width, height, depth, channels })) {
     if (value === undefined) throw refusal(`${name}.${key}`, 'a whole number', 'undefined');
     requireWhole(value, `${name}.${key}`, 1, mostExtent);
+  }
+  if (!(data instanceof DeviceArray || types.isTypedArray(data))) { // nor an imitation of one
+    throw refusal(`${name}.data`, 'a Float32Array, a Float64Array or a DeviceArray of such', describeValue(data));
   }
   const type = requireReals(data, `${name}.data`);
   const points = width * height * depth;

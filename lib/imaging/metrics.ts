@@ -1,15 +1,18 @@
-// How good an answer is: the usual figures, computed on the host in float64.
+// How good an answer is: the usual figures, computed on the host in float64. Those that take more than one pass over the pixels are cut
+// into slices of a few milliseconds, between which the event loop gets its turn: the arrays must stay as they are until they settle.
+import { types } from 'node:util';
 import { describeValue } from '../core/arrays.ts';
-import { requireFields, requireReal, requireWhole } from '../core/checks.ts';
+import { requireCount, requireFields, requireNumber, requireRange, requireReal, requireSignal, requireWhole } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { refusal } from '../core/errors.ts';
+import { inSlices } from '../core/slices.ts';
+import { sortInTurns, squaredDistances, surfaceOf, type Mask } from './distances.ts';
 import { checkImage, requireAlike, type CheckedImage, type Image } from './image.ts';
+
+export type { Mask } from './distances.ts';
 
 type HostImage = Image<Float32Array | Float64Array>;
 type HostPixels = Float32Array | Float64Array;
-
-/** A labelling: nonzero is inside. */
-export type Mask = Uint8Array | Float32Array | Float64Array;
 
 function hostImage(image: HostImage, name: string): CheckedImage<HostPixels> {
   const checked = checkImage(image, name);
@@ -25,23 +28,49 @@ function pair(image: HostImage, reference: HostImage): [CheckedImage<HostPixels>
   return [a, b];
 }
 
-/** Neumaier's sum of f(0) … f(count - 1). */
-function sumOf(count: number, f: (i: number) => number): number {
-  let sum = 0;
-  let lost = 0;
-  for (let i = 0; i < count; i += 1) {
-    const value = f(i);
-    const next = sum + value;
-    lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
-    sum = next;
+/** Neumaier's sum. */
+class Sum {
+  #sum = 0;
+  #lost = 0;
+
+  add(value: number): void {
+    const next = this.#sum + value;
+    this.#lost += Math.abs(this.#sum) >= Math.abs(value) ? this.#sum - next + value : value - next + this.#sum;
+    this.#sum = next;
   }
-  return sum + lost;
+
+  get total(): number {
+    return this.#sum + this.#lost;
+  }
+}
+
+/** Items that a slice looks at between two looks at the clock. */
+const grain = 2 ** 13;
+
+/** Sum of f(0) … f(count - 1). */
+async function sumOf(count: number, f: (i: number) => number, signal?: AbortSignal): Promise<number> {
+  const sum = new Sum();
+  await inSlices(count, (begin, end) => {
+    for (let i = begin; i < end; i += 1) sum.add(f(i));
+  }, { signal, grain });
+  return sum.total;
+}
+
+/** f(0) … f(count - 1). */
+async function filled(count: number, f: (i: number) => number, signal?: AbortSignal): Promise<Float64Array> {
+  const values = new Float64Array(count);
+  await inSlices(count, (begin, end) => {
+    for (let i = begin; i < end; i += 1) values[i] = f(i);
+  }, { signal, grain });
+  return values;
 }
 
 /** Mean of the squared differences of two images. */
 export function meanSquaredError(image: HostImage, reference: HostImage): number {
   const [a, b] = pair(image, reference);
-  return sumOf(a.data.length, (i) => (a.data[i]! - b.data[i]!) ** 2) / a.data.length;
+  const sum = new Sum();
+  for (let i = 0; i < a.data.length; i += 1) sum.add((a.data[i]! - b.data[i]!) ** 2);
+  return sum.total / a.data.length;
 }
 
 /**
@@ -51,33 +80,44 @@ export function meanSquaredError(image: HostImage, reference: HostImage): number
  */
 export function psnr(image: HostImage, reference: HostImage, peak = 1): number {
   requireReal(peak, 'peak');
-  return 10 * Math.log10(peak ** 2 / meanSquaredError(image, reference));
+  const error = meanSquaredError(image, reference);
+  return error === 0 ? Infinity : requireRange(10 * Math.log10(peak ** 2 / error), 'peak');
+}
+
+interface Field {
+  readonly values: Float64Array;
+  readonly shape: readonly number[];
 }
 
 /** Sums of `width` neighbours along one axis, for the windows that lie inside: extent - width + 1 of them. */
-function boxSums(values: Float64Array, shape: readonly number[], axis: number, width: number): { values: Float64Array; shape: number[] } {
+async function boxSums({ values, shape }: Field, axis: number, width: number, signal: AbortSignal | undefined): Promise<Field> {
   const inner = shape.slice(0, axis).reduce((a, b) => a * b, 1);
   const outer = shape.slice(axis + 1).reduce((a, b) => a * b, 1);
   const extent = shape[axis]!;
   const windows = extent - width + 1;
   const sums = new Float64Array(inner * windows * outer);
-  for (let o = 0; o < outer; o += 1) {
-    for (let w = 0; w < windows; w += 1) {
-      for (let i = 0; i < inner; i += 1) {
-        let sum = 0;
-        for (let k = 0; k < width; k += 1) sum += values[(o * extent + w + k) * inner + i]!;
-        sums[(o * windows + w) * inner + i] = sum;
-      }
+  await inSlices(sums.length, (begin, end) => {
+    for (let at = begin; at < end; at += 1) {
+      const line = Math.floor(at / inner);
+      const o = Math.floor(line / windows);
+      const first = (o * extent + (line - o * windows)) * inner + (at - line * inner);
+      let sum = 0;
+      for (let k = 0; k < width; k += 1) sum += values[first + k * inner]!;
+      sums[at] = sum;
     }
-  }
+  }, { signal, grain });
   return { values: sums, shape: shape.map((n, i) => (i === axis ? windows : n)) };
 }
 
-function windowMeans(values: Float64Array, shape: readonly number[], width: number): Float64Array {
-  let current = { values, shape: [...shape] };
-  shape.forEach((_, axis) => { current = boxSums(current.values, current.shape, axis, width); });
+async function windowMeans(values: Float64Array, shape: readonly number[], width: number, signal: AbortSignal | undefined): Promise<Float64Array> {
+  let current: Field = { values, shape };
+  for (let axis = 0; axis < shape.length; axis += 1) current = await boxSums(current, axis, width, signal);
   const count = width ** shape.length;
-  return current.values.map((sum) => sum / count);
+  const { values: sums } = current;
+  await inSlices(sums.length, (begin, end) => {
+    for (let i = begin; i < end; i += 1) sums[i]! /= count;
+  }, { signal, grain });
+  return sums;
 }
 
 /** Options of {@link ssim}. */
@@ -86,6 +126,8 @@ export interface SsimOptions {
   readonly window?: number;
   /** Difference of the largest and smallest value that pixels can have. Default 1. */
   readonly range?: number;
+  /** Ends the call, which then rejects with `signal.reason`. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -94,123 +136,80 @@ export interface SsimOptions {
  *
  * @throws ArgumentError when an image has a side shorter than the window
  */
-export function ssim(image: HostImage, reference: HostImage, options: SsimOptions = {}): number {
-  requireFields(options, ['window', 'range'], 'options', 'ssim');
-  const { window = 7, range = 1 } = options;
+export async function ssim(image: HostImage, reference: HostImage, options: SsimOptions = {}): Promise<number> {
+  requireFields(options, ['window', 'range', 'signal'], 'options', 'ssim');
+  const { window = 7, range = 1, signal } = options;
   requireReal(range, 'range');
   requireWhole(window, 'window', 3, 255);
+  requireSignal(signal);
   if (window % 2 === 0) throw refusal('window', 'an odd number', String(window));
   const [a, b] = pair(image, reference);
   const shape = a.depth > 1 ? [a.width, a.height, a.depth] : [a.width, a.height];
   if (Math.min(...shape) < window) throw refusal('window', `at most the shortest side, ${Math.min(...shape)}`, String(window));
-  const [c1, c2] = [(0.01 * range) ** 2, (0.03 * range) ** 2];
+  signal?.throwIfAborted();
+  const [c1, c2] = [(0.01 * range) ** 2, requireRange((0.03 * range) ** 2, 'range')];
   const samples = window ** shape.length;
   const unbiased = samples / (samples - 1);
   let total = 0;
   for (let channel = 0; channel < a.channels; channel += 1) {
-    const part = (data: HostPixels) => Float64Array.from(data.subarray(channel * a.points, (channel + 1) * a.points));
-    const [x, y] = [part(a.data), part(b.data)];
-    const mean = (values: Float64Array) => windowMeans(values, shape, window);
-    const [mx, my] = [mean(x), mean(y)];
-    const [mxx, myy, mxy] = [mean(x.map((v) => v * v)), mean(y.map((v) => v * v)), mean(x.map((v, i) => v * y[i]!))];
-    total += sumOf(mx.length, (i) => {
+    const [x, y] = [a, b].map(({ data }) => data.subarray(channel * a.points, (channel + 1) * a.points)) as [HostPixels, HostPixels];
+    const mean = async (f: (i: number) => number) => windowMeans(await filled(a.points, f, signal), shape, window, signal);
+    const [mx, my] = [await mean((i) => x[i]!), await mean((i) => y[i]!)];
+    const [mxx, myy, mxy] = [await mean((i) => x[i]! * x[i]!), await mean((i) => y[i]! * y[i]!), await mean((i) => x[i]! * y[i]!)];
+    total += await sumOf(mx.length, (i) => {
       const [p, q] = [mx[i]!, my[i]!];
       const [vx, vy, vxy] = [unbiased * (mxx[i]! - p * p), unbiased * (myy[i]! - q * q), unbiased * (mxy[i]! - p * q)];
       return ((2 * p * q + c1) * (2 * vxy + c2)) / ((p * p + q * q + c1) * (vx + vy + c2));
-    }) / mx.length;
+    }, signal) / mx.length;
   }
   return total / a.channels;
 }
 
 /** Normalised cross-correlation of two images, -1 to 1: 1 when one is the other times a positive number plus a constant. */
-export function ncc(image: HostImage, reference: HostImage): number {
+export async function ncc(image: HostImage, reference: HostImage): Promise<number> {
   const [a, b] = pair(image, reference);
   const n = a.data.length;
-  const [ma, mb] = [sumOf(n, (i) => a.data[i]!) / n, sumOf(n, (i) => b.data[i]!) / n];
-  const covariance = sumOf(n, (i) => (a.data[i]! - ma) * (b.data[i]! - mb));
-  const scale = Math.sqrt(sumOf(n, (i) => (a.data[i]! - ma) ** 2) * sumOf(n, (i) => (b.data[i]! - mb) ** 2));
+  const [ma, mb] = [await sumOf(n, (i) => a.data[i]!) / n, await sumOf(n, (i) => b.data[i]!) / n];
+  const covariance = await sumOf(n, (i) => (a.data[i]! - ma) * (b.data[i]! - mb));
+  const scale = Math.sqrt(await sumOf(n, (i) => (a.data[i]! - ma) ** 2) * await sumOf(n, (i) => (b.data[i]! - mb) ** 2));
   return covariance / scale;
 }
 
-function sameLength(a: { length: number }, b: { length: number }, name: string): void {
-  if (a.length !== b.length) throw refusal(name, `${a.length} entries`, `${b.length}`);
+/** A labelling and another one of its length. */
+function labels(mask: unknown, reference: unknown): void {
+  for (const [name, value] of [['mask', mask], ['reference', reference]] as const) {
+    requireMask(value, name);
+  }
+  const [count, other] = [(mask as Mask).length, (reference as Mask).length];
+  if (count !== other) throw refusal('reference', `${count} entries`, `${other}`);
 }
 
-/** Dice coefficient of two labellings: twice the common pixels over the sum of both, 0 to 1; 1 for two empty ones. */
-export function dice(mask: Mask, reference: Mask): number {
-  sameLength(mask, reference, 'reference');
+function requireMask(value: unknown, name: string): asserts value is Mask {
+  if (types.isUint8Array(value) || types.isFloat32Array(value) || types.isFloat64Array(value)) return;
+  throw refusal(name, 'a Uint8Array, a Float32Array or a Float64Array', describeValue(value));
+}
+
+/** Twice the common pixels over the sum of both; not `inside`: of the mask's complement. */
+function overlap(mask: Mask, reference: Mask, inside: boolean): number {
   let [common, sum] = [0, 0];
   for (let i = 0; i < mask.length; i += 1) {
-    const [a, b] = [mask[i] !== 0, reference[i] !== 0];
+    const [a, b] = [(mask[i] !== 0) === inside, reference[i] !== 0];
     if (a && b) common += 1;
     sum += Number(a) + Number(b);
   }
   return sum === 0 ? 1 : (2 * common) / sum;
 }
 
+/** Dice coefficient of two labellings: twice the common pixels over the sum of both, 0 to 1; 1 for two empty ones. */
+export function dice(mask: Mask, reference: Mask): number {
+  labels(mask, reference);
+  return overlap(mask, reference, true);
+}
+
 /** Larger one of {@link dice} of a labelling and of its complement: which side is called inside is arbitrary in `segment`. */
 export function diceEitherWay(mask: Mask, reference: Mask): number {
-  return Math.max(dice(mask, reference), dice(Uint8Array.from(mask as ArrayLike<number>, (v) => Number(v === 0)), reference));
-}
-
-/** Squared distance of every pixel to the nearest nonzero one (Felzenszwalb and Huttenlocher 2012), one axis after the other. */
-function squaredDistances(mask: Mask, shape: readonly number[]): Float64Array {
-  let field = Float64Array.from(mask as ArrayLike<number>, (v) => (v === 0 ? Infinity : 0));
-  shape.forEach((extent, axis) => {
-    const inner = shape.slice(0, axis).reduce((a, b) => a * b, 1);
-    const next = new Float64Array(field.length);
-    const lines = field.length / extent;
-    const line = new Float64Array(extent);
-    for (let l = 0; l < lines; l += 1) {
-      const start = Math.floor(l / inner) * inner * extent + (l % inner);
-      for (let i = 0; i < extent; i += 1) line[i] = field[start + i * inner]!;
-      lowerEnvelope(line, (i, value) => { next[start + i * inner] = value; });
-    }
-    field = next;
-  });
-  return field;
-}
-
-/** min over q of (p - q)² + f(q), for every p. */
-function lowerEnvelope(f: Float64Array, set: (p: number, value: number) => void): void {
-  const n = f.length;
-  const parabolas: number[] = [];
-  const starts: number[] = [];
-  for (let q = 0; q < n; q += 1) {
-    if (f[q] === Infinity) continue;
-    let start = -Infinity;
-    while (parabolas.length > 0) {
-      const v = parabolas.at(-1)!;
-      start = (f[q]! + q * q - (f[v]! + v * v)) / (2 * (q - v));
-      if (start > starts.at(-1)!) break;
-      parabolas.pop();
-      starts.pop();
-      start = -Infinity;
-    }
-    parabolas.push(q);
-    starts.push(start);
-  }
-  for (let p = 0, k = 0; p < n; p += 1) {
-    while (k + 1 < parabolas.length && starts[k + 1]! < p) k += 1;
-    const v = parabolas[k];
-    set(p, v === undefined ? Infinity : (p - v) ** 2 + f[v]!);
-  }
-}
-
-/** Pixels of a labelling that have a neighbour (by a face) outside of it, or stand at the border. */
-function surfaceOf(mask: Mask, shape: readonly number[]): Uint8Array {
-  const surface = new Uint8Array(mask.length);
-  const strides = shape.map((_, axis) => shape.slice(0, axis).reduce((a, b) => a * b, 1));
-  for (let i = 0; i < mask.length; i += 1) {
-    if (mask[i] === 0) continue;
-    const isEdge = shape.some((extent, axis) => {
-      const at = Math.floor(i / strides[axis]!) % extent;
-      if (extent === 1) return false;
-      return at === 0 || at === extent - 1 || mask[i - strides[axis]!] === 0 || mask[i + strides[axis]!] === 0;
-    });
-    if (isEdge) surface[i] = 1;
-  }
-  return surface;
+  labels(mask, reference);
+  return Math.max(overlap(mask, reference, true), overlap(mask, reference, false));
 }
 
 /** Where a grid's pixels are, as the metrics of labellings take it. */
@@ -225,30 +224,37 @@ export interface MaskShape {
  * Hausdorff distance of the borders of two labellings, in pixels: the farthest that a border pixel of one is from the border of the
  * other. Infinity when one is empty and the other is not, 0 when both are.
  */
-export function hausdorff(mask: Mask, reference: Mask, { width, height, depth = 1 }: MaskShape): number {
-  sameLength(mask, reference, 'reference');
+export async function hausdorff(mask: Mask, reference: Mask, size: MaskShape): Promise<number> {
+  labels(mask, reference);
+  requireFields(size, ['width', 'height', 'depth', 'data', 'channels'], 'size', 'a grid');
+  const { width, height, depth = 1 } = size;
+  for (const [name, value] of Object.entries({ width, height, depth })) requireCount(value, `size.${name}`, 1);
   if (mask.length !== width * height * depth) {
     throw refusal('mask', `width * height * depth = ${width * height * depth} entries`, `${mask.length}`);
   }
   const shape = [width, height, depth];
-  const [a, b] = [surfaceOf(mask, shape), surfaceOf(reference, shape)];
+  const [a, b] = [await surfaceOf(mask, shape), await surfaceOf(reference, shape)];
   if (!a.includes(1) && !b.includes(1)) return 0;
-  const farthest = (from: Uint8Array, to: Uint8Array) => {
-    const distances = squaredDistances(to, shape);
-    return from.reduce((most, inside, i) => (inside === 1 ? Math.max(most, distances[i]!) : most), 0);
+  const farthest = async (from: Uint8Array, to: Uint8Array) => {
+    const distances = await squaredDistances(to, shape);
+    let most = 0;
+    await inSlices(from.length, (begin, end) => {
+      for (let i = begin; i < end; i += 1) if (from[i] === 1) most = Math.max(most, distances[i]!);
+    }, { grain });
+    return most;
   };
-  return Math.sqrt(Math.max(farthest(a, b), farthest(b, a)));
+  return Math.sqrt(Math.max(await farthest(a, b), await farthest(b, a)));
 }
 
 /**
  * Energy of Rudin, Osher and Fatemi: weight · TV(image) + ½ Σ (image - noisy)², with the isotropic total variation of forward
  * differences, zero across the border, and the norm taken over all axes and channels. Divide by the number of pixels to compare sizes.
  */
-export function rofEnergy(image: HostImage, noisy: HostImage, weight: number): number {
-  requireReal(weight, 'weight');
+export async function rofEnergy(image: HostImage, noisy: HostImage, weight: number): Promise<number> {
+  requireNumber(weight, 'weight', { above: 0 });
   const [u, f] = pair(image, noisy);
   const { width, height, depth, points, channels, data } = u;
-  const variation = sumOf(points, (i) => {
+  const variation = await sumOf(points, (i) => {
     const x = i % width;
     const y = Math.floor(i / width) % height;
     const z = Math.floor(i / (width * height));
@@ -261,7 +267,7 @@ export function rofEnergy(image: HostImage, noisy: HostImage, weight: number): n
     }
     return Math.sqrt(squares);
   });
-  return weight * variation + 0.5 * sumOf(data.length, (i) => (data[i]! - f.data[i]!) ** 2);
+  return weight * variation + 0.5 * await sumOf(data.length, (i) => (data[i]! - f.data[i]!) ** 2);
 }
 
 /** What {@link targetRegistrationError} gives, in pixels. */
@@ -279,22 +285,29 @@ export interface RegistrationError {
  * @param exact the true field, likewise
  * @param mask where to count; default everywhere
  */
-export function targetRegistrationError(displacement: HostImage, exact: HostImage, mask?: Mask): RegistrationError {
+export async function targetRegistrationError(displacement: HostImage, exact: HostImage, mask?: Mask): Promise<RegistrationError> {
   const a = hostImage(displacement, 'displacement');
   const b = hostImage(exact, 'exact');
   requireAlike({ ...b, type: a.type }, a, 'exact');
-  if (mask !== undefined && mask.length !== a.points) throw refusal('mask', `${a.points} entries`, describeValue(mask));
-  const distances: number[] = [];
-  for (let i = 0; i < a.points; i += 1) {
-    if (mask !== undefined && mask[i] === 0) continue;
-    let squares = 0;
-    for (let c = 0; c < a.channels; c += 1) squares += (a.data[c * a.points + i]! - b.data[c * a.points + i]!) ** 2;
-    distances.push(Math.sqrt(squares));
+  if (mask !== undefined) {
+    requireMask(mask, 'mask');
+    if (mask.length !== a.points) throw refusal('mask', `${a.points} entries`, describeValue(mask));
   }
-  if (distances.length === 0) throw refusal('mask', 'at least one nonzero entry', 'none');
-  const sorted = Float64Array.from(distances).sort();
+  const distances = new Float64Array(a.points);
+  let count = 0;
+  await inSlices(a.points, (begin, end) => {
+    for (let i = begin; i < end; i += 1) {
+      if (mask !== undefined && mask[i] === 0) continue;
+      let squares = 0;
+      for (let c = 0; c < a.channels; c += 1) squares += (a.data[c * a.points + i]! - b.data[c * a.points + i]!) ** 2;
+      distances[count] = Math.sqrt(squares);
+      count += 1;
+    }
+  }, { grain });
+  if (count === 0) throw refusal('mask', 'at least one nonzero entry', 'none');
+  const sorted = await sortInTurns(distances.subarray(0, count));
   return {
-    mean: sumOf(sorted.length, (i) => sorted[i]!) / sorted.length,
-    p95: sorted[Math.min(sorted.length - 1, Math.ceil(0.95 * sorted.length) - 1)]!, max: sorted.at(-1)!,
+    mean: await sumOf(count, (i) => sorted[i]!) / count,
+    p95: sorted[Math.min(count - 1, Math.ceil(0.95 * count) - 1)]!, max: sorted[count - 1]!,
   };
 }

@@ -1,6 +1,6 @@
 // Noise for tests and examples: a pure function of seed and pixel, the same in every run and for every size.
-import { isReal } from '../core/arrays.ts';
-import { requireChoice, requireFields, requireReal, requireWhole } from '../core/checks.ts';
+import { isReal, makeFloat64 } from '../core/arrays.ts';
+import { requireChoice, requireCount, requireFields, requireNumber, requireReal, requireWhole } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { checkImage, type Image } from './image.ts';
 
@@ -45,13 +45,16 @@ function requireSeed(seed: unknown): number {
 /**
  * `count` standard normal numbers, number i a function of `seed` and i alone (Box and Muller 1958 on hashed counters).
  *
- * @throws ArgumentError naming `count` or `seed`
+ * @throws ArgumentError naming `count` or `seed`; OutOfMemoryError where JavaScript has no such array
  */
 export function normalNumbers(count: number, seed = 0): Float64Array {
-  requireWhole(count, 'count', 0, 2 ** 40);
+  requireCount(count, 'count', 0, 2 ** 40);
   const key = requireSeed(seed);
-  return Float64Array.from({ length: count }, (_, i) =>
-    Math.sqrt(-2 * Math.log(uniform(i, 0, key))) * Math.cos(2 * Math.PI * uniform(i, 1, key)));
+  const numbers = makeFloat64(count);
+  for (let i = 0; i < count; i += 1) {
+    numbers[i] = Math.sqrt(-2 * Math.log(uniform(i, 0, key))) * Math.cos(2 * Math.PI * uniform(i, 1, key));
+  }
+  return numbers;
 }
 
 /**
@@ -65,7 +68,7 @@ export function addNoise<V extends Float32Array | Float64Array>(image: Image<V>,
   const { kind = 'gaussian', sigma = 0.1, amount = 0.1, seed = 0 } = options;
   requireChoice(kind, 'kind', ['gaussian', 'impulsive']);
   if (sigma !== 0) requireReal(sigma, 'sigma');
-  if (!(amount >= 0 && amount <= 1)) throw refusal('amount', 'a number from 0 to 1', String(amount));
+  requireNumber(amount, 'amount', { least: 0, most: 1 });
   const key = requireSeed(seed);
   if (!isReal(data)) throw refusal('image.data', 'a typed array', 'a DeviceArray');
   const noisy = data.slice() as V;

@@ -1,5 +1,6 @@
 // Generated images with known contents: what the quality of the operations is measured on.
-import { requireChoice, requireFields, requireReal, requireWhole } from '../core/checks.ts';
+import { makeFloat64 } from '../core/arrays.ts';
+import { requireChoice, requireCount, requireFields, requireNumber } from '../core/checks.ts';
 import type { Image } from './image.ts';
 
 type Element = 'float32' | 'float64';
@@ -21,7 +22,7 @@ function checkPhantom(size: number, options: PhantomOptions, known: readonly str
   requireFields(options, ['type', 'dimensions', ...known], 'options', owner);
   requireChoice(options.type, 'type', ['float32', 'float64']);
   requireChoice(options.dimensions, 'dimensions', [2, 3]);
-  requireWhole(size, 'size', 1, options.dimensions === 3 ? 2048 : 2 ** 16);
+  requireCount(size, 'size', 1, options.dimensions === 3 ? 2048 : 2 ** 16);
 }
 
 /** An ellipsoid: contrast, half axes, centre, turn about z in degrees. */
@@ -54,7 +55,7 @@ const inPlane: readonly Ellipsoid[] = inSpace.map(([contrast, a, b, c, x, y, , d
 export function sheppLogan<T extends Element = 'float32'>(size: number, options: PhantomOptions<T> = {}): Image<ArrayOf<T>> {
   checkPhantom(size, options, [], 'sheppLogan');
   const depth = options.dimensions === 3 ? size : 1;
-  const sum = new Float64Array(size * size * depth);
+  const sum = makeFloat64(size * size * depth);
   const at = (i: number) => (2 * i + 1) / size - 1;
   for (const [contrast, a, b, c, x0, y0, z0, degrees] of depth > 1 || options.dimensions === 3 ? inSpace : inPlane) {
     const [cos, sin] = [Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180)];
@@ -162,7 +163,7 @@ export function registrationPair<T extends Element = 'float32'>(
   checkPhantom(size, options, ['amplitude'], 'registrationPair');
   const volume = options.dimensions === 3;
   const { amplitude = size / 32, type } = options;
-  requireReal(amplitude, 'amplitude');
+  requireNumber(amplitude, 'amplitude', { above: 0, most: 2 ** 16 });
   const depth = volume ? size : 1;
   const axes = volume ? 3 : 2;
   const points = size * size * depth;

@@ -1,10 +1,11 @@
 // How segment talks to its operation: in one piece, or in portions where somebody wants to see how it gets on.
 import { makeTypedArray } from '../core/arrays.ts';
 import { newReals, viewOf, withResults } from '../core/calls.ts';
+import { requireFields, requireSignal } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { inputArray, resultArray } from '../core/device.ts';
-import { contourRings } from './contour.ts';
-import { type Pixels } from './image.ts';
+import { contourRingsInTurns } from './contour.ts';
+import type { CheckedImage, Pixels } from './image.ts';
 import type { SegmentCall, SegmentOptions, SegmentResult, SegmentVariant } from './segment.ts';
 import { segmentVariants } from './segment.ts';
 
@@ -123,10 +124,16 @@ async function run(call: SegmentCall, arrays: Arrays) {
   }
 }
 
-async function contoursOf({ image, options }: SegmentCall, levelSet: Pixels) {
-  if (!(options.contours ?? !(image.data instanceof DeviceArray))) return [];
-  const data = (levelSet instanceof DeviceArray ? await levelSet.read() : levelSet) as Float32Array | Float64Array;
-  return contourRings({ data, width: image.width, height: image.height, depth: image.depth });
+/** {@link SegmentResult.contours} of a result. */
+function contoursOf({ width, height, depth }: CheckedImage, levelSet: Pixels): SegmentResult['contours'] {
+  return async (options = {}) => {
+    requireFields(options, ['level', 'slice', 'signal'], 'options', 'contours');
+    const { signal, ...which } = options;
+    requireSignal(signal);
+    signal?.throwIfAborted();
+    const data = (levelSet instanceof DeviceArray ? await levelSet.read(undefined, 0, { signal }) : levelSet) as Float32Array | Float64Array;
+    return contourRingsInTurns({ data, width, height, depth }, which, signal);
+  };
 }
 
 /** Runs a checked call. @internal */
@@ -146,7 +153,7 @@ export async function segmentInPortions(call: SegmentCall): Promise<SegmentResul
     return {
       levelSet, mask: mask as never, history, iterations: done, converged: used[2] === 1,
       means: { inside: means.slice(0, image.channels), outside: means.slice(image.channels) },
-      energy: figures[0]!, change: figures[1]!, inside: figures[2]!, contours: await contoursOf(call, levelSet),
+      energy: figures[0]!, change: figures[1]!, inside: figures[2]!, contours: contoursOf(image, levelSet),
       info: { backend: device.backend, deviceSeconds, type: image.type, variant },
     };
   });

@@ -4,9 +4,9 @@ import { deviceFor, requireOut, type CallInfo, type RealType } from '../core/cal
 import { requireBoolean, requireCall, requireChoice, requireDevice, requireFields, requireReal, requireWhole } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import type { Device } from '../core/device.ts';
-import { refusal } from '../core/errors.ts';
+import { ArgumentError, refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
-import type { Ring } from './contour.ts';
+import type { ContourOptions, Ring } from './contour.ts';
 import { checkImage, type CheckedImage, type Image, type Pixels } from './image.ts';
 import { segmentInPortions } from './segment-call.ts';
 
@@ -81,8 +81,6 @@ export interface SegmentOptions<V extends Pixels = Pixels> extends Omit<CallOpti
   readonly energyEvery?: number;
   /** Default `auto`. */
   readonly variant?: SegmentVariant;
-  /** Whether `contours` is filled. Default: when the image is in JavaScript's memory. */
-  readonly contours?: boolean;
   /** Default: the device of the device arrays among the arguments, else the thread's default device. */
   readonly device?: Device;
   /** Where results go; no parts of the image. Default: new arrays, on the device when the image is there. */
@@ -110,8 +108,12 @@ export interface SegmentResult<V extends Pixels = Pixels> {
   readonly change: number;
   /** Pixels inside that have data. */
   readonly inside: number;
-  /** Closed rings (see contourRings), of a volume those of its middle slice; empty unless asked for. */
-  readonly contours: readonly Ring[];
+  /**
+   * Traces the contours of `levelSet` as it is then, of a volume those of one slice: closed rings (see {@link contourRings}). The work is cut into
+   * slices of a few milliseconds, between which the event loop gets its turn; until the promise settles the level set must stay as it is.
+   * A level set on the device is read first. Aborted calls reject with `signal.reason`.
+   */
+  contours(options?: ContourOptions & { readonly signal?: AbortSignal }): Promise<readonly Ring[]>;
   readonly info: CallInfo & { readonly type: RealType; readonly variant: SegmentVariant };
 }
 
@@ -127,11 +129,14 @@ export interface SegmentCall {
 
 const known = [
   'mu', 'nu', 'lambda1', 'lambda2', 'weights', 'normalize', 'epsilon', 'eta', 'dt', 'step', 'tolerance', 'iterations', 'initial',
-  'reinitializeEvery', 'reinitializeSteps', 'energyEvery', 'variant', 'contours', 'device', 'out',
+  'reinitializeEvery', 'reinitializeSteps', 'energyEvery', 'variant', 'device', 'out',
 ];
 const mostIterations = 2 ** 24;
 
 function checkOptions(options: SegmentOptions): void {
+  if (typeof options === 'object' && options !== null && 'contours' in options) {
+    throw new ArgumentError('contours', 'contours are traced when they are asked for: leave the option out and call `await result.contours()`');
+  }
   requireCall(options as CallOptions, known, 'segment');
   for (const name of ['mu', 'nu', 'lambda1', 'lambda2', 'epsilon', 'eta', 'dt', 'tolerance'] as const) {
     requireReal(options[name], name, false);
@@ -139,7 +144,6 @@ function checkOptions(options: SegmentOptions): void {
   for (const name of ['iterations', 'reinitializeEvery', 'energyEvery'] as const) requireWhole(options[name], name, 0, mostIterations);
   requireWhole(options.reinitializeSteps, 'reinitializeSteps', 1, 1000);
   requireBoolean(options.normalize, 'normalize');
-  requireBoolean(options.contours, 'contours');
   requireChoice(options.step, 'step', segmentSteps);
   requireChoice(options.variant, 'variant', segmentVariants);
   requireDevice(options.device);
@@ -191,7 +195,9 @@ function checkInitial(initial: unknown, image: CheckedImage): Pick<SegmentCall, 
     return { initial: { initial: 'given' }, given: initial as Pixels };
   }
   if (typeof initial === 'string') return { initial: shapeFields({ kind: initial }, image), given: undefined };
-  if (typeof initial !== 'object' || initial === null) throw refusal('initial', 'a level set or a shape', describeValue(initial));
+  if (typeof initial !== 'object' || initial === null || Array.isArray(initial)) {
+    throw refusal('initial', 'a level set or a shape', describeValue(initial));
+  }
   return { initial: shapeFields(initial as { kind: string }, image), given: undefined };
 }
 
@@ -223,7 +229,8 @@ function takenOptions(options: SegmentOptions): SegmentOptions {
  * every variant and number of threads. docs/imaging-segment.md has the formulas.
  *
  * @example
- * const { mask, means } = await imaging.segment({ data, width: 512, height: 512 }, { mu: 0.1 });
+ * const found = await imaging.segment({ data, width: 512, height: 512 }, { mu: 0.1 });
+ * draw(found.mask, await found.contours());
  *
  * @throws ArgumentError (`ERR_WARPLOOM_INVALID_ARGUMENT`) naming the argument, before any work; `ERR_WARPLOOM_UNSUPPORTED` for a variant
  *   that the device or the image does not go with; `ERR_WARPLOOM_OUT_OF_MEMORY`; `ERR_WARPLOOM_DEVICE_LOST`. Aborted calls reject

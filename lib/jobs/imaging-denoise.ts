@@ -24,10 +24,10 @@ export interface Denoised {
 }
 
 /** Figures of quality where the truth is known. */
-function quality(image: HostImage, { truth, image: noisy }: LoadedImage): Record<string, number> {
+async function quality(image: HostImage, { truth, image: noisy }: LoadedImage): Promise<Record<string, number>> {
   if (truth === undefined) return {};
   const sides = [image.width, image.height, ...((image.depth ?? 1) > 1 ? [image.depth!] : [])];
-  const similar: Record<string, number> = Math.min(...sides) >= 7 ? { ssim: ssim(image, truth), ssimBefore: ssim(noisy, truth) } : {};
+  const similar: Record<string, number> = Math.min(...sides) >= 7 ? { ssim: await ssim(image, truth), ssimBefore: await ssim(noisy, truth) } : {};
   return { psnr: psnr(image, truth), psnrBefore: psnr(noisy, truth), ...similar };
 }
 
@@ -41,7 +41,7 @@ export async function runDenoise(job: DenoiseJob, loaded: LoadedImage, { device,
     ...(iterations === undefined ? {} : { iterations }), ...(tolerance === undefined ? {} : { tolerance }),
   });
   const seconds = (performance.now() - begin) / 1000;
-  const measured = quality(result.image, loaded);
+  const measured = await quality(result.image, loaded);
   const accuracy = measured['psnr'] !== undefined
     ? { value: 10 ** (-measured['psnr'] / 20), meaning: 'root mean square error against the truth' }
     : {

@@ -81,8 +81,8 @@ export async function runRegister(job: RegisterJob, pair: LoadedPair, { device, 
   });
   const seconds = (performance.now() - begin) / 1000;
   const { displacement, warped, jacobian } = result;
-  const error = exact === undefined ? result.tre : targetRegistrationError(displacement, exact.displacement, exact.mask);
-  const start = exact === undefined ? undefined : targetRegistrationError(
+  const error = exact === undefined ? result.tre : await targetRegistrationError(displacement, exact.displacement, exact.mask);
+  const start = exact === undefined ? undefined : await targetRegistrationError(
     { ...exact.displacement, data: new Float32Array(exact.displacement.data.length) }, exact.displacement, exact.mask);
   const ratio = result.measure / result.initialMeasure;
   const accuracy = error === undefined ? { value: ratio, meaning: `${measure} after, relative to before` }

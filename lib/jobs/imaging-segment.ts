@@ -34,8 +34,8 @@ async function readTruth(path: string | undefined, { image, mask }: LoadedImage)
   return Uint8Array.from(data, (value: number) => Number(value !== 0));
 }
 
-function hausdorffOf(mask: Uint8Array, truth: Uint8Array, image: HostImage): Record<string, number> {
-  const distance = hausdorff(mask, truth, { width: image.width, height: image.height, depth: image.depth ?? 1 });
+async function hausdorffOf(mask: Uint8Array, truth: Uint8Array, image: HostImage): Promise<Record<string, number>> {
+  const distance = await hausdorff(mask, truth, { width: image.width, height: image.height, depth: image.depth ?? 1 });
   return Number.isFinite(distance) ? { hausdorffPixels: distance } : {};
 }
 
@@ -55,7 +55,7 @@ export async function runSegment(
   const begin = performance.now();
   const given = { mu, nu, lambda1, lambda2, dt, tolerance, iterations, reinitializeEvery: reinitialize };
   const result = await segment(image, {
-    step, initial: initial as InitialContour<Float32Array | Float64Array>, energyEvery: 10, contours: true, device, signal,
+    step, initial: initial as InitialContour<Float32Array | Float64Array>, energyEvery: 10, device, signal,
     onProgress: (done, total) => onProgress(done, total),
     ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
   });
@@ -63,11 +63,11 @@ export async function runSegment(
   const { mask } = result;
   const inside = mask.reduce((sum, value) => sum + value, 0);
   const agreement: Record<string, number> = truth === undefined ? {}
-    : { dice: diceEitherWay(mask, truth), ...hausdorffOf(mask, truth, image) };
+    : { dice: diceEitherWay(mask, truth), ...await hausdorffOf(mask, truth, image) };
   const accuracy = truth === undefined ? { value: result.change, meaning: 'root mean square of the last step' }
     : { value: 1 - agreement['dice']!, meaning: '1 - Dice coefficient' };
   return {
-    mask, levelSet: result.levelSet, contours: result.contours,
+    mask, levelSet: result.levelSet, contours: await result.contours(signal === undefined ? {} : { signal }),
     energies: { iteration: result.history.map((entry) => entry.iteration), energy: result.history.map((entry) => entry.energy) },
     report: {
       summary: `${loaded.label}, active contour, ${result.iterations} iterations, ${job.precision}`,

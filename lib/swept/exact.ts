@@ -1,5 +1,6 @@
 // Exact solutions of the equations and of their schemes, for checks and pictures.
 import { describeValue } from '../core/arrays.ts';
+import { requireBoolean, requireChoice, requireCount, requireFields, requireNumber, requireRange } from '../core/checks.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import type { GasState } from './types.ts';
 
@@ -33,8 +34,12 @@ export class RiemannSolution {
     return Math.max(...[this.left, this.right, ...middle].map((state) => Math.abs(state.velocity) + soundSpeed(state, gamma)));
   }
 
-  /** The gas at x/t, with the diaphragm at x = 0. */
+  /**
+   * The gas at x/t, with the diaphragm at x = 0.
+   * @throws ArgumentError for a speed that is not finite
+   */
   at(speed: number): GasState {
+    requireNumber(speed, 'speed');
     if (speed < this.velocity) return this.#side(speed, this.left, 1);
     return this.#side(speed, this.right, -1);
   }
@@ -128,15 +133,23 @@ export function exactRiemann(left: GasState, right: GasState, gamma = 1.4): Riem
     if (change < 1e-15) break;
   }
   const velocity = (left.velocity + right.velocity + waveFunction(p, right, cr, gamma)[0] - waveFunction(p, left, cl, gamma)[0]) / 2;
+  for (const value of [p, velocity]) requireRange(value, 'left');
   return new RiemannSolution({ ...left }, { ...right }, gamma, p, velocity);
 }
 
 /**
  * Factor by which one step of `heat` multiplies the mode cos(πk i/(n-1)) of reflective ends, or cos(2πk i/n) of periodic ones:
  * exact for the scheme.
+ * @throws ArgumentError naming the argument
  */
-export function heatModeFactor(mode: number, { n, fourier, periodic = false }: { n: number; fourier: number; periodic?: boolean }): number {
-  return 1 - 4 * fourier * Math.sin((Math.PI * mode) / (periodic ? n : 2 * (n - 1))) ** 2;
+export function heatModeFactor(mode: number, options: { n: number; fourier: number; periodic?: boolean }): number {
+  requireFields(options, ['n', 'fourier', 'periodic'], 'options', 'heatModeFactor');
+  const { n, fourier, periodic = false } = options;
+  requireNumber(mode, 'mode');
+  requireCount(n, 'n', 2);
+  requireNumber(fourier, 'fourier', { above: 0 });
+  requireBoolean(periodic, 'periodic');
+  return requireRange(1 - 4 * fourier * Math.sin((Math.PI * mode) / (periodic ? n : 2 * (n - 1))) ** 2, 'fourier');
 }
 
 /** Options of {@link heatSeries}. */
@@ -151,8 +164,17 @@ export interface HeatSeriesOptions {
 /**
  * The exact temperature at x and time t between insulated ends, from a(x) = amplitude x (1 - x/L) or amplitude (1 - x/L):
  * its cosine series, summed until the terms vanish.
+ * @throws ArgumentError naming the argument
  */
-export function heatSeries(x: number, t: number, { initial, length, diffusivity, amplitude = 100 }: HeatSeriesOptions): number {
+export function heatSeries(x: number, t: number, options: HeatSeriesOptions): number {
+  requireFields(options, ['initial', 'length', 'diffusivity', 'amplitude'], 'options', 'heatSeries');
+  const { initial, length, diffusivity, amplitude = 100 } = options;
+  requireNumber(x, 'x');
+  requireNumber(t, 't', { least: 0 });
+  requireChoice(initial ?? null, 'initial', ['parabola', 'ramp']);
+  requireNumber(length, 'length', { above: 0 });
+  requireNumber(diffusivity, 'diffusivity', { above: 0 });
+  requireNumber(amplitude, 'amplitude');
   const parabola = initial === 'parabola';
   const scale = parabola ? (-4 * amplitude * length) / Math.PI ** 2 : (4 * amplitude) / Math.PI ** 2;
   let sum = parabola ? (amplitude * length) / 6 : amplitude / 2;
@@ -161,7 +183,7 @@ export function heatSeries(x: number, t: number, { initial, length, diffusivity,
     if (decay < 1e-18) break;
     sum += (scale * decay * Math.cos((k * Math.PI * x) / length)) / k ** 2;
   }
-  return sum;
+  return requireRange(sum, 'length');
 }
 
 /** What {@link kuramotoSivashinskyGrowth} says. */
@@ -176,10 +198,16 @@ export interface Growth {
 
 /**
  * Growth of a small mode of wavenumber q in `kuramotoSivashinsky`, by the scheme and by the equation.
+ * @throws ArgumentError naming the argument
  */
-export function kuramotoSivashinskyGrowth(q: number, { dx, dt }: { dx: number; dt: number }): Growth {
+export function kuramotoSivashinskyGrowth(q: number, options: { dx: number; dt: number }): Growth {
+  requireFields(options, ['dx', 'dt'], 'options', 'kuramotoSivashinskyGrowth');
+  const { dx, dt } = options;
+  requireNumber(q, 'q');
+  requireNumber(dx, 'dx', { above: 0 });
+  requireNumber(dt, 'dt', { above: 0 });
   const s = Math.sin((q * dx) / 2) ** 2;
   const z = dt * ((4 * s) / dx ** 2 - (16 * s * s) / dx ** 4);
-  const factor = 1 + z + (z * z) / 2;
-  return { factor, rate: Math.log(factor) / dt, exact: q ** 2 - q ** 4 };
+  const factor = requireRange(1 + z + (z * z) / 2, 'dt');
+  return { factor, rate: requireRange(Math.log(factor) / dt, 'dt'), exact: requireRange(q ** 2 - q ** 4, 'q') };
 }

@@ -1,6 +1,6 @@
 // swept.measure: sums and bounds of a state, computed where it is.
 import type { DeviceArray } from '../core/device.ts';
-import { requireWhole } from '../core/checks.ts';
+import { requireCount, requireFields, requireNumber, requireWhole } from '../core/checks.ts';
 import type { Norms, Setup } from './types.ts';
 
 /** Figures of a row: sums over its points, and bounds. A NaN in the row makes all of them NaN. */
@@ -30,7 +30,9 @@ export function componentsOf({ equation }: Setup): number {
 }
 
 /** Row of a state that holds a component of a problem. */
-export function rowOf({ problem = 0, component = 0 }: Place, batch: number, components: number): number {
+export function rowOf(where: Place, batch: number, components: number): number {
+  requireFields(where, ['problem', 'component'], 'where', 'a place');
+  const { problem = 0, component = 0 } = where;
   requireWhole(problem ?? null, 'problem', 0, batch - 1);
   requireWhole(component ?? null, 'component', 0, components - 1);
   return problem * components + component;
@@ -56,8 +58,12 @@ export class Figures {
     return rowOf(where, this.batch, this.components);
   }
 
-  /** Figures of a row. */
+  /**
+   * Figures of a row.
+   * @throws ArgumentError for a row that there is not
+   */
   at(row: number): RowFigures {
+    requireCount(row, 'row', 0, this.batch * this.components - 1);
     const [sum, trapezoid, absoluteSum, squareSum, least, most] = this.#words.subarray(count * row);
     return { sum: sum!, trapezoid: trapezoid!, absoluteSum: absoluteSum!, squareSum: squareSum!, least: least!, most: most! };
   }
@@ -74,6 +80,7 @@ export class Figures {
 
   /** Norms of a row with the weight dx. */
   norms(row: number, dx: number): Norms {
+    requireNumber(dx, 'dx', { above: 0 });
     const { absoluteSum, squareSum, least, most } = this.at(row);
     return {
       l1: dx * absoluteSum, l2: Math.sqrt(dx * squareSum), maximum: Math.max(Math.abs(least), Math.abs(most)),

@@ -8,6 +8,7 @@ import { requireCall, requireFields, requirePath, requireWhole } from '../core/c
 import { snapshot } from '../core/snapshot.ts';
 import type { Clock, Plan } from './clock.ts';
 import { places } from './grid.ts';
+import { zeros } from './initial.ts';
 import { componentsOf, measure, rowOf, type Figures, type Place } from './measure.ts';
 import { Pace } from './pace.ts';
 import { checkpointKind, stateNames, type CheckpointParameters } from './saved.ts';
@@ -96,8 +97,8 @@ export abstract class Simulation<State> {
    *
    * The work is cut into segments of some 150 ms: `onProgress` is called after each with steps done and asked for; aborting ends the
    * running one, and the state stands at the end of the last whole segment, with {@link stepsDone} and {@link time} to match.
-   * @throws InstabilityError (`ERR_WARPLOOM_UNSTABLE`) naming the first step whose result is not finite; the state stands at
-   *   the step before. Aborted calls reject with `signal.reason`.
+   * @throws InstabilityError (`ERR_WARPLOOM_UNSTABLE`) naming the first step that gives a value that is not finite or, of a gas, a
+   *   density or pressure that is not positive; the state stands at the step before. Aborted calls reject with `signal.reason`.
    */
   advance(steps: number, options: CallOptions = {}): Promise<void> {
     return this.#checked(() => {
@@ -292,7 +293,15 @@ export abstract class Simulation<State> {
     return deviceSeconds;
   }
 
-  /** What to say of the next step, whose result is not finite. */
+  /** What a step that is refused has made. */
+  protected readonly mistake: string = 'values that are not finite';
+
+  /** What would help against the next step, of length `dt`, which breaks down; `before` reads the problem's state at its begin. */
+  protected async remedy(_dt: number, _before: () => Promise<RealArray>): Promise<string> {
+    return 'Take a smaller time step, and look for an initial state that the equation does not admit';
+  }
+
+  /** What to say of the next step, which breaks down. */
   async #instability(dt: number): Promise<InstabilityError> {
     let problem = 0;
     if (this.batch > 1) {
@@ -302,8 +311,9 @@ export abstract class Simulation<State> {
     const { step, time } = this.#clock;
     const where = this.batch === 1 ? '' : ` in problem ${problem}`;
     const bad = { step: step + 1, time: time + dt, problem };
+    const size = componentsOf(this.setup) * this.n;
+    const remedy = await this.remedy(dt, async () => await this.#state.read(zeros(this.setup.type, size), problem * size) as RealArray);
     return new InstabilityError(
-      `step ${bad.step} (time ${bad.time}) gives values that are not finite${where}; the state stands at step ${step}. `
-      + 'Take a smaller time step, and look for an initial state that the equation does not admit', bad);
+      `step ${bad.step} (time ${bad.time}) gives ${this.mistake}${where}; the state stands at step ${step}. ${remedy}`, bad);
   }
 }

@@ -11,7 +11,7 @@ import { snapshot } from '../core/snapshot.ts';
 import { Clock } from './clock.ts';
 import { checkpointFormat, stateNames } from './saved.ts';
 import { Simulation, type Parts } from './simulation.ts';
-import { fastestSignal } from './stability.ts';
+import { fastestSignal, instabilityRemedy, signalSpeed } from './stability.ts';
 import {
   variants, type GasFields, type GasTotals, type Placement, type RealArray, type Setup, type Totals, type Variant,
 } from './types.ts';
@@ -64,6 +64,13 @@ export class GasSimulation extends Simulation<GasFields> {
   /** @internal */
   static async start(setup: Setup, placement: Placement, state: RealArray, clock = new Clock(setup.dt)): Promise<GasSimulation> {
     return new GasSimulation(await place(setup, placement, state, clock));
+  }
+
+  protected override readonly mistake = 'a density or pressure that is not positive';
+
+  protected override async remedy(dt: number, before: () => Promise<RealArray>): Promise<string> {
+    const { dx, gamma, limiter } = this.setup;
+    return instabilityRemedy(limiter, (dt * signalSpeed(await before(), gamma)) / dx);
   }
 
   protected override decode(conserved: RealArray): GasFields {

@@ -1,6 +1,7 @@
 // Largest stable time steps, and what happens to larger ones.
 import { emitWarning } from 'node:process';
 import { describeValue } from '../core/arrays.ts';
+import { requireNumber } from '../core/checks.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import { exactRiemann, soundSpeed } from './exact.ts';
 import type { GasState, Limiter, RealArray, StabilityWarning } from './types.ts';
@@ -14,9 +15,13 @@ export const fourierLimit = 0.5;
  */
 export const cflLimits: Readonly<Record<Limiter, number>> = { paper: 0.75, minmod: 1, 'van-leer': 1, mc: 1 };
 
-/** Largest time step of the midpoint rule for the shortest wave; Infinity where the spacing damps nothing. */
+/**
+ * Largest time step of the midpoint rule for the shortest wave; Infinity where the spacing damps nothing.
+ * @throws ArgumentError for a spacing that is not positive and finite
+ */
 export function kuramotoSivashinskyLimit(dx: number): number {
-  const rate = 16 / dx ** 4 - 4 / dx ** 2;
+  requireNumber(dx, 'dx', { above: 0 });
+  const rate = (16 - 4 * dx ** 2) / dx ** 4;
   return rate > 0 ? 2 / rate : Infinity;
 }
 
@@ -74,6 +79,33 @@ export function fastestSignal(
     if (after !== undefined) fastest = Math.max(fastest, jumpSpeed(before!, after, gamma));
   }
   return fastest;
+}
+
+/** Largest |u| + c of one problem's state as it is; places without a positive density and pressure do not count. */
+export function signalSpeed(state: RealArray, gamma: number): number {
+  const n = state.length / 3;
+  let fastest = 0;
+  for (let i = 0; i < n; i += 1) {
+    const density = state[i]!;
+    const velocity = state[i + n]! / density;
+    const pressure = (gamma - 1) * (state[i + 2 * n]! - 0.5 * velocity * state[i + n]!);
+    if (density > 0 && pressure > 0) fastest = Math.max(fastest, Math.abs(velocity) + Math.sqrt((gamma * pressure) / density));
+  }
+  return fastest;
+}
+
+/** What may help a gas that breaks down in a step of CFL number `cfl`. */
+export function instabilityRemedy(limiter: Limiter, cfl: number): string {
+  const limit = cflLimits[limiter];
+  const now = `the CFL number of that state is ${cfl.toPrecision(3)}`;
+  if (cfl > 0.6 * limit) {
+    return `Take a smaller time step: ${now}, and limiter ${limiter} admits ${limit} at most`;
+  }
+  if (limiter !== 'minmod') {
+    return `A smaller time step will hardly help (${now}): take limiter minmod, the most robust one, or a finer grid`;
+  }
+  return `Neither a smaller time step (${now}) nor another limiter will help: this scheme does not keep pressures positive where a gas is torn `
+    + 'apart or is cold for its speed (docs/swept.md, "Time steps")';
 }
 
 /** Checks the option `onUnstable`. */

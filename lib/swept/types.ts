@@ -13,7 +13,7 @@ export type EquationName = (typeof equations)[number];
  * to the cpu backend, the others to cuda and simt.
  */
 export const variants = [
-  'auto', 'classic', 'classic-graph', 'shared', 'hybrid', 'register', 'tiled', 'cpu-classic', 'cpu-swept',
+  'auto', 'classic', 'classic-graph', 'shared', 'hybrid', 'register', 'tiled', 'cpu-classic', 'cpu-tiled',
 ] as const;
 /** How the steps are carried out. */
 export type Variant = (typeof variants)[number];

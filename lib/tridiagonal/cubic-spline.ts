@@ -1,6 +1,12 @@
 // Cubic spline interpolation: the tridiagonal system of second derivatives, one solve for many series.
+import { types } from 'node:util';
+import { describeValue } from '../core/arrays.ts';
+import {
+  requireChoice, requireDevice, requireFields, requireNumbers, requireRange, requireSignal,
+} from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { implicitDevice, type Device } from '../core/device.ts';
+import { inSlices } from '../core/slices.ts';
 
 /**
  * End condition of {@link cubicSpline}: 'natural' (zero second derivative), 'clamped' (given slopes)
@@ -61,16 +67,18 @@ export class CubicSpline {
   /**
    * Value (order 0), slope (1) or curvature (2) of one series at each of `at`. Beyond the data the end
    * cubics continue; periodic splines repeat.
+   * @throws ArgumentError for places that are not finite numbers, and for a series or order that there is not
    */
-  evaluate(at: ArrayLike<number>, { series = 0, order = 0 }: { series?: number; order?: 0 | 1 | 2 } = {}): Float64Array {
+  evaluate(at: ArrayLike<number>, options: { series?: number; order?: 0 | 1 | 2 } = {}): Float64Array {
+    requireFields(options, ['series', 'order'], 'options', 'evaluate');
+    const { series = 0, order = 0 } = options;
     if (!Number.isInteger(series) || series < 0 || series >= this.seriesCount) {
-      throw refusal('series', `a whole number below ${this.seriesCount}`, String(series));
+      throw refusal('series', `a whole number below ${this.seriesCount}`, describeValue(series));
     }
-    if (order !== 0 && order !== 1 && order !== 2) {
-      throw refusal('order', '0, 1 or 2', String(order));
-    }
+    requireChoice(order, 'order', [0, 1, 2]);
+    requireNumbers(at, 'at');
     const base = series * this.x.length;
-    return Float64Array.from(at, (raw) => {
+    const value = (raw: number): number => {
       const t = this.#wrap(raw);
       const k = this.#interval(t);
       const h = this.x[k + 1]! - this.x[k]!;
@@ -84,27 +92,55 @@ export class CubicSpline {
       }
       return left * y0 + right * y1
         + (h * h / 6) * ((left ** 3 - left) * m0 + (right ** 3 - right) * m1);
-    });
+    };
+    return Float64Array.from(at, (raw) => requireRange(value(raw), 'at'));
   }
 }
 
-function checkKnots(x: ArrayLike<number>, y: ArrayLike<number>): void {
-  if (x.length < 2) throw refusal('x', 'at least 2 knots', `${x.length}`);
-  if (y.length === 0 || y.length % x.length !== 0) {
-    throw refusal('y', `a multiple of ${x.length} values`, `${y.length}`);
-  }
-  for (let k = 0; k < x.length; ++k) {
-    if (!Number.isFinite(x[k]!) || (k > 0 && !(x[k]! > x[k - 1]!))) {
-      throw refusal('x', 'finite, strictly ascending knots', `x[${k}] = ${x[k]}`);
+/** Numbers as they are at the call. */
+function taken(values: ArrayLike<number>, name: string): Float64Array {
+  if (types.isFloat64Array(values) || types.isFloat32Array(values)) return new Float64Array(values);
+  requireNumbers(values, name);
+  return Float64Array.from(values);
+}
+
+async function checkKnots(x: Float64Array, y: Float64Array, options: SplineOptions): Promise<void> {
+  const { boundary, signal } = options;
+  const count = x.length;
+  const slices = { signal, grain: 2 ** 16 };
+  await inSlices(count, (begin, end) => {
+    for (let k = begin; k < end; ++k) {
+      if (!Number.isFinite(x[k]!) || (k > 0 && !(x[k]! > x[k - 1]!))) {
+        throw refusal('x', 'finite, strictly ascending knots', `x[${k}] = ${x[k]}`);
+      }
+    }
+  }, slices);
+  await inSlices(y.length, (begin, end) => {
+    for (let k = begin; k < end; ++k) if (!Number.isFinite(y[k]!)) throw refusal('y', 'finite values', `y[${k}] = ${y[k]}`);
+  }, slices);
+  if (boundary !== 'periodic') return;
+  for (let s = 0; s < y.length; s += count) {
+    if (y[s] !== y[s + count - 1]) {
+      throw refusal('y', 'equal first and last values for a periodic spline', `${y[s]} and ${y[s + count - 1]}`);
     }
   }
-  for (let k = 0; k < y.length; ++k) {
-    if (!Number.isFinite(y[k]!)) throw refusal('y', 'finite values', `y[${k}] = ${y[k]}`);
-  }
+}
+
+function checkOptions(options: SplineOptions): Required<Pick<SplineOptions, 'boundary' | 'slopes'>> {
+  requireFields(options, ['boundary', 'slopes', 'device', 'signal'], 'options', 'cubicSpline');
+  const { boundary = 'natural', slopes = [0, 0] } = options;
+  requireChoice(boundary, 'boundary', ['natural', 'clamped', 'periodic']);
+  requireNumbers(slopes, 'slopes');
+  if (slopes.length !== 2) throw refusal('slopes', 'two numbers', describeValue(slopes));
+  requireDevice(options.device);
+  requireSignal(options.signal);
+  return { boundary, slopes: [slopes[0], slopes[1]] };
 }
 
 /** Bands and right-hand sides of the second-derivative system for `rows` unknown knots. */
-function splineSystem(x: Float64Array, y: Float64Array, boundary: SplineBoundary, slopes: readonly [number, number]) {
+async function splineSystem(
+  x: Float64Array, y: Float64Array, { boundary, slopes }: Required<Pick<SplineOptions, 'boundary' | 'slopes'>>, signal: AbortSignal | undefined,
+) {
   const knots = x.length;
   const series = y.length / knots;
   // A periodic spline's last knot repeats the first: one unknown less.
@@ -114,9 +150,9 @@ function splineSystem(x: Float64Array, y: Float64Array, boundary: SplineBoundary
   const upper = new Float64Array(rows);
   const rhs = new Float64Array(rows * series);
   const width = (k: number) => x[k + 1]! - x[k]!;
-  for (let k = 0; k < rows; ++k) {
+  const setRow = (k: number): void => {
     const inner = k > 0 && k < knots - 1;
-    if (!inner && boundary === 'natural') continue;
+    if (!inner && boundary === 'natural') return;
     const before = inner ? k - 1 : boundary === 'periodic' ? knots - 2 : k - 1;
     const hasLeft = before >= 0;
     const hasRight = k < knots - 1;
@@ -130,7 +166,10 @@ function splineSystem(x: Float64Array, y: Float64Array, boundary: SplineBoundary
       const right = hasRight ? slope(k) : slopes[1];
       rhs[s * rows + k] = 6 * (right - left);
     }
-  }
+  };
+  await inSlices(rows, (begin, end) => {
+    for (let k = begin; k < end; ++k) setRow(k);
+  }, { signal, grain: Math.ceil(4096 / series) });
   return { rows, series, lower, diagonal, upper, rhs };
 }
 
@@ -144,24 +183,16 @@ function splineSystem(x: Float64Array, y: Float64Array, boundary: SplineBoundary
 export async function cubicSpline(
   x: ArrayLike<number>, y: ArrayLike<number>, options: SplineOptions = {},
 ): Promise<CubicSpline> {
-  const boundary = options.boundary ?? 'natural';
-  if (!['natural', 'clamped', 'periodic'].includes(boundary)) {
-    throw refusal('boundary', "'natural', 'clamped' or 'periodic'", String(boundary));
-  }
-  checkKnots(x, y);
-  const knots = Float64Array.from(x);
-  const values = Float64Array.from(y);
+  const chosen = checkOptions(options);
+  const { boundary } = chosen;
+  const [knots, values] = [taken(x, 'x'), taken(y, 'y')];
   const count = knots.length;
-  if (boundary === 'periodic') {
-    if (count < 3) throw refusal('x', 'at least 3 knots for a periodic spline', `${count}`);
-    for (let s = 0; s < values.length; s += count) {
-      if (values[s] !== values[s + count - 1]) {
-        throw refusal('y', 'equal first and last values for a periodic spline',
-          `${values[s]} and ${values[s + count - 1]}`);
-      }
-    }
-  }
-  const { rows, series, lower, diagonal, upper, rhs } = splineSystem(knots, values, boundary, options.slopes ?? [0, 0]);
+  const least = boundary === 'periodic' ? 3 : 2;
+  if (count < least) throw refusal('x', `at least ${least} knots${least === 3 ? ' for a periodic spline' : ''}`, `${count}`);
+  if (values.length === 0 || values.length % count !== 0) throw refusal('y', `a multiple of ${count} values`, `${values.length}`);
+  options.signal?.throwIfAborted();
+  await checkKnots(knots, values, options);
+  const { rows, series, lower, diagonal, upper, rhs } = await splineSystem(knots, values, chosen, options.signal);
   const device = options.device ?? implicitDevice();
   const solution = new Float64Array(rhs.length);
   const row = (data: Float64Array) => ({ data, rowStride: 1, systemStride: 0 });
@@ -171,10 +202,11 @@ export async function cubicSpline(
     lower: row(lower), diagonal: row(diagonal), upper: row(upper),
     rhs: many(rhs), solution: many(solution), status: new Int32Array(series),
   }, { signal: options.signal });
+  if (rows === count) return new CubicSpline(knots, values, solution, boundary);
   const curvature = new Float64Array(values.length);
   for (let s = 0; s < series; ++s) {
     curvature.set(solution.subarray(s * rows, (s + 1) * rows), s * count);
-    if (boundary === 'periodic') curvature[(s + 1) * count - 1] = solution[s * rows]!;
+    curvature[(s + 1) * count - 1] = solution[s * rows]!;
   }
   return new CubicSpline(knots, values, curvature, boundary);
 }

@@ -1,5 +1,8 @@
 // Two-dimensional heat equation by the alternating direction implicit method, state kept on the device.
 import { describeValue, holds, isReal } from '../core/arrays.ts';
+import {
+  requireCall, requireChoice, requireCount, requireDevice, requireFields, requireNumber, requireRange,
+} from '../core/checks.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
 import { deviceArrays } from '../core/calls.ts';
 import { implicitDevice, type Device, type DeviceArray } from '../core/device.ts';
@@ -44,11 +47,19 @@ interface Axis {
  */
 const stepsPerCheck = 32;
 
-function positive(name: string, value: number): number {
-  if (!(Number.isFinite(value) && value > 0)) {
-    throw refusal(name, 'a positive finite number', String(value));
-  }
-  return value;
+const known = ['width', 'height', 'initial', 'diffusivity', 'dx', 'dy', 'dt', 'boundary', 'device'];
+
+/** Checks everything but the initial state; diffusivity dt / 2 over the squares of the cell's sides. */
+function checkGrid(options: Omit<HeatAdiOptions, 'initial'>, owner: string): { alongX: number; alongY: number } {
+  requireFields(options, known, 'options', owner);
+  const { width, height, diffusivity, dx = 1, dy = dx, dt } = options;
+  requireCount(width, 'width', 1);
+  requireCount(height, 'height', 1);
+  for (const [name, value] of Object.entries({ dx, dy, diffusivity, dt })) requireNumber(value, name, { above: 0 });
+  requireChoice(options.boundary, 'boundary', ['neumann', 'dirichlet', 'periodic']);
+  requireDevice(options.device);
+  const half = (diffusivity * dt) / 2;
+  return { alongX: requireRange(half / (dx * dx), 'dt'), alongY: requireRange(half / (dy * dy), 'dt') };
 }
 
 /** Rows of I + s*delta² of n cells, where delta² u_i = u_{i-1} - 2 u_i + u_{i+1} with the edge condition. */
@@ -109,25 +120,14 @@ export class HeatAdi {
    * @throws ArgumentError for sizes, lengths or coefficients out of range, before any work
    */
   static async create(options: HeatAdiOptions): Promise<HeatAdi> {
-    const { width, height, initial, diffusivity, dt } = options;
-    for (const [name, value] of [['width', width], ['height', height]] as const) {
-      if (!Number.isSafeInteger(value) || value < 1) {
-        throw refusal(name, 'a whole number of at least 1', String(value));
-      }
-    }
+    const { alongX, alongY } = checkGrid(options, 'HeatAdi.create');
+    const { width, height, dt, initial, boundary = 'neumann' } = options;
     if (!isReal(initial)) {
       throw refusal('initial', 'a Float32Array or Float64Array', describeValue(initial));
     }
     if (initial.length !== width * height) {
       throw refusal('initial', `${width * height} values`, `${initial.length} values`);
     }
-    const boundary = options.boundary ?? 'neumann';
-    if (!['neumann', 'dirichlet', 'periodic'].includes(boundary)) {
-      throw refusal('boundary', "'neumann', 'dirichlet' or 'periodic'", String(boundary));
-    }
-    const dx = positive('dx', options.dx ?? 1);
-    const dy = positive('dy', options.dy ?? dx);
-    const half = (positive('diffusivity', diffusivity) * positive('dt', dt)) / 2;
     const device = options.device ?? implicitDevice();
     const type = holds(initial, 'float32') ? 'float32' : 'float64';
     const bands = (n: number, s: number): RealArray[] => {
@@ -136,8 +136,8 @@ export class HeatAdi {
     };
     const owned = await deviceArrays(device, [
       initial, initial, new Int32Array(height), new Int32Array(width),
-      ...bands(width, -half / (dx * dx)), ...bands(width, half / (dx * dx)),
-      ...bands(height, -half / (dy * dy)), ...bands(height, half / (dy * dy)),
+      ...bands(width, -alongX), ...bands(width, alongX),
+      ...bands(height, -alongY), ...bands(height, alongY),
     ]);
     const [state, work, rowStatus, columnStatus] = owned as [DeviceArray, DeviceArray, DeviceArray, DeviceArray];
     // A symmetric matrix: both sides are one array.
@@ -166,9 +166,8 @@ export class HeatAdi {
   async advance(count: number, control: {
     signal?: AbortSignal; onProgress?: (done: number, total: number) => void;
   } = {}): Promise<void> {
-    if (!Number.isSafeInteger(count) || count < 0) {
-      throw refusal('count', 'a whole number of at least 0', String(count));
-    }
+    requireCount(count, 'count', 0);
+    requireCall(control, [], 'HeatAdi.advance');
     for (let step = 0; step < count; ++step) {
       control.signal?.throwIfAborted();
       await this.#halfStep(this.#y, this.#x);
@@ -223,16 +222,16 @@ export class HeatAdi {
   /**
    * Factor by which one step multiplies the mode cos(pi p (x+1/2)/width) cos(pi q (y+1/2)/height) of a
    * 'neumann' grid: the exact solution of the discrete scheme, for checks.
+   * @throws ArgumentError naming the argument
    */
   static modeFactor(p: number, q: number, options: Omit<HeatAdiOptions, 'initial'>): number {
-    const dx = options.dx ?? 1;
-    const dy = options.dy ?? dx;
-    const half = (options.diffusivity * options.dt) / 2;
-    const along = (mode: number, n: number, h: number) =>
-      (4 * half / (h * h)) * Math.sin((Math.PI * mode) / (2 * n)) ** 2;
-    const ax = along(p, options.width, dx);
-    const ay = along(q, options.height, dy);
-    return ((1 - ax) * (1 - ay)) / ((1 + ax) * (1 + ay));
+    const { alongX, alongY } = checkGrid(options, 'HeatAdi.modeFactor');
+    requireNumber(p, 'p');
+    requireNumber(q, 'q');
+    const along = (mode: number, n: number, share: number) => 4 * share * Math.sin((Math.PI * mode) / (2 * n)) ** 2;
+    const ax = along(p, options.width, alongX);
+    const ay = along(q, options.height, alongY);
+    return requireRange(((1 - ax) * (1 - ay)) / ((1 + ax) * (1 + ay)), 'dt');
   }
 
   /** Frees the device arrays; later calls reject. */

@@ -1,6 +1,8 @@
 // The paper's cost model of register packing: Davidson, Owens, "Register Packing for Cyclic Reduction"
 // (2011), section 6.1, equations 1-3 and Table 1.
-import { ArgumentError } from '../core/errors.ts';
+import { describeValue } from '../core/arrays.ts';
+import { isArray, requireChoice, requireCount, requireFields, requireNumber, requireRange } from '../core/checks.ts';
+import { ArgumentError, refusal } from '../core/errors.ts';
 import { modelTable } from './model-table.ts';
 
 /** Coefficients of the model for one element type on one architecture. */
@@ -56,16 +58,20 @@ export const paperCoefficients: ModelCoefficients = {
   alpha: 15, beta: 4, gamma: 20, lambda: 16, source: 'Davidson and Owens 2011, GTX 460, CUDA 3.1',
 };
 
-/** Coefficients of an architecture and type, as fitted by `npm run bench -- tridiagonal --table1 --write`. */
+/**
+ * Coefficients of an architecture and type, as fitted by `npm run bench -- tridiagonal --table1 --write`.
+ * @throws ArgumentError for an architecture or type without any
+ */
 export function modelCoefficients(architecture: string, type: 'float32' | 'float64'): ModelCoefficients {
+  requireChoice(type ?? null, 'type', ['float32', 'float64']);
   if (architecture === 'paper') {
     if (type === 'float32') return paperCoefficients;
     throw new ArgumentError('type', 'expected "float32": the paper has no float64 figures');
   }
-  const found = modelTable[architecture]?.[type];
+  const found = typeof architecture === 'string' && Object.hasOwn(modelTable, architecture) ? modelTable[architecture]?.[type] : undefined;
   if (found !== undefined) return found;
   const known = ['paper', ...Object.keys(modelTable)].join(', ');
-  throw new ArgumentError('architecture', `expected one of ${known}, received ${JSON.stringify(architecture)}`);
+  throw refusal('architecture', `one of ${known}`, describeValue(architecture));
 }
 
 /**
@@ -77,19 +83,19 @@ export function modelCoefficients(architecture: string, type: 'float32' | 'float
  * @throws ArgumentError for sizes or depths below 1 and for unknown architectures
  */
 export function model(options: ModelOptions): ModelPrediction {
+  requireFields(options, ['size', 'depth', 'type', 'architecture', 'coefficients'], 'options', 'model');
   const { size, depth, type = 'float32', architecture = 'paper' } = options;
-  for (const [name, value] of Object.entries({ size, depth })) {
-    if (!Number.isSafeInteger(value) || value < 1) {
-      throw new ArgumentError(name, `expected an integer of at least 1, received ${String(value)}`);
-    }
-  }
+  requireCount(size, 'size', 1);
+  requireCount(depth, 'depth', 1);
+  requireChoice(type, 'type', ['float32', 'float64']);
   const { alpha, beta, gamma, gammaPerRow = 0, lambda } = options.coefficients ?? modelCoefficients(architecture, type);
+  for (const [name, value] of Object.entries({ alpha, beta, gamma, gammaPerRow, lambda })) requireNumber(value, `coefficients.${name}`);
   const threads = Math.ceil(size / depth);
   return {
     threads,
-    registersPerThread: alpha + beta * depth,
-    sharedBytesPerBlock: (gamma + gammaPerRow * depth) * threads,
-    sharedTrafficBytesPerStage: lambda * threads,
+    registersPerThread: requireRange(alpha + beta * depth, 'coefficients'),
+    sharedBytesPerBlock: requireRange((gamma + gammaPerRow * depth) * threads, 'coefficients'),
+    sharedTrafficBytesPerStage: requireRange(lambda * threads, 'coefficients'),
     packedStages: Math.ceil(Math.log2(depth)),
     threadStages: Math.ceil(Math.log2(threads)),
   };
@@ -104,9 +110,15 @@ export interface ModelSample {
 /**
  * Least-squares alpha and beta of equation 1 for measured kernels.
  * @returns the coefficients and the largest absolute deviation in registers
- * @throws ArgumentError with fewer than two different depths
+ * @throws ArgumentError with fewer than two different depths, or for what is no number
  */
 export function fitModel(samples: readonly ModelSample[]): { alpha: number; beta: number; worst: number } {
+  if (!isArray(samples)) throw refusal('samples', 'an array of depths and registers', describeValue(samples));
+  samples.forEach((sample, i) => {
+    requireFields(sample, ['depth', 'registersPerThread'], `samples[${i}]`, 'a sample');
+    requireNumber(sample.depth, `samples[${i}].depth`, { above: 0 });
+    requireNumber(sample.registersPerThread, `samples[${i}].registersPerThread`, { least: 0 });
+  });
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const x = mean(samples.map(({ depth }) => depth));
   const y = mean(samples.map(({ registersPerThread }) => registersPerThread));
@@ -115,5 +127,6 @@ export function fitModel(samples: readonly ModelSample[]): { alpha: number; beta
   const beta = samples.reduce((sum, sample) => sum + (sample.depth - x) * (sample.registersPerThread - y), 0) / spread;
   const alpha = y - beta * x;
   const worst = Math.max(...samples.map(({ depth, registersPerThread }) => Math.abs(alpha + beta * depth - registersPerThread)));
+  for (const value of [alpha, beta, worst]) requireRange(value, 'samples');
   return { alpha, beta, worst };
 }

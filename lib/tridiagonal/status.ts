@@ -1,4 +1,5 @@
 // Per-system outcomes: one word per (system, right-hand side), decoded when asked for.
+import { requireCount } from '../core/checks.ts';
 import { WarploomError } from '../core/errors.ts';
 
 /** Outcome of one system and right-hand side. */
@@ -18,13 +19,18 @@ export interface SystemOutcome {
   readonly resolvedByPivoting: boolean;
 }
 
-/** State of a raw status word. */
+/**
+ * State of a raw status word.
+ * @throws ArgumentError for what is no such word
+ */
 export function stateOf(word: number): SystemState {
+  if (typeof word !== 'number' || (word | 0) !== word) requireCount(word, 'word', -(2 ** 31), 2 ** 31 - 1);
   return states[word & 0xff] ?? 'inaccurate';
 }
 
 /** Whether a raw status word says that `check` solved the system again by pivoting. */
 export function wasResolvedByPivoting(word: number): boolean {
+  if (typeof word !== 'number' || (word | 0) !== word) requireCount(word, 'word', -(2 ** 31), 2 ** 31 - 1);
   return (word & resolvedByPivoting) !== 0;
 }
 

@@ -1,4 +1,4 @@
-// swept.advance on the cpu backend: `cpu-classic`, one sweep of memory per sub-step, and `cpu-swept`, many steps per visit.
+// swept.advance on the cpu backend: `cpu-classic`, one sweep of memory per sub-step, and `cpu-tiled`, many steps per visit.
 #include "cuda/swept/advance.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class Call {
  public:
   Call(CpuDevice& device, const AdvanceParameters& p, const void* equation, const EquationKernels<R>& kernels, Control& control)
       : device_(device), p_(p), control_(control), equation_(equation), kernels_(kernels), all_(kernels_of<R>(swept_kernels())),
-        swept_(p.variant != Variant::cpu_classic), domain_(Domain::make(p.equation, p.n, p.left, p.right)),
+        tiled_(p.variant != Variant::cpu_classic), domain_(Domain::make(p.equation, p.n, p.left, p.right)),
         row_(components_of(p.equation) * p.n), from_(static_cast<const R*>(p.state.data) + p.state.offset),
         to_(static_cast<R*>(p.next.data) + p.next.offset),
         tiles_(swept_policy::tiles(p.equation, p.n, p.batch, p.steps, p.depth, all_.lanes, device.thread_count())) {}
@@ -37,7 +37,7 @@ class Call {
     Workspace workspace(device_);
     WARPLOOM_TRY(workspace.reserve(elements_of(p_) * static_cast<int64_t>(sizeof(R))));
     spare_ = workspace.as<R>();
-    if (swept_) WARPLOOM_TRY(device_.reserve_scratch(kernels_.tile_bytes(tiles_.length, tiles_.steps)));
+    if (tiled_) WARPLOOM_TRY(device_.reserve_scratch(kernels_.tile_bytes(tiles_.length, tiles_.steps)));
     WARPLOOM_TRY(march(p_.steps));
     Advanced advanced;
     advanced.completed = p_.steps;
@@ -45,9 +45,9 @@ class Call {
       WARPLOOM_TRY(stop_before_bad(p_.steps, [this](int64_t steps) { return march(steps); },
                                    [this](bool* finite) { return all_finite(finite); }, &advanced));
     }
-    advanced.variant = swept_ ? Variant::cpu_swept : Variant::cpu_classic;
+    advanced.variant = tiled_ ? Variant::cpu_tiled : Variant::cpu_classic;
     advanced.points = all_.lanes;
-    advanced.depth = swept_ ? tiles_.steps : 1;
+    advanced.depth = tiled_ ? tiles_.steps : 1;
     advanced.threads = device_.thread_count();
     write_used(advanced, p_);
     control_.device_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -58,7 +58,7 @@ class Call {
   /// The state after `steps` steps, in to_.
   Status march(int64_t steps) {
     if (steps == 0) return device_.copy(to_, from_, elements_of(p_) * static_cast<int64_t>(sizeof(R)));
-    return swept_ ? march_swept(steps) : march_classic(steps);
+    return tiled_ ? march_tiled(steps) : march_classic(steps);
   }
 
   Status march_classic(int64_t steps) {
@@ -92,7 +92,7 @@ class Call {
     }, control_, static_cast<double>(step * pieces), static_cast<double>(steps * pieces));
   }
 
-  Status march_swept(int64_t steps) {
+  Status march_tiled(int64_t steps) {
     const int64_t visits = (steps + tiles_.steps - 1) / tiles_.steps;
     TileTask<R> task;
     task.domain = &domain_;
@@ -137,7 +137,7 @@ class Call {
   const void* equation_;
   const EquationKernels<R>& kernels_;
   const SweptKernels<R>& all_;
-  bool swept_;
+  bool tiled_;
   Domain domain_;
   int64_t row_;  ///< elements of a problem
   const R* from_;
@@ -169,9 +169,9 @@ Status run(CpuDevice& device, const AdvanceParameters& p, Control& control) {
 
 Status swept_advance(Device& device, const AdvanceParameters& p, Control& control) {
   if (p.batch == 0) return {};
-  if (p.variant != Variant::automatic && p.variant != Variant::cpu_classic && p.variant != Variant::cpu_swept) {
+  if (p.variant != Variant::automatic && p.variant != Variant::cpu_classic && p.variant != Variant::cpu_tiled) {
     return {Code::unsupported, std::string("variant ") + kVariantNames[static_cast<int>(p.variant)] +
-                                   " needs a GPU; the cpu backend has cpu-classic and cpu-swept", "variant"};
+                                   " needs a GPU; the cpu backend has cpu-classic and cpu-tiled", "variant"};
   }
   CpuDevice& cpu = static_cast<CpuDevice&>(device);
   return p.type == ScalarType::float32 ? run<float>(cpu, p, control) : run<double>(cpu, p, control);

@@ -37,7 +37,7 @@ inline int64_t visit_steps(const Entry& entry, int64_t length, int lanes, int64_
   return std::clamp<int64_t>(best, 1, std::clamp<int64_t>(steps, 1, kMostSteps));
 }
 
-/// How cpu-swept cuts a call.
+/// How cpu-tiled cuts a call.
 struct Tiles {
   int64_t steps = 1;   ///< of one visit of memory
   int64_t length = 1;  ///< points of a tile

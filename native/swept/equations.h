@@ -13,6 +13,13 @@ using ::warploom::swept::Heat;
 using ::warploom::swept::KuramotoSivashinsky;
 using ::warploom::swept::Source;
 
+/// As cuda/swept/positive.h in each lane.
+template <class R>
+WARPLOOM_INLINE Mask<R> both_positive(const Vector<R>& a, const Vector<R>& b) {
+  const Vector<R> least(portable::Range<R>::kLeast);
+  return (a >= least) & (b >= least);
+}
+
 /// The equation of a kernel from the coefficients that the call passes; those of Euler come with any limiter.
 template <class E>
 WARPLOOM_INLINE E equation_at(const void* passed) {

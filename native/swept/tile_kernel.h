@@ -102,9 +102,9 @@ class TileSteps<Euler<R, kLimiter>> {
   WARPLOOM_INLINE void run(const Group& group, R* const (&rows)[kRows], int64_t steps) const {
     int64_t begin = 0, end = group.places();
     for (; steps > 0; --steps, begin += 4, end -= 4) {
-      substep(0, rows[0], rows[0], rows[1], begin, end);
+      substep<0>(rows[0], rows[0], rows[1], begin, end);
       if (group.has_runs()) group.fix(rows[1]);
-      substep(1, rows[1], rows[0], rows[0], begin + 2, end - 2);
+      substep<1>(rows[1], rows[0], rows[0], begin + 2, end - 2);
       if (group.has_runs()) group.fix(rows[0]);
     }
   }
@@ -149,9 +149,9 @@ class TileSteps<Euler<R, kLimiter>> {
 
   /// Along the row, each cell reconstructed once and each flux computed once; kBlock cells at a time, so that many of the long chains
   /// of a flux overlap.
-  __attribute__((noinline)) void substep(int number, const R* around, const R* base, R* result, int64_t begin, int64_t end) const {
+  template <int kSubstep>
+  __attribute__((noinline)) void substep(const R* around, const R* base, R* result, int64_t begin, int64_t end) const {
     Block block;
-    const auto ratio = equation_.ratio(number);
     const Value first_value = values(around + begin * kStride), second = values(around + (begin + 1) * kStride);
     const Difference difference = equation_.difference(first_value, second, pressure(first_value), pressure(second));
     put(block.behind[0], difference.state, difference.pressure);
@@ -181,7 +181,7 @@ class TileSteps<Euler<R, kLimiter>> {
         const Value through = equation_.twice_flux(
             {values(block.shown[i]), last(block.shown[i])}, {values(block.left[i]), last(block.left[i])},
             {values(block.behind[i]), last(block.behind[i])}, {V::load(v), V::load(v + kLanes), V::load(v + 2 * kLanes)});
-        const Value next = equation_.update(ratio, values(base + at), flux, through);
+        const Value next = equation_.template update<kSubstep>(values(base + at), flux, through);
 #pragma GCC unroll 3
         for (int k = 0; k < 3; ++k) next.item[k].store(result + at + k * kLanes);
 #pragma GCC unroll 3

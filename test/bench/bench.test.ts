@@ -128,7 +128,7 @@ describe('bench: goals', () => {
     ok(keys.includes('h200 batch/65536x512/float32/cold/auto'));
     ok(keys.includes('cpu cpu/20000x512/float64/auto'));
     ok(keys.includes('h200 heat/float64/1048576/auto'));
-    ok(keys.includes('cpu euler/float64/4194304/cpu-swept'));
+    ok(keys.includes('cpu euler/float64/4194304/cpu-tiled'));
   });
 });
 
@@ -216,14 +216,14 @@ describe('bench: a small run', function () {
     const text = run('swept', '--backend', 'cpu', '--quick', '--out', folder, '--filter', '^(heat|euler)/float64/512/');
     const { rows } = parseReport(JSON.parse(readFileSync(join(folder, 'cpu/swept.json'), 'utf8')));
     deepStrictEqual(rows.map(({ id }) => id),
-      ['heat', 'euler'].flatMap((equation) => ['cpu-classic', 'cpu-swept', 'auto'].map((variant) => `${equation}/float64/512/${variant}`)));
+      ['heat', 'euler'].flatMap((equation) => ['cpu-classic', 'cpu-tiled', 'auto'].map((variant) => `${equation}/float64/512/${variant}`)));
     for (const { id, value, limit, peers, note } of rows) {
       ok(value > 0, id);
       if (id.endsWith('/cpu-classic')) ok(limit! > 0, id);
       else ok(peers!['cpu-classic']! > 0, id);
       match(note!, /G updates\/s; .* per thread/);
     }
-    match(text, /Fig\. 7, heat, float64: microseconds per time step\n\n\| n \| cpu-classic \| cpu-swept \| auto \|/);
+    match(text, /Fig\. 7, heat, float64: microseconds per time step\n\n\| n \| cpu-classic \| cpu-tiled \| auto \|/);
     match(readFileSync(join(folder, 'cpu/swept.svg'), 'utf8'), /^<svg/);
   });
 

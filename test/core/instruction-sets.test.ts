@@ -72,7 +72,7 @@ for (const type of Object.keys(reals)) {
 for (const type of ['float32', 'float64']) {
   for (const equation of ['heat', 'kuramoto-sivashinsky', 'euler']) {
     for (const limiter of equation === 'euler' ? ['minmod', 'van-leer', 'mc', 'paper'] : ['minmod']) {
-      for (const variant of ['cpu-classic', 'cpu-swept']) {
+      for (const variant of ['cpu-classic', 'cpu-tiled']) {
         const points = 1237, euler = equation === 'euler', ks = equation === 'kuramoto-sivashinsky';
         const from = random(type, points * (euler ? 3 : 1)), to = from.slice();
         if (euler) for (let i = 0; i < from.length; i += 1) from[i] = i < points ? 1 + from[i] / 5 : i < 2 * points ? from[i] / 5 : 2.5 + from[i] / 3;

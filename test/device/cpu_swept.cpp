@@ -133,7 +133,7 @@ void first_bad_step(Device& device) {
   };
   int32_t good = 0;
   while (finite(states[size_t(good) + 1])) ++good;
-  for (const Variant variant : {Variant::cpu_classic, Variant::cpu_swept}) {
+  for (const Variant variant : {Variant::cpu_classic, Variant::cpu_tiled}) {
     start_case("first bad step, %s", kVariantNames[int(variant)]);
     p.variant = variant;
     int32_t used[kUsedWords];
@@ -156,7 +156,7 @@ void cancellation(Device& device) {
   p.state.data = state.data();
   p.next.data = next.data();
   p.state.length = p.next.length = p.n;
-  for (const Variant variant : {Variant::cpu_classic, Variant::cpu_swept}) {
+  for (const Variant variant : {Variant::cpu_classic, Variant::cpu_tiled}) {
     start_case("cancellation, %s", kVariantNames[int(variant)]);
     p.variant = variant;
     Stopping control;

@@ -1,5 +1,5 @@
 // swept.advance of the cpu backend: the definition, written here as a plain loop over Equation::next, against cpu-classic and
-// cpu-swept on every instruction set this processor runs, bit for bit.
+// cpu-tiled on every instruction set this processor runs, bit for bit.
 #pragma once
 #include <algorithm>
 
@@ -243,7 +243,7 @@ void same_bits(Equation equation, Limiter limiter, Device& one, Device& three) {
         EXPECT(same(by_pieces(*sets[s], p, state, int64_t(random() % uint64_t(p.n))), expected[1]), "%s: one sweep, n %d",
                sets[s]->name, int(p.n));
       }
-      for (const Variant variant : {Variant::cpu_classic, Variant::cpu_swept}) {
+      for (const Variant variant : {Variant::cpu_classic, Variant::cpu_tiled}) {
         p.variant = variant;
         p.steps = int64_t(random() % 21);
         p.depth = int32_t(random() % 7);
@@ -272,9 +272,9 @@ void same_bits_large(Equation equation, Device& one, Device& three) {
       const std::vector<R> expected = advance(one, p, state);
       EXPECT(same(advance(three, p, state), expected), "three threads");
       p.variant = Variant::automatic;
-      EXPECT(same(advance(one, p, state), expected), "cpu-swept");
-      EXPECT(same(advance(three, p, state, used), expected), "cpu-swept, three threads");
-      EXPECT(used[0] == int(Variant::cpu_swept) && used[1] == cpu::kernels_of<R>(cpu::swept_kernels()).lanes && used[3] == 3 &&
+      EXPECT(same(advance(one, p, state), expected), "cpu-tiled");
+      EXPECT(same(advance(three, p, state, used), expected), "cpu-tiled, three threads");
+      EXPECT(used[0] == int(Variant::cpu_tiled) && used[1] == cpu::kernels_of<R>(cpu::swept_kernels()).lanes && used[3] == 3 &&
                  used[4] == steps && used[5] == 0, "report");
     }
   }

@@ -126,7 +126,7 @@ describe('sanitized', function () {
     });
 
     for (const equation of equations) {
-      for (const variant of backend === 'cpu' ? ['cpu-swept', 'auto'] : sweptVariants) {
+      for (const variant of backend === 'cpu' ? ['cpu-tiled', 'auto'] : sweptVariants) {
         if (sidesOf(variant, equation).length === 0) continue;
         it(`advances ${equation} by ${variant}`, async () => {
           for (const n of [7, 257, 1500]) await compareVariant(await device(), equation, variant, { n, steps: 21 });

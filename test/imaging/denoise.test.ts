@@ -85,7 +85,7 @@ describe('imaging.denoise', function () {
       ok(history.at(-1)!.gap! <= 1e-4 && history.slice(0, -1).every((check) => check.gap! > 1e-4));
       deepStrictEqual([iterations, gap, energy], [history.at(-1)!.iteration, history.at(-1)!.gap, history.at(-1)!.energy]);
       const { width, height, depth } = { depth: 1, ...image };
-      const measured = rofEnergy(found as Host, image, 0.1);
+      const measured = await rofEnergy(found as Host, image, 0.1);
       ok(Math.abs(measured / energy - 1) < 1e-5 || Math.abs(measured / (energy * width * height * depth) - 1) < 1e-5, `${measured}, ${energy}`);
       strictEqual(info.backend, backend);
     });

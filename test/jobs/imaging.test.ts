@@ -97,7 +97,7 @@ describe('image jobs', function () {
     const exact = registrationPair(64);
     const { data, shape } = parseNpy(await readFile(at('pair', 'displacement.npy')));
     deepStrictEqual(shape, [2, 64, 64]);
-    const own = targetRegistrationError({ ...exact.displacement, data: data as Float32Array }, exact.displacement, exact.mask);
+    const own = await targetRegistrationError({ ...exact.displacement, data: data as Float32Array }, exact.displacement, exact.mask);
     ok(Math.abs(own.mean - accuracy.value) < 1e-9 && own.mean < 0.3 && figures['leastJacobian']! > 0, JSON.stringify(figures));
     await writeImage(join(folder, 'r.npy'), exact.reference);
     await writeImage(join(folder, 't.npy'), exact.template);
