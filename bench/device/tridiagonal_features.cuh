@@ -85,7 +85,7 @@ class Features {
     f.lower = view(shape_.arrays[0]);
     f.diagonal = view(shape_.arrays[1]);
     f.upper = view(shape_.arrays[2]);
-    const int64_t bytes = ::warploom::tridiagonal::factor_bytes(f.type, f.n, f.batch, false);
+    const int64_t bytes = ::warploom::tridiagonal::factor_bytes(f.type, f.n, f.batch, false, f.factorisation);
     uint8_t* factors = nullptr;
     T* vectors = nullptr;
     constexpr int64_t kCount = 16;

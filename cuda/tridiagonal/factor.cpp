@@ -2,16 +2,15 @@
 
 #include "cuda/core/footprint.h"
 #include "cuda/tridiagonal/factor_check.h"
+#include "cuda/tridiagonal/factor_layout.h"
 #include "cuda/tridiagonal/matrix_check.h"
 
 namespace warploom::tridiagonal {
 
-int64_t factor_bytes(ScalarType type, int64_t n, int64_t batch, bool periodic) {
-  constexpr int64_t kPad = 256;
-  const int64_t element = scalar_bytes(type);
-  // Periodic systems keep a few numbers per system beside the border column, which is one of the six.
-  const int64_t bytes = n * batch * (6 * element + 8) + (periodic ? batch * 4 * element : 0);
-  return (bytes + kPad - 1) / kPad * kPad + kPad;
+int64_t factor_bytes(ScalarType type, int64_t n, int64_t batch, bool periodic, Factorisation factorisation) {
+  constexpr int64_t kPad = 256;  // never none: an empty plan has a buffer too
+  const int64_t bytes = FactorLayout::of(type, n, batch, periodic, factorisation).end;
+  return bytes < kPad ? kPad : (bytes + kPad - 1) / kPad * kPad;
 }
 
 Status check(const FactorParameters& p) {
@@ -24,15 +23,17 @@ Status check(const FactorParameters& p) {
     return Status(Code::invalid_argument, "cholesky needs a positive definite structure",
                   "factorisation");
   }
-  WARPLOOM_TRY(check_factors(shape, p.periodic, p.factors));
+  WARPLOOM_TRY(check_factors(shape, p.periodic, p.factorisation, p.factors));
   WARPLOOM_TRY(check_array("status", p.status, p.batch));
-  return check_array("row", p.row, p.batch);
+  WARPLOOM_TRY(check_array("row", p.row, p.batch));
+  return check_summary(p, p.batch, kSummaryWords);
 }
 
 void footprint(Footprint& f, const FactorParameters& p) {
   if (p.offsets.data != nullptr || p.n < 1) return;
   f.writes(p.status, {p.batch});
   f.writes(p.row, {p.batch});
+  f.writes(p.summary, {kSummaryWords});
   f.works({4, p.batch, p.n});
 }
 

@@ -3,7 +3,9 @@
 
 #include <cmath>
 
+#include "cuda/core/measuring_device.h"
 #include "cuda/tridiagonal/periodic.cuh"
+#include "cuda/tridiagonal/summary.cuh"
 
 namespace warploom::WARPLOOM_TARGET {
 
@@ -13,7 +15,7 @@ namespace {
 
 template <class T>
 Status factor(GpuDevice& device, const operation::FactorParameters& p, Control& control) {
-  if (p.batch == 0) return {};
+  if (p.batch == 0 && p.summary.data == nullptr) return {};
   if (control.cancelled()) return Status(Code::cancelled, "the call was cancelled");
   using Agent = FactorAgent<T>;
   const Bands<T> bands = resolve_bands<T>(p);
@@ -34,6 +36,11 @@ Status factor(GpuDevice& device, const operation::FactorParameters& p, Control& 
   parameters.status = p.status.data;
   parameters.row = p.row.data;
   WARPLOOM_TRY(device.begin_operation(control));
+  int launches = 0;
+  if (p.batch == 0) {
+    WARPLOOM_TRY(summarise(device, p.status.data, p.row.data, 0, p.summary, &launches));
+    return device.end_operation(control);
+  }
   Workspace corners;
   if (p.periodic) {
     Used used;
@@ -47,9 +54,19 @@ Status factor(GpuDevice& device, const operation::FactorParameters& p, Control& 
   using Chunks = FactorChunksAgent<T>;
   WARPLOOM_TRY(Chunks::takes(parameters) ? launch<Chunks>(device, shape, parameters)
                                          : launch<Agent>(device, shape, parameters));
+  WARPLOOM_TRY(summarise(device, p.status.data, p.row.data, p.batch, p.summary, &launches));
   WARPLOOM_TRY(device.end_operation(control));
   control.progress(1, 1);
   return {};
+}
+
+Status factor_any(GpuDevice& device, const operation::FactorParameters& p, Control& control) {
+  switch (p.type) {
+    case ScalarType::float32: return factor<float>(device, p, control);
+    case ScalarType::float64: return factor<double>(device, p, control);
+    case ScalarType::complex64: return factor<Complex<float>>(device, p, control);
+    default: return factor<Complex<double>>(device, p, control);
+  }
 }
 
 }  // namespace
@@ -57,17 +74,14 @@ Status factor(GpuDevice& device, const operation::FactorParameters& p, Control& 
 }  // namespace tridiagonal
 
 Status tridiagonal_factor(Device& device, const ::warploom::tridiagonal::FactorParameters& p, Control& control) {
-  GpuDevice& gpu = static_cast<GpuDevice&>(device);
-  switch (p.type) {
-    case ScalarType::float32: return tridiagonal::factor<float>(gpu, p, control);
-    case ScalarType::float64: return tridiagonal::factor<double>(gpu, p, control);
-    case ScalarType::complex64: return tridiagonal::factor<Complex<float>>(gpu, p, control);
-    default: return tridiagonal::factor<Complex<double>>(gpu, p, control);
-  }
+  return tridiagonal::factor_any(static_cast<GpuDevice&>(device), p, control);
 }
 
-int64_t tridiagonal_factor_workspace(const Device&, const ::warploom::tridiagonal::FactorParameters& p) {
-  return p.periodic ? 2 * p.batch * scalar_bytes(p.type) : 0;
+int64_t tridiagonal_factor_workspace(const Device& device, const ::warploom::tridiagonal::FactorParameters& p) {
+  MeasuringDevice measuring(static_cast<GpuDevice&>(const_cast<Device&>(device)));
+  Control control;
+  (void)tridiagonal::factor_any(measuring, p, control);
+  return measuring.peak_bytes();
 }
 
 }  // namespace warploom::WARPLOOM_TARGET

@@ -25,6 +25,7 @@ struct FactorParameters {
   Array<uint8_t> factors;
   Array<int32_t> status;  ///< batch words
   Array<int32_t> row;     ///< batch words
+  Array<double> summary;  ///< kSummaryWords: what the status words come to
 };
 
 template <class Visitor>
@@ -43,10 +44,12 @@ void visit(Visitor& v, FactorParameters& p) {
   v.array("factors", p.factors, Role::output);
   v.array("status", p.status, Role::output);
   v.array("row", p.row, Role::output);
+  v.array("summary", p.summary, Role::output);
 }
 
 Status check(const FactorParameters& p);
-/// Bytes of `factors` for a shape: the same on every backend (6 elements and 8 bytes per row, padded).
-int64_t factor_bytes(ScalarType type, int64_t n, int64_t batch, bool periodic);
+/// Bytes of `factors` for a shape: the same on every backend. Elements per row: regpack 3, cholesky 2, pivoted 4 and a
+/// byte; periodic systems one more (pivoted two) and 3 per system; and 4 bytes per system (FactorLayout).
+int64_t factor_bytes(ScalarType type, int64_t n, int64_t batch, bool periodic, Factorisation factorisation);
 
 }  // namespace warploom::tridiagonal

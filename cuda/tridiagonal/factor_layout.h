@@ -1,4 +1,5 @@
-// How the GPU backends lay factors out inside the caller's opaque buffer.
+// How factors lie inside the caller's opaque buffer: the parts are the same on every backend, the order of the
+// entries within an array is the backend's own.
 #pragma once
 #include <cstdint>
 
@@ -15,6 +16,7 @@ namespace warploom::tridiagonal {
 /// row's factors of x[n-2] and x[0].
 /// `pivoted`: four arrays (six when periodic) and a byte per row, as in gtsv.cuh; row i of system s is entry
 /// i*batch + s.
+/// (The cpu backend keeps the rows of a tile's lanes together: native/tridiagonal/factor_store.h.)
 struct FactorLayout {
   enum Array { kLower = 0, kInverse = 1, kUpper = 2 };
   int arrays = 0;
@@ -43,6 +45,10 @@ struct FactorLayout {
     layout.choices_at = layout.states_at + 4 * batch;
     layout.end = layout.choices_at + choices;
     return layout;
+  }
+  /// What stands in `states` for a system with these findings (rows, or -1).
+  static int32_t state(int64_t non_finite, int64_t zero_pivot) {
+    return static_cast<int32_t>(non_finite >= 0 ? -2 - non_finite : zero_pivot);
   }
 };
 

@@ -69,6 +69,16 @@ Status check_array(const char* name, const Array<T>& array, int64_t length) {
                 name);
 }
 
+/// The summary of a call's status words, which it is made from.
+template <class Parameters>
+Status check_summary(const Parameters& p, int64_t problems, int64_t words) {
+  if (p.summary.data == nullptr && p.summary.length == 0) return {};
+  if (problems > 0 && (p.status.data == nullptr || p.row.data == nullptr)) {
+    return Status(Code::invalid_argument, "needs the arrays status and row", "summary");
+  }
+  return check_array("summary", p.summary, words);
+}
+
 /// Checks the three bands together. `upper` must be absent for positive definite matrices.
 Status check_bands(const Shape& shape, const View& lower, const View& diagonal, const View& upper,
                    bool periodic, bool positive_definite);

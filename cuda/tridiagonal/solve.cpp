@@ -48,6 +48,7 @@ Status check(const SolveParameters& p) {
     return invalid("backwardError", "needs check: true");
   }
   WARPLOOM_TRY(check_array("backwardError", p.backward_error, problems));
+  WARPLOOM_TRY(check_summary(p, problems, kSummaryWords));
   return check_array("used", p.used, 4);
 }
 
@@ -57,6 +58,7 @@ void footprint(Footprint& f, const SolveParameters& p) {
   f.writes(p.status, {p.batch, p.rhs_count});
   f.writes(p.row, {p.batch, p.rhs_count});
   f.writes(p.backward_error, {p.batch, p.rhs_count});
+  f.writes(p.summary, {kSummaryWords});
   f.works({4, p.batch, p.n, p.rhs_count});
 }
 

@@ -29,6 +29,13 @@ enum class SystemStatus : int32_t { ok = 0, zero_pivot = 1, non_finite = 2, inac
 /// Set in the status word when the answer comes from the pivoting re-solve of `check`.
 inline constexpr int32_t kResolvedByPivoting = 0x100;
 
+/// What the status words of a call come to, so that nobody need read them while all is well: numbers of outcomes, the
+/// index of the first that is not ok (-1: none), its word and its row.
+enum SummaryWord {
+  kZeroPivots = 0, kNonFinites = 1, kInaccurates = 2, kResolved = 3, kFirstFailed = 4, kFirstWord = 5, kFirstRow = 6
+};
+inline constexpr int64_t kSummaryWords = 8;
+
 /// Row convention: every band has one entry per row. lower[0] and upper[n-1] are never read unless
 /// `periodic`, where lower[0] couples row 0 to x[n-1] and upper[n-1] couples row n-1 to x[0].
 /// n = 1 periodic adds all three entries; n = 2 periodic adds lower[0] to upper[0] and upper[1] to lower[1].
@@ -54,6 +61,7 @@ struct SolveParameters {
   Array<int32_t> status;         ///< batch*rhs_count words, system-major
   Array<int32_t> row;            ///< same shape: row of the first zero pivot or non-finite input, else -1
   Array<double> backward_error;  ///< same shape, only when check
+  Array<double> summary;         ///< kSummaryWords
   Array<int32_t> used;           ///< 4 words: algorithm, depth, threads per system, launches; a report
 };
 
@@ -81,6 +89,7 @@ void visit(Visitor& v, SolveParameters& p) {
   v.array("status", p.status, Role::output);
   v.array("row", p.row, Role::output);
   v.array("backwardError", p.backward_error, Role::output);
+  v.array("summary", p.summary, Role::output);
   v.array("used", p.used, Role::report);
 }
 

@@ -5,29 +5,10 @@
 #include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/bands.cuh"
 #include "cuda/tridiagonal/periodic.cuh"
+#include "cuda/tridiagonal/summary.cuh"
 #include "cuda/tridiagonal/verify.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
-
-/// Words of problems without rows: nothing to solve, no error.
-template <class T>
-struct EmptyAgent {
-  static constexpr int kMaxThreads = 128;
-  static constexpr int kMinBlocks = 1;
-  struct Parameters {
-    int64_t problems;
-    int32_t* status;
-    int32_t* row;
-    double* backward_error;
-  };
-  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const int64_t problem = block.index() * block.threads() + block.thread();
-    if (problem >= p.problems) return;
-    p.status[problem] = 0;
-    p.row[problem] = -1;
-    if (p.backward_error != nullptr) p.backward_error[problem] = 0;
-  }
-};
 
 /// Runs the algorithm a caller named, on systems that are not periodic.
 template <class T>
@@ -53,10 +34,12 @@ class SolveCall {
       : device_(device), p_(p), control_(control), bands_(resolve_bands<T>(p)) {}
 
   Status run() {
-    if (p_.batch * p_.rhs_count == 0) return report();
-    WARPLOOM_TRY(make_batch());
+    const bool none = p_.batch * p_.rhs_count == 0;
+    if (none && p_.summary.data == nullptr) return report();
+    if (!none) WARPLOOM_TRY(make_batch());
     WARPLOOM_TRY(device_.begin_operation(control_));
-    WARPLOOM_TRY(p_.n == 0 ? empty() : solve());
+    if (!none) WARPLOOM_TRY(p_.n == 0 ? empty() : solve());
+    WARPLOOM_TRY(summarise(device_, p_.status.data, p_.row.data, batch_.problems(), p_.summary, &used_.launches));
     WARPLOOM_TRY(device_.end_operation(control_));
     return report();
   }
@@ -87,8 +70,8 @@ class SolveCall {
     shape.threads = 128;
     shape.blocks = (batch_.problems() + 127) / 128;
     ++used_.launches;
-    return launch<EmptyAgent<T>>(device_, shape,
-                                 {batch_.problems(), batch_.status, batch_.row, p_.backward_error.data});
+    return launch<EmptyAgent>(device_, shape,
+                              {batch_.problems(), batch_.status, batch_.row, p_.backward_error.data});
   }
 
   Status solve() {

@@ -1,9 +1,26 @@
 #include "cuda/tridiagonal/solve_factored.h"
 
+#include <cmath>
+
 #include "cuda/core/footprint.h"
 #include "cuda/tridiagonal/factor_check.h"
+#include "cuda/tridiagonal/matrix_check.h"
 
 namespace warploom::tridiagonal {
+
+namespace {
+
+/// The matrix of a checked solve.
+Status check_checked(const Shape& shape, const SolveFactoredParameters& p) {
+  if (!(p.tolerance >= 0) || std::isinf(p.tolerance)) {
+    return Status(Code::invalid_argument, "expected a finite number of zero or more", "tolerance");
+  }
+  if (!p.check) return {};
+  WARPLOOM_TRY(check_matrix(shape, p));
+  return check_bands_apart(shape, p, "solution", p.solution);
+}
+
+}  // namespace
 
 Status check(const SolveFactoredParameters& p) {
   const Shape shape{p.type, p.n, p.batch, p.rhs_count, p.offsets};
@@ -11,19 +28,35 @@ Status check(const SolveFactoredParameters& p) {
   if (!in_range(p.factorisation, 3)) {
     return Status(Code::invalid_argument, "unknown factorisation", "factorisation");
   }
-  WARPLOOM_TRY(check_factors(shape, p.periodic, p.factors));
+  if (p.shared && shape.ragged()) {
+    return Status(Code::invalid_argument, "one matrix for the batch takes no ragged systems", "shared");
+  }
+  Shape factored = shape;
+  if (p.shared) factored.batch = 1;
+  WARPLOOM_TRY(check_factors(factored, p.periodic, p.factorisation, p.factors));
+  WARPLOOM_TRY(check_checked(shape, p));
   WARPLOOM_TRY(check_view("rhs", shape, p.rhs, {}, p.rhs_count));
   WARPLOOM_TRY(check_view("solution", shape, p.solution, {}, p.rhs_count));
   WARPLOOM_TRY(check_writable("solution", shape, p.solution, p.rhs_count));
   WARPLOOM_TRY(check_apart("rhs", shape, p.rhs, {}, p.rhs_count, "solution", p.solution,
                            p.rhs_count, true));
-  return check_array("status", p.status, p.batch * p.rhs_count);
+  const int64_t problems = p.batch * p.rhs_count;
+  WARPLOOM_TRY(check_array("status", p.status, problems));
+  WARPLOOM_TRY(check_array("row", p.row, problems));
+  if (p.backward_error.data != nullptr && !p.check) {
+    return Status(Code::invalid_argument, "needs check: true", "backwardError");
+  }
+  WARPLOOM_TRY(check_array("backwardError", p.backward_error, problems));
+  return check_summary(p, problems, kSummaryWords);
 }
 
 void footprint(Footprint& f, const SolveFactoredParameters& p) {
   if (p.offsets.data != nullptr || p.n < 1) return;
   f.writes_window(p.solution, p.n, p.batch, p.rhs_count);
   f.writes(p.status, {p.batch, p.rhs_count});
+  f.writes(p.row, {p.batch, p.rhs_count});
+  f.writes(p.backward_error, {p.batch, p.rhs_count});
+  f.writes(p.summary, {kSummaryWords});
   f.works({2, p.batch, p.n, p.rhs_count});
 }
 

@@ -5,9 +5,11 @@
 #include <cmath>
 
 #include "cuda/core/measuring_device.h"
-#include "cuda/tridiagonal/bands.cuh"
+#include "cuda/tridiagonal/periodic.cuh"
 #include "cuda/tridiagonal/solve_factored.h"
 #include "cuda/tridiagonal/solve_factored_segments.cuh"
+#include "cuda/tridiagonal/summary.cuh"
+#include "cuda/tridiagonal/verify.cuh"
 
 namespace warploom::WARPLOOM_TARGET {
 
@@ -25,7 +27,7 @@ class FactoredSolve {
   using Agent = ScanSolveAgent<T>;
 
   FactoredSolve(GpuDevice& device, const operation::SolveFactoredParameters& p)
-      : device_(device), p_(p), layout_(FactorLayout::of(p.type, p.n, p.batch, p.periodic, p.factorisation)) {
+      : device_(device), p_(p), layout_(FactorLayout::of(p.type, p.n, p.shared ? 1 : p.batch, p.periodic, p.factorisation)) {
     batch_.n = p.n;
     batch_.systems = p.batch;
     batch_.rhs_count = p.rhs_count;
@@ -33,12 +35,56 @@ class FactoredSolve {
     batch_.rhs = strided<T>(p.rhs, batch_.offsets != nullptr);
     batch_.solution = strided<T>(p.solution, batch_.offsets != nullptr);
     batch_.status = p.status.data;
+    batch_.row = p.row.data;
   }
 
   Status run() {
     if (p_.n == 0) {
-      return p_.status.data == nullptr ? Status() : device_.fill_zero(p_.status.data, 4 * batch_.problems());
+      LaunchShape shape;
+      shape.threads = EmptyAgent::kMaxThreads;
+      shape.blocks = (batch_.problems() + shape.threads - 1) / shape.threads;
+      return launch<EmptyAgent>(device_, shape,
+                                {batch_.problems(), p_.status.data, p_.row.data, p_.backward_error.data});
     }
+    WARPLOOM_TRY(make_words());
+    if (!p_.check) return solve();
+    Batch<T> kept;
+    Verification<T> verification;
+    WARPLOOM_TRY(prepare_check(&verification, &kept));
+    WARPLOOM_TRY(solve());
+    Used used;
+    return verify(device_, kept, verification, &used);
+  }
+
+ private:
+  /// Words that the caller does not want.
+  Status make_words() {
+    if (batch_.status != nullptr && batch_.row != nullptr) return {};
+    const int64_t bytes = (batch_.problems() * 4 + 255) / 256 * 256;
+    WARPLOOM_TRY(Workspace::make(device_, 2 * bytes, &words_));
+    if (batch_.status == nullptr) batch_.status = words_.as<int32_t>();
+    if (batch_.row == nullptr) batch_.row = words_.as<int32_t>(bytes);
+    return {};
+  }
+
+  /// The matrix and the right-hand sides as they were.
+  Status prepare_check(Verification<T>* verification, Batch<T>* kept) {
+    const Bands<T> bands = resolve_bands<T>(p_);
+    batch_.lower = bands.lower;
+    batch_.diagonal = bands.diagonal;
+    batch_.upper = bands.upper;
+    verification->tolerance = p_.tolerance;
+    verification->backward_error = p_.backward_error.data;
+    WARPLOOM_TRY(keep_rhs(device_, batch_, &rhs_, kept));
+    if (!p_.periodic) return {};
+    Used used;
+    WARPLOOM_TRY(Workspace::make(device_, 2 * p_.batch * static_cast<int64_t>(sizeof(T)), &corners_));
+    WARPLOOM_TRY(gather_corners(device_, batch_, bands, corners_.as<T>(), &used));
+    verification->corners = corners_.as<T>();
+    return {};
+  }
+
+  Status solve() {
     if (p_.factorisation == operation::Factorisation::pivoted) return pivoted();
     const PivotingShape shape = factored_shape(static_cast<int>(sizeof(T)), p_.n);
     ScanSolveParameters<T> p = parameters(shape);
@@ -52,7 +98,6 @@ class FactoredSolve {
     return segmented(shape, p);
   }
 
- private:
   uint8_t* factors(int64_t at) const { return const_cast<uint8_t*>(p_.factors.data) + at; }
   T* array(int index) const { return reinterpret_cast<T*>(factors(0)) + index * layout_.entries; }
 
@@ -64,6 +109,7 @@ class FactoredSolve {
     p.choices = reinterpret_cast<int8_t*>(factors(layout_.choices_at));
     p.states = reinterpret_cast<int32_t*>(factors(layout_.states_at));
     p.periodic = p_.periodic;
+    p.shared = p_.shared;
     LaunchShape shape;
     shape.threads = Solve::kMaxThreads;
     shape.blocks = (batch_.problems() + shape.threads - 1) / shape.threads;
@@ -79,6 +125,7 @@ class FactoredSolve {
     p.border = layout_.border >= 0 ? array(layout_.border) : nullptr;
     p.closing = reinterpret_cast<T*>(factors(layout_.closing_at));
     p.states = reinterpret_cast<int32_t*>(factors(layout_.states_at));
+    p.shared = p_.shared;
     p.mode = ScanMode::whole;
     p.depth = shape.depth;
     p.width = shape.width;
@@ -151,14 +198,18 @@ class FactoredSolve {
   const operation::SolveFactoredParameters& p_;
   FactorLayout layout_;
   Batch<T> batch_;
+  Workspace words_, rhs_, corners_;
 };
 
 template <class T>
 Status solve_factored(GpuDevice& device, const operation::SolveFactoredParameters& p, Control& control) {
-  if (p.batch * p.rhs_count == 0) return {};
+  const int64_t problems = p.batch * p.rhs_count;
+  if (problems == 0 && p.summary.data == nullptr) return {};
   if (control.cancelled()) return Status(Code::cancelled, "the call was cancelled");
   WARPLOOM_TRY(device.begin_operation(control));
-  WARPLOOM_TRY(FactoredSolve<T>(device, p).run());
+  if (problems > 0) WARPLOOM_TRY(FactoredSolve<T>(device, p).run());
+  int launches = 0;
+  WARPLOOM_TRY(summarise(device, p.status.data, p.row.data, problems, p.summary, &launches));
   WARPLOOM_TRY(device.end_operation(control));
   control.progress(1, 1);
   return {};

@@ -12,9 +12,20 @@ struct SolveFactoredParameters {
   Array<const int64_t> offsets;
   bool periodic = false;
   Factorisation factorisation = Factorisation::regpack;
+  /// The factors are those of one matrix (factored with batch 1) for all systems, which are not ragged.
+  bool shared = false;
   Array<const uint8_t> factors;
-  View rhs, solution;     ///< may be the same buffer
-  Array<int32_t> status;  ///< batch*rhs_count words
+  /// The matrix that was factored, for `check` only.
+  View lower, diagonal, upper;
+  Transpose transpose = Transpose::none;
+  Structure structure = Structure::general;
+  bool check = false;      ///< componentwise backward error per system; failed systems are solved anew by pivoting
+  double tolerance = 0;    ///< of check: as in SolveParameters
+  View rhs, solution;      ///< may be the same buffer
+  Array<int32_t> status;   ///< batch*rhs_count words
+  Array<int32_t> row;      ///< likewise, as in SolveParameters
+  Array<double> backward_error;  ///< likewise, only when check
+  Array<double> summary;   ///< kSummaryWords
 };
 
 template <class Visitor>
@@ -26,10 +37,21 @@ void visit(Visitor& v, SolveFactoredParameters& p) {
   v.array("offsets", p.offsets, Role::input);
   v.boolean("periodic", p.periodic);
   v.choice("factorisation", p.factorisation, kFactorisationNames);
+  v.boolean("shared", p.shared);
   v.array("factors", p.factors, Role::input);
+  v.view("lower", p.lower, Role::input);
+  v.view("diagonal", p.diagonal, Role::input);
+  v.view("upper", p.upper, Role::input);
+  v.choice("transpose", p.transpose, kTransposeNames);
+  v.choice("structure", p.structure, kStructureNames);
+  v.boolean("check", p.check);
+  v.real("tolerance", p.tolerance);
   v.view("rhs", p.rhs, Role::input);
   v.view("solution", p.solution, Role::output);
   v.array("status", p.status, Role::output);
+  v.array("row", p.row, Role::output);
+  v.array("backwardError", p.backward_error, Role::output);
+  v.array("summary", p.summary, Role::output);
 }
 
 Status check(const SolveFactoredParameters& p);

@@ -5,6 +5,7 @@
 #include "cuda/tridiagonal/factor_agent.cuh"
 #include "cuda/tridiagonal/pivoting_policy.h"
 #include "cuda/tridiagonal/solve_factored_scan.cuh"
+#include "cuda/tridiagonal/verdict.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
@@ -13,8 +14,13 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 /// `backward`.
 enum class ScanMode : int32_t { whole = 0, probe = 1, forward = 2, backward = 3 };
 
-/// Bits noticed about a problem.
-enum ScanFlag : int { kBadRhs = 1, kBadSolution = 2 };
+/// A problem's verdict from what was found of its right-hand side and solution, and from the state of its factors.
+WARPLOOM_DEVICE int verdict_with(int32_t state, int found) {
+  if (state == -1) return found;
+  const int own = state >= 0 ? make_verdict(Finding::zero_pivot, state)
+                             : make_verdict(Finding::non_finite_input, -2 - int64_t{state});
+  return own < found ? own : found;
+}
 
 template <class T>
 struct ScanSolveParameters {
@@ -26,6 +32,7 @@ struct ScanSolveParameters {
   const T* border;      ///< periodic, else null
   const T* closing;
   const int32_t* states;
+  bool shared;          ///< the factors are of one matrix for all systems
   ScanMode mode;
   int32_t depth, width, systems;
   int64_t rhs_groups;   ///< whole: blocks that share the right-hand sides of the same systems
@@ -33,7 +40,11 @@ struct ScanSolveParameters {
   bool systems_first;   ///< neighbouring threads move the same row of neighbouring systems' right-hand sides
   Affine<T>* totals;    ///< per (problem, segment): probe and forward write what a segment does
   const T* entering;    ///< likewise: forward and backward read the value that enters it
-  int32_t* flags;       ///< segments: one word per problem, zeroed
+  int32_t* flags;       ///< segments: one verdict per problem, zeroed
+
+  /// The system whose factors `system` has, and their first entry.
+  WARPLOOM_DEVICE int64_t factors_of(int64_t system) const { return shared ? 0 : system; }
+  WARPLOOM_DEVICE int64_t factors_at(int64_t system) const { return shared ? 0 : packed_origin(batch, system); }
 };
 
 template <class T>
@@ -109,7 +120,7 @@ struct ScanSolveAgent {
     const int capacity = p.width * p.depth;
     for (int s = w.system; s < p.systems; s += w.step) {
       const int count = rows_of(p, work, s);
-      const int64_t origin = count > 0 ? packed_origin(p.batch, work.system + s) + work.first_row : 0;
+      const int64_t origin = count > 0 ? p.factors_at(work.system + s) + work.first_row : 0;
       WARPLOOM_NO_UNROLL
       for (int i = w.row; i < capacity; i += w.row_step) {
         const int at = s * capacity + i;
@@ -129,18 +140,18 @@ struct ScanSolveAgent {
       const int64_t next = work.first_row + capacity;
       const bool present = p.mode != ScanMode::whole && next < p.batch.rows(work.system);
       shared.lower[p.systems * capacity] =
-          present ? p.lower[packed_origin(p.batch, work.system) + next] : T(0);
+          present ? p.lower[p.factors_at(work.system) + next] : T(0);
     }
   }
 
-  /// Moves rows of right-hand side `rhs` into shared memory; `from` is rhs or (second pass of segments) solution. Bit k
-  /// of the result: the thread met a non-finite entry in the k-th system of its walk.
-  static WARPLOOM_DEVICE unsigned int load_rhs(const device::Block& block, const Parameters& p, const Work& work,
-                                       const Shared& shared, int64_t rhs, const Strided<T>& from) {
+  /// Moves rows of right-hand side `rhs` into shared memory; `from` is rhs or (second pass of segments) solution.
+  /// `judged`: entries that are not finite are noted.
+  static WARPLOOM_DEVICE void load_rhs(const device::Block& block, const Parameters& p, const Work& work,
+                                       const Shared& shared, int64_t rhs, const Strided<T>& from, bool judged) {
     const Walk w = walk(block, p, p.systems_first);
     const int capacity = p.width * p.depth;
-    unsigned int bad = 0, bit = 1;
-    for (int s = w.system; s < p.systems; s += w.step, bit <<= 1) {
+    for (int s = w.system; s < p.systems; s += w.step) {
+      int bad = 0;
       const int count = rows_of(p, work, s);
       const int64_t at_row = count > 0 ? from.index(p.batch.origin(work.system + s), work.first_row, rhs) : 0;
       // Several loads fly together; a row that does not exist repeats the last one.
@@ -156,24 +167,20 @@ struct ScanSolveAgent {
         WARPLOOM_UNROLL
         for (int k = 0; k < kTogether; ++k) {
           const int row = i + k * w.row_step;
-          if (!device::is_finite(value[k])) bad |= bit;
+          if (!device::is_finite(value[k])) {
+            const int verdict = make_verdict(Finding::non_finite_input, work.first_row + (row < count ? row : count - 1));
+            bad = verdict < bad ? verdict : bad;
+          }
           if (row < capacity) shared.x[s * capacity + row] = row < count ? value[k] : T(0);
         }
       }
+      if (judged && bad != 0) device::atomic_min(flags_of(block, p, shared, s), bad);
     }
-    return bad;
   }
 
-  /// Where the flags of the block's system s are collected.
+  /// Where the verdict of the block's system s is collected.
   static WARPLOOM_DEVICE int32_t* flags_of(const device::Block& block, const Parameters& p, const Shared& shared, int s) {
     return p.mode == ScanMode::whole ? &shared.flags[s] : &p.flags[block.index() / p.segments];
-  }
-  static WARPLOOM_DEVICE void note_bad_rhs(const device::Block& block, const Parameters& p, const Shared& shared,
-                                           unsigned int bad) {
-    const Walk w = walk(block, p, p.systems_first);
-    for (int s = w.system; bad != 0; s += w.step, bad >>= 1) {
-      if ((bad & 1u) != 0) device::atomic_or(flags_of(block, p, shared, s), kBadRhs);
-    }
   }
 
   /// Rows of one lane.
@@ -245,51 +252,40 @@ struct ScanSolveAgent {
       const int64_t at_row = to.index(p.batch.origin(system), work.first_row, rhs);
       const T* const x = shared.x + s * capacity;
       const bool closes = p.mode == ScanMode::whole && p.border != nullptr;
-      const bool sound = p.states[system] == -1;
+      const bool sound = p.states[p.factors_of(system)] == -1;
       T last(0);
-      if (closes) last = close(p.closing + 3 * system, x[0], count > 1 ? x[count - 2] : T(0), x[count - 1]);
-      int flags = 0;
+      if (closes) last = close(p.closing + 3 * p.factors_of(system), x[0], count > 1 ? x[count - 2] : T(0), x[count - 1]);
+      bool finite = true;
       for (int i = w.row; i < count; i += w.row_step) {
         T value = x[i];
         if (closes) {
-          value = i + 1 == count ? last : device::fma(p.border[packed_origin(p.batch, system) + i], last, value);
+          value = i + 1 == count ? last : device::fma(p.border[p.factors_at(system) + i], last, value);
         }
         if (!sound) value = T(RealOf<T>(NAN));
-        if (!device::is_finite(value)) flags = kBadSolution;
+        finite = finite && device::is_finite(value);
         to.store(at_row + i * to.row_stride, value);
       }
-      if (flags != 0 && p.mode != ScanMode::forward) device::atomic_or(flags_of(block, p, shared, s), flags);
+      if (!finite && p.mode != ScanMode::forward) {
+        device::atomic_min(flags_of(block, p, shared, s), make_verdict(Finding::overflow, 0));
+      }
     }
-  }
-
-  static WARPLOOM_DEVICE int32_t word(int32_t state, int32_t flags) {
-    using operation::SystemStatus;
-    SystemStatus status = SystemStatus::ok;
-    if (state >= 0) {
-      status = SystemStatus::zero_pivot;
-    } else if (state <= -2 || (flags & kBadRhs) != 0) {
-      status = SystemStatus::non_finite;
-    } else if ((flags & kBadSolution) != 0) {
-      status = SystemStatus::inaccurate;
-    }
-    return static_cast<int32_t>(status);
   }
 
   static WARPLOOM_DEVICE void run_whole(const device::Block& block, const Parameters& p, const Work& work,
                                         const Shared& shared) {
     for (int64_t rhs = work.rhs_begin; rhs < work.rhs_end; ++rhs) {
       for (int s = block.thread(); s < p.systems; s += block.threads()) shared.flags[s] = 0;
-      const unsigned int bad = load_rhs(block, p, work, shared, rhs, p.batch.rhs);
       block.sync();
-      note_bad_rhs(block, p, shared, bad);
+      load_rhs(block, p, work, shared, rhs, p.batch.rhs, true);
+      block.sync();
       solve(block, p, shared);
       block.sync();
       store(block, p, work, shared, rhs);
       block.sync();
       for (int s = block.thread(); s < p.systems; s += block.threads()) {
         const int64_t system = work.system + s;
-        if (system >= p.batch.systems || p.batch.status == nullptr) continue;
-        p.batch.status[system * p.batch.rhs_count + rhs] = word(p.states[system], shared.flags[s]);
+        if (system >= p.batch.systems) continue;
+        store_verdict(p.batch, system * p.batch.rhs_count + rhs, verdict_with(p.states[p.factors_of(system)], shared.flags[s]));
       }
     }
   }
@@ -297,14 +293,14 @@ struct ScanSolveAgent {
   static WARPLOOM_DEVICE void run_segment(const device::Block& block, const Parameters& p, const Work& work,
                                           const Shared& shared) {
     const bool backward = p.mode == ScanMode::backward;
-    const unsigned int bad = load_rhs(block, p, work, shared, work.rhs_begin, backward ? p.batch.solution : p.batch.rhs);
+    load_rhs(block, p, work, shared, work.rhs_begin, backward ? p.batch.solution : p.batch.rhs,
+             p.mode == ScanMode::probe);
     block.sync();
     const Lane lane(p, shared, block.thread());
     Affine<T> total;
     if (!backward) {
       const Affine<T> before = compose_before<false>(block, lane.probe_forward(), p.width, shared.forward, &total);
       if (p.mode == ScanMode::probe) {
-        note_bad_rhs(block, p, shared, bad);
         if (block.thread() == 0) p.totals[block.index()] = total;
         return;
       }

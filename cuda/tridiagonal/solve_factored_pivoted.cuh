@@ -16,6 +16,7 @@ struct PivotedSolveAgent {
     int8_t* choices;
     const int32_t* states;
     bool periodic;
+    bool shared;  ///< as in ScanSolveParameters
   };
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
@@ -27,11 +28,12 @@ struct PivotedSolveAgent {
     const Strided<T>&b = p.batch.rhs, &x = p.batch.solution;
     const Line<T> in{b.data, b.imaginary, b.index(origin, 0, rhs), b.row_stride};
     const Line<T> out{x.data, x.imaginary, x.index(origin, 0, rhs), x.row_stride};
-    const PivotedFactors<T> f{p.arrays + system, p.choices + system, p.batch.n, p.batch.systems};
-    const bool sound = p.states[system] == -1;
-    int flags = 0;
-    read_ahead<T>(rows, [&](int64_t i) { return in.get(i); }, [&](int64_t, const T& value) {
-      if (!device::is_finite(value)) flags |= kBadRhs;
+    const int64_t own = p.shared ? 0 : system;
+    const PivotedFactors<T> f{p.arrays + own, p.choices + own, p.batch.n, p.shared ? 1 : p.batch.systems};
+    const bool sound = p.states[own] == -1;
+    int found = 0;
+    read_ahead<T>(rows, [&](int64_t i) { return in.get(i); }, [&](int64_t i, const T& value) {
+      if (!device::is_finite(value) && found == 0) found = make_verdict(Finding::non_finite_input, i);
     });
     if (rows > 0 && sound) {
       if (p.periodic) {
@@ -42,11 +44,9 @@ struct PivotedSolveAgent {
     }
     for (int64_t i = 0; !sound && i < rows; ++i) out.set(i, T(RealOf<T>(NAN)));
     read_ahead<T>(rows, [&](int64_t i) { return out.get(i); }, [&](int64_t, const T& value) {
-      if (!device::is_finite(value)) flags |= kBadSolution;
+      if (!device::is_finite(value) && found == 0) found = make_verdict(Finding::overflow, 0);
     });
-    if (p.batch.status != nullptr) {
-      p.batch.status[system * p.batch.rhs_count + rhs] = ScanSolveAgent<T>::word(p.states[system], flags);
-    }
+    store_verdict(p.batch, system * p.batch.rhs_count + rhs, verdict_with(p.states[own], found));
   }
 };
 

@@ -56,24 +56,23 @@ struct ScanFinishAgent {
     if (p.phase == 0) {
       if (rows == 0) return;
       p.last[problem] = ScanSolveAgent<T>::close(
-          p.solve.closing + 3 * system, batch.solution.load(x(0)),
+          p.solve.closing + 3 * p.solve.factors_of(system), batch.solution.load(x(0)),
           rows > 1 ? batch.solution.load(x(rows - 2)) : T(0), batch.solution.load(x(rows - 1)));
       return;
     }
     const int64_t share = block.index() - problem * p.blocks_per_problem;
-    int flags = p.solve.flags[problem];
+    int verdict = verdict_with(p.solve.states[p.solve.factors_of(system)], p.solve.flags[problem]);
     if (p.solve.border != nullptr && rows > 0) {
       const T last = p.last[problem];
-      if (!device::is_finite(last)) flags |= kBadSolution;
-      const int64_t origin = packed_origin(batch, system);
+      const int overflow = make_verdict(Finding::overflow, 0);
+      if (!device::is_finite(last) && overflow < verdict) verdict = overflow;
+      const int64_t origin = p.solve.factors_at(system);
       for (int64_t i = share * block.threads() + block.thread(); i < rows; i += p.blocks_per_problem * block.threads()) {
         const T value = i + 1 == rows ? last : device::fma(p.solve.border[origin + i], last, batch.solution.load(x(i)));
         batch.solution.store(x(i), value);
       }
     }
-    if (share == 0 && block.thread() == 0 && batch.status != nullptr) {
-      batch.status[problem] = ScanSolveAgent<T>::word(p.solve.states[system], flags);
-    }
+    if (share == 0 && block.thread() == 0) store_verdict(batch, problem, verdict);
   }
 };
 

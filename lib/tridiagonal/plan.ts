@@ -1,15 +1,17 @@
 // tridiagonal.plan: factor once, solve many.
 import { z } from 'zod';
-import type { DeviceArray } from '../core/device-array.ts';
-import { resultArray, type Device } from '../core/device.ts';
+import { DeviceArray } from '../core/device-array.ts';
+import { inputArray, resultArray, type Device } from '../core/device.ts';
 import { ArgumentError, WarploomError } from '../core/errors.ts';
 import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
 import {
-  laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, withResult, type Problem,
+  laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, withResult,
+  type MatrixParameters, type Problem,
 } from './problem.ts';
 import { SystemStatuses } from './status.ts';
-import type { CallOptions, ElementType, MatrixOptions, RunInfo, ShapeOptions, Vector } from './types.ts';
-import { isSplit, requireVector } from './views.ts';
+import type { ArrayName, CallOptions, ElementType, Layout, MatrixOptions, RunInfo, ShapeOptions, Vector } from './types.ts';
+import { impliesComplex, isSplit, requireVector, typeOf, type View } from './views.ts';
+import { backwardErrorsLike, freeErrors, makeWords, withWords, type BackwardErrors } from './words.ts';
 
 /**
  * What a plan keeps: `regpack` the multipliers of cyclic reduction (no pivoting), `pivoted` LAPACK gttrf's
@@ -24,8 +26,15 @@ export const factorisations = ['regpack', 'pivoted', 'cholesky'] as const;
 export interface PlanOptions extends MatrixOptions, Omit<ShapeOptions, 'rhsCount'>, CallOptions {
   /** Default: `pivoted` with `stable`, `cholesky` for positive definite matrices, else `regpack`. */
   readonly factorisation?: Factorisation;
-  /** Partial pivoting. Default false. */
+  /** Partial pivoting; periodic matrices are pivoted as a whole. Default false. */
   readonly stable?: boolean;
+  /**
+   * Componentwise backward error of every system in each solve; systems above `tolerance` are solved anew by pivoting, as
+   * `solve` does. The plan then keeps a copy of the bands. Default false.
+   */
+  readonly check?: boolean;
+  /** Largest accepted componentwise backward error of `check`. Default 64 machine epsilons of the type. */
+  readonly tolerance?: number;
 }
 
 /** Options of {@link Plan.solve}. */
@@ -41,12 +50,15 @@ export interface PlanSolveOptions<V extends Vector = Vector>
 export interface PlanSolveResult<V extends Vector = Vector> {
   readonly solution: V;
   readonly status: SystemStatuses;
+  /** Of a plan with `check`: as in the result of `solve`. */
+  readonly backwardError?: BackwardErrors<V>;
   readonly info: RunInfo;
 }
 
 const planSchema = z.strictObject({
   ...matrixFields, ...shapeFields, ...callFields, rhsCount: z.undefined(),
   factorisation: z.enum(factorisations).optional(), stable: z.boolean().optional(),
+  check: z.boolean().optional(), tolerance: z.number().min(0).optional(),
 }).omit({ rhsCount: true });
 
 const solveSchema = z.strictObject({
@@ -56,12 +68,48 @@ const solveSchema = z.strictObject({
 
 const elementBytes: Record<ElementType, number> = { float32: 4, float64: 8, complex64: 8, complex128: 16 };
 
+const pageBytes = 256;
+
 /** Bytes of the factors of a shape, as `factor_bytes` of cuda/tridiagonal/factor.h counts them. */
-function factorBytes(type: ElementType, n: number, batch: number, periodic: boolean): number {
+function factorBytes(type: ElementType, n: number, batch: number, periodic: boolean, factorisation: Factorisation): number {
   const element = elementBytes[type];
-  const bytes = n * batch * (6 * element + 8) + (periodic ? batch * 4 * element : 0);
-  return Math.ceil(bytes / 256) * 256 + 256;
+  const pivoted = factorisation === 'pivoted';
+  const arrays = pivoted ? (periodic ? 6 : 4) : (factorisation === 'regpack' ? 3 : 2) + (periodic ? 1 : 0);
+  const perSystem = 4 + (periodic && !pivoted ? 3 * element : 0);
+  const bytes = n * batch * (arrays * element + (pivoted ? 1 : 0)) + batch * perSystem;
+  return Math.max(pageBytes, Math.ceil(bytes / pageBytes) * pageBytes);
 }
+
+/** What is the same in every solve of a plan. */
+interface Factored {
+  readonly device: Device;
+  readonly problem: Problem;
+  readonly factorisation: Factorisation;
+  readonly factors: DeviceArray;
+  /** One matrix for the whole batch. */
+  readonly shared: boolean;
+  readonly periodic: boolean;
+  /** With `check`: the matrix, on the device, and the tolerance. */
+  readonly checked: Record<string, unknown> | undefined;
+  /** Copies of bands that the plan owns. */
+  readonly bands: readonly DeviceArray[];
+}
+
+const solveKeys: ReadonlySet<string> = new Set(Object.keys(solveSchema.shape));
+
+/** Checks options of plan.solve: by the schema only where there is something that it would look into. */
+function checkSolveOptions(options: PlanSolveOptions): void {
+  let plain = typeof options === 'object' && options !== null;
+  if (plain) {
+    for (const key of Object.keys(options)) plain = plain && solveKeys.has(key);
+    const { rhsCount, layout, layouts, onProgress, signal } = options;
+    plain = plain && layout === undefined && layouts === undefined && onProgress === undefined && rhsCount === undefined
+      && (signal === undefined || signal instanceof AbortSignal);
+  }
+  if (!plain) parseOptions(solveSchema, options, 'plan.solve');
+}
+
+const contiguous = (): Layout => 'contiguous';
 
 /**
  * The factors of a batch of matrices on their device. Made by {@link plan}; free it with `await using` or
@@ -73,39 +121,42 @@ export class Plan {
   /** Outcome of the factorisation of each system; a zero pivot here fails every solve of that system. */
   readonly status: SystemStatuses;
   readonly info: RunInfo;
-  readonly #problem: Problem;
-  readonly #periodic: boolean;
-  readonly #factors: DeviceArray;
+  readonly #factored: Factored;
+  /** The problem of solves with one contiguous right-hand side, and what never changes of their parameters. */
+  readonly #usual: Problem;
+  readonly #fixed: Readonly<Record<string, unknown>>;
   readonly #running = new Set<Promise<unknown>>();
   #disposed = false;
 
-  /** Use {@link plan}. */
-  constructor(parts: {
-    device: Device; problem: Problem; periodic: boolean; factorisation: Factorisation;
-    factors: DeviceArray; status: SystemStatuses; info: RunInfo;
-  }) {
-    this.device = parts.device;
-    this.factorisation = parts.factorisation;
-    this.status = parts.status;
-    this.info = parts.info;
-    this.#problem = parts.problem;
-    this.#periodic = parts.periodic;
-    this.#factors = parts.factors;
+  /** @internal Use {@link plan}. */
+  constructor(factored: Factored, status: SystemStatuses, info: RunInfo) {
+    const { problem, periodic, factorisation, factors, shared, checked } = factored;
+    this.device = factored.device;
+    this.factorisation = factorisation;
+    this.status = status;
+    this.info = info;
+    this.#factored = factored;
+    const { type, offsets, shape } = problem;
+    this.#usual = { type, shape: { ...shape, rhsCount: 1 }, layoutOf: contiguous, ...(offsets === undefined ? {} : { offsets }) };
+    this.#fixed = { ...shapeParameters(problem), periodic, factorisation, factors, shared, ...checked };
   }
 
   /** Unknowns per system (the largest when ragged). */
   get n(): number {
-    return this.#problem.shape.n;
+    return this.#factored.problem.shape.n;
   }
 
   /** Systems. */
   get batch(): number {
-    return this.#problem.shape.batch;
+    return this.#factored.problem.shape.batch;
   }
 
-  /** Device memory of the factors, in bytes. */
+  /**
+   * Device memory of the factors, in bytes: per row 3 elements (`regpack`), 2 (`cholesky`) or 4 and a byte (`pivoted`);
+   * periodic ones 1, 1 or 2 elements more; one matrix for the whole batch is kept once.
+   */
   get bytes(): number {
-    return this.#factors.length;
+    return this.#factored.factors.length;
   }
 
   get disposed(): boolean {
@@ -118,7 +169,7 @@ export class Plan {
    */
   async solve<V extends Vector>(options: PlanSolveOptions<V>): Promise<PlanSolveResult<V>> {
     if (this.#disposed) throw new WarploomError('ERR_WARPLOOM_DISPOSED', 'the plan is disposed; make a new one');
-    parseOptions(solveSchema, options, 'plan.solve');
+    checkSolveOptions(options);
     const call = this.#solve(options);
     this.#running.add(call);
     try {
@@ -130,32 +181,42 @@ export class Plan {
 
   async #solve<V extends Vector>(options: PlanSolveOptions<V>): Promise<PlanSolveResult<V>> {
     const { rhs, out, signal, onProgress } = options;
-    requireVector(rhs, 'rhs');
-    if (out !== undefined) requireVector(out, 'out');
-    const problem = this.#problemOf(options, out === undefined ? { rhs } : { rhs, out });
+    const { device, checked } = this.#factored;
+    const problem = this.#problemOf(options);
     const rhsView = viewOf(problem, 'rhs', rhs);
     if (out !== undefined) viewOf(problem, 'solution', out, 'out');
     signal?.throwIfAborted();
-    resolveDevice(this.device, [rhs, out]);
+    resolveDevice(device, [rhs, out]);
     const { batch, rhsCount } = problem.shape;
-    return withResult({ problem, device: this.device, name: 'solution', like: rhs, out }, async (solution) => {
-      const status = new Int32Array(batch * rhsCount);
-      const { deviceSeconds } = await this.device.run('tridiagonal.solve_factored', Object.assign(shapeParameters(problem), {
-        rhsCount, periodic: this.#periodic, factorisation: this.factorisation, factors: this.#factors, rhs: rhsView,
-        solution: viewOf(problem, 'solution', solution), status,
-      }), { signal, onProgress });
-      const rows = new Int32Array(status.length);
-      for (let index = 0; index < rows.length; index += 1) rows[index] = this.status.rows[Math.floor(index / rhsCount)] ?? -1;
-      return { solution, status: new SystemStatuses(status, rows, rhsCount), info: runInfo(this.device, problem, deviceSeconds) };
+    return withResult({ problem, device, name: 'solution', like: rhs, out }, async (solution) => {
+      const words = makeWords(device, batch * rhsCount);
+      const backwardError = checked === undefined ? undefined : backwardErrorsLike(rhs, device, batch * rhsCount);
+      const parameters = Object.assign({
+        rhsCount, rhs: rhsView, solution: viewOf(problem, 'solution', solution), backwardError,
+      }, this.#fixed, words);
+      try {
+        const [{ deviceSeconds }, status] = await withWords(words, rhsCount, () =>
+          device.run('tridiagonal.solve_factored', parameters, { signal, onProgress }));
+        const result = { solution, status, info: runInfo(device, problem, deviceSeconds) };
+        return backwardError === undefined ? result : Object.assign(result, { backwardError });
+      } catch (error) {
+        freeErrors(backwardError);
+        throw error;
+      }
     });
   }
 
-  #problemOf(options: PlanSolveOptions, vectors: Record<string, Vector>): Problem {
-    const { type, offsets, shape } = this.#problem;
+  #problemOf(options: PlanSolveOptions): Problem {
+    const { rhs, out, layout, layouts, rhsCount } = options;
+    requireVector(rhs, 'rhs');
+    if (out !== undefined) requireVector(out, 'out');
+    const usual = layout === undefined && layouts === undefined && rhsCount === undefined;
+    if (usual && this.#fits(rhs) && (out === undefined || this.#fits(out))) return this.#usual;
+    const { type, offsets, shape } = this.#factored.problem;
     const { n, batch } = shape;
-    const { layout, layouts, rhsCount } = options;
     const complex = type.startsWith('complex');
     const ragged = offsets === undefined ? {} : { offsets };
+    const vectors: Record<string, Vector> = out === undefined ? { rhs } : { rhs, out };
     const split = Object.values(vectors).some(isSplit);
     const resolved = resolveProblem({
       n, batch, ...ragged, ...(complex && !split ? { complex } : {}), ...(rhsCount === undefined ? {} : { rhsCount }),
@@ -165,12 +226,22 @@ export class Plan {
     return layouts?.solution === undefined ? laidOutLike(resolved, 'solution', 'rhs') : resolved;
   }
 
+  /** Whether a vector is of the plan's type beyond doubt; what is not goes through resolveProblem, which says why. */
+  #fits(vector: Vector): boolean {
+    const { type } = this.#factored.problem;
+    const complex = type.startsWith('complex');
+    if (isSplit(vector) || (impliesComplex(vector) && !complex)) return false;
+    if (complex && 'device' in vector && !impliesComplex(vector)) return false;
+    return typeOf(vector, complex) === type;
+  }
+
   /** Waits for running solves and frees the factors. Further calls do nothing. */
   async dispose(): Promise<void> {
     if (this.#disposed) return;
     this.#disposed = true;
     await Promise.allSettled(this.#running);
-    this.#factors[Symbol.dispose]();
+    this.#factored.factors.dispose();
+    for (const band of this.#factored.bands) band.dispose();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -190,33 +261,81 @@ export class Plan {
  */
 export async function plan(options: PlanOptions): Promise<Plan> {
   parseOptions(planSchema, options, 'tridiagonal.plan');
-  const { lower, diagonal, upper, signal, onProgress, structure = 'general', stable = false } = options;
-  const factorisation = options.factorisation
-    ?? (structure === 'positive-definite' ? 'cholesky' : stable ? 'pivoted' : 'regpack');
-  if (stable && factorisation === 'regpack') {
-    throw new ArgumentError('factorisation', 'expected "pivoted" or "cholesky" with stable: true, received "regpack"');
-  }
-  if (factorisation === 'cholesky' && structure === 'general') {
-    throw new ArgumentError('factorisation', 'expected structure "positive-definite" with "cholesky"');
-  }
+  const { lower, diagonal, upper, signal, onProgress, check = false, tolerance = 0 } = options;
+  const factorisation = factorisationOf(options);
+  if (tolerance !== 0 && !check) throw new ArgumentError('tolerance', 'needs check: true');
   const problem = resolveProblem(options, {});
   const matrix = matrixParameters(options, problem);
   signal?.throwIfAborted();
   const device = resolveDevice(options.device, [lower, diagonal, upper]);
   const { n, batch } = problem.shape;
-  const factors = resultArray(device, 'uint8', factorBytes(problem.type, n, batch, matrix.periodic), true);
+  const shared = isShared(matrix, problem);
+  const systems = shared ? 1 : batch;
+  const factors = resultArray(device, 'uint8', factorBytes(problem.type, n, systems, matrix.periodic, factorisation), true);
+  const bands: DeviceArray[] = [];
   try {
-    const status = new Int32Array(batch);
-    const row = new Int32Array(batch).fill(-1);
-    const { deviceSeconds } = await device.run('tridiagonal.factor', {
-      ...shapeParameters(problem), ...matrix, factorisation, factors, status, row,
-    }, { signal, onProgress });
-    return new Plan({
-      device, problem, periodic: matrix.periodic, factorisation, factors,
-      status: new SystemStatuses(status, row, 1), info: runInfo(device, problem, deviceSeconds),
-    });
+    const copies: Promise<void>[] = [];
+    const kept = check ? keepMatrix(device, matrix, bands, copies) : matrix;
+    const words = makeWords(device, systems);
+    const parameters = Object.assign(
+      { factorisation, factors }, shapeParameters(problem), kept, words, { batch: systems });
+    const factoring = withWords(words, 1, () => device.run('tridiagonal.factor', parameters, { signal, onProgress }));
+    const [[{ deviceSeconds }, found]] = await Promise.all([factoring, ...copies]);
+    const { periodic: _, ...views } = kept;
+    const checked = check ? { ...views, check, tolerance } : undefined;
+    const status = shared ? ofEverySystem(found, batch) : found;
+    const { periodic } = matrix;
+    return new Plan({ device, problem, periodic, factorisation, factors, shared, checked, bands },
+      status, runInfo(device, problem, deviceSeconds));
   } catch (error) {
-    factors[Symbol.dispose]();
+    for (const array of [factors, ...bands]) array.dispose();
     throw error;
   }
+}
+
+function factorisationOf({ factorisation, structure = 'general', stable = false }: PlanOptions): Factorisation {
+  const chosen = factorisation ?? (structure === 'positive-definite' ? 'cholesky' : stable ? 'pivoted' : 'regpack');
+  if (stable && chosen === 'regpack') {
+    throw new ArgumentError('factorisation', 'expected "pivoted" or "cholesky" with stable: true, received "regpack"');
+  }
+  if (chosen === 'cholesky' && structure === 'general') {
+    throw new ArgumentError('factorisation', 'expected structure "positive-definite" with "cholesky"');
+  }
+  return chosen;
+}
+
+const bandNames = ['lower', 'diagonal', 'upper'] as const satisfies readonly ArrayName[];
+
+/** Whether all systems have the same matrix: bands shared by the batch or constant. */
+function isShared(matrix: MatrixParameters, { shape, offsets }: Problem): boolean {
+  return offsets === undefined && shape.batch > 1 && bandNames.every((name) => (matrix[name]?.systemStride ?? 0) === 0);
+}
+
+/** The status of one matrix as that of each of `batch` systems. */
+function ofEverySystem(one: SystemStatuses, batch: number): SystemStatuses {
+  if (one.allOk) return new SystemStatuses(batch, undefined, 1);
+  return new SystemStatuses(new Int32Array(batch).fill(one.words[0]!), new Int32Array(batch).fill(one.rows[0]!), 1);
+}
+
+/**
+ * The matrix with its bands copied into device memory, as they are now; `owned` receives the copies, `pending` what copies
+ * from arrays on the device are waited for with.
+ */
+function keepMatrix(device: Device, matrix: MatrixParameters, owned: DeviceArray[], pending: Promise<void>[]): MatrixParameters {
+  const copyOf = (data: View['data']): DeviceArray => {
+    const onDevice = data instanceof DeviceArray;
+    const copy = onDevice ? resultArray(device, data.type, data.length) : inputArray(device, data);
+    owned.push(copy);
+    if (onDevice) pending.push(copy.copyFrom(data));
+    return copy;
+  };
+  const kept: MatrixParameters = { ...matrix };
+  for (const name of bandNames) {
+    const view = matrix[name];
+    if (view === undefined) continue;
+    const own: View = { ...view, data: copyOf(view.data) };
+    if (view.imaginary !== undefined) own.imaginary = copyOf(view.imaginary);
+    kept[name] = own;
+  }
+  return kept;
 }

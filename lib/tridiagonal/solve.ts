@@ -7,12 +7,13 @@ import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from 
 import {
   laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, withResult, type Problem,
 } from './problem.ts';
-import { SystemStatuses } from './status.ts';
+import type { SystemStatuses } from './status.ts';
 import {
   algorithms, depths, type Algorithm, type CallOptions, type MatrixOptions, type RunInfo,
   type ShapeOptions, type Vector,
 } from './types.ts';
 import { requireVector } from './views.ts';
+import { backwardErrorsLike, freeErrors, makeWords, summaryFor, withWords, type BackwardErrors } from './words.ts';
 
 /** How a solve is done and how far it is trusted. */
 export interface MethodOptions {
@@ -58,10 +59,13 @@ export interface SolveResult<V extends Vector = Vector> {
   /** Laid out as `layouts.solution`, else like `rhs`. NaN never stands for a failure: see `status`. */
   readonly solution: V;
   readonly status: SystemStatuses;
-  /** `batch * rhsCount` entries, system-major: first row with a zero pivot or non-finite input, else -1. */
+  /** `batch * rhsCount` entries, system-major: first row with a zero pivot or non-finite input, else -1. Made when asked for. */
   readonly row: Int32Array;
-  /** With `check`: componentwise backward errors, `batch * rhsCount`, system-major. */
-  readonly backwardError?: Float64Array;
+  /**
+   * With `check`: componentwise backward errors, `batch * rhsCount`, system-major; in device memory, to be disposed of,
+   * where `rhs` is there.
+   */
+  readonly backwardError?: BackwardErrors<V>;
   readonly info: SolveInfo;
 }
 
@@ -108,19 +112,44 @@ export async function solve<V extends Vector>(options: SolveOptions<V>): Promise
   signal?.throwIfAborted();
   const device = resolveDevice(options.device, [rhs, out, lower, diagonal, upper]);
   return withResult({ problem, device, name: 'solution', like: rhs, out }, async (solution) => {
-    const words = statusArrays(problem, options.check === true);
-    Object.assign(parameters, words, { solution: viewOf(problem, 'solution', solution) });
-    const { deviceSeconds } = await device.run('tridiagonal.solve', parameters, { signal, onProgress });
-    return resultOf(problem, solution, words, runInfo(device, problem, deviceSeconds));
+    const { batch, rhsCount } = problem.shape;
+    const words = makeWords(device, batch * rhsCount);
+    const backwardError = options.check === true ? backwardErrorsLike(rhs, device, batch * rhsCount) : undefined;
+    const used = new Int32Array(4);
+    Object.assign(parameters, words, { used, backwardError, solution: viewOf(problem, 'solution', solution) });
+    try {
+      const [{ deviceSeconds }, status] = await withWords(words, rhsCount, () =>
+        device.run('tridiagonal.solve', parameters, { signal, onProgress }));
+      return new Solved(solution, status, backwardError, infoOf(used, runInfo(device, problem, deviceSeconds)));
+    } catch (error) {
+      freeErrors(backwardError);
+      throw error;
+    }
   });
 }
 
-function resultOf<V extends Vector>(problem: Problem, solution: V, words: StatusArrays, run: RunInfo): SolveResult<V> {
-  const [algorithm = 0, depth = 0, threads = 0, launches = 0] = words.used;
-  const status = new SystemStatuses(words.status, words.row, problem.shape.rhsCount);
-  const info = Object.assign(run, { algorithm: algorithms[algorithm] ?? 'auto', depth, threads, launches });
-  const result = { solution, status, row: words.row, info };
-  return words.backwardError === undefined ? result : Object.assign(result, { backwardError: words.backwardError });
+/** A result whose rows are made when somebody asks for them. */
+class Solved<V extends Vector> implements SolveResult<V> {
+  readonly solution: V;
+  readonly status: SystemStatuses;
+  declare readonly backwardError?: BackwardErrors<V>;
+  readonly info: SolveInfo;
+
+  constructor(solution: V, status: SystemStatuses, backwardError: BackwardErrors<V> | undefined, info: SolveInfo) {
+    this.solution = solution;
+    this.status = status;
+    if (backwardError !== undefined) this.backwardError = backwardError;
+    this.info = info;
+  }
+
+  get row(): Int32Array {
+    return this.status.rows;
+  }
+}
+
+function infoOf(used: Int32Array, run: RunInfo): SolveInfo {
+  const [algorithm = 0, depth = 0, threads = 0, launches = 0] = used;
+  return Object.assign(run, { algorithm: algorithms[algorithm] ?? 'auto', depth, threads, launches });
 }
 
 /**
@@ -134,7 +163,8 @@ export async function workspace(given: SolveOptions): Promise<number> {
   const { problem, parameters } = prepare(options);
   const { rhs, out } = options;
   if (!Device.isOpen(device)) await Device.opened(device);
-  const words = statusArrays(problem, options.check === true);
+  const { batch, rhsCount } = problem.shape;
+  const words = { status: new Int32Array(batch * rhsCount), row: new Int32Array(batch * rhsCount), summary: summaryFor(batch * rhsCount) };
   const solution = out === undefined ? viewOf(problem, 'rhs', rhs) : viewOf(problem, 'solution', out, 'out');
   return device.workspace('tridiagonal.solve', Object.assign(parameters, words, { solution }));
 }
@@ -158,17 +188,4 @@ function prepare(options: SolveOptions): Prepared {
     rhsCount: problem.shape.rhsCount, rhs: viewOf(problem, 'rhs', options.rhs), algorithm, depth, stable, check, refine, tolerance,
   });
   return { problem, parameters };
-}
-
-interface StatusArrays {
-  status: Int32Array; row: Int32Array; used: Int32Array; backwardError?: Float64Array;
-}
-
-function statusArrays({ shape }: Problem, check: boolean): StatusArrays {
-  const length = shape.batch * shape.rhsCount;
-  const words: StatusArrays = {
-    status: new Int32Array(length), row: new Int32Array(length).fill(-1), used: new Int32Array(4),
-  };
-  if (check) words.backwardError = new Float64Array(length);
-  return words;
 }

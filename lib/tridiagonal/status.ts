@@ -1,12 +1,13 @@
-// Per-system outcomes: one word per (system, right-hand side), decoded when asked for.
+// Outcomes per system: a summary, and the few words that are not «ok».
 import { requireCount } from '../core/checks.ts';
-import { WarploomError } from '../core/errors.ts';
+import { ArgumentError, WarploomError } from '../core/errors.ts';
+import { describe } from './views.ts';
 
 /** Outcome of one system and right-hand side. */
 export type SystemState = 'ok' | 'zero-pivot' | 'non-finite' | 'inaccurate';
 
 const states: readonly SystemState[] = ['ok', 'zero-pivot', 'non-finite', 'inaccurate'];
-const resolvedByPivoting = 0x100;
+const resolvedFlag = 0x100;
 
 /** One decoded outcome. */
 export interface SystemOutcome {
@@ -18,6 +19,9 @@ export interface SystemOutcome {
   /** The answer comes from the pivoting re-solve of `check`. */
   readonly resolvedByPivoting: boolean;
 }
+
+/** How many outcomes have each state, and how many answers come from a pivoting re-solve. */
+export type StatusCounts = Readonly<Record<SystemState, number> & { resolvedByPivoting: number }>;
 
 /**
  * State of a raw status word.
@@ -31,84 +35,138 @@ export function stateOf(word: number): SystemState {
 /** Whether a raw status word says that `check` solved the system again by pivoting. */
 export function wasResolvedByPivoting(word: number): boolean {
   if (typeof word !== 'number' || (word | 0) !== word) requireCount(word, 'word', -(2 ** 31), 2 ** 31 - 1);
-  return (word & resolvedByPivoting) !== 0;
+  return (word & resolvedFlag) !== 0;
+}
+
+/** Words that are not zero, in ascending order of their places: all that distinguishes a batch from one that went well. */
+export interface NotedWords {
+  readonly places: ArrayLike<number>;
+  readonly words: ArrayLike<number>;
+  readonly rows: ArrayLike<number>;
+}
+
+const nothingNoted: NotedWords = { places: [], words: [], rows: [] };
+
+/** The words that are not zero of two arrays of all words. */
+export function notedWords(words: Int32Array, rows: Int32Array): NotedWords {
+  const places: number[] = [];
+  for (let place = 0; place < words.length; place += 1) if (words[place] !== 0) places.push(place);
+  return { places, words: places.map((place) => words[place]!), rows: places.map((place) => rows[place] ?? -1) };
+}
+
+function countNoted(length: number, words: ArrayLike<number>): StatusCounts {
+  const counts = { 'ok': length - words.length, 'zero-pivot': 0, 'non-finite': 0, 'inaccurate': 0, 'resolvedByPivoting': 0 };
+  for (let i = 0; i < words.length; i += 1) {
+    counts[stateOf(words[i]!)] += 1;
+    if (wasResolvedByPivoting(words[i]!)) counts.resolvedByPivoting += 1;
+  }
+  return counts;
 }
 
 /**
- * The outcomes of a call. Holds the raw words and makes objects only when asked; a batch of a million
- * systems costs one pass to know that all are `ok`.
+ * The outcomes of a call, one per (system, right-hand side), system-major. Only those that are not plainly `ok` are kept:
+ * a batch of a million systems that went well holds nothing.
  */
 export class SystemStatuses implements Iterable<SystemOutcome> {
-  /** `batch * rhsCount` words, system-major. */
-  readonly words: Int32Array;
-  /** Same shape: first offending row, else -1. */
-  readonly rows: Int32Array;
+  /** Number of outcomes: batch * rhsCount. */
+  readonly length: number;
   readonly rhsCount: number;
+  readonly #noted: NotedWords;
+  #counts: StatusCounts | undefined;
+  #words: Int32Array | undefined;
+  #rows: Int32Array | undefined;
 
-  constructor(words: Int32Array, rows: Int32Array, rhsCount: number) {
-    this.words = words;
-    this.rows = rows;
+  /** All words with their rows, or the length of the batch with the words that are not zero (default: none). */
+  constructor(words: Int32Array, rows: Int32Array, rhsCount: number);
+  constructor(length: number, noted: NotedWords | undefined, rhsCount: number);
+  constructor(words: Int32Array | number, rows: Int32Array | NotedWords | undefined, rhsCount: number) {
     this.rhsCount = rhsCount;
+    if (typeof words === 'number') {
+      this.length = words;
+      this.#noted = (rows as NotedWords | undefined) ?? nothingNoted;
+    } else {
+      this.length = words.length;
+      this.#words = words;
+      this.#rows = rows as Int32Array;
+      this.#noted = notedWords(words, this.#rows);
+    }
   }
 
-  /** Number of outcomes: batch * rhsCount. */
-  get length(): number {
-    return this.words.length;
+  /** All words, made when first asked for: state in the low byte, 0x100 for answers of a pivoting re-solve. */
+  get words(): Int32Array {
+    return (this.#words ??= this.#spread(new Int32Array(this.length), this.#noted.words));
+  }
+
+  /** All rows, made when first asked for: first offending row, else -1. */
+  get rows(): Int32Array {
+    return (this.#rows ??= this.#spread(new Int32Array(this.length).fill(-1), this.#noted.rows));
+  }
+
+  #spread(array: Int32Array, values: ArrayLike<number>): Int32Array {
+    const { places } = this.#noted;
+    for (let i = 0; i < places.length; i += 1) array[places[i]!] = values[i]!;
+    return array;
   }
 
   /** True when every state is `ok` (answers of a pivoting re-solve count as ok). */
   get allOk(): boolean {
-    return this.words.every((word) => (word & 0xff) === 0);
+    return this.counts().ok === this.length;
   }
 
-  /** Outcome of `system` (0-based) and right-hand side `rhs`. Throws RangeError outside the batch. */
+  /** Outcome of `system` (0-based) and right-hand side `rhs`. @throws ArgumentError outside the batch */
   at(system: number, rhs = 0): SystemOutcome {
-    const index = system * this.rhsCount + rhs;
-    if (!Number.isInteger(index) || rhs < 0 || rhs >= this.rhsCount || index < 0 || index >= this.length) {
-      throw new RangeError(`no system ${system}, right-hand side ${rhs} in a batch of ${this.length / this.rhsCount}`);
+    const batch = this.rhsCount === 0 ? 0 : this.length / this.rhsCount;
+    for (const [name, value, end] of [['system', system, batch], ['rhs', rhs, this.rhsCount]] as const) {
+      if (Number.isInteger(value) && value >= 0 && value < end) continue;
+      throw new ArgumentError(name, `expected an integer from 0 to ${end - 1}, received ${describe(value)}`);
     }
-    return this.#outcome(index);
+    return this.#outcome(system * this.rhsCount + rhs);
   }
 
   /** How many outcomes have each state. */
-  counts(): Record<SystemState, number> & { resolvedByPivoting: number } {
-    const counts = { 'ok': 0, 'zero-pivot': 0, 'non-finite': 0, 'inaccurate': 0, 'resolvedByPivoting': 0 };
-    for (const word of this.words) {
-      counts[stateOf(word)] += 1;
-      if (wasResolvedByPivoting(word)) counts.resolvedByPivoting += 1;
-    }
-    return counts;
+  counts(): StatusCounts {
+    return (this.#counts ??= Object.freeze(countNoted(this.length, this.#noted.words)));
   }
 
   /** The outcomes that are not `ok`. */
   *failures(): Generator<SystemOutcome> {
-    for (let index = 0; index < this.length; index += 1) {
-      if ((this.words[index]! & 0xff) !== 0) yield this.#outcome(index);
-    }
+    const { words } = this.#noted;
+    for (let i = 0; i < words.length; i += 1) if ((words[i]! & 0xff) !== 0) yield this.#notedOutcome(i);
   }
 
   *[Symbol.iterator](): Generator<SystemOutcome> {
-    for (let index = 0; index < this.length; index += 1) yield this.#outcome(index);
+    for (let place = 0; place < this.length; place += 1) yield this.#outcome(place);
   }
 
   /** Throws `ERR_WARPLOOM_SYSTEM_FAILED`, naming the first failed system, unless every state is `ok`. */
   throwIfFailed(): void {
     for (const failure of this.failures()) {
-      const { 'ok': ok } = this.counts();
       const where = failure.row >= 0 ? ` at row ${failure.row}` : '';
       throw new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED',
-        `${this.length - ok} of ${this.length} systems failed; system ${failure.system}, right-hand side ` +
+        `${this.length - this.counts().ok} of ${this.length} systems failed; system ${failure.system}, right-hand side ` +
         `${failure.rhs}: ${failure.state}${where}. Use stable: true or check: true for systems that need pivoting.`);
     }
   }
 
-  #outcome(index: number): SystemOutcome {
-    const word = this.words[index]!;
+  #outcome(place: number): SystemOutcome {
+    const { places } = this.#noted;
+    let low = 0, high = places.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (places[middle]! < place) low = middle + 1;
+      else high = middle;
+    }
+    if (places[low] === place) return this.#notedOutcome(low);
+    return this.#decode(place, 0, -1);
+  }
+
+  #notedOutcome(i: number): SystemOutcome {
+    return this.#decode(this.#noted.places[i]!, this.#noted.words[i]!, this.#noted.rows[i]!);
+  }
+
+  #decode(place: number, word: number, row: number): SystemOutcome {
     return {
-      system: Math.floor(index / this.rhsCount),
-      rhs: index % this.rhsCount,
-      state: stateOf(word),
-      row: this.rows[index] ?? -1,
+      system: Math.floor(place / this.rhsCount), rhs: place % this.rhsCount, state: stateOf(word), row,
       resolvedByPivoting: wasResolvedByPivoting(word),
     };
   }

@@ -11,6 +11,7 @@ Status factor(CpuDevice& device, const FactorParameters& p, Control& control) {
   if (p.n == 0) {
     fill(p.status, static_cast<int32_t>(operation::SystemStatus::ok));
     fill(p.row, int32_t{-1});
+    summarise(p.status, p.row, p.summary);
     return {};
   }
   const bool complex = is_complex(p.type);
@@ -24,10 +25,11 @@ Status factor(CpuDevice& device, const FactorParameters& p, Control& control) {
   job.status = p.status.data;
   job.row = p.row.data;
   const MatrixKernels<R>& tiles = matrix_tiles<R>(complex, p.n, p.batch);
-  return run_tiles(device, tiles, p.n, p.batch, control,
-                   [&](int64_t first, int count, void* scratch) {
-                     tiles.factor(problem, job, first, count, scratch);
-                   });
+  WARPLOOM_TRY(run_tiles(device, tiles, p.n, p.batch, control, [&](int64_t first, int count, void* scratch) {
+    tiles.factor(problem, job, first, count, scratch);
+  }));
+  summarise(p.status, p.row, p.summary);
+  return {};
 }
 
 }  // namespace

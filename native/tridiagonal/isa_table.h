@@ -2,7 +2,7 @@
 #pragma once
 #include "native/tridiagonal/across.h"
 #include "native/tridiagonal/chunks.h"
-#include "native/tridiagonal/tile_factor.h"
+#include "native/tridiagonal/tile_factored.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
@@ -13,7 +13,7 @@ constexpr Kernels<RealType<S>> table_of() {
 
 template <class S>
 constexpr MatrixKernels<RealType<S>> matrix_of() {
-  return {kLanes<S>, static_cast<int64_t>(sizeof(S)), &factor_tile<S>, &solve_factored_tile<S>,
+  return {kLanes<S>, static_cast<int64_t>(sizeof(S)), kTileArrays<S>, &factor_tile<S>, &solve_factored_tile<S>,
           &multiply_tile<S>};
 }
 

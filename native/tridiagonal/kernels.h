@@ -22,6 +22,7 @@ template <class R>
 struct MatrixKernels {
   int lanes;
   int64_t element_bytes;  ///< of one row of a tile
+  int64_t check_arrays;   ///< of n entries, that solve_factored needs with FactorJob::check
   void (*factor)(const Problem<R>&, const FactorJob&, int64_t first, int count, void* scratch);
   void (*solve_factored)(const Problem<R>&, const FactorJob&, int64_t first, int count, void* scratch);
   void (*multiply)(const Problem<R>&, double alpha, double beta, int64_t first, int count,

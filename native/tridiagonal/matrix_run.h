@@ -1,5 +1,7 @@
 // Spreads the operations beside solve over the device's threads.
 #pragma once
+#include <limits>
+
 #include "native/tridiagonal/batch_run.h"
 
 namespace warploom::cpu {
@@ -16,15 +18,16 @@ const MatrixKernels<R>& matrix_tiles(bool complex, int64_t n, int64_t count) {
 }
 
 template <class R>
-int64_t matrix_workspace(const CpuDevice& device, bool complex, int64_t n, int64_t count) {
-  return n * kMatrixArrays * matrix_tiles<R>(complex, n, count).element_bytes * device.thread_count();
+int64_t matrix_workspace(const CpuDevice& device, bool complex, int64_t n, int64_t count,
+                         int64_t arrays = kMatrixArrays) {
+  return n * arrays * matrix_tiles<R>(complex, n, count).element_bytes * device.thread_count();
 }
 
 /// Calls body(first, count, scratch) for every tile of `count` systems or problems.
 template <class R, class Body>
 Status run_tiles(CpuDevice& device, const MatrixKernels<R>& tiles, int64_t n, int64_t count,
-                 Control& control, const Body& body) {
-  WARPLOOM_TRY(device.reserve_scratch(n * kMatrixArrays * tiles.element_bytes));
+                 Control& control, const Body& body, int64_t arrays = kMatrixArrays) {
+  WARPLOOM_TRY(device.reserve_scratch(n * arrays * tiles.element_bytes));
   const int64_t lanes = tiles.lanes, total = (count + lanes - 1) / lanes;
   const int64_t per_task = tiles_per_task(total, n * lanes, device.thread_count());
   const int64_t tasks = (total + per_task - 1) / per_task;
@@ -45,8 +48,42 @@ void fill(const Array<T>& results, T value) {
   if (results.data != nullptr) std::fill_n(results.data, results.length, value);
 }
 
+/// Fills a call's summary from its status words; see operation::SummaryWord.
+inline void summarise(const Array<int32_t>& status, const Array<int32_t>& row, const Array<double>& summary) {
+  if (summary.data == nullptr) return;
+  double* const words = summary.data;
+  std::fill_n(words, summary.length, 0.0);
+  words[operation::kFirstFailed] = words[operation::kFirstRow] = -1;
+  for (int64_t i = 0; i < status.length; ++i) {
+    const int32_t word = status.data[i], state = word & 0xff;
+    if (word == 0) continue;
+    if ((word & operation::kResolvedByPivoting) != 0) words[operation::kResolved] += 1;
+    if (state == 0) continue;
+    words[state - 1] += 1;
+    if (words[operation::kFirstFailed] >= 0) continue;
+    words[operation::kFirstFailed] = static_cast<double>(i);
+    words[operation::kFirstWord] = word;
+    words[operation::kFirstRow] = row.data != nullptr ? row.data[i] : -1;
+  }
+}
+
 inline bool is_single(ScalarType type) {
   return type == ScalarType::float32 || type == ScalarType::complex64;
+}
+
+/// Largest accepted backward error of `check`.
+inline double tolerance_of(ScalarType type, double asked) {
+  const double epsilon = is_single(type) ? std::numeric_limits<float>::epsilon()
+                                         : std::numeric_limits<double>::epsilon();
+  return asked > 0 ? asked : 64 * epsilon;
+}
+
+/// Whether results are so large that they leave the caches before anyone reads them.
+template <class Parameters>
+bool stores_around_caches(const Parameters& p) {
+  constexpr int64_t kStreamBytes = int64_t{16} << 20;
+  return p.rhs.data != p.solution.data &&
+         p.n * p.batch * p.rhs_count * scalar_bytes(p.type) >= kStreamBytes;
 }
 
 /// The shape and matrix part of any operation's parameters.

@@ -87,8 +87,13 @@ struct FactorJob {
   void* memory = nullptr;  ///< factor_bytes() bytes
   int64_t n = 0, batch = 0, rhs_count = 1;
   bool periodic = false;
+  bool shared = false;     ///< one matrix for all systems
+  bool check = false;
+  double tolerance = 0;    ///< resolved: never zero when check
+  bool stream = false;     ///< as in Options
   int32_t* status = nullptr;
   int32_t* row = nullptr;
+  double* backward_error = nullptr;
 };
 
 /// Result words of a call; any may be null.

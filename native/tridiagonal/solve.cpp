@@ -1,6 +1,4 @@
 // tridiagonal.solve on the cpu backend.
-#include <limits>
-
 #include "native/tridiagonal/matrix_run.h"
 #include "native/tridiagonal/partition.h"
 
@@ -20,8 +18,6 @@ Problem<R> problem_of(const SolveParameters& p, bool complex) {
 }
 
 Options options_of(const SolveParameters& p) {
-  // Results larger than this leave the caches before anyone reads them.
-  constexpr int64_t kStreamBytes = int64_t{16} << 20;
   Options options;
   options.algorithm = p.algorithm;
   if (p.algorithm == Algorithm::automatic) {
@@ -32,11 +28,8 @@ Options options_of(const SolveParameters& p) {
   options.check = p.check;
   const bool single = is_single(p.type);
   options.refine = p.refine && single;
-  const double epsilon = single ? std::numeric_limits<float>::epsilon()
-                                : std::numeric_limits<double>::epsilon();
-  options.tolerance = p.tolerance > 0 ? p.tolerance : 64 * epsilon;
-  options.stream = p.rhs.data != p.solution.data &&
-                   p.n * p.batch * p.rhs_count * scalar_bytes(p.type) >= kStreamBytes;
+  options.tolerance = tolerance_of(p.type, p.tolerance);
+  options.stream = stores_around_caches(p);
   return options;
 }
 
@@ -66,6 +59,7 @@ Status solve(CpuDevice& device, const SolveParameters& p, Control& control) {
   } else {
     WARPLOOM_TRY(run_batch(device, problem, options, results, complex, control));
   }
+  summarise(p.status, p.row, p.summary);
   if (p.used.data != nullptr) {
     p.used.data[0] = static_cast<int32_t>(chunks ? Algorithm::partition : options.algorithm);
     p.used.data[1] = p.depth;

@@ -8,20 +8,25 @@ namespace {
 
 using operation::SolveFactoredParameters;
 
+/// What the kernels walk through: one right-hand side at a time.
 template <class R>
-Status solve_factored(CpuDevice& device, const SolveFactoredParameters& p, Control& control) {
-  if (p.n == 0) {
-    fill(p.status, static_cast<int32_t>(operation::SystemStatus::ok));
-    return {};
+Problem<R> problem_of(const SolveFactoredParameters& p, bool complex) {
+  Problem<R> problem;
+  if (p.check) {
+    problem = matrix_problem<R>(p, complex);
+  } else {
+    problem.n = p.n;
+    problem.systems = p.batch;
+    problem.offsets = p.offsets.data;
+    problem.periodic = p.periodic;
   }
-  const bool complex = is_complex(p.type);
-  Problem<R> problem;  // one right-hand side: the kernel walks through them
-  problem.n = p.n;
-  problem.systems = p.batch;
-  problem.offsets = p.offsets.data;
-  problem.periodic = p.periodic;
   problem.rhs = band_of<R>(p.rhs, complex);
   problem.solution = band_of<R>(p.solution, complex);
+  return problem;
+}
+
+template <class R>
+FactorJob job_of(const SolveFactoredParameters& p) {
   FactorJob job;
   job.kind = p.factorisation;
   job.memory = const_cast<uint8_t*>(p.factors.data);
@@ -29,12 +34,46 @@ Status solve_factored(CpuDevice& device, const SolveFactoredParameters& p, Contr
   job.batch = p.batch;
   job.rhs_count = p.rhs_count;
   job.periodic = p.periodic;
+  job.shared = p.shared;
+  job.check = p.check;
+  job.tolerance = tolerance_of(p.type, p.tolerance);
+  job.stream = stores_around_caches(p);
   job.status = p.status.data;
-  const MatrixKernels<R>& tiles = matrix_tiles<R>(complex, p.n, p.batch);
-  return run_tiles(device, tiles, p.n, p.batch, control,
-                   [&](int64_t first, int count, void* scratch) {
-                     tiles.solve_factored(problem, job, first, count, scratch);
-                   });
+  job.row = p.row.data;
+  job.backward_error = p.backward_error.data;
+  return job;
+}
+
+template <class R>
+int64_t scratch_arrays(const SolveFactoredParameters& p, const MatrixKernels<R>& tiles) {
+  return p.check ? tiles.check_arrays : kMatrixArrays;
+}
+
+template <class R>
+Status solve_factored(CpuDevice& device, const SolveFactoredParameters& p, Control& control) {
+  if (p.n == 0) {
+    fill(p.status, static_cast<int32_t>(operation::SystemStatus::ok));
+    fill(p.row, int32_t{-1});
+    fill(p.backward_error, 0.0);
+  } else {
+    const bool complex = is_complex(p.type);
+    const Problem<R> problem = problem_of<R>(p, complex);
+    const FactorJob job = job_of<R>(p);
+    const MatrixKernels<R>& tiles = matrix_tiles<R>(complex, p.n, p.batch);
+    const auto body = [&](int64_t first, int count, void* scratch) {
+      tiles.solve_factored(problem, job, first, count, scratch);
+    };
+    WARPLOOM_TRY(run_tiles(device, tiles, p.n, p.batch, control, body, scratch_arrays<R>(p, tiles)));
+  }
+  summarise(p.status, p.row, p.summary);
+  return {};
+}
+
+template <class R>
+int64_t workspace(const CpuDevice& device, const SolveFactoredParameters& p) {
+  const bool complex = is_complex(p.type);
+  const int64_t arrays = scratch_arrays<R>(p, matrix_tiles<R>(complex, p.n, p.batch));
+  return matrix_workspace<R>(device, complex, p.n, p.batch, arrays);
 }
 
 }  // namespace
@@ -50,8 +89,7 @@ Status tridiagonal_solve_factored(Device& device, const SolveFactoredParameters&
 int64_t tridiagonal_solve_factored_workspace(const Device& device,
                                              const SolveFactoredParameters& p) {
   const auto& cpu = static_cast<const CpuDevice&>(device);
-  return is_single(p.type) ? matrix_workspace<float>(cpu, is_complex(p.type), p.n, p.batch)
-                           : matrix_workspace<double>(cpu, is_complex(p.type), p.n, p.batch);
+  return is_single(p.type) ? workspace<float>(cpu, p) : workspace<double>(cpu, p);
 }
 
 }  // namespace warploom::cpu

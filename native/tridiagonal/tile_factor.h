@@ -1,64 +1,18 @@
-// Factorisations of a tile, their storage and the solves with them; products of a tile. Include once
-// per instruction set, after the standard headers.
+// Factorisations of a tile and products of a tile. Include once per instruction set, after the standard
+// headers.
 #pragma once
+#include "native/tridiagonal/factor_pivoted.h"
 #include "native/tridiagonal/tile_check.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
-inline constexpr int64_t kFactorArrays = 6;
-/// The last array holds the border's solution of periodic systems.
-inline constexpr int64_t kBorderArray = 5;
+/// Arrays of the factorisations without exchanges: reciprocal pivots, lower band or multipliers, c'.
+enum PlainArray { kInverse = 0, kLower = 1, kRatio = 2 };
 
-/// Where the factors of one tile lie: kFactorArrays arrays of tile rows, each row the lanes' real
-/// parts and then their imaginary parts; and four numbers per periodic system at the end of all.
-template <class S>
-class FactorStore {
- public:
-  using R = RealType<S>;
-  FactorStore(const FactorJob& job, const TileLanes<S>& tile)
-      : n_(tile.n), lanes_(tile.lanes) {
-    const int64_t reals = kFactorArrays * kParts<S>;
-    data_ = reinterpret_cast<R*>(job.memory) + tile.first * job.n * reals;
-    corners_ = reinterpret_cast<One<S>*>(reinterpret_cast<R*>(job.memory) + job.batch * job.n * reals) +
-               tile.first * 4;
-  }
-  WARPLOOM_INLINE void put(int64_t array, int64_t row, const S& value) const {
-    const R* reals = reinterpret_cast<const R*>(&value);
-    R* to = data_ + (array * n_ + row) * lanes_ * kParts<S>;
-    for (int part = 0; part < kParts<S>; ++part) {
-      if (kLanes<S> == 1 || lanes_ == kLanes<S>) {
-        __builtin_memcpy(to + part * kLanes<S>, reals + part * kLanes<S>, sizeof(R) * kLanes<S>);
-      } else {
-        for (int l = 0; l < lanes_; ++l) to[part * lanes_ + l] = reals[part * kLanes<S> + l];
-      }
-    }
-  }
-  WARPLOOM_INLINE S get(int64_t array, int64_t row) const {
-    S value;
-    R* reals = reinterpret_cast<R*>(&value);
-    const R* from = data_ + (array * n_ + row) * lanes_ * kParts<S>;
-    for (int part = 0; part < kParts<S>; ++part) {
-      if (kLanes<S> == 1 || lanes_ == kLanes<S>) {
-        __builtin_memcpy(reals + part * kLanes<S>, from + part * kLanes<S>, sizeof(R) * kLanes<S>);
-      } else {
-        for (int l = 0; l < kLanes<S>; ++l) {
-          reals[part * kLanes<S> + l] = from[part * lanes_ + (l < lanes_ ? l : lanes_ - 1)];
-        }
-      }
-    }
-    return value;
-  }
-  /// bottom corner, lower entry of the last row, Schur complement of a lane's border.
-  One<S>& corner(int lane, int which) const { return corners_[4 * lane + which]; }
+/// Rows of factors fetched before they are used.
+inline constexpr int64_t kFetchAhead = 12;
 
- private:
-  int64_t n_;
-  int lanes_;
-  R* data_;
-  One<S>* corners_;
-};
-
-/// Elimination multipliers without pivoting: reciprocal pivots, lower band, c'.
+/// Elimination multipliers without pivoting.
 template <class S>
 void factor_plain(const System<S>& s, const FactorStore<S>& store, Tile<S>& t) {
   S ratio = constant<S>(0);
@@ -67,33 +21,10 @@ void factor_plain(const System<S>& s, const FactorStore<S>& store, Tile<S>& t) {
     note_pivot(t, pivot, i);
     const S inverse = reciprocal(pivot);
     ratio = s.upper[i] * inverse;
-    store.put(0, i, inverse);
-    store.put(1, i, s.lower[i]);
-    store.put(2, i, ratio);
+    store.put(kInverse, i, inverse);
+    store.put(kLower, i, s.lower[i]);
+    store.put(kRatio, i, ratio);
   }
-}
-
-/// gttrf: multipliers, three diagonals of U, and a nonzero number where rows were exchanged.
-template <class S>
-void factor_pivoted(const System<S>& s, const FactorStore<S>& store, Tile<S>& t) {
-  const S zero = constant<S>(0), one = constant<S>(1);
-  S d = s.diagonal[0], u = s.upper[0];
-  for (int64_t i = 0; i + 1 < s.n; ++i) {
-    const S l = s.lower[i + 1], next_d = s.diagonal[i + 1], next_u = s.upper[i + 1];
-    const auto swap = absolute(d) < absolute(l);
-    const S pivot = select(swap, l, d), first = select(swap, next_d, u), second = select(swap, next_u, zero);
-    note_pivot(t, pivot, i);
-    const S factor = select(swap, d, l) / pivot;
-    store.put(0, i, pivot);
-    store.put(1, i, first);
-    store.put(2, i, second);
-    store.put(3, i, factor);
-    store.put(4, i, select(swap, one, zero));
-    d = select(swap, u, next_d) - factor * first;
-    u = select(swap, zero, next_u) - factor * second;
-  }
-  note_pivot(t, d, s.n - 1);
-  store.put(0, s.n - 1, d);
 }
 
 /// L D L^H of a Hermitian positive definite matrix: reciprocal pivots and L. A pivot that is not
@@ -126,8 +57,8 @@ void factor_cholesky(const System<S>& s, const FactorStore<S>& store, Tile<S>& t
     inverse = select(positive, reciprocal(pivot), not_a_number);
     S stored = constant<S>(0);
     reinterpret_cast<V&>(stored) = inverse;
-    store.put(0, i, stored);
-    store.put(1, i, multiplier);
+    store.put(kInverse, i, stored);
+    store.put(kLower, i, multiplier);
   }
 }
 
@@ -137,46 +68,113 @@ WARPLOOM_INLINE S conjugated(const S& a) {
   else return a;
 }
 
-/// Solves in place with stored factors; adds NaN to `bad` in lanes with a zero pivot.
+/// What is not finite on the way of a solve, as NaN in its lane.
 template <class S>
-void apply_factors(const FactorStore<S>& store, operation::Factorisation kind, int64_t n, S* x,
-                   LanesType<S>* bad) {
-  using operation::Factorisation;
-  if (kind == Factorisation::regpack) {
-    for (int64_t i = 0; i < n; ++i) {
-      const S inverse = store.get(0, i);
-      *bad = *bad + trouble(inverse);
-      x[i] = (i == 0 ? x[0] : x[i] - store.get(1, i) * x[i - 1]) * inverse;
+struct Noted {
+  LanesType<S> rhs, solution;
+};
+/// (An implicit constructor would be compiled for the wrong instruction set.)
+template <class S>
+WARPLOOM_INLINE Noted<S> nothing_noted() {
+  return {broadcast<LanesType<S>>(0), broadcast<LanesType<S>>(0)};
+}
+
+/// Solves in place with factors without exchanges, and notes what is not finite.
+template <class S>
+void apply_plain(const FactorStore<S>& store, int64_t n, S* x, Noted<S>* noted) {
+  for (int64_t i = 0; i < n; ++i) {
+    store.fetch(kLower, i + kFetchAhead);
+    store.fetch(kInverse, i + kFetchAhead);
+    noted->rhs = noted->rhs + trouble(x[i]);
+    x[i] = (i == 0 ? x[0] : x[i] - store.get(kLower, i) * x[i - 1]) * store.get(kInverse, i);
+  }
+  noted->solution = noted->solution + trouble(x[n - 1]);
+  for (int64_t i = n - 2; i >= 0; --i) {
+    store.fetch(kRatio, i - kFetchAhead);
+    x[i] = x[i] - store.get(kRatio, i) * x[i + 1];
+    noted->solution = noted->solution + trouble(x[i]);
+  }
+}
+template <class S>
+void apply_cholesky(const FactorStore<S>& store, int64_t n, S* x, Noted<S>* noted) {
+  noted->rhs = noted->rhs + trouble(x[0]);
+  for (int64_t i = 1; i < n; ++i) {
+    noted->rhs = noted->rhs + trouble(x[i]);
+    x[i] = x[i] - store.get(kLower, i) * x[i - 1];
+  }
+  for (int64_t i = n - 1; i >= 0; --i) {
+    x[i] = x[i] * store.get(kInverse, i);
+    if (i + 1 < n) x[i] = x[i] - conjugated(store.get(kLower, i + 1)) * x[i + 1];
+    noted->solution = noted->solution + trouble(x[i]);
+  }
+}
+template <class S>
+WARPLOOM_INLINE void note_all(const S* x, int64_t n, LanesType<S>* noted) {
+  for (int64_t i = 0; i < n; ++i) *noted = *noted + trouble(x[i]);
+}
+
+/// Whether every lane has `n` rows: then a tile is taken as a whole, else lane by lane where the
+/// last row counts.
+template <class S>
+bool is_uniform(const TileLanes<S>& tile) {
+  return tile.least_rows == tile.n;
+}
+
+/// One lane's rows of an array of a tile, and back.
+template <class S>
+void copy_lane(const S* from, int64_t rows, int lane, One<S>* to) {
+  for (int64_t i = 0; i < rows; ++i) to[i] = get_lane(from[i], lane);
+}
+
+/// The pivoted factorisation of a tile. `scratch`: n entries.
+template <class S>
+void factor_pivoted_tile(const TileLanes<S>& tile, const System<S>& s, const FactorStore<S>& store, S* scratch,
+                         Tile<S>& t) {
+  if (!s.periodic) return factor_pivoted(s, store, t);
+  if (is_uniform(tile)) return s.n >= 3 ? factor_cyclic(s, store, t) : factor_pivoted(s, store, t);
+  using T = One<S>;
+  for (int l = 0; l < tile.lanes; ++l) {
+    System<T> one;
+    one.n = one.rows[0] = s.rows[l];
+    if (one.n == 0) continue;
+    T* memory = reinterpret_cast<T*>(scratch);
+    for (const auto& [band, to] : {std::pair(s.lower, &one.lower), std::pair(s.diagonal, &one.diagonal),
+                                   std::pair(s.upper, &one.upper)}) {
+      copy_lane(band, one.n, l, memory);
+      *to = memory;
+      memory += s.n;
     }
-    for (int64_t i = n - 2; i >= 0; --i) x[i] = x[i] - store.get(2, i) * x[i + 1];
-  } else if (kind == Factorisation::cholesky) {
-    for (int64_t i = 1; i < n; ++i) x[i] = x[i] - store.get(1, i) * x[i - 1];
-    for (int64_t i = n - 1; i >= 0; --i) {
-      const S inverse = store.get(0, i);
-      *bad = *bad + trouble(inverse);
-      x[i] = x[i] * inverse;
-      if (i + 1 < n) x[i] = x[i] - conjugated(store.get(1, i + 1)) * x[i + 1];
-    }
-  } else {
-    S b = x[0];
-    for (int64_t i = 0; i + 1 < n; ++i) {
-      const auto kept = is_zero(store.get(4, i));
-      const S next = x[i + 1];
-      x[i] = select(kept, b, next);
-      b = select(kept, next, b) - store.get(3, i) * x[i];
-    }
-    x[n - 1] = b;
-    for (int64_t i = n - 1; i >= 0; --i) {
-      const S pivot = store.get(0, i);
-      *bad = *bad + trouble(reciprocal(pivot));
-      if (i + 1 < n) x[i] = x[i] - store.get(1, i) * x[i + 1];
-      if (i + 2 < n) x[i] = x[i] - store.get(2, i) * x[i + 2];
-      x[i] = x[i] / pivot;
-    }
+    one.top = get_lane(s.top, l);
+    one.bottom = get_lane(s.bottom, l);
+    const LaneStore<S> lane{&store, l};
+    Tile<T> found;
+    found.n = one.n;
+    found.zero_row = -1;
+    if (one.n >= 3) factor_cyclic(one, lane, found);
+    else factor_pivoted(one, lane, found);
+    set_row<S>(t.zero_row, l, found.zero_row);
   }
 }
 
-/// Cuts the last row of periodic systems off and returns the border in s.rhs.
+/// Solves a tile in place with pivoted factors. `scratch`: n entries.
+template <class S>
+void solve_pivoted_tile(const TileLanes<S>& tile, const FactorStore<S>& store, bool periodic, S* x, S* scratch) {
+  if (!periodic) return solve_pivoted(store, tile.n, x);
+  if (is_uniform(tile)) return tile.n >= 3 ? solve_cyclic(store, tile.n, x) : solve_pivoted(store, tile.n, x);
+  auto* const own = reinterpret_cast<One<S>*>(scratch);
+  for (int l = 0; l < tile.lanes; ++l) {
+    const int64_t rows = tile.rows[l];
+    if (rows == 0) continue;
+    const LaneStore<S> lane{&store, l};
+    copy_lane(x, rows, l, own);
+    if (rows >= 3) solve_cyclic(lane, rows, own);
+    else solve_pivoted(lane, rows, own);
+    for (int64_t i = 0; i < rows; ++i) set_lane(x[i], l, own[i]);
+  }
+}
+
+/// Cuts the last row of periodic systems off and returns the border in s.rhs. For factors without
+/// exchanges, which need regular leading parts anyway.
 template <class S>
 void split_border(System<S>& s, const FactorStore<S>& store, One<S>* last_diagonal, int lanes) {
   using T = One<S>;
@@ -185,8 +183,8 @@ void split_border(System<S>& s, const FactorStore<S>& store, One<S>* last_diagon
     const int64_t m = s.rows[l];
     if (m < 3) continue;
     if (l < lanes) {
-      store.corner(l, 0) = get_lane(s.bottom, l);
-      store.corner(l, 1) = get_lane(s.lower[m - 1], l);
+      store.closing(l, 0) = get_lane(s.bottom, l);
+      store.closing(l, 1) = get_lane(s.lower[m - 1], l);
     }
     last_diagonal[l] = get_lane(s.diagonal[m - 1], l);
     set_lane(s.rhs[0], l, get_lane(s.top, l));
@@ -197,12 +195,36 @@ void split_border(System<S>& s, const FactorStore<S>& store, One<S>* last_diagon
   }
 }
 
+/// Factors without exchanges, with the border of periodic systems.
+template <class S>
+void factor_plain_tile(operation::Factorisation kind, System<S>& s, const FactorStore<S>& store, int lanes, Tile<S>& t) {
+  const bool cholesky = kind == operation::Factorisation::cholesky;
+  One<S> last_diagonal[kLanes<S>] = {};
+  if (s.periodic) split_border(s, store, last_diagonal, lanes);
+  if (cholesky) factor_cholesky(s, store, t);
+  else factor_plain(s, store, t);
+  if (!s.periodic) return;
+  Noted<S> unused = nothing_noted<S>();
+  if (cholesky) apply_cholesky(store, s.n, s.rhs, &unused);
+  else apply_plain(store, s.n, s.rhs, &unused);
+  for (int64_t i = 0; i < s.n; ++i) store.put(store.border(), i, s.rhs[i]);
+  for (int l = 0; l < lanes; ++l) {
+    const int64_t m = s.rows[l];
+    if (m < 3) continue;
+    const One<S> schur = last_diagonal[l] - store.closing(l, 0) * get_lane(s.rhs[0], l) -
+                         store.closing(l, 1) * get_lane(s.rhs[m - 2], l);
+    store.closing(l, 2) = schur;
+    if (is_zero(schur) && get_row<S>(t.zero_row, l) < 0) set_row<S>(t.zero_row, l, m - 1);
+  }
+}
+
 /// Factors systems first…first+lanes-1 into the job's memory and writes their status words.
 template <class S>
 void factor_tile(const Problem<RealType<S>>& problem, const FactorJob& job, int64_t first, int lanes,
                  void* scratch) {
   using V = LanesType<S>;
   const TileLanes<S> tile(problem, first, lanes);
+  const FactorStore<S> store(job, tile);
   IndexType<S> zero_row = index_lanes<V>(-1);
   int64_t non_finite[kLanes<S>];
   for (int64_t& row : non_finite) row = -1;
@@ -216,30 +238,11 @@ void factor_tile(const Problem<RealType<S>>& problem, const FactorJob& job, int6
     s.rhs = memory + 3 * s.n;
     load_system(tile, Sources<S>(tile, problem), &s, false);
     find_non_finite(s, non_finite);
-    const FactorStore<S> store(job, tile);
-    One<S> last_diagonal[kLanes<S>] = {};
-    if (s.periodic) split_border(s, store, last_diagonal, lanes);
     Tile<S> t;
     t.n = s.n;
     t.zero_row = zero_row;
-    switch (job.kind) {
-      case operation::Factorisation::regpack: factor_plain(s, store, t); break;
-      case operation::Factorisation::pivoted: factor_pivoted(s, store, t); break;
-      case operation::Factorisation::cholesky: factor_cholesky(s, store, t); break;
-    }
-    if (s.periodic) {
-      V unused = broadcast<V>(0);
-      apply_factors(store, job.kind, s.n, s.rhs, &unused);
-      for (int64_t i = 0; i < s.n; ++i) store.put(kBorderArray, i, s.rhs[i]);
-      for (int l = 0; l < lanes; ++l) {
-        const int64_t m = s.rows[l];
-        if (m < 3) continue;
-        const One<S> schur = last_diagonal[l] - store.corner(l, 0) * get_lane(s.rhs[0], l) -
-                             store.corner(l, 1) * get_lane(s.rhs[m - 2], l);
-        store.corner(l, 2) = schur;
-        if (is_zero(schur) && get_row<S>(t.zero_row, l) < 0) set_row<S>(t.zero_row, l, m - 1);
-      }
-    }
+    if (job.kind == operation::Factorisation::pivoted) factor_pivoted_tile(tile, s, store, s.rhs, t);
+    else factor_plain_tile(job.kind, s, store, lanes, t);
     zero_row = t.zero_row;
   }
   for (int l = 0; l < lanes; ++l) {
@@ -248,68 +251,10 @@ void factor_tile(const Problem<RealType<S>>& problem, const FactorJob& job, int6
     const SystemStatus outcome = non_finite[l] >= 0 ? SystemStatus::non_finite
                                  : zero >= 0        ? SystemStatus::zero_pivot
                                                     : SystemStatus::ok;
+    store.state(l) = FactorLayout::state(non_finite[l], zero);
     if (job.status != nullptr) job.status[first + l] = static_cast<int32_t>(outcome);
     if (job.row != nullptr) {
       job.row[first + l] = static_cast<int32_t>(non_finite[l] >= 0 ? non_finite[l] : zero);
-    }
-  }
-}
-
-/// x from the factors and right-hand sides already in x; `bad` as in apply_factors.
-template <class S>
-void solve_with_factors(const TileLanes<S>& tile, const FactorJob& job, S* x, LanesType<S>* bad) {
-  const FactorStore<S> store(job, tile);
-  if (!job.periodic) return apply_factors(store, job.kind, tile.n, x, bad);
-  using T = One<S>;
-  T last[kLanes<S>] = {};
-  for (int l = 0; l < kLanes<S>; ++l) {
-    if (tile.rows[l] < 3) continue;
-    last[l] = get_lane(x[tile.rows[l] - 1], l);
-    set_lane(x[tile.rows[l] - 1], l, constant<T>(0));
-  }
-  apply_factors(store, job.kind, tile.n, x, bad);
-  S corner = constant<S>(0);
-  for (int l = 0; l < tile.lanes; ++l) {
-    const int64_t m = tile.rows[l];
-    if (m < 3) continue;
-    const T schur = store.corner(l, 2);
-    const T value = last[l] - store.corner(l, 0) * get_lane(x[0], l) -
-                    store.corner(l, 1) * get_lane(x[m - 2], l);
-    set_lane(corner, l, value / schur);
-    if (is_zero(schur)) set_lane<LanesType<S>>(*bad, l, trouble(reciprocal(absolute(schur))));
-  }
-  for (int64_t i = 0; i < tile.n; ++i) x[i] = x[i] - store.get(kBorderArray, i) * corner;
-  for (int l = 0; l < tile.lanes; ++l) {
-    if (tile.rows[l] >= 3) set_lane(x[tile.rows[l] - 1], l, get_lane(corner, l));
-  }
-}
-
-/// Solves every right-hand side of systems first…first+lanes-1. `problem` counts one right-hand side.
-template <class S>
-void solve_factored_tile(const Problem<RealType<S>>& problem, const FactorJob& job, int64_t first,
-                         int lanes, void* scratch) {
-  using V = LanesType<S>;
-  using operation::SystemStatus;
-  const TileLanes<S> tile(problem, first, lanes);
-  S* x = static_cast<S*>(scratch);
-  for (int64_t r = 0; r < job.rhs_count; ++r) {
-    V bad_rhs = broadcast<V>(0), bad_pivot = bad_rhs, bad = bad_rhs;
-    if (tile.n > 0) {
-      Band<RealType<S>> rhs = problem.rhs, solution = problem.solution;
-      rhs.origin += r * rhs.rhs_stride;
-      solution.origin += r * solution.rhs_stride;
-      tile.load(tile.source(rhs, 0, 0, 0), 0, tile.n, x);
-      for (int64_t i = 0; i < tile.n; ++i) bad_rhs = bad_rhs + trouble(x[i]);
-      solve_with_factors(tile, job, x, &bad_pivot);
-      for (int64_t i = 0; i < tile.n; ++i) bad = bad + trouble(x[i]);
-      tile.store(tile.source(solution, 0, 0, 0), 0, tile.n, x, false);
-    }
-    for (int l = 0; l < lanes && job.status != nullptr; ++l) {
-      const SystemStatus outcome = get_lane<V>(bad_rhs, l) != 0     ? SystemStatus::non_finite
-                                   : get_lane<V>(bad_pivot, l) != 0 ? SystemStatus::zero_pivot
-                                   : get_lane<V>(bad, l) != 0       ? SystemStatus::inaccurate
-                                                                    : SystemStatus::ok;
-      job.status[(first + l) * job.rhs_count + r] = static_cast<int32_t>(outcome);
     }
   }
 }

@@ -82,7 +82,7 @@ void factorisations(Device& device, const char* type) {
       tri::FactorParameters f;
       matrix(b, &f);
       f.factorisation = kind;
-      std::vector<uint8_t> memory(size_t(tri::factor_bytes(f.type, n, systems, periodic)) + 64, 0xA5);
+      std::vector<uint8_t> memory(size_t(tri::factor_bytes(f.type, n, systems, periodic, kind)) + 64, 0xA5);
       f.factors = {memory.data(), int64_t(memory.size()) - 64};
       std::vector<int32_t> status(size_t(systems), 9), row(size_t(systems), 9);
       f.status = {status.data(), systems};

@@ -36,7 +36,7 @@ Factored factor(Tally& tally, GpuDevice& device, const TestBatch<T>& test, Facto
     p.structure = warploom::tridiagonal::Structure::positive_definite;
     p.upper = {};
   }
-  const int64_t bytes = warploom::tridiagonal::factor_bytes(p.type, p.n, p.batch, periodic);
+  const int64_t bytes = warploom::tridiagonal::factor_bytes(p.type, p.n, p.batch, periodic, factorisation);
   result.factors.assign(bytes, 0xcd);
   result.status.assign(p.batch, -7);
   result.row.assign(p.batch, -7);

@@ -30,8 +30,8 @@ const matrix = (): LooseParameters => ({
 });
 const words = (count = smallBatch): Int32Array => new Int32Array(count);
 
-// cuda/tridiagonal/factor.cpp, factor_bytes(float64, smallN, smallBatch, false).
-const factorBytes = 1280;
+// cuda/tridiagonal/factor.cpp, factor_bytes(float64, smallN, smallBatch, false, pivoted).
+const factorBytes = 512;
 
 const grid = { width: smallN, height: smallBatch, depth: 1 };
 /** Components of a grid's points, one after the other. */
@@ -43,14 +43,15 @@ const builders: Record<string, () => LooseParameters> = {
   'tridiagonal.solve': () => ({
     ...matrix(), rhsCount: 1, rhs: viewOf(filled(1)), solution: viewOf(filled(0)), algorithm: 'auto', depth: 0,
     stable: false, check: true, refine: false, tolerance: 0, status: words(), row: words(),
-    backwardError: new Float64Array(smallBatch), used: words(4),
+    backwardError: new Float64Array(smallBatch), summary: new Float64Array(8), used: words(4),
   }),
   'tridiagonal.factor': () => ({
-    ...matrix(), factorisation: 'pivoted', factors: new Uint8Array(factorBytes), status: words(), row: words(),
+    ...matrix(), factorisation: 'pivoted', factors: new Uint8Array(factorBytes), status: words(), row: words(), summary: new Float64Array(8),
   }),
   'tridiagonal.solve_factored': () => ({
-    type: 'float64', n: smallN, batch: smallBatch, rhsCount: 1, periodic: false, factorisation: 'pivoted',
-    factors: new Uint8Array(factorBytes), rhs: viewOf(filled(1)), solution: viewOf(filled(0)), status: words(),
+    ...matrix(), rhsCount: 1, factorisation: 'pivoted', shared: false, check: true, tolerance: 0,
+    factors: new Uint8Array(factorBytes), rhs: viewOf(filled(1)), solution: viewOf(filled(0)), status: words(), row: words(),
+    backwardError: new Float64Array(smallBatch), summary: new Float64Array(8),
   }),
   'tridiagonal.multiply': () => ({
     ...matrix(), rhsCount: 1, x: viewOf(filled(1)), y: viewOf(filled(0)), alpha: 1, beta: 0,

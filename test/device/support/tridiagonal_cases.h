@@ -89,7 +89,7 @@ std::string run_factor_case(tridiagonal::FactorParameters p, Device& device, std
   const HostBatch<T> host(p.n, p.batch, p.structure == tridiagonal::Structure::positive_definite);
   const DeviceBatch<T> on(device, host);
   set_matrix(p, host, on);
-  OnDevice<uint8_t> factors(device, static_cast<size_t>(tridiagonal::factor_bytes(p.type, p.n, p.batch, p.periodic)));
+  OnDevice<uint8_t> factors(device, static_cast<size_t>(tridiagonal::factor_bytes(p.type, p.n, p.batch, p.periodic, p.factorisation)));
   p.factors = {factors.data(), factors.length()};
   p.status = {on.status.data(), on.status.length()};
   p.row = {on.row.data(), on.row.length()};
@@ -118,7 +118,7 @@ inline std::string run_many_rhs_case(Device& device, std::string* digest) {
   tridiagonal::FactorParameters p;
   set_matrix(p, host, on);
   p.batch = 1, p.periodic = true;
-  OnDevice<uint8_t> factors(device, static_cast<size_t>(tridiagonal::factor_bytes(p.type, n, 1, true)));
+  OnDevice<uint8_t> factors(device, static_cast<size_t>(tridiagonal::factor_bytes(p.type, n, 1, true, p.factorisation)));
   p.factors = {factors.data(), factors.length()};
   std::string failure = run_operation(device, simt_backend().operations.tridiagonal_factor, p);
   if (!failure.empty()) return "factor: " + failure;

@@ -1,0 +1,98 @@
+// Where a call's words per system are while it runs, and how they become its SystemStatuses.
+import { DeviceArray } from '../core/device-array.ts';
+import { resultArray, type Device } from '../core/device.ts';
+import { SystemStatuses, type NotedWords } from './status.ts';
+import type { SplitComplex, Vector } from './types.ts';
+import { isSplit } from './views.ts';
+
+/** Backward errors of `check`: kept where the right-hand sides are. */
+export type BackwardErrors<V extends Vector> =
+  Vector extends V ? Float64Array | DeviceArray
+    : V extends DeviceArray | SplitComplex<DeviceArray> ? DeviceArray : Float64Array;
+
+/**
+ * Batches of at most so many (system, right-hand side) pairs bring their words back with the call. Larger ones leave them
+ * on the device and bring back a summary; the words follow only where it says that something is not plainly ok.
+ */
+export const smallBatch = 4096;
+
+/** Words read at a time from the device: host memory does not grow with the batch. */
+const wordsPerRead = 1 << 18;
+
+/** The word arrays among an operation's parameters. */
+export interface CallWords {
+  status: Int32Array | DeviceArray;
+  row: Int32Array | DeviceArray;
+  /** SummaryWord of cuda/tridiagonal/solve.h. */
+  summary?: Float64Array;
+}
+
+/** Places in a summary, as SummaryWord of cuda/tridiagonal/solve.h. */
+const summaryWord = { zeroPivots: 0, nonFinites: 1, inaccurates: 2, resolved: 3, firstFailed: 4 } as const;
+const summaryLength = 8;
+
+/** The summary of a call of `length` outcomes, where it brings one back. */
+export function summaryFor(length: number): Float64Array | undefined {
+  return length <= smallBatch ? undefined : new Float64Array(summaryLength);
+}
+
+/** Word arrays for a call of `length` outcomes on `device`. */
+export function makeWords(device: Device, length: number): CallWords {
+  const summary = summaryFor(length);
+  if (summary === undefined) return { status: new Int32Array(length), row: new Int32Array(length).fill(-1) };
+  return { status: resultArray(device, 'int32', length), row: resultArray(device, 'int32', length), summary };
+}
+
+/** Runs a call that writes `words`, and gives their memory on the device back whatever comes of it. */
+export async function withWords<R>(words: CallWords, rhsCount: number, run: () => Promise<R>): Promise<[R, SystemStatuses]> {
+  try {
+    const result = await run();
+    return [result, await statusesOf(words, rhsCount)];
+  } finally {
+    freeWords(words);
+  }
+}
+
+function freeWords({ status, row }: CallWords): void {
+  for (const array of [status, row]) if (!(array instanceof Int32Array)) array.dispose();
+}
+
+async function statusesOf({ status, row, summary }: CallWords, rhsCount: number): Promise<SystemStatuses> {
+  if (status instanceof Int32Array || row instanceof Int32Array || summary === undefined) {
+    return new SystemStatuses(status as Int32Array, row as Int32Array, rhsCount);
+  }
+  const failed = summary[summaryWord.zeroPivots]! + summary[summaryWord.nonFinites]! + summary[summaryWord.inaccurates]!;
+  const resolved = summary[summaryWord.resolved]!;
+  if (failed + resolved === 0) return new SystemStatuses(status.length, undefined, rhsCount);
+  const from = resolved > 0 ? 0 : summary[summaryWord.firstFailed]!;
+  return new SystemStatuses(status.length, await readNoted(status, row, from, resolved > 0 ? Infinity : failed), rhsCount);
+}
+
+/** Fetches the words from place `from` on that are not zero, in pieces, until `count` are found. */
+async function readNoted(status: DeviceArray, row: DeviceArray, from: number, count: number): Promise<NotedWords> {
+  const places: number[] = [], words: number[] = [], rows: number[] = [];
+  for (let at = from; at < status.length && places.length < count; at += wordsPerRead) {
+    const piece = () => new Int32Array(Math.min(wordsPerRead, status.length - at));
+    const found = await status.read(piece(), at) as Int32Array;
+    if (found.every((word) => word === 0)) continue;
+    const foundRows = await row.read(piece(), at) as Int32Array;
+    for (let i = 0; i < found.length; i += 1) {
+      if (found[i] === 0) continue;
+      places.push(at + i);
+      words.push(found[i]!);
+      rows.push(foundRows[i]!);
+    }
+  }
+  return { places, words, rows };
+}
+
+/** Space for the backward errors of a call with right-hand sides `rhs`. */
+export function backwardErrorsLike<V extends Vector>(rhs: V, device: Device, length: number): BackwardErrors<V> {
+  const onDevice = (isSplit(rhs) ? rhs.re : rhs) instanceof DeviceArray;
+  return (onDevice ? resultArray(device, 'float64', length) : new Float64Array(length)) as BackwardErrors<V>;
+}
+
+/** Frees backward errors of a call that failed. */
+export function freeErrors(errors: Float64Array | DeviceArray | undefined): void {
+  if (errors instanceof DeviceArray) errors.dispose();
+}
