@@ -1,4 +1,5 @@
 // Reports as text for people, and interference graphs in DOT.
+import { requireReport } from './report-check.ts';
 import type { KernelReport, RefusedKernel, ScratchpadReport } from './report.ts';
 
 /** A report in both forms. */
@@ -100,8 +101,12 @@ function kernelDot({ kernel, arrays, interference, inseparable }: KernelReport):
   ].join('\n');
 }
 
-/** A report of {@link optimize} as text and as DOT graphs. Dashed edges: arrays that no barrier can keep apart. */
+/**
+ * A report of {@link optimize} as text and as DOT graphs. Dashed edges: arrays that no barrier can keep apart.
+ * @throws ArgumentError naming the field of what is no report
+ */
 export function explain(report: ScratchpadReport): Explanation {
+  requireReport(report);
   return {
     text: [...report.kernels.map(kernelText), ...report.refused.map(refusedText)].join('\n'),
     dot: report.kernels.map(kernelDot).join('\n'),

@@ -79,7 +79,7 @@ function requireThreads(value: unknown): void {
   const fits = value.length >= 1 && value.length <= 3 && value.every((each) => Number.isSafeInteger(each) && each >= 1)
     && value.reduce((product: number, each: number) => product * each, 1) <= kMostThreads;
   const expected = `one to three positive whole numbers whose product is at most ${kMostThreads}`;
-  if (!fits) throw refusal('blockThreads', expected, JSON.stringify(value));
+  if (!fits) throw refusal('blockThreads', expected, `[${value.map(describeValue).join(', ')}]`);
 }
 
 /** Refuses options that are not what {@link OptimizeOptions} says. */

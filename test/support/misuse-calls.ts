@@ -1,0 +1,205 @@
+// A right call of every public function and method, for tests that make them wrong. `walk` finds what there is; a function without a call
+// here fails the misuse test.
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as warploom from '../../lib/index.ts';
+import { validParameters } from './valid-parameters.ts';
+
+const { scratchpad, stream, swept, tridiagonal } = warploom;
+
+/** A function with right arguments, made anew for each call. */
+export interface PublicCall {
+  readonly self?: object | undefined;
+  readonly args: unknown[];
+}
+export type Maker = () => Promise<PublicCall> | PublicCall;
+
+const folder = mkdtempSync(join(tmpdir(), 'warploom-misuse-'));
+export const device = await warploom.openDevice({ backend: 'cpu', threads: 1 });
+
+const real = (n: number, at: (i: number) => number = (i) => i + 1): Float64Array => Float64Array.from({ length: n }, (_, i) => at(i));
+const bands = () => ({ lower: real(8, () => -1), diagonal: real(8, () => 4), upper: real(8, () => -1), n: 8 });
+const picture = () => ({ width: 8, height: 8, data: Float32Array.from({ length: 64 }, (_, i) => ((i * 7) % 11) / 10) });
+const mask = () => Uint8Array.from({ length: 64 }, (_, i) => Number(i % 8 > 3));
+const displacement = () => ({ width: 8, height: 8, channels: 2, data: new Float32Array(128) });
+const gas = () => ({ density: 1, velocity: 0, pressure: 1 });
+
+const source = () => ({ name: 'p.str', text: 'float->float filter A() { work pop 1 push 2 { float x = pop(); push(x); push(2 * x); } }\n'
+  + 'float->float filter B() { work pop 3 push 1 { push(pop() + pop() + pop()); } }\nfloat->float pipeline Main() { add A(); add B(); }' });
+const made = await stream.elaborate([source()]);
+const graph = () => structuredClone(made.graph);
+const sdf = () => structuredClone(stream.toSdf(made.graph));
+const steady = () => structuredClone(stream.steadyState(sdf()));
+const many = sdf().actors.length;
+const costs = () => structuredClone({ ...stream.cpuCosts(sdf(), Array(many).fill(2) as number[]), gpu: Array(many).fill(1) as number[] });
+const task = () => ({ graph: sdf(), repetitions: steady().repetitions, costs: costs(), cores: 2, multiprocessors: 2 });
+const problem = () => ({
+  graph: sdf(), repetitions: steady().repetitions, tokens: sdf().channels.map(() => 6), delays: Array(many).fill(1) as number[], processors: 2,
+});
+const cores = () => structuredClone(stream.assignToCores(sdf(), steady(), costs(), { cores: 2, maxMultiplier: 2 }));
+const flags = () => Array(many).fill(false) as boolean[];
+const end = () => ({ rate: 2, threads: 32, instances: 2 });
+const found = (await stream.check([{ name: 'p.str', text: 'float->float filter A() { work pop 1 push 1 { push(y); } }' }])).diagnostics;
+const diagnostic = () => structuredClone({ ...found[0]! });
+const filter = () => ({ name: 'Half', input: 'float', output: 'float', pop: 1, push: 1, constants: { k: 0.5 }, code: 'work pop 1 push 1 { push(pop() * k); }', declarations: '' });
+const kernel = 'extern "C" __global__ void k(float* x) { __shared__ float a[64]; __shared__ float b[64]; int t = threadIdx.x; a[t] = x[t]; '
+  + '__syncthreads(); x[t] = a[63 - t]; __syncthreads(); b[t] = x[t]; __syncthreads(); x[t] = b[63 - t]; }';
+const report = () => scratchpad.optimize(kernel, { blockThreads: 64 }).then(({ report: found }) => structuredClone(found));
+const plan = () => ({ blocks: [{ name: 'a', bytes: 64, alignment: 16, live: [{ begin: 0, end: 2 }] }, { name: 'b', bytes: 32, live: [{ begin: 1, end: 3 }] }], conflicts: [[0, 1]] });
+const policy = () => ({ schema: 1, backend: 'cpu', device: 'x', computeCapability: 0, date: '', rows: [{ type: 'float32', n: 64, batch: 2, seconds: { 2: 1e-3 }, best: 2 }] });
+
+let saved: string | undefined;
+async function checkpoint(): Promise<string> {
+  if (saved !== undefined) return saved;
+  await using rod = await swept.heat({ n: 8, dx: 1, dt: 0.1, initial: 'ramp', device });
+  await rod.save(saved = join(folder, 'run.checkpoint'));
+  return saved;
+}
+async function policyFile(): Promise<string> {
+  const path = join(folder, 'policy.json');
+  await tridiagonal.writePolicy(path, policy() as never);
+  return path;
+}
+
+const other = await device.array(real(8));
+
+const args = (...list: unknown[]): Maker => () => ({ args: structuredClone(list) });
+
+/** Arguments of functions, by name. Those of whole namespaces are called with what they take most. */
+export const functions: Readonly<Record<string, Maker>> = {
+  version: args(), devices: args(), defaultDevice: args(),
+  openDevice: args({ backend: 'cpu', index: 0, threads: 1, memoryLimit: 1e8, queueLimit: 8 }),
+  scan: () => ({ args: [real(8), { operator: 'sum', exclusive: true, device }] }),
+  'tridiagonal.solve': () => ({ args: [{ ...bands(), rhs: real(16), batch: 2, periodic: false, transpose: 'none', check: true, device }] }),
+  'tridiagonal.workspace': () => ({ args: [{ ...bands(), rhs: real(8), device }] }),
+  'tridiagonal.plan': () => ({ args: [{ ...bands(), stable: true, device }] }),
+  'tridiagonal.multiply': () => ({ args: [{ ...bands(), x: real(8), device }] }),
+  'tridiagonal.condition': () => ({ args: [{ ...bands(), device }] }),
+  'tridiagonal.vjp': () => ({ args: [{ ...bands(), solution: real(8), cotangent: real(8), device }] }),
+  'tridiagonal.cubicSpline': () => ({ args: [real(6), real(6, (i) => i * i), { boundary: 'clamped', slopes: [0, 1], device }] }),
+  'tridiagonal.tune': () => ({ args: [{ sizes: [64], types: ['float32'], depths: [2], unknowns: 64, repeats: 1, device }] }),
+  'tridiagonal.formatPolicy': () => ({ args: [policy()] }), 'tridiagonal.writePolicy': () => ({ args: [join(folder, 'written.json'), policy()] }),
+  'tridiagonal.readPolicy': async () => ({ args: [await policyFile()] }), 'tridiagonal.stateOf': args(1), 'tridiagonal.wasResolvedByPivoting': args(1),
+  'tridiagonal.model': args({ size: 512, depth: 8, type: 'float32', architecture: 'paper' }),
+  'tridiagonal.modelCoefficients': args('sm_90', 'float32'),
+  'tridiagonal.fitModel': args([2, 4, 8].map((depth) => ({ depth, registersPerThread: 10 + 5 * depth }))),
+  'swept.heat': () => ({ args: [{ n: 8, dx: 1, diffusivity: 1, fourier: 0.3, initial: { kind: 'cosine', mode: 1 }, boundary: { left: 'reflective', right: { kind: 'dirichlet', value: 1 } }, device }] }),
+  'swept.kuramotoSivashinsky': () => ({ args: [{ n: 16, dx: 0.5, dt: 0.001, initial: { kind: 'noise', seed: 1, amplitude: 0.1 }, boundary: 'periodic', batch: 2, device }] }),
+  'swept.euler': () => ({ args: [{ n: 16, length: 1, cfl: 0.3, gamma: 1.4, limiter: 'mc', initial: { kind: 'riemann', left: gas(), right: { ...gas(), pressure: 0.5 } }, device }] }),
+  'swept.restore': async () => ({ args: [await checkpoint(), { device, variant: 'auto', parameters: { n: 8 }, tag: '' }] }),
+  'swept.exactRiemann': args(gas(), { ...gas(), pressure: 0.1 }, 1.4), 'swept.heatModeFactor': args(1, { n: 8, dx: 1, dt: 0.1, diffusivity: 1, boundary: 'reflective' }),
+  'swept.heatSeries': args('ramp', real(5), 0.1, { length: 1, diffusivity: 1, boundary: 'reflective' }),
+  'swept.kuramotoSivashinskyGrowth': args(1, { n: 16, dx: 0.5, dt: 0.001 }), 'swept.kuramotoSivashinskyLimit': args(0.5),
+  'imaging.addNoise': () => ({ args: [picture(), { kind: 'gaussian', sigma: 0.1, seed: 1 }] }),
+  'imaging.contourPolygons': () => ({ args: [{ ...picture(), data: Float32Array.from({ length: 64 }, (_, i) => Math.hypot(i % 8 - 4, (i >> 3) - 4) - 2) }, { level: 0 }] }),
+  'imaging.contourRings': () => ({ args: [{ ...picture(), data: Float32Array.from({ length: 64 }, (_, i) => Math.hypot(i % 8 - 4, (i >> 3) - 4) - 2) }, { level: 0 }] }),
+  'imaging.cosineTransform': () => ({ args: [picture(), { inverse: false, device }] }), 'imaging.curvature': () => ({ args: [picture(), { device }] }),
+  'imaging.denoise': () => ({ args: [picture(), { weight: 0.1, iterations: 4, method: 'primal-dual', device }] }),
+  'imaging.dice': () => ({ args: [mask(), mask()] }), 'imaging.diceEitherWay': () => ({ args: [mask(), mask()] }), 'imaging.discs': args(16, { dimensions: 2, type: 'float32' }),
+  'imaging.hausdorff': () => ({ args: [mask(), mask(), { width: 8, height: 8 }] }), 'imaging.jacobian': () => ({ args: [displacement(), { device }] }),
+  'imaging.meanSquaredError': () => ({ args: [picture(), picture()] }), 'imaging.ncc': () => ({ args: [picture(), picture()] }), 'imaging.normalNumbers': args(8, 1),
+  'imaging.psnr': () => ({ args: [picture(), picture(), 1] }), 'imaging.readImage': args(new Uint8Array(40), { format: 'raw', raw: { width: 5, height: 8, sampleType: 'uint8' } }),
+  'imaging.register': () => ({ args: [picture(), picture(), { iterations: 2, levels: 1, measure: 'ssd', device }] }), 'imaging.registrationPair': args(16, { dimensions: 2, amplitude: 1 }),
+  'imaging.ringArea': args([[0, 0], [1, 0], [0, 1]]), 'imaging.rofEnergy': () => ({ args: [picture(), picture(), 0.1] }),
+  'imaging.segment': () => ({ args: [picture(), { iterations: 2, mu: 0.1, initial: { kind: 'ball', centre: [4, 4], radius: 2 }, contours: true, device }] }),
+  'imaging.sheppLogan': args(16, { dimensions: 2 }), 'imaging.ssim': () => ({ args: [picture(), picture(), { range: 1 }] }),
+  'imaging.targetRegistrationError': () => ({ args: [displacement(), displacement(), mask()] }),
+  'imaging.warp': () => ({ args: [picture(), displacement(), { device }] }), 'imaging.writeImage': () => ({ args: [join(folder, 'x.png'), picture(), { sampleType: 'uint8' }] }),
+  'scratchpad.explain': async () => ({ args: [await report()] }), 'scratchpad.interference': () => ({ args: [plan()] }), 'scratchpad.plan': () => ({ args: [plan(), 'exact', {}] }),
+  'scratchpad.occupancy': args({ threads: 128, registers: 32, sharedBytes: 1024 }, 'sm_90'),
+  'scratchpad.optimize': args(kernel, { kernel: 'k', planner: 'exact', blockThreads: [64], macros: ['X'], defines: { N: 3 }, functions: ['f'], arch: 'sm_90' }),
+  'stream.parse': () => ({ args: [source().text, { file: 'p.str' }] }), 'stream.check': () => ({ args: [[source()], { main: 'Main' }] }), 'stream.elaborate': () => ({ args: [[source()], { main: 'Main', parameters: {} }] }),
+  'stream.fromSource': () => ({ args: [{ source: source().text, stream: 'A', input: 'float', output: 'float', args: [] }] }), 'stream.filter': () => ({ args: [filter()] }), 'stream.pipeline': () => ({ args: [stream.filter(filter() as never), stream.filter(filter() as never)] }),
+  'stream.splitJoin': () => ({ args: [{ split: stream.roundRobin(1), join: stream.roundRobin(1), branches: [stream.filter(filter() as never)] }] }),
+  'stream.feedbackLoop': () => ({ args: [{ join: stream.roundRobin(1, 1), body: stream.filter(filter() as never), loop: stream.filter(filter() as never), split: stream.roundRobin(1, 1), enqueue: [0] }] }),
+  'stream.roundRobin': args(1, 2), 'stream.interpret': () => ({ args: [graph(), { input: real(8), items: 2 }] }), 'stream.run': () => ({ args: [graph(), { input: real(8), backend: 'interpret', items: 2 }] }),
+  'stream.profile': () => ({ args: [graph(), { input: real(8), backend: 'js' }] }), 'stream.estimateCosts': () => ({ args: [graph()] }), 'stream.describeGraph': () => ({ args: [graph()] }),
+  'stream.toSdf': () => ({ args: [graph()] }), 'stream.graphSvg': () => ({ args: [graph(), 'title'] }), 'stream.formatDiagnostic': () => ({ args: [diagnostic(), { files: [source()] }] }),
+  'stream.ganttSvg': () => ({ args: [sdf(), [{ processor: 0, start: 0, time: 1, actor: 0, stage: 0, what: 'x' }], 1, 10, 'title'] }),
+  'stream.gcd': args(4n, 6n), 'stream.repetitions': () => ({ args: [sdf(), { maxFirings: 100 }] }), 'stream.initFirings': () => ({ args: [sdf(), steady().repetitions, { maxFirings: 100 }] }),
+  'stream.accessAt': () => ({ args: [end(), 32, 5] }), 'stream.accessPosition': () => ({ args: [end(), 32, { instance: 0, thread: 3, item: 1 }] }), 'stream.firingOf': () => ({ args: [end(), 32, 0, 3] }),
+  'stream.threadOf': () => ({ args: [end(), 32, 5] }), 'stream.layoutItems': () => ({ args: [end(), 32] }), 'stream.positionOf': args(5, 64, 32), 'stream.streamIndexOf': args(5, 64, 32),
+  'stream.shuffle': () => ({ args: [real(8), new Float64Array(8), 4] }), 'stream.deshuffle': () => ({ args: [real(8), new Float64Array(8), 4] }),
+  'stream.actorsWithPrework': () => ({ args: [sdf()] }), 'stream.firstRates': () => ({ args: [sdf().channels[0]] }), 'stream.itemsPopped': () => ({ args: [sdf().channels[0], 3] }), 'stream.itemsPushed': () => ({ args: [sdf().channels[0], 3] }),
+  'stream.steadyState': () => ({ args: [sdf(), {}] }), 'stream.pushSchedule': () => ({ args: [sdf(), steady()] }), 'stream.singleAppearanceSchedule': () => ({ args: [sdf(), steady()] }),
+  'stream.adjacency': () => ({ args: [sdf()] }), 'stream.checkGraph': () => ({ args: [sdf()] }), 'stream.describeChannel': () => ({ args: [sdf(), sdf().channels[0]] }), 'stream.isLoop': () => ({ args: [sdf(), [0]] }),
+  'stream.stronglyConnected': () => ({ args: [sdf()] }), 'stream.topologicalOrder': () => ({ args: [sdf()] }), 'stream.validateSchedule': () => ({ args: [sdf(), { init: steady().init, steps: stream.singleAppearanceSchedule(sdf(), steady()).steps }] }),
+  'stream.checkCosts': () => ({ args: [sdf(), costs()] }), 'stream.cpuCosts': () => ({ args: [sdf(), Array(many).fill(1)] }), 'stream.peekingActors': () => ({ args: [sdf()] }),
+  'stream.assignToCores': () => ({ args: [sdf(), steady(), costs(), { cores: 2, maxMultiplier: 2 }] }), 'stream.placesOf': () => ({ args: [sdf(), cores()] }),
+  'stream.partitionTasks': () => ({ args: [task(), { onlyClusters: false, movesPerActor: 2 }] }), 'stream.partitionTasksByIlp': () => ({ args: [task(), { seconds: 1 }] }), 'stream.fixedActors': () => ({ args: [task()] }),
+  'stream.partitionLoads': () => ({ args: [task(), flags()] }), 'stream.recomputeLoads': () => ({ args: [task(), flags()] }), 'stream.validatePartition': () => ({ args: [task(), stream.partitionTasks(task())] }),
+  'stream.partitionInstances': args([{ count: 2, time: 3 }, { count: 1, time: 4 }], 2), 'stream.partitionInstancesByIlp': args([{ count: 2, time: 3 }, { count: 1, time: 4 }], 2, { seconds: 1 }),
+  'stream.validateInstances': () => ({ args: [[{ count: 2, time: 3 }], 2, stream.partitionInstances([{ count: 2, time: 3 }], 2)] }), 'stream.packingBound': args([1, 2, 3], 2), 'stream.packJobs': args([1, 2, 3], 2),
+  'stream.validatePipeline': () => ({ args: [sdf(), { places: stream.placesOf(sdf(), cores()), tokens: problem().tokens }] }), 'stream.cycleRatio': args(2, [{ from: 0, to: 1, time: 1, distance: 0 }, { from: 1, to: 0, time: 1, distance: 1 }]),
+  'stream.instancesOf': () => ({ args: [problem()] }), 'stream.intervalBounds': () => ({ args: [problem()] }), 'stream.unroll': () => ({ args: [problem(), 2] }), 'stream.unrollFactor': () => ({ args: [problem()] }),
+  'stream.coarsen': () => ({ args: [problem(), stream.packPipeline(problem()), 2] }), 'stream.packPipeline': () => ({ args: [problem()] }),
+  'stream.realise': () => ({ args: [problem(), stream.instancesOf(problem()), stream.instancesOf(problem()).actor.map(() => 0)] }), 'stream.schedulePipeline': () => ({ args: [problem(), { target: 0.1, maxUnroll: 2 }] }),
+  'stream.pipelineByIlp': () => ({ args: [problem(), { seconds: 1, secondsPerInterval: 1 }] }), 'stream.assignStages': () => ({ args: [sdf(), flags()] }), 'stream.validateStages': () => ({ args: [sdf(), flags(), stream.assignStages(sdf(), flags())] }),
+};
+
+/** An object of each public class with methods, and arguments of its methods; those of a method without any are left out. */
+export const objects: Readonly<Record<string, { make: () => Promise<object> | object; calls: Readonly<Record<string, () => unknown[]>> }>> = {
+  Device: { make: () => device, calls: {
+    array: () => ['float64', 8], pinned: () => ['float64', 8], memory: () => [], trim: () => [],
+    run: () => ['tridiagonal.solve', validParameters('tridiagonal.solve'), {}], workspace: () => ['tridiagonal.solve', validParameters('tridiagonal.solve')],
+  } },
+  DeviceArray: { make: () => device.array(real(8)), calls: { read: () => [new Float64Array(8), 0, {}], write: () => [real(8), 0, {}], copyFrom: () => [other, {}], dispose: () => [] } },
+  'tridiagonal.CubicSpline': { make: () => tridiagonal.cubicSpline(real(6), real(6, (i) => i * i), { device }), calls: { evaluate: () => [[1.5, 2]] } },
+  'tridiagonal.HeatAdi': { make: () => tridiagonal.HeatAdi.create({ width: 4, height: 3, initial: real(12), diffusivity: 1, dt: 0.1, device }), calls: { advance: () => [1, { onProgress: () => undefined }], read: () => [] } },
+  'tridiagonal.Plan': { make: () => tridiagonal.plan({ ...bands(), device }), calls: { solve: () => [{ rhs: real(8) }], dispose: () => [] } },
+  'tridiagonal.SystemStatuses': { make: async () => (await tridiagonal.solve({ ...bands(), rhs: real(8), device })).status, calls: { at: () => [0], counts: () => [], failures: () => [], throwIfFailed: () => [] } },
+  'swept.HeatSimulation': { make: () => swept.heat({ n: 8, dx: 1, dt: 0.1, initial: 'ramp', device }), calls: simulationCalls() },
+  'swept.WaveSimulation': { make: () => swept.kuramotoSivashinsky({ n: 8, dx: 0.5, dt: 1e-4, initial: { kind: 'noise' }, device }), calls: simulationCalls() },
+  'swept.GasSimulation': { make: () => swept.euler({ n: 8, cfl: 0.1, initial: 'sod', device }), calls: { ...simulationCalls(), cfl: () => [{}] } },
+  'swept.Figures': { make: async () => (await swept.heat({ n: 8, dx: 1, dt: 0.1, initial: 'ramp', device })).figures(), calls: { at: () => [0], norms: () => [0, 1], firstBadProblem: () => [] } },
+  'swept.RiemannSolution': { make: () => swept.exactRiemann(gas(), { ...gas(), pressure: 0.1 }, 1.4), calls: { at: () => [0.1] } },
+};
+
+/** Static methods that make objects or compute. */
+export const statics: Readonly<Record<string, Maker>> = {
+  'tridiagonal.HeatAdi.create': () => ({ self: tridiagonal.HeatAdi, args: [{ width: 4, height: 3, initial: real(12), diffusivity: 1, dt: 0.1, dx: 1, dy: 1, boundary: 'neumann', device }] }),
+  'tridiagonal.HeatAdi.modeFactor': () => ({ self: tridiagonal.HeatAdi, args: [1, 1, { width: 4, height: 3, diffusivity: 1, dt: 0.1 }] }),
+};
+
+function simulationCalls(): Record<string, () => unknown[]> {
+  return {
+    advance: () => [1, { onProgress: () => undefined }], advanceTo: () => [0.001, {}], snapshots: () => [{ every: 1, until: 2 }], read: () => [{}], figures: () => [{}],
+    norms: () => [{ problem: 0, component: 0 }], totals: () => [0], save: () => [join(folder, 'saved.checkpoint'), { tag: 'x' }], dispose: () => [],
+  };
+}
+
+/** Not called: internal to the library (marked so), or what the language calls. */
+export const notCalled: readonly string[] = [
+  'Device.open', 'DeviceArray.handleOf', 'DeviceArray.allocate', 'swept.HeatSimulation.start', 'swept.WaveSimulation.start', 'swept.GasSimulation.start',
+  'Device#close', 'swept.Figures#row',
+];
+
+/** Names of every public function, and of every method as CLASS#METHOD or CLASS.STATIC. */
+export function walk(module: object = warploom, prefix = ''): Map<string, unknown> {
+  const found = new Map<string, unknown>();
+  for (const [key, value] of Object.entries(module) as [string, unknown][]) {
+    const name = prefix + key;
+    if (typeof value !== 'function') {
+      if (typeof value === 'object' && value !== null && Object.values(value).some((part) => typeof part === 'function')) {
+        for (const [inner, part] of walk(value, `${name}.`)) found.set(inner, part);
+      }
+      continue;
+    }
+    if (!/^class\b/.test(Function.prototype.toString.call(value))) {
+      found.set(name, value);
+      continue;
+    }
+    if (value.prototype instanceof Error || value === warploom.swept.Simulation || value === warploom.stream.Solver) continue;
+    for (const method of Object.getOwnPropertyNames(value)) {
+      if (typeof (value as unknown as Record<string, unknown>)[method] === 'function') found.set(`${name}.${method}`, (value as unknown as Record<string, unknown>)[method]);
+    }
+    for (let proto = value.prototype as object; proto !== Object.prototype; proto = Object.getPrototypeOf(proto) as object) {
+      for (const method of Object.getOwnPropertyNames(proto)) {
+        const part = Object.getOwnPropertyDescriptor(proto, method)!.value as unknown;
+        if (method !== 'constructor' && typeof part === 'function' && !['decode', 'row'].includes(method)) found.set(`${name}#${method}`, part);
+      }
+    }
+  }
+  return found;
+}
