@@ -1,6 +1,9 @@
 // Steps and time: exact at times that were asked for.
 import { refusal } from '../core/errors.ts';
 
+/** Most steps of one way; far beyond any run. */
+export const mostSteps = 2 ** 52;
+
 /** What a {@link Clock} is made from and saved as. */
 export interface ClockState {
   readonly step: number;
@@ -47,6 +50,7 @@ export class Clock {
     // Rounding of both times, in steps.
     const slack = 2 ** -48 * (1 + Math.max(Math.abs(time), Math.abs(present)) / this.#dt);
     if (way < -slack) throw refusal('time', `a time from the present, ${present}, on`, String(time));
+    if (way > mostSteps) throw refusal('time', `a time at most ${mostSteps} steps from the present`, String(time));
     const nearest = Math.max(0, Math.round(way));
     if (Math.abs(way - nearest) <= slack) return { whole: nearest, rest: 0, target: time };
     const whole = Math.floor(way);

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Checkpoint, CheckpointFormat, Refuse } from '../core/checkpoint.ts';
 import { admitted } from './grid.ts';
-import type { ClockState } from './clock.ts';
+import { mostSteps, type ClockState } from './clock.ts';
 import { limiters, type EquationName, type RealArray, type Setup } from './types.ts';
 
 /** Kind of the checkpoints; another one when what they hold changes. */
@@ -17,7 +17,6 @@ const components: Readonly<Record<EquationName, number>> = { heat: 1, 'kuramoto-
 
 /** Numbers in one typed array of V8. */
 const mostNumbers = 2 ** 32 - 1;
-const mostSteps = 2 ** 52;
 
 const positive = z.number().positive();
 

@@ -6,7 +6,7 @@ import { DisposedError, InstabilityError, refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { requireCall, requireFields, requirePath, requireWhole } from '../core/checks.ts';
 import { snapshot } from '../core/snapshot.ts';
-import type { Clock, Plan } from './clock.ts';
+import { mostSteps, type Clock, type Plan } from './clock.ts';
 import { places } from './grid.ts';
 import { zeros } from './initial.ts';
 import { componentsOf, measure, rowOf, type Figures, type Place } from './measure.ts';
@@ -17,9 +17,6 @@ import {
   variants, type EquationName, type Norms, type Placement, type RealArray, type Setup, type SimulationInfo, type Snapshot,
   type SnapshotOptions,
 } from './types.ts';
-
-/** Largest step count of one call of `advance`; far beyond any run. */
-const mostSteps = 2 ** 52;
 
 /** @internal What {@link Simulation} is made of. */
 export interface Parts {
@@ -215,11 +212,11 @@ export abstract class Simulation<State> {
   }
 
   /** Checks arguments at the call, then waits for its turn. */
-  #checked<T>(check: () => void, work: () => Promise<T>, { signal }: CallOptions = {}): Promise<T> {
+  #checked<T>(check: () => void, work: () => Promise<T>, options: CallOptions = {}): Promise<T> {
     try {
       check();
       this.#requireOpen();
-      return this.#serial(work, signal);
+      return this.#serial(work, options.signal);
     } catch (error) {
       return Promise.reject(error as Error);
     }

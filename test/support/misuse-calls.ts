@@ -88,9 +88,9 @@ export const functions: Readonly<Record<string, Maker>> = {
   'swept.kuramotoSivashinsky': () => ({ args: [{ n: 16, dx: 0.5, dt: 0.001, initial: { kind: 'noise', seed: 1, amplitude: 0.1 }, boundary: 'periodic', batch: 2, device }] }),
   'swept.euler': () => ({ args: [{ n: 16, length: 1, cfl: 0.3, gamma: 1.4, limiter: 'mc', initial: { kind: 'riemann', left: gas(), right: { ...gas(), pressure: 0.5 } }, device }] }),
   'swept.restore': async () => ({ args: [await checkpoint(), { device, variant: 'auto', parameters: { n: 8 }, tag: '' }] }),
-  'swept.exactRiemann': args(gas(), { ...gas(), pressure: 0.1 }, 1.4), 'swept.heatModeFactor': args(1, { n: 8, dx: 1, dt: 0.1, diffusivity: 1, boundary: 'reflective' }),
-  'swept.heatSeries': args('ramp', real(5), 0.1, { length: 1, diffusivity: 1, boundary: 'reflective' }),
-  'swept.kuramotoSivashinskyGrowth': args(1, { n: 16, dx: 0.5, dt: 0.001 }), 'swept.kuramotoSivashinskyLimit': args(0.5),
+  'swept.exactRiemann': args(gas(), { ...gas(), pressure: 0.1 }, 1.4), 'swept.heatModeFactor': args(1, { n: 8, fourier: 0.1, periodic: false }),
+  'swept.heatSeries': args(0.5, 0.1, { initial: 'ramp', length: 1, diffusivity: 1, amplitude: 100 }),
+  'swept.kuramotoSivashinskyGrowth': args(1, { dx: 0.5, dt: 0.001 }), 'swept.kuramotoSivashinskyLimit': args(0.5),
   'imaging.addNoise': () => ({ args: [picture(), { kind: 'gaussian', sigma: 0.1, seed: 1 }] }),
   'imaging.contourPolygons': () => ({ args: [{ ...picture(), data: Float32Array.from({ length: 64 }, (_, i) => Math.hypot(i % 8 - 4, (i >> 3) - 4) - 2) }, { level: 0 }] }),
   'imaging.contourRings': () => ({ args: [{ ...picture(), data: Float32Array.from({ length: 64 }, (_, i) => Math.hypot(i % 8 - 4, (i >> 3) - 4) - 2) }, { level: 0 }] }),
@@ -102,7 +102,7 @@ export const functions: Readonly<Record<string, Maker>> = {
   'imaging.psnr': () => ({ args: [picture(), picture(), 1] }), 'imaging.readImage': args(new Uint8Array(40), { format: 'raw', raw: { width: 5, height: 8, sampleType: 'uint8' } }),
   'imaging.register': () => ({ args: [picture(), picture(), { iterations: 2, levels: 1, measure: 'ssd', device }] }), 'imaging.registrationPair': args(16, { dimensions: 2, amplitude: 1 }),
   'imaging.ringArea': args([[0, 0], [1, 0], [0, 1]]), 'imaging.rofEnergy': () => ({ args: [picture(), picture(), 0.1] }),
-  'imaging.segment': () => ({ args: [picture(), { iterations: 2, mu: 0.1, initial: { kind: 'ball', centre: [4, 4], radius: 2 }, contours: true, device }] }),
+  'imaging.segment': () => ({ args: [picture(), { iterations: 2, mu: 0.1, initial: { kind: 'ball', centre: [4, 4], radius: 2 }, device }] }),
   'imaging.sheppLogan': args(16, { dimensions: 2 }), 'imaging.ssim': () => ({ args: [picture(), picture(), { range: 1 }] }),
   'imaging.targetRegistrationError': () => ({ args: [displacement(), displacement(), mask()] }),
   'imaging.warp': () => ({ args: [picture(), displacement(), { device }] }), 'imaging.writeImage': () => ({ args: [join(folder, 'x.png'), picture(), { sampleType: 'uint8' }] }),
@@ -171,7 +171,7 @@ function simulationCalls(): Record<string, () => unknown[]> {
 
 /** Not called: internal to the library (marked so), or what the language calls. */
 export const notCalled: readonly string[] = [
-  'Device.open', 'DeviceArray.handleOf', 'DeviceArray.allocate', 'swept.HeatSimulation.start', 'swept.WaveSimulation.start', 'swept.GasSimulation.start',
+  'swept.HeatSimulation.start', 'swept.WaveSimulation.start', 'swept.GasSimulation.start',
   'Device#close', 'swept.Figures#row',
 ];
 
@@ -191,13 +191,14 @@ export function walk(module: object = warploom, prefix = ''): Map<string, unknow
       continue;
     }
     if (value.prototype instanceof Error || value === warploom.swept.Simulation || value === warploom.stream.Solver) continue;
-    for (const method of Object.getOwnPropertyNames(value)) {
+    const internal = value === warploom.Device || value === warploom.DeviceArray; // their statics are the library's own
+    for (const method of internal ? [] : Object.getOwnPropertyNames(value)) {
       if (typeof (value as unknown as Record<string, unknown>)[method] === 'function') found.set(`${name}.${method}`, (value as unknown as Record<string, unknown>)[method]);
     }
     for (let proto = value.prototype as object; proto !== Object.prototype; proto = Object.getPrototypeOf(proto) as object) {
       for (const method of Object.getOwnPropertyNames(proto)) {
         const part = Object.getOwnPropertyDescriptor(proto, method)!.value as unknown;
-        if (method !== 'constructor' && typeof part === 'function' && !['decode', 'row'].includes(method)) found.set(`${name}#${method}`, part);
+        if (method !== 'constructor' && typeof part === 'function' && !['decode', 'row', 'remedy'].includes(method)) found.set(`${name}#${method}`, part);
       }
     }
   }
