@@ -4,7 +4,7 @@ import { ArgumentError, refusal } from '../../core/errors.ts';
 import { describeValue } from '../../core/arrays.ts';
 import type { StreamGraph } from '../graph.ts';
 import { UnsupportedProgram } from '../emit/unsupported.ts';
-import { interpret } from '../interpret/index.ts';
+import { interpret, type RunLimits } from '../interpret/index.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import type { CppRunOptions } from './cpp.ts';
 import type { CompiledJs } from './js.ts';
@@ -37,6 +37,8 @@ export interface StreamRunOptions {
   readonly signal?: AbortSignal;
   /** For `random`. Default 1. */
   readonly seed?: number;
+  /** What a run by the interpreter may take, in place of its defaults. */
+  readonly limits?: Partial<RunLimits>;
   /** Most threads that compiled programs use, 1 to 1024. Default: the cores of the machine for runs of some length, else 1. */
   readonly threads?: number;
   /**
@@ -113,7 +115,7 @@ async function runCpp(
 
 /** Options of a compiled program, with times measured where that is asked for. */
 async function withTimes(graph: StreamGraph, options: StreamRunOptions): Promise<CppRunOptions> {
-  const { backend, input, fast: _fast, compiler: _compiler, costs, ...others } = options;
+  const { backend, input, fast: _fast, compiler: _compiler, limits: _limits, costs, ...others } = options;
   if (costs !== 'measured') return { ...others, ...(costs === undefined ? {} : { costs }) };
   const { profile } = await import('../profile/index.ts');
   const { files, signal } = others;
@@ -134,7 +136,7 @@ export async function run(graph: StreamGraph, options: StreamRunOptions = {}): P
   requireProgramGraph(graph);
   check(graph, options);
   options.signal?.throwIfAborted();
-  const { backend = 'auto', input, fast: _fast, compiler: _compiler, threads: _threads, costs: _costs, timeout: _timeout, signal,
+  const { backend = 'auto', input, fast: _fast, compiler: _compiler, threads: _threads, costs: _costs, timeout: _timeout, signal, limits: runLimits,
     ...common } = options;
   if (backend === 'cpp') return runCpp(graph, input, await withTimes(graph, options), options);
   if (backend !== 'interpret') {
@@ -148,7 +150,7 @@ export async function run(graph: StreamGraph, options: StreamRunOptions = {}): P
   const limits: RunOptions = common;
   const begin = performance.now();
   const made = await interpret(graph, {
-    ...limits, ...(input === undefined ? {} : { input }), ...(signal === undefined ? {} : { signal }),
+    ...limits, ...(runLimits === undefined ? {} : { limits: runLimits }), ...(input === undefined ? {} : { input }), ...(signal === undefined ? {} : { signal }),
   });
   return { ...made, milliseconds: performance.now() - begin, backend: 'interpret' };
 }
