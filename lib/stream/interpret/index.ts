@@ -7,7 +7,8 @@ import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
 import { countedNodes, countsLines, Engine, firstLines, sinksOf } from './engine.ts';
 import { defaultRunLimits, type RunLimits } from './limits.ts';
 import { flatten, scalarCount, type Value } from './values.ts';
-import { requireProgramGraph } from '../require.ts';
+import { requireProgramGraph, withGraph } from '../require.ts';
+import { checkRun } from './options.ts';
 import { bodiesOf, eachStatement } from './walk.ts';
 
 export { StreamRunError } from './error.ts';
@@ -140,6 +141,11 @@ function resultOf(engine: Engine, options: InterpretOptions, exhausted: boolean)
  * source, where the program goes wrong: an index outside of its array, an integer division by zero, rates other than declared, a limit.
  */
 export function interpretSync(graph: StreamGraph, options: InterpretOptions = {}): Interpretation {
+  checkRun(options);
+  return withGraph(graph, () => interpretAll(graph, options));
+}
+
+function interpretAll(graph: StreamGraph, options: InterpretOptions): Interpretation {
   const engine = engineFor(graph, options);
   const run = firings(engine, options);
   for (;;) {
@@ -163,6 +169,11 @@ const sliceMilliseconds = 20;
 
 /** As {@link interpretSync}, but lets other work of the process go on, and can be stopped by `signal`. */
 export async function interpret(graph: StreamGraph, options: InterpretOptions = {}): Promise<Interpretation> {
+  checkRun(options);
+  return withGraph(graph, () => interpretInSlices(graph, options));
+}
+
+async function interpretInSlices(graph: StreamGraph, options: InterpretOptions): Promise<Interpretation> {
   const { signal } = options;
   signal?.throwIfAborted();
   const engine = engineFor(graph, options);

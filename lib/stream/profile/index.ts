@@ -1,7 +1,7 @@
 // What a firing of each node takes on this machine.
 import type { StreamGraph } from '../graph.ts';
 import type { RecordOptions } from './parts.ts';
-import { requireProgramGraph } from '../require.ts';
+import { requireFields, withGraph } from '../require.ts';
 
 /** Options of {@link profile}. */
 export interface ProfileOptions extends RecordOptions {
@@ -40,7 +40,9 @@ export interface Profile {
  * dynamic rates or messages, WarploomError (ERR_WARPLOOM_UNAVAILABLE) where `cpp` is asked for and there is no compiler
  */
 export async function profile(graph: StreamGraph, options: ProfileOptions = {}): Promise<Profile> {
-  requireProgramGraph(graph);
-  const { measure } = await import('./measure.ts');
-  return measure(graph, options);
+  requireFields('options', options, 'options');
+  return withGraph(graph, async () => {
+    const { measure } = await import('./measure.ts');
+    return measure(graph, options);
+  });
 }

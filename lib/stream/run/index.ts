@@ -11,7 +11,8 @@ import type { CompiledJs } from './js.ts';
 import type { RunOptions } from './js-run.ts';
 import type { ThreadedJs } from './js-threads.ts';
 import { checkTimes } from './launch.ts';
-import { requireProgramGraph } from '../require.ts';
+import { withGraph } from '../require.ts';
+import { checkRun } from '../interpret/options.ts';
 
 /**
  * `js`: compiled to JavaScript, which runs as WebAssembly; `cpp`: compiled by the system's C++ compiler; `interpret`: step by step, takes
@@ -133,7 +134,11 @@ async function withTimes(graph: StreamGraph, options: StreamRunOptions): Promise
  * (ERR_WARPLOOM_UNAVAILABLE) for `cpp` without a compiler, WarploomError (ERR_WARPLOOM_SYSTEM_FAILED) where the time is over
  */
 export async function run(graph: StreamGraph, options: StreamRunOptions = {}): Promise<StreamRun> {
-  requireProgramGraph(graph);
+  checkRun(options);
+  return withGraph(graph, () => runWhole(graph, options));
+}
+
+async function runWhole(graph: StreamGraph, options: StreamRunOptions): Promise<StreamRun> {
   check(graph, options);
   options.signal?.throwIfAborted();
   const { backend = 'auto', input, fast: _fast, compiler: _compiler, threads: _threads, costs: _costs, timeout: _timeout, signal, limits: runLimits,
