@@ -4,16 +4,18 @@ import type { StreamGraph } from '../graph.ts';
 import type { FilterCode } from '../ir.ts';
 import { repetitions } from '../schedule/balance.ts';
 import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
-import { countsLines, defaultRunLimits, Engine, firstLines, sinksOf, type EngineOptions, type RunLimits } from './engine.ts';
+import { countedNodes, countsLines, Engine, firstLines, sinksOf, type EngineOptions } from './engine.ts';
 import { interpretApart, NoWorker, recordApart } from './apart.ts';
+import { defaultRunLimits, type RunLimits } from './limits.ts';
 import { flatten, scalarCount, type Value } from './values.ts';
-import { requireProgramGraph } from '../require.ts';
+import { requireProgramGraph, withGraph } from '../require.ts';
 import { timeOver, within } from '../stop.ts';
+import { checkRun } from './options.ts';
 import { bodiesOf, eachStatement } from './walk.ts';
 
 export { StreamRunError } from './error.ts';
 export { decodeFile, encodeFile } from './files.ts';
-export { defaultRunLimits, type RunLimits } from './engine.ts';
+export { defaultRunLimits, type RunLimits } from './limits.ts';
 
 /** Options of {@link interpret}. */
 export interface InterpretOptions {
@@ -24,7 +26,10 @@ export interface InterpretOptions {
    * printed. Output and lines are cut to exactly so many.
    */
   readonly items?: number;
-  /** Stop after so many steady states: each sink has fired its repetitions so often (a first firing of prework counts as one firing). */
+  /**
+   * Stop after so many steady states: each sink, and each node of a loop that leads nowhere, has fired its repetitions so often (a first
+   * firing of prework counts as one firing). With dynamic rates, where there are none: each sink has fired so often.
+   */
   readonly iterations?: number;
   /** Contents of the files that are read, by the path that the program gives. */
   readonly files?: Readonly<Record<string, Uint8Array>>;
@@ -72,22 +77,19 @@ function* firings(engine: Engine, options: InterpretOptions): Generator<void, bo
     }
     return false;
   }
-  const counts = iterations === undefined ? sinks.map(() => 1) : sinksPerIteration(graph, sinks);
-  const alive = sinks.map(() => true);
-  for (let i = 0; iterations === undefined ? alive.includes(true) : i < iterations; ++i) {
-    for (const [at, sink] of sinks.entries()) {
-      for (let n = 0; n < counts[at]! && alive[at]!; ++n) {
-        alive[at] = engine.fire(sink);
+  const counted = iterations === undefined ? sinks : countedNodes(graph);
+  // Without a steady state each sink fires once.
+  const rates = iterations === undefined || graph.nodes.some(isDynamic) ? undefined : repetitions(toSdf(graph));
+  const alive = counted.map(() => true);
+  for (let i = 1; iterations === undefined ? alive.includes(true) : i <= iterations; ++i) {
+    for (const [at, node] of counted.entries()) {
+      while (engine.actors[node]!.firings < i * (rates?.[node] ?? 1) && alive[at]!) {
+        alive[at] = engine.fire(node);
         yield;
       }
     }
   }
   return alive.includes(false);
-}
-
-function sinksPerIteration(graph: StreamGraph, sinks: readonly number[]): number[] {
-  const counts = repetitions(toSdf(graph));
-  return sinks.map((sink) => counts[sink]!);
 }
 
 function prints(code: FilterCode): boolean {
@@ -119,9 +121,6 @@ function engineFor(graph: StreamGraph, options: InterpretOptions, watchers: Pick
   if (graph.input === undefined && items === undefined && iterations === undefined) {
     throw new ArgumentError('options.items', 'the program has no input that ends: say when to stop by `items` or `iterations`');
   }
-  if (iterations !== undefined && graph.nodes.some(isDynamic)) {
-    throw new ArgumentError('options.iterations', 'the program has dynamic rates and so no steady state: use `items`');
-  }
   if (items !== undefined) requireItems(graph);
   return new Engine(graph, {
     input: input ?? [], files: options.files ?? {}, limits: { ...defaultRunLimits, ...options.limits }, seed: options.seed ?? 1,
@@ -146,6 +145,11 @@ function resultOf(engine: Engine, options: InterpretOptions, exhausted: boolean)
  * source, where the program goes wrong: an index outside of its array, an integer division by zero, rates other than declared, a limit.
  */
 export function interpretSync(graph: StreamGraph, options: InterpretOptions = {}): Interpretation {
+  checkRun(options);
+  return withGraph(graph, () => interpretAll(graph, options));
+}
+
+function interpretAll(graph: StreamGraph, options: InterpretOptions): Interpretation {
   const engine = engineFor(graph, options);
   const run = firings(engine, options);
   for (;;) {
@@ -242,15 +246,16 @@ function taken(options: InterpretOptions): InterpretOptions {
  * `--allow-worker`, programs bundled into one file) all of it runs in the calling thread, which then looks at `signal` between firings.
  */
 export async function interpret(graph: StreamGraph, options: InterpretOptions = {}): Promise<Interpretation> {
+  checkRun(options);
   const own = taken(options);
-  return hereOrApart({
+  return withGraph(graph, () => hereOrApart({
     graph, options: own,
     begin: (watch) => {
       const engine = engineFor(graph, own, { watch });
       return { engine, finish: (exhausted) => resultOf(engine, own, exhausted) };
     },
     apart: (rest, stop) => interpretApart(graph, rest, stop),
-  });
+  }));
 }
 
 /** As {@link recordChannels}, but lets other work of the process go on, as {@link interpret} does. */
