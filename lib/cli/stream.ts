@@ -249,6 +249,7 @@ async function run(job: Job): Promise<ExitCode> {
     ...(values.fast === true ? { fast: true } : {}),
   });
   const seconds = [result.milliseconds, performance.now() - begin].map((ms) => ms / 1e3);
+  if (result.note !== undefined) context.err.write(`note: ${result.note}\n`);
   context.out.write(result.printed);
   for (const [path, bytes] of Object.entries(result.files)) await writeFileAtomic(path, bytes);
   const [own, all] = seconds.map((each) => `${each.toPrecision(3)} s`);

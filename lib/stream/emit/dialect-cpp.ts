@@ -16,12 +16,22 @@ export function cppLiteral(kind: Kind, x: number): string {
   return digits.startsWith('-') ? `(${text})` : text;
 }
 
+/** The number of a site, so that it is found again: see {@link plainSites}. */
+function siteText(site: number | undefined): string {
+  return site === undefined ? '-1' : `wl_site_${site}`;
+}
+
+/** Sites as mere numbers. */
+export function plainSites(line: string): string {
+  return line.includes('wl_site_') ? line.replace(/\bwl_site_(\d+)\b/g, '$1') : line;
+}
+
 function binary(operator: IrBinary, kind: Kind, a: string, b: string, site: number | undefined): string {
   if (operator === '%' && kind !== 'i') return kind === 'f' ? `fmodf(${a}, ${b})` : `fmod(${a}, ${b})`;
   if (kind !== 'i') return `(${a} ${operator} ${b})`;
   switch (operator) {
-    case '/': return `wl_div(${a}, ${b}, ${site ?? -1})`;
-    case '%': return `wl_rem(${a}, ${b}, ${site ?? -1})`;
+    case '/': return `wl_div(${a}, ${b}, ${siteText(site)})`;
+    case '%': return `wl_rem(${a}, ${b}, ${siteText(site)})`;
     case '+': return `wl_add(${a}, ${b})`;
     case '-': return `wl_sub(${a}, ${b})`;
     case '*': return `wl_mul(${a}, ${b})`;
@@ -71,17 +81,17 @@ export const cppDialect: Dialect = {
   single: (a) => `((float)${a})`,
   offset: (a, b) => `(${a} + ${b})`,
   exact: (operator, a, b) => `(${a} ${operator} ${b})`,
-  within: (index, length, site) => `wl_at(${index}, ${length}, ${site})`,
+  within: (index, length, site) => `wl_at(${index}, ${length}, ${siteText(site)})`,
   mix: (state) => `wl_mix(${state})`,
   constant: (kind, name, value) => `const ${cppType[kind]} ${name} = ${value};`,
   variable: (kind, name, value) => `${cppType[kind]} ${name} = ${value};`,
   openLabel: () => '{',
   closeLabel: (label) => `} ${label}:;`,
   leave: (label) => `goto ${label};`,
-  fail: (site, value) => `wl_fail(${site}, ${value});`,
+  fail: (site, value) => `wl_fail(${siteText(site)}, ${value});`,
   copy,
   fill: (_kind, to, at, count) => `for (int z = 0; z < ${count}; ++z) ${to}[${at} + z] = 0;`,
   print: (site, values, lines) =>
-    `wl_print(${site}, {${values.map((value) => `(double)${value}`).join(', ')}});${lines === 0 ? '' : ` wl_lines += ${lines};`}`,
-  tick: (site) => `if (--wl_steps < 0) wl_fail(${site}, 0);`,
+    `wl_print(${siteText(site)}, {${values.map((value) => `(double)${value}`).join(', ')}});${lines === 0 ? '' : ` wl_lines += ${lines};`}`,
+  tick: (site) => `if (--wl_steps < 0) wl_fail(${siteText(site)}, 0);`,
 };

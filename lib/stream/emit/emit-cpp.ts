@@ -1,12 +1,13 @@
 // A written program as one C++17 file: reads a run from a binary file, writes what came out to another.
-import { cppDialect, cppLiteral, cppType } from './dialect-cpp.ts';
+import { cppDialect, cppLiteral, cppType, plainSites } from './dialect-cpp.ts';
 import { checkName } from './emit-js.ts';
 import { launchText, threadIncludes } from './launch-cpp.ts';
 import { countsOf, placesOf, type Kind } from './layout.ts';
 import { streamArrayName, streamArrays, type ProgramPlan } from './plan.ts';
 import { piecesText } from './pieces-cpp.ts';
 import { cppIncludes, cppPrelude } from './prelude-cpp.ts';
-import { writeProgram, type ArrayDeclaration, type FunctionText, type ProgramText } from './program.ts';
+import { writeProgram, type ArrayDeclaration, type ProgramText } from './program.ts';
+import { shareFunctions, type Call, type Written } from './share-cpp.ts';
 import { kindsIn } from './value.ts';
 
 export interface CppOptions {
@@ -16,6 +17,8 @@ export interface CppOptions {
   readonly capacities?: readonly number[];
   /** Runs on several threads: in launches, or the pieces of a program without state. Default: on one. */
   readonly threads?: 'launches' | 'pieces';
+  /** Lines of groups from which on those of one shape are written once. Default 6000: compilers take too long to make each its own. */
+  readonly shareFrom?: number;
 }
 
 export interface CppProgram {
@@ -55,44 +58,46 @@ function numbersOf(type: Parameters<typeof countsOf>[0], numbers: ArrayLike<numb
 }
 
 /** `isRare`: called for what comes before and after whole steady states only, and not worth a compiler's time. */
-function functionText({ name, lines, locals }: FunctionText, parameters: string, isRare: boolean): string {
+function functionText({ function: { name, lines, locals }, parameters: own, isShared }: Written, usual: string, isRare: boolean): string {
   // Large arrays do not belong on the stack.
   const arrays = locals.map((local) => `  alignas(64) ${local.length > 4096 ? 'static thread_local ' : ''}${cppType[local.kind]} ${
     checkName(local.name)}[${local.length}];\n`).join('');
   const nil = lines.some((line) => line.includes('wl_nil')) ? '  const int wl_nil = wl_zero;\n' : '';
-  const rare = isRare ? '__attribute__((cold, noinline)) ' : '';
-  return `${rare}static void ${checkName(name)}(int n${parameters}) {\n${nil}${arrays}${lines.join('\n')}\n}\n`;
+  const how = isRare ? '__attribute__((cold, noinline)) ' : isShared ? '__attribute__((noinline)) ' : '';
+  const parameters = `int n${usual}${own.map((each) => `, ${each}`).join('')}`;
+  return `${how}static void ${checkName(name)}(${parameters}) {\n${nil}${arrays}${lines.map(plainSites).join('\n')}\n}\n`;
 }
 
 function settleText({ plan, arrays }: ProgramText): string {
+  // Where there are many, calls that are not made part of the function: a compiler takes long over such functions.
+  const move = plan.graph.channels.length > 256 ? 'wl_move' : 'memmove';
   const lines = arrays.flatMap(({ name, role, channel, stride, kind }) => {
     if (role !== 'channel' || plan.storage[channel!] !== 'block' || plan.steady.residual[channel!] === 0) return [];
     const [rate, rest] = [plan.rates[channel!]! * stride!, plan.steady.residual[channel!]! * stride!];
-    return [`  memmove(${name}, ${name} + (size_t)n * ${rate}, ${rest} * sizeof(${cppType[kind]}));`];
+    return [`  ${move}(${name}, ${name} + (size_t)n * ${rate}, ${rest} * sizeof(${cppType[kind]}));`];
   });
   return `static void settle(int n) {\n  (void)n;\n${lines.join('\n')}\n}\n`;
 }
 
 function toFrontsText({ plan, arrays }: ProgramText): string {
   const lines = arrays.filter(({ role }) => role === 'channel').map(({ name, channel, stride, kind }) =>
-    `  memmove(${name}, ${name} + (size_t)wl_ix[${2 * channel!}] * ${stride!}, (size_t)(wl_ix[${2 * channel! + 1}] - wl_ix[${
-      2 * channel!}]) * ${stride!} * sizeof(${cppType[kind]}));`);
-  const indices = plan.graph.channels.map(({ id }) => `  wl_ix[${2 * id + 1}] -= wl_ix[${2 * id}]; wl_ix[${2 * id}] = 0;`);
-  return `static void to_fronts() {\n${[...lines, ...indices].join('\n')}\n}\n`;
+    `  wl_to_front(${name}, ${channel!}, ${stride!} * sizeof(${cppType[kind]}));`);
+  const indices = `  for (int c = 0; c < ${plan.graph.channels.length}; ++c) { wl_ix[2 * c + 1] -= wl_ix[2 * c]; wl_ix[2 * c] = 0; }`;
+  return `__attribute__((cold)) static void to_fronts() {\n${[...lines, indices].join('\n')}\n}\n`;
 }
 
-function steadyText({ plan, groups }: ProgramText, isBaseline: boolean, args: string): string {
+function steadyText({ plan, groups }: ProgramText, isBaseline: boolean, call: Call): string {
   const lines = isBaseline
     // The barrier keeps the compiler from seeing through several steady states at once, which nobody's channels would let it.
-    ? [`  for (int k = 0; k < n; ++k) { ${groups[0]!.name}(1${args}); settle(1); asm volatile("" ::: "memory"); }`]
-    : [...groups.map(({ name }, i) => `  ${name}(n * ${plan.groups[i]!.iterations}${args});`), '  settle(n);'];
+    ? [`  for (int k = 0; k < n; ++k) { ${call(groups[0]!.name, '1')} settle(1); asm volatile("" ::: "memory"); }`]
+    : [...groups.map(({ name }, i) => `  ${call(name, `n * ${plan.groups[i]!.iterations}`)}`), '  settle(n);'];
   return `static void steady(int n) {\n${lines.join('\n')}\n}\n`;
 }
 
-function dispatchText({ fire, first }: ProgramText, args: string): string {
+function dispatchText({ fire, first }: ProgramText, call: Call): string {
   const cases = fire.map(({ name }, id) => {
-    const one = first[id] === undefined ? '' : `if (wl_fired[${id}] == 0 && n > 0) { ${first[id].name}(1${args}); --n; } `;
-    return `    case ${id}: ${one}wl_fired[${id}] = 1; if (n > 0) ${name}(n${args}); break;`;
+    const one = first[id] === undefined ? '' : `if (wl_fired[${id}] == 0 && n > 0) { ${call(first[id].name, '1')} --n; } `;
+    return `    case ${id}: ${one}wl_fired[${id}] = 1; if (n > 0) ${call(name, 'n')} break;`;
   });
   return `static void fire(int node, int n) {\n  switch (node) {\n${cases.join('\n')}\n  }\n}\n`;
 }
@@ -118,14 +123,24 @@ function resultsText(plan: ProgramPlan): string {
 
 /** Writes a planned program in C++. */
 export function emitCpp(plan: ProgramPlan, options: CppOptions = {}): CppProgram {
-  const { baseline: isBaseline = false, threads } = options;
+  const { baseline: isBaseline = false, threads, shareFrom = 6000 } = options;
   const [isPlaced, isCut] = [threads === 'launches', threads === 'pieces'];
   const text = writeProgram(plan, cppDialect, { ...options, placed: isPlaced });
   const names = streamArrays(plan).map(({ name }) => name);
   const typeOf = (name: string) => cppType[name.at(-1) as Kind];
   const parameters = names.map((name) => `, ${typeOf(name)}* __restrict ${checkName(name)}`).join('');
   const args = names.map((name) => `, ${name}`).join('');
-  const all = [...text.fire, ...text.first, ...text.groups].filter((each) => each !== undefined);
+  const rare = [...text.fire, ...text.first].filter((each) => each !== undefined);
+  const all = [...rare, ...text.groups];
+  const isLong = text.groups.reduce((sum, { lines }) => sum + lines.length, 0) >= shareFrom;
+  const shared = [
+    shareFunctions(rare, isBaseline ? 0 : 2, 'fires'), shareFunctions(text.groups, isLong && !isBaseline ? 2 : 0, 'groups'),
+  ] as const;
+  const calls = new Map([...shared[0].calls, ...shared[1].calls]);
+  const call: Call = (name, n) => {
+    const { name: called, args: own } = calls.get(name)!;
+    return `${called}(${n}${args}${own.map((each) => `, ${each}`).join('')});`;
+  };
   const streams = plan.graph.channels.length + plan.externals.length;
   const ends = plan.graph.channels.flatMap(({ initial }) => [0, initial.length]);
   const cuts = !isBaseline && all.some(({ lines }) => lines.some((line) => line.includes('wl_int(')));
@@ -134,9 +149,10 @@ export function emitCpp(plan: ProgramPlan, options: CppOptions = {}): CppProgram
       isThreaded: threads !== undefined }),
     ...names.map((name) => `static ${isCut ? 'thread_local ' : ''}${typeOf(name)}* ${name};`),
     ...text.arrays.map((each) => arrayText(each, startOf(plan, each), isCut)),
-    ...all.map((each) => functionText(each, parameters, !text.groups.includes(each))), toFrontsText(text), dispatchText(text, args),
+    ...shared.flatMap(({ written }, i) => written.map((each) => functionText(each, parameters, i === 0))),
+    toFrontsText(text), dispatchText(text, call),
     streamsText(plan), resultsText(plan),
-    ...(isPlaced ? [launchText(text, args)] : [settleText(text), steadyText(text, isBaseline, args)]),
+    ...(isPlaced ? [launchText(text, call)] : [settleText(text), steadyText(text, isBaseline, call)]),
     ...(isPlaced ? [] : [isCut ? piecesText(plan) : mainText, '']),
   ].join('\n');
   return { text, body, isThreaded: threads !== undefined };

@@ -1,6 +1,7 @@
 // Launches in a generated C++ program: threads of one process, a barrier of their own, tables of tasks that come with the run.
 import { endKinds, type LaunchPlan } from './launches.ts';
 import type { ProgramText } from './program.ts';
+import type { Call } from './share-cpp.ts';
 
 /** Heads that a program on several threads needs besides. */
 export const threadIncludes = ['atomic', 'condition_variable', 'mutex', 'system_error', 'thread', 'tuple']
@@ -35,8 +36,8 @@ function mirrorText({ plan, arrays }: ProgramText): string {
   return `static void mirror(int channel, int to, int from, int count) {\n  switch (channel) {\n${cases.join('\n')}\n  }\n}\n`;
 }
 
-function groupsText({ groups }: ProgramText, args: string): string {
-  const cases = groups.map(({ name }, id) => `    case ${id}: ${name}(n${args}); break;`);
+function groupsText({ groups }: ProgramText, call: Call): string {
+  const cases = groups.map(({ name }, id) => `    case ${id}: ${call(name, 'n')} break;`);
   return `static void group(int id, int n) {\n  switch (id) {\n${cases.join('\n')}\n  }\n}\n`;
 }
 
@@ -231,8 +232,8 @@ static int run(char** words) {
 }`.trim();
 
 /** What takes the place of the loop over steady states, with the program's `run`. */
-export function launchText(text: ProgramText, args: string): string {
+export function launchText(text: ProgramText, call: Call): string {
   const { graph, groups } = text.plan;
   const counts = `static const int wl_channels = ${graph.channels.length}, wl_group_count = ${groups.length};`;
-  return [counts, groupsText(text, args), mirrorText(text), barrier, work, ''].join('\n');
+  return [counts, groupsText(text, call), mirrorText(text), barrier, work, ''].join('\n');
 }

@@ -102,6 +102,10 @@ static int wl_finish(int status, int site, double value, void (*rest)(FILE*)) {
 template <class T> static void wl_front(T* items, int r, int w, int stride) {
   memmove(items, items + (size_t)r * stride, (size_t)(w - r) * stride * sizeof(T));
 }
+__attribute__((noinline)) static void wl_move(void* to, const void* from, size_t bytes) { memmove(to, from, bytes); }
+__attribute__((noinline)) static void wl_to_front(void* items, int c, size_t size) {
+  memmove(items, (char*)items + (size_t)wl_ix[2 * c] * size, (size_t)(wl_ix[2 * c + 1] - wl_ix[2 * c]) * size);
+}
 static inline void wl_room(int c, int need, int capacity, int* i, float* f, double* d, int ci, int cf, int cd) {
   const int r = wl_ix[2 * c], w = wl_ix[2 * c + 1];
   if (w + need <= capacity) return;

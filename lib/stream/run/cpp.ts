@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { WarploomError } from '../../core/errors.ts';
 import { firstLines } from '../interpret/engine.ts';
 import { countRun, type RunAmount, type RunCounts } from '../emit/counts.ts';
-import { cppFile, emitCpp, type CppProgram } from '../emit/emit-cpp.ts';
+import { cppFile, emitCpp, type CppOptions, type CppProgram } from '../emit/emit-cpp.ts';
 import { launchWords } from '../emit/launch-cpp.ts';
 import { countsOf, kinds, makeArray } from '../emit/layout.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
@@ -21,7 +21,7 @@ import { checkThreads, launchesFor, pieceCuts, type ThreadChoice } from './launc
 import { cutRun } from './split.ts';
 import { checkSizes, fileOf, inputArrays, joinItems, printedText, type StreamArrays } from './streams.ts';
 
-export interface CppCompileOptions extends PlanOptions, CompilerOptions {
+export interface CppCompileOptions extends PlanOptions, CompilerOptions, Pick<CppOptions, 'shareFrom'> {
   /** Single-appearance schedule, one FIFO array per channel, nothing fused, -O3: what the original compiler does. */
   readonly baseline?: boolean;
 }
@@ -62,7 +62,8 @@ export async function compileCppTogether(graphs: readonly StreamGraph[], options
   const plans = graphs.map((graph) => planProgram(graph, { ...defaultCppPlan, ...options }));
   const baseline = options.baseline === true;
   const build = builder(options);
-  const made = await build(plans.map((plan) => emitCpp(plan, { baseline })));
+  const shareFrom = options.shareFrom === undefined ? {} : { shareFrom: options.shareFrom };
+  const made = await build(plans.map((plan) => emitCpp(plan, { baseline, ...shareFrom })));
   return plans.map((plan, number) => {
     let own: Numbered = { made, number };
     const threaded = new Threaded(plan, build);
@@ -76,7 +77,7 @@ export async function compileCppTogether(graphs: readonly StreamGraph[], options
         const way = threads === 1 || baseline ? undefined : threaded.wayOf(run, { ...runOptions, threads });
         if (way !== undefined) return execute(plan, await threaded.program(way), { ...run, words: way.words }, runOptions);
         if (isShort(own, run.counts.peaks)) {
-          own = { made: await build([emitCpp(plan, { baseline, capacities: run.counts.peaks })]), number: 0 };
+          own = { made: await build([emitCpp(plan, { baseline, capacities: run.counts.peaks, ...shareFrom })]), number: 0 };
         }
         return execute(plan, own, run, runOptions);
       },
@@ -84,13 +85,16 @@ export async function compileCppTogether(graphs: readonly StreamGraph[], options
   });
 }
 
-/** Compiles what one run needs, for `threads` or as many as `choose` says, and runs it. Errors as for {@link compileCpp} and its runs. */
+/**
+ * Compiles what one run needs, for `threads` or as many as `choose` says, and runs it. Errors as for {@link compileCpp} and its runs, and
+ * {@link LargeProgram}.
+ */
 export async function runCpp(
   graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppCompileOptions, runOptions: CppRunOptions,
   choose: (plan: ProgramPlan) => number,
 ): Promise<RunResult> {
   const plan = planProgram(graph, { ...defaultCppPlan, ...options });
-  const build = builder(options);
+  const build = builder(options, cppLimits.lines);
   findCompiler(options.compiler);
   const threads = checkThreads(runOptions.threads ?? choose(plan));
   const run = prepare(plan, input, runOptions);
@@ -100,15 +104,30 @@ export async function runCpp(
   return execute(plan, { made: await build([emitCpp(plan, { capacities: run.counts.peaks })]), number: 0 }, run, runOptions);
 }
 
+/** A program that a C++ compiler would take minutes for. */
+export class LargeProgram extends Error {
+  readonly lines: number;
+
+  constructor(lines: number) {
+    super(`${lines} lines of C++`);
+    this.lines = lines;
+  }
+}
+
+/** Lines of C++ that {@link runCpp} has compiled: about twenty seconds of a compiler's time. */
+export const cppLimits = { lines: 40_000 };
+
 /** Characters of a source from which on a compiler takes minutes to do its best. */
 const largeSource = 1e6;
 
 type Build = (programs: readonly CppProgram[]) => Promise<Built>;
 
-function builder(options: CppCompileOptions): Build {
+function builder(options: CppCompileOptions, mostLines = Infinity): Build {
   const mode = options.baseline === true ? 'baseline' : options.fast === true ? 'fast' : 'strict';
   return async (programs) => {
     const source = cppFile(programs);
+    const lines = source.split('\n').length;
+    if (lines > mostLines) throw new LargeProgram(lines);
     const effort = options.effort ?? (mode !== 'baseline' && source.length > largeSource ? 1 : 3);
     const locate = () => compileSource(source, compilerArguments(mode, effort), options);
     return { programs, source, path: await locate(), locate };

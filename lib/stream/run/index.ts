@@ -66,7 +66,10 @@ export interface StreamRun {
   readonly files: Readonly<Record<string, Uint8Array>>;
   /** Milliseconds spent in the program itself: translation and compilation are apart. */
   readonly milliseconds: number;
+  /** What ran it: `js` in place of `cpp` where a C++ compiler would take minutes. */
   readonly backend: Exclude<StreamBackend, 'auto'>;
+  /** What the caller should know, in words: why another back end than the one asked for ran it. */
+  readonly note?: string;
 }
 
 /** Estimated milliseconds from which a run is worth starting worker threads; no run keeps the calling thread for longer. */
@@ -123,6 +126,19 @@ async function runCpp(
   return { ...made, backend: 'cpp' };
 }
 
+async function runCppOrJs(
+  graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppRunOptions, given: StreamRunOptions,
+): Promise<StreamRun> {
+  const { LargeProgram } = await import('./cpp.ts');
+  try {
+    return await runCpp(graph, input, options, given);
+  } catch (error) {
+    if (!(error instanceof LargeProgram)) throw error;
+    const note = `the program is too large for a C++ compiler (${error.lines} lines of C++, which take minutes): it ran as WebAssembly`;
+    return { ...await runJs(graph, input, options), note };
+  }
+}
+
 /** Options of a compiled program, with times measured where that is asked for. */
 async function withTimes(graph: StreamGraph, options: StreamRunOptions): Promise<CppRunOptions> {
   const { backend, input, fast: _fast, compiler: _compiler, limits: _limits, costs, ...others } = options;
@@ -154,7 +170,7 @@ async function runWhole(graph: StreamGraph, options: StreamRunOptions): Promise<
   const { backend = 'auto', input, fast: _fast, compiler: _compiler, threads: _threads, costs: _costs, timeout = mostMilliseconds, signal,
     limits: runLimits,
     ...common } = options;
-  if (backend === 'cpp') return runCpp(graph, input, await withTimes(graph, options), options);
+  if (backend === 'cpp') return runCppOrJs(graph, input, await withTimes(graph, options), options);
   if (backend !== 'interpret') {
     try {
       return await runJs(graph, input, await withTimes(graph, options));
