@@ -86,6 +86,7 @@ CudaDevice::~CudaDevice() {
     if (buffer.used != nullptr) call_always([&] { return cudaEventDestroy(buffer.used); });
   }
   if (mailbox_ != nullptr) call_always([&] { return cudaFree(mailbox_); });
+  for (const MarkEvents& events : marks_) destroy(events);
   if (begin_ != nullptr) call_always([&] { return cudaEventDestroy(begin_); });
   if (end_ != nullptr) call_always([&] { return cudaEventDestroy(end_); });
   if (stream_ != nullptr) call_always([&] { return cudaStreamSynchronize(stream_); });
@@ -221,12 +222,21 @@ int CudaDevice::resident_blocks(const void* kernel, int threads, size_t shared_b
 Status CudaDevice::begin_operation(Control&) {
   if (measuring_) return {};
   WARPLOOM_TRY(use());
-  CUDA_TRY(cudaEventRecord, begin_, stream_);
+  const cudaEvent_t begin = current_ != kNone ? marks_[static_cast<size_t>(current_)].begin : begin_;
+  CUDA_TRY(cudaEventRecord, begin, stream_);
   return {};
 }
 
+/// Within a call that is submitted, finish() tells the time.
 Status CudaDevice::end_operation(Control& control) {
   if (measuring_) return {};
+  if (current_ != kNone) {
+    WARPLOOM_TRY(use());
+    MarkEvents& events = marks_[static_cast<size_t>(current_)];
+    CUDA_TRY(cudaEventRecord, events.end, stream_);
+    events.timed = true;
+    return {};
+  }
   WARPLOOM_TRY(synchronize());
   float milliseconds = 0;
   CUDA_TRY(cudaEventElapsedTime, &milliseconds, begin_, end_);

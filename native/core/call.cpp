@@ -180,12 +180,44 @@ int64_t Call::workspace_bytes() const {
 }
 
 Status Call::work(Session& session, Device& device) {
-  const Status placed = point_at_device_arrays(pointers_, buffers_, device);
-  const Status status = !placed.ok() ? placed : session.host_memory() ? run_on_host(device) : run_apart(session, device);
-  // Later calls can have this memory before JavaScript has seen the end of this one.
+  if (session.host_memory()) {
+    Status status = point_at_device_arrays(pointers_, buffers_, device);
+    if (status.ok()) status = run_on_host(device);
+    drop_inputs();
+    return status;
+  }
+  /// A call that fails half-way leaves nothing under way.
+  struct Submitted {
+    Submission& submission;
+    Submission::Mark mark = Submission::kNone;
+    bool ended = false;
+    ~Submitted() {
+      if (mark != Submission::kNone && !ended) submission.abandon(mark);
+    }
+  } submitted{*session.submission()};
+  WARPLOOM_TRY(session.submission()->begin(&submitted.mark));
+  WARPLOOM_TRY(point_at_device_arrays(pointers_, buffers_, device));
+  WARPLOOM_TRY(submit(session, device));
+  WARPLOOM_TRY(session.submission()->end(submitted.mark));
+  submitted.ended = true;
+  mark_ = submitted.mark;
+  return {};
+}
+
+Status Call::end_work(Session& session, Device&) {
+  const Status status = session.submission()->finish(mark_, &device_seconds);
+  mark_ = Submission::kNone;
+  for (const Part& part : parts_) {
+    if (status.ok() && part.block != nullptr) part.block->learn();
+  }
+  drop_inputs();
+  return status;
+}
+
+/// Later calls can have this memory before JavaScript has seen the end of this one.
+void Call::drop_inputs() {
   parts_[kIndices].block.reset();
   parts_[kInputs].block.reset();
-  return status;
 }
 
 Status Call::run_on_host(Device& device) {
@@ -198,23 +230,18 @@ Status Call::run_on_host(Device& device) {
   return invocation_->perform(session_->backend().operations, device, *this);
 }
 
-Status Call::run_apart(Session& session, Device& device) {
-  DeviceBlock memory(session);
+Status Call::submit(Session& session, Device& device) {
+  DeviceBlock memory(session);  // given back in the device's order, behind the call
   if (device_bytes_ > 0) {
     WARPLOOM_TRY(memory.reserve(device_bytes_));
-    WARPLOOM_TRY(send(device, memory.memory()));
+    WARPLOOM_TRY(send(session, device, memory.memory()));
   }
   WARPLOOM_TRY(invocation_->perform(session.backend().operations, device, *this));
-  WARPLOOM_TRY(fetch(device, memory.memory()));
-  WARPLOOM_TRY(device.synchronize());
-  for (const Part& part : parts_) {
-    if (part.block != nullptr) part.block->learn();
-  }
-  return {};
+  return fetch(session, device, memory.memory());
 }
 
 /// Points the parameters to the device and brings the inputs there.
-Status Call::send(Device& device, char* memory) {
+Status Call::send(Session& session, Device& device, char* memory) {
   for (int i = 0; i < kReports; ++i) {
     const Part& part = parts_[static_cast<size_t>(i)];
     if (part.block == nullptr) continue;
@@ -227,20 +254,24 @@ Status Call::send(Device& device, char* memory) {
   }
   for (const Buffer& buffer : buffers_) {
     if (!buffer.stays() || !buffer.input) continue;
-    WARPLOOM_TRY(device.upload(memory + buffer.offset, buffer.source, buffer.bytes));
+    char* const to = memory + buffer.offset;
+    WARPLOOM_TRY(buffer.pinned != nullptr ? session.submission()->upload_later(to, buffer.source, buffer.bytes)
+                                          : device.upload(to, buffer.source, buffer.bytes));
   }
   return {};
 }
 
-Status Call::fetch(Device& device, char* memory) {
-  for (const Buffer& buffer : buffers_) {
-    if (!buffer.stays() || !buffer.output) continue;
-    WARPLOOM_TRY(device.download(buffer.source, memory + buffer.offset, buffer.bytes));
-  }
+Status Call::fetch(Session& session, Device& device, char* memory) {
   for (int i = 0; i < kReports; ++i) {
     const Part& part = parts_[static_cast<size_t>(i)];
     if (part.block == nullptr || !comes_down(i)) continue;
     WARPLOOM_TRY(part.block->download(device, memory + part.device_offset));
+  }
+  for (const Buffer& buffer : buffers_) {
+    if (!buffer.stays() || !buffer.output) continue;
+    const char* const from = memory + buffer.offset;
+    WARPLOOM_TRY(buffer.pinned != nullptr ? session.submission()->download_later(buffer.source, from, buffer.bytes)
+                                          : device.download(buffer.source, from, buffer.bytes));
   }
   return {};
 }

@@ -13,26 +13,36 @@
 namespace warploom {
 namespace {
 
+// More would only wait on the device instead of here.
+constexpr size_t kMostInFlight = 64;
+// Calls one after the other find the thread awake; longer than this it does not keep a core from others.
+constexpr auto kAwake = std::chrono::microseconds(30);
+// Waiting for the device: as long as a short call lasts, then with pauses of a 32nd of the time waited so far.
+constexpr auto kSpin = std::chrono::milliseconds(2);
+constexpr auto kLongestPause = std::chrono::milliseconds(1);
+
 /// Housekeeping of the device's thread, outside the queue limit.
 template <class Work>
 class Chore final : public Task {
  public:
-  explicit Chore(Work work) : work_(std::move(work)) {}
+  Chore(Work work, bool overlaps) : work_(std::move(work)), overlaps_(overlaps) {}
   void run(Session& session, Device& device) override { work_(session, device); }
   bool counted() const override { return false; }
   bool closes() const override { return true; }
+  bool overlaps() const override { return overlaps_; }
 
  private:
   Work work_;
+  bool overlaps_;
 };
 
 template <class Work>
-std::unique_ptr<Task> chore(Work work) {
-  return std::make_unique<Chore<Work>>(std::move(work));
+std::unique_ptr<Task> chore(Work work, bool overlaps = true) {
+  return std::make_unique<Chore<Work>>(std::move(work), overlaps);
 }
 
 std::unique_ptr<Task> closing_chore() {
-  return chore([](Session& session, Device&) { session.release_all(); });
+  return chore([](Session& session, Device&) { session.release_all(); }, false);
 }
 
 [[noreturn]] void park() {
@@ -96,6 +106,7 @@ void Session::push(std::unique_ptr<Task> task) {
     cancellable_.push_back(flag);
   }
   queue_.push_back(std::move(task));
+  queued_ = queue_.size();
   work_.notify_one();
 }
 
@@ -146,6 +157,7 @@ void Session::cancel(double id) {
       if ((*at)->cancel_flag() != flag) continue;
       waiting = std::move(*at);
       queue_.erase(at);
+      queued_ = queue_.size();
       --waiting_;
       break;
     }
@@ -220,6 +232,7 @@ void Session::stop() {
   std::deque<std::unique_ptr<Task>> kept;
   for (auto& task : queue_) (task->counted() ? dropped : kept).push_back(std::move(task));
   queue_.swap(kept);
+  queued_ = queue_.size();
   waiting_ = 0;
   push(closing_chore());
 }
@@ -231,7 +244,13 @@ void Session::wait_quiet(std::chrono::steady_clock::time_point deadline) {
 
 void Session::wait_returned() {
   std::unique_lock<std::mutex> lock(mutex_);
-  quiet_.wait(lock, [this] { return running_ == nullptr || !running_->borrows(); });
+  quiet_.wait(lock, [this] { return !borrowed(); });
+}
+
+/// Under mutex_: whether a task that runs or is in flight uses JavaScript's memory.
+bool Session::borrowed() const {
+  return (running_ != nullptr && running_->borrows()) ||
+         std::any_of(in_flight_.begin(), in_flight_.end(), [](const auto& task) { return task->borrows(); });
 }
 
 void Session::serve(std::unique_ptr<Task> opened) {
@@ -252,6 +271,7 @@ void Session::open_device(std::unique_ptr<Task> opened) {
   const bool ok = status.ok() && device_ != nullptr;
   if (ok) {
     host_memory_ = device_->host_memory();
+    if (!device_->host_memory()) submission_ = dynamic_cast<Submission*>(device_.get());
     open_.store(true, std::memory_order_release);
     ProcessState::get().arm_exit_handler();
     opened->run(*this, *device_);
@@ -269,22 +289,44 @@ void Session::open_device(std::unique_ptr<Task> opened) {
 void Session::serve_queue() {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
-    busy_ = false;
-    quiet_.notify_all();
-    work_.wait(lock, [this] { return !here_ && (!queue_.empty() || (closing_ && pinned_alive_ == 0)); });
-    if (ProcessState::get().exiting()) {
-      lock.unlock();
-      park();
+    if (in_flight_.empty()) {
+      rest(lock);
+      if (queue_.empty()) break;
+    } else if (queue_.empty() || in_flight_.size() >= kMostInFlight) {
+      await_first(lock);
+      continue;
+    } else if (!queue_.front()->overlaps() || submission_->reached(in_flight_.front()->mark())) {
+      complete_first(lock);
+      continue;
     }
-    busy_ = true;
-    if (queue_.empty()) break;
     std::unique_ptr<Task> task = std::move(queue_.front());
     queue_.pop_front();
+    queued_ = queue_.size();
     if (task->counted()) --waiting_;
     perform(std::move(task), lock);
   }
   lock.unlock();
+  submission_ = nullptr;
   device_.reset();
+}
+
+/// Until there is work, or none will come any more.
+void Session::rest(std::unique_lock<std::mutex>& lock) {
+  busy_ = false;
+  quiet_.notify_all();
+  if (submission_ != nullptr && queue_.empty()) {
+    lock.unlock();
+    const auto end = std::chrono::steady_clock::now() + kAwake;
+    while (queued_ == 0 && std::chrono::steady_clock::now() < end) {
+    }
+    lock.lock();
+  }
+  work_.wait(lock, [this] { return !here_ && (!queue_.empty() || (closing_ && pinned_alive_ == 0)); });
+  if (ProcessState::get().exiting()) {
+    lock.unlock();
+    park();
+  }
+  busy_ = true;
 }
 
 void Session::perform(std::unique_ptr<Task> task, std::unique_lock<std::mutex>& lock) {
@@ -300,6 +342,52 @@ void Session::perform(std::unique_ptr<Task> task, std::unique_lock<std::mutex>& 
   lock.lock();
   lost_ = lost_ || lost;
   running_ = nullptr;
+  if (task->mark() != Submission::kNone) {
+    in_flight_.push_back(std::move(task));
+    return;
+  }
+  // It ended at once, because it failed: those before it settle first.
+  while (task->counted() && !in_flight_.empty()) complete_first(lock);
+  quiet_.notify_all();
+  lock.unlock();
+  Task* const settled = task.get();
+  settled->settle(std::move(task));
+  lock.lock();
+}
+
+/// Until the first task in flight has ended, or there is more to submit.
+void Session::await_first(std::unique_lock<std::mutex>& lock) {
+  const Submission::Mark mark = in_flight_.front()->mark();
+  const bool full = in_flight_.size() >= kMostInFlight;
+  const auto begin = std::chrono::steady_clock::now();
+  lock.unlock();
+  bool more = false;
+  while (!submission_->reached(mark) && !more) {
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    if (waited > kSpin) {
+      lock.lock();
+      const auto pause = std::min<std::chrono::steady_clock::duration>(waited / 32, kLongestPause);
+      if (full || queue_.empty()) work_.wait_for(lock, pause);
+      lock.unlock();
+    }
+    more = !full && queued_ > 0;
+  }
+  lock.lock();
+  if (!more) complete_first(lock);
+}
+
+/// The end of the first task in flight: waits for it where need be.
+void Session::complete_first(std::unique_lock<std::mutex>& lock) {
+  std::unique_ptr<Task> task = std::move(in_flight_.front());
+  in_flight_.pop_front();
+  Task* const before = running_;
+  running_ = task.get();
+  lock.unlock();
+  task->complete(*this, *device_);
+  const bool lost = device_->lost();
+  lock.lock();
+  lost_ = lost_ || lost;
+  running_ = before;
   quiet_.notify_all();
   lock.unlock();
   Task* const settled = task.get();

@@ -96,7 +96,7 @@ StagingBlock Staging::find(Blocks& blocks, int64_t bytes) {
   return block;
 }
 
-StagingBlock Staging::take(int64_t bytes) {
+StagingBlock Staging::take(int64_t bytes, Device* device) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     StagingBlock block = find(pinned_, bytes);
@@ -104,7 +104,14 @@ StagingBlock Staging::take(int64_t bytes) {
       pinned_bytes_ -= block.bytes;
       return block;
     }
-    block = find(plain_, bytes);
+  }
+  if (device != nullptr) {
+    const StagingBlock block = make_pinned(*device, bytes);
+    if (block.memory != nullptr) return block;
+  }
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const StagingBlock block = find(plain_, bytes);
     if (block.memory != nullptr) {
       plain_bytes_ -= block.bytes;
       return block;
@@ -132,28 +139,40 @@ void Staging::give_back(StagingBlock block) {
   for (const StagingBlock& each : dropped) free_plain(each);
 }
 
-void Staging::provide_pinned(Device& device, int64_t bytes, int64_t count) {
+/// Null memory where no more can be page-locked: plain memory works as well.
+StagingBlock Staging::make_pinned(Device& device, int64_t bytes) {
   StagingBlock block;
   block.bytes = rounded(bytes);
   block.pinned = true;
-  for (count = std::min(count, kPinnedAtOnce); count > 0; --count) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      const auto ready = pinned_.find(block.bytes);
-      if (ready != pinned_.end() && static_cast<int64_t>(ready->second.size()) >= kPinnedAtOnce) return;
-      if (locked_bytes_ + block.bytes > machine_ / 8) return;
-      // The one that it replaces would otherwise stay unused for good.
-      const StagingBlock old = find(plain_, bytes);
-      plain_bytes_ -= old.memory != nullptr ? old.bytes : 0;
-      if (old.memory != nullptr) free_plain(old);
-    }
-    void* memory = nullptr;
-    if (!device.allocate_pinned(block.bytes, &memory).ok()) return;  // plain memory works as well
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (locked_bytes_ + block.bytes > machine_ / 8) return {};
+    locked_bytes_ += block.bytes;
+  }
+  void* memory = nullptr;
+  if (device.allocate_pinned(block.bytes, &memory).ok()) {
     block.memory = static_cast<char*>(memory);
+    return block;
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  locked_bytes_ -= block.bytes;
+  return {};
+}
+
+void Staging::provide_pinned(Device& device, int64_t bytes, int64_t count) {
+  for (count = std::min(count, kPinnedAtOnce); count > 0; --count) {
+    StagingBlock old;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      locked_bytes_ += block.bytes;
+      const auto ready = pinned_.find(rounded(bytes));
+      if (ready != pinned_.end() && static_cast<int64_t>(ready->second.size()) >= kPinnedAtOnce) return;
+      // The one that it replaces would otherwise stay unused for good.
+      old = find(plain_, bytes);
+      plain_bytes_ -= old.bytes;
     }
+    if (old.memory != nullptr) free_plain(old);
+    const StagingBlock block = make_pinned(device, bytes);
+    if (block.memory == nullptr) return;
     give_back(block);
   }
 }
