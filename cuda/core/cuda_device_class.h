@@ -24,6 +24,8 @@ struct HostBuffer {
 /// Events of a mark: around its call's operation, and behind all of it.
 struct MarkEvents {
   cudaEvent_t begin = nullptr, end = nullptr, reached = nullptr;
+  cudaEvent_t computed = nullptr;  ///< behind the work that large downloads read
+  bool downloading = false;        ///< the call's downloads have their own stream
   bool timed = false;  ///< begin and end were recorded
   bool call = false;   ///< of a call, not only of a copy
 };
@@ -76,6 +78,7 @@ class CudaDevice final : public GpuDevice, public Submission {
   Status use();
   Status take_mark(Mark* out);
   void destroy(const MarkEvents& events);
+  void wait_all();
   cudaError_t raw_allocate(int64_t bytes, void** out);
   void raw_release(void* memory);
   Status give_back_pool(int64_t keep);
@@ -91,6 +94,7 @@ class CudaDevice final : public GpuDevice, public Submission {
   bool started_ = false;
   bool measuring_ = false;  ///< inside measure(): operations are neither timed nor waited for
   cudaStream_t stream_ = nullptr;
+  cudaStream_t down_ = nullptr;   ///< of large downloads
   cudaMemPool_t pool_ = nullptr;  ///< null: the device has no pools, plain cudaMalloc
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
   std::vector<MarkEvents> marks_;  ///< by mark; the pool grows to the most in flight at once

@@ -59,6 +59,7 @@ Status CudaDevice::start(const OpenOptions& options) {
   limits_.shared_bytes_per_block = shared_block;
   limits_.shared_bytes_per_multiprocessor = shared_multiprocessor;
   CUDA_TRY(cudaStreamCreateWithFlags, &stream_, cudaStreamNonBlocking);
+  CUDA_TRY(cudaStreamCreateWithFlags, &down_, cudaStreamNonBlocking);
   CUDA_TRY(cudaEventCreateWithFlags, &begin_, cudaEventBlockingSync);
   CUDA_TRY(cudaEventCreateWithFlags, &end_, cudaEventBlockingSync);
   CUDA_TRY(cudaMalloc, &mailbox_, static_cast<size_t>(kMailboxBytes));
@@ -77,7 +78,9 @@ Status CudaDevice::start(const OpenOptions& options) {
 
 CudaDevice::~CudaDevice() {
   if (!started_ || lost_ || exiting || !use().ok()) return;  // the driver frees what a lost context held
-  call_always([&] { return stream_ != nullptr ? cudaStreamSynchronize(stream_) : cudaSuccess; });
+  for (const cudaStream_t stream : {down_, stream_}) {
+    if (stream != nullptr) call_always([&] { return cudaStreamSynchronize(stream); });
+  }
   std::vector<void*> blocks;
   small_.drain(&blocks);
   for (void* block : blocks) raw_release(block);
@@ -91,7 +94,9 @@ CudaDevice::~CudaDevice() {
   if (end_ != nullptr) call_always([&] { return cudaEventDestroy(end_); });
   if (stream_ != nullptr) call_always([&] { return cudaStreamSynchronize(stream_); });
   if (pool_ != nullptr) call_always([&] { return cudaMemPoolDestroy(pool_); });
-  if (stream_ != nullptr) call_always([&] { return cudaStreamDestroy(stream_); });
+  for (const cudaStream_t stream : {down_, stream_}) {
+    if (stream != nullptr) call_always([&] { return cudaStreamDestroy(stream); });
+  }
 }
 
 // --- memory ---

@@ -3,6 +3,10 @@
 #include "cuda/core/cuda_device_class.h"
 
 namespace warploom::cuda {
+namespace {
+// Two calls of the runtime more pay from about here on.
+constexpr int64_t kOwnStream = int64_t{1} << 20;
+}  // namespace
 
 /// A mark's events, from the pool.
 Status CudaDevice::take_mark(Mark* out) {
@@ -15,12 +19,12 @@ Status CudaDevice::take_mark(Mark* out) {
   MarkEvents events;
   Status status = report(call([&] { return cudaEventCreate(&events.begin); }), "cudaEventCreate");
   if (status.ok()) status = report(call([&] { return cudaEventCreate(&events.end); }), "cudaEventCreate");
-  if (status.ok()) {
-    status = report(call([&] {
-                      return cudaEventCreateWithFlags(&events.reached, cudaEventBlockingSync | cudaEventDisableTiming);
-                    }),
-                    "cudaEventCreateWithFlags");
-  }
+  const auto make_plain = [&](cudaEvent_t* event, unsigned int flags) {
+    return report(call([&] { return cudaEventCreateWithFlags(event, flags | cudaEventDisableTiming); }),
+                  "cudaEventCreateWithFlags");
+  };
+  if (status.ok()) status = make_plain(&events.computed, cudaEventDefault);
+  if (status.ok()) status = make_plain(&events.reached, cudaEventBlockingSync);
   if (!status.ok()) {
     destroy(events);
     return status;
@@ -31,7 +35,7 @@ Status CudaDevice::take_mark(Mark* out) {
 }
 
 void CudaDevice::destroy(const MarkEvents& events) {
-  for (const cudaEvent_t event : {events.begin, events.end, events.reached}) {
+  for (const cudaEvent_t event : {events.begin, events.end, events.computed, events.reached}) {
     if (event != nullptr && !lost_) call_always([&] { return cudaEventDestroy(event); });
   }
 }
@@ -39,7 +43,8 @@ void CudaDevice::destroy(const MarkEvents& events) {
 Status CudaDevice::begin(Mark* out) {
   WARPLOOM_TRY(take_mark(out));
   current_ = *out;
-  marks_[static_cast<size_t>(current_)].timed = false;
+  MarkEvents& events = marks_[static_cast<size_t>(current_)];
+  events.timed = events.downloading = false;
   return {};
 }
 
@@ -50,26 +55,41 @@ Status CudaDevice::upload_later(void* device, const void* host, int64_t bytes) {
   return {};
 }
 
+/// Large ones on a stream of their own, behind the call's work: they do not keep the next call from the device.
 Status CudaDevice::download_later(void* host, const void* device, int64_t bytes) {
   if (bytes == 0) return {};
   WARPLOOM_TRY(use());
-  CUDA_TRY(cudaMemcpyAsync, host, device, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost, stream_);
+  MarkEvents* const events = current_ != kNone ? &marks_[static_cast<size_t>(current_)] : nullptr;
+  if (events != nullptr && !events->downloading && bytes >= kOwnStream) {
+    CUDA_TRY(cudaEventRecord, events->computed, stream_);
+    CUDA_TRY(cudaStreamWaitEvent, down_, events->computed, 0);
+    events->downloading = true;
+  }
+  const cudaStream_t stream = events != nullptr && events->downloading ? down_ : stream_;
+  CUDA_TRY(cudaMemcpyAsync, host, device, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost, stream);
   return {};
 }
 
 Status CudaDevice::end(Mark mark) {
   WARPLOOM_TRY(use());
   MarkEvents& events = marks_[static_cast<size_t>(mark)];
-  CUDA_TRY(cudaEventRecord, events.reached, stream_);
+  // From the first download on its own stream, the call submitted nothing to the other.
+  CUDA_TRY(cudaEventRecord, events.reached, events.downloading ? down_ : stream_);
   current_ = kNone;
   events.call = true;
   fault_seam().enter();
   return {};
 }
 
+void CudaDevice::wait_all() {
+  if (lost_ || !use().ok()) return;
+  call_always([&] { return cudaStreamSynchronize(stream_); });
+  call_always([&] { return cudaStreamSynchronize(down_); });
+}
+
 void CudaDevice::abandon(Mark mark) {
   current_ = kNone;
-  if (!lost_ && use().ok()) call_always([&] { return cudaStreamSynchronize(stream_); });
+  wait_all();
   if (mark != kNone) free_marks_.push_back(mark);
 }
 
@@ -100,7 +120,7 @@ Status CudaDevice::finish(Mark mark, double* seconds) {
                     "cudaEventElapsedTime");
     *seconds = static_cast<double>(milliseconds) * 1e-3;
   }
-  if (!status.ok() && !lost_) call_always([&] { return cudaStreamSynchronize(stream_); });
+  if (!status.ok()) wait_all();
   events.timed = events.call = false;
   free_marks_.push_back(mark);
   return status;

@@ -6,7 +6,8 @@
 
 namespace warploom {
 
-/// Work goes to the device in order, and is over when a mark behind it is reached. Used from the device's thread only.
+/// Work goes to the device in order, and is over when a mark behind it is reached; large downloads of a call may be under
+/// way while the next one runs, so what they read must stay until its mark. Used from the device's thread only.
 /// Between begin() and end() the device's operations are timed but not waited for; those that need a result in their
 /// middle wait themselves.
 class Submission {

@@ -16,23 +16,6 @@ int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * 
 
 Failure no_memory() { return Failure::from(Status(Code::out_of_memory, "not enough host memory")); }
 
-/// Device memory for the length of one call.
-class DeviceBlock {
- public:
-  explicit DeviceBlock(Session& session) : session_(session) {}
-  ~DeviceBlock() {
-    if (memory_ != nullptr) session_.release(memory_);
-  }
-  DeviceBlock(const DeviceBlock&) = delete;
-  DeviceBlock& operator=(const DeviceBlock&) = delete;
-  Status reserve(int64_t bytes) { return session_.allocate(bytes, &memory_); }
-  char* memory() const { return static_cast<char*>(memory_); }
-
- private:
-  Session& session_;
-  void* memory_ = nullptr;
-};
-
 }  // namespace
 
 Failure Call::read(napi_env env, const PackedParameters& packed) {
@@ -186,21 +169,22 @@ Status Call::work(Session& session, Device& device) {
     drop_inputs();
     return status;
   }
+  Submission& submission = *session.submission();
   /// A call that fails half-way leaves nothing under way.
-  struct Submitted {
-    Submission& submission;
+  struct Attempt {
+    Call& call;
+    Session& session;
     Submission::Mark mark = Submission::kNone;
-    bool ended = false;
-    ~Submitted() {
-      if (mark != Submission::kNone && !ended) submission.abandon(mark);
+    ~Attempt() {
+      if (mark != Submission::kNone) session.submission()->abandon(mark);
+      if (mark != Submission::kNone) call.release_memory(session);
     }
-  } submitted{*session.submission()};
-  WARPLOOM_TRY(session.submission()->begin(&submitted.mark));
+  } attempt{*this, session};
+  WARPLOOM_TRY(submission.begin(&attempt.mark));
   WARPLOOM_TRY(point_at_device_arrays(pointers_, buffers_, device));
   WARPLOOM_TRY(submit(session, device));
-  WARPLOOM_TRY(session.submission()->end(submitted.mark));
-  submitted.ended = true;
-  mark_ = submitted.mark;
+  WARPLOOM_TRY(submission.end(attempt.mark));
+  mark_ = std::exchange(attempt.mark, Submission::kNone);
   return {};
 }
 
@@ -211,7 +195,14 @@ Status Call::end_work(Session& session, Device&) {
     if (status.ok() && part.block != nullptr) part.block->learn();
   }
   drop_inputs();
+  release_memory(session);
   return status;
+}
+
+/// Not before the call has ended: results may still go down while later calls run.
+void Call::release_memory(Session& session) {
+  void* const memory = std::exchange(memory_, nullptr);
+  if (memory != nullptr) session.release(memory);
 }
 
 /// Later calls can have this memory before JavaScript has seen the end of this one.
@@ -231,13 +222,11 @@ Status Call::run_on_host(Device& device) {
 }
 
 Status Call::submit(Session& session, Device& device) {
-  DeviceBlock memory(session);  // given back in the device's order, behind the call
-  if (device_bytes_ > 0) {
-    WARPLOOM_TRY(memory.reserve(device_bytes_));
-    WARPLOOM_TRY(send(session, device, memory.memory()));
-  }
+  if (device_bytes_ > 0) WARPLOOM_TRY(session.allocate(device_bytes_, &memory_));
+  char* const memory = static_cast<char*>(memory_);
+  WARPLOOM_TRY(send(session, device, memory));
   WARPLOOM_TRY(invocation_->perform(session.backend().operations, device, *this));
-  return fetch(session, device, memory.memory());
+  return fetch(session, device, memory);
 }
 
 /// Points the parameters to the device and brings the inputs there.

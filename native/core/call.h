@@ -26,6 +26,7 @@ class Call final : public Job {
   bool borrows() const override { return borrows_; }
   Submission::Mark mark() const override { return mark_; }
   bool overlaps() const override { return true; }
+  int64_t weight() const override { return device_bytes_; }
 
  protected:
   Status work(Session& session, Device& device) override;
@@ -57,6 +58,7 @@ class Call final : public Job {
   Status send(Session& session, Device& device, char* memory);
   Status fetch(Session& session, Device& device, char* memory);
   void drop_inputs();
+  void release_memory(Session& session);
 
   std::shared_ptr<Session> session_;
   std::unique_ptr<Invocation> invocation_;
@@ -66,6 +68,7 @@ class Call final : public Job {
   int64_t device_bytes_ = 0;  // of the parts that the device sees, then of host memory that is used where it is
   int64_t work_ = -1;  // Footprint::work()
   Submission::Mark mark_ = Submission::kNone;
+  void* memory_ = nullptr;  // of the device, while the call is there
   bool borrows_ = false;
 };
 

@@ -15,6 +15,7 @@ namespace {
 
 // More would only wait on the device instead of here.
 constexpr size_t kMostInFlight = 64;
+constexpr int64_t kMostWeight = int64_t{512} << 20;  // unless they are two: large calls keep the device busy by themselves
 // Calls one after the other find the thread awake; longer than this it does not keep a core from others.
 constexpr auto kAwake = std::chrono::microseconds(30);
 // Waiting for the device: as long as a short call lasts, then with pauses of a 32nd of the time waited so far.
@@ -171,6 +172,7 @@ void Session::cancel(double id) {
 Status Session::allocate(int64_t bytes, void** out) {
   Status status = device_->allocate(bytes, out);
   if (status.code() == Code::out_of_memory) {
+    complete_all();
     device_->trim();
     status = device_->allocate(bytes, out);
   }
@@ -292,7 +294,7 @@ void Session::serve_queue() {
     if (in_flight_.empty()) {
       rest(lock);
       if (queue_.empty()) break;
-    } else if (queue_.empty() || in_flight_.size() >= kMostInFlight) {
+    } else if (queue_.empty() || full()) {
       await_first(lock);
       continue;
     } else if (!queue_.front()->overlaps() || submission_->reached(in_flight_.front()->mark())) {
@@ -343,6 +345,7 @@ void Session::perform(std::unique_ptr<Task> task, std::unique_lock<std::mutex>& 
   lost_ = lost_ || lost;
   running_ = nullptr;
   if (task->mark() != Submission::kNone) {
+    weight_ += task->weight();
     in_flight_.push_back(std::move(task));
     return;
   }
@@ -355,10 +358,21 @@ void Session::perform(std::unique_ptr<Task> task, std::unique_lock<std::mutex>& 
   lock.lock();
 }
 
+/// Under mutex_: whether the next task has to wait for an earlier one.
+bool Session::full() const {
+  if (in_flight_.size() >= kMostInFlight) return true;
+  return in_flight_.size() >= 2 && !queue_.empty() && weight_ + queue_.front()->weight() > kMostWeight;
+}
+
+void Session::complete_all() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!in_flight_.empty()) complete_first(lock);
+}
+
 /// Until the first task in flight has ended, or there is more to submit.
 void Session::await_first(std::unique_lock<std::mutex>& lock) {
   const Submission::Mark mark = in_flight_.front()->mark();
-  const bool full = in_flight_.size() >= kMostInFlight;
+  const bool no_more = full();
   const auto begin = std::chrono::steady_clock::now();
   lock.unlock();
   bool more = false;
@@ -367,10 +381,10 @@ void Session::await_first(std::unique_lock<std::mutex>& lock) {
     if (waited > kSpin) {
       lock.lock();
       const auto pause = std::min<std::chrono::steady_clock::duration>(waited / 32, kLongestPause);
-      if (full || queue_.empty()) work_.wait_for(lock, pause);
+      if (no_more || queue_.empty()) work_.wait_for(lock, pause);
       lock.unlock();
     }
-    more = !full && queued_ > 0;
+    more = !no_more && queued_ > 0;
   }
   lock.lock();
   if (!more) complete_first(lock);
@@ -380,6 +394,7 @@ void Session::await_first(std::unique_lock<std::mutex>& lock) {
 void Session::complete_first(std::unique_lock<std::mutex>& lock) {
   std::unique_ptr<Task> task = std::move(in_flight_.front());
   in_flight_.pop_front();
+  weight_ -= task->weight();
   Task* const before = running_;
   running_ = task.get();
   lock.unlock();

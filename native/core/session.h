@@ -36,6 +36,8 @@ class Task {
   virtual Submission::Mark mark() const { return Submission::kNone; }
   /// On the device's thread, when the mark is reached or has to be waited for.
   virtual void complete(Session& session, Device& device) { (void)session, (void)device; }
+  /// Bytes that the task keeps on the device until it is complete.
+  virtual int64_t weight() const { return 0; }
   /// May run while earlier tasks have not reached their marks.
   virtual bool overlaps() const { return false; }
   /// Instead of run(), when the device is lost or the call was cancelled before it began.
@@ -95,7 +97,8 @@ class Session {
   /// Cancels the call with this id: a waiting one is refused at once, others are told, done or not.
   void cancel(double id);
 
-  /// On the device's thread: memory of arrays, with one retry after giving back the pool.
+  /// On the device's thread: memory of arrays and calls, with one retry after those in flight have ended and the pool was
+  /// given back.
   Status allocate(int64_t bytes, void** out);
   void release(void* memory);
   /// On the device's thread: gives back all memory but page-locked arrays.
@@ -126,6 +129,8 @@ class Session {
   void perform(std::unique_ptr<Task> task, std::unique_lock<std::mutex>& lock);
   void await_first(std::unique_lock<std::mutex>& lock);
   void complete_first(std::unique_lock<std::mutex>& lock);
+  void complete_all();
+  bool full() const;
   bool borrowed() const;
   void push(std::unique_ptr<Task> task);
 
@@ -145,6 +150,7 @@ class Session {
   std::condition_variable quiet_;  // a task ended
   std::deque<std::unique_ptr<Task>> queue_;
   std::deque<std::unique_ptr<Task>> in_flight_;  // submitted, in order; changed by the device's thread
+  int64_t weight_ = 0;                           // of those
   std::atomic<size_t> queued_{0};                // size of queue_
   Task* running_ = nullptr;
   std::vector<std::weak_ptr<CancelFlag>> cancellable_;  // of calls with an id, settled ones until the next is made

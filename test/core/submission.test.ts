@@ -104,9 +104,9 @@ describe('calls in flight on a device with memory of its own', function () {
     for (let round = 0; round < 3; round += 1) await four(fresh());  // page-locked memory is there
     const before = addon().faults!.calls();
     await four(fresh());
-    // All four are submitted before the first ends, and the end of each is one runtime call.
+    // All four are submitted before the first ends; the end of each is one runtime call, the release of its memory another.
     const results = fresh();
-    addon().faults!.arm(addon().faults!.calls() - before - 4, 700, false);
+    addon().faults!.arm(addon().faults!.calls() - before - 8, 700, false);
     const outcomes = await four(results);
     addon().faults!.disarm();
     for (const outcome of outcomes) {
