@@ -14,8 +14,7 @@ namespace warploom {
 namespace {
 
 constexpr int64_t kSmallest = 4096;
-constexpr int64_t kMapped = int64_t{1} << 20;    // from here on straight from the system, in huge pages where it has them
-constexpr int64_t kHugePage = int64_t{2} << 20;
+constexpr int64_t kMapped = int64_t{1} << 20;    // from here on straight from the system
 constexpr int64_t kPinnedAtOnce = 4;             // making one of some MB takes milliseconds, in which no call runs
 constexpr int64_t kLoose = int64_t{64} << 10;    // small blocks serve whatever fits
 
@@ -28,17 +27,11 @@ int64_t rounded(int64_t bytes) {
   return (size + 63) / 64 * 64;
 }
 
-/// Aligned to a huge page, so that the first touch of 31 MB is 16 page faults and not 8,000.
+/// Ordinary pages: what huge ones save at the first touch they can cost ten times over where memory is in pieces, and
+/// copying gains nothing by them.
 char* map_block(int64_t bytes) {
-  const size_t size = static_cast<size_t>(bytes), slack = static_cast<size_t>(kHugePage);
-  void* const whole = mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (whole == MAP_FAILED) return nullptr;
-  char* const begin = static_cast<char*>(whole);
-  const size_t lead = (slack - reinterpret_cast<uintptr_t>(begin) % slack) % slack;
-  if (lead > 0) munmap(begin, lead);
-  if (lead < slack) munmap(begin + lead + size, slack - lead);
-  madvise(begin + lead, size, MADV_HUGEPAGE);
-  return begin + lead;
+  void* const memory = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory != MAP_FAILED ? static_cast<char*>(memory) : nullptr;
 }
 
 StagingBlock make_plain(int64_t bytes) {
