@@ -2,7 +2,7 @@
 //
 // DOMAIN and OPERATION in snake_case. Writes parameter struct, check, policy, agent, launch, CPU backend,
 // TypeScript function and test of a working example (result = factor * values) to be replaced piece by piece,
-// and adds the operation to the registry: one line in operations.inc, one include in operations.h. A new domain
+// and adds the operation to the registry: one line in operations.inc, one include in native/core/operation.cpp. A new domain
 // also gets lib/<domain>/index.ts and its line in lib/index.ts. Existing files are never overwritten.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -57,7 +57,7 @@ for (const [template, path] of Object.entries(files)) {
   write(path, fill(readFileSync(join(checkout, 'scripts/templates/operation', template), 'utf8')));
 }
 edit('cuda/core/operations.inc', (text) => `${text.trimEnd()}\nWARPLOOM_OPERATION(${domain}, ${operation}, ${pascal}Parameters)\n`);
-edit('cuda/core/operations.h', (text) => {
+edit('native/core/operation.cpp', (text) => {
   const include = `#include "cuda/${domain}/${operation}.h"`;
   const lines = text.split('\n');
   const others = lines.flatMap((line, index) => (/^#include "cuda\//.test(line) ? [index] : []));

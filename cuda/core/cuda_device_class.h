@@ -1,15 +1,18 @@
-// The class behind GpuDevice of the cuda backend; its functions stand in runtime.cu, transfers.cu, graph.cu and measure.cu.
+// The class behind GpuDevice of the cuda backend; its functions stand in runtime.cu, transfers.cu, submission.cu,
+// graph.cu and measure.cu.
 #pragma once
 #include <atomic>
 #include <map>
 #include <mutex>
 #include <tuple>
 #include <unordered_map>
+#include <vector>
 
 #include "cuda/core/cuda_call.h"
 #include "cuda/core/cuda_device.h"
 #include "cuda/core/memory.h"
 #include "cuda/core/runtime.h"
+#include "cuda/core/submission.h"
 
 namespace warploom::cuda {
 
@@ -18,7 +21,16 @@ struct HostBuffer {
   cudaEvent_t used = nullptr;  ///< the last transfer that touches it
 };
 
-class CudaDevice final : public GpuDevice {
+/// Events of a mark: around its call's operation, and behind all of it.
+struct MarkEvents {
+  cudaEvent_t begin = nullptr, end = nullptr, reached = nullptr;
+  cudaEvent_t computed = nullptr;  ///< behind the work that large downloads read
+  bool downloading = false;        ///< the call's downloads have their own stream
+  bool timed = false;  ///< begin and end were recorded
+  bool call = false;   ///< of a call, not only of a copy
+};
+
+class CudaDevice final : public GpuDevice, public Submission {
  public:
   explicit CudaDevice(int index) : index_(index) {}
   ~CudaDevice() override;
@@ -51,10 +63,22 @@ class CudaDevice final : public GpuDevice {
   Status measure(int calls, int repeats, const std::function<Status(int, Control&)>& body, double* seconds) override;
   void* native_stream() override { return stream_; }
 
+  Status begin(Mark* out) override;
+  Status upload_later(void* device, const void* host, int64_t bytes) override;
+  Status download_later(void* host, const void* device, int64_t bytes) override;
+  Status end(Mark mark) override;
+  void abandon(Mark mark) override;
+  Status set(Mark* out) override;
+  bool reached(Mark mark) override;
+  Status finish(Mark mark, double* seconds) override;
+
  private:
   Status capture(const std::function<Status()>& body, cudaGraphExec_t* out);
   Status report(cudaError_t error, const char* what, int64_t requested = 0);
   Status use();
+  Status take_mark(Mark* out);
+  void destroy(const MarkEvents& events);
+  void wait_all();
   cudaError_t raw_allocate(int64_t bytes, void** out);
   void raw_release(void* memory);
   Status give_back_pool(int64_t keep);
@@ -70,8 +94,12 @@ class CudaDevice final : public GpuDevice {
   bool started_ = false;
   bool measuring_ = false;  ///< inside measure(): operations are neither timed nor waited for
   cudaStream_t stream_ = nullptr;
+  cudaStream_t down_ = nullptr;   ///< of large downloads
   cudaMemPool_t pool_ = nullptr;  ///< null: the device has no pools, plain cudaMalloc
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
+  std::vector<MarkEvents> marks_;  ///< by mark; the pool grows to the most in flight at once
+  std::vector<Mark> free_marks_;
+  Mark current_ = kNone;           ///< of the call between begin() and end()
   void* mailbox_ = nullptr;
   HostBuffer staging_[2];
   MemoryLedger ledger_;

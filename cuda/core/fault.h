@@ -27,6 +27,14 @@ class FaultSeam {
   void disarm() { fail_at_ = kNever; }
   /// Runtime calls made so far.
   int64_t calls() const { return calls_; }
+  /// A call was submitted, and later: it has ended. The most at once tell tests that calls overlap.
+  void enter() {
+    const int64_t now = in_flight_.fetch_add(1) + 1;
+    if (now > most_in_flight_) most_in_flight_ = now;
+  }
+  void leave() { in_flight_.fetch_sub(1); }
+  /// Most calls in flight at once since it was last asked.
+  int64_t most_in_flight() { return most_in_flight_.exchange(in_flight_); }
   /// Number the next call; the error it must report instead of running, or 0.
   int next() {
     const int64_t number = calls_.fetch_add(1, std::memory_order_relaxed);
@@ -37,6 +45,7 @@ class FaultSeam {
  private:
   static constexpr int64_t kNever = INT64_MAX;
   std::atomic<int64_t> calls_{0};
+  std::atomic<int64_t> in_flight_{0}, most_in_flight_{0};
   std::atomic<int64_t> fail_at_{kNever};
   std::atomic<int> error_{0};
   std::atomic<bool> persistent_{false};

@@ -59,6 +59,7 @@ Status CudaDevice::start(const OpenOptions& options) {
   limits_.shared_bytes_per_block = shared_block;
   limits_.shared_bytes_per_multiprocessor = shared_multiprocessor;
   CUDA_TRY(cudaStreamCreateWithFlags, &stream_, cudaStreamNonBlocking);
+  CUDA_TRY(cudaStreamCreateWithFlags, &down_, cudaStreamNonBlocking);
   CUDA_TRY(cudaEventCreateWithFlags, &begin_, cudaEventBlockingSync);
   CUDA_TRY(cudaEventCreateWithFlags, &end_, cudaEventBlockingSync);
   CUDA_TRY(cudaMalloc, &mailbox_, static_cast<size_t>(kMailboxBytes));
@@ -77,7 +78,9 @@ Status CudaDevice::start(const OpenOptions& options) {
 
 CudaDevice::~CudaDevice() {
   if (!started_ || lost_ || exiting || !use().ok()) return;  // the driver frees what a lost context held
-  call_always([&] { return stream_ != nullptr ? cudaStreamSynchronize(stream_) : cudaSuccess; });
+  for (const cudaStream_t stream : {down_, stream_}) {
+    if (stream != nullptr) call_always([&] { return cudaStreamSynchronize(stream); });
+  }
   std::vector<void*> blocks;
   small_.drain(&blocks);
   for (void* block : blocks) raw_release(block);
@@ -86,11 +89,14 @@ CudaDevice::~CudaDevice() {
     if (buffer.used != nullptr) call_always([&] { return cudaEventDestroy(buffer.used); });
   }
   if (mailbox_ != nullptr) call_always([&] { return cudaFree(mailbox_); });
+  for (const MarkEvents& events : marks_) destroy(events);
   if (begin_ != nullptr) call_always([&] { return cudaEventDestroy(begin_); });
   if (end_ != nullptr) call_always([&] { return cudaEventDestroy(end_); });
   if (stream_ != nullptr) call_always([&] { return cudaStreamSynchronize(stream_); });
   if (pool_ != nullptr) call_always([&] { return cudaMemPoolDestroy(pool_); });
-  if (stream_ != nullptr) call_always([&] { return cudaStreamDestroy(stream_); });
+  for (const cudaStream_t stream : {down_, stream_}) {
+    if (stream != nullptr) call_always([&] { return cudaStreamDestroy(stream); });
+  }
 }
 
 // --- memory ---
@@ -221,12 +227,21 @@ int CudaDevice::resident_blocks(const void* kernel, int threads, size_t shared_b
 Status CudaDevice::begin_operation(Control&) {
   if (measuring_) return {};
   WARPLOOM_TRY(use());
-  CUDA_TRY(cudaEventRecord, begin_, stream_);
+  const cudaEvent_t begin = current_ != kNone ? marks_[static_cast<size_t>(current_)].begin : begin_;
+  CUDA_TRY(cudaEventRecord, begin, stream_);
   return {};
 }
 
+/// Within a call that is submitted, finish() tells the time.
 Status CudaDevice::end_operation(Control& control) {
   if (measuring_) return {};
+  if (current_ != kNone) {
+    WARPLOOM_TRY(use());
+    MarkEvents& events = marks_[static_cast<size_t>(current_)];
+    CUDA_TRY(cudaEventRecord, events.end, stream_);
+    events.timed = true;
+    return {};
+  }
   WARPLOOM_TRY(synchronize());
   float milliseconds = 0;
   CUDA_TRY(cudaEventElapsedTime, &milliseconds, begin_, end_);

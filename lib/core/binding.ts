@@ -55,6 +55,8 @@ export type Operations = Readonly<Record<string, { readonly fields: readonly Fie
 /** Test controls of the simt backend's fault seam. */
 export interface Faults {
   calls(): number;
+  /** Most calls that were submitted and not over, since it was last asked. */
+  mostInFlight(): number;
   arm(skip: number, error: number, persistent: boolean): void;
   disarm(): void;
 }

@@ -16,23 +16,6 @@ int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * 
 
 Failure no_memory() { return Failure::from(Status(Code::out_of_memory, "not enough host memory")); }
 
-/// Device memory for the length of one call.
-class DeviceBlock {
- public:
-  explicit DeviceBlock(Session& session) : session_(session) {}
-  ~DeviceBlock() {
-    if (memory_ != nullptr) session_.release(memory_);
-  }
-  DeviceBlock(const DeviceBlock&) = delete;
-  DeviceBlock& operator=(const DeviceBlock&) = delete;
-  Status reserve(int64_t bytes) { return session_.allocate(bytes, &memory_); }
-  char* memory() const { return static_cast<char*>(memory_); }
-
- private:
-  Session& session_;
-  void* memory_ = nullptr;
-};
-
 }  // namespace
 
 Failure Call::read(napi_env env, const PackedParameters& packed) {
@@ -180,12 +163,52 @@ int64_t Call::workspace_bytes() const {
 }
 
 Status Call::work(Session& session, Device& device) {
-  const Status placed = point_at_device_arrays(pointers_, buffers_, device);
-  const Status status = !placed.ok() ? placed : session.host_memory() ? run_on_host(device) : run_apart(session, device);
-  // Later calls can have this memory before JavaScript has seen the end of this one.
+  if (session.host_memory()) {
+    Status status = point_at_device_arrays(pointers_, buffers_, device);
+    if (status.ok()) status = run_on_host(device);
+    drop_inputs();
+    return status;
+  }
+  Submission& submission = *session.submission();
+  /// A call that fails half-way leaves nothing under way.
+  struct Attempt {
+    Call& call;
+    Session& session;
+    Submission::Mark mark = Submission::kNone;
+    ~Attempt() {
+      if (mark != Submission::kNone) session.submission()->abandon(mark);
+      if (mark != Submission::kNone) call.release_memory(session);
+    }
+  } attempt{*this, session};
+  WARPLOOM_TRY(submission.begin(&attempt.mark));
+  WARPLOOM_TRY(point_at_device_arrays(pointers_, buffers_, device));
+  WARPLOOM_TRY(submit(session, device));
+  WARPLOOM_TRY(submission.end(attempt.mark));
+  mark_ = std::exchange(attempt.mark, Submission::kNone);
+  return {};
+}
+
+Status Call::end_work(Session& session, Device&) {
+  const Status status = session.submission()->finish(mark_, &device_seconds);
+  mark_ = Submission::kNone;
+  for (const Part& part : parts_) {
+    if (status.ok() && part.block != nullptr) part.block->learn();
+  }
+  drop_inputs();
+  release_memory(session);
+  return status;
+}
+
+/// Not before the call has ended: results may still go down while later calls run.
+void Call::release_memory(Session& session) {
+  void* const memory = std::exchange(memory_, nullptr);
+  if (memory != nullptr) session.release(memory);
+}
+
+/// Later calls can have this memory before JavaScript has seen the end of this one.
+void Call::drop_inputs() {
   parts_[kIndices].block.reset();
   parts_[kInputs].block.reset();
-  return status;
 }
 
 Status Call::run_on_host(Device& device) {
@@ -198,23 +221,16 @@ Status Call::run_on_host(Device& device) {
   return invocation_->perform(session_->backend().operations, device, *this);
 }
 
-Status Call::run_apart(Session& session, Device& device) {
-  DeviceBlock memory(session);
-  if (device_bytes_ > 0) {
-    WARPLOOM_TRY(memory.reserve(device_bytes_));
-    WARPLOOM_TRY(send(device, memory.memory()));
-  }
+Status Call::submit(Session& session, Device& device) {
+  if (device_bytes_ > 0) WARPLOOM_TRY(session.allocate(device_bytes_, &memory_));
+  char* const memory = static_cast<char*>(memory_);
+  WARPLOOM_TRY(send(session, device, memory));
   WARPLOOM_TRY(invocation_->perform(session.backend().operations, device, *this));
-  WARPLOOM_TRY(fetch(device, memory.memory()));
-  WARPLOOM_TRY(device.synchronize());
-  for (const Part& part : parts_) {
-    if (part.block != nullptr) part.block->learn();
-  }
-  return {};
+  return fetch(session, device, memory);
 }
 
 /// Points the parameters to the device and brings the inputs there.
-Status Call::send(Device& device, char* memory) {
+Status Call::send(Session& session, Device& device, char* memory) {
   for (int i = 0; i < kReports; ++i) {
     const Part& part = parts_[static_cast<size_t>(i)];
     if (part.block == nullptr) continue;
@@ -227,20 +243,24 @@ Status Call::send(Device& device, char* memory) {
   }
   for (const Buffer& buffer : buffers_) {
     if (!buffer.stays() || !buffer.input) continue;
-    WARPLOOM_TRY(device.upload(memory + buffer.offset, buffer.source, buffer.bytes));
+    char* const to = memory + buffer.offset;
+    WARPLOOM_TRY(buffer.pinned != nullptr ? session.submission()->upload_later(to, buffer.source, buffer.bytes)
+                                          : device.upload(to, buffer.source, buffer.bytes));
   }
   return {};
 }
 
-Status Call::fetch(Device& device, char* memory) {
-  for (const Buffer& buffer : buffers_) {
-    if (!buffer.stays() || !buffer.output) continue;
-    WARPLOOM_TRY(device.download(buffer.source, memory + buffer.offset, buffer.bytes));
-  }
+Status Call::fetch(Session& session, Device& device, char* memory) {
   for (int i = 0; i < kReports; ++i) {
     const Part& part = parts_[static_cast<size_t>(i)];
     if (part.block == nullptr || !comes_down(i)) continue;
     WARPLOOM_TRY(part.block->download(device, memory + part.device_offset));
+  }
+  for (const Buffer& buffer : buffers_) {
+    if (!buffer.stays() || !buffer.output) continue;
+    const char* const from = memory + buffer.offset;
+    WARPLOOM_TRY(buffer.pinned != nullptr ? session.submission()->download_later(buffer.source, from, buffer.bytes)
+                                          : device.download(buffer.source, from, buffer.bytes));
   }
   return {};
 }

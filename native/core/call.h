@@ -24,9 +24,13 @@ class Call final : public Job {
   int64_t workspace_bytes() const;
 
   bool borrows() const override { return borrows_; }
+  Submission::Mark mark() const override { return mark_; }
+  bool overlaps() const override { return true; }
+  int64_t weight() const override { return device_bytes_; }
 
  protected:
   Status work(Session& session, Device& device) override;
+  Status end_work(Session& session, Device& device) override;
   Failure finish(napi_env env, napi_value kept, napi_value* result) override;
   void forget(Environment& environment) override;
 
@@ -50,9 +54,11 @@ class Call final : public Job {
   void point(int part, char* memory);
   napi_value keep_values(napi_env env, napi_value progress);
   Status run_on_host(Device& device);
-  Status run_apart(Session& session, Device& device);
-  Status send(Device& device, char* memory);
-  Status fetch(Device& device, char* memory);
+  Status submit(Session& session, Device& device);
+  Status send(Session& session, Device& device, char* memory);
+  Status fetch(Session& session, Device& device, char* memory);
+  void drop_inputs();
+  void release_memory(Session& session);
 
   std::shared_ptr<Session> session_;
   std::unique_ptr<Invocation> invocation_;
@@ -61,6 +67,8 @@ class Call final : public Job {
   std::array<Part, kParts> parts_;
   int64_t device_bytes_ = 0;  // of the parts that the device sees, then of host memory that is used where it is
   int64_t work_ = -1;  // Footprint::work()
+  Submission::Mark mark_ = Submission::kNone;
+  void* memory_ = nullptr;  // of the device, while the call is there
   bool borrows_ = false;
 };
 

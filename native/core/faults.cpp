@@ -16,6 +16,11 @@ napi_value calls(napi_env env, napi_callback_info) {
 }
 
 template <Seam kSeam>
+napi_value most_in_flight(napi_env env, napi_callback_info) {
+  return js::number(env, static_cast<double>(kSeam().most_in_flight()));
+}
+
+template <Seam kSeam>
 napi_value arm(napi_env env, napi_callback_info info) {
   const js::Arguments<3> arguments(env, info);
   int64_t skip = 0, error = 0;
@@ -47,6 +52,7 @@ void add_seam(napi_env env, napi_value exports, const char* property) {
     js::set(env, faults, name, function);
   };
   add("calls", calls<kSeam>);
+  add("mostInFlight", most_in_flight<kSeam>);
   add("arm", arm<kSeam>);
   add("disarm", disarm<kSeam>);
   js::set(env, exports, property, faults);

@@ -1,6 +1,7 @@
 #include "native/core/host_block.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "native/core/traffic.h"
@@ -9,6 +10,7 @@ namespace warploom {
 namespace {
 // Large enough that a transfer runs at full rate, small enough that it begins early.
 constexpr int64_t kPiece = int64_t{8} << 20;
+constexpr size_t kLeaving = 2;  // pieces on their way, while the next is copied
 
 Status no_memory() { return {Code::out_of_memory, "not enough host memory"}; }
 }  // namespace
@@ -27,9 +29,10 @@ int64_t HostBlock::piece_bytes(size_t piece) const {
   return std::min(step_, bytes_ - static_cast<int64_t>(piece) * step_);
 }
 
-bool HostBlock::take_piece(size_t piece) {
+/// With a device, on its thread: page-locked where that can be had.
+bool HostBlock::take_piece(size_t piece, Device* device) {
   if (pieces_[piece].memory == nullptr) {
-    pieces_[piece] = session_->staging().take(piece_bytes(piece));
+    pieces_[piece] = session_->staging().take(piece_bytes(piece), device);
     if (!pieces_[piece].pinned) ++unpinned_;
   }
   return pieces_[piece].memory != nullptr;
@@ -79,18 +82,46 @@ size_t HostBlock::wait_filled(size_t more_than) {
 }
 
 Status HostBlock::upload(Device& device, char* to) {
-  for (size_t i = 0; i < pieces_.size(); ++i) {
+  Submission* const submission = session_->submission();
+  std::deque<std::pair<size_t, Submission::Mark>> leaving;  // pieces on their way
+  Status status;
+  const auto forget_first = [&] {
+    const auto [piece, mark] = leaving.front();
+    leaving.pop_front();
+    const Status gone = submission->finish(mark, nullptr);
+    session_->staging().give_back(std::exchange(pieces_[piece], {}));
+    return gone;
+  };
+  for (size_t i = 0; i < pieces_.size() && status.ok(); ++i) {
     if (wait_filled(i) <= i) return no_memory();
-    WARPLOOM_TRY(device.upload(to + static_cast<int64_t>(i) * step_, pieces_[i].memory, piece_bytes(i)));
-    if (pieces_.size() > 1) session_->staging().give_back(std::exchange(pieces_[i], {}));
+    char* const place = to + static_cast<int64_t>(i) * step_;
+    if (!pieces_[i].pinned || submission == nullptr) {
+      status = device.upload(place, pieces_[i].memory, piece_bytes(i));
+      if (pieces_.size() > 1) session_->staging().give_back(std::exchange(pieces_[i], {}));
+      continue;
+    }
+    status = submission->upload_later(place, pieces_[i].memory, piece_bytes(i));
+    if (pieces_.size() == 1 || !status.ok()) continue;
+    Submission::Mark mark = Submission::kNone;
+    status = submission->set(&mark);
+    if (status.ok()) leaving.emplace_back(i, mark);
+    if (status.ok() && leaving.size() > kLeaving) status = forget_first();
   }
-  return {};
+  while (!leaving.empty()) {
+    const Status gone = forget_first();
+    if (status.ok()) status = gone;
+  }
+  return status;
 }
 
 Status HostBlock::download(Device& device, const char* from) {
+  Submission* const submission = session_->submission();
   for (size_t i = 0; i < pieces_.size(); ++i) {
-    if (!take_piece(i)) return no_memory();
-    WARPLOOM_TRY(device.download(pieces_[i].memory, from + static_cast<int64_t>(i) * step_, piece_bytes(i)));
+    if (!take_piece(i, submission != nullptr ? &device : nullptr)) return no_memory();
+    const char* const place = from + static_cast<int64_t>(i) * step_;
+    WARPLOOM_TRY(pieces_[i].pinned && submission != nullptr
+                     ? submission->download_later(pieces_[i].memory, place, piece_bytes(i))
+                     : device.download(pieces_[i].memory, place, piece_bytes(i)));
   }
   return {};
 }

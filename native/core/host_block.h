@@ -42,9 +42,10 @@ class HostBlock {
   /// On the JavaScript thread, once; copies ascend by offset. False when the system has no memory left: upload() then
   /// fails as well.
   bool fill(const std::vector<BlockCopy>& copies);
-  /// On the device's thread: uploads it all, following fill().
+  /// On the device's thread: uploads it all, following fill(). Page-locked pieces are only submitted: the block has to stay
+  /// until a mark behind them is reached.
   Status upload(Device& device, char* to);
-  /// On the device's thread: fills it from the device.
+  /// On the device's thread: fills it from the device, likewise.
   Status download(Device& device, const char* from);
   /// On the JavaScript thread, after the call: adds the copies that bring part of it to JavaScript's memory.
   void copy_back(const BlockCopy& copy, std::vector<HostCopy>* out) const;
@@ -55,7 +56,7 @@ class HostBlock {
  private:
   HostBlock(std::shared_ptr<Session> session, int64_t bytes, bool whole);
   int64_t piece_bytes(size_t piece) const;
-  bool take_piece(size_t piece);
+  bool take_piece(size_t piece, Device* device = nullptr);
   void raise(size_t filled, bool failed);
   size_t wait_filled(size_t more_than);
 

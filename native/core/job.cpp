@@ -62,8 +62,19 @@ void Job::run(Session& session, Device& device) {
     failure_ = Failure::cancelled();
     return;
   }
+  attempt([&] { return work(session, device); });
+  // Nothing may be on its way to or from memory that others get next.
+  if (failure_ && session.submission() != nullptr) session.submission()->abandon(Submission::kNone);
+}
+
+void Job::complete(Session& session, Device& device) {
+  attempt([&] { return end_work(session, device); });
+}
+
+template <class Part>
+void Job::attempt(Part part) {
   try {
-    const Status status = work(session, device);
+    const Status status = part();
     if (!status.ok()) failure_ = Failure::from(status);
   } catch (const std::bad_alloc&) {
     failure_ = Failure::from(Status(Code::out_of_memory, "not enough host memory"));

@@ -25,6 +25,7 @@ class Job : public Task, public Control {
   static void dispatch(napi_env env, Session& session, std::unique_ptr<Job> job, bool small);
 
   void run(Session& session, Device& device) final;
+  void complete(Session& session, Device& device) final;
   void refuse(const Failure& failure) final { failure_ = failure; }
   void settle(std::unique_ptr<Task> self) final;
   std::shared_ptr<CancelFlag> cancel_flag() const final { return flag_; }
@@ -34,6 +35,11 @@ class Job : public Task, public Control {
 
  protected:
   virtual Status work(Session& session, Device& device) = 0;
+  /// Where work() left a mark: the rest, when it is reached.
+  virtual Status end_work(Session& session, Device& device) {
+    (void)session, (void)device;
+    return {};
+  }
   /// On the JavaScript thread; a failure rejects the promise.
   virtual Failure finish(napi_env env, napi_value kept, napi_value* result);
   /// On the JavaScript thread, whatever the outcome.
@@ -43,6 +49,8 @@ class Job : public Task, public Control {
   class Settlement;
   class ProgressReport;
   void deliver(napi_env env);
+  template <class Part>
+  void attempt(Part part);
 
   std::shared_ptr<Mailbox> mailbox_;
   napi_deferred deferred_ = nullptr;

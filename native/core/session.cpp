@@ -1,7 +1,5 @@
 #include "native/core/session.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <new>
 #include <system_error>
@@ -17,26 +15,24 @@ namespace {
 template <class Work>
 class Chore final : public Task {
  public:
-  explicit Chore(Work work) : work_(std::move(work)) {}
+  Chore(Work work, bool overlaps) : work_(std::move(work)), overlaps_(overlaps) {}
   void run(Session& session, Device& device) override { work_(session, device); }
   bool counted() const override { return false; }
   bool closes() const override { return true; }
+  bool overlaps() const override { return overlaps_; }
 
  private:
   Work work_;
+  bool overlaps_;
 };
 
 template <class Work>
-std::unique_ptr<Task> chore(Work work) {
-  return std::make_unique<Chore<Work>>(std::move(work));
+std::unique_ptr<Task> chore(Work work, bool overlaps = true) {
+  return std::make_unique<Chore<Work>>(std::move(work), overlaps);
 }
 
 std::unique_ptr<Task> closing_chore() {
-  return chore([](Session& session, Device&) { session.release_all(); });
-}
-
-[[noreturn]] void park() {
-  for (;;) pause();
+  return chore([](Session& session, Device&) { session.release_all(); }, false);
 }
 
 }  // namespace
@@ -96,6 +92,7 @@ void Session::push(std::unique_ptr<Task> task) {
     cancellable_.push_back(flag);
   }
   queue_.push_back(std::move(task));
+  queued_ = queue_.size();
   work_.notify_one();
 }
 
@@ -146,6 +143,7 @@ void Session::cancel(double id) {
       if ((*at)->cancel_flag() != flag) continue;
       waiting = std::move(*at);
       queue_.erase(at);
+      queued_ = queue_.size();
       --waiting_;
       break;
     }
@@ -159,6 +157,7 @@ void Session::cancel(double id) {
 Status Session::allocate(int64_t bytes, void** out) {
   Status status = device_->allocate(bytes, out);
   if (status.code() == Code::out_of_memory) {
+    complete_all();
     device_->trim();
     status = device_->allocate(bytes, out);
   }
@@ -220,6 +219,7 @@ void Session::stop() {
   std::deque<std::unique_ptr<Task>> kept;
   for (auto& task : queue_) (task->counted() ? dropped : kept).push_back(std::move(task));
   queue_.swap(kept);
+  queued_ = queue_.size();
   waiting_ = 0;
   push(closing_chore());
 }
@@ -231,80 +231,13 @@ void Session::wait_quiet(std::chrono::steady_clock::time_point deadline) {
 
 void Session::wait_returned() {
   std::unique_lock<std::mutex> lock(mutex_);
-  quiet_.wait(lock, [this] { return running_ == nullptr || !running_->borrows(); });
+  quiet_.wait(lock, [this] { return !borrowed(); });
 }
 
-void Session::serve(std::unique_ptr<Task> opened) {
-  open_device(std::move(opened));
-  serve_queue();
-  const std::lock_guard<std::mutex> lock(mutex_);
-  busy_ = false;
-  quiet_.notify_all();
-}
-
-void Session::open_device(std::unique_ptr<Task> opened) {
-  Status status;
-  try {
-    status = backend_.open(index_, options_, &device_);
-  } catch (const std::exception& error) {
-    status = Status(Code::internal, error.what());
-  }
-  const bool ok = status.ok() && device_ != nullptr;
-  if (ok) {
-    host_memory_ = device_->host_memory();
-    open_.store(true, std::memory_order_release);
-    ProcessState::get().arm_exit_handler();
-    opened->run(*this, *device_);
-  } else {
-    device_.reset();
-    Failure failure = Failure::from(status.ok() ? Status(Code::internal, "the backend opened no device") : status);
-    opened->refuse(failure);
-    const std::lock_guard<std::mutex> lock(mutex_);
-    unopened_ = std::move(failure);
-  }
-  Task* const task = opened.get();
-  task->settle(std::move(opened));
-}
-
-void Session::serve_queue() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  for (;;) {
-    busy_ = false;
-    quiet_.notify_all();
-    work_.wait(lock, [this] { return !here_ && (!queue_.empty() || (closing_ && pinned_alive_ == 0)); });
-    if (ProcessState::get().exiting()) {
-      lock.unlock();
-      park();
-    }
-    busy_ = true;
-    if (queue_.empty()) break;
-    std::unique_ptr<Task> task = std::move(queue_.front());
-    queue_.pop_front();
-    if (task->counted()) --waiting_;
-    perform(std::move(task), lock);
-  }
-  lock.unlock();
-  device_.reset();
-}
-
-void Session::perform(std::unique_ptr<Task> task, std::unique_lock<std::mutex>& lock) {
-  const bool refused = (lost_ || unopened_) && !task->closes();
-  running_ = task.get();
-  lock.unlock();
-  if (refused) {
-    task->refuse(unopened_ ? unopened_ : Failure::lost());
-  } else if (device_ != nullptr) {
-    task->run(*this, *device_);
-  }
-  const bool lost = device_ != nullptr && device_->lost();
-  lock.lock();
-  lost_ = lost_ || lost;
-  running_ = nullptr;
-  quiet_.notify_all();
-  lock.unlock();
-  Task* const settled = task.get();
-  settled->settle(std::move(task));
-  lock.lock();
+/// Under mutex_: whether a task that runs or is in flight uses JavaScript's memory.
+bool Session::borrowed() const {
+  return (running_ != nullptr && running_->borrows()) ||
+         std::any_of(in_flight_.begin(), in_flight_.end(), [](const auto& task) { return task->borrows(); });
 }
 
 }  // namespace warploom

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cuda/core/backend.h"
+#include "cuda/core/submission.h"
 #include "native/core/error.h"
 #include "native/core/staging.h"
 
@@ -31,6 +32,14 @@ class Task {
   virtual ~Task() = default;
   /// On the device's thread.
   virtual void run(Session& session, Device& device) = 0;
+  /// After run(): the mark that ends the task's work on the device, kNone where it has ended.
+  virtual Submission::Mark mark() const { return Submission::kNone; }
+  /// On the device's thread, when the mark is reached or has to be waited for.
+  virtual void complete(Session& session, Device& device) { (void)session, (void)device; }
+  /// Bytes that the task keeps on the device until it is complete.
+  virtual int64_t weight() const { return 0; }
+  /// May run while earlier tasks have not reached their marks.
+  virtual bool overlaps() const { return false; }
   /// Instead of run(), when the device is lost or the call was cancelled before it began.
   virtual void refuse(const Failure& failure) { (void)failure; }
   /// Hands the finished task to whoever settles it. The default destroys it.
@@ -70,6 +79,8 @@ class Session {
   Device& device() const { return *device_; }
   /// Whether the device works in host memory; true also while it is being opened, when nobody knows yet.
   bool host_memory() const { return host_memory_.load(std::memory_order_relaxed); }
+  /// On the device's thread; null where the device works in host memory.
+  Submission* submission() const { return submission_; }
   Staging& staging() { return staging_; }
 
   /// Why a call cannot be queued now; no failure when it can.
@@ -86,7 +97,8 @@ class Session {
   /// Cancels the call with this id: a waiting one is refused at once, others are told, done or not.
   void cancel(double id);
 
-  /// On the device's thread: memory of arrays, with one retry after giving back the pool.
+  /// On the device's thread: memory of arrays and calls, with one retry after those in flight have ended and the pool was
+  /// given back.
   Status allocate(int64_t bytes, void** out);
   void release(void* memory);
   /// On the device's thread: gives back all memory but page-locked arrays.
@@ -113,7 +125,13 @@ class Session {
   void serve(std::unique_ptr<Task> opened);
   void open_device(std::unique_ptr<Task> opened);
   void serve_queue();
+  void rest(std::unique_lock<std::mutex>& lock);
   void perform(std::unique_ptr<Task> task, std::unique_lock<std::mutex>& lock);
+  void await_first(std::unique_lock<std::mutex>& lock);
+  void complete_first(std::unique_lock<std::mutex>& lock);
+  void complete_all();
+  bool full() const;
+  bool borrowed() const;
   void push(std::unique_ptr<Task> task);
 
   const Backend& backend_;
@@ -121,6 +139,7 @@ class Session {
   const OpenOptions options_;
   const int64_t queue_limit_;
   std::unique_ptr<Device> device_;
+  Submission* submission_ = nullptr;  // the same object
   std::atomic<bool> open_{false};
   std::atomic<bool> host_memory_{true};
   Staging staging_;
@@ -130,6 +149,9 @@ class Session {
   std::condition_variable work_;   // something was queued
   std::condition_variable quiet_;  // a task ended
   std::deque<std::unique_ptr<Task>> queue_;
+  std::deque<std::unique_ptr<Task>> in_flight_;  // submitted, in order; changed by the device's thread
+  int64_t weight_ = 0;                           // of those
+  std::atomic<size_t> queued_{0};                // size of queue_
   Task* running_ = nullptr;
   std::vector<std::weak_ptr<CancelFlag>> cancellable_;  // of calls with an id, settled ones until the next is made
   int64_t waiting_ = 0;  // counted tasks in the queue

@@ -14,8 +14,7 @@ namespace warploom {
 namespace {
 
 constexpr int64_t kSmallest = 4096;
-constexpr int64_t kMapped = int64_t{1} << 20;    // from here on straight from the system, in huge pages where it has them
-constexpr int64_t kHugePage = int64_t{2} << 20;
+constexpr int64_t kMapped = int64_t{1} << 20;    // from here on straight from the system
 constexpr int64_t kPinnedAtOnce = 4;             // making one of some MB takes milliseconds, in which no call runs
 constexpr int64_t kLoose = int64_t{64} << 10;    // small blocks serve whatever fits
 
@@ -28,17 +27,11 @@ int64_t rounded(int64_t bytes) {
   return (size + 63) / 64 * 64;
 }
 
-/// Aligned to a huge page, so that the first touch of 31 MB is 16 page faults and not 8,000.
+/// Ordinary pages: what huge ones save at the first touch they can cost ten times over where memory is in pieces, and
+/// copying gains nothing by them.
 char* map_block(int64_t bytes) {
-  const size_t size = static_cast<size_t>(bytes), slack = static_cast<size_t>(kHugePage);
-  void* const whole = mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (whole == MAP_FAILED) return nullptr;
-  char* const begin = static_cast<char*>(whole);
-  const size_t lead = (slack - reinterpret_cast<uintptr_t>(begin) % slack) % slack;
-  if (lead > 0) munmap(begin, lead);
-  if (lead < slack) munmap(begin + lead + size, slack - lead);
-  madvise(begin + lead, size, MADV_HUGEPAGE);
-  return begin + lead;
+  void* const memory = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory != MAP_FAILED ? static_cast<char*>(memory) : nullptr;
 }
 
 StagingBlock make_plain(int64_t bytes) {
@@ -96,7 +89,7 @@ StagingBlock Staging::find(Blocks& blocks, int64_t bytes) {
   return block;
 }
 
-StagingBlock Staging::take(int64_t bytes) {
+StagingBlock Staging::take(int64_t bytes, Device* device) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     StagingBlock block = find(pinned_, bytes);
@@ -104,7 +97,14 @@ StagingBlock Staging::take(int64_t bytes) {
       pinned_bytes_ -= block.bytes;
       return block;
     }
-    block = find(plain_, bytes);
+  }
+  if (device != nullptr) {
+    const StagingBlock block = make_pinned(*device, bytes);
+    if (block.memory != nullptr) return block;
+  }
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const StagingBlock block = find(plain_, bytes);
     if (block.memory != nullptr) {
       plain_bytes_ -= block.bytes;
       return block;
@@ -132,28 +132,40 @@ void Staging::give_back(StagingBlock block) {
   for (const StagingBlock& each : dropped) free_plain(each);
 }
 
-void Staging::provide_pinned(Device& device, int64_t bytes, int64_t count) {
+/// Null memory where no more can be page-locked: plain memory works as well.
+StagingBlock Staging::make_pinned(Device& device, int64_t bytes) {
   StagingBlock block;
   block.bytes = rounded(bytes);
   block.pinned = true;
-  for (count = std::min(count, kPinnedAtOnce); count > 0; --count) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      const auto ready = pinned_.find(block.bytes);
-      if (ready != pinned_.end() && static_cast<int64_t>(ready->second.size()) >= kPinnedAtOnce) return;
-      if (locked_bytes_ + block.bytes > machine_ / 8) return;
-      // The one that it replaces would otherwise stay unused for good.
-      const StagingBlock old = find(plain_, bytes);
-      plain_bytes_ -= old.memory != nullptr ? old.bytes : 0;
-      if (old.memory != nullptr) free_plain(old);
-    }
-    void* memory = nullptr;
-    if (!device.allocate_pinned(block.bytes, &memory).ok()) return;  // plain memory works as well
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (locked_bytes_ + block.bytes > machine_ / 8) return {};
+    locked_bytes_ += block.bytes;
+  }
+  void* memory = nullptr;
+  if (device.allocate_pinned(block.bytes, &memory).ok()) {
     block.memory = static_cast<char*>(memory);
+    return block;
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  locked_bytes_ -= block.bytes;
+  return {};
+}
+
+void Staging::provide_pinned(Device& device, int64_t bytes, int64_t count) {
+  for (count = std::min(count, kPinnedAtOnce); count > 0; --count) {
+    StagingBlock old;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      locked_bytes_ += block.bytes;
+      const auto ready = pinned_.find(rounded(bytes));
+      if (ready != pinned_.end() && static_cast<int64_t>(ready->second.size()) >= kPinnedAtOnce) return;
+      // The one that it replaces would otherwise stay unused for good.
+      old = find(plain_, bytes);
+      plain_bytes_ -= old.bytes;
     }
+    if (old.memory != nullptr) free_plain(old);
+    const StagingBlock block = make_pinned(device, bytes);
+    if (block.memory == nullptr) return;
     give_back(block);
   }
 }

@@ -32,8 +32,9 @@ class Staging {
   Failure reserve(int64_t bytes, int64_t in_use);
   void release(int64_t bytes);
 
-  /// A block of at least `bytes`, or one with null memory when the system has none.
-  StagingBlock take(int64_t bytes);
+  /// A block of at least `bytes`, or one with null memory when the system has none. On the device's thread it may be made
+  /// page-locked, by `device`.
+  StagingBlock take(int64_t bytes, Device* device = nullptr);
   void give_back(StagingBlock block);
   /// On the device's thread: up to `count` more page-locked blocks of `bytes`, a few at a time.
   void provide_pinned(Device& device, int64_t bytes, int64_t count);
@@ -47,6 +48,7 @@ class Staging {
  private:
   using Blocks = std::map<int64_t, std::vector<StagingBlock>>;  // by size
   StagingBlock find(Blocks& blocks, int64_t bytes);
+  StagingBlock make_pinned(Device& device, int64_t bytes);
 
   const int64_t machine_;  // bytes of memory that the process may use
   const int64_t limit_;

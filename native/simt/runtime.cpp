@@ -1,12 +1,18 @@
 #include "cuda/core/runtime.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <map>
 #include <mutex>
+#include <thread>
 #include <unordered_map>
+#include <vector>
 
 #include "cuda/core/fault.h"
+#include "cuda/core/submission.h"
 #include "simt/runtime.h"
 
 namespace warploom::simt {
@@ -32,7 +38,16 @@ struct Allocation {
 };
 constexpr size_t kLead = kCanaryBytes == 0 ? 0 : 256;
 
-class SimtDevice final : public GpuDevice {
+/// A copy whose host side the device still needs.
+struct Transfer {
+  int64_t order;  // of the mark behind it
+  void* host;
+  std::vector<unsigned char> contents;  // what it read at once, or will write in the end
+  bool down;
+};
+constexpr unsigned char kUnderWay = 0xee;  // what the host sees of a download that is not over
+
+class SimtDevice final : public GpuDevice, public Submission {
  public:
   SimtDevice(const OpenOptions& options, const Schedule& schedule) : limit_(options.memory_limit_bytes) {
     limits_.compute_capability = 90;
@@ -111,12 +126,8 @@ class SimtDevice final : public GpuDevice {
   void release_pinned(void* memory) override { std::free(memory); }
   Status synchronize() override {
     WARPLOOM_TRY(seam());
-    const std::lock_guard<std::mutex> lock(mutex_);
-    for (const auto& entry : allocations_) check_canaries(entry.second);
-    if (noted_.empty()) return {};
-    Status status(Code::internal, noted_);
-    noted_.clear();
-    return status;
+    end_transfers(INT64_MAX);
+    return defects();
   }
   void trim() override {}
   MemoryUse memory_use() const override {
@@ -141,12 +152,78 @@ class SimtDevice final : public GpuDevice {
     if (!status.ok()) clear_mailbox();  // stopped half-way: no launch may go on from what it left
     return status;
   }
+  // --- submission: launches and copies are made at once, in order; what the host sees of it waits for the marks ---
+  Status begin(Mark* out) override {
+    WARPLOOM_TRY(seam());
+    *out = current_ = ++last_mark_;
+    marks_[current_] = {};
+    return {};
+  }
+  Status upload_later(void* device, const void* host, int64_t bytes) override {
+    WARPLOOM_TRY(transfer(device, host, bytes));
+    const auto* const begin = static_cast<const unsigned char*>(host);
+    transfers_.push_back({order_ + 1, const_cast<void*>(host), {begin, begin + bytes}, false});
+    return {};
+  }
+  Status download_later(void* host, const void* device, int64_t bytes) override {
+    WARPLOOM_TRY(seam());
+    // Earlier uploads from there are over in the device's order.
+    for (Transfer& copy : transfers_) {
+      const bool apart = static_cast<char*>(copy.host) + copy.contents.size() <= static_cast<char*>(host) ||
+                         static_cast<char*>(host) + bytes <= static_cast<char*>(copy.host);
+      if (copy.down || apart) continue;
+      end_transfer(copy);
+      copy.contents.clear();
+    }
+    const auto* const begin = static_cast<const unsigned char*>(device);
+    transfers_.push_back({order_ + 1, host, {begin, begin + bytes}, true});
+    std::memset(host, kUnderWay, static_cast<size_t>(bytes));
+    return {};
+  }
+  Status end(Mark mark) override {
+    WARPLOOM_TRY(seam());
+    current_ = kNone;
+    place(mark);
+    marks_[mark].call = true;
+    fault_seam().enter();
+    return {};
+  }
+  void abandon(Mark mark) override {
+    current_ = kNone;
+    end_transfers(INT64_MAX);
+    marks_.erase(mark);
+  }
+  Status set(Mark* out) override {
+    WARPLOOM_TRY(seam());
+    *out = ++last_mark_;
+    place(*out);
+    return {};
+  }
+  bool reached(Mark mark) override { return lost_ || std::chrono::steady_clock::now() >= marks_[mark].due; }
+  Status finish(Mark mark, double* seconds) override {
+    const Point point = marks_[mark];
+    marks_.erase(mark);
+    if (point.call) fault_seam().leave();
+    if (lost_) return seam();
+    std::this_thread::sleep_until(point.due);
+    const Status status = seam();
+    if (lost_) return status;
+    end_transfers(point.order);
+    if (seconds != nullptr) *seconds = point.seconds;
+    return status.ok() ? defects() : status;
+  }
+
   Status begin_operation(Control&) override {
     WARPLOOM_TRY(seam());
     begin_ = std::chrono::steady_clock::now();
     return {};
   }
   Status end_operation(Control& control) override {
+    if (current_ != kNone) {
+      WARPLOOM_TRY(seam());
+      marks_[current_].seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+      return {};
+    }
     WARPLOOM_TRY(synchronize());
     control.device_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
     return {};
@@ -192,7 +269,50 @@ class SimtDevice final : public GpuDevice {
     }
   }
 
+  /// Where a mark stands.
+  struct Point {
+    int64_t order = 0;
+    std::chrono::steady_clock::time_point due{};
+    double seconds = 0;
+    bool call = false;
+  };
+  void place(Mark mark) {
+    Point& point = marks_[mark];
+    point.order = ++order_;
+    last_due_ = std::max(last_due_, std::chrono::steady_clock::now() + delay_);
+    point.due = last_due_;
+  }
+  void end_transfer(const Transfer& copy) {
+    if (copy.contents.empty()) return;
+    if (copy.down) {
+      std::memcpy(copy.host, copy.contents.data(), copy.contents.size());
+    } else if (std::memcmp(copy.host, copy.contents.data(), copy.contents.size()) != 0) {
+      note("host memory changed while it was on its way to the device");
+    }
+  }
+  void end_transfers(int64_t order) {
+    for (; !transfers_.empty() && transfers_.front().order <= order; transfers_.pop_front()) {
+      end_transfer(transfers_.front());
+    }
+  }
+  Status defects() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& entry : allocations_) check_canaries(entry.second);
+    if (noted_.empty()) return {};
+    Status status(Code::internal, noted_);
+    noted_.clear();
+    return status;
+  }
+
   Scheduler scheduler_;
+  std::map<Mark, Point> marks_;
+  std::deque<Transfer> transfers_;
+  Mark current_ = kNone, last_mark_ = kNone;
+  int64_t order_ = 0;
+  std::chrono::steady_clock::time_point last_due_{};
+  // WARPLOOM_SIMT_DELAY: milliseconds from the end of a call's submission to its mark, on a device with memory of its own.
+  const std::chrono::milliseconds delay_{std::getenv("WARPLOOM_SIMT_DELAY") != nullptr
+                                             ? std::atoi(std::getenv("WARPLOOM_SIMT_DELAY")) : 0};
   const std::unique_ptr<Mailbox> mailbox_ = std::make_unique<Mailbox>();
   GpuLimits limits_;
   // WARPLOOM_SIMT_DISCRETE=1: arguments travel as they do to a GPU, through staging and device blocks.

@@ -24,7 +24,7 @@ describe('new-operation', () => {
     const done = stamp('wavelet', 'lift_step');
     strictEqual(done.status, 0, done.stderr);
     match(text('cuda/core/operations.inc'), /^WARPLOOM_OPERATION\(wavelet, lift_step, LiftStepParameters\)$/m);
-    match(text('cuda/core/operations.h'), /^#include "cuda\/wavelet\/lift_step\.h"$/m);
+    match(text('native/core/operation.cpp'), /^#include "cuda\/wavelet\/lift_step\.h"$/m);
     match(text('lib/index.ts'), /^export \* as wavelet from '\.\/wavelet\/index\.ts';$/m);
     const created = done.stdout.split('\n').filter((line) => line.startsWith('new')).map((line) => line.split(/\s+/)[1]!);
     ok(created.includes('test/wavelet/lift-step.test.ts'));
