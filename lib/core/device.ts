@@ -128,30 +128,29 @@ export class Device {
    * device arrays, pinned arrays and SharedArrayBuffers are used where they are.
    * @throws ArgumentError naming the field (as a rejection, before any work)
    */
-  run(operation: string, parameters: Parameters, options: CallOptions = {}): Promise<RunResult> {
+  run(operation: string, parameters: Parameters, options: CallOptions = noOptions): Promise<RunResult> {
     try {
       const handle = this.#use();
-      const start = (): Promise<RunResult> => this.#start(handle, operation, parameters, options);
-      if (!observesRuns()) return start();
-      const trace: { operation: string; backend: string; device: string; deviceSeconds?: number } =
-        { operation, backend: this.backend, device: this.name };
-      return traceRun(trace, async () => {
-        const result = await start();
-        trace.deviceSeconds = result.deviceSeconds;
-        return result;
-      });
+      if (observesRuns()) return this.#traced(handle, operation, parameters, options);
+      return this.#start(handle, operation, parameters, options);
     } catch (error) {
       return Promise.reject(error as Error);
     }
   }
 
+  #traced(handle: number, operation: string, parameters: Parameters, options: CallOptions): Promise<RunResult> {
+    const trace: { operation: string; backend: string; device: string; deviceSeconds?: number } =
+      { operation, backend: this.backend, device: this.name };
+    return traceRun(trace, async () => {
+      const result = await this.#start(handle, operation, parameters, options);
+      trace.deviceSeconds = result.deviceSeconds;
+      return result;
+    });
+  }
+
   #start(handle: number, operation: string, parameters: Parameters, options: CallOptions): Promise<RunResult> {
-    // Packed inside: nothing may run between the packing and the addon's reading.
-    const launch = (id: number, report: CallOptions['onProgress']): Promise<RunResult> => {
-      const packed = pack(operation, parameters);
-      return addon().run(handle, packed.operation, id, report, ...packed.values).then(toResult, rethrow);
-    };
-    return cancellable(options, this.#cancel, launch);
+    if (options.signal === undefined && options.onProgress === undefined) return launch(handle, operation, parameters, 0, undefined);
+    return cancellable(options, this.#cancel, (id, report) => launch(handle, operation, parameters, id, report));
   }
 
   /** Bytes of device memory that a call with these parameters takes beside its arrays. */
@@ -267,8 +266,18 @@ export function inputArray(device: Device, source: TypedArray | DeviceArray, typ
   return Device.take(device, source, type);
 }
 
+const noOptions: CallOptions = {};
+
 function toResult(deviceSeconds: number): RunResult {
   return { deviceSeconds };
+}
+
+/** Packs and starts a call in one go: nothing may run between the packing and the addon's reading. */
+function launch(
+  handle: number, operation: string, parameters: Parameters, id: number, report: CallOptions['onProgress'],
+): Promise<RunResult> {
+  const packed = pack(operation, parameters);
+  return addon().run(handle, packed.operation, id, report, ...packed.values).then(toResult, rethrow);
 }
 
 function requireInteger(value: unknown, name: string, low: number, high: number): void {

@@ -1,7 +1,7 @@
 // tridiagonal.condition: condition estimates and error bounds.
-import { z } from 'zod';
 import { ArgumentError } from '../core/errors.ts';
-import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
+import { callFields, checkOptions, optionTable } from '../core/options.ts';
+import { arrayField, matrixFields, shapeFields } from './options.ts';
 import { matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf } from './problem.ts';
 import type { CallOptions, MatrixOptions, RunInfo, ShapeOptions, Vector } from './types.ts';
 import { requireVector } from './views.ts';
@@ -25,7 +25,7 @@ export interface ConditionResult {
   readonly info: RunInfo;
 }
 
-const schema = z.strictObject({
+const table = optionTable({
   ...matrixFields, ...shapeFields, ...callFields, rhs: arrayField, solution: arrayField,
 });
 
@@ -36,7 +36,7 @@ const schema = z.strictObject({
  * @throws ArgumentError naming the argument; `ERR_WARPLOOM_OUT_OF_MEMORY`; `ERR_WARPLOOM_DEVICE_LOST`
  */
 export async function condition(options: ConditionOptions): Promise<ConditionResult> {
-  parseOptions(schema, options, 'tridiagonal.condition');
+  checkOptions(table, options, 'tridiagonal.condition');
   const { rhs, solution, lower, diagonal, upper, signal, onProgress } = options;
   if ((rhs === undefined) !== (solution === undefined)) {
     throw new ArgumentError(rhs === undefined ? 'rhs' : 'solution', 'is required: error bounds need rhs and solution');

@@ -6,7 +6,7 @@ import { requirePath } from '../core/checks.ts';
 import { ArgumentError, WarploomError } from '../core/errors.ts';
 import { makeFolder, readText, writeFileAtomic } from '../core/files.ts';
 import { snapshot } from '../core/snapshot.ts';
-import { callFields, parseOptions } from './options.ts';
+import { callback, callFields, checkOptions, choice, listOf, optionTable, wholeFrom } from '../core/options.ts';
 import { solve } from './solve.ts';
 
 /** Options of {@link tune}. */
@@ -48,15 +48,15 @@ export interface TunedPolicy {
   readonly rows: readonly TuneRow[];
 }
 
-const schema = z.strictObject({
+const table = optionTable({
   device: callFields.device,
-  sizes: z.array(z.int().min(1)).min(1).optional(),
-  types: z.array(z.enum(['float32', 'float64'])).min(1).optional(),
-  depths: z.array(z.literal([2, 4, 8, 16, 32])).min(1).optional(),
-  unknowns: z.int().min(1).optional(),
-  repeats: z.int().min(1).optional(),
+  sizes: listOf(wholeFrom(1)),
+  types: listOf(choice(['float32', 'float64'])),
+  depths: listOf(choice([2, 4, 8, 16, 32])),
+  unknowns: wholeFrom(1),
+  repeats: wholeFrom(1),
   signal: callFields.signal,
-  onRow: z.custom((value) => typeof value === 'function').optional(),
+  onRow: callback,
 });
 
 const defaultSizes = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
@@ -69,7 +69,7 @@ const defaultSizes = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
  * @throws ArgumentError naming the option; what `solve` throws, except `ERR_WARPLOOM_UNSUPPORTED`
  */
 export async function tune(given: TuneOptions = {}): Promise<TunedPolicy> {
-  parseOptions(schema, given, 'tridiagonal.tune');
+  checkOptions(table, given, 'tridiagonal.tune');
   const options = snapshot(given);
   const device = options.device ?? implicitDevice();
   const rows: TuneRow[] = [];
