@@ -302,16 +302,25 @@ function checkOpenOptions(options: OpenDeviceOptions): void {
   requireInteger(options.queueLimit, 'queueLimit', 1, maxQueueLimit);
 }
 
+/** What `index` may be: `auto` means the GPUs where there are any. */
+function expectedIndex(backend: BackendName | 'auto', wanted: BackendName, count: number): string {
+  const range = count > 1 ? `0 to ${count - 1}` : '0';
+  if (wanted === 'cuda') return `${range}: this machine has ${count} GPU${count === 1 ? '' : 's'}`;
+  return `${range}${count > 1 ? '' : ', the only device'} of ${wanted}${backend === 'auto' ? ', which auto means here: no GPU can be used' : ''}`;
+}
+
 function choose(backend: BackendName | 'auto', index: number): DeviceDescription {
   addon();
-  const list = devices();
-  const wanted = backend !== 'auto' ? backend
-    : list.some((device) => device.backend === 'cuda' && device.index === index && device.available) ? 'cuda' : 'cpu';
+  return chooseFrom(devices(), backend, index);
+}
+
+/** @internal The device of `list` that is asked for. */
+export function chooseFrom(list: readonly DeviceDescription[], backend: BackendName | 'auto', index: number): DeviceDescription {
+  const gpus = list.filter((device) => device.backend === 'cuda' && device.available);
+  const wanted = backend !== 'auto' ? backend : gpus.length > 0 ? 'cuda' : 'cpu';
   const found = list.filter((device) => device.backend === wanted);
   const device = found.find((each) => each.index === index);
-  if (device === undefined) {
-    throw refusal('index', `0${found.length > 1 ? ` to ${found.length - 1}` : ''}, the devices of ${wanted}`, String(index));
-  }
+  if (device === undefined) throw refusal('index', expectedIndex(backend, wanted, found.length), String(index));
   if (!device.available) {
     const code = device.reason.startsWith('not compiled') ? 'ERR_WARPLOOM_NOT_COMPILED' : 'ERR_WARPLOOM_UNAVAILABLE';
     throw new UnavailableError(`${wanted}: ${device.reason}; the cpu backend is always there`, { code });

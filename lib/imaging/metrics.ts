@@ -1,7 +1,7 @@
 // How good an answer is: the usual figures, computed on the host in float64. Those that take more than one pass over the pixels are cut
 // into slices of a few milliseconds, between which the event loop gets its turn: the arrays must stay as they are until they settle.
 import { types } from 'node:util';
-import { describeValue } from '../core/arrays.ts';
+import { describeValue, makeFloat64 } from '../core/arrays.ts';
 import { requireCount, requireFields, requireNumber, requireRange, requireReal, requireSignal, requireWhole } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { refusal } from '../core/errors.ts';
@@ -58,7 +58,7 @@ async function sumOf(count: number, f: (i: number) => number, signal?: AbortSign
 
 /** f(0) … f(count - 1). */
 async function filled(count: number, f: (i: number) => number, signal?: AbortSignal): Promise<Float64Array> {
-  const values = new Float64Array(count);
+  const values = makeFloat64(count);
   await inSlices(count, (begin, end) => {
     for (let i = begin; i < end; i += 1) values[i] = f(i);
   }, { signal, grain });
@@ -95,7 +95,7 @@ async function boxSums({ values, shape }: Field, axis: number, width: number, si
   const outer = shape.slice(axis + 1).reduce((a, b) => a * b, 1);
   const extent = shape[axis]!;
   const windows = extent - width + 1;
-  const sums = new Float64Array(inner * windows * outer);
+  const sums = makeFloat64(inner * windows * outer);
   await inSlices(sums.length, (begin, end) => {
     for (let at = begin; at < end; at += 1) {
       const line = Math.floor(at / inner);
@@ -293,7 +293,7 @@ export async function targetRegistrationError(displacement: HostImage, exact: Ho
     requireMask(mask, 'mask');
     if (mask.length !== a.points) throw refusal('mask', `${a.points} entries`, describeValue(mask));
   }
-  const distances = new Float64Array(a.points);
+  const distances = makeFloat64(a.points);
   let count = 0;
   await inSlices(a.points, (begin, end) => {
     for (let i = begin; i < end; i += 1) {

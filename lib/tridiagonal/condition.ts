@@ -1,4 +1,5 @@
 // tridiagonal.condition: condition estimates and error bounds.
+import { makeFloat64 } from '../core/arrays.ts';
 import { ArgumentError } from '../core/errors.ts';
 import { callFields, checkOptions, optionTable } from '../core/options.ts';
 import { arrayField, matrixFields, shapeFields } from './options.ts';
@@ -48,9 +49,9 @@ export async function condition(options: ConditionOptions): Promise<ConditionRes
   }
   const problem = resolveProblem(options, bounds ? { rhs, solution } : {});
   const { batch, rhsCount } = problem.shape;
-  const reciprocalCondition = new Float64Array(batch);
+  const reciprocalCondition = makeFloat64(batch);
   const outputs = bounds
-    ? { forwardError: new Float64Array(batch * rhsCount), backwardError: new Float64Array(batch * rhsCount) } : {};
+    ? { forwardError: makeFloat64(batch * rhsCount), backwardError: makeFloat64(batch * rhsCount) } : {};
   const parameters = {
     ...shapeParameters(problem), ...matrixParameters(options, problem), reciprocalCondition, ...outputs,
     rhsCount: bounds ? rhsCount : 0,

@@ -1,4 +1,5 @@
 // tridiagonal.plan: factor once, solve many.
+import { makeInt32 } from '../core/arrays.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { inputArray, resultArray, type Device } from '../core/device.ts';
 import { ArgumentError, WarploomError } from '../core/errors.ts';
@@ -300,7 +301,7 @@ function isShared(matrix: MatrixParameters, { shape, offsets }: Problem): boolea
 /** The status of one matrix as that of each of `batch` systems. */
 function ofEverySystem(one: SystemStatuses, batch: number): SystemStatuses {
   if (one.allOk) return new SystemStatuses(batch, undefined, 1);
-  return new SystemStatuses(new Int32Array(batch).fill(one.words[0]!), new Int32Array(batch).fill(one.rows[0]!), 1);
+  return new SystemStatuses(makeInt32(batch).fill(one.words[0]!), makeInt32(batch).fill(one.rows[0]!), 1);
 }
 
 /**

@@ -1,4 +1,5 @@
 // tridiagonal.solve and tridiagonal.workspace.
+import { makeInt32 } from '../core/arrays.ts';
 import { Device } from '../core/device.ts';
 import { ArgumentError } from '../core/errors.ts';
 import { snapshot } from '../core/snapshot.ts';
@@ -158,7 +159,7 @@ export async function workspace(given: SolveOptions): Promise<number> {
   const { rhs, out } = options;
   if (!Device.isOpen(device)) await Device.opened(device);
   const { batch, rhsCount } = problem.shape;
-  const words = { status: new Int32Array(batch * rhsCount), row: new Int32Array(batch * rhsCount), summary: summaryFor(batch * rhsCount) };
+  const words = { status: makeInt32(batch * rhsCount), row: makeInt32(batch * rhsCount), summary: summaryFor(batch * rhsCount) };
   const solution = out === undefined ? viewOf(problem, 'rhs', rhs) : viewOf(problem, 'solution', out, 'out');
   return device.workspace('tridiagonal.solve', Object.assign(parameters, words, { solution }));
 }

@@ -1,6 +1,7 @@
 // tridiagonal.tune: finds the fastest packing depth of cr-regpack on a device.
 import { dirname } from 'node:path';
 import { z } from 'zod';
+import { makeTypedArray } from '../core/arrays.ts';
 import { implicitDevice, type Device } from '../core/device.ts';
 import { requirePath } from '../core/checks.ts';
 import { ArgumentError, WarploomError } from '../core/errors.ts';
@@ -91,7 +92,7 @@ async function tuneSize(
   const { depths = [2, 4, 8, 16, 32], unknowns = 2 ** 22, repeats = 5, signal } = options;
   const batch = Math.max(1, Math.floor(unknowns / n));
   const make = (value: number) => {
-    const data = type === 'float32' ? new Float32Array(n * batch) : new Float64Array(n * batch);
+    const data = makeTypedArray(type, n * batch) as Float32Array | Float64Array;
     return device.array(data.fill(value));
   };
   using lower = await make(-1);
