@@ -66,7 +66,7 @@ export function noHostMemory(requestedBytes: number, cause?: unknown): OutOfMemo
   const inUseBytes = process.memoryUsage.rss();
   const limitBytes = totalmem();
   return new OutOfMemoryError(
-    `not enough memory for an array of this process: ${requestedBytes} bytes requested, ${inUseBytes} in use, the machine has ${limitBytes}; `
+    `not enough memory for an array: ${requestedBytes} bytes requested, the process has ${inUseBytes}, the machine ${limitBytes}; `
     + 'split the work into smaller calls', { requestedBytes, inUseBytes, limitBytes }, cause === undefined ? undefined : { cause });
 }
 

@@ -125,7 +125,7 @@ export class DeviceArray {
   }
 
   /** @internal The addon's number of an array that is in use under `name`. */
-  static handleOf(array: DeviceArray, name: string, part: string): number {
+  static handleOf(array: DeviceArray, name: string, part = ''): number {
     return array.#disposed ? array.#use(`${name}${part}`) : array.#handle;
   }
 

@@ -306,7 +306,8 @@ function checkOpenOptions(options: OpenDeviceOptions): void {
 function expectedIndex(backend: BackendName | 'auto', wanted: BackendName, count: number): string {
   const range = count > 1 ? `0 to ${count - 1}` : '0';
   if (wanted === 'cuda') return `${range}: this machine has ${count} GPU${count === 1 ? '' : 's'}`;
-  return `${range}${count > 1 ? '' : ', the only device'} of ${wanted}${backend === 'auto' ? ', which auto means here: no GPU can be used' : ''}`;
+  const meant = backend === 'auto' ? ', which auto means here: no GPU can be used' : '';
+  return `${range}${count > 1 ? '' : ', the only device'} of ${wanted}${meant}`;
 }
 
 function choose(backend: BackendName | 'auto', index: number): DeviceDescription {

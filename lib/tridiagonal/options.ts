@@ -16,8 +16,8 @@ function isStrides(value: unknown): value is Strides {
 
 const layout: FieldCheck = (value, name) => {
   if (value === 'contiguous' || value === 'interleaved' || isStrides(value)) return;
-  throw refusal(name, '"contiguous", "interleaved" or strides { offset?, systemStride, rowStride, rhsStride? } that are whole and not negative',
-    describeValue(value));
+  const strides = 'strides { offset?, systemStride, rowStride, rhsStride? } that are whole and not negative';
+  throw refusal(name, `"contiguous", "interleaved" or ${strides}`, describeValue(value));
 };
 
 const arrayNames: readonly string[] = ['lower', 'diagonal', 'upper', 'rhs', 'solution', 'x', 'y'] satisfies ArrayName[];

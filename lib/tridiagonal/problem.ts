@@ -175,7 +175,8 @@ export function matrixParameters(options: MatrixOptions, problem: Problem): Matr
     throw new ArgumentError('upper', 'is not given with structure "positive-definite": upper[i] = conj(lower[i+1])');
   }
   return {
-    lower: bandOf(problem, 'lower', lower), diagonal: bandOf(problem, 'diagonal', diagonal), upper: undefined, periodic, transpose, structure,
+    lower: bandOf(problem, 'lower', lower), diagonal: bandOf(problem, 'diagonal', diagonal), upper: undefined,
+    periodic, transpose, structure,
   };
 }
 
