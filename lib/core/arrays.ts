@@ -66,26 +66,43 @@ export function noHostMemory(requestedBytes: number, cause?: unknown): OutOfMemo
   const inUseBytes = process.memoryUsage.rss();
   const limitBytes = totalmem();
   return new OutOfMemoryError(
-    `not enough memory in this process: ${requestedBytes} bytes requested, ${inUseBytes} in use, the machine has ${limitBytes}; `
-    + 'split the batch, or give an array for the result', { requestedBytes, inUseBytes, limitBytes }, { cause });
+    `not enough memory for an array: ${requestedBytes} bytes requested, the process has ${inUseBytes}, the machine ${limitBytes}; `
+    + 'split the work into smaller calls', { requestedBytes, inUseBytes, limitBytes }, cause === undefined ? undefined : { cause });
+}
+
+/** From here on memory is asked for before it is taken: systems promise more than they have, and end processes that use it. */
+const largeBytes = 2 ** 28;
+
+function availableBytes(): number {
+  const { availableMemory } = process as { availableMemory?: () => number }; // from Node 20.13 on
+  return availableMemory === undefined ? totalmem() : availableMemory.call(process);
 }
 
 /**
  * A zeroed typed array for `length` elements.
- * @throws OutOfMemoryError where JavaScript has no memory or no typed array of that length
+ * @throws OutOfMemoryError where there is no memory, or JavaScript has no typed array of that length
  */
 export function makeTypedArray(type: ElementType, length: number): TypedArray {
+  const { constructor: Kind, numbers, bytes } = types[type];
+  if (length * bytes >= largeBytes && length * bytes > availableBytes()) throw noHostMemory(length * bytes);
   try {
-    return new types[type].constructor(length * types[type].numbers);
+    return new Kind(length * numbers);
   } catch (error) {
-    throw noHostMemory(length * types[type].bytes, error);
+    throw error instanceof RangeError ? noHostMemory(length * bytes, error) : error;
   }
 }
 
+/** A Float64Array of `value(0)`, `value(1)` and so on. */
+export function float64Of(length: number, value: (index: number) => number): Float64Array<ArrayBuffer> {
+  const values = makeFloat64(length);
+  for (let index = 0; index < length; index += 1) values[index] = value(index);
+  return values;
+}
+
 /** {@link makeTypedArray} of the commonest types. */
-export const makeFloat64 = (length: number): Float64Array => makeTypedArray('float64', length) as Float64Array;
+export const makeFloat64 = (length: number) => makeTypedArray('float64', length) as Float64Array<ArrayBuffer>;
 /** {@link makeTypedArray} of the commonest types. */
-export const makeInt32 = (length: number): Int32Array => makeTypedArray('int32', length) as Int32Array;
+export const makeInt32 = (length: number) => makeTypedArray('int32', length) as Int32Array<ArrayBuffer>;
 
 const tagGetter = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag)!.get!;
 

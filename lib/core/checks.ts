@@ -9,15 +9,20 @@ import type { CallOptions } from './progress.ts';
 const AnyTypedArray = Object.getPrototypeOf(Uint8Array) as abstract new () => object;
 
 /** Refuses anything but an object whose fields are all `known`. */
-export function requireFields(value: unknown, known: readonly string[], name: string, owner: string): void {
+export function requireFields(
+  value: unknown, known: readonly string[], name: string, owner: string, more: readonly string[] = [],
+): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value) || value instanceof AnyTypedArray) {
     throw refusal(name, 'an object', describeValue(value));
   }
-  for (const key of Object.keys(value)) {
-    if (known.includes(key)) continue;
-    throw new ArgumentError(name === 'options' ? key : `${name}.${key}`, `${owner} has no such option; it takes ${known.join(', ')}`);
+  for (const key in value) {
+    if (known.includes(key) || more.includes(key) || !Object.hasOwn(value, key)) continue;
+    throw new ArgumentError(
+      name === 'options' ? key : `${name}.${key}`, `${owner} has no such option; it takes ${[...known, ...more].join(', ')}`);
   }
 }
+
+const callNames: readonly string[] = ['signal', 'onProgress'];
 
 /** One of `choices`, or absent. */
 export function requireChoice(value: unknown, name: string, choices: readonly unknown[]): void {
@@ -114,7 +119,7 @@ export function requireSignal(signal: unknown): void {
 
 /** Signal and progress callback of a call. */
 export function requireCall(options: CallOptions, known: readonly string[], owner: string): void {
-  requireFields(options, [...known, 'signal', 'onProgress'], 'options', owner);
+  requireFields(options, known, 'options', owner, callNames);
   const { signal, onProgress } = options;
   requireSignal(signal);
   if (onProgress !== undefined && typeof onProgress !== 'function') throw refusal('onProgress', 'a function', describeValue(onProgress));

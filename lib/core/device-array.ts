@@ -125,8 +125,8 @@ export class DeviceArray {
   }
 
   /** @internal The addon's number of an array that is in use under `name`. */
-  static handleOf(array: DeviceArray, name: string): number {
-    return array.#use(name);
+  static handleOf(array: DeviceArray, name: string, part = ''): number {
+    return array.#disposed ? array.#use(`${name}${part}`) : array.#handle;
   }
 
   /** @internal Makes an array of zeros or of `source`'s elements, taken now. */

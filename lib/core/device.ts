@@ -128,30 +128,29 @@ export class Device {
    * device arrays, pinned arrays and SharedArrayBuffers are used where they are.
    * @throws ArgumentError naming the field (as a rejection, before any work)
    */
-  run(operation: string, parameters: Parameters, options: CallOptions = {}): Promise<RunResult> {
+  run(operation: string, parameters: Parameters, options: CallOptions = noOptions): Promise<RunResult> {
     try {
       const handle = this.#use();
-      const start = (): Promise<RunResult> => this.#start(handle, operation, parameters, options);
-      if (!observesRuns()) return start();
-      const trace: { operation: string; backend: string; device: string; deviceSeconds?: number } =
-        { operation, backend: this.backend, device: this.name };
-      return traceRun(trace, async () => {
-        const result = await start();
-        trace.deviceSeconds = result.deviceSeconds;
-        return result;
-      });
+      if (observesRuns()) return this.#traced(handle, operation, parameters, options);
+      return this.#start(handle, operation, parameters, options);
     } catch (error) {
       return Promise.reject(error as Error);
     }
   }
 
+  #traced(handle: number, operation: string, parameters: Parameters, options: CallOptions): Promise<RunResult> {
+    const trace: { operation: string; backend: string; device: string; deviceSeconds?: number } =
+      { operation, backend: this.backend, device: this.name };
+    return traceRun(trace, async () => {
+      const result = await this.#start(handle, operation, parameters, options);
+      trace.deviceSeconds = result.deviceSeconds;
+      return result;
+    });
+  }
+
   #start(handle: number, operation: string, parameters: Parameters, options: CallOptions): Promise<RunResult> {
-    // Packed inside: nothing may run between the packing and the addon's reading.
-    const launch = (id: number, report: CallOptions['onProgress']): Promise<RunResult> => {
-      const packed = pack(operation, parameters);
-      return addon().run(handle, packed.operation, id, report, ...packed.values).then(toResult, rethrow);
-    };
-    return cancellable(options, this.#cancel, launch);
+    if (options.signal === undefined && options.onProgress === undefined) return launch(handle, operation, parameters, 0, undefined);
+    return cancellable(options, this.#cancel, (id, report) => launch(handle, operation, parameters, id, report));
   }
 
   /** Bytes of device memory that a call with these parameters takes beside its arrays. */
@@ -267,8 +266,18 @@ export function inputArray(device: Device, source: TypedArray | DeviceArray, typ
   return Device.take(device, source, type);
 }
 
+const noOptions: CallOptions = {};
+
 function toResult(deviceSeconds: number): RunResult {
   return { deviceSeconds };
+}
+
+/** Packs and starts a call in one go: nothing may run between the packing and the addon's reading. */
+function launch(
+  handle: number, operation: string, parameters: Parameters, id: number, report: CallOptions['onProgress'],
+): Promise<RunResult> {
+  const packed = pack(operation, parameters);
+  return addon().run(handle, packed.operation, id, report, ...packed.values).then(toResult, rethrow);
 }
 
 function requireInteger(value: unknown, name: string, low: number, high: number): void {
@@ -293,16 +302,26 @@ function checkOpenOptions(options: OpenDeviceOptions): void {
   requireInteger(options.queueLimit, 'queueLimit', 1, maxQueueLimit);
 }
 
+/** What `index` may be: `auto` means the GPUs where there are any. */
+function expectedIndex(backend: BackendName | 'auto', wanted: BackendName, count: number): string {
+  const range = count > 1 ? `0 to ${count - 1}` : '0';
+  if (wanted === 'cuda') return `${range}: this machine has ${count} GPU${count === 1 ? '' : 's'}`;
+  const meant = backend === 'auto' ? ', which auto means here: no GPU can be used' : '';
+  return `${range}${count > 1 ? '' : ', the only device'} of ${wanted}${meant}`;
+}
+
 function choose(backend: BackendName | 'auto', index: number): DeviceDescription {
   addon();
-  const list = devices();
-  const wanted = backend !== 'auto' ? backend
-    : list.some((device) => device.backend === 'cuda' && device.index === index && device.available) ? 'cuda' : 'cpu';
+  return chooseFrom(devices(), backend, index);
+}
+
+/** @internal The device of `list` that is asked for. */
+export function chooseFrom(list: readonly DeviceDescription[], backend: BackendName | 'auto', index: number): DeviceDescription {
+  const gpus = list.filter((device) => device.backend === 'cuda' && device.available);
+  const wanted = backend !== 'auto' ? backend : gpus.length > 0 ? 'cuda' : 'cpu';
   const found = list.filter((device) => device.backend === wanted);
   const device = found.find((each) => each.index === index);
-  if (device === undefined) {
-    throw refusal('index', `0${found.length > 1 ? ` to ${found.length - 1}` : ''}, the devices of ${wanted}`, String(index));
-  }
+  if (device === undefined) throw refusal('index', expectedIndex(backend, wanted, found.length), String(index));
   if (!device.available) {
     const code = device.reason.startsWith('not compiled') ? 'ERR_WARPLOOM_NOT_COMPILED' : 'ERR_WARPLOOM_UNAVAILABLE';
     throw new UnavailableError(`${wanted}: ${device.reason}; the cpu backend is always there`, { code });

@@ -20,9 +20,6 @@ interface Plan {
   readonly names: ReadonlySet<string>;
 }
 
-const viewFields: ReadonlySet<string> = new Set(['data', 'imaginary', 'offset', 'systemStride', 'rowStride', 'rhsStride']);
-const viewIntegers = ['offset', 'systemStride', 'rowStride', 'rhsStride'] as const;
-
 let plans: ReadonlyMap<string, Plan> | undefined;
 let packing = false;
 
@@ -70,16 +67,35 @@ function packNumber(field: FieldDescription, value: unknown): number {
 }
 
 /** The number of a device array, NaN for a typed array; refuses everything else. */
-function packArray(name: string, value: unknown): number {
-  if (value instanceof DeviceArray) return handleOf(value, name);
+function packArray(name: string, part: string, value: unknown): number {
+  if (value instanceof DeviceArray) return handleOf(value, name, part);
   if (typedArrayKind(value) !== undefined) return NaN;
-  throw refusal(name, 'a typed array or a DeviceArray', describeValue(value));
+  throw refusal(`${name}${part}`, 'a typed array or a DeviceArray', describeValue(value));
 }
 
+/** `for … in` makes no list of the keys; what it finds in prototypes is nobody's. */
 function requireKnown(object: object, known: ReadonlySet<string>, prefix: string): void {
-  for (const key of Object.keys(object)) {
-    if (!known.has(key)) throw refusal(`${prefix}${key}`, 'no such field', describeValue((object as Record<string, unknown>)[key]));
+  for (const key in object) {
+    if (known.has(key) || !Object.hasOwn(object, key)) continue;
+    throw refusal(`${prefix}${key}`, 'no such field', describeValue((object as Record<string, unknown>)[key]));
   }
+}
+
+function isViewField(key: string): boolean {
+  return key === 'data' || key === 'offset' || key === 'systemStride' || key === 'rowStride' || key === 'rhsStride' || key === 'imaginary';
+}
+
+function requireView(view: object, name: string): void {
+  for (const key in view) {
+    if (isViewField(key) || !Object.hasOwn(view, key)) continue;
+    throw refusal(`${name}.${key}`, 'no such field', describeValue((view as Record<string, unknown>)[key]));
+  }
+}
+
+function packStride(value: unknown, name: string, field: string): number {
+  if (value === undefined) return 0;
+  if (Number.isSafeInteger(value)) return value as number;
+  throw refusal(`${name}.${field}`, 'an integer', describeValue(value));
 }
 
 function packView(name: string, value: unknown, numbers: Float64Array, at: number, values: unknown[]): void {
@@ -91,18 +107,17 @@ function packView(name: string, value: unknown, numbers: Float64Array, at: numbe
   if (typeof value !== 'object' || value === null) {
     throw refusal(name, 'a view { data, offset, systemStride, rowStride, rhsStride }', describeValue(value));
   }
-  const view = value as Record<string, unknown>;
-  requireKnown(view, viewFields, `${name}.`);
-  const { data, imaginary } = view;
-  numbers[at] = packArray(`${name}.data`, data);
-  numbers[at + 1] = imaginary === undefined ? NaN : packArray(`${name}.imaginary`, imaginary);
-  for (let i = 0; i < viewIntegers.length; i += 1) {
-    const field = viewIntegers[i]!;
-    const number = view[field] ?? 0;
-    if (!Number.isSafeInteger(number)) throw refusal(`${name}.${field}`, 'an integer', describeValue(number));
-    numbers[at + 2 + i] = number as number;
-  }
-  values.push(data instanceof DeviceArray ? undefined : data, imaginary instanceof DeviceArray ? undefined : imaginary);
+  requireView(value, name);
+  const { data, imaginary, offset, systemStride, rowStride, rhsStride } = value as Record<string, unknown>;
+  const first = packArray(name, '.data', data);
+  const second = imaginary === undefined ? NaN : packArray(name, '.imaginary', imaginary);
+  numbers[at] = first;
+  numbers[at + 1] = second;
+  numbers[at + 2] = packStride(offset, name, 'offset');
+  numbers[at + 3] = packStride(systemStride, name, 'systemStride');
+  numbers[at + 4] = packStride(rowStride, name, 'rowStride');
+  numbers[at + 5] = packStride(rhsStride, name, 'rhsStride');
+  values.push(first === first ? undefined : data, second === second ? undefined : imaginary);
 }
 
 function packFields(plan: Plan, parameters: Parameters, numbers: Float64Array): unknown[] {
@@ -116,8 +131,9 @@ function packFields(plan: Plan, parameters: Parameters, numbers: Float64Array): 
       continue;
     }
     if (field.kind === 'array') {
-      numbers[at] = value === undefined ? NaN : packArray(field.name, value);
-      values.push(value instanceof DeviceArray ? undefined : value);
+      const handle = value === undefined ? NaN : packArray(field.name, '', value);
+      numbers[at] = handle;
+      values.push(handle === handle ? undefined : value);
     } else {
       numbers[at] = value === undefined ? NaN : packNumber(field, value);
     }

@@ -1,4 +1,5 @@
 // Marching squares over a slice, in pieces of work: the rings of contour.ts for callers that wait and for those that must not.
+import { makeTypedArray } from '../core/arrays.ts';
 
 /** A closed line through points (x, y), pixel centres at whole numbers; the last point is followed by the first. */
 export type Ring = readonly (readonly [x: number, y: number])[];
@@ -55,7 +56,7 @@ export class ContourTracer {
   constructor(slice: Slice) {
     this.#slice = slice;
     this.#width = slice.nx + 1;
-    this.#cells = new Uint8Array(this.#width * (slice.ny + 1));
+    this.#cells = makeTypedArray('uint8', this.#width * (slice.ny + 1)) as Uint8Array;
   }
 
   /** Does about `work` cells of work; true when all rings are there. */

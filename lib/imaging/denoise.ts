@@ -1,5 +1,5 @@
 // imaging.denoise: total variation denoising of images and volumes.
-import { describeValue } from '../core/arrays.ts';
+import { describeValue, makeFloat64 } from '../core/arrays.ts';
 import { deviceFor, deviceOfCall, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/calls.ts';
 import { oneOf, requireBoolean, requireCall, requireChoice, requireDevice, requireReal, requireWhole } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
@@ -188,7 +188,7 @@ class Reports {
   constructor(setup: Setup) {
     this.#setup = setup;
     const checks = Math.ceil(setup.iterations / setup.checkEvery);
-    this.history = new Float64Array(3 * checks);
+    this.history = makeFloat64(3 * checks);
   }
 
   check(row: number): DenoiseCheck {

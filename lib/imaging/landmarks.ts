@@ -1,7 +1,7 @@
 // Landmarks: pairs of points that belong together, and how far a displacement leaves them apart.
 import { callOptions, viewOf } from '../core/calls.ts';
 import { requireFields } from '../core/checks.ts';
-import { describeValue, typedArrayKind } from '../core/arrays.ts';
+import { describeValue, makeTypedArray, typedArrayKind } from '../core/arrays.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
@@ -51,7 +51,7 @@ export async function landmarkError(
 ): Promise<LandmarkError> {
   const axes = axesOf(grid);
   const count = landmarks.reference.length / axes;
-  const make = (length: number) => (grid.type === 'float32' ? new Float32Array(length) : new Float64Array(length));
+  const make = (length: number) => makeTypedArray(grid.type, length) as Float32Array | Float64Array;
   const positions = make(axes * count);
   for (let i = 0; i < count; i += 1) {
     for (let a = 0; a < axes; a += 1) positions[a * count + i] = landmarks.reference[i * axes + a]!;

@@ -1,7 +1,7 @@
 // How good an answer is: the usual figures, computed on the host in float64. Those that take more than one pass over the pixels are cut
 // into slices of a few milliseconds, between which the event loop gets its turn: the arrays must stay as they are until they settle.
 import { types } from 'node:util';
-import { describeValue } from '../core/arrays.ts';
+import { describeValue, makeFloat64, typedCopy } from '../core/arrays.ts';
 import { requireCount, requireFields, requireNumber, requireRange, requireReal, requireSignal, requireWhole } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { refusal } from '../core/errors.ts';
@@ -14,12 +14,13 @@ export type { Mask } from './distances.ts';
 type HostImage = Image<Float32Array | Float64Array>;
 type HostPixels = Float32Array | Float64Array;
 
+/** An image with the pixels that it has now: metrics are computed in turns of the event loop. */
 function hostImage(image: HostImage, name: string): CheckedImage<HostPixels> {
   const checked = checkImage(image, name);
   if (checked.data instanceof DeviceArray) {
     throw refusal(`${name}.data`, 'a Float32Array or a Float64Array (read the DeviceArray first)', 'a DeviceArray');
   }
-  return checked;
+  return { ...checked, data: typedCopy(checked.data) };
 }
 
 function pair(image: HostImage, reference: HostImage): [CheckedImage<HostPixels>, CheckedImage<HostPixels>] {
@@ -58,7 +59,7 @@ async function sumOf(count: number, f: (i: number) => number, signal?: AbortSign
 
 /** f(0) … f(count - 1). */
 async function filled(count: number, f: (i: number) => number, signal?: AbortSignal): Promise<Float64Array> {
-  const values = new Float64Array(count);
+  const values = makeFloat64(count);
   await inSlices(count, (begin, end) => {
     for (let i = begin; i < end; i += 1) values[i] = f(i);
   }, { signal, grain });
@@ -95,7 +96,7 @@ async function boxSums({ values, shape }: Field, axis: number, width: number, si
   const outer = shape.slice(axis + 1).reduce((a, b) => a * b, 1);
   const extent = shape[axis]!;
   const windows = extent - width + 1;
-  const sums = new Float64Array(inner * windows * outer);
+  const sums = makeFloat64(inner * windows * outer);
   await inSlices(sums.length, (begin, end) => {
     for (let at = begin; at < end; at += 1) {
       const line = Math.floor(at / inner);
@@ -226,6 +227,7 @@ export interface MaskShape {
  */
 export async function hausdorff(mask: Mask, reference: Mask, size: MaskShape): Promise<number> {
   labels(mask, reference);
+  const [first, second] = [typedCopy(mask), typedCopy(reference)];
   requireFields(size, ['width', 'height', 'depth', 'data', 'channels'], 'size', 'a grid');
   const { width, height, depth = 1 } = size;
   for (const [name, value] of Object.entries({ width, height, depth })) requireCount(value, `size.${name}`, 1);
@@ -233,7 +235,7 @@ export async function hausdorff(mask: Mask, reference: Mask, size: MaskShape): P
     throw refusal('mask', `width * height * depth = ${width * height * depth} entries`, `${mask.length}`);
   }
   const shape = [width, height, depth];
-  const [a, b] = [await surfaceOf(mask, shape), await surfaceOf(reference, shape)];
+  const [a, b] = [await surfaceOf(first, shape), await surfaceOf(second, shape)];
   if (!a.includes(1) && !b.includes(1)) return 0;
   const farthest = async (from: Uint8Array, to: Uint8Array) => {
     const distances = await squaredDistances(to, shape);
@@ -293,11 +295,12 @@ export async function targetRegistrationError(displacement: HostImage, exact: Ho
     requireMask(mask, 'mask');
     if (mask.length !== a.points) throw refusal('mask', `${a.points} entries`, describeValue(mask));
   }
-  const distances = new Float64Array(a.points);
+  const counted = mask === undefined ? undefined : typedCopy(mask);
+  const distances = makeFloat64(a.points);
   let count = 0;
   await inSlices(a.points, (begin, end) => {
     for (let i = begin; i < end; i += 1) {
-      if (mask !== undefined && mask[i] === 0) continue;
+      if (counted !== undefined && counted[i] === 0) continue;
       let squares = 0;
       for (let c = 0; c < a.channels; c += 1) squares += (a.data[c * a.points + i]! - b.data[c * a.points + i]!) ** 2;
       distances[count] = Math.sqrt(squares);

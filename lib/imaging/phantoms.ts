@@ -1,5 +1,5 @@
 // Generated images with known contents: what the quality of the operations is measured on.
-import { makeFloat64 } from '../core/arrays.ts';
+import { makeFloat64, makeTypedArray } from '../core/arrays.ts';
 import { requireChoice, requireCount, requireFields, requireNumber } from '../core/checks.ts';
 import type { Image } from './image.ts';
 
@@ -15,7 +15,7 @@ export interface PhantomOptions<T extends Element = Element> {
 }
 
 function allocate<T extends Element>(type: T | undefined, length: number): ArrayOf<T> {
-  return (type === 'float64' ? new Float64Array(length) : new Float32Array(length)) as ArrayOf<T>;
+  return makeTypedArray(type ?? 'float32', length) as ArrayOf<T>;
 }
 
 function checkPhantom(size: number, options: PhantomOptions, known: readonly string[], owner: string): void {
@@ -100,7 +100,7 @@ export function discs<T extends Element = 'float32'>(size: number, options: Phan
   checkPhantom(size, options, [], 'discs');
   const volume = options.dimensions === 3;
   const depth = volume ? size : 1;
-  const mask = new Uint8Array(size * size * depth);
+  const mask = makeTypedArray('uint8', size * size * depth) as Uint8Array;
   for (let k = 0, index = 0; k < depth; k += 1) {
     for (let j = 0; j < size; j += 1) {
       for (let i = 0; i < size; i += 1, index += 1) {
@@ -168,7 +168,7 @@ export function registrationPair<T extends Element = 'float32'>(
   const axes = volume ? 3 : 2;
   const points = size * size * depth;
   const [fixed, moving, shift] = [allocate(type, points), allocate(type, points), allocate(type, axes * points)];
-  const mask = new Uint8Array(points);
+  const mask = makeTypedArray('uint8', points) as Uint8Array;
   const at = (i: number) => (2 * i + 1) / size - 1;
   for (let k = 0, index = 0; k < depth; k += 1) {
     for (let j = 0; j < size; j += 1) {

@@ -1,4 +1,5 @@
 // The levels of a registration, the coarsest first, on the device of the call.
+import { makeFloat64 } from '../core/arrays.ts';
 import { callOptions, newReals, viewOf } from '../core/calls.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { inputArray, resultArray } from '../core/device.ts';
@@ -121,7 +122,7 @@ class Registration {
     const { width, height, depth } = size;
     const field = resultArray(device, type, axes * pointsOf(size), true);
     try {
-      const values = new Float64Array(iterations + 1);
+      const values = makeFloat64(iterations + 1);
       const figures = new Float64Array(3);
       const { deviceSeconds } = await device.run('imaging.registration', {
         type, width, height, depth, variant, measure, alpha, step: tau, accelerate: !explicit && options.accelerate !== false,

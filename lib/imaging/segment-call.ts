@@ -1,5 +1,5 @@
 // How segment talks to its operation: in one piece, or in portions where somebody wants to see how it gets on.
-import { makeTypedArray } from '../core/arrays.ts';
+import { makeFloat64, makeTypedArray } from '../core/arrays.ts';
 import { newReals, viewOf, withResults } from '../core/calls.ts';
 import { requireFields, requireSignal } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
@@ -44,7 +44,7 @@ async function runOnce(call: SegmentCall, arrays: Arrays, iterations: number, en
   const { image, options, initial, device } = call;
   const { width, height, depth, channels, type } = image;
   const reports = {
-    means: new Float64Array(2 * channels), record: new Float64Array(2 * (2 + (energyEvery > 0 ? Math.floor(iterations / energyEvery) : 0))),
+    means: makeFloat64(2 * channels), record: makeFloat64(2 * (2 + (energyEvery > 0 ? Math.floor(iterations / energyEvery) : 0))),
     figures: new Float64Array(4), used: new Int32Array(4),
   };
   const coefficients = Object.fromEntries(coefficientNames.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])));
@@ -144,7 +144,8 @@ export async function segmentInPortions(call: SegmentCall): Promise<SegmentResul
   const made: Pixels[] = [];
   const levelSet = out?.levelSet ?? newReals(image.data, image.type, image.points, device);
   if (out?.levelSet === undefined) made.push(levelSet);
-  const mask = (out?.mask ?? (onIt ? resultArray(device, 'uint8', image.points) : makeTypedArray('uint8', image.points))) as Uint8Array | DeviceArray;
+  const mask = (out?.mask
+    ?? (onIt ? resultArray(device, 'uint8', image.points) : makeTypedArray('uint8', image.points))) as Uint8Array | DeviceArray;
   if (out?.mask === undefined && mask instanceof DeviceArray) made.push(mask);
   return withResults(made, async () => {
     const { reports, history, done } = await run(call, { image: image.data, given, levelSet, mask });

@@ -1,5 +1,5 @@
 // Points, ends and spacing of a problem.
-import { describeValue } from '../core/arrays.ts';
+import { describeValue, float64Of } from '../core/arrays.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import { oneOf, requireChoice, requireFields, requireReal } from '../core/checks.ts';
 import { boundaries, type BoundaryName, type EquationName } from './types.ts';
@@ -82,7 +82,7 @@ export function spacing(
 /** Places of the points; the left end of the domain is 0. */
 export function places(equation: EquationName, n: number, dx: number, leftEnd: BoundaryName): Float64Array {
   const shift = equation !== 'euler' ? 0 : leftEnd === 'dirichlet' ? -0.5 : 0.5;
-  return Float64Array.from({ length: n }, (_, i) => (i + shift) * dx);
+  return float64Of(n, (i) => (i + shift) * dx);
 }
 
 /** Length that the points span. */

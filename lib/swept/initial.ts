@@ -1,5 +1,5 @@
 // Initial states: arrays of the caller, and named initial conditions.
-import { describeValue, elementTypeOf, holds, isReal, makeTypedArray } from '../core/arrays.ts';
+import { describeValue, elementTypeOf, float64Of, holds, isReal, makeFloat64, makeTypedArray } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { requireFields, requireReal } from '../core/checks.ts';
 import type { GasState, RealArray } from './types.ts';
@@ -129,7 +129,7 @@ function wholeIn(fields: Record<string, unknown>, key: string, name: string): nu
 /** Values between -amplitude and amplitude with mean 0, the same for the same seed (mulberry32 of T. Ettinger). */
 function noise(n: number, seed: number, amplitude: number): Float64Array {
   let state = seed >>> 0;
-  const values = Float64Array.from({ length: n }, () => {
+  const values = float64Of(n, () => {
     state = (state + 0x6d2b79f5) >>> 0;
     let z = Math.imul(state ^ (state >>> 15), state | 1);
     z ^= z + Math.imul(z ^ (z >>> 7), z | 61);
@@ -168,7 +168,7 @@ export const sod: { readonly left: GasState; readonly right: GasState } = {
 
 /** Density, momentum and energy of each cell. */
 function conserved(n: number, gamma: number, gas: (i: number) => GasState): Float64Array[] {
-  const fields = [new Float64Array(n), new Float64Array(n), new Float64Array(n)] as const;
+  const fields = [makeFloat64(n), makeFloat64(n), makeFloat64(n)] as const;
   for (let i = 0; i < n; i += 1) {
     const { density, velocity, pressure } = gas(i);
     fields[0][i] = density;

@@ -1,4 +1,5 @@
 // swept.measure: sums and bounds of a state, computed where it is.
+import { makeFloat64 } from '../core/arrays.ts';
 import type { DeviceArray } from '../core/device.ts';
 import { requireCount, requireFields, requireNumber, requireWhole } from '../core/checks.ts';
 import type { Norms, Setup } from './types.ts';
@@ -93,7 +94,7 @@ export class Figures {
 export async function measure(state: DeviceArray, setup: Setup, signal: AbortSignal | undefined): Promise<Figures> {
   const components = componentsOf(setup);
   const rows = setup.batch * components;
-  const figures = new Float64Array(rows * count);
+  const figures = makeFloat64(rows * count);
   await state.device.run('swept.measure', {
     type: setup.type, n: setup.n, rows, state: { data: state, offset: 0, systemStride: 0, rowStride: 1, rhsStride: 0 }, figures,
   }, { signal });

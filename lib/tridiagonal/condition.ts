@@ -1,7 +1,8 @@
 // tridiagonal.condition: condition estimates and error bounds.
-import { z } from 'zod';
+import { makeFloat64 } from '../core/arrays.ts';
 import { ArgumentError } from '../core/errors.ts';
-import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
+import { callFields, checkOptions, optionTable } from '../core/options.ts';
+import { arrayField, matrixFields, shapeFields } from './options.ts';
 import { matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf } from './problem.ts';
 import type { CallOptions, MatrixOptions, RunInfo, ShapeOptions, Vector } from './types.ts';
 import { requireVector } from './views.ts';
@@ -25,7 +26,7 @@ export interface ConditionResult {
   readonly info: RunInfo;
 }
 
-const schema = z.strictObject({
+const table = optionTable({
   ...matrixFields, ...shapeFields, ...callFields, rhs: arrayField, solution: arrayField,
 });
 
@@ -36,7 +37,7 @@ const schema = z.strictObject({
  * @throws ArgumentError naming the argument; `ERR_WARPLOOM_OUT_OF_MEMORY`; `ERR_WARPLOOM_DEVICE_LOST`
  */
 export async function condition(options: ConditionOptions): Promise<ConditionResult> {
-  parseOptions(schema, options, 'tridiagonal.condition');
+  checkOptions(table, options, 'tridiagonal.condition');
   const { rhs, solution, lower, diagonal, upper, signal, onProgress } = options;
   if ((rhs === undefined) !== (solution === undefined)) {
     throw new ArgumentError(rhs === undefined ? 'rhs' : 'solution', 'is required: error bounds need rhs and solution');
@@ -48,9 +49,9 @@ export async function condition(options: ConditionOptions): Promise<ConditionRes
   }
   const problem = resolveProblem(options, bounds ? { rhs, solution } : {});
   const { batch, rhsCount } = problem.shape;
-  const reciprocalCondition = new Float64Array(batch);
+  const reciprocalCondition = makeFloat64(batch);
   const outputs = bounds
-    ? { forwardError: new Float64Array(batch * rhsCount), backwardError: new Float64Array(batch * rhsCount) } : {};
+    ? { forwardError: makeFloat64(batch * rhsCount), backwardError: makeFloat64(batch * rhsCount) } : {};
   const parameters = {
     ...shapeParameters(problem), ...matrixParameters(options, problem), reciprocalCondition, ...outputs,
     rhsCount: bounds ? rhsCount : 0,

@@ -1,6 +1,5 @@
 // Cubic spline interpolation: the tridiagonal system of second derivatives, one solve for many series.
-import { types } from 'node:util';
-import { describeValue } from '../core/arrays.ts';
+import { describeValue, isReal, makeFloat64, typedCopy } from '../core/arrays.ts';
 import {
   requireChoice, requireDevice, requireFields, requireNumbers, requireRange, requireSignal,
 } from '../core/checks.ts';
@@ -99,7 +98,7 @@ export class CubicSpline {
 
 /** Numbers as they are at the call. */
 function taken(values: ArrayLike<number>, name: string): Float64Array {
-  if (types.isFloat64Array(values) || types.isFloat32Array(values)) return new Float64Array(values);
+  if (isReal(values)) return Float64Array.from(typedCopy(values));
   requireNumbers(values, name);
   return Float64Array.from(values);
 }
@@ -148,7 +147,7 @@ async function splineSystem(
   const lower = new Float64Array(rows);
   const diagonal = new Float64Array(rows).fill(1);
   const upper = new Float64Array(rows);
-  const rhs = new Float64Array(rows * series);
+  const rhs = makeFloat64(rows * series);
   const width = (k: number) => x[k + 1]! - x[k]!;
   const setRow = (k: number): void => {
     const inner = k > 0 && k < knots - 1;
@@ -194,7 +193,7 @@ export async function cubicSpline(
   await checkKnots(knots, values, options);
   const { rows, series, lower, diagonal, upper, rhs } = await splineSystem(knots, values, chosen, options.signal);
   const device = options.device ?? implicitDevice();
-  const solution = new Float64Array(rhs.length);
+  const solution = makeFloat64(rhs.length);
   const row = (data: Float64Array) => ({ data, rowStride: 1, systemStride: 0 });
   const many = (data: Float64Array) => ({ data, rowStride: 1, systemStride: 0, rhsStride: rows });
   await device.run('tridiagonal.solve', {
@@ -203,7 +202,7 @@ export async function cubicSpline(
     rhs: many(rhs), solution: many(solution), status: new Int32Array(series),
   }, { signal: options.signal });
   if (rows === count) return new CubicSpline(knots, values, solution, boundary);
-  const curvature = new Float64Array(values.length);
+  const curvature = makeFloat64(values.length);
   for (let s = 0; s < series; ++s) {
     curvature.set(solution.subarray(s * rows, (s + 1) * rows), s * count);
     curvature[(s + 1) * count - 1] = solution[s * rows]!;

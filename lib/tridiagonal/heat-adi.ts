@@ -1,5 +1,5 @@
 // Two-dimensional heat equation by the alternating direction implicit method, state kept on the device.
-import { describeValue, holds, isReal } from '../core/arrays.ts';
+import { describeValue, holds, isReal, makeFloat64 } from '../core/arrays.ts';
 import {
   requireCall, requireChoice, requireCount, requireDevice, requireFields, requireNumber, requireRange,
 } from '../core/checks.ts';
@@ -64,8 +64,8 @@ function checkGrid(options: Omit<HeatAdiOptions, 'initial'>, owner: string): { a
 
 /** Rows of I + s*delta² of n cells, where delta² u_i = u_{i-1} - 2 u_i + u_{i+1} with the edge condition. */
 function bandRows(n: number, s: number, boundary: HeatBoundary) {
-  const side = new Float64Array(n).fill(s);
-  const diagonal = new Float64Array(n).fill(1 - 2 * s);
+  const side = makeFloat64(n).fill(s);
+  const diagonal = makeFloat64(n).fill(1 - 2 * s);
   if (boundary === 'neumann') {
     diagonal[0]! += s;
     diagonal[n - 1]! += s;

@@ -1,7 +1,7 @@
 // tridiagonal.multiply: products with batches of tridiagonal matrices.
-import { z } from 'zod';
 import { ArgumentError } from '../core/errors.ts';
-import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
+import { callFields, checkOptions, optionTable, realFrom } from '../core/options.ts';
+import { arrayField, matrixFields, shapeFields } from './options.ts';
 import { laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, withResult } from './problem.ts';
 import type { CallOptions, MatrixOptions, RunInfo, ShapeOptions, Vector } from './types.ts';
 import { requireVector } from './views.ts';
@@ -25,9 +25,9 @@ export interface MultiplyResult<V extends Vector = Vector> {
   readonly info: RunInfo;
 }
 
-const schema = z.strictObject({
+const table = optionTable({
   ...matrixFields, ...shapeFields, ...callFields, x: arrayField, y: arrayField,
-  alpha: z.number().optional(), beta: z.number().optional(),
+  alpha: realFrom(-Infinity), beta: realFrom(-Infinity),
 });
 
 /**
@@ -37,7 +37,7 @@ const schema = z.strictObject({
  * @throws ArgumentError naming the argument; `ERR_WARPLOOM_OUT_OF_MEMORY`; `ERR_WARPLOOM_DEVICE_LOST`
  */
 export async function multiply<V extends Vector>(options: MultiplyOptions<V>): Promise<MultiplyResult<V>> {
-  parseOptions(schema, options, 'tridiagonal.multiply');
+  checkOptions(table, options, 'tridiagonal.multiply');
   const { x, alpha = 1, beta = 0, lower, diagonal, upper, signal, onProgress } = options;
   requireVector(x, 'x');
   if (options.y === undefined && beta !== 0) throw new ArgumentError('y', `is required with beta ${beta}`);

@@ -1,77 +1,56 @@
-// Option schemas shared by the operations, and how their failures become argument errors.
-import { z } from 'zod';
-import { ArgumentError } from '../core/errors.ts';
-import { Device } from '../core/device.ts';
-import { describe } from './views.ts';
+// Tables of the options that the operations share.
+import { describeValue, holds } from '../core/arrays.ts';
+import { refusal } from '../core/errors.ts';
+import { anything, choice, count, truth, type FieldCheck } from '../core/options.ts';
+import type { ArrayName, Strides } from './types.ts';
 
-/** Counts and strides stay exact in float64 and fit int64. */
-const count = z.int().min(0);
+const strideNames: readonly string[] = ['offset', 'systemStride', 'rowStride', 'rhsStride'] satisfies (keyof Strides)[];
 
-const strides = z.strictObject({
-  offset: count.optional(), systemStride: count, rowStride: count, rhsStride: count.optional(),
-});
-const layout = z.union([z.enum(['contiguous', 'interleaved']), strides]);
+function isStrides(value: unknown): value is Strides {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) return false;
+  const { systemStride, rowStride } = value as Partial<Strides>;
+  if (systemStride === undefined || rowStride === undefined) return false;
+  return Object.entries(value).every(([name, stride]) =>
+    strideNames.includes(name) && (stride === undefined || (Number.isSafeInteger(stride) && (stride as number) >= 0)));
+}
 
-/** Arrays are checked by views.ts, not by zod: nothing walks their elements. Missing ones are reported there too. */
-const anything = z.unknown().optional();
+const layout: FieldCheck = (value, name) => {
+  if (value === 'contiguous' || value === 'interleaved' || isStrides(value)) return;
+  const strides = 'strides { offset?, systemStride, rowStride, rhsStride? } that are whole and not negative';
+  throw refusal(name, `"contiguous", "interleaved" or ${strides}`, describeValue(value));
+};
+
+const arrayNames: readonly string[] = ['lower', 'diagonal', 'upper', 'rhs', 'solution', 'x', 'y'] satisfies ArrayName[];
+
+const layouts: FieldCheck = (value, name) => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw refusal(name, 'an object of layouts', describeValue(value));
+  }
+  for (const [key, each] of Object.entries(value)) {
+    if (!arrayNames.includes(key)) throw refusal(`${name}.${key}`, `layouts of ${arrayNames.join(', ')}`, `one of ${key}`);
+    if (each !== undefined) layout(each, `${name}.${key}`);
+  }
+};
+
+const offsets: FieldCheck = (value, name) => {
+  if (holds(value, 'int32') || holds(value, 'int64')) return;
+  if (!Array.isArray(value)) throw refusal(name, 'an array of whole numbers, an Int32Array or a BigInt64Array', describeValue(value));
+  value.forEach((offset, index) => count(offset, `${name}.${index}`));
+};
 
 /** Fields of ShapeOptions. */
-export const shapeFields = {
-  n: count.optional(),
-  batch: count.optional(),
-  rhsCount: count.optional(),
-  offsets: z.union([z.array(count), z.instanceof(Int32Array), z.instanceof(BigInt64Array)]).optional(),
-  layout: layout.optional(),
-  layouts: z.strictObject({
-    lower: layout, diagonal: layout, upper: layout, rhs: layout, solution: layout, x: layout, y: layout,
-  }).partial().optional(),
-};
+export const shapeFields = { n: count, batch: count, rhsCount: count, offsets, layout, layouts };
+
+/** Arrays are checked by views.ts, where missing ones are reported too. */
+export const arrayField = anything;
 
 /** Fields of MatrixOptions. */
 export const matrixFields = {
-  lower: anything,
-  diagonal: anything,
-  upper: anything,
-  complex: z.boolean().optional(),
-  periodic: z.boolean().optional(),
-  transpose: z.enum(['none', 'transpose', 'conjugate']).optional(),
-  structure: z.enum(['general', 'positive-definite']).optional(),
+  lower: arrayField,
+  diagonal: arrayField,
+  upper: arrayField,
+  complex: truth,
+  periodic: truth,
+  transpose: choice(['none', 'transpose', 'conjugate']),
+  structure: choice(['general', 'positive-definite']),
 };
-
-/** Fields of CallOptions. */
-export const callFields = {
-  device: z.instanceof(Device).optional(),
-  signal: z.instanceof(AbortSignal).optional(),
-  onProgress: z.custom<(done: number, total: number) => void>((value) => typeof value === 'function').optional(),
-};
-
-/** Optional array field. */
-export const arrayField = anything;
-
-interface Issue {
-  readonly code?: string;
-  readonly path: readonly PropertyKey[];
-  readonly message: string;
-  readonly keys?: readonly string[];
-}
-
-/**
- * Checks `options` against a strict schema. Throws ArgumentError naming the first bad option, what was
- * expected and what was received.
- */
-export function parseOptions(schema: z.ZodObject, options: unknown, operation: string): void {
-  if (typeof options !== 'object' || options === null) {
-    throw new ArgumentError('options', `${operation} expects an object of options, received ${describe(options)}`);
-  }
-  const result = schema.safeParse(options);
-  if (result.success) return;
-  const issue = result.error.issues[0] as Issue;
-  if (issue.code === 'unrecognized_keys') {
-    const name = [...issue.path, issue.keys?.[0] ?? ''].join('.');
-    throw new ArgumentError(name, `${operation} has no such option; it takes ${Object.keys(schema.shape).join(', ')}`);
-  }
-  const name = issue.path.map(String).join('.') || 'options';
-  const received = issue.path.reduce<unknown>(
-    (value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], options);
-  throw new ArgumentError(name, `${issue.message.replace(/^Invalid (input|option): /, '')}, received ${describe(received)}`);
-}

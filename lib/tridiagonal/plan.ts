@@ -1,9 +1,10 @@
 // tridiagonal.plan: factor once, solve many.
-import { z } from 'zod';
+import { makeInt32 } from '../core/arrays.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { inputArray, resultArray, type Device } from '../core/device.ts';
 import { ArgumentError, WarploomError } from '../core/errors.ts';
-import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
+import { callFields, checkOptions, choice, optionTable, realFrom, truth } from '../core/options.ts';
+import { arrayField, matrixFields, shapeFields } from './options.ts';
 import {
   laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, withResult,
   type MatrixParameters, type Problem,
@@ -55,15 +56,15 @@ export interface PlanSolveResult<V extends Vector = Vector> {
   readonly info: RunInfo;
 }
 
-const planSchema = z.strictObject({
-  ...matrixFields, ...shapeFields, ...callFields, rhsCount: z.undefined(),
-  factorisation: z.enum(factorisations).optional(), stable: z.boolean().optional(),
-  check: z.boolean().optional(), tolerance: z.number().min(0).optional(),
-}).omit({ rhsCount: true });
+const { rhsCount, layout, layouts, ...factorShape } = shapeFields;
 
-const solveSchema = z.strictObject({
-  rhs: arrayField, out: arrayField, rhsCount: shapeFields.rhsCount, layout: shapeFields.layout,
-  layouts: shapeFields.layouts, signal: callFields.signal, onProgress: callFields.onProgress,
+const planTable = optionTable({
+  ...matrixFields, ...factorShape, layout, layouts, ...callFields, factorisation: choice(factorisations), stable: truth,
+  check: truth, tolerance: realFrom(0),
+});
+
+const solveTable = optionTable({
+  rhs: arrayField, out: arrayField, rhsCount, layout, layouts, signal: callFields.signal, onProgress: callFields.onProgress,
 });
 
 const elementBytes: Record<ElementType, number> = { float32: 4, float64: 8, complex64: 8, complex128: 16 };
@@ -93,20 +94,6 @@ interface Factored {
   readonly checked: Record<string, unknown> | undefined;
   /** Copies of bands that the plan owns. */
   readonly bands: readonly DeviceArray[];
-}
-
-const solveKeys: ReadonlySet<string> = new Set(Object.keys(solveSchema.shape));
-
-/** Checks options of plan.solve: by the schema only where there is something that it would look into. */
-function checkSolveOptions(options: PlanSolveOptions): void {
-  let plain = typeof options === 'object' && options !== null;
-  if (plain) {
-    for (const key of Object.keys(options)) plain = plain && solveKeys.has(key);
-    const { rhsCount, layout, layouts, onProgress, signal } = options;
-    plain = plain && layout === undefined && layouts === undefined && onProgress === undefined && rhsCount === undefined
-      && (signal === undefined || signal instanceof AbortSignal);
-  }
-  if (!plain) parseOptions(solveSchema, options, 'plan.solve');
 }
 
 const contiguous = (): Layout => 'contiguous';
@@ -169,7 +156,7 @@ export class Plan {
    */
   async solve<V extends Vector>(options: PlanSolveOptions<V>): Promise<PlanSolveResult<V>> {
     if (this.#disposed) throw new WarploomError('ERR_WARPLOOM_DISPOSED', 'the plan is disposed; make a new one');
-    checkSolveOptions(options);
+    checkOptions(solveTable, options, 'plan.solve');
     const call = this.#solve(options);
     this.#running.add(call);
     try {
@@ -260,7 +247,7 @@ export class Plan {
  * @see LAPACK gttrf/gttrs, pttrf/pttrs
  */
 export async function plan(options: PlanOptions): Promise<Plan> {
-  parseOptions(planSchema, options, 'tridiagonal.plan');
+  checkOptions(planTable, options, 'tridiagonal.plan');
   const { lower, diagonal, upper, signal, onProgress, check = false, tolerance = 0 } = options;
   const factorisation = factorisationOf(options);
   if (tolerance !== 0 && !check) throw new ArgumentError('tolerance', 'needs check: true');
@@ -314,7 +301,7 @@ function isShared(matrix: MatrixParameters, { shape, offsets }: Problem): boolea
 /** The status of one matrix as that of each of `batch` systems. */
 function ofEverySystem(one: SystemStatuses, batch: number): SystemStatuses {
   if (one.allOk) return new SystemStatuses(batch, undefined, 1);
-  return new SystemStatuses(new Int32Array(batch).fill(one.words[0]!), new Int32Array(batch).fill(one.rows[0]!), 1);
+  return new SystemStatuses(makeInt32(batch).fill(one.words[0]!), makeInt32(batch).fill(one.rows[0]!), 1);
 }
 
 /**

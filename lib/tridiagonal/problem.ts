@@ -26,7 +26,7 @@ export interface Problem {
 export interface MatrixParameters {
   lower: View;
   diagonal: View;
-  upper?: View;
+  upper: View | undefined;
   periodic: boolean;
   transpose: Transpose;
   structure: Structure;
@@ -38,31 +38,46 @@ type Options = ShapeOptions & Partial<MatrixOptions>;
 export function resolveProblem(options: Options, vectors: Vectors): Problem {
   const arrays = collectArrays(options, vectors);
   const type = resolveType(options.complex === true, arrays, options);
-  const layoutOf = (name: ArrayName): Layout => options.layouts?.[name] ?? options.layout ?? 'contiguous';
-  const rhsCount = options.rhsCount ?? 1;
+  const { layout = 'contiguous', layouts, rhsCount = 1 } = options;
+  const layoutOf = layouts === undefined ? () => layout : (name: ArrayName): Layout => layouts[name] ?? layout;
   if (options.offsets !== undefined) return resolveRagged(options, type, layoutOf, rhsCount);
   return { type, layoutOf, shape: resolveShape(options, vectors, arrays, type, layoutOf, rhsCount) };
 }
 
-function collectArrays(options: Options, vectors: Vectors): [string, Band][] {
-  const arrays: [string, Band][] = [];
-  for (const name of ['diagonal', 'lower', 'upper'] as const) {
+/** Arrays and constants of a call in the order in which they are asked, by two lists: no small arrays for every one. */
+interface Collected {
+  readonly names: string[];
+  readonly bands: Band[];
+}
+
+const bandNames = ['diagonal', 'lower', 'upper'] as const;
+
+function collectArrays(options: Options, vectors: Vectors): Collected {
+  const names: string[] = [];
+  const bands: Band[] = [];
+  for (const name of bandNames) {
     const band = options[name];
     if (band === undefined) continue;
     requireBand(band, name);
-    arrays.push([name, band]);
+    names.push(name);
+    bands.push(band);
   }
-  for (const [name, vector] of Object.entries(vectors)) {
+  for (const name in vectors) {
+    const vector = vectors[name as keyof Vectors];
     requireVector(vector, name);
-    arrays.push([name, vector]);
+    names.push(name);
+    bands.push(vector);
   }
-  return arrays;
+  return { names, bands };
 }
 
-function resolveType(asked: boolean, arrays: [string, Band][], options: Options): ElementType {
-  const complex = asked || arrays.some(([, array]) => impliesComplex(array));
-  let first: { name: string; type: ElementType } | undefined;
-  for (const [name, array] of arrays) {
+function resolveType(asked: boolean, { names, bands }: Collected, options: Options): ElementType {
+  const complex = asked || bands.some(impliesComplex);
+  let first: ElementType | undefined;
+  let firstName = '';
+  for (let index = 0; index < bands.length; index += 1) {
+    const array = bands[index]!;
+    const name = names[index]!;
     if (isConstant(array)) continue;
     if (complex && !asked && isRealArray(array)) {
       throw new ArgumentError(name, 'is a plain typed array in a complex call: state complex: true when it holds '
@@ -72,25 +87,30 @@ function resolveType(asked: boolean, arrays: [string, Band][], options: Options)
       throw new ArgumentError(name, `expected complex elements, received ${describe(array)}`);
     }
     const type = typeOf(array, complex);
-    first ??= { name, type };
-    if (type !== first.type) {
-      throw new ArgumentError(name, `expected ${first.type} elements like ${first.name}, received ${type}`);
+    if (first === undefined) {
+      first = type;
+      firstName = name;
+    } else if (type !== first) {
+      throw new ArgumentError(name, `expected ${first} elements like ${firstName}, received ${type}`);
     }
   }
   if (first === undefined) {
     throw new ArgumentError('diagonal', options.n === undefined ? 'constant bands alone give no size: state n'
       : 'constant bands alone give no precision: pass one band as a typed array of n elements');
   }
-  return first.type;
+  return first;
 }
 
 function resolveShape(
-  options: Options, vectors: Vectors, arrays: [string, Band][], type: ElementType,
+  options: Options, vectors: Vectors, { names, bands }: Collected, type: ElementType,
   layoutOf: (name: ArrayName) => Layout, rhsCount: number,
 ): Shape {
   const { n, batch } = options;
   if (n !== undefined && batch !== undefined) return { n, batch, rhsCount };
-  const [name, array] = (Object.entries(vectors)[0] ?? arrays.find(([, band]) => !isConstant(band))) as [ArrayName, Vector];
+  const vector = names.findIndex((each) => each in vectors);
+  const at = vector >= 0 ? vector : bands.findIndex((band) => !isConstant(band));
+  const name = names[at] as ArrayName;
+  const array = bands[at] as Vector;
   if (typeof layoutOf((name as string) === 'cotangent' ? 'rhs' : name) === 'object') {
     throw new ArgumentError(n === undefined ? 'n' : 'batch', 'is required when arrays are given by strides');
   }
@@ -144,19 +164,25 @@ export function laidOutLike({ type, shape, offsets, layoutOf }: Problem, name: A
 /** Views of the bands. Throws when one is missing, or given against the structure. */
 export function matrixParameters(options: MatrixOptions, problem: Problem): MatrixParameters {
   const structure = options.structure ?? 'general';
-  const view = (name: 'lower' | 'diagonal' | 'upper'): View => {
-    const band = options[name];
-    if (band === undefined) throw new ArgumentError(name, 'is required');
-    return bandView(band, problem.type, problem.layoutOf(name), problem.shape, name);
-  };
-  const { periodic = false, transpose = 'none' } = options;
+  const { lower, diagonal, upper, periodic = false, transpose = 'none' } = options;
   if (structure === 'general') {
-    return { lower: view('lower'), diagonal: view('diagonal'), upper: view('upper'), periodic, transpose, structure };
+    return {
+      lower: bandOf(problem, 'lower', lower), diagonal: bandOf(problem, 'diagonal', diagonal), upper: bandOf(problem, 'upper', upper),
+      periodic, transpose, structure,
+    };
   }
   if (options.upper !== undefined) {
     throw new ArgumentError('upper', 'is not given with structure "positive-definite": upper[i] = conj(lower[i+1])');
   }
-  return { lower: view('lower'), diagonal: view('diagonal'), periodic, transpose, structure };
+  return {
+    lower: bandOf(problem, 'lower', lower), diagonal: bandOf(problem, 'diagonal', diagonal), upper: undefined,
+    periodic, transpose, structure,
+  };
+}
+
+function bandOf(problem: Problem, name: 'lower' | 'diagonal' | 'upper', band: Band | undefined): View {
+  if (band === undefined) throw new ArgumentError(name, 'is required');
+  return bandView(band, problem.type, problem.layoutOf(name), problem.shape, name);
 }
 
 /** View of a vector of the call; errors name it `argument`. */
@@ -171,18 +197,22 @@ export function shapeParameters({ type, shape, offsets }: Problem): Record<strin
 }
 
 /** The device of a call: the one asked for, else that of its device arrays, else the thread's default, which may still be opening. */
-export function resolveDevice(asked: Device | undefined, arrays: Iterable<unknown>): Device {
+export function resolveDevice(asked: Device | undefined, arrays: readonly unknown[]): Device {
   let device = asked;
   for (const array of arrays) {
-    for (const part of isSplit(array) ? [array.re, array.im] : [array]) {
-      if (!(part instanceof DeviceArray)) continue;
-      device ??= part.device;
-      if (part.device !== device) {
-        throw new ArgumentError('device', 'expected every device array on the device of the call');
-      }
+    if (array instanceof DeviceArray) {
+      device = sameDevice(device, array);
+    } else if (isSplit(array)) {
+      if (array.re instanceof DeviceArray) device = sameDevice(device, array.re);
+      if (array.im instanceof DeviceArray) device = sameDevice(device, array.im);
     }
   }
   return device ?? implicitDevice();
+}
+
+function sameDevice(device: Device | undefined, array: DeviceArray): Device {
+  if (device === undefined || array.device === device) return array.device;
+  throw new ArgumentError('device', 'expected every device array on the device of the call');
 }
 
 /** Frees what a vector holds on a device. */
@@ -210,6 +240,11 @@ function allocateLike(problem: Problem, name: ArrayName, like: Vector, device: D
   return arrayLike(like, elements * pairs, device, gaps);
 }
 
+/** The caller's result array `out`, or a new one shaped, typed and kept like `like` in the layout of array `name`. */
+export function resultFor<V extends Vector>(problem: Problem, device: Device, name: ArrayName, like: V, out: V | undefined): V {
+  return out ?? allocateLike(problem, name, like, device) as V;
+}
+
 /**
  * Calls `use` with the caller's result array `out`, or with a new one shaped, typed and kept like `like` in
  * the layout of array `name`. A new one on the device is freed when `use` fails.
@@ -218,12 +253,11 @@ export async function withResult<V extends Vector, Result>(
   { problem, device, name, like, out }: { problem: Problem; device: Device; name: ArrayName; like: V; out: V | undefined },
   use: (result: V) => Promise<Result>,
 ): Promise<Result> {
-  if (out !== undefined) return use(out);
-  const made = allocateLike(problem, name, like, device) as V;
+  const result = resultFor(problem, device, name, like, out);
   try {
-    return await use(made);
+    return await use(result);
   } catch (error) {
-    freeVector(made);
+    if (out === undefined) freeVector(result);
     throw error;
   }
 }

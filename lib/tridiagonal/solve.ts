@@ -1,18 +1,18 @@
 // tridiagonal.solve and tridiagonal.workspace.
-import { z } from 'zod';
+import { makeInt32 } from '../core/arrays.ts';
 import { Device } from '../core/device.ts';
 import { ArgumentError } from '../core/errors.ts';
 import { snapshot } from '../core/snapshot.ts';
-import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
+import { callFields, checkOptions, choice, optionTable, realFrom, truth } from '../core/options.ts';
+import { arrayField, matrixFields, shapeFields } from './options.ts';
 import {
-  laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, withResult, type Problem,
+  laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, viewOf, withResult, type Problem,
 } from './problem.ts';
 import type { SystemStatuses } from './status.ts';
 import {
   algorithms, depths, type Algorithm, type CallOptions, type MatrixOptions, type RunInfo,
   type ShapeOptions, type Vector,
 } from './types.ts';
-import { requireVector } from './views.ts';
 import { backwardErrorsLike, freeErrors, makeWords, summaryFor, withWords, type BackwardErrors } from './words.ts';
 
 /** How a solve is done and how far it is trusted. */
@@ -70,15 +70,10 @@ export interface SolveResult<V extends Vector = Vector> {
 }
 
 const methodFields = {
-  algorithm: z.enum(algorithms).optional(),
-  depth: z.literal(depths).optional(),
-  stable: z.boolean().optional(),
-  check: z.boolean().optional(),
-  refine: z.boolean().optional(),
-  tolerance: z.number().min(0).optional(),
+  algorithm: choice(algorithms), depth: choice(depths), stable: truth, check: truth, refine: truth, tolerance: realFrom(0),
 };
 
-const schema = z.strictObject({
+const table = optionTable({
   ...matrixFields, ...shapeFields, ...methodFields, ...callFields, rhs: arrayField, out: arrayField,
 });
 
@@ -105,7 +100,7 @@ interface Prepared {
  * @see Davidson, Owens: Register Packing for Cyclic Reduction (2011) for `cr-regpack`; LAPACK gtsv for `stable`.
  */
 export async function solve<V extends Vector>(options: SolveOptions<V>): Promise<SolveResult<V>> {
-  parseOptions(schema, options, 'tridiagonal.solve');
+  checkOptions(table, options, 'tridiagonal.solve');
   const prepared = prepare(options);
   const { problem, parameters } = prepared;
   const { rhs, out, lower, diagonal, upper, signal, onProgress } = options;
@@ -157,22 +152,20 @@ function infoOf(used: Int32Array, run: RunInfo): SolveInfo {
  * @throws as {@link solve} does for wrong arguments
  */
 export async function workspace(given: SolveOptions): Promise<number> {
-  parseOptions(schema, given, 'tridiagonal.workspace');
+  checkOptions(table, given, 'tridiagonal.workspace');
   const device = resolveDevice(given.device, [given.rhs, given.out, given.lower, given.diagonal, given.upper]);
   const options = Device.isOpen(device) ? given : snapshot(given);
   const { problem, parameters } = prepare(options);
   const { rhs, out } = options;
   if (!Device.isOpen(device)) await Device.opened(device);
   const { batch, rhsCount } = problem.shape;
-  const words = { status: new Int32Array(batch * rhsCount), row: new Int32Array(batch * rhsCount), summary: summaryFor(batch * rhsCount) };
+  const words = { status: makeInt32(batch * rhsCount), row: makeInt32(batch * rhsCount), summary: summaryFor(batch * rhsCount) };
   const solution = out === undefined ? viewOf(problem, 'rhs', rhs) : viewOf(problem, 'solution', out, 'out');
   return device.workspace('tridiagonal.solve', Object.assign(parameters, words, { solution }));
 }
 
 function prepare(options: SolveOptions): Prepared {
   const vectors = options.out === undefined ? { rhs: options.rhs } : { rhs: options.rhs, out: options.out };
-  requireVector(options.rhs, 'rhs');
-  if (options.out !== undefined) requireVector(options.out, 'out');
   const resolved = resolveProblem(options, vectors);
   const problem = options.layouts?.solution === undefined ? laidOutLike(resolved, 'solution', 'rhs') : resolved;
   const { depth = 0, algorithm = 'auto', stable = false, check = false, refine = false, tolerance = 0 } = options;
@@ -184,8 +177,13 @@ function prepare(options: SolveOptions): Prepared {
   }
   if (tolerance !== 0 && !check) throw new ArgumentError('tolerance', 'needs check: true');
   if (options.out !== undefined) viewOf(problem, 'solution', options.out, 'out');
-  const parameters = Object.assign(shapeParameters(problem), matrixParameters(options, problem), {
-    rhsCount: problem.shape.rhsCount, rhs: viewOf(problem, 'rhs', options.rhs), algorithm, depth, stable, check, refine, tolerance,
-  });
+  const { type, offsets, shape: { n, batch, rhsCount } } = problem;
+  const { lower, diagonal, upper, periodic, transpose, structure } = matrixParameters(options, problem);
+  const rhs = viewOf(problem, 'rhs', options.rhs);
+  // One literal with every field: objects put together from parts are slow to read.
+  const parameters = {
+    type, n, batch, rhsCount, offsets, lower, diagonal, upper, periodic, transpose, structure, rhs, solution: undefined,
+    algorithm, depth, stable, check, refine, tolerance, status: undefined, row: undefined, used: undefined, backwardError: undefined,
+  };
   return { problem, parameters };
 }

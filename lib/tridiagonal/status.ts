@@ -1,4 +1,5 @@
 // Outcomes per system: a summary, and the few words that are not «ok».
+import { makeInt32 } from '../core/arrays.ts';
 import { requireCount } from '../core/checks.ts';
 import { ArgumentError, WarploomError } from '../core/errors.ts';
 import { describe } from './views.ts';
@@ -94,12 +95,12 @@ export class SystemStatuses implements Iterable<SystemOutcome> {
 
   /** All words, made when first asked for: state in the low byte, 0x100 for answers of a pivoting re-solve. */
   get words(): Int32Array {
-    return (this.#words ??= this.#spread(new Int32Array(this.length), this.#noted.words));
+    return (this.#words ??= this.#spread(makeInt32(this.length), this.#noted.words));
   }
 
   /** All rows, made when first asked for: first offending row, else -1. */
   get rows(): Int32Array {
-    return (this.#rows ??= this.#spread(new Int32Array(this.length).fill(-1), this.#noted.rows));
+    return (this.#rows ??= this.#spread(makeInt32(this.length).fill(-1), this.#noted.rows));
   }
 
   #spread(array: Int32Array, values: ArrayLike<number>): Int32Array {

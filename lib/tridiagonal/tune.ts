@@ -1,12 +1,13 @@
 // tridiagonal.tune: finds the fastest packing depth of cr-regpack on a device.
 import { dirname } from 'node:path';
 import { z } from 'zod';
+import { makeTypedArray } from '../core/arrays.ts';
 import { implicitDevice, type Device } from '../core/device.ts';
 import { requirePath } from '../core/checks.ts';
 import { ArgumentError, WarploomError } from '../core/errors.ts';
 import { makeFolder, readText, writeFileAtomic } from '../core/files.ts';
 import { snapshot } from '../core/snapshot.ts';
-import { callFields, parseOptions } from './options.ts';
+import { callback, callFields, checkOptions, choice, listOf, optionTable, wholeFrom } from '../core/options.ts';
 import { solve } from './solve.ts';
 
 /** Options of {@link tune}. */
@@ -48,15 +49,15 @@ export interface TunedPolicy {
   readonly rows: readonly TuneRow[];
 }
 
-const schema = z.strictObject({
+const table = optionTable({
   device: callFields.device,
-  sizes: z.array(z.int().min(1)).min(1).optional(),
-  types: z.array(z.enum(['float32', 'float64'])).min(1).optional(),
-  depths: z.array(z.literal([2, 4, 8, 16, 32])).min(1).optional(),
-  unknowns: z.int().min(1).optional(),
-  repeats: z.int().min(1).optional(),
+  sizes: listOf(wholeFrom(1)),
+  types: listOf(choice(['float32', 'float64'])),
+  depths: listOf(choice([2, 4, 8, 16, 32])),
+  unknowns: wholeFrom(1),
+  repeats: wholeFrom(1),
   signal: callFields.signal,
-  onRow: z.custom((value) => typeof value === 'function').optional(),
+  onRow: callback,
 });
 
 const defaultSizes = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
@@ -69,7 +70,7 @@ const defaultSizes = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
  * @throws ArgumentError naming the option; what `solve` throws, except `ERR_WARPLOOM_UNSUPPORTED`
  */
 export async function tune(given: TuneOptions = {}): Promise<TunedPolicy> {
-  parseOptions(schema, given, 'tridiagonal.tune');
+  checkOptions(table, given, 'tridiagonal.tune');
   const options = snapshot(given);
   const device = options.device ?? implicitDevice();
   const rows: TuneRow[] = [];
@@ -91,7 +92,7 @@ async function tuneSize(
   const { depths = [2, 4, 8, 16, 32], unknowns = 2 ** 22, repeats = 5, signal } = options;
   const batch = Math.max(1, Math.floor(unknowns / n));
   const make = (value: number) => {
-    const data = type === 'float32' ? new Float32Array(n * batch) : new Float64Array(n * batch);
+    const data = makeTypedArray(type, n * batch) as Float32Array | Float64Array;
     return device.array(data.fill(value));
   };
   using lower = await make(-1);

@@ -54,6 +54,10 @@ export function describe(value: unknown): string {
   return describeValue(value);
 }
 
+function isFloating(type: string): boolean {
+  return type === 'float64' || type === 'float32' || type === 'complex128' || type === 'complex64';
+}
+
 const expectedArray = 'a Float64Array, Float32Array, DeviceArray or { re, im } of two such';
 
 /** Checks that `value` is one of the accepted array kinds. */
@@ -63,7 +67,7 @@ export function requireVector(value: unknown, name: string): asserts value is Ve
     throw new ArgumentError(name, `expected an array of fixed length, received ${describe(value)} on a resizable buffer`);
   }
   if (value instanceof DeviceArray) {
-    if (!/^(float|complex)/.test(value.type)) {
+    if (!isFloating(value.type)) {
       throw new ArgumentError(name, `expected floating-point elements, received ${describe(value)}`);
     }
     return;
@@ -85,6 +89,7 @@ export function requireVector(value: unknown, name: string): asserts value is Ve
 /** Checks that `value` is an accepted array or a finite constant. */
 export function requireBand(value: unknown, name: string): asserts value is Band {
   if (!isConstant(value)) return requireVector(value, name);
+  if (Number.isFinite(value)) return;
   const parts = typeof value === 'number' ? [value] : [value.re, value.im];
   if (!parts.every(Number.isFinite)) {
     throw new ArgumentError(name, `expected a finite constant, received ${parts.join(' + i ')}`);
@@ -145,9 +150,13 @@ export function extentOf(strides: Required<Strides>, { n, batch, rhsCount, rows 
 }
 
 /** Literals, not spreads: views are made for every array of every call, and object spread costs microseconds. */
-function makeView(vector: Vector, { offset, systemStride, rowStride, rhsStride }: Required<Strides>): View {
+function stridedView(vector: Vector, offset: number, systemStride: number, rowStride: number, rhsStride: number): View {
   return isSplit(vector) ? { data: vector.re, imaginary: vector.im, offset, systemStride, rowStride, rhsStride }
     : { data: vector, offset, systemStride, rowStride, rhsStride };
+}
+
+function makeView(vector: Vector, { offset, systemStride, rowStride, rhsStride }: Required<Strides>): View {
+  return stridedView(vector, offset, systemStride, rowStride, rhsStride);
 }
 
 /** View of a vector; its length must fit the layout (exactly for the named ones). */
@@ -180,13 +189,11 @@ export function bandView(band: Band, type: ElementType, layout: Layout, shape: S
     }
     return makeView(band, strides);
   }
-  const strided = (systemStride: number, rowStride: number) =>
-    makeView(band, { offset: 0, systemStride, rowStride, rhsStride: 0 });
   if (have === (rows ?? n * batch)) {
-    if (rows !== undefined) return strided(1, 1);
-    return layout === 'interleaved' ? strided(1, batch) : strided(n, 1);
+    if (rows !== undefined) return stridedView(band, 0, 1, 1, 0);
+    return layout === 'interleaved' ? stridedView(band, 0, 1, batch, 0) : stridedView(band, 0, n, 1, 0);
   }
-  if (rows === undefined && have === n) return strided(0, 1);
+  if (rows === undefined && have === n) return stridedView(band, 0, 0, 1, 0);
   throw new ArgumentError(name, bandLengthMessage(have, shape));
 }
 
@@ -204,6 +211,9 @@ function constantArray(value: number | ComplexNumber, type: ElementType, name: s
   if (!type.startsWith('complex') && typeof value !== 'number') {
     throw new ArgumentError(name, 'expected a real constant in a real call, received { re, im }');
   }
-  const numbers = type.startsWith('complex') ? [re, im] : [re];
-  return single ? Float32Array.from(numbers) : Float64Array.from(numbers);
+  const numbers = type.startsWith('complex') ? 2 : 1;
+  const data = single ? new Float32Array(numbers) : new Float64Array(numbers);
+  data[0] = re;
+  if (numbers === 2) data[1] = im;
+  return data;
 }

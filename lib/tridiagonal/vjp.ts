@@ -1,14 +1,14 @@
 // tridiagonal.vjp: the gradient of a solve, by one solve with the adjoint matrix.
-import { z } from 'zod';
 import { DeviceArray } from '../core/device-array.ts';
 import { ArgumentError } from '../core/errors.ts';
 import { snapshot } from '../core/snapshot.ts';
-import { arrayField, callFields, matrixFields, parseOptions, shapeFields } from './options.ts';
+import { callFields, checkOptions, optionTable, truth } from '../core/options.ts';
+import { arrayField, matrixFields, shapeFields } from './options.ts';
 import { freeVector, resolveProblem, type Problem } from './problem.ts';
 import { solve, type SolveInfo } from './solve.ts';
 import type { SystemStatuses } from './status.ts';
 import type { ArrayName, Band, CallOptions, ComplexNumber, Layout, MatrixOptions, RealArray, ShapeOptions, Vector } from './types.ts';
-import { bandView, isConstant, isRealArray, isSplit, requireVector, vectorStrides, vectorView, type View } from './views.ts';
+import { bandView, isConstant, isRealArray, isSplit, requireBand, requireVector, vectorStrides, vectorView, type View } from './views.ts';
 
 /** Options of {@link vjp}. `cotangent` and `solution` are laid out as `rhs` is in `solve`. */
 export interface VjpOptions<V extends Vector = Vector> extends MatrixOptions, ShapeOptions, CallOptions {
@@ -35,8 +35,8 @@ export interface VjpResult<V extends Vector = Vector> {
   readonly info: SolveInfo;
 }
 
-const schema = z.strictObject({
-  ...matrixFields, ...shapeFields, ...callFields, solution: arrayField, cotangent: arrayField, stable: z.boolean().optional(),
+const table = optionTable({
+  ...matrixFields, ...shapeFields, ...callFields, solution: arrayField, cotangent: arrayField, stable: truth,
 });
 
 /**
@@ -48,11 +48,12 @@ const schema = z.strictObject({
  * @see Giles, "Collected matrix derivative results for forward and reverse mode AD" (2008), section 2.3.1
  */
 export async function vjp<V extends Vector>(given: VjpOptions<V>): Promise<VjpResult<V>> {
-  parseOptions(schema, given, 'tridiagonal.vjp');
+  checkOptions(table, given, 'tridiagonal.vjp');
+  requireVector(given.solution, 'solution');
+  requireVector(given.cotangent, 'cotangent');
+  for (const name of ['lower', 'diagonal', 'upper'] as const) if (given[name] !== undefined) requireBand(given[name], name);
   const options = snapshot(given);
   const { solution, cotangent, transpose = 'none', structure = 'general', ...rest } = options;
-  requireVector(solution, 'solution');
-  requireVector(cotangent, 'cotangent');
   const layouts = { ...options.layouts };
   const layout = layouts.rhs ?? layouts.solution ?? options.layout;
   if (layout !== undefined) Object.assign(layouts, { rhs: layout, solution: layout });

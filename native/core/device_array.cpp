@@ -1,6 +1,5 @@
 #include "native/core/device_array.h"
 
-#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -11,17 +10,6 @@
 
 namespace warploom {
 namespace {
-
-/// Addresses that no memory has: beyond what a processor's page tables reach.
-constexpr uintptr_t kFirstAddress = uintptr_t{1} << 60;
-constexpr uintptr_t kAddressGap = 4096;
-
-char* next_address(int64_t bytes) {
-  static std::atomic<uintptr_t> next{0};
-  if (bytes == 0) return nullptr;
-  const uintptr_t taken = (static_cast<uintptr_t>(bytes) + 2 * kAddressGap - 1) / kAddressGap * kAddressGap;
-  return reinterpret_cast<char*>(kFirstAddress + next.fetch_add(taken, std::memory_order_relaxed) % kFirstAddress);
-}
 
 /// Where one transfer's host side lies: JavaScript's own memory where that cannot go away, else a block.
 struct HostSide {
@@ -69,47 +57,6 @@ class AllocateJob final : public Job {
     }
     return device.synchronize();
   }
-};
-
-class PinnedJob final : public Job {
- public:
-  std::shared_ptr<Session> session;
-  ElementType type = ElementType::float64;
-  int64_t length = 0;
-
- protected:
-  Status work(Session& owner, Device& device) override {
-    const int64_t bytes = length * element_bytes(type);
-    void* memory = nullptr;
-    WARPLOOM_TRY(device.allocate_pinned(bytes > 0 ? bytes : 1, &memory));
-    std::memset(memory, 0, static_cast<size_t>(bytes));
-    block_ = std::make_shared<PinnedBlock>();
-    block_->session = session;
-    block_->memory = static_cast<char*>(memory);
-    block_->bytes = bytes;
-    owner.add_pinned(block_);
-    return {};
-  }
-  Failure finish(napi_env env, napi_value, napi_value* result) override {
-    auto owner = std::make_unique<std::shared_ptr<PinnedBlock>>(block_);
-    const auto drop = [](napi_env, void*, void* hint) {
-      delete static_cast<std::shared_ptr<PinnedBlock>*>(hint);
-    };
-    napi_value buffer = nullptr;
-    if (napi_create_external_arraybuffer(env, block_->memory, static_cast<size_t>(block_->bytes), drop,
-                                         owner.get(), &buffer) != napi_ok) {
-      return Failure::from(Status(Code::unsupported, "this runtime takes no external array buffers"));
-    }
-    owner.release();
-    const auto numbers = static_cast<size_t>(length * numbers_per_element(type));
-    if (napi_create_typedarray(env, typed_array_type(type), numbers, buffer, 0, result) != napi_ok) {
-      return Failure::internal("cannot make the typed array");
-    }
-    return {};
-  }
-
- private:
-  std::shared_ptr<PinnedBlock> block_;
 };
 
 /// Between an array on the device, from `offset` elements on, and a typed array.
@@ -322,23 +269,6 @@ Failure make_array(napi_env env, const std::shared_ptr<Session>& session, const 
 
 }  // namespace
 
-ArrayMemory::ArrayMemory(std::shared_ptr<Session> owner, int64_t size, bool zeroed)
-    : session(std::move(owner)), bytes(size), address(next_address(size)), zeroed_(zeroed) {}
-
-ArrayMemory::~ArrayMemory() {
-  if (memory_ != nullptr) session->post_release(memory_);
-}
-
-Status ArrayMemory::prepare(Device& device) {
-  if (!refusal_.ok() || memory_ != nullptr || bytes == 0) return refusal_;
-  void* memory = nullptr;
-  refusal_ = session->allocate(bytes, &memory);
-  if (!refusal_.ok()) return refusal_;
-  memory_ = static_cast<char*>(memory);
-  if (zeroed_) refusal_ = device.fill_zero(memory_, bytes);
-  return refusal_;
-}
-
 std::string DeviceArray::description() const {
   return std::string("a device array of ") + type_name(type_) + ", length " + std::to_string(length_);
 }
@@ -417,21 +347,6 @@ napi_value reserve_array(napi_env env, const std::shared_ptr<Session>& session, 
   if (!failure) return js::number(env, made.id);
   throw_error(env, failure);
   return nullptr;
-}
-
-napi_value allocate_pinned(napi_env env, const std::shared_ptr<Session>& session, napi_value type,
-                           napi_value length) {
-  auto job = std::make_unique<PinnedJob>();
-  Failure failure = session->admit();
-  if (!failure && !parse_element_type(js::short_text(env, type), &job->type)) {
-    failure = Failure::invalid("type", "an element type", js::describe(env, type));
-  }
-  if (!failure) {
-    failure = js::read_integer(env, "length", length, 0, js::kLargestSafeInteger / 16, &job->length);
-  }
-  if (failure) return js::rejected(env, failure);
-  job->session = session;
-  return launch(env, *session, std::move(job), nullptr, nullptr, nullptr);
 }
 
 void register_arrays(napi_env env, napi_value exports) {

@@ -211,6 +211,18 @@ const fields: Record<string, readonly PublicCase[]> = {
       }),
     },
   ],
+  'imaging.ssim': [{ call: (given) => imaging.ssim(picture(given), picture(given)) }],
+  'imaging.ncc': [{ call: (given) => imaging.ncc(picture(given), picture(given)) }],
+  'imaging.rofEnergy': [{ call: (given) => imaging.rofEnergy(picture(given), picture(given), 0.1) }],
+  'imaging.hausdorff': [{
+    call: ({ bytes }) => imaging.hausdorff(bytes(0, 1, 1, 0, 0, 0, 0, 0, 0), bytes(0, 0, 0, 0, 0, 0, 0, 1, 1), { width: 3, height: 3 }),
+  }],
+  'imaging.targetRegistrationError': [{
+    call: ({ array, bytes }) => {
+      const field = () => ({ data: array(18), width: 3, height: 3, channels: 2 });
+      return imaging.targetRegistrationError(field(), field(), bytes(0, 1, 1, 0, 1, 0, 0, 0, 1));
+    },
+  }],
   'imaging.readImage': [{
     call: ({ bytes }) => imaging.readImage(bytes(1, 2, 3, 4, 5, 6), { format: 'raw', raw: { sampleType: 'uint8', width: 3, height: 2 } }),
   }],
@@ -271,7 +283,7 @@ export const withoutInputs: Readonly<Record<string, string>> = {
   'swept.GasSimulation#totals': 'numbers', 'swept.GasSimulation#cfl': 'no input', 'swept.HeatSimulation#totals': 'numbers',
   'swept.WaveSimulation#totals': 'numbers', 'swept.Simulation#norms': 'numbers', 'swept.restore': 'a path and numbers',
   'swept.Simulation#advance': 'numbers', 'swept.Simulation#advanceTo': 'numbers', 'swept.Simulation#read': 'no input',
-  'swept.Simulation#figures': 'no input', 'swept.Simulation#save': 'a path',
+  'swept.Simulation#remedy': 'internal', 'swept.GasSimulation#remedy': 'internal', 'swept.Simulation#figures': 'no input', 'swept.Simulation#save': 'a path',
   'stream.Solver#solve': 'a model, which it writes as text before it waits', 'stream.Solver#ask': 'internal',
   'stream.graphSvg': 'a graph, which nobody changes',
 };

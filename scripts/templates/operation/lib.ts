@@ -1,8 +1,8 @@
 // @domain@.@operation@: result[i] = factor * values[i].
-import { z } from 'zod';
-import { describeValue, elementTypeOf } from '../core/arrays.ts';
-import { Device, implicitDevice } from '../core/device.ts';
-import { ArgumentError, refusal } from '../core/errors.ts';
+import { describeValue, elementTypeOf, makeTypedArray } from '../core/arrays.ts';
+import { implicitDevice, type Device } from '../core/device.ts';
+import { refusal } from '../core/errors.ts';
+import { callFields, checkOptions, optionTable, realFrom } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
 
 /** Options of {@link @camel@}. */
@@ -13,12 +13,7 @@ export interface @Camel@Options extends CallOptions {
   readonly device?: Device;
 }
 
-const schema = z.strictObject({
-  factor: z.number().optional(),
-  device: z.instanceof(Device).optional(),
-  signal: z.instanceof(AbortSignal).optional(),
-  onProgress: z.custom((value) => typeof value === 'function').optional(),
-});
+const table = optionTable({ factor: realFrom(-Infinity), ...callFields });
 
 /**
  * Multiplies every element by `factor`.
@@ -29,14 +24,10 @@ export async function @camel@<V extends Float32Array | Float64Array>(values: V, 
   if (type !== 'float32' && type !== 'float64') {
     throw refusal('values', 'a Float32Array or a Float64Array', describeValue(values));
   }
-  const parsed = schema.safeParse(options);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new ArgumentError(issue?.path.join('.') || 'options', issue?.message ?? 'invalid');
-  }
+  checkOptions(table, options, '@domain@.@camel@');
   const { factor = 1, signal, onProgress } = options;
   const device = options.device ?? implicitDevice();
-  const result = values.slice() as V;
+  const result = makeTypedArray(type, values.length) as V;
   await device.run('@domain@.@operation@', {
     type, n: values.length, factor, values: { data: values }, result: { data: result },
   }, { signal, onProgress });

@@ -1,0 +1,39 @@
+#include "native/core/array_memory.h"
+
+#include <atomic>
+#include <utility>
+
+namespace warploom {
+namespace {
+
+/// Addresses that no memory has: beyond what a processor's page tables reach.
+constexpr uintptr_t kFirstAddress = uintptr_t{1} << 60;
+constexpr uintptr_t kAddressGap = 4096;
+
+char* next_address(int64_t bytes) {
+  static std::atomic<uintptr_t> next{0};
+  if (bytes == 0) return nullptr;
+  const uintptr_t taken = (static_cast<uintptr_t>(bytes) + 2 * kAddressGap - 1) / kAddressGap * kAddressGap;
+  return reinterpret_cast<char*>(kFirstAddress + next.fetch_add(taken, std::memory_order_relaxed) % kFirstAddress);
+}
+
+}  // namespace
+
+ArrayMemory::ArrayMemory(std::shared_ptr<Session> owner, int64_t size, bool zeroed)
+    : session(std::move(owner)), bytes(size), address(next_address(size)), zeroed_(zeroed) {}
+
+ArrayMemory::~ArrayMemory() {
+  if (memory_ != nullptr) session->post_release(memory_);
+}
+
+Status ArrayMemory::prepare(Device& device) {
+  if (!refusal_.ok() || memory_ != nullptr || bytes == 0) return refusal_;
+  void* memory = nullptr;
+  refusal_ = session->allocate(bytes, &memory);
+  if (!refusal_.ok()) return refusal_;
+  memory_ = static_cast<char*>(memory);
+  if (zeroed_) refusal_ = device.fill_zero(memory_, bytes);
+  return refusal_;
+}
+
+}  // namespace warploom
