@@ -23,7 +23,7 @@ struct FactorLayout {
   int border = -1;         ///< index of z
   int64_t entries = 0;     ///< of one array
   int64_t closing_at = 0;  ///< three entries per system
-  int64_t states_at = 0;   ///< one int32 per system: -1 sound, r >= 0 zero pivot in row r, -2-r bad entry in row r
+  int64_t states_at = 0;   ///< one int32 per system, where systems have rows: -1 sound, r >= 0 zero pivot in row r, -2-r bad entry in row r
   int64_t choices_at = 0;
   int64_t end = 0;
 
@@ -42,7 +42,7 @@ struct FactorLayout {
     }
     layout.closing_at = layout.arrays * layout.entries * element;
     layout.states_at = layout.closing_at + closing;
-    layout.choices_at = layout.states_at + 4 * batch;
+    layout.choices_at = layout.states_at + (n > 0 ? 4 * batch : 0);
     layout.end = layout.choices_at + choices;
     return layout;
   }

@@ -18,7 +18,8 @@ export type { ModelCoefficients, ModelOptions, ModelPrediction, ModelSample } fr
 export { formatPolicy, readPolicy, tune, writePolicy } from './tune.ts';
 export type { TunedPolicy, TuneOptions, TuneRow } from './tune.ts';
 export { stateOf, SystemStatuses, wasResolvedByPivoting } from './status.ts';
-export type { SystemOutcome, SystemState } from './status.ts';
+export type { BackwardErrors } from './words.ts';
+export type { NotedWords, StatusCounts, SystemOutcome, SystemState } from './status.ts';
 export { algorithms, depths, elementTypes } from './types.ts';
 export type {
   Algorithm, ArrayName, Band, CallOptions, ComplexNumber, Depth, ElementType, Layout, MatrixOptions, RealArray, RunInfo,

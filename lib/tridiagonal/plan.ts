@@ -76,7 +76,7 @@ function factorBytes(type: ElementType, n: number, batch: number, periodic: bool
   const element = elementBytes[type];
   const pivoted = factorisation === 'pivoted';
   const arrays = pivoted ? (periodic ? 6 : 4) : (factorisation === 'regpack' ? 3 : 2) + (periodic ? 1 : 0);
-  const perSystem = 4 + (periodic && !pivoted ? 3 * element : 0);
+  const perSystem = (n > 0 ? 4 : 0) + (periodic && !pivoted ? 3 * element : 0);
   const bytes = n * batch * (arrays * element + (pivoted ? 1 : 0)) + batch * perSystem;
   return Math.max(pageBytes, Math.ceil(bytes / pageBytes) * pageBytes);
 }

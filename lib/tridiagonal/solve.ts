@@ -13,7 +13,7 @@ import {
   algorithms, depths, type Algorithm, type CallOptions, type MatrixOptions, type RunInfo,
   type ShapeOptions, type Vector,
 } from './types.ts';
-import { backwardErrorsLike, freeErrors, makeWords, summaryFor, withWords, type BackwardErrors } from './words.ts';
+import { backwardErrorsLike, freeErrors, makeWords, summaryFor, withWords, wordBytes, type BackwardErrors } from './words.ts';
 
 /** How a solve is done and how far it is trusted. */
 export interface MethodOptions {
@@ -161,7 +161,7 @@ export async function workspace(given: SolveOptions): Promise<number> {
   const { batch, rhsCount } = problem.shape;
   const words = { status: makeInt32(batch * rhsCount), row: makeInt32(batch * rhsCount), summary: summaryFor(batch * rhsCount) };
   const solution = out === undefined ? viewOf(problem, 'rhs', rhs) : viewOf(problem, 'solution', out, 'out');
-  return device.workspace('tridiagonal.solve', Object.assign(parameters, words, { solution }));
+  return device.workspace('tridiagonal.solve', Object.assign(parameters, words, { solution })) + wordBytes(batch * rhsCount);
 }
 
 function prepare(options: SolveOptions): Prepared {

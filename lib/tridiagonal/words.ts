@@ -37,6 +37,11 @@ export function summaryFor(length: number): Float64Array | undefined {
   return length <= smallBatch ? undefined : new Float64Array(summaryLength);
 }
 
+/** Device memory that the words of a call of `length` outcomes take while it runs. */
+export function wordBytes(length: number): number {
+  return length <= smallBatch ? 0 : 8 * length;
+}
+
 /** Word arrays for a call of `length` outcomes on `device`. */
 export function makeWords(device: Device, length: number): CallWords {
   const summary = summaryFor(length);

@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "cuda/core/backend.h"
+#include "cuda/tridiagonal/condition.h"
+#include "cuda/tridiagonal/multiply.h"
+#include "cuda/tridiagonal/solve_factored.h"
 #include "test/device/support/harness.h"
 
 namespace cpu_test {

@@ -3,7 +3,7 @@
 import { deepStrictEqual, ok, strictEqual, throws } from 'node:assert/strict';
 import { DeviceArray } from '../../lib/core/device-array.ts';
 import type { Device } from '../../lib/core/device.ts';
-import { plan, solve, SystemStatuses } from '../../lib/tridiagonal/index.ts';
+import { plan, solve, SystemStatuses, workspace } from '../../lib/tridiagonal/index.ts';
 import { eachBackend, type BackendName } from '../support/backends.ts';
 
 const n = 3;
@@ -66,6 +66,13 @@ describe('status of large batches', () => {
       ok(result.row.length === batch && result.row.every((row) => row === -1));
       await open.trim();
       strictEqual(open.memory().inUseBytes, before);
+    });
+
+    it('counts the words of a large batch in the workspace', async () => {
+      const open = await device();
+      const bytes = async (count: number) => workspace({ ...systemsOf(count), n, batch: count, device: open });
+      const [few, many] = [await bytes(4096), await bytes(8192)];
+      ok(many - few >= 8 * 8192, `${few} and ${many} bytes`);
     });
 
     it('tells which systems failed, the rest unharmed', async () => {
