@@ -147,7 +147,8 @@ class Solved<V extends Vector> implements SolveResult<V> {
   }
 }
 
-function infoOf(used: Int32Array, run: RunInfo): SolveInfo {
+/** `run` with the words of the report `used`. */
+export function infoOf(used: Int32Array, run: RunInfo): SolveInfo {
   const [algorithm = 0, depth = 0, threads = 0, launches = 0] = used;
   return Object.assign(run, { algorithm: algorithms[algorithm] ?? 'auto', depth, threads, launches });
 }
