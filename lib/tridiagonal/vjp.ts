@@ -83,7 +83,8 @@ export async function vjp<V extends Vector>(options: VjpOptions<V>): Promise<Vjp
 /** A refusal of a gradient is one of the band's strides. */
 function ofBand(error: unknown): unknown {
   const band = error instanceof ArgumentError ? /^(\w+)Gradient$/.exec(error.argument ?? '')?.[1] : undefined;
-  return band === undefined ? error : new ArgumentError(band, 'has strides that address an element more than once: its gradient would be no array');
+  if (band === undefined) return error;
+  return new ArgumentError(band, 'has strides that address an element more than once: its gradient would be no array');
 }
 
 /** The problem of the adjoint solve: cotangent and solution have the layout of right-hand sides. */

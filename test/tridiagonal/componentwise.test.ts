@@ -89,8 +89,9 @@ async function expectPromised(
       skipCases(`${name}: ${state}`);
       continue;
     }
-    // With any right-hand side a matrix that is singular to working precision has no solution that steps would lead to.
-    if (!ordinary && !forward) continue;
+    // Towards solutions as large as any right-hand side makes them no correction leads where a matrix is singular to working
+    // precision, as the ill-conditioned families are; transposed, dorr is that with ordinary solutions too.
+    if (!forward && (!ordinary || problem.spec.transpose !== undefined)) continue;
     const error = exactError(problem, x, s, r);
     ok(error <= promised, `${label}: ${name}, right-hand side ${r}: ${error} epsilons, ${state}`);
   }

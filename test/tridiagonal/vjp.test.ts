@@ -151,7 +151,10 @@ describe('vjp', function () {
       const length = 100_000;
       const ones = new Float32Array(length).fill(1);
       const { solution } = await solve({ lower: 0, diagonal: 1, upper: 0, n: 1, batch: length, rhs: ones, device: await device() });
-      const { diagonal, lower } = await vjp({ lower: { re: 0, im: 0 }, diagonal: { re: 1, im: 0 }, upper: { re: 0, im: 0 }, n: 1, batch: length / 2, solution, cotangent: ones, device: await device(), complex: true });
+      const zero = { re: 0, im: 0 };
+      const { diagonal, lower } = await vjp({
+        lower: zero, diagonal: { re: 1, im: 0 }, upper: zero, n: 1, batch: length / 2, solution, cotangent: ones, device: await device(), complex: true,
+      });
       strictEqual((diagonal as ComplexNumber).re, -length);
       strictEqual((lower as ComplexNumber).re, 0);
     });
