@@ -81,6 +81,12 @@ Bands<T> resolve_bands(const P& p) {
     bands.last = {bands.upper, true};
   }
   if (p.transpose == operation::Transpose::none) return bands;
+  if (p.transpose == operation::Transpose::conjugate_only) {
+    for (Strided<T>* band : {&bands.lower, &bands.diagonal, &bands.upper, &bands.first.band, &bands.last.band}) {
+      *band = conjugated(*band);
+    }
+    return bands;
+  }
   Bands<T> result;
   result.lower = shifted(bands.upper, -1);
   result.diagonal = bands.diagonal;

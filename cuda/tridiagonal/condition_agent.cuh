@@ -8,7 +8,7 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
 /// The modulus, in double: norms are sums of moduli here, not of |re| + |im|.
 template <class T>
-WARPLOOM_DEVICE double modulus(const T& value) {
+WARPLOOM_DEVICE double wide_modulus(const T& value) {
   if constexpr (kIsComplex<T>) {
     const double re = device::absolute(double(value.re)), im = device::absolute(double(value.im));
     const double large = device::maximum(re, im), small = re + im - large;
@@ -68,7 +68,7 @@ struct ConditionAgent {
     }
     WARPLOOM_DEVICE double norm(const Line<T>& x) const {
       double sum = 0;
-      read_ahead<T>(n, [&](int64_t i) { return x.get(i); }, [&](int64_t, const T& value) { sum += modulus(value); });
+      read_ahead<T>(n, [&](int64_t i) { return x.get(i); }, [&](int64_t, const T& value) { sum += wide_modulus(value); });
       return sum;
     }
     /// x to its signs (complex: to modulus 1). True when a real vector's signs are those in `signs` already.
@@ -81,7 +81,7 @@ struct ConditionAgent {
       read_ahead<T>(n, load, [&](int64_t i, const Row& row) {
         T sign(R(1));
         if constexpr (kIsComplex<T>) {
-          const double size = modulus(row.value);
+          const double size = wide_modulus(row.value);
           if (size > 0) sign = T(static_cast<R>(row.value.re / size), static_cast<R>(row.value.im / size));
         } else {
           if (row.value < T(0)) sign = T(-1);
@@ -96,7 +96,7 @@ struct ConditionAgent {
       int64_t best = 0;
       double size = -1;
       read_ahead<T>(n, [&](int64_t i) { return x.get(i); }, [&](int64_t i, const T& value) {
-        const double here = modulus(value);
+        const double here = wide_modulus(value);
         if (here > size) best = i, size = here;
       });
       return best;
@@ -130,7 +130,7 @@ struct ConditionAgent {
           apply(x, true);
           const int64_t last = at;
           at = largest(x);
-          climbing = count == 1 || modulus(x.get(at)) > modulus(x.get(last));
+          climbing = count == 1 || wide_modulus(x.get(at)) > wide_modulus(x.get(last));
         }
         set_probe(x, climbing ? at : -1);
       }
@@ -150,17 +150,17 @@ struct ConditionAgent {
   static WARPLOOM_DEVICE double matrix_norm(const ProblemRows<T>& p) {
     double norm = 0;
     const int64_t n = p.rows;
-    if (n == 1) return modulus(p.diagonal_of(0) + p.corner_first + p.corner_last);
+    if (n == 1) return wide_modulus(p.diagonal_of(0) + p.corner_first + p.corner_last);
     WARPLOOM_NO_UNROLL
     for (int64_t i = 0; i < n; ++i) {
       const T above = i > 0 ? p.upper_of(i - 1) : T(0), below = i + 1 < n ? p.lower_of(i + 1) : T(0);
-      double sum = modulus(p.diagonal_of(i));
+      double sum = wide_modulus(p.diagonal_of(i));
       if (n == 2) {
-        sum += modulus(i == 0 ? below + p.corner_last : above + p.corner_first);
+        sum += wide_modulus(i == 0 ? below + p.corner_last : above + p.corner_first);
       } else {
-        sum += modulus(above) + modulus(below);
-        if (i == 0) sum += modulus(p.corner_last);
-        if (i + 1 == n) sum += modulus(p.corner_first);
+        sum += wide_modulus(above) + wide_modulus(below);
+        if (i == 0) sum += wide_modulus(p.corner_last);
+        if (i + 1 == n) sum += wide_modulus(p.corner_first);
       }
       norm = device::maximum(norm, sum);
     }
@@ -170,23 +170,17 @@ struct ConditionAgent {
   /// gtrfs's bounds for one right-hand side: backward error, and weights |r| + 4 eps (|A||x| + |b|).
   static WARPLOOM_DEVICE double weights_of(const ProblemRows<T>& p, bool periodic, const Line<T>& weights,
                                            double* largest) {
-    using Wide = WideOf<T>;
-    const Wide zero(0.0), first = widen(p.solution_of(0)), last = widen(p.solution_of(p.rows - 1));
-    Wide below = zero, own = first;
     double worst = 0;
     *largest = 0;
     bool finite = true;
     WARPLOOM_NO_UNROLL
     for (int64_t i = 0; i < p.rows; ++i) {
-      const Wide above = i + 1 < p.rows ? widen(p.solution_of(i + 1)) : zero;
-      const RowResidual<T> row = row_residual<T>(p, i, below, own, above, i == 0 ? last : first, periodic);
-      const double size = device::absolute(row.residual);
+      const RowResidual<T> row = residual_at<T>(p, i, periodic, [&](int64_t at) { return widen(p.solution_of(at)); });
+      const double size = modulus(row.residual), own = wide_modulus(p.solution_of(i));
       finite = finite && device::is_finite(size) && device::is_finite(own);
       worst = raise_backward_error(worst, size, row.scale);
-      weights.set(i, T(static_cast<R>(size + 4 * (kEpsilon<R> / 2) * row.scale)));
-      *largest = device::maximum(*largest, modulus(own));
-      below = own;
-      own = above;
+      weights.set(i, T(static_cast<R>((size + 4 * (kEpsilon<R> / 2) * row.scale) * row.up)));
+      *largest = device::maximum(*largest, own);
     }
     return finite ? worst : INFINITY;
   }

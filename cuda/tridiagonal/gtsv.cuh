@@ -53,30 +53,42 @@ WARPLOOM_DEVICE void read_ahead(int64_t n, const Load& load, const Use& use) {
   for (; i < n; ++i) use(i, load(i));
 }
 
-/// L U with row exchanges of a tridiagonal matrix. Returns the row of the first exactly zero pivot, else -1.
+/// A row's bands.
 template <class T>
+struct BandRow {
+  T lower, diagonal, upper;
+};
+/// Of a matrix as it stands, or (kScaled) with every row scaled by its powers(): then the right-hand sides are, too.
+template <bool kScaled, class T>
+WARPLOOM_DEVICE BandRow<T> band_row(const ProblemRows<T>& p, int64_t row) {
+  const BandRow<T> r{p.lower_of(row), p.diagonal_of(row), p.upper_of(row)};
+  if constexpr (!kScaled) return r;
+  const RealOf<T> scale = p.powers(row).down;
+  return {times(scale, r.lower), times(scale, r.diagonal), times(scale, r.upper)};
+}
+
+/// L U with row exchanges of a tridiagonal matrix. Returns the row of the first exactly zero pivot, else -1.
+template <bool kScaled = false, class T>
 WARPLOOM_DEVICE int64_t factor_pivoted(const ProblemRows<T>& p, const PivotedFactors<T>& f) {
   using F = PivotedFactors<T>;
-  struct Next {
-    T own, above, second;
-  };
   int64_t singular = -1;
-  T own = p.diagonal_of(0), above = p.upper_of(0);
-  const auto load = [&](int64_t k) { return Next{p.lower_of(k + 1), p.diagonal_of(k + 1), p.upper_of(k + 1)}; };
-  read_ahead<T>(p.rows - 1, load, [&](int64_t k, const Next& next) {
-    const bool exchange = device::absolute(next.own) > device::absolute(own);
-    const T pivot = exchange ? next.own : own, first = exchange ? next.above : above;
-    const T second = exchange ? next.second : T(0);
+  const BandRow<T> top = band_row<kScaled>(p, 0);
+  T own = top.diagonal, above = top.upper;
+  const auto load = [&](int64_t k) { return band_row<kScaled>(p, k + 1); };
+  read_ahead<T>(p.rows - 1, load, [&](int64_t k, const BandRow<T>& next) {
+    const bool exchange = device::absolute(next.lower) > device::absolute(own);
+    const T pivot = exchange ? next.lower : own, first = exchange ? next.diagonal : above;
+    const T second = exchange ? next.upper : T(0);
     const bool zero = device::absolute(pivot) == RealOf<T>(0);
     if (zero && singular < 0) singular = k;
-    const T multiplier = zero ? T(0) : divide(exchange ? own : next.own, pivot);
+    const T multiplier = zero ? T(0) : divide(exchange ? own : next.lower, pivot);
     f.at(F::kMultiplier, k) = multiplier;
     f.at(F::kPivot, k) = pivot;
     f.at(F::kFirst, k) = first;
     f.at(F::kSecond, k) = second;
     f.choice(k) = exchange ? kNextRow : kRunningRow;
-    own = device::fma(-multiplier, first, exchange ? above : next.above);
-    above = device::fma(-multiplier, second, exchange ? T(0) : next.second);
+    own = device::fma(-multiplier, first, exchange ? above : next.diagonal);
+    above = device::fma(-multiplier, second, exchange ? T(0) : next.upper);
   });
   f.at(F::kPivot, p.rows - 1) = own;
   if (device::absolute(own) == RealOf<T>(0) && singular < 0) singular = p.rows - 1;
@@ -107,27 +119,31 @@ WARPLOOM_DEVICE CyclicRow<T> cyclic_row(int64_t n, int64_t k, const T& lower, co
 /// The same for a periodic matrix. Column k < n-2 has entries in three rows only: the running one, row k+1 and row n-1
 /// (or what took its place); the largest is the pivot, so this is Gaussian elimination with full partial pivoting.
 /// kSecond holds the factor of x[k+2] where row k+1 is the pivot row, of x[n-2] otherwise.
-template <class T>
+template <bool kScaled = false, class T>
 WARPLOOM_DEVICE int64_t factor_cyclic(const ProblemRows<T>& p, const PivotedFactors<T>& f) {
   using F = PivotedFactors<T>;
   const int64_t n = p.rows;
   const T zero(0);
   int64_t singular = -1;
+  const RealOf<T> first_scale = kScaled ? p.powers(0).down : RealOf<T>(1);
+  const RealOf<T> last_scale = kScaled ? p.powers(n - 1).down : RealOf<T>(1);
+  const T corner_first = times(first_scale, p.corner_first), corner_last = times(last_scale, p.corner_last);
+  const BandRow<T> top = band_row<kScaled>(p, 0), bottom = band_row<kScaled>(p, n - 1);
   if (n == 1) {
-    const T own = p.diagonal_of(0) + p.corner_first + p.corner_last;
+    const T own = top.diagonal + corner_first + corner_last;
     f.at(F::kPivot, 0) = own;
     return device::absolute(own) == RealOf<T>(0) ? 0 : -1;
   }
-  CyclicRow<T> running = cyclic_row(n, int64_t{-1}, zero, p.diagonal_of(0), p.upper_of(0));
-  running = {running.first, running.second, zero, running.far, running.farthest + p.corner_first};
-  CyclicRow<T> last = {p.corner_last, zero, zero, p.lower_of(n - 1), p.diagonal_of(n - 1)};
+  CyclicRow<T> running = cyclic_row(n, int64_t{-1}, zero, top.diagonal, top.upper);
+  running = {running.first, running.second, zero, running.far, running.farthest + corner_first};
+  CyclicRow<T> last = {corner_last, zero, zero, bottom.lower, bottom.diagonal};
   if (n == 2) {
-    running = {zero, zero, zero, p.diagonal_of(0), p.upper_of(0) + p.corner_first};
-    last = {zero, zero, zero, p.lower_of(1) + p.corner_last, p.diagonal_of(1)};
+    running = {zero, zero, zero, top.diagonal, top.upper + corner_first};
+    last = {zero, zero, zero, bottom.lower + corner_last, bottom.diagonal};
   }
   for (int64_t k = 0; k + 2 < n; ++k) {
-    const T diagonal = p.diagonal_of(k + 1), upper = p.upper_of(k + 1);
-    const CyclicRow<T> next = cyclic_row(n, k, p.lower_of(k + 1), diagonal, upper);
+    const BandRow<T> below = band_row<kScaled>(p, k + 1);
+    const CyclicRow<T> next = cyclic_row(n, k, below.lower, below.diagonal, below.upper);
     RealOf<T> largest = device::absolute(running.own);
     int8_t choice = kRunningRow;
     if (device::absolute(next.own) > largest) choice = kNextRow, largest = device::absolute(next.own);
@@ -142,8 +158,8 @@ WARPLOOM_DEVICE int64_t factor_cyclic(const ProblemRows<T>& p, const PivotedFact
     f.at(F::kMultiplier, k) = multiplier;
     f.at(F::kLastMultiplier, k) = last_multiplier;
     f.at(F::kPivot, k) = pivot.own;
-    f.at(F::kFirst, k) = choice == kNextRow ? diagonal : pivot.first;
-    f.at(F::kSecond, k) = choice == kNextRow ? upper : pivot.far;
+    f.at(F::kFirst, k) = choice == kNextRow ? below.diagonal : pivot.first;
+    f.at(F::kSecond, k) = choice == kNextRow ? below.upper : pivot.far;
     f.at(F::kLastColumn, k) = choice == kNextRow ? zero : pivot.farthest;
     f.choice(k) = choice;
     running = eliminated(kept, multiplier, pivot);

@@ -43,27 +43,25 @@ struct GtsvAgent {
     return -1;
   }
 
+  static WARPLOOM_DEVICE RowResidual<T> residual_of(const ProblemRows<T>& p, const Line<T>& x, int64_t row) {
+    return residual_at<T>(p, row, kPeriodic, [&](int64_t at) { return widen(x.get(at)); });
+  }
+
   static WARPLOOM_DEVICE Judgement judge(const ProblemRows<T>& p, const Line<T>& x) {
-    using Wide = WideOf<T>;
     Judgement result;
     double sum_residual = 0, sum_solution = 0;
     double peak = device::maximum(device::absolute(widen(p.corner_first)), device::absolute(widen(p.corner_last)));
-    const Wide first = widen(x.get(0)), last = widen(x.get(p.rows - 1));
-    Wide below(0.0), own = first;
     WARPLOOM_NO_UNROLL
     for (int64_t i = 0; i < p.rows; ++i) {
-      const Wide above = i + 1 < p.rows ? widen(x.get(i + 1)) : Wide(0.0);
-      const RowResidual<T> row = row_residual<T>(p, i, below, own, above, i == 0 ? last : first, kPeriodic);
-      const double size = device::absolute(row.residual);
-      if (!device::is_finite(own) || !device::is_finite(size)) result.finite = false;
+      const RowResidual<T> row = residual_of(p, x, i);
+      const double size = modulus(row.residual);
+      if (!device::is_finite(x.get(i)) || !device::is_finite(size)) result.finite = false;
       result.backward_error = raise_backward_error(result.backward_error, size, row.scale);
-      sum_residual += size;
-      sum_solution += device::absolute(own);
+      sum_residual += size * row.up;
+      sum_solution += device::absolute(widen(x.get(i)));
       peak = device::maximum(peak, device::absolute(widen(p.lower_of(i))));
       peak = device::maximum(peak, device::absolute(widen(p.diagonal_of(i))));
       peak = device::maximum(peak, device::absolute(widen(p.upper_of(i))));
-      below = own;
-      own = above;
     }
     if (sum_residual > 0) result.residual_ratio = sum_residual / peak / sum_solution / kEpsilon<RealOf<T>>;
     return result;
@@ -77,46 +75,45 @@ struct GtsvAgent {
     }
   }
 
-  /// b - A x, rounded to T.
+  /// b - A x, every row scaled by its powers(), rounded to T.
   static WARPLOOM_DEVICE void write_residual(const ProblemRows<T>& p, const Line<T>& x, const Line<T>& residual) {
-    using Wide = WideOf<T>;
-    const Wide first = widen(x.get(0)), last = widen(x.get(p.rows - 1));
-    Wide below(0.0), own = first;
     WARPLOOM_NO_UNROLL
-    for (int64_t i = 0; i < p.rows; ++i) {
-      const Wide above = i + 1 < p.rows ? widen(x.get(i + 1)) : Wide(0.0);
-      residual.set(i, narrow<T>(row_residual<T>(p, i, below, own, above, i == 0 ? last : first, kPeriodic).residual));
-      below = own;
-      own = above;
-    }
+    for (int64_t i = 0; i < p.rows; ++i) residual.set(i, narrow<T>(residual_of(p, x, i).residual));
   }
 
-  /// Solves and refines while that at least halves the backward error; leaves the best answer in `x`.
+  /// Whether a correction is kept. An error as large as a row says no more than that some row is all wrong: it need not
+  /// fall with the first corrections.
+  static WARPLOOM_DEVICE bool better(const Judgement& next, const Judgement& best) {
+    constexpr double kHopeless = 0.25;
+    if (!next.finite) return false;
+    return next.backward_error < best.backward_error || (best.backward_error > kHopeless && next.backward_error <= 1);
+  }
+
+  /// Solves and refines while that lowers the backward error; leaves the best answer in `x`.
   static WARPLOOM_DEVICE Judgement solve_and_refine(const ProblemRows<T>& p, const PivotedFactors<T>& f,
                                                     const Line<T>& x, const Line<T>& work) {
     for (int64_t i = 0; i < p.rows; ++i) {
       x.set(i, T(0));
-      work.set(i, p.rhs_of(i));
+      work.set(i, times(p.powers(i).down, p.rhs_of(i)));
     }
     Judgement best;
-    constexpr int kLargestCount = 5;
+    constexpr int kLargestCount = 6;
     WARPLOOM_NO_UNROLL
     for (int count = 0; count < kLargestCount; ++count) {
       if (count > 0) write_residual(p, x, work);
       solve(f, p.rows, work, work);
       for (int64_t i = 0; i < p.rows; ++i) {
         const T old = x.get(i);
-        x.set(i, old + work.get(i));
+        x.set(i, count > 0 ? corrected(old, work.get(i)) : work.get(i));
         work.set(i, old);
       }
       const Judgement next = judge(p, x);
-      if (count > 0 && !(next.finite && next.backward_error < best.backward_error)) {
+      if (count > 0 && !better(next, best)) {
         for (int64_t i = 0; i < p.rows; ++i) x.set(i, work.get(i));
         break;
       }
-      const bool halved = count == 0 || 2 * next.backward_error <= best.backward_error;
       best = next;
-      if (!halved || !best.finite || best.backward_error <= 2 * kEpsilon<RealOf<T>>) break;
+      if (!best.finite || best.backward_error <= kGoodError<RealOf<T>>) break;
     }
     return best;
   }
@@ -145,7 +142,7 @@ struct GtsvAgent {
       return finish(p, rows, problem, static_cast<int32_t>(SystemStatus::non_finite), bad, INFINITY);
     }
     const PivotedFactors<T> f{p.workspace + slot, p.choices + slot, p.rows, p.slots};
-    const int64_t singular = kPeriodic ? factor_cyclic(rows, f) : factor_pivoted(rows, f);
+    const int64_t singular = kPeriodic ? factor_cyclic<true>(rows, f) : factor_pivoted<true>(rows, f);
     if (singular >= 0) {
       return finish(p, rows, problem, static_cast<int32_t>(SystemStatus::zero_pivot), singular, INFINITY);
     }
@@ -153,8 +150,9 @@ struct GtsvAgent {
     const Line<T> residual{p.workspace, nullptr, (kArrays + 1) * p.rows * p.slots + slot, p.slots};
     const Judgement verdict = solve_and_refine(rows, f, x, residual);
     for (int64_t i = 0; i < rows.rows; ++i) rows.store_solution(i, x.get(i));
-    const bool good = verdict.finite && (p.tolerance > 0 ? verdict.backward_error <= p.tolerance
-                                                         : verdict.residual_ratio <= kLargestResidualRatio);
+    // Where the solution is subnormal, the ratio counts digits that it cannot have; row by row they are made allowance for.
+    const bool solved = verdict.backward_error <= 2 * kGoodError<RealOf<T>> || verdict.residual_ratio <= kLargestResidualRatio;
+    const bool good = verdict.finite && (p.tolerance > 0 ? verdict.backward_error <= p.tolerance : solved);
     finish(p, rows, problem, static_cast<int32_t>(good ? SystemStatus::ok : SystemStatus::inaccurate), -1,
            verdict.finite ? verdict.backward_error : INFINITY);
   }

@@ -5,6 +5,7 @@
 #include "cuda/tridiagonal/pivoting_full_agent.cuh"
 #include "cuda/tridiagonal/pivoting_segments_agent.cuh"
 #include "cuda/tridiagonal/verify.cuh"
+#include "cuda/tridiagonal/verify_residual.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 namespace {
@@ -112,6 +113,18 @@ Status solve_segments(GpuDevice& device, const Batch<T>& batch, const PivotingSh
   return {};
 }
 
+/// Corrections by the same segments, for the problems that are not as good as rounding allows.
+template <class T>
+Status correct_segments(GpuDevice& device, const Batch<T>& batch, const PivotingShape& shape, const Collected& collected,
+                        Used* used) {
+  constexpr int kMost = 2;
+  const auto solve = [&](const Batch<T>& correction) {
+    WARPLOOM_TRY(device.fill_zero(collected.count, sizeof(int32_t)));
+    return solve_segments(device, correction, shape, collected, used);
+  };
+  return refine_until<T>(device, batch, nullptr, kGoodError<RealOf<T>>, kMost, solve, used);
+}
+
 }  // namespace
 
 template <class T>
@@ -138,7 +151,9 @@ Status solve_pivoting(GpuDevice& device, const Batch<T>& batch, Used* used) {
     WARPLOOM_TRY(keep_rhs(device, batch, &rhs, &kept));
     WARPLOOM_TRY(solve_segments(device, kept, shape, collected, used));
   }
-  return solve_gtsv<T>(device, kept, nullptr, {collected.list, collected.count}, {}, used);
+  WARPLOOM_TRY(solve_gtsv<T>(device, kept, nullptr, {collected.list, collected.count}, {}, used));
+  // Whole systems are corrected on chip.
+  return shape.segments == 1 ? Status() : correct_segments(device, kept, shape, collected, used);
 }
 
 #define WARPLOOM_INSTANTIATE(T) template Status solve_pivoting<T>(GpuDevice&, const Batch<T>&, Used*);

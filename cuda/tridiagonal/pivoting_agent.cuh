@@ -1,6 +1,7 @@
 // One block of the partitioned pivoting solver: loads rows once, eliminates and merges on chip, substitutes, computes
-// the residual of what it is about to store from the rows in global memory (which the L2 still holds), and stores only
-// answers that pass; the others go on a list.
+// the residual of what it is about to store from the rows in global memory (which the L2 still holds), eliminates again
+// with the residuals for right-hand sides where some answer is not as good as rounding allows, and stores only answers
+// that are; the others go on a list.
 #pragma once
 #include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/pivoting_chunk.cuh"
@@ -42,7 +43,8 @@ struct PivotingAgent {
   struct Shared {
     ChunkStore<T> store;
     ResidualSums<R>* partial;
-    int32_t* verdict;
+    int32_t* flags;  ///< of every system
+    int32_t* warps;  ///< a word per warp
   };
 
   /// For whole systems in a block.
@@ -68,7 +70,7 @@ struct PivotingAgent {
     const int64_t threads = shape.threads();
     const int64_t chunks = ChunkStore<T>::entries(threads, shape.depth) * static_cast<int64_t>(sizeof(T));
     return static_cast<size_t>((chunks + 15) / 16 * 16 + threads * static_cast<int64_t>(sizeof(ResidualSums<R>)) +
-                               shape.systems * static_cast<int64_t>(sizeof(int32_t)));
+                               (shape.systems + threads / 32) * static_cast<int64_t>(sizeof(int32_t)));
   }
 
   static WARPLOOM_DEVICE Shared layout(const device::Block& block, const Parameters& p) {
@@ -79,7 +81,8 @@ struct PivotingAgent {
     const size_t chunks = ChunkStore<T>::entries(block.threads(), p.depth) * sizeof(T);
     const size_t at = (chunks + 15) / 16 * 16;
     shared.partial = block.shared<ResidualSums<R>>(at);
-    shared.verdict = block.shared<int32_t>(at + block.threads() * sizeof(ResidualSums<R>));
+    shared.flags = block.shared<int32_t>(at + block.threads() * sizeof(ResidualSums<R>));
+    shared.warps = shared.flags + p.systems;
     return shared;
   }
 
@@ -152,13 +155,19 @@ struct PivotingAgent {
       } else {
         for (int i = w.row; i < part_of.count; i += w.row_step) load_row(shared.store, part_of, s * capacity, i);
       }
-      // Rows beyond the system are those of the identity.
+      fill_rest(shared.store, part_of, w, s * capacity, capacity);
       for (int i = w.row; i < capacity; i += w.row_step) {
-        if (i < part_of.count) continue;
-        const int at = s * capacity + i;
-        shared.store.array(0)[at] = shared.store.array(2)[at] = shared.store.array(3)[at] = T(0);
-        shared.store.array(1)[at] = T(R(1));
+        if (i >= part_of.count) shared.store.array(3)[s * capacity + i] = T(0);
       }
+    }
+  }
+
+  /// The matrix beyond the system is the identity.
+  static WARPLOOM_DEVICE void fill_rest(const ChunkStore<T>& store, const Part& part_of, const Walk& w, int at, int capacity) {
+    for (int i = w.row; i < capacity; i += w.row_step) {
+      if (i < part_of.count) continue;
+      store.array(0)[at + i] = store.array(2)[at + i] = T(0);
+      store.array(1)[at + i] = T(R(1));
     }
   }
 
@@ -226,23 +235,28 @@ struct PivotingAgent {
     return e;
   }
 
-  /// Row i's share of the residual ratio; x is the block's solution in shared memory.
-  static WARPLOOM_DEVICE ResidualSums<R> sums_of_row(const Entries& e, const Part& part_of, const T* x, int i,
-                                                  const T& previous, const T& next) {
+  /// Row i's share of the sums. The residual and the upper two bands take the places of the factors, for a correction.
+  static WARPLOOM_DEVICE ResidualSums<R> sums_of_row(const Entries& e, const Part& part_of, const ChunkStore<T>& store,
+                                                     int at, int i, const T& previous, const T& next) {
+    const T* const x = store.array(3) + at;
     const bool inner_below = i > 0, inner_above = i + 1 < part_of.count;
     const T own = x[i], near_below = x[inner_below ? i - 1 : i], near_above = x[inner_above ? i + 1 : i];
     const T below = pick(inner_below, near_below, previous), above = pick(inner_above, near_above, next);
-    return tridiagonal::row_sums(e.lower, e.diagonal, e.upper, e.rhs, below, own, above);
+    const RowCheck<T> check = check_row(e.lower, e.diagonal, e.upper, e.rhs, below, own, above);
+    store.array(0)[at + i] = check.residual;
+    store.array(1)[at + i] = e.diagonal;
+    store.array(2)[at + i] = e.upper;
+    return row_sums(e.lower, e.diagonal, e.upper, check, own);
   }
 
-  /// The calling thread's rows of a part.
-  static WARPLOOM_DEVICE ResidualSums<R> part_sums(const Parameters& p, const Part& part_of, const Walk& w, const T* x,
-                                                   const T& previous, const T& next) {
-    ResidualSums<R> sums{R(0), R(0), R(0)};
+  /// The calling thread's rows of a part, whose first is at place `at` of the store.
+  static WARPLOOM_DEVICE ResidualSums<R> part_sums(const Parameters& p, const Part& part_of, const Walk& w,
+                                                   const ChunkStore<T>& store, int at, const T& previous, const T& next) {
+    ResidualSums<R> sums{R(0), R(0), R(0), 0};
     if (part_of.count == 0) return sums;
     if (!p.direct) {
       for (int i = w.row; i < part_of.count; i += w.row_step) {
-        sums = combine(sums, sums_of_row(entries_of(part_of, i), part_of, x, i, previous, next));
+        sums = combine(sums, sums_of_row(entries_of(part_of, i), part_of, store, at, i, previous, next));
       }
       return sums;
     }
@@ -259,11 +273,7 @@ struct PivotingAgent {
       WARPLOOM_UNROLL
       for (int k = 0; k < kTogether; ++k) {
         const int row = i + k * w.row_step;
-        const bool present = row < part_of.count;
-        const ResidualSums<R> share = sums_of_row(entries[k], part_of, x, present ? row : i, previous, next);
-        sums.residual += pick(present, share.residual, R(0));
-        sums.solution += pick(present, share.solution, R(0));
-        sums.peak = device::maximum(sums.peak, share.peak);
+        if (row < part_of.count) sums = combine(sums, sums_of_row(entries[k], part_of, store, at, row, previous, next));
       }
     }
     return sums;
@@ -276,13 +286,13 @@ struct PivotingAgent {
     const int warps = w.team > 32 ? w.team / 32 : 1;
     for (int s = w.system; s < p.systems; s += w.step) {
       const Part part_of = part(block, p, s);
-      const T* const x = shared.store.array(3) + s * capacity;
       T previous(0), next(0);
       if (p.mode == PivotingMode::substitute) {
         previous = p.values[block.index()].value[0];
         next = p.values[block.index()].value[3];
       }
-      ResidualSums<R> sums = part_sums(p, part_of, w, x, previous, next);
+      ResidualSums<R> sums = part_sums(p, part_of, w, shared.store, s * capacity, previous, next);
+      fill_rest(shared.store, part_of, w, s * capacity, capacity);
       if (w.team == 1) {
         shared.partial[s * p.width + w.row] = sums;
         continue;
@@ -295,35 +305,71 @@ struct PivotingAgent {
     }
   }
 
-  /// Adds up the partial sums, writes status words or the segment's sums, and says which systems are stored.
-  static WARPLOOM_DEVICE void judge(const device::Block& block, const Parameters& p, const Shared& shared) {
+  /// Adds up the partial sums: flags of every system, or the segment's sums. True if a correction is wanted.
+  static WARPLOOM_DEVICE bool judge(const device::Block& block, const Parameters& p, const Shared& shared) {
     const Walk w = walk(block, p);
     const int parts = w.team == 1 ? p.width : w.team > 32 ? w.team / 32 : 1;
+    bool wanted = false;
     for (int s = block.thread(); s < p.systems; s += block.threads()) {
       ResidualSums<R> sums = shared.partial[s * parts];
       for (int i = 1; i < parts; ++i) sums = combine(sums, shared.partial[s * parts + i]);
-      shared.verdict[s] = 1;
-      if (p.mode == PivotingMode::substitute) {
-        p.sums[block.index()] = sums;
-        continue;
-      }
-      const int64_t problem = block.index() * p.systems + s;
-      if (problem >= p.batch.problems()) continue;
-      const bool good = accepted(sums);
-      settle(good, p.batch, problem, p.list, p.count);
-      shared.verdict[s] = good ? 1 : 0;
+      if (p.mode == PivotingMode::substitute) p.sums[block.index()] = sums;
+      shared.flags[s] = p.mode == PivotingMode::substitute ? 0 : sums.flags;
+      wanted = wanted || shared.flags[s] == kOverLimit;
     }
+    const bool in_warp = device::ballot(block, wanted) != 0;
+    if (block.lane() == 0) shared.warps[block.warp()] = in_warp ? 1 : 0;
+    block.sync();
+    int32_t any = 0;
+    for (int i = 0; i < block.threads() / 32; ++i) any |= shared.warps[i];
+    return any != 0;
+  }
+
+  /// The residuals become right-hand sides, the lower band is loaded again.
+  static WARPLOOM_DEVICE void begin_correction(const device::Block& block, const Parameters& p, const Shared& shared,
+                                               KeptChunk<T>* kept) {
+    kept->take(shared.store, block.thread());
+    block.sync();
+    const Walk w = walk(block, p);
+    for (int s = w.system; s < p.systems; s += w.step) {
+      const Part part_of = part(block, p, s);
+      T* const lower = shared.store.array(0) + s * p.width * p.depth;
+      for (int i = w.row; i < part_of.count; i += w.row_step) lower[i] = part_of.rows.lower_of(part_of.first + i);
+    }
+    block.sync();
   }
 
   static WARPLOOM_DEVICE void store(const device::Block& block, const Parameters& p, const Shared& shared) {
     const Walk w = walk(block, p);
     const int capacity = p.width * p.depth;
     for (int s = w.system; s < p.systems; s += w.step) {
-      if (shared.verdict[s] == 0) continue;
       const Part part_of = part(block, p, s);
+      const bool good = shared.flags[s] == 0;
+      const bool judged = p.mode == PivotingMode::whole && part_of.problem < p.batch.problems();
+      if (judged && w.row == 0) settle(good, p.batch, part_of.problem, p.list, p.count);
+      if (!good) continue;
       const T* const x = shared.store.array(3) + s * capacity;
       for (int i = w.row; i < part_of.count; i += w.row_step) part_of.rows.store_solution(part_of.first + i, x[i]);
     }
+  }
+
+  /// From rows to unknowns in the store; false where the outer rows of a segment are all that is wanted.
+  static WARPLOOM_DEVICE bool solve(const device::Block& block, const Parameters& p, const Shared& shared) {
+    OuterRows<T> rows;
+    const uint32_t next_rows = eliminate_chunk(shared.store, block.thread(), &rows);
+    shared.store.set_rows(block.thread(), rows);
+    block.sync();
+    merge_up(block, shared.store, p.width);
+    if (p.mode == PivotingMode::reduce) {
+      if (block.thread() == 0) p.outer[block.index()] = shared.store.rows(0);
+      return false;
+    }
+    // The same thread goes on from a system's first lane in merge_up, top and merge_down.
+    top(block, p, shared.store);
+    merge_down(block, shared.store, p.width);
+    substitute_chunk(shared.store, block.thread(), next_rows, shared.store.values(block.thread()));
+    block.sync();
+    return true;
   }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
@@ -332,24 +378,19 @@ struct PivotingAgent {
     device::async_commit(block);
     device::async_wait<0>(block);
     block.sync();
-    OuterRows<T> rows;
-    const uint32_t next_rows = eliminate_chunk(shared.store, block.thread(), &rows);
-    shared.store.set_rows(block.thread(), rows);
-    block.sync();
-    merge_up(block, shared.store, p.width);
-    if (p.mode == PivotingMode::reduce) {
-      if (block.thread() == 0) p.outer[block.index()] = shared.store.rows(0);
-      return;
+    if (!solve(block, p, shared)) return;
+    WARPLOOM_NO_UNROLL
+    for (int count = 0;; ++count) {
+      measure(block, p, shared);
+      block.sync();
+      if (!judge(block, p, shared) || count == kChipCorrections) break;
+      KeptChunk<T> kept;
+      const bool wanted = shared.flags[block.thread() / p.width] == kOverLimit;
+      begin_correction(block, p, shared, &kept);
+      solve(block, p, shared);
+      kept.put(shared.store, block.thread(), wanted);
+      block.sync();
     }
-    // The same thread goes on from a system's first lane in merge_up, top and merge_down.
-    top(block, p, shared.store);
-    merge_down(block, shared.store, p.width);
-    substitute_chunk(shared.store, block.thread(), next_rows, shared.store.values(block.thread()));
-    block.sync();
-    measure(block, p, shared);
-    block.sync();
-    judge(block, p, shared);
-    block.sync();
     store(block, p, shared);
   }
 };

@@ -1,4 +1,5 @@
-// Gaussian elimination with partial pivoting on chunks of consecutive rows, and the tree of merges above them.
+// Gaussian elimination with partial pivoting on chunks of consecutive rows, and the tree of merges above them. Rows are
+// scaled by powers of two first (row_scale.cuh), so that their units do not choose the pivots.
 //
 // A chunk of rows i…i+depth-1 keeps two of its unknowns, x[i] (`first`) and x[i+depth-1] (`last`), and eliminates the
 // others. Column k, an inner one, has entries in three rows only: the chunk's first row, which is carried along as a
@@ -16,6 +17,7 @@
 
 #include "cuda/core/complex.cuh"
 #include "cuda/core/device.cuh"
+#include "cuda/tridiagonal/verify_residual.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
@@ -122,6 +124,17 @@ struct SpikeRow {
   T previous, first, own, above, rhs;
 };
 
+/// Row k of a lane's chunk, scaled by its row_powers().
+template <class T>
+struct ChunkRow {
+  T lower, diagonal, upper, rhs;
+};
+template <class T>
+WARPLOOM_DEVICE ChunkRow<T> scaled_row(const T& lower, const T& diagonal, const T& upper, const T& rhs) {
+  const RealOf<T> scale = row_powers(lower, diagonal, upper).down;
+  return {times(scale, lower), times(scale, diagonal), times(scale, upper), times(scale, rhs)};
+}
+
 /// Eliminates the inner unknowns of one lane's chunk and stores its pivot rows. Bit k of the result: the pivot row of
 /// column k is the original row k+1 (factors of x[k+1] and x[k+2]), else a running one (x[k+1], first, previous).
 template <class T>
@@ -132,12 +145,15 @@ WARPLOOM_DEVICE uint32_t eliminate_chunk(const ChunkStore<T>& store, int lane, O
   T* const upper = store.array(2) + base;
   T* const rhs = store.array(3) + base;
   const T zero(0);
-  SpikeRow<T> spike{lower[0], diagonal[0], upper[0], zero, rhs[0]};
-  SpikeRow<T> running{zero, lower[1], diagonal[1], upper[1], rhs[1]};
+  const ChunkRow<T> row0 = scaled_row(lower[0], diagonal[0], upper[0], rhs[0]);
+  const ChunkRow<T> row1 = scaled_row(lower[1], diagonal[1], upper[1], rhs[1]);
+  SpikeRow<T> spike{row0.lower, row0.diagonal, row0.upper, zero, row0.rhs};
+  SpikeRow<T> running{zero, row1.lower, row1.diagonal, row1.upper, row1.rhs};
   uint32_t next_rows = 0, bit = 2;
   WARPLOOM_NO_UNROLL
   for (int k = 1; k + 1 < depth; ++k, bit *= 2) {
-    const T next_own = lower[k + 1], next_above = diagonal[k + 1], next_second = upper[k + 1], next_rhs = rhs[k + 1];
+    const ChunkRow<T> next = scaled_row(lower[k + 1], diagonal[k + 1], upper[k + 1], rhs[k + 1]);
+    const T next_own = next.lower, next_above = next.diagonal, next_second = next.upper, next_rhs = next.rhs;
     const bool spike_wins = device::absolute(spike.own) > device::absolute(running.own);
     exchange_if(spike_wins, spike, running);
     const bool next_wins = device::absolute(next_own) > device::absolute(running.own);
@@ -308,6 +324,30 @@ WARPLOOM_DEVICE void substitute_merge(const MergeRows<T>& m, const OuterValues<T
   *u = minus_product(m.inner, second, first);
   *v = second;
 }
+
+/// A chunk's solution while its correction is computed in its place: memory of its thread's own.
+template <class T>
+struct KeptChunk {
+  static constexpr int kMostDepth = 17;
+  T x[kMostDepth];
+
+  /// Takes x, and puts the residual, which stands in the place of `lower`, where the right-hand side is expected.
+  WARPLOOM_DEVICE void take(const ChunkStore<T>& store, int lane) {
+    T* const rhs = store.array(3) + lane * store.depth;
+    const T* const residual = store.array(0) + lane * store.depth;
+    WARPLOOM_NO_UNROLL
+    for (int k = 0; k < store.depth; ++k) {
+      x[k] = rhs[k];
+      rhs[k] = residual[k];
+    }
+  }
+  /// Adds the correction if `wanted`.
+  WARPLOOM_DEVICE void put(const ChunkStore<T>& store, int lane, bool wanted) const {
+    T* const correction = store.array(3) + lane * store.depth;
+    WARPLOOM_NO_UNROLL
+    for (int k = 0; k < store.depth; ++k) correction[k] = wanted ? corrected(x[k], correction[k]) : x[k];
+  }
+};
 
 /// Merges each group of `width` lanes (a power of two) down to its first lane. Starts and ends with the reduced rows in
 /// the lanes' slots; the merges stay in the slots of the lanes merged from the right.

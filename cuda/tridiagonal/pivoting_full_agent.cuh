@@ -1,5 +1,6 @@
 // The usual case of PivotingAgent: equal systems of contiguous rows, several to a block. Rows travel in chunks of 16
-// bytes where all is so aligned, and one by one elsewhere; a team of neighbouring lanes judges and stores each system.
+// bytes where all is so aligned, and one by one elsewhere; a team of neighbouring lanes judges and stores each system. A
+// block in which some answer is not as good as rounding allows eliminates again, with the residuals for right-hand sides.
 #pragma once
 #include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/inputs.cuh"
@@ -61,7 +62,8 @@ struct PivotingFullAgent {
     return {(batch.systems + shape.systems - 1) / shape.systems, shape.threads(), shared_bytes(shape)};
   }
   static size_t shared_bytes(const Shape& shape) {
-    return padded(ChunkStore<T>::entries(shape.threads(), shape.depth)) + shape.threads() / 32 * sizeof(ResidualSums<R>);
+    return padded(ChunkStore<T>::entries(shape.threads(), shape.depth)) +
+           (shape.threads() / 32 + shape.systems) * sizeof(int32_t);
   }
   static WARPLOOM_HOST_DEVICE size_t padded(int64_t entries) {
     return (static_cast<size_t>(entries) * sizeof(T) + 15) / 16 * 16;
@@ -104,74 +106,129 @@ struct PivotingFullAgent {
     if (place == p.last_place) store.array(2)[chunk + p.last_row] = T(0);
   }
 
-  /// A chunk's share of the residual ratio; x is the system's solution in shared memory.
-  static WARPLOOM_DEVICE ResidualSums<R> chunk_sums(const Parameters& p, int64_t from, const T* x, int row) {
-    Chunk entries[4];
+  /// Shared memory after the chunks: a word per warp, and the flags of every system.
+  struct Words {
+    int32_t* warps;
+    int32_t* flags;
+  };
+  static WARPLOOM_DEVICE Words words(const device::Block& block, const ChunkStore<T>& store) {
+    int32_t* const memory = block.shared<int32_t>(padded(ChunkStore<T>::entries(store.lanes, store.depth)));
+    return {memory, memory + block.threads() / 32};
+  }
+
+  /// A chunk's flags; `at` is the place of its first row in the store, whose last array has the solution. The residuals
+  /// and the upper two bands take the places of the factors, for a correction.
+  static WARPLOOM_DEVICE int32_t check_chunk(const Parameters& p, const ChunkStore<T>& store, int64_t from, int at, int row) {
+    Chunk entries[4], residual;
     WARPLOOM_UNROLL
     for (int k = 0; k < 4; ++k) entries[k] = *reinterpret_cast<const Chunk*>(p.full.array[k] + from + row);
     const bool first = row == 0, last = row + kPerChunk == p.full.n;
-    Chunk own = *reinterpret_cast<const Chunk*>(x + row);
-    const T before = pick(first, T(0), x[first ? row : row - 1]);
-    const T after = pick(last, T(0), x[last ? row : row + kPerChunk]);
+    const T* const x = store.array(3) + at;
+    Chunk own = *reinterpret_cast<const Chunk*>(x);
+    const T before = pick(first, T(0), x[first ? 0 : -1]);
+    const T after = pick(last, T(0), x[last ? 0 : kPerChunk]);
     entries[0].item[0] = pick(first, T(0), entries[0].item[0]);
     entries[2].item[kPerChunk - 1] = pick(last, T(0), entries[2].item[kPerChunk - 1]);
-    ResidualSums<R> sums{R(0), R(0), R(0)};
+    int32_t flags = 0;
     WARPLOOM_UNROLL
     for (int k = 0; k < kPerChunk; ++k) {
       const T below = k > 0 ? own.item[k > 0 ? k - 1 : 0] : before;
       const T above = k + 1 < kPerChunk ? own.item[k + 1 < kPerChunk ? k + 1 : 0] : after;
-      sums = combine(sums, row_sums(entries[0].item[k], entries[1].item[k], entries[2].item[k], entries[3].item[k],
-                                    below, own.item[k], above));
+      const RowCheck<T> check = check_row(entries[0].item[k], entries[1].item[k], entries[2].item[k], entries[3].item[k],
+                                          below, own.item[k], above);
+      residual.item[k] = check.residual;
+      flags |= check.flags;
     }
-    return sums;
+    *reinterpret_cast<Chunk*>(store.array(0) + at) = residual;
+    *reinterpret_cast<Chunk*>(store.array(1) + at) = entries[1];
+    *reinterpret_cast<Chunk*>(store.array(2) + at) = entries[2];
+    return flags;
   }
 
-  /// Adds up over the team; teams wider than a warp meet in `partial`.
-  static WARPLOOM_DEVICE ResidualSums<R> team_sums(const device::Block& block, const Parameters& p,
-                                                   ResidualSums<R> sums, ResidualSums<R>* partial) {
+  /// Or-ed over the team; teams wider than a warp meet in `warps`.
+  static WARPLOOM_DEVICE int32_t team_flags(const device::Block& block, const Parameters& p, int32_t flags, int32_t* warps) {
     const int team = 1 << p.team_log2, reach = team < 32 ? team : 32;
-    for (int mask = 1; mask < reach; mask *= 2) sums = combine(sums, device::shuffle_xor(block, sums, mask));
-    if (team <= 32) return sums;
-    if (block.lane() == 0) partial[block.warp()] = sums;
+    for (int mask = 1; mask < reach; mask *= 2) flags |= device::shuffle_xor(block, flags, mask);
+    if (team <= 32) return flags;
+    if (block.lane() == 0) warps[block.warp()] = flags;
     block.sync();
-    const int warps = team / 32, begin = (block.thread() >> p.team_log2) * warps;
-    sums = partial[begin];
-    for (int w = 1; w < warps; ++w) sums = combine(sums, partial[begin + w]);
-    return sums;
+    const int count = team / 32, begin = (block.thread() >> p.team_log2) * count;
+    for (int w = 0; w < count; ++w) flags |= warps[begin + w];
+    return flags;
   }
 
-  /// Judges every system and stores the accepted ones; the others go on the list.
-  static WARPLOOM_DEVICE void finish(const device::Block& block, const Parameters& p, const ChunkStore<T>& store) {
-    auto* const partial = block.shared<ResidualSums<R>>(padded(ChunkStore<T>::entries(store.lanes, store.depth)));
+  /// Flags of every system, and the block ready for a correction. True if one is wanted.
+  static WARPLOOM_DEVICE bool measure(const device::Block& block, const Parameters& p, const ChunkStore<T>& store) {
+    const Words own_words = words(block, store);
     const Span own = span(block, p);
-    const int team = 1 << p.team_log2, teams = block.threads() >> p.team_log2;
-    const int begin = (block.thread() & (team - 1)) * kPerChunk, step = team * kPerChunk;
+    const int team = 1 << p.team_log2, teams = block.threads() >> p.team_log2, capacity = p.width * p.depth;
+    const int rank = block.thread() & (team - 1);
+    bool wanted = false;
     for (int done = 0; done < p.systems; done += teams) {
       const int s = done + (block.thread() >> p.team_log2);
       const int rows = s < own.taken ? p.full.n : 0;
-      const T* const x = store.array(3) + s * p.width * p.depth;
-      const int64_t system = own.first + s, from = system * p.full.system_stride;
-      ResidualSums<R> sums{R(0), R(0), R(0)};
-      for (int i = begin; i < rows; i += step) sums = combine(sums, chunk_sums(p, from, x, i));
-      sums = team_sums(block, p, sums, partial);
-      if (rows == 0) continue;
-      const bool good = accepted(sums);
+      const int64_t from = (own.first + s) * p.full.system_stride;
+      int32_t flags = 0;
+      for (int i = rank * kPerChunk; i < rows; i += team * kPerChunk) {
+        flags |= check_chunk(p, store, from, s * capacity + i, i);
+      }
+      for (int i = rows + rank; s < p.systems && i < capacity; i += team) {
+        store.array(0)[s * capacity + i] = store.array(2)[s * capacity + i] = T(0);
+        store.array(1)[s * capacity + i] = T(R(1));
+      }
+      flags = team_flags(block, p, flags, own_words.warps);
+      if (rank == 0 && s < p.systems) own_words.flags[s] = flags;
+      wanted = wanted || flags == kOverLimit;
+    }
+    block.sync();
+    const bool in_warp = device::ballot(block, wanted) != 0;
+    if (block.lane() == 0) own_words.warps[block.warp()] = in_warp ? 1 : 0;
+    block.sync();
+    int32_t any = 0;
+    for (int w = 0; w < block.threads() / 32; ++w) any |= own_words.warps[w];
+    return any != 0;
+  }
+
+  /// The residuals become right-hand sides, the lower band is loaded again.
+  static WARPLOOM_DEVICE void begin_correction(const device::Block& block, const Parameters& p, const ChunkStore<T>& store,
+                                               KeptChunk<T>* kept) {
+    kept->take(store, block.thread());
+    block.sync();
+    const Span own = span(block, p);
+    const int team = 1 << p.team_log2, rank = block.thread() & (team - 1);
+    for (int s = block.thread() >> p.team_log2; s < own.taken; s += block.threads() >> p.team_log2) {
+      const T* const from = p.full.array[0] + (own.first + s) * p.full.system_stride;
+      T* const to = store.array(0) + s * p.width * p.depth;
+      for (int i = rank * kPerChunk; i < p.full.n; i += team * kPerChunk) {
+        device::async_copy<sizeof(Chunk)>(block, to + i, from + i);
+      }
+    }
+    device::async_commit(block);
+    device::async_wait<0>(block);
+    block.sync();
+    clear_corners(block, p, store);
+  }
+
+  /// Stores the systems without flags; the others go on the list.
+  static WARPLOOM_DEVICE void finish(const device::Block& block, const Parameters& p, const ChunkStore<T>& store) {
+    const int32_t* const flags = words(block, store).flags;
+    const Span own = span(block, p);
+    const int team = 1 << p.team_log2, begin = (block.thread() & (team - 1)) * kPerChunk;
+    for (int s = block.thread() >> p.team_log2; s < own.taken; s += block.threads() >> p.team_log2) {
+      const int64_t system = own.first + s;
+      const bool good = flags[s] == 0;
       if (begin == 0) settle(good, p.full, system, p.list, p.count);
       if (!good) continue;
+      const T* const x = store.array(3) + s * p.width * p.depth;
       T* const to = p.full.array[4] + system * p.full.solution_stride;
-      for (int i = begin; i < rows; i += step) {
+      for (int i = begin; i < p.full.n; i += team * kPerChunk) {
         *reinterpret_cast<Chunk*>(to + i) = *reinterpret_cast<const Chunk*>(x + i);
       }
     }
   }
 
-  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const ChunkStore<T> store{block.shared<T>(), p.depth, block.threads()};
-    load(block, p, store);
-    device::async_commit(block);
-    device::async_wait<0>(block);
-    block.sync();
-    clear_corners(block, p, store);
+  /// From rows to unknowns in the store.
+  static WARPLOOM_DEVICE void solve(const device::Block& block, const Parameters& p, const ChunkStore<T>& store) {
     OuterRows<T> rows;
     const uint32_t next_rows = eliminate_chunk(store, block.thread(), &rows);
     store.set_rows(block.thread(), rows);
@@ -184,6 +241,26 @@ struct PivotingFullAgent {
     merge_down(block, store, p.width);
     substitute_chunk(store, block.thread(), next_rows, store.values(block.thread()));
     block.sync();
+  }
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const ChunkStore<T> store{block.shared<T>(), p.depth, block.threads()};
+    load(block, p, store);
+    device::async_commit(block);
+    device::async_wait<0>(block);
+    block.sync();
+    clear_corners(block, p, store);
+    solve(block, p, store);
+    const int32_t* const flags = words(block, store).flags + block.thread() / p.width;
+    WARPLOOM_NO_UNROLL
+    for (int count = 0; measure(block, p, store) && count < kChipCorrections; ++count) {
+      KeptChunk<T> kept;
+      const bool wanted = *flags == kOverLimit;
+      begin_correction(block, p, store, &kept);
+      solve(block, p, store);
+      kept.put(store, block.thread(), wanted);
+      block.sync();
+    }
     finish(block, p, store);
   }
 };

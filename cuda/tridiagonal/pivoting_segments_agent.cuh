@@ -69,7 +69,7 @@ struct SegmentJudgeAgent {
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     const int64_t problem = block.index() * block.threads() + block.thread();
     if (problem >= p.batch.problems()) return;
-    ResidualSums<R> sums{R(0), R(0), R(0)};
+    ResidualSums<R> sums{R(0), R(0), R(0), 0};
     for (int64_t i = 0; i < p.segments; ++i) sums = combine(sums, p.sums[problem * p.segments + i]);
     settle(accepted(sums), p.batch, problem, p.list, p.count);
   }

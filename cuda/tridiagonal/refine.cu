@@ -9,35 +9,37 @@
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 namespace {
 
-constexpr int kLargestCount = 3;
+/// Corrections at most: each gains the digits that the matrix leaves to the working precision.
+constexpr int kLargestCount = 5;
 
 /// The buffers of one refinement and the launches on them.
 template <class T>
 class Refinement {
  public:
-  using Wide = WideOf<T>;
+  using Precise = PreciseOf<T>;
   using Agent = RefineAgent<T>;
 
-  Refinement(GpuDevice& device, const Batch<T>& batch, const Verification<T>& options, Used* used)
-      : device_(device), batch_(batch), corners_(options.corners), used_(used), walk_(walk_of(batch)) {}
+  Refinement(GpuDevice& device, const Batch<T>& batch, const T* corners, double good_enough, Used* used)
+      : device_(device), batch_(batch), corners_(corners), good_enough_(good_enough), used_(used), walk_(walk_of(batch)) {}
 
   Status allocate() {
     int64_t rows = 0;
     WARPLOOM_TRY(all_rows(device_, batch_, &rows));
     const int64_t entries = std::max<int64_t>(1, rows * batch_.rhs_count), problems = batch_.problems();
-    const int64_t wide_bytes = padded(entries * static_cast<int64_t>(sizeof(Wide)));
+    const int64_t sum_bytes = padded(entries * static_cast<int64_t>(sizeof(Precise)));
     const int64_t correction_bytes = padded(entries * static_cast<int64_t>(sizeof(T)));
     const int64_t finding_bytes = padded(problems * walk_.segments * static_cast<int64_t>(sizeof(RefineFinding)));
     const int64_t state_bytes = padded(problems * static_cast<int64_t>(sizeof(RefineState)));
     const int64_t word_bytes = padded(problems * static_cast<int64_t>(sizeof(int32_t)));
     int64_t at = 0;
     const auto take = [&at](int64_t bytes) { return std::exchange(at, at + bytes); };
-    const int64_t wide_at = take(wide_bytes), correction_at = take(correction_bytes);
+    const int64_t sum_at = take(sum_bytes), correction_at = take(correction_bytes);
     const int64_t finding_at = take(finding_bytes), state_at = take(state_bytes);
     const int64_t status_at = take(word_bytes), row_at = take(word_bytes), active_at = take(256);
     WARPLOOM_TRY(Workspace::make(device_, at, &memory_));
-    wide_ = packed_like(batch_, rows, memory_.template as<Wide>(wide_at));
     correction_ = packed_like(batch_, rows, memory_.template as<T>(correction_at));
+    sum_ = {memory_.template as<Precise>(sum_at), correction_.system_stride, correction_.row_stride,
+            correction_.rhs_stride};
     findings_ = memory_.template as<RefineFinding>(finding_at);
     states_ = memory_.template as<RefineState>(state_at);
     active_ = memory_.template as<int32_t>(active_at);
@@ -52,7 +54,7 @@ class Refinement {
     typename Agent::Parameters p;
     p.batch = batch_;
     p.corners = corners_;
-    p.wide = wide_;
+    p.sum = sum_;
     p.correction = correction_;
     p.step = step;
     p.iteration = iteration;
@@ -71,6 +73,7 @@ class Refinement {
     p.batch = batch_;
     p.segments = walk_.segments;
     p.iteration = iteration;
+    p.good_enough = good_enough_;
     p.findings = findings_;
     p.states = states_;
     p.active = active_;
@@ -87,10 +90,11 @@ class Refinement {
   GpuDevice& device_;
   Batch<T> batch_, inner_;
   const T* corners_;
+  double good_enough_;
   Used* used_;
   RowWalk walk_;
   Workspace memory_;
-  Strided<Wide> wide_;
+  PackedLines<Precise> sum_;
   Strided<T> correction_;
   RefineFinding* findings_ = nullptr;
   RefineState* states_ = nullptr;
@@ -100,30 +104,33 @@ class Refinement {
 }  // namespace
 
 template <class T>
+Status refine_until(GpuDevice& device, const Batch<T>& batch, const T* corners, double good_enough, int most,
+                    const std::function<Status(const Batch<T>&)>& solve, Used* used) {
+  if (batch.problems() == 0 || batch.n == 0) return {};
+  Refinement<T> refinement(device, batch, corners, good_enough, used);
+  WARPLOOM_TRY(refinement.allocate());
+  WARPLOOM_TRY(refinement.stream(RefineStep::begin, 0));
+  int32_t active = 0;
+  WARPLOOM_TRY(refinement.decide(0, &active));
+  if (active == 0) return {};
+  for (int iteration = 1; active > 0 && iteration <= most; ++iteration) {
+    WARPLOOM_TRY(refinement.stream(RefineStep::residual, iteration));
+    WARPLOOM_TRY(solve(refinement.inner()));
+    WARPLOOM_TRY(refinement.decide(iteration, &active));
+    WARPLOOM_TRY(refinement.stream(RefineStep::apply, iteration));
+  }
+  return refinement.stream(RefineStep::round, 0);
+}
+
+template <class T>
 Status refine(GpuDevice& device, const Batch<T>& batch, const Verification<T>& options,
               const std::function<Status(const Batch<T>&)>& solve, Used* used) {
-  if (batch.problems() == 0 || batch.n == 0) return {};
-  if constexpr (sizeof(RealOf<T>) == 4) {
-    Refinement<T> refinement(device, batch, options, used);
-    WARPLOOM_TRY(refinement.allocate());
-    WARPLOOM_TRY(refinement.stream(RefineStep::begin, 0));
-    int32_t active = 0;
-    WARPLOOM_TRY(refinement.decide(0, &active));
-    if (active == 0) return {};
-    for (int iteration = 1; active > 0 && iteration <= kLargestCount; ++iteration) {
-      WARPLOOM_TRY(refinement.stream(RefineStep::residual, iteration));
-      WARPLOOM_TRY(solve(refinement.inner()));
-      WARPLOOM_TRY(refinement.decide(iteration, &active));
-      WARPLOOM_TRY(refinement.stream(RefineStep::apply, iteration));
-    }
-    return refinement.stream(RefineStep::round, 0);
-  } else {
-    (void)device, (void)options, (void)solve, (void)used;
-    return {};
-  }
+  return refine_until<T>(device, batch, options.corners, kPreciseEnough<T>, kLargestCount, solve, used);
 }
 
 #define WARPLOOM_INSTANTIATE(T)                                                       \
+  template Status refine_until<T>(GpuDevice&, const Batch<T>&, const T*, double, int, \
+                                  const std::function<Status(const Batch<T>&)>&, Used*); \
   template Status refine<T>(GpuDevice&, const Batch<T>&, const Verification<T>&,      \
                             const std::function<Status(const Batch<T>&)>&, Used*);
 WARPLOOM_INSTANTIATE(float)

@@ -1,7 +1,8 @@
-// Iterative refinement of float solutions with sums and residuals in double precision, as streaming kernels: measure a
-// candidate, decide per problem, apply, form the next right-hand side, round at the end.
+// Iterative refinement with the solution and residuals in about twice the precision (precise.cuh), as streaming kernels:
+// measure a candidate, decide per problem, apply, form the next right-hand side, round at the end.
 #pragma once
 #include "cuda/core/launch.cuh"
+#include "cuda/tridiagonal/precise.cuh"
 #include "cuda/tridiagonal/verify_rows.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
@@ -21,7 +22,8 @@ WARPLOOM_DEVICE RefineFinding combine(const RefineFinding& a, const RefineFindin
 /// Progress of one problem.
 struct RefineState {
   double backward_error = 0;
-  /// The right-hand side of correction k is the residual times scale[k & 1], so that it neither over- nor underflows.
+  /// The right-hand side of correction k is the residual times scale[k & 1], a power of two, so that it neither over- nor
+  /// underflows.
   double scale[2] = {0, 0};
   int32_t accepted = 0;  ///< the last correction is added
   int32_t active = 0;    ///< another correction is wanted
@@ -29,23 +31,33 @@ struct RefineState {
 
 /// One kernel for all streaming steps: they walk the rows alike and differ in what they do there.
 enum class RefineStep : int32_t {
-  begin = 0,    ///< wide = x
-  measure = 1,  ///< findings of wide + correction
-  apply = 2,    ///< wide += correction where accepted
-  residual = 3, ///< correction = (b - A wide) * scale where active, else 0
-  round = 4,    ///< x = wide
+  begin = 0,    ///< sum = x
+  measure = 1,  ///< findings of sum + correction
+  apply = 2,    ///< sum += correction where accepted
+  residual = 3, ///< correction = (b - A sum) * scale where active, else 0
+  round = 4,    ///< x = sum, rounded
+};
+
+/// A packed buffer of one value per unknown.
+template <class E>
+struct PackedLines {
+  E* data = nullptr;
+  int64_t system_stride = 0, row_stride = 0, rhs_stride = 0;
+  WARPLOOM_HOST_DEVICE int64_t index(int64_t system, int64_t row, int64_t rhs) const {
+    return system * system_stride + row * row_stride + rhs * rhs_stride;
+  }
 };
 
 template <class T>
 struct RefineAgent {
   static constexpr int kMaxThreads = 128;
   static constexpr int kMinBlocks = 4;
-  using Wide = WideOf<T>;
+  using Precise = PreciseOf<T>;
 
   struct Parameters {
     Batch<T> batch;
     const T* corners;
-    Strided<Wide> wide;
+    PackedLines<Precise> sum;
     Strided<T> correction;
     RefineStep step;
     int32_t iteration;  ///< number of the correction in hand, or (residual) the one asked for; measure: 0 before any
@@ -54,58 +66,63 @@ struct RefineAgent {
     const RefineState* states;
   };
 
-  /// Rows of one problem with where its wide unknowns and corrections stand.
+  /// Rows of one problem with where its precise unknowns and corrections stand.
   struct Lines {
     ProblemRows<T> rows;
-    int64_t wide_at, correction_at;
+    int64_t sum_at, correction_at;
     double unscale;
     bool corrected;
 
     WARPLOOM_DEVICE Lines(const Parameters& p, int64_t problem) : rows(p.batch, problem, p.corners) {
       const int64_t system = problem / p.batch.rhs_count, rhs = problem - system * p.batch.rhs_count;
-      wide_at = p.wide.index(p.batch.origin(system), 0, rhs);
+      sum_at = p.sum.index(p.batch.origin(system), 0, rhs);
       correction_at = p.correction.index(p.batch.origin(system), 0, rhs);
       corrected = p.step == RefineStep::measure ? p.iteration > 0 && p.states[problem].active != 0
                                                 : p.step == RefineStep::apply && p.states[problem].accepted != 0;
       unscale = corrected ? 1 / p.states[problem].scale[p.iteration & 1] : 0;
     }
-    WARPLOOM_DEVICE Wide unknown(const Parameters& p, int64_t row) const {
-      const Wide value = p.wide.load(wide_at + row * p.wide.row_stride);
+    WARPLOOM_DEVICE Precise unknown(const Parameters& p, int64_t row) const {
+      const Precise value = p.sum.data[sum_at + row * p.sum.row_stride];
       if (!corrected) return value;
-      return value + Wide(unscale) * widen(p.correction.load(correction_at + row * p.correction.row_stride));
+      return add_scaled<T>(value, unscale, p.correction.load(correction_at + row * p.correction.row_stride));
     }
   };
 
   static WARPLOOM_DEVICE RowResidual<T> residual_of(const Parameters& p, const Lines& lines, int64_t row) {
-    return residual_at<T>(lines.rows, row, p.corners != nullptr,
-                          [&](int64_t other) { return lines.unknown(p, other); });
+    RowSum<T> sum(lines.rows.rhs_of(row), lines.rows.powers(row));
+    each_entry(lines.rows, row, p.corners != nullptr,
+               [&](const T& entry, int64_t at) { subtract<T>(sum, entry, lines.unknown(p, at)); });
+    return sum.result();
   }
 
   static WARPLOOM_DEVICE void step_row(const Parameters& p, const Lines& lines, int64_t problem, int64_t row,
                                        RefineFinding* found) {
-    const int64_t wide_at = lines.wide_at + row * p.wide.row_stride;
+    Precise& sum = p.sum.data[lines.sum_at + row * p.sum.row_stride];
     const int64_t correction_at = lines.correction_at + row * p.correction.row_stride;
     switch (p.step) {
-      case RefineStep::begin: p.wide.store(wide_at, widen(lines.rows.solution_of(row))); break;
+      case RefineStep::begin: sum = precise<T>(lines.rows.solution_of(row)); break;
       case RefineStep::measure: {
         const RowResidual<T> r = residual_of(p, lines, row);
-        const double size = device::absolute(r.residual);
+        const double size = modulus(r.residual);
         if (!device::is_finite(size)) found->finite = 0;
         found->backward_error = raise_backward_error(found->backward_error, size, r.scale);
-        found->largest_residual = device::maximum(found->largest_residual, size);
+        found->largest_residual = device::maximum(found->largest_residual, size * r.up);
         break;
       }
       case RefineStep::apply:
-        if (lines.corrected) p.wide.store(wide_at, lines.unknown(p, row));
+        if (lines.corrected) sum = lines.unknown(p, row);
         break;
       case RefineStep::residual: {
         const RefineState& state = p.states[problem];
         T value(0);
-        if (state.active != 0) value = narrow<T>(residual_of(p, lines, row).residual * Wide(state.scale[p.iteration & 1]));
+        if (state.active != 0) {
+          const RowResidual<T> r = residual_of(p, lines, row);
+          value = narrow<T>(times(r.up * state.scale[p.iteration & 1], r.residual));
+        }
         p.correction.store(correction_at, value);
         break;
       }
-      case RefineStep::round: lines.rows.store_solution(row, narrow<T>(p.wide.load(wide_at))); break;
+      case RefineStep::round: lines.rows.store_solution(row, rounded<T>(sum)); break;
     }
   }
 
@@ -125,13 +142,12 @@ template <class T>
 struct RefineJudgeAgent {
   static constexpr int kMaxThreads = 128;
   static constexpr int kMinBlocks = 4;
-  /// Far below what rounding to T leaves.
-  static constexpr double kGoodEnough = 0x1p-46;
 
   struct Parameters {
     Batch<T> batch;
     int64_t segments;
     int32_t iteration;
+    double good_enough;  ///< a backward error that wants no correction
     const RefineFinding* findings;
     RefineState* states;
     int32_t* active;  ///< counts the problems that want another correction
@@ -154,8 +170,8 @@ struct RefineJudgeAgent {
       state.active = better && 2 * found.backward_error <= state.backward_error ? 1 : 0;
       if (better) state.backward_error = found.backward_error;
     }
-    if (state.backward_error <= kGoodEnough || !(found.largest_residual > 0)) state.active = 0;
-    state.scale[(p.iteration + 1) & 1] = state.active != 0 ? 1 / found.largest_residual : 0;
+    if (state.backward_error <= p.good_enough || !(found.largest_residual > 0)) state.active = 0;
+    state.scale[(p.iteration + 1) & 1] = state.active != 0 ? powers_of(found.largest_residual).down : 0;
     p.states[problem] = state;
     if (state.active != 0) device::atomic_add(p.active, 1);
   }

@@ -17,7 +17,10 @@ inline constexpr const char* kAlgorithmNames[] = {
     "auto", "cr", "pcr", "cr-pcr", "pcr-thomas", "thomas", "cr-regpack", "pivoting", "partition"};
 
 /// op(A) of the solve; conjugate only differs from transpose for complex types.
-enum class Transpose : int32_t { none = 0, transpose = 1, conjugate = 2 };
+enum class Transpose : int32_t {
+  none = 0, transpose = 1, conjugate = 2,
+  conjugate_only = 3,  ///< the adjoint of `transpose`, for vjp: no call can ask for it
+};
 inline constexpr const char* kTransposeNames[] = {"none", "transpose", "conjugate"};
 
 /// `positive_definite`: Hermitian positive definite; `upper` is not given: upper[i] = conj(lower[i+1]).

@@ -1,5 +1,5 @@
 // What tridiagonal.solve calls after (or around) an algorithm: the check of every answer, its repair by
-// pivoting, refinement with double residuals, and the pivoted solver of periodic systems.
+// pivoting, refinement with precise residuals, and the pivoted solver of periodic systems.
 //
 // Order in the front (solve.cu), each step only where asked for:
 //   keep_rhs (check or refine, in place)  ->  the algorithm  ->  refine  ->  verify
@@ -35,13 +35,17 @@ Status keep_rhs(GpuDevice&, const Batch<T>& batch, Workspace* memory, Batch<T>* 
 template <class T>
 Status verify(GpuDevice&, const Batch<T>& batch, const Verification<T>&, Used*);
 
-/// Refines solutions of T = float or Complex<float> with residuals, and the sum, in double precision:
-/// x += solve(b - A x) up to three times, per problem only while its backward error at least halves; x is rounded to T
-/// at the end. `solve` runs the algorithm on another right-hand side of the same systems (the batch it receives has
-/// its own rhs, solution, status and row). Returns ok without work for double types.
+/// Refines solutions with residuals, and the sum, in about twice the precision of T: x += solve(b - A x) up to five
+/// times, per problem only while its backward error at least halves; x is rounded to T at the end. `solve` runs the
+/// algorithm on another right-hand side of the same systems (the batch it receives has its own rhs, solution, status and
+/// row).
 template <class T>
 Status refine(GpuDevice&, const Batch<T>& batch, const Verification<T>&,
               const std::function<Status(const Batch<T>&)>& solve, Used*);
+/// The same with at most `most` corrections, and none for backward errors up to `good_enough`.
+template <class T>
+Status refine_until(GpuDevice&, const Batch<T>& batch, const T* corners, double good_enough, int most,
+                    const std::function<Status(const Batch<T>&)>& solve, Used*);
 
 /// Partial pivoting over all candidate rows of a periodic system, one thread per problem (in place allowed).
 /// `corners` as in Verification; the bands' own corner entries are not read.

@@ -26,7 +26,7 @@ WARPLOOM_DEVICE RowsFinding combine(const RowsFinding& a, const RowsFinding& b) 
 template <class T, class Finite>
 WARPLOOM_DEVICE void find(RowsFinding& found, int64_t row, const RowResidual<T>& of, const WideOf<T>& own,
                           const Finite& finite) {
-  const double size = device::absolute(of.residual);
+  const double size = modulus(of.residual);
   if (!device::is_finite(size) || !device::is_finite(own)) {
     ++found.lost_rows;
     if (found.bad_row < 0 && !finite()) found.bad_row = row;

@@ -3,10 +3,12 @@
 #include <cfloat>
 
 #include "cuda/tridiagonal/batch.cuh"
+#include "cuda/tridiagonal/row_scale.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// The type residuals are computed in: products of two floats are exact in double; doubles rely on fma.
+/// The type residuals are given in: of floats double, in which their products are exact; of doubles, whose products are
+/// added up with what rounding leaves (RowSum), the same.
 template <class T> struct WideOfType { using Type = double; };
 template <class R> struct WideOfType<Complex<R>> { using Type = Complex<double>; };
 template <class T> using WideOf = typename WideOfType<T>::Type;
@@ -27,6 +29,10 @@ WARPLOOM_DEVICE T narrow(const WideOf<T>& a) {
 }
 
 template <class R> inline constexpr double kEpsilon = sizeof(R) == 4 ? FLT_EPSILON : DBL_EPSILON;
+/// Smallest normal number.
+template <class R> inline constexpr double kLeastNormal = sizeof(R) == 4 ? FLT_MIN : DBL_MIN;
+/// Componentwise backward error that a pivoted solve goes on correcting above.
+template <class R> inline constexpr double kGoodError = 2 * kEpsilon<R>;
 /// Largest accepted componentwise backward error where the caller names none.
 template <class T> inline constexpr double kDefaultTolerance = 64 * kEpsilon<RealOf<T>>;
 /// Largest accepted |b - A x|_1 / (|A|_1 |x|_1 epsilon) of the pivoted solver.
@@ -45,6 +51,15 @@ WARPLOOM_DEVICE Complex<R> divide(const Complex<R>& a, const Complex<R>& b) {
   const R ratio = b.re / b.im;
   const R scale = device::fma(b.re, ratio, b.im);
   return {device::fma(a.re, ratio, a.im) / scale, device::fma(a.im, ratio, -a.re) / scale};
+}
+
+/// x + correction, or zero where the correction takes all of x: what is left is rounding, and would be as wrong after any
+/// number of further corrections where the unknown is zero.
+template <class T>
+WARPLOOM_DEVICE T corrected(const T& x, const T& correction) {
+  const T sum = x + correction;
+  const bool none = device::absolute(sum) <= static_cast<RealOf<T>>(16 * kEpsilon<RealOf<T>>) * device::absolute(x);
+  return none ? T(RealOf<T>(0)) : sum;
 }
 
 /// Rows of one problem, read from global memory; entries outside the matrix read as zero.
@@ -87,6 +102,14 @@ struct ProblemRows {
   WARPLOOM_DEVICE void store_solution(int64_t row, const T& value) const {
     solution.store(solution_at + row * solution.row_stride, value);
   }
+  /// By which the row is scaled, its corner included.
+  WARPLOOM_DEVICE Powers<RealOf<T>> powers(int64_t row) const {
+    RealOf<T> size = device::maximum(device::maximum(device::absolute(lower_of(row)), device::absolute(diagonal_of(row))),
+                                     device::absolute(upper_of(row)));
+    if (row == 0) size = device::maximum(size, device::absolute(corner_first));
+    if (row + 1 == rows) size = device::maximum(size, device::absolute(corner_last));
+    return powers_of(size);
+  }
   /// All entries of the row, right-hand side and the row's corner included, are finite.
   WARPLOOM_DEVICE bool finite(int64_t row) const {
     bool result = device::is_finite(lower_of(row)) && device::is_finite(diagonal_of(row)) &&
@@ -97,65 +120,109 @@ struct ProblemRows {
   }
 };
 
-/// b - A x of one row and |A||x| + |b|, in the wide type.
+/// b - A x of one row and |A||x| + |b|, both in units of `up`, the power of two by which the row is scaled.
 template <class T>
 struct RowResidual {
   WideOf<T> residual;
   double scale;
+  double up;
+};
+
+/// A real residual. Of doubles the roundings of products and sums are kept, so that it is as good as computed in twice the
+/// precision (Ogita, Rump, Oishi 2005); of floats double is that.
+template <bool kCompensated>
+struct RealSum {
+  double sum = 0, lost = 0;
+  WARPLOOM_DEVICE void subtract(double a, double x) {
+    if constexpr (kCompensated) {
+      const double product = a * x, rest = sum - product, back = rest - sum;
+      lost += (sum - (rest - back)) - (product + back) - device::fma(a, x, -product);
+      sum = rest;
+    } else {
+      sum = device::fma(-a, x, sum);
+    }
+  }
+  WARPLOOM_DEVICE double value() const { return kCompensated ? sum + lost : sum; }
+};
+
+/// Adds up one scaled row. An unknown below the smallest normal number has lost digits that no solver could have kept: it
+/// counts as that number in the scale.
+template <class T>
+class RowSum {
+ public:
+  using Wide = WideOf<T>;
+  WARPLOOM_DEVICE RowSum(const T& rhs, const Powers<RealOf<T>>& powers) : down_(powers.down), up_(powers.up) {
+    const Wide value = times(down_, widen(rhs));
+    if constexpr (kIsComplex<T>) {
+      real_.sum = value.re;
+      imaginary_.sum = value.im;
+    } else {
+      real_.sum = value;
+    }
+    scale_ = modulus(value);
+  }
+  WARPLOOM_DEVICE void subtract(const T& entry, const Wide& unknown) {
+    const Wide a = times(down_, widen(entry));
+    subtract_product(a, unknown);
+    scale_ += modulus(a) * device::maximum(modulus(unknown), kLeastNormal<RealOf<T>>);
+  }
+  /// Of the unknown's part beyond its precision.
+  WARPLOOM_DEVICE void subtract_low(const T& entry, const Wide& low) { subtract_product(times(down_, widen(entry)), low); }
+  WARPLOOM_DEVICE RowResidual<T> result() const {
+    if constexpr (kIsComplex<T>) {
+      return {{real_.value(), imaginary_.value()}, scale_, up_};
+    } else {
+      return {real_.value(), scale_, up_};
+    }
+  }
+
+ private:
+  WARPLOOM_DEVICE void subtract_product(const Wide& a, const Wide& x) {
+    if constexpr (kIsComplex<T>) {
+      real_.subtract(a.re, x.re);
+      real_.subtract(-a.im, x.im);
+      imaginary_.subtract(a.re, x.im);
+      imaginary_.subtract(a.im, x.re);
+    } else {
+      real_.subtract(a, x);
+    }
+  }
+
+  double down_, up_, scale_;
+  RealSum<sizeof(RealOf<T>) == 8> real_, imaginary_;
 };
 
 /// Of one row's entries and the unknowns below, its own, and above.
 template <class T>
-WARPLOOM_DEVICE RowResidual<T> entries_residual(const T& lower_entry, const T& diagonal_entry, const T& upper_entry,
-                                                const T& rhs_entry, const WideOf<T>& below, const WideOf<T>& own,
-                                                const WideOf<T>& above) {
-  const WideOf<T> lower = widen(lower_entry), diagonal = widen(diagonal_entry);
-  const WideOf<T> upper = widen(upper_entry), rhs = widen(rhs_entry);
-  RowResidual<T> result;
-  result.residual = device::fma(-lower, below, rhs);
-  result.residual = device::fma(-upper, above, result.residual);
-  result.residual = device::fma(-diagonal, own, result.residual);
-  result.scale = device::absolute(rhs) + device::absolute(lower) * device::absolute(below) +
-                 device::absolute(diagonal) * device::absolute(own) +
-                 device::absolute(upper) * device::absolute(above);
-  return result;
+WARPLOOM_DEVICE RowResidual<T> entries_residual(const T& lower, const T& diagonal, const T& upper, const T& rhs,
+                                                const WideOf<T>& below, const WideOf<T>& own, const WideOf<T>& above) {
+  RowSum<T> sum(rhs, row_powers(lower, diagonal, upper));
+  sum.subtract(lower, below);
+  sum.subtract(upper, above);
+  sum.subtract(diagonal, own);
+  return sum.result();
 }
 
-/// Five products of one row: coefficient times unknown (below, own, above, and the periodic corner).
-template <class T>
-WARPLOOM_DEVICE RowResidual<T> row_residual(const ProblemRows<T>& p, int64_t row, const WideOf<T>& below,
-                                            const WideOf<T>& own, const WideOf<T>& above,
-                                            const WideOf<T>& far_end, bool periodic) {
-  RowResidual<T> result =
-      entries_residual<T>(p.lower_of(row), p.diagonal_of(row), p.upper_of(row), p.rhs_of(row), below, own, above);
-  if (periodic && (row == 0 || row + 1 == p.rows)) {
-    // n = 1 meets both corners in its one row.
-    WideOf<T> corner = widen(row == 0 ? p.corner_first : p.corner_last);
-    if (p.rows == 1) corner = corner + widen(p.corner_last);
-    result.residual = device::fma(-corner, far_end, result.residual);
-    result.scale += device::absolute(corner) * device::absolute(far_end);
-  }
-  return result;
+/// Of a row in memory; visit(entry, row of its unknown) sees what stands in it, the periodic corner included.
+template <class T, class Visit>
+WARPLOOM_DEVICE void each_entry(const ProblemRows<T>& p, int64_t row, bool periodic, const Visit& visit) {
+  if (row > 0) visit(p.lower_of(row), row - 1);
+  if (row + 1 < p.rows) visit(p.upper_of(row), row + 1);
+  visit(p.diagonal_of(row), row);
+  if (periodic && row == 0) visit(p.corner_first, p.rows - 1);
+  if (periodic && row + 1 == p.rows) visit(p.corner_last, int64_t{0});
 }
 
-/// The same with unknowns from `unknown(row)`, in the wide type.
+/// With unknowns from `unknown(row)`, in the wide type.
 template <class T, class Unknown>
-WARPLOOM_DEVICE RowResidual<T> residual_at(const ProblemRows<T>& p, int64_t row, bool periodic,
-                                           const Unknown& unknown) {
-  const WideOf<T> zero(0.0), own = unknown(row);
-  const WideOf<T> below = row > 0 ? unknown(row - 1) : zero;
-  const WideOf<T> above = row + 1 < p.rows ? unknown(row + 1) : zero;
-  WideOf<T> far_end = zero;
-  if (periodic && row == 0) far_end = unknown(p.rows - 1);
-  if (periodic && row > 0 && row + 1 == p.rows) far_end = unknown(0);
-  return row_residual<T>(p, row, below, own, above, far_end, periodic);
+WARPLOOM_DEVICE RowResidual<T> residual_at(const ProblemRows<T>& p, int64_t row, bool periodic, const Unknown& unknown) {
+  RowSum<T> sum(p.rhs_of(row), p.powers(row));
+  each_entry(p, row, periodic, [&](const T& entry, int64_t at) { sum.subtract(entry, unknown(at)); });
+  return sum.result();
 }
 
-/// |residual| / scale of one row, raised into `worst`. Where the products underflow in double, rows of this size are
-/// rounding-free sums of subnormals: an error of a few units there counts as none.
+/// |residual| / scale of one row, raised into `worst`; 0 / 0 is 0.
 WARPLOOM_DEVICE double raise_backward_error(double worst, double residual, double scale) {
-  constexpr double kUnderflow = 16 * 4.9406564584124654e-324;
-  if (residual <= kUnderflow) return worst;
   return residual > worst * scale ? residual / scale : worst;
 }
 

@@ -29,7 +29,7 @@ batch, or a number for a constant band. float32, float64, complex64 and complex1
       --transpose T    none, transpose, conjugate
       --stable         pivoted solver of LAPACK class
       --no-check       do not measure backward errors
-      --refine         float32 with float64 residuals
+      --refine         residuals and solution in twice the precision
       --backend B      auto, cuda, cpu, simt
 
 Example: the systems (-1, 2, -1) x = r

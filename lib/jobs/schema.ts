@@ -26,7 +26,7 @@ export const solveJobSchema = z.strictObject({
   transpose: z.enum(['none', 'transpose', 'conjugate']).default('none'),
   stable: z.boolean().default(false).describe('pivoted solver'),
   check: z.boolean().default(true).describe('measure backward errors; re-solve by pivoting what fails'),
-  refine: z.boolean().default(false).describe('float32 with float64 residuals'),
+  refine: z.boolean().default(false).describe('residuals and solution in twice the precision'),
 });
 
 /** `heat-adi`: the two-dimensional heat equation by ADI. */

@@ -21,14 +21,20 @@ export interface MethodOptions {
   readonly algorithm?: Algorithm;
   /** Rows per thread of `cr-regpack`: 0 (default, policy), 2, 4, 8, 16 or 32. */
   readonly depth?: number;
-  /** Partial pivoting, of LAPACK class; with `algorithm` auto or pivoting. Default false. */
+  /**
+   * Partial pivoting of scaled rows, corrected by residuals until every row is solved as well as rounding allows
+   * (componentwise backward error at most 4 machine epsilons); with `algorithm` auto or pivoting. Default false.
+   */
   readonly stable?: boolean;
   /**
    * Componentwise backward error of every system in the same call; systems above `tolerance` are solved
    * again by pivoting. Default false.
    */
   readonly check?: boolean;
-  /** float32 and complex64: iterative refinement with residuals in double precision. Default false. */
+  /**
+   * Iterative refinement with residuals and solution in about twice the precision: for conditions well below 1/epsilon the
+   * error of the solution is that of rounding it. Default false.
+   */
   readonly refine?: boolean;
   /** Largest accepted componentwise backward error of `check`. Default 64 machine epsilons of the type. */
   readonly tolerance?: number;
@@ -142,7 +148,8 @@ class Solved<V extends Vector> implements SolveResult<V> {
   }
 }
 
-function infoOf(used: Int32Array, run: RunInfo): SolveInfo {
+/** `run` with the words of the report `used`. */
+export function infoOf(used: Int32Array, run: RunInfo): SolveInfo {
   const [algorithm = 0, depth = 0, threads = 0, launches = 0] = used;
   return Object.assign(run, { algorithm: algorithms[algorithm] ?? 'auto', depth, threads, launches });
 }

@@ -18,6 +18,7 @@
 #include "cuda/tridiagonal/multiply.h"
 #include "cuda/tridiagonal/solve.h"
 #include "cuda/tridiagonal/solve_factored.h"
+#include "cuda/tridiagonal/vjp.h"
 #include "native/core/js.h"
 
 namespace warploom {

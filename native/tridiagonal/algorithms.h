@@ -1,7 +1,7 @@
 // The solvers of one tile: kLanes systems of n rows side by side. Include after lanes.h, likewise
 // once per instruction set.
 #pragma once
-#include "native/tridiagonal/lanes.h"
+#include "native/tridiagonal/magnitude.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
@@ -14,6 +14,7 @@ struct Tile {
   S* x = nullptr;
   S* work = nullptr;
   IndexType<S> zero_row{};
+  bool scaled_rhs = false;  ///< for the pivoting solvers: rhs is that of the rows as row_scale() scales them
 };
 inline constexpr int64_t kWorkArrays = 9;
 
@@ -217,26 +218,39 @@ void solve_pcr_thomas(Tile<S>& t) {
   for (int64_t i = n - 1 - s; i >= 0; --i) t.x[i] = t.x[i] - ratio[i] * t.x[i + s];
 }
 
-/// Gaussian elimination with partial pivoting in the order of LAPACK gtsv; exchanges by selection.
+/// One row of a tile with its right-hand side, scaled by row_scale().
+template <class S>
+struct ScaledRow {
+  S lower, diagonal, upper, rhs;
+  WARPLOOM_INLINE ScaledRow(const Tile<S>& t, int64_t i) {
+    const auto scale = row_scale(t.lower[i], t.diagonal[i], t.upper[i]);
+    lower = times(scale, t.lower[i]);
+    diagonal = times(scale, t.diagonal[i]);
+    upper = times(scale, t.upper[i]);
+    rhs = t.scaled_rhs ? t.rhs[i] : times(scale, t.rhs[i]);
+  }
+};
+
+/// Gaussian elimination with partial pivoting of scaled rows in the order of LAPACK gtsv; exchanges by selection.
 template <class S>
 void solve_pivoting(Tile<S>& t) {
   const int64_t n = t.n;
   S *pivots = t.work, *first = t.work + n, *second = t.work + 2 * n;
   const S zero = constant<S>(0);
-  S d = t.diagonal[0], u = t.upper[0], b = t.rhs[0];
+  const ScaledRow<S> top(t, 0);
+  S d = top.diagonal, u = top.upper, b = top.rhs;
   for (int64_t i = 0; i + 1 < n; ++i) {
-    const S l = t.lower[i + 1], next_d = t.diagonal[i + 1], next_u = t.upper[i + 1],
-            next_b = t.rhs[i + 1];
-    const auto swap = absolute(d) < absolute(l);
-    pivots[i] = select(swap, l, d);
-    first[i] = select(swap, next_d, u);
-    second[i] = select(swap, next_u, zero);
-    t.x[i] = select(swap, next_b, b);
+    const ScaledRow<S> next(t, i + 1);
+    const auto swap = absolute(d) < absolute(next.lower);
+    pivots[i] = select(swap, next.lower, d);
+    first[i] = select(swap, next.diagonal, u);
+    second[i] = select(swap, next.upper, zero);
+    t.x[i] = select(swap, next.rhs, b);
     note_pivot(t, pivots[i], i);
-    const S factor = select(swap, d, l) / pivots[i];
-    d = select(swap, u, next_d) - factor * first[i];
-    u = select(swap, zero, next_u) - factor * second[i];
-    b = select(swap, b, next_b) - factor * t.x[i];
+    const S factor = select(swap, d, next.lower) / pivots[i];
+    d = select(swap, u, next.diagonal) - factor * first[i];
+    u = select(swap, zero, next.upper) - factor * second[i];
+    b = select(swap, b, next.rhs) - factor * t.x[i];
   }
   note_pivot(t, d, n - 1);
   t.x[n - 1] = b / d;

@@ -49,14 +49,14 @@ class Inverse {
   T *result_, *work_;
 };
 
-WARPLOOM_INLINE double modulus(double a) { return absolute(a); }
+WARPLOOM_INLINE double wide_modulus(double a) { return absolute(a); }
 template <class R>
-WARPLOOM_INLINE double modulus(const Complex<R>& a) {
+WARPLOOM_INLINE double wide_modulus(const Complex<R>& a) {
   return __builtin_hypot(static_cast<double>(a.re), static_cast<double>(a.im));
 }
 template <class T>
 T sign_of(const T& a) {
-  const double size = modulus(a);
+  const double size = wide_modulus(a);
   if constexpr (kParts<T> == 2) {
     using R = RealType<T>;
     return size > 0 ? T{static_cast<R>(a.re / size), static_cast<R>(a.im / size)} : constant<T>(1);
@@ -72,13 +72,13 @@ template <class T, class Apply>
 double estimate_norm(int64_t n, T* x, T* signs, const Apply& apply) {
   const auto sum = [&] {
     double total = 0;
-    for (int64_t i = 0; i < n; ++i) total += modulus(x[i]);
+    for (int64_t i = 0; i < n; ++i) total += wide_modulus(x[i]);
     return total;
   };
   const auto largest = [&] {
     int64_t at = 0;
     for (int64_t i = 1; i < n; ++i) {
-      if (modulus(x[i]) > modulus(x[at])) at = i;
+      if (wide_modulus(x[i]) > wide_modulus(x[at])) at = i;
     }
     return at;
   };
@@ -86,7 +86,7 @@ double estimate_norm(int64_t n, T* x, T* signs, const Apply& apply) {
     bool changed = false;
     for (int64_t i = 0; i < n; ++i) {
       const T sign = sign_of(x[i]);
-      changed = changed || kParts<T> == 2 || modulus(sign - signs[i]) != 0;
+      changed = changed || kParts<T> == 2 || wide_modulus(sign - signs[i]) != 0;
       x[i] = signs[i] = sign;
     }
     return changed;
@@ -112,7 +112,7 @@ double estimate_norm(int64_t n, T* x, T* signs, const Apply& apply) {
     if (!apply(x, true)) return -1;
     const int64_t last = column;
     column = largest();
-    if (modulus(x[last]) == modulus(x[column])) break;
+    if (wide_modulus(x[last]) == wide_modulus(x[column])) break;
   }
   for (int64_t i = 0; i < n; ++i) {
     const double size = 1 + static_cast<double>(i) / static_cast<double>(n - 1);
@@ -128,11 +128,11 @@ template <class T>
 double norm_of(const System<T>& s) {
   double norm = 0;
   for (int64_t j = 0; j < s.n; ++j) {
-    double sum = modulus(s.diagonal[j]);
-    if (j > 0) sum += modulus(s.upper[j - 1]);
-    if (j + 1 < s.n) sum += modulus(s.lower[j + 1]);
-    if (j == s.n - 1) sum += modulus(s.top);
-    if (j == 0) sum += modulus(s.bottom);
+    double sum = wide_modulus(s.diagonal[j]);
+    if (j > 0) sum += wide_modulus(s.upper[j - 1]);
+    if (j + 1 < s.n) sum += wide_modulus(s.lower[j + 1]);
+    if (j == s.n - 1) sum += wide_modulus(s.top);
+    if (j == 0) sum += wide_modulus(s.bottom);
     if (!(sum <= norm)) norm = sum;
   }
   return norm;
@@ -158,16 +158,13 @@ void error_bounds(const System<T>& s, const T* x, T* weights, Inverse<T>& invers
   using R = RealType<T>;
   using Limits = RealLimits<R>;
   constexpr double kRowEntries = 4;  // of a row and its right-hand side
-  *backward = static_cast<double>(backward_error(s, x, weights));
+  *backward = static_cast<double>(backward_error(s, x, static_cast<T*>(nullptr)));
   double size = 0;
   for (int64_t i = 0; i < s.n; ++i) {
-    R scale;
-    row_residual(s, x, i, &scale);
-    if (s.periodic && i == 0) scale += absolute(s.top) * absolute(x[s.n - 1]);
-    if (s.periodic && i == s.n - 1) scale += absolute(s.bottom) * absolute(x[0]);
-    const R rounding = static_cast<R>(kRowEntries) * (Limits::kEpsilon / 2) * scale + 4 * Limits::kSafe;
-    weights[i] = constant<T>(absolute(weights[i]) + rounding);
-    const double entry = modulus(x[i]);
+    const RowMeasure<T> row = measure_row(s, x, i);
+    const R rounding = static_cast<R>(kRowEntries) * (Limits::kEpsilon / 2) * row.scale;
+    weights[i] = constant<T>((modulus(row.residual) + rounding) * row.up + 4 * Limits::kSafe);
+    const double entry = wide_modulus(x[i]);
     if (!(entry <= size)) size = entry;
   }
   const auto weigh = [&](T* v) {

@@ -60,18 +60,20 @@ int last_rows(const Tile<S>& t, const BorderedRow<S>& carried, const BorderedRow
   const int64_t n = t.n;
   const S zero = constant<S>(0);
   if (n == 3) {  // carried is row 0 with columns 0, 1 = n-2, 2 = n-1
+    const ScaledRow<S> middle(t, 1);
     const S rows[3][4] = {{carried.p0, carried.qa, carried.qb, carried.rhs},
-                          {t.lower[1], t.diagonal[1], t.upper[1], t.rhs[1]},
+                          {middle.lower, middle.diagonal, middle.upper, middle.rhs},
                           {last.p0, last.qa, last.qb, last.rhs}};
     for (int r = 0; r < 3; ++r) {
       for (int c = 0; c < 4; ++c) a[r][c] = rows[r][c];
     }
     return 3;
   }
+  const ScaledRow<S> third(t, n - 3), second(t, n - 2);
   const S rows[4][5] = {
       {carried.p0, carried.p1, carried.qa, carried.qb, carried.rhs},
-      {t.lower[n - 3], t.diagonal[n - 3], t.upper[n - 3], zero, t.rhs[n - 3]},
-      {zero, t.lower[n - 2], t.diagonal[n - 2], t.upper[n - 2], t.rhs[n - 2]},
+      {third.lower, third.diagonal, third.upper, zero, third.rhs},
+      {zero, second.lower, second.diagonal, second.upper, second.rhs},
       {last.p0, last.p1, last.qa, last.qb, last.rhs}};
   for (int r = 0; r < 4; ++r) {
     for (int c = 0; c < 5; ++c) a[r][c] = rows[r][c];
@@ -79,24 +81,28 @@ int last_rows(const Tile<S>& t, const BorderedRow<S>& carried, const BorderedRow
   return 4;
 }
 
-/// Partial pivoting over every candidate row (the next and the last) of a periodic system, with
+/// Partial pivoting of scaled rows over every candidate (the next and the last) of a periodic system, with
 /// coupling `top` of row 0 to x[n-1] and `bottom` of row n-1 to x[0]. Work: 5 n entries.
 template <class S>
 void solve_pivoting_periodic(Tile<S>& t, const S& top, const S& bottom) {
   const int64_t n = t.n;
   S *p0 = t.work, *p1 = p0 + n, *p2 = p1 + n, *qa = p2 + n, *qb = qa + n;
   const S zero = constant<S>(0);
-  BorderedRow<S> carried = {t.diagonal[0], t.upper[0], zero, zero, top, t.rhs[0]};
-  BorderedRow<S> last = {bottom,           zero, zero, t.lower[n - 1], t.diagonal[n - 1],
-                         t.rhs[n - 1]};
+  const auto first_scale = row_scale(top, t.diagonal[0], t.upper[0]);
+  const auto last_scale = row_scale(t.lower[n - 1], t.diagonal[n - 1], bottom);
+  BorderedRow<S> carried = {times(first_scale, t.diagonal[0]), times(first_scale, t.upper[0]), zero, zero,
+                            times(first_scale, top), t.scaled_rhs ? t.rhs[0] : times(first_scale, t.rhs[0])};
+  BorderedRow<S> last = {times(last_scale, bottom), zero, zero, times(last_scale, t.lower[n - 1]),
+                         times(last_scale, t.diagonal[n - 1]),
+                         t.scaled_rhs ? t.rhs[n - 1] : times(last_scale, t.rhs[n - 1])};
   if (n == 3) {
-    carried.qa = t.upper[0];
+    carried.qa = carried.p1;
     carried.p1 = zero;
   }
   int64_t i = 0;
   for (; i + 5 <= n; ++i) {
-    BorderedRow<S> next = {t.lower[i + 1], t.diagonal[i + 1], t.upper[i + 1], zero, zero,
-                           t.rhs[i + 1]};
+    const ScaledRow<S> row(t, i + 1);
+    BorderedRow<S> next = {row.lower, row.diagonal, row.upper, zero, zero, row.rhs};
     exchange(absolute(carried.p0) < absolute(next.p0), carried, next);
     exchange(absolute(carried.p0) < absolute(last.p0), carried, last);
     note_pivot(t, carried.p0, i);

@@ -134,11 +134,13 @@ void set_matrix(const View& lower, const View& diagonal, const View& upper,
     above.origin += above.row_stride;
     above.conjugate = true;
     problem->bottom_row = -1;
-    if (transpose == operation::Transpose::transpose) {
+    if (transpose == operation::Transpose::transpose || transpose == operation::Transpose::conjugate_only) {
       below.conjugate = true;
       above.conjugate = false;
       problem->diagonal.conjugate = true;
     }
+  } else if (transpose == operation::Transpose::conjugate_only) {
+    below.conjugate = above.conjugate = problem->diagonal.conjugate = true;
   } else if (transpose != operation::Transpose::none) {
     const Band<R> old = below;
     below = above;

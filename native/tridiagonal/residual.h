@@ -16,79 +16,72 @@ struct System {
   int64_t rows[kLanes<S>] = {};
 };
 
-template <class R> struct RealLimits;
-template <> struct RealLimits<float> {
-  static constexpr float kEpsilon = 1.1920929e-7f, kSafe = 1.17549435e-38f, kInfinity = __builtin_inff();
-};
-template <> struct RealLimits<double> {
-  static constexpr double kEpsilon = 2.220446049250313e-16, kSafe = 2.2250738585072014e-308,
-                          kInfinity = __builtin_inf();
-};
-
-/// |r| / d for one row; 0/0 is zero, anything not finite is infinite. Sums so small that rounding
-/// is absolute (subnormal products) are judged against the smallest normal number, as gtrfs does.
+/// |r| / scale of one row; 0/0 is zero, anything not finite is infinite.
 template <class V>
 WARPLOOM_INLINE V row_error(const V& residual, const V& scale) {
   using Limits = RealLimits<typename LanesOf<V>::Real>;
-  const V tiny = broadcast<V>(3 * Limits::kSafe);
-  const V divisor = select(scale < broadcast<V>(3 * Limits::kSafe / Limits::kEpsilon), scale + tiny, scale);
-  const V ratio = residual / divisor;
-  const V infinity = broadcast<V>(Limits::kInfinity);
-  return select(ratio <= infinity, ratio, infinity);
+  const V ratio = residual / scale, infinity = broadcast<V>(Limits::kInfinity);
+  return select(is_zero(residual), residual, select(ratio <= infinity, ratio, infinity));
 }
 
-/// Residual of rows whose neighbours are both inside the system, or absent.
+/// What couples a row to the other end of a periodic system; zero elsewhere.
 template <class S>
-WARPLOOM_INLINE S row_residual(const System<S>& s, const S* x, int64_t i, LanesType<S>* scale) {
-  S product = s.diagonal[i] * x[i];
-  LanesType<S> sum = absolute(s.diagonal[i]) * absolute(x[i]) + absolute(s.rhs[i]);
-  S residual = s.rhs[i] - product;
-  if (i > 0) {
-    residual = residual - s.lower[i] * x[i - 1];
-    sum = sum + absolute(s.lower[i]) * absolute(x[i - 1]);
+struct CornerTerm {
+  S entry, unknown;
+};
+template <class S>
+CornerTerm<S> corner_term(const System<S>& s, const S* x, int64_t i) {
+  CornerTerm<S> term{constant<S>(0), constant<S>(0)};
+  for (int l = 0; l < kLanes<S> && s.periodic; ++l) {
+    const int64_t last = s.rows[l] - 1;
+    if (last < 0 || (i != 0 && i != last)) continue;
+    set_lane(term.entry, l, get_lane(i == 0 ? s.top : s.bottom, l));
+    set_lane(term.unknown, l, get_lane(x[i == 0 ? last : 0], l));
   }
-  if (i + 1 < s.n) {
-    residual = residual - s.upper[i] * x[i + 1];
-    sum = sum + absolute(s.upper[i]) * absolute(x[i + 1]);
-  }
-  *scale = sum;
-  return residual;
+  return term;
 }
 
-/// Adds the corner couplings of one lane to the residual and scale of its first and last row.
+/// b - A x of one row and |A||x| + |b|, both in units of `up`, the power of two by which the row is scaled (row_scale).
 template <class S>
-void add_corner(const System<S>& s, const S* x, int lane, bool first_row, One<S>* residual,
-                RealType<S>* scale) {
-  const int64_t last = s.rows[lane] - 1;
-  const One<S> corner = get_lane(first_row ? s.top : s.bottom, lane);
-  const One<S> other = get_lane(x[first_row ? last : 0], lane);
-  *residual = *residual - corner * other;
-  *scale = *scale + absolute(corner) * absolute(other);
+struct RowMeasure {
+  S residual;
+  LanesType<S> scale, up;
+};
+
+/// Without an error of its own beyond three roundings, down to rows of subnormal numbers. An unknown below the smallest
+/// normal number has lost digits that no solver could have kept: it counts as that number in the scale.
+template <class S>
+WARPLOOM_INLINE RowMeasure<S> measure_row(const System<S>& s, const S* x, int64_t i) {
+  using V = LanesType<S>;
+  const CornerTerm<S> corner = corner_term(s, x, i);
+  V size = larger(larger(absolute(s.lower[i]), absolute(s.diagonal[i])), absolute(s.upper[i]));
+  if (s.periodic) size = larger(size, absolute(corner.entry));
+  const Powers<V> powers = powers_of(size);
+  const V least = broadcast<V>(RealLimits<RealType<S>>::kSafe);
+  RowMeasure<S> row{times(powers.down, s.rhs[i]), broadcast<V>(0), powers.up};
+  row.scale = modulus(row.residual);
+  const auto subtract = [&row, &powers, &least](const S& entry, const S& unknown) {
+    const S scaled = times(powers.down, entry);
+    row.residual = row.residual - scaled * unknown;
+    row.scale = row.scale + modulus(scaled) * larger(modulus(unknown), least);
+  };
+  subtract(s.diagonal[i], x[i]);
+  if (i > 0) subtract(s.lower[i], x[i - 1]);
+  if (i + 1 < s.n) subtract(s.upper[i], x[i + 1]);
+  if (s.periodic) subtract(corner.entry, corner.unknown);
+  return row;
 }
 
 /// Componentwise backward error max_i |b - A x|_i / (|A||x| + |b|)_i of every lane (Oettli, Prager
-/// 1964). Where `residual` is not null, it receives b - A x.
+/// 1964). Where `residual` is not null, it receives b - A x, every row scaled by its row_scale().
 template <class S>
 LanesType<S> backward_error(const System<S>& s, const S* x, S* residual) {
   using V = LanesType<S>;
   V worst = broadcast<V>(0);
-  const auto note = [&worst](const V& error) { worst = select(worst < error, error, worst); };
   for (int64_t i = 0; i < s.n; ++i) {
-    V scale;
-    S r = row_residual(s, x, i, &scale);
-    if (s.periodic) {
-      for (int l = 0; l < kLanes<S>; ++l) {
-        if (i != 0 && i != s.rows[l] - 1) continue;
-        One<S> lane_residual = get_lane(r, l);
-        RealType<S> lane_scale = get_lane<V>(scale, l);
-        if (i == 0) add_corner(s, x, l, true, &lane_residual, &lane_scale);
-        if (i == s.rows[l] - 1) add_corner(s, x, l, false, &lane_residual, &lane_scale);
-        set_lane(r, l, lane_residual);
-        set_lane<V>(scale, l, lane_scale);
-      }
-    }
-    note(row_error<V>(absolute(r), scale));
-    if (residual != nullptr) residual[i] = r;
+    const RowMeasure<S> row = measure_row(s, x, i);
+    worst = larger(worst, row_error<V>(modulus(row.residual), row.scale));
+    if (residual != nullptr) residual[i] = row.residual;
   }
   return worst;
 }

@@ -26,8 +26,7 @@ Options options_of(const SolveParameters& p) {
   // Where a partition does not pay or is not possible, its chunk is the system.
   if (p.algorithm == Algorithm::partition) options.algorithm = Algorithm::thomas;
   options.check = p.check;
-  const bool single = is_single(p.type);
-  options.refine = p.refine && single;
+  options.refine = p.refine;
   options.tolerance = tolerance_of(p.type, p.tolerance);
   options.stream = stores_around_caches(p);
   return options;

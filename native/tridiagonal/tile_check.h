@@ -1,83 +1,46 @@
 // A tile from load to status words. Include once per instruction set, after the standard headers.
 #pragma once
+#include "native/tridiagonal/precise.h"
 #include "native/tridiagonal/tile_solve.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
-template <class T> struct DoubleOf { using Type = double; };
-template <class R> struct DoubleOf<Complex<R>> { using Type = Complex<double>; };
-WARPLOOM_INLINE double widen(double a) { return a; }
-template <class R>
-WARPLOOM_INLINE Complex<double> widen(const Complex<R>& a) { return {a.re, a.im}; }
+/// Corrections of a refinement: each gains the digits that the matrix leaves to the working precision.
+inline constexpr int kRefinements = 5;
 
-/// Lanes of x in double precision, row after row.
-template <class S>
-class PreciseLanes {
- public:
-  using D = typename DoubleOf<One<S>>::Type;
-  explicit PreciseLanes(void* memory) : data_(static_cast<D*>(memory)) {}
-  D& at(int64_t row, int lane) const { return data_[row * kLanes<S> + lane]; }
-
- private:
-  D* data_;
-};
-
-/// b - A x of one lane in double precision, rounded into `residual` where that is not null; returns
-/// the componentwise backward error.
-template <class S>
-double precise_residual(const System<S>& s, const PreciseLanes<S>& x, int lane, S* residual) {
-  using D = typename DoubleOf<One<S>>::Type;
-  using R = RealType<S>;
-  const int64_t m = s.rows[lane];
-  double worst = 0;
-  for (int64_t i = 0; i < m; ++i) {
-    D r = widen(get_lane(s.rhs[i], lane));
-    double scale = absolute(r);
-    const auto subtract = [&r, &scale](const D& a, const D& value) {
-      r = r - a * value;
-      scale += absolute(a) * absolute(value);
-    };
-    subtract(widen(get_lane(s.diagonal[i], lane)), x.at(i, lane));
-    if (i > 0) subtract(widen(get_lane(s.lower[i], lane)), x.at(i - 1, lane));
-    if (i + 1 < m) subtract(widen(get_lane(s.upper[i], lane)), x.at(i + 1, lane));
-    if (s.periodic && i == 0) subtract(widen(get_lane(s.top, lane)), x.at(m - 1, lane));
-    if (s.periodic && i == m - 1) subtract(widen(get_lane(s.bottom, lane)), x.at(0, lane));
-    const double error = row_error<double>(absolute(r), scale);
-    worst = error > worst ? error : worst;
-    if (residual == nullptr) continue;
-    if constexpr (kParts<S> == 2) {
-      set_lane(residual[i], lane, One<S>{static_cast<R>(r.re), static_cast<R>(r.im)});
-    } else {
-      set_lane(residual[i], lane, static_cast<R>(r));
-    }
-  }
-  return worst;
-}
-
-/// Refinement of single precision with residuals and sum in double precision (Moler 1967): up to
-/// three steps per lane, while the backward error at least halves.
+/// Refinement with residuals and the solution in about twice the working precision (Moler 1967): up to
+/// kRefinements steps per lane, while the backward error at least halves.
 template <class S>
 void refine_tile(FullTile<S>& f, operation::Algorithm algorithm) {
   const System<S>& s = f.system;
+  using Number = Precise<One<S>>;
   const PreciseLanes<S> sum(f.precise), trial(f.precise + 2 * s.n);
   double error[kLanes<S>];
+  // Residuals are solved for in units of the right-hand side, so that they do not underflow.
+  Powers<double> unit[kLanes<S>];
   bool active[kLanes<S>], any_active = false;
   for (int64_t i = 0; i < s.n; ++i) f.residual[i] = constant<S>(0);
   for (int l = 0; l < kLanes<S>; ++l) {
-    for (int64_t i = 0; i < s.rows[l]; ++i) sum.at(i, l) = widen(get_lane(f.x[i], l));
-    error[l] = precise_residual(s, sum, l, f.residual);
+    double size = 0;
+    for (int64_t i = 0; i < s.rows[l]; ++i) {
+      sum.at(i, l) = Number(get_lane(f.x[i], l));
+      size = larger(size, static_cast<double>(absolute(get_lane(s.rhs[i], l))));
+    }
+    unit[l] = powers_of(size);
+    error[l] = precise_residual(s, sum, l, unit[l].down, f.residual);
     active[l] = error[l] > 0 && error[l] < RealLimits<double>::kInfinity;
     any_active = any_active || active[l];
   }
-  for (int step = 0; step < 3 && any_active; ++step) {
+  for (int step = 0; step < kRefinements && any_active; ++step) {
     solve_system(f, algorithm, f.residual, f.correction);
     any_active = false;
     for (int l = 0; l < kLanes<S>; ++l) {
       if (!active[l]) continue;
       for (int64_t i = 0; i < s.rows[l]; ++i) {
-        trial.at(i, l) = sum.at(i, l) + widen(get_lane(f.correction[i], l));
+        trial.at(i, l) = sum.at(i, l);
+        trial.at(i, l).add_scaled(unit[l].up, get_lane(f.correction[i], l));
       }
-      const double next = precise_residual(s, trial, l, f.residual);
+      const double next = precise_residual(s, trial, l, unit[l].down, f.residual);
       active[l] = next <= error[l] / 2 && next > 0;
       if (!(next < error[l])) continue;
       error[l] = next;
@@ -85,27 +48,33 @@ void refine_tile(FullTile<S>& f, operation::Algorithm algorithm) {
       any_active = any_active || active[l];
     }
   }
-  using R = RealType<S>;
   for (int l = 0; l < kLanes<S>; ++l) {
-    for (int64_t i = 0; i < s.rows[l]; ++i) {
-      if constexpr (kParts<S> == 2) {
-        set_lane(f.x[i], l, One<S>{static_cast<R>(sum.at(i, l).re), static_cast<R>(sum.at(i, l).im)});
-      } else {
-        set_lane(f.x[i], l, static_cast<R>(sum.at(i, l)));
-      }
-    }
+    for (int64_t i = 0; i < s.rows[l]; ++i) set_lane(f.x[i], l, sum.at(i, l).rounded());
   }
+}
+
+/// The componentwise backward error of lane `lane` of f.x. The quick one is off by a few roundings: where that matters for
+/// the verdict it is computed without.
+template <class S>
+double exact_error(FullTile<S>& f, int lane, double quick, double tolerance) {
+  constexpr double kQuickRoundings = 4 * static_cast<double>(RealLimits<RealType<S>>::kEpsilon);
+  if (!(absolute(quick - tolerance) <= kQuickRoundings)) return quick;
+  const PreciseLanes<S> x(f.precise);
+  for (int64_t i = 0; i < f.system.rows[lane]; ++i) x.at(i, lane) = Precise<One<S>>(get_lane(f.x[i], lane));
+  return precise_residual(f.system, x, lane, 1, static_cast<S*>(nullptr));
 }
 
 /// Judges one lane of a checked tile and solves it again by pivoting where it fails.
 template <class S>
 void check_lane(FullTile<S>& f, int lane, double tolerance, double* error, int32_t* status,
                 int32_t* row) {
+  *error = exact_error(f, lane, *error, tolerance);
   const bool failed = *status != 0 || !(*error <= tolerance);
   if (!failed || *status == static_cast<int32_t>(operation::SystemStatus::non_finite)) return;
   PivotedLane<S> again(f, f.system.rhs, lane);
   *error = again.solve_and_improve();
   for (int64_t i = 0; i < again.system.n; ++i) set_lane(f.x[i], lane, again.x[i]);
+  *error = exact_error(f, lane, *error, tolerance);
   *row = static_cast<int32_t>(again.zero_row);
   const operation::SystemStatus outcome = again.zero_row >= 0 ? operation::SystemStatus::zero_pivot
                                           : *error <= tolerance ? operation::SystemStatus::ok
@@ -145,9 +114,8 @@ void solve_full(const TileLanes<S>& tile, const Sources<S>& sources, const Optio
   FullTile<S> f(memory, tile.n);
   load_system(tile, sources, &f.system, true);
   const IndexType<S> zero_row = solve_system(f, options.algorithm, f.system.rhs, f.x);
-  if constexpr (sizeof(RealType<S>) == 4) {
-    if (options.refine) refine_tile(f, options.algorithm);
-  }
+  if (options.algorithm == operation::Algorithm::pivoting) improve_pivoted(f);
+  if (options.refine) refine_tile(f, options.algorithm);
   judge_tile(f, options, zero_row, tile.lanes, status, row, error);
   tile.store(sources.solution, 0, tile.n, f.x, options.stream);
 }

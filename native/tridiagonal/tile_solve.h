@@ -132,6 +132,25 @@ IndexType<S> solve_bordered(FullTile<S>& f, operation::Algorithm algorithm, cons
   return t.zero_row;
 }
 
+/// Corrections of a pivoted solution in working precision, of which one is nearly always enough.
+inline constexpr int kCorrections = 5;
+/// From here on an error says no more than that some row is all wrong: it need not fall with the first corrections.
+template <class R>
+inline constexpr R kHopelessError = R(0.25);
+/// Componentwise backward error that needs no correction.
+template <class R>
+inline constexpr R kGoodError = 2 * RealLimits<R>::kEpsilon;
+
+/// x + correction, or zero where the correction takes all of x: what is left is rounding, and would be as wrong after any
+/// number of further corrections where the unknown is zero.
+template <class S>
+WARPLOOM_INLINE S corrected(const S& x, const S& correction) {
+  using V = LanesType<S>;
+  const S sum = x + correction;
+  const V left = broadcast<V>(16 * RealLimits<RealType<S>>::kEpsilon) * absolute(x);
+  return select(absolute(sum) <= left, constant<S>(0), sum);
+}
+
 /// One lane by partial pivoting, in the lane's own arrays.
 template <class S>
 struct PivotedLane {
@@ -163,8 +182,9 @@ struct PivotedLane {
       system.rhs[i] = get_lane(rhs[i], lane);
     }
   }
-  void solve(const T* rhs, T* to) {
-    Tile<T> t{system.n, system.lower, system.diagonal, system.upper, rhs, to, work, -1};
+  /// `scaled`: rhs is that of the rows as row_scale() scales them.
+  void solve(const T* rhs, T* to, bool scaled = false) {
+    Tile<T> t{system.n, system.lower, system.diagonal, system.upper, rhs, to, work, -1, scaled};
     if (system.periodic) {
       solve_pivoting_periodic(t, system.top, system.bottom);
     } else {
@@ -172,28 +192,32 @@ struct PivotedLane {
     }
     zero_row = t.zero_row;
   }
-  /// Solves, with one step of refinement in working precision where that helps; returns the
+  /// Solves, with steps of refinement in working precision while they help; returns the
   /// componentwise backward error.
   RealType<S> solve_and_improve() {
+    using R = RealType<S>;
     solve(system.rhs, x);
-    const RealType<S> error = backward_error(system, x, residual);
-    if (zero_row >= 0 || !(error > RealLimits<RealType<S>>::kEpsilon)) return error;
-    solve(residual, correction);
-    for (int64_t i = 0; i < system.n; ++i) correction[i] = x[i] + correction[i];
-    const RealType<S> improved = backward_error(system, correction, residual);
-    if (!(improved < error)) return error;
-    T* const better = correction;
-    correction = x;
-    x = better;
-    return improved;
+    R error = backward_error(system, x, residual);
+    for (int step = 0; step < kCorrections && zero_row < 0 && error > kGoodError<R>; ++step) {
+      solve(residual, correction, true);
+      for (int64_t i = 0; i < system.n; ++i) correction[i] = corrected(x[i], correction[i]);
+      const R improved = backward_error(system, correction, residual);
+      if (!(improved < error || (error > kHopelessError<R> && improved <= 1))) break;
+      error = improved;
+      T* const better = correction;
+      correction = x;
+      x = better;
+    }
+    return error;
   }
 };
 
-/// Solves for any right-hand side of the tile's systems; returns the rows of zero pivots.
+/// Solves for any right-hand side of the tile's systems; returns the rows of zero pivots. `scaled` (pivoting only): rhs
+/// is that of the rows as row_scale() scales them.
 template <class S>
-IndexType<S> solve_system(FullTile<S>& f, operation::Algorithm algorithm, const S* rhs, S* x) {
+IndexType<S> solve_system(FullTile<S>& f, operation::Algorithm algorithm, const S* rhs, S* x, bool scaled = false) {
   System<S>& s = f.system;
-  Tile<S> t{s.n, s.lower, s.diagonal, s.upper, rhs, x, f.work, index_lanes<LanesType<S>>(-1)};
+  Tile<S> t{s.n, s.lower, s.diagonal, s.upper, rhs, x, f.work, index_lanes<LanesType<S>>(-1), scaled};
   if (!s.periodic) {
     run_algorithm(t, algorithm);
     return t.zero_row;
@@ -209,11 +233,32 @@ IndexType<S> solve_system(FullTile<S>& f, operation::Algorithm algorithm, const 
   for (int l = 0; l < kLanes<S>; ++l) {
     if (s.rows[l] == 0) continue;
     PivotedLane<S> lane(f, rhs, l);
-    lane.solve(lane.system.rhs, lane.x);
+    lane.solve(lane.system.rhs, lane.x, scaled);
     for (int64_t i = 0; i < s.rows[l]; ++i) set_lane(x[i], l, lane.x[i]);
     set_row<S>(t.zero_row, l, lane.zero_row);
   }
   return t.zero_row;
+}
+
+/// Corrects a pivoted solution by its residual, in working precision, until every lane's componentwise backward error is
+/// that of rounding (Skeel 1980; LAPACK gtrfs). A lane keeps only what lowers its error.
+template <class S>
+void improve_pivoted(FullTile<S>& f) {
+  using V = LanesType<S>;
+  using R = RealType<S>;
+  V error = backward_error(f.system, f.x, f.residual);
+  const V infinity = broadcast<V>(RealLimits<R>::kInfinity);
+  auto active = (broadcast<V>(kGoodError<R>) < error) & (error < infinity);
+  for (int step = 0; step < kCorrections && any(active); ++step) {
+    solve_system(f, operation::Algorithm::pivoting, f.residual, f.correction, true);
+    for (int64_t i = 0; i < f.system.n; ++i) f.correction[i] = corrected(f.x[i], f.correction[i]);
+    const V next = backward_error(f.system, f.correction, f.residual);
+    const auto hopeless = (broadcast<V>(kHopelessError<R>) < error) & (next <= broadcast<V>(1));
+    active = active & ((next < error) | hopeless);
+    error = select(active, next, error);
+    for (int64_t i = 0; i < f.system.n; ++i) f.x[i] = select(active, f.correction[i], f.x[i]);
+    active = active & (broadcast<V>(kGoodError<R>) < error);
+  }
 }
 
 /// Loads a tile (its right-hand side, or zeros); corners of systems of one and two rows are added to the bands.

@@ -36,6 +36,17 @@ const conjugate = ([a, b]: Pair): Pair => [a, -b];
 /** |re| + |im|, LAPACK's cabs1. */
 export const size = ([a, b]: Pair): number => Math.abs(a) + Math.abs(b);
 
+/** A problem with the entries that the functions give; `upper` stands above row i and is lower's conjugate when definite. */
+export function problemOf(
+  spec: ProblemSpec, entries: Record<'lower' | 'diagonal' | 'upper', (s: number, i: number) => Pair>, rhs: (s: number, i: number, r: number) => Pair,
+): Problem {
+  const bandSizes = { n: spec.n, batch: spec.batch, rhsCount: 1 };
+  const band = (name: keyof typeof entries) => store(spec.type, spec.layout, bandSizes, entries[name]);
+  const [lower, diagonal, upper] = [band('lower'), band('diagonal'), band('upper')];
+  const sides = store(spec.type, spec.layout, spec, rhs);
+  return { spec, lower, diagonal, upper, rhs: sides, options: optionsOf(spec, lower, diagonal, upper, sides, spec.periodic === true) };
+}
+
 /** A random diagonally dominant problem (by rows and columns alike). */
 export function makeProblem(spec: ProblemSpec, random: Random): Problem {
   const { n, batch, type, layout, periodic = false, structure = 'general', dominance = 1.5 } = spec;
@@ -74,7 +85,7 @@ function optionsOf(
 }
 
 /** Entries of op(A): calls `visit(j, value)` for the entries of row i. */
-function rowOf(problem: Problem, s: number, i: number, visit: (j: number, value: Pair) => void): void {
+export function rowOf(problem: Problem, s: number, i: number, visit: (j: number, value: Pair) => void): void {
   const { spec, lower, diagonal, upper } = problem;
   const { n, periodic = false, transpose = 'none' } = spec;
   const [before, after] = [(i - 1 + n) % n, (i + 1) % n];

@@ -61,6 +61,11 @@ const builders: Record<string, () => LooseParameters> = {
     reciprocalCondition: new Float64Array(smallBatch), forwardError: new Float64Array(smallBatch),
     backwardError: new Float64Array(smallBatch),
   }),
+  'tridiagonal.vjp': () => ({
+    ...matrix(), rhsCount: 1, cotangent: viewOf(filled(1)), solution: viewOf(filled(0.5)), rhsGradient: viewOf(filled(0)),
+    lowerGradient: viewOf(filled(0)), diagonalGradient: viewOf(filled(0)), upperGradient: viewOf(filled(0)), stable: false,
+    status: words(), row: words(), used: words(4),
+  }),
   'scan.prefix': () => ({
     type: 'float64', n: smallN, batch: smallBatch, operator: 'sum', exclusive: false, algorithm: 'auto', depth: 0,
     radix: 2, flags: new Uint8Array(elements), values: flat(1),

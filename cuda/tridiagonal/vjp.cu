@@ -1,0 +1,96 @@
+// tridiagonal.vjp on a GPU: the solve with the adjoint matrix, then the gradients by bands.
+#include "cuda/core/measuring_device.h"
+#include "cuda/core/operations.h"
+#include "cuda/tridiagonal/vjp.h"
+#include "cuda/tridiagonal/vjp_agent.cuh"
+
+namespace warploom::WARPLOOM_TARGET {
+
+namespace tridiagonal {
+
+namespace {
+
+/// Level by level until one run is left, which is stored.
+template <class R>
+Status sum_gradient(GpuDevice& device, const operation::BandGradient<R>& gradient, operation::GradientTerm* partials) {
+  typename GradientAgent<R>::Parameters p;
+  p.gradient = gradient;
+  p.from = nullptr;
+  p.terms = gradient.terms;
+  const auto magnitude = [](int64_t stride) { return stride < 0 ? -stride : stride; };
+  p.runs_fast = gradient.over_rows || (gradient.over_systems && magnitude(gradient.x.system_stride) < magnitude(gradient.x.row_stride));
+  do {
+    p.runs = operation::gradient_runs(p.terms);
+    p.to = p.runs > 1 ? partials : nullptr;
+    WARPLOOM_TRY(launch<GradientAgent<R>>(device, GradientAgent<R>::shape(p), p));
+    partials += p.runs * gradient.entries;
+    p.from = p.to;
+    p.terms = p.runs;
+  } while (p.runs > 1);
+  return {};
+}
+
+/// Rows of all systems. Of a ragged batch the offsets are in device memory.
+Status rows_of(GpuDevice& device, const operation::VjpParameters& p, int64_t* rows) {
+  *rows = p.n * p.batch;
+  if (p.offsets.data == nullptr || p.batch == 0) return {};
+  int64_t first = 0;
+  WARPLOOM_TRY(device.download(&first, p.offsets.data, sizeof(first)));
+  WARPLOOM_TRY(device.download(rows, p.offsets.data + p.batch, sizeof(*rows)));
+  *rows -= first;
+  return {};
+}
+
+template <class R>
+Status gradients(GpuDevice& device, const operation::VjpParameters& p, Control& control) {
+  int64_t rows = 0;
+  WARPLOOM_TRY(rows_of(device, p, &rows));
+  const struct {
+    operation::GradientBand band;
+    const View& view;
+  } outputs[] = {{operation::GradientBand::lower, p.lower_gradient},
+                 {operation::GradientBand::diagonal, p.diagonal_gradient},
+                 {operation::GradientBand::upper, p.upper_gradient}};
+  for (const auto& output : outputs) {
+    if (output.view.data == nullptr) continue;
+    if (control.cancelled()) return Status(Code::cancelled, "the call was cancelled");
+    const auto gradient = operation::band_gradient<R>(p, output.band, output.view, rows);
+    if (gradient.entries == 0) continue;
+    Workspace partials;
+    const int64_t words = gradient.entries * operation::gradient_partials(gradient.terms);
+    if (gradient.terms > 1) {
+      WARPLOOM_TRY(Workspace::make(device, words * static_cast<int64_t>(sizeof(operation::GradientTerm)), &partials));
+    }
+    WARPLOOM_TRY(sum_gradient(device, gradient, partials.template as<operation::GradientTerm>()));
+  }
+  return {};
+}
+
+Status vjp(GpuDevice& device, const operation::VjpParameters& p, Control& control) {
+  WARPLOOM_TRY(tridiagonal_solve(device, adjoint_solve(p), control));
+  const double solved = control.device_seconds;
+  control.device_seconds = 0;
+  WARPLOOM_TRY(device.begin_operation(control));
+  const bool single = p.type == ScalarType::float32 || p.type == ScalarType::complex64;
+  WARPLOOM_TRY(single ? gradients<float>(device, p, control) : gradients<double>(device, p, control));
+  WARPLOOM_TRY(device.end_operation(control));
+  control.device_seconds += solved;
+  return {};
+}
+
+}  // namespace
+
+}  // namespace tridiagonal
+
+Status tridiagonal_vjp(Device& device, const ::warploom::tridiagonal::VjpParameters& p, Control& control) {
+  return tridiagonal::vjp(static_cast<GpuDevice&>(device), p, control);
+}
+
+int64_t tridiagonal_vjp_workspace(const Device& device, const ::warploom::tridiagonal::VjpParameters& p) {
+  MeasuringDevice measuring(static_cast<GpuDevice&>(const_cast<Device&>(device)));
+  Control control;
+  (void)tridiagonal::vjp(measuring, p, control);
+  return measuring.peak_bytes();
+}
+
+}  // namespace warploom::WARPLOOM_TARGET

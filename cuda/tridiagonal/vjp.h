@@ -1,0 +1,64 @@
+// tridiagonal.vjp: the vector-Jacobian product of x = op(A)^-1 rhs: one solve with op(A)^H, and what its solution and x say
+// of the bands.
+#pragma once
+#include "cuda/tridiagonal/solve.h"
+
+namespace warploom::tridiagonal {
+
+/// With w = op(A)^-H cotangent, the gradient by rhs is w, and that by entry (i, j) of A the sum over right-hand sides of
+/// -w[i] conj(x[j]) (op(A) = A), -w[j] conj(x[i]) (A^T) or -conj(w[j]) x[i] (A^H). A band's gradient has the band's strides:
+/// a stride of zero, over systems or rows, asks for the sum over them. Rows as in SolveParameters; entries outside the
+/// matrix, and those that a sum has none of, become zero.
+struct VjpParameters {
+  ScalarType type = ScalarType::float64;
+  int64_t n = 0;
+  int64_t batch = 0;
+  int64_t rhs_count = 1;
+  Array<const int64_t> offsets;
+  View lower, diagonal, upper;
+  View cotangent, solution;
+  View rhs_gradient;  ///< w
+  View lower_gradient, diagonal_gradient;
+  View upper_gradient;  ///< absent for positive definite matrices, whose lower gathers both sides
+  bool periodic = false;
+  Transpose transpose = Transpose::none;
+  Structure structure = Structure::general;
+  bool stable = false;    ///< of the solve
+  Array<int32_t> status;  ///< of the solve, as the next three
+  Array<int32_t> row;
+  Array<double> summary;
+  Array<int32_t> used;
+};
+
+template <class Visitor>
+void visit(Visitor& v, VjpParameters& p) {
+  v.choice("type", p.type, kScalarTypeNames);
+  v.integer("n", p.n);
+  v.integer("batch", p.batch);
+  v.integer("rhsCount", p.rhs_count);
+  v.array("offsets", p.offsets, Role::input);
+  v.view("lower", p.lower, Role::input);
+  v.view("diagonal", p.diagonal, Role::input);
+  v.view("upper", p.upper, Role::input);
+  v.view("cotangent", p.cotangent, Role::input);
+  v.view("solution", p.solution, Role::input);
+  v.view("rhsGradient", p.rhs_gradient, Role::output);
+  v.view("lowerGradient", p.lower_gradient, Role::output);
+  v.view("diagonalGradient", p.diagonal_gradient, Role::output);
+  v.view("upperGradient", p.upper_gradient, Role::output);
+  v.boolean("periodic", p.periodic);
+  v.choice("transpose", p.transpose, kTransposeNames);
+  v.choice("structure", p.structure, kStructureNames);
+  v.boolean("stable", p.stable);
+  v.array("status", p.status, Role::output);
+  v.array("row", p.row, Role::output);
+  v.array("summary", p.summary, Role::output);
+  v.array("used", p.used, Role::report);
+}
+
+Status check(const VjpParameters& p);
+
+/// The solve with op(A)^H that gives w.
+SolveParameters adjoint_solve(const VjpParameters& p);
+
+}  // namespace warploom::tridiagonal

@@ -1,0 +1,47 @@
+// The gradients by bands: one thread per run of an entry's terms (vjp_sums.h).
+#pragma once
+#include "cuda/core/launch.cuh"
+#include "cuda/tridiagonal/vjp_sums.h"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+namespace operation = ::warploom::tridiagonal;
+
+template <class R>
+struct GradientAgent {
+  static constexpr int kMaxThreads = 128;
+  static constexpr int kMinBlocks = 4;
+
+  struct Parameters {
+    operation::BandGradient<R> gradient;
+    const operation::GradientTerm* from;  ///< the sums of the level before, [term][entry]; null: the rows themselves
+    operation::GradientTerm* to;          ///< [run][entry]; null: the gradient, of one run
+    int64_t terms, runs;
+    bool runs_fast;  ///< neighbouring threads take neighbouring runs, not entries
+  };
+
+  static LaunchShape shape(const Parameters& p) {
+    LaunchShape shape;
+    shape.threads = kMaxThreads;
+    shape.blocks = (p.gradient.entries * p.runs + kMaxThreads - 1) / kMaxThreads;
+    return shape;
+  }
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const int64_t index = block.index() * block.threads() + block.thread(), entries = p.gradient.entries;
+    if (index >= entries * p.runs) return;
+    const int64_t slow = index / (p.runs_fast ? p.runs : entries);
+    const int64_t fast = index - slow * (p.runs_fast ? p.runs : entries);
+    const int64_t at = p.runs_fast ? slow : fast, c = p.runs_fast ? fast : slow;
+    const operation::GradientTerm sum = operation::gradient_run(p.terms, p.runs, c, [&](int64_t k) {
+      return p.from != nullptr ? p.from[k * entries + at] : p.gradient.term(at, k);
+    });
+    if (p.to != nullptr) {
+      p.to[c * entries + at] = sum;
+    } else {
+      p.gradient.store(at, sum);
+    }
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

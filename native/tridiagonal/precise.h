@@ -1,0 +1,154 @@
+// One lane's residuals and solution in about twice the precision of the call: double for float, pairs of doubles for double.
+// Include once per instruction set, after the standard headers.
+#pragma once
+#include "native/tridiagonal/residual.h"
+
+namespace warploom::cpu::WARPLOOM_ISA {
+
+/// high + low, unevaluated.
+template <class R>
+struct PreciseReal {
+  double high, low;
+  explicit PreciseReal(double h, double l = 0) : high(h), low(l) {}
+};
+template <> struct PreciseReal<float> {
+  double high;
+  explicit PreciseReal(double h) : high(h) {}
+};
+template <class R>
+WARPLOOM_INLINE PreciseReal<R> add(const PreciseReal<R>& a, double b) {
+  if constexpr (sizeof(R) == 4) {
+    return PreciseReal<R>(a.high + b);
+  } else {
+    const double high = a.high + b, back = high - a.high;
+    const double low = a.low + ((a.high - (high - back)) + (b - back)), sum = high + low;
+    return PreciseReal<R>(sum, low - (sum - high));
+  }
+}
+
+/// A number of type T (R or Complex<R>) so kept.
+template <class T> struct Precise {
+  using R = T;
+  PreciseReal<R> re;
+  explicit Precise(const T& value) : re(value) {}
+  void add_scaled(double scale, const T& value) { re = add(re, scale * value); }
+  T rounded() const { return static_cast<R>(re.high); }
+};
+template <class Real> struct Precise<Complex<Real>> {
+  using R = Real;
+  PreciseReal<R> re, im;
+  explicit Precise(const Complex<R>& value) : re(value.re), im(value.im) {}
+  void add_scaled(double scale, const Complex<R>& value) {
+    re = add(re, scale * value.re);
+    im = add(im, scale * value.im);
+  }
+  Complex<R> rounded() const { return {static_cast<R>(re.high), static_cast<R>(im.high)}; }
+};
+
+/// sum - a1 x1 - a2 x2 …: products of floats are exact in double; of doubles the roundings of products and sums are kept
+/// (Ogita, Rump, Oishi 2005).
+template <class R>
+struct PreciseSum {
+  double sum = 0, lost = 0;
+  WARPLOOM_INLINE void subtract(double a, const PreciseReal<R>& x) {
+    if constexpr (sizeof(R) == 4) {
+      sum -= a * x.high;
+    } else {
+      const double product = a * x.high, rest = sum - product, back = rest - sum;
+      lost += (sum - (rest - back)) - (product + back) - __builtin_fma(a, x.high, -product) - a * x.low;
+      sum = rest;
+    }
+  }
+  double value() const { return sum + lost; }
+};
+
+/// Lanes of a solution, row after row.
+template <class S>
+class PreciseLanes {
+ public:
+  explicit PreciseLanes(void* memory) : data_(static_cast<Precise<One<S>>*>(memory)) {}
+  Precise<One<S>>& at(int64_t row, int lane) const { return data_[row * kLanes<S> + lane]; }
+
+ private:
+  Precise<One<S>>* data_;
+};
+
+/// b - A x of one row of one lane, in units of `up`, and |A||x| + |b| likewise.
+struct PreciseRow {
+  double re = 0, im = 0, scale = 0, up = 0;
+};
+
+/// Adds up one row; entries are visited twice, for the row's power of two and then for the sums.
+template <class S>
+PreciseRow precise_row(const System<S>& s, const PreciseLanes<S>& x, int lane, int64_t i) {
+  using R = RealType<S>;
+  using T = One<S>;
+  const int64_t m = s.rows[lane];
+  T entries[4];
+  int64_t at[4];
+  int count = 0;
+  const auto take = [&](const S& band, int64_t row) {
+    entries[count] = get_lane(band, lane);
+    at[count++] = row;
+  };
+  take(s.diagonal[i], i);
+  if (i > 0) take(s.lower[i], i - 1);
+  if (i + 1 < m) take(s.upper[i], i + 1);
+  if (s.periodic && i == 0) take(s.top, m - 1);
+  if (s.periodic && i > 0 && i == m - 1) take(s.bottom, 0);
+  double size = 0;
+  for (int k = 0; k < count; ++k) size = larger(size, static_cast<double>(absolute(entries[k])));
+  const Powers<double> powers = powers_of(size);
+  constexpr double kLeast = static_cast<double>(RealLimits<R>::kSafe);
+  const T rhs = get_lane(s.rhs[i], lane);
+  PreciseSum<R> re, im;
+  PreciseRow row;
+  row.up = powers.up;
+  if constexpr (kParts<S> == 2) {
+    re.sum = rhs.re * powers.down;
+    im.sum = rhs.im * powers.down;
+    row.scale = modulus(Complex<double>{re.sum, im.sum});
+    for (int k = 0; k < count; ++k) {
+      const Complex<double> a{entries[k].re * powers.down, entries[k].im * powers.down};
+      const Precise<T>& unknown = x.at(at[k], lane);
+      re.subtract(a.re, unknown.re);
+      re.subtract(-a.im, unknown.im);
+      im.subtract(a.re, unknown.im);
+      im.subtract(a.im, unknown.re);
+      row.scale += modulus(a) * larger(modulus(Complex<double>{unknown.re.high, unknown.im.high}), kLeast);
+    }
+    row.im = im.value();
+  } else {
+    re.sum = rhs * powers.down;
+    row.scale = absolute(re.sum);
+    for (int k = 0; k < count; ++k) {
+      const double a = entries[k] * powers.down;
+      const Precise<T>& unknown = x.at(at[k], lane);
+      re.subtract(a, unknown.re);
+      row.scale += absolute(a) * larger(absolute(unknown.re.high), kLeast);
+    }
+  }
+  row.re = re.value();
+  return row;
+}
+
+/// The componentwise backward error of one lane, and b - A x times `scale` in `residual` where that is not null.
+template <class S>
+double precise_residual(const System<S>& s, const PreciseLanes<S>& x, int lane, double scale, S* residual) {
+  using R = RealType<S>;
+  double worst = 0;
+  for (int64_t i = 0; i < s.rows[lane]; ++i) {
+    const PreciseRow row = precise_row(s, x, lane, i);
+    worst = larger(worst, row_error<double>(modulus(Complex<double>{row.re, row.im}), row.scale));
+    if (residual == nullptr) continue;
+    const double factor = row.up * scale;
+    if constexpr (kParts<S> == 2) {
+      set_lane(residual[i], lane, One<S>{static_cast<R>(row.re * factor), static_cast<R>(row.im * factor)});
+    } else {
+      set_lane(residual[i], lane, static_cast<R>(row.re * factor));
+    }
+  }
+  return worst;
+}
+
+}  // namespace warploom::cpu::WARPLOOM_ISA
