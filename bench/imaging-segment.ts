@@ -55,7 +55,7 @@ export async function segmentRows(context: BenchContext): Promise<Row[]> {
   const one = await openDevice({ backend: 'cpu', threads: 1 });
   try {
     for (const n of quick ? [64] : [256, 512, 1024]) {
-      await measure(`chan-vese/iteration/${n}/one-thread`, one, n, 0, { peers: { 'scikit-image, 1 core': scikitImage[n]! } });
+      await measure(`chan-vese/iteration/${n}/one-thread`, one, n, 0, { peers: { 'scikit-image, 1 core': scikitImage[n]! }, constants: ['scikit-image, 1 core'] });
     }
   } finally {
     await one.close();

@@ -2,7 +2,7 @@
 import { types } from 'node:util';
 import { describeValue } from '../core/arrays.ts';
 import {
-  requireChoice, requireDevice, requireFields, requireNumbers, requireRange, requireSignal,
+  newNumbers, requireChoice, requireDevice, requireFields, requireList, requireNumbers, requireRange, requireSignal,
 } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { implicitDevice, type Device } from '../core/device.ts';
@@ -97,11 +97,17 @@ export class CubicSpline {
   }
 }
 
-/** Numbers as they are at the call. */
+/** Numbers as they are at the call; NaN for what is none. */
 function taken(values: ArrayLike<number>, name: string): Float64Array {
   if (types.isFloat64Array(values) || types.isFloat32Array(values)) return new Float64Array(values);
-  requireNumbers(values, name);
-  return Float64Array.from(values);
+  requireList(values, name);
+  const copy = newNumbers(values.length);
+  for (let k = 0; k < copy.length; ++k) {
+    const value: unknown = values[k];
+    if (typeof value !== 'number') throw refusal(name, 'numbers', `${name}[${k}]: ${describeValue(value)}`);
+    copy[k] = value;
+  }
+  return copy;
 }
 
 async function checkKnots(x: Float64Array, y: Float64Array, options: SplineOptions): Promise<void> {
