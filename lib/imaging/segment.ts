@@ -109,9 +109,8 @@ export interface SegmentResult<V extends Pixels = Pixels> {
   /** Pixels inside that have data. */
   readonly inside: number;
   /**
-   * Traces the contours of `levelSet` as it is then, of a volume those of one slice: closed rings (see {@link contourRings}). The work is cut into
-   * slices of a few milliseconds, between which the event loop gets its turn; until the promise settles the level set must stay as it is.
-   * A level set on the device is read first. Aborted calls reject with `signal.reason`.
+   * Traces the contours of `levelSet` as it is when this is called, of a volume those of one slice: closed rings (see {@link contourRings}). The
+   * work is cut into slices of a few milliseconds, between which the event loop gets its turn. A level set on the device is read first. Aborted calls reject with `signal.reason`.
    */
   contours(options?: ContourOptions & { readonly signal?: AbortSignal }): Promise<readonly Ring[]>;
   readonly info: CallInfo & { readonly type: RealType; readonly variant: SegmentVariant };
