@@ -1,6 +1,7 @@
 // Figures of curvature and denoise: curvature3d/<n>/float32/<cold|hot>/<variant>, curvature2d/…,
-// tv/iteration/<n>[/flow|/primal-dual]: the default call with its checks, and steps of both methods alone; tv/to-energy/128[/pinned|/known-count]:
-// to the energy that others reach, from plain arrays with the default's own end, from page-locked ones, and with the count of steps known.
+// tv/iteration/<n>[/flow|/primal-dual]: the default call with its checks, and steps of both methods alone;
+// tv/to-energy/128[/pinned|/known-count]: to the energy that others reach, from plain arrays with the default's own end, from page-locked
+// ones, and with the count of steps known.
 import { openDevice, type Device } from '../lib/core/device.ts';
 import type { DeviceArray } from '../lib/core/device-array.ts';
 import { addNoise, denoise, sheppLogan, type DenoiseOptions, type Image } from '../lib/imaging/index.ts';
@@ -64,7 +65,8 @@ async function iteration(device: Device, noisy: Image<Float32Array>, method: 'fl
   const repeats = quick ? 1 : device.backend === 'cuda' ? 7 : 3;
   for (let repeat = 0; repeat < repeats; repeat += 1) found.push((await seconds(3 * step) - await seconds(step)) / (2 * step));
   const { median, spread } = summarise(found);
-  return { value: median, spread, note: method === undefined ? 'default method and checks' : `${method}; a check every ${step} iterations` };
+  const note = method === undefined ? 'default method and checks' : `${method}; a check every ${step} iterations`;
+  return { value: median, spread, note };
 }
 
 async function iterationRows(context: BenchContext, device: Device, sizes: readonly number[], suffix: string): Promise<Row[]> {
@@ -122,7 +124,7 @@ async function energyRows(context: BenchContext, n: number): Promise<Row[]> {
   const known = { weight, device, out, iterations: enough.iteration, checkEvery: enough.iteration, tolerance: 0 };
   rows.push({
     id: `${id}/known-count`, unit: 's', ...await wholeCalls(repeats, () => denoise(image, known)),
-    note: described({ iterations: enough.iteration, energy: enough.energy }, 'page-locked arrays, the count of iterations known beforehand'),
+    note: described({ iterations: enough.iteration, energy: enough.energy }, 'page-locked arrays, the count of steps known beforehand'),
   });
   return rows;
 }

@@ -39,7 +39,8 @@ export function imagingTables({ rows }: Report): string {
   const mark = (name: string, constants: readonly string[] = []) => (constants.includes(name) ? `${name}*` : name);
   const lines = times.map(({ id, value, limit, fraction, peers = {}, constants }) => {
     const beaten = Object.entries(peers).filter(([name]) => name !== 'copy').sort(([, a], [, b]) => a - b)[0];
-    const beside = beaten === undefined ? ['', ''] : [`${mark(beaten[0], constants)} ${micro(beaten[1])}`, `${(beaten[1] / value).toFixed(2)}`];
+    const beside = beaten === undefined ? ['', '']
+      : [`${mark(beaten[0], constants)} ${micro(beaten[1])}`, `${(beaten[1] / value).toFixed(2)}`];
     const share = fraction === undefined ? '' : `${(100 * fraction).toFixed(0)} %`;
     return `| ${[id, micro(value), limit === undefined ? '' : micro(limit), share, ...beside].join(' | ')} |`;
   });
@@ -49,7 +50,8 @@ export function imagingTables({ rows }: Report): string {
   });
   return [
     ...(lines.length > 0 ? [`| row | µs | limit µs | of it | quickest other, µs | times as fast |\n|${' --- |'.repeat(6)}`, ...lines] : []),
-    ...(rows.some(({ constants }) => constants !== undefined) ? ['', '\\* a constant of another run (bench/imaging-data.ts), not measured in this one'] : []),
+    ...(rows.some(({ constants }) => constants !== undefined)
+      ? ['', '\\* a constant of another run (bench/imaging-data.ts), not measured in this one'] : []),
     ...(quality.length > 0 ? ['', '| quality | | others |', '| --- | --- | --- |', ...quality] : []),
   ].join('\n');
 }

@@ -1,6 +1,6 @@
 // How long calls of imaging keep the event loop from its turns: stall/<call>/<side>, the most processor time of the main thread between two
-// turns while the call runs, the copying of its inputs included. (Not the time on the clock, in which other programs count too.) Plain arrays,
-// float32, the calls as users write them.
+// turns while the call runs, the copying of its inputs included. (Not the time on the clock, in which other programs count too.) Plain
+// arrays, float32, the calls as users write them.
 import { readFileSync } from 'node:fs';
 import * as imaging from '../lib/imaging/index.ts';
 import { nextTurn } from '../lib/core/slices.ts';
@@ -49,9 +49,11 @@ export async function stallsRows(context: BenchContext): Promise<Row[]> {
     'curvature': () => imaging.curvature(noisy, { device }), 'denoise': () => imaging.denoise(noisy, { weight: 0.1, ...short }),
     'segment': () => imaging.segment(noisy, short), 'segment.contours': () => found.contours(),
     'segment-of-noise.contours': async () => (await imaging.segment(noisy, { initial: noise.levelSet, iterations: 0, device })).contours(),
-    'register': () => imaging.register(clean, noisy, { levels: 1, ...short }), 'cosineTransform': () => imaging.cosineTransform(noisy, { device }),
+    'register': () => imaging.register(clean, noisy, { levels: 1, ...short }),
+    'cosineTransform': () => imaging.cosineTransform(noisy, { device }),
     'warp': () => imaging.warp(noisy, shift, { device }), 'jacobian': () => imaging.jacobian(shift, { device }),
-    'ssim': () => imaging.ssim(noisy, clean), 'ncc': () => imaging.ncc(noisy, clean), 'rofEnergy': () => imaging.rofEnergy(noisy, clean, 0.1),
+    'ssim': () => imaging.ssim(noisy, clean), 'ncc': () => imaging.ncc(noisy, clean),
+    'rofEnergy': () => imaging.rofEnergy(noisy, clean, 0.1),
     'hausdorff': () => imaging.hausdorff(mask, found.mask, clean),
     'targetRegistrationError': () => imaging.targetRegistrationError(shift, other),
     'psnr': async () => imaging.psnr(noisy, clean), 'diceEitherWay': async () => imaging.diceEitherWay(mask, found.mask),

@@ -95,7 +95,8 @@ export function formatRow(row: Row): string {
   if (row.fraction !== undefined) parts.push(`${(100 * row.fraction).toFixed(1).padStart(6)} %`);
   for (const [name, value] of Object.entries(row.peers ?? {})) {
     const isSpeed = row.unit === 's' || row.unit.endsWith('/s');
-    parts.push(`${name}${row.constants?.includes(name) === true ? '*' : ''} ${formatValue(value, row.unit)}${isSpeed ? ` (${timesAsFast(row, value).toFixed(2)}x)` : ''}`);
+    const mark = row.constants?.includes(name) === true ? '*' : '';
+    parts.push(`${name}${mark} ${formatValue(value, row.unit)}${isSpeed ? ` (${timesAsFast(row, value).toFixed(2)}x)` : ''}`);
   }
   parts.push(`±${(100 * row.spread).toFixed(1)} %`);
   if (row.note !== undefined) parts.push(`[${row.note}]`);

@@ -38,7 +38,8 @@ function fieldsOf(n: number, length: number, at: (x: number) => readonly [densit
 const gas = (density: number, velocity: number, pressure: number): GasState => ({ density, velocity, pressure });
 
 function tube(name: string, end: number, left: GasState, right: GasState, diaphragm = 0.5, sizes = namedSizes): CflProblem {
-  return { name, end, sizes, options: (n) => ({ n, length: 1, boundary: 'outflow', initial: { kind: 'riemann', left, right, diaphragm } }) };
+  const initial = { kind: 'riemann', left, right, diaphragm } as const;
+  return { name, end, sizes, options: (n) => ({ n, length: 1, boundary: 'outflow', initial }) };
 }
 
 /** Numbers in [0, 1), the same in every run (mulberry32 of T. Ettinger). */

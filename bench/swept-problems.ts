@@ -92,7 +92,7 @@ function tube(n: number, precision: Precision, at: (cell: number) => { density: 
 
 const sides = [{ density: 1, velocity: 0, pressure: 1 }, { density: 0.125, velocity: 0, pressure: 0.1 }] as const;
 
-/** The paper's Fig. 9: Sod's tube between held ends, its limiter, dt = 1e-7 as far as that is stable. Nearly all of the gas is still at rest. */
+/** The paper's Fig. 9: Sod's tube between held ends, its limiter, dt = 1e-7 where that is stable. Nearly all of the gas is at rest. */
 const sod: Problem = {
   ...euler, name: 'sod', variation: true,
   parameters: (n) => ({

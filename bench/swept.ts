@@ -304,7 +304,8 @@ async function benchmarkPaper(context: BenchContext, problem: Problem, n: number
   const best = onCpu ? [] : ['classic', 'shared', 'hybrid', 'register'];
   // 50,000 steps of the largest would take minutes.
   const whole = n > (onCpu ? 2 ** 12 : 2 ** 17) ? [] : onCpu ? ['auto'] : ['classic', 'shared', 'auto'];
-  const rows = [...best.map((variant) => `${variant}-best`), ...whole.map((variant) => `${variant}-whole`)].filter((name) => context.wanted(`${prefix}/${name}`));
+  const rows = [...best.map((variant) => `${variant}-best`), ...whole.map((variant) => `${variant}-whole`)]
+    .filter((name) => context.wanted(`${prefix}/${name}`));
   if (rows.length === 0) return [];
   const failures: string[] = [];
   using run = await Run.open(device, problem, n, 'float64');

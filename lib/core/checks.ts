@@ -101,8 +101,8 @@ export function requireNumbers(value: unknown, name: string): asserts value is A
 
 /** The answer of a formula: refuses arguments that take it beyond the range of numbers, in the name of `argument`. */
 export function requireRange(answer: number, argument: string): number {
-  if (!Number.isFinite(answer)) throw new ArgumentError(argument, `the answer is beyond the range of numbers (${answer}): take values nearer to 1`);
-  return answer;
+  if (Number.isFinite(answer)) return answer;
+  throw new ArgumentError(argument, `the answer is beyond the range of numbers (${answer}): take values nearer to 1`);
 }
 
 /** A Device, or absent. */

@@ -115,7 +115,9 @@ async function boxSums({ values, shape }: Field, axis: number, width: number, si
   return { values: sums, shape: shape.map((n, i) => (i === axis ? windows : n)) };
 }
 
-async function windowMeans(values: Float64Array, shape: readonly number[], width: number, signal: AbortSignal | undefined): Promise<Float64Array> {
+async function windowMeans(
+  values: Float64Array, shape: readonly number[], width: number, signal: AbortSignal | undefined,
+): Promise<Float64Array> {
   let current: Field = { values, shape };
   for (let axis = 0; axis < shape.length; axis += 1) current = await boxSums(current, axis, width, signal);
   const count = width ** shape.length;

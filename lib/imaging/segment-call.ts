@@ -131,8 +131,8 @@ function contoursOf({ width, height, depth }: CheckedImage, levelSet: Pixels): S
     const { signal, ...which } = options;
     requireSignal(signal);
     signal?.throwIfAborted();
-    const data = (levelSet instanceof DeviceArray ? await levelSet.read(undefined, 0, { signal }) : levelSet) as Float32Array | Float64Array;
-    return contourRingsInTurns({ data, width, height, depth }, which, signal);
+    const data = levelSet instanceof DeviceArray ? await levelSet.read(undefined, 0, { signal }) : levelSet;
+    return contourRingsInTurns({ data: data as Float32Array | Float64Array, width, height, depth }, which, signal);
   };
 }
 

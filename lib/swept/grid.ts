@@ -93,7 +93,8 @@ export function lengthOf(equation: EquationName, n: number, dx: number, ends: En
 /** The name of a variant, or absent. */
 export function requireVariant(value: unknown): void {
   if (value === 'cpu-swept') {
-    throw refusal('variant', "'cpu-tiled', as this variant is called now (its tiles overlap, which those of the swept rule do not)", "'cpu-swept'");
+    throw refusal('variant', "'cpu-tiled', as this variant is called now (its tiles overlap, which those of the swept rule do not)",
+      "'cpu-swept'");
   }
   requireChoice(value, 'variant', variants);
 }

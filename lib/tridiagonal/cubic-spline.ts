@@ -145,7 +145,8 @@ function checkOptions(options: SplineOptions): Required<Pick<SplineOptions, 'bou
 
 /** Bands and right-hand sides of the second-derivative system for `rows` unknown knots. */
 async function splineSystem(
-  x: Float64Array, y: Float64Array, { boundary, slopes }: Required<Pick<SplineOptions, 'boundary' | 'slopes'>>, signal: AbortSignal | undefined,
+  x: Float64Array, y: Float64Array, { boundary, slopes }: Required<Pick<SplineOptions, 'boundary' | 'slopes'>>,
+  signal: AbortSignal | undefined,
 ) {
   const knots = x.length;
   const series = y.length / knots;
