@@ -6,7 +6,7 @@ import { loadCheckpoint } from '../core/checkpoint.ts';
 import { implicitDevice, type Device } from '../core/device.ts';
 import { refusal, type CheckpointError } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { requireDevice, requireFields, requirePath, requireWhole } from '../core/checks.ts';
+import { requireChoice, requireDevice, requireFields, requirePath, requireWhole } from '../core/checks.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { Clock } from './clock.ts';
 import { requireVariant } from './grid.ts';

@@ -1,8 +1,8 @@
 // Cubic spline interpolation: the tridiagonal system of second derivatives, one solve for many series.
 import { types } from 'node:util';
-import { describeValue } from '../core/arrays.ts';
+import { describeValue, makeTypedArray } from '../core/arrays.ts';
 import {
-  newNumbers, requireChoice, requireDevice, requireFields, requireList, requireNumbers, requireRange, requireSignal,
+  requireChoice, requireDevice, requireFields, requireList, requireNumbers, requireRange, requireSignal,
 } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { implicitDevice, type Device } from '../core/device.ts';
@@ -101,7 +101,7 @@ export class CubicSpline {
 function taken(values: ArrayLike<number>, name: string): Float64Array {
   if (types.isFloat64Array(values) || types.isFloat32Array(values)) return new Float64Array(values);
   requireList(values, name);
-  const copy = newNumbers(values.length);
+  const copy = makeTypedArray('float64', values.length) as Float64Array;
   for (let k = 0; k < copy.length; ++k) {
     const value: unknown = values[k];
     if (typeof value !== 'number') throw refusal(name, 'numbers', `${name}[${k}]: ${describeValue(value)}`);
@@ -110,8 +110,9 @@ function taken(values: ArrayLike<number>, name: string): Float64Array {
   return copy;
 }
 
-async function checkKnots(x: Float64Array, y: Float64Array, options: SplineOptions): Promise<void> {
-  const { boundary, signal } = options;
+async function checkKnots(
+  x: Float64Array, y: Float64Array, boundary: SplineBoundary, signal: AbortSignal | undefined,
+): Promise<void> {
   const count = x.length;
   const slices = { signal, grain: 2 ** 16 };
   await inSlices(count, (begin, end) => {
@@ -197,10 +198,10 @@ export async function cubicSpline(
   const least = boundary === 'periodic' ? 3 : 2;
   if (count < least) throw refusal('x', `at least ${least} knots${least === 3 ? ' for a periodic spline' : ''}`, `${count}`);
   if (values.length === 0 || values.length % count !== 0) throw refusal('y', `a multiple of ${count} values`, `${values.length}`);
-  options.signal?.throwIfAborted();
-  await checkKnots(knots, values, options);
-  const { rows, series, lower, diagonal, upper, rhs } = await splineSystem(knots, values, chosen, options.signal);
-  const device = options.device ?? implicitDevice();
+  const { device = implicitDevice(), signal } = options;
+  signal?.throwIfAborted();
+  await checkKnots(knots, values, boundary, signal);
+  const { rows, series, lower, diagonal, upper, rhs } = await splineSystem(knots, values, chosen, signal);
   const solution = new Float64Array(rhs.length);
   const row = (data: Float64Array) => ({ data, rowStride: 1, systemStride: 0 });
   const many = (data: Float64Array) => ({ data, rowStride: 1, systemStride: 0, rhsStride: rows });
@@ -208,7 +209,7 @@ export async function cubicSpline(
     type: 'float64', n: rows, batch: 1, rhsCount: series, periodic: boundary === 'periodic',
     lower: row(lower), diagonal: row(diagonal), upper: row(upper),
     rhs: many(rhs), solution: many(solution), status: new Int32Array(series),
-  }, { signal: options.signal });
+  }, { signal });
   if (rows === count) return new CubicSpline(knots, values, solution, boundary);
   const curvature = new Float64Array(values.length);
   for (let s = 0; s < series; ++s) {
