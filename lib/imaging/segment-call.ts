@@ -144,7 +144,8 @@ export async function segmentInPortions(call: SegmentCall): Promise<SegmentResul
   const made: Pixels[] = [];
   const levelSet = out?.levelSet ?? newReals(image.data, image.type, image.points, device);
   if (out?.levelSet === undefined) made.push(levelSet);
-  const mask = (out?.mask ?? (onIt ? resultArray(device, 'uint8', image.points) : makeTypedArray('uint8', image.points))) as Uint8Array | DeviceArray;
+  const newMask = () => (onIt ? resultArray(device, 'uint8', image.points) : makeTypedArray('uint8', image.points));
+  const mask = (out?.mask ?? newMask()) as Uint8Array | DeviceArray;
   if (out?.mask === undefined && mask instanceof DeviceArray) made.push(mask);
   return withResults(made, async () => {
     const { reports, history, done } = await run(call, { image: image.data, given, levelSet, mask });
