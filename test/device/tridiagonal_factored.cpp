@@ -2,6 +2,8 @@
 #include "tridiagonal_views.h"
 
 #include "cuda/core/operations.h"
+#include "cuda/tridiagonal/factor.h"
+#include "cuda/tridiagonal/solve_factored.h"
 
 namespace {
 
