@@ -83,8 +83,11 @@ export function peersOf(id: string, backend: string): Named {
   return Object.fromEntries(columns.flatMap(({ name, figures }) => (figures.has(size) ? [[name, figures.get(size)!]] : [])));
 }
 
-/** A row with the figures of others beside its own peers. */
+/** A row with the figures of others beside its own peers, told apart as constants. */
 export function withPeers(row: Row, backend: string): Row {
-  const peers = { ...peersOf(row.id, backend), ...row.peers };
-  return Object.keys(peers).length === 0 ? row : { ...row, peers };
+  const others = peersOf(row.id, backend);
+  const peers = { ...others, ...row.peers };
+  if (Object.keys(peers).length === 0) return row;
+  const constants = [...Object.keys(others).filter((name) => row.peers?.[name] === undefined), ...(row.constants ?? [])];
+  return { ...row, peers, ...(constants.length === 0 ? {} : { constants }) };
 }

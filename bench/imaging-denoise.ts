@@ -1,4 +1,7 @@
-// Figures of curvature and denoise: curvature3d/<n>/float32/<cold|hot>/<variant>, curvature2d/…, tv/iteration/<n> and tv/to-energy/128.
+// Figures of curvature and denoise: curvature3d/<n>/float32/<cold|hot>/<variant>, curvature2d/…,
+// tv/iteration/<n>[/flow|/primal-dual]: the default call with its checks, and steps of both methods alone;
+// tv/to-energy/128[/pinned|/known-count]: to the energy that others reach, from plain arrays with the default's own end, from page-locked
+// ones, and with the count of steps known.
 import { openDevice, type Device } from '../lib/core/device.ts';
 import type { DeviceArray } from '../lib/core/device-array.ts';
 import { addNoise, denoise, sheppLogan, type DenoiseOptions, type Image } from '../lib/imaging/index.ts';
@@ -48,28 +51,31 @@ async function curvatureRows(context: BenchContext, dimensions: 2 | 3, n: number
 }
 
 /** Seconds of an iteration: calls of two lengths, begin and end fall out. */
-async function iteration(device: Device, noisy: Image<Float32Array>, options: DenoiseOptions<DeviceArray>,
+async function iteration(device: Device, noisy: Image<Float32Array>, method: 'flow' | 'primal-dual' | undefined,
     quick: boolean): Promise<{ value: number; spread: number; note: string }> {
   using data = await device.array(noisy.data);
   using out = await device.array('float32', noisy.data.length);
-  const step = quick ? 2 : device.backend === 'cuda' ? 200 : 10;
+  const step = quick ? 10 : device.backend === 'cuda' ? 200 : 10;
+  // As it is by default: the checks are part of it. Of the steps alone: as few checks as can be.
+  const options: DenoiseOptions<DeviceArray> = method === undefined ? {} : { method, checkEvery: step };
   const seconds = async (iterations: number) =>
-    (await denoise({ ...noisy, data }, { ...options, weight, tolerance: 0, iterations, checkEvery: step, out })).info.deviceSeconds;
+    (await denoise({ ...noisy, data }, { ...options, weight, tolerance: 0, iterations, out })).info.deviceSeconds;
   await seconds(step);
   const found: number[] = [];
   const repeats = quick ? 1 : device.backend === 'cuda' ? 7 : 3;
   for (let repeat = 0; repeat < repeats; repeat += 1) found.push((await seconds(3 * step) - await seconds(step)) / (2 * step));
   const { median, spread } = summarise(found);
-  return { value: median, spread, note: `${options.method}; a check every ${step} iterations` };
+  const note = method === undefined ? 'default method and checks' : `${method}; a check every ${step} iterations`;
+  return { value: median, spread, note };
 }
 
 async function iterationRows(context: BenchContext, device: Device, sizes: readonly number[], suffix: string): Promise<Row[]> {
   const rows: Row[] = [];
   for (const n of sizes) {
-    for (const [method, part, arrays] of [['flow', '', 3], ['primal-dual', '/primal-dual', 9]] as const) {
+    for (const [method, part, arrays] of [[undefined, '', 9], ['flow', '/flow', 3], ['primal-dual', '/primal-dual', 9]] as const) {
       const id = `tv/iteration/${n}${part}${suffix}`;
       if (!context.wanted(id)) continue;
-      const measured = await iteration(device, phantom(n), { method }, context.quick);
+      const measured = await iteration(device, phantom(n), method, context.quick);
       const bytes = arrays * 4 * n ** 3;
       const limit = device.backend === 'cuda' && bytes > h200CacheBytes ? bytes / h200CopyRate : undefined;
       rows.push({ id, unit: 's', ...measured, ...(limit === undefined ? {} : { limit, fraction: limit / measured.value }) });
@@ -78,30 +84,49 @@ async function iterationRows(context: BenchContext, device: Device, sizes: reado
   return rows;
 }
 
-/** From arrays in page-locked memory to such an array, until the energy is that of FGP. */
-async function energyRows(context: BenchContext, n: number): Promise<Row[]> {
-  const { device, quick } = context;
-  if (!context.wanted(`tv/to-energy/${n}`)) return [];
-  const noisy = phantom(n);
-  const data = await device.pinned('float32', noisy.data.length) as Float32Array;
-  const out = await device.pinned('float32', noisy.data.length) as Float32Array;
-  data.set(noisy.data);
-  const image = { ...noisy, data };
-  const whole = await denoise(image, { weight, device, out, checkEvery: 5, tolerance: 1e-4 });
-  const target = n === 128 ? fgpEnergy : whole.energy;
-  const enough = whole.history.find(({ energy }) => energy <= target) ?? whole.history.at(-1)!;
+/** Seconds of whole calls. */
+async function wholeCalls(repeats: number, call: () => Promise<unknown>): Promise<{ value: number; spread: number }> {
   const found: number[] = [];
-  for (let repeat = 0; repeat < (quick || device.backend !== 'cuda' ? 2 : 21); repeat += 1) {
+  for (let repeat = 0; repeat < repeats; repeat += 1) {
     const begin = performance.now();
-    await denoise(image, { weight, device, out, iterations: enough.iteration, checkEvery: enough.iteration, tolerance: 0 });
+    await call();
     found.push((performance.now() - begin) / 1e3);
   }
   const { median, spread } = summarise(found);
-  return [{
-    id: `tv/to-energy/${n}`, value: median, unit: 's', spread,
-    note: [`host to host; ${enough.iteration} iterations to energy ${enough.energy.toPrecision(6)}`,
-      `FGP, 100 iterations: ${target.toPrecision(6)}`].join('; '),
-  }];
+  return { value: median, spread };
+}
+
+/** Host to host, until the energy is that of FGP: as a user calls it, and with what a user does not have. */
+async function energyRows(context: BenchContext, n: number): Promise<Row[]> {
+  const { device, quick } = context;
+  const id = `tv/to-energy/${n}`;
+  const repeats = quick || device.backend !== 'cuda' ? 2 : 21;
+  const noisy = phantom(n);
+  const rows: Row[] = [];
+  const described = ({ iterations, energy }: { iterations: number; energy: number }, what: string) =>
+    `${what}; ${iterations} iterations to energy ${energy.toPrecision(6)}; FGP, 100 iterations: ${fgpEnergy.toPrecision(6)}`;
+  const pinned = await device.pinned('float32', noisy.data.length) as Float32Array;
+  const out = await device.pinned('float32', noisy.data.length) as Float32Array;
+  pinned.set(noisy.data);
+  for (const [suffix, what, image, options] of [
+    ['', 'plain arrays, the default tolerance', noisy, { weight, device }],
+    ['/pinned', 'page-locked arrays, the default tolerance', { ...noisy, data: pinned }, { weight, device, out }],
+  ] as const) {
+    if (!context.wanted(id + suffix)) continue;
+    const result = await denoise(image, options);
+    if (n === 128 && result.energy > fgpEnergy) throw new Error(`${id}: the default ends at energy ${result.energy}, above ${fgpEnergy}`);
+    rows.push({ id: id + suffix, unit: 's', ...await wholeCalls(repeats, () => denoise(image, options)), note: described(result, what) });
+  }
+  if (!context.wanted(`${id}/known-count`)) return rows;
+  const image = { ...noisy, data: pinned };
+  const whole = await denoise(image, { weight, device, out, checkEvery: 5, tolerance: 1e-4 });
+  const enough = whole.history.find(({ energy }) => energy <= (n === 128 ? fgpEnergy : whole.energy)) ?? whole.history.at(-1)!;
+  const known = { weight, device, out, iterations: enough.iteration, checkEvery: enough.iteration, tolerance: 0 };
+  rows.push({
+    id: `${id}/known-count`, unit: 's', ...await wholeCalls(repeats, () => denoise(image, known)),
+    note: described({ iterations: enough.iteration, energy: enough.energy }, 'page-locked arrays, the count of steps known beforehand'),
+  });
+  return rows;
 }
 
 /** Rows of curvature and denoise; on the cpu backend the iterations of one thread too. */

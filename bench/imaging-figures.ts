@@ -36,18 +36,22 @@ export function imagingBars(rows: readonly Row[]): Bar[] {
 export function imagingTables({ rows }: Report): string {
   const times = rows.filter(({ unit }) => unit === 's');
   const micro = (seconds: number) => `${Number((seconds * 1e6).toPrecision(4))}`;
-  const lines = times.map(({ id, value, limit, fraction, peers = {} }) => {
+  const mark = (name: string, constants: readonly string[] = []) => (constants.includes(name) ? `${name}*` : name);
+  const lines = times.map(({ id, value, limit, fraction, peers = {}, constants }) => {
     const beaten = Object.entries(peers).filter(([name]) => name !== 'copy').sort(([, a], [, b]) => a - b)[0];
-    const beside = beaten === undefined ? ['', ''] : [`${beaten[0]} ${micro(beaten[1])}`, `${(beaten[1] / value).toFixed(2)}`];
+    const beside = beaten === undefined ? ['', '']
+      : [`${mark(beaten[0], constants)} ${micro(beaten[1])}`, `${(beaten[1] / value).toFixed(2)}`];
     const share = fraction === undefined ? '' : `${(100 * fraction).toFixed(0)} %`;
     return `| ${[id, micro(value), limit === undefined ? '' : micro(limit), share, ...beside].join(' | ')} |`;
   });
-  const quality = rows.filter(({ id }) => id.startsWith('quality/')).map(({ id, value, unit, peers = {} }) => {
-    const beside = Object.entries(peers).map(([name, other]) => `${name} ${other}`).join(', ');
+  const quality = rows.filter(({ id }) => id.startsWith('quality/')).map(({ id, value, unit, peers = {}, constants }) => {
+    const beside = Object.entries(peers).map(([name, other]) => `${mark(name, constants)} ${other}`).join(', ');
     return `| ${id.slice(8)} | ${Number(value.toPrecision(5))} ${unit === '1' ? '' : unit} | ${beside} |`;
   });
   return [
     ...(lines.length > 0 ? [`| row | µs | limit µs | of it | quickest other, µs | times as fast |\n|${' --- |'.repeat(6)}`, ...lines] : []),
+    ...(rows.some(({ constants }) => constants !== undefined)
+      ? ['', '\\* a constant of another run (bench/imaging-data.ts), not measured in this one'] : []),
     ...(quality.length > 0 ? ['', '| quality | | others |', '| --- | --- | --- |', ...quality] : []),
   ].join('\n');
 }

@@ -98,7 +98,7 @@ export async function qualityRows(context: BenchContext, measured: ReadonlySet<s
       const id = `quality/${test.name}/${metric}`;
       if (measured.has(id) || !context.wanted(id)) continue;
       const peers = others[test.name]?.[metric];
-      rows.push({ id, value, unit, spread: 0, ...(peers === undefined ? {} : { peers }), note: test.note });
+      rows.push({ id, value, unit, spread: 0, ...(peers === undefined ? {} : { peers, constants: Object.keys(peers) }), note: test.note });
     }
   }
   return rows;

@@ -102,7 +102,7 @@ export async function registrationRows(context: BenchContext): Promise<Row[]> {
       const peer = scipy[`${problem.size}^${problem.dimensions}`];
       rows.push({
         id, ...await iterationSeconds(one, problem, quick), unit: 's',
-        ...(peer === undefined ? {} : { peers: { 'SciPy dctn, 8 threads': peer } }),
+        ...(peer === undefined ? {} : { peers: { 'SciPy dctn, 8 threads': peer }, constants: ['SciPy dctn, 8 threads'] }),
       });
     }
   } finally {

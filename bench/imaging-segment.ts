@@ -55,7 +55,8 @@ export async function segmentRows(context: BenchContext): Promise<Row[]> {
   const one = await openDevice({ backend: 'cpu', threads: 1 });
   try {
     for (const n of quick ? [64] : [256, 512, 1024]) {
-      await measure(`chan-vese/iteration/${n}/one-thread`, one, n, 0, { peers: { 'scikit-image, 1 core': scikitImage[n]! } });
+      const peer = 'scikit-image, 1 core';
+      await measure(`chan-vese/iteration/${n}/one-thread`, one, n, 0, { peers: { [peer]: scikitImage[n]! }, constants: [peer] });
     }
   } finally {
     await one.close();

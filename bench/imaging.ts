@@ -4,6 +4,7 @@
 //   tv/iteration/<n>, tv/to-energy/128                              seconds of an iteration of denoise on n³; host to host
 //   chan-vese/iteration/<n>                                         seconds of an iteration of segment on n²
 //   registration/iteration/<n^2|n^3>                                seconds of an iteration of register
+//   stall/<call>/<side>                                             seconds that a call keeps the event loop from its turns
 //   quality/<phantom>/<metric>                                      see imaging-quality.ts
 import type { BenchContext } from './domain.ts';
 import { withPeers } from './imaging-data.ts';
@@ -27,7 +28,7 @@ export async function benchmarkImaging(context: BenchContext): Promise<void> {
     measured.add(row.id);
     context.emit(withPeers(row, context.device.backend));
   };
-  for (const name of ['denoise', 'segment', 'registration', 'quality']) {
+  for (const name of ['denoise', 'segment', 'registration', 'stalls', 'quality']) {
     try {
       const rows: Family = name === 'quality' ? (one) => qualityRows(one, measured) : await family(name);
       // Rows that a family emits itself, one by one, are kept when it fails later.

@@ -43,7 +43,7 @@ const domains: Readonly<Record<string, DomainBenchmark>> = {
 /** Those that need neither device nor addon. */
 const hostDomains: Readonly<Record<string, HostBenchmark>> = { 'stream': benchmarkStream, 'stream-partition': benchmarkPartition };
 /** Domains people name; the others are figures of one of them. */
-const named = ['tridiagonal', 'scan', 'swept', 'swept-cfl', 'imaging', 'stream'];
+const named = ['tridiagonal', 'scan', 'swept', 'imaging', 'stream', 'swept-cfl'];
 
 const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
        npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7

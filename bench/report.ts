@@ -13,8 +13,10 @@ const rowSchema = z.strictObject({
   limit: z.number().positive().optional(),
   /** Share of the limit that was reached: limit / value. */
   fraction: z.number().nonnegative().optional(),
-  /** The same work by others, in the same run and unit. */
+  /** The same work by others in the same unit, in the same run but for `constants`. */
   peers: z.record(z.string(), z.number()).optional(),
+  /** Those of the peers that are constants of another run, on another machine of the kind perhaps: not measured beside this row. */
+  constants: z.array(z.string()).optional(),
   /** Interquartile range of the repeats over their median. */
   spread: z.number().nonnegative(),
   note: z.string().optional(),
@@ -87,13 +89,14 @@ export function timesAsFast({ value, unit }: Pick<Row, 'value' | 'unit'>, peer: 
   return unit.endsWith('/s') ? value / peer : peer / value;
 }
 
-/** One line for people. */
+/** One line for people; a star marks figures that were not measured in this run. */
 export function formatRow(row: Row): string {
   const parts = [row.id.padEnd(52), formatValue(row.value, row.unit).padStart(12)];
   if (row.fraction !== undefined) parts.push(`${(100 * row.fraction).toFixed(1).padStart(6)} %`);
   for (const [name, value] of Object.entries(row.peers ?? {})) {
     const isSpeed = row.unit === 's' || row.unit.endsWith('/s');
-    parts.push(`${name} ${formatValue(value, row.unit)}${isSpeed ? ` (${timesAsFast(row, value).toFixed(2)}x)` : ''}`);
+    const mark = row.constants?.includes(name) === true ? '*' : '';
+    parts.push(`${name}${mark} ${formatValue(value, row.unit)}${isSpeed ? ` (${timesAsFast(row, value).toFixed(2)}x)` : ''}`);
   }
   parts.push(`±${(100 * row.spread).toFixed(1)} %`);
   if (row.note !== undefined) parts.push(`[${row.note}]`);

@@ -34,6 +34,9 @@ const figures: readonly Figure[] = [
   { title: 'Fig. 7, heat', equation: 'heat', takes: onGpu },
   { title: 'Fig. 8, Kuramoto–Sivashinsky', equation: 'ks', takes: onGpu },
   { title: 'Fig. 9, Euler', equation: 'euler', takes: onGpu },
+  { title: 'Fig. 9, Euler as the paper has it: Sod between held ends', equation: 'sod', takes: onGpu },
+  { title: 'Euler, default limiter', equation: 'euler-default', takes: onGpu },
+  { title: 'Sod as a user runs it', equation: 'sod-default', takes: onGpu },
   {
     title: 'Fig. 10, Kuramoto–Sivashinsky on CPU and GPU', equation: 'ks',
     takes: (variant) => !onGpu(variant) || variant === 'classic' || variant === 'shared' || variant === 'tiled',
@@ -64,9 +67,9 @@ function table(points: readonly Point[], cell: (point: Point) => string): string
 /** Both tables of each figure and precision, in Markdown. A CPU's report has its own variants in Figs. 7 to 9 and no Fig. 10. */
 export function figureTables(report: Report): string {
   const all = pointsOf(report);
-  const gpu = all.some(({ variant }) => onGpu(variant) && variant !== 'auto');
+  const gpu = all.some(({ variant }) => onGpu(variant) && !variant.startsWith('auto'));
   const lines: string[] = [];
-  for (const { title, equation, takes } of gpu ? figures : figures.slice(0, 3)) {
+  for (const { title, equation, takes } of gpu ? figures : figures.filter(({ title }) => !title.startsWith('Fig. 10'))) {
     for (const precision of unique(all.map((point) => point.precision))) {
       const points = all.filter((point) =>
         point.equation === equation && point.precision === precision && (!gpu || takes(point.variant)));

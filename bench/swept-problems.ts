@@ -1,11 +1,14 @@
-// The problems that `swept` times: one for each equation, and what a time step of it costs at least.
+// The problems that `swept` times: one for each equation and more of Euler's, and what a time step of each costs at least.
+import { exactRiemann } from '../lib/swept/exact.ts';
 import type { Precision } from './systems.ts';
 
-export type ProblemName = 'heat' | 'ks' | 'euler';
+export type ProblemName = 'heat' | 'ks' | 'euler' | 'sod' | 'euler-default' | 'sod-default';
 type RealArray = Float32Array | Float64Array;
 
 export interface Problem {
   readonly name: ProblemName;
+  /** A variation of another problem: timed in float64 and at few sizes. */
+  readonly variation?: boolean;
   readonly components: number;
   /** States that each launch of `classic` reads; it writes one. Their bytes are what a step moves when nothing is kept. */
   readonly reads: readonly number[];
@@ -70,7 +73,45 @@ const euler: Problem = {
   },
 };
 
-export const problems: readonly Problem[] = [heat, ks, euler];
+/** {@link euler} with the limiter that users get. */
+const eulerDefault: Problem = {
+  ...euler, name: 'euler-default', variation: true, parameters: (n) => ({ ...euler.parameters(n), limiter: 'van-leer' }),
+};
+
+/** Conserved state of a tube from the gas at the centres of its cells. */
+function tube(n: number, precision: Precision, at: (cell: number) => { density: number; velocity: number; pressure: number }): RealArray {
+  const state = zeros(precision, 3 * n);
+  for (let i = 0; i < n; i += 1) {
+    const { density, velocity, pressure } = at(i);
+    state[i] = density;
+    state[n + i] = density * velocity;
+    state[2 * n + i] = pressure / (gamma - 1) + 0.5 * density * velocity * velocity;
+  }
+  return state;
+}
+
+const sides = [{ density: 1, velocity: 0, pressure: 1 }, { density: 0.125, velocity: 0, pressure: 0.1 }] as const;
+
+/** The paper's Fig. 9: Sod's tube between held ends, its limiter, dt = 1e-7 where that is stable. Nearly all of the gas is at rest. */
+const sod: Problem = {
+  ...euler, name: 'sod', variation: true,
+  parameters: (n) => ({
+    equation: 'euler', left: 'dirichlet', right: 'dirichlet', dx: 1 / (n - 2), dt: Math.min(1e-7, 0.2 / (n - 2)), gamma, limiter: 'paper',
+  }),
+  initial: (n, precision) => tube(n, precision, (i) => sides[i < n / 2 ? 0 : 1]),
+};
+
+/** What a user's tube is: the default limiter and ends, the waves well under way. */
+const sodDefault: Problem = {
+  ...euler, name: 'sod-default', variation: true,
+  parameters: (n) => ({ equation: 'euler', left: 'outflow', right: 'outflow', dx: 1 / n, dt: 0.1 / n, gamma, limiter: 'van-leer' }),
+  initial(n, precision) {
+    const exact = exactRiemann(...sides, gamma);
+    return tube(n, precision, (i) => exact.at(((i + 0.5) / n - 0.5) / 0.1));
+  },
+};
+
+export const problems: readonly Problem[] = [heat, ks, euler, sod, eulerDefault, sodDefault];
 
 /**
  * FP64 instructions that a GPU issues in a second, by compute capability: multiprocessors times 64 lanes times the boost

@@ -1,6 +1,9 @@
 // Time steps of the equations of `swept`, by variant: the paper's Figs. 7 to 10 and what a step needs at least.
 //
-//   <heat|ks|euler>/<float64|float32>/<n>/<variant>    seconds per time step
+//   <heat|ks|euler>/<float64|float32>/<n>/<variant>                 seconds per time step
+//   <sod|euler-default|sod-default>/float64/<n>/<variant>           the same for Euler's other problems (swept-problems.ts)
+//   <problem>/float64/<n>/<variant>-best                            best of blocks of 32…1024 threads, as the paper has it
+//   <problem>/float64/<n>/<variant>-whole                           with allocation and transfers, over 50,000 steps
 //
 // Limit of a row: for `classic`, `classic-graph` and `cpu-classic` the larger of the arithmetic at the GPU's issue rate and the
 // bytes at the copy rate, measured on arrays of the same size; for variants that keep points on chip the arithmetic alone.
@@ -25,6 +28,10 @@ const sizesOf: Readonly<Record<string, Readonly<Record<Precision, readonly numbe
   cpu: { float64: powers(12, 16, 20, 22), float32: powers(12, 16, 20, 22) },
 };
 const quickSizes = powers(9, 10);
+/** Of variations of a problem, and of the rows that the paper's way of timing has. */
+const fewSizes: Readonly<Record<string, readonly number[]>> = { cuda: powers(11, 14, 17, 20, 24), cpu: powers(12, 20) };
+const blocks = [32, 64, 128, 256, 512, 1024];
+const wholeSteps = 50_000;
 /** Of the CPU's rows in the report of a GPU (Fig. 10). */
 const besideSizes = powers(11, 14, 17, 20);
 
@@ -75,8 +82,9 @@ class Run {
     this.#values = this.precision === 'float32' ? new Float32Array(next.length) : new Float64Array(next.length);
   }
 
-  static async open(device: Device, problem: Problem, n: number, precision: Precision): Promise<Run> {
-    const initial = problem.initial(n, precision);
+  static async open(
+    device: Device, problem: Problem, n: number, precision: Precision, initial = problem.initial(n, precision),
+  ): Promise<Run> {
     const state = await device.array(initial);
     return new Run(problem, n, state, await device.array(precision, initial.length));
   }
@@ -260,6 +268,62 @@ async function benchmarkProblem(context: BenchContext, problem: Problem, n: numb
   return failures;
 }
 
+/** The quickest of all block sizes that a variant takes. */
+async function timeBest(run: Run, variant: string, pace: Pace): Promise<Measured> {
+  let best: Measured | undefined;
+  for (const threads of blocks) {
+    const { used } = await run.advance(variant, pace.leastSteps, { threads });
+    if (used.threads !== threads) continue; // it has a largest block of its own, or one for the whole domain
+    const measured = await timeSteps(run, variant, { threads }, pace);
+    if (best === undefined || measured.seconds < best.seconds) best = measured;
+  }
+  return best ?? await timeSteps(run, variant, {}, pace);
+}
+
+/** Wall time of a step when the state is allocated and sent, and the result is fetched. */
+async function timeWhole({ device, problem, n }: Run, variant: string, steps: number, repeats: number): Promise<Measured> {
+  const initial = problem.initial(n, 'float64');
+  const samples: number[] = [];
+  let last: Used | undefined;
+  for (let i = 0; i < repeats; i += 1) {
+    const begin = performance.now();
+    using run = await Run.open(device, problem, n, 'float64', initial);
+    last = (await run.advance(variant, steps, {})).used;
+    await run.result();
+    samples.push((performance.now() - begin) / 1e3 / steps);
+  }
+  const { median, spread } = summarise(samples);
+  return { seconds: median, spread, steps, used: last! };
+}
+
+/** The paper's way of timing: best of blocks, and whole runs; returns the ids that failed. */
+async function benchmarkPaper(context: BenchContext, problem: Problem, n: number): Promise<string[]> {
+  const { device, quick } = context;
+  const onCpu = device.backend === 'cpu';
+  const prefix = `${problem.name}/float64/${n}`;
+  const best = onCpu ? [] : ['classic', 'shared', 'hybrid', 'register'];
+  // 50,000 steps of the largest would take minutes.
+  const whole = n > (onCpu ? 2 ** 12 : 2 ** 17) ? [] : onCpu ? ['auto'] : ['classic', 'shared', 'auto'];
+  const rows = [...best.map((variant) => `${variant}-best`), ...whole.map((variant) => `${variant}-whole`)]
+    .filter((name) => context.wanted(`${prefix}/${name}`));
+  if (rows.length === 0) return [];
+  const failures: string[] = [];
+  using run = await Run.open(device, problem, n, 'float64');
+  for (const name of rows) {
+    const id = `${prefix}/${name}`;
+    const [variant = '', kind] = name.split('-');
+    try {
+      const measured = kind === 'best' ? await timeBest(run, variant, paceOf(context))
+        : await timeWhole(run, variant, quick ? 40 : wholeSteps, quick ? 2 : 5);
+      context.emit(rowOf(run, id, measured, undefined, undefined, {}));
+    } catch (error) {
+      context.say(`${id}: ${(error as Error).message}`);
+      if (!isUnsupported(error)) failures.push(id);
+    }
+  }
+  return failures;
+}
+
 /** Fig. 10 sets the paper's CPU program for KS beside the GPU: rows of this machine's cores in the GPU's report. */
 async function benchmarkCpuBeside(context: BenchContext): Promise<string[]> {
   await using device = await openDevice({ backend: 'cpu' });
@@ -276,8 +340,12 @@ export async function benchmarkSwept(context: BenchContext): Promise<void> {
   const failures: string[] = [];
   for (const precision of ['float64', 'float32'] as const) {
     for (const problem of problems) {
-      const sizes = context.quick ? quickSizes : sizesOf[backend]?.[precision] ?? quickSizes;
+      const few = fewSizes[backend] ?? quickSizes;
+      const sizes = context.quick ? quickSizes : problem.variation === true ? few : sizesOf[backend]?.[precision] ?? quickSizes;
+      if (precision === 'float32' && problem.variation === true) continue;
       for (const n of sizes) failures.push(...await benchmarkProblem(context, problem, n, precision));
+      if (precision === 'float32') continue;
+      for (const n of context.quick ? quickSizes : few) failures.push(...await benchmarkPaper(context, problem, n));
     }
   }
   if (backend === 'cuda') failures.push(...await benchmarkCpuBeside(context));

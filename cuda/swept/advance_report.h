@@ -13,7 +13,8 @@ struct Advanced {
   int64_t completed = 0, first_bad = 0;
 };
 
-/// A value that is not finite stays so (and Euler makes one of a density or pressure that is not positive): bisection finds the first step that makes one, and the state before it is kept.
+/// A value that is not finite stays so (and Euler makes one of a density or pressure that is not positive): bisection finds the first
+/// step that makes one, and the state before it is kept.
 /// march(steps) puts the state after so many steps into `next`; is_finite(&answer) looks at that.
 template <class MarchTo, class IsFinite>
 Status stop_before_bad(int64_t steps, MarchTo march, IsFinite is_finite, Advanced* advanced) {

@@ -1,5 +1,5 @@
-// `tiled` for the Euler equations: kernels of their own for the limiters `paper` and `minmod`, the others chosen in the kernel. One
-// file per precision: they take long to compile.
+// `tiled` for the Euler equations: each limiter has kernels of its own. Chosen in the kernel, the limiter costs every point the registers
+// and the branches of all four. One file per precision: they take long to compile.
 #pragma once
 #include <cstring>
 
@@ -23,7 +23,8 @@ Status march_euler(GpuDevice& device, const March<operation::Euler<T>>& march, S
   switch (march.equation.chosen()) {
     case operation::Limiter::paper: return march_fixed<T, operation::Limiter::paper>(device, march, shape, control);
     case operation::Limiter::minmod: return march_fixed<T, operation::Limiter::minmod>(device, march, shape, control);
-    default: return march_in_tiles(device, march, shape, control);
+    case operation::Limiter::van_leer: return march_fixed<T, operation::Limiter::van_leer>(device, march, shape, control);
+    default: return march_fixed<T, operation::Limiter::mc>(device, march, shape, control);
   }
 }
 

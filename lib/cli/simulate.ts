@@ -68,7 +68,7 @@ export const simulateCommand: Command = {
 
   heat   u_t = diffusivity u_xx                       --dt, or --fourier (at most 0.5)
   ks     u_t = -((u²)_x/2 + u_xx + u_xxxx)            --dt
-  euler  gas dynamics: density, velocity, pressure    --dt, or --cfl (at most 1; 0.75 with limiter paper)
+  euler  gas dynamics: density, velocity, pressure    --dt, or --cfl (at most 0.9; 0.55 with limiter paper)
 
       --n N              points of the domain, any number of at least 3 (heat) or 5
       --dx D, --length L distance of points, or length of the domain (default 1; ks: give one)

@@ -87,24 +87,27 @@ export function isArray(value: unknown): value is ArrayLike<unknown> {
   return Array.isArray(value) || types.isTypedArray(value);
 }
 
-/** Finite numbers in an array, a typed array or another object with a length and elements. */
-export function requireNumbers(value: unknown, name: string, least = 0): asserts value is ArrayLike<number> {
+/** An array, a typed array or another object with a length and elements, whatever these are. */
+export function requireList(value: unknown, name: string): asserts value is ArrayLike<unknown> {
   const has = isArray(value) || (typeof value === 'object' && value !== null && !(value instanceof AnyTypedArray));
   const length: unknown = has ? (value as { length?: unknown }).length : undefined;
   if (typeof length !== 'number' || !Number.isSafeInteger(length) || length < 0) {
     throw refusal(name, 'an array or a typed array of numbers', describeValue(value));
   }
-  if (length < least) throw refusal(name, `at least ${least} numbers`, `${length}`);
-  const numbers = value as ArrayLike<unknown>;
-  for (let i = 0; i < length; i += 1) {
-    if (!Number.isFinite(numbers[i])) throw refusal(`${name}[${i}]`, 'a finite number', describeValue(numbers[i]));
+}
+
+/** A list of finite numbers. */
+export function requireNumbers(value: unknown, name: string): asserts value is ArrayLike<number> {
+  requireList(value, name);
+  for (let i = 0; i < value.length; i += 1) {
+    if (!Number.isFinite(value[i])) throw refusal(`${name}[${i}]`, 'a finite number', describeValue(value[i]));
   }
 }
 
 /** The answer of a formula: refuses arguments that take it beyond the range of numbers, in the name of `argument`. */
 export function requireRange(answer: number, argument: string): number {
-  if (!Number.isFinite(answer)) throw new ArgumentError(argument, `the answer is beyond the range of numbers (${answer}): take values nearer to 1`);
-  return answer;
+  if (Number.isFinite(answer)) return answer;
+  throw new ArgumentError(argument, `the answer is beyond the range of numbers (${answer}): take values nearer to 1`);
 }
 
 /** A Device, or absent. */

@@ -184,7 +184,7 @@ export class CheckpointError extends WarploomError {
   }
 }
 
-/** A time step gave values that are not finite, or a gas without a positive density and pressure; the state stands at the step before it. */
+/** A time step gave values that are not finite, or a gas without positive density and pressure; the state stands at the step before it. */
 export class InstabilityError extends WarploomError {
   override readonly name = 'InstabilityError';
   /** The first bad step, counted from time 0. */

@@ -18,8 +18,8 @@ export interface Slice {
 type Line = readonly [leave: number, enter: number];
 
 /**
- * For each of the 16 cases of a cell (bits: above left 1, above right 2, below right 4, below left 8) the edges where lines leave and enter.
- * Cases 5 and 10 have two lines; 16 and 17 are these saddles when the centre is inside: both insides hang together.
+ * For each of the 16 cases of a cell (bits: above left 1, above right 2, below right 4, below left 8) the edges where lines leave and
+ * enter. Cases 5 and 10 have two lines; 16 and 17 are these saddles when the centre is inside: both insides hang together.
  */
 const lines: readonly (readonly Line[])[] = [
   [], [[3, 0]], [[0, 1]], [[3, 1]], [[1, 2]], [[3, 0], [1, 2]], [[0, 2]], [[3, 2]],
@@ -38,8 +38,8 @@ lines.forEach((of, kind) => of.forEach(([leave, enter], i) => {
 }));
 
 /**
- * Traces the contours of a slice as if it had a border outside of the level, so that every contour is closed. Cells begin half a pixel outside
- * of the image: cell (x, y) has the pixels x - 1, x and y - 1, y at its corners.
+ * Traces the contours of a slice as if it had a border outside of the level, so that every contour is closed. Cells begin half a pixel
+ * outside of the image: cell (x, y) has the pixels x - 1, x and y - 1, y at its corners.
  */
 export class ContourTracer {
   readonly rings: Ring[] = [];

@@ -60,11 +60,13 @@ export function contourRings(levelSet: Image<Float32Array | Float64Array>, optio
   return tracer.rings;
 }
 
-/** {@link contourRings} in slices of time, between which the event loop gets its turn. The level set must stay as it is meanwhile. */
+/** {@link contourRings} of the level set as it is at the call, in slices of time, between which the event loop gets its turn. */
 export async function contourRingsInTurns(
   levelSet: Image<Float32Array | Float64Array>, options: ContourOptions, signal: AbortSignal | undefined,
 ): Promise<Ring[]> {
-  const tracer = new ContourTracer(checkedSlice(levelSet, options));
+  const slice = checkedSlice(levelSet, options);
+  const { data, first, nx, ny } = slice;
+  const tracer = new ContourTracer({ ...slice, data: data.slice(first, first + nx * ny), first: 0 });
   await untilDone(() => tracer.run(2 ** 14), signal);
   return tracer.rings;
 }

@@ -1,5 +1,5 @@
 // How good an answer is: the usual figures, computed on the host in float64. Those that take more than one pass over the pixels are cut
-// into slices of a few milliseconds, between which the event loop gets its turn: the arrays must stay as they are until they settle.
+// into slices of a few milliseconds, between which the event loop gets its turn; what they read is copied at the call.
 import { types } from 'node:util';
 import { describeValue, makeFloat64, typedCopy } from '../core/arrays.ts';
 import { requireCount, requireFields, requireNumber, requireRange, requireReal, requireSignal, requireWhole } from '../core/checks.ts';
@@ -27,6 +27,12 @@ function pair(image: HostImage, reference: HostImage): [CheckedImage<HostPixels>
   const [a, b] = [hostImage(image, 'image'), hostImage(reference, 'reference')];
   requireAlike({ ...b, type: a.type }, a, 'reference');
   return [a, b];
+}
+
+/** {@link pair} with the pixels as they are at the call. */
+function takenPair(image: HostImage, reference: HostImage): [CheckedImage<HostPixels>, CheckedImage<HostPixels>] {
+  const [a, b] = pair(image, reference);
+  return [{ ...a, data: a.data.slice() }, { ...b, data: b.data.slice() }];
 }
 
 /** Neumaier's sum. */
@@ -110,7 +116,9 @@ async function boxSums({ values, shape }: Field, axis: number, width: number, si
   return { values: sums, shape: shape.map((n, i) => (i === axis ? windows : n)) };
 }
 
-async function windowMeans(values: Float64Array, shape: readonly number[], width: number, signal: AbortSignal | undefined): Promise<Float64Array> {
+async function windowMeans(
+  values: Float64Array, shape: readonly number[], width: number, signal: AbortSignal | undefined,
+): Promise<Float64Array> {
   let current: Field = { values, shape };
   for (let axis = 0; axis < shape.length; axis += 1) current = await boxSums(current, axis, width, signal);
   const count = width ** shape.length;
@@ -144,7 +152,7 @@ export async function ssim(image: HostImage, reference: HostImage, options: Ssim
   requireWhole(window, 'window', 3, 255);
   requireSignal(signal);
   if (window % 2 === 0) throw refusal('window', 'an odd number', String(window));
-  const [a, b] = pair(image, reference);
+  const [a, b] = takenPair(image, reference);
   const shape = a.depth > 1 ? [a.width, a.height, a.depth] : [a.width, a.height];
   if (Math.min(...shape) < window) throw refusal('window', `at most the shortest side, ${Math.min(...shape)}`, String(window));
   signal?.throwIfAborted();
@@ -168,7 +176,7 @@ export async function ssim(image: HostImage, reference: HostImage, options: Ssim
 
 /** Normalised cross-correlation of two images, -1 to 1: 1 when one is the other times a positive number plus a constant. */
 export async function ncc(image: HostImage, reference: HostImage): Promise<number> {
-  const [a, b] = pair(image, reference);
+  const [a, b] = takenPair(image, reference);
   const n = a.data.length;
   const [ma, mb] = [await sumOf(n, (i) => a.data[i]!) / n, await sumOf(n, (i) => b.data[i]!) / n];
   const covariance = await sumOf(n, (i) => (a.data[i]! - ma) * (b.data[i]! - mb));
@@ -190,27 +198,32 @@ function requireMask(value: unknown, name: string): asserts value is Mask {
   throw refusal(name, 'a Uint8Array, a Float32Array or a Float64Array', describeValue(value));
 }
 
-/** Twice the common pixels over the sum of both; not `inside`: of the mask's complement. */
-function overlap(mask: Mask, reference: Mask, inside: boolean): number {
-  let [common, sum] = [0, 0];
+/** Pixels of both labellings, and of each. */
+function counts(mask: Mask, reference: Mask): { common: number; inside: number; wanted: number } {
+  labels(mask, reference);
+  let [common, inside, wanted] = [0, 0, 0];
   for (let i = 0; i < mask.length; i += 1) {
-    const [a, b] = [(mask[i] !== 0) === inside, reference[i] !== 0];
-    if (a && b) common += 1;
-    sum += Number(a) + Number(b);
+    const a = mask[i] === 0 ? 0 : 1;
+    const b = reference[i] === 0 ? 0 : 1;
+    common += a & b;
+    inside += a;
+    wanted += b;
   }
-  return sum === 0 ? 1 : (2 * common) / sum;
+  return { common, inside, wanted };
 }
+
+const diceOf = (common: number, sum: number): number => (sum === 0 ? 1 : (2 * common) / sum);
 
 /** Dice coefficient of two labellings: twice the common pixels over the sum of both, 0 to 1; 1 for two empty ones. */
 export function dice(mask: Mask, reference: Mask): number {
-  labels(mask, reference);
-  return overlap(mask, reference, true);
+  const { common, inside, wanted } = counts(mask, reference);
+  return diceOf(common, inside + wanted);
 }
 
 /** Larger one of {@link dice} of a labelling and of its complement: which side is called inside is arbitrary in `segment`. */
 export function diceEitherWay(mask: Mask, reference: Mask): number {
-  labels(mask, reference);
-  return Math.max(overlap(mask, reference, true), overlap(mask, reference, false));
+  const { common, inside, wanted } = counts(mask, reference);
+  return Math.max(diceOf(common, inside + wanted), diceOf(wanted - common, mask.length - inside + wanted));
 }
 
 /** Where a grid's pixels are, as the metrics of labellings take it. */
@@ -254,7 +267,7 @@ export async function hausdorff(mask: Mask, reference: Mask, size: MaskShape): P
  */
 export async function rofEnergy(image: HostImage, noisy: HostImage, weight: number): Promise<number> {
   requireNumber(weight, 'weight', { above: 0 });
-  const [u, f] = pair(image, noisy);
+  const [u, f] = takenPair(image, noisy);
   const { width, height, depth, points, channels, data } = u;
   const variation = await sumOf(points, (i) => {
     const x = i % width;
@@ -295,14 +308,14 @@ export async function targetRegistrationError(displacement: HostImage, exact: Ho
     requireMask(mask, 'mask');
     if (mask.length !== a.points) throw refusal('mask', `${a.points} entries`, describeValue(mask));
   }
-  const counted = mask === undefined ? undefined : typedCopy(mask);
+  const [found, wanted, inside] = [typedCopy(a.data), typedCopy(b.data), mask === undefined ? undefined : typedCopy(mask)];
   const distances = makeFloat64(a.points);
   let count = 0;
   await inSlices(a.points, (begin, end) => {
     for (let i = begin; i < end; i += 1) {
-      if (counted !== undefined && counted[i] === 0) continue;
+      if (inside !== undefined && inside[i] === 0) continue;
       let squares = 0;
-      for (let c = 0; c < a.channels; c += 1) squares += (a.data[c * a.points + i]! - b.data[c * a.points + i]!) ** 2;
+      for (let c = 0; c < a.channels; c += 1) squares += (found[c * a.points + i]! - wanted[c * a.points + i]!) ** 2;
       distances[count] = Math.sqrt(squares);
       count += 1;
     }

@@ -131,8 +131,8 @@ function contoursOf({ width, height, depth }: CheckedImage, levelSet: Pixels): S
     const { signal, ...which } = options;
     requireSignal(signal);
     signal?.throwIfAborted();
-    const data = (levelSet instanceof DeviceArray ? await levelSet.read(undefined, 0, { signal }) : levelSet) as Float32Array | Float64Array;
-    return contourRingsInTurns({ data, width, height, depth }, which, signal);
+    const data = levelSet instanceof DeviceArray ? await levelSet.read(undefined, 0, { signal }) : levelSet;
+    return contourRingsInTurns({ data: data as Float32Array | Float64Array, width, height, depth }, which, signal);
   };
 }
 
@@ -144,8 +144,8 @@ export async function segmentInPortions(call: SegmentCall): Promise<SegmentResul
   const made: Pixels[] = [];
   const levelSet = out?.levelSet ?? newReals(image.data, image.type, image.points, device);
   if (out?.levelSet === undefined) made.push(levelSet);
-  const mask = (out?.mask
-    ?? (onIt ? resultArray(device, 'uint8', image.points) : makeTypedArray('uint8', image.points))) as Uint8Array | DeviceArray;
+  const newMask = () => (onIt ? resultArray(device, 'uint8', image.points) : makeTypedArray('uint8', image.points));
+  const mask = (out?.mask ?? newMask()) as Uint8Array | DeviceArray;
   if (out?.mask === undefined && mask instanceof DeviceArray) made.push(mask);
   return withResults(made, async () => {
     const { reports, history, done } = await run(call, { image: image.data, given, levelSet, mask });

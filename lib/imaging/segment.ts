@@ -109,9 +109,9 @@ export interface SegmentResult<V extends Pixels = Pixels> {
   /** Pixels inside that have data. */
   readonly inside: number;
   /**
-   * Traces the contours of `levelSet` as it is then, of a volume those of one slice: closed rings (see {@link contourRings}). The work is cut into
-   * slices of a few milliseconds, between which the event loop gets its turn; until the promise settles the level set must stay as it is.
-   * A level set on the device is read first. Aborted calls reject with `signal.reason`.
+   * Traces the contours of `levelSet` as it is when this is called, of a volume those of one slice: closed rings (see
+   * {@link contourRings}). The work is cut into slices of a few milliseconds, between which the event loop gets its turn. A level set on
+   * the device is read first. Aborted calls reject with `signal.reason`.
    */
   contours(options?: ContourOptions & { readonly signal?: AbortSignal }): Promise<readonly Ring[]>;
   readonly info: CallInfo & { readonly type: RealType; readonly variant: SegmentVariant };
@@ -135,7 +135,8 @@ const mostIterations = 2 ** 24;
 
 function checkOptions(options: SegmentOptions): void {
   if (typeof options === 'object' && options !== null && 'contours' in options) {
-    throw new ArgumentError('contours', 'contours are traced when they are asked for: leave the option out and call `await result.contours()`');
+    throw new ArgumentError('contours',
+      'contours are traced when they are asked for: leave the option out and call `await result.contours()`');
   }
   requireCall(options as CallOptions, known, 'segment');
   for (const name of ['mu', 'nu', 'lambda1', 'lambda2', 'epsilon', 'eta', 'dt', 'tolerance'] as const) {

@@ -27,7 +27,8 @@ export interface Denoised {
 async function quality(image: HostImage, { truth, image: noisy }: LoadedImage): Promise<Record<string, number>> {
   if (truth === undefined) return {};
   const sides = [image.width, image.height, ...((image.depth ?? 1) > 1 ? [image.depth!] : [])];
-  const similar: Record<string, number> = Math.min(...sides) >= 7 ? { ssim: await ssim(image, truth), ssimBefore: await ssim(noisy, truth) } : {};
+  const similar: Record<string, number> = Math.min(...sides) < 7 ? {}
+    : { ssim: await ssim(image, truth), ssimBefore: await ssim(noisy, truth) };
   return { psnr: psnr(image, truth), psnrBefore: psnr(noisy, truth), ...similar };
 }
 

@@ -3,7 +3,7 @@ import { describeValue } from '../core/arrays.ts';
 import { implicitDevice } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { oneOf, requireChoice, requireDevice, requireFields, requireReal, requireWhole } from '../core/checks.ts';
-import { checkEnds, lengthOf, places, spacing, type Ends } from './grid.ts';
+import { checkEnds, lengthOf, places, requireVariant, spacing, type Ends } from './grid.ts';
 import {
   gasCondition, heatCondition, initialState, precisionOf, requireGasState, waveCondition, type Condition, type Grid,
 } from './initial.ts';
@@ -12,7 +12,7 @@ import {
   cflLimits, checkOnUnstable, fastestSignal, fourierLimit, kuramotoSivashinskyLimit, requireStable,
 } from './stability.ts';
 import {
-  limiters, variants, type BoundaryName, type CommonOptions, type EquationName, type EulerOptions, type HeatOptions,
+  limiters, type BoundaryName, type CommonOptions, type EquationName, type EulerOptions, type HeatOptions,
   type KuramotoSivashinskyOptions, type Placement, type RealArray, type Setup,
 } from './types.ts';
 
@@ -56,7 +56,7 @@ function prepare(options: CommonOptions<unknown, unknown>, equation: Equation): 
   const { name, components } = equation;
   const { n, batch } = checkSizes(options, equation);
   requireChoice(options.precision, 'precision', ['float32', 'float64']);
-  requireChoice(options.variant, 'variant', variants);
+  requireVariant(options.variant);
   requireWhole(options.points, 'points', 0, 1024);
   requireWhole(options.depth, 'depth', 0, 2 ** 20);
   requireWhole(options.threads, 'threads', 0, 1024);

@@ -2,7 +2,7 @@
 import { describeValue, float64Of } from '../core/arrays.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import { oneOf, requireChoice, requireFields, requireReal } from '../core/checks.ts';
-import { boundaries, type BoundaryName, type EquationName } from './types.ts';
+import { boundaries, variants, type BoundaryName, type EquationName } from './types.ts';
 
 /** An end after checking; `value` as the caller gave it. */
 export interface CheckedEnd {
@@ -88,4 +88,13 @@ export function places(equation: EquationName, n: number, dx: number, leftEnd: B
 /** Length that the points span. */
 export function lengthOf(equation: EquationName, n: number, dx: number, ends: Ends): number {
   return dx * intervals(equation, n, ends);
+}
+
+/** The name of a variant, or absent. */
+export function requireVariant(value: unknown): void {
+  if (value === 'cpu-swept') {
+    throw refusal('variant', "'cpu-tiled', as this variant is called now (its tiles overlap, which those of the swept rule do not)",
+      "'cpu-swept'");
+  }
+  requireChoice(value, 'variant', variants);
 }

@@ -9,12 +9,11 @@ import type { CallOptions } from '../core/progress.ts';
 import { requireChoice, requireDevice, requireFields, requirePath, requireWhole } from '../core/checks.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { Clock } from './clock.ts';
+import { requireVariant } from './grid.ts';
 import { checkpointFormat, stateNames } from './saved.ts';
 import { Simulation, type Parts } from './simulation.ts';
 import { fastestSignal, instabilityRemedy, signalSpeed } from './stability.ts';
-import {
-  variants, type GasFields, type GasTotals, type Placement, type RealArray, type Setup, type Totals, type Variant,
-} from './types.ts';
+import type { GasFields, GasTotals, Placement, RealArray, Setup, Totals, Variant } from './types.ts';
 
 /** Puts a state on the device, with room for the next one. */
 async function place(setup: Setup, placement: Placement, state: RealArray, clock: Clock): Promise<Parts> {
@@ -155,7 +154,7 @@ export async function restore(path: string, options: RestoreOptions = {}): Promi
   const parameters = snapshot(options.parameters ?? {});
   const { device } = options;
   requireDevice(device);
-  requireChoice(variant, 'variant', variants);
+  requireVariant(variant);
   for (const [name, value] of Object.entries({ points, depth, threads })) requireWhole(value, name, 0, 2 ** 20);
   requireFields(parameters, setupFields, 'parameters', 'swept.restore');
   const onOlder = requireOnDamaged(options.onDamaged);

@@ -1,7 +1,7 @@
 // Cubic spline interpolation: the tridiagonal system of second derivatives, one solve for many series.
 import { describeValue, isReal, makeFloat64, typedCopy } from '../core/arrays.ts';
 import {
-  requireChoice, requireDevice, requireFields, requireNumbers, requireRange, requireSignal,
+  requireChoice, requireDevice, requireFields, requireList, requireNumbers, requireRange, requireSignal,
 } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { implicitDevice, type Device } from '../core/device.ts';
@@ -96,15 +96,22 @@ export class CubicSpline {
   }
 }
 
-/** Numbers as they are at the call. */
+/** Numbers as they are at the call; NaN for what is none. */
 function taken(values: ArrayLike<number>, name: string): Float64Array {
   if (isReal(values)) return Float64Array.from(typedCopy(values));
-  requireNumbers(values, name);
-  return Float64Array.from(values);
+  requireList(values, name);
+  const copy = makeFloat64(values.length);
+  for (let k = 0; k < copy.length; ++k) {
+    const value: unknown = values[k];
+    if (typeof value !== 'number') throw refusal(name, 'numbers', `${name}[${k}]: ${describeValue(value)}`);
+    copy[k] = value;
+  }
+  return copy;
 }
 
-async function checkKnots(x: Float64Array, y: Float64Array, options: SplineOptions): Promise<void> {
-  const { boundary, signal } = options;
+async function checkKnots(
+  x: Float64Array, y: Float64Array, boundary: SplineBoundary, signal: AbortSignal | undefined,
+): Promise<void> {
   const count = x.length;
   const slices = { signal, grain: 2 ** 16 };
   await inSlices(count, (begin, end) => {
@@ -138,7 +145,8 @@ function checkOptions(options: SplineOptions): Required<Pick<SplineOptions, 'bou
 
 /** Bands and right-hand sides of the second-derivative system for `rows` unknown knots. */
 async function splineSystem(
-  x: Float64Array, y: Float64Array, { boundary, slopes }: Required<Pick<SplineOptions, 'boundary' | 'slopes'>>, signal: AbortSignal | undefined,
+  x: Float64Array, y: Float64Array, { boundary, slopes }: Required<Pick<SplineOptions, 'boundary' | 'slopes'>>,
+  signal: AbortSignal | undefined,
 ) {
   const knots = x.length;
   const series = y.length / knots;
@@ -189,10 +197,10 @@ export async function cubicSpline(
   const least = boundary === 'periodic' ? 3 : 2;
   if (count < least) throw refusal('x', `at least ${least} knots${least === 3 ? ' for a periodic spline' : ''}`, `${count}`);
   if (values.length === 0 || values.length % count !== 0) throw refusal('y', `a multiple of ${count} values`, `${values.length}`);
-  options.signal?.throwIfAborted();
-  await checkKnots(knots, values, options);
-  const { rows, series, lower, diagonal, upper, rhs } = await splineSystem(knots, values, chosen, options.signal);
-  const device = options.device ?? implicitDevice();
+  const { device = implicitDevice(), signal } = options;
+  signal?.throwIfAborted();
+  await checkKnots(knots, values, boundary, signal);
+  const { rows, series, lower, diagonal, upper, rhs } = await splineSystem(knots, values, chosen, signal);
   const solution = makeFloat64(rhs.length);
   const row = (data: Float64Array) => ({ data, rowStride: 1, systemStride: 0 });
   const many = (data: Float64Array) => ({ data, rowStride: 1, systemStride: 0, rhsStride: rows });
@@ -200,7 +208,7 @@ export async function cubicSpline(
     type: 'float64', n: rows, batch: 1, rhsCount: series, periodic: boundary === 'periodic',
     lower: row(lower), diagonal: row(diagonal), upper: row(upper),
     rhs: many(rhs), solution: many(solution), status: new Int32Array(series),
-  }, { signal: options.signal });
+  }, { signal });
   if (rows === count) return new CubicSpline(knots, values, solution, boundary);
   const curvature = makeFloat64(values.length);
   for (let s = 0; s < series; ++s) {

@@ -213,17 +213,18 @@ describe('bench: a small run', function () {
   });
 
   it('times the variants of swept against the classic one and draws the figures', () => {
-    const text = run('swept', '--backend', 'cpu', '--quick', '--out', folder, '--filter', '^(heat|euler)/float64/512/');
+    const text = run('swept', '--backend', 'cpu', '--quick', '--out', folder, '--filter', '^(heat|euler|sod|sod-default)/float64/512/');
     const { rows } = parseReport(JSON.parse(readFileSync(join(folder, 'cpu/swept.json'), 'utf8')));
     deepStrictEqual(rows.map(({ id }) => id),
-      ['heat', 'euler'].flatMap((equation) => ['cpu-classic', 'cpu-tiled', 'auto'].map((variant) => `${equation}/float64/512/${variant}`)));
+      ['heat', 'euler', 'sod', 'sod-default'].flatMap((equation) =>
+        ['cpu-classic', 'cpu-tiled', 'auto', 'auto-whole'].map((variant) => `${equation}/float64/512/${variant}`)));
     for (const { id, value, limit, peers, note } of rows) {
       ok(value > 0, id);
       if (id.endsWith('/cpu-classic')) ok(limit! > 0, id);
-      else ok(peers!['cpu-classic']! > 0, id);
+      else if (!id.endsWith('-whole')) ok(peers!['cpu-classic']! > 0, id);
       match(note!, /G updates\/s; .* per thread/);
     }
-    match(text, /Fig\. 7, heat, float64: microseconds per time step\n\n\| n \| cpu-classic \| cpu-tiled \| auto \|/);
+    match(text, /Fig\. 7, heat, float64: microseconds per time step\n\n\| n \| cpu-classic \| cpu-tiled \| auto \| auto-whole \|/);
     match(readFileSync(join(folder, 'cpu/swept.svg'), 'utf8'), /^<svg/);
   });
 

@@ -12,7 +12,9 @@
 
 #include "cuda/core/backend.h"
 #include "cuda/tridiagonal/condition.h"
+#include "cuda/tridiagonal/factor.h"
 #include "cuda/tridiagonal/multiply.h"
+#include "cuda/tridiagonal/solve.h"
 #include "cuda/tridiagonal/solve_factored.h"
 #include "test/device/support/harness.h"
 

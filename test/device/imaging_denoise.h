@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "cuda/core/device.cuh"
+#include "cuda/imaging/curvature.h"
+#include "cuda/imaging/denoise.h"
 #include "cuda/core/operations.h"
 #include "simt/runtime.h"
 #include "test/device/support/harness.h"

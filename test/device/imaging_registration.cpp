@@ -7,6 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "cuda/imaging/cosine.h"
+#include "cuda/imaging/jacobian.h"
+#include "cuda/imaging/registration.h"
+#include "cuda/imaging/resample.h"
+#include "cuda/imaging/warp.h"
 #include "cuda/core/operations.h"
 #include "test/device/support/harness.h"
 #include "test/device/support/simt_device.h"

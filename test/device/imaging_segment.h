@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/imaging/segment.h"
 #include "cuda/core/operations.h"
 #include "native/cpu/device.h"
 #include "native/cpu/isa.h"

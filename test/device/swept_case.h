@@ -12,6 +12,7 @@
 
 #include "cuda/core/device.cuh"
 #include "cuda/core/operations.h"
+#include "cuda/swept/advance.h"
 #include "cuda/swept/euler.h"
 #include "cuda/swept/heat.h"
 #include "cuda/swept/kuramoto_sivashinsky.h"

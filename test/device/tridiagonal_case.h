@@ -12,6 +12,11 @@
 #include <vector>
 
 #include "cuda/core/runtime.h"
+#include "cuda/tridiagonal/condition.h"
+#include "cuda/tridiagonal/factor.h"
+#include "cuda/tridiagonal/multiply.h"
+#include "cuda/tridiagonal/solve.h"
+#include "cuda/tridiagonal/solve_factored.h"
 #include "cuda/core/complex.cuh"
 #include "cuda/core/operations.h"
 #include "simt/runtime.h"

@@ -2,6 +2,7 @@
 #include "tridiagonal_views.h"
 
 #include "cuda/core/operations.h"
+#include "cuda/tridiagonal/condition.h"
 
 namespace {
 

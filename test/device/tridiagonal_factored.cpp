@@ -2,6 +2,7 @@
 #include "tridiagonal_views.h"
 
 #include "cuda/core/operations.h"
+#include "cuda/tridiagonal/factor.h"
 #include "cuda/tridiagonal/solve_factored.h"
 
 namespace {

@@ -1,6 +1,7 @@
 // Contours: areas, orientation, holes, borders, saddles.
-import { deepStrictEqual, ok, strictEqual, throws } from 'node:assert/strict';
-import { contourPolygons, contourRings, ringArea, type Ring } from '../../lib/imaging/index.ts';
+import { deepStrictEqual, ok, rejects, strictEqual, throws } from 'node:assert/strict';
+import { contourPolygons, contourRings, normalNumbers, ringArea, segment, type Ring } from '../../lib/imaging/index.ts';
+import { deviceOf } from '../support/backends.ts';
 
 function field(width: number, height: number, value: (x: number, y: number) => number, depth = 1) {
   const data = new Float64Array(width * height * depth);
@@ -95,5 +96,34 @@ describe('imaging contours', () => {
     refused(() => contourRings(image, { levels: 1 } as never), 'levels');
     refused(() => contourRings({ ...image, width: 5 }), 'levelSet.data');
     refused(() => contourRings({ ...image, width: 2, height: 4, channels: 2 }), 'levelSet.channels');
+  });
+
+  it('of a segmentation are traced when they are asked for, with turns of the event loop in between, until they are aborted', async () => {
+    const device = await deviceOf('cpu');
+    const noise = normalNumbers(512 * 512, 3);
+    const image = { data: noise, width: 512, height: 512 };
+    const found = await segment(image, { initial: noise, iterations: 0, device });
+    ok(!('contours' in (JSON.parse(JSON.stringify(found)) as object)), 'nothing but a function');
+    found.levelSet.fill(-1);
+    strictEqual((await found.contours()).length, 0, 'the level set as it is when they are asked for');
+    found.levelSet.set(noise);
+    const expected = contourRings(image);
+    const traced = found.contours();
+    found.levelSet.fill(-1); // the call has taken what it reads
+    let turns = 0;
+    let settled = false;
+    const counting = (async () => {
+      for (; !settled; turns += 1) await new Promise((settle) => { setImmediate(settle); });
+    })();
+    deepStrictEqual(await traced.finally(() => { settled = true; }), expected);
+    await counting;
+    ok(turns > 2, `${turns} turns of the event loop`);
+    found.levelSet.set(noise);
+    const stop = new AbortController();
+    const aborted = found.contours({ signal: stop.signal });
+    stop.abort(new Error('enough'));
+    await rejects(aborted, /enough/);
+    await rejects(found.contours({ level: NaN }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'level' });
+    await rejects(segment(image, { contours: true, device } as never), { argument: 'contours', message: /await result\.contours\(\)/ });
   });
 });

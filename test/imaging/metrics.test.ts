@@ -1,5 +1,5 @@
 // Metrics: figures of scikit-image 0.26 and SciPy 1.17 on the same arrays, brute force, and limits that are known.
-import { ok, rejects, strictEqual, throws } from 'node:assert/strict';
+import { deepStrictEqual, ok, rejects, strictEqual, throws } from 'node:assert/strict';
 import fc from 'fast-check';
 import {
   addNoise, dice, diceEitherWay, discs, hausdorff, meanSquaredError, ncc, psnr, rofEnergy, sheppLogan, ssim, targetRegistrationError,
@@ -90,5 +90,31 @@ describe('metrics of images', () => {
     await rejects(targetRegistrationError(a, a, Uint8Array.of(1)), argument('mask'));
     await rejects(targetRegistrationError(a, a, new Uint8Array(3)), argument('mask'));
     throws(() => meanSquaredError({ ...a, colour: 1 } as never, a), argument('image.colour'));
+  });
+
+  it('read their arrays at the call, and leave the event loop its turns', async () => {
+    const { image: clean, mask } = discs(512, { type: 'float64' });
+    const noisy = addNoise(clean, { sigma: 0.2, seed: 2 });
+    const shift = { data: addNoise({ ...clean, channels: 1 }, { seed: 4 }).data, width: 512, height: 512 };
+    const calls: readonly (() => Promise<unknown>)[] = [
+      () => ssim(noisy, clean), () => ncc(noisy, clean), () => rofEnergy(noisy, clean, 0.1), () => hausdorff(noisy.data, mask, clean),
+      () => targetRegistrationError(shift, clean, mask),
+    ];
+    const arrays = [clean.data, noisy.data, mask, shift.data];
+    const kept = arrays.map((array) => array.slice());
+    for (const call of calls) {
+      const expected = await call();
+      let turns = 0;
+      let settled = false;
+      const counting = (async () => {
+        for (; !settled; turns += 1) await new Promise((settle) => { setImmediate(settle); });
+      })();
+      const found = call();
+      for (const array of arrays) array.fill(7);
+      deepStrictEqual(await found.finally(() => { settled = true; }), expected);
+      await counting;
+      ok(call !== calls[0] || turns > 2, `${turns} turns of the event loop`);
+      arrays.forEach((array, i) => { array.set(kept[i] as never); });
+    }
   });
 });

@@ -1,9 +1,10 @@
 // The Euler equations against the exact shock tube, conservation, symmetry, and the limits of the time step.
-import { ok, rejects, strictEqual } from 'node:assert/strict';
+import { deepStrictEqual, match, ok, rejects, strictEqual } from 'node:assert/strict';
 import { InstabilityError } from '../../lib/core/errors.ts';
-import { cflLimits, euler, exactRiemann, limiters, type EulerOptions, type GasFields } from '../../lib/swept/index.ts';
+import { cflLimits, euler, exactRiemann, limiters, variants, type EulerOptions, type GasFields, type Limiter } from '../../lib/swept/index.ts';
 import { sod } from '../../lib/swept/initial.ts';
 import { eachBackend } from '../support/backends.ts';
+import { Random } from '../support/random.ts';
 import { pick, sameBits } from '../support/simulating.ts';
 
 const tube = exactRiemann(sod.left, sod.right);
@@ -58,6 +59,51 @@ describe('swept Euler', function () {
       }
     });
 
+    it('stops before the first state that is no gas, at the same step by every variant and in both precisions', async () => {
+      const torn = { kind: 'riemann', left: { density: 1, velocity: -2, pressure: 0.4 }, right: { density: 1, velocity: 2, pressure: 0.4 } } as const;
+      const known: Record<Limiter, number> = { paper: 2, minmod: 3, 'van-leer': 2, mc: 2 }; // also of an independent program
+      const own = variants.filter((name) => name === 'auto' || name.startsWith('cpu-') === (backend === 'cpu'));
+      for (const limiter of limiters) for (const precision of ['float64', 'float32'] as const) for (const variant of own) {
+        const options = { n: pick(backend, 201, 40), cfl: 0.4, initial: torn, limiter, precision, variant, device: await device() } as const;
+        await using gas = await euler(options);
+        const label = `${limiter} ${precision} ${variant}`;
+        const error: unknown = await gas.advance(9).catch((thrown: unknown) => thrown);
+        if ((error as { code?: string }).code === 'ERR_WARPLOOM_UNSUPPORTED') continue;
+        ok(error instanceof InstabilityError, `${label}: ${String(error)}`);
+        deepStrictEqual([error.step, gas.stepsDone], [known[limiter], known[limiter] - 1], label);
+        match(error.message, /gives a density or pressure that is not positive; the state stands at step/);
+        match(error.message, limiter === 'minmod' ? /Neither a smaller time step/ : /Take a smaller time step|take limiter minmod/);
+        const { density, pressure } = await gas.read();
+        ok(Math.min(...density) > 0 && Math.min(...pressure) > 0, label);
+      }
+    });
+
+    it('never gives a state that is no gas', async () => {
+      const random = new Random(7);
+      let stopped = 0;
+      for (let round = 0; round < pick(backend, 60, 8); round += 1) {
+        const cells = pick(backend, 64, 12);
+        const field = (low: number, high: number) => Float64Array.from({ length: cells }, () => random.uniform(low, high));
+        const initial = { density: field(0.05, 1), velocity: field(-4, 4), pressure: field(0.01, 1) };
+        const limiter = limiters[round % 4]!;
+        const precision = round % 8 < 4 ? 'float64' : 'float32';
+        await using gas = await euler({ n: cells, cfl: 0.3, initial, boundary: 'periodic', limiter, precision, device: await device() });
+        for (let step = 0; step < 6; step += 1) {
+          const failed = await gas.advance(1).then(() => false, (error: unknown) => {
+            ok(error instanceof InstabilityError, String(error));
+            return true;
+          });
+          const { density, pressure } = await gas.read();
+          ok(density.every((value) => value > 0) && pressure.every((value) => value > 0), `${limiter} ${precision}, round ${round}, step ${step}`);
+          if (failed) {
+            stopped += 1;
+            break;
+          }
+        }
+      }
+      ok(stopped > pick(backend, 3, 0), `${stopped} runs stopped: too few to tell`);
+    });
+
     it('gives momentum only by the pressure at the held ends', async () => {
       await using gas = await euler({ n, cfl: 0.3, initial: 'sod', boundary: 'dirichlet', device: await device() });
       const before = await gas.totals();
@@ -93,7 +139,7 @@ describe('swept Euler', function () {
         await good.advanceTo(0.2);
         const { density } = await good.read();
         ok(density.every((value) => value > 0.12 && value < 1.2));
-        await rejects(euler({ ...options, cfl: cflLimits[limiter] * 1.01 }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'cfl' });
+        await rejects(euler({ ...options, cfl: cflLimits[limiter] * 1.0001 }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'cfl' });
         await using bad = await euler({ ...options, cfl: 1.5, onUnstable: () => undefined });
         await rejects(bad.advanceTo(0.2), (error: unknown) => {
           ok(error instanceof InstabilityError);
@@ -102,6 +148,15 @@ describe('swept Euler', function () {
         });
         ok((await bad.read()).density.every(Number.isFinite));
       }
+    });
+
+    it('runs at the admitted CFL number where more broke down, and refuses more', async () => {
+      const lax = { kind: 'riemann', left: { density: 0.445, velocity: 0.698, pressure: 3.528 }, right: { density: 0.5, velocity: 0, pressure: 0.571 } } as const;
+      const options = { n: 1601, initial: lax, limiter: 'mc', device: await device() } as const;
+      await rejects(euler({ ...options, cfl: 1 }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'cfl' });
+      await using gas = await euler({ ...options, cfl: cflLimits.mc });
+      await gas.advance(1000); // at CFL 1 it broke down in step 723
+      ok((await gas.read()).pressure.every((value) => value > 0.3));
     });
 
     it('is of second order in smooth flow but for the paper limiter', async () => {

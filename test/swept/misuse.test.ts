@@ -24,7 +24,7 @@ const common: Record<string, [unknown[], (string | RegExp)?][]> = {
   batch: [[notCounts], [[2 ** 31]]],
   paper: [[[0, 1, 'yes', null, {}]]],
   onUnstable: [[['ignore', 1, null, {}, true]]],
-  variant: [[[...notNames, 'fast']]],
+  variant: [[[...notNames, 'fast', 'cpu-swept']]],
   points: [[[-1, 1.5, NaN, '2', null, 5000]]],
   depth: [[[-1, 1.5, NaN, '2', null]]],
   threads: [[[-1, 1.5, NaN, '2', null, 4096]]],

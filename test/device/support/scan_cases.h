@@ -1,6 +1,7 @@
 // Cases of scan.prefix. Inputs are such that every order of the operator gives the same bits, so the
 // reference is exact: small integers for sum, signs and halves for product, anything for max.
 #pragma once
+#include "cuda/scan/prefix.h"
 #include "test/device/support/cases.h"
 
 namespace cases {

@@ -2,6 +2,11 @@
 #pragma once
 #include <complex>
 
+#include "cuda/tridiagonal/condition.h"
+#include "cuda/tridiagonal/factor.h"
+#include "cuda/tridiagonal/multiply.h"
+#include "cuda/tridiagonal/solve.h"
+#include "cuda/tridiagonal/solve_factored.h"
 #include "test/device/support/cases.h"
 
 namespace cases {
