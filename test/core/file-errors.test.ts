@@ -226,13 +226,12 @@ describe('file errors', function () {
     }
   });
 
-  it('only lib/core/files.ts touches the file system', async () => {
+  it('only lib/core/files.ts touches the file system (and lib/stream/run, which has compilers and folders of its own)', async () => {
     const own = ['core/files.ts'];
-    const others = ['stream/run/compiler.ts', 'stream/run/cpp.ts'];
     const found: string[] = [];
     for (const name of await readdir(join(root, 'lib'), { recursive: true })) {
       if (name.endsWith('.ts') && /from 'node:fs(\/promises)?'/.test(await readFile(join(root, 'lib', name), 'utf8'))) found.push(name);
     }
-    deepStrictEqual(found.filter((name) => !others.includes(name)), own);
+    deepStrictEqual(found.filter((name) => !name.startsWith('stream/run/')), own);
   });
 });
