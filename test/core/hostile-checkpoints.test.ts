@@ -106,7 +106,8 @@ describe('hostile checkpoints', function () {
     ok(count >= 200, `only ${count}`);
     this.test!.title = `heat-adi: none of ${count} is accepted, each refusal is typed`;
     for (const [step, own] of [[3, {}], [0, {}], [8, {}], [4, { width: 4, height: 5 }], [4, { precision: 'float32' }]] as const) {
-      await writeCheckpoint(path, { kind: format.kind, parameters: { ...parameters, ...own }, step, arrays: { state: 'precision' in own ? new Float32Array(20) : new Float64Array(20) } });
+      const state = 'precision' in own ? new Float32Array(20) : new Float64Array(20);
+      await writeCheckpoint(path, { kind: format.kind, parameters: { ...parameters, ...own }, step, arrays: { state } });
       await rejects(loadCheckpoint(path, format), words);
     }
   });
@@ -151,7 +152,8 @@ describe('hostile checkpoints', function () {
     simulate: { kind: 'simulate', equation: 'heat', n: 20, dx: 1, dt: 0.3, initial: { file: 'grid.npy' }, until: { steps: 60 }, snapshots: 60 },
   })) {
     it(`${name} jobs continue from the older one and say so; --again starts anew`, async () => {
-      await writeFile(join(folder, 'grid.npy'), formatNpy({ type: 'float64', shape: name === 'simulate' ? [20] : [4, 5], data: Float64Array.from({ length: 20 }, (_, i) => i * i) }));
+      const data = Float64Array.from({ length: 20 }, (_, i) => i * i);
+      await writeFile(join(folder, 'grid.npy'), formatNpy({ type: 'float64', shape: name === 'simulate' ? [20] : [4, 5], data }));
       await writeFile(join(folder, 'job.json'), JSON.stringify({ name: 'job', device: { backend: 'cpu' }, ...content }));
       const loaded = await loadJob(join(folder, 'job.json'));
       const [results, item] = [join(folder, 'results'), loaded.items[0]!];

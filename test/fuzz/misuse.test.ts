@@ -49,7 +49,9 @@ function bundle(): URL {
   return pathToFileURL(outfile);
 }
 
-interface Found { readonly made: number; readonly missing: readonly string[]; readonly functions: number; readonly refused: readonly string[]; readonly wrong: ReadonlyMap<string, string[]> }
+interface Found {
+  readonly made: number; readonly missing: readonly string[]; readonly functions: number; readonly refused: readonly string[]; readonly wrong: ReadonlyMap<string, string[]>;
+}
 
 /** Makes the calls, in as many workers as it takes: one that has no end, or dies, is followed by another. */
 async function misuse(): Promise<Found> {

@@ -121,7 +121,9 @@ function* wrongData({ header, data }: Opened): Generator<Hostile> {
 
 function* wrongText({ header, data }: Opened): Generator<Hostile> {
   const text = textOf(header);
-  const texts = ['', 'x', 'null', '1', '"x"', '[]', '{}', '{', text.slice(0, -1), `${text}}`, '['.repeat(100_000), `{"kind":${'['.repeat(5000)}${']'.repeat(5000)}}`, '\u0000'.repeat(100)];
+  const texts = [
+    '', 'x', 'null', '1', '"x"', '[]', '{}', '{', text.slice(0, -1), `${text}}`, '['.repeat(100_000), `{"kind":${'['.repeat(5000)}${']'.repeat(5000)}}`, '\u0000'.repeat(100),
+  ];
   for (const each of texts) yield { what: `header ${each.slice(0, 20)}`, file: seal(each, data) };
   for (const length of [0, 1, text.length - 1, text.length + 1, text.length + data.length + 1, 2 ** 31, 2 ** 32 - 1]) {
     yield { what: `header of ${length} bytes`, file: seal(text, data, length) };
