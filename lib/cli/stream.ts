@@ -11,7 +11,7 @@ const text = { type: 'string' } as const;
 const flags = {
   main: text, out: { type: 'string', short: 'o' }, gantt: text, cores: text, costs: text, input: text, output: text, items: text,
   iterations: text, backend: text, threads: text,
-  param: { type: 'string', multiple: true }, fast: { type: 'boolean' }, json: { type: 'boolean' },
+  param: { type: 'string', multiple: true }, limit: { type: 'string', multiple: true }, fast: { type: 'boolean' }, json: { type: 'boolean' },
 } as const;
 type Values = ReturnType<typeof parseFlags<{ options: typeof flags; allowPositionals: true }>>['values'];
 
@@ -33,7 +33,26 @@ function parameterOf(given: string): [string, stream.ParameterValue] {
   }
 }
 
+const limitNames = {
+  syntax: ['characters', 'tokens', 'nesting', 'expression'],
+  elaboration: ['nesting', 'nodes', 'steps', 'bytes', 'arrayElements', 'rate', 'errors'], run: ['firings', 'steps', 'bytes', 'nesting'],
+} as const;
+
+/** Limits of one stage from `--limit NAME=VALUE`; a name that several stages have counts for all. */
+function limitsFor(stage: keyof typeof limitNames, { limit = [] }: Values): Record<string, number> {
+  const known: string[] = [...new Set(Object.values(limitNames).flat())];
+  const pairs = limit.map((given): [string, number] => {
+    const [, name, value] = /^(\w+)=(\d+(?:[eE]\d+)?)$/.exec(given) ?? [];
+    if (name === undefined || !known.includes(name) || !(Number(value) >= 1 && Number(value) <= Number.MAX_SAFE_INTEGER)) {
+      throw new UsageError(`--limit takes NAME=NUMBER with one of the names ${known.join(', ')}, not '${given}'`);
+    }
+    return [name, Number(value)];
+  });
+  return Object.fromEntries(pairs.filter(([name]) => (limitNames[stage] as readonly string[]).includes(name)));
+}
+
 const options = ({ values }: Job): stream.CompileOptions => ({
+  syntaxLimits: limitsFor('syntax', values), limits: limitsFor('elaboration', values),
   ...(values.main === undefined ? {} : { main: values.main }),
   ...(values.param === undefined ? {} : { parameters: Object.fromEntries(values.param.map(parameterOf)) }),
 });
@@ -225,7 +244,7 @@ async function run(job: Job): Promise<ExitCode> {
   const result = await stream.run(made, {
     backend, files, signal: context.signal, ...(input === undefined ? {} : { input: input.numbers }),
     ...(items === undefined ? {} : { items }), ...(iterations === undefined ? {} : { iterations }),
-    ...(threads === undefined ? {} : { threads }),
+    ...(threads === undefined ? {} : { threads }), limits: limitsFor('run', values),
     ...(values.costs === undefined ? {} : { costs: values.costs === 'measured' ? values.costs : await costsOf(job, made) }),
     ...(values.fast === true ? { fast: true } : {}),
   });
@@ -260,6 +279,8 @@ export const streamCommand: Command = {
 
       --main NAME        the stream to begin with. Default: the void->void stream that no other adds
       --param NAME=VALUE a value for a parameter of that stream, once for each; arrays as JSON: --param 'taps=[1, 2.5]'
+      --limit NAME=VALUE raises a limit that a message names, once for each: characters, tokens, expression (of the text), nesting,
+                         nodes, steps, bytes, arrayElements, rate, errors (of elaboration), firings (of runs by the interpreter)
       --json             check: diagnostics as JSON
   -o, --out FILE         graph: a picture (.svg); profile: the times as --costs takes them (.json)
       --cores N          schedule: cores to spread over, default 4

@@ -6,7 +6,8 @@ import { Fault } from '../interpret/fault.ts';
 import { fromConstant, sameType, toConstant, typeText, type Value } from '../interpret/values.ts';
 import type { ConstantData, IrType } from '../ir.ts';
 import { constantOf, makeConversion } from './fold.ts';
-import { endType, instantiate, voidType, type BoundParameter, type Piece } from './instance.ts';
+import { limitHint } from '../interpret/limits.ts';
+import { endType, instantiate, voidType, type BoundParameter, type Piece, type Task } from './instance.ts';
 import { Runner } from './runner.ts';
 import { Reported, type End, type Scope, type Session } from './session.ts';
 
@@ -30,13 +31,15 @@ interface Policy {
 }
 
 /** Elaborates a composite. */
-export function composite(session: Session, declaration: CompositeDeclaration, scope: Scope, bound: readonly BoundParameter[]): Piece {
+export function* composite(
+  session: Session, declaration: CompositeDeclaration, scope: Scope, bound: readonly BoundParameter[],
+): Task {
   const parts: Parts = { children: [], body: undefined, loop: undefined, split: undefined, join: undefined, enqueued: [], isBroken: false };
-  const runner = new Runner(session, (symbol) => scope.find(symbol), (statement) => collect(session, runner, parts, statement));
+  const runner = new Runner(session, (symbol) => scope.find(symbol));
   for (const { symbol, entity } of bound) {
     if (entity.kind === 'constant') runner.bind(symbol, entity.data.type, fromConstant(entity.data));
   }
-  runner.execute(declaration.body);
+  for (const statement of runner.steps(declaration.body)) yield* collect(session, runner, parts, statement);
   const declared = declaredEnds(session, declaration, runner);
   runner.finish();
   if (parts.isBroken) throw new Reported();
@@ -66,9 +69,9 @@ function checkEnds(declaration: CompositeDeclaration, piece: Piece, declared: De
   }
 }
 
-function collect(session: Session, runner: Runner, parts: Parts, s: Statement): void {
+function* collect(session: Session, runner: Runner, parts: Parts, s: Statement): Generator<Task, void, Piece> {
   switch (s.kind) {
-    case 'add': case 'body': case 'loop': addChild(session, runner, parts, s); break;
+    case 'add': case 'body': case 'loop': yield* addChild(session, runner, parts, s); break;
     case 'split': case 'join':
       if (parts[s.kind] !== undefined) throw new Fault('S4040', `a second '${s.kind}'`, s.span);
       parts[s.kind] = policy(session, runner, s.policy);
@@ -83,11 +86,11 @@ function collect(session: Session, runner: Runner, parts: Parts, s: Statement): 
   }
 }
 
-function addChild(session: Session, runner: Runner, parts: Parts,
-  s: { kind: 'add' | 'body' | 'loop'; creator: Creator; span: Span }): void {
+function* addChild(session: Session, runner: Runner, parts: Parts,
+  s: { kind: 'add' | 'body' | 'loop'; creator: Creator; span: Span }): Generator<Task, void, Piece> {
   let piece: Piece;
   try {
-    piece = instantiate(session, s.creator, runner);
+    piece = yield* instantiate(session, s.creator, runner);
   } catch (error) {
     if (error instanceof Fault && !error.fatal) session.report(error);
     else if (!(error instanceof Reported)) throw error;
@@ -104,7 +107,8 @@ function policy(session: Session, runner: Runner, written: SplitPolicy): Policy 
   const weights = written.weights.map((weight) => {
     const x = runner.int(weight);
     if (x < 0) throw new Fault('S4041', `the weight ${x} is negative`, weight.span);
-    if (x > session.limits.rate) throw new Fault('S4108', `the weight ${x} is more than the limit of ${session.limits.rate}`, weight.span);
+    if (x > session.limits.rate) throw new Fault('S4108', `the weight ${x} is more than the limit of ${session.limits.rate}`, weight.span,
+      { hint: limitHint('rate') });
     return x;
   });
   return { span: written.span, kind: 'roundrobin', weights };
@@ -223,32 +227,33 @@ function splitjoin(session: Session, { declaration, parts, name }: Joining): Joi
   return { tree, input: split?.input, output: joined?.output };
 }
 
-function identityPiece(session: Session, type: IrType, span: Span): Piece {
-  const node = session.node('Identity', { kind: 'identity' }, { inputs: 1, outputs: 1 }, span);
-  return { tree: { kind: 'node', node }, input: { node, port: 0, type }, output: { node, port: 0, type }, name: 'Identity', span };
+/** What a feedback loop cannot be without. */
+function needed<K extends 'join' | 'split' | 'body' | 'loop'>({ declaration, parts }: Joining, what: K): NonNullable<Parts[K]> {
+  const found = parts[what];
+  if (found === undefined) throw new Fault('S4048', `this feedbackloop has no '${what}'`, declaration.at);
+  return found;
 }
 
-function feedbackloop(session: Session, joining: Joining): Joined {
-  const { declaration, parts, declared, name } = joining;
+function feedbackloop(session: Session, given: Joining): Joined {
+  const { declaration, parts, declared, name } = given;
   const { at } = declaration;
   if (parts.children.length > 0) throw new Fault('S4049', "a feedbackloop takes 'body' and 'loop', not 'add'", parts.children[0]!.span);
-  if (parts.join === undefined || parts.split === undefined) {
-    throw new Fault('S4048', `this feedbackloop has no '${parts.join === undefined ? 'join' : 'split'}'`, at);
-  }
-  const type = loopType(joining);
-  const body = parts.body ?? identityPiece(session, type, at);
-  const loop = parts.loop ?? identityPiece(session, endType(body.output), at);
+  const [joining, splitting, body, loop] = [needed(given, 'join'), needed(given, 'split'), needed(given, 'body'), needed(given, 'loop')];
   if (body.input === undefined || body.output === undefined || loop.input === undefined || loop.output === undefined) {
     throw new Fault('S4050', 'the streams of a feedbackloop need an input and an output', at);
   }
   mustMatch(loop.output, body.input, 'the loop gives', 'the body takes', loop.span);
   mustMatch(body.output, loop.input, 'the body gives', 'the loop takes', loop.span);
-  const inWeights = joinWeights(parts.join, 2);
-  const outWeights = parts.split.kind === 'duplicate' ? undefined : weightsFor(parts.split, 2, 'streams');
-  const joinNode = session.node(`${name}_join`, { kind: 'joiner', weights: inWeights }, { inputs: 2, outputs: 1 }, parts.join.span);
+  const inWeights = joinWeights(joining, 2);
+  const outWeights = splitting.kind === 'duplicate' ? undefined : weightsFor(splitting, 2, 'streams');
+  if (inWeights[1] === 0 || outWeights?.[1] === 0) {
+    throw new Fault('S4055', 'nothing goes around this feedbackloop: the weight of the loop is 0',
+      inWeights[1] === 0 ? joining.span : splitting.span, { hint: 'the second weight is that of the loop' });
+  }
+  const joinNode = session.node(`${name}_join`, { kind: 'joiner', weights: inWeights }, { inputs: 2, outputs: 1 }, joining.span);
   const splitNode = session.node(
     `${name}_split`, outWeights === undefined ? { kind: 'duplicate' } : { kind: 'splitter', weights: outWeights },
-    { inputs: 1, outputs: 2 }, parts.split.span);
+    { inputs: 1, outputs: 2 }, splitting.span);
   const [inside, outside] = [body.input.type, body.output.type];
   session.connect({ node: joinNode, port: 0, type: inside }, body.input);
   session.connect(body.output, { node: splitNode, port: 0, type: outside });
@@ -256,25 +261,15 @@ function feedbackloop(session: Session, joining: Joining): Joined {
   session.connect(loop.output, { node: joinNode, port: 1, type: inside }, enqueued(parts, inside));
   const hasInput = declared.input === undefined ? inWeights[0]! > 0 : declared.input.kind !== 'void';
   const hasOutput = declared.output === undefined ? outWeights?.[0] !== 0 : declared.output.kind !== 'void';
-  if (!hasInput && inWeights[0]! > 0) throw new Fault('S4046', `there is no input, but its weight is ${inWeights[0]}`, parts.join.span,
+  if (!hasInput && inWeights[0]! > 0) throw new Fault('S4046', `there is no input, but its weight is ${inWeights[0]}`, joining.span,
     { hint: 'give it the weight 0' });
-  if (!hasOutput && outWeights?.[0] !== 0) throw new Fault('S4046', 'there is no output, but its weight is not 0', parts.split.span,
+  if (!hasOutput && outWeights?.[0] !== 0) throw new Fault('S4046', 'there is no output, but its weight is not 0', splitting.span,
     { hint: 'give it the weight 0' });
   const tree: GraphTree = { kind: 'feedbackloop', name, children: [body.tree, loop.tree], splitter: splitNode, joiner: joinNode };
   return {
     tree, input: hasInput ? { node: joinNode, port: 0, type: inside } : undefined,
     output: hasOutput ? { node: splitNode, port: 0, type: outside } : undefined,
   };
-}
-
-/** The type inside of a loop whose body is missing. */
-function loopType({ parts, declared, declaration }: Joining): IrType {
-  const known = parts.loop === undefined ? declared.input ?? declared.output : endType(parts.loop.input);
-  if (known === undefined || known.kind === 'void') {
-    if (parts.body !== undefined) return endType(parts.body.input);
-    throw new Fault('S4051', 'the type of the items in this loop is not known', declaration.at, { hint: "give it a 'body'" });
-  }
-  return known;
 }
 
 function mustMatch(from: End, to: End, gives: string, takes: string, span: Span): void {

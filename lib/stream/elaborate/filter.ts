@@ -5,7 +5,7 @@ import { Fault } from '../interpret/fault.ts';
 import { fromConstant, zero, type Value } from '../interpret/values.ts';
 import type { FilterCode, IrFunction, IrRates, IrStatement, IrType, StateVariable, Variable } from '../ir.ts';
 import { withBody } from './functions.ts';
-import { textOf } from './load.ts';
+import { limitHint } from '../interpret/limits.ts';
 import { eachExpression, eachStatement, expressionsOf } from '../interpret/walk.ts';
 import { assignedVariables, proveLoops } from './loops.ts';
 import { Namer } from './names.ts';
@@ -99,7 +99,7 @@ class FilterMaker {
     for (const field of this.#declaration.fields) {
       const symbol = checked.symbolOfDeclaration(field);
       if (symbol.type.kind === 'string') {
-        const text = field.value === undefined ? '' : textOf(runner.translator, field.value);
+        const text = field.value === undefined ? '' : runner.text(field.value);
         if (text === undefined) throw new Fault('S4005', 'a string can only be printed or name a file', field.span);
         this.#scope.set(symbol, { kind: 'text', text });
         continue;
@@ -163,7 +163,7 @@ class FilterMaker {
         ? translator.constantInt(e, `the ${what} rate`) : this.#constants.int(e);
       if (x < 0) throw new Fault('S4030', `the ${what} rate is ${x}`, e.span, { hint: 'rates are 0 or more' });
       if (x > this.#session.limits.rate) throw new Fault('S4108',
-        `the ${what} rate ${x} is more than the limit of ${this.#session.limits.rate}`, e.span);
+        `the ${what} rate ${x} is more than the limit of ${this.#session.limits.rate}`, e.span, { hint: limitHint('rate') });
       return x;
     };
     if (rate.kind === 'static') {

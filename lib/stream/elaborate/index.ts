@@ -3,11 +3,12 @@ import { WarploomError } from '../../core/errors.ts';
 import type { Span, StreamDeclaration } from '../ast.ts';
 import { Reporter, type Diagnostic } from '../diagnostics.ts';
 import type { Checked } from '../front/checked.ts';
-import type { GraphNode, StreamGraph } from '../graph.ts';
+import type { GraphNode, GraphTree, StreamGraph } from '../graph.ts';
 import { Fault } from '../interpret/fault.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import { repetitions } from '../schedule/balance.ts';
-import { boundStream, type Piece } from './instance.ts';
+import { steadyState } from '../schedule/steady.ts';
+import { boundStream, elaborated, type Piece } from './instance.ts';
 import { defaultLimits, type ElaborationLimits } from './limits.ts';
 import { givenParameters, type ParameterValues } from './parameters.ts';
 import { Reported, Session } from './session.ts';
@@ -53,29 +54,48 @@ export function elaborate(checked: Checked, options: ElaborateOptions = {}): Ela
   }
   const hasErrors = session.faults.some(({ severity }) => severity === 'error');
   const graph = piece === undefined || hasErrors ? undefined : finish(session, piece);
-  if (graph !== undefined) warnOfRates(session, graph);
-  return { graph, diagnostics: diagnosticsOf(session) };
+  if (graph !== undefined) checkRates(session, graph);
+  const isWrong = session.faults.some(({ severity }) => severity === 'error');
+  return { graph: isWrong ? undefined : graph, diagnostics: diagnosticsOf(session) };
 }
 
-/** Says where rates do not balance: such a program has no schedule, and items pile up when it is interpreted. */
-function warnOfRates(session: Session, graph: StreamGraph): void {
+/**
+ * Says where rates do not balance: such a program has no schedule, and items pile up when it is interpreted. Loops in which nothing can begin
+ * are errors.
+ */
+function checkRates(session: Session, graph: StreamGraph): void {
   if (graph.nodes.some(isDynamic)) return;
   try {
-    repetitions(toSdf(graph));
+    const sdf = toSdf(graph);
+    if (hasLoop(graph.tree)) steadyState(sdf);
+    else repetitions(sdf);
   } catch (error) {
     if (!(error instanceof ScheduleError)) throw error;
-    if (error.reason !== 'inconsistent') return;
+    if (error.reason !== 'inconsistent' && error.reason !== 'deadlock') return;
     const spans = error.actors.map((id) => graph.nodes[id]!).map((node) => (node.kind === 'filter' ? node.code.span : undefined));
     const at = spans.find((span) => span !== undefined) ?? session.checked.entry?.at;
+    if (error.reason === 'deadlock') {
+      session.faults.push({ fault: new Fault('S4056', error.message, at), path: '', severity: 'error' });
+      return;
+    }
     const hint = 'a split-join must give each branch as much as it takes back';
     session.faults.push({ fault: new Fault('S4054', error.message, at, { hint }), path: '', severity: 'warning' });
   }
 }
 
+function hasLoop(tree: GraphTree): boolean {
+  const trees = [tree];
+  for (const each of trees) {
+    if (each.kind === 'feedbackloop') return true;
+    if (each.kind !== 'node') trees.push(...each.children);
+  }
+  return false;
+}
+
 function start(session: Session, { main, parameters = {} }: ElaborateOptions): Piece {
   const entry = entryOf(session, main);
   const bound = givenParameters(session, entry, parameters);
-  return boundStream(session, entry, { span: entry.at, bound, outside: (symbol) => staticEntity(session, symbol) });
+  return elaborated(boundStream(session, entry, { span: entry.at, bound, outside: (symbol) => staticEntity(session, symbol) }));
 }
 
 function entryOf(session: Session, main: string | undefined): StreamDeclaration {

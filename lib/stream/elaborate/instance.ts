@@ -9,7 +9,6 @@ import { sameType, toConstant, typeText } from '../interpret/values.ts';
 import type { ConstantData, FilterCode, IrType } from '../ir.ts';
 import { composite } from './composite.ts';
 import { makeFilter } from './filter.ts';
-import { textOf } from './load.ts';
 import type { Runner } from './runner.ts';
 import { staticEntity } from './statics.ts';
 import { Scope, type End, type Entity, type Session } from './session.ts';
@@ -30,15 +29,41 @@ export function endType(end: End | undefined): IrType {
   return end?.type ?? voidType;
 }
 
+/** A stream being elaborated. It yields the streams in it, and is given what they become: they may be nested deeper than the stack allows. */
+export type Task = Generator<Task, Piece, Piece>;
+
+/** Elaborates a stream and all in it. */
+export function elaborated(whole: Task): Piece {
+  const tasks = [whole];
+  let piece: Piece | undefined;
+  let failure: { readonly error: unknown } | undefined;
+  for (let task = tasks.at(-1); task !== undefined; task = tasks.at(-1)) {
+    try {
+      // A task that begins takes nothing.
+      const step = failure === undefined ? task.next(piece!) : task.throw(failure.error);
+      [piece, failure] = [undefined, undefined];
+      if (step.done === true) {
+        piece = step.value;
+        tasks.pop();
+      } else tasks.push(step.value);
+    } catch (error) {
+      failure = { error };
+      tasks.pop();
+    }
+  }
+  if (failure !== undefined) throw failure.error;
+  return piece!;
+}
+
 /** Elaborates what `add`, `body` or `loop` makes, in the stream whose body `runner` executes. */
-export function instantiate(session: Session, creator: Creator, runner: Runner): Piece {
+export function* instantiate(session: Session, creator: Creator, runner: Runner): Task {
   const portals = session.checked.portalsOf(creator).map((symbol) => {
     const entity = runner.scope.find(symbol);
     if (entity?.kind !== 'portal') throw new Fault('S4029', `${symbol.name} is not a portal here`, creator.span);
     return entity.portal;
   });
   const before = session.nodes.length;
-  const piece = make(session, creator, runner, session.checked.targetOf(creator));
+  const piece = yield* make(session, creator, runner, session.checked.targetOf(creator));
   for (const portal of portals) {
     for (let node = before; node < session.nodes.length; ++node) {
       const made = session.nodes[node]!;
@@ -49,7 +74,7 @@ export function instantiate(session: Session, creator: Creator, runner: Runner):
   return { ...piece, span: creator.span };
 }
 
-function make(session: Session, creator: Creator, runner: Runner, target: Target): Piece {
+function* make(session: Session, creator: Creator, runner: Runner, target: Target): Task {
   const { span } = creator;
   if (target.kind === 'stream') {
     const { declaration } = target;
@@ -59,7 +84,7 @@ function make(session: Session, creator: Creator, runner: Runner, target: Target
       if (!captured.has(symbol)) captured.set(symbol, runner.captured(symbol));
       return captured.get(symbol);
     };
-    return stream(session, declaration, { span, args: creator.kind === 'named' ? creator.args : [], runner, outside });
+    return yield stream(session, declaration, { span, args: creator.kind === 'named' ? creator.args : [], runner, outside });
   }
   const type = session.sized(target.element, (length) => runner.int(length), span);
   if (type.kind === 'void') throw new Fault('S4037', 'items of a channel cannot be void', span);
@@ -68,7 +93,7 @@ function make(session: Session, creator: Creator, runner: Runner, target: Target
     return { tree: { kind: 'node', node }, input: { node, port: 0, type }, output: { node, port: 0, type }, name: 'Identity', span };
   }
   const pathArg = creator.kind === 'named' ? creator.args[0] : undefined;
-  const path = pathArg === undefined ? undefined : textOf(runner.translator, pathArg);
+  const path = pathArg === undefined ? undefined : runner.text(pathArg);
   if (path === undefined) throw new Fault('S4020', 'the name of a file is wanted here', pathArg?.span ?? span);
   const isReader = target.kind === 'reader';
   const node = session.node(isReader ? 'FileReader' : 'FileWriter', { kind: target.kind, file: { path } },
@@ -90,18 +115,18 @@ interface Making {
 }
 
 /** Elaborates a declared or anonymous stream. */
-export function stream(session: Session, declaration: StreamDeclaration, making: Making): Piece {
-  return boundStream(session, declaration, { ...making, bound: bindParameters(session, declaration, making) });
+export function* stream(session: Session, declaration: StreamDeclaration, making: Making): Task {
+  return yield* boundStream(session, declaration, { ...making, bound: bindParameters(session, declaration, making) });
 }
 
 /** Elaborates a stream whose parameters have their values. */
-export function boundStream(session: Session, declaration: StreamDeclaration,
-  { bound, span, outside }: Pick<Making, 'span' | 'outside'> & { readonly bound: readonly BoundParameter[] }): Piece {
+export function* boundStream(session: Session, declaration: StreamDeclaration,
+  { bound, span, outside }: Pick<Making, 'span' | 'outside'> & { readonly bound: readonly BoundParameter[] }): Task {
   const label = declaration.name === '' ? declaration.kind : declaration.name + labelOf(bound);
-  return session.inside(label, span, () => {
+  return yield* session.inside(label, span, function* (): Task {
     const scope = new Scope(outside);
     for (const { symbol, entity } of bound) scope.set(symbol, entity);
-    if (declaration.kind !== 'filter') return composite(session, declaration, scope, bound);
+    if (declaration.kind !== 'filter') return yield* composite(session, declaration, scope, bound);
     return filter(session, declaration, scope, bound);
   });
 }
@@ -134,7 +159,7 @@ function bindOne(
   session: Session, runner: Runner, { symbol, arg, lengths }: { symbol: NameSymbol; arg: Expression; lengths: Map<NameSymbol, number> },
 ): Entity {
   if (symbol.type.kind === 'string') {
-    const text = textOf(runner.translator, arg);
+    const text = runner.text(arg);
     if (text === undefined) throw new Fault('S4005', 'a string is wanted here', arg.span);
     return { kind: 'text', text };
   }

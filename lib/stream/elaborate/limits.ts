@@ -2,7 +2,7 @@
 
 /** Limits of an elaboration. */
 export interface ElaborationLimits {
-  /** Streams inside streams, and calls of functions inside calls. Default 200. */
+  /** Streams inside streams, and calls of functions inside calls. Default 1000. */
   readonly nesting: number;
   /** Filters, splitters and joiners. Default 65536. */
   readonly nodes: number;
@@ -10,9 +10,9 @@ export interface ElaborationLimits {
   readonly steps: number;
   /** Bytes of arrays alive at once during evaluation, and of the constants of the whole graph. Default 256 MiB. */
   readonly bytes: number;
-  /** Scalars of one array. Default 2^24. */
+  /** Scalars of one array. Default 2^26. */
   readonly arrayElements: number;
-  /** Items that one firing may push, pop or peek. Default 2^24. */
+  /** Items that one firing may push, pop or peek. Default 2^26. */
   readonly rate: number;
   /** Errors after which the rest is left unchecked. Default 20. */
   readonly errors: number;
@@ -20,5 +20,5 @@ export interface ElaborationLimits {
 
 /** What `elaborate` allows where nothing else is said. */
 export const defaultLimits: ElaborationLimits = {
-  nesting: 200, nodes: 65536, steps: 400_000_000, bytes: 2 ** 28, arrayElements: 2 ** 24, rate: 2 ** 24, errors: 20,
+  nesting: 1000, nodes: 65536, steps: 400_000_000, bytes: 2 ** 28, arrayElements: 2 ** 26, rate: 2 ** 26, errors: 20,
 };

@@ -1,17 +1,41 @@
 // Arrays that a program reads from a file while it is elaborated.
 import type { Expression } from '../ast.ts';
 import { Fault } from '../interpret/fault.ts';
-import { normalise, scalar } from '../interpret/values.ts';
-import type { ConstantData } from '../ir.ts';
+import { fromConstant, normalise, printed, scalar, type Value } from '../interpret/values.ts';
+import type { ConstantData, IrType } from '../ir.ts';
 import type { Translator } from './translate.ts';
 
-/** The text that an expression gives: a literal, or a parameter or variable that holds one; undefined for other expressions. */
-export function textOf(translator: Translator, e: Expression): string | undefined {
+/** Works out an expression that stands in the body of a stream, as its variables are now. */
+export type EvaluateNow = (e: Expression) => { readonly type: IrType; readonly value: Value };
+
+/**
+ * The text that an expression gives: a literal, a parameter or variable that holds one, or such and values joined by `+`; undefined for other
+ * expressions. `now`: works out the values; without it only constants are known.
+ */
+export function textOf(translator: Translator, e: Expression, now?: EvaluateNow): string | undefined {
   if (e.kind === 'string') return e.value;
   if (e.kind === 'name') {
     const entity = translator.scope.find(translator.session.checked.symbolOf(e));
     return entity?.kind === 'text' ? entity.text : undefined;
   }
+  if (e.kind !== 'binary' || e.operator !== '+' || translator.session.checked.typeOf(e).kind !== 'string') return undefined;
+  const parts = [e.left, e.right].map((part) => textOf(translator, part, now) ?? valueText(translator, part, now));
+  return parts.includes(undefined) ? undefined : parts.join('');
+}
+
+/** A value as `print` writes it. */
+function valueText(translator: Translator, e: Expression, now: EvaluateNow | undefined): string | undefined {
+  if (translator.session.checked.typeOf(e).kind === 'string') return undefined;
+  if (e.kind === 'character') return String.fromCharCode(e.value);
+  if (now !== undefined) {
+    const { type, value } = now(e);
+    return printed(type, value);
+  }
+  const mark = translator.before.length;
+  const made = translator.expression(e);
+  if (made.kind === 'constant' && translator.before.length === mark) return printed(made.type, fromConstant(made.value));
+  // What it takes is made anew where it is printed.
+  translator.before.length = mark;
   return undefined;
 }
 

@@ -13,9 +13,6 @@ import { Scope, type Entity, type Session } from './session.ts';
 import { translateStatement } from './translate-statement.ts';
 import { Translator } from './translate.ts';
 
-/** Executes a statement that makes part of a graph. */
-export type GraphStatement = (statement: Statement) => void;
-
 /** Variables, scope and machine of one instance while its code is executed. */
 export class Runner {
   readonly session: Session;
@@ -23,7 +20,6 @@ export class Runner {
   readonly translator: Translator;
   readonly machine: Machine;
   readonly #compiler: Compiler;
-  readonly #graph: GraphStatement;
   readonly #statements = new Map<Statement, Execute>();
   readonly #expressions = new Map<Expression, { wanted: IrType | undefined; type: IrType; run: Evaluate }>();
   readonly #held = new Map<NameSymbol, number>();
@@ -32,13 +28,12 @@ export class Runner {
   #bytes = 0;
 
   /** @param outside what names of enclosing streams stand for */
-  constructor(session: Session, outside: (symbol: NameSymbol) => Entity | undefined, graph: GraphStatement = notHere) {
+  constructor(session: Session, outside: (symbol: NameSymbol) => Entity | undefined) {
     this.session = session;
     this.scope = new Scope(outside);
     this.translator = new Translator(session, this.scope, { namer: new Namer() });
     this.machine = new Machine(session.budget);
     this.#compiler = new Compiler(this.machine);
-    this.#graph = graph;
   }
 
   /** Gives the memory of the variables back. */
@@ -119,17 +114,29 @@ export class Runner {
     return { type: e.type, run: this.#compiler.expression(e) };
   }
 
+  /** The text that an expression gives now; undefined if it gives none. */
+  text(e: Expression): string | undefined {
+    return textOf(this.translator, e, (part) => this.evaluate(part));
+  }
+
   /** Evaluates an int, for lengths, weights and rates. */
   int(e: Expression): number {
     return this.evaluate(e, { kind: 'scalar', name: 'int' }).value as number;
   }
 
-  /** Executes a statement. */
+  /** Executes a statement in which no part of a graph is made. */
   execute(s: Statement): Flow {
+    const step = this.steps(s).next();
+    if (step.done === true) return step.value;
+    throw new Fault('S4025', `'${step.value.kind}' can only stand in the body of a composite stream`, step.value.span);
+  }
+
+  /** Executes a statement, and gives those that make parts of a graph to the caller, one after the other. */
+  *steps(s: Statement): Generator<Statement, Flow, void> {
     switch (s.kind) {
       case 'block': {
         for (const part of s.statements) {
-          const flow = this.execute(part);
+          const flow = yield* this.steps(part);
           if (flow !== Flow.normal) return flow;
         }
         return Flow.normal;
@@ -139,11 +146,11 @@ export class Runner {
         return Flow.normal;
       case 'add': case 'body': case 'loop': case 'split': case 'join': case 'enqueue': case 'message':
         this.machine.charge(64, s.span);
-        this.#graph(s);
+        yield s;
         return Flow.normal;
       default:
         if (this.session.usage.isPlain(s)) return this.#plain(s);
-        return this.#compound(s);
+        return yield* this.#compound(s);
     }
   }
 
@@ -152,7 +159,7 @@ export class Runner {
     const symbol = checked.symbolOfDeclaration(d);
     const written = symbol.type;
     if (written.kind === 'string') {
-      const text = d.value === undefined ? '' : textOf(this.translator, d.value);
+      const text = d.value === undefined ? '' : this.text(d.value);
       if (text === undefined) throw new Fault('S4005', 'a string can only be printed or name a file', d.span);
       this.scope.set(symbol, { kind: 'text', text });
       return;
@@ -191,23 +198,25 @@ export class Runner {
     return e === undefined || this.evaluate(e, { kind: 'scalar', name: 'boolean' }).value !== 0;
   }
 
-  #compound(s: Statement): Flow {
+  *#compound(s: Statement): Generator<Statement, Flow, void> {
     switch (s.kind) {
-      case 'if': return this.#condition(s.condition) ? this.execute(s.then) : s.otherwise === undefined ? Flow.normal
-        : this.execute(s.otherwise);
-      case 'while': case 'do': case 'for': return this.#loop(s);
+      case 'if': {
+        const live = this.#condition(s.condition) ? s.then : s.otherwise;
+        return live === undefined ? Flow.normal : yield* this.steps(live);
+      }
+      case 'while': case 'do': case 'for': return yield* this.#loop(s);
       default: throw new Fault('S4027', 'this statement cannot stand here', s.span);
     }
   }
 
-  #loop(s: Extract<Statement, { kind: 'while' | 'do' | 'for' }>): Flow {
-    if (s.kind === 'for' && s.initial !== undefined) this.execute(s.initial);
+  *#loop(s: Extract<Statement, { kind: 'while' | 'do' | 'for' }>): Generator<Statement, Flow, void> {
+    if (s.kind === 'for' && s.initial !== undefined) yield* this.steps(s.initial);
     for (let isDue = s.kind === 'do'; isDue || this.#condition(s.condition); isDue = false) {
       this.machine.charge(8, s.span);
-      const flow = this.execute(s.body);
+      const flow = yield* this.steps(s.body);
       if (flow === Flow.break) break;
       if (flow === Flow.return) return flow;
-      if (s.kind === 'for' && s.step !== undefined) this.execute(s.step);
+      if (s.kind === 'for' && s.step !== undefined) yield* this.steps(s.step);
     }
     return Flow.normal;
   }
@@ -222,9 +231,5 @@ function charged(run: Execute, cost: number, s: Statement): Execute {
     machine.charge(cost, s.span);
     return run(machine);
   };
-}
-
-function notHere(statement: Statement): void {
-  throw new Fault('S4025', `'${statement.kind}' can only stand in the body of a composite stream`, statement.span);
 }
 

@@ -6,6 +6,7 @@ import type { ConstantData, FilterCode, IrType, StateVariable, Variable } from '
 import { Fault } from '../interpret/fault.ts';
 import type { Budget } from '../interpret/machine.ts';
 import { scalar, scalarCount, typeBytes } from '../interpret/values.ts';
+import { limitHint } from '../interpret/limits.ts';
 import type { ElaborationLimits } from './limits.ts';
 import { fitName, Namer } from './names.ts';
 import { Usage } from './usage.ts';
@@ -134,10 +135,15 @@ export class Session {
   }
 
   /** Runs `make` inside an instance named `label`. */
-  inside<T>(label: string, span: Span, make: () => T): T {
+  *inside<Y, T>(label: string, span: Span, make: () => Generator<Y, T, T>): Generator<Y, T, T> {
     this.path.push(label);
     try {
-      return this.deeper(span, make);
+      this.#enter(span);
+      try {
+        return yield* make();
+      } finally {
+        ++this.budget.depth;
+      }
     } catch (error) {
       // The path belongs to the finding, so it is kept here, where it is complete.
       if (error instanceof Fault && !error.fatal) {
@@ -151,12 +157,16 @@ export class Session {
     }
   }
 
+  #enter(span: Span): void {
+    if (--this.budget.depth >= 0) return;
+    ++this.budget.depth;
+    throw new Fault('S4104', `streams or functions are nested deeper than ${this.limits.nesting}`, span,
+      { hint: limitHint('nesting'), fatal: true });
+  }
+
   /** Runs `make` one level deeper. */
   deeper<T>(span: Span, make: () => T): T {
-    if (--this.budget.depth < 0) {
-      throw new Fault('S4104', `streams or functions are nested deeper than ${this.limits.nesting}`, span,
-        { hint: 'does the recursion end? the limit can be raised', fatal: true });
-    }
+    this.#enter(span);
     try {
       return make();
     } finally {
@@ -190,7 +200,7 @@ export class Session {
     if (scalarCount(type) > this.limits.arrayElements) {
       throw new Fault(
         'S4105', `this array would have ${scalarCount(type)} elements, more than the limit of ${this.limits.arrayElements}`, span,
-        { fatal: true });
+        { hint: limitHint('arrayElements'), fatal: true });
     }
     return type;
   }
@@ -219,7 +229,8 @@ export class Session {
   keepBytes(type: IrType, span: Span | undefined): void {
     this.#graphBytes += typeBytes(type);
     if (this.#graphBytes > this.limits.bytes) {
-      throw new Fault('S4106', 'the constants of the program take more memory than the limit allows', span, { fatal: true });
+      throw new Fault('S4106', 'the constants of the program take more memory than the limit allows', span,
+        { hint: limitHint('bytes'), fatal: true });
     }
   }
 
@@ -227,7 +238,7 @@ export class Session {
   node(name: string, shape: NodeShape, ports: { inputs: number; outputs: number }, span: Span): number {
     if (this.nodes.length >= this.limits.nodes) {
       throw new Fault(
-        'S4107', `the graph has more than ${this.limits.nodes} nodes`, span, { hint: 'the limit can be raised', fatal: true });
+        'S4107', `the graph has more than ${this.limits.nodes} nodes`, span, { hint: limitHint('nodes'), fatal: true });
     }
     const id = this.nodes.length;
     this.nodes.push({

@@ -4,7 +4,6 @@ import type { NameSymbol } from '../front/checked.ts';
 import { Fault } from '../interpret/fault.ts';
 import { zero } from '../interpret/values.ts';
 import type { StateVariable } from '../ir.ts';
-import { textOf } from './load.ts';
 import { Runner } from './runner.ts';
 import type { Entity, Session } from './session.ts';
 
@@ -21,7 +20,7 @@ function evaluateSection(session: Session, section: StaticDeclaration, into: Map
   for (const field of section.fields) {
     const symbol = checked.symbolOfDeclaration(field);
     if (symbol.type.kind === 'string') {
-      const text = field.value === undefined ? '' : textOf(runner.translator, field.value);
+      const text = field.value === undefined ? '' : runner.text(field.value);
       if (text === undefined) throw new Fault('S4005', 'a string can only be printed or name a file', field.span);
       into.set(symbol, { kind: 'text', text });
       runner.scope.set(symbol, { kind: 'text', text });

@@ -16,7 +16,10 @@ const deepest = 40;
 /** Puts the body of the called function here. */
 export function callFunction(c: Context, e: Extract<IrExpression, { kind: 'call' }>): Val {
   const called = c.options.analysis.function(e.function);
-  if (c.calls >= deepest) throw new UnsupportedProgram(`${called.name} calls itself to a depth that depends on data`, e.span);
+  if (c.calls >= deepest) {
+    throw new UnsupportedProgram(`${called.name} calls itself to a depth that depends on data, or deeper than ${deepest}`, e.span,
+      'which takes calls 1000 deep, or as deep as the limit nesting says');
+  }
   const args = callArguments(c, e);
   const restore = remember(c, called);
   ++c.calls;

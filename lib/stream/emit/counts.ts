@@ -1,6 +1,6 @@
 // How often everything fires in a run: initialisation, whole steady states, and a rest in the interpreter's order of demand.
 import { ratesOf } from '../elaborate/to-sdf.ts';
-import { sinksOf } from '../interpret/engine.ts';
+import { countedNodes, sinksOf } from '../interpret/engine.ts';
 import type { Step } from '../schedule/index.ts';
 import { appendStep, firstRates } from '../schedule/marking.ts';
 import type { External, ProgramPlan } from './plan.ts';
@@ -163,7 +163,7 @@ function wholeStates(plan: ProgramPlan, amount: RunAmount, sinks: readonly numbe
 
 /** Works out a run. Throws RangeError where nothing limits it. */
 export function countRun(plan: ProgramPlan, amount: RunAmount): RunCounts {
-  const sinks = sinksOf(plan.graph);
+  const sinks = amount.iterations === undefined ? sinksOf(plan.graph) : countedNodes(plan.graph);
   const { repetitions, initFirings, residual, init } = plan.steady;
   const states = wholeStates(plan, amount, sinks);
   const start = states === undefined

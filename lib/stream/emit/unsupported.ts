@@ -2,13 +2,14 @@
 import type { Span } from '../ast.ts';
 import { WarploomError } from '../../core/errors.ts';
 
-/** The program needs something that compiled code does not have; the interpreter runs it. */
+/** The program needs something that compiled code does not have; the interpreter runs it within its limits. */
 export class UnsupportedProgram extends WarploomError {
   override readonly name = 'UnsupportedProgram';
   readonly span: Span | undefined;
 
-  constructor(message: string, span?: Span) {
-    super('ERR_WARPLOOM_UNSUPPORTED', `${message}: run it with the interpreter`);
+  /** @param remedy what else may help */
+  constructor(message: string, span?: Span, remedy?: string) {
+    super('ERR_WARPLOOM_UNSUPPORTED', `${message}: run it with the interpreter${remedy === undefined ? '' : `, ${remedy}`}`);
     this.span = span;
   }
 }

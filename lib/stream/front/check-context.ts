@@ -113,13 +113,13 @@ export class Context {
     }
   }
 
-  /** Helper functions of a filter or package by name; of two of one name the first. */
+  /** Functions of a filter or package that can be called, by name: helpers, and handlers of messages; of two of one name the first. */
   ownFunctions(owner: FilterDeclaration | HelperDeclaration): ReadonlyMap<string, FunctionDeclaration> {
     let own = this.functionsOf.get(owner);
     if (own === undefined) {
       own = new Map();
       for (const declaration of owner.functions) {
-        if (declaration.kind === 'helper' && !own.has(declaration.name)) own.set(declaration.name, declaration);
+        if ((declaration.kind === 'helper' || declaration.kind === 'handler') && !own.has(declaration.name)) own.set(declaration.name, declaration);
       }
       this.functionsOf.set(owner, own);
     }

@@ -207,16 +207,24 @@ export function checkParts(context: Context, stream: Composite, statements: read
     if (!kAllowed[kind].has(wanted)) continue;
     const found = statements.filter((node) => node.kind === wanted);
     const certain = found.filter((node) => top.has(node));
-    const required = wanted === 'split' || wanted === 'join';
+    const isPolicy = wanted === 'split' || wanted === 'join';
     const end = wanted === 'split' ? stream.input : stream.output;
     const isVoid = kind === 'splitjoin' && (end === undefined || (end.kind === 'primitive' && end.name === 'void'));
-    if (found.length === 0 && required && !isVoid) {
-      const hint = wanted === 'split' ? 'write split duplicate; or split roundrobin;' : 'write join roundrobin;';
+    if (found.length === 0 && !isVoid) {
+      const hint = {
+        split: 'write split duplicate; or split roundrobin;', join: 'write join roundrobin;', body: 'write body and a stream',
+        loop: 'write loop Identity<int>; where items come back as they are',
+      }[wanted];
       context.report(checkRules.splitMissing, at, { kind, name, statement: wanted, hint });
     }
     if (certain.length < 2) continue;
-    const rule = required ? checkRules.splitTwice : checkRules.bodyTwice;
+    const rule = isPolicy ? checkRules.splitTwice : checkRules.bodyTwice;
     context.report(rule, certain[1]!.span, { statement: wanted, kind, name, line: context.lineOf(certain[0]!.span) });
+  }
+  const firstAdd = stream.body.statements.find((node) => node.kind === 'add');
+  const late = statements.find((node) => node.kind === 'split' && kind === 'splitjoin');
+  if (firstAdd !== undefined && late !== undefined && late.span.start > firstAdd.span.start) {
+    context.report(checkRules.splitLate, late.span, { name });
   }
   const children = statements.filter((node) => node.kind === 'add' || node.kind === 'body' || node.kind === 'loop');
   if (children.length === 0) context.report(checkRules.empty, at, { kind, name });

@@ -84,13 +84,14 @@ export const checkRules = {
   entryParameters: errorRule('S0516', "nobody gives the parameter '{parameter}' of the program '{name}'",
     'give it: the option parameters: { {parameter}: … }, or --param {parameter}=… on the command line'),
   weights: errorRule('S0518', '{found} weights for {expected}', 'a weight for each child, one for all, or none'),
+  splitLate: warningRule('S0520', "the 'split' of the splitjoin{name} stands behind an 'add'", 'write it first'),
   endless: errorRule('S0519', "the stream '{name}' always adds itself again", "put the 'add' under a condition that ends the recursion"),
   // Functions.
   returnValue: errorRule('S0601', '{function} returns nothing, but here is a value', "write 'return;'"),
   returnMissing: errorRule('S0602', "'{name}' must return {expected}", 'write return and a value'),
   jump: errorRule('S0603', "'{statement}' outside of a loop", 'put it inside a loop, or delete it'),
   recursion: warningRule('S0604', "the function '{name}' calls itself: {path}",
-    'write a loop: only the interpreter runs what calls itself to a depth that depends on data'),
+    'write a loop: only the interpreter runs what calls itself to a depth that depends on data, and at most as deep as its limit nesting says'),
   fallsOff: warningRule('S0605', "'{name}' can end without a value, which gives zero", 'write return and a value on every path'),
   returnPlace: errorRule('S0606', "'return' outside of a function", 'delete it'),
   // Messages.

@@ -9,6 +9,7 @@ import { endsOfStream } from './infer-ends.ts';
 import { StreamChecker } from './check-streams.ts';
 import type { Checked } from './checked.ts';
 import { abbreviate } from './lexer.ts';
+import { withinStack } from './stack.ts';
 import { syntaxRules } from './syntax-rules.ts';
 import { creatorsOf } from './walk.ts';
 
@@ -122,7 +123,7 @@ export function check(program: Program, options: CheckOptions = {}): {
   const checker = new StreamChecker(context);
   const roots = findEntry(context, options);
   const entry = roots.length === 1 ? roots[0] : undefined;
-  checker.run(roots);
+  withinStack(reporter, entry?.at ?? { file: 0, start: 0, end: 0 }, () => checker.run(roots));
   checkRecursion(context);
   checkLiterals(context);
   warnUnused(context, checker.reached);

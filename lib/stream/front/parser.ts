@@ -4,6 +4,7 @@ import type { Program } from '../ast.ts';
 import { Reporter, type Diagnostic, type SourceFile } from '../diagnostics.ts';
 import { defaultSyntaxLimits, tokenize, unquote, type SyntaxLimits } from './lexer.ts';
 import { StreamParser, type Declarations } from './parser-declarations.ts';
+import { withinStack } from './stack.ts';
 import { syntaxRules } from './syntax-rules.ts';
 import { Identifier, StringLiteral, word } from './tokens.ts';
 
@@ -52,7 +53,8 @@ export function parse(sources: readonly SourceFile[], limits: Partial<SyntaxLimi
   for (const [file, { text }] of files.entries()) {
     const own = tokens[file]!;
     const broken = own.find(({ tokenType, image }) => tokenType === StringLiteral && unquote(image) === undefined)?.startOffset ?? Infinity;
-    parser.parseFile({ file, text, tokens: own, broken, reporter, limits: all, packages }, out);
+    withinStack(reporter, { file, start: 0, end: 0 }, () =>
+      parser!.parseFile({ file, text, tokens: own, broken, reporter, limits: all, packages }, out));
   }
   return { program, diagnostics: reporter.finish() };
 }

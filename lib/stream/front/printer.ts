@@ -53,7 +53,7 @@ const intText = (value: number): string => (value < 0 ? `0x${(value >>> 0).toStr
 /** Source text of an expression, with as few parentheses as it needs. */
 export function printExpression(node: Expression): string {
   switch (node.kind) {
-    case 'int': return node.wide === undefined ? intText(node.value) : BigInt(node.wide).toString();
+    case 'int': return node.wide === undefined || node.wide === Infinity ? intText(node.value) : BigInt(node.wide).toString();
     case 'float': return floatText(node.value);
     case 'imaginary': return `${floatText(node.value)}i`;
     case 'boolean': return String(node.value);

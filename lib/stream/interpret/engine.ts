@@ -3,27 +3,15 @@
 import type { StreamGraph } from '../graph.ts';
 import type { FilterCode, IrType } from '../ir.ts';
 import { compileFilter, EndOfInput, FilterActor, Mover, Reader, Writer, type Actor, type CompiledFilter, type Ports } from './actors.ts';
+import { deadlockText, type Wanted } from '../schedule/init.ts';
 import { runError } from './error.ts';
 import { Fault } from './fault.ts';
 import { Fifo, type Meter } from './fifo.ts';
 import { decodeFile, encodeFile } from './files.ts';
+import { limitHint, type RunLimits } from './limits.ts';
 import { spend, type Budget } from './machine.ts';
 import { Mail } from './messages.ts';
 import { flatten, fromConstant, scalarCount, typeBytes, unflatten, type Value } from './values.ts';
-
-/** What a run may take. */
-export interface RunLimits {
-  /** Firings of all nodes together. Default 100 million. */
-  readonly firings: number;
-  /** Evaluated expressions and statements. Default 10^10. */
-  readonly steps: number;
-  /** Bytes of items on channels and of variables, each. Default 1 GiB. */
-  readonly bytes: number;
-  /** Calls inside calls. Default 200. */
-  readonly depth: number;
-}
-
-export const defaultRunLimits: RunLimits = { firings: 1e8, steps: 1e10, bytes: 2 ** 30, depth: 200 };
 
 export interface EngineOptions {
   readonly input: ArrayLike<number>;
@@ -65,14 +53,16 @@ export class Engine {
   readonly #mail: Mail;
   /** Nodes that will never fire again, so that no message of theirs is waited for. */
   readonly #over = new Set<number>();
+  /** Nodes in the middle of a firing for which the input has ended. */
+  readonly #stuck = new Set<number>();
 
   constructor(graph: StreamGraph, options: EngineOptions) {
     this.graph = graph;
     this.#options = options;
     this.#meter = { bytes: options.limits.bytes };
-    const { steps, bytes, depth } = options.limits;
+    const { steps, bytes, nesting } = options.limits;
     this.#stepsLeft = steps;
-    this.#budget = { steps: 0, bytes, depth, more: () => this.#moreSteps() };
+    this.#budget = { steps: 0, bytes, depth: nesting, more: () => this.#moreSteps() };
     this.#firings = options.limits.firings;
     this.#countsLines = countsLines(graph);
     this.#channels = graph.channels.map(({ type, initial }) => {
@@ -150,7 +140,8 @@ export class Engine {
   #keep(item: Value, numbers: number[]): void {
     flatten(item, numbers);
     if (8 * numbers.length > this.#options.limits.bytes) {
-      throw new Fault('S5006', 'the items that have come out take more memory than the limit allows', undefined, { fatal: true });
+      throw new Fault('S5006', 'the items that have come out take more memory than the limit allows', undefined,
+        { hint: limitHint('bytes'), fatal: true });
     }
   }
 
@@ -225,6 +216,7 @@ export class Engine {
       const id = stack.at(-1)!;
       if (this.actors[id]!.isBusy) {
         if (giveUp()) continue;
+        if (!this.#stuck.has(id)) throw this.#deadlock([id, ...stack.slice(0, -1)]);
         return false;
       }
       const port = this.#missing(id);
@@ -248,6 +240,7 @@ export class Engine {
       }
       const from = this.#source(id, port);
       if (from === undefined || waiting.has(from)) {
+        if (from !== undefined && guards.length === 0) throw this.#deadlock(stack.slice(stack.indexOf(from)));
         const place = from === undefined ? Infinity : stack.indexOf(from);
         const guard = guards.find((each) => each > place);
         if (guard !== undefined) this.#guard(id, () => { throw this.#mail.impossible(stack[guard]!, stack[guard - 1]!); });
@@ -260,6 +253,21 @@ export class Engine {
     return true;
   }
 
+  /** The error of nodes that wait for each other, each for the next. */
+  #deadlock(cycle: readonly number[]): Error {
+    const wanted = cycle.map((id, i): Wanted => {
+      const port = this.#missing(id) ?? 0;
+      const channel = this.graph.nodes[id]!.inputs[port];
+      return {
+        name: this.graph.nodes[id]!.name, of: this.graph.nodes[cycle[(i + 1) % cycle.length]!]!.name,
+        needed: Math.max(1, this.actors[id]!.need(port)), held: channel === undefined ? 0 : this.#channels[channel]!.length,
+      };
+    });
+    const filter = cycle.map((id) => this.graph.nodes[id]!).find((node) => node.kind === 'filter');
+    const fault = new Fault('S5015', deadlockText(wanted), filter?.kind === 'filter' ? filter.code.span : undefined);
+    return runError(this.graph, fault, '', 0);
+  }
+
   /** The node that can give what an input lacks. */
   #source(id: number, port: number): number | undefined {
     const channel = this.graph.nodes[id]!.inputs[port];
@@ -270,7 +278,7 @@ export class Engine {
 
   #fireOne(id: number): boolean {
     const actor = this.actors[id]!;
-    if (--this.#firings < 0) throw runError(this.graph, new Fault('S5007', 'the run takes more firings than the limit allows', undefined),
+    if (--this.#firings < 0) throw runError(this.graph, new Fault('S5007', 'the run takes more firings than the limit allows', undefined, { hint: limitHint('firings') }),
       '', 0);
     try {
       this.#guard(id, () => {
@@ -283,7 +291,10 @@ export class Engine {
       return true;
     } catch (error) {
       // The filter stays in the middle of its firing: it waits for items that never come.
-      if (error instanceof EndOfInput) return false;
+      if (error instanceof EndOfInput) {
+        this.#stuck.add(id);
+        return false;
+      }
       throw error;
     }
   }
@@ -295,7 +306,8 @@ export class Engine {
     } catch (error) {
       const name = this.graph.nodes[id]?.name ?? '';
       if (error instanceof Fault) throw runError(this.graph, error, name, this.actors?.[id]?.firings ?? 0);
-      if (error instanceof RangeError) throw runError(this.graph, new Fault('S5008', 'calls are nested too deeply', undefined), name,
+      if (error instanceof RangeError) throw runError(this.graph, new Fault('S5008', 'calls are nested more deeply than the stack allows', undefined,
+        { hint: 'write a loop, or give the process a larger stack: node --stack-size=…' }), name,
         this.actors[id]?.firings ?? 0);
       throw error;
     }
@@ -319,8 +331,16 @@ export function firstLines(printed: string, count: number): string {
   return printed.slice(0, end);
 }
 
-/** Nodes that pull everything else: those without outputs, the one at the open output, and one of each loop that leads nowhere. */
-export function sinksOf(graph: StreamGraph): number[] {
+/** Nodes whose firings make steady states: sinks, and all that no sink pulls. */
+export function countedNodes(graph: StreamGraph): number[] {
+  return sinksOf(graph, true);
+}
+
+/**
+ * Nodes that pull everything else: those without outputs, the one at the open output, and one (or each, with `isEach`) of each loop that leads
+ * nowhere.
+ */
+export function sinksOf(graph: StreamGraph, isEach = false): number[] {
   const sinks: number[] = [];
   const reached = new Set<number>();
   const reach = (start: number): void => {
@@ -339,6 +359,7 @@ export function sinksOf(graph: StreamGraph): number[] {
   if (graph.output !== undefined) add(graph.output.node);
   for (const node of graph.nodes) if (node.id !== graph.output?.node && node.outputs.every((channel) => channel === undefined)) add(
     node.id);
-  for (const node of graph.nodes) if (!reached.has(node.id)) add(node.id);
+  if (isEach) sinks.push(...graph.nodes.flatMap(({ id }) => (reached.has(id) ? [] : [id])));
+  else for (const node of graph.nodes) if (!reached.has(node.id)) add(node.id);
   return sinks;
 }

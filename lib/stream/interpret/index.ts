@@ -4,7 +4,8 @@ import type { StreamGraph } from '../graph.ts';
 import type { FilterCode } from '../ir.ts';
 import { repetitions } from '../schedule/balance.ts';
 import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
-import { countsLines, defaultRunLimits, Engine, firstLines, sinksOf, type EngineOptions, type RunLimits } from './engine.ts';
+import { countedNodes, countsLines, Engine, firstLines, sinksOf, type EngineOptions } from './engine.ts';
+import { defaultRunLimits, type RunLimits } from './limits.ts';
 import { interpretApart, NoWorker, recordApart } from './apart.ts';
 import { flatten, scalarCount, type Value } from './values.ts';
 import { requireProgramGraph } from '../require.ts';
@@ -13,7 +14,7 @@ import { bodiesOf, eachStatement } from './walk.ts';
 
 export { StreamRunError } from './error.ts';
 export { decodeFile, encodeFile } from './files.ts';
-export { defaultRunLimits, type RunLimits } from './engine.ts';
+export { defaultRunLimits, type RunLimits } from './limits.ts';
 
 /** Options of {@link interpret}. */
 export interface InterpretOptions {
@@ -24,7 +25,10 @@ export interface InterpretOptions {
    * printed. Output and lines are cut to exactly so many.
    */
   readonly items?: number;
-  /** Stop after so many steady states: each sink has fired its repetitions so often (a first firing of prework counts as one firing). */
+  /**
+   * Stop after so many steady states: each sink, and each node of a loop that leads nowhere, has fired its repetitions so often (a first
+   * firing of prework counts as one firing). With dynamic rates, where there are none: each sink has fired so often.
+   */
   readonly iterations?: number;
   /** Contents of the files that are read, by the path that the program gives. */
   readonly files?: Readonly<Record<string, Uint8Array>>;
@@ -72,22 +76,19 @@ function* firings(engine: Engine, options: InterpretOptions): Generator<void, bo
     }
     return false;
   }
-  const counts = iterations === undefined ? sinks.map(() => 1) : sinksPerIteration(graph, sinks);
-  const alive = sinks.map(() => true);
-  for (let i = 0; iterations === undefined ? alive.includes(true) : i < iterations; ++i) {
-    for (const [at, sink] of sinks.entries()) {
-      for (let n = 0; n < counts[at]! && alive[at]!; ++n) {
-        alive[at] = engine.fire(sink);
+  const counted = iterations === undefined ? sinks : countedNodes(graph);
+  // Without a steady state each sink fires once.
+  const rates = iterations === undefined || graph.nodes.some(isDynamic) ? undefined : repetitions(toSdf(graph));
+  const alive = counted.map(() => true);
+  for (let i = 1; iterations === undefined ? alive.includes(true) : i <= iterations; ++i) {
+    for (const [at, node] of counted.entries()) {
+      while (engine.actors[node]!.firings < i * (rates?.[node] ?? 1) && alive[at]!) {
+        alive[at] = engine.fire(node);
         yield;
       }
     }
   }
   return alive.includes(false);
-}
-
-function sinksPerIteration(graph: StreamGraph, sinks: readonly number[]): number[] {
-  const counts = repetitions(toSdf(graph));
-  return sinks.map((sink) => counts[sink]!);
 }
 
 function prints(code: FilterCode): boolean {
@@ -118,9 +119,6 @@ function engineFor(graph: StreamGraph, options: InterpretOptions, watchers: Pick
     'options.input', 'the program has an open input: give its items');
   if (graph.input === undefined && items === undefined && iterations === undefined) {
     throw new ArgumentError('options.items', 'the program has no input that ends: say when to stop by `items` or `iterations`');
-  }
-  if (iterations !== undefined && graph.nodes.some(isDynamic)) {
-    throw new ArgumentError('options.iterations', 'the program has dynamic rates and so no steady state: use `items`');
   }
   if (items !== undefined) requireItems(graph);
   return new Engine(graph, {

@@ -3,6 +3,7 @@ import type { Span } from '../ast.ts';
 import type { IrStatement, Variable } from '../ir.ts';
 import { nextRandom } from './arithmetic.ts';
 import { Fault } from './fault.ts';
+import { limitHint } from './limits.ts';
 import { zero, type Value } from './values.ts';
 
 /** Where `pop`, `peek` and `push` go. */
@@ -28,7 +29,7 @@ export function spend(budget: Budget, steps: number, span: Span | undefined): vo
   budget.steps -= steps;
   if (budget.steps >= 0 || budget.more?.() === true) return;
   throw new Fault('S4101', 'the program takes more steps than the limit allows', span,
-    { hint: 'is there a loop without an end? the limit can be raised', fatal: true });
+    { hint: `is there a loop without an end? ${limitHint('steps')}`, fatal: true });
 }
 
 /** A message as sent: arguments evaluated. */
@@ -65,7 +66,8 @@ export class Machine {
 
   /** Enters a function that needs `bytes` for its variables. */
   enter(bytes: number, span: Span | undefined): void {
-    if (--this.budget.depth < 0) throw new Fault('S4102', 'functions call each other too deeply', span, { fatal: true });
+    if (--this.budget.depth < 0) throw new Fault('S4102', 'functions call each other too deeply', span,
+      { hint: `does the recursion end? ${limitHint('nesting')}`, fatal: true });
     this.take(bytes, span);
   }
 
@@ -76,7 +78,8 @@ export class Machine {
 
   take(bytes: number, span: Span | undefined): void {
     this.budget.bytes -= bytes;
-    if (this.budget.bytes < 0) throw new Fault('S4103', 'the program takes more memory than the limit allows', span, { fatal: true });
+    if (this.budget.bytes < 0) throw new Fault('S4103', 'the program takes more memory than the limit allows', span,
+      { hint: limitHint('bytes'), fatal: true });
   }
 
   /** A fixed place in {@link fields} for the field; a new field begins as zeros. */

@@ -5,7 +5,7 @@ import { describeValue } from '../../core/arrays.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
 import { UnsupportedProgram } from '../emit/unsupported.ts';
-import { interpret } from '../interpret/index.ts';
+import { interpret, type RunLimits } from '../interpret/index.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import type { CppRunOptions } from './cpp.ts';
 import type { CompiledJs } from './js.ts';
@@ -39,6 +39,8 @@ export interface StreamRunOptions {
   readonly signal?: AbortSignal;
   /** For `random`. Default 1. */
   readonly seed?: number;
+  /** What a run by the interpreter may take, in place of its defaults. */
+  readonly limits?: Partial<RunLimits>;
   /** Most threads that compiled programs use, 1 to 1024. Default: the cores of the machine for runs of some length, else 1. */
   readonly threads?: number;
   /**
@@ -122,7 +124,7 @@ async function runCpp(
 
 /** Options of a compiled program, with times measured where that is asked for. */
 async function withTimes(graph: StreamGraph, options: StreamRunOptions): Promise<CppRunOptions> {
-  const { backend, input, fast: _fast, compiler: _compiler, costs, ...others } = options;
+  const { backend, input, fast: _fast, compiler: _compiler, limits: _limits, costs, ...others } = options;
   if (costs !== 'measured') return { ...others, ...(costs === undefined ? {} : { costs }) };
   const { profile } = await import('../profile/index.ts');
   const { files, signal } = others;
@@ -145,6 +147,7 @@ export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Pro
   const options = snapshot(given);
   options.signal?.throwIfAborted();
   const { backend = 'auto', input, fast: _fast, compiler: _compiler, threads: _threads, costs: _costs, timeout = mostMilliseconds, signal,
+    limits: runLimits,
     ...common } = options;
   if (backend === 'cpp') return runCpp(graph, input, await withTimes(graph, options), options);
   if (backend !== 'interpret') {
@@ -158,7 +161,7 @@ export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Pro
   const limits: RunOptions = common;
   const begin = performance.now();
   const made = await interpret(graph, {
-    ...limits, timeout, ...(input === undefined ? {} : { input }), ...(signal === undefined ? {} : { signal }),
+    ...limits, ...(runLimits === undefined ? {} : { limits: runLimits }), timeout, ...(input === undefined ? {} : { input }), ...(signal === undefined ? {} : { signal }),
   });
   return { ...made, milliseconds: performance.now() - begin, backend: 'interpret' };
 }

@@ -127,12 +127,38 @@ export function fireAll(graph: SdfGraph, marking: Marking, order: readonly numbe
 }
 
 function deadlock(graph: SdfGraph, marking: Marking, waiting: readonly number[]): ScheduleError {
-  const reasons = waiting.map((actor) => {
+  const chain = [waiting[0]!];
+  for (let next = marking.blockedBy(chain[0]!)?.from; next !== undefined; next = marking.blockedBy(next)?.from) {
+    if (chain.includes(next)) {
+      chain.splice(0, chain.indexOf(next));
+      break;
+    }
+    chain.push(next);
+  }
+  const cycle = chain.filter((actor) => marking.blockedBy(actor) !== undefined);
+  const wanted = cycle.map((actor): Wanted => {
     const channel = marking.blockedBy(actor)!;
-    return `${graph.actors[actor]!.name} needs ${channel.peek} items on ${describeChannel(graph, channel)}, ` +
-      `which holds ${marking.tokens[channel.id]}`;
+    const isFirst = marking.fired[actor] === 0;
+    return {
+      name: graph.actors[actor]!.name, of: graph.actors[channel.from]!.name, held: marking.tokens[channel.id]!,
+      needed: isFirst ? firstRates(channel).peek : channel.peek,
+    };
   });
-  const shown = reasons.slice(0, 3).join('; ') + (reasons.length > 3 ? `; and ${reasons.length - 3} more` : '');
-  return new ScheduleError('deadlock', `deadlock: ${shown}: enqueue more items on the loop`,
-    { channel: marking.blockedBy(waiting[0]!)!.id, actors: waiting });
+  return new ScheduleError('deadlock', deadlockText(wanted), { channel: marking.blockedBy(cycle[0]!)!.id, actors: cycle });
+}
+
+/** What a node in a deadlock waits for: so many items of another node, of which it has some. */
+export interface Wanted {
+  readonly name: string;
+  readonly of: string;
+  readonly needed: number;
+  readonly held: number;
+}
+
+/** Words for nodes that wait for each other. */
+export function deadlockText(cycle: readonly Wanted[]): string {
+  const shown = cycle.slice(0, 8).map(({ name, of, needed, held }) =>
+    `${name} waits for ${needed} ${needed === 1 ? 'item' : 'items'} of ${of} and has ${held}`);
+  const rest = cycle.length > shown.length ? [`and ${cycle.length - shown.length} nodes more in this circle`] : [];
+  return `deadlock: ${[...shown, ...rest].join(', ')}: enqueue more items on the loop`;
 }

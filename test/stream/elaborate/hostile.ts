@@ -99,7 +99,7 @@ export const hostile: readonly Hostile[] = [
   },
   {
     name: 'an endless number of tokens in a loop',
-    source: 'int->int feedbackloop L { join roundrobin; body Identity<int>; split roundrobin;\nfor (int i = 0; i < 2000000000; i++) enqueue i; }',
+    source: 'int->int feedbackloop L { join roundrobin; body Identity<int>; loop Identity<int>; split roundrobin;\nfor (int i = 0; i < 2000000000; i++) enqueue i; }',
     code: 'S4101', line: 2, column: 38,
   },
   {

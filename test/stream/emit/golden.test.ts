@@ -19,7 +19,7 @@ const programs: Readonly<Record<string, string>> = {
     float->float filter Thin { work pop 2 push 1 { push(pop()); pop(); } }
     float->float pipeline P { add Mean(100); add Thin; }`,
   echo: `float->float feedbackloop P { join roundrobin(1, 1); body float->float filter { work pop 2 push 1 { push(pop() + 0.5 * pop()); } }
-    split duplicate; enqueue 0.0; enqueue 0.0; }`,
+    loop Identity<float>; split duplicate; enqueue 0.0; enqueue 0.0; }`,
   points: `struct P { float x; int[2] n; } float->P filter Pack { int i; work pop 2 push 1 { P p; p.x = pop(); p.n[i & 1] = (int) pop(); i++; push(p); } }
     P->float filter Unpack { work pop 1 push 3 { P p = pop(); push(p.x); for (int i = 0; i < 2; i++) push(p.n[i]); } }
     float->float pipeline P1 { add Pack; add P->P filter { work pop 1 push 1 peek 2 { P p = pop(); p.x = p.x + peek(0).x; push(p); } }; add Unpack; }`,

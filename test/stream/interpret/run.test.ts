@@ -1,7 +1,8 @@
 // Runs: errors with their places, files, printing, limits, determinism.
 import assert from 'node:assert/strict';
 import { encodeFile, interpret, interpretSync, StreamRunError, type InterpretOptions } from '../../../lib/stream/interpret/index.ts';
-import { graphOf } from '../support.ts';
+import { run } from '../../../lib/stream/run/index.ts';
+import { build, graphOf, hasCompiler } from '../support.ts';
 
 function failure(source: string, options: InterpretOptions = {}): StreamRunError {
   try {
@@ -128,8 +129,38 @@ describe('runs', () => {
     assert.ok(output.every((x) => x >= 0 && x < 1));
   });
 
-  it('end where nodes wait for each other', () => {
-    const graph = graphOf('int->int feedbackloop P { join roundrobin(1, 1); body int->int filter { work pop 2 push 1 { push(pop() + pop()); } }; split duplicate; }');
-    assert.deepEqual(interpretSync(graph, { input: [1, 2, 3], items: 1 }), { output: [], printed: '', firings: [0, 0, 0, 0], files: {}, exhausted: true });
+  it('name the circle where nodes wait for each other', async () => {
+    const loop = (work: string) => `int->int feedbackloop P { join roundrobin(1, 1); body int->int filter Sum { work ${work} push 1 { push(pop() + pop()); } };
+      loop Identity<int>; split duplicate; }`.replace('filter Sum', 'filter');
+    const waits = /deadlock: .* waits for 2 items of P_join and has 0, P_join waits for 1 item of Identity and has 0, Identity waits for 1 item of P_split and has 0, P_split waits for 1 item of/;
+    const { graph, diagnostics } = build(loop('pop 2'));
+    assert.equal(graph, undefined);
+    const [error] = diagnostics.filter(({ severity }) => severity === 'error');
+    assert.equal(error!.code, 'S4056');
+    assert.match(error!.message, waits);
+    // Known only when it fires; and graphs that no elaboration has seen.
+    const dynamic = graphOf(loop('pop [2, 3]'));
+    await assert.rejects(run(dynamic, { input: [1, 2, 3] }), (e) => e instanceof StreamRunError && e.diagnostic.code === 'S5015' && waits.test(e.message));
+    const alive = graphOf(loop('pop 2').replace('split duplicate;', 'split duplicate; enqueue 1;'));
+    const dead = { ...alive, channels: alive.channels.map((channel) => ({ ...channel, initial: [] })) };
+    assert.throws(() => interpretSync(dead, { input: [1, 2, 3] }), (e) => e instanceof StreamRunError && waits.test(e.message));
+    for (const backend of ['js', 'auto', 'interpret', ...(hasCompiler() ? ['cpp' as const] : [])] as const) {
+      await assert.rejects(run(dead, { input: [1, 2, 3], backend }), /deadlock: .*P_split waits for 1 item of/);
+    }
+  });
+
+  it('count steady states alike where no node is a sink', async () => {
+    const source = `int->int filter D { work pop 1 push 1 { int x = pop(); println("D" + x); push(x + 1); } }
+      int->int filter E { work pop 1 push 1 { int x = pop(); println("E" + x); push(x * 2); } }
+      void->void pipeline M { add void->void feedbackloop { join roundrobin(0, 1); body D; loop E; split roundrobin(0, 1); enqueue 1; }; }`;
+    for (const backend of ['interpret', 'js', ...(hasCompiler() ? ['cpp' as const] : [])] as const) {
+      assert.equal((await run(graphOf(source), { iterations: 3, backend })).printed, 'D1\nE2\nD4\nE5\nD10\nE11\n', backend);
+    }
+  });
+
+  it('take iterations with dynamic rates: firings of each sink', async () => {
+    const graph = graphOf(`void->int filter S { int k; work push [0, 2] { if (k % 2 == 0) push(k); k++; } }
+      int->void filter P { work pop 1 { println(pop()); } } void->void pipeline M { add S; add P; }`);
+    assert.equal((await run(graph, { iterations: 3 })).printed, '0\n2\n4\n');
   });
 });
