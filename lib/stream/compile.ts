@@ -10,6 +10,7 @@ import type { ParameterValues } from './elaborate/parameters.ts';
 import type { Checked } from './front/checked.ts';
 import type { SyntaxLimits } from './front/lexer.ts';
 import type { StreamGraph } from './graph.ts';
+import { requireFields, requireInteger, requireText } from './require.ts';
 
 /** A program's text, its files (names and declarations of all are known in each), or a stream made by `filter`, `pipeline` and so on. */
 export type Source = string | readonly SourceFile[] | AnyStream;
@@ -32,6 +33,23 @@ function filesOf(source: Exclude<Source, AnyStream>, name: string): readonly Sou
 
 const hasErrors = (diagnostics: readonly Diagnostic[]): boolean => diagnostics.some(({ severity }) => severity === 'error');
 
+const limitNames = ['syntaxLimits', 'limits'] as const;
+
+/** Refuses options of wrong kinds. */
+function checkOptions(options: CompileOptions): void {
+  requireFields('options', options, 'options');
+  for (const name of ['file', 'main'] as const) if (options[name] !== undefined) requireText(`options.${name}`, options[name]);
+  for (const name of limitNames) {
+    if (options[name] === undefined) continue;
+    requireFields(`options.${name}`, options[name], 'limits by name');
+    for (const [limit, value] of Object.entries(options[name])) if ((value as unknown) !== Infinity) requireInteger(`options.${name}.${limit}`, value, 0);
+  }
+  for (const name of ['parameters', 'files'] as const) if (options[name] !== undefined) requireFields(`options.${name}`, options[name], 'values by name');
+  for (const [path, bytes] of Object.entries(options.files ?? {})) {
+    if (!((bytes as unknown) instanceof Uint8Array)) throw refusal(`options.files['${path}']`, 'a Uint8Array', describeValue(bytes));
+  }
+}
+
 /** What {@link parse} finds. */
 export interface ParseResult {
   readonly program: Program;
@@ -45,6 +63,7 @@ export interface ParseResult {
  * @see the StreamIt language specification 2.1
  */
 export async function parse(source: Source, options: ParseOptions = {}): Promise<ParseResult> {
+  checkOptions(options);
   if (source instanceof StreamNode) return (await import('./builders/program.ts')).toProgram(source);
   const files = filesOf(source, options.file ?? 'program.str');
   const limits = snapshot(options.syntaxLimits);

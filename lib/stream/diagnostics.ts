@@ -1,6 +1,7 @@
 // What the compiler has to say about a program: errors and warnings with their place in the source.
 import { WarploomError } from '../core/errors.ts';
 import type { Span } from './ast.ts';
+import { requireFields, requireInteger, requireText } from './require.ts';
 
 /** One finding. */
 export interface Diagnostic {
@@ -135,8 +136,23 @@ function excerpt(diagnostic: Diagnostic, text: string): string[] {
   return [` ${number} | ${from > 0 ? '…' : ''}${shown}`, ` ${margin} | ${from > 0 ? ' ' : ''}${before}${mark}`];
 }
 
+/** Refuses what is no diagnostic of a program with files. */
+function checkDiagnostic(diagnostic: Diagnostic, program: { readonly files: readonly SourceFile[] }): void {
+  requireFields('diagnostic', diagnostic, 'a diagnostic');
+  for (const name of ['code', 'severity', 'message', 'hint', 'file'] as const) requireText(`diagnostic.${name}`, diagnostic[name]);
+  for (const name of ['line', 'column', 'endLine', 'endColumn'] as const) requireInteger(`diagnostic.${name}`, diagnostic[name], 1, 2 ** 31);
+  requireFields('diagnostic.span', diagnostic.span, 'a place in the source');
+  for (const name of ['file', 'start', 'end'] as const) requireInteger(`diagnostic.span.${name}`, diagnostic.span[name], 0);
+  requireFields('program', program, 'a program with files', ['files']);
+  const file = program.files[diagnostic.span.file];
+  if (file === undefined) return;
+  requireFields(`program.files[${diagnostic.span.file}]`, file, 'a file with name and text');
+  requireText(`program.files[${diagnostic.span.file}].text`, file.text);
+}
+
 /** A diagnostic as lines for people: what and where, the line of source with a mark, and the hint. */
 export function formatDiagnostic(diagnostic: Diagnostic, program: { readonly files: readonly SourceFile[] }): string {
+  checkDiagnostic(diagnostic, program);
   const { severity, code, file, line, column, message, hint, span } = diagnostic;
   const head = `${file}:${line}:${column}: ${severity} ${code}: ${message}`;
   return [head, ...excerpt(diagnostic, program.files[span.file]?.text ?? ''), ...(hint === '' ? [] : [`   hint: ${hint}`])].join('\n');

@@ -1,26 +1,135 @@
 // Arguments of the public functions: refused by name where they are not what they should be.
 import { describeValue } from '../core/arrays.ts';
-import { refusal } from '../core/errors.ts';
+import { ArgumentError, refusal, WarploomError } from '../core/errors.ts';
+import type { StreamGraph } from './graph.ts';
+import { checkProgramGraph } from './require-graph.ts';
+import type { SdfGraph } from './sdf.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
+const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
+
 /** Refuses what is no object, or lacks one of these fields that must be arrays. */
 export function requireFields(argument: string, value: unknown, expected: string, arrays: readonly string[] = []): void {
-  const isFit = typeof value === 'object' && value !== null && arrays.every((field) => Array.isArray((value as Fields)[field]));
+  const isFit = isObject(value) && arrays.every((field) => Array.isArray(value[field]));
   if (!isFit) throw refusal(argument, expected, describeValue(value));
-}
-
-/** Refuses what is no elaborated program. */
-export function requireProgramGraph(graph: unknown): void {
-  requireFields('graph', graph, 'the graph of a program, as stream.elaborate gives it', ['nodes', 'channels', 'portals']);
-}
-
-/** Refuses what is no graph of rates. */
-export function requireRateGraph(graph: unknown): void {
-  requireFields('graph', graph, 'a graph of rates, as stream.toSdf gives it', ['actors', 'channels']);
 }
 
 /** Refuses what is no list. */
 export function requireList(argument: string, value: unknown, expected: string): void {
   if (!Array.isArray(value) && !ArrayBuffer.isView(value)) throw refusal(argument, expected, describeValue(value));
+}
+
+/** Refuses what is no integer of a range. */
+export function requireInteger(argument: string, value: unknown, low: number, high = Number.MAX_SAFE_INTEGER): void {
+  if (Number.isSafeInteger(value) && (value as number) >= low && (value as number) <= high) return;
+  throw refusal(argument, high === Number.MAX_SAFE_INTEGER ? `an integer of at least ${low}` : `an integer from ${low} to ${high}`,
+    describeValue(value));
+}
+
+/** Refuses what is no text. */
+export function requireText(argument: string, value: unknown): void {
+  if (typeof value !== 'string') throw refusal(argument, 'a text', describeValue(value));
+}
+
+/** Refuses a list that does not hold, for each of `count` things, an integer of at least `low`. */
+export function requireCounts(argument: string, value: unknown, count: number, low = 0): void {
+  requireList(argument, value, `${count} integers`);
+  const list = value as ArrayLike<unknown>;
+  if (list.length !== count) throw refusal(argument, `${count} integers`, `${list.length} values`);
+  for (let i = 0; i < count; ++i) requireInteger(`${argument}[${i}]`, list[i], low);
+}
+
+/** Refuses a list in which something is no finite number of at least 0. */
+export function requireSizes(argument: string, value: unknown): void {
+  requireList(argument, value, 'numbers of at least 0');
+  Array.from(value as ArrayLike<unknown>, (size, i) => {
+    if (typeof size !== 'number' || !(size >= 0 && size < Infinity)) throw refusal(`${argument}[${i}]`, 'a number of at least 0', describeValue(size));
+  });
+}
+
+/** Graphs that the library made itself; they are frozen, so that nobody changes them afterwards. */
+const own = new WeakSet<object>();
+
+/** Marks a graph of the library's own making, which needs no check. */
+export function trusted<T extends StreamGraph | SdfGraph>(graph: T): T {
+  const parts = 'nodes' in graph ? [graph.nodes, graph.portals, ...graph.nodes, ...graph.portals] : [graph.actors, ...graph.actors];
+  for (const part of [graph, graph.channels, ...graph.channels, ...parts]) Object.freeze(part);
+  own.add(graph);
+  return graph;
+}
+
+/** Refuses what is no elaborated program. */
+export function requireProgramGraph(graph: unknown): void {
+  const expected = 'the graph of a program, as stream.elaborate gives it';
+  if (isObject(graph) && own.has(graph)) return;
+  requireFields('graph', graph, expected, ['nodes', 'channels', 'portals']);
+  checkProgramGraph(graph as unknown as StreamGraph, expected);
+}
+
+/**
+ * Runs `make`; where the graph is not of the library's own making and something in it is not what it should be, that is said. `signal`: what
+ * may end it with a reason of its own.
+ */
+export function withGraph<T>(graph: StreamGraph, make: () => T, signal?: AbortSignal): T {
+  requireProgramGraph(graph);
+  if (own.has(graph)) return make();
+  const retold = (error: unknown): never => {
+    if (error instanceof WarploomError && error.code !== 'ERR_WARPLOOM_INTERNAL') throw error;
+    if (!(error instanceof Error) || (signal?.aborted === true && error === signal.reason)) throw error;
+    throw new ArgumentError('graph', `expected the graph of a program, as stream.elaborate gives it, but its code is broken: ${error.message}`,
+      { cause: error });
+  };
+  try {
+    const made = make();
+    return made instanceof Promise ? made.catch(retold) as T : made;
+  } catch (error) {
+    return retold(error);
+  }
+}
+
+const rates = ['push', 'pop', 'peek', 'tokens'] as const;
+const firstRates = ['firstPush', 'firstPop', 'firstPeek'] as const;
+
+/** Refuses what is no graph of rates. What its rates mean is checked by `checkGraph`. */
+export function requireRateGraph(graph: unknown): void {
+  if (isObject(graph) && own.has(graph)) return;
+  requireFields('graph', graph, 'a graph of rates, as stream.toSdf gives it', ['actors', 'channels']);
+  const { actors, channels } = graph as unknown as SdfGraph;
+  for (const [i, actor] of actors.entries()) {
+    requireFields(`graph.actors[${i}]`, actor, 'an actor with id and name');
+    requireText(`graph.actors[${i}].name`, actor.name);
+  }
+  for (const [i, channel] of channels.entries()) {
+    requireFields(`graph.channels[${i}]`, channel, 'a channel with ends and rates');
+    const at = `graph.channels[${i}]`;
+    for (const end of ['from', 'to'] as const) requireInteger(`${at}.${end}`, channel[end], 0, Math.max(actors.length - 1, 0));
+    for (const name of rates) if (typeof channel[name] !== 'number' || Number.isNaN(channel[name])) throw refusal(`${at}.${name}`,
+      'a number of items', describeValue(channel[name]));
+    for (const name of firstRates) if (channel[name] !== undefined && typeof channel[name] !== 'number') throw refusal(`${at}.${name}`,
+      'a number of items, or nothing', describeValue(channel[name]));
+  }
+}
+
+/** Refuses what is no steady state of a graph. */
+export function requireSteady(graph: SdfGraph, steady: unknown): void {
+  requireFields('steady', steady, 'a steady state, as stream.steadyState gives it', ['repetitions', 'initFirings', 'residual', 'order', 'init']);
+  const { repetitions, initFirings, residual, order, init } = steady as Record<string, unknown[]>;
+  const [actors, channels] = [graph.actors.length, graph.channels.length];
+  requireCounts('steady.repetitions', repetitions, actors, 1);
+  requireCounts('steady.initFirings', initFirings, actors);
+  requireCounts('steady.residual', residual, channels);
+  requireCounts('steady.order', order, actors);
+  for (const [name, list] of [['repetitions', repetitions], ['initFirings', initFirings]] as const) {
+    const sum = (list as number[]).reduce((total, each) => total + each, 0);
+    if (sum > 1e8) throw refusal(`steady.${name}`, 'at most 100 million firings in all', String(sum));
+  }
+  if (new Set(order).size !== actors || !(order as number[]).every((actor) => actor < actors)) {
+    throw refusal('steady.order', 'each actor once', describeValue(order));
+  }
+  for (const [i, step] of (init as { actor: unknown; count: unknown }[]).entries()) {
+    requireFields(`steady.init[${i}]`, step, 'an actor and a count');
+    requireInteger(`steady.init[${i}].actor`, step.actor, 0, actors - 1);
+    requireInteger(`steady.init[${i}].count`, step.count, 0, 1e8);
+  }
 }

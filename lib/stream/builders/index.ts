@@ -1,8 +1,8 @@
 // Streams made in TypeScript: filters whose code is StreamIt text, joined by functions whose types keep the ends together.
-import { isReal } from '../../core/arrays.ts';
+import { describeValue, isReal } from '../../core/arrays.ts';
 import { ArgumentError, refusal } from '../../core/errors.ts';
 import { snapshot } from '../../core/snapshot.ts';
-import { requireFields } from '../require.ts';
+import { requireFields, requireList, requireText } from '../require.ts';
 
 /** Types of channels that have a name in the language; `void` for no channel. Arrays and structs: their spelling, such as 'float[4]'. */
 export type ItemType = 'bit' | 'boolean' | 'int' | 'float' | 'double' | 'complex' | 'float2' | 'float3' | 'float4' | 'void' | (string & {});
@@ -42,7 +42,9 @@ export class StreamNode<out I extends ItemType, out O extends ItemType> {
   readonly parts: Parts;
 
   constructor(name: string, ends: { input: I; output: O }, parts: Parts) {
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw refusal('name', 'a name of letters, digits and underscores', `'${name}'`);
+    const isName = typeof name === 'string' && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
+    if (!isName) throw refusal('name', 'a name of letters, digits and underscores', describeValue(name));
+    for (const end of ['input', 'output'] as const) requireText(end, ends[end]);
     this.name = name;
     this.input = ends.input;
     this.output = ends.output;
@@ -67,16 +69,21 @@ export interface FilterOptions<I extends ItemType, O extends ItemType> {
 }
 
 function isTyped(value: Constant | TypedConstant): value is TypedConstant {
-  return typeof value === 'object' && 'type' in value && 'value' in value;
+  return typeof value === 'object' && value !== null && 'type' in value && 'value' in value;
 }
 
 /** A constant with the type that its value suggests. */
 export function typed(name: string, given: Constant | TypedConstant): TypedConstant {
   const value = snapshot(given);
-  if (isTyped(value)) return value;
+  if (isTyped(value)) {
+    requireText(`constants.${name}.type`, value.type);
+    return value;
+  }
   let lengths = '';
   let all: Constant[] = [value];
-  while (typeof all[0] === 'object') {
+  for (let depth = 1; typeof all[0] === 'object'; ++depth) {
+    const isRows = depth <= 16 && all.every((row) => Array.isArray(row) || (ArrayBuffer.isView(row) && 'length' in row));
+    if (!isRows) throw refusal(`constants.${name}`, 'a number, a boolean, or arrays of them at most 16 deep', describeValue(value));
     const rows = all.map((row) => Array.from(row as ArrayLike<Constant>));
     if (rows[0]!.length === 0 || rows.some((row) => row.length !== rows[0]!.length)) {
       throw refusal(`constants.${name}`, 'an array of equal rows that are not empty', 'rows of different lengths, or none');
@@ -94,6 +101,9 @@ export function typed(name: string, given: Constant | TypedConstant): TypedConst
 /** A filter whose code is StreamIt text. Faults in the text come as diagnostics from `toProgram`, `check` and `elaborate`. */
 export function filter<I extends ItemType, O extends ItemType>(options: FilterOptions<I, O>): StreamNode<I, O> {
   requireFields('options', options, 'options');
+  requireText('code', options.code);
+  if (options.declarations !== undefined) requireText('declarations', options.declarations);
+  if (options.constants !== undefined) requireFields('constants', options.constants, 'constants by name');
   const constants = Object.fromEntries(Object.entries(options.constants ?? {}).map(([name, value]) => {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw refusal('constants', 'names of letters, digits and underscores', `'${name}'`);
     return [name, typed(name, value)];
@@ -108,6 +118,8 @@ export function fromSource<I extends ItemType, O extends ItemType>(options: {
     readonly args?: readonly (Constant | TypedConstant)[];
 }): StreamNode<I, O> {
   requireFields('options', options, 'options');
+  for (const name of ['source', 'stream'] as const) requireText(name, options[name]);
+  if (options.args !== undefined) requireList('args', options.args, 'constants');
   const args = (options.args ?? []).map((value, i) => typed(String(i), value));
   return new StreamNode(options.stream, options, { kind: 'declared', source: options.source, stream: options.stream, args });
 }
@@ -122,6 +134,7 @@ type Last<S extends readonly AnyStream[]> = S extends readonly [...unknown[], St
 /** Streams one behind the other. The output type of each is the input type of the next: checked by TypeScript and again at run time. */
 export function pipeline<const S extends readonly AnyStream[]>(...children: S & Joins<S>): StreamNode<First<S>, Last<S>> {
   const all: readonly AnyStream[] = children as S;
+  all.forEach((child, i) => requireStream(`children[${i}]`, child));
   if (all.length === 0) throw new ArgumentError('children', 'a pipeline needs at least one stream');
   for (let i = 1; i < all.length; ++i) {
     if (all[i - 1]!.output !== all[i]!.input) {
@@ -139,9 +152,20 @@ export const duplicate: Policy = { kind: 'duplicate' };
 export function roundRobin(...weights: readonly number[]): JoinPolicy {
   weights.forEach((weight, i) => {
     if (!Number.isInteger(weight) || weight < 0 || weight > 2 ** 24) throw refusal(
-      `weights[${i}]`, 'an integer from 0 to 2^24', String(weight));
+      `weights[${i}]`, 'an integer from 0 to 2^24', describeValue(weight));
   });
   return { kind: 'roundrobin', weights };
+}
+
+function requireStream(argument: string, value: unknown): void {
+  if (!(value instanceof StreamNode)) throw refusal(argument, 'a stream', describeValue(value));
+}
+
+function requirePolicy(argument: string, value: unknown, mayDuplicate: boolean): void {
+  const { kind, weights } = (value ?? {}) as Partial<JoinPolicy>;
+  if (mayDuplicate && (kind as string) === 'duplicate') return;
+  const fits = kind === 'roundrobin' && Array.isArray(weights) && weights.every((weight) => Number.isSafeInteger(weight) && weight >= 0);
+  if (!fits) throw refusal(argument, mayDuplicate ? 'duplicate or roundRobin(…)' : 'roundRobin(…)', describeValue(value));
 }
 
 /** Branches side by side. All branches take the same type and give the same type; `void` ends have the weight 0. */
@@ -150,6 +174,10 @@ export function splitJoin<I extends ItemType, O extends ItemType>(options: {
 }): StreamNode<I, O> {
   requireFields('options', options, 'options');
   const { split, branches, join } = options;
+  requirePolicy('split', split, true);
+  requirePolicy('join', join, false);
+  requireList('branches', branches, 'streams');
+  branches.forEach((branch, i) => requireStream(`branches[${i}]`, branch));
   if (branches.length === 0) throw new ArgumentError('branches', 'a split-join needs at least one branch');
   const common = (end: 'input' | 'output') => branches.map((branch) => branch[end]).find((type) => type !== 'void') ?? 'void';
   return new StreamNode('SplitJoin', { input: common('input') as I, output: common('output') as O },
@@ -167,6 +195,14 @@ export function feedbackLoop<I extends ItemType, M extends ItemType>(options: {
 }): StreamNode<I, M> {
   requireFields('options', options, 'options');
   const { join, body, loop, split, enqueue } = options;
+  requirePolicy('split', split, true);
+  requirePolicy('join', join, false);
+  requireStream('body', body);
+  if (loop !== undefined) requireStream('loop', loop);
+  requireList('enqueue', enqueue, 'numbers');
+  enqueue.forEach((item, i) => {
+    if (typeof item !== 'number') throw refusal(`enqueue[${i}]`, 'a number', describeValue(item));
+  });
   const weights = (policy: Policy) => (policy.kind === 'duplicate' ? [1, 1] : policy.weights);
   const input = weights(join)[0] === 0 ? 'void' : body.input;
   const output = weights(split)[0] === 0 ? 'void' : body.output;

@@ -2,11 +2,15 @@
 import type { GraphTree, StreamGraph } from '../graph.ts';
 import { printed, scalar, typeText } from '../interpret/values.ts';
 import type { ConstantData, FilterCode, IrExpression, IrRates, IrStatement } from '../ir.ts';
-import { requireProgramGraph } from '../require.ts';
+import { requireFields, withGraph } from '../require.ts';
 
 /** The graph: hierarchy, nodes with their rates, channels. With `code`: the filters' code too. Equal graphs give equal texts. */
 export function describeGraph(graph: StreamGraph, options: { readonly code?: boolean } = {}): string {
-  requireProgramGraph(graph);
+  requireFields('options', options, 'options');
+  return withGraph(graph, () => described(graph, options));
+}
+
+function described(graph: StreamGraph, options: { readonly code?: boolean }): string {
   const lines: string[] = [];
   if (graph.input !== undefined) lines.push(`input ${typeText(graph.input.type)} -> ${graph.nodes[graph.input.node]!.name}`);
   if (graph.output !== undefined) lines.push(`output ${typeText(graph.output.type)} <- ${graph.nodes[graph.output.node]!.name}`);

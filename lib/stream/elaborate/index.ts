@@ -5,6 +5,7 @@ import { Reporter, type Diagnostic } from '../diagnostics.ts';
 import type { Checked } from '../front/checked.ts';
 import type { GraphNode, GraphTree, StreamGraph } from '../graph.ts';
 import { Fault } from '../interpret/fault.ts';
+import { trusted } from '../require.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import { repetitions } from '../schedule/balance.ts';
 import { steadyState } from '../schedule/steady.ts';
@@ -135,9 +136,9 @@ function diagnosticsOf(session: Session): Diagnostic[] {
 
 function finish(session: Session, piece: Piece): StreamGraph {
   const end = (found: Piece['input']) => (found === undefined ? undefined : { type: found.type, node: found.node });
-  return {
+  return trusted({
     nodes: session.nodes as readonly GraphNode[], channels: session.channels, tree: piece.tree,
     input: end(piece.input), output: end(piece.output), portals: session.portals, files: session.checked.program.files,
     ...(session.missing.size === 0 ? {} : { missing: [...session.missing] }),
-  };
+  });
 }

@@ -3,7 +3,7 @@ import type { Channel, GraphNode, StreamGraph } from '../graph.ts';
 import { typeBytes } from '../interpret/values.ts';
 import { ArgumentError } from '../../core/errors.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
-import { requireProgramGraph } from '../require.ts';
+import { trusted, withGraph } from '../require.ts';
 
 /** Items that a node moves through a port in one firing. */
 export interface PortRates {
@@ -53,18 +53,21 @@ function sdfChannel(graph: StreamGraph, channel: Channel): SdfChannel {
  * have no static schedule.
  */
 export function toSdf(graph: StreamGraph): SdfGraph {
-  requireProgramGraph(graph);
+  return withGraph(graph, () => sdfOf(graph));
+}
+
+function sdfOf(graph: StreamGraph): SdfGraph {
   const dynamic = graph.nodes.find(isDynamic);
   if (dynamic !== undefined) {
     throw new ArgumentError('graph', `${dynamic.name} has rates that are known only when it fires, so there is no static schedule`,
       { expected: 'constant rates', received: 'dynamic rates' });
   }
-  return {
+  return trusted({
     actors: graph.nodes.map((node) => ({
       id: node.id, name: node.name, stateful: node.kind === 'filter' ? node.code.stateful : node.kind === 'reader' ||
         node.kind === 'writer',
       moves: node.kind !== 'filter' && node.kind !== 'reader' && node.kind !== 'writer',
     })),
     channels: graph.channels.map((channel) => sdfChannel(graph, channel)),
-  };
+  });
 }

@@ -8,8 +8,9 @@ import { countedNodes, countsLines, Engine, firstLines, sinksOf, type EngineOpti
 import { defaultRunLimits, type RunLimits } from './limits.ts';
 import { interpretApart, NoWorker, recordApart } from './apart.ts';
 import { flatten, scalarCount, type Value } from './values.ts';
-import { requireProgramGraph } from '../require.ts';
+import { requireProgramGraph, withGraph } from '../require.ts';
 import { timeOver, within } from '../stop.ts';
+import { checkRun } from './options.ts';
 import { bodiesOf, eachStatement } from './walk.ts';
 
 export { StreamRunError } from './error.ts';
@@ -144,6 +145,11 @@ function resultOf(engine: Engine, options: InterpretOptions, exhausted: boolean)
  * source, where the program goes wrong: an index outside of its array, an integer division by zero, rates other than declared, a limit.
  */
 export function interpretSync(graph: StreamGraph, options: InterpretOptions = {}): Interpretation {
+  checkRun(options);
+  return withGraph(graph, () => interpretAll(graph, options));
+}
+
+function interpretAll(graph: StreamGraph, options: InterpretOptions): Interpretation {
   const engine = engineFor(graph, options);
   const run = firings(engine, options);
   for (;;) {
@@ -240,15 +246,16 @@ function taken(options: InterpretOptions): InterpretOptions {
  * `--allow-worker`, programs bundled into one file) all of it runs in the calling thread, which then looks at `signal` between firings.
  */
 export async function interpret(graph: StreamGraph, options: InterpretOptions = {}): Promise<Interpretation> {
+  checkRun(options);
   const own = taken(options);
-  return hereOrApart({
+  return withGraph(graph, () => hereOrApart({
     graph, options: own,
     begin: (watch) => {
       const engine = engineFor(graph, own, { watch });
       return { engine, finish: (exhausted) => resultOf(engine, own, exhausted) };
     },
     apart: (rest, stop) => interpretApart(graph, rest, stop),
-  });
+  }), options.signal);
 }
 
 /** As {@link recordChannels}, but lets other work of the process go on, as {@link interpret} does. */

@@ -8,7 +8,7 @@ import { isLoop, stronglyConnected } from '../schedule/topology.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { checkCosts, type CostTable } from './costs.ts';
 import type { FiringPlace } from './pipeline-check.ts';
-import { requireFields, requireRateGraph } from '../require.ts';
+import { requireFields, requireRateGraph, requireSteady } from '../require.ts';
 
 /** Firings `from` to `from + count − 1` of an actor's firings in one iteration. */
 export interface CoreSlice {
@@ -214,7 +214,7 @@ function stagesOf(graph: SdfGraph, steady: SteadyState, units: readonly Unit[], 
  */
 export function assignToCores(graph: SdfGraph, steady: SteadyState, costs: CostTable, options: CoreOptions): CorePlan {
   requireRateGraph(graph);
-  requireFields('steady', steady, 'a steady state, as stream.steadyState gives it', ['repetitions', 'initFirings', 'residual']);
+  requireSteady(graph, steady);
   requireFields('options', options, 'options with the number of cores');
   checkCosts(graph, costs);
   const { cores, minMultiplier = 1, maxMultiplier = 1024, tolerance = 0.02, maxBufferBytes = 2 ** 28 } = options;

@@ -1,4 +1,7 @@
 // Work of known sizes on equal processors: longest first, then repeated re-splitting of pairs, with a bound on what is possible.
+import { describeValue } from '../../core/arrays.ts';
+import { refusal } from '../../core/errors.ts';
+import { requireInteger, requireSizes } from '../require.ts';
 
 /** Which processor each job goes to. */
 export interface Packing {
@@ -6,11 +9,19 @@ export interface Packing {
   readonly load: number[];
 }
 
+const mostProcessors = 2 ** 20;
+
+function checkJobs(sizes: readonly number[], processors: number): void {
+  requireSizes('sizes', sizes);
+  requireInteger('processors', processors, 1, mostProcessors);
+}
+
 /**
  * No packing has a smaller largest load: the mean, the longest job, and for each h the h + 1 smallest of the h·P + 1 longest
  * jobs, of which two processors' worth must share one.
  */
 export function packingBound(sizes: readonly number[], processors: number): number {
+  checkJobs(sizes, processors);
   const sorted = [...sizes].sort((a, b) => b - a);
   let bound = Math.max(sorted[0] ?? 0, sorted.reduce((sum, size) => sum + size, 0) / processors);
   for (let h = 1; h * processors < sorted.length; ++h) {
@@ -105,6 +116,8 @@ function resplit(sizes: readonly number[], jobs: number[][], load: number[], a: 
  * with one after the other until it cannot get below, or the load is within `tolerance` (default 1e-4) of the bound.
  */
 export function packJobs(sizes: readonly number[], processors: number, tolerance = 1e-4): Packing {
+  checkJobs(sizes, processors);
+  if (!(tolerance >= 0 && tolerance < Infinity)) throw refusal('tolerance', 'a number of at least 0', describeValue(tolerance));
   const { processor, load } = longestFirst(sizes, processors);
   const goal = packingBound(sizes, processors) * (1 + tolerance);
   const jobs: number[][] = load.map(() => []);

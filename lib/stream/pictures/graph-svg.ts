@@ -4,7 +4,7 @@ import { ratesOf } from '../elaborate/to-sdf.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import { typeText } from '../interpret/values.ts';
 import { colours, escaped, rounded, svgDocument, textAt } from './svg.ts';
-import { requireProgramGraph } from '../require.ts';
+import { requireText, withGraph } from '../require.ts';
 
 /** Nodes beyond which a picture would be no help and its layout would take minutes. */
 const mostNodes = 3000;
@@ -51,7 +51,11 @@ const legend = [['stateless', '#e9f3ec'], ['peeks', '#d7ecf9'], ['with state', '
  * @throws ArgumentError for graphs of more than 3000 nodes
  */
 export async function graphSvg(graph: StreamGraph, title = 'stream graph'): Promise<string> {
-  requireProgramGraph(graph);
+  requireText('title', title);
+  return withGraph(graph, () => drawn(graph, title));
+}
+
+async function drawn(graph: StreamGraph, title: string): Promise<string> {
   if (graph.nodes.length > mostNodes) {
     throw new ArgumentError('graph', `has ${graph.nodes.length} nodes; a picture takes up to ${mostNodes}`);
   }

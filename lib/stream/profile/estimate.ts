@@ -2,7 +2,7 @@
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import type { FilterCode, IrExpression, IrStatement, MathName } from '../ir.ts';
 import { ratesOf } from '../elaborate/to-sdf.ts';
-import { requireProgramGraph } from '../require.ts';
+import { withGraph } from '../require.ts';
 
 /** Microseconds of one operation, roughly: a nanosecond, as compiled code takes on a core of 2.5 GHz. */
 const microsecondsPerOperation = 1e-3;
@@ -103,7 +103,10 @@ function movedItems(node: GraphNode): number {
  * counted eight times, the mean of both branches of a condition. Right to a small factor; `profile` measures.
  */
 export function estimateCosts(graph: StreamGraph): number[] {
-  requireProgramGraph(graph);
+  return withGraph(graph, () => estimated(graph));
+}
+
+function estimated(graph: StreamGraph): number[] {
   const known = new Map<FilterCode, number>();
   return graph.nodes.map((node) => {
     if (node.kind !== 'filter') return movedItems(node) * microsecondsPerOperation;

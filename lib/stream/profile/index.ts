@@ -2,7 +2,7 @@
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { RecordOptions } from './parts.ts';
-import { requireProgramGraph } from '../require.ts';
+import { requireFields, withGraph } from '../require.ts';
 
 /** Options of {@link profile}. */
 export interface ProfileOptions extends RecordOptions {
@@ -40,8 +40,10 @@ export interface Profile {
  * dynamic rates or messages, WarploomError (ERR_WARPLOOM_UNAVAILABLE) where `cpp` is asked for and there is no compiler
  */
 export async function profile(graph: StreamGraph, given: ProfileOptions = {}): Promise<Profile> {
-  requireProgramGraph(graph);
+  requireFields('options', given, 'options');
   const options = snapshot(given);
-  const { measure } = await import('./measure.ts');
-  return measure(graph, options);
+  return withGraph(graph, async () => {
+    const { measure } = await import('./measure.ts');
+    return measure(graph, options);
+  }, options.signal);
 }

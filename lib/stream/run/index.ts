@@ -12,7 +12,8 @@ import type { CompiledJs } from './js.ts';
 import type { RunOptions } from './js-run.ts';
 import type { ThreadedJs } from './js-threads.ts';
 import { checkTimes } from './launch.ts';
-import { requireProgramGraph } from '../require.ts';
+import { withGraph } from '../require.ts';
+import { checkRun } from '../interpret/options.ts';
 import { within } from '../stop.ts';
 
 /**
@@ -142,9 +143,13 @@ async function withTimes(graph: StreamGraph, options: StreamRunOptions): Promise
  * (ERR_WARPLOOM_UNAVAILABLE) for `cpp` without a compiler, WarploomError (ERR_WARPLOOM_SYSTEM_FAILED) where the time is over
  */
 export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Promise<StreamRun> {
-  requireProgramGraph(graph);
-  check(graph, given);
+  checkRun(given);
   const options = snapshot(given);
+  return withGraph(graph, () => runWhole(graph, options), options.signal);
+}
+
+async function runWhole(graph: StreamGraph, options: StreamRunOptions): Promise<StreamRun> {
+  check(graph, options);
   options.signal?.throwIfAborted();
   const { backend = 'auto', input, fast: _fast, compiler: _compiler, threads: _threads, costs: _costs, timeout = mostMilliseconds, signal,
     limits: runLimits,

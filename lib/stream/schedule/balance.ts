@@ -1,5 +1,7 @@
 // Balance equations: how often each actor fires in one steady state (section 2.3.2: k_u O_uv = k_v I_uv for every channel).
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
+import { describeValue } from '../../core/arrays.ts';
+import { refusal } from '../../core/errors.ts';
 import { ScheduleError } from './error.ts';
 import { adjacency, checkGraph, describeChannel, type Adjacency } from './topology.ts';
 
@@ -17,6 +19,9 @@ interface Ratio { readonly over: bigint; readonly under: bigint }
 
 /** Greatest common divisor of non-negative integers; gcd(0, n) = n. */
 export function gcd(a: bigint, b: bigint): bigint {
+  for (const [name, x] of [['a', a], ['b', b]] as const) {
+    if (typeof x !== 'bigint' || x < 0n) throw refusal(name, 'a bigint of at least 0', typeof x === 'bigint' ? `${x}n` : describeValue(x));
+  }
   while (b !== 0n) [a, b] = [b, a % b];
   return a;
 }

@@ -5,7 +5,7 @@ import { ScheduleError } from './error.ts';
 import { fireAll, initFirings } from './init.ts';
 import { appendStep, itemsPopped, itemsPushed, Marking, type Step } from './marking.ts';
 import { adjacency, stronglyConnected, topologicalOrder } from './topology.ts';
-import { requireFields, requireRateGraph } from '../require.ts';
+import { requireRateGraph, requireSteady } from '../require.ts';
 
 /** What one iteration of a graph is. Arrays go by actor id or channel id. */
 export interface SteadyState {
@@ -98,7 +98,7 @@ export function steadyState(graph: SdfGraph, limits: ScheduleLimits = {}): Stead
  */
 export function singleAppearanceSchedule(graph: SdfGraph, steady: SteadyState): SteadySchedule {
   requireRateGraph(graph);
-  requireFields('steady', steady, 'a steady state, as stream.steadyState gives it', ['repetitions', 'initFirings', 'residual']);
+  requireSteady(graph, steady);
   const marking = markingAfterInit(graph, steady);
   const { groups } = flowOrder(graph, steady.repetitions, steady.residual);
   const steps = groups.flatMap((group) => fireAll(graph, marking, group, steady.repetitions));
@@ -111,7 +111,7 @@ export function singleAppearanceSchedule(graph: SdfGraph, steady: SteadyState): 
  */
 export function pushSchedule(graph: SdfGraph, steady: SteadyState): SteadySchedule {
   requireRateGraph(graph);
-  requireFields('steady', steady, 'a steady state, as stream.steadyState gives it', ['repetitions', 'initFirings', 'residual']);
+  requireSteady(graph, steady);
   const marking = markingAfterInit(graph, steady);
   const { outputs } = adjacency(graph);
   const rates = steady.repetitions;
