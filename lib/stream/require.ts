@@ -40,9 +40,10 @@ export function requireCounts(argument: string, value: unknown, count: number, l
   for (let i = 0; i < count; ++i) requireInteger(`${argument}[${i}]`, list[i], low);
 }
 
-/** Refuses a list in which something is no finite number of at least 0. */
-export function requireSizes(argument: string, value: unknown): void {
+/** Refuses a list in which something is no finite number of at least 0, or that has not `count` of them. */
+export function requireSizes(argument: string, value: unknown, count?: number): void {
   requireList(argument, value, 'numbers of at least 0');
+  if (count !== undefined && (value as ArrayLike<unknown>).length !== count) throw refusal(argument, `${count} numbers`, describeValue(value));
   Array.from(value as ArrayLike<unknown>, (size, i) => {
     if (typeof size !== 'number' || !(size >= 0 && size < Infinity)) throw refusal(`${argument}[${i}]`, 'a number of at least 0', describeValue(size));
   });
@@ -88,6 +89,17 @@ export function withGraph<T>(graph: StreamGraph, make: () => T, signal?: AbortSi
   }
 }
 
+/** Refuses a list of steps of a schedule in which something is no actor of the graph with a count. */
+export function requireSteps(argument: string, steps: readonly { readonly actor: number; readonly count: number }[], actors: number): void {
+  requireList(argument, steps, 'steps with actor and count');
+  for (const [i, step] of steps.entries()) {
+    requireFields(`${argument}[${i}]`, step, 'an actor and a count');
+    requireInteger(`${argument}[${i}].actor`, step.actor, 0);
+    if (step.actor >= actors) throw refusal(`${argument}[${i}].actor`, `an actor below ${actors}`, String(step.actor));
+    requireInteger(`${argument}[${i}].count`, step.count, 0, 1e8);
+  }
+}
+
 const rates = ['push', 'pop', 'peek', 'tokens'] as const;
 const firstRates = ['firstPush', 'firstPop', 'firstPeek'] as const;
 
@@ -98,13 +110,17 @@ export function requireRateGraph(graph: unknown): void {
   const { actors, channels } = graph as unknown as SdfGraph;
   for (const [i, actor] of actors.entries()) {
     requireFields(`graph.actors[${i}]`, actor, 'an actor with id and name');
+    requireInteger(`graph.actors[${i}].id`, actor.id, 0);
     requireText(`graph.actors[${i}].name`, actor.name);
   }
   for (const [i, channel] of channels.entries()) {
     requireFields(`graph.channels[${i}]`, channel, 'a channel with ends and rates');
     const at = `graph.channels[${i}]`;
+    requireInteger(`${at}.id`, channel.id, 0);
     for (const end of ['from', 'to'] as const) requireInteger(`${at}.${end}`, channel[end], 0, Math.max(actors.length - 1, 0));
-    for (const name of rates) if (typeof channel[name] !== 'number' || Number.isNaN(channel[name])) throw refusal(`${at}.${name}`,
+    if (channel.bytesPerItem !== undefined && typeof (channel.bytesPerItem as unknown) !== 'number') throw refusal(`${at}.bytesPerItem`, 'a number of bytes',
+      describeValue(channel.bytesPerItem));
+    for (const name of rates) if (typeof channel[name] !== 'number') throw refusal(`${at}.${name}`,
       'a number of items', describeValue(channel[name]));
     for (const name of firstRates) if (channel[name] !== undefined && typeof channel[name] !== 'number') throw refusal(`${at}.${name}`,
       'a number of items, or nothing', describeValue(channel[name]));
@@ -127,9 +143,5 @@ export function requireSteady(graph: SdfGraph, steady: unknown): void {
   if (new Set(order).size !== actors || !(order as number[]).every((actor) => actor < actors)) {
     throw refusal('steady.order', 'each actor once', describeValue(order));
   }
-  for (const [i, step] of (init as { actor: unknown; count: unknown }[]).entries()) {
-    requireFields(`steady.init[${i}]`, step, 'an actor and a count');
-    requireInteger(`steady.init[${i}].actor`, step.actor, 0, actors - 1);
-    requireInteger(`steady.init[${i}].count`, step.count, 0, 1e8);
-  }
+  requireSteps('steady.init', init as { actor: number; count: number }[], actors);
 }

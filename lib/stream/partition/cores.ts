@@ -8,7 +8,7 @@ import { isLoop, stronglyConnected } from '../schedule/topology.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { checkCosts, type CostTable } from './costs.ts';
 import type { FiringPlace } from './pipeline-check.ts';
-import { requireFields, requireRateGraph, requireSteady } from '../require.ts';
+import { requireFields, requireInteger, requireList, requireRateGraph, requireSteady } from '../require.ts';
 
 /** Firings `from` to `from + count − 1` of an actor's firings in one iteration. */
 export interface CoreSlice {
@@ -246,6 +246,16 @@ export function assignToCores(graph: SdfGraph, steady: SteadyState, costs: CostT
 
 /** The plan firing by firing, as {@link validatePipeline} takes it. */
 export function placesOf(graph: SdfGraph, plan: CorePlan): FiringPlace[][] {
+  requireRateGraph(graph);
+  requireFields('plan', plan, 'a plan, as stream.assignToCores gives it', ['programs', 'stages']);
+  for (const [i, slices] of plan.programs.entries()) {
+    requireList(`plan.programs[${i}]`, slices, 'slices of firings');
+    for (const [at, slice] of slices.entries()) {
+      requireFields(`plan.programs[${i}][${at}]`, slice, 'an actor with its firings');
+      requireInteger(`plan.programs[${i}][${at}].actor`, slice.actor, 0, graph.actors.length - 1);
+      for (const name of ['from', 'count'] as const) requireInteger(`plan.programs[${i}][${at}].${name}`, slice[name], 0, 1e8);
+    }
+  }
   const places: FiringPlace[][] = graph.actors.map(() => []);
   plan.programs.forEach((slices, processor) => {
     let order = 0;

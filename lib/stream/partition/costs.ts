@@ -1,7 +1,8 @@
 // What things cost: the table that all partitioners and pipelining take, from profiling or given.
+import { describeValue } from '../../core/arrays.ts';
 import { ArgumentError } from '../../core/errors.ts';
 import type { SdfGraph } from '../sdf.ts';
-import { requireFields, requireList, requireRateGraph } from '../require.ts';
+import { requireFields, requireList, requireRateGraph, requireSizes } from '../require.ts';
 
 /**
  * Times in microseconds. By actor id: one firing (for a multi-threaded actor: one instance) on one CPU core and on one
@@ -28,10 +29,11 @@ export function checkCosts(graph: SdfGraph, costs: CostTable): void {
   requireFields('costs', costs, 'a table of costs');
   const check = (name: keyof CostTable, count: number, allowsInfinity: boolean): void => {
     const values = costs[name];
-    if (values?.length !== count) throw new ArgumentError(`costs.${name}`, `expected ${count} times, received ${values?.length}`);
+    requireList(`costs.${name}`, values, `${count} times`);
+    if (values.length !== count) throw new ArgumentError(`costs.${name}`, `expected ${count} times, received ${values.length}`);
     values.forEach((value, id) => {
-      if (value >= 0 && (value < Infinity || allowsInfinity)) return;
-      throw new ArgumentError(`costs.${name}[${id}]`, `expected a time ≥ 0 in microseconds, received ${value}`);
+      if (typeof value === 'number' && value >= 0 && (value < Infinity || allowsInfinity)) return;
+      throw new ArgumentError(`costs.${name}[${id}]`, `expected a time ≥ 0 in microseconds, received ${describeValue(value)}`);
     });
   };
   check('cpu', graph.actors.length, false);
@@ -42,13 +44,14 @@ export function checkCosts(graph: SdfGraph, costs: CostTable): void {
 /** A table of CPU times alone: transfers cost nothing and the GPU can run nothing. */
 export function cpuCosts(graph: SdfGraph, cpu: readonly number[]): CostTable {
   requireRateGraph(graph);
-  requireList('cpu', cpu, 'costs by actor');
+  requireSizes('cpu', cpu, graph.actors.length);
   const none = graph.channels.map(() => 0);
   return { cpu, gpu: cpu.map(() => Infinity), toCpu: none, toGpu: none, shuffle: none, deshuffle: none };
 }
 
 /** Actors that look at items they do not take, by id: their buffers stay in stream order (section 4.2). */
 export function peekingActors(graph: SdfGraph): boolean[] {
+  requireRateGraph(graph);
   const found = graph.actors.map(() => false);
   for (const { to, peek, pop } of graph.channels) if (peek > pop) found[to] = true;
   return found;

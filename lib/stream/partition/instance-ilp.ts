@@ -1,4 +1,6 @@
 // Instance partitioning (section 4.5.2.2): firings of the filters of one kind of processor spread over its processors, by (4.13), (4.14).
+import { describeValue } from '../../core/arrays.ts';
+import { requireFields, requireInteger, requireList, requireSizes } from '../require.ts';
 import { ArgumentError } from '../../core/errors.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import { LinearModel, type Term } from '../schedule/lp.ts';
@@ -27,14 +29,16 @@ export interface InstancePartition {
 
 function check(classes: readonly InstanceClass[], processors: number): void {
   if (!Number.isInteger(processors) || processors < 1 || processors > 4096) {
-    throw new ArgumentError('processors', `expected an integer from 1 to 4096, received ${processors}`);
+    throw new ArgumentError('processors', `expected an integer from 1 to 4096, received ${describeValue(processors)}`);
   }
-  classes.forEach(({ count, time }, at) => {
-    if (!Number.isInteger(count) || count < 0) {
-      throw new ArgumentError(`classes[${at}].count`, `expected an integer ≥ 0, received ${count}`);
+  requireList('classes', classes, 'classes of instances');
+  for (const [at, each] of classes.entries()) {
+    requireFields(`classes[${at}]`, each, 'a class with count and time');
+    requireInteger(`classes[${at}].count`, each.count, 0);
+    if (!(typeof each.time === 'number' && each.time >= 0 && each.time < Infinity)) {
+      throw new ArgumentError(`classes[${at}].time`, `expected microseconds ≥ 0, received ${describeValue(each.time)}`);
     }
-    if (!(time >= 0 && time < Infinity)) throw new ArgumentError(`classes[${at}].time`, `expected microseconds ≥ 0, received ${time}`);
-  });
+  }
   const jobs = classes.reduce((sum, { count }) => sum + count, 0);
   if (jobs > 1e6) throw new ArgumentError('classes', `expected at most 1000000 instances in all, received ${jobs}`);
 }
@@ -103,8 +107,13 @@ export async function partitionInstancesByIlp(
 
 /** What is wrong with a partition: counts that do not add up, loads and interval other than they should be. */
 export function validateInstances(
-  classes: readonly InstanceClass[], processors: number, { counts, load, interval }: InstancePartition,
+  classes: readonly InstanceClass[], processors: number, partition: InstancePartition,
 ): string[] {
+  check(classes, processors);
+  requireFields('partition', partition, 'a partition with counts, load and interval', ['counts', 'load']);
+  const { counts, load, interval } = partition;
+  counts.forEach((row, i) => requireSizes(`partition.counts[${i}]`, row));
+  requireSizes('partition', [...load, interval]);
   const faults: string[] = [];
   classes.forEach(({ count }, at) => {
     const row = counts[at] ?? [];

@@ -4,7 +4,7 @@ import { ScheduleError } from '../schedule/error.ts';
 import { isLoop, stronglyConnected } from '../schedule/topology.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { packingBound } from './packing.ts';
-import { requireFields } from '../require.ts';
+import { requireFields, requireInteger, requireList, requireRateGraph, requireSizes } from '../require.ts';
 
 /** What is to be pipelined on identical processors (multiprocessors of a GPU). Times are in any one unit. */
 export interface PipelineProblem {
@@ -40,10 +40,15 @@ export interface Instances {
 const kMaxInstances = 200_000;
 const kMaxDependences = 2_000_000;
 
-function checkProblem({ graph, repetitions, tokens, delays, processors }: PipelineProblem): void {
-  if (!Number.isSafeInteger(processors) || processors < 1) {
-    throw new ArgumentError('processors', `expected a positive integer, received ${processors}`);
-  }
+/** Throws {@link ArgumentError} unless all parts of a problem are there and fit its graph. */
+export function checkProblem(problem: PipelineProblem): void {
+  requireFields('problem', problem, 'a problem with graph, repetitions, tokens and delays');
+  const { graph, repetitions, tokens, delays, processors } = problem;
+  requireRateGraph(graph);
+  requireInteger('processors', processors, 1, 2 ** 20);
+  requireSizes('repetitions', repetitions);
+  requireSizes('delays', delays);
+  requireSizes('tokens', tokens);
   const check = (name: string, values: readonly number[], count: number, isRight: (value: number) => boolean): void => {
     if (values.length === count && values.every(isRight)) return;
     const received = values.length === count ? values.find((value) => !isRight(value)) : `${values.length} numbers`;
@@ -111,6 +116,13 @@ export interface IntervalBounds {
 
 /** Largest ratio of Σ time to Σ distance over the cycles of a graph in which every cycle has a distance. */
 export function cycleRatio(nodes: number, edges: readonly { from: number; to: number; time: number; distance: number }[]): number {
+  requireInteger('nodes', nodes, 0, 1e7);
+  requireList('edges', edges, 'edges with from, to, time and distance');
+  for (const [i, edge] of edges.entries()) {
+    requireFields(`edges[${i}]`, edge, 'an edge with from, to, time and distance');
+    for (const end of ['from', 'to'] as const) requireInteger(`edges[${i}].${end}`, edge[end], 0, nodes - 1);
+    requireSizes(`edges[${i}]`, [edge.time, edge.distance]);
+  }
   let best = 0;
   for (;;) {
     const cycle = positiveCycle(nodes, edges, best);
@@ -177,7 +189,8 @@ export function intervalBounds(problem: PipelineProblem, instances = instancesOf
 
 /** Firings per iteration multiplied: the loop over the graph unrolled. */
 export function unroll(problem: PipelineProblem, times: number): PipelineProblem {
-  requireFields('problem', problem, 'a problem with graph and costs');
+  checkProblem(problem);
+  requireInteger('times', times, 1);
   return { ...problem, repetitions: problem.repetitions.map((count) => count * times) };
 }
 
@@ -186,7 +199,7 @@ export function unroll(problem: PipelineProblem, times: number): PipelineProblem
  * until no filter dominates).
  */
 export function unrollFactor(problem: PipelineProblem): number {
-  requireFields('problem', problem, 'a problem with graph and costs');
+  checkProblem(problem);
   const { resource, recurrence, longest } = intervalBounds(problem);
   const least = Math.max(resource, recurrence);
   return least > 0 ? Math.max(1, Math.ceil(longest / least * (1 - 1e-12))) : 1;

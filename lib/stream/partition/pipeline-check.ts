@@ -1,5 +1,6 @@
 // An independent check of software pipelines, on processors of any kind: follows every item from the firing that makes it to
 // those that look at it, and shares nothing with the code that makes pipelines.
+import { requireFields, requireList, requireRateGraph, requireSizes } from '../require.ts';
 import type { SdfGraph } from '../sdf.ts';
 
 /** Where one firing of an iteration runs: in launch `iteration + stage`, on `processor`, there at place `order` of the launch. */
@@ -125,6 +126,15 @@ function checkTimes(graph: SdfGraph, { places, delays, interval = Infinity }: Ch
  * what earlier launches made, and what the same processor made earlier in the same launch, nothing else.
  */
 export function validatePipeline(graph: SdfGraph, pipeline: CheckedPipeline): string[] {
+  requireRateGraph(graph);
+  requireFields('pipeline', pipeline, 'a pipeline with places and tokens', ['places']);
+  requireSizes('pipeline.tokens', pipeline.tokens, graph.channels.length);
+  for (const [i, places] of pipeline.places.entries()) {
+    requireList(`pipeline.places[${i}]`, places, 'a place for each firing');
+    for (const [at, place] of places.entries()) requireFields(`pipeline.places[${i}][${at}]`, place, 'a place with stage, processor and order');
+  }
+  for (const name of ['buffers', 'delays'] as const) if (pipeline[name] !== undefined) requireSizes(`pipeline.${name}`, pipeline[name]);
+  if (pipeline.interval !== undefined) requireSizes('pipeline.interval', [pipeline.interval]);
   const problems: string[] = [];
   checkPlaces(graph, pipeline, problems);
   if (problems.length > 0) return problems;

@@ -2,9 +2,9 @@
 // scheduler, which packs instances, unrolls until they pack well, and proves how far it is from the bound.
 import { isLoop, stronglyConnected } from '../schedule/topology.ts';
 import type { SdfGraph } from '../sdf.ts';
-import { instancesOf, intervalBounds, unroll, type Instances, type IntervalBounds, type PipelineProblem } from './instances.ts';
+import { checkProblem, instancesOf, intervalBounds, unroll, type Instances, type IntervalBounds, type PipelineProblem } from './instances.ts';
 import { packJobs } from './packing.ts';
-import { requireFields } from '../require.ts';
+import { requireCounts, requireFields, requireInteger, requireList } from '../require.ts';
 
 /** Where an instance runs: w, o and f of the paper. */
 export interface InstancePlace {
@@ -90,7 +90,21 @@ function bufferItems(graph: SdfGraph, tokens: readonly number[], stages: readonl
  * Stages are least, or `stages` if they are given and respect all dependences. Undefined if a loop's items do not allow it.
  */
 export function realise(problem: PipelineProblem, instances: Instances, processor: readonly number[],
-  rank = ranks(instances), stages?: readonly number[]): Pipeline | undefined {
+  ranked?: readonly number[], stages?: readonly number[]): Pipeline | undefined {
+  checkProblem(problem);
+  requireFields('instances', instances, 'instances, as stream.instancesOf gives them', ['first', 'actor', 'dependences']);
+  const count = instances.actor.length;
+  for (const actor of instances.actor) requireInteger('instances.actor', actor, 0, problem.graph.actors.length - 1);
+  for (const first of instances.first) requireInteger('instances.first', first, 0, count);
+  for (const [i, dependence] of instances.dependences.entries()) {
+    requireFields(`instances.dependences[${i}]`, dependence, 'a dependence with from, to and distance');
+    for (const end of ['from', 'to'] as const) requireInteger(`instances.dependences[${i}].${end}`, dependence[end], 0, count - 1);
+    requireInteger(`instances.dependences[${i}].distance`, dependence.distance, 0);
+  }
+  requireCounts('processor', processor, count);
+  for (const at of processor) requireInteger('processor', at, 0, problem.processors - 1);
+  if (ranked !== undefined) requireList('rank', ranked, 'a number for each instance');
+  const rank = ranked === undefined ? ranks(instances) : [...ranked];
   const stage = stages && areStages(instances, processor, rank, stages) ? stages : leastStages(instances, processor, rank);
   if (!stage) return undefined;
   const load = Array.from({ length: problem.processors }, () => 0);
@@ -209,6 +223,9 @@ export function schedulePipeline(problem: PipelineProblem, options: PipelineOpti
  */
 export function coarsen(problem: PipelineProblem, pipeline: Pipeline,
   n: number): { problem: PipelineProblem; pipeline: Pipeline } | undefined {
+  checkProblem(problem);
+  requireFields('pipeline', pipeline, 'a pipeline with places', ['places']);
+  requireInteger('n', n, 1, 2 ** 20);
   const channels = problem.graph.channels.map((channel) => ({
     ...channel, push: channel.push * n, pop: channel.pop * n, peek: channel.pop * (n - 1) + channel.peek,
   }));

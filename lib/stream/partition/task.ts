@@ -1,9 +1,8 @@
 // The task-partitioning problem (section 4.5.1): which actors run on the GPU, with transfers, shuffles and deshuffles.
-import { ArgumentError } from '../../core/errors.ts';
 import { isLoop, stronglyConnected } from '../schedule/topology.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { checkCosts, peekingActors, type CostTable } from './costs.ts';
-import { requireFields } from '../require.ts';
+import { requireCounts, requireFields, requireInteger, requireList } from '../require.ts';
 
 /** What is to be partitioned. */
 export interface TaskProblem {
@@ -62,8 +61,21 @@ export interface TaskTables {
   readonly edgesOf: readonly (readonly EdgeCosts[])[];
 }
 
+/** Throws {@link ArgumentError} unless all parts of a problem are there and fit its graph. */
+export function checkTask(problem: TaskProblem): void {
+  requireFields('problem', problem, 'a problem with graph and costs');
+  const { graph, repetitions, costs, cores, multiprocessors, fixed } = problem;
+  checkCosts(graph, costs);
+  requireCounts('repetitions', repetitions, graph.actors.length);
+  requireInteger('cores', cores, 1);
+  requireInteger('multiprocessors', multiprocessors, 1);
+  if (fixed !== undefined) requireList('fixed', fixed, 'a boolean for each actor');
+}
+
 /** Actors fixed to the CPU: state, loops (the paper fuses them into one filter with state), infinite GPU time, and what the caller says. */
-export function fixedActors({ graph, costs, fixed }: TaskProblem): boolean[] {
+export function fixedActors(problem: TaskProblem): boolean[] {
+  checkTask(problem);
+  const { graph, costs, fixed } = problem;
   const { component, components } = stronglyConnected(graph);
   const loops = components.map((members) => isLoop(graph, members));
   return graph.actors.map(({ id, stateful }) => stateful || loops[component[id]!]! || costs.gpu[id] === Infinity || fixed?.[id] === true);
@@ -82,12 +94,8 @@ function edgeCosts({ id, from, to }: SdfChannel, costs: CostTable, peeks: readon
 
 /** Checks a problem and brings it into tables. Throws {@link ArgumentError}. */
 export function taskTables(problem: TaskProblem): TaskTables {
-  requireFields('problem', problem, 'a problem with graph and costs');
+  checkTask(problem);
   const { graph, repetitions, costs, cores, multiprocessors } = problem;
-  checkCosts(graph, costs);
-  for (const [name, value] of [['cores', cores], ['multiprocessors', multiprocessors]] as const) {
-    if (!Number.isSafeInteger(value) || value < 1) throw new ArgumentError(name, `expected a positive integer, received ${value}`);
-  }
   const fixed = fixedActors(problem);
   const peeks = peekingActors(graph);
   const edges = graph.channels.filter(({ from, to }) => from !== to).map((channel) => edgeCosts(channel, costs, peeks, multiprocessors));
@@ -155,6 +163,7 @@ export class TaskState {
 
 /** Loads of a given partition; actors fixed to the CPU are counted there whatever `onGpu` says. */
 export function partitionLoads(problem: TaskProblem, onGpu: readonly boolean[]): TaskLoads {
-  requireFields('problem', problem, 'a problem with graph and costs');
-  return new TaskState(taskTables(problem), onGpu).loads();
+  const tables = taskTables(problem);
+  requireList('onGpu', onGpu, 'a boolean for each actor');
+  return new TaskState(tables, onGpu).loads();
 }

@@ -1,9 +1,12 @@
 // An independent check of task partitions, from the paper's four conditions word by word; shares nothing with the partitioners.
-import type { TaskLoads, TaskProblem } from './task.ts';
-import { requireFields } from '../require.ts';
+import { checkTask, type TaskLoads, type TaskProblem } from './task.ts';
+import { requireFields, requireList } from '../require.ts';
 
 /** Loads of a partition by the text of section 4.5.1, channel by channel. */
-export function recomputeLoads({ graph, repetitions, costs, cores, multiprocessors }: TaskProblem, onGpu: readonly boolean[]): TaskLoads {
+export function recomputeLoads(problem: TaskProblem, onGpu: readonly boolean[]): TaskLoads {
+  checkTask(problem);
+  requireList('onGpu', onGpu, 'a boolean for each actor');
+  const { graph, repetitions, costs, cores, multiprocessors } = problem;
   const peeks = (actor: number): boolean => graph.channels.some((channel) => channel.to === actor && channel.peek > channel.pop);
   let dma = 0, gpu = 0, cpu = 0;
   for (const { id } of graph.actors) {
@@ -46,7 +49,8 @@ function isInLoop({ graph }: TaskProblem, actor: number): boolean {
 /** What is wrong with a partition and the loads claimed for it; empty: nothing. */
 export function validatePartition(problem: TaskProblem,
   claimed: TaskLoads & { readonly onGpu: readonly boolean[]; readonly bound?: number }): string[] {
-  requireFields('problem', problem, 'a problem with graph and costs');
+  checkTask(problem);
+  requireFields('claimed', claimed, 'a partition with its loads', ['onGpu']);
   const { graph, costs, fixed } = problem;
   const problems: string[] = [];
   if (claimed.onGpu.length !== graph.actors.length) return [`${claimed.onGpu.length} placements for ${graph.actors.length} actors`];

@@ -1,4 +1,5 @@
 // Balance equations: how often each actor fires in one steady state (section 2.3.2: k_u O_uv = k_v I_uv for every channel).
+import { requireFields, requireInteger } from '../require.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
@@ -90,6 +91,8 @@ function spread(graph: SdfGraph, { inputs, outputs }: Adjacency, root: number, r
  */
 export function repetitions(graph: SdfGraph, limits: ScheduleLimits = {}): number[] {
   checkGraph(graph);
+  requireFields('limits', limits, 'limits');
+  if (limits.maxFirings !== undefined) requireInteger('limits.maxFirings', limits.maxFirings, 1);
   checkZeroRates(graph);
   const limit = limits.maxFirings ?? kMaxFirings;
   const ends = adjacency(graph);

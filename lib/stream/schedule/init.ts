@@ -4,7 +4,7 @@ import { kMaxFirings, type ScheduleLimits } from './balance.ts';
 import { ScheduleError } from './error.ts';
 import { actorsWithPrework, appendStep, firstRates, itemsPopped, type Marking, type Step } from './marking.ts';
 import { adjacency, describeChannel, stronglyConnected, type Adjacency } from './topology.ts';
-import { requireList, requireRateGraph } from '../require.ts';
+import { requireCounts, requireFields, requireInteger, requireRateGraph } from '../require.ts';
 
 /** Least number of producer firings after which `needed` items have come. */
 function firingsFor(channel: SdfChannel, needed: number): number {
@@ -99,7 +99,9 @@ function starved(graph: SdfGraph, channel: SdfChannel, members: readonly number[
  */
 export function initFirings(graph: SdfGraph, rates: readonly number[], limits: ScheduleLimits = {}): number[] {
   requireRateGraph(graph);
-  requireList('rates', rates, 'repetitions by actor');
+  requireCounts('rates', rates, graph.actors.length, 1);
+  requireFields('limits', limits, 'limits');
+  if (limits.maxFirings !== undefined) requireInteger('limits.maxFirings', limits.maxFirings, 1);
   return new InitCounts(graph, rates, limits.maxFirings ?? kMaxFirings).counts;
 }
 

@@ -4,7 +4,7 @@
 // in chapter 4). Lane l of a group of `width` threads owns column l: `total / width` items that follow each other in the stream.
 // Position and stream index depend on `total` and `width` alone, so producer and consumer agree whatever their rates are.
 import { ArgumentError } from '../../core/errors.ts';
-import { requireList } from '../require.ts';
+import { requireFields, requireInteger, requireList } from '../require.ts';
 
 /** Width of chapter 3: the greatest common divisor of the block sizes it considers. */
 export const kBlockGroup = 128;
@@ -21,22 +21,32 @@ export interface LayoutEnd {
   readonly instances: number;
 }
 
+function checkEnd(end: LayoutEnd, width: number): void {
+  requireFields('end', end, 'an end with rate, threads and instances');
+  for (const name of ['rate', 'threads', 'instances'] as const) requireInteger(name, end[name], 1);
+  requireInteger('width', width, 1);
+}
+
 /** Items of one steady state; throws {@link ArgumentError} unless all parts are positive integers and threads fill whole groups. */
 export function layoutItems(end: LayoutEnd, width: number): number {
-  for (const [name, value] of Object.entries({ ...end, width })) {
-    if (!Number.isSafeInteger(value) || value < 1) throw new ArgumentError(name, `expected a positive integer, received ${value}`);
-  }
+  checkEnd(end, width);
   if (end.threads % width !== 0) throw new ArgumentError('threads', `expected a multiple of ${width}, received ${end.threads}`);
   return end.rate * end.threads * end.instances;
 }
 
+function checkNumbers(numbers: Readonly<Record<string, number>>): void {
+  for (const [name, x] of Object.entries(numbers)) requireInteger(name, x, 0);
+}
+
 /** Stream index of the item at `position` of the shuffled buffer: the argument of b in (3.15). `total` is a multiple of `width`. */
 export function streamIndexOf(position: number, total: number, width: number): number {
+  checkNumbers({ position, total, width });
   return Math.floor(position / width) + (position % width) * (total / width);
 }
 
 /** Where item `index` of the stream stands in the shuffled buffer: the inverse of {@link streamIndexOf}. */
 export function positionOf(index: number, total: number, width: number): number {
+  checkNumbers({ index, total, width });
   const column = total / width;
   return (index % column) * width + Math.floor(index / column);
 }
@@ -49,12 +59,20 @@ export interface Access {
 }
 
 /** Position of an access: (3.16), (3.17) and the form of section 4.2 with its offset of the instance. */
-export function accessPosition({ rate, threads }: LayoutEnd, width: number, { instance, thread, item }: Access): number {
+export function accessPosition(end: LayoutEnd, width: number, access: Access): number {
+  checkEnd(end, width);
+  requireFields('access', access, 'an access with instance, thread and item');
+  const { rate, threads } = end;
+  const { instance, thread, item } = access;
+  checkNumbers({ instance, thread, item });
   return instance * rate * threads + width * item + Math.floor(thread / width) * width * rate + thread % width;
 }
 
 /** The access that touches `position`: the inverse of {@link accessPosition}. */
-export function accessAt({ rate, threads }: LayoutEnd, width: number, position: number): Access {
+export function accessAt(end: LayoutEnd, width: number, position: number): Access {
+  checkEnd(end, width);
+  checkNumbers({ position });
+  const { rate, threads } = end;
   const inside = position % (rate * threads);
   const group = Math.floor(inside / (width * rate));
   return {
@@ -68,13 +86,19 @@ export function accessAt({ rate, threads }: LayoutEnd, width: number, position: 
  * Which firing of the stream's order a thread performs: its accesses are items `rate · firing` to `rate · (firing + 1) − 1` of
  * the stream. Neighbouring threads perform firings that lie `threads · instances / width` apart; that is what coalesces them.
  */
-export function firingOf({ threads, instances }: LayoutEnd, width: number, instance: number, thread: number): number {
+export function firingOf(end: LayoutEnd, width: number, instance: number, thread: number): number {
+  checkEnd(end, width);
+  checkNumbers({ instance, thread });
+  const { threads, instances } = end;
   const groups = threads / width;
   return (thread % width) * groups * instances + instance * groups + Math.floor(thread / width);
 }
 
 /** The thread that performs a firing: the inverse of {@link firingOf}. */
-export function threadOf({ threads, instances }: LayoutEnd, width: number, firing: number): { instance: number; thread: number } {
+export function threadOf(end: LayoutEnd, width: number, firing: number): { instance: number; thread: number } {
+  checkEnd(end, width);
+  checkNumbers({ firing });
+  const { threads, instances } = end;
   const groups = threads / width;
   const lane = Math.floor(firing / (groups * instances));
   const row = firing % (groups * instances);

@@ -2,7 +2,7 @@
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { ScheduleError } from './error.ts';
 import { adjacency, type Adjacency } from './topology.ts';
-import { requireRateGraph } from '../require.ts';
+import { requireFields, requireRateGraph } from '../require.ts';
 
 /** One entry of a schedule: `count` firings of `actor` in a row. */
 export interface Step {
@@ -12,6 +12,7 @@ export interface Step {
 
 /** Rates of the first firing: those of prework where given, else the usual ones. */
 export function firstRates(channel: SdfChannel): { push: number; pop: number; peek: number } {
+  requireFields('channel', channel, 'a channel with rates');
   const pop = channel.firstPop ?? channel.pop;
   return {
     push: channel.firstPush ?? channel.push, pop,
@@ -32,11 +33,13 @@ export function actorsWithPrework(graph: SdfGraph): boolean[] {
 
 /** Items that `count` firings of the producer give, the first of them by prework. */
 export function itemsPushed(channel: SdfChannel, count: number): number {
+  requireFields('channel', channel, 'a channel with rates');
   return count === 0 ? 0 : firstRates(channel).push + (count - 1) * channel.push;
 }
 
 /** Items that `count` firings of the consumer take, the first of them by prework. */
 export function itemsPopped(channel: SdfChannel, count: number): number {
+  requireFields('channel', channel, 'a channel with rates');
   return count === 0 ? 0 : firstRates(channel).pop + (count - 1) * channel.pop;
 }
 

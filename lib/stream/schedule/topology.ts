@@ -1,7 +1,7 @@
 // Shape of a dataflow graph: who feeds whom, loops, and orders that respect the channels.
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { ScheduleError } from './error.ts';
-import { requireRateGraph } from '../require.ts';
+import { requireFields, requireInteger, requireList, requireRateGraph } from '../require.ts';
 
 /** Channels of each actor, by actor id, in the order of their ids. */
 export interface Adjacency {
@@ -23,6 +23,10 @@ export function adjacency(graph: SdfGraph): Adjacency {
 
 /** How messages name a channel. */
 export function describeChannel(graph: SdfGraph, channel: SdfChannel): string {
+  requireRateGraph(graph);
+  requireFields('channel', channel, 'a channel of the graph');
+  requireInteger('channel.id', channel.id, 0);
+  for (const end of ['from', 'to'] as const) requireInteger(`channel.${end}`, channel[end], 0, graph.actors.length - 1);
   return `channel ${channel.id} (${graph.actors[channel.from]!.name} → ${graph.actors[channel.to]!.name})`;
 }
 
@@ -123,6 +127,8 @@ export function stronglyConnected(graph: SdfGraph, keeps: (channel: SdfChannel) 
 
 /** True for a component that holds a loop: several actors, or one that feeds itself. */
 export function isLoop(graph: SdfGraph, members: readonly number[]): boolean {
+  requireRateGraph(graph);
+  requireList('members', members, 'ids of actors');
   return members.length > 1 || graph.channels.some(({ from, to }) => from === members[0] && to === from);
 }
 

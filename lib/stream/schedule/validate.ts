@@ -1,6 +1,6 @@
 // An independent check of schedules: counts items firing by firing and shares nothing with the code that makes schedules.
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
-import { requireFields, requireRateGraph } from '../require.ts';
+import { requireFields, requireRateGraph, requireSizes, requireSteps } from '../require.ts';
 
 /** One thing wrong with a schedule. */
 export interface ScheduleProblem {
@@ -91,6 +91,9 @@ function checkRates(graph: SdfGraph, replay: Replay, fired: readonly number[]): 
 export function validateSchedule(graph: SdfGraph, schedule: CheckedSchedule): ScheduleProblem[] {
   requireRateGraph(graph);
   requireFields('schedule', schedule, 'a schedule with init and steps', ['init', 'steps']);
+  requireSteps('schedule.init', schedule.init, Infinity);
+  requireSteps('schedule.steps', schedule.steps, Infinity);
+  if (schedule.buffers !== undefined) requireSizes('schedule.buffers', schedule.buffers);
   const replay = new Replay(graph, schedule.buffers);
   replay.run(schedule.init, 'initialisation');
   for (const { from, to, firstPush, firstPop, firstPeek, id } of graph.channels) {

@@ -99,7 +99,7 @@ describe('names', () => {
 describe('toSdf', () => {
   it('gives rates, tokens and first firings', () => {
     const graph = graphOf('int->int filter F { prework push 3 pop 1 { pop(); push(1); push(2); push(3); } work pop 1 push 1 peek 4 { push(peek(3)); pop(); } }\n' +
-      'int->int feedbackloop L { join roundrobin(2, 1); body F; loop Identity<int>; split roundrobin(2, 1); enqueue 5; }');
+      'int->int feedbackloop L { join roundrobin(2, 1); body F; loop Identity<int>; split roundrobin(2, 1); enqueue 5; enqueue 6; enqueue 7; }');
     const { actors, channels } = toSdf(graph);
     const find = (from: string, to: string) => channels.find((each) => actors[each.from]!.name === from && actors[each.to]!.name === to)!;
     assert.deepEqual(find('L_join', 'F'), {
@@ -107,7 +107,7 @@ describe('toSdf', () => {
       push: 3, pop: 1, peek: 4, tokens: 0, firstPop: 1, firstPeek: 1, bytesPerItem: 4,
     });
     assert.equal(find('F', 'L_split').firstPush, 3);
-    assert.equal(find('Identity', 'L_join').tokens, 1);
+    assert.equal(find('Identity', 'L_join').tokens, 3);
     assert.deepEqual(actors.filter(({ moves }) => moves).map(({ name }) => name).sort(), ['Identity', 'L_join', 'L_split']);
   });
 

@@ -10,7 +10,7 @@ import { diagnose, folder, goldenNames, goldenText } from './golden.ts';
 
 const rules: Rule[] = [...Object.values(syntaxRules), ...Object.values(checkRules)];
 /** Rules of limits, which have tests of their own. */
-const limits = new Set(['S0100', 'S0115', 'S0116', 'S0117', 'S0123']);
+const limits = new Set(['S0128', 'S0100', 'S0115', 'S0116', 'S0117', 'S0123']);
 
 describe('diagnostics of small sources', () => {
   for (const name of goldenNames()) {

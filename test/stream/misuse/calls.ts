@@ -12,15 +12,15 @@ const sdf = stream.toSdf(graph);
 const steady = stream.steadyState(sdf);
 const schedule = stream.pushSchedule(sdf, steady);
 const costs = stream.cpuCosts(sdf, stream.estimateCosts(graph));
-const task: stream.TaskProblem = { graph: sdf, repetitions: steady.repetitions, costs: { ...costs, gpu: costs.cpu, dma: sdf.channels.map(() => 1) } as Any, cores: 2, multiprocessors: 2 } as Any;
+const task: stream.TaskProblem = { graph: sdf, repetitions: steady.repetitions, costs: { ...costs, gpu: costs.cpu }, cores: 2, multiprocessors: 2 };
 const onGpu = sdf.actors.map(() => false);
 const plan = stream.assignToCores(sdf, steady, costs, { cores: 2 });
-const pipelineProblem = { graph: sdf, steady, repetitions: steady.repetitions, initFirings: steady.initFirings, delays: costs.cpu, costs: costs.cpu, processors: 2 } as Any;
+const pipelineProblem = { graph: sdf, repetitions: steady.repetitions, tokens: steady.residual, delays: costs.cpu, processors: 2 };
 const id = stream.filter({ name: 'Id', input: 'int', output: 'int', code: 'work pop 1 push 1 { push(pop()); }' });
 const diagnostic = (await stream.check('int->int filter F { work { x; } }')).diagnostics[0]!;
 const end = { rate: 2, threads: 4, instances: 2 } as Any;
 const jobs = [3, 2, 1];
-const classes = [{ actor: 0, count: 2, cost: 1 }, { actor: 1, count: 1, cost: 2 }] as Any;
+const classes = [{ count: 2, time: 1 }, { count: 1, time: 2 }];
 const stages = tryOr(() => stream.assignStages(sdf, onGpu));
 const instances = tryOr(() => stream.instancesOf(pipelineProblem));
 
@@ -53,9 +53,9 @@ const calls: Readonly<Record<string, readonly Any[]>> = {
   validateSchedule: [sdf, { ...schedule, init: steady.init, repetitions: steady.repetitions, residual: steady.residual }],
   checkCosts: [sdf, costs], cpuCosts: [sdf, costs.cpu], peekingActors: [sdf], assignToCores: [sdf, steady, costs, { cores: 2 }],
   placesOf: [sdf, plan], partitionTasks: [task, {}], partitionInstances: [classes, 2], partitionInstancesByIlp: [classes, 2, { timeLimit: 1 }],
-  validateInstances: [classes, 2, { counts: [[1, 1], [1, 0]] }], packingBound: [jobs, 2], packJobs: [jobs, 2, 1e-3],
+  validateInstances: [classes, 2, stream.partitionInstances(classes, 2)], packingBound: [jobs, 2], packJobs: [jobs, 2, 1e-3],
   validatePipeline: [sdf, { places: [], interval: 1 }], partitionTasksByIlp: [task, { timeLimit: 1 }], fixedActors: [task], partitionLoads: [task, onGpu],
-  recomputeLoads: [task, onGpu], validatePartition: [task, { onGpu }], cycleRatio: [2, [{ from: 0, to: 1, time: 1, distance: 1 }]],
+  recomputeLoads: [task, onGpu], validatePartition: [task, { onGpu, ...stream.partitionLoads(task, onGpu) }], cycleRatio: [2, [{ from: 0, to: 1, time: 1, distance: 1 }]],
   instancesOf: [pipelineProblem], intervalBounds: [pipelineProblem], unroll: [pipelineProblem, 2], unrollFactor: [pipelineProblem],
   coarsen: [pipelineProblem, {}, 2], packPipeline: [pipelineProblem], realise: [pipelineProblem, instances, [0, 0], 1], schedulePipeline: [pipelineProblem, {}],
   pipelineByIlp: [pipelineProblem, { timeLimit: 1 }], assignStages: [sdf, onGpu], validateStages: [sdf, onGpu, stages],
