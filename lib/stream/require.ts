@@ -68,13 +68,16 @@ export function requireProgramGraph(graph: unknown): void {
   checkProgramGraph(graph as unknown as StreamGraph, expected);
 }
 
-/** Runs `make`; where the graph is not of the library's own making and something in it is not what it should be, that is said. */
-export function withGraph<T>(graph: StreamGraph, make: () => T): T {
+/**
+ * Runs `make`; where the graph is not of the library's own making and something in it is not what it should be, that is said. `signal`: what
+ * may end it with a reason of its own.
+ */
+export function withGraph<T>(graph: StreamGraph, make: () => T, signal?: AbortSignal): T {
   requireProgramGraph(graph);
   if (own.has(graph)) return make();
   const retold = (error: unknown): never => {
     if (error instanceof WarploomError && error.code !== 'ERR_WARPLOOM_INTERNAL') throw error;
-    if (!(error instanceof Error) || error.name === 'AbortError') throw error;
+    if (!(error instanceof Error) || (signal?.aborted === true && error === signal.reason)) throw error;
     throw new ArgumentError('graph', `expected the graph of a program, as stream.elaborate gives it, but its code is broken: ${error.message}`,
       { cause: error });
   };

@@ -8,6 +8,7 @@ import { runError } from './error.ts';
 import { Fault } from './fault.ts';
 import { Fifo, type Meter } from './fifo.ts';
 import { decodeFile, encodeFile } from './files.ts';
+import { limitHint, type RunLimits } from './limits.ts';
 import { spend, type Budget } from './machine.ts';
 import { limitHint, type RunLimits } from './limits.ts';
 import { Mail } from './messages.ts';

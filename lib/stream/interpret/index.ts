@@ -255,7 +255,7 @@ export async function interpret(graph: StreamGraph, options: InterpretOptions = 
       return { engine, finish: (exhausted) => resultOf(engine, own, exhausted) };
     },
     apart: (rest, stop) => interpretApart(graph, rest, stop),
-  }));
+  }), options.signal);
 }
 
 /** As {@link recordChannels}, but lets other work of the process go on, as {@link interpret} does. */

@@ -45,5 +45,5 @@ export async function profile(graph: StreamGraph, given: ProfileOptions = {}): P
   return withGraph(graph, async () => {
     const { measure } = await import('./measure.ts');
     return measure(graph, options);
-  });
+  }, options.signal);
 }

@@ -161,7 +161,7 @@ async function withTimes(graph: StreamGraph, options: StreamRunOptions): Promise
 export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Promise<StreamRun> {
   checkRun(given);
   const options = snapshot(given);
-  return withGraph(graph, () => runWhole(graph, options));
+  return withGraph(graph, () => runWhole(graph, options), options.signal);
 }
 
 async function runWhole(graph: StreamGraph, options: StreamRunOptions): Promise<StreamRun> {
