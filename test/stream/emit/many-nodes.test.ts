@@ -18,7 +18,8 @@ const programs: Readonly<Record<string, (n: number) => string>> = {
     work push 1 pop 1 peek 40 { float s = 0; for (int i = 0; i < 40; i++) s += h[i] * peek(i); push(s); pop(); } }`),
   'state, prework and faults that may come': (n) => wide(n, `float->float filter F(int k) { float[8] a; int at = k;
     prework push 1 pop 1 { a[0] = pop(); push(k); } work push 1 pop 1 { int i = (int) pop(); a[(at + i) & 7] += i / (k + 1.5); at = at + 3; push(a[i & 7] / (1 + i)); } }`),
-  'a pipeline': (n) => `int->int pipeline P { for (int i = 0; i < ${n}; i++) add F(i); } int->int filter F(int k) { int sum; work push 1 pop 1 { sum += pop() % (k + 2); push(sum ^ k); } }`,
+  'a pipeline': (n) => `int->int pipeline P { for (int i = 0; i < ${n}; i++) add F(i); }
+    int->int filter F(int k) { int sum; work push 1 pop 1 { sum += pop() % (k + 2); push(sum ^ k); } }`,
 };
 const input = Array.from({ length: 150 }, (_, i) => (i * 37) % 19);
 
