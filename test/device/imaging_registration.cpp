@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda/core/operations.h"
+#include "test/device/support/operations.h"
 #include "test/device/support/harness.h"
 #include "test/device/support/simt_device.h"
 
