@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "test/device/support/operations.h"
 #include "native/cpu/device.h"
 #include "native/imaging/kernels.h"
 #include "test/device/imaging_denoise.h"

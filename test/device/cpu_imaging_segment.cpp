@@ -1,5 +1,6 @@
 // imaging.segment: all variants of the shim in all orders and the cpu backend on all instruction sets give the same bits, and these are
 // the definition's to rounding.
+#include "test/device/support/operations.h"
 #include "test/device/imaging_segment.h"
 
 namespace segment_test {

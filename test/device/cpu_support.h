@@ -11,12 +11,8 @@
 #include <vector>
 
 #include "cuda/core/backend.h"
-#include "cuda/tridiagonal/condition.h"
-#include "cuda/tridiagonal/factor.h"
-#include "cuda/tridiagonal/multiply.h"
-#include "cuda/tridiagonal/solve.h"
-#include "cuda/tridiagonal/solve_factored.h"
 #include "test/device/support/harness.h"
+#include "test/device/support/operations.h"
 
 namespace cpu_test {
 

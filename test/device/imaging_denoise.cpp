@@ -1,6 +1,7 @@
 // imaging.curvature and imaging.denoise on the shim: every variant with the same bits, in every order of threads.
 #include <limits>
 
+#include "test/device/support/operations.h"
 #include "test/device/imaging_denoise.h"
 
 namespace imaging_test {

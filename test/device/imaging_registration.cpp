@@ -7,12 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda/imaging/cosine.h"
-#include "cuda/imaging/jacobian.h"
-#include "cuda/imaging/registration.h"
-#include "cuda/imaging/resample.h"
-#include "cuda/imaging/warp.h"
-#include "cuda/core/operations.h"
+#include "test/device/support/operations.h"
 #include "test/device/support/harness.h"
 #include "test/device/support/simt_device.h"
 

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "test/device/support/operations.h"
 #include "cuda/core/device.cuh"
 #include "simt/runtime.h"
 #include "test/device/support/cases.h"

@@ -1,6 +1,7 @@
 // Every operation of the simt backend, in every order of threads, with equal bits. Under TSan a race ends the case,
 // under ASan and UBSan an access outside an array does.
 //   operations [substring of case names]
+#include "test/device/support/operations.h"
 #include "cuda/core/device.cuh"
 #include "simt/runtime.h"
 #include "test/device/support/cases.h"

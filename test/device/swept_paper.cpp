@@ -1,5 +1,6 @@
 // The paper's variants of swept.advance against a plain march, bit for bit: classic, classic-graph, shared, hybrid, register.
 //   swept_paper [variant]
+#include "test/device/support/operations.h"
 #include "test/device/swept_matrix.h"
 
 namespace warploom::test {

@@ -1,5 +1,6 @@
 // The variant `tiled` of swept.advance against a plain march, bit for bit: every tile shape of its tuning table, a problem in one
 // tile, resident tiles and passes over memory.
+#include "test/device/support/operations.h"
 #include "test/device/swept_matrix.h"
 #include "test/device/swept_tiles.h"
 

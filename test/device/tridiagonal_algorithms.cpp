@@ -1,5 +1,6 @@
 // The classical algorithms of tridiagonal.solve on the shim: all sizes, types and layouts, thread orders, bad
 // systems beside good ones.
+#include "test/device/support/operations.h"
 #include "test/device/tridiagonal_case.h"
 
 #include "cuda/tridiagonal/solve.h"

@@ -1,8 +1,7 @@
 // Condition estimates and error bounds against inverses and solutions in long double.
 #include "tridiagonal_views.h"
 
-#include "cuda/core/operations.h"
-#include "cuda/tridiagonal/condition.h"
+#include "test/device/support/operations.h"
 
 namespace {
 

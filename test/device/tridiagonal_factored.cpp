@@ -1,9 +1,7 @@
 // Factor once, solve many: every factorisation, layout and size class, and what is reported about bad matrices.
 #include "tridiagonal_views.h"
 
-#include "cuda/core/operations.h"
-#include "cuda/tridiagonal/factor.h"
-#include "cuda/tridiagonal/solve_factored.h"
+#include "test/device/support/operations.h"
 
 namespace {
 

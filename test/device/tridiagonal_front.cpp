@@ -1,5 +1,6 @@
 // What tridiagonal.solve adds around an algorithm, on the shim: op(A), definite and periodic matrices, defaults,
 // empty calls, words, workspace, cancellation.
+#include "test/device/support/operations.h"
 #include "test/device/tridiagonal_case.h"
 
 #include "cuda/tridiagonal/solve.h"

@@ -1,4 +1,5 @@
 // tridiagonal.multiply on the shim against products in long double.
+#include "test/device/support/operations.h"
 #include "test/device/tridiagonal_case.h"
 
 #include "cuda/tridiagonal/multiply.h"

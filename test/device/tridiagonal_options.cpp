@@ -1,5 +1,6 @@
 // check, refine and stable of tridiagonal.solve through the front, together with op(A), periodic matrices, layouts
 // and in-place calls, on the shim.
+#include "test/device/support/operations.h"
 #include "test/device/tridiagonal_case.h"
 
 #include "cuda/tridiagonal/solve.h"

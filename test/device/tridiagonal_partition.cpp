@@ -1,5 +1,6 @@
 // The partition method on the shim, whose device holds eight blocks at once: one pass with few and with many problems
 // per slot, two chunks per block, two passes; bad systems, layouts, tags that begin again.
+#include "test/device/support/operations.h"
 #include "test/device/tridiagonal_direct.h"
 
 namespace warploom::test {

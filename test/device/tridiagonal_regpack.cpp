@@ -1,4 +1,5 @@
 // CR-RegPack on the shim, called below the front: every depth, layout and thread order, bad systems beside good ones.
+#include "test/device/support/operations.h"
 #include "test/device/tridiagonal_direct.h"
 
 namespace warploom::test {

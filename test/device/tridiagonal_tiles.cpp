@@ -1,4 +1,5 @@
 // The tiled passes of pcr-thomas with plans small enough for the shim: halos, second passes, slices, words.
+#include "test/device/support/operations.h"
 #include "test/device/tridiagonal_case.h"
 
 #include "cuda/tridiagonal/bands.cuh"

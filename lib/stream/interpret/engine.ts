@@ -10,7 +10,6 @@ import { Fifo, type Meter } from './fifo.ts';
 import { decodeFile, encodeFile } from './files.ts';
 import { limitHint, type RunLimits } from './limits.ts';
 import { spend, type Budget } from './machine.ts';
-import { limitHint, type RunLimits } from './limits.ts';
 import { Mail } from './messages.ts';
 import { flatten, fromConstant, scalarCount, typeBytes, unflatten, type Value } from './values.ts';
 
