@@ -57,9 +57,9 @@ struct SolveParameters {
   Structure structure = Structure::general;
   Algorithm algorithm = Algorithm::automatic;
   int32_t depth = 0;   ///< rows per thread of cr-regpack: 0 = policy, else 2, 4, 8, 16 or 32
-  bool stable = false; ///< pivoted solver of LAPACK class
+  bool stable = false; ///< pivoted and corrected row by row
   bool check = false;  ///< componentwise backward error per system; failed systems re-solved by pivoting
-  bool refine = false; ///< float32/complex64: refine with residuals in double precision
+  bool refine = false; ///< refine with residuals and solution in about twice the precision
   double tolerance = 0;///< check: largest accepted componentwise backward error; 0 = 64 * epsilon of the type
   Array<int32_t> status;         ///< batch*rhs_count words, system-major
   Array<int32_t> row;            ///< same shape: row of the first zero pivot or non-finite input, else -1
