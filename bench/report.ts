@@ -17,6 +17,8 @@ const rowSchema = z.strictObject({
   peers: z.record(z.string(), z.number()).optional(),
   /** Interquartile range of the repeats over their median. */
   spread: z.number().nonnegative(),
+  /** What else was measured of the row, in seconds where the name does not say otherwise. */
+  figures: z.record(z.string(), z.number()).optional(),
   note: z.string().optional(),
 });
 
@@ -95,6 +97,7 @@ export function formatRow(row: Row): string {
     const isSpeed = row.unit === 's' || row.unit.endsWith('/s');
     parts.push(`${name} ${formatValue(value, row.unit)}${isSpeed ? ` (${timesAsFast(row, value).toFixed(2)}x)` : ''}`);
   }
+  for (const [name, value] of Object.entries(row.figures ?? {})) parts.push(`${name} ${formatValue(value, name === 'megabytes' ? 'MB' : 's')}`);
   parts.push(`±${(100 * row.spread).toFixed(1)} %`);
   if (row.note !== undefined) parts.push(`[${row.note}]`);
   return parts.join('  ');
