@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util';
 import { packageRoot } from '../lib/core/binding.ts';
 import { openDevice } from '../lib/index.ts';
 import type { BenchContext, DomainBenchmark, HostBenchmark } from './domain.ts';
+import { benchmarkCalls } from './calls/index.ts';
 import { compare, readGoals } from './goals.ts';
 import { nativeBenchmarks } from './native.ts';
 import { benchmarkFigure6, benchmarkFigure7, printTable1, writeModelTable } from './paper.ts';
@@ -37,13 +38,14 @@ const domains: Readonly<Record<string, DomainBenchmark>> = {
   swept: benchmarkSwept,
   'swept-cfl': benchmarkSweptCfl,
   imaging: benchmarkImaging,
+  calls: benchmarkCalls,
   figure6: benchmarkFigure6,
   figure7: benchmarkFigure7,
 };
 /** Those that need neither device nor addon. */
 const hostDomains: Readonly<Record<string, HostBenchmark>> = { 'stream': benchmarkStream, 'stream-partition': benchmarkPartition };
 /** Domains people name; the others are figures of one of them. */
-const named = ['tridiagonal', 'scan', 'swept', 'imaging', 'stream', 'swept-cfl'];
+const named = ['calls', 'tridiagonal', 'scan', 'swept', 'imaging', 'stream', 'swept-cfl'];
 
 const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
        npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7

@@ -19,6 +19,8 @@ const rowSchema = z.strictObject({
   constants: z.array(z.string()).optional(),
   /** Interquartile range of the repeats over their median. */
   spread: z.number().nonnegative(),
+  /** What else was measured of the row, in seconds where the name does not say otherwise. */
+  figures: z.record(z.string(), z.number()).optional(),
   note: z.string().optional(),
 });
 
@@ -98,6 +100,7 @@ export function formatRow(row: Row): string {
     const mark = row.constants?.includes(name) === true ? '*' : '';
     parts.push(`${name}${mark} ${formatValue(value, row.unit)}${isSpeed ? ` (${timesAsFast(row, value).toFixed(2)}x)` : ''}`);
   }
+  for (const [name, value] of Object.entries(row.figures ?? {})) parts.push(`${name} ${formatValue(value, name === 'megabytes' ? 'MB' : 's')}`);
   parts.push(`±${(100 * row.spread).toFixed(1)} %`);
   if (row.note !== undefined) parts.push(`[${row.note}]`);
   return parts.join('  ');

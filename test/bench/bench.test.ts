@@ -212,6 +212,12 @@ describe('bench: a small run', function () {
     match(readFileSync(join(folder, 'cpu/tridiagonal.svg'), 'utf8'), /^<svg/);
   });
 
+  it('times the calls of every domain', () => {
+    const calls = run('calls', '--backend', 'cpu', '--quick', '--out', folder);
+    match(calls, /calls\/tridiagonal\.solve\/4x32\/float64\/plain/);
+    for (const what of ['queued', 'concurrent', 'synchronous', 'stall']) match(calls, new RegExp(what));
+  });
+
   it('times the variants of swept against the classic one and draws the figures', () => {
     const text = run('swept', '--backend', 'cpu', '--quick', '--out', folder, '--filter', '^(heat|euler|sod|sod-default)/float64/512/');
     const { rows } = parseReport(JSON.parse(readFileSync(join(folder, 'cpu/swept.json'), 'utf8')));

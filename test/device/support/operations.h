@@ -17,3 +17,4 @@
 #include "cuda/tridiagonal/multiply.h"
 #include "cuda/tridiagonal/solve.h"
 #include "cuda/tridiagonal/solve_factored.h"
+#include "cuda/tridiagonal/vjp.h"
