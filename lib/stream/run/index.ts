@@ -166,7 +166,8 @@ async function runWhole(graph: StreamGraph, options: StreamRunOptions): Promise<
   const limits: RunOptions = common;
   const begin = performance.now();
   const made = await interpret(graph, {
-    ...limits, ...(runLimits === undefined ? {} : { limits: runLimits }), timeout, ...(input === undefined ? {} : { input }), ...(signal === undefined ? {} : { signal }),
+    ...limits, ...(runLimits === undefined ? {} : { limits: runLimits }), timeout, ...(input === undefined ? {} : { input }),
+      ...(signal === undefined ? {} : { signal }),
   });
   return { ...made, milliseconds: performance.now() - begin, backend: 'interpret' };
 }
