@@ -11,7 +11,8 @@ const text = { type: 'string' } as const;
 const flags = {
   main: text, out: { type: 'string', short: 'o' }, gantt: text, cores: text, costs: text, input: text, output: text, items: text,
   iterations: text, backend: text, threads: text,
-  param: { type: 'string', multiple: true }, limit: { type: 'string', multiple: true }, fast: { type: 'boolean' }, json: { type: 'boolean' },
+  param: { type: 'string', multiple: true }, limit: { type: 'string', multiple: true }, fast: { type: 'boolean' },
+    json: { type: 'boolean' },
 } as const;
 type Values = ReturnType<typeof parseFlags<{ options: typeof flags; allowPositionals: true }>>['values'];
 

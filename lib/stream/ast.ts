@@ -28,7 +28,8 @@ export type UnaryOperator = (typeof unaryOperators)[number];
 
 /** Expressions. */
 export type Expression = { readonly span: Span } & (
-  | { readonly kind: 'int'; /** Wrapped to 32 bits. */ readonly value: number; /** As written in decimal, where an int cannot hold it. */ readonly wide?: number }
+  | { readonly kind: 'int'; /** Wrapped to 32 bits. */ readonly value: number; /** As written in decimal,
+    where an int cannot hold it. */ readonly wide?: number }
   | { readonly kind: 'float'; readonly value: number }
   | { readonly kind: 'imaginary'; readonly value: number }
   | { readonly kind: 'boolean'; readonly value: boolean }

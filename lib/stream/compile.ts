@@ -44,7 +44,8 @@ function checkOptions(options: CompileOptions): void {
     requireFields(`options.${name}`, options[name], 'limits by name');
     for (const [limit, value] of Object.entries(options[name])) if ((value as unknown) !== Infinity) requireInteger(`options.${name}.${limit}`, value, 0);
   }
-  for (const name of ['parameters', 'files'] as const) if (options[name] !== undefined) requireFields(`options.${name}`, options[name], 'values by name');
+  for (const name of ['parameters', 'files'] as const) if (options[name] !== undefined) requireFields(`options.${name}`, options[name],
+    'values by name');
   for (const [path, bytes] of Object.entries(options.files ?? {})) {
     if (!((bytes as unknown) instanceof Uint8Array)) throw refusal(`options.files['${path}']`, 'a Uint8Array', describeValue(bytes));
   }

@@ -140,7 +140,8 @@ function excerpt(diagnostic: Diagnostic, text: string): string[] {
 function checkDiagnostic(diagnostic: Diagnostic, program: { readonly files: readonly SourceFile[] }): void {
   requireFields('diagnostic', diagnostic, 'a diagnostic');
   for (const name of ['code', 'severity', 'message', 'hint', 'file'] as const) requireText(`diagnostic.${name}`, diagnostic[name]);
-  for (const name of ['line', 'column', 'endLine', 'endColumn'] as const) requireInteger(`diagnostic.${name}`, diagnostic[name], 1, 2 ** 31);
+  for (const name of ['line', 'column', 'endLine', 'endColumn'] as const) requireInteger(`diagnostic.${name}`, diagnostic[name], 1,
+    2 ** 31);
   requireFields('diagnostic.span', diagnostic.span, 'a place in the source');
   for (const name of ['file', 'start', 'end'] as const) requireInteger(`diagnostic.span.${name}`, diagnostic.span[name], 0);
   requireFields('program', program, 'a program with files', ['files']);

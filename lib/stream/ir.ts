@@ -2,7 +2,8 @@
 //
 // Values: bit and boolean are 0 or 1; int is a 32-bit integer that wraps; float is an IEEE single, rounded after every operation; double an
 // IEEE double; complex, float2, float3 and float4 are that many singles. Arrays and structs are values: assigning, returning and pushing
-// them copies, and so does passing a struct or sending a message; an array is passed to a function by reference. Operands are evaluated from left to right; the indices on the left of an assignment before its value. Variables begin as zeros,
+// them copies, and so does passing a struct or sending a message; an array is passed to a function by reference. Operands are evaluated
+// from left to right; the indices on the left of an assignment before its value. Variables begin as zeros,
 // again each time their declaration is reached. Integers shift by the low five bits of the right operand. To int, float and double truncate
 // towards zero, values out of range give the nearest int and NaN gives 0; to bit an int gives its lowest bit; a function of mathematics on
 // floats is computed in double and rounded once.

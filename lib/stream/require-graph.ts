@@ -75,10 +75,12 @@ class Checker {
   #work(path: string, given: unknown): void {
     const work = this.#object(path, given);
     const rates = this.#object(`${path}.rates`, work['rates']);
-    for (const name of ['push', 'pop', 'peek']) if (!isCount(rates[name])) this.#refuse(`${path}.rates.${name}`, 'a number of items', rates[name]);
+    for (const name of ['push', 'pop', 'peek']) if (!isCount(rates[name])) this.#refuse(`${path}.rates.${name}`, 'a number of items',
+      rates[name]);
     if (rates['dynamic'] !== undefined) {
       for (const [name, range] of Object.entries(this.#object(`${path}.rates.dynamic`, rates['dynamic']))) {
-        const fits = range === undefined || (Array.isArray(range) && range.length === 2 && range.every((x) => x === Infinity || isCount(x)));
+        const fits = range === undefined || (Array.isArray(range) && range.length === 2 && range.every((x) => x === Infinity
+          || isCount(x)));
         if (!fits) this.#refuse(`${path}.rates.dynamic.${name}`, 'two bounds', range);
       }
     }
@@ -92,7 +94,8 @@ class Checker {
     this.#list(`${path}.state`, code['state']).forEach((field, i) => {
       this.#variable(`${path}.state[${i}]`, field);
       const { role, initial } = field as Value;
-      if (!['constant', 'scratch', 'state'].includes(role as string)) this.#refuse(`${path}.state[${i}].role`, 'constant, scratch or state', role);
+      if (!['constant', 'scratch', 'state'].includes(role as string)) this.#refuse(`${path}.state[${i}].role`,
+        'constant, scratch or state', role);
       this.#constant(`${path}.state[${i}].initial`, initial);
     });
     for (const list of ['functions', 'handlers']) {
@@ -101,7 +104,8 @@ class Checker {
         const made = this.#object(at, each);
         this.#text(`${at}.name`, made['name']);
         this.#type(`${at}.result`, made['result']);
-        this.#list(`${at}.parameters`, made['parameters']).forEach((parameter, at2) => this.#variable(`${at}.parameters[${at2}]`, parameter));
+        this.#list(`${at}.parameters`, made['parameters']).forEach((parameter, at2) => this.#variable(`${at}.parameters[${at2}]`,
+          parameter));
         this.#body(`${at}.body`, made['body']);
       });
     }
@@ -144,7 +148,8 @@ class Checker {
       const node = isCount(channel[end]) ? nodes[channel[end]] : undefined;
       const ports = isObject(node) ? node[side] : undefined;
       if (!Array.isArray(ports)) this.#refuse(`${path}.${end}`, 'the id of a node', channel[end]);
-      if (!isCount(channel[port]) || (ports as unknown[])[channel[port]] !== id) this.#refuse(`${path}.${port}`, 'the port it stands at', channel[port]);
+      if (!isCount(channel[port]) || (ports as unknown[])[channel[port]] !== id) this.#refuse(`${path}.${port}`, 'the port it stands at',
+        channel[port]);
     }
     this.#list(`${path}.initial`, channel['initial']).forEach((item, i) => this.#constant(`${path}.initial[${i}]`, item));
   }
@@ -158,9 +163,11 @@ class Checker {
       if (!isNode(tree['node'])) this.#refuse(`${path}.node`, 'the id of a node', tree['node']);
       return;
     }
-    if (!['pipeline', 'splitjoin', 'feedbackloop'].includes(tree['kind'] as string)) this.#refuse(`${path}.kind`, 'a kind of stream', tree['kind']);
+    if (!['pipeline', 'splitjoin', 'feedbackloop'].includes(tree['kind'] as string)) this.#refuse(`${path}.kind`, 'a kind of stream',
+      tree['kind']);
     this.#text(`${path}.name`, tree['name']);
-    for (const end of ['splitter', 'joiner']) if (tree[end] !== undefined && !isNode(tree[end])) this.#refuse(`${path}.${end}`, 'the id of a node', tree[end]);
+    for (const end of ['splitter', 'joiner']) if (tree[end] !== undefined && !isNode(tree[end])) this.#refuse(`${path}.${end}`,
+      'the id of a node', tree[end]);
     this.#list(`${path}.children`, tree['children']).forEach((child, i) => this.#tree(`${path}.children[${i}]`, child, depth + 1));
   }
 
@@ -182,7 +189,8 @@ class Checker {
       const fits = this.#list(`graph.portals[${i}].receivers`, receivers).every((node) => isCount(node) && node < nodes.length);
       if (!fits) this.#refuse(`graph.portals[${i}].receivers`, 'ids of nodes', receivers);
     });
-    if (graph['missing'] !== undefined) this.#list('graph.missing', graph['missing']).forEach((path, i) => this.#text(`graph.missing[${i}]`, path));
+    if (graph['missing'] !== undefined) this.#list('graph.missing', graph['missing']).forEach((path,
+      i) => this.#text(`graph.missing[${i}]`, path));
     if (graph['files'] !== undefined) this.#list('graph.files', graph['files']).forEach((file, i) => {
       const { name, text } = this.#object(`graph.files[${i}]`, file);
       this.#text(`graph.files[${i}].name`, name);

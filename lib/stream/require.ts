@@ -43,9 +43,11 @@ export function requireCounts(argument: string, value: unknown, count: number, l
 /** Refuses a list in which something is no finite number of at least 0, or that has not `count` of them. */
 export function requireSizes(argument: string, value: unknown, count?: number): void {
   requireList(argument, value, 'numbers of at least 0');
-  if (count !== undefined && (value as ArrayLike<unknown>).length !== count) throw refusal(argument, `${count} numbers`, describeValue(value));
+  if (count !== undefined && (value as ArrayLike<unknown>).length !== count) throw refusal(argument, `${count} numbers`,
+    describeValue(value));
   Array.from(value as ArrayLike<unknown>, (size, i) => {
-    if (typeof size !== 'number' || !(size >= 0 && size < Infinity)) throw refusal(`${argument}[${i}]`, 'a number of at least 0', describeValue(size));
+    if (typeof size !== 'number' || !(size >= 0 && size < Infinity)) throw refusal(`${argument}[${i}]`, 'a number of at least 0',
+      describeValue(size));
   });
 }
 
@@ -69,7 +71,8 @@ export function requireProgramGraph(graph: unknown): void {
 }
 
 /**
- * Runs `make`; where the graph is not of the library's own making and something in it is not what it should be, that is said. `signal`: what
+ * Runs `make`; where the graph is not of the library's own making and something in it is not what it should be, that is said. `signal`:
+ * what
  * may end it with a reason of its own.
  */
 export function withGraph<T>(graph: StreamGraph, make: () => T, signal?: AbortSignal): T {
@@ -78,7 +81,8 @@ export function withGraph<T>(graph: StreamGraph, make: () => T, signal?: AbortSi
   const retold = (error: unknown): never => {
     if (error instanceof WarploomError && error.code !== 'ERR_WARPLOOM_INTERNAL') throw error;
     if (!(error instanceof Error) || (signal?.aborted === true && error === signal.reason)) throw error;
-    throw new ArgumentError('graph', `expected the graph of a program, as stream.elaborate gives it, but its code is broken: ${error.message}`,
+    throw new ArgumentError('graph',
+      `expected the graph of a program, as stream.elaborate gives it, but its code is broken: ${error.message}`,
       { cause: error });
   };
   try {
@@ -118,7 +122,8 @@ export function requireRateGraph(graph: unknown): void {
     const at = `graph.channels[${i}]`;
     requireInteger(`${at}.id`, channel.id, 0);
     for (const end of ['from', 'to'] as const) requireInteger(`${at}.${end}`, channel[end], 0, Math.max(actors.length - 1, 0));
-    if (channel.bytesPerItem !== undefined && typeof (channel.bytesPerItem as unknown) !== 'number') throw refusal(`${at}.bytesPerItem`, 'a number of bytes',
+    if (channel.bytesPerItem !== undefined && typeof (channel.bytesPerItem as unknown) !== 'number') throw refusal(`${at}.bytesPerItem`,
+      'a number of bytes',
       describeValue(channel.bytesPerItem));
     for (const name of rates) if (typeof channel[name] !== 'number') throw refusal(`${at}.${name}`,
       'a number of items', describeValue(channel[name]));
@@ -129,7 +134,8 @@ export function requireRateGraph(graph: unknown): void {
 
 /** Refuses what is no steady state of a graph. */
 export function requireSteady(graph: SdfGraph, steady: unknown): void {
-  requireFields('steady', steady, 'a steady state, as stream.steadyState gives it', ['repetitions', 'initFirings', 'residual', 'order', 'init']);
+  requireFields('steady', steady, 'a steady state, as stream.steadyState gives it', ['repetitions', 'initFirings', 'residual', 'order',
+    'init']);
   const { repetitions, initFirings, residual, order, init } = steady as Record<string, unknown[]>;
   const [actors, channels] = [graph.actors.length, graph.channels.length];
   requireCounts('steady.repetitions', repetitions, actors, 1);

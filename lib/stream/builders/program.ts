@@ -116,7 +116,8 @@ class ProgramMaker {
       case 'splitjoin': return composite('splitjoin', head, [
         policy('split', parts.split), ...parts.children.map((child) => add('add', child)), policy('join', parts.join)], span);
       case 'feedbackloop': return composite('feedbackloop', head, [
-        policy('join', parts.join), add('body', parts.body), parts.loop === undefined ? identity(parts.body.output, span) : add('loop', parts.loop),
+        policy('join', parts.join), add('body', parts.body), parts.loop === undefined ? identity(parts.body.output, span) : add('loop',
+          parts.loop),
         policy('split', parts.split),
         ...parts.enqueue.map((value): Statement => ({ kind: 'enqueue', value: literal(value, parts.body.input, span), span }))], span);
       default: throw new Error('not a composite');

@@ -61,7 +61,8 @@ export function elaborate(checked: Checked, options: ElaborateOptions = {}): Ela
 }
 
 /**
- * Says where rates do not balance: such a program has no schedule, and items pile up when it is interpreted. Loops in which nothing can begin
+ * Says where rates do not balance: such a program has no schedule, and items pile up when it is interpreted. Loops in which nothing can
+ * begin
  * are errors.
  */
 function checkRates(session: Session, graph: StreamGraph): void {

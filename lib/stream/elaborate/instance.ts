@@ -29,7 +29,10 @@ export function endType(end: End | undefined): IrType {
   return end?.type ?? voidType;
 }
 
-/** A stream being elaborated. It yields the streams in it, and is given what they become: they may be nested deeper than the stack allows. */
+/**
+ * A stream being elaborated. It yields the streams in it, and is given what they become: they may be nested deeper than the stack
+ * allows.
+ */
 export type Task = Generator<Task, Piece, Piece>;
 
 /** Elaborates a stream and all in it. */

@@ -9,7 +9,8 @@ import type { Translator } from './translate.ts';
 export type EvaluateNow = (e: Expression) => { readonly type: IrType; readonly value: Value };
 
 /**
- * The text that an expression gives: a literal, a parameter or variable that holds one, or such and values joined by `+`; undefined for other
+ * The text that an expression gives: a literal, a parameter or variable that holds one, or such and values joined by `+`; undefined for
+ * other
  * expressions. `now`: works out the values; without it only constants are known.
  */
 export function textOf(translator: Translator, e: Expression, now?: EvaluateNow): string | undefined {

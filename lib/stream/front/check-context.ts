@@ -119,7 +119,8 @@ export class Context {
     if (own === undefined) {
       own = new Map();
       for (const declaration of owner.functions) {
-        if ((declaration.kind === 'helper' || declaration.kind === 'handler') && !own.has(declaration.name)) own.set(declaration.name, declaration);
+        if ((declaration.kind === 'helper' || declaration.kind === 'handler') && !own.has(declaration.name)) own.set(declaration.name,
+          declaration);
       }
       this.functionsOf.set(owner, own);
     }

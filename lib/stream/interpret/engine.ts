@@ -278,7 +278,8 @@ export class Engine {
 
   #fireOne(id: number): boolean {
     const actor = this.actors[id]!;
-    if (--this.#firings < 0) throw runError(this.graph, new Fault('S5007', 'the run takes more firings than the limit allows', undefined, { hint: limitHint('firings') }),
+    if (--this.#firings < 0) throw runError(this.graph, new Fault('S5007', 'the run takes more firings than the limit allows', undefined,
+      { hint: limitHint('firings') }),
       '', 0);
     try {
       this.#guard(id, () => {
@@ -306,7 +307,8 @@ export class Engine {
     } catch (error) {
       const name = this.graph.nodes[id]?.name ?? '';
       if (error instanceof Fault) throw runError(this.graph, error, name, this.actors?.[id]?.firings ?? 0);
-      if (error instanceof RangeError) throw runError(this.graph, new Fault('S5008', 'calls are nested more deeply than the stack allows', undefined,
+      if (error instanceof RangeError) throw runError(this.graph, new Fault('S5008', 'calls are nested more deeply than the stack allows',
+        undefined,
         { hint: 'write a loop, or give the process a larger stack: node --stack-size=…' }), name,
         this.actors[id]?.firings ?? 0);
       throw error;
@@ -337,7 +339,8 @@ export function countedNodes(graph: StreamGraph): number[] {
 }
 
 /**
- * Nodes that pull everything else: those without outputs, the one at the open output, and one (or each, with `isEach`) of each loop that leads
+ * Nodes that pull everything else: those without outputs, the one at the open output, and one (or each, with `isEach`) of each loop that
+ * leads
  * nowhere.
  */
 export function sinksOf(graph: StreamGraph, isEach = false): number[] {

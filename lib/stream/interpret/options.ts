@@ -21,7 +21,8 @@ export function checkRun(options: object): void {
   }
   if (limits !== undefined) {
     requireFields('options.limits', limits, 'limits by name');
-    for (const [name, value] of Object.entries(limits as object)) if (value !== Infinity) requireInteger(`options.limits.${name}`, value, 0);
+    for (const [name, value] of Object.entries(limits as object)) if (value !== Infinity) requireInteger(`options.limits.${name}`, value,
+      0);
   }
   if (seed !== undefined) requireInteger('options.seed', seed, Number.MIN_SAFE_INTEGER);
   const isSignal = signal === undefined || typeof (signal as { throwIfAborted?: unknown } | null)?.throwIfAborted === 'function';

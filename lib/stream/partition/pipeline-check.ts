@@ -131,7 +131,8 @@ export function validatePipeline(graph: SdfGraph, pipeline: CheckedPipeline): st
   requireSizes('pipeline.tokens', pipeline.tokens, graph.channels.length);
   for (const [i, places] of pipeline.places.entries()) {
     requireList(`pipeline.places[${i}]`, places, 'a place for each firing');
-    for (const [at, place] of places.entries()) requireFields(`pipeline.places[${i}][${at}]`, place, 'a place with stage, processor and order');
+    for (const [at, place] of places.entries()) requireFields(`pipeline.places[${i}][${at}]`, place,
+      'a place with stage, processor and order');
   }
   for (const name of ['buffers', 'delays'] as const) if (pipeline[name] !== undefined) requireSizes(`pipeline.${name}`, pipeline[name]);
   if (pipeline.interval !== undefined) requireSizes('pipeline.interval', [pipeline.interval]);

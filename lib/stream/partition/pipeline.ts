@@ -2,7 +2,8 @@
 // scheduler, which packs instances, unrolls until they pack well, and proves how far it is from the bound.
 import { isLoop, stronglyConnected } from '../schedule/topology.ts';
 import type { SdfGraph } from '../sdf.ts';
-import { checkProblem, instancesOf, intervalBounds, unroll, type Instances, type IntervalBounds, type PipelineProblem } from './instances.ts';
+import { checkProblem, instancesOf, intervalBounds, unroll, type Instances, type IntervalBounds,
+  type PipelineProblem } from './instances.ts';
 import { packJobs } from './packing.ts';
 import { requireCounts, requireFields, requireInteger, requireList } from '../require.ts';
 

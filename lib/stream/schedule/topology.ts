@@ -45,6 +45,12 @@ function channelFault(graph: SdfGraph, channel: SdfChannel, place: number): stri
 
 /** Throws a {@link ScheduleError} (`graph`) unless ids are places, rates are integers ≥ 0 and peek ≥ pop. */
 export function checkGraph(graph: SdfGraph): void {
+  requireFields('graph', graph, 'a graph of rates, as stream.toSdf gives it', ['actors', 'channels']);
+  for (const [place, channel] of (graph.channels as readonly (SdfChannel | null)[]).entries()) {
+    const ends = [channel?.from, channel?.to];
+    if (!ends.every(Number.isInteger) || ends.every((end) => graph.actors[end!] !== undefined)) continue;
+    throw new ScheduleError('graph', `channel ${place}: ends ${ends.join(' and ')} are not both actors`, { channel: place });
+  }
   requireRateGraph(graph);
   graph.actors.forEach(({ id }, place) => {
     if (id !== place) throw new ScheduleError('graph', `actor ${id} stands at place ${place}`, { actors: [place] });
