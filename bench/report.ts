@@ -100,7 +100,9 @@ export function formatRow(row: Row): string {
     const mark = row.constants?.includes(name) === true ? '*' : '';
     parts.push(`${name}${mark} ${formatValue(value, row.unit)}${isSpeed ? ` (${timesAsFast(row, value).toFixed(2)}x)` : ''}`);
   }
-  for (const [name, value] of Object.entries(row.figures ?? {})) parts.push(`${name} ${formatValue(value, name === 'megabytes' ? 'MB' : 's')}`);
+  for (const [name, value] of Object.entries(row.figures ?? {})) {
+    parts.push(`${name} ${formatValue(value, name === 'megabytes' ? 'MB' : 's')}`);
+  }
   parts.push(`±${(100 * row.spread).toFixed(1)} %`);
   if (row.note !== undefined) parts.push(`[${row.note}]`);
   return parts.join('  ');

@@ -223,7 +223,8 @@ const asImage = (image: Pixels): any => image;
 
 function imagingCases(size2: number, size3: number): CallCase[] {
   return [
-    imagingCase('denoise', size3, 3, everywhere, 8, async (image, device) => freed(await imaging.denoise(asImage(image), { weight: 0.1, device }))),
+    imagingCase('denoise', size3, 3, everywhere, 8, async (image, device) =>
+      freed(await imaging.denoise(asImage(image), { weight: 0.1, device }))),
     imagingCase('segment', size2, 2, everywhere, 9, async (image, device) => freed(await imaging.segment(asImage(image), { device }))),
     imagingCase('register', size2, 2, ['device', 'plain'], 16, async (image, device, other) =>
       freed(await imaging.register(asImage(image), asImage(other), { device } as any))),
@@ -265,7 +266,8 @@ export function callCases(backend: string, quick: boolean): CallCase[] {
     ...large.flatMap(([batch, n]) => types.map((type) => solving(batch, n, type))),
     solving(1, 512, 'float64'), solving(1, 5, 'float64'),
     ...(gpu ? [[65536, 512]] as const : [[4096, 512]] as const).flatMap(([batch, n]) => [
-      solving(batch, n, 'float64', { stable: true }, 'tridiagonal.solve-stable'), solving(batch, n, 'float64', { check: true }, 'tridiagonal.solve-check'),
+      solving(batch, n, 'float64', { stable: true }, 'tridiagonal.solve-stable'),
+      solving(batch, n, 'float64', { check: true }, 'tridiagonal.solve-check'),
       planned(batch, n, 'float64'), multiplying(batch, n, 'float64'), judging(batch, n, 'float64'), differentiating(batch, n, 'float64'),
       summing(batch, n, 'float64'),
     ]),

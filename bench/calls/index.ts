@@ -34,7 +34,8 @@ async function timeCalls({ call }: Prepared, quick: boolean) {
     wall.push((performance.now() - start) / 1000);
     if (seconds !== undefined) device.push(seconds);
   }
-  return { wall: summarise(wall), synchronous: summarise(synchronous).median, kernel: device.length > 0 ? summarise(device).median : undefined };
+  const kernel = device.length > 0 ? summarise(device).median : undefined;
+  return { wall: summarise(wall), synchronous: summarise(synchronous).median, kernel };
 }
 
 /** The longest time without a turn of the event loop while a few calls are made, in seconds. */

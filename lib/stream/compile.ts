@@ -42,7 +42,9 @@ function checkOptions(options: CompileOptions): void {
   for (const name of limitNames) {
     if (options[name] === undefined) continue;
     requireFields(`options.${name}`, options[name], 'limits by name');
-    for (const [limit, value] of Object.entries(options[name])) if ((value as unknown) !== Infinity) requireInteger(`options.${name}.${limit}`, value, 0);
+    for (const [limit, value] of Object.entries(options[name])) {
+      if ((value as unknown) !== Infinity) requireInteger(`options.${name}.${limit}`, value, 0);
+    }
   }
   for (const name of ['parameters', 'files'] as const) if (options[name] !== undefined) requireFields(`options.${name}`, options[name],
     'values by name');

@@ -142,7 +142,8 @@ function zerosLike(vector: Vector, device: Device): Vector {
 function resultOf<V extends Vector>(rhs: V, gradients: Gradient[], status: SystemStatuses, info: SolveInfo): VjpResult<V> {
   const bands: Partial<Record<BandName, Band>> = {};
   for (const { name, array, constant } of gradients) bands[name] = constant ? numberOf(array as RealArray) : array;
-  return { rhs, lower: bands.lower!, diagonal: bands.diagonal!, ...(bands.upper === undefined ? {} : { upper: bands.upper }), status, info };
+  const { lower, diagonal, upper } = bands;
+  return { rhs, lower: lower!, diagonal: diagonal!, ...(upper === undefined ? {} : { upper }), status, info };
 }
 
 function numberOf([re = 0, im]: RealArray): number | ComplexNumber {

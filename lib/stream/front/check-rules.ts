@@ -91,7 +91,8 @@ export const checkRules = {
   returnMissing: errorRule('S0602', "'{name}' must return {expected}", 'write return and a value'),
   jump: errorRule('S0603', "'{statement}' outside of a loop", 'put it inside a loop, or delete it'),
   recursion: warningRule('S0604', "the function '{name}' calls itself: {path}",
-    'write a loop: only the interpreter runs what calls itself to a depth that depends on data, and at most as deep as its limit nesting says'),
+    'write a loop: only the interpreter runs what calls itself to a depth that depends on data, and at most as deep as its limit '
+      + 'nesting says'),
   fallsOff: warningRule('S0605', "'{name}' can end without a value, which gives zero", 'write return and a value on every path'),
   returnPlace: errorRule('S0606', "'return' outside of a function", 'delete it'),
   // Messages.

@@ -35,7 +35,8 @@ export const syntaxRules = {
   target: errorRule('S0121', 'this cannot be assigned to', 'the left side must be a variable, an element of an array or a field'),
   intWraps: warningRule('S0122', '{text} wraps to {value}', 'write it in hexadecimal, or as {value}'),
   expressionSize: errorRule('S0123', 'an expression more than {limit} operations deep',
-    'split it over several statements, or raise the limit: the option syntaxLimits: { expression: … }, or --limit expression=… on the command line'),
+    'split it over several statements, or raise the limit: the option syntaxLimits: { expression: … }, or --limit expression=… '
+      + 'on the command line'),
   structValue: errorRule('S0127', 'a field of a struct cannot have a value', 'set it where a variable of the struct is used'),
   elseWithoutIf: errorRule('S0125', "'else' without 'if'", "an 'else' follows the statement of its 'if' at once"),
   operator: errorRule('S0126', "the language has no operator '{text}'", '{hint}'),

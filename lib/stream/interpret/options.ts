@@ -10,7 +10,8 @@ export function checkRun(options: object): void {
   if (input !== undefined) {
     requireList('options.input', input, 'numbers');
     if (ArrayBuffer.isView(input) && !('length' in input)) throw refusal('options.input', 'numbers', describeValue(input));
-    const strange = Array.isArray(input) ? input.findIndex((x) => typeof x !== 'number') : typeof (input as unknown as unknown[])[0] === 'bigint' ? 0 : -1;
+    const strange = Array.isArray(input) ? input.findIndex((x) => typeof x !== 'number')
+      : typeof (input as unknown as unknown[])[0] === 'bigint' ? 0 : -1;
     if (strange >= 0) throw refusal(`options.input[${strange}]`, 'a number', describeValue((input as unknown[])[strange]));
   }
   if (files !== undefined) {

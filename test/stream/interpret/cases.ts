@@ -348,7 +348,8 @@ export const graphCases: readonly Case[] = [
   },
   {
     name: 'feedback: a running sum',
-    source: 'int->int feedbackloop P { join roundrobin(1, 1); body int->int filter { work pop 2 push 1 { push(pop() + pop()); } } loop Identity<int>; split duplicate; enqueue 100; }',
+    source: 'int->int feedbackloop P { join roundrobin(1, 1); body int->int filter { work pop 2 push 1 { push(pop() + pop()); } } '
+      + 'loop Identity<int>; split duplicate; enqueue 100; }',
     input: range(6), output: range(6).map((i) => 100 + (i * (i + 1)) / 2),
   },
   {

@@ -2,9 +2,10 @@
 // each call, so that whoever reads them sees which never ended.
 import * as stream from '../../../lib/stream/index.ts';
 
-type Any = any; // eslint-disable-line @typescript-eslint/no-explicit-any -- wrong kinds are the point
+type Any = any;  
 
-const source = `void->int filter S { int n; work push 1 { push(n++); } } int->int filter W(int k) { int[2] t = {1, 2}; work pop 1 push 1 peek 2 { t[0] += k; push(peek(1) + t[0]); pop(); } }
+const source = `void->int filter S { int n; work push 1 { push(n++); } }
+  int->int filter W(int k) { int[2] t = {1, 2}; work pop 1 push 1 peek 2 { t[0] += k; push(peek(1) + t[0]); pop(); } }
   int->int splitjoin B { split duplicate; add W(1); add Identity<int>; join roundrobin(1,
     1); } int->void filter P { work pop 2 { println(pop()); pop(); } } void->void pipeline M { add S; add B; add P; }`;
 const { graph, program } = await stream.elaborate(source);

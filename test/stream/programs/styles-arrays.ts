@@ -152,8 +152,10 @@ export const arrayStyles: readonly Style[] = [
   },
   {
     name: 'an array of complex numbers and of bits is changed in place',
-    source: `int->int filter A { complex[3] z; bit[4] b; void turn(complex[3] z, int j) { z[j] = z[j] * 1i + 1.0; z[j].imag = z[j].imag + 1; } void flip(bit[4] x, int j) { x[j] = ~x[j]; }
-      work pop 1 push 2 { int x = pop(); turn(z, x % 3); flip(b, x & 3); push((int) z[0].real * 100 + (int) z[0].imag * 10 + (int) z[1].imag); push(b[0] + b[1] * 2 + b[2] * 4 + b[3] * 8); } }
+    source: `int->int filter A { complex[3] z; bit[4] b; void turn(complex[3] z, int j) { z[j] = z[j] * 1i + 1.0; z[j].imag = z[j].imag + 1; }
+       void flip(bit[4] x, int j) { x[j] = ~x[j]; }
+       work pop 1 push 2 { int x = pop(); turn(z, x % 3); flip(b, x & 3);
+         push((int) z[0].real * 100 + (int) z[0].imag * 10 + (int) z[1].imag); push(b[0] + b[1] * 2 + b[2] * 4 + b[3] * 8); } }
       int->int pipeline Main { add A; }`,
     output: (input) => {
       const z = [[0, 0], [0, 0], [0, 0]];

@@ -202,7 +202,8 @@ const graphs: readonly Style[] = [
       'push(9); } }; join roundrobin; }', output: (input) => input.flatMap((x) => [x, 9]) },
   { name: 'a loop whose loop, and one whose body, is Identity', source: 'int->int feedbackloop A { join roundrobin(1,1); body int->int filter { work pop 2 push 2 { int a = ' +
       'pop(); int b = pop(); push(a + b); push(a); } }; loop Identity<int>; split roundrobin(1,1); enqueue 0; } ' +
-    'int->int feedbackloop B { join roundrobin(1,1); body Identity<int>; loop int->int filter { work pop 1 push 1 { push(pop() + 1); } }; split roundrobin(1,1); enqueue 5; } int->int ' +
+    'int->int feedbackloop B { join roundrobin(1,1); body Identity<int>; loop int->int filter { work pop 1 push 1 { push(pop() + 1); } }; ' +
+    'split roundrobin(1,1); enqueue 5; } int->int ' +
       'pipeline Main { add A; add B; }',
   output: each((x) => 2 * x - 1) },
   { name: 'enqueue in a loop, of elements of an array', source: 'int->int feedbackloop L(int n) { int[3] q = {4, 5, 6}; join roundrobin(1,1); body int->int filter { ' +
