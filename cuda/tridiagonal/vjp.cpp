@@ -101,6 +101,11 @@ Status check(const VjpParameters& p) {
 void footprint(Footprint& f, const VjpParameters& p) {
   if (p.offsets.data != nullptr || p.n < 1) return;
   f.writes_window(p.rhs_gradient, p.n, p.batch, p.rhs_count);
+  for (const View* const view : {&p.lower_gradient, &p.diagonal_gradient, &p.upper_gradient}) {
+    if (view->data == nullptr) continue;
+    // Strides of zero: one sum for all rows or systems.
+    f.writes_window(*view, view->row_stride == 0 ? 1 : p.n, view->system_stride == 0 ? 1 : p.batch);
+  }
   f.writes(p.status, {p.batch, p.rhs_count});
   f.writes(p.row, {p.batch, p.rhs_count});
   f.writes(p.summary, {kSummaryWords});

@@ -8,7 +8,7 @@ import type { Device } from './device.ts';
 import { traceTransfer, type TransferTrace } from './diagnostics.ts';
 import { DisposedError, refusal } from './errors.ts';
 import { rethrow } from './native-error.ts';
-import { cancellable, type CallOptions } from './progress.ts';
+import { cancellable, requireOptions, type CallOptions } from './progress.ts';
 
 /** @internal What an array needs to know of its device. */
 export interface Owner {
@@ -120,6 +120,7 @@ export class DeviceArray {
 
   #transfer<T>(direction: TransferTrace['direction'], bytes: number, options: CallOptions,
     start: (id: number) => Promise<T>): Promise<T> {
+    requireOptions(options);
     return traceTransfer(() => ({ direction, bytes, backend: this.device.backend }), () =>
       cancellable({ signal: options.signal }, this.#cancel, (id) => start(id)).catch(rethrow));
   }
@@ -133,6 +134,7 @@ export class DeviceArray {
   static async allocate(
     owner: Owner, type: ElementType, length: number, source: TypedArray | undefined, options: CallOptions,
   ): Promise<DeviceArray> {
+    requireOptions(options);
     const array = new DeviceArray(owner.device, type, length, owner.cancel);
     try {
       await cancellable({ signal: options.signal }, owner.cancel, (id) => {

@@ -17,6 +17,11 @@ export interface CallOptions {
 
 let lastId = 0;
 
+/** Refuses options of a call that are no object. */
+export function requireOptions(options: unknown): void {
+  if (typeof options !== 'object' || options === null) throw refusal('options', 'an object', describeValue(options));
+}
+
 /**
  * Runs a native call that can be cancelled by number. Aborting cancels it, and so does a progress
  * callback that throws; the promise then rejects with the signal's reason or the callback's error, and

@@ -26,7 +26,7 @@ export interface ContourOptions {
 /** Twice the area of a ring, positive for outer rings. */
 function twiceArea(ring: Ring): number {
   let sum = 0;
-  for (let i = 0, before = ring.at(-1)!; i < ring.length; before = ring[i]!, i += 1) {
+  for (let i = 0, before = ring[ring.length - 1]!; i < ring.length; before = ring[i]!, i += 1) {
     const [x, y] = ring[i]!;
     sum += before[0] * y - x * before[1];
   }

@@ -27,6 +27,11 @@ export function requireInteger(argument: string, value: unknown, low: number, hi
     describeValue(value));
 }
 
+/** Refuses what is no function. */
+export function requireCallback(argument: string, value: unknown): void {
+  if (typeof value !== 'function') throw refusal(argument, 'a function', describeValue(value));
+}
+
 /** Refuses what is no text. */
 export function requireText(argument: string, value: unknown): void {
   if (typeof value !== 'string') throw refusal(argument, 'a text', describeValue(value));

@@ -31,7 +31,8 @@ describe('tune', () => {
         deepStrictEqual(await readPolicy(path), policy);
         deepStrictEqual(await readdir(join(folder, 'policies')), ['policy.json']);
         await writeFile(path, '{"schema": 2}');
-        for (const wrong of [path, join(folder, 'none.json')]) await rejects(readPolicy(wrong), { argument: 'path' });
+        await rejects(readPolicy(path), { argument: 'path' });
+        await rejects(readPolicy(join(folder, 'none.json')), { code: 'ERR_WARPLOOM_FILE', path: join(folder, 'none.json') });
       } finally {
         await rm(folder, { recursive: true });
       }

@@ -164,8 +164,14 @@ function positiveCycle<E extends { from: number; to: number; time: number; dista
   return cycle;
 }
 
+/** Refuses what {@link instancesOf} does not give. */
+export function requireInstances(instances: Instances): void {
+  requireFields('instances', instances, 'instances, as stream.instancesOf gives them', ['actor', 'dependences']);
+}
+
 /** Bounds of the interval of one iteration. */
 export function intervalBounds(problem: PipelineProblem, instances = instancesOf(problem)): IntervalBounds {
+  requireInstances(instances);
   const { graph, repetitions, delays, processors } = problem;
   const sizes = instances.actor.map((actor) => delays[actor]!);
   const { component, components } = stronglyConnected(graph);

@@ -1,5 +1,7 @@
 // An independent check of software pipelines, on processors of any kind: follows every item from the firing that makes it to
 // those that look at it, and shares nothing with the code that makes pipelines.
+import { describeValue } from '../../core/arrays.ts';
+import { refusal } from '../../core/errors.ts';
 import { requireFields, requireList, requireRateGraph, requireSizes } from '../require.ts';
 import type { SdfGraph } from '../sdf.ts';
 
@@ -131,8 +133,13 @@ export function validatePipeline(graph: SdfGraph, pipeline: CheckedPipeline): st
   requireSizes('pipeline.tokens', pipeline.tokens, graph.channels.length);
   for (const [i, places] of pipeline.places.entries()) {
     requireList(`pipeline.places[${i}]`, places, 'a place for each firing');
-    for (const [at, place] of places.entries()) requireFields(`pipeline.places[${i}][${at}]`, place,
-      'a place with stage, processor and order');
+    for (const [at, place] of places.entries()) {
+      const name = `pipeline.places[${i}][${at}]`;
+      requireFields(name, place, 'a place with stage, processor and order');
+      for (const field of ['stage', 'processor', 'order'] as const) {
+        if (typeof (place[field] as unknown) !== 'number') throw refusal(`${name}.${field}`, 'a number', describeValue(place[field]));
+      }
+    }
   }
   for (const name of ['buffers', 'delays'] as const) if (pipeline[name] !== undefined) requireSizes(`pipeline.${name}`, pipeline[name]);
   if (pipeline.interval !== undefined) requireSizes('pipeline.interval', [pipeline.interval]);

@@ -2,7 +2,7 @@
 // scheduler, which packs instances, unrolls until they pack well, and proves how far it is from the bound.
 import { isLoop, stronglyConnected } from '../schedule/topology.ts';
 import type { SdfGraph } from '../sdf.ts';
-import { checkProblem, instancesOf, intervalBounds, unroll, type Instances, type IntervalBounds,
+import { checkProblem, instancesOf, requireInstances, intervalBounds, unroll, type Instances, type IntervalBounds,
   type PipelineProblem } from './instances.ts';
 import { packJobs } from './packing.ts';
 import { requireCounts, requireFields, requireInteger, requireList } from '../require.ts';
@@ -163,6 +163,7 @@ function assign(problem: PipelineProblem, { actor, first }: Instances, unitOf: (
 
 /** A pipeline for the firings of one iteration as they are, by packing. Loops go whole to one processor if they must. */
 export function packPipeline(problem: PipelineProblem, instances = instancesOf(problem)): Pipeline {
+  requireInstances(instances);
   const { actors } = problem.graph;
   const { component, components } = stronglyConnected(problem.graph);
   const loops = components.map((members) => isLoop(problem.graph, members));

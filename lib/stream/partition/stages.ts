@@ -3,7 +3,7 @@ import { ScheduleError } from '../schedule/error.ts';
 import { topologicalOrder } from '../schedule/topology.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { peekingActors } from './costs.ts';
-import { requireList, requireRateGraph } from '../require.ts';
+import { requireCounts, requireFields, requireInteger, requireList, requireRateGraph } from '../require.ts';
 
 /** An operation on a channel between its ends. */
 export interface ChannelOperation {
@@ -64,6 +64,14 @@ export function assignStages(graph: SdfGraph, onGpu: readonly boolean[]): StageP
 
 /** What is wrong with a stage plan, by walking each channel from its producer through its operations to its consumer. */
 export function validateStages(graph: SdfGraph, onGpu: readonly boolean[], plan: StagePlan): string[] {
+  requireRateGraph(graph);
+  requireList('onGpu', onGpu, 'a place for each actor');
+  requireFields('plan', plan, 'stages of actors and operations', ['operations']);
+  requireCounts('plan.stages', plan.stages, graph.actors.length);
+  for (const [i, operation] of plan.operations.entries()) {
+    requireFields(`plan.operations[${i}]`, operation, 'an operation with channel, kind and stage');
+    requireInteger(`plan.operations[${i}].stage`, operation.stage, Number.MIN_SAFE_INTEGER);
+  }
   const problems: string[] = [];
   const looks = (actor: number): boolean => graph.channels.some(({ to, peek, pop }) => to === actor && peek > pop);
   for (const { id, from, to } of graph.channels) {

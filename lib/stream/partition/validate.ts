@@ -1,5 +1,7 @@
 // An independent check of task partitions, from the paper's four conditions word by word; shares nothing with the partitioners.
 import { checkTask, type TaskLoads, type TaskProblem } from './task.ts';
+import { describeValue } from '../../core/arrays.ts';
+import { refusal } from '../../core/errors.ts';
 import { requireFields, requireList } from '../require.ts';
 
 /** Loads of a partition by the text of section 4.5.1, channel by channel. */
@@ -51,6 +53,11 @@ export function validatePartition(problem: TaskProblem,
   claimed: TaskLoads & { readonly onGpu: readonly boolean[]; readonly bound?: number }): string[] {
   checkTask(problem);
   requireFields('claimed', claimed, 'a partition with its loads', ['onGpu']);
+  for (const name of ['dma', 'gpu', 'cpu', 'interval', 'bound'] as const) {
+    const figure: unknown = claimed[name];
+    if (typeof figure === 'number' || (name === 'bound' && figure === undefined)) continue;
+    throw refusal(`claimed.${name}`, 'a number', describeValue(figure));
+  }
   const { graph, costs, fixed } = problem;
   const problems: string[] = [];
   if (claimed.onGpu.length !== graph.actors.length) return [`${claimed.onGpu.length} placements for ${graph.actors.length} actors`];

@@ -3,8 +3,9 @@
 // A buffer holds one steady state of one channel: `total` items, laid out in rows of `width` (128 in chapter 3, the warp size
 // in chapter 4). Lane l of a group of `width` threads owns column l: `total / width` items that follow each other in the stream.
 // Position and stream index depend on `total` and `width` alone, so producer and consumer agree whatever their rates are.
-import { ArgumentError } from '../../core/errors.ts';
-import { requireFields, requireInteger, requireList } from '../require.ts';
+import { describeValue, holds } from '../../core/arrays.ts';
+import { ArgumentError, refusal } from '../../core/errors.ts';
+import { requireFields, requireInteger } from '../require.ts';
 
 /** Width of chapter 3: the greatest common divisor of the block sizes it considers. */
 export const kBlockGroup = 128;
@@ -107,23 +108,23 @@ export function threadOf(end: LayoutEnd, width: number, firing: number): { insta
 
 /** Copies a buffer in stream order into the shuffled layout. Lengths are equal and a multiple of `width`. */
 export function shuffle<T extends Float64Array | Float32Array | Int32Array>(from: T, to: T, width: number): void {
-  requireList('from', from, 'a typed array');
-  requireList('to', to, 'a typed array');
-  checkLengths(from, to, width);
+  checkBuffers(from, to, width);
   for (let position = 0; position < to.length; ++position) to[position] = from[streamIndexOf(position, to.length, width)]!;
 }
 
 /** Copies a shuffled buffer into stream order. Lengths are equal and a multiple of `width`. */
 export function deshuffle<T extends Float64Array | Float32Array | Int32Array>(from: T, to: T, width: number): void {
-  requireList('from', from, 'a typed array');
-  requireList('to', to, 'a typed array');
-  checkLengths(from, to, width);
+  checkBuffers(from, to, width);
   for (let position = 0; position < from.length; ++position) to[streamIndexOf(position, from.length, width)] = from[position]!;
 }
 
-function checkLengths(from: ArrayLike<number>, to: ArrayLike<number>, width: number): void {
+function checkBuffers(from: ArrayLike<number>, to: ArrayLike<number>, width: number): void {
+  for (const [name, buffer] of Object.entries({ from, to })) {
+    if (holds(buffer, 'float64') || holds(buffer, 'float32') || holds(buffer, 'int32')) continue;
+    throw refusal(name, 'a Float64Array, Float32Array or Int32Array', describeValue(buffer));
+  }
   if (from.length !== to.length) throw new ArgumentError('to', `expected ${from.length} items, received ${to.length}`);
   if (!Number.isSafeInteger(width) || width < 1 || from.length % width !== 0) {
-    throw new ArgumentError('width', `expected a positive divisor of ${from.length}, received ${width}`);
+    throw refusal('width', `a positive divisor of ${from.length}`, describeValue(width));
   }
 }

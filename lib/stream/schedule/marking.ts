@@ -2,7 +2,7 @@
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { ScheduleError } from './error.ts';
 import { adjacency, type Adjacency } from './topology.ts';
-import { requireFields, requireRateGraph } from '../require.ts';
+import { requireFields, requireInteger, requireRateGraph, requireSizes } from '../require.ts';
 
 /** One entry of a schedule: `count` firings of `actor` in a row. */
 export interface Step {
@@ -34,12 +34,16 @@ export function actorsWithPrework(graph: SdfGraph): boolean[] {
 /** Items that `count` firings of the producer give, the first of them by prework. */
 export function itemsPushed(channel: SdfChannel, count: number): number {
   requireFields('channel', channel, 'a channel with rates');
+  requireSizes('channel.push', [channel.push, firstRates(channel).push]);
+  requireInteger('count', count, 0);
   return count === 0 ? 0 : firstRates(channel).push + (count - 1) * channel.push;
 }
 
 /** Items that `count` firings of the consumer take, the first of them by prework. */
 export function itemsPopped(channel: SdfChannel, count: number): number {
   requireFields('channel', channel, 'a channel with rates');
+  requireSizes('channel.pop', [channel.pop, firstRates(channel).pop]);
+  requireInteger('count', count, 0);
   return count === 0 ? 0 : firstRates(channel).pop + (count - 1) * channel.pop;
 }
 

@@ -1,7 +1,7 @@
 // Shape of a dataflow graph: who feeds whom, loops, and orders that respect the channels.
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { ScheduleError } from './error.ts';
-import { requireFields, requireInteger, requireList, requireRateGraph } from '../require.ts';
+import { requireCallback, requireFields, requireInteger, requireList, requireRateGraph } from '../require.ts';
 
 /** Channels of each actor, by actor id, in the order of their ids. */
 export interface Adjacency {
@@ -125,6 +125,7 @@ export interface Components {
 /** Components of the graph, or of the part of it whose channels `keeps` accepts. Linear time, no recursion. */
 export function stronglyConnected(graph: SdfGraph, keeps: (channel: SdfChannel) => boolean = () => true): Components {
   requireRateGraph(graph);
+  requireCallback('keeps', keeps);
   const successors: number[][] = graph.actors.map(() => []);
   for (const channel of graph.channels) if (keeps(channel)) successors[channel.from]!.push(channel.to);
   const { component, components } = new ComponentSearch(successors);
@@ -144,6 +145,7 @@ export function isLoop(graph: SdfGraph, members: readonly number[]): boolean {
  */
 export function topologicalOrder(graph: SdfGraph, keeps: (channel: SdfChannel) => boolean = () => true): number[] | undefined {
   requireRateGraph(graph);
+  requireCallback('keeps', keeps);
   const waiting = graph.actors.map(() => 0);
   const kept = graph.channels.filter((channel) => channel.from !== channel.to && keeps(channel));
   const targets: number[][] = graph.actors.map(() => []);

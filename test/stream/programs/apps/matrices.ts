@@ -158,19 +158,20 @@ float->float filter Decompose(int n) {
   }
 }
 float->float filter Solve(int n) {
-  void forward(float[n] b) { b[0] = 0; }
   float dot(float[n][n] a, int i, float[n] x, int from, int to_) {
     float s = 0;
     for (int j = from; j < to_; j++) s += a[i][j] * x[j];
     return s;
+  }
+  void forward(float[n][n] a, float[n] x) { // arrays come by reference
+    for (int i = 0; i < n; i++) x[i] -= dot(a, i, x, 0, i);
   }
   work pop n * n + n push n {
     float[n][n] a;
     float[n] x;
     for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) a[i][j] = pop();
     for (int i = 0; i < n; i++) x[i] = pop();
-    forward(x); // arrays are values: this changes nothing here
-    for (int i = 0; i < n; i++) x[i] -= dot(a, i, x, 0, i);
+    forward(a, x);
     for (int i = n - 1; i >= 0; i--) x[i] = (x[i] - dot(a, i, x, i + 1, n)) / a[i][i];
     for (int i = 0; i < n; i++) push(x[i]);
   }
