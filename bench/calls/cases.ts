@@ -98,7 +98,7 @@ function multiplying(batch: number, n: number, type: 'float32' | 'float64'): Cal
     operation: 'tridiagonal.multiply', shape: `${batch}x${n}`, type, memories: everywhere,
     async prepare(where) {
       const { lower, diagonal, upper, rhs, out, device } = await systems(where, type, batch, n);
-      const options = { lower, diagonal, upper, x: rhs, out, n, batch, device };
+      const options = { lower, diagonal, upper, x: rhs, y: out, n, batch, device };
       return { call: async () => (await tridiagonal.multiply(options)).info.deviceSeconds, bytes: 5 * batch * n * bytesOf(type) };
     },
   };
@@ -151,8 +151,8 @@ function advancing(equation: 'heat' | 'kuramotoSivashinsky' | 'euler', n: number
   return {
     operation: `swept.${equation}.advance`, shape: `${n}x${steps}`, type: 'float64', memories: ['device'],
     async prepare(where) {
-      const simulation = equation === 'heat' ? await swept.heat({ n, device: where.device })
-        : equation === 'euler' ? await swept.euler({ n, device: where.device })
+      const simulation = equation === 'heat' ? await swept.heat({ n, initial: { kind: 'cosine', mode: 1 }, device: where.device })
+        : equation === 'euler' ? await swept.euler({ n, initial: 'sod', boundary: 'dirichlet', device: where.device })
           : await swept.kuramotoSivashinsky({ n, device: where.device });
       where.own({ [Symbol.dispose]: () => { void simulation[Symbol.asyncDispose](); } });
       return {
@@ -171,7 +171,7 @@ function snapping(n: number, steps: number): CallCase {
   return {
     operation: 'swept.heat.snapshot', shape: `${n}x${steps}`, type: 'float64', memories: ['plain'],
     async prepare(where) {
-      const simulation = await swept.heat({ n, device: where.device });
+      const simulation = await swept.heat({ n, initial: { kind: 'cosine', mode: 1 }, device: where.device });
       where.own({ [Symbol.dispose]: () => { void simulation[Symbol.asyncDispose](); } });
       return {
         call: async () => {

@@ -1,6 +1,6 @@
 // Arguments of the public functions: refused by name where they are not what they should be.
 import { describeValue } from '../core/arrays.ts';
-import { ArgumentError, refusal, WarploomError } from '../core/errors.ts';
+import { ArgumentError, refusal } from '../core/errors.ts';
 import type { StreamGraph } from './graph.ts';
 import { checkProgramGraph } from './require-graph.ts';
 import type { SdfGraph } from './sdf.ts';
@@ -76,16 +76,17 @@ export function requireProgramGraph(graph: unknown): void {
 }
 
 /**
- * Runs `make`; where the graph is not of the library's own making and something in it is not what it should be, that is said. `signal`:
- * what
- * may end it with a reason of its own.
+ * Runs `make`; where the graph is not of the library's own making and something in it is not what it should be, that is said.
+ * `signal`: what may end it with a reason of its own.
  */
 export function withGraph<T>(graph: StreamGraph, make: () => T, signal?: AbortSignal): T {
   requireProgramGraph(graph);
   if (own.has(graph)) return make();
   const retold = (error: unknown): never => {
-    if (error instanceof WarploomError && error.code !== 'ERR_WARPLOOM_INTERNAL') throw error;
     if (!(error instanceof Error) || (signal?.aborted === true && error === signal.reason)) throw error;
+    // By its code: where the library is loaded twice, classes differ.
+    const { code } = error as { code?: unknown };
+    if (typeof code === 'string' && code.startsWith('ERR_WARPLOOM_') && code !== 'ERR_WARPLOOM_INTERNAL') throw error;
     throw new ArgumentError('graph',
       `expected the graph of a program, as stream.elaborate gives it, but its code is broken: ${error.message}`,
       { cause: error });
