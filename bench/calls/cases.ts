@@ -151,7 +151,8 @@ function advancing(equation: 'heat' | 'kuramotoSivashinsky' | 'euler', n: number
   return {
     operation: `swept.${equation}.advance`, shape: `${n}x${steps}`, type: 'float64', memories: ['device'],
     async prepare(where) {
-      const simulation = equation === 'heat' ? await swept.heat({ n, fourier: 0.4, initial: { kind: 'cosine', mode: 1 }, device: where.device })
+      const simulation = equation === 'heat'
+        ? await swept.heat({ n, fourier: 0.4, initial: { kind: 'cosine', mode: 1 }, device: where.device })
         : equation === 'euler' ? await swept.euler({ n, cfl: 0.4, initial: 'sod', boundary: 'dirichlet', device: where.device })
           : await swept.kuramotoSivashinsky({ n, dx: 0.5, dt: 0.005, initial: 'paper', device: where.device });
       where.own({ [Symbol.dispose]: () => { void simulation[Symbol.asyncDispose](); } });
