@@ -2,6 +2,7 @@
 import { describeValue, isReal } from '../../core/arrays.ts';
 import { ArgumentError, refusal } from '../../core/errors.ts';
 import { snapshot } from '../../core/snapshot.ts';
+import { defaultLimits } from '../elaborate/limits.ts';
 import { requireFields, requireList, requireText } from '../require.ts';
 
 /** Types of channels that have a name in the language; `void` for no channel. Arrays and structs: their spelling, such as 'float[4]'. */
@@ -151,8 +152,8 @@ export const duplicate: Policy = { kind: 'duplicate' };
 /** `weights[i]` items for branch i in turn; one weight stands for all, none for 1 each. */
 export function roundRobin(...weights: readonly number[]): JoinPolicy {
   weights.forEach((weight, i) => {
-    if (!Number.isInteger(weight) || weight < 0 || weight > 2 ** 24) throw refusal(
-      `weights[${i}]`, 'an integer from 0 to 2^24', describeValue(weight));
+    if (!Number.isInteger(weight) || weight < 0 || weight > defaultLimits.rate) throw refusal(
+      `weights[${i}]`, `an integer from 0 to ${defaultLimits.rate}`, describeValue(weight));
   });
   return { kind: 'roundrobin', weights };
 }

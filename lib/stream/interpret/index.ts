@@ -46,7 +46,7 @@ export interface InterpretOptions {
 export interface Interpretation {
   /** Scalars of the items on the open output, in memory order. */
   readonly output: readonly number[];
-  /** What was printed. Lines of several printing filters interleave in no particular order. */
+  /** What was printed. Lines of one filter keep their order; those of several come as the filters fire, which is by demand here. */
   readonly printed: string;
   /** Firings of each node. */
   readonly firings: readonly number[];

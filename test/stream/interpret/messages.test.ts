@@ -55,6 +55,17 @@ describe('messages downstream', () => {
     }
   });
 
+  it('to a handler that its own filter calls as a function', async () => {
+    const own = 'int->int filter R { int k = 0; init { set(3); } work pop 1 push 1 { if (k > 8) set(0); push(pop() * 1000 + k); set(k + 2); } '
+      + 'handler set(int x) { k = x; } }\n';
+    const input = range(6);
+    const wanted = [3, 5, 7, 0, 2, 4].map((k, i) => (i + 1) * 1000 + k);
+    const graph = graphOf(`${own}int->int pipeline P { add R; }`);
+    for (const backend of ['interpret', 'js'] as const) assert.deepEqual(Array.from((await run(graph, { backend, input })).output), wanted, backend);
+    const sent = `${own}${sender('[0:0]')}int->int pipeline P { portal<R> p; add S(p); add R to p; }`;
+    assert.deepEqual(outputOf(sent, input), [1003, 2005, 3007, 4004, 5006, 6008]);
+  });
+
   it('to several receivers, each at its place', () => {
     const source = `${receiver}${sender('[1:1]')}int->int pipeline P { portal<R> p; add S(p); add splitjoin { split duplicate; add R to p; ` +
       'add pipeline { add int->int filter { work pop 1 push 1 peek 4 { push(pop()); } }; add R to p; }; join roundrobin; }; }';

@@ -39,6 +39,10 @@ const programs: readonly FileProgram[] = [
   { name: 'writes in two places', source: `void->void pipeline P { add FileReader<int>("a"); add int->void splitjoin { split roundrobin;
     add FileWriter<int>("even"); add FileWriter<int>("odd"); join roundrobin(0); }; }`, items: 6,
     out: { even: Int32Array.of(5, 8, 0), odd: Int32Array.of(-3, 1, 7) } },
+  { name: 'joins names from texts and numbers', source: `int->void splitjoin Writers(int from) { split roundrobin;
+    for (int i = from; i < from + 2; i++) add FileWriter<int>("out" + i + ".dat"); join roundrobin(0); }
+    void->void pipeline P { add FileReader<int>("" + "a"); add Writers(8 + 1); }`, items: 6,
+    out: { 'out9.dat': Int32Array.of(5, 8, 0), 'out10.dat': Int32Array.of(-3, 1, 7) } },
   { name: 'packs bits', source: 'void->void pipeline P { add FileReader<bit>("a"); add bit->bit filter { work pop 1 push 1 { push(~pop()); } }; add FileWriter<bit>("out"); }',
     items: 64, out: { out: Int32Array.of(~5, ~-3) } },
 ];
