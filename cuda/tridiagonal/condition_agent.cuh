@@ -176,10 +176,15 @@ struct ConditionAgent {
     WARPLOOM_NO_UNROLL
     for (int64_t i = 0; i < p.rows; ++i) {
       const RowResidual<T> row = residual_at<T>(p, i, periodic, [&](int64_t at) { return widen(p.solution_of(at)); });
-      const double size = modulus(row.residual), own = wide_modulus(p.solution_of(i));
+      const double own = wide_modulus(p.solution_of(i));
+      double size = modulus(row.residual), scale = row.scale, up = row.up;
+      if (scale == INFINITY && p.finite(i)) {  // entries that vanish beside the right-hand side, which overflows in their units
+        size = scale = wide_modulus(p.rhs_of(i));
+        up = 1;
+      }
       finite = finite && device::is_finite(size) && device::is_finite(own);
-      worst = raise_backward_error(worst, size, row.scale);
-      weights.set(i, T(static_cast<R>((size + 4 * (kEpsilon<R> / 2) * row.scale) * row.up)));
+      worst = raise_backward_error(worst, size, scale);
+      weights.set(i, T(static_cast<R>((size + 4 * (kEpsilon<R> / 2) * scale) * up)));
       *largest = device::maximum(*largest, own);
     }
     return finite ? worst : INFINITY;

@@ -158,12 +158,21 @@ void error_bounds(const System<T>& s, const T* x, T* weights, Inverse<T>& invers
   using R = RealType<T>;
   using Limits = RealLimits<R>;
   constexpr double kRowEntries = 4;  // of a row and its right-hand side
-  *backward = static_cast<double>(backward_error(s, x, static_cast<T*>(nullptr)));
   double size = 0;
+  *backward = 0;
   for (int64_t i = 0; i < s.n; ++i) {
     const RowMeasure<T> row = measure_row(s, x, i);
-    const R rounding = static_cast<R>(kRowEntries) * (Limits::kEpsilon / 2) * row.scale;
-    weights[i] = constant<T>((modulus(row.residual) + rounding) * row.up + 4 * Limits::kSafe);
+    R residual = modulus(row.residual), scale = row.scale, up = row.up;
+    const double entries = wide_modulus(s.lower[i]) + wide_modulus(s.diagonal[i]) + wide_modulus(s.upper[i]);
+    if (scale == Limits::kInfinity && is_finite(entries) && is_finite(wide_modulus(s.rhs[i]))) {
+      // Entries that vanish beside the right-hand side, which overflows in their units.
+      residual = scale = modulus(s.rhs[i]);
+      up = 1;
+    }
+    const double error = static_cast<double>(row_error<R>(residual, scale));
+    if (!(error <= *backward)) *backward = error;
+    const R rounding = static_cast<R>(kRowEntries) * (Limits::kEpsilon / 2) * scale;
+    weights[i] = constant<T>((residual + rounding) * up + 4 * Limits::kSafe);
     const double entry = wide_modulus(x[i]);
     if (!(entry <= size)) size = entry;
   }

@@ -118,6 +118,20 @@ describe('condition', () => {
       }
     });
 
+    it('measures a row of zeros by its right-hand side, whatever its size', async () => {
+      for (const Numbers of [Float32Array, Float64Array]) {
+        for (const side of [1e-30, 5, 1e10]) {
+          const { reciprocalCondition, forwardError, backwardError } = await condition({
+            lower: Numbers.of(0, -1, 0, -1, -1), diagonal: Numbers.of(3, 3, 0, 3, 3), upper: Numbers.of(-1, -1, 0, -1, 0),
+            rhs: Numbers.of(2, 1, side, 1, 2), solution: new Numbers(5).fill(1), device: await device(),
+          });
+          strictEqual(reciprocalCondition[0], 0);
+          strictEqual(forwardError![0], Infinity);
+          strictEqual(backwardError![0], 1, `${Numbers.name}, ${side}`);
+        }
+      }
+    });
+
     it('is zero for singular systems and leaves the others alone', async () => {
       const diagonal = Float64Array.of(1, 2, 0, 2, 5, 5);
       const { reciprocalCondition } = await condition({ lower: 0, diagonal, upper: 0, n: 2, batch: 3, device: await device() });
