@@ -5,7 +5,8 @@
 //   …/concurrent   plain calls made at once over the same one after the other
 //
 // `value` is the wall time of a call, `limit` what the device says of the operation proper; figures: `overhead` (their difference),
-// `stall` (the longest time the event loop got no turn while the call ran), `synchronous` (until the call returned its promise).
+// `stall` (the longest time the event loop got no turn while the call ran), `synchronous` (until the call returned its promise),
+// `megabytes` (of its arrays in host memory).
 import { performance } from 'node:perf_hooks';
 import { tridiagonal } from '../../lib/index.ts';
 import { isUnsupported, type BenchContext } from '../domain.ts';
@@ -84,7 +85,10 @@ async function benchmarkCase(context: BenchContext, each: CallCase, memory: Memo
     const prepared = await each.prepare(where);
     const { wall, synchronous, kernel } = await timeCalls(prepared, context.quick);
     const stall = await longestStall(prepared, context.quick);
-    const figures = { ...(kernel === undefined ? {} : { kernel, overhead: wall.median - kernel }), synchronous, stall };
+    const figures = {
+      ...(kernel === undefined ? {} : { kernel, overhead: wall.median - kernel }), synchronous, stall,
+      ...(memory === 'device' ? {} : { megabytes: prepared.bytes / 1e6 }),
+    };
     const known = peers[id];
     context.emit({
       id, value: wall.median, unit: 's', spread: wall.spread, figures,

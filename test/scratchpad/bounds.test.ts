@@ -1,7 +1,7 @@
 // What a call may take: the searches end by the work they did, give the event loop turns, and can be ended.
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { optimize } from '../../lib/scratchpad/optimize.ts';
-import { plan } from '../../lib/scratchpad/planner.ts';
+import { interference, plan } from '../../lib/scratchpad/planner.ts';
 import { Work } from '../../lib/scratchpad/work.ts';
 
 /** A kernel whose arrays are needed one after another, with no barrier in the text. */
@@ -51,7 +51,14 @@ describe('scratchpad: bounds', function () {
     const short = plan(problem, 'exact', { budget: 20_000 });
     const long = plan(problem, 'exact');
     ok(short.bytes >= long.bytes && long.bytes >= long.lowerBound);
-    ok(short.optimal === (short.bytes === short.lowerBound) || short.bytes === long.bytes);
+    for (const { offsets, optimal, bytes, lowerBound } of [short, long]) {
+      for (const [a, b] of interference(problem)) {
+        const apart = offsets[a]! + problem.blocks[a]!.bytes <= offsets[b]! || offsets[b]! + problem.blocks[b]!.bytes <= offsets[a]!;
+        ok(apart, `blocks ${a} and ${b} share bytes`);
+      }
+      if (bytes === lowerBound) ok(optimal);
+    }
+    if (short.optimal) strictEqual(short.bytes, long.bytes);
   });
 
   it('gives the event loop turns, and ends with the reason of its signal', async () => {

@@ -68,7 +68,7 @@ export class Usage {
     const known = this.#changed.get(declaration);
     if (known !== undefined) return known;
     const found = new Map([...this.#reached(declaration)].map((each) => [each, new Set<number>()]));
-    // Until nothing is added: functions may call each other in circles.
+    // Until nothing is added: functions may call each other in cycles.
     for (let isNew = true; isNew;) {
       isNew = false;
       for (const [each, changed] of found) {

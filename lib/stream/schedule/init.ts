@@ -161,6 +161,6 @@ export interface Wanted {
 export function deadlockText(cycle: readonly Wanted[]): string {
   const shown = cycle.slice(0, 8).map(({ name, of, needed, held }) =>
     `${name} waits for ${needed} ${needed === 1 ? 'item' : 'items'} of ${of} and has ${held}`);
-  const rest = cycle.length > shown.length ? [`and ${cycle.length - shown.length} nodes more in this circle`] : [];
+  const rest = cycle.length > shown.length ? [`and ${cycle.length - shown.length} more nodes in this cycle`] : [];
   return `deadlock: ${[...shown, ...rest].join(', ')}: enqueue more items on the loop`;
 }

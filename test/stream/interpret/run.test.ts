@@ -129,7 +129,7 @@ describe('runs', () => {
     assert.ok(output.every((x) => x >= 0 && x < 1));
   });
 
-  it('name the circle where nodes wait for each other', async () => {
+  it('name the cycle where nodes wait for each other', async () => {
     const loop = (work: string) => `int->int feedbackloop P { join roundrobin(1, 1); body int->int filter Sum { work ${work} push 1 { push(pop() + pop()); } };
       loop Identity<int>; split duplicate; }`.replace('filter Sum', 'filter');
     const waits = /deadlock: (?=.*_filter waits for 2 items of P_join and has 0)(?=.*P_join waits for 1 item of Identity and has 0)(?=.*Identity waits for 1 item of P_split)/;
