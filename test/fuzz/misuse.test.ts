@@ -2,8 +2,9 @@
 // WARPLOOM_MISUSE_EACH (calls of each function), WARPLOOM_MISUSE_SEED and WARPLOOM_MISUSE_ONLY (names by commas) ask for more, others, or
 // some; WARPLOOM_MISUSE_LIST=1 lists what is wrong, known or not.
 import { deepStrictEqual, ok } from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -83,7 +84,19 @@ describe('misuse of public functions', function () {
   this.slow(60_000);
   let found: Found;
 
-  before(async () => { found = await misuse(); });
+  /** Some wrong kinds are right file names («x»): what is written for them lands here. */
+  let folder: string;
+  const home = process.cwd();
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'warploom-misuse-'));
+    process.chdir(folder);
+    found = await misuse();
+  });
+  after(() => {
+    process.chdir(home);
+    rmSync(folder, { recursive: true });
+  });
 
   it('there is a right call of each of them', () => {
     deepStrictEqual(found.missing, []);
