@@ -6,14 +6,16 @@
 
 namespace warploom::bench {
 
-/// Up to four arrays of equal length are read and their bits' exclusive or is written, 16 bytes per access.
+/// Up to four arrays of equal length are read and their bits' exclusive or is written.
 struct StreamParameters {
   ScalarType type = ScalarType::float64;
   View first, second, third, fourth;  ///< all but the first may be absent
   View to;
   int32_t threads = 256;              ///< per block
-  /// Blocks per multiprocessor, each walking the arrays with the grid's stride; 0: one access per thread.
+  /// Blocks per multiprocessor, each walking the arrays with the grid's stride; 0: a thread for each piece.
   int32_t blocks_per_multiprocessor = 0;
+  int32_t access_bytes = 16;      ///< of one access of a thread: 8 or 16
+  int32_t pieces_per_thread = 1;  ///< accesses to each array that a thread has in flight: 1, 2 or 4
 };
 
 template <class Visitor>
@@ -26,6 +28,8 @@ void visit(Visitor& v, StreamParameters& p) {
   v.view("to", p.to, Role::output);
   v.integer("threads", p.threads);
   v.integer("blocksPerMultiprocessor", p.blocks_per_multiprocessor);
+  v.integer("accessBytes", p.access_bytes);
+  v.integer("piecesPerThread", p.pieces_per_thread);
 }
 
 }  // namespace warploom::bench

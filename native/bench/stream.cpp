@@ -15,6 +15,10 @@ static Status check(const StreamParameters& p) {
   if (p.first.data == nullptr || p.to.length * scalar_bytes(p.type) % 16 != 0) {
     return Status(Code::invalid_argument, "whole 16-byte pieces are needed", "to");
   }
+  if (p.access_bytes != 8 && p.access_bytes != 16) return Status(Code::invalid_argument, "8 or 16 is needed", "accessBytes");
+  if (p.pieces_per_thread != 1 && p.pieces_per_thread != 2 && p.pieces_per_thread != 4) {
+    return Status(Code::invalid_argument, "1, 2 or 4 is needed", "piecesPerThread");
+  }
   return {};
 }
 
