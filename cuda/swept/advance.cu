@@ -8,6 +8,7 @@
 #include "cuda/swept/advance_report.h"
 #include "cuda/swept/finite_agent.cuh"
 #include "cuda/swept/march.cuh"
+#include "cuda/swept/nodes.h"
 
 namespace warploom::WARPLOOM_TARGET {
 namespace swept {
@@ -126,6 +127,10 @@ int64_t swept_advance_workspace(const Device& device, const ::warploom::swept::A
     return measuring.peak_bytes();
   }
   const int64_t row = p.batch * components_of(p.equation) * scalar_bytes(p.type);  // of one point
+  if (p.variant == Variant::register_) {
+    const Nodes nodes = Nodes::make(p.n, policy::kRegisterPoints);
+    return row * (p.n + (nodes.count == 1 ? 0 : 2 * nodes.count * 2 * reach_of(p.equation)));  // tips of two phases
+  }
   if (p.variant != Variant::hybrid) return row * p.n;
   const int64_t node = p.threads != 0 ? p.threads : policy::hybrid_threads(p.equation, p.n * p.batch);
   return row * (p.n + 2 * std::min(p.n, node));  // two rows of the node that the host computes

@@ -30,6 +30,8 @@ inline int hybrid_threads(Equation equation, int64_t points) {
 }
 /// Threads of a block of `register`.
 inline constexpr int kRegisterThreads = 128;
+/// Points of a node of `register`, at most: the lanes of a warp.
+inline constexpr int kRegisterPoints = 32;
 /// Phases in a graph of `shared` and `register`: an even number.
 inline constexpr int kPhasesPerGraph = 16;
 /// Time steps of a launch in which one block holds a domain: some milliseconds.

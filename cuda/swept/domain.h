@@ -73,6 +73,7 @@ inline bool admits(Equation equation, Boundary boundary) {
   }
 }
 inline int components_of(Equation equation) { return equation == Equation::euler ? 3 : 1; }
+inline int reach_of(Equation equation) { return equation == Equation::heat ? 1 : 2; }
 /// Fewest points of a problem: the width of the stencil.
 inline int64_t least_points(Equation equation) { return equation == Equation::heat ? 3 : 5; }
 

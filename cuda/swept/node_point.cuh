@@ -21,6 +21,12 @@ struct PhaseParameters {
   int64_t first_node;   ///< 1: without the node that the ends split
   const Real* from[2];  ///< the two rows at the begin of the phase; the second is not read by the first phase
   Real* to[2];          ///< at its end; the second is null where only a state is left
+  /// [problem][component][node][2 * kReach]: the points around the middle of each node at the last sub-step but one, as the phases
+  /// that are not shifted leave them, and those that are; null where phases do without.
+  Real* tips[2];
+
+  /// A way of so many sub-steps needs tips.
+  WARPLOOM_DEVICE bool has_tips(int levels) const { return levels > nodes.most_levels(Equation::kReach, false); }
 };
 
 /// Sub-step l is computed where `level <= own`: level is l on the way up and -l on the way down.

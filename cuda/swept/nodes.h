@@ -25,9 +25,10 @@ struct Nodes {
     nodes.wider = n % nodes.count;
     return nodes;
   }
-  /// Most sub-steps that a phase goes up. It leaves `reach` points on each side of the middle that are not needed there, so that
-  /// what the next phase reads beside a valley stands in its own node: the paper goes one sub-step further and copies those tips.
-  int64_t most_levels(int reach) const { return width / 2 / reach - 1; }
+  /// Most sub-steps that a phase goes up. Without tips it leaves `reach` points on each side of the middle that are not needed there, so
+  /// that what the next phase reads beside a valley stands in its own node. The paper goes one sub-step further: then the last
+  /// sub-step of a valley reads `reach` points of either neighbour's half, the tips, which each phase copies for the next.
+  WARPLOOM_PORTABLE int64_t most_levels(int reach, bool tips) const { return width / 2 / reach - (tips ? 0 : 1); }
 
   WARPLOOM_PORTABLE int64_t begin(int64_t node) const { return node * width + (node < wider ? node : wider); }
   WARPLOOM_PORTABLE int64_t middle(int64_t node) const {

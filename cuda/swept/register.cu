@@ -13,7 +13,7 @@ Status march_register(GpuDevice& device, const March<Equation>& march, Shape* sh
   }
   if constexpr (!operation::kHasFluxes<Equation>) {
     using Agent = RegisterAgent<Equation>;
-    const PhaseLauncher<Agent> launcher(device, march, Agent::kMostPoints);
+    PhaseLauncher<Agent> launcher(device, march, Agent::kMostPoints);
     shape->threads = march.threads != 0 ? march.threads : policy::kRegisterThreads;
     const int64_t warps = march.batch * launcher.nodes().count, in_block = shape->threads / 32;
     const LaunchShape launch{(warps + in_block - 1) / in_block, shape->threads, 0, false};
@@ -22,6 +22,7 @@ Status march_register(GpuDevice& device, const March<Equation>& march, Shape* sh
       return launcher.whole(launch, control);
     }
     shape->depth = launcher.height();
+    WARPLOOM_TRY(launcher.prepare());
     return sweep(device, march, shape->depth, true, control, [&](const Phase& phase) { return launcher.phase(phase, 0, launch); });
   }
   return {};

@@ -17,6 +17,7 @@ struct SharedAgent {
   using Value = typename Equation::Value;
   using Parameters = PhaseParameters<Equation>;
   static constexpr int kReach = Equation::kReach;
+  static constexpr bool kTips = false;
   /// Each flux is computed by one thread and read by its neighbour, where the equation has fluxes.
   static constexpr bool kFluxes = operation::kHasFluxes<Equation>;
   static constexpr int kMaxThreads = kFluxes ? 256 : 1024;

@@ -7,8 +7,8 @@ namespace warploom::WARPLOOM_TARGET::swept {
 
 /// Time steps that a phase goes up: as many as the nodes allow, fewer where `asked` says so.
 template <class Equation>
-int steps_of_phase(const Nodes& nodes, int asked) {
-  const int64_t most = nodes.most_levels(Equation::kReach) / Equation::kSubsteps;
+int steps_of_phase(const Nodes& nodes, bool tips, int asked) {
+  const int64_t most = nodes.most_levels(Equation::kReach, tips) / Equation::kSubsteps;
   return static_cast<int>(asked > 0 && asked < most ? asked : most);
 }
 
@@ -43,16 +43,25 @@ Status sweep(GpuDevice& device, const March<Equation>& march, int height, bool r
 }
 
 /// Launches of one phase with nodes of at most `most_points` points. In between, `to` and `spare` hold the two rows.
+/// Agent::kTips: the nodes go up as far as the paper's.
 template <class Agent>
 class PhaseLauncher {
  public:
   using Equation = typename Agent::Equation;
+  using Real = typename Equation::Real;
   PhaseLauncher(GpuDevice& device, const March<Equation>& march, int64_t most_points)
       : device_(device), march_(march), nodes_(Nodes::make(march.domain.n, most_points)) {}
 
   const Nodes& nodes() const { return nodes_; }
   /// Time steps that a phase goes up.
-  int height() const { return steps_of_phase<Equation>(nodes_, march_.depth); }
+  int height() const { return steps_of_phase<Equation>(nodes_, Agent::kTips, march_.depth); }
+
+  /// Memory for the tips, before the first of several phases.
+  Status prepare() {
+    if (!Agent::kTips) return {};
+    WARPLOOM_TRY(Workspace::make(device_, 2 * tips_of_phase() * static_cast<int64_t>(sizeof(Real)), &tips_));
+    return {};
+  }
 
   Status phase(const Phase& phase, int64_t first_node, const LaunchShape& shape) const {
     return launch<Agent>(device_, shape, parameters(phase, first_node, false, phase.down == 0 ? march_.from : march_.to, phase.up == 0));
@@ -71,15 +80,18 @@ class PhaseLauncher {
   }
 
  private:
-  PhaseParameters<Equation> parameters(const Phase& phase, int64_t first_node, bool whole, const typename Equation::Real* from,
+  PhaseParameters<Equation> parameters(const Phase& phase, int64_t first_node, bool whole, const Real* from,
                                        bool last) const {
+    Real* const tips = tips_.template as<Real>();
     return {march_.equation, march_.domain, nodes_, phase, march_.batch, whole, first_node, {from, march_.spare},
-            {march_.to, last ? nullptr : march_.spare}};
+            {march_.to, last ? nullptr : march_.spare}, {tips, tips == nullptr ? nullptr : tips + tips_of_phase()}};
   }
+  int64_t tips_of_phase() const { return march_.rows() * nodes_.count * 2 * Equation::kReach; }
 
   GpuDevice& device_;
   const March<Equation>& march_;
   Nodes nodes_;
+  Workspace tips_;
 };
 
 }  // namespace warploom::WARPLOOM_TARGET::swept

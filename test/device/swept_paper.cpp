@@ -51,7 +51,15 @@ void by_warps(const Devices& devices) {
     m.shapes = {{0, 0, 32}, {0, 0, 64}, {0, 1, 32}, {0, 2, 128}, {}};
     if (equation == Equation::heat) m.ends = {{Boundary::periodic, Boundary::periodic}};
     m.cases_per_size = kSanitized ? 1 : 4;
+    m.most_updates = 25000;  // several phases of 16 steps
     run_matrices(devices, m);
+    // As high as the paper's nodes of 32: n/2 levels of heat, four time steps of KS.
+    Problem p;
+    p.equation = equation;
+    p.n = 96;
+    Truth<double> truth(p, 3);
+    const Outcome<double> outcome = judge<double>(*devices.device[0], p, {Variant::register_, 40}, truth, kOrders[0]);
+    harness::check(outcome.depth() == (equation == Equation::heat ? 16 : 4), "steps of a phase", std::to_string(outcome.depth()));
   }
   cancel(*devices.device[1], Variant::register_, {0, 0, 32}, 101, 300, {0});
   find_bad_steps<double>(*devices.device[2], Variant::register_, {}, 70, {Equation::heat, Equation::kuramoto_sivashinsky});
