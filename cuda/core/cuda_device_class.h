@@ -1,5 +1,5 @@
 // The class behind GpuDevice of the cuda backend; its functions stand in runtime.cu, transfers.cu, submission.cu,
-// graph.cu and measure.cu.
+// fork.cu, graph.cu and measure.cu.
 #pragma once
 #include <atomic>
 #include <map>
@@ -58,6 +58,10 @@ class CudaDevice final : public GpuDevice, public Submission {
                        void** arguments) override;
   int resident_blocks(const void* kernel, int threads, size_t shared_bytes) override;
   Status replay(int64_t times, const std::function<Status()>& body) override;
+  Status fork() override;
+  Status aside(const std::function<Status()>& body) override;
+  Status wait_aside() override;
+  Status join() override;
   Status begin_operation(Control& control) override;
   Status end_operation(Control& control) override;
   Status measure(int calls, int repeats, const std::function<Status(int, Control&)>& body, double* seconds) override;
@@ -83,6 +87,7 @@ class CudaDevice final : public GpuDevice, public Submission {
   void raw_release(void* memory);
   Status give_back_pool(int64_t keep);
   Status prepare_staging();
+  Status prepare_second();
   Status allow_shared(const void* kernel, size_t shared_bytes);
   Status wait(cudaEvent_t event);
   bool is_pinned(const void* host, int64_t bytes) const;
@@ -95,6 +100,8 @@ class CudaDevice final : public GpuDevice, public Submission {
   bool measuring_ = false;  ///< inside measure(): operations are neither timed nor waited for
   cudaStream_t stream_ = nullptr;
   cudaStream_t down_ = nullptr;   ///< of large downloads
+  cudaStream_t second_ = nullptr; ///< of fork(), made by the first
+  cudaEvent_t forked_ = nullptr, joined_ = nullptr;
   cudaMemPool_t pool_ = nullptr;  ///< null: the device has no pools, plain cudaMalloc
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
   std::vector<MarkEvents> marks_;  ///< by mark; the pool grows to the most in flight at once

@@ -78,7 +78,7 @@ Status CudaDevice::start(const OpenOptions& options) {
 
 CudaDevice::~CudaDevice() {
   if (!started_ || lost_ || exiting || !use().ok()) return;  // the driver frees what a lost context held
-  for (const cudaStream_t stream : {down_, stream_}) {
+  for (const cudaStream_t stream : {second_, down_, stream_}) {
     if (stream != nullptr) call_always([&] { return cudaStreamSynchronize(stream); });
   }
   std::vector<void*> blocks;
@@ -90,11 +90,12 @@ CudaDevice::~CudaDevice() {
   }
   if (mailbox_ != nullptr) call_always([&] { return cudaFree(mailbox_); });
   for (const MarkEvents& events : marks_) destroy(events);
-  if (begin_ != nullptr) call_always([&] { return cudaEventDestroy(begin_); });
-  if (end_ != nullptr) call_always([&] { return cudaEventDestroy(end_); });
+  for (const cudaEvent_t event : {begin_, end_, forked_, joined_}) {
+    if (event != nullptr) call_always([&] { return cudaEventDestroy(event); });
+  }
   if (stream_ != nullptr) call_always([&] { return cudaStreamSynchronize(stream_); });
   if (pool_ != nullptr) call_always([&] { return cudaMemPoolDestroy(pool_); });
-  for (const cudaStream_t stream : {down_, stream_}) {
+  for (const cudaStream_t stream : {second_, down_, stream_}) {
     if (stream != nullptr) call_always([&] { return cudaStreamDestroy(stream); });
   }
 }

@@ -52,6 +52,17 @@ class GpuDevice : public Device {
     for (int64_t i = 0; i < times; ++i) WARPLOOM_TRY(body());
     return {};
   }
+  // A second stream of work, for operations that go on with the host's help while the first is busy. Where there is one stream only,
+  // its work is done when it is submitted.
+
+  /// The second stream goes on behind what the first was given so far.
+  virtual Status fork() { return {}; }
+  /// What `body` launches and copies goes to the second stream. It allocates nothing.
+  virtual Status aside(const std::function<Status()>& body) { return body(); }
+  /// Waits for the second stream.
+  virtual Status wait_aside() { return {}; }
+  /// The first stream goes on behind what the second was given so far.
+  virtual Status join() { return {}; }
   /// Marks the begin and end of an operation's device work; end writes Control::device_seconds.
   virtual Status begin_operation(Control& control) = 0;
   virtual Status end_operation(Control& control) = 0;

@@ -131,9 +131,7 @@ int64_t swept_advance_workspace(const Device& device, const ::warploom::swept::A
     const Nodes nodes = Nodes::make(p.n, policy::kRegisterPoints);
     return row * (p.n + (nodes.count == 1 ? 0 : 2 * nodes.count * 2 * reach_of(p.equation)));  // tips of two phases
   }
-  if (p.variant != Variant::hybrid) return row * p.n;
-  const int64_t node = p.threads != 0 ? p.threads : policy::hybrid_threads(p.equation, p.n * p.batch);
-  return row * (p.n + 2 * std::min(p.n, node));  // two rows of the node that the host computes
+  return row * p.n;
 }
 
 }  // namespace warploom::WARPLOOM_TARGET

@@ -10,7 +10,7 @@ struct EdgesAgent {
   static constexpr int kMinBlocks = 1;
   struct Parameters {
     T* row[2];          ///< as long as a state
-    T* edges;           ///< [problem][row][component][point of the node]
+    T* edges;           ///< [problem][row][component][point of the node]; page-locked memory of the host
     int64_t n, problems;
     int components;
     int64_t first;      ///< place where the node begins, before 0: of a point before 0 the place is n less

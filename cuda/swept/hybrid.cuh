@@ -1,7 +1,7 @@
-// The variant `hybrid`: `shared`, with the node that the ends split computed on the host while the GPU does the others.
+// The variant `hybrid`: `shared`, with the node that the ends split computed on the host while the GPU does the others. As in the
+// paper the others are launched first; the node's rows travel meanwhile, on a second stream, through page-locked memory that the
+// kernels which collect them and put them back write and read themselves.
 #pragma once
-#include <vector>
-
 #include "cuda/swept/edges_agent.cuh"
 #include "cuda/swept/shared.cuh"
 #include "cuda/swept/split_node.h"
@@ -15,34 +15,40 @@ class Hybrid {
   using Node = operation::SplitNode<Equation>;
   Hybrid(GpuDevice& device, const March<Equation>& march, const SharedMarch<Equation>& shared)
       : device_(device), march_(march), shared_(shared), node_(march.equation, march.domain, shared.nodes()),
-        host_(static_cast<size_t>(march.batch * Node::kRows * node_.width())) {}
+        values_(march.batch * Node::kRows * node_.width()) {}
+  Hybrid(const Hybrid&) = delete;
+  Hybrid& operator=(const Hybrid&) = delete;
+  ~Hybrid() {
+    if (edges_ == nullptr) return;
+    (void)device_.wait_aside();  // after a failure too nothing reads or writes them any more
+    device_.release_pinned(edges_);
+  }
 
   Status run(Control& control) {
-    WARPLOOM_TRY(Workspace::make(device_, bytes(), &edges_));
+    void* memory = nullptr;
+    WARPLOOM_TRY(device_.allocate_pinned(values_ * static_cast<int64_t>(sizeof(Real)), &memory));
+    edges_ = static_cast<Real*>(memory);
     return sweep(device_, march_, shared_.height(), false, control, [&](const Phase& phase) {
       return phase.shifted ? shifted(phase) : shared_.phase(phase, 0);
     });
   }
 
  private:
-  int64_t bytes() const { return static_cast<int64_t>(host_.size() * sizeof(Real)); }
-
+  /// The split node and the others touch no place of each other.
   Status shifted(const Phase& phase) {
-    WARPLOOM_TRY(move_edges(true));
-    WARPLOOM_TRY(device_.download(host_.data(), edges_.template as<Real>(), bytes()));
+    WARPLOOM_TRY(device_.fork());
     WARPLOOM_TRY(shared_.phase(phase, 1));
-    for (int64_t problem = 0; problem < march_.batch; ++problem) {
-      node_.advance(host_.data() + problem * Node::kRows * node_.width(), phase);
-    }
-    WARPLOOM_TRY(device_.upload(edges_.template as<Real>(), host_.data(), bytes()));
-    return move_edges(false);
+    WARPLOOM_TRY(device_.aside([&] { return move_edges(true); }));
+    WARPLOOM_TRY(device_.wait_aside());
+    for (int64_t problem = 0; problem < march_.batch; ++problem) node_.advance(edges_ + problem * Node::kRows * node_.width(), phase);
+    WARPLOOM_TRY(device_.aside([&] { return move_edges(false); }));
+    return device_.join();
   }
 
   Status move_edges(bool collect) const {
     using Agent = EdgesAgent<Real>;
-    const int64_t values = static_cast<int64_t>(host_.size());
-    return launch<Agent>(device_, {(values + Agent::kMaxThreads - 1) / Agent::kMaxThreads, Agent::kMaxThreads, 0, false},
-                         {{march_.to, march_.spare}, edges_.template as<Real>(), march_.domain.n, march_.batch, Equation::kComponents,
+    return launch<Agent>(device_, {(values_ + Agent::kMaxThreads - 1) / Agent::kMaxThreads, Agent::kMaxThreads, 0, false},
+                         {{march_.to, march_.spare}, edges_, march_.domain.n, march_.batch, Equation::kComponents,
                           shared_.nodes().first(0, true), node_.width(), collect});
   }
 
@@ -50,8 +56,8 @@ class Hybrid {
   const March<Equation>& march_;
   const SharedMarch<Equation>& shared_;
   Node node_;
-  std::vector<Real> host_;
-  Workspace edges_;
+  int64_t values_;
+  Real* edges_ = nullptr;  ///< page-locked
 };
 
 template <class Equation>
