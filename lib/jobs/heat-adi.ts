@@ -7,7 +7,7 @@ import { ArgumentError, refusal } from '../core/errors.ts';
 import { readBytes, writeFileAtomic } from '../core/files.ts';
 import { HeatAdi } from '../tridiagonal/heat-adi.ts';
 import type { ItemContext, ItemFunction } from './item.ts';
-import { formatNpy, parseNpy } from '../core/npy.ts';
+import { formatNpy, parseNpy } from '../files/npy.ts';
 import { clippedRange, gridPng, pngLuminance } from './picture.ts';
 import { checkpointName } from './results-folder.ts';
 import type { HeatAdiJob } from './schema.ts';

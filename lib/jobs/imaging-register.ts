@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import { readBytes, writeFileAtomic } from '../core/files.ts';
-import { formatNpy, parseNpy } from '../core/npy.ts';
+import { formatNpy, parseNpy } from '../files/npy.ts';
 import { register, registrationPair, targetRegistrationError, writeImage } from '../imaging/index.ts';
 import type { Running } from './imaging-denoise.ts';
 import { extentsOf, loadImage, outputFormat, rescale, type HostImage, type LoadedImage } from './imaging-input.ts';

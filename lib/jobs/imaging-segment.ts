@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { refusal } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/files.ts';
-import { formatNpy } from '../core/npy.ts';
+import { formatNpy } from '../files/npy.ts';
 import { diceEitherWay, hausdorff, readImage, segment, writeImage, type ImageMeta, type InitialContour } from '../imaging/index.ts';
 import type { Running } from './imaging-denoise.ts';
 import { loadImage, outputFormat, type HostImage, type LoadedImage } from './imaging-input.ts';

@@ -11,11 +11,11 @@ import * as swept from '../swept/index.ts';
 import { exactFields, exactOf, l1Errors, type Exact } from './simulate-exact.ts';
 import { profilePlot, SpaceTime } from './simulate-pictures.ts';
 import type { ItemContext, ItemFunction, ItemReport } from './item.ts';
-import { parseNpy } from '../core/npy.ts';
+import { parseNpy } from '../files/npy.ts';
 import { plotSvg } from './plot.ts';
 import { checkpointName } from './results-folder.ts';
 import type { SimulateJob } from './simulate-schema.ts';
-import { FieldSeries } from './zarr.ts';
+import { FieldSeries } from '../files/zarr.ts';
 
 type RealArray = swept.RealArray;
 /** Fields of one snapshot by name. */

@@ -5,7 +5,7 @@ import { refusal } from '../core/errors.ts';
 import { readBytes, writeFileAtomic } from '../core/files.ts';
 import * as tridiagonal from '../tridiagonal/index.ts';
 import type { ItemFunction } from './item.ts';
-import { formatNpy, parseNpy, type NpyArray } from '../core/npy.ts';
+import { formatNpy, parseNpy, type NpyArray } from '../files/npy.ts';
 import type { SolveJob } from './schema.ts';
 
 type Real = Float32Array | Float64Array;

@@ -6,7 +6,7 @@ import { refusal } from '../core/errors.ts';
 import { readText, writeFileAtomic } from '../core/files.ts';
 import { cubicSpline, type CubicSpline } from '../tridiagonal/cubic-spline.ts';
 import type { ItemFunction } from './item.ts';
-import { formatNpy } from '../core/npy.ts';
+import { formatNpy } from '../files/npy.ts';
 import { plotSvg } from './plot.ts';
 import type { SplineJob } from './schema.ts';
 

@@ -1,66 +1,12 @@
 // Items of stream programs in files: raw words, .npy, WAV and text.
 import { readBytes, writeFileAtomic } from '../core/files.ts';
-import { formatNpy, parseNpy } from '../core/npy.ts';
+import { formatNpy, parseNpy } from '../files/npy.ts';
+import { formatWav, parseWav } from '../files/wav.ts';
 import { decodeFile, encodeFile } from '../stream/interpret/index.ts';
 import type { IrType } from '../stream/ir.ts';
 import { refusal } from '../core/errors.ts';
 
 const endingOf = (path: string): string => /\.[a-z0-9]+$/i.exec(path)?.[0].toLowerCase() ?? '';
-
-/** Samples of a WAV file with 16-bit, 24-bit or 32-bit integers or floats, channels interleaved, as numbers from -1 to 1. */
-export function parseWav(bytes: Uint8Array, path: string): { numbers: Float32Array; rate: number } {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const tag = (at: number) => (at + 4 <= bytes.length ? String.fromCharCode(...bytes.subarray(at, at + 4)) : '');
-  if (tag(0) !== 'RIFF' || tag(8) !== 'WAVE') throw refusal(path, 'a WAV file', 'another file');
-  let format: { kind: number; rate: number; bits: number } | undefined;
-  for (let at = 12; at + 8 <= bytes.length;) {
-    const size = view.getUint32(at + 4, true), begin = at + 8, end = Math.min(bytes.length, begin + size);
-    if (tag(at) === 'fmt ' && end - begin >= 16) {
-      const kind = view.getUint16(begin, true);
-      const real = kind === 0xfffe && end - begin >= 26 ? view.getUint16(begin + 24, true) : kind;
-      format = { kind: real, rate: view.getUint32(begin + 4, true), bits: view.getUint16(begin + 14, true) };
-    }
-    if (tag(at) === 'data') {
-      if (format === undefined) break;
-      return { numbers: samples(view, begin, end, format, path), rate: format.rate };
-    }
-    at = begin + size + (size & 1);
-  }
-  throw refusal(path, 'a WAV file with samples', 'none');
-}
-
-function samples(view: DataView, begin: number, end: number, { kind, bits }: { kind: number; bits: number }, path: string): Float32Array {
-  const bytes = bits / 8;
-  const read: ((at: number) => number) | undefined = kind === 3 && bits === 32 ? (at) => view.getFloat32(at, true)
-    : kind !== 1 ? undefined
-      : bits === 16 ? (at) => view.getInt16(at, true) / 32768
-        : bits === 24 ? (at) => ((view.getUint16(at, true) | (view.getInt8(at + 2) << 16))) / 8388608
-          : bits === 32 ? (at) => view.getInt32(at, true) / 2147483648 : undefined;
-  if (read === undefined) {
-    throw refusal(path, 'WAV samples that are 16, 24 or 32-bit integers or 32-bit floats', `format ${kind} with ${bits} bits`);
-  }
-  return Float32Array.from({ length: Math.floor((end - begin) / bytes) }, (_, i) => read(begin + i * bytes));
-}
-
-/** A WAV file of 16-bit samples, the channels in turn; numbers beyond -1 and 1 are cut. */
-export function formatWav(numbers: ArrayLike<number>, rate: number, channels = 1): Uint8Array {
-  const bytes = new Uint8Array(44 + 2 * numbers.length), view = new DataView(bytes.buffer);
-  const tag = (at: number, name: string) => [...name].forEach((letter, i) => view.setUint8(at + i, letter.charCodeAt(0)));
-  tag(0, 'RIFF');
-  view.setUint32(4, 36 + 2 * numbers.length, true);
-  tag(8, 'WAVEfmt ');
-  view.setUint32(16, 16, true);
-  view.setUint16(20, 1, true);
-  view.setUint16(22, channels, true);
-  view.setUint32(24, rate, true);
-  view.setUint32(28, 2 * rate * channels, true);
-  view.setUint16(32, 2 * channels, true);
-  view.setUint16(34, 16, true);
-  tag(36, 'data');
-  view.setUint32(40, 2 * numbers.length, true);
-  for (let i = 0; i < numbers.length; ++i) view.setInt16(44 + 2 * i, Math.round(Math.max(-1, Math.min(1, numbers[i]!)) * 32767), true);
-  return bytes;
-}
 
 function parseText(content: string, path: string): Float64Array {
   const words = content.split(/[\s,;]+/).filter((word) => word !== '');
@@ -93,14 +39,16 @@ function scalarsPerItem(type: IrType): number {
   }
 }
 
-/** Of a WAV file: samples a second, and channels that take turns. */
-export interface Sound {
+/** How a WAV file is written. */
+export interface SoundOptions {
+  /** Samples of each channel in a second. Default 48000. */
   readonly rate?: number | undefined;
+  /** Channels that alternate. Default 1. */
   readonly channels?: number | undefined;
 }
 
-/** Writes items by the file's ending; returns how many there are. Sound: default one channel at 48000 a second. */
-export async function writeItems(path: string, numbers: ArrayLike<number>, type: IrType, sound: Sound = {}): Promise<number> {
+/** Writes items by the file's ending; returns how many there are. `sound`: of a .wav file. */
+export async function writeItems(path: string, numbers: ArrayLike<number>, type: IrType, sound: SoundOptions = {}): Promise<number> {
   const isInteger = type.kind === 'scalar' && type.name !== 'float' && type.name !== 'double';
   switch (endingOf(path)) {
     case '.npy': {

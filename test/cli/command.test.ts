@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PassThrough } from 'node:stream';
 import { main } from '../../lib/cli/main.ts';
-import { formatNpy, parseNpy } from '../../lib/core/npy.ts';
+import { formatNpy, parseNpy } from '../../lib/files/npy.ts';
 import { jobJsonSchema } from '../../lib/jobs/schema.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

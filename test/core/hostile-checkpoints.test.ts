@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadCheckpoint, previousCheckpoint, writeCheckpoint } from '../../lib/core/checkpoint.ts';
 import { CheckpointError, WarploomError } from '../../lib/core/errors.ts';
-import { formatNpy } from '../../lib/core/npy.ts';
+import { formatNpy } from '../../lib/files/npy.ts';
 import { checkpointFormat } from '../../lib/jobs/heat-adi.ts';
 import { loadJob } from '../../lib/jobs/load.ts';
 import { runJob, type RunEvent } from '../../lib/jobs/runner.ts';

@@ -10,7 +10,7 @@ import { decode as decodePng, encode as encodePng } from 'fast-png';
 import { NIFTI1 } from 'nifti-reader-js';
 import { decode as decodeTiff } from 'tiff';
 import UTIF from 'utif2';
-import { parseNpy } from '../../lib/core/npy.ts';
+import { parseNpy } from '../../lib/files/npy.ts';
 import { readImage, writeImage, type Image, type ImageMeta, type ReadOptions } from '../../lib/imaging/index.ts';
 
 const folder = fileURLToPath(new URL('data/', import.meta.url));

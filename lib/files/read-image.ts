@@ -4,18 +4,18 @@ import { requireChoice, requireFields, requireWhole } from '../core/checks.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import { describeFile, readBytes } from '../core/files.ts';
 import { snapshot } from '../core/snapshot.ts';
-import { readNpy, readRaw } from './formats/arrays.ts';
+import { readNpy, readRaw } from './images/arrays.ts';
 import {
   axisOrders, defaultMaxPixels, imageFormats, requireExtents, unsupported, type ImageFormat, type ReadOptions, type ReadResult, type Source,
-} from './formats/common.ts';
-import { formatOfBytes } from './formats/detect.ts';
+} from './images/common.ts';
+import { formatOfBytes } from './images/detect.ts';
 
 /** Each with its library, which only a file of its kind loads. */
 const readers: Readonly<Record<ImageFormat, (source: Source) => Promise<ReadResult>>> = {
-  png: async (source) => (await import('./formats/png.ts')).readPng(source),
-  tiff: async (source) => (await import('./formats/tiff.ts')).readTiff(source),
-  nifti: async (source) => (await import('./formats/nifti.ts')).readNifti(source),
-  dicom: async (source) => (await import('./formats/dicom.ts')).readDicom(source),
+  png: async (source) => (await import('./images/png.ts')).readPng(source),
+  tiff: async (source) => (await import('./images/tiff.ts')).readTiff(source),
+  nifti: async (source) => (await import('./images/nifti.ts')).readNifti(source),
+  dicom: async (source) => (await import('./images/dicom.ts')).readDicom(source),
   npy: async (source) => readNpy(source),
   raw: async (source) => readRaw(source),
 };
@@ -62,7 +62,7 @@ export async function readImage(source: string | Uint8Array, options: ReadOption
   }
   if (typeof source === 'string' && (await describeFile(source)).isDirectory()) {
     requireChoice(checked.format, 'format', ['dicom']);
-    return (await import('./formats/dicom.ts')).readDicomFolder(source, checked);
+    return (await import('./images/dicom.ts')).readDicomFolder(source, checked);
   }
   const bytes = typeof source === 'string' ? await readCapped(source, checked) : typedCopy(source);
   const name = typeof source === 'string' ? source : 'source';

@@ -4,9 +4,9 @@ import { requireChoice, requireFields, requireReal } from '../core/checks.ts';
 import { writeFileAtomic } from '../core/files.ts';
 import { refusal } from '../core/errors.ts';
 import { snapshot } from '../core/snapshot.ts';
-import { formatNpyImage, formatRaw } from './formats/arrays.ts';
-import { sampleTypes, type ImageFormat, type ImageMeta } from './formats/common.ts';
-import { formatTiff } from './formats/tiff-write.ts';
+import { formatNpyImage, formatRaw } from './images/arrays.ts';
+import { sampleTypes, type ImageFormat, type ImageMeta } from './images/common.ts';
+import { formatTiff } from './images/tiff-write.ts';
 import { checkImage, type CheckedImage, type Image } from './image.ts';
 
 const formatsByEnding: readonly (readonly [RegExp, ImageFormat])[] = [
@@ -47,9 +47,9 @@ export async function formatImage(
   // Encoders are loaded first: they read what the image holds now.
   const pixels = { ...checked, data: typedCopy(checked.data) } as CheckedImage<Float32Array | Float64Array>;
   switch (format) {
-    case 'png': return (await import('./formats/png.ts')).formatPng(pixels, meta);
+    case 'png': return (await import('./images/png.ts')).formatPng(pixels, meta);
     case 'tiff': return formatTiff(pixels, meta);
-    case 'nifti': return (await import('./formats/nifti.ts')).formatNifti(pixels, meta, gzipped);
+    case 'nifti': return (await import('./images/nifti.ts')).formatNifti(pixels, meta, gzipped);
     case 'npy': return formatNpyImage(pixels, meta);
     case 'raw': return formatRaw(pixels, meta);
     default: throw refusal('format', 'png, tiff, nifti, npy or raw (DICOM is read only)', describeValue(format));

@@ -1,7 +1,7 @@
 // Arrays without an image's header: .npy, and raw samples of a described layout.
 import { requireChoice, requireFields, requireWhole } from '../../core/checks.ts';
 import { ArgumentError, refusal } from '../../core/errors.ts';
-import { formatNpy, parseNpy } from '../../core/npy.ts';
+import { formatNpy, parseNpy } from '../npy.ts';
 import type { CheckedImage } from '../image.ts';
 import {
   allocatePixels, axisOrders, bytesOfSample, damaged, decodeSamples, encodeSamples, pixelTypeFor, requireExtents, sampleTypes, spread,

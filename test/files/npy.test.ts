@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { formatNpy, parseNpy, type NpyArray } from '../../lib/core/npy.ts';
+import { formatNpy, parseNpy, type NpyArray } from '../../lib/files/npy.ts';
 
 // Written by numpy 2.x: np.save of np.arange(6, dtype='<f4').reshape(2, 3).
 const NUMPY_FILE = Buffer.concat([

@@ -1,5 +1,7 @@
 // NumPy's .npy format, versions 1.0 and 2.0: little-endian, C order, the element types of this library.
-import { refusal } from './errors.ts';
+import { describeValue, holds, typedArrayKind } from '../core/arrays.ts';
+import { requireChoice, requireFields, requireList } from '../core/checks.ts';
+import { refusal } from '../core/errors.ts';
 
 /** Element types that a .npy file of this library can hold. Complex arrays are interleaved pairs. */
 export type NpyType =
@@ -65,6 +67,7 @@ function parseHeader(header: string, name: string): { type: NpyType; shape: numb
  * @throws ArgumentError for anything but a complete little-endian C-order array of a known type
  */
 export function parseNpy(bytes: Uint8Array, name = 'npy'): NpyArray {
+  if (!holds(bytes, 'uint8')) refuse(name, 'the bytes of a .npy file (Uint8Array)', describeValue(bytes));
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (file.length < 10 || !file.subarray(0, 6).equals(MAGIC)) {
     refuse(name, 'a .npy file', `${file.length} bytes without the NUMPY magic`);
@@ -86,16 +89,31 @@ export function parseNpy(bytes: Uint8Array, name = 'npy'): NpyArray {
   return { type, shape, data: arrayOver(type, copy) };
 }
 
+function checkArray(array: NpyArray): void {
+  requireFields(array, ['type', 'shape', 'data'], 'array', 'a .npy array');
+  const { type, shape, data } = array;
+  if (type === undefined) refuse('array.type', `one of ${Object.keys(DESCRIPTORS).join(', ')}`, 'undefined');
+  requireChoice(type, 'array.type', Object.keys(DESCRIPTORS));
+  requireList(shape, 'array.shape');
+  if (!Array.from(shape).every((extent) => Number.isSafeInteger(extent) && extent >= 0)) {
+    refuse('array.shape', 'whole numbers', describeValue(shape));
+  }
+  const kind = arrayOver(type, new ArrayBuffer(0)).constructor.name;
+  if (typedArrayKind(data) !== kind) refuse('array.data', `a ${kind}`, describeValue(data));
+}
+
 /**
  * The bytes of a .npy file (version 1.0; header padded to 64 bytes as NumPy does).
- * @throws ArgumentError when `shape` does not multiply to the number of elements
+ * @throws ArgumentError when `shape` does not multiply to the number of elements, or `data` has another type than `type`
  */
-export function formatNpy({ type, shape, data }: NpyArray): Uint8Array {
+export function formatNpy(array: NpyArray): Uint8Array {
+  checkArray(array);
+  const { type, shape, data } = array;
   const elements = data.length / (type.startsWith('complex') ? 2 : 1);
-  if (shape.reduce((product, extent) => product * extent, 1) !== elements) {
-    refuse('shape', `extents that multiply to ${elements}`, `(${shape.join(', ')})`);
+  if (Array.from(shape).reduce((product, extent) => product * extent, 1) !== elements) {
+    refuse('array.shape', `extents that multiply to ${elements}`, `(${Array.from(shape).join(', ')})`);
   }
-  const tuple = shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`;
+  const tuple = shape.length === 1 ? `(${shape[0]},)` : `(${Array.from(shape).join(', ')})`;
   const dictionary = `{'descr': '${DESCRIPTORS[type]}', 'fortran_order': False, 'shape': ${tuple}, }`;
   const padding = 63 - ((10 + dictionary.length) % 64);
   const header = Buffer.from(`${dictionary}${' '.repeat(padding)}\n`, 'latin1');
