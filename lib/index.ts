@@ -18,5 +18,7 @@ export { scan } from './scan/index.ts';
 export type { ScanAlgorithm, ScanArray, ScanDepth, ScanOperator, ScanOptions, ScanResult } from './scan/index.ts';
 export * as swept from './swept/index.ts';
 export * as imaging from './imaging/index.ts';
+export * as files from './files/index.ts';
 export * as scratchpad from './scratchpad/index.ts';
 export * as stream from './stream/index.ts';
+export * as jobs from './jobs/index.ts';

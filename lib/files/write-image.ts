@@ -1,13 +1,13 @@
 // writeImage: an image as a file that is whole or absent.
 import { describeValue, holds, isReal, typedCopy } from '../core/arrays.ts';
 import { requireChoice, requireFields, requireReal } from '../core/checks.ts';
-import { writeFileAtomic } from '../core/files.ts';
 import { refusal } from '../core/errors.ts';
+import { writeFileAtomic } from '../core/files.ts';
 import { snapshot } from '../core/snapshot.ts';
+import { checkImage, type CheckedImage, type Image } from './image.ts';
 import { formatNpyImage, formatRaw } from './images/arrays.ts';
 import { sampleTypes, type ImageFormat, type ImageMeta } from './images/common.ts';
 import { formatTiff } from './images/tiff-write.ts';
-import { checkImage, type CheckedImage, type Image } from './image.ts';
 
 const formatsByEnding: readonly (readonly [RegExp, ImageFormat])[] = [
   [/\.png$/i, 'png'], [/\.tiff?$/i, 'tiff'], [/\.nii(\.gz)?$/i, 'nifti'], [/\.npy$/i, 'npy'], [/\.raw$/i, 'raw'],

@@ -1,21 +1,15 @@
 // Runs jobs: resumes, reports progress, and leaves one result.json per item.
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { openDevice, type Device } from '../core/device.ts';
 import { packageVersion } from '../core/binding.ts';
 import { previousCheckpoint, removeCheckpoints } from '../core/checkpoint.ts';
+import { openDevice, type Device } from '../core/device.ts';
 import { makeFolder, readText, removeAll, writeFileAtomic } from '../core/files.ts';
 import { requireUnchanged } from './hash.ts';
-import { heatAdiItem } from './heat-adi.ts';
-import { denoiseItem } from './imaging-denoise.ts';
-import { registerItem } from './imaging-register.ts';
-import { segmentItem } from './imaging-segment.ts';
-import type { ItemContext, ItemReport } from './item.ts';
+import type { ItemReport } from './kind.ts';
+import { kindOf, type Job } from './kinds/index.ts';
 import type { JobItem, LoadedJob } from './load.ts';
-import type { Job } from './schema.ts';
 import { checkpointName, takeFolder } from './results-folder.ts';
-import { solveItem } from './solve.ts';
-import { splineItem } from './spline.ts';
 
 /** The content of an item's result.json. */
 export interface ItemResult extends ItemReport {
@@ -54,19 +48,6 @@ export type RunEvent =
 /** Name of an item's report. */
 const resultName = 'result.json';
 
-async function runItem(job: Job, context: ItemContext): Promise<ItemReport> {
-  switch (job.kind) {
-    case 'solve': return solveItem(job, context);
-    case 'heat-adi': return heatAdiItem(job, context);
-    case 'spline': return splineItem(job, context);
-    case 'simulate': return (await import('./simulate.ts')).simulateItem(job, context); // with its file format
-    case 'denoise': return denoiseItem(job, context);
-    case 'segment': return segmentItem(job, context);
-    case 'register': return registerItem(job, context);
-    case 'stream': return (await import('./stream.ts')).streamItem(job, context); // with its compiler
-  }
-}
-
 /** The result of an earlier run of the same item with the same inputs, if it is there and whole. */
 async function finishedResult(folder: string, item: JobItem): Promise<ItemResult | undefined> {
   try {
@@ -91,7 +72,7 @@ async function finishItem(item: JobItem, { loaded, device, folder, signal, onPro
   const names = { job: loaded.name, item: item.name };
   const warnings: string[] = [];
   const start = performance.now();
-  const done = await runItem(item.job, {
+  const done = await kindOf(item.job).run(item.job, {
     device, input: loaded.input, folder, signal, hash: item.hash,
     onProgress: (at, total) => onProgress?.({ event: 'progress', ...names, done: at, total }),
     warn: (note) => {

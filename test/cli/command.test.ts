@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { PassThrough } from 'node:stream';
 import { main } from '../../lib/cli/main.ts';
 import { formatNpy, parseNpy } from '../../lib/files/npy.ts';
-import { jobJsonSchema } from '../../lib/jobs/schema.ts';
+import { jobJsonSchema } from '../../lib/jobs/kinds/index.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 

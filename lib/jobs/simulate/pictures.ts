@@ -1,7 +1,7 @@
 // Pictures of a simulation: profiles at the end, and space against time.
-import { finiteRange, gridPng } from './picture.ts';
-import type { PlotSpecification } from './plot.ts';
-import type { Fields } from './simulate.ts';
+import { finiteRange, gridPng } from '../pictures/grid.ts';
+import type { PlotSpecification } from '../pictures/plot.ts';
+import type { Fields } from './fields.ts';
 
 /** Most points of a drawn curve, and pixels of a picture's side. */
 const mostPoints = 1500;

@@ -1,6 +1,6 @@
 // Pictures of images: slices side by side, outlines of labels, contours and grids as SVG.
 import { encode } from 'fast-png';
-import type { HostImage } from './imaging-input.ts';
+import type { HostImage } from './input.ts';
 
 /** A plane of an image: up to three channels, one after the other. */
 interface Plane {

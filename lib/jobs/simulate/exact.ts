@@ -1,9 +1,9 @@
 // Exact solutions beside the computed ones, where the job has one.
-import { exactRiemann, heatSeries } from '../swept/exact.ts';
-import { sod } from '../swept/initial.ts';
-import type { GasState, Setup } from '../swept/types.ts';
-import type { SimulateJob } from './simulate-schema.ts';
-import type { Fields } from './simulate.ts';
+import { exactRiemann, heatSeries } from '../../swept/exact.ts';
+import { sod } from '../../swept/initial.ts';
+import type { GasState, Setup } from '../../swept/types.ts';
+import type { Fields } from './fields.ts';
+import type { SimulateJob } from './schema.ts';
 
 /** Values at a place, by field. */
 export type Exact = (x: number) => Readonly<Record<string, number>>;

@@ -1,7 +1,7 @@
 // `simulate` jobs: one schema per equation of the domain `swept`.
 import { z } from 'zod';
-import { boundaries, limiters, variants } from '../swept/types.ts';
-import { common, path, positive } from './schema-common.ts';
+import { boundaries, limiters, variants } from '../../swept/types.ts';
+import { common, path, positive } from '../fields.ts';
 
 const finite = z.number();
 const points = z.number().int().min(3).max(2 ** 32 - 1);

@@ -2,15 +2,33 @@
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { z } from 'zod';
-import { loadCheckpoint, removeCheckpoints, writeCheckpoint, type Checkpoint, type CheckpointFormat } from '../core/checkpoint.ts';
-import { ArgumentError, refusal } from '../core/errors.ts';
-import { readBytes, writeFileAtomic } from '../core/files.ts';
-import { HeatAdi } from '../tridiagonal/heat-adi.ts';
-import type { ItemContext, ItemFunction } from './item.ts';
-import { formatNpy, parseNpy } from '../files/npy.ts';
-import { clippedRange, gridPng, pngLuminance } from './picture.ts';
-import { checkpointName } from './results-folder.ts';
-import type { HeatAdiJob } from './schema.ts';
+import { loadCheckpoint, removeCheckpoints, writeCheckpoint, type Checkpoint, type CheckpointFormat } from '../../core/checkpoint.ts';
+import { ArgumentError, refusal } from '../../core/errors.ts';
+import { readBytes, writeFileAtomic } from '../../core/files.ts';
+import { formatNpy, parseNpy } from '../../files/npy.ts';
+import { HeatAdi } from '../../tridiagonal/heat-adi.ts';
+import { common, path, positive } from '../fields.ts';
+import type { ItemContext, ItemFunction, JobKind } from '../kind.ts';
+import { clippedRange, gridPng, pngLuminance } from '../pictures/grid.ts';
+import { checkpointName } from '../results-folder.ts';
+
+/** `heat-adi`: the two-dimensional heat equation by ADI. */
+export const heatAdiJobSchema = z.strictObject({
+  ...common,
+  kind: z.literal('heat-adi'),
+  initial: z.strictObject({
+    file: path.describe('.npy of shape (height, width), .png, or a .json raster with width, height, values'),
+    enlarge: z.number().int().min(1).max(64).default(1).describe('repeat each cell so often in x and y'),
+  }),
+  precision: z.enum(['float32', 'float64']).default('float64'),
+  diffusivity: positive.default(1).describe('length² / time'),
+  dx: positive.default(1), dy: positive.optional(),
+  dt: positive.describe('time step'),
+  steps: z.number().int().min(1),
+  snapshots: z.number().int().min(1).max(1000).default(4).describe('pictures after the initial one'),
+  boundary: z.enum(['neumann', 'dirichlet', 'periodic']).default('neumann'),
+});
+export type HeatAdiJob = z.infer<typeof heatAdiJobSchema>;
 
 interface Grid { width: number; height: number; values: Float64Array }
 
@@ -181,4 +199,11 @@ export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
     files: [...Array.from({ length: job.snapshots + 1 }, (_, i) => picture(i)), 'final.npy'],
     failed: state.some((value: number) => !Number.isFinite(value)),
   };
+};
+
+/** The kind `heat-adi`. */
+export const heatAdiKind: JobKind<'heat-adi', typeof heatAdiJobSchema> = {
+  kind: 'heat-adi', schema: heatAdiJobSchema,
+  inputs: ({ initial }) => ({ 'initial.file': initial.file }),
+  run: heatAdiItem,
 };

@@ -1,16 +1,47 @@
 // The `segment` job: active contours without edges on a file or a phantom.
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { refusal } from '../core/errors.ts';
-import { writeFileAtomic } from '../core/files.ts';
-import { formatNpy } from '../files/npy.ts';
-import { diceEitherWay, hausdorff, readImage, segment, writeImage, type ImageMeta, type InitialContour } from '../imaging/index.ts';
-import type { Running } from './imaging-denoise.ts';
-import { loadImage, outputFormat, type HostImage, type LoadedImage } from './imaging-input.ts';
-import { historyPlot, linesSvg, panelsPng } from './imaging-pictures.ts';
-import type { SegmentJob } from './imaging-schema.ts';
-import type { ItemFunction, ItemReport } from './item.ts';
-import { plotSvg } from './plot.ts';
+import { z } from 'zod';
+import { refusal } from '../../core/errors.ts';
+import { writeFileAtomic } from '../../core/files.ts';
+import { formatNpy } from '../../files/npy.ts';
+import { diceEitherWay, hausdorff, readImage, segment, writeImage, type ImageMeta, type InitialContour } from '../../imaging/index.ts';
+import { count, path, positive } from '../fields.ts';
+import { image as imageFields, input } from '../images/fields.ts';
+import { loadImage, outputFormat, type HostImage, type LoadedImage } from '../images/input.ts';
+import { historyPlot, linesSvg, panelsPng } from '../images/pictures.ts';
+import type { ItemFunction, ItemReport, JobKind, Running } from '../kind.ts';
+import { plotSvg } from '../pictures/plot.ts';
+
+const point = z.array(z.number()).min(2).max(3);
+/** First contours with their places, in pixels, x first. */
+const shapes = [
+  z.strictObject({ kind: z.literal('checkerboard'), square: positive.optional().describe('side of a square, default 5') }),
+  z.strictObject({
+    kind: z.literal('ball'), centre: point.optional().describe('default the image\'s'),
+    radius: positive.optional().describe('default a third of the shortest side'),
+  }),
+  z.strictObject({ kind: z.literal('box'), low: point.optional(), high: point.optional() }),
+] as const;
+
+/** `segment`: active contours without edges. */
+export const segmentJobSchema = z.strictObject({
+  ...imageFields,
+  kind: z.literal('segment'),
+  input,
+  mu: z.number().min(0).optional().describe('weight of the contour\'s length. Default 0.25'),
+  nu: z.number().optional().describe('weight of the area inside. Default 0'),
+  lambda1: positive.optional().describe('weight of the differences inside. Default 1'),
+  lambda2: positive.optional().describe('weight of the differences outside. Default 1'),
+  dt: positive.optional().describe('step of the level set\'s evolution. Default 0.5'),
+  tolerance: z.number().min(0).optional().describe('root mean square change of the level set to stop at'),
+  iterations: z.number().int().min(1).max(1_000_000).optional().describe('most iterations'),
+  step: z.enum(['semi-implicit', 'explicit']).default('semi-implicit'),
+  initial: z.union([z.enum(['checkerboard', 'ball', 'box']), ...shapes]).default('checkerboard').describe('first contour'),
+  reinitialize: count.optional().describe('make the level set a distance again every so many iterations; 0 (default) never'),
+  truth: path.optional().describe('a mask to compare with (nonzero is inside), as an image file of the same extents'),
+});
+export type SegmentJob = z.infer<typeof segmentJobSchema>;
 
 /** A closed line through points, x first. */
 export type Ring = readonly (readonly [number, number])[];
@@ -115,4 +146,11 @@ export const segmentItem: ItemFunction<SegmentJob> = async (job, context) => {
   if (svg !== undefined) await writeFileAtomic(join(folder, 'energy.svg'), svg);
   const files = [`mask${ending}`, 'level-set.npy', 'before-after.png', 'contours.svg', ...(svg === undefined ? [] : ['energy.svg'])];
   return { ...report, files };
+};
+
+/** The kind `segment`. */
+export const segmentKind: JobKind<'segment', typeof segmentJobSchema> = {
+  kind: 'segment', schema: segmentJobSchema,
+  inputs: (job) => ({ input: job.input, truth: job.truth }),
+  run: segmentItem,
 };

@@ -1,6 +1,6 @@
 // Grids of numbers as PNG pictures.
-import { decode, encode } from 'fast-png';
 import { interpolateInferno } from 'd3-scale-chromatic';
+import { decode, encode } from 'fast-png';
 
 /** 256 colours of the perceptually even inferno ramp, as RGB bytes. */
 const RAMP = new Uint8Array(256 * 3);

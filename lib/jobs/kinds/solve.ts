@@ -1,12 +1,36 @@
 // The `solve` job: batched tridiagonal systems from .npy files.
-import { isReal } from '../core/arrays.ts';
 import { join } from 'node:path';
-import { refusal } from '../core/errors.ts';
-import { readBytes, writeFileAtomic } from '../core/files.ts';
-import * as tridiagonal from '../tridiagonal/index.ts';
-import type { ItemFunction } from './item.ts';
-import { formatNpy, parseNpy, type NpyArray } from '../files/npy.ts';
-import type { SolveJob } from './schema.ts';
+import { z } from 'zod';
+import { isReal } from '../../core/arrays.ts';
+import { refusal } from '../../core/errors.ts';
+import { readBytes, writeFileAtomic } from '../../core/files.ts';
+import { formatNpy, parseNpy, type NpyArray } from '../../files/npy.ts';
+import * as tridiagonal from '../../tridiagonal/index.ts';
+import { common, path } from '../fields.ts';
+import type { ItemFunction, JobKind } from '../kind.ts';
+
+/** A band or right-hand side: a .npy file, or one number for a constant (Toeplitz) band. */
+const operand = z.union([path, z.number()]);
+
+/** `solve`: batched tridiagonal systems from .npy files. */
+export const solveJobSchema = z.strictObject({
+  ...common,
+  kind: z.literal('solve'),
+  lower: operand.describe('sub-diagonal: .npy of shape (n) or (batch, n), entry 0 unused; or a constant'),
+  diagonal: operand.describe('diagonal, likewise'),
+  upper: operand.describe('super-diagonal, likewise, last entry unused'),
+  rhs: path.describe('right-hand sides: .npy of shape (n) or (batch, n)'),
+  algorithm: z.enum(['auto', 'cr', 'pcr', 'cr-pcr', 'pcr-thomas', 'thomas', 'cr-regpack', 'pivoting', 'partition'])
+    .default('auto'),
+  depth: z.union([z.literal(2), z.literal(4), z.literal(8), z.literal(16), z.literal(32)]).optional()
+    .describe('rows per thread of cr-regpack'),
+  periodic: z.boolean().default(false),
+  transpose: z.enum(['none', 'transpose', 'conjugate']).default('none'),
+  stable: z.boolean().default(false).describe('pivoted solver'),
+  check: z.boolean().default(true).describe('measure backward errors; re-solve by pivoting what fails'),
+  refine: z.boolean().default(false).describe('residuals and solution in twice the precision'),
+});
+export type SolveJob = z.infer<typeof solveJobSchema>;
 
 type Real = Float32Array | Float64Array;
 
@@ -78,4 +102,11 @@ export const solveItem: ItemFunction<SolveJob> = async (job, { device, input, fo
     failed: failed > 0,
     notes: failed > 0 ? [`${failed} of ${batch} systems could not be solved: see status.npy and row.npy`] : [],
   };
+};
+
+/** The kind `solve`. */
+export const solveKind: JobKind<'solve', typeof solveJobSchema> = {
+  kind: 'solve', schema: solveJobSchema,
+  inputs: ({ lower, diagonal, upper, rhs }) => ({ lower, diagonal, upper, rhs }),
+  run: solveItem,
 };

@@ -1,6 +1,6 @@
 // Job kind `stream`: a program in the StreamIt language over a file or a generated signal.
 import { z } from 'zod';
-import { common, path } from './schema-common.ts';
+import { common, path } from '../fields.ts';
 
 /** Files of a job that its output must not take the place of. */
 const taken: readonly string[] = ['result.json', 'graph.svg', 'state.checkpoint', 'state.checkpoint.previous', 'result.zarr'];

@@ -1,8 +1,8 @@
 // The program of a `stream` job: compiled, with the files that it reads.
 import { basename } from 'node:path';
-import { readBytes, readText, unlessAbsent } from '../core/files.ts';
-import * as stream from '../stream/index.ts';
-import type { StreamJob } from './stream-schema.ts';
+import { readBytes, readText, unlessAbsent } from '../../core/files.ts';
+import * as stream from '../../stream/index.ts';
+import type { StreamJob } from './schema.ts';
 
 /** A program, and what it reads beside its input. */
 interface Program {

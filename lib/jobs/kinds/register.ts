@@ -1,16 +1,39 @@
 // The `register` job: curvature registration of two files, or of a generated pair.
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { ArgumentError, refusal } from '../core/errors.ts';
-import { readBytes, writeFileAtomic } from '../core/files.ts';
-import { formatNpy, parseNpy } from '../files/npy.ts';
-import { register, registrationPair, targetRegistrationError, writeImage } from '../imaging/index.ts';
-import type { Running } from './imaging-denoise.ts';
-import { extentsOf, loadImage, outputFormat, rescale, type HostImage, type LoadedImage } from './imaging-input.ts';
-import { gridLines, historyPlot, linesSvg, panelsPng } from './imaging-pictures.ts';
-import type { RegisterJob } from './imaging-schema.ts';
-import type { ItemFunction, ItemReport } from './item.ts';
-import { plotSvg } from './plot.ts';
+import { z } from 'zod';
+import { ArgumentError, refusal } from '../../core/errors.ts';
+import { readBytes, writeFileAtomic } from '../../core/files.ts';
+import { formatNpy, parseNpy } from '../../files/npy.ts';
+import { register, registrationPair, targetRegistrationError, writeImage } from '../../imaging/index.ts';
+import { path, positive } from '../fields.ts';
+import { dimensions, image as imageFields, size } from '../images/fields.ts';
+import { extentsOf, loadImage, outputFormat, rescale, type HostImage, type LoadedImage } from '../images/input.ts';
+import { gridLines, historyPlot, linesSvg, panelsPng } from '../images/pictures.ts';
+import type { ItemFunction, ItemReport, JobKind, Running } from '../kind.ts';
+import { plotSvg } from '../pictures/plot.ts';
+
+/** A pair with a known displacement. */
+const pair = z.strictObject({
+  phantom: z.literal('registration-pair'), size, dimensions, amplitude: positive.optional().describe('pixels; default size / 32'),
+});
+
+/** `register`: curvature registration. */
+export const registerJobSchema = z.strictObject({
+  ...imageFields,
+  kind: z.literal('register'),
+  reference: z.union([path, pair]).describe('the image that stays; or a generated pair'),
+  template: path.optional().describe('the image that is warped onto it'),
+  measure: z.enum(['ssd', 'ncc']).default('ssd').describe('sum of squared differences, or normalised cross-correlation'),
+  alpha: positive.optional().describe('weight of the curvature of the displacement'),
+  tau: positive.optional().describe('step of the semi-implicit scheme; default from the template\'s gradients'),
+  levels: z.number().int().min(1).max(12).optional().describe('levels of the pyramid'),
+  iterations: z.number().int().min(1).max(100_000).optional().describe('most iterations per level'),
+  tolerance: z.number().min(0).optional().describe('relative change of the measure to stop at'),
+  landmarks: path.optional()
+    .describe('.npy of shape (n, 2, dimensions): points of the reference and of the template in pixels, x first'),
+});
+export type RegisterJob = z.infer<typeof registerJobSchema>;
 
 /** Points of the reference and of the template that belong together, in pixels, x first. */
 export interface Landmarks {
@@ -137,4 +160,11 @@ export const registerItem: ItemFunction<RegisterJob> = async (job, context) => {
   if (svg !== undefined) await writeFileAtomic(join(folder, 'measure.svg'), svg);
   const files = [`warped${ending}`, 'displacement.npy', 'before-after.png', 'grid.svg', ...(svg === undefined ? [] : ['measure.svg'])];
   return { ...report, files };
+};
+
+/** The kind `register`. */
+export const registerKind: JobKind<'register', typeof registerJobSchema> = {
+  kind: 'register', schema: registerJobSchema,
+  inputs: ({ reference, template, landmarks }) => ({ reference, template, landmarks }),
+  run: registerItem,
 };

@@ -2,13 +2,27 @@
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { csvParse } from 'd3-dsv';
-import { refusal } from '../core/errors.ts';
-import { readText, writeFileAtomic } from '../core/files.ts';
-import { cubicSpline, type CubicSpline } from '../tridiagonal/cubic-spline.ts';
-import type { ItemFunction } from './item.ts';
-import { formatNpy } from '../files/npy.ts';
-import { plotSvg } from './plot.ts';
-import type { SplineJob } from './schema.ts';
+import { z } from 'zod';
+import { refusal } from '../../core/errors.ts';
+import { readText, writeFileAtomic } from '../../core/files.ts';
+import { formatNpy } from '../../files/npy.ts';
+import { cubicSpline, type CubicSpline } from '../../tridiagonal/cubic-spline.ts';
+import { common, path } from '../fields.ts';
+import type { ItemFunction, JobKind } from '../kind.ts';
+import { plotSvg } from '../pictures/plot.ts';
+
+/** `spline`: cubic-spline interpolation of measured series. */
+export const splineJobSchema = z.strictObject({
+  ...common,
+  kind: z.literal('spline'),
+  file: path.describe('.csv with a header line'),
+  x: z.string().min(1).describe('column of abscissas: numbers or ISO dates (as years)'),
+  y: z.array(z.string().min(1)).min(1).describe('columns to interpolate'),
+  boundary: z.enum(['natural', 'clamped', 'periodic']).default('natural'),
+  every: z.number().int().min(1).default(1).describe('use every so many rows as knots; the others test the fit'),
+  samples: z.number().int().min(2).max(1_000_000).default(2000).describe('points of the drawn curve'),
+});
+export type SplineJob = z.infer<typeof splineJobSchema>;
 
 /** A number as written, or an ISO date as a fractional year; times without a zone are UTC, wherever this runs. */
 function abscissa(text: string): number {
@@ -119,4 +133,11 @@ export const splineItem: ItemFunction<SplineJob> = async (job, { device, input, 
     files: ['curve.npy', ...(svg === undefined ? [] : ['curve.svg'])],
     notes: svg === undefined ? ['no picture: install the optional packages vega and vega-lite'] : [],
   };
+};
+
+/** The kind `spline`. */
+export const splineKind: JobKind<'spline', typeof splineJobSchema> = {
+  kind: 'spline', schema: splineJobSchema,
+  inputs: ({ file }) => ({ file }),
+  run: splineItem,
 };

@@ -1,8 +1,8 @@
 // Images of a job: read from files or generated, and scaled to the 0 to 1 that the operations' parameters are meant for.
 import { basename } from 'node:path';
-import { ArgumentError } from '../core/errors.ts';
-import { addNoise, discs, readImage, sheppLogan, type Image, type ImageMeta } from '../imaging/index.ts';
-import type { ImageInput, ImageJob } from './imaging-schema.ts';
+import { ArgumentError } from '../../core/errors.ts';
+import { addNoise, discs, readImage, sheppLogan, type Image, type ImageMeta } from '../../imaging/index.ts';
+import type { ImageInput, ImageJob } from './fields.ts';
 
 export type HostImage = Image<Float32Array | Float64Array>;
 

@@ -1,10 +1,10 @@
 // Items of stream programs in files: raw words, .npy, WAV and text.
-import { readBytes, writeFileAtomic } from '../core/files.ts';
-import { formatNpy, parseNpy } from '../files/npy.ts';
-import { formatWav, parseWav } from '../files/wav.ts';
-import { decodeFile, encodeFile } from '../stream/interpret/index.ts';
-import type { IrType } from '../stream/ir.ts';
-import { refusal } from '../core/errors.ts';
+import { refusal } from '../../core/errors.ts';
+import { readBytes, writeFileAtomic } from '../../core/files.ts';
+import { formatNpy, parseNpy } from '../../files/npy.ts';
+import { formatWav, parseWav } from '../../files/wav.ts';
+import { decodeFile, encodeFile } from '../../stream/interpret/index.ts';
+import type { IrType } from '../../stream/ir.ts';
 
 const endingOf = (path: string): string => /\.[a-z0-9]+$/i.exec(path)?.[0].toLowerCase() ?? '';
 

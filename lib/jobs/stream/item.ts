@@ -1,13 +1,13 @@
 // The `stream` job: runs a program, writes what comes out and the program's graph, and says how fast and how right it was.
 import { basename, join } from 'node:path';
-import { refusal } from '../core/errors.ts';
-import { readBytes, writeFileAtomic } from '../core/files.ts';
-import * as stream from '../stream/index.ts';
-import type { ItemFunction, ItemReport } from './item.ts';
-import { readItems, writeItems } from './stream-files.ts';
-import { compileProgram } from './stream-program.ts';
-import type { StreamJob } from './stream-schema.ts';
-import { distortion, kSoundRate, stereoBroadcast } from './stream-signal.ts';
+import { refusal } from '../../core/errors.ts';
+import { readBytes, writeFileAtomic } from '../../core/files.ts';
+import * as stream from '../../stream/index.ts';
+import type { ItemFunction, ItemReport } from '../kind.ts';
+import { readItems, writeItems } from './files.ts';
+import { compileProgram } from './program.ts';
+import type { StreamJob } from './schema.ts';
+import { distortion, kSoundRate, stereoBroadcast } from './signal.ts';
 
 /** Items that the interpreter makes to compare with. */
 const compared = 2000;

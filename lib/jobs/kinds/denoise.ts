@@ -1,16 +1,34 @@
 // The `denoise` job: total variation denoising of a file or a phantom.
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { writeFileAtomic } from '../core/files.ts';
-import { denoise, psnr, ssim, writeImage } from '../imaging/index.ts';
-import { loadImage, outputFormat, rescale, type HostImage, type LoadedImage } from './imaging-input.ts';
-import { historyPlot, panelsPng } from './imaging-pictures.ts';
-import type { DenoiseJob } from './imaging-schema.ts';
-import type { ItemContext, ItemFunction, ItemReport } from './item.ts';
-import { plotSvg } from './plot.ts';
+import { z } from 'zod';
+import { writeFileAtomic } from '../../core/files.ts';
+import { denoise, psnr, ssim, writeImage } from '../../imaging/index.ts';
+import { positive } from '../fields.ts';
+import { image as imageFields, input } from '../images/fields.ts';
+import { loadImage, outputFormat, rescale, type HostImage, type LoadedImage } from '../images/input.ts';
+import { historyPlot, panelsPng } from '../images/pictures.ts';
+import type { ItemFunction, ItemReport, JobKind, Running } from '../kind.ts';
+import { plotSvg } from '../pictures/plot.ts';
 
-/** Where a computation runs and who listens. */
-export type Running = Pick<ItemContext, 'device' | 'signal' | 'onProgress'>;
+/** `denoise`: total variation. */
+export const denoiseJobSchema = z.strictObject({
+  ...imageFields,
+  kind: z.literal('denoise'),
+  input,
+  method: z.enum(['primal-dual', 'flow']).default('primal-dual')
+    .describe('primal-dual: to the optimum, with a duality gap; flow: curvature flow, explicit gradient descent'),
+  noise: z.enum(['gaussian', 'impulse']).default('gaussian')
+    .describe('gaussian: squared differences (ROF); impulse: absolute ones, for dead and hot pixels (TV-L1)'),
+  weight: positive.optional().describe('weight of the total variation; or give sigma'),
+  sigma: z.union([positive, z.literal('estimate')]).optional()
+    .describe('standard deviation of the noise, from which the weight is found; "estimate" finds it from the image'),
+  coupled: z.boolean().default(true).describe('one norm over all channels: colours share their edges'),
+  missing: z.enum(['refuse', 'fill']).default('refuse').describe('pixels that are NaN: an error, or filled from around them'),
+  iterations: z.number().int().min(1).max(1_000_000).optional().describe('most iterations'),
+  tolerance: positive.optional().describe('relative duality gap (flow: relative decrease of the energy) to stop at'),
+});
+export type DenoiseJob = z.infer<typeof denoiseJobSchema>;
 
 /** What came out of {@link runDenoise}. */
 export interface Denoised {
@@ -83,4 +101,11 @@ export const denoiseItem: ItemFunction<DenoiseJob> = async (job, context) => {
   const svg = await plotSvg(historyPlot(title, series, { every, log: true }));
   if (svg !== undefined) await writeFileAtomic(join(folder, 'convergence.svg'), svg);
   return { ...report, files: [`denoised${ending}`, 'before-after.png', ...(svg === undefined ? [] : ['convergence.svg'])] };
+};
+
+/** The kind `denoise`. */
+export const denoiseKind: JobKind<'denoise', typeof denoiseJobSchema> = {
+  kind: 'denoise', schema: denoiseJobSchema,
+  inputs: (job) => ({ input: job.input }),
+  run: denoiseItem,
 };

@@ -1,25 +1,24 @@
 // The `simulate` job: heat, Kuramoto–Sivashinsky and Euler in one dimension, as Zarr, pictures and figures.
-import { isReal } from '../core/arrays.ts';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { removeCheckpoints } from '../core/checkpoint.ts';
-import { ArgumentError, refusal } from '../core/errors.ts';
-import { isThere, readBytes, writeFileAtomic } from '../core/files.ts';
-import { packageVersion } from '../core/binding.ts';
-import { Clock } from '../swept/clock.ts';
-import * as swept from '../swept/index.ts';
-import { exactFields, exactOf, l1Errors, type Exact } from './simulate-exact.ts';
-import { profilePlot, SpaceTime } from './simulate-pictures.ts';
-import type { ItemContext, ItemFunction, ItemReport } from './item.ts';
-import { parseNpy } from '../files/npy.ts';
-import { plotSvg } from './plot.ts';
-import { checkpointName } from './results-folder.ts';
-import type { SimulateJob } from './simulate-schema.ts';
-import { FieldSeries } from '../files/zarr.ts';
+import { isReal } from '../../core/arrays.ts';
+import { packageVersion } from '../../core/binding.ts';
+import { removeCheckpoints } from '../../core/checkpoint.ts';
+import { ArgumentError, refusal } from '../../core/errors.ts';
+import { isThere, readBytes, writeFileAtomic } from '../../core/files.ts';
+import { parseNpy } from '../../files/npy.ts';
+import { FieldSeries } from '../../files/zarr.ts';
+import { Clock } from '../../swept/clock.ts';
+import * as swept from '../../swept/index.ts';
+import type { ItemContext, ItemFunction, ItemReport } from '../kind.ts';
+import { plotSvg } from '../pictures/plot.ts';
+import { checkpointName } from '../results-folder.ts';
+import type { Fields } from './fields.ts';
+import { exactFields, exactOf, l1Errors, type Exact } from './exact.ts';
+import { profilePlot, SpaceTime } from './pictures.ts';
+import type { SimulateJob } from './schema.ts';
 
 type RealArray = swept.RealArray;
-/** Fields of one snapshot by name. */
-export type Fields = Readonly<Record<string, RealArray>>;
 
 /** Seconds between two checkpoints. */
 const checkpointEvery = 0.5;
