@@ -17,8 +17,8 @@ const options = optionTable({
 });
 
 /**
- * Runs a job: every item of its sweep, one after another, each with its own folder of results. Items that an earlier run has finished with
- * the same parameters and inputs are not run again, and one that was interrupted continues from its last checkpoint.
+ * Runs a job: every item of its sweep, one after another, each with its own folder of results. Items that an earlier run has finished
+ * with the same parameters and inputs are not run again, and one that was interrupted continues from its last checkpoint.
  *
  * ```ts
  * const [item] = await jobs.run({
@@ -43,7 +43,8 @@ export async function run(job: string | JobDescription, given: JobOptions = {}):
   const { backend, folder, ...rest } = given;
   const [{ loadJob }, { runJob }] = await Promise.all([import('./load.ts'), import('./runner.ts')]);
   rest.signal?.throwIfAborted();
-  return runJob(await loadJob(source, { ...(backend === undefined ? {} : { backend }), ...(folder === undefined ? {} : { folder }) }), rest);
+  const place = { ...(backend === undefined ? {} : { backend }), ...(folder === undefined ? {} : { folder }) };
+  return runJob(await loadJob(source, place), rest);
 }
 
 /** The JSON Schema of job files (draft 2020-12), for editors and for forms; generated from what {@link run} checks with. */

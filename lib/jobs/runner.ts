@@ -16,7 +16,7 @@ export interface ItemResult extends ItemReport {
   readonly schema: 1;
   readonly job: string;
   readonly item: string;
-  /** Hash of parameters and inputs; see {@link JobItem}. */
+  /** Hash of the parameters and of the bytes of the inputs: an item that is finished with the same hash is not run again. */
   readonly hash: string;
   readonly parameters: Job;
   readonly device: { readonly backend: string; readonly name: string };
@@ -27,7 +27,7 @@ export interface ItemResult extends ItemReport {
   readonly finished: string;
 }
 
-/** What the caller of {@link runJob} may watch and decide. */
+/** What the caller of a job may watch and decide. */
 export interface RunOptions {
   /** Folder that gets a folder per job; default 'warploom-results'. */
   readonly results?: string;
@@ -36,6 +36,7 @@ export interface RunOptions {
   /** Folders of results may be symbolic links; default false: they are refused. */
   readonly followLinks?: boolean;
   readonly signal?: AbortSignal;
+  /** Told of every item's start, progress, warnings and end. */
   readonly onProgress?: (event: RunEvent) => void;
 }
 

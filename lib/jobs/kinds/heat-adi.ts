@@ -5,6 +5,8 @@ import { z } from 'zod';
 import { loadCheckpoint, removeCheckpoints, writeCheckpoint, type Checkpoint, type CheckpointFormat } from '../../core/checkpoint.ts';
 import { ArgumentError, refusal } from '../../core/errors.ts';
 import { readBytes, writeFileAtomic } from '../../core/files.ts';
+import { choice } from '../../core/options.ts';
+import { record, text, whole } from '../../core/shapes.ts';
 import { formatNpy, parseNpy } from '../../files/npy.ts';
 import { HeatAdi } from '../../tridiagonal/heat-adi.ts';
 import { common, path, positive } from '../fields.ts';
@@ -118,11 +120,11 @@ const goalsOf = ({ steps, snapshots }: HeatAdiJob): number[] =>
 
 /** The format of an item's checkpoints. */
 export function checkpointFormat(job: HeatAdiJob, own: Belongs): CheckpointFormat<Belongs> {
-  const extent = z.int().min(1).max(2 ** 32 - 1);
+  const extent = whole(1, 2 ** 32 - 1);
   return {
     kind,
-    parameters: z.strictObject({
-      hash: z.string().regex(/^[0-9a-f]{64}$/), precision: z.enum(['float32', 'float64']), width: extent, height: extent,
+    parameters: record({
+      hash: text(/^[0-9a-f]{64}$/), precision: choice(['float32', 'float64']), width: extent, height: extent,
     }),
     arrays: ({ precision, width, height }) => ({
       state: { type: precision === 'float32' ? 'Float32Array' : 'Float64Array', length: width * height },
