@@ -19,6 +19,7 @@ import { benchmarkFigure6, benchmarkFigure7, printTable1, writeModelTable } from
 import { writePlot } from './plot.ts';
 import { deviceFolder, provenance } from './provenance.ts';
 import { formatRow, mergeReports, readReport, writeReport, type Report, type Row } from './report.ts';
+import { benchmarkImports } from './imports.ts';
 import { imagingTables, writeImagingFigures } from './imaging-figures.ts';
 import { benchmarkImaging } from './imaging.ts';
 import { benchmarkScan } from './scan.ts';
@@ -43,9 +44,11 @@ const domains: Readonly<Record<string, DomainBenchmark>> = {
   figure7: benchmarkFigure7,
 };
 /** Those that need neither device nor addon. */
-const hostDomains: Readonly<Record<string, HostBenchmark>> = { 'stream': benchmarkStream, 'stream-partition': benchmarkPartition };
+const hostDomains: Readonly<Record<string, HostBenchmark>> = {
+  stream: benchmarkStream, 'stream-partition': benchmarkPartition, imports: benchmarkImports,
+};
 /** Domains people name; the others are figures of one of them. */
-const named = ['tridiagonal', 'scan', 'swept', 'imaging', 'stream', 'swept-cfl', 'calls'];
+const named = ['tridiagonal', 'scan', 'swept', 'imaging', 'stream', 'swept-cfl', 'calls', 'imports'];
 
 const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
        npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7

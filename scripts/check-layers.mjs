@@ -1,12 +1,16 @@
-// Enforces docs/architecture.md: lib → native → cuda, domains import core only, CUDA stays in its files.
+// Enforces docs/architecture.md: lib → native → cuda; in lib core → kernel, files → domains → jobs → cli; CUDA stays in its files.
 // Prints every breach and exits 1. A rule is a function of one file that yields messages.
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { listFiles, root } from './list-sources.mjs';
 
-/** Folders of lib/ and native/ that stand above the domains and may use any of them. */
-const kLibTop = new Set(['jobs', 'cli']);
+/** Layers of lib/ from the lowest up; a folder that is not named here is a domain. A file imports its own folder and lower layers. */
+const kLibLayers = new Map([['core', 0], ['kernel', 1], ['files', 1], ['jobs', 3], ['cli', 4]]);
+const kDomainLayer = 2;
+/** lib/index.ts and whatever else stands beside the folders. */
+const kTopLayer = 5;
+/** Folders of native/ that stand above the domains and may use any of them. */
 const kNativeTop = new Set(['bench']);
 /** The registry and its expansion are the one place of core that names the domains. */
 const kRegistry = new Set(['cuda/core/operations.h']);
@@ -47,17 +51,23 @@ function* libImports(path, text) {
   }
 }
 
+/** The folder of lib/ that a path is in ('' beside the folders), and its layer. */
+function libFolder(path) {
+  const parts = path.split('/');
+  if (parts.length < 3) return ['', kTopLayer];
+  return [parts[1], kLibLayers.get(parts[1]) ?? kDomainLayer];
+}
+
 function* checkLib(path, text) {
-  const own = path.split('/')[1];
-  const isTop = kLibTop.has(own) || !path.slice(4).includes('/');
+  const [own, ownLayer] = libFolder(path);
   for (const target of libImports(path, text)) {
     if (target === 'node-gyp-build' && path !== 'lib/core/binding.ts') yield 'only lib/core/binding.ts loads the addon';
     if (/^(native|cuda|test|bench|scripts)\//.test(target)) yield `lib must not import ${target}`;
     if (!target.startsWith('lib/')) continue;
-    const folder = target.split('/')[1];
-    if (isTop) continue;
-    if (own === 'core' && folder !== 'core') yield `core must not import ${target}`;
-    else if (folder !== own && folder !== 'core') yield `domain ${own} must import core only, not ${target}`;
+    const [folder, layer] = libFolder(target);
+    if (folder === own || layer < ownLayer) continue;
+    if (ownLayer === kDomainLayer) yield `domain ${own} must import core, kernel and files only, not ${target}`;
+    else yield `${own} must not import ${target}`;
   }
   if (path !== 'lib/core/binding.ts' && /\bprocess\.dlopen\b|\.node['"]/.test(text)) {
     yield 'only lib/core/binding.ts loads the addon';

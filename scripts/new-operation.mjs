@@ -3,7 +3,7 @@
 // DOMAIN and OPERATION in snake_case. Writes parameter struct, check, policy, agent, launch, CPU backend,
 // TypeScript function and test of a working example (result = factor * values) to be replaced piece by piece,
 // and adds the operation to the registry: one line in operations.inc, one include in native/core/operation.cpp. A new domain
-// also gets lib/<domain>/index.ts and its line in lib/index.ts. Existing files are never overwritten.
+// also gets lib/<domain>/index.ts, its line in lib/index.ts and its entry of the package. Existing files are never overwritten.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -71,6 +71,14 @@ if (existsSync(join(root, index))) edit(index, (text) => text + exports);
 else {
   write(index, `// The namespace \`${domain}\` of the package.\n${exports}`);
   edit('lib/index.ts', (text) => `${text.trimEnd()}\nexport * as ${domain} from './${domain}/index.ts';\n`);
+  edit('package.json', (text) => {
+    const manifest = JSON.parse(text);
+    const { './package.json': last, ...entries } = manifest.exports;
+    entries[`./${domain}`] = { types: `./dist/${domain}/index.d.ts`, default: `./dist/${domain}/index.js` };
+    manifest.exports = { ...entries, './package.json': last };
+    return `${JSON.stringify(manifest, null, 2)}\n`;
+  });
+  edit('typedoc.json', (text) => text.replace('"lib/index.ts",', `"lib/index.ts",\n    "lib/${domain}/index.ts",`));
 }
 console.log(`Next: npm run build:native && npx mocha test/${domain}/${kebab}.test.ts`);
 console.log('Then replace the formula, file by file (docs/adding-an-operation.md).');

@@ -1,10 +1,9 @@
 // warploom denoise: total variation denoising of one image from flags.
 import { writeFileAtomic } from '../core/files.ts';
 import { writeImage } from '../imaging/index.ts';
-import { denoisePreview, runDenoise } from '../jobs/imaging-denoise.ts';
-import { loadImage, rescale } from '../jobs/imaging-input.ts';
-import { outputMeta } from '../jobs/imaging-output.ts';
-import { denoiseJobSchema } from '../jobs/imaging-schema.ts';
+import { denoiseJobSchema, denoisePreview, runDenoise } from '../jobs/kinds/denoise.ts';
+import { loadImage, rescale } from '../jobs/images/input.ts';
+import { outputMeta } from '../jobs/images/output.ts';
 import { parseFlags, UsageError, type Command } from './command.ts';
 import {
   exitCodesHelp, imageFlags, imageHelp, imageJobFields, inputFlag, realFlag, outputFlag, parseImageJob, wholeFlag, withImageDevice,

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { z } from 'zod';
 import { openDevice, type Device } from '../core/device.ts';
 import { makeFolder } from '../core/files.ts';
-import { formatOfPath } from '../imaging/write.ts';
+import { formatOfPath } from '../files/write-image.ts';
 import { ExitCode, integerFlag, numberFlag, UsageError, type CommandContext } from './command.ts';
 import { ProgressBar } from './progress-bar.ts';
 

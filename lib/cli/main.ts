@@ -1,6 +1,6 @@
 // The `warploom` command: picks the sub-command and turns errors into exit codes.
-import { ExitCode, exitCodeOf, UsageError, type Command, type CommandContext } from './command.ts';
 import { benchCommand } from './bench.ts';
+import { ExitCode, exitCodeOf, UsageError, type Command, type CommandContext } from './command.ts';
 import { denoiseCommand } from './denoise.ts';
 import { infoCommand } from './info.ts';
 import { registerCommand } from './register.ts';

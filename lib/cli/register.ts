@@ -1,10 +1,9 @@
 // warploom register: warps one image onto another, from flags.
 import { writeFileAtomic } from '../core/files.ts';
 import { writeImage } from '../imaging/index.ts';
-import { rescale } from '../jobs/imaging-input.ts';
-import { outputMeta } from '../jobs/imaging-output.ts';
-import { gridSvg, loadPair, registerPreview, runRegister } from '../jobs/imaging-register.ts';
-import { registerJobSchema } from '../jobs/imaging-schema.ts';
+import { rescale } from '../jobs/images/input.ts';
+import { outputMeta } from '../jobs/images/output.ts';
+import { gridSvg, loadPair, registerJobSchema, registerPreview, runRegister } from '../jobs/kinds/register.ts';
 import { parseFlags, UsageError, type Command } from './command.ts';
 import {
   exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, inputFlag, realFlag, outputFlag, parseImageJob, wholeFlag,

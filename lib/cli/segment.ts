@@ -1,10 +1,9 @@
 // warploom segment: divides one image into two regions, from flags.
 import { writeFileAtomic } from '../core/files.ts';
 import { writeImage } from '../imaging/index.ts';
-import { loadImage } from '../jobs/imaging-input.ts';
-import { outputMeta } from '../jobs/imaging-output.ts';
-import { segmentJobSchema } from '../jobs/imaging-schema.ts';
-import { contoursSvg, runSegment, segmentPreview, writeMask } from '../jobs/imaging-segment.ts';
+import { loadImage } from '../jobs/images/input.ts';
+import { outputMeta } from '../jobs/images/output.ts';
+import { contoursSvg, runSegment, segmentJobSchema, segmentPreview, writeMask } from '../jobs/kinds/segment.ts';
 import { parseFlags, UsageError, type Command } from './command.ts';
 import {
   contourFlag, exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, inputFlag, realFlag, outputFlag, parseImageJob,

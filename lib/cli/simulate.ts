@@ -2,7 +2,7 @@
 import { openDevice, type Device } from '../core/device.ts';
 import { digestInputs, hashItem } from '../jobs/hash.ts';
 import { takeFolder } from '../jobs/results-folder.ts';
-import { simulateJobSchema } from '../jobs/simulate-schema.ts';
+import { simulateJobSchema } from '../jobs/simulate/schema.ts';
 import { ExitCode, integerFlag, numberFlag, parseFlags, UsageError, type Command } from './command.ts';
 import { ProgressBar } from './progress-bar.ts';
 import { formatSeconds } from './table.ts';
@@ -110,7 +110,7 @@ Exit codes: 0 done; 1 values became infinite, or it failed otherwise; 2 bad flag
       throw new UsageError(`${equation}: ${[...issue.path, keys].filter((part) => part !== '').join('.')}: ${issue.message}`);
     }
     const lock = await takeFolder(values.out, { followLinks: true, deep: false });
-    const { simulateItem } = await import('../jobs/simulate.ts');
+    const { simulateItem } = await import('../jobs/simulate/item.ts');
     const bar = new ProgressBar(err);
     let device: Device | undefined;
     try {

@@ -1,8 +1,7 @@
 // warploom solve: one batch of systems from .npy files, without a job file.
 import { openDevice } from '../core/device.ts';
 import { makeFolder } from '../core/files.ts';
-import { solveJobSchema } from '../jobs/schema.ts';
-import { solveItem } from '../jobs/solve.ts';
+import { solveItem, solveJobSchema } from '../jobs/kinds/solve.ts';
 import { ExitCode, integerFlag, parseFlags, UsageError, type Command } from './command.ts';
 import { ProgressBar } from './progress-bar.ts';
 import { formatSeconds } from './table.ts';

@@ -1,8 +1,8 @@
 // warploom stream: check, draw, schedule and run programs in the StreamIt language.
 import { dirname, isAbsolute, join } from 'node:path';
 import { isAbsent, isThere, readBytes, readText, writeFileAtomic } from '../core/files.ts';
+import { readItems, writeItems } from '../jobs/stream/files.ts';
 import type { Diagnostic } from '../stream/diagnostics.ts';
-import { readItems, writeItems } from '../jobs/stream-files.ts';
 import * as stream from '../stream/index.ts';
 import { ExitCode, integerFlag, parseFlags, UsageError, type Command, type CommandContext } from './command.ts';
 import { formatTable } from './table.ts';

@@ -1,9 +1,10 @@
 // Checkpoints: arrays and the parameters they belong to, in one checksummed file; the one before it is kept too.
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
 import { describeValue } from './arrays.ts';
-import { CheckpointError, refusal } from './errors.ts';
+import { ArgumentError, CheckpointError, refusal } from './errors.ts';
 import { keepAs, readBytes, removeAll, unlessAbsent, writeFileAtomic } from './files.ts';
+import { anything, choice, type FieldCheck } from './options.ts';
+import { list, record, text, whole } from './shapes.ts';
 
 /** Typed arrays a checkpoint can hold. */
 export type CheckpointArray = Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array;
@@ -27,7 +28,8 @@ export interface ArrayShape {
 /** What a kind of checkpoint holds. Nothing else is accepted, however right its checksum. */
 export interface CheckpointFormat<Parameters> {
   readonly kind: string;
-  readonly parameters: z.ZodType<Parameters>;
+  /** Refuses what are no parameters of this kind. */
+  readonly parameters: FieldCheck;
   /** The arrays that belong to these parameters, all of finite numbers. */
   readonly arrays: (parameters: Parameters) => Readonly<Record<string, ArrayShape>>;
   /** What the arrays' values must fulfil besides, and how `step` belongs to the rest; throws by {@link Refuse}. */
@@ -45,14 +47,14 @@ const DIGEST_BYTES = 32;
 const CONSTRUCTORS = { Float32Array, Float64Array, Int32Array, BigInt64Array, Uint8Array } as const;
 type ArrayName = keyof typeof CONSTRUCTORS;
 
-const headerSchema = z.strictObject({
-  kind: z.string(), parameters: z.unknown(), step: z.int().min(0),
-  arrays: z.array(z.strictObject({
-    name: z.string().regex(/^[A-Za-z][A-Za-z0-9]*$/), type: z.enum(Object.keys(CONSTRUCTORS) as [ArrayName]),
-    length: z.int().min(0),
-  })),
+interface Header extends Omit<Checkpoint, 'arrays'> {
+  readonly arrays: readonly { readonly name: string; readonly type: ArrayName; readonly length: number }[];
+}
+
+const checkHeader = record({
+  kind: text(), parameters: anything, step: whole(0),
+  arrays: list(record({ name: text(/^[A-Za-z][A-Za-z0-9]*$/), type: choice(Object.keys(CONSTRUCTORS)), length: whole(0) })),
 });
-type Header = z.infer<typeof headerSchema>;
 
 /** Where the checkpoint before the one at `path` is kept. */
 export const previousCheckpoint = (path: string): string => `${path}.previous`;
@@ -78,15 +80,15 @@ export async function writeCheckpoint(path: string, checkpoint: Checkpoint): Pro
   });
 }
 
-/** Refuses by the first issue that a schema found. */
-function refuseIssue(error: z.ZodError, value: unknown, within: string, refuse: Refuse): never {
-  const issue = error.issues[0]!;
-  const keys = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
-  const path = [...issue.path, ...keys];
-  const received = path.reduce<unknown>((part, key) => (part as Record<PropertyKey, unknown> | null | undefined)?.[key], value);
-  const field = [...(within === '' ? [] : [within]), ...path.map(String)].join('.') || 'header';
-  const expected = issue.message.replace(/^Invalid (input|option): (expected )?/, '');
-  refuse(field, keys.length > 0 ? 'no such field' : expected, describeValue(received));
+/** Checks what stands in a checkpoint: what the check refuses is refused as a part of the checkpoint. */
+function hold<T>(check: FieldCheck, value: unknown, name: string, refuse: Refuse): T {
+  try {
+    check(value, name);
+  } catch (error) {
+    if (!(error instanceof ArgumentError)) throw error;
+    refuse(error.argument === '' ? 'header' : error.argument, error.expected, error.received);
+  }
+  return value as T;
 }
 
 function readHeader(body: Buffer, refuse: Refuse): { header: Header; end: number } {
@@ -99,9 +101,7 @@ function readHeader(body: Buffer, refuse: Refuse): { header: Header; end: number
   } catch {
     refuse('header', 'JSON', describeValue(text));
   }
-  const { data, error } = headerSchema.safeParse(value);
-  if (error !== undefined) refuseIssue(error, value, '', refuse);
-  return { header: data!, end };
+  return { header: hold<Header>(checkHeader, value, '', refuse), end };
 }
 
 function readArrays(header: Header, data: Buffer, refuse: Refuse): Record<string, CheckpointArray> {
@@ -159,9 +159,7 @@ function requireArrays(arrays: Checkpoint['arrays'], shapes: Readonly<Record<str
 function admit<P>(path: string, found: Checkpoint, format: CheckpointFormat<P>): Checkpoint<P> | undefined {
   if (found.kind !== format.kind) return undefined;
   const refuse = refuserOf(path);
-  const { data, error } = format.parameters.safeParse(found.parameters);
-  if (error !== undefined) refuseIssue(error, found.parameters, 'parameters', refuse);
-  const parameters = data as P;
+  const parameters = hold<P>(format.parameters, found.parameters, 'parameters', refuse);
   requireArrays(found.arrays, format.arrays(parameters), refuse);
   const checkpoint = { ...found, parameters };
   format.check?.(checkpoint, refuse);

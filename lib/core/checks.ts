@@ -53,22 +53,23 @@ export function requirePath(value: unknown, name = 'path'): void {
   if (value.includes('\0')) throw refusal(name, 'a file name without null bytes', JSON.stringify(value));
 }
 
-/** Bounds of a number: from `least` or above `above`, to `most`. */
+/** Bounds of a number: from `least` or above `above`, to `most` or below `below`. */
 export interface NumberBounds {
   readonly least?: number;
   readonly above?: number;
   readonly most?: number;
+  readonly below?: number;
 }
 
 /** What a number within bounds is, for messages. */
-function boundsText({ least, above, most }: NumberBounds, kind: string): string {
+function boundsText({ least, above, most, below }: NumberBounds, kind: string): string {
   const low = above === 0 ? ' above 0' : above !== undefined ? ` above ${above}` : least !== undefined ? ` from ${least}` : '';
-  return `a ${kind}${low}${most === undefined ? '' : ` to ${most}`}`;
+  return `a ${kind}${low}${most === undefined ? '' : ` to ${most}`}${below === undefined ? '' : ` below ${below}`}`;
 }
 
-function isWithin(value: unknown, { least, above, most }: NumberBounds): value is number {
+function isWithin(value: unknown, { least, above, most, below }: NumberBounds): value is number {
   return typeof value === 'number' && Number.isFinite(value) && (least === undefined || value >= least)
-    && (above === undefined || value > above) && (most === undefined || value <= most);
+    && (above === undefined || value > above) && (most === undefined || value <= most) && (below === undefined || value < below);
 }
 
 /** A finite number within bounds, which must be given: for functions whose answer is a formula of it. */

@@ -5,7 +5,7 @@ import { DeviceArray } from '../core/device-array.ts';
 import { refusal } from '../core/errors.ts';
 import { untilDone } from '../core/slices.ts';
 import { ContourTracer, type Ring, type Slice } from './contour-tracer.ts';
-import { checkImage, type Image } from './image.ts';
+import { checkImage, type Image } from '../files/image.ts';
 
 export type { Ring } from './contour-tracer.ts';
 

@@ -3,7 +3,7 @@ import { callOptions, deviceFor, deviceOfCall, newReals, requireOut, viewOf, wit
 import { requireBoolean, requireCall, requireDevice } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { checkImage, type Image, type Pixels } from './image.ts';
+import { checkImage, type Image, type Pixels } from '../files/image.ts';
 
 /** Options of {@link cosineTransform}. */
 export interface CosineOptions<V extends Pixels = Pixels> extends CallOptions {

@@ -4,7 +4,7 @@ import { requireBoolean, requireCall, requireChoice, requireDevice, requireReal 
 import type { Device } from '../core/device.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { checkImage, type Image, type Pixels } from './image.ts';
+import { checkImage, type Image, type Pixels } from '../files/image.ts';
 
 /** How a curvature is computed; within a backend all give the same bits. */
 export const curvatureVariants = ['auto', 'direct', 'tile', 'march'] as const;

@@ -6,7 +6,7 @@ import type { Device } from '../core/device.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { requireEps } from './curvature.ts';
-import { checkImage, type CheckedImage, type Image, type Pixels } from './image.ts';
+import { checkImage, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 
 /** How the energy is minimised. */
 export const denoiseMethods = ['primal-dual', 'flow'] as const;

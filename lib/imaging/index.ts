@@ -1,10 +1,10 @@
 // The namespace `imaging` of the package: denoising, segmentation and registration of images and volumes.
-export type { GridSize, Image, Pixels } from './image.ts';
-export { readImage } from './read.ts';
-export { writeImage } from './write.ts';
+export type { GridSize, Image, Pixels } from '../files/image.ts';
+export { readImage } from '../files/read-image.ts';
+export { writeImage } from '../files/write-image.ts';
 export type {
   AxisOrder, ImageFormat, ImageMeta, RawLayout, ReadOptions, ReadResult, SampleType,
-} from './formats/common.ts';
+} from '../files/images/common.ts';
 export { discs, registrationPair, sheppLogan } from './phantoms.ts';
 export type { DiscPhantom, PhantomOptions, RegistrationPair, RegistrationPairOptions } from './phantoms.ts';
 export { addNoise, normalNumbers } from './noise.ts';

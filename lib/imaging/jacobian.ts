@@ -4,7 +4,7 @@ import { requireBoolean, requireCall, requireDevice } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { checkImage, type Image, type Pixels } from './image.ts';
+import { checkImage, type Image, type Pixels } from '../files/image.ts';
 import { axesOf, gridOf } from './warp.ts';
 
 /** Options of {@link jacobian}. */

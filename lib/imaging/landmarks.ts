@@ -6,7 +6,7 @@ import { DeviceArray } from '../core/device-array.ts';
 import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { type CheckedImage, type Pixels } from './image.ts';
+import { type CheckedImage, type Pixels } from '../files/image.ts';
 import { axesOf, gridOf } from './warp.ts';
 
 /** Pairs of points in pixels, x first, one point after the other: `[x0, y0, x1, y1, …]`, with z for volumes. */

@@ -7,7 +7,7 @@ import { DeviceArray } from '../core/device-array.ts';
 import { refusal } from '../core/errors.ts';
 import { inSlices } from '../core/slices.ts';
 import { sortInTurns, squaredDistances, surfaceOf, type Mask } from './distances.ts';
-import { checkImage, requireAlike, type CheckedImage, type Image } from './image.ts';
+import { checkImage, requireAlike, type CheckedImage, type Image } from '../files/image.ts';
 
 export type { Mask } from './distances.ts';
 

@@ -2,7 +2,7 @@
 import { isReal, makeFloat64 } from '../core/arrays.ts';
 import { requireChoice, requireCount, requireFields, requireNumber, requireReal, requireWhole } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
-import { checkImage, type Image } from './image.ts';
+import { checkImage, type Image } from '../files/image.ts';
 
 /** Options of {@link addNoise}. */
 export interface NoiseOptions {

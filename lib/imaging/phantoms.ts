@@ -1,7 +1,7 @@
 // Generated images with known contents: what the quality of the operations is measured on.
 import { makeFloat64, makeTypedArray } from '../core/arrays.ts';
 import { requireChoice, requireCount, requireFields, requireNumber } from '../core/checks.ts';
-import type { Image } from './image.ts';
+import type { Image } from '../files/image.ts';
 
 type Element = 'float32' | 'float64';
 type ArrayOf<T extends Element> = T extends 'float64' ? Float64Array : Float32Array;

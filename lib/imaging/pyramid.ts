@@ -3,7 +3,7 @@ import { callOptions, viewOf } from '../core/calls.ts';
 import type { DeviceArray } from '../core/device-array.ts';
 import { resultArray, type Device } from '../core/device.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { type CheckedImage, type Pixels } from './image.ts';
+import { type CheckedImage, type Pixels } from '../files/image.ts';
 import { axesOf } from './warp.ts';
 
 /** Extents of a level, and along which axes it was halved to become the next, coarser one. */

@@ -5,7 +5,7 @@ import { DeviceArray } from '../core/device-array.ts';
 import { inputArray, resultArray } from '../core/device.ts';
 import { ArgumentError } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { type Pixels } from './image.ts';
+import { type Pixels } from '../files/image.ts';
 import { landmarkError, release } from './landmarks.ts';
 import { double, halve, planPyramid, pointsOf, type PyramidLevel } from './pyramid.ts';
 import type { RegisterCall, RegisterResult, RegistrationLevel } from './register.ts';

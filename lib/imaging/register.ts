@@ -6,7 +6,7 @@ import { DeviceArray } from '../core/device-array.ts';
 import type { Device } from '../core/device.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { checkImage, requireAlike, type CheckedImage, type GridSize, type Image, type Pixels } from './image.ts';
+import { checkImage, requireAlike, type CheckedImage, type GridSize, type Image, type Pixels } from '../files/image.ts';
 import type { JacobianRange } from './jacobian.ts';
 import { requireLandmarks, type LandmarkError, type Landmarks } from './landmarks.ts';
 import { registerLevels } from './register-levels.ts';

@@ -5,7 +5,7 @@ import { requireFields, requireSignal } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { inputArray, resultArray } from '../core/device.ts';
 import { contourRingsInTurns } from './contour.ts';
-import type { CheckedImage, Pixels } from './image.ts';
+import type { CheckedImage, Pixels } from '../files/image.ts';
 import type { SegmentCall, SegmentOptions, SegmentResult, SegmentVariant } from './segment.ts';
 import { segmentVariants } from './segment.ts';
 

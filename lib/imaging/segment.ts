@@ -7,7 +7,7 @@ import type { Device } from '../core/device.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
 import type { ContourOptions, Ring } from './contour.ts';
-import { checkImage, type CheckedImage, type Image, type Pixels } from './image.ts';
+import { checkImage, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 import { segmentInPortions } from './segment-call.ts';
 
 /** How a step is made. */

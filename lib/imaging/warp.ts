@@ -6,7 +6,7 @@ import { requireCall, requireDevice } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { checkImage, type CheckedImage, type Image, type Pixels } from './image.ts';
+import { checkImage, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 
 /** Options of {@link warp}. */
 export interface WarpOptions<V extends Pixels = Pixels> extends CallOptions {

@@ -4,7 +4,8 @@ import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { FileError, refusal } from '../core/errors.ts';
 import { describeFile, hashFile, isAbsent, listFolder } from '../core/files.ts';
-import type { Job } from './schema.ts';
+import type { InputFile, Resolve } from './kind.ts';
+import { kindOf, type Job } from './kinds/index.ts';
 
 /** Fields of a job file that no result depends on. */
 const idleFields: readonly string[] = ['$schema', 'sweep'];
@@ -19,43 +20,19 @@ export function canonical(value: unknown): string {
   return Object.is(value, -0) ? '-0' : JSON.stringify(value) ?? 'null';
 }
 
-/** A file or folder that a job reads, and the field that names it. */
-interface Input {
-  readonly field: string;
-  readonly path: string;
-  /** Files that a program looks for and does without. */
-  readonly optional?: boolean;
-}
-
 /** The bytes of an input. */
-export interface InputDigest extends Input {
+export interface InputDigest extends InputFile {
   readonly digest: string;
 }
 
-/** Turns a path of a job file into one of the file system. */
-export type Resolve = (path: string) => string;
-
-/** Fields that hold paths; a value that is no text (a number, a phantom) names no file. */
-function namedInputs(job: Job): [string, unknown][] {
-  switch (job.kind) {
-    case 'solve': return [['lower', job.lower], ['diagonal', job.diagonal], ['upper', job.upper], ['rhs', job.rhs]];
-    case 'heat-adi': return [['initial.file', job.initial.file]];
-    case 'spline': return [['file', job.file]];
-    case 'simulate': return [['initial.file', typeof job.initial === 'object' && 'file' in job.initial ? job.initial.file : undefined]];
-    case 'denoise': return [['input', job.input]];
-    case 'segment': return [['input', job.input], ['truth', job.truth]];
-    case 'register': return [['reference', job.reference], ['template', job.template], ['landmarks', job.landmarks]];
-    case 'stream': return [['program', job.program], ['input', job.input]];
-  }
-}
-
-/** Everything a job reads; of a stream program also the files that it names itself. */
-async function inputsOf(job: Job, resolve: Resolve): Promise<Input[]> {
-  const inputs: Input[] = namedInputs(job).flatMap(([field, path]) => (typeof path === 'string' ? [{ field, path: resolve(path) }] : []));
-  if (job.kind !== 'stream') return inputs;
-  for (const { path } of inputs) await present('program', path);
-  const { programFiles } = await import('./stream-program.ts'); // with its compiler
-  return [...inputs, ...await programFiles(job, resolve)];
+/** Everything a job reads. */
+async function inputsOf(job: Job, resolve: Resolve): Promise<InputFile[]> {
+  const kind = kindOf(job);
+  const inputs = Object.entries(kind.inputs(job)).flatMap(([field, path]): InputFile[] =>
+    (typeof path === 'string' ? [{ field, path: resolve(path) }] : []));
+  if (kind.moreInputs === undefined) return inputs;
+  for (const { field, path } of inputs) await present(field, path);
+  return [...inputs, ...await kind.moreInputs(job, resolve)];
 }
 
 async function present(field: string, path: string): Promise<boolean> {
@@ -71,7 +48,7 @@ async function present(field: string, path: string): Promise<boolean> {
 export type Digests = Map<string, Promise<string>>;
 
 /** Of a file; of a folder (a series of slices) its files with their names. */
-async function digest({ field, path, optional }: Input): Promise<string> {
+async function digest({ field, path, optional }: InputFile): Promise<string> {
   if (optional === true) {
     const found = await hashFile(path).catch((error: unknown) => {
       if (isAbsent(error)) return undefined;

@@ -4,9 +4,10 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { refusal } from '../core/errors.ts';
 import { describeFile, readText } from '../core/files.ts';
-import { digestInputs, hashItem, type Digests, type InputDigest, type Resolve } from './hash.ts';
+import { digestInputs, hashItem, type Digests, type InputDigest } from './hash.ts';
+import type { Resolve } from './kind.ts';
+import { jobSchema, type Job } from './kinds/index.ts';
 import { itemNamer, requireOwnFolders, type Sweep } from './names.ts';
-import { jobSchema, type Job } from './schema.ts';
 
 /** One combination of a job's sweep. */
 export interface JobItem {
@@ -22,18 +23,17 @@ export interface JobItem {
 /** A job file ready to run. */
 export interface LoadedJob {
   readonly name: string;
-  readonly file: string;
   readonly device: NonNullable<Job['device']>;
   readonly items: readonly JobItem[];
   /** Resolves the input paths of the job file. */
   readonly input: Resolve;
 }
 
-/** `package:NAME/PATH` is a file of an installed npm package; other paths are relative to the job file. */
-function inputResolver(file: string): Resolve {
-  const require = createRequire(resolve(file));
+/** `package:NAME/PATH` is a file of a npm package installed for `folder`; other paths are relative to it. */
+function inputResolver(folder: string): Resolve {
+  const require = createRequire(join(resolve(folder), 'job.json'));
   return (path) => {
-    if (!path.startsWith('package:')) return isAbsolute(path) ? path : join(dirname(resolve(file)), path);
+    if (!path.startsWith('package:')) return isAbsolute(path) ? path : join(resolve(folder), path);
     const wanted = path.slice('package:'.length);
     const [name, rest] = /^((?:@[^/]+\/)?[^/]+)\/(.+)$/.exec(wanted)?.slice(1) ?? [];
     if (name === undefined || rest === undefined) {
@@ -102,25 +102,28 @@ async function readJob(file: string): Promise<unknown> {
   }
 }
 
-/** What may be said beside the job file. */
+/** What may be given beside the job. */
 export interface LoadOptions {
   /** In place of the job file's backend. */
   readonly backend?: NonNullable<Job['device']>['backend'];
+  /** What the job's paths are relative to. Default: the folder of the job file; for an object, the working folder. */
+  readonly folder?: string;
 }
 
 /**
- * Loads one job file.
+ * Loads one job: a file, or its content as an object.
  * @throws ArgumentError with the field for anything the schema does not take, for a sweep over an unknown field, of more than
  *   {@link mostItems} items or with equal values, and for inputs that do not exist; FileError for files that cannot be read
  */
-export async function loadJob(file: string, { backend }: LoadOptions = {}): Promise<LoadedJob> {
-  const raw = await readJob(file);
+export async function loadJob(source: string | object, { backend, folder }: LoadOptions = {}): Promise<LoadedJob> {
+  const file = typeof source === 'string' ? source : 'job';
+  const raw = typeof source === 'string' ? await readJob(source) : source;
   const job = parseJob(raw, file);
   const sweep = job.sweep ?? {};
   const shared = sharedFields.find((field) => Object.hasOwn(sweep, field));
   if (shared !== undefined) throw refusal(`sweep.${shared}`, 'a field that items can differ in', shared);
   countItems(sweep);
-  const input = inputResolver(file);
+  const input = inputResolver(folder ?? (typeof source === 'string' ? dirname(source) : '.'));
   const device = { ...job.device, backend: backend ?? job.device?.backend ?? 'auto' };
   const own = backend === undefined ? {} : { device };
   const nameOf = itemNamer(sweep);
@@ -132,5 +135,5 @@ export async function loadJob(file: string, { backend }: LoadOptions = {}): Prom
     items.push({ name: nameOf(combination), job: one, inputs, hash: hashItem(one, inputs) });
   }
   requireOwnFolders(items.map(({ name }) => name));
-  return { name: job.name, file, device, items, input };
+  return { name: job.name, device, items, input };
 }

@@ -1,28 +1,22 @@
 // Runs jobs: resumes, reports progress, and leaves one result.json per item.
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { openDevice, type Device } from '../core/device.ts';
 import { packageVersion } from '../core/binding.ts';
 import { previousCheckpoint, removeCheckpoints } from '../core/checkpoint.ts';
+import { openDevice, type Device } from '../core/device.ts';
 import { makeFolder, readText, removeAll, writeFileAtomic } from '../core/files.ts';
 import { requireUnchanged } from './hash.ts';
-import { heatAdiItem } from './heat-adi.ts';
-import { denoiseItem } from './imaging-denoise.ts';
-import { registerItem } from './imaging-register.ts';
-import { segmentItem } from './imaging-segment.ts';
-import type { ItemContext, ItemReport } from './item.ts';
+import type { ItemReport } from './kind.ts';
+import { kindOf, type Job } from './kinds/index.ts';
 import type { JobItem, LoadedJob } from './load.ts';
-import type { Job } from './schema.ts';
 import { checkpointName, takeFolder } from './results-folder.ts';
-import { solveItem } from './solve.ts';
-import { splineItem } from './spline.ts';
 
 /** The content of an item's result.json. */
 export interface ItemResult extends ItemReport {
   readonly schema: 1;
   readonly job: string;
   readonly item: string;
-  /** Hash of parameters and inputs; see {@link JobItem}. */
+  /** Hash of the parameters and of the bytes of the inputs: an item that is finished with the same hash is not run again. */
   readonly hash: string;
   readonly parameters: Job;
   readonly device: { readonly backend: string; readonly name: string };
@@ -33,7 +27,7 @@ export interface ItemResult extends ItemReport {
   readonly finished: string;
 }
 
-/** What the caller of {@link runJob} may watch and decide. */
+/** What the caller of a job may watch and decide. */
 export interface RunOptions {
   /** Folder that gets a folder per job; default 'warploom-results'. */
   readonly results?: string;
@@ -42,6 +36,7 @@ export interface RunOptions {
   /** Folders of results may be symbolic links; default false: they are refused. */
   readonly followLinks?: boolean;
   readonly signal?: AbortSignal;
+  /** Told of every item's start, progress, warnings and end. */
   readonly onProgress?: (event: RunEvent) => void;
 }
 
@@ -53,19 +48,6 @@ export type RunEvent =
 
 /** Name of an item's report. */
 const resultName = 'result.json';
-
-async function runItem(job: Job, context: ItemContext): Promise<ItemReport> {
-  switch (job.kind) {
-    case 'solve': return solveItem(job, context);
-    case 'heat-adi': return heatAdiItem(job, context);
-    case 'spline': return splineItem(job, context);
-    case 'simulate': return (await import('./simulate.ts')).simulateItem(job, context); // with its file format
-    case 'denoise': return denoiseItem(job, context);
-    case 'segment': return segmentItem(job, context);
-    case 'register': return registerItem(job, context);
-    case 'stream': return (await import('./stream.ts')).streamItem(job, context); // with its compiler
-  }
-}
 
 /** The result of an earlier run of the same item with the same inputs, if it is there and whole. */
 async function finishedResult(folder: string, item: JobItem): Promise<ItemResult | undefined> {
@@ -91,7 +73,7 @@ async function finishItem(item: JobItem, { loaded, device, folder, signal, onPro
   const names = { job: loaded.name, item: item.name };
   const warnings: string[] = [];
   const start = performance.now();
-  const done = await runItem(item.job, {
+  const done = await kindOf(item.job).run(item.job, {
     device, input: loaded.input, folder, signal, hash: item.hash,
     onProgress: (at, total) => onProgress?.({ event: 'progress', ...names, done: at, total }),
     warn: (note) => {

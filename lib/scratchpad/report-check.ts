@@ -1,50 +1,58 @@
 // What `explain` reads of a report, checked: reports are kept as JSON, edited, and given back.
-import { z } from 'zod';
-import { ArgumentError } from '../core/errors.ts';
-import type { ScratchpadReport } from './report.ts';
+import { describeValue } from '../core/arrays.ts';
+import { refusal } from '../core/errors.ts';
+import { choice, truth, type FieldCheck } from '../core/options.ts';
+import { list, number, optional, record, text, whole } from '../core/shapes.ts';
+import type { KernelReport, ScratchpadReport } from './report.ts';
 
-const count = z.int().min(0);
-const pairs = z.array(z.tuple([z.string(), z.string()]));
-const occupancy = z.looseObject({ blocks: count, occupancy: z.number(), limiter: z.string() });
+const count = whole(0);
+const integer = whole(Number.MIN_SAFE_INTEGER);
+const boolean: FieldCheck = truth;
+const pairs = list(list(text(), 2));
+const occupancy = record({ blocks: count, occupancy: number(), limiter: text() }, 'ignore');
 
-const kernel = z.looseObject({
-  kernel: z.string(), line: count, status: z.enum(['rewritten', 'kept']), reason: z.string(),
-  bytesBefore: count, bytesAfter: count, lowerBound: count, optimal: z.boolean(), symbolic: z.boolean(),
-  arrays: z.array(z.looseObject({
-    name: z.string(), type: z.string(), dimensions: z.array(z.number()), line: count, bytes: count, offset: z.int(), partition: z.int(),
-    live: z.array(z.looseObject({ beginLine: count, endLine: count })),
-  })),
-  partitions: z.array(z.looseObject({ offset: count, bytes: count, arrays: z.array(z.string()) })),
+const kernel = record({
+  kernel: text(), line: count, status: choice(['rewritten', 'kept']), reason: text(),
+  bytesBefore: count, bytesAfter: count, lowerBound: count, optimal: boolean, symbolic: boolean,
+  arrays: list(record({
+    name: text(), type: text(), dimensions: list(number()), line: count, bytes: count, offset: integer, partition: integer,
+    live: list(record({ beginLine: count, endLine: count }, 'ignore')),
+  }, 'ignore')),
+  partitions: list(record({ offset: count, bytes: count, arrays: list(text()) }, 'ignore')),
   interference: pairs, inseparable: pairs,
-  barriersAdded: z.array(z.looseObject({ line: count, newLine: count, cause: z.enum(['reuse', 'order']), separates: pairs, loops: count })),
-  barriersExisting: z.array(z.looseObject({ line: count, separates: z.boolean() })),
-  barriersRemoved: z.array(z.looseObject({ line: count })),
-  moved: z.array(z.looseObject({ line: count, text: z.string(), beforeLine: count.optional() })),
-  residency: z.looseObject({
-    architecture: z.string(), threads: count, registers: count, before: occupancy, after: occupancy,
-  }).optional(),
-  dynamicBytes: count.optional(), assumptions: z.array(z.string()),
-}).superRefine(({ arrays, interference, inseparable }, context) => {
-  const names = new Set(arrays.map(({ name }) => name));
-  for (const [field, list] of Object.entries({ interference, inseparable })) {
-    const index = list.findIndex((pair) => !pair.every((name) => names.has(name)));
-    if (index >= 0) context.addIssue({ code: 'custom', path: [field, index], message: 'expected names of arrays of the kernel' });
-  }
-});
+  barriersAdded: list(record({ line: count, newLine: count, cause: choice(['reuse', 'order']), separates: pairs, loops: count }, 'ignore')),
+  barriersExisting: list(record({ line: count, separates: boolean }, 'ignore')),
+  barriersRemoved: list(record({ line: count }, 'ignore')),
+  moved: list(record({ line: count, text: text(), beforeLine: optional(count) }, 'ignore')),
+  residency: optional(record({
+    architecture: text(), threads: count, registers: count, before: occupancy, after: occupancy,
+  }, 'ignore')),
+  dynamicBytes: optional(count), assumptions: list(text()),
+}, 'ignore');
 
-const report = z.looseObject({
-  kernels: z.array(kernel),
-  refused: z.array(z.looseObject({
-    kernel: z.string(), line: count, column: count, code: z.string(), reason: z.string(), remedy: z.string(),
-  })),
-});
+/** Pairs of arrays must name arrays of the kernel. */
+function requireKnownPairs({ arrays, interference, inseparable }: KernelReport, name: string): void {
+  const names = new Set(arrays.map((array) => array.name));
+  for (const [field, list] of Object.entries({ interference, inseparable })) {
+    const index = list.findIndex((pair) => !pair.every((each) => names.has(each)));
+    if (index >= 0) throw refusal(`${name}.${field}.${index}`, 'names of arrays of the kernel', describeValue(list[index]));
+  }
+}
+
+const report = record({
+  kernels: list((value, name) => {
+    kernel(value, name);
+    requireKnownPairs(value as KernelReport, name);
+  }),
+  refused: list(record({
+    kernel: text(), line: count, column: count, code: text(), reason: text(), remedy: text(),
+  }, 'ignore')),
+}, 'ignore');
 
 /**
  * Refuses what is no report of `optimize`.
  * @throws ArgumentError naming the field
  */
 export function requireReport(value: unknown): asserts value is ScratchpadReport {
-  const { error } = report.safeParse(value);
-  const issue = error?.issues[0];
-  if (issue !== undefined) throw new ArgumentError(['report', ...issue.path].map(String).join('.'), issue.message, { cause: error });
+  report(value, 'report');
 }

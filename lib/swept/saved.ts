@@ -1,8 +1,9 @@
 // What a checkpoint of a simulation holds, and what is held against it before any of it is used.
-import { z } from 'zod';
 import type { Checkpoint, CheckpointFormat, Refuse } from '../core/checkpoint.ts';
-import { admitted } from './grid.ts';
+import { choice, type FieldCheck } from '../core/options.ts';
+import { number, oneOfRecords, record, text, whole } from '../core/shapes.ts';
 import { mostSteps, type ClockState } from './clock.ts';
+import { admitted } from './grid.ts';
 import { limiters, type EquationName, type RealArray, type Setup } from './types.ts';
 
 /** Kind of the checkpoints; another one when what they hold changes. */
@@ -18,30 +19,26 @@ const components: Readonly<Record<EquationName, number>> = { heat: 1, 'kuramoto-
 /** Numbers in one typed array of V8. */
 const mostNumbers = 2 ** 32 - 1;
 
-const positive = z.number().positive();
+const positive = number({ above: 0 });
 
 /** A setup of one equation, with the values that the options of the others would have. */
-function setupOf<Name extends EquationName, Own extends z.ZodRawShape>(equation: Name, leastPoints: number, own: Own) {
-  const end = z.enum(admitted[equation]);
-  return z.strictObject({
-    equation: z.literal(equation), type: z.enum(['float32', 'float64']),
-    n: z.int().min(leastPoints).max(mostNumbers), batch: z.int().min(1).max(mostNumbers),
-    dx: z.number().gt(1e-60).lt(1e60), dt: positive, left: end, right: end, ...own,
+function setupOf(equation: EquationName, leastPoints: number, own: Readonly<Record<string, FieldCheck>>): FieldCheck {
+  const end = choice(admitted[equation]);
+  return record({
+    equation: choice([equation]), type: choice(['float32', 'float64']), n: whole(leastPoints, mostNumbers), batch: whole(1, mostNumbers),
+    dx: number({ above: 1e-60, below: 1e60 }), dt: positive, left: end, right: end, ...own,
   });
 }
 
-const setupSchema = z.discriminatedUnion('equation', [
-  setupOf('heat', 3, { diffusivity: positive, gamma: z.literal(1.4), limiter: z.literal('van-leer') }),
-  setupOf('kuramoto-sivashinsky', 5, { diffusivity: z.literal(1), gamma: z.literal(1.4), limiter: z.literal('van-leer') }),
-  setupOf('euler', 5, {
-    diffusivity: z.literal(1), gamma: z.number().gt(1), limiter: z.enum(limiters),
+const setups: Readonly<Record<EquationName, FieldCheck>> = {
+  heat: setupOf('heat', 3, { diffusivity: positive, gamma: choice([1.4]), limiter: choice(['van-leer']) }),
+  'kuramoto-sivashinsky': setupOf('kuramoto-sivashinsky', 5, {
+    diffusivity: choice([1]), gamma: choice([1.4]), limiter: choice(['van-leer']),
   }),
-]);
+  euler: setupOf('euler', 5, { diffusivity: choice([1]), gamma: number({ above: 1 }), limiter: choice(limiters) }),
+};
 
-const parametersSchema = z.strictObject({
-  setup: setupSchema, tag: z.string(),
-  clock: z.strictObject({ step: z.int().min(0).max(mostSteps), originStep: z.int().min(0).max(mostSteps), originTime: z.number() }),
-});
+const step = whole(0, mostSteps);
 
 /** Everything a checkpoint says beside the state. */
 export interface CheckpointParameters {
@@ -84,7 +81,10 @@ function checkGas({ parameters: { setup }, arrays }: Checkpoint<CheckpointParame
 /** What `swept.restore` takes. */
 export const checkpointFormat: CheckpointFormat<CheckpointParameters> = {
   kind: checkpointKind,
-  parameters: parametersSchema,
+  parameters: record({
+    setup: oneOfRecords('equation', setups), tag: text(),
+    clock: record({ step, originStep: step, originTime: number() }),
+  }),
   arrays: ({ setup: { equation, type, n, batch } }) => ({
     [stateNames[equation]]: { type: type === 'float32' ? 'Float32Array' : 'Float64Array', length: n * batch * components[equation] },
   }),

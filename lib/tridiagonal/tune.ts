@@ -1,13 +1,13 @@
 // tridiagonal.tune: finds the fastest packing depth of cr-regpack on a device.
 import { dirname } from 'node:path';
-import { z } from 'zod';
 import { makeTypedArray } from '../core/arrays.ts';
-import { implicitDevice, type Device } from '../core/device.ts';
 import { requirePath } from '../core/checks.ts';
+import { implicitDevice, type Device } from '../core/device.ts';
 import { ArgumentError, WarploomError } from '../core/errors.ts';
 import { makeFolder, readText, writeFileAtomic } from '../core/files.ts';
-import { snapshot } from '../core/snapshot.ts';
 import { callback, callFields, checkOptions, choice, listOf, optionTable, wholeFrom } from '../core/options.ts';
+import { list, mapOf, number, record, text, whole } from '../core/shapes.ts';
+import { snapshot } from '../core/snapshot.ts';
 import { solve } from './solve.ts';
 
 /** Options of {@link tune}. */
@@ -136,18 +136,16 @@ export function formatPolicy(policy: TunedPolicy): string {
   return [header, ...lines].map((line) => line.map((cell, column) => cell.padStart(widths[column]!)).join('  ')).join('\n');
 }
 
-const policySchema = z.strictObject({
-  schema: z.literal(1), backend: z.string(), device: z.string(), computeCapability: z.int(), date: z.string(),
-  rows: z.array(z.strictObject({
-    type: z.enum(['float32', 'float64']), n: z.int().min(1), batch: z.int().min(1),
-    seconds: z.record(z.string(), z.number().nonnegative()), best: z.literal([2, 4, 8, 16, 32]),
+const checkPolicy = record({
+  schema: choice([1]), backend: text(), device: text(), computeCapability: whole(Number.MIN_SAFE_INTEGER), date: text(),
+  rows: list(record({
+    type: choice(['float32', 'float64']), n: whole(1), batch: whole(1), seconds: mapOf(number({ least: 0 })),
+    best: choice([2, 4, 8, 16, 32]),
   })),
 });
 
-function requirePolicy(policy: unknown): void {
-  const { error } = policySchema.safeParse(policy);
-  const issue = error?.issues[0];
-  if (issue !== undefined) throw new ArgumentError(['policy', ...issue.path].map(String).join('.'), issue.message, { cause: error });
+function requirePolicy(policy: unknown): asserts policy is TunedPolicy {
+  checkPolicy(policy, 'policy');
 }
 
 /**
@@ -156,9 +154,11 @@ function requirePolicy(policy: unknown): void {
  */
 export async function readPolicy(path: string): Promise<TunedPolicy> {
   requirePath(path);
-  const text = await readText(path);
+  const content = await readText(path);
   try {
-    return policySchema.parse(JSON.parse(text));
+    const policy: unknown = JSON.parse(content);
+    requirePolicy(policy);
+    return policy;
   } catch (error) {
     throw new ArgumentError('path', `expected a policy as writePolicy stores it, received ${path}`, { cause: error });
   }
@@ -171,7 +171,7 @@ export async function readPolicy(path: string): Promise<TunedPolicy> {
 export async function writePolicy(path: string, policy: TunedPolicy): Promise<void> {
   requirePath(path);
   requirePolicy(policy);
-  const text = `${JSON.stringify(policy, null, 2)}\n`;
+  const content = `${JSON.stringify(policy, null, 2)}\n`;
   await makeFolder(dirname(path));
-  await writeFileAtomic(path, text);
+  await writeFileAtomic(path, content);
 }

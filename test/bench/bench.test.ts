@@ -234,6 +234,12 @@ describe('bench: a small run', function () {
     match(readFileSync(join(folder, 'cpu/swept.svg'), 'utf8'), /^<svg/);
   });
 
+  it('times what importing an entry takes beside an empty process', () => {
+    run('imports', '--quick', '--out', folder, '--filter', '^imports/scan/');
+    const { rows } = parseReport(JSON.parse(readFileSync(join(folder, 'cpu/imports.json'), 'utf8')));
+    deepStrictEqual(rows.map(({ id, unit }) => [id, unit]), [['imports/scan/time', 's'], ['imports/scan/processor', 's']]);
+  });
+
   it('check prints what falls short and exits 1 when a goal is missed', () => {
     const check = (rows: Row[]) => {
       const path = join(folder, 'report.json');

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PassThrough } from 'node:stream';
 import { main } from '../../lib/cli/main.ts';
-import { formatNpy, parseNpy } from '../../lib/core/npy.ts';
-import { jobJsonSchema } from '../../lib/jobs/schema.ts';
+import { formatNpy, parseNpy } from '../../lib/files/npy.ts';
+import { jobJsonSchema } from '../../lib/jobs/kinds/index.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 

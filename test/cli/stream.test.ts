@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { main } from '../../lib/cli/main.ts';
-import { formatWav, parseWav } from '../../lib/jobs/stream-files.ts';
-import { formatNpy, parseNpy } from '../../lib/core/npy.ts';
+import { formatWav, parseWav } from '../../lib/files/wav.ts';
+import { formatNpy, parseNpy } from '../../lib/files/npy.ts';
 
 async function warploom(...argv: string[]) {
   const [out, err] = [new PassThrough(), new PassThrough()];

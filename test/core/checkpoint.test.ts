@@ -4,10 +4,10 @@ import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { z } from 'zod';
 import { loadCheckpoint, writeCheckpoint, type CheckpointFormat } from '../../lib/core/checkpoint.ts';
 import type { FileError } from '../../lib/core/errors.ts';
 import { writeFileAtomic } from '../../lib/core/files.ts';
+import { record, text, whole } from '../../lib/core/shapes.ts';
 
 const sample = {
   kind: 'test', parameters: { n: 3, name: 'µ' }, step: 7,
@@ -18,14 +18,14 @@ const sample = {
 };
 
 const sampleFormat: CheckpointFormat<{ n: number; name: string }> = {
-  kind: 'test', parameters: z.strictObject({ n: z.int(), name: z.string() }),
+  kind: 'test', parameters: record({ n: whole(0), name: text() }),
   arrays: ({ n }) => ({
     state: { type: 'Float64Array', length: n }, flags: { type: 'Uint8Array', length: n }, offsets: { type: 'BigInt64Array', length: 1 },
     empty: { type: 'Float32Array', length: 0 }, rows: { type: 'Int32Array', length: 1 },
   }),
 };
 const killedFormat: CheckpointFormat<object> = {
-  kind: 'killed', parameters: z.strictObject({}), arrays: () => ({ state: { type: 'Float64Array', length: 50_000 } }),
+  kind: 'killed', parameters: record({}), arrays: () => ({ state: { type: 'Float64Array', length: 50_000 } }),
 };
 
 describe('checkpoints', () => {
@@ -50,18 +50,18 @@ describe('checkpoints', () => {
 
   it('refuse truncation at every byte', async () => {
     await writeCheckpoint(path, sample);
-    const whole = await readFile(path);
-    for (let length = 0; length < whole.length; ++length) {
-      await writeFile(path, whole.subarray(0, length));
+    const file = await readFile(path);
+    for (let length = 0; length < file.length; ++length) {
+      await writeFile(path, file.subarray(0, length));
       await assert.rejects(loadCheckpoint(path, sampleFormat), { code: 'ERR_WARPLOOM_DAMAGED_FILE' });
     }
   });
 
   it('detect every single flipped bit', async () => {
     await writeCheckpoint(path, sample);
-    const whole = await readFile(path);
-    for (let bit = 0; bit < whole.length * 8; ++bit) {
-      const damaged = Buffer.from(whole);
+    const file = await readFile(path);
+    for (let bit = 0; bit < file.length * 8; ++bit) {
+      const damaged = Buffer.from(file);
       damaged[bit >> 3]! ^= 1 << (bit & 7);
       await writeFile(path, damaged);
       await assert.rejects(loadCheckpoint(path, sampleFormat), { code: 'ERR_WARPLOOM_DAMAGED_FILE' });

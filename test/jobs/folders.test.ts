@@ -8,7 +8,7 @@ import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { main } from '../../lib/cli/main.ts';
 import { temporaryBeside } from '../../lib/core/files.ts';
-import { formatNpy } from '../../lib/core/npy.ts';
+import { formatNpy } from '../../lib/files/npy.ts';
 import { loadJob, mostItems } from '../../lib/jobs/load.ts';
 import { FolderLock, lockName } from '../../lib/jobs/lock.ts';
 import { itemNamer, requireOwnFolders } from '../../lib/jobs/names.ts';

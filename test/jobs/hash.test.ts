@@ -5,11 +5,11 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { formatNpy } from '../../lib/core/npy.ts';
+import { formatNpy } from '../../lib/files/npy.ts';
 import { digestInputs, hashItem } from '../../lib/jobs/hash.ts';
 import { loadJob } from '../../lib/jobs/load.ts';
 import { runJob, type RunEvent } from '../../lib/jobs/runner.ts';
-import { jobSchema } from '../../lib/jobs/schema.ts';
+import { jobSchema } from '../../lib/jobs/kinds/index.ts';
 import { writeImage } from '../../lib/imaging/index.ts';
 
 interface Schema {

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decode } from 'fast-png';
 import { psnr, writeImage } from '../../lib/imaging/index.ts';
-import { loadImage, outputFormat, rescale } from '../../lib/jobs/imaging-input.ts';
-import { gridLines, historyPlot, linesSvg, panelsPng } from '../../lib/jobs/imaging-pictures.ts';
-import { denoiseJobSchema, type DenoiseJob } from '../../lib/jobs/imaging-schema.ts';
+import { loadImage, outputFormat, rescale } from '../../lib/jobs/images/input.ts';
+import { gridLines, historyPlot, linesSvg, panelsPng } from '../../lib/jobs/images/pictures.ts';
+import { denoiseJobSchema, type DenoiseJob } from '../../lib/jobs/kinds/denoise.ts';
 
 const grey = (values: number[], width: number, height: number, depth = 1) => ({ data: Float32Array.from(values), width, height, depth });
 

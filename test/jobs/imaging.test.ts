@@ -7,10 +7,10 @@ import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { decode } from 'fast-png';
 import { main } from '../../lib/cli/main.ts';
-import { formatNpy, parseNpy } from '../../lib/core/npy.ts';
+import { formatNpy, parseNpy } from '../../lib/files/npy.ts';
 import { discs, psnr, readImage, registrationPair, sheppLogan, targetRegistrationError, writeImage } from '../../lib/imaging/index.ts';
 
-const images = fileURLToPath(new URL('../imaging/data/', import.meta.url));
+const images = fileURLToPath(new URL('../files/data/', import.meta.url));
 
 async function run(argv: string[]) {
   const [out, err] = [new PassThrough(), new PassThrough()];

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { decode } from 'fast-png';
 import * as zarr from 'zarrita';
 import { main } from '../../lib/cli/main.ts';
-import { formatNpy } from '../../lib/core/npy.ts';
+import { formatNpy } from '../../lib/files/npy.ts';
 import { euler } from '../../lib/swept/index.ts';
 import { deviceOf } from '../support/backends.ts';
 import { sameBits } from '../support/simulating.ts';

@@ -71,6 +71,30 @@ describe('the packed package', function () {
     deepStrictEqual(rounded(done.stdout), [1, 1, 1]);
   });
 
+  const entries = ['core', 'tridiagonal', 'scan', 'swept', 'imaging', 'scratchpad', 'stream', 'files', 'jobs'];
+
+  it('imports each entry alone', () => {
+    for (const entry of entries) {
+      const done = node('--input-type=module', '-e', `console.log(Object.keys(await import('warploom/${entry}')).length)`);
+      strictEqual(done.stderr, '', entry);
+      ok(Number(done.stdout) > 1, entry);
+    }
+    const solved = node('--input-type=module', '-e',
+      `import { openDevice } from 'warploom/core'; import * as tridiagonal from 'warploom/tridiagonal'; ${solve}`);
+    deepStrictEqual(rounded(solved.stdout), [1, 1, 1], solved.stderr);
+    match(node('--input-type=module', '-e', "await import('warploom/cli')").stderr, /ERR_PACKAGE_PATH_NOT_EXPORTED/);
+  });
+
+  it('has types of each entry', () => {
+    const lines = entries.map((entry) => `export * as ${entry} from 'warploom/${entry}';`);
+    writeFileSync(join(project, 'types.mts'), `import { type tridiagonal } from 'warploom';\n${lines.join('\n')}
+import type { SolveOptions } from 'warploom/tridiagonal';
+export const same = (options: SolveOptions): tridiagonal.SolveOptions => options;\n`);
+    const done = node(join(root, 'node_modules/typescript/bin/tsc'), '--noEmit', '--strict', '--skipLibCheck', '--target', 'es2022',
+      '--module', 'nodenext', '--types', 'node', '--typeRoots', join(root, 'node_modules/@types'), 'types.mts');
+    strictEqual(done.stdout, '');
+  });
+
   it('is required from CommonJS and solves', () => {
     const done = node('--no-warnings', '-e',
       `(async () => { const { openDevice, tridiagonal } = require('warploom'); ${solve} })()`);

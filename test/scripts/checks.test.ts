@@ -14,7 +14,13 @@ describe('check-layers', () => {
     return breaches([path], () => text);
   };
   const refused: readonly [string, string, RegExp][] = [
-    ['lib/scan/a.ts', "import { solve } from '../tridiagonal/solve.ts';", /must import core only/],
+    ['lib/scan/a.ts', "import { solve } from '../tridiagonal/solve.ts';", /must import core, kernel and files only/],
+    ['lib/scan/a.ts', "import { runJob } from '../jobs/runner.ts';", /must import core, kernel and files only/],
+    ['lib/files/a.ts', "import { solve } from '../tridiagonal/solve.ts';", /files must not import/],
+    ['lib/files/a.ts', "import type { Local } from '../kernel/ir.ts';", /files must not import/],
+    ['lib/kernel/a.ts', "import { readImage } from '../files/read-image.ts';", /kernel must not import/],
+    ['lib/jobs/a.ts', "import { table } from '../cli/table.ts';", /jobs must not import/],
+    ['lib/cli/a.ts', "import { solve } from '../index.ts';", /cli must not import/],
     ['lib/core/a.ts', "import { solve } from '../tridiagonal/solve.ts';", /core must not import/],
     ['lib/scan/a.ts', "import load from 'node-gyp-build';", /only lib\/core\/binding\.ts/],
     ['lib/scan/a.ts', "import '../../test/support/random.ts';", /must not import/],
@@ -37,6 +43,8 @@ describe('check-layers', () => {
 
   it('accepts what the layers allow, and comments', async () => {
     deepStrictEqual(await found('lib/scan/a.ts', "import { Device } from '../core/device.ts';"), []);
+    deepStrictEqual(await found('lib/scan/a.ts', "import { readImage } from '../files/read-image.ts';"), []);
+    deepStrictEqual(await found('lib/stream/a.ts', "import type { Local } from '../kernel/ir.ts';"), []);
     deepStrictEqual(await found('lib/jobs/a.ts', "import { solve } from '../tridiagonal/solve.ts';"), []);
     deepStrictEqual(await found('native/scan/a.cpp', '#include "cuda/scan/prefix.h"'), []);
     deepStrictEqual(await found('cuda/scan/a_agent.cuh', '// threadIdx.x is hidden behind Block::thread'), []);

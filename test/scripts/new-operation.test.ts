@@ -12,6 +12,7 @@ describe('new-operation', () => {
   let copy = '';
   beforeEach(() => {
     copy = mkdtempSync(join(tmpdir(), 'warploom-operation-'));
+    for (const file of ['package.json', 'typedoc.json']) cpSync(join(root, file), join(copy, file));
     for (const folder of ['cuda', 'native', 'lib']) cpSync(join(root, folder), join(copy, folder), { recursive: true });
   });
   afterEach(() => rmSync(copy, { recursive: true, force: true }));
@@ -26,6 +27,9 @@ describe('new-operation', () => {
     match(text('cuda/core/operations.inc'), /^WARPLOOM_OPERATION\(wavelet, lift_step, LiftStepParameters\)$/m);
     match(text('native/core/operation.cpp'), /^#include "cuda\/wavelet\/lift_step\.h"$/m);
     match(text('lib/index.ts'), /^export \* as wavelet from '\.\/wavelet\/index\.ts';$/m);
+    const { exports } = JSON.parse(text('package.json')) as { exports: Record<string, unknown> };
+    deepStrictEqual(exports['./wavelet'], { types: './dist/wavelet/index.d.ts', default: './dist/wavelet/index.js' });
+    match(text('typedoc.json'), /"lib\/wavelet\/index\.ts"/);
     const created = done.stdout.split('\n').filter((line) => line.startsWith('new')).map((line) => line.split(/\s+/)[1]!);
     ok(created.includes('test/wavelet/lift-step.test.ts'));
     for (const path of created) ok(!/@\w+@/.test(text(path)), path);

@@ -51,6 +51,8 @@ const plan = () => ({ blocks: [{ name: 'a', bytes: 64, alignment: 16, live: [{ b
   1]] });
 const policy = () => ({ schema: 1, backend: 'cpu', device: 'x', computeCapability: 0, date: '', rows: [{ type: 'float32', n: 64, batch: 2, seconds: { 2: 1e-3 }, best: 2 }] });
 
+const job = () => ({ kind: 'denoise', name: 'a', input: { phantom: 'discs', size: 8 }, weight: 0.1, iterations: 2, sweep: { weight: [0.1] } });
+
 let saved: string | undefined;
 async function checkpoint(): Promise<string> {
   if (saved !== undefined) return saved;
@@ -126,6 +128,14 @@ export const functions: Readonly<Record<string, Maker>> = {
   'imaging.targetRegistrationError': () => ({ args: [displacement(), displacement(), mask()] }),
   'imaging.warp': () => ({ args: [picture(), displacement(), { device }] }),
   'imaging.writeImage': () => ({ args: [join(folder, 'x.png'), picture(), { sampleType: 'uint8' }] }),
+  'files.readImage': args(new Uint8Array(40), { format: 'raw', raw: { width: 5, height: 8, sampleType: 'uint8' } }),
+  'files.writeImage': () => ({ args: [join(folder, 'y.png'), picture(), { sampleType: 'uint8' }] }),
+  'files.parseNpy': () => ({ args: [warploom.files.formatNpy({ type: 'float64', shape: [2, 3], data: real(6) }), 'a.npy'] }),
+  'files.formatNpy': () => ({ args: [{ type: 'float64', shape: [2, 3], data: real(6) }] }),
+  'files.parseWav': () => ({ args: [warploom.files.formatWav([0, 0.5], 8000), 'a.wav'] }),
+  'files.formatWav': args([0, 0.5], 8000, 1),
+  'jobs.run': () => ({ args: [job(), { results: join(folder, 'jobs'), folder, backend: 'cpu', again: true }] }),
+  'jobs.jsonSchema': args(),
   'scratchpad.explain': async () => ({ args: [await report()] }),
   'scratchpad.interference': () => ({ args: [plan()] }),
   'scratchpad.plan': () => ({ args: [plan(), 'exact', {}] }),

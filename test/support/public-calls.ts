@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import * as library from '../../lib/index.ts';
 import type { Device, DeviceArray } from '../../lib/index.ts';
 
-const { imaging, scan, scratchpad, stream, swept, tridiagonal } = library;
+const { files, imaging, jobs, scan, scratchpad, stream, swept, tridiagonal } = library;
 
 /** What a call is made with. */
 export interface Given {
@@ -232,6 +232,22 @@ const fields: Record<string, readonly PublicCase[]> = {
   })),
 };
 
+const work: Record<string, readonly PublicCase[]> = {
+  'files.readImage': [{
+    call: ({ bytes }) => files.readImage(bytes(1, 2, 3, 4, 5, 6), { format: 'raw', raw: { sampleType: 'uint8', width: 3, height: 2 } }),
+  }],
+  'files.writeImage': [{ call: (given) => written('image.png', (path) => files.writeImage(path, picture(given), { spacing: given.list(1, 2, 3) as never })) }],
+  'jobs.run': [{
+    call: ({ list }) => {
+      const results = mkdtempSync(join(tmpdir(), 'warploom-call-'));
+      const input = { phantom: 'discs' as const, size: 16 };
+      return jobs.run({ kind: 'denoise', name: 'a', input, range: list(0, 2) as never, iterations: 5, sweep: { weight: list(0.1, 0.2) } },
+        { results, backend: 'cpu' }).finally(() => rmSync(results, { recursive: true, force: true }));
+    },
+    use: (items: Awaited<ReturnType<typeof jobs.run>>) => Promise.resolve(items.map(({ hash, item, accuracy }) => ({ hash, item, accuracy }))),
+  }],
+};
+
 const programs: Record<string, readonly PublicCase[]> = {
   'scratchpad.optimize': [{ call: ({ list }) => scratchpad.optimize(kernel, { blockThreads: list(64) as never, macros: list('UNUSED'), reorder: true }) }],
   'stream.parse': [{ call: async ({ list }) => (await stream.parse(list({ name: 'a.str', text: source }))).diagnostics }],
@@ -269,7 +285,7 @@ const programs: Record<string, readonly PublicCase[]> = {
 };
 
 /** By the name of the export; several calls where a function has several ways. */
-export const publicCases: Readonly<Record<string, readonly PublicCase[]>> = { ...core, ...linear, ...fields, ...programs };
+export const publicCases: Readonly<Record<string, readonly PublicCase[]>> = { ...core, ...linear, ...fields, ...work, ...programs };
 
 /** Functions that give promises and take no arrays but outputs, or go through another of the table; why. */
 export const withoutInputs: Readonly<Record<string, string>> = {
@@ -285,5 +301,5 @@ export const withoutInputs: Readonly<Record<string, string>> = {
   'swept.Simulation#advance': 'numbers', 'swept.Simulation#advanceTo': 'numbers', 'swept.Simulation#read': 'no input',
   'swept.Simulation#remedy': 'internal', 'swept.GasSimulation#remedy': 'internal', 'swept.Simulation#figures': 'no input', 'swept.Simulation#save': 'a path',
   'stream.Solver#solve': 'a model, which it writes as text before it waits', 'stream.Solver#ask': 'internal',
-  'stream.graphSvg': 'a graph, which nobody changes',
+  'stream.graphSvg': 'a graph, which nobody changes', 'jobs.jsonSchema': 'no input',
 };

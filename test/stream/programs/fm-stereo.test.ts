@@ -1,6 +1,6 @@
 // The stereo receiver gives back what was broadcast.
 import assert from 'node:assert/strict';
-import { distortion, kSignalRate, kSoundRate, stereoBroadcast, stereoSound } from '../../../lib/jobs/stream-signal.ts';
+import { distortion, kSignalRate, kSoundRate, stereoBroadcast, stereoSound } from '../../../lib/jobs/stream/signal.ts';
 import { program, run } from './support.ts';
 
 const graph = program('fm-stereo');

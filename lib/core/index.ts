@@ -1,0 +1,15 @@
+// What every part of the package works with: devices, arrays on them, errors.
+export { defaultDevice, Device, devices, openDevice } from './device.ts';
+export type { OpenDeviceOptions, RunResult } from './device.ts';
+export { DeviceArray } from './device-array.ts';
+export { packageVersion as version } from './binding.ts';
+export type { BackendName, DeviceDescription, MemoryUse } from './binding.ts';
+export type { ElementType, TypedArray } from './arrays.ts';
+export type { Parameters } from './pack.ts';
+export type { CallOptions, ProgressCallback } from './progress.ts';
+export type { RunTrace, TransferTrace } from './diagnostics.ts';
+export {
+  ArgumentError, CheckpointError, DeviceLostError, DisposedError, FileError, InstabilityError, OutOfMemoryError, QueueFullError,
+  UnavailableError, WarploomError,
+} from './errors.ts';
+export type { ArgumentErrorOptions, CheckpointErrorDetails, ErrorCode, FileErrorDetails } from './errors.ts';

@@ -1,0 +1,90 @@
+// Arrays without an image's header: .npy, and raw samples of a described layout.
+import { requireChoice, requireFields, requireWhole } from '../../core/checks.ts';
+import { ArgumentError, refusal } from '../../core/errors.ts';
+import { formatNpy, parseNpy } from '../npy.ts';
+import type { CheckedImage } from '../image.ts';
+import {
+  allocatePixels, axisOrders, bytesOfSample, damaged, decodeSamples, encodeSamples, pixelTypeFor, requireExtents, sampleTypes, spread,
+  type AxisOrder, type ImageMeta, type RawLayout, type ReadResult, type SampleType, type Source,
+} from './common.ts';
+
+const defaultOrders: Readonly<Record<number, AxisOrder>> = { 2: 'yx', 3: 'zyx', 4: 'czyx' };
+
+/** Reads a .npy file; its rank says what its axes are, unless the option `axes` does. */
+export function readNpy(source: Source): ReadResult {
+  const { bytes, name, options } = source;
+  const { type, shape, data: stored } = parseNpy(bytes, name);
+  if (type.startsWith('complex')) throw refusal(name, 'real numbers', type);
+  const order = options.axes ?? defaultOrders[shape.length];
+  requireChoice(order, 'axes', axisOrders);
+  if (order?.length !== shape.length) {
+    const rank = order === undefined ? 'an array of rank 2, 3 or 4' : `an array of rank ${order.length} (axes ${order})`;
+    throw refusal(name, rank, `shape (${shape.join(', ')})`);
+  }
+  const extent = (axis: string) => (order.includes(axis) ? shape[order.indexOf(axis)]! : 1);
+  const [width, height, depth, channels] = [extent('x'), extent('y'), extent('z'), extent('c')];
+  requireExtents(source, [width, height, depth, channels]);
+  const points = width * height * depth;
+  const data = allocatePixels(pixelTypeFor(source, type as SampleType), points * channels);
+  const samples = stored instanceof BigInt64Array ? Float64Array.from(stored, Number) : stored;
+  spread(samples, data, { channels, keep: channels, interleaved: order.endsWith('c'), slope: 1, intercept: 0, points, first: 0 });
+  return {
+    image: { data, width, height, ...(order.includes('z') ? { depth } : {}), ...(order.includes('c') ? { channels } : {}) },
+    meta: { format: 'npy', sampleType: type as SampleType, slope: 1, intercept: 0 },
+  };
+}
+
+/** The bytes of a .npy file of shape (height, width), (depth, height, width) or (channels, depth, height, width). */
+export function formatNpyImage(image: CheckedImage<Float32Array | Float64Array>, meta: Partial<ImageMeta>): Uint8Array {
+  const { width, height, depth, channels, data } = image;
+  const sampleType = meta.sampleType ?? image.type;
+  if (sampleType === 'uint64') throw refusal('meta.sampleType', 'another type than uint64 (.npy)', sampleType);
+  const shape = channels > 1 ? [channels, depth, height, width] : depth > 1 ? [depth, height, width] : [height, width];
+  if (sampleType === image.type) return formatNpy({ type: sampleType, shape, data });
+  const bytes = encodeSamples(data, sampleType, true, { slope: meta.slope ?? 1, intercept: meta.intercept ?? 0 });
+  // The header depends on type and shape only; the samples are laid behind it.
+  const copy = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer;
+  const stored = sampleType === 'int64' ? new BigInt64Array(copy) : decodeSamples(bytes, sampleType, true);
+  return formatNpy({ type: sampleType, shape, data: stored });
+}
+
+const layoutFields = ['width', 'height', 'depth', 'channels', 'sampleType', 'littleEndian', 'offset', 'interleaved'];
+
+/** Checks the layout that a caller describes. */
+function checkLayout(layout: RawLayout | undefined): Required<RawLayout> {
+  if (layout === undefined) throw new ArgumentError('raw', 'a raw file needs its layout: { width, height, sampleType, … }');
+  requireFields(layout, layoutFields, 'raw', 'a raw layout');
+  const { width, height, depth = 1, channels = 1, sampleType, littleEndian = true, offset = 0, interleaved = false } = layout;
+  for (const [key, value] of Object.entries({ width, height, depth, channels })) {
+    requireWhole(value ?? NaN, `raw.${key}`, 1, 2 ** 30);
+  }
+  requireWhole(offset, 'raw.offset', 0, Number.MAX_SAFE_INTEGER);
+  requireChoice(sampleType ?? null, 'raw.sampleType', sampleTypes);
+  requireChoice(littleEndian, 'raw.littleEndian', [true, false]);
+  requireChoice(interleaved, 'raw.interleaved', [true, false]);
+  return { width, height, depth, channels, sampleType, littleEndian, offset, interleaved };
+}
+
+/** Reads raw samples. */
+export function readRaw(source: Source): ReadResult {
+  const { width, height, depth, channels, sampleType, littleEndian, offset, interleaved } = checkLayout(source.options.raw);
+  const samples = requireExtents(source, [width, height, depth, channels]);
+  const expected = samples * bytesOfSample(sampleType);
+  if (source.bytes.length < offset + expected) {
+    throw damaged(source.name, `${source.bytes.length} bytes where the layout needs ${offset + expected}`);
+  }
+  const points = width * height * depth;
+  const data = allocatePixels(pixelTypeFor(source, sampleType), samples);
+  spread(decodeSamples(source.bytes.subarray(offset, offset + expected), sampleType, littleEndian), data, {
+    channels, keep: channels, interleaved, slope: 1, intercept: 0, points, first: 0,
+  });
+  return {
+    image: { data, width, height, ...(depth > 1 ? { depth } : {}), ...(channels > 1 ? { channels } : {}) },
+    meta: { format: 'raw', sampleType, slope: 1, intercept: 0 },
+  };
+}
+
+/** Little-endian samples of the image's planes. */
+export function formatRaw(image: CheckedImage<Float32Array | Float64Array>, meta: Partial<ImageMeta>): Uint8Array {
+  return encodeSamples(image.data, meta.sampleType ?? image.type, true, { slope: meta.slope ?? 1, intercept: meta.intercept ?? 0 });
+}

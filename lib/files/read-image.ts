@@ -1,0 +1,74 @@
+// readImage: any of the formats, from a path or from bytes.
+import { describeValue, holds, typedCopy } from '../core/arrays.ts';
+import { requireChoice, requireFields, requireWhole } from '../core/checks.ts';
+import { ArgumentError, refusal } from '../core/errors.ts';
+import { describeFile, readBytes } from '../core/files.ts';
+import { snapshot } from '../core/snapshot.ts';
+import { readNpy, readRaw } from './images/arrays.ts';
+import {
+  axisOrders, defaultMaxPixels, imageFormats, requireExtents, unsupported, type ImageFormat, type ReadOptions, type ReadResult, type Source,
+} from './images/common.ts';
+import { formatOfBytes } from './images/detect.ts';
+
+/** Each with its library, which only a file of its kind loads. */
+const readers: Readonly<Record<ImageFormat, (source: Source) => Promise<ReadResult>>> = {
+  png: async (source) => (await import('./images/png.ts')).readPng(source),
+  tiff: async (source) => (await import('./images/tiff.ts')).readTiff(source),
+  nifti: async (source) => (await import('./images/nifti.ts')).readNifti(source),
+  dicom: async (source) => (await import('./images/dicom.ts')).readDicom(source),
+  npy: async (source) => readNpy(source),
+  raw: async (source) => readRaw(source),
+};
+
+function checkReadOptions(options: ReadOptions): Source['options'] {
+  requireFields(options, ['format', 'type', 'maxPixels', 'values', 'alpha', 'page', 'series', 'axes', 'raw'], 'options', 'readImage');
+  const { format, type, maxPixels = defaultMaxPixels, values, alpha, page, series, axes } = options;
+  requireChoice(format, 'format', imageFormats);
+  requireChoice(type, 'type', ['float32', 'float64']);
+  requireWhole(maxPixels, 'maxPixels', 1, 2 ** 40);
+  requireChoice(values, 'values', ['unit', 'stored']);
+  requireChoice(alpha, 'alpha', ['drop', 'keep']);
+  requireWhole(page, 'page', 0, 2 ** 31);
+  requireChoice(axes, 'axes', axisOrders);
+  if (series !== undefined && typeof series !== 'string') throw refusal('series', 'a SeriesInstanceUID', describeValue(series));
+  if (options.raw !== undefined && format !== 'raw') throw new ArgumentError('raw', 'describes a file of format "raw"; give format too');
+  return { ...options, maxPixels };
+}
+
+/** Longest file that is read into memory: what the cap allows at eight bytes a sample, and headers. */
+async function readCapped(path: string, options: Source['options']): Promise<Uint8Array> {
+  const { size } = await describeFile(path);
+  if (size > 8 * options.maxPixels + 2 ** 24) requireExtents({ bytes: new Uint8Array(), name: path, options }, [size]);
+  if (size > 2 ** 31 - 1) throw unsupported(path, 'a file of more than 2 GiB');
+  return readBytes(path);
+}
+
+/**
+ * Reads an image or a volume: PNG (8, 16 bits and less), TIFF and TIFF stacks, NIfTI (.nii, .nii.gz), DICOM (a file or a folder of
+ * slices, uncompressed), .npy, raw samples. Unsigned integers of PNG and TIFF become 0 to 1; the slopes and intercepts of NIfTI
+ * and DICOM are applied; alpha is left out. `meta` says all that, and {@link writeImage} takes it back.
+ *
+ * Files are not trusted: extents are held against `maxPixels` before memory is taken, compressed data is inflated no further than
+ * the header announces, and offsets are checked against the file.
+ *
+ * @param source a path (for DICOM also of a folder), or the bytes of a file
+ * @throws ArgumentError for options, and for images of more than `maxPixels` samples; `ERR_WARPLOOM_DAMAGED_FILE` for files that are
+ *   cut off or contradict themselves; `ERR_WARPLOOM_UNSUPPORTED` for kinds that are not read, with the kind; FileError
+ */
+export async function readImage(source: string | Uint8Array, options: ReadOptions = {}): Promise<ReadResult> {
+  const checked = checkReadOptions(snapshot(options));
+  if (typeof source !== 'string' && !holds(source, 'uint8')) {
+    throw refusal('source', 'a path or the bytes of a file', describeValue(source));
+  }
+  if (typeof source === 'string' && (await describeFile(source)).isDirectory()) {
+    requireChoice(checked.format, 'format', ['dicom']);
+    return (await import('./images/dicom.ts')).readDicomFolder(source, checked);
+  }
+  const bytes = typeof source === 'string' ? await readCapped(source, checked) : typedCopy(source);
+  const name = typeof source === 'string' ? source : 'source';
+  const format = checked.format ?? formatOfBytes(bytes);
+  if (format === undefined) {
+    throw unsupported(name, 'not PNG, TIFF, NIfTI, DICOM or .npy (for raw samples say format: "raw" and their layout)');
+  }
+  return readers[format]({ bytes, name, options: checked });
+}

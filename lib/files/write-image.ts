@@ -1,0 +1,72 @@
+// writeImage: an image as a file that is whole or absent.
+import { describeValue, holds, isReal, typedCopy } from '../core/arrays.ts';
+import { requireChoice, requireFields, requireReal } from '../core/checks.ts';
+import { refusal } from '../core/errors.ts';
+import { writeFileAtomic } from '../core/files.ts';
+import { snapshot } from '../core/snapshot.ts';
+import { checkImage, type CheckedImage, type Image } from './image.ts';
+import { formatNpyImage, formatRaw } from './images/arrays.ts';
+import { sampleTypes, type ImageFormat, type ImageMeta } from './images/common.ts';
+import { formatTiff } from './images/tiff-write.ts';
+
+const formatsByEnding: readonly (readonly [RegExp, ImageFormat])[] = [
+  [/\.png$/i, 'png'], [/\.tiff?$/i, 'tiff'], [/\.nii(\.gz)?$/i, 'nifti'], [/\.npy$/i, 'npy'], [/\.raw$/i, 'raw'],
+];
+
+/** The format that a path's ending stands for, of those that {@link writeImage} writes. */
+export function formatOfPath(path: string): ImageFormat | undefined {
+  return formatsByEnding.find(([ending]) => ending.test(path))?.[1];
+}
+
+const metaFields = ['format', 'sampleType', 'slope', 'intercept', 'spacing', 'affine', 'header', 'description', 'notes'];
+
+function checkMeta(meta: Partial<ImageMeta>): void {
+  requireFields(meta, metaFields, 'meta', 'meta');
+  requireChoice(meta.sampleType, 'meta.sampleType', sampleTypes);
+  requireReal(meta.slope, 'meta.slope', false);
+  if (meta.slope === 0) throw refusal('meta.slope', 'a number that is not 0', '0');
+  requireReal(meta.intercept, 'meta.intercept', false);
+  for (const [key, length] of [['spacing', 3], ['affine', 16]] as const) {
+    const values = meta[key];
+    if (values === undefined || (values.length === length && values.every((value) => typeof value === 'number'))) continue;
+    throw refusal(`meta.${key}`, `${length} numbers`, describeValue(values));
+  }
+  if (meta.header !== undefined && !holds(meta.header, 'uint8')) throw refusal('meta.header', 'bytes', describeValue(meta.header));
+}
+
+/** The bytes of an image in a format; see {@link writeImage}. `gzipped`: NIfTI as .nii.gz. */
+export async function formatImage(
+  image: Image<Float32Array | Float64Array>, format: ImageFormat, given: Partial<ImageMeta> = {}, gzipped = false,
+): Promise<Uint8Array> {
+  const checked = checkImage(image, 'image');
+  if (!isReal(checked.data)) {
+    throw refusal('image.data', 'a typed array (read the DeviceArray first)', 'a DeviceArray');
+  }
+  checkMeta(given);
+  const meta = snapshot(given);
+  // Encoders are loaded first: they read what the image holds now.
+  const pixels = { ...checked, data: typedCopy(checked.data) } as CheckedImage<Float32Array | Float64Array>;
+  switch (format) {
+    case 'png': return (await import('./images/png.ts')).formatPng(pixels, meta);
+    case 'tiff': return formatTiff(pixels, meta);
+    case 'nifti': return (await import('./images/nifti.ts')).formatNifti(pixels, meta, gzipped);
+    case 'npy': return formatNpyImage(pixels, meta);
+    case 'raw': return formatRaw(pixels, meta);
+    default: throw refusal('format', 'png, tiff, nifti, npy or raw (DICOM is read only)', describeValue(format));
+  }
+}
+
+/**
+ * Writes an image to a file, whole or not at all. The ending of the path says the format: .png, .tif, .nii, .nii.gz, .npy, .raw.
+ *
+ * Samples are (pixel - intercept) / slope, rounded and clamped where the type is an integer; NaN becomes 0 there. Without `meta`
+ * PNG gets 8 bits for 0 to 1, the other formats the type of the pixels. With the `meta` of a read file, the file comes back as it was
+ * (its samples to the bit if the pixels are unchanged; NIfTI with its header and extensions).
+ *
+ * @throws ArgumentError for an image, an ending or a `meta` that does not fit; FileError
+ */
+export async function writeImage(path: string, image: Image<Float32Array | Float64Array>, meta: Partial<ImageMeta> = {}): Promise<void> {
+  const format = typeof path === 'string' ? formatOfPath(path) : undefined;
+  if (format === undefined) throw refusal('path', 'a path ending in .png, .tif, .tiff, .nii, .nii.gz, .npy or .raw', describeValue(path));
+  await writeFileAtomic(path, await formatImage(image, format, meta, /\.gz$/i.test(path)));
+}

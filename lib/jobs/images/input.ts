@@ -1,0 +1,100 @@
+// Images of a job: read from files or generated, and scaled to the 0 to 1 that the operations' parameters are meant for.
+import { basename } from 'node:path';
+import { ArgumentError } from '../../core/errors.ts';
+import { addNoise, discs, readImage, sheppLogan, type Image, type ImageMeta } from '../../imaging/index.ts';
+import type { ImageInput, ImageJob } from './fields.ts';
+
+export type HostImage = Image<Float32Array | Float64Array>;
+
+/** An image as the computation takes it. */
+export interface LoadedImage {
+  readonly image: HostImage;
+  /** Of the file; undefined for generated images. */
+  readonly meta: ImageMeta | undefined;
+  /** Intensities that became 0 and 1. */
+  readonly range: readonly [number, number];
+  /** What it is without noise, where that is known. */
+  readonly truth: HostImage | undefined;
+  /** The labels of `discs`. */
+  readonly mask: Uint8Array | undefined;
+  /** For people: the file or the phantom, and its extents. */
+  readonly label: string;
+}
+
+/** Least and greatest finite value; [0, 1] where there are none or only one. */
+function ownRange(data: Float32Array | Float64Array): [number, number] {
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of data) {
+    if (!Number.isFinite(value)) continue;
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return low < high ? [low, high] : [0, 1];
+}
+
+/** pixel → (pixel - low) / (high - low), or back. */
+export function rescale(image: HostImage, [low, high]: readonly [number, number], back = false): HostImage {
+  if (low === 0 && high === 1) return image;
+  const scale = high - low;
+  const data = image.data.map((value: number) => (back ? value * scale + low : (value - low) / scale)) as Float32Array;
+  return { ...image, data };
+}
+
+/** The range of a job for a file. */
+function rangeFor(job: ImageJob, meta: ImageMeta | undefined, data: Float32Array | Float64Array): readonly [number, number] {
+  const unitFile = meta === undefined || ((meta.format === 'png' || meta.format === 'tiff') && meta.sampleType.startsWith('u'));
+  const { range = unitFile ? 'unit' : 'own' } = job;
+  if (range === 'unit') return [0, 1];
+  if (range === 'own') return ownRange(data);
+  if (!(range[0] < range[1])) throw new ArgumentError('range', 'expected two numbers, the smaller one first');
+  return range;
+}
+
+/** "256 × 256", "64 × 64 × 64", with channels. */
+export function extentsOf({ width, height, depth = 1, channels = 1 }: HostImage): string {
+  return [width, height, ...(depth > 1 ? [depth] : [])].join(' × ') + (channels > 1 ? `, ${channels} channels` : '');
+}
+
+function generate(input: Exclude<ImageInput, string>, type: 'float32' | 'float64') {
+  const options = { type, dimensions: input.dimensions } as const;
+  if (input.phantom === 'shepp-logan') return { image: sheppLogan(input.size, options) as HostImage, mask: undefined };
+  return discs(input.size, options) as { image: HostImage; mask: Uint8Array };
+}
+
+/** Reads or generates an image. `resolve` turns a job file's path into one of the file system. */
+export async function loadImage(input: ImageInput, job: ImageJob, resolve: (path: string) => string): Promise<LoadedImage> {
+  const type = job.precision;
+  if (typeof input !== 'string') {
+    const { image, mask } = generate(input, type);
+    const noisy = job.addNoise === undefined ? image : addNoise(image, job.addNoise);
+    return { image: noisy, meta: undefined, range: [0, 1], truth: image, mask, label: `${input.phantom} ${extentsOf(image)}` };
+  }
+  const { raw, ...read } = job.read ?? {};
+  const layout = raw === undefined ? {} : { raw, format: 'raw' as const };
+  const { image: stored, meta } = await readImage(resolve(input), { ...read, type, ...layout });
+  const range = rangeFor(job, meta, stored.data);
+  const image = rescale(stored, range);
+  const label = `${basename(input)} ${extentsOf(image)}`;
+  if (job.addNoise === undefined) return { image, meta, range, truth: undefined, mask: undefined, label };
+  return { image: addNoise(image, job.addNoise), meta, range, truth: image, mask: undefined, label };
+}
+
+/**
+ * Ending and meta of a result beside its source: the source's format where it can be written (NIfTI keeps header and orientation,
+ * with the result's own numbers), TIFF for volumes, else PNG.
+ */
+export function outputFormat({ image, meta }: LoadedImage): { ending: string; meta: Partial<ImageMeta> } {
+  if (meta?.format === 'nifti' || meta?.format === 'dicom') return { ending: '.nii.gz', meta: orientationOf(meta) };
+  if (meta?.format === 'npy' || meta?.format === 'raw') return { ending: '.npy', meta: {} };
+  const volume = (image.depth ?? 1) > 1;
+  if (volume || meta?.format === 'tiff' || (image.channels ?? 1) > 4) return { ending: '.tif', meta: {} };
+  return { ending: '.png', meta: { sampleType: meta?.sampleType === 'uint16' ? 'uint16' : 'uint8' } };
+}
+
+/** What of a file's meta holds for other numbers on the same grid: where it lies. */
+export function orientationOf({ affine, spacing, header, description }: ImageMeta): Partial<ImageMeta> {
+  return {
+    ...(affine === undefined ? {} : { affine }), ...(spacing === undefined ? {} : { spacing }),
+    ...(header === undefined ? {} : { header }), ...(description === undefined ? {} : { description }),
+  };
+}

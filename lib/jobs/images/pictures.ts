@@ -1,0 +1,142 @@
+// Pictures of images: slices side by side, outlines of labels, contours and grids as SVG.
+import { encode } from 'fast-png';
+import type { HostImage } from './input.ts';
+
+/** A plane of an image: up to three channels, one after the other. */
+interface Plane {
+  readonly width: number;
+  readonly height: number;
+  readonly channels: number;
+  readonly at: (x: number, y: number, c: number) => number;
+}
+
+/** Intensities that are drawn black and white. */
+export type Shades = readonly [black: number, white: number];
+
+/** One column of a picture. */
+export interface Panel {
+  readonly image: HostImage;
+  readonly shades?: Shades;
+  /** Labels whose outline is drawn on it. */
+  readonly outline?: ArrayLike<number>;
+}
+
+const background = 255;
+const gap = 6;
+const outlineColour = [255, 59, 48] as const;
+
+/** The middle planes: one of a picture; xy, xz and yz of a volume. */
+function planesOf({ data, width, height, depth = 1, channels = 1 }: HostImage, values: ArrayLike<number> = data): Plane[] {
+  const points = width * height * depth;
+  const shown = Math.min(channels, 3);
+  const pixel = (x: number, y: number, z: number, c: number) => values[c * points + (z * height + y) * width + x]!;
+  const [mx, my, mz] = [width >> 1, height >> 1, depth >> 1];
+  const xy: Plane = { width, height, channels: shown, at: (x, y, c) => pixel(x, y, mz, c) };
+  if (depth === 1) return [xy];
+  return [xy, { width, height: depth, channels: shown, at: (x, y, c) => pixel(x, my, depth - 1 - y, c) },
+    { width: height, height: depth, channels: shown, at: (x, y, c) => pixel(mx, x, depth - 1 - y, c) }];
+}
+
+/** A label's pixel with a neighbour outside of it. */
+function isOutline({ width, height, at }: Plane, x: number, y: number): boolean {
+  if (at(x, y, 0) === 0) return false;
+  return [[1, 0], [-1, 0], [0, 1], [0, -1]].some(([dx, dy]) => {
+    const [nx, ny] = [x + dx!, y + dy!];
+    return nx >= 0 && ny >= 0 && nx < width && ny < height && at(nx, ny, 0) === 0;
+  });
+}
+
+/** Pixels of a picture per pixel of a plane, or (negative) pixels of the plane per pixel of the picture. */
+function zoomOf(planes: readonly Plane[]): number {
+  const longest = Math.max(...planes.map(({ width, height }) => Math.max(width, height)));
+  return longest > 1024 ? -Math.ceil(longest / 1024) : Math.max(1, Math.round(320 / longest));
+}
+
+const scaled = (length: number, zoom: number): number => (zoom > 0 ? length * zoom : Math.ceil(length / -zoom));
+
+/** Panels beside each other, the planes of volumes below each other. All panels have one grid. */
+export function panelsPng(panels: readonly Panel[]): Uint8Array {
+  const columns = panels.map(({ image }) => planesOf(image));
+  const [first] = columns as [Plane[]];
+  const zoom = zoomOf(first);
+  const columnWidth = Math.max(...first.map(({ width }) => scaled(width, zoom)));
+  const tops = first.map((_, row) => first.slice(0, row).reduce((sum, { height }) => sum + scaled(height, zoom) + gap, 0));
+  const width = panels.length * (columnWidth + gap) - gap;
+  const height = tops.at(-1)! + scaled(first.at(-1)!.height, zoom);
+  const picture = new Uint8Array(3 * width * height).fill(background);
+  panels.forEach(({ image, shades = [0, 1], outline }, column) => {
+    const labels = outline === undefined ? undefined : planesOf({ ...image, channels: 1 }, outline);
+    columns[column]!.forEach((plane, row) => {
+      const tone = (x: number, y: number, c: number) => {
+        const value = plane.at(x, y, plane.channels === 3 ? c : 0);
+        return Number.isFinite(value) ? Math.min(255, Math.max(0, Math.round((255 * (value - shades[0])) / (shades[1] - shades[0])))) : 128;
+      };
+      for (let j = 0; j < scaled(plane.height, zoom); j += 1) {
+        for (let i = 0; i < scaled(plane.width, zoom); i += 1) {
+          const [x, y] = zoom > 0 ? [Math.floor(i / zoom), Math.floor(j / zoom)] : [i * -zoom, j * -zoom];
+          const edge = labels !== undefined && isOutline(labels[row]!, x, y);
+          const at = 3 * ((tops[row]! + j) * width + column * (columnWidth + gap) + i);
+          for (let c = 0; c < 3; c += 1) picture[at + c] = edge ? outlineColour[c]! : tone(x, y, c);
+        }
+      }
+    });
+  });
+  return encode({ width, height, data: picture, channels: 3, depth: 8 });
+}
+
+/** A line through points, x first. */
+const pathOf = (points: readonly (readonly [number, number])[], closed: boolean): string =>
+  `M${points.map(([x, y]) => `${Number(x.toFixed(2))},${Number(y.toFixed(2))}`).join('L')}${closed ? 'Z' : ''}`;
+
+/** An SVG of lines over a faint or full picture of the image's middle plane; pixel (x, y) has its centre at (x, y). */
+export function linesSvg(
+  image: HostImage, lines: readonly (readonly (readonly [number, number])[])[],
+  { closed = false, shades = [0, 1] as Shades, faint = false, colour = '#ff3b30', title = '' } = {},
+): string {
+  const [plane] = planesOf(image) as [Plane];
+  const { width, height } = plane;
+  const flat = { data: Float32Array.from({ length: width * height * plane.channels }, (_, i) =>
+    plane.at(i % width, Math.floor(i / width) % height, Math.floor(i / (width * height)))), width, height, channels: plane.channels };
+  const zoom = zoomOf([plane]);
+  const png = Buffer.from(panelsPng([{ image: flat, shades }])).toString('base64');
+  const [w, h] = [scaled(width, zoom), scaled(height, zoom)];
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="-0.5 -0.5 ${width} ${height}" width="${w}" height="${h}">`
+    + `<title>${title.replace(/[<>&]/g, ' ')}</title>`
+    + `<image x="-0.5" y="-0.5" width="${width}" height="${height}" opacity="${faint ? 0.45 : 1}" href="data:image/png;base64,${png}"/>`
+    + `<path d="${lines.map((line) => pathOf(line, closed)).join('')}" fill="none" stroke="${colour}" `
+    + `stroke-width="${Number((1.6 * (width / w)).toFixed(3))}" stroke-linejoin="round"/></svg>\n`;
+}
+
+/** Lines of a regular grid in the reference, where the displacement puts them in the template (middle plane of a volume). */
+export function gridLines({ data, width, height, depth = 1 }: HostImage, spacing = Math.max(2, Math.round(Math.max(width, height) / 28))) {
+  const points = width * height * depth;
+  const slice = (depth >> 1) * width * height;
+  const moved = (x: number, y: number): [number, number] => {
+    const i = slice + y * width + x;
+    return [x + data[i]!, y + data[points + i]!];
+  };
+  const steps = (extent: number) => Array.from({ length: Math.ceil(extent / spacing) }, (_, k) => k * spacing);
+  const range = (extent: number) => Array.from({ length: extent }, (_, k) => k);
+  return [
+    ...steps(height).map((y) => range(width).map((x) => moved(x, y))),
+    ...steps(width).map((x) => range(height).map((y) => moved(x, y))),
+  ];
+}
+
+/** Energies (or measures) by iteration, as a Vega-Lite chart. */
+export function historyPlot(title: string, series: Readonly<Record<string, ArrayLike<number>>>, { every = 1, log = false } = {}): object {
+  const values = Object.entries(series).flatMap(([name, numbers]) => {
+    const stride = Math.ceil(numbers.length / 1000);
+    return Array.from(numbers, (value, i) => ({ iteration: (i + 1) * every, value, series: name })).filter((_, i) => i % stride === 0);
+  });
+  return {
+    $schema: 'https://vega.github.io/schema/vega-lite/v6.json', title, width: 640, height: 300, background: 'white',
+    data: { values: values.filter(({ value }) => Number.isFinite(value) && (!log || value > 0)) },
+    mark: { type: 'line', strokeWidth: 1.5, point: values.length <= 40 },
+    encoding: {
+      x: { field: 'iteration', type: 'quantitative' },
+      y: { field: 'value', type: 'quantitative', title: null, scale: log ? { type: 'log' } : { zero: false } },
+      color: { field: 'series', type: 'nominal', title: null },
+    },
+  };
+}

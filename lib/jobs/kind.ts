@@ -1,0 +1,65 @@
+// What a kind of job is: its fields, the files it reads, and what one item of it gets and gives back.
+import type { z } from 'zod';
+import type { Device } from '../core/device.ts';
+
+/** Turns a path of a job file into one of the file system. */
+export type Resolve = (path: string) => string;
+
+/** A file or folder that a job reads, and the field that names it. */
+export interface InputFile {
+  readonly field: string;
+  readonly path: string;
+  /** Files that a program looks for and does without. */
+  readonly optional?: boolean;
+}
+
+/** What the runner hands to an item. */
+export interface ItemContext {
+  readonly device: Device;
+  /** Resolves an input path of the job file (relative to it, or `package:name/path`). */
+  readonly input: Resolve;
+  /** Folder of this item's results; exists. */
+  readonly folder: string;
+  /** Of the item's parameters and the bytes of its inputs: what its checkpoints belong to. */
+  readonly hash: string;
+  readonly signal: AbortSignal;
+  readonly onProgress: (done: number, total: number) => void;
+  /** Tells the user something at once; the result holds it too. */
+  readonly warn: (note: string) => void;
+}
+
+/** Where a computation runs and who listens. */
+export type Running = Pick<ItemContext, 'device' | 'signal' | 'onProgress'>;
+
+/** What an item did; becomes its result.json. */
+export interface ItemReport {
+  /** One line for the table: what ran. */
+  readonly summary: string;
+  /** Measured figures by name, in the unit the name says: `…Seconds`, `…Error`, `…PerSecond`. */
+  readonly figures: Record<string, number>;
+  /** The figure that stands for the item's accuracy, and what it is. */
+  readonly accuracy: { readonly value: number; readonly meaning: string };
+  /** Files written, relative to the item's folder. */
+  readonly files: readonly string[];
+  /** True when some system could not be solved; the job then exits with code 1. */
+  readonly failed?: boolean;
+  /** What to say about it. */
+  readonly notes?: readonly string[];
+}
+
+/** Runs one item of one kind of job. */
+export type ItemFunction<J> = (job: J, context: ItemContext) => Promise<ItemReport>;
+
+/** A kind of job. The registry of kinds is kinds/index.ts. */
+export interface JobKind<Name extends string = string, Schema extends z.ZodType = z.ZodType> {
+  /** The job file's field `kind`. */
+  readonly kind: Name;
+  /** All fields of its job files. */
+  readonly schema: Schema;
+  /** The values that name files or folders to read, by field; a value that is no text (a number, a phantom) names none. */
+  readonly inputs: (job: z.infer<Schema>) => Readonly<Record<string, unknown>>;
+  /** Files that its inputs name in their turn. */
+  readonly moreInputs?: (job: z.infer<Schema>, resolve: Resolve) => Promise<readonly InputFile[]>;
+  /** Runs one item. */
+  readonly run: ItemFunction<z.infer<Schema>>;
+}

@@ -1,0 +1,211 @@
+// The `heat-adi` job: the two-dimensional heat equation on a measured or drawn grid, as pictures.
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { z } from 'zod';
+import { loadCheckpoint, removeCheckpoints, writeCheckpoint, type Checkpoint, type CheckpointFormat } from '../../core/checkpoint.ts';
+import { ArgumentError, refusal } from '../../core/errors.ts';
+import { readBytes, writeFileAtomic } from '../../core/files.ts';
+import { choice } from '../../core/options.ts';
+import { record, text, whole } from '../../core/shapes.ts';
+import { formatNpy, parseNpy } from '../../files/npy.ts';
+import { HeatAdi } from '../../tridiagonal/heat-adi.ts';
+import { common, path, positive } from '../fields.ts';
+import type { ItemContext, ItemFunction, JobKind } from '../kind.ts';
+import { clippedRange, gridPng, pngLuminance } from '../pictures/grid.ts';
+import { checkpointName } from '../results-folder.ts';
+
+/** `heat-adi`: the two-dimensional heat equation by ADI. */
+export const heatAdiJobSchema = z.strictObject({
+  ...common,
+  kind: z.literal('heat-adi'),
+  initial: z.strictObject({
+    file: path.describe('.npy of shape (height, width), .png, or a .json raster with width, height, values'),
+    enlarge: z.number().int().min(1).max(64).default(1).describe('repeat each cell so often in x and y'),
+  }),
+  precision: z.enum(['float32', 'float64']).default('float64'),
+  diffusivity: positive.default(1).describe('length² / time'),
+  dx: positive.default(1), dy: positive.optional(),
+  dt: positive.describe('time step'),
+  steps: z.number().int().min(1),
+  snapshots: z.number().int().min(1).max(1000).default(4).describe('pictures after the initial one'),
+  boundary: z.enum(['neumann', 'dirichlet', 'periodic']).default('neumann'),
+});
+export type HeatAdiJob = z.infer<typeof heatAdiJobSchema>;
+
+interface Grid { width: number; height: number; values: Float64Array }
+
+/** A grid from a .npy, a PNG's luminance, or a JSON raster { width, height, values }. */
+async function readGrid(file: string): Promise<Grid> {
+  const bytes = await readBytes(file);
+  if (file.endsWith('.png')) return pngLuminance(bytes);
+  if (file.endsWith('.json')) {
+    const raster = JSON.parse(bytes.toString('utf8')) as Partial<{ width: number; height: number; values: number[] }>;
+    const { width, height, values } = raster;
+    if (!Number.isSafeInteger(width) || !Number.isSafeInteger(height) || values?.length !== width! * height!) {
+      throw refusal('initial.file', 'a JSON raster with width, height and width*height values', file);
+    }
+    return { width: width!, height: height!, values: Float64Array.from(values!) };
+  }
+  const { shape, data, type } = parseNpy(bytes, 'initial.file');
+  if (shape.length !== 2 || !(type === 'float32' || type === 'float64')) {
+    throw refusal('initial.file', 'float32 or float64 of shape (height, width)',
+      `${type} of shape (${shape.join(', ')})`);
+  }
+  return { width: shape[1]!, height: shape[0]!, values: Float64Array.from(data as Float64Array) };
+}
+
+function enlarge({ width, height, values }: Grid, times: number): Grid {
+  const wide = width * times;
+  const tall = height * times;
+  const result = new Float64Array(wide * tall);
+  for (let y = 0; y < tall; ++y) {
+    for (let x = 0; x < wide; ++x) {
+      result[y * wide + x] = values[Math.floor(y / times) * width + Math.floor(x / times)]!;
+    }
+  }
+  return { width: wide, height: tall, values: result };
+}
+
+/** Neumaier's compensated sum: the conserved total to rounding, whatever the grid's size. */
+function total(values: ArrayLike<number>): number {
+  let sum = 0;
+  let lost = 0;
+  for (let i = 0; i < values.length; ++i) {
+    const value = values[i]!;
+    const next = sum + value;
+    lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
+    sum = next;
+  }
+  return sum + lost;
+}
+
+/**
+ * Relative error of the device's answer for one cosine mode after `steps` steps of the job's grid and
+ * step size, against the scheme's exact factor: checks every operation of the run with a known answer.
+ */
+async function modeError(job: HeatAdiJob, { width, height }: Grid, device: ItemContext['device']): Promise<number> {
+  const [p, q, steps] = [Math.min(3, width - 1), Math.min(2, height - 1), 4];
+  const base = { width, height, diffusivity: job.diffusivity, dt: job.dt, dx: job.dx, dy: job.dy ?? job.dx };
+  const mode = new Float64Array(width * height);
+  for (let y = 0; y < height; ++y) {
+    for (let x = 0; x < width; ++x) {
+      mode[y * width + x] = Math.cos((Math.PI * p * (x + 0.5)) / width) * Math.cos((Math.PI * q * (y + 0.5)) / height);
+    }
+  }
+  const initial = job.precision === 'float32' ? Float32Array.from(mode) : mode;
+  using heat = await HeatAdi.create({ ...base, initial, boundary: 'neumann', device });
+  await heat.advance(steps);
+  const after = await heat.read();
+  const factor = HeatAdi.modeFactor(p, q, base) ** steps;
+  let most = 0;
+  for (let i = 0; i < mode.length; ++i) most = Math.max(most, Math.abs(after[i]! - factor * mode[i]!));
+  return most;
+}
+
+/** Kind of the checkpoints; another one when what they hold changes. */
+const kind = 'heat-adi-job-2';
+
+/** What a checkpoint belongs to. */
+interface Belongs {
+  /** Of the item; a state of other parameters or inputs is never continued. */
+  readonly hash: string;
+  readonly precision: 'float32' | 'float64';
+  readonly width: number;
+  readonly height: number;
+}
+
+/** After how many steps each picture is drawn, in their order. */
+const goalsOf = ({ steps, snapshots }: HeatAdiJob): number[] =>
+  Array.from({ length: snapshots }, (_, i) => Math.round((steps * (i + 1)) / snapshots));
+
+/** The format of an item's checkpoints. */
+export function checkpointFormat(job: HeatAdiJob, own: Belongs): CheckpointFormat<Belongs> {
+  const extent = whole(1, 2 ** 32 - 1);
+  return {
+    kind,
+    parameters: record({
+      hash: text(/^[0-9a-f]{64}$/), precision: choice(['float32', 'float64']), width: extent, height: extent,
+    }),
+    arrays: ({ precision, width, height }) => ({
+      state: { type: precision === 'float32' ? 'Float32Array' : 'Float64Array', length: width * height },
+    }),
+    check({ parameters, step }, refuse) {
+      if (parameters.hash !== own.hash) return; // of another run: not continued
+      for (const field of ['precision', 'width', 'height'] as const) {
+        if (parameters[field] !== own[field]) refuse(`parameters.${field}`, String(own[field]), String(parameters[field]));
+      }
+      if (step < 1 || !goalsOf(job).includes(step)) refuse('step', 'a step at which a picture is drawn', String(step));
+    },
+  };
+}
+
+/** The checkpoint to continue from; undefined when there is none of this item. */
+async function saved(path: string, job: HeatAdiJob, own: Belongs, warn: ItemContext['warn']): Promise<Checkpoint<Belongs> | undefined> {
+  try {
+    const found = await loadCheckpoint(path, checkpointFormat(job, own), (error) => warn(`${error.message}. The one before it was taken`));
+    return found?.parameters.hash === own.hash ? found : undefined;
+  } catch (error) {
+    if (error instanceof ArgumentError && error.argument === 'path') return undefined; // of another kind of job
+    throw error;
+  }
+}
+
+/** Steps the equation, drawing `snapshots` pictures; resumes from its last picture after a kill. */
+export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
+  const { device, folder, signal, onProgress, hash } = context;
+  const grid = enlarge(await readGrid(context.input(job.initial.file)), job.initial.enlarge);
+  const { width, height } = grid;
+  const cast = (values: Float64Array) => (job.precision === 'float32' ? Float32Array.from(values) : values);
+  const range = clippedRange(grid.values);
+  const parameters: Belongs = { hash, precision: job.precision, width, height };
+  const checkpoint = join(folder, checkpointName);
+  const before = await saved(checkpoint, job, parameters, context.warn);
+  if (before === undefined) await removeCheckpoints(checkpoint);
+  let done = before?.step ?? 0;
+  const initial = before === undefined ? cast(grid.values) : (before.arrays['state'] as Float32Array | Float64Array);
+
+  const picture = (index: number) => `heat-${String(index).padStart(3, '0')}.png`;
+  const draw = async (index: number, values: Float32Array | Float64Array) =>
+    writeFileAtomic(join(folder, picture(index)), gridPng(values, width, height, range));
+  if (before === undefined) await draw(0, initial);
+  using heat = await HeatAdi.create({
+    width, height, initial, diffusivity: job.diffusivity, dt: job.dt, dx: job.dx,
+    ...(job.dy === undefined ? {} : { dy: job.dy }), boundary: job.boundary, device,
+  });
+  let state = initial;
+  let seconds = 0;
+  const firstStep = done;
+  for (const [index, goal] of goalsOf(job).entries()) {
+    if (goal <= done) continue;
+    const offset = done;
+    const start = performance.now();
+    await heat.advance(goal - done, { signal, onProgress: (step) => onProgress(offset + step, job.steps) });
+    state = await heat.read();
+    seconds += (performance.now() - start) / 1000;
+    done = goal;
+    await draw(index + 1, state);
+    await writeCheckpoint(checkpoint, { kind, parameters, step: done, arrays: { state } });
+  }
+  await writeFileAtomic(join(folder, 'final.npy'), formatNpy({ type: job.precision, shape: [height, width], data: state }));
+  const drift = job.boundary === 'dirichlet' ? NaN
+    : Math.abs(total(state) - total(grid.values)) / total(grid.values.map(Math.abs));
+  const stepped = job.steps - firstStep;
+  return {
+    summary: `${width} × ${height} heat, ${job.steps} ADI steps, ${job.precision}`,
+    figures: {
+      cells: width * height, steps: job.steps, seconds, secondsPerStep: seconds / Math.max(1, stepped),
+      cellUpdatesPerSecond: (width * height * stepped) / Math.max(seconds, Number.MIN_VALUE),
+      ...(Number.isNaN(drift) ? {} : { relativeDriftOfTotal: drift }),
+    },
+    accuracy: { value: await modeError(job, grid, device), meaning: 'error of an exact mode after 4 steps' },
+    files: [...Array.from({ length: job.snapshots + 1 }, (_, i) => picture(i)), 'final.npy'],
+    failed: state.some((value: number) => !Number.isFinite(value)),
+  };
+};
+
+/** The kind `heat-adi`. */
+export const heatAdiKind: JobKind<'heat-adi', typeof heatAdiJobSchema> = {
+  kind: 'heat-adi', schema: heatAdiJobSchema,
+  inputs: ({ initial }) => ({ 'initial.file': initial.file }),
+  run: heatAdiItem,
+};

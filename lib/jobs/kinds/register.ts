@@ -1,0 +1,170 @@
+// The `register` job: curvature registration of two files, or of a generated pair.
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { z } from 'zod';
+import { ArgumentError, refusal } from '../../core/errors.ts';
+import { readBytes, writeFileAtomic } from '../../core/files.ts';
+import { formatNpy, parseNpy } from '../../files/npy.ts';
+import { register, registrationPair, targetRegistrationError, writeImage } from '../../imaging/index.ts';
+import { path, positive } from '../fields.ts';
+import { dimensions, image as imageFields, size } from '../images/fields.ts';
+import { extentsOf, loadImage, outputFormat, rescale, type HostImage, type LoadedImage } from '../images/input.ts';
+import { gridLines, historyPlot, linesSvg, panelsPng } from '../images/pictures.ts';
+import type { ItemFunction, ItemReport, JobKind, Running } from '../kind.ts';
+import { plotSvg } from '../pictures/plot.ts';
+
+/** A pair with a known displacement. */
+const pair = z.strictObject({
+  phantom: z.literal('registration-pair'), size, dimensions, amplitude: positive.optional().describe('pixels; default size / 32'),
+});
+
+/** `register`: curvature registration. */
+export const registerJobSchema = z.strictObject({
+  ...imageFields,
+  kind: z.literal('register'),
+  reference: z.union([path, pair]).describe('the image that stays; or a generated pair'),
+  template: path.optional().describe('the image that is warped onto it'),
+  measure: z.enum(['ssd', 'ncc']).default('ssd').describe('sum of squared differences, or normalised cross-correlation'),
+  alpha: positive.optional().describe('weight of the curvature of the displacement'),
+  tau: positive.optional().describe('step of the semi-implicit scheme; default from the template\'s gradients'),
+  levels: z.number().int().min(1).max(12).optional().describe('levels of the pyramid'),
+  iterations: z.number().int().min(1).max(100_000).optional().describe('most iterations per level'),
+  tolerance: z.number().min(0).optional().describe('relative change of the measure to stop at'),
+  landmarks: path.optional()
+    .describe('.npy of shape (n, 2, dimensions): points of the reference and of the template in pixels, x first'),
+});
+export type RegisterJob = z.infer<typeof registerJobSchema>;
+
+/** Points of the reference and of the template that belong together, in pixels, x first. */
+export interface Landmarks {
+  readonly reference: Float64Array;
+  readonly template: Float64Array;
+}
+
+/** The two images of a job, and what is known of the answer. */
+export interface LoadedPair {
+  readonly reference: LoadedImage;
+  readonly template: LoadedImage;
+  readonly exact: { readonly displacement: HostImage; readonly mask: Uint8Array } | undefined;
+  readonly landmarks: Landmarks | undefined;
+}
+
+/** What came out of {@link runRegister}. */
+export interface Registered {
+  readonly displacement: HostImage;
+  readonly warped: HostImage;
+  /** The measure at every iteration, by level. */
+  readonly history: Readonly<Record<string, ArrayLike<number>>>;
+  readonly report: Pick<ItemReport, 'summary' | 'figures' | 'accuracy' | 'notes'>;
+}
+
+/** Landmarks of a .npy file of shape (n, 2, dimensions): of each pair the point of the reference, then that of the template. */
+async function readLandmarks(path: string, dimensions: number): Promise<Landmarks> {
+  const { shape, data } = parseNpy(await readBytes(path), 'landmarks');
+  if (shape.length !== 3 || shape[1] !== 2 || shape[2] !== dimensions) {
+    throw refusal('landmarks', `shape (n, 2, ${dimensions})`, `(${shape.join(', ')})`);
+  }
+  const half = (which: number) => Float64Array.from({ length: shape[0]! * dimensions }, (_, i) =>
+    Number(data[(2 * Math.floor(i / dimensions) + which) * dimensions + (i % dimensions)]));
+  return { reference: half(0), template: half(1) };
+}
+
+const single = (image: HostImage, meta: LoadedImage['meta'], range: LoadedImage['range'], label: string): LoadedImage =>
+  ({ image, meta, range, truth: undefined, mask: undefined, label });
+
+/** Reads or generates the pair. Both files are scaled by the reference's range, so that their intensities stay comparable. */
+export async function loadPair(job: RegisterJob, resolve: (path: string) => string): Promise<LoadedPair> {
+  const { reference, template } = job;
+  if (typeof reference !== 'string') {
+    if (template !== undefined) throw new ArgumentError('template', 'a generated pair has its own template');
+    const { size, dimensions, amplitude } = reference;
+    const pair = registrationPair(size, { type: job.precision, dimensions, ...(amplitude === undefined ? {} : { amplitude }) });
+    const label = `pair ${extentsOf(pair.reference)}`;
+    return {
+      reference: single(pair.reference, undefined, [0, 1], label), template: single(pair.template, undefined, [0, 1], label),
+      exact: { displacement: pair.displacement, mask: pair.mask }, landmarks: undefined,
+    };
+  }
+  if (template === undefined) throw new ArgumentError('template', 'name the image that is warped onto the reference');
+  const first = await loadImage(reference, job, resolve);
+  const second = await loadImage(template, { ...job, range: [...first.range] as [number, number] }, resolve);
+  const sides = (first.image.depth ?? 1) > 1 ? 3 : 2;
+  const landmarks = job.landmarks === undefined ? undefined : await readLandmarks(resolve(job.landmarks), sides);
+  return { reference: first, template: second, exact: undefined, landmarks };
+}
+
+/** Registers a loaded pair. */
+export async function runRegister(job: RegisterJob, pair: LoadedPair, { device, signal, onProgress }: Running): Promise<Registered> {
+  const { measure, alpha, tau, levels, iterations, tolerance } = job;
+  const { reference, template, exact, landmarks } = pair;
+  const begin = performance.now();
+  const given = { alpha, tau, levels, iterations, tolerance, landmarks };
+  const result = await register(reference.image, template.image, {
+    measure, device, signal, onProgress, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+  });
+  const seconds = (performance.now() - begin) / 1000;
+  const { displacement, warped, jacobian } = result;
+  const error = exact === undefined ? result.tre : await targetRegistrationError(displacement, exact.displacement, exact.mask);
+  const start = exact === undefined ? undefined : await targetRegistrationError(
+    { ...exact.displacement, data: new Float32Array(exact.displacement.data.length) }, exact.displacement, exact.mask);
+  const ratio = result.measure / result.initialMeasure;
+  const accuracy = error === undefined ? { value: ratio, meaning: `${measure} after, relative to before` }
+    : { value: error.mean, meaning: 'mean error of the displacement, pixels' };
+  const folded = !(jacobian.min > 0);
+  return {
+    displacement, warped,
+    history: Object.fromEntries(result.history.map((level) => [`${level.width} × ${level.height}`, level.values])),
+    report: {
+      summary: `${reference.label}, curvature registration, ${result.iterations} iterations, ${job.precision}`,
+      figures: {
+        iterations: result.iterations, levels: result.history.length, [`${measure}Ratio`]: ratio, leastJacobian: jacobian.min,
+        largestJacobian: jacobian.max, ...(start === undefined ? {} : { meanDisplacementPixels: start.mean }),
+        ...(error === undefined ? {} : { meanErrorPixels: error.mean, p95ErrorPixels: error.p95 }),
+        seconds, deviceSeconds: result.info.deviceSeconds,
+      },
+      accuracy, notes: folded ? [`the displacement folds: least Jacobian determinant ${jacobian.min.toPrecision(3)}`] : [],
+    },
+  };
+}
+
+/** Absolute differences, black where they are none. */
+const difference = (a: HostImage, b: HostImage): HostImage =>
+  ({ ...a, data: a.data.map((value: number, i: number) => Math.abs(value - b.data[i]!)) as Float32Array });
+
+/** Reference, template, warped template; differences before and after. */
+export function registerPreview({ reference: { image }, template }: LoadedPair, warped: HostImage): Uint8Array {
+  const shades = [0, 0.5] as const;
+  return panelsPng([
+    { image }, { image: template.image }, { image: warped },
+    { image: difference(template.image, image), shades }, { image: difference(warped, image), shades },
+  ]);
+}
+
+/** A regular grid as the displacement moves it, over the template. */
+export const gridSvg = ({ template }: LoadedPair, displacement: HostImage): string =>
+  linesSvg(template.image, gridLines(displacement), { faint: true, colour: '#0a62c9', title: 'A regular grid, moved by the displacement' });
+
+/** Registers and writes the warped image, the displacement, pictures and the history of the measure. */
+export const registerItem: ItemFunction<RegisterJob> = async (job, context) => {
+  const { folder } = context;
+  const pair = await loadPair(job, context.input);
+  const { displacement, warped, history, report } = await runRegister(job, pair, context);
+  const { ending, meta } = outputFormat(pair.reference);
+  await writeImage(join(folder, `warped${ending}`), rescale(warped, pair.reference.range, true), meta);
+  const { width, height, depth = 1, channels = 2 } = displacement;
+  const shape = depth > 1 ? [channels, depth, height, width] : [channels, height, width];
+  await writeFileAtomic(join(folder, 'displacement.npy'), formatNpy({ type: job.precision, shape, data: displacement.data }));
+  await writeFileAtomic(join(folder, 'before-after.png'), registerPreview(pair, warped));
+  await writeFileAtomic(join(folder, 'grid.svg'), gridSvg(pair, displacement));
+  const svg = await plotSvg(historyPlot(job.description ?? job.name, history, { log: true }));
+  if (svg !== undefined) await writeFileAtomic(join(folder, 'measure.svg'), svg);
+  const files = [`warped${ending}`, 'displacement.npy', 'before-after.png', 'grid.svg', ...(svg === undefined ? [] : ['measure.svg'])];
+  return { ...report, files };
+};
+
+/** The kind `register`. */
+export const registerKind: JobKind<'register', typeof registerJobSchema> = {
+  kind: 'register', schema: registerJobSchema,
+  inputs: ({ reference, template, landmarks }) => ({ reference, template, landmarks }),
+  run: registerItem,
+};

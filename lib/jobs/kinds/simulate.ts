@@ -1,0 +1,10 @@
+// The `simulate` job: heat, Kuramoto–Sivashinsky and Euler in one dimension.
+import type { JobKind } from '../kind.ts';
+import { simulateJobSchema } from '../simulate/schema.ts';
+
+/** The kind `simulate`; what it runs with (the reader and writer of Zarr) is loaded by its first item. */
+export const simulateKind: JobKind<'simulate', typeof simulateJobSchema> = {
+  kind: 'simulate', schema: simulateJobSchema,
+  inputs: ({ initial }) => ({ 'initial.file': typeof initial === 'object' && 'file' in initial ? initial.file : undefined }),
+  run: async (job, context) => (await import('../simulate/item.ts')).simulateItem(job, context),
+};

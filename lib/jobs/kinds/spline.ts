@@ -1,0 +1,143 @@
+// The `spline` job: cubic-spline interpolation of measured series, drawn with its knots.
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { csvParse } from 'd3-dsv';
+import { z } from 'zod';
+import { refusal } from '../../core/errors.ts';
+import { readText, writeFileAtomic } from '../../core/files.ts';
+import { formatNpy } from '../../files/npy.ts';
+import { cubicSpline, type CubicSpline } from '../../tridiagonal/cubic-spline.ts';
+import { common, path } from '../fields.ts';
+import type { ItemFunction, JobKind } from '../kind.ts';
+import { plotSvg } from '../pictures/plot.ts';
+
+/** `spline`: cubic-spline interpolation of measured series. */
+export const splineJobSchema = z.strictObject({
+  ...common,
+  kind: z.literal('spline'),
+  file: path.describe('.csv with a header line'),
+  x: z.string().min(1).describe('column of abscissas: numbers or ISO dates (as years)'),
+  y: z.array(z.string().min(1)).min(1).describe('columns to interpolate'),
+  boundary: z.enum(['natural', 'clamped', 'periodic']).default('natural'),
+  every: z.number().int().min(1).default(1).describe('use every so many rows as knots; the others test the fit'),
+  samples: z.number().int().min(2).max(1_000_000).default(2000).describe('points of the drawn curve'),
+});
+export type SplineJob = z.infer<typeof splineJobSchema>;
+
+/** A number as written, or an ISO date as a fractional year; times without a zone are UTC, wherever this runs. */
+function abscissa(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isFinite(value)) return value;
+  const time = Date.parse(/T[\d:.]+$/.test(text) ? `${text}Z` : text);
+  if (Number.isNaN(time)) return NaN;
+  const year = new Date(time).getUTCFullYear();
+  const start = Date.UTC(year, 0, 1);
+  return year + (time - start) / (Date.UTC(year + 1, 0, 1) - start);
+}
+
+/** Rows of the file whose abscissa and all ordinates are numbers, ascending and without repeats. */
+function readSeries(text: string, job: SplineJob) {
+  const table = csvParse(text);
+  for (const column of [job.x, ...job.y]) {
+    if (!table.columns.includes(column)) {
+      throw refusal('file', `a column '${column}'`, `columns ${table.columns.join(', ')}`);
+    }
+  }
+  const rows = table
+    .map((row) => [abscissa(row[job.x]!), ...job.y.map((c) => (row[c]!.trim() === '' ? NaN : Number(row[c])))])
+    .filter((row) => row.every(Number.isFinite))
+    .sort((a, b) => a[0]! - b[0]!)
+    .filter((row, i, all) => i === 0 || row[0]! > all[i - 1]![0]!);
+  if (rows.length < 3) throw refusal('file', 'at least 3 complete rows', `${rows.length}`);
+  return { rows, dropped: table.length - rows.length };
+}
+
+function specification(job: SplineJob, curve: object[], knots: object[]): object {
+  const layer = (values: object[], mark: object) => ({ data: { values }, mark, encoding: {
+    x: { field: 'x', type: 'quantitative', title: job.x, scale: { zero: false }, axis: { format: 'd' } },
+    y: { field: 'y', type: 'quantitative', title: job.y.join(', '), scale: { zero: false } },
+    color: { field: 'series', type: 'nominal', title: null },
+  } });
+  return {
+    $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
+    title: job.description ?? job.name, width: 900, height: 420, background: 'white',
+    layer: [layer(curve, { type: 'line', strokeWidth: 1.2 }),
+      layer(knots, { type: 'point', size: 9, filled: true, opacity: 0.7 })],
+  };
+}
+
+/**
+ * Largest difference between the slopes of the two cubics that meet at a knot, relative to the largest
+ * slope: the residual of the equations that were solved.
+ */
+function slopeJump({ x, y, curvature }: CubicSpline): number {
+  let jump = 0;
+  let steepest = Number.MIN_VALUE;
+  for (let base = 0; base < y.length; base += x.length) {
+    for (let k = 1; k + 1 < x.length; ++k) {
+      const i = base + k;
+      const [before, after] = [x[k]! - x[k - 1]!, x[k + 1]! - x[k]!];
+      const left = (y[i]! - y[i - 1]!) / before + (before / 6) * (2 * curvature[i]! + curvature[i - 1]!);
+      const right = (y[i + 1]! - y[i]!) / after - (after / 6) * (2 * curvature[i]! + curvature[i + 1]!);
+      jump = Math.max(jump, Math.abs(right - left));
+      steepest = Math.max(steepest, Math.abs(left), Math.abs(right));
+    }
+  }
+  return jump / steepest;
+}
+
+/** Interpolates and writes curve.npy (x and every series), result figures and curve.svg. */
+export const splineItem: ItemFunction<SplineJob> = async (job, { device, input, folder, signal, onProgress }) => {
+  const { rows, dropped } = readSeries(await readText(input(job.file)), job);
+  const last = rows.length - 1;
+  const knotRows = rows.filter((_, i) => i % job.every === 0 || i === last);
+  const heldOut = rows.filter((_, i) => i % job.every !== 0 && i !== last);
+  const x = knotRows.map((row) => row[0]!);
+  const y = job.y.flatMap((_, s) => knotRows.map((row) => row[s + 1]!));
+  if (job.boundary === 'periodic') {
+    job.y.forEach((_, s) => { y[(s + 1) * x.length - 1] = y[s * x.length]!; });
+  }
+  const before = performance.now();
+  const spline = await cubicSpline(x, y, { boundary: job.boundary, device, signal });
+  const solveSeconds = (performance.now() - before) / 1000;
+  onProgress(1, 2);
+
+  const at = Float64Array.from({ length: job.samples }, (_, i) =>
+    x[0]! + ((x[x.length - 1]! - x[0]!) * i) / (job.samples - 1));
+  const curves = job.y.map((_, series) => spline.evaluate(at, { series }));
+  const table = new Float64Array(at.length * (1 + curves.length));
+  [at, ...curves].forEach((column, i) => table.set(column, i * at.length));
+  await writeFileAtomic(join(folder, 'curve.npy'),
+    formatNpy({ type: 'float64', shape: [1 + curves.length, at.length], data: table }));
+
+  let heldOutSquares = 0;
+  job.y.forEach((_, series) => {
+    spline.evaluate(heldOut.map((row) => row[0]!), { series }).forEach((value, k) => {
+      heldOutSquares += (value - heldOut[k]![series + 1]!) ** 2;
+    });
+  });
+  const heldOutError = heldOut.length === 0 ? NaN : Math.sqrt(heldOutSquares / (heldOut.length * job.y.length));
+
+  const points = (xs: ArrayLike<number>, ys: ArrayLike<number>, series: string) =>
+    Array.from(xs, (px, i) => ({ x: px, y: ys[i]!, series }));
+  const svg = await plotSvg(specification(job,
+    curves.flatMap((curve, s) => points(at, curve, job.y[s]!)),
+    job.y.flatMap((name, s) => points(x, y.slice(s * x.length, (s + 1) * x.length), name))));
+  if (svg !== undefined) await writeFileAtomic(join(folder, 'curve.svg'), svg);
+  onProgress(2, 2);
+  return {
+    summary: `${job.boundary} spline, ${x.length} knots × ${job.y.length} series`,
+    figures: { knots: x.length, series: job.y.length, solveSeconds, rowsLeftOut: dropped,
+      ...(heldOut.length === 0 ? {} : { heldOutRows: heldOut.length, heldOutRootMeanSquareError: heldOutError }) },
+    accuracy: { value: slopeJump(spline), meaning: 'largest jump of the slope at a knot, relative' },
+    files: ['curve.npy', ...(svg === undefined ? [] : ['curve.svg'])],
+    notes: svg === undefined ? ['no picture: install the optional packages vega and vega-lite'] : [],
+  };
+};
+
+/** The kind `spline`. */
+export const splineKind: JobKind<'spline', typeof splineJobSchema> = {
+  kind: 'spline', schema: splineJobSchema,
+  inputs: ({ file }) => ({ file }),
+  run: splineItem,
+};

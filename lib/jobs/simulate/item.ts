@@ -1,0 +1,201 @@
+// The `simulate` job: heat, Kuramoto–Sivashinsky and Euler in one dimension, as Zarr, pictures and figures.
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { isReal } from '../../core/arrays.ts';
+import { packageVersion } from '../../core/binding.ts';
+import { removeCheckpoints } from '../../core/checkpoint.ts';
+import { ArgumentError, refusal } from '../../core/errors.ts';
+import { isThere, readBytes, writeFileAtomic } from '../../core/files.ts';
+import { parseNpy } from '../../files/npy.ts';
+import { FieldSeries } from '../../files/zarr.ts';
+import { Clock } from '../../swept/clock.ts';
+import * as swept from '../../swept/index.ts';
+import type { ItemContext, ItemFunction, ItemReport } from '../kind.ts';
+import { plotSvg } from '../pictures/plot.ts';
+import { checkpointName } from '../results-folder.ts';
+import type { Fields } from './fields.ts';
+import { exactFields, exactOf, l1Errors, type Exact } from './exact.ts';
+import { profilePlot, SpaceTime } from './pictures.ts';
+import type { SimulateJob } from './schema.ts';
+
+type RealArray = swept.RealArray;
+
+/** Seconds between two checkpoints. */
+const checkpointEvery = 0.5;
+
+async function readInitial(initial: SimulateJob['initial'], input: (path: string) => string): Promise<unknown> {
+  if (typeof initial !== 'object' || !('file' in initial)) return initial;
+  const { data, type } = parseNpy(await readBytes(input(initial.file)), 'initial.file');
+  if (isReal(data)) return data;
+  throw refusal('initial.file', 'float32 or float64 values', type);
+}
+
+/** Starts the job's simulation from time 0. */
+function start(job: SimulateJob, initial: unknown, device: ItemContext['device']): Promise<swept.AnySimulation> {
+  const { n, dx, length, dt, precision, variant, paper, onUnstable } = job;
+  const checked = { boundary: job.boundary as never, initial: initial as never }; // by the schema, and by the library
+  const options = { n, dx, length, dt, precision, variant, paper, onUnstable, device, ...checked };
+  switch (job.equation) {
+    case 'heat': return swept.heat({ ...options, diffusivity: job.diffusivity, fourier: job.fourier });
+    case 'kuramoto-sivashinsky': return swept.kuramotoSivashinsky(options);
+    case 'euler': return swept.euler({ ...options, gamma: job.gamma, cfl: job.cfl, limiter: job.limiter });
+  }
+}
+
+/** The simulation of an earlier, killed run of the same item; undefined when there is none. */
+async function resume(
+  path: string, fresh: swept.AnySimulation, job: SimulateJob, context: ItemContext,
+): Promise<swept.AnySimulation | undefined> {
+  try {
+    return await swept.restore(path, {
+      device: fresh.device, variant: job.variant, parameters: fresh.setup, tag: context.hash,
+      onDamaged: (error) => context.warn(`${error.message}. The one before it was taken`),
+    });
+  } catch (error) {
+    if (error instanceof ArgumentError && /^(path|tag|parameters\b)/.test(error.argument)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Step and time of every snapshot, the initial one first: after whole steps, so that they change nothing, and the last one at the
+ * end of the run. There are fewer where there are fewer steps.
+ */
+export function timetable({ until, snapshots }: SimulateJob, dt: number): { steps: number[]; times: number[] } {
+  const { whole, rest } = 'time' in until ? new Clock(dt).plan(until.time) : { whole: until.steps, rest: 0 };
+  const total = whole + Number(rest > 0);
+  const count = Math.min(snapshots, total);
+  const steps = Array.from({ length: count + 1 }, (_, k) => Math.round((total * k) / count));
+  const times = steps.map((step) => step * dt);
+  if ('time' in until) times[count] = until.time;
+  return { steps, times };
+}
+
+function fieldsOf(state: RealArray | swept.GasFields): Fields {
+  if (isReal(state)) return { u: state };
+  const { density, velocity, pressure, energy } = state;
+  return { density, velocity, pressure, energy };
+}
+
+type Sums = Readonly<Record<string, { readonly sum: number; readonly size: number }>>;
+
+/** Sums that the ends do not change (of a gas: while no wave has reached an open end), with the size of what they sum. */
+async function conservedSums(simulation: swept.AnySimulation): Promise<Sums> {
+  const { equation, left, right } = simulation.setup;
+  const periodic = left === 'periodic';
+  const names = equation === 'euler' ? ['mass', ...(periodic ? ['momentum'] : []), 'energy']
+    : periodic || (equation === 'heat' && left !== 'dirichlet' && right !== 'dirichlet') ? ['total'] : [];
+  const totals = { ...await simulation.totals() } as Record<string, number>;
+  const figures = await simulation.figures();
+  const component: Record<string, number> = { total: 0, mass: 0, momentum: 1, energy: 2 };
+  return Object.fromEntries(names.map((name) =>
+    [name, { sum: totals[name]!, size: simulation.dx * figures.at(component[name]!).absoluteSum }]));
+}
+
+/** Runs from where the simulation stands to the last snapshot, writing each, with a checkpoint now and then. */
+async function march(
+  job: SimulateJob, simulation: swept.AnySimulation, series: FieldSeries, picture: SpaceTime, context: ItemContext,
+): Promise<void> {
+  const { signal, onProgress, folder, hash } = context;
+  const { steps } = timetable(job, simulation.dt);
+  const total = steps.at(-1)!;
+  const options = { signal, onProgress: () => onProgress(simulation.stepsDone, total) };
+  let saved = performance.now();
+  const save = async (): Promise<void> => {
+    await series.flush(); // the checkpoint says that all before it is there
+    await simulation.save(join(folder, checkpointName), { tag: hash });
+    saved = performance.now();
+  };
+  // A checkpoint at a snapshot's step may have been saved before the snapshot was written.
+  const first = steps.findIndex((step, k) => k > 0 && step >= simulation.stepsDone);
+  for (let index = first; index > 0 && index < steps.length; index += 1) {
+    const end = index + 1 === steps.length && 'time' in job.until ? job.until.time : undefined;
+    const goal = end === undefined ? steps[index]! : total - 1; // the last step to a time may be a shortened one
+    while (simulation.stepsDone < goal) {
+      const { steps: done, deviceSeconds } = simulation.info;
+      const piece = done === 0 ? 1 : Math.max(1, Math.floor((checkpointEvery * done) / Math.max(deviceSeconds, 1e-9)));
+      await simulation.advance(Math.min(piece, goal - simulation.stepsDone), options);
+      if (performance.now() - saved > checkpointEvery * 1000) await save();
+    }
+    if (end !== undefined) await simulation.advanceTo(end, options);
+    const fields = fieldsOf(await simulation.read());
+    for (const [name, values] of Object.entries(fields)) await series.write(name, index, values);
+    picture.row(index, Object.values(fields)[0]!);
+  }
+  await save();
+}
+
+interface Outcome {
+  readonly job: SimulateJob;
+  readonly simulation: swept.AnySimulation;
+  readonly initial: Fields;
+  readonly final: Fields;
+  readonly exact: Exact | undefined;
+  readonly drift: Record<string, number>;
+  readonly seconds: number;
+}
+
+const titled = (name: string): string => name[0]!.toUpperCase() + name.slice(1);
+
+/** Changes of the conserved sums, relative to the sums of absolute values. */
+async function driftOf(before: Sums, simulation: swept.AnySimulation): Promise<Record<string, number>> {
+  const after = await conservedSums(simulation);
+  return Object.fromEntries(Object.entries(after).map(([name, { sum, size }]) =>
+    [`relativeDriftOf${titled(name)}`, Math.abs(sum - before[name]!.sum) / Math.max(size, before[name]!.size, Number.MIN_VALUE)]));
+}
+
+function report({ job, simulation, final, exact, drift, seconds }: Outcome, files: string[], svg: boolean): ItemReport {
+  const { info, n } = simulation;
+  const errors = exact === undefined ? {} : l1Errors(simulation, final, exact);
+  const [name, error] = Object.entries(errors)[0] ?? [];
+  const accuracy = error !== undefined ? { value: error, meaning: `L1 error of ${name} against the exact solution` }
+    : Object.keys(drift).length > 0 ? { value: Math.max(...Object.values(drift)), meaning: 'largest relative drift of a conserved sum' }
+      : { value: NaN, meaning: 'no exact solution, and ends that conserve nothing' };
+  const figures = {
+    points: n, steps: simulation.stepsDone, timeStep: simulation.dt, time: simulation.time, seconds,
+    ...(info.steps > 0 ? { deviceSeconds: info.deviceSeconds, pointUpdatesPerSecond: info.pointUpdatesPerSecond } : {}),
+    ...drift, ...Object.fromEntries(Object.entries(errors).map(([field, value]) => [`l1ErrorOf${titled(field)}`, value])),
+  };
+  return {
+    summary: `${job.equation}, ${n} points, ${simulation.stepsDone} steps, ${job.precision}, ${info.variant}`, figures, accuracy, files,
+    failed: false, notes: svg ? [] : ['no profile picture: install the optional packages vega and vega-lite'],
+  };
+}
+
+/** Steps the equation and writes result.zarr, profile.svg and space-time.png; resumes from its checkpoint after a kill. */
+export const simulateItem: ItemFunction<SimulateJob> = async (job, context) => {
+  const { folder, device } = context;
+  const begin = performance.now();
+  const given = await readInitial(job.initial, context.input);
+  await using fresh = await start(job, given, device);
+  const before = await conservedSums(fresh);
+  const initial = fieldsOf(await fresh.read());
+  const names = Object.keys(initial);
+  const zarrFolder = join(folder, 'result.zarr');
+  const checkpoint = join(folder, checkpointName);
+  const resumed = isThere(join(zarrFolder, 'zarr.json')) ? await resume(checkpoint, fresh, job, context) : undefined;
+  if (resumed === undefined) await removeCheckpoints(checkpoint); // before anything of this run stands where that one's was
+  await using simulation = resumed ?? fresh;
+  const { steps, times } = timetable(job, simulation.dt);
+  const series = await FieldSeries.create(zarrFolder, {
+    type: job.precision, fields: names, x: simulation.x, steps, times,
+    attributes: { warploom: packageVersion(), equation: job.equation, setup: simulation.setup },
+  }, resumed !== undefined);
+  const picture = new SpaceTime(simulation.n, steps.length);
+  picture.row(0, Object.values(initial)[0]!);
+  if (resumed === undefined) for (const name of names) await series.write(name, 0, initial[name]!);
+  for (let k = 1; k < steps.length && steps[k]! <= simulation.stepsDone; k += 1) picture.row(k, await series.read(names[0]!, k));
+  await march(job, simulation, series, picture, context);
+  const final = fieldsOf(await simulation.read());
+  const exact = exactOf(job, simulation.setup, simulation.time);
+  await writeFileAtomic(join(folder, 'space-time.png'), picture.png());
+  const svg = await plotSvg(profilePlot({
+    title: job.description ?? job.name, x: simulation.x, initial, final, time: simulation.time,
+    exact: exact === undefined ? undefined : exactFields(simulation.x, exact),
+  }));
+  if (svg !== undefined) await writeFileAtomic(join(folder, 'profile.svg'), svg);
+  const outcome = {
+    job, simulation, initial, final, exact, drift: await driftOf(before, simulation), seconds: (performance.now() - begin) / 1000,
+  };
+  return report(outcome, ['result.zarr', 'space-time.png', ...(svg === undefined ? [] : ['profile.svg'])], svg !== undefined);
+};

@@ -1,0 +1,36 @@
+// Job kind `stream`: a program in the StreamIt language over a file or a generated signal.
+import { z } from 'zod';
+import { common, path } from '../fields.ts';
+
+/** Files of a job that its output must not take the place of. */
+const taken: readonly string[] = ['result.json', 'graph.svg', 'state.checkpoint', 'state.checkpoint.previous', 'result.zarr'];
+
+/** `stream`. */
+export const streamJobSchema = z.strictObject({
+  ...common,
+  kind: z.literal('stream'),
+  program: path.describe('the program, a .str file'),
+  main: z.string().min(1).optional().describe('the stream to begin with; default the void->void stream that no other adds'),
+  parameters: z.record(z.string(), z.union([z.number(), z.boolean(), z.string(), z.array(z.number())])).optional()
+    .describe('values for the parameters of that stream, by name'),
+  input: z.union([
+    path.describe('items of an open input: .npy, .wav, .txt, or raw 32-bit words'),
+    z.strictObject({
+      signal: z.literal('fm-stereo').describe('a melody in stereo, modulated as in broadcasting; complex samples at 240 kHz'),
+      seconds: z.number().min(0.2).max(600).default(5),
+      noise: z.number().min(0).max(1).default(0.01).describe('standard deviation of the noise in each part; the carrier is 1'),
+    }),
+  ]).optional(),
+  output: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/)
+    .refine((name) => !taken.includes(name.toLowerCase().replace(/\.+$/, '')), { error: 'the job itself writes a file of this name' })
+    .default('output.npy').describe('file for the items of an open output'),
+  channels: z.number().int().min(1).max(16).default(1).describe('of a .wav output, taking turns'),
+  rate: z.number().int().min(1).max(1_000_000).optional()
+    .describe('samples a second of a .wav output; default that of the input, or 48000'),
+  items: z.number().int().min(1).optional().describe('end after so many items; default when the input ends'),
+  iterations: z.number().int().min(1).optional().describe('end after so many steady states'),
+  backend: z.enum(['auto', 'js', 'cpp', 'interpret']).default('auto')
+    .describe('auto: js, or interpret for what js does not take; cpp needs a C++ compiler'),
+  threads: z.number().int().min(1).max(1024).optional().describe('most threads of a compiled program; default all cores for long runs'),
+});
+export type StreamJob = z.infer<typeof streamJobSchema>;

@@ -1,0 +1,70 @@
+// The entries of the package: what each loads, counted in processes of their own, and that the lists of them agree.
+import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import * as library from '../../lib/index.ts';
+import { modulesLoadedBy } from '../support/loaded-modules.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const json = (name: string): unknown => JSON.parse(readFileSync(join(root, name), 'utf8'));
+
+/** Folders that an entry may load beside core and its own, and how many modules at most. */
+const entries: Readonly<Record<string, { readonly most: number; readonly also?: readonly string[] }>> = {
+  core: { most: 25 },
+  tridiagonal: { most: 50 },
+  scan: { most: 25 },
+  swept: { most: 50 },
+  imaging: { most: 60, also: ['files'] },
+  scratchpad: { most: 80 },
+  stream: { most: 110, also: ['kernel'] },
+  files: { most: 40 },
+  jobs: { most: 30 },
+};
+
+const folderOf = (module: string): string => /^lib\/([^/]+)\//.exec(module)?.[1] ?? module;
+
+describe('entries of the package', function () {
+  this.timeout(60_000);
+
+  it('are one for each folder with public names, in package.json and in the reference', () => {
+    const { exports } = json('package.json') as { exports: Record<string, { types: string; default: string } | string> };
+    const listed = Object.keys(exports).filter((key) => key !== '.' && key !== './package.json').map((key) => key.slice(2)).sort();
+    const folders = readdirSync(join(root, 'lib')).filter((name) => existsSync(join(root, 'lib', name, 'index.ts')) && name !== 'kernel').sort();
+    deepStrictEqual(listed, folders);
+    deepStrictEqual(listed, Object.keys(entries).sort());
+    for (const name of listed) {
+      deepStrictEqual(exports[`./${name}`], { types: `./dist/${name}/index.d.ts`, default: `./dist/${name}/index.js` });
+    }
+    const { entryPoints } = json('typedoc.json') as { entryPoints: string[] };
+    deepStrictEqual([...entryPoints].sort(), ['lib/index.ts', ...listed.map((name) => `lib/${name}/index.ts`)].sort());
+  });
+
+  for (const [name, { most, also = [] }] of Object.entries(entries)) {
+    it(`warploom/${name} loads core and itself only`, function () {
+      const modules = modulesLoadedBy(`lib/${name}/index.ts`);
+      ok(modules.includes(`lib/${name}/index.ts`));
+      deepStrictEqual([...new Set(modules.map(folderOf))].filter((folder) => !['core', name, ...also].includes(folder)), []);
+      ok(modules.length <= most, `${modules.length} modules, at most ${most}`);
+      this.test!.title += `: ${modules.length} modules`;
+    });
+  }
+
+  it('the root loads no other package before it is called', function () {
+    const modules = modulesLoadedBy('lib/index.ts');
+    deepStrictEqual(modules.filter((module) => !module.startsWith('lib/')), []);
+    ok(modules.length <= 260, `${modules.length} modules`);
+    this.test!.title += `: ${modules.length} modules`;
+  });
+
+  it('hold what the namespaces of the root hold, the very same', async () => {
+    for (const name of Object.keys(entries)) {
+      const entry = await import(`../../lib/${name}/index.ts`) as Record<string, unknown>;
+      const namespace = (name === 'core' || name === 'scan' ? library : library[name as keyof typeof library]) as Record<string, unknown>;
+      const known = Object.keys(entry).filter((key) => key in namespace);
+      if (name !== 'scan') deepStrictEqual(known, Object.keys(entry), name);
+      ok(known.length > 0, name);
+      for (const key of known) strictEqual(typeof entry[key], typeof namespace[key], `${name}.${key}`);
+    }
+  });
+});
