@@ -43,6 +43,28 @@ describe('check-layers', () => {
   });
 });
 
+describe('include-graph', () => {
+  const texts: Record<string, string> = {
+    'cuda/a/a.cu': '#include <vector>\n#include "cuda/a/a_agent.cuh"\n#if X\n  #  include "simt/s.h"\n#endif\n// "cuda/a/no.h"\n',
+    'cuda/a/a_agent.cuh': '#include "cuda/a/a.h"\n#include "cuda/a/missing.h"', 'cuda/a/a.h': '', 'native/simt/s.h': '#include "cuda/a/a.h"',
+  };
+
+  it('follows includes, conditional ones and those of the shim', async () => {
+    const { closure } = await script('include-graph.mjs');
+    const seen = closure('cuda/a/a.cu', (path: string) => texts[path]!, (path: string) => path in texts) as Map<string, string>;
+    deepStrictEqual([...seen], [['cuda/a/a.cu', undefined], ['cuda/a/a_agent.cuh', 'cuda/a/a.cu'], ['native/simt/s.h', 'cuda/a/a.cu'],
+      ['cuda/a/a.h', 'cuda/a/a_agent.cuh']]);
+  });
+
+  it('counts the objects of this checkout and refuses headers that too many of them see', async () => {
+    const { dependants, overBounds } = await script('include-graph.mjs');
+    const counts = new Map([...(dependants() as Map<string, string[]>)].map(([path, users]) => [path, users.length]));
+    ok(counts.get('cuda/core/status.h')! > 100 && counts.get('cuda/imaging/denoise.h')! > 1);
+    deepStrictEqual(overBounds(counts), []);
+    deepStrictEqual(overBounds(new Map([['cuda/imaging/denoise.h', 26], ['cuda/tridiagonal/solve.h', 70]])).length, 1);
+  });
+});
+
 describe('check-sizes', () => {
   it('measures C++ functions, also of classes and templates', async () => {
     const { cppFunctions } = await script('check-sizes.mjs');
