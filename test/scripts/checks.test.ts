@@ -65,6 +65,34 @@ describe('include-graph', () => {
   });
 });
 
+describe('check-device', () => {
+  const parts = async (start: string, texts: Record<string, string>): Promise<string[]> => {
+    const { hostParts } = await script('check-device.mjs');
+    return hostParts(start, (path: string) => texts[path]!, (path: string) => path in texts);
+  };
+  const refused: readonly [string, Record<string, string>, RegExp][] = [
+    ['a standard header', { 'a_agent.cuh': '#include "b.h"', 'b.h': '#include <vector>' }, /<vector> \(a_agent\.cuh → b\.h\)/],
+    ['a header of the host', { 'a_agent.cuh': '#include "cuda/core/runtime.h"', 'cuda/core/runtime.h': '' }, /host's header cuda\/core\/runtime\.h/],
+    ['a launch', { 'a_agent.cuh': '#include "cuda/a/a_launch.cuh"', 'cuda/a/a_launch.cuh': '' }, /host's header cuda\/a\/a_launch\.cuh/],
+    ['what the prelude does not supply', { 'a_agent.cuh': '#include <cmath>\nint f() { return std::max(1, 2); }' }, /std::max in a_agent/],
+    ['an equation in what equations share', { 'cuda/swept/lane.cuh': '#include "cuda/swept/heat.h"', 'cuda/swept/heat.h': '' }, /the equation/],
+  ];
+  for (const [what, texts, message] of refused) {
+    it(`refuses ${what}`, async () => {
+      const [first = ''] = await parts(Object.keys(texts)[0]!, texts);
+      match(first, message);
+    });
+  }
+
+  it('passes over comments and the shim, and finds the agents of this checkout clean', async () => {
+    deepStrictEqual(await parts('a_agent.cuh', { 'a_agent.cuh': '// std::string\n#include <cstdint>\n#include "simt/device.h"', 'native/simt/device.h': '#include <vector>' }), []);
+    const { deviceHeaders, hostParts } = await script('check-device.mjs');
+    const headers = deviceHeaders() as string[];
+    ok(headers.length > 45, String(headers.length));
+    deepStrictEqual(headers.flatMap((header) => hostParts(header)), []);
+  });
+});
+
 describe('check-sizes', () => {
   it('measures C++ functions, also of classes and templates', async () => {
     const { cppFunctions } = await script('check-sizes.mjs');
