@@ -1,18 +1,17 @@
 // Mocha's own report, and the seconds of every test file, for the order in which scripts/test.mjs begins them.
 'use strict';
 const { mkdirSync, writeFileSync } = require('node:fs');
-const { dirname, relative, join } = require('node:path');
+const { dirname, relative } = require('node:path');
 const Mocha = require('mocha');
 
 const { EVENT_RUN_END, EVENT_TEST_END } = Mocha.Runner.constants;
-const root = join(__dirname, '..');
 
 module.exports = class extends Mocha.reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
     const seconds = {};
     runner.on(EVENT_TEST_END, (test) => {
-      const file = relative(root, test.file ?? 'unknown');
+      const file = relative(process.cwd(), test.file ?? 'unknown');
       seconds[file] = (seconds[file] ?? 0) + (test.duration ?? 0) / 1000;
     });
     runner.once(EVENT_RUN_END, () => {
