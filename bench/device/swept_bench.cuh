@@ -6,7 +6,7 @@
 #include <string>
 
 #include "bench/device/bench_device.cuh"
-#include "cuda/swept/march.cuh"
+#include "cuda/swept/variants.cuh"
 
 namespace warploom::bench {
 

@@ -7,17 +7,10 @@
 #include <type_traits>
 
 #include "cuda/core/device.cuh"
+#include "cuda/core/launch_shape.h"
 #include "cuda/core/runtime.h"
 
 namespace warploom::WARPLOOM_TARGET {
-
-/// Shape of one launch. Threads must be a multiple of 32, at most Agent::kMaxThreads.
-struct LaunchShape {
-  int64_t blocks = 1;
-  int threads = 32;
-  size_t shared_bytes = 0;
-  bool cooperative = false;  ///< all blocks resident at once, so that Block::sync_grid works
-};
 
 /// Threads a block of Agent may have.
 template <class Agent>

@@ -8,6 +8,7 @@
 
 #include "cuda/core/backend.h"
 #include "cuda/core/device.cuh"
+#include "cuda/core/launch_shape.h"
 
 namespace warploom::WARPLOOM_TARGET {
 
@@ -28,9 +29,6 @@ enum class LaunchKind {
   cooperative,  ///< all at once, so that Block::sync_grid works
   overlapped,   ///< while the launch before still runs: the kernel itself waits for its end (programmatic dependent launch)
 };
-
-/// Bytes of GpuDevice::mailbox.
-inline constexpr int64_t kMailboxBytes = 512 * 1024;
 
 class GpuDevice : public Device {
  public:

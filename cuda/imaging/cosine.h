@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "cuda/core/status.h"
+#include "cuda/core/declare.h"
 #include "cuda/core/types.h"
 #include "cuda/imaging/cosine_lines.h"
 #include "cuda/imaging/grid.h"

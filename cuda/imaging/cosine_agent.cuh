@@ -1,6 +1,6 @@
 // Cosine transforms of all lines of an image along one axis.
 #pragma once
-#include "cuda/core/launch.cuh"
+#include "cuda/core/device.cuh"
 #include "cuda/imaging/cosine_block.cuh"
 
 namespace warploom::WARPLOOM_TARGET::imaging {

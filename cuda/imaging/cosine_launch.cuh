@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "cuda/core/launch.cuh"
 #include "cuda/imaging/cosine_agent.cuh"
 #include "cuda/imaging/cosine_policy.h"
+#include "cuda/imaging/cosine_table.h"
 
 namespace warploom::WARPLOOM_TARGET::imaging {
 

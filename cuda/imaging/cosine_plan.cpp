@@ -1,4 +1,4 @@
-#include "cuda/imaging/cosine_plan.h"
+#include "cuda/imaging/cosine_table.h"
 
 #include <algorithm>
 #include <cmath>

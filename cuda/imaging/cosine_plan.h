@@ -1,7 +1,6 @@
 // How a cosine transform of one length is made: radices and tables of roots.
 #pragma once
 #include <cstdint>
-#include <vector>
 
 namespace warploom::imaging {
 
@@ -28,9 +27,5 @@ struct CosinePlan {
 
 /// Plan for lines of 1 … kLongestLine points.
 CosinePlan cosine_plan(int64_t n);
-
-/// The plan's table as (real, imaginary) pairs, each rounded once.
-template <class T>
-std::vector<T> cosine_table(const CosinePlan& plan);
 
 }  // namespace warploom::imaging

@@ -1,3 +1,4 @@
+#include "cuda/core/check.h"
 #include "cuda/imaging/curvature.h"
 
 #include <cmath>

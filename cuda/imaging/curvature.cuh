@@ -1,5 +1,6 @@
 // Launches of the curvature and of the curvature flow.
 #pragma once
+#include "cuda/core/launch.cuh"
 #include "cuda/imaging/curvature_agent.cuh"
 
 namespace warploom::WARPLOOM_TARGET::imaging {

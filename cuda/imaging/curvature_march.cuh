@@ -1,6 +1,6 @@
 // A march through the planes of a grid: threads hold patches of adjacent x values and rows in registers.
 #pragma once
-#include "cuda/core/launch.cuh"
+#include "cuda/core/device.cuh"
 #include "cuda/imaging/grid.h"
 
 namespace warploom::WARPLOOM_TARGET::imaging {

@@ -32,7 +32,8 @@ inline constexpr int tv_blocks(int bytes, bool planar, bool packed) {
 inline int64_t march_depth(int64_t planes, int64_t blocks, int64_t chunks_of_block, int multiprocessors, int resident) {
   int64_t best = 1;
   double least = 0;
-  for (const int64_t depth : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}) {
+  constexpr int64_t kDepths[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
+  for (const int64_t depth : kDepths) {
     const int64_t chunks = (planes + depth * chunks_of_block - 1) / (depth * chunks_of_block);
     const int64_t each = (blocks * chunks + multiprocessors - 1) / multiprocessors, last = each % resident;
     const double idle = 1 - static_cast<double>(last) / resident;

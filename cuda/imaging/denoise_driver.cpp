@@ -1,3 +1,4 @@
+#include "cuda/core/check.h"
 #include "cuda/imaging/denoise_driver.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "cuda/core/check.h"
+#include "cuda/core/declare.h"
 #include "cuda/core/types.h"
 
 namespace warploom::imaging {
@@ -29,12 +29,6 @@ void visit_grid(Visitor& v, Grid& g) {
   v.integer("depth", g.nz);
 }
 
-inline Status check(const Grid& g) {
-  WARPLOOM_TRY(check_whole(g.nx, 1, kMostExtent, "width"));
-  WARPLOOM_TRY(check_whole(g.ny, 1, kMostExtent, "height"));
-  WARPLOOM_TRY(check_whole(g.nz, 1, kMostExtent, "depth"));
-  if (g.nx * g.ny > kMostPoints / g.nz) return invalid("depth", "width * height * depth is too large");
-  return {};
-}
+Status check(const Grid& g);
 
 }  // namespace warploom::imaging

@@ -1,6 +1,7 @@
 // imaging.jacobian on the GPU.
 #include <algorithm>
 
+#include "cuda/core/launch.cuh"
 #include "cuda/core/operations.h"
 #include "cuda/imaging/jacobian.h"
 #include "cuda/imaging/jacobian_agent.cuh"

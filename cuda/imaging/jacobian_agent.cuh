@@ -1,6 +1,6 @@
 // Determinants of all points, and their figures: a part per block, then one block for all parts.
 #pragma once
-#include "cuda/core/launch.cuh"
+#include "cuda/core/device.cuh"
 #include "cuda/imaging/warp_point.h"
 
 namespace warploom::WARPLOOM_TARGET::imaging {

@@ -1,6 +1,6 @@
 // The step of registration along the rows: inverse transform, force, sums and forward transform of a tile of row pairs.
 #pragma once
-#include "cuda/core/launch.cuh"
+#include "cuda/core/device.cuh"
 #include "cuda/imaging/cosine_block.cuh"
 #include "cuda/imaging/registration_point.h"
 #include "cuda/imaging/registration_sums.h"

@@ -1,3 +1,4 @@
+#include "cuda/core/check.h"
 #include "cuda/imaging/segment.h"
 
 #include <cmath>

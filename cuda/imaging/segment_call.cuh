@@ -4,12 +4,14 @@
 #include <numeric>
 #include <vector>
 
+#include "cuda/core/launch.cuh"
 #include "cuda/core/operations.h"
 #include "cuda/imaging/reinitialize_agent.cuh"
 #include "cuda/imaging/segment.h"
 #include "cuda/imaging/segment_march_agent.cuh"
 #include "cuda/imaging/segment_measure_agent.cuh"
 #include "cuda/imaging/segment_policy.h"
+#include "cuda/imaging/segment_setup.h"
 
 namespace warploom::WARPLOOM_TARGET::imaging::segmentation {
 

@@ -1,6 +1,7 @@
 // What imaging.segment does before, between and after its steps: a survey of the image, the initial level set, sums, energies, the mask.
 #pragma once
 #include "cuda/imaging/segment_direct_agent.cuh"
+#include "cuda/imaging/segment_initial.h"
 
 namespace warploom::WARPLOOM_TARGET::imaging::segmentation {
 

@@ -1,8 +1,8 @@
 // Tuning table of imaging.segment.
 #pragma once
-#include <algorithm>
 #include <cstdint>
 
+#include "cuda/core/numbers.h"
 #include "cuda/imaging/segment.h"
 
 namespace warploom::imaging::segment_policy {
@@ -28,12 +28,13 @@ inline constexpr int kStripWarps = 4;
 inline int64_t strip_rows(int64_t tiles, int64_t ny, int64_t multiprocessors) {
   int64_t best = 1;
   double least = 1e300;
-  for (const int64_t rows : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}) {
+  constexpr int64_t kRows[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+  for (const int64_t rows : kRows) {
     const int64_t blocks = (tiles * ((ny + rows - 1) / rows) + kStripWarps - 1) / kStripWarps;
     const int64_t most = (blocks + multiprocessors - 1) / multiprocessors * kStripWarps;
-    const double work = static_cast<double>(std::max<int64_t>(12, most)) * (static_cast<double>(rows) + 1.7);
+    const double work = static_cast<double>(larger<int64_t>(12, most)) * (static_cast<double>(rows) + 1.7);
     if (work < least) best = rows;
-    least = std::min(least, work);
+    least = smaller(least, work);
   }
   return best;
 }
@@ -44,7 +45,7 @@ inline bool begins_early(int64_t blocks, int64_t rows, int64_t multiprocessors) 
 
 /// Steps between two looks of the host at the device.
 inline int64_t steps_per_look(int64_t points) {
-  return std::max<int64_t>(1, std::min(kMostStepsPerLook, kUpdatesPerLook / std::max<int64_t>(1, points)));
+  return larger<int64_t>(1, smaller(kMostStepsPerLook, kUpdatesPerLook / larger<int64_t>(1, points)));
 }
 
 }  // namespace warploom::imaging::segment_policy

@@ -4,8 +4,8 @@
 // launch in flight reads. A step that finds its predecessor's change small enough does nothing but pass that on in `stops`: the host looks
 // now and then, and the level set stays where it was.
 #pragma once
-#include "cuda/core/launch.cuh"
-#include "cuda/imaging/segment_setup.h"
+#include "cuda/core/device.cuh"
+#include "cuda/imaging/segment_sums.h"
 
 namespace warploom::WARPLOOM_TARGET::imaging::segmentation {
 

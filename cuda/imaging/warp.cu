@@ -1,7 +1,7 @@
 // imaging.warp on the GPU.
 #include "cuda/core/operations.h"
 #include "cuda/imaging/warp.h"
-#include "cuda/imaging/warp_agent.cuh"
+#include "cuda/imaging/warp_launch.cuh"
 #include "cuda/imaging/warp_task.h"
 
 namespace warploom::WARPLOOM_TARGET {

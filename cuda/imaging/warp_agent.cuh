@@ -1,8 +1,6 @@
 // A task of single points, a point per thread.
 #pragma once
-#include <algorithm>
-
-#include "cuda/core/launch.cuh"
+#include "cuda/core/device.cuh"
 #include "cuda/imaging/warp_point.h"
 
 namespace warploom::WARPLOOM_TARGET::imaging {
@@ -26,13 +24,5 @@ struct PointAgent {
     for (int64_t i = block.index() * block.threads() + block.thread(); i < p.points; i += step) p.task.point(i);
   }
 };
-
-template <class Task>
-Status launch_points(GpuDevice& device, const Task& task, int64_t points) {
-  if (points == 0) return {};
-  const int64_t blocks = (points + PointAgent<Task>::kMaxThreads - 1) / PointAgent<Task>::kMaxThreads;
-  return launch<PointAgent<Task>>(device, {std::min(blocks, device.limits().max_blocks), PointAgent<Task>::kMaxThreads, 0, false},
-                                  {task, points});
-}
 
 }  // namespace warploom::WARPLOOM_TARGET::imaging

@@ -6,9 +6,9 @@
 #include "cuda/swept/advance.h"
 #include "cuda/swept/advance_policy.h"
 #include "cuda/swept/advance_report.h"
-#include "cuda/swept/finite_agent.cuh"
-#include "cuda/swept/march.cuh"
+#include "cuda/swept/finite.cuh"
 #include "cuda/swept/nodes.h"
+#include "cuda/swept/variants.cuh"
 
 namespace warploom::WARPLOOM_TARGET {
 namespace swept {

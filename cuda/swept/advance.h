@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "cuda/core/status.h"
+#include "cuda/core/declare.h"
 #include "cuda/core/types.h"
 #include "cuda/swept/domain.h"
 

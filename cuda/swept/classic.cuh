@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 
+#include "cuda/core/launch.cuh"
 #include "cuda/swept/advance_policy.h"
 #include "cuda/swept/classic_agent.cuh"
 

@@ -36,6 +36,8 @@ struct Values {
 
 // An equation is a struct of coefficients with
 //   Real, kComponents, kReach (points on each side that a sub-step reads), kSubsteps (sub-steps of a time step), Value
+//   kFluxes: fluxes through faces, which flux.h computes once for both cells
+//   kHeldEnds: some ends of the domain do not follow the equation; kFollowedEnds: of these, some are followed by places beyond
 //   template <int kSubstep> Value next(const Value (&around)[2 * kReach + 1], const Value& base) const
 // where `around` holds the state that the sub-step reads, the point itself in the middle, and `base` the point's value at the
 // begin of the time step (for sub-step 0 the middle of `around`).

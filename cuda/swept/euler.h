@@ -2,7 +2,6 @@
 // midpoint rule (paper, eqs. 10 to 21; research on what is wrong in print: docs/swept.md).
 #pragma once
 #include <cmath>
-#include <limits>
 
 #include "cuda/swept/equation.h"
 #include "cuda/swept/positive.h"
@@ -17,6 +16,7 @@ struct Euler {
   using Real = T;
   using Value = Values<T, 3>;  ///< density, momentum density, total energy density
   static constexpr Equation kEquation = Equation::euler;
+  static constexpr bool kFluxes = true, kHeldEnds = true, kFollowedEnds = true;
   static constexpr int kComponents = 3, kReach = 2, kSubsteps = 2;
 
   T gamma1;            ///< gamma - 1
@@ -35,7 +35,7 @@ struct Euler {
     const auto rounded = [](double value) { return T(static_cast<S>(value)); };
     return {rounded(gamma1), rounded(1 - gamma1 / 2), rounded(-gamma1 / (2 * gamma)), rounded(1 / gamma),
             rounded(std::sqrt(gamma * gamma1 / 2)), {rounded(ratio), rounded(2 * ratio)},
-            {rounded(gamma * ratio), rounded(2 * gamma * ratio)}, rounded(2 - 4 * double(std::numeric_limits<S>::epsilon())),
+            {rounded(gamma * ratio), rounded(2 * gamma * ratio)}, rounded(2 - 4 * (sizeof(S) == 4 ? 0x1p-23 : 0x1p-52)),
             static_cast<int32_t>(limiter)};
   }
   /// The same coefficients in every lane of vectors V.

@@ -5,7 +5,7 @@
 namespace warploom::swept {
 
 template <class Equation>
-inline constexpr bool kHasFluxes = Equation::kEquation == swept::Equation::euler;
+inline constexpr bool kHasFluxes = Equation::kFluxes;
 
 /// The limiter looks at pressures: then they are computed once for each cell, with Equation::pressure.
 template <class Equation>

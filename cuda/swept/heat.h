@@ -9,6 +9,7 @@ struct Heat {
   using Real = T;
   using Value = Values<T, 1>;
   static constexpr Equation kEquation = Equation::heat;
+  static constexpr bool kFluxes = false, kHeldEnds = true, kFollowedEnds = false;
   static constexpr int kComponents = 1, kReach = 1, kSubsteps = 1;
 
   T fourier;  ///< Fo = diffusivity * dt / dx^2

@@ -10,6 +10,7 @@ struct KuramotoSivashinsky {
   using Real = T;
   using Value = Values<T, 1>;
   static constexpr Equation kEquation = Equation::kuramoto_sivashinsky;
+  static constexpr bool kFluxes = false, kHeldEnds = false, kFollowedEnds = false;
   static constexpr int kComponents = 1, kReach = 2, kSubsteps = 2;
 
   /// tau * f(u) with the sums of equal coefficients folded: centre * u[0] + near * (u[-1] + u[1]) + far * (u[-2] + u[2])

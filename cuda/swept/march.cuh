@@ -1,10 +1,8 @@
-// What the variants of swept.advance share: one march of a state over a number of steps, and the choice between variants.
+// What the variants of swept.advance share: one march of a state over a number of steps. Equations are given: none is named here.
 #pragma once
-#include "cuda/core/launch.cuh"
+#include "cuda/core/device.cuh"
 #include "cuda/swept/advance_policy.h"
-#include "cuda/swept/euler.h"
-#include "cuda/swept/heat.h"
-#include "cuda/swept/kuramoto_sivashinsky.h"
+#include "cuda/swept/domain.h"
 
 namespace warploom::WARPLOOM_TARGET::swept {
 
@@ -54,25 +52,5 @@ WARPLOOM_DEVICE typename Equation::Value value_at(const Equation& equation, cons
   for (int k = 0; k < Equation::kComponents; ++k) value.item[k] = problem[k * domain.n + point];
   return source.mirrored ? equation.mirrored(value) : value;
 }
-
-// For explicit instantiation: M(Equation) for each equation and precision.
-#define WARPLOOM_FOR_EQUATIONS(M)                                                            \
-  M(operation::Heat<float>) M(operation::Heat<double>) M(operation::KuramotoSivashinsky<float>) \
-  M(operation::KuramotoSivashinsky<double>) M(operation::Euler<float>) M(operation::Euler<double>)
-
-// One function per variant, defined in <variant>*.cu for Heat, KuramotoSivashinsky and Euler of float and double. Each leaves
-// the state after march.steps >= 1 steps in march.to.
-template <class Equation>
-Status march_classic(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control);
-template <class Equation>
-Status march_classic_graph(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control);
-template <class Equation>
-Status march_shared(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control);
-template <class Equation>
-Status march_hybrid(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control);
-template <class Equation>
-Status march_register(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control);
-template <class Equation>
-Status march_tiled(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control);
 
 }  // namespace warploom::WARPLOOM_TARGET::swept

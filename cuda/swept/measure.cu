@@ -1,6 +1,6 @@
 // swept.measure on the GPU: one launch, two for rows of several chunks.
+#include "cuda/core/launch.cuh"
 #include "cuda/core/operations.h"
-#include "cuda/core/runtime.h"
 #include "cuda/swept/measure.h"
 #include "cuda/swept/measure_agent.cuh"
 

@@ -1,6 +1,6 @@
 // Figures of rows: one block per chunk, then, for rows of several chunks, one block per row.
 #pragma once
-#include "cuda/core/launch.cuh"
+#include "cuda/core/device.cuh"
 #include "cuda/swept/measure_part.h"
 
 namespace warploom::WARPLOOM_TARGET::swept {

@@ -2,6 +2,7 @@
 #include "cuda/swept/flux.h"
 #include "cuda/swept/register_agent.cuh"
 #include "cuda/swept/sweep.cuh"
+#include "cuda/swept/variants.cuh"
 
 namespace warploom::WARPLOOM_TARGET::swept {
 

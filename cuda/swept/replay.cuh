@@ -2,7 +2,7 @@
 #pragma once
 #include <algorithm>
 
-#include "cuda/swept/march.cuh"
+#include "cuda/swept/variants.cuh"
 
 namespace warploom::WARPLOOM_TARGET::swept {
 

@@ -1,5 +1,6 @@
 // The variants `shared`: the paper's swept rule on the GPU, and `hybrid`.
 #include "cuda/swept/hybrid.cuh"
+#include "cuda/swept/variants.cuh"
 
 namespace warploom::WARPLOOM_TARGET::swept {
 

@@ -1,5 +1,6 @@
 // One time step of the Euler equations for the places of a warp: each cell reconstructed once, each flux computed once.
 #pragma once
+#include "cuda/swept/euler.h"
 #include "cuda/swept/lane.cuh"
 
 namespace warploom::WARPLOOM_TARGET::swept {

@@ -1,5 +1,6 @@
 // One time step of the heat equation for the places of a warp.
 #pragma once
+#include "cuda/swept/heat.h"
 #include "cuda/swept/lane.cuh"
 
 namespace warploom::WARPLOOM_TARGET::swept {

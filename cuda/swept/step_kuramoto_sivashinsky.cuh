@@ -1,5 +1,6 @@
 // One time step of the Kuramoto–Sivashinsky equation for the places of a warp.
 #pragma once
+#include "cuda/swept/kuramoto_sivashinsky.h"
 #include "cuda/swept/lane.cuh"
 
 namespace warploom::WARPLOOM_TARGET::swept {

@@ -6,6 +6,7 @@
 
 #include "cuda/swept/tiled_agent.cuh"
 #include "cuda/swept/tiled_policy.h"
+#include "cuda/swept/variants.cuh"
 
 namespace warploom::WARPLOOM_TARGET::swept {
 

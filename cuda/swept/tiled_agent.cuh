@@ -37,9 +37,8 @@ class Tile {
   static constexpr int kSteps = Shape::kHalo / (Equation::kReach * Equation::kSubsteps);  ///< between two exchanges of warps
   static_assert(kSteps >= 1, "a step uses up more than the warps share");
   static constexpr int kUnroll = Shape::kUnroll;
-  /// Heat and Euler hold places at some ends; Euler has ends that others follow.
-  static constexpr bool kMayHaveEnds = Equation::kEquation != operation::Equation::kuramoto_sivashinsky;
-  static constexpr bool kMayFollow = Equation::kEquation == operation::Equation::euler;
+  static constexpr bool kMayHaveEnds = Equation::kHeldEnds;
+  static constexpr bool kMayFollow = Equation::kFollowedEnds;
 
   // Shared memory: both margins of each warp; lanes exchanged by the warps, twice; a stage for each warp; in `single`
   // mode the problem, twice.

@@ -1,4 +1,5 @@
 // The fastest correct solver for a batch, by the policy of solve_policy.h.
+#include "cuda/core/runtime.h"
 #include "cuda/tridiagonal/inputs.cuh"
 #include "cuda/tridiagonal/solve_policy.h"
 

@@ -82,7 +82,8 @@ Bands<T> resolve_bands(const P& p) {
   }
   if (p.transpose == operation::Transpose::none) return bands;
   if (p.transpose == operation::Transpose::conjugate_only) {
-    for (Strided<T>* band : {&bands.lower, &bands.diagonal, &bands.upper, &bands.first.band, &bands.last.band}) {
+    Strided<T>* const all[] = {&bands.lower, &bands.diagonal, &bands.upper, &bands.first.band, &bands.last.band};
+    for (Strided<T>* band : all) {
       *band = conjugated(*band);
     }
     return bands;

@@ -3,7 +3,7 @@
 #pragma once
 #include "cuda/core/complex.cuh"
 #include "cuda/core/device.cuh"
-#include "cuda/core/runtime.h"
+#include "cuda/core/launch_shape.h"
 #include "cuda/tridiagonal/solve.h"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {

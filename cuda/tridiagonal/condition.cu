@@ -1,4 +1,5 @@
 // tridiagonal.condition on a GPU.
+#include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/condition_agent.cuh"
 
 #include <algorithm>

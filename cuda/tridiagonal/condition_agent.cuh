@@ -1,7 +1,7 @@
 // One thread estimates one system's condition (Higham 1988, LAPACK lacn2 and gtcon) and bounds the errors of its
 // solutions (LAPACK gtrfs), with pivoted factors of op(A) and of its conjugate transpose.
 #pragma once
-#include "cuda/core/launch.cuh"
+#include "cuda/core/device.cuh"
 #include "cuda/tridiagonal/factor_agent.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {

@@ -1,4 +1,5 @@
 // Launch of `cr`: cyclic reduction in shared memory.
+#include "cuda/tridiagonal/block_launch.cuh"
 #include "cuda/tridiagonal/cr_agent.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {

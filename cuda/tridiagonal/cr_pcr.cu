@@ -1,4 +1,5 @@
 // Launch of `cr-pcr`: cyclic reduction down to a few rows, parallel cyclic reduction on those.
+#include "cuda/tridiagonal/block_launch.cuh"
 #include "cuda/tridiagonal/cr_pcr_agent.cuh"
 #include "cuda/tridiagonal/hybrid_policy.h"
 

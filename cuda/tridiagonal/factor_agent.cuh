@@ -1,6 +1,6 @@
 // One thread factors one system. Factoring is done once; what counts is that the solves need no division.
 #pragma once
-#include "cuda/core/launch.cuh"
+#include "cuda/core/device.cuh"
 #include "cuda/tridiagonal/factor_layout.h"
 #include "cuda/tridiagonal/gtsv.cuh"
 

@@ -1,3 +1,4 @@
+#include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/gtsv_launch.cuh"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // One thread solves one problem by partial pivoting and refines it in working precision: the last resort of the
 // pivoted solver and of `check`, and the solver of pivoted periodic systems.
 #pragma once
-#include "cuda/core/launch.cuh"
+#include "cuda/core/device.cuh"
 #include "cuda/tridiagonal/gtsv.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {

@@ -60,7 +60,8 @@ bool is_uniform(const Batch<T>& batch, const Inputs<T>& inputs) {
 template <class T>
 bool is_interleaved(const Batch<T>& batch) {
   bool result = batch.rhs_count == 1 && batch.offsets == nullptr && batch.n > 1;
-  for (const auto* view : {&batch.lower, &batch.diagonal, &batch.upper, &batch.rhs, &batch.solution}) {
+  const Strided<T>* const views[] = {&batch.lower, &batch.diagonal, &batch.upper, &batch.rhs, &batch.solution};
+  for (const auto* view : views) {
     result = result && view->system_stride == 1 && view->row_stride > 1;
   }
   return result;

@@ -1,4 +1,5 @@
 // tridiagonal.multiply on a GPU.
+#include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/multiply_agent.cuh"
 
 #include "cuda/tridiagonal/multiply.h"

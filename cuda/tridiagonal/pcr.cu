@@ -1,4 +1,5 @@
 // Launch of `pcr`: parallel cyclic reduction in shared memory.
+#include "cuda/tridiagonal/block_launch.cuh"
 #include "cuda/tridiagonal/pcr_agent.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {

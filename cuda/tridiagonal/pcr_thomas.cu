@@ -1,4 +1,5 @@
 // Launch of `pcr-thomas`: in one block where a system fits, otherwise tiled over global workspace.
+#include "cuda/tridiagonal/block_launch.cuh"
 #include "cuda/tridiagonal/pcr_thomas.cuh"
 
 #include "cuda/tridiagonal/pcr_thomas_agent.cuh"

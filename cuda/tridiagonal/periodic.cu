@@ -1,4 +1,5 @@
 // Condensation of periodic systems: workspace and launches.
+#include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/periodic.cuh"
 
 #include "cuda/tridiagonal/periodic_agent.cuh"

@@ -3,7 +3,7 @@
 // with the residuals for right-hand sides where some answer is not as good as rounding allows, and stores only answers
 // that are; the others go on a list.
 #pragma once
-#include "cuda/core/launch.cuh"
+#include "cuda/core/device.cuh"
 #include "cuda/tridiagonal/pivoting_chunk.cuh"
 #include "cuda/tridiagonal/pivoting_policy.h"
 #include "cuda/tridiagonal/pivoting_verdict.cuh"

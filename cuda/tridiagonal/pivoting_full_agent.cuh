@@ -2,7 +2,7 @@
 // bytes where all is so aligned, and one by one elsewhere; a team of neighbouring lanes judges and stores each system. A
 // block in which some answer is not as good as rounding allows eliminates again, with the residuals for right-hand sides.
 #pragma once
-#include "cuda/core/launch.cuh"
+#include "cuda/core/launch_shape.h"
 #include "cuda/tridiagonal/inputs.cuh"
 #include "cuda/tridiagonal/pivoting_chunk.cuh"
 #include "cuda/tridiagonal/pivoting_policy.h"
@@ -33,7 +33,8 @@ struct PivotingFullAgent {
   static bool takes(const Batch<T>& batch, const Shape& shape) {
     const int64_t stride = batch.rhs.system_stride;
     bool uniform = shape.segments == 1 && batch.offsets == nullptr && batch.rhs_count == 1 && batch.systems < 1 << 30;
-    for (const auto* view : {&batch.lower, &batch.diagonal, &batch.upper, &batch.rhs}) {
+    const Strided<T>* const views[] = {&batch.lower, &batch.diagonal, &batch.upper, &batch.rhs};
+    for (const auto* view : views) {
       uniform = uniform && view->plain() && view->system_stride == stride && even(*view);
     }
     return uniform && batch.solution.plain() && even(batch.solution) && batch.n % kPerChunk == 0 &&

@@ -1,7 +1,8 @@
 // Tuning table of the partitioned pivoting solver.
 #pragma once
-#include <algorithm>
 #include <cstdint>
+
+#include "cuda/core/numbers.h"
 
 namespace warploom::tridiagonal {
 
@@ -31,7 +32,7 @@ inline int pivoting_threads(int element_bytes) { return element_bytes <= 4 ? 128
 inline PivotingShape lane_shape(int element_bytes, int64_t n, int64_t depth, int threads) {
   PivotingShape shape;
   // Blocks of whole 16-byte chunks, where that is not many more lanes than the rows need.
-  const int64_t per_chunk = std::max(1, 16 / element_bytes);
+  const int64_t per_chunk = larger(1, 16 / element_bytes);
   int64_t width = n >= 3 * per_chunk ? per_chunk : 1;
   while (width * depth < n && width < kPivotingMaxThreads) width *= 2;
   shape.width = static_cast<int>(width);
@@ -41,8 +42,8 @@ inline PivotingShape lane_shape(int element_bytes, int64_t n, int64_t depth, int
     shape.segments = (n + width * depth - 1) / (width * depth);
     return shape;
   }
-  shape.depth = static_cast<int>(std::max<int64_t>(3, ((n + width - 1) / width) | 1));
-  shape.systems = std::max(1, threads / shape.width);
+  shape.depth = static_cast<int>(larger<int64_t>(3, ((n + width - 1) / width) | 1));
+  shape.systems = larger(1, threads / shape.width);
   return shape;
 }
 

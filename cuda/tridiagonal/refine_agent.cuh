@@ -1,7 +1,7 @@
 // Iterative refinement with the solution and residuals in about twice the precision (precise.cuh), as streaming kernels:
 // measure a candidate, decide per problem, apply, form the next right-hand side, round at the end.
 #pragma once
-#include "cuda/core/launch.cuh"
+#include "cuda/core/device.cuh"
 #include "cuda/tridiagonal/precise.cuh"
 #include "cuda/tridiagonal/verify_rows.cuh"
 

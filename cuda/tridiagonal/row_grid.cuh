@@ -1,6 +1,6 @@
 // One thread per row of every problem, neighbouring threads on neighbouring memory.
 #pragma once
-#include "cuda/core/launch.cuh"
+#include "cuda/core/launch_shape.h"
 #include "cuda/tridiagonal/batch.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {

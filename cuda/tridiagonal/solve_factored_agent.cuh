@@ -1,7 +1,7 @@
 // Solves with L D U factors kept as l, 1/d and u: each lane runs over its rows twice per recurrence, once for what
 // they do to an entering value, once with that value. Factors are loaded once for a block's right-hand sides.
 #pragma once
-#include "cuda/core/launch.cuh"
+#include "cuda/core/device.cuh"
 #include "cuda/tridiagonal/factor_agent.cuh"
 #include "cuda/tridiagonal/pivoting_policy.h"
 #include "cuda/tridiagonal/solve_factored_scan.cuh"

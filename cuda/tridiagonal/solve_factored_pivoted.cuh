@@ -1,6 +1,6 @@
 // Solves with pivoted factors: one thread per problem, in the order of LAPACK gttrs.
 #pragma once
-#include "cuda/core/launch.cuh"
+#include "cuda/core/device.cuh"
 #include "cuda/tridiagonal/solve_factored_agent.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {

@@ -1,4 +1,5 @@
 // Launch of `thomas`: one thread per problem.
+#include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/thomas_agent.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {

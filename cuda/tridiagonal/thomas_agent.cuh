@@ -2,7 +2,7 @@
 // neighbouring problems are neighbours there (interleaved batches), and otherwise through a transposition of
 // tiles, 32 problems x one 128-byte line of rows, in each warp's part of shared memory.
 #pragma once
-#include "cuda/core/launch.cuh"
+#include "cuda/core/device.cuh"
 #include "cuda/tridiagonal/rows.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {

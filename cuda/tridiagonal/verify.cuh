@@ -6,6 +6,7 @@
 #pragma once
 #include <functional>
 
+#include "cuda/core/runtime.h"
 #include "cuda/tridiagonal/batch.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {

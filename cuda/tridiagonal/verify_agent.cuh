@@ -1,6 +1,6 @@
 // Measures answers in global memory: componentwise backward errors, and which problems must be solved again.
 #pragma once
-#include "cuda/core/launch.cuh"
+#include "cuda/core/device.cuh"
 #include "cuda/tridiagonal/inputs.cuh"
 #include "cuda/tridiagonal/verify_rows.cuh"
 

@@ -1,7 +1,5 @@
 // Residuals of tridiagonal rows and the backward errors made of them.
 #pragma once
-#include <cfloat>
-
 #include "cuda/tridiagonal/batch.cuh"
 #include "cuda/tridiagonal/row_scale.cuh"
 
@@ -28,9 +26,9 @@ WARPLOOM_DEVICE T narrow(const WideOf<T>& a) {
   }
 }
 
-template <class R> inline constexpr double kEpsilon = sizeof(R) == 4 ? FLT_EPSILON : DBL_EPSILON;
+template <class R> inline constexpr double kEpsilon = sizeof(R) == 4 ? 0x1p-23 : 0x1p-52;
 /// Smallest normal number.
-template <class R> inline constexpr double kLeastNormal = sizeof(R) == 4 ? FLT_MIN : DBL_MIN;
+template <class R> inline constexpr double kLeastNormal = sizeof(R) == 4 ? 0x1p-126 : 0x1p-1022;
 /// Componentwise backward error that a pivoted solve goes on correcting above.
 template <class R> inline constexpr double kGoodError = 2 * kEpsilon<R>;
 /// Largest accepted componentwise backward error where the caller names none.

@@ -1,6 +1,6 @@
 // How the streaming kernels of check and refinement share out rows, and how their findings meet.
 #pragma once
-#include "cuda/core/launch.cuh"
+#include "cuda/core/device.cuh"
 #include "cuda/tridiagonal/verify_residual.cuh"
 #include "cuda/tridiagonal/verify_walk.h"
 

@@ -1,7 +1,8 @@
 // How the streaming kernels of check, refinement and factored solves divide a batch among threads.
 #pragma once
-#include <algorithm>
 #include <cstdint>
+
+#include "cuda/core/numbers.h"
 
 namespace warploom::tridiagonal {
 
@@ -19,12 +20,12 @@ inline RowWalk row_walk(int64_t n, int64_t row_stride, int64_t problem_stride, b
   RowWalk walk;
   if (!ragged && problem_stride < row_stride) {
     walk.width = 1;
-    walk.segment_rows = std::max<int64_t>(1, std::min<int64_t>(n, 512));
+    walk.segment_rows = larger<int64_t>(1, smaller<int64_t>(n, 512));
   } else {
     while (walk.width > 1 && walk.width / 2 >= n) walk.width /= 2;
-    walk.segment_rows = std::max<int64_t>(1, std::min<int64_t>(n, kSegmentRows));
+    walk.segment_rows = larger<int64_t>(1, smaller<int64_t>(n, kSegmentRows));
   }
-  walk.segments = std::max<int64_t>(1, (n + walk.segment_rows - 1) / walk.segment_rows);
+  walk.segments = larger<int64_t>(1, (n + walk.segment_rows - 1) / walk.segment_rows);
   return walk;
 }
 
@@ -38,7 +39,7 @@ inline PackedStrides packed_strides(int64_t n, int64_t systems, int64_t rows, bo
   PackedStrides strides;
   strides.rhs = rows;
   if (ragged) return strides;
-  const bool rows_first = row_stride <= std::max(system_stride, int64_t{1});
+  const bool rows_first = row_stride <= larger(system_stride, int64_t{1});
   strides.row = rows_first ? 1 : systems;
   strides.system = rows_first ? n : 1;
   return strides;

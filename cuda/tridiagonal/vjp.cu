@@ -1,4 +1,5 @@
 // tridiagonal.vjp on a GPU: the solve with the adjoint matrix, then the gradients by bands.
+#include "cuda/core/launch.cuh"
 #include "cuda/core/measuring_device.h"
 #include "cuda/core/operations.h"
 #include "cuda/tridiagonal/vjp.h"

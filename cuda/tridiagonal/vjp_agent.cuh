@@ -1,6 +1,6 @@
 // The gradients by bands: one thread per run of an entry's terms (vjp_sums.h).
 #pragma once
-#include "cuda/core/launch.cuh"
+#include "cuda/core/launch_shape.h"
 #include "cuda/tridiagonal/vjp_sums.h"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cuda/imaging/cosine_lines.h"
+#include "cuda/imaging/cosine_table.h"
 #include "native/cpu/device.h"
 #include "native/imaging/kernels.h"
 

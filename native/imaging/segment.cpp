@@ -7,6 +7,7 @@
 
 #include "cuda/core/operations.h"
 #include "cuda/imaging/segment.h"
+#include "cuda/imaging/segment_initial.h"
 #include "cuda/imaging/segment_setup.h"
 #include "native/cpu/device.h"
 #include "native/imaging/kernels.h"

@@ -1,4 +1,5 @@
 // Condition estimates and error bounds against inverses and solutions in long double.
+#include "cuda/core/runtime.h"
 #include "tridiagonal_views.h"
 
 #include "test/device/support/operations.h"

@@ -1,4 +1,5 @@
 // Factor once, solve many: every factorisation, layout and size class, and what is reported about bad matrices.
+#include "cuda/core/runtime.h"
 #include "tridiagonal_views.h"
 
 #include "test/device/support/operations.h"

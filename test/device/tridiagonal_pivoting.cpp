@@ -1,4 +1,5 @@
 // The pivoted solver on the twenty families, in every layout, at sizes around its tiles, and on singular input.
+#include "cuda/core/launch.cuh"
 #include "tridiagonal_batch.h"
 
 #include "cuda/tridiagonal/pivoting_agent.cuh"

@@ -51,6 +51,56 @@ describe('check-layers', () => {
   });
 });
 
+describe('include-graph', () => {
+  const texts: Record<string, string> = {
+    'cuda/a/a.cu': '#include <vector>\n#include "cuda/a/a_agent.cuh"\n#if X\n  #  include "simt/s.h"\n#endif\n// "cuda/a/no.h"\n',
+    'cuda/a/a_agent.cuh': '#include "cuda/a/a.h"\n#include "cuda/a/missing.h"', 'cuda/a/a.h': '', 'native/simt/s.h': '#include "cuda/a/a.h"',
+  };
+
+  it('follows includes, conditional ones and those of the shim', async () => {
+    const { closure } = await script('include-graph.mjs');
+    const seen = closure('cuda/a/a.cu', (path: string) => texts[path]!, (path: string) => path in texts) as Map<string, string>;
+    deepStrictEqual([...seen], [['cuda/a/a.cu', undefined], ['cuda/a/a_agent.cuh', 'cuda/a/a.cu'], ['native/simt/s.h', 'cuda/a/a.cu'],
+      ['cuda/a/a.h', 'cuda/a/a_agent.cuh']]);
+  });
+
+  it('counts the objects of this checkout and refuses headers that too many of them see', async () => {
+    const { dependants, overBounds } = await script('include-graph.mjs');
+    const counts = new Map([...(dependants() as Map<string, string[]>)].map(([path, users]) => [path, users.length]));
+    ok(counts.get('cuda/core/status.h')! > 100 && counts.get('cuda/imaging/denoise.h')! > 1);
+    deepStrictEqual(overBounds(counts), []);
+    deepStrictEqual(overBounds(new Map([['cuda/imaging/denoise.h', 26], ['cuda/tridiagonal/solve.h', 70]])).length, 1);
+  });
+});
+
+describe('check-device', () => {
+  const parts = async (start: string, texts: Record<string, string>): Promise<string[]> => {
+    const { hostParts } = await script('check-device.mjs');
+    return hostParts(start, (path: string) => texts[path]!, (path: string) => path in texts);
+  };
+  const refused: readonly [string, Record<string, string>, RegExp][] = [
+    ['a standard header', { 'a_agent.cuh': '#include "b.h"', 'b.h': '#include <vector>' }, /<vector> \(a_agent\.cuh → b\.h\)/],
+    ['a header of the host', { 'a_agent.cuh': '#include "cuda/core/runtime.h"', 'cuda/core/runtime.h': '' }, /host's header cuda\/core\/runtime\.h/],
+    ['a launch', { 'a_agent.cuh': '#include "cuda/a/a_launch.cuh"', 'cuda/a/a_launch.cuh': '' }, /host's header cuda\/a\/a_launch\.cuh/],
+    ['what the prelude does not supply', { 'a_agent.cuh': '#include <cmath>\nint f() { return std::max(1, 2); }' }, /std::max in a_agent/],
+    ['an equation in what equations share', { 'cuda/swept/lane.cuh': '#include "cuda/swept/heat.h"', 'cuda/swept/heat.h': '' }, /the equation/],
+  ];
+  for (const [what, texts, message] of refused) {
+    it(`refuses ${what}`, async () => {
+      const [first = ''] = await parts(Object.keys(texts)[0]!, texts);
+      match(first, message);
+    });
+  }
+
+  it('passes over comments and the shim, and finds the agents of this checkout clean', async () => {
+    deepStrictEqual(await parts('a_agent.cuh', { 'a_agent.cuh': '// std::string\n#include <cstdint>\n#include "simt/device.h"', 'native/simt/device.h': '#include <vector>' }), []);
+    const { deviceHeaders, hostParts } = await script('check-device.mjs');
+    const headers = deviceHeaders() as string[];
+    ok(headers.length > 45, String(headers.length));
+    deepStrictEqual(headers.flatMap((header) => hostParts(header)), []);
+  });
+});
+
 describe('check-sizes', () => {
   it('measures C++ functions, also of classes and templates', async () => {
     const { cppFunctions } = await script('check-sizes.mjs');

@@ -34,6 +34,8 @@ describe('new-operation', () => {
     ok(created.includes('test/wavelet/lift-step.test.ts'));
     for (const path of created) ok(!/@\w+@/.test(text(path)), path);
     const { breaches } = await import(pathToFileURL(join(root, 'scripts/check-layers.mjs')).href);
+    const { hostParts } = await import(pathToFileURL(join(root, 'scripts/check-device.mjs')).href);
+    deepStrictEqual(hostParts('cuda/wavelet/lift_step_agent.cuh', text, (path: string) => existsSync(join(copy, path))), []);
     deepStrictEqual(breaches(created.filter((path) => !path.startsWith('test/')), text), []);
   });
 

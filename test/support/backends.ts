@@ -59,9 +59,14 @@ export function eachBackend(
   }
 }
 
-after('close devices, print skipped cases', async () => {
+async function closeAndReport(): Promise<void> {
   for (const device of opened.values()) await (await device).close();
   opened.clear();
   for (const [reason, count] of skips) console.log(`    skipped ${count} case(s): ${reason}`);
   skips.clear();
-});
+}
+
+// Run by hooks.cjs: when all tests have ended, or those of a file where files share processes.
+const kAfterTests = Symbol.for('warploom.test.after');
+const atEnd = globalThis as { [kAfterTests]?: (() => Promise<void>)[] };
+(atEnd[kAfterTests] ??= []).push(closeAndReport);

@@ -1,0 +1,99 @@
+// Device text is free of the host: what an agent (cuda/**/*_agent.cuh) includes could be compiled at run time, where there is no
+// standard library but what the device prelude supplies (kSupplied).
+//
+//   node scripts/check-device.mjs             the rules, by reading the text (also part of npm run layers)
+//   node scripts/check-device.mjs --compile   and nvcc compiles the device code of every agent's header alone; skipped without nvcc
+import { spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { findNvcc } from './find-tools.mjs';
+import { closure, systemIncludes } from './include-graph.mjs';
+import { listFiles, root } from './list-sources.mjs';
+import { printSummary } from './summary.mjs';
+
+/** Standard headers that a device prelude stands for, and what may be used of namespace std. */
+export const kSupplied = new Set(['cmath', 'cstddef', 'cstdint', 'cstring', 'type_traits']);
+const kStandardNames = /\bstd::(?!(?:conditional_t|decay_t|bool_constant|true_type|false_type|is_same_v|enable_if_t|sqrt|fabs|isfinite|isnan)\b)\w+/;
+/** Descriptions of the host: classes with memory and messages, launches, the runtime. */
+const kHostHeaders = /^cuda\/core\/(backend|check|fault|footprint|host_memory|measuring_device|memory|operations|runtime|status|submission|cuda_\w+)\.h$|^cuda\/core\/launch\.cuh$|_launch\.cuh$/;
+/** Equations of swept are template parameters: what they share names none (docs/swept.md). */
+const kGeneric = /^cuda\/swept\/(march|lane|node_point|tile_messages|\w*_agent)\.cuh$/;
+const kEquations = /^cuda\/swept\/(euler|heat|kuramoto_sivashinsky|step_\w+|variants)\.(cuh|h)$/;
+
+const kRead = (path) => readFileSync(join(root, path), 'utf8');
+/** Without comments and without what only the shim sees. */
+const deviceText = (text) => text.replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, '').replace(/#include "simt\/[^\n]*/g, '');
+
+function path(seen, file) {
+  const chain = [];
+  for (let at = file; at !== undefined; at = seen.get(at)) chain.unshift(at);
+  return chain.join(' → ');
+}
+
+/** What breaks the rules in the closure of one header, as messages. `read` and `knows` are replaceable for the test of this script. */
+export function hostParts(start, read = kRead, knows = undefined) {
+  const text = (file) => deviceText(read(file));
+  const seen = closure(start, text, knows);
+  const found = [];
+  for (const file of seen.keys()) {
+    if (kHostHeaders.test(file)) found.push(`the host's header ${file} (${path(seen, file)})`);
+    if (kGeneric.test(start) && kEquations.test(file)) found.push(`the equation ${file} (${path(seen, file)})`);
+    for (const name of systemIncludes(text(file))) {
+      if (!kSupplied.has(name)) found.push(`<${name}> (${path(seen, file)})`);
+    }
+    const word = kStandardNames.exec(text(file));
+    if (word) found.push(`${word[0]} in ${path(seen, file)}`);
+  }
+  return found;
+}
+
+/** Headers that must be free of the host. */
+export function deviceHeaders() {
+  return listFiles('cuda', /_agent\.cuh$|^cuda\/swept\/(march|lane|node_point)\.cuh$|^cuda\/core\/(device|complex|stage|downsweep)\.cuh$/);
+}
+
+/** Compiles one header alone to PTX of nothing: parsing and checking of the device's text. Returns nvcc's words where it fails. */
+function compileAlone(nvcc, header, folder) {
+  const file = join(folder, `${header.replaceAll('/', '_')}.cu`);
+  writeFileSync(file, `#include "${header}"\n`);
+  return new Promise((settle) => {
+    const child = spawn(nvcc, ['-ptx', '-std=c++17', '-arch=compute_90', '-diag-suppress=2810', '-I.', '-o', `${file}.ptx`, file], { cwd: root });
+    let text = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => { text += chunk; });
+    child.on('close', (status) => settle(status === 0 ? undefined : `${header} does not compile alone:\n${text}`));
+  });
+}
+
+async function compileAll(nvcc, headers) {
+  const folder = join(root, 'build/device-text');
+  mkdirSync(folder, { recursive: true });
+  const queue = [...headers], failures = [];
+  const worker = async () => {
+    for (let header = queue.shift(); header !== undefined; header = queue.shift()) {
+      const failure = await compileAlone(nvcc, header, folder);
+      if (failure !== undefined) failures.push(failure);
+    }
+  };
+  await Promise.all(Array.from({ length: Number(process.env.WARPLOOM_JOBS ?? availableParallelism()) }, worker));
+  rmSync(folder, { recursive: true });
+  return failures;
+}
+
+async function main(args) {
+  const headers = deviceHeaders();
+  const failures = headers.flatMap((header) => hostParts(header).map((part) => `${header} sees ${part}`));
+  let passed = headers.length - new Set(failures.map((line) => line.split(' ')[0])).size, skipped = 0;
+  if (args.includes('--compile')) {
+    const nvcc = findNvcc();
+    const broken = nvcc ? await compileAll(nvcc, headers) : [];
+    if (nvcc) passed += headers.length - broken.length;
+    else skipped = headers.length;
+    failures.push(...broken);
+  }
+  for (const line of failures) console.error(`FAILED ${line}`);
+  printSummary([passed, failures.length, skipped]);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv.slice(2));

@@ -1,0 +1,97 @@
+// Which headers a source file sees, and how many objects a change of a header compiles again.
+//
+//   node scripts/include-graph.mjs            every header of cuda/ and native/ with its objects, most first
+//   node scripts/include-graph.mjs HEADER …   the objects of these
+//   node scripts/include-graph.mjs --check    fails where a header has more objects than kBounds allows (npm run layers)
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { listFiles, root } from './list-sources.mjs';
+
+/**
+ * Most objects that may see a header, first match counts. What describes one operation is for that operation: a domain's parameters
+ * reach its own files, and core those of no domain (cuda/core/operations.h knows them by name).
+ */
+export const kBounds = [
+  [/^cuda\/tridiagonal\/solve\.h$/, 70],
+  [/^cuda\/imaging\/grid\.h$/, 45],  // of every operation on images
+  [/^cuda\/(?!core\/)\w+\/\w+\.h$/, 25],
+  [/^native\/(?!core\/|cpu\/|simt\/)\w+\/\w+\.h$/, 25],
+];
+
+const kRead = (path) => readFileSync(join(root, path), 'utf8');
+
+/** Names in `#include "…"` of a text, conditional ones too. */
+export function quotedIncludes(text) {
+  return [...text.matchAll(/^\s*#\s*include\s*"([^"]+)"/gm)].map((match) => match[1]);
+}
+
+/** Names in `#include <…>` of a text. */
+export function systemIncludes(text) {
+  return [...text.matchAll(/^\s*#\s*include\s*<([^>]+)>/gm)].map((match) => match[1]);
+}
+
+/** Files by path from the root; the shim's own are written as its compile sees them, from native/. */
+function resolve(name) {
+  return name.startsWith('simt/') ? `native/${name}` : name;
+}
+
+/** Every file that `start` includes, itself first, each with the one that first named it: Map from path to includer. */
+export function closure(start, read = kRead, knows = (path) => existsSync(join(root, path))) {
+  const seen = new Map([[start, undefined]]);
+  for (const path of seen.keys()) {
+    for (const name of quotedIncludes(read(path)).map(resolve)) if (!seen.has(name) && knows(name)) seen.set(name, path);
+  }
+  return seen;
+}
+
+/** Objects of a full build as [name, source]: device code is compiled twice, by nvcc and for the shim. */
+function objects() {
+  const sources = [...listFiles('cuda', /\.(cu|cpp)$/), ...listFiles('native', /\.cpp$/)].filter((path) => !/_stub\.cpp$/.test(path));
+  const shim = sources.filter((path) => path.endsWith('.cu') && !path.startsWith('cuda/core/'));
+  return [...sources.map((path) => [path, path]), ...shim.map((path) => [`simt ${path}`, path])];
+}
+
+/** Map from header to the objects that see it. */
+export function dependants() {
+  const texts = new Map();
+  const read = (path) => {
+    if (!texts.has(path)) texts.set(path, kRead(path));
+    return texts.get(path);
+  };
+  const closures = new Map();
+  const found = new Map();
+  for (const [object, source] of objects()) {
+    if (!closures.has(source)) closures.set(source, [...closure(source, read).keys()]);
+    for (const path of closures.get(source)) if (path !== source) found.set(path, [...(found.get(path) ?? []), object]);
+  }
+  return found;
+}
+
+/** What exceeds `bounds`, as messages. */
+export function overBounds(counts, bounds = kBounds) {
+  return [...counts].flatMap(([path, count]) => {
+    const most = bounds.find(([pattern]) => pattern.test(path))?.[1] ?? Infinity;
+    return count > most ? [`${path}: ${count} objects see it, ${most} may (node scripts/include-graph.mjs ${path} names them)`] : [];
+  });
+}
+
+function main(args) {
+  const found = dependants();
+  if (args.includes('--check')) {
+    const over = overBounds(new Map([...found].map(([path, users]) => [path, users.length])));
+    for (const line of over) console.error(line);
+    console.log(`headers: ${found.size}, ${over.length} with too many objects`);
+    process.exitCode = over.length > 0 ? 1 : 0;
+  } else if (args.length > 0) {
+    for (const path of args) {
+      const users = found.get(path) ?? [];
+      console.log(`${path}: ${users.length} objects\n  ${users.join('\n  ')}`);
+    }
+  } else {
+    for (const [path, users] of [...found].sort(([, a], [, b]) => b.length - a.length)) console.log(`${String(users.length).padStart(4)} ${path}`);
+    console.log(`${objects().length} objects`);
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) main(process.argv.slice(2));

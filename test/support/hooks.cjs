@@ -1,0 +1,11 @@
+// Root hooks of every mocha run (.mocharc.json). A process that runs several files (`npm test`) loads modules of support/ once,
+// so what they do after a file's tests goes by way of these.
+'use strict';
+
+const kAfterTests = Symbol.for('warploom.test.after');
+
+exports.mochaHooks = {
+  async afterAll() {
+    for (const end of globalThis[kAfterTests] ?? []) await end();
+  },
+};
