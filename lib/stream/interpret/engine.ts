@@ -9,7 +9,7 @@ import { Fault } from './fault.ts';
 import { Fifo, type Meter } from './fifo.ts';
 import { decodeFile, encodeFile } from './files.ts';
 import { limitHint, type RunLimits } from './limits.ts';
-import { spend, type Budget } from './machine.ts';
+import { spend, watchedBudget, type Budget } from './machine.ts';
 import { Mail } from './messages.ts';
 import { flatten, fromConstant, scalarCount, typeBytes, unflatten, type Value } from './values.ts';
 
@@ -23,9 +23,6 @@ export interface EngineOptions {
   /** Called every few milliseconds, in the middle of firings too; may throw. */
   readonly watch?: () => void;
 }
-
-/** Steps between two calls of `watch`. */
-const watchedSteps = 50_000;
 
 /** Values that a run may print. */
 export const mostPrinted = 1e7;
@@ -44,8 +41,6 @@ export class Engine {
   readonly #written = new Map<string, { type: IrType; numbers: number[] }>();
   readonly #meter: Meter;
   readonly #budget: Budget;
-  /** Steps that the budget has not got yet. */
-  #stepsLeft: number;
   readonly #options: EngineOptions;
   #firings: number;
   #prints = 0;
@@ -63,8 +58,7 @@ export class Engine {
     this.#options = options;
     this.#meter = { bytes: options.limits.bytes };
     const { steps, bytes, nesting } = options.limits;
-    this.#stepsLeft = steps;
-    this.#budget = { steps: 0, bytes, depth: nesting, more: () => this.#moreSteps() };
+    this.#budget = watchedBudget({ steps, bytes, depth: nesting }, options.watch);
     this.#firings = options.limits.firings;
     this.#countsLines = countsLines(graph);
     this.#channels = graph.channels.map(({ type, initial }) => {
@@ -84,14 +78,6 @@ export class Engine {
     }));
     const compiled = new Map<FilterCode, CompiledFilter>();
     this.actors = graph.nodes.map((node) => this.#actor(node.id, compiled));
-  }
-
-  #moreSteps(): boolean {
-    this.#options.watch?.();
-    const more = Math.min(this.#stepsLeft, Math.max(watchedSteps, -this.#budget.steps));
-    this.#stepsLeft -= more;
-    this.#budget.steps += more;
-    return this.#budget.steps >= 0;
   }
 
   #externalInput(type: IrType): Fifo {
@@ -240,13 +226,9 @@ export class Engine {
     while (stack.length > 0) {
       const id = stack.at(-1)!;
       if (this.actors[id]!.isBusy) {
-        if (this.#stuck.has(id)) {
-          if (giveUp()) continue;
-          return false;
-        }
-        const guard = guards.at(-1);
-        if (guard === undefined) throw this.#deadlock([id, ...stack.slice(0, -1)]);
-        this.#guard(id, () => { throw this.#mail.impossible(stack[guard]!, stack[guard - 1]!); });
+        if (!this.#stuck.has(id)) throw this.#entangled(stack, guards.at(-1));
+        if (giveUp()) continue;
+        return false;
       }
       const port = this.#missing(id);
       if (port === undefined) {
@@ -286,6 +268,13 @@ export class Engine {
       waiting.add(from);
     }
     return true;
+  }
+
+  /** The error of a node that is wanted in the middle of its firing; `guard`: the last place of one that may send a message. */
+  #entangled(stack: readonly number[], guard: number | undefined): Error {
+    if (guard === undefined) return this.#deadlock([stack.at(-1)!, ...stack.slice(0, -1)]);
+    const [receiver, sender] = [stack[guard - 1]!, stack[guard]!];
+    return runError(this.graph, this.#mail.impossible(sender, receiver), this.graph.nodes[receiver]!.name, this.actors[receiver]!.firings);
   }
 
   /** The error of nodes that wait for each other, each for the next. */

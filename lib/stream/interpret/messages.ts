@@ -207,7 +207,7 @@ export class Mail {
     const message = messagesOf(this.#graph, sender).find((each) => latencyOf(each) === least)!;
     const names = [sender, receiver].map((id) => this.#graph.nodes[id]!.name);
     if (!way!.isDownstream) names.reverse();
-    return new Fault('S5013', `${this.#words(sender, message, receiver)} cannot arrive with latency ${least}: ${names.join(' and ')} wait ` +
-      'for each other', message.span, { hint: 'give it a larger latency' });
+    return new Fault('S5013', `${this.#words(sender, message, receiver)} cannot arrive with latency ${least}: ` +
+      `${names.join(' and ')} wait for each other`, message.span, { hint: 'give it a larger latency' });
   }
 }
