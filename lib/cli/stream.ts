@@ -4,19 +4,23 @@ import { isAbsent, isThere, readBytes, readText, writeFileAtomic } from '../core
 import { readItems, writeItems } from '../jobs/stream/files.ts';
 import type { Diagnostic } from '../stream/diagnostics.ts';
 import * as stream from '../stream/index.ts';
-import { ExitCode, integerFlag, parseFlags, UsageError, type Command, type CommandContext } from './command.ts';
+import { timeOver } from '../stream/stop.ts';
+import { ExitCode, integerFlag, numberFlag, parseFlags, UsageError, type Command, type CommandContext } from './command.ts';
 import { formatTable } from './table.ts';
 
 const text = { type: 'string' } as const;
 const flags = {
   main: text, out: { type: 'string', short: 'o' }, gantt: text, cores: text, costs: text, input: text, output: text, items: text,
-  iterations: text, backend: text, threads: text,
+  iterations: text, backend: text, threads: text, timeout: text,
   param: { type: 'string', multiple: true }, limit: { type: 'string', multiple: true }, fast: { type: 'boolean' },
     json: { type: 'boolean' },
 } as const;
 type Values = ReturnType<typeof parseFlags<{ options: typeof flags; allowPositionals: true }>>['values'];
 
 interface Job {
+  /** When it began, and the milliseconds that it may take. */
+  readonly begin: number;
+  readonly timeout: number | undefined;
   readonly files: readonly stream.SourceFile[];
   readonly values: Values;
   readonly context: CommandContext;
@@ -52,8 +56,17 @@ function limitsFor(stage: keyof typeof limitNames, { limit = [] }: Values): Reco
   return Object.fromEntries(pairs.filter(([name]) => (limitNames[stage] as readonly string[]).includes(name)));
 }
 
-const options = ({ values }: Job): stream.CompileOptions => ({
-  syntaxLimits: limitsFor('syntax', values), limits: limitsFor('elaboration', values),
+/** What ends the next stage: the signal, and what is left of the time. */
+function stopOf({ begin, timeout, context: { signal } }: Job): { readonly signal: AbortSignal; readonly timeout?: number } {
+  if (timeout === undefined) return { signal };
+  const left = begin + timeout - performance.now();
+  if (left <= 0) throw timeOver(timeout, 'command');
+  return { signal, timeout: left };
+}
+
+const options = (job: Job): stream.CompileOptions => optionsOf(job.values, stopOf(job));
+const optionsOf = (values: Values, stop: ReturnType<typeof stopOf>): stream.CompileOptions => ({
+  ...stop, syntaxLimits: limitsFor('syntax', values), limits: limitsFor('elaboration', values),
   ...(values.main === undefined ? {} : { main: values.main }),
   ...(values.param === undefined ? {} : { parameters: Object.fromEntries(values.param.map(parameterOf)) }),
 });
@@ -91,16 +104,11 @@ async function elaborated(job: Job): Promise<stream.Compiled> {
 }
 
 async function check(job: Job): Promise<ExitCode> {
-  let found = (await stream.check(job.files, options(job))).diagnostics;
   const isError = ({ severity }: Diagnostic) => severity === 'error';
-  if (!found.some(isError)) {
-    try {
-      found = (await elaborated(job)).diagnostics;
-    } catch (error) {
-      if (!(error instanceof stream.ProgramError)) throw error;
-      found = error.diagnostics;
-    }
-  }
+  const found = await elaborated(job).then(({ diagnostics }) => diagnostics, (error: unknown) => {
+    if (!(error instanceof stream.ProgramError)) throw error;
+    return error.diagnostics;
+  });
   show(found, job);
   const errors = found.filter(isError).length, warnings = found.length - errors;
   if (job.values.json !== true) job.context.out.write(`${errors} errors, ${warnings} warnings\n`);
@@ -243,7 +251,7 @@ async function run(job: Job): Promise<ExitCode> {
   const input = made.input === undefined ? undefined : await readItems(values.input!, made.input.type);
   const begin = performance.now();
   const result = await stream.run(made, {
-    backend, files, signal: context.signal, ...(input === undefined ? {} : { input: input.numbers }),
+    backend, files, ...stopOf(job), ...(input === undefined ? {} : { input: input.numbers }),
     ...(items === undefined ? {} : { items }), ...(iterations === undefined ? {} : { iterations }),
     ...(threads === undefined ? {} : { threads }), limits: limitsFor('run', values),
     ...(values.costs === undefined ? {} : { costs: values.costs === 'measured' ? values.costs : await costsOf(job, made) }),
@@ -295,6 +303,7 @@ export const streamCommand: Command = {
                          cpp (compiled by the system's C++ compiler), interpret; profile: js (default) or cpp
       --threads N        run: most threads of a compiled program. Default: all cores for long runs, else one
       --fast             run, with cpp: float operations may be reordered, outputs differ in rounding
+      --timeout SECONDS  ends whatever takes longer, with exit code 1. Default: none (a run: ten minutes)
       --items N, --iterations N   run: end after so many items or steady states. Default: when the input ends
 
 Examples
@@ -308,6 +317,7 @@ Examples
 Exit codes: 0 done; 1 the program is wrong or failed; 2 bad flags or files; 3 no C++ compiler; 130 interrupted.
 `,
   async run(argv, context) {
+    const begin = performance.now();
     const { values, positionals } = parseFlags({ args: argv, allowPositionals: true, options: flags });
     const [name, ...paths] = positionals;
     const action = Object.hasOwn(actions, name ?? '') ? actions[name!]! : undefined;
@@ -315,6 +325,8 @@ Exit codes: 0 done; 1 the program is wrong or failed; 2 bad flags or files; 3 no
       throw new UsageError('name an action (check, graph, profile, schedule, run) and a program');
     }
     const files = await Promise.all(paths.map(async (path) => ({ name: path, text: await readText(path) })));
-    return action({ files, values, context });
+    const seconds = numberFlag('timeout', values.timeout);
+    if (seconds !== undefined && !(seconds > 0 && seconds <= 2e6)) throw new UsageError('--timeout takes seconds from above 0 to 2000000');
+    return action({ begin, timeout: seconds === undefined ? undefined : 1000 * seconds, files, values, context });
   },
 };

@@ -5,12 +5,14 @@ import { snapshot } from '../core/snapshot.ts';
 import type { Program } from './ast.ts';
 import { StreamNode, type AnyStream } from './builders/index.ts';
 import { requireNoErrors, type Diagnostic, type SourceFile } from './diagnostics.ts';
+import type { ElaborationStop } from './elaborate/aside.ts';
 import type { ElaborateOptions } from './elaborate/index.ts';
 import type { ParameterValues } from './elaborate/parameters.ts';
 import type { Checked } from './front/checked.ts';
 import type { SyntaxLimits } from './front/lexer.ts';
 import type { StreamGraph } from './graph.ts';
 import { requireFields, requireInteger, requireText } from './require.ts';
+import { requireStop, timeOver } from './stop.ts';
 
 /** A program's text, its files (names and declarations of all are known in each), or a stream made by `filter`, `pipeline` and so on. */
 export type Source = string | readonly SourceFile[] | AnyStream;
@@ -38,6 +40,7 @@ const limitNames = ['syntaxLimits', 'limits'] as const;
 /** Refuses options of wrong kinds. */
 function checkOptions(options: CompileOptions): void {
   requireFields('options', options, 'options');
+  requireStop(options, 'options.');
   for (const name of ['file', 'main'] as const) if (options[name] !== undefined) requireText(`options.${name}`, options[name]);
   for (const name of limitNames) {
     if (options[name] === undefined) continue;
@@ -76,6 +79,10 @@ export async function parse(source: Source, options: ParseOptions = {}): Promise
 
 /** Options of {@link check}. */
 export interface CheckOptions extends ParseOptions {
+  /** Ends the call, which then throws the signal's reason. Looked at between parsing and checking, which the syntax limits bound. */
+  readonly signal?: AbortSignal;
+  /** Milliseconds that the call may take, looked at as `signal` is. Default: as long as it needs within its limits. */
+  readonly timeout?: number;
   /** The stream to begin with. Default: the void->void stream that no other adds; in a program without one every stream is checked. */
   readonly main?: string;
   /** Values for the parameters of the stream to begin with, by name. */
@@ -92,16 +99,33 @@ export interface CheckResult {
 /** Parses a program and checks names, types and rates of what its entry reaches. Never rejects any text. */
 export async function check(source: Source, given: CheckOptions = {}): Promise<CheckResult> {
   const options = snapshot(given);
+  const stop = stopOf(options);
   const { program, diagnostics } = await parse(source, options);
+  requireGoing(stop, 'check');
   if (hasErrors(diagnostics)) return { program, checked: undefined, diagnostics };
   const { check: checkProgram } = await import('./front/check.ts');
   const found = checkProgram(program, {
     ...(options.main === undefined ? {} : { entry: options.main }), parameters: Object.keys(options.parameters ?? {}),
   });
+  requireGoing(stop, 'check');
   return { program, checked: found.checked, diagnostics: [...diagnostics, ...found.diagnostics] };
 }
 
-/** Options of {@link elaborate}. */
+/** What ends a call that begins now. */
+function stopOf(options: CheckOptions): ElaborationStop {
+  checkOptions(options);
+  const { signal, timeout = Infinity } = options;
+  signal?.throwIfAborted();
+  return { signal, timeout, begin: performance.now() };
+}
+
+/** Throws when the call was ended. */
+function requireGoing({ signal, timeout, begin }: ElaborationStop, what: string): void {
+  signal?.throwIfAborted();
+  if (performance.now() - begin > timeout) throw timeOver(timeout, what);
+}
+
+/** Options of {@link elaborate}. `signal` and `timeout` end it within a tenth of a second, in the middle of an `init` too. */
 export interface CompileOptions extends CheckOptions, Omit<ElaborateOptions, 'main' | 'parameters'> {}
 
 /** A program as a graph of filters. */
@@ -114,16 +138,22 @@ export interface Compiled {
 
 /**
  * Parses, checks and elaborates a program: bodies of pipelines, split-joins and feedback loops are run, and every filter's code is made
- * for its arguments. Whatever the program, this ends within `limits`.
+ * for its arguments. Whatever the program, this ends within `limits`. The event loop turns meanwhile: code of the program that runs
+ * longer than 50 ms at a stretch moves to a worker thread.
  *
  * @throws ProgramError (`ERR_WARPLOOM_INVALID_PROGRAM`) with all diagnostics when the program is wrong
  */
 export async function elaborate(source: Source, given: CompileOptions = {}): Promise<Compiled> {
   const options = snapshot(given);
+  const stop = stopOf(options);
   const { program, checked, diagnostics } = await check(source, options);
   requireNoErrors(diagnostics, program);
-  const { elaborate: elaborateChecked } = await import('./elaborate/index.ts');
-  const { graph, diagnostics: later } = elaborateChecked(checked!, options);
+  const { main, parameters, limits, files } = options;
+  const { elaborateAside } = await import('./elaborate/aside.ts');
+  const { graph, diagnostics: later } = await elaborateAside(checked!, {
+    ...(main === undefined ? {} : { main }), ...(parameters === undefined ? {} : { parameters }),
+    ...(limits === undefined ? {} : { limits }), ...(files === undefined ? {} : { files }),
+  }, stop);
   const all = [...diagnostics, ...later];
   requireNoErrors(all, program);
   return { program, graph: graph!, diagnostics: all };

@@ -1,5 +1,6 @@
 // How runs are ended from outside: by a signal, or when their time is over.
-import { WarploomError } from '../core/errors.ts';
+import { describeValue } from '../core/arrays.ts';
+import { refusal, WarploomError } from '../core/errors.ts';
 
 /** What ends a run before its time. */
 export interface StopOptions {
@@ -8,9 +9,20 @@ export interface StopOptions {
   readonly timeout?: number | undefined;
 }
 
-/** The error of a run whose time is over. */
-export function timeOver(milliseconds: number): WarploomError {
-  return new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `the run took more than ${milliseconds} ms`);
+/** Longest time that can be given: what a timer of Node takes. */
+export const longestTime = 2 ** 31 - 1;
+
+/** The error of a run, or what else it is, whose time is over. */
+export function timeOver(milliseconds: number, what = 'run'): WarploomError {
+  return new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `the ${what} took more than ${milliseconds} ms`);
+}
+
+/** Refuses what cannot stop anything. `prefix`: of the names in messages. */
+export function requireStop({ signal, timeout }: { readonly signal?: unknown; readonly timeout?: unknown }, prefix = ''): void {
+  const isSignal = signal === undefined || typeof (signal as { throwIfAborted?: unknown } | null)?.throwIfAborted === 'function';
+  if (!isSignal) throw refusal(`${prefix}signal`, 'an AbortSignal', describeValue(signal));
+  const isTime = timeout === undefined || (typeof timeout === 'number' && timeout > 0 && timeout <= longestTime);
+  if (!isTime) throw refusal(`${prefix}timeout`, 'milliseconds above 0', describeValue(timeout));
 }
 
 /** What a signal that has come makes a call throw. */
@@ -23,11 +35,11 @@ export function reasonOf({ reason }: AbortSignal): Error {
  * is what the run throws.
  */
 export async function within<T>(
-  { signal, timeout = 600_000 }: StopOptions, work: (stop: AbortSignal) => Promise<T>, begin = performance.now(),
+  { signal, timeout = 600_000 }: StopOptions, work: (stop: AbortSignal) => Promise<T>, begin = performance.now(), what = 'run',
 ): Promise<T> {
   signal?.throwIfAborted();
   const stop = new AbortController();
-  const timer = setTimeout(() => { stop.abort(timeOver(timeout)); }, Math.max(0, begin + timeout - performance.now()));
+  const timer = setTimeout(() => { stop.abort(timeOver(timeout, what)); }, Math.max(0, begin + timeout - performance.now()));
   const forward = (): void => { stop.abort(reasonOf(signal!)); };
   signal?.addEventListener('abort', forward, { once: true });
   try {

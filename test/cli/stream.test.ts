@@ -1,16 +1,20 @@
 // warploom stream: check, graph, profile, schedule and run from files.
 import { deepStrictEqual, equal, match, ok } from 'node:assert/strict';
 import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { main } from '../../lib/cli/main.ts';
 import { formatWav, parseWav } from '../../lib/files/wav.ts';
 import { formatNpy, parseNpy } from '../../lib/files/npy.ts';
 
-async function warploom(...argv: string[]) {
+const warploom = (...argv: string[]) => warploomUntil(new AbortController().signal, ...argv);
+
+async function warploomUntil(signal: AbortSignal, ...argv: string[]) {
   const [out, err] = [new PassThrough(), new PassThrough()];
-  const code = await main(['stream', ...argv], { out, err, signal: new AbortController().signal });
+  const code = await main(['stream', ...argv], { out, err, signal });
   return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
 }
 
@@ -210,6 +214,33 @@ describe('warploom stream', function () {
     equal(code, 2);
     match(err, /numbers.*'three'/);
     await access(at('none')).then(() => ok(false), () => undefined);
+  });
+
+  it('every action ends with the signal and after --timeout, in an endless init too, and writes nothing', async () => {
+    await writeFile(at('endless.str'), `void->int filter A { int n; init { while (n >= 0) { n = (n + 1) & 255; } } work push 1 { push(n); } }
+      void->void pipeline Main { add A; add int->void filter { work pop 1 { println(pop()); } }; }`);
+    const steps = ['--limit', 'steps=1e13'];
+    for (const [action, ...more] of [['check'], ['graph', '-o', at('never.svg')], ['schedule'], ['run', '--items', '3']] as const) {
+      const stop = new AbortController();
+      setTimeout(() => { stop.abort(new Error('stopped')); }, 200);
+      const { code, out } = await warploomUntil(stop.signal, action, at('endless.str'), ...more, ...steps);
+      deepStrictEqual([code, out], [130, ''], action);
+      const late = await warploom(action, at('endless.str'), ...more, ...steps, '--timeout', '0.2');
+      deepStrictEqual([late.code, late.out], [1, ''], action);
+      match(late.err, /took more than [\d.]+ ms/);
+    }
+    await access(at('never.svg')).then(() => ok(false), () => undefined);
+    equal((await warploom('check', at('smooth.str'), '--timeout', '100')).code, 0);
+    equal((await warploom('check', at('smooth.str'), '--timeout', 'soon')).code, 2);
+  });
+
+  it('Ctrl-C ends an endless init', async () => {
+    await writeFile(at('ctrl-c.str'), `void->void pipeline Main { int k = 1; while (k > 0) { k = (k & 3) + 1; } add void->void filter { work { println("never"); } }; }`);
+    const bin = fileURLToPath(new URL('../../lib/cli/bin.ts', import.meta.url));
+    const child = spawn(process.execPath, ['--import', 'tsx', bin, 'stream', 'graph', at('ctrl-c.str'), '--limit', 'steps=1e13'], { stdio: 'pipe' });
+    // Nothing tells that it has begun to elaborate; before that, the signal ends it as well.
+    setTimeout(() => { child.kill('SIGINT'); }, 5000);
+    equal(await new Promise((resolve) => { child.on('exit', (code) => { resolve(code); }); }), 130);
   });
 
   it('WAV files of other formats', () => {

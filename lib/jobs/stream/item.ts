@@ -48,7 +48,7 @@ async function accuracyOf(
 
 /** Runs one program. */
 export const streamItem: ItemFunction<StreamJob> = async (job, { input: path, folder, signal, onProgress }) => {
-  const { compiled: { graph, diagnostics } } = await compileProgram(job, path);
+  const { compiled: { graph, diagnostics } } = await compileProgram(job, path, signal);
   if (graph.output === undefined) throw refusal('program', 'a program with an open output', 'one that keeps its items');
   const { numbers, rate } = await inputOf(job, graph, path);
   const { backend, items, iterations, threads } = job;

@@ -14,11 +14,12 @@ interface Program {
 }
 
 /** Compiles the program of a job. Paths in it are relative to the job file, as those of the job are. */
-export async function compileProgram(job: StreamJob, resolve: (path: string) => string): Promise<Program> {
+export async function compileProgram(job: StreamJob, resolve: (path: string) => string, signal?: AbortSignal): Promise<Program> {
   const path = resolve(job.program);
   const sources = [{ name: basename(path), text: await readText(path) }];
   const options = {
-    ...(job.main === undefined ? {} : { main: job.main }), ...(job.parameters === undefined ? {} : { parameters: job.parameters }),
+    ...(signal === undefined ? {} : { signal }), ...(job.main === undefined ? {} : { main: job.main }),
+    ...(job.parameters === undefined ? {} : { parameters: job.parameters }),
   };
   const first = await stream.elaborate(sources, options);
   const tables = first.graph.missing ?? [];

@@ -44,12 +44,21 @@ export interface Elaborated {
  * instance in which it happened. Filters with equal arguments share one FilterCode.
  */
 export function elaborate(checked: Checked, options: ElaborateOptions = {}): Elaborated {
+  const work = elaboration(checked, options);
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** As {@link elaborate}, a bit at each step. `watch` is called every few milliseconds of a program's own code, and may throw. */
+export function* elaboration(checked: Checked, options: ElaborateOptions, watch?: () => void): Generator<void, Elaborated> {
   const limits = { ...defaultLimits, ...options.limits };
   const files = options.files ?? {};
-  const session = new Session(checked, { limits, file: (path) => (Object.hasOwn(files, path) ? files[path] : undefined) });
+  const session = new Session(checked, { limits, file: (path) => (Object.hasOwn(files, path) ? files[path] : undefined), watch });
   let piece: Piece | undefined;
   try {
-    piece = start(session, options);
+    piece = yield* start(session, options);
   } catch (error) {
     keep(session, error);
   }
@@ -94,10 +103,10 @@ function hasLoop(tree: GraphTree): boolean {
   return false;
 }
 
-function start(session: Session, { main, parameters = {} }: ElaborateOptions): Piece {
+function* start(session: Session, { main, parameters = {} }: ElaborateOptions): Generator<void, Piece> {
   const entry = entryOf(session, main);
   const bound = givenParameters(session, entry, parameters);
-  return elaborated(boundStream(session, entry, { span: entry.at, bound, outside: (symbol) => staticEntity(session, symbol) }));
+  return yield* elaborated(boundStream(session, entry, { span: entry.at, bound, outside: (symbol) => staticEntity(session, symbol) }));
 }
 
 function entryOf(session: Session, main: string | undefined): StreamDeclaration {

@@ -35,8 +35,8 @@ export function endType(end: End | undefined): IrType {
  */
 export type Task = Generator<Task, Piece, Piece>;
 
-/** Elaborates a stream and all in it. */
-export function elaborated(whole: Task): Piece {
+/** Elaborates a stream and all in it, a bit at each step. */
+export function* elaborated(whole: Task): Generator<void, Piece> {
   const tasks = [whole];
   let piece: Piece | undefined;
   let failure: { readonly error: unknown } | undefined;
@@ -53,6 +53,7 @@ export function elaborated(whole: Task): Piece {
       failure = { error };
       tasks.pop();
     }
+    yield;
   }
   if (failure !== undefined) throw failure.error;
   return piece!;

@@ -4,7 +4,7 @@ import type { Checked, NameSymbol, Type } from '../front/checked.ts';
 import type { Channel, FileFormat, GraphNode } from '../graph.ts';
 import type { ConstantData, FilterCode, IrType, StateVariable, Variable } from '../ir.ts';
 import { Fault } from '../interpret/fault.ts';
-import type { Budget } from '../interpret/machine.ts';
+import { watchedBudget, type Budget } from '../interpret/machine.ts';
 import { scalar, scalarCount, typeBytes } from '../interpret/values.ts';
 import { limitHint } from '../interpret/limits.ts';
 import type { ElaborationLimits } from './limits.ts';
@@ -61,6 +61,8 @@ export interface SessionOptions {
   readonly limits: ElaborationLimits;
   /** Bytes of a file that the program reads while it is elaborated; undefined where there is none. */
   readonly file: (path: string) => Uint8Array | undefined;
+  /** Called every few milliseconds while code is executed; may throw. */
+  readonly watch?: (() => void) | undefined;
 }
 
 export class Session {
@@ -96,7 +98,8 @@ export class Session {
     this.usage = new Usage(checked);
     this.limits = options.limits;
     this.file = options.file;
-    this.budget = { steps: options.limits.steps, bytes: options.limits.bytes, depth: options.limits.nesting };
+    const { steps, bytes, nesting } = options.limits;
+    this.budget = watchedBudget({ steps, bytes, depth: nesting }, options.watch);
   }
 
   /** A number for a declaration, the same each time. */

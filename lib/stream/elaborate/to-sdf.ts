@@ -2,7 +2,7 @@
 import type { Channel, GraphNode, StreamGraph } from '../graph.ts';
 import { typeBytes } from '../interpret/values.ts';
 import { ArgumentError } from '../../core/errors.ts';
-import type { SdfChannel, SdfGraph } from '../sdf.ts';
+import type { SdfActor, SdfChannel, SdfGraph } from '../sdf.ts';
 import { trusted, withGraph } from '../require.ts';
 
 /** Items that a node moves through a port in one firing. */
@@ -48,6 +48,32 @@ function sdfChannel(graph: StreamGraph, channel: Channel): SdfChannel {
   };
 }
 
+/** Whether a filter knows only when it fires how many items it takes, looks at, or gives. */
+function isOpen(node: GraphNode, side: 'inputs' | 'outputs'): boolean {
+  if (node.kind !== 'filter') return false;
+  return [node.code.work, node.code.prework].some((work) => {
+    const dynamic = work?.rates.dynamic;
+    return (side === 'inputs' ? dynamic?.pop ?? dynamic?.peek : dynamic?.push) !== undefined;
+  });
+}
+
+/**
+ * Some nodes and the channels between them, as scheduling sees them; undefined where rates of these are known only when filters fire.
+ * Actors keep their ids, channels do not.
+ */
+export function partToSdf(graph: StreamGraph, nodes: ReadonlySet<number>): SdfGraph | undefined {
+  const channels = graph.channels.filter(({ from, to }) => nodes.has(from) && nodes.has(to));
+  if (channels.some(({ from, to }) => isOpen(graph.nodes[from]!, 'outputs') || isOpen(graph.nodes[to]!, 'inputs'))) return undefined;
+  return trusted({ actors: actorsOf(graph), channels: channels.map((channel, id) => ({ ...sdfChannel(graph, channel), id })) });
+}
+
+function actorsOf(graph: StreamGraph): SdfActor[] {
+  return graph.nodes.map((node) => ({
+    id: node.id, name: node.name, stateful: node.kind === 'filter' ? node.code.stateful : node.kind === 'reader' || node.kind === 'writer',
+    moves: node.kind !== 'filter' && node.kind !== 'reader' && node.kind !== 'writer',
+  }));
+}
+
 /**
  * The graph with rates alone. Actors and channels keep their ids. Throws {@link ArgumentError} if a filter has dynamic rates: such graphs
  * have no static schedule.
@@ -62,12 +88,5 @@ function sdfOf(graph: StreamGraph): SdfGraph {
     throw new ArgumentError('graph', `${dynamic.name} has rates that are known only when it fires, so there is no static schedule`,
       { expected: 'constant rates', received: 'dynamic rates' });
   }
-  return trusted({
-    actors: graph.nodes.map((node) => ({
-      id: node.id, name: node.name, stateful: node.kind === 'filter' ? node.code.stateful : node.kind === 'reader' ||
-        node.kind === 'writer',
-      moves: node.kind !== 'filter' && node.kind !== 'reader' && node.kind !== 'writer',
-    })),
-    channels: graph.channels.map((channel) => sdfChannel(graph, channel)),
-  });
+  return trusted({ actors: actorsOf(graph), channels: graph.channels.map((channel) => sdfChannel(graph, channel)) });
 }

@@ -24,8 +24,12 @@ export interface Actor {
   firings: number;
   /** In the middle of a firing. */
   isBusy: boolean;
+  /** Items that it has pushed in a firing that is not over. */
+  readonly unfinished: number;
   /** Items that must stand on an input for the next firing. */
   need(port: number): number;
+  /** Items of an input that the last firing, or the one it is in, has taken or looked at, or was sure to find. */
+  reach(port: number): number;
   /** Whether the next firing, or a later one, can push to the output. */
   gives(port: number): boolean;
   fire(): void;
@@ -35,6 +39,7 @@ export interface Actor {
 export class Mover implements Actor {
   firings = 0;
   isBusy = false;
+  readonly unfinished = 0;
   readonly #node: GraphNode;
   readonly #ports: Ports;
 
@@ -47,6 +52,10 @@ export class Mover implements Actor {
     const node = this.#node;
     if (node.kind === 'joiner') return node.weights[port]!;
     return node.kind === 'splitter' ? node.weights.reduce((sum, weight) => sum + weight, 0) : 1;
+  }
+
+  reach(port: number): number {
+    return this.need(port);
   }
 
   gives(port: number): boolean {
@@ -76,6 +85,7 @@ export class Mover implements Actor {
 export class Reader implements Actor {
   firings = 0;
   isBusy = false;
+  readonly unfinished = 0;
   readonly #numbers: Float64Array;
   readonly #put: (item: Value) => void;
   readonly #type: Parameters<typeof unflatten>[0];
@@ -88,6 +98,10 @@ export class Reader implements Actor {
   }
 
   need(): number {
+    return 0;
+  }
+
+  reach(): number {
     return 0;
   }
 
@@ -106,6 +120,7 @@ export class Reader implements Actor {
 export class Writer implements Actor {
   firings = 0;
   isBusy = false;
+  readonly unfinished = 0;
   readonly #input: Fifo;
   readonly #put: (item: Value) => void;
 
@@ -115,6 +130,10 @@ export class Writer implements Actor {
   }
 
   need(): number {
+    return 1;
+  }
+
+  reach(): number {
     return 1;
   }
 
@@ -176,6 +195,7 @@ export class FilterActor implements Actor, Tape {
   #rates: IrRates;
   #popped = 0;
   #pushed = 0;
+  #reach = 0;
 
   constructor(compiled: CompiledFilter, ports: Ports, host: FilterHost) {
     const { code } = compiled;
@@ -200,6 +220,14 @@ export class FilterActor implements Actor, Tape {
     return dynamic?.pop !== undefined ? dynamic.pop[0] : dynamic?.peek !== undefined ? Math.max(pop, dynamic.peek[0]) : peek;
   }
 
+  get unfinished(): number {
+    return this.isBusy ? this.#pushed : 0;
+  }
+
+  reach(): number {
+    return this.#reach;
+  }
+
   gives(): boolean {
     const { code } = this.#compiled;
     const most = (rates: IrRates) => rates.dynamic?.push?.[1] ?? rates.push;
@@ -210,6 +238,7 @@ export class FilterActor implements Actor, Tape {
     const { code, work, prework } = this.#compiled;
     const isFirst = this.firings === 0 && prework !== undefined;
     this.#popped = this.#pushed = 0;
+    this.#reach = this.need();
     this.isBusy = true;
     this.machine.iteration = this.firings;
     (isFirst ? prework : work)(this.machine);
@@ -252,6 +281,7 @@ export class FilterActor implements Actor, Tape {
   /** Static rates were met before the firing; dynamic ones are met on the way. */
   #require(count: number): void {
     const input = this.#ports.inputs[0]!;
+    if (this.#popped + count > this.#reach) this.#reach = this.#popped + count;
     if (input.length < count && !this.#ports.demand(0, count)) throw new EndOfInput();
   }
 

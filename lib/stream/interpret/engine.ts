@@ -9,7 +9,7 @@ import { Fault } from './fault.ts';
 import { Fifo, type Meter } from './fifo.ts';
 import { decodeFile, encodeFile } from './files.ts';
 import { limitHint, type RunLimits } from './limits.ts';
-import { spend, type Budget } from './machine.ts';
+import { spend, watchedBudget, type Budget } from './machine.ts';
 import { Mail } from './messages.ts';
 import { flatten, fromConstant, scalarCount, typeBytes, unflatten, type Value } from './values.ts';
 
@@ -23,9 +23,6 @@ export interface EngineOptions {
   /** Called every few milliseconds, in the middle of firings too; may throw. */
   readonly watch?: () => void;
 }
-
-/** Steps between two calls of `watch`. */
-const watchedSteps = 50_000;
 
 /** Values that a run may print. */
 export const mostPrinted = 1e7;
@@ -44,8 +41,6 @@ export class Engine {
   readonly #written = new Map<string, { type: IrType; numbers: number[] }>();
   readonly #meter: Meter;
   readonly #budget: Budget;
-  /** Steps that the budget has not got yet. */
-  #stepsLeft: number;
   readonly #options: EngineOptions;
   #firings: number;
   #prints = 0;
@@ -55,14 +50,15 @@ export class Engine {
   readonly #over = new Set<number>();
   /** Nodes in the middle of a firing for which the input has ended. */
   readonly #stuck = new Set<number>();
+  /** By node: items that it waits for in the middle of a firing. */
+  readonly #asked = new Map<number, number>();
 
   constructor(graph: StreamGraph, options: EngineOptions) {
     this.graph = graph;
     this.#options = options;
     this.#meter = { bytes: options.limits.bytes };
     const { steps, bytes, nesting } = options.limits;
-    this.#stepsLeft = steps;
-    this.#budget = { steps: 0, bytes, depth: nesting, more: () => this.#moreSteps() };
+    this.#budget = watchedBudget({ steps, bytes, depth: nesting }, options.watch);
     this.#firings = options.limits.firings;
     this.#countsLines = countsLines(graph);
     this.#channels = graph.channels.map(({ type, initial }) => {
@@ -75,17 +71,13 @@ export class Engine {
       const hint = 'give it to the elaboration under `files`';
       throw runError(graph, new Fault('S5011', `there is no file '${path}'`, undefined, { hint }), '', 0);
     }
-    this.#mail = this.#guard(-1, () => new Mail(graph));
+    this.#mail = this.#guard(-1, () => new Mail(graph, {
+      firings: (id) => this.actors[id]!.firings, need: (id, port) => this.actors[id]!.need(port),
+      reach: (id, port) => this.actors[id]!.reach(port), popped: (channel) => this.#channels[channel]!.popped,
+      standing: (channel) => this.#channels[channel]!.length, wants: (id, upstream) => this.#wants(id, upstream),
+    }));
     const compiled = new Map<FilterCode, CompiledFilter>();
     this.actors = graph.nodes.map((node) => this.#actor(node.id, compiled));
-  }
-
-  #moreSteps(): boolean {
-    this.#options.watch?.();
-    const more = Math.min(this.#stepsLeft, Math.max(watchedSteps, -this.#budget.steps));
-    this.#stepsLeft -= more;
-    this.#budget.steps += more;
-    return this.#budget.steps >= 0;
   }
 
   #externalInput(type: IrType): Fifo {
@@ -178,8 +170,27 @@ export class Engine {
     const fifo = channel === undefined ? this.#external : this.#channels[channel];
     if (fifo === undefined || channel === undefined) return fifo !== undefined && fifo.length >= count;
     const { from, fromPort } = this.graph.channels[channel]!;
-    while (fifo.length < count) if (!this.actors[from]!.gives(fromPort) || !this.fire(from)) return false;
+    this.#asked.set(id, count);
+    const isThere = (): boolean => fifo.length >= count;
+    while (!isThere()) if (!this.actors[from]!.gives(fromPort) || !this.fire(from, isThere)) return false;
+    this.#asked.delete(id);
     return true;
+  }
+
+  /** Whether a node cannot go on with its next firing, or the one it is in, without a firing of `upstream`. */
+  #wants(node: number, upstream: number): boolean {
+    const seen = new Set([node]);
+    for (const id of seen) {
+      if (id === upstream) return true;
+      const actor = this.actors[id]!;
+      this.graph.nodes[id]!.inputs.forEach((channel, port) => {
+        if (channel === undefined) return;
+        const needed = actor.isBusy ? this.#asked.get(id) ?? 0 : actor.need(port);
+        const { from } = this.graph.channels[channel]!;
+        if (this.#channels[channel]!.length - this.actors[from]!.unfinished < needed) seen.add(from);
+      });
+    }
+    return false;
   }
 
   /** The first input of a node that holds too little for its next firing. */
@@ -197,9 +208,9 @@ export class Engine {
 
   /**
    * Fires a node once, and before it whatever it needs. False if it can never fire again: the input is used up, or nodes wait for each
-   * other.
+   * other. `isEnough`: what else would do, where senders of messages that fire first bring it about.
    */
-  fire(target: number): boolean {
+  fire(target: number, isEnough = (): boolean => false): boolean {
     const stack = [target];
     const waiting = new Set(stack);
     /** Places in the stack of nodes that fire first only because they may send a message. */
@@ -215,13 +226,13 @@ export class Engine {
     while (stack.length > 0) {
       const id = stack.at(-1)!;
       if (this.actors[id]!.isBusy) {
+        if (!this.#stuck.has(id)) throw this.#entangled(stack, guards.at(-1));
         if (giveUp()) continue;
-        if (!this.#stuck.has(id)) throw this.#deadlock([id, ...stack.slice(0, -1)]);
         return false;
       }
       const port = this.#missing(id);
       if (port === undefined) {
-        const sender = this.#mail.isUsed ? this.#mail.awaited(id, this.actors, (each) => this.#over.has(each)) : undefined;
+        const sender = this.#mail.isUsed ? this.#mail.awaited(id, (each) => this.#over.has(each)) : undefined;
         if (sender !== undefined) {
           if (waiting.has(sender)) this.#guard(id, () => { throw this.#mail.impossible(sender, id); });
           guards.push(stack.length);
@@ -235,7 +246,13 @@ export class Engine {
         }
         waiting.delete(id);
         stack.pop();
-        if (guards.at(-1) === stack.length) guards.pop();
+        if (guards.at(-1) !== stack.length) continue;
+        guards.pop();
+        if (!this.#mail.isTraced) continue;
+        // In the middle of its firing the sender may have had the others fire that stand here.
+        if (isEnough()) return true;
+        for (const each of stack.splice(1)) waiting.delete(each);
+        guards.length = 0;
         continue;
       }
       const from = this.#source(id, port);
@@ -251,6 +268,13 @@ export class Engine {
       waiting.add(from);
     }
     return true;
+  }
+
+  /** The error of a node that is wanted in the middle of its firing; `guard`: the last place of one that may send a message. */
+  #entangled(stack: readonly number[], guard: number | undefined): Error {
+    if (guard === undefined) return this.#deadlock([stack.at(-1)!, ...stack.slice(0, -1)]);
+    const [receiver, sender] = [stack[guard - 1]!, stack[guard]!];
+    return runError(this.graph, this.#mail.impossible(sender, receiver), this.graph.nodes[receiver]!.name, this.actors[receiver]!.firings);
   }
 
   /** The error of nodes that wait for each other, each for the next. */
@@ -287,7 +311,9 @@ export class Engine {
         if (this.#mail.isUsed && actor instanceof FilterActor) {
           for (const { handler, args } of this.#mail.arriving(id, actor.firings + 1)) actor.handle(handler, args);
         }
+        if (this.#mail.isTraced) this.#mail.begins(id);
         actor.fire();
+        if (this.#mail.isTraced) this.#mail.ended(id);
       });
       return true;
     } catch (error) {

@@ -10,6 +10,8 @@ export interface Meter {
 export class Fifo {
   #items: Value[] = [];
   #head = 0;
+  /** Items that were taken so far. */
+  popped = 0;
   readonly #meter: Meter;
   readonly #itemBytes: number;
 
@@ -37,6 +39,7 @@ export class Fifo {
   pop(): Value {
     const item = this.#items[this.#head]!;
     this.#meter.bytes += this.#itemBytes;
+    ++this.popped;
     this.#items[this.#head++] = 0;
     if (this.#head > 1024 && 2 * this.#head > this.#items.length) {
       this.#items = this.#items.slice(this.#head);

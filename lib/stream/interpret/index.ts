@@ -1,11 +1,12 @@
 // The interpreter: the slow, obvious meaning of a program. Every other way to run one is checked against it.
 import { ArgumentError } from '../../core/errors.ts';
+import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { FilterCode } from '../ir.ts';
 import { repetitions } from '../schedule/balance.ts';
 import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
 import { countedNodes, countsLines, Engine, firstLines, sinksOf, type EngineOptions } from './engine.ts';
-import { interpretApart, NoWorker, recordApart } from './apart.ts';
+import { apart, NoWorker } from '../apart/index.ts';
 import { defaultRunLimits, type RunLimits } from './limits.ts';
 import { flatten, scalarCount, type Value } from './values.ts';
 import { requireProgramGraph, withGraph } from '../require.ts';
@@ -233,13 +234,6 @@ async function hereOrApart<T>(job: Job<T>): Promise<T> {
   }
 }
 
-/** The options with an input that nobody can change any more. */
-function taken(options: InterpretOptions): InterpretOptions {
-  const { input } = options;
-  if (input === undefined) return options;
-  return { ...options, input: ArrayBuffer.isView(input) ? new Float64Array(input) : Float64Array.from(input) };
-}
-
 /**
  * As {@link interpretSync}, but lets other work of the process go on, and ends when `signal` comes or the time is over: what takes longer
  * than a tenth of a second, or a fiftieth in one firing, runs on a worker thread. Where there is none (Node's permission model without
@@ -247,26 +241,26 @@ function taken(options: InterpretOptions): InterpretOptions {
  */
 export async function interpret(graph: StreamGraph, options: InterpretOptions = {}): Promise<Interpretation> {
   checkRun(options);
-  const own = taken(options);
+  const own = snapshot(options);
   return withGraph(graph, () => hereOrApart({
     graph, options: own,
     begin: (watch) => {
       const engine = engineFor(graph, own, { watch });
       return { engine, finish: (exhausted) => resultOf(engine, own, exhausted) };
     },
-    apart: (rest, stop) => interpretApart(graph, rest, stop),
+    apart: (rest, stop) => apart({ kind: 'interpret', graph, options: rest }, stop),
   }), options.signal);
 }
 
 /** As {@link recordChannels}, but lets other work of the process go on, as {@link interpret} does. */
 export async function recordChannelsAside(graph: StreamGraph, options: InterpretOptions, most: number): Promise<number[][]> {
-  const own = taken(options);
+  const own = snapshot(options);
   return hereOrApart({
     graph, options: own,
     begin: (watch) => {
       const { recorded, tap } = recorder(graph, most);
       return { engine: engineFor(graph, own, { watch, tap }), finish: () => recorded };
     },
-    apart: (rest, stop) => recordApart(graph, rest, most, stop),
+    apart: (rest, stop) => apart({ kind: 'record', graph, options: rest, most }, stop),
   });
 }

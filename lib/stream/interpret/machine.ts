@@ -24,6 +24,24 @@ export interface Budget {
   depth: number;
 }
 
+/** Steps between two calls of `watch`. */
+const watchedSteps = 50_000;
+
+/** A budget of at most `steps`, which calls `watch` every few milliseconds of a computation; that may throw. */
+export function watchedBudget(most: Pick<Budget, 'steps' | 'bytes' | 'depth'>, watch?: () => void): Budget {
+  let left = most.steps;
+  const budget: Budget = {
+    ...most, steps: 0, more: () => {
+      watch?.();
+      const more = Math.min(left, Math.max(watchedSteps, -budget.steps));
+      left -= more;
+      budget.steps += more;
+      return budget.steps >= 0;
+    },
+  };
+  return budget;
+}
+
 /** Takes steps from a budget. */
 export function spend(budget: Budget, steps: number, span: Span | undefined): void {
   budget.steps -= steps;

@@ -7,76 +7,59 @@
 // - without latency: before the receiver's next firing.
 // Of a range [low:high] the greatest latency counts, of an open one the bound that is given. Nodes wait where a message could still come
 // for their next firing: a receiver upstream does not run ahead of the sender, one downstream of a sender with negative latency behind it.
-import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
+//
+// Between constant rates S is counted ahead of the run (wavefront.ts). Where rates on the way are known only when a filter fires, it comes
+// from what has been fired (trace.ts): downstream, S(m) of a firing that is about to begin, for a receiver of dynamic rates by the items
+// that it needs at least; upstream, the receiver fires only where the sender's next firing cannot do without it, so that its count when
+// the sender's firing n + k is over is S(n + k).
 import type { StreamGraph } from '../graph.ts';
 import type { IrStatement } from '../ir.ts';
-import { Marking } from '../schedule/marking.ts';
-import type { SdfGraph } from '../sdf.ts';
-import type { Actor } from './actors.ts';
 import { Fault } from './fault.ts';
+import { Trace, type Tapes } from './trace.ts';
 import type { Value } from './values.ts';
 import { bodiesOf, eachStatement } from './walk.ts';
+import { between, counted, type Wavefront } from './wavefront.ts';
 
 type Message = Extract<IrStatement, { kind: 'message' }>;
-
-/** Counts what firings of a downstream node need of an upstream one, for numbers that do not fall. */
-class Wavefront {
-  readonly #marking: Marking;
-  readonly #sdf: SdfGraph;
-  readonly #up: number;
-  readonly #down: number;
-
-  constructor(sdf: SdfGraph, up: number, down: number) {
-    this.#sdf = sdf;
-    this.#marking = new Marking(sdf);
-    this.#up = up;
-    this.#down = down;
-  }
-
-  /** S(m); Infinity where the downstream node can never fire so often. */
-  needs(m: number): number {
-    if (this.#up === this.#down) return m;
-    const { fired } = this.#marking;
-    while (fired[this.#down]! < m) if (!this.#pull()) return Infinity;
-    return m <= 0 ? 0 : fired[this.#up]!;
-  }
-
-  /** Fires the downstream node once, and everything else only where it must. */
-  #pull(): boolean {
-    const stack = [this.#down];
-    const waiting = new Set(stack);
-    while (stack.length > 0) {
-      const id = stack.at(-1)!;
-      const channel = this.#marking.blockedBy(id);
-      if (channel === undefined) {
-        this.#marking.apply(id, 1);
-        waiting.delete(id);
-        stack.pop();
-        continue;
-      }
-      const gives = channel.push > 0 || (this.#marking.fired[channel.from] === 0 && (channel.firstPush ?? 0) > 0);
-      if (waiting.has(channel.from) || !gives) return false;
-      stack.push(channel.from);
-      waiting.add(channel.from);
-    }
-    return true;
-  }
-
-  /** Names of both, for messages. */
-  get names(): string {
-    return `${this.#sdf.actors[this.#up]!.name} and ${this.#sdf.actors[this.#down]!.name}`;
-  }
-}
 
 /** A sender and one of its receivers. */
 interface Route {
   readonly sender: number;
   readonly receiver: number;
   /** Undefined: all its messages come as soon as they can. */
-  readonly wavefront: Wavefront | undefined;
-  readonly isDownstream: boolean;
+  readonly way: Way | undefined;
   /** The least latency that any of its messages has. */
   least: number;
+}
+
+/** How messages with latency go from a sender to a receiver. */
+interface Way {
+  readonly isDownstream: boolean;
+  /** Tells of each firing m of the receiver whether it comes after a message that belongs to the sender's firing `firing`. */
+  due(firing: number): (m: number) => boolean;
+  /** Whether the receiver's firing m may come when the sender has fired `done` times and no latency is below `least`. */
+  mayGo(m: number, done: number, least: number): boolean;
+}
+
+const downstreamBy = (wavefront: Wavefront): Way => ({
+  isDownstream: true,
+  due: (firing) => (m) => wavefront.needs(m) >= firing,
+  mayGo: (m, done, least) => least >= 0 || done >= wavefront.needs(m) - least,
+});
+
+const upstreamBy = (wavefront: Wavefront): Way => ({
+  isDownstream: false,
+  due: (firing) => {
+    const last = wavefront.needs(firing);
+    return (m) => m > last;
+  },
+  mayGo: (m, done, least) => m <= wavefront.needs(done + 1 + least),
+});
+
+/** What the messages of a run see of its nodes. */
+export interface Nodes extends Tapes {
+  /** Whether a node cannot go on with its next firing, or the one it is in, without a firing of `upstream`. */
+  wants(node: number, upstream: number): boolean;
 }
 
 interface Letter {
@@ -99,21 +82,6 @@ function messagesOf(graph: StreamGraph, node: number): Message[] {
   return found;
 }
 
-/** Nodes that are reached from a node along channels. */
-function reachedFrom(graph: StreamGraph, start: number): Set<number> {
-  const reached = new Set<number>();
-  const stack = [start];
-  while (stack.length > 0) {
-    for (const channel of graph.nodes[stack.pop()!]!.outputs) {
-      const to = channel === undefined ? undefined : graph.channels[channel]!.to;
-      if (to === undefined || reached.has(to)) continue;
-      reached.add(to);
-      stack.push(to);
-    }
-  }
-  return reached;
-}
-
 /** All messages of a run. */
 export class Mail {
   readonly #graph: StreamGraph;
@@ -121,12 +89,16 @@ export class Mail {
   /** By sender and by receiver. */
   readonly #routes: Route[][];
   readonly #letters: Letter[][];
-  #sdf: SdfGraph | undefined;
+  readonly #nodes: Nodes;
+  readonly #traces: Trace[] = [];
   /** Whether there is any to look after. */
   readonly isUsed: boolean;
+  /** Whether some wavefront comes from what has been fired. */
+  isTraced = false;
 
-  constructor(graph: StreamGraph) {
+  constructor(graph: StreamGraph, nodes: Nodes) {
     this.#graph = graph;
+    this.#nodes = nodes;
     this.#routes = graph.nodes.map(() => []);
     this.#letters = graph.nodes.map(() => []);
     for (const { name, receivers } of graph.portals) this.#receivers.set(name, receivers);
@@ -139,12 +111,13 @@ export class Mail {
     for (const receiver of this.#receivers.get(message.portal) ?? []) {
       let route = this.#route(sender, receiver, latency !== undefined);
       if (route === undefined) {
-        route = { sender, receiver, least: Infinity, ...this.#way(sender, receiver, latency, message) };
+        const way = latency === undefined ? undefined : this.#way(sender, receiver, message);
+        route = { sender, receiver, least: Infinity, way };
         this.#routes[sender]!.push(route);
         if (receiver !== sender) this.#routes[receiver]!.push(route);
       }
       if (latency === undefined) continue;
-      if (!route.isDownstream && latency < 0) {
+      if (!route.way!.isDownstream && latency < 0) {
         throw new Fault('S5013', `${this.#words(sender, message, receiver)} cannot arrive with latency ${latency}: ` +
           'the firings that it should come before are over', message.span,
         { hint: 'messages against the stream need a latency of 0 or more' });
@@ -153,28 +126,35 @@ export class Mail {
     }
   }
 
-  #way(sender: number, receiver: number, latency: number | undefined, message: Message): Pick<Route, 'wavefront' | 'isDownstream'> {
-    if (latency === undefined) return { wavefront: undefined, isDownstream: true };
+  #way(sender: number, receiver: number, message: Message): Way {
     const graph = this.#graph;
-    const dynamic = graph.nodes.find(isDynamic);
-    if (dynamic !== undefined) {
-      throw new Fault('S5012', `${this.#words(sender, message, receiver)} has a latency, but ${dynamic.name} has rates that are ` +
-        'known only when it fires', message.span, { hint: 'send it without latency: [*]' });
+    if (sender === receiver) return downstreamBy({ needs: (m) => m });
+    const down = between(graph, sender, receiver);
+    if (down !== undefined) return downstreamBy(counted(graph, down) ?? this.#traced(new Trace(graph, down, this.#nodes)));
+    const up = between(graph, receiver, sender);
+    if (up === undefined) {
+      throw new Fault('S5014', `${this.#words(sender, message, receiver)} has a latency, but neither filter is upstream of the other`,
+        message.span, { hint: 'send it without latency: [*]' });
     }
-    this.#sdf ??= toSdf(graph);
-    if (sender === receiver || reachedFrom(graph, sender).has(receiver)) {
-      return { wavefront: new Wavefront(this.#sdf, sender, receiver), isDownstream: true };
-    }
-    if (reachedFrom(graph, receiver).has(sender)) {
-      return { wavefront: new Wavefront(this.#sdf, receiver, sender), isDownstream: false };
-    }
-    throw new Fault('S5014', `${this.#words(sender, message, receiver)} has a latency, but neither filter is upstream of the other`,
-      message.span, { hint: 'send it without latency: [*]' });
+    const wavefront = counted(graph, up);
+    if (wavefront !== undefined) return upstreamBy(wavefront);
+    this.isTraced = true;
+    return {
+      isDownstream: false,
+      due: (firing) => () => this.#nodes.firings(sender) >= firing,
+      mayGo: () => this.#nodes.wants(sender, receiver),
+    };
+  }
+
+  #traced(trace: Trace): Trace {
+    this.#traces.push(trace);
+    this.isTraced = true;
+    return trace;
   }
 
   #route(sender: number, receiver: number, isTimed: boolean): Route | undefined {
     return this.#routes[sender]!.find((each) => each.sender === sender && each.receiver === receiver &&
-      (each.wavefront !== undefined) === isTimed);
+      (each.way !== undefined) === isTimed);
   }
 
   #words(sender: number, message: Message, receiver: number): string {
@@ -187,15 +167,19 @@ export class Mail {
     const latency = latencyOf(message);
     for (const receiver of this.#receivers.get(message.portal) ?? []) {
       const route = this.#route(sender, receiver, latency !== undefined)!;
-      this.#letters[receiver]!.push({ handler: message.handler, args, isDue: this.#due(route, n + (latency ?? 0)) });
+      const isDue = route.way?.due(n + (latency ?? 0)) ?? (() => true);
+      this.#letters[receiver]!.push({ handler: message.handler, args, isDue });
     }
   }
 
-  #due({ wavefront, isDownstream }: Route, firing: number): (m: number) => boolean {
-    if (wavefront === undefined) return () => true;
-    if (isDownstream) return (m) => wavefront.needs(m) >= firing;
-    const last = wavefront.needs(firing);
-    return (m) => m > last;
+  /** A node begins to fire. */
+  begins(node: number): void {
+    for (const trace of this.#traces) trace.begins(node);
+  }
+
+  /** A node has fired. */
+  ended(node: number): void {
+    for (const trace of this.#traces) trace.ended(node);
   }
 
   /** Messages that arrive before firing `m` (from 1) of a node, taken out. */
@@ -208,22 +192,22 @@ export class Mail {
   }
 
   /** A node that must fire before the next firing of `node`, because it may still send a message for it. */
-  awaited(node: number, actors: readonly Actor[], isOver: (sender: number) => boolean): number | undefined {
-    const m = actors[node]!.firings + 1;
-    for (const { sender, receiver, wavefront, isDownstream, least } of this.#routes[node]!) {
-      if (receiver !== node || sender === node || wavefront === undefined || isOver(sender)) continue;
-      const done = actors[sender]!.firings;
-      const mayGo = isDownstream ? least >= 0 || done >= wavefront.needs(m) - least : m <= wavefront.needs(done + 1 + least);
-      if (!mayGo) return sender;
+  awaited(node: number, isOver: (sender: number) => boolean): number | undefined {
+    const m = this.#nodes.firings(node) + 1;
+    for (const { sender, receiver, way, least } of this.#routes[node]!) {
+      if (receiver !== node || sender === node || way === undefined || isOver(sender)) continue;
+      if (!way.mayGo(m, this.#nodes.firings(sender), least)) return sender;
     }
     return undefined;
   }
 
   /** The error of a node that waits for a message for which its sender waits. */
   impossible(sender: number, receiver: number): Fault {
-    const { least, wavefront } = this.#route(sender, receiver, true)!;
+    const { least, way } = this.#route(sender, receiver, true)!;
     const message = messagesOf(this.#graph, sender).find((each) => latencyOf(each) === least)!;
-    return new Fault('S5013', `${this.#words(sender, message, receiver)} cannot arrive with latency ${least}: ${wavefront!.names} wait ` +
-      'for each other', message.span, { hint: 'give it a larger latency' });
+    const names = [sender, receiver].map((id) => this.#graph.nodes[id]!.name);
+    if (!way!.isDownstream) names.reverse();
+    return new Fault('S5013', `${this.#words(sender, message, receiver)} cannot arrive with latency ${least}: ` +
+      `${names.join(' and ')} wait for each other`, message.span, { hint: 'give it a larger latency' });
   }
 }

@@ -1,6 +1,7 @@
 // Options of runs, whatever the back end: their kinds.
 import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
+import { requireStop } from '../stop.ts';
 import { requireFields, requireInteger, requireList } from '../require.ts';
 
 /** Refuses options of wrong kinds. */
@@ -26,6 +27,5 @@ export function checkRun(options: object): void {
       0);
   }
   if (seed !== undefined) requireInteger('options.seed', seed, Number.MIN_SAFE_INTEGER);
-  const isSignal = signal === undefined || typeof (signal as { throwIfAborted?: unknown } | null)?.throwIfAborted === 'function';
-  if (!isSignal) throw refusal('options.signal', 'an AbortSignal', describeValue(signal));
+  requireStop({ signal }, 'options.');
 }

@@ -14,7 +14,7 @@ import type { ThreadedJs } from './js-threads.ts';
 import { checkTimes } from './launch.ts';
 import { withGraph } from '../require.ts';
 import { checkRun } from '../interpret/options.ts';
-import { within } from '../stop.ts';
+import { requireStop, within } from '../stop.ts';
 
 /**
  * `js`: compiled to JavaScript, which runs as WebAssembly; `cpp`: compiled by the system's C++ compiler; `interpret`: step by step, takes
@@ -81,9 +81,7 @@ function check({ nodes }: StreamGraph, { backend = 'auto', threads, costs, timeo
   if (threads !== undefined && (!Number.isInteger(threads) || threads < 1 || threads > 1024)) {
     throw refusal('threads', 'an integer from 1 to 1024', describeValue(threads));
   }
-  if (timeout !== undefined && !(timeout > 0 && timeout < 2 ** 31)) {
-    throw refusal('timeout', 'milliseconds above 0', describeValue(timeout));
-  }
+  requireStop({ timeout });
   if (costs !== undefined && costs !== 'measured') checkTimes(costs, nodes.length, 'costs');
   for (const [name, value] of [['fast', fast], ['compiler', compiler]] as const) {
     if (value !== undefined && backend !== 'cpp') throw new ArgumentError(name, `only backend 'cpp' takes this, not '${backend}'`);

@@ -159,12 +159,6 @@ describe('messages that cannot be', () => {
     assert.deepEqual([diagnostic.code, diagnostic.line], ['S5014', 2]);
   });
 
-  it('with a latency among dynamic rates', () => {
-    const between = 'add int->int filter { work pop 1 push [0, 1] { int x = pop(); if (x % 2 == 0) push(x); } };';
-    assert.equal(failure(downstream('[1:1]', between)).diagnostic.code, 'S5012');
-    assert.deepEqual(outputOf(downstream('[*]', between), range(8)), [2000, 4004, 6004, 8008]);
-  });
-
   it('between two filters that would wait for each other', () => {
     const source = 'int->int filter A(portal<B> p) { work pop 1 push 1 { p.set(1) [-3:-3]; push(pop()); } handler put(int x) { } }\n' +
       'int->int filter B(portal<A> q) { work pop 1 push 1 { q.put(1) [0:0]; push(pop()); } handler set(int x) { } }\n' +

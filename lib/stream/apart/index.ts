@@ -1,23 +1,23 @@
-// The interpreter on a worker thread: the calling thread stays free, and a run can be ended in the middle of a firing.
+// The interpreter and the elaborator on a worker thread: the calling thread stays free, and what they do can be ended in the middle of
+// a loop.
 import { Worker } from 'node:worker_threads';
 import { WarploomError } from '../../core/errors.ts';
+import type { Program } from '../ast.ts';
+import type { ElaborateOptions } from '../elaborate/index.ts';
 import type { StreamGraph } from '../graph.ts';
+import { StreamRunError } from '../interpret/error.ts';
+import type { InterpretOptions } from '../interpret/index.ts';
 import { reasonOf } from '../stop.ts';
-import { StreamRunError } from './error.ts';
-import type { Interpretation, InterpretOptions } from './index.ts';
 
-/** What the worker is told. */
-export interface Task {
-  readonly graph: StreamGraph;
-  /** What can be sent to another thread. */
-  readonly options: InterpretOptions;
-  /** Given: so many scalars of each channel are recorded instead. */
-  readonly recorded?: number;
-}
+/** What the worker is told; options: what can be sent to another thread. */
+export type Task =
+  | { readonly kind: 'interpret'; readonly graph: StreamGraph; readonly options: InterpretOptions }
+  /** Up to `most` scalars of each channel. */
+  | { readonly kind: 'record'; readonly graph: StreamGraph; readonly options: InterpretOptions; readonly most: number }
+  | { readonly kind: 'elaborate'; readonly program: Program; readonly options: ElaborateOptions };
 
 export type Answer =
-  | { readonly kind: 'done'; readonly made: Interpretation }
-  | { readonly kind: 'recorded'; readonly channels: number[][] }
+  | { readonly kind: 'done'; readonly made: unknown }
   | { readonly kind: 'fault'; readonly message: string; readonly details: ConstructorParameters<typeof StreamRunError>[1] }
   | { readonly kind: 'failed'; readonly message: string; readonly isMemory: boolean };
 
@@ -105,10 +105,11 @@ function ask(worker: Worker, task: Task, stop: AbortSignal): Promise<Answer> {
 function died(cause: Error): WarploomError {
   const isMemory = (cause as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
   return new WarploomError(isMemory ? 'ERR_WARPLOOM_OUT_OF_MEMORY' : 'ERR_WARPLOOM_SYSTEM_FAILED',
-    `the interpreter's thread died: ${cause.message}`, { cause });
+    `the thread of the interpreter died: ${cause.message}`, { cause });
 }
 
-async function answerTo(task: Task, stop: AbortSignal): Promise<Answer> {
+/** Does a task on a worker thread. Throws {@link NoWorker} where there is none, the reason of `stop` when that comes. */
+export async function apart<T>(task: Task, stop: AbortSignal): Promise<T> {
   const worker = take() ?? await start();
   try {
     const answer = await ask(worker, task, stop);
@@ -117,21 +118,9 @@ async function answerTo(task: Task, stop: AbortSignal): Promise<Answer> {
     if (answer.kind === 'failed') {
       throw new WarploomError(answer.isMemory ? 'ERR_WARPLOOM_OUT_OF_MEMORY' : 'ERR_WARPLOOM_INTERNAL', answer.message);
     }
-    return answer;
+    return answer.made as T;
   } catch (error) {
     if (!idle.has(worker)) void worker.terminate();
     throw error;
   }
-}
-
-/** Interprets a program on a worker thread. Throws {@link NoWorker} where there is none, the reason of `stop` when that comes. */
-export async function interpretApart(graph: StreamGraph, options: InterpretOptions, stop: AbortSignal): Promise<Interpretation> {
-  const answer = await answerTo({ graph, options }, stop);
-  return (answer as Extract<Answer, { kind: 'done' }>).made;
-}
-
-/** As recordChannels, on a worker thread. */
-export async function recordApart(graph: StreamGraph, options: InterpretOptions, most: number, stop: AbortSignal): Promise<number[][]> {
-  const answer = await answerTo({ graph, options, recorded: most }, stop);
-  return (answer as Extract<Answer, { kind: 'recorded' }>).channels;
 }

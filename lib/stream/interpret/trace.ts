@@ -1,0 +1,115 @@
+// How many firings of one node another needs, found from what has been fired: for rates that are known only then.
+//
+// Each firing is marked with the firings of the upstream node that it could not do without: the most that any item bears which it took or
+// looked at, and no fewer than the firing before it. The items that it pushes bear its mark; what stood on channels at first bears 0.
+import type { StreamGraph } from '../graph.ts';
+import type { Between, Wavefront } from './wavefront.ts';
+
+/** What a trace sees of a run. */
+export interface Tapes {
+  firings(node: number): number;
+  /** Items that were taken off a channel so far, and those that stand on it. */
+  popped(channel: number): number;
+  standing(channel: number): number;
+  /** Items that the next firing of a node needs on a port to begin, and those that the last, or the one it is in, has looked at. */
+  need(node: number, port: number): number;
+  reach(node: number, port: number): number;
+}
+
+/** Marks of the items of a channel: of all up to the `ends[i]`-th, counted from 1, at most `marks[i]`. */
+interface Log {
+  readonly producer: number;
+  ends: number[];
+  marks: number[];
+  /** Entries that nobody will ask for any more. */
+  past: number;
+}
+
+interface Port {
+  readonly port: number;
+  readonly channel: number;
+}
+
+export class Trace implements Wavefront {
+  readonly #up: number;
+  readonly #down: number;
+  readonly #tapes: Tapes;
+  readonly #inputs = new Map<number, readonly Port[]>();
+  readonly #outputs = new Map<number, readonly Port[]>();
+  readonly #logs = new Map<number, Log>();
+  /** By node: the mark of its last firing. */
+  readonly #marks = new Map<number, number>();
+  /** By node: items that had been taken off its inputs when its last firing began. */
+  readonly #begun = new Map<number, readonly number[]>();
+  /** Nodes whose unfinished firing is being marked. */
+  readonly #asked = new Set<number>();
+
+  constructor(graph: StreamGraph, { up, down, nodes }: Between, tapes: Tapes) {
+    this.#up = up;
+    this.#down = down;
+    this.#tapes = tapes;
+    const inside = (ids: readonly (number | undefined)[], end: 'from' | 'to'): Port[] => ids.flatMap((channel, port) =>
+      (channel !== undefined && nodes.has(graph.channels[channel]![end]) ? [{ port, channel }] : []));
+    for (const id of nodes) {
+      this.#inputs.set(id, inside(graph.nodes[id]!.inputs, 'from'));
+      this.#outputs.set(id, inside(graph.nodes[id]!.outputs, 'to'));
+      for (const { channel } of this.#outputs.get(id)!) {
+        this.#logs.set(channel, { producer: id, ends: [graph.channels[channel]!.initial.length], marks: [0], past: 0 });
+      }
+    }
+  }
+
+  /** Of the downstream node's next firing, where all that it needs to begin is there. */
+  needs(): number {
+    const tapes = this.#tapes;
+    return Math.max(this.#marks.get(this.#down) ?? 0, ...this.#inputs.get(this.#down)!.map(({ port, channel }) =>
+      this.#markOf(channel, tapes.popped(channel), tapes.need(this.#down, port))));
+  }
+
+  begins(node: number): void {
+    const inputs = this.#inputs.get(node);
+    if (inputs !== undefined) this.#begun.set(node, inputs.map(({ channel }) => this.#tapes.popped(channel)));
+  }
+
+  ended(node: number): void {
+    if (!this.#inputs.has(node)) return;
+    const mark = this.#firingOf(node, this.#tapes.firings(node));
+    this.#marks.set(node, mark);
+    for (const { channel } of this.#outputs.get(node)!) {
+      const log = this.#logs.get(channel)!;
+      if (log.marks.at(-1) === mark) log.ends.pop();
+      else log.marks.push(mark);
+      log.ends.push(this.#tapes.popped(channel) + this.#tapes.standing(channel));
+    }
+    for (const { channel } of this.#inputs.get(node)!) this.#forget(this.#logs.get(channel)!, this.#tapes.popped(channel));
+  }
+
+  /** The mark of the n-th firing of a node, as far as it has come. */
+  #firingOf(node: number, n: number): number {
+    if (node === this.#up) return n;
+    const begun = this.#begun.get(node);
+    return Math.max(this.#marks.get(node) ?? 0, ...this.#inputs.get(node)!.map(({ port, channel }, i) =>
+      this.#markOf(channel, begun?.[i] ?? 0, this.#tapes.reach(node, port))));
+  }
+
+  /** The mark of the `count`-th item behind the first `from` of a channel. */
+  #markOf(channel: number, from: number, count: number): number {
+    if (count === 0) return 0;
+    const { producer, ends, marks, past } = this.#logs.get(channel)!;
+    for (let i = past; i < ends.length; ++i) if (ends[i]! >= from + count) return marks[i]!;
+    // In a loop, items can be taken that a firing pushed which is not over.
+    if (this.#asked.has(producer)) return this.#marks.get(producer) ?? 0;
+    this.#asked.add(producer);
+    const mark = this.#firingOf(producer, this.#tapes.firings(producer) + 1);
+    this.#asked.delete(producer);
+    return mark;
+  }
+
+  #forget(log: Log, popped: number): void {
+    while (log.past + 1 < log.ends.length && log.ends[log.past]! < popped) ++log.past;
+    if (log.past < 1024 || 2 * log.past < log.ends.length) return;
+    log.ends = log.ends.slice(log.past);
+    log.marks = log.marks.slice(log.past);
+    log.past = 0;
+  }
+}

@@ -1,0 +1,87 @@
+// How many firings of one node another needs, counted by rates that do not change.
+import { partToSdf } from '../elaborate/to-sdf.ts';
+import type { StreamGraph } from '../graph.ts';
+import { Marking } from '../schedule/marking.ts';
+import type { SdfGraph } from '../sdf.ts';
+
+/** Tells S(m), the firings of an upstream node without which a downstream one cannot fire m times, for numbers that do not fall. */
+export interface Wavefront {
+  /** Infinity where the downstream node can never fire so often. */
+  needs(m: number): number;
+}
+
+/** Two nodes and all that items go through from the one to the other. */
+export interface Between {
+  readonly up: number;
+  readonly down: number;
+  /** Both ends among them. */
+  readonly nodes: ReadonlySet<number>;
+}
+
+/** Nodes that are reached from a node along channels, or against them. */
+function reachedFrom({ nodes, channels }: StreamGraph, start: number, side: 'inputs' | 'outputs'): Set<number> {
+  const reached = new Set<number>();
+  const stack = [start];
+  while (stack.length > 0) {
+    for (const channel of nodes[stack.pop()!]![side]) {
+      const next = channel === undefined ? undefined : channels[channel]![side === 'outputs' ? 'to' : 'from'];
+      if (next === undefined || reached.has(next)) continue;
+      reached.add(next);
+      stack.push(next);
+    }
+  }
+  return reached;
+}
+
+/** What stands between two nodes; undefined where no channels lead from the one to the other. */
+export function between(graph: StreamGraph, up: number, down: number): Between | undefined {
+  const after = reachedFrom(graph, up, 'outputs');
+  if (!after.has(down)) return undefined;
+  const before = reachedFrom(graph, down, 'inputs');
+  return { up, down, nodes: new Set([up, down, ...[...after].filter((id) => before.has(id))]) };
+}
+
+/** S(m) between two nodes; undefined where rates on the way are known only when filters fire. Those off the way do not matter. */
+export function counted(graph: StreamGraph, { up, down, nodes }: Between): Wavefront | undefined {
+  const sdf = partToSdf(graph, nodes);
+  return sdf === undefined ? undefined : new Counted(sdf, up, down);
+}
+
+class Counted implements Wavefront {
+  readonly #marking: Marking;
+  readonly #up: number;
+  readonly #down: number;
+
+  constructor(sdf: SdfGraph, up: number, down: number) {
+    this.#marking = new Marking(sdf);
+    this.#up = up;
+    this.#down = down;
+  }
+
+  needs(m: number): number {
+    const { fired } = this.#marking;
+    while (fired[this.#down]! < m) if (!this.#pull()) return Infinity;
+    return m <= 0 ? 0 : fired[this.#up]!;
+  }
+
+  /** Fires the downstream node once, and everything else only where it must. */
+  #pull(): boolean {
+    const stack = [this.#down];
+    const waiting = new Set(stack);
+    while (stack.length > 0) {
+      const id = stack.at(-1)!;
+      const channel = this.#marking.blockedBy(id);
+      if (channel === undefined) {
+        this.#marking.apply(id, 1);
+        waiting.delete(id);
+        stack.pop();
+        continue;
+      }
+      const gives = channel.push > 0 || (this.#marking.fired[channel.from] === 0 && (channel.firstPush ?? 0) > 0);
+      if (waiting.has(channel.from) || !gives) return false;
+      stack.push(channel.from);
+      waiting.add(channel.from);
+    }
+    return true;
+  }
+}
