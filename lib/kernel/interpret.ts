@@ -137,8 +137,8 @@ class Frame {
       case 'store': this.#store(s); return undefined;
       case 'copy': this.#copy(s); return undefined;
       case 'fill': {
-        const [from, count] = [this.#number(s.index), this.#number(s.count)];
-        this.#write(s.buffer, from, Array<number>(Math.max(0, count)).fill(0));
+        const [from, count] = [this.#number(s.index), this.#count(s.count)];
+        this.#write(s.buffer, from, Array<number>(count).fill(0));
         return undefined;
       }
       case 'if': return this.body(this.#number(s.condition) !== 0 ? s.then : s.otherwise);
@@ -181,7 +181,10 @@ class Frame {
     for (let i = this.#number(from); i < end; i += step) {
       this.set(counter, i);
       const exit = this.#inside(label, body);
-      if (exit !== undefined) return exit === 'left' ? undefined : exit;
+      if (exit !== undefined) {
+        this.#locals.delete(counter);
+        return exit === 'left' ? undefined : exit;
+      }
       if (i + step > 2147483647) wrong(`${counter.name} wraps`);
     }
     this.#locals.delete(counter);
@@ -201,8 +204,8 @@ class Frame {
   }
 
   #copy({ to, toIndex, from, fromIndex, count }: StatementOf<'copy'>): void {
-    const [at, begin, length] = [this.#number(toIndex), this.#number(fromIndex), this.#number(count)];
-    this.#write(to, at, this.#read(from, begin, Math.max(0, length)));
+    const [at, begin, length] = [this.#number(toIndex), this.#number(fromIndex), this.#count(count)];
+    this.#write(to, at, this.#read(from, begin, length));
   }
 
   #read(buffer: Buffer, at: number, count: number): number[] {
@@ -215,6 +218,11 @@ class Frame {
     const index = this.#number(e);
     if (index < 0) wrong(`the index ${expressionText(e)} is ${index}`);
     return index;
+  }
+
+  #count(e: Expression): number {
+    const count = this.#number(e);
+    return count >= 0 ? count : wrong(`the count ${expressionText(e)} is ${count}`);
   }
 
   #number(e: Expression): number {
@@ -253,9 +261,14 @@ class Frame {
     const f = binaryOn(e.op, element)!;
     const [a, b] = [this.value(e.left), this.value(e.right)];
     if (element === 'i32' && (e.op === 'div' || e.op === 'rem') && b === 0) wrong(`division by zero: ${expressionText(e)}`);
+    if (e.isExact === true && f(a as number, b as number) !== exactly[e.op]!(a as number, b as number)) wrong(`${expressionText(e)} wraps`);
     return byLanes(e.type, [a, b], (x, y) => f(x!, y!));
   }
 }
+
+const exactly: Readonly<Record<string, (a: number, b: number) => number>> = {
+  add: (a, b) => a + b, sub: (a, b) => a - b, mul: (a, b) => a * b + 0,
+};
 
 /** A function of scalars on lanes, each alone; a scalar beside lanes counts for all. */
 function byLanes(type: Type, args: readonly Value[], f: (...args: number[]) => number): Value {

@@ -14,7 +14,7 @@
 // Conversions: floats to i32 truncate, values out of range give the nearest integer, NaN 0; i32 to bool is "not 0", bool to i32 0 or 1.
 //
 // What is taken to hold, and what only the interpreter checks: indices lie inside their buffers (`index` alone is not negative either),
-// divisors of i32 are not 0, locals with a `range` lie in it, and a counted loop's counter passes its end without wrapping. Whoever makes a
+// counts are not negative, divisors of i32 are not 0, exact arithmetic does not wrap, locals with a `range` lie in it, and a counted loop's counter passes its end without wrapping. Whoever makes a
 // program proves these or puts a `guard` before. Distinct buffers never overlap.
 
 export type ScalarType = 'i32' | 'f32' | 'f64';
@@ -78,7 +78,10 @@ export type Expression = { readonly type: Type } & (
     readonly kind: 'load'; readonly buffer: Buffer; readonly index: Expression; /** Not negative. */ readonly offset: number;
   }
   | { readonly kind: 'unary'; readonly op: UnaryOp; readonly operand: Expression }
-  | { readonly kind: 'binary'; readonly op: BinaryOp; readonly left: Expression; readonly right: Expression }
+  | {
+    readonly kind: 'binary'; readonly op: BinaryOp; readonly left: Expression; readonly right: Expression;
+    /** Of add, sub and mul of i32: taken not to wrap. */ readonly isExact?: boolean;
+  }
   | { readonly kind: 'compare'; readonly op: CompareOp; readonly left: Expression; readonly right: Expression }
   /** Of two conditions; the right one is evaluated only where it matters. */
   | { readonly kind: 'logic'; readonly op: 'and' | 'or'; readonly left: Expression; readonly right: Expression }
@@ -184,6 +187,10 @@ export function unary(op: UnaryOp, operand: Expression): ExpressionOf<'unary'> {
 }
 export function binary(op: BinaryOp, left: Expression, right: Expression): ExpressionOf<'binary'> {
   return { kind: 'binary', type: left.type, op, left, right };
+}
+/** Arithmetic of i32 that is taken not to wrap. */
+export function exact(op: 'add' | 'sub' | 'mul', left: Expression, right: Expression): ExpressionOf<'binary'> {
+  return { kind: 'binary', type: 'i32', op, left, right, isExact: true };
 }
 export function compare(op: CompareOp, left: Expression, right: Expression): ExpressionOf<'compare'> {
   return { kind: 'compare', type: 'bool', op, left, right };

@@ -1,7 +1,7 @@
 // Reads what text.ts writes.
 import { WarploomError } from '../core/errors.ts';
 import {
-  binary, binaryOps, bool, call, compare, compareOps, constant, convert, extract, get, i32, lanes, load, logic, math, mathFunctions, select,
+  binary, binaryOps, bool, call, compare, compareOps, constant, convert, exact, extract, get, i32, lanes, load, logic, math, mathFunctions, select,
   splat, unary, unaryOps, type Body, type Buffer, type BufferRole, type Expression, type Import, type KernelFunction, type Label, type Local,
   type MathName, type Program, type ScalarType, type Statement, type Type,
 } from './ir.ts';
@@ -311,6 +311,7 @@ class Parser {
     const [a, b, c] = args as [Expression, Expression, Expression];
     if (memberOf(unaryOps, word)) return unary(word, a);
     if (memberOf(binaryOps, word)) return binary(word, a, b);
+    if (word === 'add.exact' || word === 'sub.exact' || word === 'mul.exact') return exact(word.slice(0, 3) as 'add', a, b);
     if (memberOf(compareOps, word)) return compare(word, a, b);
     if (word === 'and' || word === 'or') return logic(word, a, b);
     if (word === 'select') return select(a, b, c);

@@ -41,7 +41,8 @@ export function expressionText(e: Expression): string {
     case 'get': return e.local.name;
     case 'load': return elementText(e.buffer, e.type, e.index, e.offset);
     case 'unary': return `${e.op}${of(e.operand)}`;
-    case 'binary': case 'compare': case 'logic': return `${e.op}${of(e.left, e.right)}`;
+    case 'binary': return `${e.op}${e.isExact === true ? '.exact' : ''}${of(e.left, e.right)}`;
+    case 'compare': case 'logic': return `${e.op}${of(e.left, e.right)}`;
     case 'select': return `select${of(e.condition, e.then, e.otherwise)}`;
     case 'convert': return `convert.${e.type}${of(e.operand)}`;
     case 'math': return `${e.name}${of(...e.args)}`;

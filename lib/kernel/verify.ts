@@ -129,7 +129,8 @@ class FunctionVerifier {
     this.#targets.pop();
     // A loop without a condition is left by break only.
     const isEndless = s.kind === 'while' && s.condition.kind === 'constant' && s.condition.value !== 0;
-    return isEndless ? target.left : both(known, target.left);
+    const after = isEndless ? target.left : both(known, target.left);
+    return s.kind !== 'for' || after?.has(s.counter) !== true ? after : new Set([...after].filter((local) => local !== s.counter));
   }
 
   #setting(s: Statement, known: Known): Known {
@@ -221,7 +222,8 @@ class FunctionVerifier {
       case 'get': return unless(e.type === e.local.type);
       case 'load': this.#access(e.buffer, e.index, e.offset, e.type); return undefined;
       case 'unary': return unless(e.type === e.operand.type && hasUnary(e.op, e.type));
-      case 'binary': return unless(e.type === e.left.type && hasBinary(e.op, e.type, e.right.type));
+      case 'binary': return unless(e.type === e.left.type && hasBinary(e.op, e.type, e.right.type)
+        && (e.isExact !== true || (e.type === 'i32' && ['add', 'sub', 'mul'].includes(e.op))));
       case 'compare': return unless(e.type === 'bool' && e.left.type === e.right.type && !isVector(e.left.type) && e.left.type !== 'bool'
         && (e.op !== 'lt_u' || e.left.type === 'i32'));
       case 'logic': return unless([e, e.left, e.right].every(({ type }) => type === 'bool'));

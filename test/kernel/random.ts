@@ -1,6 +1,6 @@
 // Random programs with all operations and types, nasty numbers, nested loops, early exits, calls and traps; and what a run of one gives.
 import {
-  binary, bool, branch, call, compare, compareOps, convert, extract, f32, f64, forLoop, get, guard, i32, isVector, lanes, lanesOf, load, logic,
+  binary, bool, branch, call, compare, compareOps, convert, exact, extract, f32, f64, forLoop, get, guard, i32, isVector, lanes, lanesOf, load, logic,
   math, mathFunctions, select, set, splat, store, unary, vectorOf, whileLoop, type BinaryOp, type Body, type Buffer, type Expression,
   type Import, type KernelFunction, type Label, type Local, type MathName, type Program, type ScalarType, type Statement, type Type,
   type UnaryOp, type VectorType,
@@ -262,6 +262,7 @@ class Maker {
       case 0: return binary(this.#pick(['div', 'rem'] as const), a, binary('bor', b, i32(1)));
       case 1: return convert('i32', this.#expression(scope, this.#pick(['f32', 'f64', 'bool'] as const), depth - 1));
       case 2: return unary(this.#pick(['neg', 'abs'] as const), a);
+      case 3: return exact(this.#pick(['add', 'sub', 'mul'] as const), binary('shr', a, i32(18)), binary('band', b, i32(31)));
       default: return binary(this.#pick(intBinary), a, b);
     }
   }
@@ -271,11 +272,11 @@ class Maker {
       case 0: return convert(type, this.#expression(scope, this.#pick(type === 'f32' ? ['i32', 'f64'] as const : ['i32', 'f32'] as const),
         depth - 1));
       case 1: return unary(this.#pick(floatUnary), this.#expression(scope, type, depth - 1));
-      case 2: if (type === 'f64' && this.#options.math === true) {
+      case 2: {
         const name = this.#pick(Object.keys(mathFunctions) as MathName[]);
+        if (type === 'f32' || this.#options.math !== true) return unary('neg', this.#expression(scope, type, depth - 1));
         return math(name, ...this.#two(scope, 'f64', depth).slice(0, mathFunctions[name]));
       }
-      // falls through
       case 3: return binary('rem', ...this.#two(scope, type, depth));
       default: return binary(this.#pick(floatBinary), ...this.#two(scope, type, depth));
     }
