@@ -1,0 +1,277 @@
+// The meaning of programs: runs them as ir.ts says, and checks what printers take to hold.
+import { WarploomError } from '../core/errors.ts';
+import {
+  elementOf, isVector, lanesOf, type Body, type Buffer, type Expression, type ExpressionOf, type KernelFunction, type Label, type Local,
+  type Program, type ScalarType, type Statement, type StatementOf, type Type,
+} from './ir.ts';
+import { binaryOn, compared, conversionOf, mathOf, unaryOn } from './semantics.ts';
+import { expressionText } from './text.ts';
+
+/** A scalar, or lanes. Conditions are 0 or 1. */
+export type Value = number | readonly number[];
+export type Elements = Int32Array | Float32Array | Float64Array;
+
+/** A program trapped. */
+export class Trap extends Error {
+  readonly site: number;
+  readonly value: number;
+
+  constructor(site: number, value: number) {
+    super(`trap ${site}: ${value}`);
+    this.site = site;
+    this.value = value;
+  }
+}
+
+export interface MachineOptions {
+  /** External buffers by name. */
+  readonly external?: Readonly<Record<string, Elements>>;
+  /** Imports by name. */
+  readonly imports?: Readonly<Record<string, (...args: number[]) => number | readonly number[] | void>>;
+  /** Statements after which a run is given up. Default: 10 million. */
+  readonly limit?: number;
+}
+
+/** What ends a body before its end. */
+type Exit = { readonly label: Label; readonly isContinue: boolean } | { readonly values: readonly Value[] } | undefined;
+
+export function makeElements(element: ScalarType, length: number): Elements {
+  return element === 'i32' ? new Int32Array(length) : element === 'f32' ? new Float32Array(length) : new Float64Array(length);
+}
+
+function wrong(what: string): never {
+  throw new WarploomError('ERR_WARPLOOM_INTERNAL', `kernel program: ${what}`);
+}
+
+/** Memory of one buffer; `written` of a local one, whose contents are not specified. */
+interface Memory {
+  readonly elements: Elements;
+  readonly written: Uint8Array | undefined;
+}
+
+/** A program with its memory. */
+export class Machine {
+  readonly #functions: ReadonlyMap<string, KernelFunction>;
+  readonly #memory = new Map<Buffer, Memory>();
+  readonly #options: MachineOptions;
+  #left: number;
+
+  constructor(program: Program, options: MachineOptions = {}) {
+    this.#options = options;
+    this.#left = options.limit ?? 1e7;
+    this.#functions = new Map(program.functions.map((f) => [f.name, f]));
+    for (const buffer of program.buffers) this.#memory.set(buffer, { elements: this.#initial(buffer), written: undefined });
+  }
+
+  #initial({ name, role, element, length, initial }: Buffer): Elements {
+    if (role === 'external') return this.#options.external?.[name] ?? wrong(`${name} is not given`);
+    const elements = makeElements(element, length!);
+    if (initial !== undefined) elements.set(initial);
+    return elements;
+  }
+
+  /** Contents of a buffer of the program. */
+  contents(buffer: Buffer): Elements {
+    return this.#memory.get(buffer)!.elements;
+  }
+
+  /** Calls a function. Throws {@link Trap} where it traps. */
+  call(name: string, args: readonly Value[] = []): readonly Value[] {
+    const f = this.#functions.get(name);
+    if (f === undefined) return this.#host(name, args as readonly number[]);
+    const locals = new Map<Local, Value>();
+    f.parameters.forEach((parameter, i) => new Frame(this, locals).set(parameter, args[i]!));
+    for (const buffer of f.buffers) {
+      this.#memory.set(buffer, { elements: makeElements(buffer.element, buffer.length!), written: new Uint8Array(buffer.length!) });
+    }
+    const exit = new Frame(this, locals).body(f.body);
+    return exit !== undefined && 'values' in exit ? exit.values : [];
+  }
+
+  #host(name: string, args: readonly number[]): readonly Value[] {
+    const f = this.#options.imports?.[name] ?? wrong(`there is no function ${name}`);
+    const result = f(...args);
+    return result === undefined ? [] : typeof result === 'number' ? [result] : result;
+  }
+
+  /** Counts a statement. */
+  tick(): void {
+    if (--this.#left < 0) wrong('the run takes too long');
+  }
+
+  memory(buffer: Buffer, from: number, count: number): Memory {
+    const found = this.#memory.get(buffer)!;
+    if (!(from >= 0 && from + count <= found.elements.length)) wrong(`${buffer.name}[${from}] with ${count} elements lies outside`);
+    return found;
+  }
+}
+
+/** A function while it runs. */
+class Frame {
+  readonly #machine: Machine;
+  readonly #locals: Map<Local, Value>;
+
+  constructor(machine: Machine, locals: Map<Local, Value>) {
+    this.#machine = machine;
+    this.#locals = locals;
+  }
+
+  set(local: Local, value: Value): void {
+    const { name, range } = local;
+    if (range !== undefined && !((value as number) >= range[0] && (value as number) <= range[1])) wrong(`${name} = ${value} breaks its range`);
+    this.#locals.set(local, value);
+  }
+
+  body(body: Body): Exit {
+    for (const s of body) {
+      const exit = this.#statement(s);
+      if (exit !== undefined) return exit;
+    }
+    return undefined;
+  }
+
+  #statement(s: Statement): Exit {
+    this.#machine.tick();
+    switch (s.kind) {
+      case 'set': this.set(s.local, this.value(s.value)); return undefined;
+      case 'store': this.#store(s); return undefined;
+      case 'copy': this.#copy(s); return undefined;
+      case 'fill': {
+        const [from, count] = [this.#number(s.index), this.#count(s.count)];
+        this.#write(s.buffer, from, Array<number>(count).fill(0));
+        return undefined;
+      }
+      case 'if': return this.body(this.#number(s.condition) !== 0 ? s.then : s.otherwise);
+      case 'for': return this.#for(s);
+      case 'while':
+        while (this.#number(s.condition) !== 0) {
+          const exit = this.#inside(s.label, s.body);
+          if (exit !== undefined) return exit === 'left' ? undefined : exit;
+        }
+        return undefined;
+      case 'block': {
+        const exit = this.#inside(s.label, s.body);
+        return exit === 'left' ? undefined : exit;
+      }
+      case 'break': return { label: s.label, isContinue: false };
+      case 'continue': return { label: s.label, isContinue: true };
+      case 'return': return { values: s.values.map((e) => this.value(e)) };
+      case 'call': {
+        const results = this.#machine.call(s.callee, s.args.map((e) => this.value(e)));
+        s.results.forEach((local, i) => this.set(local, results[i]!));
+        return undefined;
+      }
+      case 'trap': throw new Trap(s.site, this.#number(s.value));
+      case 'guard':
+        if (this.#number(s.condition) === 0) throw new Trap(s.site, this.#number(s.value));
+        return undefined;
+    }
+  }
+
+  /** One run through what a label stands around. */
+  #inside(label: Label, body: Body): Exit | 'left' {
+    this.#machine.tick();
+    const exit = this.body(body);
+    if (exit === undefined || 'values' in exit || exit.label !== label) return exit;
+    return exit.isContinue ? undefined : 'left';
+  }
+
+  #for({ label, counter, from, to, step, body }: StatementOf<'for'>): Exit {
+    const end = this.#number(to);
+    for (let i = this.#number(from); i < end; i += step) {
+      this.set(counter, i);
+      const exit = this.#inside(label, body);
+      if (exit !== undefined) {
+        this.#locals.delete(counter);
+        return exit === 'left' ? undefined : exit;
+      }
+      if (i + step > 2147483647) wrong(`${counter.name} wraps`);
+    }
+    this.#locals.delete(counter);
+    return undefined;
+  }
+
+  #store({ buffer, index, offset, value }: StatementOf<'store'>): void {
+    const at = this.#index(index) + offset;
+    const x = this.value(value);
+    this.#write(buffer, at, typeof x === 'number' ? [x] : x);
+  }
+
+  #write(buffer: Buffer, at: number, values: readonly number[]): void {
+    const { elements, written } = this.#machine.memory(buffer, at, values.length);
+    elements.set(values, at);
+    written?.fill(1, at, at + values.length);
+  }
+
+  #copy({ to, toIndex, from, fromIndex, count }: StatementOf<'copy'>): void {
+    const [at, begin, length] = [this.#number(toIndex), this.#number(fromIndex), this.#count(count)];
+    this.#write(to, at, this.#read(from, begin, length));
+  }
+
+  #read(buffer: Buffer, at: number, count: number): number[] {
+    const { elements, written } = this.#machine.memory(buffer, at, count);
+    if (written?.subarray(at, at + count).includes(0) === true) wrong(`${buffer.name}[${at}] is read before it is written`);
+    return Array.from(elements.subarray(at, at + count));
+  }
+
+  #index(e: Expression): number {
+    const index = this.#number(e);
+    if (index < 0) wrong(`the index ${expressionText(e)} is ${index}`);
+    return index;
+  }
+
+  #count(e: Expression): number {
+    const count = this.#number(e);
+    return count >= 0 ? count : wrong(`the count ${expressionText(e)} is ${count}`);
+  }
+
+  #number(e: Expression): number {
+    return this.value(e) as number;
+  }
+
+  value(e: Expression): Value {
+    switch (e.kind) {
+      case 'constant': return e.value;
+      case 'get': return this.#locals.get(e.local) ?? wrong(`${e.local.name} is read before it is set`);
+      case 'load': {
+        const values = this.#read(e.buffer, this.#index(e.index) + e.offset, lanesOf[e.type]);
+        return isVector(e.type) ? values : values[0]!;
+      }
+      case 'unary': {
+        const f = unaryOn(e.op, elementOf[e.type])!;
+        return byLanes(e.type, [this.value(e.operand)], (a) => f(a!));
+      }
+      case 'binary': return this.#binary(e);
+      case 'compare': return compared(e.op, this.#number(e.left), this.#number(e.right)) ? 1 : 0;
+      case 'logic': return (this.#number(e.left) !== 0) === (e.op === 'and') ? this.value(e.right) : e.op === 'and' ? 0 : 1;
+      case 'select': return this.value(this.#number(e.condition) !== 0 ? e.then : e.otherwise);
+      case 'convert': {
+        const f = conversionOf(elementOf[e.operand.type], elementOf[e.type])!;
+        return byLanes(e.type, [this.value(e.operand)], (a) => f(a!));
+      }
+      case 'math': return mathOf(e.name)(...e.args.map((arg) => this.#number(arg)));
+      case 'splat': return Array<number>(lanesOf[e.type]).fill(this.#number(e.operand));
+      case 'lanes': return e.parts.map((part) => this.#number(part));
+      case 'extract': return (this.value(e.vector) as readonly number[])[e.lane]!;
+    }
+  }
+
+  #binary(e: ExpressionOf<'binary'>): Value {
+    const element = elementOf[e.type];
+    const f = binaryOn(e.op, element)!;
+    const [a, b] = [this.value(e.left), this.value(e.right)];
+    if (element === 'i32' && (e.op === 'div' || e.op === 'rem') && b === 0) wrong(`division by zero: ${expressionText(e)}`);
+    if (e.isExact === true && f(a as number, b as number) !== exactly[e.op]!(a as number, b as number)) wrong(`${expressionText(e)} wraps`);
+    return byLanes(e.type, [a, b], (x, y) => f(x!, y!));
+  }
+}
+
+const exactly: Readonly<Record<string, (a: number, b: number) => number>> = {
+  add: (a, b) => a + b, sub: (a, b) => a - b, mul: (a, b) => a * b + 0,
+};
+
+/** A function of scalars on lanes, each alone; a scalar beside lanes counts for all. */
+function byLanes(type: Type, args: readonly Value[], f: (...args: number[]) => number): Value {
+  const one = (lane: number): number => f(...args.map((arg) => (typeof arg === 'number' ? arg : arg[lane]!)));
+  return isVector(type) ? Array.from({ length: lanesOf[type] }, (_, lane) => one(lane)) : one(0);
+}

@@ -1,0 +1,252 @@
+// Typed low-level representation of scalar code: what clients lower to, passes rewrite and printers print. It knows no client.
+//
+// A program is a set of buffers and functions. Expressions are pure: they read locals and buffers, and neither write nor trap; all else
+// is a statement. So operands may be evaluated in any order, but `and`, `or` and `select` evaluate only what they need.
+//
+// Values. i32: a 32-bit integer that wraps. f32, f64: IEEE single and double; every operation rounds once to its type, none is contracted or
+// reassociated; which NaN comes out is not specified. bool: a condition; it lies in locals, never in buffers. i32x4, f32x4, f64x2: lanes,
+// each computed as if alone.
+//
+// Operations. shl, shr (of the sign), shr_u shift by the low five bits of the right operand, which is one i32 for vectors too. div and rem
+// of i32 truncate towards zero and must not get a divisor of 0; the least integer by -1 is the least integer, and leaves 0. rem of floats has
+// the sign of the left operand and is exact. min and max: NaN if either is NaN, -0 less than +0. rint rounds halves to even. Comparisons with
+// NaN are false but for ne; lt_u compares as unsigned. Functions of mathematics take and give f64; their last bits are the target's.
+// Conversions: floats to i32 truncate, values out of range give the nearest integer, NaN 0; i32 to bool is "not 0", bool to i32 0 or 1.
+//
+// What is taken to hold, and what only the interpreter checks: indices lie inside their buffers (`index` alone is not negative either),
+// counts are not negative, divisors of i32 are not 0, exact arithmetic does not wrap, locals with a `range` lie in it, and a counted loop's counter passes its end without wrapping. Whoever makes a
+// program proves these or puts a `guard` before. Distinct buffers never overlap.
+
+export type ScalarType = 'i32' | 'f32' | 'f64';
+export type VectorType = 'i32x4' | 'f32x4' | 'f64x2';
+export type Type = ScalarType | 'bool' | VectorType;
+
+export type Range = readonly [low: number, high: number];
+
+/** A variable of one function; the object is its identity, the name is unique in the function and means nothing. */
+export interface Local {
+  readonly name: string;
+  readonly type: Type;
+  /** Of an i32: bounds, both included, that its maker vouches for. */
+  readonly range?: Range;
+}
+
+/** What `break` and `continue` name. */
+export interface Label {
+  readonly name: string;
+}
+
+/**
+ * `external`: given by the caller; `global`: of the program, keeps its contents between calls; `constant`: a table; `local`: of one
+ * function, with unspecified contents when the function begins.
+ */
+export type BufferRole = 'external' | 'global' | 'constant' | 'local';
+
+/** An array of scalars; the object is its identity, the name is unique in the program. */
+export interface Buffer {
+  readonly name: string;
+  readonly element: ScalarType;
+  readonly role: BufferRole;
+  /** Elements; undefined for an external buffer of unknown length. */
+  readonly length: number | undefined;
+  /** Of globals and constants: what they hold at the start, zeros beyond. */
+  readonly initial?: ArrayLike<number>;
+  /** Of an external buffer: never written. */
+  readonly isReadOnly?: boolean;
+}
+
+export const unaryOps = ['neg', 'not', 'abs', 'sqrt', 'floor', 'ceil', 'rint'] as const;
+export const binaryOps = [
+  'add', 'sub', 'mul', 'div', 'rem', 'min', 'max', 'band', 'bor', 'xor', 'shl', 'shr', 'shr_u',
+] as const;
+export const compareOps = ['eq', 'ne', 'lt', 'le', 'gt', 'ge', 'lt_u'] as const;
+/** Functions of mathematics, with the number of their arguments. */
+export const mathFunctions = {
+  acos: 1, asin: 1, atan: 1, atan2: 2, cos: 1, cosh: 1, exp: 1, hypot: 2, log: 1, log10: 1, pow: 2, sin: 1, sinh: 1, tan: 1, tanh: 1,
+} as const;
+
+export type UnaryOp = (typeof unaryOps)[number];
+export type BinaryOp = (typeof binaryOps)[number];
+export type CompareOp = (typeof compareOps)[number];
+export type MathName = keyof typeof mathFunctions;
+
+export type Expression = { readonly type: Type } & (
+  | { readonly kind: 'constant'; /** As the type holds it: an f32 is rounded, a bool 0 or 1. */ readonly value: number }
+  | { readonly kind: 'get'; readonly local: Local }
+  | {
+    /** The element at `index + offset`; of a vector type: that one and those behind it. */
+    readonly kind: 'load'; readonly buffer: Buffer; readonly index: Expression; /** Not negative. */ readonly offset: number;
+  }
+  | { readonly kind: 'unary'; readonly op: UnaryOp; readonly operand: Expression }
+  | {
+    readonly kind: 'binary'; readonly op: BinaryOp; readonly left: Expression; readonly right: Expression;
+    /** Of add, sub and mul of i32: taken not to wrap. */ readonly isExact?: boolean;
+  }
+  | { readonly kind: 'compare'; readonly op: CompareOp; readonly left: Expression; readonly right: Expression }
+  /** Of two conditions; the right one is evaluated only where it matters. */
+  | { readonly kind: 'logic'; readonly op: 'and' | 'or'; readonly left: Expression; readonly right: Expression }
+  /** One of two values; the other is not evaluated. */
+  | { readonly kind: 'select'; readonly condition: Expression; readonly then: Expression; readonly otherwise: Expression }
+  | { readonly kind: 'convert'; readonly operand: Expression }
+  | { readonly kind: 'math'; readonly name: MathName; readonly args: readonly Expression[] }
+  /** A scalar in all lanes. */
+  | { readonly kind: 'splat'; readonly operand: Expression }
+  | { readonly kind: 'lanes'; readonly parts: readonly Expression[] }
+  | { readonly kind: 'extract'; readonly vector: Expression; readonly lane: number });
+
+export type Body = readonly Statement[];
+
+export type Statement =
+  | { readonly kind: 'set'; readonly local: Local; readonly value: Expression }
+  /** To the element at `index + offset`; a vector to that one and those behind it. */
+  | {
+    readonly kind: 'store'; readonly buffer: Buffer; readonly index: Expression; readonly offset: number; readonly value: Expression;
+  }
+  /** As if all elements were read before any is written. */
+  | {
+    readonly kind: 'copy'; readonly to: Buffer; readonly toIndex: Expression; readonly from: Buffer; readonly fromIndex: Expression;
+    readonly count: Expression;
+  }
+  /** Writes zeros. */
+  | { readonly kind: 'fill'; readonly buffer: Buffer; readonly index: Expression; readonly count: Expression }
+  | { readonly kind: 'if'; readonly condition: Expression; readonly then: Body; readonly otherwise: Body }
+  /** For the counter from `from` on, in steps, as long as it is less than `to`: both are evaluated once. The body does not set the counter. */
+  | {
+    readonly kind: 'for'; readonly label: Label; readonly counter: Local; readonly from: Expression; readonly to: Expression;
+    /** More than 0. */ readonly step: number; readonly body: Body;
+  }
+  | { readonly kind: 'while'; readonly label: Label; readonly condition: Expression; readonly body: Body }
+  /** Code that `break` can leave. */
+  | { readonly kind: 'block'; readonly label: Label; readonly body: Body }
+  | { readonly kind: 'break'; readonly label: Label }
+  /** To the next iteration of a loop around. */
+  | { readonly kind: 'continue'; readonly label: Label }
+  /** Of a function of the program or an import; gives its results to locals. Nothing calls itself, by whatever way. */
+  | { readonly kind: 'call'; readonly callee: string; readonly args: readonly Expression[]; readonly results: readonly Local[] }
+  | { readonly kind: 'return'; readonly values: readonly Expression[] }
+  /** Ends the run with a fault: the number of its place, and an f64 that explains it. */
+  | { readonly kind: 'trap'; readonly site: number; readonly value: Expression }
+  /** Traps unless the condition holds. */
+  | { readonly kind: 'guard'; readonly condition: Expression; readonly site: number; readonly value: Expression };
+
+export interface KernelFunction {
+  readonly name: string;
+  readonly parameters: readonly Local[];
+  readonly results: readonly Type[];
+  /** Arrays of its own. */
+  readonly buffers: readonly Buffer[];
+  readonly body: Body;
+}
+
+/** A function of the host. What it does is not known. */
+export interface Import {
+  readonly name: string;
+  readonly parameters: readonly Type[];
+  readonly results: readonly Type[];
+}
+
+export interface Program {
+  readonly buffers: readonly Buffer[];
+  readonly imports: readonly Import[];
+  /** Those called before those that call them. */
+  readonly functions: readonly KernelFunction[];
+}
+
+/** The expressions or statements of one kind. */
+export type ExpressionOf<K extends Expression['kind']> = Extract<Expression, { kind: K }>;
+export type StatementOf<K extends Statement['kind']> = Extract<Statement, { kind: K }>;
+
+export const vectorOf = { i32: 'i32x4', f32: 'f32x4', f64: 'f64x2' } as const;
+export const elementOf: Readonly<Record<Type, ScalarType | 'bool'>> = {
+  i32: 'i32', f32: 'f32', f64: 'f64', bool: 'bool', i32x4: 'i32', f32x4: 'f32', f64x2: 'f64',
+};
+export const lanesOf: Readonly<Record<Type, number>> = { i32: 1, f32: 1, f64: 1, bool: 1, i32x4: 4, f32x4: 4, f64x2: 2 };
+
+export function isVector(type: Type): type is VectorType {
+  return lanesOf[type] > 1;
+}
+
+// Builders. They give types and check nothing: see verify.ts.
+
+export function constant(type: ScalarType | 'bool', value: number): ExpressionOf<'constant'> {
+  return { kind: 'constant', type, value };
+}
+export const i32 = (value: number): ExpressionOf<'constant'> => constant('i32', value | 0);
+export const f32 = (value: number): ExpressionOf<'constant'> => constant('f32', Math.fround(value));
+export const f64 = (value: number): ExpressionOf<'constant'> => constant('f64', value);
+export const bool = (value: boolean): ExpressionOf<'constant'> => constant('bool', value ? 1 : 0);
+
+export function get(local: Local): ExpressionOf<'get'> {
+  return { kind: 'get', type: local.type, local };
+}
+export function load(buffer: Buffer, index: Expression, offset = 0, type: Type = buffer.element): ExpressionOf<'load'> {
+  return { kind: 'load', type, buffer, index, offset };
+}
+export function unary(op: UnaryOp, operand: Expression): ExpressionOf<'unary'> {
+  return { kind: 'unary', type: operand.type, op, operand };
+}
+export function binary(op: BinaryOp, left: Expression, right: Expression): ExpressionOf<'binary'> {
+  return { kind: 'binary', type: left.type, op, left, right };
+}
+/** Arithmetic of i32 that is taken not to wrap. */
+export function exact(op: 'add' | 'sub' | 'mul', left: Expression, right: Expression): ExpressionOf<'binary'> {
+  return { kind: 'binary', type: 'i32', op, left, right, isExact: true };
+}
+export function compare(op: CompareOp, left: Expression, right: Expression): ExpressionOf<'compare'> {
+  return { kind: 'compare', type: 'bool', op, left, right };
+}
+export function logic(op: 'and' | 'or', left: Expression, right: Expression): ExpressionOf<'logic'> {
+  return { kind: 'logic', type: 'bool', op, left, right };
+}
+export function select(condition: Expression, then: Expression, otherwise: Expression): ExpressionOf<'select'> {
+  return { kind: 'select', type: then.type, condition, then, otherwise };
+}
+export function convert(type: Type, operand: Expression): ExpressionOf<'convert'> {
+  return { kind: 'convert', type, operand };
+}
+export function math(name: MathName, ...args: readonly Expression[]): ExpressionOf<'math'> {
+  return { kind: 'math', type: 'f64', name, args };
+}
+export function splat(operand: Expression): ExpressionOf<'splat'> {
+  return { kind: 'splat', type: vectorOf[operand.type as ScalarType], operand };
+}
+export function lanes(...parts: readonly Expression[]): ExpressionOf<'lanes'> {
+  return { kind: 'lanes', type: vectorOf[parts[0]!.type as ScalarType], parts };
+}
+export function extract(vector: Expression, lane: number): ExpressionOf<'extract'> {
+  return { kind: 'extract', type: elementOf[vector.type], vector, lane };
+}
+
+export function set(local: Local, value: Expression): StatementOf<'set'> {
+  return { kind: 'set', local, value };
+}
+export function store(buffer: Buffer, index: Expression, value: Expression, offset = 0): StatementOf<'store'> {
+  return { kind: 'store', buffer, index, offset, value };
+}
+export function branch(condition: Expression, then: Body, otherwise: Body = []): StatementOf<'if'> {
+  return { kind: 'if', condition, then, otherwise };
+}
+export function forLoop(
+  label: Label, counter: Local, bounds: { readonly from: Expression; readonly to: Expression; readonly step?: number }, body: Body,
+): StatementOf<'for'> {
+  return { kind: 'for', label, counter, from: bounds.from, to: bounds.to, step: bounds.step ?? 1, body };
+}
+export function whileLoop(label: Label, condition: Expression, body: Body): StatementOf<'while'> {
+  return { kind: 'while', label, condition, body };
+}
+export function guard(condition: Expression, site: number, value: Expression = f64(0)): StatementOf<'guard'> {
+  return { kind: 'guard', condition, site, value };
+}
+export function call(callee: string, args: readonly Expression[], results: readonly Local[] = []): StatementOf<'call'> {
+  return { kind: 'call', callee, args, results };
+}
+
+/** Whether an index lies in [0, limit), for a limit that is not negative. */
+export function isInside(index: Expression, limit: Expression): ExpressionOf<'compare'> {
+  return compare('lt_u', index, limit);
+}
+
+/** The value of a constant; undefined for all else. */
+export function valueOf(e: Expression): number | undefined {
+  return e.kind === 'constant' ? e.value : undefined;
+}

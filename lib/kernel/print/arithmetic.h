@@ -1,0 +1,173 @@
+// Arithmetic of printed programs as lib/kernel/ir.ts has it, for C++17 and CUDA C++. Needs contraction off (-ffp-contract=off, -fmad=false).
+// Lanes are vectors of the compiler, or plain structs where WL_STRUCT_LANES is defined, as CUDA needs.
+#pragma once
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define WL_CUDA 1
+#else
+#include <cmath>
+#endif
+#ifndef WARPLOOM_DEVICE
+#ifdef WL_CUDA
+#define WARPLOOM_DEVICE static __device__ __forceinline__
+#else
+#define WARPLOOM_DEVICE static inline
+#endif
+#endif
+#ifdef WL_CUDA
+#define WL_TABLE static __device__ const
+#else
+#define WL_TABLE static const
+#endif
+
+// Integers wrap.
+WARPLOOM_DEVICE int wl_add(int a, int b) { return (int)((unsigned)a + (unsigned)b); }
+WARPLOOM_DEVICE int wl_sub(int a, int b) { return (int)((unsigned)a - (unsigned)b); }
+WARPLOOM_DEVICE int wl_mul(int a, int b) { return (int)((unsigned)a * (unsigned)b); }
+WARPLOOM_DEVICE int wl_div(int a, int b) { return b == -1 ? wl_sub(0, a) : a / b; }
+WARPLOOM_DEVICE int wl_rem(int a, int b) { return b == -1 ? 0 : a % b; }
+WARPLOOM_DEVICE int wl_shl(int a, int b) { return (int)((unsigned)a << (b & 31)); }
+WARPLOOM_DEVICE int wl_shr(int a, int b) { return a >> (b & 31); }
+WARPLOOM_DEVICE int wl_shr_u(int a, int b) { return (int)((unsigned)a >> (b & 31)); }
+WARPLOOM_DEVICE int wl_neg(int a) { return wl_sub(0, a); }
+WARPLOOM_DEVICE int wl_abs(int a) { return a < 0 ? wl_sub(0, a) : a; }
+WARPLOOM_DEVICE int wl_min(int a, int b) { return a < b ? a : b; }
+WARPLOOM_DEVICE int wl_max(int a, int b) { return a > b ? a : b; }
+/// Towards zero; values out of range give the nearest integer, NaN 0.
+WARPLOOM_DEVICE int wl_int(double a) {
+  return a >= 2147483647.0 ? 2147483647 : a <= -2147483648.0 ? (-2147483647 - 1) : a != a ? 0 : (int)a;
+}
+
+// Constant, so that tables can hold them.
+WARPLOOM_DEVICE constexpr float wl_nan_f32() { return __builtin_nanf(""); }
+WARPLOOM_DEVICE constexpr float wl_inf_f32() { return __builtin_inff(); }
+WARPLOOM_DEVICE constexpr double wl_nan_f64() { return __builtin_nan(""); }
+WARPLOOM_DEVICE constexpr double wl_inf_f64() { return __builtin_inf(); }
+#ifdef WL_CUDA
+WARPLOOM_DEVICE bool wl_is_negative(double a) { return __double_as_longlong(a) < 0; }
+#else
+WARPLOOM_DEVICE bool wl_is_negative(double a) { return __builtin_signbit(a); }
+#endif
+
+// NaN if either is; -0 is less than +0.
+#define WL_EXTREMES(T)                                                                                         \
+  WARPLOOM_DEVICE T wl_min(T a, T b) {                                                                         \
+    return a < b ? a : b < a ? b : a == b ? (wl_is_negative(a) ? a : b) : a != a ? a : b;                      \
+  }                                                                                                            \
+  WARPLOOM_DEVICE T wl_max(T a, T b) {                                                                         \
+    return a > b ? a : b > a ? b : a == b ? (wl_is_negative(a) ? b : a) : a != a ? a : b;                      \
+  }
+WL_EXTREMES(float)
+WL_EXTREMES(double)
+WARPLOOM_DEVICE float wl_abs(float a) { return fabsf(a); }
+WARPLOOM_DEVICE float wl_sqrt(float a) { return sqrtf(a); }
+WARPLOOM_DEVICE float wl_floor(float a) { return floorf(a); }
+WARPLOOM_DEVICE float wl_ceil(float a) { return ceilf(a); }
+WARPLOOM_DEVICE float wl_rint(float a) { return rintf(a); }
+WARPLOOM_DEVICE float wl_rem(float a, float b) { return fmodf(a, b); }
+WARPLOOM_DEVICE double wl_abs(double a) { return fabs(a); }
+WARPLOOM_DEVICE double wl_sqrt(double a) { return sqrt(a); }
+WARPLOOM_DEVICE double wl_floor(double a) { return floor(a); }
+WARPLOOM_DEVICE double wl_ceil(double a) { return ceil(a); }
+WARPLOOM_DEVICE double wl_rint(double a) { return rint(a); }
+WARPLOOM_DEVICE double wl_rem(double a, double b) { return fmod(a, b); }
+/// As JavaScript has it: NaN as exponent gives NaN, and so does infinity to the base of 1 or -1.
+WARPLOOM_DEVICE double wl_pow(double a, double b) {
+  const bool is_unclear = b != b || ((a == 1 || a == -1) && (b == wl_inf_f64() || b == -wl_inf_f64()));
+  return is_unclear ? wl_nan_f64() : pow(a, b);
+}
+
+// Lanes.
+#if defined(WL_CUDA) || defined(WL_STRUCT_LANES)
+#ifdef WL_CUDA
+#define WL_MEMBER __device__ __forceinline__
+#else
+#define WL_MEMBER inline
+#endif
+template <class T, int N>
+struct wl_lanes {
+  T lane[N];
+  WL_MEMBER T& operator[](int i) { return lane[i]; }
+  WL_MEMBER T operator[](int i) const { return lane[i]; }
+};
+using wl_i32x4 = wl_lanes<int, 4>;
+using wl_f32x4 = wl_lanes<float, 4>;
+using wl_f64x2 = wl_lanes<double, 2>;
+#else
+typedef int wl_i32x4 __attribute__((vector_size(16)));
+typedef float wl_f32x4 __attribute__((vector_size(16)));
+typedef double wl_f64x2 __attribute__((vector_size(16)));
+#endif
+
+#define WL_EACH(V, N, value)                   \
+  {                                            \
+    V made = {};                               \
+    for (int i = 0; i < N; ++i) made[i] = value; \
+    return made;                               \
+  }
+#define WL_UNARY(name, V, N, value) \
+  WARPLOOM_DEVICE V name(V a) WL_EACH(V, N, value)
+#define WL_BINARY(name, V, N, value) \
+  WARPLOOM_DEVICE V name(V a, V b) WL_EACH(V, N, value)
+#define WL_MEMORY(V, T, N)                                                                 \
+  WARPLOOM_DEVICE V wl_load_##N(const T* from) WL_EACH(V, N, from[i])                      \
+  WARPLOOM_DEVICE void wl_store(T* to, V a) {                                              \
+    for (int i = 0; i < N; ++i) to[i] = a[i];                                              \
+  }                                                                                        \
+  WARPLOOM_DEVICE V wl_splat_##N(T a) WL_EACH(V, N, a)
+WL_MEMORY(wl_i32x4, int, 4)
+WL_MEMORY(wl_f32x4, float, 4)
+WL_MEMORY(wl_f64x2, double, 2)
+
+#define WL_FLOAT_LANES(V, N)               \
+  WL_BINARY(wl_add, V, N, a[i] + b[i])     \
+  WL_BINARY(wl_sub, V, N, a[i] - b[i])     \
+  WL_BINARY(wl_mul, V, N, a[i] * b[i])     \
+  WL_BINARY(wl_div, V, N, a[i] / b[i])     \
+  WL_UNARY(wl_neg, V, N, -a[i])            \
+  WL_UNARY(wl_sqrt, V, N, wl_sqrt(a[i]))   \
+  WL_UNARY(wl_floor, V, N, wl_floor(a[i])) \
+  WL_UNARY(wl_ceil, V, N, wl_ceil(a[i]))   \
+  WL_UNARY(wl_rint, V, N, wl_rint(a[i]))
+WL_FLOAT_LANES(wl_f32x4, 4)
+WL_FLOAT_LANES(wl_f64x2, 2)
+
+#define WL_LANES(V, N)                           \
+  WL_UNARY(wl_abs, V, N, wl_abs(a[i]))           \
+  WL_BINARY(wl_min, V, N, wl_min(a[i], b[i]))    \
+  WL_BINARY(wl_max, V, N, wl_max(a[i], b[i]))
+WL_LANES(wl_i32x4, 4)
+WL_LANES(wl_f32x4, 4)
+WL_LANES(wl_f64x2, 2)
+
+WL_BINARY(wl_add, wl_i32x4, 4, wl_add(a[i], b[i]))
+WL_BINARY(wl_sub, wl_i32x4, 4, wl_sub(a[i], b[i]))
+WL_BINARY(wl_mul, wl_i32x4, 4, wl_mul(a[i], b[i]))
+WL_BINARY(wl_and, wl_i32x4, 4, a[i] & b[i])
+WL_BINARY(wl_or, wl_i32x4, 4, a[i] | b[i])
+WL_BINARY(wl_xor, wl_i32x4, 4, a[i] ^ b[i])
+WL_UNARY(wl_neg, wl_i32x4, 4, wl_neg(a[i]))
+WARPLOOM_DEVICE wl_i32x4 wl_shl(wl_i32x4 a, int b) WL_EACH(wl_i32x4, 4, wl_shl(a[i], b))
+WARPLOOM_DEVICE wl_i32x4 wl_shr(wl_i32x4 a, int b) WL_EACH(wl_i32x4, 4, wl_shr(a[i], b))
+WARPLOOM_DEVICE wl_i32x4 wl_shr_u(wl_i32x4 a, int b) WL_EACH(wl_i32x4, 4, wl_shr_u(a[i], b))
+WARPLOOM_DEVICE wl_f32x4 wl_floats(wl_i32x4 a) WL_EACH(wl_f32x4, 4, (float)a[i])
+WARPLOOM_DEVICE wl_i32x4 wl_ints(wl_f32x4 a) WL_EACH(wl_i32x4, 4, wl_int(a[i]))
+
+/// As if all were read before any is written.
+template <class T>
+WARPLOOM_DEVICE void wl_copy(T* to, const T* from, int count) {
+  if (to <= from) {
+    for (int i = 0; i < count; ++i) to[i] = from[i];
+  } else {
+    for (int i = count - 1; i >= 0; --i) to[i] = from[i];
+  }
+}
+template <class T>
+WARPLOOM_DEVICE void wl_fill(T* to, int count) {
+  for (int i = 0; i < count; ++i) to[i] = 0;
+}
+
+/// Where a thread's run trapped, for printed functions that give false then.
+struct wl_fault {
+  int site;
+  double value;
+};

@@ -1,0 +1,24 @@
+// Programs as device functions of CUDA C++. They never trap: a function that can fail takes a `wl_fault&` last and gives false when it fails,
+// with the fault noted; all others give nothing. Memory that outlives a call is the caller's: globals are parameters too.
+import type { Buffer, Program } from '../ir.ts';
+import { bufferParameters, canTrap, printCFamily, type CFamily } from './c-family.ts';
+
+export const cudaFamily: CFamily = {
+  traps: 'result', qualifiers: 'WARPLOOM_DEVICE', restrict: '__restrict__',
+  isParameter: ({ role }) => role === 'external' || role === 'global',
+};
+
+/** Prints a verified program, to stand behind arithmetic.h. */
+export function printCuda(program: Program): string {
+  return printCFamily(program, cudaFamily);
+}
+
+/** Pointers that a printed function takes behind its arguments and results, in order. */
+export function cudaParameters(program: Program, name: string): readonly Buffer[] {
+  return bufferParameters(program, cudaFamily, name);
+}
+
+/** Whether a printed function gives false, with a fault noted, where it fails. */
+export function cudaCanFail(program: Program, name: string): boolean {
+  return canTrap(program, cudaFamily, name);
+}

@@ -1,0 +1,261 @@
+// The one walk and the one map over programs: passes, analyses, verifier and printers use these.
+import type { Body, Buffer, Expression, KernelFunction, Label, Local, Program, Statement } from './ir.ts';
+
+/** The expression with other children; itself where all are the same. */
+export function mapChildren(e: Expression, f: (child: Expression) => Expression): Expression {
+  switch (e.kind) {
+    case 'constant': case 'get': return e;
+    case 'load': {
+      const index = f(e.index);
+      return index === e.index ? e : { ...e, index };
+    }
+    case 'unary': case 'convert': case 'splat': {
+      const operand = f(e.operand);
+      return operand === e.operand ? e : { ...e, operand };
+    }
+    case 'binary': case 'compare': case 'logic': {
+      const [left, right] = [f(e.left), f(e.right)];
+      return left === e.left && right === e.right ? e : { ...e, left, right };
+    }
+    case 'select': {
+      const [condition, then, otherwise] = [f(e.condition), f(e.then), f(e.otherwise)];
+      return condition === e.condition && then === e.then && otherwise === e.otherwise ? e : { ...e, condition, then, otherwise };
+    }
+    case 'math': {
+      const args = mapList(e.args, f);
+      return args === e.args ? e : { ...e, args };
+    }
+    case 'lanes': {
+      const parts = mapList(e.parts, f);
+      return parts === e.parts ? e : { ...e, parts };
+    }
+    case 'extract': {
+      const vector = f(e.vector);
+      return vector === e.vector ? e : { ...e, vector };
+    }
+  }
+}
+
+function mapList<T>(list: readonly T[], f: (x: T) => T): readonly T[] {
+  const made = list.map(f);
+  return made.every((x, i) => x === list[i]) ? list : made;
+}
+
+/** The statement with other expressions of its own, not of statements inside. */
+export function mapExpressions(s: Statement, f: (e: Expression) => Expression): Statement {
+  switch (s.kind) {
+    case 'set': {
+      const value = f(s.value);
+      return value === s.value ? s : { ...s, value };
+    }
+    case 'store': {
+      const [index, value] = [f(s.index), f(s.value)];
+      return index === s.index && value === s.value ? s : { ...s, index, value };
+    }
+    case 'copy': {
+      const [toIndex, fromIndex, count] = [f(s.toIndex), f(s.fromIndex), f(s.count)];
+      return toIndex === s.toIndex && fromIndex === s.fromIndex && count === s.count ? s : { ...s, toIndex, fromIndex, count };
+    }
+    case 'fill': {
+      const [index, count] = [f(s.index), f(s.count)];
+      return index === s.index && count === s.count ? s : { ...s, index, count };
+    }
+    case 'if': case 'while': {
+      const condition = f(s.condition);
+      return condition === s.condition ? s : { ...s, condition };
+    }
+    case 'for': {
+      const [from, to] = [f(s.from), f(s.to)];
+      return from === s.from && to === s.to ? s : { ...s, from, to };
+    }
+    case 'call': {
+      const args = mapList(s.args, f);
+      return args === s.args ? s : { ...s, args };
+    }
+    case 'return': {
+      const values = mapList(s.values, f);
+      return values === s.values ? s : { ...s, values };
+    }
+    case 'trap': {
+      const value = f(s.value);
+      return value === s.value ? s : { ...s, value };
+    }
+    case 'guard': {
+      const [condition, value] = [f(s.condition), f(s.value)];
+      return condition === s.condition && value === s.value ? s : { ...s, condition, value };
+    }
+    case 'block': case 'break': case 'continue': return s;
+  }
+}
+
+/** The statement with other bodies. */
+export function mapBodies(s: Statement, f: (body: Body) => Body): Statement {
+  if (s.kind === 'if') {
+    const [then, otherwise] = [f(s.then), f(s.otherwise)];
+    return then === s.then && otherwise === s.otherwise ? s : { ...s, then, otherwise };
+  }
+  if (s.kind !== 'for' && s.kind !== 'while' && s.kind !== 'block') return s;
+  const body = f(s.body);
+  return body === s.body ? s : { ...s, body };
+}
+
+/** The expression with every part put through `f`, inner parts first. */
+export function mapExpression(e: Expression, f: (e: Expression) => Expression): Expression {
+  return f(mapChildren(e, (child) => mapExpression(child, f)));
+}
+
+export interface Mapper {
+  /** Of every expression, after its parts. */
+  readonly expression?: (e: Expression) => Expression;
+  /** Of every statement, after what is in it: what stands in its place. */
+  readonly statement?: (s: Statement) => Statement | Body;
+}
+
+/** A body put through a mapper; the same object where nothing changed. */
+export function mapBody(body: Body, mapper: Mapper): Body {
+  const { expression, statement } = mapper;
+  let isSame = true;
+  const made = body.flatMap((s) => {
+    const own = expression === undefined ? s : mapExpressions(s, (e) => mapExpression(e, expression));
+    const whole = mapBodies(own, (inner) => mapBody(inner, mapper));
+    const result = statement === undefined ? whole : statement(whole);
+    if (result !== s) isSame = false;
+    return result;
+  });
+  return isSame ? body : made;
+}
+
+/** Calls `visit` with an expression and all its parts, outer ones first; not with the parts of one for which it gives false. */
+export function walkExpression(e: Expression, visit: (e: Expression) => boolean | void): void {
+  if (visit(e) === false) return;
+  mapChildren(e, (child) => {
+    walkExpression(child, visit);
+    return child;
+  });
+}
+
+/** Expressions of a statement itself. */
+export function expressionsOf(s: Statement): readonly Expression[] {
+  const found: Expression[] = [];
+  mapExpressions(s, (e) => {
+    found.push(e);
+    return e;
+  });
+  return found;
+}
+
+export function bodiesOf(s: Statement): readonly Body[] {
+  if (s.kind === 'if') return [s.then, s.otherwise];
+  return s.kind === 'for' || s.kind === 'while' || s.kind === 'block' ? [s.body] : [];
+}
+
+export interface Walker {
+  readonly expression?: (e: Expression) => boolean | void;
+  /** Of every statement, outer ones first; false: not what is in it. */
+  readonly statement?: (s: Statement) => boolean | void;
+}
+
+/** Visits all statements and expressions of a body in order. */
+export function walkBody(body: Body, walker: Walker): void {
+  for (const s of body) {
+    if (walker.statement?.(s) === false) continue;
+    if (walker.expression !== undefined) for (const e of expressionsOf(s)) walkExpression(e, walker.expression);
+    for (const inner of bodiesOf(s)) walkBody(inner, walker);
+  }
+}
+
+/** Locals that a statement itself sets. */
+export function localsSetBy(s: Statement): readonly Local[] {
+  return s.kind === 'set' ? [s.local] : s.kind === 'for' ? [s.counter] : s.kind === 'call' ? s.results : [];
+}
+
+/** Locals that a body sets. */
+export function assignedIn(body: Body): Set<Local> {
+  const found = new Set<Local>();
+  walkBody(body, { statement: (s) => { for (const local of localsSetBy(s)) found.add(local); } });
+  return found;
+}
+
+/** Locals that an expression reads. */
+export function readsOf(e: Expression): Set<Local> {
+  const found = new Set<Local>();
+  walkExpression(e, (part) => { if (part.kind === 'get') found.add(part.local); });
+  return found;
+}
+
+/** Buffers that a body writes, and whether it calls anything, which may write any that is not local. */
+export function writesIn(body: Body): { readonly buffers: ReadonlySet<Buffer>; readonly calls: boolean } {
+  const buffers = new Set<Buffer>();
+  let calls = false;
+  walkBody(body, {
+    statement: (s) => {
+      if (s.kind === 'store' || s.kind === 'fill') buffers.add(s.buffer);
+      else if (s.kind === 'copy') buffers.add(s.to);
+      else if (s.kind === 'call') calls = true;
+    },
+  });
+  return { buffers, calls };
+}
+
+/** All locals of a function, parameters first, in the order in which they appear. */
+export function localsOf({ parameters, body }: KernelFunction): readonly Local[] {
+  const found = new Set<Local>(parameters);
+  walkBody(body, {
+    statement: (s) => { for (const local of localsSetBy(s)) found.add(local); },
+    expression: (e) => { if (e.kind === 'get') found.add(e.local); },
+  });
+  return [...found];
+}
+
+/** Labels that a body breaks or continues. */
+export function labelsLeft(body: Body): ReadonlySet<Label> {
+  const found = new Set<Label>();
+  walkBody(body, { statement: (s) => { if (s.kind === 'break' || s.kind === 'continue') found.add(s.label); } });
+  return found;
+}
+
+/** Whether control never comes out at the end of a body. */
+export function endsEarly(body: Body): boolean {
+  return body.some((s) => s.kind === 'break' || s.kind === 'continue' || s.kind === 'return' || s.kind === 'trap'
+    || (s.kind === 'if' && endsEarly(s.then) && endsEarly(s.otherwise)));
+}
+
+/** Names that no local, label or buffer of a function has yet. */
+export class Names {
+  readonly #taken = new Set<string>();
+
+  /** @param taken names in use */
+  constructor(taken: Iterable<string>) {
+    for (const name of taken) this.#taken.add(name);
+  }
+
+  static of(program: Program, f: KernelFunction): Names {
+    const labels = new Set<Label>();
+    walkBody(f.body, { statement: (s) => { if ('label' in s) labels.add(s.label); } });
+    return new Names([...localsOf(f), ...labels, ...f.buffers, ...program.buffers, ...program.functions.flatMap(({ buffers }) => buffers)]
+      .map(({ name }) => name));
+  }
+
+  /** A new name, as like to the given one as can be. */
+  make(like: string): string {
+    const stem = like.replace(/_\d+$/, '');
+    let name = like;
+    for (let i = 1; this.#taken.has(name); ++i) name = `${stem}_${i}`;
+    this.#taken.add(name);
+    return name;
+  }
+}
+
+/** The program with its functions put through `f`. */
+export function mapFunctions(program: Program, f: (f: KernelFunction, program: Program) => KernelFunction): Program {
+  const functions = mapList(program.functions, (each) => f(each, program));
+  return functions === program.functions ? program : { ...program, functions };
+}
+
+/** The program with the bodies of its functions put through `f`. */
+export function mapProgram(program: Program, f: (body: Body, of: KernelFunction) => Body): Program {
+  return mapFunctions(program, (each) => {
+    const body = f(each.body, each);
+    return body === each.body ? each : { ...each, body };
+  });
+}
