@@ -9,7 +9,7 @@
 #pragma once
 #include <type_traits>
 
-#include "cuda/tridiagonal/regpack_lane.cuh"
+#include "cuda/tridiagonal/regpack_span_lane.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
@@ -42,7 +42,8 @@ struct Tiles {
 
 /// Registers and shared memory allow this many threads per block of depth*sizeof(T) bytes of rows.
 template <class T, int kDepth>
-inline constexpr int kRegpackThreads = kDepth * sizeof(T) <= 64 && sizeof(T) < 16 ? 512
+inline constexpr int kRegpackThreads = kDepth % 2 != 0                         ? kSpanThreads<T, kDepth>
+                                       : kDepth * sizeof(T) <= 64 && sizeof(T) < 16 ? 512
                                        : kDepth * sizeof(T) <= 128               ? 256
                                        : kDepth * sizeof(T) <= 256               ? 128
                                                                                  : 64;
@@ -53,13 +54,14 @@ struct WarpRegpackAgent {
   static constexpr int kRowBytes = kDepth * static_cast<int>(sizeof(T));
   static constexpr int kMaxThreads = kRowBytes > 256 ? 64 : 128;
   // Blocks per multiprocessor that leave each thread the registers its rows and their addresses take.
-  static constexpr int kMinBlocks = kRowBytes > 128  ? 1
+  static constexpr int kMinBlocks = kDepth % 2 != 0  ? kSpanBlocks<T, kDepth>
+                                    : kRowBytes > 128 ? 1
                                     : kRowBytes > 64 ? 2
                                     : sizeof(T) == 4 ? (kRowBytes > 32 ? 4 : kRowBytes > 16 ? 5 : 6)
                                     : kRowBytes > 32 || sizeof(T) == 16 ? 3
                                                                         : 4;
   using Parameters = RegpackParameters<T>;
-  using Warp = RegpackLane<T, kDepth, kFull>;
+  using Warp = RegpackLaneOf<T, kDepth, kFull>;
   static constexpr std::bool_constant<kFull> kIsFull{};
   using Index = std::conditional_t<kFull, int32_t, int64_t>;
   static constexpr size_t shared_bytes(int threads) { return threads / 32 * Warp::kWarpBytes; }
@@ -141,7 +143,7 @@ struct WarpRegpackAgent {
       if (tile >= 0) {
         solve(block, p, rows);
         judge(block, p, tile, run, rows);
-        warp.store(block, target(p), moved(block, p, tile, run), rows, problem_of(block, p, tile) < problems(p));
+        warp.store(block, target(p), run, moved(block, p, tile, run), rows, problem_of(block, p, tile) < problems(p));
       }
       if (!more) return;
       tile = tiles.next;
@@ -191,7 +193,7 @@ struct BlockRegpackAgent {
   static constexpr int kMaxThreads = kRegpackThreads<T, kDepth>;
   static constexpr int kMinBlocks = 1;
   using Parameters = RegpackParameters<T>;
-  using Warp = RegpackLane<T, kDepth, kFull>;
+  using Warp = RegpackLaneOf<T, kDepth, kFull>;
   static constexpr std::bool_constant<kFull> kIsFull{};
   using Index = std::conditional_t<kFull, int32_t, int64_t>;
   static constexpr size_t shared_bytes(int threads) {
@@ -267,7 +269,7 @@ struct BlockRegpackAgent {
         if (Warp::suspicious(rows)) {
           device::atomic_min(&verdicts[parity], Warp::inspect(batch, run, rows_of(p, run), rows));
         }
-        warp.store(block, target(p), run, rows);
+        warp.store(block, target(p), run, run, rows);
         previous = problem;
         parity ^= 1;
       }

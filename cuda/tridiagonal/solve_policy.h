@@ -65,10 +65,15 @@ inline int tuned_depth(const TunedDepth* table, int compute_capability, int elem
 /// (measured on an H200: 96 % of the floor with 2, 93 % with 4, 91 % with 8 and with endless workers).
 inline constexpr int kTilesPerWorker = 2;
 
+/// A batch that does not fill the device: what counts is one chain of latencies.
+inline bool is_small(int64_t n, int64_t problems, int multiprocessors) {
+  return problems * n < int64_t{multiprocessors} * 8192;
+}
+
 /// Packing depth for systems of n unknowns of `element_bytes` bytes.
 inline int regpack_depth(Access access, int element_bytes, int64_t n, int64_t problems, int multiprocessors,
                          int compute_capability) {
-  const bool latency = problems * n < int64_t{multiprocessors} * 8192;
+  const bool latency = is_small(n, problems, multiprocessors);
   if (access == Access::direct && !latency) {  // what the search measures
     const int tuned = tuned_depth(kTunedDepths, compute_capability, element_bytes, n);
     if (tuned != 0) return tuned;
@@ -85,6 +90,41 @@ inline int regpack_depth(Access access, int element_bytes, int64_t n, int64_t pr
   }
   while (n > rule->rows) ++rule;
   return rule->depth;
+}
+
+/// Depths for systems that do not fill the lanes of an even one, or start at any element (regpack_span_lane.cuh).
+inline constexpr int kSpanDepths[] = {9, 13, 17};
+/// Instructions of the stages across lanes, and across warps, in those of a row (float32: 1,000 with 16 rows per lane, 500
+/// with 8).
+inline constexpr int kLaneRows = 5, kWarpRows = 2;
+/// Share of its lanes that an even depth must fill to be kept where it moves rows by chunks.
+inline constexpr double kFilled = 0.9;
+
+/// Lanes per system at a depth: a power of two of a warp, or whole warps.
+inline int64_t lanes_of(int64_t n, int depth) {
+  const int64_t lanes = (n + depth - 1) / depth;
+  int64_t width = 1;
+  while (width < lanes && width < 32) width *= 2;
+  return lanes <= 32 ? width : (lanes + 31) / 32 * 32;
+}
+
+/// `even`, or the odd depth with the least work where that leaves many lanes idle or systems are not aligned. The
+/// counts behind it: 16-byte copies in place of copies of single elements (float32, n = 511: 5 per band and lane for 16),
+/// and for n = 513 one warp of 17 rows per lane for two of 16. Not measured on a GPU yet.
+inline int span_depth(int element_bytes, int64_t n, int even, bool aligned) {
+  const double filled = static_cast<double>(n) / static_cast<double>(lanes_of(n, even) * even);
+  if (n <= 32 || (aligned && filled >= kFilled)) return even;
+  int best = even;
+  int64_t least = INT64_MAX;
+  for (const int depth : kSpanDepths) {
+    const int64_t lanes = lanes_of(n, depth);
+    const int64_t most = depth * element_bytes > 128 ? 256 : depth * element_bytes > 96 ? 384 : 512;
+    const int64_t cost = lanes * (depth + kLaneRows + (lanes > 32 ? kWarpRows : 0));
+    if (lanes > most || cost >= least) continue;
+    least = cost;
+    best = depth;
+  }
+  return best;
 }
 
 /// Unknowns up to which interleaved systems fit the lanes of a warp, at the depths of kInterleaved.
