@@ -188,8 +188,9 @@ Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* us
   p.full = full_batch(batch);
   p.width = width;
   p.batch = batch;
+  const bool measured = kDepth % 2 == 1 && batch.findings != nullptr;
   if (lanes <= 32) {
-    *used = {operation::Algorithm::cr_regpack, kDepth, p.width, 1};
+    *used = {operation::Algorithm::cr_regpack, kDepth, p.width, 1, measured};
     return solve_by_warps<T, kDepth>(device, p);
   }
   const int64_t threads = (lanes + 31) / 32 * 32;
@@ -199,7 +200,7 @@ Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* us
                 std::to_string(kDepth) + ", which holds " + std::to_string(kMaxThreads * kDepth),
             "depth"};
   }
-  *used = {operation::Algorithm::cr_regpack, kDepth, static_cast<int>(threads), 1};
+  *used = {operation::Algorithm::cr_regpack, kDepth, static_cast<int>(threads), 1, measured};
   return solve_by_blocks<T, kDepth>(device, p, static_cast<int>(threads));
 }
 
@@ -234,6 +235,7 @@ int depth_for(GpuDevice& device, const Batch<T>& batch) {
                                             limits.compute_capability);
   bool aligned = false;
   if (kIsComplex<T> || !moves_spans(batch, &aligned)) return even;
+  if (batch.findings != nullptr) return operation::measuring_depth(sizeof(T), batch.n, even);
   const bool as_vectors = direct && (batch.n + even - 1) / even <= 32 * direct_warps(sizeof(T), even);
   if (as_vectors || operation::is_small(batch.n, batch.problems(), limits.multiprocessors)) return even;
   return operation::span_depth(sizeof(T), batch.n, even, aligned);
