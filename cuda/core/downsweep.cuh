@@ -34,11 +34,13 @@ namespace warploom::WARPLOOM_TARGET {
 /// Partner of an item that stands in a neighbouring lane.
 inline constexpr int kOutside = -1;
 
-/// Stages of a downsweep inside one lane of kDepth items (a power of two). Radix 4 takes two levels in
-/// one stage; where kDepth is not a power of four its last stage has radix 2.
+/// Stages of a downsweep inside one lane of kDepth items. Radix 4 takes two levels in one stage; where kDepth is
+/// not a power of four its last stage has radix 2. Depths that are not powers of two take radix 2: items are counted
+/// from the last one, which always stays, and the front of the lane may stay at a stage too. Then nothing is saved,
+/// and `left` of update is kOutside.
 template <int kDepth, int kRadix = 2>
 struct Downsweep {
-  static_assert(kDepth > 0 && (kDepth & (kDepth - 1)) == 0, "depth is a power of two");
+  static_assert(kDepth > 0 && (kRadix == 2 || (kDepth & (kDepth - 1)) == 0), "radix 4: depth is a power of two");
   static_assert(kRadix == 2 || kRadix == 4, "radix 2 or 4");
 
   /// All stages, fine to coarse: item kDepth-1 is left.
@@ -47,16 +49,17 @@ struct Downsweep {
     if constexpr (kStride < kDepth) {
       constexpr int kFan = kStride * kRadix <= kDepth ? kRadix : 2;
       constexpr int kSpan = kFan * kStride;
+      constexpr int kFirst = first_leaving(kStride, kSpan), kKept = (kDepth - 1) % kSpan;
       items.template prepare<kFan - 1, kStride>();
       WARPLOOM_UNROLL
-      for (int run = 0; run < kDepth / kSpan; ++run) {
-        items.template eliminate<kFan - 1>(run * kSpan + kStride - 1, kStride);
+      for (int first = kFirst; first + kStride < kDepth; first += kSpan) {
+        items.template eliminate<kFan - 1>(first, kStride);
       }
-      items.template save<kFan - 1>(kStride - 1, kStride);
+      if constexpr (kFirst < kKept) items.template save<kFan - 1>(kFirst, kStride);
       WARPLOOM_UNROLL
-      for (int run = 0; run < kDepth / kSpan; ++run) {
-        const int kept = (run + 1) * kSpan - 1;
-        items.update(kept, kept - kStride, kept + kStride < kDepth ? kept + kStride : kOutside);
+      for (int kept = kKept; kept < kDepth; kept += kSpan) {
+        items.update(kept, kept >= kStride ? kept - kStride : kOutside,
+                     kept + kStride < kDepth ? kept + kStride : kOutside);
       }
       down<kSpan>(items);
     }
@@ -70,13 +73,16 @@ struct Downsweep {
       constexpr int kSpan = kFan * kStride;
       up<kSpan>(items);
       WARPLOOM_UNROLL
-      for (int run = 0; run < kDepth / kSpan; ++run) {
-        const int first = run * kSpan + kStride - 1;
-        items.template substitute<kFan - 1>(first, kStride, run == 0 ? kOutside : first - kStride,
-                                            (run + 1) * kSpan - 1);
+      for (int first = first_leaving(kStride, kSpan); first + kStride < kDepth; first += kSpan) {
+        items.template substitute<kFan - 1>(first, kStride, first >= kStride ? first - kStride : kOutside,
+                                            first + kSpan - kStride);
       }
     }
   }
+
+ private:
+  /// The first item of the first run that leaves at stride s.
+  static constexpr WARPLOOM_HOST_DEVICE int first_leaving(int stride, int span) { return (kDepth - 1 + stride) % span; }
 };
 
 }  // namespace warploom::WARPLOOM_TARGET

@@ -36,6 +36,8 @@ struct Strided {
   }
 };
 
+struct RowsFinding;
+
 /// General structure, no transposition, not periodic. Problem q of systems*rhs_count solves system
 /// q / rhs_count with right-hand side q % rhs_count. lower of row 0 and upper of the last row must not be read.
 template <class T>
@@ -48,6 +50,7 @@ struct Batch {
   Strided<T> lower, diagonal, upper, rhs, solution;
   int32_t* status = nullptr;  ///< systems*rhs_count words, always given; every algorithm writes every word
   int32_t* row = nullptr;     ///< likewise; -1 or the first row with a zero pivot or a non-finite entry
+  RowsFinding* findings = nullptr;  ///< one per problem, where `check` wants answers measured by the solver (Used::measured)
 
   WARPLOOM_HOST_DEVICE int64_t problems() const { return systems * rhs_count; }
   /// Multiplier of system_stride for `system`: its first row when ragged (offsets), its index otherwise.
@@ -68,6 +71,7 @@ struct Used {
   int depth = 0;
   int threads = 0;  ///< per system
   int launches = 0;
+  bool measured = false;  ///< Batch::findings are filled
 };
 
 // One per algorithm, each in <algorithm>.cu, instantiated for float, double, Complex<float>, Complex<double>.

@@ -9,7 +9,7 @@
 #pragma once
 #include <type_traits>
 
-#include "cuda/tridiagonal/regpack_lane.cuh"
+#include "cuda/tridiagonal/regpack_span_lane.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
@@ -42,10 +42,17 @@ struct Tiles {
 
 /// Registers and shared memory allow this many threads per block of depth*sizeof(T) bytes of rows.
 template <class T, int kDepth>
-inline constexpr int kRegpackThreads = kDepth * sizeof(T) <= 64 && sizeof(T) < 16 ? 512
+inline constexpr int kRegpackThreads = kDepth % 2 != 0                         ? kSpanThreads<T, kDepth>
+                                       : kDepth * sizeof(T) <= 64 && sizeof(T) < 16 ? 512
                                        : kDepth * sizeof(T) <= 128               ? 256
                                        : kDepth * sizeof(T) <= 256               ? 128
                                                                                  : 64;
+
+/// Whether answers are measured while their rows are in the stage, whose next rows then come later.
+template <int kDepth, class P>
+WARPLOOM_DEVICE bool measures_answers(const P& p) {
+  return kDepth % 2 == 1 && p.batch.findings != nullptr;
+}
 
 /// One tile: 32/width systems, each on a group of `width` lanes.
 template <class T, int kDepth, bool kFull>
@@ -53,13 +60,14 @@ struct WarpRegpackAgent {
   static constexpr int kRowBytes = kDepth * static_cast<int>(sizeof(T));
   static constexpr int kMaxThreads = kRowBytes > 256 ? 64 : 128;
   // Blocks per multiprocessor that leave each thread the registers its rows and their addresses take.
-  static constexpr int kMinBlocks = kRowBytes > 128  ? 1
+  static constexpr int kMinBlocks = kDepth % 2 != 0  ? kSpanBlocks<T, kDepth>
+                                    : kRowBytes > 128 ? 1
                                     : kRowBytes > 64 ? 2
                                     : sizeof(T) == 4 ? (kRowBytes > 32 ? 4 : kRowBytes > 16 ? 5 : 6)
                                     : kRowBytes > 32 || sizeof(T) == 16 ? 3
                                                                         : 4;
   using Parameters = RegpackParameters<T>;
-  using Warp = RegpackLane<T, kDepth, kFull>;
+  using Warp = RegpackLaneOf<T, kDepth, kFull>;
   static constexpr std::bool_constant<kFull> kIsFull{};
   using Index = std::conditional_t<kFull, int32_t, int64_t>;
   static constexpr size_t shared_bytes(int threads) { return threads / 32 * Warp::kWarpBytes; }
@@ -131,17 +139,24 @@ struct WarpRegpackAgent {
         block.sync_warp();
       }
       const bool more = tiles.next < tiles.end;
-      if (more) {
+      const auto load_next = [&] {
         next = run_of(block, p, tiles.next);
         const bool keep = tile >= 0 && (p.shared_bands ? next.rows <= run.rows
                                                        : p.span > 0 && next.system == run.system);
         warp.load(block, p.source(kIsFull), moved(block, p, tiles.next, next), keep);
         device::async_commit(block);
-      }
+      };
+      const bool measures = tile >= 0 && measures_answers<kDepth>(p);
+      if (more && !measures) load_next();
       if (tile >= 0) {
         solve(block, p, rows);
         judge(block, p, tile, run, rows);
-        warp.store(block, target(p), moved(block, p, tile, run), rows, problem_of(block, p, tile) < problems(p));
+        warp.store(block, target(p), run, moved(block, p, tile, run), rows, problem_of(block, p, tile) < problems(p));
+      }
+      if (measures) {
+        measure(block, p, tile, run, warp);
+        block.sync_warp();
+        if (more) load_next();
       }
       if (!more) return;
       tile = tiles.next;
@@ -161,6 +176,16 @@ struct WarpRegpackAgent {
       x = row.d * rows.pivots.reciprocal(row.b, kDepth - 1);
     }
     Warp::template descend<kFull>(block, rows, row, x, T(0), p.width);
+  }
+
+  static WARPLOOM_DEVICE void measure(const device::Block& block, const Parameters& p, Index tile, const Run& run,
+                                      const Warp& warp) {
+    if constexpr (kDepth % 2 == 1) {
+      RowsFinding found = warp.measure(p.inputs, p.batch, run, moved(block, p, tile, run), block.lane(), rows_of(run), T(0), T(0));
+      for (int mask = p.width / 2; mask > 0; mask /= 2) found = combine(found, device::shuffle_xor(block, found, mask));
+      const Index problem = problem_of(block, p, tile);
+      if (run.rank == 0 && problem < problems(p)) p.batch.findings[problem] = found;
+    }
   }
 
   static WARPLOOM_DEVICE void judge(const device::Block& block, const Parameters& p, Index tile,
@@ -191,12 +216,13 @@ struct BlockRegpackAgent {
   static constexpr int kMaxThreads = kRegpackThreads<T, kDepth>;
   static constexpr int kMinBlocks = 1;
   using Parameters = RegpackParameters<T>;
-  using Warp = RegpackLane<T, kDepth, kFull>;
+  using Warp = RegpackLaneOf<T, kDepth, kFull>;
   static constexpr std::bool_constant<kFull> kIsFull{};
   using Index = std::conditional_t<kFull, int32_t, int64_t>;
   static constexpr size_t shared_bytes(int threads) {
     const size_t warps = threads / 32;
-    return warps * Warp::kWarpBytes + 2 * warps * sizeof(WarpRecord<T>) + 16;
+    const size_t measured = kDepth % 2 == 1 ? warps * (sizeof(RowsFinding) + sizeof(T)) : 0;
+    return warps * Warp::kWarpBytes + 2 * warps * sizeof(WarpRecord<T>) + 16 + measured;
   }
 
   /// Rows of the run's system.
@@ -251,12 +277,14 @@ struct BlockRegpackAgent {
         block.sync_warp();
       }
       const bool more = tiles.next < tiles.end;
-      if (more) {
+      const auto load_next = [&] {
         next = run_of(block, p, tiles.next);
         const bool keep = problem >= 0 && (p.shared_bands || (p.span > 0 && next.system == run.system));
         warp.load(block, p.source(kIsFull), next, keep);
         device::async_commit(block);
-      }
+      };
+      const bool measures = problem >= 0 && measures_answers<kDepth>(p);
+      if (more && !measures) load_next();
       if (problem >= 0) {
         solve(block, rows, records + parity * warps, [&] {
           if (block.thread() == 0 && previous >= 0) {
@@ -267,9 +295,14 @@ struct BlockRegpackAgent {
         if (Warp::suspicious(rows)) {
           device::atomic_min(&verdicts[parity], Warp::inspect(batch, run, rows_of(p, run), rows));
         }
-        warp.store(block, target(p), run, rows);
+        warp.store(block, target(p), run, run, rows);
         previous = problem;
         parity ^= 1;
+      }
+      if (measures) {
+        measure(block, p, problem, run, warp, rows, reinterpret_cast<RowsFinding*>(verdicts + 4));
+        block.sync_warp();
+        if (more) load_next();
       }
       if (!more) break;
       problem = tiles.next;
@@ -281,6 +314,26 @@ struct BlockRegpackAgent {
   }
 
  private:
+  /// `shared`: a finding of every warp, then the first unknown of every warp.
+  static WARPLOOM_DEVICE void measure(const device::Block& block, const Parameters& p, Index problem, const Run& run,
+                                      const Warp& warp, const typename Warp::Rows& rows, RowsFinding* shared) {
+    if constexpr (kDepth % 2 == 1) {
+      const int warps = block.threads() / 32;
+      T* const firsts = reinterpret_cast<T*>(shared + warps);
+      if (block.lane() == 0) firsts[block.warp()] = rows.d[0];
+      block.sync();
+      const T after = block.warp() + 1 < warps ? firsts[block.warp() + 1] : T(0);
+      RowsFinding found = warp.measure(p.inputs, p.batch, run, run, block.lane(), rows_of(p, run), rows.x_left, after);
+      WARPLOOM_UNROLL
+      for (int mask = 16; mask > 0; mask /= 2) found = combine(found, device::shuffle_xor(block, found, mask));
+      if (block.lane() == 0) shared[block.warp()] = found;
+      block.sync();
+      if (block.thread() != 0) return;
+      for (int w = 1; w < warps; ++w) found = combine(found, shared[w]);
+      p.batch.findings[problem] = found;
+    }
+  }
+
   /// `after_barrier` runs once all warps have finished the system before.
   template <class After>
   static WARPLOOM_DEVICE void solve(const device::Block& block, typename Warp::Rows& rows,

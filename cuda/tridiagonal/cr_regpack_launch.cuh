@@ -71,7 +71,7 @@ using GeneralBlockAgent = std::conditional_t<RegpackLane<T, kDepth>::kHalves, De
 /// The full case of RegpackLane is compiled where lanes hold whole 16-byte chunks of real numbers.
 template <class T, int kDepth>
 inline constexpr bool kHasFull =
-    !kIsComplex<T> && kDepth >= 4 && kDepth * sizeof(T) >= 16 && !RegpackLane<T, kDepth>::kHalves;
+    !kIsComplex<T> && kDepth % 2 == 0 && kDepth >= 4 && kDepth * sizeof(T) >= 16 && !RegpackLane<T, kDepth>::kHalves;
 
 /// Uniform, and as long as the lanes hold.
 template <class T>
@@ -83,7 +83,7 @@ template <class T, int kDepth>
 Status solve_by_warps(GpuDevice& device, RegpackParameters<T>& p) {
   while (p.width << p.systems_log2 < 32) ++p.systems_log2;
   const int64_t capacity = int64_t{p.width} * kDepth;
-  p.inputs = inputs_of(p.batch, capacity == p.batch.n);
+  p.inputs = inputs_of(p.batch, kDepth % 2 == 1 || capacity == p.batch.n);
   p.merged = p.inputs.merged;
   p.shared_bands = shares_bands(p.inputs);
   const int64_t tiles = (p.batch.problems() + (1 << p.systems_log2) - 1) >> p.systems_log2;
@@ -117,13 +117,16 @@ bool reads_direct(const Batch<T>& batch) {
          is_uniform(batch, inputs_of(batch, false));
 }
 
+/// Most warps per system of DirectRegpackAgent at a depth.
+constexpr int direct_warps(size_t element_bytes, int depth) {
+  const size_t bytes = static_cast<size_t>(depth) * element_bytes;
+  return depth < 4 || bytes < 16 ? 0 : bytes <= 32 ? 4 : bytes <= 64 ? 2 : 0;
+}
+
 /// Most warps per system of DirectRegpackAgent; 0: it is not compiled. Lanes of up to 32 bytes per band read whole
 /// sectors between them; with 64 the first-level cache is short of tags, and more than two warps lose by it.
 template <class T, int kDepth>
-inline constexpr int kDirectWarps = kIsComplex<T> || kDepth < 4 || kDepth * sizeof(T) < 16 ? 0
-                                    : kDepth * sizeof(T) <= 32                              ? 4
-                                    : kDepth * sizeof(T) <= 64                              ? 2
-                                                                                            : 0;
+inline constexpr int kDirectWarps = kIsComplex<T> || kDepth % 2 == 1 ? 0 : direct_warps(sizeof(T), kDepth);
 
 template <class Agent, class T>
 Status launch_direct(GpuDevice& device, const DirectParameters<T>& p, int threads) {
@@ -175,7 +178,7 @@ Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* us
       return solve_direct<T, kDepth>(device, full_batch(batch), lanes, width);
     }
   }
-  if constexpr (!RegpackLane<T, kDepth>::kHalves && kDepth >= 4) {
+  if constexpr (!RegpackLane<T, kDepth>::kHalves && kDepth % 2 == 0 && kDepth >= 4) {
     if (lanes <= 32 && is_interleaved(batch)) {
       *used = {operation::Algorithm::cr_regpack, kDepth, width, 1};
       return solve_interleaved<T, kDepth>(device, batch, width);
@@ -185,8 +188,9 @@ Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* us
   p.full = full_batch(batch);
   p.width = width;
   p.batch = batch;
+  const bool measured = kDepth % 2 == 1 && batch.findings != nullptr;
   if (lanes <= 32) {
-    *used = {operation::Algorithm::cr_regpack, kDepth, p.width, 1};
+    *used = {operation::Algorithm::cr_regpack, kDepth, p.width, 1, measured};
     return solve_by_warps<T, kDepth>(device, p);
   }
   const int64_t threads = (lanes + 31) / 32 * 32;
@@ -196,20 +200,58 @@ Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* us
                 std::to_string(kDepth) + ", which holds " + std::to_string(kMaxThreads * kDepth),
             "depth"};
   }
-  *used = {operation::Algorithm::cr_regpack, kDepth, static_cast<int>(threads), 1};
+  *used = {operation::Algorithm::cr_regpack, kDepth, static_cast<int>(threads), 1, measured};
   return solve_by_blocks<T, kDepth>(device, p, static_cast<int>(threads));
+}
+
+/// Rows of every system, of right-hand sides too, lie together or are one value: moved by the chunk wherever they start.
+/// `aligned`: they all start at multiples of 16 bytes.
+template <class T>
+bool moves_spans(const Batch<T>& batch, bool* aligned) {
+  constexpr int64_t kElements = 16 / static_cast<int64_t>(sizeof(T));
+  const Inputs<T> inputs = inputs_of(batch, true);
+  bool result = batch.offsets == nullptr && !inputs.off();
+  *aligned = true;
+  const auto look = [&](const Strided<T>& array, Transfer transfer) {
+    if (transfer == Transfer::constant) return;
+    result = result && transfer == Transfer::copies;
+    *aligned = *aligned && reinterpret_cast<uintptr_t>(array.data) % 16 == 0 && array.system_stride % kElements == 0 &&
+               (batch.rhs_count == 1 || array.rhs_stride % kElements == 0);
+  };
+  for (int k = 0; k < 4; ++k) look(inputs.array[k], inputs.transfer[k]);
+  look(batch.solution, batch.solution.plain() ? Transfer::copies : Transfer::elements);
+  return result;
+}
+
+/// The policy's depth.
+template <class T>
+int depth_for(GpuDevice& device, const Batch<T>& batch) {
+  const GpuLimits& limits = device.limits();
+  const bool direct = reads_direct(batch);
+  const auto access = direct                  ? operation::Access::direct
+                      : is_interleaved(batch) ? operation::Access::interleaved
+                                              : operation::Access::staged;
+  const int even = operation::regpack_depth(access, sizeof(T), batch.n, batch.problems(), limits.multiprocessors,
+                                            limits.compute_capability);
+  bool aligned = false;
+  if (kIsComplex<T> || !moves_spans(batch, &aligned)) return even;
+  if (batch.findings != nullptr) return operation::measuring_depth(sizeof(T), batch.n, even);
+  const bool as_vectors = direct && (batch.n + even - 1) / even <= 32 * direct_warps(sizeof(T), even);
+  if (as_vectors || operation::is_small(batch.n, batch.problems(), limits.multiprocessors)) return even;
+  return operation::span_depth(sizeof(T), batch.n, even, aligned);
 }
 
 template <class T>
 Status solve_cr_regpack(GpuDevice& device, const Batch<T>& batch, int depth, Used* used) {
   if (batch.problems() == 0) return {};
-  if (depth == 0) {
-    const auto access = reads_direct(batch)     ? operation::Access::direct
-                        : is_interleaved(batch) ? operation::Access::interleaved
-                                                : operation::Access::staged;
-    const GpuLimits& limits = device.limits();
-    depth = operation::regpack_depth(access, sizeof(T), batch.n, batch.problems(), limits.multiprocessors,
-                                     limits.compute_capability);
+  if (depth == 0) depth = depth_for(device, batch);
+  if constexpr (!kIsComplex<T>) {
+    switch (depth) {
+      case 9: return solve_cr_regpack_depth<T, 9>(device, batch, used);
+      case 13: return solve_cr_regpack_depth<T, 13>(device, batch, used);
+      case 17: return solve_cr_regpack_depth<T, 17>(device, batch, used);
+      default: break;
+    }
   }
   switch (depth) {
     case 2: return solve_cr_regpack_depth<T, 2>(device, batch, used);
@@ -217,7 +259,9 @@ Status solve_cr_regpack(GpuDevice& device, const Batch<T>& batch, int depth, Use
     case 8: return solve_cr_regpack_depth<T, 8>(device, batch, used);
     case 16: return solve_cr_regpack_depth<T, 16>(device, batch, used);
     case 32: return solve_cr_regpack_depth<T, 32>(device, batch, used);
-    default: return {Code::invalid_argument, "cr-regpack: depth is 2, 4, 8, 16 or 32", "depth"};
+    case 9: case 13: case 17:
+      return {Code::unsupported, "cr-regpack: the depths 9, 13 and 17 take real numbers", "depth"};
+    default: return {Code::invalid_argument, "cr-regpack: depth is 2, 4, 8, 9, 13, 16, 17 or 32", "depth"};
   }
 }
 

@@ -56,15 +56,26 @@ bool is_uniform(const Batch<T>& batch, const Inputs<T>& inputs) {
          x.system_stride % (16 / static_cast<int64_t>(sizeof(T))) == 0;
 }
 
-/// Neighbouring systems are neighbours in memory in every array.
+/// Neighbouring systems are neighbours in memory in every array; bands may also be the same for all systems.
 template <class T>
 bool is_interleaved(const Batch<T>& batch) {
   bool result = batch.rhs_count == 1 && batch.offsets == nullptr && batch.n > 1;
-  const Strided<T>* const views[] = {&batch.lower, &batch.diagonal, &batch.upper, &batch.rhs, &batch.solution};
-  for (const auto* view : views) {
+  const Strided<T>* const sides[] = {&batch.rhs, &batch.solution};
+  for (const auto* view : sides) {
     result = result && view->system_stride == 1 && view->row_stride > 1;
   }
+  const Strided<T>* const bands[] = {&batch.lower, &batch.diagonal, &batch.upper};
+  for (const auto* band : bands) {
+    result = result && (band->system_stride == 0 || (band->system_stride == 1 && band->row_stride > 1));
+  }
   return result;
+}
+
+/// All three bands are the same for all systems.
+template <class T>
+bool is_one_matrix(const Batch<T>& batch) {
+  return batch.offsets == nullptr && batch.lower.system_stride == 0 && batch.diagonal.system_stride == 0 &&
+         batch.upper.system_stride == 0;
 }
 
 /// Meaningful for uniform batches only.

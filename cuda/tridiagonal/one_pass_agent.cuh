@@ -125,7 +125,7 @@ struct OnePassAgent {
     piece.fill_in(block, shared.outer(phase), around.last, around.flags, around.before);
     const Run run = run_of(block, p, place, phase);
     piece.judge(p.batch, run, &shared.verdict(phase));
-    warp.store(block, p.batch, run, piece.rows);
+    warp.store(block, p.batch, run, run, piece.rows);
     if (more) piece.put_aside_kept(block, warp, kept);
   }
 };

@@ -120,11 +120,11 @@ struct OnePassPairAgent {
     piece.judge(p.batch, second, &shared.verdict);
     Piece back;
     back.bring_back(block, warp, waiting);  // the place of a is then free for the solution
-    warp.store(block, p.batch, second, piece.rows);
+    warp.store(block, p.batch, second, second, piece.rows);
     back.fill_in(block, shared.outer[0], x_middle, shared.middle.flags, around.before);
     back.judge(p.batch, first, &shared.verdict);
     block.sync_warp();
-    warp.store(block, p.batch, first, back.rows);
+    warp.store(block, p.batch, first, first, back.rows);
   }
 };
 

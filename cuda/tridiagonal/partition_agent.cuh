@@ -80,7 +80,7 @@ struct ChunkAgent {
       const T* x = p.reduced.solution.data + item;
       piece.substitute(block, x[0], chunk > 0 ? x[-1] : T(0));
       piece.judge(p.batch, run, p.verdicts + problem);
-      warp.store(block, p.batch, run, piece.rows);
+      warp.store(block, p.batch, run, run, piece.rows);
     } else if (block.thread() == Piece::warps(block) - 1) {
       p.records[item] = {piece.outer, piece.front};
     }

@@ -6,6 +6,7 @@
 #include "cuda/tridiagonal/one_pass_pair_agent.cuh"
 #include "cuda/tridiagonal/partition_agent.cuh"
 #include "cuda/tridiagonal/partition_policy.h"
+#include "cuda/tridiagonal/regpack_interleaved_agent.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
@@ -78,17 +79,13 @@ Status solve_many_blocks(GpuDevice& device, const Batch<T>& batch, Used* used) {
   return solve_one_pass<OnePassPairAgent<T, kRows>>(device, batch, used);
 }
 
-/// Two passes over memory around the solve of one row per chunk.
-template <class T>
-Status solve_two_pass(GpuDevice& device, const Batch<T>& batch, Used* used) {
-  PartitionParameters<T> p{};
-  p.batch = batch;
-  p.inputs = inputs_of(batch, false);
-  LaunchShape shape;
-  shape.threads = kChunkThreads<T> / operation::kTwoPassBlocks;
-  p.rows = int64_t{shape.threads} * kChunkDepth<T>;
-  p.chunks = (batch.n + p.rows - 1) / p.rows;
-  const int64_t problems = batch.problems(), items = problems * p.chunks;
+/// Memory and the solve of one row per chunk between two passes over memory: `reduce` fills p.records, `substitute`
+/// reads p.reduced.solution.
+template <class T, class Reduce, class Substitute>
+Status solve_by_chunks(GpuDevice& device, PartitionParameters<T>& p, int threads, Used* used, const Reduce& reduce,
+                       const Substitute& substitute) {
+  p.chunks = (p.batch.n + p.rows - 1) / p.rows;
+  const int64_t problems = p.batch.problems(), items = problems * p.chunks;
   Batch<T>& reduced = p.reduced;
   reduced.n = p.chunks;
   reduced.systems = problems;
@@ -108,14 +105,7 @@ Status solve_two_pass(GpuDevice& device, const Batch<T>& batch, Used* used) {
   WARPLOOM_TRY(Workspace::make(device, bytes, &memory));
   carve(Carver(&memory));
   WARPLOOM_TRY(device.fill_zero(memory.as<char>(), zeroed));
-
-  using Reduce = ChunkAgent<T, false>;
-  shape.shared_bytes = Reduce::shared_bytes(shape.threads);
-  const int resident = resident_blocks<Reduce>(device, shape.threads, shape.shared_bytes);
-  const int64_t most = int64_t{resident} * device.limits().multiprocessors;
-  if (most < 1) return {Code::unsupported, "partition: the block does not fit a multiprocessor"};
-  shape.blocks = items < most ? items : most;
-  WARPLOOM_TRY(launch<Reduce>(device, shape, p));
+  WARPLOOM_TRY(reduce());
   WARPLOOM_TRY(launch_per_item<AssembleAgent<T>>(device, p, items));
   Used inner;
   const Status status = solve_cr_regpack(device, reduced, 0, &inner);
@@ -124,14 +114,67 @@ Status solve_two_pass(GpuDevice& device, const Batch<T>& batch, Used* used) {
   } else if (!status.ok()) {
     return status;
   }
-  WARPLOOM_TRY((launch<ChunkAgent<T, true>>(device, shape, p)));
-  *used = {operation::Algorithm::partition, kChunkDepth<T>, shape.threads, 4 + inner.launches};
+  WARPLOOM_TRY(substitute());
+  *used = {operation::Algorithm::partition, kChunkDepth<T>, threads, 4 + inner.launches};
   return launch_per_item<VerdictAgent<T>>(device, p, problems);
+}
+
+template <class T>
+Status solve_two_pass(GpuDevice& device, const Batch<T>& batch, Used* used) {
+  PartitionParameters<T> p{};
+  p.batch = batch;
+  p.inputs = inputs_of(batch, false);
+  LaunchShape shape;
+  shape.threads = kChunkThreads<T> / operation::kTwoPassBlocks;
+  p.rows = int64_t{shape.threads} * kChunkDepth<T>;
+  using Reduce = ChunkAgent<T, false>;
+  shape.shared_bytes = Reduce::shared_bytes(shape.threads);
+  const int resident = resident_blocks<Reduce>(device, shape.threads, shape.shared_bytes);
+  const int64_t most = int64_t{resident} * device.limits().multiprocessors;
+  if (most < 1) return {Code::unsupported, "partition: the block does not fit a multiprocessor"};
+  const int64_t items = batch.problems() * ((batch.n + p.rows - 1) / p.rows);
+  shape.blocks = items < most ? items : most;
+  return solve_by_chunks(device, p, shape.threads, used, [&] { return launch<Reduce>(device, shape, p); },
+                         [&] { return launch<ChunkAgent<T, true>>(device, shape, p); });
+}
+
+/// Interleaved batches: both passes read lines of neighbouring systems. Bytes: the inputs twice, the solution once; of
+/// bands that all systems share, next to nothing (3 arrays where 2 are the least).
+template <class T>
+Status solve_interleaved_chunks(GpuDevice& device, const Batch<T>& batch, Used* used) {
+  constexpr int kDepth = kChunkDepth<T>;
+  using Reduce = InterleavedRegpackAgent<T, kDepth, Pass::reduce>;
+  PartitionParameters<T> p{};
+  p.batch = batch;
+  InterleavedParameters<T> across{batch, operation::kAcrossWidth, operation::across_systems(sizeof(T))};
+  p.rows = across.rows = int64_t{across.width} * kDepth;
+  LaunchShape shape;
+  shape.threads = across.systems * across.width;
+  shape.shared_bytes = Reduce::shared_bytes(across.width, across.systems);
+  across.tiles = (batch.systems + across.systems - 1) / across.systems;
+  across.chunks = (batch.n + across.rows - 1) / across.rows;
+  shape.blocks = across.tiles * across.chunks;
+  if (shape.blocks > device.limits().max_blocks) return {Code::unsupported, "partition: more blocks than a grid has"};
+  return solve_by_chunks(
+      device, p, shape.threads, used,
+      [&] {
+        across.records = p.records;
+        return launch<Reduce>(device, shape, across);
+      },
+      [&] {
+        across.between = p.reduced.solution.data;
+        across.verdicts = p.verdicts;
+        return launch<InterleavedRegpackAgent<T, kDepth, Pass::substitute>>(device, shape, across);
+      });
 }
 
 template <class T>
 Status solve_partition(GpuDevice& device, const Batch<T>& batch, Used* used) {
   if (batch.problems() == 0) return {};
+  if (is_interleaved(batch) && batch.systems >= operation::across_systems(sizeof(T))) {
+    const Status status = solve_interleaved_chunks(device, batch, used);
+    if (status.code() != Code::unsupported) return status;
+  }
   if (batch.problems() <= operation::kMostOnePassProblems) {
     Status status = solve_one_pass<OnePassAgent<T, 1>>(device, batch, used);
     if (status.code() != Code::unsupported) return status;

@@ -13,6 +13,10 @@ inline constexpr int kPhaseWarps = 4;
 /// Two passes: blocks that share a multiprocessor, so that one computes while the other waits for its copies.
 inline constexpr int kTwoPassBlocks = 4;
 
+/// Interleaved batches in chunks: lanes per chunk, and systems per block, whose equal rows are one line of 128 bytes.
+inline constexpr int kAcrossWidth = 16;
+constexpr int across_systems(int element_bytes) { return element_bytes == 4 ? 32 : 16; }
+
 /// One pass: elements so small that a block has 512 threads, 128 registers each. Solving between blocks takes them all.
 constexpr bool crowded(int element_bytes) { return element_bytes == 4; }
 

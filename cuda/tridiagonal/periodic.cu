@@ -2,6 +2,7 @@
 #include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/periodic.cuh"
 
+#include "cuda/tridiagonal/inputs.cuh"
 #include "cuda/tridiagonal/periodic_agent.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
@@ -33,12 +34,6 @@ Strided<T> like_solution(const Batch<T>& batch, int64_t systems, T* memory) {
   return z;
 }
 
-template <class T>
-bool one_matrix(const Batch<T>& batch) {
-  return batch.offsets == nullptr && batch.lower.system_stride == 0 && batch.diagonal.system_stride == 0 &&
-         batch.upper.system_stride == 0;
-}
-
 int64_t padded(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 }  // namespace
@@ -52,7 +47,7 @@ Status gather_corners(GpuDevice& device, const Batch<T>& batch, const Bands<T>& 
 template <class T>
 Status solve_periodic(GpuDevice& device, const Batch<T>& batch, const T* corners, int64_t rows,
                       const Solver<T>& solve, Used* used) {
-  const bool shared = one_matrix(batch);
+  const bool shared = is_one_matrix(batch);
   const int64_t systems = shared ? 1 : batch.systems;
   const int64_t z_bytes = padded((shared ? batch.n : rows) * static_cast<int64_t>(sizeof(T)));
   Workspace memory;

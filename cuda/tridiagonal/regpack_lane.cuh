@@ -16,7 +16,7 @@ struct RegpackLane {
   static constexpr int kWarpRows = 32 * kDepth;
   static constexpr size_t kWarpBytes = 5 * Lane::kBytes;  ///< shared memory of one warp
   /// Four bands of so many rows do not fit a thread's registers: half of them leave before the others are taken.
-  static constexpr bool kHalves = kDepth * sizeof(T) > 128;
+  static constexpr bool kHalves = kDepth * sizeof(T) > 128 && kDepth % 2 == 0;
 
   T* stage;  ///< five arrays of kWarpRows: lower, diagonal, upper, right-hand side, solution
 
@@ -135,15 +135,15 @@ struct RegpackLane {
     return make_verdict(rows.pivots.zero != 0 ? Finding::zero_pivot : Finding::overflow, first + j);
   }
 
-  /// Registers to global memory. The stage of the solution is free again after the next sync_warp.
-  WARPLOOM_DEVICE void store(const device::Block& block, const Batch<T>& batch, const Run& run,
+  /// Registers to global memory: `own` are this lane's rows, `run` what is moved. The stage of the solution is free again after the next sync_warp.
+  WARPLOOM_DEVICE void store(const device::Block& block, const Batch<T>& batch, const Run& /*own*/, const Run& run,
                              const Rows& rows, bool /*present*/ = true) const {
     Lane::write(stage + 4 * kWarpRows, block.lane(), rows.d);
     block.sync_warp();
     store_rows<kDepth>(batch.solution, stage + 4 * kWarpRows, run);
   }
   /// store for kFull; a group that repeats the last system (not `present`) leaves it to the other.
-  WARPLOOM_DEVICE void store(const device::Block& block, const FullBatch<T>& full, const Run& run,
+  WARPLOOM_DEVICE void store(const device::Block& block, const FullBatch<T>& full, const Run& /*own*/, const Run& run,
                              const Rows& rows, bool present = true) const {
     Lane::write(stage + 4 * kWarpRows, block.lane(), rows.d);
     block.sync_warp();

@@ -80,9 +80,11 @@ struct RegisterRows {
   /// independent of each other, with one branch for whatever is not ordinary among them.
   template <int kCount, int kStride, int kBegin = 0, int kLength = kDepth>
   WARPLOOM_DEVICE void prepare() {
-    constexpr int kStep = 2 * kStride;                      // with runs of three, their first and third
-    constexpr int kFirst = kBegin + kStride - 1;
-    constexpr int kLeaving = (kLength + kStride) / kStep;  // one at kStride = kLength
+    constexpr int kStep = 2 * kStride;
+    constexpr bool kAll = kStride == kLength;  // the last row alone, which a caller prepares
+    constexpr int kAt = kAll ? kLength - 1 : (kLength - 1 + kStride) % kStep;
+    constexpr int kFirst = kBegin + kAt;
+    constexpr int kLeaving = kAll ? 1 : (kLength - 1 - kStride - kAt) / kStep + 1;
     T inverse[kLeaving];
     bool ordinary = kCare != PivotCare::exact;
     if constexpr (kCare != PivotCare::exact) {
@@ -122,29 +124,14 @@ struct RegisterRows {
   }
 
   template <int kCount>
-  WARPLOOM_DEVICE void eliminate(int first, int stride) {
+  WARPLOOM_DEVICE void eliminate(int first, int) {
+    static_assert(kCount == 1, "radix 2");
     scale(first);
-    if constexpr (kCount == 3) {
-      const int middle = first + stride, last = middle + stride;
-      scale(last);
-      take_left(middle, first);
-      take_right(middle, last);
-      b[middle] = pivots.reciprocal(b[middle], middle);
-      scale(middle);
-      // The outer two in terms of the rows that stay.
-      const T p = -c[first];
-      d[first] = device::fma(p, d[middle], d[first]);
-      a[first] = device::fma(p, a[middle], a[first]);
-      c[first] = p * c[middle];
-      const T q = -a[last];
-      d[last] = device::fma(q, d[middle], d[last]);
-      c[last] = device::fma(q, c[middle], c[last]);
-      a[last] = q * a[middle];
-    }
   }
   template <int kCount>
   WARPLOOM_DEVICE void save(int first, int stride) {
-    extend(front, first, stride == 1);
+    // The first row leaves at the lowest bit of kDepth - 1.
+    extend(front, first, stride == ((kDepth - 1) & -(kDepth - 1)));
   }
   /// A front takes in row i, which leaves; `untouched`: it is the first.
   WARPLOOM_DEVICE void extend(Front<T>& reach, int i, bool untouched) const {
@@ -154,18 +141,14 @@ struct RegisterRows {
     reach.c = untouched ? -c[i] : k * c[i];
   }
   WARPLOOM_DEVICE void update(int kept, int left, int right) {
-    take_left(kept, left);
+    if (left != kOutside) take_left(kept, left);
     if (right != kOutside) take_right(kept, right);
   }
   template <int kCount>
-  WARPLOOM_DEVICE void substitute(int first, int stride, int left, int right) {
+  WARPLOOM_DEVICE void substitute(int i, int, int left, int right) {
+    static_assert(kCount == 1, "radix 2");
     const T before = left == kOutside ? x_left : d[left];
-    WARPLOOM_UNROLL
-    for (int k = 0; k < kCount; ++k) {
-      const int i = first + k * stride;
-      // Radix 2 writes d in place; a run of three refers to kept rows only.
-      d[i] = device::fma(-a[i], before, device::fma(-c[i], d[right], d[i]));
-    }
+    d[i] = device::fma(-a[i], before, device::fma(-c[i], d[right], d[i]));
   }
   WARPLOOM_DEVICE Row<T> last() const {
     return {a[kDepth - 1], b[kDepth - 1], c[kDepth - 1], d[kDepth - 1]};

@@ -13,12 +13,12 @@ Status check_algorithm(const SolveParameters& p) {
   if (!in_range(p.algorithm, 9)) return invalid("algorithm", "unknown algorithm");
   switch (p.depth) {
     case 0: break;
-    case 2: case 4: case 8: case 16: case 32:
+    case 2: case 4: case 8: case 9: case 13: case 16: case 17: case 32:
       if (p.algorithm != Algorithm::cr_regpack) {
         return invalid("depth", "only cr-regpack has a packing depth");
       }
       break;
-    default: return invalid("depth", "expected 0, 2, 4, 8, 16 or 32");
+    default: return invalid("depth", "expected 0, 2, 4, 8, 9, 13, 16, 17 or 32");
   }
   if (p.stable && p.algorithm != Algorithm::automatic && p.algorithm != Algorithm::pivoting) {
     return invalid("algorithm", "stable takes auto or pivoting: the other algorithms do not pivot");

@@ -5,6 +5,7 @@
 #include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/bands.cuh"
 #include "cuda/tridiagonal/periodic.cuh"
+#include "cuda/tridiagonal/rows_finding.cuh"
 #include "cuda/tridiagonal/summary.cuh"
 #include "cuda/tridiagonal/verify.cuh"
 
@@ -87,7 +88,13 @@ class SolveCall {
     }
     WARPLOOM_TRY(step(0));
     const int before = used_.launches;
-    WARPLOOM_TRY(solve_once(kept, &used_));
+    Batch<T> solved = kept;
+    if (p_.check && !p_.refine && !p_.periodic && !p_.stable) {
+      WARPLOOM_TRY(Workspace::make(device_, batch_.problems() * static_cast<int64_t>(sizeof(RowsFinding)), &findings_));
+      solved.findings = findings_.as<RowsFinding>();
+    }
+    WARPLOOM_TRY(solve_once(solved, &used_));
+    if (used_.measured) verification.measured = findings_.as<RowsFinding>();
     used_.launches += before;
     WARPLOOM_TRY(step(1));
     if (p_.refine) {
@@ -152,7 +159,7 @@ class SolveCall {
   Control& control_;
   Bands<T> bands_;
   Batch<T> batch_;
-  Workspace words_, rhs_, corners_;
+  Workspace words_, rhs_, corners_, findings_;
   Used used_;
 };
 

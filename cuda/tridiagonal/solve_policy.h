@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 
+#include "cuda/tridiagonal/partition_policy.h"
 #include "cuda/tridiagonal/solve.h"
 
 namespace warploom::tridiagonal {
@@ -65,10 +66,15 @@ inline int tuned_depth(const TunedDepth* table, int compute_capability, int elem
 /// (measured on an H200: 96 % of the floor with 2, 93 % with 4, 91 % with 8 and with endless workers).
 inline constexpr int kTilesPerWorker = 2;
 
+/// A batch that does not fill the device: what counts is one chain of latencies.
+inline bool is_small(int64_t n, int64_t problems, int multiprocessors) {
+  return problems * n < int64_t{multiprocessors} * 8192;
+}
+
 /// Packing depth for systems of n unknowns of `element_bytes` bytes.
 inline int regpack_depth(Access access, int element_bytes, int64_t n, int64_t problems, int multiprocessors,
                          int compute_capability) {
-  const bool latency = problems * n < int64_t{multiprocessors} * 8192;
+  const bool latency = is_small(n, problems, multiprocessors);
   if (access == Access::direct && !latency) {  // what the search measures
     const int tuned = tuned_depth(kTunedDepths, compute_capability, element_bytes, n);
     if (tuned != 0) return tuned;
@@ -87,11 +93,64 @@ inline int regpack_depth(Access access, int element_bytes, int64_t n, int64_t pr
   return rule->depth;
 }
 
+/// Depths for systems that do not fill the lanes of an even one, or start at any element (regpack_span_lane.cuh).
+inline constexpr int kSpanDepths[] = {9, 13, 17};
+/// Instructions of the stages across lanes, and across warps, in those of a row (float32: 1,000 with 16 rows per lane, 500
+/// with 8).
+inline constexpr int kLaneRows = 5, kWarpRows = 2;
+/// Share of its lanes that an even depth must fill to be kept where it moves rows by chunks.
+inline constexpr double kFilled = 0.9;
+
+/// Lanes per system at a depth: a power of two of a warp, or whole warps.
+inline int64_t lanes_of(int64_t n, int depth) {
+  const int64_t lanes = (n + depth - 1) / depth;
+  int64_t width = 1;
+  while (width < lanes && width < 32) width *= 2;
+  return lanes <= 32 ? width : (lanes + 31) / 32 * 32;
+}
+
+/// The odd depth with the least work, `otherwise` where no block holds the system.
+inline int least_span_depth(int element_bytes, int64_t n, int otherwise) {
+  int best = otherwise;
+  int64_t least = INT64_MAX;
+  for (const int depth : kSpanDepths) {
+    const int64_t lanes = lanes_of(n, depth);
+    const int64_t most = depth * element_bytes > 128 ? 256 : depth * element_bytes > 96 ? 384 : 512;
+    const int64_t cost = lanes * (depth + kLaneRows + (lanes > 32 ? kWarpRows : 0));
+    if (lanes > most || cost >= least) continue;
+    least = cost;
+    best = depth;
+  }
+  return best;
+}
+
+/// `even`, or an odd depth where that leaves many lanes idle or systems are not aligned. The counts behind it: 16-byte
+/// copies in place of copies of single elements (float32, n = 511: 5 per band and lane for 16), and for n = 513 one warp
+/// of 17 rows per lane for two of 16. Not measured on a GPU yet.
+inline int span_depth(int element_bytes, int64_t n, int even, bool aligned) {
+  const double filled = static_cast<double>(n) / static_cast<double>(lanes_of(n, even) * even);
+  return n <= 32 || (aligned && filled >= kFilled) ? even : least_span_depth(element_bytes, n, even);
+}
+
+/// With `check`: a kernel of an odd depth measures its answers while the rows are in shared memory, 5 arrays for 10, and
+/// a launch less. Not measured on a GPU yet.
+inline int measuring_depth(int element_bytes, int64_t n, int even) {
+  return n < 9 ? even : least_span_depth(element_bytes, n, even);
+}
+
 /// Unknowns up to which interleaved systems fit the lanes of a warp, at the depths of kInterleaved.
 inline int64_t interleaved_rows(int element_bytes) { return element_bytes == 16 ? 256 : 512; }
 
 /// Other batches that lie across memory, with a thread per system to fill the device: the Thomas algorithm reads them
 /// as they stand, where register packing would gather every row by itself.
 inline bool prefers_thomas(int64_t problems, int multiprocessors) { return problems >= int64_t{multiprocessors} * 64; }
+
+/// Longer interleaved systems in chunks: where a thread per system would leave most of the device idle (8192×2048 takes
+/// 8.6 % of the floor by it in float32, 14.2 % in float64), and where all systems share their bands, which chunks hardly
+/// read: 3 arrays for 6. By count; not measured on a GPU yet.
+inline bool prefers_chunks(int64_t problems, int element_bytes, bool one_matrix, int multiprocessors) {
+  if (problems < across_systems(element_bytes)) return false;
+  return one_matrix || problems < int64_t{multiprocessors} * 512;
+}
 
 }  // namespace warploom::tridiagonal

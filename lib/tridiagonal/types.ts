@@ -78,7 +78,7 @@ export const algorithms = [
 export type Depth = (typeof depths)[number];
 
 /** Every value of {@link Depth}. */
-export const depths = [0, 2, 4, 8, 16, 32] as const;
+export const depths = [0, 2, 4, 8, 9, 13, 16, 17, 32] as const;
 
 /** Element type of a call. */
 export type ElementType = 'float32' | 'float64' | 'complex64' | 'complex128';

@@ -207,7 +207,7 @@ struct System {
       x[k] /= a[k * n + k];
     }
   }
-  static long double size(const Exact& a) { return std::fabs(a.real()) + std::fabs(a.imag()); }
+  static long double size(const Exact& a) { return std::abs(a); }
 
   /// |b - A x|_1 / (|A|_1 |x|_1 epsilon)
   long double residual_ratio(long double epsilon) const {

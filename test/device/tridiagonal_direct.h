@@ -96,10 +96,10 @@ void beside_good(Report& report, Device& device, Case<T>& clean, Case<T>& c, int
 
 /// Entries that are not finite and zero pivots: the words name them, neighbours keep every bit.
 template <class T>
-void bad(Report& report, Device& device, Layout layout, int64_t n, int64_t at, int depth) {
+void bad(Report& report, Device& device, Layout layout, int64_t n, int64_t at, int depth, int64_t systems = 5) {
   Shape shape;
   shape.n = n;
-  shape.systems = 5;
+  shape.systems = systems;
   shape.layout = layout;
   Case<T> clean = make_case<T>(shape);
   Case<T> c = clean;

@@ -47,6 +47,30 @@ void bad_systems(Report& report) {
   }
 }
 
+/// Interleaved systems in chunks of some warps' rows: whole and cut tiles of systems and of rows, bands of their own and
+/// shared ones, unknowns at the ends of chunks that are bad.
+template <class T>
+void across(Report& report) {
+  const int64_t chunk = warploom::tridiagonal::kAcrossWidth * tri::kChunkDepth<T>;
+  const int64_t tile = warploom::tridiagonal::across_systems(sizeof(T));
+  for (const char* order : kOrders) {
+    const auto device = open_simt(order);
+    for (const int64_t n : {chunk - 1, chunk, chunk + 1, 3 * chunk + 7}) {
+      for (const int64_t systems : {tile, 2 * tile + 3}) {
+        Shape shape;
+        shape.n = n;
+        shape.systems = systems;
+        shape.layout = Layout::interleaved;
+        good<T>(report, *device, shape, kPartition, order);
+      }
+      for (const int64_t at : {int64_t{0}, chunk - 1, n - 1}) {
+        if (at < n) bad<T>(report, *device, Layout::interleaved, n, at, kPartition, tile);
+      }
+    }
+    if (kSanitized) break;
+  }
+}
+
 /// One system, on the agent for one phase: a row of any warp of any block, also the last verdict of all, is named.
 template <class T>
 void bad_alone(Report& report) {
@@ -81,6 +105,7 @@ template <class T>
 void all(Report& report) {
   good_sizes<T>(report);
   bad_systems<T>(report);
+  across<T>(report);
   bad_alone<T>(report);
 }
 

@@ -15,7 +15,8 @@ void all(Report& report) {
   for (const char* order : kOrders) {
     if (kSanitized && order != kOrders[2]) continue;
     const auto device = open_simt(order);
-    for (const int depth : {2, 4, 8, 16, 32}) {
+    for (const int depth : {2, 4, 8, 16, 32, 9, 13, 17}) {
+      if (depth % 2 == 1 && simt::kIsComplex<T>) continue;
       for (const int64_t n : sizes) {
         for (const Layout layout : kLayouts) {
           if (++turn % (n > 9 ? 11 : 4) != 0) continue;
