@@ -5,9 +5,10 @@ import type { Device } from '../core/device.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { checkImage, type Image, type Pixels } from '../files/image.ts';
+import { choices } from '../core/operations.gen.ts';
 
 /** How a curvature is computed; within a backend all give the same bits. */
-export const curvatureVariants = ['auto', 'direct', 'tile', 'march'] as const;
+export const curvatureVariants = choices['imaging.curvature'].variant;
 export type CurvatureVariant = (typeof curvatureVariants)[number];
 
 /** Options of {@link curvature}. */

@@ -7,17 +7,18 @@ import { ArgumentError, refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { requireEps } from './curvature.ts';
 import { checkImage, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
+import { choices } from '../core/operations.gen.ts';
 
 /** How the energy is minimised. */
-export const denoiseMethods = ['primal-dual', 'flow'] as const;
+export const denoiseMethods = choices['imaging.denoise'].method;
 export type DenoiseMethod = (typeof denoiseMethods)[number];
 
 /** The noise that the data term is made for. */
-export const noiseKinds = ['gaussian', 'impulse'] as const;
+export const noiseKinds = choices['imaging.denoise'].noise;
 export type NoiseKind = (typeof noiseKinds)[number];
 
 /** How the iterations are computed; all give the same bits. */
-export const denoiseVariants = ['auto', 'direct', 'march'] as const;
+export const denoiseVariants = choices['imaging.denoise'].variant;
 export type DenoiseVariant = (typeof denoiseVariants)[number];
 
 /** A look at the state of a denoising. */

@@ -11,13 +11,14 @@ import type { JacobianRange } from './jacobian.ts';
 import { requireLandmarks, type LandmarkError, type Landmarks } from './landmarks.ts';
 import { registerLevels } from './register-levels.ts';
 import { axesOf, displacementData } from './warp.ts';
+import { choices } from '../core/operations.gen.ts';
 
 /** What the images are compared by. */
-export const registrationMeasures = ['ssd', 'ncc'] as const;
+export const registrationMeasures = choices['imaging.registration'].measure;
 export type RegistrationMeasure = (typeof registrationMeasures)[number];
 
 /** How the gradient flow is stepped. */
-export const registrationVariants = ['semi-implicit', 'explicit'] as const;
+export const registrationVariants = choices['imaging.registration'].variant;
 export type RegistrationVariant = (typeof registrationVariants)[number];
 
 /** Options of {@link register}. */

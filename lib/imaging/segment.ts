@@ -9,13 +9,14 @@ import type { CallOptions } from '../core/progress.ts';
 import type { ContourOptions, Ring } from './contour.ts';
 import { checkImage, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 import { segmentInPortions } from './segment-call.ts';
+import { choices } from '../core/operations.gen.ts';
 
 /** How a step is made. */
-export const segmentSteps = ['semi-implicit', 'explicit'] as const;
+export const segmentSteps = choices['imaging.segment'].step;
 export type SegmentStep = (typeof segmentSteps)[number];
 
 /** How steps are carried out; every variant gives the same bits. `direct` and `march` need a GPU (or the shim), `cpu` the cpu backend. */
-export const segmentVariants = ['auto', 'direct', 'march', 'cpu'] as const;
+export const segmentVariants = choices['imaging.segment'].variant;
 export type SegmentVariant = (typeof segmentVariants)[number];
 
 /**

@@ -8,16 +8,17 @@ import { DeviceArray } from '../core/device-array.ts';
 import type { Device } from '../core/device.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
+import { choices } from '../core/operations.gen.ts';
 
 /** Arrays a scan takes. */
 export type ScanArray = Reals;
 
 /** What is accumulated. */
-export const scanOperators = ['sum', 'product', 'max'] as const;
+export const scanOperators = choices['scan.prefix'].operator;
 export type ScanOperator = (typeof scanOperators)[number];
 
 /** How it is accumulated on cuda and simt; the cpu backend has one way. */
-export const scanAlgorithms = ['auto', 'regpack', 'shared'] as const;
+export const scanAlgorithms = choices['scan.prefix'].algorithm;
 export type ScanAlgorithm = (typeof scanAlgorithms)[number];
 
 /** Elements per thread of `regpack`; 0 leaves the choice to the policy. */

@@ -2,9 +2,10 @@
 import type { BackendName } from '../core/binding.ts';
 import type { Device } from '../core/device.ts';
 import type { CallOptions } from '../core/progress.ts';
+import { choices } from '../core/operations.gen.ts';
 
 /** Equations of the domain, as checkpoints and errors name them. */
-export const equations = ['heat', 'kuramoto-sivashinsky', 'euler'] as const;
+export const equations = choices['swept.advance'].equation;
 /** Names of the equations. */
 export type EquationName = (typeof equations)[number];
 
@@ -12,19 +13,17 @@ export type EquationName = (typeof equations)[number];
  * How the steps are carried out; every variant gives the same bits. `auto` takes the fastest of the device; `cpu-…` belong
  * to the cpu backend, the others to cuda and simt.
  */
-export const variants = [
-  'auto', 'classic', 'classic-graph', 'shared', 'hybrid', 'register', 'tiled', 'cpu-classic', 'cpu-tiled',
-] as const;
+export const variants = choices['swept.advance'].variant;
 /** How the steps are carried out. */
 export type Variant = (typeof variants)[number];
 
 /** Limiters of the reconstruction in `euler`. */
-export const limiters = ['paper', 'minmod', 'van-leer', 'mc'] as const;
+export const limiters = choices['swept.advance'].limiter;
 /** Limiter of the reconstruction in `euler`. */
 export type Limiter = (typeof limiters)[number];
 
 /** Kinds of ends; docs/swept.md says which equation takes which. */
-export const boundaries = ['periodic', 'reflective', 'dirichlet', 'outflow'] as const;
+export const boundaries = choices['swept.advance'].left;
 /** Kind of an end. */
 export type BoundaryName = (typeof boundaries)[number];
 

@@ -20,7 +20,7 @@ export type { TunedPolicy, TuneOptions, TuneRow } from './tune.ts';
 export { stateOf, SystemStatuses, wasResolvedByPivoting } from './status.ts';
 export type { BackwardErrors } from './words.ts';
 export type { NotedWords, StatusCounts, SystemOutcome, SystemState } from './status.ts';
-export { algorithms, depths, elementTypes } from './types.ts';
+export { algorithms, depths, elementTypes, structures, transposes } from './types.ts';
 export type {
   Algorithm, ArrayName, Band, CallOptions, ComplexNumber, Depth, ElementType, Layout, MatrixOptions, RealArray, RunInfo,
   ShapeOptions, SplitComplex, Strides, Structure, Transpose, Vector,

@@ -2,7 +2,7 @@
 import { describeValue, holds } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { anything, choice, count, truth, type FieldCheck } from '../core/options.ts';
-import type { ArrayName, Strides } from './types.ts';
+import { structures, transposes, type ArrayName, type Strides } from './types.ts';
 
 const strideNames: readonly string[] = ['offset', 'systemStride', 'rowStride', 'rhsStride'] satisfies (keyof Strides)[];
 
@@ -51,6 +51,6 @@ export const matrixFields = {
   upper: arrayField,
   complex: truth,
   periodic: truth,
-  transpose: choice(['none', 'transpose', 'conjugate']),
-  structure: choice(['general', 'positive-definite']),
+  transpose: choice(transposes),
+  structure: choice(structures),
 };

@@ -13,6 +13,7 @@ import { SystemStatuses } from './status.ts';
 import type { ArrayName, CallOptions, ElementType, Layout, MatrixOptions, RunInfo, ShapeOptions, Vector } from './types.ts';
 import { impliesComplex, isSplit, requireVector, typeOf, type View } from './views.ts';
 import { backwardErrorsLike, freeErrors, makeWords, withWords, type BackwardErrors } from './words.ts';
+import { choices } from '../core/operations.gen.ts';
 
 /**
  * What a plan keeps: `regpack` the multipliers of cyclic reduction (no pivoting), `pivoted` LAPACK gttrf's
@@ -21,7 +22,7 @@ import { backwardErrorsLike, freeErrors, makeWords, withWords, type BackwardErro
 export type Factorisation = (typeof factorisations)[number];
 
 /** Every value of {@link Factorisation}. */
-export const factorisations = ['regpack', 'pivoted', 'cholesky'] as const;
+export const factorisations = choices['tridiagonal.factor'].factorisation;
 
 /** Options of {@link plan}. */
 export interface PlanOptions extends MatrixOptions, Omit<ShapeOptions, 'rhsCount'>, CallOptions {

@@ -1,6 +1,7 @@
 // The vocabulary of the tridiagonal domain: arrays, layouts and the options its operations share.
 import type { Device } from '../core/device.ts';
 import type { DeviceArray } from '../core/device-array.ts';
+import { choices } from '../core/operations.gen.ts';
 
 /** A plain typed array of the two precisions; with `complex: true` it holds (real, imaginary) pairs. */
 export type RealArray = Float32Array | Float64Array;
@@ -51,10 +52,16 @@ export interface Strides {
 export type Layout = 'contiguous' | 'interleaved' | Strides;
 
 /** op(A) of a call. `conjugate` is the conjugate transpose; it differs from `transpose` for complex types only. */
-export type Transpose = 'none' | 'transpose' | 'conjugate';
+export type Transpose = (typeof transposes)[number];
+
+/** Every value of {@link Transpose}. */
+export const transposes = choices['tridiagonal.solve'].transpose;
 
 /** `positive-definite`: Hermitian positive definite; `upper` is not given, upper[i] = conj(lower[i+1]). */
-export type Structure = 'general' | 'positive-definite';
+export type Structure = (typeof structures)[number];
+
+/** Every value of {@link Structure}. */
+export const structures = choices['tridiagonal.solve'].structure;
 
 /**
  * - `auto`: the fastest correct one, by policy
@@ -67,9 +74,7 @@ export type Structure = 'general' | 'positive-definite';
 export type Algorithm = (typeof algorithms)[number];
 
 /** Every value of {@link Algorithm}. */
-export const algorithms = [
-  'auto', 'cr', 'pcr', 'cr-pcr', 'pcr-thomas', 'thomas', 'cr-regpack', 'pivoting', 'partition',
-] as const;
+export const algorithms = choices['tridiagonal.solve'].algorithm;
 
 /**
  * Rows per thread that `cr-regpack` is built for; 0 leaves the choice to the policy. Every depth takes every type; beyond
@@ -81,10 +86,10 @@ export type Depth = (typeof depths)[number];
 export const depths = [0, 2, 4, 8, 9, 13, 16, 17, 32] as const;
 
 /** Element type of a call. */
-export type ElementType = 'float32' | 'float64' | 'complex64' | 'complex128';
+export type ElementType = (typeof elementTypes)[number];
 
 /** Every value of {@link ElementType}. */
-export const elementTypes = ['float32', 'float64', 'complex64', 'complex128'] as const;
+export const elementTypes = choices['tridiagonal.solve'].type;
 
 /** Shape of a batch; see `docs/accuracy.md` for the row convention. */
 export interface ShapeOptions {

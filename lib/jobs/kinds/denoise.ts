@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { z } from 'zod';
 import { writeFileAtomic } from '../../core/files.ts';
-import { denoise, psnr, ssim, writeImage } from '../../imaging/index.ts';
+import { denoise, denoiseMethods, noiseKinds, psnr, ssim, writeImage } from '../../imaging/index.ts';
 import { positive } from '../fields.ts';
 import { image as imageFields, input } from '../images/fields.ts';
 import { loadImage, outputFormat, rescale, type HostImage, type LoadedImage } from '../images/input.ts';
@@ -16,9 +16,9 @@ export const denoiseJobSchema = z.strictObject({
   ...imageFields,
   kind: z.literal('denoise'),
   input,
-  method: z.enum(['primal-dual', 'flow']).default('primal-dual')
+  method: z.enum(denoiseMethods).default('primal-dual')
     .describe('primal-dual: to the optimum, with a duality gap; flow: curvature flow, explicit gradient descent'),
-  noise: z.enum(['gaussian', 'impulse']).default('gaussian')
+  noise: z.enum(noiseKinds).default('gaussian')
     .describe('gaussian: squared differences (ROF); impulse: absolute ones, for dead and hot pixels (TV-L1)'),
   weight: positive.optional().describe('weight of the total variation; or give sigma'),
   sigma: z.union([positive, z.literal('estimate')]).optional()

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { ArgumentError, refusal } from '../../core/errors.ts';
 import { readBytes, writeFileAtomic } from '../../core/files.ts';
 import { formatNpy, parseNpy } from '../../files/npy.ts';
-import { register, registrationPair, targetRegistrationError, writeImage } from '../../imaging/index.ts';
+import { register, registrationMeasures, registrationPair, targetRegistrationError, writeImage } from '../../imaging/index.ts';
 import { path, positive } from '../fields.ts';
 import { dimensions, image as imageFields, size } from '../images/fields.ts';
 import { extentsOf, loadImage, outputFormat, rescale, type HostImage, type LoadedImage } from '../images/input.ts';
@@ -24,7 +24,7 @@ export const registerJobSchema = z.strictObject({
   kind: z.literal('register'),
   reference: z.union([path, pair]).describe('the image that stays; or a generated pair'),
   template: path.optional().describe('the image that is warped onto it'),
-  measure: z.enum(['ssd', 'ncc']).default('ssd').describe('sum of squared differences, or normalised cross-correlation'),
+  measure: z.enum(registrationMeasures).default('ssd').describe('sum of squared differences, or normalised cross-correlation'),
   alpha: positive.optional().describe('weight of the curvature of the displacement'),
   tau: positive.optional().describe('step of the semi-implicit scheme; default from the template\'s gradients'),
   levels: z.number().int().min(1).max(12).optional().describe('levels of the pyramid'),

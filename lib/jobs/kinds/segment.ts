@@ -5,7 +5,9 @@ import { z } from 'zod';
 import { refusal } from '../../core/errors.ts';
 import { writeFileAtomic } from '../../core/files.ts';
 import { formatNpy } from '../../files/npy.ts';
-import { diceEitherWay, hausdorff, readImage, segment, writeImage, type ImageMeta, type InitialContour } from '../../imaging/index.ts';
+import {
+  diceEitherWay, hausdorff, readImage, segment, segmentSteps, writeImage, type ImageMeta, type InitialContour,
+} from '../../imaging/index.ts';
 import { count, path, positive } from '../fields.ts';
 import { image as imageFields, input } from '../images/fields.ts';
 import { loadImage, outputFormat, type HostImage, type LoadedImage } from '../images/input.ts';
@@ -36,7 +38,7 @@ export const segmentJobSchema = z.strictObject({
   dt: positive.optional().describe('step of the level set\'s evolution. Default 0.5'),
   tolerance: z.number().min(0).optional().describe('root mean square change of the level set to stop at'),
   iterations: z.number().int().min(1).max(1_000_000).optional().describe('most iterations'),
-  step: z.enum(['semi-implicit', 'explicit']).default('semi-implicit'),
+  step: z.enum(segmentSteps).default('semi-implicit'),
   initial: z.union([z.enum(['checkerboard', 'ball', 'box']), ...shapes]).default('checkerboard').describe('first contour'),
   reinitialize: count.optional().describe('make the level set a distance again every so many iterations; 0 (default) never'),
   truth: path.optional().describe('a mask to compare with (nonzero is inside), as an image file of the same extents'),

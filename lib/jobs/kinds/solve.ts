@@ -20,12 +20,11 @@ export const solveJobSchema = z.strictObject({
   diagonal: operand.describe('diagonal, likewise'),
   upper: operand.describe('super-diagonal, likewise, last entry unused'),
   rhs: path.describe('right-hand sides: .npy of shape (n) or (batch, n)'),
-  algorithm: z.enum(['auto', 'cr', 'pcr', 'cr-pcr', 'pcr-thomas', 'thomas', 'cr-regpack', 'pivoting', 'partition'])
-    .default('auto'),
+  algorithm: z.enum(tridiagonal.algorithms).default('auto'),
   depth: z.union([z.literal(2), z.literal(4), z.literal(8), z.literal(16), z.literal(32)]).optional()
     .describe('rows per thread of cr-regpack'),
   periodic: z.boolean().default(false),
-  transpose: z.enum(['none', 'transpose', 'conjugate']).default('none'),
+  transpose: z.enum(tridiagonal.transposes).default('none'),
   stable: z.boolean().default(false).describe('pivoted solver'),
   check: z.boolean().default(true).describe('measure backward errors; re-solve by pivoting what fails'),
   refine: z.boolean().default(false).describe('residuals and solution in twice the precision'),
