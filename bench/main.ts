@@ -72,49 +72,71 @@ interface Flags {
   readonly quick: boolean;
 }
 
-/** Runs the benchmark of a domain, on a device where it needs one; what it ran on, and what ended it early. */
-async function runOn(domain: string, flags: Flags, context: Omit<BenchContext, 'device'>) {
+/** What a benchmark runs on. */
+interface Where {
+  readonly backend: string;
+  readonly name: string;
+  readonly driver: string;
+}
+
+/** Runs the benchmark of a domain, on a device where it needs one, and says what ended it early. */
+async function runOn(domain: string, flags: Flags, context: Omit<BenchContext, 'device'>, begin: (where: Where) => Promise<void>): Promise<unknown> {
   // What was measured before a failure is kept.
   const settle = (work: Promise<void>) => work.then(() => undefined, (error: unknown) => error);
   const onHost = hostDomains[domain];
   if (onHost !== undefined) {
     const name = `${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${availableParallelism()} cores`;
-    return { backend: 'cpu', name, driver: '', failure: await settle(onHost(context)) };
+    await begin({ backend: 'cpu', name, driver: '' });
+    return await settle(onHost(context));
   }
   const benchmark = domains[domain];
   if (benchmark === undefined) throw new RangeError(`no domain '${domain}'\n\n${usage}`);
   nativeBenchmarks(); // refuses builds that must not be timed
   using device = await openDevice({ backend: flags.backend as 'auto' | 'cuda' | 'cpu' | 'simt' });
   const { name, driver } = device.description;
-  return { backend: device.backend, name, driver, failure: await settle(benchmark({ ...context, device })) };
+  await begin({ backend: device.backend, name, driver });
+  return await settle(benchmark({ ...context, device }));
 }
+
+/** Milliseconds. */
+const saveEvery = 5000;
 
 /** Runs one domain and returns the report with where it was written, and what ended it early or spoiled some of its rows. */
 export async function runDomain(domain: string, flags: Flags): Promise<{ report: Report; path: string; failure: unknown }> {
   const root = packageRoot();
   const pattern = new RegExp(flags.filter ?? '');
   const { commit, sourceHash, nvcc } = provenance(root, domain);
+  let report: Report | undefined;
+  let path = '';
+  let previous: Report | undefined;
+  let saved = performance.now();
   const rows: Row[] = [];
-  const { backend, name, driver, failure } = await runOn(domain, flags, {
+  const save = (): Report => {
+    report = mergeReports(previous, { ...report!, date: new Date().toISOString(), rows });
+    writeReport(path, report);
+    saved = performance.now();
+    return report;
+  };
+  const failure = await runOn(domain, flags, {
     quick: flags.quick,
     wanted: (id) => pattern.test(id),
     emit: (row) => {
       rows.push(row);
       console.log(formatRow(row));
+      if (performance.now() - saved > saveEvery) save(); // a run that is killed leaves what it measured
     },
     say: (text) => { console.error(text); },
+  }, async ({ backend, name, driver }) => {
+    const folder = deviceFolder(backend, name);
+    report = {
+      schema: 1, domain, device: folder, deviceName: name, driver,
+      versions: { node: process.versions.node, nvcc }, commit, sourceHash, date: '', rows,
+    };
+    path = join(flags.out ?? join(root, 'bench/results'), folder, `${domain}.json`);
+    if (flags.filter !== undefined && existsSync(path)) previous = await readReport(path);
   });
-  if (failure !== undefined && rows.length === 0) throw failure;
-  const folder = deviceFolder(backend, name);
-  const fresh: Report = {
-    schema: 1, domain, device: folder, deviceName: name, driver,
-    versions: { node: process.versions.node, nvcc }, commit, sourceHash, date: new Date().toISOString(), rows,
-  };
-  const path = join(flags.out ?? join(root, 'bench/results'), folder, `${domain}.json`);
-  const previous = flags.filter !== undefined && existsSync(path) ? await readReport(path) : undefined;
-  const report = mergeReports(previous, fresh);
-  await writeReport(path, report);
-  return { report, path, failure };
+  if (rows.length === 0 && failure !== undefined) throw failure;
+  return { report: save(), path, failure };
 }
 
 /** Reports given, or all committed ones. */

@@ -1,5 +1,6 @@
 // The report of a benchmark run: bench/results/<device>/<domain>.json.
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 
@@ -60,9 +61,11 @@ export async function readReport(path: string): Promise<Report> {
   return parseReport(JSON.parse(await readFile(path, 'utf8')));
 }
 
-export async function writeReport(path: string, report: Report): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, `${JSON.stringify(parseReport(report), null, 1)}\n`);
+/** Writes it whole or not at all, and at once, so that nothing is written while the next row is measured. */
+export function writeReport(path: string, report: Report): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(`${path}.tmp`, `${JSON.stringify(parseReport(report), null, 1)}\n`);
+  renameSync(`${path}.tmp`, path);
 }
 
 /**

@@ -210,7 +210,7 @@ export async function benchmarkScratchpad(argv: readonly string[]): Promise<numb
     versions: { node: process.versions.node, nvcc }, commit, sourceHash, date: new Date().toISOString(), rows: [...rows, ...timed.rows],
   };
   const path = join(values.out ?? join(root, 'bench/results'), folder, 'scratchpad.json');
-  await writeReport(path, report);
+  writeReport(path, report);
   for (const row of timed.rows.filter((own) => own.id.includes('registration'))) console.log(formatRow(row));
   console.log(`${report.rows.length} rows in ${path}`);
   return 0;
