@@ -3,7 +3,7 @@ import { describeValue, elementTypeOf, makeTypedArray, type ElementType, type Ty
 import type { BackendName } from './binding.ts';
 import { DeviceArray } from './device-array.ts';
 import { implicitDevice, resultArray, type Device } from './device.ts';
-import { ArgumentError, refusal } from './errors.ts';
+import { refusal } from './errors.ts';
 import type { CallOptions } from './progress.ts';
 
 /** Arrays of real numbers, in JavaScript's memory or on a device. */
@@ -39,7 +39,7 @@ export function deviceOfCall(option: Device | undefined, arrays: Iterable<unknow
   for (const array of arrays) {
     if (!(array instanceof DeviceArray)) continue;
     device ??= array.device;
-    if (array.device !== device) throw new ArgumentError('device', 'expected every device array on the device of the call');
+    if (array.device !== device) throw refusal('device', 'the device of all device arrays of the call', 'another one');
   }
   return device;
 }

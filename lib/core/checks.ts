@@ -2,7 +2,7 @@
 import { types } from 'node:util';
 import { describeValue } from './arrays.ts';
 import { Device } from './device.ts';
-import { ArgumentError, refusal } from './errors.ts';
+import { refusal, unknownOption } from './errors.ts';
 import type { CallOptions } from './progress.ts';
 
 /** What all typed arrays inherit from; so do imitations, whose methods and lengths throw. */
@@ -17,8 +17,7 @@ export function requireFields(
   }
   for (const key in value) {
     if (known.includes(key) || more.includes(key) || !Object.hasOwn(value, key)) continue;
-    throw new ArgumentError(
-      name === 'options' ? key : `${name}.${key}`, `${owner} has no such option; it takes ${[...known, ...more].join(', ')}`);
+    throw unknownOption(name === 'options' ? key : `${name}.${key}`, owner, [...known, ...more]);
   }
 }
 
@@ -32,7 +31,7 @@ export function requireChoice(value: unknown, name: string, choices: readonly un
 
 /** True, false, or absent. */
 export function requireBoolean(value: unknown, name: string): void {
-  if (value !== undefined && typeof value !== 'boolean') throw new ArgumentError(name, 'expected true or false');
+  if (value !== undefined && typeof value !== 'boolean') throw refusal(name, 'true or false', describeValue(value));
 }
 
 /** A whole number within limits, or absent. */
@@ -108,7 +107,7 @@ export function requireNumbers(value: unknown, name: string): asserts value is A
 /** The answer of a formula: refuses arguments that take it beyond the range of numbers, in the name of `argument`. */
 export function requireRange(answer: number, argument: string): number {
   if (Number.isFinite(answer)) return answer;
-  throw new ArgumentError(argument, `the answer is beyond the range of numbers (${answer}): take values nearer to 1`);
+  throw refusal(argument, 'values nearer to 1', `one whose answer is beyond the range of numbers (${answer})`);
 }
 
 /** A Device, or absent. */
@@ -132,6 +131,6 @@ export function requireCall(options: CallOptions, known: readonly string[], owne
 /** Of alternatives of which at most one may be given: its name and value. */
 export function oneOf<Name extends string>(options: Readonly<Partial<Record<Name, unknown>>>, names: readonly Name[]): Name | undefined {
   const given = names.filter((name) => options[name] !== undefined);
-  if (given.length > 1) throw new ArgumentError(given[1]!, `give ${given[0]} or ${given[1]}, not both`);
+  if (given.length > 1) throw refusal(given[1]!, `${given[0]} or ${given[1]}`, 'both');
   return given[0];
 }

@@ -32,9 +32,9 @@ export class WarploomError extends Error {
 /** What an {@link ArgumentError} knows beside its message. */
 export interface ArgumentErrorOptions extends ErrorOptions {
   /** What the argument may be. */
-  readonly expected?: string;
+  readonly expected: string;
   /** What it was. */
-  readonly received?: string;
+  readonly received: string;
 }
 
 /** A call was refused before any work started: `argument` names what was wrong. */
@@ -42,17 +42,17 @@ export class ArgumentError extends WarploomError {
   override readonly name = 'ArgumentError';
   /** The argument as the caller spells it, such as 'rhs' or 'options.depth'. */
   readonly argument: string;
-  /** What the argument may be; empty where the message alone says it. */
+  /** What the argument may be. */
   readonly expected: string;
-  /** What it was; empty where the message alone says it. */
+  /** What it was. */
   readonly received: string;
 
   /** @param message what was expected and what was received, to follow the argument's name */
-  constructor(argument: string, message: string, options?: ArgumentErrorOptions) {
+  constructor(argument: string, message: string, options: ArgumentErrorOptions) {
     super('ERR_WARPLOOM_INVALID_ARGUMENT', argument === '' ? message : `${argument}: ${message}`, options);
     this.argument = argument;
-    this.expected = options?.expected ?? '';
-    this.received = options?.received ?? '';
+    this.expected = options.expected;
+    this.received = options.received;
   }
 }
 
@@ -205,4 +205,10 @@ export class InstabilityError extends WarploomError {
 /** An {@link ArgumentError} in the usual words: what was expected and what was received. */
 export function refusal(argument: string, expected: string, received: string, options?: ErrorOptions): ArgumentError {
   return new ArgumentError(argument, `expected ${expected}, received ${received}`, { ...options, expected, received });
+}
+
+/** An {@link ArgumentError} about an option that `owner` does not have. */
+export function unknownOption(argument: string, owner: string, known: readonly string[]): ArgumentError {
+  const expected = `one of ${known.join(', ')}`;
+  return new ArgumentError(argument, `${owner} has no such option; it takes ${known.join(', ')}`, { expected, received: argument });
 }

@@ -1,6 +1,6 @@
 // From the system's errors about files to FileError: what was tried, on what, why not, and what to do.
 import { dirname } from 'node:path';
-import { ArgumentError, FileError } from './errors.ts';
+import { FileError, refusal } from './errors.ts';
 
 /** The words of a system code: what is wrong, and what to do. */
 const words: Readonly<Record<string, readonly [reason: string, remedy: string]>> = {
@@ -69,7 +69,7 @@ export function fileError(value: unknown, action: string, path: string): unknown
       { action, path, systemCode: error.code ?? error.name, remedy: permission, cause: error });
   }
   if (error.code === 'ERR_INVALID_ARG_VALUE' || error.code === 'ERR_INVALID_ARG_TYPE') {
-    return new ArgumentError('path', 'expected a path without null bytes', { cause: error });
+    return refusal('path', 'a path without null bytes', 'one with a null byte', { cause: error });
   }
   const known = words[error.code ?? ''];
   if (known === undefined && error.syscall === undefined) return value;

@@ -34,8 +34,9 @@ export function fromNative(value: unknown): unknown {
   const cause = { cause: error };
   switch (error.code) {
     case 'ERR_WARPLOOM_INVALID_ARGUMENT':
+      // The checks of a whole call state the rule that was broken.
       return new ArgumentError(error.argument ?? '', error.message,
-        { cause: error, expected: error.expected, received: error.received });
+        { cause: error, expected: error.expected ?? error.message, received: error.received ?? 'a call that is not so' });
     case 'ERR_WARPLOOM_OUT_OF_MEMORY': return outOfMemory(error);
     case 'ERR_WARPLOOM_DEVICE_LOST': return new DeviceLostError(error.message, cause);
     case 'ERR_WARPLOOM_NOT_COMPILED':

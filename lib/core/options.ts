@@ -2,7 +2,7 @@
 // options takes part of a microsecond; schemas of files (zod) take longer than a small call.
 import { describeValue } from './arrays.ts';
 import { Device } from './device.ts';
-import { ArgumentError, refusal } from './errors.ts';
+import { refusal, unknownOption } from './errors.ts';
 
 /** Refuses, under the option's name, a value that the option does not take. It is not asked about absent ones. */
 export type FieldCheck = (value: unknown, name: string) => void;
@@ -21,14 +21,14 @@ export function optionTable(fields: Readonly<Record<string, FieldCheck>>): Optio
  */
 export function checkOptions(table: OptionTable, options: unknown, owner: string): void {
   if (typeof options !== 'object' || options === null) {
-    throw new ArgumentError('options', `${owner} expects an object of options, received ${describeValue(options)}`);
+    throw refusal('options', `an object of options of ${owner}`, describeValue(options));
   }
   for (const key in options) {
     const check = table.get(key);
     const value = (options as Record<string, unknown>)[key];
     if (check === undefined) {
       if (!Object.hasOwn(options, key)) continue;
-      throw new ArgumentError(key, `${owner} has no such option; it takes ${[...table.keys()].join(', ')}`);
+      throw unknownOption(key, owner, [...table.keys()]);
     }
     if (value !== undefined) check(value, key);
   }

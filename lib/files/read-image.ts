@@ -1,7 +1,7 @@
 // readImage: any of the formats, from a path or from bytes.
 import { describeValue, holds, typedCopy } from '../core/arrays.ts';
 import { requireChoice, requireFields, requireWhole } from '../core/checks.ts';
-import { ArgumentError, refusal } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import { describeFile, readBytes } from '../core/files.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { readNpy, readRaw } from './images/arrays.ts';
@@ -31,7 +31,7 @@ function checkReadOptions(options: ReadOptions): Source['options'] {
   requireWhole(page, 'page', 0, 2 ** 31);
   requireChoice(axes, 'axes', axisOrders);
   if (series !== undefined && typeof series !== 'string') throw refusal('series', 'a SeriesInstanceUID', describeValue(series));
-  if (options.raw !== undefined && format !== 'raw') throw new ArgumentError('raw', 'describes a file of format "raw"; give format too');
+  if (options.raw !== undefined && format !== 'raw') throw refusal('format', '"raw", which `raw` describes', format === undefined ? 'none' : `"${format}"`);
   return { ...options, maxPixels };
 }
 

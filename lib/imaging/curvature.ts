@@ -2,7 +2,7 @@
 import { callOptions, deviceFor, deviceOfCall, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/calls.ts';
 import { requireBoolean, requireCall, requireChoice, requireDevice, requireReal } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
-import { ArgumentError, refusal } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { checkImage, type Image, type Pixels } from '../files/image.ts';
 import { choices } from '../core/operations.gen.ts';
@@ -63,7 +63,7 @@ export async function curvature<V extends Pixels>(image: Image<V>, options: Curv
   requireDevice(options.device);
   const { data, type, width, height, depth, channels } = checkImage(image, 'image');
   if ((variant === 'tile' || variant === 'march') && coupled && channels > 1) {
-    throw new ArgumentError('variant', `"${variant}" takes one channel, or channels with coupled: false`);
+    throw refusal('variant', '"direct", coupled: false, or one channel', `"${variant}" with ${channels} channels`);
   }
   requireOut(out, type, data.length);
   deviceOfCall(options.device, [data, out]);

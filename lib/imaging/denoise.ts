@@ -3,7 +3,7 @@ import { describeValue, makeFloat64 } from '../core/arrays.ts';
 import { deviceFor, deviceOfCall, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/calls.ts';
 import { oneOf, requireBoolean, requireCall, requireChoice, requireDevice, requireReal, requireWhole } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
-import { ArgumentError, refusal } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { requireEps } from './curvature.ts';
 import { checkImage, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
@@ -154,16 +154,16 @@ function checkOptions(options: DenoiseOptions): void {
 function setupOf(options: DenoiseOptions, { channels }: CheckedImage): Setup {
   const { method = 'primal-dual', noise = 'gaussian', coupled = true, variant = 'auto' } = options;
   const flow = method === 'flow';
-  if (flow && noise === 'impulse') throw new ArgumentError('noise', 'the flow is for gaussian noise');
+  if (flow && noise === 'impulse') throw refusal('noise', '"gaussian" with method "flow"', '"impulse"');
   for (const name of ['eps', 'dt'] as const) {
-    if (!flow && options[name] !== undefined) throw new ArgumentError(name, 'belongs to method "flow"');
+    if (!flow && options[name] !== undefined) throw refusal(name, 'none: it belongs to method "flow"', describeValue(options[name]));
   }
   oneOf({ weight: options.weight, sigma: options.sigma }, ['weight', 'sigma']);
   if (options.weight === undefined && (flow || noise === 'impulse')) {
-    throw new ArgumentError('weight', `is needed with ${flow ? 'method "flow"' : 'noise "impulse"'}`);
+    throw refusal('weight', `a number with ${flow ? 'method "flow"' : 'noise "impulse"'}`, 'undefined');
   }
   if (variant === 'march' && coupled && channels > 1) {
-    throw new ArgumentError('variant', '"march" takes one channel, or channels with coupled: false');
+    throw refusal('variant', '"direct", coupled: false, or one channel', `"march" with ${channels} channels`);
   }
   return {
     method, noise, coupled, variant, weight: options.weight ?? 0,

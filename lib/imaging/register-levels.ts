@@ -3,7 +3,7 @@ import { makeFloat64 } from '../core/arrays.ts';
 import { callOptions, newReals, viewOf } from '../core/calls.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { inputArray, resultArray } from '../core/device.ts';
-import { ArgumentError } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { type Pixels } from '../files/image.ts';
 import { landmarkError, release } from './landmarks.ts';
@@ -35,7 +35,7 @@ class Registration {
     this.#levels = planPyramid(call.reference, Array.isArray(iterations) ? levels ?? iterations.length : levels);
     const count = this.#levels.length;
     if (Array.isArray(iterations) && iterations.length !== count) {
-      throw new ArgumentError('iterations', `has ${iterations.length} entries for ${count} levels`);
+      throw refusal('iterations', `an entry for each of the ${count} levels`, `${iterations.length} entries`);
     }
     const each = (iterations as number | undefined) ?? (call.axes === 3 ? 40 : 60);
     this.#iterations = Array.isArray(iterations) ? iterations : this.#levels.map(() => each);
@@ -102,7 +102,7 @@ class Registration {
   #start(): DeviceArray | undefined {
     const { initial } = this.#call;
     if (initial === undefined) return undefined;
-    if (this.#levels.length > 1) throw new ArgumentError('levels', 'with `initial` there is one level');
+    if (this.#levels.length > 1) throw refusal('levels', '1 with `initial`', String(this.#levels.length));
     return this.#taken(initial);
   }
 

@@ -4,7 +4,7 @@ import { requireBoolean, requireCall, requireChoice, requireDevice, requireReal,
 import { describeValue } from '../core/arrays.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import type { Device } from '../core/device.ts';
-import { ArgumentError, refusal } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { checkImage, requireAlike, type CheckedImage, type GridSize, type Image, type Pixels } from '../files/image.ts';
 import type { JacobianRange } from './jacobian.ts';
@@ -133,7 +133,7 @@ function checkOptions(options: RegisterOptions): void {
   requireReal(tolerance, 'tolerance', false);
   if (tolerance !== undefined && tolerance < 0) throw refusal('tolerance', 'zero or a positive number', String(tolerance));
   requireBoolean(accelerate, 'accelerate');
-  if (accelerate === true && variant === 'explicit') throw new ArgumentError('accelerate', 'the explicit variant has no extrapolation');
+  if (accelerate === true && variant === 'explicit') throw refusal('accelerate', 'false with variant "explicit"', 'true');
   if (onLevel !== undefined && typeof onLevel !== 'function') throw refusal('onLevel', 'a function', describeValue(onLevel));
   if (out !== undefined && (typeof out !== 'object' || out === null)) throw refusal('out', 'an object', describeValue(out));
   requireDevice(device);

@@ -4,7 +4,7 @@ import { deviceFor, requireOut, type CallInfo, type RealType } from '../core/cal
 import { requireBoolean, requireCall, requireChoice, requireDevice, requireFields, requireReal, requireWhole } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import type { Device } from '../core/device.ts';
-import { ArgumentError, refusal } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
 import type { ContourOptions, Ring } from './contour.ts';
 import { checkImage, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
@@ -136,8 +136,7 @@ const mostIterations = 2 ** 24;
 
 function checkOptions(options: SegmentOptions): void {
   if (typeof options === 'object' && options !== null && 'contours' in options) {
-    throw new ArgumentError('contours',
-      'contours are traced when they are asked for: leave the option out and call `await result.contours()`');
+    throw refusal('contours', 'no such option: contours are traced by `await result.contours()`', describeValue((options as Record<string, unknown>)['contours']));
   }
   requireCall(options as CallOptions, known, 'segment');
   for (const name of ['mu', 'nu', 'lambda1', 'lambda2', 'epsilon', 'eta', 'dt', 'tolerance'] as const) {

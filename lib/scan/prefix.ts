@@ -6,7 +6,7 @@ import {
 import { requireBoolean, requireCall, requireChoice, requireDevice } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import type { Device } from '../core/device.ts';
-import { ArgumentError, refusal } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { choices } from '../core/operations.gen.ts';
 
@@ -76,9 +76,9 @@ function checkOptions(options: ScanOptions): void {
   if (batch !== undefined) requireLength(batch, 'batch');
   requireDevice(device);
   if (depth !== undefined && depth !== 0 && algorithm !== 'regpack') {
-    throw new ArgumentError('depth', `is the packing depth of regpack; algorithm "${algorithm ?? 'auto'}" has none`);
+    throw refusal('depth', `none with algorithm "${algorithm ?? 'auto'}" (it is the packing depth of regpack)`, String(depth));
   }
-  if (radix === 4 && algorithm === 'shared') throw new ArgumentError('radix', 'algorithm "shared" has radix 2');
+  if (radix === 4 && algorithm === 'shared') throw refusal('radix', '2 with algorithm "shared"', '4');
 }
 
 /** Elements per row. */

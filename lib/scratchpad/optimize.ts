@@ -1,7 +1,8 @@
 // The pass: finds shared arrays of CUDA kernels that need not be in memory at the same time, and lays them over each other.
 import { analyse, type Analysis, type AnalysisOptions } from './analyse.ts';
 import { checkEmitted, type CheckOptions, type Expected } from './check.ts';
-import { ArgumentError } from '../core/errors.ts';
+import { describeValue } from '../core/arrays.ts';
+import { refusal } from '../core/errors.ts';
 import { snapshot } from '../core/snapshot.ts';
 import type { BlockShape } from './coverage.ts';
 import { applyEdits, emitKernel, type Edit } from './emit.ts';
@@ -122,13 +123,13 @@ function selectKernels(syntax: Syntax, program: Program, lost: readonly RefusedK
   const kernels = kernel === undefined ? program.kernels : program.kernels.filter((fn) => fn.name === kernel);
   if (kernel !== undefined && kernels.length === 0 && !lost.some((each) => each.kernel === kernel)) {
     const known = program.kernels.map((fn) => fn.name);
-    throw new ArgumentError('kernel', `no kernel ${kernel} in the source, which has ${known.length > 0 ? known.join(', ') : 'none'}`);
+    throw refusal('kernel', `one of the kernels of the source: ${known.length > 0 ? known.join(', ') : 'it has none'}`, describeValue(kernel));
   }
   if (program.kernels.length === 0 && lost.length === 0 && syntax.root.broken) {
     for (const node of descend(syntax.root)) {
       if (!node.failed) continue;
       const { line, column } = position(syntax, node.start);
-      throw new ArgumentError('source', `no kernel is found, and the text cannot be parsed at line ${line}, column ${column}`);
+      throw refusal('source', 'CUDA C++ with a kernel', `a text without one that cannot be parsed at line ${line}, column ${column}`);
     }
   }
   return kernels;

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Parser, Tree, TreeCursor } from 'web-tree-sitter';
-import { ArgumentError, FileError, WarploomError } from '../core/errors.ts';
+import { FileError, refusal, WarploomError } from '../core/errors.ts';
 import { isThere, readBytesSync } from '../core/files.ts';
 
 /** A node of the syntax tree. Offsets count UTF-16 units of the source, like those of a string. */
@@ -125,7 +125,7 @@ function requireShallow(text: string, lines: readonly number[]): void {
     if (code === 0x28 || code === 0x5b || code === 0x7b) ++depth;
     else if (code === 0x29 || code === 0x5d || code === 0x7d) depth = Math.max(0, depth - 1);
     if (depth > kDeepestNesting) {
-      throw new ArgumentError('source', `brackets are nested more than ${kDeepestNesting} deep at line ${position({ lines }, at).line}`);
+      throw refusal('source', `brackets nested at most ${kDeepestNesting} deep`, `more at line ${position({ lines }, at).line}`);
     }
   }
 }
@@ -163,7 +163,7 @@ function copyTree(cursor: TreeCursor): SyntaxNode {
 /** Parses. Throws ArgumentError for text that is too long, too deep, or takes too long. */
 export async function parse(source: string, macros: readonly string[] = []): Promise<Syntax> {
   if (source.length > kLongestSource) {
-    throw new ArgumentError('source', `expected at most ${kLongestSource} characters, received ${source.length}`);
+    throw refusal('source', `at most ${kLongestSource} characters`, String(source.length));
   }
   const lines = lineStarts(source);
   requireShallow(source, lines);
@@ -175,7 +175,7 @@ export async function parse(source: string, macros: readonly string[] = []): Pro
     worker.reset();
     // The typing says void; a true return value ends the parse.
     tree = worker.parse(masked, null, { progressCallback: (() => performance.now() > until) as () => void });
-    if (tree === null) throw new ArgumentError('source', `could not be parsed within ${kParseSeconds} s: this is no CUDA C++`);
+    if (tree === null) throw refusal('source', 'CUDA C++', `a text that could not be parsed within ${kParseSeconds} s`);
     const cursor = tree.walk();
     try {
       return { source, masked, root: copyTree(cursor), lines };

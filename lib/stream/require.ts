@@ -1,6 +1,6 @@
 // Arguments of the public functions: refused by name where they are not what they should be.
 import { describeValue } from '../core/arrays.ts';
-import { ArgumentError, refusal } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import type { StreamGraph } from './graph.ts';
 import { checkProgramGraph } from './require-graph.ts';
 import type { SdfGraph } from './sdf.ts';
@@ -87,9 +87,7 @@ export function withGraph<T>(graph: StreamGraph, make: () => T, signal?: AbortSi
     // By its code: where the library is loaded twice, classes differ.
     const { code } = error as { code?: unknown };
     if (typeof code === 'string' && code.startsWith('ERR_WARPLOOM_') && code !== 'ERR_WARPLOOM_INTERNAL') throw error;
-    throw new ArgumentError('graph',
-      `expected the graph of a program, as stream.elaborate gives it, but its code is broken: ${error.message}`,
-      { cause: error });
+    throw refusal('graph', 'the graph of a program, as stream.elaborate gives it', `one whose code is broken: ${error.message}`, { cause: error });
   };
   try {
     const made = make();

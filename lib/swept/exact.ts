@@ -1,7 +1,7 @@
 // Exact solutions of the equations and of their schemes, for checks and pictures.
 import { describeValue } from '../core/arrays.ts';
 import { requireBoolean, requireChoice, requireCount, requireFields, requireNumber, requireRange } from '../core/checks.ts';
-import { ArgumentError, refusal } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import type { GasState } from './types.ts';
 
 /** The two states between the waves of a Riemann problem, and the solution everywhere. */
@@ -118,8 +118,10 @@ export function exactRiemann(left: GasState, right: GasState, gamma = 1.4): Riem
   if (!(Number.isFinite(gamma) && gamma > 1)) throw refusal('gamma', 'a finite number above 1', describeValue(gamma));
   const [cl, cr] = [soundSpeed(left, gamma), soundSpeed(right, gamma)];
   const apart = right.velocity - left.velocity;
-  if ((2 * (cl + cr)) / (gamma - 1) <= apart) {
-    throw new ArgumentError('right', 'the states part so fast that a vacuum opens between them; bring their velocities closer');
+  const limit = (2 * (cl + cr)) / (gamma - 1);
+  if (limit <= apart) {
+    throw refusal(
+      'right', `states that part slower than ${limit}, where a vacuum opens between them`, `velocities ${left.velocity} and ${right.velocity}`);
   }
   // Two rarefactions as first guess: exact for those, and above zero always.
   const power = (gamma - 1) / (2 * gamma);

@@ -1,6 +1,6 @@
 // Points, ends and spacing of a problem.
 import { describeValue, float64Of } from '../core/arrays.ts';
-import { ArgumentError, refusal } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import { oneOf, requireChoice, requireFields, requireReal } from '../core/checks.ts';
 import { boundaries, variants, type BoundaryName, type EquationName } from './types.ts';
 
@@ -29,7 +29,7 @@ function checkEnd(end: unknown, name: string, equation: EquationName): CheckedEn
     const { kind, value } = end as { kind: unknown; value?: unknown };
     requireChoice(kind ?? null, `${name}.kind`, ['dirichlet']);
     if (value !== undefined && equation === 'kuramoto-sivashinsky') {
-      throw new ArgumentError(`${name}.value`, 'dirichlet ends of kuramoto-sivashinsky hold u = u_xx = 0 and take no value');
+      throw refusal(`${name}.value`, 'none: dirichlet ends of kuramoto-sivashinsky hold u = u_xx = 0', describeValue(value));
     }
     return { kind: 'dirichlet', value };
   }

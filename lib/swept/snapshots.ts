@@ -1,6 +1,6 @@
 // Which steps and times a loop over snapshots stops at.
 import { describeValue } from '../core/arrays.ts';
-import { ArgumentError, refusal } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import { oneOf, requireCall, requireWhole } from '../core/checks.ts';
 import type { SnapshotOptions } from './types.ts';
 
@@ -27,7 +27,7 @@ export function checkSnapshots(options: SnapshotOptions): void {
   requireAscending(times, 'times', false);
   const given = oneOf(options, ['every', 'steps', 'times']);
   if (given === undefined) throw refusal('every', 'every, steps or times', 'none of them');
-  if (until !== undefined && given !== 'every') throw new ArgumentError('until', `goes with every; ${given} end by themselves`);
+  if (until !== undefined && given !== 'every') throw refusal('until', `no end with ${given}, which end by themselves (it goes with every)`, describeValue(until));
 }
 
 /** The goals, made as the loop goes on; without `until` there is no last one. */

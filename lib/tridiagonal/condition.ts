@@ -1,6 +1,6 @@
 // tridiagonal.condition: condition estimates and error bounds.
 import { makeFloat64 } from '../core/arrays.ts';
-import { ArgumentError } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import { callFields, checkOptions, optionTable } from '../core/options.ts';
 import { arrayField, matrixFields, shapeFields } from './options.ts';
 import { matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf } from './problem.ts';
@@ -40,7 +40,7 @@ export async function condition(options: ConditionOptions): Promise<ConditionRes
   checkOptions(table, options, 'tridiagonal.condition');
   const { rhs, solution, lower, diagonal, upper, signal, onProgress } = options;
   if ((rhs === undefined) !== (solution === undefined)) {
-    throw new ArgumentError(rhs === undefined ? 'rhs' : 'solution', 'is required: error bounds need rhs and solution');
+    throw refusal(rhs === undefined ? 'rhs' : 'solution', 'an array: error bounds need rhs and solution', 'undefined');
   }
   const bounds = rhs !== undefined && solution !== undefined;
   if (bounds) {

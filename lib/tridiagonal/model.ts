@@ -2,7 +2,7 @@
 // (2011), section 6.1, equations 1-3 and Table 1.
 import { describeValue } from '../core/arrays.ts';
 import { isArray, requireChoice, requireCount, requireFields, requireNumber, requireRange } from '../core/checks.ts';
-import { ArgumentError, refusal } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import { modelTable } from './model-table.ts';
 
 /** Coefficients of the model for one element type on one architecture. */
@@ -66,7 +66,7 @@ export function modelCoefficients(architecture: string, type: 'float32' | 'float
   requireChoice(type ?? null, 'type', ['float32', 'float64']);
   if (architecture === 'paper') {
     if (type === 'float32') return paperCoefficients;
-    throw new ArgumentError('type', 'expected "float32": the paper has no float64 figures');
+    throw refusal('type', '"float32" (the paper has no float64 figures)', describeValue(type));
   }
   const found = typeof architecture === 'string' && Object.hasOwn(modelTable, architecture) ? modelTable[architecture]?.[type] : undefined;
   if (found !== undefined) return found;
@@ -123,7 +123,7 @@ export function fitModel(samples: readonly ModelSample[]): { alpha: number; beta
   const x = mean(samples.map(({ depth }) => depth));
   const y = mean(samples.map(({ registersPerThread }) => registersPerThread));
   const spread = samples.reduce((sum, { depth }) => sum + (depth - x) ** 2, 0);
-  if (!(spread > 0)) throw new ArgumentError('samples', 'expected at least two different depths');
+  if (!(spread > 0)) throw refusal('samples', 'at least two different depths', `${samples.length} of one depth`);
   const beta = samples.reduce((sum, sample) => sum + (sample.depth - x) * (sample.registersPerThread - y), 0) / spread;
   const alpha = y - beta * x;
   const worst = Math.max(...samples.map(({ depth, registersPerThread }) => Math.abs(alpha + beta * depth - registersPerThread)));

@@ -1,5 +1,6 @@
 // tridiagonal.multiply: products with batches of tridiagonal matrices.
-import { ArgumentError } from '../core/errors.ts';
+import { describeValue } from '../core/arrays.ts';
+import { refusal } from '../core/errors.ts';
 import { callFields, checkOptions, optionTable, realFrom } from '../core/options.ts';
 import { arrayField, matrixFields, shapeFields } from './options.ts';
 import { laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, withResult } from './problem.ts';
@@ -40,7 +41,7 @@ export async function multiply<V extends Vector>(options: MultiplyOptions<V>): P
   checkOptions(table, options, 'tridiagonal.multiply');
   const { x, alpha = 1, beta = 0, lower, diagonal, upper, signal, onProgress } = options;
   requireVector(x, 'x');
-  if (options.y === undefined && beta !== 0) throw new ArgumentError('y', `is required with beta ${beta}`);
+  if (options.y === undefined && beta !== 0) throw refusal('y', `an array with beta ${describeValue(beta)}`, 'undefined');
   const resolved = resolveProblem(options, options.y === undefined ? { x } : { x, y: options.y });
   const problem = options.layouts?.y === undefined ? laidOutLike(resolved, 'y', 'x') : resolved;
   const parameters = Object.assign(shapeParameters(problem), matrixParameters(options, problem), {

@@ -2,7 +2,7 @@
 import { makeInt32 } from '../core/arrays.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { inputArray, resultArray, type Device } from '../core/device.ts';
-import { ArgumentError, WarploomError } from '../core/errors.ts';
+import { refusal, WarploomError } from '../core/errors.ts';
 import { callFields, checkOptions, choice, optionTable, realFrom, truth } from '../core/options.ts';
 import { arrayField, matrixFields, shapeFields } from './options.ts';
 import {
@@ -210,7 +210,7 @@ export class Plan {
       n, batch, ...ragged, ...(complex && !split ? { complex } : {}), ...(rhsCount === undefined ? {} : { rhsCount }),
       ...(layout === undefined ? {} : { layout }), ...(layouts === undefined ? {} : { layouts }),
     }, vectors);
-    if (resolved.type !== type) throw new ArgumentError('rhs', `expected ${type} elements like the plan, received ${resolved.type}`);
+    if (resolved.type !== type) throw refusal('rhs', `${type} elements like the plan`, resolved.type);
     return layouts?.solution === undefined ? laidOutLike(resolved, 'solution', 'rhs') : resolved;
   }
 
@@ -251,7 +251,7 @@ export async function plan(options: PlanOptions): Promise<Plan> {
   checkOptions(planTable, options, 'tridiagonal.plan');
   const { lower, diagonal, upper, signal, onProgress, check = false, tolerance = 0 } = options;
   const factorisation = factorisationOf(options);
-  if (tolerance !== 0 && !check) throw new ArgumentError('tolerance', 'needs check: true');
+  if (tolerance !== 0 && !check) throw refusal('tolerance', 'none without check: true', String(tolerance));
   const problem = resolveProblem(options, {});
   const matrix = matrixParameters(options, problem);
   signal?.throwIfAborted();
@@ -284,10 +284,10 @@ export async function plan(options: PlanOptions): Promise<Plan> {
 function factorisationOf({ factorisation, structure = 'general', stable = false }: PlanOptions): Factorisation {
   const chosen = factorisation ?? (structure === 'positive-definite' ? 'cholesky' : stable ? 'pivoted' : 'regpack');
   if (stable && chosen === 'regpack') {
-    throw new ArgumentError('factorisation', 'expected "pivoted" or "cholesky" with stable: true, received "regpack"');
+    throw refusal('factorisation', '"pivoted" or "cholesky" with stable: true', '"regpack"');
   }
   if (chosen === 'cholesky' && structure === 'general') {
-    throw new ArgumentError('factorisation', 'expected structure "positive-definite" with "cholesky"');
+    throw refusal('factorisation', '"regpack" or "pivoted" with structure "general"', '"cholesky"');
   }
   return chosen;
 }

@@ -1,10 +1,10 @@
 // One call's problem: type, shape and views, resolved from the options that all operations share.
 import { elementTypeOf, makeTypedArray } from '../core/arrays.ts';
-import { ArgumentError } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { type Device, implicitDevice, resultArray } from '../core/device.ts';
 import {
-  bandView, describe, elementCount, extentOf, impliesComplex, isConstant, isRealArray, isSplit, requireBand, requireVector,
+  bandView, describe, elementCount, expectedArray, extentOf, impliesComplex, isConstant, isRealArray, isSplit, requireBand, requireVector,
   typeOf, vectorStrides, vectorView, type Shape, type View,
 } from './views.ts';
 import type {
@@ -80,23 +80,22 @@ function resolveType(asked: boolean, { names, bands }: Collected, options: Optio
     const name = names[index]!;
     if (isConstant(array)) continue;
     if (complex && !asked && isRealArray(array)) {
-      throw new ArgumentError(name, 'is a plain typed array in a complex call: state complex: true when it holds '
-        + '(real, imaginary) pairs, or pass { re, im }');
+      throw refusal(name, 'complex: true for a plain array of (real, imaginary) pairs, or { re, im }', `${describe(array)} in a complex call`);
     }
     if (complex && array instanceof DeviceArray && !array.type.startsWith('complex')) {
-      throw new ArgumentError(name, `expected complex elements, received ${describe(array)}`);
+      throw refusal(name, 'complex elements', describe(array));
     }
     const type = typeOf(array, complex);
     if (first === undefined) {
       first = type;
       firstName = name;
     } else if (type !== first) {
-      throw new ArgumentError(name, `expected ${first} elements like ${firstName}, received ${type}`);
+      throw refusal(name, `${first} elements like ${firstName}`, type);
     }
   }
   if (first === undefined) {
-    throw new ArgumentError('diagonal', options.n === undefined ? 'constant bands alone give no size: state n'
-      : 'constant bands alone give no precision: pass one band as a typed array of n elements');
+    throw options.n === undefined ? refusal('n', 'the size, which constant bands do not give', 'undefined')
+      : refusal('diagonal', 'one band as a typed array of n elements, which gives the precision', 'constants alone');
   }
   return first;
 }
@@ -112,7 +111,7 @@ function resolveShape(
   const name = names[at] as ArrayName;
   const array = bands[at] as Vector;
   if (typeof layoutOf((name as string) === 'cotangent' ? 'rhs' : name) === 'object') {
-    throw new ArgumentError(n === undefined ? 'n' : 'batch', 'is required when arrays are given by strides');
+    throw refusal(n === undefined ? 'n' : 'batch', 'a number when arrays are given by strides', 'undefined');
   }
   const sides = name in vectors ? rhsCount : 1;
   const elements = elementCount(array, type, name);
@@ -120,7 +119,7 @@ function resolveShape(
   const other = known === 0 ? 0 : elements / known;
   if (!Number.isInteger(other) || (known === 0 && elements !== 0)) {
     const factors = [n === undefined ? '' : `n ${n}`, batch === undefined ? '' : `batch ${batch}`, `rhsCount ${sides}`];
-    throw new ArgumentError(name, `expected a multiple of ${known} elements (${factors.filter(Boolean).join(', ')}), received ${elements}`);
+    throw refusal(name, `a multiple of ${known} elements (${factors.filter(Boolean).join(', ')})`, String(elements));
   }
   if (n === 0) return { n, batch: 1, rhsCount };
   return n !== undefined ? { n, batch: other, rhsCount } : { n: other, batch: batch ?? 1, rhsCount };
@@ -131,26 +130,26 @@ function resolveRagged(
 ): Problem {
   const offsets = BigInt64Array.from(options.offsets as Iterable<number | bigint>, (value) => BigInt(value));
   const batch = offsets.length - 1;
-  if (batch < 0) throw new ArgumentError('offsets', 'expected batch + 1 entries, received none');
-  if (offsets[0] !== 0n) throw new ArgumentError('offsets', `expected offsets[0] to be 0, received ${offsets[0]}`);
+  if (batch < 0) throw refusal('offsets', 'batch + 1 entries', 'none');
+  if (offsets[0] !== 0n) throw refusal('offsets', 'offsets[0] to be 0', String(offsets[0]));
   let n = 0;
   for (let system = 0; system < batch; system += 1) {
     const rows = Number(offsets[system + 1]! - offsets[system]!);
     if (rows < 0) {
-      throw new ArgumentError('offsets', `expected ascending offsets, received ${offsets[system]} before ${offsets[system + 1]}`);
+      throw refusal('offsets', 'ascending offsets', `${offsets[system]} before ${offsets[system + 1]}`);
     }
     n = Math.max(n, rows);
   }
   const rows = Number(offsets[batch]!);
   if (options.batch !== undefined && options.batch !== batch) {
-    throw new ArgumentError('batch', `expected ${batch}, the number of systems of offsets, received ${options.batch}`);
+    throw refusal('batch', `${batch}, the number of systems of offsets`, String(options.batch));
   }
   if (options.n !== undefined && options.n !== n) {
-    throw new ArgumentError('n', `expected ${n}, the largest system of offsets, received ${options.n}`);
+    throw refusal('n', `${n}, the largest system of offsets`, String(options.n));
   }
   for (const name of ['lower', 'diagonal', 'upper', 'rhs', 'solution', 'x', 'y'] as const) {
     if (layoutOf(name) === 'interleaved') {
-      throw new ArgumentError('layout', 'expected contiguous or strides with offsets, received "interleaved"');
+      throw refusal('layout', 'contiguous or strides with offsets', '"interleaved"');
     }
   }
   return { type, layoutOf, offsets, shape: { n, batch, rhsCount, rows } };
@@ -172,7 +171,7 @@ export function matrixParameters(options: MatrixOptions, problem: Problem): Matr
     };
   }
   if (options.upper !== undefined) {
-    throw new ArgumentError('upper', 'is not given with structure "positive-definite": upper[i] = conj(lower[i+1])');
+    throw refusal('upper', 'none with structure "positive-definite": upper[i] = conj(lower[i+1])', describe(upper));
   }
   return {
     lower: bandOf(problem, 'lower', lower), diagonal: bandOf(problem, 'diagonal', diagonal), upper: undefined,
@@ -181,7 +180,7 @@ export function matrixParameters(options: MatrixOptions, problem: Problem): Matr
 }
 
 function bandOf(problem: Problem, name: 'lower' | 'diagonal' | 'upper', band: Band | undefined): View {
-  if (band === undefined) throw new ArgumentError(name, 'is required');
+  if (band === undefined) throw refusal(name, expectedArray, 'undefined');
   return bandView(band, problem.type, problem.layoutOf(name), problem.shape, name);
 }
 
@@ -212,7 +211,7 @@ export function resolveDevice(asked: Device | undefined, arrays: readonly unknow
 
 function sameDevice(device: Device | undefined, array: DeviceArray): Device {
   if (device === undefined || array.device === device) return array.device;
-  throw new ArgumentError('device', 'expected every device array on the device of the call');
+  throw refusal('device', 'the device of all device arrays of the call', 'another one');
 }
 
 /** Frees what a vector holds on a device. */

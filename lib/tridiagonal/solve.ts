@@ -1,7 +1,7 @@
 // tridiagonal.solve and tridiagonal.workspace.
 import { makeInt32 } from '../core/arrays.ts';
 import { Device } from '../core/device.ts';
-import { ArgumentError } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { callFields, checkOptions, choice, optionTable, realFrom, truth } from '../core/options.ts';
 import { arrayField, matrixFields, shapeFields } from './options.ts';
@@ -177,12 +177,12 @@ function prepare(options: SolveOptions): Prepared {
   const problem = options.layouts?.solution === undefined ? laidOutLike(resolved, 'solution', 'rhs') : resolved;
   const { depth = 0, algorithm = 'auto', stable = false, check = false, refine = false, tolerance = 0 } = options;
   if (depth !== 0 && algorithm !== 'cr-regpack') {
-    throw new ArgumentError('depth', `is the packing depth of cr-regpack; algorithm "${algorithm}" has none`);
+    throw refusal('depth', `none with algorithm "${algorithm}" (it is the packing depth of cr-regpack)`, String(depth));
   }
   if (stable && algorithm !== 'auto' && algorithm !== 'pivoting') {
-    throw new ArgumentError('algorithm', `expected "auto" or "pivoting" with stable: true, received "${algorithm}"`);
+    throw refusal('algorithm', '"auto" or "pivoting" with stable: true', `"${algorithm}"`);
   }
-  if (tolerance !== 0 && !check) throw new ArgumentError('tolerance', 'needs check: true');
+  if (tolerance !== 0 && !check) throw refusal('tolerance', 'none without check: true', String(tolerance));
   if (options.out !== undefined) viewOf(problem, 'solution', options.out, 'out');
   const { type, offsets, shape: { n, batch, rhsCount } } = problem;
   const { lower, diagonal, upper, periodic, transpose, structure } = matrixParameters(options, problem);

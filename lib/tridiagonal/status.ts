@@ -1,7 +1,7 @@
 // Outcomes per system: a summary, and the few words that are not «ok».
 import { makeInt32 } from '../core/arrays.ts';
 import { requireCount } from '../core/checks.ts';
-import { ArgumentError, WarploomError } from '../core/errors.ts';
+import { refusal, WarploomError } from '../core/errors.ts';
 import { describe } from './views.ts';
 
 /** Outcome of one system and right-hand side. */
@@ -119,7 +119,7 @@ export class SystemStatuses implements Iterable<SystemOutcome> {
     const batch = this.rhsCount === 0 ? 0 : this.length / this.rhsCount;
     for (const [name, value, end] of [['system', system, batch], ['rhs', rhs, this.rhsCount]] as const) {
       if (Number.isInteger(value) && value >= 0 && value < end) continue;
-      throw new ArgumentError(name, `expected an integer from 0 to ${end - 1}, received ${describe(value)}`);
+      throw refusal(name, `an integer from 0 to ${end - 1}`, describe(value));
     }
     return this.#outcome(system * this.rhsCount + rhs);
   }

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { makeTypedArray } from '../core/arrays.ts';
 import { requirePath } from '../core/checks.ts';
 import { implicitDevice, type Device } from '../core/device.ts';
-import { ArgumentError, WarploomError } from '../core/errors.ts';
+import { refusal, WarploomError } from '../core/errors.ts';
 import { makeFolder, readText, writeFileAtomic } from '../core/files.ts';
 import { callback, callFields, checkOptions, choice, listOf, optionTable, wholeFrom } from '../core/options.ts';
 import { list, mapOf, number, record, text, whole } from '../core/shapes.ts';
@@ -160,7 +160,7 @@ export async function readPolicy(path: string): Promise<TunedPolicy> {
     requirePolicy(policy);
     return policy;
   } catch (error) {
-    throw new ArgumentError('path', `expected a policy as writePolicy stores it, received ${path}`, { cause: error });
+    throw refusal('path', 'a policy as writePolicy stores it', path, { cause: error });
   }
 }
 

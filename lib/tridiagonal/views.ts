@@ -1,7 +1,7 @@
 // From what callers pass (typed arrays, device arrays, split complex, constants) to the strided views
 // that every backend takes. Cheap checks only: kinds, types, lengths; never the elements.
 import { describeValue, elementTypeOf, isReal as isRealArray, typedArrayKind } from '../core/arrays.ts';
-import { ArgumentError } from '../core/errors.ts';
+import { refusal } from '../core/errors.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import type {
   Band, ComplexNumber, ElementType, Layout, RealArray, SplitComplex, Strides, Vector,
@@ -58,17 +58,17 @@ function isFloating(type: string): boolean {
   return type === 'float64' || type === 'float32' || type === 'complex128' || type === 'complex64';
 }
 
-const expectedArray = 'a Float64Array, Float32Array, DeviceArray or { re, im } of two such';
+export const expectedArray = 'a Float64Array, Float32Array, DeviceArray or { re, im } of two such';
 
 /** Checks that `value` is one of the accepted array kinds. */
 export function requireVector(value: unknown, name: string): asserts value is Vector {
   if (isRealArray(value)) {
     if ((value.buffer as { resizable?: boolean }).resizable !== true) return;
-    throw new ArgumentError(name, `expected an array of fixed length, received ${describe(value)} on a resizable buffer`);
+    throw refusal(name, 'an array of fixed length', `${describe(value)} on a resizable buffer`);
   }
   if (value instanceof DeviceArray) {
     if (!isFloating(value.type)) {
-      throw new ArgumentError(name, `expected floating-point elements, received ${describe(value)}`);
+      throw refusal(name, 'floating-point elements', describe(value));
     }
     return;
   }
@@ -78,12 +78,11 @@ export function requireVector(value: unknown, name: string): asserts value is Ve
     requireVector(im, `${name}.im`);
     if (isSplit(re) || isSplit(im) || elementKind(re) !== elementKind(im) || re.length !== im.length
       || elementKind(re).startsWith('complex') || re instanceof DeviceArray !== im instanceof DeviceArray) {
-      throw new ArgumentError(name, 'expected re and im of one kind, real type and length, received '
-        + `${describe(re)} and ${describe(im)}`);
+      throw refusal(name, 're and im of one kind, real type and length', `${describe(re)} and ${describe(im)}`);
     }
     return;
   }
-  throw new ArgumentError(name, `expected ${expectedArray}, received ${describe(value)}`);
+  throw refusal(name, expectedArray, describe(value));
 }
 
 /** Checks that `value` is an accepted array or a finite constant. */
@@ -92,7 +91,7 @@ export function requireBand(value: unknown, name: string): asserts value is Band
   if (Number.isFinite(value)) return;
   const parts = typeof value === 'number' ? [value] : [value.re, value.im];
   if (!parts.every(Number.isFinite)) {
-    throw new ArgumentError(name, `expected a finite constant, received ${parts.join(' + i ')}`);
+    throw refusal(name, 'a finite constant', parts.join(' + i '));
   }
 }
 
@@ -121,7 +120,7 @@ export function elementCount(vector: Vector, type: ElementType, name: string): n
   if (isSplit(vector)) return vector.re.length;
   if (vector instanceof DeviceArray || !type.startsWith('complex')) return vector.length;
   if (vector.length % 2 !== 0) {
-    throw new ArgumentError(name, `expected (real, imaginary) pairs, received ${describe(vector)}`);
+    throw refusal(name, '(real, imaginary) pairs', describe(vector));
   }
   return vector.length / 2;
 }
@@ -167,9 +166,7 @@ export function vectorView(vector: Vector, type: ElementType, layout: Layout, sh
   const need = extentOf(strides, shape, true);
   if (typeof layout === 'object' ? have < need : have !== need) {
     const size = rows === undefined ? `batch ${batch} * rhsCount ${rhsCount} * n ${n}` : `rhsCount ${rhsCount} * rows ${rows}`;
-    throw new ArgumentError(name, typeof layout === 'object'
-      ? `expected at least ${need} elements for its strides, received ${have}`
-      : `expected ${need} elements (${size}), received ${have}`);
+    throw refusal(name, typeof layout === 'object' ? `at least ${need} elements for its strides` : `${need} elements (${size})`, String(have));
   }
   return makeView(vector, strides);
 }
@@ -185,7 +182,7 @@ export function bandView(band: Band, type: ElementType, layout: Layout, shape: S
     const strides = fullStrides(layout, 0);
     const need = extentOf(strides, shape, false);
     if (have < need) {
-      throw new ArgumentError(name, `expected at least ${need} elements for its strides, received ${have}`);
+      throw refusal(name, `at least ${need} elements for its strides`, String(have));
     }
     return makeView(band, strides);
   }
@@ -194,22 +191,22 @@ export function bandView(band: Band, type: ElementType, layout: Layout, shape: S
     return layout === 'interleaved' ? stridedView(band, 0, 1, batch, 0) : stridedView(band, 0, n, 1, 0);
   }
   if (rows === undefined && have === n) return stridedView(band, 0, 0, 1, 0);
-  throw new ArgumentError(name, bandLengthMessage(have, shape));
+  throw refusal(name, expectedLength(have, shape), String(have));
 }
 
-function bandLengthMessage(have: number, { n, batch, rows }: Shape): string {
-  if (rows !== undefined) return `expected ${rows} elements (offsets[batch] rows), received ${have}`;
+function expectedLength(have: number, { n, batch, rows }: Shape): string {
+  if (rows !== undefined) return `${rows} elements (offsets[batch] rows)`;
   const expected = batch === 1 ? `${n} elements` : `${n * batch} elements (batch ${batch} * n ${n}) or ${n} shared by the batch`;
   const lapack = have > 0 && (have === n - 1 || have === (n - 1) * batch)
     ? '; bands have one entry per row here: lower[0] and upper[n-1] exist and are not read' : '';
-  return `expected ${expected}, received ${have}${lapack}`;
+  return `${expected}${lapack}`;
 }
 
 function constantArray(value: number | ComplexNumber, type: ElementType, name: string): RealArray {
   const single = type === 'float32' || type === 'complex64';
   const { re, im } = typeof value === 'number' ? { re: value, im: 0 } : value;
   if (!type.startsWith('complex') && typeof value !== 'number') {
-    throw new ArgumentError(name, 'expected a real constant in a real call, received { re, im }');
+    throw refusal(name, 'a real constant in a real call', '{ re, im }');
   }
   const numbers = type.startsWith('complex') ? 2 : 1;
   const data = single ? new Float32Array(numbers) : new Float64Array(numbers);

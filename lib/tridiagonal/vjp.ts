@@ -1,7 +1,7 @@
 // tridiagonal.vjp: the gradient of a solve, by one solve with the adjoint matrix.
 import { DeviceArray } from '../core/device-array.ts';
 import { resultArray, type Device } from '../core/device.ts';
-import { ArgumentError } from '../core/errors.ts';
+import { ArgumentError, refusal } from '../core/errors.ts';
 import { callFields, checkOptions, optionTable, truth } from '../core/options.ts';
 import { arrayField, matrixFields, shapeFields } from './options.ts';
 import {
@@ -84,7 +84,7 @@ export async function vjp<V extends Vector>(options: VjpOptions<V>): Promise<Vjp
 function ofBand(error: unknown): unknown {
   const band = error instanceof ArgumentError ? /^(\w+)Gradient$/.exec(error.argument ?? '')?.[1] : undefined;
   if (band === undefined) return error;
-  return new ArgumentError(band, 'has strides that address an element more than once: its gradient would be no array');
+  return refusal(band, 'strides that address no element twice, so that its gradient is an array', 'strides that do');
 }
 
 /** The problem of the adjoint solve: cotangent and solution have the layout of right-hand sides. */

@@ -1,7 +1,7 @@
 // A worker thread that makes right calls of public functions wrong, one after the other, and tells how each ends. What it is doing is
 // known outside, so that a call without an end can be found and named.
 import { parentPort, workerData } from 'node:worker_threads';
-import { WarploomError } from '../../lib/index.ts';
+import { ArgumentError, WarploomError } from '../../lib/index.ts';
 import { functions, notCalled, objects, statics, walk, type PublicCall } from './misuse-calls.ts';
 import { Random } from './random.ts';
 
@@ -142,6 +142,10 @@ async function outcome(fn: (...args: unknown[]) => unknown, self: object | undef
   try {
     return await Promise.race([settle(Reflect.apply(fn, self, args)).then(() => undefined), late]);
   } catch (error) {
+    if (error instanceof ArgumentError && (error.expected === '' || error.received === '')) return `says nothing of what was expected or received: ${error.message}`;
+    if (error instanceof ArgumentError && error.message.includes('expected') && error.expected.includes(', received')) return `says it twice: ${error.message}`;
+    const [, expected, received] = /expected (.*), received (.*)/s.exec(error instanceof ArgumentError ? error.message : '') ?? [];
+    if (expected !== undefined && expected === received) return `expects what it received: ${expected}`;
     if (error instanceof WarploomError && error.code !== 'ERR_WARPLOOM_INTERNAL') return undefined;
     return error instanceof Error ? `${error.name}: ${error.message.split('\n')[0]}` : `throws ${typeof error}`;
   } finally {

@@ -1,6 +1,6 @@
 // Arrays without an image's header: .npy, and raw samples of a described layout.
 import { requireChoice, requireFields, requireWhole } from '../../core/checks.ts';
-import { ArgumentError, refusal } from '../../core/errors.ts';
+import { refusal } from '../../core/errors.ts';
 import { formatNpy, parseNpy } from '../npy.ts';
 import type { CheckedImage } from '../image.ts';
 import {
@@ -52,7 +52,7 @@ const layoutFields = ['width', 'height', 'depth', 'channels', 'sampleType', 'lit
 
 /** Checks the layout that a caller describes. */
 function checkLayout(layout: RawLayout | undefined): Required<RawLayout> {
-  if (layout === undefined) throw new ArgumentError('raw', 'a raw file needs its layout: { width, height, sampleType, … }');
+  if (layout === undefined) throw refusal('raw', 'the layout of the raw file: { width, height, sampleType, … }', 'none');
   requireFields(layout, layoutFields, 'raw', 'a raw layout');
   const { width, height, depth = 1, channels = 1, sampleType, littleEndian = true, offset = 0, interleaved = false } = layout;
   for (const [key, value] of Object.entries({ width, height, depth, channels })) {

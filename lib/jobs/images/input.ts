@@ -1,6 +1,6 @@
 // Images of a job: read from files or generated, and scaled to the 0 to 1 that the operations' parameters are meant for.
 import { basename } from 'node:path';
-import { ArgumentError } from '../../core/errors.ts';
+import { refusal } from '../../core/errors.ts';
 import { addNoise, discs, readImage, sheppLogan, type Image, type ImageMeta } from '../../imaging/index.ts';
 import type { ImageInput, ImageJob } from './fields.ts';
 
@@ -46,7 +46,7 @@ function rangeFor(job: ImageJob, meta: ImageMeta | undefined, data: Float32Array
   const { range = unitFile ? 'unit' : 'own' } = job;
   if (range === 'unit') return [0, 1];
   if (range === 'own') return ownRange(data);
-  if (!(range[0] < range[1])) throw new ArgumentError('range', 'expected two numbers, the smaller one first');
+  if (!(range[0] < range[1])) throw refusal('range', 'two numbers, the smaller one first', `${range[0]}, ${range[1]}`);
   return range;
 }
 

@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { z } from 'zod';
-import { ArgumentError, refusal } from '../../core/errors.ts';
+import { describeValue } from '../../core/arrays.ts';
+import { refusal } from '../../core/errors.ts';
 import { readBytes, writeFileAtomic } from '../../core/files.ts';
 import { formatNpy, parseNpy } from '../../files/npy.ts';
 import { register, registrationMeasures, registrationPair, targetRegistrationError, writeImage } from '../../imaging/index.ts';
@@ -76,7 +77,7 @@ const single = (image: HostImage, meta: LoadedImage['meta'], range: LoadedImage[
 export async function loadPair(job: RegisterJob, resolve: (path: string) => string): Promise<LoadedPair> {
   const { reference, template } = job;
   if (typeof reference !== 'string') {
-    if (template !== undefined) throw new ArgumentError('template', 'a generated pair has its own template');
+    if (template !== undefined) throw refusal('template', 'none: a generated pair has its own', describeValue(template));
     const { size, dimensions, amplitude } = reference;
     const pair = registrationPair(size, { type: job.precision, dimensions, ...(amplitude === undefined ? {} : { amplitude }) });
     const label = `pair ${extentsOf(pair.reference)}`;
@@ -85,7 +86,7 @@ export async function loadPair(job: RegisterJob, resolve: (path: string) => stri
       exact: { displacement: pair.displacement, mask: pair.mask }, landmarks: undefined,
     };
   }
-  if (template === undefined) throw new ArgumentError('template', 'name the image that is warped onto the reference');
+  if (template === undefined) throw refusal('template', 'the image that is warped onto the reference', 'none');
   const first = await loadImage(reference, job, resolve);
   const second = await loadImage(template, { ...job, range: [...first.range] as [number, number] }, resolve);
   const sides = (first.image.depth ?? 1) > 1 ? 3 : 2;

@@ -1,6 +1,6 @@
 // Streams made in TypeScript: filters whose code is StreamIt text, joined by functions whose types keep the ends together.
 import { describeValue, isReal } from '../../core/arrays.ts';
-import { ArgumentError, refusal } from '../../core/errors.ts';
+import { refusal } from '../../core/errors.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import { defaultLimits } from '../elaborate/limits.ts';
 import { requireFields, requireList, requireText } from '../require.ts';
@@ -136,7 +136,7 @@ type Last<S extends readonly AnyStream[]> = S extends readonly [...unknown[], St
 export function pipeline<const S extends readonly AnyStream[]>(...children: S & Joins<S>): StreamNode<First<S>, Last<S>> {
   const all: readonly AnyStream[] = children as S;
   all.forEach((child, i) => requireStream(`children[${i}]`, child));
-  if (all.length === 0) throw new ArgumentError('children', 'a pipeline needs at least one stream');
+  if (all.length === 0) throw refusal('children', 'at least one stream of the pipeline', 'none');
   for (let i = 1; i < all.length; ++i) {
     if (all[i - 1]!.output !== all[i]!.input) {
       throw refusal(`children[${i}]`, `a stream that takes ${all[i - 1]!.output}`, `${all[i]!.name}, which takes ${all[i]!.input}`);
@@ -179,7 +179,7 @@ export function splitJoin<I extends ItemType, O extends ItemType>(options: {
   requirePolicy('join', join, false);
   requireList('branches', branches, 'streams');
   branches.forEach((branch, i) => requireStream(`branches[${i}]`, branch));
-  if (branches.length === 0) throw new ArgumentError('branches', 'a split-join needs at least one branch');
+  if (branches.length === 0) throw refusal('branches', 'at least one branch of the split-join', 'none');
   const common = (end: 'input' | 'output') => branches.map((branch) => branch[end]).find((type) => type !== 'void') ?? 'void';
   return new StreamNode('SplitJoin', { input: common('input') as I, output: common('output') as O },
     { kind: 'splitjoin', split, children: branches, join });

@@ -1,5 +1,5 @@
 // The interpreter: the slow, obvious meaning of a program. Every other way to run one is checked against it.
-import { ArgumentError } from '../../core/errors.ts';
+import { refusal } from '../../core/errors.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { FilterCode } from '../ir.ts';
@@ -58,7 +58,7 @@ export interface Interpretation {
 }
 
 function check(name: string, x: number | undefined): void {
-  if (x !== undefined && (!Number.isInteger(x) || x < 0)) throw new ArgumentError(name, `expected an integer of 0 or more, received ${x}`);
+  if (x !== undefined && (!Number.isInteger(x) || x < 0)) throw refusal(name, 'an integer of 0 or more', String(x));
 }
 
 /** Fires sinks one after the other until `isDone`; each value is a firing. */
@@ -106,7 +106,7 @@ export function requireItems(graph: StreamGraph): void {
   const isVisible = graph.output !== undefined || graph.nodes.some(
     (node) => node.kind === 'writer' || (node.kind === 'filter' && prints(node.code)));
   if (!isVisible) {
-    throw new ArgumentError('options.items', 'the program has no output, writes no file and prints no lines: use `iterations`');
+    throw refusal('options.items', '`iterations`, as the program has no output, writes no file and prints no lines', '`items`');
   }
 }
 
@@ -115,12 +115,12 @@ function engineFor(graph: StreamGraph, options: InterpretOptions, watchers: Pick
   const { input, items, iterations } = options;
   check('options.items', items);
   check('options.iterations', iterations);
-  if (items !== undefined && iterations !== undefined) throw new ArgumentError(
-    'options', 'expected `items` or `iterations`, received both');
-  if (graph.input !== undefined && input === undefined) throw new ArgumentError(
-    'options.input', 'the program has an open input: give its items');
+  if (items !== undefined && iterations !== undefined) throw refusal(
+    'options', '`items` or `iterations`', 'both');
+  if (graph.input !== undefined && input === undefined) throw refusal(
+    'options.input', 'the items of the open input of the program', 'undefined');
   if (graph.input === undefined && items === undefined && iterations === undefined) {
-    throw new ArgumentError('options.items', 'the program has no input that ends: say when to stop by `items` or `iterations`');
+    throw refusal('options.items', '`items` or `iterations`, which say when to stop: the program has no input that ends', 'neither');
   }
   if (items !== undefined) requireItems(graph);
   return new Engine(graph, {

@@ -1,6 +1,6 @@
 // Work for N equal CPU cores: stateless actors are cut into slices of their firings, aligned along the stream so that a slice
 // mostly reads what its own core wrote; actors with state and loops stay whole. The cores meet at a barrier once a launch.
-import { ArgumentError } from '../../core/errors.ts';
+import { refusal } from '../../core/errors.ts';
 import { fireAll } from '../schedule/init.ts';
 import { Marking, type Step } from '../schedule/marking.ts';
 import type { SteadyState } from '../schedule/steady.ts';
@@ -223,7 +223,7 @@ export function assignToCores(graph: SdfGraph, steady: SteadyState, costs: CostT
   ] as const;
   for (const [name, value, most] of limits) {
     if (Number.isSafeInteger(value) && value >= 1 && value <= most) continue;
-    throw new ArgumentError(`options.${name}`, `expected an integer from 1 to ${most}, received ${value}`);
+    throw refusal(`options.${name}`, `an integer from 1 to ${most}`, String(value));
   }
   const units = unitsOf(graph, steady, costs);
   const whole = Math.max(0, ...units.map(({ isWhole, work }) => isWhole ? work : 0));

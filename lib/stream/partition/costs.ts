@@ -1,6 +1,6 @@
 // What things cost: the table that all partitioners and pipelining take, from profiling or given.
 import { describeValue } from '../../core/arrays.ts';
-import { ArgumentError } from '../../core/errors.ts';
+import { refusal } from '../../core/errors.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { requireFields, requireList, requireRateGraph, requireSizes } from '../require.ts';
 
@@ -30,10 +30,10 @@ export function checkCosts(graph: SdfGraph, costs: CostTable): void {
   const check = (name: keyof CostTable, count: number, allowsInfinity: boolean): void => {
     const values = costs[name];
     requireList(`costs.${name}`, values, `${count} times`);
-    if (values.length !== count) throw new ArgumentError(`costs.${name}`, `expected ${count} times, received ${values.length}`);
+    if (values.length !== count) throw refusal(`costs.${name}`, `${count} times`, String(values.length));
     values.forEach((value, id) => {
       if (typeof value === 'number' && value >= 0 && (value < Infinity || allowsInfinity)) return;
-      throw new ArgumentError(`costs.${name}[${id}]`, `expected a time ≥ 0 in microseconds, received ${describeValue(value)}`);
+      throw refusal(`costs.${name}[${id}]`, 'a time ≥ 0 in microseconds', describeValue(value));
     });
   };
   check('cpu', graph.actors.length, false);

@@ -1,7 +1,7 @@
 // Instance partitioning (section 4.5.2.2): firings of the filters of one kind of processor spread over its processors, by (4.13), (4.14).
 import { describeValue } from '../../core/arrays.ts';
 import { requireFields, requireInteger, requireList, requireSizes } from '../require.ts';
-import { ArgumentError } from '../../core/errors.ts';
+import { refusal } from '../../core/errors.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import { LinearModel, type Term } from '../schedule/lp.ts';
 import { Solver, type SolveOptions } from '../schedule/solver.ts';
@@ -29,18 +29,18 @@ export interface InstancePartition {
 
 function check(classes: readonly InstanceClass[], processors: number): void {
   if (!Number.isInteger(processors) || processors < 1 || processors > 4096) {
-    throw new ArgumentError('processors', `expected an integer from 1 to 4096, received ${describeValue(processors)}`);
+    throw refusal('processors', 'an integer from 1 to 4096', describeValue(processors));
   }
   requireList('classes', classes, 'classes of instances');
   for (const [at, each] of classes.entries()) {
     requireFields(`classes[${at}]`, each, 'a class with count and time');
     requireInteger(`classes[${at}].count`, each.count, 0);
     if (!(typeof each.time === 'number' && each.time >= 0 && each.time < Infinity)) {
-      throw new ArgumentError(`classes[${at}].time`, `expected microseconds ≥ 0, received ${describeValue(each.time)}`);
+      throw refusal(`classes[${at}].time`, 'microseconds ≥ 0', describeValue(each.time));
     }
   }
   const jobs = classes.reduce((sum, { count }) => sum + count, 0);
-  if (jobs > 1e6) throw new ArgumentError('classes', `expected at most 1000000 instances in all, received ${jobs}`);
+  if (jobs > 1e6) throw refusal('classes', 'at most 1000000 instances in all', String(jobs));
 }
 
 function sizesOf(classes: readonly InstanceClass[]): { sizes: number[]; owner: number[] } {

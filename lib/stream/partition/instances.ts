@@ -1,5 +1,5 @@
 // The instances of a software pipeline, what they wait for, and lower bounds of the initiation interval (sections 3.2 and 3.5).
-import { ArgumentError } from '../../core/errors.ts';
+import { refusal } from '../../core/errors.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import { isLoop, stronglyConnected } from '../schedule/topology.ts';
 import type { SdfGraph } from '../sdf.ts';
@@ -52,7 +52,7 @@ export function checkProblem(problem: PipelineProblem): void {
   const check = (name: string, values: readonly number[], count: number, isRight: (value: number) => boolean): void => {
     if (values.length === count && values.every(isRight)) return;
     const received = values.length === count ? values.find((value) => !isRight(value)) : `${values.length} numbers`;
-    throw new ArgumentError(name, `expected ${count} numbers in range, received ${received}`);
+    throw refusal(name, `${count} numbers in range`, String(received));
   };
   check('repetitions', repetitions, graph.actors.length, (value) => Number.isSafeInteger(value) && value > 0);
   check('delays', delays, graph.actors.length, (value) => value >= 0 && value < Infinity);

@@ -1,5 +1,5 @@
 // The graph as a picture: filters with their rates, splitters, joiners, channels with their types and initial items.
-import { ArgumentError } from '../../core/errors.ts';
+import { refusal } from '../../core/errors.ts';
 import { ratesOf } from '../elaborate/to-sdf.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import { typeText } from '../interpret/values.ts';
@@ -57,7 +57,7 @@ export async function graphSvg(graph: StreamGraph, title = 'stream graph'): Prom
 
 async function drawn(graph: StreamGraph, title: string): Promise<string> {
   if (graph.nodes.length > mostNodes) {
-    throw new ArgumentError('graph', `has ${graph.nodes.length} nodes; a picture takes up to ${mostNodes}`);
+    throw refusal('graph', `at most ${mostNodes} nodes in a picture`, String(graph.nodes.length));
   }
   const { Graph, layout } = await import('@dagrejs/dagre');
   const drawing = new Graph({ multigraph: true });

@@ -1,6 +1,6 @@
 // Runs a graph in the quickest way that takes it.
 import { availableParallelism } from 'node:os';
-import { ArgumentError, refusal } from '../../core/errors.ts';
+import { refusal } from '../../core/errors.ts';
 import { describeValue } from '../../core/arrays.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
@@ -84,7 +84,7 @@ function check({ nodes }: StreamGraph, { backend = 'auto', threads, costs, timeo
   requireStop({ timeout });
   if (costs !== undefined && costs !== 'measured') checkTimes(costs, nodes.length, 'costs');
   for (const [name, value] of [['fast', fast], ['compiler', compiler]] as const) {
-    if (value !== undefined && backend !== 'cpp') throw new ArgumentError(name, `only backend 'cpp' takes this, not '${backend}'`);
+    if (value !== undefined && backend !== 'cpp') throw refusal(name, `none with backend '${backend}' (only 'cpp' takes it)`, describeValue(value));
   }
 }
 

@@ -1,7 +1,7 @@
 // A run of a program compiled to JavaScript: its streams, what machines are told, what they answer.
 import { availableParallelism } from 'node:os';
-import { holds } from '../../core/arrays.ts';
-import { ArgumentError, WarploomError } from '../../core/errors.ts';
+import { describeValue, holds } from '../../core/arrays.ts';
+import { refusal, WarploomError } from '../../core/errors.ts';
 import { countRun, type RunAmount, type RunCounts } from '../emit/counts.ts';
 import type { JsProgram } from '../emit/emit-js.ts';
 import { kinds, makeArray } from '../emit/layout.ts';
@@ -64,16 +64,14 @@ export interface ThreadOptions extends RunOptions, Partial<ThreadChoice> {
 export function amountOf(plan: ProgramPlan, input: ArrayLike<number> | undefined, items: number, options: RunOptions): RunAmount {
   for (const name of ['items', 'iterations'] as const) {
     const x = options[name];
-    if (x !== undefined && (!Number.isSafeInteger(x) || x < 0)) throw new ArgumentError(`options.${name}`,
-      `expected an integer of 0 or more, received ${x}`);
+    if (x !== undefined && (!Number.isSafeInteger(x) || x < 0)) throw refusal(`options.${name}`, 'an integer of 0 or more', describeValue(x));
   }
-  if (options.items !== undefined && options.iterations !== undefined) throw new ArgumentError('options',
-    'expected `items` or `iterations`, received both');
+  if (options.items !== undefined && options.iterations !== undefined) throw refusal('options', '`items` or `iterations`', 'both');
   const isOpen = plan.externals.some(({ kind }) => kind === 'input');
   if (!isOpen && options.items === undefined && options.iterations === undefined) {
-    throw new ArgumentError('options.items', 'the program has no input that ends: say when to stop by `items` or `iterations`');
+    throw refusal('options.items', '`items` or `iterations`, which say when to stop: the program has no input that ends', 'neither');
   }
-  if (isOpen && input === undefined) throw new ArgumentError('input', 'the program has an open input: give its items');
+  if (isOpen && input === undefined) throw refusal('input', 'the items of the open input of the program', 'undefined');
   if (options.items !== undefined) requireItems(plan.graph);
   return {
     input: isOpen ? items : Infinity, ...(options.items === undefined ? {} : { items: options.items }),

@@ -5,7 +5,7 @@ import { nearness, planLaunches, type LaunchPlan } from '../emit/launches.ts';
 import type { ProgramPlan } from '../emit/plan.ts';
 import { estimateCosts } from '../profile/estimate.ts';
 import type { GraphNode } from '../graph.ts';
-import { ArgumentError, refusal } from '../../core/errors.ts';
+import { refusal } from '../../core/errors.ts';
 import type { Cuts } from './split.ts';
 
 /** What decides about threads. */
@@ -65,7 +65,7 @@ export function checkTimes(costs: readonly number[], nodes: number, name = 'opti
 /** Checks a number of threads. */
 export function checkThreads(threads: number): number {
   if (Number.isInteger(threads) && threads >= 1 && threads <= 1024) return threads;
-  throw new ArgumentError('options.threads', `expected an integer from 1 to 1024, received ${threads}`);
+  throw refusal('options.threads', 'an integer from 1 to 1024', String(threads));
 }
 
 /** Plans a run on several cores; undefined where one does as well: short runs, work that stays whole, lines that several nodes print. */

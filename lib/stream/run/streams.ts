@@ -3,7 +3,7 @@ import { holds } from '../../core/arrays.ts';
 import { totalmem } from 'node:os';
 import { decodeFile, encodeFile } from '../interpret/files.ts';
 import { normalise, printed, scalarCount, typeBytes, unflatten } from '../interpret/values.ts';
-import { ArgumentError, OutOfMemoryError } from '../../core/errors.ts';
+import { OutOfMemoryError, refusal } from '../../core/errors.ts';
 import type { Site } from '../emit/context.ts';
 import { countsOf, kinds, makeArray, placesOf, type Kind } from '../emit/layout.ts';
 import type { External, ProgramPlan } from '../emit/plan.ts';
@@ -61,8 +61,7 @@ export function checkSizes(plan: ProgramPlan, streams: ReadonlyMap<number, { rea
     const items = streams.get(id)?.items ?? passed[i]!;
     return Math.max(largest, ...kinds.map((scalar) => items * countsOf(type)[scalar]));
   }, 0);
-  if (most >= 2 ** 31) throw new ArgumentError('options.items',
-    `one run moves at most ${2 ** 31 - 1} scalars through a stream, this one ${most}`);
+  if (most >= 2 ** 31) throw refusal('options.items', `at most ${2 ** 31 - 1} scalars through a stream in one run`, String(most));
 }
 
 /** Scalars of items in memory order; the very array where there is one kind. */
@@ -90,10 +89,9 @@ export function inputArrays(plan: ProgramPlan, inputs: StreamInputs): Map<number
     if (kind !== 'input' && kind !== 'reader') continue;
     const bytes = Object.hasOwn(inputs.files, path) ? inputs.files[path]
       : undefined;
-    if (kind === 'reader' && bytes === undefined) throw new ArgumentError('options.files',
-      `there is no file '${path}': give it under \`files\``);
+    if (kind === 'reader' && bytes === undefined) throw refusal('options.files', `the bytes of '${path}'`, 'no such file');
     if (kind === 'input' && inputs.input === undefined) {
-      throw new ArgumentError('input', 'the program has an open input: give its items');
+      throw refusal('input', 'the items of the open input of the program', 'undefined');
     }
     const numbers = kind === 'reader' ? decode(bytes!, type, path) : inputs.input!;
     found.set(id, { arrays: splitItems(numbers, type), items: Math.floor(numbers.length / scalarCount(type)) });
@@ -105,7 +103,7 @@ function decode(bytes: Uint8Array, type: IrType, path: string): Float64Array {
   try {
     return decodeFile(bytes, type, path);
   } catch (error) {
-    throw new ArgumentError('options.files', error instanceof Error ? error.message : String(error), { cause: error });
+    throw refusal('options.files', `the bytes of '${path}'`, error instanceof Error ? error.message : String(error), { cause: error });
   }
 }
 

@@ -4,7 +4,7 @@
 // in chapter 4). Lane l of a group of `width` threads owns column l: `total / width` items that follow each other in the stream.
 // Position and stream index depend on `total` and `width` alone, so producer and consumer agree whatever their rates are.
 import { describeValue, holds } from '../../core/arrays.ts';
-import { ArgumentError, refusal } from '../../core/errors.ts';
+import { refusal } from '../../core/errors.ts';
 import { requireFields, requireInteger } from '../require.ts';
 
 /** Width of chapter 3: the greatest common divisor of the block sizes it considers. */
@@ -31,7 +31,7 @@ function checkEnd(end: LayoutEnd, width: number): void {
 /** Items of one steady state; throws {@link ArgumentError} unless all parts are positive integers and threads fill whole groups. */
 export function layoutItems(end: LayoutEnd, width: number): number {
   checkEnd(end, width);
-  if (end.threads % width !== 0) throw new ArgumentError('threads', `expected a multiple of ${width}, received ${end.threads}`);
+  if (end.threads % width !== 0) throw refusal('threads', `a multiple of ${width}`, String(end.threads));
   return end.rate * end.threads * end.instances;
 }
 
@@ -123,7 +123,7 @@ function checkBuffers(from: ArrayLike<number>, to: ArrayLike<number>, width: num
     if (holds(buffer, 'float64') || holds(buffer, 'float32') || holds(buffer, 'int32')) continue;
     throw refusal(name, 'a Float64Array, Float32Array or Int32Array', describeValue(buffer));
   }
-  if (from.length !== to.length) throw new ArgumentError('to', `expected ${from.length} items, received ${to.length}`);
+  if (from.length !== to.length) throw refusal('to', `${from.length} items`, String(to.length));
   if (!Number.isSafeInteger(width) || width < 1 || from.length % width !== 0) {
     throw refusal('width', `a positive divisor of ${from.length}`, describeValue(width));
   }
