@@ -80,7 +80,9 @@ interface Where {
 }
 
 /** Runs the benchmark of a domain, on a device where it needs one, and says what ended it early. */
-async function runOn(domain: string, flags: Flags, context: Omit<BenchContext, 'device'>, begin: (where: Where) => Promise<void>): Promise<unknown> {
+async function runOn(
+  domain: string, flags: Flags, context: Omit<BenchContext, 'device'>, begin: (where: Where) => Promise<void>,
+): Promise<unknown> {
   // What was measured before a failure is kept.
   const settle = (work: Promise<void>) => work.then(() => undefined, (error: unknown) => error);
   const onHost = hostDomains[domain];

@@ -31,7 +31,9 @@ function checkReadOptions(options: ReadOptions): Source['options'] {
   requireWhole(page, 'page', 0, 2 ** 31);
   requireChoice(axes, 'axes', axisOrders);
   if (series !== undefined && typeof series !== 'string') throw refusal('series', 'a SeriesInstanceUID', describeValue(series));
-  if (options.raw !== undefined && format !== 'raw') throw refusal('format', '"raw", which `raw` describes', format === undefined ? 'none' : `"${format}"`);
+  if (options.raw !== undefined && format !== 'raw') {
+    throw refusal('format', '"raw", which `raw` describes', format === undefined ? 'none' : `"${format}"`);
+  }
   return { ...options, maxPixels };
 }
 

@@ -136,7 +136,7 @@ const mostIterations = 2 ** 24;
 
 function checkOptions(options: SegmentOptions): void {
   if (typeof options === 'object' && options !== null && 'contours' in options) {
-    throw refusal('contours', 'no such option: contours are traced by `await result.contours()`', describeValue((options as Record<string, unknown>)['contours']));
+    throw refusal('contours', 'no such option: contours are traced by `await result.contours()`', describeValue(options.contours));
   }
   requireCall(options as CallOptions, known, 'segment');
   for (const name of ['mu', 'nu', 'lambda1', 'lambda2', 'epsilon', 'eta', 'dt', 'tolerance'] as const) {

@@ -123,7 +123,8 @@ function selectKernels(syntax: Syntax, program: Program, lost: readonly RefusedK
   const kernels = kernel === undefined ? program.kernels : program.kernels.filter((fn) => fn.name === kernel);
   if (kernel !== undefined && kernels.length === 0 && !lost.some((each) => each.kernel === kernel)) {
     const known = program.kernels.map((fn) => fn.name);
-    throw refusal('kernel', `one of the kernels of the source: ${known.length > 0 ? known.join(', ') : 'it has none'}`, describeValue(kernel));
+    const list = known.length > 0 ? known.join(', ') : 'it has none';
+    throw refusal('kernel', `one of the kernels of the source: ${list}`, describeValue(kernel));
   }
   if (program.kernels.length === 0 && lost.length === 0 && syntax.root.broken) {
     for (const node of descend(syntax.root)) {

@@ -87,7 +87,8 @@ export function withGraph<T>(graph: StreamGraph, make: () => T, signal?: AbortSi
     // By its code: where the library is loaded twice, classes differ.
     const { code } = error as { code?: unknown };
     if (typeof code === 'string' && code.startsWith('ERR_WARPLOOM_') && code !== 'ERR_WARPLOOM_INTERNAL') throw error;
-    throw refusal('graph', 'the graph of a program, as stream.elaborate gives it', `one whose code is broken: ${error.message}`, { cause: error });
+    throw refusal(
+      'graph', 'the graph of a program, as stream.elaborate gives it', `one whose code is broken: ${error.message}`, { cause: error });
   };
   try {
     const made = make();

@@ -120,8 +120,8 @@ export function exactRiemann(left: GasState, right: GasState, gamma = 1.4): Riem
   const apart = right.velocity - left.velocity;
   const limit = (2 * (cl + cr)) / (gamma - 1);
   if (limit <= apart) {
-    throw refusal(
-      'right', `states that part slower than ${limit}, where a vacuum opens between them`, `velocities ${left.velocity} and ${right.velocity}`);
+    const expected = `a state that parts from the left one slower than ${limit}, where a vacuum opens`;
+    throw refusal('right', expected, `velocities ${left.velocity} and ${right.velocity}`);
   }
   // Two rarefactions as first guess: exact for those, and above zero always.
   const power = (gamma - 1) / (2 * gamma);

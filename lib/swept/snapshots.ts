@@ -27,7 +27,9 @@ export function checkSnapshots(options: SnapshotOptions): void {
   requireAscending(times, 'times', false);
   const given = oneOf(options, ['every', 'steps', 'times']);
   if (given === undefined) throw refusal('every', 'every, steps or times', 'none of them');
-  if (until !== undefined && given !== 'every') throw refusal('until', `no end with ${given}, which end by themselves (it goes with every)`, describeValue(until));
+  if (until !== undefined && given !== 'every') {
+    throw refusal('until', `none with ${given}, which end by themselves (it goes with every)`, describeValue(until));
+  }
 }
 
 /** The goals, made as the loop goes on; without `until` there is no last one. */

@@ -80,7 +80,8 @@ function resolveType(asked: boolean, { names, bands }: Collected, options: Optio
     const name = names[index]!;
     if (isConstant(array)) continue;
     if (complex && !asked && isRealArray(array)) {
-      throw refusal(name, 'complex: true for a plain array of (real, imaginary) pairs, or { re, im }', `${describe(array)} in a complex call`);
+      const expected = 'complex: true for a plain array of (real, imaginary) pairs, or { re, im }';
+      throw refusal(name, expected, `${describe(array)} in a complex call`);
     }
     if (complex && array instanceof DeviceArray && !array.type.startsWith('complex')) {
       throw refusal(name, 'complex elements', describe(array));

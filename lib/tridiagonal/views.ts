@@ -166,7 +166,8 @@ export function vectorView(vector: Vector, type: ElementType, layout: Layout, sh
   const need = extentOf(strides, shape, true);
   if (typeof layout === 'object' ? have < need : have !== need) {
     const size = rows === undefined ? `batch ${batch} * rhsCount ${rhsCount} * n ${n}` : `rhsCount ${rhsCount} * rows ${rows}`;
-    throw refusal(name, typeof layout === 'object' ? `at least ${need} elements for its strides` : `${need} elements (${size})`, String(have));
+    const expected = typeof layout === 'object' ? `at least ${need} elements for its strides` : `${need} elements (${size})`;
+    throw refusal(name, expected, String(have));
   }
   return makeView(vector, strides);
 }

@@ -84,7 +84,8 @@ function check({ nodes }: StreamGraph, { backend = 'auto', threads, costs, timeo
   requireStop({ timeout });
   if (costs !== undefined && costs !== 'measured') checkTimes(costs, nodes.length, 'costs');
   for (const [name, value] of [['fast', fast], ['compiler', compiler]] as const) {
-    if (value !== undefined && backend !== 'cpp') throw refusal(name, `none with backend '${backend}' (only 'cpp' takes it)`, describeValue(value));
+    if (value === undefined || backend === 'cpp') continue;
+    throw refusal(name, `none with backend '${backend}' (only 'cpp' takes it)`, describeValue(value));
   }
 }
 

@@ -64,7 +64,8 @@ export interface ThreadOptions extends RunOptions, Partial<ThreadChoice> {
 export function amountOf(plan: ProgramPlan, input: ArrayLike<number> | undefined, items: number, options: RunOptions): RunAmount {
   for (const name of ['items', 'iterations'] as const) {
     const x = options[name];
-    if (x !== undefined && (!Number.isSafeInteger(x) || x < 0)) throw refusal(`options.${name}`, 'an integer of 0 or more', describeValue(x));
+    if (x === undefined || (Number.isSafeInteger(x) && x >= 0)) continue;
+    throw refusal(`options.${name}`, 'an integer of 0 or more', describeValue(x));
   }
   if (options.items !== undefined && options.iterations !== undefined) throw refusal('options', '`items` or `iterations`', 'both');
   const isOpen = plan.externals.some(({ kind }) => kind === 'input');
