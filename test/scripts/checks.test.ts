@@ -145,6 +145,28 @@ describe('check-kernels', () => {
   });
 });
 
+describe('the build', () => {
+  it('says how much is left, by what objects take', async () => {
+    const { objectsOf, Progress, duration } = await script('build-progress.mjs');
+    const file = 'build a/prefix.cu.o: CUDA_COMPILER__warploom x\nbuild b/shape.cpp.o: CXX_COMPILER__warploom y\nbuild c/isa_avx2.cpp.o: CXX_COMPILER__w z\nbuild Release/w.node: CXX_SHARED';
+    const objects = objectsOf(file) as string[];
+    deepStrictEqual(objects, ['a/prefix.cu.o', 'b/shape.cpp.o', 'c/isa_avx2.cpp.o']);
+    const progress = new Progress(objects, 0);
+    // 11 of 18.3 s of work in 22 s: the rest takes 14.6
+    strictEqual(progress.finish({ number: 1, count: 4, step: 'Building CUDA object a/prefix.cu.o' }, 22_000), 'warploom: 1 of 4 steps, about 15 s left');
+    strictEqual(progress.finish({ number: 4, count: 4, step: 'Linking CXX shared library Release/w.node' }, 40_000), 'warploom: 4 of 4 steps');
+    deepStrictEqual([3, 58, 61, 118, 119].map((seconds) => duration(seconds)), ['5 s', '60 s', '1 min 0 s', '2 min 0 s', '2 min 0 s']);
+  });
+
+  it('knows the machine\'s own instruction set', async () => {
+    const { ownIsas } = await script('list-sources.mjs');
+    const flags = 'avx2 fma avx512f avx512dq avx512vl avx512bw'.split(' ');
+    deepStrictEqual(ownIsas(new Set(flags)), ['avx512']);
+    deepStrictEqual(ownIsas(new Set(flags.slice(0, 4))), ['avx2']);
+    deepStrictEqual(ownIsas(new Set()), []);
+  });
+});
+
 describe('sources', () => {
   it('binding.gyp gets every host source and the stubs', () => {
     const listed = execFileSync(process.execPath, ['scripts/list-sources.mjs'], { cwd: root, encoding: 'utf8' }).trim().split('\n');
