@@ -28,7 +28,7 @@ export function objectsOf(ninjaFile) {
   return [...ninjaFile.matchAll(/^build (\S+\.o): (?:CXX|CUDA)_COMPILER/gm)].map((match) => match[1]);
 }
 
-/** What is left of a build. Ninja says how many steps there are, not which: those that it has not made are as long as all such on average. */
+/** What is left of a build. Ninja says how many steps there are, not which: steps to come are as long as those not made on average. */
 export class Progress {
   #waiting;
   #done = 0;

@@ -100,7 +100,8 @@ function main(args) {
       console.log(`${path}: ${users.length} objects\n  ${users.join('\n  ')}`);
     }
   } else {
-    for (const [path, users] of [...found].sort(([, a], [, b]) => b.length - a.length)) console.log(`${String(users.length).padStart(4)} ${path}`);
+    const most = [...found].sort(([, a], [, b]) => b.length - a.length);
+    for (const [path, users] of most) console.log(`${String(users.length).padStart(4)} ${path}`);
     console.log(`${new Set(objects().map(([name]) => name)).size} objects`);
   }
 }

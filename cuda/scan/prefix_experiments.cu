@@ -17,7 +17,11 @@ Status launch_named(GpuDevice& device, const Shape& shape, const Task<T>& task) 
 
 }  // namespace
 
-Status launch_experiment(GpuDevice& device, const Shape& shape, const Task<float>& task) { return launch_named<float>(device, shape, task); }
-Status launch_experiment(GpuDevice& device, const Shape& shape, const Task<double>& task) { return launch_named<double>(device, shape, task); }
+Status launch_experiment(GpuDevice& device, const Shape& shape, const Task<float>& task) {
+  return launch_named<float>(device, shape, task);
+}
+Status launch_experiment(GpuDevice& device, const Shape& shape, const Task<double>& task) {
+  return launch_named<double>(device, shape, task);
+}
 
 }  // namespace warploom::WARPLOOM_TARGET::scan

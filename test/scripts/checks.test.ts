@@ -148,7 +148,8 @@ describe('check-kernels', () => {
 describe('the build', () => {
   it('says how much is left, by what objects take', async () => {
     const { objectsOf, Progress, duration } = await script('build-progress.mjs');
-    const file = 'build a/prefix.cu.o: CUDA_COMPILER__warploom x\nbuild b/shape.cpp.o: CXX_COMPILER__warploom y\nbuild c/isa_avx2.cpp.o: CXX_COMPILER__w z\nbuild Release/w.node: CXX_SHARED';
+    const file = ['a/prefix.cu.o: CUDA_COMPILER__warploom x', 'b/shape.cpp.o: CXX_COMPILER__warploom y', 'c/isa_avx2.cpp.o: CXX_COMPILER__w z',
+      'Release/w.node: CXX_SHARED'].map((line) => `build ${line}`).join('\n');
     const objects = objectsOf(file) as string[];
     deepStrictEqual(objects, ['a/prefix.cu.o', 'b/shape.cpp.o', 'c/isa_avx2.cpp.o']);
     const progress = new Progress(objects, 0);
