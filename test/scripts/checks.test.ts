@@ -145,6 +145,22 @@ describe('check-kernels', () => {
   });
 });
 
+describe('the runners of tests', () => {
+  it('begin with the longest files', async () => {
+    const { longestFirst } = await script('test.mjs');
+    deepStrictEqual(longestFirst(['c', 'a', 'b', 'd'], { b: 2, d: 30 }), ['d', 'b', 'a', 'c']);
+  });
+
+  it('close devices and print skipped cases after the files of a process', () => {
+    const text = (path: string): string => readFileSync(join(root, path), 'utf8');
+    ok((JSON.parse(text('.mocharc.json')) as { require: string[] }).require.includes('./test/support/hooks.cjs'));
+    match(text('scripts/test-gpu.mjs'), /'--require', join\(root, 'test\/support\/hooks\.cjs'\)/);
+    const run = execFileSync(process.execPath, [join(root, 'node_modules/mocha/bin/mocha.js'), 'test/scan/prefix.test.ts', '-g', 'empty rows'],
+      { cwd: root, encoding: 'utf8', env: { ...process.env, WARPLOOM_TEST_BACKENDS: 'cpu' } });
+    match(run, /skipped 1 case\(s\): simt: not in WARPLOOM_TEST_BACKENDS/);
+  });
+});
+
 describe('the build', () => {
   it('says how much is left, by what objects take', async () => {
     const { objectsOf, Progress, duration } = await script('build-progress.mjs');
