@@ -8,7 +8,7 @@
       "defines": [
         "NAPI_VERSION=8",
         "NODE_ADDON_API_DISABLE_DEPRECATED",
-        "WARPLOOM_HAS_BENCH=1"
+        "<!@(node scripts/list-sources.mjs --defines)"
       ],
       "cflags!": ["-fno-exceptions", "-O2"],
       "cflags_cc!": ["-fno-exceptions", "-fno-rtti", "-std=gnu++17", "-std=gnu++20"],

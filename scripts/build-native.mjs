@@ -1,10 +1,13 @@
 // Builds the addon to prebuilds/linux-x64/node.napi.glibc.node. The ladder: CMake with CUDA, CMake without,
 // node-gyp without CUDA, nothing (the library then says why and offers no backend).
 //
-//   node scripts/build-native.mjs [--prepare] [--release]
+//   node scripts/build-native.mjs [--prepare | --tests | --release]
 //
-// Run by hand, the first rung this machine has the tools for must work. --prepare (npm ci) goes down the
-// ladder on a failure, unless WARPLOOM_REQUIRE=cuda|native says what must come out.
+// Run by hand, the first rung this machine has the tools for must work, and the addon holds everything that tests and benchmarks want.
+// --prepare (npm ci) makes what a user of a clone runs, in half the time: no SIMT shim, no benchmark hooks, no kernels that no policy takes
+// (`not compiled`, with this remedy, where a call names one), the machine's own instruction set and the baseline; unless the whole stands
+// here already. It goes down the ladder on a failure, unless WARPLOOM_REQUIRE=cuda|native says what must come out.
+// --tests (before npm test, npm run bench and tune): the whole, where there is CMake; otherwise what is there stays.
 // --release: code for every GPU generation, no SIMT shim, no benchmark hooks, stripped.
 // Environment: CXX, CUDACXX, CUDA_HOME, CUDA_PATH, WARPLOOM_CUDA=0 (no CUDA), WARPLOOM_SIMT=0,
 // WARPLOOM_CMAKE=0 (skip CMake), WARPLOOM_CUDA_ARCHITECTURES, WARPLOOM_JOBS, WARPLOOM_ALLOW_MISSING=1
@@ -15,8 +18,9 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { runShowingProgress } from './build-progress.mjs';
 import { cudaArchitectures, findCompiler, findNodeGyp, findNvcc, nodeHeaders, onPath } from './find-tools.mjs';
-import { root } from './list-sources.mjs';
+import { kIsas, ownIsas, root } from './list-sources.mjs';
 import { withLock } from './lock.mjs';
 
 const kReleaseArchitectures =
@@ -30,12 +34,14 @@ function run(command, args, options = {}) {
 }
 
 /** Arguments of cmake-js for one configuration; also the key that says whether to configure again. */
-function cmakeDefinitions({ nvcc, release }) {
+function cmakeDefinitions({ nvcc, release, prepare }) {
   const flag = (value) => (value ? 'ON' : 'OFF');
   const definitions = {
     WARPLOOM_CUDA: flag(nvcc),
-    WARPLOOM_SIMT: flag(!release && process.env.WARPLOOM_SIMT !== '0'),
-    WARPLOOM_BENCH: flag(!release),
+    WARPLOOM_SIMT: flag(!release && !prepare && process.env.WARPLOOM_SIMT !== '0'),
+    WARPLOOM_BENCH: flag(!release && !prepare),
+    WARPLOOM_EXPERIMENTS: flag(!prepare),
+    WARPLOOM_ISAS: (prepare ? ownIsas() : Object.keys(kIsas)).join(';'),
     WARPLOOM_ALLOW_MISSING: flag(process.env.WARPLOOM_ALLOW_MISSING === '1'),
   };
   if (nvcc) {
@@ -45,12 +51,14 @@ function cmakeDefinitions({ nvcc, release }) {
   return definitions;
 }
 
-function buildWithCMake(options) {
+async function buildWithCMake(options) {
   const folder = join(root, options.release ? 'build/release' : 'build/cmake');
-  const definitions = cmakeDefinitions(options);
-  const key = JSON.stringify(definitions);
   const keyFile = join(folder, 'warploom-configuration.json');
-  if (!existsSync(join(folder, 'CMakeCache.txt')) || !existsSync(keyFile) || readFileSync(keyFile, 'utf8') !== key) {
+  const present = existsSync(join(folder, 'CMakeCache.txt')) && existsSync(keyFile) ? readFileSync(keyFile, 'utf8') : undefined;
+  const whole = JSON.stringify(cmakeDefinitions({ ...options, prepare: false }));
+  const definitions = cmakeDefinitions({ ...options, prepare: options.prepare && present !== whole });
+  const key = JSON.stringify(definitions);
+  if (present !== key) {
     rmSync(keyFile, { force: true });
     if (existsSync(join(folder, 'CMakeCache.txt')) && options.prepare) rmSync(folder, { recursive: true });
     const cmakeJs = createRequire(import.meta.url).resolve('cmake-js/bin/cmake-js');
@@ -59,7 +67,7 @@ function buildWithCMake(options) {
     writeFileSync(keyFile, key);
   }
   const jobs = process.env.WARPLOOM_JOBS ?? String(availableParallelism());
-  run('cmake', ['--build', folder, '--config', 'Release', '--parallel', jobs, '--target', 'warploom']);
+  await runShowingProgress('cmake', ['--build', folder, '--config', 'Release', '--parallel', jobs, '--target', 'warploom'], folder, root);
   return join(folder, 'Release/warploom.node');
 }
 
@@ -113,8 +121,8 @@ function ladder(release) {
   return { rungs };
 }
 
-/** Builds the best addon this machine can; returns the rung's name, or undefined where nothing could be built. */
-export function buildNative({ prepare = false, release = false } = {}) {
+/** Builds the best addon this machine can; resolves to the rung's name, or undefined where nothing could be built. */
+export async function buildNative({ prepare = false, release = false } = {}) {
   if (process.platform !== 'linux' || process.arch !== 'x64') {
     console.warn(`warploom: no addon for ${process.platform}-${process.arch}; Linux on x86-64 is supported`);
     return undefined;
@@ -125,7 +133,7 @@ export function buildNative({ prepare = false, release = false } = {}) {
   for (const rung of rungs) {
     if (required === 'cuda' && rung.backend !== 'cuda') break;
     try {
-      install(rung.build({ prepare, release }), release);
+      install(await rung.build({ prepare, release }), release);
       console.log(`warploom: addon built by ${rung.name}`);
       return rung.name;
     } catch (error) {
@@ -143,6 +151,11 @@ export function buildNative({ prepare = false, release = false } = {}) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const flags = new Set(process.argv.slice(2));
+  const hasCMake = onPath('cmake') && findCompiler() && process.env.WARPLOOM_CMAKE !== '0' && existsSync(join(root, 'CMakeLists.txt'));
+  if (flags.has('--tests') && !hasCMake) {
+    console.log('warploom: no CMake or no compiler here, so tests run with the addon that is there');
+    process.exit(0);
+  }
   try {
     await withLock(join(root, 'build/lock'), () =>
       buildNative({ prepare: flags.has('--prepare'), release: flags.has('--release') }));

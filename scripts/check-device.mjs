@@ -15,9 +15,12 @@ import { printSummary } from './summary.mjs';
 
 /** Standard headers that a device prelude stands for, and what may be used of namespace std. */
 export const kSupplied = new Set(['cmath', 'cstddef', 'cstdint', 'cstring', 'type_traits']);
-const kStandardNames = /\bstd::(?!(?:conditional_t|decay_t|bool_constant|true_type|false_type|is_same_v|enable_if_t|sqrt|fabs|isfinite|isnan)\b)\w+/;
+const kAllowedNames = ['conditional_t', 'decay_t', 'bool_constant', 'true_type', 'false_type', 'is_same_v', 'enable_if_t', 'sqrt', 'fabs'];
+const kStandardNames = new RegExp(`\\bstd::(?!(?:${kAllowedNames.join('|')})\\b)\\w+`);
 /** Descriptions of the host: classes with memory and messages, launches, the runtime. */
-const kHostHeaders = /^cuda\/core\/(backend|check|fault|footprint|host_memory|measuring_device|memory|operations|runtime|status|submission|cuda_\w+)\.h$|^cuda\/core\/launch\.cuh$|_launch\.cuh$/;
+const kHostNames = ['backend', 'check', 'fault', 'footprint', 'host_memory', 'measuring_device', 'memory', 'operations', 'runtime',
+  'status', 'submission', 'cuda_\\w+'];
+const kHostHeaders = new RegExp(`^cuda/core/(${kHostNames.join('|')})\\.h$|^cuda/core/launch\\.cuh$|_launch\\.cuh$`);
 /** Equations of swept are template parameters: what they share names none (docs/swept.md). */
 const kGeneric = /^cuda\/swept\/(march|lane|node_point|tile_messages|\w*_agent)\.cuh$/;
 const kEquations = /^cuda\/swept\/(euler|heat|kuramoto_sivashinsky|step_\w+|variants)\.(cuh|h)$/;
@@ -59,7 +62,8 @@ function compileAlone(nvcc, header, folder) {
   const file = join(folder, `${header.replaceAll('/', '_')}.cu`);
   writeFileSync(file, `#include "${header}"\n`);
   return new Promise((settle) => {
-    const child = spawn(nvcc, ['-ptx', '-std=c++17', '-arch=compute_90', '-diag-suppress=2810', '-I.', '-o', `${file}.ptx`, file], { cwd: root });
+    const args = ['-ptx', '-std=c++17', '-arch=compute_90', '-diag-suppress=2810', '-I.', '-o', `${file}.ptx`, file];
+    const child = spawn(nvcc, args, { cwd: root });
     let text = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => { text += chunk; });
     child.on('close', (status) => settle(status === 0 ? undefined : `${header} does not compile alone:\n${text}`));

@@ -120,15 +120,21 @@ async function compileAll(nvcc, files, architectures) {
   return results;
 }
 
-/** What the addon's build left of every file; undefined where one is missing or older than a source. */
-function reportsOfBuild(files) {
+/** What a whole build left of every object with kernels (CMakeLists.txt); undefined where one is missing or older than a source. */
+function reportsOfBuild() {
+  const folder = join(root, 'build/cmake');
+  const configuration = join(folder, 'warploom-configuration.json');
+  if (!existsSync(configuration) || !existsSync(join(folder, 'build.ninja'))) return undefined;
+  const { WARPLOOM_EXPERIMENTS, WARPLOOM_BENCH } = JSON.parse(readFileSync(configuration, 'utf8'));
+  if (WARPLOOM_EXPERIMENTS !== 'ON' || WARPLOOM_BENCH !== 'ON') return undefined;
   const newest = Math.max(...listFiles('cuda', /\.(?:cuh?|h|inc)$/).map((file) => statSync(join(root, file)).mtimeMs));
-  const results = files.map((file) => {
-    const path = join(root, 'build/cmake/CMakeFiles/warploom.dir', `${file}.o.ptxas`);
-    return existsSync(path) ? { file, status: 0, text: readFileSync(path, 'utf8'), time: statSync(path).mtimeMs } : undefined;
+  const objects = [...readFileSync(join(folder, 'build.ninja'), 'utf8').matchAll(/^build (CMakeFiles\/warploom\.dir\/\S+\.cu\.o):/gm)];
+  const results = objects.map(([, object]) => {
+    const path = join(folder, `${object}.ptxas`);
+    return existsSync(path) ? { file: object, status: 0, text: readFileSync(path, 'utf8'), time: statSync(path).mtimeMs } : undefined;
   });
-  return results.every((result) => result !== undefined) && Math.max(...results.map(({ time }) => time)) > newest
-    ? results : undefined;
+  const whole = results.length > 0 && results.every((result) => result !== undefined);
+  return whole && Math.max(...results.map(({ time }) => time)) > newest ? results : undefined;
 }
 
 async function main(args) {
@@ -141,7 +147,7 @@ async function main(args) {
   }
   mkdirSync(join(root, 'build/kernels'), { recursive: true });
   const all = args.includes('--all');
-  const built = all || args.includes('--compile') || named.length > 0 ? undefined : reportsOfBuild(files);
+  const built = all || args.includes('--compile') || named.length > 0 ? undefined : reportsOfBuild();
   console.log(`kernels: ${built === undefined ? 'compiled here' : "reports of the addon's build"}`);
   const architectures = all ? [[80, 80], [80, 90], [80, newestArchitecture(nvcc)]] : [[80, 90]];
   const results = built ?? await compileAll(nvcc, files, architectures);
@@ -153,13 +159,13 @@ async function main(args) {
   writeReportFile(kernels);
   if (args.includes('--update')) {
     writeFileSync(kBudget, `${JSON.stringify(agents, null, 1)}\n`);
-    return printSummary([files.length - failed.length, failed.length, 0]);
+    return printSummary([results.length - failed.length, failed.length, 0]);
   }
   const budget = existsSync(kBudget) ? JSON.parse(readFileSync(kBudget, 'utf8')) : {};
   const over = overBudget(agents, budget);
   for (const message of over) console.error(message);
   const fine = Object.keys(agents).length - over.length;
-  return printSummary([files.length - failed.length + Math.max(fine, 0), failed.length + over.length, 0]);
+  return printSummary([results.length - failed.length + Math.max(fine, 0), failed.length + over.length, 0]);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv.slice(2));

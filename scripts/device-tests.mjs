@@ -73,12 +73,12 @@ async function runProgram(folder, name, variant) {
   return counts;
 }
 
-/** All programs of a variant, as many at a time as there are cores. */
-async function runPrograms(folder, names, variant, total) {
-  const queue = [...names].sort((a, b) => rank(a) - rank(b));
+/** All programs, as many at a time as there are cores. */
+async function runPrograms(programs, total) {
+  const queue = [...programs].sort((a, b) => rank(a.name) - rank(b.name));
   const worker = async () => {
-    for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
-      const counts = await runProgram(folder, name, variant);
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const counts = await runProgram(next.folder, next.name, next.variant);
       counts.forEach((count, index) => { total[index] += count; });
     }
   };
@@ -94,10 +94,11 @@ const programs = listFiles('test/device', /^test\/device\/[^/]+\.cpp$/)
   .filter((name) => (only === undefined ? name !== kMutation : name === only));
 if (programs.length === 0) throw new Error(only ? `no device program ${only}` : 'test/device holds no programs');
 const total = [0, 0, 0];
+const built = [];
 for (const variant of variants.length > 0 ? variants : Object.keys(kOptions)) {
   const names = programs.filter((name) => variant !== 'thread' || only !== undefined || !kAddressOnly.test(name));
   const folder = build(variant, names);
-  if (args.includes('--build-only')) continue;
-  await runPrograms(folder, names, variant, total);
+  built.push(...names.map((name) => ({ folder, name, variant })));
 }
+if (!args.includes('--build-only')) await runPrograms(built, total);
 printSummary(total);

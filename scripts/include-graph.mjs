@@ -14,6 +14,7 @@ import { listFiles, root } from './list-sources.mjs';
  */
 export const kBounds = [
   [/^cuda\/tridiagonal\/solve\.h$/, 70],
+  [/^cuda\/tridiagonal\/\w+\.h$/, 30],
   [/^cuda\/imaging\/grid\.h$/, 45],  // of every operation on images
   [/^cuda\/(?!core\/)\w+\/\w+\.h$/, 25],
   [/^native\/(?!core\/|cpu\/|simt\/)\w+\/\w+\.h$/, 25],
@@ -45,11 +46,21 @@ export function closure(start, read = kRead, knows = (path) => existsSync(join(r
   return seen;
 }
 
+/** Device sources that share an object: Map from file to the object's name. */
+export function groups(text = kRead('cuda/together.txt')) {
+  return new Map(text.split('\n').filter((line) => /^[^#\s]/.test(line)).flatMap((line) => {
+    const [name, ...members] = line.trim().split(/\s+/);
+    return members.map((member) => [`cuda/${name.split('_')[0]}/${member}.cu`, name]);
+  }));
+}
+
 /** Objects of a full build as [name, source]: device code is compiled twice, by nvcc and for the shim. */
 function objects() {
   const sources = [...listFiles('cuda', /\.(cu|cpp)$/), ...listFiles('native', /\.cpp$/)].filter((path) => !/_stub\.cpp$/.test(path));
   const shim = sources.filter((path) => path.endsWith('.cu') && !path.startsWith('cuda/core/'));
-  return [...sources.map((path) => [path, path]), ...shim.map((path) => [`simt ${path}`, path])];
+  const shared = groups();
+  const named = (path) => shared.get(path) ?? path;
+  return [...sources.map((path) => [named(path), path]), ...shim.map((path) => [`simt ${named(path)}`, path])];
 }
 
 /** Map from header to the objects that see it. */
@@ -63,9 +74,9 @@ export function dependants() {
   const found = new Map();
   for (const [object, source] of objects()) {
     if (!closures.has(source)) closures.set(source, [...closure(source, read).keys()]);
-    for (const path of closures.get(source)) if (path !== source) found.set(path, [...(found.get(path) ?? []), object]);
+    for (const path of closures.get(source)) if (path !== source) found.set(path, (found.get(path) ?? new Set()).add(object));
   }
-  return found;
+  return new Map([...found].map(([path, users]) => [path, [...users]]));
 }
 
 /** What exceeds `bounds`, as messages. */
@@ -89,8 +100,9 @@ function main(args) {
       console.log(`${path}: ${users.length} objects\n  ${users.join('\n  ')}`);
     }
   } else {
-    for (const [path, users] of [...found].sort(([, a], [, b]) => b.length - a.length)) console.log(`${String(users.length).padStart(4)} ${path}`);
-    console.log(`${objects().length} objects`);
+    const most = [...found].sort(([, a], [, b]) => b.length - a.length);
+    for (const [path, users] of most) console.log(`${String(users.length).padStart(4)} ${path}`);
+    console.log(`${new Set(objects().map(([name]) => name)).size} objects`);
   }
 }
 

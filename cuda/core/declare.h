@@ -4,7 +4,7 @@
 
 namespace warploom {
 
-class [[nodiscard]] Status;
+class Status;
 class Control;
 class Device;
 

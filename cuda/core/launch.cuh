@@ -12,6 +12,19 @@
 
 namespace warploom::WARPLOOM_TARGET {
 
+// A function that a build may leave out (CMakeLists.txt, WARPLOOM_EXPERIMENTS): WARPLOOM_HAS(function, its type) tells whether it is
+// there. The shim's builds have all.
+#ifdef WARPLOOM_SIMT
+#define WARPLOOM_OPTIONAL
+#define WARPLOOM_HAS(function, ...) true
+#else
+#define WARPLOOM_OPTIONAL __attribute__((weak))
+#define WARPLOOM_HAS(function, ...) (static_cast<__VA_ARGS__>(function) != nullptr)
+#endif
+inline Status not_in_this_build(const char* what, const char* argument) {
+  return {Code::not_compiled, std::string(what) + " is not in this build; `npm run build:native` adds it, and released packages have it", argument};
+}
+
 /// Threads a block of Agent may have.
 template <class Agent>
 Status check_threads(const LaunchShape& shape) {

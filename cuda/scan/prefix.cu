@@ -1,11 +1,10 @@
 // scan.prefix on the GPU: rows that fit a block in one launch; longer rows as reduce, scan of the totals, scan. The
 // order of every sum is fixed by n and the policy, so results repeat to the bit.
-#include "cuda/core/launch.cuh"
 #include "cuda/core/operations.h"
 #include "cuda/scan/prefix.h"
+#include "cuda/scan/prefix_launch.cuh"
 #include "cuda/scan/prefix_policy.h"
 #include "cuda/scan/reduce_agent.cuh"
-#include "cuda/scan/regpack_agent.cuh"
 #include "cuda/scan/shared_agent.cuh"
 
 namespace warploom::WARPLOOM_TARGET {
@@ -15,14 +14,6 @@ namespace {
 namespace policy = operation::policy;
 using operation::Algorithm;
 using operation::PrefixParameters;
-
-/// How one level of a scan is cut into blocks.
-struct Shape {
-  bool packed = true;
-  int depth = 0, radix = 2;
-  int threads = 0, row_shift = 0, tile = 0;
-  int64_t n = 0, rows = 0, tiles = 1, blocks = 0;
-};
 
 Shape shape_of(Algorithm algorithm, int depth, int radix, int64_t n, int64_t rows) {
   Shape shape;
@@ -64,32 +55,18 @@ int64_t workspace_bytes(const PrefixParameters& p) {
   return bytes;
 }
 
-template <class T, int kDepth, int kRadix>
-Status launch_packed(GpuDevice& device, const Shape& shape, const Task<T>& task) {
-  LaunchShape launch_shape = {shape.blocks, shape.threads, 0, false};
-  if (task.flags != nullptr) {
-    using Agent = RegpackAgent<T, kDepth, kRadix, true>;
-    launch_shape.shared_bytes = Agent::shared_bytes();
-    return launch<Agent>(device, launch_shape, task);
-  }
-  using Agent = RegpackAgent<T, kDepth, kRadix, false>;
-  launch_shape.shared_bytes = Agent::shared_bytes();
-  return launch<Agent>(device, launch_shape, task);
-}
-
 template <class T>
 Status launch_level(GpuDevice& device, const Shape& shape, const Task<T>& task) {
   if (!shape.packed) {
     using Agent = SharedAgent<T>;
     return launch<Agent>(device, {shape.blocks, shape.threads, Agent::shared_bytes(shape.threads), false}, task);
   }
-  const bool wide = shape.radix == 4;
+  if (is_experiment(shape)) return launch_experiment(device, shape, task);
   switch (shape.depth) {
-    case 2: return launch_packed<T, 2, 2>(device, shape, task);  // one stage: radix 4 would be the same
-    case 4: return wide ? launch_packed<T, 4, 4>(device, shape, task) : launch_packed<T, 4, 2>(device, shape, task);
-    case 8: return wide ? launch_packed<T, 8, 4>(device, shape, task) : launch_packed<T, 8, 2>(device, shape, task);
-    case 16: return wide ? launch_packed<T, 16, 4>(device, shape, task) : launch_packed<T, 16, 2>(device, shape, task);
-    default: return wide ? launch_packed<T, 32, 4>(device, shape, task) : launch_packed<T, 32, 2>(device, shape, task);
+    case 2: return launch_packed<T, 2, 2>(device, shape, task);
+    case 4: return launch_packed<T, 4, 2>(device, shape, task);
+    case 8: return launch_packed<T, 8, 2>(device, shape, task);
+    default: return launch_packed<T, 16, 2>(device, shape, task);
   }
 }
 
@@ -154,6 +131,10 @@ Status scan_prefix(Device& device, const ::warploom::scan::PrefixParameters& p, 
   const scan::Shape shape = scan::shape_of(p.algorithm, p.depth, p.radix, p.n, p.batch);
   if (shape.blocks > gpu.limits().max_blocks) {
     return {Code::unsupported, "a scan of this size needs " + std::to_string(shape.blocks) + " blocks, more than a launch takes"};
+  }
+  const bool present = WARPLOOM_HAS(scan::launch_experiment, Status (*)(GpuDevice&, const scan::Shape&, const scan::Task<float>&));
+  if (scan::is_experiment(shape) && !present) {
+    return shape.radix == 4 ? not_in_this_build("radix 4", "radix") : not_in_this_build("depth 32", "depth");
   }
   return p.type == ScalarType::float32 ? scan::run<float>(gpu, p, control) : scan::run<double>(gpu, p, control);
 }

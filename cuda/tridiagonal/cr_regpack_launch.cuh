@@ -241,6 +241,12 @@ int depth_for(GpuDevice& device, const Batch<T>& batch) {
   return operation::span_depth(sizeof(T), batch.n, even, aligned);
 }
 
+// Depths that no policy takes, for callers who name them: cr_regpack_experiments_*.cu.
+WARPLOOM_OPTIONAL Status solve_cr_regpack_experiment(GpuDevice&, const Batch<float>&, int depth, Used*);
+WARPLOOM_OPTIONAL Status solve_cr_regpack_experiment(GpuDevice&, const Batch<double>&, int depth, Used*);
+WARPLOOM_OPTIONAL Status solve_cr_regpack_experiment(GpuDevice&, const Batch<Complex<float>>&, int depth, Used*);
+WARPLOOM_OPTIONAL Status solve_cr_regpack_experiment(GpuDevice&, const Batch<Complex<double>>&, int depth, Used*);
+
 template <class T>
 Status solve_cr_regpack(GpuDevice& device, const Batch<T>& batch, int depth, Used* used) {
   if (batch.problems() == 0) return {};
@@ -254,11 +260,15 @@ Status solve_cr_regpack(GpuDevice& device, const Batch<T>& batch, int depth, Use
     }
   }
   switch (depth) {
-    case 2: return solve_cr_regpack_depth<T, 2>(device, batch, used);
     case 4: return solve_cr_regpack_depth<T, 4>(device, batch, used);
     case 8: return solve_cr_regpack_depth<T, 8>(device, batch, used);
     case 16: return solve_cr_regpack_depth<T, 16>(device, batch, used);
-    case 32: return solve_cr_regpack_depth<T, 32>(device, batch, used);
+    case 2:
+    case 32:
+      if (!WARPLOOM_HAS(solve_cr_regpack_experiment, Status (*)(GpuDevice&, const Batch<T>&, int, Used*))) {
+        return not_in_this_build(depth == 2 ? "cr-regpack at depth 2" : "cr-regpack at depth 32", "depth");
+      }
+      return solve_cr_regpack_experiment(device, batch, depth, used);
     case 9: case 13: case 17:
       return {Code::unsupported, "cr-regpack: the depths 9, 13 and 17 take real numbers", "depth"};
     default: return {Code::invalid_argument, "cr-regpack: depth is 2, 4, 8, 9, 13, 16, 17 or 32", "depth"};

@@ -40,9 +40,12 @@ export interface ScanOptions<V extends ScanArray = ScanArray> extends CallOption
    * peer it is measured against. Default `auto`: regpack with the policy's depth.
    */
   readonly algorithm?: ScanAlgorithm;
-  /** With `regpack`: elements per thread. Default 0, by policy. */
+  /** With `regpack`: elements per thread. Default 0, by policy, which never takes 32. */
   readonly depth?: ScanDepth;
-  /** With `auto` and `regpack`: fan-in of a stage, 2 (default) or 4. */
+  /**
+   * With `auto` and `regpack`: fan-in of a stage, 2 (default) or 4. On `cuda` the addon that `npm ci` makes in a clone refuses
+   * radix 4 and depth 32 with `ERR_WARPLOOM_NOT_COMPILED` (`npm run build:native` adds them; released packages have them).
+   */
   readonly radix?: 2 | 4;
   /** Default: the device of the device arrays among the arguments, else the thread's default device. */
   readonly device?: Device;

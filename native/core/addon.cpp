@@ -24,9 +24,7 @@ napi_value initialise(napi_env env, napi_value exports) {
     register_arrays(env, exports);
     register_faults(env, exports);
     register_traffic(env, exports);
-#ifdef WARPLOOM_HAS_BENCH
     if (register_bench != nullptr) register_bench(Napi::Env(env), Napi::Object(env, exports));
-#endif
     return exports;
   });
 }

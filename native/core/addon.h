@@ -4,10 +4,7 @@
 
 namespace warploom {
 
-#ifdef WARPLOOM_HAS_BENCH
-/// native/bench/: adds benchmark hooks to the addon's exports, in builds with WARPLOOM_BENCH.
-/// Weak: absent where no benchmark source is linked.
+/// native/bench/: adds benchmark hooks to the addon's exports. Weak: absent where no benchmark source is linked.
 __attribute__((weak)) void register_bench(Napi::Env env, Napi::Object exports);
-#endif
 
 }  // namespace warploom

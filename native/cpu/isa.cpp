@@ -31,11 +31,15 @@ bool has_isa(Isa isa) {
 #if defined(WARPLOOM_ONLY_AVX2)
   return isa == kOnlyIsa;
 #elif defined(__x86_64__) && !defined(WARPLOOM_ONLY_BASELINE)
+#ifndef WARPLOOM_WITHOUT_AVX512
   if (isa == Isa::avx512) {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("avx512bw");
   }
+#endif
+#ifndef WARPLOOM_WITHOUT_AVX2
   if (isa == Isa::avx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
 #endif
   return isa == Isa::baseline;
 }

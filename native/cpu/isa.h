@@ -9,12 +9,25 @@ inline constexpr Isa kIsas[] = {Isa::avx512, Isa::avx2, Isa::baseline};
 inline constexpr const char* kIsaNames[] = {"avx512", "avx2", "baseline"};
 
 /// A domain's set of kernels for `isa`: prefix##baseline() and its like. Builds for the sanitizers, which compile slowly, have one
-/// instruction set: the library is tested with all of them (test/core/instruction-sets.test.ts).
+/// instruction set: the library is tested with all of them (test/core/instruction-sets.test.ts). WARPLOOM_WITHOUT_…: left out of builds
+/// for one machine (scripts/build-native.mjs); only the four isa.cpp know.
 #if defined(WARPLOOM_ONLY_AVX2)
 #define WARPLOOM_ISA_SET(isa, prefix) (static_cast<void>(isa), prefix##avx2())
 #elif defined(__x86_64__) && !defined(WARPLOOM_ONLY_BASELINE)
-#define WARPLOOM_ISA_SET(isa, prefix) \
-  ((isa) == Isa::avx512 ? prefix##avx512() : (isa) == Isa::avx2 ? prefix##avx2() : prefix##baseline())
+#ifdef WARPLOOM_WITHOUT_AVX2
+#define WARPLOOM_AVX2_SET(prefix) prefix##baseline()
+#else
+#define WARPLOOM_AVX2_SET(prefix) prefix##avx2()
+#endif
+#ifdef WARPLOOM_WITHOUT_AVX512
+#define WARPLOOM_AVX512_SET(prefix) prefix##baseline()
+#else
+#define WARPLOOM_AVX512_SET(prefix) prefix##avx512()
+#endif
+#define WARPLOOM_ISA_SET(isa, prefix)                    \
+  ((isa) == Isa::avx512 ? WARPLOOM_AVX512_SET(prefix)    \
+   : (isa) == Isa::avx2 ? WARPLOOM_AVX2_SET(prefix)      \
+                        : prefix##baseline())
 #else
 #define WARPLOOM_ISA_SET(isa, prefix) (static_cast<void>(isa), prefix##baseline())
 #endif

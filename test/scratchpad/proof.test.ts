@@ -2,7 +2,7 @@
 // under ThreadSanitizer. Both must run without a race, without reading what nobody wrote, in every order of threads, and leave
 // the same bytes; every barrier that the pass inserted must be missed when it is taken away.
 //
-// WARPLOOM_PROOF_KERNELS=500 runs all random kernels (default 120); they have seeds 1, 2, …
+// WARPLOOM_PROOF_KERNELS=500 runs all random kernels (default 60); they have seeds 1, 2, …
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { join } from 'node:path';
 import { Random } from '../support/random.ts';
@@ -13,7 +13,7 @@ import { randomKernel } from './proof/random-kernels.ts';
 import { Bench, canProve, findProgram, ptxas, type Verdict } from './proof/toolchain.ts';
 
 const orders = ['forward', 'reverse', 'random:3'];
-const randomCount = Number(process.env['WARPLOOM_PROOF_KERNELS'] ?? 120);
+const randomCount = Number(process.env['WARPLOOM_PROOF_KERNELS'] ?? 60);
 
 /** What is wrong with verdicts; empty when nothing is. */
 function complaints(verdicts: readonly Verdict[]): string[] {

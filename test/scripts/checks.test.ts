@@ -145,12 +145,56 @@ describe('check-kernels', () => {
   });
 });
 
+describe('the runners of tests', () => {
+  it('begin with the longest files', async () => {
+    const { longestFirst } = await script('test.mjs');
+    deepStrictEqual(longestFirst(['c', 'a', 'b', 'd'], { b: 2, d: 30 }), ['d', 'b', 'a', 'c']);
+  });
+
+  it('close devices and print skipped cases after the files of a process', () => {
+    const text = (path: string): string => readFileSync(join(root, path), 'utf8');
+    ok((JSON.parse(text('.mocharc.json')) as { require: string[] }).require.includes('./test/support/hooks.cjs'));
+    match(text('scripts/test-gpu.mjs'), /'--require', join\(root, 'test\/support\/hooks\.cjs'\)/);
+    const run = execFileSync(process.execPath, [join(root, 'node_modules/mocha/bin/mocha.js'), 'test/scan/prefix.test.ts', '-g', 'empty rows'],
+      { cwd: root, encoding: 'utf8', env: { ...process.env, WARPLOOM_TEST_BACKENDS: 'cpu' } });
+    match(run, /skipped 1 case\(s\): simt: not in WARPLOOM_TEST_BACKENDS/);
+  });
+});
+
+describe('the build', () => {
+  it('says how much is left, by what objects take', async () => {
+    const { objectsOf, Progress, duration } = await script('build-progress.mjs');
+    const file = ['a/prefix.cu.o: CUDA_COMPILER__warploom x', 'b/shape.cpp.o: CXX_COMPILER__warploom y', 'c/isa_avx2.cpp.o: CXX_COMPILER__w z',
+      'Release/w.node: CXX_SHARED'].map((line) => `build ${line}`).join('\n');
+    const objects = objectsOf(file) as string[];
+    deepStrictEqual(objects, ['a/prefix.cu.o', 'b/shape.cpp.o', 'c/isa_avx2.cpp.o']);
+    const progress = new Progress(objects, 0);
+    // 11 of 18.3 s of work in 22 s: the rest takes 14.6
+    strictEqual(progress.finish({ number: 1, count: 4, step: 'Building CUDA object a/prefix.cu.o' }, 22_000), 'warploom: 1 of 4 steps, about 15 s left');
+    strictEqual(progress.finish({ number: 4, count: 4, step: 'Linking CXX shared library Release/w.node' }, 40_000), 'warploom: 4 of 4 steps');
+    deepStrictEqual([3, 58, 61, 118, 119].map((seconds) => duration(seconds)), ['5 s', '60 s', '1 min 0 s', '2 min 0 s', '2 min 0 s']);
+  });
+
+  it('knows the machine\'s own instruction set', async () => {
+    const { ownIsas } = await script('list-sources.mjs');
+    const flags = 'avx2 fma avx512f avx512dq avx512vl avx512bw'.split(' ');
+    deepStrictEqual(ownIsas(new Set(flags)), ['avx512']);
+    deepStrictEqual(ownIsas(new Set(flags.slice(0, 4))), ['avx2']);
+    deepStrictEqual(ownIsas(new Set()), []);
+  });
+});
+
 describe('sources', () => {
-  it('binding.gyp gets every host source and the stubs', () => {
+  it('binding.gyp gets every host source and the stubs, most of them together', async () => {
     const listed = execFileSync(process.execPath, ['scripts/list-sources.mjs'], { cwd: root, encoding: 'utf8' }).trim().split('\n');
-    ok(listed.includes('native/core/addon.cpp'));
-    ok(listed.includes('native/core/cuda_stub.cpp'));
-    ok(listed.every((path) => !path.startsWith('native/simt/') && path.endsWith('.cpp')));
+    const included = listed.flatMap((path) => (path.startsWith('build/gyp/')
+      ? [...readFileSync(join(root, path), 'utf8').matchAll(/"(.*)"/g)].map((match) => match[1]!) : [path]));
+    const { cpuSources } = await script('list-sources.mjs');
+    deepStrictEqual(included.sort(), (cpuSources() as string[]).sort());
+    ok(included.includes('native/core/addon.cpp'));
+    ok(included.includes('native/core/cuda_stub.cpp'));
+    ok(included.every((path) => !path.startsWith('native/simt/') && path.endsWith('.cpp')));
+    ok(listed.length < 30, String(listed.length));
   });
 
   it('the lock file names no registry', () => {
