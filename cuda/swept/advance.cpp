@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cuda/core/check.h"
+#include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 
 namespace warploom::swept {
@@ -70,5 +71,7 @@ void footprint(Footprint& f, const AdvanceParameters& p) {
   f.writes(p.next, {components, p.batch, p.n});
   f.works({4, p.steps, components, p.batch, p.n});
 }
+
+void cuts(Cuts&, AdvanceParameters&) {}
 
 }  // namespace warploom::swept

@@ -1,5 +1,6 @@
 #include "native/core/call.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "native/core/js.h"
@@ -33,7 +34,23 @@ Failure Call::read(napi_env env, const PackedParameters& packed) {
   if (!failure) failure = copy_arrays();
   if (failure) return failure;
   const Status status = invocation_->validate();
-  return status.ok() ? Failure() : Failure::from(status);
+  if (!status.ok()) return Failure::from(status);
+  return session_->host_memory() ? reserve_workspace() : slice();
+}
+
+/// On a device in host memory, where it comes out of the same limit. Calls so short that they run at once need next to none.
+Failure Call::reserve_workspace() {
+  if (!session_->is_open() || (work_ >= 0 && work_ <= kSmallWork)) return {};
+  const int64_t bytes = workspace_bytes();
+  int64_t held = 0;
+  for (const Part& part : parts_) held += part.bytes;
+  Failure failure = session_->reserve(bytes, held);
+  if (!failure) workspace_ = bytes;
+  return failure;
+}
+
+Call::~Call() {
+  if (workspace_ > 0) session_->staging().release(workspace_);
 }
 
 Call::PartName Call::part_of(const Buffer& buffer) {
@@ -44,8 +61,11 @@ Call::PartName Call::part_of(const Buffer& buffer) {
 }
 
 void Call::place_buffers() {
+  device_bytes_ = 0;
+  for (Part& part : parts_) part.bytes = 0;
   for (Buffer& buffer : buffers_) {
-    if (!buffer.staged()) continue;
+    buffer.part = -1;
+    if (!buffer.staged() || buffer.sliced) continue;
     buffer.part = part_of(buffer);
     Part& part = parts_[static_cast<size_t>(buffer.part)];
     buffer.offset = aligned(part.bytes);
@@ -58,7 +78,8 @@ void Call::place_buffers() {
   }
   for (Buffer& buffer : buffers_) {
     if (!buffer.stays()) continue;
-    borrows_ = borrows_ || buffer.shared;
+    borrows_ = borrows_ || buffer.shared || buffer.in_place;
+    if (buffer.sliced) continue;
     buffer.offset = device_bytes_;
     device_bytes_ += aligned(buffer.bytes);
   }
@@ -67,12 +88,13 @@ void Call::place_buffers() {
 /// Before anything is copied. The memory of results is taken when there are some.
 Failure Call::reserve_parts() {
   int64_t bytes = 0;
-  for (const Part& part : parts_) bytes += part.bytes;
+  for (const Part& part : parts_) bytes += part.block == nullptr ? part.bytes : 0;
   if (bytes == 0) return {};
   Failure failure = session_->reserve(bytes);
   if (failure) return failure;
   for (int i = 0; i < kParts; ++i) {
     Part& part = parts_[static_cast<size_t>(i)];
+    if (part.block != nullptr) continue;
     const bool whole = i == kIndices || i == kIndicesBoth || i == kReports;
     if (part.bytes > 0) part.block = HostBlock::make(session_, part.bytes, whole);
   }
@@ -88,6 +110,77 @@ Failure Call::copy_arrays() {
     point(i, part.block->memory());
   }
   return {};
+}
+
+/// Cuts the call where that pays and there is room. Index arrays stay as they are, in memory already.
+Failure Call::slice() {
+  Cuts cuts;
+  invocation_->cuts(cuts);
+  std::unique_ptr<SlicePlan> plan = SlicePlan::make(std::move(cuts), buffers_, pointers_, session_->slice_bytes());
+  if (plan == nullptr) return {};
+  for (const int i : {kInputs, kBoth, kResults}) parts_[static_cast<size_t>(i)].block.reset();
+  const bool made = make_slices(std::move(plan));
+  if (!made) {
+    for (Buffer& buffer : buffers_) buffer.sliced = false;
+  }
+  place_buffers();
+  if (made) {
+    sets_offset_ = device_bytes_;
+    device_bytes_ += plan_->turns() * plan_->set_bytes();
+  }
+  return reserve_parts();
+}
+
+/// Results that nobody else sees are copied as they come, through a few pieces; those of the caller's own arrays wait until
+/// the call settles, because it may fail.
+bool Call::make_slices(std::unique_ptr<SlicePlan> plan) {
+  constexpr int64_t kPieces = 4;
+  std::vector<int64_t> up, down;
+  int64_t up_bytes = 0, down_bytes = 0, largest = 0;
+  for (size_t i = 0; i < plan->slices(); ++i) {
+    const SlicePlan::Layout layout = plan->layout(i);
+    up.push_back(up_bytes += layout.up);
+    const int64_t results = layout.down_end - layout.down_begin;
+    down.push_back(down_bytes += results);
+    largest = std::max(largest, results);
+  }
+  results_at_once_ = true;
+  for (const SlicePlan::Region& region : plan->regions()) {
+    if (region.staged && region.down && !buffers_[region.buffer].owned) results_at_once_ = false;
+  }
+  const int64_t down_held = results_at_once_ ? std::min(down_bytes, kPieces * largest) : down_bytes;
+  if (up_bytes + down_held > 0 && session_->reserve(up_bytes + down_held)) return false;
+  if (up_bytes > 0) slices_up_ = HostBlock::make_in_pieces(session_, std::move(up), up_bytes);
+  if (down_bytes > 0) slices_down_ = HostBlock::make_in_pieces(session_, std::move(down), down_held);
+  borrows_ = borrows_ || (results_at_once_ && down_bytes > 0);
+  plan_ = std::move(plan);
+  return true;
+}
+
+/// What the slices take of the caller's arrays, in the order of the slices.
+std::vector<BlockCopy> Call::slice_copies() const {
+  std::vector<BlockCopy> copies;
+  for (size_t slice = 0; slice < plan_->slices(); ++slice) {
+    const SlicePlan::Layout layout = plan_->layout(slice);
+    for (size_t i = 0; i < plan_->regions().size(); ++i) {
+      const SlicePlan::Region& region = plan_->regions()[i];
+      if (!region.staged || !region.up) continue;
+      const SlicePlan::Range range = plan_->range(region, slice);
+      copies.push_back({buffers_[region.buffer].source + range.first, slices_up_->begin_of(slice) + layout.places[i], range.bytes});
+    }
+  }
+  return copies;
+}
+
+/// What is copied while the device's thread works on the call.
+std::vector<std::pair<std::shared_ptr<HostBlock>, std::vector<BlockCopy>>> Call::rest() const {
+  std::vector<std::pair<std::shared_ptr<HostBlock>, std::vector<BlockCopy>>> rest;
+  for (const int i : {kInputs, kBoth}) {
+    const std::shared_ptr<HostBlock>& block = parts_[static_cast<size_t>(i)].block;
+    if (block != nullptr && block->worth_overlapping()) rest.emplace_back(block, copies_of(i));
+  }
+  if (slices_up_ != nullptr) rest.emplace_back(slices_up_, slice_copies());
+  return rest;
 }
 
 /// Copies the inputs, but for those that go up while they are copied.
@@ -144,12 +237,7 @@ napi_value Call::launch(napi_env env, std::unique_ptr<Call> call, napi_value pro
     if (buffer.on_host() && buffer.output) environment->add_output({buffer.source, buffer.source + buffer.bytes});
     buffer.value = nullptr;
   }
-  // The rest is copied while the device's thread works on the call, and even ends it.
-  std::vector<std::pair<std::shared_ptr<HostBlock>, std::vector<BlockCopy>>> rest;
-  for (const int i : {kInputs, kBoth}) {
-    const std::shared_ptr<HostBlock>& block = call->parts_[static_cast<size_t>(i)].block;
-    if (block != nullptr && block->worth_overlapping()) rest.emplace_back(block, call->copies_of(i));
-  }
+  const auto rest = call->rest();  // the call may end while it is copied
   Session& session = *call->session_;
   const std::shared_ptr<Session> keep = call->session_;
   const bool small = call->work_ >= 0 && call->work_ <= kSmallWork && rest.empty();
@@ -177,6 +265,7 @@ Status Call::work(Session& session, Device& device) {
     Submission::Mark mark = Submission::kNone;
     ~Attempt() {
       if (mark != Submission::kNone) session.submission()->abandon(mark);
+      if (mark != Submission::kNone) call.run_.reset();
       if (mark != Submission::kNone) call.release_memory(session);
     }
   } attempt{*this, session};
@@ -189,8 +278,13 @@ Status Call::work(Session& session, Device& device) {
 }
 
 Status Call::end_work(Session& session, Device&) {
-  const Status status = session.submission()->finish(mark_, &device_seconds);
+  Status status = session.submission()->finish(mark_, &device_seconds);
   mark_ = Submission::kNone;
+  if (status.ok() && run_ != nullptr) status = run_->finish();
+  run_.reset();
+  for (const auto& block : {slices_up_, slices_down_}) {
+    if (status.ok() && block != nullptr) block->learn();
+  }
   for (const Part& part : parts_) {
     if (status.ok() && part.block != nullptr) part.block->learn();
   }
@@ -207,8 +301,9 @@ void Call::release_memory(Session& session) {
 
 /// Later calls can have this memory before JavaScript has seen the end of this one.
 void Call::drop_inputs() {
-  parts_[kIndices].block.reset();
+  if (plan_ == nullptr) parts_[kIndices].block.reset();  // offsets say where slices lie
   parts_[kInputs].block.reset();
+  slices_up_.reset();
 }
 
 Status Call::run_on_host(Device& device) {
@@ -225,8 +320,18 @@ Status Call::submit(Session& session, Device& device) {
   if (device_bytes_ > 0) WARPLOOM_TRY(session.allocate(device_bytes_, &memory_));
   char* const memory = static_cast<char*>(memory_);
   WARPLOOM_TRY(send(session, device, memory));
-  WARPLOOM_TRY(invocation_->perform(session.backend().operations, device, *this));
+  if (plan_ != nullptr) {
+    run_ = std::make_unique<SliceRun>(sliced_call(session, device, memory), *this);
+    WARPLOOM_TRY(run_->run());
+  } else {
+    WARPLOOM_TRY(invocation_->perform(session.backend().operations, device, *this));
+  }
   return fetch(session, device, memory);
+}
+
+SlicedCall Call::sliced_call(Session& session, Device& device, char* memory) {
+  return {session,    device,     *invocation_, buffers_, pointers_, *plan_, slices_up_, slices_down_, memory + sets_offset_,
+          results_at_once_};
 }
 
 /// Points the parameters to the device and brings the inputs there.
@@ -239,10 +344,10 @@ Status Call::send(Session& session, Device& device, char* memory) {
   }
   for (const Pointer& pointer : pointers_) {
     const Buffer& buffer = buffers_[pointer.buffer];
-    if (buffer.stays()) *pointer.target = memory + buffer.offset;
+    if (buffer.stays() && !buffer.sliced) *pointer.target = memory + buffer.offset;
   }
   for (const Buffer& buffer : buffers_) {
-    if (!buffer.stays() || !buffer.input) continue;
+    if (!buffer.stays() || buffer.sliced || !buffer.input) continue;
     char* const to = memory + buffer.offset;
     WARPLOOM_TRY(buffer.pinned != nullptr ? session.submission()->upload_later(to, buffer.source, buffer.bytes)
                                           : device.upload(to, buffer.source, buffer.bytes));
@@ -257,7 +362,7 @@ Status Call::fetch(Session& session, Device& device, char* memory) {
     WARPLOOM_TRY(part.block->download(device, memory + part.device_offset));
   }
   for (const Buffer& buffer : buffers_) {
-    if (!buffer.stays() || !buffer.output) continue;
+    if (!buffer.stays() || buffer.sliced || !buffer.output) continue;
     const char* const from = memory + buffer.offset;
     WARPLOOM_TRY(buffer.pinned != nullptr ? session.submission()->download_later(buffer.source, from, buffer.bytes)
                                           : device.download(buffer.source, from, buffer.bytes));
@@ -268,8 +373,9 @@ Status Call::fetch(Session& session, Device& device, char* memory) {
 /// All results or none: the arrays are looked at before the first is written.
 Failure Call::finish(napi_env env, napi_value kept, napi_value* result) {
   std::vector<HostCopy> copies;
-  for (const Buffer& buffer : buffers_) {
-    if (!buffer.output || !buffer.staged()) continue;
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    const Buffer& buffer = buffers_[i];
+    if (!buffer.output || !buffer.staged() || (buffer.sliced && results_at_once_)) continue;
     napi_value target = nullptr;
     napi_get_element(env, kept, static_cast<uint32_t>(buffer.kept), &target);
     char* const memory = same_memory(env, target, buffer.source, buffer.bytes);
@@ -277,12 +383,30 @@ Failure Call::finish(napi_env env, napi_value kept, napi_value* result) {
       return Failure::invalid(buffer.name, "the array as it was given",
                               "an array that was detached or resized during the call");
     }
+    if (buffer.sliced) {
+      copy_slices(i, memory, &copies);
+      continue;
+    }
     parts_[static_cast<size_t>(buffer.part)].block->copy_back({memory, buffer.offset, buffer.bytes}, &copies);
     Traffic::get().returned += buffer.bytes;
   }
   copy_all(copies);
   *result = js::number(env, device_seconds);
   return {};
+}
+
+/// The copies that bring a result in slices to its array at `memory`.
+void Call::copy_slices(size_t buffer, char* memory, std::vector<HostCopy>* copies) const {
+  for (size_t i = 0; i < plan_->regions().size(); ++i) {
+    if (plan_->regions()[i].buffer != buffer) continue;
+    for (size_t slice = 0; slice < plan_->slices(); ++slice) {
+      const SlicePlan::Layout layout = plan_->layout(slice);
+      const SlicePlan::Range range = plan_->range(plan_->regions()[i], slice);
+      const int64_t at = slices_down_->begin_of(slice) + layout.places[i] - layout.down_begin;
+      slices_down_->copy_back({memory + range.first, at, range.bytes}, copies);
+      Traffic::get().returned += range.bytes;
+    }
+  }
 }
 
 void Call::forget(Environment& environment) {
