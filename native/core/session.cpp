@@ -170,15 +170,19 @@ Status Session::allocate(int64_t bytes, void** out) {
     const MemoryUse use = device_->memory_use();
     return Status::out_of_memory(bytes, live_bytes_ + staging_.reserved_bytes(), use.limit_bytes);
   }
+  const auto in_use = [&] { return host_memory() ? device_->memory_use().in_use_bytes : 0; };
+  int64_t before = in_use();
   Status status = device_->allocate(bytes, out);
   if (status.code() == Code::out_of_memory) {
     complete_all();
     device_->trim();
+    before = in_use();
     status = device_->allocate(bytes, out);
   }
   if (status.ok()) {
-    live_[*out] = bytes;
-    live_bytes_ += bytes;
+    const int64_t taken = std::max(bytes, in_use() - before);  // with what it is rounded up by
+    live_[*out] = taken;
+    live_bytes_ += taken;
   }
   return status;
 }
