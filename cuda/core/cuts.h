@@ -20,6 +20,8 @@ class Cuts {
   struct Extent {
     int64_t first = 0, last = 0;
   };
+  /// Items that implementations take together: slices end between such groups where they have some.
+  static constexpr int64_t kGroup = 32;
 
   // --- for operations ---
 
@@ -31,6 +33,8 @@ class Cuts {
     rows_ = rows;
     slice_ = slice;
   }
+  /// The cpu backend takes slices as well, all of kGroup items at least: it may choose by numbers of items below that.
+  void on_processors() { on_processors_ = true; }
   /// count + 1 row offsets that place the items in every view.
   void offsets(Array<const int64_t>& offsets) {
     if (offsets.data == nullptr) return;
@@ -53,6 +57,7 @@ class Cuts {
 
   /// Items of the batch; 0: the call cannot be cut.
   int64_t count() const { return count_ != nullptr ? whole_ : 0; }
+  bool for_processors() const { return on_processors_; }
   int views() const { return static_cast<int>(views_.size()); }
   /// The view that a pointer of the parameters belongs to; -1: none.
   int find(void* const* pointer) const;
@@ -85,6 +90,7 @@ class Cuts {
     char* whole;
   };
 
+  bool on_processors_ = false;
   int64_t* count_ = nullptr;
   int64_t whole_ = 0, rows_ = 0;
   Slice* slice_ = nullptr;

@@ -42,6 +42,7 @@ void footprint(Footprint& f, const PrefixParameters& p) {
 /// Rows lie one behind the other, whatever the views' strides say.
 void cuts(Cuts& c, PrefixParameters& p) {
   c.along(p.batch, p.n);
+  c.on_processors();
   for (View* const view : {&p.values, &p.result}) {
     view->system_stride = p.n;
     view->row_stride = 1;

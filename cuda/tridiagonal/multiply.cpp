@@ -24,6 +24,7 @@ void footprint(Footprint& f, const MultiplyParameters& p) {
 
 void cuts(Cuts& c, MultiplyParameters& p) {
   c.along(p.batch, p.n);
+  c.on_processors();
   c.offsets(p.offsets);
   for (View* const band : {&p.lower, &p.diagonal, &p.upper}) c.view(*band, p.n);
   c.view(p.x, p.n, p.rhs_count);

@@ -65,6 +65,7 @@ void footprint(Footprint& f, const SolveParameters& p) {
 
 void cuts(Cuts& c, SolveParameters& p) {
   c.along(p.batch, p.n, &p.slice);
+  c.on_processors();
   c.offsets(p.offsets);
   for (View* const band : {&p.lower, &p.diagonal, &p.upper}) c.view(*band, p.n);
   c.view(p.rhs, p.n, p.rhs_count);

@@ -10,8 +10,14 @@ namespace warploom {
 namespace {
 
 constexpr int64_t kAlignment = 256;
-// Updates of elements that take about as long as handing a call over to the device's thread and back, some 10 microseconds.
-constexpr int64_t kSmallWork = 4096;
+// Updates of elements that take some 10 microseconds, and half a millisecond, on the cpu backend.
+constexpr int64_t kSmallWork = 4096, kShortWork = 200'000;
+
+JobSize size_of(int64_t work, const Session& session) {
+  if (work < 0) return JobSize::large;
+  if (work <= kSmallWork) return JobSize::small;
+  return work <= kShortWork && &session.backend() == &cpu_backend() ? JobSize::brief : JobSize::large;
+}
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -35,12 +41,14 @@ Failure Call::read(napi_env env, const PackedParameters& packed) {
   if (failure) return failure;
   const Status status = invocation_->validate();
   if (!status.ok()) return Failure::from(status);
-  return session_->host_memory() ? reserve_workspace() : slice();
+  if (!session_->is_open()) return {};
+  if (session_->host_memory()) failure = reserve_workspace();
+  return failure ? std::move(failure) : slice();
 }
 
 /// On a device in host memory, where it comes out of the same limit. Calls so short that they run at once need next to none.
 Failure Call::reserve_workspace() {
-  if (!session_->is_open() || (work_ >= 0 && work_ <= kSmallWork)) return {};
+  if (work_ >= 0 && work_ <= kSmallWork) return {};
   const int64_t bytes = workspace_bytes();
   int64_t held = 0;
   for (const Part& part : parts_) held += part.bytes;
@@ -114,9 +122,13 @@ Failure Call::copy_arrays() {
 
 /// Cuts the call where that pays and there is room. Index arrays stay as they are, in memory already.
 Failure Call::slice() {
+  int64_t bytes = 0;
+  for (const Buffer& buffer : buffers_) bytes += buffer.on_host() ? buffer.bytes : 0;
+  if (bytes < 2 * session_->slice_bytes()) return {};
   Cuts cuts;
   invocation_->cuts(cuts);
-  std::unique_ptr<SlicePlan> plan = SlicePlan::make(std::move(cuts), buffers_, pointers_, session_->slice_bytes());
+  std::unique_ptr<SlicePlan> plan =
+      SlicePlan::make(std::move(cuts), buffers_, pointers_, {session_->slice_bytes(), session_->host_memory()});
   if (plan == nullptr) return {};
   for (const int i : {kInputs, kBoth, kResults}) parts_[static_cast<size_t>(i)].block.reset();
   const bool made = make_slices(std::move(plan));
@@ -124,7 +136,7 @@ Failure Call::slice() {
     for (Buffer& buffer : buffers_) buffer.sliced = false;
   }
   place_buffers();
-  if (made) {
+  if (made && !session_->host_memory()) {
     sets_offset_ = device_bytes_;
     device_bytes_ += plan_->turns() * plan_->set_bytes();
   }
@@ -240,8 +252,8 @@ napi_value Call::launch(napi_env env, std::unique_ptr<Call> call, napi_value pro
   const auto rest = call->rest();  // the call may end while it is copied
   Session& session = *call->session_;
   const std::shared_ptr<Session> keep = call->session_;
-  const bool small = call->work_ >= 0 && call->work_ <= kSmallWork && rest.empty();
-  dispatch(env, session, std::move(call), small);
+  const JobSize size = rest.empty() ? size_of(call->work_, session) : JobSize::large;
+  dispatch(env, session, std::move(call), size);
   for (const auto& [block, copies] : rest) (void)block->fill(copies);  // upload() hears of a failure
   return promise;
 }
@@ -312,6 +324,10 @@ Status Call::run_on_host(Device& device) {
     if (block == nullptr) continue;
     if (!block->take()) return {Code::out_of_memory, "not enough host memory"};
     point(i, block->memory());
+  }
+  if (plan_ != nullptr) {
+    return run_slices(*plan_, *slices_up_, pointers_, *this,
+                      [&](Control& control) { return invocation_->perform(session_->backend().operations, device, control); });
   }
   return invocation_->perform(session_->backend().operations, device, *this);
 }

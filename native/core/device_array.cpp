@@ -144,7 +144,7 @@ napi_value launch(napi_env env, Session& session, std::unique_ptr<Job> job, napi
   const bool overlap = block != nullptr && block->worth_overlapping();
   // upload() hears of a failure.
   if (block != nullptr && !overlap) (void)block->fill(copies);
-  Job::dispatch(env, session, std::move(job), bytes <= kSmallTransfer);
+  Job::dispatch(env, session, std::move(job), bytes <= kSmallTransfer ? JobSize::small : JobSize::large);
   if (overlap) (void)block->fill(copies);
   return promise;
 }

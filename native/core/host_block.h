@@ -46,6 +46,8 @@ class HostBlock {
   char* memory() const { return pieces_.front().memory; }
   /// True when it pays to queue the call before filling the block.
   bool worth_overlapping() const { return pieces_.size() > 1; }
+  /// On the device's thread: a piece, when fill() has filled it; null when it could not.
+  char* await(size_t piece) { return wait_filled(piece) > piece ? pieces_[piece].memory : nullptr; }
   /// Whether fill() has filled the piece.
   bool filled(size_t piece);
   /// On the JavaScript thread, once; copies ascend by offset. False when the system has no memory left: upload() then

@@ -32,14 +32,14 @@ std::unique_ptr<Task> chore(Work work, bool overlaps = true) {
   return std::make_unique<Chore<Work>>(std::move(work), overlaps);
 }
 
-/// Long enough that copies run at full rate and kernels fill the device, short enough that the first begins early.
-constexpr int64_t kSliceBytes = int64_t{16} << 20;
+// On a device with memory of its own, long enough that copies run at full rate and kernels fill the device, short enough that the
+// first begins early. In host memory, so short that what is copied is still in the caches when it is computed with.
+constexpr int64_t kSliceBytes = int64_t{16} << 20, kHostSliceBytes = int64_t{2} << 20;
 
 /// WARPLOOM_SLICE: bytes, so that tests cut small calls.
 int64_t slice_bytes_from_environment() {
   const char* const text = std::getenv("WARPLOOM_SLICE");
-  const int64_t bytes = text != nullptr ? std::atoll(text) : 0;
-  return bytes > 0 ? bytes : kSliceBytes;
+  return text != nullptr ? std::atoll(text) : 0;
 }
 
 std::unique_ptr<Task> closing_chore() {
@@ -86,6 +86,10 @@ Failure Session::admit() const {
   if (lost_) return Failure::lost();
   if (waiting_ >= queue_limit_) return Failure::queue_full(queue_limit_);
   return {};
+}
+
+int64_t Session::slice_bytes() const {
+  return slice_bytes_ > 0 ? slice_bytes_ : host_memory() ? kHostSliceBytes : kSliceBytes;
 }
 
 Failure Session::reserve(int64_t bytes, int64_t held) {

@@ -83,7 +83,7 @@ class Session {
   Submission* submission() const { return submission_; }
   Staging& staging() { return staging_; }
   /// Bytes of its arrays that a call in slices computes with at a time.
-  int64_t slice_bytes() const { return slice_bytes_; }
+  int64_t slice_bytes() const;
 
   /// Why a call cannot be queued now; no failure when it can.
   Failure admit() const;
@@ -141,7 +141,7 @@ class Session {
   const int32_t index_;
   const OpenOptions options_;
   const int64_t queue_limit_;
-  const int64_t slice_bytes_;
+  const int64_t slice_bytes_;  // 0: as the device asks for
   std::unique_ptr<Device> device_;
   Submission* submission_ = nullptr;  // the same object
   std::atomic<bool> open_{false};

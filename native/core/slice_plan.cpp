@@ -10,8 +10,7 @@ namespace {
 
 // Addresses on the device are alike to those of the whole array's block modulo this, so that kernels choose alike.
 constexpr int64_t kAlignment = 256;
-// Items that kernels take together: slices end between such groups where they have some.
-constexpr int64_t kGroup = 32;
+constexpr int64_t kGroup = Cuts::kGroup;
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -38,27 +37,30 @@ int rank(const SlicePlan::Region& region) {
 }  // namespace
 
 std::unique_ptr<SlicePlan> SlicePlan::make(Cuts cuts, std::vector<Buffer>& buffers, const std::vector<Pointer>& pointers,
-                                           int64_t slice_bytes) {
+                                           const Limits& limits) {
   if (cuts.count() < 2 || !outputs_apart(buffers)) return nullptr;
+  if (limits.host_memory && !cuts.for_processors()) return nullptr;
   std::unique_ptr<SlicePlan> plan(new SlicePlan(std::move(cuts)));
-  if (!plan->add_regions(buffers, pointers) || !plan->same_parts(pointers)) return nullptr;
+  if (!plan->add_regions(buffers, pointers, limits.host_memory) || !plan->same_parts(pointers)) return nullptr;
   const int64_t bytes = plan->bytes_of(0, plan->cuts_.count());
   int64_t whole = 0;  // that travels as it is
   for (size_t i = 0; i < buffers.size(); ++i) {
-    if (buffers[i].on_host() && plan->region_of(i) == nullptr) whole += buffers[i].bytes;
+    const bool travels = limits.host_memory ? buffers[i].staged() && buffers[i].input : buffers[i].on_host();
+    if (travels && plan->region_of(i) == nullptr) whole += buffers[i].bytes;
   }
-  if (bytes < 2 * slice_bytes || bytes < whole) return nullptr;
-  plan->cut(slice_bytes);
+  if (bytes < 2 * limits.slice_bytes || bytes < whole) return nullptr;
+  plan->cut(limits);
   if (plan->slices() < 2) return nullptr;
   for (const Region& region : plan->regions_) buffers[region.buffer].sliced = true;
   return plan;
 }
 
 /// Those buffers whose views all say the same. False where a result is not among them.
-bool SlicePlan::add_regions(const std::vector<Buffer>& buffers, const std::vector<Pointer>& pointers) {
+bool SlicePlan::add_regions(const std::vector<Buffer>& buffers, const std::vector<Pointer>& pointers, bool host_memory) {
   for (size_t i = 0; i < buffers.size(); ++i) {
     const Buffer& buffer = buffers[i];
     if (!buffer.on_host() || buffer.is_array) continue;
+    if (host_memory && (buffer.output || !buffer.staged())) continue;
     Region region{i, -1, element_bytes(buffer.type), buffer.input, buffer.output, buffer.staged()};
     bool separable = true;
     for (const Pointer& pointer : pointers) {
@@ -74,10 +76,10 @@ bool SlicePlan::add_regions(const std::vector<Buffer>& buffers, const std::vecto
     }
   }
   std::stable_sort(regions_.begin(), regions_.end(), [](const Region& a, const Region& b) { return rank(a) < rank(b); });
-  // Results on the device have to be addressed slice by slice as well.
+  // Results that lie where they are to be have to be addressed slice by slice as well.
   for (const Pointer& pointer : pointers) {
     const Buffer& buffer = buffers[pointer.buffer];
-    if (!buffer.on_device() || buffer.is_array) continue;
+    if (!(buffer.on_device() || host_memory) || buffer.is_array) continue;
     const int view = cuts_.find(pointer.target);
     if (view < 0 || (buffer.output && cuts_.shared(view))) return false;
   }
@@ -112,17 +114,19 @@ int64_t SlicePlan::bytes_of(int64_t begin, int64_t end) const {
   return bytes;
 }
 
-void SlicePlan::cut(int64_t slice_bytes) {
-  const int64_t count = cuts_.count();
+void SlicePlan::cut(const Limits& limits) {
+  const int64_t count = cuts_.count(), slice_bytes = limits.slice_bytes;
+  const int64_t least = limits.host_memory ? kGroup : 1;
   bounds_.assign(1, 0);
   while (bounds_.back() < count) {
     const int64_t begin = bounds_.back();
-    int64_t fits = begin + 1, beyond = count + 1;  // the last end that fits, and the first that does not
+    int64_t fits = std::min(begin + least, count), beyond = count + 1;  // the last end that fits, and the first that does not
     while (beyond - fits > 1) {
       const int64_t middle = fits + (beyond - fits) / 2;
       if (bytes_of(begin, middle) <= slice_bytes) fits = middle; else beyond = middle;
     }
     if (fits < count && fits - begin > kGroup) fits -= (fits - begin) % kGroup;
+    if (count - fits < least) fits = count;
     bounds_.push_back(fits);
   }
   for (size_t i = 0; i < slices(); ++i) set_bytes_ = std::max(set_bytes_, aligned(layout(i).end));

@@ -33,10 +33,14 @@ class SlicePlan {
     int64_t end = 0;
   };
 
-  /// The plan of a call that is worth cutting into slices of about `slice_bytes`; null: it stays whole. The buffers of the
-  /// regions become `sliced`.
+  /// What is cut: on a device in host memory, only inputs that have to be copied.
+  struct Limits {
+    int64_t slice_bytes = 0;  ///< of a slice, about
+    bool host_memory = false;
+  };
+  /// The plan of a call that is worth cutting; null: it stays whole. The buffers of the regions become `sliced`.
   static std::unique_ptr<SlicePlan> make(Cuts cuts, std::vector<Buffer>& buffers, const std::vector<Pointer>& pointers,
-                                         int64_t slice_bytes);
+                                         const Limits& limits);
 
   Cuts& cuts() { return cuts_; }
   size_t slices() const { return bounds_.size() - 1; }
@@ -53,10 +57,10 @@ class SlicePlan {
 
  private:
   explicit SlicePlan(Cuts cuts) : cuts_(std::move(cuts)) {}
-  bool add_regions(const std::vector<Buffer>& buffers, const std::vector<Pointer>& pointers);
+  bool add_regions(const std::vector<Buffer>& buffers, const std::vector<Pointer>& pointers, bool host_memory);
   bool same_parts(const std::vector<Pointer>& pointers) const;
   int64_t bytes_of(int64_t begin, int64_t end) const;
-  void cut(int64_t slice_bytes);
+  void cut(const Limits& limits);
   const Region* region_of(size_t buffer) const;
 
   Cuts cuts_;

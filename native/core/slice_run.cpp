@@ -15,9 +15,24 @@ SliceRun::~SliceRun() {
   }
 }
 
-void SliceRun::progress(double done, double total) {
-  const double part = total > 0 ? done / total : 1;
-  outer_.progress(static_cast<double>(current_) + part, static_cast<double>(call_.plan.slices()));
+Status run_slices(SlicePlan& plan, HostBlock& up, const std::vector<Pointer>& pointers, Control& control,
+                  const std::function<Status(Control&)>& perform) {
+  SliceControl each(control, plan.slices());
+  plan.cuts().settle();
+  for (size_t slice = 0; slice < plan.slices(); ++slice) {
+    if (control.cancelled()) return {Code::cancelled, "the call was cancelled"};
+    char* const memory = up.await(slice);
+    if (memory == nullptr) return {Code::out_of_memory, "not enough host memory"};
+    ++Traffic::get().slices;
+    each.begin(slice);
+    plan.cuts().select(plan.begin(slice), plan.end(slice));
+    plan.place(slice, pointers, memory);
+    each.device_seconds = 0;
+    WARPLOOM_TRY(perform(each));
+    control.device_seconds += each.device_seconds;
+    up.drop(slice);
+  }
+  return {};
 }
 
 /// A slice comes down behind the work of the next one, so that a download that has to be waited for keeps nobody waiting.
@@ -25,7 +40,7 @@ Status SliceRun::run() {
   const size_t slices = call_.plan.slices();
   call_.plan.cuts().settle();
   for (size_t slice = 0; slice <= slices; ++slice) {
-    if (cancelled()) return {Code::cancelled, "the call was cancelled"};
+    if (control_.cancelled()) return {Code::cancelled, "the call was cancelled"};
     if (slice < slices) {
       WARPLOOM_TRY(upload_up_to(slice));
       WARPLOOM_TRY(work(slice));
@@ -68,12 +83,12 @@ Status SliceRun::upload(size_t slice) {
 }
 
 Status SliceRun::work(size_t slice) {
-  current_ = slice;
+  control_.begin(slice);
   ++Traffic::get().slices;
   WARPLOOM_TRY(submission().stage(Submission::Stage::work, turn(slice)));
   call_.plan.cuts().select(call_.plan.begin(slice), call_.plan.end(slice));
   call_.plan.place(slice, call_.pointers, set(slice));
-  return call_.invocation.perform(call_.session.backend().operations, call_.device, *this);
+  return call_.invocation.perform(call_.session.backend().operations, call_.device, control_);
 }
 
 Status SliceRun::download(size_t slice) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -26,12 +27,35 @@ struct SlicedCall {
   bool results_at_once = false;
 };
 
-/// On the device's thread, between begin() and end() of the call's submission; the operation hears of the call's end
-/// and progress through it.
-class SliceRun final : public Control {
+/// The call's control as the operation on one slice sees it.
+class SliceControl final : public Control {
  public:
-  SliceRun(const SlicedCall& call, Control& outer) : call_(call), outer_(outer) {}
-  ~SliceRun() override;
+  SliceControl(Control& call, size_t slices) : call_(call), slices_(slices) {}
+  void begin(size_t slice) { slice_ = slice; }
+  bool cancelled() const override { return call_.cancelled(); }
+  void progress(double done, double total) override {
+    const double part = total > 0 ? done / total : 1;
+    call_.progress(static_cast<double>(slice_) + part, static_cast<double>(slices_));
+  }
+
+ private:
+  Control& call_;
+  const size_t slices_;
+  size_t slice_ = 0;
+};
+
+/// The slices of a call on a device in host memory, whose inputs are in `up` and whose other pointers stand: each while the
+/// next ones are being copied.
+Status run_slices(SlicePlan& plan, HostBlock& up, const std::vector<Pointer>& pointers, Control& control,
+                  const std::function<Status(Control&)>& perform);
+
+/// On the device's thread, between begin() and end() of the call's submission.
+class SliceRun final {
+ public:
+  SliceRun(const SlicedCall& call, Control& control) : call_(call), control_(control, call.plan.slices()) {}
+  SliceRun(const SliceRun&) = delete;
+  SliceRun& operator=(const SliceRun&) = delete;
+  ~SliceRun();
   /// Submits all slices, whose pointers to whole arrays stand. The last downloads may be under way when it returns.
   Status run();
   /// When the call's mark is reached.
@@ -39,9 +63,6 @@ class SliceRun final : public Control {
     WARPLOOM_TRY(let_leave(0));
     return hand_over(0);
   }
-
-  bool cancelled() const override { return outer_.cancelled(); }
-  void progress(double done, double total) override;
 
  private:
   using Waiting = std::deque<std::pair<size_t, Submission::Mark>>;
@@ -58,8 +79,8 @@ class SliceRun final : public Control {
   void copy_results(size_t slice);
 
   SlicedCall call_;
-  Control& outer_;
-  size_t uploaded_ = 0, current_ = 0;
+  SliceControl control_;
+  size_t uploaded_ = 0;
   Waiting leaving_;  // pieces on their way up, with marks behind them
   Waiting arriving_;  // and down
 };

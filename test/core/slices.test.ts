@@ -9,15 +9,17 @@ import { hasBackend, skipCases } from '../support/backends.ts';
 import { makeProblem, type Problem, type ProblemSpec } from '../support/problem.ts';
 import { Random } from '../support/random.ts';
 
-async function opened(slice: number, environment: Record<string, string> = {}): Promise<Device> {
-  const variables: Record<string, string> = { WARPLOOM_SIMT_DISCRETE: '1', WARPLOOM_SLICE: `${slice}`, ...environment };
+async function openedWith(backend: 'cpu' | 'simt', variables: Record<string, string>): Promise<Device> {
   Object.assign(process.env, variables);
   try {
-    return await openDevice({ backend: 'simt' });
+    return await openDevice({ backend });
   } finally {
     for (const name of Object.keys(variables)) delete process.env[name];
   }
 }
+
+const opened = (slice: number, environment: Record<string, string> = {}): Promise<Device> =>
+  openedWith('simt', { WARPLOOM_SIMT_DISCRETE: '1', WARPLOOM_SLICE: `${slice}`, ...environment });
 
 const whole = 2 ** 40;
 const slices = (): number => addon().traffic().slices;
@@ -336,5 +338,67 @@ describe('calls in slices', function () {
         await device.close();
       });
     }
+  }
+});
+
+describe('calls in slices on devices in host memory', function () {
+  this.timeout(120_000);
+  const sliced = /^(?!plan|vjp|condition|.* (plan|vjp))/;
+  for (const backend of ['cpu', 'simt'] as const) {
+    if (!hasBackend(backend)) {
+      skipCases(`${backend}: slices need the backend`, cases.length + flatCases.length + 2);
+      continue;
+    }
+    let reference: Device;
+    let device: Device;
+    before(async () => {
+      reference = await openedWith(backend, { WARPLOOM_SLICE: `${whole}` });
+      device = await openedWith(backend, { WARPLOOM_SLICE: '2000' });
+    });
+    after(() => Promise.all([reference.close(), device.close()]));
+
+    const compare = async (name: string, batch: number, run: (device: Device) => Promise<unknown>): Promise<void> => {
+      const expected = await run(reference);
+      const before = slices();
+      deepStrictEqual(await run(device), expected);
+      // Whole: what the backend does not cut, and batches of few.
+      const least = sliced.test(name) && batch >= 64 ? 2 : 0;
+      ok(slices() - before >= least, `${slices() - before} slices`);
+    };
+    for (const { name, spec, run } of cases) {
+      const problem = { ...usual, ...spec };
+      it(`${backend}: have the bits of the whole: ${name}`, () =>
+        compare(name, name.startsWith('in place') || name.includes('constant') || name.includes('one ') ? 0 : problem.batch,
+          (on) => run(makeProblem(problem, new Random(7)), on)));
+    }
+    for (const { name, run } of flatCases) {
+      it(`${backend}: have the bits of the whole: ${name}`, () => compare(name, name.includes('scan') ? 0 : 97, run));
+    }
+
+    it(`${backend}: count failures over all slices`, async () => {
+      const [rows, systems] = [8, 6000];
+      const given = () => ({ lower: new Float64Array(rows * systems), diagonal: new Float64Array(rows * systems).fill(4), upper: new Float64Array(rows * systems), rhs: new Float64Array(rows * systems).fill(1) });
+      const { lower, diagonal, upper, rhs } = given();
+      diagonal[3001 * rows] = 0;
+      rhs[5999 * rows + 3] = NaN;
+      const before = slices();
+      const call = solve({ lower, diagonal, upper, rhs, n: rows, algorithm: 'thomas', device });
+      for (const array of [lower, diagonal, upper, rhs]) array.fill(NaN);
+      const { status } = await call;
+      ok(slices() - before > 100);
+      deepStrictEqual([...status.failures()].map(({ system, state, row }) => ({ system, state, row })),
+        [{ system: 3001, state: 'zero-pivot', row: 0 }, { system: 5999, state: 'non-finite', row: 3 }]);
+    });
+
+    it(`${backend}: write results that nobody else sees while they run`, async () => {
+      const matrix = { lower: wave(2 ** 16, 0.1), diagonal: wave(2 ** 16, 0.3, 4), upper: wave(2 ** 16, 0.2), rhs: wave(2 ** 16, 1.1), n: 64 };
+      const before = addon().traffic().returned;
+      const { solution } = await solve({ ...matrix, device });
+      const direct = addon().traffic().returned - before;
+      const out = new Float64Array(2 ** 16);
+      await solve({ ...matrix, out, device });
+      deepStrictEqual(solution, out);
+      ok(direct < out.byteLength / 4 && addon().traffic().returned - before - direct >= out.byteLength, `${direct} bytes`);
+    });
   }
 });
