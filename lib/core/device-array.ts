@@ -1,8 +1,8 @@
 // Arrays in a device's memory.
 import { addon } from './binding.ts';
 import {
-  describeValue, elementBytes, elementTypeOf, holds, makeResult, numbersPerElement, requireElementType, takeUnseen, typedArrayName, typeNumber,
-  type ElementType, type TypedArray,
+  describeValue, elementBytes, elementTypeOf, holds, makeResult, numbersPerElement, requireElementType, takeUnseen, typedArrayName,
+  typeNumber, type ElementType, type TypedArray,
 } from './arrays.ts';
 import type { Device } from './device.ts';
 import { traceTransfer, type TransferTrace } from './diagnostics.ts';

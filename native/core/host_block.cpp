@@ -51,8 +51,15 @@ bool HostBlock::take() {
   return true;
 }
 
+/// Not by a device with memory of its own, and not soon where as much as caches hold waits before it.
+bool HostBlock::soon_read() const {
+  constexpr int64_t kCached = int64_t{64} << 20;
+  return session_->host_memory() && session_->staging().reserved_bytes() <= kCached + reserved_;
+}
+
 bool HostBlock::fill(const std::vector<BlockCopy>& copies) {
   for (const BlockCopy& copy : copies) Traffic::get().taken += copy.bytes;
+  const CopyFor purpose = soon_read() ? CopyFor::reading : CopyFor::storing;
   size_t next = 0;  // copy that is not done yet
   for (size_t i = 0; i < pieces_.size(); ++i) {
     if (!take_piece(i)) {
@@ -67,7 +74,7 @@ bool HostBlock::fill(const std::vector<BlockCopy>& copies) {
       if (to > from) here.push_back({pieces_[i].memory + (from - begin), copy.host + (from - copy.offset), to - from});
       if (copy.offset + copy.bytes > end) break;  // goes on in the next piece
     }
-    copy_all(here);
+    copy_all(here, purpose);
     raise(i + 1, false);
   }
   return true;

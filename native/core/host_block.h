@@ -64,7 +64,7 @@ class HostBlock {
   Status download_piece(size_t piece, Device& device, const char* from);
   /// Gives a piece's memory to other calls.
   void drop(size_t piece);
-  /// On the JavaScript thread, or the device's: after the call, or the download of what is copied: adds the copies that bring part of it to JavaScript's memory.
+  /// After the call, or after the download of what is copied: adds the copies that bring part of it to JavaScript's memory.
   void copy_back(const BlockCopy& copy, std::vector<HostCopy>* out) const;
   /// On the device's thread, after the call: later calls will find page-locked memory where this one did not.
   /// Making it takes longer than many calls, so it waits until this one has settled.
@@ -75,6 +75,7 @@ class HostBlock {
   HostBlock(std::shared_ptr<Session> session, std::vector<int64_t> ends, int64_t reserved);
   int64_t piece_bytes(size_t piece) const { return ends_[piece] - begin_of(piece); }
   bool take_piece(size_t piece, Device* device = nullptr);
+  bool soon_read() const;
   void raise(size_t filled, bool failed);
   size_t wait_filled(size_t more_than);
 

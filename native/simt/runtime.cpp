@@ -182,7 +182,9 @@ class SimtDevice final : public GpuDevice, public Submission {
   }
   Status stage(Stage stage, int turn) override {
     WARPLOOM_TRY(seam());
-    const auto next = [](Stage last) { return last == Stage::upload ? Stage::work : last == Stage::work ? Stage::download : Stage::upload; };
+    const auto next = [](Stage last) {
+      return last == Stage::upload ? Stage::work : last == Stage::work ? Stage::download : Stage::upload;
+    };
     if (current_ == kNone || turn < 0 || turn >= kTurns || stage != next(last_stage_[turn])) {
       return {Code::internal, "stages of a slice out of order"};
     }
