@@ -15,6 +15,8 @@ const goalSchema = z.strictObject({
   maxValue: z.number().optional(),
   /** Smallest value, of figures that should be large. */
   minValue: z.number().optional(),
+  /** Largest figures of the row, by name. */
+  maxFigures: z.record(z.string(), z.number()).optional(),
   /** How many times as fast as each named peer at least. */
   minSpeedup: z.record(z.string(), z.number()).optional(),
 });
@@ -53,6 +55,11 @@ function judge(goal: Goal, report: Report): Verdict {
   }
   if (goal.minValue !== undefined) {
     add(`${row.value.toPrecision(5)} ${row.unit}, goal at least ${goal.minValue}`, row.value >= goal.minValue);
+  }
+  for (const [name, most] of Object.entries(goal.maxFigures ?? {})) {
+    const figure = row.figures?.[name];
+    if (figure === undefined) return { goal, state: 'missing', text: `${name} was not measured` };
+    add(`${name} ${figure.toPrecision(3)} ${row.unit}, goal at most ${most}`, figure <= most);
   }
   for (const [peer, least] of Object.entries(goal.minSpeedup ?? {})) {
     const figure = row.peers?.[peer];

@@ -21,11 +21,18 @@ struct HostBuffer {
   cudaEvent_t used = nullptr;  ///< the last transfer that touches it
 };
 
+struct EventPair {
+  cudaEvent_t begin = nullptr, end = nullptr;
+};
+
 /// Events of a mark: around its call's operation, and behind all of it.
 struct MarkEvents {
   cudaEvent_t begin = nullptr, end = nullptr, reached = nullptr;
   cudaEvent_t computed = nullptr;  ///< behind the work that large downloads read
+  std::vector<EventPair> slices;   ///< the pool of what begin and end are to a call in slices
+  size_t timed_slices = 0;         ///< of those, the ones that were recorded
   bool downloading = false;        ///< the call's downloads have their own stream
+  bool sliced = false;
   bool timed = false;  ///< begin and end were recorded
   bool call = false;   ///< of a call, not only of a copy
 };
@@ -70,6 +77,7 @@ class CudaDevice final : public GpuDevice, public Submission {
   Status begin(Mark* out) override;
   Status upload_later(void* device, const void* host, int64_t bytes) override;
   Status download_later(void* host, const void* device, int64_t bytes) override;
+  Status stage(Stage stage, int turn) override;
   Status end(Mark mark) override;
   void abandon(Mark mark) override;
   Status set(Mark* out) override;
@@ -81,6 +89,12 @@ class CudaDevice final : public GpuDevice, public Submission {
   Status report(cudaError_t error, const char* what, int64_t requested = 0);
   Status use();
   Status take_mark(Mark* out);
+  Status prepare_slices();
+  Status time_slice(MarkEvents& events);
+  Status leave_stage();
+  cudaStream_t stream_of(Stage stage) const;
+  /// Where transfers go now.
+  cudaStream_t lane() const { return staged_ ? stream_of(stage_) : stream_; }
   void destroy(const MarkEvents& events);
   void wait_all();
   cudaError_t raw_allocate(int64_t bytes, void** out);
@@ -102,11 +116,18 @@ class CudaDevice final : public GpuDevice, public Submission {
   cudaStream_t down_ = nullptr;   ///< of large downloads
   cudaStream_t second_ = nullptr; ///< of fork(), made by the first
   cudaEvent_t forked_ = nullptr, joined_ = nullptr;
+  cudaStream_t up_ = nullptr;     ///< of the uploads of slices; made with the first
   cudaMemPool_t pool_ = nullptr;  ///< null: the device has no pools, plain cudaMalloc
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
   std::vector<MarkEvents> marks_;  ///< by mark; the pool grows to the most in flight at once
   std::vector<Mark> free_marks_;
   Mark current_ = kNone;           ///< of the call between begin() and end()
+  cudaEvent_t began_ = nullptr;            ///< before the first slice of the call
+  cudaEvent_t stage_ended_[kTurns][3] = {};
+  bool turn_used_[kTurns] = {};
+  bool staged_ = false;            ///< the call is in slices: stage_ and turn_ are the current ones
+  Stage stage_ = Stage::upload;
+  int turn_ = 0;
   void* mailbox_ = nullptr;
   HostBuffer staging_[2];
   MemoryLedger ledger_;

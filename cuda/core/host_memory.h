@@ -20,8 +20,12 @@ struct HostCopy {
   int64_t bytes;
 };
 
+/// Whether this machine's processors read what is copied before it has left their caches; if not, it goes around them, which
+/// spares memory the reading of what is overwritten.
+enum class CopyFor { reading, storing };
+
 /// Makes the copies, large ones with the help of a few threads that the process keeps for it. Returns when all are done.
-void copy_all(const std::vector<HostCopy>& copies);
+void copy_all(const std::vector<HostCopy>& copies, CopyFor purpose = CopyFor::reading);
 void copy_bytes(void* to, const void* from, int64_t bytes);
 
 }  // namespace warploom

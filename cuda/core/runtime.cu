@@ -78,7 +78,7 @@ Status CudaDevice::start(const OpenOptions& options) {
 
 CudaDevice::~CudaDevice() {
   if (!started_ || lost_ || exiting || !use().ok()) return;  // the driver frees what a lost context held
-  for (const cudaStream_t stream : {second_, down_, stream_}) {
+  for (const cudaStream_t stream : {up_, second_, down_, stream_}) {
     if (stream != nullptr) call_always([&] { return cudaStreamSynchronize(stream); });
   }
   std::vector<void*> blocks;
@@ -95,7 +95,13 @@ CudaDevice::~CudaDevice() {
   }
   if (stream_ != nullptr) call_always([&] { return cudaStreamSynchronize(stream_); });
   if (pool_ != nullptr) call_always([&] { return cudaMemPoolDestroy(pool_); });
-  for (const cudaStream_t stream : {second_, down_, stream_}) {
+  if (began_ != nullptr) call_always([&] { return cudaEventDestroy(began_); });
+  for (const auto& turn : stage_ended_) {
+    for (const cudaEvent_t event : turn) {
+      if (event != nullptr) call_always([&] { return cudaEventDestroy(event); });
+    }
+  }
+  for (const cudaStream_t stream : {up_, second_, down_, stream_}) {
     if (stream != nullptr) call_always([&] { return cudaStreamDestroy(stream); });
   }
 }
@@ -228,7 +234,9 @@ int CudaDevice::resident_blocks(const void* kernel, int threads, size_t shared_b
 Status CudaDevice::begin_operation(Control&) {
   if (measuring_) return {};
   WARPLOOM_TRY(use());
-  const cudaEvent_t begin = current_ != kNone ? marks_[static_cast<size_t>(current_)].begin : begin_;
+  MarkEvents* const events = current_ != kNone ? &marks_[static_cast<size_t>(current_)] : nullptr;
+  if (staged_) WARPLOOM_TRY(time_slice(*events));
+  const cudaEvent_t begin = staged_ ? events->slices[events->timed_slices].begin : events != nullptr ? events->begin : begin_;
   CUDA_TRY(cudaEventRecord, begin, stream_);
   return {};
 }
@@ -239,8 +247,9 @@ Status CudaDevice::end_operation(Control& control) {
   if (current_ != kNone) {
     WARPLOOM_TRY(use());
     MarkEvents& events = marks_[static_cast<size_t>(current_)];
-    CUDA_TRY(cudaEventRecord, events.end, stream_);
-    events.timed = true;
+    CUDA_TRY(cudaEventRecord, staged_ ? events.slices[events.timed_slices].end : events.end, stream_);
+    if (staged_) ++events.timed_slices;
+    else events.timed = true;
     return {};
   }
   WARPLOOM_TRY(synchronize());

@@ -35,6 +35,11 @@ Status CudaDevice::take_mark(Mark* out) {
 }
 
 void CudaDevice::destroy(const MarkEvents& events) {
+  for (const EventPair& pair : events.slices) {
+    for (const cudaEvent_t event : {pair.begin, pair.end}) {
+      if (event != nullptr && !lost_) call_always([&] { return cudaEventDestroy(event); });
+    }
+  }
   for (const cudaEvent_t event : {events.begin, events.end, events.computed, events.reached}) {
     if (event != nullptr && !lost_) call_always([&] { return cudaEventDestroy(event); });
   }
@@ -44,14 +49,78 @@ Status CudaDevice::begin(Mark* out) {
   WARPLOOM_TRY(take_mark(out));
   current_ = *out;
   MarkEvents& events = marks_[static_cast<size_t>(current_)];
-  events.timed = events.downloading = false;
+  events.timed = events.downloading = events.sliced = false;
+  events.timed_slices = 0;
+  return {};
+}
+
+// --- slices ---
+
+cudaStream_t CudaDevice::stream_of(Stage stage) const {
+  return stage == Stage::upload ? up_ : stage == Stage::download ? down_ : stream_;
+}
+
+Status CudaDevice::prepare_slices() {
+  if (up_ == nullptr) CUDA_TRY(cudaStreamCreateWithFlags, &up_, cudaStreamNonBlocking);
+  const auto make = [&](cudaEvent_t* event) {
+    if (*event != nullptr) return Status();
+    return report(call([&] { return cudaEventCreateWithFlags(event, cudaEventDisableTiming); }), "cudaEventCreateWithFlags");
+  };
+  WARPLOOM_TRY(make(&began_));
+  for (auto& turn : stage_ended_) {
+    for (cudaEvent_t& event : turn) WARPLOOM_TRY(make(&event));
+  }
+  return {};
+}
+
+Status CudaDevice::leave_stage() {
+  CUDA_TRY(cudaEventRecord, stage_ended_[turn_][static_cast<int>(stage_)], stream_of(stage_));
+  return {};
+}
+
+/// The memory of the slices is had in the order of the work's stream.
+Status CudaDevice::stage(Stage stage, int turn) {
+  WARPLOOM_TRY(use());
+  if (!staged_) {
+    WARPLOOM_TRY(prepare_slices());
+    CUDA_TRY(cudaEventRecord, began_, stream_);
+    for (bool& used : turn_used_) used = false;
+    MarkEvents& events = marks_[static_cast<size_t>(current_)];
+    events.sliced = events.downloading = true;
+  } else {
+    WARPLOOM_TRY(leave_stage());
+  }
+  staged_ = true;
+  stage_ = stage;
+  turn_ = turn;
+  cudaEvent_t* const ended = stage_ended_[turn];
+  switch (stage) {
+    case Stage::upload: {
+      const cudaEvent_t before = turn_used_[turn] ? ended[static_cast<int>(Stage::download)] : began_;
+      turn_used_[turn] = true;
+      CUDA_TRY(cudaStreamWaitEvent, up_, before, 0);
+      break;
+    }
+    case Stage::work: CUDA_TRY(cudaStreamWaitEvent, stream_, ended[static_cast<int>(Stage::upload)], 0); break;
+    case Stage::download: CUDA_TRY(cudaStreamWaitEvent, down_, ended[static_cast<int>(Stage::work)], 0); break;
+  }
+  return {};
+}
+
+/// The events of one more slice's operation.
+Status CudaDevice::time_slice(MarkEvents& events) {
+  if (events.timed_slices < events.slices.size()) return {};
+  events.slices.emplace_back();
+  EventPair& pair = events.slices.back();
+  CUDA_TRY(cudaEventCreate, &pair.begin);
+  CUDA_TRY(cudaEventCreate, &pair.end);
   return {};
 }
 
 Status CudaDevice::upload_later(void* device, const void* host, int64_t bytes) {
   if (bytes == 0) return {};
   WARPLOOM_TRY(use());
-  CUDA_TRY(cudaMemcpyAsync, device, host, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, stream_);
+  CUDA_TRY(cudaMemcpyAsync, device, host, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, lane());
   return {};
 }
 
@@ -60,12 +129,12 @@ Status CudaDevice::download_later(void* host, const void* device, int64_t bytes)
   if (bytes == 0) return {};
   WARPLOOM_TRY(use());
   MarkEvents* const events = current_ != kNone ? &marks_[static_cast<size_t>(current_)] : nullptr;
-  if (events != nullptr && !events->downloading && bytes >= kOwnStream) {
+  if (events != nullptr && !staged_ && !events->downloading && bytes >= kOwnStream) {
     CUDA_TRY(cudaEventRecord, events->computed, stream_);
     CUDA_TRY(cudaStreamWaitEvent, down_, events->computed, 0);
     events->downloading = true;
   }
-  const cudaStream_t stream = events != nullptr && events->downloading ? down_ : stream_;
+  const cudaStream_t stream = !staged_ && events != nullptr && events->downloading ? down_ : lane();
   CUDA_TRY(cudaMemcpyAsync, host, device, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost, stream);
   return {};
 }
@@ -75,6 +144,7 @@ Status CudaDevice::end(Mark mark) {
   MarkEvents& events = marks_[static_cast<size_t>(mark)];
   // From the first download on its own stream, the call submitted nothing to the other.
   CUDA_TRY(cudaEventRecord, events.reached, events.downloading ? down_ : stream_);
+  staged_ = false;
   current_ = kNone;
   events.call = true;
   fault_seam().enter();
@@ -83,11 +153,13 @@ Status CudaDevice::end(Mark mark) {
 
 void CudaDevice::wait_all() {
   if (lost_ || !use().ok()) return;
+  if (up_ != nullptr) call_always([&] { return cudaStreamSynchronize(up_); });
   call_always([&] { return cudaStreamSynchronize(stream_); });
   call_always([&] { return cudaStreamSynchronize(down_); });
 }
 
 void CudaDevice::abandon(Mark mark) {
+  staged_ = false;
   current_ = kNone;
   wait_all();
   if (mark != kNone) free_marks_.push_back(mark);
@@ -96,9 +168,10 @@ void CudaDevice::abandon(Mark mark) {
 Status CudaDevice::set(Mark* out) {
   WARPLOOM_TRY(take_mark(out));
   MarkEvents& events = marks_[static_cast<size_t>(*out)];
-  events.timed = events.call = false;
+  events.timed = events.call = events.sliced = false;
+  events.timed_slices = 0;
   const Status status =
-      report(call([&] { return cudaEventRecord(events.reached, stream_); }), "cudaEventRecord");
+      report(call([&] { return cudaEventRecord(events.reached, lane()); }), "cudaEventRecord");
   if (!status.ok()) free_marks_.push_back(*out);
   return status;
 }
@@ -120,8 +193,16 @@ Status CudaDevice::finish(Mark mark, double* seconds) {
                     "cudaEventElapsedTime");
     *seconds = static_cast<double>(milliseconds) * 1e-3;
   }
+  if (seconds != nullptr && events.sliced) *seconds = 0;
+  for (size_t i = 0; i < events.timed_slices && seconds != nullptr && status.ok(); ++i) {
+    float milliseconds = 0;
+    status = report(call([&] { return cudaEventElapsedTime(&milliseconds, events.slices[i].begin, events.slices[i].end); }),
+                    "cudaEventElapsedTime");
+    *seconds += static_cast<double>(milliseconds) * 1e-3;
+  }
   if (!status.ok()) wait_all();
-  events.timed = events.call = false;
+  events.timed = events.call = events.sliced = false;
+  events.timed_slices = 0;
   free_marks_.push_back(mark);
   return status;
 }

@@ -21,11 +21,18 @@ class Submission {
   /// The host's memory is page-locked and stays as it is until a mark behind the copy is reached.
   virtual Status upload_later(void* device, const void* host, int64_t bytes) = 0;
   virtual Status download_later(void* host, const void* device, int64_t bytes) = 0;
+  /// A call in slices, each of which has the memory of one of kTurns turns: what is submitted from here on is the stage of the
+  /// slice that has `turn` now. A stage waits for the one before it, the first for the end of the slice that had the turn
+  /// before; those of different turns overlap. Every slice has all three in order, and every stage of a kind follows that of
+  /// the slice before. Work is what the device's other functions submit.
+  enum class Stage { upload, work, download };
+  static constexpr int kTurns = 3;
+  virtual Status stage(Stage stage, int turn) = 0;
   /// Ends the call: its mark is behind all that it submitted.
   virtual Status end(Mark mark) = 0;
   /// Instead of end(): waits until nothing is under way, and gives the mark back (kNone: only waits).
   virtual void abandon(Mark mark) = 0;
-  /// A mark behind what was submitted so far, within a call or without.
+  /// A mark behind what was submitted so far, within a call (in slices: within the stage) or without.
   virtual Status set(Mark* out) = 0;
   /// Whether the mark is reached, or never will be. Never waits.
   virtual bool reached(Mark mark) = 0;

@@ -58,7 +58,7 @@ Status CudaDevice::upload(void* device, const void* host, int64_t bytes) {
   if (bytes == 0) return {};
   WARPLOOM_TRY(use());
   if (bytes <= kDriverStaged || is_pinned(host, bytes)) {
-    CUDA_TRY(cudaMemcpyAsync, device, host, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, stream_);
+    CUDA_TRY(cudaMemcpyAsync, device, host, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, lane());
     if (bytes <= kDriverStaged && !is_pinned(host, bytes)) return {};
     return synchronize();
   }
@@ -69,8 +69,8 @@ Status CudaDevice::upload(void* device, const void* host, int64_t bytes) {
     HostBuffer& buffer = staging_[turn];
     WARPLOOM_TRY(wait(buffer.used));
     copy_bytes(buffer.memory, static_cast<const char*>(host) + at, static_cast<int64_t>(size));
-    CUDA_TRY(cudaMemcpyAsync, static_cast<char*>(device) + at, buffer.memory, size, cudaMemcpyHostToDevice, stream_);
-    CUDA_TRY(cudaEventRecord, buffer.used, stream_);
+    CUDA_TRY(cudaMemcpyAsync, static_cast<char*>(device) + at, buffer.memory, size, cudaMemcpyHostToDevice, lane());
+    CUDA_TRY(cudaEventRecord, buffer.used, lane());
   }
   return {};
 }
@@ -79,7 +79,7 @@ Status CudaDevice::download(void* host, const void* device, int64_t bytes) {
   if (bytes == 0) return {};
   WARPLOOM_TRY(use());
   if (bytes <= kDriverStaged || is_pinned(host, bytes)) {
-    CUDA_TRY(cudaMemcpyAsync, host, device, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost, stream_);
+    CUDA_TRY(cudaMemcpyAsync, host, device, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost, lane());
     return synchronize();
   }
   WARPLOOM_TRY(prepare_staging());
@@ -88,9 +88,10 @@ Status CudaDevice::download(void* host, const void* device, int64_t bytes) {
     if (chunk < chunks) {
       HostBuffer& buffer = staging_[chunk & 1];
       const size_t size = static_cast<size_t>(std::min(kStagingBytes, bytes - chunk * kStagingBytes));
+      WARPLOOM_TRY(wait(buffer.used));  // of an upload on another stream
       CUDA_TRY(cudaMemcpyAsync, buffer.memory, static_cast<const char*>(device) + chunk * kStagingBytes, size,
-               cudaMemcpyDeviceToHost, stream_);
-      CUDA_TRY(cudaEventRecord, buffer.used, stream_);
+               cudaMemcpyDeviceToHost, lane());
+      CUDA_TRY(cudaEventRecord, buffer.used, lane());
     }
     if (chunk > 0) {
       const int64_t at = (chunk - 1) * kStagingBytes;
@@ -131,7 +132,7 @@ Status CudaDevice::wait(cudaEvent_t event) {
 
 Status CudaDevice::synchronize() {
   WARPLOOM_TRY(use());
-  CUDA_TRY(cudaEventRecord, end_, stream_);
+  CUDA_TRY(cudaEventRecord, end_, lane());
   return wait(end_);
 }
 

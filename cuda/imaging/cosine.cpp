@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cuda/core/check.h"
+#include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 
 namespace warploom::imaging {
@@ -29,5 +30,7 @@ Status check(const CosineParameters& p) {
 void footprint(Footprint& f, const CosineParameters& p) {
   f.writes(p.result, {p.channels, p.grid.nx, p.grid.ny, p.grid.nz});
 }
+
+void cuts(Cuts&, CosineParameters&) {}
 
 }  // namespace warploom::imaging

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 
 namespace warploom::imaging {
@@ -25,5 +26,7 @@ void footprint(Footprint& f, const CurvatureParameters& p) {
   f.writes(p.result, {p.channels, p.grid.nx, p.grid.ny, p.grid.nz});
   f.works({4, p.channels, p.grid.nx, p.grid.ny, p.grid.nz});
 }
+
+void cuts(Cuts&, CurvatureParameters&) {}
 
 }  // namespace warploom::imaging

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 #include "cuda/imaging/curvature.h"
 
@@ -52,5 +53,7 @@ Status check(const DenoiseParameters& p) {
 void footprint(Footprint& f, const DenoiseParameters& p) {
   f.writes(p.result, {p.channels, p.grid.nx, p.grid.ny, p.grid.nz});
 }
+
+void cuts(Cuts&, DenoiseParameters&) {}
 
 }  // namespace warploom::imaging

@@ -1,6 +1,7 @@
 #include "cuda/imaging/jacobian.h"
 
 #include "cuda/core/check.h"
+#include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 #include "cuda/imaging/warp.h"
 
@@ -21,5 +22,7 @@ void footprint(Footprint& f, const JacobianParameters& p) {
   f.writes(p.figures, {kJacobianFigures});
   f.works({4, p.grid.nx, p.grid.ny, p.grid.nz});
 }
+
+void cuts(Cuts&, JacobianParameters&) {}
 
 }  // namespace warploom::imaging

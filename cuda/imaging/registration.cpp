@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cuda/core/check.h"
+#include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 #include "cuda/imaging/cosine.h"
 
@@ -47,5 +48,7 @@ Status check(const RegistrationParameters& p) {
 void footprint(Footprint& f, const RegistrationParameters& p) {
   f.writes(p.result, {dimensions_of(p.grid), p.grid.nx, p.grid.ny, p.grid.nz});
 }
+
+void cuts(Cuts&, RegistrationParameters&) {}
 
 }  // namespace warploom::imaging

@@ -1,6 +1,7 @@
 #include "cuda/imaging/resample.h"
 
 #include "cuda/core/check.h"
+#include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 #include "cuda/imaging/warp.h"
 
@@ -22,5 +23,7 @@ void footprint(Footprint& f, const ResampleParameters& p) {
   f.writes(p.result, {p.channels, to.nx, to.ny, to.nz});
   f.works({4, p.channels, p.grid.nx, p.grid.ny, p.grid.nz});
 }
+
+void cuts(Cuts&, ResampleParameters&) {}
 
 }  // namespace warploom::imaging

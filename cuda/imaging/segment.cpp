@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 
 namespace warploom::imaging {
@@ -71,5 +72,7 @@ void footprint(Footprint& f, const SegmentParameters& p) {
   f.writes(p.level_set, {p.grid.nx, p.grid.ny, p.grid.nz});
   f.writes(p.mask, {p.grid.nx, p.grid.ny, p.grid.nz});
 }
+
+void cuts(Cuts&, SegmentParameters&) {}
 
 }  // namespace warploom::imaging

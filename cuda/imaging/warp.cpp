@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cuda/core/check.h"
+#include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 
 namespace warploom::imaging {
@@ -34,5 +35,7 @@ void footprint(Footprint& f, const WarpParameters& p) {
   f.writes(p.result, {p.channels, p.count});
   f.works({8, p.channels, p.count});
 }
+
+void cuts(Cuts&, WarpParameters&) {}
 
 }  // namespace warploom::imaging

@@ -1,6 +1,7 @@
 #include "cuda/scan/prefix.h"
 
 #include "cuda/core/check.h"
+#include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 
 namespace warploom::scan {
@@ -36,6 +37,18 @@ Status check(const PrefixParameters& p) {
 void footprint(Footprint& f, const PrefixParameters& p) {
   f.writes(p.result, {p.batch, p.n});
   f.works({p.batch, p.n});
+}
+
+/// Rows lie one behind the other, whatever the views' strides say.
+void cuts(Cuts& c, PrefixParameters& p) {
+  c.along(p.batch, p.n);
+  c.on_processors();
+  for (View* const view : {&p.values, &p.result}) {
+    view->system_stride = p.n;
+    view->row_stride = 1;
+    c.view(*view, p.n);
+  }
+  c.array(p.flags, p.n);
 }
 
 }  // namespace warploom::scan

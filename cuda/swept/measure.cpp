@@ -1,6 +1,7 @@
 #include "cuda/swept/measure.h"
 
 #include "cuda/core/check.h"
+#include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 
 namespace warploom::swept {
@@ -18,5 +19,7 @@ void footprint(Footprint& f, const MeasureParameters& p) {
   f.writes(p.figures, {p.rows, kFigures});
   f.works({p.rows, p.n});
 }
+
+void cuts(Cuts&, MeasureParameters&) {}
 
 }  // namespace warploom::swept

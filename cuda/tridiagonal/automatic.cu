@@ -19,11 +19,11 @@ template <class T>
 Status solve_automatic(GpuDevice& device, const Batch<T>& batch, Used* used) {
   const bool interleaved = is_interleaved(batch), packs = interleaved && batch.n <= operation::interleaved_rows(sizeof(T));
   if (interleaved && !packs &&
-      operation::prefers_chunks(batch.problems(), sizeof(T), is_one_matrix(batch), device.limits().multiprocessors)) {
+      operation::prefers_chunks(batch.planned_problems(), sizeof(T), is_one_matrix(batch), device.limits().multiprocessors)) {
     const Status status = solve_partition(device, batch, used);
     if (status.code() != Code::unsupported) return status;
   }
-  if (!packs && lies_across(batch) && operation::prefers_thomas(batch.problems(), device.limits().multiprocessors)) {
+  if (!packs && lies_across(batch) && operation::prefers_thomas(batch.planned_problems(), device.limits().multiprocessors)) {
     const Status status = solve_thomas(device, batch, used);
     if (status.code() != Code::unsupported) return status;
   }

@@ -44,6 +44,7 @@ template <class T>
 struct Batch {
   int64_t n = 0;        ///< rows per system; the largest when ragged
   int64_t systems = 0;
+  int64_t whole_systems = 0;  ///< of the call whose slice these are; 0: they are all
   int64_t rhs_count = 1;
   const int64_t* offsets = nullptr;  ///< ragged: systems+1 row offsets, in device memory; then system_stride = row_stride
   int64_t trimmed = 0;  ///< ragged: last rows of every system that are left out (n is already without them)
@@ -53,6 +54,8 @@ struct Batch {
   RowsFinding* findings = nullptr;  ///< one per problem, where `check` wants answers measured by the solver (Used::measured)
 
   WARPLOOM_HOST_DEVICE int64_t problems() const { return systems * rhs_count; }
+  /// What the choice of a method goes by: the same for every slice of a call.
+  int64_t planned_problems() const { return (whole_systems > 0 ? whole_systems : systems) * rhs_count; }
   /// Multiplier of system_stride for `system`: its first row when ragged (offsets), its index otherwise.
   WARPLOOM_HOST_DEVICE int64_t origin(int64_t system) const {
     return offsets != nullptr ? offsets[system] : system;

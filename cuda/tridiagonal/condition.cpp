@@ -1,5 +1,6 @@
 #include "cuda/tridiagonal/condition.h"
 
+#include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 #include "cuda/tridiagonal/matrix_check.h"
 
@@ -20,6 +21,17 @@ void footprint(Footprint& f, const ConditionParameters& p) {
   f.writes(p.reciprocal_condition, {p.batch});
   f.writes(p.forward_error, {p.batch, p.rhs_count});
   f.writes(p.backward_error, {p.batch, p.rhs_count});
+}
+
+void cuts(Cuts& c, ConditionParameters& p) {
+  c.along(p.batch, p.n);
+  c.offsets(p.offsets);
+  for (View* const band : {&p.lower, &p.diagonal, &p.upper}) c.view(*band, p.n);
+  c.view(p.rhs, p.n, p.rhs_count);
+  c.view(p.solution, p.n, p.rhs_count);
+  c.array(p.reciprocal_condition, 1);
+  c.array(p.forward_error, p.rhs_count);
+  c.array(p.backward_error, p.rhs_count);
 }
 
 }  // namespace warploom::tridiagonal

@@ -231,13 +231,13 @@ int depth_for(GpuDevice& device, const Batch<T>& batch) {
   const auto access = direct                  ? operation::Access::direct
                       : is_interleaved(batch) ? operation::Access::interleaved
                                               : operation::Access::staged;
-  const int even = operation::regpack_depth(access, sizeof(T), batch.n, batch.problems(), limits.multiprocessors,
+  const int even = operation::regpack_depth(access, sizeof(T), batch.n, batch.planned_problems(), limits.multiprocessors,
                                             limits.compute_capability);
   bool aligned = false;
   if (kIsComplex<T> || !moves_spans(batch, &aligned)) return even;
   if (batch.findings != nullptr) return operation::measuring_depth(sizeof(T), batch.n, even);
   const bool as_vectors = direct && (batch.n + even - 1) / even <= 32 * direct_warps(sizeof(T), even);
-  if (as_vectors || operation::is_small(batch.n, batch.problems(), limits.multiprocessors)) return even;
+  if (as_vectors || operation::is_small(batch.n, batch.planned_problems(), limits.multiprocessors)) return even;
   return operation::span_depth(sizeof(T), batch.n, even, aligned);
 }
 

@@ -1,5 +1,6 @@
 #include "cuda/tridiagonal/factor.h"
 
+#include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 #include "cuda/tridiagonal/factor_check.h"
 #include "cuda/tridiagonal/factor_layout.h"
@@ -36,5 +37,7 @@ void footprint(Footprint& f, const FactorParameters& p) {
   f.writes(p.summary, {kSummaryWords});
   f.works({4, p.batch, p.n});
 }
+
+void cuts(Cuts&, FactorParameters&) {}
 
 }  // namespace warploom::tridiagonal

@@ -1,5 +1,6 @@
 #include "cuda/tridiagonal/multiply.h"
 
+#include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 #include "cuda/tridiagonal/matrix_check.h"
 
@@ -19,6 +20,15 @@ void footprint(Footprint& f, const MultiplyParameters& p) {
   if (p.offsets.data != nullptr) return;
   if (p.beta == 0) f.writes_window(p.y, p.n, p.batch, p.rhs_count);
   f.works({p.batch, p.n, p.rhs_count});
+}
+
+void cuts(Cuts& c, MultiplyParameters& p) {
+  c.along(p.batch, p.n);
+  c.on_processors();
+  c.offsets(p.offsets);
+  for (View* const band : {&p.lower, &p.diagonal, &p.upper}) c.view(*band, p.n);
+  c.view(p.x, p.n, p.rhs_count);
+  c.view(p.y, p.n, p.rhs_count);
 }
 
 }  // namespace warploom::tridiagonal

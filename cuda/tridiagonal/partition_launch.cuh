@@ -1,5 +1,7 @@
 // solve_partition for one element type; the .cu files instantiate it.
 #pragma once
+#include <algorithm>
+
 #include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/inputs.cuh"
 #include "cuda/tridiagonal/one_pass_agent.cuh"
@@ -42,17 +44,18 @@ Status launch_per_item(GpuDevice& device, const P& p, int64_t items) {
 template <class Agent, class T>
 Status solve_one_pass(GpuDevice& device, const Batch<T>& batch, Used* used) {
   using Exchange = typename Agent::Exchange;
-  const operation::OnePassShape shape = operation::one_pass_shape(
-      batch.n, batch.problems(), device.limits().multiprocessors, Agent::kMaxThreads / 32, Agent::kLeastWarps,
+  operation::OnePassShape shape = operation::one_pass_shape(
+      batch.n, batch.planned_problems(), device.limits().multiprocessors, Agent::kMaxThreads / 32, Agent::kLeastWarps,
       Agent::kChunks * kChunkDepth<T> * 32,
       Exchange::kMostBlocks, [&](int warps) {
         const int threads = 32 * warps;
         return resident_blocks<Agent>(device, threads, Agent::shared_bytes(threads));
       });
+  const bool fits = Agent::kManyPhases || shape.slots == batch.planned_problems();
+  shape.slots = static_cast<int>(std::min<int64_t>(shape.slots, batch.problems()));
   const int64_t blocks = int64_t{shape.slots} * shape.blocks;
   OnePassParameters<T> p{};
   p.slots = shape.slots;
-  const bool fits = Agent::kManyPhases || shape.slots == batch.problems();
   if (blocks == 0 || !fits || !Exchange::place_mailbox(&p, device.mailbox(), blocks)) {
     return {Code::unsupported, "partition: the system does not fit on the chip in one pass"};
   }
@@ -89,6 +92,7 @@ Status solve_by_chunks(GpuDevice& device, PartitionParameters<T>& p, int threads
   Batch<T>& reduced = p.reduced;
   reduced.n = p.chunks;
   reduced.systems = problems;
+  reduced.whole_systems = p.batch.planned_problems();
   const auto carve = [&](Carver carver) {
     p.verdicts = carver.take<int>(problems);
     const int64_t zeroed = carver.used();
@@ -175,7 +179,7 @@ Status solve_partition(GpuDevice& device, const Batch<T>& batch, Used* used) {
     const Status status = solve_interleaved_chunks(device, batch, used);
     if (status.code() != Code::unsupported) return status;
   }
-  if (batch.problems() <= operation::kMostOnePassProblems) {
+  if (batch.planned_problems() <= operation::kMostOnePassProblems) {
     Status status = solve_one_pass<OnePassAgent<T, 1>>(device, batch, used);
     if (status.code() != Code::unsupported) return status;
     status = solve_many_blocks(device, batch, used);

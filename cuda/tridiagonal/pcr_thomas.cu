@@ -117,7 +117,7 @@ Status solve_pcr_thomas(GpuDevice& device, const Batch<T>& batch, Used* used) {
   if (batch.n > largest_fitting(room, Agent::problem_bytes)) {
     const int64_t tile = (limit < kTileBytes ? limit : kTileBytes) / (8 * static_cast<int64_t>(sizeof(T))) - 16;
     const int64_t threads = int64_t{512} * device.limits().multiprocessors;
-    const auto plan = operation::plan_tiles(batch.n, batch.problems(), threads, tile, sizeof(T));
+    const auto plan = operation::plan_tiles(batch.n, batch.planned_problems(), threads, tile, sizeof(T));
     return solve_pcr_thomas_tiled(device, batch, plan, kSliceBytes, used);
   }
   typename Agent::Parameters p;

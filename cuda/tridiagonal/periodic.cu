@@ -64,6 +64,7 @@ Status solve_periodic(GpuDevice& device, const Batch<T>& batch, const T* corners
     WARPLOOM_TRY(solve(inner, used));
     Batch<T> column = inner;
     column.systems = systems;
+    if (shared) column.whole_systems = 0;
     column.rhs_count = 1;
     column.rhs = column.solution = z;
     column.status = z_status;

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "cuda/core/declare.h"
+#include "cuda/core/slice.h"
 #include "cuda/core/types.h"
 
 namespace warploom::tridiagonal {
@@ -66,6 +67,7 @@ struct SolveParameters {
   Array<double> backward_error;  ///< same shape, only when check
   Array<double> summary;         ///< kSummaryWords
   Array<int32_t> used;           ///< 4 words: algorithm, depth, threads per system, launches; a report
+  Slice slice;                   ///< no field of the call: set where it is cut
 };
 
 template <class Visitor>

@@ -40,7 +40,8 @@ class SolveCall {
     if (!none) WARPLOOM_TRY(make_batch());
     WARPLOOM_TRY(device_.begin_operation(control_));
     if (!none) WARPLOOM_TRY(p_.n == 0 ? empty() : solve());
-    WARPLOOM_TRY(summarise(device_, p_.status.data, p_.row.data, batch_.problems(), p_.summary, &used_.launches));
+    WARPLOOM_TRY(summarise(device_, p_.status.data, p_.row.data, batch_.problems(), p_.summary, &used_.launches,
+                           p_.slice.first * p_.rhs_count));
     WARPLOOM_TRY(device_.end_operation(control_));
     return report();
   }
@@ -49,6 +50,7 @@ class SolveCall {
   Status make_batch() {
     batch_.n = p_.n;
     batch_.systems = p_.batch;
+    batch_.whole_systems = p_.slice.whole;
     batch_.rhs_count = p_.rhs_count;
     batch_.offsets = p_.offsets.data;
     batch_.lower = bands_.lower;
@@ -58,12 +60,7 @@ class SolveCall {
     batch_.solution = strided<T>(p_.solution, batch_.offsets != nullptr);
     batch_.status = p_.status.data;
     batch_.row = p_.row.data;
-    if (batch_.status != nullptr && batch_.row != nullptr) return {};
-    const int64_t bytes = (batch_.problems() * 4 + 255) / 256 * 256;
-    WARPLOOM_TRY(Workspace::make(device_, 2 * bytes, &words_));
-    if (batch_.status == nullptr) batch_.status = words_.as<int32_t>();
-    if (batch_.row == nullptr) batch_.row = words_.as<int32_t>(bytes);
-    return {};
+    return make_words(device_, &batch_, &words_);
   }
 
   Status empty() {
@@ -149,6 +146,7 @@ class SolveCall {
 
   Status report() {
     if (p_.used.data == nullptr) return {};
+    if (p_.slice.first > 0) used_.launches += p_.used.data[3];
     const int32_t words[4] = {static_cast<int32_t>(used_.algorithm), used_.depth, used_.threads, used_.launches};
     std::copy_n(words, 4, p_.used.data);
     return {};

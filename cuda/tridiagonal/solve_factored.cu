@@ -27,9 +27,10 @@ class FactoredSolve {
   using Agent = ScanSolveAgent<T>;
 
   FactoredSolve(GpuDevice& device, const operation::SolveFactoredParameters& p)
-      : device_(device), p_(p), layout_(FactorLayout::of(p.type, p.n, p.shared ? 1 : p.batch, p.periodic, p.factorisation)) {
+      : device_(device), p_(p), layout_(FactorLayout::of(p.type, p.n, factored_systems(p), p.periodic, p.factorisation)) {
     batch_.n = p.n;
     batch_.systems = p.batch;
+    batch_.whole_systems = p.slice.whole;
     batch_.rhs_count = p.rhs_count;
     batch_.offsets = p.offsets.data;
     batch_.rhs = strided<T>(p.rhs, batch_.offsets != nullptr);
@@ -46,7 +47,7 @@ class FactoredSolve {
       return launch<EmptyAgent>(device_, shape,
                                 {batch_.problems(), p_.status.data, p_.row.data, p_.backward_error.data});
     }
-    WARPLOOM_TRY(make_words());
+    WARPLOOM_TRY(make_words(device_, &batch_, &words_));
     if (!p_.check) return solve();
     Batch<T> kept;
     Verification<T> verification;
@@ -57,16 +58,6 @@ class FactoredSolve {
   }
 
  private:
-  /// Words that the caller does not want.
-  Status make_words() {
-    if (batch_.status != nullptr && batch_.row != nullptr) return {};
-    const int64_t bytes = (batch_.problems() * 4 + 255) / 256 * 256;
-    WARPLOOM_TRY(Workspace::make(device_, 2 * bytes, &words_));
-    if (batch_.status == nullptr) batch_.status = words_.as<int32_t>();
-    if (batch_.row == nullptr) batch_.row = words_.as<int32_t>(bytes);
-    return {};
-  }
-
   /// The matrix and the right-hand sides as they were.
   Status prepare_check(Verification<T>* verification, Batch<T>* kept) {
     const Bands<T> bands = resolve_bands<T>(p_);
@@ -98,16 +89,27 @@ class FactoredSolve {
     return segmented(shape, p);
   }
 
+  /// Of the whole call: slices find their own among them.
+  static int64_t factored_systems(const operation::SolveFactoredParameters& p) {
+    return p.shared ? 1 : p.slice.whole > 0 ? p.slice.whole : p.batch;
+  }
   uint8_t* factors(int64_t at) const { return const_cast<uint8_t*>(p_.factors.data) + at; }
-  T* array(int index) const { return reinterpret_cast<T*>(factors(0)) + index * layout_.entries; }
+  T* array(int index, int64_t first) const {
+    return reinterpret_cast<T*>(factors(0)) + index * layout_.entries + (p_.shared ? 0 : first);
+  }
+  T* rows(int index) const { return array(index, p_.slice.first_row); }
+  int32_t* states() const {
+    return reinterpret_cast<int32_t*>(factors(layout_.states_at)) + (p_.shared ? 0 : p_.slice.first);
+  }
 
   Status pivoted() {
     using Solve = PivotedSolveAgent<T>;
     typename Solve::Parameters p;
     p.batch = batch_;
-    p.arrays = array(0);
-    p.choices = reinterpret_cast<int8_t*>(factors(layout_.choices_at));
-    p.states = reinterpret_cast<int32_t*>(factors(layout_.states_at));
+    p.arrays = array(0, p_.slice.first);
+    p.choices = reinterpret_cast<int8_t*>(factors(layout_.choices_at)) + (p_.shared ? 0 : p_.slice.first);
+    p.states = states();
+    p.factored_systems = factored_systems(p_);
     p.periodic = p_.periodic;
     p.shared = p_.shared;
     LaunchShape shape;
@@ -119,12 +121,12 @@ class FactoredSolve {
   ScanSolveParameters<T> parameters(const PivotingShape& shape) const {
     ScanSolveParameters<T> p{};
     p.batch = batch_;
-    p.lower = array(FactorLayout::kLower);
-    p.inverse = array(FactorLayout::kInverse);
-    p.upper = p_.factorisation == operation::Factorisation::regpack ? array(FactorLayout::kUpper) : nullptr;
-    p.border = layout_.border >= 0 ? array(layout_.border) : nullptr;
-    p.closing = reinterpret_cast<T*>(factors(layout_.closing_at));
-    p.states = reinterpret_cast<int32_t*>(factors(layout_.states_at));
+    p.lower = rows(FactorLayout::kLower);
+    p.inverse = rows(FactorLayout::kInverse);
+    p.upper = p_.factorisation == operation::Factorisation::regpack ? rows(FactorLayout::kUpper) : nullptr;
+    p.border = layout_.border >= 0 ? rows(layout_.border) : nullptr;
+    p.closing = reinterpret_cast<T*>(factors(layout_.closing_at)) + (p_.shared ? 0 : 3 * p_.slice.first);
+    p.states = states();
     p.shared = p_.shared;
     p.mode = ScanMode::whole;
     p.depth = shape.depth;
@@ -209,7 +211,8 @@ Status solve_factored(GpuDevice& device, const operation::SolveFactoredParameter
   WARPLOOM_TRY(device.begin_operation(control));
   if (problems > 0) WARPLOOM_TRY(FactoredSolve<T>(device, p).run());
   int launches = 0;
-  WARPLOOM_TRY(summarise(device, p.status.data, p.row.data, problems, p.summary, &launches));
+  WARPLOOM_TRY(summarise(device, p.status.data, p.row.data, problems, p.summary, &launches,
+                         p.slice.first * p.rhs_count));
   WARPLOOM_TRY(device.end_operation(control));
   control.progress(1, 1);
   return {};

@@ -26,6 +26,7 @@ struct SolveFactoredParameters {
   Array<int32_t> row;      ///< likewise, as in SolveParameters
   Array<double> backward_error;  ///< likewise, only when check
   Array<double> summary;   ///< kSummaryWords
+  Slice slice;             ///< as in SolveParameters
 };
 
 template <class Visitor>

@@ -17,6 +17,7 @@ struct PivotedSolveAgent {
     const int32_t* states;
     bool periodic;
     bool shared;  ///< as in ScanSolveParameters
+    int64_t factored_systems;  ///< among which the arrays of factors are interleaved
   };
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
@@ -29,7 +30,7 @@ struct PivotedSolveAgent {
     const Line<T> in{b.data, b.imaginary, b.index(origin, 0, rhs), b.row_stride};
     const Line<T> out{x.data, x.imaginary, x.index(origin, 0, rhs), x.row_stride};
     const int64_t own = p.shared ? 0 : system;
-    const PivotedFactors<T> f{p.arrays + own, p.choices + own, p.batch.n, p.shared ? 1 : p.batch.systems};
+    const PivotedFactors<T> f{p.arrays + own, p.choices + own, p.batch.n, p.factored_systems};
     const bool sound = p.states[own] == -1;
     int found = 0;
     read_ahead<T>(rows, [&](int64_t i) { return in.get(i); }, [&](int64_t i, const T& value) {

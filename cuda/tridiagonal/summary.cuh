@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cuda/core/launch.cuh"
-#include "cuda/tridiagonal/solve.h"
+#include "cuda/tridiagonal/batch.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
@@ -43,15 +43,20 @@ struct SummaryAgent {
     int64_t count;             ///< of words or parts
     SummaryPart* out;          ///< one per block, where there are several
     double* summary;
+    int64_t first;  ///< index of the first word in its call; a summary of those before it is there then
   };
 
+  static WARPLOOM_DEVICE void count(double* word, int64_t more, bool add) {
+    *word = static_cast<double>(more) + (add ? *word : 0.0);
+  }
   static WARPLOOM_DEVICE void write(const Parameters& p, const SummaryPart& all) {
-    const bool failed = all.first != INT64_MAX;
-    p.summary[operation::kZeroPivots] = static_cast<double>(all.zero_pivots);
-    p.summary[operation::kNonFinites] = static_cast<double>(all.non_finites);
-    p.summary[operation::kInaccurates] = static_cast<double>(all.inaccurates);
-    p.summary[operation::kResolved] = static_cast<double>(all.resolved);
-    p.summary[operation::kFirstFailed] = failed ? static_cast<double>(all.first) : -1.0;
+    const bool failed = all.first != INT64_MAX, add = p.first > 0;
+    count(p.summary + operation::kZeroPivots, all.zero_pivots, add);
+    count(p.summary + operation::kNonFinites, all.non_finites, add);
+    count(p.summary + operation::kInaccurates, all.inaccurates, add);
+    count(p.summary + operation::kResolved, all.resolved, add);
+    if (add && p.summary[operation::kFirstFailed] >= 0) return;  // the first failed before
+    p.summary[operation::kFirstFailed] = failed ? static_cast<double>(p.first + all.first) : -1.0;
     p.summary[operation::kFirstWord] = failed ? p.status[all.first] : 0;
     p.summary[operation::kFirstRow] = failed ? p.row[all.first] : -1;
     p.summary[operation::kSummaryWords - 1] = 0;
@@ -102,11 +107,22 @@ struct EmptyAgent {
   }
 };
 
-/// Launches that fill `summary`, if there is one, from `problems` words.
+/// Status and row words of a batch: those that its caller does not want are in `words`.
+template <class T>
+Status make_words(GpuDevice& device, Batch<T>* batch, Workspace* words) {
+  if (batch->status != nullptr && batch->row != nullptr) return {};
+  const int64_t bytes = (batch->problems() * 4 + 255) / 256 * 256;
+  WARPLOOM_TRY(Workspace::make(device, 2 * bytes, words));
+  if (batch->status == nullptr) batch->status = words->as<int32_t>();
+  if (batch->row == nullptr) batch->row = words->as<int32_t>(bytes);
+  return {};
+}
+
+/// Launches that fill `summary`, if there is one, from `problems` words; where `first` is not 0, that add to it.
 inline Status summarise(GpuDevice& device, const int32_t* status, const int32_t* row, int64_t problems,
-                        const Array<double>& summary, int* launches) {
+                        const Array<double>& summary, int* launches, int64_t first = 0) {
   if (summary.data == nullptr) return {};
-  SummaryAgent::Parameters p{status, row, nullptr, problems, nullptr, summary.data};
+  SummaryAgent::Parameters p{status, row, nullptr, problems, nullptr, summary.data, first};
   LaunchShape shape;
   shape.threads = SummaryAgent::kMaxThreads;
   shape.shared_bytes = SummaryAgent::kSharedBytes;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 #include "cuda/tridiagonal/matrix_check.h"
 
@@ -68,6 +69,7 @@ SolveParameters adjoint_solve(const VjpParameters& p) {
   s.row = p.row;
   s.summary = p.summary;
   s.used = p.used;
+  s.slice = p.slice;
   switch (p.transpose) {
     case Transpose::none: s.transpose = Transpose::conjugate; break;
     case Transpose::transpose: s.transpose = Transpose::conjugate_only; break;
@@ -110,6 +112,19 @@ void footprint(Footprint& f, const VjpParameters& p) {
   f.writes(p.row, {p.batch, p.rhs_count});
   f.writes(p.summary, {kSummaryWords});
   f.works({8, p.batch, p.n, p.rhs_count});
+}
+
+/// A gradient that is a sum over the batch is not separable.
+void cuts(Cuts& c, VjpParameters& p) {
+  c.along(p.batch, p.n, &p.slice);
+  c.offsets(p.offsets);
+  for (View* const band : {&p.lower, &p.diagonal, &p.upper}) c.view(*band, p.n);
+  for (View* const view : {&p.cotangent, &p.solution, &p.rhs_gradient}) c.view(*view, p.n, p.rhs_count);
+  for (View* const view : {&p.lower_gradient, &p.diagonal_gradient, &p.upper_gradient}) {
+    c.view(*view, view->row_stride == 0 ? 1 : p.n);
+  }
+  c.array(p.status, p.rhs_count);
+  c.array(p.row, p.rhs_count);
 }
 
 }  // namespace warploom::tridiagonal

@@ -24,10 +24,11 @@ struct VjpParameters {
   Transpose transpose = Transpose::none;
   Structure structure = Structure::general;
   bool stable = false;    ///< of the solve
-  Array<int32_t> status;  ///< of the solve, as the next three
+  Array<int32_t> status;  ///< of the solve, as the next four
   Array<int32_t> row;
   Array<double> summary;
   Array<int32_t> used;
+  Slice slice;
 };
 
 template <class Visitor>

@@ -92,6 +92,25 @@ export function makeTypedArray(type: ElementType, length: number): TypedArray {
   }
 }
 
+/** Smaller results are copied sooner than it is noted that they need not be. */
+const directBytes = 2 ** 16;
+const unseen = new WeakSet<TypedArray>();
+
+/**
+ * {@link makeTypedArray} for the result of the call that is made next: nobody else sees the array before that call settles, so
+ * that it may be written while the call runs instead of copied in the end.
+ */
+export function makeResult(type: ElementType, length: number): TypedArray {
+  const array = makeTypedArray(type, length);
+  if (array.byteLength >= directBytes) unseen.add(array);
+  return array;
+}
+
+/** Whether an array was made by {@link makeResult} and is asked about for the first time. */
+export function takeUnseen(array: TypedArray): boolean {
+  return array.byteLength >= directBytes && unseen.delete(array);
+}
+
 /** A Float64Array of `value(0)`, `value(1)` and so on. */
 export function float64Of(length: number, value: (index: number) => number): Float64Array<ArrayBuffer> {
   const values = makeFloat64(length);

@@ -66,6 +66,8 @@ export interface Traffic {
   readonly taken: number;
   readonly returned: number;
   readonly fresh: number;
+  /** Slices computed, of calls that were cut. */
+  readonly slices: number;
 }
 
 /** The addon's exports. Devices and device arrays go by number; see native/core/device_object.cpp. */
@@ -95,7 +97,8 @@ export interface Addon {
   cancel(device: number, id: number): void;
   close(device: number): Promise<void>;
   upload(array: number, source: TypedArray, offset: number, id: number): Promise<void>;
-  download(array: number, target: TypedArray, offset: number, id: number): Promise<void>;
+  /** `owned`: nobody else sees the target before the promise settles. */
+  download(array: number, target: TypedArray, offset: number, id: number, owned: boolean): Promise<void>;
   copy(to: number, from: number, id: number): Promise<void>;
   release(array: number): void;
 }

@@ -1,5 +1,5 @@
 // What calls on arrays of real numbers have in common: their device, their results, and how arrays are handed to an operation.
-import { describeValue, elementTypeOf, makeTypedArray, type ElementType, type TypedArray } from './arrays.ts';
+import { describeValue, elementTypeOf, makeResult, type ElementType, type TypedArray } from './arrays.ts';
 import type { BackendName } from './binding.ts';
 import { DeviceArray } from './device-array.ts';
 import { implicitDevice, resultArray, type Device } from './device.ts';
@@ -56,7 +56,7 @@ export function callOptions({ signal, onProgress }: CallOptions): CallOptions {
 
 /** A new array for `count` results, which the operation writes whole: in device memory when the input `like` is there. */
 export function newReals(like: Reals, type: RealType, count: number, device: Device): Reals {
-  return like instanceof DeviceArray ? resultArray(device, type, count) : makeTypedArray(type, count) as Reals;
+  return like instanceof DeviceArray ? resultArray(device, type, count) : makeResult(type, count) as Reals;
 }
 
 /** Runs `body` with results made by {@link newReals}, and frees them when it fails. */

@@ -1,8 +1,8 @@
 // Arrays in a device's memory.
 import { addon } from './binding.ts';
 import {
-  describeValue, elementBytes, elementTypeOf, holds, makeTypedArray, numbersPerElement, requireElementType, typedArrayName, typeNumber,
-  type ElementType, type TypedArray,
+  describeValue, elementBytes, elementTypeOf, holds, makeResult, numbersPerElement, requireElementType, takeUnseen, typedArrayName,
+  typeNumber, type ElementType, type TypedArray,
 } from './arrays.ts';
 import type { Device } from './device.ts';
 import { traceTransfer, type TransferTrace } from './diagnostics.ts';
@@ -62,10 +62,10 @@ export class DeviceArray {
    */
   read(target?: TypedArray, offset = 0, options: CallOptions = {}): Promise<TypedArray> {
     try {
-      const into = target !== undefined ? target : makeTypedArray(this.type, Math.max(0, this.length - offset));
+      const into = target !== undefined ? target : makeResult(this.type, Math.max(0, this.length - offset));
       this.#check('target', into);
       return this.#transfer('download', into.byteLength, options, (id) =>
-        addon().download(this.#use('array'), into, offset, id).then(() => into));
+        addon().download(this.#use('array'), into, offset, id, target === undefined && takeUnseen(into)).then(() => into));
     } catch (error) {
       return Promise.reject(error as Error);
     }

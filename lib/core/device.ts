@@ -23,9 +23,9 @@ export interface OpenDeviceOptions {
   /** Number of the device within its backend; default 0. */
   readonly index?: number;
   /**
-   * Bytes of device memory that arrays and workspaces may take, and bytes of host memory that the arrays of calls in flight
-   * may be copied into (one limit for both on the cpu backend). Default and 0: what the device has, and half of what the
-   * machine or the process's control group has.
+   * Bytes of device memory that arrays, workspaces and calls may take together, and as many bytes of host memory that the arrays
+   * of calls in flight may be copied into. On the cpu backend it is one memory and one sum: arrays, copies, and workspaces of
+   * the calls in flight. Default and 0: what the device has, and half of what the machine or the process's control group has.
    */
   readonly memoryLimit?: number;
   /** Worker threads of the cpu backend; default and 0: all cores. */

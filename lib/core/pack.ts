@@ -1,7 +1,7 @@
 // From an operation's parameter object to the flat form the addon reads (PackedParameters of
 // native/core/arguments.h), driven by the metadata of the operation's C++ visit().
 import { addon, type Addon, type FieldDescription } from './binding.ts';
-import { describeValue, typedArrayKind } from './arrays.ts';
+import { describeValue, takeUnseen, typedArrayKind, type TypedArray } from './arrays.ts';
 import { DeviceArray, handleOf } from './device-array.ts';
 import { refusal, WarploomError } from './errors.ts';
 
@@ -66,10 +66,13 @@ function packNumber(field: FieldDescription, value: unknown): number {
   }
 }
 
-/** The number of a device array, NaN for a typed array; refuses everything else. */
+/** PackedParameters::kOwned of native/core/arguments.h. */
+const owned = -1;
+
+/** The number of a device array, NaN or {@link owned} for a typed array; refuses everything else. */
 function packArray(name: string, part: string, value: unknown): number {
   if (value instanceof DeviceArray) return handleOf(value, name, part);
-  if (typedArrayKind(value) !== undefined) return NaN;
+  if (typedArrayKind(value) !== undefined) return takeUnseen(value as TypedArray) ? owned : NaN;
   throw refusal(`${name}${part}`, 'a typed array or a DeviceArray', describeValue(value));
 }
 
@@ -117,7 +120,7 @@ function packView(name: string, value: unknown, numbers: Float64Array, at: numbe
   numbers[at + 3] = packStride(systemStride, name, 'systemStride');
   numbers[at + 4] = packStride(rowStride, name, 'rowStride');
   numbers[at + 5] = packStride(rhsStride, name, 'rhsStride');
-  values.push(first === first ? undefined : data, second === second ? undefined : imaginary);
+  values.push(first >= 0 ? undefined : data, second >= 0 ? undefined : imaginary);
 }
 
 function packFields(plan: Plan, parameters: Parameters, numbers: Float64Array): unknown[] {
@@ -133,7 +136,7 @@ function packFields(plan: Plan, parameters: Parameters, numbers: Float64Array): 
     if (field.kind === 'array') {
       const handle = value === undefined ? NaN : packArray(field.name, '', value);
       numbers[at] = handle;
-      values.push(handle === handle ? undefined : value);
+      values.push(handle >= 0 ? undefined : value);
     } else {
       numbers[at] = value === undefined ? NaN : packNumber(field, value);
     }

@@ -1,5 +1,5 @@
 // One call's problem: type, shape and views, resolved from the options that all operations share.
-import { elementTypeOf, makeTypedArray } from '../core/arrays.ts';
+import { elementTypeOf, makeResult } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { type Device, implicitDevice, resultArray } from '../core/device.ts';
@@ -225,7 +225,7 @@ export function freeVector(vector: Vector): void {
 /** Space for `length` entries typed and kept like `like`: on the device when `like` is there. Gaps are left between strides. */
 function arrayLike(like: RealArray | DeviceArray, length: number, device: Device, gaps: boolean): RealArray | DeviceArray {
   if (like instanceof DeviceArray) return resultArray(device, like.type, length, gaps);
-  return makeTypedArray(elementTypeOf(like)!, length) as RealArray;
+  return makeResult(elementTypeOf(like)!, length) as RealArray;
 }
 
 /** Space for array `name` of the problem, typed and kept like `like`. */

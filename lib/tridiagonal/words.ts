@@ -1,5 +1,5 @@
 // Where a call's words per system are while it runs, and how they become its SystemStatuses.
-import { makeFloat64 } from '../core/arrays.ts';
+import { makeResult } from '../core/arrays.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { resultArray, type Device } from '../core/device.ts';
 import { SystemStatuses, type NotedWords } from './status.ts';
@@ -95,7 +95,7 @@ async function readNoted(status: DeviceArray, row: DeviceArray, from: number, co
 /** Space for the backward errors of a call with right-hand sides `rhs`. */
 export function backwardErrorsLike<V extends Vector>(rhs: V, device: Device, length: number): BackwardErrors<V> {
   const onDevice = (isSplit(rhs) ? rhs.re : rhs) instanceof DeviceArray;
-  return (onDevice ? resultArray(device, 'float64', length) : makeFloat64(length)) as BackwardErrors<V>;
+  return (onDevice ? resultArray(device, 'float64', length) : makeResult('float64', length)) as BackwardErrors<V>;
 }
 
 /** Frees backward errors of a call that failed. */

@@ -58,6 +58,7 @@ class PeerInvocation final : public Invocation {
   void bind(Binder& binder) override { visit(binder, parameters_); }
   void footprint(Footprint&) const override {}
   Status validate() const override { return check(parameters_); }
+  void cuts(Cuts&) override {}
   Status perform(const Operations&, Device& device, Control& control) const override {
     return kPerform(device, parameters_, control);
   }

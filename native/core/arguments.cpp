@@ -70,7 +70,8 @@ size_t Binder::add_buffer(std::string name, ElementType type, Role role, bool is
   buffer.input = true;  // until settle_contents()
   buffer.output = role != Role::input;
   buffer.report = role == Role::report;
-  buffer.id = id;
+  buffer.owned = id == PackedParameters::kOwned;
+  buffer.id = buffer.owned ? NAN : id;
   buffer.value = value;
   buffers_.push_back(std::move(buffer));
   return buffers_.size() - 1;
@@ -184,6 +185,7 @@ void Binder::read_memory(Buffer& buffer, const Environment& environment) {
     return fail(Failure::invalid(buffer.name, "an array that no pending call writes to",
                                  "an output of a pending call; await it first"));
   }
+  buffer.in_place = buffer.owned && buffer.output && !buffer.report && session_.host_memory();
   buffer.pinned = buffer.is_array ? nullptr : session_.find_pinned(array.data, array.bytes);
 }
 

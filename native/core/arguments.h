@@ -33,6 +33,9 @@ struct Buffer {
   char* source = nullptr;      ///< address the caller gave, on host or device
   int64_t bytes = 0;
   bool shared = false;
+  bool owned = false;     ///< made by the library for this call: nobody else sees it before the call settles
+  bool in_place = false;  ///< written where it is although it is memory of JavaScript alone
+  bool sliced = false;    ///< travels in slices (slice_plan.h)
   std::shared_ptr<ArrayMemory> array;   ///< a device array: used where it is
   std::shared_ptr<PinnedBlock> pinned;  ///< page-locked memory: transferred without a copy
   int32_t part = -1;                    ///< staged ones: part of the call that it lies in
@@ -44,7 +47,7 @@ struct Buffer {
   /// A buffer of its own in JavaScript's memory.
   bool on_host() const { return !merged && !on_device() && bytes > 0; }
   /// Host memory that outlives the call whatever JavaScript does: needs no copy.
-  bool stays() const { return on_host() && (pinned != nullptr || (shared && !is_array)); }
+  bool stays() const { return on_host() && (pinned != nullptr || in_place || (shared && !is_array)); }
   bool staged() const { return on_host() && !stays(); }
 };
 
@@ -61,9 +64,10 @@ Status point_at_device_arrays(const std::vector<Pointer>& pointers, const std::v
 /// A call's parameters as lib/core/pack.ts lays them out, in the order of visit(). Reading them runs
 /// nothing of the caller's and, for device arrays, calls Node-API not at all. Per field:
 ///   choice (index), integer, real, boolean (0 or 1): one number, NaN when absent;
-///   array: one number, the id of a device array or NaN, and one value, a typed array or undefined;
+///   array: one number, the id of a device array, NaN or kOwned, and one value, a typed array or undefined;
 ///   view: six numbers, ids of data and imaginary, offset, system, row and rhs stride; two values.
 struct PackedParameters {
+  static constexpr double kOwned = -1;  ///< a typed array that Buffer::owned is true of
   const double* numbers;
   const napi_value* values;
   size_t value_count;

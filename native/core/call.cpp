@@ -1,5 +1,6 @@
 #include "native/core/call.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "native/core/js.h"
@@ -9,8 +10,14 @@ namespace warploom {
 namespace {
 
 constexpr int64_t kAlignment = 256;
-// Updates of elements that take about as long as handing a call over to the device's thread and back, some 10 microseconds.
-constexpr int64_t kSmallWork = 4096;
+// Updates of elements that take some 10 microseconds, and half a millisecond, on the cpu backend.
+constexpr int64_t kSmallWork = 4096, kShortWork = 200'000;
+
+JobSize size_of(int64_t work, const Session& session) {
+  if (work < 0) return JobSize::large;
+  if (work <= kSmallWork) return JobSize::small;
+  return work <= kShortWork && &session.backend() == &cpu_backend() ? JobSize::brief : JobSize::large;
+}
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -33,7 +40,25 @@ Failure Call::read(napi_env env, const PackedParameters& packed) {
   if (!failure) failure = copy_arrays();
   if (failure) return failure;
   const Status status = invocation_->validate();
-  return status.ok() ? Failure() : Failure::from(status);
+  if (!status.ok()) return Failure::from(status);
+  if (!session_->is_open()) return {};
+  if (session_->host_memory()) failure = reserve_workspace();
+  return failure ? std::move(failure) : slice();
+}
+
+/// On a device in host memory, where it comes out of the same limit. Calls so short that they run at once need next to none.
+Failure Call::reserve_workspace() {
+  if (work_ >= 0 && work_ <= kSmallWork) return {};
+  const int64_t bytes = workspace_bytes();
+  int64_t held = 0;
+  for (const Part& part : parts_) held += part.bytes;
+  Failure failure = session_->reserve(bytes, held);
+  if (!failure) workspace_ = bytes;
+  return failure;
+}
+
+Call::~Call() {
+  if (workspace_ > 0) session_->staging().release(workspace_);
 }
 
 Call::PartName Call::part_of(const Buffer& buffer) {
@@ -44,8 +69,11 @@ Call::PartName Call::part_of(const Buffer& buffer) {
 }
 
 void Call::place_buffers() {
+  device_bytes_ = 0;
+  for (Part& part : parts_) part.bytes = 0;
   for (Buffer& buffer : buffers_) {
-    if (!buffer.staged()) continue;
+    buffer.part = -1;
+    if (!buffer.staged() || buffer.sliced) continue;
     buffer.part = part_of(buffer);
     Part& part = parts_[static_cast<size_t>(buffer.part)];
     buffer.offset = aligned(part.bytes);
@@ -58,7 +86,8 @@ void Call::place_buffers() {
   }
   for (Buffer& buffer : buffers_) {
     if (!buffer.stays()) continue;
-    borrows_ = borrows_ || buffer.shared;
+    borrows_ = borrows_ || buffer.shared || buffer.in_place;
+    if (buffer.sliced) continue;
     buffer.offset = device_bytes_;
     device_bytes_ += aligned(buffer.bytes);
   }
@@ -67,12 +96,13 @@ void Call::place_buffers() {
 /// Before anything is copied. The memory of results is taken when there are some.
 Failure Call::reserve_parts() {
   int64_t bytes = 0;
-  for (const Part& part : parts_) bytes += part.bytes;
+  for (const Part& part : parts_) bytes += part.block == nullptr ? part.bytes : 0;
   if (bytes == 0) return {};
   Failure failure = session_->reserve(bytes);
   if (failure) return failure;
   for (int i = 0; i < kParts; ++i) {
     Part& part = parts_[static_cast<size_t>(i)];
+    if (part.block != nullptr) continue;
     const bool whole = i == kIndices || i == kIndicesBoth || i == kReports;
     if (part.bytes > 0) part.block = HostBlock::make(session_, part.bytes, whole);
   }
@@ -88,6 +118,17 @@ Failure Call::copy_arrays() {
     point(i, part.block->memory());
   }
   return {};
+}
+
+/// What is copied while the device's thread works on the call.
+std::vector<std::pair<std::shared_ptr<HostBlock>, std::vector<BlockCopy>>> Call::rest() const {
+  std::vector<std::pair<std::shared_ptr<HostBlock>, std::vector<BlockCopy>>> rest;
+  for (const int i : {kInputs, kBoth}) {
+    const std::shared_ptr<HostBlock>& block = parts_[static_cast<size_t>(i)].block;
+    if (block != nullptr && block->worth_overlapping()) rest.emplace_back(block, copies_of(i));
+  }
+  if (slices_up_ != nullptr) rest.emplace_back(slices_up_, slice_copies());
+  return rest;
 }
 
 /// Copies the inputs, but for those that go up while they are copied.
@@ -144,16 +185,11 @@ napi_value Call::launch(napi_env env, std::unique_ptr<Call> call, napi_value pro
     if (buffer.on_host() && buffer.output) environment->add_output({buffer.source, buffer.source + buffer.bytes});
     buffer.value = nullptr;
   }
-  // The rest is copied while the device's thread works on the call, and even ends it.
-  std::vector<std::pair<std::shared_ptr<HostBlock>, std::vector<BlockCopy>>> rest;
-  for (const int i : {kInputs, kBoth}) {
-    const std::shared_ptr<HostBlock>& block = call->parts_[static_cast<size_t>(i)].block;
-    if (block != nullptr && block->worth_overlapping()) rest.emplace_back(block, call->copies_of(i));
-  }
+  const auto rest = call->rest();  // the call may end while it is copied
   Session& session = *call->session_;
   const std::shared_ptr<Session> keep = call->session_;
-  const bool small = call->work_ >= 0 && call->work_ <= kSmallWork && rest.empty();
-  dispatch(env, session, std::move(call), small);
+  const JobSize size = rest.empty() ? size_of(call->work_, session) : JobSize::large;
+  dispatch(env, session, std::move(call), size);
   for (const auto& [block, copies] : rest) (void)block->fill(copies);  // upload() hears of a failure
   return promise;
 }
@@ -177,6 +213,7 @@ Status Call::work(Session& session, Device& device) {
     Submission::Mark mark = Submission::kNone;
     ~Attempt() {
       if (mark != Submission::kNone) session.submission()->abandon(mark);
+      if (mark != Submission::kNone) call.run_.reset();
       if (mark != Submission::kNone) call.release_memory(session);
     }
   } attempt{*this, session};
@@ -189,8 +226,13 @@ Status Call::work(Session& session, Device& device) {
 }
 
 Status Call::end_work(Session& session, Device&) {
-  const Status status = session.submission()->finish(mark_, &device_seconds);
+  Status status = session.submission()->finish(mark_, &device_seconds);
   mark_ = Submission::kNone;
+  if (status.ok() && run_ != nullptr) status = run_->finish();
+  run_.reset();
+  for (const auto& block : {slices_up_, slices_down_}) {
+    if (status.ok() && block != nullptr) block->learn();
+  }
   for (const Part& part : parts_) {
     if (status.ok() && part.block != nullptr) part.block->learn();
   }
@@ -207,8 +249,9 @@ void Call::release_memory(Session& session) {
 
 /// Later calls can have this memory before JavaScript has seen the end of this one.
 void Call::drop_inputs() {
-  parts_[kIndices].block.reset();
+  if (plan_ == nullptr) parts_[kIndices].block.reset();  // offsets say where slices lie
   parts_[kInputs].block.reset();
+  slices_up_.reset();
 }
 
 Status Call::run_on_host(Device& device) {
@@ -218,6 +261,10 @@ Status Call::run_on_host(Device& device) {
     if (!block->take()) return {Code::out_of_memory, "not enough host memory"};
     point(i, block->memory());
   }
+  if (plan_ != nullptr) {
+    return run_slices(*plan_, *slices_up_, pointers_, *this,
+                      [&](Control& control) { return invocation_->perform(session_->backend().operations, device, control); });
+  }
   return invocation_->perform(session_->backend().operations, device, *this);
 }
 
@@ -225,7 +272,12 @@ Status Call::submit(Session& session, Device& device) {
   if (device_bytes_ > 0) WARPLOOM_TRY(session.allocate(device_bytes_, &memory_));
   char* const memory = static_cast<char*>(memory_);
   WARPLOOM_TRY(send(session, device, memory));
-  WARPLOOM_TRY(invocation_->perform(session.backend().operations, device, *this));
+  if (plan_ != nullptr) {
+    run_ = std::make_unique<SliceRun>(sliced_call(session, device, memory), *this);
+    WARPLOOM_TRY(run_->run());
+  } else {
+    WARPLOOM_TRY(invocation_->perform(session.backend().operations, device, *this));
+  }
   return fetch(session, device, memory);
 }
 
@@ -239,10 +291,10 @@ Status Call::send(Session& session, Device& device, char* memory) {
   }
   for (const Pointer& pointer : pointers_) {
     const Buffer& buffer = buffers_[pointer.buffer];
-    if (buffer.stays()) *pointer.target = memory + buffer.offset;
+    if (buffer.stays() && !buffer.sliced) *pointer.target = memory + buffer.offset;
   }
   for (const Buffer& buffer : buffers_) {
-    if (!buffer.stays() || !buffer.input) continue;
+    if (!buffer.stays() || buffer.sliced || !buffer.input) continue;
     char* const to = memory + buffer.offset;
     WARPLOOM_TRY(buffer.pinned != nullptr ? session.submission()->upload_later(to, buffer.source, buffer.bytes)
                                           : device.upload(to, buffer.source, buffer.bytes));
@@ -257,7 +309,7 @@ Status Call::fetch(Session& session, Device& device, char* memory) {
     WARPLOOM_TRY(part.block->download(device, memory + part.device_offset));
   }
   for (const Buffer& buffer : buffers_) {
-    if (!buffer.stays() || !buffer.output) continue;
+    if (!buffer.stays() || buffer.sliced || !buffer.output) continue;
     const char* const from = memory + buffer.offset;
     WARPLOOM_TRY(buffer.pinned != nullptr ? session.submission()->download_later(buffer.source, from, buffer.bytes)
                                           : device.download(buffer.source, from, buffer.bytes));
@@ -268,14 +320,19 @@ Status Call::fetch(Session& session, Device& device, char* memory) {
 /// All results or none: the arrays are looked at before the first is written.
 Failure Call::finish(napi_env env, napi_value kept, napi_value* result) {
   std::vector<HostCopy> copies;
-  for (const Buffer& buffer : buffers_) {
-    if (!buffer.output || !buffer.staged()) continue;
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    const Buffer& buffer = buffers_[i];
+    if (!buffer.output || !buffer.staged() || (buffer.sliced && results_at_once_)) continue;
     napi_value target = nullptr;
     napi_get_element(env, kept, static_cast<uint32_t>(buffer.kept), &target);
     char* const memory = same_memory(env, target, buffer.source, buffer.bytes);
     if (memory == nullptr) {
       return Failure::invalid(buffer.name, "the array as it was given",
                               "an array that was detached or resized during the call");
+    }
+    if (buffer.sliced) {
+      copy_slices(i, memory, &copies);
+      continue;
     }
     parts_[static_cast<size_t>(buffer.part)].block->copy_back({memory, buffer.offset, buffer.bytes}, &copies);
     Traffic::get().returned += buffer.bytes;

@@ -6,6 +6,7 @@
 
 #include "native/core/job.h"
 #include "native/core/operation.h"
+#include "native/core/slice_run.h"
 
 namespace warploom {
 
@@ -13,6 +14,7 @@ class Call final : public Job {
  public:
   Call(const OperationEntry& operation, std::shared_ptr<Session> session)
       : session_(std::move(session)), invocation_(operation.make()) {}
+  ~Call() override;
 
   /// Reads and checks everything; on success the call is ready for launch(). Nothing of the
   /// caller's runs between this and the copying of its arrays.
@@ -48,6 +50,12 @@ class Call final : public Job {
 
   void place_buffers();
   Failure reserve_parts();
+  Failure reserve_workspace();
+  Failure slice();
+  bool make_slices(std::unique_ptr<SlicePlan> plan);
+  std::vector<BlockCopy> slice_copies() const;
+  std::vector<std::pair<std::shared_ptr<HostBlock>, std::vector<BlockCopy>>> rest() const;
+  SlicedCall sliced_call(Session& session, Device& device, char* memory);
   Failure copy_arrays();
   Failure fill_parts();
   std::vector<BlockCopy> copies_of(int part) const;
@@ -58,6 +66,7 @@ class Call final : public Job {
   Status send(Session& session, Device& device, char* memory);
   Status fetch(Session& session, Device& device, char* memory);
   void drop_inputs();
+  void copy_slices(size_t buffer, char* memory, std::vector<HostCopy>* copies) const;
   void release_memory(Session& session);
 
   std::shared_ptr<Session> session_;
@@ -65,8 +74,14 @@ class Call final : public Job {
   std::vector<Buffer> buffers_;
   std::vector<Pointer> pointers_;
   std::array<Part, kParts> parts_;
+  std::unique_ptr<SlicePlan> plan_;                  // of a call in slices
+  std::shared_ptr<HostBlock> slices_up_, slices_down_;  // its staged parts
+  std::unique_ptr<SliceRun> run_;                    // while it is on the device
+  int64_t sets_offset_ = 0;                          // of the slices' memory on the device
+  bool results_at_once_ = false;
   int64_t device_bytes_ = 0;  // of the parts that the device sees, then of host memory that is used where it is
   int64_t work_ = -1;  // Footprint::work()
+  int64_t workspace_ = 0;  // bytes that are counted for it
   Submission::Mark mark_ = Submission::kNone;
   void* memory_ = nullptr;  // of the device, while the call is there
   bool borrows_ = false;

@@ -19,10 +19,11 @@ struct HostSide {
   bool direct = false;
   bool shared = false;
 
-  static Failure make(const std::shared_ptr<Session>& session, const TypedArray& array, HostSide* out) {
+  /// `owned`: as Buffer::owned of calls.
+  static Failure make(const std::shared_ptr<Session>& session, const TypedArray& array, HostSide* out, bool owned = false) {
     out->pinned = session->find_pinned(array.data, array.bytes);
-    out->shared = array.shared;
-    out->direct = out->pinned != nullptr || array.shared || array.bytes == 0;
+    out->shared = array.shared || (owned && session->host_memory());
+    out->direct = out->pinned != nullptr || out->shared || array.bytes == 0;
     out->memory = array.data;
     if (out->direct) return {};
     Failure failure = session->reserve(array.bytes);
@@ -130,9 +131,12 @@ napi_value keep(napi_env env, napi_value value) {
   return kept;
 }
 
-/// Queues a job and fills its block before or after, whichever is faster.
+// Bytes that are copied sooner than another thread wakes.
+constexpr int64_t kSmallTransfer = int64_t{64} << 10;
+
+/// Queues a job, or runs it here where it moves so few `bytes`, and fills its block before or after, whichever is faster.
 napi_value launch(napi_env env, Session& session, std::unique_ptr<Job> job, napi_value kept,
-                  const HostSide* source, const TypedArray* array) {
+                  const HostSide* source, const TypedArray* array, int64_t bytes) {
   const napi_value promise = job->begin(env, kept);
   const std::shared_ptr<HostBlock> block = source != nullptr ? source->block : nullptr;
   const std::vector<BlockCopy> copies =
@@ -140,7 +144,7 @@ napi_value launch(napi_env env, Session& session, std::unique_ptr<Job> job, napi
   const bool overlap = block != nullptr && block->worth_overlapping();
   // upload() hears of a failure.
   if (block != nullptr && !overlap) (void)block->fill(copies);
-  session.post(std::move(job));
+  Job::dispatch(env, session, std::move(job), bytes <= kSmallTransfer ? JobSize::small : JobSize::large);
   if (overlap) (void)block->fill(copies);
   return promise;
 }
@@ -178,11 +182,11 @@ Failure check_fit(const DeviceArray& array, const TypedArray& host, int64_t offs
   return {};
 }
 
-/// upload(array, source, offset, id) and download(array, target, offset, id).
+/// upload(array, source, offset, id) and download(array, target, offset, id, owned).
 template <bool kDown>
 napi_value transfer(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
-    const js::Arguments<4> arguments(env, info);
+    const js::Arguments<5> arguments(env, info);
     const char* const name = kDown ? "target" : "source";
     DeviceArray* array = nullptr;
     auto job = std::make_unique<TransferJob>();
@@ -202,7 +206,9 @@ napi_value transfer(napi_env env, napi_callback_info info) {
     }
     if (failure) return js::rejected(env, failure);
     job->array = array->memory();
-    failure = HostSide::make(job->array->session, job->host, &job->side);
+    bool owned = false;
+    if (kDown) napi_get_value_bool(env, arguments.value[4], &owned);
+    failure = HostSide::make(job->array->session, job->host, &job->side, owned);
     if (failure) return js::rejected(env, failure);
     job->offset_bytes = offset * element_bytes(array->type());
     job->down = kDown;
@@ -211,7 +217,7 @@ napi_value transfer(napi_env env, napi_callback_info info) {
     Session& session = *array->memory()->session;
     const HostSide side = job->side;
     const TypedArray host = job->host;
-    return launch(env, session, std::move(job), keep(env, arguments.value[1]), kDown ? nullptr : &side, &host);
+    return launch(env, session, std::move(job), keep(env, arguments.value[1]), kDown ? nullptr : &side, &host, host.bytes);
   });
 }
 
@@ -235,7 +241,7 @@ napi_value copy(napi_env env, napi_callback_info info) {
     job->to = to->memory();
     job->from = from->memory();
     job->set_id(static_cast<double>(id));
-    return launch(env, *to->memory()->session, std::move(job), nullptr, nullptr, nullptr);
+    return launch(env, *to->memory()->session, std::move(job), nullptr, nullptr, nullptr, to->bytes());
   });
 }
 
@@ -336,7 +342,7 @@ napi_value allocate_array(napi_env env, const std::shared_ptr<Session>& session,
   napi_value result = nullptr;
   napi_create_array_with_length(env, 2, &result);
   napi_set_element(env, result, 0, js::number(env, made.id));
-  napi_set_element(env, result, 1, launch(env, *session, std::move(job), kept, &side, &host));
+  napi_set_element(env, result, 1, launch(env, *session, std::move(job), kept, &side, &host, made.length * element_bytes(made.type)));
   return result;
 }
 

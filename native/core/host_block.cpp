@@ -13,20 +13,26 @@ constexpr int64_t kPiece = int64_t{8} << 20;
 constexpr size_t kLeaving = 2;  // pieces on their way, while the next is copied
 
 Status no_memory() { return {Code::out_of_memory, "not enough host memory"}; }
+
+std::vector<int64_t> equal_pieces(int64_t bytes, bool whole) {
+  std::vector<int64_t> ends;
+  for (int64_t end = kPiece; !whole && bytes > kPiece + kPiece / 2 && end < bytes; end += kPiece) ends.push_back(end);
+  ends.push_back(bytes);
+  return ends;
+}
 }  // namespace
 
 HostBlock::HostBlock(std::shared_ptr<Session> session, int64_t bytes, bool whole)
-    : session_(std::move(session)), bytes_(bytes), step_(whole || bytes <= kPiece + kPiece / 2 ? bytes : kPiece) {
-  pieces_.resize(static_cast<size_t>((bytes + step_ - 1) / step_));
+    : HostBlock(std::move(session), equal_pieces(bytes, whole), bytes) {}
+
+HostBlock::HostBlock(std::shared_ptr<Session> session, std::vector<int64_t> ends, int64_t reserved)
+    : session_(std::move(session)), ends_(std::move(ends)), bytes_(ends_.back()), reserved_(reserved) {
+  pieces_.resize(ends_.size());
 }
 
 HostBlock::~HostBlock() {
   for (const StagingBlock& piece : pieces_) session_->staging().give_back(piece);
-  session_->staging().release(bytes_);
-}
-
-int64_t HostBlock::piece_bytes(size_t piece) const {
-  return std::min(step_, bytes_ - static_cast<int64_t>(piece) * step_);
+  session_->staging().release(reserved_);
 }
 
 /// With a device, on its thread: page-locked where that can be had.
@@ -45,15 +51,22 @@ bool HostBlock::take() {
   return true;
 }
 
+/// Not by a device with memory of its own, and not soon where as much as caches hold waits before it.
+bool HostBlock::soon_read() const {
+  constexpr int64_t kCached = int64_t{64} << 20;
+  return session_->host_memory() && session_->staging().reserved_bytes() <= kCached + reserved_;
+}
+
 bool HostBlock::fill(const std::vector<BlockCopy>& copies) {
   for (const BlockCopy& copy : copies) Traffic::get().taken += copy.bytes;
+  const CopyFor purpose = soon_read() ? CopyFor::reading : CopyFor::storing;
   size_t next = 0;  // copy that is not done yet
   for (size_t i = 0; i < pieces_.size(); ++i) {
     if (!take_piece(i)) {
       raise(i, true);
       return false;
     }
-    const int64_t begin = static_cast<int64_t>(i) * step_, end = begin + piece_bytes(i);
+    const int64_t begin = begin_of(i), end = ends_[i];
     std::vector<HostCopy> here;
     for (; next < copies.size() && copies[next].offset < end; ++next) {
       const BlockCopy& copy = copies[next];
@@ -61,7 +74,7 @@ bool HostBlock::fill(const std::vector<BlockCopy>& copies) {
       if (to > from) here.push_back({pieces_[i].memory + (from - begin), copy.host + (from - copy.offset), to - from});
       if (copy.offset + copy.bytes > end) break;  // goes on in the next piece
     }
-    copy_all(here);
+    copy_all(here, purpose);
     raise(i + 1, false);
   }
   return true;
@@ -81,6 +94,27 @@ size_t HostBlock::wait_filled(size_t more_than) {
   return filled_;
 }
 
+bool HostBlock::filled(size_t piece) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return filled_ > piece || failed_;
+}
+
+void HostBlock::drop(size_t piece) { session_->staging().give_back(std::exchange(pieces_[piece], {})); }
+
+Status HostBlock::upload_piece(size_t piece, Device& device, char* to, bool* later) {
+  Submission* const submission = session_->submission();
+  *later = false;
+  if (wait_filled(piece) <= piece) return no_memory();
+  if (pieces_[piece].pinned && submission != nullptr) {
+    WARPLOOM_TRY(submission->upload_later(to, pieces_[piece].memory, piece_bytes(piece)));
+    *later = true;
+    return {};
+  }
+  WARPLOOM_TRY(device.upload(to, pieces_[piece].memory, piece_bytes(piece)));
+  if (pieces_.size() > 1) drop(piece);
+  return {};
+}
+
 Status HostBlock::upload(Device& device, char* to) {
   Submission* const submission = session_->submission();
   std::deque<std::pair<size_t, Submission::Mark>> leaving;  // pieces on their way
@@ -89,19 +123,13 @@ Status HostBlock::upload(Device& device, char* to) {
     const auto [piece, mark] = leaving.front();
     leaving.pop_front();
     const Status gone = submission->finish(mark, nullptr);
-    session_->staging().give_back(std::exchange(pieces_[piece], {}));
+    drop(piece);
     return gone;
   };
   for (size_t i = 0; i < pieces_.size() && status.ok(); ++i) {
-    if (wait_filled(i) <= i) return no_memory();
-    char* const place = to + static_cast<int64_t>(i) * step_;
-    if (!pieces_[i].pinned || submission == nullptr) {
-      status = device.upload(place, pieces_[i].memory, piece_bytes(i));
-      if (pieces_.size() > 1) session_->staging().give_back(std::exchange(pieces_[i], {}));
-      continue;
-    }
-    status = submission->upload_later(place, pieces_[i].memory, piece_bytes(i));
-    if (pieces_.size() == 1 || !status.ok()) continue;
+    bool later = false;
+    status = upload_piece(i, device, to + begin_of(i), &later);
+    if (!later || pieces_.size() == 1 || !status.ok()) continue;
     Submission::Mark mark = Submission::kNone;
     status = submission->set(&mark);
     if (status.ok()) leaving.emplace_back(i, mark);
@@ -114,22 +142,23 @@ Status HostBlock::upload(Device& device, char* to) {
   return status;
 }
 
-Status HostBlock::download(Device& device, const char* from) {
+Status HostBlock::download_piece(size_t piece, Device& device, const char* from) {
   Submission* const submission = session_->submission();
-  for (size_t i = 0; i < pieces_.size(); ++i) {
-    if (!take_piece(i, submission != nullptr ? &device : nullptr)) return no_memory();
-    const char* const place = from + static_cast<int64_t>(i) * step_;
-    WARPLOOM_TRY(pieces_[i].pinned && submission != nullptr
-                     ? submission->download_later(pieces_[i].memory, place, piece_bytes(i))
-                     : device.download(pieces_[i].memory, place, piece_bytes(i)));
-  }
+  if (!take_piece(piece, submission != nullptr ? &device : nullptr)) return no_memory();
+  return pieces_[piece].pinned && submission != nullptr
+             ? submission->download_later(pieces_[piece].memory, from, piece_bytes(piece))
+             : device.download(pieces_[piece].memory, from, piece_bytes(piece));
+}
+
+Status HostBlock::download(Device& device, const char* from) {
+  for (size_t i = 0; i < pieces_.size(); ++i) WARPLOOM_TRY(download_piece(i, device, from + begin_of(i)));
   return {};
 }
 
 void HostBlock::copy_back(const BlockCopy& copy, std::vector<HostCopy>* out) const {
-  for (int64_t at = copy.offset; at < copy.offset + copy.bytes;) {
-    const size_t piece = static_cast<size_t>(at / step_);
-    const int64_t within = at - static_cast<int64_t>(piece) * step_;
+  size_t piece = static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), copy.offset) - ends_.begin());
+  for (int64_t at = copy.offset; at < copy.offset + copy.bytes; ++piece) {
+    const int64_t within = at - begin_of(piece);
     const int64_t bytes = std::min(copy.offset + copy.bytes - at, piece_bytes(piece) - within);
     out->push_back({copy.host + (at - copy.offset), pieces_[piece].memory + within, bytes});
     at += bytes;

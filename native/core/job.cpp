@@ -1,5 +1,6 @@
 #include "native/core/job.h"
 
+#include <chrono>
 #include <new>
 #include <utility>
 
@@ -49,9 +50,12 @@ napi_value Job::begin(napi_env env, napi_value kept) {
   return promise;
 }
 
-void Job::dispatch(napi_env env, Session& session, std::unique_ptr<Job> job, bool small) {
-  const bool here = small && job->flag_->id == 0 && job->progress_ == nullptr && session.perform_here(*job);
+void Job::dispatch(napi_env env, Session& session, std::unique_ptr<Job> job, JobSize size) {
+  const auto begin = std::chrono::steady_clock::now();
+  const bool allowed = size == JobSize::small || (size == JobSize::brief && job->mailbox_->has_time());
+  const bool here = allowed && job->flag_->id == 0 && job->progress_ == nullptr && session.perform_here(*job);
   if (!here) return session.post(std::move(job));
+  job->mailbox_->spend(std::chrono::steady_clock::now() - begin);
   if (job->mailbox_->settles_at_once()) return job->deliver(env);
   Job* const done = job.get();
   done->settle(std::move(job));

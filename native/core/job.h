@@ -10,6 +10,10 @@
 
 namespace warploom {
 
+/// How long a job takes: less than handing it over to the device's thread; so little more that, now and then, it may keep the
+/// event loop; longer.
+enum class JobSize { small, brief, large };
+
 /// Base of every task that settles a promise. Derived classes do their device work in work() and
 /// make the promise's value in finish(). Destroyed on the JavaScript thread, or with the mailbox
 /// closed, anywhere.
@@ -21,8 +25,8 @@ class Job : public Task, public Control {
   /// Reports progress to kept[0], a function.
   void set_progress() { progress_ = std::make_shared<std::atomic<int>>(0); }
 
-  /// Queues the job, or runs it and settles it here where it is `small`, nobody can cancel it and the device is idle.
-  static void dispatch(napi_env env, Session& session, std::unique_ptr<Job> job, bool small);
+  /// Queues the job, or runs it and settles it here where it is short, nobody can cancel it and the device is idle.
+  static void dispatch(napi_env env, Session& session, std::unique_ptr<Job> job, JobSize size);
 
   void run(Session& session, Device& device) final;
   void complete(Session& session, Device& device) final;

@@ -43,7 +43,7 @@ void Mailbox::post(std::unique_ptr<Letter> letter) {
 }
 
 bool Mailbox::settles_at_once() {
-  if (at_once_ >= kAtOnce) return false;
+  if (at_once_ >= kAtOnce || !has_time()) return false;
   const std::lock_guard<std::mutex> lock(mutex_);
   if (awake_ || !letters_.empty()) return false;
   ++at_once_;
@@ -80,6 +80,7 @@ std::unique_ptr<Letter> Mailbox::next() {
 
 void Mailbox::deliver_some(napi_env env) {
   at_once_ = 0;
+  spent_ = {};
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     awake_ = true;  // until the end: what is posted meanwhile waits for the next turn, or goes out in this one

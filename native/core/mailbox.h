@@ -1,5 +1,6 @@
 // The way back from device threads to the JavaScript thread of one environment.
 #pragma once
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -26,6 +27,9 @@ class Mailbox {
   /// On the JavaScript thread: whether a call that is done already may settle at once, before any letter that is on its way.
   /// False now and then, so that a chain of such calls lets the event loop turn.
   bool settles_at_once();
+  /// On the JavaScript thread: whether calls may still run there in this turn of the event loop, and the time that one took.
+  bool has_time() const { return spent_ < kTime; }
+  void spend(std::chrono::steady_clock::duration time) { spent_ += time; }
   /// On the JavaScript thread, before the environment goes.
   void close();
   /// On the JavaScript thread: while a call is pending, the event loop stays alive.
@@ -48,6 +52,8 @@ class Mailbox {
   bool closed_ = false;
   int64_t pending_ = 0;  // JavaScript thread only, as the next
   int at_once_ = 0;      // calls that settled at once since letters were delivered
+  static constexpr std::chrono::milliseconds kTime{1};
+  std::chrono::steady_clock::duration spent_{};  // by calls since then
 };
 
 }  // namespace warploom

@@ -81,6 +81,7 @@ class Describer {
     void bind(Binder& binder) override { visit(binder, parameters_); }                            \
     void footprint(Footprint& f) const override { domain::footprint(f, parameters_); }            \
     Status validate() const override { return check(parameters_); }                               \
+    void cuts(Cuts& c) override { domain::cuts(c, parameters_); }                                 \
     Status perform(const Operations& table, Device& device, Control& control) const override {    \
       return table.domain##_##name(device, parameters_, control);                                 \
     }                                                                                             \

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cuda/core/backend.h"
+#include "cuda/core/cuts.h"
 #include "native/core/arguments.h"
 
 namespace warploom {
@@ -17,6 +18,8 @@ class Invocation {
   /// After bind(), before validate().
   virtual void footprint(Footprint& footprint) const = 0;
   virtual Status validate() const = 0;
+  /// After validate(). It keeps pointers to the parameters.
+  virtual void cuts(Cuts& cuts) = 0;
   virtual Status perform(const Operations& table, Device& device, Control& control) const = 0;
   virtual int64_t workspace_bytes(const Operations& table, const Device& device) const = 0;
 };

@@ -1,6 +1,7 @@
 #include "native/core/session.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <new>
 #include <system_error>
 #include <thread>
@@ -31,6 +32,16 @@ std::unique_ptr<Task> chore(Work work, bool overlaps = true) {
   return std::make_unique<Chore<Work>>(std::move(work), overlaps);
 }
 
+// On a device with memory of its own, long enough that copies run at full rate and kernels fill the device, short enough that the
+// first begins early. In host memory, so short that what is copied is still in the caches when it is computed with.
+constexpr int64_t kSliceBytes = int64_t{16} << 20, kHostSliceBytes = int64_t{2} << 20;
+
+/// WARPLOOM_SLICE: bytes, so that tests cut small calls.
+int64_t slice_bytes_from_environment() {
+  const char* const text = std::getenv("WARPLOOM_SLICE");
+  return text != nullptr ? std::atoll(text) : 0;
+}
+
 std::unique_ptr<Task> closing_chore() {
   return chore([](Session& session, Device&) { session.release_all(); }, false);
 }
@@ -44,7 +55,7 @@ PinnedBlock::~PinnedBlock() {
 Session::Session(const Backend& backend, int32_t index, const OpenOptions& options,
                  int64_t queue_limit)
     : backend_(backend), index_(index), options_(options), queue_limit_(queue_limit),
-      staging_(options.memory_limit_bytes) {}
+      slice_bytes_(slice_bytes_from_environment()), staging_(options.memory_limit_bytes) {}
 
 std::shared_ptr<Session> Session::open(const Backend& backend, int32_t index,
                                        const OpenOptions& options, int64_t queue_limit,
@@ -77,9 +88,12 @@ Failure Session::admit() const {
   return {};
 }
 
-Failure Session::reserve(int64_t bytes) {
-  const bool shared = is_open() && host_memory();
-  return staging_.reserve(bytes, shared ? device_->memory_use().in_use_bytes : 0);
+int64_t Session::slice_bytes() const {
+  return slice_bytes_ > 0 ? slice_bytes_ : host_memory() ? kHostSliceBytes : kSliceBytes;
+}
+
+Failure Session::reserve(int64_t bytes, int64_t held) {
+  return staging_.reserve(bytes, host_memory() ? live_bytes_.load() : 0, held);
 }
 
 void Session::push(std::unique_ptr<Task> task) {
@@ -155,23 +169,40 @@ void Session::cancel(double id) {
 }
 
 Status Session::allocate(int64_t bytes, void** out) {
+  // On a device in host memory the workspaces of calls in flight are counted with what they stage.
+  if (host_memory() && !staging_.fits(live_bytes_ + bytes)) {
+    const MemoryUse use = device_->memory_use();
+    return Status::out_of_memory(bytes, live_bytes_ + staging_.reserved_bytes(), use.limit_bytes);
+  }
+  const auto in_use = [&] { return host_memory() ? device_->memory_use().in_use_bytes : 0; };
+  int64_t before = in_use();
   Status status = device_->allocate(bytes, out);
   if (status.code() == Code::out_of_memory) {
     complete_all();
     device_->trim();
+    before = in_use();
     status = device_->allocate(bytes, out);
   }
-  if (status.ok()) live_.insert(*out);
+  if (status.ok()) {
+    const int64_t taken = std::max(bytes, in_use() - before);  // with what it is rounded up by
+    live_[*out] = taken;
+    live_bytes_ += taken;
+  }
   return status;
 }
 
 void Session::release(void* memory) {
-  if (live_.erase(memory) != 0) device_->release(memory);
+  const auto found = live_.find(memory);
+  if (found == live_.end()) return;
+  live_bytes_ -= found->second;
+  live_.erase(found);
+  device_->release(memory);
 }
 
 void Session::release_all() {
-  for (void* const memory : live_) device_->release(memory);
+  for (const auto& [memory, bytes] : live_) device_->release(memory);
   live_.clear();
+  live_bytes_ = 0;
   staging_.trim(device_.get());
   device_->trim();
 }

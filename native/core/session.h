@@ -8,7 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "cuda/core/backend.h"
@@ -82,12 +82,15 @@ class Session {
   /// On the device's thread; null where the device works in host memory.
   Submission* submission() const { return submission_; }
   Staging& staging() { return staging_; }
+  /// Bytes of its arrays that a call in slices computes with at a time.
+  int64_t slice_bytes() const;
 
   /// Why a call cannot be queued now; no failure when it can.
   Failure admit() const;
-  /// Counts bytes that a call stages, before any is copied; staging().release() gives them back. Refused where they, what
-  /// the calls in flight hold and, on a device in host memory, what is in use there exceed the memory limit.
-  Failure reserve(int64_t bytes);
+  /// Counts bytes that a call stages or, on a device in host memory, works with, before any is copied; staging().release() gives
+  /// them back. Refused where they, what the calls in flight hold and, on a device in host memory, its arrays exceed the memory
+  /// limit. `held`: what the call has been granted already.
+  Failure reserve(int64_t bytes, int64_t held = 0);
   void post(std::unique_ptr<Task> task);
   /// Runs a task on the calling thread where the device's thread has nothing to do and the device works in host memory: for
   /// work that is over sooner than the other thread wakes. False: nothing was done, post() it.
@@ -138,12 +141,14 @@ class Session {
   const int32_t index_;
   const OpenOptions options_;
   const int64_t queue_limit_;
+  const int64_t slice_bytes_;  // 0: as the device asks for
   std::unique_ptr<Device> device_;
   Submission* submission_ = nullptr;  // the same object
   std::atomic<bool> open_{false};
   std::atomic<bool> host_memory_{true};
   Staging staging_;
-  std::unordered_set<void*> live_;  // memory of arrays; device's thread only
+  std::unordered_map<void*, int64_t> live_;  // memory of arrays and calls, with its bytes; device's thread only
+  std::atomic<int64_t> live_bytes_{0};       // all of it
 
   mutable std::mutex mutex_;
   std::condition_variable work_;   // something was queued

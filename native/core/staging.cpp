@@ -65,13 +65,18 @@ Staging::~Staging() {
   }
 }
 
-Failure Staging::reserve(int64_t bytes, int64_t in_use) {
+Failure Staging::reserve(int64_t bytes, int64_t in_use, int64_t held) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (bytes > limit_ - in_use) return Failure::from(Status::out_of_memory(bytes, in_use, limit_));
-  if (bytes > limit_ - in_use - reserved_) return Failure::queue_full_bytes(bytes, reserved_ + in_use, limit_);
+  if (bytes + held > limit_ - in_use) return Failure::from(Status::out_of_memory(bytes + held, in_use, limit_));
+  if (bytes > limit_ - in_use - reserved_) return Failure::queue_full_bytes(bytes + held, reserved_ - held + in_use, limit_);
   reserved_ += bytes;
   peak_ = std::max(peak_, reserved_ + in_use);
   return {};
+}
+
+bool Staging::fits(int64_t bytes) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return bytes <= limit_ - reserved_;
 }
 
 void Staging::release(int64_t bytes) {
@@ -190,6 +195,11 @@ void Staging::trim(Device* device) {
 int64_t Staging::free_bytes() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return plain_bytes_ + pinned_bytes_;
+}
+
+int64_t Staging::reserved_bytes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return reserved_;
 }
 
 int64_t Staging::peak_bytes() const {

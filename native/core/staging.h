@@ -28,8 +28,11 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  /// Counts `bytes` for a call, or refuses them. `in_use`: what arrays and workspaces take of the same limit.
-  Failure reserve(int64_t bytes, int64_t in_use);
+  /// Counts `bytes` for a call, or refuses them. `in_use`: what arrays take of the same limit; `held`: what the call has already.
+  Failure reserve(int64_t bytes, int64_t in_use, int64_t held = 0);
+  /// Whether `bytes` more fit beside what is counted.
+  bool fits(int64_t bytes) const;
+  int64_t reserved_bytes() const;
   void release(int64_t bytes);
 
   /// A block of at least `bytes`, or one with null memory when the system has none. On the device's thread it may be made

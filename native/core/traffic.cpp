@@ -12,6 +12,7 @@ void register_traffic(napi_env env, napi_value exports) {
     js::set(caller, counts, "taken", js::number(caller, static_cast<double>(traffic.taken)));
     js::set(caller, counts, "returned", js::number(caller, static_cast<double>(traffic.returned)));
     js::set(caller, counts, "fresh", js::number(caller, static_cast<double>(traffic.fresh)));
+    js::set(caller, counts, "slices", js::number(caller, static_cast<double>(traffic.slices)));
     return counts;
   };
   napi_value function = nullptr;

@@ -180,8 +180,22 @@ class SimtDevice final : public GpuDevice, public Submission {
     std::memset(host, kUnderWay, static_cast<size_t>(bytes));
     return {};
   }
+  Status stage(Stage stage, int turn) override {
+    WARPLOOM_TRY(seam());
+    const auto next = [](Stage last) {
+      return last == Stage::upload ? Stage::work : last == Stage::work ? Stage::download : Stage::upload;
+    };
+    if (current_ == kNone || turn < 0 || turn >= kTurns || stage != next(last_stage_[turn])) {
+      return {Code::internal, "stages of a slice out of order"};
+    }
+    last_stage_[turn] = stage;
+    return {};
+  }
   Status end(Mark mark) override {
     WARPLOOM_TRY(seam());
+    for (Stage& stage : last_stage_) {
+      if (stage != Stage::download) return {Code::internal, "a slice without its end"};
+    }
     current_ = kNone;
     place(mark);
     marks_[mark].call = true;
@@ -190,6 +204,7 @@ class SimtDevice final : public GpuDevice, public Submission {
   }
   void abandon(Mark mark) override {
     current_ = kNone;
+    for (Stage& stage : last_stage_) stage = Stage::download;
     end_transfers(INT64_MAX);
     marks_.erase(mark);
   }
@@ -221,7 +236,7 @@ class SimtDevice final : public GpuDevice, public Submission {
   Status end_operation(Control& control) override {
     if (current_ != kNone) {
       WARPLOOM_TRY(seam());
-      marks_[current_].seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+      marks_[current_].seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
       return {};
     }
     WARPLOOM_TRY(synchronize());
@@ -309,6 +324,7 @@ class SimtDevice final : public GpuDevice, public Submission {
   std::deque<Transfer> transfers_;
   Mark current_ = kNone, last_mark_ = kNone;
   int64_t order_ = 0;
+  Stage last_stage_[kTurns] = {Stage::download, Stage::download, Stage::download};
   std::chrono::steady_clock::time_point last_due_{};
   // WARPLOOM_SIMT_DELAY: milliseconds from the end of a call's submission to its mark, on a device with memory of its own.
   const std::chrono::milliseconds delay_{std::getenv("WARPLOOM_SIMT_DELAY") != nullptr

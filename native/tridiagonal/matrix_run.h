@@ -48,12 +48,14 @@ void fill(const Array<T>& results, T value) {
   if (results.data != nullptr) std::fill_n(results.data, results.length, value);
 }
 
-/// Fills a call's summary from its status words; see operation::SummaryWord.
-inline void summarise(const Array<int32_t>& status, const Array<int32_t>& row, const Array<double>& summary) {
+/// Fills a call's summary from its status words (operation::SummaryWord); of a slice, whose words are from `before` on, adds to it.
+inline void summarise(const Array<int32_t>& status, const Array<int32_t>& row, const Array<double>& summary, int64_t before = 0) {
   if (summary.data == nullptr) return;
   double* const words = summary.data;
-  std::fill_n(words, summary.length, 0.0);
-  words[operation::kFirstFailed] = words[operation::kFirstRow] = -1;
+  if (before == 0) {
+    std::fill_n(words, summary.length, 0.0);
+    words[operation::kFirstFailed] = words[operation::kFirstRow] = -1;
+  }
   for (int64_t i = 0; i < status.length; ++i) {
     const int32_t word = status.data[i], state = word & 0xff;
     if (word == 0) continue;
@@ -61,7 +63,7 @@ inline void summarise(const Array<int32_t>& status, const Array<int32_t>& row, c
     if (state == 0) continue;
     words[state - 1] += 1;
     if (words[operation::kFirstFailed] >= 0) continue;
-    words[operation::kFirstFailed] = static_cast<double>(i);
+    words[operation::kFirstFailed] = static_cast<double>(before + i);
     words[operation::kFirstWord] = word;
     words[operation::kFirstRow] = row.data != nullptr ? row.data[i] : -1;
   }
@@ -83,7 +85,7 @@ template <class Parameters>
 bool stores_around_caches(const Parameters& p) {
   constexpr int64_t kStreamBytes = int64_t{16} << 20;
   return p.rhs.data != p.solution.data &&
-         p.n * p.batch * p.rhs_count * scalar_bytes(p.type) >= kStreamBytes;
+         p.n * std::max(p.batch, p.slice.whole) * p.rhs_count * scalar_bytes(p.type) >= kStreamBytes;
 }
 
 /// The shape and matrix part of any operation's parameters.

@@ -58,7 +58,7 @@ Status solve(CpuDevice& device, const SolveParameters& p, Control& control) {
   } else {
     WARPLOOM_TRY(run_batch(device, problem, options, results, complex, control));
   }
-  summarise(p.status, p.row, p.summary);
+  summarise(p.status, p.row, p.summary, p.slice.first * p.rhs_count);
   if (p.used.data != nullptr) {
     p.used.data[0] = static_cast<int32_t>(chunks ? Algorithm::partition : options.algorithm);
     p.used.data[1] = p.depth;

@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { callCases, crowds } from '../../bench/calls/cases.ts';
 import { compare, readGoals } from '../../bench/goals.ts';
 import { checkBuild } from '../../bench/native.ts';
 import { occupancyByRegisters, occupancyBySharedMemory, packedKernels } from '../../bench/paper.ts';
@@ -118,6 +119,10 @@ describe('bench: goals', () => {
     strictEqual(state({ minSpeedup: { lapack: 4.1 } }), 'missed');
     strictEqual(state({ minSpeedup: { lapack: 1, other: 1 } }), 'missing');
     strictEqual(state({ minFraction: 0.1 }, []), 'missing');
+    const withFigures = [row('a/b', { figures: { overhead: 3 } })];
+    strictEqual(state({ maxFigures: { overhead: 3 } }, withFigures), 'reached');
+    strictEqual(state({ maxFigures: { overhead: 2.9 } }, withFigures), 'missed');
+    strictEqual(state({ maxFigures: { stall: 1 } }, withFigures), 'missing');
     strictEqual(state({ minFraction: 0.1 }, [row('a/b', { fraction: undefined })]), 'missed');
   });
 
@@ -129,6 +134,19 @@ describe('bench: goals', () => {
     ok(keys.includes('cpu cpu/20000x512/float64/auto'));
     ok(keys.includes('h200 heat/float64/1048576/auto'));
     ok(keys.includes('cpu euler/float64/4194304/cpu-tiled'));
+  });
+});
+
+describe('bench: calls', () => {
+  it('has a row for every goal', async () => {
+    const goals = (await readGoals(join(root, 'bench/goals.json'))).filter(({ domain }) => domain === 'calls');
+    ok(goals.length >= 40);
+    for (const [device, backend] of [['h200', 'cuda'], ['cpu', 'cpu']] as const) {
+      const rows = new Set(callCases(backend, false).flatMap(({ operation, shape, type, memories }) =>
+        [...memories, 'queued'].map((kind) => `calls/${operation}/${shape}/${type}/${kind}`)));
+      for (const { batch, n, count } of crowds(backend, false)) rows.add(`calls/tridiagonal.solve/${count}x${batch}x${n}/float64/concurrent`);
+      for (const goal of goals) ok(goal.device !== device || rows.has(goal.id), goal.id);
+    }
   });
 });
 

@@ -127,8 +127,8 @@ describe('DeviceArray', () => {
     });
 
     it('of a target in flight is refused, and a detached one fails its own read', async () => {
-      using array = await device.array(new Float64Array(1000).fill(1));
-      const target = new Float64Array(1000);
+      using array = await device.array(new Float64Array(20_000).fill(1)); // too many to be read at once
+      const target = new Float64Array(20_000);
       const first = array.read(target);
       await rejects(array.read(target), refused('target'));
       await rejects(array.write(target), refused('source'));

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 
 namespace warploom::@domain@ {
@@ -31,5 +32,8 @@ void footprint(Footprint& f, const @Operation@Parameters& p) {
   f.writes(p.result, {p.n});
   f.works({p.n});
 }
+
+/// Where the batch can be cut, name its parts: see cuda/core/cuts.h.
+void cuts(Cuts&, @Operation@Parameters&) {}
 
 }  // namespace warploom::@domain@

@@ -1,0 +1,111 @@
+// How a call can be cut along its batch, so that parts of it travel while others are computed. Every operation of the
+// registry has, beside its check(),
+//   void cuts(Cuts&, <domain>::Parameters&)
+// in cuda/<domain>/<operation>.cpp, which names what there is a part of for every item of the batch; one that has to see
+// the whole batch names nothing. It is called after check(), while index arrays are in host memory.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "cuda/core/operations.h"
+#include "cuda/core/slice.h"
+#include "cuda/core/types.h"
+
+namespace warploom {
+
+class Cuts {
+ public:
+  /// Elements first…last-1 of a view's buffer.
+  struct Extent {
+    int64_t first = 0, last = 0;
+  };
+  /// Items that implementations take together: slices end between such groups where they have some.
+  static constexpr int64_t kGroup = 32;
+
+  // --- for operations ---
+
+  /// The parameter that counts the items of the batch, each of `rows` rows where there are no offsets, and the parameter
+  /// that tells the operation of the slice, if it has to know.
+  void along(int64_t& count, int64_t rows, Slice* slice = nullptr) {
+    count_ = &count;
+    whole_ = count;
+    rows_ = rows;
+    slice_ = slice;
+  }
+  /// The cpu backend takes slices as well, all of kGroup items at least: it may choose by numbers of items below that.
+  void on_processors() { on_processors_ = true; }
+  /// count + 1 row offsets that place the items in every view.
+  void offsets(Array<const int64_t>& offsets) {
+    if (offsets.data == nullptr) return;
+    offsets_ = &offsets;
+    host_offsets_ = offsets.data;
+  }
+  /// Rows and right-hand sides of every item. An absent view, or one that all items share, stays as it is.
+  void view(View& view, int64_t rows, int64_t rhs_count = 1) {
+    if (view.data != nullptr) views_.push_back({&view, rows, rhs_count, view});
+  }
+  /// An array with `each` elements of every item.
+  template <class T>
+  void array(Array<T>& array, int64_t each) {
+    if (array.data == nullptr || array.length == 0) return;
+    const auto data = reinterpret_cast<char**>(const_cast<std::remove_const_t<T>**>(&array.data));
+    arrays_.push_back({data, &array.length, each, static_cast<int64_t>(sizeof(T)), nullptr});
+  }
+
+  // --- for core ---
+
+  /// Items of the batch; 0: the call cannot be cut.
+  int64_t count() const { return count_ != nullptr ? whole_ : 0; }
+  bool for_processors() const { return on_processors_; }
+  int views() const { return static_cast<int>(views_.size()); }
+  /// The view that a pointer of the parameters belongs to; -1: none.
+  int find(void* const* pointer) const;
+  bool is_imaginary(int view, void* const* pointer) const { return pointer == &views_[static_cast<size_t>(view)].view->imaginary; }
+  bool shared(int view) const;
+  /// Whether two views address the same elements of their buffers.
+  bool same(int a, int b) const;
+  /// Whether neighbouring items are neighbours in the view's buffer, each in an interval of its own.
+  bool separable(int view) const;
+  /// Where items begin…end-1 of a separable view lie.
+  Extent extent(int view, int64_t begin, int64_t end) const;
+
+  /// When all pointers are those that the operation will find, of whole buffers.
+  void settle();
+  /// Makes the parameters those of items begin…end-1.
+  void select(int64_t begin, int64_t end);
+  /// After select(): the view's buffer is no more than `extent` of what it was, at `data` and `imaginary`.
+  void move(int view, const Extent& extent, void* data, void* imaginary);
+
+ private:
+  struct ViewField {
+    View* view;
+    int64_t rows, rhs_count;
+    View whole;
+  };
+  struct ArrayField {
+    char** data;
+    int64_t* length;
+    int64_t each, bytes;
+    char* whole;
+  };
+
+  bool on_processors_ = false;
+  int64_t* count_ = nullptr;
+  int64_t whole_ = 0, rows_ = 0;
+  Slice* slice_ = nullptr;
+  Array<const int64_t>* offsets_ = nullptr;
+  const int64_t* host_offsets_ = nullptr;
+  const int64_t* whole_offsets_ = nullptr;
+  std::vector<ViewField> views_;
+  std::vector<ArrayField> arrays_;
+};
+
+#define WARPLOOM_OPERATION(domain, name, Parameters) \
+  namespace domain {                                 \
+  void cuts(Cuts&, Parameters&);                     \
+  }
+#include "cuda/core/operations.inc"
+#undef WARPLOOM_OPERATION
+
+}  // namespace warploom
