@@ -23,6 +23,8 @@ const rowSchema = z.strictObject({
   /** What else was measured of the row, in seconds where the name does not say otherwise. */
   figures: z.record(z.string(), z.number()).optional(),
   note: z.string().optional(),
+  /** Where the whole row was measured, when not in this run: a constant. */
+  elsewhere: z.string().optional(),
 });
 
 const reportSchema = z.strictObject({
@@ -96,7 +98,7 @@ export function timesAsFast({ value, unit }: Pick<Row, 'value' | 'unit'>, peer: 
 
 /** One line for people; a star marks figures that were not measured in this run. */
 export function formatRow(row: Row): string {
-  const parts = [row.id.padEnd(52), formatValue(row.value, row.unit).padStart(12)];
+  const parts = [`${row.id}${row.elsewhere === undefined ? '' : '*'}`.padEnd(52), formatValue(row.value, row.unit).padStart(12)];
   if (row.fraction !== undefined) parts.push(`${(100 * row.fraction).toFixed(1).padStart(6)} %`);
   for (const [name, value] of Object.entries(row.peers ?? {})) {
     const isSpeed = row.unit === 's' || row.unit.endsWith('/s');

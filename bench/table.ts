@@ -20,9 +20,10 @@ function groups(report: Report): Map<string, Map<string, Row>> {
 /** The table of a report's timed rows: columns are the methods and peers that occur, in order of appearance. */
 export function markdownTable(report: Report): string {
   const batches = groups(report);
+  const elsewhere = new Set(report.rows.flatMap(({ id, elsewhere: where }) => (where === undefined ? [] : [id.slice(id.lastIndexOf('/') + 1)])));
   const methods = [...new Set([...batches.values()].flatMap((rows) => [...rows.keys()]))];
   const peers = [...new Set(report.rows.flatMap(({ peers = {} }) => Object.keys(peers)))].filter((name) => name !== 'copy');
-  const header = ['batch', 'floor µs', ...methods, ...peers];
+  const header = ['batch', 'floor µs', ...methods.map((name) => (elsewhere.has(name) ? `${name}*` : name)), ...peers];
   const lines = [...batches].map(([batch, rows]) => {
     const [first] = rows.values();
     const { limit, peers: times = {} } = first!;
@@ -30,5 +31,7 @@ export function markdownTable(report: Report): string {
     const shares = methods.map((name) => percent(rows.get(name)?.fraction));
     return [batch.replace(/^batch\//, ''), microseconds(limit!), ...shares, ...peers.map(share)];
   });
-  return [header, header.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  const table = [header, header.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  const sources = new Set(report.rows.flatMap(({ elsewhere: where }) => where ?? []));
+  return [table, ...[...sources].map((source) => `\n\\* ${source}.`)].join('\n');
 }

@@ -1,6 +1,8 @@
 // Batched tridiagonal solves: time against the copy floor and the peers, by shape, precision and algorithm.
 //
 //   batch/<systems>x<n>/<float32|float64>/<cold|hot>/<algorithm>   GPU backends
+//   batch/…/public-<kernel>                                        constants of public kernels, timed elsewhere
+//   shape/<name>/<float32|float64>/<auto|another way>              everyday shapes and layouts: tridiagonal-shapes.ts
 //   cpu/20000x512/float64/auto                                     cpu backend, peers copy and lapack
 //   accuracy/<family>/<precision>/<algorithm>                      accuracy.ts
 //
@@ -12,11 +14,13 @@ import { algorithms as algorithmNames } from '../lib/tridiagonal/types.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';
 import { copyFloor, streamFloor } from './floor.ts';
 import { nativeBenchmarks } from './native.ts';
+import { emitPublicKernels } from './public-tridiagonal.ts';
 import type { Row } from './report.ts';
 import {
   bytesOf, DeviceSystems, precisions, randomBands, spotCheck, type HostBands, type Precision, type Shape,
 } from './systems.ts';
 import { time, type Timing } from './timing.ts';
+import { benchmarkShapes } from './tridiagonal-shapes.ts';
 
 export type Temperature = 'cold' | 'hot';
 
@@ -172,9 +176,11 @@ export async function benchmarkTridiagonal(context: BenchContext): Promise<void>
         for (const temperature of temperatures) {
           const variants = algorithmVariants(`batch/${nameOf(shape)}/${precision}/${temperature}`);
           await benchmarkVariants(context, shape, precision, temperature, variants);
+          if (context.device.backend === 'cuda') emitPublicKernels(context, `batch/${nameOf(shape)}/${precision}/${temperature}`);
         }
       }
     }
+    await benchmarkShapes(context);
   }
   await benchmarkAccuracy(context);
 }

@@ -87,6 +87,9 @@ template <class T> Status solve_thomas(GpuDevice&, const Batch<T>&, Used*);
 template <class T> Status solve_cr_regpack(GpuDevice&, const Batch<T>&, int depth, Used*);
 template <class T> Status solve_partition(GpuDevice&, const Batch<T>&, Used*);
 template <class T> Status solve_pivoting(GpuDevice&, const Batch<T>&, Used*);
+// Of `auto`, instantiated likewise (regpack_sides_*.cu).
+template <class T> Status solve_sides(GpuDevice&, const Batch<T>&, Used*);
+template <class T> Status solve_periodic_sides(GpuDevice&, const Batch<T>&, const T* corners, Used*);
 /// The policy's choice among the above.
 template <class T> Status solve_automatic(GpuDevice&, const Batch<T>&, Used*);
 

@@ -204,11 +204,49 @@ struct WarpRegpackAgent {
 };
 
 /// What a warp tells the other warps of its system.
-template <class T>
+template <class T, class V = T>
 struct WarpRecord {
-  Row<T> row;      ///< last row: complete on the left, untouched on the right
-  Front<T> front;  ///< of the warp's rows
+  Row<T, V> row;      ///< last row: complete on the left, untouched on the right
+  Front<T, V> front;  ///< of the warp's rows
 };
+
+/// Solves one system of a block, every warp kDepth rows per lane of it. `after_barrier` runs once all warps have finished
+/// the system before.
+template <class Warp, int kDepth, bool kUnrolled, class T, class V, class Rows, class After>
+WARPLOOM_DEVICE void solve_in_block(const device::Block& block, Rows& rows, WarpRecord<T, V>* records, After after_barrier) {
+  Warp::reduce(rows);
+  Row<T, V> row;
+  Front<T, V> front;
+  Warp::template eliminate<true, kUnrolled>(block, rows, row, front, 32);
+  if (block.lane() == 31) records[block.warp()] = {row, front};
+  block.sync();
+  after_barrier();
+  // One row per warp; every warp solves it for itself.
+  const int warps = block.threads() / 32;
+  int width = 1;
+  while (width < warps) width *= 2;
+  Row<T, V> outer;
+  Pivots pivots;
+  const V x = solve_lanes(block, outer, width, pivots, 0, [&](Row<T, V>& r, Front<T, V>&) {
+    r = {T(0), T(1), T(0), V{}};
+    if (block.lane() < warps) {
+      r = records[block.lane()].row;
+      if (block.lane() + 1 < warps) {
+        absorb_front(r, records[block.lane() + 1].front);
+      } else {
+        r.c = T(0);
+      }
+    }
+  });
+  const int flags = device::shuffle(block, int(pivots.zero) | (pivots.infinite ? 2 : 0), block.warp());
+  if (block.lane() == 31) {
+    rows.pivots.zero |= (flags & 1) != 0 ? 1u << (kDepth - 1) : 0u;
+    rows.pivots.infinite = rows.pivots.infinite || (flags & 2) != 0;
+  }
+  const V x_last = device::shuffle(block, x, block.warp());
+  const V before = device::shuffle(block, x, block.warp() - 1);
+  Warp::template descend<kUnrolled>(block, rows, row, x_last, block.warp() == 0 ? V{} : before, 32);
+}
 
 /// One system per block.
 template <class T, int kDepth, bool kFull>
@@ -286,7 +324,7 @@ struct BlockRegpackAgent {
       const bool measures = problem >= 0 && measures_answers<kDepth>(p);
       if (more && !measures) load_next();
       if (problem >= 0) {
-        solve(block, rows, records + parity * warps, [&] {
+        solve_in_block<Warp, kDepth, kFull>(block, rows, records + parity * warps, [&] {
           if (block.thread() == 0 && previous >= 0) {
             store_verdict(target(p), previous, verdicts[parity ^ 1]);
             verdicts[parity ^ 1] = 0;
@@ -332,44 +370,6 @@ struct BlockRegpackAgent {
       for (int w = 1; w < warps; ++w) found = combine(found, shared[w]);
       p.batch.findings[problem] = found;
     }
-  }
-
-  /// `after_barrier` runs once all warps have finished the system before.
-  template <class After>
-  static WARPLOOM_DEVICE void solve(const device::Block& block, typename Warp::Rows& rows,
-                                    WarpRecord<T>* records, After after_barrier) {
-    Warp::reduce(rows);
-    Row<T> row;
-    Front<T> front;
-    Warp::template eliminate<true, kFull>(block, rows, row, front, 32);
-    if (block.lane() == 31) records[block.warp()] = {row, front};
-    block.sync();
-    after_barrier();
-    // One row per warp; every warp solves it for itself.
-    const int warps = block.threads() / 32;
-    int width = 1;
-    while (width < warps) width *= 2;
-    Row<T> outer;
-    Pivots pivots;
-    const T x = solve_lanes(block, outer, width, pivots, 0, [&](Row<T>& r, Front<T>&) {
-      r = {T(0), T(1), T(0), T(0)};
-      if (block.lane() < warps) {
-        r = records[block.lane()].row;
-        if (block.lane() + 1 < warps) {
-          absorb_front(r, records[block.lane() + 1].front);
-        } else {
-          r.c = T(0);
-        }
-      }
-    });
-    const int flags = device::shuffle(block, int(pivots.zero) | (pivots.infinite ? 2 : 0), block.warp());
-    if (block.lane() == 31) {
-      rows.pivots.zero |= (flags & 1) != 0 ? 1u << (kDepth - 1) : 0u;
-      rows.pivots.infinite = rows.pivots.infinite || (flags & 2) != 0;
-    }
-    const T x_last = device::shuffle(block, x, block.warp());
-    const T before = device::shuffle(block, x, block.warp() - 1);
-    Warp::template descend<kFull>(block, rows, row, x_last, block.warp() == 0 ? T(0) : before, 32);
   }
 };
 

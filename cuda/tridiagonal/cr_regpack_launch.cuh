@@ -204,25 +204,6 @@ Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* us
   return solve_by_blocks<T, kDepth>(device, p, static_cast<int>(threads));
 }
 
-/// Rows of every system, of right-hand sides too, lie together or are one value: moved by the chunk wherever they start.
-/// `aligned`: they all start at multiples of 16 bytes.
-template <class T>
-bool moves_spans(const Batch<T>& batch, bool* aligned) {
-  constexpr int64_t kElements = 16 / static_cast<int64_t>(sizeof(T));
-  const Inputs<T> inputs = inputs_of(batch, true);
-  bool result = batch.offsets == nullptr && !inputs.off();
-  *aligned = true;
-  const auto look = [&](const Strided<T>& array, Transfer transfer) {
-    if (transfer == Transfer::constant) return;
-    result = result && transfer == Transfer::copies;
-    *aligned = *aligned && reinterpret_cast<uintptr_t>(array.data) % 16 == 0 && array.system_stride % kElements == 0 &&
-               (batch.rhs_count == 1 || array.rhs_stride % kElements == 0);
-  };
-  for (int k = 0; k < 4; ++k) look(inputs.array[k], inputs.transfer[k]);
-  look(batch.solution, batch.solution.plain() ? Transfer::copies : Transfer::elements);
-  return result;
-}
-
 /// The policy's depth.
 template <class T>
 int depth_for(GpuDevice& device, const Batch<T>& batch) {

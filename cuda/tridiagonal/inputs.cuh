@@ -45,6 +45,25 @@ Inputs<T> inputs_of(const Batch<T>& batch, bool full) {
   return inputs;
 }
 
+/// Rows of every system, of right-hand sides too, lie together or are one value: moved by the chunk wherever they start.
+/// `aligned`: they all start at multiples of 16 bytes.
+template <class T>
+bool moves_spans(const Batch<T>& batch, bool* aligned) {
+  constexpr int64_t kElements = 16 / static_cast<int64_t>(sizeof(T));
+  const Inputs<T> inputs = inputs_of(batch, true);
+  bool result = batch.offsets == nullptr && !inputs.off();
+  *aligned = true;
+  const auto look = [&](const Strided<T>& array, Transfer transfer) {
+    if (transfer == Transfer::constant) return;
+    result = result && transfer == Transfer::copies;
+    *aligned = *aligned && reinterpret_cast<uintptr_t>(array.data) % 16 == 0 && array.system_stride % kElements == 0 &&
+               (batch.rhs_count == 1 || array.rhs_stride % kElements == 0);
+  };
+  for (int k = 0; k < 4; ++k) look(inputs.array[k], inputs.transfer[k]);
+  look(batch.solution, batch.solution.plain() ? Transfer::copies : Transfer::elements);
+  return result;
+}
+
 /// All systems alike, one right-hand side, aligned, countable in 30 bits: a FullBatch says it all.
 template <class T>
 bool is_uniform(const Batch<T>& batch, const Inputs<T>& inputs) {

@@ -67,17 +67,17 @@ struct RegpackLane {
   }
 
   /// The stages inside lanes, as far as `take` has left them.
-  static WARPLOOM_DEVICE void reduce(Rows& rows) {
+  template <class R>
+  static WARPLOOM_DEVICE void reduce(R& rows) {
     if constexpr (!kHalves) Downsweep<kDepth>::down(rows);
   }
 
   /// The stages across lanes, after those inside lanes: completes every lane's last row with the next
   /// lane's front, then eliminates over groups of `width` lanes. `row` and `front` as eliminate_lanes leaves them.
-  template <bool kFront, bool kUnrolled = false>
-  static WARPLOOM_DEVICE void eliminate(const device::Block& block, Rows& rows, Row<T>& row, Front<T>& front,
-                                        int width) {
+  template <bool kFront, bool kUnrolled = false, class R, class V>
+  static WARPLOOM_DEVICE void eliminate(const device::Block& block, R& rows, Row<T, V>& row, Front<T, V>& front, int width) {
     const int rank = block.lane() & (width - 1);
-    eliminate_lanes<kFront, kUnrolled>(block, row, front, width, rows.pivots, kDepth - 1, [&](Row<T>& r, Front<T>& f) {
+    eliminate_lanes<kFront, kUnrolled>(block, row, front, width, rows.pivots, kDepth - 1, [&](Row<T, V>& r, Front<T, V>& f) {
       r = rows.last();
       f = kFront ? device::shuffle(block, rows.front, rank + 1, width)
                  : device::shuffle_down(block, rows.front, 1);
@@ -87,11 +87,11 @@ struct RegpackLane {
 
   /// The way back inside lanes: `row` of eliminate_lanes, the unknown of the group's last lane, the one
   /// before the group. Leaves the solution in rows.d.
-  template <bool kUnrolled = false, class R>
-  static WARPLOOM_DEVICE void descend(const device::Block& block, R& rows, const Row<T>& row, T x_last,
-                                      T x_before, int width) {
-    const T x = substitute_lanes<kUnrolled>(block, row, x_last, x_before, width);
-    const T left = device::shuffle_up(block, x, 1);
+  template <bool kUnrolled = false, class R, class V>
+  static WARPLOOM_DEVICE void descend(const device::Block& block, R& rows, const Row<T, V>& row, const V& x_last,
+                                      const V& x_before, int width) {
+    const V x = substitute_lanes<kUnrolled>(block, row, x_last, x_before, width);
+    const V left = device::shuffle_up(block, x, 1);
     rows.x_left = (block.lane() & (width - 1)) == 0 ? x_before : left;
     rows.d[kDepth - 1] = x;
     if constexpr (kHalves) {

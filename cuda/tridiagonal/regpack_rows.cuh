@@ -4,21 +4,24 @@
 #pragma once
 #include "cuda/core/complex.cuh"
 #include "cuda/core/downsweep.cuh"
+#include "cuda/tridiagonal/sides.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// a*x[left] + b*x[here] + c*x[right] = d.
-template <class T>
+/// a*x[left] + b*x[here] + c*x[right] = d; V: of one right-hand side, or Sides.
+template <class T, class V = T>
 struct Row {
-  T a, b, c, d;
+  T a, b, c;
+  V d;
 };
 
 /// How the first unknown of a segment depends on its surroundings once the segment's inner rows are
 /// gone: x[first] = d' with -d' = ..., kept as the terms a row in front of it gains per unit of its own
 /// upper entry c:  b += c*front.b,  d += c*front.d,  c = c*front.c (now the segment's last unknown).
-template <class T>
+template <class T, class V = T>
 struct Front {
-  T b, c, d;
+  T b, c;
+  V d;
 };
 
 /// The front of a segment of which nothing has been eliminated.
@@ -26,14 +29,15 @@ template <class T>
 WARPLOOM_DEVICE Front<T> untouched_front() { return {T(0), T(1), T(0)}; }
 
 /// An eliminated row's equation x = d - a*x[left] - c*x[right], for the exchange between lanes.
-template <class T>
+template <class T, class V = T>
 struct Equation {
-  T a, c, d;
+  T a, c;
+  V d;
 };
 
 /// A row takes in the front of the segment to its right.
-template <class T>
-WARPLOOM_DEVICE void absorb_front(Row<T>& row, const Front<T>& front) {
+template <class T, class V>
+WARPLOOM_DEVICE void absorb_front(Row<T, V>& row, const Front<T, V>& front) {
   row.b = device::fma(row.c, front.b, row.b);
   row.d = device::fma(row.c, front.d, row.d);
   row.c = row.c * front.c;
@@ -69,12 +73,13 @@ enum class PivotCare { guarded, quick, exact };
 /// kDepth consecutive rows of one lane. After Downsweep::down row kDepth-1 misses what lies to its
 /// right, which `front` of the next lane supplies in one exchange (r_save of every stage folded into
 /// one message); after Downsweep::up, d holds the solution.
-template <class T, int kDepth, PivotCare kCare = PivotCare::guarded>
+template <class T, int kDepth, PivotCare kCare = PivotCare::guarded, class V = T>
 struct RegisterRows {
-  T a[kDepth], b[kDepth], c[kDepth], d[kDepth];
-  Front<T> front;
+  T a[kDepth], b[kDepth], c[kDepth];
+  V d[kDepth];
+  Front<T, V> front;
   Pivots pivots;
-  T x_left;  ///< last unknown of the lane before, set before Downsweep::up
+  V x_left;  ///< last unknown of the lane before, set before Downsweep::up
 
   /// Turns the pivots of all outer rows of the stage, within kLength rows from kBegin on, into their reciprocals:
   /// independent of each other, with one branch for whatever is not ordinary among them.
@@ -134,7 +139,7 @@ struct RegisterRows {
     extend(front, first, stride == ((kDepth - 1) & -(kDepth - 1)));
   }
   /// A front takes in row i, which leaves; `untouched`: it is the first.
-  WARPLOOM_DEVICE void extend(Front<T>& reach, int i, bool untouched) const {
+  WARPLOOM_DEVICE void extend(Front<T, V>& reach, int i, bool untouched) const {
     const T k = untouched ? T(-1) : -reach.c;
     reach.b = untouched ? -a[i] : device::fma(k, a[i], reach.b);
     reach.d = untouched ? -d[i] : device::fma(k, d[i], reach.d);
@@ -147,10 +152,10 @@ struct RegisterRows {
   template <int kCount>
   WARPLOOM_DEVICE void substitute(int i, int, int left, int right) {
     static_assert(kCount == 1, "radix 2");
-    const T before = left == kOutside ? x_left : d[left];
+    const V before = left == kOutside ? x_left : d[left];
     d[i] = device::fma(-a[i], before, device::fma(-c[i], d[right], d[i]));
   }
-  WARPLOOM_DEVICE Row<T> last() const {
+  WARPLOOM_DEVICE Row<T, V> last() const {
     return {a[kDepth - 1], b[kDepth - 1], c[kDepth - 1], d[kDepth - 1]};
   }
 };
@@ -184,8 +189,8 @@ struct RowsPart {
 namespace detail {
 /// The stages of eliminate_lanes. kExact: any pivot, noted in `pivots`; otherwise free of branches, and
 /// false in lanes whose pivot was not ordinary.
-template <bool kFront, bool kExact, bool kUnrolled, class T>
-WARPLOOM_DEVICE bool eliminate_lane_stages(const device::Block& block, Row<T>& row, Front<T>& front, int width,
+template <bool kFront, bool kExact, bool kUnrolled, class T, class V>
+WARPLOOM_DEVICE bool eliminate_lane_stages(const device::Block& block, Row<T, V>& row, Front<T, V>& front, int width,
                                            Pivots& pivots, int bit) {
   const int position = (block.lane() & (width - 1)) + 1;
   const int leaves_at = position & -position;  // the stride at which this lane's row leaves
@@ -204,9 +209,9 @@ WARPLOOM_DEVICE bool eliminate_lane_stages(const device::Block& block, Row<T>& r
     row.a = leaves ? row.a * r : row.a;
     row.c = leaves ? row.c * r : row.c;
     row.d = leaves ? row.d * r : row.d;
-    const Equation<T> mine{row.a, row.c, row.d};
-    const Equation<T> left = device::shuffle_up(block, mine, stride);
-    const Equation<T> right = kFront ? device::shuffle(block, mine, position - 1 + stride, width)
+    const Equation<T, V> mine{row.a, row.c, row.d};
+    const Equation<T, V> left = device::shuffle_up(block, mine, stride);
+    const Equation<T, V> right = kFront ? device::shuffle(block, mine, position - 1 + stride, width)
                                      : device::shuffle_down(block, mine, stride);
     if (leaves_at > stride) {
       const T k = -row.a;
@@ -248,8 +253,8 @@ WARPLOOM_DEVICE bool eliminate_lane_stages(const device::Block& block, Row<T>& r
 /// group's front. Without kFront the last row's c is taken as zero. A warp that meets a pivot that is
 /// not ordinary begins again and takes every pivot exactly: `begin` may run twice.
 /// kUnrolled: shorter in time, longer in code and registers.
-template <bool kFront, bool kUnrolled = false, class T, class Begin>
-WARPLOOM_DEVICE void eliminate_lanes(const device::Block& block, Row<T>& row, Front<T>& front, int width,
+template <bool kFront, bool kUnrolled = false, class T, class V, class Begin>
+WARPLOOM_DEVICE void eliminate_lanes(const device::Block& block, Row<T, V>& row, Front<T, V>& front, int width,
                                      Pivots& pivots, int bit, Begin begin) {
   begin(row, front);
   const bool ordinary = detail::eliminate_lane_stages<kFront, false, kUnrolled>(block, row, front, width, pivots, bit);
@@ -261,16 +266,15 @@ WARPLOOM_DEVICE void eliminate_lanes(const device::Block& block, Row<T>& row, Fr
 
 /// Back substitution of eliminate_lanes: `x` is the last lane's unknown (other lanes' values are not
 /// used), x_before the unknown before the group. Returns every lane's unknown.
-template <bool kUnrolled = false, class T>
-WARPLOOM_DEVICE T substitute_lanes(const device::Block& block, const Row<T>& row, T x,
-                                   const T& x_before, int width) {
+template <bool kUnrolled = false, class T, class V>
+WARPLOOM_DEVICE V substitute_lanes(const device::Block& block, const Row<T, V>& row, V x, const V& x_before, int width) {
   const int position = (block.lane() & (width - 1)) + 1;
   const int leaves_at = position & -position;
   const auto stage = [&](int stride) {
-    const T left = device::shuffle_up(block, x, stride);
-    const T right = device::shuffle_down(block, x, stride);
+    const V left = device::shuffle_up(block, x, stride);
+    const V right = device::shuffle_down(block, x, stride);
     if (leaves_at == stride) {
-      const T before = position == stride ? x_before : left;
+      const V before = position == stride ? x_before : left;
       x = device::fma(-row.a, before, device::fma(-row.c, right, row.d));
     }
   };
@@ -287,14 +291,14 @@ WARPLOOM_DEVICE T substitute_lanes(const device::Block& block, const Row<T>& row
 }
 
 /// Whole solve of one row per lane over a group: first row's a and last row's c are zero.
-template <class T, class Begin>
-WARPLOOM_DEVICE T solve_lanes(const device::Block& block, Row<T>& row, int width, Pivots& pivots, int bit,
+template <class T, class V, class Begin>
+WARPLOOM_DEVICE V solve_lanes(const device::Block& block, Row<T, V>& row, int width, Pivots& pivots, int bit,
                               Begin begin) {
-  Front<T> none;
+  Front<T, V> none;
   eliminate_lanes<false>(block, row, none, width, pivots, bit, begin);
-  T x = row.d;
+  V x = row.d;
   if ((block.lane() & (width - 1)) == width - 1) x = row.d * pivots.reciprocal(row.b, bit);
-  return substitute_lanes(block, row, x, T(0), width);
+  return substitute_lanes(block, row, x, V{}, width);
 }
 
 }  // namespace warploom::WARPLOOM_TARGET::tridiagonal

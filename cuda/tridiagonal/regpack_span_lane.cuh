@@ -29,6 +29,60 @@ struct SpanLane : RegpackLane<T, kDepth> {
 
   WARPLOOM_DEVICE explicit SpanLane(T* memory) : Base(memory) {}
 
+  static WARPLOOM_DEVICE int64_t begin_of(const Strided<T>& array, const Run& run) {
+    return run.origin * array.system_stride + run.first_row * array.row_stride + run.rhs * array.rhs_stride;
+  }
+  /// Elements between the 16-byte chunk that an address lies in and the address.
+  static WARPLOOM_DEVICE int phase_of(const T* at) {
+    return static_cast<int>(reinterpret_cast<uintptr_t>(at) / sizeof(T)) & (kPerChunk - 1);
+  }
+  /// Elements of a run before its first whole chunk, and in whole chunks.
+  struct Ends {
+    int head, whole;
+    WARPLOOM_DEVICE Ends(int phase, int rows) {
+      head = (kPerChunk - phase) & (kPerChunk - 1);
+      head = head < rows ? head : rows;
+      whole = (rows - head) / kPerChunk * kPerChunk;
+    }
+  };
+
+  /// A run of one warp as chunks; of part of one, which may begin anywhere in the stage, as elements.
+  static WARPLOOM_DEVICE void copy(const device::Block& block, T* to, const T* from, const Run& run) {
+    constexpr int kElementBytes = static_cast<int>(sizeof(T));
+    if (run.width < 32) {
+      for (int e = run.rank; e < run.rows; e += run.width) {
+        device::async_copy<kElementBytes>(block, to + run.base + e, from + e);
+      }
+      return;
+    }
+    const int phase = phase_of(from);
+    const Ends ends(phase, run.rows);
+    to += phase;
+    constexpr int kTurns = (kDepth + kPerChunk - 1) / kPerChunk;
+    WARPLOOM_UNROLL
+    for (int turn = 0; turn < kTurns; ++turn) {
+      const int e = (run.rank + turn * 32) * kPerChunk;
+      if (e < ends.whole) device::async_copy<16>(block, to + ends.head + e, from + ends.head + e);
+    }
+    const int tail = ends.head + ends.whole;
+    if (run.rank < ends.head) device::async_copy<kElementBytes>(block, to + run.rank, from + run.rank);
+    if (run.rank < run.rows - tail) device::async_copy<kElementBytes>(block, to + tail + run.rank, from + tail + run.rank);
+  }
+  static WARPLOOM_DEVICE void write(T* to, const T* from, int phase, const Run& run) {
+    const Ends ends(phase, run.rows);
+    constexpr int kTurns = (kDepth + kPerChunk - 1) / kPerChunk;
+    WARPLOOM_UNROLL
+    for (int turn = 0; turn < kTurns; ++turn) {
+      const int e = (run.rank + turn * 32) * kPerChunk;
+      if (e < ends.whole) {
+        *reinterpret_cast<device::Pack<T>*>(to + ends.head + e) = *reinterpret_cast<const device::Pack<T>*>(from + ends.head + e);
+      }
+    }
+    const int tail = ends.head + ends.whole;
+    if (run.rank < ends.head) to[run.rank] = from[run.rank];
+    if (run.rank < run.rows - tail) to[tail + run.rank] = from[tail + run.rank];
+  }
+
   WARPLOOM_DEVICE void load(const device::Block& block, const Inputs<T>& inputs, const Run& run, bool keep) const {
     WARPLOOM_NO_UNROLL
     for (int k = keep ? 3 : 0; k < 4; ++k) {
@@ -136,60 +190,6 @@ struct SpanLane : RegpackLane<T, kDepth> {
     const int phase = run.width == 32 && array.plain() ? phase_of(array.data + begin_of(array, run)) : 0;
     return phase + (packed ? static_cast<int>(own.origin - run.origin) * static_cast<int>(batch.n) : own.base);
   }
-  static WARPLOOM_DEVICE int64_t begin_of(const Strided<T>& array, const Run& run) {
-    return run.origin * array.system_stride + run.first_row * array.row_stride + run.rhs * array.rhs_stride;
-  }
-  /// Elements between the 16-byte chunk that an address lies in and the address.
-  static WARPLOOM_DEVICE int phase_of(const T* at) {
-    return static_cast<int>(reinterpret_cast<uintptr_t>(at) / sizeof(T)) & (kPerChunk - 1);
-  }
-  /// Elements of a run before its first whole chunk, and in whole chunks.
-  struct Ends {
-    int head, whole;
-    WARPLOOM_DEVICE Ends(int phase, int rows) {
-      head = (kPerChunk - phase) & (kPerChunk - 1);
-      head = head < rows ? head : rows;
-      whole = (rows - head) / kPerChunk * kPerChunk;
-    }
-  };
-
-  /// A run of one warp as chunks; of part of one, which may begin anywhere in the stage, as elements.
-  static WARPLOOM_DEVICE void copy(const device::Block& block, T* to, const T* from, const Run& run) {
-    constexpr int kElementBytes = static_cast<int>(sizeof(T));
-    if (run.width < 32) {
-      for (int e = run.rank; e < run.rows; e += run.width) {
-        device::async_copy<kElementBytes>(block, to + run.base + e, from + e);
-      }
-      return;
-    }
-    const int phase = phase_of(from);
-    const Ends ends(phase, run.rows);
-    to += phase;
-    constexpr int kTurns = (kDepth + kPerChunk - 1) / kPerChunk;
-    WARPLOOM_UNROLL
-    for (int turn = 0; turn < kTurns; ++turn) {
-      const int e = (run.rank + turn * 32) * kPerChunk;
-      if (e < ends.whole) device::async_copy<16>(block, to + ends.head + e, from + ends.head + e);
-    }
-    const int tail = ends.head + ends.whole;
-    if (run.rank < ends.head) device::async_copy<kElementBytes>(block, to + run.rank, from + run.rank);
-    if (run.rank < run.rows - tail) device::async_copy<kElementBytes>(block, to + tail + run.rank, from + tail + run.rank);
-  }
-  static WARPLOOM_DEVICE void write(T* to, const T* from, int phase, const Run& run) {
-    const Ends ends(phase, run.rows);
-    constexpr int kTurns = (kDepth + kPerChunk - 1) / kPerChunk;
-    WARPLOOM_UNROLL
-    for (int turn = 0; turn < kTurns; ++turn) {
-      const int e = (run.rank + turn * 32) * kPerChunk;
-      if (e < ends.whole) {
-        *reinterpret_cast<device::Pack<T>*>(to + ends.head + e) = *reinterpret_cast<const device::Pack<T>*>(from + ends.head + e);
-      }
-    }
-    const int tail = ends.head + ends.whole;
-    if (run.rank < ends.head) to[run.rank] = from[run.rank];
-    if (run.rank < run.rows - tail) to[tail + run.rank] = from[tail + run.rank];
-  }
-
   /// Where the run's first row stands in the stage of array k.
   static WARPLOOM_DEVICE int place_of(const Inputs<T>& inputs, int k, const Run& run, int lane) {
     if (inputs.transfer[k] != Transfer::copies) return run.base;

@@ -125,6 +125,10 @@ class SolveCall {
     if (algorithm == operation::Algorithm::pivoting) {
       return solve_pivoting_periodic(device_, batch, corners_.as<T>(), used);
     }
+    if (algorithm == operation::Algorithm::automatic) {
+      const Status status = solve_periodic_sides(device_, batch, corners_.as<T>(), used);
+      if (status.code() != Code::unsupported) return status;
+    }
     const int64_t rows = total_rows(batch.n, batch.systems, batch.offsets != nullptr, p_.solution);
     return solve_periodic<T>(
         device_, batch, corners_.as<T>(), rows,

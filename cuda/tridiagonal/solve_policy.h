@@ -145,6 +145,12 @@ inline int64_t interleaved_rows(int element_bytes) { return element_bytes == 16 
 /// as they stand, where register packing would gather every row by itself.
 inline bool prefers_thomas(int64_t problems, int multiprocessors) { return problems >= int64_t{multiprocessors} * 64; }
 
+/// Right-hand sides that share a matrix are solved four at a time (float64 beyond 2304 rows: two), from so many and so many
+/// rows on, and periodic systems by the same kernel from so many rows on. Instructions per row and right-hand side:
+/// about 8 for 16; bytes: 2 arrays and the bands once, periodic 5 arrays where condensation in steps moves 14. By
+/// count; not measured on a GPU yet.
+inline constexpr int64_t kLeastSides = 4, kLeastSideRows = 145, kLeastPeriodicRows = 34;
+
 /// Longer interleaved systems in chunks: where a thread per system would leave most of the device idle (8192×2048 takes
 /// 8.6 % of the floor by it in float32, 14.2 % in float64), and where all systems share their bands, which chunks hardly
 /// read: 3 arrays for 6. By count; not measured on a GPU yet.

@@ -14,8 +14,7 @@ namespace tri = simt::tridiagonal;
 inline constexpr int kPartition = 0, kManyBlocks = -1;
 
 template <class T>
-Status solve(Device& device, Case<T>& c, int depth, std::vector<int32_t>& status, std::vector<int32_t>& row,
-             bool in_place = false) {
+tri::Batch<T> batch_of(Case<T>& c, std::vector<int32_t>& status, std::vector<int32_t>& row, bool in_place = false) {
   tri::Batch<T> batch;
   batch.n = c.shape.n;
   batch.systems = c.shape.systems;
@@ -44,6 +43,13 @@ Status solve(Device& device, Case<T>& c, int depth, std::vector<int32_t>& status
   row.assign(status.size(), 77);
   batch.status = status.data();
   batch.row = row.data();
+  return batch;
+}
+
+template <class T>
+Status solve(Device& device, Case<T>& c, int depth, std::vector<int32_t>& status, std::vector<int32_t>& row,
+             bool in_place = false) {
+  const tri::Batch<T> batch = batch_of(c, status, row, in_place);
   tri::Used used;
   auto& gpu = dynamic_cast<simt::GpuDevice&>(device);
   if (depth == kManyBlocks) {

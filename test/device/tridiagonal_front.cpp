@@ -77,6 +77,73 @@ void operators(Report& report, Device& device) {
   }
 }
 
+/// Right-hand sides of one matrix, and periodic systems, by the kernel that solves several sides at once; spoiled ones
+/// get the words that condensation by the Thomas algorithm gives them.
+template <class T>
+void sides(Report& report) {
+  struct Kind {
+    int64_t n, systems, rhs_count;
+    Layout layout;
+    bool periodic;
+  };
+  std::vector<Kind> kinds;
+  for (const int64_t n : {34, 35, 288, 289, 290, 577, 1153, 2593}) kinds.push_back({n, n > 300 ? 3 : 9, 1, Layout::contiguous, true});
+  for (const int64_t n : {145, 288, 289, 513, 1300}) {
+    kinds.push_back({n, 40000 / n + 3, 1, Layout::shared, false});
+    kinds.push_back({n, 9000 / n + 1, 7, Layout::contiguous, false});
+  }
+  kinds.push_back({70, 4, 3, Layout::contiguous, true});
+  kinds.push_back({70, 4, 3, Layout::toeplitz, true});
+  if (sizeof(T) == 8) kinds.push_back({2400, 30, 1, Layout::shared, false});
+  int turn = 0;
+  for (const Kind& kind : kinds) {
+    if (kSanitized && kind.n > 300) continue;
+    const auto device = open_simt(kOrders[++turn % (sizeof kOrders / sizeof *kOrders)]);
+    Shape shape;
+    shape.n = kind.n;
+    shape.systems = kind.systems;
+    shape.rhs_count = kind.rhs_count;
+    shape.layout = kind.layout;
+    shape.periodic = kind.periodic;
+    shape.seed = static_cast<uint64_t>(turn);
+    for (const int64_t at : {int64_t{-1}, int64_t{0}, kind.n / 2, kind.n - 2, kind.n - 1}) {
+      if (at >= 0 && kind.layout != Layout::contiguous) continue;
+      Case<T> c = make_case<T>(shape);
+      const int64_t middle = kind.systems / 2;
+      const auto at_rhs = [&](int64_t s) { return c.at(c.rhs.view, s, at, kind.rhs_count - 1); };
+      if (at >= 0) c.rhs.set(at_rhs(0), NAN);
+      if (at >= 0) c.upper.set(c.at(c.upper.view, middle, at, 0), INFINITY);
+      std::vector<int32_t> words[2], rows[2];
+      std::vector<int32_t> used(4, 77);
+      bool good = true;
+      for (int turn_of = 0; turn_of < 2; ++turn_of) {
+        auto p = c.parameters();
+        words[turn_of].assign(static_cast<size_t>(shape.systems * shape.rhs_count), 77);
+        rows[turn_of] = words[turn_of];
+        p.status = {words[turn_of].data(), static_cast<int64_t>(words[turn_of].size())};
+        p.row = {rows[turn_of].data(), static_cast<int64_t>(words[turn_of].size())};
+        p.algorithm = turn_of == 0 ? Algorithm::thomas : Algorithm::automatic;
+        if (turn_of == 1) p.used = {used.data(), 4};
+        good = good && solve(*device, p).ok();
+      }
+      good = good && padding_untouched(c) && words[0] == words[1] && rows[0] == rows[1] &&
+             used[0] == static_cast<int>(Algorithm::cr_regpack) && used[1] == (kind.n == 2400 ? 17 : 9);
+      Errors worst;
+      for (int64_t s = 0; s < shape.systems; ++s) {
+        if (at >= 0 && (s == 0 || s == middle)) continue;
+        const Errors errors = judge(c, s);
+        worst.backward = std::fmax(worst.backward, errors.backward);
+        worst.forward = std::fmax(worst.forward, errors.forward);
+      }
+      report.check(good && worst.backward < 6 && worst.forward < 15,
+                   "sides " + c.name() + " bad at " + std::to_string(at) + ": backward " +
+                       std::to_string(static_cast<double>(worst.backward)) + " forward " +
+                       std::to_string(static_cast<double>(worst.forward)) + " used " + std::to_string(used[0]) + " " +
+                       std::to_string(used[1]) + (words[0] == words[1] ? "" : " words differ"));
+    }
+  }
+}
+
 /// A system of one or two rows against its solution by hand.
 void by_hand(Report& report, Device& device) {
   double lower[2] = {1, 2}, diagonal[2] = {10, 20}, upper[2] = {3, 4}, rhs[2] = {14, 6}, x[2];
@@ -241,6 +308,8 @@ int main() {
   test::Report report;
   const auto device = test::open_simt("random:11");
   test::each_type([&](auto value) { test::operators<decltype(value)>(report, *device); });
+  test::sides<float>(report);
+  test::sides<double>(report);
   test::by_hand(report, *device);
   test::empty_calls(report, *device);
   test::periodic_words(report, *device);
