@@ -76,7 +76,8 @@ describe('lines of several nodes', function () {
     void->void pipeline P { add void->int filter { int n; work push 1 { push(n++); } }; for (int k = 1; k <= 40; k++) add F(k); add int->void filter { work pop 1 { pop(); } }; }`;
   same('of many nodes of one shape', copies, [[{ iterations: 20 }, lines(range(20).flatMap((i) => range(40).filter((k) => i % (k + 1) === 0).map((k) => `${k + 1}: ${i}`)))]]);
 
-  same('of one node come as they did', 'void->void filter A { int n; work { println("a" + n++); } }', [[{ iterations: 3 }, lines(of('a', 0, 3))], [{ items: 2 }, lines(of('a', 0, 2))]]);
+  same('of one node come as they did', 'void->void filter A { int n; work { println("a" + n++); } }',
+    [[{ iterations: 3 }, lines(of('a', 0, 3))], [{ items: 2 }, lines(of('a', 0, 2))]]);
 
   it('with messages, handlers among them', async () => {
     const graph = graphOf(`int->void filter R { int n; work pop 1 { println("r" + n); n++; pop(); } handler tell(int x) { println("told " + x); } }
