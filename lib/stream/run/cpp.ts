@@ -118,8 +118,8 @@ export class LargeProgram extends Error {
 /** Lines of C++ that {@link runCpp} has compiled: about twenty seconds of a compiler's time. */
 export const cppLimits = { lines: 40_000 };
 
-/** Characters of a source from which on a compiler takes minutes to do its best. */
-const largeSource = 1e6;
+/** Characters of a source from which on a compiler takes more than some ten seconds to do its best. */
+const largeSource = 6e5;
 
 type Build = (programs: readonly CppProgram[]) => Promise<Built>;
 
