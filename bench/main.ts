@@ -1,6 +1,6 @@
 // npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
 // npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7
-// npm run bench -- stream [--partition]
+// npm run bench -- stream [--partition | --compile]
 // npm run bench -- check | table [REPORT …]
 //
 // Writes FOLDER/<device>/<domain>.json and .svg (default bench/results). A filtered run keeps the other rows of
@@ -25,6 +25,7 @@ import { benchmarkImaging } from './imaging.ts';
 import { benchmarkScan } from './scan.ts';
 import { benchmarkScratchpad } from './scratchpad.ts';
 import { benchmarkStream } from './stream.ts';
+import { benchmarkStreamCompile } from './stream-compile.ts';
 import { streamTables, writeStreamFigures } from './stream-figures.ts';
 import { benchmarkPartition } from './stream-partition.ts';
 import { figureTables, writeFigures } from './swept-figures.ts';
@@ -45,14 +46,15 @@ const domains: Readonly<Record<string, DomainBenchmark>> = {
 };
 /** Those that need neither device nor addon. */
 const hostDomains: Readonly<Record<string, HostBenchmark>> = {
-  stream: benchmarkStream, 'stream-partition': benchmarkPartition, imports: benchmarkImports,
+  stream: benchmarkStream, 'stream-partition': benchmarkPartition, 'stream-compile': benchmarkStreamCompile,
+  imports: benchmarkImports,
 };
 /** Domains people name; the others are figures of one of them. */
 const named = ['tridiagonal', 'scan', 'swept', 'imaging', 'stream', 'swept-cfl', 'calls', 'imports'];
 
 const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
        npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7
-       npm run bench -- stream [--partition]
+       npm run bench -- stream [--partition | --compile]
        npm run bench -- scratchpad [--table1 | --table2 | --table3 | --planners]
        npm run bench -- check [REPORT …]    compares reports with the goals
        npm run bench -- table [REPORT …]    prints them as Markdown
@@ -62,6 +64,7 @@ const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filte
 --figure6  the paper's Fig. 6: time of cr-regpack by packing depth
 --figure7  the paper's Fig. 7: all algorithms on the paper's four shapes
 --partition  the stream compiler's partitioner and pipelines against the ILP, over the twelve programs
+--compile  what programs of up to 10,000 nodes take until they run
 
 Domains: ${named.join(', ')}`;
 
@@ -190,6 +193,7 @@ export async function main(argv: readonly string[]): Promise<number> {
       table1: { type: 'boolean', default: false }, write: { type: 'boolean', default: false }, figure6: { type: 'boolean', default: false },
       figure7: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false }, partition: { type: 'boolean', default: false },
+      compile: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
@@ -209,7 +213,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     return 0;
   }
   const what = values.figure6 ? 'figure6' : values.figure7 ? 'figure7'
-    : values.partition ? 'stream-partition' : domain;
+    : values.partition ? 'stream-partition' : values.compile ? 'stream-compile' : domain;
   const { report, path, failure } = await runDomain(what, values);
   const svg = path.replace(/\.json$/, '.svg');
   const drawn = await (ownFigures[report.domain] ?? writePlot)(svg, report);

@@ -103,7 +103,10 @@ export type IrStatement = { /** Place in the source, for messages. */ readonly s
   }
   | { readonly kind: 'break' } | { readonly kind: 'continue' }
   | { readonly kind: 'return'; readonly value: IrExpression | undefined }
-  | { readonly kind: 'print'; readonly value: IrExpression | { readonly text: string }; readonly newline: boolean }
+  | {
+    readonly kind: 'print'; readonly value: IrExpression | { readonly text: string }; readonly newline: boolean;
+    /** Recorded as the texts are, but not shown: see run/marks.ts. */ readonly isMark?: true;
+  }
   | {
     readonly kind: 'message'; readonly portal: string; readonly handler: string; readonly args: readonly IrExpression[];
     readonly low: number | undefined; readonly high: number | undefined;

@@ -12,17 +12,26 @@ export interface PortRates {
   readonly peek: number;
 }
 
+const totals = new WeakMap<readonly number[], number>();
+
+/** Items that one firing of a splitter or joiner moves. Kept: it is asked for once for each port, of which there may be thousands. */
+function totalOf(weights: readonly number[]): number {
+  let total = totals.get(weights);
+  if (total === undefined) totals.set(weights, total = weights.reduce((sum, weight) => sum + weight, 0));
+  return total;
+}
+
 /** Rates of one port of a node; `first`: of its first firing. Inputs have pop and peek, outputs push. */
 export function ratesOf(node: GraphNode, port: number, first = false): PortRates {
   switch (node.kind) {
     case 'filter': return (first ? node.code.prework ?? node.code.work : node.code.work).rates;
     case 'splitter': {
-      const total = node.weights.reduce((sum, weight) => sum + weight, 0);
+      const total = totalOf(node.weights);
       return { push: node.weights[port] ?? 0, pop: total, peek: total };
     }
     case 'joiner': {
       const weight = node.weights[port] ?? 0;
-      return { push: node.weights.reduce((sum, each) => sum + each, 0), pop: weight, peek: weight };
+      return { push: totalOf(node.weights), pop: weight, peek: weight };
     }
     default: return { push: 1, pop: 1, peek: 1 };
   }

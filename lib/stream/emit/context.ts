@@ -21,7 +21,10 @@ export interface Site {
   /** Length of the array, declared rate. */
   readonly limit: number;
   /** Of a printing site: type of the value, or text; whether the line ends; lines that end in all. */
-  readonly print?: { readonly type?: IrType; readonly text?: string; readonly newline: boolean; readonly lines: number };
+  readonly print?: {
+    readonly type?: IrType; readonly text?: string; readonly newline: boolean; readonly lines: number;
+    /** Not shown: it gives the number of the firing. */ readonly isMark?: true;
+  };
 }
 
 /** What a firing does with loops and small arrays. */

@@ -57,13 +57,17 @@ function numbersOf(type: Parameters<typeof countsOf>[0], numbers: ArrayLike<numb
   return placesOfKind(type, kind).map((place) => numbers[place] ?? 0);
 }
 
+/** Lines from which on functions that are called rarely are not worth a compiler's effort, most of which they would take. */
+const longRare = 200;
+
 /** `isRare`: called for what comes before and after whole steady states only, and not worth a compiler's time. */
 function functionText({ function: { name, lines, locals }, parameters: own, isShared }: Written, usual: string, isRare: boolean): string {
   // Large arrays do not belong on the stack.
   const arrays = locals.map((local) => `  alignas(64) ${local.length > 4096 ? 'static thread_local ' : ''}${cppType[local.kind]} ${
     checkName(local.name)}[${local.length}];\n`).join('');
   const nil = lines.some((line) => line.includes('wl_nil')) ? '  const int wl_nil = wl_zero;\n' : '';
-  const how = isRare ? '__attribute__((cold, noinline)) ' : isShared ? '__attribute__((noinline)) ' : '';
+  const effort = lines.length > longRare ? ', optimize("O0")' : '';
+  const how = isRare ? `__attribute__((cold, noinline${effort})) ` : isShared ? '__attribute__((noinline)) ' : '';
   const parameters = `int n${usual}${own.map((each) => `, ${each}`).join('')}`;
   return `${how}static void ${checkName(name)}(${parameters}) {\n${nil}${arrays}${lines.map(plainSites).join('\n')}\n}\n`;
 }

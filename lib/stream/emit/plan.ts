@@ -4,7 +4,7 @@ import { bodiesOf, eachStatement, statementSize } from '../interpret/walk.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import type { IrType } from '../ir.ts';
-import { singleAppearanceSchedule, steadyState, stronglyConnected, type SteadySchedule, type SteadyState,
+import { adjacency, singleAppearanceSchedule, steadyState, stronglyConnected, type SteadySchedule, type SteadyState,
   type Step } from '../schedule/index.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { estimateCosts } from '../profile/estimate.ts';
@@ -195,9 +195,10 @@ function makeGroups(parts: Parts, options: Required<PlanOptions>): Group[] {
   };
   const done = new Set<number>();
   const isApart = apartness(parts, options.forCores);
+  const ownLoops = new Set(sdf.channels.flatMap(({ from, to }) => (from === to ? [from] : [])));
   for (const actor of steady.order) {
     const members = components[component[actor]!]!;
-    if (members.length > 1 || sdf.channels.some(({ from, to }) => from === actor && to === actor)) {
+    if (members.length > 1 || ownLoops.has(actor)) {
       if (done.has(component[actor]!)) continue;
       done.add(component[actor]!);
       close();
@@ -236,13 +237,14 @@ export function isOrdered({ sdf, graph, analyses }: Pick<ProgramPlan, 'sdf' | 'g
 function apartness(parts: Parts, cores: number): (before: readonly number[], actor: number) => boolean {
   if (cores === 1) return () => false;
   const { sdf, steady: { repetitions, residual } } = parts;
+  const { inputs } = adjacency(sdf);
   const work = estimateCosts(parts.graph).map((cost, actor) => cost * repetitions[actor]!);
   const sum = (actors: readonly number[]) => actors.reduce((total, actor) => total + work[actor]!, 0);
   const most = sum(sdf.actors.map(({ id }) => id)) / (partsOfCore * cores);
   return (before, actor) => {
     const members = [...before, actor];
     if (members.some((id) => isOrdered(parts, id))) return sum(members) > most;
-    return sdf.channels.some(({ id, from, to }) => to === actor && residual[id]! > 0 && before.includes(from));
+    return inputs[actor]!.some(({ id, from }) => residual[id]! > 0 && before.includes(from));
   };
 }
 

@@ -106,7 +106,7 @@ export class ProgramWriter {
   }
 
   site(site: Site): number {
-    const print = site.print === undefined ? '' : JSON.stringify([site.print.text, site.print.newline, site.print.type]);
+    const print = site.print === undefined ? '' : JSON.stringify([site.print.text, site.print.newline, site.print.type, site.print.isMark]);
     const key = `${site.kind} ${site.node} ${site.limit} ${site.span?.file}:${site.span?.start} ${print}`;
     let number = this.#siteOf.get(key);
     if (number === undefined) {

@@ -146,7 +146,7 @@ function print(c: Context, s: Extract<IrStatement, { kind: 'print' }>): void {
   const { newline } = s;
   const lines = (isText ? (s.value as { text: string }).text.split('\n').length - 1 : 0) + (newline ? 1 : 0);
   const print = isText ? { text: (s.value as { text: string }).text, newline, lines }
-    : { type: (s.value as IrExpression).type, newline, lines };
+    : { type: (s.value as IrExpression).type, newline, lines, ...(s.isMark === true ? { isMark: s.isMark } : {}) };
   const site = c.options.site({ kind: 'print', node: c.options.node, span: s.span, limit: 0, print });
   c.w.emit(c.dialect.print(site, values.map(({ text }) => text), lines));
 }

@@ -11,6 +11,7 @@ import { decodeFile, encodeFile } from './files.ts';
 import { limitHint, type RunLimits } from './limits.ts';
 import { spend, watchedBudget, type Budget } from './machine.ts';
 import { Mail } from './messages.ts';
+import { Printout } from './print-order.ts';
 import { flatten, fromConstant, scalarCount, typeBytes, unflatten, type Value } from './values.ts';
 
 export interface EngineOptions {
@@ -35,7 +36,7 @@ export class Engine {
   readonly output: number[] = [];
   /** Items on the open output; without one those in files; without any, lines that are printed. */
   items = 0;
-  printed = '';
+  readonly #printout: Printout;
   readonly #channels: readonly Fifo[];
   readonly #external: Fifo | undefined;
   readonly #written = new Map<string, { type: IrType; numbers: number[] }>();
@@ -61,6 +62,7 @@ export class Engine {
     this.#budget = watchedBudget({ steps, bytes, depth: nesting }, options.watch);
     this.#firings = options.limits.firings;
     this.#countsLines = countsLines(graph);
+    this.#printout = new Printout(graph);
     this.#channels = graph.channels.map(({ type, initial }) => {
       const fifo = new Fifo(this.#meter, 8 + typeBytes(type));
       for (const item of initial) fifo.push(fromConstant(item));
@@ -97,7 +99,7 @@ export class Engine {
         let code = compiled.get(node.code);
         if (code === undefined) compiled.set(node.code, code = compileFilter(node.code, this.#budget));
         return new FilterActor(code, ports, {
-          budget: this.#budget, seed: (this.#options.seed + id) | 0, print: (text) => this.#print(text),
+          budget: this.#budget, seed: (this.#options.seed + id) | 0, print: (text) => this.#print(id, text),
           send: (message, args) => this.#mail.send(id, this.actors[id]!.firings + 1, message, args),
         });
       }
@@ -137,11 +139,13 @@ export class Engine {
     }
   }
 
-  #print(text: string): void {
+  get printed(): string {
+    return this.#printout.toString();
+  }
+
+  #print(node: number, text: string): void {
     if (++this.#prints > mostPrinted) throw new Fault('S5009', `the program prints more than ${mostPrinted} values`, undefined);
-    this.printed += text;
-    if (!this.#countsLines) return;
-    for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) ++this.items;
+    this.#printout.add(node, this.actors[node]!.firings, text);
   }
 
   #ports(id: number): Ports {
@@ -314,6 +318,8 @@ export class Engine {
         if (this.#mail.isTraced) this.#mail.begins(id);
         actor.fire();
         if (this.#mail.isTraced) this.#mail.ended(id);
+        this.#printout.fired(id, actor.firings);
+        if (this.#countsLines) this.items = this.#printout.lines;
       });
       return true;
     } catch (error) {

@@ -13,6 +13,7 @@ import { requireProgramGraph, withGraph } from '../require.ts';
 import { timeOver, within } from '../stop.ts';
 import { checkRun } from './options.ts';
 import { bodiesOf, eachStatement } from './walk.ts';
+import { WholeStates } from './whole-states.ts';
 
 export { StreamRunError } from './error.ts';
 export { decodeFile, encodeFile } from './files.ts';
@@ -47,7 +48,10 @@ export interface InterpretOptions {
 export interface Interpretation {
   /** Scalars of the items on the open output, in memory order. */
   readonly output: readonly number[];
-  /** What was printed. Lines of one filter keep their order; those of several come as the filters fire, which is by demand here. */
+  /**
+   * What was printed: by steady states, in each by filters from the source on, of each filter by firings. Without steady states (dynamic
+   * rates, rates that do not balance) as the filters fire, which is by demand.
+   */
   readonly printed: string;
   /** Firings of each node. */
   readonly firings: readonly number[];
@@ -66,7 +70,9 @@ function* firings(engine: Engine, options: InterpretOptions): Generator<void, bo
   const { graph } = engine;
   const { items, iterations } = options;
   const sinks = sinksOf(graph);
+  const whole = WholeStates.of(engine);
   if (items !== undefined) {
+    if (!countsLines(graph)) yield* whole?.forItems(items, sinks) ?? [];
     while (engine.items < items) {
       let isAlive = false;
       for (const sink of sinks) {
@@ -90,6 +96,7 @@ function* firings(engine: Engine, options: InterpretOptions): Generator<void, bo
       }
     }
   }
+  if (iterations !== undefined && !alive.includes(false)) yield* whole?.ahead(iterations, counted) ?? [];
   return alive.includes(false);
 }
 

@@ -17,7 +17,7 @@ export interface CompilerOptions {
   readonly compileTimeout?: number;
   /** Lets float operations be reordered and joined (-ffast-math): outputs differ in rounding. */
   readonly fast?: boolean;
-  /** The compiler's level of optimisation; default 3, 1 for programs of more than a megabyte of C++. */
+  /** The compiler's level of optimisation; default 3, 1 for programs of more than 600,000 characters of C++. */
   readonly effort?: 1 | 3;
   readonly signal?: AbortSignal;
 }

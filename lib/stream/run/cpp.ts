@@ -18,8 +18,9 @@ import { compilerArguments, compileSource, findCompiler, type CompilerOptions } 
 import { faultError } from './fault.ts';
 import { amountOf, isPrintingOnly, type RunOptions, type RunResult } from './js-run.ts';
 import { checkThreads, launchesFor, pieceCuts, type ThreadChoice } from './launch.ts';
+import { stopsByLines, textOf, withMarks } from './marks.ts';
 import { cutRun } from './split.ts';
-import { checkSizes, fileOf, inputArrays, joinItems, printedText, type StreamArrays } from './streams.ts';
+import { checkSizes, fileOf, inputArrays, joinItems, type StreamArrays } from './streams.ts';
 
 export interface CppCompileOptions extends PlanOptions, CompilerOptions, Pick<CppOptions, 'shareFrom'> {
   /** Single-appearance schedule, one FIFO array per channel, nothing fused, -O3: what the original compiler does. */
@@ -59,7 +60,7 @@ export async function compileCpp(graph: StreamGraph, options: CppCompileOptions 
 
 /** Compiles several graphs in one go, as one file: quicker for many small ones. */
 export async function compileCppTogether(graphs: readonly StreamGraph[], options: CppCompileOptions = {}): Promise<CompiledCpp[]> {
-  const plans = graphs.map((graph) => planProgram(graph, { ...defaultCppPlan, ...options }));
+  const plans = graphs.map((graph) => planProgram(withMarks(graph), { ...defaultCppPlan, ...options }));
   const baseline = options.baseline === true;
   const build = builder(options);
   const shareFrom = options.shareFrom === undefined ? {} : { shareFrom: options.shareFrom };
@@ -93,7 +94,7 @@ export async function runCpp(
   graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppCompileOptions, runOptions: CppRunOptions,
   choose: (plan: ProgramPlan) => number,
 ): Promise<RunResult> {
-  const plan = planProgram(graph, { ...defaultCppPlan, ...options });
+  const plan = planProgram(withMarks(graph), { ...defaultCppPlan, ...options });
   const build = builder(options, cppLimits.lines);
   findCompiler(options.compiler);
   const threads = checkThreads(runOptions.threads ?? choose(plan));
@@ -117,8 +118,8 @@ export class LargeProgram extends Error {
 /** Lines of C++ that {@link runCpp} has compiled: about twenty seconds of a compiler's time. */
 export const cppLimits = { lines: 40_000 };
 
-/** Characters of a source from which on a compiler takes minutes to do its best. */
-const largeSource = 1e6;
+/** Characters of a source from which on a compiler takes more than some ten seconds to do its best. */
+const largeSource = 6e5;
 
 type Build = (programs: readonly CppProgram[]) => Promise<Built>;
 
@@ -242,7 +243,7 @@ class Blocks {
 
 function runFile(plan: ProgramPlan, { counts, streams, lines, words = new Int32Array(0) }: Prepared, options: CppRunOptions): Uint8Array[] {
   const blocks = new Blocks();
-  const limit = lines === Infinity ? 2n ** 60n : BigInt(lines);
+  const limit = lines === Infinity || !stopsByLines(plan.graph) ? 2n ** 60n : BigInt(lines);
   blocks.add(BigInt64Array.from([
     BigInt(counts.steadyStates), limit, BigInt(options.maxTurns ?? 1e9), BigInt((options.seed ?? 1) | 0), BigInt(counts.init.length),
     BigInt(counts.tail.length), BigInt(words.length), 0n,
@@ -298,7 +299,7 @@ function readResult(plan: ProgramPlan, { text }: CppProgram, { counts, lines }: 
     if (site < 0) throw new WarploomError('ERR_WARPLOOM_INTERNAL', `channel ${value} holds more items than planned`);
     throw faultError(plan.graph, text.sites[site]!, value);
   }
-  const printed = printedRecords(text, new Float64Array(buffer, 64, records));
+  const printed = textOf(text.sites, recordsOf(new Float64Array(buffer, 64, records)), plan.steady);
   let at = 64 + 8 * records;
   const streams = new Map<number, StreamArrays>();
   plan.externals.forEach(({ id, kind, type }, i) => {
@@ -324,12 +325,11 @@ function readResult(plan: ProgramPlan, { text }: CppProgram, { counts, lines }: 
   };
 }
 
-function printedRecords(text: CppProgram['text'], records: Float64Array): string {
-  const pieces: string[] = [];
-  for (let at = 0; at < records.length;) {
-    const count = records[at + 1]!;
-    pieces.push(printedText(text.sites[records[at]!]!, records.subarray(at + 2, at + 2 + count)));
-    at += 2 + count;
+/** What was printed: for each text its site, the number of its values, and these. */
+function* recordsOf(numbers: Float64Array): Generator<[site: number, values: Float64Array]> {
+  for (let at = 0; at < numbers.length;) {
+    const end = at + 2 + numbers[at + 1]!;
+    yield [numbers[at]!, numbers.subarray(at + 2, end)];
+    at = end;
   }
-  return pieces.join('');
 }

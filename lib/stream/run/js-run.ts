@@ -11,9 +11,10 @@ import { requireItems } from '../interpret/index.ts';
 import { scalarCount } from '../interpret/values.ts';
 import { faultError } from './fault.ts';
 import { checkThreads, nodeTimes, pieceCuts, type CompiledBackend, type Launches, type ThreadChoice } from './launch.ts';
+import { stopsByLines, textOf } from './marks.ts';
 import { shared, type Done, type Faulty, type Part, type Printed, type SharedInts } from './machine.ts';
 import { cutRun, type Piece } from './split.ts';
-import { checkSizes, fileOf, inputArrays, joinItems, printedText, roomFor, type Scalars, type StreamArrays } from './streams.ts';
+import { checkSizes, fileOf, inputArrays, joinItems, roomFor, type Scalars, type StreamArrays } from './streams.ts';
 
 export const defaultJsPlan: PlanOptions = { groupSize: 16_000, filterSize: 6000, blockBytes: 65_536 };
 
@@ -214,7 +215,8 @@ export class Run {
     graph.channels.forEach(({ id, initial }) => { ix[2 * id + 1] = initial.length; });
     for (const { id, kind } of externals) if (kind === 'reader') ix[2 * id + 1] = this.#streams.get(id)!.items;
     return {
-      lines: this.#lines, linesOf: text.sites.map(({ print }) => print?.lines ?? 0), mostPrinted, ix, iterations: 0,
+      lines: stopsByLines(this.#plan.graph) ? this.#lines : Infinity,
+      linesOf: text.sites.map(({ print }) => print?.lines ?? 0), mostPrinted, ix, iterations: 0,
       seed: this.#options.seed ?? 1, turns: this.#options.maxTurns ?? mostTurns,
       until: this.#options.until ?? Infinity,
     };
@@ -240,7 +242,7 @@ export class Run {
       const { arrays, items } = this.#streams.get(external.id)!;
       return [external.path, fileOf(external, arrays, items)] as const;
     });
-    const printed = inOrder(answers).map(([site, values]) => printedText(text.sites[site]!, values)).join('');
+    const printed = textOf(text.sites, inOrder(answers), plan.steady);
     return {
       output: found === undefined ? new Float32Array(0) : joinItems(found.arrays, output!.type, found.items),
       printed: this.#lines === Infinity ? printed : firstLines(printed, this.#lines),

@@ -1,5 +1,6 @@
 // Programs as JavaScript on worker threads: the main thread stays free, runs can be stopped, stateless programs use several cores.
 import { emitJs, type JsProgram } from '../emit/emit-js.ts';
+import { withMarks } from './marks.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
 import type { StreamGraph } from '../graph.ts';
 import { within } from '../stop.ts';
@@ -40,7 +41,7 @@ class Written {
  * launches by assignToCores. A worker that dies rejects with ERR_WARPLOOM_SYSTEM_FAILED.
  */
 export function compileJsThreads(graph: StreamGraph, options: PlanOptions = {}): ThreadedJs {
-  const alone = new Written(planProgram(graph, { ...defaultJsPlan, ...options }), false);
+  const alone = new Written(planProgram(withMarks(graph), { ...defaultJsPlan, ...options }), false);
   const byCores = new Map<number, Written>();
   return {
     plan: alone.plan,
@@ -50,7 +51,7 @@ export function compileJsThreads(graph: StreamGraph, options: PlanOptions = {}):
       if (run.pieces.length > 1 || run.threads === 1) return byWorkers(run, alone.withRoom(run.peaks()), runOptions);
       let shared = byCores.get(run.threads);
       if (shared === undefined) {
-        shared = new Written(planProgram(graph, { ...defaultJsPlan, ...options, forCores: run.threads }), true);
+        shared = new Written(planProgram(withMarks(graph), { ...defaultJsPlan, ...options, forCores: run.threads }), true);
         byCores.set(run.threads, shared);
       }
       const launches = launchesFor(shared.plan, run.counts, { ...runOptions, threads: run.threads }, 'js');

@@ -2,6 +2,7 @@
 import { compileFunction } from 'node:vm';
 import { WarploomError } from '../../core/errors.ts';
 import { emitJs, type JsProgram } from '../emit/emit-js.ts';
+import { withMarks } from './marks.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
 import type { StreamGraph } from '../graph.ts';
 import { longestTurn } from '../profile/estimate.ts';
@@ -26,7 +27,7 @@ export interface CompiledJs {
  * run throws StreamRunError where the program goes wrong, ArgumentError for missing input or limits.
  */
 export function compileJs(graph: StreamGraph, options: PlanOptions = {}): CompiledJs {
-  const plan = planProgram(graph, { ...defaultJsPlan, ...options });
+  const plan = planProgram(withMarks(graph), { ...defaultJsPlan, ...options });
   const machine = new JsMachine(plan);
   return {
     plan,

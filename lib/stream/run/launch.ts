@@ -1,10 +1,9 @@
 // Runs under a plan for several cores: whether there is one, and what worker threads are given.
-import { bodiesOf, eachStatement } from '../interpret/walk.ts';
+import { severalPrinters } from '../interpret/print-order.ts';
 import type { RunCounts } from '../emit/counts.ts';
 import { nearness, planLaunches, type LaunchPlan } from '../emit/launches.ts';
 import type { ProgramPlan } from '../emit/plan.ts';
 import { estimateCosts } from '../profile/estimate.ts';
-import type { GraphNode } from '../graph.ts';
 import { refusal } from '../../core/errors.ts';
 import type { Cuts } from './split.ts';
 
@@ -47,13 +46,6 @@ export interface Launches extends LaunchPlan {
   readonly iterations: number;
 }
 
-function prints(node: GraphNode): boolean {
-  if (node.kind !== 'filter') return false;
-  let found = false;
-  for (const body of bodiesOf(node.code)) eachStatement(body, (s) => { found ||= s.kind === 'print'; });
-  return found;
-}
-
 /** Checks times of nodes. */
 export function checkTimes(costs: readonly number[], nodes: number, name = 'options.costs'): void {
   const wrong = costs.findIndex((cost) => !(cost >= 0 && cost < Infinity));
@@ -73,7 +65,7 @@ export function launchesFor(plan: ProgramPlan, counts: RunCounts, choice: Thread
 ): Launches | undefined {
   const { threads, launchMicroseconds = 400 } = choice;
   const costs = nodeTimes(plan, choice.costs, backend);
-  if (threads === 1 || counts.steadyStates < 2 || plan.graph.nodes.filter(prints).length > 1) return undefined;
+  if (threads === 1 || counts.steadyStates < 2 || severalPrinters(plan.graph).length > 0) return undefined;
   const made = planLaunches(plan, { cores: threads, costs, states: counts.steadyStates, launchMicroseconds, near: nearness[backend] });
   const iterations = Math.floor(counts.steadyStates / made.multiplier);
   return made.orders.length < 2 || iterations < 2 ? undefined : { ...made, iterations };

@@ -1,0 +1,134 @@
+// The order of what is printed. Back ends fire in orders of their own; where several nodes print, the texts are put into one that is the
+// same for all: by steady states, what comes before the first one first; in each by nodes, in the order in which channels lead forward; of
+// each node by firings. Programs without a steady state (dynamic rates, rates that do not balance) are run by the interpreter alone, in its
+// own order.
+import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
+import type { GraphNode, StreamGraph } from '../graph.ts';
+import { ScheduleError } from '../schedule/error.ts';
+import { steadyState, type SteadyState } from '../schedule/steady.ts';
+import { bodiesOf, eachStatement } from './walk.ts';
+
+/** Whether a node's code prints. */
+export function prints(node: GraphNode): boolean {
+  if (node.kind !== 'filter') return false;
+  let found = false;
+  for (const body of bodiesOf(node.code)) eachStatement(body, (s) => { found ||= s.kind === 'print'; });
+  return found;
+}
+
+/** Nodes that print, where there are several; else none, for the lines of one come as it fires. */
+export function severalPrinters({ nodes }: StreamGraph): readonly number[] {
+  const found = nodes.filter(prints).map(({ id }) => id);
+  return found.length > 1 ? found : [];
+}
+
+/** The steady state that orders what several nodes print; undefined where there is none, or nothing to order. */
+export function orderingState(graph: StreamGraph): SteadyState | undefined {
+  if (severalPrinters(graph).length === 0 || graph.nodes.some(isDynamic)) return undefined;
+  try {
+    return steadyState(toSdf(graph));
+  } catch (error) {
+    if (error instanceof ScheduleError) return undefined;
+    throw error;
+  }
+}
+
+interface Entry {
+  readonly state: number;
+  readonly place: number;
+  readonly firing: number;
+  text: string;
+}
+
+/** Texts that several nodes print, put in order. */
+export class OrderedTexts {
+  readonly #steady: SteadyState;
+  readonly #places: readonly number[];
+  readonly #entries: Entry[] = [];
+
+  constructor(steady: SteadyState) {
+    this.#steady = steady;
+    const places = steady.order.map(() => 0);
+    steady.order.forEach((node, place) => { places[node] = place; });
+    this.#places = places;
+  }
+
+  /** The steady state to which a node's firing (from 0) belongs; -1: before the first. */
+  stateOf(node: number, firing: number): number {
+    const { initFirings, repetitions } = this.#steady;
+    return firing < initFirings[node]! ? -1 : Math.floor((firing - initFirings[node]!) / repetitions[node]!);
+  }
+
+  /** Adds what a node prints in a firing (from 0); texts of one firing in their order. */
+  add(node: number, firing: number, text: string): void {
+    const last = this.#entries.at(-1);
+    const place = this.#places[node]!;
+    if (last?.place === place && last.firing === firing) last.text += text;
+    else this.#entries.push({ state: this.stateOf(node, firing), place, firing, text });
+  }
+
+  /** All of it, in order. */
+  toString(): string {
+    const sorted = this.#entries.sort((a, b) => a.state - b.state || a.place - b.place || a.firing - b.firing);
+    return sorted.map(({ text }) => text).join('');
+  }
+}
+
+const linesIn = (text: string): number => {
+  let lines = 0;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) ++lines;
+  return lines;
+};
+
+/** What a run by the interpreter prints, and how many of its lines have found their place. */
+export class Printout {
+  /** Lines before which no other can come any more. */
+  lines = 0;
+  readonly #texts: OrderedTexts | undefined;
+  #text = '';
+  /** By printing node: the steady state of its next firing. */
+  readonly #states = new Map<number, number>();
+  /** The least of these: all lines before it are settled. */
+  #settled = -1;
+  readonly #linesOf = new Map<number, number>();
+
+  constructor(graph: StreamGraph) {
+    const steady = orderingState(graph);
+    if (steady === undefined) return;
+    this.#texts = new OrderedTexts(steady);
+    for (const node of severalPrinters(graph)) this.#states.set(node, this.#texts.stateOf(node, 0));
+    this.#settled = Math.min(...this.#states.values());
+  }
+
+  add(node: number, firing: number, text: string): void {
+    const lines = linesIn(text);
+    if (this.#texts === undefined) {
+      this.#text += text;
+      this.lines += lines;
+      return;
+    }
+    this.#texts.add(node, firing, text);
+    const state = this.#texts.stateOf(node, firing);
+    this.#linesOf.set(state, (this.#linesOf.get(state) ?? 0) + lines);
+  }
+
+  /** A node has fired so often. */
+  fired(node: number, firings: number): void {
+    if (this.#texts === undefined) return;
+    const before = this.#states.get(node);
+    if (before === undefined) return;
+    const state = this.#texts.stateOf(node, firings);
+    if (state === before) return;
+    this.#states.set(node, state);
+    if (before > this.#settled) return;
+    const settled = Math.min(...this.#states.values());
+    for (; this.#settled < settled; ++this.#settled) {
+      this.lines += this.#linesOf.get(this.#settled) ?? 0;
+      this.#linesOf.delete(this.#settled);
+    }
+  }
+
+  toString(): string {
+    return this.#texts === undefined ? this.#text : this.#texts.toString();
+  }
+}

@@ -1,0 +1,76 @@
+// Whole steady states, as compiled programs fire them: nodes that print fire as often by the interpreter, which by demand alone would leave
+// out what is made ahead.
+import { isDynamic, ratesOf, toSdf } from '../elaborate/to-sdf.ts';
+import type { StreamGraph } from '../graph.ts';
+import { ScheduleError } from '../schedule/error.ts';
+import { steadyState, type SteadyState } from '../schedule/steady.ts';
+import type { Engine } from './engine.ts';
+import { prints } from './print-order.ts';
+
+/** The steady state of a program that prints and can be compiled. */
+function printingState(graph: StreamGraph): SteadyState | undefined {
+  if (graph.portals.length > 0 || graph.nodes.some(isDynamic) || !graph.nodes.some(prints)) return undefined;
+  try {
+    return steadyState(toSdf(graph));
+  } catch (error) {
+    if (error instanceof ScheduleError) return undefined;
+    throw error;
+  }
+}
+
+export class WholeStates {
+  readonly #engine: Engine;
+  readonly #steady: SteadyState;
+  readonly #printers: readonly number[];
+
+  private constructor(engine: Engine, steady: SteadyState) {
+    this.#engine = engine;
+    this.#steady = steady;
+    this.#printers = engine.graph.nodes.filter(prints).map(({ id }) => id);
+  }
+
+  /** Undefined where nothing is printed, or there are no steady states. */
+  static of(engine: Engine): WholeStates | undefined {
+    const steady = printingState(engine.graph);
+    return steady === undefined ? undefined : new WholeStates(engine, steady);
+  }
+
+  /** Fires nodes until so many steady states are over; false where some cannot. */
+  *#fire(nodes: readonly number[], states: number): Generator<void, boolean> {
+    const { initFirings, repetitions } = this.#steady;
+    let isAlive = true;
+    for (const node of nodes) {
+      while (this.#engine.actors[node]!.firings < initFirings[node]! + states * repetitions[node]!) {
+        const hasFired = this.#engine.fire(node);
+        yield;
+        if (hasFired) continue;
+        isAlive = false;
+        break;
+      }
+    }
+    return isAlive;
+  }
+
+  /** Whole steady states that give at most so many items, on the open output or to files. */
+  *forItems(items: number, sinks: readonly number[]): Generator<void, void> {
+    const { graph } = this.#engine;
+    const { initFirings, repetitions } = this.#steady;
+    const counted = graph.output === undefined ? graph.nodes.filter(({ kind }) => kind === 'writer') : [graph.nodes[graph.output.node]!];
+    let atFirst = 0, each = 0;
+    for (const node of counted) {
+      const rate = (isFirst: boolean): number => ratesOf(node, 0, isFirst)[graph.output === undefined ? 'pop' : 'push'];
+      const before = initFirings[node.id]!;
+      atFirst += before === 0 ? 0 : rate(true) + (before - 1) * rate(false);
+      each += repetitions[node.id]! * rate(false);
+    }
+    const states = each === 0 ? 0 : Math.floor((items - atFirst) / each);
+    for (let state = 0; state <= states; ++state) if (!(yield* this.#fire([...sinks, ...this.#printers], state))) return;
+  }
+
+  /** What is made ahead when the nodes that count have fired so many steady states. */
+  *ahead(iterations: number, counted: readonly number[]): Generator<void, void> {
+    const { initFirings, repetitions } = this.#steady;
+    const states = Math.min(...counted.map((node) => iterations - Math.ceil(initFirings[node]! / repetitions[node]!)));
+    if (states >= 0) yield* this.#fire(this.#printers, states);
+  }
+}

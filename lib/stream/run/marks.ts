@@ -1,0 +1,74 @@
+// Marks in what compiled programs print. Where several nodes print, each text is preceded by the number of the firing that it comes from,
+// which is not shown: by it the texts of all nodes are put in order when the run is over. Other programs are left as they are.
+import type { Site } from '../emit/context.ts';
+import type { StreamGraph } from '../graph.ts';
+import { OrderedTexts, severalPrinters } from '../interpret/print-order.ts';
+import { scalar } from '../interpret/values.ts';
+import type { FilterCode, IrFunction, IrStatement } from '../ir.ts';
+import { trusted } from '../require.ts';
+import type { SteadyState } from '../schedule/steady.ts';
+import { printedText } from './streams.ts';
+
+const type = scalar('int');
+const mark: IrStatement = { kind: 'print', value: { kind: 'iter', type }, newline: false, isMark: true };
+
+/** Statements one after the other, with a mark before those that print in a row. */
+function markedAll(statements: readonly IrStatement[]): IrStatement[] {
+  return statements.flatMap((s, i) => (s.kind === 'print' && statements[i - 1]?.kind !== 'print' ? [mark, s] : [marked(s)]));
+}
+
+/** A statement alone, with marks in it. */
+function marked(s: IrStatement): IrStatement {
+  const alone = (part: IrStatement): IrStatement => (part.kind === 'print' ? { kind: 'block', statements: [mark, part] } : marked(part));
+  switch (s.kind) {
+    case 'block': return { ...s, statements: markedAll(s.statements) };
+    case 'if': return { ...s, then: alone(s.then), otherwise: s.otherwise === undefined ? undefined : alone(s.otherwise) };
+    case 'loop': return { ...s, initial: markedAll(s.initial), step: markedAll(s.step), body: alone(s.body) };
+    default: return s;
+  }
+}
+
+function markedCode(code: FilterCode): FilterCode {
+  const within = <Part extends Pick<IrFunction, 'body'>>(part: Part): Part => ({ ...part, body: marked(part.body) });
+  return {
+    ...code, functions: code.functions.map(within), work: within(code.work),
+    prework: code.prework === undefined ? undefined : within(code.prework),
+  };
+}
+
+/** The graph with marks, where several nodes print; else the graph itself. */
+export function withMarks(graph: StreamGraph): StreamGraph {
+  const printers = new Set(severalPrinters(graph));
+  if (printers.size === 0) return graph;
+  const codes = new Map<FilterCode, FilterCode>();
+  const nodes = graph.nodes.map((node) => {
+    if (node.kind !== 'filter' || !printers.has(node.id)) return node;
+    let code = codes.get(node.code);
+    if (code === undefined) codes.set(node.code, code = markedCode(node.code));
+    return { ...node, code };
+  });
+  return trusted({ ...graph, nodes });
+}
+
+/** The text of records of printing sites, in order. */
+export function textOf(
+  sites: readonly Site[], records: Iterable<readonly [site: number, values: ArrayLike<number>]>, steady: SteadyState,
+): string {
+  const pieces: string[] = [];
+  let ordered: OrderedTexts | undefined;
+  let firing = 0;
+  for (const [number, values] of records) {
+    const site = sites[number]!;
+    if (site.print!.isMark === true) {
+      ordered ??= new OrderedTexts(steady);
+      firing = values[0]! >>> 0;
+    } else if (ordered !== undefined) ordered.add(site.node, firing, printedText(site, values));
+    else pieces.push(printedText(site, values));
+  }
+  return ordered === undefined ? pieces.join('') : ordered.toString();
+}
+
+/** Whether line limits can end a run of the graph before its input does: where several nodes print, only between whole steady states. */
+export function stopsByLines(graph: StreamGraph): boolean {
+  return graph.input === undefined || severalPrinters(graph).length === 0;
+}
