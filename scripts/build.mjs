@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { buildNative } from './build-native.mjs';
-import { copyGrammar } from './copy-grammar.mjs';
+import { copyAssets } from './copy-assets.mjs';
 import { root } from './list-sources.mjs';
 import { withLock } from './lock.mjs';
 
@@ -32,5 +32,5 @@ try {
 if (existsSync(join(root, 'lib/index.ts'))) {
   const done = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.json'], { cwd: root, stdio: 'inherit' });
   process.exitCode = done.status ?? 1;
-  copyGrammar(join(root, 'dist/scratchpad'));
+  copyAssets(join(root, 'dist'));
 }

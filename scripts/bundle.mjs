@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { copyGrammar } from './copy-grammar.mjs';
+import { copyAssets } from './copy-assets.mjs';
 import { withoutPtx } from './fatbin.mjs';
 import { onPath } from './find-tools.mjs';
 import { listFiles, root } from './list-sources.mjs';
@@ -83,7 +83,7 @@ function stagePayload() {
   mkdirSync(payload, { recursive: true });
   const copy = (name, filter) => cpSync(join(root, name), join(payload, name), { recursive: true, dereference: true, filter });
   for (const name of [...kFolders, ...kFiles]) if (existsSync(join(root, name))) copy(name, () => true);
-  copyGrammar(join(payload, 'lib/scratchpad'));
+  copyAssets(join(payload, 'lib'));
   const isUsed = usedData();
   const keep = (source) => !kLeftOut.some((pattern) => pattern.test(source)) && (statSync(source).isDirectory() || isUsed(source));
   for (const folder of closure(kPackages)) copy(folder, keep);

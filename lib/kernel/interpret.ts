@@ -118,7 +118,8 @@ class Frame {
 
   set(local: Local, value: Value): void {
     const { name, range } = local;
-    if (range !== undefined && !((value as number) >= range[0] && (value as number) <= range[1])) wrong(`${name} = ${value} breaks its range`);
+    const x = value as number;
+    if (range !== undefined && !(x >= range[0] && x <= range[1])) wrong(`${name} = ${x} breaks its range`);
     this.#locals.set(local, value);
   }
 

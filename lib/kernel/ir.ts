@@ -3,19 +3,20 @@
 // A program is a set of buffers and functions. Expressions are pure: they read locals and buffers, and neither write nor trap; all else
 // is a statement. So operands may be evaluated in any order, but `and`, `or` and `select` evaluate only what they need.
 //
-// Values. i32: a 32-bit integer that wraps. f32, f64: IEEE single and double; every operation rounds once to its type, none is contracted or
-// reassociated; which NaN comes out is not specified. bool: a condition; it lies in locals, never in buffers. i32x4, f32x4, f64x2: lanes,
-// each computed as if alone.
+// Values. i32: a 32-bit integer that wraps. f32, f64: IEEE single and double; every operation rounds once to its type, none is
+// contracted or reassociated; which NaN comes out is not specified. bool: a condition; it lies in locals, never in buffers. i32x4, f32x4,
+// f64x2: lanes, each computed as if alone.
 //
-// Operations. shl, shr (of the sign), shr_u shift by the low five bits of the right operand, which is one i32 for vectors too. div and rem
-// of i32 truncate towards zero and must not get a divisor of 0; the least integer by -1 is the least integer, and leaves 0. rem of floats has
-// the sign of the left operand and is exact. min and max: NaN if either is NaN, -0 less than +0. rint rounds halves to even. Comparisons with
-// NaN are false but for ne; lt_u compares as unsigned. Functions of mathematics take and give f64; their last bits are the target's.
-// Conversions: floats to i32 truncate, values out of range give the nearest integer, NaN 0; i32 to bool is "not 0", bool to i32 0 or 1.
+// Operations. shl, shr (of the sign), shr_u shift by the low five bits of the right operand, which is one i32 for vectors too. div and
+// rem of i32 truncate towards zero and must not get a divisor of 0; the least integer by -1 is the least integer, and leaves 0. rem of
+// floats has the sign of the left operand and is exact. min and max: NaN if either is NaN, -0 less than +0. rint rounds halves to even.
+// Comparisons with NaN are false but for ne; lt_u compares as unsigned. Functions of mathematics take and give f64; their last bits are the
+// target's. Conversions: floats to i32 truncate, values out of range give the nearest integer, NaN 0; i32 to bool is "not 0", bool to i32
+// 0 or 1.
 //
 // What is taken to hold, and what only the interpreter checks: indices lie inside their buffers (`index` alone is not negative either),
-// counts are not negative, divisors of i32 are not 0, exact arithmetic does not wrap, locals with a `range` lie in it, and a counted loop's counter passes its end without wrapping. Whoever makes a
-// program proves these or puts a `guard` before. Distinct buffers never overlap.
+// counts are not negative, divisors of i32 are not 0, exact arithmetic does not wrap, locals with a `range` lie in it, and a counted loop's
+// counter passes its end without wrapping. Whoever makes a program proves these or puts a `guard` before. Distinct buffers never overlap.
 
 export type ScalarType = 'i32' | 'f32' | 'f64';
 export type VectorType = 'i32x4' | 'f32x4' | 'f64x2';
@@ -110,7 +111,7 @@ export type Statement =
   /** Writes zeros. */
   | { readonly kind: 'fill'; readonly buffer: Buffer; readonly index: Expression; readonly count: Expression }
   | { readonly kind: 'if'; readonly condition: Expression; readonly then: Body; readonly otherwise: Body }
-  /** For the counter from `from` on, in steps, as long as it is less than `to`: both are evaluated once. The body does not set the counter. */
+  /** For the counter from `from` on, in steps, while it is less than `to`; both are evaluated once. The body does not set the counter. */
   | {
     readonly kind: 'for'; readonly label: Label; readonly counter: Local; readonly from: Expression; readonly to: Expression;
     /** More than 0. */ readonly step: number; readonly body: Body;

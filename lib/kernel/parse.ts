@@ -1,8 +1,9 @@
 // Reads what text.ts writes.
 import { WarploomError } from '../core/errors.ts';
 import {
-  binary, binaryOps, bool, call, compare, compareOps, constant, convert, exact, extract, get, i32, lanes, load, logic, math, mathFunctions, select,
-  splat, unary, unaryOps, type Body, type Buffer, type BufferRole, type Expression, type Import, type KernelFunction, type Label, type Local,
+  binary, binaryOps, bool, call, compare, compareOps, constant, convert, exact, extract, get, i32, lanes, load, logic, math, mathFunctions,
+  select, splat, unary, unaryOps, type Body, type Buffer, type BufferRole, type Expression, type Import, type KernelFunction, type Label,
+  type Local,
   type MathName, type Program, type ScalarType, type Statement, type Type,
 } from './ir.ts';
 

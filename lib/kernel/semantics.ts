@@ -19,7 +19,8 @@ const unaryFloat: Readonly<Partial<Record<UnaryOp, Unary>>> = {
 const unaryInt: Readonly<Partial<Record<UnaryOp, Unary>>> = { neg: (a) => -a | 0, abs: (a) => (a < 0 ? -a | 0 : a) };
 
 const binaryFloat: Readonly<Partial<Record<BinaryOp, Binary>>> = {
-  add: (a, b) => a + b, sub: (a, b) => a - b, mul: (a, b) => a * b, div: (a, b) => a / b, rem: (a, b) => a % b, min: Math.min, max: Math.max,
+  add: (a, b) => a + b, sub: (a, b) => a - b, mul: (a, b) => a * b, div: (a, b) => a / b, rem: (a, b) => a % b,
+  min: Math.min, max: Math.max,
 };
 const binaryInt: Readonly<Record<BinaryOp, Binary>> = {
   add: (a, b) => (a + b) | 0, sub: (a, b) => (a - b) | 0, mul: Math.imul, div: (a, b) => (a / b) | 0, rem: (a, b) => (a % b) | 0,

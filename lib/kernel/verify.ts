@@ -233,8 +233,8 @@ class FunctionVerifier {
       case 'splat': return unless(e.type === vectorOf[e.operand.type as 'f32']);
       case 'lanes': return unless(isVector(e.type) && e.parts.length === lanesOf[e.type] && e.parts.every(({ type }) =>
         type === elementOf[e.type]));
-      case 'extract': return unless(isVector(e.vector.type) && e.type === elementOf[e.vector.type] && Number.isInteger(e.lane) && e.lane >= 0
-        && e.lane < lanesOf[e.vector.type]);
+      case 'extract': return unless(isVector(e.vector.type) && e.type === elementOf[e.vector.type] && Number.isInteger(e.lane)
+        && e.lane >= 0 && e.lane < lanesOf[e.vector.type]);
     }
   }
 }

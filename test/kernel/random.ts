@@ -98,11 +98,27 @@ class Maker {
     const parameters: Local[] = [...scalars].map((type) => ({ name: this.#name('p'), type }));
     this.#own = this.#chance(0.6) ? [{ name: this.#name('own'), element: this.#pick(scalars), role: 'local', length }] : [];
     this.#results = name === 'main' ? scalars : [this.#pick(scalars)];
-    const zero: Statement[] = this.#own.map((buffer) => ({ kind: 'fill', buffer, index: i32(0), count: i32(length) }));
+    const zero: Statement[] = this.#own.flatMap((buffer): Body => {
+      const fill: Statement = { kind: 'fill', buffer, index: i32(0), count: i32(length) };
+      return this.#chance(0.5) ? [fill] : [fill, this.#each(buffer, parameters)];
+    });
     const scope: Scope = { known: parameters, labels: [], counters: [], depth: 0 };
     const [body, after] = this.#statements(scope, 4 + this.#below(6));
     const values = this.#results.map((type) => this.#expression(after, type, 2));
     return { name, parameters, results: this.#results, buffers: this.#own, body: [...zero, ...body, { kind: 'return', values }] };
+  }
+
+  /** A loop that sets all elements of a buffer: the kind that vectors are made for. */
+  #each(buffer: Buffer, known: readonly Local[]): Statement {
+    const counter: Local = { name: this.#name('i'), type: 'i32' };
+    const local: Local = { name: this.#name('v'), type: buffer.element };
+    const from = this.#buffers.filter(({ element }) => element === buffer.element);
+    const part = (): Expression => (this.#chance(0.6) ? load(this.#pick(from), get(counter)) : get(this.#pick(known.filter(({ type }) =>
+      type === buffer.element))));
+    const op = (): BinaryOp => this.#pick(buffer.element === 'i32' ? intBinary.slice(0, 8) : floatBinary);
+    return forLoop({ name: this.#name('L') }, counter, { from: i32(0), to: i32(length) }, [
+      set(local, binary(op(), part(), part())), store(buffer, get(counter), binary(op(), get(local), part())),
+    ]);
   }
 
   #statements(scope: Scope, count: number): [Body, Scope] {

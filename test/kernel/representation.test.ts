@@ -1,6 +1,6 @@
 // The representation: text that reads back, what the verifier refuses, what the interpreter says on the edge of the rules.
 import assert from 'node:assert/strict';
-import { Machine, Trap } from '../../lib/kernel/interpret.ts';
+import { Machine, type Trap } from '../../lib/kernel/interpret.ts';
 import { parseProgram } from '../../lib/kernel/parse.ts';
 import { programText } from '../../lib/kernel/text.ts';
 import { verify } from '../../lib/kernel/verify.ts';

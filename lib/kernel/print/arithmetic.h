@@ -1,5 +1,5 @@
-// Arithmetic of printed programs as lib/kernel/ir.ts has it, for C++17 and CUDA C++. Needs contraction off (-ffp-contract=off, -fmad=false).
-// Lanes are vectors of the compiler, or plain structs where WL_STRUCT_LANES is defined, as CUDA needs.
+// Arithmetic of printed programs as lib/kernel/ir.ts has it, for C++17 and CUDA C++. Needs contraction off
+// (-ffp-contract=off, -fmad=false). Lanes are vectors of the compiler, or plain structs where WL_STRUCT_LANES is defined, as CUDA needs.
 #pragma once
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define WL_CUDA 1

@@ -28,12 +28,13 @@ export const cTypes: Readonly<Record<Type, string>> = {
   i32: 'int', f32: 'float', f64: 'double', bool: 'bool', i32x4: 'wl_i32x4', f32x4: 'wl_f32x4', f64x2: 'wl_f64x2',
 };
 
-const reserved: ReadonlySet<string> = new Set(`alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept
-  const constexpr const_cast continue co_await co_return co_yield decltype default delete do double dynamic_cast else enum explicit export
-  extern false float for friend goto if inline int long main mutable namespace new noexcept not not_eq nullptr operator or or_eq private
-  protected public register reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch template this
-  thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq abs acos asin atan
-  atan2 ceil cos cosh exp fabs floor fmod hypot log log10 pow rint sin sinh sqrt tan tanh made lane`.split(/\s+/));
+const reserved: ReadonlySet<string> = new Set(`
+  alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const constexpr const_cast
+  continue co_await co_return co_yield decltype default delete do double dynamic_cast else enum explicit export extern false float
+  for friend goto if inline int long main mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected
+  public register reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch template this
+  thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq abs acos
+  asin atan atan2 ceil cos cosh exp fabs floor fmod hypot log log10 pow rint sin sinh sqrt tan tanh made lane`.trim().split(/\s+/));
 
 /** A name of the representation as one that is free in the language; different names stay different. */
 export function cName(name: string): string {
@@ -93,8 +94,10 @@ export function cExpression(e: Expression): string {
     }
     case 'unary': return unaryText(e.op, e.operand, text(e.operand));
     case 'binary': return binaryText(e);
-    case 'compare':
-      return e.op === 'lt_u' ? `((unsigned)${text(e.left)} < (unsigned)${text(e.right)})` : `(${text(e.left)} ${relations[e.op]} ${text(e.right)})`;
+    case 'compare': {
+      const [a, b] = [text(e.left), text(e.right)];
+      return e.op === 'lt_u' ? `((unsigned)${a} < (unsigned)${b})` : `(${a} ${relations[e.op]} ${b})`;
+    }
     case 'logic': return `(${text(e.left)} ${e.op === 'and' ? '&&' : '||'} ${text(e.right)})`;
     case 'select': return `(${text(e.condition)} ? ${text(e.then)} : ${text(e.otherwise)})`;
     case 'convert': return convertText(e);
@@ -175,7 +178,8 @@ class FunctionPrinter {
   head(): string {
     const { name, parameters, results } = this.#f;
     const list = [
-      ...parameters.map((local) => `${cTypes[local.type]} ${cName(local.name)}`), ...results.map((type, i) => `${cTypes[type]}& wl_result_${i}`),
+      ...parameters.map((local) => `${cTypes[local.type]} ${cName(local.name)}`),
+      ...results.map((type, i) => `${cTypes[type]}& wl_result_${i}`),
       ...[...this.#uses.get(name)!.buffers].map((buffer) =>
         `${buffer.isReadOnly === true ? 'const ' : ''}${cTypes[buffer.element]}* ${this.#family.restrict} ${cName(buffer.name)}`),
       ...(this.#canTrap(name) ? ['wl_fault& wl_trap'] : []),
@@ -268,8 +272,8 @@ class FunctionPrinter {
         break;
       case 'for': this.#loop(s, this.#forHead(s), () => { body(s.body); }); break;
       case 'while': {
-        const head = valueOf(s.condition) === undefined ? `while (${text(s.condition)}) ` : valueOf(s.condition) === 0 ? 'while (false) ' : 'for (;;) ';
-        this.#loop(s, head, () => { body(s.body); });
+        const isEndless = valueOf(s.condition) === 1;
+        this.#loop(s, isEndless ? 'for (;;) ' : `while (${text(s.condition)}) `, () => { body(s.body); });
         break;
       }
       case 'block': this.#block(s, () => { body(s.body); }); break;
@@ -337,9 +341,10 @@ class FunctionPrinter {
 }
 
 function bufferText({ name, element, role, length, initial }: Buffer): string {
-  const data = initial === undefined ? '' : Array.from(initial, (x) => cLiteral(element, x)).join(', ');
+  const numbers = initial === undefined ? '' : Array.from(initial, (x) => cLiteral(element, x)).join(', ');
   const isConstant = role === 'constant';
-  return `${isConstant ? 'WL_TABLE' : 'static'} ${cTypes[element]} ${cName(name)}[${Math.max(1, length!)}]${data === '' && !isConstant ? '' : ` = {${data}}`};`;
+  const data = numbers === '' && !isConstant ? '' : ` = {${numbers}}`;
+  return `${isConstant ? 'WL_TABLE' : 'static'} ${cTypes[element]} ${cName(name)}[${Math.max(1, length!)}]${data};`;
 }
 
 /** Prints buffers, declarations of imports, and functions; what stands before (arithmetic.h) and behind is the caller's. */

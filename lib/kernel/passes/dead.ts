@@ -1,0 +1,140 @@
+// Dead code: values that nothing reads, arrays that nothing loads, code that nothing reaches.
+import type { Body, Buffer, Label, Local, Program, Statement } from '../ir.ts';
+import { endsEarly, expressionsOf, mapBody, mapFunctions, readsOf, walkBody } from '../visit.ts';
+import { isLeft } from './clone.ts';
+
+type Live = ReadonlySet<Local>;
+
+/** Walks a function from its end to its start, with the locals that are read further on. */
+class Liveness {
+  readonly #breaks = new Map<Label, Live>();
+  readonly #continues = new Map<Label, Live>();
+
+  /** What is left of a body, and what is read in or behind it. */
+  body(body: Body, after: Live): [Body, Live] {
+    let live = after;
+    const made: Statement[] = [];
+    const end = body.findIndex((s) => endsEarly([s]));
+    for (const s of (end < 0 ? body : body.slice(0, end + 1)).toReversed()) {
+      const [now, before] = this.#statement(s, live);
+      live = before;
+      if (now !== undefined) made.push(now);
+    }
+    made.reverse();
+    return [made.length === body.length && made.every((s, i) => s === body[i]) ? body : made, live];
+  }
+
+  #statement(s: Statement, after: Live): [Statement | undefined, Live] {
+    switch (s.kind) {
+      case 'set': return after.has(s.local) ? [s, reading(s, without(after, [s.local]))] : [undefined, after];
+      case 'call': return [s, reading(s, without(after, s.results))];
+      case 'if': {
+        const [then, a] = this.body(s.then, after);
+        const [otherwise, b] = this.body(s.otherwise, after);
+        if (then.length === 0 && otherwise.length === 0) return [undefined, after];
+        return [then === s.then && otherwise === s.otherwise ? s : { ...s, then, otherwise }, reading(s, union(a, b))];
+      }
+      case 'for': case 'while': return this.#loop(s, after);
+      case 'block': {
+        this.#breaks.set(s.label, after);
+        const [body, live] = this.body(s.body, after);
+        return [body.length === 0 ? undefined : body === s.body ? s : { ...s, body }, live];
+      }
+      case 'break': return [s, this.#breaks.get(s.label)!];
+      case 'continue': return [s, this.#continues.get(s.label)!];
+      case 'return': case 'trap': return [s, reading(s, new Set())];
+      default: return [s, reading(s, after)];
+    }
+  }
+
+  #loop(s: Extract<Statement, { kind: 'for' | 'while' }>, after: Live): [Statement | undefined, Live] {
+    this.#breaks.set(s.label, after);
+    let head = reading(s, after);
+    for (;;) {
+      this.#continues.set(s.label, head);
+      const [body, start] = this.body(s.body, head);
+      const next = union(head, s.kind === 'for' ? without(start, [s.counter]) : start);
+      if (next.size === head.size) {
+        if (s.kind === 'for' && body.length === 0) return [undefined, after];
+        return [body === s.body ? s : { ...s, body }, next];
+      }
+      head = next;
+    }
+  }
+}
+
+function reading(s: Statement, live: Live): Live {
+  const found = new Set(live);
+  for (const e of expressionsOf(s)) for (const local of readsOf(e)) found.add(local);
+  return found;
+}
+
+function without(live: Live, locals: readonly Local[]): Live {
+  const found = new Set(live);
+  for (const local of locals) found.delete(local);
+  return found;
+}
+
+function union(a: Live, b: Live): Live {
+  return new Set([...a, ...b]);
+}
+
+/** Buffers that a body loads from. */
+function loadedIn(body: Body): Set<Buffer> {
+  const found = new Set<Buffer>();
+  walkBody(body, {
+    statement: (s) => { if (s.kind === 'copy') found.add(s.from); },
+    expression: (e) => { if (e.kind === 'load') found.add(e.buffer); },
+  });
+  return found;
+}
+
+/** Without writes to local buffers that nothing loads from, and blocks that nothing leaves. */
+function withoutWrites(body: Body): Body {
+  const loaded = loadedIn(body);
+  const isUnread = (buffer: Buffer): boolean => buffer.role === 'local' && !loaded.has(buffer);
+  return mapBody(body, { statement: (s) => {
+    if ((s.kind === 'store' || s.kind === 'fill') && isUnread(s.buffer)) return [];
+    if (s.kind === 'copy' && isUnread(s.to)) return [];
+    return s.kind === 'block' && !isLeft(s.body, s.label) ? s.body : s;
+  } });
+}
+
+function usedBuffers(body: Body): Set<Buffer> {
+  const found = loadedIn(body);
+  walkBody(body, { statement: (s) => {
+    if (s.kind === 'store' || s.kind === 'fill') found.add(s.buffer);
+    else if (s.kind === 'copy') found.add(s.to);
+  } });
+  return found;
+}
+
+/** Drops what has no effect in each function: sets that nothing reads, writes that nothing loads, loops that do nothing. */
+export function dropDead(program: Program): Program {
+  return mapFunctions(program, (f) => {
+    let { body } = f;
+    for (;;) {
+      const made = withoutWrites(new Liveness().body(body, new Set())[0]);
+      if (made === body) break;
+      body = made;
+    }
+    const used = usedBuffers(body);
+    const buffers = f.buffers.filter((buffer) => used.has(buffer));
+    return body === f.body && buffers.length === f.buffers.length ? f : { ...f, body, buffers };
+  });
+}
+
+/** Drops functions that are reached from none of these, imports that nothing calls, and buffers that nothing uses any more. */
+export function dropUnreached(program: Program, roots: ReadonlySet<string>): Program {
+  const called = new Set(roots);
+  const functions = program.functions.toReversed().filter(({ name, body }) => {
+    if (!called.has(name)) return false;
+    walkBody(body, { statement: (s) => { if (s.kind === 'call') called.add(s.callee); } });
+    return true;
+  }).toReversed();
+  const used = new Set(functions.flatMap(({ body }) => [...usedBuffers(body)]));
+  return {
+    functions, imports: program.imports.filter(({ name }) => called.has(name)),
+    buffers: program.buffers.filter((buffer) => buffer.role !== 'constant' || used.has(buffer)),
+  };
+}

@@ -1,0 +1,207 @@
+// Arrays of a function: kept in locals where all places are known, and not filled with zeros that nothing reads.
+import {
+  constant, get, i32, isVector, lanesOf, load, set, store, valueOf, type Body, type Buffer, type Expression, type KernelFunction,
+  type Local, type Program, type Statement, type StatementOf,
+} from '../ir.ts';
+import {
+  bodiesOf, endsEarly, expressionsOf, labelsLeft, mapBodies, mapBody, mapFunctions, mapProgram, Names, walkBody, walkExpression,
+} from '../visit.ts';
+
+/** Buffers of the function that are used at known places only. */
+function replaceable({ buffers, body }: KernelFunction, most: number): Set<Buffer> {
+  const found = new Set(buffers.filter(({ length }) => length! <= most));
+  const need = (buffer: Buffer, index: Expression, count: Expression | undefined, size = 1): void => {
+    const [at, n] = [valueOf(index), count === undefined ? size : valueOf(count)];
+    if (at === undefined || n === undefined || at < 0 || at + n > (buffer.length ?? 0)) found.delete(buffer);
+  };
+  walkBody(body, {
+    expression: (e) => { if (e.kind === 'load') need(e.buffer, plus(e.index, e.offset), undefined, lanesOf[e.type]); },
+    statement: (s) => {
+      if (s.kind === 'store') need(s.buffer, plus(s.index, s.offset), undefined, lanesOf[s.value.type]);
+      else if (s.kind === 'fill') need(s.buffer, s.index, s.count);
+      else if (s.kind === 'copy') {
+        need(s.to, s.toIndex, s.count);
+        // What becomes locals is copied one by one.
+        if (found.has(s.from)) need(s.from, s.fromIndex, s.count);
+        if ((valueOf(s.count) ?? Infinity) > most) {
+          found.delete(s.to);
+          found.delete(s.from);
+        }
+      }
+    },
+  });
+  return found;
+}
+
+function plus(index: Expression, offset: number): Expression {
+  const at = valueOf(index);
+  return at === undefined ? index : i32(at + offset);
+}
+
+/** Keeps arrays of up to `most` elements in locals, where every index is a constant. Fold before. */
+export function replaceArrays(program: Program, most = 64): Program {
+  return mapFunctions(program, (f) => {
+    const found = replaceable(f, most);
+    if (found.size === 0) return f;
+    const names = Names.of(program, f);
+    const elements = new Map([...found].map((buffer) => [buffer, Array.from({ length: buffer.length! }, (_, i): Local =>
+      ({ name: names.make(`${buffer.name}_at${i}`), type: buffer.element }))]));
+    // Contents are not specified at the start; liveness tells which of these sets are needed.
+    const start = [...elements].flatMap(([{ element }, locals]) => locals.map((local) => set(local, constant(element, 0))));
+    const body = mapBody(f.body, { expression: (e) => replaceLoad(e, elements), statement: (s) => replaceWrite(s, elements, names) });
+    return { ...f, buffers: f.buffers.filter((buffer) => !found.has(buffer)), body: [...start, ...body] };
+  });
+}
+
+type Elements = ReadonlyMap<Buffer, readonly Local[]>;
+
+function replaceLoad(e: Expression, elements: Elements): Expression {
+  const locals = e.kind === 'load' ? elements.get(e.buffer) : undefined;
+  if (e.kind !== 'load' || locals === undefined) return e;
+  const at = valueOf(e.index)! + e.offset;
+  if (!isVector(e.type)) return get(locals[at]!);
+  return { kind: 'lanes', type: e.type, parts: Array.from({ length: lanesOf[e.type] }, (_, lane) => get(locals[at + lane]!)) };
+}
+
+function replaceWrite(s: Statement, elements: Elements, names: Names): Statement | Body {
+  if (s.kind === 'store') {
+    const locals = elements.get(s.buffer);
+    return locals === undefined ? s : setElements(s, locals, names);
+  }
+  if (s.kind === 'fill') {
+    const locals = elements.get(s.buffer);
+    const at = valueOf(s.index);
+    return locals === undefined ? s : locals.slice(at, at! + valueOf(s.count)!).map((local) => set(local, constant(s.buffer.element, 0)));
+  }
+  if (s.kind !== 'copy' || (!elements.has(s.to) && !elements.has(s.from))) return s;
+  return copyElements(s, elements, names);
+}
+
+function setElements({ index, offset, value }: StatementOf<'store'>, locals: readonly Local[], names: Names): Body {
+  const at = valueOf(index)! + offset;
+  if (!isVector(value.type)) return [set(locals[at]!, value)];
+  const whole: Local = { name: names.make('whole'), type: value.type };
+  const parts = Array.from({ length: lanesOf[value.type] }, (_, lane) =>
+    set(locals[at + lane]!, { kind: 'extract', type: locals[at]!.type, vector: get(whole), lane }));
+  return [set(whole, value), ...parts];
+}
+
+/** One by one, all read before any is written. */
+function copyElements({ to, toIndex, from, fromIndex, count }: StatementOf<'copy'>, elements: Elements, names: Names): Body {
+  const temporaries = Array.from({ length: valueOf(count)! }, (): Local => ({ name: names.make('copied'), type: to.element }));
+  const [target, source] = [elements.get(to), elements.get(from)];
+  const read = (i: number): Expression => (source === undefined ? load(from, fromIndex, i) : get(source[valueOf(fromIndex)! + i]!));
+  const write = (i: number, value: Expression): Statement =>
+    (target === undefined ? store(to, toIndex, value, i) : set(target[valueOf(toIndex)! + i]!, value));
+  return [...temporaries.map((local, i) => set(local, read(i))), ...temporaries.map((local, i) => write(i, get(local)))];
+}
+
+/** Elements of a buffer that are written, as far as statements in a row tell. */
+class Coverage {
+  readonly #buffer: Buffer;
+  readonly #written: Uint8Array;
+
+  constructor(buffer: Buffer) {
+    this.#buffer = buffer;
+    this.#written = new Uint8Array(buffer.length!);
+  }
+
+  get isWhole(): boolean {
+    return !this.#written.includes(0);
+  }
+
+  /** Goes on behind a statement; false where it may read what was not written, or leave. */
+  passes(s: Statement): boolean {
+    if (expressionsOf(s).some((e) => !this.#isRead(e))) return false;
+    switch (s.kind) {
+      case 'store':
+        if (s.buffer === this.#buffer) this.#write(valueOf(s.index), s.offset, lanesOf[s.value.type]);
+        return true;
+      case 'fill':
+        if (s.buffer === this.#buffer) this.#write(valueOf(s.index), 0, valueOf(s.count) ?? 0);
+        return true;
+      case 'copy':
+        if (s.from === this.#buffer && !this.#holds(valueOf(s.fromIndex), 0, valueOf(s.count) ?? Infinity)) return false;
+        if (s.to === this.#buffer) this.#write(valueOf(s.toIndex), 0, valueOf(s.count) ?? 0);
+        return true;
+      case 'for': return this.#loop(s);
+      // What stands in there may or may not run: it must read nothing, and what it writes does not count.
+      case 'if': case 'while': case 'block': return bodiesOf(s).every((body) => this.#isPlain(body)) && !endsEarly([s]);
+      case 'break': case 'continue': case 'return': return false;
+      default: return true;
+    }
+  }
+
+  #write(index: number | undefined, offset: number, count: number): void {
+    if (index !== undefined) this.#written.fill(1, index + offset, index + offset + count);
+  }
+
+  #holds(index: number | undefined, offset: number, count: number): boolean {
+    return index !== undefined && !this.#written.subarray(index + offset, index + offset + count).includes(0)
+      && index + offset + count <= this.#written.length;
+  }
+
+  #isRead(e: Expression): boolean {
+    let found = true;
+    walkExpression(e, (part) => {
+      if (part.kind === 'load' && part.buffer === this.#buffer) found &&= this.#holds(valueOf(part.index), part.offset, lanesOf[part.type]);
+    });
+    return found;
+  }
+
+  /** A body that reads nothing of the buffer but what is written already, and goes nowhere else. */
+  #isPlain(body: Body): boolean {
+    let found = labelsLeft(body).size === 0;
+    walkBody(body, {
+      expression: (e) => {
+        if (e.kind === 'load' && e.buffer === this.#buffer) found &&= this.#holds(valueOf(e.index), e.offset, lanesOf[e.type]);
+      },
+      statement: (s) => { if (s.kind === 'return' || (s.kind === 'copy' && s.from === this.#buffer)) found = false; },
+    });
+    return found;
+  }
+
+  /** A counted loop that writes one element after the other. */
+  #loop({ counter, from, to, step, body }: StatementOf<'for'>): boolean {
+    if (!this.#isPlain(body)) return false;
+    const [first, end] = [valueOf(from), valueOf(to)];
+    if (first === undefined || end === undefined) return true;
+    for (const s of body) {
+      if (s.kind !== 'store' || s.buffer !== this.#buffer || s.index.kind !== 'get' || s.index.local !== counter) continue;
+      for (let i = first; i < end; i += step) this.#write(i, s.offset, lanesOf[s.value.type]);
+    }
+    return true;
+  }
+}
+
+const mostElements = 1 << 16;
+
+/** Whether all that a fill of a whole local buffer writes is written again before it is read. */
+function isNeedless(s: StatementOf<'fill'>, rest: Body): boolean {
+  const { buffer } = s;
+  const isWhole = valueOf(s.index) === 0 && valueOf(s.count) === buffer.length;
+  if (buffer.role !== 'local' || buffer.length! > mostElements || !isWhole) return false;
+  const coverage = new Coverage(buffer);
+  for (const next of rest) {
+    if (!coverage.passes(next)) return false;
+    if (coverage.isWhole) return true;
+  }
+  return false;
+}
+
+function dropFills(body: Body): Body {
+  let isSame = true;
+  const made = body.flatMap((s, i): Body => {
+    const inner = mapBodies(s, dropFills);
+    if (inner !== s) isSame = false;
+    if (s.kind !== 'fill' || !isNeedless(s, body.slice(i + 1))) return [inner];
+    isSame = false;
+    return [];
+  });
+  return isSame ? body : made;
+}
+
+/** Drops zeros written to local arrays that are written whole before they are read. */
+export function dropNeedlessFills(program: Program): Program {
+  return mapProgram(program, dropFills);
+}

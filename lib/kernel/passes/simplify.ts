@@ -1,0 +1,135 @@
+// Constant folding through a function: what locals are known to hold is put in their place, branches and loops whose course is known go.
+import { valueOf, type Body, type Expression, type Label, type Local, type Program, type Statement, type StatementOf } from '../ir.ts';
+import { assignedIn, endsEarly, mapExpression, mapExpressions, mapProgram } from '../visit.ts';
+import { isLeft } from './clone.ts';
+import { fold } from './fold.ts';
+
+/** What locals hold: a constant or another local. */
+type Known = Map<Local, Expression>;
+
+/** Forgets what locals hold, and who holds what they held. */
+function forget(known: Known, locals: Iterable<Local>): void {
+  const gone = new Set(locals);
+  if (gone.size === 0) return;
+  for (const [local, value] of known) if (gone.has(local) || (value.kind === 'get' && gone.has(value.local))) known.delete(local);
+}
+
+class Simplifier {
+  #known: Known = new Map();
+  /** What holds wherever a label's block is left, as far as it was seen. */
+  readonly #left = new Map<Label, Known[]>();
+
+  body(body: Body): Body {
+    const made: Statement[] = [];
+    for (const s of body) {
+      const now = this.#statement(s);
+      made.push(...now);
+      if (endsEarly(now)) break;
+    }
+    return made.length === body.length && made.every((s, i) => s === body[i]) ? body : made;
+  }
+
+  #expression = (e: Expression): Expression =>
+    mapExpression(e, (part) => (part.kind === 'get' ? this.#known.get(part.local) ?? part : fold(part)));
+
+  #statement(given: Statement): Body {
+    if (given.kind === 'while') return this.#while(given);
+    const s = mapExpressions(given, this.#expression);
+    switch (s.kind) {
+      case 'set': {
+        if (s.value.kind === 'get' && s.value.local === s.local) return [];
+        forget(this.#known, [s.local]);
+        // A local with a range says more than what it is a copy of.
+        const isCopy = s.value.kind === 'constant' || (s.value.kind === 'get' && s.local.range === undefined);
+        if (isCopy) this.#known.set(s.local, s.value);
+        return [s];
+      }
+      case 'call':
+        forget(this.#known, s.results);
+        return [s];
+      case 'if': return this.#if(s);
+      case 'for': return this.#for(s);
+      case 'block': return this.#block(s);
+      case 'break': {
+        const seen = this.#left.get(s.label);
+        if (seen !== undefined) seen.push(new Map(this.#known));
+        return [s];
+      }
+      case 'guard': {
+        const known = valueOf(s.condition);
+        return known === undefined ? [s] : known !== 0 ? [] : [{ kind: 'trap', site: s.site, value: s.value }];
+      }
+      default: return [s];
+    }
+  }
+
+  #if(s: StatementOf<'if'>): Body {
+    const known = valueOf(s.condition);
+    if (known !== undefined) return this.body(known !== 0 ? s.then : s.otherwise);
+    const before = new Map(this.#known);
+    const then = this.body(s.then);
+    const afterThen = this.#known;
+    this.#known = before;
+    const otherwise = this.body(s.otherwise);
+    this.#known = endsEarly(then) ? this.#known : endsEarly(otherwise) ? afterThen : common(afterThen, this.#known);
+    if (then.length === 0 && otherwise.length === 0) return [];
+    const isNot = fold({ kind: 'unary', type: 'bool', op: 'not', operand: s.condition });
+    if (then.length === 0) return [{ ...s, condition: isNot, then: otherwise, otherwise: [] }];
+    return [then === s.then && otherwise === s.otherwise ? s : { ...s, then, otherwise }];
+  }
+
+  /** A body that may run several times; what it changes is forgotten before it and behind it. */
+  #repeated(body: Body, more: readonly Local[]): Body {
+    const changed = [...assignedIn(body), ...more];
+    forget(this.#known, changed);
+    const before = new Map(this.#known);
+    const made = this.body(body);
+    this.#known = before;
+    return made;
+  }
+
+  #while(s: StatementOf<'while'>): Body {
+    forget(this.#known, assignedIn(s.body));
+    const condition = this.#expression(s.condition);
+    if (valueOf(condition) === 0) return [];
+    const body = this.#repeated(s.body, []);
+    return [condition === s.condition && body === s.body ? s : { ...s, condition, body }];
+  }
+
+  #for(s: StatementOf<'for'>): Body {
+    const [from, to] = [valueOf(s.from), valueOf(s.to)];
+    if (from !== undefined && to !== undefined && from >= to) return [];
+    const body = this.#repeated(s.body, [s.counter]);
+    const isOnce = from !== undefined && to !== undefined && from + s.step >= to && !isLeft(body, s.label);
+    if (isOnce) return this.body([{ kind: 'set', local: s.counter, value: s.from }, ...s.body]);
+    return [body === s.body ? s : { ...s, body }];
+  }
+
+  #block(s: StatementOf<'block'>): Body {
+    const seen: Known[] = [];
+    this.#left.set(s.label, seen);
+    const body = this.body(s.body);
+    const ends = endsEarly(body) ? seen : [this.#known, ...seen];
+    if (ends.length > 0) this.#known = ends.reduce(common);
+    if (!isLeft(body, s.label)) return body;
+    // A break at the end goes where control goes by itself.
+    const last = body.at(-1)!;
+    if (last.kind === 'break' && last.label === s.label) {
+      const rest = body.slice(0, -1);
+      return isLeft(rest, s.label) ? [{ ...s, body: rest }] : rest;
+    }
+    return [body === s.body ? s : { ...s, body }];
+  }
+}
+
+function common(a: Known, b: Known): Known {
+  const isEqual = (x: Expression, y: Expression | undefined): boolean =>
+    y !== undefined && x.type === y.type && (x.kind === 'get' ? y.kind === 'get' && x.local === y.local
+      : Object.is(valueOf(x), valueOf(y)));
+  return new Map([...a].filter(([local, value]) => isEqual(value, b.get(local))));
+}
+
+/** Puts values that are known in place of locals, folds expressions, and drops branches that are not taken. */
+export function simplify(program: Program): Program {
+  return mapProgram(program, (body) => new Simplifier().body(body));
+}

@@ -1,0 +1,273 @@
+// Straight-line code in which statements stand four (of doubles two) times, each copy on values of its own: made one statement on lanes.
+// Jammed and unrolled loops look like that. Lanes are rounded as they are alone, so all bits stay.
+import {
+  extract, get, lanes, lanesOf, set, splat, vectorOf, type Body, type Expression, type ExpressionOf, type Local, type Program,
+  type ScalarType, type Statement, type StatementOf, type Type,
+} from '../ir.ts';
+import { expressionsOf, mapBody, mapFunctions, Names, readsOf, walkExpression } from '../visit.ts';
+import { isSame } from './fold.ts';
+import { distance, linearOf } from './linear.ts';
+import { exposedIn, mentionsIn } from './unroll.ts';
+import { hasLanes, onLanes } from './vectorise-loops.ts';
+
+type Plain = StatementOf<'set' | 'store'>;
+type Load = ExpressionOf<'load'>;
+
+/** A vector whose lanes are locals. */
+interface Pack {
+  readonly vector: Local;
+  readonly locals: readonly Local[];
+}
+
+/** A run of sets and stores on lanes. */
+class Packer {
+  readonly #names: Names;
+  readonly #exposed: ReadonlySet<Local>;
+  readonly #packOf = new Map<Local, Pack>();
+  /** Packs whose locals hold something before the run. */
+  readonly carried = new Set<Pack>();
+  readonly #body: Statement[] = [];
+  /** Locals that are read as themselves. */
+  readonly #alone = new Set<Local>();
+  /** Operations saved, less those that bring values into lanes and out of them. */
+  gain = 0;
+
+  constructor(names: Names, exposed: ReadonlySet<Local>) {
+    this.#names = names;
+    this.#exposed = exposed;
+  }
+
+  /** The run on lanes; undefined where a value is needed both in lanes and alone. */
+  body(run: readonly Plain[]): Body | undefined {
+    for (let at = 0; at < run.length;) {
+      const width = widthOf(run[at]!);
+      const group = run.slice(at, at + width);
+      const made = group.length === width && width > 1 ? this.#group(group) : undefined;
+      if (made !== undefined) {
+        this.#body.push(made);
+        at += width;
+      } else {
+        if (this.#isMixed(run[at]!)) return undefined;
+        this.#body.push(run[at++]!);
+      }
+    }
+    // The next iteration would read what is kept in lanes only.
+    for (const { locals } of this.carried) if (locals.some((local) => this.#alone.has(local))) return undefined;
+    return this.#body;
+  }
+
+  get packs(): ReadonlySet<Pack> {
+    return new Set(this.#packOf.values());
+  }
+
+  /** Whether a statement on its own touches what lies in lanes. */
+  #isMixed(s: Plain): boolean {
+    if (s.kind === 'set' && this.#packOf.has(s.local)) return true;
+    return expressionsOf(s).some((e) => this.#readsPacked(e));
+  }
+
+  #readsPacked(e: Expression): boolean {
+    const reads = [...readsOf(e)];
+    if (reads.some((local) => this.#packOf.has(local))) return true;
+    for (const local of reads) this.#alone.add(local);
+    return false;
+  }
+
+  /** Several statements as one, where they are copies of each other. */
+  #group(group: readonly Plain[]): Statement | undefined {
+    return group[0]!.kind === 'set' ? this.#sets(group) : this.#stores(group);
+  }
+
+  #sets(group: readonly Plain[]): Statement | undefined {
+    const sets = group.filter((s) => s.kind === 'set');
+    const locals = sets.map(({ local }) => local);
+    const [first] = locals as [Local];
+    const isAlike = locals.every(({ type, range }) => type === first.type && range === undefined);
+    if (sets.length < group.length || new Set(locals).size < locals.length || !isAlike) return undefined;
+    const old = this.#packOf.get(first);
+    if (locals.some((local) => this.#packOf.get(local) !== old) || (old !== undefined && !isEqual(old.locals, locals))) return undefined;
+    // No copy may need what another sets.
+    if (sets.some(({ value, local }) => [...readsOf(value)].some((read) => read !== local && locals.includes(read)))) return undefined;
+    const pack = old ?? { vector: { name: this.#names.make(first.name), type: vectorOf[first.type as ScalarType] }, locals };
+    const isCarried = old === undefined && locals.some((local) => this.#exposed.has(local));
+    // Accumulators are lanes before the first iteration.
+    if (isCarried) for (const local of locals) this.#packOf.set(local, pack);
+    const gain = this.gain;
+    const value = this.#value(sets.map((s) => s.value));
+    if (value === undefined) {
+      this.gain = gain;
+      if (isCarried) for (const local of locals) this.#packOf.delete(local);
+      return undefined;
+    }
+    if (isCarried) this.carried.add(pack);
+    for (const local of locals) this.#packOf.set(local, pack);
+    return set(pack.vector, value);
+  }
+
+  #stores(group: readonly Plain[]): Statement | undefined {
+    const stores = group.filter((s) => s.kind === 'store');
+    const [first] = stores as [StatementOf<'store'>];
+    if (stores.length < group.length || !areNear(stores)) return undefined;
+    const isFree = stores.every(({ index, value }) => {
+      let found = !this.#readsPacked(index);
+      walkExpression(value, (part) => { if (part.kind === 'load') found &&= part.buffer !== first.buffer; });
+      return found;
+    });
+    const gain = this.gain;
+    const value = isFree ? this.#value(stores.map((s) => s.value)) : undefined;
+    if (value === undefined) this.gain = gain;
+    else this.gain += stores.length - 1;
+    return value === undefined ? undefined : { ...first, value };
+  }
+
+  /** Values as lanes; undefined where that is no gain. */
+  #value(parts: readonly Expression[]): Expression | undefined {
+    const [first] = parts as [Expression];
+    if (parts.some(({ kind, type }) => type !== first.type || kind !== first.kind)) return undefined;
+    if (parts.every((part) => isSame(first, part)) && !this.#readsPacked(first)) return splat(first);
+    switch (first.kind) {
+      case 'constant': return lanes(...parts);
+      case 'get': {
+        const pack = this.#packOf.get(first.local);
+        const isWhole = pack !== undefined && isEqual(pack.locals, parts.map((part) => (part as ExpressionOf<'get'>).local));
+        return isWhole ? get(pack.vector) : undefined;
+      }
+      case 'load': return this.#load(parts as readonly Load[]);
+      case 'extract': {
+        // Lanes that were taken apart, in order.
+        const { vector } = first;
+        const isWhole = vector.type === vectorOf[first.type as ScalarType]
+          && parts.every((part, lane) => (part as typeof first).lane === lane && isSame((part as typeof first).vector, vector));
+        return isWhole && !this.#readsPacked(vector) ? vector : undefined;
+      }
+      case 'unary': case 'convert': case 'binary': return this.#operation(first, parts);
+      default: return undefined;
+    }
+  }
+
+  #operation(first: ExpressionOf<'unary' | 'convert' | 'binary'>, parts: readonly Expression[]): Expression | undefined {
+    if (!hasLanes(first)) return undefined;
+    this.gain += parts.length - 1;
+    if (first.kind !== 'binary') {
+      if (first.kind === 'unary' && parts.some((part) => (part as typeof first).op !== first.op)) return undefined;
+      const operand = this.#value(parts.map((part) => (part as typeof first).operand));
+      return operand === undefined ? undefined : onLanes(first, operand);
+    }
+    const all = parts as readonly (typeof first)[];
+    if (all.some(({ op }) => op !== first.op)) return undefined;
+    const left = this.#value(all.map((part) => part.left));
+    const isShift = first.op === 'shl' || first.op === 'shr' || first.op === 'shr_u';
+    const isCommon = isShift && all.every(({ right }) => isSame(right, first.right)) && !this.#readsPacked(first.right);
+    const right = !isShift ? this.#value(all.map((part) => part.right)) : isCommon ? first.right : undefined;
+    return left === undefined || right === undefined ? undefined : onLanes(first, left, right);
+  }
+
+  #load(parts: readonly Load[]): Expression | undefined {
+    const [first] = parts as [Load];
+    if (parts.some(({ buffer, index }) => buffer !== first.buffer || this.#readsPacked(index))) return undefined;
+    if (areNear(parts)) {
+      this.gain += parts.length - 1;
+      return { ...first, type: vectorOf[first.type as ScalarType] };
+    }
+    // One by one, as they would be alone.
+    --this.gain;
+    return lanes(...parts);
+  }
+}
+
+/** Whether these are elements behind each other. */
+function areNear(parts: readonly Pick<Load, 'buffer' | 'index' | 'offset'>[]): boolean {
+  const [first] = parts as [Load];
+  const start = linearOf(first.index);
+  return parts.every(({ buffer, index, offset }, lane) => {
+    const far = buffer === first.buffer ? distance(start, linearOf(index)) : undefined;
+    return far !== undefined && far + offset - first.offset === lane;
+  });
+}
+
+function isEqual(a: readonly Local[], b: readonly Local[]): boolean {
+  return a.length === b.length && a.every((local, i) => local === b[i]);
+}
+
+/** Copies of a statement that make up lanes. */
+function widthOf(s: Plain): number {
+  const type: Type = s.kind === 'set' ? s.local.type : s.value.type;
+  return type === 'i32' || type === 'f32' || type === 'f64' ? lanesOf[vectorOf[type]] : 1;
+}
+
+function isPlain(s: Statement): s is Plain {
+  return s.kind === 'set' || s.kind === 'store';
+}
+
+/** What a run becomes: what stands before it (or the loop around it), itself, and what stands behind. */
+interface Packed {
+  readonly before: Body;
+  readonly body: Body;
+  readonly after: Body;
+}
+
+class FunctionPacker {
+  readonly #names: Names;
+  readonly #mentions: ReadonlyMap<Local, number>;
+
+  constructor(names: Names, mentions: ReadonlyMap<Local, number>) {
+    this.#names = names;
+    this.#mentions = mentions;
+  }
+
+  /** @param isLoop the run is all of a loop's body */
+  #packed(run: readonly Plain[], isLoop: boolean): Packed | undefined {
+    const packer = new Packer(this.#names, exposedIn(run));
+    const body = packer.body(run);
+    if (body === undefined || packer.packs.size === 0) return undefined;
+    const own = mentionsIn(run);
+    const isOutside = (local: Local): boolean => own.get(local) !== this.#mentions.get(local);
+    // What is read later but not before would have to be in lanes even if the loop does not run.
+    const outside = [...packer.packs].filter(({ locals }) => locals.some(isOutside));
+    if (isLoop && outside.some((pack) => !packer.carried.has(pack))) return undefined;
+    const moved = [...outside, ...packer.carried].reduce((sum, { locals }) => sum + locals.length, 0);
+    if (packer.gain - (isLoop ? 0 : moved) <= 0) return undefined;
+    return {
+      before: [...packer.carried].map(({ vector, locals }) => set(vector, lanes(...locals.map(get)))), body,
+      after: outside.flatMap(({ vector, locals }) => locals.map((local, lane) => set(local, extract(get(vector), lane)))),
+    };
+  }
+
+  body(body: Body): Body {
+    return this.#runs(mapBody(body, { statement: (s) => {
+      if ((s.kind === 'for' || s.kind === 'while') && s.body.every(isPlain)) return this.#loop(s);
+      if (s.kind === 'if') return { ...s, then: this.#runs(s.then), otherwise: this.#runs(s.otherwise) };
+      return s.kind === 'for' || s.kind === 'while' || s.kind === 'block' ? { ...s, body: this.#runs(s.body) } : s;
+    } }));
+  }
+
+  #loop(s: StatementOf<'for' | 'while'>): Statement | Body {
+    const packed = this.#packed(s.body as readonly Plain[], true);
+    const needed = s.kind === 'while' ? readsOf(s.condition) : new Set([s.counter]);
+    const isUsed = packed?.after.some((each) => each.kind === 'set' && needed.has(each.local)) === true;
+    return packed === undefined || isUsed ? s : [...packed.before, { ...s, body: packed.body }, ...packed.after];
+  }
+
+  /** Sets and stores behind each other. */
+  #runs(body: Body): Body {
+    const made: Statement[] = [];
+    for (let at = 0; at < body.length;) {
+      let end = at;
+      while (end < body.length && isPlain(body[end]!)) ++end;
+      const packed = end - at > 3 ? this.#packed(body.slice(at, end) as readonly Plain[], false) : undefined;
+      if (packed !== undefined) made.push(...packed.before, ...packed.body, ...packed.after);
+      else made.push(...body.slice(at, Math.max(end, at + 1)));
+      at = Math.max(end, at + 1);
+    }
+    return made;
+  }
+}
+
+/** Turns statements that stand once for each lane into statements on lanes, in loops and outside. */
+export function vectoriseLanes(program: Program): Program {
+  return mapFunctions(program, (f) => {
+    const body = new FunctionPacker(Names.of(program, f), mentionsIn(f.body)).body(f.body);
+    return { ...f, body };
+  });
+}
+

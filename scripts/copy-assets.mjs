@@ -1,0 +1,23 @@
+// Copies what the compiled code reads at run time beside it: tree-sitter's CUDA grammar for lib/scratchpad (its own package brings a
+// native addon that nobody here needs), and the header of printed programs for lib/kernel.
+import { copyFileSync, mkdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { root } from './list-sources.mjs';
+
+function copyGrammar(folder) {
+  const from = dirname(createRequire(import.meta.url).resolve('tree-sitter-cuda/package.json'));
+  mkdirSync(folder, { recursive: true });
+  copyFileSync(join(from, 'tree-sitter-cuda.wasm'), join(folder, 'tree-sitter-cuda.wasm'));
+  copyFileSync(join(from, 'LICENSE'), join(folder, 'tree-sitter-cuda.LICENSE'));
+}
+
+/** Copies all of it to a folder of compiled code. */
+export function copyAssets(folder) {
+  copyGrammar(join(folder, 'scratchpad'));
+  mkdirSync(join(folder, 'kernel/print'), { recursive: true });
+  copyFileSync(join(root, 'lib/kernel/print/arithmetic.h'), join(folder, 'kernel/print/arithmetic.h'));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) copyAssets(join(root, 'dist'));
