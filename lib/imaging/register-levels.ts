@@ -8,7 +8,7 @@ import type { CallOptions } from '../core/progress.ts';
 import { type Pixels } from '../files/image.ts';
 import { landmarkError, release } from './landmarks.ts';
 import { double, halve, planPyramid, pointsOf, type PyramidLevel } from './pyramid.ts';
-import type { RegisterCall, RegisterResult, RegistrationLevel } from './register.ts';
+import type { RegisterCall, RegisterResult, RegistrationLevel } from './register-options.ts';
 import { gridOf } from './warp.ts';
 
 type Outcome = Omit<RegisterResult, 'displacement' | 'warped'> & { readonly displacement: Pixels; readonly warped: Pixels };

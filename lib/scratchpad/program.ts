@@ -2,7 +2,7 @@
 import { isIntegerType, kSizes, normalType, type Size } from './c-types.ts';
 import { evaluate, type Meaning } from './constants.ts';
 import { layoutOf, type Struct } from './structs.ts';
-import { ancestor, child, descend, namedChildren, textOf, type Syntax, type SyntaxNode } from './syntax.ts';
+import { ancestor, child, declaredName, descend, namedChildren, textOf, type Syntax, type SyntaxNode } from './syntax.ts';
 
 /** A macro of the text; `body` undefined where several definitions differ. */
 export interface Macro {
@@ -21,15 +21,6 @@ export interface FunctionNode {
   readonly isKernel: boolean;
   /** Line from 1. */
   readonly offset: number;
-}
-
-/** The name a declarator declares, under pointers, references, arrays and parentheses. */
-export function declaredName(declarator: SyntaxNode): SyntaxNode | undefined {
-  for (const node of descend(declarator)) {
-    if (node.field === 'size' || node.field === 'value' || node.type === 'parameter_list') continue;
-    if (node.type === 'identifier' || node.type === 'field_identifier' || node.type === 'type_identifier') return node;
-  }
-  return undefined;
 }
 
 /** The text of an alternative of conditional compilation: what stands in it is defined only sometimes. */

@@ -1,8 +1,14 @@
 // Layout of structs.
 import type { Size } from './c-types.ts';
 import { evaluate, type Meaning } from './constants.ts';
-import { declaredName, type Program } from './program.ts';
-import { child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
+import { child, declaredName, descend, namedChildren, type SyntaxNode } from './syntax.ts';
+
+/** What the source says of names and types. */
+export interface Source extends Meaning {
+  text(node: SyntaxNode): string;
+  /** Bytes and alignment of a type by its text. */
+  size(type: string): Size | undefined;
+}
 
 /** A field of a struct. */
 export interface Field {
@@ -21,7 +27,7 @@ export interface Struct {
 }
 
 /** Bytes, alignment and fields of a struct. */
-export function layoutOf(program: Program, node: SyntaxNode): Struct {
+export function layoutOf(program: Source, node: SyntaxNode): Struct {
   const fields = new Map<string, Field>();
   const fail = (problem: 'constructor' | 'unknown-type'): Struct => ({ bytes: 0, alignment: 1, fields, problem });
   if (node.type === 'union_specifier' || node.children.some((each) => each.type === 'base_class_clause')) return fail('constructor');
@@ -59,7 +65,7 @@ export function layoutOf(program: Program, node: SyntaxNode): Struct {
   return { bytes: Math.max(alignment, Math.ceil(bytes / alignment) * alignment), alignment, fields };
 }
 
-function fieldOf(program: Program, type: SyntaxNode, declarator: SyntaxNode, owner: string): (Field & Size & { name: string }) | undefined {
+function fieldOf(program: Source, type: SyntaxNode, declarator: SyntaxNode, owner: string): (Field & Size & { name: string }) | undefined {
   // Constants of the struct itself go by their own names.
   const meaning: Meaning = {
     value: (word) => program.value(`${owner}::${word}`) ?? program.value(word), macro: (word) => program.macro(word),
@@ -83,7 +89,7 @@ function fieldOf(program: Program, type: SyntaxNode, declarator: SyntaxNode, own
 }
 
 /** The strictest `alignas` of a declaration. */
-export function alignasOf(program: Program, node: SyntaxNode): number | undefined {
+export function alignasOf(program: Source, node: SyntaxNode): number | undefined {
   let strictest: number | undefined;
   for (const part of node.children) {
     const qualifier = part.type === 'alignas_qualifier' ? part : part.children.find((each) => each.type === 'alignas_qualifier');

@@ -1,6 +1,6 @@
 // Which declaration each name inside a function means.
-import { declaredName, type FunctionNode, type Program } from './program.ts';
-import { child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
+import type { FunctionNode, Program } from './program.ts';
+import { declaredName, child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
 
 /** A name declared in a function. */
 export interface Sym {

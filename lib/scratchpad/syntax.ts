@@ -218,3 +218,12 @@ export function ancestor(node: SyntaxNode, ...types: string[]): SyntaxNode | und
   while (up !== undefined && !types.includes(up.type)) up = up.parent;
   return up;
 }
+
+/** The name a declarator declares, under pointers, references, arrays and parentheses. */
+export function declaredName(declarator: SyntaxNode): SyntaxNode | undefined {
+  for (const node of descend(declarator)) {
+    if (node.field === 'size' || node.field === 'value' || node.type === 'parameter_list') continue;
+    if (node.type === 'identifier' || node.type === 'field_identifier' || node.type === 'type_identifier') return node;
+  }
+  return undefined;
+}

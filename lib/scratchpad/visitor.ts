@@ -1,17 +1,15 @@
 // Walks statements and expressions and notes their effects; refuses what it cannot follow.
-import type { KernelArrays } from './arrays.ts';
 import { callOf } from './calls.ts';
 import { Effects, kAnyMemory, type Instance, type MemoryBase, type Mode, type Shape } from './effects.ts';
 import { macroOf } from './macros.ts';
-import { controlTypes, loopTypes, rootOf, type Library } from './model.ts';
-import { builtinNames, forbiddenWords } from './names.ts';
-import { declaredName } from './program.ts';
+import { controlTypes, loopTypes, rootOf } from './model.ts';
+import { builtinNames } from './names.ts';
 import { Refusal } from './refusal.ts';
-import { Shapes } from './shapes.ts';
 import { requireCopied } from './copies.ts';
 import { requireReadable } from './waits.ts';
 import type { Sym } from './symbols.ts';
-import { ancestor, child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
+import { type SyntaxNode, ancestor, child, declaredName, descend, namedChildren } from './syntax.ts';
+import { requireAllowed, Walker } from './walker.ts';
 
 const kIgnored = new Set(['comment', 'number_literal', 'char_literal', 'string_literal', 'concatenated_string', 'raw_string_literal',
   'true', 'false',
@@ -29,17 +27,7 @@ const kPlain = new Set(['expression_statement', 'parenthesized_expression', 'bin
 const kConditionals = /^preproc_(?:if|ifdef|else|elif|elifdef|include)$/;
 
 /** Notes effects of the statements of one kernel. */
-export class Visitor extends Shapes {
-  /** Functions that the caller vouches for. */
-  readonly trusted: ReadonlySet<string>;
-  /** Template parameters of the kernel that values of shared arrays initialise: they must not stand for classes. */
-  readonly plainParameters = new Set<string>();
-
-  constructor(library: Library, arrays: KernelArrays, trusted: ReadonlySet<string>) {
-    super(library, arrays);
-    this.trusted = trusted;
-  }
-
+export class Visitor extends Walker {
   /** The kernel itself as an instance. */
   root(model: Instance['model']): Instance {
     requireReadable(model);
@@ -53,8 +41,7 @@ export class Visitor extends Shapes {
     return effects;
   }
 
-  /** Notes what computing the place of a peeked expression does. */
-  touch(node: SyntaxNode, instance: Instance, effects: Effects): void {
+  override touch(node: SyntaxNode, instance: Instance, effects: Effects): void {
     switch (node.type) {
       case 'identifier': return this.#touchName(node, instance, effects);
       case 'subscript_expression':
@@ -78,7 +65,7 @@ export class Visitor extends Shapes {
     if (sym !== undefined && !this.isArray(sym) && !instance.bindings.has(sym)) effects.variable(sym, 'r');
   }
 
-  visit(node: SyntaxNode, instance: Instance, effects: Effects, mode: Mode): void {
+  override visit(node: SyntaxNode, instance: Instance, effects: Effects, mode: Mode): void {
     const shape = this.peek(node, instance);
     if (shape !== undefined) {
       this.touch(node, instance, effects);
@@ -268,8 +255,7 @@ export class Visitor extends Shapes {
     }
   }
 
-  /** The memory a pointer expression leads to; undefined: constant memory, which nobody writes. */
-  base(node: SyntaxNode, instance: Instance, depth = 0): MemoryBase | undefined {
+  override base(node: SyntaxNode, instance: Instance, depth = 0): MemoryBase | undefined {
     const root = rootOf(node);
     if (root === undefined || depth > 8) return kAnyMemory;
     const sym = instance.model.use(root);
@@ -353,8 +339,7 @@ export class Visitor extends Shapes {
     }
   }
 
-  /** Every name of a shared array in a function must have been followed. */
-  requireAllSeen(instance: Instance): void {
+  override requireAllSeen(instance: Instance): void {
     const names = new Set(this.arrays.map((array) => array.name));
     for (const node of descend(instance.model.fn.body)) {
       if (!/identifier$/.test(node.type) || node.children.length > 0 || node.type === 'field_identifier') continue;
@@ -367,13 +352,4 @@ export class Visitor extends Shapes {
       }
     }
   }
-}
-
-/** Refuses words that stand for machinery the analysis does not know. */
-export function requireAllowed(name: string, node: SyntaxNode): void {
-  for (const word of name.split('::')) {
-    for (const [pattern, code, reason] of forbiddenWords) if (pattern.test(word)) throw new Refusal(code, node, `${word}: ${reason}`);
-    if (word === 'asm' || word === '__asm__') throw new Refusal('inline-assembly', node, 'inline assembly can touch any memory');
-  }
-  if (/^cuda::(?:barrier|pipeline)/.test(name)) throw new Refusal('barrier-object', node, `${name} keeps state in shared memory`);
 }
