@@ -171,7 +171,8 @@ function cycleBreaches(files, read) {
   const graph = new Map(files.filter((path) => path.startsWith('lib/'))
     .map((path) => [path, importsWithin(path, withoutComments(read(path)))]));
   const messages = cycles(graph).map((group) => {
-    const links = group.flatMap((file) => graph.get(file).filter((target) => group.includes(target)).map((target) => `${file} -> ${target}`));
+    const linksOf = (file) => graph.get(file).filter((target) => group.includes(target)).map((target) => `${file} -> ${target}`);
+    const links = group.flatMap(linksOf);
     return `import cycle of ${group.length} files:\n    ${links.join('\n    ')}`;
   });
   const stale = [...kKnownCycles].filter((link) => {

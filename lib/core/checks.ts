@@ -3,6 +3,7 @@ import { types } from 'node:util';
 import { describeValue } from './arrays.ts';
 import { Device } from './device.ts';
 import { ArgumentError, refusal } from './errors.ts';
+import { elementAt } from './known.ts';
 import type { CallOptions } from './progress.ts';
 
 /** What all typed arrays inherit from; so do imitations, whose methods and lengths throw. */
@@ -23,6 +24,11 @@ export function requireFields(
 }
 
 const callNames: readonly string[] = ['signal', 'onProgress'];
+
+/** One of `choices`, which must be given. */
+export function requireChosen(value: unknown, name: string, choices: readonly unknown[]): void {
+  requireChoice(value === undefined ? null : value, name, choices);
+}
 
 /** One of `choices`, or absent. */
 export function requireChoice(value: unknown, name: string, choices: readonly unknown[]): void {
@@ -132,6 +138,6 @@ export function requireCall(options: CallOptions, known: readonly string[], owne
 /** Of alternatives of which at most one may be given: its name and value. */
 export function oneOf<Name extends string>(options: Readonly<Partial<Record<Name, unknown>>>, names: readonly Name[]): Name | undefined {
   const given = names.filter((name) => options[name] !== undefined);
-  if (given.length > 1) throw new ArgumentError(given[1]!, `give ${given[0]} or ${given[1]}, not both`);
+  if (given.length > 1) throw new ArgumentError(elementAt(given, 1), `give ${given[0]} or ${given[1]}, not both`);
   return given[0];
 }

@@ -1,7 +1,7 @@
 // imaging.register: curvature registration of two images or volumes, from coarse to fine.
 import { deviceFor, deviceOfCall, requireOut } from '../core/calls.ts';
 import { requireBoolean, requireCall, requireChoice, requireDevice, requireReal, requireWhole } from '../core/checks.ts';
-import { describeValue } from '../core/arrays.ts';
+import { describeValue, isObject } from '../core/arrays.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import { checkImage, requireAlike, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
@@ -41,7 +41,7 @@ function checkOptions(options: RegisterOptions): void {
   requireBoolean(accelerate, 'accelerate');
   if (accelerate === true && variant === 'explicit') throw new ArgumentError('accelerate', 'the explicit variant has no extrapolation');
   if (onLevel !== undefined && typeof onLevel !== 'function') throw refusal('onLevel', 'a function', describeValue(onLevel));
-  if (out !== undefined && (typeof out !== 'object' || out === null)) throw refusal('out', 'an object', describeValue(out));
+  if (out !== undefined && !isObject(out)) throw refusal('out', 'an object', describeValue(out));
   requireDevice(device);
 }
 

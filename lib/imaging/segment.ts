@@ -1,9 +1,10 @@
 // imaging.segment: two regions by active contours without edges.
-import { describeValue, holds } from '../core/arrays.ts';
+import { describeValue, holds, isObject } from '../core/arrays.ts';
 import { deviceFor, requireOut } from '../core/calls.ts';
 import { requireBoolean, requireCall, requireChoice, requireDevice, requireFields, requireReal, requireWhole } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
+import { required } from '../core/known.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { checkImage, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 import { segmentInPortions } from './segment-call.ts';
@@ -16,7 +17,7 @@ const known = [
 const mostIterations = 2 ** 24;
 
 function checkOptions(options: SegmentOptions): void {
-  if (typeof options === 'object' && options !== null && 'contours' in options) {
+  if (isObject(options) && 'contours' in options) {
     throw new ArgumentError('contours',
       'contours are traced when they are asked for: leave the option out and call `await result.contours()`');
   }
@@ -55,7 +56,7 @@ const corner = (letters: readonly string[], point: readonly number[]): Record<st
 /** The fields of the operation for a shape. */
 function shapeFields(shape: { readonly kind: string } & Record<string, unknown>, image: CheckedImage): Record<string, unknown> {
   requireChoice(shape.kind, 'initial.kind', ['checkerboard', 'ball', 'box']);
-  const fields = { checkerboard: ['square'], ball: ['centre', 'radius'], box: ['low', 'high'] }[shape.kind]!;
+  const fields = required({ checkerboard: ['square'], ball: ['centre', 'radius'], box: ['low', 'high'] }[shape.kind]);
   requireFields(shape, ['kind', ...fields], 'initial', `a ${shape.kind}`);
   const sides = [image.width, image.height, ...(image.depth > 1 ? [image.depth] : [])];
   if (shape.kind === 'checkerboard') {
@@ -74,7 +75,7 @@ function shapeFields(shape: { readonly kind: string } & Record<string, unknown>,
 
 function checkInitial(initial: unknown, image: CheckedImage): Pick<SegmentCall, 'initial' | 'given'> {
   if (ArrayBuffer.isView(initial) || initial instanceof DeviceArray) {
-    requireOut(initial as Pixels, image.type, image.points, 'initial');
+    requireOut(initial, image.type, image.points, 'initial');
     return { initial: { initial: 'given' }, given: initial as Pixels };
   }
   if (typeof initial === 'string') return { initial: shapeFields({ kind: initial }, image), given: undefined };
@@ -99,7 +100,7 @@ function takenOptions(options: SegmentOptions): SegmentOptions {
   const { weights, out } = options;
   return {
     ...options, ...(weights === undefined ? {} : { weights: [...weights] }), ...(out === undefined ? {} : { out: { ...out } }),
-  } as SegmentOptions;
+  };
 }
 
 /**

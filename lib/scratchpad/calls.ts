@@ -1,4 +1,5 @@
 // Calls: barriers, atomics, shuffles, functions of CUDA, functions of the text.
+import { elementAt, required } from '../core/known.ts';
 import { kAnyMemory, type Effects, type Instance, type MemoryBase, type Mode, type Shape } from './effects.ts';
 import { plainness } from './certainty.ts';
 import { macroOf } from './macros.ts';
@@ -7,7 +8,7 @@ import { blockBarriers, cachedLoad, cachedStore, isAtomic, isPureFunction, opaqu
 import type { FunctionNode } from './program.ts';
 import { Refusal } from './refusal.ts';
 import type { Sym } from './symbols.ts';
-import { child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
+import { child, descend, namedChildren, partOf, type SyntaxNode } from './syntax.ts';
 import { requireAllowed, type Walker } from './walker.ts';
 import { requireReadable } from './waits.ts';
 
@@ -20,7 +21,7 @@ const kDeepest = 24;
 /** Notes the effects of a call. */
 export function callOf(visitor: Walker, node: SyntaxNode, instance: Instance, effects: Effects): void {
   const { program } = visitor.library;
-  const callee = child(node, 'function')!;
+  const callee = partOf(node, 'function');
   const name = calledName(program, node);
   if (callee.type === 'field_expression') return methodOf(visitor, node, callee, name, instance, effects);
   const qualified = program.text(callee).replace(/\s/g, '');
@@ -73,7 +74,7 @@ function argumentsOf(visitor: Walker, node: SyntaxNode, instance: Instance, effe
     const shape = visitor.peek(each, instance);
     if (shape !== undefined && shape.dimensions > 0) {
       throw new Refusal('escaping-pointer', each,
-        `a pointer to ${visitor.arrays[shape.array]!.name} is passed to ${instance.model.text(child(node, 'function')!)}`);
+        `a pointer to ${elementAt(visitor.arrays, shape.array).name} is passed to ${instance.model.text(partOf(node, 'function'))}`);
     }
     visitor.visit(each, instance, effects, mode);
   }
@@ -124,7 +125,7 @@ function syncOf(node: SyntaxNode, group: SyntaxNode, instance: Instance, effects
 }
 
 function methodOf(visitor: Walker, node: SyntaxNode, callee: SyntaxNode, name: string, instance: Instance, effects: Effects): void {
-  const object = child(callee, 'argument')!;
+  const object = partOf(callee, 'argument');
   if (visitor.peek(object, instance) !== undefined) {
     throw new Refusal('unrecognised-use', node, `a member function of a shared object is called: ${instance.model.text(callee)}`);
   }
@@ -164,7 +165,7 @@ function castOf(visitor: Walker, node: SyntaxNode, name: string, instance: Insta
     const shape = visitor.peek(each, instance);
     const isReference = name === 'reinterpret_cast' && shape !== undefined;
     if (isReference || (shape !== undefined && shape.dimensions > 0)) {
-      throw new Refusal('reinterpret-cast', node, `${visitor.arrays[shape!.array]!.name} is used as something else than it is`);
+      throw new Refusal('reinterpret-cast', node, `${elementAt(visitor.arrays, shape.array).name} is used as something else than it is`);
     }
     visitor.visit(each, instance, effects, 'r');
   }
@@ -219,15 +220,15 @@ function libraryCall(visitor: Walker, node: SyntaxNode, name: string, instance: 
 function userCall(visitor: Walker, node: SyntaxNode, candidates: readonly FunctionNode[], instance: Instance, effects: Effects): void {
   const [fn] = candidates;
   if (candidates.length > 1) {
-    throw new Refusal('ambiguous-function', node, `${fn!.name} has several bodies that this call could mean`);
+    throw new Refusal('ambiguous-function', node, `${required(fn).name} has several bodies that this call could mean`);
   }
-  const entered = enter(visitor, node, fn!, instance, effects);
-  if (visitor.library.hasBarrier(fn!)) {
-    effects.inlined.push({ call: node, fn: fn!, instance: entered });
+  const entered = enter(visitor, node, required(fn), instance, effects);
+  if (visitor.library.hasBarrier(required(fn))) {
+    effects.inlined.push({ call: node, fn: required(fn), instance: entered });
     return;
   }
   const returns = effects.returns.length;
-  visitor.visit(fn!.body, entered, effects, 'r');
+  visitor.visit(required(fn).body, entered, effects, 'r');
   effects.returns.length = returns;
   visitor.requireAllSeen(entered);
 }

@@ -5,7 +5,7 @@ import { plainness, templateArguments } from './certainty.ts';
 import type { Instance } from './effects.ts';
 import { calledName } from './model.ts';
 import { Refusal } from './refusal.ts';
-import { ancestor, child, namedChildren, type SyntaxNode } from './syntax.ts';
+import { ancestor, child, namedChildren, partOf, type SyntaxNode } from './syntax.ts';
 import type { Walker } from './walker.ts';
 
 /** Expressions that pass on what they hold as it is. */
@@ -37,8 +37,8 @@ function typeMade(node: SyntaxNode, value: SyntaxNode, instance: Instance): stri
     case 'cast_expression': return typeOf(child(node, 'type'))?.replace(/\s*&+$/, '');
     case 'compound_literal_expression': return typeOf(child(node, 'type'));
     case 'return_statement': return ancestor(node, 'lambda_expression') === undefined ? typeOf(child(model.fn.node, 'type')) : undefined;
-    case 'assignment_expression': return value.field === 'right' ? typeOfTarget(child(node, 'left')!, instance) : undefined;
-    case 'binary_expression': return typeOfTarget(child(node, value.field === 'left' ? 'right' : 'left')!, instance);
+    case 'assignment_expression': return value.field === 'right' ? typeOfTarget(partOf(node, 'left'), instance) : undefined;
+    case 'binary_expression': return typeOfTarget(partOf(node, value.field === 'left' ? 'right' : 'left'), instance);
     default: return undefined;
   }
 }
@@ -55,7 +55,7 @@ function typeCalled(visitor: Walker, call: SyntaxNode, argument: SyntaxNode, ins
   const { model } = instance;
   const { program } = visitor.library;
   const name = calledName(program, call);
-  const callee = child(call, 'function')!;
+  const callee = partOf(call, 'function');
   if (callee.type === 'primitive_type' || program.isType(name) || model.fn.template.includes(name)) return name;
   if (/^(?:static|const|reinterpret|dynamic)_cast$/.test(name)) {
     const [type] = templateArguments(callee);

@@ -2,7 +2,7 @@
 import { isIntegerType, kSizes, normalType, type Size } from './c-types.ts';
 import { evaluate, type Meaning } from './constants.ts';
 import { layoutOf, type Struct } from './structs.ts';
-import { ancestor, child, declaredName, descend, namedChildren, textOf, type Syntax, type SyntaxNode } from './syntax.ts';
+import { ancestor, child, declaredName, descend, namedChildren, partOf, textOf, type Syntax, type SyntaxNode } from './syntax.ts';
 
 /** A macro of the text; `body` undefined where several definitions differ. */
 export interface Macro {
@@ -155,7 +155,7 @@ export class Program implements Meaning {
   }
 
   #noteMacro(node: SyntaxNode): void {
-    const name = this.text(child(node, 'name')!);
+    const name = this.text(partOf(node, 'name'));
     const list = child(node, 'parameters');
     const value = child(node, 'value');
     const body = value === undefined ? '' : this.text(value).replace(/\\\r?\n/g, ' ').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/g, ' ').trim();
@@ -177,7 +177,7 @@ export class Program implements Meaning {
     if (ancestor(node, 'compound_statement', 'field_declaration_list') !== undefined) return;
     const type = child(node, 'type');
     const isAlias = node.type === 'alias_declaration';
-    for (const declarator of isAlias ? [child(node, 'name')!] : node.children.filter((each) => each.field === 'declarator')) {
+    for (const declarator of isAlias ? [partOf(node, 'name')] : node.children.filter((each) => each.field === 'declarator')) {
       const name = declaredName(declarator);
       if (name === undefined || type === undefined) continue;
       const template = node.parent?.type === 'template_declaration';

@@ -1,7 +1,8 @@
 // Layout of structs.
+import { elementAt } from '../core/known.ts';
 import type { Size } from './c-types.ts';
 import { evaluate, type Meaning } from './constants.ts';
-import { child, declaredName, descend, namedChildren, type SyntaxNode } from './syntax.ts';
+import { child, declaredName, descend, namedChildren, partOf, type SyntaxNode } from './syntax.ts';
 
 /** What the source says of names and types. */
 export interface Source extends Meaning {
@@ -34,15 +35,15 @@ export function layoutOf(program: Source, node: SyntaxNode): Struct {
   const name = child(node, 'name');
   let bytes = 0;
   let alignment = alignasOf(program, node) ?? 1;
-  for (const each of namedChildren(child(node, 'body')!)) {
+  for (const each of namedChildren(partOf(node, 'body'))) {
     if (each.type === 'access_specifier' || each.type === 'alias_declaration' || each.type === 'type_definition') continue;
     const isMethod = each.type === 'function_definition' || each.type === 'template_declaration'
       || [...descend(each)].some((node_) => node_.type === 'function_declarator');
     if (isMethod) {
       const head = program.text(each);
-      const isSpecial = name !== undefined && new RegExp(`(?:^|[^\\w])~?${program.text(name)}\\s*\\(`).test(head.split('{')[0]!);
+      const isSpecial = name !== undefined && new RegExp(`(?:^|[^\\w])~?${program.text(name)}\\s*\\(`).test(elementAt(head.split('{'), 0));
       // Operators that change their object hide what a statement reads and writes.
-      const isOperator = /\boperator\s*\W/.test(head) && !/\)\s*const\b/.test(head.split('{')[0]!);
+      const isOperator = /\boperator\s*\W/.test(head) && !/\)\s*const\b/.test(elementAt(head.split('{'), 0));
       if (/\bvirtual\b/.test(head) || isOperator || (isSpecial && !/=\s*default\s*;/.test(head))) return fail('constructor');
       continue;
     }
@@ -75,7 +76,7 @@ function fieldOf(program: Source, type: SyntaxNode, declarator: SyntaxNode, owne
   let part = declarator;
   let count = 1;
   let dimensions = 0;
-  for (; part.type === 'array_declarator'; part = child(part, 'declarator')!) {
+  for (; part.type === 'array_declarator'; part = partOf(part, 'declarator')) {
     const size = child(part, 'size');
     count *= (size === undefined ? undefined : evaluate(program.text(size), meaning)) ?? NaN;
     ++dimensions;

@@ -1,4 +1,5 @@
 // Walks statements and expressions and notes their effects; refuses what it cannot follow.
+import { elementAt, required } from '../core/known.ts';
 import { callOf } from './calls.ts';
 import { Effects, kAnyMemory, type Instance, type MemoryBase, type Mode, type Shape } from './effects.ts';
 import { macroOf } from './macros.ts';
@@ -8,7 +9,7 @@ import { Refusal } from './refusal.ts';
 import { requireCopied } from './copies.ts';
 import { requireReadable } from './waits.ts';
 import type { Sym } from './symbols.ts';
-import { type SyntaxNode, ancestor, child, declaredName, descend, namedChildren } from './syntax.ts';
+import { ancestor, child, declaredName, descend, namedChildren, partOf, type SyntaxNode } from './syntax.ts';
 import { requireAllowed, Walker } from './walker.ts';
 
 const kIgnored = new Set(['comment', 'number_literal', 'char_literal', 'string_literal', 'concatenated_string', 'raw_string_literal',
@@ -45,16 +46,16 @@ export class Visitor extends Walker {
     switch (node.type) {
       case 'identifier': return this.#touchName(node, instance, effects);
       case 'subscript_expression':
-        this.touch(child(node, 'argument')!, instance, effects);
-        return this.visit(child(node, 'indices')!, instance, effects, 'r');
+        this.touch(partOf(node, 'argument'), instance, effects);
+        return this.visit(partOf(node, 'indices'), instance, effects, 'r');
       case 'binary_expression':
-        for (const side of [child(node, 'left')!, child(node, 'right')!]) {
+        for (const side of [partOf(node, 'left'), partOf(node, 'right')]) {
           if ((this.peek(side, instance)?.dimensions ?? 0) > 0) this.touch(side, instance, effects);
           else this.visit(side, instance, effects, 'r');
         }
         return;
-      case 'parenthesized_expression': return this.touch(namedChildren(node)[0]!, instance, effects);
-      default: return this.touch(child(node, 'argument')!, instance, effects);
+      case 'parenthesized_expression': return this.touch(elementAt(namedChildren(node), 0), instance, effects);
+      default: return this.touch(partOf(node, 'argument'), instance, effects);
     }
   }
 
@@ -109,7 +110,7 @@ export class Visitor extends Walker {
   }
 
   #escape(node: SyntaxNode, shape: Shape, instance: Instance): Refusal {
-    const { name } = this.arrays[shape.array]!;
+    const { name } = elementAt(this.arrays, shape.array);
     if (node.type === 'pointer_expression') return new Refusal('address-of', node,
       `the address of ${name} is taken where it cannot be followed`);
     const up = node.parent;
@@ -187,8 +188,8 @@ export class Visitor extends Walker {
   }
 
   #assignment(node: SyntaxNode, instance: Instance, effects: Effects): void {
-    const left = child(node, 'left')!;
-    const right = child(node, 'right')!;
+    const left = partOf(node, 'left');
+    const right = partOf(node, 'right');
     const plain = child(node, 'operator')?.type === '=';
     const target = this.peek(left, instance);
     if (target !== undefined && target.dimensions > 0) {
@@ -208,10 +209,10 @@ export class Visitor extends Walker {
   }
 
   #update(node: SyntaxNode, instance: Instance, effects: Effects): void {
-    const argument = child(node, 'argument')!;
+    const argument = partOf(node, 'argument');
     const shape = this.peek(argument, instance);
     if (shape !== undefined && shape.dimensions > 0 && argument.type === 'identifier') {
-      const sym = instance.model.use(argument)!;
+      const sym = required(instance.model.use(argument));
       effects.variable(sym, 'rw');
       this.touch(argument, instance, effects);
       return;
@@ -232,7 +233,7 @@ export class Visitor extends Walker {
 
   /** Loads, stores and addresses of anything but shared arrays. */
   #memory(node: SyntaxNode, instance: Instance, effects: Effects, mode: Mode): void {
-    const argument = child(node, 'argument')!;
+    const argument = partOf(node, 'argument');
     if (node.type === 'pointer_expression' && instance.model.text(node).startsWith('&')) {
       return this.visit(argument, instance, effects, argument.type === 'identifier' ? 'rw' : 'r');
     }
@@ -278,7 +279,7 @@ export class Visitor extends Walker {
   }
 
   #field(node: SyntaxNode, instance: Instance, effects: Effects, mode: Mode): void {
-    const object = child(node, 'argument')!;
+    const object = partOf(node, 'argument');
     const arrow = node.children.some((each) => each.type === '->');
     this.visit(object, instance, effects, arrow || mode === 'r' ? 'r' : 'rw');
     if (!arrow) return;
@@ -287,8 +288,8 @@ export class Visitor extends Walker {
   }
 
   #cast(node: SyntaxNode, instance: Instance, effects: Effects, mode: Mode): void {
-    const value = child(node, 'value')!;
-    const type = child(node, 'type')!;
+    const value = partOf(node, 'value');
+    const type = partOf(node, 'type');
     // (n) * x and (n) & x are read as casts by a grammar without types.
     const variable = [...descend(type)].find((each) => /identifier$/.test(each.type));
     const sym = variable === undefined ? undefined : instance.model.scopes.syms.find((each) => each.name === instance.model.text(variable));

@@ -1,7 +1,7 @@
 // The paper's cost model of register packing: Davidson, Owens, "Register Packing for Cyclic Reduction"
 // (2011), section 6.1, equations 1-3 and Table 1.
 import { describeValue } from '../core/arrays.ts';
-import { isArray, requireChoice, requireCount, requireFields, requireNumber, requireRange } from '../core/checks.ts';
+import { isArray, requireChoice, requireChosen, requireCount, requireFields, requireNumber, requireRange } from '../core/checks.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import { modelTable } from './model-table.ts';
 import type { ModelCoefficients } from './types.ts';
@@ -48,7 +48,7 @@ export const paperCoefficients: ModelCoefficients = {
  * @throws ArgumentError for an architecture or type without any
  */
 export function modelCoefficients(architecture: string, type: 'float32' | 'float64'): ModelCoefficients {
-  requireChoice(type ?? null, 'type', ['float32', 'float64']);
+  requireChosen(type, 'type', ['float32', 'float64']);
   if (architecture === 'paper') {
     if (type === 'float32') return paperCoefficients;
     throw new ArgumentError('type', 'expected "float32": the paper has no float64 figures');
