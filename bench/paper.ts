@@ -2,7 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fitModel, model, type ModelCoefficients } from '../lib/tridiagonal/model.ts';
+import { fitModel, model } from '../lib/tridiagonal/model.ts';
+import type { ModelCoefficients } from '../lib/tridiagonal/types.ts';
 import type { BenchContext } from './domain.ts';
 import { provenance } from './provenance.ts';
 import { bytesOf, precisions, type Shape } from './systems.ts';

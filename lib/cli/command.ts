@@ -29,7 +29,7 @@ export interface Command {
   readonly summary: string;
   /** The whole text of `warploom <name> --help`. */
   readonly help: string;
-  run(argv: string[], context: CommandContext): Promise<ExitCode>;
+  run(argv: string[], context: CommandContext): ExitCode | Promise<ExitCode>;
 }
 
 /** Bad flags; the message says which and what was expected. */
@@ -70,8 +70,8 @@ export function exitCodeOf(error: unknown, signal: AbortSignal): ExitCode {
   if (signal.aborted) return ExitCode.interrupted;
   if (error instanceof UsageError) return ExitCode.usage;
   if (error instanceof FileError) return wrongNames.includes(error.systemCode) ? ExitCode.usage : ExitCode.failed;
-  const code = (error as NodeJS.ErrnoException | undefined)?.code;
-  if (error instanceof WarploomError || code?.startsWith?.('ERR_WARPLOOM_') === true) {
+  const code: unknown = (error as { code?: unknown } | undefined)?.code;
+  if (error instanceof WarploomError || (typeof code === 'string' && code.startsWith('ERR_WARPLOOM_'))) {
     switch (code as ErrorCode) {
       case 'ERR_WARPLOOM_INVALID_ARGUMENT':
       case 'ERR_WARPLOOM_DAMAGED_FILE': return ExitCode.usage;

@@ -1,5 +1,6 @@
 // warploom denoise: total variation denoising of one image from flags.
 import { writeFileAtomic } from '../core/files.ts';
+import { required } from '../core/known.ts';
 import { writeImage } from '../imaging/index.ts';
 import { denoiseJobSchema, denoisePreview, runDenoise } from '../jobs/kinds/denoise.ts';
 import { loadImage, rescale } from '../jobs/images/input.ts';
@@ -64,9 +65,9 @@ ${exitCodesHelp}`,
       await writeImage(out, rescale(image, loaded.range, true), outputMeta(out, loaded));
       if (values.preview !== undefined) await writeFileAtomic(values.preview, denoisePreview(loaded, image));
       const { psnr, psnrBefore, seconds } = report.figures;
-      context.out.write(`${report.summary} on ${running.device.backend}: ${formatSeconds(seconds!)}, ${report.accuracy.meaning} `
-        + `${report.accuracy.value.toExponential(2)}`
-        + `${psnr === undefined ? '' : `, PSNR ${psnrBefore!.toFixed(2)} → ${psnr.toFixed(2)} dB`}\n`
+      context.out.write(`${report.summary} on ${running.device.backend}: ${formatSeconds(required(seconds))}, ${report.accuracy.meaning} `
+        + report.accuracy.value.toExponential(2)
+        + `${psnr === undefined ? '' : `, PSNR ${required(psnrBefore).toFixed(2)} → ${psnr.toFixed(2)} dB`}\n`
         + `result in ${out}${values.preview === undefined ? '' : `, before and after in ${values.preview}`}\n`);
       for (const note of report.notes ?? []) context.err.write(`${note}\n`);
     });

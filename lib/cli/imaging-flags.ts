@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import type { z } from 'zod';
 import { openDevice, type Device } from '../core/device.ts';
 import { makeFolder } from '../core/files.ts';
+import { elementAt } from '../core/known.ts';
 import { formatOfPath } from '../files/write-image.ts';
 import { ExitCode, integerFlag, numberFlag, UsageError, type CommandContext } from './command.ts';
 import { ProgressBar } from './progress-bar.ts';
@@ -66,7 +67,8 @@ export function contourFlag(value: string | undefined): unknown {
   const corner = (suffix: string) => ['x', 'y', 'z'].map((axis) => fields[axis + suffix]).filter((number) => number !== undefined);
   const taken = kind === 'box' ? ['x0', 'y0', 'z0', 'x1', 'y1', 'z1'] : kind === 'ball' ? ['x', 'y', 'z'] : [];
   const others = Object.fromEntries(Object.entries(fields).filter(([key]) => !taken.includes(key)));
-  const points = kind === 'box' ? { low: corner('0'), high: corner('1') } : kind === 'ball' ? { centre: corner('') } : {};
+  const points: Record<string, unknown[]> = kind === 'box' ? { low: corner('0'), high: corner('1') }
+    : kind === 'ball' ? { centre: corner('') } : {};
   return { kind, ...others, ...Object.fromEntries(Object.entries(points).filter(([, list]) => list.length > 0)) };
 }
 
@@ -121,8 +123,8 @@ export function imageJobFields(values: FlagValues): Record<string, unknown> {
 export function parseImageJob<T>(schema: z.ZodType<T>, job: Readonly<Record<string, unknown>>): T {
   const parsed = schema.safeParse(present(job));
   if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0]!;
-  const keys = 'keys' in issue ? (issue.keys as string[]).join(', ') : '';
+  const issue = elementAt(parsed.error.issues, 0);
+  const keys = 'keys' in issue ? (issue.keys).join(', ') : '';
   throw new UsageError(`${[...issue.path, keys].filter((part) => part !== '').join('.')}: ${issue.message}`);
 }
 

@@ -19,7 +19,7 @@ Shows every device of every backend:
 
 Paste the output into a bug report.
 `,
-  async run(argv, { out }) {
+  run(argv, { out }) {
     const { values } = parseFlags({ args: argv, options: { json: { type: 'boolean' } } });
     const list = devices();
     if (values.json) {

@@ -1,5 +1,6 @@
 // warploom register: warps one image onto another, from flags.
 import { writeFileAtomic } from '../core/files.ts';
+import { required } from '../core/known.ts';
 import { writeImage } from '../imaging/index.ts';
 import { rescale } from '../jobs/images/input.ts';
 import { outputMeta } from '../jobs/images/output.ts';
@@ -70,8 +71,8 @@ ${exitCodesHelp}`,
       if (values.preview !== undefined) await writeFileAtomic(values.preview, registerPreview(pair, warped));
       if (values.grid !== undefined) await writeFileAtomic(values.grid, gridSvg(pair, displacement));
       const { seconds, leastJacobian } = report.figures;
-      context.out.write(`${report.summary} on ${running.device.backend}: ${formatSeconds(seconds!)}, ${report.accuracy.meaning} `
-        + `${report.accuracy.value.toPrecision(3)}, least Jacobian ${leastJacobian!.toPrecision(3)}\nresult in ${out}\n`);
+      context.out.write(`${report.summary} on ${running.device.backend}: ${formatSeconds(required(seconds))}, ${report.accuracy.meaning} `
+        + `${report.accuracy.value.toPrecision(3)}, least Jacobian ${required(leastJacobian).toPrecision(3)}\nresult in ${out}\n`);
       for (const note of report.notes ?? []) context.err.write(`${note}\n`);
     });
   },

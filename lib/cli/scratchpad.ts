@@ -46,7 +46,7 @@ function optionsOf(values: Values): OptimizeOptions {
     rewritten: values.rewritten?.includes('all') === true ? true : values.rewritten,
     reuse: values['no-reuse'] === true ? false : undefined, whenNoGain: values.keep === true ? 'keep' : undefined,
   };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as OptimizeOptions;
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
 function requireDistinct(paths: readonly (string | undefined)[]): void {

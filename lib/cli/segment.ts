@@ -1,5 +1,6 @@
 // warploom segment: divides one image into two regions, from flags.
 import { writeFileAtomic } from '../core/files.ts';
+import { required } from '../core/known.ts';
 import { writeImage } from '../imaging/index.ts';
 import { loadImage } from '../jobs/images/input.ts';
 import { outputMeta } from '../jobs/images/output.ts';
@@ -77,8 +78,8 @@ ${exitCodesHelp}`,
         await writeFileAtomic(lines, lines.endsWith('.json') ? `${JSON.stringify(contours)}\n` : contoursSvg(loaded, contours));
       }
       const { seconds, shareInside, dice } = report.figures;
-      context.out.write(`${report.summary} on ${running.device.backend}: ${formatSeconds(seconds!)}, ${contours.length} contours, `
-        + `${(100 * shareInside!).toFixed(1)} % inside${dice === undefined ? '' : `, Dice ${dice.toFixed(4)}`}\nmask in ${out}\n`);
+      context.out.write(`${report.summary} on ${running.device.backend}: ${formatSeconds(required(seconds))}, ${contours.length} contours, `
+        + `${(100 * required(shareInside)).toFixed(1)} % inside${dice === undefined ? '' : `, Dice ${dice.toFixed(4)}`}\nmask in ${out}\n`);
       for (const note of report.notes ?? []) context.err.write(`${note}\n`);
     });
   },

@@ -1,5 +1,6 @@
 // warploom simulate: one simulation from flags, without a job file.
 import { openDevice, type Device } from '../core/device.ts';
+import { elementAt, required } from '../core/known.ts';
 import { digestInputs, hashItem } from '../jobs/hash.ts';
 import { takeFolder } from '../jobs/results-folder.ts';
 import { simulateJobSchema } from '../jobs/simulate/schema.ts';
@@ -105,8 +106,8 @@ Exit codes: 0 done; 1 values became infinite, or it failed otherwise; 2 bad flag
     if (backend === undefined) throw new UsageError(`--backend takes auto, cuda, cpu, simt, not '${values.backend}'`);
     const parsed = simulateJobSchema.safeParse(jobOf(equation, values));
     if (!parsed.success) {
-      const issue = parsed.error.issues[0]!;
-      const keys = 'keys' in issue ? (issue.keys as string[]).join(', ') : '';
+      const issue = elementAt(parsed.error.issues, 0);
+      const keys = 'keys' in issue ? (issue.keys).join(', ') : '';
       throw new UsageError(`${equation}: ${[...issue.path, keys].filter((part) => part !== '').join('.')}: ${issue.message}`);
     }
     const lock = await takeFolder(values.out, { followLinks: true, deep: false });
@@ -121,7 +122,7 @@ Exit codes: 0 done; 1 values became infinite, or it failed otherwise; 2 bad flag
         onProgress: (done, total) => bar.update('simulate', done, total),
       });
       bar.clear();
-      out.write(`${report.summary} on ${device.backend} (${device.name}): ${formatSeconds(report.figures['seconds']!)}, `
+      out.write(`${report.summary} on ${device.backend} (${device.name}): ${formatSeconds(required(report.figures['seconds']))}, `
         + `${report.accuracy.meaning} ${report.accuracy.value.toExponential(2)}\nresults in ${values.out}: ${report.files.join(', ')}\n`);
       for (const note of report.notes ?? []) err.write(`${note}\n`);
       return ExitCode.ok;

@@ -1,6 +1,7 @@
 // warploom solve: one batch of systems from .npy files, without a job file.
 import { openDevice } from '../core/device.ts';
 import { makeFolder } from '../core/files.ts';
+import { elementAt, required } from '../core/known.ts';
 import { solveItem, solveJobSchema } from '../jobs/kinds/solve.ts';
 import { ExitCode, integerFlag, parseFlags, UsageError, type Command } from './command.ts';
 import { ProgressBar } from './progress-bar.ts';
@@ -61,7 +62,7 @@ Exit codes: 0 all solved; 1 some system could not be solved; 2 bad flags or inpu
     };
     const parsed = solveJobSchema.safeParse(given);
     if (!parsed.success) {
-      const issue = parsed.error.issues[0]!;
+      const issue = elementAt(parsed.error.issues, 0);
       throw new UsageError(`--${issue.path.join('.')}: ${issue.message}`);
     }
     const job = parsed.data;
@@ -74,7 +75,7 @@ Exit codes: 0 all solved; 1 some system could not be solved; 2 bad flags or inpu
         onProgress: (done, total) => bar.update('solve', done, total),
       });
       bar.clear();
-      out.write(`${report.summary} on ${device.backend} (${device.name}): ${formatSeconds(report.figures['deviceSeconds']!)}`
+      out.write(`${report.summary} on ${device.backend} (${device.name}): ${formatSeconds(required(report.figures['deviceSeconds']))}`
         + `, ${report.accuracy.meaning} ${report.accuracy.value.toExponential(2)}\n`);
       for (const note of report.notes ?? []) err.write(`${note}\n`);
       return report.failed === true ? ExitCode.failed : ExitCode.ok;

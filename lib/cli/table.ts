@@ -1,4 +1,5 @@
 // Plain text tables for the terminal.
+import { elementAt } from '../core/known.ts';
 
 /** Rows of cells under headings; numbers should be formatted already. Right-aligns cells that look numeric. */
 export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -7,10 +8,10 @@ export function formatTable(headings: readonly string[], rows: readonly (readonl
   const numeric = headings.map((_, i) =>
     rows.length > 0 && rows.every((row) => /^[-+]?[\d.]|^$|^–$/.test(row[i] ?? '')));
   const line = (cells: readonly string[]) => cells
-    .map((cell, i) => (numeric[i] ? cell.padStart(widths[i]!) : cell.padEnd(widths[i]!)))
+    .map((cell, i) => (numeric[i] ? cell.padStart(elementAt(widths, i)) : cell.padEnd(elementAt(widths, i))))
     .join('  ').trimEnd();
   const rule = widths.map((width) => '─'.repeat(width)).join('  ');
-  return [line(headings), rule, ...rows.map((row) => line(row.map((cell) => cell ?? '')))].join('\n');
+  return [line(headings), rule, ...rows.map((row) => line(row))].join('\n');
 }
 
 /** Seconds with a fitting unit: 12.3 µs, 4.56 ms, 7.89 s. */

@@ -1,6 +1,7 @@
 // Element types and the typed arrays that hold them, of this realm or another (vm contexts, test runners).
 import { totalmem } from 'node:os';
 import { OutOfMemoryError, refusal } from './errors.ts';
+import { required } from './known.ts';
 import { maxElements } from './limits.ts';
 
 /** Element types of device arrays. Complex elements are (real, imaginary) pairs. */
@@ -123,14 +124,15 @@ export const makeFloat64 = (length: number) => makeTypedArray('float64', length)
 /** {@link makeTypedArray} of the commonest types. */
 export const makeInt32 = (length: number) => makeTypedArray('int32', length) as Int32Array<ArrayBuffer>;
 
-const tagGetter = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag)!.get!;
+/** What all typed arrays inherit: it tells the kind of those of any realm, and of nothing else. */
+const tagDescriptor = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag);
 
 /**
  * Name of a typed array's kind, such as 'Float64Array', whatever realm it is of; undefined for anything else, proxies of typed arrays
  * and objects made from their prototypes among them.
  */
 export function typedArrayKind(value: unknown): string | undefined {
-  return tagGetter.call(value) as string | undefined;
+  return tagDescriptor?.get?.call(value) as string | undefined;
 }
 
 const typesByKind: Readonly<Record<string, ElementType>> = {
@@ -164,7 +166,7 @@ export function typedCopy<View extends ArrayBufferView>(view: View): View {
   const kind = typedArrayKind(view);
   try {
     if (kind === undefined) return new DataView(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength)) as unknown as View;
-    const Kind = (globalThis as unknown as Record<string, new (source: unknown) => View>)[kind]!;
+    const Kind = required((globalThis as unknown as Record<string, new (source: unknown) => View>)[kind]);
     return new Kind(view.byteLength === 0 ? 0 : view); // a detached array has no length, and no elements to be read
   } catch (error) {
     throw error instanceof RangeError ? noHostMemory(view.byteLength, error) : error;
@@ -173,6 +175,11 @@ export function typedCopy<View extends ArrayBufferView>(view: View): View {
 
 function isTypedArrayName(name: unknown): name is string {
   return typeof name === 'string' && (Object.hasOwn(typesByKind, name) || /^(Int|Uint|Float|Big)\w*Array$/.test(name));
+}
+
+/** Whether a value is an object, whatever its type says: callers may come from JavaScript. */
+export function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 /** What a value is, for error messages: `NaN`, `'abc'`, `a Float64Array of length 3`. */
@@ -185,7 +192,7 @@ export function describeValue(value: unknown): string {
   if (typeof value === 'function') return 'a function';
   const kind = typedArrayKind(value);
   if (kind !== undefined) return `a ${kind} of length ${String((value as TypedArray).length)}`;
-  const name: unknown = value.constructor?.name;
+  const name: unknown = (value as { constructor?: { name?: unknown } }).constructor?.name;
   if (isTypedArrayName(name)) return `an object made like a ${name}`;
   if (Array.isArray(value)) return `an array of length ${value.length}`;
   return typeof name !== 'string' || name === '' || name === 'Object' ? 'an object' : `a ${name}`;

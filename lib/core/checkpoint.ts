@@ -81,14 +81,13 @@ export async function writeCheckpoint(path: string, checkpoint: Checkpoint): Pro
 }
 
 /** Checks what stands in a checkpoint: what the check refuses is refused as a part of the checkpoint. */
-function hold<T>(check: FieldCheck, value: unknown, name: string, refuse: Refuse): T {
+function hold(check: FieldCheck, value: unknown, name: string, refuse: Refuse): void {
   try {
     check(value, name);
   } catch (error) {
     if (!(error instanceof ArgumentError)) throw error;
     refuse(error.argument === '' ? 'header' : error.argument, error.expected, error.received);
   }
-  return value as T;
 }
 
 function readHeader(body: Buffer, refuse: Refuse): { header: Header; end: number } {
@@ -101,7 +100,8 @@ function readHeader(body: Buffer, refuse: Refuse): { header: Header; end: number
   } catch {
     refuse('header', 'JSON', describeValue(text));
   }
-  return { header: hold<Header>(checkHeader, value, '', refuse), end };
+  hold(checkHeader, value, '', refuse);
+  return { header: value as Header, end };
 }
 
 function readArrays(header: Header, data: Buffer, refuse: Refuse): Record<string, CheckpointArray> {
@@ -150,8 +150,8 @@ function requireArrays(arrays: Checkpoint['arrays'], shapes: Readonly<Record<str
       refuse(`arrays.${name}`, `a ${type} of length ${length}`, describeValue(array));
     }
     if (array instanceof BigInt64Array) continue;
-    const bad = array!.findIndex((value) => !Number.isFinite(value));
-    if (bad >= 0) refuse(`arrays.${name}`, 'finite numbers', `${array![bad]!} at ${bad}`);
+    const bad = array.findIndex((value) => !Number.isFinite(value));
+    if (bad >= 0) refuse(`arrays.${name}`, 'finite numbers', `${array[bad]!} at ${bad}`);
   }
 }
 
@@ -159,7 +159,8 @@ function requireArrays(arrays: Checkpoint['arrays'], shapes: Readonly<Record<str
 function admit<P>(path: string, found: Checkpoint, format: CheckpointFormat<P>): Checkpoint<P> | undefined {
   if (found.kind !== format.kind) return undefined;
   const refuse = refuserOf(path);
-  const parameters = hold<P>(format.parameters, found.parameters, 'parameters', refuse);
+  hold(format.parameters, found.parameters, 'parameters', refuse);
+  const parameters = found.parameters as P;
   requireArrays(found.arrays, format.arrays(parameters), refuse);
   const checkpoint = { ...found, parameters };
   format.check?.(checkpoint, refuse);

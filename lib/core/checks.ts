@@ -3,6 +3,7 @@ import { types } from 'node:util';
 import { describeValue } from './arrays.ts';
 import { Device } from './device.ts';
 import { refusal, unknownOption } from './errors.ts';
+import { elementAt } from './known.ts';
 import type { CallOptions } from './progress.ts';
 
 /** What all typed arrays inherit from; so do imitations, whose methods and lengths throw. */
@@ -22,6 +23,11 @@ export function requireFields(
 }
 
 const callNames: readonly string[] = ['signal', 'onProgress'];
+
+/** One of `choices`, which must be given. */
+export function requireChosen(value: unknown, name: string, choices: readonly unknown[]): void {
+  requireChoice(value === undefined ? null : value, name, choices);
+}
 
 /** One of `choices`, or absent. */
 export function requireChoice(value: unknown, name: string, choices: readonly unknown[]): void {
@@ -131,6 +137,6 @@ export function requireCall(options: CallOptions, known: readonly string[], owne
 /** Of alternatives of which at most one may be given: its name and value. */
 export function oneOf<Name extends string>(options: Readonly<Partial<Record<Name, unknown>>>, names: readonly Name[]): Name | undefined {
   const given = names.filter((name) => options[name] !== undefined);
-  if (given.length > 1) throw refusal(given[1]!, `${given[0]} or ${given[1]}`, 'both');
+  if (given.length > 1) throw refusal(elementAt(given, 1), `${given[0]} or ${given[1]}`, 'both');
   return given[0];
 }

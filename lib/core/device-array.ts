@@ -67,7 +67,7 @@ export class DeviceArray {
       return this.#transfer('download', into.byteLength, options, (id) =>
         addon().download(this.#use('array'), into, offset, id, target === undefined && takeUnseen(into)).then(() => into));
     } catch (error) {
-      return Promise.reject(error as Error);
+      return Promise.reject(error);
     }
   }
 
@@ -82,7 +82,7 @@ export class DeviceArray {
       return this.#transfer('upload', source.byteLength, options, (id) =>
         addon().upload(this.#use('array'), source, offset, id));
     } catch (error) {
-      return Promise.reject(error as Error);
+      return Promise.reject(error);
     }
   }
 
@@ -93,7 +93,7 @@ export class DeviceArray {
       return this.#transfer('copy', this.bytes, options, (id) =>
         addon().copy(this.#use('array'), other.#use('other'), id));
     } catch (error) {
-      return Promise.reject(error as Error);
+      return Promise.reject(error);
     }
   }
 
@@ -126,13 +126,13 @@ export class DeviceArray {
   }
 
   /** @internal The addon's number of an array that is in use under `name`. */
-  static handleOf(array: DeviceArray, name: string, part = ''): number {
+  static handleOf(this: void, array: DeviceArray, name: string, part = ''): number {
     return array.#disposed ? array.#use(`${name}${part}`) : array.#handle;
   }
 
   /** @internal Makes an array of zeros or of `source`'s elements, taken now. */
   static async allocate(
-    owner: Owner, type: ElementType, length: number, source: TypedArray | undefined, options: CallOptions,
+    this: void, owner: Owner, type: ElementType, length: number, source: TypedArray | undefined, options: CallOptions,
   ): Promise<DeviceArray> {
     requireOptions(options);
     const array = new DeviceArray(owner.device, type, length, owner.cancel);
@@ -150,7 +150,7 @@ export class DeviceArray {
   }
 
   /** @internal Makes an array at once, which gets its memory with its first use; see `resultArray`. */
-  static reserve(owner: Owner, type: ElementType, length: number, zeroed: boolean): DeviceArray {
+  static reserve(this: void, owner: Owner, type: ElementType, length: number, zeroed: boolean): DeviceArray {
     const array = new DeviceArray(owner.device, type, length, owner.cancel);
     try {
       array.#handle = addon().reserve(owner.handle, array, typeNumber(type), length, zeroed);
@@ -161,7 +161,7 @@ export class DeviceArray {
   }
 
   /** @internal Makes an array of the elements that `source` has now at once; see `inputArray`. */
-  static taking(owner: Owner, source: TypedArray | DeviceArray, type?: ElementType): DeviceArray {
+  static taking(this: void, owner: Owner, source: TypedArray | DeviceArray, type?: ElementType): DeviceArray {
     const shape = source instanceof DeviceArray ? source : arrayShape(source, type);
     if (source instanceof DeviceArray) {
       const copy = DeviceArray.reserve(owner, shape.type, shape.length, false);

@@ -1,6 +1,6 @@
 // Devices: finding, opening, and calling operations on them.
 import {
-  describeValue, requireElementType, requireLength, type ElementType, type TypedArray,
+  describeValue, isObject, requireElementType, requireLength, type ElementType, type TypedArray,
 } from './arrays.ts';
 import {
   addon, missingReason, type BackendName, type DeviceDescription, type MemoryUse,
@@ -134,7 +134,7 @@ export class Device {
       if (observesRuns()) return this.#traced(handle, operation, parameters, options);
       return this.#start(handle, operation, parameters, options);
     } catch (error) {
-      return Promise.reject(error as Error);
+      return Promise.reject(error);
     }
   }
 
@@ -289,7 +289,7 @@ const openFields: ReadonlySet<string> = new Set(['backend', 'index', 'memoryLimi
 const backends: readonly unknown[] = ['auto', 'cuda', 'cpu', 'simt'];
 
 function checkOpenOptions(options: OpenDeviceOptions): void {
-  if (typeof options !== 'object' || options === null) throw refusal('options', 'an object', describeValue(options));
+  if (!isObject(options)) throw refusal('options', 'an object', describeValue(options));
   for (const key of Object.keys(options)) {
     if (!openFields.has(key)) throw refusal(key, 'no such option', describeValue(options[key as keyof OpenDeviceOptions]));
   }

@@ -37,10 +37,10 @@ export function observesRuns(): boolean {
 
 /** Runs one call of an operation inside its trace. */
 export function traceRun<T>(trace: RunTrace, call: () => Promise<T>): Promise<T> {
-  return runs.tracePromise(call, trace) as Promise<T>;
+  return runs.tracePromise(call, trace);
 }
 
 /** Runs one transfer, inside its trace when anybody observes transfers. */
 export function traceTransfer<T>(make: () => TransferTrace, call: () => Promise<T>): Promise<T> {
-  return observed(transfers) ? transfers.tracePromise(call, make()) as Promise<T> : call();
+  return observed(transfers) ? transfers.tracePromise(call, make()) : call();
 }

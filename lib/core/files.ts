@@ -118,8 +118,8 @@ export function keepAs(path: string, name: string): Promise<boolean> {
   return withFile('keep', path, async () => {
     const spare = temporaryBeside(name);
     try {
-      await link(path, spare).catch(async (error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') throw error;
+      await link(path, spare).catch(async (error: unknown) => {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw error;
         await copyFile(path, spare); // file systems without hard links
       });
     } catch (error) {
@@ -148,7 +148,7 @@ export const isTemporary = (name: string): boolean => /^\..*\.[0-9a-f]{12}\.warp
 
 /** A name beside `path` for a file in the making; shortened, since the file system limits names. */
 export function temporaryBeside(path: string): string {
-  return join(dirname(path), `.${[...basename(path)].slice(0, 50).join('')}.${randomBytes(6).toString('hex')}${temporaryEnding}`);
+  return join(dirname(path), `.${Array.from(basename(path)).slice(0, 50).join('')}.${randomBytes(6).toString('hex')}${temporaryEnding}`);
 }
 
 /** Systems and permission models on which a folder cannot be synced: the file itself was. */

@@ -1,9 +1,10 @@
 // From an operation's parameter object to the flat form the addon reads (PackedParameters of
 // native/core/arguments.h), driven by the metadata of the operation's C++ visit().
 import { addon, type Addon, type FieldDescription } from './binding.ts';
-import { describeValue, takeUnseen, typedArrayKind, type TypedArray } from './arrays.ts';
+import { describeValue, isObject, takeUnseen, typedArrayKind, type TypedArray } from './arrays.ts';
 import { DeviceArray, handleOf } from './device-array.ts';
 import { refusal, WarploomError } from './errors.ts';
+import { required } from './known.ts';
 
 /** Parameters of an operation by field name; absent fields keep their defaults. */
 export type Parameters = Readonly<Record<string, unknown>>;
@@ -47,9 +48,9 @@ export function operationNames(): string[] {
 function packNumber(field: FieldDescription, value: unknown): number {
   switch (field.kind) {
     case 'choice': {
-      const index = typeof value === 'string' ? field.choices!.indexOf(value) : -1;
+      const index = typeof value === 'string' ? required(field.choices).indexOf(value) : -1;
       if (index >= 0) return index;
-      throw refusal(field.name, `one of ${field.choices!.map((choice) => `'${choice}'`).join(', ')}`, describeValue(value));
+      throw refusal(field.name, `one of ${required(field.choices).map((choice) => `'${choice}'`).join(', ')}`, describeValue(value));
     }
     case 'integer': {
       const fits = Number.isSafeInteger(value)
@@ -154,7 +155,7 @@ export function pack(operation: string, parameters: Parameters): Packed {
   plans ??= readPlans(native);
   const plan = plans.get(operation);
   if (plan === undefined) throw refusal('operation', `one of ${[...plans.keys()].join(', ')}`, describeValue(operation));
-  if (typeof parameters !== 'object' || parameters === null) {
+  if (!isObject(parameters)) {
     throw refusal('parameters', 'an object', describeValue(parameters));
   }
   if (packing) throw refusal('parameters', 'plain values', 'a property that starts another call when read');

@@ -16,7 +16,7 @@ function copyOf(value: unknown, made: Map<object, unknown>): unknown {
   if (ArrayBuffer.isView(value)) return typedCopy(value);
   const isArray = Array.isArray(value);
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (!isArray && prototype !== null && Object.getPrototypeOf(prototype as object) !== null) return value;
+  if (!isArray && prototype !== null && Object.getPrototypeOf(prototype) !== null) return value;
   if (isArray) {
     const copy: unknown[] = value.slice();
     made.set(value, copy);

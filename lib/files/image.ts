@@ -2,7 +2,7 @@
 import { types } from 'node:util';
 import { describeValue } from '../core/arrays.ts';
 import { requireReals, type Reals, type RealType } from '../core/calls.ts';
-import { requireFields, requireWhole } from '../core/checks.ts';
+import { requireCount, requireFields } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { refusal } from '../core/errors.ts';
 
@@ -47,8 +47,7 @@ export function checkImage<V extends Pixels>(image: Image<V>, name: string): Che
   requireFields(image, ['data', 'width', 'height', 'depth', 'channels'], name, 'an image');
   const { data, width, height, depth = 1, channels = 1 } = image;
   for (const [key, value] of Object.entries({ width, height, depth, channels })) {
-    if (value === undefined) throw refusal(`${name}.${key}`, 'a whole number', 'undefined');
-    requireWhole(value, `${name}.${key}`, 1, mostExtent);
+    requireCount(value, `${name}.${key}`, 1, mostExtent);
   }
   if (!(data instanceof DeviceArray || types.isTypedArray(data))) { // nor an imitation of one
     throw refusal(`${name}.data`, 'a Float32Array, a Float64Array or a DeviceArray of such', describeValue(data));

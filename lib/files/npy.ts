@@ -1,7 +1,8 @@
 // NumPy's .npy format, versions 1.0 and 2.0: little-endian, C order, the element types of this library.
 import { describeValue, holds, typedArrayKind } from '../core/arrays.ts';
-import { requireChoice, requireFields, requireList } from '../core/checks.ts';
+import { requireChosen, requireFields, requireList } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
+import { elementAt } from '../core/known.ts';
 
 /** Element types that a .npy file of this library can hold. Complex arrays are interleaved pairs. */
 export type NpyType =
@@ -72,7 +73,7 @@ export function parseNpy(bytes: Uint8Array, name = 'npy'): NpyArray {
   if (file.length < 10 || !file.subarray(0, 6).equals(MAGIC)) {
     refuse(name, 'a .npy file', `${file.length} bytes without the NUMPY magic`);
   }
-  const wide = file[6]! >= 2;
+  const wide = elementAt(file, 6) >= 2;
   const start = wide ? 12 : 10;
   const length = file.length < start ? NaN : wide ? file.readUInt32LE(8) : file.readUInt16LE(8);
   if (!(start + length <= file.length)) refuse(name, 'a complete header', `${file.length} bytes`);
@@ -92,8 +93,7 @@ export function parseNpy(bytes: Uint8Array, name = 'npy'): NpyArray {
 function checkArray(array: NpyArray): void {
   requireFields(array, ['type', 'shape', 'data'], 'array', 'a .npy array');
   const { type, shape, data } = array;
-  if (type === undefined) refuse('array.type', `one of ${Object.keys(DESCRIPTORS).join(', ')}`, 'undefined');
-  requireChoice(type, 'array.type', Object.keys(DESCRIPTORS));
+  requireChosen(type, 'array.type', Object.keys(DESCRIPTORS));
   requireList(shape, 'array.shape');
   if (!Array.from(shape).every((extent) => Number.isSafeInteger(extent) && extent >= 0)) {
     refuse('array.shape', 'whole numbers', describeValue(shape));

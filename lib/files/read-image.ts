@@ -11,13 +11,13 @@ import {
 import { formatOfBytes } from './images/detect.ts';
 
 /** Each with its library, which only a file of its kind loads. */
-const readers: Readonly<Record<ImageFormat, (source: Source) => Promise<ReadResult>>> = {
+const readers: Readonly<Record<ImageFormat, (source: Source) => ReadResult | Promise<ReadResult>>> = {
   png: async (source) => (await import('./images/png.ts')).readPng(source),
   tiff: async (source) => (await import('./images/tiff.ts')).readTiff(source),
   nifti: async (source) => (await import('./images/nifti.ts')).readNifti(source),
   dicom: async (source) => (await import('./images/dicom.ts')).readDicom(source),
-  npy: async (source) => readNpy(source),
-  raw: async (source) => readRaw(source),
+  npy: readNpy,
+  raw: readRaw,
 };
 
 function checkReadOptions(options: ReadOptions): Source['options'] {

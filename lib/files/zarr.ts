@@ -2,6 +2,7 @@
 import { dirname, join } from 'node:path';
 import * as zarr from 'zarrita';
 import { makeFolder, readBytes, removeAll, unlessAbsent, writeFileAtomic } from '../core/files.ts';
+import { elementAt, required } from '../core/known.ts';
 
 type RealArray = Float32Array | Float64Array;
 type FileType = 'float32' | 'float64' | 'int64';
@@ -63,8 +64,8 @@ class Field {
 
   constructor(array: FieldArray) {
     this.#array = array;
-    this.#rows = array.chunks[0]!;
-    this.#n = array.shape[1]!;
+    this.#rows = elementAt(array.chunks, 0);
+    this.#n = elementAt(array.shape, 1);
   }
 
   async row(index: number): Promise<RealArray> {
@@ -72,7 +73,7 @@ class Field {
     if (chunk !== this.#chunk) {
       await this.flush();
       const { data } = await zarr.get(this.#array, [this.#span(chunk), null]);
-      this.#values = data as RealArray;
+      this.#values = data;
       this.#chunk = chunk;
     }
     const at = (index - chunk * this.#rows) * this.#n;
@@ -93,7 +94,7 @@ class Field {
   }
 
   #span(chunk: number): zarr.Slice {
-    return zarr.slice(chunk * this.#rows, Math.min((chunk + 1) * this.#rows, this.#array.shape[0]!));
+    return zarr.slice(chunk * this.#rows, Math.min((chunk + 1) * this.#rows, elementAt(this.#array.shape, 0)));
   }
 }
 
@@ -130,12 +131,12 @@ export class FieldSeries {
 
   /** Takes a field of snapshot `index`; it is on disk after {@link flush}. */
   async write(name: string, index: number, values: RealArray): Promise<void> {
-    await this.#fields.get(name)!.write(index, values);
+    await required(this.#fields.get(name)).write(index, values);
   }
 
   /** A field of snapshot `index`. */
   async read(name: string, index: number): Promise<RealArray> {
-    return (await this.#fields.get(name)!.row(index)).slice();
+    return (await required(this.#fields.get(name)).row(index)).slice();
   }
 
   /** Puts on disk what was taken so far. */

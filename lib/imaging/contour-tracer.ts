@@ -1,5 +1,6 @@
 // Marching squares over a slice, in pieces of work: the rings of contour.ts for callers that wait and for those that must not.
 import { makeTypedArray } from '../core/arrays.ts';
+import { elementAt, required } from '../core/known.ts';
 
 /** A closed line through points (x, y), pixel centres at whole numbers; the last point is followed by the first. */
 export type Ring = readonly (readonly [x: number, y: number])[];
@@ -79,7 +80,7 @@ export class ContourTracer {
     const { data, first, nx, ny, level } = this.#slice;
     const i = x < 0 ? 0 : x < nx ? x : nx - 1;
     const j = y < 0 ? 0 : y < ny ? y : ny - 1;
-    const value = data[first + j * nx + i]! - level;
+    const value = elementAt(data, first + j * nx + i) - level;
     const finite = value === value ? value : 0;
     return i === x && j === y ? finite : -Math.abs(finite);
   }
@@ -108,13 +109,13 @@ export class ContourTracer {
   #begin(): boolean {
     const cells = this.#cells;
     let cell = this.#cell;
-    while (cell < cells.length && cells[cell]! <= caseBits) cell += 1;
+    while (cell < cells.length && elementAt(cells, cell) <= caseBits) cell += 1;
     this.#cell = cell;
     if (cell === cells.length) return false;
-    const kind = cells[cell]! & caseBits;
-    const line = (cells[cell]! & lineBits[0]) !== 0 ? 0 : 1;
+    const kind = elementAt(cells, cell) & caseBits;
+    const line = (elementAt(cells, cell) & lineBits[0]) !== 0 ? 0 : 1;
     this.#at = cell;
-    this.#enter = lines[kind]![line]![1];
+    this.#enter = required(elementAt(lines, kind)[line])[1];
     this.#ring = [];
     return true;
   }
@@ -123,7 +124,7 @@ export class ContourTracer {
   #follow(most: number): number {
     const cells = this.#cells;
     const width = this.#width;
-    const ring = this.#ring!;
+    const ring = required(this.#ring);
     for (let taken = 0; taken < most; taken += 1) {
       const index = 4 * (cells[this.#at]! & caseBits) + this.#enter;
       const bit = bitOf[index]!;

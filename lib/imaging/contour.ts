@@ -3,6 +3,7 @@ import { describeValue } from '../core/arrays.ts';
 import { isArray, requireFields, requireNumbers, requireRange, requireReal, requireWhole } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { refusal } from '../core/errors.ts';
+import { elementAt } from '../core/known.ts';
 import { untilDone } from '../core/slices.ts';
 import { ContourTracer, type Ring, type Slice } from './contour-tracer.ts';
 import { checkImage, type Image } from '../files/image.ts';
@@ -26,7 +27,7 @@ export interface ContourOptions {
 /** Twice the area of a ring, positive for outer rings. */
 function twiceArea(ring: Ring): number {
   let sum = 0;
-  for (let i = 0, before = ring[ring.length - 1]!; i < ring.length; before = ring[i]!, i += 1) {
+  for (let i = 0, before = elementAt(ring, ring.length - 1); i < ring.length; before = elementAt(ring, i), i += 1) {
     const [x, y] = ring[i]!;
     sum += before[0] * y - x * before[1];
   }
@@ -39,9 +40,9 @@ function twiceArea(ring: Ring): number {
  */
 export function ringArea(ring: Ring): number {
   if (!isArray(ring)) throw refusal('ring', 'an array of points [x, y]', describeValue(ring));
-  for (let i = 0; i < ring.length; i += 1) {
-    requireNumbers(ring[i], `ring[${i}]`);
-    if (ring[i]!.length !== 2) throw refusal(`ring[${i}]`, 'a point [x, y]', describeValue(ring[i]));
+  for (const [i, point] of Array.from<unknown>(ring).entries()) {
+    requireNumbers(point, `ring[${i}]`);
+    if (point.length !== 2) throw refusal(`ring[${i}]`, 'a point [x, y]', describeValue(point));
   }
   return requireRange(twiceArea(ring) / 2, 'ring');
 }

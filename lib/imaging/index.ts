@@ -19,18 +19,20 @@ export { warp } from './warp.ts';
 export type { WarpOptions, WarpResult } from './warp.ts';
 export { jacobian } from './jacobian.ts';
 export type { JacobianOptions, JacobianRange, JacobianResult } from './jacobian.ts';
-export { register, registrationMeasures, registrationVariants } from './register.ts';
+export { register } from './register.ts';
+export { registrationMeasures, registrationVariants } from './register-options.ts';
 export type {
   RegisterOptions, RegisterResult, RegistrationLevel, RegistrationMeasure, RegistrationVariant,
-} from './register.ts';
+} from './register-options.ts';
 export type { LandmarkError, Landmarks } from './landmarks.ts';
 export { curvature, curvatureVariants } from './curvature.ts';
 export type { CurvatureOptions, CurvatureResult, CurvatureVariant } from './curvature.ts';
 export { denoise, denoiseMethods, denoiseVariants, noiseKinds } from './denoise.ts';
 export type { DenoiseCheck, DenoiseMethod, DenoiseOptions, DenoiseResult, DenoiseVariant, NoiseKind } from './denoise.ts';
-export { segment, segmentSteps, segmentVariants } from './segment.ts';
+export { segment } from './segment.ts';
+export { segmentSteps, segmentVariants } from './segment-options.ts';
 export type {
   InitialContour, SegmentOptions, SegmentProgress, SegmentResult, SegmentStep, SegmentVariant,
-} from './segment.ts';
+} from './segment-options.ts';
 export { contourPolygons, contourRings, ringArea } from './contour.ts';
 export type { ContourOptions, Polygon, Ring } from './contour.ts';

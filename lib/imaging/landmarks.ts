@@ -5,6 +5,7 @@ import { describeValue, makeTypedArray, typedArrayKind } from '../core/arrays.ts
 import { DeviceArray } from '../core/device-array.ts';
 import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
+import { elementAt } from '../core/known.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { type CheckedImage, type Pixels } from '../files/image.ts';
 import { axesOf, gridOf } from './warp.ts';
@@ -60,7 +61,7 @@ export async function landmarkError(
   await device.run('imaging.warp', {
     ...gridOf(grid), channels: axes, relative: false, count,
     image: viewOf(displacement), positions: viewOf(positions), result: viewOf(moved),
-  }, callOptions({ signal: options.signal } as CallOptions));
+  }, callOptions({ signal: options.signal }));
   const distances = Float64Array.from({ length: count }, (_, i) => {
     let squares = 0;
     for (let a = 0; a < axes; a += 1) {
@@ -70,7 +71,7 @@ export async function landmarkError(
     return Math.sqrt(squares);
   }).sort();
   const mean = distances.reduce((sum, distance) => sum + distance, 0) / count;
-  return { mean, p95: distances[Math.min(count - 1, Math.ceil(0.95 * count) - 1)]!, max: distances[count - 1]! };
+  return { mean, p95: elementAt(distances, Math.min(count - 1, Math.ceil(0.95 * count) - 1)), max: elementAt(distances, count - 1) };
 }
 
 /** Frees device arrays that a call made for itself. */

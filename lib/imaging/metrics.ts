@@ -5,6 +5,7 @@ import { describeValue, makeFloat64, typedCopy } from '../core/arrays.ts';
 import { requireCount, requireFields, requireNumber, requireRange, requireReal, requireSignal, requireWhole } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { refusal } from '../core/errors.ts';
+import { elementAt } from '../core/known.ts';
 import { inSlices } from '../core/slices.ts';
 import { sortInTurns, squaredDistances, surfaceOf, type Mask } from './distances.ts';
 import { checkImage, requireAlike, type CheckedImage, type Image } from '../files/image.ts';
@@ -100,7 +101,7 @@ interface Field {
 async function boxSums({ values, shape }: Field, axis: number, width: number, signal: AbortSignal | undefined): Promise<Field> {
   const inner = shape.slice(0, axis).reduce((a, b) => a * b, 1);
   const outer = shape.slice(axis + 1).reduce((a, b) => a * b, 1);
-  const extent = shape[axis]!;
+  const extent = elementAt(shape, axis);
   const windows = extent - width + 1;
   const sums = makeFloat64(inner * windows * outer);
   await inSlices(sums.length, (begin, end) => {
@@ -324,6 +325,6 @@ export async function targetRegistrationError(displacement: HostImage, exact: Ho
   const sorted = await sortInTurns(distances.subarray(0, count));
   return {
     mean: await sumOf(count, (i) => sorted[i]!) / count,
-    p95: sorted[Math.min(count - 1, Math.ceil(0.95 * count) - 1)]!, max: sorted[count - 1]!,
+    p95: elementAt(sorted, Math.min(count - 1, Math.ceil(0.95 * count) - 1)), max: elementAt(sorted, count - 1),
   };
 }

@@ -1,6 +1,7 @@
 // Generated images with known contents: what the quality of the operations is measured on.
 import { makeFloat64, makeTypedArray } from '../core/arrays.ts';
 import { requireChoice, requireCount, requireFields, requireNumber } from '../core/checks.ts';
+import { elementAt } from '../core/known.ts';
 import type { Image } from '../files/image.ts';
 
 type Element = 'float32' | 'float64';
@@ -145,7 +146,7 @@ function object(x: number, y: number, z: number): number {
 /** Component `axis` of the warp at a point of [-1, 1]ⁿ, at most 1 in size; smooth, and flat at the border of the domain. */
 function warpOf(axis: number, p: readonly [number, number, number]): number {
   const wave = (t: number, waves: number) => Math.cos((Math.PI / 2) * waves * (t + 1));
-  const [a, b, c] = [p[axis]!, p[(axis + 1) % 3]!, p[(axis + 2) % 3]!];
+  const [a, b, c] = [elementAt(p, axis), elementAt(p, (axis + 1) % 3), elementAt(p, (axis + 2) % 3)];
   if (axis === 0) return 0.55 * wave(b, 2) - 0.35 * wave(a, 1) * wave(b, 1);
   return axis === 1 ? 0.55 * wave(c, 2) + 0.3 * wave(a, 2) * wave(c, 1) : 0.5 * wave(b, 1) * wave(c, 1) - 0.5 * wave(a, 2);
 }

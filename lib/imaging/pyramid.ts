@@ -55,7 +55,7 @@ async function resample(
   const { width, height, depth, halved } = fine;
   const { deviceSeconds } = await device.run('imaging.resample', {
     type, width, height, depth, channels, ...halved, up, values: viewOf(from), result: viewOf(to),
-  }, callOptions({ signal: options.signal } as CallOptions));
+  }, callOptions({ signal: options.signal }));
   return deviceSeconds;
 }
 

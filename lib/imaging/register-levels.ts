@@ -4,11 +4,12 @@ import { callOptions, newReals, viewOf } from '../core/calls.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { inputArray, resultArray } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
+import { elementAt, lastOf, required } from '../core/known.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { type Pixels } from '../files/image.ts';
 import { landmarkError, release } from './landmarks.ts';
 import { double, halve, planPyramid, pointsOf, type PyramidLevel } from './pyramid.ts';
-import type { RegisterCall, RegisterResult, RegistrationLevel } from './register.ts';
+import type { RegisterCall, RegisterResult, RegistrationLevel } from './register-options.ts';
 import { gridOf } from './warp.ts';
 
 type Outcome = Omit<RegisterResult, 'displacement' | 'warped'> & { readonly displacement: Pixels; readonly warped: Pixels };
@@ -49,7 +50,7 @@ class Registration {
     const finest = { reference: this.#taken(this.#call.reference.data), template: this.#taken(this.#call.template.data) };
     let field = this.#start();
     const images = await this.#images(finest);
-    const before = await this.#level(0, images[0]!, field, 0, {});
+    const before = await this.#level(0, elementAt(images, 0), field, 0, {});
     release([before.field]);
     for (let level = this.#levels.length - 1; level >= 0; level -= 1) {
       if (level < this.#levels.length - 1) field = await this.#finer(field, level);
@@ -60,7 +61,7 @@ class Registration {
       this.#done += this.#iterations[this.#levels.length - 1 - level]!;
       this.#call.options.onLevel?.(found.level);
     }
-    return this.#conclude(field as DeviceArray, finest.template, before.level.values[0]!);
+    return this.#conclude(field as DeviceArray, finest.template, elementAt(before.level.values, 0));
   }
 
   /** Reports the iterations of all levels; the levels' own reports count theirs. */
@@ -72,7 +73,7 @@ class Registration {
     return callOptions({ ...(signal === undefined ? {} : { signal }), ...(report === undefined ? {} : { onProgress: report }) });
   }
 
-  #keep<T extends { array: DeviceArray; seconds: number }>({ array, seconds }: T): DeviceArray {
+  #keep({ array, seconds }: { readonly array: DeviceArray; readonly seconds: number }): DeviceArray {
     this.#own.push(array);
     this.#seconds += seconds;
     return array;
@@ -108,7 +109,7 @@ class Registration {
 
   async #finer(field: DeviceArray | undefined, level: number): Promise<DeviceArray> {
     const { device, reference, options } = this.#call;
-    return this.#keep(await double(device, reference.type, field!, this.#levels[level]!, options));
+    return this.#keep(await double(device, reference.type, required(field), elementAt(this.#levels, level), options));
   }
 
   /** The iterations of one level. */
@@ -118,7 +119,7 @@ class Registration {
     const { device, reference: { type }, axes, options } = this.#call;
     const { measure = 'ssd', alpha = 0.1, tau = 0, tolerance = 1e-3, variant = 'semi-implicit' } = options;
     const explicit = variant === 'explicit';
-    const size = this.#levels[level]!;
+    const size = elementAt(this.#levels, level);
     const { width, height, depth } = size;
     const field = resultArray(device, type, axes * pointsOf(size), true);
     try {
@@ -131,9 +132,9 @@ class Registration {
         ...(initial === undefined ? {} : { initial: viewOf(initial) }), result: viewOf(field), history: values, figures,
       }, calling);
       this.#seconds += deviceSeconds;
-      const made = figures[0]!;
-      const converged = figures[1] === 1;
-      return { field, level: { width, height, depth, iterations: made, converged, tau: figures[2]!, values: values.slice(0, made + 1) } };
+      const [made, ended, step] = [elementAt(figures, 0), elementAt(figures, 1), elementAt(figures, 2)];
+      const outcome = { iterations: made, converged: ended === 1, tau: step, values: values.slice(0, made + 1) };
+      return { field, level: { width, height, depth, ...outcome } };
     } catch (error) {
       field.dispose();
       throw error;
@@ -157,11 +158,11 @@ class Registration {
         : await landmarkError(device, field, reference, options.landmarks, calling);
       await (displacement instanceof DeviceArray ? displacement.copyFrom(field, calling) : field.read(displacement, 0, calling));
       const [min = NaN, max = NaN, folded = 0, unknown = 0] = figures;
-      const last = this.#history.at(-1)!;
+      const last = lastOf(this.#history);
       return {
         displacement, warped, jacobian: { min, max, folded, unknown }, ...(tre === undefined ? {} : { tre }), history: this.#history,
         iterations: this.#history.reduce((sum, level) => sum + level.iterations, 0), converged: last.converged,
-        initialMeasure, measure: last.values.at(-1)!, info: { backend: device.backend, deviceSeconds: this.#seconds },
+        initialMeasure, measure: lastOf(last.values), info: { backend: device.backend, deviceSeconds: this.#seconds },
       };
     } catch (error) {
       release([options.out?.displacement === undefined ? displacement : undefined, options.out?.warped === undefined ? warped : undefined]);

@@ -6,8 +6,7 @@ import { DeviceArray } from '../core/device-array.ts';
 import { inputArray, resultArray } from '../core/device.ts';
 import { contourRingsInTurns } from './contour.ts';
 import type { CheckedImage, Pixels } from '../files/image.ts';
-import type { SegmentCall, SegmentOptions, SegmentResult, SegmentVariant } from './segment.ts';
-import { segmentVariants } from './segment.ts';
+import { segmentVariants, type SegmentCall, type SegmentOptions, type SegmentResult, type SegmentVariant } from './segment-options.ts';
 
 /** Seconds that a portion should take: a few reports a second. */
 const portionSeconds = 0.2;

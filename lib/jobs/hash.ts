@@ -17,7 +17,7 @@ export function canonical(value: unknown): string {
     const fields = Object.entries(value).filter(([, part]) => part !== undefined).sort(([a], [b]) => (a < b ? -1 : 1));
     return `{${fields.map(([name, part]) => `${JSON.stringify(name)}:${canonical(part)}`).join(',')}}`;
   }
-  return Object.is(value, -0) ? '-0' : JSON.stringify(value) ?? 'null';
+  return value === undefined ? 'null' : Object.is(value, -0) ? '-0' : JSON.stringify(value);
 }
 
 /** The bytes of an input. */

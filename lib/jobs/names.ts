@@ -1,6 +1,7 @@
 // Names of a sweep's items, which are names of folders: short, readable, and never the same for two items.
 import { createHash } from 'node:crypto';
 import { refusal } from '../core/errors.ts';
+import { elementAt, required } from '../core/known.ts';
 import { canonical } from './hash.ts';
 
 /** Values of a sweep by field. */
@@ -37,9 +38,9 @@ function wordsOf(field: string, values: readonly unknown[]): Map<unknown, string
   const uses = new Map<string, number>();
   for (const word of slugs) uses.set(folded(word), (uses.get(folded(word)) ?? 0) + 1);
   return new Map(values.map((value, i) => {
-    const word = slugs[i]!;
+    const word = elementAt(slugs, i);
     const clear = word !== '' && word.length <= longestValue && uses.get(folded(word)) === 1;
-    return [value, clear ? word : `${word.slice(0, longestValue)}~${shortHash(texts[i]!)}`];
+    return [value, clear ? word : `${word.slice(0, longestValue)}~${shortHash(elementAt(texts, i))}`];
   }));
 }
 
@@ -50,7 +51,8 @@ function wordsOf(field: string, values: readonly unknown[]): Map<unknown, string
 export function itemNamer(sweep: Sweep): (combination: Readonly<Record<string, unknown>>) => string {
   const words = new Map(Object.entries(sweep).map(([field, values]) => [field, wordsOf(field, values)]));
   return (combination) => {
-    const name = Object.entries(combination).map(([field, value]) => `${plain(field)}=${words.get(field)!.get(value)!}`).join(',');
+    const parts = Object.entries(combination).map(([field, value]) => `${plain(field)}=${required(words.get(field)?.get(value))}`);
+    const name = parts.join(',');
     if (name === '') return 'all';
     return name.length <= longestName ? name : `${name.slice(0, longestName - 20)}~${shortHash(canonical(combination))}`;
   };

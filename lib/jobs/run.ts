@@ -1,5 +1,5 @@
 // jobs.run: a job from a program, as `warploom run` runs it from a file.
-import { describeValue } from '../core/arrays.ts';
+import { describeValue, isObject } from '../core/arrays.ts';
 import { callback, checkOptions, choice, optionTable, truth } from '../core/options.ts';
 import { requirePath, requireSignal } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
@@ -34,7 +34,7 @@ const options = optionTable({
  *   safe on disk; `signal.reason` when aborted; WarploomError `ERR_WARPLOOM_LOCKED` while another run writes to the same folder; FileError
  */
 export async function run(job: string | JobDescription, given: JobOptions = {}): Promise<ItemResult[]> {
-  if (typeof job !== 'string' && (typeof job !== 'object' || job === null)) {
+  if (typeof job !== 'string' && !isObject(job)) {
     throw refusal('job', 'the path of a job file or a job as an object', describeValue(job));
   }
   if (typeof job === 'string') requirePath(job, 'job');

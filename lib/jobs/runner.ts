@@ -49,11 +49,16 @@ export type RunEvent =
 /** Name of an item's report. */
 const resultName = 'result.json';
 
+/** Whether a result has the form of this version. */
+function isCurrent(result: Omit<ItemResult, 'schema'> & { schema: unknown }): result is ItemResult {
+  return result.schema === 1;
+}
+
 /** The result of an earlier run of the same item with the same inputs, if it is there and whole. */
 async function finishedResult(folder: string, item: JobItem): Promise<ItemResult | undefined> {
   try {
-    const result = JSON.parse(await readText(join(folder, resultName))) as ItemResult;
-    return result.schema === 1 && result.hash === item.hash ? result : undefined;
+    const result = JSON.parse(await readText(join(folder, resultName))) as Omit<ItemResult, 'schema'> & { schema: unknown };
+    return isCurrent(result) && result.hash === item.hash ? result : undefined;
   } catch {
     return undefined;
   }

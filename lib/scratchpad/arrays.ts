@@ -1,11 +1,12 @@
 // The shared arrays of a kernel: names, types, sizes, where they are declared.
+import { elementAt, required } from '../core/known.ts';
 import { evaluate, type Meaning } from './constants.ts';
 import { isBuiltinType, isIntegerType } from './c-types.ts';
 import type { FunctionNode, Program } from './program.ts';
 import { alignasOf, type Field } from './structs.ts';
 import { Refusal } from './refusal.ts';
 import type { Sym } from './symbols.ts';
-import { child, namedChildren, type SyntaxNode } from './syntax.ts';
+import { child, namedChildren, partOf, type SyntaxNode } from './syntax.ts';
 import type { FunctionModel } from './model.ts';
 
 /** A shared array (or scalar) of a kernel. */
@@ -71,7 +72,7 @@ export class KernelMeaning implements Meaning {
     if (!this.#locals.has(name)) {
       const macro = this.#program.macros.get(name);
       const isValue = macro?.parameters === undefined && macro?.body !== undefined && !this.#program.isDefined(name);
-      if (isValue) return this.#nested(name, macro.body!);
+      if (isValue) return this.#nested(name, macro.body);
       return this.#program.value(name);
     }
     const local = this.#locals.get(name);
@@ -114,10 +115,10 @@ function nominal(program: Program, fn: FunctionNode): Map<string, string | numbe
   const values = new Map<string, string | number>();
   const elsewhere = program.syntax.masked.slice(0, fn.node.start) + program.syntax.masked.slice(fn.node.end);
   const found = new RegExp(`\\b${fn.name}\\s*<([^<>;{}]*)>\\s*(?:<<<|\\()`).exec(elsewhere);
-  const given = found?.[1]!.split(',').map((text) => text.trim()) ?? [];
+  const given = required(found?.[1]).split(',').map((text) => text.trim()) ?? [];
   for (const [at, name] of fn.template.entries()) {
     const text = given[at];
-    const head = program.text(fn.node.parent!).slice(0, fn.node.start - fn.node.parent!.start);
+    const head = program.text(required(fn.node.parent)).slice(0, fn.node.start - required(fn.node.parent).start);
     const isType = new RegExp(`\\b(?:typename|class)\\s+${name}\\b`).test(head);
     const value = text === undefined ? undefined : evaluate(text, program);
     values.set(name, isType ? (text !== undefined && program.size(text) !== undefined ? text : kNominalType) : value ?? kNominalValue);
@@ -149,8 +150,8 @@ function declaratorParts(sym: Sym): { sizes: SyntaxNode[]; stars: number } {
   const sizes: SyntaxNode[] = [];
   let part = sym.declarator;
   let stars = 0;
-  for (; part.type === 'pointer_declarator' && namedChildren(part).length === 1; part = child(part, 'declarator')!) ++stars;
-  for (; part.type === 'array_declarator'; part = child(part, 'declarator')!) {
+  for (; part.type === 'pointer_declarator' && namedChildren(part).length === 1; part = partOf(part, 'declarator')) ++stars;
+  for (; part.type === 'array_declarator'; part = partOf(part, 'declarator')) {
     const size = child(part, 'size');
     if (size === undefined) throw new Refusal('unknown-extent', part, `${sym.name} has an extent that is not given`);
     sizes.unshift(size);
@@ -182,7 +183,7 @@ function makeArray(model: FunctionModel, meaning: KernelMeaning, sym: Sym, index
   }
   const total = extents.reduce((product, extent) => product * extent, bytes);
   const asked = alignasOf(model.program, sym.declaration) ?? 1;
-  const alignment = Math.max(meaning.alignOf(type)!, asked);
+  const alignment = Math.max(required(meaning.alignOf(type)), asked);
   if (!Number.isSafeInteger(total) || total > 2 ** 30 || !Number.isInteger(Math.log2(alignment))) {
     throw new Refusal('unknown-extent', sym.node, `${sym.name} has no sensible size`);
   }
@@ -199,15 +200,15 @@ function pooledArray(model: FunctionModel, meaning: KernelMeaning, sym: Sym, ind
   const value = sym.value === undefined ? '' : model.text(sym.value);
   const match = /^\*reinterpret_cast<([\s\S]*)>\((warploom_pool_\w+) \+ (\w+)\)$/.exec(value);
   if (match === null || !sym.reference) return undefined;
-  const parts = /^([\s\S]*?)\s*\(\*\)((?:\[[^\]]*\])+)$/.exec(match[1]!);
-  const type = parts?.[1] ?? match[1]!.replace(/\s*\*$/, '');
-  const extentTexts = [...(parts?.[2] ?? '').matchAll(/\[([^\]]*)\]/g)].map((each) => each[1]!);
+  const parts = /^([\s\S]*?)\s*\(\*\)((?:\[[^\]]*\])+)$/.exec(elementAt(match, 1));
+  const type = parts?.[1] ?? elementAt(match, 1).replace(/\s*\*$/, '');
+  const extentTexts = [...(parts?.[2] ?? '').matchAll(/\[([^\]]*)\]/g)].map((each) => elementAt(each, 1));
   const extents = extentTexts.map((text) => evaluate(text, meaning) ?? NaN);
   const elementBytes = meaning.sizeOf(type) ?? NaN;
   const bytes = extents.reduce((product, extent) => product * extent, elementBytes);
   return {
     index, sym, name: sym.name, type, extents, extentTexts, elementBytes, bytes, alignment: meaning.alignOf(type) ?? 1, symbolic: false,
-    derived: true, offset: evaluate(match[3]!, meaning) ?? NaN, declaration: sym.declaration, declarator: sym.declarator,
+    derived: true, offset: evaluate(elementAt(match, 3), meaning) ?? NaN, declaration: sym.declaration, declarator: sym.declarator,
     fields: model.program.struct(type)?.fields,
   };
 }

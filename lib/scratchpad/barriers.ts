@@ -1,4 +1,5 @@
 // Where barriers must be put so that arrays that share bytes are never touched between the same two barriers.
+import { elementAt, required } from '../core/known.ts';
 import type { Flow } from './flow.ts';
 import { WarploomError } from '../core/errors.ts';
 import { Work } from './work.ts';
@@ -42,10 +43,10 @@ function openWay(flow: Flow, start: number, ends: readonly boolean[], closed: Re
   while (now.length > 0) {
     const later: number[] = [];
     for (let i = 0; i < now.length; ++i) {
-      const at = now[i]!;
+      const at = elementAt(now, i);
       work.spend(1);
-      for (const next of flow.nodes[at]!.successors) {
-        const { kind } = flow.nodes[next]!;
+      for (const next of elementAt(flow.nodes, at).successors) {
+        const { kind } = elementAt(flow.nodes, next);
         if (kind === 'barrier' || chosen.has(next) || parent.has(next)) continue;
         parent.set(next, at);
         if (ends[next]) return slotsOn(flow, next, parent, closed);
@@ -62,14 +63,14 @@ function slotsOn(flow: Flow, end: number, parent: ReadonlyMap<number, number>, c
   const seen = new Set<number>();
   for (let at: number | undefined = end; at !== undefined && !seen.has(at); at = parent.get(at)) {
     seen.add(at);
-    if (flow.nodes[at]!.kind === 'slot' && !closed.has(at)) slots.push(at);
+    if (elementAt(flow.nodes, at).kind === 'slot' && !closed.has(at)) slots.push(at);
   }
   return slots;
 }
 
 /** Cost of a barrier in a slot: by loops around it; of equal ones the later is taken. */
 function costOf(flow: Flow, slot: number): number {
-  return kLoopCost ** flow.nodes[slot]!.loops.length * (1 - slot / flow.nodes.length * 1e-6);
+  return kLoopCost ** elementAt(flow.nodes, slot).loops.length * (1 - slot / flow.nodes.length * 1e-6);
 }
 
 /** Ways that no other way's slots are all on: what meets those meets every way. */
@@ -102,10 +103,10 @@ function separateWays(ways: readonly (readonly number[])[]): (readonly number[])
     leader.set(slot, at);
     return at;
   };
-  for (const way of ways) for (const slot of way) leader.set(find(slot), find(way[0]!));
+  for (const way of ways) for (const slot of way) leader.set(find(slot), find(elementAt(way, 0)));
   const groups = new Map<number, (readonly number[])[]>();
   for (const way of ways) {
-    const group = find(way[0]!);
+    const group = find(elementAt(way, 0));
     const list = groups.get(group);
     if (list === undefined) groups.set(group, [way]);
     else list.push(way);
@@ -122,7 +123,7 @@ function cheapestCover(ways: readonly (readonly number[])[], cost: (slot: number
 }
 
 function coverOf(ways: readonly (readonly number[])[], cost: (slot: number) => number, work: Work): readonly number[] {
-  if (ways.length === 1) return [ways[0]!.reduce((best, slot) => cost(slot) < cost(best) ? slot : best)];
+  if (ways.length === 1) return [elementAt(ways, 0).reduce((best, slot) => cost(slot) < cost(best) ? slot : best)];
   let best: number[] = [];
   let bestCost = Infinity;
   let nodes = kSearchNodes;
@@ -139,7 +140,7 @@ function coverOf(ways: readonly (readonly number[])[], cost: (slot: number) => n
     if (sum + boundOf(open, cost) >= bestCost) return;
     const way = open.reduce((least, each) => each.length < least.length ? each : least);
     const uses = new Map(way.map((slot) => [slot, covers(open, slot) / cost(slot)]));
-    const ranked = [...way].sort((a, b) => uses.get(b)! - uses.get(a)! || b - a);
+    const ranked = [...way].sort((a, b) => required(uses.get(b)) - required(uses.get(a)) || b - a);
     for (const slot of ranked) search([...chosen, slot], sum + cost(slot), open.filter((each) => !each.includes(slot)));
   };
   search([], 0, ways);
@@ -207,18 +208,18 @@ export function placeBarriers(flow: Flow, pairs: readonly Pair[], closed: Readon
 
 function predecessorsOf(flow: Flow): number[][] {
   const before: number[][] = flow.nodes.map(() => []);
-  for (const { id, successors } of flow.nodes) for (const next of successors) before[next]!.push(id);
+  for (const { id, successors } of flow.nodes) for (const next of successors) elementAt(before, next).push(id);
   return before;
 }
 
 /** Pairs of arrays with an access before and one after a new barrier that no other barrier keeps apart. */
 function separatedBy(flow: Flow, slot: number, chosen: ReadonlySet<number>, before: readonly (readonly number[])[],
   partners: ReadonlyMap<number, ReadonlySet<number>>): Pair[] {
-  const passes = (node: number): boolean => flow.nodes[node]!.kind !== 'barrier' && !chosen.has(node);
+  const passes = (node: number): boolean => elementAt(flow.nodes, node).kind !== 'barrier' && !chosen.has(node);
   const touched = (reached: Iterable<number>): Set<number> =>
-    new Set([...reached].flatMap((node) => flow.nodes[node]!.accesses.map(({ array }) => array)));
-  const earlier = touched(walk((node) => before[node]!, [slot], passes));
-  const later = touched(walk((node) => flow.nodes[node]!.successors, [slot], passes));
+    new Set([...reached].flatMap((node) => elementAt(flow.nodes, node).accesses.map(({ array }) => array)));
+  const earlier = touched(walk((node) => elementAt(before, node), [slot], passes));
+  const later = touched(walk((node) => elementAt(flow.nodes, node).successors, [slot], passes));
   const found = new Map<string, Pair>();
   for (const a of earlier) {
     for (const b of partners.get(a) ?? []) {
@@ -236,8 +237,8 @@ function separatedBy(flow: Flow, slot: number, chosen: ReadonlySet<number>, befo
  */
 export function existingBarriers(flow: Flow, pairs: readonly Pair[], added: ReadonlySet<number>): Set<number> {
   const nodes = accessors(flow);
-  const after = (node: number): readonly number[] => flow.nodes[node]!.successors;
-  const isBarrier = (node: number): boolean => flow.nodes[node]!.kind === 'barrier';
+  const after = (node: number): readonly number[] => elementAt(flow.nodes, node).successors;
+  const isBarrier = (node: number): boolean => elementAt(flow.nodes, node).kind === 'barrier';
   const used = new Set<number>();
   for (const [a, b] of pairs) {
     for (const [from, to] of [[a, b], [b, a]] as const) {
@@ -259,7 +260,7 @@ function walk(next: (node: number) => readonly number[], from: Iterable<number>,
   const reached = new Set<number>();
   const stack = [...from];
   while (stack.length > 0) {
-    for (const each of next(stack.pop()!)) {
+    for (const each of next(required(stack.pop()))) {
       if (reached.has(each)) continue;
       reached.add(each);
       if (passes(each)) stack.push(each);

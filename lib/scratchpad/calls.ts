@@ -1,4 +1,5 @@
 // Calls: barriers, atomics, shuffles, functions of CUDA, functions of the text.
+import { elementAt, required } from '../core/known.ts';
 import { kAnyMemory, type Effects, type Instance, type MemoryBase, type Mode, type Shape } from './effects.ts';
 import { plainness } from './certainty.ts';
 import { macroOf } from './macros.ts';
@@ -7,8 +8,8 @@ import { blockBarriers, cachedLoad, cachedStore, isAtomic, isPureFunction, opaqu
 import type { FunctionNode } from './program.ts';
 import { Refusal } from './refusal.ts';
 import type { Sym } from './symbols.ts';
-import { child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
-import { requireAllowed, type Visitor } from './visitor.ts';
+import { child, descend, namedChildren, partOf, type SyntaxNode } from './syntax.ts';
+import { requireAllowed, type Walker } from './walker.ts';
 import { requireReadable } from './waits.ts';
 
 const kCasts = /^(?:static_cast|const_cast|reinterpret_cast|dynamic_cast|bit_cast)$/;
@@ -18,9 +19,9 @@ const kGroupTypes = /\b(?:thread_block|thread_block_tile|coalesced_group|grid_gr
 const kDeepest = 24;
 
 /** Notes the effects of a call. */
-export function callOf(visitor: Visitor, node: SyntaxNode, instance: Instance, effects: Effects): void {
+export function callOf(visitor: Walker, node: SyntaxNode, instance: Instance, effects: Effects): void {
   const { program } = visitor.library;
-  const callee = child(node, 'function')!;
+  const callee = partOf(node, 'function');
   const name = calledName(program, node);
   if (callee.type === 'field_expression') return methodOf(visitor, node, callee, name, instance, effects);
   const qualified = program.text(callee).replace(/\s/g, '');
@@ -53,7 +54,7 @@ export function callOf(visitor: Visitor, node: SyntaxNode, instance: Instance, e
 }
 
 /** Refuses names of CUDA's barriers, groups, shuffles and atomics that the text gives another meaning. */
-function requireOwnMeaning(visitor: Visitor, node: SyntaxNode, name: string): void {
+function requireOwnMeaning(visitor: Walker, node: SyntaxNode, name: string): void {
   const { program } = visitor.library;
   const orders = blockBarriers.has(name) || kGroups.test(name) || name === 'sync' || name === '__syncwarp';
   if (!orders && !shuffle.test(name) && !isAtomic(name)) return;
@@ -68,18 +69,18 @@ function values(node: SyntaxNode): SyntaxNode[] {
   return list === undefined ? [] : namedChildren(list);
 }
 
-function argumentsOf(visitor: Visitor, node: SyntaxNode, instance: Instance, effects: Effects, mode: Mode = 'r'): void {
+function argumentsOf(visitor: Walker, node: SyntaxNode, instance: Instance, effects: Effects, mode: Mode = 'r'): void {
   for (const each of values(node)) {
     const shape = visitor.peek(each, instance);
     if (shape !== undefined && shape.dimensions > 0) {
       throw new Refusal('escaping-pointer', each,
-        `a pointer to ${visitor.arrays[shape.array]!.name} is passed to ${instance.model.text(child(node, 'function')!)}`);
+        `a pointer to ${elementAt(visitor.arrays, shape.array).name} is passed to ${instance.model.text(partOf(node, 'function'))}`);
     }
     visitor.visit(each, instance, effects, mode);
   }
 }
 
-function barrierOf(visitor: Visitor, node: SyntaxNode, instance: Instance, effects: Effects): void {
+function barrierOf(visitor: Walker, node: SyntaxNode, instance: Instance, effects: Effects): void {
   const before = effects.accesses.length;
   argumentsOf(visitor, node, instance, effects);
   effects.barriers.push({ node, accesses: effects.accesses.length - before });
@@ -123,8 +124,8 @@ function syncOf(node: SyntaxNode, group: SyntaxNode, instance: Instance, effects
   effects.order++;
 }
 
-function methodOf(visitor: Visitor, node: SyntaxNode, callee: SyntaxNode, name: string, instance: Instance, effects: Effects): void {
-  const object = child(callee, 'argument')!;
+function methodOf(visitor: Walker, node: SyntaxNode, callee: SyntaxNode, name: string, instance: Instance, effects: Effects): void {
+  const object = partOf(callee, 'argument');
   if (visitor.peek(object, instance) !== undefined) {
     throw new Refusal('unrecognised-use', node, `a member function of a shared object is called: ${instance.model.text(callee)}`);
   }
@@ -153,24 +154,24 @@ function requireNoVariable(callee: SyntaxNode, instance: Instance): void {
 }
 
 /** A lambda of the kernel: where it is written, it was seen to touch no shared array and no barrier. */
-function lambdaCall(visitor: Visitor, node: SyntaxNode, instance: Instance, effects: Effects): void {
+function lambdaCall(visitor: Walker, node: SyntaxNode, instance: Instance, effects: Effects): void {
   argumentsOf(visitor, node, instance, effects, 'rw');
   effects.opaque = true;
   effects.memory.push({ base: kAnyMemory, mode: 'rw' });
 }
 
-function castOf(visitor: Visitor, node: SyntaxNode, name: string, instance: Instance, effects: Effects): void {
+function castOf(visitor: Walker, node: SyntaxNode, name: string, instance: Instance, effects: Effects): void {
   for (const each of values(node)) {
     const shape = visitor.peek(each, instance);
     const isReference = name === 'reinterpret_cast' && shape !== undefined;
     if (isReference || (shape !== undefined && shape.dimensions > 0)) {
-      throw new Refusal('reinterpret-cast', node, `${visitor.arrays[shape!.array]!.name} is used as something else than it is`);
+      throw new Refusal('reinterpret-cast', node, `${elementAt(visitor.arrays, shape.array).name} is used as something else than it is`);
     }
     visitor.visit(each, instance, effects, 'r');
   }
 }
 
-function atomicOf(visitor: Visitor, node: SyntaxNode, instance: Instance, effects: Effects): void {
+function atomicOf(visitor: Walker, node: SyntaxNode, instance: Instance, effects: Effects): void {
   const [target, ...rest] = values(node);
   if (target === undefined) throw new Refusal('unsupported-statement', node, 'an atomic without arguments');
   const shape = visitor.peek(target, instance);
@@ -193,7 +194,7 @@ function unaddressed(node: SyntaxNode): SyntaxNode {
   return rootOf(node) ?? node;
 }
 
-function libraryCall(visitor: Visitor, node: SyntaxNode, name: string, instance: Instance, effects: Effects): void {
+function libraryCall(visitor: Walker, node: SyntaxNode, name: string, instance: Instance, effects: Effects): void {
   const trusted = visitor.trusted.has(name);
   const [first] = values(node);
   if (first !== undefined && (cachedLoad.test(name) || cachedStore.test(name))) {
@@ -216,24 +217,24 @@ function libraryCall(visitor: Visitor, node: SyntaxNode, name: string, instance:
   effects.memory.push({ base: kAnyMemory, mode: 'rw' });
 }
 
-function userCall(visitor: Visitor, node: SyntaxNode, candidates: readonly FunctionNode[], instance: Instance, effects: Effects): void {
+function userCall(visitor: Walker, node: SyntaxNode, candidates: readonly FunctionNode[], instance: Instance, effects: Effects): void {
   const [fn] = candidates;
   if (candidates.length > 1) {
-    throw new Refusal('ambiguous-function', node, `${fn!.name} has several bodies that this call could mean`);
+    throw new Refusal('ambiguous-function', node, `${required(fn).name} has several bodies that this call could mean`);
   }
-  const entered = enter(visitor, node, fn!, instance, effects);
-  if (visitor.library.hasBarrier(fn!)) {
-    effects.inlined.push({ call: node, fn: fn!, instance: entered });
+  const entered = enter(visitor, node, required(fn), instance, effects);
+  if (visitor.library.hasBarrier(required(fn))) {
+    effects.inlined.push({ call: node, fn: required(fn), instance: entered });
     return;
   }
   const returns = effects.returns.length;
-  visitor.visit(fn!.body, entered, effects, 'r');
+  visitor.visit(required(fn).body, entered, effects, 'r');
   effects.returns.length = returns;
   visitor.requireAllSeen(entered);
 }
 
 /** Evaluates the arguments and binds the parameters. */
-function enter(visitor: Visitor, node: SyntaxNode, fn: FunctionNode, instance: Instance, effects: Effects): Instance {
+function enter(visitor: Walker, node: SyntaxNode, fn: FunctionNode, instance: Instance, effects: Effects): Instance {
   let depth = 0;
   for (let up: Instance | undefined = instance; up !== undefined; up = up.parent, ++depth) {
     if (up.model.fn === fn || depth > kDeepest) throw new Refusal('recursion', node, `${fn.name} calls itself`);
@@ -261,7 +262,7 @@ function enter(visitor: Visitor, node: SyntaxNode, fn: FunctionNode, instance: I
   return { model, bindings, bases, parent: instance, call: node, aliases: new Map(), visited: new Set() };
 }
 
-function requireSimpleParameter(visitor: Visitor, sym: Sym, value: SyntaxNode, fn: FunctionNode, instance: Instance): void {
+function requireSimpleParameter(visitor: Walker, sym: Sym, value: SyntaxNode, fn: FunctionNode, instance: Instance): void {
   if (plainness(visitor.library.model(fn), sym.type) === 'object') {
     throw new Refusal('object-of-element', value, `${sym.type} may keep a reference to ${instance.model.text(value)}`);
   }

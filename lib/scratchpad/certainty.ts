@@ -3,9 +3,8 @@
 import { normalType } from './c-types.ts';
 import type { FunctionModel } from './model.ts';
 import { blockBarriers } from './names.ts';
-import { declaredName } from './program.ts';
 import { Refusal } from './refusal.ts';
-import { child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
+import { type SyntaxNode, child, declaredName, descend, namedChildren } from './syntax.ts';
 
 const kKeywords = /^(?:return|break|continue|goto|delete|new|throw|else|do|case|default|co_return|co_yield|co_await)$/;
 

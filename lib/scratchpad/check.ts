@@ -1,6 +1,7 @@
 // Checks text that the pass wrote, by its own means: which bytes each array has, whether a way without barrier leads from one array
 // to another that shares bytes, and whether one is touched while the content of the other is needed. It shares with the pass what
 // reads the text (grammar, accesses, flow graph) and nothing of what decided on the layout.
+import { elementAt, required } from '../core/known.ts';
 import { analyse } from './analyse.ts';
 import type { SharedArray } from './arrays.ts';
 import { WarploomError } from '../core/errors.ts';
@@ -35,7 +36,7 @@ export interface CheckOptions {
 }
 
 function overlap(a: SharedArray, b: SharedArray): boolean {
-  return a.offset! < b.offset! + b.bytes && b.offset! < a.offset! + a.bytes;
+  return required(a.offset) < required(b.offset) + b.bytes && required(b.offset) < required(a.offset) + a.bytes;
 }
 
 type Edge = (from: FlowNode, to: FlowNode) => boolean;
@@ -67,16 +68,16 @@ class Statements {
     this.#reads = Array.from({ length: arrays }, () => []);
     this.#writes = Array.from({ length: arrays }, () => []);
     for (const node of nodes) {
-      for (const id of node.successors) this.#before[id]!.push(node);
+      for (const id of node.successors) elementAt(this.#before, id).push(node);
       for (const { array, mode } of node.accesses) {
-        if (mode.includes('r')) this.#reads[array]!.push(node);
-        if (mode.includes('w')) this.#writes[array]!.push(node);
+        if (mode.includes('r')) elementAt(this.#reads, array).push(node);
+        if (mode.includes('w')) elementAt(this.#writes, array).push(node);
       }
     }
   }
 
   touching(array: number): ReadonlySet<FlowNode> {
-    return new Set([...this.#reads[array]!, ...this.#writes[array]!]);
+    return new Set([...elementAt(this.#reads, array), ...elementAt(this.#writes, array)]);
   }
 
   /** Statements that may run before any barrier follows an access of an array. */
@@ -87,15 +88,15 @@ class Statements {
   /** Statements at which content of an array is needed: a write leads to them and they lead to a read. */
   needing(array: number, isLost: Edge): ReadonlySet<FlowNode> {
     const written = new Set<FlowNode>();
-    for (const write of this.#writes[array]!) {
+    for (const write of elementAt(this.#writes, array)) {
       for (const node of closure([write], (at) => this.#after(at), (at, next) => at === write || !isLost(at, next))) written.add(node);
     }
-    const read = closure(this.#reads[array]!, (at) => this.#before[at.id]!, (at, before) => !isLost(before, at));
+    const read = closure(elementAt(this.#reads, array), (at) => elementAt(this.#before, at.id), (at, before) => !isLost(before, at));
     return new Set([...written].filter((node) => read.has(node)));
   }
 
   #after(node: FlowNode): FlowNode[] {
-    return node.successors.map((id) => this.#nodes[id]!);
+    return node.successors.map((id) => elementAt(this.#nodes, id));
   }
 }
 
@@ -119,9 +120,9 @@ function checkKernel(library: Library, expected: Expected, options: CheckOptions
   const barriers = new Set(nodes.filter((node) => node.kind === 'barrier').map((node) => node.node)).size;
   if (barriers !== expected.barriers) throw fail(expected.name, `${barriers} barriers, ${expected.barriers} expected`);
   for (const array of arrays) {
-    const isInside = array.offset! >= 0 && array.offset! + array.bytes <= expected.bytes;
+    const isInside = required(array.offset) >= 0 && required(array.offset) + array.bytes <= expected.bytes;
     if (!isInside) throw fail(expected.name, `${array.name} is outside of the pool`);
-    if (array.offset! % array.alignment !== 0) throw fail(expected.name, `${array.name} is not aligned`);
+    if (required(array.offset) % array.alignment !== 0) throw fail(expected.name, `${array.name} is not aligned`);
     const accesses = nodes.reduce((sum, node) => sum + node.accesses.filter((access) => access.array === array.index).length, 0);
     if (accesses !== expected.accesses[array.index]) throw fail(expected.name, `${array.name} is touched ${accesses} times`);
   }
@@ -131,16 +132,16 @@ function checkKernel(library: Library, expected: Expected, options: CheckOptions
   for (const a of arrays) {
     const sharing = arrays.filter((b) => a !== b && overlap(a, b));
     if (sharing.length === 0) continue;
-    const loops = liveness.scoped[a.index]!;
-    const full = fullWrites[a.index]!;
+    const loops = elementAt(liveness.scoped, a.index);
+    const full = elementAt(fullWrites, a.index);
     const isLost: Edge = (from, to) => full.has(from.id)
       || loops.some((loop) => to.id === loop.head && loop.nodes.includes(from.id));
     const near = statements.unseparated(a.index);
     const needing = statements.needing(a.index, isLost);
     for (const b of sharing) {
-      const fault = meet(touching[a.index]!, touching[b.index]!) ? 'touched by one statement'
-        : meet(near, touching[b.index]!) ? 'touched with no barrier between'
-          : meet(needing, touching[b.index]!) ? 'needed after the other was touched' : undefined;
+      const fault = meet(elementAt(touching, a.index), elementAt(touching, b.index)) ? 'touched by one statement'
+        : meet(near, elementAt(touching, b.index)) ? 'touched with no barrier between'
+          : meet(needing, elementAt(touching, b.index)) ? 'needed after the other was touched' : undefined;
       if (fault !== undefined) throw fail(expected.name, `${a.name} and ${b.name}: ${fault}`);
     }
   }

@@ -1,4 +1,5 @@
 // Values of integer constant expressions in C++ text: extents of arrays, sizes, trip counts.
+import { elementAt } from '../core/known.ts';
 
 /** What names and types mean where an expression stands. */
 export interface Meaning {
@@ -65,7 +66,7 @@ function tokenize(text: string): Token[] {
     } else if (match[kName] !== undefined) {
       found.push({ ...place, name: match[kName].replace(/\s/g, '').replace(/^::/, '') });
     } else {
-      found.push({ ...place, sign: match[kSign]! });
+      found.push({ ...place, sign: elementAt(match, kSign) });
     }
   }
   return found;
@@ -179,9 +180,11 @@ class Evaluator {
   #group(from: number): { text: string; next: number } {
     let depth = 1;
     for (let at = from; at < this.#tokens.length; ++at) {
-      const { sign, start } = this.#tokens[at]!;
+      const { sign, start } = elementAt(this.#tokens, at);
       if (sign === '(') ++depth;
-      else if (sign === ')' && --depth === 0) return { text: this.#text.slice(this.#tokens[from]!.start, start).trim(), next: at + 1 };
+      else if (sign === ')' && --depth === 0) {
+        return { text: this.#text.slice(elementAt(this.#tokens, from).start, start).trim(), next: at + 1 };
+      }
     }
     throw kUnknown;
   }
@@ -208,7 +211,7 @@ class Evaluator {
     let depth = 0;
     let begin = this.#tokens[this.#at]?.start ?? this.#text.length;
     for (; this.#at < this.#tokens.length; ++this.#at) {
-      const { sign, start, end } = this.#tokens[this.#at]!;
+      const { sign, start, end } = elementAt(this.#tokens, this.#at);
       if (sign === '(') ++depth;
       if (depth === 0 && (sign === ',' || sign === ')')) {
         texts.push(this.#text.slice(begin, start));

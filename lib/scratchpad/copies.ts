@@ -5,15 +5,15 @@ import { plainness, templateArguments } from './certainty.ts';
 import type { Instance } from './effects.ts';
 import { calledName } from './model.ts';
 import { Refusal } from './refusal.ts';
-import { ancestor, child, namedChildren, type SyntaxNode } from './syntax.ts';
-import type { Visitor } from './visitor.ts';
+import { ancestor, child, namedChildren, partOf, type SyntaxNode } from './syntax.ts';
+import type { Walker } from './walker.ts';
 
 /** Expressions that pass on what they hold as it is. */
 const kTransparent = new Set(['parenthesized_expression', 'initializer_list', 'argument_list', 'init_declarator', 'initializer_pair',
   'comma_expression', 'conditional_expression']);
 
 /** Refuses an element whose value initialises, or is assigned to, an object that may keep a reference to it. */
-export function requireCopied(visitor: Visitor, element: SyntaxNode, instance: Instance): void {
+export function requireCopied(visitor: Walker, element: SyntaxNode, instance: Instance): void {
   let below = element;
   let argument = element;
   for (let up = element.parent; up !== undefined; below = up, up = up.parent) {
@@ -37,8 +37,8 @@ function typeMade(node: SyntaxNode, value: SyntaxNode, instance: Instance): stri
     case 'cast_expression': return typeOf(child(node, 'type'))?.replace(/\s*&+$/, '');
     case 'compound_literal_expression': return typeOf(child(node, 'type'));
     case 'return_statement': return ancestor(node, 'lambda_expression') === undefined ? typeOf(child(model.fn.node, 'type')) : undefined;
-    case 'assignment_expression': return value.field === 'right' ? typeOfTarget(child(node, 'left')!, instance) : undefined;
-    case 'binary_expression': return typeOfTarget(child(node, value.field === 'left' ? 'right' : 'left')!, instance);
+    case 'assignment_expression': return value.field === 'right' ? typeOfTarget(partOf(node, 'left'), instance) : undefined;
+    case 'binary_expression': return typeOfTarget(partOf(node, value.field === 'left' ? 'right' : 'left'), instance);
     default: return undefined;
   }
 }
@@ -51,11 +51,11 @@ function typeOfTarget(node: SyntaxNode, instance: Instance): string | undefined 
 }
 
 /** What a call makes of an argument: the type it names, the parameter it initialises, or nothing. */
-function typeCalled(visitor: Visitor, call: SyntaxNode, argument: SyntaxNode, instance: Instance): string | undefined {
+function typeCalled(visitor: Walker, call: SyntaxNode, argument: SyntaxNode, instance: Instance): string | undefined {
   const { model } = instance;
   const { program } = visitor.library;
   const name = calledName(program, call);
-  const callee = child(call, 'function')!;
+  const callee = partOf(call, 'function');
   if (callee.type === 'primitive_type' || program.isType(name) || model.fn.template.includes(name)) return name;
   if (/^(?:static|const|reinterpret|dynamic)_cast$/.test(name)) {
     const [type] = templateArguments(callee);
@@ -74,7 +74,7 @@ function typeCalled(visitor: Visitor, call: SyntaxNode, argument: SyntaxNode, in
   return plainness(visitor.library.model(fn), text) === 'object' ? text : undefined;
 }
 
-function requirePlain(visitor: Visitor, type: string, element: SyntaxNode, instance: Instance): void {
+function requirePlain(visitor: Walker, type: string, element: SyntaxNode, instance: Instance): void {
   const bare = type.replace(/\s*&+$/, '').trim();
   const { model } = instance;
   const kind = plainness(model, bare);

@@ -1,11 +1,12 @@
 // Statements that write every element of an array. Found by doing the index arithmetic of a statement for every thread of a block
 // whose shape is known: after such a statement nothing that was in the array before is needed.
+import { elementAt } from '../core/known.ts';
 import type { SharedArray } from './arrays.ts';
 import { evaluate, type Meaning } from './constants.ts';
 import type { Instance } from './effects.ts';
 import type { Flow, FlowNode } from './flow.ts';
 import type { Sym } from './symbols.ts';
-import { ancestor, child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
+import { ancestor, child, descend, namedChildren, partOf, type SyntaxNode } from './syntax.ts';
 
 /** Threads of a block along x, y and z. */
 export type BlockShape = readonly [number, number, number];
@@ -76,7 +77,7 @@ class Walker {
       if (sym !== undefined) names.set(sym.name, this.#variable(sym, depth));
     }
     const text = this.#text(node).replace(/\b(threadIdx|blockDim)\s*\.\s*([xyz])\b/g, (_all, what: string, axis: 'x' | 'y' | 'z') =>
-      String(what === 'threadIdx' ? this.#thread[axis] : this.#shape['xyz'.indexOf(axis)]!));
+      String(what === 'threadIdx' ? this.#thread[axis] : elementAt(this.#shape, 'xyz'.indexOf(axis))));
     return evaluate(text, {
       natural: true,
       value: (name) => names.has(name) ? names.get(name) : this.#base.value(name),
@@ -121,8 +122,8 @@ class Walker {
   #expression(node: SyntaxNode | undefined): void {
     if (node === undefined) return;
     if (node.type !== 'assignment_expression') return this.#skip(node);
-    const left = child(node, 'left')!;
-    const right = child(node, 'right')!;
+    const left = partOf(node, 'left');
+    const right = partOf(node, 'right');
     this.#skip(right);
     const element = child(node, 'operator')?.type === '=' ? this.#element(left) : undefined;
     if (element !== undefined) {
@@ -141,18 +142,18 @@ class Walker {
   #element(node: SyntaxNode): number | undefined {
     const indices: SyntaxNode[] = [];
     let part = node;
-    for (; part.type === 'subscript_expression'; part = child(part, 'argument')!) {
-      const list = namedChildren(child(part, 'indices')!);
+    for (; part.type === 'subscript_expression'; part = partOf(part, 'argument')) {
+      const list = namedChildren(partOf(part, 'indices'));
       if (list.length !== 1) return undefined;
-      indices.unshift(list[0]!);
+      indices.unshift(elementAt(list, 0));
     }
     const { sym, extents } = this.#array;
     if (part.type !== 'identifier' || this.#instance.model.use(part) !== sym || indices.length !== extents.length) return undefined;
     let place = 0;
     for (const [axis, index] of indices.entries()) {
       const value = this.#value(index);
-      if (value === undefined || value < 0 || value >= extents[axis]!) return undefined;
-      place = place * extents[axis]! + value;
+      if (value === undefined || value < 0 || value >= elementAt(extents, axis)) return undefined;
+      place = place * elementAt(extents, axis) + value;
     }
     return place;
   }
@@ -169,14 +170,14 @@ class Walker {
       const holds = this.#value(condition);
       if (holds === undefined) throw new Unproven();
       if (holds === 0) return;
-      this.#execute(child(node, 'body')!);
+      this.#execute(partOf(node, 'body'));
       this.#step(update);
     }
   }
 
   /** i += n, ++i, i = i + n. */
   #step(node: SyntaxNode): void {
-    const target = node.type === 'update_expression' ? child(node, 'argument')! : child(node, 'left');
+    const target = node.type === 'update_expression' ? partOf(node, 'argument') : child(node, 'left');
     const sym = target?.type === 'identifier' ? this.#instance.model.use(target) : undefined;
     const now = sym === undefined ? undefined : this.#variables.get(sym);
     if (sym === undefined || now === undefined) throw new Unproven();
@@ -185,7 +186,7 @@ class Walker {
       return;
     }
     const operator = child(node, 'operator')?.type;
-    const value = node.type === 'assignment_expression' ? this.#value(child(node, 'right')!) : undefined;
+    const value = node.type === 'assignment_expression' ? this.#value(partOf(node, 'right')) : undefined;
     const next = value === undefined ? undefined
       : ({ '+=': now + value, '-=': now - value, '*=': now * value, '=': value } as Record<string, number>)[operator ?? ''];
     if (next === undefined || next < 0 || next > 0x7fffffff) throw new Unproven();
@@ -193,12 +194,12 @@ class Walker {
   }
 
   #if(node: SyntaxNode): void {
-    const condition = child(node, 'condition')!;
+    const condition = partOf(node, 'condition');
     const test = condition.type === 'condition_clause' ? child(condition, 'value') : condition;
     const holds = test === undefined || namedChildren(condition).length !== 1 ? undefined : this.#value(test);
     if (holds === undefined) return this.#skip(node);
     const taken = holds !== 0 ? child(node, 'consequence') : child(node, 'alternative');
-    if (taken !== undefined) this.#execute(taken.type === 'else_clause' ? namedChildren(taken)[0]! : taken);
+    if (taken !== undefined) this.#execute(taken.type === 'else_clause' ? elementAt(namedChildren(taken), 0) : taken);
   }
 
   /** What is not followed may change variables. */

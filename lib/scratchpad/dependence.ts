@@ -2,6 +2,7 @@
 // Two statements depend on each other if they touch the same variable, shared array or possibly the same global memory and one of them
 // writes. Global memory: pointers that are __restrict__ parameters lead to memory of their own, const ones to memory that nobody
 // writes; other pointers may lead anywhere. Atomics, shuffles, prints and statements with barriers inside stay in their order.
+import { elementAt, required } from '../core/known.ts';
 import type { Analysis } from './analyse.ts';
 import { kAnyMemory, type Effects, type MemoryBase } from './effects.ts';
 import { child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
@@ -37,7 +38,7 @@ const kText = /^(?:(?:static_assert|using|alias)_declaration|type_definition|(?:
 
 function isPlainBarrier({ node, effects }: { node: SyntaxNode; effects: Effects }): boolean {
   return effects.barriers.length === 1 && effects.accesses.length === 0 && node.type === 'expression_statement'
-    && namedChildren(node)[0] === effects.barriers[0]!.node;
+    && namedChildren(node)[0] === elementAt(effects.barriers, 0).node;
 }
 
 /** Text of a statement reaches over a comment behind it on its line. */
@@ -108,15 +109,15 @@ function meet<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean {
 /** Whether two statements depend on each other through memory. */
 function conflictInMemory(a: Unit, b: Unit): boolean {
   if (a.isFence || b.isFence) return !a.isLight && !b.isLight;
-  const x = a.effects!;
-  const y = b.effects!;
+  const x = required(a.effects);
+  const y = required(b.effects);
   if (x.accesses.some((p) => y.accesses.some((q) => p.array === q.array && (p.mode !== 'r' || q.mode !== 'r')))) return true;
   return x.memory.some((p) => y.memory.some((q) => (p.mode !== 'r' || q.mode !== 'r') && mayBeSame(p.base, q.base)));
 }
 
 function conflictInRegisters(a: Unit, b: Unit, declared: ReadonlySet<Sym>, used: ReadonlySet<Sym>): boolean {
-  const x = a.effects!;
-  const y = b.effects!;
+  const x = required(a.effects);
+  const y = required(b.effects);
   return meet(x.writes, y.reads) || meet(x.writes, y.writes) || meet(x.reads, y.writes) || meet(declared, used);
 }
 
@@ -131,19 +132,20 @@ export function dependenceOf(analysis: Analysis): Dependence | undefined {
   const before: Set<number>[] = units.map(() => new Set());
   const separated = new Set<number>();
   for (let j = 0; j < units.length; ++j) {
-    if (units[j]!.isBarrier) continue;
+    if (elementAt(units, j).isBarrier) continue;
     let barrier = false;
     for (let i = j - 1; i >= 0; --i) {
-      if (units[i]!.isBarrier) {
+      if (elementAt(units, i).isBarrier) {
         barrier = true;
         continue;
       }
-      const inMemory = conflictInMemory(units[i]!, units[j]!);
-      const leaves = leavesOrText(units[i]!) || leavesOrText(units[j]!);
+      const inMemory = conflictInMemory(elementAt(units, i), elementAt(units, j));
+      const leaves = leavesOrText(elementAt(units, i)) || leavesOrText(elementAt(units, j));
       if (inMemory && barrier) separated.add(i * units.length + j);
-      if (!inMemory && !leaves && !conflictInRegisters(units[i]!, units[j]!, declared[i]!, used[j]!)) continue;
-      before[j]!.add(i);
-      for (const each of before[i]!) before[j]!.add(each);
+      const inRegisters = () => conflictInRegisters(elementAt(units, i), elementAt(units, j), elementAt(declared, i), elementAt(used, j));
+      if (!inMemory && !leaves && !inRegisters()) continue;
+      elementAt(before, j).add(i);
+      for (const each of elementAt(before, i)) elementAt(before, j).add(each);
     }
   }
   return { units, before, separated };

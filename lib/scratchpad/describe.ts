@@ -1,4 +1,5 @@
 // Puts an analysed kernel into words and figures.
+import { elementAt } from '../core/known.ts';
 import type { Analysis } from './analyse.ts';
 import { existingBarriers } from './barriers.ts';
 import { evaluate } from './constants.ts';
@@ -54,11 +55,12 @@ function arrayReports({ analysis, layout, origin }: Described): ArrayReport[] {
   return analysis.arrays.map((array) => ({
     name: array.name, type: array.type, dimensions: array.extents, bytes: array.bytes, alignment: array.alignment,
     ...placeOf(syntax, array.sym.node.start, origin),
-    live: ranges[array.index]!.map((range) => ({
-      ...range, beginLine: line(points[range.begin]!.place.start), endLine: line(points[range.end - 1]!.place.start),
+    live: elementAt(ranges, array.index).map((range) => ({
+      ...range, beginLine: line(elementAt(points, range.begin).place.start), endLine: line(elementAt(points, range.end - 1).place.start),
     })),
-    offset: layout.plan.offsets[array.index]!, partition: layout.plan.partitions.findIndex(({ blocks }) => blocks.includes(array.index)),
-    rewrittenIn: scoped[array.index]!.map((loop) => line(loop.node.start)),
+    offset: elementAt(layout.plan.offsets, array.index),
+    partition: layout.plan.partitions.findIndex(({ blocks }) => blocks.includes(array.index)),
+    rewrittenIn: elementAt(scoped, array.index).map((loop) => line(loop.node.start)),
   }));
 }
 
@@ -67,8 +69,8 @@ function barrierReports({ analysis, layout, origin }: Described): { report: Barr
   const { arrays, flow, visitor } = analysis;
   const { syntax } = visitor.library.program;
   const reuse = layout.barriers.map(({ slot, pairs }) => {
-    const node = flow.nodes[slot]!;
-    const separates = pairs.map(([a, b]) => [arrays[a]!.name, arrays[b]!.name] as const);
+    const node = elementAt(flow.nodes, slot);
+    const separates = pairs.map(([a, b]) => [elementAt(arrays, a).name, elementAt(arrays, b).name] as const);
     const place = placeOf(syntax, node.offset, origin);
     return { report: { ...place, newLine: 0, loops: node.loops.length, cause: 'reuse' as const, separates }, offset: node.offset };
   });
@@ -90,7 +92,8 @@ function existingReports({ analysis, layout, origin }: Described): KernelReport[
 function assumptionsOf({ analysis, origin }: Described, arrays: readonly ArrayReport[]): string[] {
   const { syntax } = analysis.visitor.library.program;
   const wholes = analysis.arrays.flatMap(({ index, name }) => {
-    const lines = [...analysis.fullWrites[index]!].map((node) => placeOf(syntax, analysis.flow.nodes[node]!.place.start, origin).line);
+    const lines = [...elementAt(analysis.fullWrites, index)]
+      .map((node) => placeOf(syntax, elementAt(analysis.flow.nodes, node).place.start, origin).line);
     return lines.map((line) => `${name}: all its elements are written at line ${line} (option blockThreads)`);
   });
   const trusted = [...analysis.visitor.trusted].filter((name) => analysis.visitor.library.program.text(analysis.fn.body).includes(name));
@@ -113,7 +116,7 @@ export function describeKernel(described: Described, reason: string, dynamicByte
   const { fn, arrays, conflicts, visitor, liveness } = analysis;
   const { plan } = layout;
   const { syntax } = visitor.library.program;
-  const names = ([a, b]: readonly [number, number]): readonly [string, string] => [arrays[a]!.name, arrays[b]!.name];
+  const names = ([a, b]: readonly [number, number]): readonly [string, string] => [elementAt(arrays, a).name, elementAt(arrays, b).name];
   const rewritten = reason === '';
   const reports = arrayReports(described);
   const declarator = child(fn.node, 'declarator') ?? fn.node;
@@ -125,7 +128,7 @@ export function describeKernel(described: Described, reason: string, dynamicByte
     kernel: fn.name, ...placeOf(syntax, declarator.start, origin), status: rewritten ? 'rewritten' : 'kept', reason, planner: plan.planner,
     arrays: reports, bytesBefore: plan.bytesBefore, bytesAfter: plan.bytes, lowerBound: plan.lowerBound, optimal: plan.optimal,
     partitions: plan.partitions.map((part) =>
-      ({ offset: part.offset, bytes: part.bytes, arrays: part.blocks.map((block) => arrays[block]!.name) })),
+      ({ offset: part.offset, bytes: part.bytes, arrays: part.blocks.map((block) => elementAt(arrays, block).name) })),
     interference: together.map(names), inseparable: conflicts.filter((pair) => !known.has(pair.join())).map(names),
     barriersAdded: barriers.map((each) => each.report), barriersExisting: existingReports(described),
     moved: origin.moved.filter(ofKernel).map(({ kernel: _kernel, ...each }) => each),

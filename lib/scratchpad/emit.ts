@@ -1,4 +1,5 @@
 // Writes the pool, the references into it and the barriers into the text.
+import { elementAt, required } from '../core/known.ts';
 import type { SharedArray } from './arrays.ts';
 import type { Analysis } from './analyse.ts';
 import type { FunctionNode } from './program.ts';
@@ -72,7 +73,7 @@ function numericEdits(syntax: Syntax, fn: FunctionNode, arrays: readonly SharedA
   ];
   for (const [declaration, group] of byDeclaration(arrays)) {
     const text = group.map((array) => {
-      const reference = referenceText(array, pool, String(plan.offsets[array.index]!));
+      const reference = referenceText(array, pool, String(elementAt(plan.offsets, array.index)));
       if (!array.derived) return reference;
       return `${reference} static_assert(sizeof(${array.name}) == ${array.bytes}, "laid out for another size");`;
     }).join(' ');
@@ -85,10 +86,10 @@ function numericEdits(syntax: Syntax, fn: FunctionNode, arrays: readonly SharedA
 function symbolicEdits(syntax: Syntax, fn: FunctionNode, arrays: readonly SharedArray[], plan: Plan): Emission {
   const pool = freeName(syntax, `warploom_pool_${fn.name}`);
   const prefix = pool.replace('_pool_', '_');
-  const first = arrays[0]!.declaration;
+  const first = elementAt(arrays, 0).declaration;
   const outside = arrays.find((array) => array.symbolic && array.extentTexts.some((text) => namesLocal(text, array, fn, syntax)));
   if (first.parent !== fn.body || outside !== undefined) {
-    throw new Refusal('symbolic-scope', (outside ?? arrays[0]!).declaration,
+    throw new Refusal('symbolic-scope', (outside ?? elementAt(arrays, 0)).declaration,
       'sizes depend on template parameters and on names that the layout cannot use');
   }
   const offsets = [...new Set(plan.offsets)].sort((a, b) => a - b);
@@ -114,7 +115,8 @@ function symbolicEdits(syntax: Syntax, fn: FunctionNode, arrays: readonly Shared
   lines.push(`constexpr unsigned ${prefix}_bytes = ${end};`, poolText(pool, `${prefix}_bytes`, unit, false));
   const edits: Edit[] = [];
   for (const [declaration, group] of byDeclaration(arrays)) {
-    const references = group.map((array) => referenceText(array, pool, names.get(plan.offsets[array.index]!)!)).join(' ');
+    const nameOf = ({ index }: { readonly index: number }) => required(names.get(elementAt(plan.offsets, index)));
+    const references = group.map((array) => referenceText(array, pool, nameOf(array))).join(' ');
     const text = declaration === first ? `${lines.join(' ')} ${references}` : references;
     edits.push({ start: declaration.start, end: declaration.end, text });
   }
@@ -146,7 +148,7 @@ export function emitKernel(syntax: Syntax, fn: FunctionNode, { arrays, flow, vis
   const symbolic = arrays.some((array) => array.symbolic);
   const { edits, dynamicBytes } = (symbolic ? symbolicEdits : numericEdits)(syntax, fn, arrays, plan);
   const calls = barriers.map(({ slot }) => {
-    const { offset, closing } = flow.nodes[slot]!;
+    const { offset, closing } = elementAt(flow.nodes, slot);
     return barrierEdit(syntax, offset, closing);
   });
   const promises = [...visitor.plainParameters].map((name) => ({

@@ -1,4 +1,5 @@
 // Reports as text for people, and interference graphs in DOT.
+import { elementAt, required } from '../core/known.ts';
 import { requireReport } from './report-check.ts';
 import type { KernelReport, RefusedKernel, ScratchpadReport } from './report.ts';
 
@@ -23,8 +24,8 @@ function arrayLines(kernel: KernelReport): string[] {
     const needed = ranges.length === 0 ? 'never used' : `needed in lines ${ranges.join(', ')}`;
     return [declared, `line ${line}`, `${bytes} B`, `at ${offset}`, needed];
   });
-  const widths = [0, 1, 2, 3].map((column) => Math.max(0, ...rows.map((row) => row[column]!.length)));
-  return rows.map((row) => `  ${row.map((cell, column) => column < widths.length ? cell.padEnd(widths[column]!) : cell).join('  ')}`);
+  const widths = [0, 1, 2, 3].map((column) => Math.max(0, ...rows.map((row) => elementAt(row, column).length)));
+  return rows.map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`);
 }
 
 function barrierLines({ barriersAdded, barriersRemoved, barriersExisting }: KernelReport): string[] {
@@ -87,13 +88,13 @@ function kernelDot({ kernel, arrays, interference, inseparable }: KernelReport):
     seen.set(name, count);
     return { name, id: count === 1 ? name : `${name} (line ${line})` };
   });
-  const idOf = (name: string): string => ids.find((each) => each.name === name)!.id;
+  const idOf = (name: string): string => required(ids.find((each) => each.name === name)).id;
   return [
     `graph ${quoted(kernel)} {`,
     ...arrays.map(({ bytes, offset, partition }, at) => {
-      const label = `"${escaped(ids[at]!.id)}\\n${bytes} B at ${offset}"`;
-      const colour = partition < 0 ? '#ffffff' : kColours[partition % kColours.length]!;
-      return `  ${quoted(ids[at]!.id)} [label=${label}, style=filled, fillcolor="${colour}"];`;
+      const label = `"${escaped(elementAt(ids, at).id)}\\n${bytes} B at ${offset}"`;
+      const colour = partition < 0 ? '#ffffff' : elementAt(kColours, partition % kColours.length);
+      return `  ${quoted(elementAt(ids, at).id)} [label=${label}, style=filled, fillcolor="${colour}"];`;
     }),
     ...interference.map(([a, b]) => `  ${quoted(idOf(a))} -- ${quoted(idOf(b))};`),
     ...inseparable.map(([a, b]) => `  ${quoted(idOf(a))} -- ${quoted(idOf(b))} [style=dashed];`),

@@ -1,10 +1,11 @@
 // The flow graph of a kernel. Statements in which threads of a block may go different ways are one node each, so that every edge
 // is taken by all threads of the block together (but for those that left the kernel).
+import { elementAt, lastOf, required } from '../core/known.ts';
 import type { Visitor } from './visitor.ts';
 import type { Access, Effects, InlinedCall, Instance } from './effects.ts';
 import { loopTypes } from './model.ts';
 import { Refusal } from './refusal.ts';
-import { child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
+import { child, descend, namedChildren, partOf, type SyntaxNode } from './syntax.ts';
 import { Uniformity } from './uniformity.ts';
 
 /** A point of a kernel: a statement, a barrier, or a place where a barrier may be put. */
@@ -87,7 +88,7 @@ class Builder {
       id, kind, node, place: context.place ?? node, effects, accesses: effects?.accesses ?? [], successors: [], loops: context.loops,
       exits: leaves && context.instance.parent === undefined, ...slot,
     });
-    for (const each of before) this.nodes[each]!.successors.push(id);
+    for (const each of before) elementAt(this.nodes, each).successors.push(id);
     return id;
   }
 
@@ -122,14 +123,14 @@ class Builder {
       case 'break_statement': case 'continue_statement': return this.#jump(node, before, context);
       case 'return_statement': return this.#return(node, before, context);
       case 'attributed_statement': return this.#attributed(node, before, context);
-      case 'else_clause': return this.#statement(namedChildren(node)[0]!, before, context);
+      case 'else_clause': return this.#statement(elementAt(namedChildren(node), 0), before, context);
       case 'for_range_loop': return this.#together(node, before, context);
       default: return this.#simple(node, before, context);
     }
   }
 
   #attributed(node: SyntaxNode, before: number[], context: Context): number[] {
-    const statement = namedChildren(node).at(-1)!;
+    const statement = lastOf(namedChildren(node));
     return this.#statement(statement, before, context);
   }
 
@@ -142,7 +143,7 @@ class Builder {
     }
     if (effects.returns.length > 0 && context.instance.parent !== undefined
       && this.#visitor.library.hasBarrier(context.instance.model.fn)) {
-      throw new Refusal('divergent-return', effects.returns[0]!, 'threads may leave a function that holds a barrier one by one');
+      throw new Refusal('divergent-return', elementAt(effects.returns, 0), 'threads may leave a function that holds a barrier one by one');
     }
     return [this.#add('statement', node, before, context, effects)];
   }
@@ -157,7 +158,7 @@ class Builder {
       throw new Refusal('barrier-in-expression', node, 'the barrier is one part of a larger expression');
     }
     const [barrier] = effects.barriers;
-    if (barrier === undefined) return this.#inline(node, effects, effects.inlined[0]!, before, context);
+    if (barrier === undefined) return this.#inline(node, effects, elementAt(effects.inlined, 0), before, context);
     if (effects.accesses.length !== barrier.accesses) {
       throw new Refusal('barrier-in-expression', node, 'the statement touches shared memory beside its barrier');
     }
@@ -173,7 +174,7 @@ class Builder {
     }
     const first = [this.#add('statement', node, before, context, effects)];
     const divergent = new Set(instance.model.scopes.syms.filter((sym) => sym.kind === 'parameter').filter((sym) => {
-      const value = namedChildren(child(inlined.call, 'arguments')!)[fn.parameters.indexOf(sym.declaration)];
+      const value = namedChildren(partOf(inlined.call, 'arguments'))[fn.parameters.indexOf(sym.declaration)];
       return sym.reference || (value !== undefined && !sym.pointer && !context.uniformity.expression(value));
     }).map((sym) => sym.name));
     const inner: Context = {
@@ -187,8 +188,8 @@ class Builder {
 
   #if(node: SyntaxNode, before: number[], context: Context): number[] {
     if (!context.uniformity.control(node)) return this.#together(node, before, context);
-    const at = this.#simple(child(node, 'condition')!, before, context);
-    const yes = this.#statement(child(node, 'consequence')!, at, context);
+    const at = this.#simple(partOf(node, 'condition'), before, context);
+    const yes = this.#statement(partOf(node, 'consequence'), at, context);
     const alternative = child(node, 'alternative');
     return [...yes, ...(alternative === undefined ? at : this.#statement(alternative, at, context))];
   }
@@ -205,12 +206,12 @@ class Builder {
     const test = (from_: number[]): number[] => condition === undefined ? from_ : this.#simple(condition, from_, inner);
     const isDo = node.type === 'do_statement';
     const entered = isDo ? [head] : test([head]);
-    const body = this.#statement(child(node, 'body')!, entered, inner);
+    const body = this.#statement(partOf(node, 'body'), entered, inner);
     const update = child(node, 'update');
     let last = [...body, ...jump.continues];
     if (update !== undefined && last.length > 0) last = this.#simple(update, last, inner);
     if (isDo && last.length > 0) last = test(last);
-    for (const each of last) this.nodes[each]!.successors.push(head);
+    for (const each of last) elementAt(this.nodes, each).successors.push(head);
     this.loops.push({ node, head, nodes: Array.from({ length: this.nodes.length - from }, (_, i) => from + i) });
     const ends = isDo ? last : condition === undefined ? [] : entered;
     return [...ends, ...jump.breaks];
@@ -218,18 +219,18 @@ class Builder {
 
   #switch(node: SyntaxNode, before: number[], context: Context): number[] {
     if (!context.uniformity.control(node)) return this.#together(node, before, context);
-    const at = this.#simple(child(node, 'condition')!, before, context);
+    const at = this.#simple(partOf(node, 'condition'), before, context);
     const around = context.jumps.findLast((each) => loopTypes.has(each.node.type));
     const jump = { node, breaks: [] as number[], continues: around?.continues ?? [] };
     const inner: Context = { ...context, slots: context.slots, jumps: [...context.jumps, jump] };
     let through: number[] = [];
     let hasDefault = false;
-    for (const each of namedChildren(child(node, 'body')!)) {
+    for (const each of namedChildren(partOf(node, 'body'))) {
       if (each.type !== 'case_statement') throw new Refusal('unsupported-statement', each, 'a statement of a switch outside of its cases');
       const value = child(each, 'value');
       hasDefault ||= value === undefined;
       const statements = namedChildren(each).filter((part) => part !== value);
-      if (through.length > 0 && (holdsBarrier(each, this.#visitor) || holdsBarrier(each.parent!, this.#visitor))) {
+      if (through.length > 0 && (holdsBarrier(each, this.#visitor) || holdsBarrier(required(each.parent), this.#visitor))) {
         throw new Refusal('switch-fallthrough', each, 'a case falls through in a switch with barriers');
       }
       let now = [...at, ...through];
@@ -285,13 +286,13 @@ export function closeAfterExits(flow: Flow): Set<number> {
   const closed = new Set<number>();
   const stack = flow.nodes.filter((node) => node.exits).map((node) => ({ node, cause: node }));
   while (stack.length > 0) {
-    const { node, cause } = stack.pop()!;
+    const { node, cause } = required(stack.pop());
     for (const next of node.successors) {
       if (closed.has(next)) continue;
       closed.add(next);
-      const follower = flow.nodes[next]!;
+      const follower = elementAt(flow.nodes, next);
       if (follower.kind === 'barrier') {
-        const place = cause.effects!.returns[0]!;
+        const place = elementAt(required(cause.effects).returns, 0);
         throw new Refusal('divergent-return', place, 'threads may have left the kernel here before a barrier');
       }
       stack.push({ node: follower, cause });

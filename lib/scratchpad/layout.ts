@@ -1,4 +1,5 @@
 // From live ranges to a layout and its barriers.
+import { elementAt } from '../core/known.ts';
 import type { Analysis } from './analyse.ts';
 import { placeBarriers, type NewBarrier } from './barriers.ts';
 import { planSteps } from './planner.ts';
@@ -29,7 +30,7 @@ function problemOf({ arrays, liveness, conflicts }: Analysis, reuse: boolean): P
   const symbolic = arrays.some((array) => array.symbolic);
   const blocks: Block[] = arrays.map((array) => ({
     name: array.name, bytes: array.bytes, alignment: symbolic ? Math.max(kSymbolicAlignment, array.alignment) : array.alignment,
-    live: liveness.ranges[array.index]!,
+    live: elementAt(liveness.ranges, array.index),
   }));
   const all = arrays.flatMap((a) => arrays.filter((b) => b.index > a.index).map((b): Pair => [a.index, b.index]));
   return { blocks, conflicts: reuse ? conflicts : all };
@@ -39,7 +40,8 @@ function sharingPairs({ blocks }: PlanProblem, { offsets }: Plan): Pair[] {
   const pairs: Pair[] = [];
   for (let a = 0; a < blocks.length; ++a) {
     for (let b = a + 1; b < blocks.length; ++b) {
-      if (offsets[a]! < offsets[b]! + blocks[b]!.bytes && offsets[b]! < offsets[a]! + blocks[a]!.bytes) pairs.push([a, b]);
+      const [first, second] = [elementAt(offsets, a), elementAt(offsets, b)];
+      if (first < second + elementAt(blocks, b).bytes && second < first + elementAt(blocks, a).bytes) pairs.push([a, b]);
     }
   }
   return pairs;

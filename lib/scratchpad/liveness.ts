@@ -1,4 +1,5 @@
 // Where the content of each shared array is needed, and which arrays cannot be kept apart by barriers.
+import { elementAt, lastOf, required } from '../core/known.ts';
 import type { Flow, FlowLoop, FlowNode } from './flow.ts';
 import { Refusal } from './refusal.ts';
 import type { SharedArray } from './arrays.ts';
@@ -20,8 +21,8 @@ export function reach(flow: Flow, from: Iterable<number>, follow: (from: number,
   const seen = new Uint8Array(flow.nodes.length);
   const stack = [...from];
   while (stack.length > 0) {
-    const at = stack.pop()!;
-    for (const next of flow.nodes[at]!.successors) {
+    const at = required(stack.pop());
+    for (const next of elementAt(flow.nodes, at).successors) {
       if (seen[next] === 1 || !follow(at, next)) continue;
       seen[next] = 1;
       stack.push(next);
@@ -33,7 +34,7 @@ export function reach(flow: Flow, from: Iterable<number>, follow: (from: number,
 /** The graph with edges turned round. */
 export function reversed(flow: Flow): Flow {
   const nodes = flow.nodes.map((node) => ({ ...node, successors: [] as number[] }));
-  for (const node of flow.nodes) for (const next of node.successors) nodes[next]!.successors.push(node.id);
+  for (const node of flow.nodes) for (const next of node.successors) elementAt(nodes, next).successors.push(node.id);
   return { ...flow, nodes };
 }
 
@@ -53,7 +54,7 @@ function forgets(flow: Flow, array: number, loop: FlowLoop, reads: readonly numb
   if (![...reads, ...writes].every((node) => inside.has(node))) return false;
   const blocked = new Set(writes);
   const unwritten = reach(flow, [loop.head], (from, to) => inside.has(to) && !blocked.has(from) && to !== loop.head);
-  return reads.every((read) => unwritten[read] === 0 || writesFirst(flow.nodes[read]!, array));
+  return reads.every((read) => unwritten[read] === 0 || writesFirst(elementAt(flow.nodes, read), array));
 }
 
 function writesFirst(node: FlowNode, array: number): boolean {
@@ -62,7 +63,7 @@ function writesFirst(node: FlowNode, array: number): boolean {
 
 /** Whether an edge begins the next iteration of one of some loops. */
 function isBackEdge(loops: readonly FlowLoop[], from: number, to: number): boolean {
-  return loops.some((loop) => loop.head === to && from > loop.head && from <= loop.nodes.at(-1)!);
+  return loops.some((loop) => loop.head === to && from > loop.head && from <= lastOf(loop.nodes));
 }
 
 /** Refuses arrays that are read where no write comes first. */
@@ -70,9 +71,9 @@ function requireWritten(flow: Flow, array: SharedArray, reads: readonly number[]
   const reached = reach(flow, writes, () => true);
   for (const read of reads) {
     if (reached[read] === 1) continue;
-    const node = flow.nodes[read]!;
+    const node = elementAt(flow.nodes, read);
     const own = node.accesses.filter((access) => access.array === array.index);
-    const first = own.find((access) => access.mode !== 'w')!;
+    const first = required(own.find((access) => access.mode !== 'w'));
     const before = own.some((access) => access.mode !== 'r' && access.order < first.order);
     if (before || (own.some((access) => access.mode !== 'r') && node.effects?.loops === true)) continue;
     throw new Refusal('uninitialised-read', first.node, `${array.name} is read here and nothing was written to it before`);
@@ -107,7 +108,7 @@ export function analyseLiveness(flow: Flow, arrays: readonly SharedArray[], full
     requireWritten(flow, array, reads, writes);
     const loops = flow.loops.filter((loop) => forgets(flow, array.index, loop, reads, writes) && rewritten(array, loop));
     const written = reach(flow, writes, (from, to) => !isBackEdge(loops, from, to));
-    const needed = reach(back, reads, (from, to) => !isBackEdge(loops, to, from) && !fullWrites[array.index]!.has(from));
+    const needed = reach(back, reads, (from, to) => !isBackEdge(loops, to, from) && !elementAt(fullWrites, array.index).has(from));
     const own = new Set([...reads, ...writes]);
     live.push(points.map(({ id }) => own.has(id) || (written[id] === 1 && needed[id] === 1)));
     scoped.push(loops);
@@ -117,10 +118,13 @@ export function analyseLiveness(flow: Flow, arrays: readonly SharedArray[], full
 
 /** Pairs of arrays that no barrier can keep apart, although they are not needed at the same time. */
 export function inseparable(flow: Flow, arrays: readonly SharedArray[], closed: ReadonlySet<number>): [number, number][] {
-  const isOpen = (id: number): boolean => flow.nodes[id]!.kind !== 'barrier' && !(flow.nodes[id]!.kind === 'slot' && !closed.has(id));
+  const isOpen = (id: number): boolean => {
+    const { kind } = elementAt(flow.nodes, id);
+    return kind !== 'barrier' && (kind !== 'slot' || closed.has(id));
+  };
   const touched = touchedBy(flow, arrays.length);
   const met = arrays.map(({ index }) => {
-    const seen = reach(flow, touched[index]!, (_from, next) => isOpen(next));
+    const seen = reach(flow, elementAt(touched, index), (_from, next) => isOpen(next));
     const others = new Set<number>();
     flow.nodes.forEach((node) => {
       if (seen[node.id] === 1) for (const { array } of node.accesses) others.add(array);
@@ -129,7 +133,7 @@ export function inseparable(flow: Flow, arrays: readonly SharedArray[], closed: 
   });
   const pairs: [number, number][] = [];
   for (let a = 0; a < arrays.length; ++a) {
-    for (let b = a + 1; b < arrays.length; ++b) if (met[a]!.has(b) || met[b]!.has(a)) pairs.push([a, b]);
+    for (let b = a + 1; b < arrays.length; ++b) if (elementAt(met, a).has(b) || elementAt(met, b).has(a)) pairs.push([a, b]);
   }
   return pairs;
 }
@@ -138,7 +142,7 @@ export function inseparable(flow: Flow, arrays: readonly SharedArray[], closed: 
 function touchedBy(flow: Flow, count: number): number[][] {
   const touched: number[][] = Array.from({ length: count }, () => []);
   for (const node of flow.nodes) {
-    for (const { array } of node.accesses) if (touched[array]!.at(-1) !== node.id) touched[array]!.push(node.id);
+    for (const { array } of node.accesses) if (elementAt(touched, array).at(-1) !== node.id) elementAt(touched, array).push(node.id);
   }
   return touched;
 }

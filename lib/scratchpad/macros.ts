@@ -3,7 +3,7 @@ import { kAnyMemory, type Effects, type Instance } from './effects.ts';
 import { isBarrierText } from './model.ts';
 import { Refusal } from './refusal.ts';
 import type { SyntaxNode } from './syntax.ts';
-import { requireAllowed, type Visitor } from './visitor.ts';
+import { requireAllowed, type Walker } from './walker.ts';
 
 /** Macros are followed this deep. */
 const kDeepest = 16;
@@ -12,7 +12,7 @@ const kEffects = /[;{}#]|[^=!<>]=(?!=)|\+\+|--|->|(?:^|[(,?:=])\s*[&*]\s*[A-Za-z
 const kWords = /^(?:asm|__asm__|return|goto|break|continue|if|for|while|do|switch|volatile|__syncthreads\w*|__syncwarp)$/;
 
 /** Notes the effects of a macro at the place of its use. It may not touch shared arrays, assign, jump or wait. */
-export function macroOf(visitor: Visitor, node: SyntaxNode, name: string, instance: Instance, effects: Effects, depth = 0): void {
+export function macroOf(visitor: Walker, node: SyntaxNode, name: string, instance: Instance, effects: Effects, depth = 0): void {
   const { program } = visitor.library;
   if (program.isDefined(name)) return;
   const macro = program.macros.get(name);
@@ -33,7 +33,7 @@ export function macroOf(visitor: Visitor, node: SyntaxNode, name: string, instan
   }
 }
 
-function wordOf(visitor: Visitor, node: SyntaxNode, name: string, word: string, instance: Instance, effects: Effects): void {
+function wordOf(visitor: Walker, node: SyntaxNode, name: string, word: string, instance: Instance, effects: Effects): void {
   const { program } = visitor.library;
   for (const sym of instance.model.scopes.syms) {
     if (sym.name !== word) continue;

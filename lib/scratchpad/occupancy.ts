@@ -1,8 +1,9 @@
 // How many blocks of a kernel a multiprocessor holds, by the rules of the CUDA occupancy calculator.
 // Limits by architecture: CUDA C++ Programming Guide, technical specifications per compute capability; allocation units and
 // carve-outs: the toolkit's cuda_occupancy.h, against which test/scratchpad/occupancy.test.ts compares.
-import { describeValue } from '../core/arrays.ts';
+import { describeValue, isObject } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
+import { required } from '../core/known.ts';
 
 /** Limits of one multiprocessor. Bytes where nothing else is said. */
 export interface Multiprocessor {
@@ -115,7 +116,7 @@ function checkResources(kernel: KernelResources): void {
     if (Number.isSafeInteger(value) && (value as number) >= low && (value as number) <= high) return;
     throw refusal(name, `a whole number from ${low} to ${high}`, describeValue(value));
   };
-  if (typeof kernel !== 'object' || kernel === null) throw refusal('kernel', 'an object { threads }', describeValue(kernel));
+  if (!isObject(kernel)) throw refusal('kernel', 'an object { threads }', describeValue(kernel));
   whole('threads', 1, 1024);
   whole('registers', 0, 1024);
   whole('sharedBytes', 0, 2 ** 40);
@@ -143,7 +144,7 @@ export function occupancy(kernel: KernelResources, architecture: Architecture = 
     blocks: multiprocessor.blocks,
   };
   const blocks = Math.min(...Object.values(limits));
-  const limiter = (Object.keys(limits) as Limiter[]).find((name) => limits[name] === blocks)!;
+  const limiter = required((Object.keys(limits) as Limiter[]).find((name) => limits[name] === blocks));
   return {
     architecture, blocks, warps: blocks * warps, occupancy: blocks * warps * 32 / multiprocessor.threads, limiter, limits, allocatedShared,
   };

@@ -3,6 +3,7 @@ import { analyse, type Analysis, type AnalysisOptions } from './analyse.ts';
 import { checkEmitted, type CheckOptions, type Expected } from './check.ts';
 import { describeValue } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
+import { elementAt, required } from '../core/known.ts';
 import { snapshot } from '../core/snapshot.ts';
 import type { BlockShape } from './coverage.ts';
 import { applyEdits, emitKernel, type Edit } from './emit.ts';
@@ -51,7 +52,7 @@ function settingsOf(options: OptimizeOptions): Settings {
 function shapeOf({ blockThreads }: OptimizeOptions): BlockShape | undefined {
   if (!Array.isArray(blockThreads)) return undefined;
   const [x, y = 1, z = 1] = blockThreads as readonly number[];
-  return [x!, y, z];
+  return [required(x), y, z];
 }
 
 function analysisOptions({ options, trusted, shape }: Settings): AnalysisOptions {
@@ -84,7 +85,7 @@ async function treat(syntax: Syntax, library: Library, fn: FunctionNode, setting
   }
   const emission = emitKernel(syntax, fn, analysis, layout.plan, layout.barriers);
   if (emission.dynamicBytes !== undefined && analysis.dynamic.length > 0) {
-    throw new Refusal('dynamic-and-large', analysis.dynamic[0]!.node,
+    throw new Refusal('dynamic-and-large', elementAt(analysis.dynamic, 0).node,
       `the pool takes ${emission.dynamicBytes} bytes and the kernel has dynamic shared memory`);
   }
   const barriers = new Set(analysis.flow.nodes.filter((node) => node.kind === 'barrier').map((node) => node.node)).size;
@@ -142,7 +143,7 @@ function withNewLines(syntax: Syntax, treated: readonly Treated[], edits: readon
   return treated.map(({ report, offsets }) => ({
     ...report,
     barriersAdded: report.barriersAdded.map((barrier, at) => {
-      const offset = offsets[at]!;
+      const offset = elementAt(offsets, at);
       const shift = edits.filter((edit) => edit.start < offset).reduce((sum, edit) =>
         sum + lines(edit.text) - lines(syntax.source.slice(edit.start, edit.end)), 0);
       return { ...barrier, newLine: position(syntax, offset).line + shift };

@@ -1,4 +1,5 @@
 // A picture of what the pass did: live ranges over program points, bytes upwards, as declared and in the pool.
+import { elementAt, lastOf } from '../core/known.ts';
 import { alignUp } from './planners/prepared.ts';
 import type { ArrayReport, KernelReport } from './report.ts';
 
@@ -40,7 +41,7 @@ function blocks({ arrays, reserved, x }: Panel, points: number, bytes: number): 
   const across = (point: number) => x + point / points * panelWidth;
   const up = (offset: number) => top + panelHeight - offset / bytes * panelHeight;
   return arrays.flatMap(({ array, offset }, i) => {
-    const colour = colours[i % colours.length]!;
+    const colour = elementAt(colours, i % colours.length);
     const box = (begin: number, end: number, style: string) => `<rect x="${number(across(begin))}" y="${number(up(offset + array.bytes))}" `
       + `width="${number(across(end) - across(begin))}" height="${number(Math.max(array.bytes / bytes * panelHeight, 0.5))}" ${style}/>`;
     const ranges = array.live.map((range) => `${range.beginLine} to ${range.endLine}`).join(', ') || 'none';
@@ -93,7 +94,7 @@ function drawKernel(kernel: KernelReport): string[] {
   const bytes = Math.max(end, kernel.bytesAfter, 1);
   const lines = kernel.points.length > 0 ? kernel.points : [kernel.line];
   const last = Math.max(lines.length, ...kernel.arrays.flatMap((array) => array.live.map((range) => range.end)));
-  const points = [...lines, ...new Array<number>(last - lines.length).fill(lines.at(-1)!)];
+  const points = [...lines, ...new Array<number>(last - lines.length).fill(lastOf(lines))];
   const saved = end === 0 ? 0 : 100 * (1 - kernel.bytesAfter / end);
   const panels: Panel[] = [
     { x: left, title: `as declared: ${end} bytes`, arrays: declared, reserved: true },
@@ -107,7 +108,7 @@ function drawKernel(kernel: KernelReport): string[] {
   return [
     text(left, 20, `${kernel.kernel} (line ${kernel.line})${kept}`, 'font-size="15" font-weight="700"'),
     ...panels.flatMap((panel) => [...blocks(panel, points.length, bytes), ...axes(panel, points, bytes)]),
-    ...mark(panels[1]!.x, kernel.bytesAfter, bytes, bound),
+    ...mark(elementAt(panels, 1).x, kernel.bytesAfter, bytes, bound),
   ];
 }
 

@@ -1,6 +1,7 @@
 // Where blocks with live ranges go in one pool of bytes. Pure: the same problem always gives the same plan.
 import { describeValue } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
+import { elementAt } from '../core/known.ts';
 import { exact } from './planners/exact.ts';
 import { packing } from './planners/packing.ts';
 import { coloring, greedy } from './planners/partitions.ts';
@@ -81,11 +82,11 @@ function checkProblem(problem: unknown): asserts problem is PlanProblem {
 
 /** Groups of blocks whose bytes overlap, directly or through others. */
 function partitionsOf(offsets: readonly number[], bytes: readonly number[]): Partition[] {
-  const order = offsets.map((_, block) => block).sort((a, b) => offsets[a]! - offsets[b]! || a - b);
+  const order = offsets.map((_, block) => block).sort((a, b) => elementAt(offsets, a) - elementAt(offsets, b) || a - b);
   const groups: { offset: number; end: number; blocks: number[] }[] = [];
   for (const block of order) {
-    const offset = offsets[block]!;
-    const end = offset + bytes[block]!;
+    const offset = elementAt(offsets, block);
+    const end = offset + elementAt(bytes, block);
     const group = groups.at(-1);
     if (group !== undefined && offset < group.end) {
       group.end = Math.max(group.end, end);

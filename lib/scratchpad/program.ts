@@ -2,7 +2,7 @@
 import { isIntegerType, kSizes, normalType, type Size } from './c-types.ts';
 import { evaluate, type Meaning } from './constants.ts';
 import { layoutOf, type Struct } from './structs.ts';
-import { ancestor, child, descend, namedChildren, textOf, type Syntax, type SyntaxNode } from './syntax.ts';
+import { ancestor, child, declaredName, descend, namedChildren, partOf, textOf, type Syntax, type SyntaxNode } from './syntax.ts';
 
 /** A macro of the text; `body` undefined where several definitions differ. */
 export interface Macro {
@@ -21,15 +21,6 @@ export interface FunctionNode {
   readonly isKernel: boolean;
   /** Line from 1. */
   readonly offset: number;
-}
-
-/** The name a declarator declares, under pointers, references, arrays and parentheses. */
-export function declaredName(declarator: SyntaxNode): SyntaxNode | undefined {
-  for (const node of descend(declarator)) {
-    if (node.field === 'size' || node.field === 'value' || node.type === 'parameter_list') continue;
-    if (node.type === 'identifier' || node.type === 'field_identifier' || node.type === 'type_identifier') return node;
-  }
-  return undefined;
 }
 
 /** The text of an alternative of conditional compilation: what stands in it is defined only sometimes. */
@@ -164,7 +155,7 @@ export class Program implements Meaning {
   }
 
   #noteMacro(node: SyntaxNode): void {
-    const name = this.text(child(node, 'name')!);
+    const name = this.text(partOf(node, 'name'));
     const list = child(node, 'parameters');
     const value = child(node, 'value');
     const body = value === undefined ? '' : this.text(value).replace(/\\\r?\n/g, ' ').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/g, ' ').trim();
@@ -186,7 +177,7 @@ export class Program implements Meaning {
     if (ancestor(node, 'compound_statement', 'field_declaration_list') !== undefined) return;
     const type = child(node, 'type');
     const isAlias = node.type === 'alias_declaration';
-    for (const declarator of isAlias ? [child(node, 'name')!] : node.children.filter((each) => each.field === 'declarator')) {
+    for (const declarator of isAlias ? [partOf(node, 'name')] : node.children.filter((each) => each.field === 'declarator')) {
       const name = declaredName(declarator);
       if (name === undefined || type === undefined) continue;
       const template = node.parent?.type === 'template_declaration';

@@ -1,5 +1,6 @@
 // Changes the order of independent statements so that fewer arrays are needed at a time. What every statement computes from is the
 // same as before, so results are the same bit for bit.
+import { elementAt, lastOf, required } from '../core/known.ts';
 import { analyse, type AnalysisOptions } from './analyse.ts';
 import type { CheckOptions } from './check.ts';
 import { dependenceOf, type Dependence } from './dependence.ts';
@@ -50,7 +51,7 @@ function newOrder({ units, before }: Dependence, stages: Stages): number[] {
   const emit = (unit: number): void => {
     if (done.has(unit)) return;
     done.add(unit);
-    for (const each of [...before[unit]!].sort((a, b) => a - b)) if (units[each]!.isLight) emit(each);
+    for (const each of [...elementAt(before, unit)].sort((a, b) => a - b)) if (elementAt(units, each).isLight) emit(each);
     order.push(unit);
   };
   const light = units.flatMap((unit, at) => unit.isLight && !unit.isBarrier ? [at] : []);
@@ -61,7 +62,7 @@ function newOrder({ units, before }: Dependence, stages: Stages): number[] {
       const waiting = heavy.filter((each) => !done.has(each));
       const first = Math.min(...waiting);
       // Light statements that stood before all that is still to come, in their order.
-      for (const each of light) if (each < first && [...before[each]!].every((other) => done.has(other))) emit(each);
+      for (const each of light) if (each < first && [...elementAt(before, each)].every((other) => done.has(other))) emit(each);
       emit(unit);
     }
   }
@@ -76,24 +77,24 @@ function keptUnits(order: readonly number[]): Set<number> {
   const link = units.map(() => -1);
   for (let i = 0; i < units.length; ++i) {
     for (let j = 0; j < i; ++j) {
-      if (units[j]! < units[i]! && best[j]! + 1 > best[i]!) {
-        best[i] = best[j]! + 1;
+      if (elementAt(units, j) < elementAt(units, i) && elementAt(best, j) + 1 > elementAt(best, i)) {
+        best[i] = elementAt(best, j) + 1;
         link[i] = j;
       }
     }
   }
   const kept = new Set<number>();
   let at = best.indexOf(Math.max(0, ...best));
-  for (; at >= 0; at = link[at]!) kept.add(units[at]!);
+  for (; at >= 0; at = elementAt(link, at)) kept.add(elementAt(units, at));
   return kept;
 }
 
 function barrierPiece(syntax: Syntax, { units }: Dependence, used: number, next: number): Piece {
   const existing = units.filter((unit) => unit.isBarrier)[used];
   if (existing !== undefined) return { text: syntax.source.slice(existing.start, existing.end), from: existing.start };
-  const { node } = units[next]!;
+  const { node } = elementAt(units, next);
   const lineStart = syntax.source.lastIndexOf('\n', node.start) + 1;
-  const indent = /^[ \t]*/.exec(syntax.source.slice(lineStart, node.start))![0];
+  const indent = required(/^[ \t]*/.exec(syntax.source.slice(lineStart, node.start)))[0];
   const newline = syntax.source.includes('\r\n') ? '\r\n' : '\n';
   return { text: `${newline}${indent}__syncthreads();`, from: node.start, isNew: true };
 }
@@ -113,33 +114,33 @@ function reorderKernel(syntax: Syntax, library: Library, fn: FunctionNode, optio
   let barriers = 0;
   for (const [at, unit] of order.entries()) {
     if (unit < 0) {
-      pieces.push(barrierPiece(syntax, dependence, barriers++, order[at + 1]!));
+      pieces.push(barrierPiece(syntax, dependence, barriers++, elementAt(order, at + 1)));
       continue;
     }
-    const { node, start, end } = units[unit]!;
+    const { node, start, end } = elementAt(units, unit);
     pieces.push({ text: syntax.source.slice(start, end), from: start });
     if (kept.has(unit)) continue;
     const next = order.slice(at + 1).find((each) => each >= 0 && kept.has(each));
     moved.push({
-      kernel: fn.name, ...position(syntax, node.start), text: syntax.source.slice(node.start, node.end).split(/\r?\n/)[0]!,
-      beforeLine: next === undefined ? undefined : position(syntax, units[next]!.node.start).line,
+      kernel: fn.name, ...position(syntax, node.start), text: elementAt(syntax.source.slice(node.start, node.end).split(/\r?\n/), 0),
+      beforeLine: next === undefined ? undefined : position(syntax, elementAt(units, next).node.start).line,
     });
   }
   requireOrder(fn, dependence, order);
   const removed = units.filter((unit) => unit.isBarrier).slice(barriers).map(({ node }) =>
     ({ kernel: fn.name, ...position(syntax, node.start) }));
-  return { start: units[0]!.start, end: units.at(-1)!.end, pieces, moved, removed };
+  return { start: elementAt(units, 0).start, end: lastOf(units).end, pieces, moved, removed };
 }
 
 /** Checks the new order against every pair of statements that depend on each other. */
 function requireOrder(fn: FunctionNode, { units, before, separated }: Dependence, order: readonly number[]): void {
   const place = new Map(order.map((unit, at) => [unit, at]));
   const barriers = order.map((unit) => Number(unit < 0));
-  for (let at = 1; at < barriers.length; ++at) barriers[at]! += barriers[at - 1]!;
-  const fits = units.every((unit, late) => unit.isBarrier || (place.has(late) && [...before[late]!].every((early) => {
-    const from = place.get(early)!;
-    const to = place.get(late)!;
-    return from < to && (!separated.has(early * units.length + late) || barriers[to]! > barriers[from]!);
+  for (let at = 1; at < barriers.length; ++at) barriers[at]! += elementAt(barriers, at - 1);
+  const fits = units.every((unit, late) => unit.isBarrier || (place.has(late) && [...elementAt(before, late)].every((early) => {
+    const from = required(place.get(early));
+    const to = required(place.get(late));
+    return from < to && (!separated.has(early * units.length + late) || elementAt(barriers, to) > elementAt(barriers, from));
   })));
   if (fits) return;
   throw new WarploomError('ERR_WARPLOOM_INTERNAL',
@@ -162,12 +163,12 @@ function assemble(syntax: Syntax, kernels: readonly ReorderedKernel[]): Reordere
   }
   const pieceAt = (at: number): number => Math.max(0, starts.findLastIndex((start) => start <= at));
   const offset = (at: number): number => {
-    const piece = pieces[pieceAt(at)]!;
-    return piece.isNew === true ? piece.from : Math.min(piece.from + at - starts[pieceAt(at)]!, syntax.source.length);
+    const piece = elementAt(pieces, pieceAt(at));
+    return piece.isNew === true ? piece.from : Math.min(piece.from + at - elementAt(starts, pieceAt(at)), syntax.source.length);
   };
   return {
     source: pieces.map((piece) => piece.text).join(''), offset, lines: syntax.lines, moved: kernels.flatMap((kernel) => kernel.moved),
-    isNew: (at) => pieces[pieceAt(at)]!.isNew === true, removed: kernels.flatMap((kernel) => kernel.removed),
+    isNew: (at) => elementAt(pieces, pieceAt(at)).isNew === true, removed: kernels.flatMap((kernel) => kernel.removed),
   };
 }
 

@@ -1,4 +1,5 @@
 // The order of statements that needs the fewest shared bytes at a time.
+import { elementAt, lastOf, required } from '../core/known.ts';
 import type { Dependence } from './dependence.ts';
 
 /** Stages between barriers; each a list of units. */
@@ -22,17 +23,18 @@ interface Problem {
 function problemOf({ units, before, separated }: Dependence, bytes: readonly number[]): Problem {
   const heavy = units.flatMap((unit, at) => unit.isBarrier || unit.isLight ? [] : [at]);
   const bit = new Map(heavy.map((unit, at) => [unit, 1 << at]));
-  const mask = (test: (unit: number) => boolean): number => heavy.reduce((sum, unit) => test(unit) ? sum | bit.get(unit)! : sum, 0);
+  const mask = (test: (unit: number) => boolean): number =>
+    heavy.reduce((sum, unit) => test(unit) ? sum | required(bit.get(unit)) : sum, 0);
   return {
-    heavy, bytes, before: heavy.map((unit) => mask((each) => before[unit]!.has(each))),
+    heavy, bytes, before: heavy.map((unit) => mask((each) => elementAt(before, unit).has(each))),
     apart: heavy.map((unit) => mask((each) => separated.has(Math.min(unit, each) * units.length + Math.max(unit, each)))),
-    arrays: heavy.map((unit) => [...units[unit]!.arrays]),
+    arrays: heavy.map((unit) => [...elementAt(units, unit).arrays]),
   };
 }
 
 /** Bits of the units that touch each array. */
 function touching({ heavy, arrays, bytes }: Problem): number[] {
-  return bytes.map((_, array) => heavy.reduce((sum, _unit, at) => arrays[at]!.includes(array) ? sum | (1 << at) : sum, 0));
+  return bytes.map((_, array) => heavy.reduce((sum, _unit, at) => elementAt(arrays, at).includes(array) ? sum | (1 << at) : sum, 0));
 }
 
 /** Bytes taken during a stage: of arrays touched in it, and of those touched before and after. */
@@ -40,8 +42,8 @@ function stageBytes(bytes: readonly number[], users: readonly number[], start: n
   const inside = end & ~start;
   let sum = 0;
   for (let array = 0; array < bytes.length; ++array) {
-    const user = users[array]!;
-    if ((user & inside) !== 0 || ((user & start) !== 0 && (user & ~end) !== 0)) sum += bytes[array]!;
+    const user = elementAt(users, array);
+    if ((user & inside) !== 0 || ((user & start) !== 0 && (user & ~end) !== 0)) sum += elementAt(bytes, array);
   }
   return sum;
 }
@@ -76,12 +78,14 @@ function search(problem: Problem, users: readonly number[], limit: number | unde
     for (const state of layer.values()) {
       for (let unit = 0; unit < heavy.length; ++unit) {
         const bit = 1 << unit;
-        if ((state.done & bit) !== 0 || (before[unit]! & ~state.done) !== 0) continue;
+        if ((state.done & bit) !== 0 || (elementAt(before, unit) & ~state.done) !== 0) continue;
         // Units later in the text that come first count as changes of order.
         const inversions = popcount(state.done & ~(2 * bit - 1)) * 1e-3;
         const inside = state.done & ~state.start;
-        if ((apart[unit]! & inside) === 0) offer({ start: state.start, done: state.done | bit, cost: limit === undefined ? state.cost
-          : state.cost + inversions, from: state, unit, opens: false });
+        if ((elementAt(apart, unit) & inside) === 0) {
+          const cost = limit === undefined ? state.cost : state.cost + inversions;
+          offer({ start: state.start, done: state.done | bit, cost, from: state, unit, opens: false });
+        }
         if (inside === 0) continue;
         const closed = size(state.start, state.done);
         if (limit !== undefined && closed > limit) continue;
@@ -112,7 +116,7 @@ function popcount(bits: number): number {
 function stagesOf(problem: Problem, end: State): number[][] {
   const stages: number[][] = [[]];
   for (let state = end; state.from !== undefined; state = state.from) {
-    stages[0]!.unshift(problem.heavy[state.unit]!);
+    elementAt(stages, 0).unshift(elementAt(problem.heavy, state.unit));
     if (state.opens) stages.unshift([]);
   }
   return stages;
@@ -122,22 +126,22 @@ function stagesOf(problem: Problem, end: State): number[][] {
 function listSchedule(dependence: Dependence, bytes: readonly number[]): number[][] {
   const { units, before, separated } = dependence;
   const open = new Set(units.flatMap((unit, at) => unit.isBarrier || unit.isLight ? [] : [at]));
-  const rest = bytes.map((_, array) => [...open].filter((unit) => units[unit]!.arrays.has(array)).length);
+  const rest = bytes.map((_, array) => [...open].filter((unit) => elementAt(units, unit).arrays.has(array)).length);
   const started = new Set<number>();
   const stages: number[][] = [[]];
   while (open.size > 0) {
-    const ready = [...open].filter((unit) => [...before[unit]!].every((each) => !open.has(each)));
-    const change = (unit: number): number => [...units[unit]!.arrays].reduce((sum, array) =>
-      sum + (started.has(array) ? 0 : bytes[array]!) - (rest[array] === 1 ? bytes[array]! : 0), 0);
-    const stage = stages.at(-1)!;
+    const ready = [...open].filter((unit) => [...elementAt(before, unit)].every((each) => !open.has(each)));
+    const change = (unit: number): number => [...elementAt(units, unit).arrays].reduce((sum, array) =>
+      sum + (started.has(array) ? 0 : elementAt(bytes, array)) - (rest[array] === 1 ? elementAt(bytes, array) : 0), 0);
+    const stage = lastOf(stages);
     const needsBarrier = (unit: number): boolean =>
       stage.some((each) => separated.has(Math.min(unit, each) * units.length + Math.max(unit, each)));
-    const grows = (unit: number): boolean => stage.length > 0 && [...units[unit]!.arrays].some((array) => !started.has(array));
+    const grows = (unit: number): boolean => stage.length > 0 && [...elementAt(units, unit).arrays].some((array) => !started.has(array));
     ready.sort((a, b) => change(a) - change(b) || Number(needsBarrier(a)) - Number(needsBarrier(b)) || a - b);
-    const unit = ready[0]!;
+    const unit = elementAt(ready, 0);
     if (needsBarrier(unit) || (grows(unit) && change(unit) > 0 && [...started].some((array) => rest[array] === 0))) stages.push([unit]);
     else stage.push(unit);
-    for (const array of units[unit]!.arrays) {
+    for (const array of elementAt(units, unit).arrays) {
       started.add(array);
       --rest[array]!;
     }

@@ -4,7 +4,7 @@ import type { Instance, Shape } from './effects.ts';
 import type { Library } from './model.ts';
 import { Refusal } from './refusal.ts';
 import type { Sym } from './symbols.ts';
-import { child, namedChildren, type SyntaxNode } from './syntax.ts';
+import { child, namedChildren, partOf, type SyntaxNode } from './syntax.ts';
 
 function deeper(shape: Shape | undefined, by: number): Shape | undefined {
   if (shape === undefined || shape.dimensions + by < 0) return undefined;
@@ -37,10 +37,13 @@ export class Shapes {
   peek(node: SyntaxNode, instance: Instance): Shape | undefined {
     switch (node.type) {
       case 'identifier': return this.named(node, instance);
-      case 'parenthesized_expression': return namedChildren(node).length === 1 ? this.peek(namedChildren(node)[0]!, instance) : undefined;
-      case 'subscript_expression': return deeper(this.peek(child(node, 'argument')!, instance), -1);
+      case 'parenthesized_expression': {
+        const [inner, ...others] = namedChildren(node);
+        return inner !== undefined && others.length === 0 ? this.peek(inner, instance) : undefined;
+      }
+      case 'subscript_expression': return deeper(this.peek(partOf(node, 'argument'), instance), -1);
       case 'pointer_expression':
-        return deeper(this.peek(child(node, 'argument')!, instance), instance.model.text(node).startsWith('&') ? 1 : -1);
+        return deeper(this.peek(partOf(node, 'argument'), instance), instance.model.text(node).startsWith('&') ? 1 : -1);
       case 'field_expression': return this.#fieldShape(node, instance);
       case 'binary_expression': return this.#arithmetic(node, instance);
       default: return undefined;
@@ -72,7 +75,7 @@ export class Shapes {
   }
 
   #fieldShape(node: SyntaxNode, instance: Instance): Shape | undefined {
-    const object = this.peek(child(node, 'argument')!, instance);
+    const object = this.peek(partOf(node, 'argument'), instance);
     const arrow = node.children.some((each) => each.type === '->');
     if (object === undefined || object.dimensions !== (arrow ? 1 : 0)) return undefined;
     if (!arrow && object.type.endsWith('*')) return undefined;
@@ -88,8 +91,8 @@ export class Shapes {
   #arithmetic(node: SyntaxNode, instance: Instance): Shape | undefined {
     const operator = child(node, 'operator')?.type;
     if (operator !== '+' && operator !== '-') return undefined;
-    const left = this.peek(child(node, 'left')!, instance);
-    const right = this.peek(child(node, 'right')!, instance);
+    const left = this.peek(partOf(node, 'left'), instance);
+    const right = this.peek(partOf(node, 'right'), instance);
     const isLeft = (left?.dimensions ?? 0) > 0;
     const isRight = (right?.dimensions ?? 0) > 0;
     if (isLeft && !isRight) return left;

@@ -1,8 +1,15 @@
 // Layout of structs.
+import { elementAt } from '../core/known.ts';
 import type { Size } from './c-types.ts';
 import { evaluate, type Meaning } from './constants.ts';
-import { declaredName, type Program } from './program.ts';
-import { child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
+import { child, declaredName, descend, namedChildren, partOf, type SyntaxNode } from './syntax.ts';
+
+/** What the source says of names and types. */
+export interface Source extends Meaning {
+  text(node: SyntaxNode): string;
+  /** Bytes and alignment of a type by its text. */
+  size(type: string): Size | undefined;
+}
 
 /** A field of a struct. */
 export interface Field {
@@ -21,22 +28,22 @@ export interface Struct {
 }
 
 /** Bytes, alignment and fields of a struct. */
-export function layoutOf(program: Program, node: SyntaxNode): Struct {
+export function layoutOf(program: Source, node: SyntaxNode): Struct {
   const fields = new Map<string, Field>();
   const fail = (problem: 'constructor' | 'unknown-type'): Struct => ({ bytes: 0, alignment: 1, fields, problem });
   if (node.type === 'union_specifier' || node.children.some((each) => each.type === 'base_class_clause')) return fail('constructor');
   const name = child(node, 'name');
   let bytes = 0;
   let alignment = alignasOf(program, node) ?? 1;
-  for (const each of namedChildren(child(node, 'body')!)) {
+  for (const each of namedChildren(partOf(node, 'body'))) {
     if (each.type === 'access_specifier' || each.type === 'alias_declaration' || each.type === 'type_definition') continue;
     const isMethod = each.type === 'function_definition' || each.type === 'template_declaration'
       || [...descend(each)].some((node_) => node_.type === 'function_declarator');
     if (isMethod) {
       const head = program.text(each);
-      const isSpecial = name !== undefined && new RegExp(`(?:^|[^\\w])~?${program.text(name)}\\s*\\(`).test(head.split('{')[0]!);
+      const isSpecial = name !== undefined && new RegExp(`(?:^|[^\\w])~?${program.text(name)}\\s*\\(`).test(elementAt(head.split('{'), 0));
       // Operators that change their object hide what a statement reads and writes.
-      const isOperator = /\boperator\s*\W/.test(head) && !/\)\s*const\b/.test(head.split('{')[0]!);
+      const isOperator = /\boperator\s*\W/.test(head) && !/\)\s*const\b/.test(elementAt(head.split('{'), 0));
       if (/\bvirtual\b/.test(head) || isOperator || (isSpecial && !/=\s*default\s*;/.test(head))) return fail('constructor');
       continue;
     }
@@ -59,7 +66,7 @@ export function layoutOf(program: Program, node: SyntaxNode): Struct {
   return { bytes: Math.max(alignment, Math.ceil(bytes / alignment) * alignment), alignment, fields };
 }
 
-function fieldOf(program: Program, type: SyntaxNode, declarator: SyntaxNode, owner: string): (Field & Size & { name: string }) | undefined {
+function fieldOf(program: Source, type: SyntaxNode, declarator: SyntaxNode, owner: string): (Field & Size & { name: string }) | undefined {
   // Constants of the struct itself go by their own names.
   const meaning: Meaning = {
     value: (word) => program.value(`${owner}::${word}`) ?? program.value(word), macro: (word) => program.macro(word),
@@ -69,7 +76,7 @@ function fieldOf(program: Program, type: SyntaxNode, declarator: SyntaxNode, own
   let part = declarator;
   let count = 1;
   let dimensions = 0;
-  for (; part.type === 'array_declarator'; part = child(part, 'declarator')!) {
+  for (; part.type === 'array_declarator'; part = partOf(part, 'declarator')) {
     const size = child(part, 'size');
     count *= (size === undefined ? undefined : evaluate(program.text(size), meaning)) ?? NaN;
     ++dimensions;
@@ -83,7 +90,7 @@ function fieldOf(program: Program, type: SyntaxNode, declarator: SyntaxNode, own
 }
 
 /** The strictest `alignas` of a declaration. */
-export function alignasOf(program: Program, node: SyntaxNode): number | undefined {
+export function alignasOf(program: Source, node: SyntaxNode): number | undefined {
   let strictest: number | undefined;
   for (const part of node.children) {
     const qualifier = part.type === 'alignas_qualifier' ? part : part.children.find((each) => each.type === 'alignas_qualifier');

@@ -1,6 +1,7 @@
 // Which declaration each name inside a function means.
-import { declaredName, type FunctionNode, type Program } from './program.ts';
-import { child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
+import { elementAt, lastOf } from '../core/known.ts';
+import type { FunctionNode, Program } from './program.ts';
+import { declaredName, child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
 
 /** A name declared in a function. */
 export interface Sym {
@@ -71,7 +72,7 @@ class Resolver {
     const sym: Sym = { name: this.#program.text(node), node, ...fields };
     this.syms.push(sym);
     this.uses.set(node, sym);
-    this.#scopes.at(-1)!.set(sym.name, sym);
+    lastOf(this.#scopes).set(sym.name, sym);
   }
 
   #parameter(parameter: SyntaxNode): void {
@@ -159,7 +160,7 @@ class Resolver {
 
   #lookup(name: string): Sym | undefined {
     for (let at = this.#scopes.length; at-- > 0;) {
-      const found = this.#scopes[at]!.get(name);
+      const found = elementAt(this.#scopes, at).get(name);
       if (found !== undefined) return found;
     }
     return undefined;

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Parser, Tree, TreeCursor } from 'web-tree-sitter';
 import { FileError, refusal, WarploomError } from '../core/errors.ts';
 import { isThere, readBytesSync } from '../core/files.ts';
+import { elementAt, required } from '../core/known.ts';
 
 /** A node of the syntax tree. Offsets count UTF-16 units of the source, like those of a string. */
 export interface SyntaxNode {
@@ -86,10 +87,10 @@ export function position(syntax: Pick<Syntax, 'lines'>, offset: number): { line:
   let high = lines.length;
   while (high - low > 1) {
     const middle = (low + high) >> 1;
-    if (lines[middle]! <= offset) low = middle;
+    if (elementAt(lines, middle) <= offset) low = middle;
     else high = middle;
   }
-  return { line: low + 1, column: offset - lines[low]! + 1 };
+  return { line: low + 1, column: offset - elementAt(lines, low) + 1 };
 }
 
 /** Numbers come first: an apostrophe between digits separates them, as in 1'000'000. */
@@ -153,7 +154,7 @@ function copyTree(cursor: TreeCursor): SyntaxNode {
     }
     while (!cursor.gotoNextSibling()) {
       if (!cursor.gotoParent()) return root;
-      node = node.parent!;
+      node = required(node.parent);
       if (node === root) return root;
     }
     node = make(node.parent);
@@ -174,7 +175,7 @@ export async function parse(source: string, macros: readonly string[] = []): Pro
   try {
     worker.reset();
     // The typing says void; a true return value ends the parse.
-    tree = worker.parse(masked, null, { progressCallback: (() => performance.now() > until) as () => void });
+    tree = worker.parse(masked, null, { progressCallback: (() => performance.now() > until) });
     if (tree === null) throw refusal('source', 'CUDA C++', `a text that could not be parsed within ${kParseSeconds} s`);
     const cursor = tree.walk();
     try {
@@ -192,6 +193,11 @@ export function child(node: SyntaxNode, field: string): SyntaxNode | undefined {
   return node.children.find((each) => each.field === field);
 }
 
+/** The child in a field that the grammar always fills. */
+export function partOf(node: SyntaxNode, field: string): SyntaxNode {
+  return required(child(node, field));
+}
+
 /** Named children, comments left out. */
 export function namedChildren(node: SyntaxNode): SyntaxNode[] {
   return node.children.filter((each) => each.named && each.type !== 'comment');
@@ -206,9 +212,9 @@ export function textOf(syntax: Syntax, node: SyntaxNode): string {
 export function* descend(node: SyntaxNode): Generator<SyntaxNode> {
   const stack = [node];
   while (stack.length > 0) {
-    const top = stack.pop()!;
+    const top = required(stack.pop());
     yield top;
-    for (let at = top.children.length; at-- > 0;) stack.push(top.children[at]!);
+    for (let at = top.children.length; at-- > 0;) stack.push(elementAt(top.children, at));
   }
 }
 
@@ -217,4 +223,13 @@ export function ancestor(node: SyntaxNode, ...types: string[]): SyntaxNode | und
   let up = node.parent;
   while (up !== undefined && !types.includes(up.type)) up = up.parent;
   return up;
+}
+
+/** The name a declarator declares, under pointers, references, arrays and parentheses. */
+export function declaredName(declarator: SyntaxNode): SyntaxNode | undefined {
+  for (const node of descend(declarator)) {
+    if (node.field === 'size' || node.field === 'value' || node.type === 'parameter_list') continue;
+    if (node.type === 'identifier' || node.type === 'field_identifier' || node.type === 'type_identifier') return node;
+  }
+  return undefined;
 }

@@ -1,11 +1,12 @@
 // Which expressions have one value for all threads of a block, and which statements all threads reach together.
 // Conservative: what is not seen to be uniform is divergent. Loads of memory are divergent, but for constant memory and
 // `const T* __restrict__` parameters, which nobody writes while the kernel runs.
+import { elementAt } from '../core/known.ts';
 import { blockBarriers, builtinNames, isPureFunction, uniformNames } from './names.ts';
 import { calledName, conditionOf, controlTypes, loopTypes, rootOf, type FunctionModel, type Library } from './model.ts';
 import type { FunctionNode } from './program.ts';
 import type { Sym } from './symbols.ts';
-import { child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
+import { child, descend, namedChildren, partOf, type SyntaxNode } from './syntax.ts';
 
 /** Calls are followed this deep. */
 const kDeepestCall = 12;
@@ -103,8 +104,8 @@ export class Uniformity {
       case 'call_expression': return this.#call(node);
       case 'subscript_expression': case 'pointer_expression': return this.#load(node);
       case 'field_expression': return this.#field(node);
-      case 'update_expression': return this.expression(child(node, 'argument')!);
-      case 'assignment_expression': return this.expression(child(node, 'left')!) && this.expression(child(node, 'right')!);
+      case 'update_expression': return this.expression(partOf(node, 'argument'));
+      case 'assignment_expression': return this.expression(partOf(node, 'left')) && this.expression(partOf(node, 'right'));
       case 'parenthesized_expression': case 'binary_expression': case 'unary_expression': case 'conditional_expression':
       case 'cast_expression': case 'comma_expression': case 'initializer_list': case 'condition_clause': case 'argument_list':
       case 'subscript_argument_list': case 'compound_literal_expression':
@@ -147,9 +148,9 @@ export class Uniformity {
     const list = child(node, 'arguments');
     const values = list === undefined ? [] : namedChildren(list);
     if (blockBarriers.has(name)) return true;
-    const callee = child(node, 'function')!;
+    const callee = partOf(node, 'function');
     if (callee.type === 'field_expression') return /^(?:size|num_threads|group_index|group_dim)$/.test(name)
-      && this.expression(child(callee, 'argument')!);
+      && this.expression(partOf(callee, 'argument'));
     if (/^this_thread_block$/.test(name)) return true;
     const uniform = (): boolean => values.every((each) => this.expression(each));
     if (program.isType(name) || callee.type === 'primitive_type' || kCastNames.test(name) || isPureFunction(name)) {
@@ -159,7 +160,7 @@ export class Uniformity {
     const macro = program.macros.get(name);
     if (macro !== undefined) return this.#macroText(macro.body, macro.parameters ?? []) && uniform();
     const candidates = this.#library.candidates(node);
-    return candidates.length === 1 && this.#userCall(candidates[0]!, values);
+    return candidates.length === 1 && this.#userCall(elementAt(candidates, 0), values);
   }
 
   #userCall(fn: FunctionNode, values: readonly SyntaxNode[]): boolean {
@@ -184,10 +185,10 @@ export class Uniformity {
   #indicesUniform(node: SyntaxNode): boolean {
     if (node.type === 'subscript_expression') {
       const indices = child(node, 'indices');
-      return indices !== undefined && this.expression(indices) && this.#indicesUniform(child(node, 'argument')!);
+      return indices !== undefined && this.expression(indices) && this.#indicesUniform(partOf(node, 'argument'));
     }
     if (node.type === 'identifier') return true;
-    if (node.type === 'pointer_expression') return this.expression(child(node, 'argument')!);
+    if (node.type === 'pointer_expression') return this.expression(partOf(node, 'argument'));
     return false;
   }
 
@@ -200,13 +201,13 @@ export class Uniformity {
     if (this.#depth > 0 || !isPromised || this.#divergent.has(sym)) return false;
     // A pointer that was loaded itself may lead to memory that changes; rows of a pointer to arrays are one load.
     const text = this.#model.text(sym.declaration);
-    const isRow = (each: SyntaxNode): boolean => each.type === 'subscript_expression' && child(each, 'argument')!.type !== 'identifier';
+    const isRow = (each: SyntaxNode): boolean => each.type === 'subscript_expression' && partOf(each, 'argument').type !== 'identifier';
     const isChain = [...descend(node)].some(isRow);
     return !/\bvolatile\b/.test(text) && (text.match(/\*/g)?.length ?? 0) === 1 && (!isChain || text.includes('('));
   }
 
   #field(node: SyntaxNode): boolean {
-    const object = child(node, 'argument')!;
+    const object = partOf(node, 'argument');
     if (this.#model.text(node).includes('->')) return false;
     return this.expression(object);
   }

@@ -1,17 +1,16 @@
 // Walks statements and expressions and notes their effects; refuses what it cannot follow.
-import type { KernelArrays } from './arrays.ts';
+import { elementAt, required } from '../core/known.ts';
 import { callOf } from './calls.ts';
 import { Effects, kAnyMemory, type Instance, type MemoryBase, type Mode, type Shape } from './effects.ts';
 import { macroOf } from './macros.ts';
-import { controlTypes, loopTypes, rootOf, type Library } from './model.ts';
-import { builtinNames, forbiddenWords } from './names.ts';
-import { declaredName } from './program.ts';
+import { controlTypes, loopTypes, rootOf } from './model.ts';
+import { builtinNames } from './names.ts';
 import { Refusal } from './refusal.ts';
-import { Shapes } from './shapes.ts';
 import { requireCopied } from './copies.ts';
 import { requireReadable } from './waits.ts';
 import type { Sym } from './symbols.ts';
-import { ancestor, child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
+import { ancestor, child, declaredName, descend, namedChildren, partOf, type SyntaxNode } from './syntax.ts';
+import { requireAllowed, Walker } from './walker.ts';
 
 const kIgnored = new Set(['comment', 'number_literal', 'char_literal', 'string_literal', 'concatenated_string', 'raw_string_literal',
   'true', 'false',
@@ -29,17 +28,7 @@ const kPlain = new Set(['expression_statement', 'parenthesized_expression', 'bin
 const kConditionals = /^preproc_(?:if|ifdef|else|elif|elifdef|include)$/;
 
 /** Notes effects of the statements of one kernel. */
-export class Visitor extends Shapes {
-  /** Functions that the caller vouches for. */
-  readonly trusted: ReadonlySet<string>;
-  /** Template parameters of the kernel that values of shared arrays initialise: they must not stand for classes. */
-  readonly plainParameters = new Set<string>();
-
-  constructor(library: Library, arrays: KernelArrays, trusted: ReadonlySet<string>) {
-    super(library, arrays);
-    this.trusted = trusted;
-  }
-
+export class Visitor extends Walker {
   /** The kernel itself as an instance. */
   root(model: Instance['model']): Instance {
     requireReadable(model);
@@ -53,21 +42,20 @@ export class Visitor extends Shapes {
     return effects;
   }
 
-  /** Notes what computing the place of a peeked expression does. */
-  touch(node: SyntaxNode, instance: Instance, effects: Effects): void {
+  override touch(node: SyntaxNode, instance: Instance, effects: Effects): void {
     switch (node.type) {
       case 'identifier': return this.#touchName(node, instance, effects);
       case 'subscript_expression':
-        this.touch(child(node, 'argument')!, instance, effects);
-        return this.visit(child(node, 'indices')!, instance, effects, 'r');
+        this.touch(partOf(node, 'argument'), instance, effects);
+        return this.visit(partOf(node, 'indices'), instance, effects, 'r');
       case 'binary_expression':
-        for (const side of [child(node, 'left')!, child(node, 'right')!]) {
+        for (const side of [partOf(node, 'left'), partOf(node, 'right')]) {
           if ((this.peek(side, instance)?.dimensions ?? 0) > 0) this.touch(side, instance, effects);
           else this.visit(side, instance, effects, 'r');
         }
         return;
-      case 'parenthesized_expression': return this.touch(namedChildren(node)[0]!, instance, effects);
-      default: return this.touch(child(node, 'argument')!, instance, effects);
+      case 'parenthesized_expression': return this.touch(elementAt(namedChildren(node), 0), instance, effects);
+      default: return this.touch(partOf(node, 'argument'), instance, effects);
     }
   }
 
@@ -78,7 +66,7 @@ export class Visitor extends Shapes {
     if (sym !== undefined && !this.isArray(sym) && !instance.bindings.has(sym)) effects.variable(sym, 'r');
   }
 
-  visit(node: SyntaxNode, instance: Instance, effects: Effects, mode: Mode): void {
+  override visit(node: SyntaxNode, instance: Instance, effects: Effects, mode: Mode): void {
     const shape = this.peek(node, instance);
     if (shape !== undefined) {
       this.touch(node, instance, effects);
@@ -122,7 +110,7 @@ export class Visitor extends Shapes {
   }
 
   #escape(node: SyntaxNode, shape: Shape, instance: Instance): Refusal {
-    const { name } = this.arrays[shape.array]!;
+    const { name } = elementAt(this.arrays, shape.array);
     if (node.type === 'pointer_expression') return new Refusal('address-of', node,
       `the address of ${name} is taken where it cannot be followed`);
     const up = node.parent;
@@ -200,8 +188,8 @@ export class Visitor extends Shapes {
   }
 
   #assignment(node: SyntaxNode, instance: Instance, effects: Effects): void {
-    const left = child(node, 'left')!;
-    const right = child(node, 'right')!;
+    const left = partOf(node, 'left');
+    const right = partOf(node, 'right');
     const plain = child(node, 'operator')?.type === '=';
     const target = this.peek(left, instance);
     if (target !== undefined && target.dimensions > 0) {
@@ -221,10 +209,10 @@ export class Visitor extends Shapes {
   }
 
   #update(node: SyntaxNode, instance: Instance, effects: Effects): void {
-    const argument = child(node, 'argument')!;
+    const argument = partOf(node, 'argument');
     const shape = this.peek(argument, instance);
     if (shape !== undefined && shape.dimensions > 0 && argument.type === 'identifier') {
-      const sym = instance.model.use(argument)!;
+      const sym = required(instance.model.use(argument));
       effects.variable(sym, 'rw');
       this.touch(argument, instance, effects);
       return;
@@ -245,7 +233,7 @@ export class Visitor extends Shapes {
 
   /** Loads, stores and addresses of anything but shared arrays. */
   #memory(node: SyntaxNode, instance: Instance, effects: Effects, mode: Mode): void {
-    const argument = child(node, 'argument')!;
+    const argument = partOf(node, 'argument');
     if (node.type === 'pointer_expression' && instance.model.text(node).startsWith('&')) {
       return this.visit(argument, instance, effects, argument.type === 'identifier' ? 'rw' : 'r');
     }
@@ -268,8 +256,7 @@ export class Visitor extends Shapes {
     }
   }
 
-  /** The memory a pointer expression leads to; undefined: constant memory, which nobody writes. */
-  base(node: SyntaxNode, instance: Instance, depth = 0): MemoryBase | undefined {
+  override base(node: SyntaxNode, instance: Instance, depth = 0): MemoryBase | undefined {
     const root = rootOf(node);
     if (root === undefined || depth > 8) return kAnyMemory;
     const sym = instance.model.use(root);
@@ -292,7 +279,7 @@ export class Visitor extends Shapes {
   }
 
   #field(node: SyntaxNode, instance: Instance, effects: Effects, mode: Mode): void {
-    const object = child(node, 'argument')!;
+    const object = partOf(node, 'argument');
     const arrow = node.children.some((each) => each.type === '->');
     this.visit(object, instance, effects, arrow || mode === 'r' ? 'r' : 'rw');
     if (!arrow) return;
@@ -301,8 +288,8 @@ export class Visitor extends Shapes {
   }
 
   #cast(node: SyntaxNode, instance: Instance, effects: Effects, mode: Mode): void {
-    const value = child(node, 'value')!;
-    const type = child(node, 'type')!;
+    const value = partOf(node, 'value');
+    const type = partOf(node, 'type');
     // (n) * x and (n) & x are read as casts by a grammar without types.
     const variable = [...descend(type)].find((each) => /identifier$/.test(each.type));
     const sym = variable === undefined ? undefined : instance.model.scopes.syms.find((each) => each.name === instance.model.text(variable));
@@ -353,8 +340,7 @@ export class Visitor extends Shapes {
     }
   }
 
-  /** Every name of a shared array in a function must have been followed. */
-  requireAllSeen(instance: Instance): void {
+  override requireAllSeen(instance: Instance): void {
     const names = new Set(this.arrays.map((array) => array.name));
     for (const node of descend(instance.model.fn.body)) {
       if (!/identifier$/.test(node.type) || node.children.length > 0 || node.type === 'field_identifier') continue;
@@ -367,13 +353,4 @@ export class Visitor extends Shapes {
       }
     }
   }
-}
-
-/** Refuses words that stand for machinery the analysis does not know. */
-export function requireAllowed(name: string, node: SyntaxNode): void {
-  for (const word of name.split('::')) {
-    for (const [pattern, code, reason] of forbiddenWords) if (pattern.test(word)) throw new Refusal(code, node, `${word}: ${reason}`);
-    if (word === 'asm' || word === '__asm__') throw new Refusal('inline-assembly', node, 'inline assembly can touch any memory');
-  }
-  if (/^cuda::(?:barrier|pipeline)/.test(name)) throw new Refusal('barrier-object', node, `${name} keeps state in shared memory`);
 }

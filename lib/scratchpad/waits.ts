@@ -5,7 +5,7 @@ import { controlTypes, loopTypes, calledName, rootOf } from './model.ts';
 import { cachedLoad, isAtomic } from './names.ts';
 import { Refusal } from './refusal.ts';
 import type { Sym } from './symbols.ts';
-import { ancestor, child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
+import { ancestor, child, descend, namedChildren, partOf, type SyntaxNode } from './syntax.ts';
 
 /** What the ends of one loop rest on. */
 class LoopEnds {
@@ -104,7 +104,7 @@ class LoopEnds {
 /** atomicAdd(&next, 1): each call moves on, whatever other threads do. */
 function isTicket(model: FunctionModel, call: SyntaxNode, name: string): boolean {
   if (!/^atomic(?:Add|Sub|Inc|Dec)/.test(name)) return false;
-  const step = namedChildren(child(call, 'arguments')!)[1];
+  const step = namedChildren(partOf(call, 'arguments'))[1];
   if (step === undefined || /^[-+]?0\w*$/.test(model.text(step).trim())) return false;
   const comparison = comparisonOf(model, call);
   return comparison !== undefined && /^[<>]=?$/.test(comparison);
@@ -134,7 +134,7 @@ function comparisonOf(model: FunctionModel, call: SyntaxNode): string | undefine
 /** `do { assumed = old; old = atomicCAS(p, assumed, …); } while (assumed != old)`: it fails only where another thread got on. */
 function isRetry(model: FunctionModel, call: SyntaxNode, name: string): boolean {
   if (!name.startsWith('atomicCAS')) return false;
-  const expected = namedChildren(child(call, 'arguments')!)[1];
+  const expected = namedChildren(partOf(call, 'arguments'))[1];
   const sym = expected?.type === 'identifier' ? model.use(expected) : undefined;
   if (sym === undefined) return false;
   const loop = ancestor(call, ...loopTypes);

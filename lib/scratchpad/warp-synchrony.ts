@@ -1,17 +1,18 @@
 // Code that relies on the threads of a warp moving together: refused, because its author counts on an order that is not written.
+import { elementAt, lastOf } from '../core/known.ts';
 import { evaluate } from './constants.ts';
 import type { Access, Instance } from './effects.ts';
 import type { Flow, FlowNode } from './flow.ts';
 import { reach } from './liveness.ts';
 import { Refusal } from './refusal.ts';
-import { child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
+import { child, descend, namedChildren, partOf, type SyntaxNode } from './syntax.ts';
 import type { Visitor } from './visitor.ts';
 
 const kWarp = 32;
 
 /** Values written to shared memory before a shuffle and read after it, with no barrier of the block between. */
 function requireNoShuffleOrder(visitor: Visitor, flow: Flow): void {
-  const isOpen = (_from: number, to: number): boolean => flow.nodes[to]!.kind !== 'barrier';
+  const isOpen = (_from: number, to: number): boolean => elementAt(flow.nodes, to).kind !== 'barrier';
   for (const node of flow.nodes) {
     const shuffles = node.effects?.shuffles ?? [];
     if (shuffles.length === 0) continue;
@@ -20,10 +21,10 @@ function requireNoShuffleOrder(visitor: Visitor, flow: Flow): void {
       const writes = flow.nodes.filter((each) => each !== node && each.accesses.some((access) => access.array === array.index
         && access.mode !== 'r'));
       const before = writes.some((each) => reach(flow, [each.id], isOpen)[node.id] === 1) || own(node, array.index, (access) =>
-        access.mode !== 'r' && access.order < shuffles.at(-1)!);
+        access.mode !== 'r' && access.order < lastOf(shuffles));
       const later = flow.nodes.some((each) => each !== node && after[each.id] === 1
         && own(each, array.index, (access) => access.mode !== 'w'))
-        || own(node, array.index, (access) => access.mode !== 'w' && access.order > shuffles[0]!
+        || own(node, array.index, (access) => access.mode !== 'w' && access.order > elementAt(shuffles, 0)
           && access.order > firstWrite(node, array.index));
       if (before && later) throw new Refusal('warp-synchronous', node.node,
         `a shuffle stands between a write of ${array.name} and a read of it`);
@@ -44,11 +45,11 @@ function isLaneGuard(visitor: Visitor, condition: SyntaxNode, instance: Instance
   for (const node of descend(condition)) {
     if (node.type !== 'binary_expression') continue;
     const operator = child(node, 'operator')?.type;
-    const right = child(node, 'right')!;
+    const right = partOf(node, 'right');
     if (operator !== '<' && operator !== '<=') continue;
     const text = instance.model.text(right).trim();
     const bound = text === 'warpSize' ? kWarp : evaluate(text, visitor.library.program);
-    if (bound !== undefined && bound <= kWarp && bound > 1 && child(node, 'left')!.type !== 'number_literal') return true;
+    if (bound !== undefined && bound <= kWarp && bound > 1 && partOf(node, 'left').type !== 'number_literal') return true;
   }
   return false;
 }
@@ -57,7 +58,7 @@ function isLaneGuard(visitor: Visitor, condition: SyntaxNode, instance: Instance
 function indicesOf(node: SyntaxNode, instance: Instance): string[] {
   const indices: string[] = [];
   for (let part: SyntaxNode | undefined = node; part?.type === 'subscript_expression'; part = child(part, 'argument')) {
-    indices.unshift(instance.model.text(child(part, 'indices')!).replace(/\s/g, ''));
+    indices.unshift(instance.model.text(partOf(part, 'indices')).replace(/\s/g, ''));
   }
   return indices;
 }
@@ -78,7 +79,7 @@ function statementOf(node: SyntaxNode): SyntaxNode {
 /** A guarded tail of a reduction: several statements in a row in which lanes read what other lanes wrote. */
 function requireNoLaneOrder(visitor: Visitor, instance: Instance, node: FlowNode): void {
   for (const statement of descend(node.node)) {
-    if (statement.type !== 'if_statement' || !isLaneGuard(visitor, child(statement, 'condition')!, instance)) continue;
+    if (statement.type !== 'if_statement' || !isLaneGuard(visitor, partOf(statement, 'condition'), instance)) continue;
     const inside = node.accesses.filter((access) => access.node.start >= statement.start && access.node.end <= statement.end);
     for (const write of inside) {
       if (write.mode === 'r') continue;
@@ -86,7 +87,7 @@ function requireNoLaneOrder(visitor: Visitor, instance: Instance, node: FlowNode
         && statementOf(access.node) !== statementOf(write.node) && differ(write, access, instance));
       if (read !== undefined) {
         throw new Refusal('warp-synchronous', read.node,
-          `lanes of a warp read here what others wrote to ${visitor.arrays[read.array]!.name}, with no barrier between`);
+          `lanes of a warp read here what others wrote to ${elementAt(visitor.arrays, read.array).name}, with no barrier between`);
       }
     }
   }

@@ -28,9 +28,9 @@ export interface ParseOptions {
 function filesOf(source: Exclude<Source, AnyStream>, name: string): readonly SourceFile[] {
   if (typeof source === 'string') return [{ name, text: source }];
   const fits = Array.isArray(source) && source.length > 0
-    && source.every((file: unknown) => typeof (file as SourceFile)?.name === 'string' && typeof (file as SourceFile).text === 'string');
+    && source.every((file: Partial<SourceFile> | null | undefined) => typeof file?.name === 'string' && typeof file.text === 'string');
   if (!fits) throw refusal('source', 'a text, files with name and text, or a stream', describeValue(source));
-  return source.map(({ name: file, text }) => ({ name: file, text }));
+  return (source as readonly SourceFile[]).map(({ name: file, text }) => ({ name: file, text }));
 }
 
 const hasErrors = (diagnostics: readonly Diagnostic[]): boolean => diagnostics.some(({ severity }) => severity === 'error');

@@ -72,7 +72,7 @@ export function requireProgramGraph(graph: unknown): void {
   const expected = 'the graph of a program, as stream.elaborate gives it';
   if (isObject(graph) && own.has(graph)) return;
   requireFields('graph', graph, expected, ['nodes', 'channels', 'portals']);
-  checkProgramGraph(graph as unknown as StreamGraph, expected);
+  checkProgramGraph(graph as StreamGraph, expected);
 }
 
 /**
@@ -116,7 +116,7 @@ const firstRates = ['firstPush', 'firstPop', 'firstPeek'] as const;
 export function requireRateGraph(graph: unknown): void {
   if (isObject(graph) && own.has(graph)) return;
   requireFields('graph', graph, 'a graph of rates, as stream.toSdf gives it', ['actors', 'channels']);
-  const { actors, channels } = graph as unknown as SdfGraph;
+  const { actors, channels } = graph as SdfGraph;
   for (const [i, actor] of actors.entries()) {
     requireFields(`graph.actors[${i}]`, actor, 'an actor with id and name');
     requireInteger(`graph.actors[${i}].id`, actor.id, 0);
@@ -127,9 +127,8 @@ export function requireRateGraph(graph: unknown): void {
     const at = `graph.channels[${i}]`;
     requireInteger(`${at}.id`, channel.id, 0);
     for (const end of ['from', 'to'] as const) requireInteger(`${at}.${end}`, channel[end], 0, Math.max(actors.length - 1, 0));
-    if (channel.bytesPerItem !== undefined && typeof (channel.bytesPerItem as unknown) !== 'number') throw refusal(`${at}.bytesPerItem`,
-      'a number of bytes',
-      describeValue(channel.bytesPerItem));
+    const bytes: unknown = channel.bytesPerItem;
+    if (bytes !== undefined && typeof bytes !== 'number') throw refusal(`${at}.bytesPerItem`, 'a number of bytes', describeValue(bytes));
     for (const name of rates) if (typeof channel[name] !== 'number') throw refusal(`${at}.${name}`,
       'a number of items', describeValue(channel[name]));
     for (const name of firstRates) if (channel[name] !== undefined && typeof channel[name] !== 'number') throw refusal(`${at}.${name}`,

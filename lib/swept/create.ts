@@ -3,6 +3,7 @@ import { describeValue } from '../core/arrays.ts';
 import { implicitDevice } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { oneOf, requireChoice, requireDevice, requireFields, requireReal, requireWhole } from '../core/checks.ts';
+import { required } from '../core/known.ts';
 import { checkEnds, lengthOf, places, requireVariant, spacing, type Ends } from './grid.ts';
 import {
   gasCondition, heatCondition, initialState, precisionOf, requireGasState, waveCondition, type Condition, type Grid,
@@ -46,9 +47,9 @@ function checkSizes(options: CommonOptions<unknown, unknown>, { name, leastPoint
   const { n, batch = 1 } = options;
   requireWhole(n ?? null, 'n', leastPoints, Math.floor(mostNumbers / components));
   requireWhole(batch, 'batch', 1, mostNumbers);
-  const most = Math.floor(mostNumbers / components / n!);
+  const most = Math.floor(mostNumbers / components / required(n));
   if (batch > most) throw refusal('batch', `at most ${most} problems of ${n} points of ${name}`, `${batch}`);
-  return { n: n!, batch };
+  return { n: required(n), batch };
 }
 
 /** Checks what all equations have in common and makes the initial state. */
@@ -115,7 +116,7 @@ function timeStep<Name extends 'fourier' | 'cfl'>(
   const names = (number === undefined ? ['dt'] : ['dt', number]) as readonly ('dt' | Name)[];
   for (const name of names) requireReal(options[name], name);
   const argument = oneOf(options, names) ?? 'dt';
-  const dt = argument === 'dt' ? options.dt ?? normal : options[argument]! * unit;
+  const dt = argument === 'dt' ? options.dt ?? normal : required<number>(options[argument]) * unit;
   if (dt === undefined) throw refusal('dt', names.join(' or '), 'neither');
   if (!(Number.isFinite(dt) && dt > 0)) throw refusal(argument, 'a positive finite time step', String(dt));
   return { dt, argument };

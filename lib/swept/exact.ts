@@ -1,6 +1,6 @@
 // Exact solutions of the equations and of their schemes, for checks and pictures.
 import { describeValue } from '../core/arrays.ts';
-import { requireBoolean, requireChoice, requireCount, requireFields, requireNumber, requireRange } from '../core/checks.ts';
+import { requireBoolean, requireChosen, requireCount, requireFields, requireNumber, requireRange } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import type { GasState } from './types.ts';
 
@@ -173,7 +173,7 @@ export function heatSeries(x: number, t: number, options: HeatSeriesOptions): nu
   const { initial, length, diffusivity, amplitude = 100 } = options;
   requireNumber(x, 'x');
   requireNumber(t, 't', { least: 0 });
-  requireChoice(initial ?? null, 'initial', ['parabola', 'ramp']);
+  requireChosen(initial, 'initial', ['parabola', 'ramp']);
   requireNumber(length, 'length', { above: 0 });
   requireNumber(diffusivity, 'diffusivity', { above: 0 });
   requireNumber(amplitude, 'amplitude');

@@ -2,6 +2,7 @@
 import { describeValue, float64Of } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { oneOf, requireChoice, requireFields, requireReal } from '../core/checks.ts';
+import { required } from '../core/known.ts';
 import { boundaries, variants, type BoundaryName, type EquationName } from './types.ts';
 
 /** An end after checking; `value` as the caller gave it. */
@@ -73,7 +74,7 @@ export function spacing(
   requireReal(options.length, 'length');
   const { dx, length } = oneOf(options, ['dx', 'length']) === undefined ? normal : options;
   if (dx === undefined && length === undefined) throw refusal('dx', 'dx or length', 'neither');
-  const result = dx ?? length! / intervals(equation, n, ends);
+  const result = dx ?? required(length) / intervals(equation, n, ends);
   // Coefficients hold dx to the fourth power.
   if (!(result > 1e-60 && result < 1e60)) throw refusal(dx === undefined ? 'length' : 'dx', 'a spacing from 1e-60 to 1e60', String(result));
   return result;

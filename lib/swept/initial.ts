@@ -96,7 +96,7 @@ export function named(
     throw refusal(typeof initial === 'string' ? name : `${name}.kind`, `one of ${Object.keys(fields).join(', ')}`, describeValue(kind));
   }
   requireFields(given, ['kind', ...known], name, `the initial condition ${String(kind)}`);
-  return given as Record<string, unknown>;
+  return given;
 }
 
 /** A number among the fields of a named initial condition. */

@@ -3,8 +3,9 @@ import { describeValue } from '../core/arrays.ts';
 import { writeCheckpoint } from '../core/checkpoint.ts';
 import type { Device, DeviceArray } from '../core/device.ts';
 import { DisposedError, InstabilityError, refusal } from '../core/errors.ts';
+import { elementAt } from '../core/known.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { requireCall, requireFields, requirePath, requireWhole } from '../core/checks.ts';
+import { requireCall, requireCount, requireFields, requirePath } from '../core/checks.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { mostSteps, type Clock, type Plan } from './clock.ts';
 import { places } from './grid.ts';
@@ -84,7 +85,8 @@ export abstract class Simulation<State> {
   get info(): SimulationInfo {
     const [variant = 0, points = 0, depth = 0, threads = 0] = this.#used;
     return {
-      backend: this.device.backend, variant: variants[variant]!, points, depth, threads, steps: this.#steps, deviceSeconds: this.#seconds,
+      backend: this.device.backend, variant: elementAt(variants, variant), points, depth, threads, steps: this.#steps,
+      deviceSeconds: this.#seconds,
       pointUpdatesPerSecond: this.#steps === 0 ? NaN : (this.n * this.batch * this.#steps) / this.#seconds,
     };
   }
@@ -99,7 +101,7 @@ export abstract class Simulation<State> {
    */
   advance(steps: number, options: CallOptions = {}): Promise<void> {
     return this.#checked(() => {
-      requireWhole(steps ?? null, 'steps', 0, mostSteps);
+      requireCount(steps, 'steps', 0, mostSteps);
       requireCall(options, [], 'advance');
     }, () => this.#march({ whole: steps, rest: 0 }, options), options);
   }
@@ -218,7 +220,7 @@ export abstract class Simulation<State> {
       this.#requireOpen();
       return this.#serial(work, options.signal);
     } catch (error) {
-      return Promise.reject(error as Error);
+      return Promise.reject(error);
     }
   }
 
@@ -269,7 +271,7 @@ export abstract class Simulation<State> {
   async #segment(steps: number, dt: number, signal: AbortSignal | undefined): Promise<void> {
     this.#requireOpen();
     const deviceSeconds = await this.#call(steps, dt, true, signal);
-    const completed = this.#used[4]!;
+    const completed = elementAt(this.#used, 4);
     [this.#state, this.#next] = [this.#next, this.#state];
     this.#clock.step += completed;
     this.#steps += completed;
@@ -294,8 +296,8 @@ export abstract class Simulation<State> {
   protected readonly mistake: string = 'values that are not finite';
 
   /** What would help against the next step, of length `dt`, which breaks down; `before` reads the problem's state at its begin. */
-  protected async remedy(_dt: number, _before: () => Promise<RealArray>): Promise<string> {
-    return 'Take a smaller time step, and look for an initial state that the equation does not admit';
+  protected remedy(_dt: number, _before: () => Promise<RealArray>): Promise<string> {
+    return Promise.resolve('Take a smaller time step, and look for an initial state that the equation does not admit');
   }
 
   /** What to say of the next step, which breaks down. */

@@ -5,6 +5,7 @@ import { deviceArrays } from '../core/calls.ts';
 import { loadCheckpoint } from '../core/checkpoint.ts';
 import { implicitDevice, type Device } from '../core/device.ts';
 import { refusal, type CheckpointError } from '../core/errors.ts';
+import { required } from '../core/known.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { requireChoice, requireDevice, requireFields, requirePath, requireWhole } from '../core/checks.ts';
 import { snapshot } from '../core/snapshot.ts';
@@ -18,7 +19,7 @@ import type { GasFields, GasTotals, Placement, RealArray, Setup, Totals, Variant
 /** Puts a state on the device, with room for the next one. */
 async function place(setup: Setup, placement: Placement, state: RealArray, clock: Clock): Promise<Parts> {
   const [now, next] = await deviceArrays(placement.device, [state, { type: setup.type, length: state.length }]);
-  return { setup, placement, state: now!, next: next!, clock };
+  return { setup, placement, state: required(now), next: required(next), clock };
 }
 
 /** The heat equation; see {@link heat}. */
@@ -95,7 +96,7 @@ export class GasSimulation extends Simulation<GasFields> {
     const row = this.row({ problem });
     const figures = await this.figures();
     const [mass, momentum, energy] = [0, 1, 2].map((component) => this.dx * figures.at(row + component).sum);
-    return { mass: mass!, momentum: momentum!, energy: energy! };
+    return { mass: required(mass), momentum: required(momentum), energy: required(energy) };
   }
 
   /**
@@ -131,8 +132,8 @@ export interface RestoreOptions {
 }
 
 function checkParameters(found: Setup, expected: Partial<Setup>): void {
-  for (const [key, value] of Object.entries(expected)) {
-    const stored = found[key as keyof Setup];
+  for (const [key, value] of Object.entries<unknown>(expected)) {
+    const stored: unknown = found[key as keyof Setup];
     if (value === undefined || value === stored) continue;
     throw refusal(`parameters.${key}`, `what the checkpoint was written with, ${describeValue(stored)}`, describeValue(value));
   }

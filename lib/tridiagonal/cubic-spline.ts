@@ -5,6 +5,7 @@ import {
 } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { implicitDevice, type Device } from '../core/device.ts';
+import { elementAt } from '../core/known.ts';
 import { inSlices } from '../core/slices.ts';
 
 /**
@@ -58,8 +59,8 @@ export class CubicSpline {
 
   #wrap(t: number): number {
     if (this.boundary !== 'periodic') return t;
-    const first = this.x[0]!;
-    const period = this.x[this.x.length - 1]! - first;
+    const first = elementAt(this.x, 0);
+    const period = elementAt(this.x, this.x.length - 1) - first;
     return first + ((((t - first) % period) + period) % period);
   }
 
@@ -136,8 +137,9 @@ function checkOptions(options: SplineOptions): Required<Pick<SplineOptions, 'bou
   requireFields(options, ['boundary', 'slopes', 'device', 'signal'], 'options', 'cubicSpline');
   const { boundary = 'natural', slopes = [0, 0] } = options;
   requireChoice(boundary, 'boundary', ['natural', 'clamped', 'periodic']);
-  requireNumbers(slopes, 'slopes');
-  if (slopes.length !== 2) throw refusal('slopes', 'two numbers', describeValue(slopes));
+  const given: ArrayLike<number> = slopes;
+  requireNumbers(given, 'slopes');
+  if (given.length !== 2) throw refusal('slopes', 'two numbers', describeValue(slopes));
   requireDevice(options.device);
   requireSignal(options.signal);
   return { boundary, slopes: [slopes[0], slopes[1]] };

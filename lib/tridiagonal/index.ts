@@ -14,7 +14,7 @@ export type { SplineBoundary, SplineOptions } from './cubic-spline.ts';
 export { HeatAdi } from './heat-adi.ts';
 export type { HeatAdiOptions, HeatBoundary } from './heat-adi.ts';
 export { fitModel, model, modelCoefficients, paperCoefficients } from './model.ts';
-export type { ModelCoefficients, ModelOptions, ModelPrediction, ModelSample } from './model.ts';
+export type { ModelOptions, ModelPrediction, ModelSample } from './model.ts';
 export { formatPolicy, readPolicy, tune, writePolicy } from './tune.ts';
 export type { TunedPolicy, TuneOptions, TuneRow } from './tune.ts';
 export { stateOf, SystemStatuses, wasResolvedByPivoting } from './status.ts';
@@ -22,6 +22,6 @@ export type { BackwardErrors } from './words.ts';
 export type { NotedWords, StatusCounts, SystemOutcome, SystemState } from './status.ts';
 export { algorithms, depths, elementTypes, structures, transposes } from './types.ts';
 export type {
-  Algorithm, ArrayName, Band, CallOptions, ComplexNumber, Depth, ElementType, Layout, MatrixOptions, RealArray, RunInfo,
+  Algorithm, ArrayName, Band, CallOptions, ComplexNumber, Depth, ElementType, Layout, MatrixOptions, ModelCoefficients, RealArray, RunInfo,
   ShapeOptions, SplitComplex, Strides, Structure, Transpose, Vector,
 } from './types.ts';

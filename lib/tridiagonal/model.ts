@@ -1,25 +1,10 @@
 // The paper's cost model of register packing: Davidson, Owens, "Register Packing for Cyclic Reduction"
 // (2011), section 6.1, equations 1-3 and Table 1.
 import { describeValue } from '../core/arrays.ts';
-import { isArray, requireChoice, requireCount, requireFields, requireNumber, requireRange } from '../core/checks.ts';
+import { isArray, requireChoice, requireChosen, requireCount, requireFields, requireNumber, requireRange } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { modelTable } from './model-table.ts';
-
-/** Coefficients of the model for one element type on one architecture. */
-export interface ModelCoefficients {
-  /** Registers per thread that do not depend on the depth. */
-  readonly alpha: number;
-  /** Registers per packed row. */
-  readonly beta: number;
-  /** Bytes of shared memory per thread. */
-  readonly gamma: number;
-  /** Bytes of shared memory per packed row, where rows pass through it on their way to registers. Default 0, the paper's. */
-  readonly gammaPerRow?: number;
-  /** Bytes handed from thread to thread per thread and stage: through shared memory in the paper, by shuffles here. */
-  readonly lambda: number;
-  /** Where the numbers come from. */
-  readonly source: string;
-}
+import type { ModelCoefficients } from './types.ts';
 
 /** Options of {@link model}. */
 export interface ModelOptions {
@@ -63,7 +48,7 @@ export const paperCoefficients: ModelCoefficients = {
  * @throws ArgumentError for an architecture or type without any
  */
 export function modelCoefficients(architecture: string, type: 'float32' | 'float64'): ModelCoefficients {
-  requireChoice(type ?? null, 'type', ['float32', 'float64']);
+  requireChosen(type, 'type', ['float32', 'float64']);
   if (architecture === 'paper') {
     if (type === 'float32') return paperCoefficients;
     throw refusal('type', '"float32" (the paper has no float64 figures)', describeValue(type));

@@ -2,6 +2,7 @@
 import { makeInt32 } from '../core/arrays.ts';
 import { requireCount } from '../core/checks.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
+import { elementAt } from '../core/known.ts';
 import { describe } from './views.ts';
 
 /** Outcome of one system and right-hand side. */
@@ -162,7 +163,7 @@ export class SystemStatuses implements Iterable<SystemOutcome> {
   }
 
   #notedOutcome(i: number): SystemOutcome {
-    return this.#decode(this.#noted.places[i]!, this.#noted.words[i]!, this.#noted.rows[i]!);
+    return this.#decode(elementAt(this.#noted.places, i), elementAt(this.#noted.words, i), elementAt(this.#noted.rows, i));
   }
 
   #decode(place: number, word: number, row: number): SystemOutcome {

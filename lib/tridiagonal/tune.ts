@@ -5,6 +5,7 @@ import { requirePath } from '../core/checks.ts';
 import { implicitDevice, type Device } from '../core/device.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
 import { makeFolder, readText, writeFileAtomic } from '../core/files.ts';
+import { elementAt } from '../core/known.ts';
 import { callback, callFields, checkOptions, choice, listOf, optionTable, wholeFrom } from '../core/options.ts';
 import { list, mapOf, number, record, text, whole } from '../core/shapes.ts';
 import { snapshot } from '../core/snapshot.ts';
@@ -116,7 +117,7 @@ async function tuneSize(
     seconds[depth] = times.sort((a, b) => a - b)[Math.floor(times.length / 2)]!;
   }
   const ranked = Object.entries(seconds).sort(([, a], [, b]) => a - b);
-  return ranked.length === 0 ? undefined : { type, n, batch, seconds, best: Number(ranked[0]![0]) };
+  return ranked.length === 0 ? undefined : { type, n, batch, seconds, best: Number(elementAt(ranked, 0)[0]) };
 }
 
 /**

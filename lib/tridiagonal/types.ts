@@ -152,3 +152,19 @@ export interface RunInfo {
   readonly n: number;
   readonly batch: number;
 }
+
+/** Coefficients of the model for one element type on one architecture. */
+export interface ModelCoefficients {
+  /** Registers per thread that do not depend on the depth. */
+  readonly alpha: number;
+  /** Registers per packed row. */
+  readonly beta: number;
+  /** Bytes of shared memory per thread. */
+  readonly gamma: number;
+  /** Bytes of shared memory per packed row, where rows pass through it on their way to registers. Default 0, the paper's. */
+  readonly gammaPerRow?: number;
+  /** Bytes handed from thread to thread per thread and stage: through shared memory in the paper, by shuffles here. */
+  readonly lambda: number;
+  /** Where the numbers come from. */
+  readonly source: string;
+}

@@ -4,7 +4,8 @@ import { DeviceArray } from '../../lib/core/device-array.ts';
 import { openDevice, type Device } from '../../lib/core/device.ts';
 import { targetRegistrationError } from '../../lib/imaging/metrics.ts';
 import { registrationPair } from '../../lib/imaging/phantoms.ts';
-import { register, type RegisterOptions, type RegisterResult } from '../../lib/imaging/register.ts';
+import { register } from '../../lib/imaging/register.ts';
+import type { RegisterOptions, RegisterResult } from '../../lib/imaging/register-options.ts';
 import { deviceOf, eachBackend, hasBackend, type BackendName } from '../support/backends.ts';
 
 type Result = RegisterResult<Float32Array | Float64Array>;

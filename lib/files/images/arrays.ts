@@ -1,5 +1,5 @@
 // Arrays without an image's header: .npy, and raw samples of a described layout.
-import { requireChoice, requireFields, requireWhole } from '../../core/checks.ts';
+import { requireChoice, requireChosen, requireCount, requireFields, requireWhole } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
 import { formatNpy, parseNpy } from '../npy.ts';
 import type { CheckedImage } from '../image.ts';
@@ -56,10 +56,10 @@ function checkLayout(layout: RawLayout | undefined): Required<RawLayout> {
   requireFields(layout, layoutFields, 'raw', 'a raw layout');
   const { width, height, depth = 1, channels = 1, sampleType, littleEndian = true, offset = 0, interleaved = false } = layout;
   for (const [key, value] of Object.entries({ width, height, depth, channels })) {
-    requireWhole(value ?? NaN, `raw.${key}`, 1, 2 ** 30);
+    requireCount(value, `raw.${key}`, 1, 2 ** 30);
   }
   requireWhole(offset, 'raw.offset', 0, Number.MAX_SAFE_INTEGER);
-  requireChoice(sampleType ?? null, 'raw.sampleType', sampleTypes);
+  requireChosen(sampleType, 'raw.sampleType', sampleTypes);
   requireChoice(littleEndian, 'raw.littleEndian', [true, false]);
   requireChoice(interleaved, 'raw.interleaved', [true, false]);
   return { width, height, depth, channels, sampleType, littleEndian, offset, interleaved };

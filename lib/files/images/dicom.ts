@@ -3,6 +3,7 @@ import { join } from 'node:path';
 // A CommonJS package: its names are known as properties of the default import only.
 import dicom, { type DataSet } from 'dicom-parser';
 import { describeFile, listFolder, readBytes } from '../../core/files.ts';
+import { elementAt, required } from '../../core/known.ts';
 import {
   allocatePixels, damaged, decodeSamples, guarded, pixelTypeFor, requireExtents, scaleFor, spread, unsupported,
   type ReadResult, type SampleType, type Source,
@@ -108,9 +109,9 @@ function sampleFormat({ set, name, channels }: Slice): { type: SampleType; store
 function samplesOf(slice: Slice): ArrayLike<number> {
   const { set, name, columns, rows, frames, channels, littleEndian } = slice;
   const { type, stored, shift, signed } = sampleFormat(slice);
-  const element = set.elements['x7fe00010']!;
+  const element = required(set.elements['x7fe00010']);
   if (element.encapsulatedPixelData === true) throw unsupported(name, 'a DICOM file with encapsulated pixels');
-  const allocated = Number(/\d+/.exec(type)![0]);
+  const allocated = Number(required(/\d+/.exec(type))[0]);
   const expected = (columns * rows * frames * channels * allocated) / 8;
   if (element.length < expected || element.dataOffset + expected > set.byteArray.length) {
     const there = Math.min(element.length, set.byteArray.length - element.dataOffset);
@@ -146,7 +147,7 @@ function sortSlices(slices: Slice[], name: string): { sorted: Slice[]; distance:
   const gaps = sorted.slice(1).map((slice, i) => at(slice) - at(sorted[i]!));
   if (gaps.length === 0) return { sorted, distance: first.thickness, notes: [] };
   const distance = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
-  const [least, most] = gaps.reduce(([low, high], gap) => [Math.min(low, gap), Math.max(high, gap)], [Infinity, 0] as [number, number]);
+  const [least, most] = gaps.reduce<[number, number]>(([low, high], gap) => [Math.min(low, gap), Math.max(high, gap)], [Infinity, 0]);
   if (least < 1e-3 * Math.max(distance, 1e-9)) {
     throw unsupported(name, 'DICOM slices of which two lie in the same place (several times or echoes?)');
   }
@@ -228,7 +229,7 @@ export async function readDicomFolder(folder: string, options: Source['options']
   }
   if (slices.length === 0) throw unsupported(folder, 'a folder without DICOM images');
   const series = [...new Set(slices.map((slice) => slice.series))];
-  const wanted = options.series ?? series[0]!;
+  const wanted = options.series ?? elementAt(series, 0);
   if (options.series === undefined && series.length > 1) {
     throw unsupported(folder, `a folder of ${series.length} DICOM series (choose one with the option series: ${series.join(', ')})`);
   }

@@ -5,7 +5,7 @@ import { damaged } from './common.ts';
 
 const inflaters = { zlib: promisify(inflate), raw: promisify(inflateRaw), gzip: promisify(gunzip) };
 
-const codeOf = (error: unknown): string => String((error as { code?: unknown }).code ?? '');
+const codeOf = (error: unknown): string => (error as { code?: string }).code ?? '';
 
 /**
  * Inflates to exactly `expected` bytes.

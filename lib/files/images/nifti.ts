@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { readHeader, type NIFTI1, type NIFTI2 } from 'nifti-reader-js';
 import { packageVersion } from '../../core/binding.ts';
 import { refusal } from '../../core/errors.ts';
+import { required } from '../../core/known.ts';
 import type { CheckedImage } from '../image.ts';
 import {
   allocatePixels, bytesOfSample, damaged, decodeSamples, encodeSamples, guarded, pixelTypeFor, requireExtents, scaleFor, spread,
@@ -182,7 +183,7 @@ export async function formatNifti(
   const extents = [width, height, depth, ...later];
   const count = later.length > 0 ? extents.length : depth > 1 || given !== undefined ? 3 : 2;
   [count, ...extents, ...Array.from({ length: 7 - extents.length }, () => 1)].forEach((value, i) => short(value, 40 + 2 * i));
-  short(codeByType[sampleType]!, 70);
+  short(required(codeByType[sampleType]), 70);
   short(8 * bytesOfSample(sampleType), 72);
   real(header.length, 108);
   const { slope = 1, intercept = 0 } = meta;

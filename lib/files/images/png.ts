@@ -1,6 +1,7 @@
 // PNG of 8 and 16 bits by fast-png, behind checks of everything that a file claims.
 import { convertIndexedToRgb, decode, encode, type DecodedPng } from 'fast-png';
 import { refusal } from '../../core/errors.ts';
+import { elementAt, required } from '../../core/known.ts';
 import type { CheckedImage } from '../image.ts';
 import {
   allocatePixels, damaged, encodeSamples, guarded, limitsOf, pixelTypeFor, requireExtents, scaleFor, spread, unsupported,
@@ -38,9 +39,10 @@ interface Header {
 const channelsByColor: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
 
 function headerOf(source: Source, chunks: readonly Chunk[]): Header {
-  const { data, type } = chunks[0]!;
+  const { data, type } = elementAt(chunks, 0);
   if (type !== 'IHDR' || data.length !== 13) throw damaged(source.name, 'a PNG file without a header');
-  const [width, height, depth, color, interlace] = [data.readUInt32BE(0), data.readUInt32BE(4), data[8]!, data[9]!, data[12]!];
+  const [width, height] = [data.readUInt32BE(0), data.readUInt32BE(4)];
+  const [depth, color, interlace] = [data.readUInt8(8), data.readUInt8(9), data.readUInt8(12)];
   const channels = channelsByColor[color];
   if (channels === undefined || ![1, 2, 4, 8, 16].includes(depth) || interlace > 1) {
     throw damaged(source.name, `a PNG header of ${depth} bits, colour type ${color}, interlacing ${interlace}`);
@@ -52,7 +54,7 @@ function headerOf(source: Source, chunks: readonly Chunk[]): Header {
 
 /** Bytes that the pixel data of a file inflates to, with the filter byte of each row. */
 function inflatedBytes({ width, height, depth, color, interlaced }: Header): number {
-  const bits = depth * channelsByColor[color]!;
+  const bits = depth * required(channelsByColor[color]);
   const rows = (w: number, h: number) => (w > 0 && h > 0 ? h * (1 + Math.ceil((w * bits) / 8)) : 0);
   if (!interlaced) return rows(width, height);
   const passes = [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]] as const;
@@ -75,7 +77,7 @@ function unpack({ data, width, height, depth, channels }: DecodedPng): ArrayLike
 
 /** Colours of a picture with a palette, without alpha. */
 function paletteColours(png: DecodedPng): Uint8Array {
-  const palette = png.palette!.map((colour) => colour.slice(0, 3));
+  const palette = required(png.palette).map((colour) => colour.slice(0, 3));
   return convertIndexedToRgb({ ...png, palette });
 }
 
@@ -116,7 +118,7 @@ export function formatPng(image: CheckedImage<Float32Array | Float64Array>, meta
   if (depth > 1) throw refusal('image.depth', '1: PNG holds no volumes', String(depth));
   if (channels > 4) throw refusal('image.channels', '1 to 4 (PNG)', String(channels));
   const bytes = encodeSamples(image.data, sampleType, true, {
-    slope: meta.slope ?? 1 / limitsOf(sampleType)![1], intercept: meta.intercept ?? 0,
+    slope: meta.slope ?? 1 / required(limitsOf(sampleType))[1], intercept: meta.intercept ?? 0,
     order: (i) => (i % channels) * points + Math.floor(i / channels),
   });
   const data = sampleType === 'uint8' ? bytes : new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length / 2);

@@ -47,6 +47,6 @@ export function tiffDirectories(source: Source): { pages: TiffIfd[]; littleEndia
   if (walk(source, littleEndian) === 0) throw damaged(name, 'a TIFF file without a page');
   const pages = guarded(name, 'tiff', () => decode(bytes, { ignoreImageData: true }));
   // Reduced copies of another page.
-  const full = pages.filter((page) => ((page.newSubfileType ?? 0) & 1) === 0);
+  const full = pages.filter((page) => (page.newSubfileType & 1) === 0);
   return { pages: full.length > 0 ? full : pages, littleEndian };
 }

@@ -1,5 +1,6 @@
 // TIFF written: one page per slice, one uncompressed strip per page, little-endian.
 import { refusal } from '../../core/errors.ts';
+import { required } from '../../core/known.ts';
 import type { CheckedImage } from '../image.ts';
 import { bytesOfSample, encodeSamples, limitsOf, type ImageMeta, type SampleType } from './common.ts';
 
@@ -63,7 +64,7 @@ export function formatTiff(image: CheckedImage<Float32Array | Float64Array>, met
   const { data, width, height, depth, channels, points, type } = image;
   const sampleType = meta.sampleType ?? type;
   if (sampleType.endsWith('int64')) throw refusal('meta.sampleType', 'a type of 8, 16 or 32 bits, or float64 (TIFF)', sampleType);
-  const unit = sampleType.startsWith('u') ? 1 / limitsOf(sampleType)![1] : 1;
+  const unit = sampleType.startsWith('u') ? 1 / required(limitsOf(sampleType))[1] : 1;
   const slice = width * height;
   const bytes = slice * channels * bytesOfSample(sampleType);
   if (bytes * depth + 512 * depth + channels * 8 * depth >= 2 ** 32) {

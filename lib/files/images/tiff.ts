@@ -1,6 +1,7 @@
 // TIFF images and stacks: 8, 16, 32 and 64 bits, integer and floating point; one page is one slice.
 import type { TiffIfd } from 'tiff';
 import { refusal } from '../../core/errors.ts';
+import { elementAt, required } from '../../core/known.ts';
 import {
   allocatePixels, bytesOfSample, damaged, decodeSamples, guarded, limitsOf, pixelTypeFor, requireExtents, scaleFor, spread, unsupported,
   type ReadResult, type SampleType, type Source,
@@ -45,12 +46,12 @@ function sampleTypeOf(ifd: TiffIfd, name: string): SampleType {
 
 function checkPage(ifd: TiffIfd, source: Source): Page {
   const { name } = source;
-  const { width, height, samplesPerPixel: channels, type: photometric = 1, compression, predictor, planarConfiguration } = ifd;
+  const { width, height, samplesPerPixel: channels, type: photometric, compression, predictor, planarConfiguration } = ifd;
   requireExtents(source, [width, height, channels]);
   if (photometric > 3) {
     throw unsupported(name, `a TIFF file with photometric interpretation ${photometric} (grey, RGB and palettes are read)`);
   }
-  if ((ifd.orientation ?? 1) !== 1) throw unsupported(name, `a TIFF file with orientation ${ifd.orientation}`);
+  if (ifd.orientation !== 1) throw unsupported(name, `a TIFF file with orientation ${ifd.orientation}`);
   if (ifd.fillOrder !== 1) throw unsupported(name, 'a TIFF file with reversed bits');
   const type = sampleTypeOf(ifd, name);
   const palette = photometric === 3 ? ifd.palette : undefined;
@@ -58,9 +59,10 @@ function checkPage(ifd: TiffIfd, source: Source): Page {
     throw damaged(name, 'a TIFF palette that does not fit its pixels');
   }
   const { tiled } = ifd;
-  const blockWidth = tiled ? ifd.tileWidth! : width;
-  const blockHeight = tiled ? ifd.tileHeight! : Math.min(ifd.rowsPerStrip, height);
-  const [offsets, counts] = tiled ? [ifd.tileOffsets, ifd.tileByteCounts] : [ifd.stripOffsets, ifd.stripByteCounts];
+  const blockWidth = tiled ? required(ifd.tileWidth) : width;
+  const blockHeight = tiled ? required(ifd.tileHeight) : Math.min(ifd.rowsPerStrip, height);
+  const [offsets, counts]: readonly [number[] | undefined, number[] | undefined] = tiled
+    ? [ifd.tileOffsets, ifd.tileByteCounts] : [ifd.stripOffsets, ifd.stripByteCounts];
   if (!(blockWidth >= 1 && blockHeight >= 1 && Number.isSafeInteger(blockWidth * blockHeight))) {
     throw damaged(name, 'TIFF strips or tiles without extent');
   }
@@ -122,7 +124,7 @@ function applyPalette(samples: ArrayLike<number>, palette: NonNullable<Page['pal
 }
 
 async function readPages(pages: readonly Page[], source: Source, littleEndian: boolean): Promise<ReadResult> {
-  const first = pages[0]!;
+  const first = elementAt(pages, 0);
   const { width, height, type } = first;
   const channels = first.palette === undefined ? first.channels : 3;
   const sampleType = first.palette === undefined ? type : 'uint16';
@@ -156,8 +158,8 @@ export async function readTiff(source: Source): Promise<ReadResult> {
   const { pages: ifds, littleEndian } = tiffDirectories(source);
   const { page: wanted } = options;
   if (wanted !== undefined && wanted >= ifds.length) throw refusal('page', `a page from 0 to ${ifds.length - 1}`, String(wanted));
-  let pages = (wanted === undefined ? ifds : [ifds[wanted]!]).map((ifd) => guarded(name, 'tiff', () => checkPage(ifd, source)));
-  const first = pages[0]!;
+  let pages = (wanted === undefined ? ifds : [elementAt(ifds, wanted)]).map((ifd) => guarded(name, 'tiff', () => checkPage(ifd, source)));
+  const first = elementAt(pages, 0);
   for (const [index, page] of pages.entries()) {
     for (const key of ['width', 'height', 'channels', 'type', 'photometric'] as const) {
       if (page[key] === first[key]) continue;

@@ -1,5 +1,6 @@
 // Pictures of images: slices side by side, outlines of labels, contours and grids as SVG.
 import { encode } from 'fast-png';
+import { lastOf } from '../../core/known.ts';
 import type { HostImage } from './input.ts';
 
 /** A plane of an image: up to three channels, one after the other. */
@@ -62,7 +63,7 @@ export function panelsPng(panels: readonly Panel[]): Uint8Array {
   const columnWidth = Math.max(...first.map(({ width }) => scaled(width, zoom)));
   const tops = first.map((_, row) => first.slice(0, row).reduce((sum, { height }) => sum + scaled(height, zoom) + gap, 0));
   const width = panels.length * (columnWidth + gap) - gap;
-  const height = tops.at(-1)! + scaled(first.at(-1)!.height, zoom);
+  const height = lastOf(tops) + scaled(lastOf(first).height, zoom);
   const picture = new Uint8Array(3 * width * height).fill(background);
   panels.forEach(({ image, shades = [0, 1], outline }, column) => {
     const labels = outline === undefined ? undefined : planesOf({ ...image, channels: 1 }, outline);

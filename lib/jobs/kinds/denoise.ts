@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { z } from 'zod';
 import { writeFileAtomic } from '../../core/files.ts';
+import { required } from '../../core/known.ts';
 import { denoise, denoiseMethods, noiseKinds, psnr, ssim, writeImage } from '../../imaging/index.ts';
 import { positive } from '../fields.ts';
 import { image as imageFields, input } from '../images/fields.ts';
@@ -44,7 +45,7 @@ export interface Denoised {
 /** Figures of quality where the truth is known. */
 async function quality(image: HostImage, { truth, image: noisy }: LoadedImage): Promise<Record<string, number>> {
   if (truth === undefined) return {};
-  const sides = [image.width, image.height, ...((image.depth ?? 1) > 1 ? [image.depth!] : [])];
+  const sides = [image.width, image.height, ...((image.depth ?? 1) > 1 ? [required(image.depth)] : [])];
   const similar: Record<string, number> = Math.min(...sides) < 7 ? {}
     : { ssim: await ssim(image, truth), ssimBefore: await ssim(noisy, truth) };
   return { psnr: psnr(image, truth), psnrBefore: psnr(noisy, truth), ...similar };

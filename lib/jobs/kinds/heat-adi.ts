@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { loadCheckpoint, removeCheckpoints, writeCheckpoint, type Checkpoint, type CheckpointFormat } from '../../core/checkpoint.ts';
 import { ArgumentError, refusal } from '../../core/errors.ts';
 import { readBytes, writeFileAtomic } from '../../core/files.ts';
+import { elementAt, required } from '../../core/known.ts';
 import { choice } from '../../core/options.ts';
 import { record, text, whole } from '../../core/shapes.ts';
 import { formatNpy, parseNpy } from '../../files/npy.ts';
@@ -41,17 +42,17 @@ async function readGrid(file: string): Promise<Grid> {
   if (file.endsWith('.json')) {
     const raster = JSON.parse(bytes.toString('utf8')) as Partial<{ width: number; height: number; values: number[] }>;
     const { width, height, values } = raster;
-    if (!Number.isSafeInteger(width) || !Number.isSafeInteger(height) || values?.length !== width! * height!) {
+    if (!Number.isSafeInteger(width) || !Number.isSafeInteger(height) || values?.length !== required(width) * required(height)) {
       throw refusal('initial.file', 'a JSON raster with width, height and width*height values', file);
     }
-    return { width: width!, height: height!, values: Float64Array.from(values!) };
+    return { width: required(width), height: required(height), values: Float64Array.from(values) };
   }
   const { shape, data, type } = parseNpy(bytes, 'initial.file');
   if (shape.length !== 2 || !(type === 'float32' || type === 'float64')) {
     throw refusal('initial.file', 'float32 or float64 of shape (height, width)',
       `${type} of shape (${shape.join(', ')})`);
   }
-  return { width: shape[1]!, height: shape[0]!, values: Float64Array.from(data as Float64Array) };
+  return { width: elementAt(shape, 1), height: elementAt(shape, 0), values: Float64Array.from(data as Float64Array) };
 }
 
 function enlarge({ width, height, values }: Grid, times: number): Grid {

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
 import { readBytes, writeFileAtomic } from '../../core/files.ts';
+import { elementAt } from '../../core/known.ts';
 import { formatNpy, parseNpy } from '../../files/npy.ts';
 import { register, registrationMeasures, registrationPair, targetRegistrationError, writeImage } from '../../imaging/index.ts';
 import { path, positive } from '../fields.ts';
@@ -65,7 +66,7 @@ async function readLandmarks(path: string, dimensions: number): Promise<Landmark
   if (shape.length !== 3 || shape[1] !== 2 || shape[2] !== dimensions) {
     throw refusal('landmarks', `shape (n, 2, ${dimensions})`, `(${shape.join(', ')})`);
   }
-  const half = (which: number) => Float64Array.from({ length: shape[0]! * dimensions }, (_, i) =>
+  const half = (which: number) => Float64Array.from({ length: elementAt(shape, 0) * dimensions }, (_, i) =>
     Number(data[(2 * Math.floor(i / dimensions) + which) * dimensions + (i % dimensions)]));
   return { reference: half(0), template: half(1) };
 }
@@ -130,7 +131,7 @@ export async function runRegister(job: RegisterJob, pair: LoadedPair, { device, 
 
 /** Absolute differences, black where they are none. */
 const difference = (a: HostImage, b: HostImage): HostImage =>
-  ({ ...a, data: a.data.map((value: number, i: number) => Math.abs(value - b.data[i]!)) as Float32Array });
+  ({ ...a, data: a.data.map((value: number, i: number) => Math.abs(value - elementAt(b.data, i))) });
 
 /** Reference, template, warped template; differences before and after. */
 export function registerPreview({ reference: { image }, template }: LoadedPair, warped: HostImage): Uint8Array {

@@ -4,6 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { z } from 'zod';
 import { refusal } from '../../core/errors.ts';
 import { writeFileAtomic } from '../../core/files.ts';
+import { elementAt, required } from '../../core/known.ts';
 import { formatNpy } from '../../files/npy.ts';
 import {
   diceEitherWay, hausdorff, readImage, segment, segmentSteps, writeImage, type ImageMeta, type InitialContour,
@@ -75,7 +76,7 @@ async function hausdorffOf(mask: Uint8Array, truth: Uint8Array, image: HostImage
 /** Mean values in the file's own numbers. */
 function meansOf({ inside, outside }: { inside: ArrayLike<number>; outside: ArrayLike<number> }, { range: [low, high] }: LoadedImage) {
   const own = (value: number) => value * (high - low) + low;
-  return { meanInside: own(inside[0]!), meanOutside: own(outside[0]!) };
+  return { meanInside: own(elementAt(inside, 0)), meanOutside: own(elementAt(outside, 0)) };
 }
 
 /** Segments a loaded image. */
@@ -98,9 +99,9 @@ export async function runSegment(
   const agreement: Record<string, number> = truth === undefined ? {}
     : { dice: diceEitherWay(mask, truth), ...await hausdorffOf(mask, truth, image) };
   const accuracy = truth === undefined ? { value: result.change, meaning: 'root mean square of the last step' }
-    : { value: 1 - agreement['dice']!, meaning: '1 - Dice coefficient' };
+    : { value: 1 - required(agreement['dice']), meaning: '1 - Dice coefficient' };
   return {
-    mask, levelSet: result.levelSet, contours: await result.contours(signal === undefined ? {} : { signal }),
+    mask, levelSet: result.levelSet, contours: await result.contours({ signal }),
     energies: { iteration: result.history.map((entry) => entry.iteration), energy: result.history.map((entry) => entry.energy) },
     report: {
       summary: `${loaded.label}, active contour, ${result.iterations} iterations, ${job.precision}`,
@@ -144,7 +145,7 @@ export const segmentItem: ItemFunction<SegmentJob> = async (job, context) => {
   await writeFileAtomic(join(folder, 'level-set.npy'), formatNpy({ type: job.precision, shape, data: levelSet }));
   await writeFileAtomic(join(folder, 'before-after.png'), segmentPreview(loaded, mask));
   await writeFileAtomic(join(folder, 'contours.svg'), contoursSvg(loaded, contours));
-  const svg = await plotSvg(historyPlot(job.description ?? job.name, { energy: energies['energy']! }));
+  const svg = await plotSvg(historyPlot(job.description ?? job.name, { energy: required(energies['energy']) }));
   if (svg !== undefined) await writeFileAtomic(join(folder, 'energy.svg'), svg);
   const files = [`mask${ending}`, 'level-set.npy', 'before-after.png', 'contours.svg', ...(svg === undefined ? [] : ['energy.svg'])];
   return { ...report, files };

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { isReal } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
 import { readBytes, writeFileAtomic } from '../../core/files.ts';
+import { elementAt } from '../../core/known.ts';
 import { formatNpy, parseNpy, type NpyArray } from '../../files/npy.ts';
 import * as tridiagonal from '../../tridiagonal/index.ts';
 import { common, path } from '../fields.ts';
@@ -51,7 +52,7 @@ async function readBand(name: string, value: string | number, input: (path: stri
   if (band.type !== rhs.type) {
     throw refusal(name, `${rhs.type} elements as in rhs`, band.type);
   }
-  const n = rhs.shape[rhs.shape.length - 1]!;
+  const n = elementAt(rhs.shape, rhs.shape.length - 1);
   const same = band.shape.length === rhs.shape.length && band.shape.every((e, i) => e === rhs.shape[i]);
   if (!same && !(band.shape.length === 1 && band.shape[0] === n)) {
     throw refusal(name, `shape (${rhs.shape.join(', ')}) or (${n})`, `(${band.shape.join(', ')})`);
@@ -62,8 +63,8 @@ async function readBand(name: string, value: string | number, input: (path: stri
 /** Solves and writes solution.npy, status.npy, row.npy and, when checked, backward-error.npy. */
 export const solveItem: ItemFunction<SolveJob> = async (job, { device, input, folder, signal, onProgress }) => {
   const rhs = await readOperand('rhs', input(job.rhs));
-  const n = rhs.shape[rhs.shape.length - 1]!;
-  const batch = rhs.shape.length === 2 ? rhs.shape[0]! : 1;
+  const n = elementAt(rhs.shape, rhs.shape.length - 1);
+  const batch = rhs.shape.length === 2 ? elementAt(rhs.shape, 0) : 1;
   const bands = {
     lower: await readBand('lower', job.lower, input, rhs),
     diagonal: await readBand('diagonal', job.diagonal, input, rhs),
@@ -75,7 +76,7 @@ export const solveItem: ItemFunction<SolveJob> = async (job, { device, input, fo
     algorithm, ...(depth === undefined ? {} : { depth }), periodic, transpose, stable, check, refine,
     device, signal, onProgress,
   });
-  const solution = result.solution as Real;
+  const solution = result.solution;
   const files: [string, NpyArray][] = [
     ['solution.npy', { type: rhs.type, shape: rhs.shape, data: solution }],
     ['status.npy', { type: 'int32', shape: [batch], data: result.status.words }],

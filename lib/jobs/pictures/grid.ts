@@ -1,6 +1,7 @@
 // Grids of numbers as PNG pictures.
 import { interpolateInferno } from 'd3-scale-chromatic';
 import { decode, encode } from 'fast-png';
+import { elementAt } from '../../core/known.ts';
 
 /** 256 colours of the perceptually even inferno ramp, as RGB bytes. */
 const RAMP = new Uint8Array(256 * 3);
@@ -33,7 +34,7 @@ export function clippedRange(values: ArrayLike<number>, share = 0.005): [number,
   const finite = Float64Array.from(values).filter(Number.isFinite).sort();
   if (finite.length === 0) return [0, 1];
   const at = Math.floor(share * (finite.length - 1));
-  return [finite[at]!, finite[finite.length - 1 - at]!];
+  return [elementAt(finite, at), elementAt(finite, finite.length - 1 - at)];
 }
 
 /**

@@ -1,4 +1,5 @@
 // Exact solutions beside the computed ones, where the job has one.
+import { elementAt } from '../../core/known.ts';
 import { exactRiemann, heatSeries } from '../../swept/exact.ts';
 import { sod } from '../../swept/initial.ts';
 import type { GasState, Setup } from '../../swept/types.ts';
@@ -21,7 +22,7 @@ function exactHeat(job: HeatJob, { n, dx, left, right, diffusivity }: Setup, tim
     return (x) => ({ u: factor * Math.cos(wavenumber * x) });
   }
   if (left !== 'reflective') return undefined;
-  const { kind, amplitude } = initial as { kind: 'parabola' | 'ramp'; amplitude?: number };
+  const { kind, amplitude } = initial;
   const series = { initial: kind, length: dx * (n - 1), diffusivity, amplitude };
   return (x) => ({ u: heatSeries(x, time, series) });
 }
@@ -55,7 +56,7 @@ export function exactOf(job: SimulateJob, setup: Setup, time: number): Exact | u
 
 /** The exact solution at all places. */
 export function exactFields(x: Float64Array, exact: Exact): Fields {
-  const names = Object.keys(exact(x[0]!));
+  const names = Object.keys(exact(elementAt(x, 0)));
   const fields = Object.fromEntries(names.map((name) => [name, new Float64Array(x.length)]));
   x.forEach((place, i) => {
     const values = exact(place);

@@ -6,6 +6,7 @@ import { packageVersion } from '../../core/binding.ts';
 import { removeCheckpoints } from '../../core/checkpoint.ts';
 import { ArgumentError, refusal } from '../../core/errors.ts';
 import { isThere, readBytes, writeFileAtomic } from '../../core/files.ts';
+import { lastOf } from '../../core/known.ts';
 import { parseNpy } from '../../files/npy.ts';
 import { FieldSeries } from '../../files/zarr.ts';
 import { Clock } from '../../swept/clock.ts';
@@ -98,7 +99,7 @@ async function march(
 ): Promise<void> {
   const { signal, onProgress, folder, hash } = context;
   const { steps } = timetable(job, simulation.dt);
-  const total = steps.at(-1)!;
+  const total = lastOf(steps);
   const options = { signal, onProgress: () => onProgress(simulation.stepsDone, total) };
   let saved = performance.now();
   const save = async (): Promise<void> => {

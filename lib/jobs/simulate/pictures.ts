@@ -10,7 +10,7 @@ const mostPixels = 1024;
 /** One field over space (across) and time (down), at no more pixels than a screen has. */
 export class SpaceTime {
   readonly #width: number;
-  readonly #rows: Float32Array[] = [];
+  readonly #rows: (Float32Array | undefined)[] = [];
   readonly #n: number;
 
   constructor(n: number, rows: number) {

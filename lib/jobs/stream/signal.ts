@@ -1,4 +1,5 @@
 // What a stereo receiver receives: a melody, multiplexed as in broadcasting and modulated on a carrier; and how well it was received.
+import { elementAt } from '../../core/known.ts';
 
 /** Samples per second of the modulated signal. */
 export const kSignalRate = 240_000;
@@ -28,7 +29,7 @@ const bassSlots = slots(bass);
 /** A voice at a time in seconds, in -1 .. 1: four partials of a plucked string; the theme again and again. */
 function voice(notes: typeof melodySlots, t: number): number {
   const halves = (2 * t) / noteSeconds;
-  const { frequency, before, length } = notes[Math.floor(halves) % notes.length]!;
+  const { frequency, before, length } = elementAt(notes, Math.floor(halves) % notes.length);
   const seconds = (before + halves - Math.floor(halves)) * (noteSeconds / 2);
   const envelope = Math.min(1, seconds / 0.01) * Math.exp(-2.5 * seconds) * Math.min(1, (length - seconds) / 0.01);
   const w = 2 * Math.PI * frequency * seconds;

@@ -1,6 +1,7 @@
 // Least bytes by branch and bound. Blocks are placed by rising offset, each as low as those before it allow: every placement can
 // be pushed down to one of these (canonical placements and dominance after Moffitt, MiniMalloc, ASPLOS 2023; here with
 // alignment and an interference graph that need not come from intervals).
+import { elementAt, lastOf } from '../../core/known.ts';
 import type { Work } from '../work.ts';
 import { packing } from './packing.ts';
 import { alignUp, heightOf, roomOf, type Prepared } from './prepared.ts';
@@ -182,7 +183,7 @@ class Search {
 
   /** Tries the next block of the innermost state, or leaves the state where there is none. */
   private advance(): void {
-    const frame = this.frames.at(-1)!;
+    const frame = lastOf(this.frames);
     if (frame.block >= 0) this.lift(frame);
     const block = frame.candidates[frame.tried];
     if (block === undefined || this.least <= this.goal) {
@@ -191,8 +192,8 @@ class Search {
     }
     frame.tried += 1;
     this.work.spend(1);
-    const at = this.floor[block]!;
-    const end = at + this.bytes[block]!;
+    const at = elementAt(this.floor, block);
+    const end = at + elementAt(this.bytes, block);
     if (end >= this.least) return;
     this.put(frame, block, at, end);
     this.enter(at, block, Math.max(frame.height, end));
@@ -200,7 +201,7 @@ class Search {
 
   private put(frame: Frame, block: number, at: number, end: number): void {
     frame.block = block;
-    for (const other of this.neighbours[block]!) {
+    for (const other of elementAt(this.neighbours, block)) {
       const above = alignUp(end, this.alignment[other]!);
       if (this.placed[other] || this.floor[other]! >= above) continue;
       frame.raised.push([other, this.floor[other]!]);
@@ -208,12 +209,12 @@ class Search {
     }
     this.placed[block] = true;
     this.offsets[block] = at;
-    for (const { clique, padded } of this.cliquesOf[block]!) this.rest[clique]! -= padded;
+    for (const { clique, padded } of elementAt(this.cliquesOf, block)) this.rest[clique]! -= padded;
   }
 
   private lift(frame: Frame): void {
     const { block } = frame;
-    for (const { clique, padded } of this.cliquesOf[block]!) this.rest[clique]! += padded;
+    for (const { clique, padded } of elementAt(this.cliquesOf, block)) this.rest[clique]! += padded;
     this.placed[block] = false;
     for (const [other, floor] of frame.raised) this.floor[other] = floor;
     frame.raised = [];

@@ -1,5 +1,5 @@
 // Streams made in TypeScript: filters whose code is StreamIt text, joined by functions whose types keep the ends together.
-import { describeValue, isReal } from '../../core/arrays.ts';
+import { describeValue, isObject, isReal } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import { defaultLimits } from '../elaborate/limits.ts';
@@ -69,8 +69,8 @@ export interface FilterOptions<I extends ItemType, O extends ItemType> {
   readonly declarations?: string;
 }
 
-function isTyped(value: Constant | TypedConstant): value is TypedConstant {
-  return typeof value === 'object' && value !== null && 'type' in value && 'value' in value;
+function isTyped(value: unknown): value is TypedConstant {
+  return isObject(value) && 'type' in value && 'value' in value;
 }
 
 /** A constant with the type that its value suggests. */
@@ -134,7 +134,7 @@ type Last<S extends readonly AnyStream[]> = S extends readonly [...unknown[], St
 
 /** Streams one behind the other. The output type of each is the input type of the next: checked by TypeScript and again at run time. */
 export function pipeline<const S extends readonly AnyStream[]>(...children: S & Joins<S>): StreamNode<First<S>, Last<S>> {
-  const all: readonly AnyStream[] = children as S;
+  const all: readonly AnyStream[] = children;
   all.forEach((child, i) => requireStream(`children[${i}]`, child));
   if (all.length === 0) throw refusal('children', 'at least one stream of the pipeline', 'none');
   for (let i = 1; i < all.length; ++i) {

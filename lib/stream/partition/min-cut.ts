@@ -63,9 +63,11 @@ class Network {
 
   /** Nodes on the source's side of a minimum cut. */
   cut(source: number, sink: number): boolean[] {
-    for (this.rank(source); this.level[sink] !== -1; this.rank(source)) {
+    this.rank(source);
+    while (this.level[sink] !== -1) {
       this.next = this.heads.map(() => 0);
       while (this.augment(source, sink) > 0);
+      this.rank(source);
     }
     return this.level.map((level) => level !== -1);
   }

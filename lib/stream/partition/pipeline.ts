@@ -155,7 +155,7 @@ function assign(problem: PipelineProblem, { actor, first }: Instances, unitOf: (
   const processor = actor.map(() => 0);
   jobs.forEach((list, job) => { for (const instance of list) processor[instance] = packed.processor[job]!; });
   problem.graph.actors.forEach(({ id }) => {
-    const dealt = processor.slice(first[id]!, first[id]! + repetitions[id]!).sort((a, b) => a - b);
+    const dealt = processor.slice(first[id], first[id]! + repetitions[id]!).sort((a, b) => a - b);
     dealt.forEach((value, firing) => { processor[first[id]! + firing] = value; });
   });
   return processor;

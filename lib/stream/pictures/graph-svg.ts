@@ -55,11 +55,32 @@ export async function graphSvg(graph: StreamGraph, title = 'stream graph'): Prom
   return withGraph(graph, () => drawn(graph, title));
 }
 
+interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** What is used of dagre, whose own declarations cannot be resolved as modules of Node. */
+interface Drawing {
+  setGraph(label: object): void;
+  setDefaultEdgeLabel(label: () => object): void;
+  setNode(id: string, label: { readonly width: number; readonly height: number }): void;
+  setEdge(from: string, to: string, label: { readonly label: string; readonly width: number; readonly height: number }, name: string): void;
+  graph(): { readonly width?: number; readonly height?: number };
+  edges(): readonly object[];
+  edge(edge: object): { readonly points: readonly Point[]; readonly label: string } & Partial<Point>;
+  node(id: string): Point;
+}
+interface Dagre {
+  readonly Graph: new (options: { readonly multigraph: boolean }) => Drawing;
+  readonly layout: (drawing: Drawing) => void;
+}
+
 async function drawn(graph: StreamGraph, title: string): Promise<string> {
   if (graph.nodes.length > mostNodes) {
     throw refusal('graph', `at most ${mostNodes} nodes in a picture`, String(graph.nodes.length));
   }
-  const { Graph, layout } = await import('@dagrejs/dagre');
+  const { Graph, layout } = await import('@dagrejs/dagre') as unknown as Dagre;
   const drawing = new Graph({ multigraph: true });
   drawing.setGraph({ rankdir: 'TB', nodesep: 18, ranksep: 26, marginx: 16, marginy: 34 });
   drawing.setDefaultEdgeLabel(() => ({}));
@@ -73,15 +94,15 @@ async function drawn(graph: StreamGraph, title: string): Promise<string> {
       String(channel.id));
   }
   layout(drawing);
-  const { width = 100, height = 100 } = drawing.graph() as { width?: number; height?: number };
-  const edges = drawing.edges().map((edge: Parameters<typeof drawing.edge>[0]) => {
-    const { points, label, x, y } = drawing.edge(edge) as { points: { x: number; y: number }[]; label: string; x?: number; y?: number };
+  const { width = 100, height = 100 } = drawing.graph();
+  const edges = drawing.edges().map((edge) => {
+    const { points, label, x, y } = drawing.edge(edge);
     const path = points.map((point, i) => `${i === 0 ? 'M' : 'L'}${rounded(point.x)},${rounded(point.y)}`).join('');
     return `<path d="${path}" fill="none" stroke="#888" marker-end="url(#arrow)"/>`
       + (label !== '' && x !== undefined && y !== undefined ? textAt(x, y + 4, label, `text-anchor="middle" fill="${colours[5]}"`) : '');
   });
   const nodes = graph.nodes.map((node, id) => {
-    const { x, y } = drawing.node(String(id)) as { x: number; y: number };
+    const { x, y } = drawing.node(String(id));
     return nodeSvg(node, boxes[id]!, x, y);
   });
   const keys = legend.map(([what, fill], i) => `<rect x="${16 + 96 * i}" y="12" width="10" height="10" fill="${fill}" stroke="#666"/>`

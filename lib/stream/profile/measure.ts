@@ -17,8 +17,8 @@ import { compileCppTogether } from '../run/cpp.ts';
 import { compileJs } from '../run/js.ts';
 import type { RunOptions, RunResult } from '../run/js-run.ts';
 import { estimateCosts } from './estimate.ts';
-import type { Profile, ProfileOptions } from './index.ts';
 import { partsOf, type Part } from './parts.ts';
+import type { Profile, ProfileOptions } from './types.ts';
 
 const storedSchema = z.strictObject({
   version: z.literal(1), microseconds: z.array(z.number().nonnegative()), measured: z.array(z.boolean()),

@@ -227,7 +227,7 @@ function prepare(plan: ProgramPlan, input: ArrayLike<number> | undefined, option
   const isPrinting = amount.items !== undefined && isPrintingOnly(plan);
   const counts = countRun(plan, isPrinting ? { input: amount.input, iterations: 2 ** 40 } : amount);
   checkSizes(plan, streams, counts.passed);
-  return { amount, counts, streams, lines: isPrinting ? amount.items! : Infinity };
+  return { amount, counts, streams, lines: isPrinting ? amount.items : Infinity };
 }
 
 /** Files go in 64-byte steps, so that arrays are aligned. */

@@ -158,7 +158,7 @@ export class Run {
     const given = plan.externals.find(({ kind }) => kind === 'input');
     const amount = amountOf(plan, input, given === undefined ? Infinity : this.#streams.get(given.id)!.items, options);
     const isPrinting = amount.items !== undefined && isPrintingOnly(plan);
-    this.#lines = isPrinting ? amount.items! : Infinity;
+    this.#lines = isPrinting ? amount.items : Infinity;
     if (isPrinting) this.threads = 1;
     const bounded = isPrinting ? { input: amount.input, iterations: 2 ** 40 } : amount;
     this.counts = countRun(plan, bounded);

@@ -89,7 +89,7 @@ export class Solver {
       const onError = (cause: Error): void =>
         settle(true, () => reject(new UnavailableError(`the solver HiGHS failed: ${cause.message}`, { cause })));
       const onExit = (): void => settle(true, () => reject(new UnavailableError('the solver HiGHS ended by itself')));
-      const onAbort = (): void => settle(true, () => reject(signal!.reason));
+      const onAbort = (): void => settle(true, () => reject(signal?.reason));
       const timer = setTimeout(() => settle(true, () => resolve(undefined)), milliseconds);
       signal?.addEventListener('abort', onAbort, { once: true });
       worker.on('message', onMessage).on('error', onError).on('exit', onExit);

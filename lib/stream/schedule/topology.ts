@@ -36,7 +36,7 @@ function channelFault(graph: SdfGraph, channel: SdfChannel, place: number): stri
   const { from, to, push, pop, peek, tokens, firstPush, firstPop, firstPeek } = channel;
   if (channel.id !== place) return `id ${channel.id} stands at place ${place}`;
   if (!graph.actors[from] || !graph.actors[to]) return `ends ${from} and ${to} are not both actors`;
-  if (![push, pop, peek, tokens].every((value) => value !== undefined && isCount(value)) ||
+  if (![push, pop, peek, tokens].every((value: number | undefined) => value !== undefined && isCount(value)) ||
     ![firstPush, firstPop, firstPeek].every(isCount)) return 'rates and tokens must be integers ≥ 0';
   if (peek < pop) return `peek rate ${peek} is less than pop rate ${pop}`;
   if (firstPeek !== undefined && firstPeek < (firstPop ?? pop)) return `first peek rate ${firstPeek} is less than the first pop rate`;

@@ -1,0 +1,24 @@
+// What the code around knows to be there, said in a way that fails at once where it is wrong. Loops over many numbers go without.
+import { WarploomError } from './errors.ts';
+
+function missing(what: string): WarploomError {
+  return new WarploomError('ERR_WARPLOOM_INTERNAL', `${what} is missing: a defect of the library, please report it`);
+}
+
+/** The element of a list at `index`, which is within the list. */
+export function elementAt<T>(list: ArrayLike<T>, index: number): T {
+  const value = list[index];
+  if (value === undefined) throw missing(`element ${index} of ${list.length}`);
+  return value;
+}
+
+/** The last element of a list that has one. */
+export function lastOf<T>(list: ArrayLike<T>): T {
+  return elementAt(list, list.length - 1);
+}
+
+/** A value that is there: what a map holds, a field that this kind of object has. */
+export function required<T>(value: T | null | undefined): T {
+  if (value === undefined || value === null) throw missing('a value');
+  return value;
+}

@@ -1,0 +1,101 @@
+// What `imaging.register` takes and gives.
+import type { CallInfo } from '../core/calls.ts';
+import type { Device } from '../core/device.ts';
+import { choices } from '../core/operations.gen.ts';
+import type { CallOptions } from '../core/progress.ts';
+import type { CheckedImage, GridSize, Image, Pixels } from '../files/image.ts';
+import type { JacobianRange } from './jacobian.ts';
+import type { LandmarkError, Landmarks } from './landmarks.ts';
+
+/** What the images are compared by. */
+export const registrationMeasures = choices['imaging.registration'].measure;
+export type RegistrationMeasure = (typeof registrationMeasures)[number];
+
+/** How the gradient flow is stepped. */
+export const registrationVariants = choices['imaging.registration'].variant;
+export type RegistrationVariant = (typeof registrationVariants)[number];
+
+/** Options of {@link register}. */
+export interface RegisterOptions<V extends Pixels = Pixels> extends CallOptions {
+  /**
+   * `ssd` (default): sum of squared differences, for images of the same intensities. `ncc`: normalised cross-correlation, for images
+   * whose intensities differ by a scale and an offset.
+   */
+  readonly measure?: RegistrationMeasure;
+  /** Weight of the curvature: larger is stiffer. Default 0.1, for intensities of about 0 … 1 with `ssd`; `ncc` scales them itself. */
+  readonly alpha?: number;
+  /**
+   * Step of the flow. Default, on each level: 1 / max |grad template|² (with `ncc` for the scaled template), with `explicit`
+   * 1.5 / (max |grad template|² + alpha λ²), λ = 8, in 3-D 12.
+   */
+  readonly tau?: number;
+  /** Levels of the pyramid at most. Default: until the longest side is under 64 pixels, of volumes 32. */
+  readonly levels?: number;
+  /** Iterations of each level at most; or of each level by itself, the coarsest first. Default 60, in 3-D 40. */
+  readonly iterations?: number | readonly number[];
+  /** A level ends when its measure fell by less than this fraction over 10 iterations. Default 1e-3; 0: never. */
+  readonly tolerance?: number;
+  /**
+   * `semi-implicit` (default): the curvature by cosine transforms, any step. `explicit`: by its stencil, in the many small steps that
+   * are stable.
+   */
+  readonly variant?: RegistrationVariant;
+  /** Nesterov's extrapolation, with `semi-implicit`: far fewer iterations. Default true, and false with `explicit`. */
+  readonly accelerate?: boolean;
+  /** A displacement to start from, in pixels; the pyramid then has one level unless `levels` says otherwise. Default zero. */
+  readonly initial?: Image<V> | V;
+  /** Points that belong together, for `tre`. */
+  readonly landmarks?: Landmarks;
+  /** Called at the end of each level. */
+  readonly onLevel?: (level: RegistrationLevel) => void;
+  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
+  readonly device?: Device;
+  /** Where the results go; no parts of the inputs. Default: new arrays like the reference's, on the device when it is there. */
+  readonly out?: { readonly displacement?: V; readonly warped?: V };
+}
+
+/** One level of a registration. */
+export interface RegistrationLevel extends GridSize {
+  readonly depth: number;
+  readonly iterations: number;
+  /** Whether `tolerance` ended it. */
+  readonly converged: boolean;
+  /** The step it took. */
+  readonly tau: number;
+  /**
+   * The measure where each iteration started, and of the level's result: the mean squared difference (`ssd`), or 1 - correlation (`ncc`).
+   */
+  readonly values: Float64Array;
+}
+
+/** Result of {@link register}. */
+export interface RegisterResult<V extends Pixels = Pixels> {
+  /** u in pixels, one channel per axis (x, y, and z for volumes): template(x + u(x)) looks like reference(x). */
+  readonly displacement: Image<V>;
+  /** template(x + u(x)). */
+  readonly warped: Image<V>;
+  /** Bounds of the determinant of the Jacobian matrix of x + u(x): nothing folds while `min` is above zero. */
+  readonly jacobian: JacobianRange;
+  /** Errors at the landmarks, where they were given. */
+  readonly tre?: LandmarkError;
+  /** The levels, the coarsest first. */
+  readonly history: readonly RegistrationLevel[];
+  /** Iterations of all levels. */
+  readonly iterations: number;
+  /** Whether `tolerance` ended the finest level. */
+  readonly converged: boolean;
+  /** The measure at full resolution before (of `initial`) and after. */
+  readonly initialMeasure: number;
+  readonly measure: number;
+  readonly info: CallInfo;
+}
+
+/** A checked call. @internal */
+export interface RegisterCall {
+  readonly device: Device;
+  readonly reference: CheckedImage;
+  readonly template: CheckedImage;
+  readonly axes: 2 | 3;
+  readonly initial: Pixels | undefined;
+  readonly options: RegisterOptions;
+}

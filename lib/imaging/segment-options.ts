@@ -1,0 +1,125 @@
+// What `imaging.segment` takes and gives.
+import type { CallInfo, RealType } from '../core/calls.ts';
+import type { DeviceArray } from '../core/device-array.ts';
+import type { Device } from '../core/device.ts';
+import { choices } from '../core/operations.gen.ts';
+import type { CallOptions } from '../core/progress.ts';
+import type { ContourOptions, Ring } from './contour.ts';
+import type { CheckedImage, Pixels } from '../files/image.ts';
+
+/** How a step is made. */
+export const segmentSteps = choices['imaging.segment'].step;
+export type SegmentStep = (typeof segmentSteps)[number];
+
+/** How steps are carried out; every variant gives the same bits. `direct` and `march` need a GPU (or the shim), `cpu` the cpu backend. */
+export const segmentVariants = choices['imaging.segment'].variant;
+export type SegmentVariant = (typeof segmentVariants)[number];
+
+/**
+ * The level set to begin with; positive is inside.
+ * - `checkerboard`: sin(pi x / square) sin(pi y / square), in volumes times sin(pi z / square); `square` in pixels, default 5. Every
+ *   part of the image has contours near it, so that it converges soonest.
+ * - `ball`: radius - distance from `centre` (default: the image's), pixels; `radius` default: a third of the shortest side.
+ * - `box`: distance to the nearest side of the box from corner `low` to corner `high`; default: the middle half of each side.
+ * - or an array of width × height × depth values, clipped to ±2^20; a NaN counts as 0.
+ */
+export type InitialContour<V extends Pixels = Pixels> =
+  | 'checkerboard' | 'ball' | 'box' | V
+  | { readonly kind: 'checkerboard'; readonly square?: number }
+  | { readonly kind: 'ball'; readonly centre?: readonly number[]; readonly radius?: number }
+  | { readonly kind: 'box'; readonly low?: readonly number[]; readonly high?: readonly number[] };
+
+/** Where a call is, for {@link SegmentOptions.onProgress}. */
+export interface SegmentProgress {
+  readonly energy: number;
+  /** Root mean square of the last step. */
+  readonly change: number;
+}
+
+/** Options of {@link segment}. */
+export interface SegmentOptions<V extends Pixels = Pixels> extends Omit<CallOptions, 'onProgress'> {
+  /** Weight of the contour's length (of its area in volumes): larger is smoother. Default 0.25. */
+  readonly mu?: number;
+  /** Weight of the area inside; negative favours growth. Default 0. */
+  readonly nu?: number;
+  /** Weight of the variance inside. Default 1. */
+  readonly lambda1?: number;
+  /** Weight of the variance outside. Default 1. */
+  readonly lambda2?: number;
+  /** Weight of each channel in the variances. Default 1 each. */
+  readonly weights?: readonly number[];
+  /**
+   * Intensities count in units of (greatest - least) of the image, so that mu and nu do not depend on its units. Default true; false: as
+   * they are.
+   */
+  readonly normalize?: boolean;
+  /** Width of the smoothed delta epsilon / (epsilon² + phi²), in units of the level set. Default 1. */
+  readonly epsilon?: number;
+  /** Added to squared gradients of the level set. Default 1e-16. */
+  readonly eta?: number;
+  /** Time step. Default 0.5. */
+  readonly dt?: number;
+  /**
+   * `semi-implicit` (default): the point's own value in the curvature is the new one, stable for every dt. `explicit`: the old one; the
+   * step of a point is cut where it would not be stable.
+   */
+  readonly step?: SegmentStep;
+  /** Ends when the root mean square of a step is at most this. Default 1e-3; 0: never. */
+  readonly tolerance?: number;
+  /** Most iterations. Default 500. */
+  readonly iterations?: number;
+  /** The first contour. Default `checkerboard`. */
+  readonly initial?: InitialContour<V>;
+  /** Iterations between reinitialisations of the level set to a signed distance. Default 0: none. */
+  readonly reinitializeEvery?: number;
+  /** Steps of 1/2 pixel of each reinitialisation. Default 10. */
+  readonly reinitializeSteps?: number;
+  /** Iterations between entries of `history`. Default 20; 0: the first and the last. An entry costs a GPU about four iterations. */
+  readonly energyEvery?: number;
+  /** Default `auto`. */
+  readonly variant?: SegmentVariant;
+  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
+  readonly device?: Device;
+  /** Where results go; no parts of the image. Default: new arrays, on the device when the image is there. */
+  readonly out?: { readonly levelSet?: V; readonly mask?: V extends DeviceArray ? DeviceArray : Uint8Array };
+  /** Iterations made, the most there will be, and where the energy is; some times a second. */
+  readonly onProgress?: (done: number, total: number, state: SegmentProgress) => void;
+}
+
+/** Result of {@link segment}. */
+export interface SegmentResult<V extends Pixels = Pixels> {
+  /** Positive inside. */
+  readonly levelSet: V;
+  /** 1 inside, 0 outside. */
+  readonly mask: V extends DeviceArray ? DeviceArray : Uint8Array;
+  /** Mean intensity of each channel in both regions; a region without pixels has the mean of the image. */
+  readonly means: { readonly inside: Float64Array; readonly outside: Float64Array };
+  /** Energies of level sets on the way, the first and the last among them. */
+  readonly history: readonly { readonly iteration: number; readonly energy: number }[];
+  /** That of the result. */
+  readonly energy: number;
+  readonly iterations: number;
+  /** Whether `tolerance` ended it. */
+  readonly converged: boolean;
+  /** Root mean square of the last step. */
+  readonly change: number;
+  /** Pixels inside that have data. */
+  readonly inside: number;
+  /**
+   * Traces the contours of `levelSet` as it is when this is called, of a volume those of one slice: closed rings (see
+   * {@link contourRings}). The work is cut into slices of a few milliseconds, between which the event loop gets its turn. A level set on
+   * the device is read first. Aborted calls reject with `signal.reason`.
+   */
+  contours(options?: ContourOptions & { readonly signal?: AbortSignal }): Promise<readonly Ring[]>;
+  readonly info: CallInfo & { readonly type: RealType; readonly variant: SegmentVariant };
+}
+
+/** A checked call. @internal */
+export interface SegmentCall {
+  readonly device: Device;
+  readonly image: CheckedImage;
+  readonly options: SegmentOptions;
+  /** Fields of the operation that say what the level set is at the begin. */
+  readonly initial: Record<string, unknown>;
+  readonly given: Pixels | undefined;
+}

@@ -1,0 +1,29 @@
+// What `stream.profile` takes and gives.
+import type { RecordOptions } from './parts.ts';
+
+/** Options of {@link profile}. */
+export interface ProfileOptions extends RecordOptions {
+  /** What is measured: code in JavaScript or C++, on one thread. Default `js`. */
+  readonly backend?: 'js' | 'cpp';
+  /** Seconds that each measurement takes at least. Default 0.005. */
+  readonly seconds?: number;
+  /** Folder for profiles; default as for compiled programs: `warploom/stream` in the user's cache folder. */
+  readonly cacheFolder?: string;
+  /** Measures anew even where a profile is kept. */
+  readonly force?: boolean;
+  /** Called with nodes measured and nodes in all. */
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
+/** Costs of a program on this machine. */
+export interface Profile {
+  /** Microseconds of one firing, by node. */
+  readonly microseconds: readonly number[];
+  /** By node: whether the time is measured; counted operations stand in for nodes that fail when they run alone. */
+  readonly measured: readonly boolean[];
+  readonly backend: 'js' | 'cpp';
+  /** Whether the profile was kept from before. */
+  readonly cached: boolean;
+  /** Hash of the program's code and tables, the input, the back end, its compiler and the processor. */
+  readonly key: string;
+}
