@@ -1,37 +1,70 @@
-// Componentwise backward errors without rounding: products and residuals as integers, whatever their exponents.
+// Componentwise backward errors without rounding: products and residuals as integers times powers of two, whatever their exponents.
 import { rowOf, type Problem } from './problem.ts';
 import { epsilon } from './reference.ts';
 import { isSingle, type Pair, type Stored } from './storage.ts';
 
 const words = new DataView(new ArrayBuffer(8));
 
-/** value * 2^1074. */
-function integerOf(value: number): bigint {
-  words.setFloat64(0, value);
-  const bits = words.getBigUint64(0);
-  const exponent = (bits >> 52n) & 0x7ffn;
-  const fraction = bits & 0xfffffffffffffn;
-  const magnitude = exponent === 0n ? fraction : (fraction | 0x10000000000000n) << (exponent - 1n);
-  return value < 0 ? -magnitude : magnitude;
+/** (re + i im) * 2^exponent; a zero's exponent is Infinity, so that it never decides a common one. */
+interface Scaled {
+  readonly re: bigint;
+  readonly im: bigint;
+  readonly exponent: number;
 }
 
-interface Whole { readonly re: bigint; readonly im: bigint }
-const wholeOf = ([re, im]: Pair): Whole => ({ re: integerOf(re), im: integerOf(im) });
+function partsOf(value: number): { readonly integer: bigint; readonly exponent: number } {
+  words.setFloat64(0, value);
+  const high = words.getUint32(0);
+  const field = (high >>> 20) & 0x7ff;
+  const fraction = (high & 0xfffff) * 2 ** 32 + words.getUint32(4) + (field === 0 ? 0 : 2 ** 52);
+  if (fraction === 0) return { integer: 0n, exponent: Infinity };
+  return { integer: BigInt(value < 0 ? -fraction : fraction), exponent: Math.max(field, 1) - 1075 };
+}
+
+/** value * 2^(from - to) for from >= to; of zero, any. */
+const lowered = (value: bigint, from: number, to: number): bigint => (value === 0n ? 0n : value << BigInt(from - to));
+
+function scaledOf(pair: Pair): Scaled {
+  const [re, im] = [partsOf(pair[0]), partsOf(pair[1])];
+  const exponent = Math.min(re.exponent, im.exponent);
+  return { re: lowered(re.integer, re.exponent, exponent), im: lowered(im.integer, im.exponent, exponent), exponent };
+}
+
+const productOf = (a: Scaled, b: Scaled): Scaled => (
+  { re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re, exponent: a.exponent + b.exponent });
+
+/** first - all others. */
+function difference(first: Scaled, others: readonly Scaled[]): Scaled {
+  const exponent = others.reduce((least, other) => Math.min(least, other.exponent), first.exponent);
+  let re = lowered(first.re, first.exponent, exponent);
+  let im = lowered(first.im, first.exponent, exponent);
+  for (const other of others) {
+    re -= lowered(other.re, other.exponent, exponent);
+    im -= lowered(other.im, other.exponent, exponent);
+  }
+  return { re, im, exponent };
+}
 
 const bitsOf = (value: bigint): number => (value < 0n ? -value : value).toString(16).length * 4;
 
-/** |value| * 2^-shift, to 50 bits. */
-function modulusOf({ re, im }: Whole, shift: number): number {
-  const drop = Math.max(0, Math.max(bitsOf(re), bitsOf(im)) - 64);
-  const scale = 2 ** Math.max(-1070, drop - shift);
-  return Math.hypot(Number(re >> BigInt(drop)), Number(im >> BigInt(drop))) * scale;
+/** A modulus of 50 good bits, as size * 2^exponent. */
+interface Size {
+  readonly size: number;
+  readonly exponent: number;
 }
+function modulusOf({ re, im, exponent }: Scaled): Size {
+  const drop = Math.max(0, Math.max(bitsOf(re), bitsOf(im)) - 64);
+  return { size: Math.hypot(Number(re >> BigInt(drop)), Number(im >> BigInt(drop))), exponent: exponent + drop };
+}
+const timesOf = (a: Size, b: Size): Size => ({ size: a.size * b.size, exponent: a.exponent + b.exponent });
 
-/** |a||b| of two integers with 1074 fraction bits each, times 2^-shift. */
-function productSize(a: Whole, b: Whole, shift: number): number {
-  const top = (value: Whole) => Math.max(bitsOf(value.re), bitsOf(value.im));
-  const [p, q] = [top(a), top(b)];
-  return modulusOf(a, p) * modulusOf(b, q) * 2 ** Math.max(-1070, p + q - shift);
+/** a / (sum of b). */
+function ratioOf(a: Size, b: readonly Size[]): number {
+  const present = b.filter(({ size }) => size !== 0);
+  if (present.length === 0) return Infinity;
+  const most = Math.max(...present.map(({ exponent }) => exponent));
+  const sum = present.reduce((all, { size, exponent }) => all + size * 2 ** Math.max(-1070, exponent - most), 0);
+  return a.size / sum * 2 ** Math.min(1000, Math.max(-1070, a.exponent - most));
 }
 
 /**
@@ -40,32 +73,26 @@ function productSize(a: Whole, b: Whole, shift: number): number {
  */
 export function exactError(problem: Problem, x: Stored, s: number, r: number): number {
   const { n, type } = problem.spec;
-  const least = integerOf(isSingle(type) ? 2 ** -126 : 2 ** -1022);
+  const least = isSingle(type) ? 2 ** -126 : 2 ** -1022;
+  const leastSize = modulusOf(scaledOf([least, 0]));
   let worst = 0;
   for (let i = 0; i < n; i += 1) {
-    const rhs = wholeOf(problem.rhs.at(s, i, r));
-    let re = rhs.re << 1074n;
-    let im = rhs.im << 1074n;
-    const terms: [Whole, Whole][] = [];
+    const rhs = scaledOf(problem.rhs.at(s, i, r));
+    const products: Scaled[] = [];
+    const sizes: Size[] = [modulusOf(rhs)];
     let bad = false;
     rowOf(problem, s, i, (j, entry) => {
       const value = x.at(s, j, r);
       if (!value.every(Number.isFinite)) bad = true;
       if (bad) return;
-      const [a, v] = [wholeOf(entry), wholeOf(value)];
-      re -= a.re * v.re - a.im * v.im;
-      im -= a.re * v.im + a.im * v.re;
-      const tiny = Math.hypot(...value) < Number(least) * 2 ** -1074;
-      terms.push([a, tiny ? { re: least, im: 0n } : v]);
+      const [a, v] = [scaledOf(entry), scaledOf(value)];
+      products.push(productOf(a, v));
+      sizes.push(timesOf(modulusOf(a), Math.hypot(...value) < least ? leastSize : modulusOf(v)));
     });
     if (bad) return Infinity;
-    if (re === 0n && im === 0n) continue;
-    const residual = { re, im };
-    const shift = Math.max(bitsOf(re), bitsOf(im), bitsOf(rhs.re) + 1074, bitsOf(rhs.im) + 1074, ...terms.map(([a, v]) => (
-      Math.max(bitsOf(a.re), bitsOf(a.im)) + Math.max(bitsOf(v.re), bitsOf(v.im)))));
-    let scale = modulusOf({ re: rhs.re << 1074n, im: rhs.im << 1074n }, shift);
-    for (const [a, v] of terms) scale += productSize(a, v, shift);
-    worst = Math.max(worst, modulusOf(residual, shift) / scale);
+    const residual = difference(rhs, products);
+    if (residual.re === 0n && residual.im === 0n) continue;
+    worst = Math.max(worst, ratioOf(modulusOf(residual), sizes));
   }
   return worst / epsilon[type];
 }
