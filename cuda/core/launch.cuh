@@ -22,7 +22,8 @@ namespace warploom::WARPLOOM_TARGET {
 #define WARPLOOM_HAS(function, ...) (static_cast<__VA_ARGS__>(function) != nullptr)
 #endif
 inline Status not_in_this_build(const char* what, const char* argument) {
-  return {Code::not_compiled, std::string(what) + " is not in this build; `npm run build:native` adds it, and released packages have it", argument};
+  return {Code::not_compiled, std::string(what) + " is not in this build: npm run build:native adds it, released packages have it",
+          argument};
 }
 
 /// Threads a block of Agent may have.
