@@ -5,11 +5,11 @@
 // The mutation test runs only by name: node scripts/device-tests.mjs thread --only mutation
 // Each program prints what failed, ends with «N passed, N failed, N skipped» and exits 1 on a failure.
 import { execFile, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { onPath } from './find-tools.mjs';
-import { listFiles, root } from './list-sources.mjs';
+import { hostSources, listFiles, root, sourcesAlone } from './list-sources.mjs';
 import { kSummary, printSummary } from './summary.mjs';
 
 const kOptions = {
@@ -40,10 +40,12 @@ function must(command, args) {
 
 function build(variant, names) {
   const folder = join(root, `build/device-${variant}`);
-  if (!existsSync(join(folder, 'CMakeCache.txt'))) {
+  const alone = sourcesAlone(hostSources()).join(';');
+  const cache = join(folder, 'CMakeCache.txt');
+  if (!existsSync(cache) || !readFileSync(cache, 'utf8').includes(`WARPLOOM_ALONE:UNINITIALIZED=${alone}\n`)) {
     const generator = onPath('ninja') ? ['-G', 'Ninja'] : [];
     must('cmake', ['-S', root, '-B', folder, ...generator, '-DCMAKE_BUILD_TYPE=Release',
-      '-DWARPLOOM_DEVICE_TESTS=ON', `-DWARPLOOM_SANITIZE=${variant}`]);
+      '-DWARPLOOM_DEVICE_TESTS=ON', `-DWARPLOOM_SANITIZE=${variant}`, `-DWARPLOOM_ALONE=${alone}`]);
   }
   const jobs = process.env.WARPLOOM_JOBS ?? String(availableParallelism());
   must('cmake', ['--build', folder, '--parallel', jobs, '--target', ...names]);

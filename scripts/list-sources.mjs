@@ -41,9 +41,14 @@ function cpuFlags() {
   }
 }
 
+/** All sources for the host's compiler. */
+export function hostSources() {
+  return [...listFiles('cuda', /\.cpp$/), ...listFiles('native', /\.cpp$/)];
+}
+
 /** C++ sources of the addon without CUDA and without the SIMT shim, for this machine's instruction set. */
 export function cpuSources() {
-  const host = [...listFiles('cuda', /\.cpp$/), ...listFiles('native', /\.cpp$/)];
+  const host = hostSources();
   const stubs = ['native/core/cuda_stub.cpp', 'native/core/simt_stub.cpp'];
   const others = otherIsas().map((isa) => `/isa_${isa}.cpp`);
   return host.filter((path) => !/^native\/simt\//.test(path) && !/_stub\.cpp$/.test(path) && !others.some((end) => path.endsWith(end)))
@@ -54,19 +59,45 @@ function otherIsas() {
   return Object.keys(kIsas).filter((isa) => !ownIsas().includes(isa));
 }
 
-/** What is compiled by itself: kernels for an instruction set, and files that use names of others in their folder for something else. */
-const kAlone = /\/isa_\w+\.cpp$|_stub\.cpp$|^native\/(core\/host_block|imaging\/registration|bench\/lapack)\.cpp$/;
+/** Kernels for an instruction set, and a file whose header shares a name with another's. */
+const kAlone = /\/isa_\w+\.cpp$|^native\/imaging\/registration\.cpp$/;
+
+/** Names that a file defines for itself alone: macros, and what stands in its namespaces without a name. */
+export function ownNames(text) {
+  const names = [...text.matchAll(/^#\s*define\s+(\w+)/gm)].map((match) => match[1]);
+  for (const [, body] of text.matchAll(/^namespace \{$([\s\S]*?)^\} {2}\/\/ namespace$/gm)) {
+    for (const line of body.split('\n').filter((each) => /^[A-Za-z_:]/.test(each) && !/^(template|using namespace)\b/.test(each))) {
+      const name = /^(?:struct|class|enum(?: class)?|using)\s+(\w+)/.exec(line) ?? /(\w+)\s*\(/.exec(line)
+        ?? /(\w+)(?:\[[^\]]*\])?\s*[={;]/.exec(line);
+      if (name !== null) names.push(name[1]);
+    }
+  }
+  return new Set(names);
+}
+
+/** Those of `sources` that cannot share an object with others of their folder, because both use a name for something of their own. */
+export function sourcesAlone(sources, read = (path) => readFileSync(join(root, path), 'utf8')) {
+  return [...groupBy(sources, dirname).values()].flatMap((files) => {
+    const taken = new Set();
+    return files.filter((file) => {
+      if (kAlone.test(file)) return true;
+      const own = ownNames(read(file));
+      if ([...own].some((name) => taken.has(name))) return true;
+      for (const name of own) taken.add(name);
+      return false;
+    });
+  });
+}
 
 /**
- * The sources as fewer files, a quarter of the time to compile: those of a folder together. `write` takes path and text of such a file.
+ * The sources as fewer files, half the time to compile: those of a folder together. `write` takes path and text of such a file.
  */
 export function sourcesTogether(sources, write) {
-  const folders = groupBy(sources, dirname);
-  return [...folders].flatMap(([folder, files]) => {
-    const together = files.filter((file) => !kAlone.test(file));
+  const alone = new Set(sourcesAlone(sources));
+  return [...groupBy(sources, dirname)].flatMap(([folder, files]) => {
     const path = `build/gyp/${folder.replaceAll('/', '_')}.cpp`;
-    write(path, together.map((file) => `#include "${file}"\n`).join(''));
-    return [path, ...files.filter((file) => kAlone.test(file))];
+    write(path, files.filter((file) => !alone.has(file)).map((file) => `#include "${file}"\n`).join(''));
+    return [path, ...files.filter((file) => alone.has(file))];
   });
 }
 
