@@ -103,7 +103,7 @@ const cases: Case[] = [
   { name: 'plan of large systems', spec: { n: 9001, batch: 4 }, run: planning({}) },
   { name: 'plan, checked', spec: { periodic: true }, run: planning({ check: true }) },
   { name: 'plan of one matrix', spec: {}, run: async ({ spec: { n }, rhs }, device) => {
-    await using factored = await plan({ lower: new Float64Array(n).fill(-1), diagonal: new Float64Array(n).fill(3), upper: new Float64Array(n).fill(-1), n, batch: rhs.vector.length / n, device } as Parameters<typeof plan>[0]);
+    await using factored = await plan({ lower: new Float64Array(n).fill(-1), diagonal: new Float64Array(n).fill(3), upper: new Float64Array(n).fill(-1), n, batch: (rhs.vector as Float64Array).length / n, device } as Parameters<typeof plan>[0]);
     return outcomeOf(await factored.solve({ rhs: rhs.vector }));
   } },
 ];
