@@ -41,16 +41,14 @@ Failure Call::read(napi_env env, const PackedParameters& packed) {
   if (failure) return failure;
   const Status status = invocation_->validate();
   if (!status.ok()) return Failure::from(status);
-  if (!session_->is_open()) return {};
-  if (session_->host_memory()) failure = reserve_workspace();
-  return failure ? std::move(failure) : slice();
+  return session_->is_open() ? slice() : Failure();
 }
 
 /// On a device in host memory, where it comes out of the same limit. Calls so short that they run at once need next to none.
 Failure Call::reserve_workspace() {
-  if (work_ >= 0 && work_ <= kSmallWork) return {};
+  if (!session_->is_open() || !session_->host_memory() || (work_ >= 0 && work_ <= kSmallWork)) return {};
   const int64_t bytes = workspace_bytes();
-  int64_t held = 0;
+  int64_t held = slices_up_ != nullptr ? slices_up_->bytes() : 0;
   for (const Part& part : parts_) held += part.bytes;
   Failure failure = session_->reserve(bytes, held);
   if (!failure) workspace_ = bytes;

@@ -19,6 +19,8 @@ class Call final : public Job {
   /// Reads and checks everything; on success the call is ready for launch(). Nothing of the
   /// caller's runs between this and the copying of its arrays.
   Failure read(napi_env env, const PackedParameters& packed);
+  /// After read(): counts what the operation takes beside its arrays, where that comes out of the memory limit.
+  Failure reserve_workspace();
   /// Copies the inputs and queues the call. `progress` is a function or undefined.
   static napi_value launch(napi_env env, std::unique_ptr<Call> call, napi_value progress);
   bool on_open_device() const { return session_->is_open(); }
@@ -50,7 +52,6 @@ class Call final : public Job {
 
   void place_buffers();
   Failure reserve_parts();
-  Failure reserve_workspace();
   Failure slice();
   bool make_slices(std::unique_ptr<SlicePlan> plan);
   std::vector<BlockCopy> slice_copies() const;

@@ -253,7 +253,8 @@ napi_value run(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
     const CallArguments arguments(env, info);
     std::unique_ptr<Call> call;
-    const Failure failure = arguments.prepare(env, &call);
+    Failure failure = arguments.prepare(env, &call);
+    if (!failure) failure = call->reserve_workspace();
     if (failure) return js::rejected(env, failure);
     double id = 0;
     napi_get_value_double(env, arguments.value[2], &id);

@@ -1,7 +1,7 @@
 // What calls in flight may hold: bytes count as well as calls, and a call is refused before anything of it is copied.
 import { ok, rejects, strictEqual } from 'node:assert/strict';
 import { addon } from '../../lib/core/binding.ts';
-import { devices, openDevice } from '../../lib/core/device.ts';
+import { devices, openDevice, type Device } from '../../lib/core/device.ts';
 import { OutOfMemoryError, QueueFullError } from '../../lib/core/errors.ts';
 import { eachBackend } from '../support/backends.ts';
 import { viewOf } from '../support/valid-parameters.ts';
@@ -63,6 +63,43 @@ describe('bytes in flight', function () {
     held.dispose();
     await device.trim();
     await device.run('scan.prefix', scanning());
+  });
+
+  it('hold copies, workspaces and arrays together on the cpu backend', async () => {
+    const [rows, systems] = [3000, 40];
+    const array = (value: number): Float64Array => new Float64Array(rows * systems).fill(value);
+    const view = (data: unknown) => ({ data, offset: 0, systemStride: rows, rowStride: 1, rhsStride: 0 });
+    const solving = () => ({
+      type: 'float64', n: rows, batch: systems, lower: view(array(-1)), diagonal: view(array(4)), upper: view(array(-1)), rhs: view(array(1)),
+      solution: view(array(0)), check: true, status: new Int32Array(systems), row: new Int32Array(systems), backwardError: new Float64Array(systems),
+    });
+    const opened = (memoryLimit: number): Promise<Device> => openDevice({ backend: 'cpu', memoryLimit, threads: 2 });
+    await using measuring = await opened(2 ** 30);
+    const workspace = measuring.workspace('tridiagonal.solve', solving());
+    const before = addon().traffic();
+    await measuring.run('tridiagonal.solve', solving());
+    const copies = addon().traffic().taken - before.taken + addon().traffic().returned - before.returned;
+    ok(workspace > copies / 20, `${workspace} bytes of workspace beside ${copies}`);
+    const room = 4096; // alignment of the parts
+    {
+      await using device = await opened(copies + workspace / 2);
+      const taken = addon().traffic().taken;
+      await rejects(device.run('tridiagonal.solve', solving()), (error: OutOfMemoryError) => {
+        ok(error instanceof OutOfMemoryError && error.requestedBytes >= copies + workspace, error.message);
+        return true;
+      });
+      strictEqual(addon().traffic().taken, taken);
+    }
+    await using device = await opened(copies + workspace + room);
+    await device.run('tridiagonal.solve', solving());
+    const calls = await Promise.allSettled([device.run('tridiagonal.solve', solving()), device.run('tridiagonal.solve', solving())]);
+    strictEqual(calls[0].status, 'fulfilled');
+    ok(calls[1].status === 'rejected' && calls[1].reason instanceof QueueFullError, JSON.stringify(calls[1]));
+    using held = await device.array('float64', 2000);
+    await rejects(device.run('tridiagonal.solve', solving()), { code: 'ERR_WARPLOOM_OUT_OF_MEMORY' });
+    held.dispose();
+    await device.trim();
+    await device.run('tridiagonal.solve', solving());
   });
 
   it('have half of the machine or its control group as the default limit of the cpu backend', async () => {
