@@ -15,7 +15,7 @@ import type { BenchContext, DomainBenchmark, HostBenchmark } from './domain.ts';
 import { benchmarkCalls } from './calls/index.ts';
 import { compare, readGoals } from './goals.ts';
 import { nativeBenchmarks } from './native.ts';
-import { benchmarkFigure6, benchmarkFigure7, printTable1, writeModelTable } from './paper.ts';
+import { benchmarkFigure6, benchmarkFigure7, printTable1, writeModelTable, writeTable1 } from './paper.ts';
 import { writePlot } from './plot.ts';
 import { deviceFolder, provenance } from './provenance.ts';
 import { formatRow, mergeReports, readReport, writeReport, type Report, type Row } from './report.ts';
@@ -59,7 +59,8 @@ const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filte
        npm run bench -- check [REPORT …]    compares reports with the goals
        npm run bench -- table [REPORT …]    prints them as Markdown
 
---table1   the paper's Table 1: model, compiler report and occupancy of the real kernels, with refitted coefficients;
+--table1   the paper's Table 1: model, compiler report and occupancy of the real kernels, with refitted coefficients,
+           written as FOLDER/<architecture>/table1.json;
            --write stores them in lib/tridiagonal/model-table.ts
 --figure6  the paper's Fig. 6: time of cr-regpack by packing depth
 --figure7  the paper's Fig. 7: all algorithms on the paper's four shapes
@@ -209,6 +210,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
   if (values.table1) {
     const kernels = printTable1(packageRoot());
+    await writeTable1(packageRoot(), values.out ?? join(packageRoot(), 'bench/results'), kernels);
     if (values.write) await writeModelTable(packageRoot(), kernels);
     return 0;
   }

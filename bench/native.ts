@@ -54,10 +54,11 @@ export function checkBuild(hooks: Partial<NativeBenchmarks>): NativeBenchmarks {
   return hooks as NativeBenchmarks;
 }
 
-/** Fields of the peers in the order of their C++ visit() (native/bench/peer.h, copy.cpp, cuda/bench/stream.h). */
+/** Fields of the peers in the order of their C++ visit() (native/bench/peer.h, copy.cpp, cuda/bench/*.h). */
 const peerFields: Readonly<Record<string, readonly string[]>> = {
   'bench.copy': ['type', 'from', 'to'],
   'bench.stream': ['type', 'first', 'second', 'third', 'fourth', 'to', 'threads', 'blocksPerMultiprocessor'],
+  'bench.cub_scan': ['type', 'n', 'batch', 'values', 'result'],
   'bench.lapack': ['type', 'n', 'batch', 'lower', 'diagonal', 'upper', 'rhs', 'solution'],
   'bench.cusparse_strided': ['type', 'n', 'batch', 'lower', 'diagonal', 'upper', 'rhs', 'solution'],
 };

@@ -6,6 +6,7 @@ import { fitModel, model } from '../lib/tridiagonal/model.ts';
 import type { ModelCoefficients } from '../lib/tridiagonal/types.ts';
 import type { BenchContext } from './domain.ts';
 import { provenance } from './provenance.ts';
+import { writeReport, type Row } from './report.ts';
 import { bytesOf, precisions, type Shape } from './systems.ts';
 import { algorithmVariants, benchmarkVariants, nameOf } from './tridiagonal.ts';
 
@@ -60,7 +61,7 @@ export function packedKernels(report: readonly Kernel[]): PackedKernel[] {
   const worst = new Map<string, PackedKernel>();
   for (const { entry, architecture, registers, spilledBytes } of report) {
     const match = /\w+RegpackAgent<(float|double), (?:\(int\))?(\d+)/.exec(entry);
-    if (match === null || !entry.includes('tridiagonal')) continue;
+    if (match === null || !entry.includes('tridiagonal') || entry.includes('SidesRegpack')) continue; // those hold more per row
     const [, scalar, depth] = match;
     const type = scalar === 'float' ? 'float32' as const : 'float64' as const;
     const key = `${architecture} ${type} ${depth}`;
@@ -127,6 +128,36 @@ export function printTable1(root: string): PackedKernel[] {
     }
   }
   return kernels;
+}
+
+/** The rows of the paper's Table 1 for the real kernels of an architecture: `table1/<unknowns>/<precision>/depth-<d>`. */
+export function table1Rows(kernels: readonly PackedKernel[], architecture: string): Row[] {
+  return [512, 1024, 2048, 4096].flatMap((size) => kernels.flatMap(({ architecture: of, type, depth, registers, spilledBytes }) => {
+    if (of !== architecture || ![4, 8, 16].includes(depth)) return [];
+    const paper = model({ size, depth });
+    const staged = stagedBytes(type) * size;
+    const shares = `occupancy ${percent(occupancyByRegisters(registers))} by registers, `
+      + `${percent(occupancyBySharedMemory(architecture, stagedBytes(type) * depth))} by shared memory`;
+    return [{
+      id: `table1/${size}/${type}/depth-${depth}`, value: registers, unit: 'registers', spread: 0,
+      note: `${paper.threads} threads, ${staged} bytes of shared memory, ${spilledBytes} bytes spilled, ${shares}; `
+        + `the paper: ${paper.registersPerThread} registers, ${paper.sharedBytesPerBlock} bytes`,
+    }];
+  }));
+}
+
+/** Stores Table 1 of every architecture of the compiler's report as `FOLDER/<architecture>/table1.json`. */
+export async function writeTable1(root: string, folder: string, kernels: readonly PackedKernel[]): Promise<void> {
+  const { commit, sourceHash, nvcc } = provenance(root, 'tridiagonal');
+  for (const architecture of new Set(kernels.map(({ architecture: of }) => of))) {
+    const path = join(folder, architecture, 'table1.json');
+    await writeReport(path, {
+      schema: 1, domain: 'table1', device: architecture, deviceName: `ptxas for ${architecture}`, driver: '',
+      versions: { node: process.versions.node, nvcc }, commit, sourceHash, date: new Date().toISOString(),
+      rows: table1Rows(kernels, architecture),
+    });
+    console.log(`written to ${path}`);
+  }
 }
 
 /** Equation 1 for kernels that do not spill. */

@@ -1,10 +1,10 @@
-// Parallel prefix sums: register-packed against shared memory, and both against the copy floor.
+// Parallel prefix sums: register-packed against shared memory, both against the copy floor and CUB's scan.
 //
 //   prefix/<batch>x<n>/<precision>/<cold|hot>/<regpack-depth|shared>
 import { isUnsupported, type BenchContext } from './domain.ts';
 import type { DeviceArray } from '../lib/core/device-array.ts';
 import { copyFloor, streamFloor } from './floor.ts';
-import type { ParameterSet } from './native.ts';
+import { nativeBenchmarks, type ParameterSet } from './native.ts';
 import { bytesOf, precisions, type Precision } from './systems.ts';
 import { time } from './timing.ts';
 
@@ -36,6 +36,14 @@ async function benchmarkShape(context: BenchContext, { batch, n }: Rows, precisi
     const copy = context.device.backend === 'cuda'
       ? await streamFloor(context.device, precision, [{ from: [values], to: result }])
       : await copyFloor(context.device, 2 * batch * n * bytesOf(precision));
+    const peers: Record<string, number> = { copy: copy.seconds };
+    const cub = nativeBenchmarks().peers().find(({ name }) => name === 'bench.cub_scan');
+    if (context.device.backend === 'cuda' && cub?.available === true) {
+      const views = { values: { data: values }, result: { data: result } };
+      peers['cub'] = (await time(context.device, values, 'bench.cub_scan', [{ type: precision, n, batch, ...views }])).seconds;
+    } else {
+      context.say(`${prefix}: no row of CUB: ${cub?.reason ?? 'the build has no peers'}`);
+    }
     for (const [name, method] of wanted) {
       const id = `${prefix}/${name}`;
       try {
@@ -46,7 +54,7 @@ async function benchmarkShape(context: BenchContext, { batch, n }: Rows, precisi
         if (last !== n) throw new Error(`${id}: the last sum is ${last}, not ${n}`);
         context.emit({
           id, value: timing.seconds, unit: 's', limit: copy.seconds, fraction: copy.seconds / timing.seconds,
-          peers: { copy: copy.seconds }, spread: timing.spread,
+          peers, spread: timing.spread,
         });
       } catch (error) {
         if (!isUnsupported(error)) throw error;

@@ -20,7 +20,7 @@ function groups(report: Report): Map<string, Map<string, Row>> {
 /** The table of a report's timed rows: columns are the methods and peers that occur, in order of appearance. */
 export function markdownTable(report: Report): string {
   const batches = groups(report);
-  const elsewhere = new Set(report.rows.flatMap(({ id, elsewhere: where }) => (where === undefined ? [] : [id.slice(id.lastIndexOf('/') + 1)])));
+  const elsewhere = new Set(report.rows.filter((row) => row.elsewhere !== undefined).map(({ id }) => id.slice(id.lastIndexOf('/') + 1)));
   const methods = [...new Set([...batches.values()].flatMap((rows) => [...rows.keys()]))];
   const peers = [...new Set(report.rows.flatMap(({ peers = {} }) => Object.keys(peers)))].filter((name) => name !== 'copy');
   const header = ['batch', 'floor µs', ...methods.map((name) => (elsewhere.has(name) ? `${name}*` : name)), ...peers];

@@ -11,6 +11,7 @@ import { algorithms as algorithmNames } from '../lib/tridiagonal/types.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';
 import { copyFloor, streamFloor } from './floor.ts';
 import type { ParameterSet } from './native.ts';
+import { summarise } from './statistics.ts';
 import { bytesOf, precisions, randomBands, type HostBands, type Precision } from './systems.ts';
 import { time, type Timing } from './timing.ts';
 
@@ -39,7 +40,6 @@ const even = { algorithm: 'cr-regpack', depth: 16 };
 const odd: Ways = Object.fromEntries([9, 13, 17].map((depth) => [`depth-${depth}`, { algorithm: 'cr-regpack', depth }]));
 const depths: Ways = { 'depth-16': even, ...odd };
 const across: Ways = { thomas: { algorithm: 'thomas' }, partition: { algorithm: 'partition' }, 'cr-regpack': { algorithm: 'cr-regpack' } };
-/** Without what `auto` does for right-hand sides of one matrix. */
 const apart: Ways = { 'cr-regpack': { algorithm: 'cr-regpack' } };
 
 export const everydayShapes: readonly EverydayShape[] = [
@@ -107,24 +107,27 @@ class EverydaySystems implements Disposable {
     const { systems, n } = this.shape;
     return this.#sizes.length > 0 ? this.#sizes.reduce((sum, size) => sum + size, 0) : systems * n;
   }
-  array(name: Name | 'status' | 'row' | 'offsets' | 'errors'): DeviceArray {
+  array(name: Name | 'status' | 'row' | 'errors'): DeviceArray {
     return this.#arrays.get(name)!;
   }
 
   async upload(device: Device): Promise<void> {
-    const { systems, n, bands, rhsCount = 1, place } = this.shape;
+    const { systems, n, bands, rhsCount = 1 } = this.shape;
     const kept = bands === 'constant' ? 1 : bands === 'shared' ? n : this.rows;
-    for (const name of ['lower', 'diagonal', 'upper'] as const) this.#arrays.set(name, await device.array(this.host[name].subarray(0, kept)));
+    for (const name of ['lower', 'diagonal', 'upper'] as const) {
+      this.#arrays.set(name, await device.array(this.host[name].subarray(0, kept)));
+    }
     this.#arrays.set('rhs', await device.array(this.host.rhs));
     this.#arrays.set('solution', await device.array(this.host.rhs));
     const problems = systems * rhsCount;
     for (const name of ['status', 'row'] as const) this.#arrays.set(name, await device.array(new Int32Array(problems)));
     this.#arrays.set('errors', await device.array(new Float64Array(problems)));
-    if (place === 'ragged') {
-      let at = 0n;
-      const offsets = BigInt64Array.from([0n, ...this.#sizes.map((size) => { at += BigInt(size); return at; })]);
-      this.#arrays.set('offsets', await device.array(offsets));
-    }
+  }
+
+  /** Of a ragged batch, in host memory, where calls want them. */
+  get offsets(): BigInt64Array {
+    let at = 0n;
+    return BigInt64Array.from([0n, ...this.#sizes.map((size) => { at += BigInt(size); return at; })]);
   }
 
   view(name: Name): object {
@@ -143,14 +146,15 @@ class EverydaySystems implements Disposable {
     return {
       type: this.precision, n, batch: systems, lower: this.view('lower'), diagonal: this.view('diagonal'),
       ...(definite === true ? { structure: 'positive-definite' } : { upper: this.view('upper') }),
-      ...(place === 'ragged' ? { offsets: this.array('offsets') } : {}),
+      ...(place === 'ragged' ? { offsets: this.offsets } : {}),
     };
   }
   /** Parameters of `tridiagonal.solve`. */
   solve(way: ParameterSet): ParameterSet {
     const { rhsCount = 1, options = {} } = this.shape;
     return {
-      ...this.matrix, rhsCount, rhs: this.view('rhs'), solution: this.view('solution'), status: this.array('status'), row: this.array('row'),
+      ...this.matrix, rhsCount, rhs: this.view('rhs'), solution: this.view('solution'),
+      status: this.array('status'), row: this.array('row'),
       ...options, ...way, ...(options['check'] === true ? { backwardError: this.array('errors') } : {}),
     };
   }
@@ -241,6 +245,18 @@ async function factored(device: Device, systems: EverydaySystems): Promise<{ set
   return { set, factors };
 }
 
+/** Times a call that is not packed ahead, as ragged ones are, by the device's own clock. */
+async function timeCalls(device: Device, operation: string, parameters: ParameterSet): Promise<Timing> {
+  const used = new Int32Array(4);
+  const seconds: number[] = [];
+  for (let turn = 0; turn < 16; turn += 1) {
+    const { deviceSeconds } = await device.run(operation, { ...parameters, used });
+    if (turn > 0) seconds.push(deviceSeconds);
+  }
+  const { median, spread } = summarise(seconds);
+  return { seconds: median, spread, report: [...used] };
+}
+
 async function benchmarkShape(context: BenchContext, shape: EverydayShape, precision: Precision): Promise<void> {
   const prefix = `shape/${shape.name}/${precision}`;
   const ways = Object.entries({ auto: {}, ...shape.ways }).filter(([way]) => context.wanted(`${prefix}/${way}`));
@@ -254,14 +270,17 @@ async function benchmarkShape(context: BenchContext, shape: EverydayShape, preci
       const id = `${prefix}/${way}`;
       try {
         const operation = kept === undefined ? 'tridiagonal.solve' : 'tridiagonal.solve_factored';
-        const timing = await time(context.device, systems.array('solution'), operation, [kept?.set ?? systems.solve(method)]);
+        const parameters = kept?.set ?? systems.solve(method);
+        const timing = shape.place === 'ragged' ? await timeCalls(context.device, operation, parameters)
+          : await time(context.device, systems.array('solution'), operation, [parameters]);
         const error = await systems.spotCheck();
         if (error > (precision === 'float32' ? 1e-3 : 1e-11)) throw new Error(`${id}: backward error ${error}`);
         const [algorithm = 0, depth = 0, threads = 0, launches = 0] = timing.report;
         context.emit({
           id, value: timing.seconds, unit: 's', limit: floor.seconds, fraction: floor.seconds / timing.seconds,
           peers: { copy: floor.seconds }, spread: timing.spread,
-          note: kept === undefined ? `${algorithmNames[algorithm] ?? '?'}, depth ${depth}, ${threads} threads, ${launches} launches` : 'solve_factored',
+          note: kept === undefined
+            ? `${algorithmNames[algorithm] ?? '?'}, depth ${depth}, ${threads} threads, ${launches} launches` : 'solve_factored',
         });
       } catch (error) {
         if (!isUnsupported(error)) throw error;

@@ -49,9 +49,9 @@ function demangle(names) {
   return done.status === 0 ? done.stdout.split('\n') : names;
 }
 
-/** Largest figures by agent over the kernels of sm_90. */
+/** Largest figures by agent over the kernels of sm_90; not of those of CUB, which the toolkit brings. */
 export function summarise(kernels) {
-  const chosen = kernels.filter((kernel) => kernel.architecture === 'sm_90');
+  const chosen = kernels.filter(({ architecture, entry }) => architecture === 'sm_90' && !/^_ZN3cub/.test(entry));
   const names = demangle(chosen.map((kernel) => kernel.entry));
   const agents = {};
   chosen.forEach((kernel, index) => {

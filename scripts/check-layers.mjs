@@ -17,7 +17,7 @@ const kRegistry = new Set(['cuda/core/operations.h']);
 /** Where device qualifiers and intrinsics may stand. */
 const kDeviceFiles = /^cuda\/core\/(device\.cuh|portable\.h|launch\.cuh|runtime\.(cu|h))$/;
 /** Where the CUDA runtime may be called. */
-const kRuntimeFiles = /^cuda\/core\/(\w+\.cu|cuda_\w+\.h)$/;
+const kRuntimeFiles = /^cuda\/(core\/(\w+\.cu|cuda_\w+\.h)|bench\/cub_scan\.cu)$/; // CUB is called with its types
 const kCudaTypes = new RegExp([
   /\bcuda[A-Z]\w*_t\b/, /\bcuda_runtime/, /\bcuda(?:Error|Success|Malloc|Free|Memcpy|Stream|Event)\w*/, /\bdim3\b/,
 ].map((part) => part.source).join('|'));

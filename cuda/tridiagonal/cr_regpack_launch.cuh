@@ -61,6 +61,14 @@ struct DeepWarpRegpackAgent : WarpRegpackAgent<T, kDepth, false> {};
 template <class T, int kDepth>
 struct DeepBlockRegpackAgent : BlockRegpackAgent<T, kDepth, false> {};
 
+/// The paper's largest block, 4096 rows at depth 4 (Table 1): as many threads as a block may have, 64 registers each.
+template <class T, int kDepth>
+struct WideBlockRegpackAgent : BlockRegpackAgent<T, kDepth, true> {
+  static constexpr int kMaxThreads = 1024;
+};
+template <class T, int kDepth>
+inline constexpr bool kHasWide = sizeof(T) == 4 && kDepth == 4;
+
 template <class T, int kDepth>
 using GeneralWarpAgent = std::conditional_t<RegpackLane<T, kDepth>::kHalves, DeepWarpRegpackAgent<T, kDepth>,
                                             WarpRegpackAgent<T, kDepth, false>>;
@@ -195,6 +203,14 @@ Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* us
   }
   const int64_t threads = (lanes + 31) / 32 * 32;
   if (threads > kMaxThreads) {
+    if constexpr (kHasWide<T, kDepth>) {
+      p.inputs = inputs_of(batch, false);
+      if (threads <= WideBlockRegpackAgent<T, kDepth>::kMaxThreads && is_full(batch, p.inputs, threads * kDepth)) {
+        *used = {operation::Algorithm::cr_regpack, kDepth, static_cast<int>(threads), 1};
+        return launch_regpack<WideBlockRegpackAgent<T, kDepth>>(device, p, batch.problems(), static_cast<int>(threads),
+                                                                static_cast<int>(threads));
+      }
+    }
     return {Code::unsupported,
             "cr-regpack: " + std::to_string(batch.n) + " unknowns need more than one block's registers at depth " +
                 std::to_string(kDepth) + ", which holds " + std::to_string(kMaxThreads * kDepth),

@@ -1,11 +1,14 @@
-// Launch of `pcr`: parallel cyclic reduction in shared memory.
+// Launches of `pcr`: parallel cyclic reduction in the registers of a warp, or in shared memory.
 #include "cuda/tridiagonal/block_launch.cuh"
 #include "cuda/tridiagonal/pcr_agent.cuh"
+#include "cuda/tridiagonal/pcr_warp_launch.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
 template <class T>
 Status solve_pcr(GpuDevice& device, const Batch<T>& batch, Used* used) {
+  const Status by_warps = solve_by_warps<false>(device, operation::Algorithm::pcr, batch, used);
+  if (by_warps.code() != Code::unsupported) return by_warps;
   using Agent = PcrAgent<T>;
   typename Agent::Parameters p;
   p.batch = batch;

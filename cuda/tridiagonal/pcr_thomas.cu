@@ -1,8 +1,9 @@
-// Launch of `pcr-thomas`: in one block where a system fits, otherwise tiled over global workspace.
+// Launch of `pcr-thomas`: in the registers of a warp or in one block where a system fits, otherwise tiled over global workspace.
 #include "cuda/tridiagonal/block_launch.cuh"
 #include "cuda/tridiagonal/pcr_thomas.cuh"
 
 #include "cuda/tridiagonal/pcr_thomas_agent.cuh"
+#include "cuda/tridiagonal/pcr_warp_launch.cuh"
 #include "cuda/tridiagonal/tiled_pcr_agent.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
@@ -112,6 +113,8 @@ Status solve_pcr_thomas_tiled(GpuDevice& device, const Batch<T>& batch, const op
 
 template <class T>
 Status solve_pcr_thomas(GpuDevice& device, const Batch<T>& batch, Used* used) {
+  const Status by_warps = solve_by_warps<true>(device, operation::Algorithm::pcr_thomas, batch, used);
+  if (by_warps.code() != Code::unsupported) return by_warps;
   using Agent = PcrThomasAgent<T>;
   const int64_t limit = device.limits().shared_bytes_per_block, room = limit - 16;
   if (batch.n > largest_fitting(room, Agent::problem_bytes)) {

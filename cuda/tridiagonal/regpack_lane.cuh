@@ -135,7 +135,7 @@ struct RegpackLane {
     return make_verdict(rows.pivots.zero != 0 ? Finding::zero_pivot : Finding::overflow, first + j);
   }
 
-  /// Registers to global memory: `own` are this lane's rows, `run` what is moved. The stage of the solution is free again after the next sync_warp.
+  /// Registers to global memory: `own` are this lane's rows, `run` what is moved. Its stage is free again after the next sync_warp.
   WARPLOOM_DEVICE void store(const device::Block& block, const Batch<T>& batch, const Run& /*own*/, const Run& run,
                              const Rows& rows, bool /*present*/ = true) const {
     Lane::write(stage + 4 * kWarpRows, block.lane(), rows.d);

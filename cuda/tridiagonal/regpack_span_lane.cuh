@@ -6,15 +6,16 @@
 
 #include "cuda/tridiagonal/regpack_lane.cuh"
 #include "cuda/tridiagonal/rows_finding.cuh"
+#include "cuda/tridiagonal/span_policy.h"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
 /// Threads that a block of the odd depths has registers for.
 template <class T, int kDepth>
-inline constexpr int kSpanThreads = kDepth * sizeof(T) > 128 ? 256 : kDepth * sizeof(T) > 96 ? 384 : 512;
+inline constexpr int kSpanThreads = ::warploom::tridiagonal::span_threads(sizeof(T), kDepth);
 /// Blocks of 128 threads per multiprocessor, likewise.
 template <class T, int kDepth>
-inline constexpr int kSpanBlocks = kDepth * sizeof(T) > 128 ? 2 : kDepth * sizeof(T) > 64 ? 3 : 4;
+inline constexpr int kSpanBlocks = kDepth * sizeof(T) > 96 ? 2 : kDepth * sizeof(T) > 64 ? 3 : 4;
 
 /// RegpackLane of an odd depth.
 template <class T, int kDepth>

@@ -5,6 +5,7 @@
 
 #include "cuda/tridiagonal/partition_policy.h"
 #include "cuda/tridiagonal/solve.h"
+#include "cuda/tridiagonal/span_policy.h"
 
 namespace warploom::tridiagonal {
 
@@ -93,8 +94,6 @@ inline int regpack_depth(Access access, int element_bytes, int64_t n, int64_t pr
   return rule->depth;
 }
 
-/// Depths for systems that do not fill the lanes of an even one, or start at any element (regpack_span_lane.cuh).
-inline constexpr int kSpanDepths[] = {9, 13, 17};
 /// Instructions of the stages across lanes, and across warps, in those of a row (float32: 1,000 with 16 rows per lane, 500
 /// with 8).
 inline constexpr int kLaneRows = 5, kWarpRows = 2;
@@ -115,9 +114,8 @@ inline int least_span_depth(int element_bytes, int64_t n, int otherwise) {
   int64_t least = INT64_MAX;
   for (const int depth : kSpanDepths) {
     const int64_t lanes = lanes_of(n, depth);
-    const int64_t most = depth * element_bytes > 128 ? 256 : depth * element_bytes > 96 ? 384 : 512;
     const int64_t cost = lanes * (depth + kLaneRows + (lanes > 32 ? kWarpRows : 0));
-    if (lanes > most || cost >= least) continue;
+    if (lanes > span_threads(element_bytes, depth) || cost >= least) continue;
     least = cost;
     best = depth;
   }

@@ -24,7 +24,7 @@ batch, or a number for a constant band. float32, float64, complex64 and complex1
 
   -o, --out DIR        gets solution.npy, status.npy, row.npy, backward-error.npy (default .)
       --algorithm A    auto, cr, pcr, cr-pcr, pcr-thomas, thomas, cr-regpack, pivoting, partition
-      --depth D        rows per thread of cr-regpack: 2, 4, 8, 16, 32
+      --depth D        rows per thread of cr-regpack: 2, 4, 8, 9, 13, 16, 17, 32
       --periodic       the first and last unknowns are coupled by lower[0] and upper[n-1]
       --transpose T    none, transpose, conjugate
       --stable         pivoted solver of LAPACK class

@@ -22,6 +22,7 @@ struct Peer {
 
 const Peer& copy_peer();
 const Peer& stream_peer();
+const Peer& cub_scan_peer();
 const Peer& lapack_peer();
 const Peer& cusparse_strided_peer();
 /// Null when there is no such peer.

@@ -15,7 +15,9 @@ import { formatRow, formatValue, mergeReports, parseReport, type Report, type Ro
 import { summarise } from '../../bench/statistics.ts';
 import { figureTables, pointsOf } from '../../bench/swept-figures.ts';
 import { issueRate, problems } from '../../bench/swept-problems.ts';
+import { readPublicKernels } from '../../bench/public-tridiagonal.ts';
 import { markdownTable } from '../../bench/table.ts';
+import { everydayShapes } from '../../bench/tridiagonal-shapes.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -150,6 +152,22 @@ describe('bench: calls', () => {
   });
 });
 
+describe('bench: everyday shapes', () => {
+  it('each has a goal in both precisions, and no goal is for a shape that is not measured', async () => {
+    const goals = (await readGoals(join(root, 'bench/goals.json'))).map(({ id }) => id).filter((id) => id.startsWith('shape/'));
+    const rows = everydayShapes.flatMap(({ name }) => ['float32', 'float64'].map((precision) => `shape/${name}/${precision}/auto`));
+    deepStrictEqual([...goals].sort(), [...rows].sort());
+  });
+
+  it('public kernels stand in the table as constants of another run', () => {
+    const { rows, methods, source } = readPublicKernels();
+    ok(rows.length > 200 && rows.every(([method, , , , , microseconds, share]) => method in methods && microseconds > 0 && share > 0 && share < 1.1));
+    const table = markdownTable(report([row('batch/a/auto'), row('batch/a/public-zhang-cr', { elsewhere: source })]));
+    match(table, /\| batch \| floor µs \| auto \| public-zhang-cr\* \|/);
+    ok(table.endsWith(`\\* ${source}.`));
+  });
+});
+
 describe('bench: swept', () => {
   const timed = (id: string, value: number, peers = {}) => row(id, { value, peers });
   const rows = [
@@ -228,6 +246,16 @@ describe('bench: a small run', function () {
     const pivoting = written.rows.find(({ id }) => id === 'accuracy/01-random/float64/pivoting')!;
     ok(pivoting.value <= 30, String(pivoting.value));
     match(readFileSync(join(folder, 'cpu/tridiagonal.svg'), 'utf8'), /^<svg/);
+  });
+
+  it('measures the everyday shapes', () => {
+    run('tridiagonal', '--backend', 'simt', '--quick', '--out', folder, '--filter', '^shape/.*float64/');
+    const { rows } = parseReport(JSON.parse(readFileSync(join(folder, 'simt/tridiagonal.json'), 'utf8')));
+    const ids = rows.map(({ id }) => id);
+    for (const name of ['8x65', '8x40-check', '8x40-periodic', '4x20-sides-3', '6x20-constant', '40x30-interleaved', '5x16-ragged', '6x20-planned']) {
+      ok(ids.includes(`shape/${name}/float64/auto`), name);
+    }
+    ok(ids.includes('shape/8x65/float64/depth-9') && ids.includes('shape/40x30-interleaved/float64/thomas'));
   });
 
   it('times the calls of every domain', () => {

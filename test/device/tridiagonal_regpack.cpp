@@ -52,6 +52,18 @@ void all_measured(Report& report) {
   }
 }
 
+/// The paper's largest block: 4096 rows at depth 4, a row of Table 1.
+void widest(Report& report) {
+  const auto device = open_simt(kOrders[1]);
+  Shape shape;
+  shape.n = 4096;
+  shape.systems = 2;
+  Case<float> c = make_case<float>(shape);
+  std::vector<int32_t> status, row;
+  const bool ran = solve(*device, c, 4, status, row).ok();
+  report.check(ran && judge(c, 0).backward < 6 && judge(c, 1).backward < 6, "4096 rows at depth 4");
+}
+
 template <class T>
 void all(Report& report) {
   std::vector<int64_t> sizes;
@@ -95,6 +107,7 @@ int main() {
   using namespace warploom;
   test::Report report;
   test::each_type([&](auto value) { test::all<decltype(value)>(report); });
+  if (!test::kSanitized) test::widest(report);
   test::all_measured<float>(report);
   test::all_measured<double>(report);
   return report.finish();

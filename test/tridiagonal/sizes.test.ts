@@ -6,7 +6,7 @@ import { makeProblem } from '../support/problem.ts';
 import { Random } from '../support/random.ts';
 import { solveChecked, solveIfSupported } from '../support/solving.ts';
 
-const around = [1, 2, 3, 4, 5, 7, 8, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257];
+const around = [1, 2, 3, 4, 5, 7, 8, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 513, 1000];
 const large = [511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097, 100_000, 1_000_000];
 const batches = [0, 1, 2, 31, 32, 33, 1000];
 const largeBatches = [65535, 65536];
@@ -15,7 +15,7 @@ describe('sizes', () => {
   eachBackend((backend, device) => {
     for (const type of ['float32', 'float64'] as const) {
       for (const algorithm of backend === 'cpu' ? ['auto', 'pivoting'] as const : algorithms) {
-        it(`${algorithm} in ${type}, n from 1 to 257`, async () => {
+        it(`${algorithm} in ${type}, n from 1 to 1000`, async () => {
           for (const n of around) {
             await solveIfSupported(makeProblem({ n, batch: 2, rhsCount: 1, type, layout: 'contiguous' }, new Random(n)), await device(), { algorithm });
           }

@@ -1,0 +1,12 @@
+// Depths of cr-regpack that are not powers of two. Plain C++.
+#pragma once
+
+namespace warploom::tridiagonal {
+
+/// Depths for systems that do not fill the lanes of an even one, or start at any element (regpack_span_lane.cuh).
+inline constexpr int kSpanDepths[] = {9, 13, 17};
+
+/// Most threads of a block: what the registers allow.
+constexpr int span_threads(int element_bytes, int depth) { return element_bytes == 4 ? 512 : depth == 9 ? 384 : 256; }
+
+}  // namespace warploom::tridiagonal

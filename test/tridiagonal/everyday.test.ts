@@ -1,0 +1,121 @@
+// Shapes off the powers of two, one matrix for many right-hand sides, periodic systems and check: what `auto` chooses for
+// them on GPUs, and that it is, bit for bit, what its name and depth give.
+import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
+import type { Device } from '../../lib/core/device.ts';
+import { solve, type MethodOptions, type SolveOptions } from '../../lib/tridiagonal/index.ts';
+import { eachBackend } from '../support/backends.ts';
+import { Random } from '../support/random.ts';
+
+type Real = Float32Array | Float64Array;
+
+/** Right-hand sides that fill a device: fewer are solved for latency. */
+const unknownsOf = (device: Device): number => (device.backend === 'cuda' ? 1_200_000 : 36_000);
+
+function rows(type: 'float32' | 'float64', length: number, seed: number, sides = 1) {
+  const random = new Random(seed);
+  const make = (count: number, value: () => number): Real =>
+    (type === 'float32' ? Float32Array : Float64Array).from({ length: count }, value);
+  const lower = make(length, () => random.uniform()), upper = make(length, () => random.uniform());
+  const diagonal = make(length, () => 0).map((_, i) => 0.5 + Math.abs(lower[i]!) + Math.abs(upper[i]!)) as Real;
+  return { lower, diagonal, upper, rhs: make(length * sides, () => random.uniform()) };
+}
+
+/** Solves as `auto` does and by the name of what ran. */
+async function solveTwice(device: Device, options: SolveOptions<Real>, method: MethodOptions = {}) {
+  const first = await solve({ ...options, device });
+  const again = await solve({ ...options, ...method, algorithm: 'cr-regpack', depth: first.info.depth, device });
+  ok(first.status.allOk && again.status.allOk);
+  return { first, again };
+}
+
+const sameBits = (a: Real, b: Real): void => {
+  strictEqual(Buffer.compare(new Uint8Array(a.buffer), new Uint8Array(b.buffer)), 0, 'other bits');
+};
+
+describe('everyday shapes', () => {
+  eachBackend((_backend, device) => {
+    it('takes 4096 rows at depth 4, the largest block of the paper', async () => {
+      const n = 4096, batch = 2;
+      const problem = { ...rows('float32', batch * n, n), n, batch, device: await device() };
+      const widest = await solve({ ...problem, algorithm: 'cr-regpack', depth: 4 });
+      deepStrictEqual([widest.info.depth, widest.info.threads], [4, 1024]);
+      const other = await solve({ ...problem, algorithm: 'cr-regpack', depth: 16 });
+      ok(widest.status.allOk && widest.solution.every((x, i) => Math.abs(x - other.solution[i]!) <= 64 * 2 ** -23));
+    });
+
+    for (const type of ['float32', 'float64'] as const) {
+      it(`takes depths that are not powers of two where others leave lanes idle, in ${type}`, async () => {
+        const onto = await device();
+        const chosen: number[] = [];
+        for (const n of [63, 65, 511, 513, 1025]) {
+          const batch = Math.ceil(unknownsOf(onto) / n);
+          const { first, again } = await solveTwice(onto, { ...rows(type, batch * n, n), n, batch });
+          chosen.push(first.info.depth);
+          sameBits(first.solution, again.solution);
+        }
+        deepStrictEqual(chosen, [17, 17, 17, 17, 17]);
+        const n = 512, batch = Math.ceil(unknownsOf(onto) / n);
+        ok([8, 16].includes((await solve({ ...rows(type, batch * n, n), n, batch, device: onto })).info.depth));
+      });
+
+      it(`measures answers in the solver with check, in ${type}`, async () => {
+        const onto = await device();
+        const epsilon = type === 'float32' ? 2 ** -23 : 2 ** -52;
+        for (const n of [40, 512, 513, 1300]) {
+          const batch = Math.ceil(unknownsOf(onto) / n);
+          const problem = { ...rows(type, batch * n, n), n, batch };
+          const fused = await solve({ ...problem, check: true, device: onto });
+          const separate = await solve({ ...problem, check: true, algorithm: 'cr-regpack', depth: 16, device: onto });
+          strictEqual(fused.info.launches, separate.info.launches - 1);
+          const worst = (errors: ArrayLike<number>): number => Array.from(errors).reduce((a, b) => Math.max(a, b), 0);
+          const errors = [fused, separate].map(({ backwardError }) => worst(backwardError as Float64Array) / epsilon);
+          ok(errors.every((error) => error > 0 && error < 8), String(errors));
+        }
+      });
+
+      it(`solves periodic systems in one pass, in ${type}`, async () => {
+        const onto = await device();
+        for (const n of [34, 200, 513]) {
+          const batch = 5;
+          const { first, again } = await solveTwice(onto, { ...rows(type, batch * n, n), n, batch, periodic: true });
+          strictEqual(first.info.depth, 9);
+          ok(first.info.launches <= again.info.launches - 3, `${first.info.launches} of ${again.info.launches} launches`);
+          sameBits(first.solution, again.solution);
+        }
+      });
+
+      it(`solves right-hand sides of one matrix together, in ${type}`, async () => {
+        const onto = await device();
+        const n = 300, batch = Math.ceil(unknownsOf(onto) / n) + 1;
+        const { lower, diagonal, upper, rhs } = rows(type, batch * n, 7);
+        const own = { lower: lower.slice(0, 7 * n), diagonal: diagonal.slice(0, 7 * n), upper: upper.slice(0, 7 * n) };
+        const sides = Math.ceil(batch / 7);
+        const cases: SolveOptions<Real>[] = [
+          { lower: -1, diagonal: 4, upper: -1.5, rhs, n, batch },
+          { lower: lower.slice(0, n), diagonal: diagonal.slice(0, n), upper: upper.slice(0, n), rhs, n, batch },
+          { ...own, rhs: rows(type, 7 * sides * n, 8).rhs, n, batch: 7, rhsCount: sides },
+        ];
+        for (const options of cases) {
+          const { first, again } = await solveTwice(onto, options);
+          strictEqual(first.info.depth, 9);
+          sameBits(first.solution, again.solution);
+        }
+      });
+
+      it(`solves long interleaved systems in chunks, in ${type}`, async () => {
+        const onto = await device();
+        const n = 1100, batch = 70;
+        const { lower, diagonal, upper, rhs } = rows(type, batch * n, 9);
+        const shared = { lower: lower.slice(0, n), diagonal: diagonal.slice(0, n), upper: upper.slice(0, n) };
+        const layouts = { rhs: 'interleaved', solution: 'interleaved' } as const;
+        const turned = (values: Real): Real => values.map((_, i) => values[(i % batch) * n + Math.floor(i / batch)]!) as Real;
+        const across = await solve({ ...shared, rhs: turned(rhs), n, batch, layouts, device: onto });
+        strictEqual(across.info.algorithm, 'partition');
+        const along = await solve({ ...shared, rhs, n, batch, device: onto });
+        const epsilon = type === 'float32' ? 2 ** -23 : 2 ** -52;
+        const expected = turned(along.solution);
+        ok(across.solution.every((x, i) => Math.abs(x - expected[i]!) <= 64 * epsilon));
+      });
+    }
+  }, { backends: ['simt', 'cuda'] });
+});
