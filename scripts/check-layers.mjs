@@ -121,7 +121,7 @@ const kKnownCycles = new Set([
   'lib/core/device-array.ts -> lib/core/device.ts',
   // The stages of the stream compiler that are being rebuilt.
   'lib/stream/interpret/compile-expression.ts -> lib/stream/interpret/compile.ts',
-  'lib/stream/interpret/apart.ts -> lib/stream/interpret/index.ts',
+  'lib/stream/apart/index.ts -> lib/stream/interpret/index.ts',
   'lib/stream/elaborate/translate.ts -> lib/stream/elaborate/functions.ts',
   'lib/stream/elaborate/translate.ts -> lib/stream/elaborate/lazy.ts',
   'lib/stream/elaborate/translate.ts -> lib/stream/elaborate/load.ts',

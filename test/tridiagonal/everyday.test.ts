@@ -14,7 +14,7 @@ const unknownsOf = (device: Device): number => (device.backend === 'cuda' ? 1_20
 function rows(type: 'float32' | 'float64', length: number, seed: number, sides = 1) {
   const random = new Random(seed);
   const make = (count: number, value: () => number): Real =>
-    (type === 'float32' ? Float32Array : Float64Array).from({ length: count }, value);
+    (type === 'float32' ? Float32Array.from({ length: count }, value) : Float64Array.from({ length: count }, value));
   const lower = make(length, () => random.uniform()), upper = make(length, () => random.uniform());
   const diagonal = make(length, () => 0).map((_, i) => 0.5 + Math.abs(lower[i]!) + Math.abs(upper[i]!)) as Real;
   return { lower, diagonal, upper, rhs: make(length * sides, () => random.uniform()) };
