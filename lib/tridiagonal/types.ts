@@ -79,7 +79,8 @@ export const algorithms = choices['tridiagonal.solve'].algorithm;
 /**
  * Rows per thread that `cr-regpack` is built for; 0 leaves the choice to the policy. The depths 9, 13 and 17 take real
  * numbers: they fit systems a little longer than a power of two, and such as start at any element. The others take every
- * type; beyond 128 bytes of a band (32 rows of float64 and complex64, 16 of complex128) a thread's registers are full and it is slower.
+ * type; beyond 128 bytes of a band (32 rows of float64 and complex64, 16 of complex128) a thread's registers are full and
+ * it is slower.
  * The policy takes neither 2 nor 32: on `cuda` the addon that `npm ci` makes in a clone refuses them with
  * `ERR_WARPLOOM_NOT_COMPILED` (`npm run build:native` adds them; released packages have them).
  */
