@@ -4,7 +4,7 @@
 namespace warploom {
 namespace {
 constexpr stub::Absence kAbsence = {
-    "simt", "not compiled: this build has no SIMT shim (a debugging backend; a clone's build has it)"};
+    "simt", "not compiled: this build has no SIMT shim (a debugging backend; npm run build:native adds it)"};
 }  // namespace
 
 const Backend& simt_backend() {
