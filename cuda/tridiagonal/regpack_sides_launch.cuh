@@ -34,9 +34,9 @@ template <class T>
 Status solve_sides(GpuDevice& device, const Batch<T>& batch, Used* used) {
   if constexpr (!kIsComplex<T>) {
     bool aligned = false;
-    const int64_t sides = is_one_matrix(batch) ? batch.problems() : batch.rhs_count;
+    const int64_t sides = is_one_matrix(batch) ? batch.planned_problems() : batch.rhs_count;
     const bool fits = sides >= operation::kLeastSides && batch.n >= operation::kLeastSideRows && batch.findings == nullptr &&
-                      !operation::is_small(batch.n, batch.problems(), device.limits().multiprocessors) &&
+                      !operation::is_small(batch.n, batch.planned_problems(), device.limits().multiprocessors) &&
                       moves_spans(batch, &aligned);
     if (fits) {
       const Status status = launch_sides<T, 9, 4, false>(device, batch, nullptr, used);

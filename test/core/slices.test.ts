@@ -84,6 +84,10 @@ const cases: Case[] = [
   { name: 'one periodic matrix for the batch', spec: {}, run: async ({ spec: { n }, rhs }, device) => outcomeOf(await solve({
     lower: new Float64Array(n).fill(-1), diagonal: Float64Array.from({ length: n }, (_, i) => 3 + (i % 5)), upper: new Float64Array(n).fill(-1),
     rhs: rhs.vector, n, periodic: true, device })) },
+  { name: 'one matrix, systems of some length', spec: { n: 256, batch: 150 }, run: async ({ spec: { n }, rhs }, device) => outcomeOf(await solve({
+    lower: new Float64Array(n).fill(-1), diagonal: Float64Array.from({ length: n }, (_, i) => 3 + (i % 5)), upper: new Float64Array(n).fill(-1),
+    rhs: rhs.vector, n, device })) },
+  { name: 'sizes off the powers of two, a batch that fills the device', spec: { n: 130, batch: 300 }, run: solving() },
   { name: 'constant bands', spec: {}, run: async ({ spec: { n }, rhs }, device) =>
     outcomeOf(await solve({ lower: -1, diagonal: 3, upper: -1, rhs: rhs.vector, n, device })) },
   { name: 'multiply', spec: {}, run: async ({ options, rhs }, device) => comparable(await multiply({ ...options, x: rhs.vector, device })) },
