@@ -1,8 +1,8 @@
 // What large programs take until they run: graphs of hundreds to thousands of nodes, asked for as C++. Rows, processor seconds of this
 // process and of the compilers that it starts:
 //   stream/compile/<graph>/elaborate   parsing, checking, elaboration
-//   stream/compile/<graph>/cpp         planning, writing and compiling for `backend: 'cpp'`, and a short run; where the program is too large
-//                                      for a C++ compiler it runs as WebAssembly, and the note says so
+//   stream/compile/<graph>/cpp         planning, writing and compiling for `backend: 'cpp'`, and a short run; where the program is too
+//                                      large for a C++ compiler it runs as WebAssembly, and the note says so
 //   stream/compile/<graph>/js          the same for `backend: 'js'`
 import { readFileSync } from 'node:fs';
 import { elaborate } from '../lib/stream/compile.ts';
@@ -14,7 +14,8 @@ const filters = {
   line: (salt: number) => `float->float filter F(int k) { work push 1 pop 1 { push(pop() * (k - 3.5) + ${salt}.5); } }`,
   window: (salt: number) => `float->float filter F(int k) { float[16] h; init { for (int i = 0; i < 16; i++) h[i] = i * k - ${salt}; }
     work push 1 pop 1 peek 16 { float s = 0; for (int i = 0; i < 16; i++) s += h[i] * peek(i); push(s); pop(); } }`,
-  state: (salt: number) => `float->float filter F(int k) { float sum; work push 1 pop 1 { sum = 0.5 * sum + pop() * k; push(sum - ${salt}); } }`,
+  state: (salt: number) => `float->float filter F(int k) { float sum;
+    work push 1 pop 1 { sum = 0.5 * sum + pop() * k; push(sum - ${salt}); } }`,
 } as const;
 type Kind = keyof typeof filters;
 
@@ -69,7 +70,8 @@ export async function benchmarkStreamCompile({ emit, wanted, quick }: HostContex
       const start = processorSeconds();
       const { graph } = await elaborate(largeSource(large, Date.now() % 100_000));
       const { length } = graph.nodes;
-      if (backend === 'cpp') emit({ id: `${id}/elaborate`, value: processorSeconds() - start, unit: 's', spread: 0, note: `${length} nodes` });
+      const elaborating = processorSeconds() - start;
+      if (backend === 'cpp') emit({ id: `${id}/elaborate`, value: elaborating, unit: 's', spread: 0, note: `${length} nodes` });
       const begin = processorSeconds(), clock = performance.now();
       const { note, backend: by } = await run(graph, { backend, input, threads: 1 });
       const seconds = processorSeconds() - begin;

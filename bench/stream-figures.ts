@@ -13,12 +13,12 @@ interface Bar {
 
 const columns = ['baseline', 'cpp1', 'cpp1-fast', 'cppN', 'js1', 'jsN'];
 
-/** Rows by program and method. */
+/** Rows of the twelve programs, by program and method. */
 function byProgram(rows: readonly Row[]): Map<string, Map<string, Row>> {
   const found = new Map<string, Map<string, Row>>();
   for (const row of rows) {
     const [, program = '', method = ''] = row.id.split('/');
-    if (program === 'all') continue;
+    if (program === 'all' || program === 'style') continue;
     if (!found.has(program)) found.set(program, new Map());
     found.get(program)!.set(method, row);
   }
@@ -51,7 +51,10 @@ export function streamTables({ rows }: Report): string {
   const all = rows.filter(({ id }) => id.startsWith('stream/all/')).map(({ id, value, unit, note = '' }) =>
     [id.slice('stream/all/'.length), `${value.toPrecision(3)}${unit === 'ratio' ? '' : ` ${unit}`}`, note]);
   const table = (list: readonly (readonly string[])[]): string => list.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  const styles = rows.filter(({ id, unit }) => id.startsWith('stream/style/') && unit === 'ratio').map(({ id, value, note = '' }) =>
+    [id.slice('stream/style/'.length), value.toPrecision(3), note]);
   return [table([header, header.map(() => '---'), ...lines]),
+    ...(styles.length > 0 ? ['', table([['original style', 'value', ''], ['---', '---', '---'], ...styles])] : []),
     ...(all.length > 0 ? ['', table([['all', 'value', ''], ['---', '---', '---'], ...all])] : [])].join('\n');
 }
 

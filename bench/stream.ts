@@ -8,6 +8,7 @@
 //                                machine-cores: what that gains, by core
 //   stream/<program>/compile     seconds of parsing, checking, elaboration and heuristic scheduling
 //   stream/all/…                 geometric means and counts of the goals
+//   stream/style/…               programs in the original style: stream-styles.ts
 // Input is random, outputs go to arrays that are read: nothing can be folded or left out.
 import { availableParallelism } from 'node:os';
 import { benchmarkPrograms, randomInput, type BenchmarkProgram } from '../examples/stream/programs.ts';
@@ -24,6 +25,7 @@ import { steadyState } from '../lib/stream/schedule/index.ts';
 import type { HostContext } from './domain.ts';
 import type { Row } from './report.ts';
 import { summarise } from './statistics.ts';
+import { stylePrograms, styleText } from './stream-styles.ts';
 import { anchorOf, madeUpCosts, programGraph, programText } from './stream-programs.ts';
 
 type Input = Int32Array | Float32Array;
@@ -58,8 +60,23 @@ async function compileRunner(graph: StreamGraph, method: Method): Promise<Runner
   };
 }
 
+/** What is timed: a program, with input for long runs. */
+interface Subject {
+  readonly name: string;
+  readonly graph: StreamGraph;
+  /** Items per steady state. */
+  readonly inputItems: number;
+  readonly outputItems: number;
+  readonly all: Input;
+  /** Items of output a second that it gives at least, about. */
+  readonly slowest: number;
+}
+
+/** Items of input for long runs, in whole steady states. */
+const itemsFor = (inputItems: number, quick: boolean): number => inputItems * Math.ceil((quick ? 1e4 : mostItems) / inputItems);
+
 /** The first part of the input, for a run of about so many seconds, in whole steady states. */
-function inputFor(program: BenchmarkProgram, all: Input, itemsPerSecond: number): Input {
+function inputFor(program: Subject, all: Input, itemsPerSecond: number): Input {
   const seconds = 0.3;
   const states = Math.max(20, Math.round(itemsPerSecond * seconds / program.outputItems));
   const most = Math.floor(Math.min(all.length, mostItems) / program.inputItems);
@@ -75,15 +92,14 @@ function rateOf({ output, milliseconds }: Outcome): number {
 interface Measured { readonly best: number; readonly spread: number; readonly rates: readonly number[] }
 
 /** Times all methods by turns, so that what else the machine does hits all of them. */
-async function measure(program: BenchmarkProgram, { quick, say }: HostContext): Promise<Map<Method, Measured>> {
-  const graph = await programGraph(program.name);
-  const all = randomInput(program, program.inputItems * Math.ceil((quick ? 1e4 : mostItems) / program.inputItems));
+async function measure(program: Subject, wanted: readonly Method[], { quick, say }: HostContext): Promise<Map<Method, Measured>> {
+  const { graph, all } = program;
   const runs: { method: Method; run: Runner; input: Input; rates: number[] }[] = [];
-  for (const method of methods) {
+  for (const method of wanted) {
     try {
       const run = await compileRunner(graph, method);
       // Trials find how long the input must be, and warm the code.
-      let rate = rateOf(await run(inputFor(program, all, anchorOf(program).original / 4)));
+      let rate = rateOf(await run(inputFor(program, all, program.slowest)));
       for (let trial = 0; trial < 2; ++trial) rate = rateOf(await run(inputFor(program, all, rate / 2)));
       runs.push({ method, run, input: inputFor(program, all, rate), rates: [] });
     } catch (error) {
@@ -181,6 +197,31 @@ export function streamSummary(rows: readonly Row[]): Row[] {
   ];
 }
 
+/** Rows of the programs in the original style: a method's rate with the baseline's beside it, and what the goals ask of them. */
+async function benchmarkStyles(context: HostContext): Promise<void> {
+  const shares: Record<'cpp1' | 'js1', number[]> = { cpp1: [], js1: [] };
+  for (const { name, inputItems, outputItems, input } of stylePrograms) {
+    const id = `stream/style/${name}`;
+    if (!context.wanted(`${id}/`)) continue;
+    const { graph } = await elaborate(await styleText(name));
+    const subject = { name, graph, inputItems, outputItems, all: input(itemsFor(inputItems, context.quick)), slowest: 2e6 };
+    const measured = await measure(subject, ['baseline', 'cpp1', 'js1'], context);
+    const baseline = measured.get('baseline')?.best;
+    for (const [method, { best, spread }] of measured) {
+      const isOther = method !== 'baseline' && baseline !== undefined;
+      context.emit({ id: `${id}/${method}`, value: best, unit: 'items/s', spread, ...(isOther ? { peers: { baseline } } : {}) });
+      if (!isOther || (method !== 'cpp1' && method !== 'js1')) continue;
+      shares[method].push(best / baseline);
+      context.emit({ id: `${id}/${method}-over-baseline`, value: best / baseline, unit: 'ratio', spread: 0 });
+    }
+  }
+  for (const [method, list] of Object.entries(shares)) {
+    if (list.length < stylePrograms.length) continue;
+    context.emit({ id: `stream/style/all/${method}-over-baseline`, value: geomean(list), unit: 'ratio', spread: 0,
+      note: `${list.length} programs, geometric mean; least ${Math.min(...list).toFixed(2)}` });
+  }
+}
+
 /** The domain `stream`. */
 export async function benchmarkStream(context: HostContext): Promise<void> {
   const rows: Row[] = [];
@@ -191,8 +232,11 @@ export async function benchmarkStream(context: HostContext): Promise<void> {
   const programs = benchmarkPrograms.filter(({ name }) => context.wanted(`stream/${name}/`));
   for (const program of context.quick ? programs.slice(0, 1) : programs) {
     emit(await compileRow(program));
-    const measured = await measure(program, context);
+    const graph = await programGraph(program.name);
+    const all = randomInput(program, itemsFor(program.inputItems, context.quick));
+    const measured = await measure({ ...program, graph, all, slowest: anchorOf(program).original / 4 }, methods, context);
     for (const row of [...rowsOf(program, measured), ...coreRows(program, measured)]) emit(row);
   }
   if (programs.length === benchmarkPrograms.length) for (const row of streamSummary(rows)) emit(row);
+  await benchmarkStyles(context);
 }

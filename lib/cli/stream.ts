@@ -4,7 +4,7 @@ import { isAbsent, isThere, readBytes, readText, writeFileAtomic } from '../core
 import { readItems, writeItems } from '../jobs/stream/files.ts';
 import type { Diagnostic } from '../stream/diagnostics.ts';
 import * as stream from '../stream/index.ts';
-import { timeOver } from '../stream/stop.ts';
+import { longestTime, timeOver, within } from '../stream/stop.ts';
 import { ExitCode, integerFlag, numberFlag, parseFlags, UsageError, type Command, type CommandContext } from './command.ts';
 import { formatTable } from './table.ts';
 
@@ -143,12 +143,20 @@ async function filesRead(made: stream.StreamGraph, job: Job): Promise<Record<str
   return files;
 }
 
+/** Measures what firings take, as long as the command may. */
+async function measured(job: Job, made: stream.StreamGraph, options: stream.ProfileOptions): Promise<stream.Profile> {
+  const files = await filesRead(made, job);
+  const stop = stopOf(job);
+  const work = (signal: AbortSignal): Promise<stream.Profile> => stream.profile(made, { ...options, signal, files });
+  return within({ timeout: longestTime, ...stop }, work, performance.now(), 'profile');
+}
+
 /** Microseconds of a firing of each actor: estimated, measured, or from a JSON file { "name": microseconds }. */
 async function costsOf(job: Job, made: stream.StreamGraph): Promise<number[]> {
-  const { values, context: { signal } } = job;
+  const { values } = job;
   const estimated = stream.estimateCosts(made);
   if (values.costs === undefined) return estimated;
-  if (values.costs === 'measured') return [...(await stream.profile(made, { signal, files: await filesRead(made, job) })).microseconds];
+  if (values.costs === 'measured') return [...(await measured(job, made, {})).microseconds];
   const text = await readText(values.costs);
   let given: unknown;
   try {
@@ -175,13 +183,13 @@ async function profile(job: Job): Promise<ExitCode> {
   const backend = values.backend ?? 'js';
   if (backend !== 'js' && backend !== 'cpp') throw new UsageError(`--backend takes js or cpp here, not '${backend}'`);
   const input = made.input === undefined || values.input === undefined ? undefined : await readItems(values.input, made.input.type);
-  const { microseconds, measured, cached } = await stream.profile(made, {
-    backend, signal: context.signal, files: await filesRead(made, job), ...(input === undefined ? {} : { input: input.numbers }),
+  const { microseconds, measured: isMeasured, cached } = await measured(job, made, {
+    backend, ...(input === undefined ? {} : { input: input.numbers }),
   });
   const { repetitions } = stream.steadyState(stream.toSdf(made));
   const whole = microseconds.reduce((sum, each, id) => sum + each * repetitions[id]!, 0);
   const rows = made.nodes.map(({ id, name }) => [name, microseconds[id]!.toPrecision(3), String(repetitions[id]),
-    (100 * microseconds[id]! * repetitions[id]! / whole).toFixed(1), measured[id] ? '' : 'counted']);
+    (100 * microseconds[id]! * repetitions[id]! / whole).toFixed(1), isMeasured[id] ? '' : 'counted']);
   context.out.write(`${formatTable(['actor', 'µs each', 'firings', '% of all', ''], rows)}\n\n`
     + `${whole.toPrecision(4)} µs a steady state on one core (${backend}${cached ? ', measured before' : ''})\n`);
   if (values.out !== undefined) {

@@ -47,7 +47,7 @@ export interface CompiledCpp {
   run(input?: ArrayLike<number>, options?: CppRunOptions): Promise<RunResult>;
 }
 
-export const defaultCppPlan: PlanOptions = { groupSize: 12_000, filterSize: 4000, blockBytes: 24576 };
+export const defaultCppPlan: PlanOptions = { groupSize: 12_000, filterSize: 6000, blockBytes: 24576 };
 
 /**
  * Compiles a graph with the system's C++ compiler. Throws NoCompilerError where there is none, UnsupportedProgram and ScheduleError as

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describeGraph, toSdf } from '../../../lib/stream/elaborate/index.ts';
 import { fitName, Namer } from '../../../lib/stream/elaborate/names.ts';
+import { ratesOf } from '../../../lib/stream/elaborate/to-sdf.ts';
 import type { FilterCode } from '../../../lib/stream/ir.ts';
 import type { StreamGraph } from '../../../lib/stream/graph.ts';
 import { graphOf } from '../support.ts';
@@ -93,6 +94,21 @@ describe('names', () => {
     const namer = new Namer();
     const given = ['a', 'a', 'a_2', 'a', 'a_2', 'a_2_2', 'int', 'int', 'int_', 'x_1', 'x__1'].map((name) => namer.unique(name));
     assert.equal(new Set(given).size, given.length);
+  });
+});
+
+describe('rates of wide splitters', () => {
+  it('are added up once, not for each port', () => {
+    let reads = 0;
+    const weights = new Proxy(Array.from({ length: 3000 }, (_, i) => i % 5), {
+      get(target, key) {
+        ++reads;
+        return Reflect.get(target, key) as unknown;
+      },
+    });
+    const node = { id: 0, name: 's', kind: 'splitter', weights, inputs: [0], outputs: [] } as const;
+    for (let port = 0; port < 3000; ++port) assert.deepEqual(ratesOf(node, port), { push: port % 5, pop: 6000, peek: 6000 });
+    assert.ok(reads < 15_000, String(reads));
   });
 });
 

@@ -40,6 +40,15 @@ describe('C++ of many nodes', function () {
     });
   }
 
+  it('does not spend a compiler\'s effort on long functions that are called rarely', () => {
+    const functions = (n: number) => emitCpp(planProgram(graphOf(programs['constants in the code']!(n)), defaultCppPlan)).body.split('\n')
+      .filter((line) => /^__attribute__.* static void (fires?|first)_/.test(line));
+    const isSpared = (line: string) => line.includes('optimize("O0")');
+    assert.equal(functions(20).filter(isSpared).length, 0);
+    // The splitter's and the joiner's.
+    assert.equal(functions(320).filter(isSpared).length, 2);
+  });
+
   it('gives what the interpreter gives', async function () {
     if (!hasCompiler()) this.skip();
     const folder = mkdtempSync(join(tmpdir(), 'warploom-test-'));
