@@ -37,7 +37,7 @@ const smallBytes = 40e6;
 /** The grids that are tried for a pass over so many bytes. */
 export const gridsOf = (bytes: number): readonly Grid[] => (bytes <= smallBytes ? smallGrids : largeGrids);
 
-/** Of many grids, how many go from a short look into the measurement. */
+/** Grids that go from a short look into the measurement. */
 const finalists = 5;
 
 /** Time of a kernel that reads `from` and writes `to`: the fastest of 8 grids, of 96 where the arrays are small. */

@@ -24,7 +24,7 @@ export interface BenchmarkOptions {
 }
 
 export interface Measured {
-  /** Of one call, in each repeat. */
+  /** Seconds of one call, in each repeat. */
   readonly seconds: number[];
   /** What the operation reported of its last call: for a solve its four `used` words. */
   readonly report: number[];

@@ -16,7 +16,7 @@ export interface Problem {
   readonly instructions: number;
   /** Parameters of `swept.advance` beside sizes and arrays. */
   parameters(n: number): Readonly<Record<string, unknown>>;
-  /** The state at the begin, component by component. */
+  /** The state at the start, component by component. */
   initial(n: number, precision: Precision): RealArray;
 }
 

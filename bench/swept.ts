@@ -28,11 +28,11 @@ const sizesOf: Readonly<Record<string, Readonly<Record<Precision, readonly numbe
   cpu: { float64: powers(12, 16, 20, 22), float32: powers(12, 16, 20, 22) },
 };
 const quickSizes = powers(9, 10);
-/** Of variations of a problem, and of the rows that the paper's way of timing has. */
+/** Prefixes of variations of a problem, and of the rows timed as the paper did. */
 const fewSizes: Readonly<Record<string, readonly number[]>> = { cuda: powers(11, 14, 17, 20, 24), cpu: powers(12, 20) };
 const blocks = [32, 64, 128, 256, 512, 1024];
 const wholeSteps = 50_000;
-/** Of the CPU's rows in the report of a GPU (Fig. 10). */
+/** Prefix of the CPU's rows in the report of a GPU (Fig. 10). */
 const besideSizes = powers(11, 14, 17, 20);
 
 /** How long a timed call takes, and how many steps it has at least. */
@@ -160,7 +160,7 @@ async function byteFloor({ device, problem, n, precision, state, next }: Run): P
   return sum;
 }
 
-/** Of the variant that ran. */
+/** Figures of the variant that ran. */
 function limitOf(run: Run, variant: string, floor: number | undefined): { limit: number; bound: string } | undefined {
   const { computeCapability, multiprocessors } = run.device.description;
   const rate = run.device.backend === 'cuda' ? issueRate(computeCapability, multiprocessors, run.precision) : undefined;

@@ -33,7 +33,7 @@ enum class Family { dominant, weak };
 
 inline double wide(float a) { return a; }
 inline double wide(double a) { return a; }
-/// Of the device's complex numbers, which have no host arithmetic.
+/// A complex number of the device, which has no host arithmetic, as one of the host.
 template <class C>
 std::complex<double> wide(const C& a) { return {double(a.re), double(a.im)}; }
 inline float real_part(float a) { return a; }

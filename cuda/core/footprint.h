@@ -50,7 +50,7 @@ class Footprint {
   static constexpr int64_t kLong = int64_t{1} << 40;
 
  private:
-  /// Of extents of at least 1; -1 where it is above `most` or an extent is none.
+  /// The product of extents of at least 1; -1 where it is above `most` or an extent is none.
   static int64_t product(Extents extents, int64_t most) {
     int64_t value = 1;
     for (const int64_t extent : extents) {

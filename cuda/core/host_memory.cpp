@@ -80,11 +80,11 @@ int usable_cores() {
 
 /// Threads that copy for whoever asks; started by the first large copy and never ended, because callers of many
 /// devices and environments share them.
-class Crew {
+class WorkerPool {
  public:
-  static Crew& get() {
-    static auto* const crew = new Crew();
-    return *crew;
+  static WorkerPool& get() {
+    static auto* const pool = new WorkerPool();
+    return *pool;
   }
 
   void copy(const std::vector<HostCopy>& slices, CopyFor purpose) {
@@ -193,7 +193,7 @@ void copy_all(const std::vector<HostCopy>& copies, CopyFor purpose) {
       slices.push_back({copy.to + at, copy.from + at, std::min(kSlice, copy.bytes - at)});
     }
   }
-  Crew::get().copy(slices, purpose);
+  WorkerPool::get().copy(slices, purpose);
 }
 
 void copy_bytes(void* to, const void* from, int64_t bytes) {

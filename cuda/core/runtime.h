@@ -61,7 +61,7 @@ class GpuDevice : public Device {
   virtual Status wait_aside() { return {}; }
   /// The first stream goes on behind what the second was given so far.
   virtual Status join() { return {}; }
-  /// Marks the begin and end of an operation's device work; end writes Control::device_seconds.
+  /// Marks the start and end of an operation's device work; end writes Control::device_seconds.
   virtual Status begin_operation(Control& control) = 0;
   virtual Status end_operation(Control& control) = 0;
 };

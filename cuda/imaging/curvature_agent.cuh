@@ -16,7 +16,7 @@ struct CurvatureTask {
   T eps16 = 0;  ///< 16 eps
   MarchShape shape;
   int64_t channels = 1;  ///< of a coupled image, for `direct`
-  // Of the flow, which goes from u to result in even iterations and back in odd ones:
+  // Only for the flow, which goes from u to result in even iterations and back in odd ones:
   const T* f = nullptr;
   T weight4 = 0, dt = 0;
   const operation::DenoiseState* state = nullptr;

@@ -92,7 +92,7 @@ template <class T>
 struct FaceSquares {
   T face[3][2];
 };
-/// Of `count` components together.
+/// The face squares of `count` components together.
 template <class T>
 WARPLOOM_PORTABLE FaceSquares<T> face_squares(const Surroundings<T>& s, int64_t count, const T& eps16) {
   FaceSquares<T> squares;

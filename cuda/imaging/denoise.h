@@ -47,7 +47,7 @@ struct DenoiseParameters {
 
 inline constexpr int64_t kMostDenoiseIterations = 1000000;
 inline constexpr int64_t kMostCheckEvery = 1000;
-/// Of a check: iteration, energy per pixel and component, gap / energy (flow: relative decrease).
+/// The figures of a check: iteration, energy per pixel and component, gap / energy (flow: relative decrease).
 inline constexpr int kHistoryWords = 3;
 /// weight, sigma (given, estimated, or 0), energy, gap, root mean square of u - f, dt.
 inline constexpr int kDenoiseFigures = 6;

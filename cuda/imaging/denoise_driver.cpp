@@ -11,7 +11,7 @@ namespace {
 /// How much quicker the dual variable moves than the primal one at first; found by trials on noisy phantoms (docs/imaging-denoise.md).
 constexpr double kAcceleratedBalance = 4;
 constexpr int kMostSolutions = 30;
-/// Of the noise level that a weight gives.
+/// Relative tolerance of the noise level that a weight gives.
 constexpr double kLevelTolerance = 1e-3;
 
 int dimensions(const Grid& g) { return std::max(1, (g.nx > 1) + (g.ny > 1) + (g.nz > 1)); }
@@ -61,7 +61,7 @@ class Driver {
       const double theta = accelerated() ? 1 / std::sqrt(1 + 2 * tau) : 1;
       step = {1 / (1 + tau), tau * weight / (1 + tau), tau / (1 + tau), tau * weight, tau, theta, sigma / (theta * weight)};
       if (!accelerated()) continue;
-      // Of Algorithm 2 with the primal step first: the dual step that follows takes the new sigma.
+      // Algorithm 2 with the primal step first: the dual step that follows takes the new sigma.
       tau *= theta;
       sigma /= theta;
     }

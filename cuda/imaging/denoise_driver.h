@@ -16,7 +16,7 @@ class DenoiseBackend {
  public:
   virtual ~DenoiseBackend() = default;
   virtual Status survey(SurveyPart* out) = 0;
-  /// Of the details of the image (see denoise_driver.cpp): how many there are, and those of magnitude `limit` or less.
+  /// Counts of the details of the image (see denoise_driver.cpp): how many there are, and those of magnitude `limit` or less.
   virtual Status count_details(double limit, int64_t* all, int64_t* below) = 0;
   /// Prepares a solution. The first one starts from the image, with `fill` for pixels that are NaN; later ones go on from the last.
   virtual Status begin(const DenoiseState& state, const std::vector<TvStep<double>>& steps, const TvBounds<double>& bounds, double fill,

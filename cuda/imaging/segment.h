@@ -8,7 +8,7 @@
 
 namespace warploom::imaging {
 
-/// What the level set is at the begin. `ball`: radius - distance from the centre; `box`: distance to its nearest side, negative
+/// What the level set is at the start. `ball`: radius - distance from the centre; `box`: distance to its nearest side, negative
 /// outside (of the nearest violated side); `checkerboard`: product of sin(pi x / square) over the axes.
 enum class Initial : int32_t { given = 0, checkerboard = 1, ball = 2, box = 3 };
 inline constexpr const char* kInitialNames[] = {"given", "checkerboard", "ball", "box"};

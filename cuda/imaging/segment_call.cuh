@@ -197,7 +197,7 @@ class SegmentCall {
     }
     return {};
   }
-  /// Steps of a graph, after which everything is as at its begin but for the level set; 0: no graph.
+  /// Steps of a graph, after which everything is as at its start but for the level set; 0: no graph.
   int64_t graph_steps() const {
     const int64_t energies = std::max<int64_t>(1, p_.energy_every), resets = std::max<int64_t>(1, p_.reinitialize_every);
     if (energies > policy::kMostLaunches || resets > policy::kMostLaunches) return 0;

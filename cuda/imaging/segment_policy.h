@@ -40,7 +40,7 @@ inline int64_t strip_rows(int64_t tiles, int64_t ny, int64_t multiprocessors) {
 }
 
 /// Whether the next step's blocks are set up before those of a step have ended: they take none of their places, and the step is so short
-/// that its begin counts (one H200: 4.2 to 3.9 us at 512^2). Blocks of longer steps would stand unevenly (7.6 to 9.1 us at 1024^2).
+/// that its start counts (one H200: 4.2 to 3.9 us at 512^2). Blocks of longer steps would stand unevenly (7.6 to 9.1 us at 1024^2).
 inline bool begins_early(int64_t blocks, int64_t rows, int64_t multiprocessors) { return blocks <= 3 * multiprocessors && rows <= 2; }
 
 /// Steps between two looks of the host at the device.

@@ -12,7 +12,7 @@
 
 namespace warploom::imaging::segmentation {
 
-/// Level sets are clipped to this size at the begin.
+/// Level sets are clipped to this size at the start.
 inline constexpr double kLargestLevel = 1048576;
 
 /// Adding this to a number below 2^50 in size leaves its nearest whole number in the low bits.
@@ -31,7 +31,7 @@ WARPLOOM_PORTABLE uint64_t rounded_word(double term, double scale) {
   return word;
 }
 
-/// Of the words of a slot of the ring: points inside, squared changes, sums of values.
+/// The words of a slot of the ring: points inside, squared changes, sums of values.
 enum SumWord { kInside = 0, kChange = 1, kSum = 2, kHeadWords = 4 };
 /// Copies of a head, which blocks add to in turn.
 inline constexpr int kHeads = 8;

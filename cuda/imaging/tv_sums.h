@@ -27,7 +27,7 @@ struct SumShape {
   }
 };
 
-/// Of a state: norms of gradients, data term, dual energy without the weight of TV.
+/// Sums over a state: norms of gradients, data term, dual energy without the weight of TV.
 struct TvPart {
   double variation = 0, data = 0, dual = 0;
   WARPLOOM_PORTABLE void add(const TvPart& o) {
@@ -36,7 +36,7 @@ struct TvPart {
     dual += o.dual;
   }
 };
-/// Of an image: pixels that are finite, NaN and infinite, bounds and sum of the finite ones.
+/// Figures of an image: pixels that are finite, NaN and infinite, bounds and sum of the finite ones.
 struct SurveyPart {
   double sum = 0, least = HUGE_VAL, most = -HUGE_VAL, finite = 0, missing = 0, infinite = 0;
   WARPLOOM_PORTABLE void add(const SurveyPart& o) {

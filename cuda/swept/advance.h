@@ -29,7 +29,7 @@ struct AdvanceParameters {
   int32_t points = 0;   ///< tiled: points per lane; shared: unused. 0 = policy
   int32_t depth = 0;    ///< time steps per pass over memory; 0 = policy
   int32_t threads = 0;  ///< of a block; 0 = policy
-  View state;         ///< at the begin; never written
+  View state;         ///< at the start; never written
   View next;          ///< after the steps; must not overlap `state`
   /// Report of 6 words: variant, points per lane, steps per pass, threads, completed steps, first bad step (0: none).
   Array<int32_t> used;

@@ -13,7 +13,7 @@ struct ClassicAgent {
     Equation equation;
     Domain domain;
     const Real* around;  ///< the state that the sub-step reads
-    const Real* base;    ///< the state at the begin of the step; may be `result`
+    const Real* base;    ///< the state at the start of the step; may be `result`
     Real* result;
     unsigned int blocks;  ///< of a problem
   };

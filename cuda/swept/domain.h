@@ -11,7 +11,7 @@ namespace warploom::swept {
 struct Source {
   int64_t point = 0;      ///< 0…n-1
   bool mirrored = false;  ///< Equation::mirrored() of that point
-  bool frozen = false;    ///< keeps the value it has at the begin
+  bool frozen = false;    ///< keeps the value it has at the start
   bool follows = false;   ///< outflow: has the value of `point` at every sub-step
 };
 
@@ -32,7 +32,7 @@ struct Domain {
     return end == Boundary::periodic || end == Boundary::reflective || (end == Boundary::dirichlet && odd_dirichlet);
   }
 
-  /// Of any place, at whatever distance from the domain.
+  /// Where the value of any place comes from, at whatever distance from the domain.
   WARPLOOM_PORTABLE Source source(int64_t place) const {
     Source s;
     if (left == Boundary::periodic) {

@@ -9,14 +9,14 @@ namespace warploom::swept {
 enum class Equation : int32_t { heat = 0, kuramoto_sivashinsky = 1, euler = 2 };
 inline constexpr const char* kEquationNames[] = {"heat", "kuramoto-sivashinsky", "euler"};
 
-/// Of one end of the domain; docs/swept.md has the table of which equation takes which.
+/// What happens at one end of the domain; docs/swept.md has the table of which equation takes which.
 /// `periodic`: both ends joined. `reflective`: mirror, heat about the end point (no flux), Euler about the outer face of the end
 /// cell (a wall). `dirichlet`: heat and Euler hold the end value as it is; KS has u = u_xx = 0 (odd about the end point).
 /// `outflow`: Euler, the cells beyond follow the end cell.
 enum class Boundary : int32_t { periodic = 0, reflective = 1, dirichlet = 2, outflow = 3 };
 inline constexpr const char* kBoundaryNames[] = {"periodic", "reflective", "dirichlet", "outflow"};
 
-/// Of the reconstruction in `euler`: `paper` = the pressure-ratio limiter as printed (eqs. 16 and 17, whose two factors are
+/// The limiter of the reconstruction in `euler`: `paper` = the pressure-ratio limiter as printed (eqs. 16 and 17, whose two factors are
 /// exchanged against minmod); the others limit each conserved variable.
 enum class Limiter : int32_t { paper = 0, minmod = 1, van_leer = 2, mc = 3 };
 inline constexpr const char* kLimiterNames[] = {"paper", "minmod", "van-leer", "mc"};

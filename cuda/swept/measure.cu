@@ -17,7 +17,7 @@ int64_t workspace_bytes(const MeasureParameters& p) {
   return chunks > 1 ? p.rows * chunks * static_cast<int64_t>(sizeof(Part)) : 0;
 }
 
-/// Of the blocks that take a chunk: enough lanes for the points of the first one.
+/// Threads of the blocks that take a chunk: enough lanes for the points of the first one.
 int threads_of(const MeasureParameters& p) {
   int threads = 32;
   while (threads < operation::kLanes && int64_t{threads} * operation::kSegment / operation::kSegmentLanes < p.n) threads *= 2;

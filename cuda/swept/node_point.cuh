@@ -19,7 +19,7 @@ struct PhaseParameters {
   int64_t problems;
   bool whole;           ///< the only node holds the domain for the whole launch, `phase.up` sub-steps
   int64_t first_node;   ///< 1: without the node that the ends split
-  const Real* from[2];  ///< the two rows at the begin of the phase; the second is not read by the first phase
+  const Real* from[2];  ///< the two rows at the start of the phase; the second is not read by the first phase
   Real* to[2];          ///< at its end; the second is null where only a state is left
   /// [problem][component][node][2 * kReach]: the points around the middle of each node at the last sub-step but one, as the phases
   /// that are not shifted leave them, and those that are; null where phases do without.
@@ -109,7 +109,7 @@ WARPLOOM_DEVICE void exchange(T (&pair)[2]) {
 }
 
 /// Sub-steps 1…count of a way, the last of which row 0 holds afterwards; kSign: 1 up, -1 down. `point` has
-/// substep<kSubstep, kFrom, kBase>(block, equation, level, limits), from row kFrom to the other with the begin of the time step in
+/// substep<kSubstep, kFrom, kBase>(block, equation, level, limits), from row kFrom to the other with the start of the time step in
 /// row kBase, and exchange_rows(). Warps without an active point take part too: all must meet at the same barriers.
 template <int kSign, class Equation, class Point>
 WARPLOOM_DEVICE void take_substeps(const device::Block& block, const Equation& equation, Point& point, int count, const Limits& limits) {

@@ -80,7 +80,7 @@ struct RegisterAgent {
     WARPLOOM_DEVICE int64_t tips_of(const Parameters& p, int64_t problem, int component, int64_t of) const {
       return ((problem * Equation::kComponents + component) * p.nodes.count + of) * 2 * kReach;
     }
-    /// Of the two nodes of the phase before in whose middles the node begins and ends.
+    /// The two nodes of the phase before, in whose middles the node begins and ends.
     WARPLOOM_DEVICE void load_tips(const Parameters& p, int64_t problem) {
       tip = value[0];
       if (!p.has_tips(p.phase.down)) return;

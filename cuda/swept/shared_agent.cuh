@@ -23,7 +23,7 @@ struct SharedAgent {
   static constexpr int kMaxThreads = kFluxes ? 256 : 1024;
   static constexpr int kMinBlocks = kFluxes ? 3 : 2;  // without spills: Euler in 80 registers, the others in 32
 
-  /// Of a row; where registers are short a constant.
+  /// Columns of a row; a constant where registers are short.
   static WARPLOOM_HOST_DEVICE int columns(int threads) { return (kFluxes ? kMaxThreads : threads) + 2 * kReach; }
   using Layout = FluxLayout<sizeof(Real)>;
   static_assert(!kFluxes || Layout::kBytes == (kMaxThreads + 2 * kReach) * (3 * sizeof(Value) + 2 * sizeof(Real)), "laid out for others");

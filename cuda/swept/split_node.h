@@ -51,7 +51,7 @@ class SplitNode {
     bool mirrored;
   };
 
-  /// Of a place, -1 being the domain's last point. Between the halves stand the images beyond the two ends.
+  /// The column of a place, -1 being the domain's last point. Between the halves stand the images beyond the two ends.
   int column(int place) const { return place - first_ + (place < 0 ? 0 : gap_); }
 
   void load(const Real* edges) {

@@ -74,7 +74,7 @@ class TiledMarch {
   /// Takes a plan that is quicker than those before; `extra`: cycles of what happens every `depth` steps.
   void consider(const TilePlan& plan, int64_t together, double extra) {
     const int64_t blocks = plan.tiles * march_.batch;
-    // Of all that one multiprocessor does; many short blocks even out, few do not.
+    // What one multiprocessor does in all; many short blocks even out, few do not.
     double share = double(blocks) / double(multiprocessors());
     const double rounds = std::ceil(share / double(together > 0 ? together : 1));
     if (plan.mode != TileMode::passes || share <= 1) share = std::ceil(share);

@@ -92,7 +92,7 @@ class Tile {
   }
 
  private:
-  /// Of place i of the warp in its tile and in the domain.
+  /// Where place i of the warp is in its tile and in the domain.
   WARPLOOM_DEVICE int in_tile(int i) const { return warp_first_ + i; }
   WARPLOOM_DEVICE int64_t in_domain(int i) const { return begin_ - place_.margin + warp_first_ + i; }
   /// Lanes whose places this warp alone stores and sends.

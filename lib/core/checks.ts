@@ -134,7 +134,7 @@ export function requireCall(options: CallOptions, known: readonly string[], owne
   if (onProgress !== undefined && typeof onProgress !== 'function') throw refusal('onProgress', 'a function', describeValue(onProgress));
 }
 
-/** Of alternatives of which at most one may be given: its name and value. */
+/** The one that is given of several alternatives, of which at most one may be. */
 export function oneOf<Name extends string>(options: Readonly<Partial<Record<Name, unknown>>>, names: readonly Name[]): Name | undefined {
   const given = names.filter((name) => options[name] !== undefined);
   if (given.length > 1) throw refusal(elementAt(given, 1), `${given[0]} or ${given[1]}`, 'both');

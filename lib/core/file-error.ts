@@ -36,7 +36,7 @@ interface SystemError extends Error {
   readonly code?: string;
   readonly path?: string;
   readonly syscall?: string;
-  /** Of ERR_ACCESS_DENIED: what is not permitted, and on what. */
+  /** For ERR_ACCESS_DENIED: what is not permitted, and on what. */
   readonly permission?: string;
   readonly resource?: string;
 }

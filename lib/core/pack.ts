@@ -77,7 +77,7 @@ function packArray(name: string, part: string, value: unknown): number {
   throw refusal(`${name}${part}`, 'a typed array or a DeviceArray', describeValue(value));
 }
 
-/** `for … in` makes no list of the keys; what it finds in prototypes is nobody's. */
+/** `for … in` makes no list of the keys; what it finds in prototypes does not count. */
 function requireKnown(object: object, known: ReadonlySet<string>, prefix: string): void {
   for (const key in object) {
     if (known.has(key) || !Object.hasOwn(object, key)) continue;

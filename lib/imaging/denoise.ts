@@ -86,7 +86,7 @@ export interface DenoiseResult<V extends Pixels = Pixels> {
   readonly image: Image<V>;
   /** Iterations made, those of all weights together. */
   readonly iterations: number;
-  /** Of the result, per pixel and channel. */
+  /** Energy of the result, per pixel and channel. */
   readonly energy: number;
   /** `primal-dual`: the energy is above its minimum by this fraction of itself at most. */
   readonly gap?: number;

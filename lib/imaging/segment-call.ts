@@ -1,4 +1,4 @@
-// How segment talks to its operation: in one piece, or in portions where somebody wants to see how it gets on.
+// How segment calls its operation: once, or in chunks of iterations where the caller wants to hear of progress.
 import { makeFloat64, makeTypedArray } from '../core/arrays.ts';
 import { newReals, viewOf, withResults } from '../core/calls.ts';
 import { requireFields, requireSignal } from '../core/checks.ts';
@@ -6,10 +6,10 @@ import { DeviceArray } from '../core/device-array.ts';
 import { inputArray, resultArray } from '../core/device.ts';
 import { contourRingsInTurns } from './contour.ts';
 import type { CheckedImage, Pixels } from '../files/image.ts';
-import { segmentVariants, type SegmentCall, type SegmentOptions, type SegmentResult, type SegmentVariant } from './segment-options.ts';
+import { segmentVariants, type SegmentCall, type SegmentResult, type SegmentVariant } from './segment-options.ts';
 
-/** Seconds that a portion should take: a few reports a second. */
-const portionSeconds = 0.2;
+/** Seconds that a chunk should take: a few reports a second. */
+const chunkSeconds = 0.2;
 
 /** Reports of one run of the operation. */
 interface Reports {
@@ -63,26 +63,26 @@ function entriesOf({ record, used }: Reports, before: number): { iteration: numb
 }
 
 /**
- * Runs in portions of whole multiples of `unit` iterations, on arrays of the device, and reports after each. A portion goes on from the
+ * Runs in chunks of whole multiples of `unit` iterations, on arrays of the device, and reports after each. A chunk goes on from the
  * level set of the last one and finds the very sums it ended with: the bits are those of one piece.
  */
-async function runPortions(call: SegmentCall, arrays: Arrays, iterations: number, energyEvery: number) {
+async function runChunks(call: SegmentCall, arrays: Arrays, iterations: number, energyEvery: number) {
   const { options } = call;
   const unit = lcm(Math.max(1, energyEvery), Math.max(1, options.reinitializeEvery ?? 0));
   const history: { iteration: number; energy: number }[] = [];
-  let [done, portion, deviceSeconds, given] = [0, unit, 0, arrays.given];
+  let [done, chunk, deviceSeconds, given] = [0, unit, 0, arrays.given];
   for (;;) {
-    const count = Math.min(portion, iterations - done);
+    const count = Math.min(chunk, iterations - done);
     const reports = await runOnce(call, { ...arrays, given }, count, energyEvery);
     const entries = entriesOf(reports, done);
-    // Each portion after the first begins with the energy that the one before ended with, which counts only where it falls due.
+    // Each chunk after the first begins with the energy that the one before ended with, which counts only where it falls due.
     history.push(...(done === 0 ? entries : entries.slice(1)));
     done += reports.used[1]!;
     deviceSeconds += reports.deviceSeconds;
     const [energy, change] = reports.figures;
     options.onProgress?.(done, iterations, { energy: energy!, change: change! });
     if (done >= iterations || reports.used[2] === 1) return { reports: { ...reports, deviceSeconds }, history, done };
-    if (reports.deviceSeconds < portionSeconds) portion *= 2;
+    if (reports.deviceSeconds < chunkSeconds) chunk *= 2;
     given = arrays.levelSet;
     const last = history.at(-1)!;
     if (energyEvery === 0 || last.iteration % energyEvery !== 0) history.pop();
@@ -90,7 +90,7 @@ async function runPortions(call: SegmentCall, arrays: Arrays, iterations: number
   }
 }
 
-/** The arrays of a call on the device, as they are at the call: where it runs in portions, typed arrays would travel with each. */
+/** The arrays of a call on the device, as they are at the call: where it runs in chunks, typed arrays would travel with each. */
 function onDevice(call: SegmentCall, arrays: Arrays, temporary: DeviceArray[]): Arrays {
   const { device, image: { type, points } } = call;
   const keep = (array: DeviceArray) => {
@@ -114,7 +114,7 @@ async function run(call: SegmentCall, arrays: Arrays) {
   const temporary: DeviceArray[] = [];
   try {
     const placed = onDevice(call, arrays, temporary);
-    const result = await runPortions(call, placed, iterations, energyEvery);
+    const result = await runChunks(call, placed, iterations, energyEvery);
     if (!(arrays.levelSet instanceof DeviceArray)) await (placed.levelSet as DeviceArray).read(arrays.levelSet);
     if (!(arrays.mask instanceof DeviceArray)) await (placed.mask as DeviceArray).read(arrays.mask);
     return result;
@@ -136,9 +136,9 @@ function contoursOf({ width, height, depth }: CheckedImage, levelSet: Pixels): S
 }
 
 /** Runs a checked call. @internal */
-export async function segmentInPortions(call: SegmentCall): Promise<SegmentResult> {
+export async function segmentInChunks(call: SegmentCall): Promise<SegmentResult> {
   const { device, image, given, options } = call;
-  const { out } = options as SegmentOptions;
+  const { out } = options;
   const onIt = image.data instanceof DeviceArray;
   const made: Pixels[] = [];
   const levelSet = out?.levelSet ?? newReals(image.data, image.type, image.points, device);

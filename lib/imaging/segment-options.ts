@@ -119,7 +119,7 @@ export interface SegmentCall {
   readonly device: Device;
   readonly image: CheckedImage;
   readonly options: SegmentOptions;
-  /** Fields of the operation that say what the level set is at the begin. */
+  /** Fields of the operation that say what the level set is at the start. */
   readonly initial: Record<string, unknown>;
   readonly given: Pixels | undefined;
 }

@@ -7,7 +7,7 @@ import { refusal } from '../core/errors.ts';
 import { required } from '../core/known.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { checkImage, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
-import { segmentInPortions } from './segment-call.ts';
+import { segmentInChunks } from './segment-call.ts';
 import { segmentSteps, segmentVariants, type SegmentCall, type SegmentOptions, type SegmentResult } from './segment-options.ts';
 
 const known = [
@@ -94,7 +94,7 @@ function checkOut(out: SegmentOptions['out'], image: CheckedImage): void {
   if (!fits || (mask as Uint8Array).length !== image.points) throw refusal('out.mask', `${image.points} bytes`, describeValue(mask));
 }
 
-/** Options that later portions read, as they are at the call. */
+/** Options that later chunks read, as they are at the call. */
 function takenOptions(options: SegmentOptions): SegmentOptions {
   const { weights, out } = options;
   return {
@@ -128,5 +128,5 @@ export async function segment<V extends Pixels>(image: Image<V>, options: Segmen
   const arrays = [image.data, given, options.out?.levelSet, options.out?.mask];
   options.signal?.throwIfAborted();
   const device = deviceFor(options.device, arrays);
-  return await segmentInPortions({ device, image: checked, options: takenOptions(options), initial, given }) as SegmentResult<V>;
+  return await segmentInChunks({ device, image: checked, options: takenOptions(options), initial, given }) as SegmentResult<V>;
 }

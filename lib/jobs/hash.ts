@@ -47,7 +47,7 @@ async function present(field: string, path: string): Promise<boolean> {
 /** Digests of files by path, so that the items of a sweep do not read their common inputs again and again. */
 export type Digests = Map<string, Promise<string>>;
 
-/** Of a file; of a folder (a series of slices) its files with their names. */
+/** The digest of a file, or of a folder (a series of slices): of its files with their names. */
 async function digest({ field, path, optional }: InputFile): Promise<string> {
   if (optional === true) {
     const found = await hashFile(path).catch((error: unknown) => {

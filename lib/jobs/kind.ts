@@ -20,7 +20,7 @@ export interface ItemContext {
   readonly input: Resolve;
   /** Folder of this item's results; exists. */
   readonly folder: string;
-  /** Of the item's parameters and the bytes of its inputs: what its checkpoints belong to. */
+  /** The hash of the item's parameters and of the bytes of its inputs: what its checkpoints belong to. */
   readonly hash: string;
   readonly signal: AbortSignal;
   readonly onProgress: (done: number, total: number) => void;

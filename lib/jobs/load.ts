@@ -16,7 +16,7 @@ export interface JobItem {
   readonly job: Job;
   /** What it reads. */
   readonly inputs: readonly InputDigest[];
-  /** Of the parameters and the bytes of the input files: a finished item with the same hash is skipped, a begun one continued. */
+  /** The hash of the parameters and input files: a finished item with the same hash is skipped, an interrupted one continued. */
   readonly hash: string;
 }
 

@@ -115,7 +115,7 @@ function nominal(program: Program, fn: FunctionNode): Map<string, string | numbe
   const values = new Map<string, string | number>();
   const elsewhere = program.syntax.masked.slice(0, fn.node.start) + program.syntax.masked.slice(fn.node.end);
   const found = new RegExp(`\\b${fn.name}\\s*<([^<>;{}]*)>\\s*(?:<<<|\\()`).exec(elsewhere);
-  const given = required(found?.[1]).split(',').map((text) => text.trim()) ?? [];
+  const given = found?.[1]?.split(',').map((text) => text.trim()) ?? [];
   for (const [at, name] of fn.template.entries()) {
     const text = given[at];
     const head = program.text(required(fn.node.parent)).slice(0, fn.node.start - required(fn.node.parent).start);

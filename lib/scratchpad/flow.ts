@@ -23,7 +23,7 @@ export interface FlowNode {
   readonly loops: readonly SyntaxNode[];
   /** Threads may leave the kernel here one by one. */
   readonly exits: boolean;
-  /** Of a slot: where the text goes, and whether it closes a block. */
+  /** For a slot: where the text goes, and whether it closes a block. */
   readonly offset: number;
   readonly closing: boolean;
 }

@@ -75,7 +75,7 @@ export class Uniformity {
   /** Whether no divergent statement stands around a node, up to `end` or the function. */
   reachedTogether(node: SyntaxNode, end: SyntaxNode = this.#model.fn.body): boolean {
     for (let up = node.parent, below = node; up !== undefined && below !== end; below = up, up = up.parent) {
-      // Of a conditional statement the condition itself is reached by all.
+      // The condition of a conditional statement is reached by all threads.
       const inCondition = below.field === 'condition' || below.field === 'initializer';
       const isLoop = loopTypes.has(up.type);
       if (controlTypes.has(up.type) && up !== end && (!inCondition || isLoop) && !this.control(up)) return false;

@@ -192,9 +192,9 @@ export function heatSeries(x: number, t: number, options: HeatSeriesOptions): nu
 export interface Growth {
   /** By one step of the scheme. */
   readonly factor: number;
-  /** Of the scheme, per time. */
+  /** Growth rate of the scheme, per time. */
   readonly rate: number;
-  /** Of the equation, q² - q⁴. */
+  /** Growth rate of the equation, q² - q⁴. */
   readonly exact: number;
 }
 

@@ -1,7 +1,7 @@
 // swept.measure: sums and bounds of a state, computed where it is.
 import { makeFloat64 } from '../core/arrays.ts';
 import type { DeviceArray } from '../core/device.ts';
-import { requireCount, requireFields, requireNumber, requireWhole } from '../core/checks.ts';
+import { requireCount, requireFields, requireNumber } from '../core/checks.ts';
 import type { Norms, Setup } from './types.ts';
 
 /** Figures of a row: sums over its points, and bounds. A NaN in the row makes all of them NaN. */
@@ -34,8 +34,8 @@ export function componentsOf({ equation }: Setup): number {
 export function rowOf(where: Place, batch: number, components: number): number {
   requireFields(where, ['problem', 'component'], 'where', 'a place');
   const { problem = 0, component = 0 } = where;
-  requireWhole(problem ?? null, 'problem', 0, batch - 1);
-  requireWhole(component ?? null, 'component', 0, components - 1);
+  requireCount(problem, 'problem', 0, batch - 1);
+  requireCount(component, 'component', 0, components - 1);
   return problem * components + component;
 }
 

@@ -295,7 +295,7 @@ export abstract class Simulation<State> {
   /** What a step that is refused has made. */
   protected readonly mistake: string = 'values that are not finite';
 
-  /** What would help against the next step, of length `dt`, which breaks down; `before` reads the problem's state at its begin. */
+  /** What would help against the next step, of length `dt`, which breaks down; `before` reads the problem's state at its start. */
   protected remedy(_dt: number, _before: () => Promise<RealArray>): Promise<string> {
     return Promise.resolve('Take a smaller time step, and look for an initial state that the equation does not admit');
   }

@@ -52,7 +52,7 @@ export interface PlanSolveOptions<V extends Vector = Vector>
 export interface PlanSolveResult<V extends Vector = Vector> {
   readonly solution: V;
   readonly status: SystemStatuses;
-  /** Of a plan with `check`: as in the result of `solve`. */
+  /** Only for a plan with `check`: as in the result of `solve`. */
   readonly backwardError?: BackwardErrors<V>;
   readonly info: RunInfo;
 }
@@ -265,8 +265,7 @@ export async function plan(options: PlanOptions): Promise<Plan> {
     const copies: Promise<void>[] = [];
     const kept = check ? keepMatrix(device, matrix, bands, copies) : matrix;
     const words = makeWords(device, systems);
-    const parameters = Object.assign(
-      { factorisation, factors }, shapeParameters(problem), kept, words, { batch: systems });
+    const parameters = { factorisation, factors, ...shapeParameters(problem), ...kept, ...words, batch: systems };
     const factoring = withWords(words, 1, () => device.run('tridiagonal.factor', parameters, { signal, onProgress }));
     const [[{ deviceSeconds }, found]] = await Promise.all([factoring, ...copies]);
     const { periodic: _, ...views } = kept;

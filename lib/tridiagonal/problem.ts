@@ -234,7 +234,7 @@ function allocateLike(problem: Problem, name: ArrayName, like: Vector, device: D
   const elements = extentOf(vectorStrides(layout, problem.shape), problem.shape, true);
   const gaps = typeof layout === 'object';
   if (isSplit(like)) {
-    return { re: arrayLike(like.re, elements, device, gaps), im: arrayLike(like.im, elements, device, gaps) } as Vector;
+    return { re: arrayLike(like.re, elements, device, gaps), im: arrayLike(like.im, elements, device, gaps) };
   }
   const pairs = problem.type.startsWith('complex') && isRealArray(like) ? 2 : 1;
   return arrayLike(like, elements * pairs, device, gaps);

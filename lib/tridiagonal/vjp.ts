@@ -10,7 +10,7 @@ import {
 import { infoOf, type SolveInfo } from './solve.ts';
 import type { SystemStatuses } from './status.ts';
 import type {
-  Band, CallOptions, ComplexNumber, ElementType, MatrixOptions, RealArray, ShapeOptions, SplitComplex, Vector,
+  Band, CallOptions, ComplexNumber, ElementType, MatrixOptions, RealArray, ShapeOptions, Vector,
 } from './types.ts';
 import { bandView, isConstant, isSplit, requireVector, vectorView, type View } from './views.ts';
 import { makeWords, withWords } from './words.ts';
@@ -82,7 +82,7 @@ export async function vjp<V extends Vector>(options: VjpOptions<V>): Promise<Vjp
 
 /** A refusal of a gradient is one of the band's strides. */
 function ofBand(error: unknown): unknown {
-  const band = error instanceof ArgumentError ? /^(\w+)Gradient$/.exec(error.argument ?? '')?.[1] : undefined;
+  const band = error instanceof ArgumentError ? /^(\w+)Gradient$/.exec(error.argument)?.[1] : undefined;
   if (band === undefined) return error;
   return refusal(band, 'strides that address no element twice, so that its gradient is an array', 'strides that do');
 }
@@ -136,7 +136,7 @@ function zerosLike(vector: Vector, device: Device): Vector {
     if (array instanceof DeviceArray) return resultArray(device, array.type, array.length, true);
     return array instanceof Float32Array ? new Float32Array(array.length) : new Float64Array(array.length);
   };
-  return isSplit(vector) ? { re: part(vector.re), im: part(vector.im) } as SplitComplex : part(vector);
+  return isSplit(vector) ? { re: part(vector.re), im: part(vector.im) } : part(vector);
 }
 
 function resultOf<V extends Vector>(rhs: V, gradients: Gradient[], status: SystemStatuses, info: SolveInfo): VjpResult<V> {

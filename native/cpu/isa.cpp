@@ -6,7 +6,7 @@
 namespace warploom::cpu {
 namespace {
 
-/// Of builds with one instruction set, and what every processor has in the others.
+/// The only set of builds with one, and in the others what every processor has.
 #if defined(WARPLOOM_ONLY_AVX2)
 constexpr Isa kOnlyIsa = Isa::avx2;
 #else

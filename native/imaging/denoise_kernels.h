@@ -20,7 +20,7 @@ struct CurvaturePlane {
   R* low_z;   ///< nx * ny fluxes from `below`; afterwards those to `above`
   R* rows;    ///< scratch of 4 (nx + 1)
   R* result;
-  // Of the flow:
+  // Only for the flow:
   const R* f;
   R weight4, dt;
 };

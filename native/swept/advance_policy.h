@@ -10,7 +10,7 @@ namespace warploom::cpu::swept_policy {
 
 using ::warploom::swept::Equation;
 
-/// Of one equation, measured on a Zen 3 core with AVX2.
+/// Choices for one equation, measured on a Zen 3 core with AVX2.
 struct Entry {
   /// Bringing a place into a tile and out again, against one step of it, per place that a step loses at both ends.
   double balance;

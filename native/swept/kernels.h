@@ -17,7 +17,7 @@ template <class R>
 struct SubstepTask {
   const Domain* domain;
   const R* around;  ///< the state that the sub-step reads
-  const R* base;    ///< the state at the begin of the step; may be `result`
+  const R* base;    ///< the state at the start of the step; may be `result`
   R* result;
   int64_t begin, end;
 };

@@ -144,7 +144,7 @@ describe('reading files of other writers', () => {
     const cases: [object, RegExp][] = [
       [{ format: 'bmp' }, /^format/], [{ maxPixels: 0 }, /^maxPixels/], [{ maxPixels: 90 }, /^maxPixels.*91/], [{ type: 'int8' }, /^type/],
       [{ values: 'raw' }, /^values/], [{ alpha: true }, /^alpha/], [{ page: -1 }, /^page/], [{ series: 5 }, /^series/], [{ axes: 'xy' }, /^axes/],
-      [{ raw: { width: 1, height: 1, sampleType: 'uint8' } }, /^raw.*format/], [{ size: 3 }, /^size/], [{ format: 'raw' }, /^raw/],
+      [{ raw: { width: 1, height: 1, sampleType: 'uint8' } }, /^format.*raw/], [{ size: 3 }, /^size/], [{ format: 'raw' }, /^raw/],
       [{ format: 'raw', raw: { width: 1, height: 1 } }, /^raw\.sampleType/], [{ format: 'raw', raw: { width: 1, height: 0, sampleType: 'uint8' } }, /^raw\.height/],
     ];
     for (const [options, what] of cases) {

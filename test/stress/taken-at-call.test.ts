@@ -20,7 +20,7 @@ interface Disturbance {
   readonly give?: (array: Float64Array | Uint8Array) => Float64Array | Uint8Array;
   readonly take: (array: Float64Array | Uint8Array) => void;
   readonly list: (list: unknown[]) => void;
-  /** Of device arrays, in the order of the calls; undefined: there is nothing like it. */
+  /** The same for device arrays, in the order of the calls; undefined: there is nothing like it. */
   readonly device?: (array: DeviceArray) => void;
 }
 

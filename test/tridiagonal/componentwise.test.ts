@@ -43,7 +43,7 @@ function problemOfFamilies(spec: ProblemSpec, chosen: readonly Family[], scale: 
     const rows = Float64Array.from({ length: spec.n }, () => scale(random));
     return { re, im, rows };
   });
-  // Of op(A) it is the rows that are scaled: of A, where that is transposed, the columns.
+  // The rows of op(A) are scaled: where A is transposed, its columns.
   const column = { lower: -1, diagonal: 0, upper: 1 };
   const entry = (name: keyof Matrix) => (s: number, i: number): Pair => {
     const { re, im, rows } = systems[s]!;

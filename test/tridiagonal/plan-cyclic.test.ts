@@ -74,7 +74,7 @@ function residualRatio(
 function matrices(n: number, type: ElementType): Matrix[] {
   const random = new Random(n);
   const tiny = [0, 1e-16, 1e-14, 1e-12, 1e-8, 1e-4];
-  // Of n that 4 divides, the whole of 1, d, 1 is as singular as its part.
+  // Where 4 divides n, the whole of 1, d, 1 is as singular as its part.
   const constant = n % 4 === 0 ? [] : tiny.map((d) => constantFamily(n, d));
   const rows = [n - 2, n - 3, 0, Math.floor(n / 2) - 1].filter((row) => row >= 0);
   const broken = rows.flatMap((row) => tiny.map((pivot) => brokenFamily(n, row, pivot, isComplexType(type), random)));

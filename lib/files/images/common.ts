@@ -31,7 +31,7 @@ export interface ImageMeta {
   readonly header?: Uint8Array;
   /** What the file says of itself in words. */
   readonly description?: string;
-  /** Of which a reader should know: dropped alpha, uneven slices. */
+  /** What a reader should know: dropped alpha, uneven slices. */
   readonly notes?: readonly string[];
 }
 
@@ -95,6 +95,9 @@ export interface Source {
 }
 
 export const defaultMaxPixels = 2 ** 28;
+
+/** A field of a file that a library's types promise and that files leave out all the same. */
+export const fieldOr = <T>(value: T | undefined, fallback: T): T => value ?? fallback;
 
 /** A file that is cut off, or whose header contradicts itself or its data. */
 export function damaged(name: string, what: string, cause?: unknown): WarploomError {

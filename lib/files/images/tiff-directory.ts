@@ -1,6 +1,6 @@
 // The directories of a TIFF file by the package `tiff`, behind a walk that refuses what its parser would run away with.
 import { decode, type TiffIfd } from 'tiff';
-import { damaged, guarded, unsupported, type Source } from './common.ts';
+import { damaged, fieldOr, guarded, unsupported, type Source } from './common.ts';
 
 /** Bytes of a value, by its type. */
 const valueBytes: Readonly<Record<number, number>> = { 1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8 };
@@ -47,6 +47,6 @@ export function tiffDirectories(source: Source): { pages: TiffIfd[]; littleEndia
   if (walk(source, littleEndian) === 0) throw damaged(name, 'a TIFF file without a page');
   const pages = guarded(name, 'tiff', () => decode(bytes, { ignoreImageData: true }));
   // Reduced copies of another page.
-  const full = pages.filter((page) => (page.newSubfileType & 1) === 0);
+  const full = pages.filter((page) => (fieldOr(page.newSubfileType, 0) & 1) === 0);
   return { pages: full.length > 0 ? full : pages, littleEndian };
 }

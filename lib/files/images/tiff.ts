@@ -3,8 +3,8 @@ import type { TiffIfd } from 'tiff';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
 import {
-  allocatePixels, bytesOfSample, damaged, decodeSamples, guarded, limitsOf, pixelTypeFor, requireExtents, scaleFor, spread, unsupported,
-  type ReadResult, type SampleType, type Source,
+  allocatePixels, bytesOfSample, damaged, decodeSamples, fieldOr, guarded, limitsOf, pixelTypeFor, requireExtents, scaleFor, spread,
+  unsupported, type ReadResult, type SampleType, type Source,
 } from './common.ts';
 import { tiffDirectories } from './tiff-directory.ts';
 import { expand, unpredict } from './tiff-strips.ts';
@@ -44,14 +44,19 @@ function sampleTypeOf(ifd: TiffIfd, name: string): SampleType {
   return type as SampleType;
 }
 
+/** Whether a field of a directory is there; the library's types do not tell. */
+const isList = (value: unknown): boolean => value !== undefined;
+
 function checkPage(ifd: TiffIfd, source: Source): Page {
   const { name } = source;
-  const { width, height, samplesPerPixel: channels, type: photometric, compression, predictor, planarConfiguration } = ifd;
+  const { width, height, samplesPerPixel: channels, compression, predictor, planarConfiguration } = ifd;
+  const photometric = fieldOr(ifd.type, 1);
+  const orientation = fieldOr(ifd.orientation, 1);
   requireExtents(source, [width, height, channels]);
   if (photometric > 3) {
     throw unsupported(name, `a TIFF file with photometric interpretation ${photometric} (grey, RGB and palettes are read)`);
   }
-  if (ifd.orientation !== 1) throw unsupported(name, `a TIFF file with orientation ${ifd.orientation}`);
+  if (orientation !== 1) throw unsupported(name, `a TIFF file with orientation ${orientation}`);
   if (ifd.fillOrder !== 1) throw unsupported(name, 'a TIFF file with reversed bits');
   const type = sampleTypeOf(ifd, name);
   const palette = photometric === 3 ? ifd.palette : undefined;
@@ -61,13 +66,13 @@ function checkPage(ifd: TiffIfd, source: Source): Page {
   const { tiled } = ifd;
   const blockWidth = tiled ? required(ifd.tileWidth) : width;
   const blockHeight = tiled ? required(ifd.tileHeight) : Math.min(ifd.rowsPerStrip, height);
-  const [offsets, counts]: readonly [number[] | undefined, number[] | undefined] = tiled
+  const [offsets, counts] = tiled
     ? [ifd.tileOffsets, ifd.tileByteCounts] : [ifd.stripOffsets, ifd.stripByteCounts];
   if (!(blockWidth >= 1 && blockHeight >= 1 && Number.isSafeInteger(blockWidth * blockHeight))) {
     throw damaged(name, 'TIFF strips or tiles without extent');
   }
   requireExtents(source, [blockWidth, blockHeight, channels]);
-  if (offsets === undefined || counts === undefined) throw damaged(name, 'a TIFF page that does not say where its pixels are');
+  if (!isList(offsets) || !isList(counts)) throw damaged(name, 'a TIFF page that does not say where its pixels are');
   const planar = planarConfiguration === 2 && channels > 1;
   const blocks = Math.ceil(width / blockWidth) * Math.ceil(height / blockHeight) * (planar ? channels : 1);
   if (offsets.length < blocks || counts.length < blocks) {

@@ -9,7 +9,7 @@ export type HostImage = Image<Float32Array | Float64Array>;
 /** An image as the computation takes it. */
 export interface LoadedImage {
   readonly image: HostImage;
-  /** Of the file; undefined for generated images. */
+  /** What the file says of itself; undefined for generated images. */
   readonly meta: ImageMeta | undefined;
   /** Intensities that became 0 and 1. */
   readonly range: readonly [number, number];

@@ -108,7 +108,7 @@ const kind = 'heat-adi-job-2';
 
 /** What a checkpoint belongs to. */
 interface Belongs {
-  /** Of the item; a state of other parameters or inputs is never continued. */
+  /** The item's hash: a state of other parameters or inputs is never continued. */
   readonly hash: string;
   readonly precision: 'float32' | 'float64';
   readonly width: number;

@@ -53,7 +53,7 @@ export type Ring = readonly (readonly [number, number])[];
 export interface Segmented {
   readonly mask: Uint8Array;
   readonly levelSet: Float32Array | Float64Array;
-  /** Of a two-dimensional image; of a volume those of its middle slice. */
+  /** The contours of a two-dimensional image; those of the middle slice of a volume. */
   readonly contours: readonly Ring[];
   readonly energies: Readonly<Record<string, readonly number[]>>;
   readonly report: Pick<ItemReport, 'summary' | 'figures' | 'accuracy' | 'notes'>;

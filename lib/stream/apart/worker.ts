@@ -7,7 +7,7 @@ async function made(task: Task): Promise<unknown> {
     const [{ check }, { elaborate }] = await Promise.all([import('../front/check.ts'), import('../elaborate/index.ts')]);
     const { main, parameters = {} } = task.options;
     const { checked } = check(task.program, { ...(main === undefined ? {} : { entry: main }), parameters: Object.keys(parameters) });
-    return elaborate(checked!, task.options);
+    return elaborate(checked, task.options);
   }
   const { interpretSync, recordChannels } = await import('../interpret/index.ts');
   return task.kind === 'record' ? recordChannels(task.graph, task.options, task.most) : interpretSync(task.graph, task.options);
