@@ -1,4 +1,5 @@
-// Documentation keeps to 120 columns, so that it reads well in an editor and in a diff. `--fix` wraps what is longer; `--all`: also those that wait.
+// Documentation keeps to 120 columns, so that it reads well in an editor and in a diff. `--fix` wraps what is longer; `--all`: also
+// those that wait.
 // Tables, code and lines that cannot be broken (a heading, one long link) stay as they are.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -83,6 +84,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     else for (const line of long) console.error(`${path}:${line}: more than ${kColumns} columns`);
     breaches += long.length;
   }
-  console.log(`documents: ${files.length} files, ${breaches} lines ${fix ? 'wrapped' : 'too long (npm run docs:lines -- --fix wraps them)'}`);
+  const verdict = fix ? 'wrapped' : 'too long (npm run docs:lines -- --fix wraps them)';
+  console.log(`documents: ${files.length} files, ${breaches} lines ${verdict}`);
   process.exitCode = breaches > 0 && !fix ? 1 : 0;
 }

@@ -23,7 +23,8 @@ struct TilePlace {
 
   WARPLOOM_DEVICE bool owns(int i) const { return i >= margin && i < margin + own; }
 
-  /// Places of the left (side 0) or right margin, for a warp that begins at place `warp_first` of the tile; empty where nothing needs renewal.
+  /// Places of the left (side 0) or right margin, for a warp that begins at place `warp_first` of the tile; empty where nothing needs
+  /// renewal.
   WARPLOOM_DEVICE MarginSource margin_source(const Domain& domain, int side, int warp_first, int places) const {
     MarginSource s;
     const bool outer = tile == (side == 0 ? 0 : tiles - 1);

@@ -1,5 +1,5 @@
 // How runs are ended from outside: by a signal, or when their time is over.
-import { describeValue } from '../core/arrays.ts';
+import { describeValue, isObject } from '../core/arrays.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
 
 /** What ends a run before its time. */
@@ -19,7 +19,7 @@ export function timeOver(milliseconds: number, what = 'run'): WarploomError {
 
 /** Refuses what cannot stop anything. `prefix`: of the names in messages. */
 export function requireStop({ signal, timeout }: { readonly signal?: unknown; readonly timeout?: unknown }, prefix = ''): void {
-  const isSignal = signal === undefined || typeof (signal as Partial<AbortSignal> | null)?.throwIfAborted === 'function';
+  const isSignal = signal === undefined || (isObject(signal) && typeof Reflect.get(signal, 'throwIfAborted') === 'function');
   if (!isSignal) throw refusal(`${prefix}signal`, 'an AbortSignal', describeValue(signal));
   const isTime = timeout === undefined || (typeof timeout === 'number' && timeout > 0 && timeout <= longestTime);
   if (!isTime) throw refusal(`${prefix}timeout`, 'milliseconds above 0', describeValue(timeout));

@@ -77,16 +77,15 @@ void operators(Report& report, Device& device) {
   }
 }
 
-/// Right-hand sides of one matrix, and periodic systems, by the kernel that solves several sides at once; spoiled ones
-/// get the words that condensation by the Thomas algorithm gives them.
+struct SidesKind {
+  int64_t n, systems, rhs_count;
+  Layout layout;
+  bool periodic;
+};
+
 template <class T>
-void sides(Report& report) {
-  struct Kind {
-    int64_t n, systems, rhs_count;
-    Layout layout;
-    bool periodic;
-  };
-  std::vector<Kind> kinds;
+std::vector<SidesKind> kinds_of_sides() {
+  std::vector<SidesKind> kinds;
   for (const int64_t n : {34, 35, 288, 289, 290, 577, 1153, 2593}) kinds.push_back({n, n > 300 ? 3 : 9, 1, Layout::contiguous, true});
   for (const int64_t n : {145, 288, 289, 513, 1300}) {
     kinds.push_back({n, 40000 / n + 3, 1, Layout::shared, false});
@@ -95,8 +94,15 @@ void sides(Report& report) {
   kinds.push_back({70, 4, 3, Layout::contiguous, true});
   kinds.push_back({70, 4, 3, Layout::toeplitz, true});
   if (sizeof(T) == 8) kinds.push_back({2400, 30, 1, Layout::shared, false});
+  return kinds;
+}
+
+/// Right-hand sides of one matrix, and periodic systems, by the kernel that solves several sides at once; spoiled ones
+/// get the words that condensation by the Thomas algorithm gives them.
+template <class T>
+void sides(Report& report) {
   int turn = 0;
-  for (const Kind& kind : kinds) {
+  for (const SidesKind& kind : kinds_of_sides<T>()) {
     if (kSanitized && kind.n > 300) continue;
     const auto device = open_simt(kOrders[++turn % (sizeof kOrders / sizeof *kOrders)]);
     Shape shape;

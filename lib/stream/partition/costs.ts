@@ -1,6 +1,6 @@
 // What things cost: the table that all partitioners and pipelining take, from profiling or given.
 import { describeValue } from '../../core/arrays.ts';
-import { ArgumentError, refusal } from '../../core/errors.ts';
+import { refusal } from '../../core/errors.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { requireFields, requireList, requireRateGraph, requireSizes } from '../require.ts';
 

@@ -4,7 +4,7 @@
 // in chapter 4). Lane l of a group of `width` threads owns column l: `total / width` items that follow each other in the stream.
 // Position and stream index depend on `total` and `width` alone, so producer and consumer agree whatever their rates are.
 import { describeValue, holds } from '../../core/arrays.ts';
-import { ArgumentError, refusal } from '../../core/errors.ts';
+import { refusal } from '../../core/errors.ts';
 import { requireFields, requireInteger } from '../require.ts';
 
 /** Width of chapter 3: the greatest common divisor of the block sizes it considers. */
