@@ -177,9 +177,11 @@ class Frame {
     return exit.isContinue ? undefined : 'left';
   }
 
-  #for({ label, counter, from, to, step, body }: StatementOf<'for'>): Exit {
+  #for({ label, counter, from, to, step, body, most = Infinity }: StatementOf<'for'>): Exit {
     const end = this.#number(to);
+    let made = 0;
     for (let i = this.#number(from); i < end; i += step) {
+      if (++made > most) wrong(`the loop ${label.name} makes more than ${most} iterations`);
       this.set(counter, i);
       const exit = this.#inside(label, body);
       if (exit !== undefined) {

@@ -115,6 +115,7 @@ export type Statement =
   | {
     readonly kind: 'for'; readonly label: Label; readonly counter: Local; readonly from: Expression; readonly to: Expression;
     /** More than 0. */ readonly step: number; readonly body: Body;
+    /** Iterations that it makes at most, which its maker vouches for. */ readonly most?: number;
   }
   | { readonly kind: 'while'; readonly label: Label; readonly condition: Expression; readonly body: Body }
   /** Code that `break` can leave. */

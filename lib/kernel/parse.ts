@@ -247,7 +247,8 @@ class Parser {
     const to = this.#expression();
     this.#expect('step');
     const step = this.#number();
-    return { kind: 'for', label, counter, from, to, step, body: this.#inside(label) };
+    const most = this.#is('most') ? { most: this.#number() } : {};
+    return { kind: 'for', label, counter, from, to, step, body: this.#inside(label), ...most };
   }
 
   #call(): Statement {

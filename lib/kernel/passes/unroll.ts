@@ -23,6 +23,11 @@ export function tripsOf({ from, to, step }: For): number | undefined {
   return first === undefined || end === undefined ? undefined : Math.max(0, Math.ceil((end - first) / step));
 }
 
+/** Whether a loop may make as many iterations as are to go together. */
+export function mayMake(s: For, factor: number): boolean {
+  return (s.most ?? factor) >= factor && (tripsOf(s) ?? factor) >= factor;
+}
+
 /** One iteration on its own, in which `continue` goes to the end. */
 function iteration(body: Body, label: Label, names: Names): Body {
   const copy = copyBody(body, names);
@@ -95,14 +100,14 @@ function shifted(body: Body, counter: Local, by: number): Body {
 }
 
 function unrolled(s: For, factor: number, names: Names): Statement | Body {
-  const split = breaks(s.body, s.label) ? undefined : splitLoop(s, factor, names);
+  const split = breaks(s.body, s.label) || !mayMake(s, factor) ? undefined : splitLoop(s, factor, names);
   if (split === undefined) return s;
   const body = Array.from({ length: factor }, (_, i) => shifted(iteration(s.body, s.label, names), s.counter, i * s.step)).flat();
   const label: Label = { name: names.make(s.label.name) };
   const rest = renameBody(copyBody(s.body, names), { labels: new Map([[s.label, label]]) });
   return [
     ...split.before, { ...s, from: split.from, to: split.middle, step: s.step * factor, body },
-    { ...s, label, from: split.middle, to: split.to, body: rest },
+    { ...s, label, from: split.middle, to: split.to, body: rest, most: factor - 1 },
   ];
 }
 
@@ -196,7 +201,7 @@ function hasLoop(body: Body): boolean {
 }
 
 function jammed(s: For, factor: number, names: Names, mentions: ReadonlyMap<Local, number>): Statement | Body {
-  if (isLeft(s.body, s.label) || !hasLoop(s.body) || !isIndependent(s.body)) return s;
+  if (!mayMake(s, factor) || isLeft(s.body, s.label) || !hasLoop(s.body) || !isIndependent(s.body)) return s;
   const own = privateTo(s.body, mentions);
   const split = own === undefined ? undefined : splitLoop(s, factor, names);
   if (split === undefined) return s;
@@ -205,7 +210,7 @@ function jammed(s: For, factor: number, names: Names, mentions: ReadonlyMap<Loca
   const rest = copyBody(s.body, names, freshLocals(own!, names));
   return [
     ...split.before, { ...s, from: split.from, to: split.middle, step: s.step * factor, body: jam(copies) },
-    { ...s, label: { name: names.make(s.label.name) }, from: split.middle, to: split.to, body: rest },
+    { ...s, label: { name: names.make(s.label.name) }, from: split.middle, to: split.to, body: rest, most: factor - 1 },
   ];
 }
 

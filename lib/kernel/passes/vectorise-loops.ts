@@ -8,7 +8,7 @@ import { mapBody, mapFunctions, Names, walkExpression } from '../visit.ts';
 import { copyBody, freshLocals } from './clone.ts';
 import { isSame } from './fold.ts';
 import { factorOf, linearOf } from './linear.ts';
-import { mentionsIn, privateTo, splitLoop } from './unroll.ts';
+import { mayMake, mentionsIn, privateTo, splitLoop } from './unroll.ts';
 
 type For = StatementOf<'for'>;
 
@@ -137,13 +137,14 @@ function vectorised(s: For, names: Names, mentions: ReadonlyMap<Local, number>):
   const own = element === undefined ? undefined : privateTo(s.body, mentions);
   if (element === undefined || own === undefined) return s;
   const width = lanesOf[vectorOf[element]];
+  if (!mayMake(s, width)) return s;
   const body = new LoopVectoriser(s, width, own, names).body();
   const split = body === undefined ? undefined : splitLoop(s, width, names);
   if (body === undefined || split === undefined) return s;
   const rest = copyBody(s.body, names, freshLocals(own, names));
   return [
     ...split.before, { ...s, from: split.from, to: split.middle, step: s.step * width, body },
-    { ...s, label: { name: names.make(s.label.name) }, from: split.middle, to: split.to, body: rest },
+    { ...s, label: { name: names.make(s.label.name) }, from: split.middle, to: split.to, body: rest, most: width - 1 },
   ];
 }
 
