@@ -133,7 +133,9 @@ class Parser {
 
   #function(): KernelFunction {
     this.#expect('function');
-    [this.#locals, this.#own, this.#labels] = [new Map(), new Map(), []];
+    this.#locals = new Map();
+    this.#own = new Map();
+    this.#labels = [];
     const name = this.#next();
     const parameters = this.#list(() => this.#local());
     const results = this.#results();
