@@ -6,6 +6,7 @@ import {
 } from './ir.ts';
 import { binaryOn, compared, conversionOf, mathOf, unaryOn } from './semantics.ts';
 import { expressionText } from './text.ts';
+import { must } from './must.ts';
 
 /** A scalar, or lanes. Conditions are 0 or 1. */
 export type Value = number | readonly number[];
@@ -27,7 +28,7 @@ export interface MachineOptions {
   /** External buffers by name. */
   readonly external?: Readonly<Record<string, Elements>>;
   /** Imports by name. */
-  readonly imports?: Readonly<Record<string, (...args: number[]) => number | readonly number[] | void>>;
+  readonly imports?: Readonly<Record<string, (...args: number[]) => number | readonly number[] | undefined>>;
   /** Statements after which a run is given up. Default: 10 million. */
   readonly limit?: number;
 }
@@ -65,14 +66,14 @@ export class Machine {
 
   #initial({ name, role, element, length, initial }: Buffer): Elements {
     if (role === 'external') return this.#options.external?.[name] ?? wrong(`${name} is not given`);
-    const elements = makeElements(element, length!);
+    const elements = makeElements(element, must(length));
     if (initial !== undefined) elements.set(initial);
     return elements;
   }
 
   /** Contents of a buffer of the program. */
   contents(buffer: Buffer): Elements {
-    return this.#memory.get(buffer)!.elements;
+    return must(this.#memory.get(buffer)).elements;
   }
 
   /** Calls a function. Throws {@link Trap} where it traps. */
@@ -80,9 +81,10 @@ export class Machine {
     const f = this.#functions.get(name);
     if (f === undefined) return this.#host(name, args as readonly number[]);
     const locals = new Map<Local, Value>();
-    f.parameters.forEach((parameter, i) => new Frame(this, locals).set(parameter, args[i]!));
+    f.parameters.forEach((parameter, i) => new Frame(this, locals).set(parameter, must(args[i])));
     for (const buffer of f.buffers) {
-      this.#memory.set(buffer, { elements: makeElements(buffer.element, buffer.length!), written: new Uint8Array(buffer.length!) });
+      const length = must(buffer.length);
+      this.#memory.set(buffer, { elements: makeElements(buffer.element, length), written: new Uint8Array(length) });
     }
     const exit = new Frame(this, locals).body(f.body);
     return exit !== undefined && 'values' in exit ? exit.values : [];
@@ -100,7 +102,7 @@ export class Machine {
   }
 
   memory(buffer: Buffer, from: number, count: number): Memory {
-    const found = this.#memory.get(buffer)!;
+    const found = must(this.#memory.get(buffer));
     if (!(from >= 0 && from + count <= found.elements.length)) wrong(`${buffer.name}[${from}] with ${count} elements lies outside`);
     return found;
   }
@@ -159,7 +161,7 @@ class Frame {
       case 'return': return { values: s.values.map((e) => this.value(e)) };
       case 'call': {
         const results = this.#machine.call(s.callee, s.args.map((e) => this.value(e)));
-        s.results.forEach((local, i) => this.set(local, results[i]!));
+        s.results.forEach((local, i) => this.set(local, must(results[i])));
         return undefined;
       }
       case 'trap': throw new Trap(s.site, this.#number(s.value));
@@ -177,9 +179,11 @@ class Frame {
     return exit.isContinue ? undefined : 'left';
   }
 
-  #for({ label, counter, from, to, step, body }: StatementOf<'for'>): Exit {
+  #for({ label, counter, from, to, step, body, most = Infinity }: StatementOf<'for'>): Exit {
     const end = this.#number(to);
+    let made = 0;
     for (let i = this.#number(from); i < end; i += step) {
+      if (++made > most) wrong(`the loop ${label.name} makes more than ${most} iterations`);
       this.set(counter, i);
       const exit = this.#inside(label, body);
       if (exit !== undefined) {
@@ -236,34 +240,35 @@ class Frame {
       case 'get': return this.#locals.get(e.local) ?? wrong(`${e.local.name} is read before it is set`);
       case 'load': {
         const values = this.#read(e.buffer, this.#index(e.index) + e.offset, lanesOf[e.type]);
-        return isVector(e.type) ? values : values[0]!;
+        return isVector(e.type) ? values : must(values[0]);
       }
       case 'unary': {
-        const f = unaryOn(e.op, elementOf[e.type])!;
-        return byLanes(e.type, [this.value(e.operand)], (a) => f(a!));
+        const f = must(unaryOn(e.op, elementOf[e.type]));
+        return byLanes(e.type, [this.value(e.operand)], (a) => f(a));
       }
       case 'binary': return this.#binary(e);
       case 'compare': return compared(e.op, this.#number(e.left), this.#number(e.right)) ? 1 : 0;
       case 'logic': return (this.#number(e.left) !== 0) === (e.op === 'and') ? this.value(e.right) : e.op === 'and' ? 0 : 1;
       case 'select': return this.value(this.#number(e.condition) !== 0 ? e.then : e.otherwise);
       case 'convert': {
-        const f = conversionOf(elementOf[e.operand.type], elementOf[e.type])!;
-        return byLanes(e.type, [this.value(e.operand)], (a) => f(a!));
+        const f = must(conversionOf(elementOf[e.operand.type], elementOf[e.type]));
+        return byLanes(e.type, [this.value(e.operand)], (a) => f(a));
       }
       case 'math': return mathOf(e.name)(...e.args.map((arg) => this.#number(arg)));
       case 'splat': return Array<number>(lanesOf[e.type]).fill(this.#number(e.operand));
       case 'lanes': return e.parts.map((part) => this.#number(part));
-      case 'extract': return (this.value(e.vector) as readonly number[])[e.lane]!;
+      case 'extract': return must((this.value(e.vector) as readonly number[])[e.lane]);
     }
   }
 
   #binary(e: ExpressionOf<'binary'>): Value {
     const element = elementOf[e.type];
-    const f = binaryOn(e.op, element)!;
+    const f = must(binaryOn(e.op, element));
     const [a, b] = [this.value(e.left), this.value(e.right)];
     if (element === 'i32' && (e.op === 'div' || e.op === 'rem') && b === 0) wrong(`division by zero: ${expressionText(e)}`);
-    if (e.isExact === true && f(a as number, b as number) !== exactly[e.op]!(a as number, b as number)) wrong(`${expressionText(e)} wraps`);
-    return byLanes(e.type, [a, b], (x, y) => f(x!, y!));
+    const isWrong = e.isExact === true && f(a as number, b as number) !== must(exactly[e.op])(a as number, b as number);
+    if (isWrong) wrong(`${expressionText(e)} wraps`);
+    return byLanes(e.type, [a, b], (x, y) => f(x, y));
   }
 }
 
@@ -273,6 +278,6 @@ const exactly: Readonly<Record<string, (a: number, b: number) => number>> = {
 
 /** A function of scalars on lanes, each alone; a scalar beside lanes counts for all. */
 function byLanes(type: Type, args: readonly Value[], f: (...args: number[]) => number): Value {
-  const one = (lane: number): number => f(...args.map((arg) => (typeof arg === 'number' ? arg : arg[lane]!)));
+  const one = (lane: number): number => f(...args.map((arg) => (typeof arg === 'number' ? arg : must(arg[lane]))));
   return isVector(type) ? Array.from({ length: lanesOf[type] }, (_, lane) => one(lane)) : one(0);
 }

@@ -1,4 +1,5 @@
 // Typed low-level representation of scalar code: what clients lower to, passes rewrite and printers print. It knows no client.
+import { must } from './must.ts';
 //
 // A program is a set of buffers and functions. Expressions are pure: they read locals and buffers, and neither write nor trap; all else
 // is a statement. So operands may be evaluated in any order, but `and`, `or` and `select` evaluate only what they need.
@@ -115,6 +116,7 @@ export type Statement =
   | {
     readonly kind: 'for'; readonly label: Label; readonly counter: Local; readonly from: Expression; readonly to: Expression;
     /** More than 0. */ readonly step: number; readonly body: Body;
+    /** Iterations that it makes at most, which its maker vouches for. */ readonly most?: number;
   }
   | { readonly kind: 'while'; readonly label: Label; readonly condition: Expression; readonly body: Body }
   /** Code that `break` can leave. */
@@ -212,7 +214,7 @@ export function splat(operand: Expression): ExpressionOf<'splat'> {
   return { kind: 'splat', type: vectorOf[operand.type as ScalarType], operand };
 }
 export function lanes(...parts: readonly Expression[]): ExpressionOf<'lanes'> {
-  return { kind: 'lanes', type: vectorOf[parts[0]!.type as ScalarType], parts };
+  return { kind: 'lanes', type: vectorOf[must(parts[0]).type as ScalarType], parts };
 }
 export function extract(vector: Expression, lane: number): ExpressionOf<'extract'> {
   return { kind: 'extract', type: elementOf[vector.type], vector, lane };

@@ -133,7 +133,9 @@ class Parser {
 
   #function(): KernelFunction {
     this.#expect('function');
-    [this.#locals, this.#own, this.#labels] = [new Map(), new Map(), []];
+    this.#locals = new Map();
+    this.#own = new Map();
+    this.#labels = [];
     const name = this.#next();
     const parameters = this.#list(() => this.#local());
     const results = this.#results();
@@ -247,7 +249,8 @@ class Parser {
     const to = this.#expression();
     this.#expect('step');
     const step = this.#number();
-    return { kind: 'for', label, counter, from, to, step, body: this.#inside(label) };
+    const most = this.#is('most') ? { most: this.#number() } : {};
+    return { kind: 'for', label, counter, from, to, step, body: this.#inside(label), ...most };
   }
 
   #call(): Statement {

@@ -65,7 +65,9 @@ export function conversionOf(from: Kind, to: Kind): Unary | undefined {
   return to === 'f32' ? Math.fround : (a) => a;
 }
 
+const functions = Math as unknown as Readonly<Record<MathName, (...args: number[]) => number>>;
+
 /** A function of mathematics. */
 export function mathOf(name: MathName): (...args: number[]) => number {
-  return Math[name] as (...args: number[]) => number;
+  return functions[name];
 }

@@ -67,8 +67,10 @@ function statementLines(s: Statement): string[] {
       const otherwise = s.otherwise.length === 0 ? [] : ['} else {', ...lines(s.otherwise)];
       return [`if ${text(s.condition)} {`, ...lines(s.then), ...otherwise, '}'];
     }
-    case 'for':
-      return [`for ${s.label.name}: ${s.counter.name} = ${text(s.from)} to ${text(s.to)} step ${s.step} {`, ...lines(s.body), '}'];
+    case 'for': {
+      const bounds = `${text(s.from)} to ${text(s.to)} step ${s.step}${s.most === undefined ? '' : ` most ${s.most}`}`;
+      return [`for ${s.label.name}: ${s.counter.name} = ${bounds} {`, ...lines(s.body), '}'];
+    }
     case 'while': return [`while ${s.label.name}: ${text(s.condition)} {`, ...lines(s.body), '}'];
     case 'block': return [`block ${s.label.name}: {`, ...lines(s.body), '}'];
     case 'break': case 'continue': return [`${s.kind} ${s.label.name}`];

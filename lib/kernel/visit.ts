@@ -114,7 +114,7 @@ export interface Mapper {
 /** A body put through a mapper; the same object where nothing changed. */
 export function mapBody(body: Body, mapper: Mapper): Body {
   const { expression, statement } = mapper;
-  let isSame = true;
+  let isSame = true as boolean;
   const made = body.flatMap((s) => {
     const own = expression === undefined ? s : mapExpressions(s, (e) => mapExpression(e, expression));
     const whole = mapBodies(own, (inner) => mapBody(inner, mapper));
@@ -126,7 +126,7 @@ export function mapBody(body: Body, mapper: Mapper): Body {
 }
 
 /** Calls `visit` with an expression and all its parts, outer ones first; not with the parts of one for which it gives false. */
-export function walkExpression(e: Expression, visit: (e: Expression) => boolean | void): void {
+export function walkExpression(e: Expression, visit: (e: Expression) => unknown): void {
   if (visit(e) === false) return;
   mapChildren(e, (child) => {
     walkExpression(child, visit);
@@ -150,9 +150,9 @@ export function bodiesOf(s: Statement): readonly Body[] {
 }
 
 export interface Walker {
-  readonly expression?: (e: Expression) => boolean | void;
+  readonly expression?: (e: Expression) => unknown;
   /** Of every statement, outer ones first; false: not what is in it. */
-  readonly statement?: (s: Statement) => boolean | void;
+  readonly statement?: (s: Statement) => unknown;
 }
 
 /** Visits all statements and expressions of a body in order. */

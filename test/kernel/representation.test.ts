@@ -106,6 +106,7 @@ describe('kernel representation', () => {
     assert.throws(run('global g i32[4]\nfunction f() -> (i32) { var a: i32 a = -1 return (g[a + 2]) }'), /the index a is -1/);
     assert.throws(run('function f() { var a: i32 in 0..3 a = 4 }'), /breaks its range/);
     assert.throws(run('function f() -> (i32) { local b i32[2] b[0] = 1 return (b[1]) }'), /read before it is written/);
+    assert.throws(run('function f() { var i: i32 for L: i = 0 to 5 step 1 most 4 { } }'), /more than 4 iterations/);
     assert.throws(run('function f() { var i: i32 for L: i = 2147483640 to 2147483647 step 5 { } }'), /wraps/);
   });
 });

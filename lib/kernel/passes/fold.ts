@@ -4,6 +4,7 @@ import {
 } from '../ir.ts';
 import { binaryOn, compared, conversionOf, mathOf, unaryOn } from '../semantics.ts';
 import { mapExpression } from '../visit.ts';
+import { must } from '../must.ts';
 
 /** An expression that is known already. */
 function isValue(e: Expression, x: number): boolean {
@@ -31,8 +32,8 @@ export function isSame(a: Expression, b: Expression): boolean {
       return isSame(a.condition, other.condition) && isSame(a.then, other.then) && isSame(a.otherwise, other.otherwise);
     }
     case 'convert': case 'splat': return isSame(a.operand, (b as typeof a).operand);
-    case 'math': return a.name === (b as typeof a).name && a.args.every((arg, i) => isSame(arg, (b as typeof a).args[i]!));
-    case 'lanes': return a.parts.every((part, i) => isSame(part, (b as typeof a).parts[i]!));
+    case 'math': return a.name === (b as typeof a).name && a.args.every((arg, i) => isSame(arg, must((b as typeof a).args[i])));
+    case 'lanes': return a.parts.every((part, i) => isSame(part, must((b as typeof a).parts[i])));
     case 'extract': return a.lane === (b as typeof a).lane && isSame(a.vector, (b as typeof a).vector);
   }
 }
@@ -52,7 +53,7 @@ function foldBinary(e: ExpressionOf<'binary'>): Expression {
   const [left, right] = swaps ? [e.right, e.left] : [e.left, e.right];
   const [a, b] = [valueOf(left), valueOf(right)];
   const isByZero = type === 'i32' && (op === 'div' || op === 'rem') && b === 0;
-  if (a !== undefined && b !== undefined && !isByZero) return constant(type as ScalarType, binaryOn(op, type as ScalarType)!(a, b));
+  if (a !== undefined && b !== undefined && !isByZero) return constant(type, must(binaryOn(op, type))(a, b));
   const unit = neutral[op]?.[type as ScalarType];
   if (unit !== undefined && isValue(right, unit)) return left;
   if (type !== 'i32') return swaps ? { ...e, left, right } : e;
@@ -97,7 +98,7 @@ function foldUnary(e: ExpressionOf<'unary'>): Expression {
   const { op, type, operand } = e;
   if (isVector(type)) return e;
   const x = valueOf(operand);
-  if (x !== undefined) return constant(type, unaryOn(op, type)!(x));
+  if (x !== undefined) return constant(type, must(unaryOn(op, type))(x));
   if ((op === 'not' || op === 'neg') && operand.kind === 'unary' && operand.op === op) return operand.operand;
   // With integers, where no NaN makes both false.
   if (op === 'not' && operand.kind === 'compare' && operand.left.type === 'i32' && operand.op !== 'lt_u') {
@@ -117,7 +118,7 @@ function foldConvert(e: ExpressionOf<'convert'>): Expression {
   const { operand, type } = e;
   const x = valueOf(operand);
   if (x !== undefined && !isVector(type)) {
-    return constant(type, conversionOf(operand.type as ScalarType, type)!(x));
+    return constant(type, must(conversionOf(operand.type as ScalarType, type))(x));
   }
   if (operand.kind !== 'convert') return e;
   // 0 or 1 as a condition again; a single that was widened.
@@ -146,8 +147,11 @@ export function fold(e: Expression): Expression {
       const args = e.args.map(valueOf);
       return args.includes(undefined) ? e : constant('f64', mathOf(e.name)(...args as number[]));
     }
-    case 'lanes': return e.parts.every((part) => isSame(part, e.parts[0]!)) ? { kind: 'splat', type: e.type, operand: e.parts[0]! } : e;
-    case 'extract': return e.vector.kind === 'splat' ? e.vector.operand : e.vector.kind === 'lanes' ? e.vector.parts[e.lane]! : e;
+    case 'lanes': {
+      const first = must(e.parts[0]);
+      return e.parts.every((part) => isSame(part, first)) ? { kind: 'splat', type: e.type, operand: first } : e;
+    }
+    case 'extract': return e.vector.kind === 'splat' ? e.vector.operand : e.vector.kind === 'lanes' ? must(e.vector.parts[e.lane]) : e;
     default: return e;
   }
 }

@@ -1,5 +1,5 @@
 // The passes in an order that serves: each is a function from program to program and can be used alone.
-import type { Program } from '../ir.ts';
+import type { KernelFunction, Program } from '../ir.ts';
 import { dropDead, dropUnreached } from './dead.ts';
 import { inlineCalls } from './inline.ts';
 import { useRanges } from './ranges.ts';
@@ -14,6 +14,8 @@ export type Pass = (program: Program) => Program;
 export interface OptimiseOptions {
   /** Functions that are called from outside; what they do not reach is dropped. Default: all stay. */
   readonly roots?: ReadonlySet<string>;
+  /** Functions whose calls are replaced by their bodies. Default: all. */
+  readonly inline?: (f: KernelFunction) => boolean;
   /** Nodes that a loop may take when it is unrolled; default 256. */
   readonly unroll?: number;
   /** Elements up to which arrays are kept in locals; default 64. */
@@ -27,16 +29,17 @@ export interface OptimiseOptions {
 export type NamedPass = readonly [name: string, pass: Pass];
 
 /** The list of passes, by name. */
-export function passesFor({ roots, unroll = 256, arrays = 64, vectors = true }: OptimiseOptions = {}): readonly NamedPass[] {
+export function passesFor({ roots, inline, unroll = 256, arrays = 64, vectors = true }: OptimiseOptions = {}): readonly NamedPass[] {
   const clean = [['simplify', simplify], ['dropDead', dropDead]] as const;
   const reach: readonly NamedPass[] = roots === undefined ? [] : [['dropUnreached', (program) => dropUnreached(program, roots)]];
   const lanes: readonly NamedPass[] = [
-    ['unrollAndJam', (program) => unrollAndJam(program, 4)], ['simplify', simplify], ['useRanges', useRanges],
-    ['vectoriseLoops', vectoriseLoops], ['vectoriseLanes', vectoriseLanes],
+    ['simplify', simplify], ['useRanges', useRanges], ['vectoriseLoops', vectoriseLoops], ['vectoriseLanes', vectoriseLanes],
   ];
   return [
-    ['inlineCalls', inlineCalls], ...reach,
-    ['simplify', simplify], ['useRanges', useRanges], ['unrollShort', (program) => unrollShort(program, unroll)], ...clean,
+    ['inlineCalls', (program) => inlineCalls(program, inline)], ...reach, ['simplify', simplify], ['useRanges', useRanges], ...clean,
+    // Loops around loops first, while they are there.
+    ...(vectors ? [['unrollAndJam', (program: Program) => unrollAndJam(program, 4)] as const, ...lanes] : []),
+    ['unrollShort', (program) => unrollShort(program, unroll)], ...clean,
     ['replaceArrays', (program) => replaceArrays(program, arrays)], ['dropNeedlessFills', dropNeedlessFills], ...clean,
     ...(vectors ? lanes : []),
     ['useRanges', useRanges], ...clean, ...reach,

@@ -3,6 +3,7 @@ import { valueOf, type Body, type Expression, type Label, type Local, type Progr
 import { assignedIn, endsEarly, mapExpression, mapExpressions, mapProgram } from '../visit.ts';
 import { isLeft } from './clone.ts';
 import { fold } from './fold.ts';
+import { must } from '../must.ts';
 
 /** What locals hold: a constant or another local. */
 type Known = Map<Local, Expression>;
@@ -113,7 +114,7 @@ class Simplifier {
     if (ends.length > 0) this.#known = ends.reduce(common);
     if (!isLeft(body, s.label)) return body;
     // A break at the end goes where control goes by itself.
-    const last = body.at(-1)!;
+    const last = must(body.at(-1));
     if (last.kind === 'break' && last.label === s.label) {
       const rest = body.slice(0, -1);
       return isLeft(rest, s.label) ? [{ ...s, body: rest }] : rest;

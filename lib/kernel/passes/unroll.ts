@@ -7,6 +7,7 @@ import {
 } from '../visit.ts';
 import { copyBody, freshLocals, isLeft, renameBody } from './clone.ts';
 import { isSame } from './fold.ts';
+import { must } from '../must.ts';
 
 type For = StatementOf<'for'>;
 
@@ -23,10 +24,15 @@ export function tripsOf({ from, to, step }: For): number | undefined {
   return first === undefined || end === undefined ? undefined : Math.max(0, Math.ceil((end - first) / step));
 }
 
+/** Whether a loop may make as many iterations as are to go together. */
+export function mayMake(s: For, factor: number): boolean {
+  return (s.most ?? factor) >= factor && (tripsOf(s) ?? factor) >= factor;
+}
+
 /** One iteration on its own, in which `continue` goes to the end. */
 function iteration(body: Body, label: Label, names: Names): Body {
   const copy = copyBody(body, names);
-  let continues = false;
+  let continues = false as boolean;
   walkBody(copy, { statement: (s) => { continues ||= s.kind === 'continue' && s.label === label; } });
   if (!continues) return copy;
   const end: Label = { name: names.make(label.name) };
@@ -42,7 +48,7 @@ function breaks(body: Body, label: Label): boolean {
 }
 
 function whole(s: For, trips: number, names: Names): Body {
-  const from = valueOf(s.from)!;
+  const from = must(valueOf(s.from));
   const copies = Array.from({ length: trips }, (_, i): Body =>
     [set(s.counter, i32(from + i * s.step)), ...iteration(s.body, s.label, names)]);
   return breaks(s.body, s.label) ? [{ kind: 'block', label: s.label, body: copies.flat() }] : copies.flat();
@@ -74,7 +80,7 @@ export interface Split {
 export function splitLoop(s: For, factor: number, names: Names): Split | undefined {
   const trips = tripsOf(s);
   if (trips !== undefined) {
-    const middle = valueOf(s.from)! + Math.floor(trips / factor) * factor * s.step;
+    const middle = must(valueOf(s.from)) + Math.floor(trips / factor) * factor * s.step;
     return { before: [], from: s.from, middle: i32(middle), to: s.to };
   }
   if (s.step !== 1) return undefined;
@@ -95,14 +101,14 @@ function shifted(body: Body, counter: Local, by: number): Body {
 }
 
 function unrolled(s: For, factor: number, names: Names): Statement | Body {
-  const split = breaks(s.body, s.label) ? undefined : splitLoop(s, factor, names);
+  const split = breaks(s.body, s.label) || !mayMake(s, factor) ? undefined : splitLoop(s, factor, names);
   if (split === undefined) return s;
   const body = Array.from({ length: factor }, (_, i) => shifted(iteration(s.body, s.label, names), s.counter, i * s.step)).flat();
   const label: Label = { name: names.make(s.label.name) };
   const rest = renameBody(copyBody(s.body, names), { labels: new Map([[s.label, label]]) });
   return [
     ...split.before, { ...s, from: split.from, to: split.middle, step: s.step * factor, body },
-    { ...s, label, from: split.middle, to: split.to, body: rest },
+    { ...s, label, from: split.middle, to: split.to, body: rest, most: factor - 1 },
   ];
 }
 
@@ -180,7 +186,7 @@ function isIndependent(body: Body): boolean {
 function jam(copies: readonly Body[]): Body {
   const [first, ...others] = copies as [Body, ...Body[]];
   return first.flatMap((s, i): Body => {
-    const all = [s, ...others.map((copy) => copy[i]!)];
+    const all = [s, ...others.map((copy) => must(copy[i]))];
     if (s.kind !== 'for' || !all.every((each) => isAlike(s, each as For))) return all;
     const bodies = (all as For[]).map(({ body, counter }) => renameBody(body, { locals: new Map([[counter, get(s.counter)]]) }));
     return [{ ...s, body: jam(bodies) }];
@@ -196,16 +202,16 @@ function hasLoop(body: Body): boolean {
 }
 
 function jammed(s: For, factor: number, names: Names, mentions: ReadonlyMap<Local, number>): Statement | Body {
-  if (isLeft(s.body, s.label) || !hasLoop(s.body) || !isIndependent(s.body)) return s;
+  if (!mayMake(s, factor) || isLeft(s.body, s.label) || !hasLoop(s.body) || !isIndependent(s.body)) return s;
   const own = privateTo(s.body, mentions);
   const split = own === undefined ? undefined : splitLoop(s, factor, names);
   if (split === undefined) return s;
   const copies = Array.from({ length: factor }, (_, i) =>
-    shifted(copyBody(s.body, names, i === 0 ? new Map() : freshLocals(own!, names)), s.counter, i * s.step));
-  const rest = copyBody(s.body, names, freshLocals(own!, names));
+    shifted(copyBody(s.body, names, i === 0 ? new Map() : freshLocals(must(own), names)), s.counter, i * s.step));
+  const rest = copyBody(s.body, names, freshLocals(must(own), names));
   return [
     ...split.before, { ...s, from: split.from, to: split.middle, step: s.step * factor, body: jam(copies) },
-    { ...s, label: { name: names.make(s.label.name) }, from: split.middle, to: split.to, body: rest },
+    { ...s, label: { name: names.make(s.label.name) }, from: split.middle, to: split.to, body: rest, most: factor - 1 },
   ];
 }
 

@@ -9,6 +9,7 @@ import { isSame } from './fold.ts';
 import { distance, linearOf } from './linear.ts';
 import { exposedIn, mentionsIn } from './unroll.ts';
 import { hasLanes, onLanes } from './vectorise-loops.ts';
+import { must } from '../must.ts';
 
 type Plain = StatementOf<'set' | 'store'>;
 type Load = ExpressionOf<'load'>;
@@ -40,15 +41,15 @@ class Packer {
   /** The run on lanes; undefined where a value is needed both in lanes and alone. */
   body(run: readonly Plain[]): Body | undefined {
     for (let at = 0; at < run.length;) {
-      const width = widthOf(run[at]!);
+      const width = widthOf(must(run[at]));
       const group = run.slice(at, at + width);
       const made = group.length === width && width > 1 ? this.#group(group) : undefined;
       if (made !== undefined) {
         this.#body.push(made);
         at += width;
       } else {
-        if (this.#isMixed(run[at]!)) return undefined;
-        this.#body.push(run[at++]!);
+        if (this.#isMixed(must(run[at]))) return undefined;
+        this.#body.push(must(run[at++]));
       }
     }
     // The next iteration would read what is kept in lanes only.
@@ -75,7 +76,7 @@ class Packer {
 
   /** Several statements as one, where they are copies of each other. */
   #group(group: readonly Plain[]): Statement | undefined {
-    return group[0]!.kind === 'set' ? this.#sets(group) : this.#stores(group);
+    return must(group[0]).kind === 'set' ? this.#sets(group) : this.#stores(group);
   }
 
   #sets(group: readonly Plain[]): Statement | undefined {
@@ -253,7 +254,7 @@ class FunctionPacker {
     const made: Statement[] = [];
     for (let at = 0; at < body.length;) {
       let end = at;
-      while (end < body.length && isPlain(body[end]!)) ++end;
+      while (end < body.length && isPlain(must(body[end]))) ++end;
       const packed = end - at > 3 ? this.#packed(body.slice(at, end) as readonly Plain[], false) : undefined;
       if (packed !== undefined) made.push(...packed.before, ...packed.body, ...packed.after);
       else made.push(...body.slice(at, Math.max(end, at + 1)));

@@ -8,7 +8,8 @@ import { mapBody, mapFunctions, Names, walkExpression } from '../visit.ts';
 import { copyBody, freshLocals } from './clone.ts';
 import { isSame } from './fold.ts';
 import { factorOf, linearOf } from './linear.ts';
-import { mentionsIn, privateTo, splitLoop } from './unroll.ts';
+import { mayMake, mentionsIn, privateTo, splitLoop } from './unroll.ts';
+import { must } from '../must.ts';
 
 type For = StatementOf<'for'>;
 
@@ -29,9 +30,9 @@ export function hasLanes(e: ExpressionOf<'unary' | 'binary' | 'convert'>): boole
 /** The same expression on vectors. */
 export function onLanes(e: ExpressionOf<'unary' | 'binary' | 'convert'>, ...parts: readonly Expression[]): Expression {
   const type = vectorOf[e.type as ScalarType];
-  if (e.kind !== 'binary') return { ...e, type, operand: parts[0]! };
+  if (e.kind !== 'binary') return { ...e, type, operand: must(parts[0]) };
   const { isExact: _, ...plain } = e;
-  return { ...plain, type, left: parts[0]!, right: parts[1]! };
+  return { ...plain, type, left: must(parts[0]), right: must(parts[1]) };
 }
 
 class LoopVectoriser {
@@ -137,13 +138,14 @@ function vectorised(s: For, names: Names, mentions: ReadonlyMap<Local, number>):
   const own = element === undefined ? undefined : privateTo(s.body, mentions);
   if (element === undefined || own === undefined) return s;
   const width = lanesOf[vectorOf[element]];
+  if (!mayMake(s, width)) return s;
   const body = new LoopVectoriser(s, width, own, names).body();
   const split = body === undefined ? undefined : splitLoop(s, width, names);
   if (body === undefined || split === undefined) return s;
   const rest = copyBody(s.body, names, freshLocals(own, names));
   return [
     ...split.before, { ...s, from: split.from, to: split.middle, step: s.step * width, body },
-    { ...s, label: { name: names.make(s.label.name) }, from: split.middle, to: split.to, body: rest },
+    { ...s, label: { name: names.make(s.label.name) }, from: split.middle, to: split.to, body: rest, most: width - 1 },
   ];
 }
 

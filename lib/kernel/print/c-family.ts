@@ -6,6 +6,7 @@ import {
 } from '../ir.ts';
 import { singleText } from '../text.ts';
 import { assignedIn, bodiesOf, expressionsOf, localsSetBy, readsOf, walkBody } from '../visit.ts';
+import { must } from '../must.ts';
 
 /** What languages of the family differ in. */
 export interface CFamily {
@@ -163,7 +164,7 @@ class FunctionPrinter {
 
   print(): string {
     const { name, buffers, body, parameters } = this.#f;
-    for (const { name: own, element, length } of buffers) this.#emit(`${cTypes[element]} ${cName(own)}[${Math.max(1, length!)}];`);
+    for (const { name: own, element, length } of buffers) this.#emit(`${cTypes[element]} ${cName(own)}[${Math.max(1, must(length))}];`);
     const mentioned = this.#mentionedIn(body);
     this.#body(body, new Set([...mentioned].filter((local) => !parameters.includes(local))));
     if (this.#canTrap(name)) this.#emit('return true;');
@@ -180,7 +181,7 @@ class FunctionPrinter {
     const list = [
       ...parameters.map((local) => `${cTypes[local.type]} ${cName(local.name)}`),
       ...results.map((type, i) => `${cTypes[type]}& wl_result_${i}`),
-      ...[...this.#uses.get(name)!.buffers].map((buffer) =>
+      ...[...must(this.#uses.get(name)).buffers].map((buffer) =>
         `${buffer.isReadOnly === true ? 'const ' : ''}${cTypes[buffer.element]}* ${this.#family.restrict} ${cName(buffer.name)}`),
       ...(this.#canTrap(name) ? ['wl_fault& wl_trap'] : []),
     ];
@@ -215,7 +216,7 @@ class FunctionPrinter {
       for (const e of expressionsOf(s)) for (const local of readsOf(e)) own.add(local);
       if (s.kind !== 'for') for (const local of localsSetBy(s)) own.add(local);
       const inner = bodiesOf(s).map((body) => this.#mentionedIn(body));
-      if (s.kind === 'for') inner[0]!.delete(s.counter);
+      if (s.kind === 'for') must(inner[0]).delete(s.counter);
       this.#mentions.set(s, found = { own, inner });
     }
     return found;
@@ -344,7 +345,7 @@ function bufferText({ name, element, role, length, initial }: Buffer): string {
   const numbers = initial === undefined ? '' : Array.from(initial, (x) => cLiteral(element, x)).join(', ');
   const isConstant = role === 'constant';
   const data = numbers === '' && !isConstant ? '' : ` = {${numbers}}`;
-  return `${isConstant ? 'WL_TABLE' : 'static'} ${cTypes[element]} ${cName(name)}[${Math.max(1, length!)}]${data};`;
+  return `${isConstant ? 'WL_TABLE' : 'static'} ${cTypes[element]} ${cName(name)}[${Math.max(1, must(length))}]${data};`;
 }
 
 /** Prints buffers, declarations of imports, and functions; what stands before (arithmetic.h) and behind is the caller's. */
@@ -360,11 +361,11 @@ export function printCFamily(program: Program, family: CFamily): string {
 
 /** Pointers to buffers that a printed function takes behind its arguments and results, in order. */
 export function bufferParameters(program: Program, family: CFamily, name: string): readonly Buffer[] {
-  return [...usesOf(program, family).get(name)!.buffers];
+  return [...must(usesOf(program, family).get(name)).buffers];
 }
 
 /** Whether a printed function can trap. */
 export function canTrap(program: Program, family: CFamily, name: string): boolean {
-  return usesOf(program, family).get(name)!.traps;
+  return must(usesOf(program, family).get(name)).traps;
 }
 

@@ -8,6 +8,7 @@ import {
   binaryCode, Bytes, bytesOf, compareCode, convertCode, extractCode, lane, loadCode, loadLanes, replaceCode, splatCode, unaryCode,
 } from './wasm-binary.ts';
 import type { WasmLayout, WasmPlace } from './wasm-layout.ts';
+import { must } from '../must.ts';
 
 /** Prints the expressions of one function, and knows its variables and where buffers lie. */
 export class ExpressionPrinter {
@@ -34,11 +35,11 @@ export class ExpressionPrinter {
   }
 
   local(local: Local): number {
-    return this.#index.get(local)!;
+    return must(this.#index.get(local));
   }
 
   callee(name: string): number {
-    return this.#functions.get(name)!;
+    return must(this.#functions.get(name));
   }
 
   /** Addresses of external buffers, which are found when the function begins. */
@@ -63,7 +64,7 @@ export class ExpressionPrinter {
 
   /** A variable of the printer's while `use` runs. */
   with(type: Type, use: (local: number) => void): void {
-    const spare = (this.#spare as Record<Type, number[]>)[type] ??= [];
+    const spare = (this.#spare as Partial<Record<Type, number[]>>)[type] ??= [];
     const local = spare.pop() ?? this.#newVariable(type);
     use(local);
     spare.push(local);
@@ -278,7 +279,7 @@ export class ExpressionPrinter {
     const element = elementOf[type] as ScalarType;
     if (parts.every((part) => part.kind === 'constant')) {
       code.lanes(lane.constant);
-      for (const part of parts) code.scalar(element, valueOf(part)!);
+      for (const part of parts) code.scalar(element, must(valueOf(part)));
       return;
     }
     this.with(type, (sum) => {
@@ -309,7 +310,7 @@ function whenBuffer(part: unknown, use: (buffer: Buffer) => void): void {
 /** Whether a value may be found although it is not needed. */
 function isCheap(e: Expression): boolean {
   let size = 0;
-  let isSafe = true;
+  let isSafe = true as boolean;
   walkExpression(e, (part) => {
     ++size;
     isSafe &&= part.kind === 'constant' || part.kind === 'get' || (part.kind === 'binary' && (part.op === 'add' || part.op === 'sub'));

@@ -159,8 +159,8 @@ class FunctionPrinter {
     const code = this.#code;
     this.#write.condition(condition);
     const [only] = then;
-    if (otherwise.length === 0 && then.length === 1 && (only!.kind === 'break' || only!.kind === 'continue')) {
-      code.op('br_if').unsigned(this.#depth(only as StatementOf<'break'>));
+    if (otherwise.length === 0 && then.length === 1 && (only?.kind === 'break' || only?.kind === 'continue')) {
+      code.op('br_if').unsigned(this.#depth(only));
       return;
     }
     if (then.length === 0) code.op('i32_eqz');
