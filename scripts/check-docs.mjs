@@ -1,5 +1,4 @@
-// Documentation keeps to 120 columns, so that it reads well in an editor and in a diff. `--fix` wraps what is longer; `--all`: also
-// those that wait.
+// Documentation keeps to 120 columns, so that it reads well in an editor and in a diff. `--fix` wraps what is longer.
 // Tables, code and lines that cannot be broken (a heading, one long link) stay as they are.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,8 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { listFiles, root } from './list-sources.mjs';
 
 const kColumns = 120;
-/** Documents that are being edited elsewhere: to be wrapped next. */
-const kLater = new Set(['CHANGELOG.md', 'docs/performance.md', 'docs/stream.md']);
 const width = (text) => [...text].length;
 
 /** Marker and indentation of a list item or quotation; continued lines stand below its text. */
@@ -79,7 +76,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   let breaches = 0;
   for (const path of files) {
     const { long, wrapped } = examineDocument(readFileSync(join(root, path), 'utf8'));
-    if (long.length === 0 || (kLater.has(path) && !process.argv.includes('--all'))) continue;
+    if (long.length === 0) continue;
     if (fix) writeFileSync(join(root, path), wrapped);
     else for (const line of long) console.error(`${path}:${line}: more than ${kColumns} columns`);
     breaches += long.length;
