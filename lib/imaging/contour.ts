@@ -27,6 +27,7 @@ export interface ContourOptions {
 /** Twice the area of a ring, positive for outer rings. */
 function twiceArea(ring: Ring): number {
   let sum = 0;
+  if (ring.length === 0) return sum;
   for (let i = 0, before = elementAt(ring, ring.length - 1); i < ring.length; before = elementAt(ring, i), i += 1) {
     const [x, y] = ring[i]!;
     sum += before[0] * y - x * before[1];
@@ -40,7 +41,8 @@ function twiceArea(ring: Ring): number {
  */
 export function ringArea(ring: Ring): number {
   if (!isArray(ring)) throw refusal('ring', 'an array of points [x, y]', describeValue(ring));
-  for (const [i, point] of Array.from<unknown>(ring).entries()) {
+  for (let i = 0; i < ring.length; i += 1) { // not by an iterator: detached arrays have none
+    const point: unknown = ring[i];
     requireNumbers(point, `ring[${i}]`);
     if (point.length !== 2) throw refusal(`ring[${i}]`, 'a point [x, y]', describeValue(point));
   }

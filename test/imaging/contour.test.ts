@@ -126,4 +126,8 @@ describe('imaging contours', () => {
     await rejects(found.contours({ level: NaN }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'level' });
     await rejects(segment(image, { contours: true, device } as never), { argument: 'contours', message: /await result\.contours\(\)/ });
   });
+
+  it('has no area without points', () => {
+    strictEqual(ringArea([]), 0);
+  });
 });

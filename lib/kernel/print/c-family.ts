@@ -1,5 +1,6 @@
 // What C++ and CUDA C++ have in common: expressions, statements, functions. Each says in a CFamily what is its own.
-import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { readBytesSync } from '../../core/files.ts';
 import {
   isVector, lanesOf, valueOf, type BinaryOp, type Body, type Buffer, type Expression, type ExpressionOf, type KernelFunction,
   type Label, type Local, type Program, type ScalarType, type Statement, type StatementOf, type Type, type UnaryOp,
@@ -22,7 +23,7 @@ export interface CFamily {
 
 /** The header that printed programs need: see arithmetic.h. */
 export function arithmeticHeader(): string {
-  return readFileSync(new URL('./arithmetic.h', import.meta.url), 'utf8');
+  return readBytesSync(fileURLToPath(new URL('./arithmetic.h', import.meta.url))).toString('utf8');
 }
 
 export const cTypes: Readonly<Record<Type, string>> = {
