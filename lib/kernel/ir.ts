@@ -29,7 +29,7 @@ export type Range = readonly [low: number, high: number];
 export interface Local {
   readonly name: string;
   readonly type: Type;
-  /** Of an i32: bounds, both included, that its maker vouches for. */
+  /** Bounds of an i32, both included, that whoever made the program vouches for. */
   readonly range?: Range;
 }
 
@@ -51,9 +51,9 @@ export interface Buffer {
   readonly role: BufferRole;
   /** Elements; undefined for an external buffer of unknown length. */
   readonly length: number | undefined;
-  /** Of globals and constants: what they hold at the start, zeros beyond. */
+  /** What globals and constants hold at the start; zeros beyond. */
   readonly initial?: ArrayLike<number>;
-  /** Of an external buffer: never written. */
+  /** An external buffer that is never written. */
   readonly isReadOnly?: boolean;
 }
 
@@ -82,10 +82,10 @@ export type Expression = { readonly type: Type } & (
   | { readonly kind: 'unary'; readonly op: UnaryOp; readonly operand: Expression }
   | {
     readonly kind: 'binary'; readonly op: BinaryOp; readonly left: Expression; readonly right: Expression;
-    /** Of add, sub and mul of i32: taken not to wrap. */ readonly isExact?: boolean;
+    /** The result of add, sub or mul of i32 is taken not to wrap. */ readonly isExact?: boolean;
   }
   | { readonly kind: 'compare'; readonly op: CompareOp; readonly left: Expression; readonly right: Expression }
-  /** Of two conditions; the right one is evaluated only where it matters. */
+  /** Two conditions; the right one is evaluated only where it matters. */
   | { readonly kind: 'logic'; readonly op: 'and' | 'or'; readonly left: Expression; readonly right: Expression }
   /** One of two values; the other is not evaluated. */
   | { readonly kind: 'select'; readonly condition: Expression; readonly then: Expression; readonly otherwise: Expression }
@@ -124,7 +124,7 @@ export type Statement =
   | { readonly kind: 'break'; readonly label: Label }
   /** To the next iteration of a loop around. */
   | { readonly kind: 'continue'; readonly label: Label }
-  /** Of a function of the program or an import; gives its results to locals. Nothing calls itself, by whatever way. */
+  /** Calls a function of the program or an import, and gives its results to locals. There is no recursion. */
   | { readonly kind: 'call'; readonly callee: string; readonly args: readonly Expression[]; readonly results: readonly Local[] }
   | { readonly kind: 'return'; readonly values: readonly Expression[] }
   /** Ends the run with a fault: the number of its place, and an f64 that explains it. */

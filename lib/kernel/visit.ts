@@ -105,9 +105,9 @@ export function mapExpression(e: Expression, f: (e: Expression) => Expression): 
 }
 
 export interface Mapper {
-  /** Of every expression, after its parts. */
+  /** Called for every expression, after its parts. */
   readonly expression?: (e: Expression) => Expression;
-  /** Of every statement, after what is in it: what stands in its place. */
+  /** Called for every statement, after those inside it; returns what replaces it. */
   readonly statement?: (s: Statement) => Statement | Body;
 }
 
@@ -151,7 +151,7 @@ export function bodiesOf(s: Statement): readonly Body[] {
 
 export interface Walker {
   readonly expression?: (e: Expression) => unknown;
-  /** Of every statement, outer ones first; false: not what is in it. */
+  /** Called for every statement, outer ones first; returns false to leave out those inside it. */
   readonly statement?: (s: Statement) => unknown;
 }
 

@@ -148,7 +148,7 @@ class RangePass {
 
   /** Moves a constant from an index to the offset where what is left is not negative. */
   #split(index: Expression, offset: number): { index: Expression; offset: number } {
-    // Of what is not negative, since an index that wraps would be.
+    // The index that is left must not be negative (ir.ts), as one that wraps would be.
     if (index.kind !== 'binary' || index.op !== 'add') return { index, offset };
     const add = valueOf(index.right);
     if (add === undefined || add < 0 || this.range(index.left)[0] < 0) return { index, offset };

@@ -46,12 +46,12 @@ export const convertCode: Readonly<Record<ScalarType, Readonly<Record<ScalarType
 };
 export const loadCode: Readonly<Record<ScalarType, number>> = { i32: 0x28, f32: 0x2a, f64: 0x2b };
 export const storeCode: Readonly<Record<ScalarType, number>> = { i32: 0x36, f32: 0x38, f64: 0x39 };
-/** Of lanes, behind 0xfd. */
+/** Opcodes of vector instructions, after the prefix 0xfd. */
 export const lane = { load: 0, store: 11, constant: 12, trunc: 248, convert: 250 } as const;
 export const splatCode: Readonly<Record<ScalarType, number>> = { i32: 17, f32: 19, f64: 20 };
 export const extractCode: Readonly<Record<ScalarType, number>> = { i32: 27, f32: 31, f64: 33 };
 export const replaceCode: Readonly<Record<ScalarType, number>> = { i32: 28, f32: 32, f64: 34 };
-/** Of an element in memory: into all lanes; into the first, zeros behind; into one lane. */
+/** Loads of one element: into all lanes; into the first, with zeros in the others; into one lane. */
 export const loadLanes = { splat: { 4: 9, 8: 10 }, zero: { 4: 92, 8: 93 }, lane: { 4: 86, 8: 87 } } as const;
 
 const voidBlock = 0x40;

@@ -178,7 +178,7 @@ export class ExpressionPrinter {
     }
   }
 
-  /** Of integers; the least by -1 is the least again. */
+  /** Division of integers; the least integer by -1 is the least integer again. */
   #divide({ left, right }: ExpressionOf<'binary'>): void {
     const code = this.code;
     const by = valueOf(right);
@@ -209,7 +209,7 @@ export class ExpressionPrinter {
     });
   }
 
-  /** Of floats, by the host; exact, so that singles may go by way of doubles. */
+  /** Remainder of floats, by the host. It is exact, so singles may be computed as doubles. */
   #remainder({ type, left, right }: ExpressionOf<'binary'>): void {
     for (const each of [left, right]) {
       this.value(each);

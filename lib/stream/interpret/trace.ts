@@ -59,7 +59,7 @@ export class Trace implements Wavefront {
     }
   }
 
-  /** Of the downstream node's next firing, where all that it needs to begin is there. */
+  /** The highest mark that the downstream node's next firing carries: of what it fired before and of the items it reads. */
   needs(): number {
     const tapes = this.#tapes;
     return Math.max(this.#marks.get(this.#down) ?? 0, ...this.#inputs.get(this.#down)!.map(({ port, channel }) =>
