@@ -36,9 +36,16 @@ export interface NativeBenchmarks {
     array: number, operation: string, sets: readonly Float64Array[], options: BenchmarkOptions,
   ): Promise<Measured>;
   peers(): NativePeer[];
+  /** Whether calls note when they come to their {@link moments}; when the last one did, in nanoseconds of process.hrtime. */
+  moments(on: boolean): number[];
   /** The sanitizer of the build, or ''. */
   readonly sanitizer: string;
 }
+
+/** Moment of native/core/moments.h. */
+export const moments = [
+  'entered', 'read', 'posted', 'taken', 'sent', 'launched', 'submitted', 'reached', 'settled', 'delivered',
+] as const;
 
 /** The hooks; throws where the build has none or is not fit to be timed. */
 export function nativeBenchmarks(): NativeBenchmarks {

@@ -15,7 +15,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-OPTIONS = ["-std=c++17", "-arch=compute_90", "-default-device", "-fmad=false", f"-I{ROOT}/cuda/core/rtc", f"-I{ROOT}"]
+OPTIONS = ["-std=c++17", "-arch=compute_90", "-default-device", "-device-int128", "-fmad=false", f"-I{ROOT}/cuda/core/rtc", f"-I{ROOT}"]
 ALSO = re.compile(r"^cuda/swept/(march|lane|node_point)\.cuh$|^cuda/core/(device|complex|stage|downsweep)\.cuh$")
 
 

@@ -18,7 +18,7 @@ const kSanitizerTools = ['racecheck', 'memcheck', 'initcheck', 'synccheck'];
 /** Folders that are cut into files, and what takes longest, first: seconds on an H200 beside five others. */
 const kByFile = new Set(['tridiagonal', 'stress', 'imaging', 'swept', 'scan', 'stream']);
 const kLongest = [
-  'racecheck', 'tridiagonal/families', 'memcheck', 'initcheck', 'synccheck', 'gpu', 'stress/', 'tridiagonal/', 'scan/', 'faults',
+  'racecheck', 'tridiagonal/componentwise', 'tridiagonal/families', 'memcheck', 'initcheck', 'synccheck', 'gpu', 'stress/', 'tridiagonal/', 'scan/', 'faults',
 ];
 /** What a bundle does not carry the files for, and what has nothing to do with a device. */
 const kLeftOut = new Set(['scripts', 'package', 'device', 'types', 'support']);
@@ -116,7 +116,8 @@ async function runPart({ name, files, prefix }, seconds) {
     '--timeout', '240000', '--forbid-only', '--reporter', join(root, 'scripts/mocha-reporter.cjs'),
     '--reporter-option', `output=${reportPath}`, ...mochaArgs, ...files];
   const start = Date.now();
-  const env = { ...process.env, WARPLOOM_TEST_BACKENDS: process.env.WARPLOOM_TEST_BACKENDS ?? 'cuda' };
+  const env = { ...process.env, WARPLOOM_TEST_BACKENDS: process.env.WARPLOOM_TEST_BACKENDS ?? 'cuda',
+    ...(prefix.includes('initcheck') ? { WARPLOOM_WRITE_GAPS: '1' } : {}) };
   const { status, text } = await collect(command, rest, env, seconds);
   const took = (Date.now() - start) / 1000;
   const ended = { title: name, message: status === 'limit' ? `not done after ${seconds.toFixed(0)} s` : `mocha ended with ${status}` };

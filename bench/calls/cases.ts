@@ -21,6 +21,8 @@ export interface CallCase {
   readonly shape: string;
   readonly type: 'float32' | 'float64';
   readonly memories: readonly Memory[];
+  /** Short enough that its steps are told apart. */
+  readonly steps?: boolean;
   /** Puts what the call needs into `made`; whoever asked frees it. */
   prepare(where: Placement): Promise<Prepared>;
 }
@@ -36,10 +38,12 @@ export class Placement {
     this.memory = memory;
   }
 
-  /** `count` numbers of a type, the values of `value`, in the row's memory. */
-  async reals(type: 'float32' | 'float64', count: number, value: (i: number) => number): Promise<Reals> {
+  /** `count` numbers of a type, the first `most` values of `value` again and again, in the row's memory. */
+  async reals(type: 'float32' | 'float64', count: number, value: (i: number) => number, most = kPeriod): Promise<Reals> {
     const plain = type === 'float32' ? new Float32Array(count) : new Float64Array(count);
-    for (let i = 0; i < count; i += 1) plain[i] = value(i);
+    const period = Math.min(count, most); // what repeats is made faster than a sine for each of 33 million
+    for (let i = 0; i < period; i += 1) plain[i] = value(i);
+    for (let made = period; made < count; made *= 2) plain.copyWithin(made, 0, Math.min(made, count - made));
     if (this.memory === 'plain') return plain;
     if (this.memory === 'device') return this.own(await this.device.array(plain));
     const pinned = await this.device.pinned(type, count) as Float32Array | Float64Array;
@@ -57,6 +61,7 @@ export class Placement {
   }
 }
 
+const kPeriod = 1 << 16;
 const bytesOf = (type: 'float32' | 'float64'): number => (type === 'float32' ? 4 : 8);
 const everywhere: readonly Memory[] = ['device', 'pinned', 'plain'];
 /** A smooth value that differs from place to place. */
@@ -73,7 +78,7 @@ async function systems(where: Placement, type: 'float32' | 'float64', batch: num
 
 function solving(batch: number, n: number, type: 'float32' | 'float64', options: object = {}, label = 'tridiagonal.solve'): CallCase {
   return {
-    operation: label, shape: `${batch}x${n}`, type, memories: everywhere,
+    operation: label, shape: `${batch}x${n}`, type, memories: everywhere, steps: batch === 1,
     async prepare(where) {
       const problem = { ...await systems(where, type, batch, n), ...options };
       return { call: async () => (await tridiagonal.solve(problem)).info.deviceSeconds, bytes: 5 * batch * n * bytesOf(type) };
@@ -192,7 +197,7 @@ async function picture(where: Placement, size: number, dimensions: 2 | 3, disc =
   const count = size ** dimensions;
   const data = await where.reals('float32', count, disc
     ? (i) => (Math.hypot((i % size) - size / 2, (Math.floor(i / size) % size) - size / 2) < size / 4 ? 1 : 0) + 0.1 * Math.sin(i * 12.9898)
-    : (i) => 0.5 + 0.3 * Math.sin(i * 0.01) + 0.1 * Math.sin(i * 12.9898));
+    : (i) => 0.5 + 0.3 * Math.sin(i * 0.01) + 0.1 * Math.sin(i * 12.9898), count);
   return { data, width: size, height: size, ...(dimensions === 3 ? { depth: size } : {}) };
 }
 

@@ -1,6 +1,7 @@
 // What a user's call takes, beside what its kernel takes.
 //
 //   calls/<domain.operation>/<shape>/<type>/<device|pinned|plain>   one awaited call
+//   …/steps        on a GPU: the same call on device arrays, step by step (figures, in seconds, each from the step before)
 //   …/queued       50 calls on device arrays, then all awaited: time of each
 //   …/concurrent   plain calls made at once over the same one after the other
 //
@@ -12,6 +13,7 @@ import { tridiagonal } from '../../lib/index.ts';
 import { isUnsupported, type BenchContext } from '../domain.ts';
 import { summarise } from '../statistics.ts';
 import { callCases, crowds, Placement, type CallCase, type Memory, type Prepared } from './cases.ts';
+import { moments, nativeBenchmarks } from '../native.ts';
 import { pythonPeers, type Peers } from './peers.ts';
 
 /** Seconds that the repeats of one row take. */
@@ -65,6 +67,28 @@ async function longestStall({ call }: Prepared, quick: boolean): Promise<number>
   return summarise(stalls).median;
 }
 
+/** Where the time of a call goes: seconds from each step to the next. */
+async function benchmarkSteps(context: BenchContext, id: string, { call }: Prepared): Promise<void> {
+  const { moments: watch } = nativeBenchmarks();
+  const names = ['called', ...moments, 'resolved'];
+  const spans = names.slice(1).map(() => [] as number[]);
+  const whole: number[] = [];
+  watch(true);
+  for (let i = 0; i < (context.quick ? 20 : 3000); i += 1) {
+    const called = Number(process.hrtime.bigint());
+    await call();
+    const resolved = Number(process.hrtime.bigint());
+    const times = [called, ...watch(true), resolved];
+    if (i < (context.quick ? 0 : 1000)) continue;
+    whole.push((resolved - called) / 1e9);
+    spans.forEach((span, k) => span.push(Math.max(0, times[k + 1]! - times[k]!) / 1e9));
+  }
+  watch(false);
+  const { median, spread } = summarise(whole);
+  context.emit({ id, value: median, unit: 's', spread,
+    figures: Object.fromEntries(spans.map((span, k) => [names[k + 1]!, summarise(span).median])) });
+}
+
 async function queued({ call }: Prepared, quick: boolean): Promise<{ median: number; spread: number }> {
   const each: number[] = [];
   for (let i = 0; i < (quick ? 2 : 7); i += 1) {
@@ -79,7 +103,8 @@ async function benchmarkCase(context: BenchContext, each: CallCase, memory: Memo
   const prefix = `calls/${each.operation}/${each.shape}/${each.type}`;
   const id = `${prefix}/${memory}`;
   const withQueue = memory === 'device' && context.wanted(`${prefix}/queued`);
-  if (!context.wanted(id) && !withQueue) return;
+  const withSteps = memory === 'device' && context.device.backend === 'cuda' && each.steps === true && context.wanted(`${prefix}/steps`);
+  if (!context.wanted(id) && !withQueue && !withSteps) return;
   const where = new Placement(context.device, memory);
   try {
     const prepared = await each.prepare(where);
@@ -95,6 +120,9 @@ async function benchmarkCase(context: BenchContext, each: CallCase, memory: Memo
       ...(kernel === undefined || kernel === 0 ? {} : { limit: kernel, fraction: kernel / wall.median }),
       ...(known === undefined ? {} : { peers: known }),
     });
+    if (withSteps) {
+      await benchmarkSteps(context, `${prefix}/steps`, prepared);
+    }
     if (!withQueue) return;
     const many = await queued(prepared, context.quick);
     context.emit({

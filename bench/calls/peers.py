@@ -40,7 +40,9 @@ def queued(start_one, wait, count=50):
     return statistics.median(samples)
 
 
-SHAPES = [(65536, 512), (1000000, 64), (1, 512)]
+# --small: only what takes next to no time.
+LARGE = "--small" not in sys.argv
+SHAPES = [(65536, 512), (1000000, 64), (1, 512)] if LARGE else [(1, 512)]
 
 
 def jax_rows():
@@ -67,6 +69,8 @@ def jax_rows():
             put(f"{base}/queued", "JAX", queued(lambda: solve(*arrays), lambda last: last.block_until_ready()))
             put(f"{base}/plain", "JAX", timed(lambda: np.asarray(solve(*[jnp.asarray(a) for a in host])), 2))
             del arrays, host
+    if not LARGE:
+        return
     values = jnp.ones((65536, 512), jnp.float64)
     cumulate = jax.jit(lambda x: jnp.cumsum(x, axis=1))
     put("calls/scan/65536x512/float64/device", "JAX", timed(lambda: cumulate(values).block_until_ready()))

@@ -44,8 +44,13 @@ class Footprint {
   /// taken for long ones.
   void works(Extents extents) { work_ = product(extents, kLong); }
 
+  /// Every element of its arrays is read, and written, about once, and by many threads at a time: where the arrays are small, the
+  /// device may reach for them in the host's memory, which is sooner done than a copy each way.
+  void goes_through_once() { once_ = true; }
+
   bool whole(const void* field) const { return std::find(whole_, whole_ + count_, field) != whole_ + count_; }
   int64_t work() const { return work_; }
+  bool once() const { return once_; }
 
   static constexpr int64_t kLong = int64_t{1} << 40;
 
@@ -67,6 +72,7 @@ class Footprint {
   const void* whole_[kMost] = {};
   int count_ = 0;
   int64_t work_ = -1;
+  bool once_ = false;
 };
 
 #define WARPLOOM_OPERATION(domain, name, Parameters)      \

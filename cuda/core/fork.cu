@@ -9,7 +9,7 @@ namespace warploom::cuda {
 Status CudaDevice::prepare_second() {
   if (second_ != nullptr) return {};
   if (forked_ == nullptr) CUDA_TRY(cudaEventCreateWithFlags, &forked_, cudaEventDisableTiming);
-  if (joined_ == nullptr) CUDA_TRY(cudaEventCreateWithFlags, &joined_, cudaEventDisableTiming | cudaEventBlockingSync);
+  if (joined_ == nullptr) CUDA_TRY(cudaEventCreateWithFlags, &joined_, cudaEventDisableTiming);
   CUDA_TRY(cudaStreamCreateWithFlags, &second_, cudaStreamNonBlocking);
   return {};
 }

@@ -60,8 +60,8 @@ Status CudaDevice::start(const OpenOptions& options) {
   limits_.shared_bytes_per_multiprocessor = shared_multiprocessor;
   CUDA_TRY(cudaStreamCreateWithFlags, &stream_, cudaStreamNonBlocking);
   CUDA_TRY(cudaStreamCreateWithFlags, &down_, cudaStreamNonBlocking);
-  CUDA_TRY(cudaEventCreateWithFlags, &begin_, cudaEventBlockingSync);
-  CUDA_TRY(cudaEventCreateWithFlags, &end_, cudaEventBlockingSync);
+  CUDA_TRY(cudaEventCreate, &begin_);
+  CUDA_TRY(cudaEventCreate, &end_);
   CUDA_TRY(cudaMalloc, &mailbox_, static_cast<size_t>(kMailboxBytes));
   CUDA_TRY(cudaMemsetAsync, mailbox_, 0, static_cast<size_t>(kMailboxBytes), stream_);
   if (pools != 0) {

@@ -19,12 +19,11 @@ Status CudaDevice::take_mark(Mark* out) {
   MarkEvents events;
   Status status = report(call([&] { return cudaEventCreate(&events.begin); }), "cudaEventCreate");
   if (status.ok()) status = report(call([&] { return cudaEventCreate(&events.end); }), "cudaEventCreate");
-  const auto make_plain = [&](cudaEvent_t* event, unsigned int flags) {
-    return report(call([&] { return cudaEventCreateWithFlags(event, flags | cudaEventDisableTiming); }),
-                  "cudaEventCreateWithFlags");
+  const auto make_plain = [&](cudaEvent_t* event) {
+    return report(call([&] { return cudaEventCreateWithFlags(event, cudaEventDisableTiming); }), "cudaEventCreateWithFlags");
   };
-  if (status.ok()) status = make_plain(&events.computed, cudaEventDefault);
-  if (status.ok()) status = make_plain(&events.reached, cudaEventBlockingSync);
+  if (status.ok()) status = make_plain(&events.computed);
+  if (status.ok()) status = make_plain(&events.reached);
   if (!status.ok()) {
     destroy(events);
     return status;

@@ -2,6 +2,7 @@
 #ifndef WARPLOOM_SIMT
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "cuda/core/cuda_device_class.h"
 #include "cuda/core/host_memory.h"
@@ -12,6 +13,7 @@ namespace {
 constexpr int64_t kStagingBytes = int64_t{16} << 20;  // of each of two staging buffers
 constexpr int64_t kDriverStaged = 64 << 10;           // the driver itself stages pageable copies up to here
 constexpr auto kSpin = std::chrono::milliseconds(2);  // sleeping costs 60 us more: 3 % from here on
+constexpr auto kLongestPause = std::chrono::milliseconds(1);
 }  // namespace
 
 Status CudaDevice::allocate_pinned(int64_t bytes, void** out) {
@@ -48,7 +50,7 @@ Status CudaDevice::prepare_staging() {
   for (HostBuffer& buffer : staging_) {
     if (buffer.memory == nullptr) CUDA_TRY(cudaHostAlloc, &buffer.memory, kStagingBytes, cudaHostAllocDefault);
     if (buffer.used == nullptr) {
-      CUDA_TRY(cudaEventCreateWithFlags, &buffer.used, cudaEventBlockingSync | cudaEventDisableTiming);
+      CUDA_TRY(cudaEventCreateWithFlags, &buffer.used, cudaEventDisableTiming);
     }
   }
   return {};
@@ -117,17 +119,19 @@ Status CudaDevice::fill_zero(void* device, int64_t bytes) {
   return {};
 }
 
-/// Spins as long as a short operation lasts, then sleeps. One numbered call, however long it takes.
+/// Spins as long as a short operation lasts, then sleeps for a 32nd of the time waited so far, again and again. Events that the
+/// driver sleeps for are no choice: each of them interrupts a core, waited for or not. One numbered call, however long it takes.
 Status CudaDevice::wait(cudaEvent_t event) {
   return report(call([&] {
                   const auto begin = std::chrono::steady_clock::now();
-                  cudaError_t state = cudaErrorNotReady;
-                  while (state == cudaErrorNotReady && std::chrono::steady_clock::now() - begin < kSpin) {
-                    state = cudaEventQuery(event);
+                  for (;;) {
+                    const cudaError_t state = cudaEventQuery(event);
+                    if (state != cudaErrorNotReady) return state;
+                    const auto waited = std::chrono::steady_clock::now() - begin;
+                    if (waited > kSpin) std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(waited / 32, kLongestPause));
                   }
-                  return state == cudaErrorNotReady ? cudaEventSynchronize(event) : state;
                 }),
-                "cudaEventSynchronize");
+                "cudaEventQuery");
 }
 
 Status CudaDevice::synchronize() {

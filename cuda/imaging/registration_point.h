@@ -174,7 +174,7 @@ WARPLOOM_PORTABLE void move_point(const Sample<L, kAxes>& sample, const typename
   using portable::absolute;
   using portable::fma;
   using portable::select;
-  const V most(static_cast<typename L::Real>(__builtin_huge_val())), zero(typename L::Real(0));
+  const V most(static_cast<typename L::Real>(HUGE_VAL)), zero(typename L::Real(0));
   const V residual = fma(factors.reference, reference, fma(factors.warped, sample.value, factors.constant));
   V force[kAxes], size = absolute(residual);
   for (int a = 0; a < kAxes; ++a) {

@@ -37,6 +37,7 @@ Status check(const PrefixParameters& p) {
 void footprint(Footprint& f, const PrefixParameters& p) {
   f.writes(p.result, {p.batch, p.n});
   f.works({p.batch, p.n});
+  f.goes_through_once();
 }
 
 /// Rows lie one behind the other, whatever the views' strides say.

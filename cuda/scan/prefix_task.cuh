@@ -1,5 +1,6 @@
 // What every block of a scan is told, and the operators.
 #pragma once
+#include <cmath>
 #include <cstdint>
 
 #include "cuda/core/device.cuh"
@@ -10,17 +11,10 @@ namespace warploom::WARPLOOM_TARGET::scan {
 namespace operation = ::warploom::scan;
 using operation::Operator;
 
-template <class T>
-struct Limits;
-template <>
-struct Limits<float> { static constexpr float kInfinity = __builtin_huge_valf(); };
-template <>
-struct Limits<double> { static constexpr double kInfinity = __builtin_huge_val(); };
-
 /// Neutral to the bit: -0 + x is x for every x, +0 + x is not for x = -0.
 template <class T>
 WARPLOOM_DEVICE T neutral(Operator op) {
-  return op == Operator::sum ? T(-0.0) : op == Operator::product ? T(1) : -Limits<T>::kInfinity;
+  return op == Operator::sum ? T(-0.0) : op == Operator::product ? T(1) : T(-HUGE_VAL);
 }
 
 /// a before b. max keeps a NaN once there is one, and the later of equal values.

@@ -20,6 +20,7 @@ void footprint(Footprint& f, const MultiplyParameters& p) {
   if (p.offsets.data != nullptr) return;
   if (p.beta == 0) f.writes_window(p.y, p.n, p.batch, p.rhs_count);
   f.works({p.batch, p.n, p.rhs_count});
+  f.goes_through_once();
 }
 
 void cuts(Cuts& c, MultiplyParameters& p) {

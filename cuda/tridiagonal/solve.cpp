@@ -61,6 +61,8 @@ void footprint(Footprint& f, const SolveParameters& p) {
   f.writes(p.backward_error, {p.batch, p.rhs_count});
   f.writes(p.summary, {kSummaryWords});
   f.works({4, p.batch, p.n, p.rhs_count});
+  const bool packs = p.algorithm == Algorithm::automatic || p.algorithm == Algorithm::cr_regpack;
+  if (packs && !p.stable && !p.check && !p.refine && !p.periodic) f.goes_through_once();
 }
 
 void cuts(Cuts& c, SolveParameters& p) {

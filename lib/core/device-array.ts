@@ -4,6 +4,7 @@ import {
   describeValue, elementBytes, elementTypeOf, holds, makeResult, numbersPerElement, requireElementType, takeUnseen, typedArrayName,
   typeNumber, type ElementType, type TypedArray,
 } from './arrays.ts';
+import type { Attention } from './attention.ts';
 import type { Device } from './device.ts';
 import { traceTransfer, type TransferTrace } from './diagnostics.ts';
 import { DisposedError, refusal } from './errors.ts';
@@ -15,6 +16,7 @@ export interface Owner {
   readonly device: Device;
   readonly handle: number;
   readonly cancel: (id: number) => void;
+  readonly attention: Attention | undefined;
 }
 
 /**
@@ -31,6 +33,7 @@ export class DeviceArray {
   #handle = 0;
   #disposed = false;
   readonly #cancel: (id: number) => void;
+  readonly #attention: Attention | undefined;
 
   /** Only true of arrays made by a device: objects made like one are refused by name. */
   static [Symbol.hasInstance](value: unknown): boolean {
@@ -38,11 +41,12 @@ export class DeviceArray {
   }
 
   /** @internal Use `Device.array`. */
-  constructor(device: Device, type: ElementType, length: number, cancel: (id: number) => void) {
+  constructor({ device, cancel, attention }: Owner, type: ElementType, length: number) {
     this.device = device;
     this.type = type;
     this.length = length;
     this.#cancel = cancel;
+    this.#attention = attention;
   }
 
   /** Size in bytes. */
@@ -122,7 +126,10 @@ export class DeviceArray {
     start: (id: number) => Promise<T>): Promise<T> {
     requireOptions(options);
     return traceTransfer(() => ({ direction, bytes, backend: this.device.backend }), () =>
-      cancellable({ signal: options.signal }, this.#cancel, (id) => start(id)).catch(rethrow));
+      cancellable({ signal: options.signal }, this.#cancel, (id) => {
+        const transfer = start(id);
+        return this.#attention?.pay(transfer) ?? transfer;
+      }).catch(rethrow));
   }
 
   /** @internal The addon's number of an array that is in use under `name`. */
@@ -135,7 +142,7 @@ export class DeviceArray {
     this: void, owner: Owner, type: ElementType, length: number, source: TypedArray | undefined, options: CallOptions,
   ): Promise<DeviceArray> {
     requireOptions(options);
-    const array = new DeviceArray(owner.device, type, length, owner.cancel);
+    const array = new DeviceArray(owner, type, length);
     try {
       await cancellable({ signal: options.signal }, owner.cancel, (id) => {
         const [handle, made] = addon().allocate(owner.handle, array, typeNumber(type), length, source, id);
@@ -151,7 +158,7 @@ export class DeviceArray {
 
   /** @internal Makes an array at once, which gets its memory with its first use; see `resultArray`. */
   static reserve(this: void, owner: Owner, type: ElementType, length: number, zeroed: boolean): DeviceArray {
-    const array = new DeviceArray(owner.device, type, length, owner.cancel);
+    const array = new DeviceArray(owner, type, length);
     try {
       array.#handle = addon().reserve(owner.handle, array, typeNumber(type), length, zeroed);
     } catch (error) {
@@ -168,7 +175,7 @@ export class DeviceArray {
       addon().copy(copy.#handle, source.#use('source'), 0).catch(ignore);
       return copy;
     }
-    const array = new DeviceArray(owner.device, shape.type, shape.length, owner.cancel);
+    const array = new DeviceArray(owner, shape.type, shape.length);
     try {
       const [handle, made] = addon().allocate(owner.handle, array, typeNumber(shape.type), shape.length, source, 0);
       array.#handle = handle;

@@ -5,6 +5,7 @@ import {
 import {
   addon, missingReason, type BackendName, type DeviceDescription, type MemoryUse,
 } from './binding.ts';
+import { Attention } from './attention.ts';
 import { allocateArray, arrayShape, reserveArray, takeArray, type DeviceArray, type Owner } from './device-array.ts';
 import { observesRuns, traceRun } from './diagnostics.ts';
 import { DisposedError, refusal, UnavailableError } from './errors.ts';
@@ -58,6 +59,7 @@ export class Device {
   /** What `devices()` says about it. */
   readonly description: DeviceDescription;
   #handle = 0;
+  #attention: Attention | undefined;
   #opened: Promise<void> = Promise.resolve();
   #isOpen = false;
   #failure: unknown;
@@ -71,6 +73,7 @@ export class Device {
   /** @internal Use {@link openDevice}. */
   constructor(description: DeviceDescription) {
     this.description = description;
+    if (description.backend === 'cuda') this.#attention = new Attention();
   }
 
   get backend(): BackendName {
@@ -108,7 +111,7 @@ export class Device {
   }
 
   #owner(): Owner {
-    return { device: this, handle: this.#use(), cancel: this.#cancel };
+    return { device: this, handle: this.#use(), cancel: this.#cancel, attention: this.#attention };
   }
 
   /**
@@ -149,8 +152,11 @@ export class Device {
   }
 
   #start(handle: number, operation: string, parameters: Parameters, options: CallOptions): Promise<RunResult> {
-    if (options.signal === undefined && options.onProgress === undefined) return launch(handle, operation, parameters, 0, undefined);
-    return cancellable(options, this.#cancel, (id, report) => launch(handle, operation, parameters, id, report));
+    const attention = this.#attention;
+    if (options.signal === undefined && options.onProgress === undefined) {
+      return launch(handle, operation, parameters, 0, undefined, attention);
+    }
+    return cancellable(options, this.#cancel, (id, report) => launch(handle, operation, parameters, id, report, attention));
   }
 
   /** Bytes of device memory that a call with these parameters takes beside its arrays. */
@@ -275,9 +281,11 @@ function toResult(deviceSeconds: number): RunResult {
 /** Packs and starts a call in one go: nothing may run between the packing and the addon's reading. */
 function launch(
   handle: number, operation: string, parameters: Parameters, id: number, report: CallOptions['onProgress'],
+  attention: Attention | undefined,
 ): Promise<RunResult> {
   const packed = pack(operation, parameters);
-  return addon().run(handle, packed.operation, id, report, ...packed.values).then(toResult, rethrow);
+  const call = addon().run(handle, packed.operation, id, report, ...packed.values);
+  return (attention === undefined ? call : attention.pay(call)).then(toResult, rethrow);
 }
 
 function requireInteger(value: unknown, name: string, low: number, high: number): void {

@@ -8,6 +8,9 @@
 // reported of its last call, in 32-bit words.
 //   peers(): { name, available, reason }[]
 // `reason` says which library a peer uses, or why it cannot run.
+//   moments(on): number[]
+// Whether calls note from here on when they came to their steps (native/core/moments.h), and when the last one did, in
+// nanoseconds of process.hrtime.
 //   sanitizer: string    the sanitizer of this build, or ''; such builds are not benchmarked
 #include <algorithm>
 #include <limits>
@@ -19,6 +22,7 @@
 #include "native/core/environment.h"
 #include "native/core/job.h"
 #include "native/core/js.h"
+#include "native/core/moments.h"
 #include "native/core/operation.h"
 
 namespace warploom {
@@ -215,6 +219,22 @@ napi_value peers(napi_env env, napi_callback_info) {
   });
 }
 
+napi_value moments(napi_env env, napi_callback_info info) {
+  return js::guarded(env, [&] {
+    napi_value on = nullptr, list = nullptr;
+    size_t count = 1;
+    bool watch = false;
+    napi_get_cb_info(env, info, &count, &on, nullptr, nullptr);
+    napi_get_value_bool(env, on, &watch);
+    Moments::watch(watch);
+    napi_create_array(env, &list);
+    for (uint32_t i = 0; i < static_cast<uint32_t>(Moment::kCount); ++i) {
+      napi_set_element(env, list, i, js::number(env, static_cast<double>(Moments::at(static_cast<Moment>(i)))));
+    }
+    return list;
+  });
+}
+
 }  // namespace
 
 void register_bench(Napi::Env env, Napi::Object exports) {
@@ -225,6 +245,7 @@ void register_bench(Napi::Env env, Napi::Object exports) {
   };
   add("benchmark", &benchmark);
   add("peers", &peers);
+  add("moments", &moments);
   js::set(env, exports, "sanitizer", js::string(env, kSanitizer));
 }
 

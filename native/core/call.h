@@ -64,6 +64,9 @@ class Call final : public Job {
   napi_value keep_values(napi_env env, napi_value progress);
   Status run_on_host(Device& device);
   Status submit(Session& session, Device& device);
+  Status write_gaps(Device& device);
+  bool stays_near(Device& device);
+  void use_near();
   Status send(Session& session, Device& device, char* memory);
   Status fetch(Session& session, Device& device, char* memory);
   void drop_inputs();
@@ -82,6 +85,7 @@ class Call final : public Job {
   bool results_at_once_ = false;
   int64_t device_bytes_ = 0;  // of the parts that the device sees, then of host memory that is used where it is
   int64_t work_ = -1;  // Footprint::work()
+  bool once_ = false;  // Footprint::once()
   int64_t workspace_ = 0;  // bytes that are counted for it
   Submission::Mark mark_ = Submission::kNone;
   void* memory_ = nullptr;  // of the device, while the call is there

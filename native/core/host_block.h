@@ -42,6 +42,8 @@ class HostBlock {
   int64_t begin_of(size_t piece) const { return piece > 0 ? ends_[piece - 1] : 0; }
   /// All its memory now; false when the system has none.
   bool take();
+  /// On the device's thread: whether it is one piece of page-locked memory, which is made where there was none yet.
+  bool page_locked(Device& device) { return pieces_.size() == 1 && take_piece(0, &device) && pieces_.front().pinned; }
   /// Of a block of one piece, after take().
   char* memory() const { return pieces_.front().memory; }
   /// True when it pays to queue the call before filling the block.

@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "native/core/moments.h"
+
 namespace warploom {
 namespace {
 // Reports beyond this many undelivered ones are dropped: a busy event loop sees fewer, never late.
@@ -90,6 +92,7 @@ void Job::attempt(Part part) {
 void Job::settle(std::unique_ptr<Task> self) {
   std::unique_ptr<Job> job(static_cast<Job*>(self.release()));
   const std::shared_ptr<Mailbox> mailbox = mailbox_;
+  Moments::note(Moment::settled);
   mailbox->post(std::make_unique<Settlement>(std::move(job)));
 }
 

@@ -157,6 +157,7 @@ class Session {
   std::deque<std::unique_ptr<Task>> in_flight_;  // submitted, in order; changed by the device's thread
   int64_t weight_ = 0;                           // of those
   std::atomic<size_t> queued_{0};                // size of queue_
+  std::chrono::steady_clock::duration usual_rest_{};  // between two tasks; device's thread only
   Task* running_ = nullptr;
   std::vector<std::weak_ptr<CancelFlag>> cancellable_;  // of calls with an id, settled ones until the next is made
   int64_t waiting_ = 0;  // counted tasks in the queue

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "native/core/process_state.h"
@@ -14,8 +15,9 @@ namespace {
 // More would only wait on the device instead of here.
 constexpr size_t kMostInFlight = 64;
 constexpr int64_t kMostWeight = int64_t{512} << 20;  // unless they are two: large calls keep the device busy by themselves
-// Calls one after the other find the thread awake; longer than this it does not keep a core from others.
-constexpr auto kAwake = std::chrono::microseconds(30);
+// Calls one after the other find the thread awake, because waking it takes as long as a short call: it looks for the next one
+// for some time more than usually passes between two, where that is short, and for little where it is not.
+constexpr auto kAwake = std::chrono::microseconds(30), kLongestAwake = std::chrono::microseconds(400);
 // Waiting for the device: as long as a short call lasts, then with pauses of a 32nd of the time waited so far.
 constexpr auto kSpin = std::chrono::milliseconds(2);
 constexpr auto kLongestPause = std::chrono::milliseconds(1);
@@ -87,14 +89,22 @@ void Session::serve_queue() {
 void Session::rest(std::unique_lock<std::mutex>& lock) {
   busy_ = false;
   quiet_.notify_all();
+  std::optional<std::chrono::steady_clock::time_point> rest_began;
   if (submission_ != nullptr && queue_.empty()) {
     lock.unlock();
-    const auto end = std::chrono::steady_clock::now() + kAwake;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto end = begin + (2 * usual_rest_ <= kLongestAwake ? std::max<std::chrono::steady_clock::duration>(2 * usual_rest_, kAwake)
+                                                               : kAwake);
     while (queued_ == 0 && std::chrono::steady_clock::now() < end) {
     }
     lock.lock();
+    rest_began = begin;
   }
   work_.wait(lock, [this] { return !here_ && (!queue_.empty() || (closing_ && pinned_alive_ == 0)); });
+  if (rest_began) {
+    const auto rested = std::min<std::chrono::steady_clock::duration>(std::chrono::steady_clock::now() - *rest_began, 8 * kLongestAwake);
+    usual_rest_ += (rested - usual_rest_) / 8;
+  }
   if (ProcessState::get().exiting()) {
     lock.unlock();
     park();

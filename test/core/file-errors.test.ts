@@ -9,6 +9,7 @@ import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { main } from '../../lib/cli/main.ts';
+import type { Device } from '../../lib/core/device.ts';
 import { FileError, type WarploomError } from '../../lib/core/errors.ts';
 import { fileError, permissionRemedy } from '../../lib/core/file-error.ts';
 import { hashFile, listFolder, makeFolder, readBytes, readText, writeFileAtomic } from '../../lib/core/files.ts';
@@ -18,7 +19,10 @@ import { readPolicy, writePolicy, type TunedPolicy } from '../../lib/tridiagonal
 import { deviceOf, skipCases } from '../support/backends.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const device = await deviceOf('cpu');
+let device: Device;
+before(async () => {
+  device = await deviceOf('cpu');
+});
 
 const image = { width: 2, height: 2, data: new Float32Array(4) };
 const policy: TunedPolicy = { schema: 1, backend: 'cpu', device: 'x', computeCapability: 0, date: '', rows: [] };

@@ -97,7 +97,10 @@ async function expectPromised(
   }
 }
 
-const sizes: Record<BackendName, readonly number[]> = { cpu: [1, 2, 3, 5, 33, 60], simt: [1, 2, 3, 20, 70], cuda: [1, 2, 3, 33, 64, 512] };
+const sizes: Record<BackendName, readonly number[]> = { cpu: [1, 2, 3, 5, 33, 60], simt: [1, 2, 3, 20, 70], cuda: [1, 2, 3, 33, 64, 150, 512] };
+/** Exact errors of so many rows take a minute: one way of solving them is enough. */
+const kLarge = 500;
+const variants = [{}, { periodic: true }, { transpose: 'conjugate' }] as const;
 
 describe('stable, row by row', function () {
   this.timeout(120_000);
@@ -107,7 +110,8 @@ describe('stable, row by row', function () {
         it(`is at most 4 epsilons off in every row of every family, ${type}, ${name}`, async () => {
           const chosen = families.filter((family) => fits(family, type) && (name === 'plain' || !family.name.startsWith('near ')));
           for (const n of sizes[backend]) {
-            for (const variant of [{}, { periodic: true }, { transpose: 'conjugate' }] as const) {
+            if (n > kLarge && (name !== 'plain' || isComplex(type))) continue;
+            for (const variant of n > kLarge ? variants.slice(0, 1) : variants) {
               const random = new Random(n + 7);
               const spec = { n, batch: chosen.length, rhsCount: 1, type, layout: 'contiguous', ...variant } as const;
               const problem = problemOfFamilies(spec, chosen, scale, random);

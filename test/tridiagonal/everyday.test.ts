@@ -66,13 +66,17 @@ describe('everyday shapes', () => {
         const epsilon = type === 'float32' ? 2 ** -23 : 2 ** -52;
         for (const n of [40, 512, 513, 1300]) {
           const batch = Math.ceil(unknownsOf(onto) / n);
-          const problem = { ...rows(type, batch * n, n), n, batch };
+          // On the device: calls on plain arrays of this size are cut, and their launches are those of all slices.
+          const { lower, diagonal, upper, rhs } = rows(type, batch * n, n);
+          const arrays = await Promise.all([lower, diagonal, upper, rhs].map((each) => onto.array(each)));
+          const problem = { lower: arrays[0]!, diagonal: arrays[1]!, upper: arrays[2]!, rhs: arrays[3]!, n, batch };
           const fused = await solve({ ...problem, check: true, device: onto });
           const separate = await solve({ ...problem, check: true, algorithm: 'cr-regpack', depth: 16, device: onto });
           strictEqual(fused.info.launches, separate.info.launches - 1);
-          const worst = (errors: ArrayLike<number>): number => Array.from(errors).reduce((a, b) => Math.max(a, b), 0);
-          const errors = [fused, separate].map(({ backwardError }) => worst(backwardError as Float64Array) / epsilon);
-          ok(errors.every((error) => error > 0 && error < 8), String(errors));
+          const errors = await Promise.all([fused, separate].map(async ({ backwardError }) =>
+            (await backwardError!.read() as Float64Array).reduce((a, b) => Math.max(a, b), 0) / epsilon));
+          ok(errors.every((error) => error > 0 && error < 16), String(errors)); // the worst of up to 30,000 systems
+          for (const each of [...arrays, fused.solution, separate.solution, fused.backwardError!, separate.backwardError!]) each.dispose();
         }
       });
 
