@@ -65,7 +65,7 @@ Status solve_threads(GpuDevice& device, const Batch<T>& batch, Used* used) {
   p.copies = holds_elements(batch);
   Workspace memory;
   if (!in_shared) {
-    p.slots = shape.blocks * 32;
+    p.slots = shape.blocks * 32 < batch.problems() ? shape.blocks * 32 : batch.problems();
     WARPLOOM_TRY(Workspace::make(device, p.slots * Agent::factor_bytes(batch.n), &memory));
     p.factors = memory.as<typename Agent::Pack>();
   }
