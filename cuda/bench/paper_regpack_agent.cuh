@@ -4,15 +4,33 @@
 // shared memory. One system per block. It exists to be measured: how many words a stage moves through shared memory.
 #pragma once
 #include "cuda/core/device.cuh"
-#include "cuda/tridiagonal/rows.cuh"
 
 namespace warploom::WARPLOOM_TARGET::bench {
 
+/// a x[i-1] + b x[i] + c x[i+1] = d, and how the paper takes x[i-1] and x[i+1] out of it, by the rows of these.
+template <class T>
+struct PaperRow {
+  T a, b, c, d;
+
+  WARPLOOM_DEVICE void take_left(const PaperRow& left) {
+    const T k1 = a / left.b;
+    a = -k1 * left.a;
+    b = device::fma(-k1, left.c, b);
+    d = device::fma(-k1, left.d, d);
+  }
+  WARPLOOM_DEVICE void take_right(const PaperRow& right) {
+    const T k2 = c / right.b;
+    c = -k2 * right.c;
+    b = device::fma(-k2, right.a, b);
+    d = device::fma(-k2, right.d, d);
+  }
+};
+
 template <class T, int kDepth>
 struct PaperRegpackAgent {
+  using Row = PaperRow<T>;
   static constexpr int kMaxThreads = kDepth == 4 && sizeof(T) == 4 ? 1024 : kDepth == 16 && sizeof(T) == 8 ? 256 : 512;
   static constexpr int kMinBlocks = 1;
-  using Row = tridiagonal::Row<T>;
   struct Parameters {
     const T *lower, *diagonal, *upper, *rhs;
     T* solution;
@@ -86,12 +104,12 @@ struct PaperRegpackAgent {
       WARPLOOM_UNROLL
       for (int r = 2 * kStride - 1; r < kDepth; r += 2 * kStride) {
         const Row left = rows[r - kStride];
-        tridiagonal::eliminate_left(rows[r], left);
+        rows[r].take_left(left);
         if (r + 1 < kDepth) {
           const Row right = rows[r + kStride < kDepth ? r + kStride : 0];
-          tridiagonal::eliminate_right(rows[r], right);
+          rows[r].take_right(right);
         } else if (thread + 1 < block.threads()) {
-          tridiagonal::eliminate_right(rows[r], turn.get(thread + 1));
+          rows[r].take_right(turn.get(thread + 1));
         }
       }
       const Shared swap = turn;
@@ -109,8 +127,8 @@ struct PaperRegpackAgent {
       const int i = (thread + 1) * 2 * stride - 1;
       if (i < threads) {
         Row row = shared.get(i);
-        tridiagonal::eliminate_left(row, shared.get(i - stride));
-        if (i + stride < threads) tridiagonal::eliminate_right(row, shared.get(i + stride));
+        row.take_left(shared.get(i - stride));
+        if (i + stride < threads) row.take_right(shared.get(i + stride));
         shared.set(i, row);
       }
       block.sync();
@@ -121,7 +139,7 @@ struct PaperRegpackAgent {
         T value = shared.d[i];
         if (i >= stride) value = device::fma(-shared.a[i], shared.d[i - stride], value);
         if (i + stride < threads) value = device::fma(-shared.c[i], shared.d[i + stride], value);
-        shared.d[i] = tridiagonal::quotient(value, shared.b[i]);
+        shared.d[i] = value / shared.b[i];
       }
       block.sync();
     }
@@ -135,7 +153,7 @@ struct PaperRegpackAgent {
       for (int r = kStride - 1; r < kDepth; r += 2 * kStride) {
         const T left = r >= kStride ? rows[r >= kStride ? r - kStride : 0].d : before;
         const T sum = device::fma(-rows[r].c, rows[r + kStride].d, device::fma(-rows[r].a, left, rows[r].d));
-        rows[r].d = tridiagonal::quotient(sum, rows[r].b);
+        rows[r].d = sum / rows[r].b;
       }
       up<kStride / 2>(rows, before);
     }

@@ -8,7 +8,7 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
 /// How a block is divided. Fixed by the host for a launch.
 struct Groups {
-  int threads = 32;           ///< per problem; a power of two
+  int threads = 32;           ///< per problem: a power of two, or whole warps
   int problems = 1;           ///< per block
   size_t problem_bytes = 0;   ///< shared memory of one problem's rows
   int64_t first = 0;          ///< problem of the first block's first group
