@@ -68,6 +68,7 @@ const peerFields: Readonly<Record<string, readonly string[]>> = {
   'bench.cub_scan': ['type', 'n', 'batch', 'values', 'result'],
   'bench.lapack': ['type', 'n', 'batch', 'lower', 'diagonal', 'upper', 'rhs', 'solution'],
   'bench.cusparse_strided': ['type', 'n', 'batch', 'lower', 'diagonal', 'upper', 'rhs', 'solution'],
+  'bench.paper_regpack': ['type', 'n', 'batch', 'lower', 'diagonal', 'upper', 'rhs', 'solution', 'depth'],
 };
 const types = ['float32', 'float64'];
 

@@ -8,7 +8,7 @@ import type { BenchContext } from './domain.ts';
 import { provenance } from './provenance.ts';
 import { writeReport, type Row } from './report.ts';
 import { bytesOf, precisions, type Shape } from './systems.ts';
-import { algorithmVariants, benchmarkVariants, nameOf } from './tridiagonal.ts';
+import { algorithmVariants, benchmarkVariants, nameOf, paperVariant } from './tridiagonal.ts';
 
 /** The four shapes of the paper's Figs. 6 and 7. */
 const paperShapes: readonly Shape[] = [512, 1024, 2048, 4096].map((size) => ({ systems: size, n: size }));
@@ -17,14 +17,18 @@ const depths = [2, 4, 8, 16, 32];
 
 const shapesOf = (context: BenchContext): readonly Shape[] => (context.quick ? quickShapes : paperShapes);
 
-/** Fig. 6: `figure6/<shape>/<precision>/hot/depth-<d>`. */
+/** Depths of the paper's Table 1. */
+const paperDepths = [4, 8, 16];
+
+/** Fig. 6: `figure6/<shape>/<precision>/hot/depth-<d>`, and `…/paper-depth-<d>` of CR-RegPack as it is printed. */
 export async function benchmarkFigure6(context: BenchContext): Promise<void> {
   for (const shape of shapesOf(context)) {
     for (const precision of precisions) {
       const variants = depths.map((depth) => ({
         id: `figure6/${nameOf(shape)}/${precision}/hot/depth-${depth}`, algorithm: 'cr-regpack', depth,
       }));
-      await benchmarkVariants(context, shape, precision, 'hot', variants);
+      const printed = paperDepths.map((depth) => paperVariant(`figure6/${nameOf(shape)}/${precision}/hot/paper-depth-${depth}`, depth));
+      await benchmarkVariants(context, shape, precision, 'hot', [...variants, ...printed]);
     }
   }
 }

@@ -1,6 +1,7 @@
 // Batched tridiagonal solves: time against the copy floor and the peers, by shape, precision and algorithm.
 //
 //   batch/<systems>x<n>/<float32|float64>/<cold|hot>/<algorithm>   GPU backends
+//   batch/…/cr-regpack-paper                                       CR-RegPack to the letter of its paper (cuda/bench)
 //   batch/…/public-<kernel>                                        constants of public kernels, timed elsewhere
 //   shape/<name>/<float32|float64>/<auto|another way>              everyday shapes and layouts: tridiagonal-shapes.ts
 //   cpu/20000x512/float64/auto                                     cpu backend, peers copy and lapack
@@ -84,6 +85,8 @@ export interface Variant {
   readonly algorithm?: string;
   readonly stable?: boolean;
   readonly depth?: number;
+  /** Another kernel of the addon in place of `tridiagonal.solve`, and what it is. */
+  readonly peer?: { readonly operation: string; readonly note: string };
 }
 
 interface Measured {
@@ -92,19 +95,21 @@ interface Measured {
 }
 
 async function solveRow(
-  context: BenchContext, { id, ...method }: Variant, sets: readonly DeviceSystems[], bands: HostBands,
+  context: BenchContext, { id, peer, ...method }: Variant, sets: readonly DeviceSystems[], bands: HostBands,
   { floor, peers }: Measured,
 ): Promise<Row | undefined> {
   try {
     const timing = await time(
-      context.device, sets[0]!.arrays.solution, 'tridiagonal.solve', sets.map((set) => set.solve(method)));
+      context.device, sets[0]!.arrays.solution, peer?.operation ?? 'tridiagonal.solve',
+      sets.map((set) => (peer === undefined ? set.solve(method) : { ...set.peer(), ...method })));
     const error = await spotCheck(sets[0]!, bands);
     const bound = sets[0]!.precision === 'float32' ? 1e-3 : 1e-11;
     if (error > bound) throw new Error(`${id}: backward error ${error}`);
     const [algorithm, depth, threads, launches] = timing.report;
     return {
       id, value: timing.seconds, unit: 's', limit: floor.seconds, fraction: floor.seconds / timing.seconds, peers,
-      spread: timing.spread, note: `${algorithmNames[algorithm!] ?? '?'}, depth ${depth}, ${threads} threads, ${launches} launches`,
+      spread: timing.spread,
+      note: peer?.note ?? `${algorithmNames[algorithm!] ?? '?'}, depth ${depth}, ${threads} threads, ${launches} launches`,
     };
   } catch (error) {
     if (!isUnsupported(error)) throw error;
@@ -135,11 +140,18 @@ export async function benchmarkVariants(
   }
 }
 
-/** The variants of a `batch/…` prefix: one per algorithm. */
+/** CR-RegPack as its paper has it: what equation 3 counts goes through shared memory. */
+export const paperVariant = (id: string, depth: number): Variant => ({
+  id, depth,
+  peer: { operation: 'bench.paper_regpack', note: `a row of every thread through shared memory in each stage, depth ${depth}` },
+});
+
+/** The variants of a `batch/…` prefix: one per algorithm, and the paper's own. */
 export function algorithmVariants(prefix: string): Variant[] {
-  return algorithms.map((algorithm) => ({
+  const ours = algorithms.map((algorithm) => ({
     id: `${prefix}/${algorithm}`, ...(algorithm === 'pivoting' ? { stable: true } : { algorithm }),
   }));
+  return [...ours, paperVariant(`${prefix}/cr-regpack-paper`, 8)];
 }
 
 class DisposableSets implements Disposable {

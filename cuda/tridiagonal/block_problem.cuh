@@ -8,7 +8,7 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
 /// How a block is divided. Fixed by the host for a launch.
 struct Groups {
-  int threads = 32;           ///< per problem; a power of two
+  int threads = 32;           ///< per problem: a power of two, or whole warps
   int problems = 1;           ///< per block
   size_t problem_bytes = 0;   ///< shared memory of one problem's rows
   int64_t first = 0;          ///< problem of the first block's first group
@@ -18,36 +18,39 @@ struct Groups {
   WARPLOOM_HOST_DEVICE size_t shared_bytes() const { return word_bytes() + problems * problem_bytes; }
 };
 
-/// Four arrays of `capacity` elements in shared memory, the rows of one problem. kPadded inserts one element
-/// after each full width of the banks (and again after each full width of those), so that the strides 2, 4, 8…
-/// of cyclic reduction meet no bank twice (after Göddeke, Strzodka 2011 and Zhang et al. 2010, section 5.3).
-template <class T, bool kPadded>
+/// Four arrays of `capacity` elements in shared memory, the rows of one problem.
+template <class T>
 struct SharedRows {
   T *a, *b, *c, *d;
 
-  static constexpr int kBankBits = sizeof(T) == 4 ? 5 : sizeof(T) == 8 ? 4 : 3;
-
-  static WARPLOOM_HOST_DEVICE int at(int row) {
-    return kPadded ? row + (row >> kBankBits) + (row >> (2 * kBankBits)) : row;
-  }
   /// Elements of one array for `rows` rows; even, so that arrays of 8-byte elements stay 16-byte aligned.
-  static WARPLOOM_HOST_DEVICE int capacity(int rows) { return (at(rows) + 4) & ~3; }
+  static WARPLOOM_HOST_DEVICE int capacity(int rows) { return (rows + 4) & ~3; }
   static WARPLOOM_HOST_DEVICE size_t bytes(int rows) { return size_t{4} * capacity(rows) * sizeof(T); }
 
   WARPLOOM_DEVICE SharedRows(unsigned char* memory, int rows)
       : a(reinterpret_cast<T*>(memory)), b(a + capacity(rows)), c(b + capacity(rows)), d(c + capacity(rows)) {}
-  WARPLOOM_DEVICE Row<T> get(int row) const {
-    const int i = at(row);
-    return {a[i], b[i], c[i], d[i]};
-  }
+  WARPLOOM_DEVICE Row<T> get(int row) const { return {a[row], b[row], c[row], d[row]}; }
   WARPLOOM_DEVICE void set(int row, const Row<T>& value) const {
-    const int i = at(row);
-    a[i] = value.a;
-    b[i] = value.b;
-    c[i] = value.c;
-    d[i] = value.d;
+    a[row] = value.a;
+    b[row] = value.b;
+    c[row] = value.c;
+    d[row] = value.d;
   }
 };
+
+/// The first rows that any of `width` neighbouring lanes noticed.
+WARPLOOM_DEVICE Outcome least_in_warp(const device::Block& block, const Outcome& mine, int width) {
+  Outcome all = mine;
+  const bool found = mine.input != Outcome::kNone || mine.pivot != Outcome::kNone || mine.solution != Outcome::kNone;
+  if (device::ballot(block, found) == 0) return all;
+  WARPLOOM_NO_UNROLL
+  for (int mask = 1; mask < width; mask *= 2) {
+    Outcome::note(all.input, device::shuffle_xor(block, all.input, mask));
+    Outcome::note(all.pivot, device::shuffle_xor(block, all.pivot, mask));
+    Outcome::note(all.solution, device::shuffle_xor(block, all.solution, mask));
+  }
+  return all;
+}
 
 /// One thread's place in its group, and its group's problem. A group beyond the last problem has no rows and
 /// takes part in every barrier.
@@ -73,9 +76,7 @@ struct GroupProblem {
   }
 
   /// Reads the rows; a barrier must follow.
-  template <bool kPadded>
-  WARPLOOM_DEVICE void load(const Batch<T>& batch, const SharedRows<T, kPadded>& shared,
-                            Outcome& outcome) const {
+  WARPLOOM_DEVICE void load(const Batch<T>& batch, const SharedRows<T>& shared, Outcome& outcome) const {
     for (int i = lane; i < rows; i += threads) {
       const Row<T> row = load_row(batch, problem, i);
       outcome.check_input(row, i);
@@ -97,6 +98,11 @@ struct GroupProblem {
     if (active && lane == 0) {
       write_outcome(batch, problem.index, Outcome{words[0], words[1], words[2]});
     }
+  }
+  /// The same for groups of at most a warp, without a barrier of the block.
+  WARPLOOM_DEVICE void finish_in_warp(const device::Block& block, const Batch<T>& batch, const Outcome& mine) const {
+    const Outcome all = least_in_warp(block, mine, threads);
+    if (active && lane == 0) write_outcome(batch, problem.index, all);
   }
 };
 

@@ -4,17 +4,6 @@
 
 namespace warploom::tridiagonal {
 
-/// cr-pcr: CR stops when at most this many rows are left for PCR. Zhang, Cohen, Owens 2010 (figure 9) found
-/// half of the rows best at n = 512; beyond that more PCR rows than this only add work.
-inline constexpr int64_t kCrPcrSwitch = 256;
-
-/// Distance between the rows that cr-pcr leaves to PCR: a power of two, at least 2 so that CR takes part.
-inline int cr_pcr_distance(int64_t n) {
-  int distance = 1;
-  while (2 * static_cast<int64_t>(distance) <= n && (distance < 2 || n / distance > kCrPcrSwitch)) distance *= 2;
-  return distance;
-}
-
 /// pcr-thomas in one block: sub-systems of about this many rows, one per thread.
 inline constexpr int64_t kPcrThomasRows = 4;
 inline constexpr int kPcrThomasMostSubsystems = 256;

@@ -64,15 +64,22 @@ bool moves_spans(const Batch<T>& batch, bool* aligned) {
   return result;
 }
 
+/// Every system of every array begins at a multiple of 16 bytes, its rows together: moved by the chunk as they are.
+template <class T>
+bool is_aligned(const Batch<T>& batch, const Inputs<T>& inputs) {
+  constexpr int64_t kElements = 16 / static_cast<int64_t>(sizeof(T));
+  const Strided<T>& x = batch.solution;
+  return inputs.aligned && !inputs.off() && x.plain() && reinterpret_cast<uintptr_t>(x.data) % 16 == 0 &&
+         x.system_stride % kElements == 0 && (batch.rhs_count == 1 || x.rhs_stride % kElements == 0);
+}
+
 /// All systems alike, one right-hand side, aligned, countable in 30 bits: a FullBatch says it all.
 template <class T>
 bool is_uniform(const Batch<T>& batch, const Inputs<T>& inputs) {
-  const Strided<T>& x = batch.solution;
   const int64_t stride = batch.rhs.system_stride;
-  return inputs.aligned && !inputs.off() && batch.rhs_count == 1 && batch.systems < 1 << 30 && batch.lower.system_stride == stride &&
-         batch.diagonal.system_stride == stride && batch.upper.system_stride == stride && x.plain() &&
-         reinterpret_cast<uintptr_t>(x.data) % 16 == 0 &&
-         x.system_stride % (16 / static_cast<int64_t>(sizeof(T))) == 0;
+  return is_aligned(batch, inputs) && batch.rhs_count == 1 && batch.systems < 1 << 30 &&
+         batch.lower.system_stride == stride && batch.diagonal.system_stride == stride &&
+         batch.upper.system_stride == stride;
 }
 
 /// Neighbouring systems are neighbours in memory in every array; bands may also be the same for all systems.

@@ -27,15 +27,15 @@ WARPLOOM_DEVICE Row<T> pcr_step(const Rows& from, int i, int distance, int rows,
 /// row i*scale + offset of the system. Returns the set with the result. `most` is the largest `rows` of any
 /// group in the block: all groups take the same barriers.
 template <class T>
-WARPLOOM_DEVICE SharedRows<T, false> pcr_reduce(const device::Block& block, const GroupProblem<T>& group,
-                                                SharedRows<T, false> from, SharedRows<T, false> to, int rows,
+WARPLOOM_DEVICE SharedRows<T> pcr_reduce(const device::Block& block, const GroupProblem<T>& group,
+                                                SharedRows<T> from, SharedRows<T> to, int rows,
                                                 int most, int goal, int scale, int offset, Outcome& outcome) {
   for (int distance = 1; distance < goal && distance < most; distance *= 2) {
     for (int i = group.lane; i < rows; i += group.threads) {
       to.set(i, pcr_step<T>(from, i, distance, rows, scale, offset, outcome));
     }
     block.sync();
-    const SharedRows<T, false> swap = from;
+    const SharedRows<T> swap = from;
     from = to;
     to = swap;
   }
@@ -49,8 +49,8 @@ WARPLOOM_DEVICE void solve_reduced(const device::Block& block, const Batch<T>& b
                                    const Solve& solve) {
   const GroupProblem<T> group(block, batch, groups);
   const int n = static_cast<int>(batch.n);
-  SharedRows<T, false> rows(group.memory, n);
-  const SharedRows<T, false> other(group.memory + SharedRows<T, false>::bytes(n), n);
+  SharedRows<T> rows(group.memory, n);
+  const SharedRows<T> other(group.memory + SharedRows<T>::bytes(n), n);
   Outcome outcome;
   group.load(batch, rows, outcome);
   block.sync();
@@ -68,14 +68,13 @@ struct PcrAgent {
     Groups groups;
   };
 
-  static size_t problem_bytes(int64_t n) { return 2 * SharedRows<T, false>::bytes(static_cast<int>(n)); }
+  static size_t problem_bytes(int64_t n) { return 2 * SharedRows<T>::bytes(static_cast<int>(n)); }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const auto solve = [&](const GroupProblem<T>& group, const SharedRows<T, false>& rows, Outcome& outcome) {
+    const auto solve = [&](const GroupProblem<T>& group, const SharedRows<T>& rows, Outcome& outcome) {
       for (int i = group.lane; i < group.rows; i += group.threads) {
-        const int at = rows.at(i);
-        outcome.check_pivot(rows.b[at], i);
-        group.store(p.batch, i, quotient(rows.d[at], rows.b[at]), outcome);
+        outcome.check_pivot(rows.b[i], i);
+        group.store(p.batch, i, quotient(rows.d[i], rows.b[i]), outcome);
       }
     };
     solve_reduced(block, p.batch, p.groups, static_cast<int>(p.batch.n), solve);

@@ -7,7 +7,7 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
 /// Thomas over rows first, first+stride, … < rows of one sub-system in shared memory. Unknowns go to d.
 template <class T>
-WARPLOOM_DEVICE void thomas_shared(const SharedRows<T, false>& shared, int first, int stride, int rows,
+WARPLOOM_DEVICE void thomas_shared(const SharedRows<T>& shared, int first, int stride, int rows,
                                    Outcome& outcome) {
   T upper = zero<T>(), value = zero<T>();
   int i = first;
@@ -41,10 +41,10 @@ struct PcrThomasAgent {
     int subsystems = 1;  ///< a power of two
   };
 
-  static size_t problem_bytes(int64_t n) { return 2 * SharedRows<T, false>::bytes(static_cast<int>(n)); }
+  static size_t problem_bytes(int64_t n) { return 2 * SharedRows<T>::bytes(static_cast<int>(n)); }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const auto solve = [&](const GroupProblem<T>& group, const SharedRows<T, false>& rows, Outcome& outcome) {
+    const auto solve = [&](const GroupProblem<T>& group, const SharedRows<T>& rows, Outcome& outcome) {
       for (int first = group.lane; first < p.subsystems; first += group.threads) {
         thomas_shared(rows, first, p.subsystems, group.rows, outcome);
       }

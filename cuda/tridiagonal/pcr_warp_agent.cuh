@@ -53,7 +53,8 @@ struct PcrWarpAgent {
       outcome.check_solution(all.d[j], i);
       p.batch.solution.store(p.batch.solution.index(problem.origin, i, problem.rhs), all.d[j]);
     }
-    finish(block, p.batch, index, outcome);
+    outcome = least_in_warp(block, outcome, 32);
+    if (lane == 0 && index < p.batch.problems()) write_outcome(p.batch, index, outcome);
   }
 
  private:
@@ -144,22 +145,6 @@ struct PcrWarpAgent {
       for (int j = kDepth - 2; j >= 0; --j) d[j] = device::fma(-c[j], d[j + 1], d[j]);
     }
   };
-
-  static WARPLOOM_DEVICE int32_t least(const device::Block& block, int32_t word) {
-    WARPLOOM_UNROLL
-    for (int mask = 1; mask < 32; mask *= 2) {
-      const int32_t other = device::shuffle_xor(block, word, mask);
-      word = other < word ? other : word;
-    }
-    return word;
-  }
-  static WARPLOOM_DEVICE void finish(const device::Block& block, const Batch<T>& batch, int64_t index, Outcome outcome) {
-    const bool found = outcome.input != Outcome::kNone || outcome.pivot != Outcome::kNone || outcome.solution != Outcome::kNone;
-    if (device::ballot(block, found) != 0) {
-      outcome = {least(block, outcome.input), least(block, outcome.pivot), least(block, outcome.solution)};
-    }
-    if (block.lane() == 0 && index < batch.problems()) write_outcome(batch, index, outcome);
-  }
 };
 
 }  // namespace warploom::WARPLOOM_TARGET::tridiagonal

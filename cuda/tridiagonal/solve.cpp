@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "cuda/core/check.h"
-#include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 #include "cuda/tridiagonal/matrix_check.h"
+#include "cuda/tridiagonal/matrix_cuts.h"
 
 namespace warploom::tridiagonal {
 namespace {
@@ -66,15 +66,8 @@ void footprint(Footprint& f, const SolveParameters& p) {
 }
 
 void cuts(Cuts& c, SolveParameters& p) {
-  c.along(p.batch, p.n, &p.slice);
+  cut_systems(c, p);
   c.on_processors();
-  c.offsets(p.offsets);
-  for (View* const band : {&p.lower, &p.diagonal, &p.upper}) c.view(*band, p.n);
-  c.view(p.rhs, p.n, p.rhs_count);
-  c.view(p.solution, p.n, p.rhs_count);
-  c.array(p.status, p.rhs_count);
-  c.array(p.row, p.rhs_count);
-  c.array(p.backward_error, p.rhs_count);
 }
 
 }  // namespace warploom::tridiagonal

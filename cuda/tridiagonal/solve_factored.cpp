@@ -2,10 +2,10 @@
 
 #include <cmath>
 
-#include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 #include "cuda/tridiagonal/factor_check.h"
 #include "cuda/tridiagonal/matrix_check.h"
+#include "cuda/tridiagonal/matrix_cuts.h"
 
 namespace warploom::tridiagonal {
 
@@ -61,15 +61,6 @@ void footprint(Footprint& f, const SolveFactoredParameters& p) {
   f.works({2, p.batch, p.n, p.rhs_count});
 }
 
-void cuts(Cuts& c, SolveFactoredParameters& p) {
-  c.along(p.batch, p.n, &p.slice);
-  c.offsets(p.offsets);
-  for (View* const band : {&p.lower, &p.diagonal, &p.upper}) c.view(*band, p.n);
-  c.view(p.rhs, p.n, p.rhs_count);
-  c.view(p.solution, p.n, p.rhs_count);
-  c.array(p.status, p.rhs_count);
-  c.array(p.row, p.rhs_count);
-  c.array(p.backward_error, p.rhs_count);
-}
+void cuts(Cuts& c, SolveFactoredParameters& p) { cut_systems(c, p); }
 
 }  // namespace warploom::tridiagonal

@@ -1,15 +1,17 @@
 // Launch of `thomas`: one thread per problem.
 #include "cuda/core/launch.cuh"
+#include "cuda/tridiagonal/inputs.cuh"
 #include "cuda/tridiagonal/thomas_agent.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
 namespace {
 
-/// Shared memory of a block up to which c' and d' stay on chip: three such blocks share a multiprocessor.
-constexpr int64_t kFactorBytes = 72 * 1024;
+/// Warps of a multiprocessor between which c' and d' may stay on chip; otherwise that many have them in a workspace. More
+/// would hide no more latency, and what they write would have left the caches when they read it.
+constexpr int64_t kFewestOnChip = 3, kWarpsWithWorkspace = 4;
 
-/// Workspace for c' and d' to stay under where several blocks allow it.
+/// Workspace for c' and d' to stay under.
 constexpr int64_t kWorkspaceBytes = int64_t{4} << 30;
 
 int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
@@ -26,39 +28,46 @@ bool rows_are_near(const Batch<T>& batch) {
   return magnitude(d.row_stride) < magnitude(d.system_stride);
 }
 
+/// All inputs can be copied element by element, without looking at them.
+template <class T>
+bool holds_elements(const Batch<T>& batch) {
+  for (const Strided<T>* array : {&batch.lower, &batch.diagonal, &batch.upper, &batch.rhs}) {
+    if (array->imaginary != nullptr || array->conjugate) return false;
+    if (reinterpret_cast<uintptr_t>(array->data) % sizeof(T) != 0) return false;
+  }
+  return true;
+}
+
 template <class T, bool kStaged>
 Status solve_threads(GpuDevice& device, const Batch<T>& batch, Used* used) {
   using Agent = ThomasAgent<T, kStaged>;
-  const int64_t limit = device.limits().shared_bytes_per_block;
+  const GpuLimits& limits = device.limits();
+  const int64_t blocks = (batch.problems() + 31) / 32, planned = (batch.planned_problems() + 31) / 32;
+  const int64_t on_chip = static_cast<int64_t>(Agent::kRingBytes) + 32 * Agent::factor_bytes(batch.n);
+  const int64_t together = limits.shared_bytes_per_multiprocessor / (on_chip + 1024);
+  const bool in_shared = on_chip <= limits.shared_bytes_per_block &&
+                         (together >= kFewestOnChip || planned <= together * limits.multiprocessors);
   LaunchShape shape;
-  shape.threads = 64;
-  while (shape.threads > 32 && static_cast<int64_t>(Agent::tile_bytes(shape.threads)) > limit) shape.threads -= 32;
-  shape.shared_bytes = Agent::tile_bytes(shape.threads);
-  const int64_t on_chip =
-      static_cast<int64_t>(shape.shared_bytes) + static_cast<int64_t>(Agent::factor_bytes(shape.threads, batch.n));
-  const bool in_shared = on_chip <= limit && on_chip <= kFactorBytes;
-  if (in_shared) shape.shared_bytes = static_cast<size_t>(on_chip);
-  const int64_t blocks = (batch.problems() + shape.threads - 1) / shape.threads;
-  const int64_t resident = int64_t{1} * device.limits().multiprocessors *
-                           resident_blocks<Agent>(device, shape.threads, shape.shared_bytes);
+  shape.threads = 32;
+  shape.shared_bytes = in_shared ? static_cast<size_t>(on_chip) : Agent::kRingBytes;
   // Without workspace every problem may have its own thread; with it, as many slots as run at once and fit.
-  const int64_t slot_bytes = batch.n * 2 * static_cast<int64_t>(sizeof(T));
-  int64_t most = device.limits().max_blocks;
+  int64_t most = limits.max_blocks;
   if (!in_shared) {
-    const int64_t fitting = kWorkspaceBytes / (slot_bytes * shape.threads);
-    most = fitting < resident ? fitting : resident;
-    if (most < 1) most = 1;
+    const int64_t fitting = kWorkspaceBytes / (32 * Agent::factor_bytes(batch.n));
+    most = kWarpsWithWorkspace * limits.multiprocessors;
+    if (fitting < most) most = fitting < 1 ? 1 : fitting;
   }
   shape.blocks = blocks < most ? blocks : most;
 
   typename Agent::Parameters p;
   p.batch = batch;
+  p.chunks = is_uniform(batch, inputs_of(batch, true));
+  p.copies = holds_elements(batch);
   Workspace memory;
   if (!in_shared) {
-    const int64_t threads = shape.blocks * shape.threads;
-    p.slots = threads < batch.problems() ? threads : batch.problems();
-    WARPLOOM_TRY(Workspace::make(device, p.slots * slot_bytes, &memory));
-    p.factors = memory.as<T>();
+    p.slots = shape.blocks * 32 < batch.problems() ? shape.blocks * 32 : batch.problems();
+    WARPLOOM_TRY(Workspace::make(device, p.slots * Agent::factor_bytes(batch.n), &memory));
+    p.factors = memory.as<typename Agent::Pack>();
   }
   used->algorithm = operation::Algorithm::thomas;
   used->threads = 1;

@@ -1,203 +1,369 @@
-// The Thomas algorithm (Thomas 1949), one thread per problem. Rows come straight from global memory where
-// neighbouring problems are neighbours there (interleaved batches), and otherwise through a transposition of
-// tiles, 32 problems x one 128-byte line of rows, in each warp's part of shared memory.
+// The Thomas algorithm (Thomas 1949), one thread per problem, a warp per block. Rows come by asynchronous copies through
+// tiles in shared memory, two of which are under way while a third is worked on; where rows of a problem lie together a
+// tile is also their transposition, 32 problems x 64 bytes of rows. c' and d' go to shared memory or to a workspace and
+// come back the same way.
 #pragma once
-#include "cuda/core/device.cuh"
+#include "cuda/core/stage.cuh"
 #include "cuda/tridiagonal/rows.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Tile of 32 problems x kRows rows of one array; problem s, row r stands at s*kPitch + r, free of bank conflicts
-/// along either.
-template <class T>
-struct ThomasTile {
-  static constexpr int kRows = 128 / sizeof(T);
-  static constexpr int kPitch = kRows + 1;
-  static constexpr int kElements = 32 * kPitch;
-  /// lower, diagonal, upper and right-hand side; the solution takes the first's place.
-  static constexpr size_t kWarpBytes = 4 * kElements * sizeof(T);
-};
-
+/// kStaged: a tile is moved as lines of its problems' rows; otherwise by each lane for its own problem.
 template <class T, bool kStaged>
 struct ThomasAgent {
-  static constexpr int kMaxThreads = 128;
-  static constexpr int kMinBlocks = 1;
-  /// Rows whose loads are under way at once.
-  static constexpr int kAhead = kStaged ? ThomasTile<T>::kRows : sizeof(T) == 16 ? 2 : 4;
+  static constexpr int kMaxThreads = 32;
+  static constexpr int kMinBlocks = 8;
+  static constexpr int kRows = 64 / static_cast<int>(sizeof(T));  ///< of a tile
+  static constexpr int kStages = 3;
+  using Lines = Stage<T, kRows>;
+  using Pack = device::Pack<T>;
+  static constexpr int kPerChunk = Lines::kPerChunk, kChunks = Lines::kLaneChunks;
+  static constexpr size_t kTileBytes = 4 * Lines::kBytes;
+  static constexpr size_t kRingBytes = kStages * kTileBytes;
 
   struct Parameters {
     Batch<T> batch;
-    T* factors = nullptr;   ///< c' and d' of every slot, row by row; null: in shared memory after the tiles
-    int64_t slots = 0;      ///< problems in work at once
+    Pack* factors = nullptr;  ///< c' and d' of every slot, a chunk after the other; null: in shared memory behind the tiles
+    int64_t slots = 0;        ///< problems in work at once
+    bool chunks = false;      ///< kStaged: is_uniform, moved 16 bytes at a time
+    bool copies = false;      ///< not kStaged: elements of all inputs lie whole and aligned in memory
   };
 
-  static size_t tile_bytes(int threads) { return kStaged ? threads / 32 * ThomasTile<T>::kWarpBytes : 0; }
-  /// Shared memory for c' and d' of n rows.
-  static size_t factor_bytes(int threads, int64_t n) { return 2 * sizeof(T) * threads * static_cast<size_t>(n); }
+  /// Of the factors of one problem.
+  static WARPLOOM_HOST_DEVICE int64_t chunks_of(int64_t n) { return (n + kPerChunk - 1) / kPerChunk; }
+  static int64_t factor_bytes(int64_t n) { return 2 * 16 * chunks_of(n); }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const int64_t threads = block.count() * block.threads();
-    const int64_t slot = block.index() * block.threads() + block.thread();
-    // All lanes of a warp stay in the loop together: they share a tile.
-    for (int64_t first = slot - block.lane(); first < p.batch.problems(); first += threads) {
-      solve(block, p, slot, problem_of(p.batch, first + block.lane()));
-    }
+    const int64_t slots = block.count() * 32;
+    for (int64_t first = block.index() * 32; first < p.batch.problems(); first += slots) solve(block, p, first);
   }
 
  private:
-  /// c' and d' of the calling thread's problem.
-  struct Factors {
-    T* upper;
-    T* value;
-    int64_t stride;
-
-    WARPLOOM_DEVICE Factors(const device::Block& block, const Parameters& p, int64_t slot) {
-      if (p.factors != nullptr) {
-        stride = p.slots;
-        upper = p.factors + slot;
-      } else {
-        stride = block.threads();
-        const int warps = kStaged ? block.threads() / 32 : 0;
-        upper = block.shared<T>(warps * ThomasTile<T>::kWarpBytes) + block.thread();
-      }
-      value = upper + stride * p.batch.n;
-    }
+  /// A lane's problem, and the warp's.
+  struct Work {
+    Problem problem;
+    int64_t first;   ///< the first lane's problem
+    int tiles;       ///< of the warp's largest problem
+    Pack *upper, *value;
+    int64_t apart;   ///< between chunks of the factors
+  };
+  /// c' and d' of the row before.
+  struct Running {
+    T c, d;
   };
 
-  static WARPLOOM_DEVICE void solve(const device::Block& block, const Parameters& p, int64_t slot,
-                                    const Problem& problem) {
-    const Factors factors(block, p, slot);
+  static WARPLOOM_DEVICE void solve(const device::Block& block, const Parameters& p, int64_t first) {
+    const int lane = block.lane();
+    Work w;
+    w.first = first;
+    w.problem = problem_of(p.batch, first + lane);
+    int64_t rows = w.problem.rows;
+    WARPLOOM_UNROLL
+    for (int mask = 16; mask > 0; mask /= 2) {
+      const int64_t other = device::shuffle_xor(block, rows, mask);
+      rows = other > rows ? other : rows;
+    }
+    w.tiles = static_cast<int>((rows + kRows - 1) / kRows);
+    w.apart = p.factors != nullptr ? p.slots : 32;
+    w.upper = p.factors != nullptr ? p.factors + block.index() * 32 + lane : block.shared<Pack>(kRingBytes) + lane;
+    w.value = w.upper + w.apart * chunks_of(p.batch.n);
     Outcome outcome;
-    int64_t rows = problem.rows;
-    if (kStaged) {
+    forward(block, p, w, outcome);
+    if (p.factors != nullptr) device::fence_device();  // read again by asynchronous copies
+    block.sync_warp();
+    backward(block, p, w, outcome);
+    block.sync_warp();
+    if (w.problem.index < p.batch.problems()) write_outcome(p.batch, w.problem.index, outcome);
+  }
+
+  static WARPLOOM_DEVICE T* tile(const device::Block& block, int t, int array) {
+    return block.shared<T>(t % kStages * kTileBytes) + array * Lines::kElements;
+  }
+
+  static WARPLOOM_DEVICE void forward(const device::Block& block, const Parameters& p, const Work& w, Outcome& outcome) {
+    WARPLOOM_NO_UNROLL
+    for (int t = 0; t < kStages - 1; ++t) {
+      fetch(block, p, w, t);
+      device::async_commit(block);
+    }
+    Running at{zero<T>(), zero<T>()};
+    WARPLOOM_NO_UNROLL
+    for (int t = 0; t < w.tiles; ++t) {
+      device::async_wait<kStages - 2>(block);
+      block.sync_warp();
+      fetch(block, p, w, t + kStages - 1);
+      device::async_commit(block);
+      WARPLOOM_NO_UNROLL
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        const int64_t i = int64_t{t} * kRows + chunk * kPerChunk;
+        if (i >= w.problem.rows) break;
+        Row<T> rows[kPerChunk];
+        read(block, t, chunk, rows);
+        if (i == 0) rows[0].a = zero<T>();
+        if (i + kPerChunk >= w.problem.rows) end_rows(rows, w.problem.rows - i);
+        Pack upper, value;
+        eliminate(rows, i, w.problem.rows, at, upper, value, outcome);
+        const int64_t place = i / kPerChunk * w.apart;
+        w.upper[place] = upper;
+        w.value[place] = value;
+      }
+    }
+    device::async_wait<0>(block);
+  }
+
+  /// The last of `count` rows has no row after it; those behind it are no rows.
+  static WARPLOOM_DEVICE void end_rows(Row<T> (&rows)[kPerChunk], int64_t count) {
+    WARPLOOM_UNROLL
+    for (int e = 0; e < kPerChunk; ++e) {
+      if (e + 1 == count) rows[e].c = zero<T>();
+      if (e >= count) rows[e] = {zero<T>(), T(RealOf<T>(1)), zero<T>(), zero<T>()};
+    }
+  }
+
+  static WARPLOOM_DEVICE void read(const device::Block& block, int t, int chunk, Row<T> (&rows)[kPerChunk]) {
+    if constexpr (kStaged) {
+      const int place = Lines::place_chunk(block.lane() * kChunks + chunk);
+      Pack pack[4];
       WARPLOOM_UNROLL
-      for (int mask = 16; mask > 0; mask /= 2) {
-        const int64_t other = device::shuffle_xor(block, rows, mask);
-        rows = other > rows ? other : rows;
-      }
-    }
-    forward(block, p, problem, rows, factors, outcome);
-    backward(block, p, problem, rows, factors, outcome);
-    if (problem.index < p.batch.problems()) write_outcome(p.batch, problem.index, outcome);
-  }
-
-  static WARPLOOM_DEVICE T* tile(const device::Block& block, int array) {
-    return block.shared<T>(block.warp() * ThomasTile<T>::kWarpBytes) + array * ThomasTile<T>::kElements;
-  }
-
-  static WARPLOOM_DEVICE void forward(const device::Block& block, const Parameters& p, const Problem& problem,
-                                      int64_t rows, const Factors& factors, Outcome& outcome) {
-    T c = zero<T>(), d = zero<T>();
-    for (int64_t begin = 0; begin < rows; begin += kAhead) {
-      if constexpr (kStaged) {
-        gather(block, p.batch.lower, problem, problem.rows, begin, tile(block, 0), 1, 0);
-        gather(block, p.batch.diagonal, problem, problem.rows, begin, tile(block, 1), 0, 0);
-        gather(block, p.batch.upper, problem, problem.rows, begin, tile(block, 2), 0, 1);
-        gather(block, p.batch.rhs, problem, problem.rows, begin, tile(block, 3), 0, 0);
-        block.sync_warp();
-        for (int j = 0; j < kAhead && begin + j < problem.rows; ++j) {
-          const int at = block.lane() * ThomasTile<T>::kPitch + j;
-          const int64_t i = begin + j;
-          const Row<T> row = {i > 0 ? tile(block, 0)[at] : zero<T>(), tile(block, 1)[at],
-                              i + 1 < problem.rows ? tile(block, 2)[at] : zero<T>(), tile(block, 3)[at]};
-          reduce(row, i, c, d, outcome, factors);
-        }
-        block.sync_warp();
-      } else {
-        Row<T> ahead[kAhead];
-        WARPLOOM_UNROLL
-        for (int j = 0; j < kAhead; ++j) {
-          if (begin + j < rows) ahead[j] = load_row(p.batch, problem, begin + j);
-        }
-        WARPLOOM_UNROLL
-        for (int j = 0; j < kAhead; ++j) {
-          if (begin + j < rows) reduce(ahead[j], begin + j, c, d, outcome, factors);
-        }
+      for (int k = 0; k < 4; ++k) pack[k] = reinterpret_cast<const Pack*>(tile(block, t, k))[place];
+      WARPLOOM_UNROLL
+      for (int e = 0; e < kPerChunk; ++e) rows[e] = {pack[0].item[e], pack[1].item[e], pack[2].item[e], pack[3].item[e]};
+    } else {
+      WARPLOOM_UNROLL
+      for (int e = 0; e < kPerChunk; ++e) {
+        const int place = (chunk * kPerChunk + e) * 32 + block.lane();
+        rows[e] = {tile(block, t, 0)[place], tile(block, t, 1)[place], tile(block, t, 2)[place], tile(block, t, 3)[place]};
       }
     }
   }
 
-  /// Row i: c' = c / (b - a c'), d' = (d - a d') / (b - a c').
-  static WARPLOOM_DEVICE void reduce(const Row<T>& row, int64_t i, T& c, T& d, Outcome& outcome,
-                                     const Factors& factors) {
-    outcome.check_input(row, i);
-    T pivot = row.b, sum = row.d;
-    if (i > 0) {
-      pivot = device::fma(-row.a, c, pivot);
-      sum = device::fma(-row.a, d, sum);
+  /// c' = c / (b - a c'), d' = (d - a d') / (b - a c'), by one reciprocal; all again where a row is not ordinary.
+  static WARPLOOM_DEVICE void eliminate(const Row<T> (&rows)[kPerChunk], int64_t first, int64_t count, Running& at,
+                                        Pack& upper, Pack& value, Outcome& outcome) {
+    const Running before = at;
+    bool ordinary = true;
+    WARPLOOM_UNROLL
+    for (int e = 0; e < kPerChunk; ++e) {
+      const Row<T>& row = rows[e];
+      const T pivot = device::fma(-row.a, at.c, row.b);
+      const T inverse = device::ordinary_reciprocal(pivot, ordinary);
+      ordinary = ordinary & device::is_finite(row.a) & device::is_finite(row.b) & device::is_finite(row.c) &
+                 device::is_finite(row.d);
+      at.d = device::fma(-row.a, at.d, row.d) * inverse;
+      at.c = row.c * inverse;
+      upper.item[e] = at.c;
+      value.item[e] = at.d;
     }
-    outcome.check_pivot(pivot, i);
-    c = quotient(row.c, pivot);
-    d = quotient(sum, pivot);
-    factors.upper[i * factors.stride] = c;
-    factors.value[i * factors.stride] = d;
+    if (__builtin_expect(ordinary, 1)) return;
+    at = before;
+    WARPLOOM_UNROLL
+    for (int e = 0; e < kPerChunk; ++e) {
+      const Row<T>& row = rows[e];
+      const T pivot = device::fma(-row.a, at.c, row.b);
+      if (first + e < count) {
+        outcome.check_input(row, first + e);
+        outcome.check_pivot(pivot, first + e);
+      }
+      const T inverse = device::reciprocal(pivot);
+      at.d = device::fma(-row.a, at.d, row.d) * inverse;
+      at.c = row.c * inverse;
+      upper.item[e] = at.c;
+      value.item[e] = at.d;
+    }
   }
 
-  static WARPLOOM_DEVICE void backward(const device::Block& block, const Parameters& p, const Problem& problem,
-                                       int64_t rows, const Factors& factors, Outcome& outcome) {
+  static WARPLOOM_DEVICE void backward(const device::Block& block, const Parameters& p, const Work& w, Outcome& outcome) {
+    const int last = w.tiles - 1;
+    WARPLOOM_NO_UNROLL
+    for (int t = last; t > last - (kStages - 1); --t) {
+      fetch_factors(block, p, w, t);
+      device::async_commit(block);
+    }
     T x = zero<T>();
-    // In chunks of kAhead rows, the last rows first; chunks begin at multiples of kAhead.
-    for (int64_t begin = (rows - 1) / kAhead * kAhead; begin >= 0 && rows > 0; begin -= kAhead) {
-      constexpr int kBatch = sizeof(T) == 16 ? 2 : 4;
-      for (int high = kAhead; high > 0; high -= kBatch) {
-        T upper[kBatch], value[kBatch];
+    WARPLOOM_NO_UNROLL
+    for (int t = last; t >= 0; --t) {
+      device::async_wait<kStages - 2>(block);
+      fetch_factors(block, p, w, t - (kStages - 1));
+      device::async_commit(block);
+      WARPLOOM_UNROLL
+      for (int chunk = kChunks - 1; chunk >= 0; --chunk) {
+        const int64_t i = int64_t{t} * kRows + chunk * kPerChunk;
+        if (i >= w.problem.rows) continue;
+        const int64_t place = i / kPerChunk * w.apart;
+        const Pack* const ring = reinterpret_cast<const Pack*>(tile(block, t, 0)) + block.lane();
+        const Pack upper = p.factors != nullptr ? ring[chunk * 32] : w.upper[place];
+        const Pack value = p.factors != nullptr ? ring[(kChunks + chunk) * 32] : w.value[place];
+        Pack pack;
+        bool finite = true;
         WARPLOOM_UNROLL
-        for (int j = 0; j < kBatch; ++j) {
-          const int64_t i = begin + high - 1 - j;
-          if (i >= problem.rows) continue;
-          upper[j] = factors.upper[i * factors.stride];
-          value[j] = factors.value[i * factors.stride];
+        for (int e = kPerChunk - 1; e >= 0; --e) {
+          x = device::fma(-upper.item[e], x, value.item[e]);
+          finite = finite & device::is_finite(x);
+          pack.item[e] = x;
         }
-        WARPLOOM_UNROLL
-        for (int j = 0; j < kBatch; ++j) {
-          const int64_t i = begin + high - 1 - j;
-          if (i >= problem.rows) continue;
-          x = i + 1 < problem.rows ? device::fma(-upper[j], x, value[j]) : value[j];
-          outcome.check_solution(x, i);
-          if constexpr (kStaged) {
-            tile(block, 0)[block.lane() * ThomasTile<T>::kPitch + (high - 1 - j)] = x;
-          } else {
-            p.batch.solution.store(p.batch.solution.index(problem.origin, i, problem.rhs), x);
+        if (__builtin_expect(!finite, 0)) {
+          WARPLOOM_UNROLL
+          for (int e = 0; e < kPerChunk; ++e) {
+            if (i + e < w.problem.rows) outcome.check_solution(pack.item[e], i + e);
+          }
+        }
+        put_unknowns(block, p, w, t, chunk, pack);
+      }
+      if constexpr (kStaged) {
+        block.sync_warp();
+        scatter(block, p, w, t);
+        block.sync_warp();
+      }
+    }
+    device::async_wait<0>(block);
+  }
+
+  /// Where tile t's unknowns wait to be written: behind its factors.
+  static WARPLOOM_DEVICE T* unknowns(const device::Block& block, int t) { return tile(block, t, 2); }
+
+  static WARPLOOM_DEVICE void put_unknowns(const device::Block& block, const Parameters& p, const Work& w, int t, int chunk,
+                                           const Pack& pack) {
+    if constexpr (kStaged) {
+      reinterpret_cast<Pack*>(unknowns(block, t))[Lines::place_chunk(block.lane() * kChunks + chunk)] = pack;
+    } else {
+      const int64_t i = int64_t{t} * kRows + chunk * kPerChunk;
+      const int64_t at = p.batch.solution.index(w.problem.origin, i, w.problem.rhs);
+      WARPLOOM_UNROLL
+      for (int e = 0; e < kPerChunk; ++e) {
+        if (i + e < w.problem.rows) p.batch.solution.store(at + e * p.batch.solution.row_stride, pack.item[e]);
+      }
+    }
+  }
+
+  /// Starts moving a lane's factors of tile t back into the ring.
+  static WARPLOOM_DEVICE void fetch_factors(const device::Block& block, const Parameters& p, const Work& w, int t) {
+    if (p.factors == nullptr || t < 0) return;
+    Pack* const ring = reinterpret_cast<Pack*>(tile(block, t, 0)) + block.lane();
+    WARPLOOM_UNROLL
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+      const int64_t i = int64_t{t} * kRows + chunk * kPerChunk;
+      if (i >= w.problem.rows) continue;
+      const int64_t place = i / kPerChunk * w.apart;
+      device::async_copy<16>(block, ring + chunk * 32, w.upper + place);
+      device::async_copy<16>(block, ring + (kChunks + chunk) * 32, w.value + place);
+    }
+  }
+
+  /// Starts moving tile t's rows in.
+  static WARPLOOM_DEVICE void fetch(const device::Block& block, const Parameters& p, const Work& w, int t) {
+    if (t >= w.tiles) return;
+    if constexpr (kStaged) {
+      if (p.chunks) {
+        fetch_chunks(block, p.batch.lower, p, w, t, 0);
+        fetch_chunks(block, p.batch.diagonal, p, w, t, 1);
+        fetch_chunks(block, p.batch.upper, p, w, t, 2);
+        fetch_chunks(block, p.batch.rhs, p, w, t, 3);
+        return;
+      }
+      gather(block, p.batch.lower, w, t, 0, 1, 0);
+      gather(block, p.batch.diagonal, w, t, 1, 0, 0);
+      gather(block, p.batch.upper, w, t, 2, 0, 1);
+      gather(block, p.batch.rhs, w, t, 3, 0, 0);
+    } else {
+      fetch_own(block, p.batch.lower, p, w, t, 0, 1, 0);
+      fetch_own(block, p.batch.diagonal, p, w, t, 1, 0, 0);
+      fetch_own(block, p.batch.upper, p, w, t, 2, 0, 1);
+      fetch_own(block, p.batch.rhs, p, w, t, 3, 0, 0);
+    }
+  }
+
+  /// Four lanes move 64 bytes of a problem.
+  static WARPLOOM_DEVICE void fetch_chunks(const device::Block& block, const Strided<T>& from, const Parameters& p,
+                                           const Work& w, int t, int array) {
+    constexpr int kAtOnce = 32 / kChunks;
+    const int lane = block.lane(), own = lane / kChunks;
+    const int64_t i = int64_t{t} * kRows + lane % kChunks * kPerChunk, left = p.batch.n - i;
+    const int64_t problems = p.batch.systems - w.first - own;
+    const T* at = from.data + (w.first + own) * from.system_stride + i;
+    T* const to = tile(block, t, array);
+    WARPLOOM_UNROLL
+    for (int turn = 0; turn < kChunks; ++turn) {
+      const int place = Lines::place_chunk(lane + turn * 32) * kPerChunk;
+      if (turn * kAtOnce < problems) {
+        if (left >= kPerChunk) {
+          device::async_copy<16>(block, to + place, at);
+        } else {
+          WARPLOOM_UNROLL
+          for (int e = 0; e < kPerChunk; ++e) {
+            if (e < left) to[place + e] = at[e];
           }
         }
       }
-      if constexpr (kStaged) {
-        block.sync_warp();
-        scatter(block, p.batch.solution, problem, problem.rows, begin, tile(block, 0));
-        block.sync_warp();
-      }
+      at += kAtOnce * from.system_stride;
     }
   }
 
-  /// The warp reads rows begin… of its 32 problems, kRows neighbouring rows at a time; not the first `skip_first`
-  /// rows nor the last `skip_last` of a system.
-  static WARPLOOM_DEVICE void gather(const device::Block& block, const Strided<T>& from, const Problem& problem,
-                                     int64_t rows, int64_t begin, T* to, int skip_first, int skip_last) {
-    constexpr int kRows = ThomasTile<T>::kRows;
-    const int64_t base = from.index(problem.origin, 0, problem.rhs), last = rows - skip_last;
-    const int row = block.lane() % kRows, part = block.lane() / kRows;
-    const int64_t i = begin + row;
+  /// kRows neighbouring rows of each of the 32 problems; not the first `skip_first` rows nor the last `skip_last` of one.
+  static WARPLOOM_DEVICE void gather(const device::Block& block, const Strided<T>& from, const Work& w, int t, int array,
+                                     int skip_first, int skip_last) {
+    const int64_t base = from.index(w.problem.origin, 0, w.problem.rhs), last = w.problem.rows - skip_last;
+    T* const to = tile(block, t, array);
     WARPLOOM_UNROLL
-    for (int step = 0; step < kRows; ++step) {
-      const int s = step * (32 / kRows) + part;
+    for (int turn = 0; turn < kRows; ++turn) {
+      const int element = turn * 32 + block.lane(), s = element / kRows;
+      const int64_t i = int64_t{t} * kRows + element % kRows;
       const int64_t s_base = device::shuffle(block, base, s), s_last = device::shuffle(block, last, s);
-      if (i >= skip_first && i < s_last) {
-        to[s * ThomasTile<T>::kPitch + row] = from.load(s_base + i * from.row_stride);
-      }
+      if (i >= skip_first && i < s_last) to[Lines::place(element)] = from.load(s_base + i * from.row_stride);
     }
   }
 
-  static WARPLOOM_DEVICE void scatter(const device::Block& block, const Strided<T>& to, const Problem& problem,
-                                      int64_t rows, int64_t begin, const T* from) {
-    constexpr int kRows = ThomasTile<T>::kRows;
-    const int64_t base = to.index(problem.origin, 0, problem.rhs);
-    const int row = block.lane() % kRows, part = block.lane() / kRows;
-    const int64_t i = begin + row;
+  /// A lane's own rows, which only it reads.
+  static WARPLOOM_DEVICE void fetch_own(const device::Block& block, const Strided<T>& from, const Parameters& p,
+                                        const Work& w, int t, int array, int skip_first, int skip_last) {
+    const int64_t first = int64_t{t} * kRows;
+    int64_t at = from.index(w.problem.origin, first, w.problem.rhs);
+    T* const to = tile(block, t, array) + block.lane();
     WARPLOOM_UNROLL
-    for (int step = 0; step < kRows; ++step) {
-      const int s = step * (32 / kRows) + part;
-      const int64_t s_base = device::shuffle(block, base, s), s_rows = device::shuffle(block, rows, s);
-      if (i < s_rows) to.store(s_base + i * to.row_stride, from[s * ThomasTile<T>::kPitch + row]);
+    for (int r = 0; r < kRows; ++r) {
+      if (first + r >= skip_first && first + r < w.problem.rows - skip_last) {
+        if (p.copies) {
+          device::async_copy<static_cast<int>(sizeof(T))>(block, to + r * 32, from.data + at);
+        } else {
+          to[r * 32] = from.load(at);
+        }
+      }
+      at += from.row_stride;
+    }
+  }
+
+  static WARPLOOM_DEVICE void scatter(const device::Block& block, const Parameters& p, const Work& w, int t) {
+    const Strided<T>& to = p.batch.solution;
+    const T* const from = unknowns(block, t);
+    if (p.chunks) {
+      constexpr int kAtOnce = 32 / kChunks;
+      const int lane = block.lane(), own = lane / kChunks;
+      const int64_t i = int64_t{t} * kRows + lane % kChunks * kPerChunk, left = p.batch.n - i;
+      const int64_t problems = p.batch.systems - w.first - own;
+      T* at = to.data + (w.first + own) * to.system_stride + i;
+      WARPLOOM_UNROLL
+      for (int turn = 0; turn < kChunks; ++turn) {
+        const Pack pack = reinterpret_cast<const Pack*>(from)[Lines::place_chunk(lane + turn * 32)];
+        if (turn * kAtOnce < problems) {
+          if (left >= kPerChunk) {
+            *reinterpret_cast<Pack*>(at) = pack;
+          } else {
+            WARPLOOM_UNROLL
+            for (int e = 0; e < kPerChunk; ++e) {
+              if (e < left) at[e] = pack.item[e];
+            }
+          }
+        }
+        at += kAtOnce * to.system_stride;
+      }
+      return;
+    }
+    const int64_t base = to.index(w.problem.origin, 0, w.problem.rhs);
+    WARPLOOM_UNROLL
+    for (int turn = 0; turn < kRows; ++turn) {
+      const int element = turn * 32 + block.lane(), s = element / kRows;
+      const int64_t i = int64_t{t} * kRows + element % kRows;
+      const int64_t s_base = device::shuffle(block, base, s), s_rows = device::shuffle(block, w.problem.rows, s);
+      if (i < s_rows) to.store(s_base + i * to.row_stride, from[Lines::place(element)]);
     }
   }
 };

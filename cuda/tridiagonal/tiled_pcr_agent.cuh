@@ -65,13 +65,13 @@ struct TiledPcrAgent {
   };
 
   static WARPLOOM_HOST_DEVICE size_t shared_bytes(const Parameters& p) {
-    return 2 * SharedRows<T, false>::bytes(p.capacity());
+    return 2 * SharedRows<T>::bytes(p.capacity());
   }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     const Tile tile(block, p);
-    SharedRows<T, false> rows(block.shared<unsigned char>(), p.capacity());
-    SharedRows<T, false> other(block.shared<unsigned char>(shared_bytes(p) / 2), p.capacity());
+    SharedRows<T> rows(block.shared<unsigned char>(), p.capacity());
+    SharedRows<T> other(block.shared<unsigned char>(shared_bytes(p) / 2), p.capacity());
     Outcome outcome;
     for (int e = block.thread(); e < tile.length << p.width_bits; e += block.threads()) {
       const int64_t i = tile.row(p, e);
@@ -87,7 +87,7 @@ struct TiledPcrAgent {
         if (tile.row(p, e) < tile.problem.rows) other.set(e, step(p, tile, rows, e, distance, outcome));
       }
       block.sync();
-      const SharedRows<T, false> swap = rows;
+      const SharedRows<T> swap = rows;
       rows = other;
       other = swap;
     }
@@ -138,7 +138,7 @@ struct TiledPcrAgent {
     return row;
   }
 
-  static WARPLOOM_DEVICE Row<T> step(const Parameters& p, const Tile& tile, const SharedRows<T, false>& rows, int e,
+  static WARPLOOM_DEVICE Row<T> step(const Parameters& p, const Tile& tile, const SharedRows<T>& rows, int e,
                                      int distance, Outcome& outcome) {
     const int64_t i = tile.row(p, e), reach = distance * p.stride;
     const int apart = distance << p.width_bits;

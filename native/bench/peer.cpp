@@ -8,7 +8,8 @@
 namespace warploom::bench {
 
 std::vector<const Peer*> all_peers() {
-  return {&copy_peer(), &stream_peer(), &cub_scan_peer(), &lapack_peer(), &cusparse_strided_peer()};
+  return {&copy_peer(), &stream_peer(), &cub_scan_peer(), &lapack_peer(), &cusparse_strided_peer(),
+          &paper_regpack_peer()};
 }
 
 const Peer* find_peer(const std::string& name) {

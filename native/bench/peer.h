@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/bench/systems.h"
 #include "cuda/core/backend.h"
 #include "native/core/operation.h"
 
@@ -25,29 +26,10 @@ const Peer& stream_peer();
 const Peer& cub_scan_peer();
 const Peer& lapack_peer();
 const Peer& cusparse_strided_peer();
+const Peer& paper_regpack_peer();
 /// Null when there is no such peer.
 const Peer* find_peer(const std::string& name);
 std::vector<const Peer*> all_peers();
-
-/// Bands and right-hand sides of the solver peers: contiguous, `solution` holds the right-hand sides on entry.
-struct SystemsParameters {
-  ScalarType type = ScalarType::float64;  ///< float32 or float64
-  int64_t n = 0;
-  int64_t batch = 0;
-  View lower, diagonal, upper, rhs, solution;
-};
-
-template <class Visitor>
-void visit(Visitor& v, SystemsParameters& p) {
-  v.choice("type", p.type, kScalarTypeNames);
-  v.integer("n", p.n);
-  v.integer("batch", p.batch);
-  v.view("lower", p.lower, Role::input);
-  v.view("diagonal", p.diagonal, Role::input);
-  v.view("upper", p.upper, Role::input);
-  v.view("rhs", p.rhs, Role::input);
-  v.view("solution", p.solution, Role::in_out);
-}
 
 /// Sizes and lengths of a solver peer's call.
 Status check(const SystemsParameters& p);

@@ -62,3 +62,40 @@ describe('batches', () => {
     }
   });
 });
+
+describe('systems that share a warp', () => {
+  // Enough of them that the solvers give each as few threads as they ever do.
+  const shapes = [[17, 300], [64, 300], [65, 300], [130, 200], [257, 110], [300, 100], [520, 40]] as const;
+  eachBackend((backend, device) => {
+    if (backend === 'cpu') return;
+    for (const algorithm of ['cr', 'cr-pcr', 'thomas'] as const) {
+      for (const type of ['float32', 'complex128'] as const) {
+        it(`${algorithm} in ${type}`, async () => {
+          for (const [n, batch] of shapes) {
+            await solveChecked(makeProblem({ n, batch, rhsCount: 1, type, layout: 'contiguous' }, new Random(n)), await device(), { algorithm });
+          }
+        });
+      }
+
+      it(`${algorithm}: one without an answer leaves the others alone`, async () => {
+        for (const [n, batch] of shapes) {
+          const lower = new Float64Array(n * batch).fill(-1), upper = lower.slice();
+          const diagonal = new Float64Array(n * batch).fill(4), rhs = new Float64Array(n * batch).fill(1);
+          const zero = { system: 5, row: n >> 1 }, infinite = { system: batch - 2, row: n - 1 };
+          const at = zero.system * n + zero.row;
+          lower[at] = diagonal[at] = upper[at] = 0;
+          rhs[infinite.system * n + infinite.row] = Infinity;
+          const options = { lower, diagonal, upper, rhs, n, batch, algorithm, device: await device() };
+          const { solution, status } = await solve(options);
+          for (let s = 0; s < batch; s += 1) {
+            const where = `n = ${n}, system ${s}`, found = status.at(s);
+            const bad = s === zero.system ? zero : s === infinite.system ? infinite : undefined;
+            strictEqual(found.state, bad === undefined ? 'ok' : bad === zero ? 'zero-pivot' : 'non-finite', where);
+            if (bad !== undefined) strictEqual(found.row, bad.row, where);
+            else deepStrictEqual(solution.slice(s * n, (s + 1) * n), solution.slice(0, n), where);
+          }
+        }
+      });
+    }
+  });
+});

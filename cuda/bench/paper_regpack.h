@@ -1,0 +1,26 @@
+// CR-RegPack as it is printed (Davidson, Owens 2011), a peer of the solver's own, which differs from it.
+#pragma once
+#include <cstdint>
+
+#include "cuda/bench/systems.h"
+
+namespace warploom::bench {
+
+struct PaperRegpackParameters : SystemsParameters {
+  int32_t depth = 8;  ///< rows per thread: 4, 8 or 16; n / depth is a power of two, a warp's threads at least
+};
+
+template <class Visitor>
+void visit(Visitor& v, PaperRegpackParameters& p) {
+  visit(v, static_cast<SystemsParameters&>(p));
+  v.integer("depth", p.depth);
+}
+
+}  // namespace warploom::bench
+
+namespace warploom::cuda {
+Status bench_paper_regpack(Device& device, const ::warploom::bench::PaperRegpackParameters& p);
+}
+namespace warploom::simt {
+Status bench_paper_regpack(Device& device, const ::warploom::bench::PaperRegpackParameters& p);
+}

@@ -1,0 +1,20 @@
+// Where calls that solve systems can be cut: plain C++, included by their cuts() only.
+#pragma once
+#include "cuda/core/cuts.h"
+
+namespace warploom::tridiagonal {
+
+/// Everything a solve takes and gives for each system of its batch.
+template <class Parameters>
+void cut_systems(Cuts& c, Parameters& p) {
+  c.along(p.batch, p.n, &p.slice);
+  c.offsets(p.offsets);
+  for (View* const band : {&p.lower, &p.diagonal, &p.upper}) c.view(*band, p.n);
+  c.view(p.rhs, p.n, p.rhs_count);
+  c.view(p.solution, p.n, p.rhs_count);
+  c.array(p.status, p.rhs_count);
+  c.array(p.row, p.rhs_count);
+  c.array(p.backward_error, p.rhs_count);
+}
+
+}  // namespace warploom::tridiagonal
