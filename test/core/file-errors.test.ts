@@ -2,12 +2,12 @@
 import { deepStrictEqual, equal, match, ok, strictEqual } from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import ts from 'typescript';
 import { main } from '../../lib/cli/main.ts';
 import type { Device } from '../../lib/core/device.ts';
 import { FileError, type WarploomError } from '../../lib/core/errors.ts';
@@ -18,6 +18,8 @@ import { heat, restore } from '../../lib/swept/index.ts';
 import { readPolicy, writePolicy, type TunedPolicy } from '../../lib/tridiagonal/index.ts';
 import { deviceOf, skipCases } from '../support/backends.ts';
 
+const require = createRequire(createRequire(import.meta.url).resolve('tsx'));
+const esbuild = require('esbuild') as { transformSync(text: string, options: object): { code: string } };
 const root = fileURLToPath(new URL('../..', import.meta.url));
 let device: Device;
 before(async () => {
@@ -126,10 +128,8 @@ describe('file errors', function () {
     await writeFile(join(place, 'package.json'), '{"type": "module"}');
     for (const name of ['errors', 'file-error', 'files']) {
       const text = await readFile(join(root, 'lib/core', `${name}.ts`), 'utf8');
-      const { outputText } = ts.transpileModule(text, { compilerOptions: {
-        module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022, rewriteRelativeImportExtensions: true,
-      } });
-      await writeFile(join(place, `${name}.js`), outputText);
+      const { code } = esbuild.transformSync(text, { loader: 'ts', target: 'node20' });
+      await writeFile(join(place, `${name}.js`), code.replaceAll(/(from\s*"\.\/[\w-]+)\.ts"/g, '$1.js"'));
     }
     await writeFile(join(place, 'main.js'), `import { readBytes, isThere, writeFileAtomic, makeFolder } from './files.js';
       import { open } from 'node:fs/promises';
