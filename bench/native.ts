@@ -1,8 +1,9 @@
 // The addon's benchmark hooks (native/bench/), present in builds of a clone only.
-import { addon } from '../lib/core/binding.ts';
+import { addon, type RawOutcome } from '../lib/core/binding.ts';
 import { handleOf, type DeviceArray } from '../lib/core/device-array.ts';
 import { rethrow } from '../lib/core/native-error.ts';
 import { pack } from '../lib/core/pack.ts';
+import { reportOf } from '../lib/core/report.ts';
 
 /** A peer the addon was built with. */
 export interface NativePeer {
@@ -26,15 +27,15 @@ export interface BenchmarkOptions {
 export interface Measured {
   /** Seconds of one call, in each repeat. */
   readonly seconds: number[];
-  /** What the operation reported of its last call: for a solve its four `used` words. */
-  readonly report: number[];
+  /** What the operation reported of its last call; nothing for peers. */
+  readonly report: Readonly<Record<string, unknown>>;
 }
 
 /** What native/bench/bench.cpp adds to the addon. */
 export interface NativeBenchmarks {
   benchmark(
     array: number, operation: string, sets: readonly Float64Array[], options: BenchmarkOptions,
-  ): Promise<Measured>;
+  ): Promise<{ readonly seconds: number[]; readonly report?: RawOutcome }>;
   peers(): NativePeer[];
   /** Whether calls note when they come to their {@link moments}; when the last one did, in nanoseconds of process.hrtime. */
   moments(on: boolean): number[];
@@ -96,6 +97,7 @@ export async function benchmark(
   anchor: DeviceArray, operation: string, sets: readonly ParameterSet[], options: BenchmarkOptions,
 ): Promise<Measured> {
   const packed = sets.map((set) => packSet(operation, set));
-  const result = await nativeBenchmarks().benchmark(handleOf(anchor, 'anchor'), operation, packed, options).catch(rethrow);
-  return result as Measured;
+  const { seconds, report } = await nativeBenchmarks().benchmark(handleOf(anchor, 'anchor'), operation, packed, options).catch(rethrow);
+  const fields = addon().operations()[operation]?.report;
+  return { seconds, report: fields === undefined || report === undefined ? {} : reportOf(fields, report) };
 }

@@ -10,7 +10,6 @@
 // Every variant is compared with `classic` bit for bit before it is timed.
 import { openDevice, type Device } from '../lib/index.ts';
 import type { DeviceArray } from '../lib/core/device-array.ts';
-import { variants as variantNames } from '../lib/swept/types.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';
 import { copyFloor, streamFloor } from './floor.ts';
 import type { Row } from './report.ts';
@@ -91,13 +90,11 @@ class Run {
 
   /** Seconds of `steps` steps, and how they were made. */
   async advance(variant: string, steps: number, ends: object, check = false): Promise<{ seconds: number; used: Used }> {
-    const words = new Int32Array(6);
-    const { deviceSeconds } = await this.device.run('swept.advance', {
+    const { deviceSeconds, report } = await this.device.run('swept.advance', {
       type: this.precision, n: this.n, batch: 1, steps, variant, check, ...this.problem.parameters(this.n), ...ends,
-      state: { data: this.state, offset: 0 }, next: { data: this.next, offset: 0 }, used: words,
+      state: { data: this.state, offset: 0 }, next: { data: this.next, offset: 0 },
     });
-    const [number = 0, points = 0, depth = 0, threads = 0, , firstBad = 0] = words;
-    return { seconds: deviceSeconds, used: { variant: variantNames[number] ?? '?', points, depth, threads, firstBad } };
+    return { seconds: deviceSeconds, used: report };
   }
 
   /** The bytes of `next`, until the next call of result(). */
@@ -108,10 +105,10 @@ class Run {
 
   /** Whether every value of `next` is finite: of a NaN the least value is one. */
   async finite(): Promise<boolean> {
-    const figures = new Float64Array(6);
-    await this.device.run('swept.measure', {
-      type: this.precision, n: this.next.length, rows: 1, state: { data: this.next, offset: 0 }, figures });
-    return figures.subarray(4).every(Number.isFinite);
+    const { report } = await this.device.run('swept.measure', {
+      type: this.precision, n: this.next.length, rows: 1, state: { data: this.next, offset: 0 } });
+    const { least, most } = report.rows.at(0);
+    return Number.isFinite(least) && Number.isFinite(most);
   }
 
   [Symbol.dispose](): void {

@@ -17,7 +17,7 @@ export interface Timing {
   /** Interquartile range over the median. */
   readonly spread: number;
   /** What the operation reported of its last call. */
-  readonly report: readonly number[];
+  readonly report: Readonly<Record<string, unknown>>;
 }
 
 /** Calls per repeat: a multiple of the sets, long enough for the clock, short enough for one graph. */

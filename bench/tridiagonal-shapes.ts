@@ -7,7 +7,7 @@
 import type { Device } from '../lib/core/device.ts';
 import { resultArray } from '../lib/core/device.ts';
 import type { DeviceArray } from '../lib/core/device-array.ts';
-import { algorithms as algorithmNames } from '../lib/tridiagonal/types.ts';
+import type { Reports } from '../lib/core/operations.gen.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';
 import { copyFloor, streamFloor } from './floor.ts';
 import type { ParameterSet } from './native.ts';
@@ -247,14 +247,15 @@ async function factored(device: Device, systems: EverydaySystems): Promise<{ set
 
 /** Times a call that is not packed ahead, as ragged ones are, by the device's own clock. */
 async function timeCalls(device: Device, operation: string, parameters: ParameterSet): Promise<Timing> {
-  const used = new Int32Array(4);
   const seconds: number[] = [];
+  let report: Timing['report'] = {};
   for (let turn = 0; turn < 16; turn += 1) {
-    const { deviceSeconds } = await device.run(operation, { ...parameters, used });
-    if (turn > 0) seconds.push(deviceSeconds);
+    const run = await device.run(operation, parameters);
+    report = run.report;
+    if (turn > 0) seconds.push(run.deviceSeconds);
   }
   const { median, spread } = summarise(seconds);
-  return { seconds: median, spread, report: [...used] };
+  return { seconds: median, spread, report };
 }
 
 async function benchmarkShape(context: BenchContext, shape: EverydayShape, precision: Precision): Promise<void> {
@@ -275,12 +276,12 @@ async function benchmarkShape(context: BenchContext, shape: EverydayShape, preci
           : await time(context.device, systems.array('solution'), operation, [parameters]);
         const error = await systems.spotCheck();
         if (error > (precision === 'float32' ? 1e-3 : 1e-11)) throw new Error(`${id}: backward error ${error}`);
-        const [algorithm = 0, depth = 0, threads = 0, launches = 0] = timing.report;
+        const { algorithm, depth, threads, launches } = timing.report as Reports['tridiagonal.solve'];
         context.emit({
           id, value: timing.seconds, unit: 's', limit: floor.seconds, fraction: floor.seconds / timing.seconds,
           peers: { copy: floor.seconds }, spread: timing.spread,
           note: kept === undefined
-            ? `${algorithmNames[algorithm] ?? '?'}, depth ${depth}, ${threads} threads, ${launches} launches` : 'solve_factored',
+            ? `${algorithm}, depth ${depth}, ${threads} threads, ${launches} launches` : 'solve_factored',
         });
       } catch (error) {
         if (!isUnsupported(error)) throw error;

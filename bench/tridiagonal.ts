@@ -11,7 +11,7 @@
 // exceed the last cache several times.
 import { availableParallelism } from 'node:os';
 import { benchmarkAccuracy } from './accuracy.ts';
-import { algorithms as algorithmNames } from '../lib/tridiagonal/types.ts';
+import type { Reports } from '../lib/core/operations.gen.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';
 import { copyFloor, streamFloor } from './floor.ts';
 import { nativeBenchmarks } from './native.ts';
@@ -105,11 +105,11 @@ async function solveRow(
     const error = await spotCheck(sets[0]!, bands);
     const bound = sets[0]!.precision === 'float32' ? 1e-3 : 1e-11;
     if (error > bound) throw new Error(`${id}: backward error ${error}`);
-    const [algorithm, depth, threads, launches] = timing.report;
+    const { algorithm, depth, threads, launches } = timing.report as Reports['tridiagonal.solve'];
     return {
       id, value: timing.seconds, unit: 's', limit: floor.seconds, fraction: floor.seconds / timing.seconds, peers,
       spread: timing.spread,
-      note: peer?.note ?? `${algorithmNames[algorithm!] ?? '?'}, depth ${depth}, ${threads} threads, ${launches} launches`,
+      note: peer?.note ?? `${algorithm}, depth ${depth}, ${threads} threads, ${launches} launches`,
     };
   } catch (error) {
     if (!isUnsupported(error)) throw error;

@@ -1,5 +1,5 @@
-// lib/core/operations.gen.ts from the addon's own metadata (visit() of the parameter structs), so that no name of a choice is
-// typed twice.
+// lib/core/operations.gen.ts from the addon's own metadata (visit() of the parameter and report structs), so that no name of a
+// choice, no range, no default and no field of a report is typed twice.
 //
 //   node scripts/generate-operations.mjs           writes it
 //   node scripts/generate-operations.mjs --check   says whether it is stale (test/core/operations.test.ts does the same)
@@ -13,8 +13,8 @@ export const kGenerated = join(root, 'lib/core/operations.gen.ts');
 const kColumns = 120;
 
 const kHead = `// Made by scripts/generate-operations.mjs from the addon's metadata (visit() of cuda/**/*.h): change it there.
+import type { Rows } from './rows.ts';
 
-/** What parameters choose from, in the order of the C++ enumerations: reports name them by number. */
 `;
 
 const quoted = (text) => `'${text}'`;
@@ -32,17 +32,79 @@ function listOf(indent, name, values) {
   return [`${indent}${name}: [`, ...lines.map((each) => `${indent}  ${each}`), `${indent}],`].join('\n');
 }
 
+/** A constant with an entry for every operation, of the lines that `linesOf` makes of it. */
+function constant(name, comment, operations, linesOf) {
+  const entries = Object.entries(operations).map(([operation, description]) => {
+    const lines = linesOf(description);
+    return lines.length === 0 ? `  '${operation}': {},` : `  '${operation}': {\n${lines.join('\n')}\n  },`;
+  });
+  return `/** ${comment} */\nexport const ${name} = {\n${entries.join('\n')}\n} as const;\n`;
+}
+
+const choiceLines = ({ fields }) => fields.filter(({ kind }) => kind === 'choice')
+  .map((field) => listOf('    ', field.name, field.choices));
+
+function parameterLines({ fields }) {
+  return fields.filter((field) => field.default !== undefined).map((field) => {
+    const parts = ['default', 'least', 'above', 'most'].filter((key) => field[key] !== undefined)
+      .map((key) => `${key}: ${typeof field[key] === 'string' ? quoted(field[key]) : field[key]}`);
+    return `    ${field.name}: { ${parts.join(', ')} },`;
+  });
+}
+
+const wordLines = ({ fields }) => fields.filter(({ states }) => states !== undefined).map((field) =>
+  [`    ${field.name}: {`, listOf('      ', 'states', field.states), listOf('      ', 'flags', field.flags), '    },'].join('\n'));
+
+function reportLine(field) {
+  const { name, kind } = field;
+  if (kind === 'choice') {
+    const line = `    readonly ${name}: ${field.choices.map(quoted).join(' | ')};`;
+    if (line.length <= kColumns) return line;
+    const lines = [];
+    for (const choice of field.choices.map((each) => `| ${quoted(each)}`)) {
+      if (lines.length === 0 || lines.at(-1).length + 2 + choice.length > kColumns) lines.push(`      ${choice}`);
+      else lines[lines.length - 1] += ` ${choice}`;
+    }
+    return `    readonly ${name}:\n${lines.join('\n')};`;
+  }
+  if (kind === 'rows') {
+    const line = `    readonly ${name}: Rows<{ ${field.columns.map((column) => `readonly ${column}: number`).join('; ')} }>;`;
+    if (line.length <= kColumns) return line;
+    return `    readonly ${name}: Rows<{\n${field.columns.map((column) => `      readonly ${column}: number;`).join('\n')}\n    }>;`;
+  }
+  if (kind === 'boolean') return `    readonly ${name}: boolean;`;
+  if (kind !== 'record') return `    readonly ${name}: number;`;
+  const columns = field.columns.map((column) => `      readonly ${column}: number;`).join('\n');
+  return `    readonly ${name}: {\n${columns}\n    }${field.optional ? ' | undefined' : ''};`;
+}
+
+function reports(operations) {
+  const entries = Object.entries(operations).map(([operation, { report }]) => (report.length === 0
+    ? `  '${operation}': Readonly<Record<string, never>>;`
+    : `  '${operation}': {\n${report.map(reportLine).join('\n')}\n  };`));
+  return `/**
+ * What operations report of a call, beside the arrays they write: the report structs in
+ * cuda/<domain>/<operation>.h say what each field means.
+ */
+export interface Reports {
+${entries.join('\n')}
+}
+`;
+}
+
 /** The file's text for what `operations()` of the addon says. */
 export function textOf(operations) {
-  const entries = Object.entries(operations).map(([name, { fields }]) => {
-    const lists = fields.filter(({ kind }) => kind === 'choice').map((field) => listOf('    ', field.name, field.choices));
-    return lists.length === 0 ? `  '${name}': {},` : `  '${name}': {\n${lists.join('\n')}\n  },`;
-  });
-  return `${kHead}export const choices = {\n${entries.join('\n')}\n} as const;
-
-/** Name of an operation, \`domain.operation\` as in cuda/core/operations.inc. */
-export type OperationName = keyof typeof choices;
-`;
+  return kHead + [
+    constant('choices', 'What parameters choose from, in the order of the C++ enumerations.', operations, choiceLines),
+    constant('parameters', 'What parameters are when they are left out, and the numbers that they may be (finite ones in any case).',
+      operations, parameterLines),
+    constant('words', 'Arrays of words, one for each outcome: its state in the low byte, above it flags, the first the lowest bit.',
+      operations, wordLines),
+    reports(operations),
+    `/** Name of an operation, \`domain.operation\` as in cuda/core/operations.inc. */
+export type OperationName = keyof Reports;
+`,
+  ].join('\n');
 }
 
 function addonOperations() {

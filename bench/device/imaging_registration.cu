@@ -9,6 +9,8 @@
 #include "bench/device/bench_device.cuh"
 #include "bench/device/imaging_registration_pair.h"
 #include "cuda/core/operations.h"
+#include "cuda/imaging/registration.h"
+#include "cuda/imaging/resample.h"
 #include "native/cpu/device.h"
 
 namespace warploom::bench {
@@ -46,16 +48,21 @@ struct OnGpu {
   }
 };
 
+/// A report with memory for its history.
+struct Reported {
+  std::vector<RegistrationEntry> history;
+  RegistrationReport report;
+};
+
 template <class T>
-RegistrationParameters parameters_of(const KnownPair& pair, std::vector<double>& history, std::vector<double>& figures, int iterations) {
+RegistrationParameters parameters_of(const KnownPair& pair, Reported& reported, int iterations) {
   RegistrationParameters p;
   p.type = sizeof(T) == 4 ? ScalarType::float32 : ScalarType::float64;
   p.grid = pair.grid;
   p.iterations = iterations;
-  history.assign(static_cast<size_t>(iterations) + 1, 0);
-  figures.assign(kRegistrationFigures, 0);
-  p.history = {history.data(), iterations + 1};
-  p.figures = {figures.data(), kRegistrationFigures};
+  reported.history.assign(static_cast<size_t>(iterations) + 1, {});
+  reported.report.history = {reported.history.data(), iterations + 1};
+  p.report = &reported.report;
   return p;
 }
 
@@ -63,8 +70,8 @@ template <class T>
 int compare_bits(BenchDevice& device, cpu::CpuDevice& host, const KnownPair& pair, RegistrationVariant variant, Measure measure) {
   const auto reference = pair.as<T>(pair.reference), moving = pair.as<T>(pair.moving);
   const int64_t count = static_cast<int64_t>(reference.size()), axes = dimensions_of(pair.grid);
-  std::vector<double> history, figures, host_history, host_figures;
-  RegistrationParameters p = parameters_of<T>(pair, host_history, host_figures, 12);
+  Reported on_device, on_host;
+  RegistrationParameters p = parameters_of<T>(pair, on_host, 12);
   p.variant = variant;
   p.measure = measure;
   if (variant == RegistrationVariant::explicit_) p.step_scale = 1.5;
@@ -77,7 +84,7 @@ int compare_bits(BenchDevice& device, cpu::CpuDevice& host, const KnownPair& pai
   require(check(p), "check");
   require(cpu::imaging_registration(host, p, control), "cpu");
   OnGpu<T> r(device, reference), t(device, moving), u(device, axes * count);
-  RegistrationParameters q = parameters_of<T>(pair, history, figures, 12);
+  RegistrationParameters q = parameters_of<T>(pair, on_device, 12);
   q.variant = p.variant;
   q.measure = p.measure;
   q.step_scale = p.step_scale;
@@ -92,19 +99,20 @@ int compare_bits(BenchDevice& device, cpu::CpuDevice& host, const KnownPair& pai
     if (found[i] == expected[i]) continue;
     if (different++ == 0) first = static_cast<int64_t>(i);
   }
+  const std::vector<RegistrationEntry>&history = on_device.history, &host_history = on_host.history;
   for (size_t i = 0; i < history.size() && step < 0; ++i) {
-    if (history[i] != host_history[i]) step = static_cast<int64_t>(i);
+    if (history[i].value != host_history[i].value) step = static_cast<int64_t>(i);
   }
   const bool same = different == 0 && step < 0;
   if (!same) {
     std::printf("%lld values differ, the first is %lld; history differs from %lld on: %.17g %.17g\n", static_cast<long long>(different),
-                static_cast<long long>(first), static_cast<long long>(step), step < 0 ? 0 : history[static_cast<size_t>(step)],
-                step < 0 ? 0 : host_history[static_cast<size_t>(step)]);
+                static_cast<long long>(first), static_cast<long long>(step), step < 0 ? 0 : history[static_cast<size_t>(step)].value,
+                step < 0 ? 0 : host_history[static_cast<size_t>(step)].value);
   }
   std::printf("bits %s %s %s %lldx%lldx%lld: %s (measure %.6g -> %.6g)\n", sizeof(T) == 4 ? "float32" : "float64",
               kRegistrationVariantNames[static_cast<int>(variant)], kMeasureNames[static_cast<int>(measure)],
               static_cast<long long>(pair.grid.nx), static_cast<long long>(pair.grid.ny), static_cast<long long>(pair.grid.nz),
-              same ? "same" : "DIFFERENT", history[0], history[12]);
+              same ? "same" : "DIFFERENT", history[0].value, history[12].value);
   return same ? 0 : 1;
 }
 
@@ -117,8 +125,8 @@ void time_iterations(BenchDevice& device, const KnownPair& pair, Measure measure
   const int counts[2] = {few, few + 10 * few};
   for (int repeat = 0; repeat < repeats; ++repeat) {
     for (int i = 0; i < 2; ++i) {
-      std::vector<double> history, figures;
-      RegistrationParameters p = parameters_of<T>(pair, history, figures, counts[i]);
+      Reported reported;
+      RegistrationParameters p = parameters_of<T>(pair, reported, counts[i]);
       p.measure = measure;
       p.reference = r.view();
       p.image = t.view();
@@ -191,8 +199,8 @@ void measure_quality(BenchDevice& device, const KnownPair& pair, const Plan& pla
   Control control;
   for (int level = plan.levels - 1; level >= 0; --level) {
     const size_t l = static_cast<size_t>(level);
-    std::vector<double> history, figures;
-    RegistrationParameters p = parameters_of<float>(pair, history, figures, plan.iterations);
+    Reported reported;
+    RegistrationParameters p = parameters_of<float>(pair, reported, plan.iterations);
     p.grid = pyramid.grids[l];
     p.alpha = plan.alpha;
     p.step = plan.step;
@@ -208,8 +216,8 @@ void measure_quality(BenchDevice& device, const KnownPair& pair, const Plan& pla
     p.result = result.view();
     require(cuda::imaging_registration(device, p, control), "registration");
     fields.push_back(std::move(result));
-    last = history.back();
-    step = figures[2];
+    last = reported.history.back().value;
+    step = reported.report.step;
   }
   require(device.synchronize(), "end");
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -60,8 +60,9 @@ struct Buffers {
 template <class R>
 struct Run {
   SegmentParameters p;
-  std::vector<double> means, record, figures;
-  std::vector<int32_t> used;
+  std::vector<RegionMeans> means;
+  std::vector<SegmentEntry> history;
+  SegmentReport report;
 
   Run(Buffers& buffers, int64_t nx, int64_t ny, int64_t nz = 1, int64_t channels = 1) {
     p.type = sizeof(R) == 4 ? ScalarType::float32 : ScalarType::float64;
@@ -82,14 +83,11 @@ struct Run {
   double time(BenchDevice& device, SegmentVariant variant, int64_t iterations) {
     p.variant = variant;
     p.iterations = iterations;
-    means.assign(static_cast<size_t>(2 * p.channels), 0);
-    record.assign(static_cast<size_t>(2 * most_records(p)), 0);
-    figures.assign(kSegmentFigures, 0);
-    used.assign(kSegmentUsedWords, 0);
-    p.means = {means.data(), 2 * p.channels};
-    p.record = {record.data(), static_cast<int64_t>(record.size())};
-    p.figures = {figures.data(), kSegmentFigures};
-    p.used = {used.data(), kSegmentUsedWords};
+    means.assign(static_cast<size_t>(p.channels), {});
+    history.assign(static_cast<size_t>(most_entries(p)), {});
+    report.means = {means.data(), p.channels};
+    report.history = {history.data(), most_entries(p)};
+    p.report = &report;
     require(check(p), "check");
     cudaEvent_t begin, end;
     BENCH_CUDA(cudaEventCreate(&begin));
@@ -111,8 +109,8 @@ struct Run {
       for (size_t i = 0; i < bytes; ++i) h = (h ^ static_cast<const unsigned char*>(data)[i]) * 1099511628211u;
     };
     add(level.data(), level.size() * sizeof(R));
-    add(record.data(), record.size() * 8);
-    add(means.data(), means.size() * 8);
+    add(history.data(), history.size() * sizeof(SegmentEntry));
+    add(means.data(), means.size() * sizeof(RegionMeans));
     return h;
   }
 };
@@ -136,7 +134,7 @@ void check_variants(BenchDevice& device, int64_t nx, int64_t ny, int64_t nz, int
   std::printf("{\"check\":\"%lldx%lldx%lld/%lld\",\"type\":\"float%d\",\"same\":%s,\"hash\":\"%016llx\",\"energy\":%.17g}\n",
               (long long)nx, (long long)ny,
               (long long)nz, (long long)channels, int(8 * sizeof(R)), same ? "true" : "false",
-               (unsigned long long)expected, run.figures[0]);
+               (unsigned long long)expected, run.report.energy);
   std::fflush(stdout);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,63 @@ inline Status invalid(const char* argument, std::string message) {
   return Status(Code::invalid_argument, std::move(message), argument);
 }
 
+/// visit()'s visitor that refuses the first number that is not in its range, and the first choice that there is not.
+class RangeCheck {
+ public:
+  Status status;
+
+  template <class E, size_t kCount>
+  void choice(const char* name, E& value, const char* const (&)[kCount]) {
+    const int64_t index = static_cast<int64_t>(value);
+    if (index < 0 || index >= static_cast<int64_t>(kCount)) refuse(name, std::string("unknown ") + name);
+  }
+  void integer(const char* name, int64_t value, Range range = {}) {
+    if (!within(static_cast<double>(value), range)) refuse(name, expected(range) + ", got " + std::to_string(value));
+  }
+  void real(const char* name, double value, Range range = {}) {
+    if (!(std::isfinite(value) && within(value, range))) refuse(name, expected(range) + ", got " + text_of(value));
+  }
+  template <class... Rest>
+  void boolean(Rest&&...) {}
+  template <class... Rest>
+  void array(Rest&&...) {}
+  template <class... Rest>
+  void words(Rest&&...) {}
+  template <class... Rest>
+  void view(Rest&&...) {}
+  template <class... Rest>
+  void report(Rest&&...) {}
+
+ private:
+  static bool within(double value, const Range& range) {
+    return value <= range.most && (range.open ? value > range.least : value >= range.least);
+  }
+  static std::string text_of(double value) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.15g", value);
+    return text;
+  }
+  static std::string expected(const Range& range) {
+    const bool low = range.least > -kUnbounded, high = range.most < kUnbounded;
+    if (!low && !high) return "expected a finite number";
+    if (range.open && range.least == 0 && !high) return "expected a positive finite number";
+    if (range.open) return "expected a number above " + text_of(range.least) + (high ? " to " + text_of(range.most) : "");
+    if (high) return "expected " + text_of(range.least) + " to " + text_of(range.most);
+    return "expected " + (range.least == 0 ? "zero" : text_of(range.least)) + " or more";
+  }
+  void refuse(const char* name, std::string message) {
+    if (status.ok()) status = invalid(name, std::move(message));
+  }
+};
+
+/// The ranges that visit() states, first in every check().
+template <class Parameters>
+Status check_ranges(const Parameters& p) {
+  RangeCheck check;
+  visit(check, const_cast<Parameters&>(p));
+  return check.status;
+}
+
 inline Status check_real_type(ScalarType type) {
   if (type == ScalarType::float32 || type == ScalarType::float64) return {};
   return invalid("type", "expected float32 or float64");
@@ -22,11 +80,6 @@ inline Status check_real_type(ScalarType type) {
 inline Status check_positive(double value, const char* name) {
   if (std::isfinite(value) && value > 0) return {};
   return invalid(name, "expected a positive finite number, got " + std::to_string(value));
-}
-
-inline Status check_whole(int64_t value, int64_t least, int64_t most, const char* name) {
-  if (value >= least && value <= most) return {};
-  return invalid(name, "expected " + std::to_string(least) + " to " + std::to_string(most) + ", got " + std::to_string(value));
 }
 
 /// `count` adjacent real elements from the view's offset on.

@@ -21,9 +21,18 @@ inline int64_t scalar_bytes(ScalarType type) {
   }
 }
 
-/// `report`: words about the call itself. Host memory on every backend, written when the call returns, so
-/// that the device neither holds nor transfers them.
-enum class Role : int32_t { input = 0, output = 1, in_out = 2, report = 3 };
+enum class Role : int32_t { input = 0, output = 1, in_out = 2 };
+
+inline constexpr double kUnbounded = 1.7976931348623157e308;
+
+/// The values that visit() admits for a number, which is finite in any case.
+struct Range {
+  double least = -kUnbounded, most = kUnbounded;
+  bool open = false;  ///< above `least`, which is not admitted itself
+};
+constexpr Range at_least(double least) { return {least, kUnbounded, false}; }
+constexpr Range above(double least) { return {least, kUnbounded, true}; }
+constexpr Range between(double least, double most) { return {least, most, false}; }
 
 /// A flat array of a fixed element type in the backend's memory; data is null when the caller gave none.
 template <class T>

@@ -1,24 +1,15 @@
 #include "cuda/imaging/cosine.h"
 
-#include <string>
-
 #include "cuda/core/check.h"
 #include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 
 namespace warploom::imaging {
 
-Status check_lines(const Grid& grid) {
-  WARPLOOM_TRY(check_whole(grid.nx, 1, kLongestLine, "width"));
-  WARPLOOM_TRY(check_whole(grid.ny, 1, kLongestLine, "height"));
-  return check_whole(grid.nz, 1, kLongestLine, "depth");
-}
-
 Status check(const CosineParameters& p) {
+  WARPLOOM_TRY(check_ranges(p));
   WARPLOOM_TRY(check_real_type(p.type));
   WARPLOOM_TRY(check(p.grid));
-  WARPLOOM_TRY(check_lines(p.grid));
-  WARPLOOM_TRY(check_whole(p.channels, 1, kMostExtent, "channels"));
   if (p.channels > kMostPoints / points_of(p.grid)) return invalid("channels", "channels * points is too large");
   const int64_t count = p.channels * points_of(p.grid);
   WARPLOOM_TRY(check_adjacent(p.values, count, "values"));

@@ -24,16 +24,14 @@ struct CosineParameters {
 template <class Visitor>
 void visit(Visitor& v, CosineParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
-  visit_grid(v, p.grid);
-  v.integer("channels", p.channels);
+  visit_grid(v, p.grid, kLongestLine);
+  v.integer("channels", p.channels, between(1, kMostExtent));
   v.boolean("inverse", p.inverse);
   v.view("values", p.values, Role::input);
   v.view("result", p.result, Role::output);
 }
 
 Status check(const CosineParameters& p);
-/// Extents that cosine transforms take.
-Status check_lines(const Grid& grid);
 
 /// The pass of the orthonormal transform along one axis, but for tables and data.
 template <class T>

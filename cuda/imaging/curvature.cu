@@ -55,7 +55,7 @@ Status run_curvature(GpuDevice& device, const CurvatureParameters& p, Control& c
     default: WARPLOOM_TRY((direct_curvature<T, false>(device, p.grid, p.channels / task.channels, task)));
   }
   WARPLOOM_TRY(device.end_operation(control));
-  if (p.used.data != nullptr) p.used.data[0] = static_cast<int32_t>(variant);
+  if (p.report != nullptr) p.report->variant = variant;
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "cuda/core/declare.h"
+#include "cuda/core/report.h"
 #include "cuda/core/types.h"
 #include "cuda/imaging/grid.h"
 
@@ -14,6 +15,15 @@ namespace warploom::imaging {
 enum class CurvatureVariant : int32_t { automatic = 0, direct = 1, tile = 2, march = 3 };
 inline constexpr const char* kCurvatureVariantNames[] = {"auto", "direct", "tile", "march"};
 
+struct CurvatureReport {
+  CurvatureVariant variant = CurvatureVariant::automatic;  ///< that ran
+};
+
+template <class Visitor, class Parameters>
+void visit(Visitor& v, CurvatureReport& r, const Parameters&) {
+  v.choice("variant", r.variant, kCurvatureVariantNames);
+}
+
 /// Layout as Grid says. The fluxes between neighbours and the norms of the gradient there are those of curvature_point.h.
 struct CurvatureParameters {
   ScalarType type = ScalarType::float32;  ///< float32 or float64
@@ -23,24 +33,20 @@ struct CurvatureParameters {
   double eps = 1e-4;    ///< added to the squared norm, in units of the squared pixel values
   CurvatureVariant variant = CurvatureVariant::automatic;
   View image, result;      ///< channels * points elements; must not overlap
-  Array<int32_t> used;     ///< report, the first word: the variant that ran
+  CurvatureReport* report = nullptr;
 };
-
-/// Bounds of eps: roots of sums with it are computed without under- and overflow.
-inline constexpr double kLeastEps = 1e-30, kMostEps = 1e30;
-inline constexpr int64_t kMostComponents = 4096;
 
 template <class Visitor>
 void visit(Visitor& v, CurvatureParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
   visit_grid(v, p.grid);
-  v.integer("channels", p.channels);
+  v.integer("channels", p.channels, between(1, kMostComponents));
   v.boolean("coupled", p.coupled);
-  v.real("eps", p.eps);
+  v.real("eps", p.eps, between(kLeastEps, kMostEps));
   v.choice("variant", p.variant, kCurvatureVariantNames);
   v.view("image", p.image, Role::input);
   v.view("result", p.result, Role::output);
-  v.array("used", p.used, Role::report);
+  v.report(p.report, p);
 }
 
 Status check(const CurvatureParameters& p);

@@ -44,7 +44,7 @@ struct Layout {
     if (!flow && !march) l.bar = place(l.stride * scalar);
     l.steps = place(p.iterations * 7 * scalar);
     l.state = place(sizeof(DenoiseState));
-    l.history = place(most_checks(p) * operation::kHistoryWords * 8);
+    l.history = place(most_checks(p) * static_cast<int64_t>(sizeof(operation::DenoiseEntry)));
     const auto shape = operation::SumShape::make(p.grid.nx, p.grid.ny, p.grid.nz, p.channels);
     l.parts = place(shape.parts * static_cast<int64_t>(sizeof(operation::SurveyPart)));
     l.survey = place(sizeof(operation::SurveyPart));
@@ -66,7 +66,7 @@ class GpuBackend final : public operation::DenoiseBackend {
     bar_ = workspace.as<T>(layout.bar);
     steps_ = workspace.as<operation::TvStep<T>>(layout.steps);
     state_ = workspace.as<DenoiseState>(layout.state);
-    history_ = workspace.as<double>(layout.history);
+    history_ = workspace.as<operation::DenoiseEntry>(layout.history);
     parts_ = workspace.as<void>(layout.parts);
     survey_ = workspace.as<operation::SurveyPart>(layout.survey);
     counts_ = workspace.as<int64_t>(layout.counts);
@@ -123,7 +123,7 @@ class GpuBackend final : public operation::DenoiseBackend {
     return flow_ ? Status() : device_.copy(q_[0], q_[1], axes * layout_.stride * static_cast<int64_t>(sizeof(T)));
   }
 
-  Status run(DenoiseState* state, double* history) override {
+  Status run(DenoiseState* state, operation::DenoiseEntry* history) override {
     const int64_t axes = flow_ ? 0 : p_.grid.nz == 1 ? 2 : 3;
     const int64_t bytes = layout_.elements * static_cast<int64_t>(sizeof(T)) * (3 + 2 * axes);
     const int64_t left = (state->limit - state->iterations + p_.check_every - 1) / p_.check_every;
@@ -140,8 +140,8 @@ class GpuBackend final : public operation::DenoiseBackend {
     const int64_t before = state->checks;
     WARPLOOM_TRY(device_.download(state, state_, sizeof(*state)));
     result_ = u_[state->iterations & 1];
-    constexpr int kWords = operation::kHistoryWords;
-    return device_.download(history + before * kWords, history_ + before * kWords, (state->checks - before) * kWords * 8);
+    constexpr int64_t kBytes = sizeof(operation::DenoiseEntry);
+    return device_.download(history + before, history_ + before, (state->checks - before) * kBytes);
   }
 
   /// The image of the last solution.
@@ -218,7 +218,7 @@ class GpuBackend final : public operation::DenoiseBackend {
   const T* result_ = nullptr;
   operation::TvStep<T>* steps_;
   DenoiseState* state_;
-  double* history_;
+  operation::DenoiseEntry* history_;
   void* parts_;
   operation::SurveyPart* survey_;
   int64_t* counts_;
@@ -248,7 +248,7 @@ Status run_denoise(GpuDevice& device, const DenoiseParameters& p, Control& contr
   WARPLOOM_TRY(denoise(p, backend, control));
   WARPLOOM_TRY(device.copy(static_cast<T*>(p.result.data) + p.result.offset, backend.result(),
       layout.elements * static_cast<int64_t>(sizeof(T))));
-  if (p.used.data != nullptr) p.used.data[0] = static_cast<int32_t>(backend.variant());
+  if (p.report != nullptr) p.report->variant = backend.variant();
   return device.end_operation(control);
 }
 

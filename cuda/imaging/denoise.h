@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "cuda/core/declare.h"
+#include "cuda/core/report.h"
 #include "cuda/core/types.h"
 #include "cuda/imaging/grid.h"
 
@@ -19,6 +20,35 @@ inline constexpr const char* kNoiseNames[] = {"gaussian", "impulse"};
 /// component, or components on their own). The same bits. The cpu backend takes `auto`.
 enum class DenoiseVariant : int32_t { automatic = 0, direct = 1, march = 2 };
 inline constexpr const char* kDenoiseVariantNames[] = {"auto", "direct", "march"};
+
+inline constexpr int64_t kMostDenoiseIterations = 1000000;
+inline constexpr int64_t kMostCheckEvery = 1000;
+
+/// A check: iterations made, energy per pixel and component, gap / energy (flow: relative decrease).
+struct DenoiseEntry {
+  double iteration, energy, measure;
+};
+
+template <class Visitor>
+void visit(Visitor& v, DenoiseEntry& e) {
+  v.real("iteration", e.iteration);
+  v.real("energy", e.energy);
+  v.real("measure", e.measure);
+}
+
+struct DenoiseReport {
+  DenoiseVariant variant = DenoiseVariant::automatic;  ///< that ran
+  int64_t iterations = 0;                              ///< of all solutions together
+  bool converged = false;
+  int64_t filled = 0;     ///< pixels
+  int64_t solutions = 0;  ///< made to find the weight
+  double weight = 0;
+  double sigma = 0;       ///< given or estimated; 0: neither
+  double energy = 0, gap = 0;
+  double residual = -1;   ///< root mean square of u - f; -1: not known
+  double dt = 0;          ///< flow
+  Table<DenoiseEntry> history;  ///< of the last solution
+};
 
 /// Minimises E(u) = w TV(u) + D(u - f): TV is the sum over the points of the norm of the forward differences (of all components
 /// together where they are coupled), which are zero across the border; D as NoiseKind says, without pixels that are NaN.
@@ -40,44 +70,47 @@ struct DenoiseParameters {
   int64_t check_every = 10;  ///< iterations between looks at energy and gap
   bool fill = false;         ///< pixels that are NaN are filled; otherwise they are refused
   View image, result;
-  Array<double> history;   ///< report: kHistoryWords for each check
-  Array<double> figures;   ///< report of kDenoiseFigures
-  Array<int32_t> used;     ///< report of kDenoiseWords
+  DenoiseReport* report = nullptr;
 };
 
-inline constexpr int64_t kMostDenoiseIterations = 1000000;
-inline constexpr int64_t kMostCheckEvery = 1000;
-/// The figures of a check: iteration, energy per pixel and component, gap / energy (flow: relative decrease).
-inline constexpr int kHistoryWords = 3;
-/// weight, sigma (given, estimated, or 0), energy, gap, root mean square of u - f, dt.
-inline constexpr int kDenoiseFigures = 6;
-/// variant, iterations in all, checks in the history, converged, pixels filled (at most 2^31 - 1), solutions made to find the weight.
-inline constexpr int kDenoiseWords = 6;
-
 inline int64_t most_checks(const DenoiseParameters& p) { return (p.iterations + p.check_every - 1) / p.check_every; }
+
+template <class Visitor>
+void visit(Visitor& v, DenoiseReport& r, const DenoiseParameters& p) {
+  v.choice("variant", r.variant, kDenoiseVariantNames);
+  v.integer("iterations", r.iterations);
+  v.boolean("converged", r.converged);
+  v.integer("filled", r.filled);
+  v.integer("solutions", r.solutions);
+  v.real("weight", r.weight);
+  v.real("sigma", r.sigma);
+  v.real("energy", r.energy);
+  v.real("gap", r.gap);
+  v.real("residual", r.residual);
+  v.real("dt", r.dt);
+  v.rows("history", r.history, most_checks(p), Where::host);
+}
 
 template <class Visitor>
 void visit(Visitor& v, DenoiseParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
   visit_grid(v, p.grid);
-  v.integer("channels", p.channels);
+  v.integer("channels", p.channels, between(1, kMostComponents));
   v.boolean("coupled", p.coupled);
   v.choice("method", p.method, kDenoiseMethodNames);
   v.choice("noise", p.noise, kNoiseNames);
   v.choice("variant", p.variant, kDenoiseVariantNames);
-  v.real("weight", p.weight);
-  v.real("sigma", p.sigma);
-  v.real("eps", p.eps);
-  v.real("dt", p.dt);
-  v.real("tolerance", p.tolerance);
-  v.integer("iterations", p.iterations);
-  v.integer("checkEvery", p.check_every);
+  v.real("weight", p.weight, at_least(0));
+  v.real("sigma", p.sigma, at_least(0));
+  v.real("eps", p.eps, between(kLeastEps, kMostEps));
+  v.real("dt", p.dt, at_least(0));
+  v.real("tolerance", p.tolerance, at_least(0));
+  v.integer("iterations", p.iterations, between(1, kMostDenoiseIterations));
+  v.integer("checkEvery", p.check_every, between(1, kMostCheckEvery));
   v.boolean("fill", p.fill);
   v.view("image", p.image, Role::input);
   v.view("result", p.result, Role::output);
-  v.array("history", p.history, Role::report);
-  v.array("figures", p.figures, Role::report);
-  v.array("used", p.used, Role::report);
+  v.report(p.report, p);
 }
 
 Status check(const DenoiseParameters& p);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace warploom::imaging {
 namespace {
@@ -19,7 +18,7 @@ int dimensions(const Grid& g) { return std::max(1, (g.nx > 1) + (g.ny > 1) + (g.
 class Driver {
  public:
   Driver(const DenoiseParameters& p, DenoiseBackend& backend, Control& control)
-      : p_(p), backend_(backend), control_(control), history_(static_cast<size_t>(most_checks(p) * kHistoryWords)) {}
+      : p_(p), backend_(backend), control_(control), history_(static_cast<size_t>(most_checks(p))) {}
 
   Status run() {
     WARPLOOM_TRY(backend_.survey(&survey_));
@@ -83,9 +82,6 @@ class Driver {
     while (state.stopped == 0) {
       if (control_.cancelled()) return {Code::cancelled, "cancelled"};
       WARPLOOM_TRY(backend_.run(&state, history_.data()));
-      if (p_.history.data != nullptr) {
-        std::memcpy(p_.history.data, history_.data(), static_cast<size_t>(state.checks * kHistoryWords) * sizeof(double));
-      }
       control_.progress(static_cast<double>(state.iterations), state.energy / state.pixels);
     }
     state_ = state;
@@ -136,22 +132,26 @@ class Driver {
   }
 
   void report() const {
-    const int64_t missing = static_cast<int64_t>(survey_.missing), most = INT32_MAX;
-    if (p_.figures.data != nullptr) {
-      const double dt = p_.dt != 0 ? p_.dt : stable_step(p_.grid, state_.weight, p_.eps);
-      const double figures[kDenoiseFigures] = {state_.weight, sigma_, state_.energy, state_.gap, residual_,
-                                               p_.method == DenoiseMethod::flow ? dt : 0};
-      std::copy(figures, figures + kDenoiseFigures, p_.figures.data);
-    }
-    if (p_.used.data == nullptr) return;
-    const int64_t words[kDenoiseWords] = {0, all_iterations_, state_.checks, state_.converged, missing, solutions_};
-    for (int i = 1; i < kDenoiseWords; ++i) p_.used.data[i] = static_cast<int32_t>(std::min(words[i], most));
+    if (p_.report == nullptr) return;
+    DenoiseReport& report = *p_.report;
+    report.iterations = all_iterations_;
+    report.converged = state_.converged != 0;
+    report.filled = static_cast<int64_t>(survey_.missing);
+    report.solutions = solutions_;
+    report.weight = state_.weight;
+    report.sigma = sigma_;
+    report.energy = state_.energy;
+    report.gap = state_.gap;
+    report.residual = residual_;
+    if (p_.method == DenoiseMethod::flow) report.dt = p_.dt != 0 ? p_.dt : stable_step(p_.grid, state_.weight, p_.eps);
+    std::copy_n(history_.data(), state_.checks, report.history.data);
+    report.history.count = state_.checks;
   }
 
   const DenoiseParameters& p_;
   DenoiseBackend& backend_;
   Control& control_;
-  std::vector<double> history_;
+  std::vector<DenoiseEntry> history_;
   SurveyPart survey_;
   DenoiseState state_{};
   double sigma_ = 0, residual_ = -1;

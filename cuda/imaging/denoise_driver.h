@@ -22,7 +22,7 @@ class DenoiseBackend {
   virtual Status begin(const DenoiseState& state, const std::vector<TvStep<double>>& steps, const TvBounds<double>& bounds, double fill,
                        bool first) = 0;
   /// Goes on for some chunks of check_every iterations with the check after them; stops by itself where the state says so.
-  virtual Status run(DenoiseState* state, double* history) = 0;
+  virtual Status run(DenoiseState* state, DenoiseEntry* history) = 0;
 };
 
 /// The whole of a denoising but for the copy of the result.

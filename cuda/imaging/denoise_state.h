@@ -16,8 +16,8 @@ struct DenoiseState {
   double valid;  ///< components of pixels with data
 };
 
-/// Takes the sums of a check in: advances the counters and decides whether the solution is done. `history`: kHistoryWords per check.
-WARPLOOM_PORTABLE void judge(DenoiseState& state, const TvPart& part, double* history) {
+/// Takes the sums of a check in: advances the counters and decides whether the solution is done.
+WARPLOOM_PORTABLE void judge(DenoiseState& state, const TvPart& part, DenoiseEntry* history) {
   const double energy = state.weight * part.variation + part.data, before = state.energy;
   const int64_t next = state.iterations + state.check_every;
   state.iterations = next < state.limit ? next : state.limit;
@@ -28,10 +28,7 @@ WARPLOOM_PORTABLE void judge(DenoiseState& state, const TvPart& part, double* hi
   if (energy == 0) measure = 0;
   state.gap = measure;
   state.residual = state.impulse != 0 ? -1 : part.data;
-  double* const row = history + state.checks * kHistoryWords;
-  row[0] = static_cast<double>(state.iterations);
-  row[1] = energy / state.pixels;
-  row[2] = measure;
+  history[state.checks] = {static_cast<double>(state.iterations), energy / state.pixels, measure};
   ++state.checks;
   const bool good = measure <= state.tolerance;
   const bool lost = !(energy - energy == 0);

@@ -18,17 +18,21 @@ struct Grid {
 inline constexpr int64_t kMostExtent = int64_t{1} << 30;
 /// Points of a grid: their bytes and those of a few dozen components stay far from overflow.
 inline constexpr int64_t kMostPoints = int64_t{1} << 40;
+inline constexpr int64_t kMostComponents = 4096;
+/// Bounds of what is added to squared gradients: roots of sums with it are computed without under- and overflow.
+inline constexpr double kLeastEps = 1e-30, kMostEps = 1e30;
 
 inline int64_t points_of(const Grid& g) { return g.nx * g.ny * g.nz; }
 inline int dimensions_of(const Grid& g) { return g.nz > 1 ? 3 : 2; }
 
 template <class Visitor>
-void visit_grid(Visitor& v, Grid& g) {
-  v.integer("width", g.nx);
-  v.integer("height", g.ny);
-  v.integer("depth", g.nz);
+void visit_grid(Visitor& v, Grid& g, int64_t most = kMostExtent) {
+  v.integer("width", g.nx, between(1, most));
+  v.integer("height", g.ny, between(1, most));
+  v.integer("depth", g.nz, between(1, most));
 }
 
+/// The number of points; visit_grid() has the extents.
 Status check(const Grid& g);
 
 }  // namespace warploom::imaging

@@ -26,9 +26,12 @@ Status determinants(GpuDevice& device, const operation::JacobianParameters& p, C
   WARPLOOM_TRY(Workspace::make(device, parts_bytes(p), &parts));
   WARPLOOM_TRY(device.begin_operation(control));
   const int64_t blocks = blocks_of(p);
+  operation::JacobianBounds* const bounds = p.report != nullptr ? p.report->bounds.data : nullptr;
   WARPLOOM_TRY(launch<DeterminantAgent<T>>(device, {blocks, kThreads, shared, false},
                                            {operation::task_of<T>(p), parts.as<JacobianFigures>()}));
-  WARPLOOM_TRY(launch<FiguresAgent>(device, {1, kThreads, shared, false}, {parts.as<JacobianFigures>(), blocks, p.figures.data}));
+  if (bounds != nullptr) {
+    WARPLOOM_TRY(launch<BoundsAgent>(device, {1, kThreads, shared, false}, {parts.as<JacobianFigures>(), blocks, bounds}));
+  }
   return device.end_operation(control);
 }
 

@@ -3,10 +3,33 @@
 #include <cstdint>
 
 #include "cuda/core/declare.h"
+#include "cuda/core/report.h"
 #include "cuda/core/types.h"
 #include "cuda/imaging/grid.h"
 
 namespace warploom::imaging {
+
+/// Bounds of the determinants, which pass over NaN, and how many are zero or less, and NaN.
+struct JacobianBounds {
+  double least, most, folded, unknown;
+};
+
+template <class Visitor>
+void visit(Visitor& v, JacobianBounds& b) {
+  v.real("least", b.least);
+  v.real("most", b.most);
+  v.real("folded", b.folded);
+  v.real("unknown", b.unknown);
+}
+
+struct JacobianReport {
+  Table<JacobianBounds> bounds;
+};
+
+template <class Visitor, class Parameters>
+void visit(Visitor& v, JacobianReport& r, const Parameters&) {
+  v.record("bounds", r.bounds, true, Where::device);
+}
 
 /// det(1 + grad u) at every grid point, by central differences, one-sided ones at the border, none along axes of one point.
 struct JacobianParameters {
@@ -14,10 +37,8 @@ struct JacobianParameters {
   Grid grid;                              ///< fewer than 2^31 points
   View displacement;     ///< 2 components, 3 where nz > 1
   View result;           ///< one value per point; may be absent
-  Array<double> figures; ///< least, most, how many are zero or less, how many are NaN
+  JacobianReport* report = nullptr;
 };
-
-inline constexpr int kJacobianFigures = 4;
 
 template <class Visitor>
 void visit(Visitor& v, JacobianParameters& p) {
@@ -25,7 +46,7 @@ void visit(Visitor& v, JacobianParameters& p) {
   visit_grid(v, p.grid);
   v.view("displacement", p.displacement, Role::input);
   v.view("result", p.result, Role::output);
-  v.array("figures", p.figures, Role::output);
+  v.report(p.report, p);
 }
 
 Status check(const JacobianParameters& p);

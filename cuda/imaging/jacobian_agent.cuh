@@ -47,26 +47,23 @@ struct DeterminantAgent {
   }
 };
 
-struct FiguresTask {
+struct BoundsTask {
   const JacobianFigures* parts;
   int64_t count;
-  double* figures;
+  operation::JacobianBounds* bounds;
 };
 
-struct FiguresAgent {
+struct BoundsAgent {
   static constexpr int kMaxThreads = 256;
   static constexpr int kMinBlocks = 1;
-  using Parameters = FiguresTask;
+  using Parameters = BoundsTask;
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     JacobianFigures figures = operation::no_determinants();
     for (int64_t i = block.thread(); i < p.count; i += block.threads()) figures = operation::combined(figures, p.parts[i]);
     figures = combine_block(block, figures);
     if (block.thread() != 0) return;
-    p.figures[0] = figures.least;
-    p.figures[1] = figures.most;
-    p.figures[2] = static_cast<double>(figures.folded);
-    p.figures[3] = static_cast<double>(figures.unknown);
+    *p.bounds = operation::bounds_of(figures);
   }
 };
 

@@ -21,9 +21,7 @@ Status imaging_registration(Device& device, const ::warploom::imaging::Registrat
 
 int64_t imaging_registration_workspace(const Device& device, const ::warploom::imaging::RegistrationParameters& p) {
   ::warploom::imaging::RegistrationParameters unseen = p;
-  std::vector<double> history(static_cast<size_t>(p.iterations) + 1), figures(::warploom::imaging::kRegistrationFigures);
-  unseen.history.data = history.data();
-  unseen.figures.data = figures.data();
+  unseen.report = nullptr;
   MeasuringDevice measuring(static_cast<GpuDevice&>(const_cast<Device&>(device)));
   Control control;
   (void)imaging_registration(measuring, unseen, control);

@@ -3,9 +3,11 @@
 #include <cstdint>
 
 #include "cuda/core/declare.h"
+#include "cuda/core/report.h"
 #include "cuda/core/types.h"
 #include "cuda/imaging/cosine_lines.h"
 #include "cuda/imaging/grid.h"
+#include "cuda/imaging/registration_entry.h"
 #include "cuda/imaging/warp.h"
 
 namespace warploom::imaging {
@@ -17,6 +19,23 @@ inline constexpr const char* kMeasureNames[] = {"ssd", "ncc"};
 /// How the gradient flow u_t = -alpha lap^2 u + f(u) is stepped: the operator implicitly, by cosine transforms, or explicitly.
 enum class RegistrationVariant : int32_t { semi_implicit = 0, explicit_ = 1 };
 inline constexpr const char* kRegistrationVariantNames[] = {"semi-implicit", "explicit"};
+
+inline constexpr int64_t kMostRegistrationIterations = 10'000'000;
+
+struct RegistrationReport {
+  int32_t iterations = 0;            ///< made
+  bool converged = false;            ///< `tolerance` stopped them
+  double step = 0;
+  Table<RegistrationEntry> history;  ///< of every iteration, and of the result
+};
+
+template <class Visitor, class Parameters>
+void visit(Visitor& v, RegistrationReport& r, const Parameters& p) {
+  v.integer("iterations", r.iterations);
+  v.boolean("converged", r.converged);
+  v.real("step", r.step);
+  v.rows("history", r.history, p.iterations + 1, Where::host);
+}
 
 /// Displacement u, one component per axis (2, or 3 where nz > 1), in points: template(x + u(x)) is to equal reference(x). One iteration:
 ///   semi-implicit  (1 + step alpha A^2) u' = u + step f(u), A diagonal in the cosine transform: lambda = sum_a 2 - 2 cos(pi k_a / n_a)
@@ -40,32 +59,26 @@ struct RegistrationParameters {
   View reference, image;   ///< `image` is the template; one channel
   View initial;            ///< axes * points; absent: zero
   View result;             ///< the displacement after the last iteration: axes * points
-  Array<double> history;   ///< iterations + 1 values of the measure: where each iteration starts, and of the result; NaN after that
-  Array<double> figures;   ///< report of kRegistrationFigures: iterations made, 1 if `tolerance` stopped them, the step
+  RegistrationReport* report = nullptr;
 };
-
-/// Mean squared difference (ssd), or 1 - correlation (ncc).
-inline constexpr int kRegistrationFigures = 3;
-inline constexpr int64_t kMostRegistrationIterations = 10'000'000;
 
 template <class Visitor>
 void visit(Visitor& v, RegistrationParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
-  visit_grid(v, p.grid);
+  visit_grid(v, p.grid, kLongestLine);
   v.choice("variant", p.variant, kRegistrationVariantNames);
   v.choice("measure", p.measure, kMeasureNames);
-  v.real("alpha", p.alpha);
-  v.real("step", p.step);
+  v.real("alpha", p.alpha, above(0));
+  v.real("step", p.step, at_least(0));
   v.boolean("accelerate", p.accelerate);
-  v.real("stepScale", p.step_scale);
-  v.integer("iterations", p.iterations);
-  v.real("tolerance", p.tolerance);
+  v.real("stepScale", p.step_scale, above(0));
+  v.integer("iterations", p.iterations, between(0, kMostRegistrationIterations));
+  v.real("tolerance", p.tolerance, at_least(0));
   v.view("reference", p.reference, Role::input);
   v.view("template", p.image, Role::input);
   v.view("initial", p.initial, Role::input);
   v.view("result", p.result, Role::output);
-  v.array("history", p.history, Role::report);
-  v.array("figures", p.figures, Role::report);
+  v.report(p.report, p);
 }
 
 Status check(const RegistrationParameters& p);

@@ -60,7 +60,8 @@ class RegistrationCall {
     Cutter cut;
     const int64_t field_at = cut.take(field), sums_at = cut.take(pairs * operation::kNccSums * 8), parts_at = cut.take(kParts * 8);
     const int64_t trail_at = p_.accelerate && !explicit_ ? cut.take(field) : 0;
-    const int64_t history_at = cut.take((p_.iterations + 1) * 8), state_at = cut.take(sizeof(RegistrationState));
+    const int64_t history_at = cut.take((p_.iterations + 1) * sizeof(operation::RegistrationEntry));
+    const int64_t state_at = cut.take(sizeof(RegistrationState));
     const int64_t tickets_at = cut.take(sizeof(int32_t)), lambda_at = cut.take((extents[0] + extents[1] + extents[2]) * sizeof(T));
     WARPLOOM_TRY(Workspace::make(device_, cut.bytes(), &memory_));
     field_ = memory_.template as<T>(field_at);
@@ -71,7 +72,7 @@ class RegistrationCall {
     lambda_[2] = lambda_[1] + extents[1];
     if (p_.accelerate && !explicit_) trail_ = memory_.template as<T>(trail_at);
     evaluation_ = {p_.measure == operation::Measure::ncc, trail_ != nullptr, p_.tolerance, static_cast<int32_t>(p_.iterations),
-                   memory_.template as<double>(history_at)};
+                   memory_.template as<operation::RegistrationEntry>(history_at)};
     WARPLOOM_TRY(tables_.prepare(device_, extents, explicit_ ? 1 : kAxes));
     WARPLOOM_TRY(upload(extents, memory_.template as<int32_t>(tickets_at)));
     return prepare_rows(rows, pairs, memory_.template as<double>(sums_at), memory_.template as<int32_t>(tickets_at));
@@ -216,11 +217,14 @@ class RegistrationCall {
   }
 
   Status report() {
+    if (p_.report == nullptr) return {};
+    operation::RegistrationReport& report = *p_.report;
     RegistrationState state;
     WARPLOOM_TRY(device_.download(&state, state_, sizeof(state)));
-    WARPLOOM_TRY(device_.download(p_.history.data, evaluation_.history, p_.history.length * 8));
+    const int64_t bytes = (p_.iterations + 1) * static_cast<int64_t>(sizeof(operation::RegistrationEntry));
+    WARPLOOM_TRY(device_.download(report.history.data, evaluation_.history, bytes));
     WARPLOOM_TRY(device_.synchronize());
-    operation::write_report(p_, state);
+    operation::write_report(report, state);
     return {};
   }
 

@@ -1,7 +1,6 @@
 // Host's share of imaging.registration, the same on every backend.
 #pragma once
 #include <cmath>
-#include <limits>
 
 #include "cuda/imaging/registration.h"
 #include "cuda/imaging/registration_sums.h"
@@ -14,12 +13,12 @@ inline double eigenvalue(int64_t k, int64_t n) {
   return 4 * s * s;
 }
 
-/// The reports of a call whose history stands in p.history.
-inline void write_report(const RegistrationParameters& p, const RegistrationState& state) {
-  for (int64_t i = state.evaluations; i < p.history.length; ++i) p.history.data[i] = std::numeric_limits<double>::quiet_NaN();
-  p.figures.data[0] = state.evaluations - 1;
-  p.figures.data[1] = state.stopped;
-  p.figures.data[2] = state.step;
+/// The report but for the entries of its history.
+inline void write_report(RegistrationReport& report, const RegistrationState& state) {
+  report.iterations = state.evaluations - 1;
+  report.converged = state.stopped != 0;
+  report.step = state.step;
+  report.history.count = state.evaluations;
 }
 
 }  // namespace warploom::imaging

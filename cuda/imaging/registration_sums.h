@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "cuda/core/portable.h"
+#include "cuda/imaging/registration_entry.h"
 
 namespace warploom::imaging {
 
@@ -85,7 +86,7 @@ struct Evaluation {
   bool ncc, accelerate;
   double tolerance;
   int32_t iterations;
-  double* history;
+  RegistrationEntry* history;
 };
 
 WARPLOOM_PORTABLE RegistrationState first_state() { return {1, -1, 0, 0, 0, 1, 0, 0, 0, 0, 0}; }
@@ -108,15 +109,15 @@ WARPLOOM_PORTABLE double measure_of(const ImageSums& s, bool ncc, RegistrationSt
 WARPLOOM_PORTABLE void take_sums(RegistrationState& state, const Evaluation& e, const ImageSums& sums) {
   const double value = measure_of(sums, e.ncc, state);
   const int32_t k = state.evaluations;
-  e.history[k] = value;
+  e.history[k].value = value;
   state.evaluations = k + 1;
   if (e.accelerate) {
-    const double pace = k > 0 && value > e.history[k - 1] ? 1 : state.pace;
+    const double pace = k > 0 && value > e.history[k - 1].value ? 1 : state.pace;
     state.pace = 0.5 * (1 + exact_root(1 + 4 * (pace * pace)));
     state.momentum = (pace - 1) / state.pace;
   }
   if (!(e.tolerance > 0) || k < kSumWindow || k >= e.iterations) return;
-  const double before = e.history[k - kSumWindow];
+  const double before = e.history[k - kSumWindow].value;
   if (!(before - value > e.tolerance * before)) state.last = state.stopped = 1;
 }
 

@@ -8,6 +8,7 @@
 namespace warploom::imaging {
 
 Status check(const ResampleParameters& p) {
+  WARPLOOM_TRY(check_ranges(p));
   WARPLOOM_TRY(check_real_type(p.type));
   WARPLOOM_TRY(check_small(p.grid, p.channels));
   const int64_t fine = p.channels * points_of(p.grid), coarse = p.channels * points_of(coarse_grid(p));

@@ -25,7 +25,7 @@ template <class Visitor>
 void visit(Visitor& v, ResampleParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
   visit_grid(v, p.grid);
-  v.integer("channels", p.channels);
+  v.integer("channels", p.channels, between(1, kMostExtent));
   v.boolean("halveX", p.halve_x);
   v.boolean("halveY", p.halve_y);
   v.boolean("halveZ", p.halve_z);

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "cuda/core/declare.h"
+#include "cuda/core/report.h"
 #include "cuda/core/types.h"
 #include "cuda/imaging/grid.h"
 
@@ -25,7 +26,39 @@ inline constexpr const char* kSegmentVariantNames[] = {"auto", "direct", "march"
 
 inline constexpr int64_t kMostSegmentChannels = 256;
 inline constexpr int64_t kMostSegmentSteps = int64_t{1} << 24;
-inline constexpr int kSegmentUsedWords = 4, kSegmentFigures = 4, kSegmentRecordWords = 2;
+
+/// The mean of a channel in the two regions.
+struct RegionMeans {
+  double inside, outside;
+};
+
+template <class Visitor>
+void visit(Visitor& v, RegionMeans& m) {
+  v.real("inside", m.inside);
+  v.real("outside", m.outside);
+}
+
+struct SegmentEntry {
+  double iteration, energy;
+};
+
+template <class Visitor>
+void visit(Visitor& v, SegmentEntry& e) {
+  v.real("iteration", e.iteration);
+  v.real("energy", e.energy);
+}
+
+struct SegmentReport {
+  SegmentVariant variant = SegmentVariant::automatic;  ///< that ran
+  int64_t iterations = 0;
+  bool converged = false;
+  double energy = 0;
+  double change = 0;            ///< root mean square of the last step
+  int64_t inside = 0;           ///< points
+  int64_t valid = 0;            ///< points with data
+  Table<RegionMeans> means;     ///< of the channels
+  Table<SegmentEntry> history;  ///< of the energy
+};
 
 /// Minimises mu * length of the contour + nu * area inside + sum over the channels of
 /// weight * (lambda1 * variance inside + lambda2 * variance outside); inside is where the level set is positive.
@@ -47,7 +80,7 @@ struct SegmentParameters {
   double dt = 0.5;
   double tolerance = 1e-3;              ///< of the root mean square of a step; 0: all iterations are made
   int64_t iterations = 500;             ///< at most
-  int64_t energy_every = 0;             ///< steps between entries of `record`; 0: none but the first and the last
+  int64_t energy_every = 0;             ///< steps between entries of the history; 0: none but the first and the last
   int64_t reinitialize_every = 0;       ///< steps between reinitialisations to a distance function; 0: none
   int64_t reinitialize_steps = 10;      ///< of each
   View image;                           ///< channels * points. Points with a value that is not finite have no data.
@@ -55,17 +88,32 @@ struct SegmentParameters {
   View level_set;                       ///< result; may be `given`
   Array<double> weights;                ///< of the channels; absent: 1
   Array<uint8_t> mask;                  ///< 1 inside, 0 outside; absent: not wanted
-  Array<double> means;                  ///< report: of the channels inside, then outside
-  Array<double> record;                 ///< report: pairs (iteration, energy), most_records() of them
-  Array<double> figures;                ///< report: energy, root mean square of the last step, points inside, points with data
-  Array<int32_t> used;                  ///< report: variant, iterations, whether it converged, entries of `record`
+  SegmentReport* report = nullptr;
 };
+
+/// Entries that the report's history has room for: the first and the last energy, and those between.
+inline int64_t most_entries(const SegmentParameters& p) {
+  return 2 + (p.energy_every > 0 ? p.iterations / p.energy_every : 0);
+}
+
+template <class Visitor>
+void visit(Visitor& v, SegmentReport& r, const SegmentParameters& p) {
+  v.choice("variant", r.variant, kSegmentVariantNames);
+  v.integer("iterations", r.iterations);
+  v.boolean("converged", r.converged);
+  v.real("energy", r.energy);
+  v.real("change", r.change);
+  v.integer("inside", r.inside);
+  v.integer("valid", r.valid);
+  v.rows("means", r.means, p.channels, Where::host);
+  v.rows("history", r.history, most_entries(p), Where::host);
+}
 
 template <class Visitor>
 void visit(Visitor& v, SegmentParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
   visit_grid(v, p.grid);
-  v.integer("channels", p.channels);
+  v.integer("channels", p.channels, between(1, kMostSegmentChannels));
   v.choice("variant", p.variant, kSegmentVariantNames);
   v.choice("step", p.step, kStepKindNames);
   v.choice("initial", p.initial, kInitialNames);
@@ -78,34 +126,26 @@ void visit(Visitor& v, SegmentParameters& p) {
   v.real("z1", p.high[2]);
   v.real("radius", p.radius);
   v.boolean("normalize", p.normalize);
-  v.real("mu", p.mu);
-  v.real("nu", p.nu);
-  v.real("lambda1", p.lambda1);
-  v.real("lambda2", p.lambda2);
-  v.real("epsilon", p.epsilon);
-  v.real("eta", p.eta);
-  v.real("dt", p.dt);
-  v.real("tolerance", p.tolerance);
-  v.integer("iterations", p.iterations);
-  v.integer("energyEvery", p.energy_every);
-  v.integer("reinitializeEvery", p.reinitialize_every);
-  v.integer("reinitializeSteps", p.reinitialize_steps);
+  v.real("mu", p.mu, between(0, 1e6));
+  v.real("nu", p.nu, between(-1e6, 1e6));
+  v.real("lambda1", p.lambda1, between(0, 1e6));
+  v.real("lambda2", p.lambda2, between(0, 1e6));
+  v.real("epsilon", p.epsilon, between(1e-3, 1e3));
+  v.real("eta", p.eta, between(1e-30, 1));
+  v.real("dt", p.dt, between(1e-6, 1e6));
+  v.real("tolerance", p.tolerance, between(0, 1e6));
+  v.integer("iterations", p.iterations, between(0, kMostSegmentSteps));
+  v.integer("energyEvery", p.energy_every, between(0, kMostSegmentSteps));
+  v.integer("reinitializeEvery", p.reinitialize_every, between(0, kMostSegmentSteps));
+  v.integer("reinitializeSteps", p.reinitialize_steps, between(1, 1000));
   v.view("image", p.image, Role::input);
   v.view("given", p.given, Role::input);
   v.view("levelSet", p.level_set, Role::output);
   v.array("weights", p.weights, Role::input);
   v.array("mask", p.mask, Role::output);
-  v.array("means", p.means, Role::report);
-  v.array("record", p.record, Role::report);
-  v.array("figures", p.figures, Role::report);
-  v.array("used", p.used, Role::report);
+  v.report(p.report, p);
 }
 
 Status check(const SegmentParameters& p);
-
-/// Entries that `record` has room for: the first and the last energy, and those between.
-inline int64_t most_records(const SegmentParameters& p) {
-  return 2 + (p.energy_every > 0 ? p.iterations / p.energy_every : 0);
-}
 
 }  // namespace warploom::imaging

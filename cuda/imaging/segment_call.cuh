@@ -37,14 +37,14 @@ template <class R>
 int64_t segment_workspace(const SegmentParameters& p) {
   const int64_t buffers = p.reinitialize_every > 0 ? 2 : 1;
   return buffers * points_of(p.grid) * static_cast<int64_t>(sizeof(R)) + p.channels * static_cast<int64_t>(sizeof(R)) +
-         WordPlan(p.channels, most_records(p)).total * 8;
+         WordPlan(p.channels, most_entries(p)).total * 8;
 }
 
 template <class R>
 class SegmentCall {
  public:
   SegmentCall(GpuDevice& device, const SegmentParameters& p, Control& control)
-      : device_(device), p_(p), control_(control), points_(points_of(p.grid)), plan_(p.channels, most_records(p)),
+      : device_(device), p_(p), control_(control), points_(points_of(p.grid)), plan_(p.channels, most_entries(p)),
         image_(static_cast<const R*>(p.image.data) + p.image.offset), level_(static_cast<R*>(p.level_set.data) + p.level_set.offset),
         variant_(policy::variant(p)) {}
 
@@ -292,7 +292,7 @@ class SegmentCall {
 
   /// The last energy, unless it is there already, and the results in the caller's arrays.
   Status finish() {
-    last_entry_ = most_records(p_) - 1;
+    last_entry_ = most_entries(p_) - 1;
     if (iterations_ == 0) {
       last_entry_ = 0;
     } else if (p_.energy_every > 0 && iterations_ % p_.energy_every == 0) {

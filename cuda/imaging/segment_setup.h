@@ -1,4 +1,4 @@
-// The constants of a call of imaging.segment and its reports: the same on every backend.
+// The constants of a call of imaging.segment and its report: the same on every backend.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -92,34 +92,34 @@ struct Ending {
   int64_t last_entry = 0, iterations = 0;
 };
 
-/// Fills the reports of a call.
+/// Fills the report of a call.
 inline void write_report(const SegmentParameters& p, const Setup& setup, const double* weights, SegmentVariant variant,
                          const Ending& ending) {
+  if (p.report == nullptr) return;
+  SegmentReport& report = *p.report;
   const double unit = 1 / setup.scales.value;
   for (int64_t c = 0; c < p.channels; ++c) {
     const Means means = means_of(ending.inside, ending.sums[c], ending.totals[0], ending.totals[1 + c], unit);
-    p.means.data[c] = setup.centre + setup.range * means.inside;
-    p.means.data[p.channels + c] = setup.centre + setup.range * means.outside;
+    report.means.data[c] = {setup.centre + setup.range * means.inside, setup.centre + setup.range * means.outside};
   }
   const int64_t words = kEnergyWords + p.channels;
-  int64_t records = 0;
+  int64_t entries = 0;
   const auto record = [&](int64_t iteration, int64_t entry) {
-    p.record.data[kSegmentRecordWords * records] = static_cast<double>(iteration);
-    p.record.data[kSegmentRecordWords * records + 1] = energy_of(p, setup, weights, ending.entries + entry * words, ending.totals);
-    ++records;
+    report.history.data[entries++] = {static_cast<double>(iteration),
+                                      energy_of(p, setup, weights, ending.entries + entry * words, ending.totals)};
   };
   record(0, 0);
   for (int64_t k = 1; p.energy_every > 0 && k * p.energy_every < ending.iterations; ++k) record(k * p.energy_every, k);
   if (ending.iterations > 0) record(ending.iterations, ending.last_entry);
   const double points = static_cast<double>(points_of(p.grid));
-  p.figures.data[0] = p.record.data[kSegmentRecordWords * records - 1];
-  p.figures.data[1] = ending.iterations > 0 ? std::sqrt(static_cast<double>(ending.change) / setup.scales.change / points) : 0;
-  p.figures.data[2] = static_cast<double>(ending.inside);
-  p.figures.data[3] = static_cast<double>(ending.totals[0]);
-  p.used.data[0] = static_cast<int32_t>(variant);
-  p.used.data[1] = static_cast<int32_t>(ending.iterations);
-  p.used.data[2] = ending.iterations > 0 && static_cast<double>(ending.change) <= setup.change_limit ? 1 : 0;
-  p.used.data[3] = static_cast<int32_t>(records);
+  report.history.count = entries;
+  report.variant = variant;
+  report.iterations = ending.iterations;
+  report.converged = ending.iterations > 0 && static_cast<double>(ending.change) <= setup.change_limit;
+  report.energy = report.history.data[entries - 1].energy;
+  report.change = ending.iterations > 0 ? std::sqrt(static_cast<double>(ending.change) / setup.scales.change / points) : 0;
+  report.inside = ending.inside;
+  report.valid = ending.totals[0];
 }
 
 }  // namespace warploom::imaging::segmentation

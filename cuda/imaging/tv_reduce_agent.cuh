@@ -19,7 +19,7 @@ struct SumTask {
   double weight = 0;
   bool impulse = false, flow = false;
   operation::DenoiseState* state = nullptr;
-  double* history = nullptr;
+  operation::DenoiseEntry* history = nullptr;
   // The survey:
   operation::SurveyPart* survey = nullptr;
 };

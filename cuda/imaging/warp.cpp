@@ -1,7 +1,5 @@
 #include "cuda/imaging/warp.h"
 
-#include <string>
-
 #include "cuda/core/check.h"
 #include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
@@ -11,15 +9,14 @@ namespace warploom::imaging {
 Status check_small(const Grid& grid, int64_t channels) {
   WARPLOOM_TRY(check(grid));
   if (points_of(grid) > kMostSmallPoints) return invalid("depth", "registration takes fewer than 2^31 points");
-  WARPLOOM_TRY(check_whole(channels, 1, kMostExtent, "channels"));
   if (channels > kMostPoints / points_of(grid)) return invalid("channels", "channels * points is too large");
   return {};
 }
 
 Status check(const WarpParameters& p) {
+  WARPLOOM_TRY(check_ranges(p));
   WARPLOOM_TRY(check_real_type(p.type));
   WARPLOOM_TRY(check_small(p.grid, p.channels));
-  WARPLOOM_TRY(check_whole(p.count, 0, kMostSmallPoints, "count"));
   if (p.relative && p.count != points_of(p.grid)) return invalid("count", "expected the points of the grid");
   if (p.channels > kMostPoints / (p.count + 1)) return invalid("channels", "channels * count is too large");
   const int64_t inputs = p.channels * points_of(p.grid), tuples = dimensions_of(p.grid) * p.count, results = p.channels * p.count;

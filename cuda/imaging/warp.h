@@ -8,6 +8,8 @@
 
 namespace warploom::imaging {
 
+inline constexpr int64_t kMostSmallPoints = (int64_t{1} << 31) - 1;
+
 /// Result i of a channel is the image interpolated linearly at position i, a tuple of one coordinate per axis (2, or 3 where nz > 1),
 /// stored one axis after the other. Outside of the grid the nearest border point counts. A NaN coordinate gives NaN.
 struct WarpParameters {
@@ -21,15 +23,13 @@ struct WarpParameters {
   View result;           ///< channels * count
 };
 
-inline constexpr int64_t kMostSmallPoints = (int64_t{1} << 31) - 1;
-
 template <class Visitor>
 void visit(Visitor& v, WarpParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
   visit_grid(v, p.grid);
-  v.integer("channels", p.channels);
+  v.integer("channels", p.channels, between(1, kMostExtent));
   v.boolean("relative", p.relative);
-  v.integer("count", p.count);
+  v.integer("count", p.count, between(0, kMostSmallPoints));
   v.view("image", p.image, Role::input);
   v.view("positions", p.positions, Role::input);
   v.view("result", p.result, Role::output);

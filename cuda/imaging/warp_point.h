@@ -1,5 +1,6 @@
 // One point of imaging.warp, imaging.resample and imaging.jacobian; a task is what a range of points needs.
 #pragma once
+#include "cuda/imaging/jacobian.h"
 #include "cuda/imaging/registration_point.h"
 
 namespace warploom::imaging {
@@ -176,6 +177,9 @@ WARPLOOM_PORTABLE void add_determinant(JacobianFigures& figures, double value) {
 }
 WARPLOOM_PORTABLE JacobianFigures combined(const JacobianFigures& a, const JacobianFigures& b) {
   return {b.least < a.least ? b.least : a.least, b.most > a.most ? b.most : a.most, a.folded + b.folded, a.unknown + b.unknown};
+}
+WARPLOOM_PORTABLE JacobianBounds bounds_of(const JacobianFigures& f) {
+  return {f.least, f.most, static_cast<double>(f.folded), static_cast<double>(f.unknown)};
 }
 
 }  // namespace warploom::imaging

@@ -7,12 +7,9 @@
 namespace warploom::scan {
 
 Status check(const PrefixParameters& p) {
+  WARPLOOM_TRY(check_ranges(p));
   WARPLOOM_TRY(check_real_type(p.type));
-  if (p.n < 0) return invalid("n", "expected zero or more, got " + std::to_string(p.n));
-  if (p.batch < 0) return invalid("batch", "expected zero or more, got " + std::to_string(p.batch));
   if (p.n > 0 && p.batch > (INT64_MAX / 64) / p.n) return invalid("batch", "batch * n is too large");
-  if (static_cast<uint32_t>(p.op) > 2) return invalid("operator", "unknown operator");
-  if (static_cast<uint32_t>(p.algorithm) > 2) return invalid("algorithm", "unknown algorithm");
   const int32_t d = p.depth;
   if (d != 0 && d != 2 && d != 4 && d != 8 && d != 16 && d != 32) {
     return invalid("depth", "expected 0, 2, 4, 8, 16 or 32, got " + std::to_string(d));

@@ -31,13 +31,13 @@ struct PrefixParameters {
 template <class Visitor>
 void visit(Visitor& v, PrefixParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
-  v.integer("n", p.n);
-  v.integer("batch", p.batch);
+  v.integer("n", p.n, at_least(0));
+  v.integer("batch", p.batch, at_least(0));
   v.choice("operator", p.op, kOperatorNames);
   v.boolean("exclusive", p.exclusive);
   v.choice("algorithm", p.algorithm, kAlgorithmNames);
-  v.integer("depth", p.depth);
-  v.integer("radix", p.radix);
+  v.integer("depth", p.depth, between(0, 32));
+  v.integer("radix", p.radix, between(2, 4));
   v.array("flags", p.flags, Role::input);
   v.view("values", p.values, Role::input);
   v.view("result", p.result, Role::output);

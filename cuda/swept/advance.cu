@@ -68,7 +68,7 @@ class Call {
     advanced.points = shape_.points;
     advanced.depth = shape_.depth;
     advanced.threads = shape_.threads;
-    write_used(advanced, p_);
+    write_report(advanced, p_);
     return {};
   }
 
@@ -120,7 +120,7 @@ int64_t swept_advance_workspace(const Device& device, const ::warploom::swept::A
   if (policy::variant(p) == Variant::tiled) {  // with messages or without: as the first step is planned
     AdvanceParameters once = p;
     once.steps = std::min<int64_t>(p.steps, 1);
-    once.used = {};
+    once.report = nullptr;
     MeasuringDevice measuring(static_cast<GpuDevice&>(const_cast<Device&>(device)));
     Control control;
     (void)swept_advance(measuring, once, control);

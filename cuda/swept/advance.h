@@ -3,10 +3,32 @@
 #include <cstdint>
 
 #include "cuda/core/declare.h"
+#include "cuda/core/report.h"
 #include "cuda/core/types.h"
 #include "cuda/swept/domain.h"
 
 namespace warploom::swept {
+
+inline constexpr int64_t kMostSteps = int64_t{1} << 30;
+
+/// How the steps were made, and how far they came.
+struct AdvanceReport {
+  Variant variant = Variant::automatic;
+  int32_t points = 0, depth = 0;  ///< points per lane, steps per pass over memory
+  int32_t threads = 0;
+  int32_t completed = 0;  ///< steps
+  int32_t first_bad = 0;  ///< first step that gives a value that is not finite; 0: none
+};
+
+template <class Visitor, class Parameters>
+void visit(Visitor& v, AdvanceReport& r, const Parameters&) {
+  v.choice("variant", r.variant, kVariantNames);
+  v.integer("points", r.points);
+  v.integer("depth", r.depth);
+  v.integer("threads", r.threads);
+  v.integer("completed", r.completed);
+  v.integer("firstBad", r.first_bad);
+}
 
 /// Layout of a state: component k of point i of problem b is element offset + (b * components + k) * n + i; heat and KS have
 /// one component, Euler density, momentum and total energy per volume. With dirichlet ends of KS the end points of `state` must
@@ -31,12 +53,8 @@ struct AdvanceParameters {
   int32_t threads = 0;  ///< of a block; 0 = policy
   View state;         ///< at the start; never written
   View next;          ///< after the steps; must not overlap `state`
-  /// Report of 6 words: variant, points per lane, steps per pass, threads, completed steps, first bad step (0: none).
-  Array<int32_t> used;
+  AdvanceReport* report = nullptr;
 };
-
-inline constexpr int64_t kMostSteps = int64_t{1} << 30;
-inline constexpr int kUsedWords = 6;
 
 template <class Visitor>
 void visit(Visitor& v, AdvanceParameters& p) {
@@ -44,22 +62,22 @@ void visit(Visitor& v, AdvanceParameters& p) {
   v.choice("equation", p.equation, kEquationNames);
   v.choice("variant", p.variant, kVariantNames);
   v.integer("n", p.n);
-  v.integer("batch", p.batch);
-  v.integer("steps", p.steps);
+  v.integer("batch", p.batch, at_least(0));
+  v.integer("steps", p.steps, between(0, kMostSteps));
   v.choice("left", p.left, kBoundaryNames);
   v.choice("right", p.right, kBoundaryNames);
-  v.real("dx", p.dx);
-  v.real("dt", p.dt);
+  v.real("dx", p.dx, above(0));
+  v.real("dt", p.dt, above(0));
   v.real("diffusivity", p.diffusivity);
   v.real("gamma", p.gamma);
   v.choice("limiter", p.limiter, kLimiterNames);
   v.boolean("check", p.check);
-  v.integer("points", p.points);
-  v.integer("depth", p.depth);
-  v.integer("threads", p.threads);
+  v.integer("points", p.points, at_least(0));
+  v.integer("depth", p.depth, at_least(0));
+  v.integer("threads", p.threads, between(0, 1024));
   v.view("state", p.state, Role::input);
   v.view("next", p.next, Role::output);
-  v.array("used", p.used, Role::report);
+  v.report(p.report, p);
 }
 
 Status check(const AdvanceParameters& p);

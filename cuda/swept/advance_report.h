@@ -1,4 +1,4 @@
-// What every backend's swept.advance does after its steps: the search for the first bad step, and the report words.
+// What every backend's swept.advance does after its steps: the search for the first bad step, and the report.
 #pragma once
 #include <cstdint>
 
@@ -34,11 +34,11 @@ Status stop_before_bad(int64_t steps, MarchTo march, IsFinite is_finite, Advance
   return march(good);
 }
 
-inline void write_used(const Advanced& advanced, const AdvanceParameters& p) {
-  if (p.used.data == nullptr) return;
-  const int64_t words[kUsedWords] = {static_cast<int64_t>(advanced.variant), advanced.points, advanced.depth,
-                                     advanced.threads, advanced.completed, advanced.first_bad};
-  for (int i = 0; i < kUsedWords; ++i) p.used.data[i] = static_cast<int32_t>(words[i]);
+inline void write_report(const Advanced& advanced, const AdvanceParameters& p) {
+  if (p.report == nullptr) return;
+  const auto word = [](int64_t value) { return static_cast<int32_t>(value); };
+  *p.report = {advanced.variant, word(advanced.points), word(advanced.depth), word(advanced.threads), word(advanced.completed),
+               word(advanced.first_bad)};
 }
 
 }  // namespace warploom::swept

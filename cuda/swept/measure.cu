@@ -30,7 +30,7 @@ Status measure(GpuDevice& device, const MeasureParameters& p, Control& control) 
   task.state = static_cast<const T*>(p.state.data) + p.state.offset;
   task.n = p.n;
   task.chunks = chunks_of(p);
-  task.figures = p.figures.data;
+  task.figures = p.report->rows.data;
   const int64_t blocks = p.rows * task.chunks;
   if (blocks > device.limits().max_blocks) {
     return {Code::unsupported, "a state of this size needs " + std::to_string(blocks) + " blocks, more than a launch takes"};
@@ -52,7 +52,7 @@ Status measure(GpuDevice& device, const MeasureParameters& p, Control& control) 
 }  // namespace swept
 
 Status swept_measure(Device& device, const ::warploom::swept::MeasureParameters& p, Control& control) {
-  if (p.rows == 0) return {};
+  if (p.rows == 0 || p.report == nullptr) return {};
   GpuDevice& gpu = static_cast<GpuDevice&>(device);
   return p.type == ScalarType::float32 ? swept::measure<float>(gpu, p, control) : swept::measure<double>(gpu, p, control);
 }

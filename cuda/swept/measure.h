@@ -3,14 +3,34 @@
 #include <cstdint>
 
 #include "cuda/core/declare.h"
+#include "cuda/core/report.h"
 #include "cuda/core/types.h"
 
 namespace warploom::swept {
 
-/// Figures of one component of one problem, in this order in `figures`. `trapezoid` is the sum with half weights at both ends
-/// (zero for one point).
-enum class Figure : int32_t { sum = 0, trapezoid = 1, absolute_sum = 2, square_sum = 3, least = 4, most = 5 };
-inline constexpr int kFigures = 6;
+/// Figures of one component of one problem. `trapezoid` is the sum with half weights at both ends (zero for one point).
+struct Figures {
+  double sum, trapezoid, absolute_sum, square_sum, least, most;
+};
+
+template <class Visitor>
+void visit(Visitor& v, Figures& f) {
+  v.real("sum", f.sum);
+  v.real("trapezoid", f.trapezoid);
+  v.real("absoluteSum", f.absolute_sum);
+  v.real("squareSum", f.square_sum);
+  v.real("least", f.least);
+  v.real("most", f.most);
+}
+
+struct MeasureReport {
+  Table<Figures> rows;
+};
+
+template <class Visitor, class Parameters>
+void visit(Visitor& v, MeasureReport& r, const Parameters& p) {
+  v.rows("rows", r.rows, p.rows, Where::device);
+}
 
 /// Layout of the state as in AdvanceParameters. Accumulated in float64 in an order fixed by n (measure_part.h), the same on every
 /// backend: figures have the same bits everywhere. A NaN anywhere makes least and most NaN as well.
@@ -19,16 +39,16 @@ struct MeasureParameters {
   int64_t n = 0;     ///< points of a row, at least 1
   int64_t rows = 0;  ///< components * batch
   View state;
-  Array<double> figures;  ///< rows * kFigures
+  MeasureReport* report = nullptr;
 };
 
 template <class Visitor>
 void visit(Visitor& v, MeasureParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
-  v.integer("n", p.n);
-  v.integer("rows", p.rows);
+  v.integer("n", p.n, at_least(1));
+  v.integer("rows", p.rows, at_least(0));
   v.view("state", p.state, Role::input);
-  v.array("figures", p.figures, Role::output);
+  v.report(p.report, p);
 }
 
 Status check(const MeasureParameters& p);

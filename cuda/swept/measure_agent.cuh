@@ -30,7 +30,7 @@ struct MeasureTask {
   const T* state = nullptr;
   int64_t n = 0, chunks = 1;
   Part* parts = nullptr;      ///< rows * chunks, where there are several chunks
-  double* figures = nullptr;
+  operation::Figures* figures = nullptr;
 };
 
 /// A chunk. The block has one warp per four segments, rounded up to a power of two.
@@ -55,7 +55,7 @@ struct MeasureChunkAgent {
     part = combine_lanes(block, part, block.shared<Part>());
     if (block.thread() != 0) return;
     if (p.chunks > 1) p.parts[block.index()] = part;
-    else operation::write_figures(part, values[0], values[p.n - 1], p.figures + row * operation::kFigures);
+    else p.figures[row] = operation::figures_of(part, values[0], values[p.n - 1]);
   }
 
  private:
@@ -96,7 +96,7 @@ struct MeasureRowAgent {
     part = combine_lanes(block, part, block.shared<Part>());
     if (block.thread() != 0) return;
     const T* const values = p.state + block.index() * p.n;
-    operation::write_figures(part, values[0], values[p.n - 1], p.figures + block.index() * operation::kFigures);
+    p.figures[block.index()] = operation::figures_of(part, values[0], values[p.n - 1]);
   }
 };
 

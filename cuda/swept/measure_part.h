@@ -39,16 +39,18 @@ WARPLOOM_PORTABLE Part combined(const Part& a, const Part& b) {
 }
 
 /// The figures of a row from all its points. Comparisons pass over NaN, the sum of absolutes shows it; NaN has one pattern.
-WARPLOOM_PORTABLE void write_figures(const Part& part, double first, double last, double* figures) {
+WARPLOOM_PORTABLE Figures figures_of(const Part& part, double first, double last) {
   double nan;
   const uint64_t bits = 0x7ff8000000000000u;
   memcpy(&nan, &bits, sizeof(nan));
   const bool bad = part.absolute_sum != part.absolute_sum;
-  const double values[kFigures] = {part.sum, part.sum - 0.5 * (first + last), part.absolute_sum, part.square_sum, part.least, part.most};
-  for (int k = 0; k < kFigures; ++k) {
-    const bool bound = k == static_cast<int>(Figure::least) || k == static_cast<int>(Figure::most);
-    figures[k] = values[k] != values[k] || (bad && bound) ? nan : values[k];
-  }
+  const double trapezoid = part.sum - 0.5 * (first + last);
+  return {part.sum != part.sum ? nan : part.sum,
+          trapezoid != trapezoid ? nan : trapezoid,
+          bad ? nan : part.absolute_sum,
+          part.square_sum != part.square_sum ? nan : part.square_sum,
+          bad ? nan : part.least,
+          bad ? nan : part.most};
 }
 
 }  // namespace warploom::swept

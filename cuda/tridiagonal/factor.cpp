@@ -1,5 +1,6 @@
 #include "cuda/tridiagonal/factor.h"
 
+#include "cuda/core/check.h"
 #include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 #include "cuda/tridiagonal/factor_check.h"
@@ -15,11 +16,9 @@ int64_t factor_bytes(ScalarType type, int64_t n, int64_t batch, bool periodic, F
 }
 
 Status check(const FactorParameters& p) {
+  WARPLOOM_TRY(check_ranges(p));
   const Shape shape{p.type, p.n, p.batch, 1, p.offsets};
   WARPLOOM_TRY(check_matrix(shape, p));
-  if (!in_range(p.factorisation, 3)) {
-    return Status(Code::invalid_argument, "unknown factorisation", "factorisation");
-  }
   if (p.factorisation == Factorisation::cholesky && p.structure != Structure::positive_definite) {
     return Status(Code::invalid_argument, "cholesky needs a positive definite structure",
                   "factorisation");
@@ -27,14 +26,13 @@ Status check(const FactorParameters& p) {
   WARPLOOM_TRY(check_factors(shape, p.periodic, p.factorisation, p.factors));
   WARPLOOM_TRY(check_array("status", p.status, p.batch));
   WARPLOOM_TRY(check_array("row", p.row, p.batch));
-  return check_summary(p, p.batch, kSummaryWords);
+  return check_summary(p, p.batch);
 }
 
 void footprint(Footprint& f, const FactorParameters& p) {
   if (p.offsets.data != nullptr || p.n < 1) return;
   f.writes(p.status, {p.batch});
   f.writes(p.row, {p.batch});
-  f.writes(p.summary, {kSummaryWords});
   f.works({4, p.batch, p.n});
 }
 

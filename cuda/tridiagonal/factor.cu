@@ -15,7 +15,7 @@ namespace {
 
 template <class T>
 Status factor(GpuDevice& device, const operation::FactorParameters& p, Control& control) {
-  if (p.batch == 0 && p.summary.data == nullptr) return {};
+  if (p.batch == 0 && !p.summarize) return {};
   if (control.cancelled()) return Status(Code::cancelled, "the call was cancelled");
   using Agent = FactorAgent<T>;
   const Bands<T> bands = resolve_bands<T>(p);
@@ -38,7 +38,7 @@ Status factor(GpuDevice& device, const operation::FactorParameters& p, Control& 
   WARPLOOM_TRY(device.begin_operation(control));
   int launches = 0;
   if (p.batch == 0) {
-    WARPLOOM_TRY(summarise(device, p.status.data, p.row.data, 0, p.summary, &launches));
+    WARPLOOM_TRY(summarise(device, p, 0, &launches));
     return device.end_operation(control);
   }
   Workspace corners;
@@ -54,7 +54,7 @@ Status factor(GpuDevice& device, const operation::FactorParameters& p, Control& 
   using Chunks = FactorChunksAgent<T>;
   WARPLOOM_TRY(Chunks::takes(parameters) ? launch<Chunks>(device, shape, parameters)
                                          : launch<Agent>(device, shape, parameters));
-  WARPLOOM_TRY(summarise(device, p.status.data, p.row.data, p.batch, p.summary, &launches));
+  WARPLOOM_TRY(summarise(device, p, p.batch, &launches));
   WARPLOOM_TRY(device.end_operation(control));
   control.progress(1, 1);
   return {};

@@ -25,14 +25,15 @@ struct FactorParameters {
   Array<uint8_t> factors;
   Array<int32_t> status;  ///< batch words
   Array<int32_t> row;     ///< batch words
-  Array<double> summary;  ///< kSummaryWords: what the status words come to
+  bool summarize = false; ///< as in SolveParameters
+  OutcomeReport* report = nullptr;
 };
 
 template <class Visitor>
 void visit(Visitor& v, FactorParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
-  v.integer("n", p.n);
-  v.integer("batch", p.batch);
+  v.integer("n", p.n, between(0, kMaxRows));
+  v.integer("batch", p.batch, at_least(0));
   v.array("offsets", p.offsets, Role::input);
   v.view("lower", p.lower, Role::input);
   v.view("diagonal", p.diagonal, Role::input);
@@ -42,9 +43,10 @@ void visit(Visitor& v, FactorParameters& p) {
   v.choice("structure", p.structure, kStructureNames);
   v.choice("factorisation", p.factorisation, kFactorisationNames);
   v.array("factors", p.factors, Role::output);
-  v.array("status", p.status, Role::output);
+  v.words("status", p.status, Role::output, kSystemStatusNames, kStatusFlagNames);
   v.array("row", p.row, Role::output);
-  v.array("summary", p.summary, Role::output);
+  v.boolean("summarize", p.summarize);
+  v.report(p.report, p);
 }
 
 Status check(const FactorParameters& p);

@@ -5,16 +5,10 @@
 
 namespace warploom::tridiagonal {
 
-/// Shape, transposition, structure and bands of any operation's parameters.
+/// Shape and bands of any operation's parameters.
 template <class Parameters>
 Status check_matrix(const Shape& shape, const Parameters& p) {
   WARPLOOM_TRY(check_shape(shape));
-  if (!in_range(p.transpose, 3)) {
-    return Status(Code::invalid_argument, "unknown transposition", "transpose");
-  }
-  if (!in_range(p.structure, 2)) {
-    return Status(Code::invalid_argument, "unknown structure", "structure");
-  }
   return check_bands(shape, p.lower, p.diagonal, p.upper, p.periodic,
                      p.structure == Structure::positive_definite);
 }

@@ -1,5 +1,6 @@
 #include "cuda/tridiagonal/multiply.h"
 
+#include "cuda/core/check.h"
 #include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 #include "cuda/tridiagonal/matrix_check.h"
@@ -7,6 +8,7 @@
 namespace warploom::tridiagonal {
 
 Status check(const MultiplyParameters& p) {
+  WARPLOOM_TRY(check_ranges(p));
   const Shape shape{p.type, p.n, p.batch, p.rhs_count, p.offsets};
   WARPLOOM_TRY(check_matrix(shape, p));
   WARPLOOM_TRY(check_view("x", shape, p.x, {}, p.rhs_count));

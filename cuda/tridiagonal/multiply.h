@@ -22,9 +22,9 @@ struct MultiplyParameters {
 template <class Visitor>
 void visit(Visitor& v, MultiplyParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
-  v.integer("n", p.n);
-  v.integer("batch", p.batch);
-  v.integer("rhsCount", p.rhs_count);
+  v.integer("n", p.n, between(0, kMaxRows));
+  v.integer("batch", p.batch, at_least(0));
+  v.integer("rhsCount", p.rhs_count, at_least(0));
   v.array("offsets", p.offsets, Role::input);
   v.view("lower", p.lower, Role::input);
   v.view("diagonal", p.diagonal, Role::input);

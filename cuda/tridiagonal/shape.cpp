@@ -134,16 +134,6 @@ bool same_window(const Shape& shape, const View& a, const View& b, int64_t rhs_c
 }  // namespace
 
 Status check_shape(const Shape& shape) {
-  if (!in_range(shape.type, 4)) return invalid("type", "unknown element type");
-  if (shape.n < 0 || shape.n > kMaxRows) {
-    return invalid("n", "expected 0 to 2147483647, got " + std::to_string(shape.n));
-  }
-  if (shape.batch < 0) {
-    return invalid("batch", "expected zero or more, got " + std::to_string(shape.batch));
-  }
-  if (shape.rhs_count < 0) {
-    return invalid("rhsCount", "expected zero or more, got " + std::to_string(shape.rhs_count));
-  }
   const Wide problems = Wide(shape.batch) * std::max<int64_t>(shape.rhs_count, 1);
   if (problems > kMaxIndex) return invalid("batch", "batch * rhsCount is too large");
   if (problems * std::max<int64_t>(shape.n, 1) > kMaxIndex) {

@@ -12,9 +12,6 @@
 
 namespace warploom::tridiagonal {
 
-/// Largest number of unknowns of one system: rows are reported in 32 bits.
-inline constexpr int64_t kMaxRows = 2147483647;
-
 /// Extents of a call. Valid after check_shape.
 struct Shape {
   ScalarType type = ScalarType::float64;
@@ -28,7 +25,7 @@ struct Shape {
   bool empty() const { return n == 0 || batch == 0; }
 };
 
-/// Ranges of n, batch, rhsCount and their products; offsets: batch + 1 entries, from zero or more,
+/// Products of n, batch and rhsCount, which are in their ranges; offsets: batch + 1 entries, from zero or more,
 /// ascending (equal ones are systems without rows), no system longer than n.
 Status check_shape(const Shape& shape);
 
@@ -69,14 +66,11 @@ Status check_array(const char* name, const Array<T>& array, int64_t length) {
                 name);
 }
 
-/// The summary of a call's status words, which it is made from.
+/// A summary is made from the status words.
 template <class Parameters>
-Status check_summary(const Parameters& p, int64_t problems, int64_t words) {
-  if (p.summary.data == nullptr && p.summary.length == 0) return {};
-  if (problems > 0 && (p.status.data == nullptr || p.row.data == nullptr)) {
-    return Status(Code::invalid_argument, "needs the arrays status and row", "summary");
-  }
-  return check_array("summary", p.summary, words);
+Status check_summary(const Parameters& p, int64_t problems) {
+  if (!p.summarize || problems == 0 || (p.status.data != nullptr && p.row.data != nullptr)) return {};
+  return Status(Code::invalid_argument, "needs the arrays status and row", "summarize");
 }
 
 /// Checks the three bands together. `upper` must be absent for positive definite matrices.
@@ -86,10 +80,5 @@ Status check_bands(const Shape& shape, const View& lower, const View& diagonal, 
 /// Rows of the lower and of the upper band that are read.
 inline Rows lower_rows(bool periodic) { return {periodic ? 0 : 1, 0}; }
 inline Rows upper_rows(bool periodic) { return {0, periodic ? 0 : 1}; }
-
-template <class Enum>
-bool in_range(Enum value, int32_t count) {
-  return static_cast<int32_t>(value) >= 0 && static_cast<int32_t>(value) < count;
-}
 
 }  // namespace warploom::tridiagonal

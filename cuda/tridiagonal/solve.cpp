@@ -1,7 +1,5 @@
 #include "cuda/tridiagonal/solve.h"
 
-#include <cmath>
-
 #include "cuda/core/check.h"
 #include "cuda/core/footprint.h"
 #include "cuda/tridiagonal/matrix_check.h"
@@ -11,7 +9,6 @@ namespace warploom::tridiagonal {
 namespace {
 
 Status check_algorithm(const SolveParameters& p) {
-  if (!in_range(p.algorithm, 9)) return invalid("algorithm", "unknown algorithm");
   switch (p.depth) {
     case 0: break;
     case 2: case 4: case 8: case 9: case 13: case 16: case 17: case 32:
@@ -24,15 +21,13 @@ Status check_algorithm(const SolveParameters& p) {
   if (p.stable && p.algorithm != Algorithm::automatic && p.algorithm != Algorithm::pivoting) {
     return invalid("algorithm", "stable takes auto or pivoting: the other algorithms do not pivot");
   }
-  if (!(p.tolerance >= 0) || std::isinf(p.tolerance)) {
-    return invalid("tolerance", "expected a finite number of zero or more");
-  }
   return {};
 }
 
 }  // namespace
 
 Status check(const SolveParameters& p) {
+  WARPLOOM_TRY(check_ranges(p));
   const Shape shape{p.type, p.n, p.batch, p.rhs_count, p.offsets};
   WARPLOOM_TRY(check_matrix(shape, p));
   WARPLOOM_TRY(check_algorithm(p));
@@ -49,8 +44,7 @@ Status check(const SolveParameters& p) {
     return invalid("backwardError", "needs check: true");
   }
   WARPLOOM_TRY(check_array("backwardError", p.backward_error, problems));
-  WARPLOOM_TRY(check_summary(p, problems, kSummaryWords));
-  return check_array("used", p.used, 4);
+  return check_summary(p, problems);
 }
 
 void footprint(Footprint& f, const SolveParameters& p) {
@@ -59,7 +53,6 @@ void footprint(Footprint& f, const SolveParameters& p) {
   f.writes(p.status, {p.batch, p.rhs_count});
   f.writes(p.row, {p.batch, p.rhs_count});
   f.writes(p.backward_error, {p.batch, p.rhs_count});
-  f.writes(p.summary, {kSummaryWords});
   f.works({4, p.batch, p.n, p.rhs_count});
   const bool packs = p.algorithm == Algorithm::automatic || p.algorithm == Algorithm::cr_regpack;
   if (packs && !p.stable && !p.check && !p.refine && !p.periodic) f.goes_through_once();

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "cuda/core/declare.h"
+#include "cuda/core/report.h"
 #include "cuda/core/slice.h"
 #include "cuda/core/types.h"
 
@@ -30,15 +31,67 @@ inline constexpr const char* kStructureNames[] = {"general", "positive-definite"
 
 /// Per (system, right-hand side) outcome, in the low byte of a status word.
 enum class SystemStatus : int32_t { ok = 0, zero_pivot = 1, non_finite = 2, inaccurate = 3 };
+inline constexpr const char* kSystemStatusNames[] = {"ok", "zero-pivot", "non-finite", "inaccurate"};
 /// Set in the status word when the answer comes from the pivoting re-solve of `check`.
 inline constexpr int32_t kResolvedByPivoting = 0x100;
+/// Of the flags above the low byte, from the lowest on.
+inline constexpr const char* kStatusFlagNames[] = {"resolvedByPivoting"};
 
-/// What the status words of a call come to, so that nobody need read them while all is well: numbers of outcomes, the
-/// index of the first that is not ok (-1: none), its word and its row.
-enum SummaryWord {
-  kZeroPivots = 0, kNonFinites = 1, kInaccurates = 2, kResolved = 3, kFirstFailed = 4, kFirstWord = 5, kFirstRow = 6
+/// What the status words of a call come to, so that nobody need read them while all is well.
+struct Summary {
+  double zero_pivots, non_finites, inaccurates;  ///< numbers of outcomes
+  double resolved;                               ///< answers of the pivoting re-solve
+  double first_failed;                           ///< index of the first outcome that is not ok; -1: none
+  double first_word, first_row;                  ///< its word and its row
 };
-inline constexpr int64_t kSummaryWords = 8;
+
+template <class Visitor>
+void visit(Visitor& v, Summary& s) {
+  v.real("zeroPivots", s.zero_pivots);
+  v.real("nonFinites", s.non_finites);
+  v.real("inaccurates", s.inaccurates);
+  v.real("resolved", s.resolved);
+  v.real("firstFailed", s.first_failed);
+  v.real("firstWord", s.first_word);
+  v.real("firstRow", s.first_row);
+}
+
+/// What a solve did.
+struct SolveReport {
+  Algorithm algorithm = Algorithm::automatic;
+  int32_t depth = 0;       ///< rows per thread; 0 where that has no meaning
+  int32_t threads = 0;     ///< per system; 1 on the cpu backend
+  int32_t launches = 0;    ///< of kernels; 1 on the cpu backend
+  Table<Summary> summary;  ///< where `summarize` asks for it
+};
+
+template <class Visitor, class Parameters>
+void visit(Visitor& v, SolveReport& r, const Parameters& p) {
+  v.choice("algorithm", r.algorithm, kAlgorithmNames);
+  v.integer("depth", r.depth);
+  v.integer("threads", r.threads);
+  v.integer("launches", r.launches);
+  v.record("summary", r.summary, p.summarize, Where::device);
+}
+
+/// The report of operations that have outcomes per system and no choice of algorithm.
+struct OutcomeReport {
+  Table<Summary> summary;  ///< where `summarize` asks for it
+};
+
+template <class Visitor, class Parameters>
+void visit(Visitor& v, OutcomeReport& r, const Parameters& p) {
+  v.record("summary", r.summary, p.summarize, Where::device);
+}
+
+/// Where a call's summary goes; null where none is wanted.
+template <class Parameters>
+Summary* summary_of(const Parameters& p) {
+  return p.summarize && p.report != nullptr ? p.report->summary.data : nullptr;
+}
+
+/// Largest number of unknowns of one system: rows are reported in 32 bits.
+inline constexpr int64_t kMaxRows = 2147483647;
 
 /// Row convention: every band has one entry per row. lower[0] and upper[n-1] are never read unless
 /// `periodic`, where lower[0] couples row 0 to x[n-1] and upper[n-1] couples row n-1 to x[0].
@@ -65,17 +118,17 @@ struct SolveParameters {
   Array<int32_t> status;         ///< batch*rhs_count words, system-major
   Array<int32_t> row;            ///< same shape: row of the first zero pivot or non-finite input, else -1
   Array<double> backward_error;  ///< same shape, only when check
-  Array<double> summary;         ///< kSummaryWords
-  Array<int32_t> used;           ///< 4 words: algorithm, depth, threads per system, launches; a report
+  bool summarize = false;        ///< report what the status words come to, which then are given
+  SolveReport* report = nullptr;
   Slice slice;                   ///< no field of the call: set where it is cut
 };
 
 template <class Visitor>
 void visit(Visitor& v, SolveParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
-  v.integer("n", p.n);
-  v.integer("batch", p.batch);
-  v.integer("rhsCount", p.rhs_count);
+  v.integer("n", p.n, between(0, kMaxRows));
+  v.integer("batch", p.batch, at_least(0));
+  v.integer("rhsCount", p.rhs_count, at_least(0));
   v.array("offsets", p.offsets, Role::input);
   v.view("lower", p.lower, Role::input);
   v.view("diagonal", p.diagonal, Role::input);
@@ -86,16 +139,16 @@ void visit(Visitor& v, SolveParameters& p) {
   v.choice("transpose", p.transpose, kTransposeNames);
   v.choice("structure", p.structure, kStructureNames);
   v.choice("algorithm", p.algorithm, kAlgorithmNames);
-  v.integer("depth", p.depth);
+  v.integer("depth", p.depth, between(0, 32));
   v.boolean("stable", p.stable);
   v.boolean("check", p.check);
   v.boolean("refine", p.refine);
-  v.real("tolerance", p.tolerance);
-  v.array("status", p.status, Role::output);
+  v.real("tolerance", p.tolerance, at_least(0));
+  v.words("status", p.status, Role::output, kSystemStatusNames, kStatusFlagNames);
   v.array("row", p.row, Role::output);
   v.array("backwardError", p.backward_error, Role::output);
-  v.array("summary", p.summary, Role::output);
-  v.array("used", p.used, Role::report);
+  v.boolean("summarize", p.summarize);
+  v.report(p.report, p);
 }
 
 /// Shapes, strides and ranges of a call, checked once for every backend before any work.

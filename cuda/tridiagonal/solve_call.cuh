@@ -36,12 +36,11 @@ class SolveCall {
 
   Status run() {
     const bool none = p_.batch * p_.rhs_count == 0;
-    if (none && p_.summary.data == nullptr) return report();
+    if (none && !p_.summarize) return report();
     if (!none) WARPLOOM_TRY(make_batch());
     WARPLOOM_TRY(device_.begin_operation(control_));
     if (!none) WARPLOOM_TRY(p_.n == 0 ? empty() : solve());
-    WARPLOOM_TRY(summarise(device_, p_.status.data, p_.row.data, batch_.problems(), p_.summary, &used_.launches,
-                           p_.slice.first * p_.rhs_count));
+    WARPLOOM_TRY(summarise(device_, p_, batch_.problems(), &used_.launches, p_.slice.first * p_.rhs_count));
     WARPLOOM_TRY(device_.end_operation(control_));
     return report();
   }
@@ -149,10 +148,13 @@ class SolveCall {
   }
 
   Status report() {
-    if (p_.used.data == nullptr) return {};
-    if (p_.slice.first > 0) used_.launches += p_.used.data[3];
-    const int32_t words[4] = {static_cast<int32_t>(used_.algorithm), used_.depth, used_.threads, used_.launches};
-    std::copy_n(words, 4, p_.used.data);
+    if (p_.report == nullptr) return {};
+    operation::SolveReport& report = *p_.report;
+    if (p_.slice.first > 0) used_.launches += report.launches;
+    report.algorithm = used_.algorithm;
+    report.depth = used_.depth;
+    report.threads = used_.threads;
+    report.launches = used_.launches;
     return {};
   }
 

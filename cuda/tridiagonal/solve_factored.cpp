@@ -1,7 +1,6 @@
 #include "cuda/tridiagonal/solve_factored.h"
 
-#include <cmath>
-
+#include "cuda/core/check.h"
 #include "cuda/core/footprint.h"
 #include "cuda/tridiagonal/factor_check.h"
 #include "cuda/tridiagonal/matrix_check.h"
@@ -13,9 +12,6 @@ namespace {
 
 /// The matrix of a checked solve.
 Status check_checked(const Shape& shape, const SolveFactoredParameters& p) {
-  if (!(p.tolerance >= 0) || std::isinf(p.tolerance)) {
-    return Status(Code::invalid_argument, "expected a finite number of zero or more", "tolerance");
-  }
   if (!p.check) return {};
   WARPLOOM_TRY(check_matrix(shape, p));
   return check_bands_apart(shape, p, "solution", p.solution);
@@ -24,11 +20,9 @@ Status check_checked(const Shape& shape, const SolveFactoredParameters& p) {
 }  // namespace
 
 Status check(const SolveFactoredParameters& p) {
+  WARPLOOM_TRY(check_ranges(p));
   const Shape shape{p.type, p.n, p.batch, p.rhs_count, p.offsets};
   WARPLOOM_TRY(check_shape(shape));
-  if (!in_range(p.factorisation, 3)) {
-    return Status(Code::invalid_argument, "unknown factorisation", "factorisation");
-  }
   if (p.shared && shape.ragged()) {
     return Status(Code::invalid_argument, "one matrix for the batch takes no ragged systems", "shared");
   }
@@ -48,7 +42,7 @@ Status check(const SolveFactoredParameters& p) {
     return Status(Code::invalid_argument, "needs check: true", "backwardError");
   }
   WARPLOOM_TRY(check_array("backwardError", p.backward_error, problems));
-  return check_summary(p, problems, kSummaryWords);
+  return check_summary(p, problems);
 }
 
 void footprint(Footprint& f, const SolveFactoredParameters& p) {
@@ -57,7 +51,6 @@ void footprint(Footprint& f, const SolveFactoredParameters& p) {
   f.writes(p.status, {p.batch, p.rhs_count});
   f.writes(p.row, {p.batch, p.rhs_count});
   f.writes(p.backward_error, {p.batch, p.rhs_count});
-  f.writes(p.summary, {kSummaryWords});
   f.works({2, p.batch, p.n, p.rhs_count});
 }
 

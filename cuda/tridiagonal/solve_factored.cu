@@ -206,13 +206,12 @@ class FactoredSolve {
 template <class T>
 Status solve_factored(GpuDevice& device, const operation::SolveFactoredParameters& p, Control& control) {
   const int64_t problems = p.batch * p.rhs_count;
-  if (problems == 0 && p.summary.data == nullptr) return {};
+  if (problems == 0 && !p.summarize) return {};
   if (control.cancelled()) return Status(Code::cancelled, "the call was cancelled");
   WARPLOOM_TRY(device.begin_operation(control));
   if (problems > 0) WARPLOOM_TRY(FactoredSolve<T>(device, p).run());
   int launches = 0;
-  WARPLOOM_TRY(summarise(device, p.status.data, p.row.data, problems, p.summary, &launches,
-                         p.slice.first * p.rhs_count));
+  WARPLOOM_TRY(summarise(device, p, problems, &launches, p.slice.first * p.rhs_count));
   WARPLOOM_TRY(device.end_operation(control));
   control.progress(1, 1);
   return {};

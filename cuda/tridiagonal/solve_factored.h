@@ -25,16 +25,17 @@ struct SolveFactoredParameters {
   Array<int32_t> status;   ///< batch*rhs_count words
   Array<int32_t> row;      ///< likewise, as in SolveParameters
   Array<double> backward_error;  ///< likewise, only when check
-  Array<double> summary;   ///< kSummaryWords
+  bool summarize = false;  ///< as in SolveParameters
+  OutcomeReport* report = nullptr;
   Slice slice;             ///< as in SolveParameters
 };
 
 template <class Visitor>
 void visit(Visitor& v, SolveFactoredParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
-  v.integer("n", p.n);
-  v.integer("batch", p.batch);
-  v.integer("rhsCount", p.rhs_count);
+  v.integer("n", p.n, between(0, kMaxRows));
+  v.integer("batch", p.batch, at_least(0));
+  v.integer("rhsCount", p.rhs_count, at_least(0));
   v.array("offsets", p.offsets, Role::input);
   v.boolean("periodic", p.periodic);
   v.choice("factorisation", p.factorisation, kFactorisationNames);
@@ -46,13 +47,14 @@ void visit(Visitor& v, SolveFactoredParameters& p) {
   v.choice("transpose", p.transpose, kTransposeNames);
   v.choice("structure", p.structure, kStructureNames);
   v.boolean("check", p.check);
-  v.real("tolerance", p.tolerance);
+  v.real("tolerance", p.tolerance, at_least(0));
   v.view("rhs", p.rhs, Role::input);
   v.view("solution", p.solution, Role::output);
-  v.array("status", p.status, Role::output);
+  v.words("status", p.status, Role::output, kSystemStatusNames, kStatusFlagNames);
   v.array("row", p.row, Role::output);
   v.array("backwardError", p.backward_error, Role::output);
-  v.array("summary", p.summary, Role::output);
+  v.boolean("summarize", p.summarize);
+  v.report(p.report, p);
 }
 
 Status check(const SolveFactoredParameters& p);

@@ -42,24 +42,24 @@ struct SummaryAgent {
     const SummaryPart* parts;  ///< null: the words are read
     int64_t count;             ///< of words or parts
     SummaryPart* out;          ///< one per block, where there are several
-    double* summary;
+    operation::Summary* summary;
     int64_t first;  ///< index of the first word in its call; a summary of those before it is there then
   };
 
-  static WARPLOOM_DEVICE void count(double* word, int64_t more, bool add) {
-    *word = static_cast<double>(more) + (add ? *word : 0.0);
+  static WARPLOOM_DEVICE void count(double& word, int64_t more, bool add) {
+    word = static_cast<double>(more) + (add ? word : 0.0);
   }
   static WARPLOOM_DEVICE void write(const Parameters& p, const SummaryPart& all) {
     const bool failed = all.first != INT64_MAX, add = p.first > 0;
-    count(p.summary + operation::kZeroPivots, all.zero_pivots, add);
-    count(p.summary + operation::kNonFinites, all.non_finites, add);
-    count(p.summary + operation::kInaccurates, all.inaccurates, add);
-    count(p.summary + operation::kResolved, all.resolved, add);
-    if (add && p.summary[operation::kFirstFailed] >= 0) return;  // the first failed before
-    p.summary[operation::kFirstFailed] = failed ? static_cast<double>(p.first + all.first) : -1.0;
-    p.summary[operation::kFirstWord] = failed ? p.status[all.first] : 0;
-    p.summary[operation::kFirstRow] = failed ? p.row[all.first] : -1;
-    p.summary[operation::kSummaryWords - 1] = 0;
+    operation::Summary& summary = *p.summary;
+    count(summary.zero_pivots, all.zero_pivots, add);
+    count(summary.non_finites, all.non_finites, add);
+    count(summary.inaccurates, all.inaccurates, add);
+    count(summary.resolved, all.resolved, add);
+    if (add && summary.first_failed >= 0) return;  // the first failed before
+    summary.first_failed = failed ? static_cast<double>(p.first + all.first) : -1.0;
+    summary.first_word = failed ? p.status[all.first] : 0;
+    summary.first_row = failed ? p.row[all.first] : -1;
   }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
@@ -118,11 +118,12 @@ Status make_words(GpuDevice& device, Batch<T>* batch, Workspace* words) {
   return {};
 }
 
-/// Launches that fill `summary`, if there is one, from `problems` words; where `first` is not 0, that add to it.
-inline Status summarise(GpuDevice& device, const int32_t* status, const int32_t* row, int64_t problems,
-                        const Array<double>& summary, int* launches, int64_t first = 0) {
-  if (summary.data == nullptr) return {};
-  SummaryAgent::Parameters p{status, row, nullptr, problems, nullptr, summary.data, first};
+/// Launches that fill the summary of a call, if it has one, from `problems` words; where `first` is not 0, that add to it.
+template <class Operation>
+Status summarise(GpuDevice& device, const Operation& call, int64_t problems, int* launches, int64_t first = 0) {
+  operation::Summary* const summary = operation::summary_of(call);
+  if (summary == nullptr) return {};
+  SummaryAgent::Parameters p{call.status.data, call.row.data, nullptr, problems, nullptr, summary, first};
   LaunchShape shape;
   shape.threads = SummaryAgent::kMaxThreads;
   shape.shared_bytes = SummaryAgent::kSharedBytes;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cuda/core/check.h"
 #include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
 #include "cuda/tridiagonal/matrix_check.h"
@@ -67,8 +68,8 @@ SolveParameters adjoint_solve(const VjpParameters& p) {
   s.stable = p.stable;
   s.status = p.status;
   s.row = p.row;
-  s.summary = p.summary;
-  s.used = p.used;
+  s.summarize = p.summarize;
+  s.report = p.report;
   s.slice = p.slice;
   switch (p.transpose) {
     case Transpose::none: s.transpose = Transpose::conjugate; break;
@@ -79,6 +80,7 @@ SolveParameters adjoint_solve(const VjpParameters& p) {
 }
 
 Status check(const VjpParameters& p) {
+  WARPLOOM_TRY(check_ranges(p));
   const Shape shape{p.type, p.n, p.batch, p.rhs_count, p.offsets};
   WARPLOOM_TRY(check_matrix(shape, p));
   WARPLOOM_TRY(check_view("cotangent", shape, p.cotangent, {}, p.rhs_count));
@@ -95,8 +97,7 @@ Status check(const VjpParameters& p) {
   const int64_t problems = p.batch * p.rhs_count;
   WARPLOOM_TRY(check_array("status", p.status, problems));
   WARPLOOM_TRY(check_array("row", p.row, problems));
-  WARPLOOM_TRY(check_summary(p, problems, kSummaryWords));
-  WARPLOOM_TRY(check_array("used", p.used, 4));
+  WARPLOOM_TRY(check_summary(p, problems));
   return check_outputs_apart(shape, p);
 }
 
@@ -110,7 +111,6 @@ void footprint(Footprint& f, const VjpParameters& p) {
   }
   f.writes(p.status, {p.batch, p.rhs_count});
   f.writes(p.row, {p.batch, p.rhs_count});
-  f.writes(p.summary, {kSummaryWords});
   f.works({8, p.batch, p.n, p.rhs_count});
 }
 

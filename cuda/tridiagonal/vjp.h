@@ -24,19 +24,19 @@ struct VjpParameters {
   Transpose transpose = Transpose::none;
   Structure structure = Structure::general;
   bool stable = false;    ///< of the solve
-  Array<int32_t> status;  ///< of the solve, as the next four
+  Array<int32_t> status;  ///< of the solve, as the next three
   Array<int32_t> row;
-  Array<double> summary;
-  Array<int32_t> used;
+  bool summarize = false;
+  SolveReport* report = nullptr;
   Slice slice;
 };
 
 template <class Visitor>
 void visit(Visitor& v, VjpParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
-  v.integer("n", p.n);
-  v.integer("batch", p.batch);
-  v.integer("rhsCount", p.rhs_count);
+  v.integer("n", p.n, between(0, kMaxRows));
+  v.integer("batch", p.batch, at_least(0));
+  v.integer("rhsCount", p.rhs_count, at_least(0));
   v.array("offsets", p.offsets, Role::input);
   v.view("lower", p.lower, Role::input);
   v.view("diagonal", p.diagonal, Role::input);
@@ -51,10 +51,10 @@ void visit(Visitor& v, VjpParameters& p) {
   v.choice("transpose", p.transpose, kTransposeNames);
   v.choice("structure", p.structure, kStructureNames);
   v.boolean("stable", p.stable);
-  v.array("status", p.status, Role::output);
+  v.words("status", p.status, Role::output, kSystemStatusNames, kStatusFlagNames);
   v.array("row", p.row, Role::output);
-  v.array("summary", p.summary, Role::output);
-  v.array("used", p.used, Role::report);
+  v.boolean("summarize", p.summarize);
+  v.report(p.report, p);
 }
 
 Status check(const VjpParameters& p);

@@ -44,13 +44,38 @@ export interface MemoryUse {
 export interface FieldDescription {
   readonly name: string;
   readonly kind: 'choice' | 'integer' | 'real' | 'boolean' | 'array' | 'view';
-  readonly role?: 'input' | 'output' | 'inOut' | 'report';
+  readonly role?: 'input' | 'output' | 'inOut';
   readonly type?: string;
   readonly choices?: readonly string[];
+  /** What it is when it is left out. */
+  readonly default?: string | number | boolean;
+  /** Numbers are at least `least`, or above `above`, and at most `most`. */
+  readonly least?: number;
+  readonly above?: number;
+  readonly most?: number;
+  /** Words: the states that their low byte tells, and the flags above it. */
+  readonly states?: readonly string[];
+  readonly flags?: readonly string[];
+}
+
+/** One field of what an operation reports: a number, or a table of numbers with named columns. */
+export interface ReportField {
+  readonly name: string;
+  readonly kind: 'choice' | 'integer' | 'real' | 'boolean' | 'record' | 'rows';
+  readonly choices?: readonly string[];
+  readonly columns?: readonly string[];
+  /** A record that is only there when it was asked for. */
+  readonly optional?: boolean;
 }
 
 /** All operations of the build by name, `domain.operation` as in cuda/core/operations.inc. */
-export type Operations = Readonly<Record<string, { readonly fields: readonly FieldDescription[] }>>;
+export type Operations = Readonly<Record<string, {
+  readonly fields: readonly FieldDescription[];
+  readonly report: readonly ReportField[];
+}>>;
+
+/** Seconds on the device and, where the operation has a report, its fields in order: see report.ts. */
+export type RawOutcome = number | readonly [seconds: number, ...fields: (number | Float64Array | undefined)[]];
 
 /** Test controls of the simt backend's fault seam. */
 export interface Faults {
@@ -90,7 +115,7 @@ export interface Addon {
   reserve(device: number, target: object, type: number, length: number, zeroed: boolean): number;
   pinned(device: number, type: ElementType, length: number): Promise<TypedArray>;
   run(device: number, operation: number, id: number,
-    onProgress: ((done: number, total: number) => void) | undefined, ...values: unknown[]): Promise<number>;
+    onProgress: ((done: number, total: number) => void) | undefined, ...values: unknown[]): Promise<RawOutcome>;
   workspace(device: number, operation: number, id: number, onProgress: undefined, ...values: unknown[]): number;
   memory(device: number): MemoryUse;
   trim(device: number): Promise<void>;

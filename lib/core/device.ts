@@ -13,6 +13,7 @@ import { defaultQueueLimit, maxQueueLimit, maxThreads } from './limits.ts';
 import { fromNative, rethrow } from './native-error.ts';
 import { pack, type Packed, type Parameters } from './pack.ts';
 import { cancellable, type CallOptions } from './progress.ts';
+import { reportOf, secondsOf, type ReportOf } from './report.ts';
 
 export { DeviceArray } from './device-array.ts';
 export type { BackendName, DeviceDescription, MemoryUse } from './binding.ts';
@@ -36,9 +37,11 @@ export interface OpenDeviceOptions {
 }
 
 /** Outcome of a call of an operation. */
-export interface RunResult {
+export interface RunResult<Report = unknown> {
   /** Seconds of the operation proper on the device, without transfers. */
   readonly deviceSeconds: number;
+  /** What the operation says of the call, beside the arrays that it wrote. */
+  readonly report: Report;
 }
 
 /** Every device of every backend of this build, each with one line that says why it can or cannot be used. */
@@ -128,14 +131,18 @@ export class Device {
    * Runs an operation of cuda/core/operations.inc by name; the domains' functions call it. Parameters are
    * the fields of the operation's struct; a view is `{ data, imaginary?, offset, systemStride, rowStride,
    * rhsStride }`. Typed arrays are copied at the call and outputs written back before the promise settles;
-   * device arrays, pinned arrays and SharedArrayBuffers are used where they are.
+   * device arrays, pinned arrays and SharedArrayBuffers are used where they are. What the operation reports comes with the
+   * result, by name: {@link Reports}.
    * @throws ArgumentError naming the field (as a rejection, before any work)
    */
-  run(operation: string, parameters: Parameters, options: CallOptions = noOptions): Promise<RunResult> {
+  run<Name extends string>(
+    operation: Name, parameters: Parameters, options: CallOptions = noOptions,
+  ): Promise<RunResult<ReportOf<Name>>> {
     try {
       const handle = this.#use();
-      if (observesRuns()) return this.#traced(handle, operation, parameters, options);
-      return this.#start(handle, operation, parameters, options);
+      const started = observesRuns() ? this.#traced(handle, operation, parameters, options)
+        : this.#start(handle, operation, parameters, options);
+      return started as Promise<RunResult<ReportOf<Name>>>;
     } catch (error) {
       return Promise.reject(error);
     }
@@ -274,10 +281,6 @@ export function inputArray(device: Device, source: TypedArray | DeviceArray, typ
 
 const noOptions: CallOptions = {};
 
-function toResult(deviceSeconds: number): RunResult {
-  return { deviceSeconds };
-}
-
 /** Packs and starts a call in one go: nothing may run between the packing and the addon's reading. */
 function launch(
   handle: number, operation: string, parameters: Parameters, id: number, report: CallOptions['onProgress'],
@@ -285,7 +288,8 @@ function launch(
 ): Promise<RunResult> {
   const packed = pack(operation, parameters);
   const call = addon().run(handle, packed.operation, id, report, ...packed.values);
-  return (attention === undefined ? call : attention.pay(call)).then(toResult, rethrow);
+  return (attention === undefined ? call : attention.pay(call))
+    .then((outcome) => ({ deviceSeconds: secondsOf(outcome), report: reportOf(packed.report, outcome) }), rethrow);
 }
 
 function requireInteger(value: unknown, name: string, low: number, high: number): void {

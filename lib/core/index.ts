@@ -6,6 +6,9 @@ export { packageVersion as version } from './binding.ts';
 export type { BackendName, DeviceDescription, MemoryUse } from './binding.ts';
 export type { ElementType, TypedArray } from './arrays.ts';
 export type { Parameters } from './pack.ts';
+export type { OperationName, Reports } from './operations.gen.ts';
+export type { ReportOf } from './report.ts';
+export type { Rows } from './rows.ts';
 export type { CallOptions, ProgressCallback } from './progress.ts';
 export type { RunTrace, TransferTrace } from './diagnostics.ts';
 export {

@@ -1,6 +1,6 @@
 // From an operation's parameter object to the flat form the addon reads (PackedParameters of
 // native/core/arguments.h), driven by the metadata of the operation's C++ visit().
-import { addon, type Addon, type FieldDescription } from './binding.ts';
+import { addon, type Addon, type FieldDescription, type ReportField } from './binding.ts';
 import { describeValue, isObject, takeUnseen, typedArrayKind, type TypedArray } from './arrays.ts';
 import { DeviceArray, handleOf } from './device-array.ts';
 import { refusal, WarploomError } from './errors.ts';
@@ -13,11 +13,14 @@ export type Parameters = Readonly<Record<string, unknown>>;
 export interface Packed {
   readonly operation: number;
   readonly values: unknown[];
+  /** What the operation reports. */
+  readonly report: readonly ReportField[];
 }
 
 interface Plan {
   readonly operation: number;
   readonly fields: readonly FieldDescription[];
+  readonly report: readonly ReportField[];
   readonly names: ReadonlySet<string>;
 }
 
@@ -30,11 +33,11 @@ function numberCount(field: FieldDescription): number {
 
 function readPlans(native: Addon): ReadonlyMap<string, Plan> {
   const made = new Map<string, Plan>();
-  for (const [name, { fields }] of Object.entries(native.operations())) {
+  for (const [name, { fields, report }] of Object.entries(native.operations())) {
     if (fields.reduce((sum, field) => sum + numberCount(field), 0) > native.numbers.length) {
       throw new WarploomError('ERR_WARPLOOM_INTERNAL', `${name} has more fields than a call can carry`);
     }
-    made.set(name, { operation: made.size, fields, names: new Set(fields.map((field) => field.name)) });
+    made.set(name, { operation: made.size, fields, report, names: new Set(fields.map((field) => field.name)) });
   }
   return made;
 }
@@ -162,7 +165,7 @@ export function pack(operation: string, parameters: Parameters): Packed {
   packing = true;
   try {
     requireKnown(parameters, plan.names, '');
-    return { operation: plan.operation, values: packFields(plan, parameters, native.numbers) };
+    return { operation: plan.operation, values: packFields(plan, parameters, native.numbers), report: plan.report };
   } finally {
     packing = false;
   }

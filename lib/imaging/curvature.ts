@@ -71,11 +71,10 @@ export async function curvature<V extends Pixels>(image: Image<V>, options: Curv
   const device = deviceFor(options.device, [data, out]);
   const result = (out ?? newReals(data, type, data.length, device)) as V;
   return withResults(out === undefined ? [result] : [], async () => {
-    const used = new Int32Array(1);
-    const { deviceSeconds } = await device.run('imaging.curvature', {
-      type, width, height, depth, channels, coupled, eps, variant, image: viewOf(data), result: viewOf(result), used,
+    const { deviceSeconds, report } = await device.run('imaging.curvature', {
+      type, width, height, depth, channels, coupled, eps, variant, image: viewOf(data), result: viewOf(result),
     }, callOptions(options));
-    const info = { backend: device.backend, deviceSeconds, variant: curvatureVariants[used[0]!]! };
+    const info = { backend: device.backend, deviceSeconds, variant: report.variant };
     return { image: { data: result, width, height, depth, channels }, info };
   });
 }

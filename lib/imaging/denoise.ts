@@ -1,13 +1,14 @@
 // imaging.denoise: total variation denoising of images and volumes.
-import { describeValue, makeFloat64 } from '../core/arrays.ts';
+import { describeValue } from '../core/arrays.ts';
 import { deviceFor, deviceOfCall, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/calls.ts';
 import { oneOf, requireBoolean, requireCall, requireChoice, requireDevice, requireReal, requireWhole } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
+import { lastOf } from '../core/known.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { requireEps } from './curvature.ts';
 import { checkImage, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
-import { choices } from '../core/operations.gen.ts';
+import { choices, type Reports } from '../core/operations.gen.ts';
 
 /** How the energy is minimised. */
 export const denoiseMethods = choices['imaging.denoise'].method;
@@ -173,42 +174,22 @@ function setupOf(options: DenoiseOptions, { channels }: CheckedImage): Setup {
   };
 }
 
-function checkAt(words: Float64Array, row: number, flow: boolean): DenoiseCheck {
-  const [iteration, energy, measure] = words.subarray(3 * row, 3 * row + 3);
-  if (!flow) return { iteration: iteration!, energy: energy!, gap: measure! };
-  return { iteration: iteration!, energy: energy!, ...(Number.isFinite(measure) ? { decrease: measure! } : {}) };
+/** A row of the report's history. */
+function checkOf({ iteration, energy, measure }: Record<'iteration' | 'energy' | 'measure', number>, flow: boolean): DenoiseCheck {
+  if (!flow) return { iteration, energy, gap: measure };
+  return { iteration, energy, ...(Number.isFinite(measure) ? { decrease: measure } : {}) };
 }
 
-/** What the operation reports. */
-class Reports {
-  readonly history: Float64Array;
-  readonly figures = new Float64Array(6);
-  readonly used = new Int32Array(6);
-  readonly #setup: Setup;
-
-  constructor(setup: Setup) {
-    this.#setup = setup;
-    const checks = Math.ceil(setup.iterations / setup.checkEvery);
-    this.history = makeFloat64(3 * checks);
-  }
-
-  check(row: number): DenoiseCheck {
-    return checkAt(this.history, row, this.#setup.method === 'flow');
-  }
-
-  /** The result without image and device. */
-  summary() {
-    const [weight, sigma, , , residual, dt] = this.figures as unknown as number[];
-    const [variant, iterations, checks, converged, filled, solutions] = this.used as unknown as number[];
-    const history = Array.from({ length: checks! }, (_, row) => this.check(row));
-    const last = history.at(-1)!;
-    return {
-      iterations: iterations!, energy: last.energy, ...(last.gap === undefined ? {} : { gap: last.gap }), converged: converged === 1,
-          weight: weight!,
-      ...(sigma! > 0 ? { sigma: sigma! } : {}), ...(residual! >= 0 ? { residual: residual! } : {}), filled: filled!, history,
-      info: { variant: denoiseVariants[variant!]!, solutions: solutions!, ...(dt! > 0 ? { dt: dt! } : {}) },
-    };
-  }
+/** The result without image and device. */
+function summaryOf(report: Reports['imaging.denoise'], flow: boolean) {
+  const { variant, iterations, converged, filled, solutions, weight, sigma, residual, dt } = report;
+  const history = [...report.history].map((row) => checkOf(row, flow));
+  const last = lastOf(history);
+  return {
+    iterations, energy: last.energy, ...(last.gap === undefined ? {} : { gap: last.gap }), converged, weight,
+    ...(sigma > 0 ? { sigma } : {}), ...(residual >= 0 ? { residual } : {}), filled, history,
+    info: { variant, solutions, ...(dt > 0 ? { dt } : {}) },
+  };
 }
 
 /**
@@ -240,16 +221,16 @@ export async function denoise<V extends Pixels>(image: Image<V>, options: Denois
   const device = deviceFor(options.device, [data, out]);
   const result = (out ?? newReals(data, type, data.length, device)) as V;
   return withResults(out === undefined ? [result] : [], async () => {
-    const reports = new Reports(setup);
     // The operation reports an energy where others report a total.
     const report = onProgress === undefined ? undefined : (done: number, energy: number): void => onProgress(done, setup.iterations,
         { energy });
-    const { deviceSeconds } = await device.run('imaging.denoise', {
+    const run = await device.run('imaging.denoise', {
       type, width, height, depth, channels, ...setup, image: viewOf(data), result: viewOf(result),
-      history: reports.history, figures: reports.figures, used: reports.used,
     }, { ...(signal === undefined ? {} : { signal }), ...(report === undefined ? {} : { onProgress: report }) });
-    const { info, ...summary } = reports.summary();
-    return { image: { data: result, width, height, depth, channels }, ...summary, info: { backend: device.backend, deviceSeconds,
-        ...info } };
+    const { info, ...summary } = summaryOf(run.report, setup.method === 'flow');
+    const { deviceSeconds } = run;
+    return {
+      image: { data: result, width, height, depth, channels }, ...summary, info: { backend: device.backend, deviceSeconds, ...info },
+    };
   });
 }

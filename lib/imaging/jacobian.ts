@@ -56,11 +56,10 @@ export async function jacobian<V extends Pixels>(displacement: Image<V>, options
   const bare = options.boundsOnly === true && options.out === undefined;
   const result = bare ? undefined : (options.out ?? newReals(data, type, points, device)) as V;
   return withResults(options.out === undefined && result !== undefined ? [result] : [], async () => {
-    const figures = new Float64Array(4);
-    const { deviceSeconds } = await device.run('imaging.jacobian', {
-      ...gridOf(checked), displacement: viewOf(data), ...(result === undefined ? {} : { result: viewOf(result) }), figures,
+    const { deviceSeconds, report } = await device.run('imaging.jacobian', {
+      ...gridOf(checked), displacement: viewOf(data), ...(result === undefined ? {} : { result: viewOf(result) }),
     }, callOptions(options));
-    const [min = NaN, max = NaN, folded = 0, unknown = 0] = figures;
+    const { least: min, most: max, folded, unknown } = report.bounds;
     const range = { min, max, folded, unknown, info: { backend: device.backend, deviceSeconds } };
     return result === undefined ? range : { image: { data: result, width, height, depth }, ...range };
   });

@@ -1,5 +1,4 @@
 // The levels of a registration, the coarsest first, on the device of the call.
-import { makeFloat64 } from '../core/arrays.ts';
 import { callOptions, newReals, viewOf } from '../core/calls.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { inputArray, resultArray } from '../core/device.ts';
@@ -123,18 +122,15 @@ class Registration {
     const { width, height, depth } = size;
     const field = resultArray(device, type, axes * pointsOf(size), true);
     try {
-      const values = makeFloat64(iterations + 1);
-      const figures = new Float64Array(3);
-      const { deviceSeconds } = await device.run('imaging.registration', {
+      const { deviceSeconds, report } = await device.run('imaging.registration', {
         type, width, height, depth, variant, measure, alpha, step: tau, accelerate: !explicit && options.accelerate !== false,
         stepScale: explicit ? 1.5 : 1, iterations, tolerance,
         reference: viewOf(images.reference), template: viewOf(images.template),
-        ...(initial === undefined ? {} : { initial: viewOf(initial) }), result: viewOf(field), history: values, figures,
+        ...(initial === undefined ? {} : { initial: viewOf(initial) }), result: viewOf(field),
       }, calling);
       this.#seconds += deviceSeconds;
-      const [made, ended, step] = [elementAt(figures, 0), elementAt(figures, 1), elementAt(figures, 2)];
-      const outcome = { iterations: made, converged: ended === 1, tau: step, values: values.slice(0, made + 1) };
-      return { field, level: { width, height, depth, ...outcome } };
+      const { iterations: made, converged, step, history } = report;
+      return { field, level: { width, height, depth, iterations: made, converged, tau: step, values: history.column('value') } };
     } catch (error) {
       field.dispose();
       throw error;
@@ -147,17 +143,16 @@ class Registration {
     const displacement = options.out?.displacement ?? newReals(reference.data, reference.type, axes * reference.points, device);
     const warped = options.out?.warped ?? newReals(reference.data, reference.type, reference.points, device);
     try {
-      const figures = new Float64Array(4);
       const { deviceSeconds } = await device.run('imaging.warp', {
         ...gridOf(reference), channels: 1, relative: true, count: reference.points,
         image: viewOf(template), positions: viewOf(field), result: viewOf(warped),
       }, calling);
-      const bounds = await device.run('imaging.jacobian', { ...gridOf(reference), displacement: viewOf(field), figures }, calling);
+      const bounds = await device.run('imaging.jacobian', { ...gridOf(reference), displacement: viewOf(field) }, calling);
       this.#seconds += deviceSeconds + bounds.deviceSeconds;
       const tre = options.landmarks === undefined ? undefined
         : await landmarkError(device, field, reference, options.landmarks, calling);
       await (displacement instanceof DeviceArray ? displacement.copyFrom(field, calling) : field.read(displacement, 0, calling));
-      const [min = NaN, max = NaN, folded = 0, unknown = 0] = figures;
+      const { least: min, most: max, folded, unknown } = bounds.report.bounds;
       const last = lastOf(this.#history);
       return {
         displacement, warped, jacobian: { min, max, folded, unknown }, ...(tre === undefined ? {} : { tre }), history: this.#history,

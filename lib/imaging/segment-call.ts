@@ -1,24 +1,19 @@
 // How segment calls its operation: once, or in chunks of iterations where the caller wants to hear of progress.
-import { makeFloat64, makeTypedArray } from '../core/arrays.ts';
+import { makeTypedArray } from '../core/arrays.ts';
 import { newReals, viewOf, withResults } from '../core/calls.ts';
 import { requireFields, requireSignal } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
-import { inputArray, resultArray } from '../core/device.ts';
+import { inputArray, resultArray, type RunResult } from '../core/device.ts';
+import type { Reports } from '../core/operations.gen.ts';
 import { contourRingsInTurns } from './contour.ts';
 import type { CheckedImage, Pixels } from '../files/image.ts';
-import { segmentVariants, type SegmentCall, type SegmentResult, type SegmentVariant } from './segment-options.ts';
+import type { SegmentCall, SegmentResult } from './segment-options.ts';
 
 /** Seconds that a chunk should take: a few reports a second. */
 const chunkSeconds = 0.2;
 
-/** Reports of one run of the operation. */
-interface Reports {
-  readonly means: Float64Array;
-  readonly record: Float64Array;
-  readonly figures: Float64Array;
-  readonly used: Int32Array;
-  readonly deviceSeconds: number;
-}
+/** One run of the operation. */
+type Run = RunResult<Reports['imaging.segment']>;
 
 /** What one run begins with and where it writes. */
 interface Arrays {
@@ -39,27 +34,21 @@ const coefficientNames = [
   'reinitializeSteps', 'variant',
 ] as const;
 
-async function runOnce(call: SegmentCall, arrays: Arrays, iterations: number, energyEvery: number): Promise<Reports> {
+async function runOnce(call: SegmentCall, arrays: Arrays, iterations: number, energyEvery: number): Promise<Run> {
   const { image, options, initial, device } = call;
   const { width, height, depth, channels, type } = image;
-  const reports = {
-    means: makeFloat64(2 * channels), record: makeFloat64(2 * (2 + (energyEvery > 0 ? Math.floor(iterations / energyEvery) : 0))),
-    figures: new Float64Array(4), used: new Int32Array(4),
-  };
   const coefficients = Object.fromEntries(coefficientNames.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])));
-  const { deviceSeconds } = await device.run('imaging.segment', {
+  return device.run('imaging.segment', {
     type, width, height, depth, channels, ...coefficients, iterations, energyEvery,
     ...(arrays.given === undefined ? initial : { initial: 'given', given: viewOf(arrays.given) }),
     image: viewOf(arrays.image), levelSet: viewOf(arrays.levelSet), mask: arrays.mask,
     ...(options.weights === undefined ? {} : { weights: Float64Array.from(options.weights) }),
-    ...reports,
   }, { signal: options.signal });
-  return { ...reports, deviceSeconds };
 }
 
-/** The entries of a run's record, `before` iterations having been made already. */
-function entriesOf({ record, used }: Reports, before: number): { iteration: number; energy: number }[] {
-  return Array.from({ length: used[3]! }, (_, i) => ({ iteration: before + record[2 * i]!, energy: record[2 * i + 1]! }));
+/** The energies of a run, `before` iterations having been made already. */
+function entriesOf({ report }: Run, before: number): { iteration: number; energy: number }[] {
+  return [...report.history].map(({ iteration, energy }) => ({ iteration: before + iteration, energy }));
 }
 
 /**
@@ -73,16 +62,16 @@ async function runChunks(call: SegmentCall, arrays: Arrays, iterations: number, 
   let [done, chunk, deviceSeconds, given] = [0, unit, 0, arrays.given];
   for (;;) {
     const count = Math.min(chunk, iterations - done);
-    const reports = await runOnce(call, { ...arrays, given }, count, energyEvery);
-    const entries = entriesOf(reports, done);
+    const run = await runOnce(call, { ...arrays, given }, count, energyEvery);
+    const entries = entriesOf(run, done);
     // Each chunk after the first begins with the energy that the one before ended with, which counts only where it falls due.
     history.push(...(done === 0 ? entries : entries.slice(1)));
-    done += reports.used[1]!;
-    deviceSeconds += reports.deviceSeconds;
-    const [energy, change] = reports.figures;
-    options.onProgress?.(done, iterations, { energy: energy!, change: change! });
-    if (done >= iterations || reports.used[2] === 1) return { reports: { ...reports, deviceSeconds }, history, done };
-    if (reports.deviceSeconds < chunkSeconds) chunk *= 2;
+    const { energy, change, converged } = run.report;
+    done += run.report.iterations;
+    deviceSeconds += run.deviceSeconds;
+    options.onProgress?.(done, iterations, { energy, change });
+    if (done >= iterations || converged) return { run: { ...run, deviceSeconds }, history, done };
+    if (run.deviceSeconds < chunkSeconds) chunk *= 2;
     given = arrays.levelSet;
     const last = history.at(-1)!;
     if (energyEvery === 0 || last.iteration % energyEvery !== 0) history.pop();
@@ -105,11 +94,11 @@ function onDevice(call: SegmentCall, arrays: Arrays, temporary: DeviceArray[]): 
   };
 }
 
-async function run(call: SegmentCall, arrays: Arrays) {
+async function runWhole(call: SegmentCall, arrays: Arrays) {
   const { iterations = 500, energyEvery = 20, onProgress } = call.options;
   if (onProgress === undefined) {
-    const reports = await runOnce(call, arrays, iterations, energyEvery);
-    return { reports, history: entriesOf(reports, 0), done: reports.used[1]! };
+    const run = await runOnce(call, arrays, iterations, energyEvery);
+    return { run, history: entriesOf(run, 0), done: run.report.iterations };
   }
   const temporary: DeviceArray[] = [];
   try {
@@ -147,14 +136,12 @@ export async function segmentInChunks(call: SegmentCall): Promise<SegmentResult>
   const mask = (out?.mask ?? newMask()) as Uint8Array | DeviceArray;
   if (out?.mask === undefined && mask instanceof DeviceArray) made.push(mask);
   return withResults(made, async () => {
-    const { reports, history, done } = await run(call, { image: image.data, given, levelSet, mask });
-    const { means, figures, used, deviceSeconds } = reports;
-    const variant: SegmentVariant = segmentVariants[used[0]!]!;
+    const { run: { deviceSeconds, report }, history, done } = await runWhole(call, { image: image.data, given, levelSet, mask });
+    const { means, variant, converged, energy, change, inside } = report;
     return {
-      levelSet, mask: mask as never, history, iterations: done, converged: used[2] === 1,
-      means: { inside: means.slice(0, image.channels), outside: means.slice(image.channels) },
-      energy: figures[0]!, change: figures[1]!, inside: figures[2]!, contours: contoursOf(image, levelSet),
-      info: { backend: device.backend, deviceSeconds, type: image.type, variant },
+      levelSet, mask: mask as never, history, iterations: done, converged,
+      means: { inside: means.column('inside'), outside: means.column('outside') }, energy, change, inside,
+      contours: contoursOf(image, levelSet), info: { backend: device.backend, deviceSeconds, type: image.type, variant },
     };
   });
 }

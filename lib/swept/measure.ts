@@ -1,7 +1,7 @@
 // swept.measure: sums and bounds of a state, computed where it is.
-import { makeFloat64 } from '../core/arrays.ts';
 import type { DeviceArray } from '../core/device.ts';
 import { requireCount, requireFields, requireNumber } from '../core/checks.ts';
+import type { Reports } from '../core/operations.gen.ts';
 import type { Norms, Setup } from './types.ts';
 
 /** Figures of a row: sums over its points, and bounds. A NaN in the row makes all of them NaN. */
@@ -14,9 +14,6 @@ export interface RowFigures {
   readonly least: number;
   readonly most: number;
 }
-
-/** Figures of a row, as cuda/swept/measure.h orders them. */
-const count = 6;
 
 /** A component of a problem; both default to 0. */
 export interface Place {
@@ -44,11 +41,11 @@ export class Figures {
   readonly n: number;
   readonly batch: number;
   readonly components: number;
-  readonly #words: Float64Array;
+  readonly #rows: Reports['swept.measure']['rows'];
 
   /** @internal */
-  constructor(words: Float64Array, { n, batch }: Setup, components: number) {
-    this.#words = words;
+  constructor(rows: Reports['swept.measure']['rows'], { n, batch }: Setup, components: number) {
+    this.#rows = rows;
     this.n = n;
     this.batch = batch;
     this.components = components;
@@ -64,9 +61,7 @@ export class Figures {
    * @throws ArgumentError for a row that there is not
    */
   at(row: number): RowFigures {
-    requireCount(row, 'row', 0, this.batch * this.components - 1);
-    const [sum, trapezoid, absoluteSum, squareSum, least, most] = this.#words.subarray(count * row);
-    return { sum: sum!, trapezoid: trapezoid!, absoluteSum: absoluteSum!, squareSum: squareSum!, least: least!, most: most! };
+    return this.#rows.at(row);
   }
 
   /** The first problem with a value that is not finite; -1 when there is none. */
@@ -94,9 +89,8 @@ export class Figures {
 export async function measure(state: DeviceArray, setup: Setup, signal: AbortSignal | undefined): Promise<Figures> {
   const components = componentsOf(setup);
   const rows = setup.batch * components;
-  const figures = makeFloat64(rows * count);
-  await state.device.run('swept.measure', {
-    type: setup.type, n: setup.n, rows, state: { data: state, offset: 0, systemStride: 0, rowStride: 1, rhsStride: 0 }, figures,
+  const { report } = await state.device.run('swept.measure', {
+    type: setup.type, n: setup.n, rows, state: { data: state, offset: 0, systemStride: 0, rowStride: 1, rhsStride: 0 },
   }, { signal });
-  return new Figures(figures, setup, components);
+  return new Figures(report.rows, setup, components);
 }

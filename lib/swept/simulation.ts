@@ -3,7 +3,6 @@ import { describeValue } from '../core/arrays.ts';
 import { writeCheckpoint } from '../core/checkpoint.ts';
 import type { Device, DeviceArray } from '../core/device.ts';
 import { DisposedError, InstabilityError, refusal } from '../core/errors.ts';
-import { elementAt } from '../core/known.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { requireCall, requireCount, requireFields, requirePath } from '../core/checks.ts';
 import { snapshot } from '../core/snapshot.ts';
@@ -14,9 +13,8 @@ import { componentsOf, measure, rowOf, type Figures, type Place } from './measur
 import { Pace } from './pace.ts';
 import { checkpointKind, stateNames, type CheckpointParameters } from './saved.ts';
 import { checkSnapshots, goals, type Goal } from './snapshots.ts';
-import {
-  variants, type EquationName, type Norms, type Placement, type RealArray, type Setup, type SimulationInfo, type Snapshot,
-  type SnapshotOptions,
+import type {
+  EquationName, Norms, Placement, RealArray, Setup, SimulationInfo, Snapshot, SnapshotOptions,
 } from './types.ts';
 
 /** @internal What {@link Simulation} is made of. */
@@ -43,7 +41,7 @@ export abstract class Simulation<State> {
   #next: DeviceArray;
   #clock: Clock;
   #pace: Pace;
-  #used = new Int32Array(6);
+  #made: Pick<SimulationInfo, 'variant' | 'points' | 'depth' | 'threads'>;
   #steps = 0;
   #seconds = 0;
   #disposed = false;
@@ -58,7 +56,7 @@ export abstract class Simulation<State> {
     this.#next = next;
     this.#clock = clock;
     this.#pace = new Pace(setup.n * setup.batch, placement.device.backend);
-    this.#used[0] = variants.indexOf(placement.variant);
+    this.#made = { variant: placement.variant, points: 0, depth: 0, threads: 0 };
   }
 
   /** Decodes the stored numbers. */
@@ -83,9 +81,8 @@ export abstract class Simulation<State> {
 
   /** What ran so far in this object. */
   get info(): SimulationInfo {
-    const [variant = 0, points = 0, depth = 0, threads = 0] = this.#used;
     return {
-      backend: this.device.backend, variant: elementAt(variants, variant), points, depth, threads, steps: this.#steps,
+      backend: this.device.backend, ...this.#made, steps: this.#steps,
       deviceSeconds: this.#seconds,
       pointUpdatesPerSecond: this.#steps === 0 ? NaN : (this.n * this.batch * this.#steps) / this.#seconds,
     };
@@ -270,8 +267,7 @@ export abstract class Simulation<State> {
   /** One call of the device; the two arrays change places after it. */
   async #segment(steps: number, dt: number, signal: AbortSignal | undefined): Promise<void> {
     this.#requireOpen();
-    const deviceSeconds = await this.#call(steps, dt, true, signal);
-    const completed = elementAt(this.#used, 4);
+    const { deviceSeconds, completed } = await this.#call(steps, dt, true, signal);
     [this.#state, this.#next] = [this.#next, this.#state];
     this.#clock.step += completed;
     this.#steps += completed;
@@ -280,16 +276,18 @@ export abstract class Simulation<State> {
     this.#pace.learn(steps, deviceSeconds);
   }
 
-  /** The state after `steps` steps into the other array; the seconds it took. */
-  async #call(steps: number, dt: number, check: boolean, signal?: AbortSignal): Promise<number> {
+  /** The state after `steps` steps into the other array; the seconds it took, and how far it came. */
+  async #call(steps: number, dt: number, check: boolean, signal?: AbortSignal): Promise<{ deviceSeconds: number; completed: number }> {
     const { equation, type, n, batch, dx, left, right, diffusivity, gamma, limiter } = this.setup;
     const { device, variant, points, depth, threads } = this.#placement;
     const view = (data: DeviceArray) => ({ data, offset: 0, systemStride: 0, rowStride: 1, rhsStride: 0 });
-    const { deviceSeconds } = await device.run('swept.advance', {
+    const { deviceSeconds, report } = await device.run('swept.advance', {
       type, equation, variant, n, batch, steps, left, right, dx, dt, diffusivity, gamma, limiter, check, points, depth, threads,
-      state: view(this.#state), next: view(this.#next), used: this.#used,
+      state: view(this.#state), next: view(this.#next),
     }, { signal });
-    return deviceSeconds;
+    const { variant: made, completed } = report;
+    this.#made = { variant: made, points: report.points, depth: report.depth, threads: report.threads };
+    return { deviceSeconds, completed };
   }
 
   /** What a step that is refused has made. */

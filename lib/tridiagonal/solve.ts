@@ -2,6 +2,7 @@
 import { makeInt32 } from '../core/arrays.ts';
 import { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
+import type { Reports } from '../core/operations.gen.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { callFields, checkOptions, choice, optionTable, realFrom, truth } from '../core/options.ts';
 import { arrayField, matrixFields, shapeFields } from './options.ts';
@@ -13,7 +14,7 @@ import {
   algorithms, depths, type Algorithm, type CallOptions, type MatrixOptions, type RunInfo,
   type ShapeOptions, type Vector,
 } from './types.ts';
-import { backwardErrorsLike, freeErrors, makeWords, summaryFor, withWords, wordBytes, type BackwardErrors } from './words.ts';
+import { backwardErrorsLike, freeErrors, makeWords, smallBatch, withWords, wordBytes, type BackwardErrors } from './words.ts';
 
 /** How a solve is done and how far it is trusted. */
 export interface MethodOptions {
@@ -116,12 +117,11 @@ export async function solve<V extends Vector>(options: SolveOptions<V>): Promise
     const { batch, rhsCount } = problem.shape;
     const words = makeWords(device, batch * rhsCount);
     const backwardError = options.check === true ? backwardErrorsLike(rhs, device, batch * rhsCount) : undefined;
-    const used = new Int32Array(4);
-    Object.assign(parameters, words, { used, backwardError, solution: viewOf(problem, 'solution', solution) });
+    Object.assign(parameters, words, { backwardError, solution: viewOf(problem, 'solution', solution) });
     try {
-      const [{ deviceSeconds }, status] = await withWords(words, rhsCount, () =>
+      const [{ deviceSeconds, report }, status] = await withWords(words, rhsCount, () =>
         device.run('tridiagonal.solve', parameters, { signal, onProgress }));
-      return new Solved(solution, status, backwardError, infoOf(used, runInfo(device, problem, deviceSeconds)));
+      return new Solved(solution, status, backwardError, infoOf(report, runInfo(device, problem, deviceSeconds)));
     } catch (error) {
       freeErrors(backwardError);
       throw error;
@@ -148,10 +148,9 @@ class Solved<V extends Vector> implements SolveResult<V> {
   }
 }
 
-/** `run` with the words of the report `used`. */
-export function infoOf(used: Int32Array, run: RunInfo): SolveInfo {
-  const [algorithm = 0, depth = 0, threads = 0, launches = 0] = used;
-  return Object.assign(run, { algorithm: algorithms[algorithm] ?? 'auto', depth, threads, launches });
+/** `run` with what the solve reports. */
+export function infoOf({ algorithm, depth, threads, launches }: Reports['tridiagonal.solve'], run: RunInfo): SolveInfo {
+  return Object.assign(run, { algorithm, depth, threads, launches });
 }
 
 /**
@@ -166,9 +165,10 @@ export async function workspace(given: SolveOptions): Promise<number> {
   const { rhs, out } = options;
   if (!Device.isOpen(device)) await Device.opened(device);
   const { batch, rhsCount } = problem.shape;
-  const words = { status: makeInt32(batch * rhsCount), row: makeInt32(batch * rhsCount), summary: summaryFor(batch * rhsCount) };
+  const length = batch * rhsCount;
+  const words = { status: makeInt32(length), row: makeInt32(length), summarize: length > smallBatch };
   const solution = out === undefined ? viewOf(problem, 'rhs', rhs) : viewOf(problem, 'solution', out, 'out');
-  return device.workspace('tridiagonal.solve', Object.assign(parameters, words, { solution })) + wordBytes(batch * rhsCount);
+  return device.workspace('tridiagonal.solve', Object.assign(parameters, words, { solution })) + wordBytes(length);
 }
 
 function prepare(options: SolveOptions): Prepared {
@@ -190,7 +190,7 @@ function prepare(options: SolveOptions): Prepared {
   // One literal with every field: objects put together from parts are slow to read.
   const parameters = {
     type, n, batch, rhsCount, offsets, lower, diagonal, upper, periodic, transpose, structure, rhs, solution: undefined,
-    algorithm, depth, stable, check, refine, tolerance, status: undefined, row: undefined, used: undefined, backwardError: undefined,
+    algorithm, depth, stable, check, refine, tolerance, status: undefined, row: undefined, summarize: undefined, backwardError: undefined,
   };
   return { problem, parameters };
 }

@@ -3,13 +3,14 @@ import { makeInt32 } from '../core/arrays.ts';
 import { requireCount } from '../core/checks.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
+import { words } from '../core/operations.gen.ts';
 import { describe } from './views.ts';
 
 /** Outcome of one system and right-hand side. */
-export type SystemState = 'ok' | 'zero-pivot' | 'non-finite' | 'inaccurate';
+export type SystemState = (typeof states)[number];
 
-const states: readonly SystemState[] = ['ok', 'zero-pivot', 'non-finite', 'inaccurate'];
-const resolvedFlag = 0x100;
+const { states, flags } = words['tridiagonal.solve'].status;
+const resolvedFlag = 0x100 << flags.indexOf('resolvedByPivoting');
 
 /** One decoded outcome. */
 export interface SystemOutcome {

@@ -67,12 +67,11 @@ export async function vjp<V extends Vector>(options: VjpOptions<V>): Promise<Vjp
     try {
       const { batch, rhsCount } = problem.shape;
       const words = makeWords(device, batch * rhsCount);
-      const used = new Int32Array(4);
-      Object.assign(parameters, words, { used, rhsGradient: viewOf(problem, 'rhs', rhs) });
+      Object.assign(parameters, words, { rhsGradient: viewOf(problem, 'rhs', rhs) });
       for (const { name, view } of gradients) Object.assign(parameters, { [`${name}Gradient`]: view });
-      const [{ deviceSeconds }, status] = await withWords(words, rhsCount, () =>
+      const [{ deviceSeconds, report }, status] = await withWords(words, rhsCount, () =>
         device.run('tridiagonal.vjp', parameters, { signal, onProgress }));
-      return resultOf(rhs, gradients, status, infoOf(used, runInfo(device, problem, deviceSeconds)));
+      return resultOf(rhs, gradients, status, infoOf(report, runInfo(device, problem, deviceSeconds)));
     } catch (error) {
       for (const { array } of gradients) freeVector(array);
       throw ofBand(error);

@@ -1,7 +1,8 @@
 // Where a call's words per system are while it runs, and how they become its SystemStatuses.
 import { makeResult } from '../core/arrays.ts';
 import { DeviceArray } from '../core/device-array.ts';
-import { resultArray, type Device } from '../core/device.ts';
+import { resultArray, type Device, type RunResult } from '../core/device.ts';
+import type { Reports } from '../core/operations.gen.ts';
 import { SystemStatuses, type NotedWords } from './status.ts';
 import type { SplitComplex, Vector } from './types.ts';
 import { isSplit } from './views.ts';
@@ -24,18 +25,15 @@ const wordsPerRead = 1 << 18;
 export interface CallWords {
   status: Int32Array | DeviceArray;
   row: Int32Array | DeviceArray;
-  /** SummaryWord of cuda/tridiagonal/solve.h. */
-  summary?: Float64Array;
+  /** Whether the call reports what they come to. */
+  summarize: boolean;
 }
 
-/** Places in a summary, as SummaryWord of cuda/tridiagonal/solve.h. */
-const summaryWord = { zeroPivots: 0, nonFinites: 1, inaccurates: 2, resolved: 3, firstFailed: 4 } as const;
-const summaryLength = 8;
+/** What the words of a call come to. */
+type Summary = NonNullable<Reports['tridiagonal.solve']['summary']>;
 
-/** The summary of a call of `length` outcomes, where it brings one back. */
-export function summaryFor(length: number): Float64Array | undefined {
-  return length <= smallBatch ? undefined : new Float64Array(summaryLength);
-}
+/** What the calls that write words give back. */
+type Summarised = RunResult<{ readonly summary: Summary | undefined }>;
 
 /** Device memory that the words of a call of `length` outcomes take while it runs. */
 export function wordBytes(length: number): number {
@@ -44,16 +42,17 @@ export function wordBytes(length: number): number {
 
 /** Word arrays for a call of `length` outcomes on `device`. */
 export function makeWords(device: Device, length: number): CallWords {
-  const summary = summaryFor(length);
-  if (summary === undefined) return { status: new Int32Array(length), row: new Int32Array(length).fill(-1) };
-  return { status: resultArray(device, 'int32', length), row: resultArray(device, 'int32', length), summary };
+  if (length <= smallBatch) return { status: new Int32Array(length), row: new Int32Array(length).fill(-1), summarize: false };
+  return { status: resultArray(device, 'int32', length), row: resultArray(device, 'int32', length), summarize: true };
 }
 
 /** Runs a call that writes `words`, and gives their memory on the device back whatever comes of it. */
-export async function withWords<R>(words: CallWords, rhsCount: number, run: () => Promise<R>): Promise<[R, SystemStatuses]> {
+export async function withWords<R extends Summarised>(
+  words: CallWords, rhsCount: number, run: () => Promise<R>,
+): Promise<[R, SystemStatuses]> {
   try {
     const result = await run();
-    return [result, await statusesOf(words, rhsCount)];
+    return [result, await statusesOf(words, result.report.summary, rhsCount)];
   } finally {
     freeWords(words);
   }
@@ -63,14 +62,14 @@ function freeWords({ status, row }: CallWords): void {
   for (const array of [status, row]) if (!(array instanceof Int32Array)) array.dispose();
 }
 
-async function statusesOf({ status, row, summary }: CallWords, rhsCount: number): Promise<SystemStatuses> {
+async function statusesOf({ status, row }: CallWords, summary: Summary | undefined, rhsCount: number): Promise<SystemStatuses> {
   if (status instanceof Int32Array || row instanceof Int32Array || summary === undefined) {
     return new SystemStatuses(status as Int32Array, row as Int32Array, rhsCount);
   }
-  const failed = summary[summaryWord.zeroPivots]! + summary[summaryWord.nonFinites]! + summary[summaryWord.inaccurates]!;
-  const resolved = summary[summaryWord.resolved]!;
+  const { zeroPivots, nonFinites, inaccurates, resolved, firstFailed } = summary;
+  const failed = zeroPivots + nonFinites + inaccurates;
   if (failed + resolved === 0) return new SystemStatuses(status.length, undefined, rhsCount);
-  const from = resolved > 0 ? 0 : summary[summaryWord.firstFailed]!;
+  const from = resolved > 0 ? 0 : firstFailed;
   return new SystemStatuses(status.length, await readNoted(status, row, from, resolved > 0 ? Infinity : failed), rhsCount);
 }
 

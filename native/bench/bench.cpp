@@ -1,11 +1,11 @@
 // Benchmark hooks of the addon: operations and their peers, run many times back to back on the device's
 // thread. Compiled into builds of a clone only (WARPLOOM_BENCH), never into a released binary. Adds
-//   benchmark(array, operation, sets, { calls, repeats, warmup }): Promise<{ seconds: number[], report: number[] }>
+//   benchmark(array, operation, sets, { calls, repeats, warmup }): Promise<{ seconds: number[], report }>
 // on the device of the device array with that number.
 // `operation` is a name of operations() or of peers(); each of `sets`, used in turn, a Float64Array of packed
 // parameters (PackedParameters) whose arrays are all device arrays. `seconds` is the time of one call in each
 // repeat, without transfers and without waiting for the device between calls; `report` what the operation
-// reported of its last call, in 32-bit words.
+// reported of the last call of the last set (ReportWriter).
 //   peers(): { name, available, reason }[]
 // `reason` says which library a peer uses, or why it cannot run.
 //   moments(on): number[]
@@ -13,6 +13,7 @@
 // nanoseconds of process.hrtime.
 //   sanitizer: string    the sanitizer of this build, or ''; such builds are not benchmarked
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -52,7 +53,6 @@ class BenchmarkJob final : public Job {
   Failure add(napi_env env, std::unique_ptr<Invocation> invocation, const std::vector<double>& numbers,
               Session& session) {
     Binder binder(env, PackedParameters{numbers.data(), nullptr, 0}, session);
-    binder.keep_report(report_, kReportWords);
     invocation->bind(binder);
     Failure failure = binder.finish(*Environment::of(env), [](Footprint&) {});
     if (failure) return failure;
@@ -61,6 +61,8 @@ class BenchmarkJob final : public Job {
     }
     const Status status = invocation->validate();
     if (!status.ok()) return Failure::from(status);
+    reports_.push_back(binder.take_report());
+    if (Failure refused = give_tables(reports_.back().get())) return refused;
     invocations_.push_back(std::move(invocation));
     arrays_.push_back({std::move(binder.pointers()), std::move(binder.buffers())});
     return {};
@@ -68,6 +70,29 @@ class BenchmarkJob final : public Job {
 
  protected:
   Status work(Session& session, Device& device) override {
+    /// Tables on the device are there while the calls run.
+    struct Tables {
+      Session& session;
+      std::vector<void*> memory;
+      ~Tables() {
+        for (void* const each : memory) session.release(each);
+      }
+    } tables{session, {}};
+    for (const TableRequest& request : on_device_) {
+      void* memory = nullptr;
+      WARPLOOM_TRY(session.allocate(request.bytes, &memory));
+      tables.memory.push_back(memory);
+      *request.data = memory;
+    }
+    WARPLOOM_TRY(measure(session, device));
+    for (size_t i = 0; i < on_device_.size(); ++i) {
+      fetched_.emplace_back(static_cast<size_t>(on_device_[i].bytes));
+      WARPLOOM_TRY(device.download(fetched_.back().data(), tables.memory[i], on_device_[i].bytes));
+    }
+    return device.synchronize();
+  }
+
+  Status measure(Session& session, Device& device) {
     const Operations& table = session.backend().operations;
     for (const Arrays& each : arrays_) WARPLOOM_TRY(point_at_device_arrays(each.pointers, each.buffers, device));
     const auto call = [&](int64_t index, Control& control) {
@@ -100,15 +125,39 @@ class BenchmarkJob final : public Job {
     }
     napi_create_object(env, result);
     js::set(env, *result, "seconds", list);
-    napi_create_array(env, &list);
-    for (int i = 0; i < kReportWords; ++i) napi_set_element(env, list, i, js::number(env, report_[i]));
-    js::set(env, *result, "report", list);
+    if (reports_.back() == nullptr) return {};
+    ReportWriter writer(env, seconds_.empty() ? 0 : seconds_.back());
+    reports_.back()->write(writer);
+    for (const ReportWriter::Fetch& fetch : writer.fetches()) {
+      for (size_t i = 0; i < on_device_.size(); ++i) {
+        if (on_device_[i].data == fetch.table) std::memcpy(fetch.memory, fetched_[i].data(), static_cast<size_t>(fetch.bytes));
+      }
+    }
+    js::set(env, *result, "report", writer.list());
     return {};
   }
 
  private:
-  static constexpr int kReportWords = 4;
-  int32_t report_[kReportWords] = {};
+  /// Tables in host memory get theirs; those on the device are made there.
+  Failure give_tables(Report* report) {
+    if (report == nullptr) return {};
+    TableRequests requests;
+    report->request(requests);
+    for (const TableRequest& request : requests.list()) {
+      if (request.where == Where::device) {
+        on_device_.push_back(request);
+        continue;
+      }
+      tables_.emplace_back(static_cast<size_t>(request.bytes) / sizeof(double));
+      *request.data = tables_.back().data();
+    }
+    return {};
+  }
+
+  std::vector<std::unique_ptr<Report>> reports_;
+  std::vector<std::vector<double>> tables_;
+  std::vector<TableRequest> on_device_;
+  std::vector<std::vector<char>> fetched_;  // their contents
   std::vector<std::unique_ptr<Invocation>> invocations_;
   struct Arrays {
     std::vector<Pointer> pointers;

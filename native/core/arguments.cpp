@@ -38,17 +38,17 @@ void Binder::read_integer(const char* name, int64_t low, int64_t high, int64_t* 
                         std::to_string(number)));
 }
 
-void Binder::integer(const char* name, int32_t& value) {
+void Binder::integer(const char* name, int32_t& value, Range) {
   int64_t wide = value;
   read_integer(name, INT32_MIN, INT32_MAX, &wide);
   value = static_cast<int32_t>(wide);
 }
 
-void Binder::integer(const char* name, int64_t& value) {
+void Binder::integer(const char* name, int64_t& value, Range) {
   read_integer(name, -js::kLargestSafeInteger, js::kLargestSafeInteger, &value);
 }
 
-void Binder::real(const char* name, double& value) {
+void Binder::real(const char* name, double& value, Range) {
   const double number = next_number();
   if (std::isnan(number)) return;
   if (std::isinf(number)) return fail(Failure::invalid(name, "a finite number", "an infinite one"));
@@ -69,7 +69,6 @@ size_t Binder::add_buffer(std::string name, ElementType type, Role role, bool is
   buffer.is_array = is_array;
   buffer.input = true;  // until settle_contents()
   buffer.output = role != Role::input;
-  buffer.report = role == Role::report;
   buffer.owned = id == PackedParameters::kOwned;
   buffer.id = buffer.owned ? NAN : id;
   buffer.value = value;
@@ -80,12 +79,7 @@ size_t Binder::add_buffer(std::string name, ElementType type, Role role, bool is
 void Binder::read_array(const char* name, ElementType type, Role role, void** data, int64_t* length) {
   const double id = next_number();
   const napi_value value = next_value();
-  if (std::isnan(id) && js::is_absent(env_, value)) {
-    if (role != Role::report || report_ == nullptr) return;
-    *data = report_;
-    *length = report_words_;
-    return;
-  }
+  if (std::isnan(id) && js::is_absent(env_, value)) return;
   arrays_.push_back({add_buffer(name, type, role, true, id, value), data, length});
 }
 
@@ -138,7 +132,7 @@ Failure Binder::finish(const Environment& environment, const std::function<void(
 void Binder::settle_contents(const Footprint& footprint) {
   for (const PendingArray& pending : arrays_) {
     Buffer& buffer = buffers_[pending.buffer];
-    if (buffer.output && !buffer.report && footprint.whole(pending.data)) buffer.input = false;
+    if (buffer.output && footprint.whole(pending.data)) buffer.input = false;
     if (buffer.bytes > 0) pointers_.push_back({pending.data, pending.buffer});
   }
   for (const PendingView& pending : views_) {
@@ -155,10 +149,6 @@ void Binder::settle_contents(const Footprint& footprint) {
 void Binder::read_device_array(Buffer& buffer, const Environment& environment) {
   const DeviceArray* const array = environment.find_array(buffer.id);
   if (array == nullptr || array->memory() == nullptr) return fail(Failure::disposed("the device array", buffer.name));
-  if (buffer.report) {
-    return fail(Failure::invalid(buffer.name, std::string("a ") + typed_array_name(buffer.type) + " in host memory",
-                                 array->description()));
-  }
   const bool matches = array->type() == buffer.type || array->type() == real_type(buffer.type);
   if (!matches || (buffer.is_array && buffer.type == ElementType::int64)) {
     std::string expected = std::string("a ") + typed_array_name(buffer.type);
@@ -185,7 +175,7 @@ void Binder::read_memory(Buffer& buffer, const Environment& environment) {
     return fail(Failure::invalid(buffer.name, "an array that no pending call writes to",
                                  "an output of a pending call; await it first"));
   }
-  buffer.in_place = buffer.owned && buffer.output && !buffer.report && session_.host_memory();
+  buffer.in_place = buffer.owned && buffer.output && session_.host_memory();
   buffer.pinned = buffer.is_array ? nullptr : session_.find_pinned(array.data, array.bytes);
 }
 

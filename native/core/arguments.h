@@ -13,6 +13,7 @@
 #include "native/core/error.h"
 #include "native/core/host_block.h"
 #include "native/core/napi_setup.h"
+#include "native/core/report.h"
 #include "native/core/typed_array.h"
 
 namespace warploom {
@@ -26,7 +27,7 @@ struct Buffer {
   bool is_array = false;  ///< an `array` field; otherwise part of a `view`
   bool input = false;     ///< its contents are needed on the device
   bool output = false;    ///< its contents come back
-  bool report = false;    ///< stays on the host: the operation itself writes the call's copy
+  bool table = false;     ///< of the report: no memory of the caller's
   double id = 0;               ///< of the device array; NaN for memory of JavaScript
   napi_value value = nullptr;  ///< during reading only
   int32_t kept = -1;           ///< outputs in JavaScript's memory: index in the job's kept values
@@ -89,27 +90,35 @@ class Binder {
     value = static_cast<E>(index);
     if constexpr (std::is_same_v<E, ScalarType>) scalar_ = value;
   }
-  void integer(const char* name, int32_t& value);
-  void integer(const char* name, int64_t& value);
-  void real(const char* name, double& value);
+  // Ranges are those of check().
+  void integer(const char* name, int32_t& value, Range = {});
+  void integer(const char* name, int64_t& value, Range = {});
+  void real(const char* name, double& value, Range = {});
   void boolean(const char* name, bool& value);
   template <class T>
   void array(const char* name, Array<T>& value, Role role) {
     read_array(name, ElementTypeOf<std::remove_const_t<T>>::value, role,
                reinterpret_cast<void**>(const_cast<std::remove_const_t<T>**>(&value.data)), &value.length);
   }
-  void view(const char* name, View& value, Role role);
-
-  /// Where reports go that the caller gave no array for; call it before visit().
-  void keep_report(int32_t* words, int64_t count) {
-    report_ = words;
-    report_words_ = count;
+  template <class... Names>
+  void words(const char* name, Array<int32_t>& value, Role role, const Names&...) {
+    array(name, value, role);
   }
+  void view(const char* name, View& value, Role role);
+  template <class Fields, class Parameters>
+  void report(Fields*& fields, const Parameters& parameters) {
+    auto report = std::make_unique<TypedReport<Fields, Parameters>>(parameters);
+    fields = report->fields();
+    report_ = std::move(report);
+  }
+
   /// After visit(): kinds, lengths and memory of all arrays. `describe` says what the call writes whole.
   Failure finish(const Environment& environment, const std::function<void(Footprint&)>& describe);
 
   std::vector<Buffer>& buffers() { return buffers_; }
   std::vector<Pointer>& pointers() { return pointers_; }
+  /// Null for operations that have none. It refers to the parameters.
+  std::unique_ptr<Report> take_report() { return std::move(report_); }
 
  private:
   struct PendingArray {
@@ -148,8 +157,7 @@ class Binder {
   Session& session_;
   Failure failure_;
   ScalarType scalar_ = ScalarType::float64;
-  int32_t* report_ = nullptr;
-  int64_t report_words_ = 0;
+  std::unique_ptr<Report> report_;
   std::vector<Buffer> buffers_;
   std::vector<Pointer> pointers_;
   std::vector<PendingArray> arrays_;

@@ -11,10 +11,6 @@
 namespace warploom {
 namespace {
 
-constexpr int64_t kAlignment = 256;
-// Arrays of a call that stay in the host's memory where the operation goes through them once. Measured on an H200: a copy each way
-// takes 10 us more than the kernel alone, 4 KiB read and written over the link by the kernel itself 1.
-constexpr int64_t kNear = int64_t{64} << 10;
 // Updates of elements that take some 10 microseconds, and half a millisecond, on the cpu backend.
 constexpr int64_t kSmallWork = 4096, kShortWork = 200'000;
 
@@ -24,7 +20,7 @@ JobSize size_of(int64_t work, const Session& session) {
   return work <= kShortWork && &session.backend() == &cpu_backend() ? JobSize::brief : JobSize::large;
 }
 
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+int64_t aligned(int64_t bytes) { return (bytes + Call::kAlignment - 1) / Call::kAlignment * Call::kAlignment; }
 
 Failure no_memory() { return Failure::from(Status(Code::out_of_memory, "not enough host memory")); }
 
@@ -42,12 +38,15 @@ Failure Call::read(napi_env env, const PackedParameters& packed) {
   if (failure) return failure;
   buffers_ = std::move(binder.buffers());
   pointers_ = std::move(binder.pointers());
+  report_ = binder.take_report();
   place_buffers();
   failure = reserve_parts();
   if (!failure) failure = copy_arrays();
   if (failure) return failure;
   const Status status = invocation_->validate();
   if (!status.ok()) return Failure::from(status);
+  failure = make_tables();
+  if (failure) return failure;
   return session_->is_open() ? slice() : Failure();
 }
 
@@ -55,19 +54,23 @@ Failure Call::read(napi_env env, const PackedParameters& packed) {
 Failure Call::reserve_workspace() {
   if (!session_->is_open() || !session_->host_memory() || (work_ >= 0 && work_ <= kSmallWork)) return {};
   const int64_t bytes = workspace_bytes();
-  int64_t held = slices_up_ != nullptr ? slices_up_->bytes() : 0;
-  for (const Part& part : parts_) held += part.bytes;
-  Failure failure = session_->reserve(bytes, held);
+  Failure failure = session_->reserve(bytes, held_bytes());
   if (!failure) workspace_ = bytes;
   return failure;
 }
 
 Call::~Call() {
-  if (workspace_ > 0) session_->staging().release(workspace_);
+  if (workspace_ + tables_bytes_ > 0) session_->staging().release(workspace_ + tables_bytes_);
+}
+
+/// What is counted for the call so far.
+int64_t Call::held_bytes() const {
+  int64_t bytes = workspace_ + tables_bytes_ + (slices_up_ != nullptr ? slices_up_->bytes() : 0);
+  for (const Part& part : parts_) bytes += part.block != nullptr ? part.bytes : 0;
+  return bytes;
 }
 
 Call::PartName Call::part_of(const Buffer& buffer) {
-  if (buffer.report) return kReports;
   if (!buffer.input) return kResults;
   if (buffer.output) return buffer.is_array ? kIndicesBoth : kBoth;
   return buffer.is_array ? kIndices : kInputs;
@@ -84,8 +87,7 @@ void Call::place_buffers() {
     buffer.offset = aligned(part.bytes);
     part.bytes = buffer.offset + buffer.bytes;
   }
-  for (int i = 0; i < kReports; ++i) {
-    Part& part = parts_[static_cast<size_t>(i)];
+  for (Part& part : parts_) {
     part.device_offset = device_bytes_;
     device_bytes_ += aligned(part.bytes);
   }
@@ -103,12 +105,12 @@ Failure Call::reserve_parts() {
   int64_t bytes = 0;
   for (const Part& part : parts_) bytes += part.block == nullptr ? part.bytes : 0;
   if (bytes == 0) return {};
-  Failure failure = session_->reserve(bytes);
+  Failure failure = session_->reserve(bytes, held_bytes());
   if (failure) return failure;
   for (int i = 0; i < kParts; ++i) {
     Part& part = parts_[static_cast<size_t>(i)];
     if (part.block != nullptr) continue;
-    const bool whole = i == kIndices || i == kIndicesBoth || i == kReports;
+    const bool whole = i == kIndices || i == kIndicesBoth;
     if (part.bytes > 0) part.block = HostBlock::make(session_, part.bytes, whole);
   }
   return {};
@@ -116,7 +118,7 @@ Failure Call::reserve_parts() {
 
 /// Index arrays steer addresses: check() must see the very copy that the operation will read.
 Failure Call::copy_arrays() {
-  for (const int i : {kIndices, kIndicesBoth, kReports}) {
+  for (const int i : {kIndices, kIndicesBoth}) {
     const Part& part = parts_[static_cast<size_t>(i)];
     if (part.block == nullptr) continue;
     if (!part.block->fill(copies_of(i))) return no_memory();
@@ -168,7 +170,7 @@ napi_value Call::keep_values(napi_env env, napi_value progress) {
   napi_value kept = nullptr;
   uint32_t count = 1;
   for (Buffer& buffer : buffers_) {
-    if (!buffer.on_host() || !(buffer.output || buffer.shared)) continue;
+    if (!buffer.on_host() || buffer.table || !(buffer.output || buffer.shared)) continue;
     if (kept == nullptr) napi_create_array(env, &kept);
     buffer.kept = static_cast<int32_t>(count);
     napi_set_element(env, kept, count++, buffer.value);
@@ -188,7 +190,7 @@ napi_value Call::launch(napi_env env, std::unique_ptr<Call> call, napi_value pro
   const napi_value promise = call->begin(env, call->keep_values(env, progress));
   Environment* const environment = Environment::of(env);
   for (Buffer& buffer : call->buffers_) {
-    if (buffer.on_host() && buffer.output) environment->add_output({buffer.source, buffer.source + buffer.bytes});
+    if (buffer.on_host() && buffer.output && !buffer.table) environment->add_output({buffer.source, buffer.source + buffer.bytes});
     buffer.value = nullptr;
   }
   const auto rest = call->rest();  // the call may end while it is copied
@@ -291,32 +293,6 @@ Status Call::write_gaps(Device& device) {
   return {};
 }
 
-/// Whether the device works with the call's arrays in host memory, which is page-locked then.
-bool Call::stays_near(Device& device) {
-  if (!once_ || device_bytes_ == 0 || device_bytes_ > kNear || plan_ != nullptr) return false;
-  for (const Buffer& buffer : buffers_) {
-    const bool fits = buffer.pinned != nullptr && reinterpret_cast<uintptr_t>(buffer.source) % kAlignment == 0;
-    if (buffer.stays() && !fits) return false;
-  }
-  for (int i = 0; i < kReports; ++i) {
-    const Part& part = parts_[static_cast<size_t>(i)];
-    if (part.block != nullptr && !part.block->page_locked(device)) return false;
-  }
-  return true;
-}
-
-/// Points the parameters to the host's memory.
-void Call::use_near() {
-  for (int i = 0; i < kReports; ++i) {
-    const Part& part = parts_[static_cast<size_t>(i)];
-    if (part.block != nullptr) point(i, part.block->memory());
-  }
-  for (const Pointer& pointer : pointers_) {
-    const Buffer& buffer = buffers_[pointer.buffer];
-    if (buffer.stays()) *pointer.target = buffer.source;
-  }
-}
-
 Status Call::submit(Session& session, Device& device) {
   if (stays_near(device)) {
     use_near();
@@ -342,7 +318,7 @@ Status Call::submit(Session& session, Device& device) {
 
 /// Points the parameters to the device and brings the inputs there.
 Status Call::send(Session& session, Device& device, char* memory) {
-  for (int i = 0; i < kReports; ++i) {
+  for (int i = 0; i < kParts; ++i) {
     const Part& part = parts_[static_cast<size_t>(i)];
     if (part.block == nullptr) continue;
     point(i, memory + part.device_offset);
@@ -362,7 +338,7 @@ Status Call::send(Session& session, Device& device, char* memory) {
 }
 
 Status Call::fetch(Session& session, Device& device, char* memory) {
-  for (int i = 0; i < kReports; ++i) {
+  for (int i = 0; i < kParts; ++i) {
     const Part& part = parts_[static_cast<size_t>(i)];
     if (part.block == nullptr || !comes_down(i)) continue;
     WARPLOOM_TRY(part.block->download(device, memory + part.device_offset));
@@ -382,7 +358,7 @@ Failure Call::finish(napi_env env, napi_value kept, napi_value* result) {
   std::vector<HostCopy> copies;
   for (size_t i = 0; i < buffers_.size(); ++i) {
     const Buffer& buffer = buffers_[i];
-    if (!buffer.output || !buffer.staged() || (buffer.sliced && results_at_once_)) continue;
+    if (!buffer.output || buffer.table || !buffer.staged() || (buffer.sliced && results_at_once_)) continue;
     napi_value target = nullptr;
     napi_get_element(env, kept, static_cast<uint32_t>(buffer.kept), &target);
     char* const memory = same_memory(env, target, buffer.source, buffer.bytes);
@@ -397,14 +373,15 @@ Failure Call::finish(napi_env env, napi_value kept, napi_value* result) {
     parts_[static_cast<size_t>(buffer.part)].block->copy_back({memory, buffer.offset, buffer.bytes}, &copies);
     Traffic::get().returned += buffer.bytes;
   }
+  Failure failure = write_report(env, &copies, result);
+  if (failure) return failure;
   copy_all(copies);
-  *result = js::number(env, device_seconds);
   return {};
 }
 
 void Call::forget(Environment& environment) {
   for (const Buffer& buffer : buffers_) {
-    if (buffer.on_host() && buffer.output) environment.remove_output({buffer.source, buffer.source + buffer.bytes});
+    if (buffer.on_host() && buffer.output && !buffer.table) environment.remove_output({buffer.source, buffer.source + buffer.bytes});
   }
 }
 

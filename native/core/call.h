@@ -12,6 +12,8 @@ namespace warploom {
 
 class Call final : public Job {
  public:
+  static constexpr int64_t kAlignment = 256;  // of arrays in the parts
+
   Call(const OperationEntry& operation, std::shared_ptr<Session> session)
       : session_(std::move(session)), invocation_(operation.make()) {}
   ~Call() override;
@@ -40,7 +42,7 @@ class Call final : public Job {
 
  private:
   /// What is staged, by the way it goes. Index arrays are in one piece, because check() reads them.
-  enum PartName { kIndices, kInputs, kIndicesBoth, kBoth, kResults, kReports, kParts };
+  enum PartName { kIndices, kInputs, kIndicesBoth, kBoth, kResults, kParts };
   struct Part {
     int64_t bytes = 0;
     int64_t device_offset = 0;
@@ -48,10 +50,13 @@ class Call final : public Job {
   };
   static PartName part_of(const Buffer& buffer);
   static bool goes_up(int part) { return part <= kBoth; }
-  static bool comes_down(int part) { return part >= kIndicesBoth && part <= kResults; }
+  static bool comes_down(int part) { return part >= kIndicesBoth; }
 
   void place_buffers();
+  int64_t held_bytes() const;
   Failure reserve_parts();
+  Failure make_tables();
+  Failure write_report(napi_env env, std::vector<HostCopy>* copies, napi_value* result);
   Failure slice();
   bool make_slices(std::unique_ptr<SlicePlan> plan);
   std::vector<BlockCopy> slice_copies() const;
@@ -75,6 +80,8 @@ class Call final : public Job {
 
   std::shared_ptr<Session> session_;
   std::unique_ptr<Invocation> invocation_;
+  std::unique_ptr<Report> report_;  // null: the operation has none
+  std::vector<std::unique_ptr<void, void (*)(void*)>> tables_;  // its tables in host memory
   std::vector<Buffer> buffers_;
   std::vector<Pointer> pointers_;
   std::array<Part, kParts> parts_;
@@ -86,7 +93,7 @@ class Call final : public Job {
   int64_t device_bytes_ = 0;  // of the parts that the device sees, then of host memory that is used where it is
   int64_t work_ = -1;  // Footprint::work()
   bool once_ = false;  // Footprint::once()
-  int64_t workspace_ = 0;  // bytes that are counted for it
+  int64_t workspace_ = 0, tables_bytes_ = 0;  // bytes that are counted for them
   Submission::Mark mark_ = Submission::kNone;
   void* memory_ = nullptr;  // of the device, while the call is there
   bool borrows_ = false;

@@ -27,7 +27,7 @@ class Invocation {
 struct OperationEntry {
   const char* name;  ///< domain.operation, as in operations.inc
   std::unique_ptr<Invocation> (*make)();
-  /// `{ fields: { name, kind, role?, type?, choices? }[] }`
+  /// `{ fields, report }`: FieldDescription[] and ReportField[] of lib/core/binding.ts.
   napi_value (*describe)(napi_env env);
 };
 

@@ -21,9 +21,9 @@ bool overlaps(const Buffer& a, const Buffer& b) {
 /// Slices come down while others still go up: results may share memory with nothing.
 bool outputs_apart(const std::vector<Buffer>& buffers) {
   for (const Buffer& output : buffers) {
-    if (!output.output || output.report || output.merged || output.bytes == 0) continue;
+    if (!output.output || output.table || output.merged || output.bytes == 0) continue;
     for (const Buffer& other : buffers) {
-      if (&other != &output && !other.merged && other.bytes > 0 && overlaps(output, other)) return false;
+      if (&other != &output && !other.merged && !other.table && other.bytes > 0 && overlaps(output, other)) return false;
     }
   }
   return true;

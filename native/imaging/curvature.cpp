@@ -23,7 +23,7 @@ Status run_curvature(CpuDevice& device, const CurvatureParameters& p, Control& c
   call.eps16 = static_cast<R>(16 * p.eps);
   const bool direct = p.variant == CurvatureVariant::direct || call.group > 1;
   WARPLOOM_TRY(direct ? direct_curvature(device, call, control) : march_curvature(device, call, control));
-  if (p.used.data != nullptr) p.used.data[0] = static_cast<int32_t>(direct ? CurvatureVariant::direct : CurvatureVariant::march);
+  if (p.report != nullptr) p.report->variant = direct ? CurvatureVariant::direct : CurvatureVariant::march;
   return {};
 }
 

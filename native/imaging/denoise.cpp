@@ -110,7 +110,7 @@ class CpuBackend final : public DenoiseBackend {
     return {};
   }
 
-  Status run(DenoiseState* state, double* history) override {
+  Status run(DenoiseState* state, DenoiseEntry* history) override {
     const int64_t end = std::min(state->limit, state->iterations + state->check_every);
     for (int64_t k = state->iterations; k < end;) {
       const bool twice = !flow_ && k + 1 < end;
@@ -383,7 +383,7 @@ Status imaging_denoise(Device& device, const DenoiseParameters& p, Control& cont
   const auto start = std::chrono::steady_clock::now();
   CpuDevice& cpu = static_cast<CpuDevice&>(device);
   WARPLOOM_TRY(p.type == ScalarType::float32 ? run_denoise<float>(cpu, p, control) : run_denoise<double>(cpu, p, control));
-  if (p.used.data != nullptr) p.used.data[0] = static_cast<int32_t>(DenoiseVariant::march);
+  if (p.report != nullptr) p.report->variant = DenoiseVariant::march;
   control.device_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return {};
 }

@@ -22,10 +22,7 @@ Status jacobian(CpuDevice& device, const ::warploom::imaging::JacobianParameters
   }));
   JacobianFigures all = parts[0];
   for (size_t i = 1; i < parts.size(); ++i) all = combined(all, parts[i]);
-  p.figures.data[0] = all.least;
-  p.figures.data[1] = all.most;
-  p.figures.data[2] = static_cast<double>(all.folded);
-  p.figures.data[3] = static_cast<double>(all.unknown);
+  if (p.report != nullptr) *p.report->bounds.data = bounds_of(all);
   return {};
 }
 

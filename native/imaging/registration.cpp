@@ -65,7 +65,7 @@ class Call {
     }
     WARPLOOM_TRY(find_step());
     WARPLOOM_TRY(p_.variant == RegistrationVariant::explicit_ ? march_explicit() : march_implicit());
-    write_report(p_, state_);
+    if (p_.report != nullptr) write_report(*p_.report, state_);
     return {};
   }
 
@@ -97,8 +97,10 @@ class Call {
     task.state = &state_;
     task.all_sums = p_.measure == Measure::ncc;
     const bool accelerate = p_.accelerate && !is_explicit;
+    if (p_.report == nullptr) unasked_.resize(static_cast<size_t>(p_.iterations) + 1);
     if (accelerate) WARPLOOM_TRY(trail_memory_.reserve(axes_ * points_ * static_cast<int64_t>(sizeof(R))));
-    evaluation_ = {task.all_sums, accelerate, p_.tolerance, static_cast<int32_t>(p_.iterations), p_.history.data};
+    evaluation_ = {task.all_sums, accelerate, p_.tolerance, static_cast<int32_t>(p_.iterations),
+                   p_.report != nullptr ? p_.report->history.data : unasked_.data()};
     return {};
   }
 
@@ -210,6 +212,7 @@ class Call {
   Workspace field_memory_, trail_memory_, sums_memory_;
   std::vector<AxisTable<R>> tables_;
   std::vector<R> lambda_[3];
+  std::vector<::warploom::imaging::RegistrationEntry> unasked_;  // history of a call that reports none
   RowsTask<R> start_;
   R* field_ = nullptr;
   RegistrationState state_ = first_state();

@@ -119,7 +119,7 @@ class SegmentCall {
     centres_.assign(static_cast<size_t>(2 * p_.channels), R(0));
     totals_.assign(static_cast<size_t>(1 + p_.channels), 0);
     words_.assign(static_cast<size_t>(segmentation::kSum + p_.channels), 0);
-    entries_.assign(static_cast<size_t>(most_records(p_) * (segmentation::kEnergyWords + p_.channels)), 0);
+    entries_.assign(static_cast<size_t>(most_entries(p_) * (segmentation::kEnergyWords + p_.channels)), 0);
     return {};
   }
 
@@ -223,7 +223,7 @@ class SegmentCall {
   }
 
   Status finish() {
-    int64_t last = most_records(p_) - 1;
+    int64_t last = most_entries(p_) - 1;
     if (iterations_ == 0) {
       last = 0;
     } else if (p_.energy_every > 0 && iterations_ % p_.energy_every == 0) {

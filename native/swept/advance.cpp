@@ -49,7 +49,7 @@ class Call {
     advanced.points = all_.lanes;
     advanced.depth = tiled_ ? tiles_.steps : 1;
     advanced.threads = device_.thread_count();
-    write_used(advanced, p_);
+    write_report(advanced, p_);
     control_.device_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return {};
   }

@@ -37,6 +37,7 @@ Status measure(CpuDevice& device, const MeasureParameters& p, Control& control) 
   const T* const state = static_cast<const T*>(p.state.data) + p.state.offset;
   const SweptKernels<T>& kernels = kernels_of<T>(swept_kernels());
   const int64_t chunks = chunks_of(p), total = p.rows * chunks;
+  Figures* const figures = p.report->rows.data;
   Workspace workspace(device);
   if (chunks > 1) WARPLOOM_TRY(workspace.reserve(total * static_cast<int64_t>(sizeof(Part))));
   Part* const parts = workspace.template as<Part>();
@@ -47,14 +48,14 @@ Status measure(CpuDevice& device, const MeasureParameters& p, Control& control) 
       const int64_t begin = i % chunks * kChunk;
       const Part part = kernels.measure_chunk(row + begin, std::min(kChunk, p.n - begin));
       if (chunks > 1) parts[i] = part;
-      else write_figures(part, row[0], row[p.n - 1], p.figures.data + i * kFigures);
+      else figures[i] = figures_of(part, row[0], row[p.n - 1]);
     }
     return Status();
   }, control));
   if (chunks == 1) return {};
   for (int64_t row = 0; row < p.rows; ++row) {
     const T* const values = state + row * p.n;
-    write_figures(combine_chunks(parts + row * chunks, chunks), values[0], values[p.n - 1], p.figures.data + row * kFigures);
+    figures[row] = figures_of(combine_chunks(parts + row * chunks, chunks), values[0], values[p.n - 1]);
   }
   return {};
 }
@@ -62,7 +63,7 @@ Status measure(CpuDevice& device, const MeasureParameters& p, Control& control) 
 }  // namespace
 
 Status swept_measure(Device& device, const MeasureParameters& p, Control& control) {
-  if (p.rows == 0) return {};
+  if (p.rows == 0 || p.report == nullptr) return {};
   CpuDevice& cpu = static_cast<CpuDevice&>(device);
   const auto begin = std::chrono::steady_clock::now();
   const Status status = p.type == ScalarType::float32 ? measure<float>(cpu, p, control) : measure<double>(cpu, p, control);

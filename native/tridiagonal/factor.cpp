@@ -11,7 +11,7 @@ Status factor(CpuDevice& device, const FactorParameters& p, Control& control) {
   if (p.n == 0) {
     fill(p.status, static_cast<int32_t>(operation::SystemStatus::ok));
     fill(p.row, int32_t{-1});
-    summarise(p.status, p.row, p.summary);
+    summarise(p);
     return {};
   }
   const bool complex = is_complex(p.type);
@@ -28,7 +28,7 @@ Status factor(CpuDevice& device, const FactorParameters& p, Control& control) {
   WARPLOOM_TRY(run_tiles(device, tiles, p.n, p.batch, control, [&](int64_t first, int count, void* scratch) {
     tiles.factor(problem, job, first, count, scratch);
   }));
-  summarise(p.status, p.row, p.summary);
+  summarise(p);
   return {};
 }
 

@@ -48,24 +48,26 @@ void fill(const Array<T>& results, T value) {
   if (results.data != nullptr) std::fill_n(results.data, results.length, value);
 }
 
-/// Fills a call's summary from its status words (operation::SummaryWord); of a slice, whose words are from `before` on, adds to it.
-inline void summarise(const Array<int32_t>& status, const Array<int32_t>& row, const Array<double>& summary, int64_t before = 0) {
-  if (summary.data == nullptr) return;
-  double* const words = summary.data;
-  if (before == 0) {
-    std::fill_n(words, summary.length, 0.0);
-    words[operation::kFirstFailed] = words[operation::kFirstRow] = -1;
-  }
-  for (int64_t i = 0; i < status.length; ++i) {
-    const int32_t word = status.data[i], state = word & 0xff;
+/// Fills a call's summary, if it has one, from its status words; of a slice, whose words are from `before` on, adds to it.
+template <class Parameters>
+void summarise(const Parameters& p, int64_t before = 0) {
+  operation::Summary* const summary = operation::summary_of(p);
+  if (summary == nullptr) return;
+  if (before == 0) *summary = {0, 0, 0, 0, -1, 0, -1};
+  for (int64_t i = 0; i < p.status.length; ++i) {
+    const int32_t word = p.status.data[i];
     if (word == 0) continue;
-    if ((word & operation::kResolvedByPivoting) != 0) words[operation::kResolved] += 1;
-    if (state == 0) continue;
-    words[state - 1] += 1;
-    if (words[operation::kFirstFailed] >= 0) continue;
-    words[operation::kFirstFailed] = static_cast<double>(before + i);
-    words[operation::kFirstWord] = word;
-    words[operation::kFirstRow] = row.data != nullptr ? row.data[i] : -1;
+    if ((word & operation::kResolvedByPivoting) != 0) summary->resolved += 1;
+    switch (static_cast<operation::SystemStatus>(word & 0xff)) {
+      case operation::SystemStatus::ok: continue;
+      case operation::SystemStatus::zero_pivot: summary->zero_pivots += 1; break;
+      case operation::SystemStatus::non_finite: summary->non_finites += 1; break;
+      case operation::SystemStatus::inaccurate: summary->inaccurates += 1; break;
+    }
+    if (summary->first_failed >= 0) continue;
+    summary->first_failed = static_cast<double>(before + i);
+    summary->first_word = word;
+    summary->first_row = p.row.data[i];
   }
 }
 

@@ -58,12 +58,12 @@ Status solve(CpuDevice& device, const SolveParameters& p, Control& control) {
   } else {
     WARPLOOM_TRY(run_batch(device, problem, options, results, complex, control));
   }
-  summarise(p.status, p.row, p.summary, p.slice.first * p.rhs_count);
-  if (p.used.data != nullptr) {
-    p.used.data[0] = static_cast<int32_t>(chunks ? Algorithm::partition : options.algorithm);
-    p.used.data[1] = p.depth;
-    p.used.data[2] = 1;
-    p.used.data[3] = 1;
+  summarise(p, p.slice.first * p.rhs_count);
+  if (p.report != nullptr) {
+    p.report->algorithm = chunks ? Algorithm::partition : options.algorithm;
+    p.report->depth = p.depth;
+    p.report->threads = 1;
+    p.report->launches = 1;
   }
   return {};
 }

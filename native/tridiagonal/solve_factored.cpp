@@ -65,7 +65,7 @@ Status solve_factored(CpuDevice& device, const SolveFactoredParameters& p, Contr
     };
     WARPLOOM_TRY(run_tiles(device, tiles, p.n, p.batch, control, body, scratch_arrays<R>(p, tiles)));
   }
-  summarise(p.status, p.row, p.summary);
+  summarise(p);
   return {};
 }
 

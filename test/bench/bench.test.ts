@@ -213,7 +213,7 @@ describe('bench: swept', () => {
 });
 
 describe('bench: builds', () => {
-  const benchmark = () => Promise.resolve({ seconds: [], report: [] });
+  const benchmark = () => Promise.resolve({ seconds: [], report: [0] as const });
   const hooks = { benchmark, peers: () => [], sanitizer: '' };
 
   it('refuses sanitizer builds and builds without hooks', () => {

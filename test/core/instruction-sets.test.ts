@@ -84,10 +84,11 @@ for (const type of ['float32', 'float64']) {
     }
   }
   for (const points of [1, 9, 255, 300, 8191, 20000]) {
-    const figures = new Float64Array(12);
-    await device.run('swept.measure', { type, n: points, rows: 2,
-      state: { data: random(type, 2 * points), offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 }, figures });
-    report('measure ' + type + ' ' + points, figures);
+    const measured = await device.run('swept.measure', { type, n: points, rows: 2,
+      state: { data: random(type, 2 * points), offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 } });
+    const figures = [...measured.report.rows].flatMap((row) => Object.values(row));
+    if (figures.length !== 12) throw new Error('not six figures of two rows');
+    report('measure ' + type + ' ' + points, Float64Array.from(figures));
   }
 }
 await device.close();

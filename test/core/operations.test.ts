@@ -11,7 +11,9 @@ describe('operations.gen.ts', () => {
 
   it('breaks long lists into lines', () => {
     const choices = Array.from({ length: 12 }, (_, i) => `a-choice-with-a-name-${i}`);
-    const text: string = script.textOf({ 'a.b': { fields: [{ name: 'n', kind: 'integer' }, { name: 'how', kind: 'choice', choices }] } });
+    const text: string = script.textOf({
+      'a.b': { fields: [{ name: 'n', kind: 'integer' }, { name: 'how', kind: 'choice', choices }], report: [{ name: 'how', kind: 'choice', choices }] },
+    });
     strictEqual(Math.max(...text.split('\n').map((line) => line.length)) <= 120, true);
     strictEqual(JSON.stringify(/how: (\[[^\]]*\])/.exec(text)![1]!.match(/[a-z][\w-]*\d+/g)), JSON.stringify(choices));
   });

@@ -117,8 +117,8 @@ void odd_images() {
   compare(flat, "one value");
   const auto cpu = open_cpu(1);
   const Outcome<R> found = run(*cpu, flat, SegmentVariant::cpu);
-  harness::check(found.figures[2] == 0, label(flat, "one value"), "the contour did not vanish");
-  harness::check(found.means[0] == 3 && found.means[1] == 3, label(flat, "one value"), "means of an empty region");
+  harness::check(found.report.inside == 0, label(flat, "one value"), "the contour did not vanish");
+  harness::check(found.means[0].inside == 3 && found.means[0].outside == 3, label(flat, "one value"), "means of an empty region");
   Example<R> given(30, 10);
   for (size_t i = 0; i < given.image.size(); ++i) {
     given.given.push_back(i % 7 == 0 ? R(NAN) : i % 5 == 0 ? R(1e9) : static_cast<R>(i % 3) - 1);
@@ -209,7 +209,7 @@ std::string bits_of(const char* isa) {
     for (const Example<R>* each : {&e, &volume}) {
       const Outcome<R> found = run(*cpu, *each, SegmentVariant::cpu);
       out->append(reinterpret_cast<const char*>(found.level.data()), found.level.size() * sizeof(R));
-      out->append(reinterpret_cast<const char*>(found.record.data()), found.record.size() * 8);
+      out->append(reinterpret_cast<const char*>(found.history.data()), found.history.size() * sizeof(SegmentEntry));
     }
     return 0;
   });

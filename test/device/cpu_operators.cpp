@@ -242,14 +242,14 @@ void partitions(Device& device, Device& alone, const char* type) {
       tri::SolveParameters p;
       b.parameters(&p);
       p.algorithm = tri::Algorithm::partition;
-      int32_t used[4] = {};
-      p.used = {used, 4};
+      tri::SolveReport report;
+      p.report = &report;
       const int64_t problems = b.systems * rhs_count;
       std::vector<int32_t> status(size_t(problems), 9), row(status);
       p.status = {status.data(), problems};
       p.row = {row.data(), problems};
       EXPECT(solve(device, p).ok(), "solve");
-      EXPECT(used[0] == int(tri::Algorithm::partition), "used %d", used[0]);
+      EXPECT(report.algorithm == tri::Algorithm::partition, "used %s", tri::kAlgorithmNames[int(report.algorithm)]);
       for (int64_t s = 0; s < b.systems; ++s) {
         for (int64_t r = 0; r < rhs_count; ++r) {
           const Judged judged = judge(b, b.rhs, s, r);

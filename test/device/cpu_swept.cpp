@@ -136,9 +136,10 @@ void first_bad_step(Device& device) {
   for (const Variant variant : {Variant::cpu_classic, Variant::cpu_tiled}) {
     start_case("first bad step, %s", kVariantNames[int(variant)]);
     p.variant = variant;
-    int32_t used[kUsedWords];
-    EXPECT(same(advance(device, p, state, used), states[size_t(good)]), "not the last good state");
-    EXPECT(used[4] == good && used[5] == good + 1, "%d steps, first bad %d; expected %d", used[4], used[5], good);
+    AdvanceReport report;
+    EXPECT(same(advance(device, p, state, &report), states[size_t(good)]), "not the last good state");
+    EXPECT(report.completed == good && report.first_bad == good + 1, "%d steps, first bad %d; expected %d", report.completed,
+           report.first_bad, good);
   }
 }
 

@@ -143,9 +143,9 @@ inline std::unique_ptr<Device> open(int threads) {
   return device;
 }
 
-/// The state after a call of the operation; `used` as the call reports it.
+/// The state after a call of the operation, and what the call reports.
 template <class R>
-std::vector<R> advance(Device& device, AdvanceParameters p, std::vector<R> state, int32_t (&used)[kUsedWords]) {
+std::vector<R> advance(Device& device, AdvanceParameters p, std::vector<R> state, AdvanceReport* report) {
   const std::vector<R> before = state;
   std::vector<R> next(state.size(), R(-7));
   const auto view = [](std::vector<R>& data) {
@@ -156,7 +156,7 @@ std::vector<R> advance(Device& device, AdvanceParameters p, std::vector<R> state
   };
   p.state = view(state);
   p.next = view(next);
-  p.used = {used, kUsedWords};
+  p.report = report;
   Control control;
   const Status checked = check(p);
   EXPECT(checked.ok(), "%s", checked.message().c_str());
@@ -167,8 +167,8 @@ std::vector<R> advance(Device& device, AdvanceParameters p, std::vector<R> state
 }
 template <class R>
 std::vector<R> advance(Device& device, const AdvanceParameters& p, const std::vector<R>& state) {
-  int32_t used[kUsedWords];
-  return advance(device, p, state, used);
+  AdvanceReport report;
+  return advance(device, p, state, &report);
 }
 
 template <class R>
@@ -259,7 +259,6 @@ template <class R>
 void same_bits_large(Equation equation, Device& one, Device& three) {
   AdvanceParameters p = parameters_of<R>(equation, Limiter::minmod, {Boundary::reflective, Boundary::dirichlet});
   if (equation == Equation::kuramoto_sivashinsky) p.left = p.right = Boundary::periodic;
-  int32_t used[kUsedWords];
   for (const int64_t n : {1023, 1024, 1025, 4095, 4097, 16383, 16385, 140001}) {
     if (kQuick && n != 1025 && n != 4097 && n != 16385) continue;
     p.n = n;
@@ -273,9 +272,10 @@ void same_bits_large(Equation equation, Device& one, Device& three) {
       EXPECT(same(advance(three, p, state), expected), "three threads");
       p.variant = Variant::automatic;
       EXPECT(same(advance(one, p, state), expected), "cpu-tiled");
-      EXPECT(same(advance(three, p, state, used), expected), "cpu-tiled, three threads");
-      EXPECT(used[0] == int(Variant::cpu_tiled) && used[1] == cpu::kernels_of<R>(cpu::swept_kernels()).lanes && used[3] == 3 &&
-                 used[4] == steps && used[5] == 0, "report");
+      AdvanceReport report;
+      EXPECT(same(advance(three, p, state, &report), expected), "cpu-tiled, three threads");
+      EXPECT(report.variant == Variant::cpu_tiled && report.points == cpu::kernels_of<R>(cpu::swept_kernels()).lanes &&
+                 report.threads == 3 && report.completed == steps && report.first_bad == 0, "report");
     }
   }
 }

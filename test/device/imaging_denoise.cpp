@@ -76,14 +76,14 @@ imaging::DenoiseParameters parameters(const Grid& grid, int64_t channels, bool c
   return p;
 }
 
-/// Bits of the image, the history and the counts.
+/// Bits of the image, the history and the rest of the report.
 template <class T>
 void same(const Denoised<T>& found, const Denoised<T>& expected, const std::string& name) {
   harness::check(found.status.ok() && expected.status.ok(), name, found.status.message() + expected.status.message());
   std::string wrong = difference(found.image, expected.image);
-  if (wrong.empty()) wrong = difference(found.history, expected.history);
-  if (wrong.empty()) wrong = difference(found.figures, expected.figures);
-  harness::check(wrong.empty() && std::equal(found.used.begin() + 1, found.used.end(), expected.used.begin() + 1), name, wrong);
+  if (wrong.empty()) wrong = difference(numbers_of(found.history), numbers_of(expected.history));
+  if (wrong.empty()) wrong = difference(numbers_of(found.report), numbers_of(expected.report));
+  harness::check(wrong.empty(), name, wrong);
 }
 
 /// Every method, kind of noise and missing pixels.

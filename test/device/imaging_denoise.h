@@ -79,8 +79,8 @@ template <class T>
 struct Denoised {
   Status status;
   std::vector<T> image;
-  std::vector<double> history, figures;
-  std::vector<int32_t> used;
+  std::vector<imaging::DenoiseEntry> history;
+  imaging::DenoiseReport report;
 };
 
 /// A call on a device of the shim, or with `function` of another backend; `shift` elements before the arrays keep rows off 16 bytes.
@@ -89,26 +89,37 @@ Denoised<T> denoise(Device& device, Function function, imaging::DenoiseParameter
                     Control* control = nullptr) {
   const Buffer<T> image(device, pixels, shift), result(device, std::vector<T>(pixels.size(), T(-7)), shift);
   Denoised<T> out;
-  out.history.resize(static_cast<size_t>(most_checks(p) * imaging::kHistoryWords));
-  out.figures.resize(imaging::kDenoiseFigures);
-  out.used.resize(imaging::kDenoiseWords);
+  out.history.resize(static_cast<size_t>(most_checks(p)));
+  out.report.history = {out.history.data(), most_checks(p)};
   p.type = kType<T>;
   p.image = image.view();
   p.result = result.view();
-  p.history = {out.history.data(), static_cast<int64_t>(out.history.size())};
-  p.figures = {out.figures.data(), static_cast<int64_t>(out.figures.size())};
-  p.used = {out.used.data(), static_cast<int64_t>(out.used.size())};
+  p.report = &out.report;
   Control own;
   out.status = check(p);
   if (out.status.ok()) out.status = function(device, p, control != nullptr ? *control : own);
   if (out.status.ok()) out.status = device.synchronize();
   out.image = result.host();
+  if (out.status.ok()) out.history.resize(static_cast<size_t>(out.report.history.count));
   return out;
+}
+
+/// The numbers of a report that are the same whatever variant ran.
+inline std::vector<double> numbers_of(const imaging::DenoiseReport& r) {
+  return {static_cast<double>(r.iterations), r.converged ? 1.0 : 0.0, static_cast<double>(r.filled), static_cast<double>(r.solutions),
+          r.weight, r.sigma, r.energy, r.gap, r.residual, r.dt};
+}
+
+inline std::vector<double> numbers_of(const std::vector<imaging::DenoiseEntry>& history) {
+  std::vector<double> numbers;
+  for (const imaging::DenoiseEntry& e : history) numbers.insert(numbers.end(), {e.iteration, e.energy, e.measure});
+  return numbers;
 }
 
 /// Where two arrays first differ in their bits; empty when nowhere.
 template <class T>
 std::string difference(const std::vector<T>& found, const std::vector<T>& expected) {
+  if (found.size() != expected.size()) return std::to_string(found.size()) + " elements, expected " + std::to_string(expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {
     if (std::memcmp(&found[i], &expected[i], sizeof(T)) == 0) continue;
     return "element " + std::to_string(i) + " is " + std::to_string(found[i]) + ", expected " + std::to_string(expected[i]);

@@ -57,7 +57,9 @@ struct Settings {
 template <class T>
 std::vector<T> registered(Device& device, const Grid& g, const Settings& s, std::string* bits, double step = 0) {
   std::vector<T> reference = picture<T>(g, 0.7), image = picture<T>(g, 0), u(static_cast<size_t>(dimensions_of(g) * points_of(g)));
-  std::vector<double> history(static_cast<size_t>(s.iterations) + 1), figures(kRegistrationFigures);
+  std::vector<RegistrationEntry> history(static_cast<size_t>(s.iterations) + 1);
+  RegistrationReport report;
+  report.history = {history.data(), s.iterations + 1};
   RegistrationParameters p;
   p.type = type_of<T>();
   p.grid = g;
@@ -70,15 +72,15 @@ std::vector<T> registered(Device& device, const Grid& g, const Settings& s, std:
   p.reference = view_of(reference);
   p.image = view_of(image);
   p.result = view_of(u);
-  p.history = {history.data(), s.iterations + 1};
-  p.figures = {figures.data(), kRegistrationFigures};
+  p.report = &report;
   Control control;
   check(::warploom::imaging::check(p).ok(), "parameters");
   const Status status = simt::imaging_registration(device, p, control);
   check(status.ok(), "registration", status.message());
   append(*bits, u);
+  history.resize(static_cast<size_t>(report.history.count));
   append(*bits, history);
-  append(*bits, figures);
+  append(*bits, std::vector<double>{static_cast<double>(report.iterations), report.converged ? 1.0 : 0.0, report.step});
   return u;
 }
 
@@ -113,16 +115,18 @@ void others(Device& device, const Grid& g, std::string* bits) {
   w.result = view_of(result);
   check(simt::imaging_warp(device, w, control).ok(), "warp");
   append(*bits, result);
-  std::vector<double> figures(kJacobianFigures);
+  std::vector<JacobianBounds> bounds(1);
+  JacobianReport report;
+  report.bounds = {bounds.data(), 1};
   JacobianParameters j;
   j.type = type_of<T>();
   j.grid = g;
   j.displacement = view_of(u);
   j.result = view_of(result);
-  j.figures = {figures.data(), kJacobianFigures};
+  j.report = &report;
   check(simt::imaging_jacobian(device, j, control).ok(), "jacobian");
   append(*bits, result);
-  append(*bits, figures);
+  append(*bits, bounds);
   ResampleParameters r;
   r.type = type_of<T>();
   r.grid = g;

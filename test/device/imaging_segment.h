@@ -56,8 +56,9 @@ struct Outcome {
   Status status;
   std::vector<R> level;
   std::vector<uint8_t> mask;
-  std::vector<double> means, record, figures;
-  std::vector<int32_t> used;
+  std::vector<RegionMeans> means;
+  std::vector<SegmentEntry> history;
+  SegmentReport report;
 
   /// The first difference to another outcome, empty where there is none; the variant that ran may differ.
   std::string difference(const Outcome& other) const {
@@ -68,10 +69,13 @@ struct Outcome {
       }
     }
     if (mask != other.mask) return "mask";
-    if (std::vector<int32_t>(used.begin() + 1, used.end()) != std::vector<int32_t>(other.used.begin() + 1, other.used.end())) return "used";
-    if (std::memcmp(means.data(), other.means.data(), means.size() * 8) != 0) return "means " + std::to_string(means[0] - other.means[0]);
-    if (std::memcmp(figures.data(), other.figures.data(), figures.size() * 8) != 0) return "figures";
-    return std::memcmp(record.data(), other.record.data(), record.size() * 8) != 0 ? "record" : "";
+    const SegmentReport &a = report, &b = other.report;
+    if (a.iterations != b.iterations || a.converged != b.converged || a.inside != b.inside || a.valid != b.valid) return "counts";
+    const size_t bytes = means.size() * sizeof(RegionMeans);
+    if (std::memcmp(means.data(), other.means.data(), bytes) != 0) return "means " + std::to_string(means[0].inside - other.means[0].inside);
+    if (std::memcmp(&a.energy, &b.energy, 8) != 0 || std::memcmp(&a.change, &b.change, 8) != 0) return "energy or change";
+    if (history.size() != other.history.size()) return "entries";
+    return std::memcmp(history.data(), other.history.data(), history.size() * sizeof(SegmentEntry)) != 0 ? "history" : "";
   }
 };
 
@@ -87,10 +91,8 @@ Outcome<R> run(Device& device, const Example<R>& example, SegmentVariant variant
   Outcome<R> out;
   out.level.assign(static_cast<size_t>(points), R(-7));
   out.mask.assign(static_cast<size_t>(want_mask ? points : 0), 9);
-  out.means.assign(static_cast<size_t>(2 * p.channels), 0);
-  out.record.assign(static_cast<size_t>(kSegmentRecordWords * most_records(p)), 0);
-  out.figures.assign(kSegmentFigures, 0);
-  out.used.assign(kSegmentUsedWords, 0);
+  out.means.resize(static_cast<size_t>(p.channels));
+  out.history.resize(static_cast<size_t>(most_entries(p)));
   std::vector<void*> held;
   const auto place = [&](const void* data, int64_t bytes) {
     void* memory = nullptr;
@@ -117,10 +119,9 @@ Outcome<R> run(Device& device, const Example<R>& example, SegmentVariant variant
   p.level_set = view(level, points);
   if (want_mask) p.mask = {static_cast<uint8_t*>(place(out.mask.data(), points)), points};
   if (!example.weights.empty()) p.weights = {static_cast<double*>(place(example.weights.data(), p.channels * 8)), p.channels};
-  p.means = {out.means.data(), 2 * p.channels};
-  p.record = {out.record.data(), static_cast<int64_t>(out.record.size())};
-  p.figures = {out.figures.data(), kSegmentFigures};
-  p.used = {out.used.data(), kSegmentUsedWords};
+  out.report.means = {out.means.data(), p.channels};
+  out.report.history = {out.history.data(), most_entries(p)};
+  p.report = &out.report;
   Quiet quiet;
   out.status = check(p);
   const bool on_cpu = dynamic_cast<cpu::CpuDevice*>(&device) != nullptr;

@@ -242,9 +242,9 @@ template <class T>
 struct Outcome {
   Status status;
   std::vector<T> next;
-  int32_t used[swept::kUsedWords] = {};
+  swept::AdvanceReport report;
   bool untouched = true;  ///< the state, and what stands before and behind both arrays
-  int64_t depth() const { return used[2] < 1 ? 1 : used[2]; }
+  int64_t depth() const { return report.depth < 1 ? 1 : report.depth; }
 };
 
 template <class T>
@@ -274,7 +274,7 @@ Outcome<T> advance(Device& device, const Problem& p, const Call& call, const std
   a.state.length = a.next.length = static_cast<int64_t>(from.size());
   a.state.offset = a.next.offset = call.offset;
   a.next.data = to.data();
-  a.used = {outcome.used, swept::kUsedWords};
+  a.report = &outcome.report;
   outcome.status = check(a);
   if (outcome.status.ok()) outcome.status = simt_backend().operations.swept_advance(device, a, control);
   if (outcome.status.ok()) outcome.status = device.synchronize();

@@ -86,17 +86,17 @@ void find_bad_steps(Device& device, Variant variant, const AskedShape& shape, in
       call.check = true;
       Control control;
       const Outcome<T> outcome = advance<T>(device, p, call, state, control);
-      const bool right = outcome.status.ok() && outcome.untouched && outcome.used[4] == bad - 1 && outcome.used[5] == bad &&
+      const bool right = outcome.status.ok() && outcome.untouched && outcome.report.completed == bad - 1 && outcome.report.first_bad == bad &&
                          same_bits(outcome.next, planted ? state : truth.after(bad - 1));
       const std::string name = p.name() + " " + call.name() + (planted ? ": planted NaN" : ": first bad step " + std::to_string(bad));
       harness::check(right && bad < 400, name,
-                     "completed " + std::to_string(outcome.used[4]) + ", first bad " + std::to_string(outcome.used[5]) + " " +
+                     "completed " + std::to_string(outcome.report.completed) + ", first bad " + std::to_string(outcome.report.first_bad) + " " +
                          outcome.status.message());
       // One step fewer is good.
       if (planted) continue;
       call.steps = bad - 1;
       const Outcome<T> before = advance<T>(device, p, call, state, control);
-      harness::check(before.status.ok() && before.used[4] == bad - 1 && before.used[5] == 0 && same_bits(before.next, truth.after(bad - 1)),
+      harness::check(before.status.ok() && before.report.completed == bad - 1 && before.report.first_bad == 0 && same_bits(before.next, truth.after(bad - 1)),
                      p.name() + " " + call.name() + ": good", before.status.message());
     }
   }

@@ -24,11 +24,11 @@ void solve_shape(Report& report, Device& device, const Shape& shape, Algorithm a
   const Case<T> before = c;
   auto p = c.parameters();
   std::vector<int32_t> status(static_cast<size_t>(shape.systems * shape.rhs_count), 77), row = status;
-  std::vector<int32_t> used(4, 77);
+  tridiagonal::SolveReport reported;
   p.algorithm = algorithm;
   p.status = {status.data(), static_cast<int64_t>(status.size())};
   p.row = {row.data(), static_cast<int64_t>(row.size())};
-  p.used = {used.data(), 4};
+  p.report = &reported;
   const std::string name =
       std::string(tridiagonal::kAlgorithmNames[static_cast<int>(algorithm)]) + " " + c.name();
   const Status done = solve(device, p);
@@ -36,8 +36,8 @@ void solve_shape(Report& report, Device& device, const Shape& shape, Algorithm a
   bool good = padding_untouched(c) && c.lower.same_bits(before.lower) && c.diagonal.same_bits(before.diagonal) &&
               c.upper.same_bits(before.upper) && c.rhs.same_bits(before.rhs);
   for (size_t i = 0; i < status.size(); ++i) good = good && status[i] == 0 && row[i] == -1;
-  good = good && used[2] >= 1 && used[3] >= 1;
-  if (shape.n > 1 || !shape.periodic) good = good && used[0] == static_cast<int>(algorithm);
+  good = good && reported.threads >= 1 && reported.launches >= 1;
+  if (shape.n > 1 || !shape.periodic) good = good && reported.algorithm == algorithm;
   Errors worst;
   for (int64_t s = 0; s < shape.systems; ++s) {
     const Errors errors = judge(c, s);
@@ -46,8 +46,8 @@ void solve_shape(Report& report, Device& device, const Shape& shape, Algorithm a
   }
   report.check(good && worst.backward < 6 && worst.forward < 15,
                name + ": backward " + std::to_string(static_cast<double>(worst.backward)) + " forward " +
-                   std::to_string(static_cast<double>(worst.forward)) + " used " + std::to_string(used[0]) +
-                   " status " + std::to_string(status[0]));
+                   std::to_string(static_cast<double>(worst.forward)) + " used " +
+                   tridiagonal::kAlgorithmNames[static_cast<int>(reported.algorithm)] + " status " + std::to_string(status[0]));
 }
 
 template <class T>
@@ -120,7 +120,7 @@ void sides(Report& report) {
       if (at >= 0) c.rhs.set(at_rhs(0), NAN);
       if (at >= 0) c.upper.set(c.at(c.upper.view, middle, at, 0), INFINITY);
       std::vector<int32_t> words[2], rows[2];
-      std::vector<int32_t> used(4, 77);
+      tridiagonal::SolveReport reported;
       bool good = true;
       for (int turn_of = 0; turn_of < 2; ++turn_of) {
         auto p = c.parameters();
@@ -129,11 +129,11 @@ void sides(Report& report) {
         p.status = {words[turn_of].data(), static_cast<int64_t>(words[turn_of].size())};
         p.row = {rows[turn_of].data(), static_cast<int64_t>(words[turn_of].size())};
         p.algorithm = turn_of == 0 ? Algorithm::thomas : Algorithm::automatic;
-        if (turn_of == 1) p.used = {used.data(), 4};
+        if (turn_of == 1) p.report = &reported;
         good = good && solve(*device, p).ok();
       }
       good = good && padding_untouched(c) && words[0] == words[1] && rows[0] == rows[1] &&
-             used[0] == static_cast<int>(Algorithm::cr_regpack) && used[1] == (kind.n == 2400 ? 17 : 9);
+             reported.algorithm == Algorithm::cr_regpack && reported.depth == (kind.n == 2400 ? 17 : 9);
       Errors worst;
       for (int64_t s = 0; s < shape.systems; ++s) {
         if (at >= 0 && (s == 0 || s == middle)) continue;
@@ -144,8 +144,8 @@ void sides(Report& report) {
       report.check(good && worst.backward < 6 && worst.forward < 15,
                    "sides " + c.name() + " bad at " + std::to_string(at) + ": backward " +
                        std::to_string(static_cast<double>(worst.backward)) + " forward " +
-                       std::to_string(static_cast<double>(worst.forward)) + " used " + std::to_string(used[0]) + " " +
-                       std::to_string(used[1]) + (words[0] == words[1] ? "" : " words differ"));
+                       std::to_string(static_cast<double>(worst.forward)) + " used " +
+                       tridiagonal::kAlgorithmNames[static_cast<int>(reported.algorithm)] + " " + std::to_string(reported.depth) + (words[0] == words[1] ? "" : " words differ"));
     }
   }
 }
@@ -176,11 +176,12 @@ void by_hand(Report& report, Device& device) {
 void empty_calls(Report& report, Device& device) {
   tridiagonal::SolveParameters p;
   p.algorithm = Algorithm::cr;
-  int32_t used[4] = {7, 7, 7, 7};
-  p.used = {used, 4};
-  report.check(solve(device, p).ok() && used[3] == 0, "empty batch of empty systems");
+  tridiagonal::SolveReport reported;
+  reported.launches = 7;
+  p.report = &reported;
+  report.check(solve(device, p).ok() && reported.launches == 0, "empty batch of empty systems");
   p.n = 5;
-  report.check(solve(device, p).ok() && used[3] == 0, "empty batch");
+  report.check(solve(device, p).ok() && reported.launches == 0, "empty batch");
   p.n = 0;
   p.batch = 3;
   p.rhs_count = 2;

@@ -14,7 +14,8 @@ using tridiagonal::Transpose;
 
 struct Answer {
   Status done;
-  std::vector<int32_t> status, row, used;
+  std::vector<int32_t> status, row;
+  tridiagonal::SolveReport report;
   std::vector<double> backward;
 };
 
@@ -29,7 +30,6 @@ Answer solve(Device& device, Case<T>& c, const Options& options) {
   Answer answer;
   answer.status.assign(problems, 77);
   answer.row.assign(problems, 77);
-  answer.used.assign(4, 77);
   answer.backward.assign(problems, 77);
   auto p = c.parameters();
   p.algorithm = options.algorithm;
@@ -39,7 +39,7 @@ Answer solve(Device& device, Case<T>& c, const Options& options) {
   const int64_t length = static_cast<int64_t>(problems);
   p.status = {answer.status.data(), length};
   p.row = {answer.row.data(), length};
-  p.used = {answer.used.data(), 4};
+  p.report = &answer.report;
   if (options.check) p.backward_error = {answer.backward.data(), length};
   const Case<T> before = c;
   if (options.in_place) p.solution = p.rhs;

@@ -2,6 +2,7 @@
 // and misaligned accesses, races in shared memory, uninitialised reads, barriers met by some threads only.
 import { deepStrictEqual, ok } from 'node:assert/strict';
 import { scan, tridiagonal, type Device } from '../../lib/index.ts';
+import type { Reports } from '../../lib/core/operations.gen.ts';
 import { rowDominant } from '../support/families.ts';
 import { eachBackend, skipCases } from '../support/backends.ts';
 import { Random } from '../support/random.ts';
@@ -60,10 +61,10 @@ function sidesOf(variant: string, equation: Equation): readonly (0 | 1)[] {
   return variant === 'hybrid' && equation === 'kuramoto-sivashinsky' ? [] : [0, 1];
 }
 
-/** Bytes of the state after the steps; `used`: what the call reports. */
+/** Bytes of the state after the steps, and what the call reports. */
 async function advance(
-  device: Device, equation: Equation, side: 0 | 1, type: 'float32' | 'float64', variant: string, call: Steps, used = new Int32Array(6),
-): Promise<Buffer> {
+  device: Device, equation: Equation, side: 0 | 1, type: 'float32' | 'float64', variant: string, call: Steps,
+): Promise<{ bytes: Buffer; report: Reports['swept.advance'] }> {
   const { n, batch = 1 } = call;
   const components = equation === 'euler' ? 3 : 1;
   const random = new Random(n);
@@ -77,28 +78,27 @@ async function advance(
   }
   const next = make();
   const [left, right] = ends[equation][side];
-  await device.run('swept.advance', {
+  const { report } = await device.run('swept.advance', {
     type, equation, variant, left, right, batch: 1, ...call, dx: equation === 'kuramoto-sivashinsky' ? 0.5 : 1,
     dt: equation === 'heat' ? 0.23 : equation === 'euler' ? 0.05 : 0.004, limiter: 'paper', state: { data: state, offset: 0 },
-    next: { data: next, offset: 0 }, used });
-  return Buffer.from(next.buffer);
+    next: { data: next, offset: 0 } });
+  return { bytes: Buffer.from(next.buffer), report };
 }
 
 /** Points per lane and threads of the tile that a small problem takes. */
 async function smallestTile(device: Device, equation: Equation): Promise<[points: number, threads: number]> {
-  const used = new Int32Array(6);
-  await advance(device, equation, 0, 'float64', 'tiled', { n: 7, steps: 1 }, used);
-  return [used[1]!, used[3]!];
+  const { report: { points, threads } } = await advance(device, equation, 0, 'float64', 'tiled', { n: 7, steps: 1 });
+  return [points, threads];
 }
 
 /** Checks a variant against `classic` to the bit. */
 async function compareVariant(device: Device, equation: Equation, variant: string, call: Steps): Promise<void> {
   for (const side of sidesOf(variant, equation)) {
     for (const type of ['float32', 'float64'] as const) {
-      const found = await advance(device, equation, side, type, variant, call);
+      const { bytes: found } = await advance(device, equation, side, type, variant, call);
       const { n, steps, batch = 1 } = call;
       const base = device.backend === 'cpu' ? 'cpu-classic' : 'classic';
-      const expected = await advance(device, equation, side, type, base, { n, steps, batch });
+      const { bytes: expected } = await advance(device, equation, side, type, base, { n, steps, batch });
       ok(found.equals(expected), `${equation} ${ends[equation][side].join('/')} ${type} ${JSON.stringify(call)}`);
     }
   }

@@ -2,6 +2,7 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import type { Device } from '../../lib/core/device.ts';
 import { ArgumentError } from '../../lib/core/errors.ts';
+import type { Reports } from '../../lib/core/operations.gen.ts';
 import { eachBackend, type BackendName } from '../support/backends.ts';
 import { Random } from '../support/random.ts';
 import type { LooseParameters } from '../support/valid-parameters.ts';
@@ -9,7 +10,7 @@ import type { LooseParameters } from '../support/valid-parameters.ts';
 type Values = Float32Array | Float64Array;
 type Part = [sum: number, absolutes: number, squares: number, least: number, most: number];
 
-const figureNames = ['sum', 'trapezoid', 'absolute sum', 'square sum', 'least', 'most'];
+const figureNames = ['sum', 'trapezoid', 'absoluteSum', 'squareSum', 'least', 'most'] as const;
 const chunkPoints = 8192;
 
 const noPoints = (): Part => [0, 0, 0, Infinity, -Infinity];
@@ -62,12 +63,16 @@ function plain(row: Values): number[] {
 }
 
 async function figuresOf(device: Device, state: Values, n: number, rows: number, offset = 0): Promise<Float64Array> {
-  const figures = new Float64Array(rows * 6).fill(-7);
-  await device.run('swept.measure', {
+  const { report } = await device.run('swept.measure', {
     type: state instanceof Float32Array ? 'float32' : 'float64', n, rows,
-    state: { data: state, offset, systemStride: 0, rowStride: 0, rhsStride: 0 }, figures,
+    state: { data: state, offset, systemStride: 0, rowStride: 0, rhsStride: 0 },
   } satisfies LooseParameters);
-  return figures;
+  return numbersOf(report);
+}
+
+/** The figures of all rows in the order of {@link figureNames}. */
+function numbersOf({ rows }: Reports['swept.measure']): Float64Array {
+  return Float64Array.from([...rows].flatMap((row) => figureNames.map((name) => row[name])));
 }
 
 function wave(type: 'float32' | 'float64', count: number, random: Random): Values {
@@ -143,23 +148,21 @@ function testValuesAndArguments(device: () => Promise<Device>): void {
     strictEqual((await figuresOf(await device(), new Float64Array(0), 4, 0)).length, 0);
     const state = wave('float64', 60, new Random(10));
     using kept = await (await device()).array(state);
-    const figures = new Float64Array(12);
-    await (await device()).run('swept.measure', {
-      type: 'float64', n: 30, rows: 2, state: { data: kept, offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 }, figures,
+    const { report } = await (await device()).run('swept.measure', {
+      type: 'float64', n: 30, rows: 2, state: { data: kept, offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 },
     });
-    deepStrictEqual(figures, await figuresOf(await device(), state, 30, 2));
+    deepStrictEqual(numbersOf(report), await figuresOf(await device(), state, 30, 2));
   });
 
   it('refuses what does not fit', async () => {
-    const refused = async (n: number, rows: number, elements: number, argument: string, length = rows * 6) => {
+    const refused = async (n: number, rows: number, elements: number, argument: string) => {
       const state = { data: new Float64Array(elements), offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 };
-      const call = (await device()).run('swept.measure', { type: 'float64', n, rows, state, figures: new Float64Array(length) });
+      const call = (await device()).run('swept.measure', { type: 'float64', n, rows, state });
       await rejects(call, (error) => error instanceof ArgumentError && error.argument === argument);
     };
     await refused(0, 1, 4, 'n');
-    await refused(4, -1, 4, 'rows', 6);
+    await refused(4, -1, 4, 'rows');
     await refused(4, 2, 7, 'state');
-    await refused(4, 2, 8, 'figures', 11);
   });
 }
 

@@ -17,7 +17,7 @@ struct @Operation@Parameters {
 template <class Visitor>
 void visit(Visitor& v, @Operation@Parameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
-  v.integer("n", p.n);
+  v.integer("n", p.n, at_least(0));
   v.real("factor", p.factor);
   v.view("values", p.values, Role::input);
   v.view("result", p.result, Role::output);

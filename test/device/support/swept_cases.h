@@ -30,23 +30,26 @@ std::string run_swept_case(const SweptCase& c, Device& device, std::string* dige
 
 /// Sums to rounding, bounds exactly.
 inline std::string run_measure_case(int64_t n, int64_t rows, Device& device, std::string* digest) {
+  constexpr int kFigures = sizeof(swept::Figures) / sizeof(double);
   Numbers numbers(static_cast<uint64_t>(n));
   std::vector<double> state(static_cast<size_t>(n * rows));
   for (double& value : state) value = numbers();
-  OnDevice<double> in(device, state), out(device, static_cast<size_t>(rows * swept::kFigures));
+  OnDevice<double> in(device, state), out(device, static_cast<size_t>(rows * kFigures));
   swept::MeasureParameters p;
   p.n = n;
   p.rows = rows;
   p.state.data = in.data();
   p.state.length = in.length();
-  p.figures = {out.data(), out.length()};
+  swept::MeasureReport report;
+  report.rows = {reinterpret_cast<swept::Figures*>(out.data()), rows};
+  p.report = &report;
   const std::string failure = run_operation(device, simt_backend().operations.swept_measure, p);
   if (!failure.empty()) return failure;
   const std::vector<double> figures = out.host();
   digest_of(figures, digest);
   for (int64_t row = 0; row < rows; ++row) {
     const double* const values = state.data() + row * n;
-    long double expected[swept::kFigures] = {0, 0, 0, 0, values[0], values[0]};
+    long double expected[kFigures] = {0, 0, 0, 0, values[0], values[0]};
     for (int64_t i = 0; i < n; ++i) {
       const long double value = values[i];
       expected[0] += value;
@@ -56,8 +59,8 @@ inline std::string run_measure_case(int64_t n, int64_t rows, Device& device, std
       expected[5] = std::max(expected[5], value);
     }
     expected[1] = n == 1 ? 0 : expected[0] - (static_cast<long double>(values[0]) + values[n - 1]) / 2;
-    for (int k = 0; k < swept::kFigures; ++k) {
-      const double figure = figures[static_cast<size_t>(row * swept::kFigures + k)];
+    for (int k = 0; k < kFigures; ++k) {
+      const double figure = figures[static_cast<size_t>(row * kFigures + k)];
       if (std::fabs(figure - expected[k]) > (k < 4 ? 1e-13L * static_cast<long double>(n) : 0)) {
         return "figure " + std::to_string(k) + " of row " + std::to_string(row) + " is " + std::to_string(figure);
       }

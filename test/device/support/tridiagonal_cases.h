@@ -10,12 +10,12 @@ std::string run_solve_case(tridiagonal::SolveParameters p, Device& device, std::
   const DeviceBatch<T> on(device, host);
   set_matrix(p, host, on);
   OnDevice<double> error(device, static_cast<size_t>(p.batch));
-  OnDevice<int32_t> used(device, 4);
+  tridiagonal::SolveReport report;
   p.rhs = view_of(on.rhs, p.n);
   p.solution = view_of(on.solution, p.n);
   p.status = {on.status.data(), on.status.length()};
   p.row = {on.row.data(), on.row.length()};
-  p.used = {used.data(), 4};
+  p.report = &report;
   if (p.check) p.backward_error = {error.data(), error.length()};
   const std::string failure = run_operation(device, simt_backend().operations.tridiagonal_solve, p);
   if (!failure.empty()) return failure;

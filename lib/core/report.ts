@@ -1,0 +1,37 @@
+// What operations report: from the flat list the addon makes (ReportWriter of native/core/report.h) to fields with names, by the
+// metadata of the report's C++ visit().
+import type { RawOutcome, ReportField } from './binding.ts';
+import type { OperationName, Reports } from './operations.gen.ts';
+import { namedNumbers, Rows } from './rows.ts';
+
+/** What an operation reports, by its name; anything for names that are not known before the program runs. */
+export type ReportOf<Name extends string> = Name extends OperationName ? Reports[Name] : Readonly<Record<string, unknown>>;
+
+const nothing = Object.freeze({});
+
+function valueOf({ kind, choices = [], columns = [] }: ReportField, raw: number | Float64Array | undefined): unknown {
+  switch (kind) {
+    case 'choice': return choices[raw as number];
+    case 'boolean': return raw === 1;
+    case 'record': return raw === undefined ? undefined : namedNumbers(columns, raw as Float64Array, 0);
+    case 'rows': return new Rows(raw as Float64Array, columns);
+    default: return raw;
+  }
+}
+
+/** The report of a call; `outcome` is what the addon answered. */
+export function reportOf(fields: readonly ReportField[], outcome: RawOutcome): Readonly<Record<string, unknown>> {
+  if (typeof outcome === 'number') return nothing;
+  const report: Record<string, unknown> = {};
+  let place = 1;
+  for (const field of fields) {
+    report[field.name] = valueOf(field, outcome[place]);
+    place += 1;
+  }
+  return report;
+}
+
+/** Seconds on the device of a call. */
+export function secondsOf(outcome: RawOutcome): number {
+  return typeof outcome === 'number' ? outcome : outcome[0];
+}

@@ -1,0 +1,39 @@
+// Small calls whose arrays stay in the host's memory, which the device reaches for.
+#include "native/core/call.h"
+
+namespace warploom {
+namespace {
+
+// Arrays of a call that stay in the host's memory where the operation goes through them once. Measured on an H200: a copy each way
+// takes 10 us more than the kernel alone, 4 KiB read and written over the link by the kernel itself 1.
+constexpr int64_t kNear = int64_t{64} << 10;
+
+}  // namespace
+
+/// Whether the device works with the call's arrays in host memory, which is page-locked then.
+bool Call::stays_near(Device& device) {
+  if (!once_ || device_bytes_ == 0 || device_bytes_ > kNear || plan_ != nullptr) return false;
+  for (const Buffer& buffer : buffers_) {
+    const bool fits = buffer.pinned != nullptr && reinterpret_cast<uintptr_t>(buffer.source) % kAlignment == 0;
+    if (buffer.stays() && !fits) return false;
+  }
+  for (int i = 0; i < kParts; ++i) {
+    const Part& part = parts_[static_cast<size_t>(i)];
+    if (part.block != nullptr && !part.block->page_locked(device)) return false;
+  }
+  return true;
+}
+
+/// Points the parameters to the host's memory.
+void Call::use_near() {
+  for (int i = 0; i < kParts; ++i) {
+    const Part& part = parts_[static_cast<size_t>(i)];
+    if (part.block != nullptr) point(i, part.block->memory());
+  }
+  for (const Pointer& pointer : pointers_) {
+    const Buffer& buffer = buffers_[pointer.buffer];
+    if (buffer.stays()) *pointer.target = buffer.source;
+  }
+}
+
+}  // namespace warploom
