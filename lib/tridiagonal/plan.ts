@@ -288,7 +288,7 @@ interface MatrixKind {
 /**
  * @internal What is kept unless told. On GPUs a solve with factors reads as many numbers per row as one without, of a
  * positive definite matrix too, and its kernels are at half the rate (an H200, 65536×512: 287 us for 152, float64 552 for
- * 308). Periodic systems would be even by count (6 arrays for 5), and worse where they do not fit one pass (6 for 14); ragged
+ * 308). Periodic systems gain nothing by count (6 arrays with factors, 5 without, 14 where they do not fit one pass); ragged
  * ones were not compared.
  */
 export function usualFactorisation({ backend }: Device, { structure, stable, periodic, ragged }: MatrixKind): Factorisation {
