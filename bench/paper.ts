@@ -65,7 +65,7 @@ export function packedKernels(report: readonly Kernel[]): PackedKernel[] {
   const worst = new Map<string, PackedKernel>();
   for (const { entry, architecture, registers, spilledBytes } of report) {
     const match = /\w+RegpackAgent<(float|double), (?:\(int\))?(\d+)/.exec(entry);
-    if (match === null || !entry.includes('tridiagonal') || entry.includes('SidesRegpack')) continue; // those hold more per row
+    if (match === null || !entry.includes('tridiagonal') || entry.includes('PeriodicRegpack')) continue; // those hold more per row
     const [, scalar, depth] = match;
     const type = scalar === 'float' ? 'float32' as const : 'float64' as const;
     const key = `${architecture} ${type} ${depth}`;

@@ -8,9 +8,11 @@ import type { Device } from '../lib/core/device.ts';
 import { resultArray } from '../lib/core/device.ts';
 import type { DeviceArray } from '../lib/core/device-array.ts';
 import type { Reports } from '../lib/core/operations.gen.ts';
+import { factorBytes, usualFactorisation, type Factorisation } from '../lib/tridiagonal/plan.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';
 import { copyFloor, streamFloor } from './floor.ts';
 import type { ParameterSet } from './native.ts';
+import type { Row } from './report.ts';
 import { summarise } from './statistics.ts';
 import { bytesOf, precisions, randomBands, type HostBands, type Precision } from './systems.ts';
 import { time, type Timing } from './timing.ts';
@@ -32,34 +34,44 @@ export interface EverydayShape {
   readonly options?: ParameterSet;
   /** Ways to solve it beside `auto`. */
   readonly ways?: Ways;
-  /** Solved with kept factors: beside the right-hand sides and the solution three numbers per row are read. */
+  /** Solved by what a plan keeps. */
   readonly planned?: boolean;
 }
 
-const even = { algorithm: 'cr-regpack', depth: 16 };
-const odd: Ways = Object.fromEntries([9, 13, 17].map((depth) => [`depth-${depth}`, { algorithm: 'cr-regpack', depth }]));
-const depths: Ways = { 'depth-16': even, ...odd };
+const byDepth = (...depths: readonly number[]): Ways =>
+  Object.fromEntries(depths.map((depth) => [`depth-${depth}`, { algorithm: 'cr-regpack', depth }]));
+/** What a plan may keep, beside what it keeps by itself. */
+const keeping = (...kinds: readonly Factorisation[]): Ways =>
+  Object.fromEntries(kinds.map((factorisation) => [factorisation, { factorisation }]));
 const across: Ways = { thomas: { algorithm: 'thomas' }, partition: { algorithm: 'partition' }, 'cr-regpack': { algorithm: 'cr-regpack' } };
 const apart: Ways = { 'cr-regpack': { algorithm: 'cr-regpack' } };
 
 export const everydayShapes: readonly EverydayShape[] = [
   // A little off a power of two.
-  ...([[65536, 500], [65536, 501], [65536, 511], [65536, 513], [65536, 600], [20000, 1000], [20000, 1025], [1_000_000, 63],
-    [1_000_000, 65], [100_000, 100], [8192, 4097]] as const).map(([systems, n]) => ({ name: `${systems}x${n}`, systems, n, ways: depths })),
+  ...([[65536, 500], [65536, 501], [65536, 511], [65536, 513], [20000, 1025], [1_000_000, 63], [1_000_000, 65], [100_000, 100],
+    [8192, 4097]] as const).map(([systems, n]) => ({ name: `${systems}x${n}`, systems, n, ways: byDepth(16, 9, 13, 17) })),
+  ...([[65536, 600], [20000, 1000]] as const)
+    .map(([systems, n]) => ({ name: `${systems}x${n}`, systems, n, ways: byDepth(8, 16, 9, 13, 17) })),
   // What users ask for beside a solution.
-  { name: '65536x512-check', systems: 65536, n: 512, options: { check: true }, ways: { separate: even } },
-  { name: '65536x513-check', systems: 65536, n: 513, options: { check: true }, ways: { separate: even } },
+  { name: '65536x512-check', systems: 65536, n: 512, options: { check: true } },
+  { name: '65536x513-check', systems: 65536, n: 513, options: { check: true } },
   { name: '65536x512-stable', systems: 65536, n: 512, options: { stable: true } },
   { name: '65536x512-periodic', systems: 65536, n: 512, options: { periodic: true }, ways: apart },
   { name: '65536x512-transposed', systems: 65536, n: 512, options: { transpose: 'transpose' } },
   { name: '65536x512-definite', systems: 65536, n: 512, definite: true },
   // One matrix for much.
-  { name: '65536x512-constant', systems: 65536, n: 512, bands: 'constant', ways: apart },
-  { name: '65536x512-shared', systems: 65536, n: 512, bands: 'shared', ways: apart },
-  { name: '1024x512-sides-64', systems: 1024, n: 512, rhsCount: 64, ways: apart },
-  { name: '65536x512-planned', systems: 65536, n: 512, planned: true },
-  { name: '65536x512-planned-shared', systems: 65536, n: 512, bands: 'shared', planned: true },
-  { name: 'adi-rows-4096', systems: 4096, n: 4096, bands: 'shared', ways: apart },
+  { name: '65536x512-constant', systems: 65536, n: 512, bands: 'constant', ways: byDepth(8, 17) },
+  { name: '65536x512-shared', systems: 65536, n: 512, bands: 'shared', ways: byDepth(8, 17) },
+  { name: '1024x512-sides-64', systems: 1024, n: 512, rhsCount: 64, ways: byDepth(8, 17) },
+  { name: '65536x512-planned', systems: 65536, n: 512, planned: true, ways: keeping('regpack', 'pivoted') },
+  { name: '65536x512-planned-shared', systems: 65536, n: 512, bands: 'shared', planned: true, ways: keeping('regpack') },
+  { name: '65536x512-planned-definite', systems: 65536, n: 512, planned: true, definite: true, ways: keeping('cholesky') },
+  { name: '65536x512-planned-periodic', systems: 65536, n: 512, planned: true, options: { periodic: true }, ways: keeping('none') },
+  {
+    name: '65536x512-planned-interleaved', systems: 65536, n: 512, planned: true, place: 'interleaved', ways: keeping('regpack'),
+  },
+  { name: '65536x512-planned-ragged', systems: 65536, n: 512, planned: true, place: 'ragged', ways: keeping('none') },
+  { name: 'adi-rows-4096', systems: 4096, n: 4096, bands: 'shared', ways: byDepth(8, 17) },
   { name: 'adi-columns-4096', systems: 4096, n: 4096, bands: 'shared', place: 'interleaved', ways: across },
   // Other places of rows.
   { name: '65536x512-interleaved', systems: 65536, n: 512, place: 'interleaved', ways: across },
@@ -71,11 +83,15 @@ export const everydayShapes: readonly EverydayShape[] = [
     .map(([systems, n]) => ({ name: `${systems}x${n}`, systems, n })),
 ];
 const quickShapes: readonly EverydayShape[] = [
-  { name: '8x65', systems: 8, n: 65, ways: odd }, { name: '8x40-check', systems: 8, n: 40, options: { check: true } },
+  { name: '8x65', systems: 8, n: 65, ways: byDepth(9, 13, 17) }, { name: '8x40-check', systems: 8, n: 40, options: { check: true } },
   { name: '8x40-periodic', systems: 8, n: 40, options: { periodic: true }, ways: apart },
   { name: '4x20-sides-3', systems: 4, n: 20, rhsCount: 3 }, { name: '6x20-constant', systems: 6, n: 20, bands: 'constant' },
   { name: '40x30-interleaved', systems: 40, n: 30, place: 'interleaved', bands: 'shared', ways: across },
-  { name: '5x16-ragged', systems: 5, n: 16, place: 'ragged' }, { name: '6x20-planned', systems: 6, n: 20, planned: true },
+  { name: '5x16-ragged', systems: 5, n: 16, place: 'ragged' },
+  { name: '6x20-planned', systems: 6, n: 20, planned: true, ways: keeping('regpack', 'pivoted') },
+  { name: '6x20-planned-shared', systems: 6, n: 20, bands: 'shared', planned: true, ways: keeping('regpack') },
+  { name: '6x20-planned-periodic', systems: 6, n: 20, planned: true, options: { periodic: true }, ways: keeping('none') },
+  { name: '5x16-planned-ragged', systems: 5, n: 16, planned: true, place: 'ragged', ways: keeping('none') },
   { name: '6x20-definite', systems: 6, n: 20, definite: true },
   { name: '6x20-transposed', systems: 6, n: 20, options: { transpose: 'transpose' } },
 ];
@@ -208,9 +224,8 @@ class EverydaySystems implements Disposable {
 }
 
 /** Arrays of the right-hand sides' size that a solve reads and writes at least. */
-function leastArrays({ bands, planned, definite, rhsCount = 1 }: EverydayShape): number {
-  if (bands !== undefined) return 2;
-  return 2 + (planned === true ? 3 : definite === true ? 2 : 3) / rhsCount;
+function leastArrays({ bands, definite, rhsCount = 1 }: EverydayShape): number {
+  return bands !== undefined ? 2 : 2 + (definite === true ? 2 : 3) / rhsCount;
 }
 
 /** Least seconds of a shape's bytes: measured as a stream of right-hand sides and solution, more arrays in proportion. */
@@ -229,20 +244,33 @@ async function floorOf(context: BenchContext, systems: EverydaySystems): Promise
   return { ...two, seconds: two.seconds * arrays / 2 };
 }
 
-/** The parameters of a solve with factors, which this makes. */
-async function factored(device: Device, systems: EverydaySystems): Promise<{ set: ParameterSet; factors: DeviceArray }> {
-  const { shape, precision } = systems;
-  const shared = shape.bands === 'shared', batch = shared ? 1 : shape.systems;
-  const bytes = Math.ceil((3 * shape.n * batch * bytesOf(precision) + 4 * batch) / 256) * 256;
-  const factors = resultArray(device, 'uint8', bytes, true) as DeviceArray;
+/** A solve as a plan that keeps `factorisation` makes it, and the factors. */
+async function planned(
+  device: Device, systems: EverydaySystems, factorisation: Factorisation,
+): Promise<{ operation: string; set: ParameterSet; factors?: DeviceArray }> {
+  if (factorisation === 'none') return { operation: 'tridiagonal.solve', set: systems.solve({}) };
+  const { shape: { n, bands, options }, precision } = systems;
+  const { systems: all } = systems.shape;
+  const shared = bands === 'shared', batch = shared ? 1 : all, periodic = options?.['periodic'] === true;
+  const factors = resultArray(device, 'uint8', factorBytes(precision, n, batch, periodic, factorisation), true);
   using status = await device.array(new Int32Array(batch));
   using row = await device.array(new Int32Array(batch));
-  await device.run('tridiagonal.factor', { ...systems.matrix, batch, factorisation: 'regpack', factors, status, row });
+  const { matrix } = systems;
+  await device.run('tridiagonal.factor', { ...matrix, batch, periodic, factorisation, factors, status, row });
+  const { offsets } = matrix;
   const set = {
-    type: precision, n: shape.n, batch: shape.systems, rhsCount: 1, factorisation: 'regpack', shared, factors,
+    type: precision, n, batch: all, rhsCount: 1, periodic, factorisation, shared, factors, ...(offsets === undefined ? {} : { offsets }),
     rhs: systems.view('rhs'), solution: systems.view('solution'), status: systems.array('status'), row: systems.array('row'),
   };
-  return { set, factors };
+  return { operation: 'tridiagonal.solve_factored', set, factors };
+}
+
+/** What a plan of the shape keeps by itself. */
+function usuallyKept(device: Device, { place, definite, options }: EverydayShape): Factorisation {
+  return usualFactorisation(device, {
+    structure: definite === true ? 'positive-definite' : 'general', stable: false,
+    periodic: options?.['periodic'] === true, ragged: place === 'ragged',
+  });
 }
 
 /** Times a call that is not packed ahead, as ragged ones are, by the device's own clock. */
@@ -265,31 +293,37 @@ async function benchmarkShape(context: BenchContext, shape: EverydayShape, preci
   using systems = new EverydaySystems(shape, precision);
   await systems.upload(context.device);
   const floor = await floorOf(context, systems);
-  const kept = shape.planned === true ? await factored(context.device, systems) : undefined;
-  try {
-    for (const [way, method] of ways) {
-      const id = `${prefix}/${way}`;
-      try {
-        const operation = kept === undefined ? 'tridiagonal.solve' : 'tridiagonal.solve_factored';
-        const parameters = kept?.set ?? systems.solve(method);
-        const timing = shape.place === 'ragged' ? await timeCalls(context.device, operation, parameters)
-          : await time(context.device, systems.array('solution'), operation, [parameters]);
-        const error = await systems.spotCheck();
-        if (error > (precision === 'float32' ? 1e-3 : 1e-11)) throw new Error(`${id}: backward error ${error}`);
-        const { algorithm, depth, threads, launches } = timing.report as Reports['tridiagonal.solve'];
-        context.emit({
-          id, value: timing.seconds, unit: 's', limit: floor.seconds, fraction: floor.seconds / timing.seconds,
-          peers: { copy: floor.seconds }, spread: timing.spread,
-          note: kept === undefined
-            ? `${algorithm}, depth ${depth}, ${threads} threads, ${launches} launches` : 'solve_factored',
-        });
-      } catch (error) {
-        if (!isUnsupported(error)) throw error;
-        context.say(`${id}: ${error.message}`);
-      }
+  for (const [way, method] of ways) {
+    const id = `${prefix}/${way}`;
+    try {
+      context.emit(await row(context, systems, id, method, floor));
+    } catch (error) {
+      if (!isUnsupported(error)) throw error;
+      context.say(`${id}: ${error.message}`);
     }
+  }
+}
+
+async function row(context: BenchContext, systems: EverydaySystems, id: string, method: ParameterSet, floor: Timing): Promise<Row> {
+  const { device } = context;
+  const { shape, precision } = systems;
+  const kept = shape.planned === true
+    ? await planned(device, systems, method['factorisation'] as Factorisation | undefined ?? usuallyKept(device, shape)) : undefined;
+  try {
+    const { operation, set } = kept ?? { operation: 'tridiagonal.solve', set: systems.solve(method) };
+    const timing = shape.place === 'ragged' ? await timeCalls(device, operation, set)
+      : await time(device, systems.array('solution'), operation, [set]);
+    const error = await systems.spotCheck();
+    if (error > (precision === 'float32' ? 1e-3 : 1e-11)) throw new Error(`${id}: backward error ${error}`);
+    const { algorithm, depth, threads, launches } = timing.report as Reports['tridiagonal.solve'];
+    return {
+      id, value: timing.seconds, unit: 's', limit: floor.seconds, fraction: floor.seconds / timing.seconds,
+      peers: { copy: floor.seconds }, spread: timing.spread,
+      note: operation === 'tridiagonal.solve'
+        ? `${algorithm}, depth ${depth}, ${threads} threads, ${launches} launches` : `${set['factorisation']} factors`,
+    };
   } finally {
-    kept?.factors[Symbol.dispose]();
+    kept?.factors?.dispose();
   }
 }
 

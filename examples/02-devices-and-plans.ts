@@ -1,4 +1,4 @@
-// Arrays that stay on the device, and a matrix factored once for many right-hand sides.
+// Arrays that stay on the device, and a matrix planned once for many right-hand sides.
 import { devices, openDevice, tridiagonal } from 'warploom';
 
 for (const { backend, available, name, reason } of devices()) console.log(`${backend}: ${available ? name : reason}`);
@@ -17,8 +17,9 @@ for (let step = 0; step < steps; step += 1) {
   seconds += info.deviceSeconds;
 }
 const end = await state.read() as Float64Array;
-console.log(`${steps} solves of ${batch} x ${n} with kept factors: ${(seconds / steps * 1e6).toFixed(0)} us each on ${device.name};`,
-  `${(plan.bytes / 2 ** 20).toFixed(1)} MiB of factors, largest value left`,
+const what = plan.factorisation === 'none' ? 'the matrix' : `${plan.factorisation} factors`;
+console.log(`${steps} solves of ${batch} x ${n} by a plan: ${(seconds / steps * 1e6).toFixed(0)} us each on ${device.name};`,
+  `${(plan.bytes / 2 ** 20).toFixed(1)} MiB kept (${what}), largest value left`,
   end.reduce((most, value) => Math.max(most, value)).toExponential(2));
 
 // How far can the answers be trusted? Condition and error bounds, per system.

@@ -17,8 +17,6 @@ static bool lies_across(const Batch<T>& batch) {
 
 template <class T>
 Status solve_automatic(GpuDevice& device, const Batch<T>& batch, Used* used) {
-  const Status together = solve_sides(device, batch, used);
-  if (together.code() != Code::unsupported) return together;
   const bool interleaved = is_interleaved(batch), packs = interleaved && batch.n <= operation::interleaved_rows(sizeof(T));
   if (interleaved && !packs &&
       operation::prefers_chunks(batch.planned_problems(), sizeof(T), is_one_matrix(batch), device.limits().multiprocessors)) {

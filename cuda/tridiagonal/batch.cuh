@@ -36,8 +36,6 @@ struct Strided {
   }
 };
 
-struct RowsFinding;
-
 /// General structure, no transposition, not periodic. Problem q of systems*rhs_count solves system
 /// q / rhs_count with right-hand side q % rhs_count. lower of row 0 and upper of the last row must not be read.
 template <class T>
@@ -51,7 +49,6 @@ struct Batch {
   Strided<T> lower, diagonal, upper, rhs, solution;
   int32_t* status = nullptr;  ///< systems*rhs_count words, always given; every algorithm writes every word
   int32_t* row = nullptr;     ///< likewise; -1 or the first row with a zero pivot or a non-finite entry
-  RowsFinding* findings = nullptr;  ///< one per problem, where `check` wants answers measured by the solver (Used::measured)
 
   WARPLOOM_HOST_DEVICE int64_t problems() const { return systems * rhs_count; }
   /// What the choice of a method goes by: the same for every slice of a call.
@@ -74,7 +71,6 @@ struct Used {
   int depth = 0;
   int threads = 0;  ///< per system
   int launches = 0;
-  bool measured = false;  ///< Batch::findings are filled
 };
 
 // One per algorithm, each in <algorithm>.cu, instantiated for float, double, Complex<float>, Complex<double>.
@@ -87,9 +83,8 @@ template <class T> Status solve_thomas(GpuDevice&, const Batch<T>&, Used*);
 template <class T> Status solve_cr_regpack(GpuDevice&, const Batch<T>&, int depth, Used*);
 template <class T> Status solve_partition(GpuDevice&, const Batch<T>&, Used*);
 template <class T> Status solve_pivoting(GpuDevice&, const Batch<T>&, Used*);
-// Of `auto`, instantiated likewise (regpack_sides_*.cu).
-template <class T> Status solve_sides(GpuDevice&, const Batch<T>&, Used*);
-template <class T> Status solve_periodic_sides(GpuDevice&, const Batch<T>&, const T* corners, Used*);
+// Of `auto`, instantiated likewise (regpack_periodic_*.cu).
+template <class T> Status solve_periodic_regpack(GpuDevice&, const Batch<T>&, const T* corners, Used*);
 /// The policy's choice among the above.
 template <class T> Status solve_automatic(GpuDevice&, const Batch<T>&, Used*);
 

@@ -48,12 +48,6 @@ inline constexpr int kRegpackThreads = kDepth % 2 != 0                         ?
                                        : kDepth * sizeof(T) <= 256               ? 128
                                                                                  : 64;
 
-/// Whether answers are measured while their rows are in the stage, whose next rows then come later.
-template <int kDepth, class P>
-WARPLOOM_DEVICE bool measures_answers(const P& p) {
-  return kDepth % 2 == 1 && p.batch.findings != nullptr;
-}
-
 /// One tile: 32/width systems, each on a group of `width` lanes.
 template <class T, int kDepth, bool kFull>
 struct WarpRegpackAgent {
@@ -139,24 +133,17 @@ struct WarpRegpackAgent {
         block.sync_warp();
       }
       const bool more = tiles.next < tiles.end;
-      const auto load_next = [&] {
+      if (more) {
         next = run_of(block, p, tiles.next);
         const bool keep = tile >= 0 && (p.shared_bands ? next.rows <= run.rows
                                                        : p.span > 0 && next.system == run.system);
         warp.load(block, p.source(kIsFull), moved(block, p, tiles.next, next), keep);
         device::async_commit(block);
-      };
-      const bool measures = tile >= 0 && measures_answers<kDepth>(p);
-      if (more && !measures) load_next();
+      }
       if (tile >= 0) {
         solve(block, p, rows);
         judge(block, p, tile, run, rows);
         warp.store(block, target(p), run, moved(block, p, tile, run), rows, problem_of(block, p, tile) < problems(p));
-      }
-      if (measures) {
-        measure(block, p, tile, run, warp);
-        block.sync_warp();
-        if (more) load_next();
       }
       if (!more) return;
       tile = tiles.next;
@@ -176,16 +163,6 @@ struct WarpRegpackAgent {
       x = row.d * rows.pivots.reciprocal(row.b, kDepth - 1);
     }
     Warp::template descend<kFull>(block, rows, row, x, T(0), p.width);
-  }
-
-  static WARPLOOM_DEVICE void measure(const device::Block& block, const Parameters& p, Index tile, const Run& run,
-                                      const Warp& warp) {
-    if constexpr (kDepth % 2 == 1) {
-      RowsFinding found = warp.measure(p.inputs, p.batch, run, moved(block, p, tile, run), block.lane(), rows_of(run), T(0), T(0));
-      for (int mask = p.width / 2; mask > 0; mask /= 2) found = combine(found, device::shuffle_xor(block, found, mask));
-      const Index problem = problem_of(block, p, tile);
-      if (run.rank == 0 && problem < problems(p)) p.batch.findings[problem] = found;
-    }
   }
 
   static WARPLOOM_DEVICE void judge(const device::Block& block, const Parameters& p, Index tile,
@@ -259,8 +236,7 @@ struct BlockRegpackAgent {
   using Index = std::conditional_t<kFull, int32_t, int64_t>;
   static constexpr size_t shared_bytes(int threads) {
     const size_t warps = threads / 32;
-    const size_t measured = kDepth % 2 == 1 ? warps * (sizeof(RowsFinding) + sizeof(T)) : 0;
-    return warps * Warp::kWarpBytes + 2 * warps * sizeof(WarpRecord<T>) + 16 + measured;
+    return warps * Warp::kWarpBytes + 2 * warps * sizeof(WarpRecord<T>) + 16;
   }
 
   /// Rows of the run's system.
@@ -315,14 +291,12 @@ struct BlockRegpackAgent {
         block.sync_warp();
       }
       const bool more = tiles.next < tiles.end;
-      const auto load_next = [&] {
+      if (more) {
         next = run_of(block, p, tiles.next);
         const bool keep = problem >= 0 && (p.shared_bands || (p.span > 0 && next.system == run.system));
         warp.load(block, p.source(kIsFull), next, keep);
         device::async_commit(block);
-      };
-      const bool measures = problem >= 0 && measures_answers<kDepth>(p);
-      if (more && !measures) load_next();
+      }
       if (problem >= 0) {
         solve_in_block<Warp, kDepth, kFull>(block, rows, records + parity * warps, [&] {
           if (block.thread() == 0 && previous >= 0) {
@@ -337,11 +311,6 @@ struct BlockRegpackAgent {
         previous = problem;
         parity ^= 1;
       }
-      if (measures) {
-        measure(block, p, problem, run, warp, rows, reinterpret_cast<RowsFinding*>(verdicts + 4));
-        block.sync_warp();
-        if (more) load_next();
-      }
       if (!more) break;
       problem = tiles.next;
       tiles.next += tiles.step;
@@ -349,27 +318,6 @@ struct BlockRegpackAgent {
     if (previous < 0) return;
     block.sync();
     if (block.thread() == 0) store_verdict(target(p), previous, verdicts[parity ^ 1]);
-  }
-
- private:
-  /// `shared`: a finding of every warp, then the first unknown of every warp.
-  static WARPLOOM_DEVICE void measure(const device::Block& block, const Parameters& p, Index problem, const Run& run,
-                                      const Warp& warp, const typename Warp::Rows& rows, RowsFinding* shared) {
-    if constexpr (kDepth % 2 == 1) {
-      const int warps = block.threads() / 32;
-      T* const firsts = reinterpret_cast<T*>(shared + warps);
-      if (block.lane() == 0) firsts[block.warp()] = rows.d[0];
-      block.sync();
-      const T after = block.warp() + 1 < warps ? firsts[block.warp() + 1] : T(0);
-      RowsFinding found = warp.measure(p.inputs, p.batch, run, run, block.lane(), rows_of(p, run), rows.x_left, after);
-      WARPLOOM_UNROLL
-      for (int mask = 16; mask > 0; mask /= 2) found = combine(found, device::shuffle_xor(block, found, mask));
-      if (block.lane() == 0) shared[block.warp()] = found;
-      block.sync();
-      if (block.thread() != 0) return;
-      for (int w = 1; w < warps; ++w) found = combine(found, shared[w]);
-      p.batch.findings[problem] = found;
-    }
   }
 };
 

@@ -125,16 +125,10 @@ bool reads_direct(const Batch<T>& batch) {
          is_uniform(batch, inputs_of(batch, false));
 }
 
-/// Most warps per system of DirectRegpackAgent at a depth.
-constexpr int direct_warps(size_t element_bytes, int depth) {
-  const size_t bytes = static_cast<size_t>(depth) * element_bytes;
-  return depth < 4 || bytes < 16 ? 0 : bytes <= 32 ? 4 : bytes <= 64 ? 2 : 0;
-}
-
-/// Most warps per system of DirectRegpackAgent; 0: it is not compiled. Lanes of up to 32 bytes per band read whole
-/// sectors between them; with 64 the first-level cache is short of tags, and more than two warps lose by it.
+/// Most warps per system of DirectRegpackAgent; 0: it is not compiled.
 template <class T, int kDepth>
-inline constexpr int kDirectWarps = kIsComplex<T> || kDepth % 2 == 1 ? 0 : direct_warps(sizeof(T), kDepth);
+inline constexpr int kDirectWarps =
+    kIsComplex<T> || kDepth % 2 == 1 ? 0 : operation::direct_warps(sizeof(T), kDepth, false);
 
 template <class Agent, class T>
 Status launch_direct(GpuDevice& device, const DirectParameters<T>& p, int threads) {
@@ -181,7 +175,7 @@ Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* us
   int width = 1;
   while (width < lanes && width < 32) width *= 2;
   if constexpr (kDirectWarps<T, kDepth> > 0) {
-    if (lanes <= 32 * kDirectWarps<T, kDepth> && reads_direct(batch)) {
+    if (operation::reads_vectors(sizeof(T), batch.n, kDepth) && reads_direct(batch)) {
       *used = {operation::Algorithm::cr_regpack, kDepth, static_cast<int>(lanes <= 32 ? width : lanes), 1};
       return solve_direct<T, kDepth>(device, full_batch(batch), lanes, width);
     }
@@ -196,9 +190,8 @@ Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* us
   p.full = full_batch(batch);
   p.width = width;
   p.batch = batch;
-  const bool measured = kDepth % 2 == 1 && batch.findings != nullptr;
   if (lanes <= 32) {
-    *used = {operation::Algorithm::cr_regpack, kDepth, p.width, 1, measured};
+    *used = {operation::Algorithm::cr_regpack, kDepth, p.width, 1};
     return solve_by_warps<T, kDepth>(device, p);
   }
   const int64_t threads = (lanes + 31) / 32 * 32;
@@ -216,7 +209,7 @@ Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* us
                 std::to_string(kDepth) + ", which holds " + std::to_string(kMaxThreads * kDepth),
             "depth"};
   }
-  *used = {operation::Algorithm::cr_regpack, kDepth, static_cast<int>(threads), 1, measured};
+  *used = {operation::Algorithm::cr_regpack, kDepth, static_cast<int>(threads), 1};
   return solve_by_blocks<T, kDepth>(device, p, static_cast<int>(threads));
 }
 
@@ -228,13 +221,13 @@ int depth_for(GpuDevice& device, const Batch<T>& batch) {
   const auto access = direct                  ? operation::Access::direct
                       : is_interleaved(batch) ? operation::Access::interleaved
                                               : operation::Access::staged;
-  const int even = operation::regpack_depth(access, sizeof(T), batch.n, batch.planned_problems(), limits.multiprocessors,
-                                            limits.compute_capability);
+  int even = operation::regpack_depth(access, sizeof(T), batch.n, batch.planned_problems(), limits.multiprocessors,
+                                      limits.compute_capability);
+  if (operation::is_small(batch.n, batch.planned_problems(), limits.multiprocessors)) return even;
+  if (direct) even = operation::vector_depth(sizeof(T), batch.n, even);
   bool aligned = false;
   if (kIsComplex<T> || !moves_spans(batch, &aligned)) return even;
-  if (batch.findings != nullptr) return operation::measuring_depth(sizeof(T), batch.n, even);
-  const bool as_vectors = direct && (batch.n + even - 1) / even <= 32 * direct_warps(sizeof(T), even);
-  if (as_vectors || operation::is_small(batch.n, batch.planned_problems(), limits.multiprocessors)) return even;
+  if (direct && operation::reads_vectors(sizeof(T), batch.n, even)) return even;
   return operation::span_depth(sizeof(T), batch.n, even, aligned);
 }
 

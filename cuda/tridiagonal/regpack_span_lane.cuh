@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "cuda/tridiagonal/regpack_lane.cuh"
-#include "cuda/tridiagonal/rows_finding.cuh"
 #include "cuda/tridiagonal/span_policy.h"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
@@ -138,7 +137,9 @@ struct SpanLane : RegpackLane<T, kDepth> {
     T* const x = stage + 4 * kElements;
     T* const to = array.data + begin_of(array, run);
     const int phase = spans ? phase_of(to) : 0, begin = own.rank * kDepth;
-    T* const mine = x + place_of_solution(batch, own, run) + begin;
+    // Next to the rows of the systems beside it, as in global memory; else in a place of its own.
+    const bool packed = run.width != own.width;
+    T* const mine = x + phase + (packed ? static_cast<int>(own.origin - run.origin) * static_cast<int>(batch.n) : own.base) + begin;
     WARPLOOM_UNROLL
     for (int j = 0; j < kDepth; ++j) {
       if (begin + j < own.rows) mine[j] = rows.d[j];
@@ -152,45 +153,7 @@ struct SpanLane : RegpackLane<T, kDepth> {
     }
   }
 
-  /// What the answer shows of this lane's rows, all as they still stand in the stage: after store, before the next load.
-  /// `before` and `after`: the unknowns beside the warp's.
-  WARPLOOM_DEVICE RowsFinding measure(const Inputs<T>& inputs, const Batch<T>& batch, const Run& own, const Run& run,
-                                      int lane, int64_t system_rows, const T& before, const T& after) const {
-    const T* const x = stage + 4 * kElements + place_of_solution(batch, own, run);
-    const T* entries[4];
-    WARPLOOM_UNROLL
-    for (int k = 0; k < 4; ++k) entries[k] = stage + k * kElements + place_of(inputs, k, own, lane);
-    const auto entry = [&](int k, int i) {
-      return inputs.transfer[k] == Transfer::constant ? load_constant(inputs.array[k], own) : entries[k][i];
-    };
-    const int begin = own.rank * kDepth, end = begin + kDepth < own.rows ? begin + kDepth : own.rows;
-    RowsFinding found;
-    auto below = widen(begin > 0 ? x[begin - 1] : before), here = widen(begin < end ? x[begin] : T(0));
-    WARPLOOM_NO_UNROLL
-    for (int i = begin; i < end; ++i) {
-      const int64_t row = own.first_row + i;
-      const bool last = row + 1 == system_rows;
-      const auto above = widen(last ? T(0) : i + 1 < own.rows ? x[i + 1] : after);
-      const T lower = row > 0 ? entry(0, i) : T(0), diagonal = entry(1, i), upper = last ? T(0) : entry(2, i);
-      const T rhs = entry(3, i);
-      find<T>(found, row, entries_residual<T>(lower, diagonal, upper, rhs, below, here, above), here, [&] {
-        return device::is_finite(lower) && device::is_finite(diagonal) && device::is_finite(upper) && device::is_finite(rhs);
-      });
-      below = here;
-      here = above;
-    }
-    return found;
-  }
-
  private:
-  /// Where the system's first row of the run stands in the solution's stage: next to the rows of the systems that are
-  /// moved with it, as in global memory; else in a place of its own.
-  static WARPLOOM_DEVICE int place_of_solution(const Batch<T>& batch, const Run& own, const Run& run) {
-    const Strided<T>& array = batch.solution;
-    const bool packed = run.width != own.width;
-    const int phase = run.width == 32 && array.plain() ? phase_of(array.data + begin_of(array, run)) : 0;
-    return phase + (packed ? static_cast<int>(own.origin - run.origin) * static_cast<int>(batch.n) : own.base);
-  }
   /// Where the run's first row stands in the stage of array k.
   static WARPLOOM_DEVICE int place_of(const Inputs<T>& inputs, int k, const Run& run, int lane) {
     if (inputs.transfer[k] != Transfer::copies) return run.base;

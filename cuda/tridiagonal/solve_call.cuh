@@ -5,7 +5,6 @@
 #include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/bands.cuh"
 #include "cuda/tridiagonal/periodic.cuh"
-#include "cuda/tridiagonal/rows_finding.cuh"
 #include "cuda/tridiagonal/summary.cuh"
 #include "cuda/tridiagonal/verify.cuh"
 
@@ -84,13 +83,7 @@ class SolveCall {
     }
     WARPLOOM_TRY(step(0));
     const int before = used_.launches;
-    Batch<T> solved = kept;
-    if (p_.check && !p_.refine && !p_.periodic && !p_.stable) {
-      WARPLOOM_TRY(Workspace::make(device_, batch_.problems() * static_cast<int64_t>(sizeof(RowsFinding)), &findings_));
-      solved.findings = findings_.as<RowsFinding>();
-    }
-    WARPLOOM_TRY(solve_once(solved, &used_));
-    if (used_.measured) verification.measured = findings_.as<RowsFinding>();
+    WARPLOOM_TRY(solve_once(kept, &used_));
     used_.launches += before;
     WARPLOOM_TRY(step(1));
     if (p_.refine) {
@@ -125,7 +118,7 @@ class SolveCall {
       return solve_pivoting_periodic(device_, batch, corners_.as<T>(), used);
     }
     if (algorithm == operation::Algorithm::automatic) {
-      const Status status = solve_periodic_sides(device_, batch, corners_.as<T>(), used);
+      const Status status = solve_periodic_regpack(device_, batch, corners_.as<T>(), used);
       if (status.code() != Code::unsupported) return status;
     }
     const int64_t rows = total_rows(batch.n, batch.systems, batch.offsets != nullptr, p_.solution);
@@ -163,7 +156,7 @@ class SolveCall {
   Control& control_;
   Bands<T> bands_;
   Batch<T> batch_;
-  Workspace words_, rhs_, corners_, findings_;
+  Workspace words_, rhs_, corners_;
   Used used_;
 };
 

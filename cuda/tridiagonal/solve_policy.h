@@ -122,18 +122,31 @@ inline int least_span_depth(int element_bytes, int64_t n, int otherwise) {
   return best;
 }
 
+/// Most warps per system of DirectRegpackAgent at a depth, 0: none. Lanes of up to 32 bytes per band read whole sectors
+/// between them. With 64 the first-level cache is short of tags, and with more than two warps systems that fill their
+/// lanes (`fills`) come faster through shared memory: 98 % of the floor at 1024 rows of float64, but 83 % at 1000 and
+/// 60 % at 600 (an H200), where two such warps reach 98 % at 500. Four of them are not measured on a GPU yet.
+constexpr int direct_warps(int element_bytes, int depth, bool fills) {
+  const int bytes = depth * element_bytes;
+  if (depth < 4 || bytes < 16 || bytes > 64) return 0;
+  return bytes <= 32 || (element_bytes == 8 && !fills) ? 4 : 2;
+}
+/// Whether systems of n rows, which 16-byte vectors make up, are read as such at a depth.
+inline bool reads_vectors(int element_bytes, int64_t n, int depth) {
+  return (n + depth - 1) / depth <= 32 * direct_warps(element_bytes, depth, n % (32 * depth) == 0);
+}
+/// `even`, or 8 where only that reads such systems as vectors or fills every lane of its warps.
+inline int vector_depth(int element_bytes, int64_t n, int even) {
+  const auto suits = [=](int depth) { return n % (32 * depth) == 0 || reads_vectors(element_bytes, n, depth); };
+  return suits(even) || !suits(8) ? even : 8;
+}
+
 /// `even`, or an odd depth where that leaves many lanes idle or systems are not aligned. The counts behind it: 16-byte
 /// copies in place of copies of single elements (float32, n = 511: 5 per band and lane for 16), and for n = 513 one warp
-/// of 17 rows per lane for two of 16. Not measured on a GPU yet.
+/// of 17 rows per lane for two of 16 (an H200: 72 % of the floor for 61 and for 37 %; float64 83 % for 71 and 48 %).
 inline int span_depth(int element_bytes, int64_t n, int even, bool aligned) {
   const double filled = static_cast<double>(n) / static_cast<double>(lanes_of(n, even) * even);
   return n <= 32 || (aligned && filled >= kFilled) ? even : least_span_depth(element_bytes, n, even);
-}
-
-/// With `check`: a kernel of an odd depth measures its answers while the rows are in shared memory, 5 arrays for 10, and
-/// a launch less. Not measured on a GPU yet.
-inline int measuring_depth(int element_bytes, int64_t n, int even) {
-  return n < 9 ? even : least_span_depth(element_bytes, n, even);
 }
 
 /// Unknowns up to which interleaved systems fit the lanes of a warp, at the depths of kInterleaved.
@@ -143,15 +156,15 @@ inline int64_t interleaved_rows(int element_bytes) { return element_bytes == 16 
 /// as they stand, where register packing would gather every row by itself.
 inline bool prefers_thomas(int64_t problems, int multiprocessors) { return problems >= int64_t{multiprocessors} * 64; }
 
-/// Right-hand sides that share a matrix are solved four at a time (float64 beyond 2304 rows: two), from so many and so many
-/// rows on, and periodic systems by the same kernel from so many rows on. Instructions per row and right-hand side:
-/// about 8 for 16; bytes: 2 arrays and the bands once, periodic 5 arrays where condensation in steps moves 14. By
-/// count; not measured on a GPU yet.
-inline constexpr int64_t kLeastSides = 4, kLeastSideRows = 145, kLeastPeriodicRows = 34;
+/// Periodic systems of so many rows on are solved in one pass: 5 arrays, where condensation in steps moves 14 (an H200,
+/// 65536×512: 352 us for 757, float64 590 for 1133). Right-hand sides that share a matrix gained nothing from such a
+/// kernel: four at a time took 8 instructions per row and side for 16, and 121 us for 101.
+inline constexpr int64_t kLeastPeriodicRows = 34;
 
 /// Longer interleaved systems in chunks: where a thread per system would leave most of the device idle (8192×2048 takes
 /// 8.6 % of the floor by it in float32, 14.2 % in float64), and where all systems share their bands, which chunks hardly
-/// read: 3 arrays for 6. By count; not measured on a GPU yet.
+/// read: 3 arrays for 6 (an H200, 4096×4096: 165 us, by register packing 363; float64 280 for 491). With bands of their
+/// own by count; not measured on a GPU yet.
 inline bool prefers_chunks(int64_t problems, int element_bytes, bool one_matrix, int multiprocessors) {
   if (problems < across_systems(element_bytes)) return false;
   return one_matrix || problems < int64_t{multiprocessors} * 512;

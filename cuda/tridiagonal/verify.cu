@@ -56,20 +56,15 @@ Status verify(GpuDevice& device, const Batch<T>& batch, const Verification<T>& o
     return Status(Code::unsupported, "check takes at most 2147483647 problems a call", "batch");
   }
   const double tolerance = options.tolerance > 0 ? options.tolerance : kDefaultTolerance<T>;
-  RowWalk walk;
-  if (options.measured == nullptr) walk = measuring_walk(batch, options.corners);
-  const int64_t findings_bytes =
-      options.measured != nullptr ? 0 : problems * walk.segments * static_cast<int64_t>(sizeof(RowsFinding));
+  const RowWalk walk = measuring_walk(batch, options.corners);
+  const int64_t findings_bytes = problems * walk.segments * static_cast<int64_t>(sizeof(RowsFinding));
   Workspace memory;
   WARPLOOM_TRY(Workspace::make(device, findings_bytes + (problems + 1) * static_cast<int64_t>(sizeof(int32_t)), &memory));
   int32_t* const count = memory.as<int32_t>(findings_bytes);
   WARPLOOM_TRY(device.fill_zero(count, sizeof(int32_t)));
 
-  const RowsFinding* findings = options.measured;
-  if (findings == nullptr) {
-    WARPLOOM_TRY(measure(device, batch, options.corners, walk, memory.as<RowsFinding>()));
-    findings = memory.as<RowsFinding>();
-  }
+  RowsFinding* const findings = memory.as<RowsFinding>();
+  WARPLOOM_TRY(measure(device, batch, options.corners, walk, findings));
 
   typename JudgeAgent<T>::Parameters judge;
   judge.batch = batch;
@@ -80,7 +75,7 @@ Status verify(GpuDevice& device, const Batch<T>& batch, const Verification<T>& o
   judge.list = count + 1;
   judge.count = count;
   WARPLOOM_TRY(launch<JudgeAgent<T>>(device, stream_shape(problems), judge));
-  if (used != nullptr) used->launches += options.measured != nullptr ? 1 : 2;
+  if (used != nullptr) used->launches += 2;
 
   GtsvOptions again;
   again.tolerance = tolerance;

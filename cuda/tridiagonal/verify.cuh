@@ -21,7 +21,6 @@ struct Verification {
   /// Periodic systems: for system s the factor of x[n-1] in row 0 at [2 s] and of x[0] in row n-1 at [2 s + 1], of
   /// op(A), in device memory; null when not periodic. n = 1 and n = 2 need no special case: the corners add up.
   const T* corners = nullptr;
-  const RowsFinding* measured = nullptr;  ///< of the problems, where the solver has measured its answers
 };
 
 /// Leaves `kept` equal to `batch`, but with the right-hand sides copied into `memory` when the solution overwrites

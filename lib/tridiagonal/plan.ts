@@ -1,38 +1,42 @@
-// tridiagonal.plan: factor once, solve many.
+// tridiagonal.plan: one matrix, or a batch of them, and many right-hand sides.
 import { makeInt32 } from '../core/arrays.ts';
 import { DeviceArray } from '../core/device-array.ts';
-import { inputArray, resultArray, type Device } from '../core/device.ts';
+import { Device, inputArray, resultArray } from '../core/device.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
 import { callFields, checkOptions, choice, optionTable, realFrom, truth } from '../core/options.ts';
+import { snapshot } from '../core/snapshot.ts';
 import { arrayField, matrixFields, shapeFields } from './options.ts';
 import {
   laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, withResult,
   type MatrixParameters, type Problem,
 } from './problem.ts';
 import { SystemStatuses } from './status.ts';
-import type { ArrayName, CallOptions, ElementType, Layout, MatrixOptions, RunInfo, ShapeOptions, Vector } from './types.ts';
+import type { ArrayName, CallOptions, ElementType, Layout, MatrixOptions, RunInfo, ShapeOptions, Structure, Vector } from './types.ts';
 import { impliesComplex, isSplit, requireVector, typeOf, type View } from './views.ts';
 import { backwardErrorsLike, freeErrors, makeWords, withWords, type BackwardErrors } from './words.ts';
 import { choices } from '../core/operations.gen.ts';
 
 /**
- * What a plan keeps: `regpack` the multipliers of cyclic reduction (no pivoting), `pivoted` LAPACK gttrf's
- * factors, `cholesky` L D L^H of a positive definite matrix.
+ * What a plan keeps: `none` the bands themselves, each solve being what `solve` does with them, bit for bit; `regpack`
+ * factors L D U without exchanges, `pivoted` LAPACK gttrf's factors, `cholesky` L D L^H of a positive definite matrix.
  */
 export type Factorisation = (typeof factorisations)[number];
 
 /** Every value of {@link Factorisation}. */
-export const factorisations = choices['tridiagonal.factor'].factorisation;
+export const factorisations = ['none', ...choices['tridiagonal.factor'].factorisation] as const;
 
 /** Options of {@link plan}. */
 export interface PlanOptions extends MatrixOptions, Omit<ShapeOptions, 'rhsCount'>, CallOptions {
-  /** Default: `pivoted` with `stable`, `cholesky` for positive definite matrices, else `regpack`. */
+  /**
+   * Default: `pivoted` with `stable`; on GPUs `none` for systems of one length that are not periodic, which are at the rate
+   * of memory without factors; `cholesky` for positive definite matrices (with `stable` too), else `regpack`.
+   */
   readonly factorisation?: Factorisation;
   /** Partial pivoting; periodic matrices are pivoted as a whole. Default false. */
   readonly stable?: boolean;
   /**
    * Componentwise backward error of every system in each solve; systems above `tolerance` are solved anew by pivoting, as
-   * `solve` does. The plan then keeps a copy of the bands. Default false.
+   * `solve` does. The plan then keeps a copy of the bands beside its factors. Default false.
    */
   readonly check?: boolean;
   /** Largest accepted componentwise backward error of `check`. Default 64 machine epsilons of the type. */
@@ -72,8 +76,8 @@ const elementBytes: Record<ElementType, number> = { float32: 4, float64: 8, comp
 
 const pageBytes = 256;
 
-/** Bytes of the factors of a shape, as `factor_bytes` of cuda/tridiagonal/factor.h counts them. */
-function factorBytes(type: ElementType, n: number, batch: number, periodic: boolean, factorisation: Factorisation): number {
+/** @internal Bytes of the factors of a shape, as `factor_bytes` of cuda/tridiagonal/factor.h counts them. */
+export function factorBytes(type: ElementType, n: number, batch: number, periodic: boolean, factorisation: Factorisation): number {
   const element = elementBytes[type];
   const pivoted = factorisation === 'pivoted';
   const arrays = pivoted ? (periodic ? 6 : 4) : (factorisation === 'regpack' ? 3 : 2) + (periodic ? 1 : 0);
@@ -82,69 +86,67 @@ function factorBytes(type: ElementType, n: number, batch: number, periodic: bool
   return Math.max(pageBytes, Math.ceil(bytes / pageBytes) * pageBytes);
 }
 
-/** What is the same in every solve of a plan. */
-interface Factored {
+/** What a plan holds. */
+interface Kept {
   readonly device: Device;
   readonly problem: Problem;
   readonly factorisation: Factorisation;
-  readonly factors: DeviceArray;
-  /** One matrix for the whole batch. */
-  readonly shared: boolean;
-  readonly periodic: boolean;
-  /** With `check`: the matrix, on the device, and the tolerance. */
-  readonly checked: Record<string, unknown> | undefined;
-  /** Copies of bands that the plan owns. */
-  readonly bands: readonly DeviceArray[];
+  /** Parameters that are the same in every solve: the matrix, factors. */
+  readonly fixed: Readonly<Record<string, unknown>>;
+  readonly check: boolean;
+  /** Factors, and copies of bands. */
+  readonly owned: readonly DeviceArray[];
+  readonly bytes: number;
 }
 
 const contiguous = (): Layout => 'contiguous';
 
 /**
- * The factors of a batch of matrices on their device. Made by {@link plan}; free it with `await using` or
+ * A batch of matrices on their device, factored or not. Made by {@link plan}; free it with `await using` or
  * {@link Plan.dispose}. Calls may overlap; the device runs them in order.
  */
 export class Plan {
   readonly device: Device;
   readonly factorisation: Factorisation;
-  /** Outcome of the factorisation of each system; a zero pivot here fails every solve of that system. */
+  /**
+   * What planning found in the matrix of each system: entries that are not finite, zero pivots of the factorisation or, where
+   * there is none, of a solve with one right-hand side of zeros. They fail the solves of that system.
+   */
   readonly status: SystemStatuses;
   readonly info: RunInfo;
-  readonly #factored: Factored;
+  readonly #kept: Kept;
   /** The problem of solves with one contiguous right-hand side, and what never changes of their parameters. */
   readonly #usual: Problem;
-  readonly #fixed: Readonly<Record<string, unknown>>;
   readonly #running = new Set<Promise<unknown>>();
   #disposed = false;
 
   /** @internal Use {@link plan}. */
-  constructor(factored: Factored, status: SystemStatuses, info: RunInfo) {
-    const { problem, periodic, factorisation, factors, shared, checked } = factored;
-    this.device = factored.device;
-    this.factorisation = factorisation;
+  constructor(kept: Kept, status: SystemStatuses, info: RunInfo) {
+    this.device = kept.device;
+    this.factorisation = kept.factorisation;
     this.status = status;
     this.info = info;
-    this.#factored = factored;
-    const { type, offsets, shape } = problem;
-    this.#usual = { type, shape: { ...shape, rhsCount: 1 }, layoutOf: contiguous, ...(offsets === undefined ? {} : { offsets }) };
-    this.#fixed = { ...shapeParameters(problem), periodic, factorisation, factors, shared, ...checked };
+    this.#kept = kept;
+    this.#usual = usualProblem(kept.problem);
   }
 
   /** Unknowns per system (the largest when ragged). */
   get n(): number {
-    return this.#factored.problem.shape.n;
+    return this.#kept.problem.shape.n;
   }
 
   /** Systems. */
   get batch(): number {
-    return this.#factored.problem.shape.batch;
+    return this.#kept.problem.shape.batch;
   }
 
   /**
-   * Device memory of the factors, in bytes: per row 3 elements (`regpack`), 2 (`cholesky`) or 4 and a byte (`pivoted`);
-   * periodic ones 1, 1 or 2 elements more; one matrix for the whole batch is kept once.
+   * Device memory of what solves go by, in bytes: the bands as they were given (`none`), or factors, per row 3 elements
+   * (`regpack`), 2 (`cholesky`) or 4 and a byte (`pivoted`); periodic ones 1, 1 or 2 elements more; one matrix for the whole
+   * batch is kept once.
    */
   get bytes(): number {
-    return this.#factored.factors.length;
+    return this.#kept.bytes;
   }
 
   get disposed(): boolean {
@@ -152,7 +154,7 @@ export class Plan {
   }
 
   /**
-   * Solves op(A) x = rhs with the factors.
+   * Solves op(A) x = rhs.
    * @throws ArgumentError naming the argument; `ERR_WARPLOOM_DISPOSED`; as `solve` otherwise
    */
   async solve<V extends Vector>(options: PlanSolveOptions<V>): Promise<PlanSolveResult<V>> {
@@ -169,7 +171,7 @@ export class Plan {
 
   async #solve<V extends Vector>(options: PlanSolveOptions<V>): Promise<PlanSolveResult<V>> {
     const { rhs, out, signal, onProgress } = options;
-    const { device, checked } = this.#factored;
+    const { device, factorisation, fixed, check } = this.#kept;
     const problem = this.#problemOf(options);
     const rhsView = viewOf(problem, 'rhs', rhs);
     if (out !== undefined) viewOf(problem, 'solution', out, 'out');
@@ -178,13 +180,14 @@ export class Plan {
     const { batch, rhsCount } = problem.shape;
     return withResult({ problem, device, name: 'solution', like: rhs, out }, async (solution) => {
       const words = makeWords(device, batch * rhsCount);
-      const backwardError = checked === undefined ? undefined : backwardErrorsLike(rhs, device, batch * rhsCount);
+      const backwardError = check ? backwardErrorsLike(rhs, device, batch * rhsCount) : undefined;
       const parameters = Object.assign({
         rhsCount, rhs: rhsView, solution: viewOf(problem, 'solution', solution), backwardError,
-      }, this.#fixed, words);
+      }, fixed, words);
+      const operation = factorisation === 'none' ? 'tridiagonal.solve' : 'tridiagonal.solve_factored';
       try {
         const [{ deviceSeconds }, status] = await withWords(words, rhsCount, () =>
-          device.run('tridiagonal.solve_factored', parameters, { signal, onProgress }));
+          device.run(operation, parameters, { signal, onProgress }));
         const result = { solution, status, info: runInfo(device, problem, deviceSeconds) };
         return backwardError === undefined ? result : Object.assign(result, { backwardError });
       } catch (error) {
@@ -200,7 +203,7 @@ export class Plan {
     if (out !== undefined) requireVector(out, 'out');
     const usual = layout === undefined && layouts === undefined && rhsCount === undefined;
     if (usual && this.#fits(rhs) && (out === undefined || this.#fits(out))) return this.#usual;
-    const { type, offsets, shape } = this.#factored.problem;
+    const { type, offsets, shape } = this.#kept.problem;
     const { n, batch } = shape;
     const complex = type.startsWith('complex');
     const ragged = offsets === undefined ? {} : { offsets };
@@ -216,20 +219,19 @@ export class Plan {
 
   /** Whether a vector is of the plan's type beyond doubt; what is not goes through resolveProblem, which says why. */
   #fits(vector: Vector): boolean {
-    const { type } = this.#factored.problem;
+    const { type } = this.#kept.problem;
     const complex = type.startsWith('complex');
     if (isSplit(vector) || (impliesComplex(vector) && !complex)) return false;
     if (complex && 'device' in vector && !impliesComplex(vector)) return false;
     return typeOf(vector, complex) === type;
   }
 
-  /** Waits for running solves and frees the factors. Further calls do nothing. */
+  /** Waits for running solves and frees what the plan keeps. Further calls do nothing. */
   async dispose(): Promise<void> {
     if (this.#disposed) return;
     this.#disposed = true;
     await Promise.allSettled(this.#running);
-    this.#factored.factors.dispose();
-    for (const band of this.#factored.bands) band.dispose();
+    for (const array of this.#kept.owned) array.dispose();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -238,57 +240,127 @@ export class Plan {
 }
 
 /**
- * Factors a batch of tridiagonal matrices for many solves with new right-hand sides.
+ * Prepares a batch of tridiagonal matrices for many solves with new right-hand sides.
+ *
+ * Where nothing is factored (`factorisation: 'none'`, the default of most plans on GPUs), solutions, states and backward
+ * errors are to the bit those of {@link solve} with the same matrices, right-hand sides and layouts.
  *
  * @example
- * await using factored = await plan({ lower, diagonal, upper, n, batch });
- * for (const rhs of steps) await factored.solve({ rhs, out: rhs });
+ * await using prepared = await plan({ lower, diagonal, upper, n, batch });
+ * for (const rhs of steps) await prepared.solve({ rhs, out: rhs });
  *
  * @throws ArgumentError naming the argument; `ERR_WARPLOOM_OUT_OF_MEMORY`; `ERR_WARPLOOM_DEVICE_LOST`
  * @see LAPACK gttrf/gttrs, pttrf/pttrs
  */
-export async function plan(options: PlanOptions): Promise<Plan> {
-  checkOptions(planTable, options, 'tridiagonal.plan');
-  const { lower, diagonal, upper, signal, onProgress, check = false, tolerance = 0 } = options;
-  const factorisation = factorisationOf(options);
-  if (tolerance !== 0 && !check) throw refusal('tolerance', 'none without check: true', String(tolerance));
-  const problem = resolveProblem(options, {});
-  const matrix = matrixParameters(options, problem);
+export async function plan(given: PlanOptions): Promise<Plan> {
+  checkOptions(planTable, given, 'tridiagonal.plan');
+  checkMethod(given);
+  const { lower, diagonal, upper, signal } = given;
+  const problem = resolveProblem(given, {});
+  const matrix = matrixParameters(given, problem);
   signal?.throwIfAborted();
-  const device = resolveDevice(options.device, [lower, diagonal, upper]);
-  const { n, batch } = problem.shape;
-  const shared = isShared(matrix, problem);
-  const systems = shared ? 1 : batch;
-  const factors = resultArray(device, 'uint8', factorBytes(problem.type, n, systems, matrix.periodic, factorisation), true);
-  const bands: DeviceArray[] = [];
+  const device = resolveDevice(given.device, [lower, diagonal, upper]);
+  if (Device.isOpen(device)) return prepare(device, given, problem, matrix);
+  // Its backend decides what is kept; the arrays are taken as they are now.
+  const options = { ...given }, taken = snapshot(matrix);
+  await Device.opened(device);
+  return prepare(device, options, problem, taken);
+}
+
+function checkMethod({ factorisation, structure = 'general', stable = false, check = false, tolerance = 0 }: PlanOptions): void {
+  if (stable && (factorisation === 'regpack' || factorisation === 'none')) {
+    throw refusal('factorisation', '"pivoted" or "cholesky" with stable: true', JSON.stringify(factorisation));
+  }
+  if (factorisation === 'cholesky' && structure === 'general') {
+    throw refusal('factorisation', '"none", "regpack" or "pivoted" with structure "general"', '"cholesky"');
+  }
+  if (tolerance !== 0 && !check) throw refusal('tolerance', 'none without check: true', String(tolerance));
+}
+
+/** What decides what a plan keeps. */
+interface MatrixKind {
+  readonly structure: Structure;
+  readonly stable: boolean;
+  readonly periodic: boolean;
+  readonly ragged: boolean;
+}
+
+/**
+ * @internal What is kept unless told. On GPUs a solve with factors reads as many numbers per row as one without, of a
+ * positive definite matrix too, and its kernels are at half the rate (an H200, 65536×512: 287 us for 152, float64 552 for
+ * 308). Periodic systems gain nothing by count (6 arrays with factors, 5 without, 14 where they do not fit one pass); ragged
+ * ones were not compared.
+ */
+export function usualFactorisation({ backend }: Device, { structure, stable, periodic, ragged }: MatrixKind): Factorisation {
+  if (!stable && !periodic && !ragged && backend !== 'cpu') return 'none';
+  return structure === 'positive-definite' ? 'cholesky' : stable ? 'pivoted' : 'regpack';
+}
+
+/** One right-hand side per system, contiguous. */
+function usualProblem({ type, offsets, shape }: Problem): Problem {
+  return { type, shape: { ...shape, rhsCount: 1 }, layoutOf: contiguous, ...(offsets === undefined ? {} : { offsets }) };
+}
+
+async function prepare(device: Device, options: PlanOptions, problem: Problem, matrix: MatrixParameters): Promise<Plan> {
+  const { check = false, tolerance = 0, stable = false } = options;
+  const { structure, periodic } = matrix;
+  const ragged = problem.offsets !== undefined;
+  const factorisation = options.factorisation ?? usualFactorisation(device, { structure, stable, periodic, ragged });
+  const owned: DeviceArray[] = [], pending: Promise<void>[] = [];
   try {
-    const copies: Promise<void>[] = [];
-    const kept = check ? keepMatrix(device, matrix, bands, copies) : matrix;
-    const words = makeWords(device, systems);
-    const parameters = { factorisation, factors, ...shapeParameters(problem), ...kept, ...words, batch: systems };
-    const factoring = withWords(words, 1, () => device.run('tridiagonal.factor', parameters, { signal, onProgress }));
-    const [[{ deviceSeconds }, found]] = await Promise.all([factoring, ...copies]);
-    const { periodic: _, ...views } = kept;
-    const checked = check ? { ...views, check, tolerance } : undefined;
-    const status = shared ? ofEverySystem(found, batch) : found;
-    const { periodic } = matrix;
-    return new Plan({ device, problem, periodic, factorisation, factors, shared, checked, bands },
-      status, runInfo(device, problem, deviceSeconds));
+    const kept = check || factorisation === 'none' ? keepMatrix(device, matrix, owned, pending) : matrix;
+    const preparing = factorisation === 'none' ? keepBands(device, problem, kept, options, owned)
+      : keepFactors(device, problem, kept, factorisation, options, owned);
+    const [{ fixed, status, bytes, deviceSeconds }] = await Promise.all([preparing, ...pending]);
+    const checked = check ? { ...kept, check, tolerance } : {};
+    return new Plan({
+      device, problem, factorisation, check, owned, bytes, fixed: { ...shapeParameters(problem), ...checked, ...fixed },
+    }, status, runInfo(device, problem, deviceSeconds));
   } catch (error) {
-    for (const array of [factors, ...bands]) array.dispose();
+    for (const array of owned) array.dispose();
     throw error;
   }
 }
 
-function factorisationOf({ factorisation, structure = 'general', stable = false }: PlanOptions): Factorisation {
-  const chosen = factorisation ?? (structure === 'positive-definite' ? 'cholesky' : stable ? 'pivoted' : 'regpack');
-  if (stable && chosen === 'regpack') {
-    throw refusal('factorisation', '"pivoted" or "cholesky" with stable: true', '"regpack"');
-  }
-  if (chosen === 'cholesky' && structure === 'general') {
-    throw refusal('factorisation', '"regpack" or "pivoted" with structure "general"', '"cholesky"');
-  }
-  return chosen;
+/** What planning adds to what is the same in every solve, and what it found. */
+interface Prepared {
+  readonly fixed: Readonly<Record<string, unknown>>;
+  readonly status: SystemStatuses;
+  readonly bytes: number;
+  readonly deviceSeconds: number;
+}
+
+/** No factors: a solve of zeros finds what fails every solve. */
+async function keepBands(
+  device: Device, problem: Problem, matrix: MatrixParameters, { signal, onProgress }: PlanOptions, owned: readonly DeviceArray[],
+): Promise<Prepared> {
+  const { n, batch, rows = n * batch } = problem.shape;
+  const bytes = owned.reduce((sum, array) => sum + array.bytes, 0);
+  using zeros = resultArray(device, problem.type, rows, true);
+  const view = viewOf(usualProblem(problem), 'rhs', zeros);
+  const words = makeWords(device, batch);
+  const parameters = { ...shapeParameters(problem), ...matrix, rhsCount: 1, rhs: view, solution: view, ...words };
+  const [{ deviceSeconds }, status] = await withWords(words, 1, () =>
+    device.run('tridiagonal.solve', parameters, { signal, onProgress }));
+  return { fixed: { ...matrix }, status, bytes, deviceSeconds };
+}
+
+async function keepFactors(
+  device: Device, problem: Problem, matrix: MatrixParameters, factorisation: Factorisation, { signal, onProgress }: PlanOptions,
+  owned: DeviceArray[],
+): Promise<Prepared> {
+  const { n, batch } = problem.shape;
+  const { periodic } = matrix;
+  const shared = isShared(matrix, problem);
+  const systems = shared ? 1 : batch;
+  const factors = resultArray(device, 'uint8', factorBytes(problem.type, n, systems, periodic, factorisation), true);
+  owned.push(factors);
+  const words = makeWords(device, systems);
+  const parameters = { factorisation, factors, ...shapeParameters(problem), ...matrix, ...words, batch: systems };
+  const [{ deviceSeconds }, found] = await withWords(words, 1, () =>
+    device.run('tridiagonal.factor', parameters, { signal, onProgress }));
+  const status = shared ? ofEverySystem(found, batch) : found;
+  return { fixed: { periodic, factorisation, factors, shared }, status, bytes: factors.length, deviceSeconds };
 }
 
 const bandNames = ['lower', 'diagonal', 'upper'] as const satisfies readonly ArrayName[];

@@ -99,11 +99,11 @@ const cases: Case[] = [
     outcomeOf(await vjp({ ...options, solution: rhs.vector, cotangent: rhs.vector, device })) },
   { name: 'vjp, positive definite', spec: { structure: 'positive-definite', type: 'complex128' }, run: async ({ options, rhs }, device) =>
     outcomeOf(await vjp({ ...options, solution: rhs.vector, cotangent: rhs.vector, device })) },
-  ...['regpack', 'pivoted'].flatMap((factorisation) => [false, true].map((periodic) =>
+  ...['none', 'regpack', 'pivoted'].flatMap((factorisation) => [false, true].map((periodic) =>
     ({ name: `plan ${factorisation}${periodic ? ', periodic' : ''}`, spec: { periodic }, run: planning({ factorisation }) }))),
   { name: 'plan cholesky', spec: { structure: 'positive-definite' as const }, run: planning({ factorisation: 'cholesky' }) },
   { name: 'plan of large systems', spec: { n: 9001, batch: 4 }, run: planning({}) },
-  { name: 'plan, checked', spec: { periodic: true }, run: planning({ check: true }) },
+  ...[false, true].map((periodic) => ({ name: `plan, checked, periodic ${periodic}`, spec: { periodic }, run: planning({ check: true }) })),
   { name: 'plan of one matrix', spec: {}, run: async ({ spec: { n }, rhs }, device) => {
     await using factored = await plan({ ...oneMatrix(n), n, batch: (rhs.vector as Float64Array).length / n, device } as Parameters<typeof plan>[0]);
     return outcomeOf(await factored.solve({ rhs: rhs.vector }));

@@ -2,55 +2,8 @@
 #include "test/device/support/operations.h"
 #include "test/device/tridiagonal_direct.h"
 
-#include "cuda/tridiagonal/verify_agent.cuh"
-#include "cuda/tridiagonal/verify_launch.cuh"
-
 namespace warploom::test {
 namespace {
-
-/// What a solver finds of its answers is, bit for bit, what a pass over the answers in memory finds.
-template <class T>
-void measured(Report& report, Device& device, const Shape& shape, int depth) {
-  Case<T> c = make_case<T>(shape);
-  const int64_t bad = shape.systems / 2;
-  c.rhs.set(c.at(c.rhs.view, bad, shape.n / 2, 0), NAN);
-  std::vector<int32_t> status, row;
-  tri::Batch<T> batch = batch_of(c, status, row);
-  const size_t problems = static_cast<size_t>(batch.problems());
-  std::vector<tri::RowsFinding> own(problems, {-1, -7, -7}), reference(problems);
-  batch.findings = own.data();
-  tri::Used used;
-  auto& gpu = dynamic_cast<simt::GpuDevice&>(device);
-  const Status solved = tri::solve_cr_regpack(gpu, batch, depth, &used);
-  const tri::RowWalk walk = tri::walk_of(batch);
-  const Status passed = simt::launch<tri::MeasureAgent<T>>(
-      gpu, tri::stream_shape(batch.problems() * walk.segments * walk.width), {batch, nullptr, walk, reference.data()});
-  bool same = solved.ok() && passed.ok() && used.measured && walk.segments == 1;
-  for (size_t q = 0; same && q < problems; ++q) {
-    same = own[q].backward_error == reference[q].backward_error && own[q].bad_row == reference[q].bad_row &&
-           own[q].lost_rows == reference[q].lost_rows;
-  }
-  report.check(same, "measured, depth " + std::to_string(depth) + ", " + c.name());
-}
-
-template <class T>
-void all_measured(Report& report) {
-  const auto device = open_simt(kOrders[2]);
-  for (const int depth : {9, 13, 17}) {
-    for (const int64_t n : {5, 9, 63, 64, 65, 127, 300, 512, 513, 545, 1025}) {
-      for (const Layout layout : {Layout::contiguous, Layout::shared, Layout::toeplitz, Layout::interleaved}) {
-        if (layout == Layout::interleaved && n > 512) continue;  // the pass takes those in segments
-        if (kSanitized && n > 300) continue;
-        Shape shape;
-        shape.n = n;
-        shape.systems = n > 300 ? 3 : n > 40 ? 9 : 41;
-        shape.rhs_count = layout == Layout::shared ? 3 : 1;
-        shape.layout = layout;
-        measured<T>(report, *device, shape, depth);
-      }
-    }
-  }
-}
 
 /// The paper's largest block: 4096 rows at depth 4, a row of Table 1.
 void widest(Report& report) {
@@ -108,7 +61,5 @@ int main() {
   test::Report report;
   test::each_type([&](auto value) { test::all<decltype(value)>(report); });
   if (!test::kSanitized) test::widest(report);
-  test::all_measured<float>(report);
-  test::all_measured<double>(report);
   return report.finish();
 }
