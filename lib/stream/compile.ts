@@ -1,4 +1,4 @@
-// From source to graph in one call. The parser is loaded at the first one: its library takes half a second.
+// From source to graph in one call. Stages are loaded by the first call that needs them.
 import { describeValue } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { snapshot } from '../core/snapshot.ts';

@@ -3,7 +3,7 @@ import type {
   Creator, Declarator, Expression, FunctionDeclaration, HelperDeclaration, MessageLatency, NativeDeclaration, Parameter, Program, Rate,
   Rates, SplitPolicy, Statement, StaticDeclaration, StreamDeclaration, StructDeclaration, TypeNode,
 } from '../ast.ts';
-import { precedenceOf } from './parser-expressions.ts';
+import { precedenceOf } from './tokens.ts';
 
 const kUnary = 8;
 const kPostfix = 9;

@@ -87,6 +87,16 @@ describe('hostile sources', () => {
     deepStrictEqual(codes(small, { expression: 0 }), ['S0123']);
   });
 
+  it('may be nested 1000 deep where the option says so', () => {
+    const depth = 1000;
+    const deep = (open: string, inner: string, close: string) => inWork(`${many(open, depth)}${inner}${many(close, depth)}`);
+    for (const text of [inWork(`x = ${many('(', depth)}1${many(')', depth)}; println(x);`), deep('{', 'x = 1; println(x);', '}'), deep('if (true) ', 'x = 1; println(x);', '')]) {
+      const { program, diagnostics } = parse([{ name: 'a', text }], { nesting: depth + 10 });
+      deepStrictEqual([...diagnostics, ...check(program).diagnostics].map(({ code }) => code), []);
+      deepStrictEqual(parse([{ name: 'a', text }], { nesting: depth - 10 }).diagnostics.map(({ code }) => code), ['S0115']);
+    }
+  });
+
   it('report at most 50 errors of syntax for a file', () => {
     const { diagnostics } = parse([{ name: 'a', text: `void->void pipeline P { ${many('add 1; ', 200)} }` }]);
     strictEqual(diagnostics.length, 50);
