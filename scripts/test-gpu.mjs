@@ -112,7 +112,8 @@ function collect(command, args, env, seconds) {
 async function runPart({ name, files, prefix }, seconds) {
   const reportPath = join(tmpdir(), `warploom-mocha-${process.pid}-${name.replaceAll(/\W/g, '-')}.json`);
   rmSync(reportPath, { force: true });
-  const [command, ...rest] = [...prefix, process.execPath, '--import', 'tsx', '--expose-gc', mocha, '--no-config',
+  const [command, ...rest] = [...prefix, process.execPath, '--import', 'tsx', '--expose-gc', '--no-experimental-require-module',
+    mocha, '--no-config',
     '--require', join(root, 'test/support/hooks.cjs'),
     '--timeout', '240000', '--forbid-only', '--reporter', join(root, 'scripts/mocha-reporter.cjs'),
     '--reporter-option', `output=${reportPath}`, ...mochaArgs, ...files];
