@@ -3,7 +3,7 @@
 //   stream/compile/<graph>/elaborate   parsing, checking, elaboration
 //   stream/compile/<graph>/cpp         planning, writing and compiling for `backend: 'cpp'`, and a short run; where the program is too
 //                                      large for a C++ compiler it runs as WebAssembly, and the note says so
-//   stream/compile/<graph>/js          the same for `backend: 'js'`
+//   stream/compile/<graph>/wasm        the same for `backend: 'wasm'`
 import { readFileSync } from 'node:fs';
 import { elaborate } from '../lib/stream/compile.ts';
 import { run } from '../lib/stream/run/index.ts';
@@ -66,7 +66,7 @@ export async function benchmarkStreamCompile({ emit, wanted, quick }: HostContex
   for (const large of quick ? largeGraphs.slice(0, 1) : largeGraphs) {
     const id = `stream/compile/${large.name}`;
     if (!wanted(id)) continue;
-    for (const backend of ['cpp', 'js'] as const) {
+    for (const backend of ['cpp', 'wasm'] as const) {
       const start = processorSeconds();
       const { graph } = await elaborate(largeSource(large, Date.now() % 100_000));
       const { length } = graph.nodes;

@@ -11,7 +11,7 @@ interface Bar {
   readonly times: number;
 }
 
-const columns = ['baseline', 'cpp1', 'cpp1-fast', 'cppN', 'js1', 'jsN'];
+const columns = ['baseline', 'cpp1', 'cpp1-fast', 'cppN', 'wasm1', 'wasmN'];
 
 /** Rows of the twelve programs, by program and method. */
 function byProgram(rows: readonly Row[]): Map<string, Map<string, Row>> {

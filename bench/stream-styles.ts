@@ -1,9 +1,9 @@
 // Programs in the style in which StreamIt is mostly written, beside the twelve of examples/stream, which are written with care: work
 // functions that take whole arrays in and give whole arrays out, loops over peek(i), local arrays, nothing unrolled by hand. Rows:
-//   stream/style/<program>/baseline, cpp1, js1   as those of the twelve
-//   stream/style/<program>/cpp1-over-baseline, js1-over-baseline
+//   stream/style/<program>/baseline, cpp1, wasm1   as those of the twelve
+//   stream/style/<program>/cpp1-over-baseline, wasm1-over-baseline
 //   stream/style/all/…                           geometric means
-// Goals: js1 reaches 0.8 of the baseline, and DES in C++ 2 (bench/goals.json).
+// Goals: wasm1 reaches 0.8 of the baseline, and DES in C++ 2 (bench/goals.json).
 // The expected outputs are computed here by other means: sums of the definitions in doubles, and OpenSSL's DES.
 import { createCipheriv } from 'node:crypto';
 import { readFile } from 'node:fs/promises';

@@ -2,8 +2,8 @@
 // a second:
 //   stream/<program>/baseline    C++ as the original compiler writes it: one FIFO per channel, nothing fused, -O3
 //   stream/<program>/cpp1        C++ back end, one thread, floats as written; cpp1-fast: floats may be reordered
-//   stream/<program>/js1         JavaScript back end, one thread
-//   stream/<program>/cppN, jsN   the same on all cores; cpp-cores, js-cores: what that gains, by core
+//   stream/<program>/wasm1       WebAssembly, one thread
+//   stream/<program>/cppN, wasmN   the same on all cores; cpp-cores, wasm-cores: what that gains, by core
 //   stream/<program>/copies      cpp1 as often at once as there are cores, in processes of their own: what the machine can give;
 //                                machine-cores: what that gains, by core
 //   stream/<program>/compile     seconds of parsing, checking, elaboration and heuristic scheduling
@@ -33,7 +33,7 @@ type Outcome = Pick<RunResult, 'milliseconds'> & { readonly output: { readonly l
 type Runner = (input: Input) => Outcome | Promise<Outcome>;
 
 /** Ways to run a program, in the order of their rows. */
-const methods = ['baseline', 'cpp1-fast', 'copies', 'cpp1', 'cppN', 'js1', 'jsN'] as const;
+const methods = ['baseline', 'cpp1-fast', 'copies', 'cpp1', 'cppN', 'wasm1', 'wasmN'] as const;
 type Method = typeof methods[number];
 
 /** Programs whose work is arithmetic rather than moving items: where all cores must tell. */
@@ -44,11 +44,11 @@ const cores = availableParallelism();
 const mostItems = 16e6;
 
 async function compileRunner(graph: StreamGraph, method: Method): Promise<Runner> {
-  if (method === 'js1') {
+  if (method === 'wasm1') {
     const program = compileJs(graph);
     return (input) => program.run(input);
   }
-  if (method === 'jsN') {
+  if (method === 'wasmN') {
     const program = compileJsThreads(graph);
     return (input) => program.run(input, { threads: cores });
   }
@@ -116,7 +116,7 @@ function rowsOf(program: BenchmarkProgram, measured: Map<Method, Measured>): Row
   const { original, best: highest } = anchorOf(program);
   const baseline = measured.get('baseline')?.best;
   return [...measured].map(([method, { best, spread }]): Row => {
-    const one = { cppN: 'cpp1', copies: 'cpp1', jsN: 'js1' } as const;
+    const one = { cppN: 'cpp1', copies: 'cpp1', wasmN: 'wasm1' } as const;
     const single = method in one ? measured.get(one[method as 'cppN'])?.best : undefined;
     const peers: Record<string, number> = method === 'baseline' ? { 'original, Cascade Lake': original } : {
       ...(baseline === undefined ? {} : { baseline }),
@@ -132,7 +132,8 @@ function rowsOf(program: BenchmarkProgram, measured: Map<Method, Measured>): Row
 
 /** What all cores gain by core: the median over the rounds, in each of which one thread and all cores follow each other closely. */
 function coreRows({ name }: BenchmarkProgram, measured: Map<Method, Measured>): Row[] {
-  return ([['cpp', 'cppN', 'cpp1'], ['js', 'jsN', 'js1'], ['machine', 'copies', 'cpp1']] as const).flatMap(([back, many, one]): Row[] => {
+  const pairs = [['cpp', 'cppN', 'cpp1'], ['wasm', 'wasmN', 'wasm1'], ['machine', 'copies', 'cpp1']] as const;
+  return pairs.flatMap(([back, many, one]): Row[] => {
     const [all, single] = [measured.get(many)?.rates, measured.get(one)?.rates];
     if (all === undefined || single === undefined) return [];
     const { median, spread } = summarise(all.map((rate, i) => rate / single[i]! / cores));
@@ -188,9 +189,9 @@ export function streamSummary(rows: readonly Row[]): Row[] {
     ...row('cpp1-over-baseline', ratios(names, over('cpp1', 'baseline'))),
     ...row('cpp1-fast-over-baseline', ratios(names, over('cpp1-fast', 'baseline'))),
     ...row('cpp1-over-original', ratios(names, overOriginal('cpp1'))),
-    ...row('js1-over-baseline', ratios(names, over('js1', 'baseline'))),
+    ...row('wasm1-over-baseline', ratios(names, over('wasm1', 'baseline'))),
     ...row('cpp-cores', ratios(computeHeavy, (name) => value(name, 'cpp-cores'))),
-    ...row('js-cores', ratios(computeHeavy, (name) => value(name, 'js-cores'))),
+    ...row('wasm-cores', ratios(computeHeavy, (name) => value(name, 'wasm-cores'))),
     ...row('machine-cores', ratios(computeHeavy, (name) => value(name, 'machine-cores'))),
     { id: 'stream/all/above-best-original', value: beaten.length, unit: 'programs', spread: 0,
       note: `not: ${benchmarkPrograms.filter((program) => !beaten.includes(program)).map(({ name }) => name).join(', ') || 'none'}` },
@@ -199,18 +200,18 @@ export function streamSummary(rows: readonly Row[]): Row[] {
 
 /** Rows of the programs in the original style: a method's rate with the baseline's beside it, and what the goals ask of them. */
 async function benchmarkStyles(context: HostContext): Promise<void> {
-  const shares: Record<'cpp1' | 'js1', number[]> = { cpp1: [], js1: [] };
+  const shares: Record<'cpp1' | 'wasm1', number[]> = { cpp1: [], wasm1: [] };
   for (const { name, inputItems, outputItems, input } of stylePrograms) {
     const id = `stream/style/${name}`;
     if (!context.wanted(`${id}/`)) continue;
     const { graph } = await elaborate(await styleText(name));
     const subject = { name, graph, inputItems, outputItems, all: input(itemsFor(inputItems, context.quick)), slowest: 2e6 };
-    const measured = await measure(subject, ['baseline', 'cpp1', 'js1'], context);
+    const measured = await measure(subject, ['baseline', 'cpp1', 'wasm1'], context);
     const baseline = measured.get('baseline')?.best;
     for (const [method, { best, spread }] of measured) {
       const isOther = method !== 'baseline' && baseline !== undefined;
       context.emit({ id: `${id}/${method}`, value: best, unit: 'items/s', spread, ...(isOther ? { peers: { baseline } } : {}) });
-      if (!isOther || (method !== 'cpp1' && method !== 'js1')) continue;
+      if (!isOther || (method !== 'cpp1' && method !== 'wasm1')) continue;
       shares[method].push(best / baseline);
       context.emit({ id: `${id}/${method}-over-baseline`, value: best / baseline, unit: 'ratio', spread: 0 });
     }

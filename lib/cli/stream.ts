@@ -180,18 +180,21 @@ async function costsOf(job: Job, made: stream.StreamGraph): Promise<number[]> {
 async function profile(job: Job): Promise<ExitCode> {
   const { values, context } = job;
   const made = await compiled(job);
-  const backend = values.backend ?? 'js';
-  if (backend !== 'js' && backend !== 'cpp') throw new UsageError(`--backend takes js or cpp here, not '${backend}'`);
+  const backend = values.backend ?? 'wasm';
+  if (backend !== 'wasm' && backend !== 'cpp' && backend !== 'js') {
+    throw new UsageError(`--backend takes wasm or cpp here, not '${backend}'`);
+  }
   const input = made.input === undefined || values.input === undefined ? undefined : await readItems(values.input, made.input.type);
-  const { microseconds, measured: isMeasured, cached } = await measured(job, made, {
+  const { microseconds, measured: isMeasured, cached, backend: used, note } = await measured(job, made, {
     backend, ...(input === undefined ? {} : { input: input.numbers }),
   });
+  if (note !== undefined) context.err.write(`note: ${note}\n`);
   const { repetitions } = stream.steadyState(stream.toSdf(made));
   const whole = microseconds.reduce((sum, each, id) => sum + each * repetitions[id]!, 0);
   const rows = made.nodes.map(({ id, name }) => [name, microseconds[id]!.toPrecision(3), String(repetitions[id]),
     (100 * microseconds[id]! * repetitions[id]! / whole).toFixed(1), isMeasured[id] ? '' : 'counted']);
   context.out.write(`${formatTable(['actor', 'µs each', 'firings', '% of all', ''], rows)}\n\n`
-    + `${whole.toPrecision(4)} µs a steady state on one core (${backend}${cached ? ', measured before' : ''})\n`);
+    + `${whole.toPrecision(4)} µs a steady state on one core (${used}${cached ? ', measured before' : ''})\n`);
   if (values.out !== undefined) {
     const table = Object.fromEntries(made.nodes.map(({ id, name }) => [name, microseconds[id]]));
     await writeFileAtomic(values.out, `${JSON.stringify(table, null, 1)}\n`);
@@ -241,8 +244,8 @@ async function schedule(job: Job): Promise<ExitCode> {
   return ExitCode.ok;
 }
 
-function backendOf({ backend = 'auto' }: Values): stream.StreamBackend {
-  const found = stream.streamBackends.find((name) => name === backend);
+function backendOf({ backend = 'auto' }: Values): stream.StreamBackend | stream.FormerBackend {
+  const found = backend === 'js' ? backend : stream.streamBackends.find((name) => name === backend);
   if (found === undefined) throw new UsageError(`--backend takes ${stream.streamBackends.join(', ')}, not '${backend}'`);
   return found;
 }
@@ -307,8 +310,8 @@ export const streamCommand: Command = {
       --gantt FILE.svg   schedule: a picture of one launch, bars coloured by pipeline stage
       --input FILE       run, profile: items of an open input; --output FILE: where those of an open output go:
                          .npy, .wav (floats, one channel), .txt (numbers), other names raw (32-bit words, little end first)
-      --backend B        run: auto (default: js where the program allows it), js (compiled to WebAssembly),
-                         cpp (compiled by the system's C++ compiler), interpret; profile: js (default) or cpp
+      --backend B        run: auto (default: wasm where the program allows it), wasm (compiled to WebAssembly),
+                         cpp (compiled by the system's C++ compiler), interpret; profile: wasm (default) or cpp
       --threads N        run: most threads of a compiled program. Default: all cores for long runs, else one
       --fast             run, with cpp: float operations may be reordered, outputs differ in rounding
       --timeout SECONDS  ends whatever takes longer, with exit code 1. Default: none (a run: ten minutes)

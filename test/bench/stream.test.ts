@@ -29,7 +29,7 @@ describe('bench: stream', () => {
     assert.ok(Math.abs(found.get('baseline-over-original')! - 1) < 1e-12);
     const beaten = benchmarkPrograms.filter((program, at) => at < 3 || (at % 2 === 0 ? 8 : 2) * anchorOf(program).original > anchorOf(program).best);
     assert.equal(found.get('above-best-original'), beaten.length);
-    assert.ok(!found.has('js1-over-baseline') && found.has('cpp-cores'));
+    assert.ok(!found.has('wasm1-over-baseline') && found.has('cpp-cores'));
   });
 
   it('prints and draws programs over the baseline', () => {
@@ -57,7 +57,7 @@ describe('bench: stream', () => {
         assert.ok(value > 0);
         return id.split('/')[2];
       });
-      assert.deepEqual(methods, ['compile', 'baseline', 'cpp1-fast', 'copies', 'cpp1', 'cppN', 'js1', 'jsN', 'cpp-cores', 'js-cores', 'machine-cores']);
+      assert.deepEqual(methods, ['compile', 'baseline', 'cpp1-fast', 'copies', 'cpp1', 'cppN', 'wasm1', 'wasmN', 'cpp-cores', 'wasm-cores', 'machine-cores']);
       run('--partition');
       const gaps = read('stream-partition').rows;
       assert.ok(gaps.some(({ id }) => id === 'stream/partition/bitonic/gap') && gaps.some(({ id }) => id === 'stream/pipeline/132/bitonic'));

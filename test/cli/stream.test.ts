@@ -65,7 +65,7 @@ describe('warploom stream', function () {
       void->void pipeline Main { add FileReader<float>("in.bin"); add T; add float->void filter { work pop 1 { println(pop()); } }; }`);
     const { code, out, err } = await warploom('run', at('beside.str'), '--items', '4');
     deepStrictEqual([code, out], [0, '2.5\n5\n7.5\n2.5\n'], err);
-    match(err, /^done by js in [\d.e-]+ s, [\d.]+ s with translation$/m);
+    match(err, /^done by wasm in [\d.e-]+ s, [\d.]+ s with translation$/m);
     await rm(at('taps.txt'));
     const without = await warploom('run', at('beside.str'), '--items', '4');
     ok(without.code !== 0);
@@ -76,7 +76,7 @@ describe('warploom stream', function () {
     await writeFile(at('writes.str'), `void->void pipeline Main { add void->int filter { int n; work push 1 { push(n++); } }; add FileWriter<int>("${at('w.raw')}"); }`);
     const { code, err } = await warploom('run', at('writes.str'), '--items', '5');
     equal(code, 0, err);
-    match(err, /^20 bytes in .*w\.raw by js in /m);
+    match(err, /^20 bytes in .*w\.raw by wasm in /m);
     deepStrictEqual([...new Int32Array(new Uint8Array(await readFile(at('w.raw'))).buffer)], [0, 1, 2, 3, 4]);
   });
 
@@ -141,14 +141,16 @@ describe('warploom stream', function () {
     const { code, out, err } = await warploom('profile', at('smooth.str'), '--main', 'Main', '-o', at('measured.json'));
     equal(code, 0, err);
     match(out, /Counter +[\d.e-]+ +2 +[\d.]+/);
-    match(out, /µs a steady state on one core \(js/);
+    match(out, /µs a steady state on one core \(wasm/);
+    equal(err, '');
+    match((await warploom('profile', at('smooth.str'), '--main', 'Main', '--backend', 'js')).err, /^note: .*'js' is called 'wasm'/m);
     const times = JSON.parse(await readFile(at('measured.json'), 'utf8')) as Record<string, number>;
     ok(times['Mean']! > 0 && times['Counter']! > 0);
     equal((await warploom('schedule', at('smooth.str'), '--main', 'Main', '--costs', at('measured.json'))).code, 0);
     equal((await warploom('schedule', at('smooth.str'), '--main', 'Main', '--costs', 'measured')).code, 0);
     const bad = await warploom('profile', at('smooth.str'), '--main', 'Main', '--backend', 'interpret');
     equal(bad.code, 2);
-    match(bad.err, /js or cpp/);
+    match(bad.err, /wasm or cpp/);
   });
 
   it('run: text, .npy, WAV and raw words in and out', async () => {
@@ -161,7 +163,7 @@ describe('warploom stream', function () {
     for (const ending of ['txt', 'npy', 'raw'] as const) {
       const { code, err } = await warploom('run', at('smooth.str'), '--main', 'Main', '--input', at(`in.${ending}`), '--output', at(`out.${ending}`));
       equal(code, 0, err);
-      match(err, /items in .*: [\d.e+]+ a second by js in [\d.e-]+ s, [\d.]+ s with translation$/m);
+      match(err, /items in .*: [\d.e+]+ a second by wasm in [\d.e-]+ s, [\d.]+ s with translation$/m);
       match(err, /94 items/);
     }
     deepStrictEqual(Float32Array.from((await readFile(at('out.txt'), 'utf8')).trim().split('\n'), Number), wanted);

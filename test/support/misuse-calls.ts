@@ -153,7 +153,7 @@ export const functions: Readonly<Record<string, Maker>> = {
   'stream.roundRobin': args(1, 2),
   'stream.interpret': () => ({ args: [graph(), { input: real(8), items: 2 }] }),
   'stream.run': () => ({ args: [graph(), { input: real(8), backend: 'interpret', items: 2 }] }),
-  'stream.profile': () => ({ args: [graph(), { input: real(8), backend: 'js' }] }),
+  'stream.profile': () => ({ args: [graph(), { input: real(8), backend: 'wasm' }] }),
   'stream.estimateCosts': () => ({ args: [graph()] }),
   'stream.describeGraph': () => ({ args: [graph()] }),
   'stream.toSdf': () => ({ args: [graph()] }),

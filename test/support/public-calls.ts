@@ -259,7 +259,7 @@ const programs: Record<string, readonly PublicCase[]> = {
     },
     use: async ({ graph }: { graph: Scaling }) => (await stream.run(graph, { items: 2, backend: 'interpret' })).output,
   }],
-  'stream.run': (['auto', 'js', 'interpret'] as const).map((backend) => ({
+  'stream.run': (['auto', 'wasm', 'interpret'] as const).map((backend) => ({
     prepare: scaling, call: async ({ array }: Given, graph: Scaling) => (await stream.run(graph, { backend, input: array(64) })).output,
   })),
   'stream.interpret': [{ prepare: scaling, call: async ({ array }, graph: Scaling) => (await stream.interpret(graph, { input: array(64) })).output }],

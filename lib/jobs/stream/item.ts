@@ -69,6 +69,8 @@ export const streamItem: ItemFunction<StreamJob> = async (job, { input: path, fo
   return {
     summary: `${basename(path(job.program))}, ${graph.nodes.length} nodes, ${count} items, ${result.backend}`,
     figures: { items: count, seconds, itemsPerSecond: count / seconds, nodes: graph.nodes.length },
-    accuracy, files: [job.output, 'graph.svg'], notes: diagnostics.map(({ code, message, line }) => `${code}, line ${line}: ${message}`),
+    accuracy, files: [job.output, 'graph.svg'],
+    notes: [...diagnostics.map(({ code, message, line }) => `${code}, line ${line}: ${message}`),
+      ...(result.note === undefined ? [] : [result.note])],
   };
 };

@@ -29,8 +29,8 @@ export const streamJobSchema = z.strictObject({
     .describe('samples a second of a .wav output; default that of the input, or 48000'),
   items: z.number().int().min(1).optional().describe('end after so many items; default when the input ends'),
   iterations: z.number().int().min(1).optional().describe('end after so many steady states'),
-  backend: z.enum(['auto', 'js', 'cpp', 'interpret']).default('auto')
-    .describe('auto: js, or interpret for what js does not take; cpp needs a C++ compiler'),
+  backend: z.enum(['auto', 'wasm', 'cpp', 'interpret', 'js']).default('auto')
+    .describe('auto: wasm, or interpret for what wasm does not take; cpp needs a C++ compiler; js: the former name of wasm'),
   threads: z.number().int().min(1).max(1024).optional().describe('most threads of a compiled program; default all cores for long runs'),
 });
 export type StreamJob = z.infer<typeof streamJobSchema>;

@@ -96,7 +96,7 @@ export interface Nearness {
  * each part takes a call, as long as some hundred operations.
  */
 export const nearness = {
-  cpp: { bytes: 2 ** 19, partBlocks: 3, sliceMicroseconds: 2 }, js: { bytes: 2 ** 21, partBlocks: Infinity, sliceMicroseconds: 15 },
+  cpp: { bytes: 2 ** 19, partBlocks: 3, sliceMicroseconds: 2 }, wasm: { bytes: 2 ** 21, partBlocks: Infinity, sliceMicroseconds: 15 },
 } as const;
 
 const mostParts = 256;

@@ -11,6 +11,7 @@ import { planProgram } from '../emit/plan.ts';
 import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
 import { scalarCount } from '../interpret/values.ts';
+import { backendNamed } from '../run/backends.ts';
 import { cacheFolder } from '../run/cache.ts';
 import { compilerIdentity } from '../run/compiler.ts';
 import { compileCppTogether } from '../run/cpp.ts';
@@ -18,7 +19,7 @@ import { compileJs } from '../run/js.ts';
 import type { RunOptions, RunResult } from '../run/js-run.ts';
 import { estimateCosts } from './estimate.ts';
 import { partsOf, type Part } from './parts.ts';
-import type { Profile, ProfileOptions } from './types.ts';
+import type { Profile, ProfiledBackend, ProfileOptions } from './types.ts';
 
 const storedSchema = z.strictObject({
   version: z.literal(1), microseconds: z.array(z.number().nonnegative()), measured: z.array(z.boolean()),
@@ -26,9 +27,9 @@ const storedSchema = z.strictObject({
 
 type Runner = (input: ArrayLike<number> | undefined, options: RunOptions) => RunResult | Promise<RunResult>;
 
-function keyOf(graph: StreamGraph, backend: 'js' | 'cpp', { input, files = {}, seed = 1 }: ProfileOptions): string {
+function keyOf(graph: StreamGraph, backend: ProfiledBackend, { input, files = {}, seed = 1 }: ProfileOptions): string {
   const hash = createHash('sha256');
-  const machine = backend === 'js' ? process.version : compilerIdentity();
+  const machine = backend === 'wasm' ? process.version : compilerIdentity();
   hash.update(JSON.stringify([1, backend, machine, cpus()[0]?.model, seed, Object.keys(files)]));
   hash.update(emitCpp(planProgram(graph)).body);
   if (input !== undefined) hash.update(Float64Array.from(input));
@@ -76,8 +77,8 @@ async function timeOf(part: Part, run: Runner, seconds: number): Promise<number 
   return each;
 }
 
-async function runnersOf(parts: readonly Part[], backend: 'js' | 'cpp', options: ProfileOptions): Promise<readonly Runner[]> {
-  if (backend === 'js') {
+async function runnersOf(parts: readonly Part[], backend: ProfiledBackend, options: ProfileOptions): Promise<readonly Runner[]> {
+  if (backend === 'wasm') {
     return parts.map(({ graph }) => {
       const program = compileJs(graph);
       return (input, runOptions) => program.run(input, runOptions);
@@ -91,14 +92,15 @@ async function runnersOf(parts: readonly Part[], backend: 'js' | 'cpp', options:
 
 /** What `profile` does. */
 export async function measure(graph: StreamGraph, options: ProfileOptions = {}): Promise<Profile> {
-  const { backend = 'js', seconds = 5e-3, force = false, signal } = options;
-  if (!['js', 'cpp'].includes(backend)) throw refusal('options.backend', 'js or cpp', describeValue(backend));
+  const { backend: name = 'wasm', seconds = 5e-3, force = false, signal } = options;
+  const { backend, ...note } = backendNamed(name);
+  if (!['wasm', 'cpp'].includes(backend)) throw refusal('options.backend', 'wasm or cpp', describeValue(backend));
   if (!(seconds > 0 && seconds <= 60)) throw refusal('options.seconds', 'a number above 0, at most 60', describeValue(seconds));
   signal?.throwIfAborted();
   const key = keyOf(graph, backend, options);
   const path = join(cacheFolder(options.cacheFolder), `${key}.profile.json`);
   const known = force ? undefined : await stored(path, graph.nodes.length);
-  if (known !== undefined) return { microseconds: known.microseconds, measured: known.measured, backend, cached: true, key };
+  if (known !== undefined) return { microseconds: known.microseconds, measured: known.measured, backend, cached: true, key, ...note };
   const parts = await partsOf(graph, options);
   const runners = await runnersOf(parts, backend, options);
   const microseconds = [...estimateCosts(graph)];
@@ -119,5 +121,5 @@ export async function measure(graph: StreamGraph, options: ProfileOptions = {}):
     await new Promise((resolve) => { setImmediate(resolve); });
   }
   await writeFileAtomic(path, `${JSON.stringify({ version: 1, microseconds, measured })}\n`);
-  return { microseconds, measured, backend, cached: false, key };
+  return { microseconds, measured, backend, cached: false, key, ...note };
 }

@@ -1,10 +1,14 @@
 // What `stream.profile` takes and gives.
+import type { FormerBackend, StreamBackend } from '../run/backends.ts';
 import type { RecordOptions } from './parts.ts';
+
+/** What can be measured. */
+export type ProfiledBackend = Extract<StreamBackend, 'wasm' | 'cpp'>;
 
 /** Options of {@link profile}. */
 export interface ProfileOptions extends RecordOptions {
-  /** What is measured: code in JavaScript or C++, on one thread. Default `js`. */
-  readonly backend?: 'js' | 'cpp';
+  /** What is measured: WebAssembly or C++, on one thread. Default `wasm`; `js` is its former name. */
+  readonly backend?: ProfiledBackend | FormerBackend;
   /** Seconds that each measurement takes at least. Default 0.005. */
   readonly seconds?: number;
   /** Folder for profiles; default as for compiled programs: `warploom/stream` in the user's cache folder. */
@@ -21,9 +25,11 @@ export interface Profile {
   readonly microseconds: readonly number[];
   /** By node: whether the time is measured; counted operations stand in for nodes that fail when they run alone. */
   readonly measured: readonly boolean[];
-  readonly backend: 'js' | 'cpp';
+  readonly backend: ProfiledBackend;
   /** Whether the profile was kept from before. */
   readonly cached: boolean;
   /** Hash of the program's code and tables, the input, the back end, its compiler and the processor. */
   readonly key: string;
+  /** What the caller should know, in words: that the name of a back end is a former one. */
+  readonly note?: string;
 }

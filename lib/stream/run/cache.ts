@@ -27,7 +27,7 @@ export function systemError(what: string, error: unknown): WarploomError {
     const flag = permissions[permission] ?? 'more permissions';
     return new UnavailableError(`the permission model of Node does not let this process ${what}${resource === '' ? '' : ` (${resource})`}: `
       + `give it ${flag}; backend 'cpp' needs --allow-child-process, --allow-fs-read and --allow-fs-write for its cache and its temporary `
-      + "folder, backend 'js' none of them", { cause: error });
+      + "folder, backend 'wasm' none of them", { cause: error });
   }
   if (code === undefined || error instanceof WarploomError) throw error;
   return new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `cannot ${what}: ${message}`, { cause: error });

@@ -27,7 +27,7 @@ export class NoCompilerError extends WarploomError {
   override readonly name = 'NoCompilerError';
 
   constructor(what: string) {
-    super('ERR_WARPLOOM_UNAVAILABLE', `no C++ compiler: ${what}; install g++ or clang++, or run the program as JavaScript`);
+    super('ERR_WARPLOOM_UNAVAILABLE', `no C++ compiler: ${what}; install g++ or clang++, or run the program as WebAssembly`);
   }
 }
 

@@ -7,6 +7,7 @@ import type { StreamGraph } from '../graph.ts';
 import { UnsupportedProgram } from '../emit/unsupported.ts';
 import { interpret, type RunLimits } from '../interpret/index.ts';
 import { ScheduleError } from '../schedule/error.ts';
+import { backendNamed, streamBackends, type FormerBackend, type StreamBackend } from './backends.ts';
 import type { CppRunOptions } from './cpp.ts';
 import type { CompiledJs } from './js.ts';
 import type { RunOptions } from './js-run.ts';
@@ -16,18 +17,10 @@ import { withGraph } from '../require.ts';
 import { checkRun } from '../interpret/options.ts';
 import { requireStop, within } from '../stop.ts';
 
-/**
- * `js`: compiled to JavaScript, which runs as WebAssembly; `cpp`: compiled by the system's C++ compiler; `interpret`: step by step, takes
- * every program; `auto`: js, and interpret what js does not take.
- */
-export const streamBackends = ['auto', 'js', 'cpp', 'interpret'] as const;
-/** A way to run a program: see {@link streamBackends}. */
-export type StreamBackend = (typeof streamBackends)[number];
-
 /** Options of {@link run}. */
 export interface StreamRunOptions {
-  /** Default `auto`. */
-  readonly backend?: StreamBackend;
+  /** Default `auto`. `js`: the former name of `wasm`, with a note in the result; the next version no longer takes it. */
+  readonly backend?: StreamBackend | FormerBackend;
   /** Scalars of the items on an open input, in memory order. */
   readonly input?: ArrayLike<number>;
   /** End after so many items have come out. Default: when the input ends. */
@@ -57,6 +50,11 @@ export interface StreamRunOptions {
   readonly compiler?: string;
 }
 
+/** Options with the back end's name of today. */
+interface RunRequest extends StreamRunOptions {
+  readonly backend: StreamBackend;
+}
+
 /** What a run gave. */
 export interface StreamRun {
   /** Scalars of the items on the open output, in memory order. */
@@ -66,9 +64,9 @@ export interface StreamRun {
   readonly files: Readonly<Record<string, Uint8Array>>;
   /** Milliseconds spent in the program itself: translation and compilation are apart. */
   readonly milliseconds: number;
-  /** What ran it: `js` in place of `cpp` where a C++ compiler would take minutes. */
+  /** What ran it: `wasm` in place of `cpp` where a C++ compiler would take minutes. */
   readonly backend: Exclude<StreamBackend, 'auto'>;
-  /** What the caller should know, in words: why another back end than the one asked for ran it. */
+  /** What the caller should know, in words: why another back end than the one asked for ran it, or that its name is a former one. */
   readonly note?: string;
 }
 
@@ -76,7 +74,7 @@ export interface StreamRun {
 const worthThreads = 100;
 const mostMilliseconds = 600_000;
 
-function check({ nodes }: StreamGraph, { backend = 'auto', threads, costs, timeout, fast, compiler }: StreamRunOptions): void {
+function check({ nodes }: StreamGraph, { backend, threads, costs, timeout, fast, compiler }: RunRequest): void {
   if (!streamBackends.includes(backend)) throw refusal('backend', streamBackends.join(', '), describeValue(backend));
   if (threads !== undefined && (!Number.isInteger(threads) || threads < 1 || threads > 1024)) {
     throw refusal('threads', 'an integer from 1 to 1024', describeValue(threads));
@@ -99,18 +97,18 @@ function known<T>(made: WeakMap<StreamGraph, T>, graph: StreamGraph, make: (grap
   return found;
 }
 
-async function runJs(graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppRunOptions): Promise<StreamRun> {
+async function runWasm(graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppRunOptions): Promise<StreamRun> {
   const [{ compileJs }, { estimatedMilliseconds }] = await Promise.all([import('./js.ts'), import('./js-run.ts')]);
   const compiled = known(compiledJs, graph, compileJs);
   const { threads: _threads, costs: _costs, timeout = mostMilliseconds, signal: _signal, ...rest } = options;
   const begin = performance.now();
-  if (estimatedMilliseconds(compiled.plan, input, rest, 'js') < worthThreads) {
+  if (estimatedMilliseconds(compiled.plan, input, rest, 'wasm') < worthThreads) {
     const made = compiled.tryRun(input, rest, Math.min(worthThreads, timeout));
-    if (made !== undefined) return { ...made, backend: 'js' };
+    if (made !== undefined) return { ...made, backend: 'wasm' };
   }
   const { compileJsThreads } = await import('./js-threads.ts');
   const left = { ...options, timeout, began: begin };
-  return { ...await known(threadedJs, graph, compileJsThreads).run(input, left), backend: 'js' };
+  return { ...await known(threadedJs, graph, compileJsThreads).run(input, left), backend: 'wasm' };
 }
 
 async function runCpp(
@@ -125,7 +123,7 @@ async function runCpp(
   return { ...made, backend: 'cpp' };
 }
 
-async function runCppOrJs(
+async function runCppOrWasm(
   graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppRunOptions, given: StreamRunOptions,
 ): Promise<StreamRun> {
   const { LargeProgram } = await import('./cpp.ts');
@@ -134,18 +132,18 @@ async function runCppOrJs(
   } catch (error) {
     if (!(error instanceof LargeProgram)) throw error;
     const note = `the program is too large for a C++ compiler (${error.lines} lines of C++, which take minutes): it ran as WebAssembly`;
-    return { ...await runJs(graph, input, options), note };
+    return { ...await runWasm(graph, input, options), note };
   }
 }
 
 /** Options of a compiled program, with times measured where that is asked for. */
-async function withTimes(graph: StreamGraph, options: StreamRunOptions): Promise<CppRunOptions> {
+async function withTimes(graph: StreamGraph, options: RunRequest): Promise<CppRunOptions> {
   const { backend, input, fast: _fast, compiler: _compiler, limits: _limits, costs, ...others } = options;
   if (costs !== 'measured') return { ...others, ...(costs === undefined ? {} : { costs }) };
   const { profile } = await import('../profile/index.ts');
   const { files, signal } = others;
   const { microseconds } = await profile(graph, {
-    backend: backend === 'cpp' ? 'cpp' : 'js', ...(input === undefined ? {} : { input }), ...(files === undefined ? {} : { files }),
+    backend: backend === 'cpp' ? 'cpp' : 'wasm', ...(input === undefined ? {} : { input }), ...(files === undefined ? {} : { files }),
     ...(signal === undefined ? {} : { signal }),
   });
   return { ...others, costs: microseconds };
@@ -159,23 +157,26 @@ async function withTimes(graph: StreamGraph, options: StreamRunOptions): Promise
  */
 export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Promise<StreamRun> {
   checkRun(given);
-  const options = snapshot(given);
-  return withGraph(graph, () => runWhole(graph, options), options.signal);
+  const { backend: name = 'auto', ...others } = snapshot(given);
+  const { backend, note } = backendNamed(name);
+  const options: RunRequest = { ...others, backend };
+  const made = await withGraph(graph, () => runWhole(graph, options), options.signal);
+  return note === undefined ? made : { ...made, note };
 }
 
-async function runWhole(graph: StreamGraph, options: StreamRunOptions): Promise<StreamRun> {
+async function runWhole(graph: StreamGraph, options: RunRequest): Promise<StreamRun> {
   check(graph, options);
   options.signal?.throwIfAborted();
-  const { backend = 'auto', input, fast: _fast, compiler: _compiler, threads: _threads, costs: _costs, timeout = mostMilliseconds, signal,
+  const { backend, input, fast: _fast, compiler: _compiler, threads: _threads, costs: _costs, timeout = mostMilliseconds, signal,
     limits: runLimits,
     ...common } = options;
-  if (backend === 'cpp') return runCppOrJs(graph, input, await withTimes(graph, options), options);
+  if (backend === 'cpp') return runCppOrWasm(graph, input, await withTimes(graph, options), options);
   if (backend !== 'interpret') {
     try {
-      return await runJs(graph, input, await withTimes(graph, options));
+      return await runWasm(graph, input, await withTimes(graph, options));
     } catch (error) {
       const isForInterpreter = error instanceof UnsupportedProgram || error instanceof ScheduleError;
-      if (backend === 'js' || !isForInterpreter) throw error;
+      if (backend === 'wasm' || !isForInterpreter) throw error;
     }
   }
   const limits: RunOptions = common;

@@ -163,7 +163,7 @@ export class Run {
     const bounded = isPrinting ? { input: amount.input, iterations: 2 ** 40 } : amount;
     this.counts = countRun(plan, bounded);
     const choice = { ...options, threads: options.pieces === false ? 1 : this.threads };
-    this.pieces = cutRun(plan, bounded, this.counts, pieceCuts(plan, choice, 'js'));
+    this.pieces = cutRun(plan, bounded, this.counts, pieceCuts(plan, choice, 'wasm'));
     checkSizes(plan, this.#streams, this.counts.passed);
   }
 

@@ -54,7 +54,7 @@ export function compileJsThreads(graph: StreamGraph, options: PlanOptions = {}):
         shared = new Written(planProgram(withMarks(graph), { ...defaultJsPlan, ...options, forCores: run.threads }), true);
         byCores.set(run.threads, shared);
       }
-      const launches = launchesFor(shared.plan, run.counts, { ...runOptions, threads: run.threads }, 'js');
+      const launches = launchesFor(shared.plan, run.counts, { ...runOptions, threads: run.threads }, 'wasm');
       if (launches === undefined) return byWorkers(run, alone.withRoom(run.peaks()), runOptions);
       const peaks = run.peaks();
       const room = launches.capacities.map((items, channel) => Math.max(items, peaks[channel]!));

@@ -18,7 +18,7 @@ export interface ThreadChoice {
 }
 
 /** Compiled code is that much quicker than counted operations say, in the mean of the twelve programs of examples/stream. */
-const countedSpeed = { js: 40, cpp: 100 } as const;
+const countedSpeed = { wasm: 40, cpp: 100 } as const;
 /** A back end that compiles. */
 export type CompiledBackend = keyof typeof countedSpeed;
 

@@ -10,7 +10,7 @@ describe('limits of elaboration', function () {
 
   it('streams nest nearly a thousand deep, in the interpreter and compiled', async () => {
     const { graph } = await elaborate(chain(990));
-    for (const backend of ['interpret', 'js'] as const) {
+    for (const backend of ['interpret', 'wasm'] as const) {
       assert.deepEqual(Array.from((await run(graph, { backend, input: [1, -2] })).output), [991, 988], backend);
     }
   });

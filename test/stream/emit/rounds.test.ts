@@ -30,6 +30,6 @@ describe('rounds of a schedule', () => {
     // Some 10 000 steps.
     assert.ok(compileJs(graph).source.length < 20_000);
     const expected = (await run(graph, { backend: 'interpret', items: 3 })).printed;
-    assert.equal((await run(graph, { backend: 'js', items: 3 })).printed, expected);
+    assert.equal((await run(graph, { backend: 'wasm', items: 3 })).printed, expected);
   });
 });

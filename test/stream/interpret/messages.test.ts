@@ -61,7 +61,7 @@ describe('messages downstream', () => {
     const input = range(6);
     const wanted = [3, 5, 7, 0, 2, 4].map((k, i) => (i + 1) * 1000 + k);
     const graph = graphOf(`${own}int->int pipeline P { add R; }`);
-    for (const backend of ['interpret', 'js'] as const) assert.deepEqual(Array.from((await run(graph, { backend, input })).output), wanted, backend);
+    for (const backend of ['interpret', 'wasm'] as const) assert.deepEqual(Array.from((await run(graph, { backend, input })).output), wanted, backend);
     const sent = `${own}${sender('[0:0]')}int->int pipeline P { portal<R> p; add S(p); add R to p; }`;
     assert.deepEqual(outputOf(sent, input), [1003, 2005, 3007, 4004, 5006, 6008]);
   });

@@ -144,7 +144,7 @@ describe('runs', () => {
     const alive = graphOf(loop('pop 2').replace('split duplicate;', 'split duplicate; enqueue 1;'));
     const dead = { ...alive, channels: alive.channels.map((channel) => ({ ...channel, initial: [] })) };
     assert.throws(() => interpretSync(dead, { input: [1, 2, 3] }), (e) => e instanceof StreamRunError && waits.test(e.message));
-    for (const backend of ['js', 'auto', 'interpret', ...(hasCompiler() ? ['cpp' as const] : [])] as const) {
+    for (const backend of ['wasm', 'auto', 'interpret', ...(hasCompiler() ? ['cpp' as const] : [])] as const) {
       await assert.rejects(run(dead, { input: [1, 2, 3], backend }), /deadlock: .*P_split waits for 1 item of/);
     }
   });
@@ -153,7 +153,7 @@ describe('runs', () => {
     const source = `int->int filter D { work pop 1 push 1 { int x = pop(); println("D" + x); push(x + 1); } }
       int->int filter E { work pop 1 push 1 { int x = pop(); println("E" + x); push(x * 2); } }
       void->void pipeline M { add void->void feedbackloop { join roundrobin(0, 1); body D; loop E; split roundrobin(0, 1); enqueue 1; }; }`;
-    for (const backend of ['interpret', 'js', ...(hasCompiler() ? ['cpp' as const] : [])] as const) {
+    for (const backend of ['interpret', 'wasm', ...(hasCompiler() ? ['cpp' as const] : [])] as const) {
       assert.equal((await run(graphOf(source), { iterations: 3, backend })).printed, 'D1\nE2\nD4\nE5\nD10\nE11\n', backend);
     }
   });

@@ -35,7 +35,7 @@ describe('profile', function () {
     assert.deepEqual([...parts[2]!.worth.values()], [3, 3]);
   });
 
-  for (const backend of ['js', 'cpp'] as const) {
+  for (const backend of ['wasm', 'cpp'] as const) {
     it(`${backend}: longer work costs more; a second call finds the profile`, async function () {
       if (backend === 'cpp' && !hasCompiler()) this.skip();
       const graph = await graphOf(mean(512));
@@ -50,6 +50,14 @@ describe('profile', function () {
       assert.notEqual(other.key, first.key);
     });
   }
+
+  it("takes 'js', the former name of 'wasm', and says so", async () => {
+    const graph = await graphOf(mean(512));
+    const { note: none, key } = await profile(graph, { cacheFolder: folder });
+    const former = await profile(graph, { cacheFolder: folder, backend: 'js' });
+    assert.deepEqual([none, former.backend, former.key], [undefined, 'wasm', key]);
+    assert.match(former.note ?? '', /'js' is called 'wasm'/);
+  });
 
   it('measures anew where a kept profile is damaged', async () => {
     const own = join(folder, 'damaged');
@@ -76,7 +84,7 @@ describe('profile', function () {
 
   it('refuses wrong options and stops', async () => {
     const graph = await graphOf(mean(4));
-    await assert.rejects(profile(graph, { backend: 'gpu' as 'js' }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'options.backend' });
+    await assert.rejects(profile(graph, { backend: 'gpu' as 'wasm' }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'options.backend' });
     await assert.rejects(profile(graph, { seconds: 0 }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'options.seconds' });
     const stop = new AbortController();
     const work = profile(graph, { cacheFolder: folder, force: true, signal: stop.signal, onProgress: () => { stop.abort(new Error('enough')); } });

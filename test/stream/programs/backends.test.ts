@@ -16,7 +16,7 @@ describe('the twelve programs compiled to JavaScript', function () {
       const input = randomInput(each, (steadyStates[each.name] ?? 8) * each.inputItems, 3);
       const expected = await run(graph, { input, backend: 'interpret' });
       assert.ok(expected.output.length > 0);
-      const found = await run(graph, { input, backend: 'js' });
+      const found = await run(graph, { input, backend: 'wasm' });
       assert.deepEqual(Array.from(found.output, (x) => x + 0), Array.from(expected.output, (x) => x + 0));
     });
   }

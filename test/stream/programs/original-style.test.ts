@@ -22,7 +22,7 @@ describe('programs in the original style', function () {
       const given = input(2 * inputItems);
       const wanted = expected(given);
       assert.equal(wanted.length, 2 * outputItems);
-      const [stepwise, compiled] = await Promise.all((['interpret', 'js'] as const).map(async (backend) => Array.from((await run(graph, { backend, input: given })).output)));
+      const [stepwise, compiled] = await Promise.all((['interpret', 'wasm'] as const).map(async (backend) => Array.from((await run(graph, { backend, input: given })).output)));
       assert.deepEqual(compiled, stepwise);
       const scale = Math.max(...wanted.map(Math.abs));
       assert.equal(stepwise!.length, wanted.length);
@@ -39,7 +39,7 @@ describe('programs in the original style', function () {
       const compiled = await compileCppTogether(made, { cacheFolder: folder, effort: 1 });
       for (const [at, { name, inputItems, input }] of stylePrograms.entries()) {
         const given = input(2 * inputItems);
-        const wanted = await run(made[at]!, { backend: 'js', input: given });
+        const wanted = await run(made[at]!, { backend: 'wasm', input: given });
         assert.deepEqual(Array.from((await compiled[at]!.run(given)).output), Array.from(wanted.output), name);
       }
     } finally {

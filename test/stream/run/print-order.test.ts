@@ -9,7 +9,7 @@ const of = (letter: string, from: number, to: number): string[] => range(to - fr
 
 type Way = readonly [name: string, options: { readonly backend: StreamBackend; readonly threads?: number }];
 const ways: readonly Way[] = [
-  ['interpret', { backend: 'interpret' }], ['wasm', { backend: 'js', threads: 1 }], ['wasm, threads', { backend: 'js', threads: 3 }],
+  ['interpret', { backend: 'interpret' }], ['wasm', { backend: 'wasm', threads: 1 }], ['wasm, threads', { backend: 'wasm', threads: 3 }],
   ['C++', { backend: 'cpp', threads: 1 }], ['C++, threads', { backend: 'cpp', threads: 3 }],
 ];
 

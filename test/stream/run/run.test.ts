@@ -38,12 +38,20 @@ describe('stream.run', function () {
   it('gives the same by every backend and any number of threads', async function () {
     const expected = Array.from((await run(smooth, { input, backend: 'interpret' })).output);
     assert.equal(expected.length, 492);
-    for (const way of [{}, { backend: 'auto' }, { backend: 'js' }, { backend: 'js', threads: 2 }] satisfies StreamRunOptions[]) {
+    for (const way of [{}, { backend: 'auto' }, { backend: 'wasm' }, { backend: 'wasm', threads: 2 }] satisfies StreamRunOptions[]) {
       const found = await run(smooth, { input, ...way });
       assert.deepEqual(Array.from(found.output), expected, JSON.stringify(way));
-      assert.equal(found.backend, 'js');
+      assert.equal(found.backend, 'wasm');
       assert.ok(found.milliseconds > 0);
     }
+  });
+
+  it("takes 'js', the former name of 'wasm', and says so", async () => {
+    const former = await run(smooth, { input, backend: 'js' });
+    assert.deepEqual(Array.from(former.output), Array.from((await run(smooth, { input, backend: 'wasm' })).output));
+    assert.equal(former.backend, 'wasm');
+    assert.match(former.note ?? '', /'js' is called 'wasm'/);
+    assert.equal((await run(smooth, { input })).note, undefined);
   });
 
   it('gives the same by C++, and nearly that where operations may be reordered', async function () {
@@ -58,7 +66,7 @@ describe('stream.run', function () {
     for (const [i, x] of expected.entries()) assert.ok(Math.abs(fast.output[i]! - x) < 1e-4);
   });
 
-  for (const backend of ['interpret', 'js', 'cpp'] as const) {
+  for (const backend of ['interpret', 'wasm', 'cpp'] as const) {
     it(`ends when enough lines are printed, however they are: ${backend}`, async function () {
       if (backend === 'cpp' && !hasCompiler()) this.skip();
       const counter = 'void->int filter Source { int n; work push 1 { push(n); n++; } }';
@@ -91,7 +99,7 @@ describe('stream.run', function () {
     const state = graphOf(`int->int filter S { int s; work pop 1 push 1 { s += pop(); for (int i = 0; i < 50; i++) s = s * 3 + i; push(s); } }
       int->int pipeline P { add S; add S; add S; }`);
     const many = Int32Array.from({ length: 20_000 }, (_, i) => i);
-    const alone = (await run(state, { input: many, backend: 'js', threads: 1 })).output;
+    const alone = (await run(state, { input: many, backend: 'wasm', threads: 1 })).output;
     assert.deepEqual((await run(state, { input: many, threads: 2, costs: [100, 50, 50] })).output, alone);
     assert.deepEqual((await run(state, { input: many, threads: 2, costs: 'measured' })).output, alone);
     await assert.rejects(run(state, { input: many, threads: 2, costs: [1] }), (error) => error instanceof ArgumentError && error.argument === 'costs');
@@ -100,8 +108,8 @@ describe('stream.run', function () {
   it('says that there is no compiler, and does without one where it may', async () => {
     await withoutPath(async () => {
       await assert.rejects(run(smooth, { input, backend: 'cpp' }), (error) => error instanceof NoCompilerError
-        && error.code === 'ERR_WARPLOOM_UNAVAILABLE' && /run the program as JavaScript/.test(error.message));
-      assert.equal((await run(smooth, { input })).backend, 'js');
+        && error.code === 'ERR_WARPLOOM_UNAVAILABLE' && /run the program as WebAssembly/.test(error.message));
+      assert.equal((await run(smooth, { input })).backend, 'wasm');
     });
     await assert.rejects(run(smooth, { input, backend: 'cpp', compiler: 'no-such-compiler' }), NoCompilerError);
   });
@@ -119,7 +127,7 @@ describe('stream.run', function () {
   it('refuses options that cannot be, by name', async () => {
     for (const [options, name] of [
       [{ threads: 0 }, 'threads'], [{ threads: 1.5 }, 'threads'], [{ threads: 2000 }, 'threads'], [{ timeout: 0 }, 'timeout'], [{ timeout: NaN }, 'timeout'],
-      [{ fast: true }, 'fast'], [{ compiler: 'g++', backend: 'js' }, 'compiler'], [{ backend: 'gpu' as 'js' }, 'backend'],
+      [{ fast: true }, 'fast'], [{ compiler: 'g++', backend: 'wasm' }, 'compiler'], [{ backend: 'gpu' as 'wasm' }, 'backend'],
     ] as const) {
       await assert.rejects(run(smooth, { input, ...options }), (error) => error instanceof ArgumentError && error.argument === name, name);
     }

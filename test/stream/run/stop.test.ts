@@ -43,7 +43,7 @@ describe('runs are stopped', function () {
     it(`by the interpreter, in ${name}`, () => stops(graphOf(text), 'interpret'));
   }
   for (const [name, text] of Object.entries(programs)) {
-    it(`as WebAssembly, in ${name}`, () => stops(graphOf(text), 'js'));
+    it(`as WebAssembly, in ${name}`, () => stops(graphOf(text), 'wasm'));
     it(`as C++, in ${name}`, async function () {
       if (!hasCompiler()) this.skip();
       await stops(graphOf(text), 'cpp');
@@ -59,7 +59,7 @@ describe('runs are stopped', function () {
 
   it('and what a long run is given may be changed at once', async () => {
     const count = graphOf('int->int filter A { work push 1 pop 1 { int x = pop(); int n = 0; while (n < 3000000) { n = n + (x & 1) + 1; } push(n + x); } }');
-    for (const backend of ['interpret', 'js'] as const) {
+    for (const backend of ['interpret', 'wasm'] as const) {
       const given = [0, 1, 2];
       const running = run(count, { backend, input: given });
       given.fill(7);

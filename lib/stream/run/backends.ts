@@ -1,0 +1,17 @@
+// Names of the ways to run a program.
+
+/**
+ * `wasm`: compiled to WebAssembly; `cpp`: compiled by the system's C++ compiler; `interpret`: step by step, takes every program; `auto`:
+ * wasm, and interpret what wasm does not take.
+ */
+export const streamBackends = ['auto', 'wasm', 'cpp', 'interpret'] as const;
+/** A way to run a program: see {@link streamBackends}. */
+export type StreamBackend = (typeof streamBackends)[number];
+/** The former name of `wasm`, taken for one version more. */
+export type FormerBackend = 'js';
+
+/** A back end by its name of today, and what to tell a caller who used the former one. */
+export function backendNamed<T extends string>(given: T): { readonly backend: Exclude<T, FormerBackend> | 'wasm'; readonly note?: string } {
+  if (given !== 'js') return { backend: given as Exclude<T, FormerBackend> };
+  return { backend: 'wasm', note: "the back end 'js' is called 'wasm'; the next version no longer takes the former name" };
+}
