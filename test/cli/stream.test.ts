@@ -187,7 +187,7 @@ describe('warploom stream', function () {
     try {
       const without = await warploom(...argv, '--backend', 'cpp');
       equal(without.code, 3);
-      match(without.err, /no C\+\+ compiler.*JavaScript/);
+      match(without.err, /no C\+\+ compiler.*WebAssembly/);
       equal((await warploom(...argv)).code, 0);
     } finally {
       process.env.PATH = PATH;

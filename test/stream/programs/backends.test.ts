@@ -7,7 +7,7 @@ import { program } from './support.ts';
 /** Steady states that are enough to fill all windows and to run some more. */
 const steadyStates: Readonly<Record<string, number>> = { 'channel-vocoder': 8, 'fm-radio': 130, filterbank: 20, 'mpeg2-subset': 10, tde: 1, dct: 2, des: 4 };
 
-describe('the twelve programs compiled to JavaScript', function () {
+describe('the twelve programs compiled to WebAssembly', function () {
   this.timeout(60_000);
 
   for (const each of benchmarkPrograms) {
