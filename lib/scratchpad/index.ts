@@ -2,10 +2,10 @@
 export { explain } from './explain.ts';
 export type { Explanation } from './explain.ts';
 export { optimize } from './optimize.ts';
-export type { OptimizeResult } from './optimize.ts';
 export type { OptimizeOptions } from './options.ts';
 export type {
-  ArrayReport, BarrierReport, KernelReport, LiveRange, MovedStatement, PartitionReport, RefusedKernel, ResidencyReport, ScratchpadReport,
+  ArrayReport, BarrierReport, KernelReport, LiveRange, MovedStatement, OptimizeResult, PartitionReport, RefusedKernel, ResidencyReport,
+  ScratchpadReport,
   SourcePlace,
 } from './report.ts';
 export { refusalCodes } from './refusal.ts';

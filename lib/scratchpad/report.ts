@@ -122,3 +122,15 @@ export interface ScratchpadReport {
   readonly kernels: readonly KernelReport[];
   readonly refused: readonly RefusedKernel[];
 }
+
+/** What `optimize` gives. */
+export interface OptimizeResult {
+  /** The text with the pools; the text as given where nothing could be gained. */
+  readonly source: string;
+  readonly report: ScratchpadReport;
+  /**
+   * Bytes of dynamic shared memory that launches must ask for, where a pool is over 48 KB: the largest of the kernels' own
+   * `dynamicBytes`. Such launches also need cudaFuncAttributeMaxDynamicSharedMemorySize.
+   */
+  readonly dynamicBytes?: number;
+}

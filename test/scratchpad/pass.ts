@@ -1,6 +1,7 @@
 // Small kernels for the tests of the pass.
 import { ok, strictEqual } from 'node:assert/strict';
-import { optimize, type OptimizeResult } from '../../lib/scratchpad/optimize.ts';
+import { optimize } from '../../lib/scratchpad/optimize.ts';
+import type { OptimizeResult } from '../../lib/scratchpad/report.ts';
 import type { OptimizeOptions } from '../../lib/scratchpad/options.ts';
 import type { KernelReport, RefusedKernel } from '../../lib/scratchpad/report.ts';
 

@@ -19,7 +19,7 @@ export { StreamRunError } from './error.ts';
 export { decodeFile, encodeFile } from './files.ts';
 export { defaultRunLimits, type RunLimits } from './limits.ts';
 
-/** Options of {@link interpret}. */
+/** Options of `interpret`. */
 export interface InterpretOptions {
   /** Items of the open input: their scalars in memory order. */
   readonly input?: ArrayLike<number>;
@@ -36,9 +36,9 @@ export interface InterpretOptions {
   /** Contents of the files that are read, by the path that the program gives. */
   readonly files?: Readonly<Record<string, Uint8Array>>;
   readonly limits?: Partial<RunLimits>;
-  /** Stops {@link interpret}, which then throws the signal's reason. */
+  /** Stops `interpret`, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Milliseconds that {@link interpret} may take. Default: as long as it needs within `limits`. */
+  /** Milliseconds that `interpret` may take. Default: as long as it needs within `limits`. */
   readonly timeout?: number;
   /** For `random`. Default 1. Each filter has its own sequence, so that the order of firings does not matter. */
   readonly seed?: number;
@@ -245,21 +245,20 @@ async function hereOrApart<T>(job: Job<T>): Promise<T> {
  * As {@link interpretSync}, but lets other work of the process go on, and ends when `signal` comes or the time is over: what takes longer
  * than a tenth of a second, or a fiftieth in one firing, runs on a worker thread. Where there is none (Node's permission model without
  * `--allow-worker`, programs bundled into one file) all of it runs in the calling thread, which then looks at `signal` between firings.
+ * `options`: checked, and nobody else's.
  */
-export async function interpret(graph: StreamGraph, options: InterpretOptions = {}): Promise<Interpretation> {
-  checkRun(options);
-  const own = snapshot(options);
-  return withGraph(graph, () => hereOrApart({
-    graph, options: own,
+export async function interpretAside(graph: StreamGraph, options: InterpretOptions): Promise<Interpretation> {
+  return hereOrApart({
+    graph, options,
     begin: (watch) => {
-      const engine = engineFor(graph, own, { watch });
-      return { engine, finish: (exhausted) => resultOf(engine, own, exhausted) };
+      const engine = engineFor(graph, options, { watch });
+      return { engine, finish: (exhausted) => resultOf(engine, options, exhausted) };
     },
     apart: (rest, stop) => apart({ kind: 'interpret', graph, options: rest }, stop),
-  }), options.signal);
+  });
 }
 
-/** As {@link recordChannels}, but lets other work of the process go on, as {@link interpret} does. */
+/** As {@link recordChannels}, but lets other work of the process go on, as {@link interpretAside} does. */
 export async function recordChannelsAside(graph: StreamGraph, options: InterpretOptions, most: number): Promise<number[][]> {
   const own = snapshot(options);
   return hereOrApart({

@@ -22,7 +22,7 @@ export interface CompilerOptions {
   readonly signal?: AbortSignal;
 }
 
-/** There is no C++ compiler: the JavaScript back end serves. */
+/** There is no C++ compiler: WebAssembly serves. */
 export class NoCompilerError extends WarploomError {
   override readonly name = 'NoCompilerError';
 

@@ -6,6 +6,7 @@ import type { ProgramPlan } from '../emit/plan.ts';
 import { estimateCosts } from '../profile/estimate.ts';
 import { refusal } from '../../core/errors.ts';
 import type { Cuts } from './split.ts';
+import { checkTimes } from './times.ts';
 
 /** What decides about threads. */
 export interface ThreadChoice {
@@ -44,14 +45,6 @@ export function nodeTimes(plan: ProgramPlan, given: readonly number[] | undefine
 /** A plan, and how many iterations of it a run has. */
 export interface Launches extends LaunchPlan {
   readonly iterations: number;
-}
-
-/** Checks times of nodes. */
-export function checkTimes(costs: readonly number[], nodes: number, name = 'options.costs'): void {
-  const wrong = costs.findIndex((cost) => !(cost >= 0 && cost < Infinity));
-  if (costs.length === nodes && wrong < 0) return;
-  const received = costs.length === nodes ? String(costs[wrong]) : `${costs.length} of them`;
-  throw refusal(name, `microseconds for each of ${nodes} nodes`, received);
 }
 
 /** Checks a number of threads. */

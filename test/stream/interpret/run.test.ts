@@ -1,6 +1,7 @@
 // Runs: errors with their places, files, printing, limits, determinism.
 import assert from 'node:assert/strict';
-import { encodeFile, interpret, interpretSync, StreamRunError, type InterpretOptions } from '../../../lib/stream/interpret/index.ts';
+import { encodeFile, interpretSync, StreamRunError, type InterpretOptions } from '../../../lib/stream/interpret/index.ts';
+import { interpret } from '../../../lib/stream/interpret/interpret.ts';
 import { run } from '../../../lib/stream/run/index.ts';
 import { build, graphOf, hasCompiler } from '../support.ts';
 
