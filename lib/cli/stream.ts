@@ -1,6 +1,7 @@
 // warploom stream: check, draw, schedule and run programs in the StreamIt language.
 import { dirname, isAbsolute, join } from 'node:path';
 import { isAbsent, isThere, readBytes, readText, writeFileAtomic } from '../core/files.ts';
+import { elementAt, required } from '../core/known.ts';
 import { readItems, writeItems } from '../jobs/stream/files.ts';
 import type { Diagnostic } from '../stream/diagnostics.ts';
 import * as stream from '../stream/index.ts';
@@ -86,7 +87,7 @@ async function readNamed(path: string, { files }: Job): Promise<Uint8Array> {
   try {
     return await readBytes(path);
   } catch (error) {
-    const beside = join(dirname(files[0]!.name), path);
+    const beside = join(dirname(elementAt(files, 0).name), path);
     if (isAbsolute(path) || !isAbsent(error) || !isThere(beside)) throw error;
     return readBytes(beside);
   }
@@ -129,7 +130,7 @@ async function graph(job: Job): Promise<ExitCode> {
     return ExitCode.ok;
   }
   if (!out.endsWith('.svg')) throw new UsageError('-o takes a name that ends in .svg');
-  await writeFileAtomic(out, await stream.graphSvg(made, job.files[0]!.name));
+  await writeFileAtomic(out, await stream.graphSvg(made, elementAt(job.files, 0).name));
   job.context.out.write(`${made.nodes.length} nodes, ${made.channels.length} channels: ${out}\n`);
   return ExitCode.ok;
 }
@@ -190,9 +191,9 @@ async function profile(job: Job): Promise<ExitCode> {
   });
   if (note !== undefined) context.err.write(`note: ${note}\n`);
   const { repetitions } = stream.steadyState(stream.toSdf(made));
-  const whole = microseconds.reduce((sum, each, id) => sum + each * repetitions[id]!, 0);
-  const rows = made.nodes.map(({ id, name }) => [name, microseconds[id]!.toPrecision(3), String(repetitions[id]),
-    (100 * microseconds[id]! * repetitions[id]! / whole).toFixed(1), isMeasured[id] ? '' : 'counted']);
+  const whole = microseconds.reduce((sum, each, id) => sum + each * elementAt(repetitions, id), 0);
+  const rows = made.nodes.map(({ id, name }) => [name, elementAt(microseconds, id).toPrecision(3), String(repetitions[id]),
+    (100 * elementAt(microseconds, id) * elementAt(repetitions, id) / whole).toFixed(1), isMeasured[id] ? '' : 'counted']);
   context.out.write(`${formatTable(['actor', 'µs each', 'firings', '% of all', ''], rows)}\n\n`
     + `${whole.toPrecision(4)} µs a steady state on one core (${used}${cached ? ', measured before' : ''})\n`);
   if (values.out !== undefined) {
@@ -206,9 +207,9 @@ function bars(sdf: stream.SdfGraph, plan: stream.CorePlan, costs: readonly numbe
   return plan.programs.flatMap((slices, processor) => {
     let start = 0;
     return slices.map(({ actor, from, count }) => {
-      const time = count * costs[actor]!;
-      const what = `firings ${from} to ${from + count - 1} of ${sdf.actors[actor]!.name}`;
-      const bar = { processor, start, time, actor, stage: plan.stages[actor]!, what };
+      const time = count * elementAt(costs, actor);
+      const what = `firings ${from} to ${from + count - 1} of ${elementAt(sdf.actors, actor).name}`;
+      const bar = { processor, start, time, actor, stage: elementAt(plan.stages, actor), what };
       start += time;
       return bar;
     });
@@ -225,10 +226,11 @@ async function schedule(job: Job): Promise<ExitCode> {
   const plan = stream.assignToCores(sdf, steady, stream.cpuCosts(sdf, costs), { cores });
   const has = (slices: readonly stream.CoreSlice[], id: number) => slices.some(({ actor }) => actor === id);
   const coresOf = sdf.actors.map(({ id }) => plan.programs.flatMap((slices, core) => (has(slices, id) ? [core] : [])));
-  const rows = steady.order.map((id) => [
-    sdf.actors[id]!.name, String(steady.repetitions[id]), String(steady.initFirings[id]), costs[id]!.toPrecision(3),
-    String(plan.stages[id]), coresOf[id]!.length === cores ? 'all' : coresOf[id]!.join(', '), sdf.actors[id]!.stateful ? 'yes' : '',
-  ]);
+  const rows = steady.order.map((id) => {
+    const [actor, own] = [elementAt(sdf.actors, id), elementAt(coresOf, id)];
+    return [actor.name, String(steady.repetitions[id]), String(steady.initFirings[id]), elementAt(costs, id).toPrecision(3),
+      String(plan.stages[id]), own.length === cores ? 'all' : own.join(', '), actor.stateful ? 'yes' : ''];
+  });
   const sum = (list: readonly number[]) => list.reduce((total, value) => total + value, 0);
   job.context.out.write(`${formatTable(['actor', 'firings', 'at first', 'µs each', 'stage', 'cores', 'state'], rows)}\n\n`
     + `${sdf.actors.length} actors, ${sdf.channels.length} channels; ${sum(steady.repetitions)} firings in a steady state\n`
@@ -237,7 +239,7 @@ async function schedule(job: Job): Promise<ExitCode> {
     + `${(100 * (plan.interval / plan.bound - 1)).toFixed(1)} % above the bound of ${plan.bound.toPrecision(4)} µs\n`);
   const { gantt } = job.values;
   if (gantt !== undefined) {
-    const title = `${job.files[0]!.name} on ${cores} cores`;
+    const title = `${elementAt(job.files, 0).name} on ${cores} cores`;
     await writeFileAtomic(gantt, stream.ganttSvg(sdf, bars(sdf, plan, costs), cores, plan.interval, title));
     job.context.out.write(`one launch: ${gantt}\n`);
   }
@@ -259,7 +261,7 @@ async function run(job: Job): Promise<ExitCode> {
   const items = integerFlag('items', values.items, 1, 2 ** 40), iterations = integerFlag('iterations', values.iterations, 1, 2 ** 40);
   const threads = integerFlag('threads', values.threads, 1, 1024), backend = backendOf(values);
   if (values.fast === true && backend !== 'cpp') throw new UsageError('--fast goes with --backend cpp');
-  const input = made.input === undefined ? undefined : await readItems(values.input!, made.input.type);
+  const input = made.input === undefined ? undefined : await readItems(required(values.input), made.input.type);
   const begin = performance.now();
   const result = await stream.run(made, {
     backend, files, ...stopOf(job), ...(input === undefined ? {} : { input: input.numbers }),
@@ -279,8 +281,8 @@ async function run(job: Job): Promise<ExitCode> {
     context.err.write(`${written === '' ? 'done' : written} ${by}`);
     return ExitCode.ok;
   }
-  const count = await writeItems(values.output!, result.output, made.output.type, { rate: input?.rate });
-  context.err.write(`${count} items in ${values.output}: ${(count / seconds[0]!).toPrecision(3)} a second ${by}`);
+  const count = await writeItems(required(values.output), result.output, made.output.type, { rate: input?.rate });
+  context.err.write(`${count} items in ${values.output}: ${(count / elementAt(seconds, 0)).toPrecision(3)} a second ${by}`);
   return ExitCode.ok;
 }
 
@@ -331,7 +333,7 @@ Exit codes: 0 done; 1 the program is wrong or failed; 2 bad flags or files; 3 no
     const begin = performance.now();
     const { values, positionals } = parseFlags({ args: argv, allowPositionals: true, options: flags });
     const [name, ...paths] = positionals;
-    const action = Object.hasOwn(actions, name ?? '') ? actions[name!]! : undefined;
+    const action = Object.hasOwn(actions, name ?? '') ? required(actions[required(name)]) : undefined;
     if (action === undefined || paths.length === 0) {
       throw new UsageError('name an action (check, graph, profile, schedule, run) and a program');
     }

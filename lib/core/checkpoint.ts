@@ -1,5 +1,6 @@
 // Checkpoints: arrays and the parameters they belong to, in one checksummed file; the one before it is kept too.
 import { createHash } from 'node:crypto';
+import { elementAt } from './known.ts';
 import { describeValue } from './arrays.ts';
 import { ArgumentError, CheckpointError, refusal } from './errors.ts';
 import { keepAs, readBytes, removeAll, unlessAbsent, writeFileAtomic } from './files.ts';
@@ -151,7 +152,7 @@ function requireArrays(arrays: Checkpoint['arrays'], shapes: Readonly<Record<str
     }
     if (array instanceof BigInt64Array) continue;
     const bad = array.findIndex((value) => !Number.isFinite(value));
-    if (bad >= 0) refuse(`arrays.${name}`, 'finite numbers', `${array[bad]!} at ${bad}`);
+    if (bad >= 0) refuse(`arrays.${name}`, 'finite numbers', `${elementAt(array, bad)} at ${bad}`);
   }
 }
 

@@ -17,6 +17,13 @@ export function lastOf<T>(list: ArrayLike<T>): T {
   return elementAt(list, list.length - 1);
 }
 
+type Tuple<T, N extends number, Found extends T[] = []> = Found['length'] extends N ? Found : Tuple<T, N, [T, ...Found]>;
+
+/** The first `count` elements of a list that has so many: for lists whose places have meanings. */
+export function leading<T, N extends number>(list: ArrayLike<T>, count: N): Tuple<T, N> {
+  return Array.from({ length: count }, (_, index) => elementAt(list, index)) as Tuple<T, N>;
+}
+
 /** A value that is there: what a map holds, a field that this kind of object has. */
 export function required<T>(value: T | null | undefined): T {
   if (value === undefined || value === null) throw missing('a value');

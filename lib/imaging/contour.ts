@@ -29,7 +29,7 @@ function twiceArea(ring: Ring): number {
   let sum = 0;
   if (ring.length === 0) return sum;
   for (let i = 0, before = elementAt(ring, ring.length - 1); i < ring.length; before = elementAt(ring, i), i += 1) {
-    const [x, y] = ring[i]!;
+    const [x, y] = elementAt(ring, i);
     sum += before[0] * y - x * before[1];
   }
   return sum;
@@ -91,7 +91,7 @@ function checkedSlice(levelSet: Image<Float32Array | Float64Array>, options: Con
 function contains(ring: Ring, [x, y]: readonly [number, number]): boolean {
   let inside = false;
   for (let i = 0, j = ring.length - 1; i < ring.length; j = i, i += 1) {
-    const [[xi, yi], [xj, yj]] = [ring[i]!, ring[j]!];
+    const [[xi, yi], [xj, yj]] = [elementAt(ring, i), elementAt(ring, j)];
     if (yi > y !== yj > y && x < ((xj - xi) * (y - yi)) / (yj - yi) + xi) inside = !inside;
   }
   return inside;
@@ -108,7 +108,7 @@ export function contourPolygons(levelSet: Image<Float32Array | Float64Array>, op
     .map(({ ring }) => ({ outer: ring, holes: [] as Ring[] }));
   for (const { ring, area } of rings) {
     // The smallest outer ring around a hole is the one whose part it is cut out of.
-    if (area < 0) polygons.find(({ outer }) => contains(outer, ring[0]!))?.holes.push(ring);
+    if (area < 0) polygons.find(({ outer }) => contains(outer, elementAt(ring, 0)))?.holes.push(ring);
   }
   return polygons;
 }

@@ -55,7 +55,7 @@ export async function landmarkError(
   const make = (length: number) => makeTypedArray(grid.type, length) as Float32Array | Float64Array;
   const positions = make(axes * count);
   for (let i = 0; i < count; i += 1) {
-    for (let a = 0; a < axes; a += 1) positions[a * count + i] = landmarks.reference[i * axes + a]!;
+    for (let a = 0; a < axes; a += 1) positions[a * count + i] = elementAt(landmarks.reference, i * axes + a);
   }
   const moved = make(axes * count);
   await device.run('imaging.warp', {
@@ -66,7 +66,7 @@ export async function landmarkError(
     let squares = 0;
     for (let a = 0; a < axes; a += 1) {
       const at = i * axes + a;
-      squares += (landmarks.reference[at]! + moved[a * count + i]! - landmarks.template[at]!) ** 2;
+      squares += (elementAt(landmarks.reference, at) + elementAt(moved, a * count + i) - elementAt(landmarks.template, at)) ** 2;
     }
     return Math.sqrt(squares);
   }).sort();

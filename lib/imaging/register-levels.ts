@@ -53,11 +53,12 @@ class Registration {
     release([before.field]);
     for (let level = this.#levels.length - 1; level >= 0; level -= 1) {
       if (level < this.#levels.length - 1) field = await this.#finer(field, level);
-      const found = await this.#level(level, images[level]!, field, this.#iterations[this.#levels.length - 1 - level]!, this.#progress());
+      const iterations = elementAt(this.#iterations, this.#levels.length - 1 - level);
+      const found = await this.#level(level, elementAt(images, level), field, iterations, this.#progress());
       this.#own.push(found.field);
       field = found.field;
       this.#history.push(found.level);
-      this.#done += this.#iterations[this.#levels.length - 1 - level]!;
+      this.#done += iterations;
       this.#call.options.onLevel?.(found.level);
     }
     return this.#conclude(field as DeviceArray, finest.template, elementAt(before.level.values, 0));
@@ -87,9 +88,9 @@ class Registration {
     const { device, reference, options } = this.#call;
     const images: LevelImages[] = [finest];
     for (let level = 1; level < this.#levels.length; level += 1) {
-      const fine = this.#levels[level - 1]!;
-      const coarse = this.#levels[level]!;
-      const last = images.at(-1)!;
+      const fine = elementAt(this.#levels, level - 1);
+      const coarse = elementAt(this.#levels, level);
+      const last = lastOf(images);
       images.push({
         reference: this.#keep(await halve(device, reference.type, last.reference, fine, coarse, options)),
         template: this.#keep(await halve(device, reference.type, last.template, fine, coarse, options)),

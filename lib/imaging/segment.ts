@@ -4,7 +4,7 @@ import { deviceFor, requireOut } from '../core/calls.ts';
 import { requireBoolean, requireCall, requireChoice, requireDevice, requireFields, requireReal, requireWhole } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { refusal } from '../core/errors.ts';
-import { required } from '../core/known.ts';
+import { elementAt, required } from '../core/known.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { checkImage, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 import { segmentInChunks } from './segment-call.ts';
@@ -50,7 +50,7 @@ function requirePoint(value: unknown, name: string, axes: number): readonly numb
 }
 
 const corner = (letters: readonly string[], point: readonly number[]): Record<string, number> =>
-  Object.fromEntries(point.map((value, axis) => [letters[axis]!, value]));
+  Object.fromEntries(point.map((value, axis) => [elementAt(letters, axis), value]));
 
 /** The fields of the operation for a shape. */
 function shapeFields(shape: { readonly kind: string } & Record<string, unknown>, image: CheckedImage): Record<string, unknown> {

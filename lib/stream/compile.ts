@@ -1,6 +1,7 @@
 // From source to graph in one call. Stages are loaded by the first call that needs them.
 import { describeValue } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
+import { required } from '../core/known.ts';
 import { snapshot } from '../core/snapshot.ts';
 import type { Program } from './ast.ts';
 import { StreamNode, type AnyStream } from './builders/index.ts';
@@ -150,11 +151,11 @@ export async function elaborate(source: Source, given: CompileOptions = {}): Pro
   requireNoErrors(diagnostics, program);
   const { main, parameters, limits, files } = options;
   const { elaborateAside } = await import('./elaborate/aside.ts');
-  const { graph, diagnostics: later } = await elaborateAside(checked!, {
+  const { graph, diagnostics: later } = await elaborateAside(required(checked), {
     ...(main === undefined ? {} : { main }), ...(parameters === undefined ? {} : { parameters }),
     ...(limits === undefined ? {} : { limits }), ...(files === undefined ? {} : { files }),
   }, stop);
   const all = [...diagnostics, ...later];
   requireNoErrors(all, program);
-  return { program, graph: graph!, diagnostics: all };
+  return { program, graph: required(graph), diagnostics: all };
 }

@@ -1,6 +1,7 @@
 // How runs are ended from outside: by a signal, or when their time is over.
 import { describeValue, isObject } from '../core/arrays.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
+import { required } from '../core/known.ts';
 
 /** What ends a run before its time. */
 export interface StopOptions {
@@ -40,7 +41,7 @@ export async function within<T>(
   signal?.throwIfAborted();
   const stop = new AbortController();
   const timer = setTimeout(() => { stop.abort(timeOver(timeout, what)); }, Math.max(0, begin + timeout - performance.now()));
-  const forward = (): void => { stop.abort(reasonOf(signal!)); };
+  const forward = (): void => { stop.abort(reasonOf(required(signal))); };
   signal?.addEventListener('abort', forward, { once: true });
   try {
     return await work(stop.signal);

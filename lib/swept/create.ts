@@ -3,7 +3,7 @@ import { describeValue } from '../core/arrays.ts';
 import { implicitDevice } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { oneOf, requireChoice, requireDevice, requireFields, requireReal, requireWhole } from '../core/checks.ts';
-import { required } from '../core/known.ts';
+import { elementAt, required } from '../core/known.ts';
 import { checkEnds, lengthOf, places, requireVariant, spacing, type Ends } from './grid.ts';
 import {
   gasCondition, heatCondition, initialState, precisionOf, requireGasState, waveCondition, type Condition, type Grid,
@@ -99,7 +99,7 @@ function hold(state: RealArray, { n, batch, gamma }: Grid, components: number, e
     if (end.kind !== 'dirichlet' || (end.value === undefined && equation !== 'kuramoto-sivashinsky')) continue;
     const values = endValues(end.value, ends.left === ends.right ? 'boundary.value' : `boundary.${side}.value`, equation, gamma);
     for (let row = 0; row < batch * components; row += 1) {
-      state[row * n + (side === 'left' ? 0 : n - 1)] = values[row % components]!;
+      state[row * n + (side === 'left' ? 0 : n - 1)] = elementAt(values, row % components);
     }
   }
 }

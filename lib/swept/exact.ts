@@ -97,7 +97,7 @@ function requireGas(state: unknown, name: string): asserts state is GasState {
   if (typeof state !== 'object' || state === null) throw refusal(name, 'density, velocity and pressure', describeValue(state));
   const { density, velocity, pressure } = state as Partial<GasState>;
   for (const [key, value, positive] of [['density', density, true], ['velocity', velocity, false], ['pressure', pressure, true]] as const) {
-    if (!Number.isFinite(value) || (positive && value! <= 0)) {
+    if (typeof value !== 'number' || !Number.isFinite(value) || (positive && value <= 0)) {
       throw refusal(`${name}.${key}`, positive ? 'a positive finite number' : 'a finite number', describeValue(value));
     }
   }

@@ -3,6 +3,7 @@ import { emitWarning } from 'node:process';
 import { describeValue } from '../core/arrays.ts';
 import { requireNumber } from '../core/checks.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
+import { required } from '../core/known.ts';
 import { exactRiemann, soundSpeed } from './exact.ts';
 import type { GasState, Limiter, RealArray, StabilityWarning } from './types.ts';
 
@@ -76,8 +77,8 @@ export function fastestSignal(
       if (before !== undefined) fastest = Math.max(fastest, jumpSpeed(before, here, gamma));
       before = here;
     }
-    const after = beyond(right, before!, first);
-    if (after !== undefined) fastest = Math.max(fastest, jumpSpeed(before!, after, gamma));
+    const after = beyond(right, required(before), first);
+    if (after !== undefined) fastest = Math.max(fastest, jumpSpeed(required(before), after, gamma));
   }
   return fastest;
 }

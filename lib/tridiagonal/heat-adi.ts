@@ -6,6 +6,7 @@ import {
 import { refusal, WarploomError } from '../core/errors.ts';
 import { deviceArrays } from '../core/calls.ts';
 import { implicitDevice, type Device, type DeviceArray } from '../core/device.ts';
+import { elementAt } from '../core/known.ts';
 import { SystemStatuses } from './status.ts';
 import type { RealArray } from './types.ts';
 
@@ -141,7 +142,10 @@ export class HeatAdi {
     ]);
     const [state, work, rowStatus, columnStatus] = owned as [DeviceArray, DeviceArray, DeviceArray, DeviceArray];
     // A symmetric matrix: both sides are one array.
-    const bandsAt = (at: number): Bands => ({ lower: owned[at]!, diagonal: owned[at + 1]!, upper: owned[at]! });
+    const bandsAt = (at: number): Bands => {
+      const side = elementAt(owned, at);
+      return { lower: side, diagonal: elementAt(owned, at + 1), upper: side };
+    };
     const x: Axis = {
       n: width, batch: height, rowStride: 1, systemStride: width, implicit: bandsAt(4), explicit: bandsAt(6), status: rowStatus,
     };

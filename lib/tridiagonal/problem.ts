@@ -3,6 +3,7 @@ import { elementTypeOf, makeResult } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { type Device, implicitDevice, resultArray } from '../core/device.ts';
+import { elementAt, required } from '../core/known.ts';
 import {
   bandView, describe, elementCount, expectedArray, extentOf, impliesComplex, isConstant, isRealArray, isSplit, requireBand, requireVector,
   typeOf, vectorStrides, vectorView, type Shape, type View,
@@ -76,8 +77,8 @@ function resolveType(asked: boolean, { names, bands }: Collected, options: Optio
   let first: ElementType | undefined;
   let firstName = '';
   for (let index = 0; index < bands.length; index += 1) {
-    const array = bands[index]!;
-    const name = names[index]!;
+    const array = elementAt(bands, index);
+    const name = elementAt(names, index);
     if (isConstant(array)) continue;
     if (complex && !asked && isRealArray(array)) {
       const expected = 'complex: true for a plain array of (real, imaginary) pairs, or { re, im }';
@@ -135,13 +136,13 @@ function resolveRagged(
   if (offsets[0] !== 0n) throw refusal('offsets', 'offsets[0] to be 0', String(offsets[0]));
   let n = 0;
   for (let system = 0; system < batch; system += 1) {
-    const rows = Number(offsets[system + 1]! - offsets[system]!);
+    const rows = Number(elementAt(offsets, system + 1) - elementAt(offsets, system));
     if (rows < 0) {
       throw refusal('offsets', 'ascending offsets', `${offsets[system]} before ${offsets[system + 1]}`);
     }
     n = Math.max(n, rows);
   }
-  const rows = Number(offsets[batch]!);
+  const rows = Number(elementAt(offsets, batch));
   if (options.batch !== undefined && options.batch !== batch) {
     throw refusal('batch', `${batch}, the number of systems of offsets`, String(options.batch));
   }
@@ -225,7 +226,7 @@ export function freeVector(vector: Vector): void {
 /** Space for `length` entries typed and kept like `like`: on the device when `like` is there. Gaps are left between strides. */
 function arrayLike(like: RealArray | DeviceArray, length: number, device: Device, gaps: boolean): RealArray | DeviceArray {
   if (like instanceof DeviceArray) return resultArray(device, like.type, length, gaps);
-  return makeResult(elementTypeOf(like)!, length) as RealArray;
+  return makeResult(required(elementTypeOf(like)), length) as RealArray;
 }
 
 /** Space for array `name` of the problem, typed and kept like `like`. */

@@ -54,7 +54,7 @@ const nothingNoted: NotedWords = { places: [], words: [], rows: [] };
 export function notedWords(words: Int32Array, rows: Int32Array): NotedWords {
   const places: number[] = [];
   for (let place = 0; place < words.length; place += 1) if (words[place] !== 0) places.push(place);
-  return { places, words: places.map((place) => words[place]!), rows: places.map((place) => rows[place] ?? -1) };
+  return { places, words: places.map((place) => elementAt(words, place)), rows: places.map((place) => rows[place] ?? -1) };
 }
 
 function countNoted(length: number, words: ArrayLike<number>): StatusCounts {
@@ -156,7 +156,7 @@ export class SystemStatuses implements Iterable<SystemOutcome> {
     let low = 0, high = places.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (places[middle]! < place) low = middle + 1;
+      if (elementAt(places, middle) < place) low = middle + 1;
       else high = middle;
     }
     if (places[low] === place) return this.#notedOutcome(low);

@@ -114,7 +114,7 @@ async function tuneSize(
     }
     const times: number[] = [];
     for (let repeat = 0; repeat < repeats; repeat += 1) times.push(await once());
-    seconds[depth] = times.sort((a, b) => a - b)[Math.floor(times.length / 2)]!;
+    seconds[depth] = elementAt(times.sort((a, b) => a - b), Math.floor(times.length / 2));
   }
   const ranked = Object.entries(seconds).sort(([, a], [, b]) => a - b);
   return ranked.length === 0 ? undefined : { type, n, batch, seconds, best: Number(elementAt(ranked, 0)[0]) };
@@ -133,8 +133,8 @@ export function formatPolicy(policy: TunedPolicy): string {
     ...depths.map((depth) => (seconds[depth] === undefined ? '-' : `${(seconds[depth] * 1e6).toFixed(1)} us`)),
     String(best),
   ]);
-  const widths = header.map((_, column) => Math.max(...[header, ...lines].map((line) => line[column]!.length)));
-  return [header, ...lines].map((line) => line.map((cell, column) => cell.padStart(widths[column]!)).join('  ')).join('\n');
+  const widths = header.map((_, column) => Math.max(...[header, ...lines].map((line) => elementAt(line, column).length)));
+  return [header, ...lines].map((line) => line.map((cell, column) => cell.padStart(elementAt(widths, column))).join('  ')).join('\n');
 }
 
 const checkPolicy = record({

@@ -2,6 +2,7 @@
 import { DeviceArray } from '../core/device-array.ts';
 import { resultArray, type Device } from '../core/device.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
+import { required } from '../core/known.ts';
 import { callFields, checkOptions, optionTable, truth } from '../core/options.ts';
 import { arrayField, matrixFields, shapeFields } from './options.ts';
 import {
@@ -142,7 +143,7 @@ function resultOf<V extends Vector>(rhs: V, gradients: Gradient[], status: Syste
   const bands: Partial<Record<BandName, Band>> = {};
   for (const { name, array, constant } of gradients) bands[name] = constant ? numberOf(array as RealArray) : array;
   const { lower, diagonal, upper } = bands;
-  return { rhs, lower: lower!, diagonal: diagonal!, ...(upper === undefined ? {} : { upper }), status, info };
+  return { rhs, lower: required(lower), diagonal: required(diagonal), ...(upper === undefined ? {} : { upper }), status, info };
 }
 
 function numberOf([re = 0, im]: RealArray): number | ComplexNumber {

@@ -1,6 +1,7 @@
 // Arrays without an image's header: .npy, and raw samples of a described layout.
 import { requireChoice, requireChosen, requireCount, requireFields, requireWhole } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
+import { elementAt } from '../../core/known.ts';
 import { formatNpy, parseNpy } from '../npy.ts';
 import type { CheckedImage } from '../image.ts';
 import {
@@ -21,7 +22,7 @@ export function readNpy(source: Source): ReadResult {
     const rank = order === undefined ? 'an array of rank 2, 3 or 4' : `an array of rank ${order.length} (axes ${order})`;
     throw refusal(name, rank, `shape (${shape.join(', ')})`);
   }
-  const extent = (axis: string) => (order.includes(axis) ? shape[order.indexOf(axis)]! : 1);
+  const extent = (axis: string) => (order.includes(axis) ? elementAt(shape, order.indexOf(axis)) : 1);
   const [width, height, depth, channels] = [extent('x'), extent('y'), extent('z'), extent('c')];
   requireExtents(source, [width, height, depth, channels]);
   const points = width * height * depth;

@@ -1,5 +1,6 @@
 // What all image formats share: samples as they stand in files, limits, and the errors of files that cannot be trusted.
 import { refusal, WarploomError } from '../../core/errors.ts';
+import { required } from '../../core/known.ts';
 import type { Image } from '../image.ts';
 
 /** Formats of {@link readImage} and {@link writeImage}. */
@@ -124,7 +125,7 @@ export function requireExtents(source: Source, extents: readonly number[]): numb
 }
 
 /** Bytes of one sample. */
-export const bytesOfSample = (type: SampleType): number => Number(/\d+/.exec(type)![0]) / 8;
+export const bytesOfSample = (type: SampleType): number => Number(required(/\d+/.exec(type))[0]) / 8;
 
 /** Smallest and largest sample of an integer type. */
 export function limitsOf(type: SampleType): readonly [number, number] | undefined {

@@ -142,9 +142,9 @@ function sortSlices(slices: Slice[], name: string): { sorted: Slice[]; distance:
       throw unsupported(file, 'a DICOM slice with another orientation than the first one');
     }
   }
-  const at = (slice: Slice) => dot(slice.position!, normal);
+  const at = (slice: Slice) => dot(required(slice.position), normal);
   const sorted = [...slices].sort((a, b) => at(a) - at(b));
-  const gaps = sorted.slice(1).map((slice, i) => at(slice) - at(sorted[i]!));
+  const gaps = sorted.slice(1).map((slice, i) => at(slice) - at(elementAt(sorted, i)));
   if (gaps.length === 0) return { sorted, distance: first.thickness, notes: [] };
   const distance = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
   const [least, most] = gaps.reduce<[number, number]>(([low, high], gap) => [Math.min(low, gap), Math.max(high, gap)], [Infinity, 0]);
@@ -160,8 +160,9 @@ function affineOf({ position, across, down, spacing: [rowStep, columnStep] }: Sl
   if (position === undefined) return undefined;
   const normal = cross(across, down);
   const turn = [-1, -1, 1];
-  const rows = [0, 1, 2].map((i) =>
-    [across[i]! * columnStep, down[i]! * rowStep, normal[i]! * distance, position[i]!].map((v) => v * turn[i]! + 0));
+  const rows = turn.map((sign, i) =>
+    [elementAt(across, i) * columnStep, elementAt(down, i) * rowStep, elementAt(normal, i) * distance, elementAt(position, i)]
+      .map((value) => value * sign + 0));
   return [...rows.flat(), 0, 0, 0, 1];
 }
 

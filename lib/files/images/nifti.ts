@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { readHeader, type NIFTI1, type NIFTI2 } from 'nifti-reader-js';
 import { packageVersion } from '../../core/binding.ts';
 import { refusal } from '../../core/errors.ts';
-import { required } from '../../core/known.ts';
+import { elementAt, leading, required } from '../../core/known.ts';
 import type { CheckedImage } from '../image.ts';
 import {
   allocatePixels, bytesOfSample, damaged, decodeSamples, encodeSamples, guarded, pixelTypeFor, requireExtents, scaleFor, spread,
@@ -82,7 +82,7 @@ function affineOf(header: NIFTI1 | NIFTI2, start: DataView, version: 1 | 2): num
     const at = (i: number) => (version === 1 ? start.getFloat32(280 + 4 * i, littleEndian) : start.getFloat64(400 + 8 * i, littleEndian));
     return [...Array.from({ length: 12 }, (_, i) => at(i)), 0, 0, 0, 1];
   }
-  const [dx, dy, dz] = [1, 2, 3].map((i) => pixDims[i]!) as [number, number, number];
+  const [, dx, dy, dz] = leading(pixDims, 4);
   if (!(qform > 0)) return [dx, 0, 0, 0, 0, dy, 0, 0, 0, 0, dz, 0, 0, 0, 0, 1];
   const { quatern_b: b, quatern_c: c, quatern_d: d } = header;
   // Rounded components may be a little longer than one together.
@@ -107,7 +107,7 @@ function metaOf(file: Uint8Array, { version, type, offset }: Layout, source: Sou
   const slope = Number.isFinite(header.scl_slope) && header.scl_slope !== 0 ? header.scl_slope : 1;
   const intercept = Number.isFinite(header.scl_slope) && header.scl_slope !== 0 && Number.isFinite(header.scl_inter) ? header.scl_inter : 0;
   const factor = millimetres(header.xyzt_units);
-  const spacing = [1, 2, 3].map((i) => Math.abs(header.pixDims[i]!) * factor) as [number, number, number];
+  const spacing = [1, 2, 3].map((i) => Math.abs(elementAt(header.pixDims, i)) * factor) as [number, number, number];
   const affine = affineOf(header, new DataView(plain.buffer), version).map((v, i) => (i < 12 ? v * factor : v));
   const description = header.description.replace(/\0.*$/s, '').trim();
   return {
@@ -143,13 +143,14 @@ function freshHeader({ spacing = [1, 1, 1], affine, description }: Partial<Image
   const header = Buffer.alloc(headerBytes);
   header.writeInt32LE(348, 0);
   header.write('r', 38, 'latin1');
-  const lengths = affine === undefined ? spacing : [0, 1, 2].map((j) => Math.hypot(affine[j]!, affine[4 + j]!, affine[8 + j]!));
+  const lengths = affine === undefined ? spacing
+    : [0, 1, 2].map((j) => Math.hypot(elementAt(affine, j), elementAt(affine, 4 + j), elementAt(affine, 8 + j)));
   [1, ...lengths, 1, 1, 1, 1].forEach((value, i) => header.writeFloatLE(value, 76 + 4 * i));
   header.writeUInt8(2, 123); // millimetres
   header.write((description ?? `warploom ${packageVersion()}`).slice(0, 79), 148, 'latin1');
   if (affine !== undefined) {
     header.writeInt16LE(1, 254);
-    for (let i = 0; i < 12; i += 1) header.writeFloatLE(affine[i]!, 280 + 4 * i);
+    for (let i = 0; i < 12; i += 1) header.writeFloatLE(elementAt(affine, i), 280 + 4 * i);
   }
   return header;
 }

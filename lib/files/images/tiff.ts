@@ -98,7 +98,7 @@ async function pageSamples(page: Page, source: Source, littleEndian: boolean): P
     const [bx, by] = [block % across, Math.floor(block / across) % down];
     // The last strip ends with the image, the last tile does not.
     const rows = page.tiled ? blockHeight : Math.min(blockHeight, height - by * blockHeight);
-    const [offset, count] = [page.offsets[block]!, page.counts[block]!];
+    const [offset, count] = [elementAt(page.offsets, block), elementAt(page.counts, block)];
     if (offset + count > bytes.length) throw damaged(name, 'a TIFF strip or tile outside of the file');
     const expected = blockWidth * rows * step * size;
     const raw = await expand(bytes.subarray(offset, offset + count), page.compression, expected, name);
@@ -176,7 +176,8 @@ export async function readTiff(source: Source): Promise<ReadResult> {
     requireExtents(source, [first.width, first.height, hidden, first.channels]);
     const bytes = first.width * first.height * first.channels * bytesOfSample(first.type);
     pages = Array.from({ length: hidden }, (_, z) => ({
-      ...first, tiled: false, blockWidth: first.width, blockHeight: first.height, offsets: [first.offsets[0]! + z * bytes], counts: [bytes],
+      ...first, tiled: false, blockWidth: first.width, blockHeight: first.height,
+      offsets: [elementAt(first.offsets, 0) + z * bytes], counts: [bytes],
     }));
   }
   return readPages(pages, source, littleEndian);

@@ -1,6 +1,6 @@
 // Pictures of images: slices side by side, outlines of labels, contours and grids as SVG.
 import { encode } from 'fast-png';
-import { lastOf } from '../../core/known.ts';
+import { elementAt, lastOf, required } from '../../core/known.ts';
 import type { HostImage } from './input.ts';
 
 /** A plane of an image: up to three channels, one after the other. */
@@ -42,7 +42,7 @@ function planesOf({ data, width, height, depth = 1, channels = 1 }: HostImage, v
 function isOutline({ width, height, at }: Plane, x: number, y: number): boolean {
   if (at(x, y, 0) === 0) return false;
   return [[1, 0], [-1, 0], [0, 1], [0, -1]].some(([dx, dy]) => {
-    const [nx, ny] = [x + dx!, y + dy!];
+    const [nx, ny] = [x + required(dx), y + required(dy)];
     return nx >= 0 && ny >= 0 && nx < width && ny < height && at(nx, ny, 0) === 0;
   });
 }
@@ -67,7 +67,7 @@ export function panelsPng(panels: readonly Panel[]): Uint8Array {
   const picture = new Uint8Array(3 * width * height).fill(background);
   panels.forEach(({ image, shades = [0, 1], outline }, column) => {
     const labels = outline === undefined ? undefined : planesOf({ ...image, channels: 1 }, outline);
-    columns[column]!.forEach((plane, row) => {
+    elementAt(columns, column).forEach((plane, row) => {
       const tone = (x: number, y: number, c: number) => {
         const value = plane.at(x, y, plane.channels === 3 ? c : 0);
         return Number.isFinite(value) ? Math.min(255, Math.max(0, Math.round((255 * (value - shades[0])) / (shades[1] - shades[0])))) : 128;

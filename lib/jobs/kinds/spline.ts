@@ -5,6 +5,7 @@ import { csvParse } from 'd3-dsv';
 import { z } from 'zod';
 import { refusal } from '../../core/errors.ts';
 import { readText, writeFileAtomic } from '../../core/files.ts';
+import { elementAt, lastOf, leading, required } from '../../core/known.ts';
 import { formatNpy } from '../../files/npy.ts';
 import { cubicSpline, type CubicSpline } from '../../tridiagonal/cubic-spline.ts';
 import { common, path } from '../fields.ts';
@@ -44,10 +45,10 @@ function readSeries(text: string, job: SplineJob) {
     }
   }
   const rows = table
-    .map((row) => [abscissa(row[job.x]!), ...job.y.map((c) => (row[c]!.trim() === '' ? NaN : Number(row[c])))])
+    .map((row) => [abscissa(required(row[job.x])), ...job.y.map((c) => (required(row[c]).trim() === '' ? NaN : Number(row[c])))])
     .filter((row) => row.every(Number.isFinite))
-    .sort((a, b) => a[0]! - b[0]!)
-    .filter((row, i, all) => i === 0 || row[0]! > all[i - 1]![0]!);
+    .sort((a, b) => elementAt(a, 0) - elementAt(b, 0))
+    .filter((row, i, all) => i === 0 || elementAt(row, 0) > elementAt(elementAt(all, i - 1), 0));
   if (rows.length < 3) throw refusal('file', 'at least 3 complete rows', `${rows.length}`);
   return { rows, dropped: table.length - rows.length };
 }
@@ -76,9 +77,12 @@ function slopeJump({ x, y, curvature }: CubicSpline): number {
   for (let base = 0; base < y.length; base += x.length) {
     for (let k = 1; k + 1 < x.length; ++k) {
       const i = base + k;
-      const [before, after] = [x[k]! - x[k - 1]!, x[k + 1]! - x[k]!];
-      const left = (y[i]! - y[i - 1]!) / before + (before / 6) * (2 * curvature[i]! + curvature[i - 1]!);
-      const right = (y[i + 1]! - y[i]!) / after - (after / 6) * (2 * curvature[i]! + curvature[i + 1]!);
+      const [x0, x1, x2] = leading(x.slice(k - 1, k + 2), 3);
+      const [y0, y1, y2] = leading(y.slice(i - 1, i + 2), 3);
+      const [c0, c1, c2] = leading(curvature.slice(i - 1, i + 2), 3);
+      const [before, after] = [x1 - x0, x2 - x1];
+      const left = (y1 - y0) / before + (before / 6) * (2 * c1 + c0);
+      const right = (y2 - y1) / after - (after / 6) * (2 * c1 + c2);
       jump = Math.max(jump, Math.abs(right - left));
       steepest = Math.max(steepest, Math.abs(left), Math.abs(right));
     }
@@ -92,10 +96,10 @@ export const splineItem: ItemFunction<SplineJob> = async (job, { device, input, 
   const last = rows.length - 1;
   const knotRows = rows.filter((_, i) => i % job.every === 0 || i === last);
   const heldOut = rows.filter((_, i) => i % job.every !== 0 && i !== last);
-  const x = knotRows.map((row) => row[0]!);
-  const y = job.y.flatMap((_, s) => knotRows.map((row) => row[s + 1]!));
+  const x = knotRows.map((row) => elementAt(row, 0));
+  const y = job.y.flatMap((_, s) => knotRows.map((row) => elementAt(row, s + 1)));
   if (job.boundary === 'periodic') {
-    job.y.forEach((_, s) => { y[(s + 1) * x.length - 1] = y[s * x.length]!; });
+    job.y.forEach((_, s) => { y[(s + 1) * x.length - 1] = elementAt(y, s * x.length); });
   }
   const before = performance.now();
   const spline = await cubicSpline(x, y, { boundary: job.boundary, device, signal });
@@ -103,7 +107,7 @@ export const splineItem: ItemFunction<SplineJob> = async (job, { device, input, 
   onProgress(1, 2);
 
   const at = Float64Array.from({ length: job.samples }, (_, i) =>
-    x[0]! + ((x[x.length - 1]! - x[0]!) * i) / (job.samples - 1));
+    elementAt(x, 0) + ((lastOf(x) - elementAt(x, 0)) * i) / (job.samples - 1));
   const curves = job.y.map((_, series) => spline.evaluate(at, { series }));
   const table = new Float64Array(at.length * (1 + curves.length));
   [at, ...curves].forEach((column, i) => table.set(column, i * at.length));
@@ -112,16 +116,16 @@ export const splineItem: ItemFunction<SplineJob> = async (job, { device, input, 
 
   let heldOutSquares = 0;
   job.y.forEach((_, series) => {
-    spline.evaluate(heldOut.map((row) => row[0]!), { series }).forEach((value, k) => {
-      heldOutSquares += (value - heldOut[k]![series + 1]!) ** 2;
+    spline.evaluate(heldOut.map((row) => elementAt(row, 0)), { series }).forEach((value, k) => {
+      heldOutSquares += (value - elementAt(elementAt(heldOut, k), series + 1)) ** 2;
     });
   });
   const heldOutError = heldOut.length === 0 ? NaN : Math.sqrt(heldOutSquares / (heldOut.length * job.y.length));
 
   const points = (xs: ArrayLike<number>, ys: ArrayLike<number>, series: string) =>
-    Array.from(xs, (px, i) => ({ x: px, y: ys[i]!, series }));
+    Array.from(xs, (px, i) => ({ x: px, y: elementAt(ys, i), series }));
   const svg = await plotSvg(specification(job,
-    curves.flatMap((curve, s) => points(at, curve, job.y[s]!)),
+    curves.flatMap((curve, s) => points(at, curve, elementAt(job.y, s))),
     job.y.flatMap((name, s) => points(x, y.slice(s * x.length, (s + 1) * x.length), name))));
   if (svg !== undefined) await writeFileAtomic(join(folder, 'curve.svg'), svg);
   onProgress(2, 2);

@@ -1,5 +1,5 @@
 // Exact solutions beside the computed ones, where the job has one.
-import { elementAt } from '../../core/known.ts';
+import { elementAt, required } from '../../core/known.ts';
 import { exactRiemann, heatSeries } from '../../swept/exact.ts';
 import { sod } from '../../swept/initial.ts';
 import type { GasState, Setup } from '../../swept/types.ts';
@@ -60,7 +60,7 @@ export function exactFields(x: Float64Array, exact: Exact): Fields {
   const fields = Object.fromEntries(names.map((name) => [name, new Float64Array(x.length)]));
   x.forEach((place, i) => {
     const values = exact(place);
-    for (const name of names) fields[name]![i] = values[name]!;
+    for (const name of names) required(fields[name])[i] = required(values[name]);
   });
   return fields;
 }
@@ -70,8 +70,8 @@ export function l1Errors({ x, setup }: { x: Float64Array; setup: Setup }, comput
   const held = (end: string) => Number(setup.equation === 'euler' && end === 'dirichlet');
   const errors: Record<string, number> = {};
   for (let i = held(setup.left); i < x.length - held(setup.right); i += 1) {
-    for (const [name, value] of Object.entries(exact(x[i]!))) {
-      errors[name] = (errors[name] ?? 0) + setup.dx * Math.abs(computed[name]![i]! - value);
+    for (const [name, value] of Object.entries(exact(elementAt(x, i)))) {
+      errors[name] = (errors[name] ?? 0) + setup.dx * Math.abs(elementAt(required(computed[name]), i) - value);
     }
   }
   return errors;

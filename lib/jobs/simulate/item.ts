@@ -6,7 +6,7 @@ import { packageVersion } from '../../core/binding.ts';
 import { removeCheckpoints } from '../../core/checkpoint.ts';
 import { ArgumentError, refusal } from '../../core/errors.ts';
 import { isThere, readBytes, writeFileAtomic } from '../../core/files.ts';
-import { lastOf } from '../../core/known.ts';
+import { elementAt, lastOf, required } from '../../core/known.ts';
 import { parseNpy } from '../../files/npy.ts';
 import { FieldSeries } from '../../files/zarr.ts';
 import { Clock } from '../../swept/clock.ts';
@@ -90,7 +90,7 @@ async function conservedSums(simulation: swept.AnySimulation): Promise<Sums> {
   const figures = await simulation.figures();
   const component: Record<string, number> = { total: 0, mass: 0, momentum: 1, energy: 2 };
   return Object.fromEntries(names.map((name) =>
-    [name, { sum: totals[name]!, size: simulation.dx * figures.at(component[name]!).absoluteSum }]));
+    [name, { sum: required(totals[name]), size: simulation.dx * figures.at(required(component[name])).absoluteSum }]));
 }
 
 /** Runs from where the simulation stands to the last snapshot, writing each, with a checkpoint now and then. */
@@ -111,7 +111,7 @@ async function march(
   const first = steps.findIndex((step, k) => k > 0 && step >= simulation.stepsDone);
   for (let index = first; index > 0 && index < steps.length; index += 1) {
     const end = index + 1 === steps.length && 'time' in job.until ? job.until.time : undefined;
-    const goal = end === undefined ? steps[index]! : total - 1; // the last step to a time may be a shortened one
+    const goal = end === undefined ? elementAt(steps, index) : total - 1; // the last step to a time may be a shortened one
     while (simulation.stepsDone < goal) {
       const { steps: done, deviceSeconds } = simulation.info;
       const piece = done === 0 ? 1 : Math.max(1, Math.floor((checkpointEvery * done) / Math.max(deviceSeconds, 1e-9)));
@@ -121,7 +121,7 @@ async function march(
     if (end !== undefined) await simulation.advanceTo(end, options);
     const fields = fieldsOf(await simulation.read());
     for (const [name, values] of Object.entries(fields)) await series.write(name, index, values);
-    picture.row(index, Object.values(fields)[0]!);
+    picture.row(index, elementAt(Object.values(fields), 0));
   }
   await save();
 }
@@ -136,13 +136,15 @@ interface Outcome {
   readonly seconds: number;
 }
 
-const titled = (name: string): string => name[0]!.toUpperCase() + name.slice(1);
+const titled = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
 /** Changes of the conserved sums, relative to the sums of absolute values. */
 async function driftOf(before: Sums, simulation: swept.AnySimulation): Promise<Record<string, number>> {
   const after = await conservedSums(simulation);
-  return Object.fromEntries(Object.entries(after).map(([name, { sum, size }]) =>
-    [`relativeDriftOf${titled(name)}`, Math.abs(sum - before[name]!.sum) / Math.max(size, before[name]!.size, Number.MIN_VALUE)]));
+  return Object.fromEntries(Object.entries(after).map(([name, { sum, size }]) => {
+    const first = required(before[name]);
+    return [`relativeDriftOf${titled(name)}`, Math.abs(sum - first.sum) / Math.max(size, first.size, Number.MIN_VALUE)];
+  }));
 }
 
 function report({ job, simulation, final, exact, drift, seconds }: Outcome, files: string[], svg: boolean): ItemReport {
@@ -183,9 +185,12 @@ export const simulateItem: ItemFunction<SimulateJob> = async (job, context) => {
     attributes: { warploom: packageVersion(), equation: job.equation, setup: simulation.setup },
   }, resumed !== undefined);
   const picture = new SpaceTime(simulation.n, steps.length);
-  picture.row(0, Object.values(initial)[0]!);
-  if (resumed === undefined) for (const name of names) await series.write(name, 0, initial[name]!);
-  for (let k = 1; k < steps.length && steps[k]! <= simulation.stepsDone; k += 1) picture.row(k, await series.read(names[0]!, k));
+  picture.row(0, elementAt(Object.values(initial), 0));
+  if (resumed === undefined) for (const name of names) await series.write(name, 0, required(initial[name]));
+  for (const [k, step] of steps.entries()) {
+    if (step > simulation.stepsDone) break;
+    if (k > 0) picture.row(k, await series.read(elementAt(names, 0), k));
+  }
   await march(job, simulation, series, picture, context);
   const final = fieldsOf(await simulation.read());
   const exact = exactOf(job, simulation.setup, simulation.time);

@@ -1,4 +1,5 @@
 // Pictures of a simulation: profiles at the end, and space against time.
+import { elementAt, required } from '../../core/known.ts';
 import { finiteRange, gridPng } from '../pictures/grid.ts';
 import type { PlotSpecification } from '../pictures/plot.ts';
 import type { Fields } from './fields.ts';
@@ -31,7 +32,7 @@ export class SpaceTime {
     const repeat = Math.max(1, Math.round(this.#width / 3 / rows.length));
     const height = rows.length * repeat;
     const values = new Float32Array(this.#width * height);
-    for (let y = 0; y < height; y += 1) values.set(rows[Math.floor(y / repeat)]!, y * this.#width);
+    for (let y = 0; y < height; y += 1) values.set(elementAt(rows, Math.floor(y / repeat)), y * this.#width);
     return gridPng(values, this.#width, height, finiteRange(values));
   }
 }
@@ -50,7 +51,8 @@ export interface Profile {
 export function profilePlot({ title, x, initial, final, exact, time }: Profile): PlotSpecification {
   const stride = Math.ceil(x.length / mostPoints);
   const series = (fields: Fields, name: string, label: string) =>
-    Array.from(x, (place, i) => ({ x: place, value: fields[name]![i]!, series: label })).filter((_, i) => i % stride === 0);
+    Array.from(x, (place, i) => ({ x: place, value: elementAt(required(fields[name]), i), series: label }))
+      .filter((_, i) => i % stride === 0);
   const names = Object.keys(final).filter((name) => name !== 'energy');
   const at = `computed, t = ${Number(time.toPrecision(6))}`;
   const domain = ['initial', ...(exact === undefined ? [] : ['exact']), at];

@@ -2,6 +2,7 @@
 import { basename, join } from 'node:path';
 import { refusal } from '../../core/errors.ts';
 import { readBytes, writeFileAtomic } from '../../core/files.ts';
+import { elementAt } from '../../core/known.ts';
 import * as stream from '../../stream/index.ts';
 import type { ItemFunction, ItemReport } from '../kind.ts';
 import { readItems, writeItems } from './files.ts';
@@ -42,7 +43,9 @@ async function accuracyOf(
   const { items: _items, iterations: _iterations, ...rest } = options;
   const known = await stream.run(graph, { ...rest, backend: 'interpret', items: compared });
   let worst = 0;
-  for (let i = 0; i < Math.min(known.output.length, output.length); ++i) worst = Math.max(worst, Math.abs(known.output[i]! - output[i]!));
+  for (let i = 0; i < Math.min(known.output.length, output.length); ++i) {
+    worst = Math.max(worst, Math.abs(elementAt(known.output, i) - elementAt(output, i)));
+  }
   return { value: worst, meaning: `largest difference from the interpreter, first ${compared} items` };
 }
 

@@ -1,7 +1,7 @@
 // Least bytes by branch and bound. Blocks are placed by rising offset, each as low as those before it allow: every placement can
 // be pushed down to one of these (canonical placements and dominance after Moffitt, MiniMalloc, ASPLOS 2023; here with
 // alignment and an interference graph that need not come from intervals).
-import { elementAt, lastOf } from '../../core/known.ts';
+import { elementAt, lastOf, required } from '../../core/known.ts';
 import type { Work } from '../work.ts';
 import { packing } from './packing.ts';
 import { alignUp, heightOf, roomOf, type Prepared } from './prepared.ts';
@@ -50,8 +50,8 @@ function twinsOf({ bytes, alignment, neighbours }: Prepared): number[] {
   const latest = new Map<string, number>();
   return bytes.map((size, block) => {
     const kind = `${size}/${alignment[block]}/`;
-    const open = `${kind}open ${neighbours[block]!.join()}`;
-    const closed = `${kind}closed ${[...neighbours[block]!, block].sort((a, b) => a - b).join()}`;
+    const open = `${kind}open ${elementAt(neighbours, block).join()}`;
+    const closed = `${kind}closed ${[...elementAt(neighbours, block), block].sort((a, b) => a - b).join()}`;
     const twin = latest.get(open) ?? latest.get(closed) ?? -1;
     latest.set(open, block).set(closed, block);
     return twin;
@@ -87,8 +87,9 @@ class Search {
     this.bytes = bytes;
     this.alignment = alignment;
     this.neighbours = neighbours;
+    const padded = (block: number, unit: number) => alignUp(elementAt(bytes, block), unit);
     this.cliques = cliques.map(({ blocks, alignment: unit }) => ({
-      blocks, alignment: unit, slack: blocks.reduce((most, block) => Math.max(most, alignUp(bytes[block]!, unit) - bytes[block]!), 0),
+      blocks, alignment: unit, slack: blocks.reduce((most, block) => Math.max(most, padded(block, unit) - elementAt(bytes, block)), 0),
     }));
     this.cliquesOf = bytes.map((size, block) => cliques.flatMap((clique, c) => (
       clique.blocks.includes(block) ? [{ clique: c, padded: alignUp(size, clique.alignment) }] : [])));
@@ -96,7 +97,7 @@ class Search {
     this.floor = new Array<number>(count).fill(0);
     this.placed = new Array<boolean>(count).fill(false);
     this.offsets = new Array<number>(count).fill(0);
-    this.rest = cliques.map(({ blocks, alignment: unit }) => blocks.reduce((sum, block) => sum + alignUp(bytes[block]!, unit), 0));
+    this.rest = cliques.map(({ blocks, alignment: unit }) => blocks.reduce((sum, block) => sum + padded(block, unit), 0));
     this.codes = new Array<number>(count).fill(0);
     this.compact = least < maxCode && count < 1000;
     this.least = least;
@@ -227,12 +228,12 @@ function components({ count, neighbours }: Prepared): number[][] {
   const part: number[] = new Array<number>(count).fill(-1);
   const parts: number[][] = [];
   for (let block = 0; block < count; ++block) {
-    if (part[block]! >= 0) continue;
+    if (elementAt(part, block) >= 0) continue;
     const members = [block];
     part[block] = parts.length;
     for (let i = 0; i < members.length; ++i) {
-      for (const other of neighbours[members[i]!]!) {
-        if (part[other]! >= 0) continue;
+      for (const other of elementAt(neighbours, elementAt(members, i))) {
+        if (elementAt(part, other) >= 0) continue;
         part[other] = parts.length;
         members.push(other);
       }
@@ -245,13 +246,13 @@ function components({ count, neighbours }: Prepared): number[][] {
 /** The problem of some of the blocks, which share no edge with the others. */
 function restrict(problem: Prepared, members: readonly number[]): Prepared {
   const place = new Map(members.map((block, i) => [block, i]));
-  const bytes = members.map((block) => problem.bytes[block]!);
-  const cliques = problem.cliques.filter(({ blocks }) => place.has(blocks[0]!))
-    .map(({ blocks, alignment }) => ({ alignment, blocks: blocks.map((block) => place.get(block)!) }));
+  const bytes = members.map((block) => elementAt(problem.bytes, block));
+  const cliques = problem.cliques.filter(({ blocks }) => place.has(elementAt(blocks, 0)))
+    .map(({ blocks, alignment }) => ({ alignment, blocks: blocks.map((block) => required(place.get(block))) }));
   return {
     count: members.length, unit: problem.unit, cliques, bytes,
-    alignment: members.map((block) => problem.alignment[block]!),
-    neighbours: members.map((block) => problem.neighbours[block]!.map((other) => place.get(other)!)),
+    alignment: members.map((block) => elementAt(problem.alignment, block)),
+    neighbours: members.map((block) => elementAt(problem.neighbours, block).map((other) => required(place.get(other)))),
     lowerBound: cliques.reduce((most, clique) => Math.max(most, roomOf(clique, bytes)), 0),
   };
 }
@@ -270,7 +271,7 @@ export function* exact(problem: Prepared, work: Work): Generator<void, ExactResu
   let goal = problem.lowerBound;
   let complete = true;
   for (const { members, part } of parts.sort((a, b) => b.part.lowerBound - a.part.lowerBound)) {
-    const own = members.map((block) => offsets[block]!);
+    const own = members.map((block) => elementAt(offsets, block));
     const height = heightOf(own, part.bytes);
     if (height <= goal) continue;
     if (work.exhausted) {
@@ -279,7 +280,7 @@ export function* exact(problem: Prepared, work: Work): Generator<void, ExactResu
     }
     const search = new Search(part, height, goal, work);
     while (search.proceed(kSlice)) yield;
-    search.best?.forEach((offset, i) => { offsets[members[i]!] = offset; });
+    search.best?.forEach((offset, i) => { offsets[elementAt(members, i)] = offset; });
     if (search.complete) goal = Math.max(goal, search.least);
     else complete &&= search.least <= goal;
   }

@@ -1,4 +1,5 @@
 // Placements with one live block per partition, as in Fig. 4(a) of Moazeni et al. (2009).
+import { elementAt } from '../../core/known.ts';
 import { alignUp, type Prepared } from './prepared.ts';
 
 /**
@@ -10,20 +11,20 @@ function colourInOrder(problem: Prepared, order: Iterable<number>): number[] {
   const size: number[] = [];
   const alignment: number[] = [];
   for (const block of order) {
-    const taken = new Set(problem.neighbours[block]!.map((other) => colour[other]));
+    const taken = new Set(elementAt(problem.neighbours, block).map((other) => colour[other]));
     let own = 0;
     while (taken.has(own)) ++own;
     colour[block] = own;
-    size[own] = Math.max(size[own] ?? 0, problem.bytes[block]!);
-    alignment[own] = Math.max(alignment[own] ?? 1, problem.alignment[block]!);
+    size[own] = Math.max(size[own] ?? 0, elementAt(problem.bytes, block));
+    alignment[own] = Math.max(alignment[own] ?? 1, elementAt(problem.alignment, block));
   }
   let end = 0;
   const offset = size.map((bytes, own) => {
-    const at = alignUp(end, alignment[own]!);
+    const at = alignUp(end, elementAt(alignment, own));
     end = at + bytes;
     return at;
   });
-  return colour.map((own) => offset[own]!);
+  return colour.map((own) => elementAt(offset, own));
 }
 
 /**
@@ -37,7 +38,7 @@ function* adjacencyOrder({ count, neighbours }: Prepared): Generator<number> {
     const adjacent = state.indexOf('adjacent');
     const block = adjacent >= 0 ? adjacent : state.indexOf('far');
     state[block] = 'added';
-    for (const other of neighbours[block]!) if (state[other] === 'far') state[other] = 'adjacent';
+    for (const other of elementAt(neighbours, block)) if (state[other] === 'far') state[other] = 'adjacent';
     yield block;
   }
 }
@@ -50,5 +51,5 @@ export function greedy(problem: Prepared): number[] {
 /** The same colouring with the largest block first: a partition never grows after its first block. Ties in source order. */
 export function coloring(problem: Prepared): number[] {
   const order = problem.bytes.map((_, block) => block);
-  return colourInOrder(problem, order.sort((a, b) => problem.bytes[b]! - problem.bytes[a]! || a - b));
+  return colourInOrder(problem, order.sort((a, b) => elementAt(problem.bytes, b) - elementAt(problem.bytes, a) || a - b));
 }

@@ -1,5 +1,6 @@
 // The worker thread of the interpreter and the elaborator: a task for each message. See index.ts.
 import { parentPort } from 'node:worker_threads';
+import { required } from '../../core/known.ts';
 import type { Answer, Task } from './index.ts';
 
 async function made(task: Task): Promise<unknown> {
@@ -26,5 +27,6 @@ async function answerOf(task: Task): Promise<Answer> {
   }
 }
 
-parentPort!.on('message', (task: Task) => { void answerOf(task).then((answer) => { parentPort!.postMessage(answer); }); });
-parentPort!.postMessage('ready');
+const port = required(parentPort);
+port.on('message', (task: Task) => { void answerOf(task).then((answer) => { port.postMessage(answer); }); });
+port.postMessage('ready');

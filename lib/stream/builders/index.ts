@@ -1,6 +1,7 @@
 // Streams made in TypeScript: filters whose code is StreamIt text, joined by functions whose types keep the ends together.
 import { describeValue, isObject, isReal } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
+import { elementAt, lastOf } from '../../core/known.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import { defaultLimits } from '../elaborate/limits.ts';
 import { requireFields, requireList, requireText } from '../require.ts';
@@ -86,10 +87,10 @@ export function typed(name: string, given: Constant | TypedConstant): TypedConst
     const isRows = depth <= 16 && all.every((row) => Array.isArray(row) || (ArrayBuffer.isView(row) && 'length' in row));
     if (!isRows) throw refusal(`constants.${name}`, 'a number, a boolean, or arrays of them at most 16 deep', describeValue(value));
     const rows = all.map((row) => Array.from(row as ArrayLike<Constant>));
-    if (rows[0]!.length === 0 || rows.some((row) => row.length !== rows[0]!.length)) {
+    if (elementAt(rows, 0).length === 0 || rows.some((row) => row.length !== elementAt(rows, 0).length)) {
       throw refusal(`constants.${name}`, 'an array of equal rows that are not empty', 'rows of different lengths, or none');
     }
-    lengths += `[${rows[0]!.length}]`;
+    lengths += `[${elementAt(rows, 0).length}]`;
     all = rows.flat();
   }
   if (all.every((x) => typeof x === 'boolean')) return { type: `boolean${lengths}`, value };
@@ -138,11 +139,12 @@ export function pipeline<const S extends readonly AnyStream[]>(...children: S & 
   all.forEach((child, i) => requireStream(`children[${i}]`, child));
   if (all.length === 0) throw refusal('children', 'at least one stream of the pipeline', 'none');
   for (let i = 1; i < all.length; ++i) {
-    if (all[i - 1]!.output !== all[i]!.input) {
-      throw refusal(`children[${i}]`, `a stream that takes ${all[i - 1]!.output}`, `${all[i]!.name}, which takes ${all[i]!.input}`);
+    const [before, child] = [elementAt(all, i - 1), elementAt(all, i)];
+    if (before.output !== child.input) {
+      throw refusal(`children[${i}]`, `a stream that takes ${before.output}`, `${child.name}, which takes ${child.input}`);
     }
   }
-  return new StreamNode('Pipeline', { input: all[0]!.input, output: all.at(-1)!.output }, { kind: 'pipeline', children: all }) as
+  return new StreamNode('Pipeline', { input: elementAt(all, 0).input, output: lastOf(all).output }, { kind: 'pipeline', children: all }) as
     StreamNode<First<S>, Last<S>>;
 }
 

@@ -1,5 +1,6 @@
 // Streams made in TypeScript as a syntax tree, to be checked and elaborated like any program.
 import { refusal } from '../../core/errors.ts';
+import { elementAt, lastOf, required } from '../../core/known.ts';
 import type {
   CompositeDeclaration, Creator, Expression, Program, Span, SplitPolicy, Statement, StreamDeclaration, TypeNode,
 } from '../ast.ts';
@@ -52,7 +53,7 @@ class ProgramMaker {
       const parameters = Object.entries(parts.constants).map(([name, { type }]) => `${type} ${name}`).join(', ');
       const head = `${node.input}->${node.output} filter ${this.#names.get(node)}(${parameters}) {`;
       this.#filters.push({ node, file: this.#files.length });
-      this.#files.push({ name: this.#names.get(node)!, text: `${head}\n${parts.code}\n}\n` });
+      this.#files.push({ name: required(this.#names.get(node)), text: `${head}\n${parts.code}\n}\n` });
       return;
     }
     this.#composites.push(node);
@@ -64,7 +65,9 @@ class ProgramMaker {
     if (this.#texts.has(text)) return;
     this.#texts.add(text);
     this.#files.push({ name, text });
-    for (const [, declared] of text.matchAll(/(?:filter|pipeline|splitjoin|feedbackloop)\s+([A-Za-z_]\w*)/g)) this.#used.add(declared!);
+    for (const [, declared] of text.matchAll(/(?:filter|pipeline|splitjoin|feedbackloop)\s+([A-Za-z_]\w*)/g)) {
+      this.#used.add(required(declared));
+    }
   }
 
   #unique(name: string): string {
@@ -83,7 +86,7 @@ class ProgramMaker {
     const made: StreamDeclaration[] = [...program.streams];
     for (const node of this.#composites) {
       const text = `${node.input}->${node.output} ${node.parts.kind} ${this.#names.get(node)}`;
-      files.push({ name: this.#names.get(node)!, text });
+      files.push({ name: required(this.#names.get(node)), text });
       made.push(this.#composite(node, { file: files.length - 1, start: 0, end: text.length }));
     }
     // A stream with arguments cannot be the entry itself.
@@ -92,7 +95,7 @@ class ProgramMaker {
       files.push({ name: 'Main', text });
       const span = { file: files.length - 1, start: 0, end: text.length };
       const body: Statement = { kind: 'add', creator: this.#creator(root, span), span };
-      made.push(composite('pipeline', { name: text.split(' ').at(-1)!, input: root.input, output: root.output }, [body], span));
+      made.push(composite('pipeline', { name: lastOf(text.split(' ')), input: root.input, output: root.output }, [body], span));
     }
     return { program: { ...program, files, streams: made }, diagnostics };
   }
@@ -101,14 +104,14 @@ class ProgramMaker {
   #checkFilter(program: Program, node: AnyStream, file: number): void {
     const inside = [...program.streams, ...program.structs, ...program.statics, ...program.natives, ...program.helpers].filter(
       ({ span }) => span.file === file);
-    if (inside.length !== 1 || inside[0]!.kind !== 'filter') {
+    if (inside.length !== 1 || elementAt(inside, 0).kind !== 'filter') {
       throw refusal('code', `the inside of the filter ${node.name} alone`, 'other declarations too', {});
     }
   }
 
   #composite(node: AnyStream, span: Span): StreamDeclaration {
     const { parts } = node;
-    const head = { name: this.#names.get(node)!, input: node.input, output: node.output };
+    const head = { name: required(this.#names.get(node)), input: node.input, output: node.output };
     const add = (kind: 'add' | 'body' | 'loop', child: AnyStream): Statement => ({ kind, creator: this.#creator(child, span), span });
     const policy = (kind: 'split' | 'join', given: Policy): Statement => ({ kind, policy: policyNode(given, span), span });
     switch (parts.kind) {
@@ -128,7 +131,7 @@ class ProgramMaker {
     const { parts } = node;
     const constants = parts.kind === 'filter' ? Object.values(parts.constants) : parts.kind === 'declared' ? parts.args : [];
     return {
-      kind: 'named', name: this.#names.get(node)!, type: undefined, portals: [], span,
+      kind: 'named', name: required(this.#names.get(node)), type: undefined, portals: [], span,
       args: constants.map(({ type, value }: TypedConstant) => literal(value, type, span)),
     };
   }
@@ -154,9 +157,9 @@ const primitives = new Set(['bit', 'boolean', 'int', 'float', 'double', 'complex
 function typeNode(text: string, span: Span): TypeNode {
   const match = /^\s*([A-Za-z_]\w*)((?:\s*\[\s*\d+\s*\])*)\s*$/.exec(text);
   if (match === null) throw refusal('type', "a type such as 'float' or 'int[4]'", `'${text}'`);
-  const name = match[1]!;
+  const name = elementAt(match, 1);
   let node = (primitives.has(name) ? { kind: 'primitive', name, span } : { kind: 'named', name, span }) as TypeNode;
-  for (const [, length] of [...match[2]!.matchAll(/(\d+)/g)].reverse()) {
+  for (const [, length] of [...elementAt(match, 2).matchAll(/(\d+)/g)].reverse()) {
     node = { kind: 'array', element: node, length: { kind: 'int', value: Number(length), span }, span };
   }
   return node;

@@ -1,4 +1,5 @@
 // Bodies of pipelines, split-joins and feedback loops: executed, and their children joined by channels.
+import { elementAt, lastOf } from '../../core/known.ts';
 import type { CompositeDeclaration, Creator, Span, SplitPolicy, Statement } from '../ast.ts';
 import type { Type } from '../front/checked.ts';
 import type { GraphTree } from '../graph.ts';
@@ -131,9 +132,9 @@ type Joined = Pick<Piece, 'tree' | 'input' | 'output'>;
 
 function pipeline(session: Session, { declaration, parts: { children }, name }: Joining): Joined {
   if (children.length === 0) throw new Fault('S4042', 'this pipeline has no streams', declaration.at);
-  for (let i = 1; i < children.length; ++i) link(session, children[i - 1]!, children[i]!);
+  for (let i = 1; i < children.length; ++i) link(session, elementAt(children, i - 1), elementAt(children, i));
   const tree: GraphTree = { kind: 'pipeline', name, children: children.map((child) => child.tree) };
-  return { tree, input: children[0]!.input, output: children.at(-1)!.output };
+  return { tree, input: elementAt(children, 0).input, output: lastOf(children).output };
 }
 
 function link(session: Session, from: Piece, to: Piece): void {
@@ -149,7 +150,7 @@ function link(session: Session, from: Piece, to: Piece): void {
 function weightsFor(given: Policy, count: number, what: string): number[] {
   const { weights } = given;
   if (weights.length === 0) return new Array<number>(count).fill(1);
-  if (weights.length === 1) return new Array<number>(count).fill(weights[0]!);
+  if (weights.length === 1) return new Array<number>(count).fill(elementAt(weights, 0));
   if (weights.length !== count) {
     throw new Fault('S4044', `${weights.length} weights for ${count} ${what}`, given.span);
   }
@@ -196,7 +197,7 @@ function joiner(session: Session, given: Policy, children: readonly Piece[], nam
   const type = commonType(children, 'output');
   if (type.kind === 'void') return undefined;
   const weights = joinWeights(given, children.length);
-  children.forEach((child, i) => checkWeight(child, weights[i]!, 'output', given.span));
+  children.forEach((child, i) => checkWeight(child, elementAt(weights, i), 'output', given.span));
   const node = session.node(`${name}_join`, { kind: 'joiner', weights }, { inputs: children.length, outputs: 1 }, given.span);
   children.forEach((child, port) => {
     if (child.output !== undefined) session.connect(child.output, { node, port, type });
@@ -237,7 +238,8 @@ function needed<K extends 'join' | 'split' | 'body' | 'loop'>({ declaration, par
 function feedbackloop(session: Session, given: Joining): Joined {
   const { declaration, parts, declared, name } = given;
   const { at } = declaration;
-  if (parts.children.length > 0) throw new Fault('S4049', "a feedbackloop takes 'body' and 'loop', not 'add'", parts.children[0]!.span);
+  const [added] = parts.children;
+  if (added !== undefined) throw new Fault('S4049', "a feedbackloop takes 'body' and 'loop', not 'add'", added.span);
   const [joining, splitting, body, loop] = [needed(given, 'join'), needed(given, 'split'), needed(given, 'body'), needed(given, 'loop')];
   if (body.input === undefined || body.output === undefined || loop.input === undefined || loop.output === undefined) {
     throw new Fault('S4050', 'the streams of a feedbackloop need an input and an output', at);
@@ -259,9 +261,10 @@ function feedbackloop(session: Session, given: Joining): Joined {
   session.connect(body.output, { node: splitNode, port: 0, type: outside });
   session.connect({ node: splitNode, port: 1, type: outside }, loop.input);
   session.connect(loop.output, { node: joinNode, port: 1, type: inside }, enqueued(parts, inside));
-  const hasInput = declared.input === undefined ? inWeights[0]! > 0 : declared.input.kind !== 'void';
+  const inWeight = elementAt(inWeights, 0);
+  const hasInput = declared.input === undefined ? inWeight > 0 : declared.input.kind !== 'void';
   const hasOutput = declared.output === undefined ? outWeights?.[0] !== 0 : declared.output.kind !== 'void';
-  if (!hasInput && inWeights[0]! > 0) throw new Fault('S4046', `there is no input, but its weight is ${inWeights[0]}`, joining.span,
+  if (!hasInput && inWeight > 0) throw new Fault('S4046', `there is no input, but its weight is ${inWeight}`, joining.span,
     { hint: 'give it the weight 0' });
   if (!hasOutput && outWeights?.[0] !== 0) throw new Fault('S4046', 'there is no output, but its weight is not 0', splitting.span,
     { hint: 'give it the weight 0' });

@@ -1,4 +1,5 @@
 // A graph and its code as text, for people and golden files.
+import { elementAt } from '../../core/known.ts';
 import type { GraphTree, StreamGraph } from '../graph.ts';
 import { printed, scalar, typeText } from '../interpret/values.ts';
 import type { ConstantData, FilterCode, IrExpression, IrRates, IrStatement } from '../ir.ts';
@@ -12,15 +13,15 @@ export function describeGraph(graph: StreamGraph, options: { readonly code?: boo
 
 function described(graph: StreamGraph, options: { readonly code?: boolean }): string {
   const lines: string[] = [];
-  if (graph.input !== undefined) lines.push(`input ${typeText(graph.input.type)} -> ${graph.nodes[graph.input.node]!.name}`);
-  if (graph.output !== undefined) lines.push(`output ${typeText(graph.output.type)} <- ${graph.nodes[graph.output.node]!.name}`);
+  const nameOf = (node: number): string => elementAt(graph.nodes, node).name;
+  if (graph.input !== undefined) lines.push(`input ${typeText(graph.input.type)} -> ${nameOf(graph.input.node)}`);
+  if (graph.output !== undefined) lines.push(`output ${typeText(graph.output.type)} <- ${nameOf(graph.output.node)}`);
   describeTree(graph, graph.tree, 0, lines);
   for (const { from, to, fromPort, toPort, type, initial } of graph.channels) {
     const tokens = initial.length === 0 ? '' : ` [${initial.map(constantText).join(', ')}]`;
-    lines.push(`${graph.nodes[from]!.name}.${fromPort} -> ${graph.nodes[to]!.name}.${toPort}: ${typeText(type)}${tokens}`);
+    lines.push(`${nameOf(from)}.${fromPort} -> ${nameOf(to)}.${toPort}: ${typeText(type)}${tokens}`);
   }
-  for (const { name, receivers } of graph.portals) lines.push(
-    `portal ${name}: ${receivers.map((node) => graph.nodes[node]!.name).join(', ')}`);
+  for (const { name, receivers } of graph.portals) lines.push(`portal ${name}: ${receivers.map(nameOf).join(', ')}`);
   if (options.code === true) {
     const seen = new Set<FilterCode>();
     for (const node of graph.nodes) {
@@ -47,7 +48,7 @@ function describeTree(graph: StreamGraph, tree: GraphTree, depth: number, lines:
 }
 
 function nodeText(graph: StreamGraph, id: number): string {
-  const node = graph.nodes[id]!;
+  const node = elementAt(graph.nodes, id);
   switch (node.kind) {
     case 'filter': return `${node.name}: ${filterText(node.code)}`;
     case 'splitter': case 'joiner': return `${node.name}: ${node.kind} (${node.weights.join(', ')})`;
@@ -72,7 +73,7 @@ function ratesText(rates: IrRates): string {
 
 function constantText(data: ConstantData): string {
   const values = Array.from(data.numbers);
-  if (data.type.kind === 'scalar') return printed(data.type, values[0]!);
+  if (data.type.kind === 'scalar') return printed(data.type, elementAt(values, 0));
   const shown = values.slice(0, 16).map((x) => printed(scalar('float'), x));
   return `{${shown.join(', ')}${values.length > 16 ? `, … ${values.length} in all` : ''}}`;
 }
@@ -134,7 +135,7 @@ function loop(s: Extract<IrStatement, { kind: 'loop' }>, depth: number, lines: s
 
 function text(e: IrExpression): string {
   switch (e.kind) {
-    case 'constant': return isFloat(e) ? floatText(e.value.numbers[0]!) : constantText(e.value);
+    case 'constant': return isFloat(e) ? floatText(elementAt(e.value.numbers, 0)) : constantText(e.value);
     case 'variable': case 'state': return e.variable.name;
     case 'element': return `${text(e.array)}[${text(e.index)}${e.safe ? '' : '?'}]`;
     case 'field': return `${text(e.object)}.${e.field}`;

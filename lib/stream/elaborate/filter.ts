@@ -1,4 +1,5 @@
 // One filter with its arguments: `init` executed, work translated, rates checked, fields sorted into constants, scratch and state.
+import { required } from '../../core/known.ts';
 import type { Expression, FilterDeclaration, FunctionDeclaration, Rate } from '../ast.ts';
 import type { NameSymbol } from '../front/checked.ts';
 import { Fault } from '../interpret/fault.ts';
@@ -204,7 +205,7 @@ class FilterMaker {
     const state = [...this.#state, ...this.#tables].filter((variable) => used.has(variable));
     const [work, prework] = settled;
     const stateful = state.some(({ role }) => role === 'state') || made.handlers.length > 0 || hasOrder(bodies);
-    return { ...made, work: work!, prework, state, functions, stateful };
+    return { ...made, work: required(work), prework, state, functions, stateful };
   }
 
   /** The function with rates that its code keeps. What differs from the declaration is said; an error where it depends on the data. */
@@ -264,7 +265,7 @@ function usedFields(bodies: readonly IrStatement[]): Set<Variable> {
   for (const body of bodies) {
     eachStatement(body, (s) => {
       for (const e of expressionsOf(s)) eachExpression(e, (part: { kind: string; variable?: Variable }) => {
-        if (part.kind === 'state') used.add(part.variable!);
+        if (part.kind === 'state') used.add(required(part.variable));
       });
     });
   }

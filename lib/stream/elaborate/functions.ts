@@ -1,4 +1,5 @@
 // Helper functions: translated once for each set of argument types, with arguments that lengths depend on as constants.
+import { elementAt } from '../../core/known.ts';
 import type { Expression, FunctionDeclaration, Parameter, Span } from '../ast.ts';
 import type { NameSymbol } from '../front/checked.ts';
 import { withCounts } from '../front/types.ts';
@@ -34,12 +35,13 @@ function bindArguments(translator: Translator, declaration: FunctionDeclaration,
   const changed = session.usage.assigned(declaration.body);
   const changes = session.usage.changedParameters(declaration);
   const values = translator.ordered(
-    declaration.parameters.map((parameter, i) => () => argument(translator, parameter, args[i]!, changes.has(i) ? declaration : undefined)),
+    declaration.parameters.map((parameter, i) => () => (
+      argument(translator, parameter, elementAt(args, i), changes.has(i) ? declaration : undefined))),
     (position, value) => (value.type.kind === 'array' && rootOf(value) !== undefined ? steady(translator, value as IrPlace,
       (index) => index.kind !== 'constant', position) : translator.storedAt(position, value, 'operand')));
   return declaration.parameters.map((parameter, i) => {
     const symbol = session.checked.symbolOfDeclaration(parameter);
-    const value = values[i]!;
+    const value = elementAt(values, i);
     return { symbol, value, fixed: lengths.has(symbol) && known(value) !== undefined && !changed.has(symbol),
       changed: changes.has(i) };
   });

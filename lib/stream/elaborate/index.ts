@@ -1,5 +1,6 @@
 // Elaboration: a checked program becomes a graph of filters whose code has all types, sizes and rates known.
 import { WarploomError } from '../../core/errors.ts';
+import { elementAt } from '../../core/known.ts';
 import type { Span, StreamDeclaration } from '../ast.ts';
 import { Reporter, type Diagnostic } from '../diagnostics.ts';
 import type { Checked } from '../front/checked.ts';
@@ -83,7 +84,7 @@ function checkRates(session: Session, graph: StreamGraph): void {
   } catch (error) {
     if (!(error instanceof ScheduleError)) throw error;
     if (error.reason !== 'inconsistent' && error.reason !== 'deadlock') return;
-    const spans = error.actors.map((id) => graph.nodes[id]!).map((node) => (node.kind === 'filter' ? node.code.span : undefined));
+    const spans = error.actors.map((id) => elementAt(graph.nodes, id)).map((node) => (node.kind === 'filter' ? node.code.span : undefined));
     const at = spans.find((span) => span !== undefined) ?? session.checked.entry?.at;
     if (error.reason === 'deadlock') {
       session.faults.push({ fault: new Fault('S4056', error.message, at), path: '', severity: 'error' });

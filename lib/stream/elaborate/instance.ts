@@ -1,4 +1,5 @@
 // One stream with its arguments becomes a piece of the graph with at most one end on each side.
+import { elementAt, required } from '../../core/known.ts';
 import type { Creator, Expression, Span, StreamDeclaration } from '../ast.ts';
 import type { NameSymbol, Target } from '../front/checked.ts';
 import { byNeed } from '../front/scope.ts';
@@ -43,7 +44,7 @@ export function* elaborated(whole: Task): Generator<void, Piece> {
   for (let task = tasks.at(-1); task !== undefined; task = tasks.at(-1)) {
     try {
       // A task that begins takes nothing.
-      const step = failure === undefined ? task.next(piece!) : task.throw(failure.error);
+      const step = failure === undefined ? task.next(required(piece)) : task.throw(failure.error);
       [piece, failure] = [undefined, undefined];
       if (step.done === true) {
         piece = step.value;
@@ -56,7 +57,7 @@ export function* elaborated(whole: Task): Generator<void, Piece> {
     yield;
   }
   if (failure !== undefined) throw failure.error;
-  return piece!;
+  return required(piece);
 }
 
 /** Elaborates what `add`, `body` or `loop` makes, in the stream whose body `runner` executes. */
@@ -70,7 +71,7 @@ export function* instantiate(session: Session, creator: Creator, runner: Runner)
   const piece = yield* make(session, creator, runner, session.checked.targetOf(creator));
   for (const portal of portals) {
     for (let node = before; node < session.nodes.length; ++node) {
-      const made = session.nodes[node]!;
+      const made = elementAt(session.nodes, node);
       if (made.kind === 'filter' && made.code.handlers.length > 0) portal.receivers.push(node);
     }
   }
@@ -150,10 +151,10 @@ function bindParameters(session: Session, declaration: StreamDeclaration, making
   const entities = new Map<NameSymbol, Entity>();
   const lengths = new Map<NameSymbol, number>();
   for (const parameter of byNeed(declaration.parameters)) {
-    const arg = args[declaration.parameters.indexOf(parameter)]!;
+    const arg = elementAt(args, declaration.parameters.indexOf(parameter));
     const symbol = checked.symbolOfDeclaration(parameter);
     const entity = bindOne(session, runner, { symbol, arg, lengths });
-    if (entity.kind === 'constant' && entity.data.type.kind === 'scalar') lengths.set(symbol, entity.data.numbers[0]!);
+    if (entity.kind === 'constant' && entity.data.type.kind === 'scalar') lengths.set(symbol, elementAt(entity.data.numbers, 0));
     entities.set(symbol, entity);
   }
   return [...entities].map(([symbol, entity]) => ({ symbol, entity }));
@@ -173,7 +174,7 @@ function bindOne(
     return entity;
   }
   if (symbol.type.kind === 'array' && arg.kind !== 'array-literal') return arrayArgument(session, runner, { symbol, arg, lengths });
-  const inner = new Scope((name) => (lengths.has(name) ? number(lengths.get(name)!) : runner.scope.find(name)));
+  const inner = new Scope((name) => (lengths.has(name) ? number(required(lengths.get(name))) : runner.scope.find(name)));
   const type = withScope(runner, inner, () => runner.translator.typeFor(withCounts(symbol.type, arg), arg.span));
   return { kind: 'constant', data: toConstant(type, runner.evaluate(arg, type).value), name: symbol.name };
 }
@@ -197,7 +198,7 @@ function arrayArgument(
   session: Session, runner: Runner, { symbol, arg, lengths }: { symbol: NameSymbol; arg: Expression; lengths: Map<NameSymbol, number> },
 ): Entity {
   const { type, value } = runner.evaluate(arg);
-  const inner = new Scope((name) => (lengths.has(name) ? number(lengths.get(name)!) : runner.scope.find(name)));
+  const inner = new Scope((name) => (lengths.has(name) ? number(required(lengths.get(name))) : runner.scope.find(name)));
   let declared: IrType | undefined;
   if (symbol.type.kind === 'array' && symbol.type.length !== undefined) {
     declared = withScope(runner, inner, () => runner.translator.typeFor(symbol.type, arg.span));

@@ -1,4 +1,5 @@
 // Expressions parts of which may not be evaluated, and increments inside expressions.
+import { lastOf, required } from '../../core/known.ts';
 import type { Expression } from '../ast.ts';
 import { Fault } from '../interpret/fault.ts';
 import { sameType, scalar, typeText } from '../interpret/values.ts';
@@ -32,7 +33,7 @@ function byStatement(t: Translator, condition: IrExpression, type: IrType, branc
     kind: 'block', statements: [...before, { kind: 'assign', target, value, span: value.span }], span: value.span,
   }));
   t.before.push({ kind: 'declare', variable, value: undefined, span: condition.span });
-  t.before.push({ kind: 'if', condition, then: then!, otherwise, span: condition.span });
+  t.before.push({ kind: 'if', condition, then: required(then), otherwise, span: condition.span });
   return target;
 }
 
@@ -42,14 +43,14 @@ export function lazyBoth(t: Translator, e: Extract<Expression, { kind: 'binary' 
   const right = prepared(t, () => t.condition(e.right));
   const x = known(left);
   const isAnd = e.operator === '&&';
-  if (right.before.length === 0) return makeBinary(e.operator, left, right.value, e.span)!;
+  if (right.before.length === 0) return required(makeBinary(e.operator, left, right.value, e.span));
   if (x !== undefined) {
     if ((x !== 0) !== isAnd) return left;
     t.before.push(...right.before);
     return right.value;
   }
   const decided = { value: constant('boolean', isAnd ? 0 : 1, e.span), before: [] };
-  return byStatement(t, isAnd ? left : makeUnary('!', left, e.span)!, scalar('boolean'), [right, decided]);
+  return byStatement(t, isAnd ? left : required(makeUnary('!', left, e.span)), scalar('boolean'), [right, decided]);
 }
 
 /** `c ? a : b`. */
@@ -75,7 +76,7 @@ export function lazyConditional(t: Translator, e: Extract<Expression, { kind: 'c
 /** `x++` and its like: the increment goes before the statement, the value stands in its place. */
 export function incrementExpression(t: Translator, e: Extract<Expression, { kind: 'increment' }>): IrExpression {
   const statements = increment(t, e);
-  const assign = statements.at(-1)!;
+  const assign = lastOf(statements);
   if (assign.kind !== 'assign') throw new Error('an increment is an assignment');
   const old = e.position === 'postfix' ? t.storedAt(t.before.length, assign.target, 'old') : undefined;
   t.before.push(...statements);

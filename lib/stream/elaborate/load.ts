@@ -1,4 +1,5 @@
 // Arrays that a program reads from a file while it is elaborated.
+import { elementAt } from '../../core/known.ts';
 import type { Expression } from '../ast.ts';
 import { Fault } from '../interpret/fault.ts';
 import { fromConstant, normalise, printed, scalar, type Value } from '../interpret/values.ts';
@@ -58,7 +59,7 @@ export function loadArray(translator: Translator, e: Extract<Expression, { kind:
     return { type, numbers };
   }
   const read = isText(bytes) ? fromText(bytes) : fromWords(bytes, element);
-  for (let i = 0; i < numbers.length && i < read.length; ++i) numbers[i] = normalise(element, read[i]!);
+  for (let i = 0; i < numbers.length && i < read.length; ++i) numbers[i] = normalise(element, elementAt(read, i));
   return { type, numbers };
 }
 

@@ -1,4 +1,5 @@
 // Executes code at elaboration: bodies of composites, `init` functions, initial values of fields and `static` sections.
+import { elementAt } from '../../core/known.ts';
 import type { Declarator, Expression, Span, Statement } from '../ast.ts';
 import type { NameSymbol, Type } from '../front/checked.ts';
 import { Compiler } from '../interpret/compile.ts';
@@ -73,7 +74,7 @@ export class Runner {
   }
 
   field(variable: StateVariable): ConstantData {
-    return toConstant(variable.type, this.machine.fields[this.machine.fieldSlot(variable)]!);
+    return toConstant(variable.type, elementAt(this.machine.fields, this.machine.fieldSlot(variable)));
   }
 
   /** What a name of this instance stands for, as the streams inside see it: its value now. */
@@ -81,7 +82,7 @@ export class Runner {
     const entity = this.scope.find(symbol);
     if (entity?.kind !== 'variable') return entity;
     const { variable } = entity;
-    return { kind: 'constant', data: toConstant(variable.type, this.machine.frame[this.#compiler.slot(variable)]!) };
+    return { kind: 'constant', data: toConstant(variable.type, elementAt(this.machine.frame, this.#compiler.slot(variable))) };
   }
 
   /** Functions of the program that the translator has met become known to the compiler. */

@@ -1,4 +1,5 @@
 // What one elaboration knows and has made so far: limits, findings, types, constants of the program, nodes and channels.
+import { elementAt } from '../../core/known.ts';
 import type { Span } from '../ast.ts';
 import type { Checked, NameSymbol, Type } from '../front/checked.ts';
 import type { Channel, FileFormat, GraphNode } from '../graph.ts';
@@ -254,8 +255,8 @@ export class Session {
   connect(from: End, to: End, initial: readonly ConstantData[] = []): void {
     const id = this.channels.length;
     this.channels.push({ id, type: from.type, from: from.node, fromPort: from.port, to: to.node, toPort: to.port, initial });
-    this.nodes[from.node]!.outputs[from.port] = id;
-    this.nodes[to.node]!.inputs[to.port] = id;
+    elementAt(this.nodes, from.node).outputs[from.port] = id;
+    elementAt(this.nodes, to.node).inputs[to.port] = id;
   }
 }
 

@@ -1,5 +1,6 @@
 // Executes a work function without its data: what is known (counters, constants) is computed, what is not forks or widens. Tells how many
 // items are popped, pushed and peeked, and which fields are read before they are written.
+import { elementAt } from '../../core/known.ts';
 import type { Span } from '../ast.ts';
 import { binaryOf, conversionOf, unaryOf } from '../interpret/arithmetic.ts';
 import { scalarCount } from '../interpret/values.ts';
@@ -288,7 +289,7 @@ class Simulation {
     let flows: Flow[] = [];
     this.#either(() => { flows = [this.statement(s.then)]; },
       () => { flows.push(s.otherwise === undefined ? 'normal' : this.statement(s.otherwise)); });
-    return flows[0] === flows[1] ? flows[0]! : 'unclear';
+    return flows[0] === flows[1] ? elementAt(flows, 0) : 'unclear';
   }
 
   /** Both ways from the present state, joined. */

@@ -2,6 +2,7 @@
 import type { Channel, GraphNode, StreamGraph } from '../graph.ts';
 import { typeBytes } from '../interpret/values.ts';
 import { ArgumentError } from '../../core/errors.ts';
+import { elementAt } from '../../core/known.ts';
 import type { SdfActor, SdfChannel, SdfGraph } from '../sdf.ts';
 import { trusted, withGraph } from '../require.ts';
 
@@ -43,8 +44,8 @@ export function isDynamic(node: GraphNode): boolean {
 }
 
 function sdfChannel(graph: StreamGraph, channel: Channel): SdfChannel {
-  const from = graph.nodes[channel.from]!;
-  const to = graph.nodes[channel.to]!;
+  const from = elementAt(graph.nodes, channel.from);
+  const to = elementAt(graph.nodes, channel.to);
   const { push } = ratesOf(from, channel.fromPort);
   const { pop, peek } = ratesOf(to, channel.toPort);
   const firstPush = ratesOf(from, channel.fromPort, true).push;
@@ -72,7 +73,8 @@ function isOpen(node: GraphNode, side: 'inputs' | 'outputs'): boolean {
  */
 export function partToSdf(graph: StreamGraph, nodes: ReadonlySet<number>): SdfGraph | undefined {
   const channels = graph.channels.filter(({ from, to }) => nodes.has(from) && nodes.has(to));
-  if (channels.some(({ from, to }) => isOpen(graph.nodes[from]!, 'outputs') || isOpen(graph.nodes[to]!, 'inputs'))) return undefined;
+  const opens = (node: number, side: 'inputs' | 'outputs') => isOpen(elementAt(graph.nodes, node), side);
+  if (channels.some(({ from, to }) => opens(from, 'outputs') || opens(to, 'inputs'))) return undefined;
   return trusted({ actors: actorsOf(graph), channels: channels.map((channel, id) => ({ ...sdfChannel(graph, channel), id })) });
 }
 

@@ -1,4 +1,5 @@
 // Expressions of the syntax tree to the intermediate representation: constants in place, conversions written out, types and sizes known.
+import { elementAt, lastOf, required } from '../../core/known.ts';
 import type { Expression, FunctionDeclaration, Span } from '../ast.ts';
 import type { Callee, NameSymbol, Type } from '../front/checked.ts';
 import { Fault } from '../interpret/fault.ts';
@@ -174,7 +175,7 @@ export class Translator {
       const part = parts[e.field];
       if (part === undefined || part >= vectorSizes[object.type.name]) throw new Fault(
         'S4014', `${typeText(object.type)} has no part ${e.field}`, e.span);
-      if (object.kind === 'constant') return constant('float', object.value.numbers[part]!, e.span);
+      if (object.kind === 'constant') return constant('float', elementAt(object.value.numbers, part), e.span);
       return { kind: 'part', vector: object, part, type: scalar('float'), span: e.span };
     }
     const type = this.session.checked.typeOf(e.object);
@@ -222,7 +223,7 @@ export class Translator {
   #binary(e: Extract<Expression, { kind: 'binary' }>): IrExpression {
     if (e.operator === '&&' || e.operator === '||') return lazyBoth(this, e);
     const [left, right] = this.ordered([() => this.expression(e.left), () => this.expression(e.right)]);
-    return this.binary(e.operator, left!, right!, e.span);
+    return this.binary(e.operator, required(left), required(right), e.span);
   }
 
   /**
@@ -239,7 +240,7 @@ export class Translator {
     }
     const end = this.before.length;
     for (let i = made.length - 2; i >= 0; --i) {
-      if (marks[i]! < end && made[i]!.kind !== 'constant') made[i] = keep(marks[i]!, made[i]!);
+      if (elementAt(marks, i) < end && elementAt(made, i).kind !== 'constant') made[i] = keep(elementAt(marks, i), elementAt(made, i));
     }
     return made;
   }
@@ -276,10 +277,10 @@ export class Translator {
     let all: IrExpression | undefined;
     for (let part = 0; part < size; ++part) {
       const [x, y] = [left, right].map((vector): IrExpression => ({ kind: 'part', vector, part, type: scalar('float'), span }));
-      const one = makeBinary(operator, x!, y!, span)!;
-      all = all === undefined ? one : makeBinary(operator === '==' ? '&&' : '||', all, one, span)!;
+      const one = required(makeBinary(operator, required(x), required(y), span));
+      all = all === undefined ? one : required(makeBinary(operator === '==' ? '&&' : '||', all, one, span));
     }
-    return all!;
+    return required(all);
   }
 
   /** The value in a variable of its own unless repeating it is harmless. */
@@ -310,7 +311,7 @@ export class Translator {
     const values: IrExpression[] = [];
     this.ordered(elements.map((each) => () => {
       values.push(element !== undefined ? this.as(each, element) : this.#firstType(each, values));
-      return values.at(-1)!;
+      return lastOf(values);
     })).forEach((value, i) => { values[i] = value; });
     const whole = type ?? this.session.arrayOf(values[0]?.type ?? scalar('int'), elements.length, e.span);
     const numbers: number[] = [];
@@ -318,14 +319,14 @@ export class Translator {
       const data = value.kind === 'constant' ? value.value : value.kind === 'state' && value.variable.role === 'constant'
         ? value.variable.initial : undefined;
       if (data === undefined) return this.#filled(whole, values, e.span);
-      for (let i = 0; i < data.numbers.length; ++i) numbers.push(data.numbers[i]!);
+      for (let i = 0; i < data.numbers.length; ++i) numbers.push(elementAt(data.numbers, i));
     }
     // Elements that are not given are zeros.
     return this.#constantValue(toConstant(whole, unflatten(whole, numbers, { at: 0 })), e.span);
   }
 
   #firstType(e: Expression, before: readonly IrExpression[]): IrExpression {
-    return before.length > 0 ? this.as(e, before[0]!.type) : this.expression(e);
+    return before.length > 0 ? this.as(e, elementAt(before, 0).type) : this.expression(e);
   }
 
   /** An array that is filled at run time. */
@@ -350,7 +351,7 @@ export function operandType(operator: IrBinary | '?', a: IrType, b: IrType): IrT
   }
   if (a.kind !== 'scalar' || b.kind !== 'scalar') return undefined;
   if (operator === '&&' || operator === '||') return scalar('boolean');
-  const wider = order[Math.max(order.indexOf(a.name), order.indexOf(b.name))]!;
+  const wider = elementAt(order, Math.max(order.indexOf(a.name), order.indexOf(b.name)));
   if (operator === '<<' || operator === '>>' || '+-*/%'.includes(operator)) {
     return scalar(wider === 'bit' || wider === 'boolean' ? 'int' : wider);
   }

@@ -1,4 +1,5 @@
 // What a piece of the syntax tree assigns, calls and refers to: found once, whatever arguments it is elaborated with.
+import { required } from '../../core/known.ts';
 import type { CompositeDeclaration, Creator, Declarator, Expression, FunctionDeclaration, Parameter, Statement,
   StreamDeclaration } from '../ast.ts';
 import type { Checked, NameSymbol } from '../front/checked.ts';
@@ -78,7 +79,7 @@ export class Usage {
       }
     }
     for (const [each, changed] of found) this.#changed.set(each, changed);
-    return this.#changed.get(declaration)!;
+    return required(this.#changed.get(declaration));
   }
 
   #addChanged(
@@ -198,7 +199,7 @@ export class Usage {
         if (variable.value !== undefined) values.set(this.#checked.symbolOfDeclaration(variable), variable.value);
       }
     });
-    for (const symbol of found) if (values.has(symbol)) addNames(values.get(symbol)!); // a set: what is added meanwhile comes, too
+    for (const symbol of found) if (values.has(symbol)) addNames(required(values.get(symbol))); // a set: what is added meanwhile comes, too
     this.#lengths.set(declaration, found);
     return found;
   }

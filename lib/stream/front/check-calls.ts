@@ -1,4 +1,5 @@
 // Calls: which function a name means, and whether the arguments fit.
+import { elementAt } from '../../core/known.ts';
 import type { Expression, FunctionDeclaration, HelperDeclaration } from '../ast.ts';
 import { didYouMean } from '../diagnostics.ts';
 import { mathNames } from '../ir.ts';
@@ -51,7 +52,7 @@ function callMath(checker: ExpressionChecker, node: Call, frame: Frame, name: (t
   const types = node.args.map((argument) => checker.value(argument, frame));
   // `random(n)` is an int below n.
   if (name === 'random' && types.length === 1) {
-    checker.requireConversion(node.args[0]!, types[0]!, basic.int);
+    checker.requireConversion(elementAt(node.args, 0), elementAt(types, 0), basic.int);
     checker.context.callees.set(node, { kind: 'math', name, operand: basic.int });
     return basic.int;
   }

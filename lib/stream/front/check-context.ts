@@ -1,4 +1,5 @@
 // What all parts of the checker share: tables of declarations, the maps that become `Checked`, and reports.
+import { required } from '../../core/known.ts';
 import type {
   Creator, Declarator, Expression, FilterDeclaration, FunctionDeclaration, HelperDeclaration, NativeDeclaration, Parameter, Program, Span,
   Statement, StaticDeclaration, StreamDeclaration, StructDeclaration, TypeNode,
@@ -207,7 +208,7 @@ export class Context {
   }
 
   private checkFields(declaration: StructDeclaration): void {
-    const [, second] = this.structs.get(declaration.name)!;
+    const [, second] = required(this.structs.get(declaration.name));
     if (second !== undefined) this.reportOnce(second, checkRules.duplicateType, second.span, { name: declaration.name });
     const names = new Map<string, Parameter>();
     for (const field of declaration.fields) {

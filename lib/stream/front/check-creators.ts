@@ -1,4 +1,5 @@
 // What composites are made of: creators, splitters, joiners, and whether the types of neighbours fit.
+import { elementAt, required } from '../../core/known.ts';
 import type { Creator, Expression, Statement, StreamDeclaration } from '../ast.ts';
 import { counted } from './check-calls.ts';
 import { quoted, title, type Context } from './check-context.ts';
@@ -43,7 +44,7 @@ export class CreatorChecker {
       return;
     }
     if (!kAllowed[owner.kind].has(node.kind)) {
-      this.context.report(checkRules.place, node.span, { statement: node.kind, kind: owner.kind, hint: kPlaces[node.kind]! });
+      this.context.report(checkRules.place, node.span, { statement: node.kind, kind: owner.kind, hint: required(kPlaces[node.kind]) });
     }
     if ('policy' in node) {
       if (node.kind === 'join' && node.policy.kind === 'duplicate') this.context.report(checkRules.joinDuplicate, node.policy.span);
@@ -61,8 +62,9 @@ export class CreatorChecker {
       this.expressions.whole(weight, frame, checkRules.rateType);
       if ((constantOf(weight) ?? 0) < 0) this.context.report(checkRules.rateNegative, weight.span);
     }
-    if (owner.kind !== 'feedbackloop' || weights.length <= 2) return;
-    this.context.report(checkRules.weights, weights[2]!.span, { found: weights.length, expected: 'the two ends of a feedbackloop' });
+    const surplus = weights[2];
+    if (owner.kind !== 'feedbackloop' || surplus === undefined) return;
+    this.context.report(checkRules.weights, surplus.span, { found: weights.length, expected: 'the two ends of a feedbackloop' });
   }
 
   private creator(creator: Creator, frame: Frame): void {
@@ -87,13 +89,12 @@ export class CreatorChecker {
     if (builtin && !this.context.streams.has(name)) return this.builtin(creator, name, frame);
     if (type !== undefined) this.context.report(checkRules.creatorNoType, type.span, { name });
     const declaration = this.context.findStream(name, at);
-    const { parameters } = declaration ?? { parameters: undefined };
     creator.args.forEach((argument, index) => {
-      const parameter = parameters?.[index];
+      const parameter = declaration?.parameters[index];
       this.expressions.convert(argument, parameter === undefined ? basic.unknown : this.context.resolveType(parameter.type), frame);
     });
     if (declaration === undefined) return undefined;
-    if (parameters!.length !== creator.args.length) this.count(creator, parameters!.length);
+    if (declaration.parameters.length !== creator.args.length) this.count(creator, declaration.parameters.length);
     this.context.reach(declaration);
     return { kind: 'stream', declaration };
   }
@@ -164,9 +165,14 @@ export function checkNeighbours(context: Context, stream: Composite, adds: (node
   if (stream.kind === 'pipeline') {
     let last: Type = own.input;
     for (const node of line) {
-      const ends = node === undefined ? undefined : endsOfTarget(context, context.targets.get(node.creator));
-      if (ends !== undefined) compare(`the input of ${nameOf(node!.creator)}`, ends.input, last, node!.creator.span);
-      last = ends?.output ?? basic.unknown;
+      if (node === undefined) {
+        last = basic.unknown;
+        continue;
+      }
+      const { creator } = node;
+      const ends = endsOfTarget(context, context.targets.get(creator));
+      compare(`the input of ${nameOf(creator)}`, ends.input, last, creator.span);
+      last = ends.output;
     }
     const end = line.at(-1);
     if (end !== undefined) compare(`the output of ${nameOf(end.creator)}, the last one,`, last, own.output, end.creator.span);
@@ -219,7 +225,7 @@ export function checkParts(context: Context, stream: Composite, statements: read
     }
     if (certain.length < 2) continue;
     const rule = isPolicy ? checkRules.splitTwice : checkRules.bodyTwice;
-    context.report(rule, certain[1]!.span, { statement: wanted, kind, name, line: context.lineOf(certain[0]!.span) });
+    context.report(rule, elementAt(certain, 1).span, { statement: wanted, kind, name, line: context.lineOf(elementAt(certain, 0).span) });
   }
   const firstAdd = stream.body.statements.find((node) => node.kind === 'add');
   const late = statements.find((node) => node.kind === 'split' && kind === 'splitjoin');

@@ -1,4 +1,5 @@
 // Functions: parameters, rates, bodies, recursion.
+import { lastOf, required } from '../../core/known.ts';
 import type { FunctionDeclaration, HelperDeclaration, Rate, StaticDeclaration, StreamDeclaration } from '../ast.ts';
 import type { Context, Place } from './check-context.ts';
 import type { ExpressionChecker, Frame } from './check-expressions.ts';
@@ -71,9 +72,9 @@ export function checkRecursion(context: Context): void {
     const inPath = new Set(path);
     const rest = [[...(context.calls.get(root) ?? [])]];
     while (path.length > 0) {
-      const next = rest.at(-1)!.shift();
+      const next = lastOf(rest).shift();
       if (next === undefined) {
-        const last = path.pop()!;
+        const last = required(path.pop());
         done.add(last);
         inPath.delete(last);
         rest.pop();

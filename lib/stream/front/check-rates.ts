@@ -1,4 +1,5 @@
 // Declared rates against what the code does, as far as both are constant.
+import { required } from '../../core/known.ts';
 import type { Expression, FilterDeclaration, FunctionDeclaration, Rate, Span, Statement } from '../ast.ts';
 import type { Context } from './check-context.ts';
 import { endsOfStream } from './infer-ends.ts';
@@ -60,9 +61,9 @@ function strideOf(step: Statement, name: string): number | undefined {
     const by = constantOf(value);
     return by === undefined ? undefined : operator === '+=' ? by : -by;
   }
-  const sum = operator === '=' && value.kind === 'binary' && value.left.kind === 'name' && value.left.name === name ? value : undefined;
-  const by = sum === undefined ? undefined : constantOf(sum.right);
-  return by === undefined || (sum!.operator !== '+' && sum!.operator !== '-') ? undefined : sum!.operator === '+' ? by : -by;
+  if (operator !== '=' || value.kind !== 'binary' || value.left.kind !== 'name' || value.left.name !== name) return undefined;
+  const by = constantOf(value.right);
+  return by === undefined || (value.operator !== '+' && value.operator !== '-') ? undefined : value.operator === '+' ? by : -by;
 }
 
 function expressionChanges(node: Expression, name: string): boolean {
@@ -111,7 +112,7 @@ class Counter {
     this.peek = () => {};
     ++this.depth;
     const once = this.body(declaration);
-    const isRecursive = this.active.get(declaration)!;
+    const isRecursive = required(this.active.get(declaration));
     this.active.delete(declaration);
     const use = isRecursive ? { push: repeated(once.push), pop: repeated(once.pop) } : once;
     --this.depth;
@@ -218,7 +219,7 @@ function checkFunction(context: Context, counter: Counter, filter: FilterDeclara
       context.report(checkRules.rateMissing, at, { function: kind, operation: name });
     } else if (declared !== undefined && (declared < count.low || declared > count.high) && declared >= 0) {
       const verb = name === 'push' ? 'pushes' : 'pops';
-      context.report(checkRules.rateCount, rate!.span, { function: kind, verb, found: words(count), expected: declared });
+      context.report(checkRules.rateCount, required(rate).span, { function: kind, verb, found: words(count), expected: declared });
     }
   }
   const pop = rates.pop === undefined ? 0 : constantRate(rates.pop);

@@ -1,4 +1,5 @@
 // Streams: parameters, fields, functions, bodies; and which streams and constants the program reaches.
+import { elementAt, required } from '../../core/known.ts';
 import type {
   Declarator, FunctionDeclaration, HelperDeclaration, Span, Statement, StaticDeclaration, StreamDeclaration,
 } from '../ast.ts';
@@ -44,7 +45,7 @@ export class StreamChecker {
     }
     const [owner] = context.program.statics;
     context.checkLength = (length) => {
-      const place: Place = { kind: 'static', owner: owner ?? context.prelude.helpers[0]!, function: undefined, loops: [] };
+      const place: Place = { kind: 'static', owner: owner ?? elementAt(context.prelude.helpers, 0), function: undefined, loops: [] };
       this.expressions.whole(length, { scope: new Scope(undefined, place.owner), place }, checkRules.length);
     };
   }
@@ -101,12 +102,12 @@ export class StreamChecker {
     const frame: Frame = { scope, place: { kind: 'static', owner, function: undefined, loops: [] } };
     for (const declaration of owner.fields) {
       const { name, value } = declaration;
-      const first = this.fields.get(name)!.declaration;
+      const first = required(this.fields.get(name)).declaration;
       if (first !== declaration) {
         this.context.report(checkRules.duplicateName, declaration.span, { name, line: this.context.lineOf(first.span) });
         continue;
       }
-      const { type } = this.staticField(name)!;
+      const { type } = required(this.staticField(name));
       this.expressions.written(declaration.type, frame);
       this.statements.requireVariableType(type, declaration, false);
       if (value !== undefined) this.expressions.convert(value, type, frame);

@@ -2,6 +2,7 @@
 import type { Program, StreamDeclaration } from '../ast.ts';
 import { Reporter, type Diagnostic } from '../diagnostics.ts';
 import { WarploomError } from '../../core/errors.ts';
+import { lastOf, required } from '../../core/known.ts';
 import { Context } from './check-context.ts';
 import { checkRecursion } from './check-functions.ts';
 import { checkRules } from './check-rules.ts';
@@ -51,7 +52,7 @@ function findEntry(context: Context, { entry: wanted, parameters = [] }: CheckOp
   }
   const lacking = (stream: StreamDeclaration) => stream.parameters.find(({ name }) => !parameters.includes(name));
   const ready = programs.filter((stream) => lacking(stream) === undefined);
-  const last = (ready.length > 0 ? ready : programs).at(-1)!;
+  const last = lastOf((ready.length > 0 ? ready : programs));
   if (programs.length > 1) {
     const names = programs.slice(0, 4).map(({ name }) => `'${name}'`).join(', ');
     context.report(checkRules.severalEntries, last.at, { names: programs.length > 4 ? `${names}, …` : names, name: last.name });
@@ -65,8 +66,8 @@ function warnUnused(context: Context, reached: ReadonlySet<StreamDeclaration>): 
   const seen = new Set<string>();
   for (const stream of context.program.streams) {
     const { name, at } = stream;
-    if (reached.has(stream) && context.streams.get(name)!.length > 1) context.findStream(name, at);
-    if (!reached.has(stream) && !context.streams.get(name)!.some((other) => reached.has(other))) {
+    if (reached.has(stream) && required(context.streams.get(name)).length > 1) context.findStream(name, at);
+    if (!reached.has(stream) && !required(context.streams.get(name)).some((other) => reached.has(other))) {
       context.report(seen.has(name) ? checkRules.duplicateUnused : checkRules.unusedStream, at, { name });
     }
     seen.add(name);
@@ -76,9 +77,9 @@ function warnUnused(context: Context, reached: ReadonlySet<StreamDeclaration>): 
 /** Literals beyond 32 bits where an int is wanted: bit patterns wrap, larger ones are errors. */
 function checkLiterals({ wide, reporter }: Context): void {
   for (const [{ wide: value, value: wrapped, span }, isMet] of wide) {
-    if (isMet || value! <= 0x80000000) continue;
-    const text = abbreviate(BigInt(value!).toString());
-    if (value! > 0xffffffff) reporter.report(syntaxRules.intRange, span, { text });
+    if (isMet || value === undefined || value <= 0x80000000) continue;
+    const text = abbreviate(BigInt(value).toString());
+    if (value > 0xffffffff) reporter.report(syntaxRules.intRange, span, { text });
     else reporter.report(syntaxRules.intWraps, span, { text, value: wrapped });
   }
 }

@@ -1,5 +1,6 @@
 // Types of the ends of anonymous filters that leave them out: what they do with the channels says which ends they have, their neighbours
 // (or else what they push) of which type.
+import { required } from '../../core/known.ts';
 import type { CompositeDeclaration, Creator, FilterDeclaration, Statement, StreamDeclaration } from '../ast.ts';
 import type { Context } from './check-context.ts';
 import type { Ends, Target, Type } from './checked.ts';
@@ -139,7 +140,7 @@ export function inferBefore(context: Context, filter: FilterDeclaration): void {
 
 /** An output that nobody around it tells has the type of what is pushed. Returns whether both ends are known. */
 export function inferAfter(context: Context, filter: FilterDeclaration): boolean {
-  const ends = context.inferred.get(filter)!;
+  const ends = required(context.inferred.get(filter));
   const types = context.pushed.get(filter) ?? [];
   const pushed = types.reduce<Type | undefined>((all, one) => (all === undefined ? undefined : common(all, one)), types[0]);
   const output = ends.output.kind === 'unknown' && pushed !== undefined && isPlain(pushed) ? pushed : ends.output;

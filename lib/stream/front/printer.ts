@@ -1,4 +1,5 @@
 // Syntax trees back to source text.
+import { elementAt, required } from '../../core/known.ts';
 import type {
   Creator, Declarator, Expression, FunctionDeclaration, HelperDeclaration, MessageLatency, NativeDeclaration, Parameter, Program, Rate,
   Rates, SplitPolicy, Statement, StaticDeclaration, StreamDeclaration, StructDeclaration, TypeNode,
@@ -39,7 +40,8 @@ const enclosed = (node: Expression, strength: number): string =>
   (strengthOf(node) < strength ? `(${printExpression(node)})` : printExpression(node));
 
 /** A prefix apart from an operand that begins with the same sign: `- -x`. */
-const prefixed = (prefix: string, operand: string): string => (operand.startsWith(prefix[0]!) ? `${prefix} ${operand}` : prefix + operand);
+const prefixed = (prefix: string, operand: string): string =>
+  (operand.startsWith(prefix.charAt(0)) ? `${prefix} ${operand}` : prefix + operand);
 
 const list = (args: readonly Expression[]): string => args.map(printExpression).join(', ');
 
@@ -95,12 +97,12 @@ export function printType(node: TypeNode): string {
 /** Variables of one declaration; where their types differ, lengths stand behind the names. */
 function printDeclaration(variables: readonly Declarator[]): string {
   const types = variables.map(({ type }) => printType(type));
-  const [first] = types;
+  const first = elementAt(types, 0);
   const alike = types.every((type) => type === first);
-  const bracket = first!.indexOf('[');
-  const base = alike || bracket < 0 ? first! : first!.slice(0, bracket);
+  const bracket = first.indexOf('[');
+  const base = alike || bracket < 0 ? first : first.slice(0, bracket);
   const items = variables.map(({ name, value }, index) => {
-    const text = alike ? name : name + types[index]!.slice(base.length);
+    const text = alike ? name : name + elementAt(types, index).slice(base.length);
     return value === undefined ? text : `${text} = ${printExpression(value)}`;
   });
   return `${base} ${items.join(', ')}`;
@@ -113,7 +115,7 @@ function printFields(variables: readonly Declarator[]): string[] {
   for (const { type, name, value } of variables) {
     const text = value === undefined ? name : `${name} = ${printExpression(value)}`;
     const typeText = printType(type);
-    if (typeText === last) lines.push(`${lines.pop()!}, ${text}`);
+    if (typeText === last) lines.push(`${required(lines.pop())}, ${text}`);
     else lines.push(`${typeText} ${text}`);
     last = typeText;
   }

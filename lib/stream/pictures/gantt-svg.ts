@@ -1,4 +1,5 @@
 // A software-pipelined launch as a picture: processors downwards, time to the right, a bar for every piece of work, coloured by its stage.
+import { elementAt } from '../../core/known.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { colours, escaped, rounded, svgDocument, textAt } from './svg.ts';
 import { requireFields, requireInteger, requireList, requireRateGraph, requireSizes, requireText } from '../require.ts';
@@ -42,7 +43,7 @@ export function ganttSvg(graph: SdfGraph, bars: readonly GanttBar[], processors:
   });
   const shown = bars.map(({ processor, start, time, actor, stage, what }) => {
     const x = across(start), y = top + processor * rowHeight + 3, wide = Math.max(0.5, across(start + time) - x);
-    const name = graph.actors[actor]!.name;
+    const name = elementAt(graph.actors, actor).name;
     const label = wide > 7 * name.length ? textAt(x + 4, y + 14, name, 'fill="#fff"') : '';
     const fill = `fill="${colours[stage % colours.length]}" stroke="#fff" stroke-width="0.5"`;
     return `<g><title>${escaped(`${name}, ${what}, stage ${stage}, ${rounded(time)} µs`)}</title><rect x="${rounded(x)}" y="${y}" `

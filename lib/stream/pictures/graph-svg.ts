@@ -1,5 +1,6 @@
 // The graph as a picture: filters with their rates, splitters, joiners, channels with their types and initial items.
 import { refusal } from '../../core/errors.ts';
+import { elementAt } from '../../core/known.ts';
 import { ratesOf } from '../elaborate/to-sdf.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import { typeText } from '../interpret/values.ts';
@@ -103,7 +104,7 @@ async function drawn(graph: StreamGraph, title: string): Promise<string> {
   });
   const nodes = graph.nodes.map((node, id) => {
     const { x, y } = drawing.node(String(id));
-    return nodeSvg(node, boxes[id]!, x, y);
+    return nodeSvg(node, elementAt(boxes, id), x, y);
   });
   const keys = legend.map(([what, fill], i) => `<rect x="${16 + 96 * i}" y="12" width="10" height="10" fill="${fill}" stroke="#666"/>`
     + textAt(30 + 96 * i, 21, what));

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
 import { readText, writeFileAtomic } from '../../core/files.ts';
+import { elementAt, required } from '../../core/known.ts';
 import { emitCpp } from '../emit/emit-cpp.ts';
 import { planProgram } from '../emit/plan.ts';
 import type { StreamGraph } from '../graph.ts';
@@ -50,7 +51,7 @@ async function stored(path: string, nodes: number): Promise<z.infer<typeof store
 function repeated(part: Part, firings: number): Float64Array | undefined {
   const { input } = part;
   if (input === undefined || input.length === 0) return input;
-  const size = scalarCount(part.graph.input!.type);
+  const size = scalarCount(required(part.graph.input).type);
   const whole = input.subarray(0, input.length - input.length % size);
   const length = Math.max(whole.length, Math.ceil(firings * part.pop + 256) * size);
   const numbers = new Float64Array(length);
@@ -64,7 +65,7 @@ const mostFirings = 4_000_000;
 async function timeOf(part: Part, run: Runner, seconds: number): Promise<number | undefined> {
   const once = async (firings: number): Promise<{ each: number; count: number }> => {
     const { milliseconds, firings: made } = await run(repeated(part, firings), part.input === undefined ? { iterations: firings } : {});
-    return { each: 1e3 * milliseconds / made[0]!, count: made[0]! };
+    return { each: 1e3 * milliseconds / elementAt(made, 0), count: elementAt(made, 0) };
   };
   let firings = 64;
   let { each, count } = await once(firings);
@@ -108,7 +109,7 @@ export async function measure(graph: StreamGraph, options: ProfileOptions = {}):
   let done = 0;
   for (const [at, part] of parts.entries()) {
     signal?.throwIfAborted();
-    const each = await timeOf(part, runners[at]!, seconds).catch((error: unknown) => {
+    const each = await timeOf(part, elementAt(runners, at), seconds).catch((error: unknown) => {
       // Items in another order than in the whole program can lead a filter astray that keeps state.
       if (error instanceof StreamRunError) return undefined;
       throw error;

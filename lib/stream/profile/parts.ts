@@ -1,4 +1,5 @@
 // Programs of one node each, with what stood on the node's channels in a run of the whole: what profiling measures.
+import { elementAt, required } from '../../core/known.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import { ratesOf, toSdf } from '../elaborate/to-sdf.ts';
 import { recordChannelsAside } from '../interpret/index.ts';
@@ -43,7 +44,7 @@ function alone(graph: StreamGraph, node: GraphNode, input: IrType | undefined, o
 
 function typeAt(graph: StreamGraph, node: GraphNode, side: 'input' | 'output', port = 0): IrType | undefined {
   const channel = (side === 'input' ? node.inputs : node.outputs)[port];
-  if (channel !== undefined) return graph.channels[channel]!.type;
+  if (channel !== undefined) return elementAt(graph.channels, channel).type;
   return port === 0 && graph[side]?.node === node.id ? graph[side].type : undefined;
 }
 
@@ -94,9 +95,9 @@ export async function partsOf(graph: StreamGraph, options: RecordOptions): Promi
       const single = alone(graph, node, input, output);
       if (!shapes.has(node.code)) shapes.set(node.code, shapeOf(single));
       const channel = node.inputs[0];
-      add(shapes.get(node.code)!, node.id, 1, () => ({
+      add(required(shapes.get(node.code)), node.id, 1, () => ({
         graph: single, pop: ratesOf(node, 0).pop,
-        input: input === undefined ? undefined : Float64Array.from(channel === undefined ? given : channels[channel]!),
+        input: input === undefined ? undefined : Float64Array.from(channel === undefined ? given : elementAt(channels, channel)),
       }));
       continue;
     }
