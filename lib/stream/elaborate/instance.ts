@@ -44,7 +44,7 @@ export function* elaborated(whole: Task): Generator<void, Piece> {
   for (let task = tasks.at(-1); task !== undefined; task = tasks.at(-1)) {
     try {
       // A task that begins takes nothing.
-      const step = failure === undefined ? task.next(required(piece)) : task.throw(failure.error);
+      const step = failure === undefined ? task.next(piece as Piece) : task.throw(failure.error);
       [piece, failure] = [undefined, undefined];
       if (step.done === true) {
         piece = step.value;
