@@ -6,7 +6,7 @@ import type { Program } from '../ast.ts';
 import type { ElaborateOptions } from '../elaborate/index.ts';
 import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
-import type { InterpretOptions } from '../interpret/index.ts';
+import type { InterpretOptions } from '../interpret/options.ts';
 import { reasonOf } from '../stop.ts';
 
 /** What the worker is told; options: what can be sent to another thread. */

@@ -8,7 +8,7 @@ import { fromConstant, sameType, toConstant, typeText, type Value } from '../int
 import type { ConstantData, IrType } from '../ir.ts';
 import { constantOf, makeConversion } from './fold.ts';
 import { limitHint } from '../interpret/limits.ts';
-import { endType, instantiate, voidType, type BoundParameter, type Piece, type Task } from './instance.ts';
+import { endType, voidType, type BoundParameter, type Instantiate, type Piece, type Task } from './pieces.ts';
 import { Runner } from './runner.ts';
 import { Reported, type End, type Scope, type Session } from './session.ts';
 
@@ -33,14 +33,17 @@ interface Policy {
 
 /** Elaborates a composite. */
 export function* composite(
-  session: Session, declaration: CompositeDeclaration, scope: Scope, bound: readonly BoundParameter[],
+  session: Session, declaration: CompositeDeclaration,
+  { scope, bound, instantiate }: {
+    readonly scope: Scope; readonly bound: readonly BoundParameter[]; readonly instantiate: Instantiate;
+  },
 ): Task {
   const parts: Parts = { children: [], body: undefined, loop: undefined, split: undefined, join: undefined, enqueued: [], isBroken: false };
   const runner = new Runner(session, (symbol) => scope.find(symbol));
   for (const { symbol, entity } of bound) {
     if (entity.kind === 'constant') runner.bind(symbol, entity.data.type, fromConstant(entity.data));
   }
-  for (const statement of runner.steps(declaration.body)) yield* collect(session, runner, parts, statement);
+  for (const statement of runner.steps(declaration.body)) yield* collect({ session, runner, instantiate }, parts, statement);
   const declared = declaredEnds(session, declaration, runner);
   runner.finish();
   if (parts.isBroken) throw new Reported();
@@ -70,9 +73,16 @@ function checkEnds(declaration: CompositeDeclaration, piece: Piece, declared: De
   }
 }
 
-function* collect(session: Session, runner: Runner, parts: Parts, s: Statement): Generator<Task, void, Piece> {
+interface Making {
+  readonly session: Session;
+  readonly runner: Runner;
+  readonly instantiate: Instantiate;
+}
+
+function* collect(making: Making, parts: Parts, s: Statement): Generator<Task, void, Piece> {
+  const { session, runner } = making;
   switch (s.kind) {
-    case 'add': case 'body': case 'loop': yield* addChild(session, runner, parts, s); break;
+    case 'add': case 'body': case 'loop': yield* addChild(making, parts, s); break;
     case 'split': case 'join':
       if (parts[s.kind] !== undefined) throw new Fault('S4040', `a second '${s.kind}'`, s.span);
       parts[s.kind] = policy(session, runner, s.policy);
@@ -87,7 +97,7 @@ function* collect(session: Session, runner: Runner, parts: Parts, s: Statement):
   }
 }
 
-function* addChild(session: Session, runner: Runner, parts: Parts,
+function* addChild({ session, runner, instantiate }: Making, parts: Parts,
   s: { kind: 'add' | 'body' | 'loop'; creator: Creator; span: Span }): Generator<Task, void, Piece> {
   let piece: Piece;
   try {

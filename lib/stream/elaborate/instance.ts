@@ -4,37 +4,15 @@ import type { Creator, Expression, Span, StreamDeclaration } from '../ast.ts';
 import type { NameSymbol, Target } from '../front/checked.ts';
 import { byNeed } from '../front/scope.ts';
 import { withCounts } from '../front/types.ts';
-import type { GraphTree } from '../graph.ts';
 import { Fault } from '../interpret/fault.ts';
 import { sameType, toConstant, typeText } from '../interpret/values.ts';
 import type { ConstantData, FilterCode, IrType } from '../ir.ts';
 import { composite } from './composite.ts';
 import { makeFilter } from './filter.ts';
+import type { BoundParameter, Piece, Task } from './pieces.ts';
 import type { Runner } from './runner.ts';
 import { staticEntity } from './statics.ts';
-import { Scope, type End, type Entity, type Session } from './session.ts';
-
-/** A stream that has been elaborated. An end is undefined where the stream is void on that side. */
-export interface Piece {
-  readonly tree: GraphTree;
-  readonly input: End | undefined;
-  readonly output: End | undefined;
-  /** For messages. */
-  readonly name: string;
-  readonly span: Span;
-}
-
-export const voidType: IrType = { kind: 'void' };
-
-export function endType(end: End | undefined): IrType {
-  return end?.type ?? voidType;
-}
-
-/**
- * A stream being elaborated. It yields the streams in it, and is given what they become: they may be nested deeper than the stack
- * allows.
- */
-export type Task = Generator<Task, Piece, Piece>;
+import { Scope, type Entity, type Session } from './session.ts';
 
 /** Elaborates a stream and all in it, a bit at each step. */
 export function* elaborated(whole: Task): Generator<void, Piece> {
@@ -131,15 +109,9 @@ export function* boundStream(session: Session, declaration: StreamDeclaration,
   return yield* session.inside(label, span, function* (): Task {
     const scope = new Scope(outside);
     for (const { symbol, entity } of bound) scope.set(symbol, entity);
-    if (declaration.kind !== 'filter') return yield* composite(session, declaration, scope, bound);
+    if (declaration.kind !== 'filter') return yield* composite(session, declaration, { scope, bound, instantiate });
     return filter(session, declaration, scope, bound);
   });
-}
-
-/** A parameter and what it stands for. */
-export interface BoundParameter {
-  readonly symbol: NameSymbol;
-  readonly entity: Entity;
 }
 
 function bindParameters(session: Session, declaration: StreamDeclaration, making: Making): BoundParameter[] {

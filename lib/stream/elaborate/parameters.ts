@@ -7,7 +7,7 @@ import { byNeed } from '../front/scope.ts';
 import { Fault } from '../interpret/fault.ts';
 import { normalise, typeText, vectorSizes } from '../interpret/values.ts';
 import type { ConstantData, IrType, ScalarName } from '../ir.ts';
-import type { BoundParameter } from './instance.ts';
+import type { BoundParameter } from './pieces.ts';
 import { Runner } from './runner.ts';
 import type { Entity, Session } from './session.ts';
 import { staticEntity } from './statics.ts';

@@ -5,7 +5,7 @@ import { didYouMean } from '../diagnostics.ts';
 import { mathNames } from '../ir.ts';
 import { arityOf, isMath, otherFunctions, signatureOf } from './builtins.ts';
 import type { Context } from './check-context.ts';
-import type { ExpressionChecker, Frame } from './check-expressions.ts';
+import type { Expressions, Frame } from './check-frame.ts';
 import { checkRules } from './check-rules.ts';
 import type { Callee, Type } from './checked.ts';
 import { basic, describe, isComplex } from './types.ts';
@@ -23,14 +23,14 @@ function ownFunction(context: Context, name: string, { place }: Frame): Extract<
   return declaration === undefined ? undefined : { kind: 'function', declaration, owner };
 }
 
-function requireCount(checker: ExpressionChecker, node: Call, expected: number): void {
+function requireCount(checker: Expressions, node: Call, expected: number): void {
   const found = node.args.length;
   if (found === expected) return;
   checker.context.report(checkRules.argumentCount, node.span,
     { name: node.name, expected: counted(expected, 'argument'), found: found === 0 ? 'none' : found });
 }
 
-function callFunction(checker: ExpressionChecker, node: Call, frame: Frame, callee: Extract<Callee, { kind: 'function' }>): Type {
+function callFunction(checker: Expressions, node: Call, frame: Frame, callee: Extract<Callee, { kind: 'function' }>): Type {
   const { context } = checker;
   const { declaration, owner } = callee;
   context.callees.set(node, callee);
@@ -48,7 +48,7 @@ function callFunction(checker: ExpressionChecker, node: Call, frame: Frame, call
   return declaration.result === undefined ? basic.void : context.resolveType(declaration.result);
 }
 
-function callMath(checker: ExpressionChecker, node: Call, frame: Frame, name: (typeof mathNames)[number]): Type {
+function callMath(checker: Expressions, node: Call, frame: Frame, name: (typeof mathNames)[number]): Type {
   const types = node.args.map((argument) => checker.value(argument, frame));
   // `random(n)` is an int below n.
   if (name === 'random' && types.length === 1) {
@@ -69,7 +69,7 @@ function callMath(checker: ExpressionChecker, node: Call, frame: Frame, name: (t
   return signature.result;
 }
 
-function callPrint(checker: ExpressionChecker, node: Call, frame: Frame): Type {
+function callPrint(checker: Expressions, node: Call, frame: Frame): Type {
   const newline = node.name === 'println';
   checker.context.callees.set(node, { kind: 'print', newline });
   if (!newline || node.args.length > 1) requireCount(checker, node, 1);
@@ -84,7 +84,7 @@ function callPrint(checker: ExpressionChecker, node: Call, frame: Frame): Type {
 }
 
 /** `init_array_1D_int("file", count)`. */
-function callLoad(checker: ExpressionChecker, node: Call, frame: Frame): Type {
+function callLoad(checker: Expressions, node: Call, frame: Frame): Type {
   const element = node.name.endsWith('int') ? 'int' : 'float';
   checker.context.callees.set(node, { kind: 'load', element });
   requireCount(checker, node, 2);
@@ -95,7 +95,7 @@ function callLoad(checker: ExpressionChecker, node: Call, frame: Frame): Type {
 }
 
 /** The type of a call; notes what it calls. */
-export function checkCall(checker: ExpressionChecker, node: Call, frame: Frame): Type {
+export function checkCall(checker: Expressions, node: Call, frame: Frame): Type {
   const { context } = checker;
   const { name } = node;
   const own = ownFunction(context, name, frame);

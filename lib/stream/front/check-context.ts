@@ -1,16 +1,21 @@
 // What all parts of the checker share: tables of declarations, the maps that become `Checked`, and reports.
 import { required } from '../../core/known.ts';
 import type {
-  Creator, Declarator, Expression, FilterDeclaration, FunctionDeclaration, HelperDeclaration, NativeDeclaration, Parameter, Program, Span,
-  Statement, StaticDeclaration, StreamDeclaration, StructDeclaration, TypeNode,
+  CompositeDeclaration, Creator, Declarator, Expression, FilterDeclaration, FunctionDeclaration, HelperDeclaration, NativeDeclaration,
+  Parameter, Program, Span, Statement, StaticDeclaration, StreamDeclaration, StructDeclaration, TypeNode,
 } from '../ast.ts';
 import { didYouMean, type Reporter, type Rule } from '../diagnostics.ts';
 import { preludeProgram } from './builtins.ts';
 import { checkRules } from './check-rules.ts';
 import type { Callee, Ends, NameSymbol, Target, Type } from './checked.ts';
-import type { Site } from './infer-ends.ts';
 import type { Scope } from './scope.ts';
 import { basic, constantOf, describe } from './types.ts';
+
+/** Where an anonymous stream stands. */
+export interface Site {
+  readonly owner: CompositeDeclaration;
+  readonly creator: Creator;
+}
 
 /** Where code stands; decides what it may do. */
 export interface Place {

@@ -3,20 +3,14 @@ import type { Expression, Span, TypeNode } from '../ast.ts';
 import { didYouMean, type Rule } from '../diagnostics.ts';
 import { checkCall, counted } from './check-calls.ts';
 import type { Context, Place } from './check-context.ts';
+import type { Expressions, Frame } from './check-frame.ts';
 import { checkOperator, checkUnary } from './check-operators.ts';
 import { endsOfStream } from './infer-ends.ts';
 import { checkRules } from './check-rules.ts';
 import type { NameSymbol, Type } from './checked.ts';
-import type { Scope } from './scope.ts';
 import {
   basic, castable, common, constantOf, converts, describe, fitsBit, isComplex, isNumeric, isScalar, isUnknown, isWhole, lengthOf, rankOf,
 } from './types.ts';
-
-/** Where an expression stands. */
-export interface Frame {
-  readonly scope: Scope;
-  readonly place: Place;
-}
 
 type Of<K extends Expression['kind']> = Extract<Expression, { kind: K }>;
 
@@ -33,7 +27,7 @@ export function placeName({ kind, function: inside, owner }: Place): string {
 }
 
 /** Checks expressions and notes their types. */
-export class ExpressionChecker {
+export class ExpressionChecker implements Expressions {
   readonly context: Context;
 
   constructor(context: Context) {

@@ -2,7 +2,8 @@
 import { lastOf, required } from '../../core/known.ts';
 import type { FunctionDeclaration, HelperDeclaration, Rate, StaticDeclaration, StreamDeclaration } from '../ast.ts';
 import type { Context, Place } from './check-context.ts';
-import type { ExpressionChecker, Frame } from './check-expressions.ts';
+import type { ExpressionChecker } from './check-expressions.ts';
+import type { Frame } from './check-frame.ts';
 import { endsOfStream } from './infer-ends.ts';
 import { checkRules } from './check-rules.ts';
 import type { StatementChecker } from './check-statements.ts';

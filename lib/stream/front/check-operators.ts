@@ -1,6 +1,6 @@
 // Types of operators.
 import type { BinaryOperator, Expression, UnaryOperator } from '../ast.ts';
-import type { ExpressionChecker, Frame } from './check-expressions.ts';
+import type { Expressions, Frame } from './check-frame.ts';
 import { checkRules } from './check-rules.ts';
 import type { Type } from './checked.ts';
 import { basic, common, constantOf, describe, isNumeric, isScalar, isUnknown, isWhole } from './types.ts';
@@ -45,7 +45,7 @@ function resultOf(operator: BinaryOperator, left: Type, right: Type): Type | und
 }
 
 /** The type of `left operator right`, whose operands have the types given; reports what does not fit. */
-export function checkOperator(checker: ExpressionChecker, operator: BinaryOperator, node: Operands, left: Type, right: Type): Type {
+export function checkOperator(checker: Expressions, operator: BinaryOperator, node: Operands, left: Type, right: Type): Type {
   const { context } = checker;
   if (isUnknown(left) || isUnknown(right)) {
     return ['==', '!=', '<', '<=', '>', '>=', '&&', '||'].includes(operator) ? basic.boolean : basic.unknown;
@@ -75,7 +75,7 @@ export function checkOperator(checker: ExpressionChecker, operator: BinaryOperat
 }
 
 /** The type of `operator operand`. */
-export function checkUnary(checker: ExpressionChecker, node: Extract<Expression, { kind: 'unary' }>, frame: Frame): Type {
+export function checkUnary(checker: Expressions, node: Extract<Expression, { kind: 'unary' }>, frame: Frame): Type {
   const { operator, operand, span } = node;
   if (operator === '!') {
     checker.condition(operand, frame);

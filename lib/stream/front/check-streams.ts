@@ -5,7 +5,8 @@ import type {
 } from '../ast.ts';
 import { quoted, type Context, type Place } from './check-context.ts';
 import { checkNeighbours, checkParts, CreatorChecker } from './check-creators.ts';
-import { ExpressionChecker, type Frame } from './check-expressions.ts';
+import { ExpressionChecker } from './check-expressions.ts';
+import type { Frame } from './check-frame.ts';
 import { checkFunction } from './check-functions.ts';
 import { checkRates } from './check-rates.ts';
 import { checkRules } from './check-rules.ts';

@@ -9,12 +9,6 @@ import { childrenOf, eachStatement, ownExpressions } from './walk.ts';
 
 type Side = 'input' | 'output';
 
-/** Where an anonymous stream stands. */
-export interface Site {
-  readonly owner: CompositeDeclaration;
-  readonly creator: Creator;
-}
-
 /** Types of a stream's ends: as declared, or as far as they have been inferred. */
 export function endsOfStream(context: Context, stream: StreamDeclaration): Ends {
   const { input, output } = stream;

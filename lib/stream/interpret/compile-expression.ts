@@ -2,9 +2,8 @@
 import type { Span } from '../ast.ts';
 import type { ConstantData, IrBinary, IrExpression, IrType } from '../ir.ts';
 import { binaryOf, complexMath, conversionOf, mathOf, unaryOf, vectorBinary } from './arithmetic.ts';
-import type { Compiler } from './compile.ts';
 import { Fault } from './fault.ts';
-import type { Evaluate, Machine } from './machine.ts';
+import type { Evaluate, Machine, Places } from './machine.ts';
 import { copyValue, fromConstant, scalarCount, vectorSizes, zero, type Value } from './values.ts';
 
 /** A fault at run time: an index outside its array. */
@@ -25,8 +24,8 @@ export function isFresh(expression: IrExpression): boolean {
 }
 
 /** Evaluates to a value that the receiver may keep. */
-export function owned(compiler: Compiler, expression: IrExpression): Evaluate {
-  const run = compileExpression(compiler, expression);
+export function owned(places: Places, expression: IrExpression): Evaluate {
+  const run = compileExpression(places, expression);
   if (isFresh(expression)) return run;
   const cost = scalarCount(expression.type) >> 3;
   return (m) => {
@@ -44,56 +43,56 @@ function constantValue(data: ConstantData): Value {
 }
 
 /** Makes a closure of an expression. Values of arrays, vectors and structs may be shared: see {@link owned}. */
-export function compileExpression(compiler: Compiler, e: IrExpression): Evaluate {
+export function compileExpression(places: Places, e: IrExpression): Evaluate {
   switch (e.kind) {
     case 'constant': {
       const value = constantValue(e.value);
       return () => value;
     }
     case 'variable': {
-      const slot = compiler.slot(e.variable);
+      const slot = places.slot(e.variable);
       return (m) => m.frame[slot]!;
     }
     case 'state': {
-      const slot = compiler.machine.fieldSlot(e.variable);
+      const slot = places.machine.fieldSlot(e.variable);
       return (m) => m.fields[slot]!;
     }
-    case 'element': return element(compiler, e);
+    case 'element': return element(places, e);
     case 'field': {
-      const object = compileExpression(compiler, e.object);
+      const object = compileExpression(places, e.object);
       const index = fieldIndex(e.object.type, e.field);
       return (m) => (object(m) as Value[])[index]!;
     }
     case 'part': {
-      const vector = compileExpression(compiler, e.vector);
+      const vector = compileExpression(places, e.vector);
       return (m) => (vector(m) as Float32Array)[e.part]!;
     }
     case 'compose': {
-      const parts = e.parts.map((part) => compileExpression(compiler, part));
+      const parts = e.parts.map((part) => compileExpression(places, part));
       return (m) => Float32Array.from(parts, (part) => part(m) as number);
     }
-    case 'call': return call(compiler, e);
-    case 'math': return math(compiler, e);
+    case 'call': return call(places, e);
+    case 'math': return math(places, e);
     case 'pop': return (m) => m.tape!.pop(e.span);
     case 'peek': {
-      const index = compileExpression(compiler, e.index);
+      const index = compileExpression(places, e.index);
       return (m) => m.tape!.peek(index(m) as number, e.span);
     }
     case 'iter': return (m) => m.iteration | 0;
-    case 'unary': return unary(compiler, e);
-    case 'binary': return binary(compiler, e);
+    case 'unary': return unary(places, e);
+    case 'binary': return binary(places, e);
     case 'conditional': {
-      const [condition, then, otherwise] = [e.condition, e.then, e.otherwise].map((part) => compileExpression(compiler, part)) as
+      const [condition, then, otherwise] = [e.condition, e.then, e.otherwise].map((part) => compileExpression(places, part)) as
         [Evaluate, Evaluate, Evaluate];
       return (m) => (condition(m) !== 0 ? then(m) : otherwise(m));
     }
-    case 'convert': return convert(compiler, e);
+    case 'convert': return convert(places, e);
   }
 }
 
-function element(compiler: Compiler, e: Extract<IrExpression, { kind: 'element' }>): Evaluate {
-  const array = compileExpression(compiler, e.array);
-  const index = compileExpression(compiler, e.index);
+function element(places: Places, e: Extract<IrExpression, { kind: 'element' }>): Evaluate {
+  const array = compileExpression(places, e.array);
+  const index = compileExpression(places, e.index);
   const length = e.array.type.kind === 'array' ? e.array.type.length : 0;
   return (m) => {
     const row = array(m) as Value[];
@@ -103,9 +102,9 @@ function element(compiler: Compiler, e: Extract<IrExpression, { kind: 'element' 
   };
 }
 
-function call(compiler: Compiler, e: Extract<IrExpression, { kind: 'call' }>): Evaluate {
-  const args = e.args.map((arg) => (arg.type.kind === 'array' ? compileExpression(compiler, arg) : owned(compiler, arg)));
-  const callable = compiler.callable(e.function);
+function call(places: Places, e: Extract<IrExpression, { kind: 'call' }>): Evaluate {
+  const args = e.args.map((arg) => (arg.type.kind === 'array' ? compileExpression(places, arg) : owned(places, arg)));
+  const callable = places.callable(e.function);
   const result = e.type;
   return (m) => {
     const frame = new Array<Value>(callable.frameSize).fill(0);
@@ -129,8 +128,8 @@ function random(m: Machine, range: number | undefined, span: Span | undefined): 
   return Math.floor(bits / 4294967296 * range);
 }
 
-function math(compiler: Compiler, e: Extract<IrExpression, { kind: 'math' }>): Evaluate {
-  const args = e.args.map((arg) => compileExpression(compiler, arg));
+function math(places: Places, e: Extract<IrExpression, { kind: 'math' }>): Evaluate {
+  const args = e.args.map((arg) => compileExpression(places, arg));
   if (e.name === 'random') {
     const range = args[0];
     return (m) => random(m, range === undefined ? undefined : range(m) as number, e.span);
@@ -143,8 +142,8 @@ function math(compiler: Compiler, e: Extract<IrExpression, { kind: 'math' }>): E
   return b === undefined ? (m) => f(a(m) as number) : (m) => f(a(m) as number, b(m) as number);
 }
 
-function unary(compiler: Compiler, e: Extract<IrExpression, { kind: 'unary' }>): Evaluate {
-  const operand = compileExpression(compiler, e.operand);
+function unary(places: Places, e: Extract<IrExpression, { kind: 'unary' }>): Evaluate {
+  const operand = compileExpression(places, e.operand);
   if (e.type.kind === 'vector') return (m) => (operand(m) as Float32Array).map((x) => -x);
   const f = e.operand.type.kind === 'scalar' ? unaryOf(e.operator, e.operand.type.name) : undefined;
   if (f === undefined) throw new Error(`no operator ${e.operator} for this operand`);
@@ -162,14 +161,14 @@ function isExpression(value: unknown): value is IrExpression {
   return typeof value === 'object' && value !== null && 'kind' in value && 'type' in value;
 }
 
-function binary(compiler: Compiler, e: Extract<IrExpression, { kind: 'binary' }>): Evaluate {
-  const right = compileExpression(compiler, e.right);
+function binary(places: Places, e: Extract<IrExpression, { kind: 'binary' }>): Evaluate {
+  const right = compileExpression(places, e.right);
   if (e.type.kind === 'vector') {
-    const left = mayWrite(e.right) ? owned(compiler, e.left) : compileExpression(compiler, e.left);
+    const left = mayWrite(e.right) ? owned(places, e.left) : compileExpression(places, e.left);
     const { name } = e.type;
     return (m) => vectorBinary(e.operator, name, left(m) as Float32Array, right(m) as Float32Array)!;
   }
-  const left = compileExpression(compiler, e.left);
+  const left = compileExpression(places, e.left);
   if (e.operator === '&&') return (m) => (left(m) !== 0 && right(m) !== 0 ? 1 : 0);
   if (e.operator === '||') return (m) => (left(m) !== 0 || right(m) !== 0 ? 1 : 0);
   const operands = e.left.type.kind === 'scalar' ? e.left.type.name : undefined;
@@ -189,8 +188,8 @@ function divide(left: Evaluate, right: Evaluate, f: (a: number, b: number) => nu
   };
 }
 
-function convert(compiler: Compiler, e: Extract<IrExpression, { kind: 'convert' }>): Evaluate {
-  const operand = compileExpression(compiler, e.operand);
+function convert(places: Places, e: Extract<IrExpression, { kind: 'convert' }>): Evaluate {
+  const operand = compileExpression(places, e.operand);
   const from = e.operand.type;
   if (e.type.kind === 'vector') {
     const size = vectorSizes[e.type.name];

@@ -1,20 +1,12 @@
 // Statements and functions of the intermediate representation as closures.
 import type { IrExpression, IrFunction, IrPlace, IrStatement, IrType, Variable } from '../ir.ts';
 import { compileExpression, fieldIndex, outside, owned } from './compile-expression.ts';
-import { Flow, type Evaluate, type Execute, type Machine } from './machine.ts';
+import { Flow, type Callable, type Evaluate, type Execute, type Machine, type Places } from './machine.ts';
 import { statementSize } from './walk.ts';
 import { copyInto, printed, scalarCount, typeBytes, zero, type Value } from './values.ts';
 
-/** A function ready to be called. */
-export interface Callable {
-  readonly slots: readonly number[];
-  frameSize: number;
-  frameBytes: number;
-  body: Execute;
-}
-
 /** Compiles code of one filter (or of one stream under elaboration): variables get places in a frame, fields places in the machine. */
-export class Compiler {
+export class Compiler implements Places {
   readonly machine: Machine;
   /** Functions that may be called, by name. */
   readonly functions = new Map<string, IrFunction>();

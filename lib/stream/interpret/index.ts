@@ -7,59 +7,18 @@ import { repetitions } from '../schedule/balance.ts';
 import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
 import { countedNodes, countsLines, Engine, firstLines, sinksOf, type EngineOptions } from './engine.ts';
 import { apart, NoWorker } from '../apart/index.ts';
-import { defaultRunLimits, type RunLimits } from './limits.ts';
+import { defaultRunLimits } from './limits.ts';
 import { flatten, scalarCount, type Value } from './values.ts';
 import { requireProgramGraph, withGraph } from '../require.ts';
 import { timeOver, within } from '../stop.ts';
-import { checkRun } from './options.ts';
+import { checkRun, type Interpretation, type InterpretOptions } from './options.ts';
 import { bodiesOf, eachStatement } from './walk.ts';
 import { WholeStates } from './whole-states.ts';
 
 export { StreamRunError } from './error.ts';
 export { decodeFile, encodeFile } from './files.ts';
 export { defaultRunLimits, type RunLimits } from './limits.ts';
-
-/** Options of `interpret`. */
-export interface InterpretOptions {
-  /** Items of the open input: their scalars in memory order. */
-  readonly input?: ArrayLike<number>;
-  /**
-   * Stop after so many items have come out: on the open output; in a program without one, written to files; without either, lines that were
-   * printed. Output and lines are cut to exactly so many.
-   */
-  readonly items?: number;
-  /**
-   * Stop after so many steady states: each sink, and each node of a loop that leads nowhere, has fired its repetitions so often (a first
-   * firing of prework counts as one firing). With dynamic rates, where there are none: each sink has fired so often.
-   */
-  readonly iterations?: number;
-  /** Contents of the files that are read, by the path that the program gives. */
-  readonly files?: Readonly<Record<string, Uint8Array>>;
-  readonly limits?: Partial<RunLimits>;
-  /** Stops `interpret`, which then throws the signal's reason. */
-  readonly signal?: AbortSignal;
-  /** Milliseconds that `interpret` may take. Default: as long as it needs within `limits`. */
-  readonly timeout?: number;
-  /** For `random`. Default 1. Each filter has its own sequence, so that the order of firings does not matter. */
-  readonly seed?: number;
-}
-
-/** What a run by the interpreter gave. */
-export interface Interpretation {
-  /** Scalars of the items on the open output, in memory order. */
-  readonly output: readonly number[];
-  /**
-   * What was printed: by steady states, in each by filters from the source on, of each filter by firings. Without steady states (dynamic
-   * rates, rates that do not balance) as the filters fire, which is by demand.
-   */
-  readonly printed: string;
-  /** Firings of each node. */
-  readonly firings: readonly number[];
-  /** Files that were written. */
-  readonly files: Readonly<Record<string, Uint8Array>>;
-  /** Whether the run stopped because nothing could fire any more, before `items` or `iterations` were reached. */
-  readonly exhausted: boolean;
-}
+export type { Interpretation, InterpretOptions } from './options.ts';
 
 function check(name: string, x: number | undefined): void {
   if (x !== undefined && (!Number.isInteger(x) || x < 0)) throw refusal(name, 'an integer of 0 or more', String(x));

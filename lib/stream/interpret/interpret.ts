@@ -2,8 +2,7 @@
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
 import { withGraph } from '../require.ts';
-import type { Interpretation, InterpretOptions } from './index.ts';
-import { checkRun } from './options.ts';
+import { checkRun, type Interpretation, type InterpretOptions } from './options.ts';
 
 /**
  * Runs a program step by step, as the reference that every other way to run one agrees with. What takes longer than a tenth of a second,

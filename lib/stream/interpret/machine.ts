@@ -55,6 +55,24 @@ export type SendMessage = (statement: Extract<IrStatement, { kind: 'message' }>,
 
 export type Evaluate = (machine: Machine) => Value;
 export type Execute = (machine: Machine) => Flow;
+
+/** A function ready to be called. */
+export interface Callable {
+  readonly slots: readonly number[];
+  frameSize: number;
+  frameBytes: number;
+  body: Execute;
+}
+
+/** Where the code being compiled finds its variables, fields and functions. */
+export interface Places {
+  readonly machine: Machine;
+  /** The place of a variable in the frame. */
+  slot(variable: Variable): number;
+  /** A function with a frame of its own. */
+  callable(name: string): Callable;
+}
+
 /** How a statement ended. */
 export const Flow = { normal: 0, break: 1, continue: 2, return: 3 } as const;
 export type Flow = (typeof Flow)[keyof typeof Flow];
