@@ -120,9 +120,6 @@ const kKnownCycles = new Set([
   // The classes name each other in their public types: device.array() and array.device.
   'lib/core/device-array.ts -> lib/core/device.ts',
   // The stages of the stream compiler that are being rebuilt.
-  'lib/stream/elaborate/translate.ts -> lib/stream/elaborate/functions.ts',
-  'lib/stream/elaborate/translate.ts -> lib/stream/elaborate/lazy.ts',
-  'lib/stream/elaborate/translate.ts -> lib/stream/elaborate/load.ts',
   'lib/stream/emit/jam.ts -> lib/stream/emit/plan.ts',
   'lib/stream/emit/expression.ts -> lib/stream/emit/call.ts',
   'lib/stream/emit/statement.ts -> lib/stream/emit/call.ts',

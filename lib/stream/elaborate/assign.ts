@@ -4,10 +4,10 @@ import { Fault } from '../interpret/fault.ts';
 import { isScalar, scalar, typeText } from '../interpret/values.ts';
 import type { IrBinary, IrExpression, IrPlace, IrStatement } from '../ir.ts';
 import { constant, known } from './fold.ts';
-import type { Translator } from './translate.ts';
+import type { Translation } from './translation.ts';
 
 /** A place as the program writes it. `how`: what is done to it, for messages. */
-export function place(t: Translator, e: Expression, how = 'assigned'): IrPlace {
+export function place(t: Translation, e: Expression, how = 'assigned'): IrPlace {
   switch (e.kind) {
     case 'name': {
       const entity = t.find(e);
@@ -52,7 +52,7 @@ function hasEffects(e: IrExpression): boolean {
 }
 
 /** The place with its indices evaluated beforehand where `isDue`. */
-export function steady(t: Translator, target: IrPlace, isDue: (index: IrExpression) => boolean, position = t.before.length): IrPlace {
+export function steady(t: Translation, target: IrPlace, isDue: (index: IrExpression) => boolean, position = t.before.length): IrPlace {
   switch (target.kind) {
     case 'element': {
       const array = steady(t, target.array as IrPlace, isDue, position);
@@ -67,7 +67,7 @@ export function steady(t: Translator, target: IrPlace, isDue: (index: IrExpressi
 /** Indices that a later evaluation may change. */
 const mayChange = (index: IrExpression): boolean => index.kind !== 'constant' && index.kind !== 'variable';
 
-export function assignment(t: Translator, s: Extract<Statement, { kind: 'assign' }>): IrStatement[] {
+export function assignment(t: Translation, s: Extract<Statement, { kind: 'assign' }>): IrStatement[] {
   let target = place(t, s.target);
   const { operator } = s;
   if (operator !== '=') target = steady(t, target, hasEffects);
@@ -82,7 +82,7 @@ export function assignment(t: Translator, s: Extract<Statement, { kind: 'assign'
   return [{ kind: 'assign', target, value, span: s.span }];
 }
 
-export function increment(t: Translator, s: { target: Expression; by: 1 | -1; span: Span }): IrStatement[] {
+export function increment(t: Translation, s: { target: Expression; by: 1 | -1; span: Span }): IrStatement[] {
   const target = steady(t, place(t, s.target), hasEffects);
   const one = constant(isScalar(target.type, 'float') || isScalar(target.type, 'double') ? 'float' : 'int', 1, s.span);
   const value = t.converted(t.binary(s.by > 0 ? '+' : '-', target, one, s.span), target.type, s.span);

@@ -1,8 +1,12 @@
 // Constants among expressions: making them, reading them, and working out what is known already.
+import { elementAt } from '../../core/known.ts';
 import type { Span } from '../ast.ts';
 import { ArithmeticError, binaryOf, complexMath, conversionOf, mathOf, unaryOf, vectorBinary } from '../interpret/arithmetic.ts';
 import { normalise, sameType, scalar, scalarCount, vectorSizes } from '../interpret/values.ts';
 import type { ConstantData, IrBinary, IrExpression, IrType, MathName, ScalarName } from '../ir.ts';
+
+/** Scalars from the narrowest to the widest. */
+const order: readonly ScalarName[] = ['boolean', 'bit', 'int', 'float', 'double'];
 
 type Scalar = Extract<IrType, { kind: 'scalar' }>;
 
@@ -114,4 +118,20 @@ export function makeConversion(e: IrExpression, type: IrType): IrExpression | un
   const isReal = type.name === 'double' || (type.name === 'float' && e.type.name === 'int');
   const from = isReal ? exact.get(e) ?? a : a;
   return constant(type.name, conversionOf(e.type.name, type.name)(from), span);
+}
+
+/** The type at which an operator works on operands of two types; `?`: the type that holds both. */
+export function operandType(operator: IrBinary | '?', a: IrType, b: IrType): IrType | undefined {
+  if (a.kind === 'vector' || b.kind === 'vector') {
+    if (a.kind === 'vector' && b.kind === 'vector') return a.name === b.name ? a : undefined;
+    const [vector, other] = a.kind === 'vector' ? [a, b] : [b, a];
+    return other.kind === 'scalar' && other.name !== 'boolean' && vector.kind === 'vector' ? vector : undefined;
+  }
+  if (a.kind !== 'scalar' || b.kind !== 'scalar') return undefined;
+  if (operator === '&&' || operator === '||') return scalar('boolean');
+  const wider = elementAt(order, Math.max(order.indexOf(a.name), order.indexOf(b.name)));
+  if (operator === '<<' || operator === '>>' || '+-*/%'.includes(operator)) {
+    return scalar(wider === 'bit' || wider === 'boolean' ? 'int' : wider);
+  }
+  return scalar(wider);
 }

@@ -11,7 +11,7 @@ import { known } from './fold.ts';
 import { rootOf } from './loops.ts';
 import { Scope } from './session.ts';
 import { translateBlock } from './translate-statement.ts';
-import type { Translator } from './translate.ts';
+import type { Translation } from './translation.ts';
 import { rootName } from './usage.ts';
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -26,7 +26,7 @@ interface Bound {
   readonly changed: boolean;
 }
 
-function bindArguments(translator: Translator, declaration: FunctionDeclaration, args: readonly Expression[], span: Span): Bound[] {
+function bindArguments(translator: Translation, declaration: FunctionDeclaration, args: readonly Expression[], span: Span): Bound[] {
   const { session } = translator;
   if (args.length !== declaration.parameters.length) {
     throw new Fault('S4022', `${declaration.name} takes ${declaration.parameters.length} arguments, not ${args.length}`, span);
@@ -48,7 +48,7 @@ function bindArguments(translator: Translator, declaration: FunctionDeclaration,
 }
 
 /** An argument as its parameter takes it; arrays come as they are, with the length that they have. `by`: what changes the array. */
-function argument(translator: Translator, parameter: Parameter, arg: Expression, by: FunctionDeclaration | undefined): IrExpression {
+function argument(translator: Translation, parameter: Parameter, arg: Expression, by: FunctionDeclaration | undefined): IrExpression {
   const type = translator.session.checked.typeOfNode(parameter.type);
   if (type.kind !== 'array' || arg.kind === 'array-literal') {
     const made = translator.as(arg, translator.typeFor(withCounts(type, arg), parameter.span));
@@ -61,7 +61,7 @@ function argument(translator: Translator, parameter: Parameter, arg: Expression,
 }
 
 /** An array that a function changes: a variable or field or a part of one; what no name is left for is kept until the call is over. */
-function changeable(translator: Translator, arg: Expression, by: FunctionDeclaration): IrExpression {
+function changeable(translator: Translation, arg: Expression, by: FunctionDeclaration): IrExpression {
   if (rootName(arg) !== undefined) {
     return place(translator, arg, `changed by ${by.name}`);
   }
@@ -71,7 +71,7 @@ function changeable(translator: Translator, arg: Expression, by: FunctionDeclara
 }
 
 /** The call of a function of the program, its translation made if there is none yet for such arguments. */
-export function callFunction(translator: Translator, declaration: FunctionDeclaration, args: readonly Expression[],
+export function callFunction(translator: Translation, declaration: FunctionDeclaration, args: readonly Expression[],
   span: Span): IrExpression {
   const bound = bindArguments(translator, declaration, args, span);
   const key = `${translator.session.idOf(declaration)}(${
@@ -84,7 +84,7 @@ export function callFunction(translator: Translator, declaration: FunctionDeclar
   };
 }
 
-function translateFunction(translator: Translator, declaration: FunctionDeclaration, bound: readonly Bound[], key: string): IrFunction {
+function translateFunction(translator: Translation, declaration: FunctionDeclaration, bound: readonly Bound[], key: string): IrFunction {
   const { session, namer } = translator;
   if (translator.functions.size >= 1024) throw new Fault('S4023', 'too many variants of functions', declaration.span, { fatal: true });
   const outer = translator.scope;
@@ -113,7 +113,7 @@ function translateFunction(translator: Translator, declaration: FunctionDeclarat
 }
 
 /** The body of a function that can end without a result: zero then. */
-function endedByZero(translator: Translator, body: IrFunction['body'], type: IrType): IrFunction['body'] {
+function endedByZero(translator: Translation, body: IrFunction['body'], type: IrType): IrFunction['body'] {
   const variable = { name: translator.namer.unique('nothing'), type };
   return {
     ...body, statements: [...body.statements, { kind: 'declare', variable, value: undefined },
@@ -123,7 +123,7 @@ function endedByZero(translator: Translator, body: IrFunction['body'], type: IrT
 
 /** Runs `make` with the translator set up for the body of a function, and puts everything back. */
 export function withBody<T>(
-  translator: Translator, declaration: FunctionDeclaration, scope: Scope, make: (result: IrType) => T,
+  translator: Translation, declaration: FunctionDeclaration, scope: Scope, make: (result: IrType) => T,
 ): T {
   const { checked } = translator.session;
   const { scope: outer, assigned, result, before } = translator;

@@ -149,7 +149,7 @@ function diagnosticsOf(session: Session): Diagnostic[] {
 function finish(session: Session, piece: Piece): StreamGraph {
   const end = (found: Piece['input']) => (found === undefined ? undefined : { type: found.type, node: found.node });
   return trusted({
-    nodes: session.nodes as readonly GraphNode[], channels: session.channels, tree: piece.tree,
+    nodes: session.nodes, channels: session.channels, tree: piece.tree,
     input: end(piece.input), output: end(piece.output), portals: session.portals, files: session.checked.program.files,
     ...(session.missing.size === 0 ? {} : { missing: [...session.missing] }),
   });

@@ -5,8 +5,8 @@ import { Fault } from '../interpret/fault.ts';
 import { sameType, scalar, typeText } from '../interpret/values.ts';
 import type { IrExpression, IrPlace, IrStatement, IrType, Variable } from '../ir.ts';
 import { increment } from './assign.ts';
-import { constant, known, makeBinary, makeUnary } from './fold.ts';
-import { operandType, type Translator } from './translate.ts';
+import { constant, known, makeBinary, makeUnary, operandType } from './fold.ts';
+import type { Translation } from './translation.ts';
 
 /** An expression with the statements that must be executed before it. */
 interface Prepared {
@@ -14,7 +14,7 @@ interface Prepared {
   readonly before: readonly IrStatement[];
 }
 
-function prepared(t: Translator, make: () => IrExpression): Prepared {
+function prepared(t: Translation, make: () => IrExpression): Prepared {
   const outer = t.before;
   t.before = [];
   try {
@@ -26,7 +26,7 @@ function prepared(t: Translator, make: () => IrExpression): Prepared {
 }
 
 /** `condition ? a : b` by an `if` statement and a variable. */
-function byStatement(t: Translator, condition: IrExpression, type: IrType, branches: readonly [Prepared, Prepared]): IrExpression {
+function byStatement(t: Translation, condition: IrExpression, type: IrType, branches: readonly [Prepared, Prepared]): IrExpression {
   const variable: Variable = { name: t.namer.unique('chosen'), type };
   const target: IrPlace = { kind: 'variable', variable, type, span: condition.span };
   const [then, otherwise] = branches.map(({ before, value }): IrStatement => ({
@@ -38,7 +38,7 @@ function byStatement(t: Translator, condition: IrExpression, type: IrType, branc
 }
 
 /** `a && b`, `a || b`: b only where it matters. */
-export function lazyBoth(t: Translator, e: Extract<Expression, { kind: 'binary' }>): IrExpression {
+export function lazyBoth(t: Translation, e: Extract<Expression, { kind: 'binary' }>): IrExpression {
   const left = t.condition(e.left);
   const right = prepared(t, () => t.condition(e.right));
   const x = known(left);
@@ -54,7 +54,7 @@ export function lazyBoth(t: Translator, e: Extract<Expression, { kind: 'binary' 
 }
 
 /** `c ? a : b`. */
-export function lazyConditional(t: Translator, e: Extract<Expression, { kind: 'conditional' }>): IrExpression {
+export function lazyConditional(t: Translation, e: Extract<Expression, { kind: 'conditional' }>): IrExpression {
   const condition = t.condition(e.condition);
   const x = known(condition);
   const branches = [e.then, e.otherwise].map((branch) => prepared(t, () => t.expression(branch))) as [Prepared, Prepared];
@@ -74,7 +74,7 @@ export function lazyConditional(t: Translator, e: Extract<Expression, { kind: 'c
 }
 
 /** `x++` and its like: the increment goes before the statement, the value stands in its place. */
-export function incrementExpression(t: Translator, e: Extract<Expression, { kind: 'increment' }>): IrExpression {
+export function incrementExpression(t: Translation, e: Extract<Expression, { kind: 'increment' }>): IrExpression {
   const statements = increment(t, e);
   const assign = lastOf(statements);
   if (assign.kind !== 'assign') throw new Error('an increment is an assignment');

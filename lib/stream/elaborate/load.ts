@@ -4,7 +4,7 @@ import type { Expression } from '../ast.ts';
 import { Fault } from '../interpret/fault.ts';
 import { fromConstant, normalise, printed, scalar, type Value } from '../interpret/values.ts';
 import type { ConstantData, IrType } from '../ir.ts';
-import type { Translator } from './translate.ts';
+import type { Translation } from './translation.ts';
 
 /** Works out an expression that stands in the body of a stream, as its variables are now. */
 export type EvaluateNow = (e: Expression) => { readonly type: IrType; readonly value: Value };
@@ -14,7 +14,7 @@ export type EvaluateNow = (e: Expression) => { readonly type: IrType; readonly v
  * other
  * expressions. `now`: works out the values; without it only constants are known.
  */
-export function textOf(translator: Translator, e: Expression, now?: EvaluateNow): string | undefined {
+export function textOf(translator: Translation, e: Expression, now?: EvaluateNow): string | undefined {
   if (e.kind === 'string') return e.value;
   if (e.kind === 'name') {
     const entity = translator.scope.find(translator.session.checked.symbolOf(e));
@@ -26,7 +26,7 @@ export function textOf(translator: Translator, e: Expression, now?: EvaluateNow)
 }
 
 /** A value as `print` writes it. */
-function valueText(translator: Translator, e: Expression, now: EvaluateNow | undefined): string | undefined {
+function valueText(translator: Translation, e: Expression, now: EvaluateNow | undefined): string | undefined {
   if (translator.session.checked.typeOf(e).kind === 'string') return undefined;
   if (e.kind === 'character') return String.fromCharCode(e.value);
   if (now !== undefined) {
@@ -43,7 +43,7 @@ function valueText(translator: Translator, e: Expression, now: EvaluateNow | und
 
 /** `init_array_1D_int(file, count)`: numbers as text between blanks, or 32-bit words, little end first; missing ones are zeros. Without
  * the file the program is elaborated with zeros, but not run. */
-export function loadArray(translator: Translator, e: Extract<Expression, { kind: 'call' }>, element: 'int' | 'float'): ConstantData {
+export function loadArray(translator: Translation, e: Extract<Expression, { kind: 'call' }>, element: 'int' | 'float'): ConstantData {
   const { session } = translator;
   const [pathArg, countArg] = e.args;
   const path = pathArg === undefined ? undefined : textOf(translator, pathArg);

@@ -248,7 +248,7 @@ export class Session {
     this.nodes.push({
       id, name: this.nodeNames.unique(fitName(name)), ...shape,
       inputs: new Array<undefined>(ports.inputs).fill(undefined), outputs: new Array<undefined>(ports.outputs).fill(undefined),
-    } as Open<GraphNode>);
+    });
     return id;
   }
 

@@ -182,7 +182,7 @@ class Simulation {
     }
     if (e.type.kind !== 'scalar') return undefined;
     if (e.kind === 'variable') return this.state.env.get(e.variable);
-    const { initial } = root as StateVariable;
+    const { initial } = root as Partial<StateVariable>;
     return initial === undefined || at === undefined ? undefined : initial.numbers[at];
   }
 
@@ -392,7 +392,7 @@ class Simulation {
     if (pops) before.pop[1] = Infinity;
     if (pushes) before.push[1] = Infinity;
     this.#forget(s);
-    let isReturned = false;
+    let isReturned = false as boolean;
     eachStatement(s.body, (part) => { isReturned ||= part.kind === 'return'; });
     return isReturned ? 'unclear' : 'normal';
   }

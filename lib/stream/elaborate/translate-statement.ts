@@ -7,18 +7,18 @@ import { known } from './fold.ts';
 import { textOf } from './load.ts';
 import { counterOf } from './loops.ts';
 import { Namer } from './names.ts';
-import type { Translator } from './translate.ts';
+import type { Translation } from './translation.ts';
 
 type Of<K extends Statement['kind']> = Extract<Statement, { kind: K }>;
 
 /** The statements of a block in a block. */
-export function translateBlock(t: Translator, statement: Statement): IrStatement {
+export function translateBlock(t: Translation, statement: Statement): IrStatement {
   const statements = statement.kind === 'block' ? statement.statements : [statement];
   return { kind: 'block', statements: statements.flatMap((each) => translateStatement(t, each)), span: statement.span };
 }
 
 /** One statement as however many it takes. */
-export function translateStatement(t: Translator, statement: Statement): IrStatement[] {
+export function translateStatement(t: Translation, statement: Statement): IrStatement[] {
   const outer = t.before;
   t.before = [];
   try {
@@ -29,7 +29,7 @@ export function translateStatement(t: Translator, statement: Statement): IrState
   }
 }
 
-function translate(t: Translator, s: Statement): IrStatement[] {
+function translate(t: Translation, s: Statement): IrStatement[] {
   const { span } = s;
   switch (s.kind) {
     case 'block': return [translateBlock(t, s)];
@@ -57,7 +57,7 @@ function translate(t: Translator, s: Statement): IrStatement[] {
   }
 }
 
-export function translateDeclarator(t: Translator, d: Declarator): IrStatement[] {
+export function translateDeclarator(t: Translation, d: Declarator): IrStatement[] {
   const { checked } = t.session;
   const symbol = checked.symbolOfDeclaration(d);
   const written = symbol.type;
@@ -84,7 +84,7 @@ export function translateDeclarator(t: Translator, d: Declarator): IrStatement[]
   return [{ kind: 'declare', variable, value, span: d.span }];
 }
 
-function expressionStatement(t: Translator, s: Of<'expression'>): IrStatement[] {
+function expressionStatement(t: Translation, s: Of<'expression'>): IrStatement[] {
   const e = s.value;
   if (e.kind === 'call') {
     const callee = t.session.checked.calleeOf(e);
@@ -94,7 +94,7 @@ function expressionStatement(t: Translator, s: Of<'expression'>): IrStatement[] 
 }
 
 /** What is printed, piece by piece: `"a" + x` is a text and a value. */
-function printPieces(t: Translator, e: Expression): (IrExpression | { text: string })[] {
+function printPieces(t: Translation, e: Expression): (IrExpression | { text: string })[] {
   const text = textOf(t, e);
   if (text !== undefined) return [{ text }];
   if (e.kind === 'character') return [{ text: String.fromCharCode(e.value) }];
@@ -103,13 +103,13 @@ function printPieces(t: Translator, e: Expression): (IrExpression | { text: stri
   return [t.expression(e)];
 }
 
-function print(t: Translator, e: Extract<Expression, { kind: 'call' }>, newline: boolean): IrStatement[] {
+function print(t: Translation, e: Extract<Expression, { kind: 'call' }>, newline: boolean): IrStatement[] {
   const pieces = e.args.flatMap((arg) => printPieces(t, arg));
   if (pieces.length === 0) pieces.push({ text: '' });
   return pieces.map((value, i) => ({ kind: 'print', value, newline: newline && i === pieces.length - 1, span: e.span }));
 }
 
-function conditional(t: Translator, s: Of<'if'>): IrStatement[] {
+function conditional(t: Translation, s: Of<'if'>): IrStatement[] {
   const condition = t.condition(s.condition);
   const x = known(condition);
   if (x !== undefined) {
@@ -122,7 +122,7 @@ function conditional(t: Translator, s: Of<'if'>): IrStatement[] {
 }
 
 /** A condition and the statements that must be executed each time before it. */
-function loopCondition(t: Translator, e: Expression | undefined): { condition: IrExpression | undefined; before: IrStatement[] } {
+function loopCondition(t: Translation, e: Expression | undefined): { condition: IrExpression | undefined; before: IrStatement[] } {
   if (e === undefined) return { condition: undefined, before: [] };
   const outer = t.before;
   t.before = [];
@@ -145,7 +145,7 @@ function undeclared(statements: readonly IrStatement[]): { declared: IrStatement
   return { declared, assigned };
 }
 
-function loop(t: Translator, s: Of<'while' | 'do' | 'for'>): IrStatement[] {
+function loop(t: Translation, s: Of<'while' | 'do' | 'for'>): IrStatement[] {
   const initial = s.kind === 'for' && s.initial !== undefined ? translateStatement(t, s.initial) : [];
   const { condition, before } = loopCondition(t, s.condition);
   const x = condition === undefined ? undefined : known(condition);
@@ -172,7 +172,7 @@ export function handlerName(filter: FilterDeclaration, handler: FunctionDeclarat
   return names.unique(handler.name);
 }
 
-function message(t: Translator, s: Of<'message'>): IrStatement {
+function message(t: Translation, s: Of<'message'>): IrStatement {
   const { checked } = t.session;
   const { portal: symbol, handler } = checked.messageOf(s);
   const entity = t.scope.find(symbol);

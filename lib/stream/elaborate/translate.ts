@@ -4,31 +4,25 @@ import type { Expression, FunctionDeclaration, Span } from '../ast.ts';
 import type { Callee, NameSymbol, Type } from '../front/checked.ts';
 import { Fault } from '../interpret/fault.ts';
 import { isScalar, scalar, scalarCount, toConstant, typeText, unflatten, vectorSizes } from '../interpret/values.ts';
-import type { ConstantData, IrBinary, IrExpression, IrFunction, IrStatement, IrType, ScalarName, StateVariable, Variable } from '../ir.ts';
+import type { ConstantData, IrBinary, IrExpression, IrFunction, IrStatement, IrType, StateVariable, Variable } from '../ir.ts';
 import { callFunction } from './functions.ts';
-import { constant, constantOf, known, makeBinary, makeConversion, makeMath, makeUnary, slice } from './fold.ts';
+import { constant, constantOf, known, makeBinary, makeConversion, makeMath, makeUnary, operandType, slice } from './fold.ts';
 import { incrementExpression, lazyBoth, lazyConditional } from './lazy.ts';
 import { loadArray } from './load.ts';
 import type { Namer } from './names.ts';
 import type { Entity, Scope, Session } from './session.ts';
-
-/** What the code being translated may do. */
-export interface Ends {
-  readonly input: IrType;
-  readonly output: IrType;
-}
+import type { Ends, Translation } from './translation.ts';
 
 /** Works out an int that nothing of a firing changes. `find`: what names stand for. */
 export type EvaluateInt = (e: Expression, find: (symbol: NameSymbol) => Entity | undefined) => number;
 
-const order: readonly ScalarName[] = ['boolean', 'bit', 'int', 'float', 'double'];
 const parts: Readonly<Record<string, number>> = { real: 0, imag: 1, x: 0, y: 1, z: 2, w: 3 };
 
 /**
  * Translates the code of one filter, or (without ends) what is evaluated during elaboration. `tables` collects the constant arrays that the
  * code refers to; without it they stand in place.
  */
-export class Translator {
+export class Translator implements Translation {
   readonly session: Session;
   readonly namer: Namer;
   readonly ends: Ends | undefined;
@@ -340,20 +334,4 @@ export class Translator {
     }));
     return array;
   }
-}
-
-/** The type at which an operator works on operands of two types; `?`: the type that holds both. */
-export function operandType(operator: IrBinary | '?', a: IrType, b: IrType): IrType | undefined {
-  if (a.kind === 'vector' || b.kind === 'vector') {
-    if (a.kind === 'vector' && b.kind === 'vector') return a.name === b.name ? a : undefined;
-    const [vector, other] = a.kind === 'vector' ? [a, b] : [b, a];
-    return other.kind === 'scalar' && other.name !== 'boolean' && vector.kind === 'vector' ? vector : undefined;
-  }
-  if (a.kind !== 'scalar' || b.kind !== 'scalar') return undefined;
-  if (operator === '&&' || operator === '||') return scalar('boolean');
-  const wider = elementAt(order, Math.max(order.indexOf(a.name), order.indexOf(b.name)));
-  if (operator === '<<' || operator === '>>' || '+-*/%'.includes(operator)) {
-    return scalar(wider === 'bit' || wider === 'boolean' ? 'int' : wider);
-  }
-  return scalar(wider);
 }

@@ -8,7 +8,7 @@ type Visit = (node: Expression | Statement) => void;
 
 function visitValue(value: unknown, visit: Visit): void {
   if (Array.isArray(value)) for (const part of value) visitValue(part, visit);
-  else if (typeof value === 'object' && value !== null) visitNode(value as Expression, visit);
+  else if (typeof value === 'object' && value !== null) visitNode(value, visit);
 }
 
 /** Calls `visit` for every expression and statement at and below the node (types, rates and anonymous streams with their insides too). */

@@ -1,6 +1,6 @@
 // Calls: which function a name means, and whether the arguments fit.
 import { elementAt } from '../../core/known.ts';
-import type { Expression, FunctionDeclaration, HelperDeclaration } from '../ast.ts';
+import type { Expression, FunctionDeclaration } from '../ast.ts';
 import { didYouMean } from '../diagnostics.ts';
 import { mathNames } from '../ir.ts';
 import { arityOf, isMath, otherFunctions, signatureOf } from './builtins.ts';
@@ -39,7 +39,7 @@ function callFunction(checker: Expressions, node: Call, frame: Frame, callee: Ex
     context.calls.set(frame.place.function, calls);
     if (!calls.has(declaration)) calls.set(declaration, node.span);
   } else context.calledOutside.add(declaration);
-  if (owner.kind === 'helpers') context.reachFunction(declaration, owner as HelperDeclaration);
+  if (owner.kind === 'helpers') context.reachFunction(declaration, owner);
   requireCount(checker, node, declaration.parameters.length);
   node.args.forEach((argument, index) => {
     const parameter = declaration.parameters[index];

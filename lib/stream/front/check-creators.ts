@@ -49,7 +49,7 @@ export class CreatorChecker {
     }
     if ('policy' in node) {
       if (node.kind === 'join' && node.policy.kind === 'duplicate') this.context.report(checkRules.joinDuplicate, node.policy.span);
-      this.weights(node.policy.kind === 'roundrobin' ? node.policy.weights : [], owner as Composite, frame);
+      this.weights(node.policy.kind === 'roundrobin' ? node.policy.weights : [], owner, frame);
     } else if (node.kind === 'enqueue') {
       const { input } = endsOfStream(this.context, owner);
       this.expressions.convert(node.value, input.kind === 'void' ? basic.unknown : input, frame);

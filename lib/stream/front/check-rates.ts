@@ -126,7 +126,7 @@ class Counter {
   body({ body }: FunctionDeclaration): Use {
     this.before = 0;
     let use = kNoUse;
-    let early = false;
+    let early = false as boolean;
     body.statements.forEach((statement, index) => {
       const last = index === body.statements.length - 1 && statement.kind === 'return';
       eachStatement(statement, ({ kind }) => { early ||= kind === 'return' && !last; });

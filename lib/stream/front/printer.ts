@@ -59,7 +59,7 @@ export function printExpression(node: Expression): string {
     case 'float': return floatText(node.value);
     case 'imaginary': return `${floatText(node.value)}i`;
     case 'boolean': return String(node.value);
-    case 'string': return `"${[...node.value].map((character) => charText(character, '"')).join('')}"`;
+    case 'string': return `"${Array.from(node.value, (character) => charText(character, '"')).join('')}"`;
     case 'character': return `'${charText(String.fromCharCode(node.value), "'")}'`;
     case 'name': return node.name;
     case 'index': return `${base(node.array)}[${printExpression(node.index)}]`;
