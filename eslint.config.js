@@ -53,6 +53,7 @@ const numericLoops = [
   'lib/swept/stability.ts',
   'lib/tridiagonal/cubic-spline.ts',
   'lib/tridiagonal/heat-adi.ts',
+  'lib/tridiagonal/plan.ts',
   'lib/tridiagonal/status.ts',
 ];
 

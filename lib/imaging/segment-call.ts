@@ -4,6 +4,7 @@ import { newReals, viewOf, withResults } from '../core/calls.ts';
 import { requireFields, requireSignal } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { inputArray, resultArray, type RunResult } from '../core/device.ts';
+import { lastOf } from '../core/known.ts';
 import type { Reports } from '../core/operations.gen.ts';
 import { contourRingsInTurns } from './contour.ts';
 import type { CheckedImage, Pixels } from '../files/image.ts';
@@ -73,7 +74,7 @@ async function runChunks(call: SegmentCall, arrays: Arrays, iterations: number, 
     if (done >= iterations || converged) return { run: { ...run, deviceSeconds }, history, done };
     if (run.deviceSeconds < chunkSeconds) chunk *= 2;
     given = arrays.levelSet;
-    const last = history.at(-1)!;
+    const last = lastOf(history);
     if (energyEvery === 0 || last.iteration % energyEvery !== 0) history.pop();
     await new Promise((settle) => setImmediate(settle));
   }

@@ -3,7 +3,6 @@ import { makeInt32 } from '../core/arrays.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { Device, inputArray, resultArray } from '../core/device.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
-import { elementAt } from '../core/known.ts';
 import { callFields, checkOptions, choice, optionTable, realFrom, truth } from '../core/options.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { arrayField, matrixFields, shapeFields } from './options.ts';
@@ -374,7 +373,7 @@ function isShared(matrix: MatrixParameters, { shape, offsets }: Problem): boolea
 /** The status of one matrix as that of each of `batch` systems. */
 function ofEverySystem(one: SystemStatuses, batch: number): SystemStatuses {
   if (one.allOk) return new SystemStatuses(batch, undefined, 1);
-  return new SystemStatuses(makeInt32(batch).fill(elementAt(one.words, 0)), makeInt32(batch).fill(elementAt(one.rows, 0)), 1);
+  return new SystemStatuses(makeInt32(batch).fill(one.words[0]!), makeInt32(batch).fill(one.rows[0]!), 1);
 }
 
 /**

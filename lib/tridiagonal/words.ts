@@ -2,6 +2,7 @@
 import { makeResult } from '../core/arrays.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { resultArray, type Device, type RunResult } from '../core/device.ts';
+import { elementAt } from '../core/known.ts';
 import type { Reports } from '../core/operations.gen.ts';
 import { SystemStatuses, type NotedWords } from './status.ts';
 import type { SplitComplex, Vector } from './types.ts';
@@ -84,8 +85,8 @@ async function readNoted(status: DeviceArray, row: DeviceArray, from: number, co
     for (let i = 0; i < found.length; i += 1) {
       if (found[i] === 0) continue;
       places.push(at + i);
-      words.push(found[i]!);
-      rows.push(foundRows[i]!);
+      words.push(elementAt(found, i));
+      rows.push(elementAt(foundRows, i));
     }
   }
   return { places, words, rows };

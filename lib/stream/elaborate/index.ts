@@ -4,7 +4,7 @@ import { elementAt } from '../../core/known.ts';
 import type { Span, StreamDeclaration } from '../ast.ts';
 import { Reporter, type Diagnostic } from '../diagnostics.ts';
 import type { Checked } from '../front/checked.ts';
-import type { GraphNode, GraphTree, StreamGraph } from '../graph.ts';
+import type { GraphTree, StreamGraph } from '../graph.ts';
 import { Fault } from '../interpret/fault.ts';
 import { trusted } from '../require.ts';
 import { ScheduleError } from '../schedule/error.ts';
