@@ -1,5 +1,6 @@
 // Programs as JavaScript on worker threads: the main thread stays free, runs can be stopped, stateless programs use several cores.
-import { emitJs, type JsProgram } from '../emit/emit-js.ts';
+import type { LoweredProgram } from '../lower/program.ts';
+import { lowerForWasm, wasmText } from '../targets/wasm.ts';
 import { withMarks } from './marks.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
 import type { StreamGraph } from '../graph.ts';
@@ -20,17 +21,17 @@ class Written {
   readonly plan: ProgramPlan;
   readonly #isPlaced: boolean;
   readonly crews = new Crews();
-  program: JsProgram;
+  program: LoweredProgram;
 
   constructor(plan: ProgramPlan, isPlaced: boolean) {
     this.plan = plan;
     this.#isPlaced = isPlaced;
-    this.program = emitJs(plan, { placed: isPlaced });
+    this.program = lowerForWasm(plan, { placed: isPlaced });
   }
 
   withRoom(needed: readonly number[]): this {
-    if (needed.some((items, channel) => items > this.program.text.capacities[channel]!)) {
-      this.program = emitJs(this.plan, { placed: this.#isPlaced, capacities: needed });
+    if (needed.some((items, channel) => items > this.program.capacities[channel]!)) {
+      this.program = lowerForWasm(this.plan, { placed: this.#isPlaced, capacities: needed });
     }
     return this;
   }
@@ -45,7 +46,7 @@ export function compileJsThreads(graph: StreamGraph, options: PlanOptions = {}):
   const byCores = new Map<number, Written>();
   return {
     plan: alone.plan,
-    get source() { return alone.program.source; },
+    get source() { return wasmText(alone.program); },
     run(input, runOptions = {}) {
       const run = new Run(alone.plan, input, runOptions, true);
       if (run.pieces.length > 1 || run.threads === 1) return byWorkers(run, alone.withRoom(run.peaks()), runOptions);

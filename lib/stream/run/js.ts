@@ -1,7 +1,8 @@
 // Programs as JavaScript, run in this thread.
 import { compileFunction } from 'node:vm';
 import { WarploomError } from '../../core/errors.ts';
-import { emitJs, type JsProgram } from '../emit/emit-js.ts';
+import type { LoweredProgram } from '../lower/program.ts';
+import { lowerForWasm, wasmText } from '../targets/wasm.ts';
 import { withMarks } from './marks.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
 import type { StreamGraph } from '../graph.ts';
@@ -31,7 +32,7 @@ export function compileJs(graph: StreamGraph, options: PlanOptions = {}): Compil
   const machine = new JsMachine(plan);
   return {
     plan,
-    get source() { return machine.program.source; },
+    get source() { return wasmText(machine.program); },
     run: (input, runOptions = {}) => machine.run(input, runOptions)!,
     tryRun: (input, runOptions, milliseconds) => machine.run(input, runOptions, milliseconds),
   };
@@ -47,13 +48,13 @@ const awake = new Set<JsMachine>();
 
 class JsMachine {
   readonly #plan: ProgramPlan;
-  program: JsProgram;
+  program: LoweredProgram;
   #common: CommonData | undefined;
   #machine: ((parts: readonly Part[]) => Answer[]) | undefined;
 
   constructor(plan: ProgramPlan) {
     this.#plan = plan;
-    this.program = emitJs(plan);
+    this.program = lowerForWasm(plan);
   }
 
   run(input: ArrayLike<number> | undefined, options: RunOptions, milliseconds = Infinity): RunResult | undefined {
@@ -62,8 +63,8 @@ class JsMachine {
     const until = performance.now() + milliseconds;
     const run = new Run(this.#plan, input, { ...options, threads: 1, maxTurns: turns, until }, false);
     const peaks = run.peaks();
-    if (peaks.some((items, channel) => items > this.program.text.capacities[channel]!)) {
-      this.program = emitJs(this.#plan, { capacities: peaks });
+    if (peaks.some((items, channel) => items > this.program.capacities[channel]!)) {
+      this.program = lowerForWasm(this.#plan, { capacities: peaks });
       this.#common = this.#machine = undefined;
     }
     const [parts] = run.parts(this.program) as [Part[]];
@@ -72,7 +73,7 @@ class JsMachine {
       if (answer.isMemory) throw outOfMemory('there is no memory for the streams of this run: give it fewer items at a time', 0);
       throw new WarploomError('ERR_WARPLOOM_INTERNAL', `generated code failed: ${answer.message}`);
     }
-    const isCutShort = answer.kind === 'fault' && turns < maxTurns && this.program.text.sites[answer.site]?.kind === 'steps';
+    const isCutShort = answer.kind === 'fault' && turns < maxTurns && this.program.sites[answer.site]?.kind === 'steps';
     return answer.kind === 'late' || isCutShort ? undefined : run.result(this.program, [answer]);
   }
 
