@@ -1,5 +1,6 @@
 // Planned programs as WebAssembly modules, and where everything lies in their memory.
 import type { Buffer } from '../../kernel/ir.ts';
+import { vectoriseLanes } from '../../kernel/passes/vectorise-lanes.ts';
 import { layoutWasm, pageBytes, type WasmPlace } from '../../kernel/print/wasm-layout.ts';
 import { mostPages } from '../../kernel/print/wasm-binary.ts';
 import { printWasm } from '../../kernel/print/wasm.ts';
@@ -35,7 +36,8 @@ export interface WasmModule {
 
 /** Translates a plan for WebAssembly. */
 export function lowerForWasm(plan: ProgramPlan, options: Omit<LowerOptions, 'together' | 'baseline'> = {}): LoweredProgram {
-  return lowerProgram(plan, { ...options, together: togetherForWasm });
+  const lowered = lowerProgram(plan, { ...options, together: togetherForWasm });
+  return { ...lowered, program: vectoriseLanes(lowered.program) };
 }
 
 /** The program to be read. */
