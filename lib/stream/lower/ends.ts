@@ -5,7 +5,7 @@ import type { IrType } from '../ir.ts';
 import { compareOf, operate } from './arithmetic.ts';
 import { explode, loadValue, storeValue, zeros } from './memory.ts';
 import {
-  at as indexAt, indexOf, isPlace, known, placeOf, plus, sizeOfType, start as front, sum, times, wholeIndex, type Buffers,
+  at as indexAt, indexOf, isPlace, known, placeOf, plus, sizeOfType, sum, times, wholeIndex, type Buffers,
   type Ex, type Index, type Place, type Val,
 } from './value.ts';
 import type { Writer } from './writer.ts';
@@ -57,9 +57,13 @@ export interface EndOptions {
   readonly rate: number;
   /** Items that may be looked at; for outputs the rate. */
   readonly window: number;
-  /** A stretch, or buffers and the index of the firing's first item. */
-  readonly stretch?: Stretch;
-  readonly tape?: { readonly buffers: Buffers; readonly start: Index };
+  readonly sites: EndSites;
+}
+
+/** Buffers, and the index of the firing's first item. */
+export interface Tape {
+  readonly buffers: Buffers;
+  readonly start: Index;
 }
 
 /** Faults that an end can raise, by site. */
@@ -78,6 +82,7 @@ export class End {
   readonly options: EndOptions;
   readonly #w: Writer;
   readonly #sites: EndSites;
+  readonly #stretch: Stretch | undefined;
   /** Index of the next item in the buffers. */
   #at: Index;
   #start: Index;
@@ -90,18 +95,23 @@ export class End {
   /** Locals to be assigned by pushes in a branch. */
   #branch: { readonly names: readonly (readonly Local[])[]; next: number } | undefined;
 
-  constructor(writer: Writer, options: EndOptions, sites: EndSites) {
+  constructor(writer: Writer, options: EndOptions, items: Stretch | Tape) {
     this.#w = writer;
     this.options = options;
-    this.#sites = sites;
-    const { stretch, tape, isInput } = options;
-    this.#buffers = stretch?.buffers ?? (stretch?.items === undefined ? stretch?.toMemory(writer) : undefined) ?? tape?.buffers ?? {};
-    this.#at = this.#start = stretch === undefined ? tape?.start ?? front : indexAt(isInput ? stretch.read : stretch.written);
+    this.#sites = options.sites;
+    if (items instanceof Stretch) {
+      this.#stretch = items;
+      this.#buffers = items.items === undefined ? items.toMemory(writer) : {};
+      this.#at = this.#start = indexAt(options.isInput ? items.read : items.written);
+    } else {
+      this.#buffers = items.buffers;
+      this.#at = this.#start = items.start;
+    }
   }
 
   /** Items in locals. */
   get #items(): Val[] | undefined {
-    return this.options.stretch?.items;
+    return this.#stretch?.items;
   }
 
   get isInLocals(): boolean {
@@ -114,7 +124,8 @@ export class End {
 
   /** Items lie in memory from now on. */
   toMemory(): void {
-    const { stretch, isInput } = this.options;
+    const stretch = this.#stretch;
+    const { isInput } = this.options;
     if (stretch?.items === undefined) return;
     this.#buffers = stretch.toMemory(this.#w);
     this.#start = indexAt(isInput ? stretch.read : stretch.written);
@@ -152,17 +163,17 @@ export class End {
   }
 
   pop(): Val {
-    const { stretch, type } = this.options;
+    const { type } = this.options;
     const items = this.#items;
     if (items === undefined) return loadValue(this.#w, this.#place(this.#advance()), type);
-    const item = items[stretch!.read + this.low];
+    const item = items[this.#stretch!.read + this.low];
     this.#countOne();
     return item ?? zeros(this.#w, type);
   }
 
   /** The item `index` behind the next; `range` of the index, where known. */
   peek(index: Ex, range: readonly [number, number] | undefined): Val {
-    const { stretch, type, window } = this.options;
+    const { type, window } = this.options;
     const w = this.#w;
     const fixed = known(index);
     if (this.isInLocals && fixed === undefined) this.toMemory();
@@ -170,7 +181,7 @@ export class End {
     if (items !== undefined) {
       const at = this.low + fixed!;
       if (fixed! < 0 || at >= window) w.trap(this.#sites.peek(), index.e);
-      return items[stretch!.read + at] ?? zeros(w, type);
+      return items[this.#stretch!.read + at] ?? zeros(w, type);
     }
     const isSafe = !this.isDynamic && range !== undefined && range[0] >= 0 && this.high + range[1] < window;
     return loadValue(w, this.#place(sum(isSafe ? this.#at : this.#next(), isSafe ? indexOf(index) : this.#checked(index))), type);
@@ -294,7 +305,8 @@ export class End {
   /** At the end of a firing: all items moved, or a fault. */
   finish(): void {
     const w = this.#w;
-    const { rate, stretch, isInput } = this.options;
+    const { rate, isInput } = this.options;
+    const stretch = this.#stretch;
     if (this.#moving !== undefined) {
       const moved = this.#moved();
       w.guard(compareOf('==', moved, i32(rate)), this.#sites.rate(), moved);

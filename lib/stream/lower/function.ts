@@ -11,13 +11,13 @@ import type { Step } from '../schedule/index.ts';
 import { compareOf, operate } from './arithmetic.ts';
 import { runBody } from './call.ts';
 import { Context, type Style } from './context.ts';
-import { End, Stretch } from './ends.ts';
+import { End, Stretch, type EndOptions, type Tape } from './ends.ts';
 import { together } from './loop.ts';
 import { moverFiring, type MoverNode } from './movers.ts';
 import type { ProgramBuffers } from './program.ts';
 import type { Site } from './sites.ts';
 import {
-  at, held, holdsArrays, sizeOfType, type Binding, type Buffers, type Ex, type Index,
+  held, holdsArrays, sizeOfType, type Binding, type Buffers, type Ex,
 } from './value.ts';
 import { Writer } from './writer.ts';
 
@@ -46,6 +46,14 @@ interface Kept {
 /** The end of a channel or stream at a function, by name. */
 type EndName = `${'r' | 'w'}${number}`;
 
+/** What all firings of a node see of an end alike. */
+interface EndShape {
+  /** Of the channel or stream. */
+  readonly id: number;
+  readonly external: External | undefined;
+  readonly options: EndOptions;
+}
+
 export interface MadeFunction {
   readonly f: KernelFunction;
   /** Whether firings can raise faults. */
@@ -60,7 +68,8 @@ export class FunctionMaker {
   readonly #n: Local = { name: 'n', type: 'i32' };
   readonly #kept = new Map<string, Kept>();
   readonly #state = new Map<number, Map<Variable, Binding>>();
-  readonly #stretches = new Map<number, Stretch>();
+  readonly #stretches = new Map<number, Stretch | undefined>();
+  readonly #shapes = new Map<string, EndShape | undefined>();
   /** Buffers of channels that are filled and emptied in each iteration of the group, where not all places are known. */
   readonly #iteration = new Map<number, Buffers>();
   #group: Group | undefined;
@@ -303,43 +312,51 @@ export class FunctionMaker {
 
   /** One end of a channel for the next firing. */
   #end(node: GraphNode, port: number, isInput: boolean, isFirst: boolean): End | undefined {
+    const key = `${node.id} ${port} ${isInput} ${isFirst}`;
+    if (!this.#shapes.has(key)) this.#shapes.set(key, this.#shapeOf(node, port, isInput, isFirst));
+    const shape = this.#shapes.get(key);
+    if (shape === undefined) return undefined;
+    const { id, external, options } = shape;
+    const stretch = external === undefined ? this.#stretchOf(id) : undefined;
+    return new End(this.#w, options, stretch ?? this.#tape(id, external, isInput, options.rate));
+  }
+
+  #shapeOf(node: GraphNode, port: number, isInput: boolean, isFirst: boolean): EndShape | undefined {
     const channel = (isInput ? node.inputs : node.outputs)[port];
     const external = channel === undefined ? this.#externalOf(node, port, isInput) : undefined;
     if (channel === undefined && external === undefined) return undefined;
     const rates = ratesOf(node, port, isFirst);
     const rate = isInput ? rates.pop : rates.push;
     const type = channel === undefined ? external!.type : this.#p.plan.graph.channels[channel]!.type;
-    const options = { type, isInput, rate, window: isInput ? rates.peek : rate };
     const span = node.kind === 'filter' ? node.code.span : undefined;
-    const site = (kind: 'pop' | 'push' | 'peek', limit: number) => (): number => this.#site({ kind, node: node.id, span, limit });
-    const sites = { rate: site(isInput ? 'pop' : 'push', rate), peek: site('peek', rates.peek) };
-    const stretch = channel === undefined ? undefined : this.#stretchOf(channel);
-    if (stretch !== undefined) return new End(this.#w, { ...options, stretch }, sites);
-    return new End(this.#w, { ...options, tape: this.#tape(channel ?? external!.id, external, isInput, rate) }, sites);
+    const site = (kind: 'pop' | 'push' | 'peek', limit: number): number => this.#site({ kind, node: node.id, span, limit });
+    return { id: channel ?? external!.id, external, options: {
+      type, isInput, rate, window: isInput ? rates.peek : rate,
+      sites: { rate: () => site(isInput ? 'pop' : 'push', rate), peek: () => site('peek', rates.peek) },
+    } };
   }
 
   /** Items of a channel within one iteration of the group, where all firings that move them are written out. */
   #stretchOf(channel: number): Stretch | undefined {
     if (this.#group === undefined || !this.#isIteration(channel)) return undefined;
+    if (this.#stretches.has(channel)) return this.#stretches.get(channel);
     const { graph, storage, rates } = this.#p.plan;
     const { from, to, type } = graph.channels[channel]!;
-    if (!this.#group.steps.every((step) => (step.actor !== from && step.actor !== to) || this.#isWrittenOut(step))) return undefined;
-    let stretch = this.#stretches.get(channel);
-    if (stretch === undefined) {
-      const inLocals = storage[channel] === 'registers' && this.#mode === 'group';
-      this.#stretches.set(channel, stretch = new Stretch(type, rates[channel]! / this.#group.iterations, inLocals));
-    }
+    const isKnown = this.#group.steps.every((step) => (step.actor !== from && step.actor !== to) || this.#isWrittenOut(step));
+    const inLocals = storage[channel] === 'registers' && this.#mode === 'group';
+    const stretch = isKnown ? new Stretch(type, rates[channel]! / this.#group.iterations, inLocals) : undefined;
+    this.#stretches.set(channel, stretch);
     return stretch;
   }
 
   /** Buffers of a channel or stream, and the index of the next item. */
-  #tape(id: number, external: External | undefined, isInput: boolean, rate: number): { buffers: Buffers; start: Index } {
+  #tape(id: number, external: External | undefined, isInput: boolean, rate: number): Tape {
     const buffers = external === undefined ? this.#channelBuffers(id) : this.#p.external(external);
     const name: EndName = `${isInput ? 'r' : 'w'}${id}`;
     const moved = this.#moved.get(name) ?? 0;
     if (this.#group !== undefined) this.#moved.set(name, moved + rate);
     const local = this.#index(name, id, isInput, external);
-    return { buffers, start: { ...at(moved), base: get(local) } };
+    return { buffers, start: { base: get(local), add: moved, stable: true } };
   }
 
   /** The local with the index of an end. */

@@ -78,8 +78,9 @@ export function loop(all: Together, s: Loop): void {
     statement(c, part);
     if (part.kind === 'declare') for (const each of others) each.bindings.set(part.variable, c.bindings.get(part.variable)!);
   }
+  if (skip(all, s)) return;
   if (s.condition !== undefined && isShort(c, s)) unroll(all, s, s.condition);
-  else if (!skip(all, s)) keep(all, s, entry);
+  else keep(all, s, entry);
 }
 
 /** Whether the loop is unrolled: its condition follows from what is known, and not too much code results. */

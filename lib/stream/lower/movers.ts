@@ -4,7 +4,7 @@ import type { External } from '../emit/plan.ts';
 import { countsOf } from '../emit/layout.ts';
 import type { GraphNode } from '../graph.ts';
 import { compareOf, operate } from './arithmetic.ts';
-import { End } from './ends.ts';
+import { End, type Tape } from './ends.ts';
 import { loadValue } from './memory.ts';
 import { placeOf, times, type Buffers, type Index } from './value.ts';
 import type { Writer } from './writer.ts';
@@ -19,7 +19,7 @@ export interface Mover {
   readonly isGroup: boolean;
   end(port: number, isInput: boolean): End | undefined;
   /** Where the next item of a file is written. */
-  file(external: External): { readonly buffers: Buffers; readonly start: Index };
+  file(external: External): Tape;
   /** The local with the index of the next item of a file that is read, and the word of memory with their number. */
   reader(external: External): { readonly local: Local; readonly buffers: Buffers; readonly ix: Buffer; readonly length: number };
 }
@@ -78,6 +78,6 @@ function read(m: Mover, node: MoverNode, output: End): void {
 function write(m: Mover, node: MoverNode, input: End): void {
   const external = m.externals.find(({ kind, node: id }) => kind === 'writer' && id === node.id)!;
   const { type } = external;
-  const end = new End(m.w, { type, isInput: false, rate: 1, window: 1, tape: m.file(external) }, { rate: () => 0, peek: () => 0 });
+  const end = new End(m.w, { type, isInput: false, rate: 1, window: 1, sites: { rate: () => 0, peek: () => 0 } }, m.file(external));
   end.push(input.pop());
 }

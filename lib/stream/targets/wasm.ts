@@ -37,7 +37,8 @@ export interface WasmModule {
 /** Translates a plan for WebAssembly. */
 export function lowerForWasm(plan: ProgramPlan, options: Omit<LowerOptions, 'together' | 'baseline'> = {}): LoweredProgram {
   const lowered = lowerProgram(plan, { ...options, together: togetherForWasm });
-  return { ...lowered, program: vectoriseLanes(lowered.program) };
+  const isHot = new Set(plan.groups.map(({ id }) => `group_${id}`));
+  return { ...lowered, program: vectoriseLanes(lowered.program, ({ name }) => isHot.has(name)) };
 }
 
 /** The program to be read. */
