@@ -1,8 +1,8 @@
 // Straight-line code in which statements stand four (of doubles two) times, each copy on values of its own: made one statement on lanes.
 // Jammed and unrolled loops look like that. Lanes are rounded as they are alone, so all bits stay.
 import {
-  extract, get, lanes, lanesOf, set, splat, vectorOf, type Body, type Expression, type ExpressionOf, type KernelFunction, type Local,
-  type Program,  type ScalarType, type Statement, type StatementOf, type Type,
+  extract, get, lanes, lanesOf, set, splat, vectorOf, type Body, type Expression, type ExpressionOf, type Local, type Program,
+  type ScalarType, type Statement, type StatementOf, type Type,
 } from '../ir.ts';
 import { expressionsOf, mapBodies, mapBody, mapFunctions, Names, readsOf, walkExpression } from '../visit.ts';
 import { isSame } from './fold.ts';
@@ -286,9 +286,8 @@ function hasGroup(run: readonly Plain[]): boolean {
 }
 
 /** Turns statements that stand once for each lane into statements on lanes, in loops and outside. */
-export function vectoriseLanes(program: Program, isWanted: (f: KernelFunction) => boolean = () => true): Program {
+export function vectoriseLanes(program: Program): Program {
   return mapFunctions(program, (f) => {
-    if (!isWanted(f)) return f;
     const body = new FunctionPacker(Names.of(program, f), f.body).body(f.body);
     return body === f.body ? f : { ...f, body };
   });

@@ -213,14 +213,24 @@ function countedOf(c: Context, s: Loop, counter: Counter | undefined, own: Reado
   return { counter, local: c.w.local('i32', 'i', counter.range), from: slot.ex.e, to: end };
 }
 
+const parts = new WeakMap<Loop, { readonly inside: IrStatement; readonly turn: IrStatement }>();
+
+/** A loop without its beginning, and one turn of it; the same objects each time, of which more is remembered. */
+function partsOf(s: Loop): { readonly inside: IrStatement; readonly turn: IrStatement } {
+  let found = parts.get(s);
+  if (found === undefined) {
+    parts.set(s, found = { inside: { ...s, initial: [] }, turn: { kind: 'block', statements: [s.body, ...s.step] } });
+  }
+  return found;
+}
+
 /** Keeps a loop as a loop. */
 function keep(all: Together, s: Loop, entry: ReadonlyMap<Variable, IrExpression>): void {
   const [c] = all;
   const { analysis } = c.options;
   const counter = counterOf(c, s, entry);
   const own = new Set(s.initial.flatMap((part) => (part.kind === 'declare' ? [part.variable] : [])));
-  const inside: IrStatement = { ...s, initial: [] };
-  const turn: IrStatement = { kind: 'block', statements: [s.body, ...s.step] };
+  const { inside, turn } = partsOf(s);
   const whole = [analysis.count(inside, 'pop'), analysis.count(inside, 'push')];
   const each = [analysis.count(turn, 'pop') ?? 0, analysis.count(turn, 'push') ?? 0] as const;
   const trips = s.trips ?? 0;

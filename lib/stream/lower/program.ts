@@ -37,8 +37,9 @@ export interface SystemBuffers {
 }
 
 /**
- * A program. Functions take the number of firings or iterations. `fire_3` fires node 3, `first_3` once by its prework, `group_3` makes
- * iterations of group 3; `steady` makes whole steady states, and `settle` moves what remains on channels behind so many to their fronts.
+ * A program. Functions take the number of firings or iterations. `fire_3` fires node 3, `first_3` once by its prework (of nodes that are
+ * asked for), `group_3` makes iterations of group 3; `steady` makes whole steady states, and `settle` moves what remains on channels behind
+ * so many to their fronts.
  * Imports: `put` notes a value to be printed, `print` those noted at a site, `room` makes room on a channel.
  */
 export interface LoweredProgram {
@@ -49,9 +50,13 @@ export interface LoweredProgram {
   readonly sites: readonly Site[];
   /** By channel: items that its buffers hold. */
   readonly capacities: readonly number[];
+  /** The program with functions for more nodes alone; itself where it has them. */
+  including(nodes: Iterable<number>): LoweredProgram;
 }
 
 export interface LowerOptions {
+  /** Nodes that get functions of their own. Default: those that fire before the first steady state. */
+  readonly nodes?: Iterable<number>;
   /** Items that channels must hold at least, by channel. */
   readonly capacities?: readonly number[];
   /** One FIFO buffer per channel; no groups. */
@@ -63,6 +68,8 @@ export interface LowerOptions {
    * takes where their items lie side by side. Default: none, for targets whose compilers see to it.
    */
   readonly together?: (pop: number) => number;
+  /** What is made of the functions that run often: those of groups. */
+  readonly passes?: (program: Program) => Program;
 }
 
 /** What WebAssembly wants: see {@link LowerOptions.together}. */
@@ -230,23 +237,58 @@ const imports: readonly Import[] = [
   { name: 'room', parameters: ['i32', 'i32', 'i32'], results: [] },
 ];
 
+/** The functions of a program: those for nodes alone are made when they are first asked for. */
+class Lowering {
+  readonly #p: ProgramBuffers;
+  readonly #groups: readonly KernelFunction[];
+  readonly #alone = new Map<number, readonly KernelFunction[]>();
+
+  constructor(plan: ProgramPlan, options: LowerOptions) {
+    this.#p = new ProgramBuffers(plan, options);
+    const isBaseline = options.baseline === true;
+    const groups = (isBaseline ? [wholeOf(plan)] : plan.groups).map((group) =>
+      groupFunction(this.#p, group, isBaseline ? 'baseline' : 'group'));
+    const all = isBaseline ? groups : [...groups, settleFunction(this.#p), steadyFunction(plan)];
+    this.#groups = options.passes === undefined ? all : options.passes(this.#whole(all)).functions;
+  }
+
+  #whole(functions: readonly KernelFunction[]): Program {
+    const { declarations, system, streams } = this.#p;
+    return { buffers: [...declarations.map(({ buffer }) => buffer), ...Object.values(system) as Buffer[], ...streams], imports, functions };
+  }
+
+  #functionsOf(id: number): readonly KernelFunction[] {
+    let found = this.#alone.get(id);
+    if (found === undefined) {
+      const node = this.#p.plan.graph.nodes[id]!;
+      const make = (name: string, isFirst: boolean): KernelFunction =>
+        small(() => new FunctionMaker(this.#p, 'node', `${name}_${id}`).fire(id, isFirst).f);
+      const first = node.kind === 'filter' && node.code.prework !== undefined ? [make('first', true)] : [];
+      this.#alone.set(id, found = [make('fire', false), ...first]);
+    }
+    return found;
+  }
+
+  program(nodes: ReadonlySet<number>): LoweredProgram {
+    const alone = [...nodes].flatMap((id) => this.#functionsOf(id));
+    const { plan, system, sites, capacities } = this.#p;
+    const made: LoweredProgram = {
+      plan, declarations: [...this.#p.declarations], system, sites, capacities, program: this.#whole([...alone, ...this.#groups]),
+      including: (more) => {
+        const all = new Set([...nodes, ...more]);
+        return all.size === nodes.size ? made : this.program(all);
+      },
+    };
+    return made;
+  }
+}
+
+/** Nodes that fire before the first steady state. */
+function firedBefore({ steady }: ProgramPlan): Set<number> {
+  return new Set(steady.init.map(({ actor }) => actor));
+}
+
 /** Translates a planned program. Throws UnsupportedProgram where it holds what compiled code does not do. */
 export function lowerProgram(plan: ProgramPlan, options: LowerOptions = {}): LoweredProgram {
-  const p = new ProgramBuffers(plan, options);
-  const node = (name: string, id: number, isFirst: boolean): KernelFunction =>
-    small(() => new FunctionMaker(p, 'node', name).fire(id, isFirst).f);
-  const fire = plan.graph.nodes.map(({ id }) => node(`fire_${id}`, id, false));
-  const first = plan.graph.nodes.flatMap((each) => (each.kind === 'filter' && each.code.prework !== undefined
-    ? [node(`first_${each.id}`, each.id, true)] : []));
-  const isBaseline = options.baseline === true;
-  const groups = (isBaseline ? [wholeOf(plan)] : plan.groups).map((group) => groupFunction(p, group, isBaseline ? 'baseline' : 'group'));
-  const runs = isBaseline ? [] : [settleFunction(p), steadyFunction(plan)];
-  const { system, declarations, sites, capacities, streams } = p;
-  return {
-    plan, declarations, system, sites, capacities,
-    program: {
-      buffers: [...declarations.map(({ buffer }) => buffer), ...Object.values(system) as Buffer[], ...streams], imports,
-      functions: [...fire, ...first, ...groups, ...runs],
-    },
-  };
+  return new Lowering(plan, options).program(new Set(options.nodes ?? firedBefore(plan)));
 }

@@ -15,6 +15,8 @@ interface Reach {
   /** Items are moved in loops, or by functions that are called. */
   readonly pops: boolean;
   readonly pushes: boolean;
+  /** Variables that the code assigns or declares. */
+  readonly assigned: ReadonlySet<Variable>;
 }
 
 const remembered = new WeakMap<Analysis, Map<object, Reach>>();
@@ -42,7 +44,9 @@ class Reaching {
   run(code: IrStatement | IrExpression): Reach {
     if ('type' in code) this.#expression(code, false, false);
     else this.#statement(code, false);
-    return { elements: this.#elements, peeks: this.#peeks, pops: this.#pops, pushes: this.#pushes };
+    const assigned = new Set('type' in code ? this.#analysis.assignedBy(code) : this.#analysis.assigned(code));
+    if (!('type' in code)) eachStatement(code, (s) => { if (s.kind === 'declare') assigned.add(s.variable); });
+    return { elements: this.#elements, peeks: this.#peeks, pops: this.#pops, pushes: this.#pushes, assigned };
   }
 
   #statement(whole: IrStatement, isCalled: boolean): void {
@@ -110,12 +114,6 @@ function isFixed(c: Context, index: IrExpression | undefined, assigned: Readonly
   return found;
 }
 
-function declaredIn(code: IrStatement | IrExpression): Set<Variable> {
-  const found = new Set<Variable>();
-  if (!('type' in code)) eachStatement(code, (s) => { if (s.kind === 'declare') found.add(s.variable); });
-  return found;
-}
-
 /** Puts into memory what a statement or expression, whose executions are not known, reaches by indices that are not known. */
 export function settle(c: Context, code: IrStatement | IrExpression): void {
   const { analysis, input, output } = c.options;
@@ -123,7 +121,7 @@ export function settle(c: Context, code: IrStatement | IrExpression): void {
   if (input?.isInLocals === true && reach.pops) input.toMemory();
   if (output?.isInLocals === true && reach.pushes) output.toMemory();
   if (reach.elements.length === 0 && reach.peeks.length === 0) return;
-  const assigned = new Set([...('type' in code ? analysis.assignedBy(code) : analysis.assigned(code)), ...declaredIn(code)]);
+  const { assigned } = reach;
   for (const { root, index } of reach.elements) {
     const binding = c.bindings.get(root);
     if (binding?.storage.slots !== undefined && !isFixed(c, index, assigned)) c.toMemory(binding);

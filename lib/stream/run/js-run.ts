@@ -171,6 +171,12 @@ export class Run {
     return this.#plan.graph.channels.map(({ id }) => Math.max(...this.pieces.map(({ counts }) => counts.peaks[id]!)));
   }
 
+  /** Nodes that fire alone, before and behind steady states: where any does behind them, all, for others will in the next run. */
+  alone(): Iterable<number> {
+    const hasTail = this.pieces.some(({ counts }) => counts.tail.length > 0);
+    return hasTail ? this.#plan.graph.nodes.map(({ id }) => id) : this.pieces.flatMap(({ counts }) => counts.init.map(({ actor }) => actor));
+  }
+
   #makeStreams(): void {
     this.#plan.externals.forEach(({ id, type }, i) => {
       const found = this.#streams.get(id);

@@ -63,10 +63,10 @@ class JsMachine {
     const until = performance.now() + milliseconds;
     const run = new Run(this.#plan, input, { ...options, threads: 1, maxTurns: turns, until }, false);
     const peaks = run.peaks();
-    if (peaks.some((items, channel) => items > this.program.capacities[channel]!)) {
-      this.program = lowerForWasm(this.#plan, { capacities: peaks });
-      this.#common = this.#machine = undefined;
-    }
+    const program = peaks.some((items, channel) => items > this.program.capacities[channel]!)
+      ? lowerForWasm(this.#plan, { capacities: peaks, nodes: run.alone() }) : this.program.including(run.alone());
+    if (program !== this.program) this.#common = this.#machine = undefined;
+    this.program = program;
     const [parts] = run.parts(this.program) as [Part[]];
     const [answer] = this.#awake()(parts) as [Answer];
     if (answer.kind === 'failed') {

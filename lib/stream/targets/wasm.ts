@@ -1,5 +1,6 @@
 // Planned programs as WebAssembly modules, and where everything lies in their memory.
 import type { Buffer } from '../../kernel/ir.ts';
+import { keepElements } from '../../kernel/passes/keep.ts';
 import { vectoriseLanes } from '../../kernel/passes/vectorise-lanes.ts';
 import { layoutWasm, pageBytes, type WasmPlace } from '../../kernel/print/wasm-layout.ts';
 import { mostPages } from '../../kernel/print/wasm-binary.ts';
@@ -35,10 +36,8 @@ export interface WasmModule {
 }
 
 /** Translates a plan for WebAssembly. */
-export function lowerForWasm(plan: ProgramPlan, options: Omit<LowerOptions, 'together' | 'baseline'> = {}): LoweredProgram {
-  const lowered = lowerProgram(plan, { ...options, together: togetherForWasm });
-  const isHot = new Set(plan.groups.map(({ id }) => `group_${id}`));
-  return { ...lowered, program: vectoriseLanes(lowered.program, ({ name }) => isHot.has(name)) };
+export function lowerForWasm(plan: ProgramPlan, options: Omit<LowerOptions, 'together' | 'baseline' | 'passes'> = {}): LoweredProgram {
+  return lowerProgram(plan, { ...options, together: togetherForWasm, passes: (program) => vectoriseLanes(keepElements(program)) });
 }
 
 /** The program to be read. */
