@@ -70,7 +70,6 @@ function copy(_kind: Kind, to: string, toAt: string, from: string, fromAt: strin
 }
 
 export const cppDialect: Dialect = {
-  name: 'cpp',
   literal: cppLiteral,
   binary,
   compare: (operator, a, b) => `(${a} ${operator} ${b})`,

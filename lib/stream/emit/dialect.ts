@@ -3,7 +3,6 @@ import type { IrBinary, MathName, ScalarName } from '../ir.ts';
 import type { Kind } from './layout.ts';
 
 export interface Dialect {
-  readonly name: 'js' | 'cpp';
   literal(kind: Kind, x: number): string;
   /** Arithmetic; comparisons and logic are {@link condition}. `site`: of the fault where a divisor is zero. */
   binary(operator: IrBinary, kind: Kind, a: string, b: string, site: number | undefined): string;
