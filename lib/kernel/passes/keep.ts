@@ -14,6 +14,10 @@ function isElement({ buffer, index, offset }: Store, e: ExpressionOf<'load'>): b
   return e.buffer === buffer && e.offset === offset && e.type === buffer.element && isSame(e.index, index);
 }
 
+function isPlace({ buffer, index, offset }: Store, s: Store): boolean {
+  return s.value.type === buffer.element && s.offset === offset && isSame(s.index, index);
+}
+
 function loads(s: Statement, target: Store): boolean {
   let found = false as boolean;
   eachExpressionOf(s, (e) => { walkExpression(e, (part) => { found ||= part.kind === 'load' && isElement(target, part); }); });
@@ -42,7 +46,7 @@ function isAlone({ body, label }: For, target: Store): boolean {
   let found = [...labelsLeft(body)].every((each) => each === label);
   walkBody(body, {
     statement: (s) => {
-      if (s.kind === 'store') found &&= s.buffer !== buffer || (s.value.type === buffer.element && s.offset === target.offset && isSame(s.index, target.index));
+      if (s.kind === 'store') found &&= s.buffer !== buffer || isPlace(target, s);
       else if (s.kind === 'copy') found &&= s.to !== buffer && s.from !== buffer;
       else if (s.kind === 'fill') found &&= s.buffer !== buffer;
       else if (s.kind === 'call') found = false;

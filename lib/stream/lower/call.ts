@@ -2,12 +2,11 @@
 import { rootOf } from '../elaborate/loops.ts';
 import { UnsupportedProgram } from '../emit/unsupported.ts';
 import { eachStatement } from '../interpret/walk.ts';
-import type { IrExpression, IrFunction, IrStatement, IrType, Variable } from '../ir.ts';
-import type { Block, Context, Frame } from './context.ts';
-import { assignSlots, evaluate, evaluateAll } from './expression.ts';
-import { zeros } from './memory.ts';
-import { settle } from './settle.ts';
-import { block, locate } from './statement.ts';
+import type { IrExpression, IrFunction, Variable } from '../ir.ts';
+import type { Context } from './context.ts';
+import { evaluate, evaluateAll } from './expression.ts';
+import { runBody } from './frame.ts';
+import { locate } from './place.ts';
 import { held, isPlace, type Binding, type Val } from './value.ts';
 
 /** Calls inside one another, beyond which recursion is taken not to end while code is made. */
@@ -86,52 +85,4 @@ function reference(c: Context, arg: IrExpression, root: Variable): Binding | und
   }
   const found = locate(c, arg);
   return 'storage' in found ? found : held(arg.type, { place: c.w.stablePlace(found) });
-}
-
-/** Writes the body of a function. Where control returns from inside of loops and branches, it becomes a block that can be left. */
-export function runBody(c: Context, body: Block, result: IrType | undefined): Val {
-  const outer = c.frame;
-  const frame: Frame = c.frame = { body, result, level: c.level, early: undefined, value: undefined };
-  const made = c.w.inside(() => { block(c, body); });
-  c.frame = outer;
-  if (frame.early === undefined) {
-    c.w.append(made);
-    return frame.value ?? (result === undefined ? [] : zeros(c.w, result));
-  }
-  c.w.append([{ kind: 'block', label: frame.early.label, body: made }]);
-  return frame.early.result?.map(({ ex }) => ({ ...ex, stable: true })) ?? [];
-}
-
-const returning = new WeakMap<IrStatement, boolean>();
-
-function returns(s: IrStatement): boolean {
-  let found = returning.get(s);
-  if (found === undefined) {
-    found = false;
-    eachStatement(s, (part) => { found ||= part.kind === 'return'; });
-    returning.set(s, found);
-  }
-  return found;
-}
-
-/** Before a branch or loop from inside of which control may return: whatever the function does further on may or may not happen. */
-export function prepareReturn(c: Context, s: IrStatement): void {
-  const { frame } = c;
-  if (frame.early !== undefined || !returns(s)) return;
-  const { analysis } = c.options;
-  frame.early = { label: c.w.label(), result: frame.result === undefined ? undefined : c.variables(frame.result) };
-  settle(c, frame.body);
-  c.materialise(analysis.assigned(frame.body));
-  c.makeEndsDynamic(analysis.count(frame.body, 'pop'), analysis.count(frame.body, 'push'));
-}
-
-/** What `return` does. True: nothing behind it is reached. */
-export function giveBack(c: Context, value: Val | undefined): boolean {
-  const { frame } = c;
-  if (frame.early === undefined) frame.value = value === undefined ? [] : c.w.stableValue(value);
-  else {
-    if (value !== undefined) assignSlots(c, frame.early.result!, value, frame.result!);
-    c.w.emit({ kind: 'break', label: frame.early.label });
-  }
-  return true;
 }

@@ -3,13 +3,14 @@ import { get, set, type Label, type Local } from '../../kernel/ir.ts';
 import type { Span } from '../ast.ts';
 import type { Analysis } from '../emit/analysis.ts';
 import { countsOf, placesOf } from '../emit/layout.ts';
-import type { FilterCode, IrStatement, IrType, StateVariable, Variable } from '../ir.ts';
+import type { FilterCode, IrExpression, IrStatement, IrType, StateVariable, Variable } from '../ir.ts';
 import type { End } from './ends.ts';
 import { clear, explode, storeValue, zeros } from './memory.ts';
 import type { Range } from './ranges.ts';
 import type { Site, SiteKind } from './sites.ts';
-import { explodeLimit, held, isPlace, placeOf, sizeOfType, slotsOf, type Binding, type Buffers, type Ex, type Slot,
-  type Val } from './value.ts';
+import {
+  explodeLimit, held, isPlace, placeOf, sizeOfType, slotsOf, type Binding, type Buffers, type Ex, type Slot, type Val,
+} from './value.ts';
 import type { Writer } from './writer.ts';
 
 /** What a firing does with loops and small arrays. */
@@ -20,7 +21,16 @@ export interface Style {
   readonly explode: number;
 }
 
+/** What lowers code of its own inside of other code. */
+export interface Lowering {
+  /** Writes a statement. True: what stands behind it is not reached. */
+  statement(c: Context, s: IrStatement): boolean;
+  /** Puts the body of a called function here. */
+  call(c: Context, e: Extract<IrExpression, { kind: 'call' }>): Val;
+}
+
 export interface FiringOptions {
+  readonly lowering: Lowering;
   readonly writer: Writer;
   readonly code: FilterCode;
   readonly analysis: Analysis;
@@ -149,6 +159,11 @@ export class Context {
   makeEndsDynamic(pops: number | undefined, pushes: number | undefined): void {
     if (pops === undefined) this.options.input?.makeDynamic();
     if (pushes === undefined) this.options.output?.makeDynamic();
+  }
+
+  /** Writes a statement. True: what stands behind it is not reached. */
+  statement(s: IrStatement): boolean {
+    return this.options.lowering.statement(this, s);
   }
 
   /** At the end of the firing. */

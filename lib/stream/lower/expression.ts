@@ -6,10 +6,9 @@ import { binaryOf, conversionOf, mathOf, unaryOf } from '../interpret/arithmetic
 import { vectorSizes } from '../interpret/values.ts';
 import type { IrExpression, IrType, ScalarName, StateVariable, Variable } from '../ir.ts';
 import {
-  belowOf, both, choice, comparisons, compareOf, complement, conditionOf, conversion, fromCondition, mathematics, negate, nextState, operate, opposite,
-  randomBits, unitOf,
+  belowOf, both, choice, comparisons, compareOf, complement, conditionOf, conversion, fromCondition, mathematics, negate, nextState,
+  operate, opposite, randomBits, unitOf,
 } from './arithmetic.ts';
-import { callFunction } from './call.ts';
 import type { Context } from './context.ts';
 import type { End } from './ends.ts';
 import { explode, loadValue, spill, storeValue } from './memory.ts';
@@ -42,7 +41,7 @@ export function evaluate(c: Context, e: IrExpression): Val {
     case 'field': return field(c, e);
     case 'part': return [parts(c, e.vector)[e.part]!];
     case 'compose': return evaluateAll(c, e.parts).map((part) => scalarOf(part));
-    case 'call': return callFunction(c, e);
+    case 'call': return c.options.lowering.call(c, e);
     case 'math': return math(c, e);
     case 'pop': return inputOf(c).pop();
     case 'peek': return inputOf(c).peek(scalar(c, e.index), rangeOf(c, e.index));
@@ -365,7 +364,8 @@ function plainConditional(c: Context, e: Of<'conditional'>, test: Ex): Val {
   settle(c, e.then);
   settle(c, e.otherwise);
   const values: Ex[] = [];
-  const [yes, no] = [e.then, e.otherwise].map((each) => c.w.inside(() => { values.push(scalar(c, each)); })) as readonly Body[] as [Body, Body];
+  const bodies: readonly Body[] = [e.then, e.otherwise].map((each) => c.w.inside(() => { values.push(scalar(c, each)); }));
+  const [yes, no] = bodies as [Body, Body];
   const [a, b] = values as [Ex, Ex];
   if (yes.length === 0 && no.length === 0) return [made(choice(conditionOf(test), a.e, b.e))];
   const result = c.w.variable(c.w.literal(kindOfType(e.type), 0).e);

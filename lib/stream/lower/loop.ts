@@ -4,13 +4,12 @@ import { continues, leaves } from '../emit/analysis.ts';
 import { eachExpression } from '../interpret/walk.ts';
 import type { IrExpression, IrStatement, Variable } from '../ir.ts';
 import { conditionOf, opposite } from './arithmetic.ts';
-import { prepareReturn } from './call.ts';
 import type { Context } from './context.ts';
 import type { Turns } from './ends.ts';
 import { scalar } from './expression.ts';
+import { prepareReturn } from './frame.ts';
 import { rangeOf, type Range } from './ranges.ts';
 import { settle } from './settle.ts';
-import { statement } from './statement.ts';
 import { held, known } from './value.ts';
 
 type Loop = Extract<IrStatement, { kind: 'loop' }>;
@@ -23,13 +22,13 @@ const mostTurns = 4096;
 /** Writes a statement of several firings, which share the course of their loops where it does not depend on data. */
 export function together(all: Together, s: IrStatement): boolean {
   const [c, ...others] = all;
-  if (others.length === 0) return statement(c, s);
+  if (others.length === 0) return c.statement(s);
   if (s.kind === 'block') return s.statements.some((part) => together(all, part));
   if (s.kind === 'loop' && isShared(all, s)) {
     loop(all, s);
     return false;
   }
-  return all.map((each) => statement(each, s)).some(Boolean);
+  return all.map((each) => each.statement(s)).some(Boolean);
 }
 
 /** Whether a loop goes the same way in all firings: what it counts depends on nothing else. */
@@ -75,7 +74,7 @@ export function loop(all: Together, s: Loop): void {
   const entry = new Map<Variable, IrExpression>();
   for (const part of s.initial) {
     if (part.kind === 'declare' && part.value !== undefined) entry.set(part.variable, part.value);
-    statement(c, part);
+    c.statement(part);
     if (part.kind === 'declare') for (const each of others) each.bindings.set(part.variable, c.bindings.get(part.variable)!);
   }
   if (skip(all, s)) return;
@@ -106,7 +105,7 @@ function unroll(all: Together, s: Loop, condition: NonNullable<Loop['condition']
     if (test === undefined) throw new Error('the end of a loop is not known');
     if (test === 0) return;
     together(all, s.body);
-    for (const part of s.step) statement(c, part);
+    for (const part of s.step) c.statement(part);
   }
   throw new Error('a loop has more turns than were found');
 }
@@ -299,7 +298,7 @@ function writeLoop(all: Together, s: Loop, counter: Counter | undefined, counted
       const isPlain = begin.length === 1 && tick === undefined;
       if (!isPlain) w.append(begin);
       if (body(all, s)) return;
-      for (const part of s.step) statement(c, part);
+      for (const part of s.step) c.statement(part);
       next();
       if (s.atLeastOnce) leave();
     });
@@ -316,7 +315,7 @@ function body(all: Together, s: Loop): boolean {
   if (!continues(s.body)) return together(all, s.body);
   const outer = c.continueLabel;
   const label = c.continueLabel = c.w.label();
-  const made: Body = c.w.inside(() => { statement(c, s.body); });
+  const made: Body = c.w.inside(() => { c.statement(s.body); });
   c.w.emit({ kind: 'block', label, body: made });
   c.continueLabel = outer;
   return false;

@@ -1,11 +1,18 @@
 // Bounds of int expressions, from counters of loops and what is known.
 import { known as constantOf } from '../elaborate/fold.ts';
 import { isScalar } from '../interpret/values.ts';
-import type { IrExpression } from '../ir.ts';
-import type { Context } from './context.ts';
-import { known } from './value.ts';
+import type { IrExpression, Variable } from '../ir.ts';
+import { known, type Binding } from './value.ts';
 
 export type Range = readonly [low: number, high: number];
+
+/** What is known of variables. */
+export interface Facts {
+  readonly bindings: ReadonlyMap<Variable, Binding>;
+  readonly ranges: ReadonlyMap<Variable, Range>;
+  /** Variables, and others that they are never less than. */
+  readonly above: ReadonlyMap<Variable, Variable>;
+}
 
 function around(values: readonly number[]): Range | undefined {
   const range: Range = [Math.min(...values), Math.max(...values)];
@@ -13,7 +20,7 @@ function around(values: readonly number[]): Range | undefined {
 }
 
 /** Least and greatest value; undefined where nothing is known. */
-export function rangeOf(c: Context, e: IrExpression): Range | undefined {
+export function rangeOf(c: Facts, e: IrExpression): Range | undefined {
   const x = constantOf(e);
   if (x !== undefined) return [x, x];
   if (isScalar(e.type, 'bit') || isScalar(e.type, 'boolean')) return [0, 1];
@@ -33,7 +40,7 @@ export function rangeOf(c: Context, e: IrExpression): Range | undefined {
   }
 }
 
-function ofBinary(c: Context, e: Extract<IrExpression, { kind: 'binary' }>): Range | undefined {
+function ofBinary(c: Facts, e: Extract<IrExpression, { kind: 'binary' }>): Range | undefined {
   const [a, b] = [rangeOf(c, e.left), rangeOf(c, e.right)];
   const fixed = b !== undefined && b[0] === b[1] ? b[0] : undefined;
   if (e.operator === '&' && fixed !== undefined && fixed >= 0) return [0, fixed];

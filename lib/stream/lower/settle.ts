@@ -22,10 +22,10 @@ interface Reach {
 const remembered = new WeakMap<Analysis, Map<object, Reach>>();
 
 function reachOf(analysis: Analysis, code: IrStatement | IrExpression): Reach {
-  let known = remembered.get(analysis);
-  if (known === undefined) remembered.set(analysis, known = new Map());
-  let found = known.get(code);
-  if (found === undefined) known.set(code, found = new Reaching(analysis).run(code));
+  let all = remembered.get(analysis);
+  if (all === undefined) remembered.set(analysis, all = new Map<object, Reach>());
+  let found = all.get(code);
+  if (found === undefined) all.set(code, found = new Reaching(analysis).run(code));
   return found;
 }
 

@@ -1,32 +1,28 @@
 // Statements of stream programs: those whose course is known are worked out, the others written.
 import { call } from '../../kernel/ir.ts';
 import { leaves } from '../emit/analysis.ts';
-import { fieldOf } from '../emit/layout.ts';
 import type { IrExpression, IrPlace, IrStatement } from '../ir.ts';
 import { conditionOf, toDouble } from './arithmetic.ts';
-import { giveBack, prepareReturn } from './call.ts';
-import type { Block, Context } from './context.ts';
-import { assignSlots, evaluate, fieldPlace, index, movedPlace, parts, scalar } from './expression.ts';
+import type { Context } from './context.ts';
+import { assignSlots, evaluate, parts, scalar } from './expression.ts';
+import { giveBack, prepareReturn } from './frame.ts';
 import { loop } from './loop.ts';
 import { storeValue } from './memory.ts';
+import { isInMemory, locate } from './place.ts';
 import { settle } from './settle.ts';
-import { known, placeOfBinding, plus, sizeOfType, slotsOf, type Binding, type Place } from './value.ts';
-
-/** Writes a block. True: what stands behind it is not reached. */
-export function block(c: Context, s: Block): boolean {
-  return s.statements.some((part) => statement(c, part));
-}
+import { known, placeOfBinding, slotsOf } from './value.ts';
 
 /** Writes a statement. True: what stands behind it is not reached. */
 export function statement(c: Context, s: IrStatement): boolean {
   switch (s.kind) {
-    case 'block': return block(c, s);
+    case 'block': return s.statements.some((part) => statement(c, part));
     case 'declare':
       c.ranges.delete(s.variable);
       c.declare(s.variable, s.value === undefined ? undefined : evaluate(c, s.value));
       return false;
     case 'assign': assign(c, s.target, s.value); return false;
-    case 'evaluate': discard(c, s.value); return false;
+    // What it does, faults among it, are statements already.
+    case 'evaluate': evaluate(c, s.value); return false;
     case 'push': c.options.output!.push(evaluate(c, s.value)); return false;
     case 'if': return conditional(c, s);
     case 'loop': loop([c], s); return false;
@@ -40,52 +36,6 @@ export function statement(c: Context, s: IrStatement): boolean {
     case 'print': print(c, s); return false;
     case 'message': throw new Error('messages are refused before');
   }
-}
-
-/** Evaluates for what it does, faults among it: these are statements already. */
-function discard(c: Context, e: IrExpression): void {
-  evaluate(c, e);
-}
-
-/** What can be assigned: a variable or part of one, or where it lies. */
-export function locate(c: Context, target: IrExpression): Binding | Place {
-  switch (target.kind) {
-    case 'variable': case 'state': return whole(c.binding(target.variable));
-    case 'element': return elementOf(c, target);
-    case 'field': {
-      const outer = locate(c, target.object);
-      if (isInMemory(outer)) return fieldPlace(outer, target.object.type, target.field).place;
-      return { ...outer, skip: outer.skip + fieldOf(target.object.type, target.field).at, type: target.type };
-    }
-    case 'part': {
-      const outer = locate(c, target.vector);
-      if (isInMemory(outer)) return { ...outer, at: { ...outer.at, f: plus(outer.at.f, target.part) } };
-      return { ...outer, skip: outer.skip + target.part, type: target.type };
-    }
-    default: throw new Error('this is no place');
-  }
-}
-
-function isInMemory(found: Binding | Place): found is Place {
-  return 'isPlace' in found;
-}
-
-/** Where a binding is that lies in memory; else itself. */
-function whole(binding: Binding): Binding | Place {
-  return binding.storage.slots === undefined ? placeOfBinding(binding) : binding;
-}
-
-function elementOf(c: Context, target: Extract<IrExpression, { kind: 'element' }>): Binding | Place {
-  const outer = locate(c, target.array);
-  const at = index(c, target);
-  if (isInMemory(outer)) return movedPlace(c, outer, at, target.type);
-  // The index may have taken it to memory.
-  if (outer.storage.slots === undefined) return movedPlace(c, placeOfBinding(outer), at, target.type);
-  const size = sizeOfType(target.type);
-  const x = known(at);
-  if (x !== undefined && (x + 1) * size <= sizeOfType(outer.type)) return { ...outer, skip: outer.skip + x * size, type: target.type };
-  c.toMemory(outer);
-  return movedPlace(c, placeOfBinding(outer), at, target.type);
 }
 
 function hasPlaceEffects(c: Context, e: IrExpression): boolean {

@@ -5,7 +5,7 @@ import {
 } from '../../kernel/ir.ts';
 import { kinds, type Counts, type Kind } from '../emit/layout.ts';
 import {
-  operandOf, placeOf, scalarTypes, wholeIndex, type Buffers, type Ex, type Index, type Place, type Val, isPlace,
+  operandOf, placeOf, scalarTypes, wholeIndex, type Ex, type Index, type Place, type Val, isPlace,
 } from './value.ts';
 
 /** The code of a function takes too many statements. */
@@ -131,7 +131,7 @@ export class Writer {
   place(counts: Counts): Place {
     const made: Partial<Record<Kind, Buffer>> = {};
     for (const kind of kinds) if (counts[kind] > 0) made[kind] = this.#buffer(kind, counts[kind]);
-    return placeOf(made as Buffers);
+    return placeOf(made);
   }
 
   #buffer(kind: Kind, length: number): Buffer {

@@ -174,7 +174,8 @@ export class Run {
   /** Nodes that fire alone, before and behind steady states: where any does behind them, all, for others will in the next run. */
   alone(): Iterable<number> {
     const hasTail = this.pieces.some(({ counts }) => counts.tail.length > 0);
-    return hasTail ? this.#plan.graph.nodes.map(({ id }) => id) : this.pieces.flatMap(({ counts }) => counts.init.map(({ actor }) => actor));
+    if (hasTail) return this.#plan.graph.nodes.map(({ id }) => id);
+    return this.pieces.flatMap(({ counts }) => counts.init.map(({ actor }) => actor));
   }
 
   #makeStreams(): void {

