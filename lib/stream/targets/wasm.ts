@@ -2,6 +2,7 @@
 import type { Buffer } from '../../kernel/ir.ts';
 import { keepElements } from '../../kernel/passes/keep.ts';
 import { vectoriseLanes } from '../../kernel/passes/vectorise-lanes.ts';
+import { vectoriseLoops } from '../../kernel/passes/vectorise-loops.ts';
 import { layoutWasm, pageBytes, type WasmPlace } from '../../kernel/print/wasm-layout.ts';
 import { mostPages } from '../../kernel/print/wasm-binary.ts';
 import { printWasm } from '../../kernel/print/wasm.ts';
@@ -37,7 +38,7 @@ export interface WasmModule {
 
 /** Translates a plan for WebAssembly. */
 export function lowerForWasm(plan: ProgramPlan, options: Omit<LowerOptions, 'together' | 'baseline' | 'passes'> = {}): LoweredProgram {
-  return lowerProgram(plan, { ...options, together: togetherForWasm, passes: (program) => vectoriseLanes(keepElements(program)) });
+  return lowerProgram(plan, { ...options, together: togetherForWasm, passes: (program) => vectoriseLanes(vectoriseLoops(keepElements(program))) });
 }
 
 /** The program to be read. */
