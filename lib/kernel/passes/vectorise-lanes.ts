@@ -23,7 +23,8 @@ interface Pack {
 /** A run of sets and stores on lanes. */
 class Packer {
   readonly #names: Names;
-  readonly #exposed: ReadonlySet<Local>;
+  readonly #run: readonly Plain[];
+  #found: ReadonlySet<Local> | undefined;
   readonly #packOf = new Map<Local, Pack>();
   /** Packs whose locals hold something before the run. */
   readonly carried = new Set<Pack>();
@@ -33,13 +34,18 @@ class Packer {
   /** Operations saved, less those that bring values into lanes and out of them. */
   gain = 0;
 
-  constructor(names: Names, exposed: ReadonlySet<Local>) {
+  constructor(names: Names, run: readonly Plain[]) {
     this.#names = names;
-    this.#exposed = exposed;
+    this.#run = run;
+  }
+
+  get #exposed(): ReadonlySet<Local> {
+    return this.#found ??= exposedIn(this.#run);
   }
 
   /** The run on lanes; undefined where a value is needed both in lanes and alone. */
-  body(run: readonly Plain[]): Body | undefined {
+  body(): Body | undefined {
+    const run = this.#run;
     for (let at = 0; at < run.length;) {
       const width = widthOf(must(run[at]));
       const group = run.slice(at, at + width);
@@ -225,8 +231,8 @@ class FunctionPacker {
 
   /** @param isLoop the run is all of a loop's body */
   #packed(run: readonly Plain[], isLoop: boolean): Packed | undefined {
-    const packer = new Packer(this.#names, exposedIn(run));
-    const body = packer.body(run);
+    const packer = new Packer(this.#names, run);
+    const body = packer.body();
     if (body === undefined || packer.packs.size === 0) return undefined;
     const own = mentionsIn(run);
     const isOutside = (local: Local): boolean => own.get(local) !== this.#mentions.get(local);

@@ -1,5 +1,5 @@
 // Planned programs as WebAssembly modules, and where everything lies in their memory.
-import type { Buffer } from '../../kernel/ir.ts';
+import type { Buffer, Program } from '../../kernel/ir.ts';
 import { keepElements } from '../../kernel/passes/keep.ts';
 import { vectoriseLanes } from '../../kernel/passes/vectorise-lanes.ts';
 import { vectoriseLoops } from '../../kernel/passes/vectorise-loops.ts';
@@ -36,9 +36,12 @@ export interface WasmModule {
   readonly layout: MemoryLayout;
 }
 
+/** What compilers of C++ do by themselves. */
+const passes = (program: Program): Program => vectoriseLanes(vectoriseLoops(keepElements(program)));
+
 /** Translates a plan for WebAssembly. */
 export function lowerForWasm(plan: ProgramPlan, options: Omit<LowerOptions, 'together' | 'baseline' | 'passes'> = {}): LoweredProgram {
-  return lowerProgram(plan, { ...options, together: togetherForWasm, passes: (program) => vectoriseLanes(vectoriseLoops(keepElements(program))) });
+  return lowerProgram(plan, { ...options, together: togetherForWasm, passes });
 }
 
 /** The program to be read. */

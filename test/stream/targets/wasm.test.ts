@@ -44,6 +44,15 @@ describe('programs as WebAssembly', function () {
     assert.deepEqual(names(more.including([0])), ['fire_1', 'fire_0', 'group_0', 'settle', 'steady']);
   });
 
+  it('have no more locals in a function than engines take', () => {
+    const graph = graphOf(`struct P { float[64] v; } float->P filter Pack { work pop 1 push 1 { P p; p.v[3] = pop(); push(p); } }
+      P->float filter Unpack { work pop 1 push 1 { P p = pop(); push(p.v[3]); } }
+      float->float pipeline Main { add Pack; add splitjoin { split roundrobin(1000, 900); add Identity<P>; add Identity<P>; join roundrobin(1000, 900); };
+        add Unpack; }`);
+    const input = Float32Array.from({ length: 1900 * 3 }, (_, i) => i);
+    for (const plan of [{}, { groupSize: 1e6, filterSize: 1e6 }]) assert.deepEqual(compileJs(graph, plan).run(input).output, input);
+  });
+
   it('hold large arrays of zeros without lists of them, and say where a memory would not do', () => {
     const delays = (count: number): string => `int->int filter D { int[16000000] kept; int at; work pop 1 push 1 {
         push(kept[at]); kept[at] = pop(); at = (at + 1) % 3; } }
