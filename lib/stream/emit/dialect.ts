@@ -1,6 +1,6 @@
 // What a target language must be able to say. Operands are texts that need no brackets; results are such texts too.
 import type { IrBinary, MathName, ScalarName } from '../ir.ts';
-import type { Kind } from './layout.ts';
+import type { Kind } from '../plan/layout.ts';
 
 export interface Dialect {
   literal(kind: Kind, x: number): string;

@@ -1,7 +1,7 @@
 // Loops: unrolled where turns are few and known, else kept as loops. Several firings may run through one loop together.
 import { eachExpression } from '../interpret/walk.ts';
 import type { IrExpression, IrStatement, Variable } from '../ir.ts';
-import { continues, leaves } from './analysis.ts';
+import { continues, leaves } from '../plan/analysis.ts';
 import type { Context } from './context.ts';
 import { conditionOf, scalar } from './expression.ts';
 import { rangeOf } from './ranges.ts';

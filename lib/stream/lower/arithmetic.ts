@@ -4,7 +4,7 @@ import {
   type MathName as KernelMath, type ScalarType,
 } from '../../kernel/ir.ts';
 import { fold } from '../../kernel/passes/fold.ts';
-import { kindOf } from '../emit/layout.ts';
+import { kindOf } from '../plan/layout.ts';
 import type { IrBinary, MathName, ScalarName } from '../ir.ts';
 import { scalarTypes, type Ex } from './value.ts';
 

@@ -1,8 +1,7 @@
 // Buffers of a program, and its places that can fault or print.
 import type { Buffer } from '../../kernel/ir.ts';
-import { countsOf, kinds, placesOf, type Counts, type Kind } from '../emit/layout.ts';
-import { streamArrayName, streamArrays, type External, type ProgramPlan } from '../emit/plan.ts';
-import { kindsIn } from '../emit/value.ts';
+import { countsOf, kinds, kindsIn, placesOf, type Counts, type Kind } from '../plan/layout.ts';
+import { streamArrayName, streamArrays, type External, type ProgramPlan } from '../plan/plan.ts';
 import type { ConstantData } from '../ir.ts';
 import type { Site } from './sites.ts';
 import { scalarTypes, type Buffers } from './value.ts';

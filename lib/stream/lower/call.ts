@@ -1,6 +1,6 @@
 // Calls of functions of the program: their bodies put in place.
 import { rootOf } from '../elaborate/loops.ts';
-import { UnsupportedProgram } from '../emit/unsupported.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { eachStatement } from '../interpret/walk.ts';
 import type { IrExpression, IrFunction, Variable } from '../ir.ts';
 import type { Context } from './context.ts';

@@ -1,8 +1,8 @@
 // What the code of one firing is made in: bindings of variables, ends of channels, faults.
 import { get, set, type Label, type Local } from '../../kernel/ir.ts';
 import type { Span } from '../ast.ts';
-import type { Analysis } from '../emit/analysis.ts';
-import { countsOf, placesOf } from '../emit/layout.ts';
+import type { Analysis } from '../plan/analysis.ts';
+import { countsOf, placesOf } from '../plan/layout.ts';
 import type { FilterCode, IrExpression, IrStatement, IrType, StateVariable, Variable } from '../ir.ts';
 import type { End } from './ends.ts';
 import { clear, explode, storeValue, zeros } from './memory.ts';

@@ -1,6 +1,6 @@
 // The two ends of a channel as one firing sees them: items in locals, or in buffers at places known or moving.
 import { get, i32, isInside, set, type Expression, type Local } from '../../kernel/ir.ts';
-import { countsOf, placesOf } from '../emit/layout.ts';
+import { countsOf, placesOf } from '../plan/layout.ts';
 import type { IrType } from '../ir.ts';
 import { compareOf, operate } from './arithmetic.ts';
 import { explode, loadValue, storeValue, zeros } from './memory.ts';

@@ -1,7 +1,7 @@
 // Expressions of stream programs in the kernel representation; what is known already is worked out. What can fault or has effects becomes
 // statements before.
 import { compare, get, i32, isInside, set, type Body, type Expression } from '../../kernel/ir.ts';
-import { countsOf, fieldOf, kindOf, kindOfType, kinds, placesOf } from '../emit/layout.ts';
+import { countsOf, fieldOf, kindOf, kindOfType, kinds, placesOf } from '../plan/layout.ts';
 import { binaryOf, conversionOf, mathOf, unaryOf } from '../interpret/arithmetic.ts';
 import { vectorSizes } from '../interpret/values.ts';
 import type { IrExpression, IrType, ScalarName, StateVariable, Variable } from '../ir.ts';

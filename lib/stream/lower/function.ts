@@ -2,9 +2,9 @@
 import {
   binary, call, f64, get, i32, load, set, store, type Expression, type KernelFunction, type Local, type Statement,
 } from '../../kernel/ir.ts';
-import { placesOf } from '../emit/layout.ts';
-import { firingSize, type Group } from '../emit/plan.ts';
-import { rounds } from '../emit/rounds.ts';
+import { placesOf } from '../plan/layout.ts';
+import { firingSize, type Group } from '../plan/plan.ts';
+import { rounds } from '../plan/rounds.ts';
 import type { GraphNode } from '../graph.ts';
 import type { StateVariable, Variable } from '../ir.ts';
 import type { Step } from '../schedule/index.ts';

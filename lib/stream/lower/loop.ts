@@ -1,6 +1,6 @@
 // Loops: unrolled where turns are few and known, else kept as loops. Several firings may run through one loop together.
 import { bool, branch, exact, get, i32, type Body, type Expression, type Local } from '../../kernel/ir.ts';
-import { continues, leaves } from '../emit/analysis.ts';
+import { continues, leaves } from '../plan/analysis.ts';
 import { eachExpression } from '../interpret/walk.ts';
 import type { IrExpression, IrStatement, Variable } from '../ir.ts';
 import { conditionOf, opposite } from './arithmetic.ts';

@@ -1,6 +1,5 @@
 // Values to and from memory.
-import { countsOf, placesOf } from '../emit/layout.ts';
-import { kindsIn } from '../emit/value.ts';
+import { countsOf, kindsIn, placesOf } from '../plan/layout.ts';
 import type { IrType } from '../ir.ts';
 import { isPlace, plus, type Ex, type Place, type Val } from './value.ts';
 import type { Writer } from './writer.ts';

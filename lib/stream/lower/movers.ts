@@ -1,7 +1,7 @@
 // Nodes that only move items: splitters, joiners, identities, files.
 import { get, i32, load, set, type Buffer, type Local } from '../../kernel/ir.ts';
-import type { External } from '../emit/plan.ts';
-import { countsOf } from '../emit/layout.ts';
+import type { External } from '../plan/plan.ts';
+import { countsOf } from '../plan/layout.ts';
 import type { GraphNode } from '../graph.ts';
 import { compareOf, operate } from './arithmetic.ts';
 import { End, type Tape } from './ends.ts';

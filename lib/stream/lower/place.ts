@@ -1,5 +1,5 @@
 // What can be assigned.
-import { fieldOf } from '../emit/layout.ts';
+import { fieldOf } from '../plan/layout.ts';
 import type { IrExpression } from '../ir.ts';
 import type { Context } from './context.ts';
 import { fieldPlace, index, movedPlace } from './expression.ts';

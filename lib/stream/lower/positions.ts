@@ -1,8 +1,8 @@
 // Where the items of a function's channels and streams are, and how far its ends of them have moved.
 import { exact, get, i32, set, type Local } from '../../kernel/ir.ts';
 import { ratesOf } from '../elaborate/to-sdf.ts';
-import { countsOf } from '../emit/layout.ts';
-import type { External, Group } from '../emit/plan.ts';
+import { countsOf } from '../plan/layout.ts';
+import type { External, Group } from '../plan/plan.ts';
 import type { GraphNode } from '../graph.ts';
 import type { Step } from '../schedule/index.ts';
 import type { ProgramBuffers } from './buffers.ts';

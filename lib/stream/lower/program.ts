@@ -1,7 +1,7 @@
 // A planned program in the kernel representation: one function for each node, one for each group of nodes, and the buffers they share.
 import { call, exact, get, i32, type Buffer, type Import, type KernelFunction, type Local, type Program } from '../../kernel/ir.ts';
-import type { Group, ProgramPlan } from '../emit/plan.ts';
-import { UnsupportedProgram } from '../emit/unsupported.ts';
+import type { Group, ProgramPlan } from '../plan/plan.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { ProgramBuffers, type BufferDeclaration, type BufferOptions, type SystemBuffers } from './buffers.ts';
 import { FunctionMaker, type FunctionOptions, type MadeFunction, type Mode } from './function.ts';
 import type { Site } from './sites.ts';

@@ -3,7 +3,7 @@ import { rootOf } from '../elaborate/loops.ts';
 import { known } from '../elaborate/fold.ts';
 import { eachExpression, eachStatement, expressionsOf } from '../interpret/walk.ts';
 import type { IrExpression, IrFunction, IrStatement, Variable } from '../ir.ts';
-import type { Analysis } from '../emit/analysis.ts';
+import type { Analysis } from '../plan/analysis.ts';
 import type { Context } from './context.ts';
 import { rangeOf } from './ranges.ts';
 

@@ -1,6 +1,6 @@
 // Statements of stream programs: those whose course is known are worked out, the others written.
 import { call } from '../../kernel/ir.ts';
-import { leaves } from '../emit/analysis.ts';
+import { leaves } from '../plan/analysis.ts';
 import type { IrExpression, IrPlace, IrStatement } from '../ir.ts';
 import { conditionOf, toDouble } from './arithmetic.ts';
 import type { Context } from './context.ts';

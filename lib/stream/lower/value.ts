@@ -1,6 +1,6 @@
 // Values while code is being made: expressions of the kernel representation, and places in buffers.
 import { exact, i32, valueOf, type Buffer, type Expression, type Local, type ScalarType } from '../../kernel/ir.ts';
-import { countsOf, placesOf, type Kind } from '../emit/layout.ts';
+import { countsOf, placesOf, type Kind } from '../plan/layout.ts';
 import type { IrType } from '../ir.ts';
 
 export const scalarTypes: Readonly<Record<Kind, ScalarType>> = { i: 'i32', f: 'f32', d: 'f64' };

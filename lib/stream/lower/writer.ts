@@ -3,7 +3,7 @@ import {
   branch, constant, convert, forLoop, get, guard, i32, load, set, store, valueOf, type Body, type Buffer,
   type Expression, type Label, type Local, type Statement, type Type,
 } from '../../kernel/ir.ts';
-import { kinds, type Counts, type Kind } from '../emit/layout.ts';
+import { kinds, type Counts, type Kind } from '../plan/layout.ts';
 import {
   operandOf, placeOf, scalarTypes, wholeIndex, type Ex, type Index, type Place, type Val, isPlace,
 } from './value.ts';

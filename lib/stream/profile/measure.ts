@@ -7,7 +7,7 @@ import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
 import { readText, writeFileAtomic } from '../../core/files.ts';
 import { emitCpp } from '../emit/emit-cpp.ts';
-import { planProgram } from '../emit/plan.ts';
+import { planProgram } from '../plan/plan.ts';
 import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
 import { scalarCount } from '../interpret/values.ts';

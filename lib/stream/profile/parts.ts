@@ -3,7 +3,7 @@ import type { GraphNode, StreamGraph } from '../graph.ts';
 import { ratesOf, toSdf } from '../elaborate/to-sdf.ts';
 import { recordChannelsAside } from '../interpret/index.ts';
 import { scalarCount } from '../interpret/values.ts';
-import { planProgram } from '../emit/plan.ts';
+import { planProgram } from '../plan/plan.ts';
 import type { FilterCode, IrType } from '../ir.ts';
 import { defaultJsPlan } from '../run/js-run.ts';
 import { repetitions } from '../schedule/balance.ts';

@@ -2,10 +2,10 @@
 import { availableParallelism } from 'node:os';
 import { describeValue, holds } from '../../core/arrays.ts';
 import { refusal, WarploomError } from '../../core/errors.ts';
-import { countRun, type RunAmount, type RunCounts } from '../emit/counts.ts';
+import { countRun, type RunAmount, type RunCounts } from '../plan/counts.ts';
 import type { LoweredProgram } from '../lower/program.ts';
-import { kinds, makeArray } from '../emit/layout.ts';
-import { streamArrays, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
+import { kinds, makeArray } from '../plan/layout.ts';
+import { streamArrays, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import { firstLines, mostPrinted } from '../interpret/engine.ts';
 import { requireItems } from '../interpret/index.ts';
 import { scalarCount } from '../interpret/values.ts';

@@ -2,7 +2,7 @@
 import type { LoweredProgram } from '../lower/program.ts';
 import { lowerForWasm, wasmText } from '../targets/wasm.ts';
 import { withMarks } from './marks.ts';
-import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
+import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import type { StreamGraph } from '../graph.ts';
 import { within } from '../stop.ts';
 import { Crews, FirstFault } from './crew.ts';

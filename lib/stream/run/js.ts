@@ -4,7 +4,7 @@ import { WarploomError } from '../../core/errors.ts';
 import type { LoweredProgram } from '../lower/program.ts';
 import { lowerForWasm, wasmText } from '../targets/wasm.ts';
 import { withMarks } from './marks.ts';
-import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
+import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import type { StreamGraph } from '../graph.ts';
 import { longestTurn } from '../profile/estimate.ts';
 import { defaultJsPlan, mostTurns, Run, type RunOptions, type RunResult } from './js-run.ts';

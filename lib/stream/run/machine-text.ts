@@ -1,6 +1,6 @@
 // What runs a compiled program, in this thread or a worker, as text: workers of this kind load no module of the library. A function of
 // `common` (a CommonData of machine.ts) that gives a function of lists of Parts, which gives their Answers.
-import { endKinds } from '../emit/launches.ts';
+import { endKinds } from '../plan/launches.ts';
 
 /** The module, its memory and windows: stretches of the program's streams that its functions find in memory. */
 const instance = `

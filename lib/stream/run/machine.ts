@@ -1,9 +1,9 @@
 // What a compiled program's machine (machine-text.ts) is told: once for all runs, and for each.
 import { availableParallelism } from 'node:os';
 import { ratesOf } from '../elaborate/to-sdf.ts';
-import { makeArray, placesOf, type Kind } from '../emit/layout.ts';
-import type { LaunchPlan } from '../emit/launches.ts';
-import { streamArrays, type External, type ProgramPlan } from '../emit/plan.ts';
+import { makeArray, placesOf, type Kind } from '../plan/layout.ts';
+import type { LaunchPlan } from '../plan/launches.ts';
+import { streamArrays, type External, type ProgramPlan } from '../plan/plan.ts';
 import { mostPages } from '../../kernel/print/wasm-binary.ts';
 import type { BufferDeclaration } from '../lower/buffers.ts';
 import type { LoweredProgram } from '../lower/program.ts';

@@ -7,9 +7,9 @@ import { layoutWasm, pageBytes, type WasmPlace } from '../../kernel/print/wasm-l
 import { mostPages } from '../../kernel/print/wasm-binary.ts';
 import { printWasm } from '../../kernel/print/wasm.ts';
 import { programText } from '../../kernel/text.ts';
-import type { Kind } from '../emit/layout.ts';
-import { streamArrays, type ProgramPlan } from '../emit/plan.ts';
-import { UnsupportedProgram } from '../emit/unsupported.ts';
+import type { Kind } from '../plan/layout.ts';
+import { streamArrays, type ProgramPlan } from '../plan/plan.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { lowerProgram, togetherForWasm, type LoweredProgram, type LowerOptions } from '../lower/program.ts';
 
 /** A stretch of memory. */

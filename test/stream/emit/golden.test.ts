@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import initialiseWabt from 'wabt';
 import { describeGraph, toSdf } from '../../../lib/stream/elaborate/index.ts';
 import { emitCpp } from '../../../lib/stream/emit/emit-cpp.ts';
-import { planProgram, type ProgramPlan } from '../../../lib/stream/emit/plan.ts';
+import { planProgram, type ProgramPlan } from '../../../lib/stream/plan/plan.ts';
 import { pushSchedule, singleAppearanceSchedule, steadyState, type Step } from '../../../lib/stream/schedule/index.ts';
 import type { SdfGraph } from '../../../lib/stream/sdf.ts';
 import { lowerForWasm, wasmModule, wasmText as kernelText } from '../../../lib/stream/targets/wasm.ts';

@@ -1,6 +1,6 @@
 // What lowered programs trap at, with its site and value; and what they print.
 import assert from 'node:assert/strict';
-import { planProgram } from '../../../lib/stream/emit/plan.ts';
+import { planProgram } from '../../../lib/stream/plan/plan.ts';
 import type { SiteKind } from '../../../lib/stream/lower/sites.ts';
 import { graphOf } from '../support.ts';
 import { runLowered } from './machine.ts';

@@ -1,9 +1,9 @@
 // Runs lowered programs by the kernel interpreter, which checks what printers take to hold: indices, ranges, arithmetic that does not wrap.
 import { Machine, makeElements, Trap, type Elements } from '../../../lib/kernel/interpret.ts';
 import { verify } from '../../../lib/kernel/verify.ts';
-import { countRun, type RunCounts } from '../../../lib/stream/emit/counts.ts';
-import { placesOf } from '../../../lib/stream/emit/layout.ts';
-import { streamArrays, type ProgramPlan } from '../../../lib/stream/emit/plan.ts';
+import { countRun, type RunCounts } from '../../../lib/stream/plan/counts.ts';
+import { placesOf } from '../../../lib/stream/plan/layout.ts';
+import { streamArrays, type ProgramPlan } from '../../../lib/stream/plan/plan.ts';
 import { scalarCount } from '../../../lib/stream/interpret/values.ts';
 import { lowerProgram, type LoweredProgram, type LowerOptions } from '../../../lib/stream/lower/program.ts';
 import { joinItems, splitItems, type StreamArrays } from '../../../lib/stream/run/streams.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { vectoriseLanes } from '../../../lib/kernel/passes/vectorise-lanes.ts';
 import { verify } from '../../../lib/kernel/verify.ts';
-import { planProgram } from '../../../lib/stream/emit/plan.ts';
+import { planProgram } from '../../../lib/stream/plan/plan.ts';
 import { StreamRunError } from '../../../lib/stream/interpret/error.ts';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { lowerProgram, togetherForWasm } from '../../../lib/stream/lower/program.ts';
