@@ -129,7 +129,7 @@ const kKnownCycles = new Set([
   'lib/stream/front/check-context.ts -> lib/stream/front/infer-ends.ts',
   'lib/stream/front/check-expressions.ts -> lib/stream/front/check-calls.ts',
   'lib/stream/front/check-expressions.ts -> lib/stream/front/check-operators.ts',
-  'lib/stream/emit/jam.ts -> lib/stream/emit/plan.ts',
+  'lib/stream/plan/jam.ts -> lib/stream/plan/plan.ts',
   'lib/stream/emit/expression.ts -> lib/stream/emit/call.ts',
   'lib/stream/emit/statement.ts -> lib/stream/emit/call.ts',
   'lib/stream/emit/statement.ts -> lib/stream/emit/loop.ts',
