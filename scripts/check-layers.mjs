@@ -120,7 +120,7 @@ const kKnownCycles = new Set([
   // The classes name each other in their public types: device.array() and array.device.
   'lib/core/device-array.ts -> lib/core/device.ts',
   // The stages of the stream compiler that are being rebuilt.
-  'lib/stream/emit/jam.ts -> lib/stream/emit/plan.ts',
+  'lib/stream/plan/jam.ts -> lib/stream/plan/plan.ts',
   'lib/stream/emit/expression.ts -> lib/stream/emit/call.ts',
   'lib/stream/emit/statement.ts -> lib/stream/emit/call.ts',
   'lib/stream/emit/statement.ts -> lib/stream/emit/loop.ts',

@@ -125,22 +125,70 @@ export function mapBody(body: Body, mapper: Mapper): Body {
   return isSame ? body : made;
 }
 
+/** Calls `visit` with the direct parts of an expression. */
+export function eachChild(e: Expression, visit: (child: Expression) => unknown): void {
+  switch (e.kind) {
+    case 'constant': case 'get': return;
+    case 'load': visit(e.index); return;
+    case 'unary': case 'convert': case 'splat': visit(e.operand); return;
+    case 'binary': case 'compare': case 'logic':
+      visit(e.left);
+      visit(e.right);
+      return;
+    case 'select':
+      visit(e.condition);
+      visit(e.then);
+      visit(e.otherwise);
+      return;
+    case 'math': for (const arg of e.args) visit(arg); return;
+    case 'lanes': for (const part of e.parts) visit(part); return;
+    case 'extract': visit(e.vector);
+  }
+}
+
 /** Calls `visit` with an expression and all its parts, outer ones first; not with the parts of one for which it gives false. */
 export function walkExpression(e: Expression, visit: (e: Expression) => unknown): void {
-  if (visit(e) === false) return;
-  mapChildren(e, (child) => {
-    walkExpression(child, visit);
-    return child;
-  });
+  const walk = (part: Expression): void => { if (visit(part) !== false) eachChild(part, walk); };
+  walk(e);
+}
+
+/** Calls `visit` with the expressions of a statement itself. */
+export function eachExpressionOf(s: Statement, visit: (e: Expression) => unknown): void {
+  switch (s.kind) {
+    case 'set': visit(s.value); return;
+    case 'store':
+      visit(s.index);
+      visit(s.value);
+      return;
+    case 'copy':
+      visit(s.toIndex);
+      visit(s.fromIndex);
+      visit(s.count);
+      return;
+    case 'fill':
+      visit(s.index);
+      visit(s.count);
+      return;
+    case 'if': case 'while': visit(s.condition); return;
+    case 'for':
+      visit(s.from);
+      visit(s.to);
+      return;
+    case 'call': for (const arg of s.args) visit(arg); return;
+    case 'return': for (const value of s.values) visit(value); return;
+    case 'trap': visit(s.value); return;
+    case 'guard':
+      visit(s.condition);
+      visit(s.value);
+      return;
+    case 'block': case 'break': case 'continue':
+  }
 }
 
 /** Expressions of a statement itself. */
 export function expressionsOf(s: Statement): readonly Expression[] {
   const found: Expression[] = [];
-  mapExpressions(s, (e) => {
-    found.push(e);
-    return e;
-  });
+  eachExpressionOf(s, (e) => { found.push(e); });
   return found;
 }
 
@@ -156,12 +204,19 @@ export interface Walker {
 }
 
 /** Visits all statements and expressions of a body in order. */
-export function walkBody(body: Body, walker: Walker): void {
-  for (const s of body) {
-    if (walker.statement?.(s) === false) continue;
-    if (walker.expression !== undefined) for (const e of expressionsOf(s)) walkExpression(e, walker.expression);
-    for (const inner of bodiesOf(s)) walkBody(inner, walker);
-  }
+export function walkBody(body: Body, { statement, expression }: Walker): void {
+  const walk = expression === undefined ? undefined : (e: Expression): void => { if (expression(e) !== false) eachChild(e, walk!); };
+  const inside = (all: Body): void => {
+    for (const s of all) {
+      if (statement?.(s) === false) continue;
+      if (walk !== undefined) eachExpressionOf(s, walk);
+      if (s.kind === 'if') {
+        inside(s.then);
+        inside(s.otherwise);
+      } else if (s.kind === 'for' || s.kind === 'while' || s.kind === 'block') inside(s.body);
+    }
+  };
+  inside(body);
 }
 
 /** Locals that a statement itself sets. */
@@ -222,18 +277,25 @@ export function endsEarly(body: Body): boolean {
 
 /** Names that no local, label or buffer of a function has yet. */
 export class Names {
-  readonly #taken = new Set<string>();
+  readonly #find: () => Iterable<string>;
+  #found: Set<string> | undefined;
 
-  /** @param taken names in use */
-  constructor(taken: Iterable<string>) {
-    for (const name of taken) this.#taken.add(name);
+  /** @param find gives names in use, when the first new one is asked for */
+  constructor(find: () => Iterable<string>) {
+    this.#find = find;
+  }
+
+  get #taken(): Set<string> {
+    return this.#found ??= new Set(this.#find());
   }
 
   static of(program: Program, f: KernelFunction): Names {
-    const labels = new Set<Label>();
-    walkBody(f.body, { statement: (s) => { if ('label' in s) labels.add(s.label); } });
-    return new Names([...localsOf(f), ...labels, ...f.buffers, ...program.buffers, ...program.functions.flatMap(({ buffers }) => buffers)]
-      .map(({ name }) => name));
+    return new Names(() => {
+      const labels = new Set<Label>();
+      walkBody(f.body, { statement: (s) => { if ('label' in s) labels.add(s.label); } });
+      return [...localsOf(f), ...labels, ...f.buffers, ...program.buffers, ...program.functions.flatMap(({ buffers }) => buffers)]
+        .map(({ name }) => name);
+    });
   }
 
   /** A new name, as like to the given one as can be. */

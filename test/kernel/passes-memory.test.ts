@@ -1,10 +1,14 @@
 // Bounds of integers and arrays in locals.
 import assert from 'node:assert/strict';
+import { Machine, Trap } from '../../lib/kernel/interpret.ts';
 import { dropDead } from '../../lib/kernel/passes/dead.ts';
+import { keepElements } from '../../lib/kernel/passes/keep.ts';
 import { useRanges } from '../../lib/kernel/passes/ranges.ts';
 import { dropNeedlessFills, replaceArrays } from '../../lib/kernel/passes/scalars.ts';
 import { simplify } from '../../lib/kernel/passes/simplify.ts';
+import { verify } from '../../lib/kernel/verify.ts';
 import { becomes, keepsMeaning, lastFunction } from './pass-support.ts';
+import { generator } from './random.ts';
 
 const head = 'external x f32[16]\nglobal g i32[16]\n';
 
@@ -69,4 +73,79 @@ describe('kernel pass: dropNeedlessFills', () => {
     ['a branch that writes', 1, 'if eq(n, 0) { for L: i = 0 to 4 step 1 { b[i] = i } } g[0] = b[n]'],
     ['a read before', 1, 'g[0] = b[n] for L: i = 0 to 4 step 1 { b[i] = i }'],
   ] as const) it(`${count === 0 ? 'drops' : 'keeps'} zeros before ${what}`, () => { assert.equal(fills(body), count); });
+});
+
+describe('kernel pass: keepElements', () => {
+  it('keeps the meaning of random loops over few elements', () => {
+    const statements = ['b[n] = add(b[n], i)', 'b[0] = add(b[0], b[n])', 'g[n] = add(g[n], c[0])', 'c[0] = i', 'c[0] = add(c[0], mul(i, n))',
+      'g[i] = add(g[i], b[n])', 'if gt(c[0], 9) { break L }', 'if eq(i, n) { continue L }', 'b[1] = sub(g[3], b[1])', 'copy g[0] = b[0] for 4',
+      'guard lt(g[3], 90) else 1 f64(0)', 'if lt(i, n) { b[n] = add(b[n], 3) }'];
+    let changed = 0;
+    for (let seed = 0; seed < 2000; ++seed) {
+      const random = generator(seed);
+      const below = (n: number): number => Math.floor(random() * n);
+      const body = Array.from({ length: 1 + below(4) }, () => statements[below(statements.length)]).join(' ');
+      const { program } = lastFunction(`${head}function f(n: i32 in 0..3) -> (i32) { local b i32[4] local c i32[1] var i: i32 fill b[0] for 4 fill c[0] for 1
+        for L: i = 0 to ${below(5)} step 1 { ${body} } g[8] = b[0] g[9] = b[1] g[10] = c[0] return (b[n]) }`);
+      const made = verify(keepElements(program));
+      if (made !== program) ++changed;
+      const outcome = (of: typeof program): unknown => {
+        const machine = new Machine(of, { external: { x: new Float32Array(16) } });
+        const g = of.buffers.find(({ name }) => name === 'g')!;
+        machine.contents(g).set([1, 2, 3, 4, 5, 6, 7, 8]);
+        try {
+          return [machine.call('f', [seed % 4]), [...machine.contents(g)]];
+        } catch (error) {
+          assert.ok(error instanceof Trap);
+          return error.site;
+        }
+      };
+      assert.deepEqual(outcome(made), outcome(program), body);
+    }
+    assert.ok(changed > 400, `only ${changed} programs changed`);
+  });
+  it('keeps a sum in a local while its loop runs', () => {
+    becomes(keepElements, `${head}function f(n: i32 in 0..3) { local b f32[4] var i: i32 fill b[0] for 4
+      for L: i = 0 to 8 step 1 { b[n] = add(b[n], x[i]) b[n] = mul(b[n], f32(0.5)) } x[0] = b[n] }`,
+    `  fill b[0] for 4
+  kept = b[n]
+  for L: i = 0 to 8 step 1 {
+    kept = add(kept, x[i])
+    kept = mul(kept, f32(0.5))
+  }
+  b[n] = kept
+  x[0] = b[n]`);
+  });
+  it('keeps two, also where the loop ends early', () => {
+    becomes(keepElements, `${head}function f(n: i32 in 0..3) { local b i32[4] local c i32[4] var i: i32 fill b[0] for 4 fill c[0] for 4
+      for L: i = 0 to 8 step 1 { b[0] = add(b[0], i) c[n] = add(c[n], b[0]) if gt(c[n], 9) { break L } } g[0] = add(b[0], c[n]) }`,
+    `  fill b[0] for 4
+  fill c[0] for 4
+  kept = b[0]
+  kept_1 = c[n]
+  for L: i = 0 to 8 step 1 {
+    kept = add(kept, i)
+    kept_1 = add(kept_1, kept)
+    if gt(kept_1, 9) {
+      break L
+    }
+  }
+  c[n] = kept_1
+  b[0] = kept
+  g[0] = add(b[0], c[n])`);
+  });
+  for (const [what, body] of [
+    ['an index that moves', 'for L: i = 0 to 4 step 1 { b[i] = add(b[i], n) }'],
+    ['an index that the loop sets', 'k = 0 for L: i = 0 to 4 step 1 { b[k] = add(b[k], n) k = i }'],
+    ['another element of the buffer', 'for L: i = 0 to 4 step 1 { b[n] = add(b[n], b[i]) }'],
+    ['the same buffer copied', 'for L: i = 0 to 4 step 1 { b[n] = add(b[n], i) copy g[0] = b[0] for 4 }'],
+    ['an element that is written first', 'for L: i = 0 to 4 step 1 { b[n] = i b[n] = add(b[n], i) }'],
+    ['an element that a branch reads', 'for L: i = 0 to 4 step 1 { if eq(i, n) { b[n] = add(b[n], i) } b[n] = 1 }'],
+    ['a loop of unknown length', 'for L: i = 0 to n step 1 { b[n] = add(b[n], i) }'],
+    ['a guard that others see the buffer after', 'for L: i = 0 to 4 step 1 { g[n] = add(g[n], i) guard lt(i, 3) else 1 f64(0) }'],
+    ['a way out of two loops', 'for M: k = 0 to n step 1 { for L: i = 0 to 4 step 1 { b[n] = add(b[n], i) if eq(i, n) { break M } } }'],
+  ] as const) it(`leaves ${what}`, () => {
+    const { program } = lastFunction(`${head}function f(n: i32 in 0..3) { local b i32[4] var i: i32 var k: i32 fill b[0] for 4 ${body} g[0] = b[n] }`);
+    assert.equal(keepElements(program), program);
+  });
 });

@@ -3,7 +3,7 @@ import {
   binary, exact, get, i32, set, valueOf, type Body, type Expression, type Label, type Local, type Program, type Statement, type StatementOf,
 } from '../ir.ts';
 import {
-  bodiesOf, expressionsOf, localsSetBy, mapBodies, mapBody, mapFunctions, Names, readsOf, walkBody, walkExpression,
+  bodiesOf, eachExpressionOf, expressionsOf, localsSetBy, mapBodies, mapBody, mapFunctions, Names, walkBody, walkExpression,
 } from '../visit.ts';
 import { copyBody, freshLocals, isLeft, renameBody } from './clone.ts';
 import { isSame } from './fold.ts';
@@ -133,7 +133,9 @@ export function exposedIn(body: Body, known: ReadonlySet<Local> = new Set()): Se
   const found = new Set<Local>();
   const set = new Set(known);
   for (const s of body) {
-    for (const e of expressionsOf(s)) for (const local of readsOf(e)) if (!set.has(local)) found.add(local);
+    eachExpressionOf(s, (e) => {
+      walkExpression(e, (part) => { if (part.kind === 'get' && !set.has(part.local)) found.add(part.local); });
+    });
     const inside = s.kind === 'for' ? new Set([...set, s.counter]) : set;
     for (const inner of bodiesOf(s)) for (const local of exposedIn(inner, inside)) found.add(local);
     // What bodies set may not be set behind them.

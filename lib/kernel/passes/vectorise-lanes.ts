@@ -4,7 +4,7 @@ import {
   extract, get, lanes, lanesOf, set, splat, vectorOf, type Body, type Expression, type ExpressionOf, type Local, type Program,
   type ScalarType, type Statement, type StatementOf, type Type,
 } from '../ir.ts';
-import { expressionsOf, mapBody, mapFunctions, Names, readsOf, walkExpression } from '../visit.ts';
+import { expressionsOf, mapBodies, mapBody, mapFunctions, Names, readsOf, walkExpression } from '../visit.ts';
 import { isSame } from './fold.ts';
 import { distance, linearOf } from './linear.ts';
 import { exposedIn, mentionsIn } from './unroll.ts';
@@ -23,7 +23,8 @@ interface Pack {
 /** A run of sets and stores on lanes. */
 class Packer {
   readonly #names: Names;
-  readonly #exposed: ReadonlySet<Local>;
+  readonly #run: readonly Plain[];
+  #found: ReadonlySet<Local> | undefined;
   readonly #packOf = new Map<Local, Pack>();
   /** Packs whose locals hold something before the run. */
   readonly carried = new Set<Pack>();
@@ -33,13 +34,18 @@ class Packer {
   /** Operations saved, less those that bring values into lanes and out of them. */
   gain = 0;
 
-  constructor(names: Names, exposed: ReadonlySet<Local>) {
+  constructor(names: Names, run: readonly Plain[]) {
     this.#names = names;
-    this.#exposed = exposed;
+    this.#run = run;
+  }
+
+  get #exposed(): ReadonlySet<Local> {
+    return this.#found ??= exposedIn(this.#run);
   }
 
   /** The run on lanes; undefined where a value is needed both in lanes and alone. */
-  body(run: readonly Plain[]): Body | undefined {
+  body(): Body | undefined {
+    const run = this.#run;
     for (let at = 0; at < run.length;) {
       const width = widthOf(must(run[at]));
       const group = run.slice(at, at + width);
@@ -68,10 +74,10 @@ class Packer {
   }
 
   #readsPacked(e: Expression): boolean {
-    const reads = [...readsOf(e)];
-    if (reads.some((local) => this.#packOf.has(local))) return true;
-    for (const local of reads) this.#alone.add(local);
-    return false;
+    let found = false as boolean;
+    if (this.#packOf.size > 0) walkExpression(e, (part) => { if (part.kind === 'get') found ||= this.#packOf.has(part.local); });
+    if (!found) walkExpression(e, (part) => { if (part.kind === 'get') this.#alone.add(part.local); });
+    return found;
   }
 
   /** Several statements as one, where they are copies of each other. */
@@ -81,6 +87,8 @@ class Packer {
 
   #sets(group: readonly Plain[]): Statement | undefined {
     const sets = group.filter((s) => s.kind === 'set');
+    const [{ value: pattern }] = sets as [StatementOf<'set'>];
+    if (sets.some(({ value }) => value.kind !== pattern.kind || value.type !== pattern.type)) return undefined;
     const locals = sets.map(({ local }) => local);
     const [first] = locals as [Local];
     const isAlike = locals.every(({ type, range }) => type === first.type && range === undefined);
@@ -209,17 +217,22 @@ interface Packed {
 
 class FunctionPacker {
   readonly #names: Names;
-  readonly #mentions: ReadonlyMap<Local, number>;
+  readonly #body: Body;
+  #found: ReadonlyMap<Local, number> | undefined;
 
-  constructor(names: Names, mentions: ReadonlyMap<Local, number>) {
+  constructor(names: Names, body: Body) {
     this.#names = names;
-    this.#mentions = mentions;
+    this.#body = body;
+  }
+
+  get #mentions(): ReadonlyMap<Local, number> {
+    return this.#found ??= mentionsIn(this.#body);
   }
 
   /** @param isLoop the run is all of a loop's body */
   #packed(run: readonly Plain[], isLoop: boolean): Packed | undefined {
-    const packer = new Packer(this.#names, exposedIn(run));
-    const body = packer.body(run);
+    const packer = new Packer(this.#names, run);
+    const body = packer.body();
     if (body === undefined || packer.packs.size === 0) return undefined;
     const own = mentionsIn(run);
     const isOutside = (local: Local): boolean => own.get(local) !== this.#mentions.get(local);
@@ -237,8 +250,7 @@ class FunctionPacker {
   body(body: Body): Body {
     return this.#runs(mapBody(body, { statement: (s) => {
       if ((s.kind === 'for' || s.kind === 'while') && s.body.every(isPlain)) return this.#loop(s);
-      if (s.kind === 'if') return { ...s, then: this.#runs(s.then), otherwise: this.#runs(s.otherwise) };
-      return s.kind === 'for' || s.kind === 'while' || s.kind === 'block' ? { ...s, body: this.#runs(s.body) } : s;
+      return mapBodies(s, (inner) => this.#runs(inner));
     } }));
   }
 
@@ -251,24 +263,39 @@ class FunctionPacker {
 
   /** Sets and stores behind each other. */
   #runs(body: Body): Body {
-    const made: Statement[] = [];
+    const made: Body[] = [];
+    let done = 0;
     for (let at = 0; at < body.length;) {
       let end = at;
       while (end < body.length && isPlain(must(body[end]))) ++end;
-      const packed = end - at > 3 ? this.#packed(body.slice(at, end) as readonly Plain[], false) : undefined;
-      if (packed !== undefined) made.push(...packed.before, ...packed.body, ...packed.after);
-      else made.push(...body.slice(at, Math.max(end, at + 1)));
-      at = Math.max(end, at + 1);
+      const run = body.slice(at, end) as readonly Plain[];
+      const packed = hasGroup(run) ? this.#packed(run, false) : undefined;
+      if (packed !== undefined) {
+        made.push(body.slice(done, at), packed.before, packed.body, packed.after);
+        done = end;
+      }
+      at = end + 1;
     }
-    return made;
+    return made.length === 0 ? body : [...made, body.slice(done)].flat();
   }
+}
+
+/** Whether as many statements as make up lanes are alike anywhere. */
+function hasGroup(run: readonly Plain[]): boolean {
+  let alike = 0;
+  for (const [i, s] of run.entries()) {
+    const before = run[i - 1];
+    alike = before?.kind === s.kind && before.value.kind === s.value.kind && before.value.type === s.value.type ? alike + 1 : 1;
+    if (alike > 1 && alike === widthOf(s)) return true;
+  }
+  return false;
 }
 
 /** Turns statements that stand once for each lane into statements on lanes, in loops and outside. */
 export function vectoriseLanes(program: Program): Program {
   return mapFunctions(program, (f) => {
-    const body = new FunctionPacker(Names.of(program, f), mentionsIn(f.body)).body(f.body);
-    return { ...f, body };
+    const body = new FunctionPacker(Names.of(program, f), f.body).body(f.body);
+    return body === f.body ? f : { ...f, body };
   });
 }
 

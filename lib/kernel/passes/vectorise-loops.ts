@@ -132,19 +132,22 @@ class LoopVectoriser {
   }
 }
 
-function vectorised(s: For, names: Names, mentions: ReadonlyMap<Local, number>): Statement | Body {
+function vectorised(s: For, names: Names, mentions: () => ReadonlyMap<Local, number>): Statement | Body {
   if (!s.body.every(({ kind }) => kind === 'set' || kind === 'store')) return s;
   const element = s.body.find((each) => each.kind === 'store')?.buffer.element;
-  const own = element === undefined ? undefined : privateTo(s.body, mentions);
+  const own = element === undefined ? undefined : privateTo(s.body, mentions());
   if (element === undefined || own === undefined) return s;
   const width = lanesOf[vectorOf[element]];
   if (!mayMake(s, width)) return s;
   const body = new LoopVectoriser(s, width, own, names).body();
   const split = body === undefined ? undefined : splitLoop(s, width, names);
   if (body === undefined || split === undefined) return s;
+  const main: Statement = { ...s, from: split.from, to: split.middle, step: s.step * width, body };
+  // Nothing may be left.
+  if (isSame(split.middle, split.to)) return [...split.before, main];
   const rest = copyBody(s.body, names, freshLocals(own, names));
   return [
-    ...split.before, { ...s, from: split.from, to: split.middle, step: s.step * width, body },
+    ...split.before, main,
     { ...s, label: { name: names.make(s.label.name) }, from: split.middle, to: split.to, body: rest, most: width - 1 },
   ];
 }
@@ -153,7 +156,8 @@ function vectorised(s: For, names: Names, mentions: ReadonlyMap<Local, number>):
 export function vectoriseLoops(program: Program): Program {
   return mapFunctions(program, (f) => {
     const names = Names.of(program, f);
-    const mentions = mentionsIn(f.body);
+    let found: ReadonlyMap<Local, number> | undefined;
+    const mentions = (): ReadonlyMap<Local, number> => found ??= mentionsIn(f.body);
     const body = mapBody(f.body, { statement: (s) => (s.kind === 'for' ? vectorised(s, names, mentions) : s) });
     return body === f.body ? f : { ...f, body };
   });

@@ -4,7 +4,7 @@ import { eachStatement } from '../interpret/walk.ts';
 import type { IrExpression, IrFunction, Variable } from '../ir.ts';
 import type { Block, Context, Frame } from './context.ts';
 import { assignSlots, evaluate, evaluateAll } from './expression.ts';
-import { UnsupportedProgram } from './unsupported.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { block, locate } from './statement.ts';
 import { Retry } from './writer.ts';
 import { zeros } from './memory.ts';

@@ -2,30 +2,14 @@
 import type { Span } from '../ast.ts';
 import { scalar } from '../interpret/values.ts';
 import type { FilterCode, IrStatement, IrType, StateVariable, Variable } from '../ir.ts';
-import type { Analysis } from './analysis.ts';
+import type { Analysis } from '../plan/analysis.ts';
 import type { Dialect } from './dialect.ts';
+import type { Site, SiteKind } from '../lower/sites.ts';
 import type { End } from './ends.ts';
-import { countsOf, placesOf } from './layout.ts';
+import { countsOf, placesOf } from '../plan/layout.ts';
 import { clear, explode, storeValue, zeros } from './memory.ts';
 import { explodeLimit, isPlace, sizeOfType, type Binding, type Ex, type Slot, type Val } from './value.ts';
 import { Retry, type Writer } from './writer.ts';
-
-/** Kinds of faults: what was wrong. */
-export type SiteKind = 'index' | 'divide' | 'remainder' | 'random' | 'pop' | 'push' | 'peek' | 'steps' | 'print';
-
-/** A place in a program that can raise a fault or print. */
-export interface Site {
-  readonly kind: SiteKind;
-  readonly node: number;
-  readonly span: Span | undefined;
-  /** Length of the array, declared rate. */
-  readonly limit: number;
-  /** Of a printing site: type of the value, or text; whether the line ends; lines that end in all. */
-  readonly print?: {
-    readonly type?: IrType; readonly text?: string; readonly newline: boolean; readonly lines: number;
-    /** Not shown: it gives the number of the firing. */ readonly isMark?: true;
-  };
-}
 
 /** What a firing does with loops and small arrays. */
 export interface Style {

@@ -1,7 +1,7 @@
 // C++17: 32-bit integers that wrap (by way of unsigned ones; indices, which do not, are plain), singles and doubles as they are.
 import type { IrBinary, MathName, ScalarName } from '../ir.ts';
 import type { Dialect } from './dialect.ts';
-import type { Kind } from './layout.ts';
+import type { Kind } from '../plan/layout.ts';
 
 export const cppType: Readonly<Record<Kind, string>> = { i: 'int', f: 'float', d: 'double' };
 
@@ -70,7 +70,6 @@ function copy(_kind: Kind, to: string, toAt: string, from: string, fromAt: strin
 }
 
 export const cppDialect: Dialect = {
-  name: 'cpp',
   literal: cppLiteral,
   binary,
   compare: (operator, a, b) => `(${a} ${operator} ${b})`,

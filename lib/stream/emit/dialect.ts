@@ -1,9 +1,8 @@
 // What a target language must be able to say. Operands are texts that need no brackets; results are such texts too.
 import type { IrBinary, MathName, ScalarName } from '../ir.ts';
-import type { Kind } from './layout.ts';
+import type { Kind } from '../plan/layout.ts';
 
 export interface Dialect {
-  readonly name: 'js' | 'cpp';
   literal(kind: Kind, x: number): string;
   /** Arithmetic; comparisons and logic are {@link condition}. `site`: of the fault where a divisor is zero. */
   binary(operator: IrBinary, kind: Kind, a: string, b: string, site: number | undefined): string;

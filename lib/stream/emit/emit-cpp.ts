@@ -1,14 +1,19 @@
 // A written program as one C++17 file: reads a run from a binary file, writes what came out to another.
 import { cppDialect, cppLiteral, cppType, plainSites } from './dialect-cpp.ts';
-import { checkName } from './emit-js.ts';
 import { launchText, threadIncludes } from './launch-cpp.ts';
-import { countsOf, placesOf, type Kind } from './layout.ts';
-import { streamArrayName, streamArrays, type ProgramPlan } from './plan.ts';
+import { countsOf, kindsIn, placesOf, type Kind } from '../plan/layout.ts';
+import { streamArrayName, streamArrays, type ProgramPlan } from '../plan/plan.ts';
 import { piecesText } from './pieces-cpp.ts';
 import { cppIncludes, cppPrelude } from './prelude-cpp.ts';
 import { writeProgram, type ArrayDeclaration, type ProgramText } from './program.ts';
 import { shareFunctions, type Call, type Written } from './share-cpp.ts';
-import { kindsIn } from './value.ts';
+
+const plainName = /^[A-Za-z_][A-Za-z0-9_]*$/;
+/** Throws unless the name can stand in generated code. */
+function checkName(name: string): string {
+  if (!plainName.test(name)) throw new Error(`${JSON.stringify(name)} is no name`);
+  return name;
+}
 
 export interface CppOptions {
   /** Single-appearance schedule, one FIFO array per channel, nothing fused: the stand-in for the original compiler. */

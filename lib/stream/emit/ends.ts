@@ -1,7 +1,7 @@
 // The two ends of a channel as one firing sees them: items in registers, or in arrays at places known or moving.
 import type { IrType } from '../ir.ts';
 import { explode, loadValue, storeValue, zeros } from './memory.ts';
-import { countsOf, placesOf, type Kind } from './layout.ts';
+import { countsOf, placesOf, type Kind } from '../plan/layout.ts';
 import { isPlace, sizeOfType, type Ex, type Place, type Val } from './value.ts';
 import { Retry, type Writer } from './writer.ts';
 

@@ -4,7 +4,7 @@ import { vectorSizes } from '../interpret/values.ts';
 import type { IrExpression, IrType, ScalarName, StateVariable, Variable } from '../ir.ts';
 import { callFunction } from './call.ts';
 import type { Context } from './context.ts';
-import { countsOf, fieldOf, kindOf, kindOfType, kinds, placesOf } from './layout.ts';
+import { countsOf, fieldOf, kindOf, kindOfType, kinds, placesOf } from '../plan/layout.ts';
 import { explode, loadValue, spill, storeValue } from './memory.ts';
 import { rangeOf } from './ranges.ts';
 import { isPlace, sizeOfType, type Binding, type Ex, type Place, type Slot, type Val } from './value.ts';

@@ -3,14 +3,15 @@ import { ratesOf } from '../elaborate/to-sdf.ts';
 import type { GraphNode } from '../graph.ts';
 import type { IrType, StateVariable, Variable } from '../ir.ts';
 import type { Step } from '../schedule/index.ts';
-import { Context, type Lessons, type Site, type Style } from './context.ts';
+import type { Site } from '../lower/sites.ts';
+import { Context, type Lessons, type Style } from './context.ts';
 import { runBody } from './call.ts';
 import { End, type Registers } from './ends.ts';
-import { countsOf, kinds, placesOf, type Kind } from './layout.ts';
+import { countsOf, kinds, placesOf, type Kind } from '../plan/layout.ts';
 import { together } from './loop.ts';
 import { externalArrays, moverFiring, type MoverNode } from './movers.ts';
-import { firingSize, type External, type Group } from './plan.ts';
-import { rounds } from './rounds.ts';
+import { firingSize, type External, type Group } from '../plan/plan.ts';
+import { rounds } from '../plan/rounds.ts';
 import type { FunctionText, ProgramWriter } from './program.ts';
 import { sizeOfType, type Binding, type Ex, type Place } from './value.ts';
 import { Retry, Writer } from './writer.ts';
@@ -23,13 +24,6 @@ const mostLines = 60_000;
 const styles: Readonly<Record<Mode, Style>> = {
   node: { loop: 0, explode: 8 }, group: { loop: 48, explode: 64 }, small: { loop: 0, explode: 16 }, baseline: { loop: 0, explode: 8 },
 };
-/**
- * Firings of a filter that are written together, so that their sums overlap: four make a vector (see wasm/quads.ts), eight hide how long a
- * sum takes where their items lie side by side. C++ compilers do it by themselves.
- */
-function togetherOf(dialect: 'js' | 'cpp', pop: number): number {
-  return dialect === 'cpp' ? 1 : pop === 1 ? 8 : 4;
-}
 /** Firings in a row that are written one behind the other. */
 const mostCopies = 64;
 
@@ -76,8 +70,7 @@ export class FunctionMaker {
   }
 
   #loopHead(counter: string, bound: string): string {
-    const type = this.#p.dialect.name === 'js' ? 'let' : 'int';
-    return `for (${type} ${counter} = 0; ${counter} < ${bound}; ++${counter}) {`;
+    return `for (int ${counter} = 0; ${counter} < ${bound}; ++${counter}) {`;
   }
 
   /** Moves items to the front of output arrays where there is no room behind them. */
@@ -118,7 +111,8 @@ export class FunctionMaker {
     const node = this.#p.plan.graph.nodes[actor] as FilterNode;
     // A firing that may fail has to be made.
     const isWhole = this.#lessons.raises || live.length === period;
-    const width = togetherOf(this.#p.dialect.name, isWhole ? node.code.work.rates.pop : period * node.code.work.rates.pop);
+    // Compilers see to it that several run together.
+    const width = 1;
     w.emit(this.#p.dialect.variable('i', 'wl_n', '0'));
     const loop = (offsets: readonly number[], span: number): void => {
       w.open(`for (; wl_n <= n${isWhole && period > 1 ? ` * ${period}` : ''} - ${span}; wl_n += ${span}) {`);

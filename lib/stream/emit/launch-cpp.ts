@@ -1,5 +1,5 @@
 // Launches in a generated C++ program: threads of one process, a barrier of their own, tables of tasks that come with the run.
-import { endKinds, type LaunchPlan } from './launches.ts';
+import { endKinds, type LaunchPlan } from '../plan/launches.ts';
 import type { ProgramText } from './program.ts';
 import type { Call } from './share-cpp.ts';
 

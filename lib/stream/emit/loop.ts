@@ -1,10 +1,9 @@
 // Loops: unrolled where turns are few and known, else kept as loops. Several firings may run through one loop together.
 import { eachExpression } from '../interpret/walk.ts';
 import type { IrExpression, IrStatement, Variable } from '../ir.ts';
-import { continues, leaves } from './analysis.ts';
+import { continues, leaves } from '../plan/analysis.ts';
 import type { Context } from './context.ts';
 import { conditionOf, scalar } from './expression.ts';
-import { promote } from './promote.ts';
 import { rangeOf } from './ranges.ts';
 import { statement } from './statement.ts';
 
@@ -74,12 +73,7 @@ export function loop(all: Together, s: Loop): void {
     if (part.kind === 'declare') for (const each of others) each.bindings.set(part.variable, c.bindings.get(part.variable)!);
   }
   if (s.condition !== undefined && isShort(c, s)) unroll(all, s, s.condition);
-  else if (!skip(all, s)) {
-    const promoted = promote(all, s);
-    if (promoted !== undefined) together(all, promoted.before);
-    keep(all, promoted?.loop ?? s, entry);
-    if (promoted !== undefined) together(all, promoted.after);
-  }
+  else if (!skip(all, s)) keep(all, s, entry);
 }
 
 /** Whether the loop is unrolled: its condition follows from what is known, and not too much code results. */

@@ -1,7 +1,7 @@
 // Values to and from memory.
 import type { IrType } from '../ir.ts';
-import { countsOf, placesOf } from './layout.ts';
-import { isPlace, kindsIn, type Ex, type Place, type Val } from './value.ts';
+import { countsOf, kindsIn, placesOf } from '../plan/layout.ts';
+import { isPlace, type Ex, type Place, type Val } from './value.ts';
 import type { Writer } from './writer.ts';
 
 /** The value at a place: scalars are loaded, all else stays where it is. */

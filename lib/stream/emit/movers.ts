@@ -2,9 +2,9 @@
 import type { GraphNode } from '../graph.ts';
 import type { IrType } from '../ir.ts';
 import { End, type Tape } from './ends.ts';
-import { countsOf, type Kind } from './layout.ts';
+import { countsOf, type Kind } from '../plan/layout.ts';
 import { loadValue } from './memory.ts';
-import { streamArrayName, type External } from './plan.ts';
+import { streamArrayName, type External } from '../plan/plan.ts';
 import type { Ex, Place } from './value.ts';
 import type { Writer } from './writer.ts';
 

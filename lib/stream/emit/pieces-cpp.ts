@@ -1,8 +1,8 @@
 // A generated C++ program without state on several threads: each takes pieces of the run, as run/split.ts cuts it, and runs them on
 // channels of its own.
 import { cppType } from './dialect-cpp.ts';
-import { streamArrays, type ProgramPlan } from './plan.ts';
-import type { RunCounts } from './counts.ts';
+import { streamArrays, type ProgramPlan } from '../plan/plan.ts';
+import type { RunCounts } from '../plan/counts.ts';
 
 /** A piece as {@link piecesText} reads it. */
 export interface PieceWords {

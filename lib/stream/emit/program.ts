@@ -1,12 +1,12 @@
 // A program as functions of a target language: one for each node, one for each group of nodes, and the arrays they share.
 import type { ConstantData } from '../ir.ts';
-import { newLessons, type Lessons, type Site } from './context.ts';
+import type { Site } from '../lower/sites.ts';
+import { newLessons, type Lessons } from './context.ts';
 import type { Dialect } from './dialect.ts';
 import { FunctionMaker } from './function.ts';
-import { countsOf, kinds, placesOf, type Counts, type Kind } from './layout.ts';
-import type { Group, ProgramPlan } from './plan.ts';
-import { UnsupportedProgram } from './unsupported.ts';
-import { kindsIn } from './value.ts';
+import { countsOf, kindsIn, kinds, placesOf, type Counts, type Kind } from '../plan/layout.ts';
+import type { Group, ProgramPlan } from '../plan/plan.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { Retry, type LocalArray } from './writer.ts';
 
 /** What an array is for. */

@@ -1,7 +1,7 @@
 // Functions of one shape written once: nodes with the same code differ by their arrays, the places of their ends, sites and constants,
 // which become parameters. What a compiler takes then grows with the kinds of nodes, not with their number.
 import { cppType } from './dialect-cpp.ts';
-import type { Kind } from './layout.ts';
+import type { Kind } from '../plan/layout.ts';
 import type { FunctionText } from './program.ts';
 
 /** Something in a function that others of its shape may have otherwise. */

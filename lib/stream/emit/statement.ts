@@ -1,14 +1,14 @@
 // Statements of the intermediate representation: those whose course is known are worked out, the others written.
 import type { IrExpression, IrPlace, IrStatement } from '../ir.ts';
 import { rootOf } from '../elaborate/loops.ts';
-import { leaves } from './analysis.ts';
+import { leaves } from '../plan/analysis.ts';
 import { giveBack } from './call.ts';
 import { type Block, type Context } from './context.ts';
 import { assignSlots, conditionOf, evaluate, fieldPlace, index, movedPlace, parts, scalar } from './expression.ts';
 import { loop } from './loop.ts';
 import { storeValue } from './memory.ts';
 import { isPlace, sizeOfType, type Place, type Slot } from './value.ts';
-import { fieldOf } from './layout.ts';
+import { fieldOf } from '../plan/layout.ts';
 import { Retry } from './writer.ts';
 
 /** Writes a block. True: what stands behind it is not reached. */

@@ -1,6 +1,6 @@
 // Values while code is being made: text in the target language, with what is known of it already.
 import type { IrType } from '../ir.ts';
-import { countsOf, kinds, type Counts, type Kind } from './layout.ts';
+import { countsOf, type Kind } from '../plan/layout.ts';
 
 /** A scalar. */
 export interface Ex {
@@ -49,9 +49,4 @@ export const explodeLimit = 256;
 export function sizeOfType(type: IrType): number {
   const counts = countsOf(type);
   return counts.i + counts.f + counts.d;
-}
-
-/** The kinds that a type holds. */
-export function kindsIn(counts: Counts): readonly Kind[] {
-  return kinds.filter((kind) => counts[kind] > 0);
 }

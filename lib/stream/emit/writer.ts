@@ -1,6 +1,6 @@
 // The text of one function while it is written: names, lines, nesting, and memory of its own.
 import type { Dialect } from './dialect.ts';
-import { kinds, type Counts, type Kind } from './layout.ts';
+import { kinds, type Counts, type Kind } from '../plan/layout.ts';
 import type { Ex, Place, Val } from './value.ts';
 import { isPlace } from './value.ts';
 

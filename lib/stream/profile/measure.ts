@@ -8,7 +8,7 @@ import { refusal } from '../../core/errors.ts';
 import { readText, writeFileAtomic } from '../../core/files.ts';
 import { elementAt, required } from '../../core/known.ts';
 import { emitCpp } from '../emit/emit-cpp.ts';
-import { planProgram } from '../emit/plan.ts';
+import { planProgram } from '../plan/plan.ts';
 import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
 import { scalarCount } from '../interpret/values.ts';

@@ -4,11 +4,11 @@ import type { GraphNode, StreamGraph } from '../graph.ts';
 import { ratesOf, toSdf } from '../elaborate/to-sdf.ts';
 import { recordChannelsAside } from '../interpret/index.ts';
 import { scalarCount } from '../interpret/values.ts';
-import { emitJs } from '../emit/emit-js.ts';
-import { planProgram } from '../emit/plan.ts';
+import { planProgram } from '../plan/plan.ts';
 import type { FilterCode, IrType } from '../ir.ts';
 import { defaultJsPlan } from '../run/js-run.ts';
 import { repetitions } from '../schedule/balance.ts';
+import { lowerForWasm, wasmText } from '../targets/wasm.ts';
 import { sampleInput } from './sample.ts';
 
 /** One node as a program, and the nodes whose cost it tells. */
@@ -74,7 +74,7 @@ async function recorded(
 
 /** Generated code without its float constants, which do not change what it takes. */
 function shapeOf(graph: StreamGraph): string {
-  return emitJs(planProgram(graph, defaultJsPlan)).source.replace(/\b\d+\.\d+(e[-+]?\d+)?/g, '#');
+  return wasmText(lowerForWasm(planProgram(graph, defaultJsPlan))).replace(/\bf(?:32|64)\([^)]*\)/g, '#');
 }
 
 /**

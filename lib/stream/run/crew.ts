@@ -1,7 +1,7 @@
 // Worker threads that run one generated program, kept for a while after a run: their code is warm then.
 import { Worker } from 'node:worker_threads';
 import { UnavailableError, WarploomError } from '../../core/errors.ts';
-import type { JsProgram } from '../emit/emit-js.ts';
+import type { LoweredProgram } from '../lower/program.ts';
 import { reasonOf } from '../stop.ts';
 import { commonData, type Answer, type CommonData, type Done, type Faulty, type Part, type SharedInts } from './machine.ts';
 import { workerText } from './worker-text.ts';
@@ -20,14 +20,14 @@ function startWorker(workerData: CommonData): Worker {
 
 /** Workers that know a program. */
 class Crew {
-  readonly program: JsProgram;
+  readonly program: LoweredProgram;
   readonly size: number;
   readonly #workers: readonly Worker[];
   readonly #gate: SharedInts;
   isAlive = true;
   timer: NodeJS.Timeout | undefined;
 
-  constructor(program: JsProgram, size: number, isSharing: boolean) {
+  constructor(program: LoweredProgram, size: number, isSharing: boolean) {
     this.program = program;
     this.size = size;
     const workerData = commonData(program, size, isSharing);
@@ -106,7 +106,7 @@ export class Crews {
   readonly #idle = new Set<Crew>();
 
   /** Runs the parts by a crew that knows the program, or a new one. */
-  async run(program: JsProgram, parts: readonly (readonly Part[])[], signal: AbortSignal): Promise<(Done | Faulty)[]> {
+  async run(program: LoweredProgram, parts: readonly (readonly Part[])[], signal: AbortSignal): Promise<(Done | Faulty)[]> {
     const crew = this.#take(program, parts.length) ?? new Crew(program, parts.length, parts[0]![0]!.launch !== undefined);
     try {
       const answers = await crew.run(parts, signal);
@@ -118,7 +118,7 @@ export class Crews {
     }
   }
 
-  #take(program: JsProgram, size: number): Crew | undefined {
+  #take(program: LoweredProgram, size: number): Crew | undefined {
     for (const crew of this.#idle) {
       if (crew.isAlive && (crew.program !== program || crew.size !== size)) continue;
       this.#idle.delete(crew);

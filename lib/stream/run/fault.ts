@@ -1,7 +1,7 @@
 // Faults of compiled programs as errors that name the place in the source.
 import { formatDiagnostic, Reporter } from '../diagnostics.ts';
 import type { StreamGraph } from '../graph.ts';
-import type { Site } from '../emit/context.ts';
+import type { Site } from '../lower/sites.ts';
 import { mostPrinted } from '../interpret/engine.ts';
 import { StreamRunError } from '../interpret/error.ts';
 

@@ -4,7 +4,7 @@ import { refusal } from '../../core/errors.ts';
 import { describeValue } from '../../core/arrays.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
-import { UnsupportedProgram } from '../emit/unsupported.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { interpret } from '../interpret/interpret.ts';
 import type { RunLimits } from '../interpret/limits.ts';
 import { ScheduleError } from '../schedule/error.ts';

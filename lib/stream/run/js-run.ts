@@ -2,10 +2,10 @@
 import { availableParallelism } from 'node:os';
 import { describeValue, holds } from '../../core/arrays.ts';
 import { refusal, WarploomError } from '../../core/errors.ts';
-import { countRun, type RunAmount, type RunCounts } from '../emit/counts.ts';
-import type { JsProgram } from '../emit/emit-js.ts';
-import { kinds, makeArray } from '../emit/layout.ts';
-import { streamArrays, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
+import { countRun, type RunAmount, type RunCounts } from '../plan/counts.ts';
+import type { LoweredProgram } from '../lower/program.ts';
+import { kinds, makeArray } from '../plan/layout.ts';
+import { streamArrays, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import { firstLines, mostPrinted } from '../interpret/engine.ts';
 import { requireItems } from '../interpret/index.ts';
 import { scalarCount } from '../interpret/values.ts';
@@ -171,6 +171,13 @@ export class Run {
     return this.#plan.graph.channels.map(({ id }) => Math.max(...this.pieces.map(({ counts }) => counts.peaks[id]!)));
   }
 
+  /** Nodes that fire alone, before and behind steady states: where any does behind them, all, for others will in the next run. */
+  alone(): Iterable<number> {
+    const hasTail = this.pieces.some(({ counts }) => counts.tail.length > 0);
+    if (hasTail) return this.#plan.graph.nodes.map(({ id }) => id);
+    return this.pieces.flatMap(({ counts }) => counts.init.map(({ actor }) => actor));
+  }
+
   #makeStreams(): void {
     this.#plan.externals.forEach(({ id, type }, i) => {
       const found = this.#streams.get(id);
@@ -182,8 +189,8 @@ export class Run {
   }
 
   /** What each machine is told: the pieces of the run, each of which one takes, or its own part of launches. */
-  parts(program: JsProgram, launches?: Launches): Part[][] {
-    this.#plan = program.text.plan;
+  parts(program: LoweredProgram, launches?: Launches): Part[][] {
+    this.#plan = program.plan;
     this.#makeStreams();
     if (launches === undefined) {
       const ofRun = this.#ofRun(program);
@@ -197,26 +204,26 @@ export class Run {
   }
 
   /** What came out; throws the first fault. `elapsed`: milliseconds, where several threads took part. */
-  result(program: JsProgram, answers: readonly (Done | Faulty)[], elapsed = Infinity): RunResult {
+  result(program: LoweredProgram, answers: readonly (Done | Faulty)[], elapsed = Infinity): RunResult {
     const first = answers.flatMap((each) => (each.kind === 'fault' ? [each] : [])).sort(byOrder)[0];
     if (first !== undefined) throw this.faultOf(program, first);
     return this.#made(program, answers.filter((each) => each.kind === 'done'), elapsed);
   }
 
-  faultOf({ text }: JsProgram, { site, value }: Faulty): Error {
-    if (site >= 0) return faultError(this.#plan.graph, text.sites[site]!, value);
+  faultOf({ sites }: LoweredProgram, { site, value }: Faulty): Error {
+    if (site >= 0) return faultError(this.#plan.graph, sites[site]!, value);
     return new WarploomError('ERR_WARPLOOM_INTERNAL', `channel ${value} holds more items than planned`);
   }
 
   /** What all parts are told: one object of each kind, so that a message to a worker has it once. */
-  #ofRun({ text }: JsProgram) {
+  #ofRun({ sites }: LoweredProgram) {
     const { graph, externals } = this.#plan;
     const ix = new Int32Array(2 * (graph.channels.length + externals.length));
     graph.channels.forEach(({ id, initial }) => { ix[2 * id + 1] = initial.length; });
     for (const { id, kind } of externals) if (kind === 'reader') ix[2 * id + 1] = this.#streams.get(id)!.items;
     return {
       lines: stopsByLines(this.#plan.graph) ? this.#lines : Infinity,
-      linesOf: text.sites.map(({ print }) => print?.lines ?? 0), mostPrinted, ix, iterations: 0,
+      linesOf: sites.map(({ print }) => print?.lines ?? 0), mostPrinted, ix, iterations: 0,
       seed: this.#options.seed ?? 1, turns: this.#options.maxTurns ?? mostTurns,
       until: this.#options.until ?? Infinity,
     };
@@ -234,7 +241,7 @@ export class Run {
     return { external, dropped, init, steadyStates, tail };
   }
 
-  #made({ text }: JsProgram, answers: readonly Done[], elapsed: number): RunResult {
+  #made({ sites }: LoweredProgram, answers: readonly Done[], elapsed: number): RunResult {
     const plan = this.#plan;
     const output = plan.externals.find(({ kind }) => kind === 'output');
     const found = output === undefined ? undefined : this.#streams.get(output.id)!;
@@ -242,7 +249,7 @@ export class Run {
       const { arrays, items } = this.#streams.get(external.id)!;
       return [external.path, fileOf(external, arrays, items)] as const;
     });
-    const printed = textOf(text.sites, inOrder(answers), plan.steady);
+    const printed = textOf(sites, inOrder(answers), plan.steady);
     return {
       output: found === undefined ? new Float32Array(0) : joinItems(found.arrays, output!.type, found.items),
       printed: this.#lines === Infinity ? printed : firstLines(printed, this.#lines),

@@ -1,7 +1,8 @@
 // Programs as JavaScript on worker threads: the main thread stays free, runs can be stopped, stateless programs use several cores.
-import { emitJs, type JsProgram } from '../emit/emit-js.ts';
+import type { LoweredProgram } from '../lower/program.ts';
+import { lowerForWasm, wasmText } from '../targets/wasm.ts';
 import { withMarks } from './marks.ts';
-import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
+import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import type { StreamGraph } from '../graph.ts';
 import { within } from '../stop.ts';
 import { Crews, FirstFault } from './crew.ts';
@@ -20,18 +21,23 @@ class Written {
   readonly plan: ProgramPlan;
   readonly #isPlaced: boolean;
   readonly crews = new Crews();
-  program: JsProgram;
+  #program: LoweredProgram | undefined;
 
   constructor(plan: ProgramPlan, isPlaced: boolean) {
     this.plan = plan;
     this.#isPlaced = isPlaced;
-    this.program = emitJs(plan, { placed: isPlaced });
   }
 
-  withRoom(needed: readonly number[]): this {
-    if (needed.some((items, channel) => items > this.program.text.capacities[channel]!)) {
-      this.program = emitJs(this.plan, { placed: this.#isPlaced, capacities: needed });
-    }
+  get program(): LoweredProgram {
+    return this.#program ??= lowerForWasm(this.plan, { placed: this.#isPlaced });
+  }
+
+  /** The program with room for so many items on each channel, and functions for nodes that fire alone in a run. */
+  for(run: Run, needed: readonly number[]): this {
+    const nodes = run.alone();
+    const hasRoom = this.#program?.capacities.every((items, channel) => items >= needed[channel]!) === true;
+    this.#program = hasRoom ? this.program.including(nodes)
+      : lowerForWasm(this.plan, { placed: this.#isPlaced, capacities: needed, nodes });
     return this;
   }
 }
@@ -45,20 +51,20 @@ export function compileJsThreads(graph: StreamGraph, options: PlanOptions = {}):
   const byCores = new Map<number, Written>();
   return {
     plan: alone.plan,
-    get source() { return alone.program.source; },
+    get source() { return wasmText(alone.program); },
     run(input, runOptions = {}) {
       const run = new Run(alone.plan, input, runOptions, true);
-      if (run.pieces.length > 1 || run.threads === 1) return byWorkers(run, alone.withRoom(run.peaks()), runOptions);
+      if (run.pieces.length > 1 || run.threads === 1) return byWorkers(run, alone.for(run, run.peaks()), runOptions);
       let shared = byCores.get(run.threads);
       if (shared === undefined) {
         shared = new Written(planProgram(withMarks(graph), { ...defaultJsPlan, ...options, forCores: run.threads }), true);
         byCores.set(run.threads, shared);
       }
       const launches = launchesFor(shared.plan, run.counts, { ...runOptions, threads: run.threads }, 'wasm');
-      if (launches === undefined) return byWorkers(run, alone.withRoom(run.peaks()), runOptions);
+      if (launches === undefined) return byWorkers(run, alone.for(run, run.peaks()), runOptions);
       const peaks = run.peaks();
       const room = launches.capacities.map((items, channel) => Math.max(items, peaks[channel]!));
-      return byWorkers(run, shared.withRoom(room), runOptions, launches);
+      return byWorkers(run, shared.for(run, room), runOptions, launches);
     },
   };
 }

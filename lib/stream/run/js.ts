@@ -1,9 +1,10 @@
 // Programs as JavaScript, run in this thread.
 import { compileFunction } from 'node:vm';
 import { WarploomError } from '../../core/errors.ts';
-import { emitJs, type JsProgram } from '../emit/emit-js.ts';
+import type { LoweredProgram } from '../lower/program.ts';
+import { lowerForWasm, wasmText } from '../targets/wasm.ts';
 import { withMarks } from './marks.ts';
-import { planProgram, type PlanOptions, type ProgramPlan } from '../emit/plan.ts';
+import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import type { StreamGraph } from '../graph.ts';
 import { longestTurn } from '../profile/estimate.ts';
 import { defaultJsPlan, mostTurns, Run, type RunOptions, type RunResult } from './js-run.ts';
@@ -31,7 +32,7 @@ export function compileJs(graph: StreamGraph, options: PlanOptions = {}): Compil
   const machine = new JsMachine(plan);
   return {
     plan,
-    get source() { return machine.program.source; },
+    get source() { return wasmText(machine.program); },
     run: (input, runOptions = {}) => machine.run(input, runOptions)!,
     tryRun: (input, runOptions, milliseconds) => machine.run(input, runOptions, milliseconds),
   };
@@ -47,13 +48,13 @@ const awake = new Set<JsMachine>();
 
 class JsMachine {
   readonly #plan: ProgramPlan;
-  program: JsProgram;
+  program: LoweredProgram;
   #common: CommonData | undefined;
   #machine: ((parts: readonly Part[]) => Answer[]) | undefined;
 
   constructor(plan: ProgramPlan) {
     this.#plan = plan;
-    this.program = emitJs(plan);
+    this.program = lowerForWasm(plan);
   }
 
   run(input: ArrayLike<number> | undefined, options: RunOptions, milliseconds = Infinity): RunResult | undefined {
@@ -62,17 +63,17 @@ class JsMachine {
     const until = performance.now() + milliseconds;
     const run = new Run(this.#plan, input, { ...options, threads: 1, maxTurns: turns, until }, false);
     const peaks = run.peaks();
-    if (peaks.some((items, channel) => items > this.program.text.capacities[channel]!)) {
-      this.program = emitJs(this.#plan, { capacities: peaks });
-      this.#common = this.#machine = undefined;
-    }
+    const program = peaks.some((items, channel) => items > this.program.capacities[channel]!)
+      ? lowerForWasm(this.#plan, { capacities: peaks, nodes: run.alone() }) : this.program.including(run.alone());
+    if (program !== this.program) this.#common = this.#machine = undefined;
+    this.program = program;
     const [parts] = run.parts(this.program) as [Part[]];
     const [answer] = this.#awake()(parts) as [Answer];
     if (answer.kind === 'failed') {
       if (answer.isMemory) throw outOfMemory('there is no memory for the streams of this run: give it fewer items at a time', 0);
       throw new WarploomError('ERR_WARPLOOM_INTERNAL', `generated code failed: ${answer.message}`);
     }
-    const isCutShort = answer.kind === 'fault' && turns < maxTurns && this.program.text.sites[answer.site]?.kind === 'steps';
+    const isCutShort = answer.kind === 'fault' && turns < maxTurns && this.program.sites[answer.site]?.kind === 'steps';
     return answer.kind === 'late' || isCutShort ? undefined : run.result(this.program, [answer]);
   }
 

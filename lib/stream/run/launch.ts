@@ -1,8 +1,8 @@
 // Runs under a plan for several cores: whether there is one, and what worker threads are given.
 import { severalPrinters } from '../interpret/print-order.ts';
-import type { RunCounts } from '../emit/counts.ts';
-import { nearness, planLaunches, type LaunchPlan } from '../emit/launches.ts';
-import type { ProgramPlan } from '../emit/plan.ts';
+import type { RunCounts } from '../plan/counts.ts';
+import { nearness, planLaunches, type LaunchPlan } from '../plan/launches.ts';
+import type { ProgramPlan } from '../plan/plan.ts';
 import { estimateCosts } from '../profile/estimate.ts';
 import { refusal } from '../../core/errors.ts';
 import type { Cuts } from './split.ts';

@@ -1,6 +1,6 @@
 // What runs a compiled program, in this thread or a worker, as text: workers of this kind load no module of the library. A function of
 // `common` (a CommonData of machine.ts) that gives a function of lists of Parts, which gives their Answers.
-import { endKinds } from '../emit/launches.ts';
+import { endKinds } from '../plan/launches.ts';
 
 /** The module, its memory and windows: stretches of the program's streams that its functions find in memory. */
 const instance = `
@@ -21,7 +21,7 @@ const renew = () => {
   for (const { name, kind, at, isOwn, length } of common.places) {
     views[name] = new kinds[kind](memory.buffer, at + (isOwn ? own : 0), length);
   }
-  ({ wl_ix: ix, wl_it: it, wl_rs: rs, wl_steps: steps } = views);
+  ({ ix, it, rs, steps } = views);
   for (const each of windows) each.view = new kinds[each.kind](memory.buffer, each.at, each.room);
 };
 renew();
@@ -33,7 +33,7 @@ const makeRoom = (window, scalars) => {
   window.at = allocate(room * bytes);
   window.room = room;
   renew();
-  views['wl_' + window.name][0] = window.at;
+  views[window.name][0] = window.at;
 };
 const fail = (site, value) => { fault = { kind: 'fault', site, value }; throw new Fault(); };
 const print = (site) => {
@@ -58,7 +58,7 @@ const room = (channel, need, capacity) => {
 const { acos, asin, atan, atan2, cos, cosh, exp, hypot, log, log10, pow, sin, sinh, tan, tanh } = Math;
 const { exports } = new WebAssembly.Instance(common.module, { host: {
   acos, asin, atan, atan2, cos, cosh, exp, hypot, log, log10, pow, sin, sinh, tan, tanh, mod: (a, b) => a % b,
-  memory, own, wl_fail: fail, wl_put: (value) => { line.push(value); }, wl_print: print, wl_room: room,
+  memory, own, trap: fail, put: (value) => { line.push(value); }, print, room,
 } });
 const byId = Object.fromEntries(common.ends.map(({ id, slot }) => [id, { slot, windows: windows.filter((each) => each.id === id) }]));
 // What a function of these ends finds in memory, runs on and leaves there, for n firings or iterations of it.

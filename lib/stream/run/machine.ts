@@ -1,13 +1,13 @@
 // What a compiled program's machine (machine-text.ts) is told: once for all runs, and for each.
 import { availableParallelism } from 'node:os';
 import { ratesOf } from '../elaborate/to-sdf.ts';
-import type { JsProgram } from '../emit/emit-js.ts';
-import { makeArray, placesOf, type Kind } from '../emit/layout.ts';
-import type { LaunchPlan } from '../emit/launches.ts';
-import { streamArrays, type External, type ProgramPlan } from '../emit/plan.ts';
-import type { ArrayDeclaration } from '../emit/program.ts';
-import { mostPages } from '../emit/wasm/binary.ts';
-import { toWasm, type MemoryLayout } from '../emit/wasm/module.ts';
+import { makeArray, placesOf, type Kind } from '../plan/layout.ts';
+import type { LaunchPlan } from '../plan/launches.ts';
+import { streamArrays, type External, type ProgramPlan } from '../plan/plan.ts';
+import { mostPages } from '../../kernel/print/wasm-binary.ts';
+import type { BufferDeclaration } from '../lower/buffers.ts';
+import type { LoweredProgram } from '../lower/program.ts';
+import { wasmModule, type MemoryLayout } from '../targets/wasm.ts';
 import type { Step } from '../schedule/index.ts';
 import type { Scalars } from './streams.ts';
 
@@ -68,8 +68,8 @@ export function shared(kind: Kind, length: number): Scalars {
 }
 
 /** What an array holds at the start of a run. */
-function startOf(plan: ProgramPlan, { role, channel, initial, kind }: ArrayDeclaration): ArrayLike<number> {
-  if (role !== 'channel') return initial ?? [];
+function startOf(plan: ProgramPlan, { use, channel, buffer, kind }: BufferDeclaration): ArrayLike<number> {
+  if (use !== 'channel') return buffer.initial ?? [];
   return plan.graph.channels[channel!]!.initial.flatMap(({ type, numbers }) =>
     placesOf(type).flatMap((place, i) => (place.kind === kind ? [numbers[i] ?? 0] : [])));
 }
@@ -94,14 +94,14 @@ function endsOf(plan: ProgramPlan, node: number, firings: number, isFirst: boole
 const slotOf = ({ id, kind }: External): number => 2 * id + (kind === 'input' || kind === 'reader' ? 0 : 1);
 
 /** Modules by program, for memory of one thread and of several: their code is warm when others begin to run it. */
-const modules = [new WeakMap<JsProgram, Module>(), new WeakMap<JsProgram, Module>()] as const;
+const modules = [new WeakMap<LoweredProgram, Module>(), new WeakMap<LoweredProgram, Module>()] as const;
 interface Module { readonly module: object; readonly layout: MemoryLayout }
 
-function moduleOf(program: JsProgram, isSharing: boolean): Module {
+function moduleOf(program: LoweredProgram, isSharing: boolean): Module {
   const known = modules[isSharing ? 1 : 0];
   let made = known.get(program);
   if (made === undefined) {
-    const { bytes, layout } = toWasm(program, isSharing);
+    const { bytes, layout } = wasmModule(program, isSharing);
     known.set(program, made = { module: new engine.Module(bytes), layout });
   }
   return made;
@@ -111,11 +111,10 @@ function moduleOf(program: JsProgram, isSharing: boolean): Module {
 const spinMilliseconds = 0.3;
 
 /** What all machines of a program have from their start. Those that share channels and state share memory. */
-export function commonData(program: JsProgram, threads: number, isSharing: boolean) {
-  const { plan } = program.text;
+export function commonData(program: LoweredProgram, threads: number, isSharing: boolean) {
+  const { plan } = program;
   const { module, layout } = moduleOf(program, isSharing);
   const numbers = (kind: Kind, length: number) => (isSharing ? shared(kind, length) : makeArray(kind, length));
-  const system = ['wl_ix', 'wl_it', 'wl_rs', 'wl_steps', ...streamArrays(plan).map(({ name }) => `wl_${name}`)];
   return {
     module, pages: layout.pages, mostPages, ownBytes: layout.ownBytes,
     ...(isSharing ? { memory: new engine.Memory({ initial: layout.pages, maximum: mostPages, shared: true }) } : {}),
@@ -125,9 +124,9 @@ export function commonData(program: JsProgram, threads: number, isSharing: boole
     // Those who wait, rounds of waiting, pieces that were taken.
     gate: shared('i', 3) as SharedInts, stops: numbers('d', threads), end: numbers('d', 1),
     base: numbers('i', 2 * (plan.graph.channels.length + plan.externals.length)),
-    places: [...program.text.arrays.map(({ name }) => name), ...system].map((name) => ({ name, ...layout.arrays[name]! })),
-    arrays: program.text.arrays.map((each) => ({
-      name: each.name, role: each.role, initial: startOf(plan, each), channel: each.channel ?? -1, stride: each.stride ?? 0,
+    places: layout.places,
+    arrays: program.declarations.map((each) => ({
+      name: each.buffer.name, role: each.use, initial: startOf(plan, each), channel: each.channel ?? -1, stride: each.stride ?? 0,
     })),
     streams: streamArrays(plan).map((each, number) => ({ ...each, number })),
     ends: plan.externals.map((each) => ({ id: each.id, slot: slotOf(each), isFile: each.kind === 'reader' })),

@@ -1,6 +1,6 @@
 // Marks in what compiled programs print. Where several nodes print, each text is preceded by the number of the firing that it comes from,
 // which is not shown: by it the texts of all nodes are put in order when the run is over. Other programs are left as they are.
-import type { Site } from '../emit/context.ts';
+import type { Site } from '../lower/sites.ts';
 import type { StreamGraph } from '../graph.ts';
 import { OrderedTexts, severalPrinters } from '../interpret/print-order.ts';
 import { scalar } from '../interpret/values.ts';

@@ -1,8 +1,8 @@
 // Runs cut into pieces that do not depend on each other: where nothing is carried from one firing to the next, the items that come out of
 // a later part of the input are those of a run that begins there. What preworks leave on the channels at the start of a run has to pass
 // through first, so a piece begins some steady states earlier and drops what comes out of them.
-import { countRun, passedBy, type RunAmount, type RunCounts } from '../emit/counts.ts';
-import type { ProgramPlan } from '../emit/plan.ts';
+import { countRun, passedBy, type RunAmount, type RunCounts } from '../plan/counts.ts';
+import type { ProgramPlan } from '../plan/plan.ts';
 
 /** A piece of a run: where its input and output begin, in items, and how its nodes fire. */
 export interface Piece {

@@ -4,9 +4,9 @@ import { totalmem } from 'node:os';
 import { decodeFile, encodeFile } from '../interpret/files.ts';
 import { normalise, printed, scalarCount, typeBytes, unflatten } from '../interpret/values.ts';
 import { OutOfMemoryError, refusal } from '../../core/errors.ts';
-import type { Site } from '../emit/context.ts';
-import { countsOf, kinds, makeArray, placesOf, type Kind } from '../emit/layout.ts';
-import type { External, ProgramPlan } from '../emit/plan.ts';
+import type { Site } from '../lower/sites.ts';
+import { countsOf, kinds, makeArray, placesOf, type Kind } from '../plan/layout.ts';
+import type { External, ProgramPlan } from '../plan/plan.ts';
 import type { IrType } from '../ir.ts';
 
 export type Scalars = Int32Array | Float32Array | Float64Array;

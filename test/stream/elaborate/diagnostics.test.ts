@@ -1,7 +1,7 @@
 // What elaboration has to say about programs that are well formed but wrong, with code, place and message.
 import assert from 'node:assert/strict';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
-import { UnsupportedProgram } from '../../../lib/stream/emit/unsupported.ts';
+import { UnsupportedProgram } from '../../../lib/stream/plan/unsupported.ts';
 import { compileJs } from '../../../lib/stream/run/js.ts';
 import { build } from '../support.ts';
 

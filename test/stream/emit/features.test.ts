@@ -1,7 +1,7 @@
 // Every feature of the language, compiled to JavaScript, against outputs worked out in plain JavaScript and the interpreter.
 import assert from 'node:assert/strict';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
-import { UnsupportedProgram } from '../../../lib/stream/emit/unsupported.ts';
+import { UnsupportedProgram } from '../../../lib/stream/plan/unsupported.ts';
 import { compileJs } from '../../../lib/stream/run/js.ts';
 import { arithmeticCases, filterCases, graphCases, statementCases, type Case } from '../interpret/cases.ts';
 import { graphOf } from '../support.ts';

@@ -1,15 +1,14 @@
-// Every stage of six small programs, in full: the graph with its filters' code, the schedules, and the code in JavaScript, WebAssembly
-// and C++. To renew the files after a change that was meant: GOLDEN=write mocha THIS_FILE.
+// Every stage of six small programs, in full: the graph with its filters' code, the schedules, and the code in the kernel representation,
+// WebAssembly and C++. To renew the files after a change that was meant: GOLDEN=write mocha THIS_FILE.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import initialiseWabt from 'wabt';
 import { describeGraph, toSdf } from '../../../lib/stream/elaborate/index.ts';
 import { emitCpp } from '../../../lib/stream/emit/emit-cpp.ts';
-import { emitJs } from '../../../lib/stream/emit/emit-js.ts';
-import { planProgram, type ProgramPlan } from '../../../lib/stream/emit/plan.ts';
-import { toWasm } from '../../../lib/stream/emit/wasm/module.ts';
+import { planProgram, type ProgramPlan } from '../../../lib/stream/plan/plan.ts';
 import { pushSchedule, singleAppearanceSchedule, steadyState, type Step } from '../../../lib/stream/schedule/index.ts';
 import type { SdfGraph } from '../../../lib/stream/sdf.ts';
+import { lowerForWasm, wasmModule, wasmText as kernelText } from '../../../lib/stream/targets/wasm.ts';
 import { graphOf } from '../support.ts';
 
 const programs: Readonly<Record<string, string>> = {
@@ -48,7 +47,7 @@ function scheduleText(sdf: SdfGraph): string {
 
 /** The functions of a program in WebAssembly's text, as another reader of the format prints them. */
 async function wasmText(plan: ProgramPlan): Promise<string> {
-  const module = (await initialiseWabt()).readWasm(toWasm(emitJs(plan), false).bytes, { readDebugNames: true });
+  const module = (await initialiseWabt()).readWasm(wasmModule(lowerForWasm(plan), false).bytes, { readDebugNames: true });
   module.validate();
   const text = module.toText({ foldExprs: true, inlineExport: true });
   return text.slice(text.search(/^ *\(func[^\n]*\(export/m)); // what stands before is the same for all
@@ -61,7 +60,7 @@ describe('stages of whole programs', () => {
       check(`${name}.graph.txt`, describeGraph(graph, { code: true }));
       check(`${name}.schedule.txt`, scheduleText(toSdf(graph)));
       const plan = planProgram(graph);
-      check(`${name}.js.txt`, emitJs(plan).source);
+      check(`${name}.kernel.txt`, kernelText(lowerForWasm(plan, { nodes: plan.graph.nodes.map(({ id }) => id) })));
       check(`${name}.wasm.txt`, await wasmText(plan));
       check(`${name}.cpp.txt`, emitCpp(plan).body);
     });

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { emitCpp } from '../../../lib/stream/emit/emit-cpp.ts';
-import { planProgram } from '../../../lib/stream/emit/plan.ts';
+import { planProgram } from '../../../lib/stream/plan/plan.ts';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { run } from '../../../lib/stream/index.ts';
 import { compileCppTogether, cppLimits, defaultCppPlan } from '../../../lib/stream/run/cpp.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { countRun } from '../../../lib/stream/emit/counts.ts';
+import { countRun } from '../../../lib/stream/plan/counts.ts';
 import type { StreamGraph } from '../../../lib/stream/graph.ts';
 import { StreamRunError } from '../../../lib/stream/interpret/error.ts';
 import { compileCppTogether } from '../../../lib/stream/run/cpp.ts';

@@ -1,7 +1,7 @@
 // Steps that repeat: written out again they are the same.
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { rounds } from '../../../lib/stream/emit/rounds.ts';
+import { rounds } from '../../../lib/stream/plan/rounds.ts';
 import { run } from '../../../lib/stream/run/index.ts';
 import { compileJs } from '../../../lib/stream/run/js.ts';
 import { graphOf } from '../support.ts';

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
-import { UnsupportedProgram } from '../../../lib/stream/emit/unsupported.ts';
+import { UnsupportedProgram } from '../../../lib/stream/plan/unsupported.ts';
 import { compileCppTogether } from '../../../lib/stream/run/cpp.ts';
 import { compileJs } from '../../../lib/stream/run/js.ts';
 import { build, hasCompiler } from '../support.ts';

@@ -22,6 +22,11 @@ export function kindOfType(type: IrType): Kind {
   return kindOf(type.name);
 }
 
+/** The kinds that a type holds. */
+export function kindsIn(counts: Counts): readonly Kind[] {
+  return kinds.filter((kind) => counts[kind] > 0);
+}
+
 const remembered = new WeakMap<IrType, Counts>();
 
 export function countsOf(type: IrType): Counts {

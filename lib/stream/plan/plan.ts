@@ -10,9 +10,8 @@ import type { SdfGraph } from '../sdf.ts';
 import { estimateCosts } from '../profile/estimate.ts';
 import { Analysis } from './analysis.ts';
 import { isJammed, liveFirings } from './jam.ts';
-import { countsOf, type Kind } from './layout.ts';
+import { countsOf, kindsIn, type Kind } from './layout.ts';
 import { UnsupportedProgram } from './unsupported.ts';
-import { kindsIn } from './value.ts';
 
 /** Ends of the program: the open input and output, files that are read and written. */
 export interface External {

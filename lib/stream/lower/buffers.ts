@@ -1,0 +1,143 @@
+// Buffers of a program, and its places that can fault or print.
+import type { Buffer } from '../../kernel/ir.ts';
+import { countsOf, kinds, kindsIn, placesOf, type Counts, type Kind } from '../plan/layout.ts';
+import { streamArrayName, streamArrays, type External, type ProgramPlan } from '../plan/plan.ts';
+import type { ConstantData } from '../ir.ts';
+import type { Site } from './sites.ts';
+import { scalarTypes, type Buffers } from './value.ts';
+
+/** What a buffer of the program is for. */
+export type BufferUse = 'channel' | 'state' | 'table';
+
+/** A buffer of a channel, a field or a table, as its runtime needs to know it. */
+export interface BufferDeclaration {
+  readonly buffer: Buffer;
+  readonly kind: Kind;
+  readonly use: BufferUse;
+  /** Of a channel: its number, and scalars of the kind for each item. */
+  readonly channel?: number;
+  readonly stride?: number;
+}
+
+/** Words that the runtime reads and writes. */
+export interface SystemBuffers {
+  /** Index of the next item that is read and written, by channel and stream. */
+  readonly ix: Buffer;
+  /** By node: the number of its next firing, the state of its random numbers. */
+  readonly it: Buffer;
+  readonly rs: Buffer;
+  /** Turns left that loops without known end may make. */
+  readonly steps: Buffer;
+}
+
+/** How buffers are made. */
+export interface BufferOptions {
+  /** Items that channels must hold at least, by channel. */
+  readonly capacities?: readonly number[];
+  /** One FIFO buffer per channel; no groups. */
+  readonly baseline?: boolean;
+}
+
+/** What buffers of the kinds hold for a constant; nothing for zeros, of which there may be many. */
+function splitByKind({ type, numbers }: ConstantData): Partial<Record<Kind, ArrayLike<number>>> {
+  let isZero = true;
+  for (let i = 0; i < numbers.length && isZero; ++i) isZero = Object.is(numbers[i], 0);
+  if (isZero) return {};
+  const [only, ...others] = kindsIn(countsOf(type));
+  if (others.length === 0) return only === undefined ? {} : { [only]: numbers };
+  const split: Record<Kind, number[]> = { i: [], f: [], d: [] };
+  placesOf(type).forEach(({ kind }, i) => split[kind].push(numbers[i] ?? 0));
+  return split;
+}
+
+/** Makes and collects the buffers and sites of a program. */
+export class ProgramBuffers {
+  readonly plan: ProgramPlan;
+  readonly declarations: BufferDeclaration[] = [];
+  readonly sites: Site[] = [];
+  readonly capacities: readonly number[];
+  readonly system: SystemBuffers;
+  readonly streams: readonly Buffer[];
+  readonly #siteOf = new Map<string, number>();
+  readonly #tables = new Map<ConstantData, Buffers>();
+  readonly #fields = new Map<string, Buffers>();
+  readonly #channels: readonly Buffers[];
+
+  constructor(plan: ProgramPlan, { capacities, baseline = false }: BufferOptions) {
+    this.plan = plan;
+    this.capacities = capacitiesOf(plan, capacities, baseline);
+    this.#channels = plan.graph.channels.map(({ id, type }) => this.#declare(`c${id}`, countsOf(type), 'channel', undefined, id));
+    const word = (name: string, length: number, element: Buffer['element'] = 'i32'): Buffer => ({ name, element, role: 'global', length });
+    const nodes = plan.graph.nodes.length;
+    this.system = {
+      ix: word('ix', 2 * (plan.graph.channels.length + plan.externals.length)), it: word('it', nodes), rs: word('rs', nodes),
+      steps: word('steps', 1, 'f64'),
+    };
+    this.streams = streamArrays(plan).map(({ name, kind, role }): Buffer => ({
+      name, element: scalarTypes[kind], role: 'external', length: undefined, isReadOnly: role === 'input' || role === 'reader',
+    }));
+  }
+
+  #declare(prefix: string, counts: Counts, use: BufferUse, initial: ConstantData | undefined, channel?: number): Buffers {
+    const made: Partial<Record<Kind, Buffer>> = {};
+    const split = initial === undefined ? undefined : splitByKind(initial);
+    for (const kind of kinds) {
+      if (counts[kind] === 0) continue;
+      const data = split?.[kind];
+      const buffer: Buffer = {
+        name: `${prefix}${kind}`, element: scalarTypes[kind], role: use === 'table' ? 'constant' : 'global',
+        length: counts[kind] * (channel === undefined ? 1 : this.capacities[channel]!), ...(data === undefined ? {} : { initial: data }),
+      };
+      made[kind] = buffer;
+      this.declarations.push({ buffer, kind, use, ...(channel === undefined ? {} : { channel, stride: counts[kind] }) });
+    }
+    return made;
+  }
+
+  site(site: Site): number {
+    const print = site.print === undefined ? '' : JSON.stringify([site.print.text, site.print.newline, site.print.type, site.print.isMark]);
+    const key = `${site.kind} ${site.node} ${site.limit} ${site.span?.file}:${site.span?.start} ${print}`;
+    let number = this.#siteOf.get(key);
+    if (number === undefined) {
+      this.#siteOf.set(key, number = this.sites.length);
+      this.sites.push(site);
+    }
+    return number;
+  }
+
+  /** Buffers of a field: a table shared by all nodes with the same data, or state of one node. */
+  field(node: number, at: number, data: ConstantData, isTable: boolean): Buffers {
+    const counts = countsOf(data.type);
+    if (isTable) {
+      let table = this.#tables.get(data);
+      if (table === undefined) this.#tables.set(data, table = this.#declare(`k${this.#tables.size}`, counts, 'table', data));
+      return table;
+    }
+    const name = `s${node}_${at}`;
+    let field = this.#fields.get(name);
+    if (field === undefined) this.#fields.set(name, field = this.#declare(name, counts, 'state', data));
+    return field;
+  }
+
+  channel(id: number): Buffers {
+    return this.#channels[id]!;
+  }
+
+  /** Buffers of an external stream. */
+  external({ id, type }: External): Buffers {
+    const find = (kind: Kind): Buffer => this.streams.find(({ name }) => name === streamArrayName(id, kind))!;
+    return Object.fromEntries(kindsIn(countsOf(type)).map((kind) => [kind, find(kind)]));
+  }
+}
+
+/** Items for which channels have room: a block of steady states, the initialisation, the rest of a run. */
+function capacitiesOf(plan: ProgramPlan, least: readonly number[] | undefined, isBaseline: boolean): number[] {
+  const { steady, schedule, rates, storage, multiplicity } = plan;
+  return plan.graph.channels.map(({ id, initial }) => {
+    const states = isBaseline ? 1 : storage[id] === 'block' ? multiplicity : 0;
+    const block = steady.residual[id]! + states * rates[id]!;
+    // Half as much again, so that items need not be moved to the front at every firing.
+    const slack = Math.ceil(schedule.buffers[id]! / 2) + rates[id]! + 8;
+    return Math.max(block, schedule.buffers[id]! + slack, least?.[id] ?? 0, initial.length);
+  });
+}

@@ -1,0 +1,56 @@
+// Bodies of functions and of firings, and what `return` does in them.
+import { eachStatement } from '../interpret/walk.ts';
+import type { IrStatement, IrType } from '../ir.ts';
+import type { Block, Context, Frame } from './context.ts';
+import { assignSlots } from './expression.ts';
+import { zeros } from './memory.ts';
+import { settle } from './settle.ts';
+import type { Val } from './value.ts';
+
+/** Writes the body of a function. Where control returns from inside of loops and branches, it becomes a block that can be left. */
+export function runBody(c: Context, body: Block, result: IrType | undefined): Val {
+  const outer = c.frame;
+  const frame: Frame = c.frame = { body, result, level: c.level, early: undefined, value: undefined };
+  const made = c.w.inside(() => { c.statement(body); });
+  c.frame = outer;
+  if (frame.early === undefined) {
+    c.w.append(made);
+    return frame.value ?? (result === undefined ? [] : zeros(c.w, result));
+  }
+  c.w.append([{ kind: 'block', label: frame.early.label, body: made }]);
+  return frame.early.result?.map(({ ex }) => ({ ...ex, stable: true })) ?? [];
+}
+
+const returning = new WeakMap<IrStatement, boolean>();
+
+function returns(s: IrStatement): boolean {
+  let found = returning.get(s);
+  if (found === undefined) {
+    found = false;
+    eachStatement(s, (part) => { found ||= part.kind === 'return'; });
+    returning.set(s, found);
+  }
+  return found;
+}
+
+/** Before a branch or loop from inside of which control may return: whatever the function does further on may or may not happen. */
+export function prepareReturn(c: Context, s: IrStatement): void {
+  const { frame } = c;
+  if (frame.early !== undefined || !returns(s)) return;
+  const { analysis } = c.options;
+  frame.early = { label: c.w.label(), result: frame.result === undefined ? undefined : c.variables(frame.result) };
+  settle(c, frame.body);
+  c.materialise(analysis.assigned(frame.body));
+  c.makeEndsDynamic(analysis.count(frame.body, 'pop'), analysis.count(frame.body, 'push'));
+}
+
+/** What `return` does. True: nothing behind it is reached. */
+export function giveBack(c: Context, value: Val | undefined): boolean {
+  const { frame } = c;
+  if (frame.early === undefined) frame.value = value === undefined ? [] : c.w.stableValue(value);
+  else {
+    if (value !== undefined) assignSlots(c, frame.early.result!, value, frame.result!);
+    c.w.emit({ kind: 'break', label: frame.early.label });
+  }
+  return true;
+}

@@ -1,0 +1,290 @@
+// One function of a program: firings of a node, or iterations of a group.
+import {
+  binary, call, f64, get, i32, load, set, store, type Expression, type KernelFunction, type Local, type Statement,
+} from '../../kernel/ir.ts';
+import { placesOf } from '../plan/layout.ts';
+import { firingSize, type Group } from '../plan/plan.ts';
+import { rounds } from '../plan/rounds.ts';
+import type { GraphNode } from '../graph.ts';
+import type { StateVariable, Variable } from '../ir.ts';
+import type { Step } from '../schedule/index.ts';
+import { compareOf, operate } from './arithmetic.ts';
+import type { ProgramBuffers } from './buffers.ts';
+import { callFunction } from './call.ts';
+import { Context, type Lowering, type Style } from './context.ts';
+import { runBody } from './frame.ts';
+import { KeptLocals } from './kept.ts';
+import { together } from './loop.ts';
+import { moverFiring, type MoverNode } from './movers.ts';
+import { Positions } from './positions.ts';
+import type { Site } from './sites.ts';
+import { statement } from './statement.ts';
+import { held, holdsArrays, sizeOfType, type Binding, type Buffers, type Ex } from './value.ts';
+import { Writer } from './writer.ts';
+
+type FilterNode = Extract<GraphNode, { kind: 'filter' }>;
+/** `small`: as little code as possible; `baseline`: all nodes in the order of the schedule, every channel in its buffer. */
+export type Mode = 'node' | 'group' | 'small' | 'baseline';
+
+/** Most of them make a local, of which engines take 50,000 in a function. */
+const mostStatements = 40_000;
+const styles: Readonly<Record<Mode, Style>> = {
+  node: { loop: 0, explode: 8 }, group: { loop: 48, explode: 64 }, small: { loop: 0, explode: 16 }, baseline: { loop: 0, explode: 8 },
+};
+/** Firings in a row that are written one behind the other. */
+const mostCopies = 64;
+/** Scalars up to which a field is kept in locals. */
+const mostKept = 16;
+
+export interface FunctionOptions {
+  /** Groups begin where `ix` says instead of at the fronts of channels. */
+  readonly placed?: boolean;
+  /**
+   * Firings of a filter with long sums that are written together, by the items that it pops: four make a vector, eight hide how long a sum
+   * takes where their items lie side by side. Default: none, for targets whose compilers see to it.
+   */
+  readonly together?: (pop: number) => number;
+}
+
+export interface MadeFunction {
+  readonly f: KernelFunction;
+  /** Whether firings can raise faults. */
+  readonly raises: boolean;
+}
+
+const lowering: Lowering = { statement, call: callFunction };
+
+export class FunctionMaker {
+  readonly #p: ProgramBuffers;
+  readonly #mode: Mode;
+  readonly #togetherOf: (pop: number) => number;
+  readonly #name: string;
+  readonly #w: Writer;
+  readonly #n: Local = { name: 'n', type: 'i32' };
+  readonly #kept = new KeptLocals();
+  readonly #state = new Map<number, Map<Variable, Binding>>();
+  readonly #positions: Positions;
+  readonly #group: Group | undefined;
+  #raises = false;
+
+  /** @param group of which it makes iterations; undefined for a function of one node */
+  constructor(program: ProgramBuffers, mode: Mode, name: string, group: Group | undefined, options: FunctionOptions) {
+    this.#p = program;
+    this.#togetherOf = options.together ?? (() => 1);
+    this.#mode = mode;
+    this.#name = name;
+    this.#group = group;
+    this.#w = new Writer(name, mostStatements);
+    this.#positions = new Positions({
+      program, writer: this.#w, kept: this.#kept, group, isBaseline: mode === 'baseline', inLocals: mode === 'group',
+      isPlaced: options.placed === true, isWrittenOut: (step) => this.#isWrittenOut(step), site: (site) => this.#site(site),
+    });
+  }
+
+  /** Fires a node `n` times, by its prework or its work; ends of channels in `ix`. */
+  fire(id: number, isFirst: boolean): MadeFunction {
+    const node = this.#p.plan.graph.nodes[id]!;
+    this.#w.each({ to: get(this.#n) }, () => {
+      this.#firing(node, isFirst);
+      this.#positions.advance(node, isFirst);
+    });
+    return this.#finish(this.#makeRoom(node, isFirst));
+  }
+
+  /** Moves items to the front of output buffers where there is no room behind them. */
+  #makeRoom(node: GraphNode, isFirst: boolean): Statement[] {
+    const { sdf } = this.#p.plan;
+    return node.outputs.flatMap((channel) => {
+      if (channel === undefined) return [];
+      const { push, firstPush } = sdf.channels[channel]!;
+      const need = operate('*', get(this.#n), i32(isFirst ? firstPush ?? push : push), true);
+      return [call('room', [i32(channel), need, i32(this.#p.capacities[channel]!)])];
+    });
+  }
+
+  /** Iterations of a group, from the front of its channels on. `isWhole`: firings that nobody needs are made too. */
+  group(isWhole = false): MadeFunction {
+    const group = this.#group!;
+    if (group.live !== undefined && this.#mode === 'group') return this.#jammed(group, group.live, isWhole);
+    this.#w.each({ to: get(this.#n) }, () => {
+      this.#positions.beginIteration();
+      for (const { steps, times } of group.isLoop ? rounds(group.steps) : [{ steps: group.steps, times: 1 }]) {
+        const all = (): void => { for (const step of steps) this.#step(step); };
+        if (times > 1) this.#w.each({ to: i32(times) }, all);
+        else all();
+      }
+      this.#positions.endIteration();
+    });
+    return this.#finish([]);
+  }
+
+  /** A group of one filter: firings whose items are used, several together. */
+  #jammed(group: Group, live: readonly number[], isWhole: boolean): MadeFunction {
+    const [{ actor, count: period }] = group.steps as [Step];
+    const node = this.#p.plan.graph.nodes[actor] as FilterNode;
+    if (isWhole || live.length === period) return this.#jammedWhole(node, period);
+    const width = live.length === 1 ? this.#togetherOf(period * node.code.work.rates.pop) : 1;
+    const [first = 0] = live;
+    const spans = [...(width > 1 ? [{ span: width, offsets: Array.from({ length: width }, (_, i) => i * period + first) }] : []),
+      { span: 1, offsets: live }];
+    return this.#inSpans(node, get(this.#n), spans.map(({ span, offsets }) => ({ span, offsets, firings: span * period, width })));
+  }
+
+  #jammedWhole(node: FilterNode, period: number): MadeFunction {
+    const width = this.#togetherOf(node.code.work.rates.pop);
+    const spans = (width > 1 ? [width, 1] : [1]).map((span) =>
+      ({ span, offsets: Array.from({ length: span }, (_, i) => i), firings: span, width }));
+    return this.#inSpans(node, operate('*', get(this.#n), i32(period), true), spans);
+  }
+
+  /** A loop for as many as go together, and one for the rest. */
+  #inSpans(
+    node: FilterNode, total: Expression,
+    spans: readonly { readonly span: number; readonly offsets: readonly number[]; readonly firings: number; readonly width: number }[],
+  ): MadeFunction {
+    const w = this.#w;
+    const end = w.stable({ e: total, stable: false }).e;
+    let from: Expression = i32(0);
+    for (const { span, offsets, firings, width } of spans) {
+      const to = span === 1 ? end : w.stable({ e: binary('band', end, i32(-span)), stable: false }).e;
+      w.each({ from, to, step: span }, () => {
+        let done = 0;
+        for (let i = 0; i < offsets.length; i += width) done = this.#firings(node, done, offsets.slice(i, i + width));
+        this.#positions.skip(node, firings - done);
+        this.#positions.settle(node);
+      });
+      from = to;
+    }
+    return this.#finish([]);
+  }
+
+  /** Firings at these places, together, after so many that are done; gives how many are done then. */
+  #firings(node: FilterNode, done: number, offsets: readonly number[]): number {
+    let next = done;
+    const contexts = offsets.map((offset) => {
+      this.#positions.skip(node, offset - next);
+      next = offset + 1;
+      return this.#context(node, false);
+    });
+    together(contexts as [Context], node.code.work.body);
+    for (const context of contexts) context.finish();
+    return next;
+  }
+
+  #step({ actor, count }: Step): void {
+    const node = this.#p.plan.graph.nodes[actor]!;
+    if (!this.#isWrittenOut({ actor, count })) {
+      this.#positions.settle(node);
+      this.#w.each({ to: i32(count) }, () => {
+        this.#firing(node, false);
+        this.#positions.settle(node);
+      });
+      return;
+    }
+    for (let i = 0; i < count; ++i) this.#firing(node, false);
+    if (this.#group!.isLoop) this.#positions.settle(node);
+  }
+
+  /** Whether the firings of a step are written one behind the other. */
+  #isWrittenOut({ actor, count }: Step): boolean {
+    if (count === 1) return true;
+    if (this.#mode !== 'group' || this.#group!.isLoop) return false;
+    const { plan } = this.#p;
+    const node = plan.graph.nodes[actor]!;
+    const size = firingSize(plan, node, plan.options.filterSize) * count;
+    return size <= plan.options.groupSize && (node.kind !== 'filter' || count <= mostCopies);
+  }
+
+  #style(node: GraphNode): Style {
+    const base = styles[this.#mode];
+    if (this.#mode !== 'group' || node.kind !== 'filter' || this.#group?.live !== undefined) return base;
+    const { plan } = this.#p;
+    const unrolled = plan.analyses.get(node.code)!.unrolled(node.code.work.body);
+    return unrolled <= plan.options.filterSize ? { ...base, loop: plan.options.filterSize } : base;
+  }
+
+  #firing(node: GraphNode, isFirst: boolean): void {
+    if (node.kind === 'filter') this.#filterFiring(node, isFirst);
+    else this.#moverFiring(node);
+  }
+
+  #filterFiring(node: FilterNode, isFirst: boolean): void {
+    const { code } = node;
+    const context = this.#context(node, isFirst);
+    runBody(context, (isFirst ? code.prework! : code.work).body, undefined);
+    context.finish();
+    if (!context.options.analysis.usesIteration) return;
+    const local = this.#word('it', node.id);
+    this.#w.emit(set(local, operate('+', get(local), i32(1))));
+  }
+
+  /** What the next firing is written in. */
+  #context(node: FilterNode, isFirst: boolean): Context {
+    const { code } = node;
+    const w = this.#w;
+    return new Context({
+      lowering, writer: w, code, analysis: this.#p.plan.analyses.get(code)!, node: node.id, style: this.#style(node),
+      buffers: (variable) => this.#fieldBuffers(node.id, code.state, variable), state: this.#stateOf(node.id, code.state),
+      site: (site) => this.#site(site),
+      input: this.#positions.end(node, 0, true, isFirst), output: this.#positions.end(node, 0, false, isFirst),
+      iteration: () => w.stable({ e: get(this.#word('it', node.id)), stable: false }), random: () => this.#word('rs', node.id),
+      tick: (site) => { this.#tick(site); },
+    });
+  }
+
+  #site(site: Site): number {
+    this.#raises = true;
+    return this.#p.site(site);
+  }
+
+  /** One of the turns that loops without known end may make. */
+  #tick(site: number): void {
+    const { steps } = this.#p.system;
+    const left = this.#w.stable({ e: operate('-', load(steps, i32(0)), f64(1)), stable: false }).e;
+    this.#w.emit(store(steps, i32(0), left));
+    this.#w.guard(compareOf('>=', left, f64(0)), site, i32(0));
+  }
+
+  #fieldBuffers(node: number, state: readonly StateVariable[], variable: StateVariable): Buffers {
+    return this.#p.field(node, state.indexOf(variable), variable.initial, variable.role === 'constant');
+  }
+
+  /** Scalar state in locals of the function. */
+  #stateOf(node: number, state: readonly StateVariable[]): ReadonlyMap<Variable, Binding> {
+    let bindings = this.#state.get(node);
+    if (bindings !== undefined) return bindings;
+    this.#state.set(node, bindings = new Map<Variable, Binding>());
+    state.forEach((variable, field) => {
+      if (variable.role !== 'state' || holdsArrays(variable.type) || sizeOfType(variable.type) > mostKept) return;
+      const buffers = this.#fieldBuffers(node, state, variable);
+      const slots = placesOf(variable.type).map(({ kind, at: place }, i) => {
+        const local = this.#kept.element(`f${node}_${field}_${i}`, buffers[kind]!, place);
+        return { ex: { e: get(local), stable: false } satisfies Ex, local };
+      });
+      bindings.set(variable, held(variable.type, { slots }));
+    });
+    return bindings;
+  }
+
+  /** A word of a node: the number of its firing, the state of its random numbers. */
+  #word(which: 'it' | 'rs', node: number): Local {
+    return this.#kept.element(`${which}${node}`, this.#p.system[which], node);
+  }
+
+  #moverFiring(node: MoverNode): void {
+    moverFiring({
+      w: this.#w, externals: this.#p.plan.externals, isGroup: this.#group !== undefined,
+      end: (port, isInput) => this.#positions.end(node, port, isInput, false),
+      file: (external) => this.#positions.writer(external),
+      reader: (external) => ({
+        local: this.#positions.reader(external), buffers: this.#p.external(external), ix: this.#p.system.ix, length: 2 * external.id + 1,
+      }),
+    }, node);
+  }
+
+  /** The whole function: what it keeps is loaded before and stored behind. */
+  #finish(before: readonly Statement[]): MadeFunction {
+    const body = [...before, ...this.#kept.around(this.#w.body)];
+    return { f: { name: this.#name, parameters: [this.#n], results: [], buffers: this.#w.buffers, body }, raises: this.#raises };
+  }
+}

@@ -1,0 +1,45 @@
+// Values to and from memory.
+import { countsOf, kindsIn, placesOf } from '../plan/layout.ts';
+import type { IrType } from '../ir.ts';
+import { isPlace, plus, type Ex, type Place, type Val } from './value.ts';
+import type { Writer } from './writer.ts';
+
+/** The value at a place: scalars are loaded, all else stays where it is. */
+export function loadValue(w: Writer, place: Place, type: IrType): Val {
+  return type.kind === 'scalar' || type.kind === 'vector' ? explode(w, place, type) : w.stablePlace(place);
+}
+
+/** The scalars of a value that lies in memory, in memory order. */
+export function explode(w: Writer, place: Place, type: IrType): readonly Ex[] {
+  return placesOf(type).map(({ kind, at }) => w.load(place.buffers[kind]!, plus(place.at[kind], at)));
+}
+
+/** Stores a value. */
+export function storeValue(w: Writer, place: Place, value: Val, type: IrType): void {
+  if (isPlace(value)) {
+    const counts = countsOf(type);
+    for (const kind of kindsIn(counts)) {
+      w.copy(place.buffers[kind]!, place.at[kind], value.buffers[kind]!, value.at[kind], counts[kind]);
+    }
+    return;
+  }
+  const parts = value.length > 1 ? value.map((part) => w.stable(part)) : value;
+  placesOf(type).forEach(({ kind, at }, i) => { w.store(place.buffers[kind]!, plus(place.at[kind], at), parts[i]!); });
+}
+
+/** A value in buffers of the function's own. */
+export function spill(w: Writer, value: Val, type: IrType): Place {
+  const place = w.place(countsOf(type));
+  storeValue(w, place, value, type);
+  return place;
+}
+
+/** Zeros. */
+export function clear(w: Writer, place: Place, type: IrType): void {
+  const counts = countsOf(type);
+  for (const kind of kindsIn(counts)) w.fill(place.buffers[kind]!, place.at[kind], counts[kind]);
+}
+
+export function zeros(w: Writer, type: IrType): readonly Ex[] {
+  return placesOf(type).map(({ kind }) => w.literal(kind, 0));
+}

@@ -1,0 +1,73 @@
+// Planned programs as WebAssembly modules, and where everything lies in their memory.
+import type { Buffer, Program } from '../../kernel/ir.ts';
+import { keepElements } from '../../kernel/passes/keep.ts';
+import { vectoriseLanes } from '../../kernel/passes/vectorise-lanes.ts';
+import { vectoriseLoops } from '../../kernel/passes/vectorise-loops.ts';
+import { layoutWasm, pageBytes, type WasmPlace } from '../../kernel/print/wasm-layout.ts';
+import { mostPages } from '../../kernel/print/wasm-binary.ts';
+import { printWasm } from '../../kernel/print/wasm.ts';
+import { programText } from '../../kernel/text.ts';
+import type { Kind } from '../plan/layout.ts';
+import { streamArrays, type ProgramPlan } from '../plan/plan.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
+import { lowerProgram, togetherForWasm, type LoweredProgram, type LowerOptions } from '../lower/program.ts';
+
+/** A stretch of memory. */
+export interface ArrayPlace {
+  readonly name: string;
+  readonly kind: Kind;
+  /** Address, or of what a thread has of its own: bytes from the begin of its part. */
+  readonly at: number;
+  readonly isOwn: boolean;
+  readonly length: number;
+}
+
+/** Where everything lies. */
+export interface MemoryLayout {
+  readonly places: readonly ArrayPlace[];
+  /** Pages before those of the threads. */
+  readonly pages: number;
+  /** Bytes of a thread's own part. */
+  readonly ownBytes: number;
+}
+
+export interface WasmModule {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly layout: MemoryLayout;
+}
+
+/** What compilers of C++ do by themselves. */
+const passes = (program: Program): Program => vectoriseLanes(vectoriseLoops(keepElements(program)));
+
+/** Translates a plan for WebAssembly. */
+export function lowerForWasm(plan: ProgramPlan, options: Omit<LowerOptions, 'together' | 'baseline' | 'passes'> = {}): LoweredProgram {
+  return lowerProgram(plan, { ...options, together: togetherForWasm, passes });
+}
+
+/** The program to be read. */
+export function wasmText({ program }: LoweredProgram): string {
+  return programText(program);
+}
+
+const kindOf = { i32: 'i', f32: 'f', f64: 'd' } as const;
+
+/** Prints a program. `isShared`: several threads use its memory. */
+export function wasmModule({ program, plan, system, declarations }: LoweredProgram, isShared: boolean): WasmModule {
+  const own = new Set([system.ix, system.steps]);
+  const layout = layoutWasm(program, (buffer) => own.has(buffer));
+  if (layout.pages + layout.ownBytes / pageBytes > 0.75 * mostPages) {
+    throw new UnsupportedProgram(`channels and state take ${(layout.pages * pageBytes / 2 ** 30).toFixed(1)} GiB, too much for one memory`);
+  }
+  const streams = new Set(streamArrays(plan).map(({ name }) => name));
+  const placeOf = (buffer: Buffer): ArrayPlace => {
+    const { at, isOwn, isPointer } = layout.places.get(buffer) as WasmPlace;
+    return isPointer ? { name: buffer.name, kind: 'i', at, isOwn, length: 1 }
+      : { name: buffer.name, kind: kindOf[buffer.element], at, isOwn, length: buffer.length ?? 0 };
+  };
+  const seen = [...declarations.map(({ buffer }) => buffer), ...Object.values(system) as Buffer[],
+    ...program.buffers.filter(({ name }) => streams.has(name))];
+  return {
+    bytes: printWasm(program, { layout, isShared }),
+    layout: { places: seen.map(placeOf), pages: layout.pages, ownBytes: layout.ownBytes },
+  };
+}
