@@ -19,6 +19,7 @@ const numericLoops = [
   'lib/stream/interpret/**',
   'lib/stream/lower/**',
   'lib/stream/partition/**',
+  'lib/stream/plan/**',
   'lib/stream/run/**',
   'lib/stream/schedule/**',
   'lib/files/images/common.ts',
