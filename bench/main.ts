@@ -153,17 +153,32 @@ function reportPaths(root: string, given: readonly string[]): string[] {
     .map((path) => join(folder, path)).sort();
 }
 
-/** Prints each goal's verdict; true when none is missed. */
+/** Reports of one domain and device as one: of a row that several of them have, the newest. */
+function asOne(reports: readonly Report[]): Report {
+  const inOrder = [...reports].sort((a, b) => a.date.localeCompare(b.date));
+  const rows = new Map(inOrder.flatMap((report) => report.rows.map((row) => [row.id, row] as const)));
+  return { ...inOrder.at(-1)!, rows: [...rows.values()] };
+}
+
+/** Prints each goal's verdict; true when none is missed. Runs of a part of a domain have reports of their own beside the whole one. */
 export async function checkReports(paths: readonly string[]): Promise<boolean> {
   const root = packageRoot();
   const goals = await readGoals(join(root, 'bench/goals.json'));
-  let fine = true;
+  const groups = new Map<string, { path: string; report: Report }[]>();
   for (const path of reportPaths(root, paths)) {
     const report = await readReport(path);
+    const key = `${report.device} ${report.domain}`;
+    groups.set(key, [...groups.get(key) ?? [], { path, report }]);
+  }
+  let fine = true;
+  for (const group of groups.values()) {
+    const report = asOne(group.map((each) => each.report));
     const verdicts = compare(report, goals);
     if (verdicts.length === 0) continue;
-    const isCurrent = report.sourceHash === provenance(root, report.domain).sourceHash;
-    console.log(`${path}: ${report.deviceName}, ${report.date}${isCurrent ? '' : ' (older sources)'}`);
+    for (const { path, report: { deviceName, date, sourceHash } } of group) {
+      const isCurrent = sourceHash === provenance(root, report.domain).sourceHash;
+      console.log(`${path}: ${deviceName}, ${date}${isCurrent ? '' : ' (older sources)'}`);
+    }
     for (const { goal, state, text } of verdicts) {
       if (state !== 'reached') console.log(`  ${state.padEnd(8)} ${goal.id}: ${text}`);
     }

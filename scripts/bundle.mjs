@@ -20,7 +20,7 @@ const kPackages = ['zod', 'node-gyp-build', 'mocha', 'tsx', 'fast-check', 'vega'
 /** Folders and files of the checkout that travel as they are; the sources of the shim are what proofs compile kernels with. */
 const kFolders = ['lib', 'test', 'bench', 'examples', 'prebuilds', 'scripts', 'cuda/core', 'native/simt'];
 const kFiles = ['package.json', '.mocharc.json', 'README.md', 'tsconfig.base.json', 'tsconfig.json',
-  'tsconfig.all.json', 'docs/stream-diagnostics.md'];
+  'tsconfig.all.json', 'docs/stream-diagnostics.md', 'typedoc.json'];
 /** What nothing loads: texts for people and compilers, builds for browsers and debuggers. Data sets: usedData(). */
 const kLeftOut = [
   /\.(map|md|markdown|d\.[cm]?ts)$/, /(?<!\/(index|dicomParser))\.min\.[cm]?js$/,  // two load minified builds

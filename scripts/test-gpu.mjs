@@ -16,7 +16,7 @@ import { printSummary } from './summary.mjs';
 
 const kSanitizerTools = ['racecheck', 'memcheck', 'initcheck', 'synccheck'];
 /** Folders that are cut into files, and what takes longest, first: seconds on an H200 beside five others. */
-const kByFile = new Set(['tridiagonal', 'stress', 'imaging', 'swept', 'scan', 'stream']);
+const kByFile = new Set(['core', 'tridiagonal', 'stress', 'imaging', 'swept', 'scan', 'stream']);
 const kLongest = [
   'racecheck', 'tridiagonal/componentwise', 'tridiagonal/families', 'memcheck', 'initcheck', 'synccheck', 'gpu', 'stress/',
   'tridiagonal/', 'scan/', 'faults',
