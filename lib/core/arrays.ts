@@ -135,6 +135,18 @@ export function typedArrayKind(value: unknown): string | undefined {
   return tagDescriptor?.get?.call(value) as string | undefined;
 }
 
+const bufferDescriptor = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), 'buffer');
+const resizableDescriptor = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, 'resizable');
+
+/** Whether a typed array lies on an ArrayBuffer, of whatever realm, that can never be resized. Nothing of the caller's runs. */
+export function isFixed(array: TypedArray): boolean {
+  try {
+    return resizableDescriptor?.get?.call(bufferDescriptor?.get?.call(array)) === false;
+  } catch {
+    return false; // a SharedArrayBuffer
+  }
+}
+
 const typesByKind: Readonly<Record<string, ElementType>> = {
   Float32Array: 'float32', Float64Array: 'float64', Int32Array: 'int32', BigInt64Array: 'int64', Uint8Array: 'uint8',
 };

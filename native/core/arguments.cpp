@@ -70,7 +70,8 @@ size_t Binder::add_buffer(std::string name, ElementType type, Role role, bool is
   buffer.input = true;  // until settle_contents()
   buffer.output = role != Role::input;
   buffer.owned = id == PackedParameters::kOwned;
-  buffer.id = buffer.owned ? NAN : id;
+  buffer.fixed = buffer.owned || id == PackedParameters::kFixed;
+  buffer.id = buffer.fixed ? NAN : id;
   buffer.value = value;
   buffers_.push_back(std::move(buffer));
   return buffers_.size() - 1;
@@ -107,8 +108,10 @@ Failure Binder::finish(const Environment& environment, const std::function<void(
     if (!failure_) read_memory(buffer, environment);
   }
   // Reading `resizable` of a buffer may have run the caller's code: is every array still what it was?
+  const bool asked = std::any_of(buffers_.begin(), buffers_.end(),
+                                 [](const Buffer& each) { return std::isnan(each.id) && !each.fixed; });
   for (const Buffer& buffer : buffers_) {
-    if (failure_ || buffer.on_device() || buffer.bytes == 0) continue;
+    if (!asked || failure_ || buffer.on_device() || buffer.bytes == 0) continue;
     if (same_memory(env_, buffer.value, buffer.source, buffer.bytes) == nullptr) {
       fail(Failure::invalid(buffer.name, "an array with its memory", "a detached array"));
     }
@@ -166,7 +169,7 @@ void Binder::read_device_array(Buffer& buffer, const Environment& environment) {
 void Binder::read_memory(Buffer& buffer, const Environment& environment) {
   if (!std::isnan(buffer.id)) return read_device_array(buffer, environment);
   TypedArray array;
-  Failure failure = read_typed_array(env_, buffer.name, buffer.value, buffer.type, &array);
+  Failure failure = read_typed_array(env_, buffer.name, buffer.value, buffer.type, &array, buffer.fixed);
   if (failure) return fail(std::move(failure));
   buffer.source = array.data;
   buffer.bytes = array.bytes;

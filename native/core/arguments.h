@@ -34,6 +34,7 @@ struct Buffer {
   char* source = nullptr;      ///< address the caller gave, on host or device
   int64_t bytes = 0;
   bool shared = false;
+  bool fixed = false;     ///< a typed array whose memory only detaching takes away
   bool owned = false;     ///< made by the library for this call: nobody else sees it before the call settles
   bool in_place = false;  ///< written where it is although it is memory of JavaScript alone
   bool sliced = false;    ///< travels in slices (slice_plan.h)
@@ -65,10 +66,11 @@ Status point_at_device_arrays(const std::vector<Pointer>& pointers, const std::v
 /// A call's parameters as lib/core/pack.ts lays them out, in the order of visit(). Reading them runs
 /// nothing of the caller's and, for device arrays, calls Node-API not at all. Per field:
 ///   choice (index), integer, real, boolean (0 or 1): one number, NaN when absent;
-///   array: one number, the id of a device array, NaN or kOwned, and one value, a typed array or undefined;
+///   array: one number, the id of a device array, NaN, kOwned or kFixed, and one value, a typed array or undefined;
 ///   view: six numbers, ids of data and imaginary, offset, system, row and rhs stride; two values.
 struct PackedParameters {
   static constexpr double kOwned = -1;  ///< a typed array that Buffer::owned is true of
+  static constexpr double kFixed = -2;  ///< a typed array on an ArrayBuffer that can never be resized, as owned ones are
   const double* numbers;
   const napi_value* values;
   size_t value_count;

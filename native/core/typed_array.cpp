@@ -82,7 +82,17 @@ bool parse_element_type(const std::string& name, ElementType* out) {
 }
 
 Failure read_typed_array(napi_env env, const std::string& name, napi_value value, ElementType type,
-                         TypedArray* out) {
+                         TypedArray* out, bool fixed) {
+  if (fixed) {
+    napi_typedarray_type found = napi_uint8_array;
+    size_t numbers = 0;
+    void* data = nullptr;
+    const bool readable = napi_get_typedarray_info(env, value, &found, &numbers, &data, nullptr, nullptr) == napi_ok;
+    if (readable && found == typed_array_type(type) && numbers > 0) {  // a detached one has none
+      *out = {static_cast<char*>(data), static_cast<int64_t>(numbers), static_cast<int64_t>(numbers) * number_bytes(found), false};
+      return {};
+    }
+  }
   bool is_typed_array = false;
   napi_is_typedarray(env, value, &is_typed_array);
   napi_typedarray_type found = napi_uint8_array;

@@ -47,9 +47,10 @@ struct TypedArray {
   bool shared = false;
 };
 
-/// Refuses values that are no typed array of `type`, and detached or resizable ones.
+/// Refuses values that are no typed array of `type`, and detached or resizable ones. `fixed`: it is known to lie on an
+/// ArrayBuffer that can never be resized; then nothing of the caller's runs.
 Failure read_typed_array(napi_env env, const std::string& name, napi_value value, ElementType type,
-                         TypedArray* out);
+                         TypedArray* out, bool fixed = false);
 /// The same memory as at the time of the call, or null when it was detached or resized since.
 char* same_memory(napi_env env, napi_value value, const char* data, int64_t bytes);
 /// "a Float64Array of length 3", "an object".
