@@ -82,6 +82,17 @@ bool is_uniform(const Batch<T>& batch, const Inputs<T>& inputs) {
          batch.upper.system_stride == stride;
 }
 
+/// The same wherever the systems start.
+template <class T>
+bool is_uniform_anywhere(const Batch<T>& batch, const Inputs<T>& inputs) {
+  const int64_t stride = batch.rhs.system_stride;
+  bool result = batch.offsets == nullptr && !inputs.off() && batch.solution.plain() && batch.rhs_count == 1 &&
+                batch.systems < 1 << 30 && batch.lower.system_stride == stride &&
+                batch.diagonal.system_stride == stride && batch.upper.system_stride == stride;
+  for (const Transfer transfer : inputs.transfer) result = result && transfer == Transfer::copies;
+  return result;
+}
+
 /// Neighbouring systems are neighbours in memory in every array; bands may also be the same for all systems.
 template <class T>
 bool is_interleaved(const Batch<T>& batch) {

@@ -35,15 +35,18 @@ namespace {
 template <class T>
 Status measure(GpuDevice& device, const Batch<T>& batch, const T* corners, const RowWalk& walk, RowsFinding* findings) {
   const LaunchShape shape = stream_shape(batch.problems() * walk.segments * walk.width);
-  if (MeasureChunksAgent<T>::takes(batch, corners)) {
-    return launch<MeasureChunksAgent<T>>(device, shape, {full_batch(batch), walk, findings});
+  if (MeasureChunksAgent<T, true>::takes(batch, corners)) {
+    return launch<MeasureChunksAgent<T, true>>(device, shape, {full_batch(batch), walk, findings});
+  }
+  if (MeasureChunksAgent<T, false>::takes(batch, corners)) {
+    return launch<MeasureChunksAgent<T, false>>(device, shape, {full_batch(batch), walk, findings});
   }
   return launch<MeasureAgent<T>>(device, shape, {batch, corners, walk, findings});
 }
 template <class T>
 RowWalk measuring_walk(const Batch<T>& batch, const T* corners) {
-  using Chunks = MeasureChunksAgent<T>;
-  return Chunks::takes(batch, corners) ? row_walk(batch.n / Chunks::kPerChunk, 1, 1, false) : walk_of(batch);
+  const bool by_chunks = MeasureChunksAgent<T, true>::takes(batch, corners) || MeasureChunksAgent<T, false>::takes(batch, corners);
+  return by_chunks ? row_walk(MeasureChunksAgent<T, false>::chunks_of(batch.n), 1, 1, false) : walk_of(batch);
 }
 
 }  // namespace

@@ -67,8 +67,9 @@ struct MeasureAgent {
   }
 };
 
-/// The same for uniform systems of whole 16-byte chunks, which are not periodic.
-template <class T>
+/// The same for uniform systems whose rows lie together, which are not periodic: the rows of a 16-byte chunk at a time, so that
+/// enough loads are under way. `kAligned`: systems are whole chunks, read as such.
+template <class T, bool kAligned>
 struct MeasureChunksAgent {
   static constexpr int kMaxThreads = 128;
   static constexpr int kMinBlocks = 4;
@@ -82,27 +83,41 @@ struct MeasureChunksAgent {
   };
 
   static bool takes(const Batch<T>& batch, const T* corners) {
-    return corners == nullptr && batch.n % kPerChunk == 0 && is_uniform(batch, inputs_of(batch, false));
+    if (corners != nullptr) return false;
+    const Inputs<T> inputs = inputs_of(batch, false);
+    return kAligned ? batch.n % kPerChunk == 0 && is_uniform(batch, inputs) : is_uniform_anywhere(batch, inputs);
+  }
+  static int64_t chunks_of(int64_t n) { return (n + kPerChunk - 1) / kPerChunk; }
+
+  /// The chunk of an array from `at` on, of which `rows` rows are there.
+  static WARPLOOM_DEVICE Chunk chunk_at(const T* at, int64_t rows) {
+    if constexpr (kAligned) return *reinterpret_cast<const Chunk*>(at);
+    Chunk chunk;
+    WARPLOOM_UNROLL
+    for (int k = 0; k < kPerChunk; ++k) chunk.item[k] = k < rows ? at[k] : T(0);
+    return chunk;
   }
 
   static WARPLOOM_DEVICE RowsFinding measure(const Parameters& p, const Stretch& stretch) {
     using Wide = WideOf<T>;
-    const int64_t chunks = p.full.n / kPerChunk, from = stretch.problem * p.full.system_stride;
+    const int64_t n = p.full.n, chunks = (n + kPerChunk - 1) / kPerChunk, from = stretch.problem * p.full.system_stride;
     const T* const x = p.full.array[4] + stretch.problem * p.full.solution_stride;
     RowsFinding found;
     stretch.each_row(p.walk, chunks, [&](int64_t c) {
-      const int64_t row = c * kPerChunk;
+      const int64_t row = c * kPerChunk, here_rows = n - row;
       Chunk entries[4];
       WARPLOOM_UNROLL
-      for (int k = 0; k < 4; ++k) entries[k] = *reinterpret_cast<const Chunk*>(p.full.array[k] + from + row);
-      const Chunk own = *reinterpret_cast<const Chunk*>(x + row);
+      for (int k = 0; k < 4; ++k) entries[k] = chunk_at(p.full.array[k] + from + row, here_rows);
+      const Chunk own = chunk_at(x + row, here_rows);
       Wide below = c > 0 ? widen(x[row - 1]) : Wide(0.0), here = widen(own.item[0]);
       const Wide after = c + 1 < chunks ? widen(x[row + kPerChunk]) : Wide(0.0);
       if (c == 0) entries[0].item[0] = T(0);
-      if (c + 1 == chunks) entries[2].item[kPerChunk - 1] = T(0);
+      if (kAligned && c + 1 == chunks) entries[2].item[kPerChunk - 1] = T(0);
       WARPLOOM_UNROLL
       for (int k = 0; k < kPerChunk; ++k) {
         const Wide above = k + 1 < kPerChunk ? widen(own.item[k + 1 < kPerChunk ? k + 1 : 0]) : after;
+        if (!kAligned && k >= here_rows) break;
+        if (!kAligned && k + 1 == here_rows) entries[2].item[k] = T(0);
         const T &lower = entries[0].item[k], &diagonal = entries[1].item[k];
         const T &upper = entries[2].item[k], &rhs = entries[3].item[k];
         find<T>(found, row + k, entries_residual<T>(lower, diagonal, upper, rhs, below, here, above), here, [&] {

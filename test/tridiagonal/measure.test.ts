@@ -159,3 +159,35 @@ describe('refine', function () {
     });
   });
 });
+
+describe('check of systems that start at any element', () => {
+  eachBackend((_backend, device) => {
+    for (const Kind of [Float32Array, Float64Array] as const) {
+      it(`is the componentwise backward error by its definition, ${Kind.name}`, async () => {
+        const onto = await device(), batch = 5;
+        for (const n of [1, 2, 3, 4, 5, 7, 8, 9, 31, 63, 65, 127, 257, 513, 600, 1025]) {
+          for (const shift of [0, 1, 3]) {
+            const make = (value: (i: number) => number) => {
+              const whole = new Kind(n * batch + 8);
+              for (let i = 0; i < whole.length; i += 1) whole[i] = value(i);
+              return whole.subarray(shift, shift + n * batch) as RealArray;
+            };
+            const wave = (from: number) => make((i) => Math.sin(i * 12.9898 + from));
+            const [lower, diagonal, upper, rhs] = [wave(1), make((i) => 3 + Math.cos(i)), wave(2), wave(3)];
+            const { solution: x, backwardError } = await solve({ lower, diagonal, upper, rhs, n, batch, check: true, device: onto });
+            for (let system = 0; system < batch; system += 1) {
+              let worst = 0;
+              for (let i = system * n; i < (system + 1) * n; i += 1) {
+                const terms = [rhs[i]!, -diagonal[i]! * x[i]!, i > system * n ? -lower[i]! * x[i - 1]! : 0, i + 1 < (system + 1) * n ? -upper[i]! * x[i + 1]! : 0];
+                const size = terms.reduce((sum, term) => sum + Math.abs(term), 0);
+                worst = Math.max(worst, Math.abs(terms.reduce((sum, term) => sum + term, 0)) / size);
+              }
+              const found = backwardError![system]!;
+              ok(Math.abs(found - worst) <= 4 * (Kind === Float32Array ? 2 ** -23 : 2 ** -52), `n ${n}, from element ${shift}, system ${system}: ${found}, by its definition ${worst}`);
+            }
+          }
+        }
+      });
+    }
+  });
+});
