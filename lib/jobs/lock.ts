@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { WarploomError } from '../core/errors.ts';
-import { createFile, createFolder, linkTargetSync, readBytesSync, readText, removeAll, unlessAbsent } from '../core/files.ts';
+import { createFile, createFolder, describeFile, linkTargetSync, readBytesSync, readText, removeAll, unlessAbsent } from '../core/files.ts';
 
 /** Name of the lock in the folder that it locks. */
 export const lockName = '.warploom.lock';
@@ -78,13 +78,19 @@ async function ownerOf(path: string): Promise<Owner | null | undefined> {
 /** Stands while a process takes a lock over. */
 const guardOf = (path: string): string => `${path}.taking`;
 
+/** Whether a lock that names no owner was left so. One that another process has just made, and is writing, is younger. */
+async function isLeft(path: string): Promise<boolean> {
+  const found = await unlessAbsent(describeFile(path));
+  return found !== undefined && Date.now() - found.mtimeMs > patience;
+}
+
 /** Removes the lock of an owner that is gone. One process at a time: none removes a lock that another has just made. */
 async function removeStale(path: string): Promise<void> {
   const guard = guardOf(path);
   if (!await createFolder(guard)) return;
   try {
     const owner = await ownerOf(path);
-    if (owner === null || (owner !== undefined && isGone(owner))) await removeAll(path);
+    if (owner === null ? await isLeft(path) : owner !== undefined && isGone(owner)) await removeAll(path);
   } finally {
     await removeAll(guard);
   }

@@ -5,8 +5,10 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { main } from '../../lib/cli/main.ts';
+import type { WarploomError } from '../../lib/core/errors.ts';
 import { temporaryBeside } from '../../lib/core/files.ts';
 import { formatNpy } from '../../lib/files/npy.ts';
 import { loadJob, mostItems } from '../../lib/jobs/load.ts';
@@ -213,5 +215,21 @@ describe('folders of results', function () {
       await rejects(FolderLock.take(place), { code: 'ERR_WARPLOOM_LOCKED', message: /delete that file/ });
     }
     notEqual(await readFile(join(place, lockName), 'utf8'), '');
+  });
+
+  it('locks: one that another run has just made, and not yet written, is not taken for one that was left', async () => {
+    const place = join(folder, 'slow');
+    await mkdir(place);
+    const lock = await FolderLock.take(place);
+    const owner = await readFile(join(place, lockName), 'utf8');
+    await lock.release();
+    await writeFile(join(place, lockName), '');
+    const taking = FolderLock.take(place).then(() => 'taken', (error: WarploomError) => error.code);
+    await sleep(1900);
+    await writeFile(join(place, lockName), ''); // the one that was left went, another run's came
+    await sleep(700);
+    equal(await readFile(join(place, lockName), 'utf8'), '');
+    await writeFile(join(place, lockName), owner);
+    equal(await taking, 'ERR_WARPLOOM_LOCKED');
   });
 });
