@@ -109,7 +109,7 @@ Failure read_typed_array(napi_env env, const std::string& name, napi_value value
   napi_is_arraybuffer(env, buffer, &plain);
   if (plain) napi_is_detached_arraybuffer(env, buffer, &detached);
   if (detached) return Failure::invalid(name, "an array with its memory", "a detached array");
-  if (has_flag(env, buffer, plain ? "resizable" : "growable")) {
+  if (!fixed && has_flag(env, buffer, plain ? "resizable" : "growable")) {
     return Failure::invalid(name, "an array of fixed length", "an array on a resizable buffer");
   }
   // Read the memory last: the property above may run the caller's code.

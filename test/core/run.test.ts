@@ -329,6 +329,23 @@ describe('Device.run', () => {
       ok(ticks >= 3, `${ticks} ticks`);
     });
 
+    it('asks buffers nothing that runs code of the caller, who could take other arrays away', async () => {
+      for (const length of [0, batch]) {
+        const rhs = new Float64Array(total).fill(1), solution = new Float64Array(total), status = new Int32Array(length);
+        let asked = 0;
+        const take = (): boolean => {
+          asked += 1;
+          structuredClone(rhs, { transfer: [rhs.buffer] });
+          return false;
+        };
+        Object.defineProperty(status.buffer, 'resizable', { get: take });
+        const call = device.run('tridiagonal.solve', problem(rhs, solution, { status }));
+        if (length === 0) await rejects(call, ArgumentError);
+        else await call;
+        deepStrictEqual([asked, rhs.length], [0, total]);
+      }
+    });
+
     it('runs every operation of the registry', async () => {
       for (const operation of ['tridiagonal.solve', 'tridiagonal.factor', 'tridiagonal.multiply', 'tridiagonal.condition', 'scan.prefix']) {
         ok((await device.run(operation, validParameters(operation))).deviceSeconds >= 0, operation);
