@@ -28,7 +28,7 @@ export class Attention {
     return this.#turning;
   }
 
-  /** Pays attention until the call settles; the same call. */
+  /** Pays attention until the call settles, and returns the call itself. */
   pay<T>(call: Promise<T>): Promise<T> {
     if (this.#underWay === 0) this.#began = this.#now();
     this.#underWay += 1;
