@@ -5,6 +5,7 @@
 #endif
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -64,9 +65,24 @@ void store_around_caches(char* to, const char* from, int64_t bytes) {
 void store_around_caches(char* to, const char* from, int64_t bytes) { std::memcpy(to, from, static_cast<size_t>(bytes)); }
 #endif
 
+/// Gives the whole pages of fresh memory, which holds zeros, a place in the machine's.
+void populate(char* memory, int64_t bytes) {
+#ifdef MADV_POPULATE_WRITE
+  constexpr int kPopulate = MADV_POPULATE_WRITE;
+#else
+  constexpr int kPopulate = 23;  // Linux 5.14
+#endif
+  const intptr_t page = sysconf(_SC_PAGESIZE);
+  const intptr_t begin = (reinterpret_cast<intptr_t>(memory) + page - 1) / page * page;
+  const intptr_t end = reinterpret_cast<intptr_t>(memory + bytes) / page * page;
+  if (end <= begin || madvise(reinterpret_cast<void*>(begin), static_cast<size_t>(end - begin), kPopulate) == 0) return;
+  for (intptr_t at = begin; at < end; at += page) *reinterpret_cast<volatile char*>(at) = 0;
+}
+
 void make_copy(const HostCopy& copy, CopyFor purpose) {
   constexpr int64_t kLeast = 4096;
   if (copy.bytes <= 0) return;
+  if (copy.from == nullptr) return populate(copy.to, copy.bytes);
   if (purpose == CopyFor::storing && copy.bytes >= kLeast) return store_around_caches(copy.to, copy.from, copy.bytes);
   std::memcpy(copy.to, copy.from, static_cast<size_t>(copy.bytes));
 }
@@ -78,43 +94,66 @@ int usable_cores() {
   return counted > 0 ? counted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
+std::vector<HostCopy> cut(const std::vector<HostCopy>& copies, int64_t total) {
+  std::vector<HostCopy> slices;
+  slices.reserve(static_cast<size_t>(total / kSlice) + copies.size());
+  for (const HostCopy& copy : copies) {
+    for (int64_t at = 0; at < copy.bytes; at += kSlice) {
+      slices.push_back({copy.to + at, copy.from != nullptr ? copy.from + at : nullptr, std::min(kSlice, copy.bytes - at)});
+    }
+  }
+  return slices;
+}
+
+int64_t total_of(const std::vector<HostCopy>& copies) {
+  int64_t total = 0;
+  for (const HostCopy& copy : copies) total += copy.bytes;
+  return total;
+}
+
 /// Threads that copy for whoever asks; started by the first large copy and never ended, because callers of many
 /// devices and environments share them.
 class WorkerPool {
  public:
+  struct Job {
+    Job(std::vector<HostCopy> all, CopyFor use, bool awaited) : slices(std::move(all)), purpose(use), urgent(awaited) {}
+    const std::vector<HostCopy> slices;
+    const CopyFor purpose;
+    const bool urgent;  // somebody waits for it
+    std::atomic<size_t> next{0};
+    int helpers = 0;  // at work; under mutex_
+    bool make_one() {
+      const size_t i = next.fetch_add(1);
+      if (i < slices.size()) make_copy(slices[i], purpose);
+      return i < slices.size();
+    }
+    bool exhausted() const { return next.load() >= slices.size(); }
+  };
+
   static WorkerPool& get() {
     static auto* const pool = new WorkerPool();
     return *pool;
   }
 
-  void copy(const std::vector<HostCopy>& slices, CopyFor purpose) {
-    Job job{&slices, purpose};
+  void begin(Job& job) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       start();
       jobs_.push_back(&job);
     }
     work_.notify_all();
-    job.work();
+  }
+
+  /// Does what is left of it, and waits for the helpers.
+  void end(Job& job) {
+    while (job.make_one()) {
+    }
     std::unique_lock<std::mutex> lock(mutex_);
     jobs_.erase(std::remove(jobs_.begin(), jobs_.end(), &job), jobs_.end());
     done_.wait(lock, [&] { return job.helpers == 0; });
   }
 
  private:
-  struct Job {
-    const std::vector<HostCopy>* slices;
-    CopyFor purpose;
-    std::atomic<size_t> next{0};
-    int helpers = 0;  // at work; under mutex_
-    void work() {
-      for (size_t i = next.fetch_add(1); i < slices->size(); i = next.fetch_add(1)) {
-        make_copy((*slices)[i], purpose);
-      }
-    }
-    bool exhausted() const { return next.load() >= slices->size(); }
-  };
-
   void start() {
     if (started_) return;
     started_ = true;
@@ -137,15 +176,18 @@ class WorkerPool {
       work_.wait(lock, [&] { return (job = find()) != nullptr; });
       ++job->helpers;
       lock.unlock();
-      job->work();
+      while (job->make_one() && job->urgent) {
+      }
       lock.lock();
       if (--job->helpers == 0) done_.notify_all();
     }
   }
 
   Job* find() const {
-    for (Job* const job : jobs_) {
-      if (!job->exhausted()) return job;
+    for (const bool urgent : {true, false}) {
+      for (Job* const job : jobs_) {
+        if (job->urgent == urgent && !job->exhausted()) return job;
+      }
     }
     return nullptr;
   }
@@ -180,20 +222,30 @@ int64_t host_memory_bytes() {
 }
 
 void copy_all(const std::vector<HostCopy>& copies, CopyFor purpose) {
-  int64_t total = 0;
-  for (const HostCopy& copy : copies) total += copy.bytes;
+  const int64_t total = total_of(copies);
   if (total < kAlone || usable_cores() == 1) {
     for (const HostCopy& copy : copies) make_copy(copy, purpose);
     return;
   }
-  std::vector<HostCopy> slices;
-  slices.reserve(static_cast<size_t>(total / kSlice) + copies.size());
-  for (const HostCopy& copy : copies) {
-    for (int64_t at = 0; at < copy.bytes; at += kSlice) {
-      slices.push_back({copy.to + at, copy.from + at, std::min(kSlice, copy.bytes - at)});
-    }
-  }
-  WorkerPool::get().copy(slices, purpose);
+  WorkerPool::Job job(cut(copies, total), purpose, true);
+  WorkerPool::get().begin(job);
+  WorkerPool::get().end(job);
+}
+
+struct Populating::Job : WorkerPool::Job {
+  using WorkerPool::Job::Job;
+};
+
+Populating::Populating(std::unique_ptr<Job> job) : job_(std::move(job)) { WorkerPool::get().begin(*job_); }
+
+Populating::~Populating() { WorkerPool::get().end(*job_); }
+
+std::unique_ptr<Populating> Populating::begin(const std::vector<HostRange>& ranges) {
+  std::vector<HostCopy> copies;
+  for (const HostRange& range : ranges) copies.push_back({range.memory, nullptr, range.bytes});
+  const int64_t total = total_of(copies);
+  if (total < kAlone || usable_cores() == 1) return nullptr;
+  return std::unique_ptr<Populating>(new Populating(std::make_unique<Job>(cut(copies, total), CopyFor::storing, false)));
 }
 
 void copy_bytes(void* to, const void* from, int64_t bytes) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,5 +28,26 @@ enum class CopyFor { reading, storing };
 /// Makes the copies, large ones with the help of a few threads that the process keeps for it. Returns when all are done.
 void copy_all(const std::vector<HostCopy>& copies, CopyFor purpose = CopyFor::reading);
 void copy_bytes(void* to, const void* from, int64_t bytes);
+
+struct HostRange {
+  char* memory;
+  int64_t bytes;
+};
+
+/// While it lives, the threads that copy give fresh memory its pages, which the system would otherwise find one by one for
+/// whoever touches them first. Its end waits until all have theirs; nobody may write there before.
+class Populating {
+ public:
+  /// Null where that takes no longer than asking for it. The memory holds zeros.
+  static std::unique_ptr<Populating> begin(const std::vector<HostRange>& ranges);
+  ~Populating();
+  Populating(const Populating&) = delete;
+  Populating& operator=(const Populating&) = delete;
+
+ private:
+  struct Job;
+  explicit Populating(std::unique_ptr<Job> job);
+  const std::unique_ptr<Job> job_;
+};
 
 }  // namespace warploom

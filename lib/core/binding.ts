@@ -90,6 +90,8 @@ export interface Faults {
 export interface Traffic {
   readonly taken: number;
   readonly returned: number;
+  /** Of those returned, copied by the event loop. */
+  readonly settling: number;
   readonly fresh: number;
   /** Slices computed, of calls that were cut. */
   readonly slices: number;

@@ -69,7 +69,7 @@ export class DeviceArray {
       const into = target !== undefined ? target : makeResult(this.type, Math.max(0, this.length - offset));
       this.#check('target', into);
       return this.#transfer('download', into.byteLength, options, (id) =>
-        addon().download(this.#use('array'), into, offset, id, target === undefined && takeUnseen(into)).then(() => into));
+        addon().download(this.#use('array'), into, offset, id, takeUnseen(into)).then(() => into));
     } catch (error) {
       return Promise.reject(error);
     }

@@ -67,6 +67,7 @@ export class Device {
   #isOpen = false;
   #failure: unknown;
   #closing: Promise<void> | undefined;
+  #queueLimit = defaultQueueLimit;
 
   /** Only true of devices that were opened: objects made like one are refused by name. */
   static [Symbol.hasInstance](value: unknown): boolean {
@@ -221,6 +222,7 @@ export class Device {
     try {
       const [handle, opened] = addon().open(device, description.backend, description.index, { memoryLimit, threads, queueLimit });
       device.#handle = handle;
+      device.#queueLimit = queueLimit;
       device.#opened = opened.then(() => {
         device.#isOpen = true;
       }, (error: unknown) => {
@@ -237,6 +239,11 @@ export class Device {
   /** @internal Settles when a device that was begun is open, or failed to open. */
   static opened(device: Device): Promise<void> {
     return device.#opened;
+  }
+
+  /** @internal Calls that may wait on a device. */
+  static queueLimit(device: Device): number {
+    return device.#queueLimit;
   }
 
   /** @internal Whether a device has been opened, so that it can be asked for its memory and workspaces. */

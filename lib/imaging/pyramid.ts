@@ -59,29 +59,25 @@ async function resample(
   return deviceSeconds;
 }
 
-/** An image on the next, coarser level, in device memory; the caller frees it. */
-export async function halve(
-  device: Device, type: Type, image: Pixels, fine: PyramidLevel, coarse: PyramidLevel, options: CallOptions,
-): Promise<{ array: DeviceArray; seconds: number }> {
-  const array = resultArray(device, type, pointsOf(coarse));
-  try {
-    return { array, seconds: await resample(device, type, fine, 1, false, image, array, options) };
-  } catch (error) {
-    array.dispose();
-    throw error;
-  }
+/** An array on another level, in device memory, which calls may use at once and the caller frees; and the seconds that it takes. */
+export interface Resampled {
+  readonly array: DeviceArray;
+  readonly seconds: Promise<number>;
 }
 
-/** A displacement on the next, finer level, in device memory; the caller frees it. */
-export async function double(
+/** An image on the next, coarser level. */
+export function halve(
+  device: Device, type: Type, image: Pixels, fine: PyramidLevel, coarse: PyramidLevel, options: CallOptions,
+): Resampled {
+  const array = resultArray(device, type, pointsOf(coarse));
+  return { array, seconds: resample(device, type, fine, 1, false, image, array, options) };
+}
+
+/** A displacement on the next, finer level. */
+export function double(
   device: Device, type: Type, displacement: Pixels, fine: PyramidLevel, options: CallOptions,
-): Promise<{ array: DeviceArray; seconds: number }> {
+): Resampled {
   const axes = axesOf(fine);
   const array = resultArray(device, type, axes * pointsOf(fine));
-  try {
-    return { array, seconds: await resample(device, type, fine, axes, true, displacement, array, options) };
-  } catch (error) {
-    array.dispose();
-    throw error;
-  }
+  return { array, seconds: resample(device, type, fine, axes, true, displacement, array, options) };
 }

@@ -1,13 +1,13 @@
 // The levels of a registration, the coarsest first, on the device of the call.
 import { callOptions, newReals, viewOf } from '../core/calls.ts';
 import { DeviceArray } from '../core/device-array.ts';
-import { inputArray, resultArray } from '../core/device.ts';
+import { Device, inputArray, resultArray } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { elementAt, lastOf, required } from '../core/known.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { type Pixels } from '../files/image.ts';
 import { landmarkError, release } from './landmarks.ts';
-import { double, halve, planPyramid, pointsOf, type PyramidLevel } from './pyramid.ts';
+import { double, halve, planPyramid, pointsOf, type PyramidLevel, type Resampled } from './pyramid.ts';
 import type { RegisterCall, RegisterResult, RegistrationLevel } from './register-options.ts';
 import { gridOf } from './warp.ts';
 
@@ -19,13 +19,20 @@ interface LevelImages {
   readonly template: Pixels;
 }
 
-/** One registration: what it holds in device memory, and what it has found so far. */
+function ignore(): void {}
+
+/** Steps of a registration that wait on the device at a time, where its queue is long: no pause between them, and room for others. */
+const stepsAhead = 4;
+
+/** One registration: what it holds in device memory, the steps that are under way, and what it has found so far. */
 class Registration {
   readonly #call: RegisterCall;
   readonly #levels: readonly PyramidLevel[];
   readonly #iterations: readonly number[];
   readonly #own: DeviceArray[] = [];
+  readonly #steps: Promise<unknown>[] = [];
   readonly #history: RegistrationLevel[] = [];
+  #told: Promise<void> = Promise.resolve();
   #seconds = 0;
   #done = 0;
 
@@ -41,7 +48,9 @@ class Registration {
     this.#iterations = Array.isArray(iterations) ? iterations : this.#levels.map(() => each);
   }
 
-  release(): void {
+  /** When no step is under way any more. */
+  async release(): Promise<void> {
+    await Promise.allSettled(this.#steps);
     release(this.#own);
   }
 
@@ -49,19 +58,39 @@ class Registration {
     const finest = { reference: this.#taken(this.#call.reference.data), template: this.#taken(this.#call.template.data) };
     let field = this.#start();
     const images = await this.#images(finest);
-    const before = await this.#level(0, elementAt(images, 0), field, 0, {});
-    release([before.field]);
+    const before = this.#level(0, elementAt(images, 0), field, 0, {});
+    await this.#follow(before.level);
     for (let level = this.#levels.length - 1; level >= 0; level -= 1) {
       if (level < this.#levels.length - 1) field = await this.#finer(field, level);
       const iterations = elementAt(this.#iterations, this.#levels.length - 1 - level);
-      const found = await this.#level(level, elementAt(images, level), field, iterations, this.#progress());
-      this.#own.push(found.field);
+      const found = this.#level(level, elementAt(images, level), field, iterations, this.#progress());
       field = found.field;
-      this.#history.push(found.level);
       this.#done += iterations;
-      this.#call.options.onLevel?.(found.level);
+      this.#told = this.#tell(this.#told, found.level);
+      await this.#follow(this.#told);
     }
-    return this.#conclude(field as DeviceArray, finest.template, elementAt(before.level.values, 0));
+    return this.#conclude(field as DeviceArray, finest.template, before.level);
+  }
+
+  /** Tells of a level, unless what heard of those before it would not go on. */
+  async #tell(before: Promise<void>, level: Promise<RegistrationLevel>): Promise<void> {
+    level.catch(ignore); // heard of where those before it were told
+    await before;
+    const found = await level;
+    this.#history.push(found);
+    this.#call.options.onLevel?.(found);
+  }
+
+  /** Goes on behind a step, which the device does in its turn; waits where enough do, and tells of those that failed. */
+  async #follow(step: Promise<unknown>): Promise<void> {
+    step.catch(ignore); // told when its turn comes
+    this.#steps.push(step);
+    const most = Math.min(stepsAhead, Math.ceil(Device.queueLimit(this.#call.device) / 64));
+    while (this.#steps.length >= most) {
+      const [oldest] = this.#steps;
+      await oldest;
+      this.#steps.splice(0, 1);
+    }
   }
 
   /** Reports the iterations of all levels; the levels' own reports count theirs. */
@@ -73,15 +102,21 @@ class Registration {
     return callOptions({ ...(signal === undefined ? {} : { signal }), ...(report === undefined ? {} : { onProgress: report }) });
   }
 
-  #keep({ array, seconds }: { readonly array: DeviceArray; readonly seconds: number }): DeviceArray {
+  /** What an array holds at the call. */
+  #taken(data: Pixels): DeviceArray {
+    const array = inputArray(this.#call.device, data);
     this.#own.push(array);
-    this.#seconds += seconds;
     return array;
   }
 
-  /** What an array holds at the call. */
-  #taken(data: Pixels): DeviceArray {
-    return this.#keep({ array: inputArray(this.#call.device, data), seconds: 0 });
+  async #resampled({ array, seconds }: Resampled): Promise<DeviceArray> {
+    this.#own.push(array);
+    await this.#follow(this.#timed(seconds));
+    return array;
+  }
+
+  async #timed(seconds: Promise<number>): Promise<void> {
+    this.#seconds += await seconds;
   }
 
   async #images(finest: LevelImages): Promise<LevelImages[]> {
@@ -92,8 +127,8 @@ class Registration {
       const coarse = elementAt(this.#levels, level);
       const last = lastOf(images);
       images.push({
-        reference: this.#keep(await halve(device, reference.type, last.reference, fine, coarse, options)),
-        template: this.#keep(await halve(device, reference.type, last.template, fine, coarse, options)),
+        reference: await this.#resampled(halve(device, reference.type, last.reference, fine, coarse, options)),
+        template: await this.#resampled(halve(device, reference.type, last.template, fine, coarse, options)),
       });
     }
     return images;
@@ -107,60 +142,65 @@ class Registration {
     return this.#taken(initial);
   }
 
-  async #finer(field: DeviceArray | undefined, level: number): Promise<DeviceArray> {
+  #finer(field: DeviceArray | undefined, level: number): Promise<DeviceArray> {
     const { device, reference, options } = this.#call;
-    return this.#keep(await double(device, reference.type, required(field), elementAt(this.#levels, level), options));
+    return this.#resampled(double(device, reference.type, required(field), elementAt(this.#levels, level), options));
   }
 
-  /** The iterations of one level. */
-  async #level(
+  /** The iterations of one level: the displacement that they lead to, which calls may use at once, and how they went. */
+  #level(
     level: number, images: LevelImages, initial: DeviceArray | undefined, iterations: number, calling: CallOptions,
-  ): Promise<{ field: DeviceArray; level: RegistrationLevel }> {
+  ): { field: DeviceArray; level: Promise<RegistrationLevel> } {
     const { device, reference: { type }, axes, options } = this.#call;
     const { measure = 'ssd', alpha = 0.1, tau = 0, tolerance = 1e-3, variant = 'semi-implicit' } = options;
     const explicit = variant === 'explicit';
     const size = elementAt(this.#levels, level);
     const { width, height, depth } = size;
     const field = resultArray(device, type, axes * pointsOf(size), true);
-    try {
-      const { deviceSeconds, report } = await device.run('imaging.registration', {
-        type, width, height, depth, variant, measure, alpha, step: tau, accelerate: !explicit && options.accelerate !== false,
-        stepScale: explicit ? 1.5 : 1, iterations, tolerance,
-        reference: viewOf(images.reference), template: viewOf(images.template),
-        ...(initial === undefined ? {} : { initial: viewOf(initial) }), result: viewOf(field),
-      }, calling);
-      this.#seconds += deviceSeconds;
-      const { iterations: made, converged, step, history } = report;
-      return { field, level: { width, height, depth, iterations: made, converged, tau: step, values: history.column('value') } };
-    } catch (error) {
-      field.dispose();
-      throw error;
-    }
+    this.#own.push(field);
+    const run = device.run('imaging.registration', {
+      type, width, height, depth, variant, measure, alpha, step: tau, accelerate: !explicit && options.accelerate !== false,
+      stepScale: explicit ? 1.5 : 1, iterations, tolerance,
+      reference: viewOf(images.reference), template: viewOf(images.template),
+      ...(initial === undefined ? {} : { initial: viewOf(initial) }), result: viewOf(field),
+    }, calling);
+    return {
+      field,
+      level: run.then(({ deviceSeconds, report: { iterations: made, converged, step, history } }) => {
+        this.#seconds += deviceSeconds;
+        return { width, height, depth, iterations: made, converged, tau: step, values: history.column('value') };
+      }),
+    };
   }
 
-  async #conclude(field: DeviceArray, template: DeviceArray, initialMeasure: number): Promise<Outcome> {
+  async #conclude(field: DeviceArray, template: DeviceArray, before: Promise<RegistrationLevel>): Promise<Outcome> {
     const { device, reference, axes, options } = this.#call;
     const calling = callOptions({ ...(options.signal === undefined ? {} : { signal: options.signal }) });
     const displacement = options.out?.displacement ?? newReals(reference.data, reference.type, axes * reference.points, device);
     const warped = options.out?.warped ?? newReals(reference.data, reference.type, reference.points, device);
     try {
-      const { deviceSeconds } = await device.run('imaging.warp', {
+      const warping = device.run('imaging.warp', {
         ...gridOf(reference), channels: 1, relative: true, count: reference.points,
         image: viewOf(template), positions: viewOf(field), result: viewOf(warped),
       }, calling);
-      const bounds = await device.run('imaging.jacobian', { ...gridOf(reference), displacement: viewOf(field) }, calling);
-      this.#seconds += deviceSeconds + bounds.deviceSeconds;
+      await this.#follow(this.#timed(warping.then(({ deviceSeconds }) => deviceSeconds)));
+      const bounding = device.run('imaging.jacobian', { ...gridOf(reference), displacement: viewOf(field) }, calling);
+      await this.#follow(this.#timed(bounding.then(({ deviceSeconds }) => deviceSeconds)));
+      await this.#follow(displacement instanceof DeviceArray ? displacement.copyFrom(field, calling)
+        : field.read(displacement, 0, calling));
       const tre = options.landmarks === undefined ? undefined
         : await landmarkError(device, field, reference, options.landmarks, calling);
-      await (displacement instanceof DeviceArray ? displacement.copyFrom(field, calling) : field.read(displacement, 0, calling));
-      const { least: min, most: max, folded, unknown } = bounds.report.bounds;
+      await Promise.all(this.#steps);
+      const { least: min, most: max, folded, unknown } = (await bounding).report.bounds;
       const last = lastOf(this.#history);
       return {
         displacement, warped, jacobian: { min, max, folded, unknown }, ...(tre === undefined ? {} : { tre }), history: this.#history,
         iterations: this.#history.reduce((sum, level) => sum + level.iterations, 0), converged: last.converged,
-        initialMeasure, measure: lastOf(last.values), info: { backend: device.backend, deviceSeconds: this.#seconds },
+        initialMeasure: elementAt((await before).values, 0), measure: lastOf(last.values),
+        info: { backend: device.backend, deviceSeconds: this.#seconds },
       };
     } catch (error) {
+      await Promise.allSettled(this.#steps);
       release([options.out?.displacement === undefined ? displacement : undefined, options.out?.warped === undefined ? warped : undefined]);
       throw error;
     }
@@ -173,6 +213,6 @@ export async function registerLevels(call: RegisterCall): Promise<Outcome> {
   try {
     return await registration.run();
   } finally {
-    registration.release();
+    await registration.release();
   }
 }

@@ -1,5 +1,5 @@
 // How segment calls its operation: once, or in chunks of iterations where the caller wants to hear of progress.
-import { makeTypedArray } from '../core/arrays.ts';
+import { makeResult } from '../core/arrays.ts';
 import { newReals, viewOf, withResults } from '../core/calls.ts';
 import { requireFields, requireSignal } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
@@ -133,7 +133,7 @@ export async function segmentInChunks(call: SegmentCall): Promise<SegmentResult>
   const made: Pixels[] = [];
   const levelSet = out?.levelSet ?? newReals(image.data, image.type, image.points, device);
   if (out?.levelSet === undefined) made.push(levelSet);
-  const newMask = () => (onIt ? resultArray(device, 'uint8', image.points) : makeTypedArray('uint8', image.points));
+  const newMask = () => (onIt ? resultArray(device, 'uint8', image.points) : makeResult('uint8', image.points));
   const mask = (out?.mask ?? newMask()) as Uint8Array | DeviceArray;
   if (out?.mask === undefined && mask instanceof DeviceArray) made.push(mask);
   return withResults(made, async () => {

@@ -1,5 +1,5 @@
 // tridiagonal.condition: condition estimates and error bounds.
-import { makeFloat64 } from '../core/arrays.ts';
+import { makeResult } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { callFields, checkOptions, optionTable } from '../core/options.ts';
 import { arrayField, matrixFields, shapeFields } from './options.ts';
@@ -49,9 +49,10 @@ export async function condition(options: ConditionOptions): Promise<ConditionRes
   }
   const problem = resolveProblem(options, bounds ? { rhs, solution } : {});
   const { batch, rhsCount } = problem.shape;
-  const reciprocalCondition = makeFloat64(batch);
+  const result = (length: number) => makeResult('float64', length) as Float64Array;
+  const reciprocalCondition = result(batch);
   const outputs = bounds
-    ? { forwardError: makeFloat64(batch * rhsCount), backwardError: makeFloat64(batch * rhsCount) } : {};
+    ? { forwardError: result(batch * rhsCount), backwardError: result(batch * rhsCount) } : {};
   const parameters = {
     ...shapeParameters(problem), ...matrixParameters(options, problem), reciprocalCondition, ...outputs,
     rhsCount: bounds ? rhsCount : 0,

@@ -1,5 +1,5 @@
 // Cubic spline interpolation: the tridiagonal system of second derivatives, one solve for many series.
-import { describeValue, isReal, makeFloat64, typedCopy } from '../core/arrays.ts';
+import { describeValue, isReal, makeFloat64, makeResult, typedCopy } from '../core/arrays.ts';
 import {
   requireChoice, requireDevice, requireFields, requireList, requireNumbers, requireRange, requireSignal,
 } from '../core/checks.ts';
@@ -203,7 +203,7 @@ export async function cubicSpline(
   signal?.throwIfAborted();
   await checkKnots(knots, values, boundary, signal);
   const { rows, series, lower, diagonal, upper, rhs } = await splineSystem(knots, values, chosen, signal);
-  const solution = makeFloat64(rhs.length);
+  const solution = makeResult('float64', rhs.length) as Float64Array;
   const row = (data: Float64Array) => ({ data, rowStride: 1, systemStride: 0 });
   const many = (data: Float64Array) => ({ data, rowStride: 1, systemStride: 0, rhsStride: rows });
   await device.run('tridiagonal.solve', {

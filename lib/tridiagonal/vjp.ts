@@ -1,4 +1,5 @@
 // tridiagonal.vjp: the gradient of a solve, by one solve with the adjoint matrix.
+import { elementTypeOf, makeResult } from '../core/arrays.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { resultArray, type Device } from '../core/device.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
@@ -11,7 +12,7 @@ import {
 import { infoOf, type SolveInfo } from './solve.ts';
 import type { SystemStatuses } from './status.ts';
 import type {
-  Band, CallOptions, ComplexNumber, ElementType, MatrixOptions, RealArray, ShapeOptions, Vector,
+  Band, CallOptions, ComplexNumber, MatrixOptions, RealArray, ShapeOptions, Vector,
 } from './types.ts';
 import { bandView, isConstant, isSplit, requireVector, vectorView, type View } from './views.ts';
 import { makeWords, withWords } from './words.ts';
@@ -117,7 +118,7 @@ function makeGradients(options: MatrixOptions, problem: Problem, device: Device)
     const band = options[name];
     if (band === undefined) continue;
     const constant = isConstant(band);
-    const array = constant ? makeArray(problem.type, 1) : zerosLike(band, device);
+    const array = constant ? makeResult(problem.type, 1) as RealArray : zerosLike(band, device);
     const view = constant ? { data: array, offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 }
       : bandView(array, problem.type, problem.layoutOf(name), problem.shape, name);
     gradients.push({ name, array, view: view as View, constant });
@@ -125,16 +126,10 @@ function makeGradients(options: MatrixOptions, problem: Problem, device: Device)
   return gradients;
 }
 
-/** Host array of zeros for `count` elements, complex ones as pairs. */
-function makeArray(type: ElementType, count: number): RealArray {
-  const length = type.startsWith('complex') ? 2 * count : count;
-  return type === 'float32' || type === 'complex64' ? new Float32Array(length) : new Float64Array(length);
-}
-
 function zerosLike(vector: Vector, device: Device): Vector {
   const part = (array: RealArray | DeviceArray): RealArray | DeviceArray => {
     if (array instanceof DeviceArray) return resultArray(device, array.type, array.length, true);
-    return array instanceof Float32Array ? new Float32Array(array.length) : new Float64Array(array.length);
+    return makeResult(required(elementTypeOf(array)), array.length) as RealArray;
   };
   return isSplit(vector) ? { re: part(vector.re), im: part(vector.im) } : part(vector);
 }

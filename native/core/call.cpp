@@ -6,7 +6,6 @@
 
 #include "native/core/js.h"
 #include "native/core/moments.h"
-#include "native/core/traffic.h"
 
 namespace warploom {
 namespace {
@@ -187,6 +186,7 @@ napi_value Call::launch(napi_env env, std::unique_ptr<Call> call, napi_value pro
   Moments::note(Moment::read);
   Failure failure = call->fill_parts();
   if (failure) return js::rejected(env, failure);
+  call->populate_results();
   const napi_value promise = call->begin(env, call->keep_values(env, progress));
   Environment* const environment = Environment::of(env);
   for (Buffer& buffer : call->buffers_) {
@@ -248,6 +248,7 @@ Status Call::end_work(Session& session, Device&) {
   for (const Part& part : parts_) {
     if (status.ok() && part.block != nullptr) part.block->learn();
   }
+  if (status.ok()) write_own_results();
   drop_inputs();
   release_memory(session);
   return status;
@@ -349,33 +350,6 @@ Status Call::fetch(Session& session, Device& device, char* memory) {
     WARPLOOM_TRY(buffer.pinned != nullptr ? session.submission()->download_later(buffer.source, from, buffer.bytes)
                                           : device.download(buffer.source, from, buffer.bytes));
   }
-  return {};
-}
-
-/// All results or none: the arrays are looked at before the first is written.
-Failure Call::finish(napi_env env, napi_value kept, napi_value* result) {
-  Moments::note(Moment::delivered);
-  std::vector<HostCopy> copies;
-  for (size_t i = 0; i < buffers_.size(); ++i) {
-    const Buffer& buffer = buffers_[i];
-    if (!buffer.output || buffer.table || !buffer.staged() || (buffer.sliced && results_at_once_)) continue;
-    napi_value target = nullptr;
-    napi_get_element(env, kept, static_cast<uint32_t>(buffer.kept), &target);
-    char* const memory = same_memory(env, target, buffer.source, buffer.bytes);
-    if (memory == nullptr) {
-      return Failure::invalid(buffer.name, "the array as it was given",
-                              "an array that was detached or resized during the call");
-    }
-    if (buffer.sliced) {
-      copy_slices(i, memory, &copies);
-      continue;
-    }
-    parts_[static_cast<size_t>(buffer.part)].block->copy_back({memory, buffer.offset, buffer.bytes}, &copies);
-    Traffic::get().returned += buffer.bytes;
-  }
-  Failure failure = write_report(env, &copies, result);
-  if (failure) return failure;
-  copy_all(copies);
   return {};
 }
 

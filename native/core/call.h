@@ -76,6 +76,9 @@ class Call final : public Job {
   Status fetch(Session& session, Device& device, char* memory);
   void drop_inputs();
   void copy_slices(size_t buffer, char* memory, std::vector<HostCopy>* copies) const;
+  bool owned_whole(const Buffer& buffer) const { return buffer.owned && buffer.output && buffer.staged() && !buffer.sliced; }
+  void populate_results();
+  void write_own_results();
   void release_memory(Session& session);
 
   std::shared_ptr<Session> session_;
@@ -90,6 +93,8 @@ class Call final : public Job {
   std::unique_ptr<SliceRun> run_;                    // while it is on the device
   int64_t sets_offset_ = 0;                          // of the slices' memory on the device
   bool results_at_once_ = false;
+  std::unique_ptr<Populating> populating_;           // arrays that write_own_results() writes
+  bool wrote_own_ = false;                           // it has
   int64_t device_bytes_ = 0;  // of the parts that the device sees, then of host memory that is used where it is
   int64_t work_ = -1;  // Footprint::work()
   bool once_ = false;  // Footprint::once()

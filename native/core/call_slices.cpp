@@ -86,6 +86,7 @@ void Call::copy_slices(size_t buffer, char* memory, std::vector<HostCopy>* copie
       const int64_t at = slices_down_->begin_of(slice) + layout.places[i] - layout.down_begin;
       slices_down_->copy_back({memory + range.first, at, range.bytes}, copies);
       Traffic::get().returned += range.bytes;
+      Traffic::get().settling += range.bytes;
     }
   }
 }

@@ -18,8 +18,8 @@ struct HostSide {
   char* memory = nullptr;
   bool direct = false;
   bool shared = false;
+  bool owned = false;  ///< as Buffer::owned of calls
 
-  /// `owned`: as Buffer::owned of calls.
   static Failure make(const std::shared_ptr<Session>& session, const TypedArray& array, HostSide* out, bool owned = false) {
     out->pinned = session->find_pinned(array.data, array.bytes);
     out->shared = array.shared || (owned && session->host_memory());
@@ -27,8 +27,10 @@ struct HostSide {
     out->memory = array.data;
     if (out->direct) return {};
     Failure failure = session->reserve(array.bytes);
-    if (!failure) out->block = HostBlock::make(session, array.bytes);
-    return failure;
+    if (failure) return failure;
+    out->block = HostBlock::make(session, array.bytes);
+    out->owned = owned;
+    return {};
   }
 };
 
@@ -67,8 +69,9 @@ class TransferJob final : public Job {
   int64_t offset_bytes = 0;
   TypedArray host;
   HostSide side;
+  std::unique_ptr<Populating> populating;  // the target, where the library made it
   bool down = false;
-  bool borrows() const override { return side.direct && side.shared; }
+  bool borrows() const override { return (side.direct && side.shared) || side.owned; }
 
  protected:
   Status work(Session&, Device& device) override {
@@ -84,6 +87,8 @@ class TransferJob final : public Job {
     }
     WARPLOOM_TRY(device.synchronize());
     if (side.block != nullptr) side.block->learn();
+    populating.reset();
+    if (side.owned) write(host.data);
     return {};
   }
   Failure finish(napi_env env, napi_value kept, napi_value* result) override {
@@ -92,20 +97,26 @@ class TransferJob final : public Job {
     napi_value target = nullptr;
     napi_get_element(env, kept, 1, &target);
     *result = target;
-    if (side.direct) return {};
+    if (side.direct || side.owned) return {};
     char* const memory = same_memory(env, target, host.data, host.bytes);
     if (memory == nullptr) {
       return Failure::invalid("target", "the array as it was given",
                               "an array that was detached or resized during the call");
     }
-    std::vector<HostCopy> copies;
-    side.block->copy_back({memory, 0, host.bytes}, &copies);
-    copy_all(copies);
-    Traffic::get().returned += host.bytes;
+    write(memory);
+    Traffic::get().settling += host.bytes;
     return {};
   }
   void forget(Environment& environment) override {
     if (down) environment.remove_output({host.data, host.data + host.bytes});
+  }
+
+ private:
+  void write(char* memory) const {
+    std::vector<HostCopy> copies;
+    side.block->copy_back({memory, 0, host.bytes}, &copies);
+    copy_all(copies);
+    Traffic::get().returned += host.bytes;
   }
 };
 
@@ -210,6 +221,7 @@ napi_value transfer(napi_env env, napi_callback_info info) {
     if (kDown) napi_get_value_bool(env, arguments.value[4], &owned);
     failure = HostSide::make(job->array->session, job->host, &job->side, owned);
     if (failure) return js::rejected(env, failure);
+    if (job->side.owned) job->populating = Populating::begin({{job->host.data, job->host.bytes}});
     job->offset_bytes = offset * element_bytes(array->type());
     job->down = kDown;
     job->set_id(static_cast<double>(id));

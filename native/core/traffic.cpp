@@ -11,6 +11,7 @@ void register_traffic(napi_env env, napi_value exports) {
     napi_create_object(caller, &counts);
     js::set(caller, counts, "taken", js::number(caller, static_cast<double>(traffic.taken)));
     js::set(caller, counts, "returned", js::number(caller, static_cast<double>(traffic.returned)));
+    js::set(caller, counts, "settling", js::number(caller, static_cast<double>(traffic.settling)));
     js::set(caller, counts, "fresh", js::number(caller, static_cast<double>(traffic.fresh)));
     js::set(caller, counts, "slices", js::number(caller, static_cast<double>(traffic.slices)));
     return counts;

@@ -9,7 +9,8 @@ namespace warploom {
 
 struct Traffic {
   std::atomic<int64_t> taken{0};     ///< bytes copied from arrays at calls
-  std::atomic<int64_t> returned{0};  ///< bytes copied into arrays when calls settled
+  std::atomic<int64_t> returned{0};  ///< bytes copied into arrays of results
+  std::atomic<int64_t> settling{0};  ///< of those, copied by the event loop when calls settled
   std::atomic<int64_t> fresh{0};     ///< bytes of staging memory asked of the system
   std::atomic<int64_t> slices{0};    ///< computed, of calls that were cut
   static Traffic& get() {
@@ -18,7 +19,7 @@ struct Traffic {
   }
 };
 
-/// Adds traffic(), { taken, returned, fresh, slices }, to the addon's exports.
+/// Adds traffic(), { taken, returned, settling, fresh, slices }, to the addon's exports.
 void register_traffic(napi_env env, napi_value exports);
 
 }  // namespace warploom

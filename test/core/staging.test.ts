@@ -1,7 +1,11 @@
 // Devices with memory of their own: arguments travel in blocks, large ones while they are still being
 // copied. The simt backend plays such a device under WARPLOOM_SIMT_DISCRETE.
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
+import { addon } from '../../lib/core/binding.ts';
 import { openDevice, type Device } from '../../lib/core/device.ts';
+import { cosineTransform, curvature, denoise, register, segment } from '../../lib/imaging/index.ts';
+import { scan } from '../../lib/scan/index.ts';
+import { condition, multiply, solve, vjp } from '../../lib/tridiagonal/index.ts';
 import { hasBackend } from '../support/backends.ts';
 
 // 12 MB: above the size from which copying and uploading overlap. Calls read a window of it.
@@ -86,6 +90,47 @@ describe('devices with memory of their own', function () {
         await device.run('scan.prefix', scanning(from, to, values.length));
         deepStrictEqual(to instanceof Float64Array ? to.slice() : await to.read(), expected);
       }
+    }
+  });
+
+  const filled = (length: number, value: number): Float64Array => new Float64Array(length).fill(value);
+  const rows = 40_000;
+  const matrix = { lower: filled(rows, -1), diagonal: filled(rows, 4), upper: filled(rows, -1) };
+  const picture = { data: Float64Array.from({ length: 96 * 128 }, (_, at) => Math.sin(at / 7) + (at % 128) / 64), width: 128, height: 96 };
+  const calls: Readonly<Record<string, (device: Device) => Promise<unknown>>> = {
+    'scan': (on) => scan(ramp(400_000), { device: on }),
+    'solve': (on) => solve({ ...matrix, rhs: ramp(rows), n: 8, device: on }),
+    'multiply': (on) => multiply({ ...matrix, x: ramp(rows), n: 8, device: on }),
+    'vjp': (on) => vjp({ ...matrix, solution: ramp(rows), cotangent: ramp(rows), n: 8, device: on }),
+    'condition': (on) => condition({ ...matrix, n: 4, device: on }),
+    'curvature': (on) => curvature(picture, { device: on }),
+    'cosineTransform': (on) => cosineTransform(picture, { device: on }),
+    'denoise': (on) => denoise(picture, { weight: 0.1, iterations: 2, device: on }),
+    'segment': (on) => segment(picture, { iterations: 2, device: on }),
+    'register': (on) => register(picture, picture, { iterations: 1, device: on }),
+  };
+
+  for (const [name, call] of Object.entries(calls)) {
+    it(`leave nothing of the new results of ${name} to the event loop`, async () => {
+      const { returned, settling } = addon().traffic();
+      await call(device);
+      const now = addon().traffic();
+      ok(now.returned - returned > 2 ** 16, `${now.returned - returned} bytes came back`);
+      ok(now.settling - settling < 2 ** 16, `${now.settling - settling} bytes were left to it`);
+    });
+  }
+
+  it('write new results as they write the caller\'s', async () => {
+    for (const length of [8191, 8193, 262_143, 262_144, 400_001]) {
+      const values = ramp(length);
+      const out = new Float64Array(length).fill(NaN);
+      const settling = addon().traffic().settling;
+      await scan(values, { out, device });
+      strictEqual(addon().traffic().settling - settling, out.byteLength, 'arrays of the caller are written when the call settles');
+      deepStrictEqual((await scan(values, { device })).result, out);
+      using array = await device.array(values);
+      deepStrictEqual(await array.read(), values);
+      deepStrictEqual(await array.read(undefined, 3), values.slice(3));
     }
   });
 

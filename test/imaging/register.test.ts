@@ -151,6 +151,29 @@ function testControl(device: () => Promise<Device>): void {
 
 }
 
+function testSteps(backend: BackendName, device: () => Promise<Device>): void {
+  it('the same bits where no call may wait behind another', async () => {
+    await using short = await openDevice({ backend, queueLimit: 1 });
+    const options = { iterations: 3, tolerance: 0 };
+    const [one, other] = [await registered(await device(), 64, options), await registered(short, 64, options)];
+    deepStrictEqual(bitsOf(one.result), bitsOf(other.result));
+  });
+
+  it('what onLevel throws ends the call, and nothing is left of it', async () => {
+    await using own = await openDevice({ backend });
+    const stop = new Error('enough');
+    let calls = 0;
+    const onLevel = () => {
+      calls += 1;
+      throw stop;
+    };
+    await rejects(registered(own, 64, { iterations: 2, onLevel }), (error) => error === stop);
+    strictEqual(calls, 1);
+    await own.trim();
+    strictEqual(own.memory().inUseBytes, 0);
+  });
+}
+
 function testArguments(backend: BackendName, device: () => Promise<Device>): void {
   it('landmarks, initial displacement, device arrays, `out`, repeatability', async () => {
     const { pair, result } = await registered(await device(), 40, { iterations: 10 });
@@ -213,6 +236,7 @@ describe('imaging.register', () => {
     testKnown(backend, device);
     testMeasures(backend, device);
     testControl(device);
+    testSteps(backend, device);
     testArguments(backend, device);
   }, { cases: 11 });
 
