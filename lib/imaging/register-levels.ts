@@ -89,7 +89,7 @@ class Registration {
     while (this.#steps.length >= most) {
       const [oldest] = this.#steps;
       await oldest;
-      this.#steps.splice(0, 1);
+      void this.#steps.shift();
     }
   }
 
