@@ -7,8 +7,9 @@ out=${1:?output folder}
 shift
 mkdir -p "$out"
 flags="-std=c++17 -O3 -fmad=false -arch=sm_90 -I. $*"
-units="bench/device/tridiagonal.cu $(for name in automatic thomas pivoting gtsv verify refine condition factor solve_factored periodic; do
-  echo cuda/tridiagonal/$name.cu; done) $(ls cuda/tridiagonal/cr_regpack_*.cu cuda/tridiagonal/partition*.cu)"
+units="bench/device/tridiagonal.cu $(for name in automatic classic/thomas pivoting/pivoting pivoting/gtsv verify/verify verify/refine \
+    condition factor solve_factored periodic/periodic; do
+  echo cuda/tridiagonal/$name.cu; done) $(ls cuda/tridiagonal/regpack/cr_regpack_*.cu cuda/tridiagonal/partition/*.cu)"
 for unit in $units; do
   object="$out/$(echo "$unit" | tr / _).o"
   echo "$unit -o $object"

@@ -4,9 +4,9 @@
 
 #include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/bands.cuh"
-#include "cuda/tridiagonal/periodic.cuh"
+#include "cuda/tridiagonal/periodic/periodic.cuh"
 #include "cuda/tridiagonal/summary.cuh"
-#include "cuda/tridiagonal/verify.cuh"
+#include "cuda/tridiagonal/verify/verify.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 

@@ -3,7 +3,7 @@
 #include "test/device/tridiagonal_case.h"
 
 #include "cuda/tridiagonal/bands.cuh"
-#include "cuda/tridiagonal/pcr_thomas.cuh"
+#include "cuda/tridiagonal/classic/pcr_thomas.cuh"
 #include "cuda/tridiagonal/solve_policy.h"
 
 namespace warploom::test {
