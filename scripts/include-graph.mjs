@@ -14,6 +14,7 @@ import { listFiles, root } from './list-sources.mjs';
  */
 export const kBounds = [
   [/^cuda\/tridiagonal\/solve\.h$/, 70],
+  [/^(cuda|native)\/linear\/\w+\.h$/, 70],
   [/^cuda\/tridiagonal\/[\w/]+\.h$/, 30],
   [/^cuda\/imaging\/grid\.h$/, 45],  // of every operation on images
   [/^cuda\/(?!core\/)[\w/]+\.h$/, 25],

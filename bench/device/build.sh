@@ -16,7 +16,7 @@ for unit in $units; do
 done | xargs -P "$(nproc)" -L 1 nvcc $flags -Xptxas -v -c 2>"$out/ptxas.log" || { grep -v ptxas "$out/ptxas.log"; exit 1; }
 awk '/Compiling entry/{name=$0} /spill stores/ && !/ 0 bytes spill stores, 0 bytes spill loads/{print name; print; bad=1}
   END{if (!bad) print "no register spills"}' "$out/ptxas.log" | cut -c1-160
-for name in factor shape; do nvcc -std=c++17 -O2 -I. -c cuda/tridiagonal/$name.cpp -o "$out/$name.o"; done
+for name in tridiagonal/factor linear/shape; do nvcc -std=c++17 -O2 -I. -c cuda/$name.cpp -o "$out/$(basename $name).o"; done
 nvcc -arch=sm_90 -o "$out/tridiagonal" "$out"/*.o -ldl
 # The step alone: every kernel in one file; its host reference must not contract either.
 nvcc $flags -Xcompiler=-ffp-contract=off -o "$out/swept_euler" bench/device/swept_euler.cu

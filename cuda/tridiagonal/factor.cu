@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "cuda/core/measuring_device.h"
+#include "cuda/linear/summary.cuh"
 #include "cuda/tridiagonal/periodic/periodic.cuh"
-#include "cuda/tridiagonal/summary.cuh"
 
 namespace warploom::WARPLOOM_TARGET {
 

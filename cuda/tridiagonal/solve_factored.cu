@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "cuda/core/measuring_device.h"
-#include "cuda/tridiagonal/periodic/periodic.cuh"
+#include "cuda/linear/summary.cuh"
 #include "cuda/tridiagonal/solve_factored.h"
 #include "cuda/tridiagonal/factor/solve_factored_segments.cuh"
-#include "cuda/tridiagonal/summary.cuh"
+#include "cuda/tridiagonal/periodic/periodic.cuh"
 #include "cuda/tridiagonal/verify/verify.cuh"
 
 namespace warploom::WARPLOOM_TARGET {

@@ -2,7 +2,7 @@
 // standard headers.
 #pragma once
 #include "cuda/tridiagonal/factor/factor_layout.h"
-#include "native/tridiagonal/tile_io.h"
+#include "native/tridiagonal/sources.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 

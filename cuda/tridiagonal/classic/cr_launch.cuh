@@ -1,8 +1,8 @@
 // Launch of CrAgent, for `cr` and `cr-pcr`.
 #pragma once
+#include "cuda/tridiagonal/inputs.cuh"
 #include "cuda/tridiagonal/classic/block_launch.cuh"
 #include "cuda/tridiagonal/classic/cr_agent.cuh"
-#include "cuda/tridiagonal/inputs.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 
+#include "cuda/linear/shape.h"
 #include "cuda/tridiagonal/factor.h"
-#include "cuda/tridiagonal/shape.h"
 
 namespace warploom::tridiagonal {
 

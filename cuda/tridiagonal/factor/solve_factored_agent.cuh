@@ -2,10 +2,10 @@
 // they do to an entering value, once with that value. Factors are loaded once for a block's right-hand sides.
 #pragma once
 #include "cuda/core/device.cuh"
+#include "cuda/linear/verdict.cuh"
 #include "cuda/tridiagonal/factor/factor_agent.cuh"
-#include "cuda/tridiagonal/pivoting/pivoting_policy.h"
 #include "cuda/tridiagonal/factor/solve_factored_scan.cuh"
-#include "cuda/tridiagonal/verdict.cuh"
+#include "cuda/tridiagonal/pivoting/pivoting_policy.h"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 

@@ -1,7 +1,7 @@
 // The steps of solve_periodic around the two solves.
 #pragma once
+#include "cuda/linear/row_grid.cuh"
 #include "cuda/tridiagonal/bands.cuh"
-#include "cuda/tridiagonal/row_grid.cuh"
 #include "cuda/tridiagonal/rows.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {

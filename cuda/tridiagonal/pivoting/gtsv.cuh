@@ -1,7 +1,7 @@
 // One thread's factorisation of one tridiagonal or periodic system by Gaussian elimination with partial pivoting, in
 // the order of LAPACK gttrf and gttrs, and the solves with it.
 #pragma once
-#include "cuda/tridiagonal/verify/verify_residual.cuh"
+#include "cuda/tridiagonal/verify/problem_rows.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 

@@ -5,8 +5,8 @@
 
 #include "cuda/tridiagonal/pivoting/pivoting_full_agent.cuh"
 #include "cuda/tridiagonal/pivoting/pivoting_segments_agent.cuh"
+#include "cuda/tridiagonal/verify/problem_rows.cuh"
 #include "cuda/tridiagonal/verify/verify.cuh"
-#include "cuda/tridiagonal/verify/verify_residual.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "cuda/core/complex.cuh"
 #include "cuda/core/device.cuh"
-#include "cuda/tridiagonal/verify/verify_residual.cuh"
+#include "cuda/tridiagonal/verify/problem_rows.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 

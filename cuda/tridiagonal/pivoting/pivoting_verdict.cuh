@@ -1,7 +1,7 @@
 // The pivoted solver's judgement of an answer before it is stored.
 #pragma once
 #include "cuda/tridiagonal/pivoting/pivoting_chunk.cuh"
-#include "cuda/tridiagonal/verify/verify_residual.cuh"
+#include "cuda/tridiagonal/verify/problem_rows.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 

@@ -3,11 +3,11 @@
 #include <string>
 
 #include "cuda/core/launch.cuh"
-#include "cuda/tridiagonal/regpack/cr_regpack_agent.cuh"
 #include "cuda/tridiagonal/inputs.cuh"
+#include "cuda/tridiagonal/solve_policy.h"
+#include "cuda/tridiagonal/regpack/cr_regpack_agent.cuh"
 #include "cuda/tridiagonal/regpack/regpack_direct_agent.cuh"
 #include "cuda/tridiagonal/regpack/regpack_interleaved_agent.cuh"
-#include "cuda/tridiagonal/solve_policy.h"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 

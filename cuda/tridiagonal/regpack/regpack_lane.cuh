@@ -1,9 +1,9 @@
 // What every register-packed solver does with the rows of one warp: stage, take into registers, hand
 // over at lane borders, judge, store.
 #pragma once
+#include "cuda/linear/verdict.cuh"
+#include "cuda/tridiagonal/inputs.cuh"
 #include "cuda/tridiagonal/regpack/regpack_rows.cuh"
-#include "cuda/tridiagonal/staging.cuh"
-#include "cuda/tridiagonal/verdict.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 

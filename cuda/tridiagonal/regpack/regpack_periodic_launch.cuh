@@ -2,8 +2,8 @@
 #pragma once
 #include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/inputs.cuh"
-#include "cuda/tridiagonal/regpack/regpack_periodic_agent.cuh"
 #include "cuda/tridiagonal/solve_policy.h"
+#include "cuda/tridiagonal/regpack/regpack_periodic_agent.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 

@@ -4,7 +4,7 @@
 #pragma once
 #include "cuda/core/complex.cuh"
 #include "cuda/core/downsweep.cuh"
-#include "cuda/tridiagonal/sides.cuh"
+#include "cuda/linear/sides.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 

@@ -1,4 +1,4 @@
-#include "cuda/tridiagonal/verify/verify_launch.cuh"
+#include "cuda/linear/row_walk_launch.cuh"
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,9 @@
 // measure a candidate, decide per problem, apply, form the next right-hand side, round at the end.
 #pragma once
 #include "cuda/core/device.cuh"
-#include "cuda/tridiagonal/verify/precise.cuh"
-#include "cuda/tridiagonal/verify/verify_rows.cuh"
+#include "cuda/linear/precise.cuh"
+#include "cuda/linear/stretch.cuh"
+#include "cuda/tridiagonal/verify/problem_rows.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cuda/linear/row_walk_launch.cuh"
 #include "cuda/tridiagonal/verify/verify.cuh"
 #include "cuda/tridiagonal/verify/verify_agent.cuh"
-#include "cuda/tridiagonal/verify/verify_launch.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 template <class T>

@@ -1,8 +1,9 @@
 // Measures answers in global memory: componentwise backward errors, and which problems must be solved again.
 #pragma once
 #include "cuda/core/device.cuh"
+#include "cuda/linear/stretch.cuh"
 #include "cuda/tridiagonal/inputs.cuh"
-#include "cuda/tridiagonal/verify/verify_rows.cuh"
+#include "cuda/tridiagonal/verify/problem_rows.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 

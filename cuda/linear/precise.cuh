@@ -1,8 +1,8 @@
 // Solutions in about twice the precision of the call, for refinement: double for floats, pairs of doubles for doubles.
 #pragma once
-#include "cuda/tridiagonal/verify/verify_residual.cuh"
+#include "cuda/linear/residual.cuh"
 
-namespace warploom::WARPLOOM_TARGET::tridiagonal {
+namespace warploom::WARPLOOM_TARGET::linear {
 
 /// The unevaluated sum high + low, where low is below half a unit of high's last place.
 template <class T>
@@ -65,4 +65,4 @@ WARPLOOM_DEVICE void subtract(RowSum<T>& sum, const T& entry, const PreciseOf<T>
   }
 }
 
-}  // namespace warploom::WARPLOOM_TARGET::tridiagonal
+}  // namespace warploom::WARPLOOM_TARGET::linear

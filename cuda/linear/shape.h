@@ -1,4 +1,4 @@
-// Argument checks shared by the tridiagonal operations: plain C++, called by every check().
+// Argument checks shared by the operations on batches of systems: plain C++, called by every check().
 //
 // What is checked where: check() sees the arguments before they are moved to a device, so `offsets`
 // must point at host memory when it is called (a device-resident offsets array is downloaded by the
@@ -10,7 +10,7 @@
 #include "cuda/core/status.h"
 #include "cuda/core/types.h"
 
-namespace warploom::tridiagonal {
+namespace warploom::linear {
 
 /// Extents of a call. Valid after check_shape.
 struct Shape {
@@ -73,12 +73,4 @@ Status check_summary(const Parameters& p, int64_t problems) {
   return Status(Code::invalid_argument, "needs the arrays status and row", "summarize");
 }
 
-/// Checks the three bands together. `upper` must be absent for positive definite matrices.
-Status check_bands(const Shape& shape, const View& lower, const View& diagonal, const View& upper,
-                   bool periodic, bool positive_definite);
-
-/// Rows of the lower and of the upper band that are read.
-inline Rows lower_rows(bool periodic) { return {periodic ? 0 : 1, 0}; }
-inline Rows upper_rows(bool periodic) { return {0, periodic ? 0 : 1}; }
-
-}  // namespace warploom::tridiagonal
+}  // namespace warploom::linear

@@ -1,6 +1,6 @@
 // Powers of two for rows, and moduli. Include after lanes.h, once per instruction set.
 #pragma once
-#include "native/tridiagonal/lanes.h"
+#include "native/linear/lanes.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
@@ -112,11 +112,12 @@ WARPLOOM_INLINE Complex<V> times(const V& factor, const Complex<V>& a) {
   return {factor * a.re, factor * a.im};
 }
 
-/// The power of two that brings the largest of a row's entries to about one: a row scaled by it differs from the row by no
-/// rounding, and rows so scaled compare as pivot rows whatever units each was written in.
-template <class S>
-WARPLOOM_INLINE LanesType<S> row_scale(const S& lower, const S& diagonal, const S& upper) {
-  return powers_of(larger(larger(absolute(lower), absolute(diagonal)), absolute(upper))).down;
+/// |r| / scale of one row; 0/0 is zero, anything not finite is infinite.
+template <class V>
+WARPLOOM_INLINE V row_error(const V& residual, const V& scale) {
+  using Limits = RealLimits<typename LanesOf<V>::Real>;
+  const V ratio = residual / scale, infinity = broadcast<V>(Limits::kInfinity);
+  return select(is_zero(residual), residual, select(ratio <= infinity, ratio, infinity));
 }
 
 }  // namespace warploom::cpu::WARPLOOM_ISA

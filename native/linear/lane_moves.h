@@ -1,7 +1,7 @@
 // Registers of lanes to and from memory: transposing squares, pairs of complex parts, plain copies.
 // Include after the standard headers, once per instruction set.
 #pragma once
-#include "native/tridiagonal/lanes.h"
+#include "native/linear/lanes.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 

@@ -1,11 +1,11 @@
-#include "cuda/tridiagonal/shape.h"
+#include "cuda/linear/shape.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "cuda/core/check.h"
 
-namespace warploom::tridiagonal {
+namespace warploom::linear {
 namespace {
 
 using Wide = __int128;
@@ -206,16 +206,4 @@ Status check_apart(const char* input_name, const Shape& shape, const View& input
   return {};
 }
 
-Status check_bands(const Shape& shape, const View& lower, const View& diagonal, const View& upper,
-                   bool periodic, bool positive_definite) {
-  WARPLOOM_TRY(check_view("lower", shape, lower, lower_rows(periodic), 1));
-  WARPLOOM_TRY(check_view("diagonal", shape, diagonal, {}, 1));
-  if (positive_definite) {
-    if (upper.data == nullptr && upper.imaginary == nullptr) return {};
-    return invalid("upper", "must be absent for a positive definite matrix: upper[i] is the "
-                            "conjugate of lower[i + 1]");
-  }
-  return check_view("upper", shape, upper, upper_rows(periodic), 1);
-}
-
-}  // namespace warploom::tridiagonal
+}  // namespace warploom::linear

@@ -1,6 +1,6 @@
 // Vectors of kLanes systems and complex numbers of them. Compiled once per instruction set, in the
 // namespace WARPLOOM_ISA, with WARPLOOM_VECTOR_BYTES the width of a register: include only from
-// native/tridiagonal/isa_*.cpp (and scalar.cpp), after every standard header.
+// the isa_*.cpp of a domain, after every standard header.
 //
 // A lane is one system. Lanes never meet in arithmetic and no operation is fused, so that results
 // have the same bits on every instruction set and whatever the neighbouring systems hold.

@@ -1,9 +1,9 @@
 // One thread per row of every problem, neighbouring threads on neighbouring memory.
 #pragma once
 #include "cuda/core/launch_shape.h"
-#include "cuda/tridiagonal/batch.cuh"
+#include "cuda/linear/extents.cuh"
 
-namespace warploom::WARPLOOM_TARGET::tridiagonal {
+namespace warploom::WARPLOOM_TARGET::linear {
 
 /// Blocks of kThreads cover tiles of 2^fast_bits elements along the fast index and the rest along the slow one.
 /// Of a uniform batch the indices are row and problem. Of a ragged one they are the row among those of all
@@ -55,7 +55,7 @@ struct RowGrid {
 /// The grid over a batch for writing `output`: n rows of each problem, or when ragged `total` rows, which bounds
 /// those of all systems (total_rows).
 template <class T>
-RowGrid row_grid(const Batch<T>& batch, const Strided<T>& output, int64_t total) {
+RowGrid row_grid(const Extents& batch, const Strided<T>& output, int64_t total) {
   const auto magnitude = [](int64_t stride) { return stride < 0 ? -stride : stride; };
   const bool ragged = batch.offsets != nullptr;
   RowGrid grid;
@@ -72,4 +72,4 @@ RowGrid row_grid(const Batch<T>& batch, const Strided<T>& output, int64_t total)
   return grid;
 }
 
-}  // namespace warploom::WARPLOOM_TARGET::tridiagonal
+}  // namespace warploom::WARPLOOM_TARGET::linear

@@ -1,13 +1,13 @@
 // Launch shapes and packed copies shared by check and refinement.
 #pragma once
 #include "cuda/core/launch.cuh"
-#include "cuda/tridiagonal/batch.cuh"
-#include "cuda/tridiagonal/verify/verify_walk.h"
+#include "cuda/linear/extents.cuh"
+#include "cuda/linear/row_walk.h"
 
-namespace warploom::WARPLOOM_TARGET::tridiagonal {
+namespace warploom::WARPLOOM_TARGET::linear {
 
-using ::warploom::tridiagonal::row_walk;
-using ::warploom::tridiagonal::RowWalk;
+using ::warploom::linear::row_walk;
+using ::warploom::linear::RowWalk;
 
 inline constexpr int kStreamThreads = 128;
 
@@ -19,24 +19,24 @@ inline LaunchShape stream_shape(int64_t threads) {
   return shape;
 }
 
-template <class T>
-RowWalk walk_of(const Batch<T>& batch) {
+/// Of a batch with right-hand sides `rhs`.
+template <class Batch>
+RowWalk walk_of(const Batch& batch) {
   const int64_t problem_stride = batch.rhs_count > 1 ? batch.rhs.rhs_stride : batch.rhs.system_stride;
   return row_walk(batch.n, batch.rhs.row_stride, problem_stride, batch.offsets != nullptr);
 }
 
 /// Rows of the whole batch: of a ragged one the last offset, which lies in device memory.
-template <class T>
-Status all_rows(GpuDevice& device, const Batch<T>& batch, int64_t* rows) {
+inline Status all_rows(GpuDevice& device, const Extents& batch, int64_t* rows) {
   *rows = batch.n * batch.systems;
   if (batch.offsets == nullptr) return {};
   return device.download(rows, batch.offsets + batch.systems, sizeof(*rows));
 }
 
 /// View of a packed buffer with one entry of type E per unknown of the batch, in the order of its right-hand sides.
-template <class E, class T>
-Strided<E> packed_like(const Batch<T>& batch, int64_t rows, E* data) {
-  const auto strides = ::warploom::tridiagonal::packed_strides(
+template <class E, class Batch>
+Strided<E> packed_like(const Batch& batch, int64_t rows, E* data) {
+  const auto strides = ::warploom::linear::packed_strides(
       batch.n, batch.systems, rows, batch.offsets != nullptr, batch.rhs.row_stride, batch.rhs.system_stride);
   Strided<E> view;
   view.data = data;
@@ -46,4 +46,4 @@ Strided<E> packed_like(const Batch<T>& batch, int64_t rows, E* data) {
   return view;
 }
 
-}  // namespace warploom::WARPLOOM_TARGET::tridiagonal
+}  // namespace warploom::WARPLOOM_TARGET::linear

@@ -4,7 +4,7 @@
 
 #include "cuda/core/numbers.h"
 
-namespace warploom::tridiagonal {
+namespace warploom::linear {
 
 /// Groups of `width` threads, each on `segment_rows` rows of one problem.
 struct RowWalk {
@@ -45,4 +45,4 @@ inline PackedStrides packed_strides(int64_t n, int64_t systems, int64_t rows, bo
   return strides;
 }
 
-}  // namespace warploom::tridiagonal
+}  // namespace warploom::linear

@@ -1,12 +1,11 @@
 // How the streaming kernels of check and refinement share out rows, and how their findings meet.
 #pragma once
 #include "cuda/core/device.cuh"
-#include "cuda/tridiagonal/verify/verify_residual.cuh"
-#include "cuda/tridiagonal/verify/verify_walk.h"
+#include "cuda/linear/row_walk.h"
 
-namespace warploom::WARPLOOM_TARGET::tridiagonal {
+namespace warploom::WARPLOOM_TARGET::linear {
 
-using Walk = ::warploom::tridiagonal::RowWalk;
+using Walk = ::warploom::linear::RowWalk;
 
 /// The rows of the calling thread. A team of walk.width neighbouring threads takes one segment of one problem: 1 where
 /// the same rows of neighbouring problems are neighbours in memory, up to 32 where rows are.
@@ -42,4 +41,4 @@ struct Stretch {
   }
 };
 
-}  // namespace warploom::WARPLOOM_TARGET::tridiagonal
+}  // namespace warploom::WARPLOOM_TARGET::linear

@@ -2,42 +2,15 @@
 // back through shared memory into coalesced stores. Every warp owns its stage: no block barriers.
 #pragma once
 #include "cuda/core/stage.cuh"
-#include "cuda/tridiagonal/batch.cuh"
+#include "cuda/linear/strided.cuh"
 
-namespace warploom::WARPLOOM_TARGET::tridiagonal {
-
-/// What the usual case of RegpackLane (kFull) reads, small enough for a few constant-cache lines: bands,
-/// right-hand side and solution, and the distances between their systems.
-template <class T>
-struct FullBatch {
-  T* array[5];
-  int64_t system_stride;    ///< of all four inputs
-  int64_t solution_stride;
-  int32_t systems;
-  int32_t n;
-  int32_t* status;
-  int32_t* row;
-};
+namespace warploom::WARPLOOM_TARGET::linear {
 
 /// How the rows of one array reach the stage.
 enum class Transfer : int32_t {
   copies = 0,    ///< unit row stride, one array: asynchronous copies as wide as the address allows
   elements = 1,  ///< any strides, split complex, conjugation: element by element
   constant = 2,  ///< row stride zero: one load per system, no stage
-};
-
-/// The four input arrays in the order lower, diagonal, upper, rhs, and how each is moved: chosen on the
-/// host, the same for every system of a launch.
-template <class T>
-struct Inputs {
-  Strided<T> array[4];
-  Transfer transfer[4];
-  bool merged;   ///< a warp's systems are full and adjacent in every array: moved as one run of rows
-  bool aligned;  ///< all four move by copies, and every system starts at a multiple of 16 bytes
-  /// The band is moved as its owner sees it; its entry of row i is the array's of row i-1 (lower), i+1 (upper).
-  bool lower_off, upper_off;
-
-  WARPLOOM_HOST_DEVICE bool off() const { return lower_off || upper_off; }
 };
 
 template <class T>
@@ -193,4 +166,4 @@ WARPLOOM_DEVICE void store_rows(const Strided<T>& array, const T* stage, const R
   }
 }
 
-}  // namespace warploom::WARPLOOM_TARGET::tridiagonal
+}  // namespace warploom::WARPLOOM_TARGET::linear

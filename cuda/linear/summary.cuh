@@ -4,11 +4,12 @@
 #include <algorithm>
 
 #include "cuda/core/launch.cuh"
-#include "cuda/tridiagonal/batch.cuh"
+#include "cuda/linear/extents.cuh"
+#include "cuda/linear/outcomes.h"
 
-namespace warploom::WARPLOOM_TARGET::tridiagonal {
+namespace warploom::WARPLOOM_TARGET::linear {
 
-namespace operation = ::warploom::tridiagonal;
+namespace operation = ::warploom::linear;
 
 /// The share of some systems in a summary.
 struct SummaryPart {
@@ -108,8 +109,8 @@ struct EmptyAgent {
 };
 
 /// Status and row words of a batch: those that its caller does not want are in `words`.
-template <class T>
-Status make_words(GpuDevice& device, Batch<T>* batch, Workspace* words) {
+template <class Batch>
+Status make_words(GpuDevice& device, Batch* batch, Workspace* words) {
   if (batch->status != nullptr && batch->row != nullptr) return {};
   const int64_t bytes = (batch->problems() * 4 + 255) / 256 * 256;
   WARPLOOM_TRY(Workspace::make(device, 2 * bytes, words));
@@ -144,4 +145,4 @@ Status summarise(GpuDevice& device, const Operation& call, int64_t problems, int
   return launch<SummaryAgent>(device, shape, p);
 }
 
-}  // namespace warploom::WARPLOOM_TARGET::tridiagonal
+}  // namespace warploom::WARPLOOM_TARGET::linear

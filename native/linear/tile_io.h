@@ -1,7 +1,8 @@
 // Moves rows between strided host arrays and tiles.
 // Include after the standard headers, once per instruction set.
 #pragma once
-#include "native/tridiagonal/lane_moves.h"
+#include "native/linear/batch.h"
+#include "native/linear/lane_moves.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
@@ -128,14 +129,14 @@ template <class S>
 struct TileLanes {
   using R = RealType<S>;
   static constexpr int kN = kLanes<S>;
-  const Problem<R>* problem;
+  const Extents* batch;
   int64_t first;
   int lanes;
   int64_t system[kN], rhs[kN], rows[kN];
   int64_t n = 0, least_rows = 0;
 
-  TileLanes(const Problem<R>& p, int64_t first_problem, int count)
-      : problem(&p), first(first_problem), lanes(count) {
+  TileLanes(const Extents& p, int64_t first_problem, int count)
+      : batch(&p), first(first_problem), lanes(count) {
     int64_t s = first / p.rhs_count, r = first % p.rhs_count;
     least_rows = p.n;
     for (int l = 0; l < kN; ++l) {
@@ -161,10 +162,10 @@ struct TileLanes {
       Plane<R, kN>& plane = result.part[part];
       R* data = const_cast<R*>(part == 0 ? band.re : band.im);
       for (int l = 0; l < kN; ++l) {
-        plane.lane[l] = data + problem->base(band, system[l], rhs[l]);
+        plane.lane[l] = data + batch->base(band, system[l], rhs[l]);
       }
       plane.row_stride = band.row_stride;
-      const bool regular = problem->offsets == nullptr && problem->rhs_count == 1;
+      const bool regular = batch->offsets == nullptr && batch->rhs_count == 1;
       plane.next_tile = regular ? kN * band.system_stride : 0;
       plane.classify();
     }
@@ -228,18 +229,6 @@ struct TileLanes {
       }
     }
   }
-};
-
-/// The bands of a tile.
-template <class S>
-struct Sources {
-  Source<S> lower, diagonal, upper, rhs, solution;
-  Sources(const TileLanes<S>& tile, const Problem<RealType<S>>& p)
-      : lower(tile.source(p.lower, 1, 0, 0)),
-        diagonal(tile.source(p.diagonal, 0, 0, 1)),
-        upper(tile.source(p.upper, 0, 1, 0)),
-        rhs(tile.source(p.rhs, 0, 0, 0)),
-        solution(tile.source(p.solution, 0, 0, 0)) {}
 };
 
 /// One lane as a scalar of its own.

@@ -4,7 +4,7 @@
 
 #include "cuda/core/complex.cuh"
 
-namespace warploom::WARPLOOM_TARGET::tridiagonal {
+namespace warploom::WARPLOOM_TARGET::linear {
 
 /// up: the largest power of two <= size; down: 1 / up. Of subnormal and huge sizes the nearest pair of normal powers.
 template <class R>
@@ -34,14 +34,6 @@ WARPLOOM_DEVICE Powers<double> powers_of(double size) {
   memcpy(&powers.up, &up, sizeof(up));
   memcpy(&powers.down, &down, sizeof(down));
   return powers;
-}
-
-/// The powers by which a row is scaled: `down` brings its largest entry to about one. A row so scaled differs from the row
-/// by no rounding, and such rows compare as pivot rows whatever units each was written in.
-template <class T>
-WARPLOOM_DEVICE Powers<RealOf<T>> row_powers(const T& lower, const T& diagonal, const T& upper) {
-  return powers_of(device::maximum(device::maximum(device::absolute(lower), device::absolute(diagonal)),
-                                   device::absolute(upper)));
 }
 
 WARPLOOM_DEVICE float times(float factor, float a) { return factor * a; }
@@ -78,4 +70,4 @@ WARPLOOM_DEVICE R at_most_modulus(const Complex<R>& a) {
   return device::maximum(device::maximum(re, im), R(0.70710677) * (re + im));
 }
 
-}  // namespace warploom::WARPLOOM_TARGET::tridiagonal
+}  // namespace warploom::WARPLOOM_TARGET::linear
