@@ -5,28 +5,36 @@
 
 namespace warploom::WARPLOOM_TARGET::linear {
 
-/// Problem q of systems*rhs_count is system q / rhs_count with right-hand side q % rhs_count.
+/// What follows from the extents of a batch, for the struct `Batch` of a solver, which derives from it and has
+///   int64_t n;               rows per system; the largest when ragged
+///   int64_t systems;
+///   int64_t whole_systems;   of the call whose slice these are; 0: they are all
+///   int64_t rhs_count;
+///   const int64_t* offsets;  ragged: systems+1 row offsets, in device memory; then system_stride = row_stride
+///   int64_t trimmed;         ragged: last rows of every system that are left out (n is already without them)
+/// Problem q of systems*rhs_count is system q / rhs_count with right-hand side q % rhs_count. The members are the solver's own:
+/// as members of a base they cost registers in kernels that have none to spare (cr-regpack).
+template <class Batch>
 struct Extents {
-  int64_t n = 0;        ///< rows per system; the largest when ragged
-  int64_t systems = 0;
-  int64_t whole_systems = 0;  ///< of the call whose slice these are; 0: they are all
-  int64_t rhs_count = 1;
-  const int64_t* offsets = nullptr;  ///< ragged: systems+1 row offsets, in device memory; then system_stride = row_stride
-  int64_t trimmed = 0;  ///< ragged: last rows of every system that are left out (n is already without them)
-
-  WARPLOOM_HOST_DEVICE int64_t problems() const { return systems * rhs_count; }
+  WARPLOOM_HOST_DEVICE int64_t problems() const { return self().systems * self().rhs_count; }
   /// What the choice of a method goes by: the same for every slice of a call.
-  int64_t planned_problems() const { return (whole_systems > 0 ? whole_systems : systems) * rhs_count; }
+  int64_t planned_problems() const {
+    return (self().whole_systems > 0 ? self().whole_systems : self().systems) * self().rhs_count;
+  }
   /// Multiplier of system_stride for `system`: its first row when ragged (offsets), its index otherwise.
   WARPLOOM_HOST_DEVICE int64_t origin(int64_t system) const {
-    return offsets != nullptr ? offsets[system] : system;
+    return self().offsets != nullptr ? self().offsets[system] : system;
   }
   /// Never more than n, whatever the offsets hold: kernels size their storage by n.
   WARPLOOM_HOST_DEVICE int64_t rows(int64_t system) const {
-    if (offsets == nullptr) return n;
-    const int64_t own = offsets[system + 1] - offsets[system] - trimmed;
-    return own < 0 ? 0 : own > n ? n : own;
+    const Batch& b = self();
+    if (b.offsets == nullptr) return b.n;
+    const int64_t own = b.offsets[system + 1] - b.offsets[system] - b.trimmed;
+    return own < 0 ? 0 : own > b.n ? b.n : own;
   }
+
+ private:
+  WARPLOOM_HOST_DEVICE const Batch& self() const { return static_cast<const Batch&>(*this); }
 };
 
 /// A problem of a batch: which system, which right-hand side, how many rows.
@@ -35,7 +43,8 @@ struct Problem {
 };
 
 /// Problem `index`, or one without rows beyond the last.
-WARPLOOM_DEVICE Problem problem_of(const Extents& batch, int64_t index) {
+template <class Batch>
+WARPLOOM_DEVICE Problem problem_of(const Batch& batch, int64_t index) {
   Problem problem;
   problem.index = index;
   if (index >= batch.problems()) return problem;

@@ -54,8 +54,8 @@ struct RowGrid {
 
 /// The grid over a batch for writing `output`: n rows of each problem, or when ragged `total` rows, which bounds
 /// those of all systems (total_rows).
-template <class T>
-RowGrid row_grid(const Extents& batch, const Strided<T>& output, int64_t total) {
+template <class Batch, class T>
+RowGrid row_grid(const Batch& batch, const Strided<T>& output, int64_t total) {
   const auto magnitude = [](int64_t stride) { return stride < 0 ? -stride : stride; };
   const bool ragged = batch.offsets != nullptr;
   RowGrid grid;

@@ -27,7 +27,8 @@ RowWalk walk_of(const Batch& batch) {
 }
 
 /// Rows of the whole batch: of a ragged one the last offset, which lies in device memory.
-inline Status all_rows(GpuDevice& device, const Extents& batch, int64_t* rows) {
+template <class Batch>
+Status all_rows(GpuDevice& device, const Batch& batch, int64_t* rows) {
   *rows = batch.n * batch.systems;
   if (batch.offsets == nullptr) return {};
   return device.download(rows, batch.offsets + batch.systems, sizeof(*rows));

@@ -14,7 +14,13 @@ using namespace linear;  // batches, rows on their way, sums and words: what any
 
 /// General structure, no transposition, not periodic. lower of row 0 and upper of the last row must not be read.
 template <class T>
-struct Batch : Extents {
+struct Batch : Extents<Batch<T>> {
+  int64_t n = 0;        ///< rows per system; the largest when ragged
+  int64_t systems = 0;
+  int64_t whole_systems = 0;  ///< of the call whose slice these are; 0: they are all
+  int64_t rhs_count = 1;
+  const int64_t* offsets = nullptr;  ///< ragged: systems+1 row offsets, in device memory; then system_stride = row_stride
+  int64_t trimmed = 0;  ///< ragged: last rows of every system that are left out (n is already without them)
   Strided<T> lower, diagonal, upper, rhs, solution;
   int32_t* status = nullptr;  ///< systems*rhs_count words, always given; every algorithm writes every word
   int32_t* row = nullptr;     ///< likewise; -1 or the first row with a zero pivot or a non-finite entry
