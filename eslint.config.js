@@ -55,7 +55,7 @@ const numericLoops = [
   'lib/tridiagonal/cubic-spline.ts',
   'lib/tridiagonal/heat-adi.ts',
   'lib/tridiagonal/plan.ts',
-  'lib/tridiagonal/status.ts',
+  'lib/linear/status.ts',
 ];
 
 export default tseslint.config(

@@ -2,7 +2,7 @@
 // OpenBLAS or the reference library, where installed), one call per system on as many threads.
 //
 //   g++ -std=c++17 -O3 -ffp-contract=off -I. bench/cpu_tridiagonal.cpp native/cpu/*.cpp
-//       native/tridiagonal/*.cpp native/scan/*.cpp cuda/tridiagonal/*.cpp cuda/scan/*.cpp -lpthread -ldl
+//       native/tridiagonal/*.cpp native/scan/*.cpp cuda/tridiagonal/*.cpp cuda/linear/*.cpp cuda/scan/*.cpp -lpthread -ldl
 //   ./a.out [systems rows [threads [rounds]]]
 //
 // Every row is measured once per round, so that a busy moment of the machine meets all of them alike.

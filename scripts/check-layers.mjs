@@ -1,4 +1,5 @@
-// Enforces docs/architecture.md: lib → native → cuda; in lib core → kernel, files → domains → jobs → cli; CUDA stays in its files.
+// Enforces docs/architecture.md: lib → native → cuda; in lib core → kernel, files, linear → domains → jobs → cli; in native and cuda
+// core → linear → domains; CUDA stays in its files.
 // Prints every breach and exits 1. A rule is a function of one file that yields messages.
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -6,12 +7,14 @@ import { fileURLToPath } from 'node:url';
 import { listFiles, root } from './list-sources.mjs';
 
 /** Layers of lib/ from the lowest up; a folder that is not named here is a domain. A file imports its own folder and lower layers. */
-const kLibLayers = new Map([['core', 0], ['kernel', 1], ['files', 1], ['jobs', 3], ['cli', 4]]);
+const kLibLayers = new Map([['core', 0], ['kernel', 1], ['files', 1], ['linear', 1], ['jobs', 3], ['cli', 4]]);
 const kDomainLayer = 2;
 /** lib/index.ts and whatever else stands beside the folders. */
 const kTopLayer = 5;
 /** Folders of native/ that stand above the domains and may use any of them. */
 const kNativeTop = new Set(['bench']);
+/** The folder of what several solvers share: domains may use it, and it uses core alone. */
+const kLinear = 'linear';
 /** The registry and its expansion are the one place of core that names the domains. */
 const kRegistry = new Set(['cuda/core/operations.h']);
 /** Where device qualifiers and intrinsics may stand. */
@@ -29,7 +32,7 @@ const kDeviceWords = new RegExp([
   /\batomic(?:Add|Min|Max|Or|And|Exch|CAS)\b/,
 ].map((part) => part.source).join('|'));
 
-const domains = new Set(listFiles('cuda').map((path) => path.split('/')[1]).filter((name) => name !== 'core'));
+const domains = new Set(listFiles('cuda').map((path) => path.split('/')[1]).filter((name) => name !== 'core' && name !== kLinear));
 
 /** Text without comments; strings stay, so that include paths are seen. */
 function withoutComments(text) {
@@ -51,6 +54,12 @@ function* libImports(path, text) {
   }
 }
 
+/** Whether a file of folder `own` in native/ or cuda/ must not see what is in `folder`, and why. */
+function* checkFolders(own, folder, target) {
+  if (domains.has(own) && domains.has(folder) && folder !== own) yield `domain ${own} must not include ${target}`;
+  if (own === kLinear && domains.has(folder)) yield `linear must not include ${target}`;
+}
+
 /** The folder of lib/ that a path is in ('' beside the folders), and its layer. */
 function libFolder(path) {
   const parts = path.split('/');
@@ -66,7 +75,7 @@ function* checkLib(path, text) {
     if (!target.startsWith('lib/')) continue;
     const [folder, layer] = libFolder(target);
     if (folder === own || layer < ownLayer) continue;
-    if (ownLayer === kDomainLayer) yield `domain ${own} must import core, kernel and files only, not ${target}`;
+    if (ownLayer === kDomainLayer) yield `domain ${own} must import core, kernel, files and linear only, not ${target}`;
     else yield `${own} must not import ${target}`;
   }
   if (path !== 'lib/core/binding.ts' && /\bprocess\.dlopen\b|\.node['"]/.test(text)) {
@@ -83,8 +92,8 @@ function* checkNative(path, text) {
       yield `native (but for simt/) must not include device code: ${target}`;
     }
     if (kNativeTop.has(own)) continue;
-    if (domains.has(own) && domains.has(folder) && folder !== own) yield `domain ${own} must not include ${target}`;
-    if (own === 'core' && layer === 'native' && domains.has(folder)) yield `core must not include ${target}`;
+    yield* checkFolders(own, folder, target);
+    if (own === 'core' && layer === 'native' && (domains.has(folder) || folder === kLinear)) yield `core must not include ${target}`;
   }
 }
 
@@ -94,10 +103,10 @@ function* checkCuda(path, text) {
     const [layer, folder] = target.split('/');
     const shim = path === 'cuda/core/device.cuh' && target.startsWith('simt/');
     if (layer !== 'cuda' && !shim) yield `cuda must not include ${target} (write includes from the root)`;
-    if (layer === 'cuda' && own === 'core' && domains.has(folder) && !kRegistry.has(path)) {
+    if (layer === 'cuda' && own === 'core' && (domains.has(folder) || folder === kLinear) && !kRegistry.has(path)) {
       yield `core must not include ${target}`;
     }
-    if (domains.has(own) && domains.has(folder) && folder !== own) yield `domain ${own} must not include ${target}`;
+    yield* checkFolders(own, folder, target);
   }
   if (!kRuntimeFiles.test(path) && kCudaTypes.test(text)) {
     yield `CUDA runtime outside its files: ${kCudaTypes.exec(text)[0]}`;

@@ -14,10 +14,11 @@ import { listFiles, root } from './list-sources.mjs';
  */
 export const kBounds = [
   [/^cuda\/tridiagonal\/solve\.h$/, 70],
-  [/^cuda\/tridiagonal\/\w+\.h$/, 30],
+  [/^(cuda|native)\/linear\/\w+\.h$/, 70],
+  [/^cuda\/tridiagonal\/[\w/]+\.h$/, 30],
   [/^cuda\/imaging\/grid\.h$/, 45],  // of every operation on images
-  [/^cuda\/(?!core\/)\w+\/\w+\.h$/, 25],
-  [/^native\/(?!core\/|cpu\/|simt\/)\w+\/\w+\.h$/, 25],
+  [/^cuda\/(?!core\/)[\w/]+\.h$/, 25],
+  [/^native\/(?!core\/|cpu\/|simt\/)[\w/]+\.h$/, 25],
 ];
 
 const kRead = (path) => readFileSync(join(root, path), 'utf8');

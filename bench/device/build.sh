@@ -7,15 +7,16 @@ out=${1:?output folder}
 shift
 mkdir -p "$out"
 flags="-std=c++17 -O3 -fmad=false -arch=sm_90 -I. $*"
-units="bench/device/tridiagonal.cu $(for name in automatic thomas pivoting gtsv verify refine condition factor solve_factored periodic; do
-  echo cuda/tridiagonal/$name.cu; done) $(ls cuda/tridiagonal/cr_regpack_*.cu cuda/tridiagonal/partition*.cu)"
+units="bench/device/tridiagonal.cu $(for name in automatic classic/thomas pivoting/pivoting pivoting/gtsv verify/verify verify/refine \
+    condition factor solve_factored periodic/periodic; do
+  echo cuda/tridiagonal/$name.cu; done) $(ls cuda/tridiagonal/regpack/cr_regpack_*.cu cuda/tridiagonal/partition/*.cu)"
 for unit in $units; do
   object="$out/$(echo "$unit" | tr / _).o"
   echo "$unit -o $object"
 done | xargs -P "$(nproc)" -L 1 nvcc $flags -Xptxas -v -c 2>"$out/ptxas.log" || { grep -v ptxas "$out/ptxas.log"; exit 1; }
 awk '/Compiling entry/{name=$0} /spill stores/ && !/ 0 bytes spill stores, 0 bytes spill loads/{print name; print; bad=1}
   END{if (!bad) print "no register spills"}' "$out/ptxas.log" | cut -c1-160
-for name in factor shape; do nvcc -std=c++17 -O2 -I. -c cuda/tridiagonal/$name.cpp -o "$out/$name.o"; done
+for name in tridiagonal/factor linear/shape; do nvcc -std=c++17 -O2 -I. -c cuda/$name.cpp -o "$out/$(basename $name).o"; done
 nvcc -arch=sm_90 -o "$out/tridiagonal" "$out"/*.o -ldl
 # The step alone: every kernel in one file; its host reference must not contract either.
 nvcc $flags -Xcompiler=-ffp-contract=off -o "$out/swept_euler" bench/device/swept_euler.cu

@@ -6,7 +6,7 @@
 #include "cuda/tridiagonal/condition.h"
 #include "cuda/tridiagonal/factor.h"
 #include "cuda/tridiagonal/solve_factored.h"
-#include "cuda/tridiagonal/verify.cuh"
+#include "cuda/tridiagonal/verify/verify.cuh"
 
 namespace warploom::bench {
 

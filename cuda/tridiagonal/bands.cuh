@@ -25,46 +25,6 @@ struct Bands {
   Corner<T> last;   ///< factor of x[0] in row n-1
 };
 
-/// The view with its offset applied; a ragged batch counts rows of all systems with one stride.
-template <class T>
-Strided<T> strided(const View& view, bool ragged) {
-  Strided<T> result;
-  if (view.imaginary != nullptr) {
-    result.data = reinterpret_cast<T*>(static_cast<RealOf<T>*>(view.data) + view.offset);
-    result.imaginary = static_cast<RealOf<T>*>(view.imaginary) + view.offset;
-  } else {
-    result.data = static_cast<T*>(view.data) + view.offset;
-  }
-  result.system_stride = ragged ? view.row_stride : view.system_stride;
-  result.row_stride = view.row_stride;
-  result.rhs_stride = view.rhs_stride;
-  result.readable_begin = -view.offset;
-  result.readable_end = view.length - view.offset;
-  return result;
-}
-
-/// The same band seen `rows` rows further on.
-template <class T>
-Strided<T> shifted(Strided<T> band, int64_t rows) {
-  const int64_t elements = rows * band.row_stride;
-  if (elements != 0) band.off_by += static_cast<int32_t>(rows);
-  band.readable_begin -= elements;
-  band.readable_end -= elements;
-  if (band.imaginary != nullptr) {
-    band.data = reinterpret_cast<T*>(reinterpret_cast<RealOf<T>*>(band.data) + elements);
-    band.imaginary += elements;
-  } else {
-    band.data += elements;
-  }
-  return band;
-}
-
-template <class T>
-Strided<T> conjugated(Strided<T> band) {
-  if (kIsComplex<T>) band.conjugate = !band.conjugate;
-  return band;
-}
-
 /// Resolves `lower`, `diagonal`, `upper`, `structure` and `transpose` of any parameter struct that has them.
 template <class T, class P>
 Bands<T> resolve_bands(const P& p) {
@@ -102,16 +62,6 @@ Bands<T> resolve_bands(const P& p) {
     result.last.band = conjugated(result.last.band);
   }
   return result;
-}
-
-/// Rows of all systems together. Of a ragged batch the offsets are in device memory: then what the solution's
-/// (or any output's) buffer can hold.
-inline int64_t total_rows(int64_t n, int64_t batch, bool ragged, const View& output) {
-  if (!ragged) return n * batch;
-  const int64_t stride = output.row_stride;
-  if (stride == 0) return n;
-  const int64_t room = stride > 0 ? output.length - output.offset - 1 : output.offset;
-  return room < 0 ? 0 : room / (stride > 0 ? stride : -stride) + 1;
 }
 
 }  // namespace warploom::WARPLOOM_TARGET::tridiagonal

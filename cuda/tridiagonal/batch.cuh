@@ -4,42 +4,17 @@
 #include "cuda/core/complex.cuh"
 #include "cuda/core/device.cuh"
 #include "cuda/core/launch_shape.h"
+#include "cuda/linear/extents.cuh"
 #include "cuda/tridiagonal/solve.h"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
 namespace operation = ::warploom::tridiagonal;
+using namespace linear;  // batches, rows on their way, sums and words: what any solver takes
 
-/// View of one array with its element type; `data` points at element (0, 0, 0).
+/// General structure, no transposition, not periodic. lower of row 0 and upper of the last row must not be read.
 template <class T>
-struct Strided {
-  T* data = nullptr;
-  RealOf<T>* imaginary = nullptr;  ///< split complex only: then `data` points at the real parts (as RealOf<T>*)
-  int64_t system_stride = 0, row_stride = 0, rhs_stride = 0;
-  bool conjugate = false;  ///< load conjugates (complex input bands only)
-  /// Rows a band is seen off (transposed, or upper from lower: -1 or 1): the entry outside the matrix lies outside the
-  /// buffer, which holds elements readable_begin … readable_end-1 counted from `data`.
-  int32_t off_by = 0;
-  int64_t readable_begin = INT64_MIN, readable_end = INT64_MAX;
-
-  WARPLOOM_HOST_DEVICE int64_t index(int64_t system, int64_t row, int64_t rhs) const {
-    return system * system_stride + row * row_stride + rhs * rhs_stride;
-  }
-  WARPLOOM_DEVICE T load(int64_t at) const { return load_scalar<T>(data, imaginary, at, conjugate); }
-  WARPLOOM_DEVICE void store(int64_t at, const T& value) const { store_scalar<T>(data, imaginary, at, value); }
-  /// Unit row stride, one array, no conjugation, every row readable: rows of a system may be moved as plain memory.
-  WARPLOOM_HOST_DEVICE bool plain() const {
-    return row_stride == 1 && imaginary == nullptr && !conjugate && off_by == 0;
-  }
-  WARPLOOM_HOST_DEVICE bool readable(int64_t at) const {
-    return off_by == 0 || (at >= readable_begin && at < readable_end);
-  }
-};
-
-/// General structure, no transposition, not periodic. Problem q of systems*rhs_count solves system
-/// q / rhs_count with right-hand side q % rhs_count. lower of row 0 and upper of the last row must not be read.
-template <class T>
-struct Batch {
+struct Batch : Extents<Batch<T>> {
   int64_t n = 0;        ///< rows per system; the largest when ragged
   int64_t systems = 0;
   int64_t whole_systems = 0;  ///< of the call whose slice these are; 0: they are all
@@ -49,21 +24,26 @@ struct Batch {
   Strided<T> lower, diagonal, upper, rhs, solution;
   int32_t* status = nullptr;  ///< systems*rhs_count words, always given; every algorithm writes every word
   int32_t* row = nullptr;     ///< likewise; -1 or the first row with a zero pivot or a non-finite entry
-
-  WARPLOOM_HOST_DEVICE int64_t problems() const { return systems * rhs_count; }
-  /// What the choice of a method goes by: the same for every slice of a call.
-  int64_t planned_problems() const { return (whole_systems > 0 ? whole_systems : systems) * rhs_count; }
-  /// Multiplier of system_stride for `system`: its first row when ragged (offsets), its index otherwise.
-  WARPLOOM_HOST_DEVICE int64_t origin(int64_t system) const {
-    return offsets != nullptr ? offsets[system] : system;
-  }
-  /// Never more than n, whatever the offsets hold: kernels size their storage by n.
-  WARPLOOM_HOST_DEVICE int64_t rows(int64_t system) const {
-    if (offsets == nullptr) return n;
-    const int64_t own = offsets[system + 1] - offsets[system] - trimmed;
-    return own < 0 ? 0 : own > n ? n : own;
-  }
 };
+
+/// First row of [first, last) of a system whose entries, as far as they are read, are not all finite;
+/// -1 when there is none.
+template <class T>
+WARPLOOM_DEVICE int64_t first_non_finite_row(const Batch<T>& batch, int64_t system, int64_t rhs,
+                                             int64_t first, int64_t last) {
+  const int64_t origin = batch.origin(system), rows = batch.rows(system);
+  WARPLOOM_NO_UNROLL
+  for (int64_t i = first; i < last; ++i) {
+    bool finite = device::is_finite(batch.diagonal.load(batch.diagonal.index(origin, i, 0))) &&
+                  device::is_finite(batch.rhs.load(batch.rhs.index(origin, i, rhs)));
+    if (i > 0) finite = finite && device::is_finite(batch.lower.load(batch.lower.index(origin, i, 0)));
+    if (i + 1 < rows) {
+      finite = finite && device::is_finite(batch.upper.load(batch.upper.index(origin, i, 0)));
+    }
+    if (!finite) return i;
+  }
+  return -1;
+}
 
 /// What ran, for the caller's `info`.
 struct Used {

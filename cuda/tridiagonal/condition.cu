@@ -7,7 +7,7 @@
 
 #include "cuda/core/measuring_device.h"
 #include "cuda/tridiagonal/condition.h"
-#include "cuda/tridiagonal/periodic.cuh"
+#include "cuda/tridiagonal/periodic/periodic.cuh"
 
 namespace warploom::WARPLOOM_TARGET {
 

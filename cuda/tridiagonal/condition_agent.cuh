@@ -2,7 +2,7 @@
 // solutions (LAPACK gtrfs), with pivoted factors of op(A) and of its conjugate transpose.
 #pragma once
 #include "cuda/core/device.cuh"
-#include "cuda/tridiagonal/factor_agent.cuh"
+#include "cuda/tridiagonal/factor/factor_agent.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 

@@ -3,9 +3,9 @@
 #include "cuda/core/check.h"
 #include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
-#include "cuda/tridiagonal/factor_check.h"
-#include "cuda/tridiagonal/factor_layout.h"
 #include "cuda/tridiagonal/matrix_check.h"
+#include "cuda/tridiagonal/factor/factor_check.h"
+#include "cuda/tridiagonal/factor/factor_layout.h"
 
 namespace warploom::tridiagonal {
 

@@ -1,11 +1,11 @@
 // tridiagonal.factor on a GPU.
-#include "cuda/tridiagonal/factor_agent.cuh"
+#include "cuda/tridiagonal/factor/factor_agent.cuh"
 
 #include <cmath>
 
 #include "cuda/core/measuring_device.h"
-#include "cuda/tridiagonal/periodic.cuh"
-#include "cuda/tridiagonal/summary.cuh"
+#include "cuda/linear/summary.cuh"
+#include "cuda/tridiagonal/periodic/periodic.cuh"
 
 namespace warploom::WARPLOOM_TARGET {
 

@@ -1,8 +1,36 @@
-// Chooses, on the host, how the arrays of a batch are moved.
+// How the arrays of a batch are moved, chosen on the host.
 #pragma once
-#include "cuda/tridiagonal/staging.cuh"
+#include "cuda/linear/staging.cuh"
+#include "cuda/tridiagonal/batch.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+/// What the usual case of RegpackLane (kFull) reads, small enough for a few constant-cache lines: bands,
+/// right-hand side and solution, and the distances between their systems.
+template <class T>
+struct FullBatch {
+  T* array[5];
+  int64_t system_stride;    ///< of all four inputs
+  int64_t solution_stride;
+  int32_t systems;
+  int32_t n;
+  int32_t* status;
+  int32_t* row;
+};
+
+/// The four input arrays in the order lower, diagonal, upper, rhs, and how each is moved: chosen on the
+/// host, the same for every system of a launch.
+template <class T>
+struct Inputs {
+  Strided<T> array[4];
+  Transfer transfer[4];
+  bool merged;   ///< a warp's systems are full and adjacent in every array: moved as one run of rows
+  bool aligned;  ///< all four move by copies, and every system starts at a multiple of 16 bytes
+  /// The band is moved as its owner sees it; its entry of row i is the array's of row i-1 (lower), i+1 (upper).
+  bool lower_off, upper_off;
+
+  WARPLOOM_HOST_DEVICE bool off() const { return lower_off || upper_off; }
+};
 
 /// Moves a band that is seen `rows` rows off, and plain otherwise, back to where its owner sees it, if its buffer holds
 /// every row of every system there.

@@ -1,7 +1,7 @@
 // y = alpha op(A) x + beta y: one thread per row, one pass.
 #pragma once
+#include "cuda/linear/row_grid.cuh"
 #include "cuda/tridiagonal/bands.cuh"
-#include "cuda/tridiagonal/row_grid.cuh"
 #include "cuda/tridiagonal/rows.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {

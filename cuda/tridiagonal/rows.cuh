@@ -89,27 +89,6 @@ WARPLOOM_DEVICE void write_outcome(const Batch<T>& batch, int64_t problem, const
   batch.row[problem] = row;
 }
 
-/// A problem of a batch: which system, which right-hand side, how many rows.
-struct Problem {
-  int64_t index = 0, origin = 0, rhs = 0, rows = 0;
-};
-
-/// Problem `index`, or one without rows beyond the last.
-template <class T>
-WARPLOOM_DEVICE Problem problem_of(const Batch<T>& batch, int64_t index) {
-  Problem problem;
-  problem.index = index;
-  if (index >= batch.problems()) return problem;
-  int64_t system = index;
-  if (batch.rhs_count != 1) {
-    system = index / batch.rhs_count;
-    problem.rhs = index - system * batch.rhs_count;
-  }
-  problem.origin = batch.origin(system);
-  problem.rows = batch.rows(system);
-  return problem;
-}
-
 /// Row `i` of a problem from global memory; the unused corners are zero and not read.
 template <class T>
 WARPLOOM_DEVICE Row<T> load_row(const Batch<T>& batch, const Problem& problem, int64_t i) {

@@ -6,8 +6,12 @@
 #include "cuda/core/report.h"
 #include "cuda/core/slice.h"
 #include "cuda/core/types.h"
+#include "cuda/linear/matrix.h"
+#include "cuda/linear/outcomes.h"
 
 namespace warploom::tridiagonal {
+
+using namespace linear;  // outcomes, shapes and op(A): what any solver has
 
 /// How systems without pivoting are solved. `automatic` picks the fastest correct one by policy.
 enum class Algorithm : int32_t {
@@ -17,44 +21,6 @@ enum class Algorithm : int32_t {
 };
 inline constexpr const char* kAlgorithmNames[] = {
     "auto", "cr", "pcr", "cr-pcr", "pcr-thomas", "thomas", "cr-regpack", "pivoting", "partition"};
-
-/// op(A) of the solve; conjugate only differs from transpose for complex types.
-enum class Transpose : int32_t {
-  none = 0, transpose = 1, conjugate = 2,
-  conjugate_only = 3,  ///< the adjoint of `transpose`, for vjp: no call can ask for it
-};
-inline constexpr const char* kTransposeNames[] = {"none", "transpose", "conjugate"};
-
-/// `positive_definite`: Hermitian positive definite; `upper` is not given: upper[i] = conj(lower[i+1]).
-enum class Structure : int32_t { general = 0, positive_definite = 1 };
-inline constexpr const char* kStructureNames[] = {"general", "positive-definite"};
-
-/// Per (system, right-hand side) outcome, in the low byte of a status word.
-enum class SystemStatus : int32_t { ok = 0, zero_pivot = 1, non_finite = 2, inaccurate = 3 };
-inline constexpr const char* kSystemStatusNames[] = {"ok", "zero-pivot", "non-finite", "inaccurate"};
-/// Set in the status word when the answer comes from the pivoting re-solve of `check`.
-inline constexpr int32_t kResolvedByPivoting = 0x100;
-/// Of the flags above the low byte, from the lowest on.
-inline constexpr const char* kStatusFlagNames[] = {"resolvedByPivoting"};
-
-/// What the status words of a call come to, so that nobody need read them while all is well.
-struct Summary {
-  double zero_pivots, non_finites, inaccurates;  ///< numbers of outcomes
-  double resolved;                               ///< answers of the pivoting re-solve
-  double first_failed;                           ///< index of the first outcome that is not ok; -1: none
-  double first_word, first_row;                  ///< its word and its row
-};
-
-template <class Visitor>
-void visit(Visitor& v, Summary& s) {
-  v.real("zeroPivots", s.zero_pivots);
-  v.real("nonFinites", s.non_finites);
-  v.real("inaccurates", s.inaccurates);
-  v.real("resolved", s.resolved);
-  v.real("firstFailed", s.first_failed);
-  v.real("firstWord", s.first_word);
-  v.real("firstRow", s.first_row);
-}
 
 /// What a solve did.
 struct SolveReport {
@@ -73,25 +39,6 @@ void visit(Visitor& v, SolveReport& r, const Parameters& p) {
   v.integer("launches", r.launches);
   v.record("summary", r.summary, p.summarize, Where::device);
 }
-
-/// The report of operations that have outcomes per system and no choice of algorithm.
-struct OutcomeReport {
-  Table<Summary> summary;  ///< where `summarize` asks for it
-};
-
-template <class Visitor, class Parameters>
-void visit(Visitor& v, OutcomeReport& r, const Parameters& p) {
-  v.record("summary", r.summary, p.summarize, Where::device);
-}
-
-/// Where a call's summary goes; null where none is wanted.
-template <class Parameters>
-Summary* summary_of(const Parameters& p) {
-  return p.summarize && p.report != nullptr ? p.report->summary.data : nullptr;
-}
-
-/// Largest number of unknowns of one system: rows are reported in 32 bits.
-inline constexpr int64_t kMaxRows = 2147483647;
 
 /// Row convention: every band has one entry per row. lower[0] and upper[n-1] are never read unless
 /// `periodic`, where lower[0] couples row 0 to x[n-1] and upper[n-1] couples row n-1 to x[0].

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "cuda/core/launch.cuh"
+#include "cuda/linear/summary.cuh"
 #include "cuda/tridiagonal/bands.cuh"
-#include "cuda/tridiagonal/periodic.cuh"
-#include "cuda/tridiagonal/summary.cuh"
-#include "cuda/tridiagonal/verify.cuh"
+#include "cuda/tridiagonal/periodic/periodic.cuh"
+#include "cuda/tridiagonal/verify/verify.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 

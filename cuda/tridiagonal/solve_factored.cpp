@@ -2,9 +2,9 @@
 
 #include "cuda/core/check.h"
 #include "cuda/core/footprint.h"
-#include "cuda/tridiagonal/factor_check.h"
 #include "cuda/tridiagonal/matrix_check.h"
 #include "cuda/tridiagonal/matrix_cuts.h"
+#include "cuda/tridiagonal/factor/factor_check.h"
 
 namespace warploom::tridiagonal {
 

@@ -1,15 +1,15 @@
 // tridiagonal.solve_factored on a GPU.
-#include "cuda/tridiagonal/solve_factored_pivoted.cuh"
+#include "cuda/tridiagonal/factor/solve_factored_pivoted.cuh"
 
 #include <algorithm>
 #include <cmath>
 
 #include "cuda/core/measuring_device.h"
-#include "cuda/tridiagonal/periodic.cuh"
+#include "cuda/linear/summary.cuh"
 #include "cuda/tridiagonal/solve_factored.h"
-#include "cuda/tridiagonal/solve_factored_segments.cuh"
-#include "cuda/tridiagonal/summary.cuh"
-#include "cuda/tridiagonal/verify.cuh"
+#include "cuda/tridiagonal/factor/solve_factored_segments.cuh"
+#include "cuda/tridiagonal/periodic/periodic.cuh"
+#include "cuda/tridiagonal/verify/verify.cuh"
 
 namespace warploom::WARPLOOM_TARGET {
 

@@ -3,9 +3,9 @@
 #pragma once
 #include <cstdint>
 
-#include "cuda/tridiagonal/partition_policy.h"
 #include "cuda/tridiagonal/solve.h"
-#include "cuda/tridiagonal/span_policy.h"
+#include "cuda/tridiagonal/partition/partition_policy.h"
+#include "cuda/tridiagonal/regpack/span_policy.h"
 
 namespace warploom::tridiagonal {
 

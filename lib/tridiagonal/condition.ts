@@ -2,10 +2,12 @@
 import { makeResult } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { callFields, checkOptions, optionTable } from '../core/options.ts';
-import { arrayField, matrixFields, shapeFields } from './options.ts';
-import { matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf } from './problem.ts';
+import { arrayField } from '../linear/options.ts';
+import { matrixFields, shapeFields } from './options.ts';
+import { resolveDevice, runInfo, shapeParameters, viewOf } from '../linear/problem.ts';
+import { matrixParameters, resolveProblem } from './problem.ts';
 import type { CallOptions, MatrixOptions, RunInfo, ShapeOptions, Vector } from './types.ts';
-import { requireVector } from './views.ts';
+import { requireVector } from '../linear/views.ts';
 
 /** Options of {@link condition}. */
 export interface ConditionOptions extends MatrixOptions, ShapeOptions, CallOptions {

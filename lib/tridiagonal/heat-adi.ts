@@ -7,7 +7,7 @@ import { refusal, WarploomError } from '../core/errors.ts';
 import { deviceArrays } from '../core/calls.ts';
 import { implicitDevice, type Device, type DeviceArray } from '../core/device.ts';
 import { elementAt } from '../core/known.ts';
-import { SystemStatuses } from './status.ts';
+import { SystemStatuses } from '../linear/status.ts';
 import type { RealArray } from './types.ts';
 
 /** Edge condition of {@link HeatAdi}: no flux through the edge, zero beyond it, or opposite edges joined. */

@@ -17,9 +17,9 @@ export { fitModel, model, modelCoefficients, paperCoefficients } from './model.t
 export type { ModelOptions, ModelPrediction, ModelSample } from './model.ts';
 export { formatPolicy, readPolicy, tune, writePolicy } from './tune.ts';
 export type { TunedPolicy, TuneOptions, TuneRow } from './tune.ts';
-export { stateOf, SystemStatuses, wasResolvedByPivoting } from './status.ts';
-export type { BackwardErrors } from './words.ts';
-export type { NotedWords, StatusCounts, SystemOutcome, SystemState } from './status.ts';
+export { stateOf, SystemStatuses, wasResolvedByPivoting } from '../linear/status.ts';
+export type { BackwardErrors } from '../linear/words.ts';
+export type { NotedWords, StatusCounts, SystemOutcome, SystemState } from '../linear/status.ts';
 export { algorithms, depths, elementTypes, structures, transposes } from './types.ts';
 export type {
   Algorithm, ArrayName, Band, CallOptions, ComplexNumber, Depth, ElementType, Layout, MatrixOptions, ModelCoefficients, RealArray, RunInfo,

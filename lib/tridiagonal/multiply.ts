@@ -2,10 +2,12 @@
 import { describeValue } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { callFields, checkOptions, optionTable, realFrom } from '../core/options.ts';
-import { arrayField, matrixFields, shapeFields } from './options.ts';
-import { laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, withResult } from './problem.ts';
+import { arrayField } from '../linear/options.ts';
+import { matrixFields, shapeFields } from './options.ts';
+import { laidOutLike, resolveDevice, runInfo, shapeParameters, viewOf, withResult } from '../linear/problem.ts';
+import { matrixParameters, resolveProblem } from './problem.ts';
 import type { CallOptions, MatrixOptions, RunInfo, ShapeOptions, Vector } from './types.ts';
-import { requireVector } from './views.ts';
+import { requireVector } from '../linear/views.ts';
 
 /** Options of {@link multiply}. */
 export interface MultiplyOptions<V extends Vector = Vector> extends MatrixOptions, ShapeOptions, CallOptions {

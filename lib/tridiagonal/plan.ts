@@ -5,15 +5,14 @@ import { Device, inputArray, resultArray } from '../core/device.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
 import { callFields, checkOptions, choice, optionTable, realFrom, truth } from '../core/options.ts';
 import { snapshot } from '../core/snapshot.ts';
-import { arrayField, matrixFields, shapeFields } from './options.ts';
-import {
-  laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, withResult,
-  type MatrixParameters, type Problem,
-} from './problem.ts';
-import { SystemStatuses } from './status.ts';
+import { arrayField } from '../linear/options.ts';
+import { matrixFields, shapeFields } from './options.ts';
+import { laidOutLike, resolveDevice, runInfo, shapeParameters, viewOf, withResult, type Problem } from '../linear/problem.ts';
+import { matrixParameters, resolveProblem, type MatrixParameters } from './problem.ts';
+import { SystemStatuses } from '../linear/status.ts';
 import type { ArrayName, CallOptions, ElementType, Layout, MatrixOptions, RunInfo, ShapeOptions, Structure, Vector } from './types.ts';
-import { impliesComplex, isSplit, requireVector, typeOf, type View } from './views.ts';
-import { backwardErrorsLike, freeErrors, makeWords, withWords, type BackwardErrors } from './words.ts';
+import { impliesComplex, isSplit, requireVector, typeOf, type View } from '../linear/views.ts';
+import { backwardErrorsLike, freeErrors, makeWords, withWords, type BackwardErrors } from '../linear/words.ts';
 import { choices } from '../core/operations.gen.ts';
 
 /**

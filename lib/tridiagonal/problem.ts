@@ -1,26 +1,17 @@
-// One call's problem: type, shape and views, resolved from the options that all operations share.
-import { elementTypeOf, makeResult } from '../core/arrays.ts';
+// One call's problem: shape and type from the arrays of a tridiagonal call, and the views of its bands.
 import { refusal } from '../core/errors.ts';
-import { DeviceArray } from '../core/device-array.ts';
-import { type Device, implicitDevice, resultArray } from '../core/device.ts';
-import { elementAt, required } from '../core/known.ts';
-import {
-  bandView, describe, elementCount, expectedArray, extentOf, impliesComplex, isConstant, isRealArray, isSplit, requireBand, requireVector,
-  typeOf, vectorStrides, vectorView, type Shape, type View,
-} from './views.ts';
-import type {
-  ArrayName, Band, ElementType, Layout, MatrixOptions, RealArray, RunInfo, ShapeOptions, Structure, Transpose, Vector,
-} from './types.ts';
+import { resolveBatch, type Names, type Problem, type Vectors } from '../linear/problem.ts';
+import { bandView, describe, expectedArray, type View } from '../linear/views.ts';
+import type { ArrayName, Band, MatrixOptions, ShapeOptions, Structure, Transpose } from './types.ts';
 
-/** Vectors of a call by argument name; the first one gives the shape. */
-export type Vectors = Partial<Record<ArrayName | 'out' | 'cotangent', Vector>>;
+/** Arrays that can have a layout of their own. */
+export const arrayNames = ['lower', 'diagonal', 'upper', 'rhs', 'solution', 'x', 'y'] as const satisfies readonly ArrayName[];
 
-/** Type, shape and layouts of a call. */
-export interface Problem {
-  readonly type: ElementType;
-  readonly shape: Shape;
-  readonly offsets?: BigInt64Array;
-  readonly layoutOf: (name: ArrayName) => Layout;
+const names: Names = { bands: ['diagonal', 'lower', 'upper'], arrays: arrayNames, like: { cotangent: 'rhs' } };
+
+/** Resolves element type, n, batch and ragged offsets of a call from its bands and vectors. */
+export function resolveProblem(options: ShapeOptions & Partial<MatrixOptions>, vectors: Vectors): Problem {
+  return resolveBatch(options, vectors, names);
 }
 
 /** Matrix fields as the operations take them. */
@@ -31,135 +22,6 @@ export interface MatrixParameters {
   periodic: boolean;
   transpose: Transpose;
   structure: Structure;
-}
-
-type Options = ShapeOptions & Partial<MatrixOptions>;
-
-/** Resolves element type, n, batch and ragged offsets of a call from its bands and vectors. */
-export function resolveProblem(options: Options, vectors: Vectors): Problem {
-  const arrays = collectArrays(options, vectors);
-  const type = resolveType(options.complex === true, arrays, options);
-  const { layout = 'contiguous', layouts, rhsCount = 1 } = options;
-  const layoutOf = layouts === undefined ? () => layout : (name: ArrayName): Layout => layouts[name] ?? layout;
-  if (options.offsets !== undefined) return resolveRagged(options, type, layoutOf, rhsCount);
-  return { type, layoutOf, shape: resolveShape(options, vectors, arrays, type, layoutOf, rhsCount) };
-}
-
-/** Arrays and constants of a call in the order in which they are asked, by two lists: no small arrays for every one. */
-interface Collected {
-  readonly names: string[];
-  readonly bands: Band[];
-}
-
-const bandNames = ['diagonal', 'lower', 'upper'] as const;
-
-function collectArrays(options: Options, vectors: Vectors): Collected {
-  const names: string[] = [];
-  const bands: Band[] = [];
-  for (const name of bandNames) {
-    const band = options[name];
-    if (band === undefined) continue;
-    requireBand(band, name);
-    names.push(name);
-    bands.push(band);
-  }
-  for (const name in vectors) {
-    const vector = vectors[name as keyof Vectors];
-    requireVector(vector, name);
-    names.push(name);
-    bands.push(vector);
-  }
-  return { names, bands };
-}
-
-function resolveType(asked: boolean, { names, bands }: Collected, options: Options): ElementType {
-  const complex = asked || bands.some(impliesComplex);
-  let first: ElementType | undefined;
-  let firstName = '';
-  for (let index = 0; index < bands.length; index += 1) {
-    const array = elementAt(bands, index);
-    const name = elementAt(names, index);
-    if (isConstant(array)) continue;
-    if (complex && !asked && isRealArray(array)) {
-      const expected = 'complex: true for a plain array of (real, imaginary) pairs, or { re, im }';
-      throw refusal(name, expected, `${describe(array)} in a complex call`);
-    }
-    if (complex && array instanceof DeviceArray && !array.type.startsWith('complex')) {
-      throw refusal(name, 'complex elements', describe(array));
-    }
-    const type = typeOf(array, complex);
-    if (first === undefined) {
-      first = type;
-      firstName = name;
-    } else if (type !== first) {
-      throw refusal(name, `${first} elements like ${firstName}`, type);
-    }
-  }
-  if (first === undefined) {
-    throw options.n === undefined ? refusal('n', 'the size, which constant bands do not give', 'undefined')
-      : refusal('diagonal', 'one band as a typed array of n elements, which gives the precision', 'constants alone');
-  }
-  return first;
-}
-
-function resolveShape(
-  options: Options, vectors: Vectors, { names, bands }: Collected, type: ElementType,
-  layoutOf: (name: ArrayName) => Layout, rhsCount: number,
-): Shape {
-  const { n, batch } = options;
-  if (n !== undefined && batch !== undefined) return { n, batch, rhsCount };
-  const vector = names.findIndex((each) => each in vectors);
-  const at = vector >= 0 ? vector : bands.findIndex((band) => !isConstant(band));
-  const name = names[at] as ArrayName;
-  const array = bands[at] as Vector;
-  if (typeof layoutOf((name as string) === 'cotangent' ? 'rhs' : name) === 'object') {
-    throw refusal(n === undefined ? 'n' : 'batch', 'a number when arrays are given by strides', 'undefined');
-  }
-  const sides = name in vectors ? rhsCount : 1;
-  const elements = elementCount(array, type, name);
-  const known = (n ?? batch ?? 1) * sides;
-  const other = known === 0 ? 0 : elements / known;
-  if (!Number.isInteger(other) || (known === 0 && elements !== 0)) {
-    const factors = [n === undefined ? '' : `n ${n}`, batch === undefined ? '' : `batch ${batch}`, `rhsCount ${sides}`];
-    throw refusal(name, `a multiple of ${known} elements (${factors.filter(Boolean).join(', ')})`, String(elements));
-  }
-  if (n === 0) return { n, batch: 1, rhsCount };
-  return n !== undefined ? { n, batch: other, rhsCount } : { n: other, batch: batch ?? 1, rhsCount };
-}
-
-function resolveRagged(
-  options: Options, type: ElementType, layoutOf: (name: ArrayName) => Layout, rhsCount: number,
-): Problem {
-  const offsets = BigInt64Array.from(options.offsets as Iterable<number | bigint>, (value) => BigInt(value));
-  const batch = offsets.length - 1;
-  if (batch < 0) throw refusal('offsets', 'batch + 1 entries', 'none');
-  if (offsets[0] !== 0n) throw refusal('offsets', 'offsets[0] to be 0', String(offsets[0]));
-  let n = 0;
-  for (let system = 0; system < batch; system += 1) {
-    const rows = Number(elementAt(offsets, system + 1) - elementAt(offsets, system));
-    if (rows < 0) {
-      throw refusal('offsets', 'ascending offsets', `${offsets[system]} before ${offsets[system + 1]}`);
-    }
-    n = Math.max(n, rows);
-  }
-  const rows = Number(elementAt(offsets, batch));
-  if (options.batch !== undefined && options.batch !== batch) {
-    throw refusal('batch', `${batch}, the number of systems of offsets`, String(options.batch));
-  }
-  if (options.n !== undefined && options.n !== n) {
-    throw refusal('n', `${n}, the largest system of offsets`, String(options.n));
-  }
-  for (const name of ['lower', 'diagonal', 'upper', 'rhs', 'solution', 'x', 'y'] as const) {
-    if (layoutOf(name) === 'interleaved') {
-      throw refusal('layout', 'contiguous or strides with offsets', '"interleaved"');
-    }
-  }
-  return { type, layoutOf, offsets, shape: { n, batch, rhsCount, rows } };
-}
-
-/** The same problem with array `name` in the layout of `other`. */
-export function laidOutLike({ type, shape, offsets, layoutOf }: Problem, name: ArrayName, other: ArrayName): Problem {
-  return { type, shape, offsets, layoutOf: (array) => layoutOf(array === name ? other : array) };
 }
 
 /** Views of the bands. Throws when one is missing, or given against the structure. */
@@ -184,87 +46,4 @@ export function matrixParameters(options: MatrixOptions, problem: Problem): Matr
 function bandOf(problem: Problem, name: 'lower' | 'diagonal' | 'upper', band: Band | undefined): View {
   if (band === undefined) throw refusal(name, expectedArray, 'undefined');
   return bandView(band, problem.type, problem.layoutOf(name), problem.shape, name);
-}
-
-/** View of a vector of the call; errors name it `argument`. */
-export function viewOf(problem: Problem, name: ArrayName, vector: Vector, argument: string = name): View {
-  return vectorView(vector, problem.type, problem.layoutOf(name), problem.shape, argument);
-}
-
-/** The fields of an operation's parameters that describe its shape. */
-export function shapeParameters({ type, shape, offsets }: Problem): Record<string, unknown> {
-  const { n, batch } = shape;
-  return offsets === undefined ? { type, n, batch } : { type, n, batch, offsets };
-}
-
-/** The device of a call: the one asked for, else that of its device arrays, else the thread's default, which may still be opening. */
-export function resolveDevice(asked: Device | undefined, arrays: readonly unknown[]): Device {
-  let device = asked;
-  for (const array of arrays) {
-    if (array instanceof DeviceArray) {
-      device = sameDevice(device, array);
-    } else if (isSplit(array)) {
-      if (array.re instanceof DeviceArray) device = sameDevice(device, array.re);
-      if (array.im instanceof DeviceArray) device = sameDevice(device, array.im);
-    }
-  }
-  return device ?? implicitDevice();
-}
-
-function sameDevice(device: Device | undefined, array: DeviceArray): Device {
-  if (device === undefined || array.device === device) return array.device;
-  throw refusal('device', 'the device of all device arrays of the call', 'another one');
-}
-
-/** Frees what a vector holds on a device. */
-export function freeVector(vector: Vector): void {
-  for (const part of isSplit(vector) ? [vector.re, vector.im] : [vector]) {
-    if (part instanceof DeviceArray) part.dispose();
-  }
-}
-
-/** Space for `length` entries typed and kept like `like`: on the device when `like` is there. Gaps are left between strides. */
-function arrayLike(like: RealArray | DeviceArray, length: number, device: Device, gaps: boolean): RealArray | DeviceArray {
-  if (like instanceof DeviceArray) return resultArray(device, like.type, length, gaps);
-  return makeResult(required(elementTypeOf(like)), length) as RealArray;
-}
-
-/** Space for array `name` of the problem, typed and kept like `like`. */
-function allocateLike(problem: Problem, name: ArrayName, like: Vector, device: Device): Vector {
-  const layout = problem.layoutOf(name);
-  const elements = extentOf(vectorStrides(layout, problem.shape), problem.shape, true);
-  const gaps = typeof layout === 'object';
-  if (isSplit(like)) {
-    return { re: arrayLike(like.re, elements, device, gaps), im: arrayLike(like.im, elements, device, gaps) };
-  }
-  const pairs = problem.type.startsWith('complex') && isRealArray(like) ? 2 : 1;
-  return arrayLike(like, elements * pairs, device, gaps);
-}
-
-/** The caller's result array `out`, or a new one shaped, typed and kept like `like` in the layout of array `name`. */
-export function resultFor<V extends Vector>(problem: Problem, device: Device, name: ArrayName, like: V, out: V | undefined): V {
-  return out ?? allocateLike(problem, name, like, device) as V;
-}
-
-/**
- * Calls `use` with the caller's result array `out`, or with a new one shaped, typed and kept like `like` in
- * the layout of array `name`. A new one on the device is freed when `use` fails.
- */
-export async function withResult<V extends Vector, Result>(
-  { problem, device, name, like, out }: { problem: Problem; device: Device; name: ArrayName; like: V; out: V | undefined },
-  use: (result: V) => Promise<Result>,
-): Promise<Result> {
-  const result = resultFor(problem, device, name, like, out);
-  try {
-    return await use(result);
-  } catch (error) {
-    if (out === undefined) freeVector(result);
-    throw error;
-  }
-}
-
-/** Common part of every result's `info`. */
-export function runInfo(device: Device, problem: Problem, deviceSeconds: number): RunInfo {
-  const { type, shape } = problem;
-  return { backend: device.backend, deviceSeconds, type, n: shape.n, batch: shape.batch };
 }

@@ -5,16 +5,18 @@ import { refusal } from '../core/errors.ts';
 import type { Reports } from '../core/operations.gen.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { callFields, checkOptions, choice, optionTable, realFrom, truth } from '../core/options.ts';
-import { arrayField, matrixFields, shapeFields } from './options.ts';
-import {
-  laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, viewOf, withResult, type Problem,
-} from './problem.ts';
-import type { SystemStatuses } from './status.ts';
+import { arrayField } from '../linear/options.ts';
+import { matrixFields, shapeFields } from './options.ts';
+import { laidOutLike, resolveDevice, runInfo, viewOf, withResult, type Problem } from '../linear/problem.ts';
+import { matrixParameters, resolveProblem } from './problem.ts';
+import type { SystemStatuses } from '../linear/status.ts';
 import {
   algorithms, depths, type Algorithm, type CallOptions, type MatrixOptions, type RunInfo,
   type ShapeOptions, type Vector,
 } from './types.ts';
-import { backwardErrorsLike, freeErrors, makeWords, smallBatch, withWords, wordBytes, type BackwardErrors } from './words.ts';
+import {
+  backwardErrorsLike, freeErrors, makeWords, smallBatch, withWords, wordBytes, type BackwardErrors,
+} from '../linear/words.ts';
 
 /** How a solve is done and how far it is trusted. */
 export interface MethodOptions {

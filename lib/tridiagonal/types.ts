@@ -1,67 +1,11 @@
-// The vocabulary of the tridiagonal domain: arrays, layouts and the options its operations share.
-import type { Device } from '../core/device.ts';
-import type { DeviceArray } from '../core/device-array.ts';
+// The vocabulary of the tridiagonal domain beside that of all solvers: algorithms, and the options its operations share.
 import { choices } from '../core/operations.gen.ts';
+import type { Band, BatchOptions, Structure, Transpose } from '../linear/types.ts';
 
-/** A plain typed array of the two precisions; with `complex: true` it holds (real, imaginary) pairs. */
-export type RealArray = Float32Array | Float64Array;
-
-/** Complex numbers as two arrays (or device arrays) of equal type and length. */
-export interface SplitComplex<A extends RealArray | DeviceArray = RealArray | DeviceArray> {
-  readonly re: A;
-  readonly im: A;
-}
-
-/** A complex constant. */
-export interface ComplexNumber {
-  readonly re: number;
-  readonly im: number;
-}
-
-/** Right-hand sides, solutions and products: host or device memory, real, interleaved or split complex. */
-export type Vector = RealArray | DeviceArray | SplitComplex;
-
-/**
- * One band of the matrices, one entry per row: `batch` bands of `n` entries, one band of `n` entries
- * shared by the whole batch, or a number for a constant (Toeplitz) band.
- */
-export type Band = Vector | number | ComplexNumber;
-
-/**
- * Where element (system s, row i, right-hand side r) of an array lies:
- * `offset + s*systemStride + i*rowStride + r*rhsStride`, in elements (a complex element is one element).
- * Zero strides repeat an entry: `systemStride: 0` is a matrix shared by the batch.
- */
-export interface Strides {
-  /** First element. Default 0. */
-  readonly offset?: number;
-  /** Elements between equal rows of neighbouring systems. */
-  readonly systemStride: number;
-  /** Elements between neighbouring rows. */
-  readonly rowStride: number;
-  /** Elements between right-hand sides of one system. Default 0; needed when `rhsCount` > 1. */
-  readonly rhsStride?: number;
-}
-
-/**
- * - `contiguous`: one system after the other. Bands `[batch][n]`, vectors `[batch][rhsCount][n]`
- *   (ragged: `[rows]` and `[rhsCount][rows]`, rows = `offsets[batch]`).
- * - `interleaved`: equal rows of all systems together. Bands `[n][batch]`, vectors `[n][rhsCount][batch]`.
- * - {@link Strides}: anything else; `n` and `batch` must then be given.
- */
-export type Layout = 'contiguous' | 'interleaved' | Strides;
-
-/** op(A) of a call. `conjugate` is the conjugate transpose; it differs from `transpose` for complex types only. */
-export type Transpose = (typeof transposes)[number];
-
-/** Every value of {@link Transpose}. */
-export const transposes = choices['tridiagonal.solve'].transpose;
-
-/** `positive-definite`: Hermitian positive definite; `upper` is not given, upper[i] = conj(lower[i+1]). */
-export type Structure = (typeof structures)[number];
-
-/** Every value of {@link Structure}. */
-export const structures = choices['tridiagonal.solve'].structure;
+export { elementTypes, structures, transposes } from '../linear/types.ts';
+export type {
+  Band, CallOptions, ComplexNumber, ElementType, Layout, RealArray, RunInfo, SplitComplex, Strides, Structure, Transpose, Vector,
+} from '../linear/types.ts';
 
 /**
  * - `auto`: the fastest correct one, by policy
@@ -89,30 +33,8 @@ export type Depth = (typeof depths)[number];
 /** Every value of {@link Depth}. */
 export const depths = [0, 2, 4, 8, 9, 13, 16, 17, 32] as const;
 
-/** Element type of a call. */
-export type ElementType = (typeof elementTypes)[number];
-
-/** Every value of {@link ElementType}. */
-export const elementTypes = choices['tridiagonal.solve'].type;
-
 /** Shape of a batch; see `docs/accuracy.md` for the row convention. */
-export interface ShapeOptions {
-  /**
-   * Unknowns per system (the largest when ragged). Default: what the lengths leave; with neither `n`
-   * nor `batch` the arrays are one system.
-   */
-  readonly n?: number;
-  /** Systems. Default: what the lengths and `n` leave. May be 0. */
-  readonly batch?: number;
-  /** Right-hand sides per system. Default 1. */
-  readonly rhsCount?: number;
-  /** Ragged batch: `batch + 1` ascending row offsets; system s has rows offsets[s] … offsets[s+1]-1. */
-  readonly offsets?: readonly number[] | Int32Array | BigInt64Array;
-  /** Layout of every array of the call. Default `contiguous`. */
-  readonly layout?: Layout;
-  /** Layouts of single arrays, over `layout`. */
-  readonly layouts?: Readonly<Partial<Record<ArrayName, Layout>>>;
-}
+export type ShapeOptions = BatchOptions<ArrayName>;
 
 /** Arrays that `layouts` can name. */
 export type ArrayName = 'lower' | 'diagonal' | 'upper' | 'rhs' | 'solution' | 'x' | 'y';
@@ -133,26 +55,6 @@ export interface MatrixOptions {
   readonly transpose?: Transpose;
   /** Default `general`. */
   readonly structure?: Structure;
-}
-
-/** Where and under whose control a call runs. */
-export interface CallOptions {
-  /** Default: the device of the device arrays given, else the thread's default device. */
-  readonly device?: Device;
-  /** Cancels the call, which then rejects with `signal.reason`. */
-  readonly signal?: AbortSignal;
-  /** Called on the event loop with work done and work total, in the operation's own unit. */
-  readonly onProgress?: (done: number, total: number) => void;
-}
-
-/** What every result says about the run. */
-export interface RunInfo {
-  readonly backend: 'cpu' | 'cuda' | 'simt';
-  /** Time of the operation on the device, without transfers. */
-  readonly deviceSeconds: number;
-  readonly type: ElementType;
-  readonly n: number;
-  readonly batch: number;
 }
 
 /** Coefficients of the model for one element type on one architecture. */

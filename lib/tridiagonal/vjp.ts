@@ -5,17 +5,19 @@ import { resultArray, type Device } from '../core/device.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import { required } from '../core/known.ts';
 import { callFields, checkOptions, optionTable, truth } from '../core/options.ts';
-import { arrayField, matrixFields, shapeFields } from './options.ts';
+import { arrayField } from '../linear/options.ts';
+import { matrixFields, shapeFields } from './options.ts';
 import {
-  freeVector, laidOutLike, matrixParameters, resolveDevice, resolveProblem, runInfo, shapeParameters, viewOf, withResult, type Problem,
-} from './problem.ts';
+  freeVector, laidOutLike, resolveDevice, runInfo, shapeParameters, viewOf, withResult, type Problem,
+} from '../linear/problem.ts';
+import { matrixParameters, resolveProblem } from './problem.ts';
 import { infoOf, type SolveInfo } from './solve.ts';
-import type { SystemStatuses } from './status.ts';
+import type { SystemStatuses } from '../linear/status.ts';
 import type {
   Band, CallOptions, ComplexNumber, MatrixOptions, RealArray, ShapeOptions, Vector,
 } from './types.ts';
-import { bandView, isConstant, isSplit, requireVector, vectorView, type View } from './views.ts';
-import { makeWords, withWords } from './words.ts';
+import { bandView, isConstant, isSplit, requireVector, vectorView, type View } from '../linear/views.ts';
+import { makeWords, withWords } from '../linear/words.ts';
 
 /** Options of {@link vjp}. `cotangent` and `solution` are laid out as `rhs` is in `solve`. */
 export interface VjpOptions<V extends Vector = Vector> extends MatrixOptions, ShapeOptions, CallOptions {

@@ -1,7 +1,7 @@
 // The solvers of one tile: kLanes systems of n rows side by side. Include after lanes.h, likewise
 // once per instruction set.
 #pragma once
-#include "native/tridiagonal/magnitude.h"
+#include "native/linear/magnitude.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
@@ -17,6 +17,13 @@ struct Tile {
   bool scaled_rhs = false;  ///< for the pivoting solvers: rhs is that of the rows as row_scale() scales them
 };
 inline constexpr int64_t kWorkArrays = 9;
+
+/// The power of two that brings the largest of a row's entries to about one: a row scaled by it differs from the row by no
+/// rounding, and rows so scaled compare as pivot rows whatever units each was written in.
+template <class S>
+WARPLOOM_INLINE LanesType<S> row_scale(const S& lower, const S& diagonal, const S& upper) {
+  return powers_of(larger(larger(absolute(lower), absolute(diagonal)), absolute(upper))).down;
+}
 
 /// Keeps the smallest row among those of this lane with a zero pivot.
 template <class S>

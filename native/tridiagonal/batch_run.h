@@ -1,26 +1,11 @@
 // Spreads a batch over the device's threads, tile by tile.
 #pragma once
 #include <algorithm>
-#include <chrono>
 
-#include "native/cpu/device.h"
+#include "native/linear/run.h"
 #include "native/tridiagonal/kernels.h"
 
 namespace warploom::cpu {
-
-/// Systems shorter than this may share a tile however many rows it costs.
-inline constexpr int64_t kMaxTileBytes = int64_t{256} << 20;
-/// Rows of work between two polls for cancellation, per thread: many tiles, since the first of a task
-/// finds nothing fetched ahead.
-inline constexpr int64_t kTaskRows = int64_t{1} << 18;
-/// Tasks per thread, where there are tiles enough.
-inline constexpr int64_t kTasksPerThread = 8;
-
-/// Tiles of a task.
-inline int64_t tiles_per_task(int64_t tiles, int64_t tile_rows, int threads) {
-  const int64_t fair = tiles / (kTasksPerThread * threads), most = kTaskRows / std::max<int64_t>(tile_rows, 1);
-  return std::max<int64_t>(1, std::min(fair, most));
-}
 
 /// Whether rows of neighbouring problems are adjacent in memory, so that no tile need be transposed.
 template <class R>
@@ -71,22 +56,5 @@ Status run_batch(CpuDevice& device, const Problem<R>& problem, const Options& op
   };
   return device.threads().run(tasks, task, control, 0, static_cast<double>(tasks));
 }
-
-/// Adds the time from construction to destruction to Control::device_seconds.
-class Stopwatch {
- public:
-  explicit Stopwatch(Control& control)
-      : control_(control), start_(std::chrono::steady_clock::now()) {}
-  ~Stopwatch() {
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
-    control_.device_seconds += elapsed.count();
-  }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
- private:
-  Control& control_;
-  std::chrono::steady_clock::time_point start_;
-};
 
 }  // namespace warploom::cpu

@@ -28,7 +28,7 @@ void chunk_couplings(const TileLanes<S>& tile, const Sources<S>& sources, S* lef
   for (int l = 0; l < kLanes<S>; ++l) {
     const int64_t chunk = tile.system[l];
     if (chunk > 0) set_lane(*left, l, value(sources.lower, l, 0));
-    if (chunk + 1 < tile.problem->systems) {
+    if (chunk + 1 < tile.batch->systems) {
       set_lane(*right, l, value(sources.upper, l, tile.rows[l] - 1));
     }
   }

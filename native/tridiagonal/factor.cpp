@@ -25,7 +25,7 @@ Status factor(CpuDevice& device, const FactorParameters& p, Control& control) {
   job.status = p.status.data;
   job.row = p.row.data;
   const MatrixKernels<R>& tiles = matrix_tiles<R>(complex, p.n, p.batch);
-  WARPLOOM_TRY(run_tiles(device, tiles, p.n, p.batch, control, [&](int64_t first, int count, void* scratch) {
+  WARPLOOM_TRY(run_tiles(device, tiles, p.n, p.batch, kMatrixArrays, control, [&](int64_t first, int count, void* scratch) {
     tiles.factor(problem, job, first, count, scratch);
   }));
   summarise(p);

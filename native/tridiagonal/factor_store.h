@@ -1,8 +1,8 @@
 // Where the factors of a tile lie in a plan's buffer. Include once per instruction set, after the
 // standard headers.
 #pragma once
-#include "cuda/tridiagonal/factor_layout.h"
-#include "native/tridiagonal/tile_io.h"
+#include "cuda/tridiagonal/factor/factor_layout.h"
+#include "native/tridiagonal/sources.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 

@@ -1,7 +1,7 @@
 // The four bands of a tile, block by block: the next block is transposed and the next tile fetched
 // while the rows of this block are eliminated. Include once per instruction set.
 #pragma once
-#include "native/tridiagonal/tile_io.h"
+#include "native/tridiagonal/sources.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 

@@ -18,7 +18,7 @@ Status multiply(CpuDevice& device, const MultiplyParameters& p, Control& control
   problem.solution = band_of<R>(p.y, complex);
   const int64_t problems = problem.problems();
   const MatrixKernels<R>& tiles = matrix_tiles<R>(complex, p.n, problems);
-  return run_tiles(device, tiles, p.n, problems, control,
+  return run_tiles(device, tiles, p.n, problems, kMatrixArrays, control,
                    [&](int64_t first, int count, void* scratch) {
                      tiles.multiply(problem, p.alpha, p.beta, first, count, scratch);
                    });

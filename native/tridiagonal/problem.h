@@ -5,50 +5,22 @@
 
 #include "cuda/core/backend.h"
 #include "cuda/tridiagonal/factor.h"
+#include "native/linear/batch.h"
 
 namespace warploom::cpu {
 
 namespace operation = ::warploom::tridiagonal;
 
-/// One array of the problem as planes of real numbers: interleaved complex has both planes in one
-/// buffer, with doubled strides. Element (s, i, r) is plane[origin + s*system_stride +
-/// i*row_stride + r*rhs_stride]; ragged batches multiply offsets[s] + i by row_stride instead.
-template <class R>
-struct Band {
-  const R* re = nullptr;
-  const R* im = nullptr;  ///< null for real types
-  int64_t origin = 0;
-  int64_t system_stride = 0, row_stride = 0, rhs_stride = 0;
-  bool conjugate = false;
-};
-
 /// Batched systems of general structure, not transposed. Rows of `lower` below 1 and of `upper`
 /// above n-2 are not read, except for the corners.
 template <class R>
-struct Problem {
-  int64_t n = 0;
-  int64_t systems = 0;
-  int64_t rhs_count = 1;
-  const int64_t* offsets = nullptr;
+struct Problem : Extents {
   Band<R> lower, diagonal, upper, rhs;
   Band<R> solution;  ///< written through the same addresses
   bool periodic = false;
   /// Rows at which the corners are read in their band: row 0's coupling to x[n-1] in `lower`, row
   /// n-1's to x[0] in `upper`. kLastRow stands for n - 1 of the system, kEnd for n.
   int64_t top_row = 0, bottom_row = 0;
-
-  int64_t last_rows = -1;  ///< rows of the last system where it differs (chunks of one system)
-
-  int64_t problems() const { return systems * rhs_count; }
-  int64_t rows(int64_t system) const {
-    if (last_rows >= 0 && system == systems - 1) return last_rows;
-    return offsets != nullptr ? offsets[system + 1] - offsets[system] : n;
-  }
-  int64_t base(const Band<R>& band, int64_t system, int64_t rhs) const {
-    const int64_t start =
-        offsets != nullptr ? offsets[system] * band.row_stride : system * band.system_stride;
-    return band.origin + start + rhs * band.rhs_stride;
-  }
 };
 inline constexpr int64_t kLastRow = -2, kEnd = -3;
 
@@ -95,28 +67,6 @@ struct FactorJob {
   int32_t* row = nullptr;
   double* backward_error = nullptr;
 };
-
-/// Result words of a call; any may be null.
-struct Results {
-  int32_t* status = nullptr;
-  int32_t* row = nullptr;
-  double* backward_error = nullptr;
-};
-
-/// Band of a view for op(A) parts, inputs and outputs.
-template <class R>
-Band<R> band_of(const View& view, bool complex) {
-  Band<R> band;
-  const bool interleaved = complex && view.imaginary == nullptr;
-  const int64_t scale = interleaved ? 2 : 1;
-  band.re = static_cast<const R*>(view.data);
-  if (complex) band.im = interleaved ? band.re + 1 : static_cast<const R*>(view.imaginary);
-  band.origin = view.offset * scale;
-  band.system_stride = view.system_stride * scale;
-  band.row_stride = view.row_stride * scale;
-  band.rhs_stride = view.rhs_stride * scale;
-  return band;
-}
 
 /// Resolves op(A): fills lower, diagonal, upper and the corners of `problem`. Transposition moves
 /// lower'[i] = upper[i-1] and upper'[i] = lower[i+1]; a Hermitian matrix has upper[i] =

@@ -1,7 +1,7 @@
 // Componentwise backward error of a tile, and residuals for refinement. Once per instruction set.
 #pragma once
 #include "native/tridiagonal/algorithms.h"
-#include "native/tridiagonal/tile_io.h"
+#include "native/tridiagonal/sources.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
@@ -15,14 +15,6 @@ struct System {
   bool periodic = false;
   int64_t rows[kLanes<S>] = {};
 };
-
-/// |r| / scale of one row; 0/0 is zero, anything not finite is infinite.
-template <class V>
-WARPLOOM_INLINE V row_error(const V& residual, const V& scale) {
-  using Limits = RealLimits<typename LanesOf<V>::Real>;
-  const V ratio = residual / scale, infinity = broadcast<V>(Limits::kInfinity);
-  return select(is_zero(residual), residual, select(ratio <= infinity, ratio, infinity));
-}
 
 /// What couples a row to the other end of a periodic system; zero elsewhere.
 template <class S>

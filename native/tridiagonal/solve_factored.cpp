@@ -63,7 +63,7 @@ Status solve_factored(CpuDevice& device, const SolveFactoredParameters& p, Contr
     const auto body = [&](int64_t first, int count, void* scratch) {
       tiles.solve_factored(problem, job, first, count, scratch);
     };
-    WARPLOOM_TRY(run_tiles(device, tiles, p.n, p.batch, control, body, scratch_arrays<R>(p, tiles)));
+    WARPLOOM_TRY(run_tiles(device, tiles, p.n, p.batch, scratch_arrays<R>(p, tiles), control, body));
   }
   summarise(p);
   return {};

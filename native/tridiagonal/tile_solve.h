@@ -265,7 +265,7 @@ void improve_pivoted(FullTile<S>& f) {
 template <class S>
 void load_system(const TileLanes<S>& tile, const Sources<S>& sources, System<S>* s, bool with_rhs) {
   using T = One<S>;
-  const auto& p = *tile.problem;
+  const auto& p = *sources.problem;
   tile.load(sources.lower, 0, s->n, s->lower);
   tile.load(sources.diagonal, 0, s->n, s->diagonal);
   tile.load(sources.upper, 0, s->n, s->upper);

@@ -12,7 +12,7 @@ const json = (name: string): unknown => JSON.parse(readFileSync(join(root, name)
 /** Folders that an entry may load beside core and its own, and how many modules at most. */
 const entries: Readonly<Record<string, { readonly most: number; readonly also?: readonly string[] }>> = {
   core: { most: 25 },
-  tridiagonal: { most: 50 },
+  tridiagonal: { most: 50, also: ['linear'] },
   scan: { most: 25 },
   swept: { most: 50 },
   imaging: { most: 60, also: ['files'] },

@@ -3,8 +3,8 @@
 #include "test/device/tridiagonal_case.h"
 
 #include "cuda/tridiagonal/batch.cuh"
-#include "cuda/tridiagonal/chunk.cuh"
-#include "cuda/tridiagonal/partition_launch.cuh"
+#include "cuda/tridiagonal/partition/partition_launch.cuh"
+#include "cuda/tridiagonal/regpack/chunk.cuh"
 
 namespace warploom::test {
 

@@ -2,9 +2,9 @@
 #include "cuda/core/launch.cuh"
 #include "tridiagonal_batch.h"
 
-#include "cuda/tridiagonal/pivoting_agent.cuh"
-#include "cuda/tridiagonal/pivoting_full_agent.cuh"
-#include "cuda/tridiagonal/verify.cuh"
+#include "cuda/tridiagonal/pivoting/pivoting_agent.cuh"
+#include "cuda/tridiagonal/pivoting/pivoting_full_agent.cuh"
+#include "cuda/tridiagonal/verify/verify.cuh"
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include "test/device/tridiagonal_case.h"
 
 #include "cuda/tridiagonal/bands.cuh"
-#include "cuda/tridiagonal/pcr_thomas.cuh"
 #include "cuda/tridiagonal/solve_policy.h"
+#include "cuda/tridiagonal/classic/pcr_thomas.cuh"
 
 namespace warploom::test {
 namespace {

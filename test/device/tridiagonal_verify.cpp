@@ -1,7 +1,7 @@
 // Check, repair, refinement and periodic pivoting: what they compute, and that they change nothing else.
 #include "tridiagonal_batch.h"
 
-#include "cuda/tridiagonal/verify.cuh"
+#include "cuda/tridiagonal/verify/verify.cuh"
 
 namespace {
 

@@ -14,8 +14,8 @@ describe('check-layers', () => {
     return breaches([path], () => text);
   };
   const refused: readonly [string, string, RegExp][] = [
-    ['lib/scan/a.ts', "import { solve } from '../tridiagonal/solve.ts';", /must import core, kernel and files only/],
-    ['lib/scan/a.ts', "import { runJob } from '../jobs/runner.ts';", /must import core, kernel and files only/],
+    ['lib/scan/a.ts', "import { solve } from '../tridiagonal/solve.ts';", /must import core, kernel, files and linear only/],
+    ['lib/scan/a.ts', "import { runJob } from '../jobs/runner.ts';", /must import core, kernel, files and linear only/],
     ['lib/files/a.ts', "import { solve } from '../tridiagonal/solve.ts';", /files must not import/],
     ['lib/files/a.ts', "import type { Local } from '../kernel/ir.ts';", /files must not import/],
     ['lib/kernel/a.ts', "import { readImage } from '../files/read-image.ts';", /kernel must not import/],
@@ -26,7 +26,14 @@ describe('check-layers', () => {
     ['lib/scan/a.ts', "import '../../test/support/random.ts';", /must not import/],
     ['native/scan/a.cpp', '#include "cuda/scan/regpack_agent.cuh"', /device code/],
     ['native/scan/a.cpp', '#include "cuda/tridiagonal/solve.h"', /domain scan must not include/],
-    ['native/core/a.cpp', '#include "native/tridiagonal/lanes.h"', /core must not include/],
+    ['native/core/a.cpp', '#include "native/tridiagonal/problem.h"', /core must not include/],
+    ['native/core/a.cpp', '#include "native/linear/lanes.h"', /core must not include/],
+    ['native/linear/a.h', '#include "native/tridiagonal/problem.h"', /linear must not include/],
+    ['native/linear/a.h', '#include "cuda/tridiagonal/solve.h"', /linear must not include/],
+    ['cuda/linear/a.cuh', '#include "cuda/tridiagonal/batch.cuh"', /linear must not include/],
+    ['lib/linear/a.ts', "import { solve } from '../tridiagonal/solve.ts';", /linear must not import/],
+    ['lib/linear/a.ts', "import { readImage } from '../files/read-image.ts';", /linear must not import/],
+    ['cuda/core/a.h', '#include "cuda/linear/shape.h"', /core must not include/],
     ['cuda/scan/a.cu', '#include "native/core/job.h"', /cuda must not include/],
     ['cuda/scan/a.cu', '#include "cuda/tridiagonal/solve.h"', /domain scan must not include/],
     ['cuda/core/a.h', '#include "cuda/scan/prefix.h"', /core must not include/],
@@ -47,6 +54,9 @@ describe('check-layers', () => {
     deepStrictEqual(await found('lib/stream/a.ts', "import type { Local } from '../kernel/ir.ts';"), []);
     deepStrictEqual(await found('lib/jobs/a.ts', "import { solve } from '../tridiagonal/solve.ts';"), []);
     deepStrictEqual(await found('native/scan/a.cpp', '#include "cuda/scan/prefix.h"'), []);
+    deepStrictEqual(await found('native/tridiagonal/a.h', '#include "native/linear/lanes.h"\n#include "cuda/linear/shape.h"'), []);
+    deepStrictEqual(await found('cuda/tridiagonal/pcr/a.cuh', '#include "cuda/linear/strided.cuh"'), []);
+    deepStrictEqual(await found('lib/tridiagonal/a.ts', "import type { View } from '../linear/views.ts';"), []);
     deepStrictEqual(await found('cuda/scan/a_agent.cuh', '// threadIdx.x is hidden behind Block::thread'), []);
   });
 });

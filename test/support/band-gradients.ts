@@ -1,10 +1,11 @@
 // The gradients of vjp by the bands, summed one by one in JavaScript.
 import type { DeviceArray } from '../../lib/core/device-array.ts';
-import { resolveProblem, type Problem } from '../../lib/tridiagonal/problem.ts';
+import { type Problem } from '../../lib/linear/problem.ts';
+import { resolveProblem } from '../../lib/tridiagonal/problem.ts';
 import type {
   ArrayName, Band, ComplexNumber, Layout, MatrixOptions, RealArray, ShapeOptions, Vector,
 } from '../../lib/tridiagonal/types.ts';
-import { bandView, isConstant, isSplit, vectorStrides, type View } from '../../lib/tridiagonal/views.ts';
+import { bandView, isConstant, isSplit, vectorStrides, type View } from '../../lib/linear/views.ts';
 import type { VjpResult } from '../../lib/tridiagonal/vjp.ts';
 
 /** Complex numbers read from a strided host copy. */

@@ -1,0 +1,71 @@
+// How many systems a batch has, and how long they are.
+#pragma once
+#include "cuda/core/types.h"
+#include "cuda/linear/strided.cuh"
+
+namespace warploom::WARPLOOM_TARGET::linear {
+
+/// What follows from the extents of a batch, for the struct `Batch` of a solver, which derives from it and has
+///   int64_t n;               rows per system; the largest when ragged
+///   int64_t systems;
+///   int64_t whole_systems;   of the call whose slice these are; 0: they are all
+///   int64_t rhs_count;
+///   const int64_t* offsets;  ragged: systems+1 row offsets, in device memory; then system_stride = row_stride
+///   int64_t trimmed;         ragged: last rows of every system that are left out (n is already without them)
+/// Problem q of systems*rhs_count is system q / rhs_count with right-hand side q % rhs_count. The members are the solver's own:
+/// as members of a base they cost registers in kernels that have none to spare (cr-regpack).
+template <class Batch>
+struct Extents {
+  WARPLOOM_HOST_DEVICE int64_t problems() const { return self().systems * self().rhs_count; }
+  /// What the choice of a method goes by: the same for every slice of a call.
+  int64_t planned_problems() const {
+    return (self().whole_systems > 0 ? self().whole_systems : self().systems) * self().rhs_count;
+  }
+  /// Multiplier of system_stride for `system`: its first row when ragged (offsets), its index otherwise.
+  WARPLOOM_HOST_DEVICE int64_t origin(int64_t system) const {
+    return self().offsets != nullptr ? self().offsets[system] : system;
+  }
+  /// Never more than n, whatever the offsets hold: kernels size their storage by n.
+  WARPLOOM_HOST_DEVICE int64_t rows(int64_t system) const {
+    const Batch& b = self();
+    if (b.offsets == nullptr) return b.n;
+    const int64_t own = b.offsets[system + 1] - b.offsets[system] - b.trimmed;
+    return own < 0 ? 0 : own > b.n ? b.n : own;
+  }
+
+ private:
+  WARPLOOM_HOST_DEVICE const Batch& self() const { return static_cast<const Batch&>(*this); }
+};
+
+/// A problem of a batch: which system, which right-hand side, how many rows.
+struct Problem {
+  int64_t index = 0, origin = 0, rhs = 0, rows = 0;
+};
+
+/// Problem `index`, or one without rows beyond the last.
+template <class Batch>
+WARPLOOM_DEVICE Problem problem_of(const Batch& batch, int64_t index) {
+  Problem problem;
+  problem.index = index;
+  if (index >= batch.problems()) return problem;
+  int64_t system = index;
+  if (batch.rhs_count != 1) {
+    system = index / batch.rhs_count;
+    problem.rhs = index - system * batch.rhs_count;
+  }
+  problem.origin = batch.origin(system);
+  problem.rows = batch.rows(system);
+  return problem;
+}
+
+/// Rows of all systems together. Of a ragged batch the offsets are in device memory: then what the solution's
+/// (or any output's) buffer can hold.
+inline int64_t total_rows(int64_t n, int64_t batch, bool ragged, const View& output) {
+  if (!ragged) return n * batch;
+  const int64_t stride = output.row_stride;
+  if (stride == 0) return n;
+  const int64_t room = stride > 0 ? output.length - output.offset - 1 : output.offset;
+  return room < 0 ? 0 : room / (stride > 0 ? stride : -stride) + 1;
+}
+
+}  // namespace warploom::WARPLOOM_TARGET::linear

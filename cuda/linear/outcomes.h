@@ -1,0 +1,55 @@
+// What comes of every system of a batch: status words, and what the words of a call come to.
+#pragma once
+#include <cstdint>
+
+#include "cuda/core/report.h"
+
+namespace warploom::linear {
+
+/// Largest number of unknowns of one system: rows are reported in 32 bits.
+inline constexpr int64_t kMaxRows = 2147483647;
+
+/// Per (system, right-hand side) outcome, in the low byte of a status word.
+enum class SystemStatus : int32_t { ok = 0, zero_pivot = 1, non_finite = 2, inaccurate = 3 };
+inline constexpr const char* kSystemStatusNames[] = {"ok", "zero-pivot", "non-finite", "inaccurate"};
+/// Set in the status word when the answer comes from the pivoting re-solve of `check`.
+inline constexpr int32_t kResolvedByPivoting = 0x100;
+/// Of the flags above the low byte, from the lowest on.
+inline constexpr const char* kStatusFlagNames[] = {"resolvedByPivoting"};
+
+/// What the status words of a call come to, so that nobody need read them while all is well.
+struct Summary {
+  double zero_pivots, non_finites, inaccurates;  ///< numbers of outcomes
+  double resolved;                               ///< answers of the pivoting re-solve
+  double first_failed;                           ///< index of the first outcome that is not ok; -1: none
+  double first_word, first_row;                  ///< its word and its row
+};
+
+template <class Visitor>
+void visit(Visitor& v, Summary& s) {
+  v.real("zeroPivots", s.zero_pivots);
+  v.real("nonFinites", s.non_finites);
+  v.real("inaccurates", s.inaccurates);
+  v.real("resolved", s.resolved);
+  v.real("firstFailed", s.first_failed);
+  v.real("firstWord", s.first_word);
+  v.real("firstRow", s.first_row);
+}
+
+/// The report of operations that have outcomes per system and no choice of algorithm.
+struct OutcomeReport {
+  Table<Summary> summary;  ///< where `summarize` asks for it
+};
+
+template <class Visitor, class Parameters>
+void visit(Visitor& v, OutcomeReport& r, const Parameters& p) {
+  v.record("summary", r.summary, p.summarize, Where::device);
+}
+
+/// Where a call's summary goes; null where none is wanted.
+template <class Parameters>
+Summary* summary_of(const Parameters& p) {
+  return p.summarize && p.report != nullptr ? p.report->summary.data : nullptr;
+}
+
+}  // namespace warploom::linear

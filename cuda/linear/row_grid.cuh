@@ -1,0 +1,75 @@
+// One thread per row of every problem, neighbouring threads on neighbouring memory.
+#pragma once
+#include "cuda/core/launch_shape.h"
+#include "cuda/linear/extents.cuh"
+
+namespace warploom::WARPLOOM_TARGET::linear {
+
+/// Blocks of kThreads cover tiles of 2^fast_bits elements along the fast index and the rest along the slow one.
+/// Of a uniform batch the indices are row and problem. Of a ragged one they are the row among those of all
+/// systems and the right-hand side, so that one long system costs the others no empty blocks.
+struct RowGrid {
+  static constexpr int kThreads = 256;
+  int64_t rows = 0, columns = 0;  ///< columns: problems, or right-hand sides when ragged
+  int64_t systems = 0, rhs_count = 1;
+  const int64_t* offsets = nullptr;
+  int64_t fast_tiles = 1;
+  int fast_bits = 0;
+  bool rows_fast = true;
+
+  LaunchShape shape() const {
+    const int64_t slow = rows_fast ? columns : rows, tall = kThreads >> fast_bits;
+    LaunchShape shape;
+    shape.threads = kThreads;
+    shape.blocks = fast_tiles * ((slow + tall - 1) / tall);
+    return shape;
+  }
+  /// The calling thread's place; false where there is none. The row may be one that the batch has trimmed.
+  WARPLOOM_DEVICE bool locate(const device::Block& block, int64_t* problem, int64_t* row) const {
+    const int64_t slow_tile = block.index() / fast_tiles, fast_tile = block.index() - slow_tile * fast_tiles;
+    const int64_t fast = (fast_tile << fast_bits) + (block.thread() & ((1 << fast_bits) - 1));
+    const int64_t slow = slow_tile * (kThreads >> fast_bits) + (block.thread() >> fast_bits);
+    const int64_t column = rows_fast ? slow : fast;
+    *row = rows_fast ? fast : slow;
+    *problem = column;
+    if (*row >= rows || column >= columns) return false;
+    if (offsets == nullptr) return true;
+    const int64_t place = offsets[0] + *row;
+    if (place >= offsets[systems]) return false;
+    // The last system that begins at or before the row; those without rows before it begin there too.
+    int64_t low = 0, high = systems;
+    while (high - low > 1) {
+      const int64_t middle = (low + high) / 2;
+      if (offsets[middle] <= place) {
+        low = middle;
+      } else {
+        high = middle;
+      }
+    }
+    *row = place - offsets[low];
+    *problem = low * rhs_count + column;
+    return true;
+  }
+};
+
+/// The grid over a batch for writing `output`: n rows of each problem, or when ragged `total` rows, which bounds
+/// those of all systems (total_rows).
+template <class Batch, class T>
+RowGrid row_grid(const Batch& batch, const Strided<T>& output, int64_t total) {
+  const auto magnitude = [](int64_t stride) { return stride < 0 ? -stride : stride; };
+  const bool ragged = batch.offsets != nullptr;
+  RowGrid grid;
+  grid.rows = ragged ? total : batch.n;
+  grid.columns = ragged ? batch.rhs_count : batch.problems();
+  grid.systems = batch.systems;
+  grid.rhs_count = batch.rhs_count;
+  grid.offsets = batch.offsets;
+  const int64_t across = batch.rhs_count > 1 ? output.rhs_stride : ragged ? total : output.system_stride;
+  grid.rows_fast = magnitude(output.row_stride) <= magnitude(across) || (ragged && batch.rhs_count == 1);
+  const int64_t fast = grid.rows_fast ? grid.rows : grid.columns;
+  while (grid.fast_bits < 8 && (int64_t{1} << grid.fast_bits) < fast) ++grid.fast_bits;
+  grid.fast_tiles = fast < 1 ? 0 : ((fast - 1) >> grid.fast_bits) + 1;
+  return grid;
+}
+
+}  // namespace warploom::WARPLOOM_TARGET::linear

@@ -1,0 +1,76 @@
+// Argument checks shared by the operations on batches of systems: plain C++, called by every check().
+//
+// What is checked where: check() sees the arguments before they are moved to a device, so `offsets`
+// must point at host memory when it is called (a device-resident offsets array is downloaded by the
+// caller first); it is the only array check() reads. Buffers are described by length and address
+// only. Values of bands and right-hand sides are judged on the device, per system (status words).
+#pragma once
+#include <cstdint>
+
+#include "cuda/core/status.h"
+#include "cuda/core/types.h"
+
+namespace warploom::linear {
+
+/// Extents of a call. Valid after check_shape.
+struct Shape {
+  ScalarType type = ScalarType::float64;
+  int64_t n = 0;
+  int64_t batch = 0;
+  int64_t rhs_count = 1;
+  Array<const int64_t> offsets;  ///< ragged when data is not null
+
+  bool ragged() const { return offsets.data != nullptr; }
+  /// True when the call has no unknown at all: then no buffer is needed.
+  bool empty() const { return n == 0 || batch == 0; }
+};
+
+/// Products of n, batch and rhsCount, which are in their ranges; offsets: batch + 1 entries, from zero or more,
+/// ascending (equal ones are systems without rows), no system longer than n.
+Status check_shape(const Shape& shape);
+
+/// Which rows of every system a view must hold: first_row…n-1-skipped_end_rows.
+struct Rows {
+  int64_t skip_first = 0;
+  int64_t skip_last = 0;
+};
+
+/// True when some system has a row in `rows`.
+bool has_rows(const Shape& shape, const Rows& rows);
+
+/// Element range [first, last] of the view's buffer that the rows touch. False when it is empty.
+bool extent(const Shape& shape, const View& view, const Rows& rows, int64_t rhs_count,
+            int64_t* first, int64_t* last);
+
+/// The view is given where a row needs it, lies inside its buffer (no overflow), and is split only
+/// for complex types. `rhs_count` is 1 for bands.
+Status check_view(const char* name, const Shape& shape, const View& view, const Rows& rows,
+                  int64_t rhs_count);
+
+/// The view addresses every element once (strides nest), so that it can be written in parallel.
+Status check_writable(const char* name, const Shape& shape, const View& view, int64_t rhs_count);
+
+/// `output` shares no byte with `input`; the same window on the same buffer is allowed if `in_place`.
+Status check_apart(const char* input_name, const Shape& shape, const View& input,
+                   const Rows& input_rows, int64_t input_rhs_count, const char* output_name,
+                   const View& output, int64_t output_rhs_count, bool in_place);
+
+/// A result array is absent or has exactly `length` entries.
+template <class T>
+Status check_array(const char* name, const Array<T>& array, int64_t length) {
+  if (array.data == nullptr && array.length == 0) return {};
+  if (array.length == length) return {};
+  return Status(Code::invalid_argument,
+                "expected " + std::to_string(length) + " entries, got " +
+                    std::to_string(array.length),
+                name);
+}
+
+/// A summary is made from the status words.
+template <class Parameters>
+Status check_summary(const Parameters& p, int64_t problems) {
+  if (!p.summarize || problems == 0 || (p.status.data != nullptr && p.row.data != nullptr)) return {};
+  return Status(Code::invalid_argument, "needs the arrays status and row", "summarize");
+}
+
+}  // namespace warploom::linear

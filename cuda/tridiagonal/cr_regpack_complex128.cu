@@ -1,8 +1,0 @@
-// CR-RegPack for complex128.
-#include "cuda/tridiagonal/cr_regpack_launch.cuh"
-
-namespace warploom::WARPLOOM_TARGET::tridiagonal {
-
-template Status solve_cr_regpack<Complex<double>>(GpuDevice&, const Batch<Complex<double>>&, int, Used*);
-
-}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

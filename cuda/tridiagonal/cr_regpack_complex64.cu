@@ -1,8 +1,0 @@
-// CR-RegPack for complex64.
-#include "cuda/tridiagonal/cr_regpack_launch.cuh"
-
-namespace warploom::WARPLOOM_TARGET::tridiagonal {
-
-template Status solve_cr_regpack<Complex<float>>(GpuDevice&, const Batch<Complex<float>>&, int, Used*);
-
-}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

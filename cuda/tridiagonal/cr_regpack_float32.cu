@@ -1,8 +1,0 @@
-// CR-RegPack for float32.
-#include "cuda/tridiagonal/cr_regpack_launch.cuh"
-
-namespace warploom::WARPLOOM_TARGET::tridiagonal {
-
-template Status solve_cr_regpack<float>(GpuDevice&, const Batch<float>&, int, Used*);
-
-}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

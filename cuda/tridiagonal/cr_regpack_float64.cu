@@ -1,8 +1,0 @@
-// CR-RegPack for float64.
-#include "cuda/tridiagonal/cr_regpack_launch.cuh"
-
-namespace warploom::WARPLOOM_TARGET::tridiagonal {
-
-template Status solve_cr_regpack<double>(GpuDevice&, const Batch<double>&, int, Used*);
-
-}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

@@ -1,0 +1,395 @@
+// Gaussian elimination with partial pivoting on chunks of consecutive rows, and the tree of merges above them. Rows are
+// scaled by powers of two first (row_scale.cuh), so that their units do not choose the pivots.
+//
+// A chunk of rows i…i+depth-1 keeps two of its unknowns, x[i] (`first`) and x[i+depth-1] (`last`), and eliminates the
+// others. Column k, an inner one, has entries in three rows only: the chunk's first row, which is carried along as a
+// spike, the running row and row k+1. The largest of the three is the pivot, so this is elimination with full partial
+// pivoting in another column order (compare the partition of Klein and Strzodka, ICPP 2021, which eliminates twice with
+// two candidates each). Two rows are left, in the unknowns (previous, first, last, next). Two neighbouring chunks
+// make four such rows; eliminating the left one's last and the right one's first unknown, again with every row a
+// candidate, leaves two rows of the same form, and so on up to one chunk, a 2 by 2 system.
+//
+// Pivot rows are stored divided by their pivots, in place of the rows they come from: an inner row needs four numbers,
+// a merge nine and a bit, so that matrix, factors and reduced systems share one buffer of little more than four
+// numbers per row.
+#pragma once
+#include <cmath>
+
+#include "cuda/core/complex.cuh"
+#include "cuda/core/device.cuh"
+#include "cuda/tridiagonal/verify/problem_rows.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+/// A reduced row: factors of (previous, first, last, next) and the right-hand side.
+template <class T>
+struct OuterRow {
+  T outer[4];
+  T rhs;
+};
+/// What a chunk's elimination leaves.
+template <class T>
+struct OuterRows {
+  OuterRow<T> row[2];
+};
+/// Values of the four unknowns around and at the ends of a chunk: previous, first, last, next.
+template <class T>
+struct OuterValues {
+  T value[4];
+};
+
+/// Shared memory of the chunks of a block: four arrays of lanes * depth entries (lower, diagonal, upper, rhs at first)
+/// and two of one entry per lane. depth is odd, so that lanes which walk their chunks in step hit different banks.
+template <class T>
+struct ChunkStore {
+  T* words = nullptr;
+  int depth = 3;
+  int lanes = 0;
+
+  static WARPLOOM_HOST_DEVICE int64_t entries(int64_t lanes, int64_t depth) { return lanes * (4 * depth + 2); }
+  WARPLOOM_DEVICE T* array(int which) const { return words + which * lanes * depth; }
+  /// Lane's slot w (0…9) for its reduced rows or a merge: the array entries its first and last row no longer need.
+  WARPLOOM_DEVICE T& slot(int w, int lane) const {
+    if (w < 4) return words[w * lanes * depth + lane * depth];
+    if (w < 8) return words[(w - 4) * lanes * depth + lane * depth + depth - 1];
+    return words[4 * lanes * depth + (w - 8) * lanes + lane];
+  }
+  WARPLOOM_DEVICE OuterRows<T> rows(int lane) const {
+    OuterRows<T> result;
+    WARPLOOM_UNROLL
+    for (int r = 0; r < 2; ++r) {
+      WARPLOOM_UNROLL
+      for (int c = 0; c < 4; ++c) result.row[r].outer[c] = slot(5 * r + c, lane);
+      result.row[r].rhs = slot(5 * r + 4, lane);
+    }
+    return result;
+  }
+  WARPLOOM_DEVICE void set_rows(int lane, const OuterRows<T>& rows) const {
+    WARPLOOM_UNROLL
+    for (int r = 0; r < 2; ++r) {
+      WARPLOOM_UNROLL
+      for (int c = 0; c < 4; ++c) slot(5 * r + c, lane) = rows.row[r].outer[c];
+      slot(5 * r + 4, lane) = rows.row[r].rhs;
+    }
+  }
+  /// Values live in the slots from 0 on, once the reduced rows there are used up.
+  WARPLOOM_DEVICE OuterValues<T> values(int lane) const {
+    OuterValues<T> result;
+    WARPLOOM_UNROLL
+    for (int c = 0; c < 4; ++c) result.value[c] = slot(c, lane);
+    return result;
+  }
+  WARPLOOM_DEVICE void set_values(int lane, const OuterValues<T>& values) const {
+    WARPLOOM_UNROLL
+    for (int c = 0; c < 4; ++c) slot(c, lane) = values.value[c];
+  }
+};
+
+template <class T>
+WARPLOOM_DEVICE T pick(bool condition, const T& yes, const T& no) {
+  return condition ? yes : no;
+}
+template <class T>
+WARPLOOM_DEVICE void exchange_if(bool condition, T& a, T& b) {
+  const T old = a;
+  a = pick(condition, b, a);
+  b = pick(condition, old, b);
+}
+template <class T>
+WARPLOOM_DEVICE T minus_product(const T& factor, const T& value, const T& from) {
+  return device::fma(-factor, value, from);
+}
+
+/// 1 / pivot without branches. NaN for a zero, subnormal, huge or non-finite pivot: it reaches the system's answer, which
+/// is then refused and computed by scaled divisions.
+template <class R>
+WARPLOOM_DEVICE R pivot_inverse(const R& pivot) {
+  bool ordinary = true;
+  const R inverse = device::ordinary_reciprocal(pivot, ordinary);
+  return pick(ordinary, inverse, R(NAN));
+}
+/// By Smith's scaling.
+template <class R>
+WARPLOOM_DEVICE Complex<R> pivot_inverse(const Complex<R>& pivot) {
+  const bool real = device::absolute(pivot.re) >= device::absolute(pivot.im);
+  const R large = pick(real, pivot.re, pivot.im), small = pick(real, pivot.im, pivot.re);
+  const R ratio = small * pivot_inverse(large);
+  const R scale = pivot_inverse(device::fma(small, ratio, large));
+  return {pick(real, scale, ratio * scale), -pick(real, ratio * scale, scale)};
+}
+
+/// A row during the elimination of a chunk: previous, first, columns k and k+1, right-hand side.
+template <class T>
+struct SpikeRow {
+  T previous, first, own, above, rhs;
+};
+
+/// Row k of a lane's chunk, scaled by its row_powers().
+template <class T>
+struct ChunkRow {
+  T lower, diagonal, upper, rhs;
+};
+template <class T>
+WARPLOOM_DEVICE ChunkRow<T> scaled_row(const T& lower, const T& diagonal, const T& upper, const T& rhs) {
+  const RealOf<T> scale = row_powers(lower, diagonal, upper).down;
+  return {times(scale, lower), times(scale, diagonal), times(scale, upper), times(scale, rhs)};
+}
+
+/// Eliminates the inner unknowns of one lane's chunk and stores its pivot rows. Bit k of the result: the pivot row of
+/// column k is the original row k+1 (factors of x[k+1] and x[k+2]), else a running one (x[k+1], first, previous).
+template <class T>
+WARPLOOM_DEVICE uint32_t eliminate_chunk(const ChunkStore<T>& store, int lane, OuterRows<T>* left) {
+  const int depth = store.depth, base = lane * depth;
+  T* const lower = store.array(0) + base;
+  T* const diagonal = store.array(1) + base;
+  T* const upper = store.array(2) + base;
+  T* const rhs = store.array(3) + base;
+  const T zero(0);
+  const ChunkRow<T> row0 = scaled_row(lower[0], diagonal[0], upper[0], rhs[0]);
+  const ChunkRow<T> row1 = scaled_row(lower[1], diagonal[1], upper[1], rhs[1]);
+  SpikeRow<T> spike{row0.lower, row0.diagonal, row0.upper, zero, row0.rhs};
+  SpikeRow<T> running{zero, row1.lower, row1.diagonal, row1.upper, row1.rhs};
+  uint32_t next_rows = 0, bit = 2;
+  WARPLOOM_NO_UNROLL
+  for (int k = 1; k + 1 < depth; ++k, bit *= 2) {
+    const ChunkRow<T> next = scaled_row(lower[k + 1], diagonal[k + 1], upper[k + 1], rhs[k + 1]);
+    const T next_own = next.lower, next_above = next.diagonal, next_second = next.upper, next_rhs = next.rhs;
+    const bool spike_wins = device::absolute(spike.own) > device::absolute(running.own);
+    exchange_if(spike_wins, spike, running);
+    const bool next_wins = device::absolute(next_own) > device::absolute(running.own);
+    next_rows |= next_wins ? bit : 0;
+    const T inverse = pivot_inverse(pick(next_wins, next_own, running.own));
+    const T above = pick(next_wins, next_above, running.above) * inverse;
+    const T side = pick(next_wins, next_second, running.first) * inverse;
+    const T previous = pick(next_wins, zero, running.previous * inverse);
+    const T value = pick(next_wins, next_rhs, running.rhs) * inverse;
+    upper[k] = previous;
+    lower[k] = above;
+    diagonal[k] = side;
+    rhs[k] = value;
+    const T first = pick(next_wins, zero, side), second = pick(next_wins, side, zero);
+    const T other = pick(next_wins, running.own, next_own);
+    // The row that is left of (running, next), then the spike row.
+    SpikeRow<T> kept;
+    kept.previous = minus_product(other, previous, pick(next_wins, running.previous, zero));
+    kept.first = minus_product(other, first, pick(next_wins, running.first, zero));
+    kept.own = minus_product(other, above, pick(next_wins, running.above, next_above));
+    kept.above = minus_product(other, second, pick(next_wins, zero, next_second));
+    kept.rhs = minus_product(other, value, pick(next_wins, running.rhs, next_rhs));
+    const T spike_own = spike.own;
+    spike.previous = minus_product(spike_own, previous, spike.previous);
+    spike.first = minus_product(spike_own, first, spike.first);
+    spike.own = minus_product(spike_own, above, spike.above);
+    spike.above = minus_product(spike_own, second, zero);
+    spike.rhs = minus_product(spike_own, value, spike.rhs);
+    running = kept;
+  }
+  left->row[0] = {{running.previous, running.first, running.own, running.above}, running.rhs};
+  left->row[1] = {{spike.previous, spike.first, spike.own, spike.above}, spike.rhs};
+  return next_rows;
+}
+
+/// Inner unknowns of a lane's chunk from its four outer ones; the rhs array becomes the solution.
+template <class T>
+WARPLOOM_DEVICE void substitute_chunk(const ChunkStore<T>& store, int lane, uint32_t next_rows,
+                                      const OuterValues<T>& values) {
+  const int depth = store.depth, base = lane * depth;
+  const T* const above_of = store.array(0) + base;
+  const T* const side_of = store.array(1) + base;
+  const T* const previous_of = store.array(2) + base;
+  T* const x = store.array(3) + base;
+  const T previous = values.value[0], first = values.value[1];
+  T above = values.value[2], second = values.value[3];
+  x[depth - 1] = above;
+  WARPLOOM_NO_UNROLL
+  for (int k = depth - 2; k > 0; --k) {
+    const T side = pick((next_rows >> k & 1u) != 0, second, first);
+    T own = minus_product(previous_of[k], previous, x[k]);
+    own = minus_product(side_of[k], side, own);
+    own = minus_product(above_of[k], above, own);
+    x[k] = own;
+    second = above;
+    above = own;
+  }
+  x[0] = first;
+}
+
+/// Pivot rows of a merge, divided by their pivots. The first, in u = the left chunk's last unknown: v = the right one's
+/// first, two outer unknowns of the side it comes from. The second, in v: four outer unknowns.
+template <class T>
+struct MergeRows {
+  T inner, pair[2], value;
+  bool from_right;
+  T outer[4], second_value;
+};
+
+/// A row of a merge after u is gone: v, the four outer unknowns, right-hand side.
+template <class T>
+struct HalfRow {
+  T inner;
+  T outer[4];
+  T rhs;
+};
+
+/// row minus its u times the first pivot row. `left`: the row's own outer unknowns are previous and first.
+template <class T>
+WARPLOOM_DEVICE HalfRow<T> without_u(const T& own, const T& inner, const T& outer0, const T& outer1, const T& rhs,
+                                     bool left, const MergeRows<T>& m) {
+  // The pivot's pair falls on the row's own pair when both come from one side.
+  const bool same = left != m.from_right;
+  const T zero(0);
+  const T step0 = minus_product(own, m.pair[0], pick(same, outer0, zero));
+  const T step1 = minus_product(own, m.pair[1], pick(same, outer1, zero));
+  const T kept0 = pick(same, zero, outer0), kept1 = pick(same, zero, outer1);
+  HalfRow<T> result;
+  result.inner = minus_product(own, m.inner, inner);
+  result.outer[0] = pick(m.from_right, kept0, step0);
+  result.outer[1] = pick(m.from_right, kept1, step1);
+  result.outer[2] = pick(m.from_right, step0, kept0);
+  result.outer[3] = pick(m.from_right, step1, kept1);
+  result.rhs = minus_product(own, m.value, rhs);
+  return result;
+}
+
+/// Eliminates the two unknowns between neighbouring chunks; `left` becomes the merged chunk's rows.
+template <class T>
+WARPLOOM_DEVICE MergeRows<T> merge(OuterRows<T>* left, OuterRows<T> right) {
+  OuterRow<T>* const l = left->row;
+  OuterRow<T>* const r = right.row;
+  exchange_if(device::absolute(l[1].outer[2]) > device::absolute(l[0].outer[2]), l[0], l[1]);
+  exchange_if(device::absolute(r[1].outer[0]) > device::absolute(r[0].outer[0]), r[0], r[1]);
+  MergeRows<T> m;
+  m.from_right = device::absolute(r[0].outer[0]) > device::absolute(l[0].outer[2]);
+  const T inverse = pivot_inverse(pick(m.from_right, r[0].outer[0], l[0].outer[2]));
+  m.inner = pick(m.from_right, r[0].outer[1], l[0].outer[3]) * inverse;
+  m.pair[0] = pick(m.from_right, r[0].outer[2], l[0].outer[0]) * inverse;
+  m.pair[1] = pick(m.from_right, r[0].outer[3], l[0].outer[1]) * inverse;
+  m.value = pick(m.from_right, r[0].rhs, l[0].rhs) * inverse;
+  // The loser of the two largest: a left row when the pivot came from the right.
+  HalfRow<T> rows[3] = {
+      without_u(l[1].outer[2], l[1].outer[3], l[1].outer[0], l[1].outer[1], l[1].rhs, true, m),
+      without_u(r[1].outer[0], r[1].outer[1], r[1].outer[2], r[1].outer[3], r[1].rhs, false, m),
+      without_u(pick(m.from_right, l[0].outer[2], r[0].outer[0]), pick(m.from_right, l[0].outer[3], r[0].outer[1]),
+                pick(m.from_right, l[0].outer[0], r[0].outer[2]), pick(m.from_right, l[0].outer[1], r[0].outer[3]),
+                pick(m.from_right, l[0].rhs, r[0].rhs), m.from_right, m)};
+  exchange_if(device::absolute(rows[1].inner) > device::absolute(rows[0].inner), rows[0], rows[1]);
+  exchange_if(device::absolute(rows[2].inner) > device::absolute(rows[0].inner), rows[0], rows[2]);
+  const T second_inverse = pivot_inverse(rows[0].inner);
+  WARPLOOM_UNROLL
+  for (int c = 0; c < 4; ++c) m.outer[c] = rows[0].outer[c] * second_inverse;
+  m.second_value = rows[0].rhs * second_inverse;
+  WARPLOOM_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    const T own = rows[i + 1].inner;
+    WARPLOOM_UNROLL
+    for (int c = 0; c < 4; ++c) left->row[i].outer[c] = minus_product(own, m.outer[c], rows[i + 1].outer[c]);
+    left->row[i].rhs = minus_product(own, m.second_value, rows[i + 1].rhs);
+  }
+  return m;
+}
+
+template <class T>
+WARPLOOM_DEVICE void store_merge(const ChunkStore<T>& store, int lane, const MergeRows<T>& m) {
+  store.slot(0, lane) = m.inner;
+  store.slot(1, lane) = m.pair[0];
+  store.slot(2, lane) = m.pair[1];
+  store.slot(3, lane) = m.value;
+  WARPLOOM_UNROLL
+  for (int c = 0; c < 4; ++c) store.slot(4 + c, lane) = m.outer[c];
+  store.slot(8, lane) = m.second_value;
+  store.slot(9, lane) = T(m.from_right ? RealOf<T>(1) : RealOf<T>(0));
+}
+template <class T>
+WARPLOOM_DEVICE MergeRows<T> load_merge(const ChunkStore<T>& store, int lane) {
+  MergeRows<T> m;
+  m.inner = store.slot(0, lane);
+  m.pair[0] = store.slot(1, lane);
+  m.pair[1] = store.slot(2, lane);
+  m.value = store.slot(3, lane);
+  WARPLOOM_UNROLL
+  for (int c = 0; c < 4; ++c) m.outer[c] = store.slot(4 + c, lane);
+  m.second_value = store.slot(8, lane);
+  m.from_right = device::absolute(store.slot(9, lane)) != RealOf<T>(0);
+  return m;
+}
+
+/// The two unknowns of a merge from the merged chunk's outer values: u, then v.
+template <class T>
+WARPLOOM_DEVICE void substitute_merge(const MergeRows<T>& m, const OuterValues<T>& values, T* u, T* v) {
+  T second = m.second_value;
+  WARPLOOM_UNROLL
+  for (int c = 0; c < 4; ++c) second = minus_product(m.outer[c], values.value[c], second);
+  T first = minus_product(m.pair[0], pick(m.from_right, values.value[2], values.value[0]), m.value);
+  first = minus_product(m.pair[1], pick(m.from_right, values.value[3], values.value[1]), first);
+  *u = minus_product(m.inner, second, first);
+  *v = second;
+}
+
+/// A chunk's solution while its correction is computed in its place: memory of its thread's own.
+template <class T>
+struct KeptChunk {
+  static constexpr int kMostDepth = 17;
+  T x[kMostDepth];
+
+  /// Takes x, and puts the residual, which stands in the place of `lower`, where the right-hand side is expected.
+  WARPLOOM_DEVICE void take(const ChunkStore<T>& store, int lane) {
+    T* const rhs = store.array(3) + lane * store.depth;
+    const T* const residual = store.array(0) + lane * store.depth;
+    WARPLOOM_NO_UNROLL
+    for (int k = 0; k < store.depth; ++k) {
+      x[k] = rhs[k];
+      rhs[k] = residual[k];
+    }
+  }
+  /// Adds the correction if `wanted`.
+  WARPLOOM_DEVICE void put(const ChunkStore<T>& store, int lane, bool wanted) const {
+    T* const correction = store.array(3) + lane * store.depth;
+    WARPLOOM_NO_UNROLL
+    for (int k = 0; k < store.depth; ++k) correction[k] = wanted ? corrected(x[k], correction[k]) : x[k];
+  }
+};
+
+/// Merges each group of `width` lanes (a power of two) down to its first lane. Starts and ends with the reduced rows in
+/// the lanes' slots; the merges stay in the slots of the lanes merged from the right.
+template <class T>
+WARPLOOM_DEVICE void merge_up(const device::Block& block, const ChunkStore<T>& store, int width) {
+  for (int half = 1; half < width; half *= 2) {
+    for (int left = 2 * half * block.thread(); left < store.lanes; left += 2 * half * block.threads()) {
+      OuterRows<T> rows = store.rows(left);
+      const MergeRows<T> merged = merge(&rows, store.rows(left + half));
+      store.set_rows(left, rows);
+      store_merge(store, left + half, merged);
+    }
+    block.sync();
+  }
+}
+/// Spreads the outer values of each group from its first lane to all its lanes.
+template <class T>
+WARPLOOM_DEVICE void merge_down(const device::Block& block, const ChunkStore<T>& store, int width) {
+  for (int half = width / 2; half > 0; half /= 2) {
+    for (int left = 2 * half * block.thread(); left < store.lanes; left += 2 * half * block.threads()) {
+      const OuterValues<T> values = store.values(left);
+      const MergeRows<T> merged = load_merge(store, left + half);
+      T u, v;
+      substitute_merge(merged, values, &u, &v);
+      store.set_values(left, {{values.value[0], values.value[1], u, v}});
+      store.set_values(left + half, {{u, v, values.value[2], values.value[3]}});
+    }
+    block.sync();
+  }
+}
+
+/// The last step: first and last unknown of a whole system, whose previous and next do not exist.
+template <class T>
+WARPLOOM_DEVICE OuterValues<T> solve_top(OuterRows<T> rows) {
+  OuterRow<T>* const r = rows.row;
+  exchange_if(device::absolute(r[1].outer[1]) > device::absolute(r[0].outer[1]), r[0], r[1]);
+  const T inverse = pivot_inverse(r[0].outer[1]);
+  const T factor = r[0].outer[2] * inverse, value = r[0].rhs * inverse;
+  const T own = minus_product(r[1].outer[1], factor, r[1].outer[2]);
+  const T rhs = minus_product(r[1].outer[1], value, r[1].rhs);
+  const T last = rhs * pivot_inverse(own);
+  return {{T(0), minus_product(factor, last, value), last, T(0)}};
+}
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

@@ -1,0 +1,324 @@
+// CR-RegPack (Davidson & Owens 2011): kDepth rows per lane in registers, one system per group of lanes
+// (WarpRegpackAgent: no block barrier at all) or per block (BlockRegpackAgent: one barrier per system).
+//
+// The first log2(kDepth) stages of cyclic reduction run inside lanes, the next five across lanes by
+// shuffles. A block's warps do not wait for each other at each stage: a warp's last lane follows, besides
+// its own row, how the warp's first unknown depends on its borders (Front), so that one exchange of
+// (row, front) per warp gives a system of one row per warp, which every warp solves for itself.
+// Blocks are persistent: the copies of the next system run while this one is solved.
+#pragma once
+#include <type_traits>
+
+#include "cuda/tridiagonal/regpack/regpack_span_lane.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+template <class T>
+struct RegpackParameters {
+  FullBatch<T> full;  ///< first, and all that kFull agents read in the usual course
+  int width;          ///< lanes per system, a power of two (32 for blocks)
+  int systems_log2;   ///< log2(32 / width): systems per warp
+  int64_t span;       ///< tiles per worker when consecutive ones share a matrix; 0: workers interleave
+  bool shared_bands;  ///< every staged band is the same for all systems
+  bool merged;        ///< as Inputs::merged
+  Batch<T> batch;
+  Inputs<T> inputs;
+
+  WARPLOOM_HOST_DEVICE const auto& source(std::bool_constant<true>) const { return full; }
+  WARPLOOM_HOST_DEVICE const auto& source(std::bool_constant<false>) const { return inputs; }
+};
+
+/// The tiles one worker (warp or block) solves, in order. Index: int32_t in the usual case, where 64-bit
+/// arithmetic would lengthen the way to the first copies.
+template <class Index>
+struct Tiles {
+  Index next, end, step;
+  static WARPLOOM_DEVICE Tiles of(Index worker, Index workers, Index tiles, Index span) {
+    if (span == 0) return {worker, tiles, workers};
+    const Index end = (worker + 1) * span;
+    return {static_cast<Index>(worker * span), end < tiles ? end : tiles, 1};
+  }
+};
+
+/// Registers and shared memory allow this many threads per block of depth*sizeof(T) bytes of rows.
+template <class T, int kDepth>
+inline constexpr int kRegpackThreads = kDepth % 2 != 0                         ? kSpanThreads<T, kDepth>
+                                       : kDepth * sizeof(T) <= 64 && sizeof(T) < 16 ? 512
+                                       : kDepth * sizeof(T) <= 128               ? 256
+                                       : kDepth * sizeof(T) <= 256               ? 128
+                                                                                 : 64;
+
+/// One tile: 32/width systems, each on a group of `width` lanes.
+template <class T, int kDepth, bool kFull>
+struct WarpRegpackAgent {
+  static constexpr int kRowBytes = kDepth * static_cast<int>(sizeof(T));
+  static constexpr int kMaxThreads = kRowBytes > 256 ? 64 : 128;
+  // Blocks per multiprocessor that leave each thread the registers its rows and their addresses take.
+  static constexpr int kMinBlocks = kDepth % 2 != 0  ? kSpanBlocks<T, kDepth>
+                                    : kRowBytes > 128 ? 1
+                                    : kRowBytes > 64 ? 2
+                                    : sizeof(T) == 4 ? (kRowBytes > 32 ? 4 : kRowBytes > 16 ? 5 : 6)
+                                    : kRowBytes > 32 || sizeof(T) == 16 ? 3
+                                                                        : 4;
+  using Parameters = RegpackParameters<T>;
+  using Warp = RegpackLaneOf<T, kDepth, kFull>;
+  static constexpr std::bool_constant<kFull> kIsFull{};
+  using Index = std::conditional_t<kFull, int32_t, int64_t>;
+  static constexpr size_t shared_bytes(int threads) { return threads / 32 * Warp::kWarpBytes; }
+
+  /// This lane's group in `tile`; rows = 0 past the last problem.
+  static WARPLOOM_DEVICE Run run_of(const device::Block& block, const Parameters& p, Index tile) {
+    const int rank = block.lane() & (p.width - 1);
+    const Index problem = problem_of(block, p, tile);
+    Run run{p.width, rank, (block.lane() - rank) * kDepth, 0, 0, 0, 0, 0};
+    if constexpr (kFull) {
+      // Groups past the last problem repeat it: same warp, same values, nothing to mask.
+      const Index last = p.full.systems - 1;
+      run.system = run.origin = problem < last ? problem : last;
+      run.rows = p.width * kDepth;
+      return run;
+    }
+    if (problem < problems(p)) {
+      run.system = problem;
+      if (p.batch.rhs_count != 1) {
+        run.system = problem / p.batch.rhs_count;
+        run.rhs = problem % p.batch.rhs_count;
+      }
+      run.origin = p.batch.origin(run.system);
+      run.rows = static_cast<int>(p.batch.rows(run.system));
+    }
+    return run;
+  }
+  /// Rows of the run's system.
+  static WARPLOOM_DEVICE int64_t rows_of(const Run& run) { return run.rows; }
+  static WARPLOOM_DEVICE const auto& target(const Parameters& p) {
+    if constexpr (kFull) return p.full;
+    else return p.batch;
+  }
+  static WARPLOOM_DEVICE Index problems(const Parameters& p) {
+    if constexpr (kFull) return p.full.systems;
+    else return p.batch.problems();
+  }
+  static WARPLOOM_DEVICE Index problem_of(const device::Block& block, const Parameters& p, Index tile) {
+    return (tile << p.systems_log2) + (block.lane() >> (5 - p.systems_log2));
+  }
+  /// The run to move: the whole tile at once where its systems stand next to each other.
+  static WARPLOOM_DEVICE Run moved(const device::Block& block, const Parameters& p, Index tile,
+                                   const Run& own) {
+    if (!p.merged) return own;
+    const int systems = 1 << p.systems_log2;
+    const Index first = tile << p.systems_log2, left = p.full.systems - first;
+    if (kFull && left < systems) return own;
+    return {32, block.lane(), 0,
+            kFull ? 32 * kDepth : static_cast<int>((left < systems ? left : Index(systems)) * p.full.n),
+            int64_t(first), int64_t(first), 0, 0};
+  }
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const Warp warp(block.shared<T>(block.warp() * Warp::kWarpBytes));
+    const int warps = block.threads() / 32;
+    auto tiles = Tiles<Index>::of(static_cast<Index>(block.index()) * warps + block.warp(),
+                                  static_cast<Index>(block.count()) * warps,
+                                  (problems(p) + (1 << p.systems_log2) - 1) >> p.systems_log2,
+                                  static_cast<Index>(p.span));
+    Run next{};
+    // One pass more than there are tiles: the copies of a tile start while the one before is solved.
+    for (Index tile = -1;;) {
+      typename Warp::Rows rows;
+      const Run run = next;
+      if (tile >= 0) {
+        device::async_wait<0>(block);
+        block.sync_warp();
+        warp.take(p.inputs, run, block.lane(), rows_of(run), rows);
+        block.sync_warp();
+      }
+      const bool more = tiles.next < tiles.end;
+      if (more) {
+        next = run_of(block, p, tiles.next);
+        const bool keep = tile >= 0 && (p.shared_bands ? next.rows <= run.rows
+                                                       : p.span > 0 && next.system == run.system);
+        warp.load(block, p.source(kIsFull), moved(block, p, tiles.next, next), keep);
+        device::async_commit(block);
+      }
+      if (tile >= 0) {
+        solve(block, p, rows);
+        judge(block, p, tile, run, rows);
+        warp.store(block, target(p), run, moved(block, p, tile, run), rows, problem_of(block, p, tile) < problems(p));
+      }
+      if (!more) return;
+      tile = tiles.next;
+      tiles.next += tiles.step;
+    }
+  }
+
+ private:
+  static WARPLOOM_DEVICE void solve(const device::Block& block, const Parameters& p,
+                                    typename Warp::Rows& rows) {
+    Warp::reduce(rows);
+    Row<T> row;
+    Front<T> front;
+    Warp::template eliminate<false, kFull>(block, rows, row, front, p.width);
+    T x = row.d;
+    if ((block.lane() & (p.width - 1)) == p.width - 1) {
+      x = row.d * rows.pivots.reciprocal(row.b, kDepth - 1);
+    }
+    Warp::template descend<kFull>(block, rows, row, x, T(0), p.width);
+  }
+
+  static WARPLOOM_DEVICE void judge(const device::Block& block, const Parameters& p, Index tile,
+                                    const Run& run, const typename Warp::Rows& rows) {
+    int verdict = 0;
+    if (device::ballot(block, Warp::suspicious(rows)) != 0) {
+      verdict = Warp::inspect(p.batch, run, run.rows, rows);
+      for (int mask = 1; mask < p.width; mask *= 2) {
+        const int other = device::shuffle_xor(block, verdict, mask);
+        verdict = other < verdict ? other : verdict;
+      }
+    }
+    const Index problem = problem_of(block, p, tile);
+    if (run.rank == 0 && problem < problems(p)) store_verdict(target(p), problem, verdict);
+  }
+};
+
+/// What a warp tells the other warps of its system.
+template <class T, class V = T>
+struct WarpRecord {
+  Row<T, V> row;      ///< last row: complete on the left, untouched on the right
+  Front<T, V> front;  ///< of the warp's rows
+};
+
+/// Solves one system of a block, every warp kDepth rows per lane of it. `after_barrier` runs once all warps have finished
+/// the system before.
+template <class Warp, int kDepth, bool kUnrolled, class T, class V, class Rows, class After>
+WARPLOOM_DEVICE void solve_in_block(const device::Block& block, Rows& rows, WarpRecord<T, V>* records, After after_barrier) {
+  Warp::reduce(rows);
+  Row<T, V> row;
+  Front<T, V> front;
+  Warp::template eliminate<true, kUnrolled>(block, rows, row, front, 32);
+  if (block.lane() == 31) records[block.warp()] = {row, front};
+  block.sync();
+  after_barrier();
+  // One row per warp; every warp solves it for itself.
+  const int warps = block.threads() / 32;
+  int width = 1;
+  while (width < warps) width *= 2;
+  Row<T, V> outer;
+  Pivots pivots;
+  const V x = solve_lanes(block, outer, width, pivots, 0, [&](Row<T, V>& r, Front<T, V>&) {
+    r = {T(0), T(1), T(0), V{}};
+    if (block.lane() < warps) {
+      r = records[block.lane()].row;
+      if (block.lane() + 1 < warps) {
+        absorb_front(r, records[block.lane() + 1].front);
+      } else {
+        r.c = T(0);
+      }
+    }
+  });
+  const int flags = device::shuffle(block, int(pivots.zero) | (pivots.infinite ? 2 : 0), block.warp());
+  if (block.lane() == 31) {
+    rows.pivots.zero |= (flags & 1) != 0 ? 1u << (kDepth - 1) : 0u;
+    rows.pivots.infinite = rows.pivots.infinite || (flags & 2) != 0;
+  }
+  const V x_last = device::shuffle(block, x, block.warp());
+  const V before = device::shuffle(block, x, block.warp() - 1);
+  Warp::template descend<kUnrolled>(block, rows, row, x_last, block.warp() == 0 ? V{} : before, 32);
+}
+
+/// One system per block.
+template <class T, int kDepth, bool kFull>
+struct BlockRegpackAgent {
+  static constexpr int kMaxThreads = kRegpackThreads<T, kDepth>;
+  static constexpr int kMinBlocks = 1;
+  using Parameters = RegpackParameters<T>;
+  using Warp = RegpackLaneOf<T, kDepth, kFull>;
+  static constexpr std::bool_constant<kFull> kIsFull{};
+  using Index = std::conditional_t<kFull, int32_t, int64_t>;
+  static constexpr size_t shared_bytes(int threads) {
+    const size_t warps = threads / 32;
+    return warps * Warp::kWarpBytes + 2 * warps * sizeof(WarpRecord<T>) + 16;
+  }
+
+  /// Rows of the run's system.
+  static WARPLOOM_DEVICE int64_t rows_of(const Parameters& p, const Run& run) {
+    return kFull ? p.full.n : p.batch.rows(run.system);
+  }
+  static WARPLOOM_DEVICE Index problems(const Parameters& p) {
+    if constexpr (kFull) return p.full.systems;
+    else return p.batch.problems();
+  }
+  static WARPLOOM_DEVICE const auto& target(const Parameters& p) {
+    if constexpr (kFull) return p.full;
+    else return p.batch;
+  }
+  static WARPLOOM_DEVICE Run run_of(const device::Block& block, const Parameters& p, Index problem) {
+    Run run{32, block.lane(), 0, 0, 0, 0, 0, int64_t(block.warp()) * Warp::kWarpRows};
+    run.system = problem;
+    if constexpr (kFull) {
+      run.origin = problem;
+      run.rows = Warp::kWarpRows;
+      return run;
+    }
+    if (p.batch.rhs_count != 1) {
+      run.system = problem / p.batch.rhs_count;
+      run.rhs = problem % p.batch.rhs_count;
+    }
+    run.origin = p.batch.origin(run.system);
+    const int64_t left = p.batch.rows(run.system) - run.first_row;
+    run.rows = static_cast<int>(left < 0 ? 0 : left < Warp::kWarpRows ? left : Warp::kWarpRows);
+    return run;
+  }
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const Batch<T>& batch = p.batch;
+    const int warps = block.threads() / 32;
+    const Warp warp(block.shared<T>(block.warp() * Warp::kWarpBytes));
+    auto* records = block.shared<WarpRecord<T>>(warps * Warp::kWarpBytes);
+    int* verdicts = reinterpret_cast<int*>(records + 2 * warps);
+    if (block.thread() < 2) verdicts[block.thread()] = 0;
+    auto tiles = Tiles<Index>::of(static_cast<Index>(block.index()), static_cast<Index>(block.count()), problems(p),
+                                  static_cast<Index>(p.span));
+    Run next{};
+    Index previous = -1;
+    int parity = 0;
+    for (Index problem = -1;;) {
+      typename Warp::Rows rows;
+      const Run run = next;
+      if (problem >= 0) {
+        device::async_wait<0>(block);
+        block.sync_warp();
+        warp.take(p.inputs, run, block.lane(), rows_of(p, run), rows);
+        block.sync_warp();
+      }
+      const bool more = tiles.next < tiles.end;
+      if (more) {
+        next = run_of(block, p, tiles.next);
+        const bool keep = problem >= 0 && (p.shared_bands || (p.span > 0 && next.system == run.system));
+        warp.load(block, p.source(kIsFull), next, keep);
+        device::async_commit(block);
+      }
+      if (problem >= 0) {
+        solve_in_block<Warp, kDepth, kFull>(block, rows, records + parity * warps, [&] {
+          if (block.thread() == 0 && previous >= 0) {
+            store_verdict(target(p), previous, verdicts[parity ^ 1]);
+            verdicts[parity ^ 1] = 0;
+          }
+        });
+        if (Warp::suspicious(rows)) {
+          device::atomic_min(&verdicts[parity], Warp::inspect(batch, run, rows_of(p, run), rows));
+        }
+        warp.store(block, target(p), run, run, rows);
+        previous = problem;
+        parity ^= 1;
+      }
+      if (!more) break;
+      problem = tiles.next;
+      tiles.next += tiles.step;
+    }
+    if (previous < 0) return;
+    block.sync();
+    if (block.thread() == 0) store_verdict(target(p), previous, verdicts[parity ^ 1]);
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

@@ -1,0 +1,8 @@
+// CR-RegPack for complex128.
+#include "cuda/tridiagonal/regpack/cr_regpack_launch.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+template Status solve_cr_regpack<Complex<double>>(GpuDevice&, const Batch<Complex<double>>&, int, Used*);
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

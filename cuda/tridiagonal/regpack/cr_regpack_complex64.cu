@@ -1,0 +1,8 @@
+// CR-RegPack for complex64.
+#include "cuda/tridiagonal/regpack/cr_regpack_launch.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+template Status solve_cr_regpack<Complex<float>>(GpuDevice&, const Batch<Complex<float>>&, int, Used*);
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

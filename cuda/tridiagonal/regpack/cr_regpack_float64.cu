@@ -1,0 +1,8 @@
+// CR-RegPack for float64.
+#include "cuda/tridiagonal/regpack/cr_regpack_launch.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+template Status solve_cr_regpack<double>(GpuDevice&, const Batch<double>&, int, Used*);
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

@@ -1,0 +1,40 @@
+// solve_periodic_regpack for one element type; the .cu files instantiate it.
+#pragma once
+#include "cuda/core/launch.cuh"
+#include "cuda/tridiagonal/inputs.cuh"
+#include "cuda/tridiagonal/solve_policy.h"
+#include "cuda/tridiagonal/regpack/regpack_periodic_agent.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+template <class Agent, class T>
+Status launch_periodic(GpuDevice& device, const Batch<T>& batch, const T* corners, Used* used) {
+  const int64_t lanes = (batch.n - 1 + Agent::kRowsPerLane - 1) / Agent::kRowsPerLane;
+  LaunchShape shape;
+  shape.threads = static_cast<int>(lanes < Agent::kMaxThreads ? (lanes + 31) / 32 * 32 : Agent::kMaxThreads);
+  shape.shared_bytes = Agent::shared_bytes(shape.threads);
+  const int64_t resident = resident_blocks<Agent>(device, shape.threads, shape.shared_bytes);
+  if (lanes > Agent::kMaxThreads || resident < 1) return {Code::unsupported, "cr-regpack: the system does not fit a block"};
+  PeriodicParameters<T> p{batch, inputs_of(batch, true), corners, 1};
+  const int64_t most = resident * device.limits().multiprocessors;
+  if (batch.systems < most) p.blocks = (most + batch.systems - 1) / batch.systems;
+  if (p.blocks > batch.rhs_count) p.blocks = batch.rhs_count;
+  shape.blocks = batch.systems * p.blocks;
+  if (shape.blocks > device.limits().max_blocks) return {Code::unsupported, "cr-regpack: more blocks than a grid has"};
+  *used = {operation::Algorithm::cr_regpack, Agent::kRowsPerLane, shape.threads, 1};
+  return launch<Agent>(device, shape, p);
+}
+
+/// Periodic systems in one pass over their bands; `corners` as in solve_periodic. Code::unsupported where they do not fit.
+template <class T>
+Status solve_periodic_regpack(GpuDevice& device, const Batch<T>& batch, const T* corners, Used* used) {
+  if constexpr (!kIsComplex<T>) {
+    bool aligned = false;
+    if (batch.n >= operation::kLeastPeriodicRows && moves_spans(batch, &aligned)) {
+      return launch_periodic<PeriodicRegpackAgent<T, 9>>(device, batch, corners, used);
+    }
+  }
+  return {Code::unsupported, "cr-regpack: these periodic systems do not fit a block"};
+}
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal

@@ -1,0 +1,202 @@
+// Measures answers in global memory: componentwise backward errors, and which problems must be solved again.
+#pragma once
+#include "cuda/core/device.cuh"
+#include "cuda/linear/stretch.cuh"
+#include "cuda/tridiagonal/inputs.cuh"
+#include "cuda/tridiagonal/verify/problem_rows.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+/// What a stretch of rows of one problem shows.
+struct RowsFinding {
+  double backward_error = 0;
+  int64_t bad_row = -1;   ///< first row with a non-finite entry of matrix or right-hand side
+  int64_t lost_rows = 0;  ///< rows whose answer is not finite
+};
+
+/// a before b in row order.
+WARPLOOM_DEVICE RowsFinding combine(const RowsFinding& a, const RowsFinding& b) {
+  RowsFinding result;
+  result.backward_error = device::maximum(a.backward_error, b.backward_error);
+  result.bad_row = a.bad_row < 0 ? b.bad_row : b.bad_row < 0 || a.bad_row < b.bad_row ? a.bad_row : b.bad_row;
+  result.lost_rows = a.lost_rows + b.lost_rows;
+  return result;
+}
+
+/// One row of an answer; `finite` says whether the row's entries are.
+template <class T, class Finite>
+WARPLOOM_DEVICE void find(RowsFinding& found, int64_t row, const RowResidual<T>& of, const WideOf<T>& own,
+                          const Finite& finite) {
+  const double size = modulus(of.residual);
+  if (!device::is_finite(size) || !device::is_finite(own)) {
+    ++found.lost_rows;
+    if (found.bad_row < 0 && !finite()) found.bad_row = row;
+  } else {
+    found.backward_error = raise_backward_error(found.backward_error, size, of.scale);
+  }
+}
+
+/// Measures one stretch of rows per team.
+template <class T>
+struct MeasureAgent {
+  static constexpr int kMaxThreads = 128;
+  static constexpr int kMinBlocks = kIsComplex<T> ? 3 : 4;
+
+  struct Parameters {
+    Batch<T> batch;
+    const T* corners;
+    Walk walk;
+    RowsFinding* findings;  ///< [segment][problem]
+  };
+
+  static WARPLOOM_DEVICE RowsFinding measure(const Parameters& p, const Stretch& stretch) {
+    const ProblemRows<T> rows(p.batch, stretch.problem, p.corners);
+    const bool periodic = p.corners != nullptr;
+    const auto unknown = [&](int64_t row) { return widen(rows.solution_of(row)); };
+    RowsFinding found;
+    stretch.each_row(p.walk, rows.rows, [&](int64_t i) {
+      find<T>(found, i, residual_at<T>(rows, i, periodic, unknown), unknown(i), [&] { return rows.finite(i); });
+    });
+    return found;
+  }
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const Stretch stretch(block, p.walk, p.batch.problems());
+    RowsFinding found;
+    if (stretch.present) found = measure(p, stretch);
+    stretch.store(block, p.walk, p.batch.problems(), found, p.findings);
+  }
+};
+
+/// The same for uniform systems whose rows lie together, which are not periodic: the rows of a 16-byte chunk at a time, so that
+/// enough loads are under way. `kAligned`: systems are whole chunks, read as such.
+template <class T, bool kAligned>
+struct MeasureChunksAgent {
+  static constexpr int kMaxThreads = 128;
+  static constexpr int kMinBlocks = 4;
+  using Chunk = device::Pack<T>;
+  static constexpr int kPerChunk = Chunk::kCount;
+
+  struct Parameters {
+    FullBatch<T> full;
+    Walk walk;  ///< counts chunks, not rows
+    RowsFinding* findings;
+  };
+
+  static bool takes(const Batch<T>& batch, const T* corners) {
+    if (corners != nullptr) return false;
+    const Inputs<T> inputs = inputs_of(batch, false);
+    return kAligned ? batch.n % kPerChunk == 0 && is_uniform(batch, inputs) : is_uniform_anywhere(batch, inputs);
+  }
+  static int64_t chunks_of(int64_t n) { return (n + kPerChunk - 1) / kPerChunk; }
+
+  /// The chunk of an array from `at` on, of which `rows` rows are there.
+  static WARPLOOM_DEVICE Chunk chunk_at(const T* at, int64_t rows) {
+    if constexpr (kAligned) return *reinterpret_cast<const Chunk*>(at);
+    Chunk chunk;
+    WARPLOOM_UNROLL
+    for (int k = 0; k < kPerChunk; ++k) chunk.item[k] = k < rows ? at[k] : T(0);
+    return chunk;
+  }
+
+  static WARPLOOM_DEVICE RowsFinding measure(const Parameters& p, const Stretch& stretch) {
+    using Wide = WideOf<T>;
+    const int64_t n = p.full.n, chunks = (n + kPerChunk - 1) / kPerChunk, from = stretch.problem * p.full.system_stride;
+    const T* const x = p.full.array[4] + stretch.problem * p.full.solution_stride;
+    RowsFinding found;
+    stretch.each_row(p.walk, chunks, [&](int64_t c) {
+      const int64_t row = c * kPerChunk, here_rows = n - row;
+      Chunk entries[4];
+      WARPLOOM_UNROLL
+      for (int k = 0; k < 4; ++k) entries[k] = chunk_at(p.full.array[k] + from + row, here_rows);
+      const Chunk own = chunk_at(x + row, here_rows);
+      Wide below = c > 0 ? widen(x[row - 1]) : Wide(0.0), here = widen(own.item[0]);
+      const Wide after = c + 1 < chunks ? widen(x[row + kPerChunk]) : Wide(0.0);
+      if (c == 0) entries[0].item[0] = T(0);
+      if (kAligned && c + 1 == chunks) entries[2].item[kPerChunk - 1] = T(0);
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kPerChunk; ++k) {
+        const Wide above = k + 1 < kPerChunk ? widen(own.item[k + 1 < kPerChunk ? k + 1 : 0]) : after;
+        if (!kAligned && k >= here_rows) break;
+        if (!kAligned && k + 1 == here_rows) entries[2].item[k] = T(0);
+        const T &lower = entries[0].item[k], &diagonal = entries[1].item[k];
+        const T &upper = entries[2].item[k], &rhs = entries[3].item[k];
+        find<T>(found, row + k, entries_residual<T>(lower, diagonal, upper, rhs, below, here, above), here, [&] {
+          return device::is_finite(lower) && device::is_finite(diagonal) && device::is_finite(upper) &&
+                 device::is_finite(rhs);
+        });
+        below = here;
+        here = above;
+      }
+    });
+    return found;
+  }
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const Stretch stretch(block, p.walk, p.full.systems);
+    RowsFinding found;
+    if (stretch.present) found = measure(p, stretch);
+    stretch.store(block, p.walk, p.full.systems, found, p.findings);
+  }
+};
+
+/// One thread per problem: final status words, backward errors, and the list of problems to solve again.
+template <class T>
+struct JudgeAgent {
+  static constexpr int kMaxThreads = 128;
+  static constexpr int kMinBlocks = 4;
+
+  struct Parameters {
+    Batch<T> batch;
+    int64_t segments;
+    const RowsFinding* findings;
+    double tolerance;
+    double* backward_error;
+    int32_t* list;
+    int32_t* count;
+  };
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    using operation::SystemStatus;
+    const int64_t problems = p.batch.problems();
+    const int64_t problem = block.index() * block.threads() + block.thread();
+    if (problem >= problems) return;
+    RowsFinding found;
+    for (int64_t s = 0; s < p.segments; ++s) found = combine(found, p.findings[s * problems + problem]);
+    const int32_t given = p.batch.status[problem] & 0xff;
+    const bool bad_input = found.bad_row >= 0 || given == static_cast<int32_t>(SystemStatus::non_finite);
+    const bool lost = found.lost_rows > 0;
+    if (p.backward_error != nullptr) p.backward_error[problem] = lost || bad_input ? INFINITY : found.backward_error;
+    if (bad_input) {
+      p.batch.status[problem] = static_cast<int32_t>(SystemStatus::non_finite);
+      if (found.bad_row >= 0) p.batch.row[problem] = static_cast<int32_t>(found.bad_row);
+    } else if (lost || found.backward_error > p.tolerance ||
+               given == static_cast<int32_t>(SystemStatus::zero_pivot)) {
+      p.list[device::atomic_add(p.count, 1)] = static_cast<int32_t>(problem);
+    } else {
+      p.batch.status[problem] = static_cast<int32_t>(SystemStatus::ok);
+      p.batch.row[problem] = -1;
+    }
+  }
+};
+
+/// Copies right-hand sides (row r of problem q) to a packed buffer, or any batch of lines to another.
+template <class T>
+struct CopyLinesAgent {
+  static constexpr int kMaxThreads = 128;
+  static constexpr int kMinBlocks = 4;
+
+  struct Parameters {
+    Batch<T> batch;  ///< lines are rhs -> solution of it
+    Walk walk;
+  };
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const Stretch stretch(block, p.walk, p.batch.problems());
+    if (!stretch.present) return;
+    const ProblemRows<T> rows(p.batch, stretch.problem);
+    stretch.each_row(p.walk, rows.rows, [&](int64_t i) { rows.store_solution(i, rows.rhs_of(i)); });
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal
