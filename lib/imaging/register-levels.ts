@@ -116,7 +116,8 @@ class Registration {
   }
 
   async #timed(seconds: Promise<number>): Promise<void> {
-    this.#seconds += await seconds;
+    const taken = await seconds; // read #seconds after it: other steps add to them meanwhile
+    this.#seconds += taken;
   }
 
   async #images(finest: LevelImages): Promise<LevelImages[]> {

@@ -309,7 +309,8 @@ Failure DeviceArray::attach(napi_env env, napi_value target, std::unique_ptr<Dev
     return Failure::invalid("target", "an object without an array", "one that has been used before");
   }
   int64_t total = 0;
-  napi_adjust_external_memory(env, tie->array->bytes(), &total);
+  tie->array->told_bytes_ = tie->array->memory_->session->told_bytes(tie->array->bytes());
+  napi_adjust_external_memory(env, tie->array->told_bytes_, &total);
   *id = tie->id;
   tie.release();
   return {};
@@ -319,7 +320,7 @@ void DeviceArray::release(napi_env env) {
   if (memory_ == nullptr) return;
   memory_.reset();
   int64_t total = 0;
-  napi_adjust_external_memory(env, -bytes(), &total);
+  napi_adjust_external_memory(env, -told_bytes_, &total);
 }
 
 napi_value allocate_array(napi_env env, const std::shared_ptr<Session>& session, const ArrayRequest& request,

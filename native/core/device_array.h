@@ -30,6 +30,7 @@ class DeviceArray {
  private:
   ElementType type_;
   int64_t length_;
+  int64_t told_bytes_ = 0;  // to the garbage collector
   std::shared_ptr<ArrayMemory> memory_;
 };
 

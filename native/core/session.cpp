@@ -92,6 +92,13 @@ int64_t Session::slice_bytes() const {
   return slice_bytes_ > 0 ? slice_bytes_ : host_memory() ? kHostSliceBytes : kSliceBytes;
 }
 
+int64_t Session::told_bytes(int64_t bytes) const {
+  constexpr double kToldOfAll = 1 << 30;
+  const auto all = static_cast<double>(memory_bytes_.load(std::memory_order_relaxed));
+  if (host_memory() || all <= kToldOfAll) return bytes;
+  return static_cast<int64_t>(static_cast<double>(bytes) * (kToldOfAll / all));
+}
+
 Failure Session::reserve(int64_t bytes, int64_t held) {
   return staging_.reserve(bytes, host_memory() ? live_bytes_.load() : 0, held);
 }

@@ -100,6 +100,9 @@ class Session {
   /// Cancels the call with this id: a waiting one is refused at once, others are told, done or not.
   void cancel(double id);
 
+  /// What the garbage collector is told of an array of `bytes`. It takes all for host memory, and begins to collect with every
+  /// 64 MB: of a device with memory of its own, as much as that has is told as one GiB.
+  int64_t told_bytes(int64_t bytes) const;
   /// On the device's thread: memory of arrays and calls, with one retry after those in flight have ended and the pool was
   /// given back.
   Status allocate(int64_t bytes, void** out);
@@ -146,6 +149,7 @@ class Session {
   Submission* submission_ = nullptr;  // the same object
   std::atomic<bool> open_{false};
   std::atomic<bool> host_memory_{true};
+  std::atomic<int64_t> memory_bytes_{0};  // of an open device
   Staging staging_;
   std::unordered_map<void*, int64_t> live_;  // memory of arrays and calls, with its bytes; device's thread only
   std::atomic<int64_t> live_bytes_{0};       // all of it

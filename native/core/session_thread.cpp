@@ -46,6 +46,8 @@ void Session::open_device(std::unique_ptr<Task> opened) {
   const bool ok = status.ok() && device_ != nullptr;
   if (ok) {
     host_memory_ = device_->host_memory();
+    const int64_t limit = device_->memory_use().limit_bytes;
+    memory_bytes_ = limit > 0 ? limit : device_->description().memory_bytes;
     if (!device_->host_memory()) submission_ = dynamic_cast<Submission*>(device_.get());
     open_.store(true, std::memory_order_release);
     ProcessState::get().arm_exit_handler();

@@ -1,8 +1,9 @@
 // Devices with memory of their own: arguments travel in blocks, large ones while they are still being
 // copied. The simt backend plays such a device under WARPLOOM_SIMT_DISCRETE.
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
+import { PerformanceObserver } from 'node:perf_hooks';
 import { addon } from '../../lib/core/binding.ts';
-import { openDevice, type Device } from '../../lib/core/device.ts';
+import { openDevice, resultArray, type Device } from '../../lib/core/device.ts';
 import { cosineTransform, curvature, denoise, register, segment } from '../../lib/imaging/index.ts';
 import { scan } from '../../lib/scan/index.ts';
 import { condition, multiply, solve, vjp } from '../../lib/tridiagonal/index.ts';
@@ -132,6 +133,20 @@ describe('devices with memory of their own', function () {
       deepStrictEqual(await array.read(), values);
       deepStrictEqual(await array.read(undefined, 3), values.slice(3));
     }
+  });
+
+  it('do not keep the garbage collector busy with memory that is not its own', async () => {
+    await using own = await openDevice({ backend: 'simt', memoryLimit: 2 ** 40 });
+    let collections = 0;
+    const observer = new PerformanceObserver((list) => (collections += list.getEntries().length));
+    observer.observe({ entryTypes: ['gc'] });
+    for (let i = 0; i < 400; i += 1) {
+      resultArray(own, 'uint8', 2 ** 28);
+      if (i % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    observer.disconnect();
+    ok(collections < 40, `${collections} collections for 400 arrays of a 4096th of the device each`);
   });
 
   it('leave outputs alone when a call fails or is refused', async () => {

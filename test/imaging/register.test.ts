@@ -1,5 +1,6 @@
 // imaging.register on every backend: known displacements, both measures, both variants, misuse.
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { DeviceArray } from '../../lib/core/device-array.ts';
 import { openDevice, type Device } from '../../lib/core/device.ts';
 import { targetRegistrationError } from '../../lib/imaging/metrics.ts';
@@ -153,10 +154,25 @@ function testControl(device: () => Promise<Device>): void {
 
 function testSteps(backend: BackendName, device: () => Promise<Device>): void {
   it('the same bits where no call may wait behind another', async () => {
-    await using short = await openDevice({ backend, queueLimit: 1 });
+    await using short = await openDevice({ backend, queueLimit: 2 });
     const options = { iterations: 3, tolerance: 0 };
     const [one, other] = [await registered(await device(), 64, options), await registered(short, 64, options)];
     deepStrictEqual(bitsOf(one.result), bitsOf(other.result));
+  });
+
+  it('the seconds on the device are those of all steps', async () => {
+    const seconds: number[] = [];
+    const listen = (message: unknown) => {
+      const { operation, deviceSeconds } = message as { operation: string; deviceSeconds?: number };
+      if (operation.startsWith('imaging.') && deviceSeconds !== undefined) seconds.push(deviceSeconds);
+    };
+    const channel = 'tracing:warploom:run:asyncEnd';
+    subscribe(channel, listen);
+    const { result } = await registered(await device(), 64, { iterations: 3, tolerance: 0 });
+    unsubscribe(channel, listen);
+    const sum = seconds.reduce((all, each) => all + each, 0);
+    ok(seconds.length >= 8, `${seconds.length} steps`);
+    ok(Math.abs(result.info.deviceSeconds - sum) <= 1e-9 * sum, `${result.info.deviceSeconds} s for ${sum} s`);
   });
 
   it('what onLevel throws ends the call, and nothing is left of it', async () => {
