@@ -271,7 +271,7 @@ export class Device {
  * A device array at once, for results of calls made right after: it gets its memory on the device's thread when the first of
  * them runs, and a call that finds none rejects with ERR_WARPLOOM_OUT_OF_MEMORY. Unlike `device.array(type, length)` there is
  * no promise to wait for. Its first call must write all of it, or `zeroed` be true: else it holds what was in the memory before.
- * Dispose of it when a call that should have written it fails, as {@link withResults} of calls.ts does.
+ * Dispose of it when a call that should have written it fails, as {@link withResults} of call.ts does.
  */
 export function resultArray(device: Device, type: ElementType, length: number, zeroed = false): DeviceArray {
   return Device.reserve(device, type, length, zeroed);

@@ -1,7 +1,7 @@
 // Images: what every function of the namespace takes and gives back.
 import { types } from 'node:util';
 import { describeValue } from '../core/arrays.ts';
-import { requireReals, type Reals, type RealType } from '../core/calls.ts';
+import { requireReals, type Reals, type RealType } from '../core/call.ts';
 import { requireCount, requireFields } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { refusal } from '../core/errors.ts';

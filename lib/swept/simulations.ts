@@ -1,7 +1,7 @@
 // Simulations of the three equations, and restarts from their checkpoints.
 import { emitWarning } from 'node:process';
 import { describeValue, makeTypedArray } from '../core/arrays.ts';
-import { deviceArrays } from '../core/calls.ts';
+import { deviceArrays } from '../core/call.ts';
 import { loadCheckpoint } from '../core/checkpoint.ts';
 import { implicitDevice, type Device } from '../core/device.ts';
 import { refusal, type CheckpointError } from '../core/errors.ts';

@@ -4,7 +4,7 @@ import {
   requireCall, requireChoice, requireCount, requireDevice, requireFields, requireNumber, requireRange,
 } from '../core/checks.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
-import { deviceArrays } from '../core/calls.ts';
+import { deviceArrays } from '../core/call.ts';
 import { implicitDevice, type Device, type DeviceArray } from '../core/device.ts';
 import { elementAt } from '../core/known.ts';
 import { SystemStatuses } from '../linear/status.ts';
