@@ -129,7 +129,7 @@ export class Options<Table extends Checks> {
     const known = [...this.#fields.keys()];
     const takes = known.length === 0 ? 'it takes none' : `it takes ${known.join(', ')}`;
     const hint = didYouMean(key, known, '');
-    return new ArgumentError(nameOf(key, within), `${this.#owner} has no such option; ${hint === '' ? '' : `${hint} `}${takes}`,
+    return new ArgumentError(nameOf(key, within), `${this.#owner} has no such ${within === '' ? 'option' : 'field'}; ${hint === '' ? '' : `${hint} `}${takes}`,
       { expected: known.length === 0 ? 'no options' : `one of ${known.join(', ')}`, received: `'${key}'` });
   }
 

@@ -19,7 +19,6 @@ const components: Readonly<Record<EquationName, number>> = { heat: 1, 'kuramoto-
 /** Numbers in one typed array of V8. */
 const mostNumbers = 2 ** 32 - 1;
 
-
 /** A setup of one equation, with the values that the options of the others would have. */
 function setupOf(equation: EquationName, leastPoints: number, own: Readonly<Record<string, Check>>): Check {
   const end = choice(admitted[equation]);
