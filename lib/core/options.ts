@@ -102,6 +102,7 @@ export class Options<Table extends Checks> {
    */
   read<Given extends object>(given: Given, within = ''): Taken<Given, Table> {
     if (typeof given !== 'object' || (given as unknown) === null) throw this.#noOptions(given, within);
+    const prototype: unknown = Object.getPrototypeOf(given);
     const values = this.#copy(this.#defaults);
     let none = true;
     for (const key in given) {
@@ -117,8 +118,20 @@ export class Options<Table extends Checks> {
       values[key] = value;
     }
     if (none && !hasFields(given)) throw this.#noOptions(given, within);
+    if (prototype !== Object.prototype && prototype !== null) this.#readInherited(given, values, within);
     if (this.#required.length > 0) this.#checkRequired(values, within);
     return values as Taken<Given, Table>;
+  }
+
+  /** Options that an instance of a class has by getters, which are not enumerable. */
+  #readInherited(given: object, values: Record<string, unknown>, within: string): void {
+    for (const [key, field] of this.#fields) {
+      if (Object.prototype.propertyIsEnumerable.call(given, key)) continue;
+      const value: unknown = (given as Readonly<Record<string, unknown>>)[key];
+      if (value === undefined) continue;
+      field.check(value, nameOf(key, within));
+      values[key] = value;
+    }
   }
 
   #checkRequired(values: Defaults, within: string): void {
