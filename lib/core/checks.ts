@@ -2,10 +2,8 @@
 // value's name, with what was expected and what was received, code ERR_WARPLOOM_INVALID_ARGUMENT.
 import { types } from 'node:util';
 import { describeValue } from './arrays.ts';
-import { Device } from './device.ts';
-import { ArgumentError, refusal } from './errors.ts';
+import { refusal } from './errors.ts';
 import { elementAt } from './known.ts';
-import type { CallOptions } from './progress.ts';
 
 /** Refuses, under the value's name, a value that the rule does not take. */
 export interface Check<T = unknown> {
@@ -171,72 +169,3 @@ export function oneOf<Name extends string>(options: Readonly<Partial<Record<Name
   if (given.length > 1) throw refusal(elementAt(given, 1), `${given[0]} or ${given[1]}`, 'both');
   return given[0];
 }
-
-// --- until the domains are converted ---
-const callNames: readonly string[] = ['signal', 'onProgress'];
-
-/** Refuses anything but an object whose fields are all `known`. */
-export function requireFields(
-  value: unknown, known: readonly string[], name: string, owner: string, more: readonly string[] = [],
-): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value) || value instanceof AnyTypedArray) {
-    throw refusal(name, 'an object', describeValue(value));
-  }
-  for (const key in value) {
-    if (known.includes(key) || more.includes(key) || !Object.hasOwn(value, key)) continue;
-    throw new ArgumentError(name === 'options' ? key : `${name}.${key}`, `${owner} has no such option`, { expected: `one of ${[...known, ...more].join(', ')}`, received: key });
-  }
-}
-
-/** One of `choices`, which must be given. */
-export function requireChosen(value: unknown, name: string, choices: readonly unknown[]): void {
-  requireChoice(value === undefined ? null : value, name, choices);
-}
-
-/** One of `choices`, or absent. */
-export function requireChoice(value: unknown, name: string, choices: readonly unknown[]): void {
-  if (value === undefined || choices.includes(value)) return;
-  throw refusal(name, `one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}`, describeValue(value));
-}
-
-/** True, false, or absent. */
-export function requireBoolean(value: unknown, name: string): void {
-  if (value !== undefined && typeof value !== 'boolean') throw refusal(name, 'true or false', describeValue(value));
-}
-
-/** A whole number within limits, or absent. */
-export function requireWhole(value: unknown, name: string, low: number, high: number): void {
-  if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= low && (value as number) <= high)) return;
-  throw refusal(name, `a whole number from ${low} to ${high}`, describeValue(value));
-}
-
-/** A finite number, positive if so asked, or absent. */
-export function requireReal(value: unknown, name: string, positive = true): void {
-  if (value === undefined || (Number.isFinite(value) && (!positive || (value as number) > 0))) return;
-  throw refusal(name, positive ? 'a positive finite number' : 'a finite number', describeValue(value));
-}
-
-/** A file name. */
-export function requirePath(value: unknown, name = 'path'): void {
-  if (typeof value !== 'string' || value === '') throw refusal(name, 'a file name', describeValue(value));
-  if (value.includes('\0')) throw refusal(name, 'a file name without null bytes', JSON.stringify(value));
-}
-
-/** A Device, or absent. */
-export function requireDevice(value: unknown): void {
-  if (value !== undefined && !(value instanceof Device)) throw refusal('device', 'a Device', describeValue(value));
-}
-
-/** An AbortSignal, or absent. */
-export function requireSignal(signal: unknown): void {
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw refusal('signal', 'an AbortSignal', describeValue(signal));
-}
-
-/** Signal and progress callback of a call. */
-export function requireCall(options: CallOptions, known: readonly string[], owner: string): void {
-  requireFields(options, known, 'options', owner, callNames);
-  const { signal, onProgress } = options;
-  requireSignal(signal);
-  if (onProgress !== undefined && typeof onProgress !== 'function') throw refusal('onProgress', 'a function', describeValue(onProgress));
-}
-

@@ -1,7 +1,7 @@
 // Shapes of data that was kept outside the program (checkpoints, policies, reports): checks put together from checks. Job files, whose
 // schemas are published, are checked by zod instead.
 import { describeValue } from './arrays.ts';
-import type { Check } from './checks.ts';
+import { hasFields, type Check } from './checks.ts';
 import { refusal } from './errors.ts';
 
 /** The name of a part: fields and places follow that of the whole, with a dot between. */
@@ -9,7 +9,7 @@ const within = (name: string, part: string | number): string => (name === '' ? S
 
 /** Refuses anything but an object with named fields. */
 export function requireObject(value: unknown, name: string): asserts value is Readonly<Record<string, unknown>> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value)) return;
+  if (hasFields(value)) return;
   throw refusal(name, 'an object', describeValue(value));
 }
 
