@@ -48,6 +48,7 @@ function parameterLines({ fields }) {
   return fields.filter((field) => field.default !== undefined).map((field) => {
     const parts = ['default', 'least', 'above', 'most'].filter((key) => field[key] !== undefined)
       .map((key) => `${key}: ${typeof field[key] === 'string' ? quoted(field[key]) : field[key]}`);
+    if (field.kind === 'integer') parts.splice(1, 0, 'whole: true');
     return `    ${field.name}: { ${parts.join(', ')} },`;
   });
 }

@@ -4,8 +4,8 @@ import { elementAt } from './known.ts';
 import { describeValue } from './arrays.ts';
 import { ArgumentError, CheckpointError, refusal } from './errors.ts';
 import { keepAs, readBytes, removeAll, unlessAbsent, writeFileAtomic } from './files.ts';
-import { anything, choice, type FieldCheck } from './options.ts';
-import { list, record, text, whole } from './shapes.ts';
+import { anything, choice, text, whole, type Check } from './checks.ts';
+import { list, record } from './shapes.ts';
 
 /** Typed arrays a checkpoint can hold. */
 export type CheckpointArray = Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array;
@@ -30,7 +30,7 @@ export interface ArrayShape {
 export interface CheckpointFormat<Parameters> {
   readonly kind: string;
   /** Refuses what are no parameters of this kind. */
-  readonly parameters: FieldCheck;
+  readonly parameters: Check;
   /** The arrays that belong to these parameters, all of finite numbers. */
   readonly arrays: (parameters: Parameters) => Readonly<Record<string, ArrayShape>>;
   /** What the arrays' values must fulfil besides, and how `step` belongs to the rest; throws by {@link Refuse}. */
@@ -82,7 +82,7 @@ export async function writeCheckpoint(path: string, checkpoint: Checkpoint): Pro
 }
 
 /** Checks what stands in a checkpoint: what the check refuses is refused as a part of the checkpoint. */
-function hold(check: FieldCheck, value: unknown, name: string, refuse: Refuse): void {
+function hold(check: Check, value: unknown, name: string, refuse: Refuse): void {
   try {
     check(value, name);
   } catch (error) {

@@ -1,61 +1,50 @@
-// Checks of option values: code ERR_WARPLOOM_INVALID_ARGUMENT and the option's name, before any work.
+// What values may be: rules for options (options.ts), for parts of kept data (shapes.ts) and for arguments. All refuse by the
+// value's name, with what was expected and what was received, code ERR_WARPLOOM_INVALID_ARGUMENT.
 import { types } from 'node:util';
 import { describeValue } from './arrays.ts';
-import { Device } from './device.ts';
-import { refusal, unknownOption } from './errors.ts';
+import { refusal } from './errors.ts';
 import { elementAt } from './known.ts';
-import type { CallOptions } from './progress.ts';
 
-/** What all typed arrays inherit from; so do imitations, whose methods and lengths throw. */
-const AnyTypedArray = Object.getPrototypeOf(Uint8Array) as abstract new () => object;
-
-/** Refuses anything but an object whose fields are all `known`. */
-export function requireFields(
-  value: unknown, known: readonly string[], name: string, owner: string, more: readonly string[] = [],
-): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value) || value instanceof AnyTypedArray) {
-    throw refusal(name, 'an object', describeValue(value));
-  }
-  for (const key in value) {
-    if (known.includes(key) || more.includes(key) || !Object.hasOwn(value, key)) continue;
-    throw unknownOption(name === 'options' ? key : `${name}.${key}`, owner, [...known, ...more]);
-  }
+/** Refuses, under the value's name, a value that the rule does not take. */
+export interface Check<T = unknown> {
+  (value: unknown, name: string): void;
+  /** Only a type: what the rule takes. */
+  readonly takes?: T;
 }
 
-const callNames: readonly string[] = ['signal', 'onProgress'];
-
-/** One of `choices`, which must be given. */
-export function requireChosen(value: unknown, name: string, choices: readonly unknown[]): void {
-  requireChoice(value === undefined ? null : value, name, choices);
+/** A rule about the value as a whole, which others can be made of. */
+export interface Rule<T = unknown> extends Check<T> {
+  /** What it takes, in words that follow "expected". */
+  readonly expected: string;
+  readonly fits: (value: unknown) => boolean;
+  /** The same without a call, for tables of options. */
+  readonly quick?: QuickRule;
 }
 
-/** One of `choices`, or absent. */
-export function requireChoice(value: unknown, name: string, choices: readonly unknown[]): void {
-  if (value === undefined || choices.includes(value)) return;
-  throw refusal(name, `one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}`, describeValue(value));
+/** Numbers of a range (whole ones), one of a list, or true and false. */
+export type QuickRule =
+  | { readonly kind: 'number'; readonly low: number; readonly high: number; readonly whole: boolean }
+  | { readonly kind: 'choice'; readonly values: readonly unknown[] }
+  | { readonly kind: 'boolean' };
+
+/** A rule of the words and the test given. */
+export function rule<T>(expected: string, fits: (value: unknown) => boolean, quick?: QuickRule): Rule<T> {
+  const check = (value: unknown, name: string): void => {
+    if (!fits(value)) throw refusal(name, expected, describeValue(value));
+  };
+  return Object.assign(check, { expected, fits }, quick === undefined ? {} : { quick });
 }
 
-/** True, false, or absent. */
-export function requireBoolean(value: unknown, name: string): void {
-  if (value !== undefined && typeof value !== 'boolean') throw refusal(name, 'true or false', describeValue(value));
-}
+/** Arrays and what else is checked elsewhere. */
+export const anything: Check<never> = () => undefined;
 
-/** A whole number within limits, or absent. */
-export function requireWhole(value: unknown, name: string, low: number, high: number): void {
-  if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= low && (value as number) <= high)) return;
-  throw refusal(name, `a whole number from ${low} to ${high}`, describeValue(value));
-}
+/** True or false. */
+export const truth: Rule<boolean> = rule('true or false', (value) => typeof value === 'boolean', { kind: 'boolean' });
 
-/** A finite number, positive if so asked, or absent. */
-export function requireReal(value: unknown, name: string, positive = true): void {
-  if (value === undefined || (Number.isFinite(value) && (!positive || (value as number) > 0))) return;
-  throw refusal(name, positive ? 'a positive finite number' : 'a finite number', describeValue(value));
-}
-
-/** A file name. */
-export function requirePath(value: unknown, name = 'path'): void {
-  if (typeof value !== 'string' || value === '') throw refusal(name, 'a file name', describeValue(value));
-  if (value.includes('\0')) throw refusal(name, 'a file name without null bytes', JSON.stringify(value));
+/** One of a few values. */
+export function choice<T>(values: readonly T[]): Rule<T> {
+  const expected = `one of ${values.map((each) => JSON.stringify(each)).join(', ')}`;
+  return rule(expected, (value) => values.includes(value as T), { kind: 'choice', values });
 }
 
 /** Bounds of a number: from `least` or above `above`, to `most` or below `below`. */
@@ -68,8 +57,10 @@ export interface NumberBounds {
 
 /** What a number within bounds is, for messages. */
 function boundsText({ least, above, most, below }: NumberBounds, kind: string): string {
-  const low = above === 0 ? ' above 0' : above !== undefined ? ` above ${above}` : least !== undefined ? ` from ${least}` : '';
-  return `a ${kind}${low}${most === undefined ? '' : ` to ${most}`}${below === undefined ? '' : ` below ${below}`}`;
+  const low = above !== undefined ? ` above ${above}` : least === undefined ? ''
+    : most === undefined && below === undefined ? ` of at least ${least}` : ` from ${least}`;
+  const high = most !== undefined ? (low === '' ? ` of at most ${most}` : ` to ${most}`) : below === undefined ? '' : ` below ${below}`;
+  return `a ${kind}${low}${high}`;
 }
 
 function isWithin(value: unknown, { least, above, most, below }: NumberBounds): value is number {
@@ -77,15 +68,71 @@ function isWithin(value: unknown, { least, above, most, below }: NumberBounds): 
     && (above === undefined || value > above) && (most === undefined || value <= most) && (below === undefined || value < below);
 }
 
-/** A finite number within bounds, which must be given: for functions whose answer is a formula of it. */
+/** A finite number within bounds. */
+export function number(bounds: NumberBounds = {}): Rule<number> {
+  const { least, above, most = Number.MAX_VALUE, below } = bounds;
+  const expected = boundsText(bounds, 'finite number');
+  const fits = (value: unknown): boolean => isWithin(value, bounds);
+  if (below !== undefined || (above !== undefined && above !== 0)) return rule(expected, fits);
+  const low = above === 0 ? Number.MIN_VALUE : least ?? -Number.MAX_VALUE;
+  return rule(expected, fits, { kind: 'number', low, high: most, whole: false });
+}
+
+/** A finite number above 0. */
+export const positive = number({ above: 0 });
+
+function wholeText(least: number, most: number): string {
+  return boundsText(most === Number.MAX_SAFE_INTEGER ? { least } : { least, most }, 'whole number');
+}
+
+function isWhole(value: unknown, least: number, most: number): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most;
+}
+
+/** A whole number within bounds, which stays exact in float64. */
+export function whole(least: number, most: number = Number.MAX_SAFE_INTEGER): Rule<number> {
+  return rule(wholeText(least, most), (value) => isWhole(value, least, most), { kind: 'number', low: least, high: most, whole: true });
+}
+
+/** One of several rules. */
+export function either<T extends readonly Rule[]>(...rules: T): Rule<T[number] extends Rule<infer U> ? U : never> {
+  return rule(rules.map(({ expected }) => expected).join(', or '), (value) => rules.some(({ fits }) => fits(value)));
+}
+
+/** A text, of the form `pattern` where that is given. */
+export function text(pattern?: RegExp): Rule<string> {
+  return rule(pattern === undefined ? 'a string' : `a string like ${String(pattern)}`,
+    (value) => typeof value === 'string' && pattern?.test(value) !== false);
+}
+
+/** A function. */
+export const callback: Rule<never> = rule('a function', (value) => typeof value === 'function');
+
+/** An AbortSignal. */
+export const abortSignal: Rule<AbortSignal> = rule('an AbortSignal', (value) => value instanceof AbortSignal);
+
+/** A file name. */
+export const fileName: Check<string> = (value, name) => {
+  if (typeof value !== 'string' || value === '') throw refusal(name, 'a file name', describeValue(value));
+  if (value.includes('\0')) throw refusal(name, 'a file name without null bytes', JSON.stringify(value));
+};
+
+/** A finite number within bounds, as an argument: for functions whose answer is a formula of it. */
 export function requireNumber(value: unknown, name: string, bounds: NumberBounds = {}): asserts value is number {
   if (!isWithin(value, bounds)) throw refusal(name, boundsText(bounds, 'finite number'), describeValue(value));
 }
 
-/** A whole number within bounds, which must be given. */
+/** A whole number within bounds, as an argument. */
 export function requireCount(value: unknown, name: string, least: number, most: number = Number.MAX_SAFE_INTEGER): asserts value is number {
-  if (value === undefined) throw refusal(name, `a whole number from ${least} to ${most}`, 'undefined');
-  requireWhole(value, name, least, most);
+  if (!isWhole(value, least, most)) throw refusal(name, wholeText(least, most), describeValue(value));
+}
+
+/** What all typed arrays inherit from; so do imitations, whose methods and lengths throw. */
+const AnyTypedArray = Object.getPrototypeOf(Uint8Array) as abstract new () => object;
+
+/** Whether a value has named fields: an object that is no array, no typed array and no imitation of one. */
+export function hasFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value) && !(value instanceof AnyTypedArray);
 }
 
 /** Whether `value` is an array or a typed array, of this realm or another, and no imitation of one. */
@@ -114,24 +161,6 @@ export function requireNumbers(value: unknown, name: string): asserts value is A
 export function requireRange(answer: number, argument: string): number {
   if (Number.isFinite(answer)) return answer;
   throw refusal(argument, 'values nearer to 1', `one whose answer is beyond the range of numbers (${answer})`);
-}
-
-/** A Device, or absent. */
-export function requireDevice(value: unknown): void {
-  if (value !== undefined && !(value instanceof Device)) throw refusal('device', 'a Device', describeValue(value));
-}
-
-/** An AbortSignal, or absent. */
-export function requireSignal(signal: unknown): void {
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw refusal('signal', 'an AbortSignal', describeValue(signal));
-}
-
-/** Signal and progress callback of a call. */
-export function requireCall(options: CallOptions, known: readonly string[], owner: string): void {
-  requireFields(options, known, 'options', owner, callNames);
-  const { signal, onProgress } = options;
-  requireSignal(signal);
-  if (onProgress !== undefined && typeof onProgress !== 'function') throw refusal('onProgress', 'a function', describeValue(onProgress));
 }
 
 /** The one that is given of several alternatives, of which at most one may be. */

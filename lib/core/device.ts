@@ -1,16 +1,16 @@
 // Devices: finding, opening, and calling operations on them.
-import {
-  describeValue, isObject, requireElementType, requireLength, type ElementType, type TypedArray,
-} from './arrays.ts';
+import { requireElementType, requireLength, type ElementType, type TypedArray } from './arrays.ts';
 import {
   addon, missingReason, type BackendName, type DeviceDescription, type MemoryUse,
 } from './binding.ts';
 import { Attention } from './attention.ts';
 import { allocateArray, arrayShape, reserveArray, takeArray, type DeviceArray, type Owner } from './device-array.ts';
+import { choice, whole } from './checks.ts';
 import { observesRuns, traceRun } from './diagnostics.ts';
 import { DisposedError, refusal, UnavailableError } from './errors.ts';
 import { defaultQueueLimit, maxQueueLimit, maxThreads } from './limits.ts';
 import { fromNative, rethrow } from './native-error.ts';
+import { normally, optionsOf, type ChecksOf } from './options.ts';
 import { pack, type Packed, type Parameters } from './pack.ts';
 import { cancellable, type CallOptions } from './progress.ts';
 import { reportOf, secondsOf, type ReportOf } from './report.ts';
@@ -271,7 +271,7 @@ export class Device {
  * A device array at once, for results of calls made right after: it gets its memory on the device's thread when the first of
  * them runs, and a call that finds none rejects with ERR_WARPLOOM_OUT_OF_MEMORY. Unlike `device.array(type, length)` there is
  * no promise to wait for. Its first call must write all of it, or `zeroed` be true: else it holds what was in the memory before.
- * Dispose of it when a call that should have written it fails, as {@link withResults} of calls.ts does.
+ * Dispose of it when a call that should have written it fails, as {@link withResults} of call.ts does.
  */
 export function resultArray(device: Device, type: ElementType, length: number, zeroed = false): DeviceArray {
   return Device.reserve(device, type, length, zeroed);
@@ -299,27 +299,11 @@ function launch(
     .then((outcome) => ({ deviceSeconds: secondsOf(outcome), report: reportOf(packed.report, outcome) }), rethrow);
 }
 
-function requireInteger(value: unknown, name: string, low: number, high: number): void {
-  if (value === undefined || (Number.isInteger(value) && (value as number) >= low && (value as number) <= high)) return;
-  throw refusal(name, `an integer from ${low} to ${high}`, describeValue(value));
-}
-
-const openFields: ReadonlySet<string> = new Set(['backend', 'index', 'memoryLimit', 'threads', 'queueLimit']);
-const backends: readonly unknown[] = ['auto', 'cuda', 'cpu', 'simt'];
-
-function checkOpenOptions(options: OpenDeviceOptions): void {
-  if (!isObject(options)) throw refusal('options', 'an object', describeValue(options));
-  for (const key of Object.keys(options)) {
-    if (!openFields.has(key)) throw refusal(key, 'no such option', describeValue(options[key as keyof OpenDeviceOptions]));
-  }
-  if (options.backend !== undefined && !backends.includes(options.backend)) {
-    throw refusal('backend', "'auto', 'cuda', 'cpu' or 'simt'", describeValue(options.backend));
-  }
-  requireInteger(options.index, 'index', 0, 2 ** 31 - 1);
-  requireInteger(options.memoryLimit, 'memoryLimit', 0, Number.MAX_SAFE_INTEGER);
-  requireInteger(options.threads, 'threads', 0, maxThreads);
-  requireInteger(options.queueLimit, 'queueLimit', 1, maxQueueLimit);
-}
+const openOptions = optionsOf('openDevice', {
+  backend: normally(choice(['auto', 'cuda', 'cpu', 'simt'] as const), 'auto'), index: normally(whole(0, 2 ** 31 - 1), 0),
+  memoryLimit: normally(whole(0), 0), threads: normally(whole(0, maxThreads), 0),
+  queueLimit: normally(whole(1, maxQueueLimit), defaultQueueLimit),
+} satisfies ChecksOf<OpenDeviceOptions>);
 
 /** What `index` may be: `auto` means the GPUs where there are any. */
 function expectedIndex(backend: BackendName | 'auto', wanted: BackendName, count: number): string {
@@ -353,9 +337,9 @@ export function chooseFrom(list: readonly DeviceDescription[], backend: BackendN
  * @throws UnavailableError when the build or the machine has no such backend, saying why
  * @throws ArgumentError for a wrong option
  */
-export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
-  checkOpenOptions(options);
-  const device = Device.begin(choose(options.backend ?? 'auto', options.index ?? 0), options);
+export async function openDevice(given: OpenDeviceOptions = {}): Promise<Device> {
+  const options = openOptions.read(given);
+  const device = Device.begin(choose(options.backend, options.index), options);
   await Device.opened(device);
   return device;
 }

@@ -206,9 +206,3 @@ export class InstabilityError extends WarploomError {
 export function refusal(argument: string, expected: string, received: string, options?: ErrorOptions): ArgumentError {
   return new ArgumentError(argument, `expected ${expected}, received ${received}`, { ...options, expected, received });
 }
-
-/** An {@link ArgumentError} about an option that `owner` does not have. */
-export function unknownOption(argument: string, owner: string, known: readonly string[]): ArgumentError {
-  const expected = `one of ${known.join(', ')}`;
-  return new ArgumentError(argument, `${owner} has no such option; it takes ${known.join(', ')}`, { expected, received: argument });
-}

@@ -1,94 +1,211 @@
-// Checks of a function's options: a table of fields per function, walked over those that are given. Checking a call's
-// options takes part of a microsecond; schemas of files (zod) take longer than a small call.
+// Options of a function: a table of checks and defaults, compiled once, by which each call's options are read. The rules come from
+// the operations' metadata (parametersOf) and from the domains. Reading a call's options takes part of a microsecond; schemas of
+// files (zod) take longer than a small call.
 import { describeValue } from './arrays.ts';
-import { Device } from './device.ts';
-import { refusal, unknownOption } from './errors.ts';
+import { abortSignal, anything, callback, choice, hasFields, number, truth, whole, type Check, type Rule } from './checks.ts';
+import { ArgumentError, refusal } from './errors.ts';
+import { choices, parameters, type OperationName } from './operations.gen.ts';
+import { didYouMean } from './similar.ts';
 
-/** Refuses, under the option's name, a value that the option does not take. It is not asked about absent ones. */
-export type FieldCheck = (value: unknown, name: string) => void;
-
-/** The options that a function takes, made by {@link optionTable}. */
-export type OptionTable = ReadonlyMap<string, FieldCheck>;
-
-/** A table of options. */
-export function optionTable(fields: Readonly<Record<string, FieldCheck>>): OptionTable {
-  return new Map(Object.entries(fields));
+/** A check with what stands for a value that is left out. */
+export interface WithDefault<T> extends Check<T> {
+  readonly normal: T;
 }
+
+/** The checks of a function's options by name. */
+export type Checks = Readonly<Record<string, Check & { readonly normal?: unknown; readonly required?: true }>>;
+
+/** Checks that fit the options a function is declared with: `optionsOf('f', { … } satisfies ChecksOf<Options>)`. */
+export type ChecksOf<Declared> = { readonly [Name in keyof Declared]-?: Check<Exclude<Declared[Name], undefined>> };
+
+type Defaulted<Table> = { [Name in keyof Table]: Table[Name] extends { readonly normal: unknown } ? Name : never }[keyof Table];
+
+/** Options as they were given, with the defaults of those that have one. */
+export type Taken<Given, Table> = Given & {
+  readonly [Name in Defaulted<Table> & keyof Given]-?: Exclude<Given[Name], undefined>;
+};
+
+/** The check of an option that is `value` when it is left out. */
+export function normally<T>(check: Check<T>, value: NoInfer<T>): WithDefault<T> {
+  return Object.assign((each: unknown, name: string) => check(each, name), check, { normal: value });
+}
+
+/** The check of an option that must be given. */
+export function needed<T>(check: Check<T>): Check<T> & { readonly required: true } {
+  return Object.assign((each: unknown, name: string) => check(each, name), check, { required: true as const });
+}
+
+/** How a field is asked: the commonest rules without a call. */
+const byCheck = 0, byAnything = 1, byNumber = 2, byChoice = 3, byBoolean = 4;
+
+/** An option in the table: the rule as numbers, so that one loop asks all of them. */
+class Field {
+  readonly check: Check;
+  readonly how: number = byCheck;
+  readonly low: number = 0;
+  readonly high: number = 0;
+  readonly whole: boolean = false;
+  readonly values: readonly unknown[] = [];
+
+  constructor(check: Check & Partial<Pick<Rule, 'quick'>>) {
+    const { quick } = check;
+    this.check = check;
+    if (check === anything) this.how = byAnything;
+    if (quick?.kind === 'boolean') this.how = byBoolean;
+    if (quick?.kind === 'choice') {
+      this.how = byChoice;
+      this.values = quick.values;
+    }
+    if (quick?.kind !== 'number') return;
+    this.how = byNumber;
+    this.low = quick.low;
+    this.high = quick.high;
+    this.whole = quick.whole;
+  }
+}
+
+/** Whether the value is right beyond doubt; what is not goes to the check, which says why. */
+function accepts(field: Field, value: unknown): boolean {
+  switch (field.how) {
+    case byAnything: return true;
+    case byNumber: return typeof value === 'number' && value >= field.low && value <= field.high && (!field.whole || Number.isInteger(value));
+    case byChoice: return field.values.includes(value);
+    case byBoolean: return typeof value === 'boolean';
+    default: return false;
+  }
+}
+
+type Defaults = Readonly<Record<string, unknown>>;
+
+/** The options of one function. Made by {@link optionsOf}. */
+export class Options<Table extends Checks> {
+  readonly #owner: string;
+  readonly #fields: ReadonlyMap<string, Field>;
+  readonly #required: readonly string[];
+  /** Every option with its default: what is given is written over a copy, so that all calls read objects of one shape. */
+  readonly #defaults: Defaults;
+  readonly #copy: (defaults: Defaults) => Record<string, unknown>;
+
+  constructor(owner: string, table: Table, copy: (defaults: Defaults) => Record<string, unknown>) {
+    const entries = Object.entries(table);
+    this.#owner = owner;
+    this.#copy = copy;
+    this.#fields = new Map(entries.map(([name, check]) => [name, new Field(check)]));
+    this.#required = entries.flatMap(([name, { required }]) => (required === true ? [name] : []));
+    this.#defaults = Object.fromEntries(entries.map(([name, { normal }]) => [name, normal]));
+  }
+
+  /**
+   * The options of a call: each read once, checked, and with its default where it is left out or undefined.
+   * @param within the name of the object where it is not the options themselves; its fields are then `within.field`
+   * @throws ArgumentError naming the option: one that does not exist, one of a wrong value, one that must be given
+   */
+  read<Given extends object>(given: Given, within = ''): Taken<Given, Table> {
+    if (typeof given !== 'object' || (given as unknown) === null) throw this.#noOptions(given, within);
+    const prototype: unknown = Object.getPrototypeOf(given);
+    const values = this.#copy(this.#defaults);
+    let none = true;
+    for (const key in given) {
+      none = false;
+      const field = this.#fields.get(key);
+      if (field === undefined) {
+        if (!Object.hasOwn(given, key)) continue;
+        throw hasFields(given) ? this.#unknown(key, within) : this.#noOptions(given, within);
+      }
+      const value: unknown = given[key];
+      if (value === undefined) continue;
+      if (!accepts(field, value)) field.check(value, nameOf(key, within));
+      values[key] = value;
+    }
+    if (none && !hasFields(given)) throw this.#noOptions(given, within);
+    if (prototype !== Object.prototype && prototype !== null) this.#readInherited(given, values, within);
+    if (this.#required.length > 0) this.#checkRequired(values, within);
+    return values as Taken<Given, Table>;
+  }
+
+  /** Options that an instance of a class has by getters, which are not enumerable. */
+  #readInherited(given: object, values: Record<string, unknown>, within: string): void {
+    for (const [key, field] of this.#fields) {
+      if (Object.prototype.propertyIsEnumerable.call(given, key)) continue;
+      const value: unknown = (given as Readonly<Record<string, unknown>>)[key];
+      if (value === undefined) continue;
+      field.check(value, nameOf(key, within));
+      values[key] = value;
+    }
+  }
+
+  #checkRequired(values: Defaults, within: string): void {
+    for (const name of this.#required) if (values[name] === undefined) this.#fields.get(name)?.check(undefined, nameOf(name, within));
+  }
+
+  #unknown(key: string, within: string): Error {
+    const known = [...this.#fields.keys()];
+    const takes = known.length === 0 ? 'it takes none' : `it takes ${known.join(', ')}`;
+    const hint = didYouMean(key, known, '');
+    return new ArgumentError(nameOf(key, within), `${this.#owner} has no such ${within === '' ? 'option' : 'field'}; ${hint === '' ? '' : `${hint} `}${takes}`,
+      { expected: known.length === 0 ? 'no options' : `one of ${known.join(', ')}`, received: `'${key}'` });
+  }
+
+  #noOptions(given: unknown, within: string): Error {
+    const expected = within === '' ? `an object of options of ${this.#owner}` : `an object of ${this.#owner}`;
+    return refusal(within === '' ? 'options' : within, expected, describeValue(given));
+  }
+}
+
+const nameOf = (key: string, within: string): string => (within === '' ? key : `${within}.${key}`);
 
 /**
- * Checks the options of a call of `owner`.
- * @throws ArgumentError naming the option
+ * The options of the function `owner`, by name.
+ * @param copy how the defaults are copied. V8 remembers the shapes of objects by place in the code: the copy below, which all tables
+ *   share, takes 0.33 us of 24 options, one that a function called for small problems writes for itself 0.1.
  */
-export function checkOptions(table: OptionTable, options: unknown, owner: string): void {
-  if (typeof options !== 'object' || options === null) {
-    throw refusal('options', `an object of options of ${owner}`, describeValue(options));
-  }
-  for (const key in options) {
-    const check = table.get(key);
-    const value = (options as Record<string, unknown>)[key];
-    if (check === undefined) {
-      if (!Object.hasOwn(options, key)) continue;
-      throw unknownOption(key, owner, [...table.keys()]);
-    }
-    if (value !== undefined) check(value, key);
-  }
+export function optionsOf<Table extends Checks>(
+  owner: string, table: Table, copy: (defaults: Defaults) => Record<string, unknown> = (defaults) => ({ ...defaults }),
+): Options<Table> {
+  return new Options(owner, table, copy);
 }
 
-/** Arrays and what else is checked elsewhere. */
-export const anything: FieldCheck = () => undefined;
-
-/** True or false. */
-export const truth: FieldCheck = (value, name) => {
-  if (typeof value !== 'boolean') throw refusal(name, 'true or false', describeValue(value));
-};
-
-/** One of a few values. */
-export function choice(values: readonly unknown[]): FieldCheck {
-  return (value, name) => {
-    if (values.includes(value)) return;
-    throw refusal(name, `one of ${values.map((each) => JSON.stringify(each)).join(', ')}`, describeValue(value));
-  };
+/** An option that is an object of options itself. */
+export function nested<Table extends Checks>(options: Options<Table>): Check<never> {
+  return (value, name) => void options.read(value as object, name);
 }
 
-/** A whole number of at least `low`. */
-export function wholeFrom(low: number): FieldCheck {
-  return (value, name) => {
-    if (Number.isSafeInteger(value) && (value as number) >= low) return;
-    throw refusal(name, `a whole number of at least ${low}`, describeValue(value));
-  };
+type Described = { readonly default: string | number | boolean; readonly whole?: true; readonly least?: number; readonly above?: number;
+  readonly most?: number };
+type Choices<Operation extends OperationName> = (typeof choices)[Operation];
+type Parameters<Operation extends OperationName> = (typeof parameters)[Operation];
+
+/** What a parameter of an operation takes. */
+type ValueOf<Operation extends OperationName, Name> = Name extends keyof Choices<Operation>
+  ? Choices<Operation>[Name] extends readonly (infer Each)[] ? Each : never
+  : Name extends keyof Parameters<Operation>
+    ? Parameters<Operation>[Name] extends { readonly default: boolean } ? boolean : number
+    : never;
+
+type Named<Operation extends OperationName> = string & keyof Parameters<Operation>;
+
+/** Options that are parameters of an operation but for their defaults: its choices and ranges, as its `visit()` has them. */
+export function rangesOf<Operation extends OperationName, Name extends Named<Operation>>(
+  operation: Operation, ...names: readonly Name[]
+): { readonly [Each in Name]: Rule<ValueOf<Operation, Each>> } {
+  const described = parameters[operation] as Readonly<Record<string, Described>>;
+  const named = choices[operation] as Readonly<Record<string, readonly string[]>>;
+  return Object.fromEntries(names.map((name) => {
+    const { default: normal, whole: isWhole, ...bounds } = described[name] as Described;
+    const check: Rule = typeof normal === 'boolean' ? truth : typeof normal === 'string' ? choice(named[name] ?? [])
+      : isWhole === true ? whole(bounds.least ?? Number.MIN_SAFE_INTEGER, bounds.most) : number(bounds);
+    return [name, check];
+  })) as never;
 }
 
-/** Counts and strides: they stay exact in float64 and fit int64. */
-export const count = wholeFrom(0);
-
-/** A finite number of at least `low`. */
-export function realFrom(low: number): FieldCheck {
-  return (value, name) => {
-    if (Number.isFinite(value) && (value as number) >= low) return;
-    throw refusal(name, low === -Infinity ? 'a finite number' : `a finite number of at least ${low}`, describeValue(value));
-  };
+/** Options that are parameters of an operation, defaults included. */
+export function parametersOf<Operation extends OperationName, Name extends Named<Operation>>(
+  operation: Operation, ...names: readonly Name[]
+): { readonly [Each in Name]: WithDefault<ValueOf<Operation, Each>> } {
+  const described = parameters[operation] as Readonly<Record<string, Described>>;
+  return Object.fromEntries(Object.entries<Rule>(rangesOf(operation, ...names))
+    .map(([name, check]) => [name, normally(check, (described[name] as Described).default)])) as never;
 }
 
-/** A list of at least one entry, each checked. */
-export function listOf(check: FieldCheck): FieldCheck {
-  return (value, name) => {
-    if (!Array.isArray(value) || value.length === 0) throw refusal(name, 'a list of one entry or more', describeValue(value));
-    value.forEach((each, index) => check(each, `${name}.${index}`));
-  };
-}
-
-/** A function. */
-export const callback: FieldCheck = (value, name) => {
-  if (typeof value !== 'function') throw refusal(name, 'a function', describeValue(value));
-};
-
-/** What every function that runs on a device takes: device, signal and progress callback. */
-export const callFields = {
-  device: (value: unknown, name: string): void => {
-    if (!(value instanceof Device)) throw refusal(name, 'a Device', describeValue(value));
-  },
-  signal: (value: unknown, name: string): void => {
-    if (!(value instanceof AbortSignal)) throw refusal(name, 'an AbortSignal', describeValue(value));
-  },
-  onProgress: callback,
-};
+/** What every function that can be cancelled takes. */
+export const cancelChecks = { signal: abortSignal, onProgress: callback };

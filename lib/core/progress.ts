@@ -1,5 +1,6 @@
 // Progress and cancellation of a call, as every long call takes them.
 import { describeValue } from './arrays.ts';
+import { abortSignal, callback } from './checks.ts';
 import { refusal } from './errors.ts';
 
 /**
@@ -33,12 +34,8 @@ export function cancellable<T>(
   start: (id: number, onProgress: ProgressCallback | undefined) => Promise<T>,
 ): Promise<T> {
   if (signal === undefined && onProgress === undefined) return start(0, undefined);
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw refusal('signal', 'an AbortSignal', describeValue(signal));
-  }
-  if (onProgress !== undefined && typeof onProgress !== 'function') {
-    throw refusal('onProgress', 'a function', describeValue(onProgress));
-  }
+  if (signal !== undefined) abortSignal(signal, 'signal');
+  if (onProgress !== undefined) callback(onProgress, 'onProgress');
   if (signal?.aborted === true) return Promise.reject(signal.reason);
   const id = (lastId += 1);
   let ended: { reason: unknown } | undefined;

@@ -1,16 +1,15 @@
 // Shapes of data that was kept outside the program (checkpoints, policies, reports): checks put together from checks. Job files, whose
 // schemas are published, are checked by zod instead.
 import { describeValue } from './arrays.ts';
-import { requireCount, requireNumber, type NumberBounds } from './checks.ts';
+import { hasFields, type Check } from './checks.ts';
 import { refusal } from './errors.ts';
-import type { FieldCheck } from './options.ts';
 
 /** The name of a part: fields and places follow that of the whole, with a dot between. */
 const within = (name: string, part: string | number): string => (name === '' ? String(part) : `${name}.${part}`);
 
 /** Refuses anything but an object with named fields. */
 export function requireObject(value: unknown, name: string): asserts value is Readonly<Record<string, unknown>> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value)) return;
+  if (hasFields(value)) return;
   throw refusal(name, 'an object', describeValue(value));
 }
 
@@ -18,7 +17,7 @@ export function requireObject(value: unknown, name: string): asserts value is Re
 const fieldOf = (value: Readonly<Record<string, unknown>>, key: string): unknown => (Object.hasOwn(value, key) ? value[key] : undefined);
 
 /** An object with these fields, each checked, absent ones too. `others`: what fields beside them do. */
-export function record(fields: Readonly<Record<string, FieldCheck>>, others: 'refuse' | 'ignore' = 'refuse'): FieldCheck {
+export function record(fields: Readonly<Record<string, Check>>, others: 'refuse' | 'ignore' = 'refuse'): Check {
   const entries = Object.entries(fields);
   return (value, name) => {
     requireObject(value, name);
@@ -30,7 +29,7 @@ export function record(fields: Readonly<Record<string, FieldCheck>>, others: 're
 }
 
 /** One of several records, told apart by the value of the field `key`. */
-export function oneOfRecords(key: string, records: Readonly<Record<string, FieldCheck>>): FieldCheck {
+export function oneOfRecords(key: string, records: Readonly<Record<string, Check>>): Check {
   return (value, name) => {
     requireObject(value, name);
     const chosen = fieldOf(value, key);
@@ -42,44 +41,27 @@ export function oneOfRecords(key: string, records: Readonly<Record<string, Field
 }
 
 /** An object whose fields have any names. */
-export function mapOf(check: FieldCheck): FieldCheck {
+export function mapOf(check: Check): Check {
   return (value, name) => {
     requireObject(value, name);
     for (const [key, each] of Object.entries(value)) check(each, within(name, key));
   };
 }
 
-/** A list of entries, of `length` of them where that is given. */
-export function list(check: FieldCheck, length?: number): FieldCheck {
+/** A list of entries: of `length` of them, or of `least` at least. */
+export function list<T>(check: Check<T>, { length, least = 0 }: { readonly length?: number; readonly least?: number } = {}): Check<readonly T[]> {
   return (value, name) => {
-    if (!Array.isArray(value) || (length !== undefined && value.length !== length)) {
-      throw refusal(name, length === undefined ? 'a list' : `a list of ${length}`, describeValue(value));
+    if (!Array.isArray(value) || (length !== undefined && value.length !== length) || value.length < least) {
+      const many = length !== undefined ? ` of ${length}` : least > 0 ? ` of at least ${least}` : '';
+      throw refusal(name, `a list${many}`, describeValue(value));
     }
     for (const [place, each] of value.entries()) check(each, within(name, place));
   };
 }
 
 /** What may be absent. */
-export function optional(check: FieldCheck): FieldCheck {
+export function optional(check: Check): Check {
   return (value, name) => {
     if (value !== undefined) check(value, name);
   };
-}
-
-/** A text, of the form `pattern` where that is given. */
-export function text(pattern?: RegExp): FieldCheck {
-  return (value, name) => {
-    if (typeof value === 'string' && pattern?.test(value) !== false) return;
-    throw refusal(name, pattern === undefined ? 'a string' : `a string like ${String(pattern)}`, describeValue(value));
-  };
-}
-
-/** A finite number within bounds. */
-export function number(bounds: NumberBounds = {}): FieldCheck {
-  return (value, name) => requireNumber(value, name, bounds);
-}
-
-/** A whole number within bounds. */
-export function whole(least: number, most?: number): FieldCheck {
-  return (value, name) => requireCount(value, name, least, most);
 }

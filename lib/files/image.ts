@@ -1,10 +1,11 @@
 // Images: what every function of the namespace takes and gives back.
 import { types } from 'node:util';
 import { describeValue } from '../core/arrays.ts';
-import { requireReals, type Reals, type RealType } from '../core/calls.ts';
-import { requireCount, requireFields } from '../core/checks.ts';
+import { requireReals, type Reals, type RealType } from '../core/call.ts';
+import { anything, whole } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { refusal } from '../core/errors.ts';
+import { needed, normally, optionsOf, type ChecksOf } from '../core/options.ts';
 
 /** Arrays that hold pixels. */
 export type Pixels = Reals;
@@ -40,15 +41,14 @@ export interface CheckedImage<V extends Pixels = Pixels> {
   readonly points: number;
 }
 
-const mostExtent = 2 ** 30;
+const extent = whole(1, 2 ** 30);
+const imageFields = optionsOf('an image', {
+  data: anything, width: needed(extent), height: needed(extent), depth: normally(extent, 1), channels: normally(extent, 1),
+} satisfies ChecksOf<Image>, (defaults) => ({ ...defaults }));
 
 /** Checks an image and fills in its defaults. `name` is the argument's, for messages. */
 export function checkImage<V extends Pixels>(image: Image<V>, name: string): CheckedImage<V> {
-  requireFields(image, ['data', 'width', 'height', 'depth', 'channels'], name, 'an image');
-  const { data, width, height, depth = 1, channels = 1 } = image;
-  for (const [key, value] of Object.entries({ width, height, depth, channels })) {
-    requireCount(value, `${name}.${key}`, 1, mostExtent);
-  }
+  const { data, width, height, depth, channels } = imageFields.read(image, name);
   if (!(data instanceof DeviceArray || types.isTypedArray(data))) { // nor an imitation of one
     throw refusal(`${name}.data`, 'a Float32Array, a Float64Array or a DeviceArray of such', describeValue(data));
   }

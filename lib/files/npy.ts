@@ -1,6 +1,7 @@
 // NumPy's .npy format, versions 1.0 and 2.0: little-endian, C order, the element types of this library.
 import { describeValue, holds, typedArrayKind } from '../core/arrays.ts';
-import { requireChosen, requireFields, requireList } from '../core/checks.ts';
+import { anything, choice, requireList } from '../core/checks.ts';
+import { needed, optionsOf, type ChecksOf } from '../core/options.ts';
 import { refusal } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
 
@@ -90,10 +91,12 @@ export function parseNpy(bytes: Uint8Array, name = 'npy'): NpyArray {
   return { type, shape, data: arrayOver(type, copy) };
 }
 
+const arrayFields = optionsOf('a .npy array', {
+  type: needed(choice(Object.keys(DESCRIPTORS) as NpyArray['type'][])), shape: anything, data: anything,
+} satisfies ChecksOf<NpyArray>);
+
 function checkArray(array: NpyArray): void {
-  requireFields(array, ['type', 'shape', 'data'], 'array', 'a .npy array');
-  const { type, shape, data } = array;
-  requireChosen(type, 'array.type', Object.keys(DESCRIPTORS));
+  const { type, shape, data } = arrayFields.read(array, 'array');
   requireList(shape, 'array.shape');
   if (!Array.from(shape).every((extent) => Number.isSafeInteger(extent) && extent >= 0)) {
     refuse('array.shape', 'whole numbers', describeValue(shape));

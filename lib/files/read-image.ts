@@ -1,8 +1,9 @@
 // readImage: any of the formats, from a path or from bytes.
 import { describeValue, holds, typedCopy } from '../core/arrays.ts';
-import { requireChoice, requireFields, requireWhole } from '../core/checks.ts';
+import { anything, choice, text, whole } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { describeFile, readBytes } from '../core/files.ts';
+import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { readNpy, readRaw } from './images/arrays.ts';
 import {
@@ -20,21 +21,19 @@ const readers: Readonly<Record<ImageFormat, (source: Source) => ReadResult | Pro
   raw: readRaw,
 };
 
-function checkReadOptions(options: ReadOptions): Source['options'] {
-  requireFields(options, ['format', 'type', 'maxPixels', 'values', 'alpha', 'page', 'series', 'axes', 'raw'], 'options', 'readImage');
-  const { format, type, maxPixels = defaultMaxPixels, values, alpha, page, series, axes } = options;
-  requireChoice(format, 'format', imageFormats);
-  requireChoice(type, 'type', ['float32', 'float64']);
-  requireWhole(maxPixels, 'maxPixels', 1, 2 ** 40);
-  requireChoice(values, 'values', ['unit', 'stored']);
-  requireChoice(alpha, 'alpha', ['drop', 'keep']);
-  requireWhole(page, 'page', 0, 2 ** 31);
-  requireChoice(axes, 'axes', axisOrders);
-  if (series !== undefined && typeof series !== 'string') throw refusal('series', 'a SeriesInstanceUID', describeValue(series));
+const readOptions = optionsOf('readImage', {
+  format: choice(imageFormats), type: choice(['float32', 'float64'] as const), maxPixels: normally(whole(1, 2 ** 40), defaultMaxPixels),
+  values: choice(['unit', 'stored'] as const), alpha: choice(['drop', 'keep'] as const), page: whole(0, 2 ** 31), series: text(),
+  axes: choice(axisOrders), raw: anything,
+} satisfies ChecksOf<ReadOptions>);
+
+function checkReadOptions(given: ReadOptions): Source['options'] {
+  const options = readOptions.read(given);
+  const { format } = options;
   if (options.raw !== undefined && format !== 'raw') {
     throw refusal('format', '"raw", which `raw` describes', format === undefined ? 'none' : `"${format}"`);
   }
-  return { ...options, maxPixels };
+  return options;
 }
 
 /** Longest file that is read into memory: what the cap allows at eight bytes a sample, and headers. */
@@ -63,7 +62,7 @@ export async function readImage(source: string | Uint8Array, options: ReadOption
     throw refusal('source', 'a path or the bytes of a file', describeValue(source));
   }
   if (typeof source === 'string' && (await describeFile(source)).isDirectory()) {
-    requireChoice(checked.format, 'format', ['dicom']);
+    if (checked.format !== undefined) choice(['dicom'])(checked.format, 'format');
     return (await import('./images/dicom.ts')).readDicomFolder(source, checked);
   }
   const bytes = typeof source === 'string' ? await readCapped(source, checked) : typedCopy(source);

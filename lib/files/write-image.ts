@@ -1,8 +1,9 @@
 // writeImage: an image as a file that is whole or absent.
 import { describeValue, holds, isReal, typedCopy } from '../core/arrays.ts';
-import { requireChoice, requireFields, requireReal } from '../core/checks.ts';
+import { anything, choice, number, rule, type Rule } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/files.ts';
+import { optionsOf, type ChecksOf } from '../core/options.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { checkImage, type CheckedImage, type Image } from './image.ts';
 import { formatNpyImage, formatRaw } from './images/arrays.ts';
@@ -18,21 +19,15 @@ export function formatOfPath(path: string): ImageFormat | undefined {
   return formatsByEnding.find(([ending]) => ending.test(path))?.[1];
 }
 
-const metaFields = ['format', 'sampleType', 'slope', 'intercept', 'spacing', 'affine', 'header', 'description', 'notes'];
+/** So many numbers, whatever these are. */
+const numbers = <T>(length: number): Rule<T> => rule(`${length} numbers`, (value) =>
+  Array.isArray(value) && value.length === length && value.every((each) => typeof each === 'number'));
 
-function checkMeta(meta: Partial<ImageMeta>): void {
-  requireFields(meta, metaFields, 'meta', 'meta');
-  requireChoice(meta.sampleType, 'meta.sampleType', sampleTypes);
-  requireReal(meta.slope, 'meta.slope', false);
-  if (meta.slope === 0) throw refusal('meta.slope', 'a number that is not 0', '0');
-  requireReal(meta.intercept, 'meta.intercept', false);
-  for (const [key, length] of [['spacing', 3], ['affine', 16]] as const) {
-    const values = meta[key];
-    if (values === undefined || (values.length === length && values.every((value) => typeof value === 'number'))) continue;
-    throw refusal(`meta.${key}`, `${length} numbers`, describeValue(values));
-  }
-  if (meta.header !== undefined && !holds(meta.header, 'uint8')) throw refusal('meta.header', 'bytes', describeValue(meta.header));
-}
+const metaFields = optionsOf('meta', {
+  format: anything, sampleType: choice(sampleTypes), slope: rule<number>('a finite number that is not 0', (value) => Number.isFinite(value) && value !== 0),
+  intercept: number(), spacing: numbers<readonly [number, number, number]>(3), affine: numbers<readonly number[]>(16),
+  header: rule<Uint8Array>('bytes', (value) => holds(value, 'uint8')), description: anything, notes: anything,
+} satisfies ChecksOf<ImageMeta>);
 
 /** The bytes of an image in a format; see {@link writeImage}. `gzipped`: NIfTI as .nii.gz. */
 export async function formatImage(
@@ -42,8 +37,7 @@ export async function formatImage(
   if (!isReal(checked.data)) {
     throw refusal('image.data', 'a typed array (read the DeviceArray first)', 'a DeviceArray');
   }
-  checkMeta(given);
-  const meta = snapshot(given);
+  const meta = snapshot(metaFields.read(given, 'meta'));
   // Encoders are loaded first: they read what the image holds now.
   const pixels = { ...checked, data: typedCopy(checked.data) } as CheckedImage<Float32Array | Float64Array>;
   switch (format) {

@@ -1,9 +1,10 @@
 // Contours of level sets: closed rings by marching squares (Lorensen and Cline 1987 in the plane), with linear interpolation.
 import { describeValue } from '../core/arrays.ts';
-import { isArray, requireFields, requireNumbers, requireRange, requireReal, requireWhole } from '../core/checks.ts';
+import { isArray, number, requireCount, requireNumbers, requireRange, whole } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { refusal } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
+import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import { untilDone } from '../core/slices.ts';
 import { ContourTracer, type Ring, type Slice } from './contour-tracer.ts';
 import { checkImage, type Image } from '../files/image.ts';
@@ -74,16 +75,18 @@ export async function contourRingsInTurns(
   return tracer.rings;
 }
 
+const contourOptions = optionsOf('contourRings', {
+  level: normally(number(), 0), slice: whole(0),
+} satisfies ChecksOf<ContourOptions>);
+
 function checkedSlice(levelSet: Image<Float32Array | Float64Array>, options: ContourOptions): Slice {
-  requireFields(options, ['level', 'slice'], 'options', 'contourRings');
   const { data, width, height, depth, channels } = checkImage(levelSet, 'levelSet');
   if (data instanceof DeviceArray) {
     throw refusal('levelSet.data', 'a Float32Array or a Float64Array (read the DeviceArray first)', 'a DeviceArray');
   }
   if (channels !== 1) throw refusal('levelSet.channels', '1', `${channels}`);
-  const { level = 0, slice = Math.floor(depth / 2) } = options;
-  requireReal(level, 'level', false);
-  requireWhole(slice, 'slice', 0, depth - 1);
+  const { level, slice = Math.floor(depth / 2) } = contourOptions.read(options);
+  requireCount(slice, 'slice', 0, depth - 1);
   return { data, first: slice * width * height, nx: width, ny: height, level };
 }
 

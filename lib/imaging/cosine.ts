@@ -1,7 +1,8 @@
 // imaging.cosineTransform: the discrete cosine transform of images, by kernels of its own.
-import { callOptions, deviceFor, deviceOfCall, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/calls.ts';
-import { requireBoolean, requireCall, requireDevice } from '../core/checks.ts';
+import { callChecks, callOptions, deviceFor, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/call.ts';
+import { anything } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
+import { optionsOf, parametersOf, type ChecksOf } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { checkImage, type Image, type Pixels } from '../files/image.ts';
 
@@ -22,6 +23,10 @@ export interface CosineResult<V extends Pixels = Pixels> {
   readonly info: CallInfo;
 }
 
+const cosineOptions = optionsOf('cosineTransform', {
+  ...parametersOf('imaging.cosine', 'inverse'), ...callChecks, out: anything,
+} satisfies ChecksOf<CosineOptions>);
+
 /**
  * Orthonormal discrete cosine transform of type II along every axis of each channel, or its inverse:
  * `C(k) = s(k) sum_x f(x) cos(pi (2x + 1) k / 2n)` with `s(0) = sqrt(1/n)` and `s(k) = sqrt(2/n)`, one axis after the other. Being
@@ -32,19 +37,15 @@ export interface CosineResult<V extends Pixels = Pixels> {
  * @throws ArgumentError naming the argument, before any work; aborted calls reject with `signal.reason`
  * @see Makhoul, A fast cosine transform in one and two dimensions (1980)
  */
-export async function cosineTransform<V extends Pixels>(image: Image<V>, options: CosineOptions<V> = {}): Promise<CosineResult<V>> {
-  requireCall(options, ['inverse', 'device', 'out'], 'cosineTransform');
-  requireDevice(options.device);
-  requireBoolean(options.inverse, 'inverse');
+export async function cosineTransform<V extends Pixels>(image: Image<V>, given: CosineOptions<V> = {}): Promise<CosineResult<V>> {
+  const options = cosineOptions.read(given);
   const { data, type, width, height, depth, channels } = checkImage(image, 'image');
   requireOut(options.out, type, data.length);
-  deviceOfCall(options.device, [data, options.out]);
-  options.signal?.throwIfAborted();
-  const device = deviceFor(options.device, [data, options.out]);
+  const device = deviceFor(options, [data, options.out]);
   const result = (options.out ?? newReals(data, type, data.length, device)) as V;
   return withResults(options.out === undefined ? [result] : [], async () => {
     const { deviceSeconds } = await device.run('imaging.cosine', {
-      type, width, height, depth, channels, inverse: options.inverse ?? false, values: viewOf(data), result: viewOf(result),
+      type, width, height, depth, channels, inverse: options.inverse, values: viewOf(data), result: viewOf(result),
     }, callOptions(options));
     return { image: { data: result, width, height, depth, channels }, info: { backend: device.backend, deviceSeconds } };
   });

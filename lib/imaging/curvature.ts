@@ -1,8 +1,9 @@
 // imaging.curvature: the curvature of the level sets of an image or a volume.
-import { callOptions, deviceFor, deviceOfCall, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/calls.ts';
-import { requireBoolean, requireCall, requireChoice, requireDevice, requireReal } from '../core/checks.ts';
+import { callChecks, callOptions, deviceFor, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/call.ts';
+import { anything } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
+import { optionsOf, parametersOf, type ChecksOf } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { checkImage, type Image, type Pixels } from '../files/image.ts';
 import { choices } from '../core/operations.gen.ts';
@@ -35,11 +36,9 @@ export interface CurvatureResult<V extends Pixels = Pixels> {
   readonly info: CallInfo & { readonly variant: CurvatureVariant };
 }
 
-/** Refuses what the operations take as eps. */
-export function requireEps(eps: number | undefined): void {
-  requireReal(eps, 'eps');
-  if (eps !== undefined && !(eps >= 1e-30 && eps <= 1e30)) throw refusal('eps', 'a number from 1e-30 to 1e30', `${eps}`);
-}
+const curvatureOptions = optionsOf('curvature', {
+  ...parametersOf('imaging.curvature', 'eps', 'coupled', 'variant'), ...callChecks, out: anything,
+} satisfies ChecksOf<CurvatureOptions>);
 
 /**
  * K(u) = div(∇u / √(|∇u|² + eps)) at every pixel, the sum over the axes of the differences of the fluxes through the faces to both
@@ -54,21 +53,15 @@ export function requireEps(eps: number | undefined): void {
  *   aborted calls reject with `signal.reason`
  * @see the paper's Curvature2D and Curvature3D; Rudin, Osher, Fatemi: Nonlinear total variation based noise removal (1992)
  */
-export async function curvature<V extends Pixels>(image: Image<V>, options: CurvatureOptions<V> = {}): Promise<CurvatureResult<V>> {
-  requireCall(options, ['eps', 'coupled', 'variant', 'device', 'out'], 'curvature');
-  const { eps = 1e-4, coupled = true, variant = 'auto', out } = options;
-  requireEps(options.eps);
-  requireBoolean(options.coupled, 'coupled');
-  requireChoice(options.variant, 'variant', curvatureVariants);
-  requireDevice(options.device);
+export async function curvature<V extends Pixels>(image: Image<V>, given: CurvatureOptions<V> = {}): Promise<CurvatureResult<V>> {
+  const options = curvatureOptions.read(given);
+  const { eps, coupled, variant, out } = options;
   const { data, type, width, height, depth, channels } = checkImage(image, 'image');
   if ((variant === 'tile' || variant === 'march') && coupled && channels > 1) {
     throw refusal('variant', '"direct", coupled: false, or one channel', `"${variant}" with ${channels} channels`);
   }
   requireOut(out, type, data.length);
-  deviceOfCall(options.device, [data, out]);
-  options.signal?.throwIfAborted();
-  const device = deviceFor(options.device, [data, out]);
+  const device = deviceFor(options, [data, out]);
   const result = (out ?? newReals(data, type, data.length, device)) as V;
   return withResults(out === undefined ? [result] : [], async () => {
     const { deviceSeconds, report } = await device.run('imaging.curvature', {

@@ -1,14 +1,14 @@
 // imaging.denoise: total variation denoising of images and volumes.
 import { describeValue } from '../core/arrays.ts';
-import { deviceFor, deviceOfCall, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/calls.ts';
-import { oneOf, requireBoolean, requireCall, requireChoice, requireDevice, requireReal, requireWhole } from '../core/checks.ts';
+import { callChecks, deviceFor, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/call.ts';
+import { anything, choice, either, oneOf, positive } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { lastOf } from '../core/known.ts';
-import type { CallOptions } from '../core/progress.ts';
-import { requireEps } from './curvature.ts';
-import { checkImage, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 import { choices, type Reports } from '../core/operations.gen.ts';
+import { normally, optionsOf, parametersOf, rangesOf, type ChecksOf, type Taken } from '../core/options.ts';
+import type { CallOptions } from '../core/progress.ts';
+import { checkImage, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 
 /** How the energy is minimised. */
 export const denoiseMethods = choices['imaging.denoise'].method;
@@ -111,10 +111,12 @@ export interface DenoiseResult<V extends Pixels = Pixels> {
   };
 }
 
-const known = [
-  'method', 'noise', 'weight', 'sigma', 'coupled', 'tolerance', 'iterations', 'checkEvery', 'eps', 'dt', 'missing', 'variant', 'device',
-      'out',
-];
+const checks = {
+  ...parametersOf('imaging.denoise', 'method', 'noise', 'coupled', 'variant', 'checkEvery'), ...callChecks,
+  ...rangesOf('imaging.denoise', 'tolerance', 'iterations', 'eps'), weight: positive, dt: positive,
+  sigma: either(positive, choice(['estimate'] as const)), missing: normally(choice(['refuse', 'fill'] as const), 'refuse'), out: anything,
+} satisfies ChecksOf<DenoiseOptions>;
+const denoiseOptions = optionsOf('denoise', checks);
 
 /** Options with their defaults. */
 interface Setup {
@@ -132,28 +134,9 @@ interface Setup {
   readonly variant: DenoiseVariant;
 }
 
-function checkOptions(options: DenoiseOptions): void {
-  requireCall(options as CallOptions, known, 'denoise');
-  requireChoice(options.method, 'method', denoiseMethods);
-  requireChoice(options.noise, 'noise', noiseKinds);
-  requireChoice(options.missing, 'missing', ['refuse', 'fill']);
-  requireChoice(options.variant, 'variant', denoiseVariants);
-  requireBoolean(options.coupled, 'coupled');
-  requireReal(options.weight, 'weight');
-  if (options.sigma !== 'estimate') requireReal(options.sigma, 'sigma');
-  requireEps(options.eps);
-  requireReal(options.dt, 'dt');
-  if (options.tolerance !== undefined && !(Number.isFinite(options.tolerance) && options.tolerance >= 0)) {
-    throw refusal('tolerance', 'zero or a positive finite number', describeValue(options.tolerance));
-  }
-  requireWhole(options.iterations, 'iterations', 1, 1e6);
-  requireWhole(options.checkEvery, 'checkEvery', 1, 1000);
-  requireDevice(options.device);
-}
-
 /** Refuses options that do not go together, and fills in defaults. */
-function setupOf(options: DenoiseOptions, { channels }: CheckedImage): Setup {
-  const { method = 'primal-dual', noise = 'gaussian', coupled = true, variant = 'auto' } = options;
+function setupOf(options: Taken<DenoiseOptions, typeof checks>, { channels }: CheckedImage): Setup {
+  const { method, noise, coupled, variant, checkEvery } = options;
   const flow = method === 'flow';
   if (flow && noise === 'impulse') throw refusal('noise', '"gaussian" with method "flow"', '"impulse"');
   for (const name of ['eps', 'dt'] as const) {
@@ -170,7 +153,7 @@ function setupOf(options: DenoiseOptions, { channels }: CheckedImage): Setup {
     method, noise, coupled, variant, weight: options.weight ?? 0,
     sigma: typeof options.sigma === 'number' ? options.sigma : 0,
     tolerance: options.tolerance ?? (flow ? 1e-5 : 1e-4), iterations: options.iterations ?? (flow ? 5000 : 1000),
-    checkEvery: options.checkEvery ?? 10, eps: options.eps ?? 1e-4, dt: options.dt ?? 0, fill: options.missing === 'fill',
+    checkEvery, eps: options.eps ?? 1e-4, dt: options.dt ?? 0, fill: options.missing === 'fill',
   };
 }
 
@@ -209,16 +192,14 @@ function summaryOf(report: Reports['imaging.denoise'], flow: boolean) {
  *   that the backend does not have. Aborted calls reject with `signal.reason`.
  * @see Rudin, Osher, Fatemi (1992); Chambolle, Pock: A first-order primal-dual algorithm (2011), Algorithms 1 and 2; Bresson, Chan (2008)
  */
-export async function denoise<V extends Pixels>(image: Image<V>, options: DenoiseOptions<V> = {}): Promise<DenoiseResult<V>> {
-  checkOptions(options);
+export async function denoise<V extends Pixels>(image: Image<V>, given: DenoiseOptions<V> = {}): Promise<DenoiseResult<V>> {
+  const options = denoiseOptions.read(given);
   const checked = checkImage(image, 'image');
   const { data, type, width, height, depth, channels } = checked;
   const setup = setupOf(options, checked);
   const { out, signal, onProgress } = options;
   requireOut(out, type, data.length);
-  deviceOfCall(options.device, [data, out]);
-  signal?.throwIfAborted();
-  const device = deviceFor(options.device, [data, out]);
+  const device = deviceFor(options, [data, out]);
   const result = (out ?? newReals(data, type, data.length, device)) as V;
   return withResults(out === undefined ? [result] : [], async () => {
     // The operation reports an energy where others report a total.

@@ -1,8 +1,9 @@
 // imaging.jacobian: where a displacement folds.
-import { callOptions, deviceFor, deviceOfCall, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/calls.ts';
-import { requireBoolean, requireCall, requireDevice } from '../core/checks.ts';
+import { callChecks, callOptions, deviceFor, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/call.ts';
+import { anything, truth } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
+import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { checkImage, type Image, type Pixels } from '../files/image.ts';
 import { axesOf, gridOf } from './warp.ts';
@@ -35,6 +36,10 @@ export interface JacobianResult<V extends Pixels = Pixels> extends JacobianRange
   readonly info: CallInfo;
 }
 
+const jacobianOptions = optionsOf('jacobian', {
+  boundsOnly: normally(truth, false), ...callChecks, out: anything,
+} satisfies ChecksOf<JacobianOptions>);
+
 /**
  * Determinant of the Jacobian matrix of x + u(x) at every point: the factor by which the displacement changes volumes. Derivatives are
  * central differences, one-sided at the border, so that affine displacements have their exact determinant everywhere.
@@ -42,18 +47,14 @@ export interface JacobianResult<V extends Pixels = Pixels> extends JacobianRange
  * @param displacement u in pixels, one channel per axis (x, y, and z for volumes)
  * @throws ArgumentError naming the argument, before any work; aborted calls reject with `signal.reason`
  */
-export async function jacobian<V extends Pixels>(displacement: Image<V>, options: JacobianOptions<V> = {}): Promise<JacobianResult<V>> {
-  requireCall(options, ['boundsOnly', 'device', 'out'], 'jacobian');
-  requireDevice(options.device);
-  requireBoolean(options.boundsOnly, 'boundsOnly');
+export async function jacobian<V extends Pixels>(displacement: Image<V>, given: JacobianOptions<V> = {}): Promise<JacobianResult<V>> {
+  const options = jacobianOptions.read(given);
   const checked = checkImage(displacement, 'displacement');
   const { data, type, width, height, depth, channels, points } = checked;
   if (channels !== axesOf(checked)) throw refusal('displacement.channels', `${axesOf(checked)}, one per axis`, `${channels}`);
   requireOut(options.out, type, points);
-  deviceOfCall(options.device, [data, options.out]);
-  options.signal?.throwIfAborted();
-  const device = deviceFor(options.device, [data, options.out]);
-  const bare = options.boundsOnly === true && options.out === undefined;
+  const device = deviceFor(options, [data, options.out]);
+  const bare = options.boundsOnly && options.out === undefined;
   const result = bare ? undefined : (options.out ?? newReals(data, type, points, device)) as V;
   return withResults(options.out === undefined && result !== undefined ? [result] : [], async () => {
     const { deviceSeconds, report } = await device.run('imaging.jacobian', {

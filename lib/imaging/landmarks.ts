@@ -1,11 +1,11 @@
 // Landmarks: pairs of points that belong together, and how far a displacement leaves them apart.
-import { callOptions, viewOf } from '../core/calls.ts';
-import { requireFields } from '../core/checks.ts';
+import { callOptions, viewOf } from '../core/call.ts';
+import { anything } from '../core/checks.ts';
 import { describeValue, makeTypedArray, typedArrayKind } from '../core/arrays.ts';
-import { DeviceArray } from '../core/device-array.ts';
 import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
+import { optionsOf, type ChecksOf } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { type CheckedImage, type Pixels } from '../files/image.ts';
 import { axesOf, gridOf } from './warp.ts';
@@ -26,10 +26,12 @@ export interface LandmarkError {
   readonly max: number;
 }
 
+const fields = optionsOf('landmarks', { reference: anything, template: anything } satisfies ChecksOf<Landmarks>);
+
 /** Refuses landmarks that are not as many pairs of points of `axes` finite coordinates. */
 export function requireLandmarks(landmarks: Landmarks | undefined, axes: number): void {
   if (landmarks === undefined) return;
-  requireFields(landmarks, ['reference', 'template'], 'landmarks', 'landmarks');
+  fields.read(landmarks, 'landmarks');
   for (const key of ['reference', 'template'] as const) {
     const points: unknown = landmarks[key];
     if (!Array.isArray(points) && typedArrayKind(points) === undefined) {
@@ -72,9 +74,4 @@ export async function landmarkError(
   }).sort();
   const mean = distances.reduce((sum, distance) => sum + distance, 0) / count;
   return { mean, p95: elementAt(distances, Math.min(count - 1, Math.ceil(0.95 * count) - 1)), max: elementAt(distances, count - 1) };
-}
-
-/** Frees device arrays that a call made for itself. */
-export function release(arrays: readonly (Pixels | undefined)[]): void {
-  for (const array of arrays) if (array instanceof DeviceArray) array.dispose();
 }

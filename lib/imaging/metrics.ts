@@ -2,10 +2,11 @@
 // into slices of a few milliseconds, between which the event loop gets its turn; what they read is copied at the call.
 import { types } from 'node:util';
 import { describeValue, makeFloat64, typedCopy } from '../core/arrays.ts';
-import { requireCount, requireFields, requireNumber, requireRange, requireReal, requireSignal, requireWhole } from '../core/checks.ts';
+import { abortSignal, anything, positive, requireNumber, requireRange, whole } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { refusal } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
+import { needed, normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import { inSlices } from '../core/slices.ts';
 import { sortInTurns, squaredDistances, surfaceOf, type Mask } from './distances.ts';
 import { checkImage, requireAlike, type CheckedImage, type Image } from '../files/image.ts';
@@ -87,7 +88,7 @@ export function meanSquaredError(image: HostImage, reference: HostImage): number
  * @param peak the largest value that pixels can have; default 1
  */
 export function psnr(image: HostImage, reference: HostImage, peak = 1): number {
-  requireReal(peak, 'peak');
+  requireNumber(peak, 'peak', { above: 0 });
   const error = meanSquaredError(image, reference);
   return error === 0 ? Infinity : requireRange(10 * Math.log10(peak ** 2 / error), 'peak');
 }
@@ -140,6 +141,10 @@ export interface SsimOptions {
   readonly signal?: AbortSignal;
 }
 
+const ssimOptions = optionsOf('ssim', {
+  window: normally(whole(3, 255), 7), range: normally(positive, 1), signal: abortSignal,
+} satisfies ChecksOf<SsimOptions>);
+
 /**
  * Structural similarity (Wang et al. 2004): mean over all windows of `window`ᵈ pixels with equal weights that lie inside of the
  * image, sample variances, K1 = 0.01, K2 = 0.03, mean over the channels. 1 for equal images.
@@ -147,11 +152,7 @@ export interface SsimOptions {
  * @throws ArgumentError when an image has a side shorter than the window
  */
 export async function ssim(image: HostImage, reference: HostImage, options: SsimOptions = {}): Promise<number> {
-  requireFields(options, ['window', 'range', 'signal'], 'options', 'ssim');
-  const { window = 7, range = 1, signal } = options;
-  requireReal(range, 'range');
-  requireWhole(window, 'window', 3, 255);
-  requireSignal(signal);
+  const { window, range, signal } = ssimOptions.read(options);
   if (window % 2 === 0) throw refusal('window', 'an odd number', String(window));
   const [a, b] = takenPair(image, reference);
   const shape = a.depth > 1 ? [a.width, a.height, a.depth] : [a.width, a.height];
@@ -235,6 +236,11 @@ export interface MaskShape {
   readonly depth?: number;
 }
 
+/** The extents of a grid; an image will do. */
+const gridFields = optionsOf('a grid', {
+  width: needed(whole(1)), height: needed(whole(1)), depth: normally(whole(1), 1), data: anything, channels: anything,
+});
+
 /**
  * Hausdorff distance of the borders of two labellings, in pixels: the farthest that a border pixel of one is from the border of the
  * other. Infinity when one is empty and the other is not, 0 when both are.
@@ -242,9 +248,7 @@ export interface MaskShape {
 export async function hausdorff(mask: Mask, reference: Mask, size: MaskShape): Promise<number> {
   labels(mask, reference);
   const [first, second] = [typedCopy(mask), typedCopy(reference)];
-  requireFields(size, ['width', 'height', 'depth', 'data', 'channels'], 'size', 'a grid');
-  const { width, height, depth = 1 } = size;
-  for (const [name, value] of Object.entries({ width, height, depth })) requireCount(value, `size.${name}`, 1);
+  const { width, height, depth } = gridFields.read(size, 'size');
   if (mask.length !== width * height * depth) {
     throw refusal('mask', `width * height * depth = ${width * height * depth} entries`, `${mask.length}`);
   }

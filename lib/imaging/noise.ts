@@ -1,7 +1,8 @@
 // Noise for tests and examples: a pure function of seed and pixel, the same in every run and for every size.
 import { isReal, makeFloat64 } from '../core/arrays.ts';
-import { requireChoice, requireCount, requireFields, requireNumber, requireReal, requireWhole } from '../core/checks.ts';
+import { choice, number, requireCount, whole } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
+import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import { checkImage, type Image } from '../files/image.ts';
 
 /** Options of {@link addNoise}. */
@@ -37,10 +38,13 @@ function wordOf(index: number, lane: number, key: number): number {
 /** Uniform in (0, 1): never an end. */
 const uniform = (index: number, lane: number, key: number): number => (wordOf(index, lane, key) + 0.5) / 2 ** 32;
 
-function requireSeed(seed: unknown): number {
-  requireWhole(seed, 'seed', 0, 2 ** 32 - 1);
-  return mix(((seed as number | undefined) ?? 0) + 0x51ed270b);
-}
+const seeds = whole(0, 2 ** 32 - 1);
+const keyOf = (seed: number): number => mix(seed + 0x51ed270b);
+
+const noiseOptions = optionsOf('addNoise', {
+  kind: normally(choice(['gaussian', 'impulsive'] as const), 'gaussian'), sigma: normally(number({ least: 0 }), 0.1),
+  amount: normally(number({ least: 0, most: 1 }), 0.1), seed: normally(seeds, 0),
+} satisfies ChecksOf<NoiseOptions>);
 
 /**
  * `count` standard normal numbers, number i a function of `seed` and i alone (Box and Muller 1958 on hashed counters).
@@ -49,7 +53,8 @@ function requireSeed(seed: unknown): number {
  */
 export function normalNumbers(count: number, seed = 0): Float64Array {
   requireCount(count, 'count', 0, 2 ** 40);
-  const key = requireSeed(seed);
+  seeds(seed, 'seed');
+  const key = keyOf(seed);
   const numbers = makeFloat64(count);
   for (let i = 0; i < count; i += 1) {
     numbers[i] = Math.sqrt(-2 * Math.log(uniform(i, 0, key))) * Math.cos(2 * Math.PI * uniform(i, 1, key));
@@ -63,13 +68,9 @@ export function normalNumbers(count: number, seed = 0): Float64Array {
  * @throws ArgumentError naming the option
  */
 export function addNoise<V extends Float32Array | Float64Array>(image: Image<V>, options: NoiseOptions = {}): Image<V> {
-  requireFields(options, ['kind', 'sigma', 'amount', 'seed'], 'options', 'addNoise');
+  const { kind, sigma, amount, seed } = noiseOptions.read(options);
   const { data } = checkImage(image, 'image');
-  const { kind = 'gaussian', sigma = 0.1, amount = 0.1, seed = 0 } = options;
-  requireChoice(kind, 'kind', ['gaussian', 'impulsive']);
-  if (sigma !== 0) requireReal(sigma, 'sigma');
-  requireNumber(amount, 'amount', { least: 0, most: 1 });
-  const key = requireSeed(seed);
+  const key = keyOf(seed);
   if (!isReal(data)) throw refusal('image.data', 'a typed array', 'a DeviceArray');
   const noisy = data.slice() as V;
   if (kind === 'gaussian') {

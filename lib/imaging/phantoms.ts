@@ -1,7 +1,8 @@
 // Generated images with known contents: what the quality of the operations is measured on.
 import { makeFloat64, makeTypedArray } from '../core/arrays.ts';
-import { requireChoice, requireCount, requireFields, requireNumber } from '../core/checks.ts';
+import { choice, number, requireCount } from '../core/checks.ts';
 import { elementAt } from '../core/known.ts';
+import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import type { Image } from '../files/image.ts';
 
 type Element = 'float32' | 'float64';
@@ -19,11 +20,14 @@ function allocate<T extends Element>(type: T | undefined, length: number): Array
   return makeTypedArray(type ?? 'float32', length) as ArrayOf<T>;
 }
 
-function checkPhantom(size: number, options: PhantomOptions, known: readonly string[], owner: string): void {
-  requireFields(options, ['type', 'dimensions', ...known], 'options', owner);
-  requireChoice(options.type, 'type', ['float32', 'float64']);
-  requireChoice(options.dimensions, 'dimensions', [2, 3]);
-  requireCount(size, 'size', 1, options.dimensions === 3 ? 2048 : 2 ** 16);
+const phantomChecks = {
+  type: choice(['float32', 'float64'] as const), dimensions: normally(choice([2, 3] as const), 2),
+} satisfies ChecksOf<PhantomOptions>;
+const headOptions = optionsOf('sheppLogan', phantomChecks);
+const discOptions = optionsOf('discs', phantomChecks);
+
+function requireSize(size: unknown, dimensions: 2 | 3): void {
+  requireCount(size, 'size', 1, dimensions === 3 ? 2048 : 2 ** 16);
 }
 
 /** An ellipsoid: contrast, half axes, centre, turn about z in degrees. */
@@ -53,8 +57,9 @@ const inPlane: readonly Ellipsoid[] = inSpace.map(([contrast, a, b, c, x, y, , d
  * @returns an image of size × size, or a volume of size × size × size with `dimensions: 3`
  * @throws ArgumentError naming the argument
  */
-export function sheppLogan<T extends Element = 'float32'>(size: number, options: PhantomOptions<T> = {}): Image<ArrayOf<T>> {
-  checkPhantom(size, options, [], 'sheppLogan');
+export function sheppLogan<T extends Element = 'float32'>(size: number, given: PhantomOptions<T> = {}): Image<ArrayOf<T>> {
+  const options = headOptions.read(given);
+  requireSize(size, options.dimensions);
   const depth = options.dimensions === 3 ? size : 1;
   const sum = makeFloat64(size * size * depth);
   const at = (i: number) => (2 * i + 1) / size - 1;
@@ -97,8 +102,9 @@ export interface DiscPhantom<V extends Float32Array | Float64Array = Float32Arra
  * @param size pixels of each side; `dimensions: 3` gives balls
  * @throws ArgumentError naming the argument
  */
-export function discs<T extends Element = 'float32'>(size: number, options: PhantomOptions<T> = {}): DiscPhantom<ArrayOf<T>> {
-  checkPhantom(size, options, [], 'discs');
+export function discs<T extends Element = 'float32'>(size: number, given: PhantomOptions<T> = {}): DiscPhantom<ArrayOf<T>> {
+  const options = discOptions.read(given);
+  requireSize(size, options.dimensions);
   const volume = options.dimensions === 3;
   const depth = volume ? size : 1;
   const mask = makeTypedArray('uint8', size * size * depth) as Uint8Array;
@@ -151,6 +157,10 @@ function warpOf(axis: number, p: readonly [number, number, number]): number {
   return axis === 1 ? 0.55 * wave(c, 2) + 0.3 * wave(a, 2) * wave(c, 1) : 0.5 * wave(b, 1) * wave(c, 1) - 0.5 * wave(a, 2);
 }
 
+const pairOptions = optionsOf('registrationPair', {
+  ...phantomChecks, amplitude: number({ above: 0, most: 2 ** 16 }),
+} satisfies ChecksOf<RegistrationPairOptions>);
+
 /**
  * A pair for registration whose displacement is known exactly: the template is a formula, and the reference is that formula at
  * the displaced points (no interpolation is involved).
@@ -161,10 +171,9 @@ function warpOf(axis: number, p: readonly [number, number, number]): number {
 export function registrationPair<T extends Element = 'float32'>(
   size: number, options: RegistrationPairOptions<T> = {},
 ): RegistrationPair<ArrayOf<T>> {
-  checkPhantom(size, options, ['amplitude'], 'registrationPair');
-  const volume = options.dimensions === 3;
-  const { amplitude = size / 32, type } = options;
-  requireNumber(amplitude, 'amplitude', { above: 0, most: 2 ** 16 });
+  const { amplitude = size / 32, type, dimensions } = pairOptions.read(options);
+  requireSize(size, dimensions);
+  const volume = dimensions === 3;
   const depth = volume ? size : 1;
   const axes = volume ? 3 : 2;
   const points = size * size * depth;

@@ -1,5 +1,5 @@
 // Pyramids of images: levels of half the extents, and the way of displacements back up.
-import { callOptions, viewOf } from '../core/calls.ts';
+import { callOptions, viewOf } from '../core/call.ts';
 import type { DeviceArray } from '../core/device-array.ts';
 import { resultArray, type Device } from '../core/device.ts';
 import type { CallOptions } from '../core/progress.ts';

@@ -1,12 +1,12 @@
 // The levels of a registration, the coarsest first, on the device of the call.
-import { callOptions, newReals, viewOf } from '../core/calls.ts';
+import { callOptions, newReals, release, viewOf } from '../core/call.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { Device, inputArray, resultArray } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { elementAt, lastOf, required } from '../core/known.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { type Pixels } from '../files/image.ts';
-import { landmarkError, release } from './landmarks.ts';
+import { landmarkError } from './landmarks.ts';
 import { double, halve, planPyramid, pointsOf, type PyramidLevel, type Resampled } from './pyramid.ts';
 import type { RegisterCall, RegisterResult, RegistrationLevel } from './register-options.ts';
 import { gridOf } from './warp.ts';
@@ -153,7 +153,7 @@ class Registration {
     level: number, images: LevelImages, initial: DeviceArray | undefined, iterations: number, calling: CallOptions,
   ): { field: DeviceArray; level: Promise<RegistrationLevel> } {
     const { device, reference: { type }, axes, options } = this.#call;
-    const { measure = 'ssd', alpha = 0.1, tau = 0, tolerance = 1e-3, variant = 'semi-implicit' } = options;
+    const { measure, alpha, tau = 0, tolerance, variant } = options;
     const explicit = variant === 'explicit';
     const size = elementAt(this.#levels, level);
     const { width, height, depth } = size;

@@ -1,7 +1,11 @@
 // What `imaging.register` takes and gives.
-import type { CallInfo } from '../core/calls.ts';
+import { describeValue } from '../core/arrays.ts';
+import { callChecks, type CallInfo } from '../core/call.ts';
+import { anything, callback, number, positive, whole, type Check } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
+import { refusal } from '../core/errors.ts';
 import { choices } from '../core/operations.gen.ts';
+import { nested, normally, optionsOf, parametersOf, rangesOf, type ChecksOf, type Taken } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
 import type { CheckedImage, GridSize, Image, Pixels } from '../files/image.ts';
 import type { JacobianRange } from './jacobian.ts';
@@ -54,6 +58,26 @@ export interface RegisterOptions<V extends Pixels = Pixels> extends CallOptions 
   readonly out?: { readonly displacement?: V; readonly warped?: V };
 }
 
+const { iterations: iterationsOfLevel, accelerate } = rangesOf('imaging.registration', 'iterations', 'accelerate');
+
+/** Iterations of all levels, or of each. */
+const iterations: Check<number | readonly number[]> = (value, name) => {
+  if (!Array.isArray(value)) return iterationsOfLevel(value, name);
+  if (value.length === 0) throw refusal(name, 'a number per level', describeValue(value));
+  value.forEach((count: unknown, level) => iterationsOfLevel(count, `${name}[${level}]`));
+};
+
+const out = nested(optionsOf('out', { displacement: anything, warped: anything } satisfies ChecksOf<NonNullable<RegisterOptions['out']>>));
+
+const checks = {
+  ...parametersOf('imaging.registration', 'measure', 'alpha', 'variant'), ...callChecks, accelerate, iterations, tau: positive,
+  levels: whole(1, 32), tolerance: normally(number({ least: 0 }), 1e-3), initial: anything, landmarks: anything, onLevel: callback, out,
+} satisfies ChecksOf<RegisterOptions>;
+
+/** Reads the options of a registration. */
+export const registerOptions = optionsOf('register', checks);
+export type TakenRegisterOptions<V extends Pixels = Pixels> = Taken<RegisterOptions<V>, typeof checks>;
+
 /** One level of a registration. */
 export interface RegistrationLevel extends GridSize {
   readonly depth: number;
@@ -97,5 +121,5 @@ export interface RegisterCall {
   readonly template: CheckedImage;
   readonly axes: 2 | 3;
   readonly initial: Pixels | undefined;
-  readonly options: RegisterOptions;
+  readonly options: TakenRegisterOptions;
 }

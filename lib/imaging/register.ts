@@ -1,49 +1,11 @@
 // imaging.register: curvature registration of two images or volumes, from coarse to fine.
-import { deviceFor, deviceOfCall, requireOut } from '../core/calls.ts';
-import { requireBoolean, requireCall, requireChoice, requireDevice, requireReal, requireWhole } from '../core/checks.ts';
-import { describeValue, isObject } from '../core/arrays.ts';
-import { DeviceArray } from '../core/device-array.ts';
+import { deviceFor, release, requireOut } from '../core/call.ts';
 import { refusal } from '../core/errors.ts';
 import { checkImage, requireAlike, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 import { requireLandmarks } from './landmarks.ts';
 import { registerLevels } from './register-levels.ts';
 import { axesOf, displacementData } from './warp.ts';
-import {
-  registrationMeasures, registrationVariants, type RegisterCall, type RegisterOptions, type RegisterResult,
-} from './register-options.ts';
-
-const names = [
-  'measure', 'alpha', 'tau', 'levels', 'iterations', 'tolerance', 'variant', 'accelerate', 'initial', 'landmarks', 'onLevel', 'device',
-  'out',
-];
-const mostIterations = 10_000_000;
-
-function checkIterations(iterations: unknown): void {
-  if (!Array.isArray(iterations)) return requireWhole(iterations, 'iterations', 0, mostIterations);
-  if (iterations.length === 0) throw refusal('iterations', 'a number per level', 'none');
-  iterations.forEach((count: unknown, level) => {
-    if (count === undefined) throw refusal(`iterations[${level}]`, 'a whole number', 'undefined');
-    requireWhole(count, `iterations[${level}]`, 0, mostIterations);
-  });
-}
-
-function checkOptions(options: RegisterOptions): void {
-  requireCall(options, names, 'register');
-  const { measure, alpha, tau, levels, iterations, tolerance, variant, accelerate, onLevel, device, out } = options;
-  requireChoice(measure, 'measure', registrationMeasures);
-  requireChoice(variant, 'variant', registrationVariants);
-  requireReal(alpha, 'alpha');
-  requireReal(tau, 'tau');
-  requireWhole(levels, 'levels', 1, 32);
-  checkIterations(iterations);
-  requireReal(tolerance, 'tolerance', false);
-  if (tolerance !== undefined && tolerance < 0) throw refusal('tolerance', 'zero or a positive number', String(tolerance));
-  requireBoolean(accelerate, 'accelerate');
-  if (accelerate === true && variant === 'explicit') throw refusal('accelerate', 'false with variant "explicit"', 'true');
-  if (onLevel !== undefined && typeof onLevel !== 'function') throw refusal('onLevel', 'a function', describeValue(onLevel));
-  if (out !== undefined && !isObject(out)) throw refusal('out', 'an object', describeValue(out));
-  requireDevice(device);
-}
+import { registerOptions, type RegisterCall, type RegisterOptions, type RegisterResult, type TakenRegisterOptions } from './register-options.ts';
 
 function checkPair(reference: Image, template: Image): { fixed: CheckedImage; moving: CheckedImage } {
   const fixed = checkImage(reference, 'reference');
@@ -56,7 +18,7 @@ function checkPair(reference: Image, template: Image): { fixed: CheckedImage; mo
 }
 
 /** Options that later steps read, as they are at the call. */
-function takenOptions(options: RegisterOptions): RegisterOptions {
+function takenOptions(options: TakenRegisterOptions): TakenRegisterOptions {
   const { iterations, landmarks, out } = options;
   return {
     ...options,
@@ -65,11 +27,6 @@ function takenOptions(options: RegisterOptions): RegisterOptions {
       : { landmarks: { reference: Float64Array.from(landmarks.reference), template: Float64Array.from(landmarks.template) } }),
     ...(out === undefined ? {} : { out: { ...out } }),
   };
-}
-
-/** Frees what the call made when its results are not handed out. */
-function disposeUnlessGiven(array: Pixels, given: Pixels | undefined): void {
-  if (array instanceof DeviceArray && array !== given) array.dispose();
 }
 
 /**
@@ -87,9 +44,10 @@ function disposeUnlessGiven(array: Pixels, given: Pixels | undefined): void {
  * @see Beck, Teboulle: A fast iterative shrinkage-thresholding algorithm (2009), for the extrapolation
  */
 export async function register<V extends Pixels>(
-  reference: Image<V>, template: Image<V>, options: RegisterOptions<V> = {},
+  reference: Image<V>, template: Image<V>, given: RegisterOptions<V> = {},
 ): Promise<RegisterResult<V>> {
-  checkOptions(options);
+  const options = registerOptions.read(given);
+  if (options.accelerate === true && options.variant === 'explicit') throw refusal('accelerate', 'false with variant "explicit"', 'true');
   const { fixed, moving } = checkPair(reference, template);
   const axes = axesOf(fixed);
   const initial = options.initial === undefined ? undefined : displacementData(options.initial, fixed, 'initial');
@@ -97,17 +55,14 @@ export async function register<V extends Pixels>(
   requireOut(options.out?.displacement, fixed.type, axes * fixed.points, 'out.displacement');
   requireOut(options.out?.warped, fixed.type, fixed.points, 'out.warped');
   const arrays = [fixed.data, moving.data, initial, options.out?.displacement, options.out?.warped];
-  deviceOfCall(options.device, arrays);
-  options.signal?.throwIfAborted();
-  const device = deviceFor(options.device, arrays);
+  const device = deviceFor(options, arrays);
   const call: RegisterCall = { device, reference: fixed, template: moving, axes, initial, options: takenOptions(options) };
   const { displacement, warped, ...rest } = await registerLevels(call);
   const { width, height, depth } = fixed;
   try {
     options.signal?.throwIfAborted();
   } catch (error) {
-    disposeUnlessGiven(displacement, options.out?.displacement);
-    disposeUnlessGiven(warped, options.out?.warped);
+    release([displacement, warped].filter((array) => array !== options.out?.displacement && array !== options.out?.warped));
     throw error;
   }
   return {

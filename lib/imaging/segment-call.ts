@@ -1,14 +1,15 @@
 // How segment calls its operation: once, or in chunks of iterations where the caller wants to hear of progress.
 import { makeResult } from '../core/arrays.ts';
-import { newReals, viewOf, withResults } from '../core/calls.ts';
-import { requireFields, requireSignal } from '../core/checks.ts';
+import { newReals, viewOf, withResults } from '../core/call.ts';
+import { abortSignal, anything } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { inputArray, resultArray, type RunResult } from '../core/device.ts';
 import { lastOf } from '../core/known.ts';
 import type { Reports } from '../core/operations.gen.ts';
-import { contourRingsInTurns } from './contour.ts';
+import { optionsOf, type ChecksOf } from '../core/options.ts';
+import { contourRingsInTurns, type ContourOptions } from './contour.ts';
 import type { CheckedImage, Pixels } from '../files/image.ts';
-import type { SegmentCall, SegmentResult } from './segment-options.ts';
+import { segmentParameters, type SegmentCall, type SegmentResult } from './segment-options.ts';
 
 /** Seconds that a chunk should take: a few reports a second. */
 const chunkSeconds = 0.2;
@@ -30,15 +31,12 @@ function lcm(a: number, b: number): number {
   return (a / x) * b;
 }
 
-const coefficientNames = [
-  'mu', 'nu', 'lambda1', 'lambda2', 'normalize', 'epsilon', 'eta', 'dt', 'step', 'tolerance', 'reinitializeEvery',
-  'reinitializeSteps', 'variant',
-] as const;
+const coefficientNames = Object.keys(segmentParameters) as (keyof typeof segmentParameters)[];
 
 async function runOnce(call: SegmentCall, arrays: Arrays, iterations: number, energyEvery: number): Promise<Run> {
   const { image, options, initial, device } = call;
   const { width, height, depth, channels, type } = image;
-  const coefficients = Object.fromEntries(coefficientNames.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])));
+  const coefficients = Object.fromEntries(coefficientNames.map((name) => [name, options[name]]));
   return device.run('imaging.segment', {
     type, width, height, depth, channels, ...coefficients, iterations, energyEvery,
     ...(arrays.given === undefined ? initial : { initial: 'given', given: viewOf(arrays.given) }),
@@ -58,7 +56,7 @@ function entriesOf({ report }: Run, before: number): { iteration: number; energy
  */
 async function runChunks(call: SegmentCall, arrays: Arrays, iterations: number, energyEvery: number) {
   const { options } = call;
-  const unit = lcm(Math.max(1, energyEvery), Math.max(1, options.reinitializeEvery ?? 0));
+  const unit = lcm(Math.max(1, energyEvery), Math.max(1, options.reinitializeEvery));
   const history: { iteration: number; energy: number }[] = [];
   let [done, chunk, deviceSeconds, given] = [0, unit, 0, arrays.given];
   for (;;) {
@@ -96,7 +94,7 @@ function onDevice(call: SegmentCall, arrays: Arrays, temporary: DeviceArray[]): 
 }
 
 async function runWhole(call: SegmentCall, arrays: Arrays) {
-  const { iterations = 500, energyEvery = 20, onProgress } = call.options;
+  const { iterations, energyEvery, onProgress } = call.options;
   if (onProgress === undefined) {
     const run = await runOnce(call, arrays, iterations, energyEvery);
     return { run, history: entriesOf(run, 0), done: run.report.iterations };
@@ -113,12 +111,14 @@ async function runWhole(call: SegmentCall, arrays: Arrays) {
   }
 }
 
+const contoursOptions = optionsOf('contours', {
+  level: anything, slice: anything, signal: abortSignal, // by contourRings
+} satisfies ChecksOf<ContourOptions & { readonly signal?: AbortSignal }>);
+
 /** {@link SegmentResult.contours} of a result. */
 function contoursOf({ width, height, depth }: CheckedImage, levelSet: Pixels): SegmentResult['contours'] {
   return async (options = {}) => {
-    requireFields(options, ['level', 'slice', 'signal'], 'options', 'contours');
-    const { signal, ...which } = options;
-    requireSignal(signal);
+    const { signal, ...which } = contoursOptions.read(options);
     signal?.throwIfAborted();
     const data = levelSet instanceof DeviceArray ? await levelSet.read(undefined, 0, { signal }) : levelSet;
     return contourRingsInTurns({ data: data as Float32Array | Float64Array, width, height, depth }, which, signal);

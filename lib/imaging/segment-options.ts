@@ -1,8 +1,10 @@
 // What `imaging.segment` takes and gives.
-import type { CallInfo, RealType } from '../core/calls.ts';
+import { callChecks, type CallInfo, type RealType } from '../core/call.ts';
+import { anything } from '../core/checks.ts';
 import type { DeviceArray } from '../core/device-array.ts';
 import type { Device } from '../core/device.ts';
 import { choices } from '../core/operations.gen.ts';
+import { normally, optionsOf, parametersOf, rangesOf, type ChecksOf, type Taken } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
 import type { ContourOptions, Ring } from './contour.ts';
 import type { CheckedImage, Pixels } from '../files/image.ts';
@@ -86,6 +88,20 @@ export interface SegmentOptions<V extends Pixels = Pixels> extends Omit<CallOpti
   readonly onProgress?: (done: number, total: number, state: SegmentProgress) => void;
 }
 
+/** Options that are the operation's own. */
+export const segmentParameters = parametersOf('imaging.segment',
+  'mu', 'nu', 'lambda1', 'lambda2', 'normalize', 'epsilon', 'eta', 'dt', 'step', 'tolerance', 'iterations', 'reinitializeEvery',
+  'reinitializeSteps', 'variant');
+
+const checks = {
+  ...segmentParameters, ...callChecks, energyEvery: normally(rangesOf('imaging.segment', 'energyEvery').energyEvery, 20),
+  weights: anything, initial: normally(anything, 'checkerboard' as never), out: anything,
+} satisfies ChecksOf<SegmentOptions>;
+
+/** Reads the options of a segmentation. */
+export const segmentOptions = optionsOf('segment', checks);
+export type TakenSegmentOptions<V extends Pixels = Pixels> = Taken<SegmentOptions<V>, typeof checks>;
+
 /** Result of {@link segment}. */
 export interface SegmentResult<V extends Pixels = Pixels> {
   /** Positive inside. */
@@ -118,7 +134,7 @@ export interface SegmentResult<V extends Pixels = Pixels> {
 export interface SegmentCall {
   readonly device: Device;
   readonly image: CheckedImage;
-  readonly options: SegmentOptions;
+  readonly options: TakenSegmentOptions;
   /** Fields of the operation that say what the level set is at the start. */
   readonly initial: Record<string, unknown>;
   readonly given: Pixels | undefined;

@@ -1,35 +1,20 @@
 // imaging.segment: two regions by active contours without edges.
 import { describeValue, holds, isObject } from '../core/arrays.ts';
-import { deviceFor, requireOut } from '../core/calls.ts';
-import { requireBoolean, requireCall, requireChoice, requireDevice, requireFields, requireReal, requireWhole } from '../core/checks.ts';
+import { deviceFor, requireOut } from '../core/call.ts';
+import { anything, choice, positive } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { refusal } from '../core/errors.ts';
-import { elementAt, required } from '../core/known.ts';
-import type { CallOptions } from '../core/progress.ts';
+import { elementAt } from '../core/known.ts';
+import { normally, optionsOf } from '../core/options.ts';
 import { checkImage, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 import { segmentInChunks } from './segment-call.ts';
-import { segmentSteps, segmentVariants, type SegmentCall, type SegmentOptions, type SegmentResult } from './segment-options.ts';
+import { segmentOptions, type SegmentCall, type SegmentOptions, type SegmentResult, type TakenSegmentOptions } from './segment-options.ts';
 
-const known = [
-  'mu', 'nu', 'lambda1', 'lambda2', 'weights', 'normalize', 'epsilon', 'eta', 'dt', 'step', 'tolerance', 'iterations', 'initial',
-  'reinitializeEvery', 'reinitializeSteps', 'energyEvery', 'variant', 'device', 'out',
-];
-const mostIterations = 2 ** 24;
-
-function checkOptions(options: SegmentOptions): void {
-  if (isObject(options) && 'contours' in options) {
-    throw refusal('contours', 'no such option: contours are traced by `await result.contours()`', describeValue(options.contours));
+function optionsFrom<V extends Pixels>(given: SegmentOptions<V>): TakenSegmentOptions<V> {
+  if (isObject(given) && 'contours' in given) {
+    throw refusal('contours', 'no such option: contours are traced by `await result.contours()`', describeValue(given.contours));
   }
-  requireCall(options as CallOptions, known, 'segment');
-  for (const name of ['mu', 'nu', 'lambda1', 'lambda2', 'epsilon', 'eta', 'dt', 'tolerance'] as const) {
-    requireReal(options[name], name, false);
-  }
-  for (const name of ['iterations', 'reinitializeEvery', 'energyEvery'] as const) requireWhole(options[name], name, 0, mostIterations);
-  requireWhole(options.reinitializeSteps, 'reinitializeSteps', 1, 1000);
-  requireBoolean(options.normalize, 'normalize');
-  requireChoice(options.step, 'step', segmentSteps);
-  requireChoice(options.variant, 'variant', segmentVariants);
-  requireDevice(options.device);
+  return segmentOptions.read(given);
 }
 
 function checkWeights(weights: unknown, channels: number): void {
@@ -52,23 +37,25 @@ function requirePoint(value: unknown, name: string, axes: number): readonly numb
 const corner = (letters: readonly string[], point: readonly number[]): Record<string, number> =>
   Object.fromEntries(point.map((value, axis) => [elementAt(letters, axis), value]));
 
+const kind = choice(['checkerboard', 'ball', 'box'] as const);
+const shapes = {
+  checkerboard: optionsOf('a checkerboard', { kind, square: normally(positive, 5) }),
+  ball: optionsOf('a ball', { kind, centre: anything, radius: positive }),
+  box: optionsOf('a box', { kind, low: anything, high: anything }),
+};
+
 /** The fields of the operation for a shape. */
-function shapeFields(shape: { readonly kind: string } & Record<string, unknown>, image: CheckedImage): Record<string, unknown> {
-  requireChoice(shape.kind, 'initial.kind', ['checkerboard', 'ball', 'box']);
-  const fields = required({ checkerboard: ['square'], ball: ['centre', 'radius'], box: ['low', 'high'] }[shape.kind]);
-  requireFields(shape, ['kind', ...fields], 'initial', `a ${shape.kind}`);
+function shapeFields(shape: { readonly kind: keyof typeof shapes } & Record<string, unknown>, image: CheckedImage): Record<string, unknown> {
+  kind(shape.kind, 'initial.kind');
+  const fields: Record<string, unknown> = shapes[shape.kind].read(shape, 'initial');
   const sides = [image.width, image.height, ...(image.depth > 1 ? [image.depth] : [])];
-  if (shape.kind === 'checkerboard') {
-    requireReal(shape['square'], 'initial.square');
-    return { initial: 'checkerboard', square: shape['square'] };
-  }
+  if (shape.kind === 'checkerboard') return { initial: 'checkerboard', square: fields['square'] };
   if (shape.kind === 'ball') {
-    requireReal(shape['radius'], 'initial.radius');
-    const centre = requirePoint(shape['centre'], 'initial.centre', sides.length) ?? sides.map((side) => (side - 1) / 2);
-    return { initial: 'ball', radius: shape['radius'] ?? Math.max(0.5, Math.min(...sides) / 3), ...corner(['x0', 'y0', 'z0'], centre) };
+    const centre = requirePoint(fields['centre'], 'initial.centre', sides.length) ?? sides.map((side) => (side - 1) / 2);
+    return { initial: 'ball', radius: fields['radius'] ?? Math.max(0.5, Math.min(...sides) / 3), ...corner(['x0', 'y0', 'z0'], centre) };
   }
-  const low = requirePoint(shape['low'], 'initial.low', sides.length) ?? sides.map((side) => (side - 1) / 4);
-  const high = requirePoint(shape['high'], 'initial.high', sides.length) ?? sides.map((side) => (3 * (side - 1)) / 4);
+  const low = requirePoint(fields['low'], 'initial.low', sides.length) ?? sides.map((side) => (side - 1) / 4);
+  const high = requirePoint(fields['high'], 'initial.high', sides.length) ?? sides.map((side) => (3 * (side - 1)) / 4);
   return { initial: 'box', ...corner(['x0', 'y0', 'z0'], low), ...corner(['x1', 'y1', 'z1'], high) };
 }
 
@@ -77,16 +64,18 @@ function checkInitial(initial: unknown, image: CheckedImage): Pick<SegmentCall, 
     requireOut(initial, image.type, image.points, 'initial');
     return { initial: { initial: 'given' }, given: initial as Pixels };
   }
-  if (typeof initial === 'string') return { initial: shapeFields({ kind: initial }, image), given: undefined };
+  if (typeof initial === 'string') return { initial: shapeFields({ kind: initial as keyof typeof shapes }, image), given: undefined };
   if (typeof initial !== 'object' || initial === null || Array.isArray(initial)) {
     throw refusal('initial', 'a level set or a shape', describeValue(initial));
   }
-  return { initial: shapeFields(initial as { kind: string }, image), given: undefined };
+  return { initial: shapeFields(initial as { kind: keyof typeof shapes }, image), given: undefined };
 }
+
+const outFields = optionsOf('out', { levelSet: anything, mask: anything });
 
 function checkOut(out: SegmentOptions['out'], image: CheckedImage): void {
   if (out === undefined) return;
-  requireFields(out, ['levelSet', 'mask'], 'out', 'out');
+  outFields.read(out, 'out');
   requireOut(out.levelSet, image.type, image.points, 'out.levelSet');
   const mask: unknown = out.mask;
   if (mask === undefined) return;
@@ -95,7 +84,7 @@ function checkOut(out: SegmentOptions['out'], image: CheckedImage): void {
 }
 
 /** Options that later chunks read, as they are at the call. */
-function takenOptions(options: SegmentOptions): SegmentOptions {
+function takenOptions(options: TakenSegmentOptions): TakenSegmentOptions {
   const { weights, out } = options;
   return {
     ...options, ...(weights === undefined ? {} : { weights: [...weights] }), ...(out === undefined ? {} : { out: { ...out } }),
@@ -119,14 +108,13 @@ function takenOptions(options: SegmentOptions): SegmentOptions {
  *   that the device or the image does not go with; `ERR_WARPLOOM_OUT_OF_MEMORY`; `ERR_WARPLOOM_DEVICE_LOST`. Aborted calls reject
  *   with `signal.reason`.
  */
-export async function segment<V extends Pixels>(image: Image<V>, options: SegmentOptions<V> = {}): Promise<SegmentResult<V>> {
-  checkOptions(options);
+export async function segment<V extends Pixels>(image: Image<V>, given: SegmentOptions<V> = {}): Promise<SegmentResult<V>> {
+  const options = optionsFrom(given);
   const checked = checkImage(image, 'image');
   checkWeights(options.weights, checked.channels);
-  const { initial, given } = checkInitial(options.initial ?? 'checkerboard', checked);
+  const start = checkInitial(options.initial, checked);
   checkOut(options.out, checked);
-  const arrays = [image.data, given, options.out?.levelSet, options.out?.mask];
-  options.signal?.throwIfAborted();
-  const device = deviceFor(options.device, arrays);
-  return await segmentInChunks({ device, image: checked, options: takenOptions(options), initial, given }) as SegmentResult<V>;
+  const arrays = [image.data, start.given, options.out?.levelSet, options.out?.mask];
+  const device = deviceFor(options, arrays);
+  return await segmentInChunks({ device, image: checked, options: takenOptions(options), ...start }) as SegmentResult<V>;
 }

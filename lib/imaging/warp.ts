@@ -1,10 +1,11 @@
 // imaging.warp: an image at displaced points.
 import {
-  callOptions, deviceFor, deviceOfCall, newReals, requireOut, requireReals, viewOf, withResults, type CallInfo, type RealType,
-} from '../core/calls.ts';
-import { requireCall, requireDevice } from '../core/checks.ts';
+  callChecks, callOptions, deviceFor, newReals, requireOut, requireReals, viewOf, withResults, type CallInfo, type RealType,
+} from '../core/call.ts';
+import { anything } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
+import { optionsOf, type ChecksOf } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { checkImage, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 
@@ -56,6 +57,8 @@ export function gridOf({ type, width, height, depth }: CheckedImage) {
   return { type, width, height, depth };
 }
 
+const warpOptions = optionsOf('warp', { ...callChecks, out: anything } satisfies ChecksOf<WarpOptions>);
+
 /**
  * An image at x + u(x): `result(x) = image(x + u(x))` by linear interpolation, every channel. Points outside of the grid take the
  * nearest border point's value; a displacement of NaN gives NaN, and so does a NaN pixel to all points interpolated from it.
@@ -64,17 +67,14 @@ export function gridOf({ type, width, height, depth }: CheckedImage) {
  * @throws ArgumentError naming the argument, before any work; aborted calls reject with `signal.reason`
  */
 export async function warp<V extends Pixels>(
-  image: Image<V>, displacement: Image | Pixels, options: WarpOptions<V> = {},
+  image: Image<V>, displacement: Image | Pixels, given: WarpOptions<V> = {},
 ): Promise<WarpResult<V>> {
-  requireCall(options, ['device', 'out'], 'warp');
-  requireDevice(options.device);
+  const options = warpOptions.read(given);
   const checked = checkImage(image, 'image');
   const positions = displacementData(displacement, checked, 'displacement');
   const { data, type, width, height, depth, channels, points } = checked;
   requireOut(options.out, type, data.length);
-  deviceOfCall(options.device, [data, positions, options.out]);
-  options.signal?.throwIfAborted();
-  const device = deviceFor(options.device, [data, positions, options.out]);
+  const device = deviceFor(options, [data, positions, options.out]);
   const result = (options.out ?? newReals(data, type, data.length, device)) as V;
   return withResults(options.out === undefined ? [result] : [], async () => {
     const { deviceSeconds } = await device.run('imaging.warp', {

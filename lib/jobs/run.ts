@@ -1,7 +1,7 @@
 // jobs.run: a job from a program, as `warploom run` runs it from a file.
 import { describeValue, isObject } from '../core/arrays.ts';
-import { callback, checkOptions, choice, optionTable, truth } from '../core/options.ts';
-import { requirePath, requireSignal } from '../core/checks.ts';
+import { callback, choice, fileName, abortSignal, truth } from '../core/checks.ts';
+import { optionsOf, type ChecksOf } from '../core/options.ts';
 import { refusal } from '../core/errors.ts';
 import { snapshot } from '../core/snapshot.ts';
 import type { JobDescription } from './kinds/index.ts';
@@ -11,10 +11,10 @@ import type { ItemResult, RunOptions } from './runner.ts';
 /** Options of {@link run}. */
 export interface JobOptions extends RunOptions, LoadOptions {}
 
-const options = optionTable({
-  results: requirePath, folder: requirePath, again: truth, followLinks: truth, signal: requireSignal, onProgress: callback,
-  backend: choice(['auto', 'cuda', 'cpu', 'simt']),
-});
+const options = optionsOf('jobs.run', {
+  results: fileName, folder: fileName, again: truth, followLinks: truth, signal: abortSignal, onProgress: callback,
+  backend: choice(['auto', 'cuda', 'cpu', 'simt'] as const),
+} satisfies ChecksOf<JobOptions>);
 
 /**
  * Runs a job: every item of its sweep, one after another, each with its own folder of results. Items that an earlier run has finished
@@ -37,10 +37,9 @@ export async function run(job: string | JobDescription, given: JobOptions = {}):
   if (typeof job !== 'string' && !isObject(job)) {
     throw refusal('job', 'the path of a job file or a job as an object', describeValue(job));
   }
-  if (typeof job === 'string') requirePath(job, 'job');
-  checkOptions(options, given, 'jobs.run');
+  if (typeof job === 'string') fileName(job, 'job');
+  const { backend, folder, ...rest } = options.read(given);
   const source = snapshot(job);
-  const { backend, folder, ...rest } = given;
   const [{ loadJob }, { runJob }] = await Promise.all([import('./load.ts'), import('./runner.ts')]);
   rest.signal?.throwIfAborted();
   const place = { ...(backend === undefined ? {} : { backend }), ...(folder === undefined ? {} : { folder }) };

@@ -1,9 +1,12 @@
 // One call's problem: type, shape and views, resolved from the options that all operations share.
-import { elementTypeOf, makeResult } from '../core/arrays.ts';
+import { elementTypeOf } from '../core/arrays.ts';
+import { newArray, release } from '../core/call.ts';
 import { refusal } from '../core/errors.ts';
 import { DeviceArray } from '../core/device-array.ts';
-import { type Device, implicitDevice, resultArray } from '../core/device.ts';
+import type { Device } from '../core/device.ts';
 import { elementAt, required } from '../core/known.ts';
+import type { Taken } from '../core/options.ts';
+import type { batchChecks } from './options.ts';
 import {
   describe, elementCount, extentOf, impliesComplex, isConstant, isRealArray, isSplit, requireBand, requireVector,
   typeOf, vectorStrides, vectorView, type Shape, type View,
@@ -31,13 +34,14 @@ export interface Problem {
   readonly layoutOf: (name: string) => Layout;
 }
 
-type Options = BatchOptions<string> & { readonly complex?: boolean };
+/** The options that give a problem, read by their checks. */
+type Options = Taken<BatchOptions<string> & { readonly complex?: boolean }, ReturnType<typeof batchChecks>>;
 
 /** Resolves element type, n, batch and ragged offsets of a call from its bands and vectors. */
 export function resolveBatch(options: Options, vectors: Vectors, known: Names): Problem {
-  const arrays = collectArrays(options as Readonly<Record<string, unknown>>, vectors, known.bands);
+  const arrays = collectArrays(options, vectors, known.bands);
   const type = resolveType(options.complex === true, arrays, options, known.bands);
-  const { layout = 'contiguous', layouts, rhsCount = 1 } = options;
+  const { layout, layouts, rhsCount } = options;
   const layoutOf = layouts === undefined ? () => layout : (name: string): Layout => layouts[known.like[name] ?? name] ?? layout;
   if (options.offsets !== undefined) return resolveRagged(options, type, layoutOf, rhsCount, known.arrays);
   return { type, layoutOf, shape: resolveShape(options, vectors, arrays, type, layoutOf, rhsCount) };
@@ -49,11 +53,11 @@ interface Collected {
   readonly bands: Band[];
 }
 
-function collectArrays(options: Readonly<Record<string, unknown>>, vectors: Vectors, bandNames: readonly string[]): Collected {
+function collectArrays(options: object, vectors: Vectors, bandNames: readonly string[]): Collected {
   const names: string[] = [];
   const bands: Band[] = [];
   for (const name of bandNames) {
-    const band = options[name];
+    const band = (options as Readonly<Record<string, unknown>>)[name];
     if (band === undefined) continue;
     requireBand(band, name);
     names.push(name);
@@ -169,36 +173,10 @@ export function shapeParameters({ type, shape, offsets }: Problem): Record<strin
   return offsets === undefined ? { type, n, batch } : { type, n, batch, offsets };
 }
 
-/** The device of a call: the one asked for, else that of its device arrays, else the thread's default, which may still be opening. */
-export function resolveDevice(asked: Device | undefined, arrays: readonly unknown[]): Device {
-  let device = asked;
-  for (const array of arrays) {
-    if (array instanceof DeviceArray) {
-      device = sameDevice(device, array);
-    } else if (isSplit(array)) {
-      if (array.re instanceof DeviceArray) device = sameDevice(device, array.re);
-      if (array.im instanceof DeviceArray) device = sameDevice(device, array.im);
-    }
-  }
-  return device ?? implicitDevice();
-}
-
-function sameDevice(device: Device | undefined, array: DeviceArray): Device {
-  if (device === undefined || array.device === device) return array.device;
-  throw refusal('device', 'the device of all device arrays of the call', 'another one');
-}
-
-/** Frees what a vector holds on a device. */
-export function freeVector(vector: Vector): void {
-  for (const part of isSplit(vector) ? [vector.re, vector.im] : [vector]) {
-    if (part instanceof DeviceArray) part.dispose();
-  }
-}
-
 /** Space for `length` entries typed and kept like `like`: on the device when `like` is there. Gaps are left between strides. */
 function arrayLike(like: RealArray | DeviceArray, length: number, device: Device, gaps: boolean): RealArray | DeviceArray {
-  if (like instanceof DeviceArray) return resultArray(device, like.type, length, gaps);
-  return makeResult(required(elementTypeOf(like)), length) as RealArray;
+  const type = like instanceof DeviceArray ? like.type : required(elementTypeOf(like));
+  return newArray(like, type, length, device, gaps) as RealArray | DeviceArray;
 }
 
 /** Space for array `name` of the problem, typed and kept like `like`. */
@@ -230,7 +208,7 @@ export async function withResult<V extends Vector, Result>(
   try {
     return await use(result);
   } catch (error) {
-    if (out === undefined) freeVector(result);
+    if (out === undefined) release([result]);
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 // From what callers pass (typed arrays, device arrays, split complex, constants) to the strided views
 // that every backend takes. Cheap checks only: kinds, types, lengths; never the elements.
 import { describeValue, elementTypeOf, isReal as isRealArray, typedArrayKind } from '../core/arrays.ts';
+import { hasParts } from '../core/call.ts';
 import { refusal } from '../core/errors.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import type {
@@ -27,12 +28,6 @@ export interface Shape {
 }
 
 export { isRealArray };
-
-/** { re, im } of anything; looking a name up in a typed array is slow, so those are ruled out first. */
-function hasParts(value: unknown): value is { re: unknown; im: unknown } {
-  return typeof value === 'object' && value !== null && !ArrayBuffer.isView(value) && !(value instanceof DeviceArray)
-    && 're' in value && 'im' in value;
-}
 
 export function isSplit(value: unknown): value is SplitComplex {
   return hasParts(value) && typeof value.re === 'object';

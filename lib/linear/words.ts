@@ -97,8 +97,3 @@ export function backwardErrorsLike<V extends Vector>(rhs: V, device: Device, len
   const onDevice = (isSplit(rhs) ? rhs.re : rhs) instanceof DeviceArray;
   return (onDevice ? resultArray(device, 'float64', length) : makeResult('float64', length)) as BackwardErrors<V>;
 }
-
-/** Frees backward errors of a call that failed. */
-export function freeErrors(errors: Float64Array | DeviceArray | undefined): void {
-  if (errors instanceof DeviceArray) errors.dispose();
-}

@@ -1,14 +1,16 @@
 // scan.prefix: parallel prefix sums, products and maxima.
-import { describeValue, holds, requireLength } from '../core/arrays.ts';
+import { describeValue, holds } from '../core/arrays.ts';
 import {
-  callOptions, deviceFor, deviceOfCall, newReals, requireOut, requireReals, viewOf, withResults, type CallInfo, type Reals, type RealType,
-} from '../core/calls.ts';
-import { requireBoolean, requireCall, requireChoice, requireDevice } from '../core/checks.ts';
+  callChecks, callOptions, deviceFor, newReals, requireOut, requireReals, viewOf, withResults, type CallInfo, type Reals, type RealType,
+} from '../core/call.ts';
+import { anything, choice, whole } from '../core/checks.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
-import type { CallOptions } from '../core/progress.ts';
+import { maxElements } from '../core/limits.ts';
 import { choices } from '../core/operations.gen.ts';
+import { normally, optionsOf, parametersOf, type ChecksOf, type Taken } from '../core/options.ts';
+import type { CallOptions } from '../core/progress.ts';
 
 /** Arrays a scan takes. */
 export type ScanArray = Reals;
@@ -65,21 +67,17 @@ export interface ScanResult<V extends ScanArray = ScanArray> {
   };
 }
 
-const known = ['operator', 'exclusive', 'flags', 'batch', 'algorithm', 'depth', 'radix', 'device', 'out'];
+const checks = {
+  ...parametersOf('scan.prefix', 'operator', 'exclusive', 'algorithm'), ...callChecks,
+  depth: normally(choice(scanDepths), 0), radix: normally(choice([2, 4] as const), 2), batch: normally(whole(0, maxElements), 1),
+  flags: anything, out: anything,
+} satisfies ChecksOf<ScanOptions>;
+const scanOptions = optionsOf('scan', checks);
 
-/** Checks that do not depend on other arguments. */
-function checkOptions(options: ScanOptions): void {
-  requireCall(options, known, 'scan');
-  const { operator, exclusive, algorithm, depth, radix, device, batch } = options;
-  requireChoice(operator, 'operator', scanOperators);
-  requireBoolean(exclusive, 'exclusive');
-  requireChoice(algorithm, 'algorithm', scanAlgorithms);
-  requireChoice(depth, 'depth', scanDepths);
-  requireChoice(radix, 'radix', [2, 4]);
-  if (batch !== undefined) requireLength(batch, 'batch');
-  requireDevice(device);
-  if (depth !== undefined && depth !== 0 && algorithm !== 'regpack') {
-    throw refusal('depth', `none with algorithm "${algorithm ?? 'auto'}" (it is the packing depth of regpack)`, String(depth));
+/** Refuses options that do not go together. */
+function checkTogether({ depth, radix, algorithm }: Taken<ScanOptions, typeof checks>): void {
+  if (depth !== 0 && algorithm !== 'regpack') {
+    throw refusal('depth', `none with algorithm "${algorithm}" (it is the packing depth of regpack)`, String(depth));
   }
   if (radix === 4 && algorithm === 'shared') throw refusal('radix', '2 with algorithm "shared"', '4');
 }
@@ -115,16 +113,15 @@ function checkFlags(flags: unknown, length: number): void {
  *   `ERR_WARPLOOM_OUT_OF_MEMORY`; `ERR_WARPLOOM_DEVICE_LOST`. Aborted calls reject with `signal.reason`.
  * @see Davidson, Owens: Register Packing for Cyclic Reduction (2011), section 3 and Figs. 2 and 8
  */
-export async function scan<V extends ScanArray>(values: V, options: ScanOptions<V> = {}): Promise<ScanResult<V>> {
-  checkOptions(options);
+export async function scan<V extends ScanArray>(values: V, given: ScanOptions<V> = {}): Promise<ScanResult<V>> {
+  const options = scanOptions.read(given);
+  checkTogether(options);
   const type = requireReals(values, 'values');
-  const { operator = 'sum', exclusive = false, flags, batch = 1, algorithm = 'auto', depth = 0, radix = 2, out } = options;
+  const { operator, exclusive, flags, batch, algorithm, depth, radix, out } = options;
   const n = rowLength(values, batch);
   checkFlags(flags, values.length);
   requireOut(out, type, values.length);
-  deviceOfCall(options.device, [values, out, flags]);
-  options.signal?.throwIfAborted();
-  const device = deviceFor(options.device, [values, out, flags]);
+  const device = deviceFor(options, [values, out, flags]);
   const result = (out ?? newReals(values, type, values.length, device)) as V;
   return withResults(out === undefined ? [result] : [], async () => {
     const { deviceSeconds } = await device.run('scan.prefix', {

@@ -2,8 +2,10 @@
 // Limits by architecture: CUDA C++ Programming Guide, technical specifications per compute capability; allocation units and
 // carve-outs: the toolkit's cuda_occupancy.h, against which test/scratchpad/occupancy.test.ts compares.
 import { describeValue, isObject } from '../core/arrays.ts';
+import { whole } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { required } from '../core/known.ts';
+import { needed, normally, optionsOf, type ChecksOf } from '../core/options.ts';
 
 /** Limits of one multiprocessor. Bytes where nothing else is said. */
 export interface Multiprocessor {
@@ -109,19 +111,10 @@ function byShared(limits: Multiprocessor, allocated: number, carveout: number | 
   return Math.floor((limits.carveouts.find((size) => size >= wanted) ?? limits.shared) / allocated);
 }
 
-function checkResources(kernel: KernelResources): void {
-  const whole = (name: keyof KernelResources, low: number, high: number) => {
-    const value: unknown = kernel[name];
-    if (value === undefined && name !== 'threads') return;
-    if (Number.isSafeInteger(value) && (value as number) >= low && (value as number) <= high) return;
-    throw refusal(name, `a whole number from ${low} to ${high}`, describeValue(value));
-  };
-  if (!isObject(kernel)) throw refusal('kernel', 'an object { threads }', describeValue(kernel));
-  whole('threads', 1, 1024);
-  whole('registers', 0, 1024);
-  whole('sharedBytes', 0, 2 ** 40);
-  whole('carveout', 0, 2 ** 40);
-}
+const resources = optionsOf('scratchpad.occupancy', {
+  threads: needed(whole(1, 1024)), registers: normally(whole(0, 1024), 32), sharedBytes: normally(whole(0, 2 ** 40), 0),
+  carveout: whole(0, 2 ** 40),
+} satisfies ChecksOf<KernelResources>);
 
 /**
  * Blocks of a kernel that a multiprocessor holds at a time, as cudaOccupancyMaxActiveBlocksPerMultiprocessor counts them.
@@ -132,9 +125,9 @@ export function occupancy(kernel: KernelResources, architecture: Architecture = 
   if (!architectures.includes(architecture)) {
     throw refusal('architecture', `one of ${architectures.join(', ')}`, describeValue(architecture));
   }
-  checkResources(kernel);
+  if (!isObject(kernel)) throw refusal('kernel', 'an object { threads }', describeValue(kernel));
+  const { threads, registers: perThread, sharedBytes, carveout } = resources.read(kernel);
   const multiprocessor: Multiprocessor = multiprocessors[architecture];
-  const { threads, registers: perThread = 32, sharedBytes = 0, carveout } = kernel;
   const warps = Math.ceil(threads / 32);
   const allocatedShared = ceilTo(sharedBytes + multiprocessor.sharedReserve, multiprocessor.sharedUnit);
   const limits = {

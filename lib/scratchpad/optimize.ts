@@ -1,6 +1,8 @@
 // The pass as callers see it; what it is made of is loaded by the first call.
+import { describeValue } from '../core/arrays.ts';
+import { refusal } from '../core/errors.ts';
 import { snapshot } from '../core/snapshot.ts';
-import { checkOptions, type OptimizeOptions } from './options.ts';
+import { optimizeOptions, type OptimizeOptions } from './options.ts';
 import type { OptimizeResult } from './report.ts';
 
 /**
@@ -15,8 +17,8 @@ import type { OptimizeResult } from './report.ts';
  * @throws WarploomError (ERR_WARPLOOM_INTERNAL) where the rewritten text fails the check that it is put through before it is returned
  */
 export async function optimize(source: string, given: OptimizeOptions = {}): Promise<OptimizeResult> {
-  checkOptions(source, given);
-  const options = snapshot(given);
+  if (typeof source !== 'string') throw refusal('source', 'the text of a CUDA C++ file', describeValue(source));
+  const options = snapshot(optimizeOptions.read(given));
   const { optimizeSource } = await import('./optimizer.ts');
   return optimizeSource(source, options);
 }

@@ -9,7 +9,7 @@ import { applyEdits, emitKernel, type Edit } from './emit.ts';
 import { describeKernel, placeOf, residencyOf, type Described, type Description } from './describe.ts';
 import { layOut, type Layout } from './layout.ts';
 import { Library } from './model.ts';
-import type { OptimizeOptions } from './options.ts';
+import type { TakenOptimizeOptions } from './options.ts';
 import { Program, type FunctionNode } from './program.ts';
 import { Refusal, remedyOf } from './refusal.ts';
 import { reorderSource, sameOrder, type Reordered } from './reorder.ts';
@@ -18,7 +18,7 @@ import { descend, parse, position, type Syntax } from './syntax.ts';
 import { Work } from './work.ts';
 
 interface Settings extends CheckOptions {
-  readonly options: OptimizeOptions;
+  readonly options: TakenOptimizeOptions;
   /** What the searches of the call may still spend. */
   readonly work: Work;
 }
@@ -28,15 +28,15 @@ interface Treated extends Description {
   readonly expected: Expected | undefined;
 }
 
-function settingsOf(options: OptimizeOptions): Settings {
+function settingsOf(options: TakenOptimizeOptions): Settings {
   return {
-    options, shape: shapeOf(options), macros: options.macros ?? [], defines: new Map(Object.entries(options.defines ?? {})),
-    trusted: new Set(options.functions ?? []), work: new Work(options.budget, options.signal),
+    options, shape: shapeOf(options), macros: options.macros, defines: new Map(Object.entries(options.defines)),
+    trusted: new Set(options.functions), work: new Work(options.budget, options.signal),
   };
 }
 
 /** The shape of blocks, where the caller promises it. */
-function shapeOf({ blockThreads }: OptimizeOptions): BlockShape | undefined {
+function shapeOf({ blockThreads }: TakenOptimizeOptions): BlockShape | undefined {
   if (!Array.isArray(blockThreads)) return undefined;
   const [x, y = 1, z = 1] = blockThreads as readonly number[];
   return [required(x), y, z];
@@ -48,9 +48,9 @@ function analysisOptions({ options, trusted, shape }: Settings): AnalysisOptions
 }
 
 /** Why the text of a kernel stays as it is; undefined where it is rewritten. */
-function reasonToKeep({ arrays }: Analysis, { plan }: Layout, described: Described, options: OptimizeOptions): string | undefined {
+function reasonToKeep({ arrays }: Analysis, { plan }: Layout, described: Described, options: TakenOptimizeOptions): string | undefined {
   if (arrays.length === 0) return 'no shared arrays';
-  if (options.reuse === false) return undefined;
+  if (!options.reuse) return undefined;
   if (arrays.length === 1) return 'one shared array only';
   if (plan.bytes >= plan.bytesBefore) return 'all arrays are needed at the same time';
   const { residency } = described;
@@ -63,7 +63,7 @@ function reasonToKeep({ arrays }: Analysis, { plan }: Layout, described: Describ
 async function treat(syntax: Syntax, library: Library, fn: FunctionNode, settings: Settings, origin: Reordered): Promise<Treated> {
   const analysis = analyse(library, fn, analysisOptions(settings));
   const { options } = settings;
-  const layout = await layOut(analysis, options.planner ?? 'exact', options.reuse ?? true, settings.work);
+  const layout = await layOut(analysis, options.planner, options.reuse, settings.work);
   const residency = residencyOf(analysis, layout, options);
   const described: Described = { analysis, layout, residency, origin };
   const reason = reasonToKeep(analysis, layout, described, options);
@@ -167,10 +167,10 @@ async function run(source: string, settings: Settings, origin: Reordered): Promi
 }
 
 /** `optimize` with options that are checked and the call's own. */
-export async function optimizeSource(source: string, options: OptimizeOptions): Promise<OptimizeResult> {
+export async function optimizeSource(source: string, options: TakenOptimizeOptions): Promise<OptimizeResult> {
   const settings = settingsOf(options);
   const plain = await run(source, settings, sameOrder);
-  if (options.reorder !== true) return plain;
+  if (!options.reorder) return plain;
   // Kernel by kernel: one that gains nothing keeps its order.
   const gains = new Set<string>();
   const reorder = (wanted: (name: string) => boolean): Promise<Reordered | undefined> =>

@@ -1,7 +1,9 @@
 // Options of `optimize()`.
 import { describeValue } from '../core/arrays.ts';
-import { requireChoice, requireFields, requireWhole } from '../core/checks.ts';
+import { abortSignal, choice, either, rule, truth, whole, type Check, type Rule } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
+import { normally, optionsOf, type ChecksOf, type Taken } from '../core/options.ts';
+import { requireObject } from '../core/shapes.ts';
 import { architectures, type Architecture } from './occupancy.ts';
 import { planners, type PlannerName } from './types.ts';
 
@@ -50,58 +52,39 @@ export interface OptimizeOptions {
   readonly signal?: AbortSignal;
 }
 
-const kFields = ['kernel', 'planner', 'reorder', 'arch', 'blockThreads', 'registersPerThread', 'macros', 'defines', 'functions',
-  'rewritten',
-  'reuse', 'whenNoGain', 'budget', 'signal'] as const satisfies readonly (keyof OptimizeOptions)[];
 const kMostThreads = 1024;
 const kName = /^[A-Za-z_]\w*$/;
 
-function requireNames(value: unknown, name: string): void {
-  if (value === undefined) return;
-  const fits = Array.isArray(value) && value.length <= 1000 && value.every((each) => typeof each === 'string' && kName.test(each));
-  if (!fits) throw refusal(name, 'an array of names', describeValue(value));
-}
+const names: Rule<readonly string[]> = rule('an array of names', (value) =>
+  Array.isArray(value) && value.length <= 1000 && value.every((each) => typeof each === 'string' && kName.test(each)));
 
-function requireDefines(value: unknown): void {
-  if (value === undefined) return;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw refusal('defines', 'an object of names and values', describeValue(value));
-  }
+const defines: Check<NonNullable<OptimizeOptions['defines']>> = (value, argument) => {
+  requireObject(value, argument);
   for (const [name, each] of Object.entries(value)) {
-    if (!kName.test(name)) throw refusal('defines', 'names of C++', JSON.stringify(name));
+    if (!kName.test(name)) throw refusal(argument, 'names of C++', JSON.stringify(name));
     const fits = Number.isSafeInteger(each) || (typeof each === 'string' && /^[\w :*]{1,100}$/.test(each));
-    if (!fits) throw refusal(`defines.${name}`, 'a whole number, or a type', describeValue(each));
+    if (!fits) throw refusal(`${argument}.${name}`, 'a whole number, or a type', describeValue(each));
   }
-}
+};
 
-function requireThreads(value: unknown): void {
-  if (!Array.isArray(value)) return requireWhole(value, 'blockThreads', 1, kMostThreads);
+const count = whole(1, kMostThreads);
+
+const blockThreads: Check<NonNullable<OptimizeOptions['blockThreads']>> = (value, name) => {
+  if (!Array.isArray(value)) return count(value, name);
   const fits = value.length >= 1 && value.length <= 3 && value.every((each) => Number.isSafeInteger(each) && each >= 1)
     && value.reduce((product: number, each: number) => product * each, 1) <= kMostThreads;
   const expected = `one to three positive whole numbers whose product is at most ${kMostThreads}`;
-  if (!fits) throw refusal('blockThreads', expected, `[${value.map(describeValue).join(', ')}]`);
-}
+  if (!fits) throw refusal(name, expected, `[${value.map(describeValue).join(', ')}]`);
+};
 
-/** Refuses options that are not what {@link OptimizeOptions} says. */
-export function checkOptions(source: unknown, options: OptimizeOptions): void {
-  if (typeof source !== 'string') throw refusal('source', 'the text of a CUDA C++ file', describeValue(source));
-  requireFields(options, kFields, 'options', 'scratchpad.optimize');
-  if (options.kernel !== undefined && (typeof options.kernel !== 'string' || !kName.test(options.kernel))) {
-    throw refusal('kernel', 'the name of a kernel', describeValue(options.kernel));
-  }
-  requireChoice(options.planner, 'planner', planners);
-  requireChoice(options.arch, 'arch', architectures);
-  requireChoice(options.reorder, 'reorder', [true, false]);
-  requireChoice(options.reuse, 'reuse', [true, false]);
-  requireChoice(options.whenNoGain, 'whenNoGain', ['rewrite', 'keep']);
-  requireThreads(options.blockThreads);
-  requireWhole(options.registersPerThread, 'registersPerThread', 1, 255);
-  requireWhole(options.budget, 'budget', 1, Number.MAX_SAFE_INTEGER);
-  if (options.signal !== undefined && !(options.signal instanceof AbortSignal)) {
-    throw refusal('signal', 'an AbortSignal', describeValue(options.signal));
-  }
-  requireNames(options.macros, 'macros');
-  requireNames(options.functions, 'functions');
-  if (options.rewritten !== true) requireNames(options.rewritten, 'rewritten');
-  requireDefines(options.defines);
-}
+const checks = {
+  kernel: rule<string>('the name of a kernel', (value) => typeof value === 'string' && kName.test(value)),
+  planner: normally(choice(planners), 'exact'), arch: choice(architectures), reorder: normally(truth, false), reuse: normally(truth, true),
+  whenNoGain: normally(choice(['rewrite', 'keep'] as const), 'rewrite'), blockThreads, registersPerThread: whole(1, 255), budget: whole(1),
+  signal: abortSignal, macros: normally(names, []), functions: normally(names, []), rewritten: either(choice([true] as const), names),
+  defines: normally(defines, {}),
+} satisfies ChecksOf<OptimizeOptions>;
+
+/** Reads the options of {@link optimize}. */
+export const optimizeOptions = optionsOf('scratchpad.optimize', checks);
+export type TakenOptimizeOptions = Taken<OptimizeOptions, typeof checks>;

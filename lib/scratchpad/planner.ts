@@ -1,7 +1,9 @@
 // Where blocks with live ranges go in one pool of bytes. Pure: the same problem always gives the same plan.
 import { describeValue } from '../core/arrays.ts';
+import { requireCount, rule, whole } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
+import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import { exact } from './planners/exact.ts';
 import { packing } from './planners/packing.ts';
 import { coloring, greedy } from './planners/partitions.ts';
@@ -20,9 +22,9 @@ export interface PlanLimits {
   readonly budget?: number;
 }
 
-function requireWhole(value: unknown, name: string, low: number, high: number, what: string): asserts value is number {
-  if (!Number.isSafeInteger(value) || (value as number) < low || (value as number) > high) throw refusal(name, what, describeValue(value));
-}
+const planLimits = optionsOf('limits of a plan', { budget: normally(whole(1), defaultWork) } satisfies ChecksOf<PlanLimits>);
+const powerOfTwo = rule<number>('a power of two up to 2^20', (value) =>
+  typeof value === 'number' && value >= 1 && value <= 2 ** 20 && Number.isInteger(Math.log2(value)));
 
 function checkRanges(live: unknown, name: string): void {
   if (!Array.isArray(live)) throw refusal(name, 'an array of ranges { begin, end }', describeValue(live));
@@ -31,8 +33,8 @@ function checkRanges(live: unknown, name: string): void {
     const place = `${name}[${i}]`;
     if (typeof range !== 'object' || range === null) throw refusal(place, 'a range { begin, end }', describeValue(range));
     const { begin, end } = range as { begin: unknown; end: unknown };
-    requireWhole(begin, `${place}.begin`, 0, Number.MAX_SAFE_INTEGER, 'a program point, a whole number of at least 0');
-    requireWhole(end, `${place}.end`, 0, Number.MAX_SAFE_INTEGER, 'a program point, a whole number of at least 0');
+    requireCount(begin, `${place}.begin`, 0);
+    requireCount(end, `${place}.end`, 0);
     if (end <= begin) throw refusal(`${place}.end`, `a point after ${begin}: ranges are half-open and not empty`, String(end));
     if (begin < last) throw refusal(`${place}.begin`, `a point from ${last} on: ranges ascend and do not meet`, String(begin));
     last = end;
@@ -43,11 +45,8 @@ function checkBlock(block: unknown, name: string): void {
   if (typeof block !== 'object' || block === null) throw refusal(name, 'a block { name, bytes, live }', describeValue(block));
   const { name: title, bytes, alignment, live } = block as Record<string, unknown>;
   if (typeof title !== 'string') throw refusal(`${name}.name`, 'a string', describeValue(title));
-  requireWhole(bytes, `${name}.bytes`, 1, maxBytes, 'a whole number from 1 to 2^40');
-  if (alignment !== undefined) {
-    requireWhole(alignment, `${name}.alignment`, 1, 2 ** 20, 'a power of two up to 2^20');
-    if (!Number.isInteger(Math.log2(alignment))) throw refusal(`${name}.alignment`, 'a power of two up to 2^20', String(alignment));
-  }
+  requireCount(bytes, `${name}.bytes`, 1, maxBytes);
+  if (alignment !== undefined) powerOfTwo(alignment, `${name}.alignment`);
   checkRanges(live, `${name}.live`);
 }
 
@@ -75,7 +74,7 @@ function checkProblem(problem: unknown): asserts problem is PlanProblem {
   for (const [i, pair] of (conflicts as unknown[]).entries()) {
     const name = `problem.conflicts[${i}]`;
     if (!Array.isArray(pair) || pair.length !== 2) throw refusal(name, 'two block indices', describeValue(pair));
-    for (const index of pair as unknown[]) requireWhole(index, name, 0, blocks.length - 1, `two indices below ${blocks.length}`);
+    for (const index of pair as unknown[]) requireCount(index, name, 0, blocks.length - 1);
     if (pair[0] === pair[1]) throw refusal(name, 'two different blocks', `${pair[0]} twice`);
   }
 }
@@ -122,8 +121,7 @@ function* place(problem: Prepared, planner: PlannerName, work: Work): Generator<
 export function plan(problem: PlanProblem, planner: PlannerName = 'exact', limits: PlanLimits = {}): Plan {
   checkProblem(problem);
   if (!planners.includes(planner)) throw refusal('planner', `one of ${planners.join(', ')}`, describeValue(planner));
-  const { budget = defaultWork } = limits;
-  requireWhole(budget, 'limits.budget', 1, Number.MAX_SAFE_INTEGER, 'a whole number of at least 1');
+  const { budget } = planLimits.read(limits, 'limits');
   const steps = planSteps(problem, planner, new Work(budget));
   for (;;) {
     const { done, value } = steps.next();

@@ -1,14 +1,14 @@
 // What `explain` reads of a report, checked: reports are kept as JSON, edited, and given back.
 import { describeValue } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
-import { choice, truth, type FieldCheck } from '../core/options.ts';
-import { list, number, optional, record, text, whole } from '../core/shapes.ts';
+import { choice, number, text, truth, whole, type Check } from '../core/checks.ts';
+import { list, optional, record } from '../core/shapes.ts';
 import type { KernelReport, ScratchpadReport } from './report.ts';
 
 const count = whole(0);
 const integer = whole(Number.MIN_SAFE_INTEGER);
-const boolean: FieldCheck = truth;
-const pairs = list(list(text(), 2));
+const boolean: Check = truth;
+const pairs = list(list(text(), { length: 2 }));
 const occupancy = record({ blocks: count, occupancy: number(), limiter: text() }, 'ignore');
 
 const kernel = record({

@@ -1,35 +1,46 @@
 // From the options of an equation to a simulation.
-import { describeValue } from '../core/arrays.ts';
 import { implicitDevice } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
-import { oneOf, requireChoice, requireDevice, requireFields, requireReal, requireWhole } from '../core/checks.ts';
+import { anything, callback, choice, either, number, oneOf, positive, requireNumber, truth, whole } from '../core/checks.ts';
 import { elementAt, required } from '../core/known.ts';
-import { checkEnds, lengthOf, places, requireVariant, spacing, type Ends } from './grid.ts';
+import { needed, normally, optionsOf, rangesOf, type ChecksOf, type Taken } from '../core/options.ts';
+import { checkEnds, lengthOf, placementChecks, places, spacing, type Ends } from './grid.ts';
 import {
   gasCondition, heatCondition, initialState, precisionOf, requireGasState, waveCondition, type Condition, type Grid,
 } from './initial.ts';
 import { HeatSimulation, GasSimulation, WaveSimulation } from './simulations.ts';
 import {
-  cflLimits, checkOnUnstable, fastestSignal, fourierLimit, kuramotoSivashinskyLimit, requireStable,
+  cflLimits, fastestSignal, fourierLimit, kuramotoSivashinskyLimit, requireStable,
 } from './stability.ts';
 import {
-  limiters, type BoundaryName, type CommonOptions, type EquationName, type EulerOptions, type HeatOptions,
+  type BoundaryName, type CommonOptions, type EquationName, type EulerOptions, type HeatOptions,
   type KuramotoSivashinskyOptions, type Placement, type RealArray, type Setup,
 } from './types.ts';
 
-const commonFields = [
-  'n', 'dx', 'length', 'dt', 'precision', 'initial', 'boundary', 'batch', 'paper', 'onUnstable', 'variant', 'points', 'depth',
-  'threads', 'device',
-];
-
 /** Numbers in one typed array of V8. */
 const mostNumbers = 2 ** 32 - 1;
+
+/** Checks of the options that all equations take; boundary and initial state are looked at when the grid is known. */
+const commonChecks = (leastPoints: number, components: number) => ({
+  ...placementChecks, n: needed(whole(leastPoints, Math.floor(mostNumbers / components))), batch: normally(whole(1, mostNumbers), 1),
+  dx: positive, length: positive, dt: positive, precision: choice(['float32', 'float64'] as const), initial: anything, boundary: anything,
+  paper: normally(truth, false), onUnstable: either(choice(['refuse', 'warn'] as const), callback),
+});
+
+const heatOptions = optionsOf('swept.heat', {
+  ...commonChecks(3, 1), diffusivity: positive, fourier: positive,
+} satisfies ChecksOf<HeatOptions>);
+const waveOptions = optionsOf('swept.kuramotoSivashinsky', commonChecks(5, 1) satisfies ChecksOf<KuramotoSivashinskyOptions>);
+const gasOptions = optionsOf('swept.euler', {
+  ...commonChecks(5, 3), gamma: normally(number({ above: 1 }), 1.4), cfl: positive, ...rangesOf('swept.advance', 'limiter'),
+} satisfies ChecksOf<EulerOptions>);
+
+type TakenOptions = Taken<CommonOptions<unknown, unknown>, ReturnType<typeof commonChecks>>;
 
 /** What an equation brings to {@link prepare}. */
 interface Equation {
   readonly name: EquationName;
   readonly components: number;
-  readonly leastPoints: number;
   readonly condition: Condition;
   readonly initial: unknown;
   readonly boundary: BoundaryName;
@@ -43,26 +54,13 @@ interface Prepared {
   readonly ends: Ends;
 }
 
-function checkSizes(options: CommonOptions<unknown, unknown>, { name, leastPoints, components }: Equation): { n: number; batch: number } {
-  const { n, batch = 1 } = options;
-  requireWhole(n ?? null, 'n', leastPoints, Math.floor(mostNumbers / components));
-  requireWhole(batch, 'batch', 1, mostNumbers);
-  const most = Math.floor(mostNumbers / components / required(n));
-  if (batch > most) throw refusal('batch', `at most ${most} problems of ${n} points of ${name}`, `${batch}`);
-  return { n: required(n), batch };
-}
-
-/** Checks what all equations have in common and makes the initial state. */
-function prepare(options: CommonOptions<unknown, unknown>, equation: Equation): Prepared {
+/** Checks what all equations have in common beyond single options, and makes the initial state. */
+function prepare(options: TakenOptions, equation: Equation): Prepared {
   const { name, components } = equation;
-  const { n, batch } = checkSizes(options, equation);
-  requireChoice(options.precision, 'precision', ['float32', 'float64']);
-  requireVariant(options.variant);
-  requireWhole(options.points, 'points', 0, 1024);
-  requireWhole(options.depth, 'depth', 0, 2 ** 20);
-  requireWhole(options.threads, 'threads', 0, 1024);
-  requireDevice(options.device);
-  checkOnUnstable(options.onUnstable);
+  const { batch } = options;
+  const n = required(options.n);
+  const most = Math.floor(mostNumbers / components / n);
+  if (batch > most) throw refusal('batch', `at most ${most} problems of ${n} points of ${name}`, `${batch}`);
   const ends = checkEnds(options.boundary, name, equation.boundary);
   const dx = spacing(options, name, n, ends, equation.spacing);
   const initial = options.initial ?? equation.initial;
@@ -84,8 +82,8 @@ function prepare(options: CommonOptions<unknown, unknown>, equation: Equation): 
 function endValues(value: unknown, name: string, equation: EquationName, gamma: number): number[] {
   if (equation === 'kuramoto-sivashinsky') return [0];
   if (equation === 'heat') {
-    requireReal(value, name, false);
-    return [value as number];
+    requireNumber(value, name);
+    return [value];
   }
   requireGasState(value, name);
   const { density, velocity, pressure } = value;
@@ -104,9 +102,8 @@ function hold(state: RealArray, { n, batch, gamma }: Grid, components: number, e
   }
 }
 
-function placement(options: CommonOptions<unknown, unknown>): Placement {
-  const { variant = 'auto', points = 0, depth = 0, threads = 0 } = options;
-  return { device: options.device ?? implicitDevice(), variant, points, depth, threads };
+function placement({ device, variant, points, depth, threads }: TakenOptions): Placement {
+  return { device: device ?? implicitDevice(), variant, points, depth, threads };
 }
 
 /** dt of an option that may be given as `dt` or by a number of its own. */
@@ -114,18 +111,11 @@ function timeStep<Name extends 'fourier' | 'cfl'>(
   options: { readonly [K in Name | 'dt']?: number }, number: Name | undefined, unit: number, normal: number | undefined,
 ): { dt: number; argument: 'dt' | Name } {
   const names = (number === undefined ? ['dt'] : ['dt', number]) as readonly ('dt' | Name)[];
-  for (const name of names) requireReal(options[name], name);
   const argument = oneOf(options, names) ?? 'dt';
   const dt = argument === 'dt' ? options.dt ?? normal : required<number>(options[argument]) * unit;
   if (dt === undefined) throw refusal('dt', names.join(' or '), 'neither');
   if (!(Number.isFinite(dt) && dt > 0)) throw refusal(argument, 'a positive finite time step', String(dt));
   return { dt, argument };
-}
-
-function paperMode(options: CommonOptions<unknown, unknown>, own: readonly string[], owner: string): boolean {
-  requireFields(options, [...commonFields, ...own], 'options', owner);
-  requireChoice(options.paper, 'paper', [true, false]);
-  return options.paper === true;
 }
 
 /**
@@ -137,12 +127,11 @@ function paperMode(options: CommonOptions<unknown, unknown>, own: readonly strin
  *
  * @throws ArgumentError (`ERR_WARPLOOM_INVALID_ARGUMENT`) naming the option, before any work
  */
-export async function heat(options: HeatOptions): Promise<HeatSimulation> {
-  const paper = paperMode(options, ['diffusivity', 'fourier'], 'swept.heat');
-  requireReal(options.diffusivity, 'diffusivity');
-  const diffusivity = options.diffusivity ?? (paper ? 8.418e-5 : 1);
+export async function heat(given: HeatOptions): Promise<HeatSimulation> {
+  const options = heatOptions.read(given);
+  const { paper, diffusivity = paper ? 8.418e-5 : 1 } = options;
   const { setup, state } = prepare(options, {
-    name: 'heat', components: 1, leastPoints: 3, condition: heatCondition, initial: paper ? 'parabola' : undefined,
+    name: 'heat', components: 1, condition: heatCondition, initial: paper ? 'parabola' : undefined,
     boundary: 'reflective', spacing: paper ? { dx: 0.001 } : { length: 1 }, gamma: 1.4,
   });
   const unit = (setup.dx * setup.dx) / diffusivity;
@@ -159,10 +148,11 @@ export async function heat(options: HeatOptions): Promise<HeatSimulation> {
  *
  * @throws ArgumentError (`ERR_WARPLOOM_INVALID_ARGUMENT`) naming the option, before any work
  */
-export async function kuramotoSivashinsky(options: KuramotoSivashinskyOptions): Promise<WaveSimulation> {
-  const paper = paperMode(options, [], 'swept.kuramotoSivashinsky');
+export async function kuramotoSivashinsky(given: KuramotoSivashinskyOptions): Promise<WaveSimulation> {
+  const options = waveOptions.read(given);
+  const { paper } = options;
   const { setup, state } = prepare(options, {
-    name: 'kuramoto-sivashinsky', components: 1, leastPoints: 5, condition: waveCondition, initial: paper ? 'paper' : undefined,
+    name: 'kuramoto-sivashinsky', components: 1, condition: waveCondition, initial: paper ? 'paper' : undefined,
     boundary: 'periodic', spacing: paper ? { dx: 0.5 } : {}, gamma: 1.4,
   });
   const { dt } = timeStep(options, undefined, 1, paper ? 0.005 : undefined);
@@ -179,15 +169,11 @@ export async function kuramotoSivashinsky(options: KuramotoSivashinskyOptions): 
  *
  * @throws ArgumentError (`ERR_WARPLOOM_INVALID_ARGUMENT`) naming the option, before any work
  */
-export async function euler(options: EulerOptions): Promise<GasSimulation> {
-  const paper = paperMode(options, ['gamma', 'cfl', 'limiter'], 'swept.euler');
-  requireChoice(options.limiter, 'limiter', limiters);
-  requireReal(options.gamma, 'gamma');
-  const gamma = options.gamma ?? 1.4;
-  if (!(gamma > 1)) throw refusal('gamma', 'a finite number above 1', describeValue(gamma));
-  const limiter = options.limiter ?? (paper ? 'paper' : 'van-leer');
+export async function euler(given: EulerOptions): Promise<GasSimulation> {
+  const options = gasOptions.read(given);
+  const { paper, gamma, limiter = paper ? 'paper' : 'van-leer' } = options;
   const { setup, state } = prepare(options, {
-    name: 'euler', components: 3, leastPoints: 5, condition: gasCondition, initial: paper ? 'sod' : undefined,
+    name: 'euler', components: 3, condition: gasCondition, initial: paper ? 'sod' : undefined,
     boundary: paper ? 'dirichlet' : 'outflow', spacing: { length: 1 }, gamma,
   });
   const unit = setup.dx / fastestSignal(state, setup);

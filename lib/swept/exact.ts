@@ -1,6 +1,7 @@
 // Exact solutions of the equations and of their schemes, for checks and pictures.
-import { describeValue } from '../core/arrays.ts';
-import { requireBoolean, requireChosen, requireCount, requireFields, requireNumber, requireRange } from '../core/checks.ts';
+import { choice, number, positive, requireNumber, requireRange, truth, whole } from '../core/checks.ts';
+import { needed, normally, optionsOf, type ChecksOf } from '../core/options.ts';
+import { record } from '../core/shapes.ts';
 import { refusal } from '../core/errors.ts';
 import type { GasState } from './types.ts';
 
@@ -93,15 +94,7 @@ function waveFunction(p: number, { density, pressure }: GasState, sound: number,
   return [((2 * sound) / (gamma - 1)) * (power - 1), (power * pressure) / (density * sound * p)];
 }
 
-function requireGas(state: unknown, name: string): asserts state is GasState {
-  if (typeof state !== 'object' || state === null) throw refusal(name, 'density, velocity and pressure', describeValue(state));
-  const { density, velocity, pressure } = state as Partial<GasState>;
-  for (const [key, value, positive] of [['density', density, true], ['velocity', velocity, false], ['pressure', pressure, true]] as const) {
-    if (typeof value !== 'number' || !Number.isFinite(value) || (positive && value <= 0)) {
-      throw refusal(`${name}.${key}`, positive ? 'a positive finite number' : 'a finite number', describeValue(value));
-    }
-  }
-}
+const gasState = record({ density: positive, velocity: number(), pressure: positive }, 'ignore');
 
 /**
  * The exact solution of the Riemann problem of an ideal gas.
@@ -113,9 +106,9 @@ function requireGas(state: unknown, name: string): asserts state is GasState {
  * @see E. F. Toro: Riemann Solvers and Numerical Methods for Fluid Dynamics, chapter 4
  */
 export function exactRiemann(left: GasState, right: GasState, gamma = 1.4): RiemannSolution {
-  requireGas(left, 'left');
-  requireGas(right, 'right');
-  if (!(Number.isFinite(gamma) && gamma > 1)) throw refusal('gamma', 'a finite number above 1', describeValue(gamma));
+  gasState(left, 'left');
+  gasState(right, 'right');
+  requireNumber(gamma, 'gamma', { above: 1 });
   const [cl, cr] = [soundSpeed(left, gamma), soundSpeed(right, gamma)];
   const apart = right.velocity - left.velocity;
   const limit = (2 * (cl + cr)) / (gamma - 1);
@@ -139,18 +132,24 @@ export function exactRiemann(left: GasState, right: GasState, gamma = 1.4): Riem
   return new RiemannSolution({ ...left }, { ...right }, gamma, p, velocity);
 }
 
+interface HeatModeOptions {
+  readonly n: number;
+  readonly fourier: number;
+  readonly periodic?: boolean;
+}
+
+const modeOptions = optionsOf('heatModeFactor', {
+  n: needed(whole(2)), fourier: needed(positive), periodic: normally(truth, false),
+} satisfies ChecksOf<HeatModeOptions>);
+
 /**
  * Factor by which one step of `heat` multiplies the mode cos(πk i/(n-1)) of reflective ends, or cos(2πk i/n) of periodic ones:
  * exact for the scheme.
  * @throws ArgumentError naming the argument
  */
-export function heatModeFactor(mode: number, options: { n: number; fourier: number; periodic?: boolean }): number {
-  requireFields(options, ['n', 'fourier', 'periodic'], 'options', 'heatModeFactor');
-  const { n, fourier, periodic = false } = options;
+export function heatModeFactor(mode: number, options: HeatModeOptions): number {
+  const { n, fourier, periodic } = modeOptions.read(options);
   requireNumber(mode, 'mode');
-  requireCount(n, 'n', 2);
-  requireNumber(fourier, 'fourier', { above: 0 });
-  requireBoolean(periodic, 'periodic');
   return requireRange(1 - 4 * fourier * Math.sin((Math.PI * mode) / (periodic ? n : 2 * (n - 1))) ** 2, 'fourier');
 }
 
@@ -163,20 +162,20 @@ export interface HeatSeriesOptions {
   readonly amplitude?: number;
 }
 
+const seriesOptions = optionsOf('heatSeries', {
+  initial: needed(choice(['parabola', 'ramp'] as const)), length: needed(positive), diffusivity: needed(positive),
+  amplitude: normally(number(), 100),
+} satisfies ChecksOf<HeatSeriesOptions>);
+
 /**
  * The exact temperature at x and time t between insulated ends, from a(x) = amplitude x (1 - x/L) or amplitude (1 - x/L):
  * its cosine series, summed until the terms vanish.
  * @throws ArgumentError naming the argument
  */
 export function heatSeries(x: number, t: number, options: HeatSeriesOptions): number {
-  requireFields(options, ['initial', 'length', 'diffusivity', 'amplitude'], 'options', 'heatSeries');
-  const { initial, length, diffusivity, amplitude = 100 } = options;
+  const { initial, length, diffusivity, amplitude } = seriesOptions.read(options);
   requireNumber(x, 'x');
   requireNumber(t, 't', { least: 0 });
-  requireChosen(initial, 'initial', ['parabola', 'ramp']);
-  requireNumber(length, 'length', { above: 0 });
-  requireNumber(diffusivity, 'diffusivity', { above: 0 });
-  requireNumber(amplitude, 'amplitude');
   const parabola = initial === 'parabola';
   const scale = parabola ? (-4 * amplitude * length) / Math.PI ** 2 : (4 * amplitude) / Math.PI ** 2;
   let sum = parabola ? (amplitude * length) / 6 : amplitude / 2;
@@ -187,6 +186,15 @@ export function heatSeries(x: number, t: number, options: HeatSeriesOptions): nu
   }
   return requireRange(sum, 'length');
 }
+
+interface GridSteps {
+  readonly dx: number;
+  readonly dt: number;
+}
+
+const growthOptions = optionsOf('kuramotoSivashinskyGrowth', {
+  dx: needed(positive), dt: needed(positive),
+} satisfies ChecksOf<GridSteps>);
 
 /** What {@link kuramotoSivashinskyGrowth} says. */
 export interface Growth {
@@ -202,12 +210,9 @@ export interface Growth {
  * Growth of a small mode of wavenumber q in `kuramotoSivashinsky`, by the scheme and by the equation.
  * @throws ArgumentError naming the argument
  */
-export function kuramotoSivashinskyGrowth(q: number, options: { dx: number; dt: number }): Growth {
-  requireFields(options, ['dx', 'dt'], 'options', 'kuramotoSivashinskyGrowth');
-  const { dx, dt } = options;
+export function kuramotoSivashinskyGrowth(q: number, options: GridSteps): Growth {
+  const { dx, dt } = growthOptions.read(options);
   requireNumber(q, 'q');
-  requireNumber(dx, 'dx', { above: 0 });
-  requireNumber(dt, 'dt', { above: 0 });
   const s = Math.sin((q * dx) / 2) ** 2;
   const z = dt * ((4 * s) / dx ** 2 - (16 * s * s) / dx ** 4);
   const factor = requireRange(1 + z + (z * z) / 2, 'dt');

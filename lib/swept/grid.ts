@@ -1,9 +1,11 @@
 // Points, ends and spacing of a problem.
 import { describeValue, float64Of } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
-import { oneOf, requireChoice, requireFields, requireReal } from '../core/checks.ts';
+import { callChecks } from '../core/call.ts';
+import { anything, choice, oneOf, whole, type Check } from '../core/checks.ts';
+import { needed, normally, optionsOf, parametersOf } from '../core/options.ts';
 import { required } from '../core/known.ts';
-import { boundaries, variants, type BoundaryName, type EquationName } from './types.ts';
+import { boundaries, variants, type BoundaryName, type EquationName, type Variant } from './types.ts';
 
 /** An end after checking; `value` as the caller gave it. */
 export interface CheckedEnd {
@@ -24,17 +26,21 @@ export const admitted: Record<EquationName, readonly BoundaryName[]> = {
   euler: boundaries,
 };
 
+const admittedEnds: Record<EquationName, Check> = {
+  heat: choice(admitted.heat), 'kuramoto-sivashinsky': choice(admitted['kuramoto-sivashinsky']), euler: choice(admitted.euler),
+};
+const endFields = optionsOf('an end', { kind: needed(choice(['dirichlet'])), value: anything });
+const bothEnds = optionsOf('both ends', { left: anything, right: anything });
+
 function checkEnd(end: unknown, name: string, equation: EquationName): CheckedEnd {
   if (typeof end === 'object' && end !== null) {
-    requireFields(end, ['kind', 'value'], name, 'an end');
-    const { kind, value } = end as { kind: unknown; value?: unknown };
-    requireChoice(kind ?? null, `${name}.kind`, ['dirichlet']);
+    const { value } = endFields.read(end as { readonly kind?: unknown; readonly value?: unknown }, name);
     if (value !== undefined && equation === 'kuramoto-sivashinsky') {
       throw refusal(`${name}.value`, 'none: dirichlet ends of kuramoto-sivashinsky hold u = u_xx = 0', describeValue(value));
     }
     return { kind: 'dirichlet', value };
   }
-  requireChoice(end ?? null, name, admitted[equation]);
+  admittedEnds[equation](end, name);
   return { kind: end as BoundaryName, value: undefined };
 }
 
@@ -46,8 +52,7 @@ export function checkEnds(boundary: unknown, equation: EquationName, normal: Bou
     const end = checkEnd(given, 'boundary', equation);
     return { left: end, right: end };
   }
-  requireFields(given, ['left', 'right'], 'boundary', 'boundary');
-  const { left, right } = given as { left?: unknown; right?: unknown };
+  const { left, right } = bothEnds.read(given as { readonly left?: unknown; readonly right?: unknown }, 'boundary');
   const ends = { left: checkEnd(left, 'boundary.left', equation), right: checkEnd(right, 'boundary.right', equation) };
   if ((ends.left.kind === 'periodic') !== (ends.right.kind === 'periodic')) {
     const odd = ends.left.kind === 'periodic' ? 'right' : 'left';
@@ -70,8 +75,6 @@ export function spacing(
   options: { readonly dx?: number; readonly length?: number }, equation: EquationName, n: number, ends: Ends,
   normal: { dx?: number; length?: number },
 ): number {
-  requireReal(options.dx, 'dx');
-  requireReal(options.length, 'length');
   const { dx, length } = oneOf(options, ['dx', 'length']) === undefined ? normal : options;
   if (dx === undefined && length === undefined) throw refusal('dx', 'dx or length', 'neither');
   const result = dx ?? required(length) / intervals(equation, n, ends);
@@ -91,11 +94,18 @@ export function lengthOf(equation: EquationName, n: number, dx: number, ends: En
   return dx * intervals(equation, n, ends);
 }
 
-/** The name of a variant, or absent. */
-export function requireVariant(value: unknown): void {
+const known = choice(variants);
+
+/** The name of a variant. */
+const variantName: Check<Variant> = (value, name) => {
   if (value === 'cpu-swept') {
-    throw refusal('variant', "'cpu-tiled', as this variant is called now (its tiles overlap, which those of the swept rule do not)",
-      "'cpu-swept'");
+    throw refusal(name, "'cpu-tiled', as this variant is called now (its tiles overlap, which those of the swept rule do not)", "'cpu-swept'");
   }
-  requireChoice(value, 'variant', variants);
-}
+  known(value, name);
+};
+
+/** Checks of the options that say where and how a simulation runs. */
+export const placementChecks = {
+  variant: normally(variantName, 'auto'), points: normally(whole(0, 1024), 0), depth: normally(whole(0, 2 ** 20), 0),
+  ...parametersOf('swept.advance', 'threads'), device: callChecks.device,
+};

@@ -1,7 +1,9 @@
 // Initial states: arrays of the caller, and named initial conditions.
 import { describeValue, elementTypeOf, float64Of, holds, isReal, makeFloat64, makeTypedArray } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
-import { requireFields, requireReal } from '../core/checks.ts';
+import { anything, number, positive, whole } from '../core/checks.ts';
+import { needed, normally, optionsOf, type Checks, type Options } from '../core/options.ts';
+import { record } from '../core/shapes.ts';
 import type { GasState, RealArray } from './types.ts';
 
 /** What an initial condition is made on. */
@@ -84,9 +86,13 @@ function put(state: RealArray, fields: readonly RealArray[], at: number): void {
   }
 }
 
+/** The fields of the initial condition `kind`. */
+const condition = (kind: string, checks: Checks = {}): Options<Checks> =>
+  optionsOf(`the initial condition ${kind}`, { kind: anything, ...checks });
+
 /** `kind` and fields of a named initial condition given as a name or an object; undefined for anything else. */
-export function named(
-  initial: unknown, name: string, fields: Readonly<Record<string, readonly string[]>>,
+function named(
+  initial: unknown, name: string, fields: Readonly<Record<string, Options<Checks>>>,
 ): Record<string, unknown> | undefined {
   const given = typeof initial === 'string' ? { kind: initial } : initial;
   if (typeof given !== 'object' || given === null || !('kind' in given)) return undefined;
@@ -95,36 +101,26 @@ export function named(
   if (known === undefined) {
     throw refusal(typeof initial === 'string' ? name : `${name}.kind`, `one of ${Object.keys(fields).join(', ')}`, describeValue(kind));
   }
-  requireFields(given, ['kind', ...known], name, `the initial condition ${String(kind)}`);
-  return given;
+  return known.read(given, name);
 }
 
-/** A number among the fields of a named initial condition. */
-export function numberIn(fields: Record<string, unknown>, key: string, name: string, normal: number): number {
-  requireReal(fields[key], `${name}.${key}`, false);
-  return (fields[key] as number | undefined) ?? normal;
-}
+const amplitudeOf = (normal: number) => ({ amplitude: normally(number(), normal) });
+const heatConditions = {
+  parabola: condition('parabola', amplitudeOf(100)), ramp: condition('ramp', amplitudeOf(100)),
+  cosine: condition('cosine', { mode: needed(whole(0)), ...amplitudeOf(1) }),
+};
 
 /** Initial conditions of the heat equation. */
 export const heatCondition: Condition = (initial, name, { n, x, length, periodic }) => {
-  const given = named(initial, name, { parabola: ['amplitude'], ramp: ['amplitude'], cosine: ['mode', 'amplitude'] });
+  const given = named(initial, name, heatConditions);
   if (given === undefined) return undefined;
-  const amplitude = numberIn(given, 'amplitude', name, given['kind'] === 'cosine' ? 1 : 100);
-  switch (given['kind']) {
+  const { kind, amplitude, mode } = given as { kind: unknown; amplitude: number; mode: number };
+  switch (kind) {
     case 'parabola': return [x.map((at) => amplitude * at * (1 - at / length))];
     case 'ramp': return [x.map((at) => amplitude * (1 - at / length))];
-    default: {
-      const mode = wholeIn(given, 'mode', name);
-      return [x.map((_, i) => amplitude * Math.cos((Math.PI * mode * i) / (periodic ? n / 2 : n - 1)))];
-    }
+    default: return [x.map((_, i) => amplitude * Math.cos((Math.PI * mode * i) / (periodic ? n / 2 : n - 1)))];
   }
 };
-
-function wholeIn(fields: Record<string, unknown>, key: string, name: string): number {
-  const value = fields[key];
-  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
-  throw refusal(`${name}.${key}`, 'a whole number of at least 0', describeValue(value));
-}
 
 /** Values between -amplitude and amplitude with mean 0, the same for the same seed (mulberry32 of T. Ettinger). */
 function noise(n: number, seed: number, amplitude: number): Float64Array {
@@ -139,26 +135,27 @@ function noise(n: number, seed: number, amplitude: number): Float64Array {
   return values.map((value) => (amplitude * (value - mean)) / (1 + Math.abs(mean)));
 }
 
+const waveConditions = {
+  paper: condition('paper'), mode: condition('mode', { waves: needed(whole(0)), ...amplitudeOf(1e-6) }),
+  noise: condition('noise', { seed: normally(whole(0), 1), ...amplitudeOf(0.1) }),
+};
+
 /** Initial conditions of the Kuramoto–Sivashinsky equation. */
 export const waveCondition: Condition = (initial, name, { n, x, periodic }) => {
-  const given = named(initial, name, { paper: [], mode: ['waves', 'amplitude'], noise: ['seed', 'amplitude'] });
+  const given = named(initial, name, waveConditions);
   if (given === undefined) return undefined;
-  if (given['kind'] === 'paper') return [x.map((at) => 2 * Math.cos((19 * Math.PI * at) / 128))];
-  if (given['kind'] === 'noise') return [noise(n, wholeIn({ seed: 1, ...given }, 'seed', name), numberIn(given, 'amplitude', name, 0.1))];
-  const waves = wholeIn(given, 'waves', name);
-  const amplitude = numberIn(given, 'amplitude', name, 1e-6);
+  const { kind, amplitude, seed, waves } = given as { kind: unknown; amplitude: number; seed: number; waves: number };
+  if (kind === 'paper') return [x.map((at) => 2 * Math.cos((19 * Math.PI * at) / 128))];
+  if (kind === 'noise') return [noise(n, seed, amplitude)];
   // Odd about dirichlet ends, as they ask for.
   return [x.map((_, i) => amplitude * (periodic ? Math.cos((2 * Math.PI * waves * i) / n) : Math.sin((Math.PI * waves * i) / (n - 1))))];
 };
 
+const gasState = record({ density: positive, velocity: number(), pressure: positive });
+
 /** Refuses what is no gas. */
 export function requireGasState(value: unknown, name: string): asserts value is GasState {
-  requireFields(value, ['density', 'velocity', 'pressure'], name, 'a gas state');
-  const { density, velocity, pressure } = value as Record<string, unknown>;
-  for (const [key, number] of Object.entries({ density, velocity, pressure })) {
-    const positive = key !== 'velocity';
-    requireReal(number ?? null, `${name}.${key}`, positive);
-  }
+  gasState(value, name);
 }
 
 /** Sod's shock tube. */
@@ -178,12 +175,17 @@ function conserved(n: number, gamma: number, gas: (i: number) => GasState): Floa
   return [...fields];
 }
 
+const gasFields = optionsOf('a gas', { density: anything, velocity: anything, pressure: anything });
+const gasConditions = {
+  sod: condition('sod'), wave: condition('wave', { ...amplitudeOf(0.2), waves: normally(number(), 1) }),
+  riemann: condition('riemann', { left: anything, right: anything, diaphragm: normally(number({ least: 0, most: 1 }), 0.5) }),
+};
+
 /** Initial conditions of the Euler equations. */
 export const gasCondition: Condition = (initial, name, grid) => {
   const { n, batch, x, length, gamma } = grid;
   if (typeof initial === 'object' && initial !== null && 'density' in initial) {
-    requireFields(initial, ['density', 'velocity', 'pressure'], name, 'a gas');
-    const { density, velocity, pressure } = initial as Record<string, unknown>;
+    const { density, velocity, pressure } = gasFields.read(initial as { density?: unknown; velocity?: unknown; pressure?: unknown }, name);
     // Arrays given outside a list may hold all problems.
     const whole = name === 'initial' && isReal(density) && density.length === batch * n ? batch : 1;
     requireArray(density, `${name}.density`, whole * n);
@@ -192,21 +194,18 @@ export const gasCondition: Condition = (initial, name, grid) => {
     return Array.from({ length: whole }, (_, b) => conserved(n, gamma, (i) =>
       ({ density: density[b * n + i]!, velocity: velocity[b * n + i]!, pressure: pressure[b * n + i]! }))).flat();
   }
-  const given = named(initial, name, { sod: [], wave: ['amplitude', 'waves'], riemann: ['left', 'right', 'diaphragm'] });
+  const given = named(initial, name, gasConditions);
   if (given === undefined) return undefined;
   if (given['kind'] === 'wave') return wave(given, name, grid);
-  const { left, right } = given['kind'] === 'sod' ? sod : given as { left: unknown; right: unknown };
+  const { left, right, diaphragm = 0.5 } = given['kind'] === 'sod' ? { ...sod, diaphragm: undefined } : given as { left: unknown; right: unknown; diaphragm: number | undefined };
   requireGasState(left, `${name}.left`);
   requireGasState(right, `${name}.right`);
-  const diaphragm = numberIn(given, 'diaphragm', name, 0.5);
-  if (!(diaphragm >= 0 && diaphragm <= 1)) throw refusal(`${name}.diaphragm`, 'a share of the length, 0 to 1', String(diaphragm));
   return conserved(n, gamma, (i) => (x[i]! < diaphragm * length ? left : right));
 };
 
 function wave(given: Record<string, unknown>, name: string, { n, x, length, gamma }: Grid): Float64Array[] {
-  const amplitude = numberIn(given, 'amplitude', name, 0.2);
+  const { amplitude, waves } = given as { amplitude: number; waves: number };
   if (!(Math.abs(amplitude) < 1)) throw refusal(`${name}.amplitude`, 'a number between -1 and 1', String(amplitude));
-  const waves = numberIn(given, 'waves', name, 1);
   return conserved(n, gamma, (i) => {
     const phase = (2 * Math.PI * waves * x[i]!) / length;
     const [density, pressure] = [1 + amplitude * Math.sin(phase), 1 + amplitude * Math.sin(phase + 1)];

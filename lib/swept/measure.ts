@@ -1,6 +1,7 @@
 // swept.measure: sums and bounds of a state, computed where it is.
 import type { DeviceArray } from '../core/device.ts';
-import { requireCount, requireFields, requireNumber } from '../core/checks.ts';
+import { requireCount, requireNumber, whole } from '../core/checks.ts';
+import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import type { Reports } from '../core/operations.gen.ts';
 import type { Norms, Setup } from './types.ts';
 
@@ -27,10 +28,13 @@ export function componentsOf({ equation }: Setup): number {
   return equation === 'euler' ? 3 : 1;
 }
 
+const placeOptions = optionsOf('a place', {
+  problem: normally(whole(0), 0), component: normally(whole(0), 0),
+} satisfies ChecksOf<Place>);
+
 /** Row of a state that holds a component of a problem. */
 export function rowOf(where: Place, batch: number, components: number): number {
-  requireFields(where, ['problem', 'component'], 'where', 'a place');
-  const { problem = 0, component = 0 } = where;
+  const { problem, component } = placeOptions.read(where);
   requireCount(problem, 'problem', 0, batch - 1);
   requireCount(component, 'component', 0, components - 1);
   return problem * components + component;

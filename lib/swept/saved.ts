@@ -1,7 +1,7 @@
 // What a checkpoint of a simulation holds, and what is held against it before any of it is used.
 import type { Checkpoint, CheckpointFormat, Refuse } from '../core/checkpoint.ts';
-import { choice, type FieldCheck } from '../core/options.ts';
-import { number, oneOfRecords, record, text, whole } from '../core/shapes.ts';
+import { choice, number, positive, text, whole, type Check } from '../core/checks.ts';
+import { oneOfRecords, record } from '../core/shapes.ts';
 import { mostSteps, type ClockState } from './clock.ts';
 import { admitted } from './grid.ts';
 import { limiters, type EquationName, type RealArray, type Setup } from './types.ts';
@@ -19,10 +19,8 @@ const components: Readonly<Record<EquationName, number>> = { heat: 1, 'kuramoto-
 /** Numbers in one typed array of V8. */
 const mostNumbers = 2 ** 32 - 1;
 
-const positive = number({ above: 0 });
-
 /** A setup of one equation, with the values that the options of the others would have. */
-function setupOf(equation: EquationName, leastPoints: number, own: Readonly<Record<string, FieldCheck>>): FieldCheck {
+function setupOf(equation: EquationName, leastPoints: number, own: Readonly<Record<string, Check>>): Check {
   const end = choice(admitted[equation]);
   return record({
     equation: choice([equation]), type: choice(['float32', 'float64']), n: whole(leastPoints, mostNumbers), batch: whole(1, mostNumbers),
@@ -30,7 +28,7 @@ function setupOf(equation: EquationName, leastPoints: number, own: Readonly<Reco
   });
 }
 
-const setups: Readonly<Record<EquationName, FieldCheck>> = {
+const setups: Readonly<Record<EquationName, Check>> = {
   heat: setupOf('heat', 3, { diffusivity: positive, gamma: choice([1.4]), limiter: choice(['van-leer']) }),
   'kuramoto-sivashinsky': setupOf('kuramoto-sivashinsky', 5, {
     diffusivity: choice([1]), gamma: choice([1.4]), limiter: choice(['van-leer']),

@@ -1,10 +1,10 @@
 // A simulation: a state on the device, advanced to exact steps and times.
-import { describeValue } from '../core/arrays.ts';
 import { writeCheckpoint } from '../core/checkpoint.ts';
 import type { Device, DeviceArray } from '../core/device.ts';
-import { DisposedError, InstabilityError, refusal } from '../core/errors.ts';
+import { DisposedError, InstabilityError } from '../core/errors.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { requireCall, requireCount, requireFields, requirePath } from '../core/checks.ts';
+import { fileName, requireCount, requireNumber, text } from '../core/checks.ts';
+import { cancelChecks, normally, optionsOf } from '../core/options.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { mostSteps, type Clock, type Plan } from './clock.ts';
 import { places } from './grid.ts';
@@ -12,10 +12,16 @@ import { zeros } from './initial.ts';
 import { componentsOf, measure, rowOf, type Figures, type Place } from './measure.ts';
 import { Pace } from './pace.ts';
 import { checkpointKind, stateNames, type CheckpointParameters } from './saved.ts';
-import { checkSnapshots, goals, type Goal } from './snapshots.ts';
+import { checkedSnapshots, goals, type Goal } from './snapshots.ts';
 import type {
   EquationName, Norms, Placement, RealArray, Setup, SimulationInfo, Snapshot, SnapshotOptions,
 } from './types.ts';
+
+const callOptions = {
+  advance: optionsOf('advance', cancelChecks), advanceTo: optionsOf('advanceTo', cancelChecks), read: optionsOf('read', cancelChecks),
+  figures: optionsOf('figures', cancelChecks),
+};
+const saveOptions = optionsOf('save', { tag: normally(text(), '') });
 
 /** @internal What {@link Simulation} is made of. */
 export interface Parts {
@@ -99,8 +105,8 @@ export abstract class Simulation<State> {
   advance(steps: number, options: CallOptions = {}): Promise<void> {
     return this.#checked(() => {
       requireCount(steps, 'steps', 0, mostSteps);
-      requireCall(options, [], 'advance');
-    }, () => this.#march({ whole: steps, rest: 0 }, options), options);
+      return callOptions.advance.read(options);
+    }, (taken) => this.#march({ whole: steps, rest: 0 }, taken));
   }
 
   /**
@@ -110,9 +116,9 @@ export abstract class Simulation<State> {
    */
   advanceTo(time: number, options: CallOptions = {}): Promise<void> {
     return this.#checked(() => {
-      if (!Number.isFinite(time)) throw refusal('time', 'a finite number', describeValue(time));
-      requireCall(options, [], 'advanceTo');
-    }, () => this.#march(this.#clock.plan(time), options), options);
+      requireNumber(time, 'time');
+      return callOptions.advanceTo.read(options);
+    }, (taken) => this.#march(this.#clock.plan(time), taken));
   }
 
   /**
@@ -120,8 +126,8 @@ export abstract class Simulation<State> {
    * @example
    * for await (const { step, time, state } of simulation.snapshots({ every: 100, until: 1000 })) draw(time, state);
    */
-  snapshots(options: SnapshotOptions): AsyncGenerator<Snapshot<State>, void, undefined> {
-    checkSnapshots(options);
+  snapshots(given: SnapshotOptions): AsyncGenerator<Snapshot<State>, void, undefined> {
+    const options = checkedSnapshots(given);
     return this.#take(goals(snapshot(options), () => this.stepsDone), { signal: options.signal, onProgress: options.onProgress });
   }
 
@@ -143,12 +149,12 @@ export abstract class Simulation<State> {
 
   /** Copies the state to JavaScript's memory. */
   read(options: CallOptions = {}): Promise<State> {
-    return this.#checked(() => requireCall(options, [], 'read'), () => this.#read(options.signal), options);
+    return this.#checked(() => callOptions.read.read(options), ({ signal }) => this.#read(signal));
   }
 
   /** Sums and bounds of every component of every problem, computed on the device in float64, with the same bits on every backend. */
   figures(options: CallOptions = {}): Promise<Figures> {
-    return this.#checked(() => requireCall(options, [], 'figures'), () => this.#measure(options.signal), options);
+    return this.#checked(() => callOptions.figures.read(options), ({ signal }) => this.#measure(signal));
   }
 
   /** Norms of a component of a problem, computed on the device. */
@@ -164,12 +170,10 @@ export abstract class Simulation<State> {
    */
   save(path: string, options: { readonly tag?: string } = {}): Promise<void> {
     return this.#checked(() => {
-      requirePath(path);
-      requireFields(options, ['tag'], 'options', 'save');
-      if (options.tag !== undefined && typeof options.tag !== 'string') throw refusal('tag', 'a string', describeValue(options.tag));
-    }, async () => {
+      fileName(path, 'path');
+      return saveOptions.read(options);
+    }, async ({ tag }) => {
       const state = await this.#stored();
-      const { tag = '' } = options;
       const parameters: CheckpointParameters = { setup: this.setup, tag, clock: this.#clock.save() };
       const arrays = { [stateNames[this.equation]]: state };
       await writeCheckpoint(path, { kind: checkpointKind, parameters, step: this.#clock.step, arrays });
@@ -210,12 +214,12 @@ export abstract class Simulation<State> {
     return measure(this.#state, this.setup, signal);
   }
 
-  /** Checks arguments at the call, then waits for its turn. */
-  #checked<T>(check: () => void, work: () => Promise<T>, options: CallOptions = {}): Promise<T> {
+  /** Checks arguments at the call and takes its options, then waits for its turn. */
+  #checked<Options extends object, T>(check: () => Options, work: (options: Options) => Promise<T>): Promise<T> {
     try {
-      check();
+      const options = check();
       this.#requireOpen();
-      return this.#serial(work, options.signal);
+      return this.#serial(() => work(options), (options as CallOptions).signal);
     } catch (error) {
       return Promise.reject(error);
     }

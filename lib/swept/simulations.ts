@@ -1,16 +1,17 @@
 // Simulations of the three equations, and restarts from their checkpoints.
 import { emitWarning } from 'node:process';
 import { describeValue, makeTypedArray } from '../core/arrays.ts';
-import { deviceArrays } from '../core/calls.ts';
+import { deviceArrays } from '../core/call.ts';
 import { loadCheckpoint } from '../core/checkpoint.ts';
 import { implicitDevice, type Device } from '../core/device.ts';
 import { refusal, type CheckpointError } from '../core/errors.ts';
 import { required } from '../core/known.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { requireChoice, requireDevice, requireFields, requirePath, requireWhole } from '../core/checks.ts';
+import { anything, callback, choice, either, fileName, text } from '../core/checks.ts';
+import { nested, normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { Clock } from './clock.ts';
-import { requireVariant } from './grid.ts';
+import { placementChecks } from './grid.ts';
 import { checkpointFormat, stateNames } from './saved.ts';
 import { Simulation, type Parts } from './simulation.ts';
 import { fastestSignal, instabilityRemedy, signalSpeed } from './stability.ts';
@@ -131,6 +132,17 @@ export interface RestoreOptions {
   readonly onDamaged?: 'warn' | 'refuse' | ((error: CheckpointError) => void);
 }
 
+/** What a checkpoint may be asked for: values are held against those it has. */
+const setupChecks = optionsOf('a checkpoint', {
+  equation: anything, type: anything, n: anything, batch: anything, dx: anything, dt: anything, left: anything, right: anything,
+  diffusivity: anything, gamma: anything, limiter: anything,
+} satisfies ChecksOf<Partial<Setup>>);
+
+const restoreOptions = optionsOf('swept.restore', {
+  ...placementChecks, parameters: nested(setupChecks), tag: text(),
+  onDamaged: normally(either(choice(['warn', 'refuse'] as const), callback), 'warn'),
+} satisfies ChecksOf<RestoreOptions>);
+
 function checkParameters(found: Setup, expected: Partial<Setup>): void {
   for (const [key, value] of Object.entries<unknown>(expected)) {
     const stored: unknown = found[key as keyof Setup];
@@ -148,24 +160,18 @@ function checkParameters(found: Setup, expected: Partial<Setup>): void {
  * @throws CheckpointError (`ERR_WARPLOOM_DAMAGED_FILE`) for a file that is truncated, altered, or holds what no run can have
  *   written; ArgumentError naming what does not fit when it belongs to another kind of run or to other `parameters`; FileError
  */
-export async function restore(path: string, options: RestoreOptions = {}): Promise<AnySimulation> {
-  requirePath(path);
-  requireFields(options, restoreFields, 'options', 'swept.restore');
-  const { variant = 'auto', points = 0, depth = 0, threads = 0, tag } = options;
+export async function restore(path: string, given: RestoreOptions = {}): Promise<AnySimulation> {
+  fileName(path, 'path');
+  const { device, variant, points, depth, threads, tag, onDamaged, ...options } = restoreOptions.read(given);
   const parameters = snapshot(options.parameters ?? {});
-  const { device } = options;
-  requireDevice(device);
-  requireVariant(variant);
-  for (const [name, value] of Object.entries({ points, depth, threads })) requireWhole(value, name, 0, 2 ** 20);
-  requireFields(parameters, setupFields, 'parameters', 'swept.restore');
-  const onOlder = requireOnDamaged(options.onDamaged);
+  const onOlder = listenerOf(onDamaged);
   const checkpoint = await loadCheckpoint(path, checkpointFormat, onOlder);
   if (checkpoint === undefined) throw refusal('path', 'a checkpoint', `no file at ${path}`);
   const saved = checkpoint.parameters;
   const { setup } = saved;
   checkParameters(setup, parameters);
   if (tag !== undefined && tag !== saved.tag) {
-    throw refusal('tag', `the one it was saved with, ${describeValue(saved.tag)}`, describeValue(options.tag));
+    throw refusal('tag', `the one it was saved with, ${describeValue(saved.tag)}`, describeValue(tag));
   }
   const placement = { device: device ?? implicitDevice(), variant, points, depth, threads };
   const state = checkpoint.arrays[stateNames[setup.equation]] as RealArray;
@@ -173,16 +179,9 @@ export async function restore(path: string, options: RestoreOptions = {}): Promi
   return kinds[setup.equation].start(setup, placement, state, new Clock(setup.dt, saved.clock));
 }
 
-const restoreFields = ['device', 'variant', 'points', 'depth', 'threads', 'parameters', 'tag', 'onDamaged'];
-
 /** What is told of a damaged checkpoint; undefined: it is an error. */
-function requireOnDamaged(value: RestoreOptions['onDamaged']): ((error: CheckpointError) => void) | undefined {
+function listenerOf(value: NonNullable<RestoreOptions['onDamaged']>): ((error: CheckpointError) => void) | undefined {
   if (typeof value === 'function') return value;
-  requireChoice(value, 'onDamaged', ['warn', 'refuse']);
   if (value === 'refuse') return undefined;
   return (error) => emitWarning(`${error.message}. The one saved before it was taken`, { code: 'WARPLOOM_OLDER_CHECKPOINT' });
 }
-
-const setupFields: readonly (keyof Setup)[] = [
-  'equation', 'type', 'n', 'batch', 'dx', 'dt', 'left', 'right', 'diffusivity', 'gamma', 'limiter',
-];

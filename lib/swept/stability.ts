@@ -1,6 +1,5 @@
 // Largest stable time steps, and what happens to larger ones.
 import { emitWarning } from 'node:process';
-import { describeValue } from '../core/arrays.ts';
 import { requireNumber } from '../core/checks.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import { required } from '../core/known.ts';
@@ -108,12 +107,6 @@ export function instabilityRemedy(limiter: Limiter, cfl: number): string {
   }
   return `Neither a smaller time step (${now}) nor another limiter will help: this scheme does not keep pressures positive where `
     + 'a gas is torn apart or is cold for its speed (docs/swept.md, "Time steps")';
-}
-
-/** Checks the option `onUnstable`. */
-export function checkOnUnstable(value: unknown): void {
-  if (value === undefined || value === 'refuse' || value === 'warn' || typeof value === 'function') return;
-  throw refusal('onUnstable', "'refuse', 'warn' or a function", describeValue(value));
 }
 
 /** Refuses or reports a time step above `limit`. */

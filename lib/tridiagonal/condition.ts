@@ -1,10 +1,11 @@
 // tridiagonal.condition: condition estimates and error bounds.
 import { makeResult } from '../core/arrays.ts';
+import { callChecks, deviceFor } from '../core/call.ts';
+import { anything } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
-import { callFields, checkOptions, optionTable } from '../core/options.ts';
-import { arrayField } from '../linear/options.ts';
-import { matrixFields, shapeFields } from './options.ts';
-import { resolveDevice, runInfo, shapeParameters, viewOf } from '../linear/problem.ts';
+import { optionsOf, type ChecksOf } from '../core/options.ts';
+import { runInfo, shapeParameters, viewOf } from '../linear/problem.ts';
+import { matrixChecks, shapeChecks } from './options.ts';
 import { matrixParameters, resolveProblem } from './problem.ts';
 import type { CallOptions, MatrixOptions, RunInfo, ShapeOptions, Vector } from './types.ts';
 import { requireVector } from '../linear/views.ts';
@@ -28,9 +29,9 @@ export interface ConditionResult {
   readonly info: RunInfo;
 }
 
-const table = optionTable({
-  ...matrixFields, ...shapeFields, ...callFields, rhs: arrayField, solution: arrayField,
-});
+const conditionOptions = optionsOf('tridiagonal.condition', {
+  ...matrixChecks, ...shapeChecks, ...callChecks, rhs: anything, solution: anything,
+} satisfies ChecksOf<ConditionOptions>);
 
 /**
  * Reciprocal condition numbers of a batch, estimated in the 1-norm (Higham's method, LAPACK gtcon), and
@@ -38,8 +39,8 @@ const table = optionTable({
  *
  * @throws ArgumentError naming the argument; `ERR_WARPLOOM_OUT_OF_MEMORY`; `ERR_WARPLOOM_DEVICE_LOST`
  */
-export async function condition(options: ConditionOptions): Promise<ConditionResult> {
-  checkOptions(table, options, 'tridiagonal.condition');
+export async function condition(given: ConditionOptions): Promise<ConditionResult> {
+  const options = conditionOptions.read(given);
   const { rhs, solution, lower, diagonal, upper, signal, onProgress } = options;
   if ((rhs === undefined) !== (solution === undefined)) {
     throw refusal(rhs === undefined ? 'rhs' : 'solution', 'an array: error bounds need rhs and solution', 'undefined');
@@ -60,8 +61,7 @@ export async function condition(options: ConditionOptions): Promise<ConditionRes
     rhsCount: bounds ? rhsCount : 0,
     ...(bounds ? { rhs: viewOf(problem, 'rhs', rhs), solution: viewOf(problem, 'solution', solution) } : {}),
   };
-  signal?.throwIfAborted();
-  const device = resolveDevice(options.device, [rhs, solution, lower, diagonal, upper]);
+  const device = deviceFor(options, [rhs, solution, lower, diagonal, upper]);
   const { deviceSeconds } = await device.run('tridiagonal.condition', parameters, { signal, onProgress });
   return { reciprocalCondition, ...outputs, info: runInfo(device, problem, deviceSeconds) };
 }

@@ -1,11 +1,11 @@
 // Cubic spline interpolation: the tridiagonal system of second derivatives, one solve for many series.
 import { describeValue, isReal, makeFloat64, makeResult, typedCopy } from '../core/arrays.ts';
-import {
-  requireChoice, requireDevice, requireFields, requireList, requireNumbers, requireRange, requireSignal,
-} from '../core/checks.ts';
+import { callChecks } from '../core/call.ts';
+import { choice, requireCount, requireList, requireNumbers, requireRange, whole, type Check } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { implicitDevice, type Device } from '../core/device.ts';
 import { elementAt } from '../core/known.ts';
+import { normally, optionsOf, type ChecksOf, type Taken } from '../core/options.ts';
 import { inSlices } from '../core/slices.ts';
 
 /**
@@ -24,6 +24,28 @@ export interface SplineOptions {
   readonly device?: Device;
   readonly signal?: AbortSignal;
 }
+
+interface EvaluateOptions {
+  readonly series?: number;
+  readonly order?: 0 | 1 | 2;
+}
+
+const evaluateOptions = optionsOf('evaluate', {
+  series: normally(whole(0), 0), order: normally(choice([0, 1, 2] as const), 0),
+} satisfies ChecksOf<EvaluateOptions>);
+
+/** Slopes at both ends, of any kind of array. */
+const slopes: Check<readonly [number, number]> = (value, name) => {
+  requireNumbers(value, name);
+  if (value.length !== 2) throw refusal(name, 'two numbers', describeValue(value));
+};
+
+const checks = {
+  boundary: normally(choice(['natural', 'clamped', 'periodic'] as const), 'natural'), slopes: normally(slopes, [0, 0]),
+  device: callChecks.device, signal: callChecks.signal,
+} satisfies ChecksOf<SplineOptions>;
+const splineOptions = optionsOf('cubicSpline', checks);
+type TakenOptions = Taken<SplineOptions, typeof checks>;
 
 /** Piecewise cubics through the knots of one or more series that share their abscissas. */
 export class CubicSpline {
@@ -69,13 +91,9 @@ export class CubicSpline {
    * cubics continue; periodic splines repeat.
    * @throws ArgumentError for places that are not finite numbers, and for a series or order that there is not
    */
-  evaluate(at: ArrayLike<number>, options: { series?: number; order?: 0 | 1 | 2 } = {}): Float64Array {
-    requireFields(options, ['series', 'order'], 'options', 'evaluate');
-    const { series = 0, order = 0 } = options;
-    if (!Number.isInteger(series) || series < 0 || series >= this.seriesCount) {
-      throw refusal('series', `a whole number below ${this.seriesCount}`, describeValue(series));
-    }
-    requireChoice(order, 'order', [0, 1, 2]);
+  evaluate(at: ArrayLike<number>, options: EvaluateOptions = {}): Float64Array {
+    const { series, order } = evaluateOptions.read(options);
+    requireCount(series, 'series', 0, this.seriesCount - 1);
     requireNumbers(at, 'at');
     const base = series * this.x.length;
     const value = (raw: number): number => {
@@ -133,21 +151,9 @@ async function checkKnots(
   }
 }
 
-function checkOptions(options: SplineOptions): Required<Pick<SplineOptions, 'boundary' | 'slopes'>> {
-  requireFields(options, ['boundary', 'slopes', 'device', 'signal'], 'options', 'cubicSpline');
-  const { boundary = 'natural', slopes = [0, 0] } = options;
-  requireChoice(boundary, 'boundary', ['natural', 'clamped', 'periodic']);
-  const given: ArrayLike<number> = slopes;
-  requireNumbers(given, 'slopes');
-  if (given.length !== 2) throw refusal('slopes', 'two numbers', describeValue(slopes));
-  requireDevice(options.device);
-  requireSignal(options.signal);
-  return { boundary, slopes: [slopes[0], slopes[1]] };
-}
-
 /** Bands and right-hand sides of the second-derivative system for `rows` unknown knots. */
 async function splineSystem(
-  x: Float64Array, y: Float64Array, { boundary, slopes }: Required<Pick<SplineOptions, 'boundary' | 'slopes'>>,
+  x: Float64Array, y: Float64Array, { boundary, slopes }: Pick<TakenOptions, 'boundary' | 'slopes'>,
   signal: AbortSignal | undefined,
 ) {
   const knots = x.length;
@@ -192,14 +198,13 @@ async function splineSystem(
 export async function cubicSpline(
   x: ArrayLike<number>, y: ArrayLike<number>, options: SplineOptions = {},
 ): Promise<CubicSpline> {
-  const chosen = checkOptions(options);
-  const { boundary } = chosen;
+  const { boundary, slopes: ends, device = implicitDevice(), signal } = splineOptions.read(options);
+  const chosen = { boundary, slopes: [ends[0], ends[1]] as const };
   const [knots, values] = [taken(x, 'x'), taken(y, 'y')];
   const count = knots.length;
   const least = boundary === 'periodic' ? 3 : 2;
   if (count < least) throw refusal('x', `at least ${least} knots${least === 3 ? ' for a periodic spline' : ''}`, `${count}`);
   if (values.length === 0 || values.length % count !== 0) throw refusal('y', `a multiple of ${count} values`, `${values.length}`);
-  const { device = implicitDevice(), signal } = options;
   signal?.throwIfAborted();
   await checkKnots(knots, values, boundary, signal);
   const { rows, series, lower, diagonal, upper, rhs } = await splineSystem(knots, values, chosen, signal);

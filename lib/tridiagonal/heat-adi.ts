@@ -1,12 +1,11 @@
 // Two-dimensional heat equation by the alternating direction implicit method, state kept on the device.
 import { describeValue, holds, isReal, makeFloat64 } from '../core/arrays.ts';
-import {
-  requireCall, requireChoice, requireCount, requireDevice, requireFields, requireNumber, requireRange,
-} from '../core/checks.ts';
+import { anything, choice, positive, requireCount, requireNumber, requireRange, whole } from '../core/checks.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
-import { deviceArrays } from '../core/calls.ts';
+import { callChecks, deviceArrays } from '../core/call.ts';
 import { implicitDevice, type Device, type DeviceArray } from '../core/device.ts';
 import { elementAt } from '../core/known.ts';
+import { cancelChecks, needed, normally, optionsOf, type ChecksOf, type Taken } from '../core/options.ts';
 import { SystemStatuses } from '../linear/status.ts';
 import type { RealArray } from './types.ts';
 
@@ -48,17 +47,17 @@ interface Axis {
  */
 const stepsPerCheck = 32;
 
-const known = ['width', 'height', 'initial', 'diffusivity', 'dx', 'dy', 'dt', 'boundary', 'device'];
+const checks = {
+  width: needed(whole(1)), height: needed(whole(1)), initial: anything, diffusivity: needed(positive), dx: normally(positive, 1),
+  dy: positive, dt: needed(positive), boundary: normally(choice(['neumann', 'dirichlet', 'periodic'] as const), 'neumann'),
+  device: callChecks.device,
+} satisfies ChecksOf<HeatAdiOptions>;
+const createOptions = optionsOf('HeatAdi.create', checks);
+const modeOptions = optionsOf('HeatAdi.modeFactor', checks);
+const advanceOptions = optionsOf('HeatAdi.advance', cancelChecks);
 
-/** Checks everything but the initial state; diffusivity dt / 2 over the squares of the cell's sides. */
-function checkGrid(options: Omit<HeatAdiOptions, 'initial'>, owner: string): { alongX: number; alongY: number } {
-  requireFields(options, known, 'options', owner);
-  const { width, height, diffusivity, dx = 1, dy = dx, dt } = options;
-  requireCount(width, 'width', 1);
-  requireCount(height, 'height', 1);
-  for (const [name, value] of Object.entries({ dx, dy, diffusivity, dt })) requireNumber(value, name, { above: 0 });
-  requireChoice(options.boundary, 'boundary', ['neumann', 'dirichlet', 'periodic']);
-  requireDevice(options.device);
+/** Diffusivity dt / 2 over the squares of the cell's sides. */
+function sharesOf({ diffusivity, dx, dy = dx, dt }: Taken<Omit<HeatAdiOptions, 'initial'>, typeof checks>): { alongX: number; alongY: number } {
   const half = (diffusivity * dt) / 2;
   return { alongX: requireRange(half / (dx * dx), 'dt'), alongY: requireRange(half / (dy * dy), 'dt') };
 }
@@ -120,9 +119,10 @@ export class HeatAdi {
    * Puts the initial state and the four sets of bands on the device.
    * @throws ArgumentError for sizes, lengths or coefficients out of range, before any work
    */
-  static async create(options: HeatAdiOptions): Promise<HeatAdi> {
-    const { alongX, alongY } = checkGrid(options, 'HeatAdi.create');
-    const { width, height, dt, initial, boundary = 'neumann' } = options;
+  static async create(given: HeatAdiOptions): Promise<HeatAdi> {
+    const options = createOptions.read(given);
+    const { alongX, alongY } = sharesOf(options);
+    const { width, height, dt, initial, boundary } = options;
     if (!isReal(initial)) {
       throw refusal('initial', 'a Float32Array or Float64Array', describeValue(initial));
     }
@@ -171,14 +171,14 @@ export class HeatAdi {
     signal?: AbortSignal; onProgress?: (done: number, total: number) => void;
   } = {}): Promise<void> {
     requireCount(count, 'count', 0);
-    requireCall(control, [], 'HeatAdi.advance');
+    const { signal, onProgress } = advanceOptions.read(control);
     for (let step = 0; step < count; ++step) {
-      control.signal?.throwIfAborted();
+      signal?.throwIfAborted();
       // The device takes them in order: it need not be waited for between them.
       await Promise.all([...this.#halfStep(this.#y, this.#x), ...this.#halfStep(this.#x, this.#y)]);
       this.#steps += 1;
       if (this.#steps - this.#checked >= stepsPerCheck || step + 1 === count) await this.#check();
-      control.onProgress?.(step + 1, count);
+      onProgress?.(step + 1, count);
     }
   }
 
@@ -229,8 +229,9 @@ export class HeatAdi {
    * 'neumann' grid: the exact solution of the discrete scheme, for checks.
    * @throws ArgumentError naming the argument
    */
-  static modeFactor(p: number, q: number, options: Omit<HeatAdiOptions, 'initial'>): number {
-    const { alongX, alongY } = checkGrid(options, 'HeatAdi.modeFactor');
+  static modeFactor(p: number, q: number, given: Omit<HeatAdiOptions, 'initial'>): number {
+    const options = modeOptions.read(given);
+    const { alongX, alongY } = sharesOf(options);
     requireNumber(p, 'p');
     requireNumber(q, 'q');
     const along = (mode: number, n: number, share: number) => 4 * share * Math.sin((Math.PI * mode) / (2 * n)) ** 2;

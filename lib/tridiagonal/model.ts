@@ -1,8 +1,10 @@
 // The paper's cost model of register packing: Davidson, Owens, "Register Packing for Cyclic Reduction"
 // (2011), section 6.1, equations 1-3 and Table 1.
 import { describeValue } from '../core/arrays.ts';
-import { isArray, requireChoice, requireChosen, requireCount, requireFields, requireNumber, requireRange } from '../core/checks.ts';
+import { anything, choice, isArray, number, requireRange, whole } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
+import { needed, nested, normally, optionsOf, type ChecksOf } from '../core/options.ts';
+import { record } from '../core/shapes.ts';
 import { modelTable } from './model-table.ts';
 import type { ModelCoefficients } from './types.ts';
 
@@ -43,12 +45,23 @@ export const paperCoefficients: ModelCoefficients = {
   alpha: 15, beta: 4, gamma: 20, lambda: 16, source: 'Davidson and Owens 2011, GTX 460, CUDA 3.1',
 };
 
+const precision = choice(['float32', 'float64'] as const);
+const real = number();
+const coefficientFields = optionsOf('coefficients', {
+  alpha: needed(real), beta: needed(real), gamma: needed(real), gammaPerRow: real, lambda: needed(real), source: anything,
+} satisfies ChecksOf<ModelCoefficients>);
+const modelOptions = optionsOf('model', {
+  size: needed(whole(1)), depth: needed(whole(1)), type: normally(precision, 'float32'), architecture: normally(anything, 'paper' as never),
+  coefficients: nested(coefficientFields),
+} satisfies ChecksOf<ModelOptions>);
+const sampleRecord = record({ depth: number({ above: 0 }), registersPerThread: number({ least: 0 }) });
+
 /**
  * Coefficients of an architecture and type, as fitted by `npm run bench -- tridiagonal --table1 --write`.
  * @throws ArgumentError for an architecture or type without any
  */
 export function modelCoefficients(architecture: string, type: 'float32' | 'float64'): ModelCoefficients {
-  requireChosen(type, 'type', ['float32', 'float64']);
+  precision(type, 'type');
   if (architecture === 'paper') {
     if (type === 'float32') return paperCoefficients;
     throw refusal('type', '"float32" (the paper has no float64 figures)', describeValue(type));
@@ -68,13 +81,8 @@ export function modelCoefficients(architecture: string, type: 'float32' | 'float
  * @throws ArgumentError for sizes or depths below 1 and for unknown architectures
  */
 export function model(options: ModelOptions): ModelPrediction {
-  requireFields(options, ['size', 'depth', 'type', 'architecture', 'coefficients'], 'options', 'model');
-  const { size, depth, type = 'float32', architecture = 'paper' } = options;
-  requireCount(size, 'size', 1);
-  requireCount(depth, 'depth', 1);
-  requireChoice(type, 'type', ['float32', 'float64']);
-  const { alpha, beta, gamma, gammaPerRow = 0, lambda } = options.coefficients ?? modelCoefficients(architecture, type);
-  for (const [name, value] of Object.entries({ alpha, beta, gamma, gammaPerRow, lambda })) requireNumber(value, `coefficients.${name}`);
+  const { size, depth, type, architecture, coefficients } = modelOptions.read(options);
+  const { alpha, beta, gamma, gammaPerRow = 0, lambda } = coefficients ?? modelCoefficients(architecture, type);
   const threads = Math.ceil(size / depth);
   return {
     threads,
@@ -100,9 +108,7 @@ export interface ModelSample {
 export function fitModel(samples: readonly ModelSample[]): { alpha: number; beta: number; worst: number } {
   if (!isArray(samples)) throw refusal('samples', 'an array of depths and registers', describeValue(samples));
   samples.forEach((sample, i) => {
-    requireFields(sample, ['depth', 'registersPerThread'], `samples[${i}]`, 'a sample');
-    requireNumber(sample.depth, `samples[${i}].depth`, { above: 0 });
-    requireNumber(sample.registersPerThread, `samples[${i}].registersPerThread`, { least: 0 });
+    sampleRecord(sample, `samples[${i}]`);
   });
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const x = mean(samples.map(({ depth }) => depth));

@@ -1,10 +1,11 @@
 // tridiagonal.multiply: products with batches of tridiagonal matrices.
 import { describeValue } from '../core/arrays.ts';
+import { callChecks, deviceFor } from '../core/call.ts';
+import { anything } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
-import { callFields, checkOptions, optionTable, realFrom } from '../core/options.ts';
-import { arrayField } from '../linear/options.ts';
-import { matrixFields, shapeFields } from './options.ts';
-import { laidOutLike, resolveDevice, runInfo, shapeParameters, viewOf, withResult } from '../linear/problem.ts';
+import { optionsOf, parametersOf, type ChecksOf } from '../core/options.ts';
+import { laidOutLike, runInfo, shapeParameters, viewOf, withResult } from '../linear/problem.ts';
+import { matrixChecks, shapeChecks } from './options.ts';
 import { matrixParameters, resolveProblem } from './problem.ts';
 import type { CallOptions, MatrixOptions, RunInfo, ShapeOptions, Vector } from './types.ts';
 import { requireVector } from '../linear/views.ts';
@@ -28,10 +29,9 @@ export interface MultiplyResult<V extends Vector = Vector> {
   readonly info: RunInfo;
 }
 
-const table = optionTable({
-  ...matrixFields, ...shapeFields, ...callFields, x: arrayField, y: arrayField,
-  alpha: realFrom(-Infinity), beta: realFrom(-Infinity),
-});
+const multiplyOptions = optionsOf('tridiagonal.multiply', {
+  ...matrixChecks, ...shapeChecks, ...callChecks, x: anything, y: anything, ...parametersOf('tridiagonal.multiply', 'alpha', 'beta'),
+} satisfies ChecksOf<MultiplyOptions>);
 
 /**
  * y = alpha * op(A) * x + beta * y for every system and right-hand side (LAPACK lagtm with free factors).
@@ -39,9 +39,9 @@ const table = optionTable({
  *
  * @throws ArgumentError naming the argument; `ERR_WARPLOOM_OUT_OF_MEMORY`; `ERR_WARPLOOM_DEVICE_LOST`
  */
-export async function multiply<V extends Vector>(options: MultiplyOptions<V>): Promise<MultiplyResult<V>> {
-  checkOptions(table, options, 'tridiagonal.multiply');
-  const { x, alpha = 1, beta = 0, lower, diagonal, upper, signal, onProgress } = options;
+export async function multiply<V extends Vector>(given: MultiplyOptions<V>): Promise<MultiplyResult<V>> {
+  const options = multiplyOptions.read(given);
+  const { x, alpha, beta, lower, diagonal, upper, signal, onProgress } = options;
   requireVector(x, 'x');
   if (options.y === undefined && beta !== 0) throw refusal('y', `an array with beta ${describeValue(beta)}`, 'undefined');
   const resolved = resolveProblem(options, options.y === undefined ? { x } : { x, y: options.y });
@@ -50,8 +50,7 @@ export async function multiply<V extends Vector>(options: MultiplyOptions<V>): P
     rhsCount: problem.shape.rhsCount, x: viewOf(problem, 'x', x), alpha, beta,
   });
   if (options.y !== undefined) viewOf(problem, 'y', options.y);
-  signal?.throwIfAborted();
-  const device = resolveDevice(options.device, [x, options.y, lower, diagonal, upper]);
+  const device = deviceFor(options, [x, options.y, lower, diagonal, upper]);
   return withResult({ problem, device, name: 'y', like: x, out: options.y }, async (y) => {
     Object.assign(parameters, { y: viewOf(problem, 'y', y) });
     const { deviceSeconds } = await device.run('tridiagonal.multiply', parameters, { signal, onProgress });

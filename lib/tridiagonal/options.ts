@@ -1,9 +1,10 @@
-// Tables of the options that the operations share.
-import { arrayField, batchFields, operatorFields } from '../linear/options.ts';
-import { arrayNames } from './problem.ts';
+// Checks of the options that the operations share.
+import { anything } from '../core/checks.ts';
+import { batchChecks, operatorChecks } from '../linear/options.ts';
+import { arrayNames } from './types.ts';
 
-/** Fields of ShapeOptions. */
-export const shapeFields = batchFields(arrayNames);
+/** Checks of ShapeOptions. */
+export const shapeChecks = batchChecks(arrayNames);
 
-/** Fields of MatrixOptions. */
-export const matrixFields = { lower: arrayField, diagonal: arrayField, upper: arrayField, ...operatorFields };
+/** Checks of MatrixOptions. Arrays are checked by views.ts, where missing ones are reported too. */
+export const matrixChecks = { lower: anything, diagonal: anything, upper: anything, ...operatorChecks };

@@ -3,16 +3,17 @@ import { makeInt32 } from '../core/arrays.ts';
 import { DeviceArray } from '../core/device-array.ts';
 import { Device, inputArray, resultArray } from '../core/device.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
-import { callFields, checkOptions, choice, optionTable, realFrom, truth } from '../core/options.ts';
+import { callChecks, deviceFor, release } from '../core/call.ts';
+import { anything, choice } from '../core/checks.ts';
+import { cancelChecks, optionsOf, parametersOf, type ChecksOf, type Taken } from '../core/options.ts';
 import { snapshot } from '../core/snapshot.ts';
-import { arrayField } from '../linear/options.ts';
-import { matrixFields, shapeFields } from './options.ts';
-import { laidOutLike, resolveDevice, runInfo, shapeParameters, viewOf, withResult, type Problem } from '../linear/problem.ts';
-import { matrixParameters, resolveProblem, type MatrixParameters } from './problem.ts';
+import { laidOutLike, runInfo, shapeParameters, viewOf, withResult, type Problem } from '../linear/problem.ts';
 import { SystemStatuses } from '../linear/status.ts';
-import type { ArrayName, CallOptions, ElementType, Layout, MatrixOptions, RunInfo, ShapeOptions, Structure, Vector } from './types.ts';
 import { impliesComplex, isSplit, requireVector, typeOf, type View } from '../linear/views.ts';
-import { backwardErrorsLike, freeErrors, makeWords, withWords, type BackwardErrors } from '../linear/words.ts';
+import { backwardErrorsLike, makeWords, withWords, type BackwardErrors } from '../linear/words.ts';
+import { matrixChecks, shapeChecks } from './options.ts';
+import { matrixParameters, resolveProblem, type MatrixParameters } from './problem.ts';
+import type { ArrayName, CallOptions, ElementType, Layout, MatrixOptions, RunInfo, ShapeOptions, Structure, Vector } from './types.ts';
 import { choices } from '../core/operations.gen.ts';
 
 /**
@@ -60,16 +61,17 @@ export interface PlanSolveResult<V extends Vector = Vector> {
   readonly info: RunInfo;
 }
 
-const { rhsCount, layout, layouts, ...factorShape } = shapeFields;
+const { rhsCount, layout, layouts, ...factorShape } = shapeChecks;
 
-const planTable = optionTable({
-  ...matrixFields, ...factorShape, layout, layouts, ...callFields, factorisation: choice(factorisations), stable: truth,
-  check: truth, tolerance: realFrom(0),
-});
+const checks = {
+  ...matrixChecks, ...factorShape, layout, layouts, ...callChecks, factorisation: choice(factorisations),
+  ...parametersOf('tridiagonal.solve', 'stable', 'check', 'tolerance'),
+} satisfies ChecksOf<PlanOptions>;
+const planOptions = optionsOf('tridiagonal.plan', checks);
+type TakenPlanOptions = Taken<PlanOptions, typeof checks>;
 
-const solveTable = optionTable({
-  rhs: arrayField, out: arrayField, rhsCount, layout, layouts, signal: callFields.signal, onProgress: callFields.onProgress,
-});
+const solveChecks = { rhs: anything, out: anything, rhsCount, layout, layouts, ...cancelChecks } satisfies ChecksOf<PlanSolveOptions>;
+const solveOptions = optionsOf('plan.solve', solveChecks, (defaults) => ({ ...defaults }));
 
 const elementBytes: Record<ElementType, number> = { float32: 4, float64: 8, complex64: 8, complex128: 16 };
 
@@ -158,8 +160,7 @@ export class Plan {
    */
   async solve<V extends Vector>(options: PlanSolveOptions<V>): Promise<PlanSolveResult<V>> {
     if (this.#disposed) throw new WarploomError('ERR_WARPLOOM_DISPOSED', 'the plan is disposed; make a new one');
-    checkOptions(solveTable, options, 'plan.solve');
-    const call = this.#solve(options);
+    const call = this.#solve(solveOptions.read(options));
     this.#running.add(call);
     try {
       return await call;
@@ -168,14 +169,13 @@ export class Plan {
     }
   }
 
-  async #solve<V extends Vector>(options: PlanSolveOptions<V>): Promise<PlanSolveResult<V>> {
+  async #solve<V extends Vector>(options: Taken<PlanSolveOptions<V>, typeof solveChecks>): Promise<PlanSolveResult<V>> {
     const { rhs, out, signal, onProgress } = options;
     const { device, factorisation, fixed, check } = this.#kept;
     const problem = this.#problemOf(options);
     const rhsView = viewOf(problem, 'rhs', rhs);
     if (out !== undefined) viewOf(problem, 'solution', out, 'out');
-    signal?.throwIfAborted();
-    resolveDevice(device, [rhs, out]);
+    deviceFor({ device, signal }, [rhs, out]);
     const { batch, rhsCount } = problem.shape;
     return withResult({ problem, device, name: 'solution', like: rhs, out }, async (solution) => {
       const words = makeWords(device, batch * rhsCount);
@@ -190,17 +190,17 @@ export class Plan {
         const result = { solution, status, info: runInfo(device, problem, deviceSeconds) };
         return backwardError === undefined ? result : Object.assign(result, { backwardError });
       } catch (error) {
-        freeErrors(backwardError);
+        release([backwardError]);
         throw error;
       }
     });
   }
 
-  #problemOf(options: PlanSolveOptions): Problem {
+  #problemOf(options: Taken<PlanSolveOptions, typeof solveChecks>): Problem {
     const { rhs, out, layout, layouts, rhsCount } = options;
     requireVector(rhs, 'rhs');
     if (out !== undefined) requireVector(out, 'out');
-    const usual = layout === undefined && layouts === undefined && rhsCount === undefined;
+    const usual = layout === 'contiguous' && layouts === undefined && rhsCount === 1;
     if (usual && this.#fits(rhs) && (out === undefined || this.#fits(out))) return this.#usual;
     const { type, offsets, shape } = this.#kept.problem;
     const { n, batch } = shape;
@@ -209,8 +209,7 @@ export class Plan {
     const vectors: Record<string, Vector> = out === undefined ? { rhs } : { rhs, out };
     const split = Object.values(vectors).some(isSplit);
     const resolved = resolveProblem({
-      n, batch, ...ragged, ...(complex && !split ? { complex } : {}), ...(rhsCount === undefined ? {} : { rhsCount }),
-      ...(layout === undefined ? {} : { layout }), ...(layouts === undefined ? {} : { layouts }),
+      n, batch, ...ragged, ...(complex && !split ? { complex } : {}), rhsCount, layout, ...(layouts === undefined ? {} : { layouts }),
     }, vectors);
     if (resolved.type !== type) throw refusal('rhs', `${type} elements like the plan`, resolved.type);
     return layouts?.solution === undefined ? laidOutLike(resolved, 'solution', 'rhs') : resolved;
@@ -252,21 +251,19 @@ export class Plan {
  * @see LAPACK gttrf/gttrs, pttrf/pttrs
  */
 export async function plan(given: PlanOptions): Promise<Plan> {
-  checkOptions(planTable, given, 'tridiagonal.plan');
-  checkMethod(given);
-  const { lower, diagonal, upper, signal } = given;
-  const problem = resolveProblem(given, {});
-  const matrix = matrixParameters(given, problem);
-  signal?.throwIfAborted();
-  const device = resolveDevice(given.device, [lower, diagonal, upper]);
-  if (Device.isOpen(device)) return prepare(device, given, problem, matrix);
+  const options = planOptions.read(given);
+  checkMethod(options);
+  const problem = resolveProblem({ ...options, rhsCount: 1 }, {});
+  const matrix = matrixParameters(options, problem);
+  const device = deviceFor(options, [options.lower, options.diagonal, options.upper]);
+  if (Device.isOpen(device)) return prepare(device, options, problem, matrix);
   // Its backend decides what is kept; the arrays are taken as they are now.
-  const options = { ...given }, taken = snapshot(matrix);
+  const taken = snapshot(matrix);
   await Device.opened(device);
   return prepare(device, options, problem, taken);
 }
 
-function checkMethod({ factorisation, structure = 'general', stable = false, check = false, tolerance = 0 }: PlanOptions): void {
+function checkMethod({ factorisation, structure, stable, check, tolerance }: TakenPlanOptions): void {
   if (stable && (factorisation === 'regpack' || factorisation === 'none')) {
     throw refusal('factorisation', '"pivoted" or "cholesky" with stable: true', JSON.stringify(factorisation));
   }
@@ -300,8 +297,8 @@ function usualProblem({ type, offsets, shape }: Problem): Problem {
   return { type, shape: { ...shape, rhsCount: 1 }, layoutOf: contiguous, ...(offsets === undefined ? {} : { offsets }) };
 }
 
-async function prepare(device: Device, options: PlanOptions, problem: Problem, matrix: MatrixParameters): Promise<Plan> {
-  const { check = false, tolerance = 0, stable = false } = options;
+async function prepare(device: Device, options: TakenPlanOptions, problem: Problem, matrix: MatrixParameters): Promise<Plan> {
+  const { check, tolerance, stable } = options;
   const { structure, periodic } = matrix;
   const ragged = problem.offsets !== undefined;
   const factorisation = options.factorisation ?? usualFactorisation(device, { structure, stable, periodic, ragged });

@@ -1,22 +1,24 @@
 // tridiagonal.solve and tridiagonal.workspace.
 import { makeInt32 } from '../core/arrays.ts';
-import { Device } from '../core/device.ts';
+import { callChecks, deviceFor, release } from '../core/call.ts';
+import { anything, choice } from '../core/checks.ts';
+import { Device, type DeviceArray } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import type { Reports } from '../core/operations.gen.ts';
 import { snapshot } from '../core/snapshot.ts';
-import { callFields, checkOptions, choice, optionTable, realFrom, truth } from '../core/options.ts';
-import { arrayField } from '../linear/options.ts';
-import { matrixFields, shapeFields } from './options.ts';
-import { laidOutLike, resolveDevice, runInfo, viewOf, withResult, type Problem } from '../linear/problem.ts';
-import { matrixParameters, resolveProblem } from './problem.ts';
+import { normally, optionsOf, parametersOf, type ChecksOf, type Taken } from '../core/options.ts';
+import { laidOutLike, runInfo, viewOf, withResult, type Problem } from '../linear/problem.ts';
 import type { SystemStatuses } from '../linear/status.ts';
+import type { View } from '../linear/views.ts';
 import {
-  algorithms, depths, type Algorithm, type CallOptions, type MatrixOptions, type RunInfo,
+  backwardErrorsLike, makeWords, smallBatch, withWords, wordBytes, type BackwardErrors, type CallWords,
+} from '../linear/words.ts';
+import { matrixChecks, shapeChecks } from './options.ts';
+import { matrixParameters, resolveProblem } from './problem.ts';
+import {
+  depths, type Algorithm, type CallOptions, type MatrixOptions, type RunInfo,
   type ShapeOptions, type Vector,
 } from './types.ts';
-import {
-  backwardErrorsLike, freeErrors, makeWords, smallBatch, withWords, wordBytes, type BackwardErrors,
-} from '../linear/words.ts';
 
 /** How a solve is done and how far it is trusted. */
 export interface MethodOptions {
@@ -78,17 +80,22 @@ export interface SolveResult<V extends Vector = Vector> {
   readonly info: SolveInfo;
 }
 
-const methodFields = {
-  algorithm: choice(algorithms), depth: choice(depths), stable: truth, check: truth, refine: truth, tolerance: realFrom(0),
-};
-
-const table = optionTable({
-  ...matrixFields, ...shapeFields, ...methodFields, ...callFields, rhs: arrayField, out: arrayField,
-});
+const checks = {
+  ...matrixChecks, ...shapeChecks, ...callChecks, rhs: anything, out: anything, depth: normally(choice(depths), 0),
+  ...parametersOf('tridiagonal.solve', 'algorithm', 'stable', 'check', 'refine', 'tolerance'),
+} satisfies ChecksOf<SolveOptions>;
+const solveOptions = optionsOf('tridiagonal.solve', checks, (defaults) => ({ ...defaults }));
+const workspaceOptions = optionsOf('tridiagonal.workspace', checks);
 
 interface Prepared {
   readonly problem: Problem;
-  readonly parameters: Record<string, unknown>;
+  readonly parameters: Record<string, unknown> & Partial<Results>;
+}
+
+/** The parameters that a solve writes to. */
+interface Results extends CallWords {
+  solution: View;
+  backwardError: Float64Array | DeviceArray | undefined;
 }
 
 /**
@@ -108,24 +115,27 @@ interface Prepared {
  *   `ERR_WARPLOOM_DEVICE_LOST`. Aborted calls reject with `signal.reason`.
  * @see Davidson, Owens: Register Packing for Cyclic Reduction (2011) for `cr-regpack`; LAPACK gtsv for `stable`.
  */
-export async function solve<V extends Vector>(options: SolveOptions<V>): Promise<SolveResult<V>> {
-  checkOptions(table, options, 'tridiagonal.solve');
+export async function solve<V extends Vector>(given: SolveOptions<V>): Promise<SolveResult<V>> {
+  const options = solveOptions.read(given);
   const prepared = prepare(options);
   const { problem, parameters } = prepared;
   const { rhs, out, lower, diagonal, upper, signal, onProgress } = options;
-  signal?.throwIfAborted();
-  const device = resolveDevice(options.device, [rhs, out, lower, diagonal, upper]);
+  const device = deviceFor(options, [rhs, out, lower, diagonal, upper]);
   return withResult({ problem, device, name: 'solution', like: rhs, out }, async (solution) => {
     const { batch, rhsCount } = problem.shape;
     const words = makeWords(device, batch * rhsCount);
-    const backwardError = options.check === true ? backwardErrorsLike(rhs, device, batch * rhsCount) : undefined;
-    Object.assign(parameters, words, { backwardError, solution: viewOf(problem, 'solution', solution) });
+    const backwardError = options.check ? backwardErrorsLike(rhs, device, batch * rhsCount) : undefined;
+    parameters.status = words.status; // one by one: Object.assign takes as long as all checks of the options
+    parameters.row = words.row;
+    parameters.summarize = words.summarize;
+    parameters.backwardError = backwardError;
+    parameters.solution = viewOf(problem, 'solution', solution);
     try {
       const [{ deviceSeconds, report }, status] = await withWords(words, rhsCount, () =>
         device.run('tridiagonal.solve', parameters, { signal, onProgress }));
       return new Solved(solution, status, backwardError, infoOf(report, runInfo(device, problem, deviceSeconds)));
     } catch (error) {
-      freeErrors(backwardError);
+      release([backwardError]);
       throw error;
     }
   });
@@ -152,7 +162,8 @@ class Solved<V extends Vector> implements SolveResult<V> {
 
 /** `run` with what the solve reports. */
 export function infoOf({ algorithm, depth, threads, launches }: Reports['tridiagonal.solve'], run: RunInfo): SolveInfo {
-  return Object.assign(run, { algorithm, depth, threads, launches });
+  const { backend, deviceSeconds, type, n, batch } = run;
+  return { backend, deviceSeconds, type, n, batch, algorithm, depth, threads, launches };
 }
 
 /**
@@ -160,9 +171,9 @@ export function infoOf({ algorithm, depth, threads, launches }: Reports['tridiag
  * @throws as {@link solve} does for wrong arguments
  */
 export async function workspace(given: SolveOptions): Promise<number> {
-  checkOptions(table, given, 'tridiagonal.workspace');
-  const device = resolveDevice(given.device, [given.rhs, given.out, given.lower, given.diagonal, given.upper]);
-  const options = Device.isOpen(device) ? given : snapshot(given);
+  const taken = workspaceOptions.read(given);
+  const device = deviceFor(taken, [taken.rhs, taken.out, taken.lower, taken.diagonal, taken.upper]);
+  const options = Device.isOpen(device) ? taken : snapshot(taken);
   const { problem, parameters } = prepare(options);
   const { rhs, out } = options;
   if (!Device.isOpen(device)) await Device.opened(device);
@@ -173,11 +184,11 @@ export async function workspace(given: SolveOptions): Promise<number> {
   return device.workspace('tridiagonal.solve', Object.assign(parameters, words, { solution })) + wordBytes(length);
 }
 
-function prepare(options: SolveOptions): Prepared {
+function prepare(options: Taken<SolveOptions, typeof checks>): Prepared {
   const vectors = options.out === undefined ? { rhs: options.rhs } : { rhs: options.rhs, out: options.out };
   const resolved = resolveProblem(options, vectors);
   const problem = options.layouts?.solution === undefined ? laidOutLike(resolved, 'solution', 'rhs') : resolved;
-  const { depth = 0, algorithm = 'auto', stable = false, check = false, refine = false, tolerance = 0 } = options;
+  const { depth, algorithm, stable, check, refine, tolerance } = options;
   if (depth !== 0 && algorithm !== 'cr-regpack') {
     throw refusal('depth', `none with algorithm "${algorithm}" (it is the packing depth of cr-regpack)`, String(depth));
   }

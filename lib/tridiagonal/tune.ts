@@ -1,13 +1,14 @@
 // tridiagonal.tune: finds the fastest packing depth of cr-regpack on a device.
 import { dirname } from 'node:path';
 import { makeTypedArray } from '../core/arrays.ts';
-import { requirePath } from '../core/checks.ts';
+import { callChecks } from '../core/call.ts';
+import { abortSignal, callback, choice, fileName, number, text, whole } from '../core/checks.ts';
 import { implicitDevice, type Device } from '../core/device.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
 import { makeFolder, readText, writeFileAtomic } from '../core/files.ts';
 import { elementAt } from '../core/known.ts';
-import { callback, callFields, checkOptions, choice, listOf, optionTable, wholeFrom } from '../core/options.ts';
-import { list, mapOf, number, record, text, whole } from '../core/shapes.ts';
+import { normally, optionsOf, type ChecksOf, type Taken } from '../core/options.ts';
+import { list, mapOf, record } from '../core/shapes.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { solve } from './solve.ts';
 
@@ -50,18 +51,20 @@ export interface TunedPolicy {
   readonly rows: readonly TuneRow[];
 }
 
-const table = optionTable({
-  device: callFields.device,
-  sizes: listOf(wholeFrom(1)),
-  types: listOf(choice(['float32', 'float64'])),
-  depths: listOf(choice([2, 4, 8, 16, 32])),
-  unknowns: wholeFrom(1),
-  repeats: wholeFrom(1),
-  signal: callFields.signal,
-  onRow: callback,
-});
+const some = { least: 1 };
+const packings = [2, 4, 8, 16, 32] as const;
 
-const defaultSizes = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
+const checks = {
+  device: callChecks.device,
+  sizes: normally(list(whole(1), some), [64, 128, 256, 512, 1024, 2048, 4096, 8192]),
+  types: normally(list(choice(['float32', 'float64'] as const), some), ['float32', 'float64']),
+  depths: normally(list<number>(choice(packings), some), packings),
+  unknowns: normally(whole(1), 2 ** 22),
+  repeats: normally(whole(1), 5),
+  signal: abortSignal,
+  onRow: callback,
+} satisfies ChecksOf<TuneOptions>;
+const tuneOptions = optionsOf('tridiagonal.tune', checks);
 
 /**
  * Times `cr-regpack` at every depth for each size and type and picks the fastest. Arrays stay on the
@@ -71,12 +74,11 @@ const defaultSizes = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
  * @throws ArgumentError naming the option; what `solve` throws, except `ERR_WARPLOOM_UNSUPPORTED`
  */
 export async function tune(given: TuneOptions = {}): Promise<TunedPolicy> {
-  checkOptions(table, given, 'tridiagonal.tune');
-  const options = snapshot(given);
+  const options = snapshot(tuneOptions.read(given));
   const device = options.device ?? implicitDevice();
   const rows: TuneRow[] = [];
-  for (const type of options.types ?? ['float32', 'float64']) {
-    for (const n of options.sizes ?? defaultSizes) {
+  for (const type of options.types) {
+    for (const n of options.sizes) {
       const row = await tuneSize(device, type, n, options);
       if (row === undefined) continue;
       rows.push(row);
@@ -88,9 +90,9 @@ export async function tune(given: TuneOptions = {}): Promise<TunedPolicy> {
 }
 
 async function tuneSize(
-  device: Device, type: 'float32' | 'float64', n: number, options: TuneOptions,
+  device: Device, type: 'float32' | 'float64', n: number, options: Taken<TuneOptions, typeof checks>,
 ): Promise<TuneRow | undefined> {
-  const { depths = [2, 4, 8, 16, 32], unknowns = 2 ** 22, repeats = 5, signal } = options;
+  const { depths, unknowns, repeats, signal } = options;
   const batch = Math.max(1, Math.floor(unknowns / n));
   const make = (value: number) => {
     const data = makeTypedArray(type, n * batch) as Float32Array | Float64Array;
@@ -141,7 +143,7 @@ const checkPolicy = record({
   schema: choice([1]), backend: text(), device: text(), computeCapability: whole(Number.MIN_SAFE_INTEGER), date: text(),
   rows: list(record({
     type: choice(['float32', 'float64']), n: whole(1), batch: whole(1), seconds: mapOf(number({ least: 0 })),
-    best: choice([2, 4, 8, 16, 32]),
+    best: choice(packings),
   })),
 });
 
@@ -154,7 +156,7 @@ function requirePolicy(policy: unknown): asserts policy is TunedPolicy {
  * @throws ArgumentError naming `path` for a file that holds none; FileError for one that cannot be read
  */
 export async function readPolicy(path: string): Promise<TunedPolicy> {
-  requirePath(path);
+  fileName(path, 'path');
   const content = await readText(path);
   try {
     const policy: unknown = JSON.parse(content);
@@ -170,7 +172,7 @@ export async function readPolicy(path: string): Promise<TunedPolicy> {
  * @throws ArgumentError naming the field of a policy that is none; FileError when it cannot be written
  */
 export async function writePolicy(path: string, policy: TunedPolicy): Promise<void> {
-  requirePath(path);
+  fileName(path, 'path');
   requirePolicy(policy);
   const content = `${JSON.stringify(policy, null, 2)}\n`;
   await makeFolder(dirname(path));

@@ -37,7 +37,10 @@ export const depths = [0, 2, 4, 8, 9, 13, 16, 17, 32] as const;
 export type ShapeOptions = BatchOptions<ArrayName>;
 
 /** Arrays that `layouts` can name. */
-export type ArrayName = 'lower' | 'diagonal' | 'upper' | 'rhs' | 'solution' | 'x' | 'y';
+export type ArrayName = (typeof arrayNames)[number];
+
+/** Every value of {@link ArrayName}. */
+export const arrayNames = ['lower', 'diagonal', 'upper', 'rhs', 'solution', 'x', 'y'] as const;
 
 /** The matrices of a call: lower[i]*x[i-1] + diagonal[i]*x[i] + upper[i]*x[i+1]. */
 export interface MatrixOptions {

@@ -4,12 +4,11 @@ import { DeviceArray } from '../core/device-array.ts';
 import { resultArray, type Device } from '../core/device.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import { required } from '../core/known.ts';
-import { callFields, checkOptions, optionTable, truth } from '../core/options.ts';
-import { arrayField } from '../linear/options.ts';
-import { matrixFields, shapeFields } from './options.ts';
-import {
-  freeVector, laidOutLike, resolveDevice, runInfo, shapeParameters, viewOf, withResult, type Problem,
-} from '../linear/problem.ts';
+import { callChecks, deviceFor, release } from '../core/call.ts';
+import { anything } from '../core/checks.ts';
+import { optionsOf, parametersOf, type ChecksOf, type Taken } from '../core/options.ts';
+import { laidOutLike, runInfo, shapeParameters, viewOf, withResult, type Problem } from '../linear/problem.ts';
+import { matrixChecks, shapeChecks } from './options.ts';
 import { matrixParameters, resolveProblem } from './problem.ts';
 import { infoOf, type SolveInfo } from './solve.ts';
 import type { SystemStatuses } from '../linear/status.ts';
@@ -41,9 +40,10 @@ export interface VjpResult<V extends Vector = Vector> {
   readonly info: SolveInfo;
 }
 
-const table = optionTable({
-  ...matrixFields, ...shapeFields, ...callFields, solution: arrayField, cotangent: arrayField, stable: truth,
-});
+const checks = {
+  ...matrixChecks, ...shapeChecks, ...callChecks, solution: anything, cotangent: anything, ...parametersOf('tridiagonal.vjp', 'stable'),
+} satisfies ChecksOf<VjpOptions>;
+const vjpOptions = optionsOf('tridiagonal.vjp', checks);
 
 /**
  * Vector-Jacobian product of x = op(A)^-1 rhs: with w = op(A)^-H g for the cotangent g, the gradient by
@@ -56,16 +56,15 @@ const table = optionTable({
  * @throws as `solve`, with the arguments' own names
  * @see Giles, "Collected matrix derivative results for forward and reverse mode AD" (2008), section 2.3.1
  */
-export async function vjp<V extends Vector>(options: VjpOptions<V>): Promise<VjpResult<V>> {
-  checkOptions(table, options, 'tridiagonal.vjp');
-  const { solution, cotangent, stable = false, signal, onProgress } = options;
+export async function vjp<V extends Vector>(given: VjpOptions<V>): Promise<VjpResult<V>> {
+  const options = vjpOptions.read(given);
+  const { solution, cotangent, stable, signal, onProgress } = options;
   const problem = problemOf(options);
   const parameters = Object.assign(shapeParameters(problem), matrixParameters(options, problem), {
     rhsCount: problem.shape.rhsCount, stable,
     cotangent: viewOf(problem, 'rhs', cotangent, 'cotangent'), solution: viewOf(problem, 'solution', solution),
   });
-  signal?.throwIfAborted();
-  const device = resolveDevice(options.device, [solution, cotangent, options.lower, options.diagonal, options.upper]);
+  const device = deviceFor(options, [solution, cotangent, options.lower, options.diagonal, options.upper]);
   return withResult({ problem, device, name: 'rhs', like: cotangent, out: undefined }, async (rhs) => {
     const gradients = makeGradients(options, problem, device);
     try {
@@ -77,7 +76,7 @@ export async function vjp<V extends Vector>(options: VjpOptions<V>): Promise<Vjp
         device.run('tridiagonal.vjp', parameters, { signal, onProgress }));
       return resultOf(rhs, gradients, status, infoOf(report, runInfo(device, problem, deviceSeconds)));
     } catch (error) {
-      for (const { array } of gradients) freeVector(array);
+      release(gradients.map(({ array }) => array));
       throw ofBand(error);
     }
   });
@@ -91,7 +90,7 @@ function ofBand(error: unknown): unknown {
 }
 
 /** The problem of the adjoint solve: cotangent and solution have the layout of right-hand sides. */
-function problemOf(options: VjpOptions): Problem {
+function problemOf(options: Taken<VjpOptions, typeof checks>): Problem {
   const { solution, cotangent } = options;
   requireVector(solution, 'solution');
   requireVector(cotangent, 'cotangent');

@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { loadCheckpoint, writeCheckpoint, type CheckpointFormat } from '../../lib/core/checkpoint.ts';
 import type { FileError } from '../../lib/core/errors.ts';
 import { writeFileAtomic } from '../../lib/core/files.ts';
-import { record, text, whole } from '../../lib/core/shapes.ts';
+import { text, whole } from '../../lib/core/checks.ts';
+import { record } from '../../lib/core/shapes.ts';
 
 const sample = {
   kind: 'test', parameters: { n: 3, name: 'µ' }, step: 7,

@@ -31,7 +31,7 @@ type Sink = (system: number, row: number, re: number, im: number) => void;
 export function bandGradients(options: MatrixOptions & ShapeOptions, w: Vector, x: Vector): Gradients {
   const layout = options.layouts?.rhs ?? options.layout;
   const layouts = { ...options.layouts, ...(layout === undefined ? {} : { rhs: layout, solution: layout }) };
-  const problem = resolveProblem({ ...options, layouts }, { cotangent: w, solution: x });
+  const problem = resolveProblem({ layout: 'contiguous', rhsCount: 1, ...options, layouts }, { cotangent: w, solution: x });
   const { transpose } = options;
   const definite = options.structure === 'positive-definite';
   const lower = gradientSink('lower', options.lower, problem);

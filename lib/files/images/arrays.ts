@@ -1,7 +1,8 @@
 // Arrays without an image's header: .npy, and raw samples of a described layout.
-import { requireChoice, requireChosen, requireCount, requireFields, requireWhole } from '../../core/checks.ts';
+import { choice, truth, whole } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt } from '../../core/known.ts';
+import { needed, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { formatNpy, parseNpy } from '../npy.ts';
 import type { CheckedImage } from '../image.ts';
 import {
@@ -17,7 +18,7 @@ export function readNpy(source: Source): ReadResult {
   const { type, shape, data: stored } = parseNpy(bytes, name);
   if (type.startsWith('complex')) throw refusal(name, 'real numbers', type);
   const order = options.axes ?? defaultOrders[shape.length];
-  requireChoice(order, 'axes', axisOrders);
+  if (order !== undefined) choice(axisOrders)(order, 'axes');
   if (order?.length !== shape.length) {
     const rank = order === undefined ? 'an array of rank 2, 3 or 4' : `an array of rank ${order.length} (axes ${order})`;
     throw refusal(name, rank, `shape (${shape.join(', ')})`);
@@ -49,21 +50,16 @@ export function formatNpyImage(image: CheckedImage<Float32Array | Float64Array>,
   return formatNpy({ type: sampleType, shape, data: stored });
 }
 
-const layoutFields = ['width', 'height', 'depth', 'channels', 'sampleType', 'littleEndian', 'offset', 'interleaved'];
+const extent = whole(1, 2 ** 30);
+const layoutFields = optionsOf('a raw layout', {
+  width: needed(extent), height: needed(extent), depth: normally(extent, 1), channels: normally(extent, 1),
+  sampleType: needed(choice(sampleTypes)), littleEndian: normally(truth, true), offset: normally(whole(0), 0), interleaved: normally(truth, false),
+} satisfies ChecksOf<RawLayout>);
 
 /** Checks the layout that a caller describes. */
 function checkLayout(layout: RawLayout | undefined): Required<RawLayout> {
   if (layout === undefined) throw refusal('raw', 'the layout of the raw file: { width, height, sampleType, … }', 'none');
-  requireFields(layout, layoutFields, 'raw', 'a raw layout');
-  const { width, height, depth = 1, channels = 1, sampleType, littleEndian = true, offset = 0, interleaved = false } = layout;
-  for (const [key, value] of Object.entries({ width, height, depth, channels })) {
-    requireCount(value, `raw.${key}`, 1, 2 ** 30);
-  }
-  requireWhole(offset, 'raw.offset', 0, Number.MAX_SAFE_INTEGER);
-  requireChosen(sampleType, 'raw.sampleType', sampleTypes);
-  requireChoice(littleEndian, 'raw.littleEndian', [true, false]);
-  requireChoice(interleaved, 'raw.interleaved', [true, false]);
-  return { width, height, depth, channels, sampleType, littleEndian, offset, interleaved };
+  return layoutFields.read(layout, 'raw');
 }
 
 /** Reads raw samples. */

@@ -6,8 +6,8 @@ import { loadCheckpoint, removeCheckpoints, writeCheckpoint, type Checkpoint, ty
 import { ArgumentError, refusal } from '../../core/errors.ts';
 import { readBytes, writeFileAtomic } from '../../core/files.ts';
 import { elementAt, required } from '../../core/known.ts';
-import { choice } from '../../core/options.ts';
-import { record, text, whole } from '../../core/shapes.ts';
+import { choice, text, whole } from '../../core/checks.ts';
+import { record } from '../../core/shapes.ts';
 import { formatNpy, parseNpy } from '../../files/npy.ts';
 import { HeatAdi } from '../../tridiagonal/heat-adi.ts';
 import { common, path, positive } from '../fields.ts';

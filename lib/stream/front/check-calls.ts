@@ -1,7 +1,7 @@
 // Calls: which function a name means, and whether the arguments fit.
 import { elementAt } from '../../core/known.ts';
 import type { Expression, FunctionDeclaration } from '../ast.ts';
-import { didYouMean } from '../diagnostics.ts';
+import { didYouMean } from '../../core/similar.ts';
 import { mathNames } from '../ir.ts';
 import { arityOf, isMath, otherFunctions, signatureOf } from './builtins.ts';
 import type { Context } from './check-context.ts';

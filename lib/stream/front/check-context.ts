@@ -4,7 +4,8 @@ import type {
   CompositeDeclaration, Creator, Declarator, Expression, FilterDeclaration, FunctionDeclaration, HelperDeclaration, NativeDeclaration,
   Parameter, Program, Span, Statement, StaticDeclaration, StreamDeclaration, StructDeclaration, TypeNode,
 } from '../ast.ts';
-import { didYouMean, type Reporter, type Rule } from '../diagnostics.ts';
+import { didYouMean } from '../../core/similar.ts';
+import type { Reporter, Rule } from '../diagnostics.ts';
 import { preludeProgram } from './builtins.ts';
 import { checkRules } from './check-rules.ts';
 import type { Callee, Ends, NameSymbol, Target, Type } from './checked.ts';

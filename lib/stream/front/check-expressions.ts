@@ -1,6 +1,7 @@
 // Types of expressions, conversions, and what names in them stand for.
 import type { Expression, Span, TypeNode } from '../ast.ts';
-import { didYouMean, type Rule } from '../diagnostics.ts';
+import { didYouMean } from '../../core/similar.ts';
+import type { Rule } from '../diagnostics.ts';
 import { checkCall, counted } from './check-calls.ts';
 import type { Context, Place } from './check-context.ts';
 import type { Expressions, Frame } from './check-frame.ts';

@@ -1,6 +1,6 @@
 // Statements: declarations, assignments, control flow and messages.
 import type { Declarator, Expression, Statement } from '../ast.ts';
-import { didYouMean } from '../diagnostics.ts';
+import { didYouMean } from '../../core/similar.ts';
 import { counted } from './check-calls.ts';
 import type { Context } from './check-context.ts';
 import { placeName, type ExpressionChecker } from './check-expressions.ts';

@@ -5,7 +5,8 @@ import type {
   NativeDeclaration, Parameter, PrimitiveName, Program, Rate, Rates, Span, SplitPolicy, Statement, StaticDeclaration, StreamDeclaration,
   StreamKind, StructDeclaration, TypeNode, UnaryOperator,
 } from '../ast.ts';
-import { nearest, Reporter, type Diagnostic, type Rule, type SourceFile } from '../diagnostics.ts';
+import { nearest } from '../../core/similar.ts';
+import { Reporter, type Diagnostic, type Rule, type SourceFile } from '../diagnostics.ts';
 import { abbreviate, defaultSyntaxLimits, tokenize, unquote, type SyntaxLimits } from './lexer.ts';
 import { withinStack } from './stack.ts';
 import { syntaxRules } from './syntax-rules.ts';

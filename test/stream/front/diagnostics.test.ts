@@ -5,7 +5,8 @@ import { checkRules } from '../../../lib/stream/front/check-rules.ts';
 import { check } from '../../../lib/stream/front/check.ts';
 import { parse } from '../../../lib/stream/front/parser.ts';
 import { syntaxRules } from '../../../lib/stream/front/syntax-rules.ts';
-import { formatDiagnostic, nearest, ProgramError, Reporter, requireNoErrors, type Rule } from '../../../lib/stream/diagnostics.ts';
+import { nearest } from '../../../lib/core/similar.ts';
+import { formatDiagnostic, ProgramError, Reporter, requireNoErrors, type Rule } from '../../../lib/stream/diagnostics.ts';
 import { diagnose, folder, goldenNames, goldenText } from './golden.ts';
 
 const rules: Rule[] = [...Object.values(syntaxRules), ...Object.values(checkRules)];

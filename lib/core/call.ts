@@ -1,0 +1,127 @@
+// What calls of operations have in common: their device, their results, and how arrays are handed to an operation.
+import { describeValue, elementTypeOf, makeResult, type ElementType, type TypedArray } from './arrays.ts';
+import type { BackendName } from './binding.ts';
+import { DeviceArray } from './device-array.ts';
+import { Device, implicitDevice, resultArray } from './device.ts';
+import { rule } from './checks.ts';
+import { refusal } from './errors.ts';
+import { cancelChecks } from './options.ts';
+import type { CallOptions } from './progress.ts';
+
+/** Arrays of real numbers, in JavaScript's memory or on a device. */
+export type Reals = Float32Array | Float64Array | DeviceArray;
+export type RealType = 'float32' | 'float64';
+
+/** What every result says of its call. */
+export interface CallInfo {
+  readonly backend: BackendName;
+  /** Seconds of the operation proper, without transfers. */
+  readonly deviceSeconds: number;
+}
+
+/** Element type of an array of real numbers; refuses everything else. */
+export function requireReals(array: unknown, name: string): RealType {
+  const type = array instanceof DeviceArray ? array.type : elementTypeOf(array);
+  if (type === 'float32' || type === 'float64') return type;
+  const received = array instanceof DeviceArray ? `a DeviceArray of ${array.type}` : describeValue(array);
+  throw refusal(name, 'a Float32Array, a Float64Array or a DeviceArray of such', received);
+}
+
+/** Refuses an `out` that does not hold `count` elements of `type`. */
+export function requireOut(out: unknown, type: RealType, count: number, name = 'out'): void {
+  if (out === undefined) return;
+  const own = requireReals(out, name);
+  if (own !== type) throw refusal(name, `${type} elements`, own);
+  if ((out as Reals).length !== count) throw refusal(name, `${count} elements`, `${(out as Reals).length}`);
+}
+
+/** What every function that runs on a device takes. */
+export const callChecks = { device: rule<Device>('a Device', (value) => value instanceof Device), ...cancelChecks };
+
+/** Complex numbers as two arrays. */
+export interface SplitParts {
+  readonly re: unknown;
+  readonly im: unknown;
+}
+
+/** { re, im } of anything; looking a name up in a typed array is slow, so those are ruled out first. */
+export function hasParts(value: unknown): value is SplitParts {
+  return typeof value === 'object' && value !== null && !ArrayBuffer.isView(value) && !(value instanceof DeviceArray)
+    && 're' in value && 'im' in value;
+}
+
+function sameDevice(device: Device | undefined, array: unknown): Device | undefined {
+  if (!(array instanceof DeviceArray)) return device;
+  if (device === undefined || array.device === device) return array.device;
+  throw refusal('device', 'the device of all device arrays of the call', 'another one');
+}
+
+/**
+ * The device of a call: that of the option, else of the device arrays among `arrays` (and their parts), else the thread's default
+ * one, which may still be opening: it takes calls at once.
+ * @throws ArgumentError for arrays of two devices; `signal.reason` where the call was aborted before
+ */
+export function deviceFor({ device: asked, signal }: { readonly device?: Device; readonly signal?: AbortSignal }, arrays: readonly unknown[]): Device {
+  let device = asked;
+  for (const array of arrays) {
+    if (ArrayBuffer.isView(array)) continue;
+    device = hasParts(array) ? sameDevice(sameDevice(device, array.re), array.im) : sameDevice(device, array);
+  }
+  signal?.throwIfAborted();
+  return device ?? implicitDevice();
+}
+
+/** Signal and progress of a call without `undefined` fields. */
+export function callOptions({ signal, onProgress }: CallOptions): CallOptions {
+  return { ...(signal === undefined ? {} : { signal }), ...(onProgress === undefined ? {} : { onProgress }) };
+}
+
+/**
+ * A new array for `length` results, which the operation writes whole: on the device where the input `like` is there, else
+ * in JavaScript's memory. `zeroed`: the operation leaves gaps.
+ */
+export function newArray(like: unknown, type: ElementType, length: number, device: Device, zeroed = false): TypedArray | DeviceArray {
+  return like instanceof DeviceArray ? resultArray(device, type, length, zeroed) : makeResult(type, length);
+}
+
+/** {@link newArray} of real numbers. */
+export function newReals(like: Reals, type: RealType, count: number, device: Device): Reals {
+  return newArray(like, type, count, device) as Reals;
+}
+
+/** Frees the device arrays, and parts that are such, among what a call made for itself. */
+export function release(made: Iterable<unknown>): void {
+  for (const array of made) {
+    for (const part of hasParts(array) ? [array.re, array.im] : [array]) if (part instanceof DeviceArray) part.dispose();
+  }
+}
+
+/** Runs `body` with results that were made for it, and frees them when it fails. */
+export async function withResults<T>(made: readonly unknown[], body: () => Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    release(made);
+    throw error;
+  }
+}
+
+/**
+ * Device arrays of the elements of typed arrays, taken before this returns, and of zeros; all of them or, when one does not fit, none.
+ */
+export async function deviceArrays(
+  device: Device, sources: readonly (TypedArray | { readonly type: ElementType; readonly length: number })[],
+): Promise<DeviceArray[]> {
+  const made = await Promise.allSettled(sources.map((source) =>
+    (ArrayBuffer.isView(source) ? device.array(source) : device.array(source.type, source.length))));
+  const failed = made.find((each) => each.status === 'rejected');
+  const arrays = made.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  if (failed === undefined) return arrays;
+  release(arrays);
+  throw failed.reason;
+}
+
+/** An array as an operation takes it. */
+export function viewOf(data: Reals) {
+  return { data, offset: 0, systemStride: 0, rowStride: 1, rhsStride: 0 };
+}
