@@ -43,7 +43,7 @@ export async function cosineTransform<V extends Pixels>(image: Image<V>, given: 
   requireOut(options.out, type, data.length);
   const device = deviceFor(options, [data, options.out]);
   const result = (options.out ?? newReals(data, type, data.length, device)) as V;
-  return withResults(options.out === undefined ? [result] : [], async () => {
+  return await withResults(options.out === undefined ? [result] : [], async () => {
     const { deviceSeconds } = await device.run('imaging.cosine', {
       type, width, height, depth, channels, inverse: options.inverse, values: viewOf(data), result: viewOf(result),
     }, callOptions(options));

@@ -63,7 +63,7 @@ export async function curvature<V extends Pixels>(image: Image<V>, given: Curvat
   requireOut(out, type, data.length);
   const device = deviceFor(options, [data, out]);
   const result = (out ?? newReals(data, type, data.length, device)) as V;
-  return withResults(out === undefined ? [result] : [], async () => {
+  return await withResults(out === undefined ? [result] : [], async () => {
     const { deviceSeconds, report } = await device.run('imaging.curvature', {
       type, width, height, depth, channels, coupled, eps, variant, image: viewOf(data), result: viewOf(result),
     }, callOptions(options));

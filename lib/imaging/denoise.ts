@@ -201,7 +201,7 @@ export async function denoise<V extends Pixels>(image: Image<V>, given: DenoiseO
   requireOut(out, type, data.length);
   const device = deviceFor(options, [data, out]);
   const result = (out ?? newReals(data, type, data.length, device)) as V;
-  return withResults(out === undefined ? [result] : [], async () => {
+  return await withResults(out === undefined ? [result] : [], async () => {
     // The operation reports an energy where others report a total.
     const report = onProgress === undefined ? undefined : (done: number, energy: number): void => onProgress(done, setup.iterations,
         { energy });

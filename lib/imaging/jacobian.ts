@@ -56,7 +56,7 @@ export async function jacobian<V extends Pixels>(displacement: Image<V>, given: 
   const device = deviceFor(options, [data, options.out]);
   const bare = options.boundsOnly && options.out === undefined;
   const result = bare ? undefined : (options.out ?? newReals(data, type, points, device)) as V;
-  return withResults(options.out === undefined && result !== undefined ? [result] : [], async () => {
+  return await withResults(options.out === undefined && result !== undefined ? [result] : [], async () => {
     const { deviceSeconds, report } = await device.run('imaging.jacobian', {
       ...gridOf(checked), displacement: viewOf(data), ...(result === undefined ? {} : { result: viewOf(result) }),
     }, callOptions(options));

@@ -136,7 +136,7 @@ export async function segmentInChunks(call: SegmentCall): Promise<SegmentResult>
   const newMask = () => (onIt ? resultArray(device, 'uint8', image.points) : makeResult('uint8', image.points));
   const mask = (out?.mask ?? newMask()) as Uint8Array | DeviceArray;
   if (out?.mask === undefined && mask instanceof DeviceArray) made.push(mask);
-  return withResults(made, async () => {
+  return await withResults(made, async () => {
     const { run: { deviceSeconds, report }, history, done } = await runWhole(call, { image: image.data, given, levelSet, mask });
     const { means, variant, converged, energy, change, inside } = report;
     return {

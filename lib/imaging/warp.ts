@@ -76,7 +76,7 @@ export async function warp<V extends Pixels>(
   requireOut(options.out, type, data.length);
   const device = deviceFor(options, [data, positions, options.out]);
   const result = (options.out ?? newReals(data, type, data.length, device)) as V;
-  return withResults(options.out === undefined ? [result] : [], async () => {
+  return await withResults(options.out === undefined ? [result] : [], async () => {
     const { deviceSeconds } = await device.run('imaging.warp', {
       ...gridOf(checked), channels, relative: true, count: points,
       image: viewOf(data), positions: viewOf(positions), result: viewOf(result),

@@ -123,7 +123,7 @@ export async function scan<V extends ScanArray>(values: V, given: ScanOptions<V>
   requireOut(out, type, values.length);
   const device = deviceFor(options, [values, out, flags]);
   const result = (out ?? newReals(values, type, values.length, device)) as V;
-  return withResults(out === undefined ? [result] : [], async () => {
+  return await withResults(out === undefined ? [result] : [], async () => {
     const { deviceSeconds } = await device.run('scan.prefix', {
       type, n, batch, operator, exclusive, algorithm, depth, radix,
       values: viewOf(values), result: viewOf(result), ...(flags === undefined ? {} : { flags }),

@@ -51,7 +51,7 @@ export async function multiply<V extends Vector>(given: MultiplyOptions<V>): Pro
   });
   if (options.y !== undefined) viewOf(problem, 'y', options.y);
   const device = deviceFor(options, [x, options.y, lower, diagonal, upper]);
-  return withResult({ problem, device, name: 'y', like: x, out: options.y }, async (y) => {
+  return await withResult({ problem, device, name: 'y', like: x, out: options.y }, async (y) => {
     Object.assign(parameters, { y: viewOf(problem, 'y', y) });
     const { deviceSeconds } = await device.run('tridiagonal.multiply', parameters, { signal, onProgress });
     return { y, info: runInfo(device, problem, deviceSeconds) };

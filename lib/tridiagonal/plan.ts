@@ -177,7 +177,7 @@ export class Plan {
     if (out !== undefined) viewOf(problem, 'solution', out, 'out');
     deviceFor({ device, signal }, [rhs, out]);
     const { batch, rhsCount } = problem.shape;
-    return withResult({ problem, device, name: 'solution', like: rhs, out }, async (solution) => {
+    return await withResult({ problem, device, name: 'solution', like: rhs, out }, async (solution) => {
       const words = makeWords(device, batch * rhsCount);
       const backwardError = check ? backwardErrorsLike(rhs, device, batch * rhsCount) : undefined;
       const parameters = Object.assign({

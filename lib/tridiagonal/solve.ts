@@ -121,7 +121,7 @@ export async function solve<V extends Vector>(given: SolveOptions<V>): Promise<S
   const { problem, parameters } = prepared;
   const { rhs, out, lower, diagonal, upper, signal, onProgress } = options;
   const device = deviceFor(options, [rhs, out, lower, diagonal, upper]);
-  return withResult({ problem, device, name: 'solution', like: rhs, out }, async (solution) => {
+  return await withResult({ problem, device, name: 'solution', like: rhs, out }, async (solution) => {
     const { batch, rhsCount } = problem.shape;
     const words = makeWords(device, batch * rhsCount);
     const backwardError = options.check ? backwardErrorsLike(rhs, device, batch * rhsCount) : undefined;

@@ -65,7 +65,7 @@ export async function vjp<V extends Vector>(given: VjpOptions<V>): Promise<VjpRe
     cotangent: viewOf(problem, 'rhs', cotangent, 'cotangent'), solution: viewOf(problem, 'solution', solution),
   });
   const device = deviceFor(options, [solution, cotangent, options.lower, options.diagonal, options.upper]);
-  return withResult({ problem, device, name: 'rhs', like: cotangent, out: undefined }, async (rhs) => {
+  return await withResult({ problem, device, name: 'rhs', like: cotangent, out: undefined }, async (rhs) => {
     const gradients = makeGradients(options, problem, device);
     try {
       const { batch, rhsCount } = problem.shape;
