@@ -17,6 +17,12 @@ struct RowGrid {
   int fast_bits = 0;
   bool rows_fast = true;
 
+  /// Tiles for the extents.
+  void cover() {
+    const int64_t fast = rows_fast ? rows : columns;
+    while (fast_bits < 8 && (int64_t{1} << fast_bits) < fast) ++fast_bits;
+    fast_tiles = fast < 1 ? 0 : ((fast - 1) >> fast_bits) + 1;
+  }
   LaunchShape shape() const {
     const int64_t slow = rows_fast ? columns : rows, tall = kThreads >> fast_bits;
     LaunchShape shape;
@@ -52,6 +58,17 @@ struct RowGrid {
   }
 };
 
+/// The grid over `columns` problems of `rows` rows whose elements lie `row_stride` and `column_stride` apart.
+inline RowGrid row_grid(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
+  const auto magnitude = [](int64_t stride) { return stride < 0 ? -stride : stride; };
+  RowGrid grid;
+  grid.rows = rows;
+  grid.columns = columns;
+  grid.rows_fast = magnitude(row_stride) <= magnitude(column_stride);
+  grid.cover();
+  return grid;
+}
+
 /// The grid over a batch for writing `output`: n rows of each problem, or when ragged `total` rows, which bounds
 /// those of all systems (total_rows).
 template <class Batch, class T>
@@ -66,9 +83,7 @@ RowGrid row_grid(const Batch& batch, const Strided<T>& output, int64_t total) {
   grid.offsets = batch.offsets;
   const int64_t across = batch.rhs_count > 1 ? output.rhs_stride : ragged ? total : output.system_stride;
   grid.rows_fast = magnitude(output.row_stride) <= magnitude(across) || (ragged && batch.rhs_count == 1);
-  const int64_t fast = grid.rows_fast ? grid.rows : grid.columns;
-  while (grid.fast_bits < 8 && (int64_t{1} << grid.fast_bits) < fast) ++grid.fast_bits;
-  grid.fast_tiles = fast < 1 ? 0 : ((fast - 1) >> grid.fast_bits) + 1;
+  grid.cover();
   return grid;
 }
 

@@ -1,4 +1,7 @@
 // tridiagonal.vjp on a GPU: the solve with the adjoint matrix, then the gradients by bands.
+#include <algorithm>
+#include <vector>
+
 #include "cuda/core/launch.cuh"
 #include "cuda/core/measuring_device.h"
 #include "cuda/core/operations.h"
@@ -43,20 +46,40 @@ Status rows_of(GpuDevice& device, const operation::VjpParameters& p, int64_t* ro
 }
 
 template <class R>
+std::vector<operation::BandGradient<R>> wanted_gradients(const operation::VjpParameters& p, int64_t rows) {
+  std::vector<operation::BandGradient<R>> wanted;
+  const auto add = [&](operation::GradientBand band, const View& view) {
+    if (view.data == nullptr) return;
+    const auto gradient = operation::band_gradient<R>(p, band, view, rows);
+    if (gradient.entries > 0) wanted.push_back(gradient);
+  };
+  add(operation::GradientBand::lower, p.lower_gradient);
+  add(operation::GradientBand::diagonal, p.diagonal_gradient);
+  add(operation::GradientBand::upper, p.upper_gradient);
+  return wanted;
+}
+
+/// One pass for all, where none is a sum of several rows.
+template <class R>
+Status gradients_by_rows(GpuDevice& device, const std::vector<operation::BandGradient<R>>& wanted) {
+  typename GradientRowsAgent<R>::Parameters p{};
+  for (const auto& gradient : wanted) p.gradients[p.bands++] = gradient;
+  const auto& first = wanted.front();
+  p.grid = linear::row_grid(first.n, first.batch, first.out.row_stride, first.out.system_stride);
+  return launch<GradientRowsAgent<R>>(device, p.grid.shape(), p);
+}
+
+template <class R>
 Status gradients(GpuDevice& device, const operation::VjpParameters& p, Control& control) {
   int64_t rows = 0;
   WARPLOOM_TRY(rows_of(device, p, &rows));
-  const struct {
-    operation::GradientBand band;
-    const View& view;
-  } outputs[] = {{operation::GradientBand::lower, p.lower_gradient},
-                 {operation::GradientBand::diagonal, p.diagonal_gradient},
-                 {operation::GradientBand::upper, p.upper_gradient}};
-  for (const auto& output : outputs) {
-    if (output.view.data == nullptr) continue;
+  const auto wanted = wanted_gradients<R>(p, rows);
+  const auto whole = [](const operation::BandGradient<R>& each) { return each.terms == 1 && !each.over_systems && !each.over_rows; };
+  if (p.offsets.data == nullptr && !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), whole)) {
+    return gradients_by_rows(device, wanted);
+  }
+  for (const auto& gradient : wanted) {
     if (control.cancelled()) return Status(Code::cancelled, "the call was cancelled");
-    const auto gradient = operation::band_gradient<R>(p, output.band, output.view, rows);
-    if (gradient.entries == 0) continue;
     Workspace partials;
     const int64_t words = gradient.entries * operation::gradient_partials(gradient.terms);
     if (gradient.terms > 1) {

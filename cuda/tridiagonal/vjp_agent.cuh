@@ -1,6 +1,7 @@
-// The gradients by bands: one thread per run of an entry's terms (vjp_sums.h).
+// The gradients by bands: one thread per row where no band is shared, else one per run of an entry's terms (vjp_sums.h).
 #pragma once
 #include "cuda/core/launch_shape.h"
+#include "cuda/linear/row_grid.cuh"
 #include "cuda/tridiagonal/vjp_sums.h"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
@@ -40,6 +41,28 @@ struct GradientAgent {
       p.to[c * entries + at] = sum;
     } else {
       p.gradient.store(at, sum);
+    }
+  }
+};
+
+/// All gradients of a uniform batch in one pass, which reads both vectors once: none of them is a sum.
+template <class R>
+struct GradientRowsAgent {
+  static constexpr int kMaxThreads = linear::RowGrid::kThreads;
+  static constexpr int kMinBlocks = 4;
+  static constexpr int kMostBands = 3;
+
+  struct Parameters {
+    operation::BandGradient<R> gradients[kMostBands];
+    linear::RowGrid grid;
+    int bands;
+  };
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    int64_t system, i;
+    if (!p.grid.locate(block, &system, &i)) return;
+    for (int band = 0; band < kMostBands; ++band) {
+      if (band < p.bands) p.gradients[band].store_row(system, i, p.gradients[band].row(system, i));
     }
   }
 };

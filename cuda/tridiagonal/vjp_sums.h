@@ -127,6 +127,9 @@ struct BandGradient {
     } else if (!over_rows) {
       locate(at, &system, &i);
     }
+    store_row(system, i, value);
+  }
+  WARPLOOM_PORTABLE void store_row(int64_t system, int64_t i, const GradientTerm& value) const {
     const int64_t to = (over_systems ? 0 : origin(system) * out.system_stride) + (over_rows ? 0 : i * out.row_stride);
     out.re[to] = static_cast<R>(value.re);
     if (out.im != nullptr) out.im[to] = static_cast<R>(value.im);

@@ -119,7 +119,7 @@ function makeGradients(options: MatrixOptions, problem: Problem, device: Device)
     const band = options[name];
     if (band === undefined) continue;
     const constant = isConstant(band);
-    const array = constant ? makeResult(problem.type, 1) as RealArray : zerosLike(band, device);
+    const array = constant ? makeResult(problem.type, 1) as RealArray : arraysLike(band, name, problem, device);
     const view = constant ? { data: array, offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 }
       : bandView(array, problem.type, problem.layoutOf(name), problem.shape, name);
     gradients.push({ name, array, view: view as View, constant });
@@ -127,9 +127,13 @@ function makeGradients(options: MatrixOptions, problem: Problem, device: Device)
   return gradients;
 }
 
-function zerosLike(vector: Vector, device: Device): Vector {
+/** Of zeros where the gradient leaves gaps. */
+function arraysLike(vector: Vector, name: BandName, problem: Problem, device: Device): Vector {
+  const { n, batch } = problem.shape;
+  const plain = typeof problem.layoutOf(name) === 'string' && problem.offsets === undefined;
   const part = (array: RealArray | DeviceArray): RealArray | DeviceArray => {
-    if (array instanceof DeviceArray) return resultArray(device, array.type, array.length, true);
+    const whole = plain && (array.length === n * batch || array.length === n);
+    if (array instanceof DeviceArray) return resultArray(device, array.type, array.length, !whole);
     return makeResult(required(elementTypeOf(array)), array.length) as RealArray;
   };
   return isSplit(vector) ? { re: part(vector.re), im: part(vector.im) } : part(vector);
