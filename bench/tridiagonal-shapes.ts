@@ -150,11 +150,12 @@ class EverydaySystems implements Disposable {
     const { systems, n, bands, place, rhsCount = 1 } = this.shape;
     const data = this.array(name);
     const isBand = name !== 'rhs' && name !== 'solution';
-    if (isBand && bands === 'constant') return { data, offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 };
-    if (isBand && bands === 'shared') return { data, offset: 0, systemStride: 0, rowStride: 1, rhsStride: 0 };
-    if (place === 'interleaved') return { data, offset: 0, systemStride: 1, rowStride: systems, rhsStride: 0 };
-    const sides = isBand ? 1 : rhsCount;
-    return { data, offset: 0, systemStride: n * sides, rowStride: 1, rhsStride: sides > 1 ? n : 0 };
+    if (place === 'ragged') return { data, extents: isBand ? [this.rows] : [rhsCount, this.rows] };
+    const extents = isBand ? [systems, n] : [systems, rhsCount, n];
+    if (isBand && bands === 'constant') return { data, extents, strides: [0, 0] };
+    if (isBand && bands === 'shared') return { data, extents, strides: [0, 1] };
+    if (place === 'interleaved') return { data, extents, strides: isBand ? [1, systems] : [1, 0, systems] };
+    return { data, extents };
   }
 
   get matrix(): ParameterSet {

@@ -363,7 +363,7 @@ const bandNames = ['lower', 'diagonal', 'upper'] as const satisfies readonly Arr
 
 /** Whether all systems have the same matrix: bands shared by the batch or constant. */
 function isShared(matrix: MatrixParameters, { shape, offsets }: Problem): boolean {
-  return offsets === undefined && shape.batch > 1 && bandNames.every((name) => (matrix[name]?.systemStride ?? 0) === 0);
+  return offsets === undefined && shape.batch > 1 && bandNames.every((name) => (matrix[name]?.strides[0] ?? 0) === 0);
 }
 
 /** The status of one matrix as that of each of `batch` systems. */

@@ -25,7 +25,7 @@ const close = (found: number, expected: number, tolerance = 1e-12): void =>
   ok(Math.abs(found - expected) <= tolerance * Math.max(1, Math.abs(expected)), `${found}, expected ${expected}`);
 const elements = smallN * smallBatch;
 const noise = (count = elements): Float64Array => Float64Array.from({ length: count }, (_, i) => ((i * 7919) % 31) / 31 + (i % 5 === 0 ? 1 : 0));
-const flat = (data: Float64Array): LooseView => ({ data, offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 });
+const flat = (data: Float64Array): LooseView => ({ data });
 
 /** What a summary says, from the words themselves. */
 function summaryOf(status: Int32Array, row: Int32Array): Reports['tridiagonal.factor']['summary'] {
