@@ -257,7 +257,9 @@ async function planned(
   using status = await device.array(new Int32Array(batch));
   using row = await device.array(new Int32Array(batch));
   const { matrix } = systems;
-  await device.run('tridiagonal.factor', { ...matrix, batch, periodic, factorisation, factors, status, row });
+  const one = Object.fromEntries((shared ? ['lower', 'diagonal', 'upper'] : []).filter((name) => matrix[name] !== undefined)
+    .map((name) => [name, { ...(matrix[name] as object), extents: [1, n] }]));
+  await device.run('tridiagonal.factor', { ...matrix, ...one, batch, periodic, factorisation, factors, status, row });
   const { offsets } = matrix;
   const set = {
     type: precision, n, batch: all, rhsCount: 1, periodic, factorisation, shared, factors, ...(offsets === undefined ? {} : { offsets }),

@@ -73,9 +73,10 @@ bool same_window(const View& a, const View& b) {
 }
 
 std::string shape_of(const int64_t* extents, int rank) {
-  std::string text = "[";
-  for (int d = 0; d < rank; ++d) text += (d > 0 ? ", " : "") + std::to_string(extents[d]);
-  return text + "]";
+  if (rank == 0) return "none";
+  std::string text;
+  for (int d = 0; d < rank; ++d) text += (d > 0 ? " by " : "") + std::to_string(extents[d]);
+  return text;
 }
 
 }  // namespace

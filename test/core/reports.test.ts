@@ -88,7 +88,8 @@ const checks: Partial<Record<OperationName, (device: Device) => Promise<object>>
   },
   'swept.advance': async (device) => {
     const variant = device.backend === 'cpu' ? 'cpu-classic' : 'classic';
-    const heat = { equation: 'heat', variant, dt: 0.2, steps: 7 };
+    const ones = (): LooseView => flat(new Float64Array(smallN).fill(1));
+    const heat = { equation: 'heat', variant, dt: 0.2, steps: 7, state: ones(), next: ones() };
     const good = await call(device, 'swept.advance', heat);
     deepStrictEqual([good.report.variant, good.report.completed, good.report.firstBad], [variant, 7, 0]);
     ok(good.report.points >= 0 && good.report.depth >= 0 && good.report.threads >= 1);

@@ -12,8 +12,8 @@ const total = n * batch;
 
 /** Constant bands -1, 4, -1 and a right-hand side of ones; `make` chooses the memory of each vector. */
 function problem(rhs: unknown, solution: unknown, extra: LooseParameters = {}): LooseParameters {
-  const constant = (value: number): LooseView =>
-    ({ data: Float64Array.of(value), extents: [batch, n], strides: [0, 0] });
+  const extents = [(extra.batch as number | undefined) ?? batch, (extra.n as number | undefined) ?? n];
+  const constant = (value: number): LooseView => ({ data: Float64Array.of(value), extents, strides: [0, 0] });
   return {
     type: 'float64', n, batch, lower: constant(-1), diagonal: constant(4), upper: constant(-1),
     rhs: viewOf(rhs, n, batch), solution: viewOf(solution, n, batch), ...extra,
@@ -42,11 +42,11 @@ const shared = (values: Float64Array): Float64Array => {
 };
 
 /** A batch that keeps one thread busy for about a second. */
-function longProblem(): LooseParameters {
-  const many = 200_000;
+function longProblem(many = 200_000): LooseParameters {
   const x = new Float64Array(new SharedArrayBuffer(8 * 64 * many));
-  return { ...problem(x.fill(1), new Float64Array(new SharedArrayBuffer(8 * 64 * many))), n: 64, batch: many,
-    rhs: viewOf(x, 64), solution: viewOf(new Float64Array(new SharedArrayBuffer(8 * 64 * many)), 64), algorithm: 'pivoting', check: true };
+  const y = new Float64Array(new SharedArrayBuffer(8 * 64 * many));
+  const size = { n: 64, batch: many };
+  return problem(x.fill(1), y, { ...size, rhs: viewOf(x, 64, many), solution: viewOf(y, 64, many), algorithm: 'pivoting', check: true });
 }
 
 describe('Device.run', () => {
@@ -268,7 +268,7 @@ describe('Device.run', () => {
       /** Until the device is done, and has told the event loop so. */
       const stop = (): unknown => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
       const solution = new Float64Array(total).fill(5);
-      const reporting = device.run('tridiagonal.solve', { ...longProblem(), batch: 2000 }, { onProgress() { throw reason; } });
+      const reporting = device.run('tridiagonal.solve', longProblem(2000), { onProgress() { throw reason; } });
       stop();
       await rejects(reporting, reason);
       const controller = new AbortController();

@@ -1,5 +1,6 @@
 // Misuse of every field of every operation, generated from the registry's metadata: each wrong value must be
 // refused with ERR_WARPLOOM_INVALID_ARGUMENT (or DISPOSED) and the field's name, before any work.
+import { inspect } from 'node:util';
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { addon, type FieldDescription } from '../../lib/core/binding.ts';
 import { openDevice, type Device } from '../../lib/core/device.ts';
@@ -130,7 +131,7 @@ function viewMisuses({ name }: FieldDescription, value: LooseView): Misuse[] {
 /** Extents and strides that are none, that disagree, that lead backwards, out of the buffer or beyond all numbers. */
 function dimensionMisuses(name: string, value: LooseView, elements: number): Misuse[] {
   const set = (what: string, part: string, extents: unknown, strides: unknown): Misuse => ({
-    what: `${what}: ${JSON.stringify(extents)} by ${JSON.stringify(strides)}`, argument: [name, `${name}.${part}`],
+    what: `${what}: ${inspect(extents)} by ${inspect(strides)}`, argument: [name, `${name}.${part}`],
     apply: (parameters) => {
       parameters[name] = { ...value, extents, strides };
     },
