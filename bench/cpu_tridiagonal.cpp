@@ -2,7 +2,7 @@
 // OpenBLAS or the reference library, where installed), one call per system on as many threads.
 //
 //   g++ -std=c++17 -O3 -ffp-contract=off -I. bench/cpu_tridiagonal.cpp native/cpu/*.cpp
-//       native/tridiagonal/*.cpp native/scan/*.cpp cuda/tridiagonal/*.cpp cuda/linear/*.cpp cuda/scan/*.cpp -lpthread -ldl
+//       native/tridiagonal/*.cpp native/scan/*.cpp cuda/core/*.cpp cuda/tridiagonal/*.cpp cuda/linear/*.cpp cuda/scan/*.cpp -lpthread -ldl
 //   ./a.out [systems rows [threads [rounds]]]
 //
 // Every row is measured once per round, so that a busy moment of the machine meets all of them alike.
@@ -18,6 +18,8 @@
 #include <random>
 #include <vector>
 
+#include "cuda/core/view.h"
+#include "cuda/tridiagonal/solve.h"
 #include "native/cpu/device.h"
 
 namespace {
@@ -101,10 +103,8 @@ struct Arrays {
     p.batch = systems;
     View* const views[] = {&p.lower, &p.diagonal, &p.upper, &p.rhs, &p.solution};
     for (int k = 0; k < 5; ++k) {
-      views[k]->data = band[k];
-      views[k]->length = systems * n;
-      views[k]->system_stride = interleaved ? 1 : n;
-      views[k]->row_stride = interleaved ? systems : 1;
+      *views[k] = dense_view(band[k], systems * n, {systems, n});
+      if (interleaved) views[k]->strides[0] = 1, views[k]->strides[1] = systems;
     }
     return p;
   }
@@ -181,7 +181,7 @@ struct Bench {
     solve("auto, in place", [](P* p) { p->solution = p->rhs; });
     solve("auto, check", [](P* p) { p->check = true; });
     solve("auto, shared matrix", [](P* p) {
-      p->lower.system_stride = p->diagonal.system_stride = p->upper.system_stride = 0;
+      p->lower.strides[0] = p->diagonal.strides[0] = p->upper.strides[0] = 0;
     }, false, 2);
     solve("stable", [](P* p) { p->stable = true; });
     solve("cr", [](P* p) { p->algorithm = tri::Algorithm::cr; });

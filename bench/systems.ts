@@ -81,7 +81,7 @@ export class DeviceSystems implements Disposable {
   }
 
   private view(name: 'lower' | 'diagonal' | 'upper' | 'rhs' | 'solution'): object {
-    return { data: this.arrays[name], offset: 0, systemStride: this.shape.n, rowStride: 1, rhsStride: 0 };
+    return { data: this.arrays[name], extents: [this.shape.systems, this.shape.n] };
   }
 
   /** Parameters of `tridiagonal.solve`. */

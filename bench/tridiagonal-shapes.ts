@@ -150,11 +150,12 @@ class EverydaySystems implements Disposable {
     const { systems, n, bands, place, rhsCount = 1 } = this.shape;
     const data = this.array(name);
     const isBand = name !== 'rhs' && name !== 'solution';
-    if (isBand && bands === 'constant') return { data, offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 };
-    if (isBand && bands === 'shared') return { data, offset: 0, systemStride: 0, rowStride: 1, rhsStride: 0 };
-    if (place === 'interleaved') return { data, offset: 0, systemStride: 1, rowStride: systems, rhsStride: 0 };
-    const sides = isBand ? 1 : rhsCount;
-    return { data, offset: 0, systemStride: n * sides, rowStride: 1, rhsStride: sides > 1 ? n : 0 };
+    if (place === 'ragged') return { data, extents: isBand ? [this.rows] : [rhsCount, this.rows] };
+    const extents = isBand ? [systems, n] : [systems, rhsCount, n];
+    if (isBand && bands === 'constant') return { data, extents, strides: [0, 0] };
+    if (isBand && bands === 'shared') return { data, extents, strides: [0, 1] };
+    if (place === 'interleaved') return { data, extents, strides: isBand ? [1, systems] : [1, 0, systems] };
+    return { data, extents };
   }
 
   get matrix(): ParameterSet {
@@ -256,7 +257,9 @@ async function planned(
   using status = await device.array(new Int32Array(batch));
   using row = await device.array(new Int32Array(batch));
   const { matrix } = systems;
-  await device.run('tridiagonal.factor', { ...matrix, batch, periodic, factorisation, factors, status, row });
+  const one = Object.fromEntries((shared ? ['lower', 'diagonal', 'upper'] : []).filter((name) => matrix[name] !== undefined)
+    .map((name) => [name, { ...(matrix[name] as object), extents: [1, n] }]));
+  await device.run('tridiagonal.factor', { ...matrix, ...one, batch, periodic, factorisation, factors, status, row });
   const { offsets } = matrix;
   const set = {
     type: precision, n, batch: all, rhsCount: 1, periodic, factorisation, shared, factors, ...(offsets === undefined ? {} : { offsets }),

@@ -19,7 +19,7 @@ const kAllowedNames = ['conditional_t', 'decay_t', 'bool_constant', 'true_type',
 const kStandardNames = new RegExp(`\\bstd::(?!(?:${kAllowedNames.join('|')})\\b)\\w+`);
 /** Descriptions of the host: classes with memory and messages, launches, the runtime. */
 const kHostNames = ['backend', 'check', 'fault', 'footprint', 'host_memory', 'measuring_device', 'memory', 'operations', 'runtime',
-  'status', 'submission', 'cuda_\\w+'];
+  'status', 'submission', 'view', 'cuda_\\w+'];
 const kHostHeaders = new RegExp(`^cuda/core/(${kHostNames.join('|')})\\.h$|^cuda/core/launch\\.cuh$|_launch\\.cuh$`);
 /** Equations of swept are template parameters: what they share names none (docs/swept.md). */
 const kGeneric = /^cuda\/swept\/(march|lane|node_point|tile_messages|\w*_agent)\.cuh$/;

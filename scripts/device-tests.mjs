@@ -28,7 +28,7 @@ const kMutation = 'mutation';
  * program `operations` reach. They do not reach those of large systems and of interleaved ones: tridiagonal_partition and
  * tridiagonal_regpack do.
  */
-const kAddressOnly = /^(portable|tridiagonal_(?!partition|regpack).*|swept_.*)$/;
+const kAddressOnly = /^(portable|views|tridiagonal_(?!partition|regpack).*|swept_.*)$/;
 /** The longest ones, begun first so that no core is left waiting for one at the end. */
 const kLongest = ['tridiagonal_partition', 'operations', 'cpu_operators', 'cpu_solve', 'tridiagonal_regpack'];
 const rank = (name) => (kLongest.includes(name) ? kLongest.indexOf(name) : kLongest.length);

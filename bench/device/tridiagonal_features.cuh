@@ -1,6 +1,8 @@
 // Times what stands around a solve: the check of every answer, refinement, factors and solves with them, condition
 // estimates. Each against the floor of its own bytes: every input read once, every output written once.
 #pragma once
+#include <algorithm>
+
 #include "bench/device/tridiagonal_time.cuh"
 #include "cuda/core/operations.h"
 #include "cuda/tridiagonal/condition.h"

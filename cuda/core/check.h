@@ -1,13 +1,15 @@
-// Pieces of the check() functions of operations: refusals and the bounds of arrays.
+// Pieces of the check() functions of operations: refusals, ranges and the bounds of arrays (of views: view.h).
 #pragma once
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "cuda/core/status.h"
 #include "cuda/core/types.h"
+#include "cuda/core/view.h"
 
 namespace warploom {
 
@@ -15,8 +17,10 @@ inline Status invalid(const char* argument, std::string message) {
   return Status(Code::invalid_argument, std::move(message), argument);
 }
 
-/// visit()'s visitor that refuses the first number that is not in its range, and the first choice that there is not.
-class RangeCheck {
+/// visit()'s visitor that refuses the first number that is not in its range, the first choice that there is not, the first
+/// window that leaves its buffer, and results that meet themselves or each other or, unless it is the very same window, an
+/// input.
+class FieldCheck {
  public:
   Status status;
 
@@ -24,6 +28,7 @@ class RangeCheck {
   void choice(const char* name, E& value, const char* const (&)[kCount]) {
     const int64_t index = static_cast<int64_t>(value);
     if (index < 0 || index >= static_cast<int64_t>(kCount)) refuse(name, std::string("unknown ") + name);
+    if constexpr (std::is_same_v<E, ScalarType>) type_ = value;
   }
   void integer(const char* name, int64_t value, Range range = {}) {
     if (!within(static_cast<double>(value), range)) refuse(name, expected(range) + ", got " + std::to_string(value));
@@ -37,12 +42,31 @@ class RangeCheck {
   void array(Rest&&...) {}
   template <class... Rest>
   void words(Rest&&...) {}
-  template <class... Rest>
-  void view(Rest&&...) {}
+  void view(const char* name, const View& view, Role role) {
+    if (!status.ok() || view.data == nullptr) return;
+    status = check_window(name, view, type_);
+    const bool output = role != Role::input;
+    if (status.ok() && output) status = check_distinct(name, view);
+    for (int i = 0; i < count_ && status.ok(); ++i) {
+      const auto& [other_name, other, other_output] = views_[i];
+      if (output) {
+        status = other_output ? check_apart(other_name, *other, name, view, type_) : check_overlap(other_name, *other, name, view, type_);
+      } else if (other_output) {
+        status = check_overlap(name, view, other_name, *other, type_);
+      }
+    }
+    if (count_ < kMostViews) views_[count_++] = {name, &view, output};
+  }
   template <class... Rest>
   void report(Rest&&...) {}
 
  private:
+  static constexpr int kMostViews = 16;
+  struct NamedView {
+    const char* name;
+    const View* view;
+    bool output;
+  };
   static bool within(double value, const Range& range) {
     return value <= range.most && (range.open ? value > range.least : value >= range.least);
   }
@@ -62,12 +86,16 @@ class RangeCheck {
   void refuse(const char* name, std::string message) {
     if (status.ok()) status = invalid(name, std::move(message));
   }
+
+  ScalarType type_ = ScalarType::float64;
+  NamedView views_[kMostViews];
+  int count_ = 0;
 };
 
-/// The ranges that visit() states, first in every check().
+/// What visit() states, first in every check(): ranges, windows, and that results lie apart.
 template <class Parameters>
-Status check_ranges(const Parameters& p) {
-  RangeCheck check;
+Status check_fields(const Parameters& p) {
+  FieldCheck check;
   visit(check, const_cast<Parameters&>(p));
   return check.status;
 }
@@ -82,34 +110,12 @@ inline Status check_positive(double value, const char* name) {
   return invalid(name, "expected a positive finite number, got " + std::to_string(value));
 }
 
-/// `count` adjacent real elements from the view's offset on.
-inline Status check_adjacent(const View& view, int64_t count, const char* name) {
-  if (view.imaginary != nullptr) return invalid(name, "expected real data");
-  if (view.offset < 0) return invalid(name, "expected an offset of zero or more");
-  if (count == 0) return {};
-  if (view.data == nullptr) return invalid(name, "expected an array");
-  if (view.offset > view.length || count > view.length - view.offset) {
-    return invalid(name, "needs " + std::to_string(count) + " elements from element " + std::to_string(view.offset) + ", has " +
-                             std::to_string(view.length));
-  }
-  return {};
-}
-
 template <class T>
 Status check_length(const Array<T>& array, int64_t count, const char* name) {
   if (array.length != count) {
     return invalid(name, "expected " + std::to_string(count) + " elements, got " + std::to_string(array.length));
   }
   return count > 0 && array.data == nullptr ? invalid(name, "expected an array") : Status();
-}
-
-/// Whether `a_count` elements of view a and `b_count` of view b, of one type, share memory. Absent arrays share nothing.
-inline bool overlap(const View& a, int64_t a_count, const View& b, int64_t b_count, ScalarType type) {
-  if (a.data == nullptr || b.data == nullptr || a_count <= 0 || b_count <= 0) return false;
-  const uintptr_t bytes = static_cast<uintptr_t>(scalar_bytes(type));
-  const uintptr_t first = reinterpret_cast<uintptr_t>(a.data) + static_cast<uintptr_t>(a.offset) * bytes;
-  const uintptr_t second = reinterpret_cast<uintptr_t>(b.data) + static_cast<uintptr_t>(b.offset) * bytes;
-  return first < second + static_cast<uintptr_t>(b_count) * bytes && second < first + static_cast<uintptr_t>(a_count) * bytes;
 }
 
 }  // namespace warploom

@@ -1,5 +1,7 @@
 #include "cuda/core/cuts.h"
 
+#include <algorithm>
+
 namespace warploom {
 
 int Cuts::find(void* const* pointer) const {
@@ -12,40 +14,41 @@ int Cuts::find(void* const* pointer) const {
 
 bool Cuts::shared(int view) const {
   const View& whole = views_[static_cast<size_t>(view)].whole;
-  return (host_offsets_ != nullptr ? whole.row_stride : whole.system_stride) == 0;
+  const int d = axis(whole);
+  return whole.strides[d] == 0 || (host_offsets_ == nullptr && whole.extents[d] != whole_);
 }
 
 bool Cuts::same(int a, int b) const {
-  const ViewField &one = views_[static_cast<size_t>(a)], &other = views_[static_cast<size_t>(b)];
-  const View &v = one.whole, &w = other.whole;
-  return one.rows == other.rows && one.rhs_count == other.rhs_count && v.offset == w.offset && v.system_stride == w.system_stride &&
-         v.row_stride == w.row_stride && v.rhs_stride == w.rhs_stride;
+  const View &v = views_[static_cast<size_t>(a)].whole, &w = views_[static_cast<size_t>(b)].whole;
+  return v.offset == w.offset && v.rank == w.rank && std::equal(v.extents, v.extents + v.rank, w.extents) &&
+         std::equal(v.strides, v.strides + v.rank, w.strides);
 }
 
-/// Windows that leave their buffer (at rows that nobody reads) are left alone: what may be read there depends on the buffer's
-/// end.
-bool Cuts::separable(int view) const {
-  const auto& [field, rows, rhs_count, whole] = views_[static_cast<size_t>(view)];
-  if (shared(view) || whole.row_stride < 0 || whole.rhs_stride < 0 || whole.offset < 0) return false;
-  if (rows < 1 || rhs_count < 1) return false;
-  if (host_offsets_ != nullptr) {
-    if ((rhs_count - 1) * whole.rhs_stride >= whole.row_stride) return false;
-  } else {
-    if ((rows - 1) * whole.row_stride + (rhs_count - 1) * whole.rhs_stride >= whole.system_stride) return false;
+/// From the first to the last element that the other indices reach.
+int64_t Cuts::span_of_others(const View& view) const {
+  int64_t span = 0;
+  for (int d = 0; d < view.rank; ++d) {
+    if (d != axis(view)) span += (view.extents[d] - 1) * view.strides[d];
   }
-  return extent(view, 0, whole_).last <= whole.length;
+  return span;
+}
+
+bool Cuts::separable(int view) const {
+  const View& whole = views_[static_cast<size_t>(view)].whole;
+  if (shared(view)) return false;
+  for (int d = 0; d < whole.rank; ++d) {
+    if (whole.extents[d] < 1) return false;
+  }
+  return span_of_others(whole) < whole.strides[axis(whole)];
 }
 
 Cuts::Extent Cuts::extent(int view, int64_t begin, int64_t end) const {
-  const auto& [field, rows, rhs_count, whole] = views_[static_cast<size_t>(view)];
-  const int64_t last_rhs = (rhs_count - 1) * whole.rhs_stride;
-  if (host_offsets_ != nullptr) {
-    const int64_t first = host_offsets_[begin], last = host_offsets_[end];
-    if (last <= first) return {whole.offset + first * whole.row_stride, whole.offset + first * whole.row_stride};
-    return {whole.offset + first * whole.row_stride, whole.offset + (last - 1) * whole.row_stride + last_rhs + 1};
-  }
-  return {whole.offset + begin * whole.system_stride,
-          whole.offset + (end - 1) * whole.system_stride + (rows - 1) * whole.row_stride + last_rhs + 1};
+  const View& whole = views_[static_cast<size_t>(view)].whole;
+  const int64_t first = host_offsets_ != nullptr ? host_offsets_[begin] : begin;
+  const int64_t last = host_offsets_ != nullptr ? host_offsets_[end] : end;
+  const int64_t stride = whole.strides[axis(whole)];
+  if (last <= first) return {whole.offset + first * stride, whole.offset + first * stride};
+  return {whole.offset + first * stride, whole.offset + (last - 1) * stride + span_of_others(whole) + 1};
 }
 
 void Cuts::settle() {
@@ -66,7 +69,13 @@ void Cuts::select(int64_t begin, int64_t end) {
   }
   for (const ViewField& field : views_) {
     *field.view = field.whole;
-    if (host_offsets_ == nullptr) field.view->offset += begin * field.whole.system_stride;
+    if (host_offsets_ != nullptr) {
+      field.view->extents[axis(field.whole)] = host_offsets_[end];
+      continue;
+    }
+    if (field.whole.extents[0] != whole_) continue;
+    field.view->offset += begin * field.whole.strides[0];
+    field.view->extents[0] = end - begin;
   }
   for (const ArrayField& field : arrays_) {
     *field.data = field.whole + begin * field.each * field.bytes;

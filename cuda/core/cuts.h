@@ -41,9 +41,10 @@ class Cuts {
     offsets_ = &offsets;
     host_offsets_ = offsets.data;
   }
-  /// Rows and right-hand sides of every item. An absent view, or one that all items share, stays as it is.
-  void view(View& view, int64_t rows, int64_t rhs_count = 1) {
-    if (view.data != nullptr) views_.push_back({&view, rows, rhs_count, view});
+  /// A view whose first index is the item or, where there are offsets, whose last index counts the rows of all items. An
+  /// absent view, or one that all items share, stays as it is.
+  void view(View& view) {
+    if (view.data != nullptr && view.rank > 0) views_.push_back({&view, view});
   }
   /// An array with `each` elements of every item.
   template <class T>
@@ -80,9 +81,11 @@ class Cuts {
  private:
   struct ViewField {
     View* view;
-    int64_t rows, rhs_count;
     View whole;
   };
+  /// The index that tells items apart.
+  int axis(const View& view) const { return host_offsets_ != nullptr ? view.rank - 1 : 0; }
+  int64_t span_of_others(const View& view) const;
   struct ArrayField {
     char** data;
     int64_t* length;

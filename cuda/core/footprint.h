@@ -1,5 +1,6 @@
-// What is known of a call before it runs: which outputs it writes whole, so that their old contents need not travel, and
-// about how much work it is. Every operation of the registry has, beside its check(),
+// What is known of a call before it runs: which outputs it reads or leaves parts of, so that their old contents have to
+// travel (what lies between the elements of a window stays in any case), and about how much work it is. Every operation of
+// the registry has, beside its check(),
 //   void footprint(Footprint&, const <domain>::Parameters&)
 // in cuda/<domain>/<operation>.cpp. It is called before check(), with any values.
 #pragma once
@@ -16,30 +17,15 @@ class Footprint {
  public:
   using Extents = std::initializer_list<int64_t>;
 
-  /// A call that succeeds writes every element (system, row, right-hand side) of the view's window.
-  void writes_window(const View& view, int64_t rows, int64_t systems, int64_t rhs_count = 1) {
-    struct Dimension {
-      int64_t stride, count;
-    };
-    Dimension dimensions[] = {{view.row_stride, rows}, {view.system_stride, systems}, {view.rhs_stride, rhs_count}};
-    std::sort(std::begin(dimensions), std::end(dimensions),
-              [](const Dimension& a, const Dimension& b) { return a.stride < b.stride; });
-    int64_t span = 1;
-    for (const auto& [stride, count] : dimensions) {
-      if (count == 1) continue;
-      if (count < 1 || stride != span || count > view.length / span) return;
-      span *= count;
-    }
-    if (view.offset == 0 && span == view.length) add(&view);
+  /// Of an output: the call leaves elements of its window, or entries of the array, as they were.
+  void keeps(const void* field) {
+    if (count_ < kMost) kept_[count_++] = field;
+    else keeps_all_ = true;
   }
-  /// It writes the first `extents` multiplied elements of a view whose elements are adjacent.
-  void writes(const View& view, Extents extents) {
-    if (view.offset == 0 && product(extents, view.length) == view.length) add(&view);
-  }
-  template <class T>
-  void writes(const Array<T>& array, Extents extents) {
-    if (product(extents, array.length) == array.length) add(&array);
-  }
+  /// Every output, in_out ones too.
+  void keeps_all() { keeps_all_ = true; }
+  /// Of an in_out view: this call reads nothing of it.
+  void overwrites(const View& view) { overwritten_ = &view; }
   /// The work of the call: about as many updates of an element as the extents multiplied. Calls that never say how much are
   /// taken for long ones.
   void works(Extents extents) { work_ = product(extents, kLong); }
@@ -48,7 +34,11 @@ class Footprint {
   /// device may reach for them in the host's memory, which is sooner done than a copy each way.
   void goes_through_once() { once_ = true; }
 
-  bool whole(const void* field) const { return std::find(whole_, whole_ + count_, field) != whole_ + count_; }
+  /// Whether old contents of an output (an Array or a View) are read or stay.
+  bool needs(const void* field, Role role) const {
+    if (keeps_all_ || std::find(kept_, kept_ + count_, field) != kept_ + count_) return true;
+    return role == Role::in_out && field != overwritten_;
+  }
   int64_t work() const { return work_; }
   bool once() const { return once_; }
 
@@ -64,13 +54,12 @@ class Footprint {
     }
     return value;
   }
-  void add(const void* field) {
-    if (count_ < kMost) whole_[count_++] = field;
-  }
 
   static constexpr int kMost = 8;
-  const void* whole_[kMost] = {};
+  const void* kept_[kMost] = {};
   int count_ = 0;
+  bool keeps_all_ = false;
+  const void* overwritten_ = nullptr;
   int64_t work_ = -1;
   bool once_ = false;
 };

@@ -21,6 +21,7 @@ inline int64_t scalar_bytes(ScalarType type) {
   }
 }
 
+/// `output`: the call writes every element of the window, or the array, and reads none (footprint.h, where it does otherwise).
 enum class Role : int32_t { input = 0, output = 1, in_out = 2 };
 
 inline constexpr double kUnbounded = 1.7976931348623157e308;
@@ -41,18 +42,18 @@ struct Array {
   int64_t length = 0;
 };
 
-/// A strided window on a buffer of the call's ScalarType: element (system s, row i, right-hand
-/// side r) is data[offset + s*system_stride + i*row_stride + r*rhs_stride]. All strides are in
-/// elements and may be zero: a row stride of zero is a constant band, a system stride of zero a
-/// matrix shared by the batch. data is null when the caller gave none.
+/// A strided window on a buffer of the call's ScalarType: element (i, j, …) with i < extents[0], j < extents[1], … is
+/// data[offset + i*strides[0] + j*strides[1] + …]; rank 0 is one element. Strides are in elements and not negative; one of
+/// zero repeats what it strides over. data is null when the caller gave none.
 struct View {
   void* data = nullptr;
   void* imaginary = nullptr;  ///< split complex: the imaginary parts, same offsets and strides
   int64_t length = 0;         ///< elements in the buffer (of each part when split)
   int64_t offset = 0;
-  int64_t system_stride = 0;
-  int64_t row_stride = 0;
-  int64_t rhs_stride = 0;
+  static constexpr int32_t kMaxRank = 4;
+  int32_t rank = 0;
+  int64_t extents[kMaxRank] = {};
+  int64_t strides[kMaxRank] = {};
 };
 
 }  // namespace warploom

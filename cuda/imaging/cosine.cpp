@@ -7,20 +7,17 @@
 namespace warploom::imaging {
 
 Status check(const CosineParameters& p) {
-  WARPLOOM_TRY(check_ranges(p));
+  WARPLOOM_TRY(check_fields(p));
   WARPLOOM_TRY(check_real_type(p.type));
   WARPLOOM_TRY(check(p.grid));
   if (p.channels > kMostPoints / points_of(p.grid)) return invalid("channels", "channels * points is too large");
   const int64_t count = p.channels * points_of(p.grid);
-  WARPLOOM_TRY(check_adjacent(p.values, count, "values"));
-  WARPLOOM_TRY(check_adjacent(p.result, count, "result"));
-  if (overlap(p.values, count, p.result, count, p.type)) return invalid("result", "overlaps values");
-  return {};
+  WARPLOOM_TRY(check_adjacent("values", p.values, count));
+  WARPLOOM_TRY(check_adjacent("result", p.result, count));
+  return check_apart("values", p.values, "result", p.result, p.type);
 }
 
-void footprint(Footprint& f, const CosineParameters& p) {
-  f.writes(p.result, {p.channels, p.grid.nx, p.grid.ny, p.grid.nz});
-}
+void footprint(Footprint&, const CosineParameters&) {}
 
 void cuts(Cuts&, CosineParameters&) {}
 

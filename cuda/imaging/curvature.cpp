@@ -7,18 +7,16 @@
 namespace warploom::imaging {
 
 Status check(const CurvatureParameters& p) {
-  WARPLOOM_TRY(check_ranges(p));
+  WARPLOOM_TRY(check_fields(p));
   WARPLOOM_TRY(check_real_type(p.type));
   WARPLOOM_TRY(check(p.grid));
   const int64_t count = points_of(p.grid) * p.channels;
-  WARPLOOM_TRY(check_adjacent(p.image, count, "image"));
-  WARPLOOM_TRY(check_adjacent(p.result, count, "result"));
-  if (overlap(p.image, count, p.result, count, p.type)) return invalid("result", "overlaps image");
-  return {};
+  WARPLOOM_TRY(check_adjacent("image", p.image, count));
+  WARPLOOM_TRY(check_adjacent("result", p.result, count));
+  return check_apart("image", p.image, "result", p.result, p.type);
 }
 
 void footprint(Footprint& f, const CurvatureParameters& p) {
-  f.writes(p.result, {p.channels, p.grid.nx, p.grid.ny, p.grid.nz});
   f.works({4, p.channels, p.grid.nx, p.grid.ny, p.grid.nz});
 }
 

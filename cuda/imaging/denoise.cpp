@@ -19,19 +19,16 @@ Status check_choices(const DenoiseParameters& p) {
 }  // namespace
 
 Status check(const DenoiseParameters& p) {
-  WARPLOOM_TRY(check_ranges(p));
+  WARPLOOM_TRY(check_fields(p));
   WARPLOOM_TRY(check_choices(p));
   WARPLOOM_TRY(check(p.grid));
   const int64_t count = points_of(p.grid) * p.channels;
-  WARPLOOM_TRY(check_adjacent(p.image, count, "image"));
-  WARPLOOM_TRY(check_adjacent(p.result, count, "result"));
-  if (overlap(p.image, count, p.result, count, p.type)) return invalid("result", "overlaps image");
-  return {};
+  WARPLOOM_TRY(check_adjacent("image", p.image, count));
+  WARPLOOM_TRY(check_adjacent("result", p.result, count));
+  return check_apart("image", p.image, "result", p.result, p.type);
 }
 
-void footprint(Footprint& f, const DenoiseParameters& p) {
-  f.writes(p.result, {p.channels, p.grid.nx, p.grid.ny, p.grid.nz});
-}
+void footprint(Footprint&, const DenoiseParameters&) {}
 
 void cuts(Cuts&, DenoiseParameters&) {}
 

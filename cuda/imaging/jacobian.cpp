@@ -8,18 +8,16 @@
 namespace warploom::imaging {
 
 Status check(const JacobianParameters& p) {
-  WARPLOOM_TRY(check_ranges(p));
+  WARPLOOM_TRY(check_fields(p));
   WARPLOOM_TRY(check_real_type(p.type));
   WARPLOOM_TRY(check_small(p.grid, 1));
   const int64_t points = points_of(p.grid), count = dimensions_of(p.grid) * points;
-  WARPLOOM_TRY(check_adjacent(p.displacement, count, "displacement"));
-  if (p.result.data != nullptr) WARPLOOM_TRY(check_adjacent(p.result, points, "result"));
-  if (overlap(p.displacement, count, p.result, points, p.type)) return invalid("result", "overlaps displacement");
-  return {};
+  WARPLOOM_TRY(check_adjacent("displacement", p.displacement, count));
+  if (p.result.data != nullptr) WARPLOOM_TRY(check_adjacent("result", p.result, points));
+  return check_apart("displacement", p.displacement, "result", p.result, p.type);
 }
 
 void footprint(Footprint& f, const JacobianParameters& p) {
-  f.writes(p.result, {p.grid.nx, p.grid.ny, p.grid.nz});
   f.works({4, p.grid.nx, p.grid.ny, p.grid.nz});
 }
 

@@ -7,23 +7,20 @@
 namespace warploom::imaging {
 
 Status check(const RegistrationParameters& p) {
-  WARPLOOM_TRY(check_ranges(p));
+  WARPLOOM_TRY(check_fields(p));
   WARPLOOM_TRY(check_real_type(p.type));
   WARPLOOM_TRY(check_small(p.grid, 1));
   const int64_t points = points_of(p.grid), count = dimensions_of(p.grid) * points;
-  WARPLOOM_TRY(check_adjacent(p.reference, points, "reference"));
-  WARPLOOM_TRY(check_adjacent(p.image, points, "template"));
-  if (p.initial.data != nullptr) WARPLOOM_TRY(check_adjacent(p.initial, count, "initial"));
-  WARPLOOM_TRY(check_adjacent(p.result, count, "result"));
-  if (overlap(p.reference, points, p.result, count, p.type)) return invalid("result", "overlaps reference");
-  if (overlap(p.image, points, p.result, count, p.type)) return invalid("result", "overlaps template");
-  if (overlap(p.initial, count, p.result, count, p.type)) return invalid("result", "overlaps initial");
-  return {};
+  WARPLOOM_TRY(check_adjacent("reference", p.reference, points));
+  WARPLOOM_TRY(check_adjacent("template", p.image, points));
+  if (p.initial.data != nullptr) WARPLOOM_TRY(check_adjacent("initial", p.initial, count));
+  WARPLOOM_TRY(check_adjacent("result", p.result, count));
+  WARPLOOM_TRY(check_apart("reference", p.reference, "result", p.result, p.type));
+  WARPLOOM_TRY(check_apart("template", p.image, "result", p.result, p.type));
+  return check_apart("initial", p.initial, "result", p.result, p.type);
 }
 
-void footprint(Footprint& f, const RegistrationParameters& p) {
-  f.writes(p.result, {dimensions_of(p.grid), p.grid.nx, p.grid.ny, p.grid.nz});
-}
+void footprint(Footprint&, const RegistrationParameters&) {}
 
 void cuts(Cuts&, RegistrationParameters&) {}
 

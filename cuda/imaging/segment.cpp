@@ -14,7 +14,7 @@ Status check_between(double value, double least, double most, const char* name) 
 
 Status check_initial(const SegmentParameters& p, int64_t points) {
   switch (p.initial) {
-    case Initial::given: return check_adjacent(p.given, points, "given");
+    case Initial::given: return check_adjacent("given", p.given, points);
     case Initial::checkerboard: return check_between(p.square, 1e-3, 1e9, "square");
     case Initial::ball: return check_positive(p.radius, "radius");
     default: return {};
@@ -24,24 +24,21 @@ Status check_initial(const SegmentParameters& p, int64_t points) {
 }  // namespace
 
 Status check(const SegmentParameters& p) {
-  WARPLOOM_TRY(check_ranges(p));
+  WARPLOOM_TRY(check_fields(p));
   WARPLOOM_TRY(check_real_type(p.type));
   WARPLOOM_TRY(check(p.grid));
   const int64_t points = points_of(p.grid);
   if (points > kMostPoints / p.channels) return invalid("channels", "width * height * depth * channels is too large");
   WARPLOOM_TRY(check_initial(p, points));
-  WARPLOOM_TRY(check_adjacent(p.image, p.channels * points, "image"));
-  WARPLOOM_TRY(check_adjacent(p.level_set, points, "levelSet"));
-  if (overlap(p.level_set, points, p.image, p.channels * points, p.type)) return invalid("levelSet", "overlaps the image");
+  WARPLOOM_TRY(check_adjacent("image", p.image, p.channels * points));
+  WARPLOOM_TRY(check_adjacent("levelSet", p.level_set, points));
+  WARPLOOM_TRY(check_apart("image", p.image, "levelSet", p.level_set, p.type));
   if (p.weights.data != nullptr || p.weights.length != 0) WARPLOOM_TRY(check_length(p.weights, p.channels, "weights"));
   if (p.mask.data != nullptr || p.mask.length != 0) WARPLOOM_TRY(check_length(p.mask, points, "mask"));
   return {};
 }
 
-void footprint(Footprint& f, const SegmentParameters& p) {
-  f.writes(p.level_set, {p.grid.nx, p.grid.ny, p.grid.nz});
-  f.writes(p.mask, {p.grid.nx, p.grid.ny, p.grid.nz});
-}
+void footprint(Footprint&, const SegmentParameters&) {}
 
 void cuts(Cuts&, SegmentParameters&) {}
 

@@ -14,22 +14,20 @@ Status check_small(const Grid& grid, int64_t channels) {
 }
 
 Status check(const WarpParameters& p) {
-  WARPLOOM_TRY(check_ranges(p));
+  WARPLOOM_TRY(check_fields(p));
   WARPLOOM_TRY(check_real_type(p.type));
   WARPLOOM_TRY(check_small(p.grid, p.channels));
   if (p.relative && p.count != points_of(p.grid)) return invalid("count", "expected the points of the grid");
   if (p.channels > kMostPoints / (p.count + 1)) return invalid("channels", "channels * count is too large");
   const int64_t inputs = p.channels * points_of(p.grid), tuples = dimensions_of(p.grid) * p.count, results = p.channels * p.count;
-  WARPLOOM_TRY(check_adjacent(p.image, inputs, "image"));
-  WARPLOOM_TRY(check_adjacent(p.positions, tuples, "positions"));
-  WARPLOOM_TRY(check_adjacent(p.result, results, "result"));
-  if (overlap(p.image, inputs, p.result, results, p.type)) return invalid("result", "overlaps image");
-  if (overlap(p.positions, tuples, p.result, results, p.type)) return invalid("result", "overlaps positions");
-  return {};
+  WARPLOOM_TRY(check_adjacent("image", p.image, inputs));
+  WARPLOOM_TRY(check_adjacent("positions", p.positions, tuples));
+  WARPLOOM_TRY(check_adjacent("result", p.result, results));
+  WARPLOOM_TRY(check_apart("image", p.image, "result", p.result, p.type));
+  return check_apart("positions", p.positions, "result", p.result, p.type);
 }
 
 void footprint(Footprint& f, const WarpParameters& p) {
-  f.writes(p.result, {p.channels, p.count});
   f.works({8, p.channels, p.count});
 }
 

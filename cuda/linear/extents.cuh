@@ -58,14 +58,10 @@ WARPLOOM_DEVICE Problem problem_of(const Batch& batch, int64_t index) {
   return problem;
 }
 
-/// Rows of all systems together. Of a ragged batch the offsets are in device memory: then what the solution's
-/// (or any output's) buffer can hold.
+/// Rows of all systems together. Of a ragged batch the offsets are in device memory: then those of the solution (or any
+/// output).
 inline int64_t total_rows(int64_t n, int64_t batch, bool ragged, const View& output) {
-  if (!ragged) return n * batch;
-  const int64_t stride = output.row_stride;
-  if (stride == 0) return n;
-  const int64_t room = stride > 0 ? output.length - output.offset - 1 : output.offset;
-  return room < 0 ? 0 : room / (stride > 0 ? stride : -stride) + 1;
+  return !ragged ? n * batch : output.rank > 0 ? output.extents[output.rank - 1] : 0;
 }
 
 }  // namespace warploom::WARPLOOM_TARGET::linear

@@ -29,31 +29,15 @@ struct Shape {
 /// ascending (equal ones are systems without rows), no system longer than n.
 Status check_shape(const Shape& shape);
 
-/// Which rows of every system a view must hold: first_row…n-1-skipped_end_rows.
-struct Rows {
-  int64_t skip_first = 0;
-  int64_t skip_last = 0;
-};
+/// True when some system has more rows than `skipped`.
+bool has_rows(const Shape& shape, int64_t skipped = 0);
 
-/// True when some system has a row in `rows`.
-bool has_rows(const Shape& shape, const Rows& rows);
-
-/// Element range [first, last] of the view's buffer that the rows touch. False when it is empty.
-bool extent(const Shape& shape, const View& view, const Rows& rows, int64_t rhs_count,
-            int64_t* first, int64_t* last);
-
-/// The view is given where a row needs it, lies inside its buffer (no overflow), and is split only
-/// for complex types. `rhs_count` is 1 for bands.
-Status check_view(const char* name, const Shape& shape, const View& view, const Rows& rows,
-                  int64_t rhs_count);
-
-/// The view addresses every element once (strides nest), so that it can be written in parallel.
-Status check_writable(const char* name, const Shape& shape, const View& view, int64_t rhs_count);
-
-/// `output` shares no byte with `input`; the same window on the same buffer is allowed if `in_place`.
-Status check_apart(const char* input_name, const Shape& shape, const View& input,
-                   const Rows& input_rows, int64_t input_rhs_count, const char* output_name,
-                   const View& output, int64_t output_rhs_count, bool in_place);
+/// A band is [batch][n], or [rows] of a ragged batch with at least the last offset's rows. It may be absent where it is not
+/// `needed`. What is inside its buffer is checked by check_fields().
+Status check_band(const char* name, const Shape& shape, const View& view, bool needed);
+/// A vector is [batch][rhs_count][n], or [rhs_count][rows], and with one right-hand side also like a band. It may be absent
+/// where there is none.
+Status check_vector(const char* name, const Shape& shape, const View& view);
 
 /// A result array is absent or has exactly `length` entries.
 template <class T>

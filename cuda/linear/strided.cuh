@@ -3,6 +3,7 @@
 #include "cuda/core/complex.cuh"
 #include "cuda/core/device.cuh"
 #include "cuda/core/types.h"
+#include "cuda/linear/placement.h"
 
 namespace warploom::WARPLOOM_TARGET::linear {
 
@@ -42,9 +43,10 @@ Strided<T> strided(const View& view, bool ragged) {
   } else {
     result.data = static_cast<T*>(view.data) + view.offset;
   }
-  result.system_stride = ragged ? view.row_stride : view.system_stride;
-  result.row_stride = view.row_stride;
-  result.rhs_stride = view.rhs_stride;
+  const auto placement = ::warploom::linear::placement_of(view, ragged);
+  result.system_stride = placement.system;
+  result.row_stride = placement.row;
+  result.rhs_stride = placement.rhs;
   result.readable_begin = -view.offset;
   result.readable_end = view.length - view.offset;
   return result;

@@ -3,11 +3,12 @@
 #include "cuda/core/check.h"
 #include "cuda/core/cuts.h"
 #include "cuda/core/footprint.h"
+#include "cuda/core/view.h"
 
 namespace warploom::scan {
 
 Status check(const PrefixParameters& p) {
-  WARPLOOM_TRY(check_ranges(p));
+  WARPLOOM_TRY(check_fields(p));
   WARPLOOM_TRY(check_real_type(p.type));
   if (p.n > 0 && p.batch > (INT64_MAX / 64) / p.n) return invalid("batch", "batch * n is too large");
   const int32_t d = p.depth;
@@ -18,33 +19,27 @@ Status check(const PrefixParameters& p) {
   if (p.radix != 2 && p.radix != 4) return invalid("radix", "expected 2 or 4, got " + std::to_string(p.radix));
   if (p.radix != 2 && p.algorithm == Algorithm::shared) return invalid("radix", "algorithm shared has radix 2");
   const int64_t count = p.n * p.batch;
-  WARPLOOM_TRY(check_adjacent(p.values, count, "values"));
-  WARPLOOM_TRY(check_adjacent(p.result, count, "result"));
+  WARPLOOM_TRY(check_adjacent("values", p.values, count));
+  WARPLOOM_TRY(check_adjacent("result", p.result, count));
   if (p.flags.data != nullptr && p.flags.length != count) {
     return invalid("flags", "expected batch * n = " + std::to_string(count) + " entries, got " +
                                 std::to_string(p.flags.length));
-  }
-  const bool same = p.values.data == p.result.data && p.values.offset == p.result.offset;
-  if (!same && overlap(p.values, count, p.result, count, p.type)) {
-    return invalid("result", "overlaps values; expected the same window or another");
   }
   return {};
 }
 
 void footprint(Footprint& f, const PrefixParameters& p) {
-  f.writes(p.result, {p.batch, p.n});
   f.works({p.batch, p.n});
   f.goes_through_once();
 }
 
-/// Rows lie one behind the other, whatever the views' strides say.
+/// Rows lie one behind the other, whatever dimensions the views have.
 void cuts(Cuts& c, PrefixParameters& p) {
   c.along(p.batch, p.n);
   c.on_processors();
   for (View* const view : {&p.values, &p.result}) {
-    view->system_stride = p.n;
-    view->row_stride = 1;
-    c.view(*view, p.n);
+    lay_out(view, {p.batch, p.n});
+    c.view(*view);
   }
   c.array(p.flags, p.n);
 }

@@ -37,7 +37,7 @@ Status check_sizes(const AdvanceParameters& p) {
 }  // namespace
 
 Status check(const AdvanceParameters& p) {
-  WARPLOOM_TRY(check_ranges(p));
+  WARPLOOM_TRY(check_fields(p));
   WARPLOOM_TRY(check_choices(p));
   WARPLOOM_TRY(check_sizes(p));
   if (p.equation == Equation::heat) WARPLOOM_TRY(check_positive(p.diffusivity, "diffusivity"));
@@ -45,15 +45,13 @@ Status check(const AdvanceParameters& p) {
     return invalid("gamma", "expected a finite number above 1, got " + std::to_string(p.gamma));
   }
   const int64_t count = elements_of(p);
-  WARPLOOM_TRY(check_adjacent(p.state, count, "state"));
-  WARPLOOM_TRY(check_adjacent(p.next, count, "next"));
-  if (overlap(p.state, count, p.next, count, p.type)) return invalid("next", "overlaps state");
-  return {};
+  WARPLOOM_TRY(check_adjacent("state", p.state, count));
+  WARPLOOM_TRY(check_adjacent("next", p.next, count));
+  return check_apart("state", p.state, "next", p.next, p.type);
 }
 
 void footprint(Footprint& f, const AdvanceParameters& p) {
   const int64_t components = components_of(p.equation);
-  f.writes(p.next, {components, p.batch, p.n});
   // An update of heat takes an eighth, one of Kuramoto-Sivashinsky a quarter as long as what others count by.
   const bool euler = p.equation == Equation::euler;
   const int64_t share = euler ? 1 : p.equation == Equation::heat ? 8 : 4;

@@ -7,10 +7,10 @@
 namespace warploom::swept {
 
 Status check(const MeasureParameters& p) {
-  WARPLOOM_TRY(check_ranges(p));
+  WARPLOOM_TRY(check_fields(p));
   WARPLOOM_TRY(check_real_type(p.type));
   if (p.rows > (INT64_MAX / 64) / p.n) return invalid("rows", "rows * n is too large");
-  return check_adjacent(p.state, p.rows * p.n, "state");
+  return check_adjacent("state", p.state, p.rows * p.n);
 }
 
 void footprint(Footprint& f, const MeasureParameters& p) {

@@ -8,29 +8,26 @@
 namespace warploom::tridiagonal {
 
 Status check(const ConditionParameters& p) {
-  WARPLOOM_TRY(check_ranges(p));
+  WARPLOOM_TRY(check_fields(p));
   const Shape shape{p.type, p.n, p.batch, p.rhs_count, p.offsets};
   WARPLOOM_TRY(check_matrix(shape, p));
-  WARPLOOM_TRY(check_view("rhs", shape, p.rhs, {}, p.rhs_count));
-  WARPLOOM_TRY(check_view("solution", shape, p.solution, {}, p.rhs_count));
+  WARPLOOM_TRY(check_vector("rhs", shape, p.rhs));
+  WARPLOOM_TRY(check_vector("solution", shape, p.solution));
   WARPLOOM_TRY(check_array("reciprocalCondition", p.reciprocal_condition, p.batch));
   WARPLOOM_TRY(check_array("forwardError", p.forward_error, p.batch * p.rhs_count));
   return check_array("backwardError", p.backward_error, p.batch * p.rhs_count);
 }
 
 void footprint(Footprint& f, const ConditionParameters& p) {
-  if (p.offsets.data != nullptr || p.n < 1) return;
-  f.writes(p.reciprocal_condition, {p.batch});
-  f.writes(p.forward_error, {p.batch, p.rhs_count});
-  f.writes(p.backward_error, {p.batch, p.rhs_count});
+  if (p.offsets.data != nullptr || p.n < 1) f.keeps_all();
 }
 
 void cuts(Cuts& c, ConditionParameters& p) {
   c.along(p.batch, p.n);
   c.offsets(p.offsets);
-  for (View* const band : {&p.lower, &p.diagonal, &p.upper}) c.view(*band, p.n);
-  c.view(p.rhs, p.n, p.rhs_count);
-  c.view(p.solution, p.n, p.rhs_count);
+  for (View* const band : {&p.lower, &p.diagonal, &p.upper}) c.view(*band);
+  c.view(p.rhs);
+  c.view(p.solution);
   c.array(p.reciprocal_condition, 1);
   c.array(p.forward_error, p.rhs_count);
   c.array(p.backward_error, p.rhs_count);

@@ -16,7 +16,7 @@ int64_t factor_bytes(ScalarType type, int64_t n, int64_t batch, bool periodic, F
 }
 
 Status check(const FactorParameters& p) {
-  WARPLOOM_TRY(check_ranges(p));
+  WARPLOOM_TRY(check_fields(p));
   const Shape shape{p.type, p.n, p.batch, 1, p.offsets};
   WARPLOOM_TRY(check_matrix(shape, p));
   if (p.factorisation == Factorisation::cholesky && p.structure != Structure::positive_definite) {
@@ -30,9 +30,8 @@ Status check(const FactorParameters& p) {
 }
 
 void footprint(Footprint& f, const FactorParameters& p) {
-  if (p.offsets.data != nullptr || p.n < 1) return;
-  f.writes(p.status, {p.batch});
-  f.writes(p.row, {p.batch});
+  if (p.offsets.data != nullptr || p.n < 1) return f.keeps_all();
+  f.keeps(&p.factors);  // what lies between its parts
   f.works({4, p.batch, p.n});
 }
 

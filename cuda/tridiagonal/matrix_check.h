@@ -6,21 +6,17 @@
 
 namespace warploom::tridiagonal {
 
-/// Rows of the lower and of the upper band that are read.
-inline Rows lower_rows(bool periodic) { return {periodic ? 0 : 1, 0}; }
-inline Rows upper_rows(bool periodic) { return {0, periodic ? 0 : 1}; }
-
-/// Checks the three bands together. `upper` must be absent for positive definite matrices.
-inline Status check_bands(const Shape& shape, const View& lower, const View& diagonal, const View& upper,
-                   bool periodic, bool positive_definite) {
-  WARPLOOM_TRY(check_view("lower", shape, lower, lower_rows(periodic), 1));
-  WARPLOOM_TRY(check_view("diagonal", shape, diagonal, {}, 1));
-  if (positive_definite) {
-    if (upper.data == nullptr && upper.imaginary == nullptr) return {};
-    return invalid("upper", "must be absent for a positive definite matrix: upper[i] is the "
-                            "conjugate of lower[i + 1]");
-  }
-  return check_view("upper", shape, upper, upper_rows(periodic), 1);
+/// The three bands together: the first row of `lower` and the last of `upper` are read of periodic matrices only. `upper`
+/// must be absent for positive definite ones.
+inline Status check_bands(const Shape& shape, const View& lower, const View& diagonal, const View& upper, bool periodic,
+                          bool positive_definite) {
+  const bool coupled = has_rows(shape, periodic ? 0 : 1);
+  WARPLOOM_TRY(check_band("lower", shape, lower, coupled));
+  WARPLOOM_TRY(check_band("diagonal", shape, diagonal, has_rows(shape)));
+  if (!positive_definite) return check_band("upper", shape, upper, coupled);
+  if (upper.data == nullptr && upper.imaginary == nullptr) return {};
+  return invalid("upper", "must be absent for a positive definite matrix: upper[i] is the "
+                          "conjugate of lower[i + 1]");
 }
 
 /// Shape and bands of any operation's parameters.
@@ -33,14 +29,10 @@ Status check_matrix(const Shape& shape, const Parameters& p) {
 
 /// The bands share no byte with `output`.
 template <class Parameters>
-Status check_bands_apart(const Shape& shape, const Parameters& p, const char* name,
-                         const View& output) {
-  const auto apart = [&](const char* band, const View& view, const Rows& rows) {
-    return check_apart(band, shape, view, rows, 1, name, output, p.rhs_count, false);
-  };
-  WARPLOOM_TRY(apart("lower", p.lower, lower_rows(p.periodic)));
-  WARPLOOM_TRY(apart("diagonal", p.diagonal, {}));
-  return apart("upper", p.upper, upper_rows(p.periodic));
+Status check_bands_apart(const Parameters& p, const char* name, const View& output) {
+  WARPLOOM_TRY(check_apart("lower", p.lower, name, output, p.type));
+  WARPLOOM_TRY(check_apart("diagonal", p.diagonal, name, output, p.type));
+  return check_apart("upper", p.upper, name, output, p.type);
 }
 
 }  // namespace warploom::tridiagonal

@@ -9,9 +9,9 @@ template <class Parameters>
 void cut_systems(Cuts& c, Parameters& p) {
   c.along(p.batch, p.n, &p.slice);
   c.offsets(p.offsets);
-  for (View* const band : {&p.lower, &p.diagonal, &p.upper}) c.view(*band, p.n);
-  c.view(p.rhs, p.n, p.rhs_count);
-  c.view(p.solution, p.n, p.rhs_count);
+  for (View* const band : {&p.lower, &p.diagonal, &p.upper}) c.view(*band);
+  c.view(p.rhs);
+  c.view(p.solution);
   c.array(p.status, p.rhs_count);
   c.array(p.row, p.rhs_count);
   c.array(p.backward_error, p.rhs_count);

@@ -8,19 +8,18 @@
 namespace warploom::tridiagonal {
 
 Status check(const MultiplyParameters& p) {
-  WARPLOOM_TRY(check_ranges(p));
+  WARPLOOM_TRY(check_fields(p));
   const Shape shape{p.type, p.n, p.batch, p.rhs_count, p.offsets};
   WARPLOOM_TRY(check_matrix(shape, p));
-  WARPLOOM_TRY(check_view("x", shape, p.x, {}, p.rhs_count));
-  WARPLOOM_TRY(check_view("y", shape, p.y, {}, p.rhs_count));
-  WARPLOOM_TRY(check_writable("y", shape, p.y, p.rhs_count));
-  WARPLOOM_TRY(check_bands_apart(shape, p, "y", p.y));
-  return check_apart("x", shape, p.x, {}, p.rhs_count, "y", p.y, p.rhs_count, false);
+  WARPLOOM_TRY(check_vector("x", shape, p.x));
+  WARPLOOM_TRY(check_vector("y", shape, p.y));
+  WARPLOOM_TRY(check_bands_apart(p, "y", p.y));
+  return check_apart("x", p.x, "y", p.y, p.type);
 }
 
 void footprint(Footprint& f, const MultiplyParameters& p) {
   if (p.offsets.data != nullptr) return;
-  if (p.beta == 0) f.writes_window(p.y, p.n, p.batch, p.rhs_count);
+  if (p.beta == 0) f.overwrites(p.y);
   f.works({p.batch, p.n, p.rhs_count});
   f.goes_through_once();
 }
@@ -29,9 +28,9 @@ void cuts(Cuts& c, MultiplyParameters& p) {
   c.along(p.batch, p.n);
   c.on_processors();
   c.offsets(p.offsets);
-  for (View* const band : {&p.lower, &p.diagonal, &p.upper}) c.view(*band, p.n);
-  c.view(p.x, p.n, p.rhs_count);
-  c.view(p.y, p.n, p.rhs_count);
+  for (View* const band : {&p.lower, &p.diagonal, &p.upper}) c.view(*band);
+  c.view(p.x);
+  c.view(p.y);
 }
 
 }  // namespace warploom::tridiagonal

@@ -27,16 +27,13 @@ Status check_algorithm(const SolveParameters& p) {
 }  // namespace
 
 Status check(const SolveParameters& p) {
-  WARPLOOM_TRY(check_ranges(p));
+  WARPLOOM_TRY(check_fields(p));
   const Shape shape{p.type, p.n, p.batch, p.rhs_count, p.offsets};
   WARPLOOM_TRY(check_matrix(shape, p));
   WARPLOOM_TRY(check_algorithm(p));
-  WARPLOOM_TRY(check_view("rhs", shape, p.rhs, {}, p.rhs_count));
-  WARPLOOM_TRY(check_view("solution", shape, p.solution, {}, p.rhs_count));
-  WARPLOOM_TRY(check_writable("solution", shape, p.solution, p.rhs_count));
-  WARPLOOM_TRY(check_bands_apart(shape, p, "solution", p.solution));
-  WARPLOOM_TRY(check_apart("rhs", shape, p.rhs, {}, p.rhs_count, "solution", p.solution,
-                           p.rhs_count, true));
+  WARPLOOM_TRY(check_vector("rhs", shape, p.rhs));
+  WARPLOOM_TRY(check_vector("solution", shape, p.solution));
+  WARPLOOM_TRY(check_bands_apart(p, "solution", p.solution));
   const int64_t problems = p.batch * p.rhs_count;
   WARPLOOM_TRY(check_array("status", p.status, problems));
   WARPLOOM_TRY(check_array("row", p.row, problems));
@@ -48,11 +45,7 @@ Status check(const SolveParameters& p) {
 }
 
 void footprint(Footprint& f, const SolveParameters& p) {
-  if (p.offsets.data != nullptr || p.n < 1) return;
-  f.writes_window(p.solution, p.n, p.batch, p.rhs_count);
-  f.writes(p.status, {p.batch, p.rhs_count});
-  f.writes(p.row, {p.batch, p.rhs_count});
-  f.writes(p.backward_error, {p.batch, p.rhs_count});
+  if (p.offsets.data != nullptr || p.n < 1) return f.keeps_all();
   f.works({4, p.batch, p.n, p.rhs_count});
   const bool packs = p.algorithm == Algorithm::automatic || p.algorithm == Algorithm::cr_regpack;
   if (packs && !p.stable && !p.check && !p.refine && !p.periodic) f.goes_through_once();

@@ -1,6 +1,6 @@
 #include "cuda/tridiagonal/vjp.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "cuda/core/check.h"
 #include "cuda/core/cuts.h"
@@ -10,41 +10,26 @@
 namespace warploom::tridiagonal {
 namespace {
 
-/// Strides of zero are sums; the others address every element once.
+/// An extent of one is a sum over that index.
 Status check_gradient(const char* name, const Shape& shape, const View& view) {
-  WARPLOOM_TRY(check_view(name, shape, view, {}, 1));
   Shape summed = shape;
-  if (!shape.ragged() && view.system_stride == 0) summed.batch = std::min<int64_t>(summed.batch, 1);
-  if (view.row_stride == 0) {
-    if (shape.ragged()) return {};
-    summed.n = std::min<int64_t>(summed.n, 1);
-  }
-  return check_writable(name, summed, view, 1);
+  if (view.data == nullptr) return check_band(name, shape, view, has_rows(shape));
+  if (shape.ragged()) return view.rank == 1 && view.extents[0] == 1 ? Status() : check_band(name, shape, view, true);
+  if (view.rank == 2 && view.extents[0] == 1) summed.batch = 1;
+  if (view.rank == 2 && view.extents[1] == 1) summed.n = 1;
+  return check_band(name, summed, view, true);
 }
 
-struct Named {
-  const char* name;
-  const View* view;
-  int64_t rhs_count;
-};
-
-/// No output shares a byte with an input or another output.
-Status check_outputs_apart(const Shape& shape, const VjpParameters& p) {
-  const Named inputs[] = {{"lower", &p.lower, 1}, {"diagonal", &p.diagonal, 1}, {"upper", &p.upper, 1},
-                          {"cotangent", &p.cotangent, p.rhs_count}, {"solution", &p.solution, p.rhs_count}};
-  const Named outputs[] = {{"rhsGradient", &p.rhs_gradient, p.rhs_count}, {"lowerGradient", &p.lower_gradient, 1},
-                           {"diagonalGradient", &p.diagonal_gradient, 1}, {"upperGradient", &p.upper_gradient, 1}};
-  for (int o = 0; o < 4; ++o) {
-    const auto apart = [&](const Named& other) {
-      return check_apart(other.name, shape, *other.view, {}, other.rhs_count, outputs[o].name, *outputs[o].view,
-                         outputs[o].rhs_count, false);
-    };
-    for (const Named& input : inputs) {
-      // The solve may run in place.
-      const bool in_place = o == 0 && input.view == &p.cotangent;
-      if (!in_place) WARPLOOM_TRY(apart(input));
-    }
-    for (int other = 0; other < o; ++other) WARPLOOM_TRY(apart(outputs[other]));
+/// Outputs may be none of the inputs; but the solve may run in place.
+Status check_outputs_apart(const VjpParameters& p) {
+  WARPLOOM_TRY(check_bands_apart(p, "rhsGradient", p.rhs_gradient));
+  WARPLOOM_TRY(check_apart("solution", p.solution, "rhsGradient", p.rhs_gradient, p.type));
+  const std::pair<const char*, const View*> gradients[] = {
+      {"lowerGradient", &p.lower_gradient}, {"diagonalGradient", &p.diagonal_gradient}, {"upperGradient", &p.upper_gradient}};
+  for (const auto& [name, gradient] : gradients) {
+    WARPLOOM_TRY(check_bands_apart(p, name, *gradient));
+    WARPLOOM_TRY(check_apart("cotangent", p.cotangent, name, *gradient, p.type));
+    WARPLOOM_TRY(check_apart("solution", p.solution, name, *gradient, p.type));
   }
   return {};
 }
@@ -80,13 +65,12 @@ SolveParameters adjoint_solve(const VjpParameters& p) {
 }
 
 Status check(const VjpParameters& p) {
-  WARPLOOM_TRY(check_ranges(p));
+  WARPLOOM_TRY(check_fields(p));
   const Shape shape{p.type, p.n, p.batch, p.rhs_count, p.offsets};
   WARPLOOM_TRY(check_matrix(shape, p));
-  WARPLOOM_TRY(check_view("cotangent", shape, p.cotangent, {}, p.rhs_count));
-  WARPLOOM_TRY(check_view("solution", shape, p.solution, {}, p.rhs_count));
-  WARPLOOM_TRY(check_view("rhsGradient", shape, p.rhs_gradient, {}, p.rhs_count));
-  WARPLOOM_TRY(check_writable("rhsGradient", shape, p.rhs_gradient, p.rhs_count));
+  WARPLOOM_TRY(check_vector("cotangent", shape, p.cotangent));
+  WARPLOOM_TRY(check_vector("solution", shape, p.solution));
+  WARPLOOM_TRY(check_vector("rhsGradient", shape, p.rhs_gradient));
   WARPLOOM_TRY(check_gradient("lowerGradient", shape, p.lower_gradient));
   WARPLOOM_TRY(check_gradient("diagonalGradient", shape, p.diagonal_gradient));
   if (p.structure == Structure::general) {
@@ -98,19 +82,11 @@ Status check(const VjpParameters& p) {
   WARPLOOM_TRY(check_array("status", p.status, problems));
   WARPLOOM_TRY(check_array("row", p.row, problems));
   WARPLOOM_TRY(check_summary(p, problems));
-  return check_outputs_apart(shape, p);
+  return check_outputs_apart(p);
 }
 
 void footprint(Footprint& f, const VjpParameters& p) {
-  if (p.offsets.data != nullptr || p.n < 1) return;
-  f.writes_window(p.rhs_gradient, p.n, p.batch, p.rhs_count);
-  for (const View* const view : {&p.lower_gradient, &p.diagonal_gradient, &p.upper_gradient}) {
-    if (view->data == nullptr) continue;
-    // Strides of zero: one sum for all rows or systems.
-    f.writes_window(*view, view->row_stride == 0 ? 1 : p.n, view->system_stride == 0 ? 1 : p.batch);
-  }
-  f.writes(p.status, {p.batch, p.rhs_count});
-  f.writes(p.row, {p.batch, p.rhs_count});
+  if (p.offsets.data != nullptr || p.n < 1) return f.keeps_all();
   f.works({8, p.batch, p.n, p.rhs_count});
 }
 
@@ -118,10 +94,9 @@ void footprint(Footprint& f, const VjpParameters& p) {
 void cuts(Cuts& c, VjpParameters& p) {
   c.along(p.batch, p.n, &p.slice);
   c.offsets(p.offsets);
-  for (View* const band : {&p.lower, &p.diagonal, &p.upper}) c.view(*band, p.n);
-  for (View* const view : {&p.cotangent, &p.solution, &p.rhs_gradient}) c.view(*view, p.n, p.rhs_count);
-  for (View* const view : {&p.lower_gradient, &p.diagonal_gradient, &p.upper_gradient}) {
-    c.view(*view, view->row_stride == 0 ? 1 : p.n);
+  for (View* const view : {&p.lower, &p.diagonal, &p.upper, &p.cotangent, &p.solution, &p.rhs_gradient, &p.lower_gradient,
+                           &p.diagonal_gradient, &p.upper_gradient}) {
+    c.view(*view);
   }
   c.array(p.status, p.rhs_count);
   c.array(p.row, p.rhs_count);

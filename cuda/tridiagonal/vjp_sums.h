@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "cuda/core/portable.h"
+#include "cuda/linear/placement.h"
 #include "cuda/tridiagonal/solve.h"
 
 namespace warploom::tridiagonal {
@@ -29,9 +30,10 @@ GradientArray<R> gradient_array(const View& view, bool complex, bool ragged) {
   if (complex) array.im = view.imaginary == nullptr ? array.re + 1 : static_cast<R*>(view.imaginary);
   array.re += view.offset * scale;
   if (complex) array.im += view.offset * scale;
-  array.row_stride = view.row_stride * scale;
-  array.system_stride = ragged ? array.row_stride : view.system_stride * scale;
-  array.rhs_stride = view.rhs_stride * scale;
+  const auto placement = placement_of(view, ragged);
+  array.row_stride = placement.row * scale;
+  array.system_stride = placement.system * scale;
+  array.rhs_stride = placement.rhs * scale;
   return array;
 }
 
@@ -169,8 +171,8 @@ BandGradient<R> band_gradient(const Parameters& p, GradientBand band, const View
   g.definite = p.structure == Structure::positive_definite;
   g.swapped = p.transpose != Transpose::none;
   g.conjugated = p.transpose == Transpose::conjugate;
-  g.over_rows = view.row_stride == 0;
-  g.over_systems = ragged ? g.over_rows : view.system_stride == 0;
+  g.over_rows = view.rank > 0 && view.extents[view.rank - 1] == 1;
+  g.over_systems = ragged ? g.over_rows : view.rank > 0 && view.extents[0] == 1;
   const int64_t sums = (g.over_rows ? p.n : 1) * (g.over_systems ? p.batch : 1);
   g.terms = ragged ? (g.over_rows ? rows : 1) : sums;
   g.entries = ragged ? (g.over_rows ? 1 : rows) : (g.over_rows ? 1 : p.n) * (g.over_systems ? 1 : p.batch);

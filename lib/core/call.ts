@@ -121,7 +121,7 @@ export async function deviceArrays(
   throw failed.reason;
 }
 
-/** An array as an operation takes it. */
+/** All of an array as an operation takes it. */
 export function viewOf(data: Reals) {
-  return { data, offset: 0, systemStride: 0, rowStride: 1, rhsStride: 0 };
+  return { data };
 }

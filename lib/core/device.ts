@@ -130,8 +130,9 @@ export class Device {
 
   /**
    * Runs an operation of cuda/core/operations.inc by name; the domains' functions call it. Parameters are
-   * the fields of the operation's struct; a view is `{ data, imaginary?, offset, systemStride, rowStride,
-   * rhsStride }`. Typed arrays are copied at the call and outputs written back before the promise settles;
+   * the fields of the operation's struct; a view is `{ data, imaginary?, offset?, extents?, strides? }`: of all
+   * of `data` where it has no extents, of elements one behind the other where it has no strides. Typed arrays are copied at the call and
+   * outputs written back before the promise settles;
    * device arrays, pinned arrays and SharedArrayBuffers are used where they are. What the operation reports comes with the
    * result, by name: {@link Reports}.
    * @throws ArgumentError naming the field (as a rejection, before any work)

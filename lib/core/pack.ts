@@ -27,8 +27,12 @@ interface Plan {
 let plans: ReadonlyMap<string, Plan> | undefined;
 let packing = false;
 
+/** View::kMaxRank of cuda/core/types.h. */
+const mostDimensions = 4;
+
+/** Most numbers that a field takes. */
 function numberCount(field: FieldDescription): number {
-  return field.kind === 'view' ? 6 : 1;
+  return field.kind === 'view' ? 4 + 2 * mostDimensions : 1;
 }
 
 function readPlans(native: Addon): ReadonlyMap<string, Plan> {
@@ -89,7 +93,7 @@ function requireKnown(object: object, known: ReadonlySet<string>, prefix: string
 }
 
 function isViewField(key: string): boolean {
-  return key === 'data' || key === 'offset' || key === 'systemStride' || key === 'rowStride' || key === 'rhsStride' || key === 'imaginary';
+  return key === 'data' || key === 'offset' || key === 'extents' || key === 'strides' || key === 'imaginary';
 }
 
 function requireView(view: object, name: string): void {
@@ -99,32 +103,57 @@ function requireView(view: object, name: string): void {
   }
 }
 
-function packStride(value: unknown, name: string, field: string): number {
-  if (value === undefined) return 0;
+/** Ranges are those of check_window() of cuda/core/view.cpp. */
+function packWhole(value: unknown, name: string, field: string): number {
   if (Number.isSafeInteger(value)) return value as number;
   throw refusal(`${name}.${field}`, 'an integer', describeValue(value));
 }
 
-function packView(name: string, value: unknown, numbers: Float64Array, at: number, values: unknown[]): void {
+function rankOf(list: unknown, name: string, field: string): number {
+  const rank = Array.isArray(list) ? list.length : -1;
+  if (rank >= 0 && rank <= mostDimensions) return rank;
+  throw refusal(`${name}.${field}`, `an array of at most ${mostDimensions} integers`, rank < 0 ? describeValue(list) : `${rank} of them`);
+}
+
+/** Writes the extents and strides of a view from `at` on; returns where they end. */
+function packDimensions(extents: unknown, strides: unknown, name: string, numbers: Float64Array, at: number): number {
+  if (extents === undefined) {
+    if (strides !== undefined) throw refusal(`${name}.strides`, 'extents beside them', 'strides alone');
+    numbers[at] = NaN;
+    return at + 1;
+  }
+  const rank = rankOf(extents, name, 'extents');
+  for (let d = 0; d < rank; d += 1) numbers[at + 1 + d] = packWhole((extents as unknown[])[d], name, `extents[${d}]`);
+  if (strides === undefined) {
+    numbers[at] = -1 - rank;
+    return at + 1 + rank;
+  }
+  const given = rankOf(strides, name, 'strides');
+  if (given !== rank) throw refusal(`${name}.strides`, `${rank} numbers, one for each extent`, `${given} of them`);
+  for (let d = 0; d < rank; d += 1) numbers[at + 1 + rank + d] = packWhole((strides as unknown[])[d], name, `strides[${d}]`);
+  numbers[at] = rank;
+  return at + 1 + 2 * rank;
+}
+
+/** Writes a view from `at` on; returns where it ends. */
+function packView(name: string, value: unknown, numbers: Float64Array, at: number, values: unknown[]): number {
   if (value === undefined) {
-    numbers.fill(NaN, at, at + 6);
+    numbers.fill(NaN, at, at + 4);
     values.push(undefined, undefined);
-    return;
+    return at + 4;
   }
   if (typeof value !== 'object' || value === null) {
-    throw refusal(name, 'a view { data, offset, systemStride, rowStride, rhsStride }', describeValue(value));
+    throw refusal(name, 'a view { data, offset?, extents?, strides? }', describeValue(value));
   }
   requireView(value, name);
-  const { data, imaginary, offset, systemStride, rowStride, rhsStride } = value as Record<string, unknown>;
+  const { data, imaginary, offset, extents, strides } = value as Record<string, unknown>;
   const first = packArray(name, '.data', data);
   const second = imaginary === undefined ? NaN : packArray(name, '.imaginary', imaginary);
   numbers[at] = first;
   numbers[at + 1] = second;
-  numbers[at + 2] = packStride(offset, name, 'offset');
-  numbers[at + 3] = packStride(systemStride, name, 'systemStride');
-  numbers[at + 4] = packStride(rowStride, name, 'rowStride');
-  numbers[at + 5] = packStride(rhsStride, name, 'rhsStride');
+  numbers[at + 2] = offset === undefined ? 0 : packWhole(offset, name, 'offset');
   values.push(first >= 0 ? undefined : data, second >= 0 ? undefined : imaginary);
+  return packDimensions(extents, strides, name, numbers, at + 3);
 }
 
 function packFields(plan: Plan, parameters: Parameters, numbers: Float64Array): unknown[] {
@@ -133,8 +162,7 @@ function packFields(plan: Plan, parameters: Parameters, numbers: Float64Array): 
   for (const field of plan.fields) {
     const value = parameters[field.name];
     if (field.kind === 'view') {
-      packView(field.name, value, numbers, at, values);
-      at += 6;
+      at = packView(field.name, value, numbers, at, values);
       continue;
     }
     if (field.kind === 'array') {

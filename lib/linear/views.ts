@@ -8,14 +8,16 @@ import type {
   Band, ComplexNumber, ElementType, Layout, RealArray, SplitComplex, Strides, Vector,
 } from './types.ts';
 
-/** A `view` field of an operation's parameters (cuda/core/types.h, struct View). */
+/**
+ * A `view` field of an operation's parameters (cuda/core/types.h, struct View). Bands are [batch][n], vectors
+ * [batch][rhsCount][n]; of ragged batches [rows] and [rhsCount][rows] (cuda/linear/placement.h).
+ */
 export interface View {
   data: RealArray | DeviceArray;
   imaginary?: RealArray | DeviceArray;
   offset: number;
-  systemStride: number;
-  rowStride: number;
-  rhsStride: number;
+  extents: readonly number[];
+  strides: readonly number[];
 }
 
 /** Sizes that turn a layout's name into strides. */
@@ -144,13 +146,12 @@ export function extentOf(strides: Required<Strides>, { n, batch, rhsCount, rows 
 }
 
 /** Literals, not spreads: views are made for every array of every call, and object spread costs microseconds. */
-function stridedView(vector: Vector, offset: number, systemStride: number, rowStride: number, rhsStride: number): View {
-  return isSplit(vector) ? { data: vector.re, imaginary: vector.im, offset, systemStride, rowStride, rhsStride }
-    : { data: vector, offset, systemStride, rowStride, rhsStride };
+function makeView(vector: Vector, offset: number, extents: readonly number[], strides: readonly number[]): View {
+  return isSplit(vector) ? { data: vector.re, imaginary: vector.im, offset, extents, strides } : { data: vector, offset, extents, strides };
 }
 
-function makeView(vector: Vector, { offset, systemStride, rowStride, rhsStride }: Required<Strides>): View {
-  return stridedView(vector, offset, systemStride, rowStride, rhsStride);
+function viewOfBand(band: Vector, { n, batch, rows }: Shape, offset: number, systemStride: number, rowStride: number): View {
+  return rows === undefined ? makeView(band, offset, [batch, n], [systemStride, rowStride]) : makeView(band, offset, [rows], [rowStride]);
 }
 
 /** View of a vector; its length must fit the layout (exactly for the named ones). */
@@ -164,13 +165,15 @@ export function vectorView(vector: Vector, type: ElementType, layout: Layout, sh
     const expected = typeof layout === 'object' ? `at least ${need} elements for its strides` : `${need} elements (${size})`;
     throw refusal(name, expected, String(have));
   }
-  return makeView(vector, strides);
+  const { offset, systemStride, rowStride, rhsStride } = strides;
+  return rows === undefined ? makeView(vector, offset, [batch, rhsCount, n], [systemStride, rhsStride, rowStride])
+    : makeView(vector, offset, [rhsCount, rows], [rhsStride, rowStride]);
 }
 
 /** View of a band: per system, shared by the batch, or constant. */
 export function bandView(band: Band, type: ElementType, layout: Layout, shape: Shape, name: string): View {
   if (isConstant(band)) {
-    return { data: constantArray(band, type, name), offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 };
+    return viewOfBand(constantArray(band, type, name), shape, 0, 0, 0);
   }
   const { n, batch, rows } = shape;
   const have = elementCount(band, type, name);
@@ -180,13 +183,12 @@ export function bandView(band: Band, type: ElementType, layout: Layout, shape: S
     if (have < need) {
       throw refusal(name, `at least ${need} elements for its strides`, String(have));
     }
-    return makeView(band, strides);
+    return viewOfBand(band, shape, strides.offset, strides.systemStride, strides.rowStride);
   }
   if (have === (rows ?? n * batch)) {
-    if (rows !== undefined) return stridedView(band, 0, 1, 1, 0);
-    return layout === 'interleaved' ? stridedView(band, 0, 1, batch, 0) : stridedView(band, 0, n, 1, 0);
+    return layout === 'interleaved' ? viewOfBand(band, shape, 0, 1, batch) : viewOfBand(band, shape, 0, n, 1);
   }
-  if (rows === undefined && have === n) return stridedView(band, 0, 0, 1, 0);
+  if (rows === undefined && have === n) return viewOfBand(band, shape, 0, 0, 1);
   throw refusal(name, expectedLength(have, shape), String(have));
 }
 

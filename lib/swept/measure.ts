@@ -94,7 +94,7 @@ export async function measure(state: DeviceArray, setup: Setup, signal: AbortSig
   const components = componentsOf(setup);
   const rows = setup.batch * components;
   const { report } = await state.device.run('swept.measure', {
-    type: setup.type, n: setup.n, rows, state: { data: state, offset: 0, systemStride: 0, rowStride: 1, rhsStride: 0 },
+    type: setup.type, n: setup.n, rows, state: { data: state },
   }, { signal });
   return new Figures(report.rows, setup, components);
 }

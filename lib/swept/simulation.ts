@@ -284,7 +284,7 @@ export abstract class Simulation<State> {
   async #call(steps: number, dt: number, check: boolean, signal?: AbortSignal): Promise<{ deviceSeconds: number; completed: number }> {
     const { equation, type, n, batch, dx, left, right, diffusivity, gamma, limiter } = this.setup;
     const { device, variant, points, depth, threads } = this.#placement;
-    const view = (data: DeviceArray) => ({ data, offset: 0, systemStride: 0, rowStride: 1, rhsStride: 0 });
+    const view = (data: DeviceArray) => ({ data });
     const { deviceSeconds, report } = await device.run('swept.advance', {
       type, equation, variant, n, batch, steps, left, right, dx, dt, diffusivity, gamma, limiter, check, points, depth, threads,
       state: view(this.#state), next: view(this.#next),

@@ -209,8 +209,8 @@ export async function cubicSpline(
   await checkKnots(knots, values, boundary, signal);
   const { rows, series, lower, diagonal, upper, rhs } = await splineSystem(knots, values, chosen, signal);
   const solution = makeResult('float64', rhs.length) as Float64Array;
-  const row = (data: Float64Array) => ({ data, rowStride: 1, systemStride: 0 });
-  const many = (data: Float64Array) => ({ data, rowStride: 1, systemStride: 0, rhsStride: rows });
+  const row = (data: Float64Array) => ({ data, extents: [1, rows] });
+  const many = (data: Float64Array) => ({ data, extents: [1, series, rows] });
   await device.run('tridiagonal.solve', {
     type: 'float64', n: rows, batch: 1, rhsCount: series, periodic: boundary === 'periodic',
     lower: row(lower), diagonal: row(diagonal), upper: row(upper),

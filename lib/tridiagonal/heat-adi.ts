@@ -35,9 +35,9 @@ export interface HeatAdiOptions {
 }
 
 type Bands = { lower: DeviceArray; diagonal: DeviceArray; upper: DeviceArray };
-/** Bands of I + sign * r * delta², and the strides that lay them along one axis of the grid. */
+/** Bands of I + sign * r * delta², and where the lines along one axis of the grid lie: a line after the other, its cells. */
 interface Axis {
-  n: number; batch: number; rowStride: number; systemStride: number; implicit: Bands; explicit: Bands;
+  n: number; batch: number; extents: readonly number[]; strides: readonly number[]; implicit: Bands; explicit: Bands;
   status: DeviceArray;
 }
 
@@ -147,10 +147,11 @@ export class HeatAdi {
       return { lower: side, diagonal: elementAt(owned, at + 1), upper: side };
     };
     const x: Axis = {
-      n: width, batch: height, rowStride: 1, systemStride: width, implicit: bandsAt(4), explicit: bandsAt(6), status: rowStatus,
+      n: width, batch: height, extents: [height, width], strides: [width, 1], implicit: bandsAt(4), explicit: bandsAt(6), status: rowStatus,
     };
     const y: Axis = {
-      n: height, batch: width, rowStride: width, systemStride: 1, implicit: bandsAt(8), explicit: bandsAt(10), status: columnStatus,
+      n: height, batch: width, extents: [width, height], strides: [1, width], implicit: bandsAt(8), explicit: bandsAt(10),
+      status: columnStatus,
     };
     return new HeatAdi({ width, height, dt, boundary, device, type, owned, state, work, x, y });
   }
@@ -200,12 +201,11 @@ export class HeatAdi {
 
   /** Explicit along one axis into the work array, implicit along the other back into the state. */
   #halfStep(explicitAxis: Axis, implicitAxis: Axis): readonly Promise<unknown>[] {
-    const line = (axis: Axis, data: DeviceArray) =>
-      ({ data, systemStride: axis.systemStride, rowStride: axis.rowStride });
-    const shared = (array: DeviceArray) => ({ data: array, systemStride: 0, rowStride: 1 });
+    const line = ({ extents, strides }: Axis, data: DeviceArray) => ({ data, extents, strides });
+    const shared = ({ extents }: Axis, data: DeviceArray) => ({ data, extents, strides: [0, 1] });
     const common = (axis: Axis, bands: Bands) => ({
       type: this.#type, n: axis.n, batch: axis.batch, periodic: this.#periodic,
-      lower: shared(bands.lower), diagonal: shared(bands.diagonal), upper: shared(bands.upper),
+      lower: shared(axis, bands.lower), diagonal: shared(axis, bands.diagonal), upper: shared(axis, bands.upper),
     });
     const explicit = this.#device.run('tridiagonal.multiply', {
       ...common(explicitAxis, explicitAxis.explicit),

@@ -12,7 +12,7 @@ import { SystemStatuses } from '../linear/status.ts';
 import { impliesComplex, isSplit, requireVector, typeOf, type View } from '../linear/views.ts';
 import { backwardErrorsLike, makeWords, withWords, type BackwardErrors } from '../linear/words.ts';
 import { matrixChecks, shapeChecks } from './options.ts';
-import { matrixParameters, resolveProblem, type MatrixParameters } from './problem.ts';
+import { matrixParameters, oneMatrix, resolveProblem, type MatrixParameters } from './problem.ts';
 import type { ArrayName, CallOptions, ElementType, Layout, MatrixOptions, RunInfo, ShapeOptions, Structure, Vector } from './types.ts';
 import { choices } from '../core/operations.gen.ts';
 
@@ -352,7 +352,8 @@ async function keepFactors(
   const factors = resultArray(device, 'uint8', factorBytes(problem.type, n, systems, periodic, factorisation), true);
   owned.push(factors);
   const words = makeWords(device, systems);
-  const parameters = { factorisation, factors, ...shapeParameters(problem), ...matrix, ...words, batch: systems };
+  const bands = shared ? oneMatrix(matrix) : matrix;
+  const parameters = { factorisation, factors, ...shapeParameters(problem), ...bands, ...words, batch: systems };
   const [{ deviceSeconds }, found] = await withWords(words, 1, () =>
     device.run('tridiagonal.factor', parameters, { signal, onProgress }));
   const status = shared ? ofEverySystem(found, batch) : found;
@@ -363,7 +364,7 @@ const bandNames = ['lower', 'diagonal', 'upper'] as const satisfies readonly Arr
 
 /** Whether all systems have the same matrix: bands shared by the batch or constant. */
 function isShared(matrix: MatrixParameters, { shape, offsets }: Problem): boolean {
-  return offsets === undefined && shape.batch > 1 && bandNames.every((name) => (matrix[name]?.systemStride ?? 0) === 0);
+  return offsets === undefined && shape.batch > 1 && bandNames.every((name) => (matrix[name]?.strides[0] ?? 0) === 0);
 }
 
 /** The status of one matrix as that of each of `batch` systems. */

@@ -45,3 +45,10 @@ function bandOf(problem: Problem, name: 'lower' | 'diagonal' | 'upper', band: Ba
   if (band === undefined) throw refusal(name, expectedArray, 'undefined');
   return bandView(band, problem.type, problem.layoutOf(name), problem.shape, name);
 }
+
+/** The bands of a shared matrix as those of a batch of one. */
+export function oneMatrix(matrix: MatrixParameters): MatrixParameters {
+  const one = (view: View): View => ({ ...view, extents: [1, ...view.extents.slice(1)] });
+  const { lower, diagonal, upper } = matrix;
+  return { ...matrix, lower: one(lower), diagonal: one(diagonal), upper: upper === undefined ? undefined : one(upper) };
+}

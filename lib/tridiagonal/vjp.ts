@@ -120,11 +120,17 @@ function makeGradients(options: MatrixOptions, problem: Problem, device: Device)
     if (band === undefined) continue;
     const constant = isConstant(band);
     const array = constant ? makeResult(problem.type, 1) as RealArray : arraysLike(band, name, problem, device);
-    const view = constant ? { data: array, offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 }
-      : bandView(array, problem.type, problem.layoutOf(name), problem.shape, name);
-    gradients.push({ name, array, view: view as View, constant });
+    gradients.push({ name, array, view: gradientView(band, array, problem, name), constant });
   }
   return gradients;
+}
+
+/** An entry that the band repeats has one gradient: the sum over what it is repeated for. */
+function gradientView(band: Band, array: Vector, problem: Problem, name: BandName): View {
+  const of = isConstant(band) ? band : array;
+  const view = bandView(of, problem.type, problem.layoutOf(name), problem.shape, name);
+  const extents = view.extents.map((extent, index) => (view.strides[index] === 0 ? 1 : extent));
+  return isConstant(band) ? { data: array as RealArray, offset: 0, extents, strides: view.strides } : { ...view, extents };
 }
 
 /** Of zeros where the gradient leaves gaps. */

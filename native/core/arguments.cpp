@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "cuda/core/view.h"
 #include "native/core/environment.h"
 #include "native/core/js.h"
 
@@ -81,26 +82,42 @@ void Binder::read_array(const char* name, ElementType type, Role role, void** da
   const double id = next_number();
   const napi_value value = next_value();
   if (std::isnan(id) && js::is_absent(env_, value)) return;
-  arrays_.push_back({add_buffer(name, type, role, true, id, value), data, length});
+  arrays_.push_back({add_buffer(name, type, role, true, id, value), data, length, role});
 }
 
 void Binder::view(const char* name, View& view, Role role) {
   const double data_id = next_number(), imaginary_id = next_number();
   const napi_value data = next_value(), imaginary = next_value();
-  for (int64_t* const field : {&view.offset, &view.system_stride, &view.row_stride, &view.rhs_stride}) {
-    read_integer(name, -js::kLargestSafeInteger, js::kLargestSafeInteger, field);
-  }
+  PendingView pending{name, &view, kNone, kNone, role};
+  read_integer(name, -js::kLargestSafeInteger, js::kLargestSafeInteger, &view.offset);
+  read_dimensions(name, &pending);
   if (std::isnan(data_id) && js::is_absent(env_, data)) return;
   const bool split = !std::isnan(imaginary_id) || !js::is_absent(env_, imaginary);
   if (split && !is_complex(scalar_)) {
     return fail(Failure::invalid(std::string(name) + ".imaginary", "nothing: the call's type is real", "an array"));
   }
   const ElementType type = split ? real_type(element_type(scalar_)) : element_type(scalar_);
-  PendingView pending{name, &view, add_buffer(name, type, role, false, data_id, data), kNone};
+  pending.data = add_buffer(name, type, role, false, data_id, data);
   if (split) {
     pending.imaginary = add_buffer(std::string(name) + ".imaginary", type, role, false, imaginary_id, imaginary);
   }
   views_.push_back(pending);
+}
+
+void Binder::read_dimensions(const char* name, PendingView* pending) {
+  View& view = *pending->view;
+  const double code = next_number();
+  pending->whole = std::isnan(code);
+  pending->dense = code < 0;
+  const double rank = pending->whole ? 0 : pending->dense ? -1 - code : code;
+  if (!(rank <= View::kMaxRank)) return fail(Failure::invalid(name, "at most 4 dimensions", std::to_string(rank)));
+  view.rank = static_cast<int32_t>(rank);
+  for (int d = 0; d < view.rank; ++d) {
+    read_integer(name, -js::kLargestSafeInteger, js::kLargestSafeInteger, &view.extents[d]);
+  }
+  for (int d = 0; d < view.rank && !pending->dense; ++d) {
+    read_integer(name, -js::kLargestSafeInteger, js::kLargestSafeInteger, &view.strides[d]);
+  }
 }
 
 Failure Binder::finish(const Environment& environment, const std::function<void(Footprint&)>& describe) {
@@ -131,18 +148,19 @@ Failure Binder::finish(const Environment& environment, const std::function<void(
   return std::move(failure_);
 }
 
-/// The old contents of what is written whole need not travel. Then pointers: arrays given twice are one.
+/// Old contents travel where the call reads them or leaves a part of the memory as it was. Then pointers: arrays given twice are one.
 void Binder::settle_contents(const Footprint& footprint) {
   for (const PendingArray& pending : arrays_) {
     Buffer& buffer = buffers_[pending.buffer];
-    if (buffer.output && footprint.whole(pending.data)) buffer.input = false;
+    if (buffer.output && !footprint.needs(pending.data, pending.role)) buffer.input = false;
     if (buffer.bytes > 0) pointers_.push_back({pending.data, pending.buffer});
   }
   for (const PendingView& pending : views_) {
+    const bool written_whole = pending.role != Role::input && !footprint.needs(pending.view, pending.role) && covers(*pending.view);
     for (const size_t index : {pending.data, pending.imaginary}) {
       if (index == kNone || buffers_[index].bytes == 0) continue;
       Buffer& buffer = buffers_[index];
-      if (buffer.output && footprint.whole(pending.view)) buffer.input = false;
+      if (written_whole) buffer.input = false;
       void** const target = index == pending.data ? &pending.view->data : &pending.view->imaginary;
       pointers_.push_back({target, same_buffer(index)});
     }
@@ -213,6 +231,13 @@ void Binder::settle_view(const PendingView& pending) {
   View& view = *pending.view;
   view.data = data.source != nullptr ? data.source : nothing;
   view.length = data.bytes / size;
+  if (pending.whole) {
+    view.rank = 1;
+    view.extents[0] = std::max<int64_t>(view.length - std::max<int64_t>(view.offset, 0), 0);
+    view.strides[0] = 1;
+  } else if (pending.dense) {
+    lay_out(&view);
+  }
   if (pending.imaginary == kNone) return;
   const Buffer& imaginary = buffers_[pending.imaginary];
   if (imaginary.bytes != data.bytes) {

@@ -67,7 +67,8 @@ Status point_at_device_arrays(const std::vector<Pointer>& pointers, const std::v
 /// nothing of the caller's and, for device arrays, calls Node-API not at all. Per field:
 ///   choice (index), integer, real, boolean (0 or 1): one number, NaN when absent;
 ///   array: one number, the id of a device array, NaN, kOwned or kFixed, and one value, a typed array or undefined;
-///   view: six numbers, ids of data and imaginary, offset, system, row and rhs stride; two values.
+///   view: ids of data and imaginary, offset, and its dimensions; two values. Dimensions: NaN for the whole buffer from the
+///   offset on; a rank, so many extents and so many strides; or -1 - rank and extents alone, of elements one behind the other.
 struct PackedParameters {
   static constexpr double kOwned = -1;  ///< a typed array that Buffer::owned is true of
   static constexpr double kFixed = -2;  ///< a typed array on an ArrayBuffer that can never be resized, as owned ones are
@@ -127,12 +128,16 @@ class Binder {
     size_t buffer;
     void** data;  // the first field of its Array
     int64_t* length;
+    Role role;
   };
   struct PendingView {
     const char* name;
     View* view;
     size_t data;
     size_t imaginary;  // kNone when not split
+    Role role;
+    bool whole = false;  // of the buffer from its offset on
+    bool dense = false;  // without strides of its own
   };
   static constexpr size_t kNone = SIZE_MAX;
 
@@ -148,6 +153,7 @@ class Binder {
   size_t add_buffer(std::string name, ElementType type, Role role, bool is_array, double id, napi_value value);
   void read_memory(Buffer& buffer, const Environment& environment);
   void read_device_array(Buffer& buffer, const Environment& environment);
+  void read_dimensions(const char* name, PendingView* pending);
   void settle_view(const PendingView& pending);
   void settle_array(const PendingArray& pending);
   void check_outputs();

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "cuda/core/types.h"
+#include "cuda/linear/placement.h"
 
 namespace warploom::cpu {
 
@@ -41,16 +41,17 @@ struct Extents {
 
 /// Band of a view, input or output.
 template <class R>
-Band<R> band_of(const View& view, bool complex) {
+Band<R> band_of(const View& view, bool complex, bool ragged) {
   Band<R> band;
   const bool interleaved = complex && view.imaginary == nullptr;
   const int64_t scale = interleaved ? 2 : 1;
   band.re = static_cast<const R*>(view.data);
   if (complex) band.im = interleaved ? band.re + 1 : static_cast<const R*>(view.imaginary);
   band.origin = view.offset * scale;
-  band.system_stride = view.system_stride * scale;
-  band.row_stride = view.row_stride * scale;
-  band.rhs_stride = view.rhs_stride * scale;
+  const auto placement = ::warploom::linear::placement_of(view, ragged);
+  band.system_stride = placement.system * scale;
+  band.row_stride = placement.row * scale;
+  band.rhs_stride = placement.rhs * scale;
   return band;
 }
 

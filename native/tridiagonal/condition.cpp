@@ -72,8 +72,8 @@ Status condition(CpuDevice& device, const ConditionParameters& p, Control& contr
   Problem<R> problem = matrix_problem<R>(p, complex);
   if (p.rhs_count > 0) {
     problem.rhs_count = p.rhs_count;
-    problem.rhs = band_of<R>(p.rhs, complex);
-    problem.solution = band_of<R>(p.solution, complex);
+    problem.rhs = band_of<R>(p.rhs, complex, p.offsets.data != nullptr);
+    problem.solution = band_of<R>(p.solution, complex, p.offsets.data != nullptr);
   }
   WARPLOOM_TRY(device.reserve_scratch(condition_bytes<T>(p)));
   return device.threads().run(

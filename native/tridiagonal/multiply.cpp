@@ -14,8 +14,8 @@ Status multiply(CpuDevice& device, const MultiplyParameters& p, Control& control
   const bool complex = is_complex(p.type);
   Problem<R> problem = matrix_problem<R>(p, complex);
   problem.rhs_count = p.rhs_count;
-  problem.rhs = band_of<R>(p.x, complex);
-  problem.solution = band_of<R>(p.y, complex);
+  problem.rhs = band_of<R>(p.x, complex, p.offsets.data != nullptr);
+  problem.solution = band_of<R>(p.y, complex, p.offsets.data != nullptr);
   const int64_t problems = problem.problems();
   const MatrixKernels<R>& tiles = matrix_tiles<R>(complex, p.n, problems);
   return run_tiles(device, tiles, p.n, problems, kMatrixArrays, control,

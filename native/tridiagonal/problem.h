@@ -75,8 +75,9 @@ template <class R>
 void set_matrix(const View& lower, const View& diagonal, const View& upper,
                 operation::Transpose transpose, operation::Structure structure, bool complex,
                 Problem<R>* problem) {
-  Band<R> below = band_of<R>(lower, complex), above = band_of<R>(upper, complex);
-  problem->diagonal = band_of<R>(diagonal, complex);
+  const bool ragged = problem->offsets != nullptr;
+  Band<R> below = band_of<R>(lower, complex, ragged), above = band_of<R>(upper, complex, ragged);
+  problem->diagonal = band_of<R>(diagonal, complex, ragged);
   problem->top_row = 0;
   problem->bottom_row = kLastRow;
   if (structure == operation::Structure::positive_definite) {

@@ -12,8 +12,8 @@ template <class R>
 Problem<R> problem_of(const SolveParameters& p, bool complex) {
   Problem<R> problem = matrix_problem<R>(p, complex);
   problem.rhs_count = p.rhs_count;
-  problem.rhs = band_of<R>(p.rhs, complex);
-  problem.solution = band_of<R>(p.solution, complex);
+  problem.rhs = band_of<R>(p.rhs, complex, p.offsets.data != nullptr);
+  problem.solution = band_of<R>(p.solution, complex, p.offsets.data != nullptr);
   return problem;
 }
 

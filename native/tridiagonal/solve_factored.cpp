@@ -20,8 +20,8 @@ Problem<R> problem_of(const SolveFactoredParameters& p, bool complex) {
     problem.offsets = p.offsets.data;
     problem.periodic = p.periodic;
   }
-  problem.rhs = band_of<R>(p.rhs, complex);
-  problem.solution = band_of<R>(p.solution, complex);
+  problem.rhs = band_of<R>(p.rhs, complex, p.offsets.data != nullptr);
+  problem.solution = band_of<R>(p.solution, complex, p.offsets.data != nullptr);
   return problem;
 }
 

@@ -68,7 +68,7 @@ describe('bytes in flight', function () {
   it('hold copies, workspaces and arrays together on the cpu backend', async () => {
     const [rows, systems] = [3000, 40];
     const array = (value: number): Float64Array => new Float64Array(rows * systems).fill(value);
-    const view = (data: unknown) => ({ data, offset: 0, systemStride: rows, rowStride: 1, rhsStride: 0 });
+    const view = (data: unknown) => ({ data, extents: [systems, rows] });
     const solving = () => ({
       type: 'float64', n: rows, batch: systems, lower: view(array(-1)), diagonal: view(array(4)), upper: view(array(-1)), rhs: view(array(1)),
       solution: view(array(0)), check: true, status: new Int32Array(systems), row: new Int32Array(systems), backwardError: new Float64Array(systems),

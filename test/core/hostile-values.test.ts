@@ -24,8 +24,8 @@ const uses: Readonly<Record<string, (make: Make, device: Device) => Promise<unkn
   'device.run': async (make, device) => {
     const solution = make(row(0));
     await device.run('tridiagonal.solve', {
-      type: 'float64', n, batch: 1, lower: viewOf(make(row(-1)), n), diagonal: viewOf(make(row(4)), n), upper: viewOf(make(row(-1)), n),
-      rhs: viewOf(make(ramp(n)), n), solution: viewOf(solution, n),
+      type: 'float64', n, batch: 1, lower: viewOf(make(row(-1)), n, 1), diagonal: viewOf(make(row(4)), n, 1), upper: viewOf(make(row(-1)), n, 1),
+      rhs: viewOf(make(ramp(n)), n, 1), solution: viewOf(solution, n, 1),
     });
     return solution;
   },

@@ -18,8 +18,7 @@ const report = (name, ...arrays) => {
   console.log(name + '\\t' + hash.digest('hex'));
 };
 const n = 91, batch = 205;
-const strides = (adjacent) => adjacent ? { systemStride: 1, rowStride: batch } : { systemStride: n, rowStride: 1 };
-const viewed = (data, adjacent = false) => ({ data, offset: 0, rhsStride: 0, ...strides(adjacent) });
+const viewed = (data, adjacent = false, systems = batch) => ({ data, extents: [systems, n], strides: adjacent ? [1, batch] : [n, 1] });
 const bandsOf = (type) => Object.fromEntries(['lower', 'diagonal', 'upper', 'rhs'].map((name) => [name, random(type, n * batch)]));
 const algorithms = ['auto', 'cr-regpack', 'cr', 'pcr', 'cr-pcr', 'pcr-thomas', 'thomas', 'pivoting'];
 for (const type of Object.keys(reals)) {
@@ -40,14 +39,14 @@ for (const type of Object.keys(reals)) {
   await device.run('tridiagonal.solve', { type, n, batch, ...fields(false), solution: viewed(together), algorithm: 'thomas' });
   for (let s = 0; s < batch; s += 17) {
     const offset = s * n;
-    const one = Object.fromEntries(Object.entries(fields(false)).map(([name, view]) => [name, { ...view, offset }]));
-    await device.run('tridiagonal.solve', { type, n, batch: 1, ...one, solution: { ...viewed(apart), offset }, algorithm: 'thomas' });
+    const one = Object.fromEntries(Object.entries(bands).map(([name, data]) => [name, { ...viewed(data, false, 1), offset }]));
+    await device.run('tridiagonal.solve', { type, n, batch: 1, ...one, solution: { ...viewed(apart, false, 1), offset }, algorithm: 'thomas' });
   }
   const parts = type.startsWith('complex') ? 2 : 1;
   const same = apart.every((value, i) => Math.floor(i / parts / n) % 17 !== 0 || Object.is(value, together[i]));
   console.log('one system at a time ' + type + '\\t' + (same ? 'same bits' : 'other bits'));
   for (const { rows, systems } of [{ rows: 5000, systems: 3 }, { rows: 70001, systems: 1 }]) {
-    const band = () => { const data = random(type, rows * systems); return { data, offset: 0, systemStride: rows, rowStride: 1, rhsStride: 0 }; };
+    const band = () => { const data = random(type, rows * systems); return { data, extents: [systems, rows] }; };
     const solution = band();
     await device.run('tridiagonal.solve', { type, n: rows, batch: systems, lower: band(), diagonal: band(), upper: band(), rhs: band(), solution,
       algorithm: 'partition' });
@@ -76,7 +75,7 @@ for (const type of ['float32', 'float64']) {
         const points = 1237, euler = equation === 'euler', ks = equation === 'kuramoto-sivashinsky';
         const from = random(type, points * (euler ? 3 : 1)), to = from.slice();
         if (euler) for (let i = 0; i < from.length; i += 1) from[i] = i < points ? 1 + from[i] / 5 : i < 2 * points ? from[i] / 5 : 2.5 + from[i] / 3;
-        const array = (data) => ({ data, offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 });
+        const array = (data) => ({ data });
         await device.run('swept.advance', { type, equation, variant, n: points, batch: 1, steps: 40, left: 'periodic', right: 'periodic',
           dx: ks ? 0.5 : 1, dt: ks ? 0.004 : euler ? 0.05 : 0.23, limiter, state: array(from), next: array(to) });
         report(['advance', type, equation, limiter, variant].join(' '), to);
@@ -85,7 +84,7 @@ for (const type of ['float32', 'float64']) {
   }
   for (const points of [1, 9, 255, 300, 8191, 20000]) {
     const measured = await device.run('swept.measure', { type, n: points, rows: 2,
-      state: { data: random(type, 2 * points), offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 } });
+      state: { data: random(type, 2 * points) } });
     const figures = [...measured.report.rows].flatMap((row) => Object.values(row));
     if (figures.length !== 12) throw new Error('not six figures of two rows');
     report('measure ' + type + ' ' + points, Float64Array.from(figures));

@@ -9,9 +9,9 @@ const n = 4;
 const describing = (backend: string): DeviceDescription => devices().find((each) => each.backend === backend)!;
 
 function solving(rhs: unknown, solution: unknown) {
-  const band = (value: number) => viewOf(new Float64Array(n).fill(value), n);
+  const band = (value: number) => viewOf(new Float64Array(n).fill(value), n, 1);
   return {
-    type: 'float64', n, batch: 1, lower: band(0), diagonal: band(2), upper: band(0), rhs: viewOf(rhs, n), solution: viewOf(solution, n),
+    type: 'float64', n, batch: 1, lower: band(0), diagonal: band(2), upper: band(0), rhs: viewOf(rhs, n, 1), solution: viewOf(solution, n, 1),
   };
 }
 

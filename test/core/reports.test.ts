@@ -25,7 +25,7 @@ const close = (found: number, expected: number, tolerance = 1e-12): void =>
   ok(Math.abs(found - expected) <= tolerance * Math.max(1, Math.abs(expected)), `${found}, expected ${expected}`);
 const elements = smallN * smallBatch;
 const noise = (count = elements): Float64Array => Float64Array.from({ length: count }, (_, i) => ((i * 7919) % 31) / 31 + (i % 5 === 0 ? 1 : 0));
-const flat = (data: Float64Array): LooseView => ({ data, offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 });
+const flat = (data: Float64Array): LooseView => ({ data });
 
 /** What a summary says, from the words themselves. */
 function summaryOf(status: Int32Array, row: Int32Array): Reports['tridiagonal.factor']['summary'] {
@@ -88,7 +88,8 @@ const checks: Partial<Record<OperationName, (device: Device) => Promise<object>>
   },
   'swept.advance': async (device) => {
     const variant = device.backend === 'cpu' ? 'cpu-classic' : 'classic';
-    const heat = { equation: 'heat', variant, dt: 0.2, steps: 7 };
+    const ones = (): LooseView => flat(new Float64Array(smallN).fill(1));
+    const heat = { equation: 'heat', variant, dt: 0.2, steps: 7, state: ones(), next: ones() };
     const good = await call(device, 'swept.advance', heat);
     deepStrictEqual([good.report.variant, good.report.completed, good.report.firstBad], [variant, 7, 0]);
     ok(good.report.points >= 0 && good.report.depth >= 0 && good.report.threads >= 1);

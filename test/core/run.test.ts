@@ -12,11 +12,11 @@ const total = n * batch;
 
 /** Constant bands -1, 4, -1 and a right-hand side of ones; `make` chooses the memory of each vector. */
 function problem(rhs: unknown, solution: unknown, extra: LooseParameters = {}): LooseParameters {
-  const constant = (value: number): LooseView =>
-    ({ data: Float64Array.of(value), offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 });
+  const extents = [(extra.batch as number | undefined) ?? batch, (extra.n as number | undefined) ?? n];
+  const constant = (value: number): LooseView => ({ data: Float64Array.of(value), extents, strides: [0, 0] });
   return {
     type: 'float64', n, batch, lower: constant(-1), diagonal: constant(4), upper: constant(-1),
-    rhs: viewOf(rhs, n), solution: viewOf(solution, n), ...extra,
+    rhs: viewOf(rhs, n, batch), solution: viewOf(solution, n, batch), ...extra,
   };
 }
 
@@ -42,11 +42,11 @@ const shared = (values: Float64Array): Float64Array => {
 };
 
 /** A batch that keeps one thread busy for about a second. */
-function longProblem(): LooseParameters {
-  const many = 200_000;
+function longProblem(many = 200_000): LooseParameters {
   const x = new Float64Array(new SharedArrayBuffer(8 * 64 * many));
-  return { ...problem(x.fill(1), new Float64Array(new SharedArrayBuffer(8 * 64 * many))), n: 64, batch: many,
-    rhs: viewOf(x, 64), solution: viewOf(new Float64Array(new SharedArrayBuffer(8 * 64 * many)), 64), algorithm: 'pivoting', check: true };
+  const y = new Float64Array(new SharedArrayBuffer(8 * 64 * many));
+  const size = { n: 64, batch: many };
+  return problem(x.fill(1), y, { ...size, rhs: viewOf(x, 64, many), solution: viewOf(y, 64, many), algorithm: 'pivoting', check: true });
 }
 
 describe('Device.run', () => {
@@ -101,7 +101,7 @@ describe('Device.run', () => {
     it('writes nothing outside a strided window', async () => {
       const stride = 3;
       const solution = new Float64Array(stride * total + 5).fill(7);
-      const window = { data: solution, offset: 2, systemStride: n * stride, rowStride: stride, rhsStride: 0 };
+      const window = { data: solution, offset: 2, extents: [batch, n], strides: [n * stride, stride] };
       await device.run('tridiagonal.solve', { ...problem(ones(), solution), solution: window });
       ok(residual(solution.filter((_value, at) => at >= 2 && (at - 2) % stride === 0 && (at - 2) / stride < total)) < 1e-12);
       ok(solution.every((value, at) => ((at - 2) % stride === 0 && at >= 2 && (at - 2) / stride < total) || value === 7));
@@ -119,7 +119,7 @@ describe('Device.run', () => {
       const pairs = new Float64Array(2 * total);
       for (let at = 0; at < total; at += 1) pairs[2 * at] = 1;
       const real = (value: number): LooseView =>
-        ({ data: Float64Array.of(value, 0), offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 });
+        ({ data: Float64Array.of(value, 0), extents: [batch, n], strides: [0, 0] });
       const bands = { lower: real(-1), diagonal: real(4), upper: real(-1) };
       const solution = new Float64Array(2 * total);
       await device.run('tridiagonal.solve', { ...problem(pairs, solution), ...bands, type: 'complex128' });
@@ -268,7 +268,7 @@ describe('Device.run', () => {
       /** Until the device is done, and has told the event loop so. */
       const stop = (): unknown => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
       const solution = new Float64Array(total).fill(5);
-      const reporting = device.run('tridiagonal.solve', { ...longProblem(), batch: 2000 }, { onProgress() { throw reason; } });
+      const reporting = device.run('tridiagonal.solve', longProblem(2000), { onProgress() { throw reason; } });
       stop();
       await rejects(reporting, reason);
       const controller = new AbortController();

@@ -23,9 +23,9 @@ function sums(values: Float64Array): Float64Array {
   return values.map((value) => (sum += value));
 }
 
-const window = (data: unknown, offset: number): object => ({ data, offset, systemStride: 0, rowStride: 0, rhsStride: 0 });
+const window = (data: unknown, offset: number, length: number): object => ({ data, offset, extents: [length] });
 const scanning = (values: unknown, result: unknown, length = n, offset = 0): Record<string, unknown> =>
-  ({ type: 'float64', n: length, batch: 1, values: window(values, offset), result: window(result, offset) });
+  ({ type: 'float64', n: length, batch: 1, values: window(values, offset, length), result: window(result, offset, length) });
 
 describe('devices with memory of their own', function () {
   this.timeout(120000);

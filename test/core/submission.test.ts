@@ -129,7 +129,7 @@ describe('calls in flight on a device with memory of its own', function () {
   const child = (end: string): string => `
 import { openDevice } from '${libraryModule()}';
 import { Worker, parentPort } from 'node:worker_threads';
-const n = ${n}; const view = (data) => ({ data, offset: 0, systemStride: n, rowStride: 1, rhsStride: n });
+const n = ${n}; const view = (data) => ({ data, extents: [1, n] });
 const start = async () => {
   const device = await openDevice({ backend: 'simt' });
   const pinned = await device.pinned('float64', n); const shared = new Float64Array(new SharedArrayBuffer(8 * n));

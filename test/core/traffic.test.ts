@@ -101,7 +101,7 @@ describe('bytes that travel with a call', function () {
       const result = new Float64Array(10).fill(7);
       const values = Float64Array.of(1, 2, 3);
       const { taken } = await measured(device, 'scan.prefix', {
-        type: 'float64', n: 3, batch: 1, values: viewOf(values), result: { ...viewOf(result), offset: 4 },
+        type: 'float64', n: 3, batch: 1, values: { data: values }, result: { data: result, offset: 4, extents: [3] },
       });
       strictEqual(taken, values.byteLength + result.byteLength);
       deepStrictEqual(result, Float64Array.of(7, 7, 7, 7, 1, 3, 6, 7, 7, 7));
@@ -111,7 +111,7 @@ describe('bytes that travel with a call', function () {
       const shared = new Float64Array(new SharedArrayBuffer(24));
       const pinned = await device.pinned('float64', 3) as Float64Array;
       shared.fill(1);
-      const { taken, returned } = await measured(device, 'scan.prefix', { type: 'float64', n: 3, batch: 1, values: viewOf(shared), result: viewOf(pinned) });
+      const { taken, returned } = await measured(device, 'scan.prefix', { type: 'float64', n: 3, batch: 1, values: { data: shared }, result: { data: pinned } });
       deepStrictEqual({ taken, returned }, { taken: 0, returned: 0 });
       deepStrictEqual(pinned.slice(), Float64Array.of(1, 2, 3));
     });

@@ -55,9 +55,9 @@ void shape(Batch<T>& b, Parameters* p) {
 template <class T, class Parameters>
 void matrix(Batch<T>& b, Parameters* p) {
   shape(b, p);
-  p->lower = b.lower.view();
-  p->diagonal = b.diagonal.view();
-  if (b.structure == tri::Structure::general) p->upper = b.upper.view();
+  p->lower = b.band_view(b.lower);
+  p->diagonal = b.band_view(b.diagonal);
+  if (b.structure == tri::Structure::general) p->upper = b.band_view(b.upper);
   p->transpose = b.transpose;
   p->structure = b.structure;
 }
@@ -96,8 +96,8 @@ void factorisations(Device& device, const char* type) {
       p.rhs_count = 3;
       p.factorisation = kind;
       p.factors = {memory.data(), int64_t(memory.size()) - 64};
-      p.rhs = b.rhs.view();
-      p.solution = b.solution.view();
+      p.rhs = b.vector_view(b.rhs);
+      p.solution = b.vector_view(b.solution);
       std::vector<int32_t> words(size_t(systems * 3), 9);
       p.status = {words.data(), systems * 3};
       done = tri::check(p);
@@ -140,8 +140,8 @@ void products(Device& device, const char* type) {
       tri::MultiplyParameters p;
       matrix(b, &p);
       p.rhs_count = 2;
-      p.x = b.rhs.view();
-      p.y = y.view();
+      p.x = b.vector_view(b.rhs);
+      p.y = b.vector_view(y);
       p.alpha = alpha;
       p.beta = beta;
       Control control;
@@ -192,8 +192,8 @@ void conditions(Device& device, const char* type) {
     tri::ConditionParameters c;
     matrix(b, &c);
     c.rhs_count = n;
-    c.rhs = b.rhs.view();
-    c.solution = b.solution.view();
+    c.rhs = b.vector_view(b.rhs);
+    c.solution = b.vector_view(b.solution);
     std::vector<double> rcond(size_t(systems), -1), forward(size_t(systems * n), -1), backward(forward);
     c.reciprocal_condition = {rcond.data(), systems};
     c.forward_error = {forward.data(), systems * n};
@@ -261,7 +261,7 @@ void partitions(Device& device, Device& alone, const char* type) {
       tri::SolveParameters q;
       again.parameters(&q);
       q.algorithm = p.algorithm;
-      q.rhs = q.solution = again.rhs.view();
+      q.rhs = q.solution = again.vector_view(again.rhs);
       EXPECT(solve(alone, q).ok(), "solve alone");
       EXPECT(std::memcmp(again.rhs.re.data(), b.solution.re.data(), sizeof(RealOf<T>) * (b.rhs.re.size() - 2)) == 0,
              "other bits in place on one thread");

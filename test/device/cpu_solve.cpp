@@ -146,7 +146,7 @@ void all_layouts(Device& device, const std::vector<int64_t>& sizes, const char* 
           tri::SolveParameters q = p;
           Outcome words(b.systems * b.rhs_count);
           words.attach(&q);
-          q.rhs = q.solution = same.rhs.view();
+          q.rhs = q.solution = same.vector_view(same.rhs);
           EXPECT(solve(device, q).ok(), "solve");
           b.solution = same.rhs;
           for (int64_t s = 0; s < b.systems; ++s) {

@@ -13,6 +13,7 @@
 #include "cuda/core/backend.h"
 #include "test/device/support/harness.h"
 #include "test/device/support/operations.h"
+#include "test/device/support/views.h"
 
 namespace cpu_test {
 
@@ -138,15 +139,15 @@ struct Buffer {
       re[k] = value;
     }
   }
-  View view() {
+  /// `sides`: 0 of a band; `rows`: of all systems when ragged.
+  View view(bool ragged, int64_t systems, int64_t sides, int64_t rows) {
     View view;
     view.data = re.data();
     view.imaginary = split ? im.data() : nullptr;
     view.length = static_cast<int64_t>(split || !Traits<T>::kComplex ? re.size() : re.size() / 2);
     view.offset = layout.offset;
-    view.system_stride = layout.system_stride;
-    view.row_stride = layout.row_stride;
-    view.rhs_stride = layout.rhs_stride;
+    cases::set_dimensions(&view, ragged, systems, sides, rows,
+                          {layout.system_stride, layout.rhs_stride, layout.row_stride});
     return view;
   }
 };
@@ -161,6 +162,10 @@ struct Batch {
   tri::Transpose transpose = tri::Transpose::none;
   tri::Structure structure = tri::Structure::general;
 
+  View band_view(Buffer<T>& buffer) const { return buffer.view(!offsets.empty(), systems, 0, offsets.empty() ? n : offsets.back()); }
+  View vector_view(Buffer<T>& buffer) const {
+    return buffer.view(!offsets.empty(), systems, rhs_count, offsets.empty() ? n : offsets.back());
+  }
   int64_t rows(int64_t s) const {
     return offsets.empty() ? n : offsets[size_t(s) + 1] - offsets[size_t(s)];
   }
@@ -194,11 +199,11 @@ struct Batch {
     p->batch = systems;
     p->rhs_count = rhs_count;
     if (!offsets.empty()) p->offsets = {offsets.data(), static_cast<int64_t>(offsets.size())};
-    p->lower = lower.view();
-    p->diagonal = diagonal.view();
-    if (structure == tri::Structure::general) p->upper = upper.view();
-    p->rhs = rhs.view();
-    p->solution = solution.view();
+    p->lower = band_view(lower);
+    p->diagonal = band_view(diagonal);
+    if (structure == tri::Structure::general) p->upper = band_view(upper);
+    p->rhs = vector_view(rhs);
+    p->solution = vector_view(solution);
     p->periodic = periodic;
     p->transpose = transpose;
     p->structure = structure;

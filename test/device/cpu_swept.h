@@ -9,6 +9,7 @@
 #include "cuda/swept/kuramoto_sivashinsky.h"
 #include "cuda/swept/measure_part.h"
 #include "native/swept/kernels.h"
+#include "cuda/core/view.h"
 #include "test/device/cpu_support.h"
 
 namespace cpu_test {
@@ -152,6 +153,7 @@ std::vector<R> advance(Device& device, AdvanceParameters p, std::vector<R> state
     View view;
     view.data = data.data();
     view.length = static_cast<int64_t>(data.size());
+    lay_out(&view, {view.length});
     return view;
   };
   p.state = view(state);

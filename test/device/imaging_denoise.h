@@ -11,6 +11,7 @@
 #include "cuda/core/operations.h"
 #include "simt/runtime.h"
 #include "test/device/support/harness.h"
+#include "cuda/core/view.h"
 #include "test/device/support/simt_device.h"
 
 namespace imaging_test {
@@ -54,7 +55,7 @@ class Buffer {
     view.data = memory_;
     view.length = static_cast<int64_t>(count_ + shift_);
     view.offset = static_cast<int64_t>(shift_);
-    view.row_stride = 1;
+    lay_out(&view, {static_cast<int64_t>(count_)});
     return view;
   }
   std::vector<T> host() const {

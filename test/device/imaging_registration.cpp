@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/core/view.h"
 #include "test/device/support/operations.h"
 #include "test/device/support/harness.h"
 #include "test/device/support/simt_device.h"
@@ -24,6 +25,7 @@ View view_of(std::vector<T>& data) {
   View view;
   view.data = data.data();
   view.length = static_cast<int64_t>(data.size());
+  lay_out(&view, {view.length});
   return view;
 }
 template <class T>

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/core/view.h"
 #include "cuda/imaging/segment.h"
 #include "cuda/core/operations.h"
 #include "native/cpu/device.h"
@@ -107,6 +108,7 @@ Outcome<R> run(Device& device, const Example<R>& example, SegmentVariant variant
     v.data = static_cast<R*>(at) - shift;
     v.length = count + shift;
     v.offset = shift;
+    lay_out(&v, {count});
     return v;
   };
   const int64_t bytes = static_cast<int64_t>(sizeof(R));

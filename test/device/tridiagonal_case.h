@@ -22,6 +22,7 @@
 #include "simt/runtime.h"
 #include "test/device/support/element_types.h"
 #include "test/device/support/simt_device.h"
+#include "test/device/support/views.h"
 
 namespace warploom::test {
 
@@ -124,12 +125,12 @@ class Buffer {
   bool split_ = false;
 };
 
-enum class Layout { contiguous, interleaved, padded, descending, split, ragged, shared, toeplitz };
-inline constexpr Layout kLayouts[] = {Layout::contiguous, Layout::interleaved, Layout::padded, Layout::descending,
-                                      Layout::split, Layout::ragged, Layout::shared, Layout::toeplitz};
+enum class Layout { contiguous, interleaved, padded, split, ragged, shared, toeplitz };
+inline constexpr Layout kLayouts[] = {Layout::contiguous, Layout::interleaved, Layout::padded, Layout::split,
+                                      Layout::ragged, Layout::shared, Layout::toeplitz};
 inline const char* layout_name(Layout layout) {
-  static const char* const names[] = {"contiguous", "interleaved", "padded", "descending",
-                                      "split", "ragged", "shared", "toeplitz"};
+  static const char* const names[] = {"contiguous", "interleaved", "padded", "split",
+                                      "ragged", "shared", "toeplitz"};
   return names[static_cast<int>(layout)];
 }
 
@@ -155,8 +156,8 @@ struct Case {
   bool definite() const { return shape.structure == tridiagonal::Structure::positive_definite; }
   int64_t rows(int64_t s) const { return ragged() ? offsets[s + 1] - offsets[s] : shape.n; }
   int64_t at(const View& view, int64_t s, int64_t i, int64_t r) const {
-    return view.offset + (ragged() ? offsets[s] * view.row_stride : s * view.system_stride) + i * view.row_stride +
-           r * view.rhs_stride;
+    const auto place = linear::placement_of(view, ragged());
+    return view.offset + (ragged() ? offsets[s] : s) * place.system + i * place.row + r * place.rhs;
   }
   Wide& x(int64_t s, int64_t i, int64_t r) {
     return truth[static_cast<size_t>((s * shape.n + i) * shape.rhs_count + r)];
@@ -211,53 +212,49 @@ struct Case {
   }
 };
 
-/// Strides of a layout for bands (rhs_count 1) or right-hand sides, and the buffer's length.
-inline View strides(const Shape& shape, int64_t total, bool band, int64_t* length) {
+/// Strides of a layout for bands (rhs_count 1) or right-hand sides, the first element's place and the buffer's length.
+inline linear::Placement strides(const Shape& shape, int64_t total, bool band, int64_t* offset, int64_t* length) {
   const int64_t n = shape.n, count = band ? 1 : shape.rhs_count;
-  View view;
+  linear::Placement at;
+  *offset = 0;
   switch (shape.layout) {
     case Layout::interleaved:
-      view.rhs_stride = 1, view.system_stride = count, view.row_stride = count * shape.systems;
-      *length = n * view.row_stride;
+      at = {count, 1, count * shape.systems};
+      *length = n * at.row;
       break;
     case Layout::padded:
-      view.offset = 5, view.row_stride = 2, view.system_stride = 2 * n + 3;
-      view.rhs_stride = shape.systems * view.system_stride + 1;
-      *length = 5 + count * view.rhs_stride;
-      break;
-    case Layout::descending:
-      view.row_stride = -1, view.offset = n - 1 + 2, view.rhs_stride = n, view.system_stride = n * count;
-      *length = n * count * shape.systems + 4;
+      at = {2 * n + 3, shape.systems * (2 * n + 3) + 1, 2};
+      *offset = 5;
+      *length = 5 + count * at.rhs;
       break;
     case Layout::ragged:
-      view.offset = 1, view.row_stride = 2, view.rhs_stride = 2 * total + 1;
-      *length = 1 + count * view.rhs_stride;
+      at = {0, 2 * total + 1, 2};
+      *offset = 1;
+      *length = 1 + count * at.rhs;
       break;
     case Layout::shared:
-      view.row_stride = 1, view.system_stride = band ? 0 : n * count, view.rhs_stride = n;
+      at = {band ? 0 : n * count, n, 1};
       *length = band ? n : n * count * shape.systems;
       break;
     case Layout::toeplitz:
-      view.row_stride = band ? 0 : 1, view.system_stride = band ? 1 : n, view.rhs_stride = n * shape.systems;
+      at = {band ? 1 : n, n * shape.systems, band ? 0 : 1};
       *length = band ? shape.systems : n * count * shape.systems;
       break;
     default:
-      view.row_stride = 1, view.system_stride = n, view.rhs_stride = n * shape.systems;
+      at = {n, n * shape.systems, 1};
       *length = n * count * shape.systems;
   }
-  if (band) view.rhs_stride = 0;
-  return view;
+  return at;
 }
 
 template <class T>
 void place(Buffer<T>& buffer, const Shape& shape, int64_t total, bool band) {
-  int64_t length = 0;
-  const View view = strides(shape, total, band, &length);
+  int64_t offset = 0, length = 0;
+  const linear::Placement at = strides(shape, total, band, &offset, &length);
+  const bool ragged = shape.layout == Layout::ragged;
   buffer.allocate(length, shape.layout == Layout::split);
-  buffer.view.offset = view.offset;
-  buffer.view.system_stride = view.system_stride;
-  buffer.view.row_stride = view.row_stride;
-  buffer.view.rhs_stride = view.rhs_stride;
+  buffer.view.offset = offset;
+  cases::set_dimensions(&buffer.view, ragged, shape.systems, band ? 0 : shape.rhs_count, ragged ? total : shape.n, at);
 }
 
 /// d = op(A) x, rounded to T.

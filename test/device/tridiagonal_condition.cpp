@@ -92,8 +92,8 @@ void check_batch(Tally& tally, GpuDevice& device, const std::vector<int64_t>& si
   ConditionParameters p;
   cases::set_matrix(p, test);
   p.rhs_count = test.batch.rhs_count;
-  p.rhs = cases::view_of(test.batch.rhs);
-  p.solution = cases::view_of(test.batch.solution);
+  p.rhs = cases::view_of(test.batch, test.batch.rhs, test.batch.rhs_count);
+  p.solution = cases::view_of(test.batch, test.batch.solution, test.batch.rhs_count);
   p.periodic = periodic;
   p.transpose = transpose;
   const int64_t problems = test.batch.problems();
@@ -143,8 +143,8 @@ void check_bad(Tally& tally, GpuDevice& device) {
   ConditionParameters p;
   cases::set_matrix(p, test);
   p.rhs_count = 1;
-  p.rhs = cases::view_of(b.rhs);
-  p.solution = cases::view_of(b.solution);
+  p.rhs = cases::view_of(b, b.rhs, b.rhs_count);
+  p.solution = cases::view_of(b, b.solution, b.rhs_count);
   std::vector<double> reciprocal(3, -1), forward(3, -1), backward(3, -1);
   p.reciprocal_condition = {reciprocal.data(), 3};
   p.forward_error = {forward.data(), 3};

@@ -23,9 +23,10 @@ tri::Batch<T> batch_of(Case<T>& c, std::vector<int32_t>& status, std::vector<int
   const auto strided = [&](const View& view) {
     using Real = simt::RealOf<T>;
     tri::Strided<T> s;
-    s.system_stride = c.ragged() ? view.row_stride : view.system_stride;
-    s.row_stride = view.row_stride;
-    s.rhs_stride = view.rhs_stride;
+    const auto at = linear::placement_of(view, c.ragged());
+    s.system_stride = at.system;
+    s.row_stride = at.row;
+    s.rhs_stride = at.rhs;
     if (view.imaginary != nullptr) {
       s.data = reinterpret_cast<T*>(static_cast<Real*>(view.data) + view.offset);
       s.imaginary = static_cast<Real*>(view.imaginary) + view.offset;

@@ -62,8 +62,8 @@ void solve(Tally& tally, GpuDevice& device, TestBatch<T>& test, const Factored& 
   p.periodic = periodic;
   p.factorisation = factorisation;
   p.factors = {factored.factors.data(), static_cast<int64_t>(factored.factors.size())};
-  p.rhs = cases::view_of(test.batch.rhs);
-  p.solution = cases::view_of(test.batch.solution);
+  p.rhs = cases::view_of(test.batch, test.batch.rhs, test.batch.rhs_count);
+  p.solution = cases::view_of(test.batch, test.batch.solution, test.batch.rhs_count);
   p.status = {test.status.data(), test.batch.problems()};
   warploom::Control control;
   const warploom::Status status = tridiagonal_solve_factored(device, p, control);

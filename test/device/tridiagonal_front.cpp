@@ -145,11 +145,7 @@ void periodic(Report& report) {
 /// A system of one or two rows against its solution by hand.
 void by_hand(Report& report, Device& device) {
   double lower[2] = {1, 2}, diagonal[2] = {10, 20}, upper[2] = {3, 4}, rhs[2] = {14, 6}, x[2];
-  const auto view = [](double* data, int64_t n) {
-    View v;
-    v.data = data, v.length = n, v.row_stride = 1, v.system_stride = n;
-    return v;
-  };
+  const auto view = [](double* data, int64_t n) { return dense_view(data, n, {1, n}); };
   tridiagonal::SolveParameters p;
   p.batch = 1;
   p.periodic = true;
@@ -191,8 +187,6 @@ void empty_calls(Report& report, Device& device) {
   p.n = 4;
   p.check = false;
   p.backward_error = {};
-  p.solution.row_stride = 1;
-  p.solution.rhs_stride = 4;
   for (const Algorithm algorithm : {Algorithm::cr, Algorithm::pcr, Algorithm::cr_pcr, Algorithm::pcr_thomas,
                                     Algorithm::thomas}) {
     for (const bool periodic : {false, true}) {
@@ -241,8 +235,7 @@ void periodic_words(Report& report, Device& device) {
   }
   // (-1, 2, -1) periodic is singular, and its Schur complement after exact steps is zero.
   double lower[3] = {-1, -1, -1}, diagonal[3] = {2, 2, 2}, rhs[3] = {1, 1, 1}, x[3];
-  View view;
-  view.length = 3, view.row_stride = 1, view.system_stride = 3;
+  const View view = dense_view(nullptr, 3, {1, 3});
   tridiagonal::SolveParameters p;
   p.n = 3, p.batch = 1, p.periodic = true, p.algorithm = Algorithm::thomas;
   p.lower = p.upper = p.diagonal = p.rhs = p.solution = view;

@@ -1,6 +1,7 @@
 // Views of a TestBatch's arrays, as an operation's parameters hold them.
 #pragma once
 #include "cuda/tridiagonal/factor.h"
+#include "test/device/support/views.h"
 #include "tridiagonal_batch.h"
 
 namespace cases {
@@ -13,15 +14,16 @@ constexpr warploom::ScalarType scalar_type() {
   return wide ? ScalarType::float64 : ScalarType::float32;
 }
 
+/// Of a band (`sides` 0) or of vectors.
 template <class T>
-warploom::View view_of(const Strided<T>& view) {
+warploom::View view_of(const Batch<T>& batch, const Strided<T>& view, int64_t sides = 0) {
+  const bool ragged = batch.offsets != nullptr;
   warploom::View result;
   result.data = view.data;
   result.imaginary = view.imaginary;
   result.length = int64_t{1} << 40;  // bounds are check()'s business, which is tested elsewhere
-  result.system_stride = view.system_stride;
-  result.row_stride = view.row_stride;
-  result.rhs_stride = view.rhs_stride;
+  set_dimensions(&result, ragged, batch.systems, sides, ragged ? batch.offsets[batch.systems] : batch.n,
+                 {view.system_stride, view.rhs_stride, view.row_stride});
   return result;
 }
 
@@ -33,9 +35,9 @@ void set_matrix(P& p, const TestBatch<T>& test) {
   p.n = b.n;
   p.batch = b.systems;
   if (b.offsets != nullptr) p.offsets = {b.offsets, b.systems + 1};
-  p.lower = view_of(b.lower);
-  p.diagonal = view_of(b.diagonal);
-  p.upper = view_of(b.upper);
+  p.lower = view_of(b, b.lower);
+  p.diagonal = view_of(b, b.diagonal);
+  p.upper = view_of(b, b.upper);
 }
 
 /// Makes system s Hermitian positive definite with bands near family 18; `rhs` is made anew.

@@ -1,5 +1,6 @@
 // Misuse of every field of every operation, generated from the registry's metadata: each wrong value must be
 // refused with ERR_WARPLOOM_INVALID_ARGUMENT (or DISPOSED) and the field's name, before any work.
+import { inspect } from 'node:util';
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { addon, type FieldDescription } from '../../lib/core/binding.ts';
 import { openDevice, type Device } from '../../lib/core/device.ts';
@@ -97,7 +98,7 @@ function arrayMisuses(
   return list;
 }
 
-function viewMisuses({ name }: FieldDescription, value: LooseView, strided: boolean): Misuse[] {
+function viewMisuses({ name }: FieldDescription, value: LooseView): Misuse[] {
   const data = value.data as Float64Array;
   const list: Misuse[] = [null, 3, 'abc', true, 7n, () => 1, Symbol('v')].map((wrong) =>
     ({ what: String(wrong), argument: name, apply: set(name, wrong) }));
@@ -105,8 +106,7 @@ function viewMisuses({ name }: FieldDescription, value: LooseView, strided: bool
   for (const [what, wrong] of [...notArrays, ...wrongArrays(data), ['undefined', undefined] as const]) {
     list.push({ what: `data: ${what}`, argument: dataNames, apply: setPart(name, 'data', wrong) });
   }
-  // The last entry of upper and the first of lower are never read, so they need not be there.
-  for (const length of [0, 1, data.length - (name === 'upper' ? 2 : 1)]) {
+  for (const length of [0, 1, data.length - 1]) {
     list.push({ what: `data of ${length}`, argument: dataNames, apply: setPart(name, 'data', new Float64Array(length)) });
   }
   list.push({
@@ -115,18 +115,41 @@ function viewMisuses({ name }: FieldDescription, value: LooseView, strided: bool
   });
   list.push({ what: 'an unknown field', argument: `${name}.stride`, apply: setPart(name, 'stride' as never, 1) });
   list.push({ what: 'a view', argument: `${name}.length`, apply: setPart(name, 'length' as never, 1) });
-  for (const part of ['offset', 'systemStride', 'rowStride', 'rhsStride'] as const) {
-    for (const wrong of notIntegers.filter((each) => each !== null)) {
-      list.push({ what: `${part}: ${String(wrong)}`, argument: `${name}.${part}`, apply: setPart(name, part, wrong) });
-    }
+  for (const wrong of notIntegers.filter((each) => each !== null)) {
+    list.push({ what: `offset: ${String(wrong)}`, argument: `${name}.offset`, apply: setPart(name, 'offset', wrong) });
   }
-  const reaching = strided ? (['offset', 'systemStride', 'rowStride'] as const) : (['offset'] as const);
-  for (const part of reaching) {
-    for (const far of [name === 'lower' ? -2 : -1, 14, 2 ** 31, 2 ** 52, -(2 ** 52)]) {
-      list.push({ what: `${part}: ${far}`, argument: [name, `${name}.${part}`], apply: setPart(name, part, far) });
-    }
+  const elements = data.length;
+  for (const far of [-1, 14, 2 ** 31, 2 ** 52, -(2 ** 52)]) {
+    const apply = (parameters: LooseParameters): void => {
+      parameters[name] = { ...value, offset: far, extents: value.extents ?? [elements] };
+    };
+    list.push({ what: `offset: ${far}`, argument: [name, `${name}.offset`], apply });
   }
-  return list;
+  return [...list, ...dimensionMisuses(name, value, elements)];
+}
+
+/** Extents and strides that are none, that disagree, that lead backwards, out of the buffer or beyond all numbers. */
+function dimensionMisuses(name: string, value: LooseView, elements: number): Misuse[] {
+  const set = (what: string, part: string, extents: unknown, strides: unknown): Misuse => ({
+    what: `${what}: ${inspect(extents)} by ${inspect(strides)}`, argument: [name, `${name}.${part}`],
+    apply: (parameters) => {
+      parameters[name] = { ...value, extents, strides };
+    },
+  });
+  const huge = 2 ** 53 - 1;
+  return [
+    ...[null, 5, 'abc', {}, new Float64Array(2)].flatMap((wrong) => [
+      set('no list', 'extents', wrong, undefined), set('no list', 'strides', [elements], wrong)]),
+    ...notIntegers.filter((each) => each !== null).flatMap((wrong) => [
+      set('no integer', 'extents[0]', [wrong], undefined), set('no integer', 'strides[1]', [1, elements], [elements, wrong])]),
+    set('strides alone', 'strides', undefined, [1]), set('too few', 'strides', [1, elements], [1]),
+    set('five dimensions', 'extents', [1, 1, 1, 1, elements], undefined), set('none of the shape', 'extents', [2, 2, 2, 2], undefined),
+    set('negative', 'extents[0]', [-1, elements], [1, 1]), set('negative', 'strides[0]', [elements], [-1]),
+    set('negative where it strides over one element', 'strides[0]', [1, elements], [-1, 1]),
+    set('one too far', 'extents', [elements + 1], undefined), set('one too far', 'extents', [2, elements], [1, 1]),
+    set('too far', 'extents', [huge], undefined), set('too far', 'extents', [huge, huge, huge, huge], undefined),
+    set('too far', 'strides', [huge, huge, huge, huge], [huge, huge, huge, huge]), set('too far', 'strides', [2, elements], [huge, 1]),
+  ];
 }
 
 function misuses(operation: string, fields: readonly FieldDescription[]): Misuse[] {
@@ -144,7 +167,7 @@ function misuses(operation: string, fields: readonly FieldDescription[]): Misuse
   for (const field of fields) {
     const { name, kind } = field;
     if (kind === 'view') {
-      list.push(...viewMisuses(field, valid[name] as LooseView, operation.startsWith('tridiagonal.')));
+      list.push(...viewMisuses(field, valid[name] as LooseView));
       const optional = name === 'upper' || optionalViews.has(`${operation} ${name}`);
       if (!optional) list.push({ what: 'missing', argument: name, apply: (parameters) => delete parameters[name] });
     } else if (kind === 'array') {

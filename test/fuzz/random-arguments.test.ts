@@ -62,8 +62,9 @@ function mutate(
   else if (ArrayBuffer.isView(value)) parameters[name] = anyArray();
   else if (typeof value === 'object' && value !== null && !(value instanceof DeviceArray)) {
     const view = { ...(value as LooseView) };
-    const part = pick(['data', 'imaginary', 'offset', 'systemStride', 'rowStride', 'rhsStride'] as const);
-    view[part] = (part === 'data' || part === 'imaginary' ? anyArray() : pick(numbers)) as never;
+    const part = pick(['data', 'imaginary', 'offset', 'extents', 'strides'] as const);
+    const dimensions = (): number[] => Array.from({ length: random.integer(0, 5) }, () => pick(numbers));
+    view[part] = (part === 'data' || part === 'imaginary' ? anyArray() : part === 'offset' ? pick(numbers) : dimensions()) as never;
     parameters[name] = random.integer(0, 9) === 0 ? parameters[pick(names)] : view;
   } else {
     parameters[name] = anyArray();

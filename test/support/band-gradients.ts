@@ -105,8 +105,8 @@ function gradientSink(name: ArrayName & ('lower' | 'diagonal' | 'upper'), band: 
   const [re, im] = parts.map(make) as [RealArray, RealArray | undefined];
   const { offsets } = problem;
   const add: Sink = (system, row, real, imaginary) => {
-    const at = view.offset + (offsets === undefined ? system * view.systemStride + row * view.rowStride
-      : (Number(offsets[system]!) + row) * view.rowStride);
+    const [system_ = 0, row_ = 0] = view.strides;
+    const at = view.offset + (offsets === undefined ? system * system_ + row * row_ : (Number(offsets[system]!) + row) * system_);
     if (interleaved) {
       re[2 * at]! += real;
       re[2 * at + 1]! += imaginary;

@@ -48,11 +48,10 @@ const kSystems: Readonly<Record<BackendName, number>> = { cpu: 20_000, simt: 60,
 export function preamble(backend: BackendName = 'cpu', systems = kSystems[backend]): string {
   return `
 import { openDevice, devices, addon } from '${libraryModule()}';
-const constant = (value) =>
-  ({ data: Float64Array.of(value), offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 });
-const view = (data, n) => ({ data, offset: 0, systemStride: n, rowStride: 1, rhsStride: 0 });
+const constant = (value, batch, n) => ({ data: Float64Array.of(value), extents: [batch, n], strides: [0, 0] });
+const view = (data, n) => ({ data, extents: [data.length / n, n] });
 const solving = (n, batch, rhs, solution) => ({ type: 'float64', n, batch,
-  lower: constant(-1), diagonal: constant(4), upper: constant(-1), rhs: view(rhs, n), solution: view(solution, n) });
+  lower: constant(-1, batch, n), diagonal: constant(4, batch, n), upper: constant(-1, batch, n), rhs: view(rhs, n), solution: view(solution, n) });
 const open = (options = {}) => openDevice({ backend: '${backend}', threads: 1, ...options });
 const small = async (device) => {
   const x = new Float64Array(96).fill(1);

@@ -3,23 +3,22 @@
 /** Parameters that a test may change before the call. */
 export type LooseParameters = Record<string, unknown>;
 
-/** A `view` field over all of `data`. */
+/** A `view` field. */
 export interface LooseView {
   data: unknown;
   imaginary?: unknown;
-  offset: number;
-  systemStride: number;
-  rowStride: number;
-  rhsStride: number;
+  offset?: number;
+  extents?: readonly number[];
+  strides?: readonly number[];
 }
 
 export const smallN = 5;
 export const smallBatch = 3;
 const elements = smallN * smallBatch;
 
-/** Contiguous systems. */
-export function viewOf(data: unknown, n = smallN): LooseView {
-  return { data, offset: 0, systemStride: n, rowStride: 1, rhsStride: n };
+/** Contiguous systems: as many as `data` holds. */
+export function viewOf(data: unknown, n = smallN, batch = n === 0 ? 0 : (data as { length: number }).length / n): LooseView {
+  return { data, extents: [batch, n] };
 }
 
 const filled = (value: number): Float64Array => new Float64Array(elements).fill(value);
@@ -36,7 +35,7 @@ const factorBytes = 512;
 const grid = { width: smallN, height: smallBatch, depth: 1 };
 /** Components of a grid's points, one after the other. */
 const flat = (value: number, components = 1): LooseView => ({
-  data: new Float64Array(components * elements).fill(value), offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0,
+  data: new Float64Array(components * elements).fill(value),
 });
 
 const builders: Record<string, () => LooseParameters> = {

@@ -65,7 +65,7 @@ function plain(row: Values): number[] {
 async function figuresOf(device: Device, state: Values, n: number, rows: number, offset = 0): Promise<Float64Array> {
   const { report } = await device.run('swept.measure', {
     type: state instanceof Float32Array ? 'float32' : 'float64', n, rows,
-    state: { data: state, offset, systemStride: 0, rowStride: 0, rhsStride: 0 },
+    state: { data: state, offset, extents: [rows, n] },
   } satisfies LooseParameters);
   return numbersOf(report);
 }
@@ -149,14 +149,14 @@ function testValuesAndArguments(device: () => Promise<Device>): void {
     const state = wave('float64', 60, new Random(10));
     using kept = await (await device()).array(state);
     const { report } = await (await device()).run('swept.measure', {
-      type: 'float64', n: 30, rows: 2, state: { data: kept, offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 },
+      type: 'float64', n: 30, rows: 2, state: { data: kept },
     });
     deepStrictEqual(numbersOf(report), await figuresOf(await device(), state, 30, 2));
   });
 
   it('refuses what does not fit', async () => {
     const refused = async (n: number, rows: number, elements: number, argument: string) => {
-      const state = { data: new Float64Array(elements), offset: 0, systemStride: 0, rowStride: 0, rhsStride: 0 };
+      const state = { data: new Float64Array(elements) };
       const call = (await device()).run('swept.measure', { type: 'float64', n, rows, state });
       await rejects(call, (error) => error instanceof ArgumentError && error.argument === argument);
     };

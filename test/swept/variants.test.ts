@@ -58,7 +58,7 @@ function initial({ equation, type, n, batch }: Case): RealArray {
 async function advance(device: Device, variant: Variant, given: Case): Promise<RealArray> {
   const state = initial(given);
   const next = state.slice();
-  const view = (data: RealArray) => ({ data, offset: 0, systemStride: 0, rowStride: 1, rhsStride: 0 });
+  const view = (data: RealArray) => ({ data });
   const dx = given.equation === 'kuramoto-sivashinsky' ? 0.7 : 1;
   const dt = { heat: 0.3, 'kuramoto-sivashinsky': 0.01, euler: 0.15 }[given.equation];
   const { report } = await device.run('swept.advance', { ...given, variant, dx, dt, diffusivity: 1, gamma: 1.4, state: view(state), next: view(next) });

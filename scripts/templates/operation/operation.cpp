@@ -7,14 +7,13 @@
 namespace warploom::@domain@ {
 
 Status check(const @Operation@Parameters& p) {
-  WARPLOOM_TRY(check_ranges(p));
+  WARPLOOM_TRY(check_fields(p));
   WARPLOOM_TRY(check_real_type(p.type));
-  WARPLOOM_TRY(check_adjacent(p.values, p.n, "values"));
-  return check_adjacent(p.result, p.n, "result");
+  WARPLOOM_TRY(check_adjacent("values", p.values, p.n));
+  return check_adjacent("result", p.result, p.n);
 }
 
 void footprint(Footprint& f, const @Operation@Parameters& p) {
-  f.writes(p.result, {p.n});
   f.works({p.n});
 }
 

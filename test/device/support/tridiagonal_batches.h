@@ -8,6 +8,7 @@
 #include "cuda/tridiagonal/solve.h"
 #include "cuda/tridiagonal/solve_factored.h"
 #include "test/device/support/cases.h"
+#include "test/device/support/views.h"
 
 namespace cases {
 
@@ -106,9 +107,7 @@ View view_of(const OnDevice<T>& array, int64_t n) {
   View view;
   view.data = array.data();
   view.length = array.length();
-  view.system_stride = n;
-  view.row_stride = 1;
-  view.rhs_stride = array.length();
+  lay_out(&view, {array.length() / n, n});
   return view;
 }
 

@@ -130,7 +130,7 @@ inline std::string run_many_rhs_case(Device& device, std::string* digest) {
   q.factors = {factors.data(), factors.length()};
   q.rhs = view_of(on.rhs, n);
   q.solution = view_of(on.solution, n);
-  q.rhs.rhs_stride = q.solution.rhs_stride = n;
+  for (View* const side : {&q.rhs, &q.solution}) lay_out(side, {1, count, n});
   q.status = {on.status.data(), count};
   failure = run_operation(device, simt_backend().operations.tridiagonal_solve_factored, q);
   if (!failure.empty()) return "solve_factored: " + failure;

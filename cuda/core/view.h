@@ -1,0 +1,40 @@
+// What can be said of strided windows whatever they hold: how far they reach, what they cover, whether two of them meet.
+// Plain C++; all in 128-bit arithmetic, so that no extent or stride overflows.
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+
+#include "cuda/core/status.h"
+#include "cuda/core/types.h"
+
+namespace warploom {
+
+/// Rank, extents, strides and offset are in their ranges, the window lies inside its buffer, and only complex types are
+/// split. Absent views pass.
+Status check_window(const char* name, const View& view, ScalarType type);
+/// No two indices address one element, so that all can be written in parallel.
+Status check_distinct(const char* name, const View& view);
+/// `output` shares no byte with `other`, but may be the same window of the same buffer.
+Status check_overlap(const char* name, const View& other, const char* output_name, const View& output, ScalarType type);
+/// Nor may it be the same window.
+Status check_apart(const char* name, const View& other, const char* output_name, const View& output, ScalarType type);
+/// A given view has these extents.
+Status check_extents(const char* name, const View& view, const int64_t* extents, int rank);
+/// The view holds real data, is given and has `count` elements, which lie one behind the other.
+Status check_adjacent(const char* name, const View& view, int64_t count);
+
+/// Of views that check_window() has passed, as all of the following: their elements; 2^62 where they are more.
+int64_t elements_of(const View& view);
+/// One past the last element of the buffer that the window touches; its offset where it is empty.
+int64_t end_of(const View& view);
+/// Whether every element of the buffer is one of the window's, once. For views with any values.
+bool covers(const View& view);
+
+/// A view whose elements lie one behind the other, the last index fastest.
+View dense_view(void* data, int64_t length, std::initializer_list<int64_t> extents);
+/// Strides with which a view's elements lie one behind the other from its offset on; of these extents.
+void lay_out(View* view);
+void lay_out(View* view, std::initializer_list<int64_t> extents);
+
+}  // namespace warploom
