@@ -6,6 +6,7 @@
 #include "cuda/tridiagonal/inputs.cuh"
 #include "cuda/tridiagonal/solve_policy.h"
 #include "cuda/tridiagonal/regpack/cr_regpack_agent.cuh"
+#include "cuda/tridiagonal/regpack/matrix_batch.cuh"
 #include "cuda/tridiagonal/regpack/regpack_direct_agent.cuh"
 #include "cuda/tridiagonal/regpack/regpack_interleaved_agent.cuh"
 
@@ -174,6 +175,12 @@ Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* us
   const int64_t lanes = (batch.n + kDepth - 1) / kDepth;
   int width = 1;
   while (width < lanes && width < 32) width *= 2;
+  if constexpr (!kIsComplex<T>) {
+    if (kDepth == operation::matrix_depth(batch.n)) {
+      const Status status = solve_matrix_rows(device, batch, used);
+      if (status.code() != Code::unsupported) return status;
+    }
+  }
   if constexpr (kDirectWarps<T, kDepth> > 0) {
     if (operation::reads_vectors(sizeof(T), batch.n, kDepth) && reads_direct(batch)) {
       *used = {operation::Algorithm::cr_regpack, kDepth, static_cast<int>(lanes <= 32 ? width : lanes), 1};
@@ -217,6 +224,7 @@ Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* us
 template <class T>
 int depth_for(GpuDevice& device, const Batch<T>& batch) {
   const GpuLimits& limits = device.limits();
+  if (takes_matrix_rows(batch, limits.multiprocessors)) return operation::matrix_depth(batch.n);
   const bool direct = reads_direct(batch);
   const auto access = direct                  ? operation::Access::direct
                       : is_interleaved(batch) ? operation::Access::interleaved
@@ -240,6 +248,12 @@ WARPLOOM_OPTIONAL Status solve_cr_regpack_experiment(GpuDevice&, const Batch<Com
 template <class T>
 Status solve_cr_regpack(GpuDevice& device, const Batch<T>& batch, int depth, Used* used) {
   if (batch.problems() == 0) return {};
+  if constexpr (!kIsComplex<T>) {
+    if (depth == 0 || depth == operation::kMatrixColumnsDepth) {
+      const Status status = solve_matrix_columns(device, batch, used);
+      if (status.code() != Code::unsupported) return status;
+    }
+  }
   if (depth == 0) depth = depth_for(device, batch);
   if constexpr (!kIsComplex<T>) {
     switch (depth) {
