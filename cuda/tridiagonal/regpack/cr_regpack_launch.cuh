@@ -88,6 +88,19 @@ bool is_full(const Batch<T>& batch, const Inputs<T>& inputs, int64_t capacity) {
   return capacity == batch.n && is_uniform(batch, inputs);
 }
 
+/// What FullSpanLane takes, where a system has a warp or more, or lies next to the others (`merged`); compiled at the depth
+/// that most systems get.
+template <class T>
+bool is_full_span(const Batch<T>& batch, const Inputs<T>& inputs, bool whole_warps) {
+  bool result = is_uniform_anywhere(batch, inputs) && (whole_warps || inputs.merged);
+  for (const auto& array : inputs.array) {
+    result = result && (reinterpret_cast<uintptr_t>(array.data) ^ reinterpret_cast<uintptr_t>(inputs.array[3].data)) % 16 == 0;
+  }
+  return result;
+}
+template <class T, int kDepth>
+inline constexpr bool kHasFullSpan = !kIsComplex<T> && kDepth == 17;
+
 template <class T, int kDepth>
 Status solve_by_warps(GpuDevice& device, RegpackParameters<T>& p) {
   while (p.width << p.systems_log2 < 32) ++p.systems_log2;
@@ -104,6 +117,11 @@ Status solve_by_warps(GpuDevice& device, RegpackParameters<T>& p) {
       return launch_regpack<WarpRegpackAgent<T, kDepth, true>>(device, p, tiles, 32, 32 * warps);
     }
   }
+  if constexpr (kHasFullSpan<T, kDepth>) {
+    if (is_full_span(p.batch, p.inputs, p.width == 32)) {
+      return launch_regpack<WarpRegpackAgent<T, kDepth, true>>(device, p, tiles, 32, 32 * warps);
+    }
+  }
   return launch_regpack<GeneralWarpAgent<T, kDepth>>(device, p, tiles, 32, 32 * warps);
 }
 
@@ -113,6 +131,11 @@ Status solve_by_blocks(GpuDevice& device, RegpackParameters<T>& p, int threads) 
   p.shared_bands = shares_bands(p.inputs);
   if constexpr (kHasFull<T, kDepth>) {
     if (is_full(p.batch, p.inputs, int64_t{threads} * kDepth)) {
+      return launch_regpack<BlockRegpackAgent<T, kDepth, true>>(device, p, p.batch.problems(), threads, threads);
+    }
+  }
+  if constexpr (kHasFullSpan<T, kDepth>) {
+    if (is_full_span(p.batch, p.inputs, true)) {
       return launch_regpack<BlockRegpackAgent<T, kDepth, true>>(device, p, p.batch.problems(), threads, threads);
     }
   }
