@@ -71,7 +71,7 @@ export const everydayShapes: readonly EverydayShape[] = [
     name: '65536x512-planned-interleaved', systems: 65536, n: 512, planned: true, place: 'interleaved', ways: keeping('regpack'),
   },
   { name: '65536x512-planned-ragged', systems: 65536, n: 512, planned: true, place: 'ragged', ways: keeping('none') },
-  { name: 'adi-rows-4096', systems: 4096, n: 4096, bands: 'shared', ways: byDepth(8, 17) },
+  { name: 'adi-rows-4096', systems: 4096, n: 4096, bands: 'shared', ways: byDepth(16, 17) },
   { name: 'adi-columns-4096', systems: 4096, n: 4096, bands: 'shared', place: 'interleaved', ways: across },
   // Other places of rows.
   { name: '65536x512-interleaved', systems: 65536, n: 512, place: 'interleaved', ways: across },

@@ -25,10 +25,10 @@ const kOptions = {
 const kMutation = 'mutation';
 /**
  * Programs that ThreadSanitizer need not see: arithmetic of one thread, and kernels whose every barrier the small cases of the
- * program `operations` reach. They do not reach those of large systems and of interleaved ones: tridiagonal_partition and
- * tridiagonal_regpack do.
+ * program `operations` reach. They do not reach those of large systems, of interleaved ones and of right-hand sides that share a matrix:
+ * tridiagonal_partition, tridiagonal_regpack and tridiagonal_matrix do.
  */
-const kAddressOnly = /^(portable|views|tridiagonal_(?!partition|regpack).*|swept_.*)$/;
+const kAddressOnly = /^(portable|views|tridiagonal_(?!partition|regpack|matrix).*|swept_.*)$/;
 /** The longest ones, begun first so that no core is left waiting for one at the end. */
 const kLongest = ['tridiagonal_partition', 'operations', 'cpu_operators', 'cpu_solve', 'tridiagonal_regpack'];
 const rank = (name) => (kLongest.includes(name) ? kLongest.indexOf(name) : kLongest.length);

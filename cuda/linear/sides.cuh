@@ -6,7 +6,7 @@ namespace warploom::WARPLOOM_TARGET {
 
 /// One row of kCount right-hand sides, or of their unknowns.
 template <class T, int kCount>
-struct Sides {
+struct alignas(kCount * sizeof(T)) Sides {
   T item[kCount];
 };
 

@@ -14,11 +14,13 @@ struct Stretch {
   int lane;
   bool present;
 
-  WARPLOOM_DEVICE Stretch(const device::Block& block, const Walk& walk, int64_t problems) {
-    const int64_t team = (block.index() * block.threads() + block.thread()) / walk.width;
+  /// `backwards`: begins with what the launch before, which went forwards, has left in the L2.
+  WARPLOOM_DEVICE Stretch(const device::Block& block, const Walk& walk, int64_t problems, bool backwards = false) {
+    int64_t team = (block.index() * block.threads() + block.thread()) / walk.width;
     lane = block.thread() % walk.width;
     present = team < problems * walk.segments;
     if (!present) return;
+    if (backwards) team = problems * walk.segments - 1 - team;
     segment = team / problems;
     problem = team - segment * problems;
   }

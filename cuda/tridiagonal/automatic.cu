@@ -18,6 +18,10 @@ static bool lies_across(const Batch<T>& batch) {
 template <class T>
 Status solve_automatic(GpuDevice& device, const Batch<T>& batch, Used* used) {
   const bool interleaved = is_interleaved(batch), packs = interleaved && batch.n <= operation::interleaved_rows(sizeof(T));
+  if constexpr (!kIsComplex<T>) {
+    const Status status = solve_matrix_columns(device, batch, used);
+    if (status.code() != Code::unsupported) return status;
+  }
   if (interleaved && !packs &&
       operation::prefers_chunks(batch.planned_problems(), sizeof(T), is_one_matrix(batch), device.limits().multiprocessors)) {
     const Status status = solve_partition(device, batch, used);

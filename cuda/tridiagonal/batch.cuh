@@ -64,7 +64,10 @@ template <class T> Status solve_cr_regpack(GpuDevice&, const Batch<T>&, int dept
 template <class T> Status solve_partition(GpuDevice&, const Batch<T>&, Used*);
 template <class T> Status solve_pivoting(GpuDevice&, const Batch<T>&, Used*);
 // Of `auto`, instantiated likewise (regpack_periodic_*.cu).
-template <class T> Status solve_periodic_regpack(GpuDevice&, const Batch<T>&, const T* corners, Used*);
+template <class T> Status solve_periodic_regpack(GpuDevice&, const Batch<T>&, Used*);
+// Of `cr-regpack`: right-hand sides that share a matrix (matrix_*.cu). Code::unsupported where it pays not, or they do not fit.
+template <class T> Status solve_matrix_rows(GpuDevice&, const Batch<T>&, Used*);
+template <class T> Status solve_matrix_columns(GpuDevice&, const Batch<T>&, Used*);
 /// The policy's choice among the above.
 template <class T> Status solve_automatic(GpuDevice&, const Batch<T>&, Used*);
 

@@ -143,6 +143,17 @@ bool is_one_matrix(const Batch<T>& batch) {
          batch.upper.system_stride == 0;
 }
 
+/// Rows of right-hand sides and unknowns lie together, in whole 16-byte vectors.
+template <class T>
+bool lies_in_vectors(const Batch<T>& batch) {
+  constexpr int64_t kElements = 16 / static_cast<int64_t>(sizeof(T));
+  const auto aligned = [&](const Strided<T>& array) {
+    return array.plain() && reinterpret_cast<uintptr_t>(array.data) % 16 == 0 && array.system_stride % kElements == 0 &&
+           (batch.rhs_count == 1 || array.rhs_stride % kElements == 0);
+  };
+  return batch.offsets == nullptr && batch.n % kElements == 0 && aligned(batch.rhs) && aligned(batch.solution);
+}
+
 /// Meaningful for uniform batches only.
 template <class T>
 FullBatch<T> full_batch(const Batch<T>& batch) {

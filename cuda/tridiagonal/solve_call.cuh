@@ -76,16 +76,13 @@ class SolveCall {
     Verification<T> verification;
     verification.tolerance = p_.tolerance;
     verification.backward_error = p_.backward_error.data;
-    if (p_.periodic) {
-      WARPLOOM_TRY(Workspace::make(device_, 2 * p_.batch * static_cast<int64_t>(sizeof(T)), &corners_));
-      WARPLOOM_TRY(gather_corners(device_, batch_, bands_, corners_.as<T>(), &used_));
+    WARPLOOM_TRY(step(0));
+    WARPLOOM_TRY(solve_once(kept, &used_));
+    WARPLOOM_TRY(step(1));
+    if (p_.periodic && (p_.check || p_.refine)) {
+      WARPLOOM_TRY(find_corners(&used_));
       verification.corners = corners_.as<T>();
     }
-    WARPLOOM_TRY(step(0));
-    const int before = used_.launches;
-    WARPLOOM_TRY(solve_once(kept, &used_));
-    used_.launches += before;
-    WARPLOOM_TRY(step(1));
     if (p_.refine) {
       Used used;
       WARPLOOM_TRY(refine<T>(
@@ -114,21 +111,34 @@ class SolveCall {
     *used = Used();
     const auto algorithm = p_.stable ? operation::Algorithm::pivoting : p_.algorithm;
     if (!p_.periodic) return run_algorithm(device_, algorithm, p_.depth, batch, used);
-    if (algorithm == operation::Algorithm::pivoting) {
-      return solve_pivoting_periodic(device_, batch, corners_.as<T>(), used);
-    }
     if (algorithm == operation::Algorithm::automatic) {
-      const Status status = solve_periodic_regpack(device_, batch, corners_.as<T>(), used);
+      const Status status = solve_periodic_regpack(device_, batch, used);
       if (status.code() != Code::unsupported) return status;
     }
+    Used gathered;  // algorithms may write `used` rather than add to it
+    WARPLOOM_TRY(find_corners(&gathered));
+    if (algorithm == operation::Algorithm::pivoting) {
+      const Status status = solve_pivoting_periodic(device_, batch, corners_.as<T>(), used);
+      used->launches += gathered.launches;
+      return status;
+    }
     const int64_t rows = total_rows(batch.n, batch.systems, batch.offsets != nullptr, p_.solution);
-    return solve_periodic<T>(
+    const Status status = solve_periodic<T>(
         device_, batch, corners_.as<T>(), rows,
         [=](const Batch<T>& inner, Used* inner_used) {
           if (control_.cancelled()) return cancelled();
           return run_algorithm(device_, algorithm, p_.depth, inner, inner_used);
         },
         used);
+    used->launches += gathered.launches;
+    return status;
+  }
+
+  /// The corners, once a call.
+  Status find_corners(Used* used) {
+    if (corners_.as<T>() != nullptr) return {};
+    WARPLOOM_TRY(Workspace::make(device_, 2 * p_.batch * static_cast<int64_t>(sizeof(T)), &corners_));
+    return gather_corners(device_, batch_, bands_, corners_.as<T>(), used);
   }
 
   static Status cancelled() { return Status(Code::cancelled, "the call was cancelled"); }

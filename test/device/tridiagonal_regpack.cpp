@@ -48,6 +48,9 @@ void all(Report& report) {
       extreme<T>(report, *device, Layout::contiguous, 20, 9, depth);
       extreme<T>(report, *device, Layout::interleaved, 40, 7, depth);
       for (const int64_t n : {20, 64, 100, 256, 500}) same_bits<T>(report, *device, n, depth);
+      if (depth % 2 == 1 && !kSanitized) {
+        for (const int64_t n : {63, 511, 513, 1025, 4097}) same_bits<T>(report, *device, n, depth);
+      }
       in_place<T>(report, *device, 130, depth);
     }
   }

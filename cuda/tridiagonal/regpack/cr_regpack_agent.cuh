@@ -63,6 +63,7 @@ struct WarpRegpackAgent {
   using Parameters = RegpackParameters<T>;
   using Warp = RegpackLaneOf<T, kDepth, kFull>;
   static constexpr std::bool_constant<kFull> kIsFull{};
+  static constexpr bool kSpans = kDepth % 2 != 0;  ///< lanes need not be filled
   using Index = std::conditional_t<kFull, int32_t, int64_t>;
   static constexpr size_t shared_bytes(int threads) { return threads / 32 * Warp::kWarpBytes; }
 
@@ -75,7 +76,7 @@ struct WarpRegpackAgent {
       // Groups past the last problem repeat it: same warp, same values, nothing to mask.
       const Index last = p.full.systems - 1;
       run.system = run.origin = problem < last ? problem : last;
-      run.rows = p.width * kDepth;
+      run.rows = kSpans ? (problem <= last ? p.full.n : 0) : p.width * kDepth;
       return run;
     }
     if (problem < problems(p)) {
@@ -108,9 +109,9 @@ struct WarpRegpackAgent {
     if (!p.merged) return own;
     const int systems = 1 << p.systems_log2;
     const Index first = tile << p.systems_log2, left = p.full.systems - first;
-    if (kFull && left < systems) return own;
+    if (kFull && !kSpans && left < systems) return own;
     return {32, block.lane(), 0,
-            kFull ? 32 * kDepth : static_cast<int>((left < systems ? left : Index(systems)) * p.full.n),
+            kFull && !kSpans ? 32 * kDepth : static_cast<int>((left < systems ? left : Index(systems)) * p.full.n),
             int64_t(first), int64_t(first), 0, 0};
   }
 
@@ -129,7 +130,8 @@ struct WarpRegpackAgent {
       if (tile >= 0) {
         device::async_wait<0>(block);
         block.sync_warp();
-        warp.take(p.inputs, run, block.lane(), rows_of(run), rows);
+        if constexpr (kFull && kSpans) warp.take(block, p.full, run, rows);
+        else warp.take(p.inputs, run, block.lane(), rows_of(run), rows);
         block.sync_warp();
       }
       const bool more = tiles.next < tiles.end;
@@ -233,6 +235,7 @@ struct BlockRegpackAgent {
   using Parameters = RegpackParameters<T>;
   using Warp = RegpackLaneOf<T, kDepth, kFull>;
   static constexpr std::bool_constant<kFull> kIsFull{};
+  static constexpr bool kSpans = kDepth % 2 != 0;  ///< lanes need not be filled
   using Index = std::conditional_t<kFull, int32_t, int64_t>;
   static constexpr size_t shared_bytes(int threads) {
     const size_t warps = threads / 32;
@@ -257,6 +260,10 @@ struct BlockRegpackAgent {
     if constexpr (kFull) {
       run.origin = problem;
       run.rows = Warp::kWarpRows;
+      if constexpr (kSpans) {
+        const int left = p.full.n - static_cast<int>(run.first_row);
+        run.rows = left < 0 ? 0 : left < run.rows ? left : run.rows;
+      }
       return run;
     }
     if (p.batch.rhs_count != 1) {
@@ -287,7 +294,8 @@ struct BlockRegpackAgent {
       if (problem >= 0) {
         device::async_wait<0>(block);
         block.sync_warp();
-        warp.take(p.inputs, run, block.lane(), rows_of(p, run), rows);
+        if constexpr (kFull && kSpans) warp.take(block, p.full, run, rows);
+        else warp.take(p.inputs, run, block.lane(), rows_of(p, run), rows);
         block.sync_warp();
       }
       const bool more = tiles.next < tiles.end;

@@ -6,6 +6,7 @@
 #include "cuda/tridiagonal/inputs.cuh"
 #include "cuda/tridiagonal/solve_policy.h"
 #include "cuda/tridiagonal/regpack/cr_regpack_agent.cuh"
+#include "cuda/tridiagonal/regpack/matrix_batch.cuh"
 #include "cuda/tridiagonal/regpack/regpack_direct_agent.cuh"
 #include "cuda/tridiagonal/regpack/regpack_interleaved_agent.cuh"
 
@@ -87,6 +88,19 @@ bool is_full(const Batch<T>& batch, const Inputs<T>& inputs, int64_t capacity) {
   return capacity == batch.n && is_uniform(batch, inputs);
 }
 
+/// What FullSpanLane takes, where a system has a warp or more, or lies next to the others (`merged`); compiled at the depth
+/// that most systems get.
+template <class T>
+bool is_full_span(const Batch<T>& batch, const Inputs<T>& inputs, bool whole_warps) {
+  bool result = is_uniform_anywhere(batch, inputs) && (whole_warps || inputs.merged);
+  for (const auto& array : inputs.array) {
+    result = result && (reinterpret_cast<uintptr_t>(array.data) ^ reinterpret_cast<uintptr_t>(inputs.array[3].data)) % 16 == 0;
+  }
+  return result;
+}
+template <class T, int kDepth>
+inline constexpr bool kHasFullSpan = !kIsComplex<T> && kDepth == 17;
+
 template <class T, int kDepth>
 Status solve_by_warps(GpuDevice& device, RegpackParameters<T>& p) {
   while (p.width << p.systems_log2 < 32) ++p.systems_log2;
@@ -103,6 +117,11 @@ Status solve_by_warps(GpuDevice& device, RegpackParameters<T>& p) {
       return launch_regpack<WarpRegpackAgent<T, kDepth, true>>(device, p, tiles, 32, 32 * warps);
     }
   }
+  if constexpr (kHasFullSpan<T, kDepth>) {
+    if (is_full_span(p.batch, p.inputs, p.width == 32)) {
+      return launch_regpack<WarpRegpackAgent<T, kDepth, true>>(device, p, tiles, 32, 32 * warps);
+    }
+  }
   return launch_regpack<GeneralWarpAgent<T, kDepth>>(device, p, tiles, 32, 32 * warps);
 }
 
@@ -112,6 +131,11 @@ Status solve_by_blocks(GpuDevice& device, RegpackParameters<T>& p, int threads) 
   p.shared_bands = shares_bands(p.inputs);
   if constexpr (kHasFull<T, kDepth>) {
     if (is_full(p.batch, p.inputs, int64_t{threads} * kDepth)) {
+      return launch_regpack<BlockRegpackAgent<T, kDepth, true>>(device, p, p.batch.problems(), threads, threads);
+    }
+  }
+  if constexpr (kHasFullSpan<T, kDepth>) {
+    if (is_full_span(p.batch, p.inputs, true)) {
       return launch_regpack<BlockRegpackAgent<T, kDepth, true>>(device, p, p.batch.problems(), threads, threads);
     }
   }
@@ -174,6 +198,12 @@ Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* us
   const int64_t lanes = (batch.n + kDepth - 1) / kDepth;
   int width = 1;
   while (width < lanes && width < 32) width *= 2;
+  if constexpr (!kIsComplex<T>) {
+    if (kDepth == operation::matrix_depth(batch.n)) {
+      const Status status = solve_matrix_rows(device, batch, used);
+      if (status.code() != Code::unsupported) return status;
+    }
+  }
   if constexpr (kDirectWarps<T, kDepth> > 0) {
     if (operation::reads_vectors(sizeof(T), batch.n, kDepth) && reads_direct(batch)) {
       *used = {operation::Algorithm::cr_regpack, kDepth, static_cast<int>(lanes <= 32 ? width : lanes), 1};
@@ -217,6 +247,7 @@ Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* us
 template <class T>
 int depth_for(GpuDevice& device, const Batch<T>& batch) {
   const GpuLimits& limits = device.limits();
+  if (takes_matrix_rows(batch, limits.multiprocessors)) return operation::matrix_depth(batch.n);
   const bool direct = reads_direct(batch);
   const auto access = direct                  ? operation::Access::direct
                       : is_interleaved(batch) ? operation::Access::interleaved
@@ -240,6 +271,12 @@ WARPLOOM_OPTIONAL Status solve_cr_regpack_experiment(GpuDevice&, const Batch<Com
 template <class T>
 Status solve_cr_regpack(GpuDevice& device, const Batch<T>& batch, int depth, Used* used) {
   if (batch.problems() == 0) return {};
+  if constexpr (!kIsComplex<T>) {
+    if (depth == 0 || depth == operation::kMatrixColumnsDepth) {
+      const Status status = solve_matrix_columns(device, batch, used);
+      if (status.code() != Code::unsupported) return status;
+    }
+  }
   if (depth == 0) depth = depth_for(device, batch);
   if constexpr (!kIsComplex<T>) {
     switch (depth) {

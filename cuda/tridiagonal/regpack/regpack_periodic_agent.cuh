@@ -1,6 +1,6 @@
 // CR-RegPack for periodic systems: a right-hand side and the system's last column are eliminated together, so that all
-// unknowns come from one pass over the bands (periodic.cuh has the equations). A block keeps the bands of a system in
-// shared memory and takes one of its right-hand sides after the other.
+// unknowns come from one pass over the bands (periodic.cuh has the equations). The copies of a block's next problem run while
+// one is solved; the bands of a system stay in shared memory for all its right-hand sides.
 #pragma once
 #include "cuda/tridiagonal/regpack/cr_regpack_agent.cuh"
 
@@ -8,10 +8,9 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
 template <class T>
 struct PeriodicParameters {
-  Batch<T> batch;    ///< rows lie together (moves_spans)
+  Batch<T> batch;  ///< rows lie together (moves_spans); the corners stand in row 0 of `lower` and the last row of `upper`
   Inputs<T> inputs;
-  const T* corners;  ///< two per system
-  int64_t blocks;    ///< that share the right-hand sides of one system
+  int64_t span;  ///< consecutive problems per block
 };
 
 template <class T, int kDepth>
@@ -25,7 +24,7 @@ struct PeriodicRegpackAgent {
   using Lane = SpanLane<T, kDepth>;
   using Rows = RegisterRows<T, kDepth, PivotCare::guarded, Side>;
   using Record = WarpRecord<T, Side>;
-  static constexpr size_t kWarpBytes = 4 * Lane::kElements * sizeof(T);
+  static constexpr size_t kWarpBytes = 5 * Lane::kElements * sizeof(T);  ///< four inputs, unknowns
 
   static constexpr size_t shared_bytes(int threads) {
     return threads / 32 * (kWarpBytes + sizeof(Record)) + 4 * sizeof(T) + sizeof(int);
@@ -38,32 +37,32 @@ struct PeriodicRegpackAgent {
     T* const ends = reinterpret_cast<T*>(records + warps);
     int* const verdict = reinterpret_cast<int*>(ends + 4);
     if (block.thread() == 0) *verdict = 0;
-    const int64_t system = block.index() / p.blocks;
-    Work work(block, p, system, block.index() - system * p.blocks);
-    WARPLOOM_NO_UNROLL
-    for (int k = 0; k < 3; ++k) {
-      if (p.inputs.transfer[k] != Transfer::copies) continue;
-      Lane::copy(block, stage + k * Lane::kElements, p.inputs.array[k].data + Lane::begin_of(p.inputs.array[k], work.run),
-                 work.run);
-    }
-    load(block, p, work, stage);
+    int64_t problem = block.index() * p.span;
+    const int64_t end = problem + p.span < p.batch.problems() ? problem + p.span : p.batch.problems();
+    Work next(block, p, problem);
+    load(block, p, next, stage, false);
+    Closing next_closing = closing_of(p, next);
     for (;;) {
+      const Work work = next;
+      const Closing closing = next_closing;
       device::async_wait<0>(block);
       block.sync_warp();
-      const Closing closing = closing_of(p, work);
       Rows rows;
       take(block, p, work, stage, closing, rows);
       block.sync_warp();
+      const bool more = ++problem < end;
+      if (more) {
+        next = Work(block, p, problem);
+        load(block, p, next, stage, next.run.system == work.run.system);
+        next_closing = closing_of(p, next);
+      }
       solve_in_block<Lane, kDepth, false>(block, rows, records, [] {});
       const T last = close(block, work, closing, ends, verdict, rows);
       judge(p, work, rows, verdict);
-      block.sync_warp();  // the inputs may be overwritten
       store(block, p, work, stage, rows);
-      block.sync();       // so may the records, the ends and the last row's inputs
+      block.sync();  // the records, the ends and the last row's inputs may be overwritten
       finish(block, p, work, last, verdict);
-      work.run.rhs += p.blocks;
-      if (work.run.rhs >= p.batch.rhs_count) return;
-      load(block, p, work, stage);
+      if (!more) return;
     }
   }
 
@@ -72,8 +71,12 @@ struct PeriodicRegpackAgent {
   struct Work {
     Run run;
     int64_t rows;  ///< of the system that is eliminated: without the last one
-    WARPLOOM_DEVICE Work(const device::Block& block, const Parameters& p, int64_t system, int64_t rhs)
-        : run{32, block.lane(), 0, 0, system, system, rhs, int64_t(block.warp()) * Lane::kWarpRows}, rows(p.batch.n - 1) {
+    WARPLOOM_DEVICE Work(const device::Block& block, const Parameters& p, int64_t problem)
+        : run{32, block.lane(), 0, 0, problem, problem, 0, int64_t(block.warp()) * Lane::kWarpRows}, rows(p.batch.n - 1) {
+      if (p.batch.rhs_count != 1) {
+        run.system = run.origin = problem / p.batch.rhs_count;
+        run.rhs = problem - run.system * p.batch.rhs_count;
+      }
       const int64_t left = rows - run.first_row;
       run.rows = static_cast<int>(left < 0 ? 0 : left < Lane::kWarpRows ? left : Lane::kWarpRows);
     }
@@ -82,7 +85,13 @@ struct PeriodicRegpackAgent {
   static WARPLOOM_DEVICE const T* address(const Strided<T>& array, const Run& run) {
     return array.data + Lane::begin_of(array, run);
   }
-  static WARPLOOM_DEVICE void load(const device::Block& block, const Parameters& p, const Work& work, T* stage) {
+  /// Starts the copies of a problem, with `keep` of its right-hand side alone.
+  static WARPLOOM_DEVICE void load(const device::Block& block, const Parameters& p, const Work& work, T* stage, bool keep) {
+    WARPLOOM_NO_UNROLL
+    for (int k = keep ? 3 : 0; k < 3; ++k) {
+      if (p.inputs.transfer[k] != Transfer::copies) continue;
+      Lane::copy(block, stage + k * Lane::kElements, address(p.inputs.array[k], work.run), work.run);
+    }
     Lane::copy(block, stage + 3 * Lane::kElements, address(p.batch.rhs, work.run), work.run);
     device::async_commit(block);
   }
@@ -96,10 +105,10 @@ struct PeriodicRegpackAgent {
     const Batch<T>& batch = p.batch;
     const int64_t last = batch.n - 1, system = work.run.system;
     Closing closing;
-    closing.first = p.corners[2 * system];
+    closing.first = batch.lower.load(batch.lower.index(system, 0, 0));
     closing.row.a = batch.lower.load(batch.lower.index(system, last, 0));
     closing.row.b = batch.diagonal.load(batch.diagonal.index(system, last, 0));
-    closing.row.c = p.corners[2 * system + 1];
+    closing.row.c = batch.upper.load(batch.upper.index(system, last, 0));
     closing.row.d = batch.rhs.load(batch.rhs.index(system, last, work.run.rhs));
     return closing;
   }
@@ -193,7 +202,7 @@ struct PeriodicRegpackAgent {
                                     const Rows& rows) {
     T* const to = p.batch.solution.data + Lane::begin_of(p.batch.solution, work.run);
     const int phase = Lane::phase_of(to), begin = block.lane() * kDepth;
-    T* const x = stage + 3 * Lane::kElements + phase;
+    T* const x = stage + 4 * Lane::kElements + phase;
     WARPLOOM_UNROLL
     for (int j = 0; j < kDepth; ++j) x[begin + j] = rows.d[j].item[0];
     block.sync_warp();

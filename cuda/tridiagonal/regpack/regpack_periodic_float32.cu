@@ -3,7 +3,7 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-template Status solve_periodic_regpack<float>(GpuDevice&, const Batch<float>&, const float*, Used*);
-template Status solve_periodic_regpack<Complex<float>>(GpuDevice&, const Batch<Complex<float>>&, const Complex<float>*, Used*);
+template Status solve_periodic_regpack<float>(GpuDevice&, const Batch<float>&, Used*);
+template Status solve_periodic_regpack<Complex<float>>(GpuDevice&, const Batch<Complex<float>>&, Used*);
 
 }  // namespace warploom::WARPLOOM_TARGET::tridiagonal

@@ -3,7 +3,7 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-template Status solve_periodic_regpack<double>(GpuDevice&, const Batch<double>&, const double*, Used*);
-template Status solve_periodic_regpack<Complex<double>>(GpuDevice&, const Batch<Complex<double>>&, const Complex<double>*, Used*);
+template Status solve_periodic_regpack<double>(GpuDevice&, const Batch<double>&, Used*);
+template Status solve_periodic_regpack<Complex<double>>(GpuDevice&, const Batch<Complex<double>>&, Used*);
 
 }  // namespace warploom::WARPLOOM_TARGET::tridiagonal

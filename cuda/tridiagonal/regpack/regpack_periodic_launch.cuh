@@ -8,30 +8,35 @@
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
 template <class Agent, class T>
-Status launch_periodic(GpuDevice& device, const Batch<T>& batch, const T* corners, Used* used) {
+Status launch_periodic(GpuDevice& device, const Batch<T>& batch, Used* used) {
   const int64_t lanes = (batch.n - 1 + Agent::kRowsPerLane - 1) / Agent::kRowsPerLane;
   LaunchShape shape;
   shape.threads = static_cast<int>(lanes < Agent::kMaxThreads ? (lanes + 31) / 32 * 32 : Agent::kMaxThreads);
   shape.shared_bytes = Agent::shared_bytes(shape.threads);
   const int64_t resident = resident_blocks<Agent>(device, shape.threads, shape.shared_bytes);
   if (lanes > Agent::kMaxThreads || resident < 1) return {Code::unsupported, "cr-regpack: the system does not fit a block"};
-  PeriodicParameters<T> p{batch, inputs_of(batch, true), corners, 1};
-  const int64_t most = resident * device.limits().multiprocessors;
-  if (batch.systems < most) p.blocks = (most + batch.systems - 1) / batch.systems;
-  if (p.blocks > batch.rhs_count) p.blocks = batch.rhs_count;
-  shape.blocks = batch.systems * p.blocks;
+  PeriodicParameters<T> p{batch, inputs_of(batch, true), 1};
+  const int64_t most = resident * device.limits().multiprocessors, problems = batch.problems();
+  // As in launch_regpack: long runs where problems share a matrix.
+  if (batch.rhs_count > 1) {
+    p.span = (problems + most - 1) / most;
+  } else if (problems > most * operation::kTilesPerWorker) {
+    p.span = operation::kTilesPerWorker;
+  }
+  shape.blocks = (problems + p.span - 1) / p.span;
   if (shape.blocks > device.limits().max_blocks) return {Code::unsupported, "cr-regpack: more blocks than a grid has"};
   *used = {operation::Algorithm::cr_regpack, Agent::kRowsPerLane, shape.threads, 1};
   return launch<Agent>(device, shape, p);
 }
 
-/// Periodic systems in one pass over their bands; `corners` as in solve_periodic. Code::unsupported where they do not fit.
+/// Periodic systems in one pass over their bands, which have the corners: no band is moved. Code::unsupported where they do
+/// not fit.
 template <class T>
-Status solve_periodic_regpack(GpuDevice& device, const Batch<T>& batch, const T* corners, Used* used) {
+Status solve_periodic_regpack(GpuDevice& device, const Batch<T>& batch, Used* used) {
   if constexpr (!kIsComplex<T>) {
     bool aligned = false;
     if (batch.n >= operation::kLeastPeriodicRows && moves_spans(batch, &aligned)) {
-      return launch_periodic<PeriodicRegpackAgent<T, 9>>(device, batch, corners, used);
+      return launch_periodic<PeriodicRegpackAgent<T, 9>>(device, batch, used);
     }
   }
   return {Code::unsupported, "cr-regpack: these periodic systems do not fit a block"};

@@ -186,8 +186,97 @@ struct SpanLane : RegpackLane<T, kDepth> {
   }
 };
 
+/// SpanLane for uniform batches whose four inputs start at the same place of a 16-byte chunk, and whose systems take whole
+/// warps or lie next to each other: one address and one set of conditions for all arrays.
+template <class T, int kDepth>
+struct FullSpanLane : SpanLane<T, kDepth> {
+  using Base = SpanLane<T, kDepth>;
+  using typename Base::Rows;
+  using Base::kElements, Base::kWarpRows, Base::stage;
+
+  WARPLOOM_DEVICE explicit FullSpanLane(T* memory) : Base(memory) {}
+
+  /// `run`: of a whole warp.
+  WARPLOOM_DEVICE void load(const device::Block& block, const FullBatch<T>& full, const Run& run, bool keep) const {
+    constexpr int kElementBytes = static_cast<int>(sizeof(T)), kPerChunk = Base::kPerChunk;
+    constexpr int kTurns = (kDepth + kPerChunk - 1) / kPerChunk;
+    const int64_t at = run.origin * full.system_stride + run.first_row;
+    const int phase = Base::phase_of(full.array[3] + at);
+    const typename Base::Ends ends(phase, run.rows);
+    const int tail = ends.head + ends.whole;
+    T* const to = stage + phase;
+    WARPLOOM_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      if (k < 3 && keep) continue;
+      const T* const from = full.array[k] + at;
+      WARPLOOM_UNROLL
+      for (int turn = 0; turn < kTurns; ++turn) {
+        const int e = ends.head + (run.rank + turn * 32) * kPerChunk;
+        if (e < tail) device::async_copy<16>(block, to + k * kElements + e, from + e);
+      }
+      if (run.rank < ends.head) device::async_copy<kElementBytes>(block, to + k * kElements + run.rank, from + run.rank);
+      if (run.rank < run.rows - tail) {
+        device::async_copy<kElementBytes>(block, to + k * kElements + tail + run.rank, from + tail + run.rank);
+      }
+    }
+  }
+
+  /// A lane's own run; rows past its end become identity rows: in the stage where a system has a warp, else by selection.
+  WARPLOOM_DEVICE void take(const device::Block& block, const FullBatch<T>& full, const Run& run, Rows& rows) const {
+    const int before = run.width == 32 ? 0 : block.lane() / run.width * full.n;  // rows of the systems moved with it
+    const int64_t at = run.origin * full.system_stride + run.first_row;
+    T* const system = stage + Base::phase_of(full.array[3] + at - before) + before;
+    const int begin = run.rank * kDepth;
+    const int64_t left = full.n - 1 - run.first_row;  // the warp's index of the last row
+    if (run.width == 32) {
+      WARPLOOM_NO_UNROLL
+      for (int e = run.rows + block.lane(); e < kWarpRows; e += 32) {
+        system[e] = system[2 * kElements + e] = system[3 * kElements + e] = T(0);
+        system[kElements + e] = T(1);
+      }
+      if (block.lane() == 0 && left >= 0 && left < kWarpRows) system[2 * kElements + left] = T(0);
+      block.sync_warp();
+    }
+    const T* const from = system + begin;
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kDepth; ++j) {
+      rows.a[j] = from[j];
+      rows.b[j] = from[kElements + j];
+      rows.c[j] = from[2 * kElements + j];
+      rows.d[j] = from[3 * kElements + j];
+    }
+    if (run.first_row + begin == 0) rows.a[0] = T(0);
+    if (run.width == 32) return;
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kDepth; ++j) {
+      const bool inside = begin + j < run.rows;
+      rows.a[j] = inside ? rows.a[j] : T(0);
+      rows.b[j] = inside ? rows.b[j] : T(1);
+      rows.c[j] = begin + j + 1 < run.rows ? rows.c[j] : T(0);
+      rows.d[j] = inside ? rows.d[j] : T(0);
+    }
+  }
+
+  WARPLOOM_DEVICE void store(const device::Block& block, const FullBatch<T>& full, const Run& own, const Run& run,
+                             const Rows& rows, bool /*present*/ = true) const {
+    T* const to = full.array[4] + run.origin * full.solution_stride + run.first_row;
+    const int phase = Base::phase_of(to), begin = own.rank * kDepth;
+    T* const x = stage + 4 * kElements + phase;
+    // Next to the rows of the systems beside it, as in global memory.
+    T* const mine = x + static_cast<int>(own.origin - run.origin) * full.n + begin;
+    const int count = own.width == 32 ? kDepth : own.rows - begin;
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kDepth; ++j) {
+      if (j < count) mine[j] = rows.d[j];
+    }
+    block.sync_warp();
+    Base::write(to, x, phase, run);
+  }
+};
+
 /// What the agents of cr-regpack move and solve a warp's rows with.
 template <class T, int kDepth, bool kFull>
-using RegpackLaneOf = std::conditional_t<kDepth % 2 == 1, SpanLane<T, kDepth>, RegpackLane<T, kDepth, kFull>>;
+using RegpackLaneOf = std::conditional_t<kDepth % 2 == 0, RegpackLane<T, kDepth, kFull>,
+                                         std::conditional_t<kFull, FullSpanLane<T, kDepth>, SpanLane<T, kDepth>>>;
 
 }  // namespace warploom::WARPLOOM_TARGET::tridiagonal

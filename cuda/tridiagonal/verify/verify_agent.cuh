@@ -61,7 +61,7 @@ struct MeasureAgent {
   }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const Stretch stretch(block, p.walk, p.batch.problems());
+    const Stretch stretch(block, p.walk, p.batch.problems(), true);
     RowsFinding found;
     if (stretch.present) found = measure(p, stretch);
     stretch.store(block, p.walk, p.batch.problems(), found, p.findings);
@@ -133,7 +133,7 @@ struct MeasureChunksAgent {
   }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const Stretch stretch(block, p.walk, p.full.systems);
+    const Stretch stretch(block, p.walk, p.full.systems, true);
     RowsFinding found;
     if (stretch.present) found = measure(p, stretch);
     stretch.store(block, p.walk, p.full.systems, found, p.findings);

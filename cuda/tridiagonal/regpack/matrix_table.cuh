@@ -1,0 +1,288 @@
+// One matrix for many right-hand sides: what cyclic reduction makes of the bands is worked out once per block and kept, so
+// that a right-hand side takes two multiplications per row on each way and no reciprocal. Its operations are those of
+// RegisterRows and eliminate_lanes, on the same numbers: the same bits.
+#pragma once
+#include "cuda/core/downsweep.cuh"
+#include "cuda/linear/verdict.cuh"
+#include "cuda/tridiagonal/batch.cuh"
+#include "cuda/tridiagonal/regpack/regpack_rows.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+/// What is kept of a row that leaves inside its lane. The last row of a lane stays: `inverse` is its diagonal entry.
+enum class Part {
+  lower,    ///< its entries, over the pivot
+  upper,
+  inverse,  ///< 1 / pivot
+  above,    ///< factor of the kept row above it, or of the lane's front where there is none
+  below,    ///< factor of the kept row below it
+};
+inline constexpr int kParts = 5;
+
+/// The parts of all rows of a matrix, kDepth (a power of two) of them per lane, in shared memory. Within a lane they lie in the
+/// order in which rows leave, as vectors; a lane has an odd number of those, so that neighbouring lanes meet other banks.
+template <class T, int kDepth>
+struct MatrixTable {
+  static_assert((kDepth & (kDepth - 1)) == 0 && kDepth <= 32, "a word has a bit for each row");
+  static constexpr int kPerPack = device::Pack<T>::kCount;
+  static constexpr int kPitch = kDepth * kParts + kPerPack;  ///< elements per lane
+  static constexpr WARPLOOM_HOST_DEVICE size_t bytes(int lanes) {
+    return (lanes * (kPitch * sizeof(T) + sizeof(Front<T>) + 2 * sizeof(int)) + 15) / 16 * 16;
+  }
+
+  T* parts;
+  Front<T>* fronts;
+  int* flags;  ///< two words per lane: bits of zero pivots, whether one is infinite
+
+  WARPLOOM_DEVICE MatrixTable(unsigned char* memory, int lanes)
+      : parts(reinterpret_cast<T*>(memory)), fronts(reinterpret_cast<Front<T>*>(parts + lanes * kPitch)),
+        flags(reinterpret_cast<int*>(fronts + lanes)) {}
+
+  /// Place of a row among those of its lane: rows of the first stage, of the second, …, the last row.
+  static constexpr WARPLOOM_HOST_DEVICE int order(int row) {
+    int stride = 1;
+    while (stride < kDepth && (row & (2 * stride - 1)) != stride - 1) stride *= 2;
+    return stride == kDepth ? kDepth - 1 : kDepth - kDepth / stride + row / (2 * stride);
+  }
+  /// Offset of a part of a row within a lane.
+  static constexpr WARPLOOM_HOST_DEVICE int place(Part part, int row) {
+    const int at = order(row);
+    return (at / kPerPack * kParts + static_cast<int>(part)) * kPerPack + at % kPerPack;
+  }
+  WARPLOOM_DEVICE T& at(int lane, Part part, int row) const { return parts[lane * kPitch + place(part, row)]; }
+
+  /// Sets the entries of one row before reduce().
+  WARPLOOM_DEVICE void set(int lane, int row, const T& a, const T& b, const T& c) const {
+    at(lane, Part::lower, row) = a;
+    at(lane, Part::inverse, row) = b;
+    at(lane, Part::upper, row) = c;
+    if (row == 0) flags[2 * lane] = flags[2 * lane + 1] = 0;
+  }
+  /// The stages inside `lanes` lanes, by all threads of the block; begins and ends with a barrier.
+  WARPLOOM_DEVICE void reduce(const device::Block& block, int lanes) const {
+    block.sync();
+    WARPLOOM_NO_UNROLL
+    for (int stride = 1; stride < kDepth; stride *= 2) {
+      const int leaving = kDepth / (2 * stride), items = lanes * leaving;
+      WARPLOOM_NO_UNROLL
+      for (int k = block.thread(); k < items; k += block.threads()) {
+        leave(k / leaving, (k % leaving) * 2 * stride + stride - 1, stride);
+      }
+      block.sync();
+      WARPLOOM_NO_UNROLL
+      for (int k = block.thread(); k < items; k += block.threads()) {
+        update(k / leaving, (k % leaving) * 2 * stride + 2 * stride - 1, stride);
+      }
+      block.sync();
+    }
+  }
+  /// A lane's last row after reduce(); the right-hand side is none of its business.
+  WARPLOOM_DEVICE Row<T> last(int lane) const {
+    constexpr int kLast = kDepth - 1;
+    return {at(lane, Part::lower, kLast), at(lane, Part::inverse, kLast), at(lane, Part::upper, kLast), T(0)};
+  }
+  WARPLOOM_DEVICE Pivots pivots(int lane) const {
+    Pivots pivots;
+    pivots.zero = static_cast<unsigned int>(flags[2 * lane]);
+    pivots.infinite = flags[2 * lane + 1] != 0;
+    return pivots;
+  }
+  WARPLOOM_DEVICE void note(int lane, unsigned int zero, bool infinite) const {
+    if (zero != 0) device::atomic_or(&flags[2 * lane], static_cast<int>(zero));
+    if (infinite) device::atomic_or(&flags[2 * lane + 1], 1);
+  }
+
+ private:
+  WARPLOOM_DEVICE void leave(int lane, int row, int stride) const {
+    Pivots met;
+    T &a = at(lane, Part::lower, row), &c = at(lane, Part::upper, row), &inverse = at(lane, Part::inverse, row);
+    const T r = met.reciprocal(inverse, row);
+    note(lane, met.zero, met.infinite);
+    inverse = r;
+    a = a * r;
+    c = c * r;
+    if (row != stride - 1) return;
+    Front<T>& front = fronts[lane];
+    if (stride == 1) front = untouched_front<T>();
+    const T k = -front.c;
+    front.b = stride == 1 ? -a : device::fma(k, a, front.b);
+    front.c = stride == 1 ? -c : k * c;
+    at(lane, Part::above, row) = k;
+  }
+  WARPLOOM_DEVICE void update(int lane, int kept, int stride) const {
+    T &a = at(lane, Part::lower, kept), &b = at(lane, Part::inverse, kept), &c = at(lane, Part::upper, kept);
+    const int left = kept - stride, right = kept + stride;
+    const T k = -a;
+    b = device::fma(k, at(lane, Part::upper, left), b);
+    a = k * at(lane, Part::lower, left);
+    at(lane, Part::below, left) = k;
+    if (right >= kDepth) return;
+    const T m = -c;
+    b = device::fma(m, at(lane, Part::lower, right), b);
+    c = m * at(lane, Part::upper, right);
+    at(lane, Part::above, right) = m;
+  }
+};
+
+/// A lane's parts where they are, in shared memory.
+template <class T, int kDepth>
+struct PartsInMemory {
+  const T* parts;
+  WARPLOOM_DEVICE void take(const MatrixTable<T, kDepth>& table, int lane) { parts = table.parts + lane * table.kPitch; }
+  WARPLOOM_DEVICE T get(Part part, int row) const {
+    return static_cast<const T*>(__builtin_assume_aligned(parts, 16))[MatrixTable<T, kDepth>::place(part, row)];
+  }
+};
+/// The same in registers.
+template <class T, int kDepth>
+struct PartsInRegisters {
+  T parts[kParts][kDepth];
+  WARPLOOM_DEVICE void take(const MatrixTable<T, kDepth>& table, int lane) {
+    WARPLOOM_UNROLL
+    for (int row = 0; row < kDepth - 1; ++row) {
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kParts; ++k) parts[k][row] = table.at(lane, static_cast<Part>(k), row);
+    }
+  }
+  WARPLOOM_DEVICE T get(Part part, int row) const { return parts[static_cast<int>(part)][row]; }
+};
+
+/// One lane's rows of a right-hand side: items of a downsweep, as RegisterRows without its bands.
+template <class T, int kDepth, class V, class Parts>
+struct SideRows {
+  const Parts& parts;
+  V d[kDepth];
+  V front;   ///< after Downsweep::down: what the lane before takes in
+  V x_left;  ///< last unknown of the lane before, set before Downsweep::up
+
+  WARPLOOM_DEVICE explicit SideRows(const Parts& of) : parts(of) {}
+  template <int kCount, int kStride>
+  WARPLOOM_DEVICE void prepare() {}
+  template <int kCount>
+  WARPLOOM_DEVICE void eliminate(int i, int) { d[i] = d[i] * parts.get(Part::inverse, i); }
+  template <int kCount>
+  WARPLOOM_DEVICE void save(int i, int stride) {
+    front = stride == 1 ? -d[i] : device::fma(parts.get(Part::above, i), d[i], front);
+  }
+  WARPLOOM_DEVICE void update(int kept, int left, int right) {
+    d[kept] = device::fma(parts.get(Part::below, left), d[left], d[kept]);
+    if (right != kOutside) d[kept] = device::fma(parts.get(Part::above, right), d[right], d[kept]);
+  }
+  template <int kCount>
+  WARPLOOM_DEVICE void substitute(int i, int, int left, int right) {
+    const V before = left == kOutside ? x_left : d[left];
+    d[i] = device::fma(-parts.get(Part::lower, i), before, device::fma(-parts.get(Part::upper, i), d[right], d[i]));
+  }
+  WARPLOOM_DEVICE bool finite() const {
+    bool result = true;
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kDepth; ++j) result = result && device::is_finite(d[j]);
+    return result;
+  }
+};
+
+/// What the stages across lanes make of the calling lane's row, for groups of up to 2^kStages lanes. kFront: the last lane
+/// follows how the group's first unknown depends on its borders.
+template <class T, int kStages, bool kFront>
+struct LaneParts {
+  T next;            ///< factor of the next lane's front
+  T lower, upper;    ///< of the row when it leaves, over the pivot
+  T inverse;         ///< 1 / pivot, of the last lane too
+  T left[kStages];   ///< factors of the rows that leave on either side
+  T right[kStages];  ///< in the last lane: of its front
+
+  /// `row` with its own upper entry, `front` of the next lane (kFront: of the first in the last lane). They become the group's.
+  WARPLOOM_DEVICE void factor(const device::Block& block, Row<T>& row, Front<T>& front, int width, Pivots& pivots, int bit) {
+    const int position = (block.lane() & (width - 1)) + 1, leaves_at = position & -position;
+    const bool last = position == width;
+    next = row.c;
+    if (!last) absorb_front(row, front);
+    inverse = T(1);
+    WARPLOOM_UNROLL
+    for (int k = 0; k < kStages; ++k) {
+      left[k] = right[k] = T(0);
+      const int stride = 1 << k;
+      if (stride >= width) continue;
+      if (leaves_at == stride) {
+        inverse = pivots.reciprocal(row.b, bit);
+        row.a = row.a * inverse;
+        row.c = row.c * inverse;
+      }
+      const Equation<T> mine{row.a, row.c, T(0)};
+      const Equation<T> before = device::shuffle_up(block, mine, stride);
+      const Equation<T> after = kFront ? device::shuffle(block, mine, position - 1 + stride, width)
+                                       : device::shuffle_down(block, mine, stride);
+      if (leaves_at > stride) {
+        left[k] = -row.a;
+        row.b = device::fma(left[k], before.c, row.b);
+        row.a = left[k] * before.a;
+      }
+      if (leaves_at > stride && !last) {
+        right[k] = -row.c;
+        row.b = device::fma(right[k], after.a, row.b);
+        row.c = right[k] * after.c;
+      }
+      if (kFront && last) {
+        right[k] = -front.c;
+        front.b = device::fma(right[k], after.a, front.b);
+        front.c = right[k] * after.c;
+      }
+    }
+    lower = row.a;
+    upper = row.c;
+  }
+
+  /// A right-hand side: `d` of the calling lane's row, `front` of its lane; kFront: the group's in the last lane then.
+  template <class V>
+  WARPLOOM_DEVICE void reduce(const device::Block& block, V& d, V& front, int width) const {
+    const int position = (block.lane() & (width - 1)) + 1, leaves_at = position & -position;
+    const bool last = position == width;
+    front = kFront ? device::shuffle(block, front, position, width) : device::shuffle_down(block, front, 1);
+    if (!last) d = device::fma(next, front, d);
+    WARPLOOM_UNROLL
+    for (int k = 0; k < kStages; ++k) {
+      const int stride = 1 << k;
+      if (stride >= width) continue;
+      if (leaves_at == stride) d = d * inverse;
+      const V before = device::shuffle_up(block, d, stride);
+      const V after = kFront ? device::shuffle(block, d, position - 1 + stride, width) : device::shuffle_down(block, d, stride);
+      if (leaves_at > stride) d = device::fma(left[k], before, d);
+      if (leaves_at > stride && !last) d = device::fma(right[k], after, d);
+      if (kFront && last) front = device::fma(right[k], after, front);
+    }
+  }
+  /// Every lane's unknown, from the last lane's and the one before the group.
+  template <class V>
+  WARPLOOM_DEVICE V substitute(const device::Block& block, const V& d, const V& x_last, const V& x_before, int width) const {
+    const Row<T, V> row{lower, T(0), upper, d};
+    return substitute_lanes<true>(block, row, x_last, x_before, width);
+  }
+};
+
+/// Row `row` of the matrix of a system; an identity row beyond its end.
+template <class T>
+WARPLOOM_DEVICE Row<T> row_of_matrix(const Batch<T>& batch, int64_t system, int64_t row) {
+  if (row >= batch.n) return {T(0), T(1), T(0), T(0)};
+  return {row > 0 ? batch.lower.load(batch.lower.index(system, row, 0)) : T(0),
+          batch.diagonal.load(batch.diagonal.index(system, row, 0)),
+          row + 1 < batch.n ? batch.upper.load(batch.upper.index(system, row, 0)) : T(0), T(0)};
+}
+
+/// The verdict on a lane's rows, from the inputs in global memory; `d`: its unknowns of one right-hand side.
+template <class T, int kDepth>
+WARPLOOM_DEVICE int inspect_rows(const Batch<T>& batch, int64_t system, int64_t rhs, int64_t first, const Pivots& pivots,
+                                 const T (&d)[kDepth]) {
+  const int64_t last = first + kDepth < batch.n ? first + kDepth : batch.n;
+  const int64_t found = first_non_finite_row(batch, system, rhs, first, last);
+  if (found >= 0) return make_verdict(Finding::non_finite_input, found);
+  unsigned int overflow = 0;
+  WARPLOOM_UNROLL
+  for (int j = 0; j < kDepth; ++j) overflow |= device::is_finite(d[j]) ? 0u : 1u << j;
+  const unsigned int mask = pivots.zero != 0 ? pivots.zero : overflow;
+  for (int j = 0; j < kDepth; ++j) {
+    if ((mask >> j & 1u) != 0) return make_verdict(pivots.zero != 0 ? Finding::zero_pivot : Finding::overflow, first + j);
+  }
+  return 0;
+}
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal
