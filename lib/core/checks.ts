@@ -132,7 +132,8 @@ const AnyTypedArray = Object.getPrototypeOf(Uint8Array) as abstract new () => ob
 
 /** Whether a value has named fields: an object that is no array, no typed array and no imitation of one. */
 export function hasFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value) && !(value instanceof AnyTypedArray);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value)
+    && !(value instanceof AnyTypedArray);
 }
 
 /** Whether `value` is an array or a typed array, of this realm or another, and no imitation of one. */
