@@ -185,7 +185,7 @@ const gasConditions = {
 export const gasCondition: Condition = (initial, name, grid) => {
   const { n, batch, x, length, gamma } = grid;
   if (typeof initial === 'object' && initial !== null && 'density' in initial) {
-    const { density, velocity, pressure } = gasFields.read<{ readonly density?: unknown; readonly velocity?: unknown; readonly pressure?: unknown }>(initial, name);
+    const { density, velocity, pressure } = gasFields.read<Readonly<Partial<Record<keyof GasState, unknown>>>>(initial, name);
     // Arrays given outside a list may hold all problems.
     const whole = name === 'initial' && isReal(density) && density.length === batch * n ? batch : 1;
     requireArray(density, `${name}.density`, whole * n);
