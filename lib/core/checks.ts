@@ -127,6 +127,11 @@ export function requireCount(value: unknown, name: string, least: number, most: 
   if (!isWhole(value, least, most)) throw refusal(name, wholeText(least, most), describeValue(value));
 }
 
+/** A text, as an argument. */
+export function requireText(value: unknown, name: string): asserts value is string {
+  if (typeof value !== 'string') throw refusal(name, 'a string', describeValue(value));
+}
+
 /** What all typed arrays inherit from; so do imitations, whose methods and lengths throw. */
 const AnyTypedArray = Object.getPrototypeOf(Uint8Array) as abstract new () => object;
 
