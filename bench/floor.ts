@@ -1,6 +1,5 @@
 // The least time that the bytes of an operation take on a device, measured beside it.
-import type { Device } from '../lib/core/device.ts';
-import type { DeviceArray } from '../lib/core/device-array.ts';
+import type { Device, DeviceArray } from '../lib/core/device.ts';
 import { bytesOf, type Precision } from './systems.ts';
 import { time, type Timing, type TimingOptions } from './timing.ts';
 

@@ -2,8 +2,7 @@
 // tv/iteration/<n>[/flow|/primal-dual]: the default call with its checks, and steps of both methods alone;
 // tv/to-energy/128[/pinned|/known-count]: to the energy that others reach, from plain arrays with the default's own end, from page-locked
 // ones, and with the count of steps known.
-import { openDevice, type Device } from '../lib/core/device.ts';
-import type { DeviceArray } from '../lib/core/device-array.ts';
+import { type Device, type DeviceArray, openDevice } from '../lib/core/device.ts';
 import { addNoise, denoise, sheppLogan, type DenoiseOptions, type Image } from '../lib/imaging/index.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';
 import { copyFloor, h200CacheBytes, h200CopyRate, streamFloor } from './floor.ts';

@@ -1,6 +1,7 @@
 // The addon's benchmark hooks (native/bench/), present in builds of a clone only.
 import { addon, type RawOutcome } from '../lib/core/binding.ts';
-import { handleOf, type DeviceArray } from '../lib/core/device-array.ts';
+import type { DeviceArray } from '../lib/core/device.ts';
+import { handleOf } from '../lib/core/device-memory.ts';
 import { rethrow } from '../lib/core/native-error.ts';
 import { pack } from '../lib/core/pack.ts';
 import { reportOf } from '../lib/core/report.ts';

@@ -2,7 +2,7 @@
 //
 //   prefix/<batch>x<n>/<precision>/<cold|hot>/<regpack-depth|shared>
 import { isUnsupported, type BenchContext } from './domain.ts';
-import type { DeviceArray } from '../lib/core/device-array.ts';
+import type { DeviceArray } from '../lib/core/device.ts';
 import { copyFloor, streamFloor } from './floor.ts';
 import { nativeBenchmarks, type ParameterSet } from './native.ts';
 import { bytesOf, precisions, type Precision } from './systems.ts';

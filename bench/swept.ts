@@ -9,7 +9,7 @@
 // bytes at the copy rate, measured on arrays of the same size; for variants that keep points on chip the arithmetic alone.
 // Every variant is compared with `classic` bit for bit before it is timed.
 import { openDevice, type Device } from '../lib/index.ts';
-import type { DeviceArray } from '../lib/core/device-array.ts';
+import type { DeviceArray } from '../lib/core/device.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';
 import { copyFloor, streamFloor } from './floor.ts';
 import type { Row } from './report.ts';

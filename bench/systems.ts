@@ -1,6 +1,5 @@
 // Batches of random tridiagonal systems in device memory, as the benchmarks time them.
-import type { Device } from '../lib/core/device.ts';
-import type { DeviceArray } from '../lib/core/device-array.ts';
+import type { Device, DeviceArray } from '../lib/core/device.ts';
 import { Random } from '../test/support/random.ts';
 import type { ParameterSet } from './native.ts';
 

@@ -1,6 +1,5 @@
 // Times operations and peers through the addon's benchmark hooks: many calls back to back on the device.
-import type { Device } from '../lib/core/device.ts';
-import type { DeviceArray } from '../lib/core/device-array.ts';
+import type { Device, DeviceArray } from '../lib/core/device.ts';
 import { benchmark, type ParameterSet } from './native.ts';
 import { summarise } from './statistics.ts';
 

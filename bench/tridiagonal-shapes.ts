@@ -4,9 +4,7 @@
 //
 // A row's limit is the least time of the bytes that its problem makes necessary: of shared or constant bands next to none.
 // The other ways are what `auto` was chosen over, so that one run decides.
-import type { Device } from '../lib/core/device.ts';
-import { resultArray } from '../lib/core/device.ts';
-import type { DeviceArray } from '../lib/core/device-array.ts';
+import { type Device, type DeviceArray, resultArray } from '../lib/core/device.ts';
 import type { Reports } from '../lib/core/operations.gen.ts';
 import { factorBytes, usualFactorisation, type Factorisation } from '../lib/tridiagonal/plan.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';

@@ -124,23 +124,11 @@ function importsWithin(path, text) {
   return [...libImports(path, text)].filter((target) => target.startsWith('lib/'));
 }
 
-/** Imports that close cycles and are let be for now, as 'from -> to'. The list may get shorter, never longer. */
-const kKnownCycles = new Set([
-  // The classes name each other in their public types: device.array() and array.device.
-  'lib/core/device-array.ts -> lib/core/device.ts',
-  // The stages of the stream compiler that are being rebuilt.
-  'lib/stream/plan/jam.ts -> lib/stream/plan/plan.ts',
-  'lib/stream/emit/expression.ts -> lib/stream/emit/call.ts',
-  'lib/stream/emit/statement.ts -> lib/stream/emit/call.ts',
-  'lib/stream/emit/statement.ts -> lib/stream/emit/loop.ts',
-  'lib/stream/emit/function.ts -> lib/stream/emit/program.ts',
-]);
-
 /**
- * Groups of files of lib/ that import each other in a circle; `known` imports aside. Tarjan's strongly connected components.
+ * Groups of files of lib/ that import each other in a circle. Tarjan's strongly connected components.
  * `graph`: file to the files it imports.
  */
-export function cycles(graph, known = kKnownCycles) {
+export function cycles(graph) {
   const order = new Map(); // of discovery
   const lowest = new Map();
   const stack = [];
@@ -150,7 +138,7 @@ export function cycles(graph, known = kKnownCycles) {
     lowest.set(file, order.get(file));
     stack.push(file);
     for (const target of graph.get(file) ?? []) {
-      if (known.has(`${file} -> ${target}`) || !graph.has(target)) continue;
+      if (!graph.has(target)) continue;
       if (!order.has(target)) {
         visit(target);
         lowest.set(file, Math.min(lowest.get(file), lowest.get(target)));
@@ -166,20 +154,15 @@ export function cycles(graph, known = kKnownCycles) {
   return found;
 }
 
-/** Cycles among files of lib/, as messages, and known exceptions that are none any more. */
+/** Cycles among files of lib/, as messages. */
 function cycleBreaches(files, read) {
   const graph = new Map(files.filter((path) => path.startsWith('lib/'))
     .map((path) => [path, importsWithin(path, withoutComments(read(path)))]));
-  const messages = cycles(graph).map((group) => {
+  return cycles(graph).map((group) => {
     const linksOf = (file) => graph.get(file).filter((target) => group.includes(target)).map((target) => `${file} -> ${target}`);
     const links = group.flatMap(linksOf);
     return `import cycle of ${group.length} files:\n    ${links.join('\n    ')}`;
   });
-  const stale = [...kKnownCycles].filter((link) => {
-    const [from, to] = link.split(' -> ');
-    return graph.has(from) && !graph.get(from).includes(to);
-  });
-  return { messages, stale };
 }
 
 /** Every breach below the root as `file: message`. `read` is replaceable for the test of this script. */
@@ -196,10 +179,8 @@ export function breaches(files, read) {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const files = ['lib', 'native', 'cuda'].flatMap((folder) => listFiles(folder, /\.(ts|cpp|h|cu|cuh|inc)$/));
   const found = breaches(files, (path) => readFileSync(join(root, path), 'utf8'));
-  const { messages, stale } = cycleBreaches(files, (path) => readFileSync(join(root, path), 'utf8'));
-  found.push(...messages);
+  found.push(...cycleBreaches(files, (path) => readFileSync(join(root, path), 'utf8')));
   for (const line of found) console.error(line);
-  for (const link of stale) console.log(`no cycle any more, take it off the list in scripts/check-layers.mjs: ${link}`);
   console.log(`layers: ${files.length} files, ${found.length} breaches`);
   process.exitCode = found.length > 0 ? 1 : 0;
 }

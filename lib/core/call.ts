@@ -1,8 +1,7 @@
 // What calls of operations have in common: their device, their results, and how arrays are handed to an operation.
 import { describeValue, elementTypeOf, makeResult, type ElementType, type TypedArray } from './arrays.ts';
 import type { BackendName } from './binding.ts';
-import { DeviceArray } from './device-array.ts';
-import { Device, implicitDevice, resultArray } from './device.ts';
+import { Device, DeviceArray, implicitDevice, resultArray } from './device.ts';
 import { rule } from './checks.ts';
 import { refusal } from './errors.ts';
 import { cancelChecks } from './options.ts';
@@ -61,7 +60,9 @@ function sameDevice(device: Device | undefined, array: unknown): Device | undefi
  * one, which may still be opening: it takes calls at once.
  * @throws ArgumentError for arrays of two devices; `signal.reason` where the call was aborted before
  */
-export function deviceFor({ device: asked, signal }: { readonly device?: Device; readonly signal?: AbortSignal }, arrays: readonly unknown[]): Device {
+export function deviceFor(
+  { device: asked, signal }: { readonly device?: Device; readonly signal?: AbortSignal }, arrays: readonly unknown[],
+): Device {
   let device = asked;
   for (const array of arrays) {
     if (ArrayBuffer.isView(array)) continue;

@@ -127,12 +127,18 @@ export function requireCount(value: unknown, name: string, least: number, most: 
   if (!isWhole(value, least, most)) throw refusal(name, wholeText(least, most), describeValue(value));
 }
 
+/** A text, as an argument. */
+export function requireText(value: unknown, name: string): asserts value is string {
+  if (typeof value !== 'string') throw refusal(name, 'a string', describeValue(value));
+}
+
 /** What all typed arrays inherit from; so do imitations, whose methods and lengths throw. */
 const AnyTypedArray = Object.getPrototypeOf(Uint8Array) as abstract new () => object;
 
 /** Whether a value has named fields: an object that is no array, no typed array and no imitation of one. */
 export function hasFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value) && !(value instanceof AnyTypedArray);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value)
+    && !(value instanceof AnyTypedArray);
 }
 
 /** Whether `value` is an array or a typed array, of this realm or another, and no imitation of one. */

@@ -4,7 +4,7 @@ import {
   addon, missingReason, type BackendName, type DeviceDescription, type MemoryUse,
 } from './binding.ts';
 import { Attention } from './attention.ts';
-import { allocateArray, arrayShape, reserveArray, takeArray, type DeviceArray, type Owner } from './device-array.ts';
+import { allocateArray, arrayShape, DeviceMemory, reserveArray, takeArray, type Owner } from './device-memory.ts';
 import { choice, whole } from './checks.ts';
 import { observesRuns, traceRun } from './diagnostics.ts';
 import { DisposedError, refusal, UnavailableError } from './errors.ts';
@@ -15,7 +15,6 @@ import { pack, type Packed, type Parameters } from './pack.ts';
 import { cancellable, type CallOptions } from './progress.ts';
 import { reportOf, secondsOf, type ReportOf } from './report.ts';
 
-export { DeviceArray } from './device-array.ts';
 export type { BackendName, DeviceDescription, MemoryUse } from './binding.ts';
 
 /** Options of {@link openDevice}. */
@@ -52,6 +51,27 @@ export function devices(): DeviceDescription[] {
     backend, index: 0, available: false, reason, name: '', memoryBytes: 0, computeCapability: 0,
     multiprocessors: 0, l2Bytes: 0, driver: '',
   }));
+}
+
+/** @internal What an array needs to know of its device. */
+interface DeviceOwner extends Owner {
+  readonly device: Device;
+}
+
+/**
+ * `length` elements of `type` in a device's memory, made by `Device.array`. Operations take it wherever
+ * they take a typed array, and work on it in place; calls on one device run in the order they were made,
+ * so a chain needs no `await` between its links. Free it with `using`, {@link DeviceArray.dispose}, or leave it to the
+ * garbage collector, which knows its size. Freeing an array that a pending call uses is safe.
+ */
+export class DeviceArray extends DeviceMemory {
+  readonly device: Device;
+
+  /** @internal Use `Device.array`. */
+  constructor(owner: DeviceOwner, type: ElementType, length: number) {
+    super(owner, type, length);
+    this.device = owner.device;
+  }
 }
 
 /**
@@ -108,14 +128,14 @@ export class Device {
     if (typeof data === 'string') {
       requireElementType(data, 'type');
       requireLength(lengthOrType, 'length');
-      return allocateArray(owner, data, lengthOrType, undefined, options);
+      return allocateArray(new DeviceArray(owner, data, lengthOrType), owner, undefined, options);
     }
     const { type, length } = arrayShape(data, lengthOrType);
-    return allocateArray(owner, type, length, data, options);
+    return allocateArray(new DeviceArray(owner, type, length), owner, data, options);
   }
 
-  #owner(): Owner {
-    return { device: this, handle: this.#use(), cancel: this.#cancel, attention: this.#attention };
+  #owner(): DeviceOwner {
+    return { device: this, backend: this.backend, handle: this.#use(), cancel: this.#cancel, attention: this.#attention };
   }
 
   /**
@@ -259,12 +279,15 @@ export class Device {
 
   /** @internal See {@link resultArray}. */
   static reserve(device: Device, type: ElementType, length: number, zeroed: boolean): DeviceArray {
-    return reserveArray(device.#owner(), type, length, zeroed);
+    const owner = device.#owner();
+    return reserveArray(new DeviceArray(owner, type, length), owner, zeroed);
   }
 
   /** @internal See {@link inputArray}. */
   static take(device: Device, source: TypedArray | DeviceArray, type?: ElementType): DeviceArray {
-    return takeArray(device.#owner(), source, type);
+    const owner = device.#owner();
+    const shape = source instanceof DeviceArray ? source : arrayShape(source, type);
+    return takeArray(new DeviceArray(owner, shape.type, shape.length), owner, source);
   }
 }
 

@@ -1,7 +1,6 @@
 // What every part of the package works with: devices, arrays on them, errors.
-export { defaultDevice, Device, devices, openDevice } from './device.ts';
+export { defaultDevice, Device, DeviceArray, devices, openDevice } from './device.ts';
 export type { OpenDeviceOptions, RunResult } from './device.ts';
-export { DeviceArray } from './device-array.ts';
 export { packageVersion as version } from './binding.ts';
 export type { BackendName, DeviceDescription, MemoryUse } from './binding.ts';
 export type { ElementType, TypedArray } from './arrays.ts';

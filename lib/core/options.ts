@@ -68,7 +68,8 @@ class Field {
 function accepts(field: Field, value: unknown): boolean {
   switch (field.how) {
     case byAnything: return true;
-    case byNumber: return typeof value === 'number' && value >= field.low && value <= field.high && (!field.whole || Number.isInteger(value));
+    case byNumber:
+      return typeof value === 'number' && value >= field.low && value <= field.high && (!field.whole || Number.isInteger(value));
     case byChoice: return field.values.includes(value);
     case byBoolean: return typeof value === 'boolean';
     default: return false;
@@ -142,7 +143,8 @@ export class Options<Table extends Checks> {
     const known = [...this.#fields.keys()];
     const takes = known.length === 0 ? 'it takes none' : `it takes ${known.join(', ')}`;
     const hint = didYouMean(key, known, '');
-    return new ArgumentError(nameOf(key, within), `${this.#owner} has no such ${within === '' ? 'option' : 'field'}; ${hint === '' ? '' : `${hint} `}${takes}`,
+    const kind = within === '' ? 'option' : 'field';
+    return new ArgumentError(nameOf(key, within), `${this.#owner} has no such ${kind}; ${hint === '' ? '' : `${hint} `}${takes}`,
       { expected: known.length === 0 ? 'no options' : `one of ${known.join(', ')}`, received: `'${key}'` });
   }
 

@@ -2,7 +2,7 @@
 // native/core/arguments.h), driven by the metadata of the operation's C++ visit().
 import { addon, type Addon, type FieldDescription, type ReportField } from './binding.ts';
 import { describeValue, isFixed, isObject, takeUnseen, typedArrayKind, type TypedArray } from './arrays.ts';
-import { DeviceArray, handleOf } from './device-array.ts';
+import { DeviceMemory, handleOf } from './device-memory.ts';
 import { refusal, WarploomError } from './errors.ts';
 import { required } from './known.ts';
 
@@ -79,7 +79,7 @@ const owned = -1, fixed = -2;
 
 /** The number of a device array; NaN, {@link owned} or {@link fixed} for a typed array; refuses everything else. */
 function packArray(name: string, part: string, value: unknown): number {
-  if (value instanceof DeviceArray) return handleOf(value, name, part);
+  if (value instanceof DeviceMemory) return handleOf(value, name, part);
   if (typedArrayKind(value) !== undefined) return takeUnseen(value as TypedArray) ? owned : isFixed(value as TypedArray) ? fixed : NaN;
   throw refusal(`${name}${part}`, 'a typed array or a DeviceArray', describeValue(value));
 }

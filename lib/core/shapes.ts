@@ -49,7 +49,9 @@ export function mapOf(check: Check): Check {
 }
 
 /** A list of entries: of `length` of them, or of `least` at least. */
-export function list<T>(check: Check<T>, { length, least = 0 }: { readonly length?: number; readonly least?: number } = {}): Check<readonly T[]> {
+export function list<T>(
+  check: Check<T>, { length, least = 0 }: { readonly length?: number; readonly least?: number } = {},
+): Check<readonly T[]> {
   return (value, name) => {
     if (!Array.isArray(value) || (length !== undefined && value.length !== length) || value.length < least) {
       const many = length !== undefined ? ` of ${length}` : least > 0 ? ` of at least ${least}` : '';

@@ -3,7 +3,7 @@ import { types } from 'node:util';
 import { describeValue } from '../core/arrays.ts';
 import { requireReals, type Reals, type RealType } from '../core/call.ts';
 import { anything, whole } from '../core/checks.ts';
-import { DeviceArray } from '../core/device-array.ts';
+import { DeviceArray } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { needed, normally, optionsOf, type ChecksOf } from '../core/options.ts';
 

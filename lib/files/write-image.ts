@@ -24,8 +24,9 @@ const numbers = <T>(length: number): Rule<T> => rule(`${length} numbers`, (value
   Array.isArray(value) && value.length === length && value.every((each) => typeof each === 'number'));
 
 const metaFields = optionsOf('meta', {
-  format: anything, sampleType: choice(sampleTypes), slope: rule<number>('a finite number that is not 0', (value) => Number.isFinite(value) && value !== 0),
-  intercept: number(), spacing: numbers<readonly [number, number, number]>(3), affine: numbers<readonly number[]>(16),
+  format: anything, sampleType: choice(sampleTypes), intercept: number(),
+  slope: rule<number>('a finite number that is not 0', (value) => Number.isFinite(value) && value !== 0),
+  spacing: numbers<readonly [number, number, number]>(3), affine: numbers<readonly number[]>(16),
   header: rule<Uint8Array>('bytes', (value) => holds(value, 'uint8')), description: anything, notes: anything,
 } satisfies ChecksOf<ImageMeta>);
 

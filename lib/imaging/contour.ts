@@ -1,7 +1,7 @@
 // Contours of level sets: closed rings by marching squares (Lorensen and Cline 1987 in the plane), with linear interpolation.
 import { describeValue } from '../core/arrays.ts';
 import { isArray, number, requireCount, requireNumbers, requireRange, whole } from '../core/checks.ts';
-import { DeviceArray } from '../core/device-array.ts';
+import { DeviceArray } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
 import { normally, optionsOf, type ChecksOf } from '../core/options.ts';

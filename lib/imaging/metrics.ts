@@ -3,7 +3,7 @@
 import { types } from 'node:util';
 import { describeValue, makeFloat64, typedCopy } from '../core/arrays.ts';
 import { abortSignal, anything, positive, requireNumber, requireRange, whole } from '../core/checks.ts';
-import { DeviceArray } from '../core/device-array.ts';
+import { DeviceArray } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
 import { needed, normally, optionsOf, type ChecksOf } from '../core/options.ts';

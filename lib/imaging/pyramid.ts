@@ -1,7 +1,6 @@
 // Pyramids of images: levels of half the extents, and the way of displacements back up.
 import { callOptions, viewOf } from '../core/call.ts';
-import type { DeviceArray } from '../core/device-array.ts';
-import { resultArray, type Device } from '../core/device.ts';
+import { type Device, type DeviceArray, resultArray } from '../core/device.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { type CheckedImage, type Pixels } from '../files/image.ts';
 import { axesOf } from './warp.ts';

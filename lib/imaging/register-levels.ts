@@ -1,7 +1,6 @@
 // The levels of a registration, the coarsest first, on the device of the call.
 import { callOptions, newReals, release, viewOf } from '../core/call.ts';
-import { DeviceArray } from '../core/device-array.ts';
-import { Device, inputArray, resultArray } from '../core/device.ts';
+import { Device, DeviceArray, inputArray, resultArray } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { elementAt, lastOf, required } from '../core/known.ts';
 import type { CallOptions } from '../core/progress.ts';

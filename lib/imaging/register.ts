@@ -5,7 +5,9 @@ import { checkImage, requireAlike, type CheckedImage, type Image, type Pixels } 
 import { requireLandmarks } from './landmarks.ts';
 import { registerLevels } from './register-levels.ts';
 import { axesOf, displacementData } from './warp.ts';
-import { registerOptions, type RegisterCall, type RegisterOptions, type RegisterResult, type TakenRegisterOptions } from './register-options.ts';
+import {
+  registerOptions, type RegisterCall, type RegisterOptions, type RegisterResult, type TakenRegisterOptions,
+} from './register-options.ts';
 
 function checkPair(reference: Image, template: Image): { fixed: CheckedImage; moving: CheckedImage } {
   const fixed = checkImage(reference, 'reference');

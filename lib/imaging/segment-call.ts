@@ -2,8 +2,7 @@
 import { makeResult } from '../core/arrays.ts';
 import { newReals, viewOf, withResults } from '../core/call.ts';
 import { abortSignal, anything } from '../core/checks.ts';
-import { DeviceArray } from '../core/device-array.ts';
-import { inputArray, resultArray, type RunResult } from '../core/device.ts';
+import { DeviceArray, inputArray, resultArray, type RunResult } from '../core/device.ts';
 import { lastOf } from '../core/known.ts';
 import type { Reports } from '../core/operations.gen.ts';
 import { optionsOf, type ChecksOf } from '../core/options.ts';

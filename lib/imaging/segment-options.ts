@@ -1,8 +1,7 @@
 // What `imaging.segment` takes and gives.
 import { callChecks, type CallInfo, type RealType } from '../core/call.ts';
 import { anything } from '../core/checks.ts';
-import type { DeviceArray } from '../core/device-array.ts';
-import type { Device } from '../core/device.ts';
+import type { Device, DeviceArray } from '../core/device.ts';
 import { choices } from '../core/operations.gen.ts';
 import { normally, optionsOf, parametersOf, rangesOf, type ChecksOf, type Taken } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';

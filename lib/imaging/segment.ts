@@ -2,7 +2,7 @@
 import { describeValue, holds, isObject } from '../core/arrays.ts';
 import { deviceFor, requireOut } from '../core/call.ts';
 import { anything, choice, positive } from '../core/checks.ts';
-import { DeviceArray } from '../core/device-array.ts';
+import { DeviceArray } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
 import { normally, optionsOf } from '../core/options.ts';
@@ -45,7 +45,9 @@ const shapes = {
 };
 
 /** The fields of the operation for a shape. */
-function shapeFields(shape: { readonly kind: keyof typeof shapes } & Record<string, unknown>, image: CheckedImage): Record<string, unknown> {
+function shapeFields(
+  shape: { readonly kind: keyof typeof shapes } & Record<string, unknown>, image: CheckedImage,
+): Record<string, unknown> {
   kind(shape.kind, 'initial.kind');
   const fields: Record<string, unknown> = shapes[shape.kind].read(shape, 'initial');
   const sides = [image.width, image.height, ...(image.depth > 1 ? [image.depth] : [])];

@@ -26,12 +26,13 @@ const layout: Check<Layout> = (value, name) => {
 
 /** Layouts of arrays of these names. */
 function layoutsOf<Name extends string>(arrayNames: readonly Name[]): Check<NonNullable<BatchOptions<Name>['layouts']>> {
+  const known: readonly string[] = arrayNames;
   return (value, name) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw refusal(name, 'an object of layouts', describeValue(value));
     }
     for (const [key, each] of Object.entries(value)) {
-      if (!(arrayNames as readonly string[]).includes(key)) throw refusal(`${name}.${key}`, `layouts of ${arrayNames.join(', ')}`, `one of ${key}`);
+      if (!known.includes(key)) throw refusal(`${name}.${key}`, `layouts of ${known.join(', ')}`, `one of ${key}`);
       if (each !== undefined) layout(each, `${name}.${key}`);
     }
   };

@@ -2,8 +2,7 @@
 import { elementTypeOf } from '../core/arrays.ts';
 import { newArray, release } from '../core/call.ts';
 import { refusal } from '../core/errors.ts';
-import { DeviceArray } from '../core/device-array.ts';
-import type { Device } from '../core/device.ts';
+import { type Device, DeviceArray } from '../core/device.ts';
 import { elementAt, required } from '../core/known.ts';
 import type { Taken } from '../core/options.ts';
 import type { batchChecks } from './options.ts';

@@ -1,6 +1,5 @@
 // The vocabulary of solvers of batched linear systems: arrays, layouts and the options that their calls share.
-import type { Device } from '../core/device.ts';
-import type { DeviceArray } from '../core/device-array.ts';
+import type { Device, DeviceArray } from '../core/device.ts';
 import { choices } from '../core/operations.gen.ts';
 
 /** A plain typed array of the two precisions; with `complex: true` it holds (real, imaginary) pairs. */

@@ -3,7 +3,7 @@
 import { describeValue, elementTypeOf, isReal as isRealArray, typedArrayKind } from '../core/arrays.ts';
 import { hasParts } from '../core/call.ts';
 import { refusal } from '../core/errors.ts';
-import { DeviceArray } from '../core/device-array.ts';
+import { DeviceArray } from '../core/device.ts';
 import type {
   Band, ComplexNumber, ElementType, Layout, RealArray, SplitComplex, Strides, Vector,
 } from './types.ts';

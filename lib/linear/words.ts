@@ -1,7 +1,6 @@
 // Where a call's words per system are while it runs, and how they become its SystemStatuses.
 import { makeResult } from '../core/arrays.ts';
-import { DeviceArray } from '../core/device-array.ts';
-import { resultArray, type Device, type RunResult } from '../core/device.ts';
+import { type Device, DeviceArray, resultArray, type RunResult } from '../core/device.ts';
 import { elementAt } from '../core/known.ts';
 import type { Reports } from '../core/operations.gen.ts';
 import { SystemStatuses, type NotedWords } from './status.ts';

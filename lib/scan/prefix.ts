@@ -4,8 +4,7 @@ import {
   callChecks, callOptions, deviceFor, newReals, requireOut, requireReals, viewOf, withResults, type CallInfo, type Reals, type RealType,
 } from '../core/call.ts';
 import { anything, choice, whole } from '../core/checks.ts';
-import { DeviceArray } from '../core/device-array.ts';
-import type { Device } from '../core/device.ts';
+import { type Device, DeviceArray } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { maxElements } from '../core/limits.ts';
 import { choices } from '../core/operations.gen.ts';

@@ -1,5 +1,6 @@
 // From source to graph in one call. Stages are loaded by the first call that needs them.
 import { describeValue } from '../core/arrays.ts';
+import { requireCount, requireText } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { required } from '../core/known.ts';
 import { snapshot } from '../core/snapshot.ts';
@@ -12,7 +13,7 @@ import type { ParameterValues } from './elaborate/parameters.ts';
 import type { Checked } from './front/checked.ts';
 import type { SyntaxLimits } from './front/lexer.ts';
 import type { StreamGraph } from './graph.ts';
-import { requireFields, requireInteger, requireText } from './require.ts';
+import { requireFields } from './require.ts';
 import { requireStop, timeOver } from './stop.ts';
 
 /** A program's text, its files (names and declarations of all are known in each), or a stream made by `filter`, `pipeline` and so on. */
@@ -42,12 +43,12 @@ const limitNames = ['syntaxLimits', 'limits'] as const;
 function checkOptions(options: CompileOptions): void {
   requireFields('options', options, 'options');
   requireStop(options, 'options.');
-  for (const name of ['file', 'main'] as const) if (options[name] !== undefined) requireText(`options.${name}`, options[name]);
+  for (const name of ['file', 'main'] as const) if (options[name] !== undefined) requireText(options[name], `options.${name}`);
   for (const name of limitNames) {
     if (options[name] === undefined) continue;
     requireFields(`options.${name}`, options[name], 'limits by name');
     for (const [limit, value] of Object.entries(options[name])) {
-      if ((value as unknown) !== Infinity) requireInteger(`options.${name}.${limit}`, value, 0);
+      if ((value as unknown) !== Infinity) requireCount(value, `options.${name}.${limit}`, 0);
     }
   }
   for (const name of ['parameters', 'files'] as const) if (options[name] !== undefined) requireFields(`options.${name}`, options[name],

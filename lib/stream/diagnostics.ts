@@ -1,7 +1,8 @@
 // What the compiler has to say about a program: errors and warnings with their place in the source.
+import { requireCount, requireText } from '../core/checks.ts';
 import { WarploomError } from '../core/errors.ts';
 import type { Span } from './ast.ts';
-import { requireFields, requireInteger, requireText } from './require.ts';
+import { requireFields } from './require.ts';
 
 /** One finding. */
 export interface Diagnostic {
@@ -139,16 +140,15 @@ function excerpt(diagnostic: Diagnostic, text: string): string[] {
 /** Refuses what is no diagnostic of a program with files. */
 function checkDiagnostic(diagnostic: Diagnostic, program: { readonly files: readonly SourceFile[] }): void {
   requireFields('diagnostic', diagnostic, 'a diagnostic');
-  for (const name of ['code', 'severity', 'message', 'hint', 'file'] as const) requireText(`diagnostic.${name}`, diagnostic[name]);
-  for (const name of ['line', 'column', 'endLine', 'endColumn'] as const) requireInteger(`diagnostic.${name}`, diagnostic[name], 1,
-    2 ** 31);
+  for (const name of ['code', 'severity', 'message', 'hint', 'file'] as const) requireText(diagnostic[name], `diagnostic.${name}`);
+  for (const name of ['line', 'column', 'endLine', 'endColumn'] as const) requireCount(diagnostic[name], `diagnostic.${name}`, 1, 2 ** 31);
   requireFields('diagnostic.span', diagnostic.span, 'a place in the source');
-  for (const name of ['file', 'start', 'end'] as const) requireInteger(`diagnostic.span.${name}`, diagnostic.span[name], 0);
+  for (const name of ['file', 'start', 'end'] as const) requireCount(diagnostic.span[name], `diagnostic.span.${name}`, 0);
   requireFields('program', program, 'a program with files', ['files']);
   const file = program.files[diagnostic.span.file];
   if (file === undefined) return;
   requireFields(`program.files[${diagnostic.span.file}]`, file, 'a file with name and text');
-  requireText(`program.files[${diagnostic.span.file}].text`, file.text);
+  requireText(file.text, `program.files[${diagnostic.span.file}].text`);
 }
 
 /** A diagnostic as lines for people: what and where, the line of source with a mark, and the hint. */

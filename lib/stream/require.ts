@@ -1,5 +1,6 @@
 // Arguments of the public functions: refused by name where they are not what they should be.
 import { describeValue } from '../core/arrays.ts';
+import { requireCount, requireText } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import type { StreamGraph } from './graph.ts';
 import { checkProgramGraph } from './require-graph.ts';
@@ -20,29 +21,12 @@ export function requireList(argument: string, value: unknown, expected: string):
   if (!Array.isArray(value) && !ArrayBuffer.isView(value)) throw refusal(argument, expected, describeValue(value));
 }
 
-/** Refuses what is no integer of a range. */
-export function requireInteger(argument: string, value: unknown, low: number, high = Number.MAX_SAFE_INTEGER): void {
-  if (Number.isSafeInteger(value) && (value as number) >= low && (value as number) <= high) return;
-  throw refusal(argument, high === Number.MAX_SAFE_INTEGER ? `an integer of at least ${low}` : `an integer from ${low} to ${high}`,
-    describeValue(value));
-}
-
-/** Refuses what is no function. */
-export function requireCallback(argument: string, value: unknown): void {
-  if (typeof value !== 'function') throw refusal(argument, 'a function', describeValue(value));
-}
-
-/** Refuses what is no text. */
-export function requireText(argument: string, value: unknown): void {
-  if (typeof value !== 'string') throw refusal(argument, 'a text', describeValue(value));
-}
-
 /** Refuses a list that does not hold, for each of `count` things, an integer of at least `low`. */
 export function requireCounts(argument: string, value: unknown, count: number, low = 0): void {
   requireList(argument, value, `${count} integers`);
   const list = value as ArrayLike<unknown>;
   if (list.length !== count) throw refusal(argument, `${count} integers`, `${list.length} values`);
-  for (let i = 0; i < count; ++i) requireInteger(`${argument}[${i}]`, list[i], low);
+  for (let i = 0; i < count; ++i) requireCount(list[i], `${argument}[${i}]`, low);
 }
 
 /** Refuses a list in which something is no finite number of at least 0, or that has not `count` of them. */
@@ -103,9 +87,9 @@ export function requireSteps(argument: string, steps: readonly { readonly actor:
   requireList(argument, steps, 'steps with actor and count');
   for (const [i, step] of steps.entries()) {
     requireFields(`${argument}[${i}]`, step, 'an actor and a count');
-    requireInteger(`${argument}[${i}].actor`, step.actor, 0);
+    requireCount(step.actor, `${argument}[${i}].actor`, 0);
     if (step.actor >= actors) throw refusal(`${argument}[${i}].actor`, `an actor below ${actors}`, String(step.actor));
-    requireInteger(`${argument}[${i}].count`, step.count, 0, 1e8);
+    requireCount(step.count, `${argument}[${i}].count`, 0, 1e8);
   }
 }
 
@@ -119,14 +103,14 @@ export function requireRateGraph(graph: unknown): void {
   const { actors, channels } = graph as SdfGraph;
   for (const [i, actor] of actors.entries()) {
     requireFields(`graph.actors[${i}]`, actor, 'an actor with id and name');
-    requireInteger(`graph.actors[${i}].id`, actor.id, 0);
-    requireText(`graph.actors[${i}].name`, actor.name);
+    requireCount(actor.id, `graph.actors[${i}].id`, 0);
+    requireText(actor.name, `graph.actors[${i}].name`);
   }
   for (const [i, channel] of channels.entries()) {
     requireFields(`graph.channels[${i}]`, channel, 'a channel with ends and rates');
     const at = `graph.channels[${i}]`;
-    requireInteger(`${at}.id`, channel.id, 0);
-    for (const end of ['from', 'to'] as const) requireInteger(`${at}.${end}`, channel[end], 0, Math.max(actors.length - 1, 0));
+    requireCount(channel.id, `${at}.id`, 0);
+    for (const end of ['from', 'to'] as const) requireCount(channel[end], `${at}.${end}`, 0, Math.max(actors.length - 1, 0));
     const bytes: unknown = channel.bytesPerItem;
     if (bytes !== undefined && typeof bytes !== 'number') throw refusal(`${at}.bytesPerItem`, 'a number of bytes', describeValue(bytes));
     for (const name of rates) if (typeof channel[name] !== 'number') throw refusal(`${at}.${name}`,

@@ -34,7 +34,7 @@ const bothEnds = optionsOf('both ends', { left: anything, right: anything });
 
 function checkEnd(end: unknown, name: string, equation: EquationName): CheckedEnd {
   if (typeof end === 'object' && end !== null) {
-    const { value } = endFields.read(end as { readonly kind?: unknown; readonly value?: unknown }, name);
+    const { value } = endFields.read<{ readonly value?: unknown }>(end, name);
     if (value !== undefined && equation === 'kuramoto-sivashinsky') {
       throw refusal(`${name}.value`, 'none: dirichlet ends of kuramoto-sivashinsky hold u = u_xx = 0', describeValue(value));
     }
@@ -52,7 +52,7 @@ export function checkEnds(boundary: unknown, equation: EquationName, normal: Bou
     const end = checkEnd(given, 'boundary', equation);
     return { left: end, right: end };
   }
-  const { left, right } = bothEnds.read(given as { readonly left?: unknown; readonly right?: unknown }, 'boundary');
+  const { left, right } = bothEnds.read<{ readonly left?: unknown; readonly right?: unknown }>(given, 'boundary');
   const ends = { left: checkEnd(left, 'boundary.left', equation), right: checkEnd(right, 'boundary.right', equation) };
   if ((ends.left.kind === 'periodic') !== (ends.right.kind === 'periodic')) {
     const odd = ends.left.kind === 'periodic' ? 'right' : 'left';
@@ -99,7 +99,8 @@ const known = choice(variants);
 /** The name of a variant. */
 const variantName: Check<Variant> = (value, name) => {
   if (value === 'cpu-swept') {
-    throw refusal(name, "'cpu-tiled', as this variant is called now (its tiles overlap, which those of the swept rule do not)", "'cpu-swept'");
+    const expected = "'cpu-tiled', as this variant is called now (its tiles overlap, which those of the swept rule do not)";
+    throw refusal(name, expected, describeValue(value));
   }
   known(value, name);
 };

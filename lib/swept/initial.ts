@@ -185,7 +185,7 @@ const gasConditions = {
 export const gasCondition: Condition = (initial, name, grid) => {
   const { n, batch, x, length, gamma } = grid;
   if (typeof initial === 'object' && initial !== null && 'density' in initial) {
-    const { density, velocity, pressure } = gasFields.read(initial as { density?: unknown; velocity?: unknown; pressure?: unknown }, name);
+    const { density, velocity, pressure } = gasFields.read<Readonly<Partial<Record<keyof GasState, unknown>>>>(initial, name);
     // Arrays given outside a list may hold all problems.
     const whole = name === 'initial' && isReal(density) && density.length === batch * n ? batch : 1;
     requireArray(density, `${name}.density`, whole * n);
@@ -197,7 +197,8 @@ export const gasCondition: Condition = (initial, name, grid) => {
   const given = named(initial, name, gasConditions);
   if (given === undefined) return undefined;
   if (given['kind'] === 'wave') return wave(given, name, grid);
-  const { left, right, diaphragm = 0.5 } = given['kind'] === 'sod' ? { ...sod, diaphragm: undefined } : given as { left: unknown; right: unknown; diaphragm: number | undefined };
+  const { left, right, diaphragm } = given['kind'] === 'sod' ? { ...sod, diaphragm: 0.5 }
+    : given as { left: unknown; right: unknown; diaphragm: number };
   requireGasState(left, `${name}.left`);
   requireGasState(right, `${name}.right`);
   return conserved(n, gamma, (i) => (x[i]! < diaphragm * length ? left : right));

@@ -57,7 +57,9 @@ const modeOptions = optionsOf('HeatAdi.modeFactor', checks);
 const advanceOptions = optionsOf('HeatAdi.advance', cancelChecks);
 
 /** Diffusivity dt / 2 over the squares of the cell's sides. */
-function sharesOf({ diffusivity, dx, dy = dx, dt }: Taken<Omit<HeatAdiOptions, 'initial'>, typeof checks>): { alongX: number; alongY: number } {
+function sharesOf(
+  { diffusivity, dx, dy = dx, dt }: Taken<Omit<HeatAdiOptions, 'initial'>, typeof checks>,
+): { alongX: number; alongY: number } {
   const half = (diffusivity * dt) / 2;
   return { alongX: requireRange(half / (dx * dx), 'dt'), alongY: requireRange(half / (dy * dy), 'dt') };
 }

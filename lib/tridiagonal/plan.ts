@@ -1,7 +1,6 @@
 // tridiagonal.plan: one matrix, or a batch of them, and many right-hand sides.
 import { makeInt32 } from '../core/arrays.ts';
-import { DeviceArray } from '../core/device-array.ts';
-import { Device, inputArray, resultArray } from '../core/device.ts';
+import { Device, DeviceArray, inputArray, resultArray } from '../core/device.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
 import { callChecks, deviceFor, release } from '../core/call.ts';
 import { anything, choice } from '../core/checks.ts';

@@ -1,7 +1,6 @@
 // tridiagonal.vjp: the gradient of a solve, by one solve with the adjoint matrix.
 import { elementTypeOf, makeResult } from '../core/arrays.ts';
-import { DeviceArray } from '../core/device-array.ts';
-import { resultArray, type Device } from '../core/device.ts';
+import { type Device, DeviceArray, resultArray } from '../core/device.ts';
 import { ArgumentError, refusal } from '../core/errors.ts';
 import { required } from '../core/known.ts';
 import { callChecks, deviceFor, release } from '../core/call.ts';
@@ -96,7 +95,7 @@ function problemOf(options: Taken<VjpOptions, typeof checks>): Problem {
   requireVector(cotangent, 'cotangent');
   const layouts = { ...options.layouts };
   const layout = layouts.rhs ?? layouts.solution ?? options.layout;
-  if (layout !== undefined) Object.assign(layouts, { rhs: layout, solution: layout });
+  Object.assign(layouts, { rhs: layout, solution: layout });
   const problem = laidOutLike(resolveProblem({ ...options, layouts }, { cotangent, solution }), 'solution', 'rhs');
   vectorView(solution, problem.type, problem.layoutOf('rhs'), problem.shape, 'solution');
   vectorView(cotangent, problem.type, problem.layoutOf('rhs'), problem.shape, 'cotangent');

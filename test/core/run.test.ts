@@ -1,8 +1,7 @@
 // Device.run: where arguments lie, how results come back, cancellation, progress and order.
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { ArgumentError, QueueFullError } from '../../lib/core/errors.ts';
-import { DeviceArray } from '../../lib/core/device-array.ts';
-import { openDevice, type Device } from '../../lib/core/device.ts';
+import { type Device, DeviceArray, openDevice } from '../../lib/core/device.ts';
 import { eachBackend } from '../support/backends.ts';
 import { validParameters, viewOf, type LooseParameters, type LooseView } from '../support/valid-parameters.ts';
 

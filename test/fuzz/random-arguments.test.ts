@@ -3,8 +3,7 @@
 // WARPLOOM_FUZZ_CALLS and WARPLOOM_FUZZ_SEED ask for more of them.
 import { ok, strictEqual } from 'node:assert/strict';
 import { addon } from '../../lib/core/binding.ts';
-import { DeviceArray } from '../../lib/core/device-array.ts';
-import { openDevice, type Device } from '../../lib/core/device.ts';
+import { type Device, DeviceArray, openDevice } from '../../lib/core/device.ts';
 import { WarploomError } from '../../lib/core/errors.ts';
 import { Random } from '../support/random.ts';
 import { coveredOperations, validParameters, type LooseParameters, type LooseView } from '../support/valid-parameters.ts';

@@ -1,7 +1,6 @@
 // imaging.cosineTransform on every backend, against sums of cosines.
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
-import type { Device } from '../../lib/core/device.ts';
-import { DeviceArray } from '../../lib/core/device-array.ts';
+import { type Device, DeviceArray } from '../../lib/core/device.ts';
 import { cosineTransform } from '../../lib/imaging/cosine.ts';
 import { deviceOf, eachBackend, hasBackend, type BackendName } from '../support/backends.ts';
 import { Random } from '../support/random.ts';

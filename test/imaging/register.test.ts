@@ -1,8 +1,7 @@
 // imaging.register on every backend: known displacements, both measures, both variants, misuse.
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { DeviceArray } from '../../lib/core/device-array.ts';
-import { openDevice, type Device } from '../../lib/core/device.ts';
+import { type Device, DeviceArray, openDevice } from '../../lib/core/device.ts';
 import { targetRegistrationError } from '../../lib/imaging/metrics.ts';
 import { registrationPair } from '../../lib/imaging/phantoms.ts';
 import { register } from '../../lib/imaging/register.ts';

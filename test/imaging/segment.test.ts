@@ -1,8 +1,7 @@
 // Active contours: what they find on known shapes, their energy, and that every backend, variant and number of threads gives the same bits.
 import { deepStrictEqual, notStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import type { DeviceArray } from '../../lib/core/device-array.ts';
-import { openDevice, type Device } from '../../lib/core/device.ts';
+import { type Device, type DeviceArray, openDevice } from '../../lib/core/device.ts';
 import {
   addNoise, contourRings, diceEitherWay, discs, ringArea, segment, type Image, type SegmentOptions, type SegmentVariant,
 } from '../../lib/imaging/index.ts';

@@ -1,7 +1,6 @@
 // imaging.warp and imaging.jacobian on every backend.
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
-import { DeviceArray } from '../../lib/core/device-array.ts';
-import type { Device } from '../../lib/core/device.ts';
+import { type Device, DeviceArray } from '../../lib/core/device.ts';
 import { jacobian } from '../../lib/imaging/jacobian.ts';
 import { warp } from '../../lib/imaging/warp.ts';
 import { deviceOf, eachBackend, hasBackend } from '../support/backends.ts';

@@ -2,11 +2,10 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { ArgumentError } from '../../lib/core/errors.ts';
-import type { DeviceArray } from '../../lib/core/device-array.ts';
+import type { Device, DeviceArray } from '../../lib/core/device.ts';
 import {
   scan, scanDepths, scanOperators, type ScanAlgorithm, type ScanDepth, type ScanOperator, type ScanOptions,
 } from '../../lib/scan/index.ts';
-import type { Device } from '../../lib/core/device.ts';
 import { eachBackend, type BackendName } from '../support/backends.ts';
 import { Random } from '../support/random.ts';
 

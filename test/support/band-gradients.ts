@@ -1,5 +1,5 @@
 // The gradients of vjp by the bands, summed one by one in JavaScript.
-import type { DeviceArray } from '../../lib/core/device-array.ts';
+import type { DeviceArray } from '../../lib/core/device.ts';
 import { type Problem } from '../../lib/linear/problem.ts';
 import { resolveProblem } from '../../lib/tridiagonal/problem.ts';
 import type {

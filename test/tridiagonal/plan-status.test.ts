@@ -1,6 +1,6 @@
 // What plans say of bad input, of one matrix for a batch, and under `check`; and what they keep.
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
-import { DeviceArray } from '../../lib/core/device-array.ts';
+import { DeviceArray } from '../../lib/core/device.ts';
 import { elementTypes, plan, solve } from '../../lib/tridiagonal/index.ts';
 import { eachBackend } from '../support/backends.ts';
 import { makeProblem } from '../support/problem.ts';

@@ -1,8 +1,7 @@
 // Batches beyond a few thousand systems: their words stay on the device, a summary comes back, and what it cannot say is
 // fetched only where something failed.
 import { deepStrictEqual, ok, strictEqual, throws } from 'node:assert/strict';
-import { DeviceArray } from '../../lib/core/device-array.ts';
-import type { Device } from '../../lib/core/device.ts';
+import { type Device, DeviceArray } from '../../lib/core/device.ts';
 import { plan, solve, SystemStatuses, workspace } from '../../lib/tridiagonal/index.ts';
 import { eachBackend, type BackendName } from '../support/backends.ts';
 

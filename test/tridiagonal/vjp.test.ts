@@ -1,6 +1,6 @@
 // vjp: band gradients against sums in JavaScript, in every layout; where its inputs are read, and where its results are.
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
-import { DeviceArray } from '../../lib/core/device-array.ts';
+import { DeviceArray } from '../../lib/core/device.ts';
 import { elementTypes, solve, vjp, type Band, type ComplexNumber, type RealArray, type Vector, type VjpOptions } from '../../lib/tridiagonal/index.ts';
 import { bandGradients } from '../support/band-gradients.ts';
 import { eachBackend } from '../support/backends.ts';

@@ -53,7 +53,8 @@ export function formatNpyImage(image: CheckedImage<Float32Array | Float64Array>,
 const extent = whole(1, 2 ** 30);
 const layoutFields = optionsOf('a raw layout', {
   width: needed(extent), height: needed(extent), depth: normally(extent, 1), channels: normally(extent, 1),
-  sampleType: needed(choice(sampleTypes)), littleEndian: normally(truth, true), offset: normally(whole(0), 0), interleaved: normally(truth, false),
+  sampleType: needed(choice(sampleTypes)), littleEndian: normally(truth, true), offset: normally(whole(0), 0),
+  interleaved: normally(truth, false),
 } satisfies ChecksOf<RawLayout>);
 
 /** Checks the layout that a caller describes. */

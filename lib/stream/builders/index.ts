@@ -1,10 +1,11 @@
 // Streams made in TypeScript: filters whose code is StreamIt text, joined by functions whose types keep the ends together.
 import { describeValue, isObject, isReal } from '../../core/arrays.ts';
+import { requireText } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, lastOf } from '../../core/known.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import { defaultLimits } from '../elaborate/limits.ts';
-import { requireFields, requireList, requireText } from '../require.ts';
+import { requireFields, requireList } from '../require.ts';
 
 /** Types of channels that have a name in the language; `void` for no channel. Arrays and structs: their spelling, such as 'float[4]'. */
 export type ItemType = 'bit' | 'boolean' | 'int' | 'float' | 'double' | 'complex' | 'float2' | 'float3' | 'float4' | 'void' | (string & {});
@@ -46,7 +47,7 @@ export class StreamNode<out I extends ItemType, out O extends ItemType> {
   constructor(name: string, ends: { input: I; output: O }, parts: Parts) {
     const isName = typeof name === 'string' && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
     if (!isName) throw refusal('name', 'a name of letters, digits and underscores', describeValue(name));
-    for (const end of ['input', 'output'] as const) requireText(end, ends[end]);
+    for (const end of ['input', 'output'] as const) requireText(ends[end], end);
     this.name = name;
     this.input = ends.input;
     this.output = ends.output;
@@ -78,7 +79,7 @@ function isTyped(value: unknown): value is TypedConstant {
 export function typed(name: string, given: Constant | TypedConstant): TypedConstant {
   const value = snapshot(given);
   if (isTyped(value)) {
-    requireText(`constants.${name}.type`, value.type);
+    requireText(value.type, `constants.${name}.type`);
     return value;
   }
   let lengths = '';
@@ -103,8 +104,8 @@ export function typed(name: string, given: Constant | TypedConstant): TypedConst
 /** A filter whose code is StreamIt text. Faults in the text come as diagnostics from `toProgram`, `check` and `elaborate`. */
 export function filter<I extends ItemType, O extends ItemType>(options: FilterOptions<I, O>): StreamNode<I, O> {
   requireFields('options', options, 'options');
-  requireText('code', options.code);
-  if (options.declarations !== undefined) requireText('declarations', options.declarations);
+  requireText(options.code, 'code');
+  if (options.declarations !== undefined) requireText(options.declarations, 'declarations');
   if (options.constants !== undefined) requireFields('constants', options.constants, 'constants by name');
   const constants = Object.fromEntries(Object.entries(options.constants ?? {}).map(([name, value]) => {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw refusal('constants', 'names of letters, digits and underscores', `'${name}'`);
@@ -120,7 +121,7 @@ export function fromSource<I extends ItemType, O extends ItemType>(options: {
     readonly args?: readonly (Constant | TypedConstant)[];
 }): StreamNode<I, O> {
   requireFields('options', options, 'options');
-  for (const name of ['source', 'stream'] as const) requireText(name, options[name]);
+  for (const name of ['source', 'stream'] as const) requireText(options[name], name);
   if (options.args !== undefined) requireList('args', options.args, 'constants');
   const args = (options.args ?? []).map((value, i) => typed(String(i), value));
   return new StreamNode(options.stream, options, { kind: 'declared', source: options.source, stream: options.stream, args });

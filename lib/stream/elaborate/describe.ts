@@ -1,13 +1,17 @@
 // A graph and its code as text, for people and golden files.
+import { truth } from '../../core/checks.ts';
 import { elementAt } from '../../core/known.ts';
+import { normally, optionsOf } from '../../core/options.ts';
 import type { GraphTree, StreamGraph } from '../graph.ts';
 import { printed, scalar, typeText } from '../interpret/values.ts';
 import type { ConstantData, FilterCode, IrExpression, IrRates, IrStatement } from '../ir.ts';
-import { requireFields, withGraph } from '../require.ts';
+import { withGraph } from '../require.ts';
+
+const describeOptions = optionsOf('stream.describeGraph', { code: normally(truth, false) });
 
 /** The graph: hierarchy, nodes with their rates, channels. With `code`: the filters' code too. Equal graphs give equal texts. */
-export function describeGraph(graph: StreamGraph, options: { readonly code?: boolean } = {}): string {
-  requireFields('options', options, 'options');
+export function describeGraph(graph: StreamGraph, given: { readonly code?: boolean } = {}): string {
+  const options = describeOptions.read(given, 'options');
   return withGraph(graph, () => described(graph, options));
 }
 

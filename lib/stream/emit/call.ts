@@ -2,12 +2,11 @@
 import { rootOf } from '../elaborate/loops.ts';
 import { eachStatement } from '../interpret/walk.ts';
 import type { IrExpression, IrFunction, Variable } from '../ir.ts';
-import type { Block, Context, Frame } from './context.ts';
-import { assignSlots, evaluate, evaluateAll } from './expression.ts';
+import type { Context } from './context.ts';
+import { evaluate, evaluateAll } from './expression.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
-import { block, locate } from './statement.ts';
-import { Retry } from './writer.ts';
-import { zeros } from './memory.ts';
+import { runBody } from './frame.ts';
+import { locate } from './statement.ts';
 import { isPlace, type Binding, type Val } from './value.ts';
 
 /** Calls inside one another, beyond which recursion is taken not to end while code is made. */
@@ -90,50 +89,4 @@ function bindingOf(c: Context, arg: IrExpression, root: Variable): Binding | und
   }
   const { slots, place } = locate(c, arg);
   return place === undefined ? { kind: 'slots', slots } : { kind: 'memory', place: c.w.stablePlace(place) };
-}
-
-/**
- * Writes the body of a function. Where control returns from inside of loops and branches, the body becomes a block with a label (found
- * out by
- * making the code once more).
- */
-export function runBody(c: Context, body: Block, result: IrExpression['type'] | undefined): Val {
-  const outer = c.frame;
-  const isLabelled = c.options.lessons.labelled.has(body);
-  if (!isLabelled) {
-    const frame: Frame = c.frame = { body, label: undefined, result: undefined, level: c.level, value: undefined };
-    block(c, body);
-    c.frame = outer;
-    return frame.value ?? (result === undefined ? [] : zeros(c.w, result));
-  }
-  const { analysis, input, output } = c.options;
-  const slots = result === undefined ? undefined : c.variables(result);
-  c.materialise(analysis.assigned(body));
-  const [pops, pushes] = [analysis.count(body, 'pop'), analysis.count(body, 'push')];
-  c.makeEndsDynamic(pops, pushes);
-  const marks = [input?.enterBranches(pops ?? 0, false), output?.enterBranches(pushes ?? 0, true)];
-  const label = c.w.name('L');
-  c.frame = { body, label, result: slots, level: c.level, value: undefined };
-  c.w.open(c.dialect.openLabel(label));
-  ++c.level;
-  block(c, body);
-  --c.level;
-  c.w.close(c.dialect.closeLabel(label));
-  if (marks[0] !== undefined) input!.endBranches(marks[0]);
-  if (marks[1] !== undefined) output!.endBranches(marks[1]);
-  c.frame = outer;
-  return slots?.map(({ ex }) => ({ ...ex, stable: true })) ?? [];
-}
-
-/** What `return` does. True: nothing behind it is reached. */
-export function giveBack(c: Context, value: Val | undefined, type: IrExpression['type'] | undefined): boolean {
-  const { frame } = c;
-  if (frame.label !== undefined) {
-    if (value !== undefined) assignSlots(c, frame.result!, value, type!);
-    c.w.emit(c.dialect.leave(frame.label));
-    return true;
-  }
-  if (c.level > frame.level) throw new Retry('label', frame.body);
-  frame.value = value === undefined ? [] : c.w.stableValue(value);
-  return true;
 }

@@ -1,7 +1,7 @@
 // What the code of one firing is made in: bindings of variables, ends of channels, faults.
 import type { Span } from '../ast.ts';
 import { scalar } from '../interpret/values.ts';
-import type { FilterCode, IrStatement, IrType, StateVariable, Variable } from '../ir.ts';
+import type { FilterCode, IrExpression, IrStatement, IrType, StateVariable, Variable } from '../ir.ts';
 import type { Analysis } from '../plan/analysis.ts';
 import type { Dialect } from './dialect.ts';
 import type { Site, SiteKind } from '../lower/sites.ts';
@@ -38,7 +38,16 @@ export interface Fields {
   arrays(variable: StateVariable): { readonly i: string; readonly f: string; readonly d: string };
 }
 
+/** What writes code of its own inside of other code. */
+export interface Writing {
+  /** Writes a statement. True: what stands behind it is not reached. */
+  statement(c: Context, s: IrStatement): boolean;
+  /** Puts the body of a called function here. */
+  call(c: Context, e: Extract<IrExpression, { kind: 'call' }>): Val;
+}
+
 export interface FiringOptions {
+  readonly writing: Writing;
   readonly writer: Writer;
   readonly code: FilterCode;
   readonly analysis: Analysis;

@@ -5,7 +5,8 @@ import { countsOf, kindsIn, placesOf, type Kind } from '../plan/layout.ts';
 import { streamArrayName, streamArrays, type ProgramPlan } from '../plan/plan.ts';
 import { piecesText } from './pieces-cpp.ts';
 import { cppIncludes, cppPrelude } from './prelude-cpp.ts';
-import { writeProgram, type ArrayDeclaration, type ProgramText } from './program.ts';
+import { writeProgram } from './program.ts';
+import type { ArrayDeclaration, ProgramText } from './program-writer.ts';
 import { shareFunctions, type Call, type Written } from './share-cpp.ts';
 
 const plainName = /^[A-Za-z_][A-Za-z0-9_]*$/;

@@ -2,7 +2,6 @@
 import { binaryOf, conversionOf, mathOf, unaryOf } from '../interpret/arithmetic.ts';
 import { vectorSizes } from '../interpret/values.ts';
 import type { IrExpression, IrType, ScalarName, StateVariable, Variable } from '../ir.ts';
-import { callFunction } from './call.ts';
 import type { Context } from './context.ts';
 import { countsOf, fieldOf, kindOf, kindOfType, kinds, placesOf } from '../plan/layout.ts';
 import { explode, loadValue, spill, storeValue } from './memory.ts';
@@ -29,7 +28,7 @@ export function evaluate(c: Context, e: IrExpression): Val {
     case 'field': return field(c, e);
     case 'part': return [parts(c, e.vector)[e.part]!];
     case 'compose': return evaluateAll(c, e.parts).map((part) => scalarOf(part));
-    case 'call': return callFunction(c, e);
+    case 'call': return c.options.writing.call(c, e);
     case 'math': return math(c, e);
     case 'pop': return input(c).pop();
     case 'peek': return input(c).peek(scalar(c, e.index), rangeOf(c, e.index));

@@ -4,15 +4,17 @@ import type { GraphNode } from '../graph.ts';
 import type { IrType, StateVariable, Variable } from '../ir.ts';
 import type { Step } from '../schedule/index.ts';
 import type { Site } from '../lower/sites.ts';
-import { Context, type Lessons, type Style } from './context.ts';
-import { runBody } from './call.ts';
+import { Context, type Lessons, type Style, type Writing } from './context.ts';
+import { callFunction } from './call.ts';
+import { runBody } from './frame.ts';
 import { End, type Registers } from './ends.ts';
 import { countsOf, kinds, placesOf, type Kind } from '../plan/layout.ts';
 import { together } from './loop.ts';
 import { externalArrays, moverFiring, type MoverNode } from './movers.ts';
 import { firingSize, type External, type Group } from '../plan/plan.ts';
 import { rounds } from '../plan/rounds.ts';
-import type { FunctionText, ProgramWriter } from './program.ts';
+import type { FunctionText, ProgramWriter } from './program-writer.ts';
+import { statement } from './statement.ts';
 import { sizeOfType, type Binding, type Ex, type Place } from './value.ts';
 import { Retry, Writer } from './writer.ts';
 
@@ -33,6 +35,8 @@ interface Kept {
   readonly kind: Kind;
   readonly from: string;
 }
+
+const writing: Writing = { statement, call: callFunction };
 
 export class FunctionMaker {
   readonly #p: ProgramWriter;
@@ -211,7 +215,7 @@ export class FunctionMaker {
     const { code } = node;
     const w = this.#w;
     return new Context({
-      writer: w, code, analysis: this.#p.plan.analyses.get(code)!, node: node.id, style: this.#style(node), lessons: this.#lessons,
+      writing, writer: w, code, analysis: this.#p.plan.analyses.get(code)!, node: node.id, style: this.#style(node), lessons: this.#lessons,
       fields: { arrays: (variable) => this.#fieldArrays(node.id, code.state, variable) }, state: this.#stateOf(node.id, code.state),
       site: (site) => this.#site(site), input: this.#end(node, 0, true, isFirst), output: this.#end(node, 0, false, isFirst),
       iteration: () => w.stable({ text: this.#keep(`it${node.id}`, 'i', `wl_it[${node.id}]`), kind: 'i', stable: false }),

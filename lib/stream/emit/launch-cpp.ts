@@ -1,6 +1,6 @@
 // Launches in a generated C++ program: threads of one process, a barrier of their own, tables of tasks that come with the run.
 import { endKinds, type LaunchPlan } from '../plan/launches.ts';
-import type { ProgramText } from './program.ts';
+import type { ProgramText } from './program-writer.ts';
 import type { Call } from './share-cpp.ts';
 
 /** Heads that a program on several threads needs besides. */

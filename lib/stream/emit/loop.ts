@@ -5,7 +5,6 @@ import { continues, leaves } from '../plan/analysis.ts';
 import type { Context } from './context.ts';
 import { conditionOf, scalar } from './expression.ts';
 import { rangeOf } from './ranges.ts';
-import { statement } from './statement.ts';
 
 type Loop = Extract<IrStatement, { kind: 'loop' }>;
 /** Contexts of the firings that are written together; one in most cases. */
@@ -17,13 +16,13 @@ const mostTurns = 4096;
 /** Writes a statement of several firings, which share the course of their loops where it does not depend on data. */
 export function together(all: Together, s: IrStatement): boolean {
   const [c, ...others] = all;
-  if (others.length === 0) return statement(c, s);
+  if (others.length === 0) return c.options.writing.statement(c, s);
   if (s.kind === 'block') return s.statements.some((part) => together(all, part));
   if (s.kind === 'loop' && isShared(all, s)) {
     loop(all, s);
     return false;
   }
-  return all.map((each) => statement(each, s)).some(Boolean);
+  return all.map((each) => each.options.writing.statement(each, s)).some(Boolean);
 }
 
 /** Whether a loop goes the same way in all firings: what it counts depends on nothing else. */
@@ -69,7 +68,7 @@ export function loop(all: Together, s: Loop): void {
   const entry = new Map<Variable, IrExpression>();
   for (const part of s.initial) {
     if (part.kind === 'declare' && part.value !== undefined) entry.set(part.variable, part.value);
-    statement(c, part);
+    c.options.writing.statement(c, part);
     if (part.kind === 'declare') for (const each of others) each.bindings.set(part.variable, c.bindings.get(part.variable)!);
   }
   if (s.condition !== undefined && isShort(c, s)) unroll(all, s, s.condition);
@@ -99,7 +98,7 @@ function unroll(all: Together, s: Loop, condition: NonNullable<Loop['condition']
     if (test === undefined) throw new Error('the end of a loop is not known');
     if (test === 0) return;
     together(all, s.body);
-    for (const part of s.step) statement(c, part);
+    for (const part of s.step) c.options.writing.statement(c, part);
   }
   throw new Error('a loop has more turns than were found');
 }
@@ -200,7 +199,7 @@ function keep(all: Together, s: Loop, entry: ReadonlyMap<Variable, IrExpression>
   if (site !== undefined) w.emit(c.dialect.tick(site));
   if (!s.atLeastOnce) leaveUnless(c, s);
   if (!body(all, s)) {
-    for (const part of s.step) statement(c, part);
+    for (const part of s.step) c.options.writing.statement(c, part);
     for (const { end, mark, each: items } of ends) end.nextTurn(mark, items);
     if (s.atLeastOnce) leaveUnless(c, s);
   }
@@ -228,7 +227,7 @@ function body(all: Together, s: Loop): boolean {
   const outer = c.continueLabel;
   const label = c.continueLabel = c.w.name('L');
   c.w.open(c.dialect.openLabel(label));
-  statement(c, s.body);
+  c.options.writing.statement(c, s.body);
   c.w.close(c.dialect.closeLabel(label));
   c.continueLabel = outer;
   return false;

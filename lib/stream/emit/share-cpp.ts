@@ -2,7 +2,7 @@
 // which become parameters. What a compiler takes then grows with the kinds of nodes, not with their number.
 import { cppType } from './dialect-cpp.ts';
 import type { Kind } from '../plan/layout.ts';
-import type { FunctionText } from './program.ts';
+import type { FunctionText } from './program-writer.ts';
 
 /** Something in a function that others of its shape may have otherwise. */
 interface Slot {

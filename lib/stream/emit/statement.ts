@@ -2,7 +2,7 @@
 import type { IrExpression, IrPlace, IrStatement } from '../ir.ts';
 import { rootOf } from '../elaborate/loops.ts';
 import { leaves } from '../plan/analysis.ts';
-import { giveBack } from './call.ts';
+import { giveBack } from './frame.ts';
 import { type Block, type Context } from './context.ts';
 import { assignSlots, conditionOf, evaluate, fieldPlace, index, movedPlace, parts, scalar } from './expression.ts';
 import { loop } from './loop.ts';

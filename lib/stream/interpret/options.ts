@@ -1,8 +1,9 @@
 // Options and results of the interpreter, and the kinds of options of runs, whatever the back end.
 import { describeValue } from '../../core/arrays.ts';
+import { requireCount } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
 import { requireStop } from '../stop.ts';
-import { requireFields, requireInteger, requireList } from '../require.ts';
+import { requireFields, requireList } from '../require.ts';
 import type { RunLimits } from './limits.ts';
 
 /** Options of `interpret`. */
@@ -66,9 +67,8 @@ export function checkRun(options: object): void {
   }
   if (limits !== undefined) {
     requireFields('options.limits', limits, 'limits by name');
-    for (const [name, value] of Object.entries(limits as object)) if (value !== Infinity) requireInteger(`options.limits.${name}`, value,
-      0);
+    for (const [name, value] of Object.entries(limits as object)) if (value !== Infinity) requireCount(value, `options.limits.${name}`, 0);
   }
-  if (seed !== undefined) requireInteger('options.seed', seed, Number.MIN_SAFE_INTEGER);
+  if (seed !== undefined) requireCount(seed, 'options.seed', Number.MIN_SAFE_INTEGER);
   requireStop({ signal }, 'options.');
 }

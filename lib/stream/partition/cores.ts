@@ -1,6 +1,7 @@
 // Work for N equal CPU cores: stateless actors are cut into slices of their firings, aligned along the stream so that a slice
 // mostly reads what its own core wrote; actors with state and loops stay whole. The cores meet at a barrier once a launch.
-import { refusal } from '../../core/errors.ts';
+import { requireCount, rule, whole } from '../../core/checks.ts';
+import { needed, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { fireAll } from '../schedule/init.ts';
 import { Marking, type Step } from '../schedule/marking.ts';
 import type { SteadyState } from '../schedule/steady.ts';
@@ -8,7 +9,7 @@ import { isLoop, stronglyConnected } from '../schedule/topology.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { checkCosts, type CostTable } from './costs.ts';
 import type { FiringPlace } from './pipeline-check.ts';
-import { requireFields, requireInteger, requireList, requireRateGraph, requireSteady } from '../require.ts';
+import { requireFields, requireList, requireRateGraph, requireSteady } from '../require.ts';
 
 /** Firings `from` to `from + count − 1` of an actor's firings in one iteration. */
 export interface CoreSlice {
@@ -53,6 +54,14 @@ export interface CoreOptions {
   /** Most bytes of all buffers together; default 256 MiB. A single steady state per iteration is never refused. */
   readonly maxBufferBytes?: number;
 }
+
+/** Infinity is no limit. */
+const bound = rule<number>('a number of at least 0', (value) => typeof value === 'number' && value >= 0);
+
+const coreOptions = optionsOf('stream.assignToCores', {
+  cores: needed(whole(1, mostCores)), minMultiplier: normally(whole(1, 2 ** 20), 1), maxMultiplier: normally(whole(1, 2 ** 20), 1024),
+  tolerance: normally(bound, 0.02), maxBufferBytes: normally(bound, 2 ** 28),
+} satisfies ChecksOf<CoreOptions>);
 
 /** Actors that are placed together. */
 interface Unit {
@@ -215,16 +224,8 @@ function stagesOf(graph: SdfGraph, steady: SteadyState, units: readonly Unit[], 
 export function assignToCores(graph: SdfGraph, steady: SteadyState, costs: CostTable, options: CoreOptions): CorePlan {
   requireRateGraph(graph);
   requireSteady(graph, steady);
-  requireFields('options', options, 'options with the number of cores');
+  const { cores, minMultiplier, maxMultiplier, tolerance, maxBufferBytes } = coreOptions.read(options, 'options');
   checkCosts(graph, costs);
-  const { cores, minMultiplier = 1, maxMultiplier = 1024, tolerance = 0.02, maxBufferBytes = 2 ** 28 } = options;
-  const limits = [
-    ['cores', cores, mostCores], ['minMultiplier', minMultiplier, 2 ** 20], ['maxMultiplier', maxMultiplier, 2 ** 20],
-  ] as const;
-  for (const [name, value, most] of limits) {
-    if (Number.isSafeInteger(value) && value >= 1 && value <= most) continue;
-    throw refusal(`options.${name}`, `an integer from 1 to ${most}`, String(value));
-  }
   const units = unitsOf(graph, steady, costs);
   const whole = Math.max(0, ...units.map(({ isWhole, work }) => isWhole ? work : 0));
   const bound = Math.max(units.reduce((sum, { work }) => sum + work, 0) / cores, whole);
@@ -252,8 +253,8 @@ export function placesOf(graph: SdfGraph, plan: CorePlan): FiringPlace[][] {
     requireList(`plan.programs[${i}]`, slices, 'slices of firings');
     for (const [at, slice] of slices.entries()) {
       requireFields(`plan.programs[${i}][${at}]`, slice, 'an actor with its firings');
-      requireInteger(`plan.programs[${i}][${at}].actor`, slice.actor, 0, graph.actors.length - 1);
-      for (const name of ['from', 'count'] as const) requireInteger(`plan.programs[${i}][${at}].${name}`, slice[name], 0, 1e8);
+      requireCount(slice.actor, `plan.programs[${i}][${at}].actor`, 0, graph.actors.length - 1);
+      for (const name of ['from', 'count'] as const) requireCount(slice[name], `plan.programs[${i}][${at}].${name}`, 0, 1e8);
     }
   }
   const places: FiringPlace[][] = graph.actors.map(() => []);

@@ -1,6 +1,7 @@
 // Instance partitioning (section 4.5.2.2): firings of the filters of one kind of processor spread over its processors, by (4.13), (4.14).
 import { describeValue } from '../../core/arrays.ts';
-import { requireFields, requireInteger, requireList, requireSizes } from '../require.ts';
+import { requireCount } from '../../core/checks.ts';
+import { requireFields, requireList, requireSizes } from '../require.ts';
 import { refusal } from '../../core/errors.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import { LinearModel, type Term } from '../schedule/lp.ts';
@@ -34,7 +35,7 @@ function check(classes: readonly InstanceClass[], processors: number): void {
   requireList('classes', classes, 'classes of instances');
   for (const [at, each] of classes.entries()) {
     requireFields(`classes[${at}]`, each, 'a class with count and time');
-    requireInteger(`classes[${at}].count`, each.count, 0);
+    requireCount(each.count, `classes[${at}].count`, 0);
     if (!(typeof each.time === 'number' && each.time >= 0 && each.time < Infinity)) {
       throw refusal(`classes[${at}].time`, 'microseconds ≥ 0', describeValue(each.time));
     }

@@ -1,10 +1,11 @@
 // The instances of a software pipeline, what they wait for, and lower bounds of the initiation interval (sections 3.2 and 3.5).
+import { requireCount } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import { isLoop, stronglyConnected } from '../schedule/topology.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { packingBound } from './packing.ts';
-import { requireFields, requireInteger, requireList, requireRateGraph, requireSizes } from '../require.ts';
+import { requireFields, requireList, requireRateGraph, requireSizes } from '../require.ts';
 
 /** What is to be pipelined on identical processors (multiprocessors of a GPU). Times are in any one unit. */
 export interface PipelineProblem {
@@ -45,7 +46,7 @@ export function checkProblem(problem: PipelineProblem): void {
   requireFields('problem', problem, 'a problem with graph, repetitions, tokens and delays');
   const { graph, repetitions, tokens, delays, processors } = problem;
   requireRateGraph(graph);
-  requireInteger('processors', processors, 1, 2 ** 20);
+  requireCount(processors, 'processors', 1, 2 ** 20);
   requireSizes('repetitions', repetitions);
   requireSizes('delays', delays);
   requireSizes('tokens', tokens);
@@ -116,11 +117,11 @@ export interface IntervalBounds {
 
 /** Largest ratio of Σ time to Σ distance over the cycles of a graph in which every cycle has a distance. */
 export function cycleRatio(nodes: number, edges: readonly { from: number; to: number; time: number; distance: number }[]): number {
-  requireInteger('nodes', nodes, 0, 1e7);
+  requireCount(nodes, 'nodes', 0, 1e7);
   requireList('edges', edges, 'edges with from, to, time and distance');
   for (const [i, edge] of edges.entries()) {
     requireFields(`edges[${i}]`, edge, 'an edge with from, to, time and distance');
-    for (const end of ['from', 'to'] as const) requireInteger(`edges[${i}].${end}`, edge[end], 0, nodes - 1);
+    for (const end of ['from', 'to'] as const) requireCount(edge[end], `edges[${i}].${end}`, 0, nodes - 1);
     requireSizes(`edges[${i}]`, [edge.time, edge.distance]);
   }
   let best = 0;
@@ -196,7 +197,7 @@ export function intervalBounds(problem: PipelineProblem, instances = instancesOf
 /** Firings per iteration multiplied: the loop over the graph unrolled. */
 export function unroll(problem: PipelineProblem, times: number): PipelineProblem {
   checkProblem(problem);
-  requireInteger('times', times, 1);
+  requireCount(times, 'times', 1);
   return { ...problem, repetitions: problem.repetitions.map((count) => count * times) };
 }
 

@@ -1,7 +1,8 @@
 // Work of known sizes on equal processors: longest first, then repeated re-splitting of pairs, with a bound on what is possible.
 import { describeValue } from '../../core/arrays.ts';
+import { requireCount } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
-import { requireInteger, requireSizes } from '../require.ts';
+import { requireSizes } from '../require.ts';
 
 /** Which processor each job goes to. */
 export interface Packing {
@@ -13,7 +14,7 @@ const mostProcessors = 2 ** 20;
 
 function checkJobs(sizes: readonly number[], processors: number): void {
   requireSizes('sizes', sizes);
-  requireInteger('processors', processors, 1, mostProcessors);
+  requireCount(processors, 'processors', 1, mostProcessors);
 }
 
 /**

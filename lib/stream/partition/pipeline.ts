@@ -1,11 +1,12 @@
 // Software pipelines on identical processors: from an assignment of instances to stages, starts and buffers; and the scalable
 // scheduler, which packs instances, unrolls until they pack well, and proves how far it is from the bound.
+import { requireCount } from '../../core/checks.ts';
 import { isLoop, stronglyConnected } from '../schedule/topology.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { checkProblem, instancesOf, requireInstances, intervalBounds, unroll, type Instances, type IntervalBounds,
   type PipelineProblem } from './instances.ts';
 import { packJobs } from './packing.ts';
-import { requireCounts, requireFields, requireInteger, requireList } from '../require.ts';
+import { requireCounts, requireFields, requireList } from '../require.ts';
 
 /** Where an instance runs: w, o and f of the paper. */
 export interface InstancePlace {
@@ -95,15 +96,15 @@ export function realise(problem: PipelineProblem, instances: Instances, processo
   checkProblem(problem);
   requireFields('instances', instances, 'instances, as stream.instancesOf gives them', ['first', 'actor', 'dependences']);
   const count = instances.actor.length;
-  for (const actor of instances.actor) requireInteger('instances.actor', actor, 0, problem.graph.actors.length - 1);
-  for (const first of instances.first) requireInteger('instances.first', first, 0, count);
+  for (const actor of instances.actor) requireCount(actor, 'instances.actor', 0, problem.graph.actors.length - 1);
+  for (const first of instances.first) requireCount(first, 'instances.first', 0, count);
   for (const [i, dependence] of instances.dependences.entries()) {
     requireFields(`instances.dependences[${i}]`, dependence, 'a dependence with from, to and distance');
-    for (const end of ['from', 'to'] as const) requireInteger(`instances.dependences[${i}].${end}`, dependence[end], 0, count - 1);
-    requireInteger(`instances.dependences[${i}].distance`, dependence.distance, 0);
+    for (const end of ['from', 'to'] as const) requireCount(dependence[end], `instances.dependences[${i}].${end}`, 0, count - 1);
+    requireCount(dependence.distance, `instances.dependences[${i}].distance`, 0);
   }
   requireCounts('processor', processor, count);
-  for (const at of processor) requireInteger('processor', at, 0, problem.processors - 1);
+  for (const at of processor) requireCount(at, 'processor', 0, problem.processors - 1);
   if (ranked !== undefined) requireList('rank', ranked, 'a number for each instance');
   const rank = ranked === undefined ? ranks(instances) : [...ranked];
   const stage = stages && areStages(instances, processor, rank, stages) ? stages : leastStages(instances, processor, rank);
@@ -227,7 +228,7 @@ export function coarsen(problem: PipelineProblem, pipeline: Pipeline,
   n: number): { problem: PipelineProblem; pipeline: Pipeline } | undefined {
   checkProblem(problem);
   requireFields('pipeline', pipeline, 'a pipeline with places', ['places']);
-  requireInteger('n', n, 1, 2 ** 20);
+  requireCount(n, 'n', 1, 2 ** 20);
   const channels = problem.graph.channels.map((channel) => ({
     ...channel, push: channel.push * n, pop: channel.pop * n, peek: channel.pop * (n - 1) + channel.peek,
   }));

@@ -1,9 +1,10 @@
 // Modulo scheduling of section 4.8: stages of actors, transfers and shuffles once a task partition is known.
+import { requireCount } from '../../core/checks.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import { topologicalOrder } from '../schedule/topology.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { peekingActors } from './costs.ts';
-import { requireCounts, requireFields, requireInteger, requireList, requireRateGraph } from '../require.ts';
+import { requireCounts, requireFields, requireList, requireRateGraph } from '../require.ts';
 
 /** An operation on a channel between its ends. */
 export interface ChannelOperation {
@@ -70,7 +71,7 @@ export function validateStages(graph: SdfGraph, onGpu: readonly boolean[], plan:
   requireCounts('plan.stages', plan.stages, graph.actors.length);
   for (const [i, operation] of plan.operations.entries()) {
     requireFields(`plan.operations[${i}]`, operation, 'an operation with channel, kind and stage');
-    requireInteger(`plan.operations[${i}].stage`, operation.stage, Number.MIN_SAFE_INTEGER);
+    requireCount(operation.stage, `plan.operations[${i}].stage`, Number.MIN_SAFE_INTEGER);
   }
   const problems: string[] = [];
   const looks = (actor: number): boolean => graph.channels.some(({ to, peek, pop }) => to === actor && peek > pop);

@@ -1,8 +1,9 @@
 // The task-partitioning problem (section 4.5.1): which actors run on the GPU, with transfers, shuffles and deshuffles.
+import { requireCount } from '../../core/checks.ts';
 import { isLoop, stronglyConnected } from '../schedule/topology.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { checkCosts, peekingActors, type CostTable } from './costs.ts';
-import { requireCounts, requireFields, requireInteger, requireList } from '../require.ts';
+import { requireCounts, requireFields, requireList } from '../require.ts';
 
 /** What is to be partitioned. */
 export interface TaskProblem {
@@ -67,8 +68,8 @@ export function checkTask(problem: TaskProblem): void {
   const { graph, repetitions, costs, cores, multiprocessors, fixed } = problem;
   checkCosts(graph, costs);
   requireCounts('repetitions', repetitions, graph.actors.length);
-  requireInteger('cores', cores, 1);
-  requireInteger('multiprocessors', multiprocessors, 1);
+  requireCount(cores, 'cores', 1);
+  requireCount(multiprocessors, 'multiprocessors', 1);
   if (fixed !== undefined) requireList('fixed', fixed, 'a boolean for each actor');
 }
 

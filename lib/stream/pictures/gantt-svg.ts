@@ -1,8 +1,9 @@
 // A software-pipelined launch as a picture: processors downwards, time to the right, a bar for every piece of work, coloured by its stage.
+import { requireCount, requireText } from '../../core/checks.ts';
 import { elementAt } from '../../core/known.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { colours, escaped, rounded, svgDocument, textAt } from './svg.ts';
-import { requireFields, requireInteger, requireList, requireRateGraph, requireSizes, requireText } from '../require.ts';
+import { requireFields, requireList, requireRateGraph, requireSizes } from '../require.ts';
 
 /** A piece of work in a launch. Times in microseconds. */
 export interface GanttBar {
@@ -27,13 +28,13 @@ export function ganttSvg(graph: SdfGraph, bars: readonly GanttBar[], processors:
   requireList('bars', bars, 'bars of firings');
   for (const [i, bar] of bars.entries()) {
     requireFields(`bars[${i}]`, bar, 'a bar');
-    requireInteger(`bars[${i}].actor`, bar.actor, 0, graph.actors.length - 1);
+    requireCount(bar.actor, `bars[${i}].actor`, 0, graph.actors.length - 1);
     requireSizes(`bars[${i}]`, [bar.processor, bar.start, bar.time, bar.stage]);
-    requireText(`bars[${i}].what`, bar.what);
+    requireText(bar.what, `bars[${i}].what`);
   }
-  requireInteger('processors', processors, 0, 4096);
+  requireCount(processors, 'processors', 0, 4096);
   requireSizes('interval', [interval]);
-  requireText('title', title);
+  requireText(title, 'title');
   const width = left + plotWidth + 30, height = top + processors * rowHeight + 40;
   const across = (time: number) => left + (interval > 0 ? time / interval : 0) * plotWidth;
   const rows = Array.from({ length: processors }, (_, row) => {

@@ -1,11 +1,12 @@
 // The graph as a picture: filters with their rates, splitters, joiners, channels with their types and initial items.
+import { requireText } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt } from '../../core/known.ts';
 import { ratesOf } from '../elaborate/to-sdf.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import { typeText } from '../interpret/values.ts';
 import { colours, escaped, rounded, svgDocument, textAt } from './svg.ts';
-import { requireText, withGraph } from '../require.ts';
+import { withGraph } from '../require.ts';
 
 /** Nodes beyond which a picture would be no help and its layout would take minutes. */
 const mostNodes = 3000;
@@ -52,7 +53,7 @@ const legend = [['stateless', '#e9f3ec'], ['peeks', '#d7ecf9'], ['with state', '
  * @throws ArgumentError for graphs of more than 3000 nodes
  */
 export async function graphSvg(graph: StreamGraph, title = 'stream graph'): Promise<string> {
-  requireText('title', title);
+  requireText(title, 'title');
   return withGraph(graph, () => drawn(graph, title));
 }
 

@@ -1,11 +1,12 @@
 // Filters whose firings are worth running several at a time: sums over long loops, each step of which waits for the one before, overlap
 // with those of other firings. And firings that need not run at all, because the next filter throws away what they push.
 import { known } from '../elaborate/fold.ts';
-import type { GraphNode } from '../graph.ts';
+import type { GraphNode, StreamGraph } from '../graph.ts';
 import { eachExpression, eachStatement, expressionsOf, operands } from '../interpret/walk.ts';
 import type { FilterCode, IrExpression, IrStatement, Variable } from '../ir.ts';
 import { type Analysis, leaves } from './analysis.ts';
-import type { ProgramPlan } from './plan.ts';
+import type { SteadyState } from '../schedule/index.ts';
+import type { SdfGraph } from '../sdf.ts';
 
 /** Turns from which on a loop is worth it. */
 const leastTurns = 8;
@@ -62,8 +63,15 @@ export interface LiveFirings {
 
 const all: LiveFirings = { period: 1, live: [0] };
 
+/** How often nodes fire, and what channels move. */
+interface FiringRates {
+  readonly graph: StreamGraph;
+  readonly sdf: SdfGraph;
+  readonly steady: SteadyState;
+}
+
 /** Firings of a node in steady states that the filter behind it uses. */
-export function liveFirings({ graph, sdf, steady }: Pick<ProgramPlan, 'graph' | 'sdf' | 'steady'>, node: GraphNode): LiveFirings {
+export function liveFirings({ graph, sdf, steady }: FiringRates, node: GraphNode): LiveFirings {
   const [channel] = node.outputs;
   if (node.outputs.length !== 1 || channel === undefined || steady.residual[channel]! > 0) return all;
   const { to, push, pop, peek } = sdf.channels[channel]!;

@@ -1,8 +1,9 @@
 // Balance equations: how often each actor fires in one steady state (section 2.3.2: k_u O_uv = k_v I_uv for every channel).
-import { requireFields, requireInteger } from '../require.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { describeValue } from '../../core/arrays.ts';
+import { whole } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
+import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { ScheduleError } from './error.ts';
 import { adjacency, checkGraph, describeChannel, type Adjacency } from './topology.ts';
 
@@ -84,6 +85,11 @@ function spread(graph: SdfGraph, { inputs, outputs }: Adjacency, root: number, r
   return members;
 }
 
+/** Reads the limits of a schedule. @internal */
+export const scheduleLimits = optionsOf('limits of schedules', {
+  maxFirings: normally(whole(1), kMaxFirings),
+} satisfies ChecksOf<ScheduleLimits>);
+
 /**
  * Primitive firing rates: the least positive integers k with k_from · push = k_to · pop on every channel, by actor.
  * Parts of the graph that no channel joins are primitive each on its own. Exact for any rates.
@@ -91,10 +97,8 @@ function spread(graph: SdfGraph, { inputs, outputs }: Adjacency, root: number, r
  */
 export function repetitions(graph: SdfGraph, limits: ScheduleLimits = {}): number[] {
   checkGraph(graph);
-  requireFields('limits', limits, 'limits');
-  if (limits.maxFirings !== undefined) requireInteger('limits.maxFirings', limits.maxFirings, 1);
+  const { maxFirings: limit } = scheduleLimits.read(limits, 'limits');
   checkZeroRates(graph);
-  const limit = limits.maxFirings ?? kMaxFirings;
   const ends = adjacency(graph);
   const rates: (Ratio | undefined)[] = graph.actors.map(() => undefined);
   const counts = graph.actors.map(() => 0n);

@@ -1,10 +1,10 @@
 // The initialisation schedule: prework once, and enough firings that every peeking actor finds its window in the steady state.
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
-import { kMaxFirings, type ScheduleLimits } from './balance.ts';
+import { scheduleLimits, type ScheduleLimits } from './balance.ts';
 import { ScheduleError } from './error.ts';
 import { actorsWithPrework, appendStep, firstRates, itemsPopped, type Marking, type Step } from './marking.ts';
 import { adjacency, describeChannel, stronglyConnected, type Adjacency } from './topology.ts';
-import { requireCounts, requireFields, requireInteger, requireRateGraph } from '../require.ts';
+import { requireCounts, requireRateGraph } from '../require.ts';
 
 /** Least number of producer firings after which `needed` items have come. */
 function firingsFor(channel: SdfChannel, needed: number): number {
@@ -100,9 +100,7 @@ function starved(graph: SdfGraph, channel: SdfChannel, members: readonly number[
 export function initFirings(graph: SdfGraph, rates: readonly number[], limits: ScheduleLimits = {}): number[] {
   requireRateGraph(graph);
   requireCounts('rates', rates, graph.actors.length, 1);
-  requireFields('limits', limits, 'limits');
-  if (limits.maxFirings !== undefined) requireInteger('limits.maxFirings', limits.maxFirings, 1);
-  return new InitCounts(graph, rates, limits.maxFirings ?? kMaxFirings).counts;
+  return new InitCounts(graph, rates, scheduleLimits.read(limits, 'limits').maxFirings).counts;
 }
 
 /**

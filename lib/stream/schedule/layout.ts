@@ -4,8 +4,9 @@
 // in chapter 4). Lane l of a group of `width` threads owns column l: `total / width` items that follow each other in the stream.
 // Position and stream index depend on `total` and `width` alone, so producer and consumer agree whatever their rates are.
 import { describeValue, holds } from '../../core/arrays.ts';
+import { requireCount } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
-import { requireFields, requireInteger } from '../require.ts';
+import { requireFields } from '../require.ts';
 
 /** Width of chapter 3: the greatest common divisor of the block sizes it considers. */
 export const kBlockGroup = 128;
@@ -24,8 +25,8 @@ export interface LayoutEnd {
 
 function checkEnd(end: LayoutEnd, width: number): void {
   requireFields('end', end, 'an end with rate, threads and instances');
-  for (const name of ['rate', 'threads', 'instances'] as const) requireInteger(name, end[name], 1);
-  requireInteger('width', width, 1);
+  for (const name of ['rate', 'threads', 'instances'] as const) requireCount(end[name], name, 1);
+  requireCount(width, 'width', 1);
 }
 
 /** Items of one steady state; throws {@link ArgumentError} unless all parts are positive integers and threads fill whole groups. */
@@ -36,7 +37,7 @@ export function layoutItems(end: LayoutEnd, width: number): number {
 }
 
 function checkNumbers(numbers: Readonly<Record<string, number>>): void {
-  for (const [name, x] of Object.entries(numbers)) requireInteger(name, x, 0);
+  for (const [name, x] of Object.entries(numbers)) requireCount(x, name, 0);
 }
 
 /** Stream index of the item at `position` of the shuffled buffer: the argument of b in (3.15). `total` is a multiple of `width`. */

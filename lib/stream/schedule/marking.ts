@@ -1,8 +1,9 @@
 // Items on the channels while actors fire: the state that the makers of schedules work on (validate.ts has its own).
+import { requireCount } from '../../core/checks.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { ScheduleError } from './error.ts';
 import { adjacency, type Adjacency } from './topology.ts';
-import { requireFields, requireInteger, requireRateGraph, requireSizes } from '../require.ts';
+import { requireFields, requireRateGraph, requireSizes } from '../require.ts';
 
 /** One entry of a schedule: `count` firings of `actor` in a row. */
 export interface Step {
@@ -35,7 +36,7 @@ export function actorsWithPrework(graph: SdfGraph): boolean[] {
 export function itemsPushed(channel: SdfChannel, count: number): number {
   requireFields('channel', channel, 'a channel with rates');
   requireSizes('channel.push', [channel.push, firstRates(channel).push]);
-  requireInteger('count', count, 0);
+  requireCount(count, 'count', 0);
   return count === 0 ? 0 : firstRates(channel).push + (count - 1) * channel.push;
 }
 
@@ -43,7 +44,7 @@ export function itemsPushed(channel: SdfChannel, count: number): number {
 export function itemsPopped(channel: SdfChannel, count: number): number {
   requireFields('channel', channel, 'a channel with rates');
   requireSizes('channel.pop', [channel.pop, firstRates(channel).pop]);
-  requireInteger('count', count, 0);
+  requireCount(count, 'count', 0);
   return count === 0 ? 0 : firstRates(channel).pop + (count - 1) * channel.pop;
 }
 

@@ -1,7 +1,8 @@
 // Shape of a dataflow graph: who feeds whom, loops, and orders that respect the channels.
+import { callback, requireCount } from '../../core/checks.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { ScheduleError } from './error.ts';
-import { requireCallback, requireFields, requireInteger, requireList, requireRateGraph } from '../require.ts';
+import { requireFields, requireList, requireRateGraph } from '../require.ts';
 
 /** Channels of each actor, by actor id, in the order of their ids. */
 export interface Adjacency {
@@ -25,8 +26,8 @@ export function adjacency(graph: SdfGraph): Adjacency {
 export function describeChannel(graph: SdfGraph, channel: SdfChannel): string {
   requireRateGraph(graph);
   requireFields('channel', channel, 'a channel of the graph');
-  requireInteger('channel.id', channel.id, 0);
-  for (const end of ['from', 'to'] as const) requireInteger(`channel.${end}`, channel[end], 0, graph.actors.length - 1);
+  requireCount(channel.id, 'channel.id', 0);
+  for (const end of ['from', 'to'] as const) requireCount(channel[end], `channel.${end}`, 0, graph.actors.length - 1);
   return `channel ${channel.id} (${graph.actors[channel.from]!.name} → ${graph.actors[channel.to]!.name})`;
 }
 
@@ -125,7 +126,7 @@ export interface Components {
 /** Components of the graph, or of the part of it whose channels `keeps` accepts. Linear time, no recursion. */
 export function stronglyConnected(graph: SdfGraph, keeps: (channel: SdfChannel) => boolean = () => true): Components {
   requireRateGraph(graph);
-  requireCallback('keeps', keeps);
+  callback(keeps, 'keeps');
   const successors: number[][] = graph.actors.map(() => []);
   for (const channel of graph.channels) if (keeps(channel)) successors[channel.from]!.push(channel.to);
   const { component, components } = new ComponentSearch(successors);
@@ -145,7 +146,7 @@ export function isLoop(graph: SdfGraph, members: readonly number[]): boolean {
  */
 export function topologicalOrder(graph: SdfGraph, keeps: (channel: SdfChannel) => boolean = () => true): number[] | undefined {
   requireRateGraph(graph);
-  requireCallback('keeps', keeps);
+  callback(keeps, 'keeps');
   const waiting = graph.actors.map(() => 0);
   const kept = graph.channels.filter((channel) => channel.from !== channel.to && keeps(channel));
   const targets: number[][] = graph.actors.map(() => []);

@@ -1,8 +1,10 @@
 // @domain@.@operation@: result[i] = factor * values[i].
-import { describeValue, elementTypeOf, makeTypedArray } from '../core/arrays.ts';
-import { implicitDevice, type Device } from '../core/device.ts';
+import { describeValue, elementTypeOf, makeResult } from '../core/arrays.ts';
+import { callChecks, deviceFor } from '../core/call.ts';
+import { number } from '../core/checks.ts';
+import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
-import { callFields, checkOptions, optionTable, realFrom } from '../core/options.ts';
+import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
 
 /** Options of {@link @camel@}. */
@@ -13,21 +15,24 @@ export interface @Camel@Options extends CallOptions {
   readonly device?: Device;
 }
 
-const table = optionTable({ factor: realFrom(-Infinity), ...callFields });
+// After `npm run generate`, factor is ...parametersOf('@domain@.@operation@', 'factor'): range and default of visit().
+const readOptions = optionsOf('@domain@.@camel@', {
+  factor: normally(number(), 1), ...callChecks,
+} satisfies ChecksOf<@Camel@Options>);
 
 /**
  * Multiplies every element by `factor`.
  * @throws ArgumentError naming the argument, before any work
  */
-export async function @camel@<V extends Float32Array | Float64Array>(values: V, options: @Camel@Options = {}): Promise<V> {
+export async function @camel@<V extends Float32Array | Float64Array>(values: V, given: @Camel@Options = {}): Promise<V> {
+  const options = readOptions.read(given);
   const type = elementTypeOf(values);
   if (type !== 'float32' && type !== 'float64') {
     throw refusal('values', 'a Float32Array or a Float64Array', describeValue(values));
   }
-  checkOptions(table, options, '@domain@.@camel@');
-  const { factor = 1, signal, onProgress } = options;
-  const device = options.device ?? implicitDevice();
-  const result = makeTypedArray(type, values.length) as V;
+  const { factor, signal, onProgress } = options;
+  const device = deviceFor(options, [values]);
+  const result = makeResult(type, values.length) as V;
   await device.run('@domain@.@operation@', {
     type, n: values.length, factor, values: { data: values }, result: { data: result },
   }, { signal, onProgress });

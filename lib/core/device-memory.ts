@@ -1,37 +1,31 @@
-// Arrays in a device's memory.
+// Memory of a device, as arrays hold it. DeviceArray (device.ts) adds the device itself: the two name each other.
 import { addon } from './binding.ts';
 import {
   describeValue, elementBytes, elementTypeOf, holds, makeResult, numbersPerElement, requireElementType, takeUnseen, typedArrayName,
   typeNumber, type ElementType, type TypedArray,
 } from './arrays.ts';
 import type { Attention } from './attention.ts';
-import type { Device } from './device.ts';
 import { traceTransfer, type TransferTrace } from './diagnostics.ts';
 import { DisposedError, refusal } from './errors.ts';
 import { rethrow } from './native-error.ts';
 import { cancellable, requireOptions, type CallOptions } from './progress.ts';
 
-/** @internal What an array needs to know of its device. */
+/** What an array's memory needs to know of its device. */
 export interface Owner {
-  readonly device: Device;
+  readonly backend: string;
   readonly handle: number;
   readonly cancel: (id: number) => void;
   readonly attention: Attention | undefined;
 }
 
-/**
- * `length` elements of `type` in a device's memory, made by `Device.array`. Operations take it wherever
- * they take a typed array, and work on it in place; calls on one device run in the order they were made,
- * so a chain needs no `await` between its links. Free it with `using`, {@link dispose}, or leave it to the
- * garbage collector, which knows its size. Freeing an array that a pending call uses is safe.
- */
-export class DeviceArray {
-  readonly device: Device;
+/** `length` elements of `type` in a device's memory: what a `DeviceArray` is beside its device. */
+export abstract class DeviceMemory {
   readonly type: ElementType;
   /** Elements; a complex element counts once. */
   readonly length: number;
   #handle = 0;
   #disposed = false;
+  readonly #backend: string;
   readonly #cancel: (id: number) => void;
   readonly #attention: Attention | undefined;
 
@@ -41,8 +35,8 @@ export class DeviceArray {
   }
 
   /** @internal Use `Device.array`. */
-  constructor({ device, cancel, attention }: Owner, type: ElementType, length: number) {
-    this.device = device;
+  constructor({ backend, cancel, attention }: Owner, type: ElementType, length: number) {
+    this.#backend = backend;
     this.type = type;
     this.length = length;
     this.#cancel = cancel;
@@ -91,9 +85,9 @@ export class DeviceArray {
   }
 
   /** Copies all elements of an array of the same type, length and device. */
-  copyFrom(other: DeviceArray, options: CallOptions = {}): Promise<void> {
+  copyFrom(other: DeviceMemory, options: CallOptions = {}): Promise<void> {
     try {
-      if (!(other instanceof DeviceArray)) throw refusal('other', 'a DeviceArray', describeValue(other));
+      if (!(other instanceof DeviceMemory)) throw refusal('other', 'a DeviceArray', describeValue(other));
       return this.#transfer('copy', this.bytes, options, (id) =>
         addon().copy(this.#use('array'), other.#use('other'), id));
     } catch (error) {
@@ -125,7 +119,7 @@ export class DeviceArray {
   #transfer<T>(direction: TransferTrace['direction'], bytes: number, options: CallOptions,
     start: (id: number) => Promise<T>): Promise<T> {
     requireOptions(options);
-    return traceTransfer(() => ({ direction, bytes, backend: this.device.backend }), () =>
+    return traceTransfer(() => ({ direction, bytes, backend: this.#backend }), () =>
       cancellable({ signal: options.signal }, this.#cancel, (id) => {
         const transfer = start(id);
         return this.#attention?.pay(transfer) ?? transfer;
@@ -133,19 +127,18 @@ export class DeviceArray {
   }
 
   /** @internal The addon's number of an array that is in use under `name`. */
-  static handleOf(this: void, array: DeviceArray, name: string, part = ''): number {
+  static handleOf(this: void, array: DeviceMemory, name: string, part = ''): number {
     return array.#disposed ? array.#use(`${name}${part}`) : array.#handle;
   }
 
-  /** @internal Makes an array of zeros or of `source`'s elements, taken now. */
-  static async allocate(
-    this: void, owner: Owner, type: ElementType, length: number, source: TypedArray | undefined, options: CallOptions,
-  ): Promise<DeviceArray> {
+  /** @internal Gives a new array its memory: zeros, or `source`'s elements, taken now. */
+  static async allocate<A extends DeviceMemory>(
+    this: void, array: A, owner: Owner, source: TypedArray | undefined, options: CallOptions,
+  ): Promise<A> {
     requireOptions(options);
-    const array = new DeviceArray(owner, type, length);
     try {
       await cancellable({ signal: options.signal }, owner.cancel, (id) => {
-        const [handle, made] = addon().allocate(owner.handle, array, typeNumber(type), length, source, id);
+        const [handle, made] = addon().allocate(owner.handle, array, typeNumber(array.type), array.length, source, id);
         array.#handle = handle;
         return made;
       });
@@ -156,28 +149,25 @@ export class DeviceArray {
     return array;
   }
 
-  /** @internal Makes an array at once, which gets its memory with its first use; see `resultArray`. */
-  static reserve(this: void, owner: Owner, type: ElementType, length: number, zeroed: boolean): DeviceArray {
-    const array = new DeviceArray(owner, type, length);
+  /** @internal Announces a new array at once, which gets its memory with its first use; see `resultArray`. */
+  static reserve<A extends DeviceMemory>(this: void, array: A, owner: Owner, zeroed: boolean): A {
     try {
-      array.#handle = addon().reserve(owner.handle, array, typeNumber(type), length, zeroed);
+      array.#handle = addon().reserve(owner.handle, array, typeNumber(array.type), array.length, zeroed);
     } catch (error) {
       rethrow(error);
     }
     return array;
   }
 
-  /** @internal Makes an array of the elements that `source` has now at once; see `inputArray`. */
-  static taking(this: void, owner: Owner, source: TypedArray | DeviceArray, type?: ElementType): DeviceArray {
-    const shape = source instanceof DeviceArray ? source : arrayShape(source, type);
-    if (source instanceof DeviceArray) {
-      const copy = DeviceArray.reserve(owner, shape.type, shape.length, false);
+  /** @internal Gives a new array the elements that `source` has now, at once; see `inputArray`. */
+  static taking<A extends DeviceMemory>(this: void, array: A, owner: Owner, source: TypedArray | DeviceMemory): A {
+    if (source instanceof DeviceMemory) {
+      const copy = DeviceMemory.reserve(array, owner, false);
       addon().copy(copy.#handle, source.#use('source'), 0).catch(ignore);
       return copy;
     }
-    const array = new DeviceArray(owner, shape.type, shape.length);
     try {
-      const [handle, made] = addon().allocate(owner.handle, array, typeNumber(shape.type), shape.length, source, 0);
+      const [handle, made] = addon().allocate(owner.handle, array, typeNumber(array.type), array.length, source, 0);
       array.#handle = handle;
       made.catch(ignore); // the calls that use the array fail as well
     } catch (error) {
@@ -190,13 +180,13 @@ export class DeviceArray {
 function ignore(): void {}
 
 /** @internal */
-export const handleOf = DeviceArray.handleOf;
+export const handleOf = DeviceMemory.handleOf;
 /** @internal */
-export const allocateArray = DeviceArray.allocate;
+export const allocateArray = DeviceMemory.allocate;
 /** @internal */
-export const reserveArray = DeviceArray.reserve;
+export const reserveArray = DeviceMemory.reserve;
 /** @internal */
-export const takeArray = DeviceArray.taking;
+export const takeArray = DeviceMemory.taking;
 
 /** Type and length of a new array from the arguments of `Device.array`. */
 export function arrayShape(source: TypedArray, type: unknown): { type: ElementType; length: number } {
