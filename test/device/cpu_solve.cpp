@@ -193,6 +193,7 @@ void independence(Device& device, Device& alone, Shape shape, int64_t systems, i
   single.parameters(&one);
   one.algorithm = p.algorithm;
   one.batch = 1;
+  for (View* const view : {&one.lower, &one.diagonal, &one.upper, &one.rhs, &one.solution}) view->extents[0] = 1;
   for (int64_t s = 0; s < systems; ++s) {
     if (s == poisoned || s == singular) continue;
     one.lower.offset = one.diagonal.offset = one.upper.offset = one.rhs.offset = one.solution.offset = s * n;

@@ -154,9 +154,8 @@ void cancellation(Device& device) {
   p.n = 100;
   p.steps = 1 << 20;
   std::vector<double> state = initial<double>(p, 5), next(state.size());
-  p.state.data = state.data();
-  p.next.data = next.data();
-  p.state.length = p.next.length = p.n;
+  p.state = dense_view(state.data(), p.n, {p.n});
+  p.next = dense_view(next.data(), p.n, {p.n});
   for (const Variant variant : {Variant::cpu_classic, Variant::cpu_tiled}) {
     start_case("cancellation, %s", kVariantNames[int(variant)]);
     p.variant = variant;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cuda/core/view.h"
 #include "cuda/core/device.cuh"
 #include "cuda/core/operations.h"
 #include "cuda/swept/advance.h"
@@ -270,8 +271,7 @@ Outcome<T> advance(Device& device, const Problem& p, const Call& call, const std
   a.points = call.points;
   a.depth = call.depth;
   a.threads = call.threads;
-  a.state.data = from.data();
-  a.state.length = a.next.length = static_cast<int64_t>(from.size());
+  a.state = a.next = dense_view(from.data(), static_cast<int64_t>(from.size()), {static_cast<int64_t>(count)});
   a.state.offset = a.next.offset = call.offset;
   a.next.data = to.data();
   a.report = &outcome.report;

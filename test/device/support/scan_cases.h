@@ -1,6 +1,7 @@
 // Cases of scan.prefix. Inputs are such that every order of the operator gives the same bits, so the
 // reference is exact: small integers for sum, signs and halves for product, anything for max.
 #pragma once
+#include "cuda/core/view.h"
 #include "cuda/scan/prefix.h"
 #include "test/device/support/cases.h"
 
@@ -50,8 +51,7 @@ std::string run_scan_case(const ScanCase& c, Device& device, std::string* digest
   for (uint8_t& flag : flags) flag = numbers.below(9) == 0 ? static_cast<uint8_t>(1 + numbers.below(255)) : 0;
   OnDevice<T> in(device, values), out(device, count);
   OnDevice<uint8_t> marks(device, flags);
-  p.values.data = in.data();
-  p.values.length = in.length();
+  p.values = dense_view(in.data(), in.length(), {p.batch, p.n});
   p.result = p.values;
   if (!c.in_place) p.result.data = out.data();
   if (c.segmented) p.flags = {marks.data(), marks.length()};

@@ -1,5 +1,6 @@
 // Cases of swept.advance, every variant against a plain march to the bit, and of swept.measure.
 #pragma once
+#include "cuda/core/view.h"
 #include "cuda/swept/measure.h"
 #include "test/device/support/cases.h"
 #include "test/device/swept_case.h"
@@ -38,8 +39,7 @@ inline std::string run_measure_case(int64_t n, int64_t rows, Device& device, std
   swept::MeasureParameters p;
   p.n = n;
   p.rows = rows;
-  p.state.data = in.data();
-  p.state.length = in.length();
+  p.state = dense_view(in.data(), in.length(), {rows, n});
   swept::MeasureReport report;
   report.rows = {reinterpret_cast<swept::Figures*>(out.data()), rows};
   p.report = &report;

@@ -118,6 +118,7 @@ inline std::string run_many_rhs_case(Device& device, std::string* digest) {
   tridiagonal::FactorParameters p;
   set_matrix(p, host, on);
   p.batch = 1, p.periodic = true;
+  for (View* const band : {&p.lower, &p.diagonal, &p.upper}) band->extents[0] = 1;
   OnDevice<uint8_t> factors(device, static_cast<size_t>(tridiagonal::factor_bytes(p.type, n, 1, true, p.factorisation)));
   p.factors = {factors.data(), factors.length()};
   std::string failure = run_operation(device, simt_backend().operations.tridiagonal_factor, p);
