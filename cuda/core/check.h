@@ -49,9 +49,10 @@ class FieldCheck {
     if (status.ok() && output) status = check_distinct(name, view);
     for (int i = 0; i < count_ && status.ok(); ++i) {
       const auto& [other_name, other, other_output] = views_[i];
+      if (!(output || other_output) || buffers_apart(view, *other, type_)) continue;
       if (output) {
         status = other_output ? check_apart(other_name, *other, name, view, type_) : check_overlap(other_name, *other, name, view, type_);
-      } else if (other_output) {
+      } else {
         status = check_overlap(name, view, other_name, *other, type_);
       }
     }

@@ -112,6 +112,7 @@ Status check_distinct(const char* name, const View& view) {
 }
 
 Status check_apart(const char* name, const View& other, const char* output_name, const View& output, ScalarType type) {
+  if (buffers_apart(other, output, type)) return {};
   for (int i = 0; i < 2; ++i) {
     for (int o = 0; o < 2; ++o) {
       uintptr_t begin = 0, end = 0, out_begin = 0, out_end = 0;
@@ -123,7 +124,8 @@ Status check_apart(const char* name, const View& other, const char* output_name,
 }
 
 Status check_overlap(const char* name, const View& other, const char* output_name, const View& output, ScalarType type) {
-  return same_window(other, output) ? Status() : check_apart(name, other, output_name, output, type);
+  if (buffers_apart(other, output, type) || same_window(other, output)) return {};
+  return check_apart(name, other, output_name, output, type);
 }
 
 Status check_extents(const char* name, const View& view, const int64_t* extents, int rank) {

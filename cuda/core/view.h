@@ -10,12 +10,27 @@
 
 namespace warploom {
 
+/// Whether the buffers of two views, with both parts, lie apart, as most do: then so do all their windows.
+inline bool buffers_apart(const View& a, const View& b, ScalarType type) {
+  const auto bytes = static_cast<uintptr_t>(scalar_bytes(type));
+  for (const void* const part : {a.data, a.imaginary}) {
+    for (const void* const other : {b.data, b.imaginary}) {
+      if (part == nullptr || other == nullptr) continue;
+      const auto first = reinterpret_cast<uintptr_t>(part), second = reinterpret_cast<uintptr_t>(other);
+      const auto distance = first < second ? second - first : first - second;
+      if (distance / bytes < static_cast<uintptr_t>(first < second ? a.length : b.length)) return false;
+    }
+  }
+  return true;
+}
+
 /// Rank, extents, strides and offset are in their ranges, the window lies inside its buffer, and only complex types are
 /// split. Absent views pass.
 Status check_window(const char* name, const View& view, ScalarType type);
 /// No two indices address one element, so that all can be written in parallel.
 Status check_distinct(const char* name, const View& view);
-/// `output` shares no byte with `other`, but may be the same window of the same buffer.
+/// `output` shares no byte with `other`, but may be the same window of the same buffer. Here and below: of views that
+/// check_window() has passed.
 Status check_overlap(const char* name, const View& other, const char* output_name, const View& output, ScalarType type);
 /// Nor may it be the same window.
 Status check_apart(const char* name, const View& other, const char* output_name, const View& output, ScalarType type);
@@ -24,7 +39,7 @@ Status check_extents(const char* name, const View& view, const int64_t* extents,
 /// The view holds real data, is given and has `count` elements, which lie one behind the other.
 Status check_adjacent(const char* name, const View& view, int64_t count);
 
-/// Of views that check_window() has passed, as all of the following: their elements; 2^62 where they are more.
+/// The elements of any view; 2^62 where they are more.
 int64_t elements_of(const View& view);
 /// One past the last element of the buffer that the window touches; its offset where it is empty.
 int64_t end_of(const View& view);

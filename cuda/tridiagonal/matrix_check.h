@@ -1,5 +1,7 @@
 // Argument checks of the operations that take a matrix: plain C++, included by their check() only.
 #pragma once
+#include <utility>
+
 #include "cuda/core/check.h"
 #include "cuda/linear/shape.h"
 #include "cuda/tridiagonal/solve.h"
@@ -30,9 +32,11 @@ Status check_matrix(const Shape& shape, const Parameters& p) {
 /// The bands share no byte with `output`.
 template <class Parameters>
 Status check_bands_apart(const Parameters& p, const char* name, const View& output) {
-  WARPLOOM_TRY(check_apart("lower", p.lower, name, output, p.type));
-  WARPLOOM_TRY(check_apart("diagonal", p.diagonal, name, output, p.type));
-  return check_apart("upper", p.upper, name, output, p.type);
+  const std::pair<const char*, const View*> bands[] = {{"lower", &p.lower}, {"diagonal", &p.diagonal}, {"upper", &p.upper}};
+  for (const auto& [band, view] : bands) {
+    if (!buffers_apart(*view, output, p.type)) WARPLOOM_TRY(check_apart(band, *view, name, output, p.type));
+  }
+  return {};
 }
 
 }  // namespace warploom::tridiagonal

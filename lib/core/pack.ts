@@ -115,6 +115,14 @@ function rankOf(list: unknown, name: string, field: string): number {
   throw refusal(`${name}.${field}`, `an array of at most ${mostDimensions} integers`, rank < 0 ? describeValue(list) : `${rank} of them`);
 }
 
+function packList(list: readonly unknown[], rank: number, name: string, field: string, numbers: Float64Array, at: number): void {
+  for (let d = 0; d < rank; d += 1) {
+    const value = list[d];
+    if (!Number.isSafeInteger(value)) throw refusal(`${name}.${field}[${d}]`, 'an integer', describeValue(value));
+    numbers[at + d] = value as number;
+  }
+}
+
 /** Writes the extents and strides of a view from `at` on; returns where they end. */
 function packDimensions(extents: unknown, strides: unknown, name: string, numbers: Float64Array, at: number): number {
   if (extents === undefined) {
@@ -123,14 +131,14 @@ function packDimensions(extents: unknown, strides: unknown, name: string, number
     return at + 1;
   }
   const rank = rankOf(extents, name, 'extents');
-  for (let d = 0; d < rank; d += 1) numbers[at + 1 + d] = packWhole((extents as unknown[])[d], name, `extents[${d}]`);
+  packList(extents as unknown[], rank, name, 'extents', numbers, at + 1);
   if (strides === undefined) {
     numbers[at] = -1 - rank;
     return at + 1 + rank;
   }
   const given = rankOf(strides, name, 'strides');
   if (given !== rank) throw refusal(`${name}.strides`, `${rank} numbers, one for each extent`, `${given} of them`);
-  for (let d = 0; d < rank; d += 1) numbers[at + 1 + rank + d] = packWhole((strides as unknown[])[d], name, `strides[${d}]`);
+  packList(strides as unknown[], rank, name, 'strides', numbers, at + 1 + rank);
   numbers[at] = rank;
   return at + 1 + 2 * rank;
 }

@@ -31,7 +31,7 @@ void Binder::read_integer(const char* name, int64_t low, int64_t high, int64_t* 
   const double number = next_number();
   if (std::isnan(number)) return;
   if (number >= static_cast<double>(low) && number <= static_cast<double>(high) &&
-      number == std::trunc(number)) {
+      number == static_cast<double>(static_cast<int64_t>(number))) {
     *value = static_cast<int64_t>(number);
     return;
   }
