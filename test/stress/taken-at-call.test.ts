@@ -149,7 +149,11 @@ function exportedFunctions(names: Readonly<Record<string, unknown>>, prefix = ''
       found.set(`${prefix}${name}`, value instanceof AsyncFunction);
       continue;
     }
-    for (const [owner, dot] of [[value, '.'], [value.prototype as object, '#']] as const) {
+    const prototype = value.prototype as object;
+    // A class that is not exported gives its methods to the one that is made of it.
+    const base = value === DeviceArray ? Object.getPrototypeOf(value) as { readonly prototype: object } : undefined;
+    const inherited = base === undefined ? [] : [[base, '.'], [base.prototype, '#']] as const;
+    for (const [owner, dot] of [[value, '.'], [prototype, '#'], ...inherited] as const) {
       for (const [key, { value: method }] of Object.entries(Object.getOwnPropertyDescriptors(owner))) {
         if (typeof method === 'function' && key !== 'constructor') found.set(`${prefix}${name}${dot}${key}`, method instanceof AsyncFunction);
       }
