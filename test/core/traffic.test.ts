@@ -5,7 +5,9 @@ import { addon, type FieldDescription } from '../../lib/core/binding.ts';
 import { elementTypeOf, type TypedArray } from '../../lib/core/arrays.ts';
 import { openDevice, type Device, type DeviceArray } from '../../lib/core/device.ts';
 import { eachBackend } from '../support/backends.ts';
-import { coveredOperations, validParameters, viewOf, type LooseParameters, type LooseView } from '../support/valid-parameters.ts';
+import {
+  coveredOperations, smallBatch, smallN, validParameters, viewOf, type LooseParameters, type LooseView,
+} from '../support/valid-parameters.ts';
 
 interface Given {
   readonly field: FieldDescription;
@@ -105,6 +107,24 @@ describe('bytes that travel with a call', function () {
       });
       strictEqual(taken, values.byteLength + result.byteLength);
       deepStrictEqual(result, Float64Array.of(7, 7, 7, 7, 1, 3, 6, 7, 7, 7));
+    });
+
+    it('with results that a call reads, and with gaps between rows or systems: old contents travel there, and stay', async () => {
+      const adding = { ...validParameters('tridiagonal.multiply'), beta: 1 };
+      const read = await measured(device, 'tridiagonal.multiply', adding);
+      strictEqual(read.taken, bytesOf(arraysOf('tridiagonal.multiply', adding)));
+      for (const strides of [[2 * smallN, 2], [smallN + 1, 1], [1, smallBatch]]) {
+        const solution = new Float64Array(2 * smallN * smallBatch).fill(7);
+        const parameters = { ...validParameters('tridiagonal.solve'), solution: { data: solution, extents: [smallBatch, smallN], strides } };
+        const inputs = arraysOf('tridiagonal.solve', parameters).filter(({ field }) => field.role === 'input');
+        const { taken } = await measured(device, 'tridiagonal.solve', parameters);
+        strictEqual(taken, bytesOf(inputs) + solution.byteLength, `strides ${strides.join(', ')}`);
+        strictEqual(solution.filter((value) => value === 7).length, solution.length - smallN * smallBatch);
+      }
+      const whole = new Float64Array(smallN * smallBatch);
+      const interleaved = { ...validParameters('tridiagonal.solve'), solution: { data: whole, extents: [smallBatch, smallN], strides: [1, smallBatch] } };
+      const inputs = arraysOf('tridiagonal.solve', interleaved).filter(({ field }) => field.role === 'input');
+      strictEqual((await measured(device, 'tridiagonal.solve', interleaved)).taken, bytesOf(inputs), 'without gaps, in any order');
     });
 
     it('of shared and pinned memory: none', async () => {
