@@ -78,10 +78,10 @@ function packPeer(fields: readonly string[], parameters: ParameterSet): Float64A
   const numbers = fields.flatMap((name) => {
     const value = parameters[name];
     if (typeof value === 'number') return [value];
-    if (value === undefined) return Array<number>(6).fill(NaN); // a view that is left out
+    if (value === undefined) return Array<number>(4).fill(NaN); // a view that is left out
     if (typeof value === 'string') return [types.indexOf(value)];
     const { data, offset = 0 } = value as { data: DeviceArray; offset?: number };
-    return [handleOf(data, name), NaN, offset, 0, 0, 0];
+    return [handleOf(data, name), NaN, offset, NaN]; // all of the array: Binder::view of native/core/arguments.cpp
   });
   return Float64Array.from(numbers);
 }
