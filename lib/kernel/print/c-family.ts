@@ -19,7 +19,7 @@ export interface CFamily {
   isParameter(buffer: Buffer): boolean;
   /** Whether a function gets pointers marked as never overlapping. */
   readonly restrict: string;
-  /** Words before the declaration of a buffer of the program, constants aside, and of a function's own. */
+  /** Words before the declaration of a buffer of the program, and of a function's own. */
   storage(buffer: Buffer): string;
   ownStorage(buffer: Buffer): string;
   /** Words before a function, beside those of all. */
@@ -362,7 +362,7 @@ function bufferText(buffer: Buffer, family: CFamily): string {
   const numbers = initial === undefined ? '' : Array.from(initial, (x) => cLiteral(element, x)).join(', ');
   const isConstant = role === 'constant';
   const data = numbers === '' && !isConstant ? '' : ` = {${numbers}}`;
-  return `${isConstant ? 'WL_TABLE ' : family.storage(buffer)}${declarationText(buffer)}${data};`;
+  return `${family.storage(buffer)}${declarationText(buffer)}${data};`;
 }
 
 /** Prints buffers, declarations of imports, and functions; what stands before (arithmetic.h) and behind is the caller's. */

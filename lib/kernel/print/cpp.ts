@@ -18,7 +18,7 @@ function familyOf({ isOwn, attributes, knowsImports = false }: CppOptions): CFam
   const aligned = 'alignas(64) ';
   return {
     traps: 'call', qualifiers: 'static', restrict: '__restrict', isParameter: ({ role }) => role === 'external', knowsImports,
-    storage: (buffer) => `${aligned}static ${isOwn?.(buffer) === true ? 'thread_local ' : ''}`,
+    storage: (buffer) => (buffer.role === 'constant' ? `${aligned}WL_TABLE ` : `${aligned}static ${isOwn?.(buffer) === true ? 'thread_local ' : ''}`),
     ownStorage: ({ length = 0 }) => `${aligned}${length > mostOnStack ? 'static thread_local ' : ''}`,
     ...(attributes === undefined ? {} : { attributes }),
   };

@@ -5,7 +5,7 @@ import { bufferParameters, canTrap, printCFamily, type CFamily } from './c-famil
 
 export const cudaFamily: CFamily = {
   traps: 'result', qualifiers: 'WARPLOOM_DEVICE', restrict: '__restrict__',
-  isParameter: ({ role }) => role === 'external' || role === 'global', storage: () => '', ownStorage: () => '',
+  isParameter: ({ role }) => role === 'external' || role === 'global', storage: () => 'WL_TABLE ', ownStorage: () => '',
 };
 
 /** Prints a verified program, to stand behind arithmetic.h. */

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { readBytesSync } from '../../core/files.ts';
 import type { Buffer, KernelFunction, Program } from '../../kernel/ir.ts';
 import { shareFunctions, type SharedFunctions } from '../../kernel/passes/share.ts';
+import { dropNeedlessFills } from '../../kernel/passes/scalars.ts';
 import { arithmeticHeader, cLiteral, cName, cTypes } from '../../kernel/print/c-family.ts';
 import { cppParameters, printCpp } from '../../kernel/print/cpp.ts';
 import { walkBody } from '../../kernel/visit.ts';
@@ -74,6 +75,8 @@ const longRare = 200;
 interface Arranged {
   readonly program: Program;
   readonly calls: SharedFunctions['calls'];
+  /** Pointers that functions take, by name. */
+  readonly parameters: ReturnType<typeof cppParameters>;
   readonly attributes: (f: KernelFunction) => string;
 }
 
@@ -90,17 +93,22 @@ function arranged({ program, plan }: LoweredProgram, { baseline = false, shareFr
   const rareOnce = baseline ? single(rare) : shareFunctions(program, rare, 'fires');
   const groupsOnce = isLong ? shareFunctions(program, groups, 'groups') : single(groups);
   const isRare = new Set(rareOnce.functions), isShared = new Set(isLong ? groupsOnce.functions : []), isSettle = new Set(settle);
+  const made: Program = {
+    ...program, buffers: [...program.buffers, ...rareOnce.buffers, ...groupsOnce.buffers],
+    functions: [...rareOnce.functions, ...groupsOnce.functions, ...settle],
+  };
+  const parameters = cppParameters(made);
   const attributes = (f: KernelFunction): string => {
+    // Otherwise compilers see that channels are empty before, and where each item lies.
+    if (baseline && groupNames.has(f.name)) return '__attribute__((noinline, noclone)) ';
     const spared = statementsIn(f) > longRare ? ', optimize("O0")' : '';
     if (isRare.has(f)) return `__attribute__((cold, noinline${spared})) `;
-    if (isShared.has(f)) return '__attribute__((noinline)) ';
+    // Within another function nothing would say any more that streams do not overlap with what else there is.
+    if (isShared.has(f) || parameters.get(f.name)!.length > 0) return '__attribute__((noinline)) ';
     return isSettle.has(f) && spared !== '' ? `__attribute__((noinline${spared})) ` : '';
   };
   return {
-    program: {
-      ...program, buffers: [...program.buffers, ...rareOnce.buffers, ...groupsOnce.buffers],
-      functions: [...rareOnce.functions, ...groupsOnce.functions, ...settle],
-    },
+    program: made, parameters,
     calls: new Map([...rareOnce.calls, ...groupsOnce.calls, ...single(settle).calls]), attributes,
   };
 }
@@ -108,8 +116,7 @@ function arranged({ program, plan }: LoweredProgram, { baseline = false, shareFr
 /** Text that calls a function of the program, by its name, for `n` firings or iterations. */
 type Call = (name: string, n: string) => string;
 
-function callsOf({ program, calls }: Arranged, streams: ReadonlyMap<string, number>): Call {
-  const parameters = cppParameters(program);
+function callsOf({ parameters, calls }: Arranged, streams: ReadonlyMap<string, number>): Call {
   const argument = (buffer: Buffer): string => {
     const stream = streams.get(buffer.name);
     return stream === undefined ? cName(buffer.name) : `(${cTypes[buffer.element]}*)streams[${stream}]`;
@@ -160,7 +167,7 @@ function tablesText({ plan, declarations, sites }: LoweredProgram, threads: CppO
     `  static const ${own}wl_array arrays[] = {${[...arrays, '{nullptr, -1, 0}'].join(', ')}};`, '  return {ix, steps, arrays};', '}',
     `static const wl_program wl_this = {${[
       ...counts, 'wl_initial', 'wl_iterations', 'wl_lines', 'wl_roles', 'wl_of_streams', 'rs', 'wl_get_own', 'wl_first', 'wl_fire',
-      'wl_group', 'wl_steady',
+      ...(threads === 'launches' ? ['wl_group', 'nullptr'] : ['nullptr', 'wl_steady']),
     ].join(', ')}};`,
   ].join('\n');
 }
@@ -170,7 +177,7 @@ export function cppProgram(plan: ProgramPlan, options: CppOptions = {}): CppProg
   const { baseline = false, capacities, threads } = options;
   const nodes = plan.graph.nodes.map(({ id }) => id);
   const lowered = lowerProgram(plan, {
-    baseline, placed: threads === 'launches', nodes, ...(capacities === undefined ? {} : { capacities }),
+    baseline, placed: threads === 'launches', nodes, ...(baseline ? {} : { passes: dropNeedlessFills }), ...(capacities === undefined ? {} : { capacities }),
   });
   const made = arranged(lowered, options);
   const { ix, steps } = lowered.system;
@@ -181,13 +188,16 @@ export function cppProgram(plan: ProgramPlan, options: CppOptions = {}): CppProg
   const call = callsOf(made, new Map(streamArrays(plan).map(({ name }, i) => [name, i])));
   const fires = nodes.map((id) => [id, `${call(`fire_${id}`, 'n')} break;`] as const);
   const firsts = nodes.flatMap((id) => (made.calls.has(`first_${id}`) ? [[id, `${call(`first_${id}`, '1')} return true;`] as const] : []));
-  const groups = (baseline ? [] : plan.groups).map(({ id }) => [id, `${call(`group_${id}`, 'n')} break;`] as const);
+  // Functions that are called from one place alone are made part of it, which is quicker.
+  const steady = threads === 'launches'
+    ? switchText('void wl_group(int number, int n, void* const* streams)',
+      plan.groups.map(({ id }) => [id, `${call(`group_${id}`, 'n')} break;`] as const))
+    : steadyText(plan, baseline, call);
   const body = [
     printCpp(made.program, { isOwn: (buffer) => own.has(buffer), attributes: made.attributes, knowsImports: true }),
     switchText('bool wl_first(int number, void* const* streams)', firsts, '  return false;\n'),
     switchText('void wl_fire(int number, int n, void* const* streams)', fires),
-    switchText('void wl_group(int number, int n, void* const* streams)', groups),
-    steadyText(plan, baseline, call), tablesText(lowered, threads), '',
+    steady, tablesText(lowered, threads), '',
   ].join('\n');
   return { lowered, threads, body, cuts: !baseline && hasCuts(made.program) };
 }

@@ -43,7 +43,9 @@ struct wl_program {
   /// Fires a node by its prework; false where it has none.
   bool (*first)(int node, void* const* streams);
   void (*fire)(int node, int n, void* const* streams);
+  /// Iterations of a group: of programs for launches.
   void (*group)(int id, int n, void* const* streams);
+  /// So many whole steady states: of all others.
   void (*steady)(int n, void* const* streams);
 };
 
