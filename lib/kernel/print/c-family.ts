@@ -155,6 +155,8 @@ interface Mentions {
   readonly inner: readonly ReadonlySet<Local>[];
 }
 
+const none = { own: new Set<Local>(), inner: new Set<Local>() } as const;
+
 class FunctionPrinter {
   readonly #f: KernelFunction;
   readonly #family: CFamily;
@@ -248,10 +250,14 @@ class FunctionPrinter {
         }
       }
     }
+    const declared = new Map<Statement, { readonly own: Set<Local>; readonly inner: Set<Local> }>();
+    for (const [local, { first, isOnly }] of places) {
+      let here = declared.get(first);
+      if (here === undefined) declared.set(first, here = { own: new Set(), inner: new Set() });
+      here[isOnly ? 'inner' : 'own'].add(local);
+    }
     for (const s of body) {
-      const here = [...places].filter(([, { first }]) => first === s);
-      const inner = new Set(here.filter(([, { isOnly }]) => isOnly).map(([local]) => local));
-      const own = new Set(here.filter(([, { isOnly }]) => !isOnly).map(([local]) => local));
+      const { own, inner } = declared.get(s) ?? none;
       this.#statement(s, own, inner);
     }
   }

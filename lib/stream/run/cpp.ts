@@ -7,7 +7,7 @@ import { firstLines, mostPrinted } from '../interpret/engine.ts';
 import { countRun, type RunAmount, type RunCounts } from '../plan/counts.ts';
 import { countsOf, kinds, makeArray } from '../plan/layout.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
-import { cppFile, cppHeaders, cppProgram, cppRuntime, type CppOptions, type CppProgram } from '../targets/cpp.ts';
+import { cppFile, cppHeaders, cppProgram, cppRuntime, LargeProgram, type CppOptions, type CppProgram } from '../targets/cpp.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { StreamGraph } from '../graph.ts';
 import { withFiles } from './cache.ts';
@@ -98,20 +98,10 @@ export async function runCpp(
   findCompiler(options.compiler);
   const threads = checkThreads(runOptions.threads ?? choose(plan));
   const run = prepare(plan, input, runOptions);
-  const threaded = new Threaded(plan, build);
+  const threaded = new Threaded(plan, build, cppLimits.lines);
   const way = threads === 1 ? undefined : threaded.wayOf(run, { ...runOptions, threads });
   if (way !== undefined) return execute(plan, await threaded.program(way), { ...run, words: way.words }, runOptions);
-  return execute(plan, { made: await build([cppProgram(plan, { capacities: run.counts.peaks })]), number: 0 }, run, runOptions);
-}
-
-/** A program that a C++ compiler would take minutes for. */
-export class LargeProgram extends Error {
-  readonly lines: number;
-
-  constructor(lines: number) {
-    super(`${lines} lines of C++`);
-    this.lines = lines;
-  }
+  return execute(plan, { made: await build([cppProgram(plan, { capacities: run.counts.peaks, mostLines: cppLimits.lines })]), number: 0 }, run, runOptions);
 }
 
 /** Lines of C++ that {@link runCpp} has compiled: about twenty seconds of a compiler's time. */
@@ -166,12 +156,14 @@ const mostOwnBytes = 2 ** 21;
 class Threaded {
   readonly #build: Build;
   readonly #plan: ProgramPlan;
+  readonly #mostLines: number;
   /** Plans by number of cores. */
   readonly #shared = new Map<number, ProgramPlan>();
   readonly #own = new Map<ProgramPlan, Numbered>();
 
-  constructor(plan: ProgramPlan, build: Build) {
+  constructor(plan: ProgramPlan, build: Build, mostLines = Infinity) {
     this.#plan = plan;
+    this.#mostLines = mostLines;
     this.#build = build;
   }
 
@@ -205,7 +197,7 @@ class Threaded {
   async program({ plan, threads, needed }: Way): Promise<Numbered> {
     const known = this.#own.get(plan);
     if (known !== undefined && !isShort(known, needed)) return known;
-    const own = { made: await this.#build([cppProgram(plan, { threads, capacities: needed })]), number: 0 };
+    const own = { made: await this.#build([cppProgram(plan, { threads, capacities: needed, mostLines: this.#mostLines })]), number: 0 };
     this.#own.set(plan, own);
     return own;
   }
