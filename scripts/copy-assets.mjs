@@ -1,6 +1,6 @@
 // Copies what the compiled code reads at run time beside it: tree-sitter's CUDA grammar for lib/scratchpad (its own package brings a
 // native addon that nobody here needs), the header of printed programs for lib/kernel, and the runtime of stream programs in C++.
-import { copyFileSync, mkdirSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,10 +16,9 @@ function copyGrammar(folder) {
 /** Copies all of it to a folder of compiled code. */
 export function copyAssets(folder) {
   copyGrammar(join(folder, 'scratchpad'));
-  for (const path of ['kernel/print/arithmetic.h', 'stream/targets/runtime/stream.h', 'stream/targets/runtime/stream.cpp']) {
-    mkdirSync(join(folder, dirname(path)), { recursive: true });
-    copyFileSync(join(root, 'lib', path), join(folder, path));
-  }
+  mkdirSync(join(folder, 'kernel/print'), { recursive: true });
+  copyFileSync(join(root, 'lib/kernel/print/arithmetic.h'), join(folder, 'kernel/print/arithmetic.h'));
+  cpSync(join(root, 'lib/stream/targets/runtime'), join(folder, 'stream/targets/runtime'), { recursive: true });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) copyAssets(join(root, 'dist'));

@@ -102,7 +102,8 @@ function taken(f: KernelFunction): Taken {
   const own = new Map<Buffer, Buffer>(f.buffers.map((buffer, i) => [buffer, { ...buffer, name: `a${i}` }]));
   const renamed = renameBody(body, { locals: new Map([...locals].map(([from, to]) => [from, get(to)])), labels, buffers: own });
   const key = functionText({
-    name: 'f', parameters: f.parameters.map((local) => must(locals.get(local))), results: f.results, buffers: [...own.values()], body: renamed,
+    name: 'f', parameters: f.parameters.map((local) => must(locals.get(local))), results: f.results, buffers: [...own.values()],
+    body: renamed,
   });
   return { f, key, numbers, buffers: [...placeholders.keys()] };
 }
@@ -149,7 +150,9 @@ function joined(name: string, members: readonly Taken[], names: Names): SharedFu
     callee: name, args: parameters.map(({ at }) => must(each.numbers[at])),
     buffers: new Map([...buffers.values()].map(({ at, by }) => [by, must(each.buffers[at])])),
   }]);
-  const f = { ...first.f, name, parameters: [...first.f.parameters, ...parameters.map(({ by }) => by)], body: withoutRanges(first.f, body) };
+  const f = {
+    ...first.f, name, parameters: [...first.f.parameters, ...parameters.map(({ by }) => by)], body: withoutRanges(first.f, body),
+  };
   return { functions: [f], buffers: [...buffers.values()].map(({ by }) => by), calls: new Map(calls) };
 }
 

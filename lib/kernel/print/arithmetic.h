@@ -38,8 +38,8 @@ WARPLOOM_DEVICE int wl_int(double a) {
   return a >= 2147483647.0 ? 2147483647 : a <= -2147483648.0 ? (-2147483647 - 1) : a != a ? 0 : (int)a;
 }
 
-// GCC makes (float)(int)x one truncation, which gives -0 where the integer was 0. A zero that it cannot see keeps it from that: programs that
-// cut floats define WL_CUTS, and who defines that defines `wl_nil`.
+// GCC makes (float)(int)x one truncation, which gives -0 where the integer was 0. A zero that it cannot see keeps it from that: programs
+// that cut floats define WL_CUTS, and who defines that defines `wl_nil`.
 #ifdef WL_CUTS
 extern int wl_nil;
 WARPLOOM_DEVICE float wl_f32(int a) { return (float)(a ^ wl_nil); }

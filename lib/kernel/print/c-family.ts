@@ -277,7 +277,8 @@ class FunctionPrinter {
         break;
       }
       case 'copy':
-        this.#emit(`${s.to === s.from ? 'wl_move' : 'wl_copy'}(&${elementText(s.to, s.toIndex, 0)}, &${elementText(s.from, s.fromIndex, 0)}, ${text(s.count)});`);
+        this.#emit(`${s.to === s.from ? 'wl_move' : 'wl_copy'}(&${elementText(s.to, s.toIndex, 0)}, &${
+          elementText(s.from, s.fromIndex, 0)}, ${text(s.count)});`);
         break;
       case 'fill': this.#emit(`wl_fill(&${elementText(s.buffer, s.index, 0)}, ${text(s.count)});`); break;
       case 'if':
@@ -374,7 +375,8 @@ function bufferText(buffer: Buffer, family: CFamily): string {
 /** Prints buffers, declarations of imports, and functions; what stands before (arithmetic.h) and behind is the caller's. */
 export function printCFamily(program: Program, family: CFamily): string {
   const uses = usesOf(program, family);
-  const imports = family.knowsImports === true ? [] : program.imports.map(({ name, parameters, results }) => `${family.qualifiers} void ${cName(name)}(${
+  const undeclared = family.knowsImports === true ? [] : program.imports;
+  const imports = undeclared.map(({ name, parameters, results }) => `${family.qualifiers} void ${cName(name)}(${
     [...parameters.map((type) => cTypes[type]), ...results.map((type) => `${cTypes[type]}&`)].join(', ')});`);
   return [
     ...program.buffers.filter((buffer) => !family.isParameter(buffer)).map((buffer) => bufferText(buffer, family)), ...imports,

@@ -16,9 +16,10 @@ const mostOnStack = 4096;
 
 function familyOf({ isOwn, attributes, knowsImports = false }: CppOptions): CFamily {
   const aligned = 'alignas(64) ';
+  const global = (buffer: Buffer): string => (isOwn?.(buffer) === true ? 'static thread_local ' : 'static ');
   return {
     traps: 'call', qualifiers: 'static', restrict: '__restrict', isParameter: ({ role }) => role === 'external', knowsImports,
-    storage: (buffer) => (buffer.role === 'constant' ? `${aligned}WL_TABLE ` : `${aligned}static ${isOwn?.(buffer) === true ? 'thread_local ' : ''}`),
+    storage: (buffer) => aligned + (buffer.role === 'constant' ? 'WL_TABLE ' : global(buffer)),
     ownStorage: ({ length = 0 }) => `${aligned}${length > mostOnStack ? 'static thread_local ' : ''}`,
     ...(attributes === undefined ? {} : { attributes }),
   };

@@ -7,7 +7,9 @@ import { firstLines, mostPrinted } from '../interpret/engine.ts';
 import { countRun, type RunAmount, type RunCounts } from '../plan/counts.ts';
 import { countsOf, kinds, makeArray } from '../plan/layout.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
-import { cppFile, cppHeaders, cppProgram, cppRuntime, LargeProgram, type CppOptions, type CppProgram } from '../targets/cpp.ts';
+import {
+  cppFile, cppHeaders, cppProgram, cppRuntime, LargeProgram, type CppOptions, type CppProgram,
+} from '../targets/cpp.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { StreamGraph } from '../graph.ts';
 import { withFiles } from './cache.ts';
@@ -87,7 +89,7 @@ export async function compileCppTogether(graphs: readonly StreamGraph[], options
 
 /**
  * Compiles what one run needs, for `threads` or as many as `choose` says, and runs it. Errors as for {@link compileCpp} and its runs, and
- * {@link LargeProgram}.
+ * LargeProgram.
  */
 export async function runCpp(
   graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppCompileOptions, runOptions: CppRunOptions,
@@ -101,7 +103,8 @@ export async function runCpp(
   const threaded = new Threaded(plan, build, cppLimits.lines);
   const way = threads === 1 ? undefined : threaded.wayOf(run, { ...runOptions, threads });
   if (way !== undefined) return execute(plan, await threaded.program(way), { ...run, words: way.words }, runOptions);
-  return execute(plan, { made: await build([cppProgram(plan, { capacities: run.counts.peaks, mostLines: cppLimits.lines })]), number: 0 }, run, runOptions);
+  const program = cppProgram(plan, { capacities: run.counts.peaks, mostLines: cppLimits.lines });
+  return execute(plan, { made: await build([program]), number: 0 }, run, runOptions);
 }
 
 /** Lines of C++ that {@link runCpp} has compiled: about twenty seconds of a compiler's time. */
@@ -235,7 +238,8 @@ class Blocks {
 
 /** The file of a run, as runtime/stream.cpp reads it. */
 function runFile(
-  plan: ProgramPlan, threads: CppOptions['threads'], { counts, streams, lines, words = new Int32Array(0) }: Prepared, options: CppRunOptions,
+  plan: ProgramPlan, threads: CppOptions['threads'], { counts, streams, lines, words = new Int32Array(0) }: Prepared,
+  options: CppRunOptions,
 ): Uint8Array[] {
   const blocks = new Blocks();
   const limit = lines === Infinity || !stopsByLines(plan.graph) ? 2n ** 60n : BigInt(lines);

@@ -1,6 +1,7 @@
 // Planned programs in C++: functions as the kernel layer prints them, and tables by which the runtime (runtime/stream.cpp) runs them.
 import { fileURLToPath } from 'node:url';
 import { readBytesSync } from '../../core/files.ts';
+import { required } from '../../core/known.ts';
 import type { Buffer, KernelFunction, Program } from '../../kernel/ir.ts';
 import { shareFunctions, type SharedFunctions } from '../../kernel/passes/share.ts';
 import { dropNeedlessFills } from '../../kernel/passes/scalars.ts';
@@ -42,18 +43,21 @@ export interface CppProgram {
   readonly cuts: boolean;
 }
 
-/** The files that stand beside a program's source, by name. */
+/** Headers of the runtime. Programs need the first alone. */
+const runtimeHeaders = ['stream.h', 'run.h', 'launches.h', 'pieces.h'];
+
+function runtimeFile(name: string): string {
+  return readBytesSync(fileURLToPath(new URL(`./runtime/${name}`, import.meta.url))).toString('utf8');
+}
+
+/** The files that stand beside the sources of a program and of the runtime, by name. */
 export function cppHeaders(): Readonly<Record<string, string>> {
-  return { 'arithmetic.h': arithmeticHeader(), 'stream.h': runtimeFile('stream.h') };
+  return { 'arithmetic.h': arithmeticHeader(), ...Object.fromEntries(runtimeHeaders.map((name) => [name, runtimeFile(name)])) };
 }
 
 /** The source of the runtime, which is compiled on its own. */
 export function cppRuntime(): string {
   return runtimeFile('stream.cpp');
-}
-
-function runtimeFile(name: string): string {
-  return readBytesSync(fileURLToPath(new URL(`./runtime/${name}`, import.meta.url))).toString('utf8');
 }
 
 /** One file of several programs: run with the paths of input and output and the program's number. */
@@ -123,7 +127,7 @@ function arranged({ program, plan }: LoweredProgram, { baseline = false, shareFr
     if (baseline && groupNames.has(f.name)) return '__attribute__((noinline, noclone)) ';
     const spared = statementsIn(f) > longRare ? ', optimize("O0")' : '';
     if (isRare.has(f)) return `__attribute__((cold, noinline${spared})) `;
-    if (isShared.has(f) || isApart(parameters.get(f.name)!, statementsIn(f))) return '__attribute__((noinline)) ';
+    if (isShared.has(f) || isApart(required(parameters.get(f.name)), statementsIn(f))) return '__attribute__((noinline)) ';
     return isSettle.has(f) && spared !== '' ? `__attribute__((noinline${spared})) ` : '';
   };
   return {
@@ -141,10 +145,10 @@ function callsOf({ parameters, calls }: Arranged, streams: ReadonlyMap<string, n
     return stream === undefined ? cName(buffer.name) : `(${cTypes[buffer.element]}*)streams[${stream}]`;
   };
   return (name, n) => {
-    const { callee, args, buffers } = calls.get(name)!;
+    const { callee, args, buffers } = required(calls.get(name));
     const list = [
       n, ...args.map(({ type, value }) => cLiteral(type as 'i32', value)),
-      ...parameters.get(callee)!.map((buffer) => argument(buffers.get(buffer) ?? buffer)),
+      ...required(parameters.get(callee)).map((buffer) => argument(buffers.get(buffer) ?? buffer)),
     ];
     return `${cName(callee)}(${list.join(', ')});`;
   };
@@ -169,7 +173,7 @@ function listText(type: string, name: string, values: readonly (number | string)
 
 function tablesText({ plan, declarations, sites }: LoweredProgram, threads: CppOptions['threads']): string {
   const arrays = declarations.filter(({ use }) => use === 'channel').map(({ buffer, channel, stride }) =>
-    `{${cName(buffer.name)}, ${channel!}, ${stride! * (buffer.element === 'f64' ? 8 : 4)}}`);
+    `{${cName(buffer.name)}, ${required(channel)}, ${required(stride) * (buffer.element === 'f64' ? 8 : 4)}}`);
   const first = plan.graph.channels.length;
   const streams = streamArrays(plan).map(({ id, kind, stride }) => `{${id - first}, ${stride * (kind === 'd' ? 8 : 4)}}`);
   const counts = [
@@ -196,7 +200,8 @@ export function cppProgram(plan: ProgramPlan, options: CppOptions = {}): CppProg
   const { baseline = false, capacities, threads } = options;
   const nodes = plan.graph.nodes.map(({ id }) => id);
   const lowered = lowerProgram(plan, {
-    baseline, placed: threads === 'launches', nodes, ...(baseline ? {} : { passes: dropNeedlessFills }), ...(capacities === undefined ? {} : { capacities }),
+    baseline, placed: threads === 'launches', nodes,
+    ...(baseline ? {} : { passes: dropNeedlessFills }), ...(capacities === undefined ? {} : { capacities }),
   });
   const made = arranged(lowered, options);
   // Each statement takes a line at least.

@@ -39,8 +39,8 @@ describe('the cache of compiled programs', function () {
     folder = mkdtempSync(join(tmpdir(), 'warploom-test-'));
     compiler = join(folder, 'counting');
     calls = join(folder, 'calls');
-    // A compiler that counts its calls and shows its environment.
-    writeFileSync(compiler, `#!/bin/sh\ncase "$*" in *--version*) ;; *) env >> '${calls}'; echo call >> '${calls}';; esac\nexec ${findCompiler()} "$@"\n`, { mode: 0o700 });
+    // A compiler that counts the programs that it links and shows its environment.
+    writeFileSync(compiler, `#!/bin/sh\ncase "$*" in *--version*) ;; *" -c "*) env >> '${calls}';; *) env >> '${calls}'; echo call >> '${calls}';; esac\nexec ${findCompiler()} "$@"\n`, { mode: 0o700 });
   });
   after(() => { if (folder !== '') rmSync(folder, { recursive: true, force: true }); });
 

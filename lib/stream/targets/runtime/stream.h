@@ -1,5 +1,5 @@
-// What a compiled stream program and its runtime (stream.cpp) know of each other. Programs are printed (lib/stream/targets/cpp.ts) and include
-// this file; the runtime is compiled once.
+// What a compiled stream program and its runtime (stream.cpp) know of each other. Programs are printed (lib/stream/targets/cpp.ts) and
+// include this file; the runtime is compiled once.
 #pragma once
 
 /// One kind of scalars of a channel: where they lie, and bytes of them in an item. In the order of the channels.
