@@ -41,6 +41,8 @@ export interface CppProgram {
   readonly body: string;
   /** Whether floats are cut to integers: see arithmetic.h. */
   readonly cuts: boolean;
+  /** Whether its functions are mostly long code without loops. */
+  readonly isLong: boolean;
 }
 
 /** Headers of the runtime. Programs need the first alone. */
@@ -86,6 +88,8 @@ function hasCuts({ functions }: Program): boolean {
 
 /** Statements from which on functions that are called rarely are not worth a compiler's effort, most of which they would take. */
 const longRare = 200;
+/** Statements of groups from which on a program is long. */
+const longProgram = 1000;
 
 /**
  * Whether a group's function stays apart from the one that calls it, of which it becomes part otherwise: g++ makes better vectors of a long
@@ -98,6 +102,8 @@ function isApart(streams: readonly Buffer[], statements: number): boolean {
 /** A lowered program with functions of one shape made once, and what to call in place of each. */
 interface Arranged {
   readonly program: Program;
+  /** Of groups, before. */
+  readonly statements: number;
   readonly calls: SharedFunctions['calls'];
   /** Pointers that functions take, by name. */
   readonly parameters: ReturnType<typeof cppParameters>;
@@ -110,7 +116,8 @@ function arranged({ program, plan }: LoweredProgram, { baseline = false, shareFr
   const rare = program.functions.filter(({ name }) => !others.has(name));
   const groups = program.functions.filter(({ name }) => groupNames.has(name));
   const settle = program.functions.filter(({ name }) => name === 'settle');
-  const isLong = !baseline && groups.reduce((sum, f) => sum + statementsIn(f), 0) >= shareFrom;
+  const statements = groups.reduce((sum, f) => sum + statementsIn(f), 0);
+  const isLong = !baseline && statements >= shareFrom;
   const single = (functions: readonly KernelFunction[]): SharedFunctions => ({
     functions, buffers: [], calls: new Map(functions.map(({ name }) => [name, { callee: name, args: [], buffers: new Map() }])),
   });
@@ -131,7 +138,7 @@ function arranged({ program, plan }: LoweredProgram, { baseline = false, shareFr
     return isSettle.has(f) && spared !== '' ? `__attribute__((noinline${spared})) ` : '';
   };
   return {
-    program: made, parameters,
+    program: made, parameters, statements,
     calls: new Map([...rareOnce.calls, ...groupsOnce.calls, ...single(settle).calls]), attributes,
   };
 }
@@ -226,5 +233,5 @@ export function cppProgram(plan: ProgramPlan, options: CppOptions = {}): CppProg
     switchText('void wl_fire(int number, int n, void* const* streams)', fires),
     steady, tablesText(lowered, threads), '',
   ].join('\n');
-  return { lowered, threads, body, cuts: !baseline && hasCuts(made.program) };
+  return { lowered, threads, body, cuts: !baseline && hasCuts(made.program), isLong: !baseline && made.statements >= longProgram };
 }
