@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { packageRoot } from '../../../lib/core/binding.ts';
 import { elaborate } from '../../../lib/stream/compile.ts';
 import { planProgram } from '../../../lib/stream/plan/plan.ts';
+import { longProgramArguments } from '../../../lib/stream/run/compiler.ts';
 import { defaultCppPlan } from '../../../lib/stream/run/cpp.ts';
 import { cppFile, cppHeaders, cppProgram, cppRuntime, LargeProgram, type CppProgram } from '../../../lib/stream/targets/cpp.ts';
 import { command, inFolder } from '../../kernel/c-run.ts';
@@ -52,6 +53,14 @@ describe('programs as C++', function () {
     assert.match(alone!, /alignas\(64\) static thread_local int a\d+_group_0\[5000\];/);
     assert.match(alone!, /alignas\(64\) static int ix\[/);
     for (const name of ['ix', 'steps', 'c0i']) assert.match(pieces!, new RegExp(`static thread_local (?:int|double) ${name}\\[`));
+  });
+
+  it('are long where their functions are, and then compiled with fewer vectors by compilers that know how', () => {
+    const pipeline = (n: number): string => `int->int pipeline P { for (int i = 0; i < ${n}; i++) add F(i); }
+      int->int filter F(int k) { work pop 4 push 4 { for (int i = 0; i < 4; i++) push(pop() * (k + i) ^ i); } }`;
+    const isLong = (n: number, options = {}): boolean => cppProgram(planProgram(graphOf(pipeline(n)), defaultCppPlan), options).isLong;
+    assert.deepEqual([isLong(3), isLong(400), isLong(400, { baseline: true })], [false, true, false]);
+    if (hasCompiler()) assert.ok(longProgramArguments().every((each) => each.startsWith('-fvect-cost-model=')));
   });
 
   it('are refused before they are printed where they are too large', () => {
