@@ -1,6 +1,6 @@
 // Copies what the compiled code reads at run time beside it: tree-sitter's CUDA grammar for lib/scratchpad (its own package brings a
-// native addon that nobody here needs), and the header of printed programs for lib/kernel.
-import { copyFileSync, mkdirSync } from 'node:fs';
+// native addon that nobody here needs), the header of printed programs for lib/kernel, and the runtime of stream programs in C++.
+import { copyFileSync, cpSync, mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,6 +18,7 @@ export function copyAssets(folder) {
   copyGrammar(join(folder, 'scratchpad'));
   mkdirSync(join(folder, 'kernel/print'), { recursive: true });
   copyFileSync(join(root, 'lib/kernel/print/arithmetic.h'), join(folder, 'kernel/print/arithmetic.h'));
+  cpSync(join(root, 'lib/stream/targets/runtime'), join(folder, 'stream/targets/runtime'), { recursive: true });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) copyAssets(join(root, 'dist'));

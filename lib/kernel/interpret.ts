@@ -164,9 +164,9 @@ class Frame {
         s.results.forEach((local, i) => this.set(local, must(results[i])));
         return undefined;
       }
-      case 'trap': throw new Trap(s.site, this.#number(s.value));
+      case 'trap': throw new Trap(this.#number(s.site), this.#number(s.value));
       case 'guard':
-        if (this.#number(s.condition) === 0) throw new Trap(s.site, this.#number(s.value));
+        if (this.#number(s.condition) === 0) throw new Trap(this.#number(s.site), this.#number(s.value));
         return undefined;
     }
   }

@@ -127,10 +127,10 @@ export type Statement =
   /** Calls a function of the program or an import, and gives its results to locals. There is no recursion. */
   | { readonly kind: 'call'; readonly callee: string; readonly args: readonly Expression[]; readonly results: readonly Local[] }
   | { readonly kind: 'return'; readonly values: readonly Expression[] }
-  /** Ends the run with a fault: the number of its place, and an f64 that explains it. */
-  | { readonly kind: 'trap'; readonly site: number; readonly value: Expression }
+  /** Ends the run with a fault: the number of its place, an i32, and an f64 that explains it. */
+  | { readonly kind: 'trap'; readonly site: Expression; readonly value: Expression }
   /** Traps unless the condition holds. */
-  | { readonly kind: 'guard'; readonly condition: Expression; readonly site: number; readonly value: Expression };
+  | { readonly kind: 'guard'; readonly condition: Expression; readonly site: Expression; readonly value: Expression };
 
 export interface KernelFunction {
   readonly name: string;
@@ -238,10 +238,14 @@ export function whileLoop(label: Label, condition: Expression, body: Body): Stat
   return { kind: 'while', label, condition, body };
 }
 export function guard(condition: Expression, site: number, value: Expression = f64(0)): StatementOf<'guard'> {
-  return { kind: 'guard', condition, site, value };
+  return { kind: 'guard', condition, site: i32(site), value };
 }
 export function call(callee: string, args: readonly Expression[], results: readonly Local[] = []): StatementOf<'call'> {
   return { kind: 'call', callee, args, results };
+}
+
+export function trap(site: number, value: Expression = f64(0)): StatementOf<'trap'> {
+  return { kind: 'trap', site: i32(site), value };
 }
 
 /** Whether an index lies in [0, limit), for a limit that is not negative. */

@@ -212,11 +212,11 @@ class Parser {
       }
       case 'break': case 'continue': return { kind: word, label: this.#knownLabel() };
       case 'return': return { kind: 'return', values: this.#list(() => this.#expression()) };
-      case 'trap': return { kind: 'trap', site: this.#number(), value: this.#expression() };
+      case 'trap': return { kind: 'trap', site: this.#expression(), value: this.#expression() };
       case 'guard': {
         const condition = this.#expression();
         this.#expect('else');
-        return { kind: 'guard', condition, site: this.#number(), value: this.#expression() };
+        return { kind: 'guard', condition, site: this.#expression(), value: this.#expression() };
       }
       case 'call': return this.#call();
       case 'copy': return this.#copy();

@@ -79,8 +79,8 @@ function statementLines(s: Statement): string[] {
       return [`call ${results}${s.callee}(${s.args.map(text).join(', ')})`];
     }
     case 'return': return [`return (${s.values.map(text).join(', ')})`];
-    case 'trap': return [`trap ${s.site} ${text(s.value)}`];
-    case 'guard': return [`guard ${text(s.condition)} else ${s.site} ${text(s.value)}`];
+    case 'trap': return [`trap ${text(s.site)} ${text(s.value)}`];
+    case 'guard': return [`guard ${text(s.condition)} else ${text(s.site)} ${text(s.value)}`];
   }
 }
 

@@ -166,6 +166,7 @@ class FunctionVerifier {
       case 'call': this.#call(s.callee, s.args, s.results.map(({ type }) => type)); break;
       case 'return': this.#fit(s.values.map(({ type }) => type), this.#f.results, 'what is returned'); break;
       case 'trap': case 'guard':
+        this.#need(s.site.type === 'i32', s.site, 'the site of a trap is no i32');
         this.#need(s.value.type === 'f64', s.value, 'the value of a trap is no f64');
         if (s.kind === 'guard') condition(s.condition);
         break;

@@ -77,12 +77,12 @@ export function mapExpressions(s: Statement, f: (e: Expression) => Expression): 
       return values === s.values ? s : { ...s, values };
     }
     case 'trap': {
-      const value = f(s.value);
-      return value === s.value ? s : { ...s, value };
+      const [site, value] = [f(s.site), f(s.value)];
+      return site === s.site && value === s.value ? s : { ...s, site, value };
     }
     case 'guard': {
-      const [condition, value] = [f(s.condition), f(s.value)];
-      return condition === s.condition && value === s.value ? s : { ...s, condition, value };
+      const [condition, site, value] = [f(s.condition), f(s.site), f(s.value)];
+      return condition === s.condition && site === s.site && value === s.value ? s : { ...s, condition, site, value };
     }
     case 'block': case 'break': case 'continue': return s;
   }
@@ -176,9 +176,13 @@ export function eachExpressionOf(s: Statement, visit: (e: Expression) => unknown
       return;
     case 'call': for (const arg of s.args) visit(arg); return;
     case 'return': for (const value of s.values) visit(value); return;
-    case 'trap': visit(s.value); return;
+    case 'trap':
+      visit(s.site);
+      visit(s.value);
+      return;
     case 'guard':
       visit(s.condition);
+      visit(s.site);
       visit(s.value);
       return;
     case 'block': case 'break': case 'continue':

@@ -23,7 +23,7 @@ function casesFrom(first: number, count: number): (readonly [Program, RunInput])
 
 /** A kernel around the main function of each program, so that nvcc makes code of all that it calls. */
 function kernelText(program: Program, at: number): string {
-  const parameters = cudaParameters(program, 'main');
+  const parameters = cudaParameters(program).get('main')!;
   const pointers = parameters.map(({ name, element, isReadOnly }) => `, ${isReadOnly === true ? 'const ' : ''}${cTypes[element]}* ${name}`);
   const args = ['i, f, d', 'r0[0], r1[0], r2[0]', ...parameters.map(({ name }) => name), ...(cudaCanFail(program, 'main') ? ['fault[0]'] : [])];
   return `namespace k${at} {\n${printCuda(program)}

@@ -36,7 +36,7 @@ function arrayText({ element, role, name, initial }: Buffer, given: ArrayLike<nu
 }
 
 function caseText(program: Program, { args, external }: RunInput, at: number, isCuda: boolean): string {
-  const parameters = (isCuda ? cudaParameters : cppParameters)(program, 'main');
+  const parameters = (isCuda ? cudaParameters : cppParameters)(program).get('main')!;
   const canFail = isCuda && cudaCanFail(program, 'main');
   const note = `${isCuda ? 'WARPLOOM_DEVICE' : 'static'} void note(int i, double x, double& y) { add_note(i, x); y = wl_add(0, i) * 0.5 + x; }`;
   const given = program.buffers.filter(({ role }) => role === 'external' || (isCuda && role === 'global'));

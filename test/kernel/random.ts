@@ -1,7 +1,7 @@
 // Random programs with all operations and types, nasty numbers, nested loops, early exits, calls and traps; and what a run of one gives.
 import {
   binary, bool, branch, call, compare, compareOps, convert, exact, extract, f32, f64, forLoop, get, guard, i32, isVector, lanes, lanesOf, load, logic,
-  math, mathFunctions, select, set, splat, store, unary, vectorOf, whileLoop, type BinaryOp, type Body, type Buffer, type Expression,
+  math, mathFunctions, select, set, splat, store, trap, unary, vectorOf, whileLoop, type BinaryOp, type Body, type Buffer, type Expression,
   type Import, type KernelFunction, type Label, type Local, type MathName, type Program, type ScalarType, type Statement, type Type,
   type UnaryOp, type VectorType,
 } from '../../lib/kernel/ir.ts';
@@ -222,7 +222,7 @@ class Maker {
       exits.push({ kind: 'break', label });
       if (isLoop) exits.push({ kind: 'continue', label });
     }
-    if (this.#chance(0.1)) exits.push({ kind: 'trap', site, value: this.#expression(scope, 'f64', 1) });
+    if (this.#chance(0.1)) exits.push(trap(site, this.#expression(scope, 'f64', 1)));
     return [branch(this.#expression(scope, 'bool', 2), [this.#pick(exits)])];
   }
 

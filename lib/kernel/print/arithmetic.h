@@ -5,6 +5,7 @@
 #define WL_CUDA 1
 #else
 #include <cmath>
+#include <cstddef>
 #endif
 #ifndef WARPLOOM_DEVICE
 #ifdef WL_CUDA
@@ -36,6 +37,17 @@ WARPLOOM_DEVICE int wl_max(int a, int b) { return a > b ? a : b; }
 WARPLOOM_DEVICE int wl_int(double a) {
   return a >= 2147483647.0 ? 2147483647 : a <= -2147483648.0 ? (-2147483647 - 1) : a != a ? 0 : (int)a;
 }
+
+// GCC makes (float)(int)x one truncation, which gives -0 where the integer was 0. A zero that it cannot see keeps it from that: programs
+// that cut floats define WL_CUTS, and who defines that defines `wl_nil`.
+#ifdef WL_CUTS
+extern int wl_nil;
+WARPLOOM_DEVICE float wl_f32(int a) { return (float)(a ^ wl_nil); }
+WARPLOOM_DEVICE double wl_f64(int a) { return (double)(a ^ wl_nil); }
+#else
+WARPLOOM_DEVICE float wl_f32(int a) { return (float)a; }
+WARPLOOM_DEVICE double wl_f64(int a) { return (double)a; }
+#endif
 
 // Constant, so that tables can hold them.
 WARPLOOM_DEVICE constexpr float wl_nan_f32() { return __builtin_nanf(""); }
@@ -149,17 +161,26 @@ WL_UNARY(wl_neg, wl_i32x4, 4, wl_neg(a[i]))
 WARPLOOM_DEVICE wl_i32x4 wl_shl(wl_i32x4 a, int b) WL_EACH(wl_i32x4, 4, wl_shl(a[i], b))
 WARPLOOM_DEVICE wl_i32x4 wl_shr(wl_i32x4 a, int b) WL_EACH(wl_i32x4, 4, wl_shr(a[i], b))
 WARPLOOM_DEVICE wl_i32x4 wl_shr_u(wl_i32x4 a, int b) WL_EACH(wl_i32x4, 4, wl_shr_u(a[i], b))
-WARPLOOM_DEVICE wl_f32x4 wl_floats(wl_i32x4 a) WL_EACH(wl_f32x4, 4, (float)a[i])
+WARPLOOM_DEVICE wl_f32x4 wl_floats(wl_i32x4 a) WL_EACH(wl_f32x4, 4, wl_f32(a[i]))
 WARPLOOM_DEVICE wl_i32x4 wl_ints(wl_f32x4 a) WL_EACH(wl_i32x4, 4, wl_int(a[i]))
 
-/// As if all were read before any is written.
+/// Between arrays that do not overlap.
 template <class T>
 WARPLOOM_DEVICE void wl_copy(T* to, const T* from, int count) {
+  for (int i = 0; i < count; ++i) to[i] = from[i];
+}
+/// Within an array, as if all were read before any is written.
+template <class T>
+WARPLOOM_DEVICE void wl_move(T* to, const T* from, int count) {
+#ifdef WL_CUDA
   if (to <= from) {
     for (int i = 0; i < count; ++i) to[i] = from[i];
   } else {
     for (int i = count - 1; i >= 0; --i) to[i] = from[i];
   }
+#else
+  __builtin_memmove(to, from, (size_t)count * sizeof(T));
+#endif
 }
 template <class T>
 WARPLOOM_DEVICE void wl_fill(T* to, int count) {

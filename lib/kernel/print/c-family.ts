@@ -19,6 +19,13 @@ export interface CFamily {
   isParameter(buffer: Buffer): boolean;
   /** Whether a function gets pointers marked as never overlapping. */
   readonly restrict: string;
+  /** Words before the declaration of a buffer of the program, and of a function's own. */
+  storage(buffer: Buffer): string;
+  ownStorage(buffer: Buffer): string;
+  /** Words before a function, beside those of all. */
+  attributes?(f: KernelFunction): string;
+  /** The text that a program stands behind has declared its imports. */
+  readonly knowsImports?: boolean;
 }
 
 /** The header that printed programs need: see arithmetic.h. */
@@ -81,6 +88,7 @@ function convertText({ type, operand }: ExpressionOf<'convert'>): string {
   const a = cExpression(operand);
   if (type === 'bool') return `(${a} != 0)`;
   if (isVector(type)) return `${type === 'f32x4' ? 'wl_floats' : 'wl_ints'}(${a})`;
+  if (operand.type === 'i32') return `wl_${type}(${a})`;
   return type === 'i32' && operand.type !== 'bool' ? `wl_int(${a})` : `((${cTypes[type]})${a})`;
 }
 
@@ -118,6 +126,7 @@ interface Uses {
 
 function usesOf({ functions, buffers }: Program, family: CFamily): ReadonlyMap<string, Uses> {
   const found = new Map<string, Uses>();
+  const order = new Map(buffers.map((buffer, i) => [buffer, i]));
   for (const f of functions) {
     const used = new Set<Buffer>();
     let traps = false;
@@ -134,7 +143,8 @@ function usesOf({ functions, buffers }: Program, family: CFamily): ReadonlyMap<s
         }
       },
     });
-    found.set(f.name, { buffers: new Set(buffers.filter((buffer) => used.has(buffer) && family.isParameter(buffer))), traps });
+    const given = [...used].filter((buffer) => order.has(buffer) && family.isParameter(buffer));
+    found.set(f.name, { buffers: new Set(given.sort((a, b) => must(order.get(a)) - must(order.get(b)))), traps });
   }
   return found;
 }
@@ -144,6 +154,8 @@ interface Mentions {
   readonly own: ReadonlySet<Local>;
   readonly inner: readonly ReadonlySet<Local>[];
 }
+
+const none = { own: new Set<Local>(), inner: new Set<Local>() } as const;
 
 class FunctionPrinter {
   readonly #f: KernelFunction;
@@ -165,7 +177,7 @@ class FunctionPrinter {
 
   print(): string {
     const { name, buffers, body, parameters } = this.#f;
-    for (const { name: own, element, length } of buffers) this.#emit(`${cTypes[element]} ${cName(own)}[${Math.max(1, must(length))}];`);
+    for (const own of buffers) this.#emit(`${this.#family.ownStorage(own)}${declarationText(own)};`);
     const mentioned = this.#mentionedIn(body);
     this.#body(body, new Set([...mentioned].filter((local) => !parameters.includes(local))));
     if (this.#canTrap(name)) this.#emit('return true;');
@@ -186,7 +198,8 @@ class FunctionPrinter {
         `${buffer.isReadOnly === true ? 'const ' : ''}${cTypes[buffer.element]}* ${this.#family.restrict} ${cName(buffer.name)}`),
       ...(this.#canTrap(name) ? ['wl_fault& wl_trap'] : []),
     ];
-    return `${this.#family.qualifiers} ${this.#canTrap(name) ? 'bool' : 'void'} ${cName(name)}(${list.join(', ')})`;
+    const words = `${this.#family.attributes?.(this.#f) ?? ''}${this.#family.qualifiers}`;
+    return `${words} ${this.#canTrap(name) ? 'bool' : 'void'} ${cName(name)}(${list.join(', ')})`;
   }
 
   #emit(line: string): void {
@@ -237,10 +250,14 @@ class FunctionPrinter {
         }
       }
     }
+    const declared = new Map<Statement, { readonly own: Set<Local>; readonly inner: Set<Local> }>();
+    for (const [local, { first, isOnly }] of places) {
+      let here = declared.get(first);
+      if (here === undefined) declared.set(first, here = { own: new Set(), inner: new Set() });
+      here[isOnly ? 'inner' : 'own'].add(local);
+    }
     for (const s of body) {
-      const here = [...places].filter(([, { first }]) => first === s);
-      const inner = new Set(here.filter(([, { isOnly }]) => isOnly).map(([local]) => local));
-      const own = new Set(here.filter(([, { isOnly }]) => !isOnly).map(([local]) => local));
+      const { own, inner } = declared.get(s) ?? none;
       this.#statement(s, own, inner);
     }
   }
@@ -260,7 +277,8 @@ class FunctionPrinter {
         break;
       }
       case 'copy':
-        this.#emit(`wl_copy(&${elementText(s.to, s.toIndex, 0)}, &${elementText(s.from, s.fromIndex, 0)}, ${text(s.count)});`);
+        this.#emit(`${s.to === s.from ? 'wl_move' : 'wl_copy'}(&${elementText(s.to, s.toIndex, 0)}, &${
+          elementText(s.from, s.fromIndex, 0)}, ${text(s.count)});`);
         break;
       case 'fill': this.#emit(`wl_fill(&${elementText(s.buffer, s.index, 0)}, ${text(s.count)});`); break;
       case 'if':
@@ -290,9 +308,9 @@ class FunctionPrinter {
     }
   }
 
-  #trapText({ site, value }: { readonly site: number; readonly value: Expression }): string {
-    if (this.#family.traps === 'call') return `wl_trap(${site}, ${cExpression(value)});`;
-    return `{ wl_trap.site = ${site}; wl_trap.value = ${cExpression(value)}; return false; }`;
+  #trapText({ site, value }: { readonly site: Expression; readonly value: Expression }): string {
+    if (this.#family.traps === 'call') return `wl_trap(${cExpression(site)}, ${cExpression(value)});`;
+    return `{ wl_trap.site = ${cExpression(site)}; wl_trap.value = ${cExpression(value)}; return false; }`;
   }
 
   #forHead({ counter, from, to, step, body }: StatementOf<'for'>): string {
@@ -342,27 +360,33 @@ class FunctionPrinter {
   }
 }
 
-function bufferText({ name, element, role, length, initial }: Buffer): string {
+function declarationText({ name, element, length }: Buffer): string {
+  return `${cTypes[element]} ${cName(name)}[${Math.max(1, must(length))}]`;
+}
+
+function bufferText(buffer: Buffer, family: CFamily): string {
+  const { element, role, initial } = buffer;
   const numbers = initial === undefined ? '' : Array.from(initial, (x) => cLiteral(element, x)).join(', ');
   const isConstant = role === 'constant';
   const data = numbers === '' && !isConstant ? '' : ` = {${numbers}}`;
-  return `${isConstant ? 'WL_TABLE' : 'static'} ${cTypes[element]} ${cName(name)}[${Math.max(1, must(length))}]${data};`;
+  return `${family.storage(buffer)}${declarationText(buffer)}${data};`;
 }
 
 /** Prints buffers, declarations of imports, and functions; what stands before (arithmetic.h) and behind is the caller's. */
 export function printCFamily(program: Program, family: CFamily): string {
   const uses = usesOf(program, family);
-  const imports = program.imports.map(({ name, parameters, results }) => `${family.qualifiers} void ${cName(name)}(${
+  const undeclared = family.knowsImports === true ? [] : program.imports;
+  const imports = undeclared.map(({ name, parameters, results }) => `${family.qualifiers} void ${cName(name)}(${
     [...parameters.map((type) => cTypes[type]), ...results.map((type) => `${cTypes[type]}&`)].join(', ')});`);
   return [
-    ...program.buffers.filter((buffer) => !family.isParameter(buffer)).map(bufferText), ...imports,
+    ...program.buffers.filter((buffer) => !family.isParameter(buffer)).map((buffer) => bufferText(buffer, family)), ...imports,
     ...program.functions.map((f) => `\n${new FunctionPrinter(f, family, uses).print()}`),
   ].join('\n');
 }
 
-/** Pointers to buffers that a printed function takes behind its arguments and results, in order. */
-export function bufferParameters(program: Program, family: CFamily, name: string): readonly Buffer[] {
-  return [...must(usesOf(program, family).get(name)).buffers];
+/** Pointers to buffers that printed functions take behind their arguments and results, in order, by name. */
+export function bufferParameters(program: Program, family: CFamily): ReadonlyMap<string, readonly Buffer[]> {
+  return new Map([...usesOf(program, family)].map(([name, { buffers }]) => [name, [...buffers]]));
 }
 
 /** Whether a printed function can trap. */

@@ -5,7 +5,7 @@ import { bufferParameters, canTrap, printCFamily, type CFamily } from './c-famil
 
 export const cudaFamily: CFamily = {
   traps: 'result', qualifiers: 'WARPLOOM_DEVICE', restrict: '__restrict__',
-  isParameter: ({ role }) => role === 'external' || role === 'global',
+  isParameter: ({ role }) => role === 'external' || role === 'global', storage: () => 'WL_TABLE ', ownStorage: () => '',
 };
 
 /** Prints a verified program, to stand behind arithmetic.h. */
@@ -13,9 +13,9 @@ export function printCuda(program: Program): string {
   return printCFamily(program, cudaFamily);
 }
 
-/** Pointers that a printed function takes behind its arguments and results, in order. */
-export function cudaParameters(program: Program, name: string): readonly Buffer[] {
-  return bufferParameters(program, cudaFamily, name);
+/** Pointers that printed functions take behind their arguments and results, in order, by name. */
+export function cudaParameters(program: Program): ReadonlyMap<string, readonly Buffer[]> {
+  return bufferParameters(program, cudaFamily);
 }
 
 /** Whether a printed function gives false, with a fault noted, where it fails. */

@@ -124,8 +124,8 @@ class FunctionPrinter {
     }
   }
 
-  #trap({ site, value }: { readonly site: number; readonly value: Expression }): void {
-    this.#code.constant('i32', site);
+  #trap({ site, value }: { readonly site: Expression; readonly value: Expression }): void {
+    this.#write.value(site);
     this.#write.value(value);
     this.#code.op('call').unsigned(this.#write.callee('trap')).op('unreachable');
   }

@@ -2,6 +2,7 @@
 import type { Buffer } from '../../kernel/ir.ts';
 import { countsOf, kinds, kindsIn, placesOf, type Counts, type Kind } from '../plan/layout.ts';
 import { streamArrayName, streamArrays, type External, type ProgramPlan } from '../plan/plan.ts';
+import type { StreamGraph } from '../graph.ts';
 import type { ConstantData } from '../ir.ts';
 import type { Site } from './sites.ts';
 import { scalarTypes, type Buffers } from './value.ts';
@@ -50,6 +51,13 @@ function splitByKind({ type, numbers }: ConstantData): Partial<Record<Kind, Arra
   return split;
 }
 
+/** The items that stand on a channel at the start, as one array. */
+function startOf({ type, initial }: StreamGraph['channels'][number]): ConstantData | undefined {
+  if (initial.length === 0) return undefined;
+  const numbers = initial.flatMap((item) => placesOf(type).map((_, i) => item.numbers[i] ?? 0));
+  return { type: { kind: 'array', element: type, length: initial.length }, numbers };
+}
+
 /** Makes and collects the buffers and sites of a program. */
 export class ProgramBuffers {
   readonly plan: ProgramPlan;
@@ -66,7 +74,8 @@ export class ProgramBuffers {
   constructor(plan: ProgramPlan, { capacities, baseline = false }: BufferOptions) {
     this.plan = plan;
     this.capacities = capacitiesOf(plan, capacities, baseline);
-    this.#channels = plan.graph.channels.map(({ id, type }) => this.#declare(`c${id}`, countsOf(type), 'channel', undefined, id));
+    this.#channels = plan.graph.channels.map((channel) =>
+      this.#declare(`c${channel.id}`, countsOf(channel.type), 'channel', startOf(channel), channel.id));
     const word = (name: string, length: number, element: Buffer['element'] = 'i32'): Buffer => ({ name, element, role: 'global', length });
     const nodes = plan.graph.nodes.length;
     this.system = {

@@ -103,7 +103,7 @@ class Lowering {
     const isBaseline = options.baseline === true;
     const groups = (isBaseline ? [wholeOf(plan)] : plan.groups).map((group) =>
       groupFunction(this.#p, group, isBaseline ? 'baseline' : 'group', options));
-    const all = isBaseline ? groups : [...groups, settleFunction(this.#p), steadyFunction(plan)];
+    const all = [...groups, settleFunction(this.#p), ...(isBaseline ? [] : [steadyFunction(plan)])];
     this.#groups = options.passes === undefined ? all : options.passes(this.#whole(all)).functions;
   }
 

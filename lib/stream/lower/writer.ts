@@ -1,6 +1,6 @@
 // The code of one function while it is made: statements, new locals, buffers of its own.
 import {
-  branch, constant, convert, forLoop, get, guard, i32, load, set, store, valueOf, type Body, type Buffer,
+  branch, constant, convert, forLoop, get, guard, i32, load, set, store, trap, valueOf, type Body, type Buffer,
   type Expression, type Label, type Local, type Statement, type Type,
 } from '../../kernel/ir.ts';
 import { kinds, type Counts, type Kind } from '../plan/layout.ts';
@@ -111,7 +111,7 @@ export class Writer {
   }
 
   trap(site: number, value: Expression = i32(0)): void {
-    this.emit({ kind: 'trap', site, value: asDouble(value) });
+    this.emit(trap(site, asDouble(value)));
   }
 
   /** Code that runs only if the condition holds. */

@@ -7,7 +7,8 @@ import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
 import { readText, writeFileAtomic } from '../../core/files.ts';
 import { elementAt, required } from '../../core/known.ts';
-import { emitCpp } from '../emit/emit-cpp.ts';
+import { programText } from '../../kernel/text.ts';
+import { lowerProgram } from '../lower/program.ts';
 import { planProgram } from '../plan/plan.ts';
 import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
@@ -32,7 +33,7 @@ function keyOf(graph: StreamGraph, backend: ProfiledBackend, { input, files = {}
   const hash = createHash('sha256');
   const machine = backend === 'wasm' ? process.version : compilerIdentity();
   hash.update(JSON.stringify([1, backend, machine, cpus()[0]?.model, seed, Object.keys(files)]));
-  hash.update(emitCpp(planProgram(graph)).body);
+  hash.update(programText(lowerProgram(planProgram(graph)).program));
   if (input !== undefined) hash.update(Float64Array.from(input));
   for (const bytes of Object.values(files)) hash.update(bytes);
   return hash.digest('hex').slice(0, 40);

@@ -3,18 +3,19 @@ import { mkdtemp, readFile, rm, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WarploomError } from '../../core/errors.ts';
-import { firstLines } from '../interpret/engine.ts';
+import { firstLines, mostPrinted } from '../interpret/engine.ts';
 import { countRun, type RunAmount, type RunCounts } from '../plan/counts.ts';
-import { cppFile, emitCpp, type CppOptions, type CppProgram } from '../emit/emit-cpp.ts';
-import { launchWords } from '../emit/launch-cpp.ts';
 import { countsOf, kinds, makeArray } from '../plan/layout.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
-import { pieceWords } from '../emit/pieces-cpp.ts';
+import {
+  cppFile, cppHeaders, cppProgram, cppRuntime, LargeProgram, type CppOptions, type CppProgram,
+} from '../targets/cpp.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { StreamGraph } from '../graph.ts';
 import { withFiles } from './cache.ts';
 import { runChild } from './child.ts';
-import { compilerArguments, compileSource, findCompiler, type CompilerOptions } from './compiler.ts';
+import { compilerArguments, compileSources, findCompiler, longProgramArguments, type CompilerOptions } from './compiler.ts';
+import { launchWords, pieceWords, wayNumbers } from './cpp-words.ts';
 import { faultError } from './fault.ts';
 import { amountOf, isPrintingOnly, type RunOptions, type RunResult } from './js-run.ts';
 import { checkThreads, launchesFor, pieceCuts, type ThreadChoice } from './launch.ts';
@@ -64,7 +65,7 @@ export async function compileCppTogether(graphs: readonly StreamGraph[], options
   const baseline = options.baseline === true;
   const build = builder(options);
   const shareFrom = options.shareFrom === undefined ? {} : { shareFrom: options.shareFrom };
-  const made = await build(plans.map((plan) => emitCpp(plan, { baseline, ...shareFrom })));
+  const made = await build(plans.map((plan) => cppProgram(plan, { baseline, ...shareFrom })));
   return plans.map((plan, number) => {
     let own: Numbered = { made, number };
     const threaded = new Threaded(plan, build);
@@ -78,7 +79,7 @@ export async function compileCppTogether(graphs: readonly StreamGraph[], options
         const way = threads === 1 || baseline ? undefined : threaded.wayOf(run, { ...runOptions, threads });
         if (way !== undefined) return execute(plan, await threaded.program(way), { ...run, words: way.words }, runOptions);
         if (isShort(own, run.counts.peaks)) {
-          own = { made: await build([emitCpp(plan, { baseline, capacities: run.counts.peaks, ...shareFrom })]), number: 0 };
+          own = { made: await build([cppProgram(plan, { baseline, capacities: run.counts.peaks, ...shareFrom })]), number: 0 };
         }
         return execute(plan, own, run, runOptions);
       },
@@ -88,7 +89,7 @@ export async function compileCppTogether(graphs: readonly StreamGraph[], options
 
 /**
  * Compiles what one run needs, for `threads` or as many as `choose` says, and runs it. Errors as for {@link compileCpp} and its runs, and
- * {@link LargeProgram}.
+ * LargeProgram.
  */
 export async function runCpp(
   graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppCompileOptions, runOptions: CppRunOptions,
@@ -99,20 +100,11 @@ export async function runCpp(
   findCompiler(options.compiler);
   const threads = checkThreads(runOptions.threads ?? choose(plan));
   const run = prepare(plan, input, runOptions);
-  const threaded = new Threaded(plan, build);
+  const threaded = new Threaded(plan, build, cppLimits.lines);
   const way = threads === 1 ? undefined : threaded.wayOf(run, { ...runOptions, threads });
   if (way !== undefined) return execute(plan, await threaded.program(way), { ...run, words: way.words }, runOptions);
-  return execute(plan, { made: await build([emitCpp(plan, { capacities: run.counts.peaks })]), number: 0 }, run, runOptions);
-}
-
-/** A program that a C++ compiler would take minutes for. */
-export class LargeProgram extends Error {
-  readonly lines: number;
-
-  constructor(lines: number) {
-    super(`${lines} lines of C++`);
-    this.lines = lines;
-  }
+  const program = cppProgram(plan, { capacities: run.counts.peaks, mostLines: cppLimits.lines });
+  return execute(plan, { made: await build([program]), number: 0 }, run, runOptions);
 }
 
 /** Lines of C++ that {@link runCpp} has compiled: about twenty seconds of a compiler's time. */
@@ -130,7 +122,9 @@ function builder(options: CppCompileOptions, mostLines = Infinity): Build {
     const lines = source.split('\n').length;
     if (lines > mostLines) throw new LargeProgram(lines);
     const effort = options.effort ?? (mode !== 'baseline' && source.length > largeSource ? 1 : 3);
-    const locate = () => compileSource(source, compilerArguments(mode, effort), options);
+    const more = (): string[] => (mode === 'strict' && programs.some(({ isLong }) => isLong) ? longProgramArguments(options.compiler) : []);
+    const sources = { program: source, headers: cppHeaders(), runtime: cppRuntime() };
+    const locate = () => compileSources(sources, [...compilerArguments(mode, effort), ...more()], options);
     return { programs, source, path: await locate(), locate };
   };
 }
@@ -146,7 +140,7 @@ interface Numbered { readonly made: Built; readonly number: number }
 
 /** Whether some channel's arrays are too short. */
 function isShort({ made, number }: Numbered, needed: readonly number[]): boolean {
-  const { capacities } = made.programs[number]!.text;
+  const { capacities } = made.programs[number]!.lowered;
   return needed.some((items, channel) => items > capacities[channel]!);
 }
 
@@ -166,12 +160,14 @@ const mostOwnBytes = 2 ** 21;
 class Threaded {
   readonly #build: Build;
   readonly #plan: ProgramPlan;
+  readonly #mostLines: number;
   /** Plans by number of cores. */
   readonly #shared = new Map<number, ProgramPlan>();
   readonly #own = new Map<ProgramPlan, Numbered>();
 
-  constructor(plan: ProgramPlan, build: Build) {
+  constructor(plan: ProgramPlan, build: Build, mostLines = Infinity) {
     this.#plan = plan;
+    this.#mostLines = mostLines;
     this.#build = build;
   }
 
@@ -205,7 +201,7 @@ class Threaded {
   async program({ plan, threads, needed }: Way): Promise<Numbered> {
     const known = this.#own.get(plan);
     if (known !== undefined && !isShort(known, needed)) return known;
-    const own = { made: await this.#build([emitCpp(plan, { threads, capacities: needed })]), number: 0 };
+    const own = { made: await this.#build([cppProgram(plan, { threads, capacities: needed, mostLines: this.#mostLines })]), number: 0 };
     this.#own.set(plan, own);
     return own;
   }
@@ -241,12 +237,17 @@ class Blocks {
   }
 }
 
-function runFile(plan: ProgramPlan, { counts, streams, lines, words = new Int32Array(0) }: Prepared, options: CppRunOptions): Uint8Array[] {
+/** The file of a run, as runtime/stream.cpp reads it. */
+function runFile(
+  plan: ProgramPlan, threads: CppOptions['threads'], { counts, streams, lines, words = new Int32Array(0) }: Prepared,
+  options: CppRunOptions,
+): Uint8Array[] {
   const blocks = new Blocks();
   const limit = lines === Infinity || !stopsByLines(plan.graph) ? 2n ** 60n : BigInt(lines);
   blocks.add(BigInt64Array.from([
     BigInt(counts.steadyStates), limit, BigInt(options.maxTurns ?? 1e9), BigInt((options.seed ?? 1) | 0), BigInt(counts.init.length),
-    BigInt(counts.tail.length), BigInt(words.length), 0n,
+    BigInt(counts.tail.length), BigInt(words.length), BigInt(threads === undefined ? 0 : wayNumbers[threads]), BigInt(mostPrinted),
+    ...Array.from({ length: 7 }, () => 0n),
   ]));
   blocks.add(BigInt64Array.from([...plan.externals.map(({ id, kind }, i) =>
     BigInt(kind === 'input' || kind === 'reader' ? streams.get(id)!.items : counts.passed[i]!)), 0n]));
@@ -276,7 +277,7 @@ async function execute(
   const folder = await withFiles('make a temporary folder', () => mkdtemp(join(tmpdir(), 'warploom-run-')));
   try {
     const [from, to] = [join(folder, 'input'), join(folder, 'output')];
-    await withFiles('write what the program is given', () => writeParts(from, runFile(plan, run, options)));
+    await withFiles('write what the program is given', () => writeParts(from, runFile(plan, made.programs[number]!.threads, run, options)));
     const done = await runChild(path, [from, to, String(number)], {
       cwd: folder, env: { TMPDIR: folder }, timeout: options.timeout ?? 600_000,
       ...(options.signal === undefined ? {} : { signal: options.signal }),
@@ -292,14 +293,14 @@ async function execute(
   }
 }
 
-function readResult(plan: ProgramPlan, { text }: CppProgram, { counts, lines }: Prepared, bytes: Buffer): RunResult {
+function readResult(plan: ProgramPlan, { lowered: { sites } }: CppProgram, { counts, lines }: Prepared, bytes: Buffer): RunResult {
   const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
   const [status, site, value, nanoseconds, records] = new Float64Array(buffer, 0, 8) as unknown as [number, number, number, number, number];
   if (status !== 0) {
     if (site < 0) throw new WarploomError('ERR_WARPLOOM_INTERNAL', `channel ${value} holds more items than planned`);
-    throw faultError(plan.graph, text.sites[site]!, value);
+    throw faultError(plan.graph, sites[site]!, value);
   }
-  const printed = textOf(text.sites, recordsOf(new Float64Array(buffer, 64, records)), plan.steady);
+  const printed = textOf(sites, recordsOf(new Float64Array(buffer, 64, records)), plan.steady);
   let at = 64 + 8 * records;
   const streams = new Map<number, StreamArrays>();
   plan.externals.forEach(({ id, kind, type }, i) => {

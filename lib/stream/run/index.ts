@@ -127,7 +127,7 @@ async function runCpp(
 async function runCppOrWasm(
   graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppRunOptions, given: StreamRunOptions,
 ): Promise<StreamRun> {
-  const { LargeProgram } = await import('./cpp.ts');
+  const { LargeProgram } = await import('../targets/cpp.ts');
   try {
     return await runCpp(graph, input, options, given);
   } catch (error) {

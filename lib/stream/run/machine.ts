@@ -1,11 +1,10 @@
 // What a compiled program's machine (machine-text.ts) is told: once for all runs, and for each.
 import { availableParallelism } from 'node:os';
 import { ratesOf } from '../elaborate/to-sdf.ts';
-import { makeArray, placesOf, type Kind } from '../plan/layout.ts';
+import { makeArray, type Kind } from '../plan/layout.ts';
 import type { LaunchPlan } from '../plan/launches.ts';
 import { streamArrays, type External, type ProgramPlan } from '../plan/plan.ts';
 import { mostPages } from '../../kernel/print/wasm-binary.ts';
-import type { BufferDeclaration } from '../lower/buffers.ts';
 import type { LoweredProgram } from '../lower/program.ts';
 import { wasmModule, type MemoryLayout } from '../targets/wasm.ts';
 import type { Step } from '../schedule/index.ts';
@@ -67,13 +66,6 @@ export function shared(kind: Kind, length: number): Scalars {
   return kind === 'i' ? new Int32Array(buffer) : kind === 'f' ? new Float32Array(buffer) : new Float64Array(buffer);
 }
 
-/** What an array holds at the start of a run. */
-function startOf(plan: ProgramPlan, { use, channel, buffer, kind }: BufferDeclaration): ArrayLike<number> {
-  if (use !== 'channel') return buffer.initial ?? [];
-  return plan.graph.channels[channel!]!.initial.flatMap(({ type, numbers }) =>
-    placesOf(type).flatMap((place, i) => (place.kind === kind ? [numbers[i] ?? 0] : [])));
-}
-
 /** The end of a stream at a function: items that one firing or iteration of it moves, and looks at beyond. */
 interface StreamEnd {
   readonly id: number;
@@ -126,7 +118,7 @@ export function commonData(program: LoweredProgram, threads: number, isSharing: 
     base: numbers('i', 2 * (plan.graph.channels.length + plan.externals.length)),
     places: layout.places,
     arrays: program.declarations.map((each) => ({
-      name: each.buffer.name, role: each.use, initial: startOf(plan, each), channel: each.channel ?? -1, stride: each.stride ?? 0,
+      name: each.buffer.name, role: each.use, initial: each.buffer.initial ?? [], channel: each.channel ?? -1, stride: each.stride ?? 0,
     })),
     streams: streamArrays(plan).map((each, number) => ({ ...each, number })),
     ends: plan.externals.map((each) => ({ id: each.id, slot: slotOf(each), isFile: each.kind === 'reader' })),

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import initialiseWabt from 'wabt';
 import { describeGraph, toSdf } from '../../../lib/stream/elaborate/index.ts';
-import { emitCpp } from '../../../lib/stream/emit/emit-cpp.ts';
+import { cppProgram } from '../../../lib/stream/targets/cpp.ts';
 import { planProgram, type ProgramPlan } from '../../../lib/stream/plan/plan.ts';
 import { pushSchedule, singleAppearanceSchedule, steadyState, type Step } from '../../../lib/stream/schedule/index.ts';
 import type { SdfGraph } from '../../../lib/stream/sdf.ts';
@@ -62,7 +62,7 @@ describe('stages of whole programs', () => {
       const plan = planProgram(graph);
       check(`${name}.kernel.txt`, kernelText(lowerForWasm(plan, { nodes: plan.graph.nodes.map(({ id }) => id) })));
       check(`${name}.wasm.txt`, await wasmText(plan));
-      check(`${name}.cpp.txt`, emitCpp(plan).body);
+      check(`${name}.cpp.txt`, cppProgram(plan).body);
     });
   }
 });

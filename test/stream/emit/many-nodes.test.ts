@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { emitCpp } from '../../../lib/stream/emit/emit-cpp.ts';
+import { cppProgram } from '../../../lib/stream/targets/cpp.ts';
 import { planProgram } from '../../../lib/stream/plan/plan.ts';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { run } from '../../../lib/stream/index.ts';
@@ -25,7 +25,7 @@ const input = Array.from({ length: 150 }, (_, i) => (i * 37) % 19);
 
 /** Functions and lines of the program's own. */
 function sizeOf(text: string): { functions: number; lines: number } {
-  const { body } = emitCpp(planProgram(graphOf(text), defaultCppPlan));
+  const { body } = cppProgram(planProgram(graphOf(text), defaultCppPlan));
   return { functions: body.split('\n').filter((line) => /static void (fire|first|group)s?_\d/.test(line)).length, lines: body.split('\n').length };
 }
 
@@ -41,7 +41,7 @@ describe('C++ of many nodes', function () {
   }
 
   it('does not spend a compiler\'s effort on long functions that are called rarely', () => {
-    const functions = (n: number) => emitCpp(planProgram(graphOf(programs['constants in the code']!(n)), defaultCppPlan)).body.split('\n')
+    const functions = (n: number) => cppProgram(planProgram(graphOf(programs['constants in the code']!(n)), defaultCppPlan)).body.split('\n')
       .filter((line) => /^__attribute__.* static void (fires?|first)_/.test(line));
     const isSpared = (line: string) => line.includes('optimize("O0")');
     assert.equal(functions(20).filter(isSpared).length, 0);

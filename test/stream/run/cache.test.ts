@@ -39,8 +39,9 @@ describe('the cache of compiled programs', function () {
     folder = mkdtempSync(join(tmpdir(), 'warploom-test-'));
     compiler = join(folder, 'counting');
     calls = join(folder, 'calls');
-    // A compiler that counts its calls and shows its environment.
-    writeFileSync(compiler, `#!/bin/sh\ncase "$*" in *--version*) ;; *) env >> '${calls}'; echo call >> '${calls}';; esac\nexec ${findCompiler()} "$@"\n`, { mode: 0o700 });
+    // A compiler that counts the programs that it links and shows its environment.
+    const counted = `*--version*) ;; *" -c "*) env >> '${calls}';; *) env >> '${calls}'; echo call >> '${calls}';;`;
+    writeFileSync(compiler, `#!/bin/sh\ncase "$*" in ${counted} esac\nexec ${findCompiler()} "$@"\n`, { mode: 0o700 });
   });
   after(() => { if (folder !== '') rmSync(folder, { recursive: true, force: true }); });
 
@@ -166,7 +167,8 @@ describe('the cache of compiled programs', function () {
     mkdirSync(home);
     const all = await Promise.all(Array.from({ length: 4 }, () => elsewhere({ HOME: home })));
     assert.deepEqual(all, Array<string>(4).fill('[2,4,6]'));
-    assert.equal(readdirSync(join(home, '.cache/warploom/stream')).length, 1);
+    // The program, and the runtime of all programs.
+    assert.equal(readdirSync(join(home, '.cache/warploom/stream')).length, 2);
   });
 
   it('says which permissions of Node are missing', async function () {

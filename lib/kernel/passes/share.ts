@@ -1,0 +1,180 @@
+// Functions of one shape made once: where they differ by constants and buffers alone, these become parameters. What a compiler of printed
+// code takes then grows with the kinds of functions, not with their number.
+import {
+  constant, exact, forLoop, get, valueOf, type Body, type Buffer, type Expression, type ExpressionOf, type KernelFunction, type Label,
+  type Local, type Program, type ScalarType, type Statement,
+} from '../ir.ts';
+import { functionText } from '../text.ts';
+import { localsOf, mapBody, Names, walkBody } from '../visit.ts';
+import { must } from '../must.ts';
+import { renameBody } from './clone.ts';
+
+/** What is called in place of a function. */
+export interface SharedCall {
+  readonly callee: string;
+  /** Behind those of the function itself. */
+  readonly args: readonly ExpressionOf<'constant'>[];
+  /** By buffer that stands for others in the function that is called: the one that is meant. */
+  readonly buffers: ReadonlyMap<Buffer, Buffer>;
+}
+
+export interface SharedFunctions {
+  /** Those of one shape once, where they are several; the others as they were. */
+  readonly functions: readonly KernelFunction[];
+  /** Buffers that stand for others: external ones, for whoever calls to give. */
+  readonly buffers: readonly Buffer[];
+  /** By name of each function that was given. */
+  readonly calls: ReadonlyMap<string, SharedCall>;
+}
+
+/** More parameters than that cost more than they save. */
+const mostParameters = 48;
+
+/** What is asked of the parts of a function that another of its shape may have otherwise. */
+interface Slots {
+  readonly number: (type: ScalarType, value: number) => Expression;
+  /** For buffers that are not the function's own. */
+  readonly buffer: (buffer: Buffer) => Buffer;
+}
+
+function indexed(index: Expression, offset: number, { number }: Slots): { readonly index: Expression; readonly offset: number } {
+  const add = number('i32', offset);
+  const x = valueOf(add);
+  return x === undefined ? { index: exact('add', index, add), offset: 0 } : { index, offset: x };
+}
+
+/** The body with other parts, which are asked for in an order that its shape alone decides. */
+function mapSlots(body: Body, slots: Slots): Body {
+  const bufferOf = (buffer: Buffer): Buffer => (buffer.role === 'local' ? buffer : slots.buffer(buffer));
+  return mapBody(body, {
+    expression: (e) => {
+      if (e.kind === 'constant' && e.type !== 'bool') return slots.number(e.type as ScalarType, e.value);
+      return e.kind === 'load' ? { ...e, buffer: bufferOf(e.buffer), ...indexed(e.index, e.offset, slots) } : e;
+    },
+    statement: (s): Statement => {
+      switch (s.kind) {
+        case 'store': return { ...s, buffer: bufferOf(s.buffer), ...indexed(s.index, s.offset, slots) };
+        case 'copy': return { ...s, to: bufferOf(s.to), from: bufferOf(s.from) };
+        case 'fill': return { ...s, buffer: bufferOf(s.buffer) };
+        // How often it turns at most is not the same in all.
+        case 'for': return forLoop(s.label, s.counter, s, s.body);
+        default: return s;
+      }
+    },
+  });
+}
+
+/** A function's shape as text, and what stands in its slots. */
+interface Taken {
+  readonly f: KernelFunction;
+  readonly key: string;
+  readonly numbers: readonly ExpressionOf<'constant'>[];
+  /** Buffers that are not its own, in the order in which they appear. */
+  readonly buffers: readonly Buffer[];
+}
+
+function isWritable({ role, isReadOnly }: Buffer): boolean {
+  return role !== 'constant' && isReadOnly !== true;
+}
+
+/** The function under names that tell nothing, with what stands in its slots left out. */
+function taken(f: KernelFunction): Taken {
+  const numbers: ExpressionOf<'constant'>[] = [];
+  const placeholders = new Map<Buffer, Buffer>();
+  const standIn = (buffer: Buffer): Buffer => {
+    let found = placeholders.get(buffer);
+    if (found === undefined) {
+      const name = `b${placeholders.size}_${isWritable(buffer) ? buffer.element : `const_${buffer.element}`}`;
+      placeholders.set(buffer, found = { name, element: buffer.element, role: 'external', length: undefined });
+    }
+    return found;
+  };
+  const body = mapSlots(f.body, {
+    number: (type, value) => {
+      numbers.push(constant(type, value));
+      return constant(type, 0);
+    },
+    buffer: standIn,
+  });
+  const locals = new Map<Local, Local>(localsOf(f).map((local, i) => [local, { name: `l${i}`, type: local.type }]));
+  const labels = new Map<Label, Label>();
+  walkBody(body, { statement: (s) => { if ('label' in s && !labels.has(s.label)) labels.set(s.label, { name: `n${labels.size}` }); } });
+  const own = new Map<Buffer, Buffer>(f.buffers.map((buffer, i) => [buffer, { ...buffer, name: `a${i}` }]));
+  const renamed = renameBody(body, { locals: new Map([...locals].map(([from, to]) => [from, get(to)])), labels, buffers: own });
+  const key = functionText({
+    name: 'f', parameters: f.parameters.map((local) => must(locals.get(local))), results: f.results, buffers: [...own.values()],
+    body: renamed,
+  });
+  return { f, key, numbers, buffers: [...placeholders.keys()] };
+}
+
+/** A slot of all functions of a shape: what each has there, and what stands for it where they differ. */
+interface Parameter<Place, By> {
+  readonly at: Place;
+  readonly by: By;
+}
+
+/** A body whose locals are not bound to ranges, which others need not keep. */
+function withoutRanges(f: KernelFunction, body: Body): Body {
+  const ranged = localsOf(f).filter(({ range }) => range !== undefined);
+  return renameBody(body, { locals: new Map(ranged.map((local) => [local, get({ name: local.name, type: local.type })])) });
+}
+
+/** The functions of one shape as one. Undefined where that takes too many parameters. */
+function joined(name: string, members: readonly Taken[], names: Names): SharedFunctions | undefined {
+  const [first] = members as [Taken];
+  const numbers = new Map<string, Parameter<number, Local>>();
+  const buffers = new Map<Buffer, Parameter<number, Buffer>>();
+  first.buffers.forEach((buffer, at) => {
+    if (members.every((each) => each.buffers[at] === buffer)) return;
+    const { element } = buffer;
+    const by: Buffer = { name: `${name}_b${at}`, element, role: 'external', length: undefined, isReadOnly: !isWritable(buffer) };
+    buffers.set(buffer, { at, by });
+  });
+  let next = 0;
+  const body = mapSlots(first.f.body, {
+    number: (type, value) => {
+      const at = next++;
+      const values = members.map((each) => must(each.numbers[at]).value);
+      if (values.every((each) => Object.is(each, value))) return constant(type, value);
+      const key = `${type} ${values.map((each) => (Object.is(each, -0) ? '-0' : String(each))).join(' ')}`;
+      let parameter = numbers.get(key);
+      if (parameter === undefined) numbers.set(key, parameter = { at, by: { name: names.make('y'), type } });
+      return get(parameter.by);
+    },
+    buffer: (buffer) => buffers.get(buffer)?.by ?? buffer,
+  });
+  if (numbers.size + buffers.size > mostParameters) return undefined;
+  const parameters = [...numbers.values()];
+  const calls = members.map((each): readonly [string, SharedCall] => [each.f.name, {
+    callee: name, args: parameters.map(({ at }) => must(each.numbers[at])),
+    buffers: new Map([...buffers.values()].map(({ at, by }) => [by, must(each.buffers[at])])),
+  }]);
+  const f = {
+    ...first.f, name, parameters: [...first.f.parameters, ...parameters.map(({ by }) => by)], body: withoutRanges(first.f, body),
+  };
+  return { functions: [f], buffers: [...buffers.values()].map(({ by }) => by), calls: new Map(calls) };
+}
+
+/**
+ * Makes those functions once that are of one shape. They call no other, and who calls them is told what to call instead. `prefix`: of the
+ * names of shared ones.
+ */
+export function shareFunctions(program: Program, functions: readonly KernelFunction[], prefix: string): SharedFunctions {
+  const classes = new Map<string, Taken[]>();
+  for (const f of functions) {
+    const each = taken(f);
+    const known = classes.get(each.key);
+    if (known === undefined) classes.set(each.key, [each]);
+    else known.push(each);
+  }
+  const made = { functions: [] as KernelFunction[], buffers: [] as Buffer[], calls: [] as (readonly [string, SharedCall])[] };
+  for (const members of classes.values()) {
+    const shared = members.length < 2 ? undefined
+      : joined(`${prefix}_${made.functions.length}`, members, Names.of(program, must(members[0]).f));
+    made.functions.push(...shared?.functions ?? members.map(({ f }) => f));
+    made.buffers.push(...shared?.buffers ?? []);
+    made.calls.push(...shared?.calls ?? members.map(({ f: { name } }) => [name, { callee: name, args: [], buffers: new Map() }] as const));
+  }
+  return { functions: made.functions, buffers: made.buffers, calls: new Map(made.calls) };
+}
