@@ -1,4 +1,6 @@
 // The tiled passes of pcr-thomas with plans small enough for the shim: halos, second passes, slices, words.
+#include <iterator>
+
 #include "test/device/support/operations.h"
 #include "test/device/tridiagonal_case.h"
 
@@ -73,7 +75,7 @@ void plans(Report& report) {
         shape.n = n;
         shape.systems = kSanitized ? 2 : 4;
         shape.rhs_count = ++turn % 4 == 0 ? 2 : 1;
-        shape.layout = kLayouts[turn % 8];
+        shape.layout = kLayouts[turn % std::size(kLayouts)];
         shape.seed = static_cast<uint64_t>(turn);
         // All problems at once, then slices of one and of three.
         const int64_t each = 8 * n * static_cast<int64_t>(sizeof(T)) + 256;
