@@ -65,7 +65,8 @@ void store_around_caches(char* to, const char* from, int64_t bytes) {
 void store_around_caches(char* to, const char* from, int64_t bytes) { std::memcpy(to, from, static_cast<size_t>(bytes)); }
 #endif
 
-/// Gives the whole pages of fresh memory, which holds zeros, a place in the machine's.
+/// Gives the pages of fresh memory, which holds zeros, a place in the machine's. Those that it shares with other memory keep what
+/// they hold.
 void populate(char* memory, int64_t bytes) {
 #ifdef MADV_POPULATE_WRITE
   constexpr int kPopulate = MADV_POPULATE_WRITE;
@@ -73,10 +74,12 @@ void populate(char* memory, int64_t bytes) {
   constexpr int kPopulate = 23;  // Linux 5.14
 #endif
   const intptr_t page = sysconf(_SC_PAGESIZE);
-  const intptr_t begin = (reinterpret_cast<intptr_t>(memory) + page - 1) / page * page;
-  const intptr_t end = reinterpret_cast<intptr_t>(memory + bytes) / page * page;
-  if (end <= begin || madvise(reinterpret_cast<void*>(begin), static_cast<size_t>(end - begin), kPopulate) == 0) return;
-  for (intptr_t at = begin; at < end; at += page) *reinterpret_cast<volatile char*>(at) = 0;
+  const intptr_t first = reinterpret_cast<intptr_t>(memory), last = first + bytes - 1;
+  const intptr_t begin = first / page * page, end = (last / page + 1) * page;
+  if (madvise(reinterpret_cast<void*>(begin), static_cast<size_t>(end - begin), kPopulate) == 0) return;
+  for (intptr_t at = (first + page - 1) / page * page; at + page <= last + 1; at += page) {
+    *reinterpret_cast<volatile char*>(at) = 0;
+  }
 }
 
 void make_copy(const HostCopy& copy, CopyFor purpose) {

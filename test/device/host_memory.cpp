@@ -1,6 +1,9 @@
 // Limits of control groups, from folders like those of the system, and copies by several threads.
 #include "cuda/core/host_memory.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -94,11 +97,35 @@ void copies() {
   check(right[0] && right[1] && right[2], "copies by several threads, of several callers at once");
 }
 
+/// Fresh memory has all its pages, and still zeros, when its object ends, also while others copy.
+void pages() {
+  constexpr int64_t kBytes = 24 << 20;
+  void* const fresh = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  check(fresh != MAP_FAILED, "memory");
+  char* const memory = static_cast<char*>(fresh);
+  const std::vector<char> from(8 << 20, 7);
+  std::vector<char> to(from.size());
+  {
+    const auto whole = Populating::begin({{memory + 1, kBytes / 2 - 1}, {memory + kBytes / 2, kBytes / 2}});
+    copy_bytes(to.data(), from.data(), static_cast<int64_t>(from.size()));
+    check(to == from, "a copy meanwhile");
+  }
+  std::vector<unsigned char> present(static_cast<size_t>(kBytes / sysconf(_SC_PAGESIZE)));
+  check(mincore(fresh, kBytes, present.data()) == 0, "pages are counted");
+  const auto there = std::count_if(present.begin(), present.end(), [](unsigned char page) { return (page & 1) != 0; });
+  const bool alone = Populating::begin({{memory, kBytes}}) == nullptr;  // a machine of one processor asks for none
+  check(alone || there >= static_cast<int64_t>(present.size()) - 2, "pages are there");
+  check(std::all_of(memory, memory + kBytes, [](char byte) { return byte == 0; }), "zeros");
+  munmap(fresh, kBytes);
+  check(Populating::begin({{memory, 4096}}) == nullptr, "little is not asked for");
+}
+
 }  // namespace
 }  // namespace warploom::test
 
 int main() {
   warploom::test::groups();
   warploom::test::copies();
+  warploom::test::pages();
   return harness::summary();
 }
