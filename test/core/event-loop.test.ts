@@ -71,7 +71,7 @@ describe('the event loop with calls in flight', function () {
     going = false;
     await device.close();
     ok(most <= 66, `${most} calls settled without a turn of the event loop`);
-    ok(turns >= 2000 / 66, `${turns} turns`);
+    ok(turns >= Math.ceil(2000 / 66) - 1, `${turns} turns`); // between so many groups of calls
   };
 
   it('settles calls in their order, short ones behind long ones', async () => {
