@@ -56,7 +56,11 @@ class FieldCheck {
         status = check_overlap(name, view, other_name, *other, type_);
       }
     }
-    if (count_ < kMostViews) views_[count_++] = {name, &view, output};
+    if (count_ < kMostViews) {
+      views_[count_++] = {name, &view, output};
+    } else if (status.ok()) {
+      status = Status(Code::internal, "more views than are compared with each other", name);
+    }
   }
   template <class... Rest>
   void report(Rest&&...) {}

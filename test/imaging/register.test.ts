@@ -152,7 +152,7 @@ function testControl(device: () => Promise<Device>): void {
 }
 
 function testSteps(backend: BackendName, device: () => Promise<Device>): void {
-  it('the same bits where no call may wait behind another', async () => {
+  it('the same bits where few calls may wait, one step after the other', async () => {
     await using short = await openDevice({ backend, queueLimit: 4 });
     const options = { iterations: 3, tolerance: 0 };
     const [one, other] = [await registered(await device(), 64, options), await registered(short, 64, options)];
