@@ -68,15 +68,17 @@ function reportLine(field) {
     }
     return `    readonly ${name}:\n${lines.join('\n')};`;
   }
+  const orNone = field.optional ? ' | undefined' : '';
   if (kind === 'rows') {
-    const line = `    readonly ${name}: Rows<{ ${field.columns.map((column) => `readonly ${column}: number`).join('; ')} }>;`;
+    const line = `    readonly ${name}: Rows<{ ${field.columns.map((column) => `readonly ${column}: number`).join('; ')} }>${orNone};`;
     if (line.length <= kColumns) return line;
-    return `    readonly ${name}: Rows<{\n${field.columns.map((column) => `      readonly ${column}: number;`).join('\n')}\n    }>;`;
+    const columns = field.columns.map((column) => `      readonly ${column}: number;`).join('\n');
+    return `    readonly ${name}: Rows<{\n${columns}\n    }>${orNone};`;
   }
   if (kind === 'boolean') return `    readonly ${name}: boolean;`;
   if (kind !== 'record') return `    readonly ${name}: number;`;
   const columns = field.columns.map((column) => `      readonly ${column}: number;`).join('\n');
-  return `    readonly ${name}: {\n${columns}\n    }${field.optional ? ' | undefined' : ''};`;
+  return `    readonly ${name}: {\n${columns}\n    }${orNone};`;
 }
 
 function reports(operations) {

@@ -43,9 +43,11 @@ int64_t least_limit(const std::string& folder, std::string group, const char* fi
 
 // --- copying ---
 
-constexpr int64_t kSlice = 512 << 10;  // what a thread takes at a time
-constexpr int64_t kAlone = 2 << 20;    // less than this is copied sooner than a helper wakes
-constexpr int kMostHelpers = 7;        // memory is busy with fewer
+constexpr int64_t kSlice = 512 << 10;     // what a thread takes at a time
+constexpr int64_t kAlone = 2 << 20;       // less than this is copied sooner than a helper wakes
+constexpr int64_t kLargePage = 2 << 20;   // of memory that use_large_pages() was asked for
+constexpr int64_t kManyPages = 16 << 20;  // from here on a thread takes such a page at a time: two that touch one at first both clear it
+constexpr int kMostHelpers = 7;           // memory is busy with fewer
 
 #ifdef __SSE2__
 /// memcpy with stores around the caches, for some KB and more.
@@ -100,9 +102,12 @@ int usable_cores() {
 std::vector<HostCopy> cut(const std::vector<HostCopy>& copies, int64_t total) {
   std::vector<HostCopy> slices;
   slices.reserve(static_cast<size_t>(total / kSlice) + copies.size());
+  const int64_t most = total >= kManyPages ? kLargePage : kSlice;
   for (const HostCopy& copy : copies) {
-    for (int64_t at = 0; at < copy.bytes; at += kSlice) {
-      slices.push_back({copy.to + at, copy.from != nullptr ? copy.from + at : nullptr, std::min(kSlice, copy.bytes - at)});
+    for (int64_t at = 0, bytes = 0; at < copy.bytes; at += bytes) {
+      const int64_t into = static_cast<int64_t>(reinterpret_cast<uintptr_t>(copy.to + at) % static_cast<uintptr_t>(most));
+      bytes = std::min(most - into, copy.bytes - at);
+      slices.push_back({copy.to + at, copy.from != nullptr ? copy.from + at : nullptr, bytes});
     }
   }
   return slices;
@@ -249,6 +254,16 @@ std::unique_ptr<Populating> Populating::begin(const std::vector<HostRange>& rang
   const int64_t total = total_of(copies);
   if (total < kAlone || usable_cores() == 1) return nullptr;
   return std::unique_ptr<Populating>(new Populating(std::make_unique<Job>(cut(copies, total), CopyFor::storing, false)));
+}
+
+void use_large_pages(char* memory, int64_t bytes) {
+#ifdef MADV_HUGEPAGE
+  constexpr int64_t kWorthwhile = 4 * kLargePage;
+  if (bytes < kWorthwhile) return;
+  const auto first = reinterpret_cast<intptr_t>(memory);
+  const intptr_t begin = (first + kLargePage - 1) / kLargePage * kLargePage, end = (first + bytes) / kLargePage * kLargePage;
+  madvise(reinterpret_cast<void*>(begin), static_cast<size_t>(end - begin), MADV_HUGEPAGE);  // without it, pages are small
+#endif
 }
 
 void copy_bytes(void* to, const void* from, int64_t bytes) {

@@ -29,6 +29,9 @@ enum class CopyFor { reading, storing };
 void copy_all(const std::vector<HostCopy>& copies, CopyFor purpose = CopyFor::reading);
 void copy_bytes(void* to, const void* from, int64_t bytes);
 
+/// Asks for large pages where fresh memory holds whole ones: the system finds and clears those in a fraction of the time.
+void use_large_pages(char* memory, int64_t bytes);
+
 struct HostRange {
   char* memory;
   int64_t bytes;

@@ -23,6 +23,9 @@ struct Summary {
   double resolved;                               ///< answers of the pivoting re-solve
   double first_failed;                           ///< index of the first outcome that is not ok; -1: none
   double first_word, first_row;                  ///< its word and its row
+
+  /// Whether every word is zero.
+  bool plain() const { return zero_pivots + non_finites + inaccurates + resolved == 0; }
 };
 
 template <class Visitor>
@@ -39,11 +42,13 @@ void visit(Visitor& v, Summary& s) {
 /// The report of operations that have outcomes per system and no choice of algorithm.
 struct OutcomeReport {
   Table<Summary> summary;  ///< where `summarize` asks for it
+  Table<NotedWord> noted;
 };
 
 template <class Visitor, class Parameters>
 void visit(Visitor& v, OutcomeReport& r, const Parameters& p) {
   v.record("summary", r.summary, p.summarize, Where::device);
+  v.noted("noted", r.noted, p.status, p.row, r.summary);
 }
 
 /// Where a call's summary goes; null where none is wanted.

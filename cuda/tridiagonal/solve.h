@@ -29,6 +29,7 @@ struct SolveReport {
   int32_t threads = 0;     ///< per system; 1 on the cpu backend
   int32_t launches = 0;    ///< of kernels; 1 on the cpu backend
   Table<Summary> summary;  ///< where `summarize` asks for it
+  Table<NotedWord> noted;
 };
 
 template <class Visitor, class Parameters>
@@ -38,6 +39,7 @@ void visit(Visitor& v, SolveReport& r, const Parameters& p) {
   v.integer("threads", r.threads);
   v.integer("launches", r.launches);
   v.record("summary", r.summary, p.summarize, Where::device);
+  v.noted("noted", r.noted, p.status, p.row, r.summary);
 }
 
 /// Row convention: every band has one entry per row. lower[0] and upper[n-1] are never read unless

@@ -64,7 +64,7 @@ export interface ReportField {
   readonly kind: 'choice' | 'integer' | 'real' | 'boolean' | 'record' | 'rows';
   readonly choices?: readonly string[];
   readonly columns?: readonly string[];
-  /** A record that is only there when it was asked for. */
+  /** A table that is only there when it was asked for, or when there is something to say. */
   readonly optional?: boolean;
 }
 

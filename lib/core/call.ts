@@ -1,11 +1,13 @@
 // What calls of operations have in common: their device, their results, and how arrays are handed to an operation.
 import { describeValue, elementTypeOf, makeResult, type ElementType, type TypedArray } from './arrays.ts';
 import type { BackendName } from './binding.ts';
-import { Device, DeviceArray, implicitDevice, resultArray } from './device.ts';
+import { Device, DeviceArray, implicitDevice, resultArray, type RunResult } from './device.ts';
 import { rule } from './checks.ts';
 import { refusal } from './errors.ts';
 import { cancelChecks } from './options.ts';
+import type { Parameters } from './pack.ts';
 import type { CallOptions } from './progress.ts';
+import type { ReportOf } from './report.ts';
 
 /** Arrays of real numbers, in JavaScript's memory or on a device. */
 export type Reals = Float32Array | Float64Array | DeviceArray;
@@ -95,6 +97,35 @@ export function release(made: Iterable<unknown>): void {
   for (const array of made) {
     for (const part of hasParts(array) ? [array.re, array.im] : [array]) if (part instanceof DeviceArray) part.dispose();
   }
+}
+
+/** The promise that `start` returns; one that rejects where it throws. Async functions take a microsecond more. */
+export function promised<T>(start: () => Promise<T>): Promise<T> {
+  try {
+    return start();
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+/** One run of an operation. */
+export interface Run<Name extends string> {
+  readonly device: Device;
+  readonly operation: Name;
+  readonly parameters: Parameters;
+  readonly options: CallOptions;
+  /** What was made for it, and is freed when it fails. */
+  readonly made: readonly unknown[];
+}
+
+/** Runs an operation; `finish` makes what the caller gets. */
+export function runInto<Name extends string, T>(
+  { device, operation, parameters, options, made }: Run<Name>, finish: (result: RunResult<ReportOf<Name>>) => T,
+): Promise<T> {
+  return device.run(operation, parameters, options).then(finish, (error: unknown) => {
+    release(made);
+    throw error;
+  });
 }
 
 /** Runs `body` with results that were made for it, and frees them when it fails. */

@@ -365,6 +365,7 @@ export interface Reports {
       readonly firstWord: number;
       readonly firstRow: number;
     } | undefined;
+    readonly noted: Rows<{ readonly place: number; readonly word: number; readonly row: number }> | undefined;
   };
   'tridiagonal.factor': {
     readonly summary: {
@@ -376,6 +377,7 @@ export interface Reports {
       readonly firstWord: number;
       readonly firstRow: number;
     } | undefined;
+    readonly noted: Rows<{ readonly place: number; readonly word: number; readonly row: number }> | undefined;
   };
   'tridiagonal.solve_factored': {
     readonly summary: {
@@ -387,6 +389,7 @@ export interface Reports {
       readonly firstWord: number;
       readonly firstRow: number;
     } | undefined;
+    readonly noted: Rows<{ readonly place: number; readonly word: number; readonly row: number }> | undefined;
   };
   'tridiagonal.multiply': Readonly<Record<string, never>>;
   'tridiagonal.condition': Readonly<Record<string, never>>;
@@ -405,6 +408,7 @@ export interface Reports {
       readonly firstWord: number;
       readonly firstRow: number;
     } | undefined;
+    readonly noted: Rows<{ readonly place: number; readonly word: number; readonly row: number }> | undefined;
   };
   'scan.prefix': Readonly<Record<string, never>>;
   'swept.advance': {

@@ -74,8 +74,17 @@ function packNumber(field: FieldDescription, value: unknown): number {
   }
 }
 
-/** PackedParameters::kOwned and kFixed of native/core/arguments.h. */
-const owned = -1, fixed = -2;
+/** PackedParameters::kOwned, kFixed and kHeld of native/core/arguments.h. */
+const owned = -1, fixed = -2, held = -3;
+
+/** In place of an array of words that an operation writes: room for so many in the call's own memory, of which its report tells. */
+export class Held {
+  readonly length: number;
+
+  constructor(length: number) {
+    this.length = length;
+  }
+}
 
 /** The number of a device array; NaN, {@link owned} or {@link fixed} for a typed array; refuses everything else. */
 function packArray(name: string, part: string, value: unknown): number {
@@ -174,9 +183,9 @@ function packFields(plan: Plan, parameters: Parameters, numbers: Float64Array): 
       continue;
     }
     if (field.kind === 'array') {
-      const handle = value === undefined ? NaN : packArray(field.name, '', value);
-      numbers[at] = handle;
-      values.push(handle >= 0 ? undefined : value);
+      const number = value === undefined ? NaN : value instanceof Held ? held - value.length : packArray(field.name, '', value);
+      numbers[at] = number;
+      values.push(number >= 0 || number <= held ? undefined : value);
     } else {
       numbers[at] = value === undefined ? NaN : packNumber(field, value);
     }

@@ -14,7 +14,7 @@ function valueOf({ kind, choices = [], columns = [] }: ReportField, raw: number 
     case 'choice': return choices[raw as number];
     case 'boolean': return raw === 1;
     case 'record': return raw === undefined ? undefined : namedNumbers(columns, raw as Float64Array, 0);
-    case 'rows': return new Rows(raw as Float64Array, columns);
+    case 'rows': return raw === undefined ? undefined : new Rows(raw as Float64Array, columns);
     default: return raw;
   }
 }

@@ -1,9 +1,9 @@
-// Where a call's words per system are while it runs, and how they become its SystemStatuses.
+// Outcomes of a call: words that the operation writes where nobody else sees them, of which it reports those that are not zero.
 import { makeResult } from '../core/arrays.ts';
-import { type Device, DeviceArray, resultArray, type RunResult } from '../core/device.ts';
-import { elementAt } from '../core/known.ts';
+import { DeviceArray, resultArray, type Device } from '../core/device.ts';
+import { Held } from '../core/pack.ts';
 import type { Reports } from '../core/operations.gen.ts';
-import { SystemStatuses, type NotedWords } from './status.ts';
+import { SystemStatuses } from './status.ts';
 import type { SplitComplex, Vector } from './types.ts';
 import { isSplit } from './views.ts';
 
@@ -13,86 +13,37 @@ export type BackwardErrors<V extends Vector> =
     : V extends DeviceArray | SplitComplex<DeviceArray> ? DeviceArray : Float64Array;
 
 /**
- * Batches of at most so many (system, right-hand side) pairs bring their words back with the call. Larger ones leave them
- * on the device and bring back a summary; the words follow only where it says that something is not plainly ok.
+ * Words of at most so many (system, right-hand side) pairs are looked through on the host. Those of larger batches stay on the
+ * device, which counts them, and follow only where the count says that something is not plainly ok.
  */
-export const smallBatch = 4096;
+const smallBatch = 4096;
 
-/** Words read at a time from the device: host memory does not grow with the batch. */
-const wordsPerRead = 1 << 18;
-
-/** The word arrays among an operation's parameters. */
+/** The parameters of an operation for its words. */
 export interface CallWords {
-  status: Int32Array | DeviceArray;
-  row: Int32Array | DeviceArray;
-  /** Whether the call reports what they come to. */
-  summarize: boolean;
+  readonly status: Held;
+  readonly row: Held;
+  /** Whether the device counts them. */
+  readonly summarize: boolean;
 }
-
-/** What the words of a call come to. */
-type Summary = NonNullable<Reports['tridiagonal.solve']['summary']>;
-
-/** What the calls that write words give back. */
-type Summarised = RunResult<{ readonly summary: Summary | undefined }>;
 
 /** Device memory that the words of a call of `length` outcomes take while it runs. */
 export function wordBytes(length: number): number {
   return length <= smallBatch ? 0 : 8 * length;
 }
 
-/** Word arrays for a call of `length` outcomes on `device`. */
-export function makeWords(device: Device, length: number): CallWords {
-  if (length <= smallBatch) return { status: new Int32Array(length), row: new Int32Array(length).fill(-1), summarize: false };
-  return { status: resultArray(device, 'int32', length), row: resultArray(device, 'int32', length), summarize: true };
+/** Room for the words of a call of `length` outcomes. */
+export function makeWords(length: number): CallWords {
+  const words = new Held(length);
+  return { status: words, row: words, summarize: length > smallBatch };
 }
 
-/** Runs a call that writes `words`, and gives their memory on the device back whatever comes of it. */
-export async function withWords<R extends Summarised>(
-  words: CallWords, rhsCount: number, run: () => Promise<R>,
-): Promise<[R, SystemStatuses]> {
-  try {
-    const result = await run();
-    const found = statusesOf(words, result.report.summary, rhsCount);
-    return [result, found instanceof SystemStatuses ? found : await found]; // an await that is not needed takes part of a microsecond
-  } finally {
-    freeWords(words);
-  }
-}
-
-function freeWords({ status, row }: CallWords): void {
-  for (const array of [status, row]) if (!(array instanceof Int32Array)) array.dispose();
-}
-
-function statusesOf(
-  { status, row }: CallWords, summary: Summary | undefined, rhsCount: number,
-): SystemStatuses | Promise<SystemStatuses> {
-  if (status instanceof Int32Array || row instanceof Int32Array || summary === undefined) {
-    return new SystemStatuses(status as Int32Array, row as Int32Array, rhsCount);
-  }
-  const { zeroPivots, nonFinites, inaccurates, resolved, firstFailed } = summary;
-  const failed = zeroPivots + nonFinites + inaccurates;
-  if (failed + resolved === 0) return new SystemStatuses(status.length, undefined, rhsCount);
-  const from = resolved > 0 ? 0 : firstFailed;
-  return readNoted(status, row, from, resolved > 0 ? Infinity : failed)
-    .then((noted) => new SystemStatuses(status.length, noted, rhsCount));
-}
-
-/** Fetches the words from place `from` on that are not zero, in pieces, until `count` are found. */
-async function readNoted(status: DeviceArray, row: DeviceArray, from: number, count: number): Promise<NotedWords> {
-  const places: number[] = [], words: number[] = [], rows: number[] = [];
-  for (let at = from; at < status.length && places.length < count; at += wordsPerRead) {
-    const piece = () => new Int32Array(Math.min(wordsPerRead, status.length - at));
-    const found = await status.read(piece(), at) as Int32Array;
-    if (found.every((word) => word === 0)) continue;
-    const foundRows = await row.read(piece(), at) as Int32Array;
-    for (let i = 0; i < found.length; i += 1) {
-      if (found[i] === 0) continue;
-      places.push(at + i);
-      words.push(elementAt(found, i));
-      rows.push(elementAt(foundRows, i));
-    }
-  }
-  return { places, words, rows };
+/** What the words of a call of `length` outcomes say. */
+export function statusesOf(
+  length: number, rhsCount: number, { noted }: Pick<Reports['tridiagonal.factor'], 'noted'>,
+): SystemStatuses {
+  if (noted === undefined) return new SystemStatuses(length, undefined, rhsCount);
+  const [places, words, rows] = [noted.column('place'), noted.column('word'), noted.column('row')];
+  return new SystemStatuses(length, { places, words, rows }, rhsCount);
 }
 
 /** Space for the backward errors of a call with right-hand sides `rhs`. */

@@ -1,7 +1,7 @@
 // scan.prefix: parallel prefix sums, products and maxima.
 import { describeValue, holds } from '../core/arrays.ts';
 import {
-  callChecks, callOptions, deviceFor, newReals, requireOut, requireReals, viewOf, withResults, type CallInfo, type Reals, type RealType,
+  callChecks, deviceFor, newReals, promised, requireOut, requireReals, runInto, viewOf, type CallInfo, type Reals, type RealType,
 } from '../core/call.ts';
 import { anything, choice, whole } from '../core/checks.ts';
 import { type Device, DeviceArray } from '../core/device.ts';
@@ -112,8 +112,11 @@ function checkFlags(flags: unknown, length: number): void {
  *   `ERR_WARPLOOM_OUT_OF_MEMORY`; `ERR_WARPLOOM_DEVICE_LOST`. Aborted calls reject with `signal.reason`.
  * @see Davidson, Owens: Register Packing for Cyclic Reduction (2011), section 3 and Figs. 2 and 8
  */
-export async function scan<V extends ScanArray>(values: V, given: ScanOptions<V> = {}): Promise<ScanResult<V>> {
-  const options = scanOptions.read(given);
+export function scan<V extends ScanArray>(values: V, given: ScanOptions<V> = {}): Promise<ScanResult<V>> {
+  return promised(() => start(values, scanOptions.read(given)));
+}
+
+function start<V extends ScanArray>(values: V, options: Taken<ScanOptions<V>, typeof checks>): Promise<ScanResult<V>> {
   checkTogether(options);
   const type = requireReals(values, 'values');
   const { operator, exclusive, flags, batch, algorithm, depth, radix, out } = options;
@@ -122,11 +125,10 @@ export async function scan<V extends ScanArray>(values: V, given: ScanOptions<V>
   requireOut(out, type, values.length);
   const device = deviceFor(options, [values, out, flags]);
   const result = (out ?? newReals(values, type, values.length, device)) as V;
-  return await withResults(out === undefined ? [result] : [], async () => {
-    const { deviceSeconds } = await device.run('scan.prefix', {
-      type, n, batch, operator, exclusive, algorithm, depth, radix,
-      values: viewOf(values), result: viewOf(result), ...(flags === undefined ? {} : { flags }),
-    }, callOptions(options));
-    return { result, info: { backend: device.backend, deviceSeconds, type, n, batch } };
-  });
+  const parameters = {
+    type, n, batch, operator, exclusive, algorithm, depth, radix, values: viewOf(values), result: viewOf(result), flags,
+  };
+  const made = out === undefined ? [result] : [];
+  return runInto({ device, operation: 'scan.prefix', parameters, options, made }, ({ deviceSeconds }) =>
+    ({ result, info: { backend: device.backend, deviceSeconds, type, n, batch } }));
 }

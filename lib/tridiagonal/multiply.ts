@@ -1,10 +1,10 @@
 // tridiagonal.multiply: products with batches of tridiagonal matrices.
 import { describeValue } from '../core/arrays.ts';
-import { callChecks, deviceFor } from '../core/call.ts';
+import { callChecks, deviceFor, promised, runInto } from '../core/call.ts';
 import { anything } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
-import { optionsOf, parametersOf, type ChecksOf } from '../core/options.ts';
-import { laidOutLike, runInfo, shapeParameters, viewOf, withResult } from '../linear/problem.ts';
+import { optionsOf, parametersOf, type ChecksOf, type Taken } from '../core/options.ts';
+import { laidOutLike, runInfo, shapeParameters, viewOf, resultFor } from '../linear/problem.ts';
 import { matrixChecks, shapeChecks } from './options.ts';
 import { matrixParameters, resolveProblem } from './problem.ts';
 import type { CallOptions, MatrixOptions, RunInfo, ShapeOptions, Vector } from './types.ts';
@@ -29,9 +29,10 @@ export interface MultiplyResult<V extends Vector = Vector> {
   readonly info: RunInfo;
 }
 
-const multiplyOptions = optionsOf('tridiagonal.multiply', {
+const checks = {
   ...matrixChecks, ...shapeChecks, ...callChecks, x: anything, y: anything, ...parametersOf('tridiagonal.multiply', 'alpha', 'beta'),
-} satisfies ChecksOf<MultiplyOptions>);
+} satisfies ChecksOf<MultiplyOptions>;
+const multiplyOptions = optionsOf('tridiagonal.multiply', checks);
 
 /**
  * y = alpha * op(A) * x + beta * y for every system and right-hand side (LAPACK lagtm with free factors).
@@ -39,9 +40,12 @@ const multiplyOptions = optionsOf('tridiagonal.multiply', {
  *
  * @throws ArgumentError naming the argument; `ERR_WARPLOOM_OUT_OF_MEMORY`; `ERR_WARPLOOM_DEVICE_LOST`
  */
-export async function multiply<V extends Vector>(given: MultiplyOptions<V>): Promise<MultiplyResult<V>> {
-  const options = multiplyOptions.read(given);
-  const { x, alpha, beta, lower, diagonal, upper, signal, onProgress } = options;
+export function multiply<V extends Vector>(given: MultiplyOptions<V>): Promise<MultiplyResult<V>> {
+  return promised(() => start(multiplyOptions.read(given)));
+}
+
+function start<V extends Vector>(options: Taken<MultiplyOptions<V>, typeof checks>): Promise<MultiplyResult<V>> {
+  const { x, alpha, beta, lower, diagonal, upper } = options;
   requireVector(x, 'x');
   if (options.y === undefined && beta !== 0) throw refusal('y', `an array with beta ${describeValue(beta)}`, 'undefined');
   const resolved = resolveProblem(options, options.y === undefined ? { x } : { x, y: options.y });
@@ -51,9 +55,9 @@ export async function multiply<V extends Vector>(given: MultiplyOptions<V>): Pro
   });
   if (options.y !== undefined) viewOf(problem, 'y', options.y);
   const device = deviceFor(options, [x, options.y, lower, diagonal, upper]);
-  return await withResult({ problem, device, name: 'y', like: x, out: options.y }, async (y) => {
-    Object.assign(parameters, { y: viewOf(problem, 'y', y) });
-    const { deviceSeconds } = await device.run('tridiagonal.multiply', parameters, { signal, onProgress });
-    return { y, info: runInfo(device, problem, deviceSeconds) };
-  });
+  const y = resultFor(problem, device, 'y', x, options.y);
+  Object.assign(parameters, { y: viewOf(problem, 'y', y) });
+  const made = options.y === undefined ? [y] : [];
+  return runInto({ device, operation: 'tridiagonal.multiply', parameters, options, made }, ({ deviceSeconds }) =>
+    ({ y, info: runInfo(device, problem, deviceSeconds) }));
 }

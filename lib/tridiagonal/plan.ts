@@ -2,14 +2,14 @@
 import { makeInt32 } from '../core/arrays.ts';
 import { Device, DeviceArray, inputArray, resultArray } from '../core/device.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
-import { callChecks, deviceFor, release } from '../core/call.ts';
+import { callChecks, deviceFor, promised, runInto } from '../core/call.ts';
 import { anything, choice } from '../core/checks.ts';
 import { cancelChecks, optionsOf, parametersOf, type ChecksOf, type Taken } from '../core/options.ts';
 import { snapshot } from '../core/snapshot.ts';
-import { laidOutLike, runInfo, shapeParameters, viewOf, withResult, type Problem } from '../linear/problem.ts';
+import { laidOutLike, resultFor, runInfo, shapeParameters, viewOf, type Problem } from '../linear/problem.ts';
 import { SystemStatuses } from '../linear/status.ts';
 import { impliesComplex, isSplit, requireVector, typeOf, type View } from '../linear/views.ts';
-import { backwardErrorsLike, makeWords, withWords, type BackwardErrors } from '../linear/words.ts';
+import { backwardErrorsLike, makeWords, statusesOf, type BackwardErrors } from '../linear/words.ts';
 import { matrixChecks, shapeChecks } from './options.ts';
 import { matrixParameters, oneMatrix, resolveProblem, type MatrixParameters } from './problem.ts';
 import type { ArrayName, CallOptions, ElementType, Layout, MatrixOptions, RunInfo, ShapeOptions, Structure, Vector } from './types.ts';
@@ -157,41 +157,36 @@ export class Plan {
    * Solves op(A) x = rhs.
    * @throws ArgumentError naming the argument; `ERR_WARPLOOM_DISPOSED`; as `solve` otherwise
    */
-  async solve<V extends Vector>(options: PlanSolveOptions<V>): Promise<PlanSolveResult<V>> {
-    if (this.#disposed) throw new WarploomError('ERR_WARPLOOM_DISPOSED', 'the plan is disposed; make a new one');
-    const call = this.#solve(solveOptions.read(options));
-    this.#running.add(call);
-    try {
-      return await call;
-    } finally {
-      this.#running.delete(call);
-    }
+  solve<V extends Vector>(options: PlanSolveOptions<V>): Promise<PlanSolveResult<V>> {
+    return promised(() => {
+      if (this.#disposed) throw new WarploomError('ERR_WARPLOOM_DISPOSED', 'the plan is disposed; make a new one');
+      const call = this.#solve(solveOptions.read(options));
+      const ended = (): void => void this.#running.delete(call);
+      this.#running.add(call);
+      call.then(ended, ended);
+      return call;
+    });
   }
 
-  async #solve<V extends Vector>(options: Taken<PlanSolveOptions<V>, typeof solveChecks>): Promise<PlanSolveResult<V>> {
-    const { rhs, out, signal, onProgress } = options;
+  #solve<V extends Vector>(options: Taken<PlanSolveOptions<V>, typeof solveChecks>): Promise<PlanSolveResult<V>> {
+    const { rhs, out, signal } = options;
     const { device, factorisation, fixed, check } = this.#kept;
     const problem = this.#problemOf(options);
     const rhsView = viewOf(problem, 'rhs', rhs);
     if (out !== undefined) viewOf(problem, 'solution', out, 'out');
     deviceFor({ device, signal }, [rhs, out]);
     const { batch, rhsCount } = problem.shape;
-    return await withResult({ problem, device, name: 'solution', like: rhs, out }, async (solution) => {
-      const words = makeWords(device, batch * rhsCount);
-      const backwardError = check ? backwardErrorsLike(rhs, device, batch * rhsCount) : undefined;
-      const parameters = Object.assign({
-        rhsCount, rhs: rhsView, solution: viewOf(problem, 'solution', solution), backwardError,
-      }, fixed, words);
-      const operation = factorisation === 'none' ? 'tridiagonal.solve' : 'tridiagonal.solve_factored';
-      try {
-        const [{ deviceSeconds }, status] = await withWords(words, rhsCount, () =>
-          device.run(operation, parameters, { signal, onProgress }));
-        const result = { solution, status, info: runInfo(device, problem, deviceSeconds) };
-        return backwardError === undefined ? result : Object.assign(result, { backwardError });
-      } catch (error) {
-        release([backwardError]);
-        throw error;
-      }
+    const count = batch * rhsCount;
+    const solution = resultFor(problem, device, 'solution', rhs, out);
+    const backwardError = check ? backwardErrorsLike(rhs, device, count) : undefined;
+    const parameters = Object.assign({
+      rhsCount, rhs: rhsView, solution: viewOf(problem, 'solution', solution), backwardError,
+    }, fixed, makeWords(count));
+    const operation = factorisation === 'none' ? 'tridiagonal.solve' : 'tridiagonal.solve_factored';
+    const made = out === undefined ? [solution, backwardError] : [backwardError];
+    return runInto({ device, operation, parameters, options, made }, ({ deviceSeconds, report }) => {
+      const result = { solution, status: statusesOf(count, rhsCount, report), info: runInfo(device, problem, deviceSeconds) };
+      return backwardError === undefined ? result : Object.assign(result, { backwardError });
     });
   }
 
@@ -333,11 +328,9 @@ async function keepBands(
   const bytes = owned.reduce((sum, array) => sum + array.bytes, 0);
   using zeros = resultArray(device, problem.type, rows, true);
   const view = viewOf(usualProblem(problem), 'rhs', zeros);
-  const words = makeWords(device, batch);
-  const parameters = { ...shapeParameters(problem), ...matrix, rhsCount: 1, rhs: view, solution: view, ...words };
-  const [{ deviceSeconds }, status] = await withWords(words, 1, () =>
-    device.run('tridiagonal.solve', parameters, { signal, onProgress }));
-  return { fixed: { ...matrix }, status, bytes, deviceSeconds };
+  const parameters = { ...shapeParameters(problem), ...matrix, rhsCount: 1, rhs: view, solution: view, ...makeWords(batch) };
+  const { deviceSeconds, report } = await device.run('tridiagonal.solve', parameters, { signal, onProgress });
+  return { fixed: { ...matrix }, status: statusesOf(batch, 1, report), bytes, deviceSeconds };
 }
 
 async function keepFactors(
@@ -350,11 +343,10 @@ async function keepFactors(
   const systems = shared ? 1 : batch;
   const factors = resultArray(device, 'uint8', factorBytes(problem.type, n, systems, periodic, factorisation), true);
   owned.push(factors);
-  const words = makeWords(device, systems);
   const bands = shared ? oneMatrix(matrix) : matrix;
-  const parameters = { factorisation, factors, ...shapeParameters(problem), ...bands, ...words, batch: systems };
-  const [{ deviceSeconds }, found] = await withWords(words, 1, () =>
-    device.run('tridiagonal.factor', parameters, { signal, onProgress }));
+  const parameters = { factorisation, factors, ...shapeParameters(problem), ...bands, ...makeWords(systems), batch: systems };
+  const { deviceSeconds, report } = await device.run('tridiagonal.factor', parameters, { signal, onProgress });
+  const found = statusesOf(systems, 1, report);
   const status = shared ? ofEverySystem(found, batch) : found;
   return { fixed: { periodic, factorisation, factors, shared }, status, bytes: factors.length, deviceSeconds };
 }

@@ -1,18 +1,15 @@
 // tridiagonal.solve and tridiagonal.workspace.
-import { makeInt32 } from '../core/arrays.ts';
-import { callChecks, deviceFor, release } from '../core/call.ts';
+import { callChecks, deviceFor, promised, runInto } from '../core/call.ts';
 import { anything, choice } from '../core/checks.ts';
 import { Device, type DeviceArray } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import type { Reports } from '../core/operations.gen.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { normally, optionsOf, parametersOf, type ChecksOf, type Taken } from '../core/options.ts';
-import { laidOutLike, runInfo, viewOf, withResult, type Problem } from '../linear/problem.ts';
+import { laidOutLike, resultFor, runInfo, viewOf, type Problem } from '../linear/problem.ts';
 import type { SystemStatuses } from '../linear/status.ts';
 import type { View } from '../linear/views.ts';
-import {
-  backwardErrorsLike, makeWords, smallBatch, withWords, wordBytes, type BackwardErrors, type CallWords,
-} from '../linear/words.ts';
+import { backwardErrorsLike, makeWords, statusesOf, wordBytes, type BackwardErrors, type CallWords } from '../linear/words.ts';
 import { matrixChecks, shapeChecks } from './options.ts';
 import { matrixParameters, resolveProblem } from './problem.ts';
 import {
@@ -93,7 +90,10 @@ interface Prepared {
 }
 
 /** The parameters that a solve writes to. */
-interface Results extends CallWords {
+interface Results {
+  status: CallWords['status'];
+  row: CallWords['row'];
+  summarize: boolean;
   solution: View;
   backwardError: Float64Array | DeviceArray | undefined;
 }
@@ -115,30 +115,27 @@ interface Results extends CallWords {
  *   `ERR_WARPLOOM_DEVICE_LOST`. Aborted calls reject with `signal.reason`.
  * @see Davidson, Owens: Register Packing for Cyclic Reduction (2011) for `cr-regpack`; LAPACK gtsv for `stable`.
  */
-export async function solve<V extends Vector>(given: SolveOptions<V>): Promise<SolveResult<V>> {
-  const options = solveOptions.read(given);
-  const prepared = prepare(options);
-  const { problem, parameters } = prepared;
-  const { rhs, out, lower, diagonal, upper, signal, onProgress } = options;
+export function solve<V extends Vector>(given: SolveOptions<V>): Promise<SolveResult<V>> {
+  return promised(() => start(solveOptions.read(given)));
+}
+
+function start<V extends Vector>(options: Taken<SolveOptions<V>, typeof checks>): Promise<SolveResult<V>> {
+  const { problem, parameters } = prepare(options);
+  const { rhs, out, lower, diagonal, upper, check } = options;
   const device = deviceFor(options, [rhs, out, lower, diagonal, upper]);
-  return await withResult({ problem, device, name: 'solution', like: rhs, out }, async (solution) => {
-    const { batch, rhsCount } = problem.shape;
-    const words = makeWords(device, batch * rhsCount);
-    const backwardError = options.check ? backwardErrorsLike(rhs, device, batch * rhsCount) : undefined;
-    parameters.status = words.status; // one by one: Object.assign takes as long as all checks of the options
-    parameters.row = words.row;
-    parameters.summarize = words.summarize;
-    parameters.backwardError = backwardError;
-    parameters.solution = viewOf(problem, 'solution', solution);
-    try {
-      const [{ deviceSeconds, report }, status] = await withWords(words, rhsCount, () =>
-        device.run('tridiagonal.solve', parameters, { signal, onProgress }));
-      return new Solved(solution, status, backwardError, infoOf(report, runInfo(device, problem, deviceSeconds)));
-    } catch (error) {
-      release([backwardError]);
-      throw error;
-    }
-  });
+  const { batch, rhsCount } = problem.shape;
+  const count = batch * rhsCount;
+  const solution = resultFor(problem, device, 'solution', rhs, out);
+  const backwardError = check ? backwardErrorsLike(rhs, device, count) : undefined;
+  const words = makeWords(count);
+  parameters.status = words.status; // one by one: Object.assign takes as long as all checks of the options
+  parameters.row = words.row;
+  parameters.summarize = words.summarize;
+  parameters.backwardError = backwardError;
+  parameters.solution = viewOf(problem, 'solution', solution);
+  const made = out === undefined ? [solution, backwardError] : [backwardError];
+  return runInto({ device, operation: 'tridiagonal.solve', parameters, options, made }, ({ deviceSeconds, report }) =>
+    new Solved(solution, statusesOf(count, rhsCount, report), backwardError, infoOf(report, runInfo(device, problem, deviceSeconds))));
 }
 
 /** A result whose rows are made when somebody asks for them. */
@@ -179,9 +176,8 @@ export async function workspace(given: SolveOptions): Promise<number> {
   if (!Device.isOpen(device)) await Device.opened(device);
   const { batch, rhsCount } = problem.shape;
   const length = batch * rhsCount;
-  const words = { status: makeInt32(length), row: makeInt32(length), summarize: length > smallBatch };
   const solution = out === undefined ? viewOf(problem, 'rhs', rhs) : viewOf(problem, 'solution', out, 'out');
-  return device.workspace('tridiagonal.solve', Object.assign(parameters, words, { solution })) + wordBytes(length);
+  return device.workspace('tridiagonal.solve', Object.assign(parameters, makeWords(length), { solution })) + wordBytes(length);
 }
 
 function prepare(options: Taken<SolveOptions, typeof checks>): Prepared {

@@ -15,7 +15,7 @@ import type {
   Band, CallOptions, ComplexNumber, MatrixOptions, RealArray, ShapeOptions, Vector,
 } from './types.ts';
 import { bandView, isConstant, isSplit, requireVector, vectorView, type View } from '../linear/views.ts';
-import { makeWords, withWords } from '../linear/words.ts';
+import { makeWords, statusesOf } from '../linear/words.ts';
 
 /** Options of {@link vjp}. `cotangent` and `solution` are laid out as `rhs` is in `solve`. */
 export interface VjpOptions<V extends Vector = Vector> extends MatrixOptions, ShapeOptions, CallOptions {
@@ -68,11 +68,10 @@ export async function vjp<V extends Vector>(given: VjpOptions<V>): Promise<VjpRe
     const gradients = makeGradients(options, problem, device);
     try {
       const { batch, rhsCount } = problem.shape;
-      const words = makeWords(device, batch * rhsCount);
-      Object.assign(parameters, words, { rhsGradient: viewOf(problem, 'rhs', rhs) });
+      Object.assign(parameters, makeWords(batch * rhsCount), { rhsGradient: viewOf(problem, 'rhs', rhs) });
       for (const { name, view } of gradients) Object.assign(parameters, { [`${name}Gradient`]: view });
-      const [{ deviceSeconds, report }, status] = await withWords(words, rhsCount, () =>
-        device.run('tridiagonal.vjp', parameters, { signal, onProgress }));
+      const { deviceSeconds, report } = await device.run('tridiagonal.vjp', parameters, { signal, onProgress });
+      const status = statusesOf(batch * rhsCount, rhsCount, report);
       return resultOf(rhs, gradients, status, infoOf(report, runInfo(device, problem, deviceSeconds)));
     } catch (error) {
       release(gradients.map(({ array }) => array));

@@ -12,7 +12,8 @@ namespace warploom {
 namespace {
 
 bool overlap(const Buffer& a, const Buffer& b) {
-  return a.bytes > 0 && b.bytes > 0 && a.source < b.source + b.bytes && b.source < a.source + a.bytes;
+  if (a.bytes == 0 || b.bytes == 0 || a.held || b.held) return false;
+  return a.source < b.source + b.bytes && b.source < a.source + a.bytes;
 }
 
 }  // namespace
@@ -83,6 +84,17 @@ void Binder::read_array(const char* name, ElementType type, Role role, void** da
   const napi_value value = next_value();
   if (std::isnan(id) && js::is_absent(env_, value)) return;
   arrays_.push_back({add_buffer(name, type, role, true, id, value), data, length, role});
+  if (id <= PackedParameters::kHeld) hold(buffers_.size() - 1, id);
+}
+
+void Binder::hold(size_t index, double id) {
+  Buffer& buffer = buffers_[index];
+  const double count = PackedParameters::kHeld - id;
+  if (!buffer.output || buffer.type != ElementType::int32 || count > static_cast<double>(js::kLargestSafeInteger / 8)) {
+    return fail(Failure::invalid(buffer.name, "an array", "room for words"));
+  }
+  buffer.held = buffer.table = true;
+  buffer.bytes = static_cast<int64_t>(count) * element_bytes(buffer.type);
 }
 
 void Binder::view(const char* name, View& view, Role role) {
@@ -122,13 +134,13 @@ void Binder::read_dimensions(const char* name, PendingView* pending) {
 
 Failure Binder::finish(const Environment& environment, const std::function<void(Footprint&)>& describe) {
   for (Buffer& buffer : buffers_) {
-    if (!failure_) read_memory(buffer, environment);
+    if (!failure_ && !buffer.held) read_memory(buffer, environment);
   }
   // Reading `resizable` of a buffer may have run the caller's code: is every array still what it was?
   const bool asked = std::any_of(buffers_.begin(), buffers_.end(),
                                  [](const Buffer& each) { return std::isnan(each.id) && !each.fixed; });
   for (const Buffer& buffer : buffers_) {
-    if (!asked || failure_ || buffer.on_device() || buffer.bytes == 0) continue;
+    if (!asked || failure_ || buffer.on_device() || buffer.held || buffer.bytes == 0) continue;
     if (same_memory(env_, buffer.value, buffer.source, buffer.bytes) == nullptr) {
       fail(Failure::invalid(buffer.name, "an array with its memory", "a detached array"));
     }
@@ -152,7 +164,7 @@ Failure Binder::finish(const Environment& environment, const std::function<void(
 void Binder::settle_contents(const Footprint& footprint) {
   for (const PendingArray& pending : arrays_) {
     Buffer& buffer = buffers_[pending.buffer];
-    if (buffer.output && !footprint.needs(pending.data, pending.role)) buffer.input = false;
+    if (buffer.held || (buffer.output && !footprint.needs(pending.data, pending.role))) buffer.input = false;
     if (buffer.bytes > 0) pointers_.push_back({pending.data, pending.buffer});
   }
   for (const PendingView& pending : views_) {

@@ -28,6 +28,7 @@ struct Buffer {
   bool input = false;     ///< its contents are needed on the device
   bool output = false;    ///< its contents come back
   bool table = false;     ///< of the report: no memory of the caller's
+  bool held = false;      ///< words that only the call sees (PackedParameters::kHeld); a table too
   double id = 0;               ///< of the device array; NaN for memory of JavaScript
   napi_value value = nullptr;  ///< during reading only
   int32_t kept = -1;           ///< outputs in JavaScript's memory: index in the job's kept values
@@ -66,12 +67,14 @@ Status point_at_device_arrays(const std::vector<Pointer>& pointers, const std::v
 /// A call's parameters as lib/core/pack.ts lays them out, in the order of visit(). Reading them runs
 /// nothing of the caller's and, for device arrays, calls Node-API not at all. Per field:
 ///   choice (index), integer, real, boolean (0 or 1): one number, NaN when absent;
-///   array: one number, the id of a device array, NaN, kOwned or kFixed, and one value, a typed array or undefined;
+///   array: one number, the id of a device array, NaN, kOwned, kFixed or kHeld - count, and one value, a typed array or undefined;
 ///   view: ids of data and imaginary, offset, and its dimensions; two values. Dimensions: NaN for the whole buffer from the
 ///   offset on; a rank, so many extents and so many strides; or -1 - rank and extents alone, of elements one behind the other.
 struct PackedParameters {
   static constexpr double kOwned = -1;  ///< a typed array that Buffer::owned is true of
   static constexpr double kFixed = -2;  ///< a typed array on an ArrayBuffer that can never be resized, as owned ones are
+  /// No array: room for words in the call's own memory, of which the report brings those that are not zero.
+  static constexpr double kHeld = -3;
   const double* numbers;
   const napi_value* values;
   size_t value_count;
@@ -153,6 +156,7 @@ class Binder {
   size_t add_buffer(std::string name, ElementType type, Role role, bool is_array, double id, napi_value value);
   void read_memory(Buffer& buffer, const Environment& environment);
   void read_device_array(Buffer& buffer, const Environment& environment);
+  void hold(size_t buffer, double id);
   void read_dimensions(const char* name, PendingView* pending);
   void settle_view(const PendingView& pending);
   void settle_array(const PendingArray& pending);

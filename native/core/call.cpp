@@ -12,6 +12,8 @@ namespace {
 
 // Updates of elements that take some 10 microseconds, and half a millisecond, on the cpu backend.
 constexpr int64_t kSmallWork = 4096, kShortWork = 200'000;
+// Of words that only the call sees: more stay on the device, where the operation counts them.
+constexpr int64_t kWordsBroughtBack = 4096 * int64_t{sizeof(int32_t)};
 
 JobSize size_of(int64_t work, const Session& session) {
   if (work < 0) return JobSize::large;
@@ -70,6 +72,7 @@ int64_t Call::held_bytes() const {
 }
 
 Call::PartName Call::part_of(const Buffer& buffer) {
+  if (buffer.held && buffer.bytes > kWordsBroughtBack) return kHeld;
   if (!buffer.input) return kResults;
   if (buffer.output) return buffer.is_array ? kIndicesBoth : kBoth;
   return buffer.is_array ? kIndices : kInputs;
@@ -101,16 +104,20 @@ void Call::place_buffers() {
 
 /// Before anything is copied. The memory of results is taken when there are some.
 Failure Call::reserve_parts() {
+  const auto lacks_block = [&](int i) {
+    const Part& part = parts_[static_cast<size_t>(i)];
+    return part.block == nullptr && part.bytes > 0 && (i != kHeld || session_->host_memory());
+  };
   int64_t bytes = 0;
-  for (const Part& part : parts_) bytes += part.block == nullptr ? part.bytes : 0;
+  for (int i = 0; i < kParts; ++i) bytes += lacks_block(i) ? parts_[static_cast<size_t>(i)].bytes : 0;
   if (bytes == 0) return {};
   Failure failure = session_->reserve(bytes, held_bytes());
   if (failure) return failure;
   for (int i = 0; i < kParts; ++i) {
+    if (!lacks_block(i)) continue;
     Part& part = parts_[static_cast<size_t>(i)];
-    if (part.block != nullptr) continue;
     const bool whole = i == kIndices || i == kIndicesBoth;
-    if (part.bytes > 0) part.block = HostBlock::make(session_, part.bytes, whole);
+    part.block = HostBlock::make(session_, part.bytes, whole);
   }
   return {};
 }
@@ -212,6 +219,7 @@ Status Call::work(Session& session, Device& device) {
   if (session.host_memory()) {
     Status status = point_at_device_arrays(pointers_, buffers_, device);
     if (status.ok()) status = run_on_host(device);
+    if (status.ok()) status = note_words(device);
     drop_inputs();
     return status;
   }
@@ -236,7 +244,7 @@ Status Call::work(Session& session, Device& device) {
   return {};
 }
 
-Status Call::end_work(Session& session, Device&) {
+Status Call::end_work(Session& session, Device& device) {
   Moments::note(Moment::reached);
   Status status = session.submission()->finish(mark_, &device_seconds);
   mark_ = Submission::kNone;
@@ -249,6 +257,7 @@ Status Call::end_work(Session& session, Device&) {
     if (status.ok() && part.block != nullptr) part.block->learn();
   }
   if (status.ok()) write_own_results();
+  if (status.ok()) status = note_words(device);
   drop_inputs();
   release_memory(session);
   return status;
@@ -321,7 +330,7 @@ Status Call::submit(Session& session, Device& device) {
 Status Call::send(Session& session, Device& device, char* memory) {
   for (int i = 0; i < kParts; ++i) {
     const Part& part = parts_[static_cast<size_t>(i)];
-    if (part.block == nullptr) continue;
+    if (part.bytes == 0) continue;
     point(i, memory + part.device_offset);
     if (goes_up(i)) WARPLOOM_TRY(part.block->upload(device, memory + part.device_offset));
   }

@@ -42,7 +42,7 @@ class Call final : public Job {
 
  private:
   /// What is staged, by the way it goes. Index arrays are in one piece, because check() reads them.
-  enum PartName { kIndices, kInputs, kIndicesBoth, kBoth, kResults, kParts };
+  enum PartName { kIndices, kInputs, kIndicesBoth, kBoth, kResults, kHeld, kParts };
   struct Part {
     int64_t bytes = 0;
     int64_t device_offset = 0;
@@ -50,12 +50,15 @@ class Call final : public Job {
   };
   static PartName part_of(const Buffer& buffer);
   static bool goes_up(int part) { return part <= kBoth; }
-  static bool comes_down(int part) { return part >= kIndicesBoth; }
+  static bool comes_down(int part) { return part >= kIndicesBoth && part <= kResults; }
 
   void place_buffers();
   int64_t held_bytes() const;
   Failure reserve_parts();
   Failure make_tables();
+  const Buffer* buffer_at(const void* pointer) const;
+  Status read_back(const Buffer& buffer, int64_t from, int64_t bytes, void* to, Device& device);
+  Status note_words(Device& device);
   Failure write_report(napi_env env, std::vector<HostCopy>* copies, napi_value* result);
   Failure slice();
   bool make_slices(std::unique_ptr<SlicePlan> plan);
@@ -85,6 +88,7 @@ class Call final : public Job {
   std::unique_ptr<Invocation> invocation_;
   std::unique_ptr<Report> report_;  // null: the operation has none
   std::vector<std::unique_ptr<void, void (*)(void*)>> tables_;  // its tables in host memory
+  std::vector<NotedWord> noted_;                                // and that of words which only the call sees
   std::vector<Buffer> buffers_;
   std::vector<Pointer> pointers_;
   std::array<Part, kParts> parts_;

@@ -12,7 +12,7 @@ constexpr int64_t kNear = int64_t{64} << 10;
 
 /// Whether the device works with the call's arrays in host memory, which is page-locked then.
 bool Call::stays_near(Device& device) {
-  if (!once_ || device_bytes_ == 0 || device_bytes_ > kNear || plan_ != nullptr) return false;
+  if (!once_ || device_bytes_ == 0 || device_bytes_ > kNear || plan_ != nullptr || parts_[kHeld].bytes > 0) return false;
   for (const Buffer& buffer : buffers_) {
     const bool fits = buffer.pinned != nullptr && reinterpret_cast<uintptr_t>(buffer.source) % kAlignment == 0;
     if (buffer.stays() && !fits) return false;

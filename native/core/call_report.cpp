@@ -1,4 +1,5 @@
 // The report of a call: memory for its tables, and what JavaScript gets of it.
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 #include <utility>
@@ -43,6 +44,53 @@ Failure Call::make_tables() {
   parts_[kResults].block.reset();
   place_buffers();
   return reserve_parts();
+}
+
+const Buffer* Call::buffer_at(const void* pointer) const {
+  for (const Pointer& each : pointers_) {
+    if (each.target == pointer) return &buffers_[each.buffer];
+  }
+  return nullptr;
+}
+
+/// After the operation: bytes of a result or of what it held.
+Status Call::read_back(const Buffer& buffer, int64_t from, int64_t bytes, void* to, Device& device) {
+  const Part& part = parts_[static_cast<size_t>(buffer.part)];
+  if (buffer.part == kHeld && !session_->host_memory()) {
+    return device.download(to, static_cast<char*>(memory_) + part.device_offset + buffer.offset + from, bytes);
+  }
+  std::vector<HostCopy> copies;
+  part.block->copy_back({static_cast<char*>(to), buffer.offset + from, bytes}, &copies);
+  copy_all(copies);
+  return {};
+}
+
+/// On the device's thread, after the operation: of words that only the call sees, those that are not zero, for its report.
+Status Call::note_words(Device& device) {
+  constexpr int64_t kAtOnce = int64_t{1} << 18;
+  WordsOfCall found;
+  if (report_ != nullptr) report_->find(found);
+  const Buffer *const words = buffer_at(found.word_pointer), *const rows = buffer_at(found.row_pointer);
+  if (words == nullptr || rows == nullptr || !words->held || !rows->held) return {};
+  if (const Buffer* const summary = buffer_at(found.summary_pointer); summary != nullptr) {
+    std::vector<double> numbers(static_cast<size_t>(found.summary_bytes) / sizeof(double));
+    WARPLOOM_TRY(read_back(*summary, 0, found.summary_bytes, numbers.data(), device));
+    if (found.plain(numbers.data())) return {};
+  }
+  const int64_t count = words->bytes / static_cast<int64_t>(sizeof(int32_t));
+  std::vector<int32_t> each(static_cast<size_t>(std::min(count, kAtOnce))), its_row(each.size());
+  for (int64_t first = 0; first < count; first += kAtOnce) {
+    const auto here = static_cast<size_t>(std::min(kAtOnce, count - first));
+    const int64_t from = first * static_cast<int64_t>(sizeof(int32_t)), bytes = static_cast<int64_t>(here * sizeof(int32_t));
+    WARPLOOM_TRY(read_back(*words, from, bytes, each.data(), device));
+    if (std::all_of(each.begin(), each.begin() + static_cast<std::ptrdiff_t>(here), [](int32_t word) { return word == 0; })) continue;
+    WARPLOOM_TRY(read_back(*rows, from, bytes, its_row.data(), device));
+    for (size_t i = 0; i < here; ++i) {
+      if (each[i] != 0) noted_.push_back({static_cast<double>(first) + static_cast<double>(i), double(each[i]), double(its_row[i])});
+    }
+  }
+  *found.table = {noted_.data(), static_cast<int64_t>(noted_.size())};
+  return {};
 }
 
 /// The promise's value, and the copies that fill the tables in it.

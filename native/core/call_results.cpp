@@ -7,6 +7,9 @@ namespace warploom {
 
 /// The arrays that nobody else sees before the call settles get their pages while the device works.
 void Call::populate_results() {
+  for (const Buffer& buffer : buffers_) {
+    if (buffer.owned && buffer.output && buffer.on_host()) use_large_pages(buffer.source, buffer.bytes);
+  }
   if (session_->host_memory()) return;
   std::vector<HostRange> ranges;
   for (const Buffer& buffer : buffers_) {

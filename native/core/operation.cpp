@@ -106,6 +106,10 @@ class ReportDescriber {
   void rows(const char* name, Table<Row>&, int64_t, Where) {
     add_table<Row>(name, "rows");
   }
+  template <class... Rest>
+  void noted(const char* name, Table<NotedWord>&, Rest&&...) {
+    js::set(fields_.env(), add_table<NotedWord>(name, "rows"), "optional", js::boolean(fields_.env(), true));
+  }
 
  private:
   template <class Row>

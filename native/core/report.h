@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cuda/core/report.h"
+#include "cuda/core/types.h"
 #include "native/core/napi_setup.h"
 
 namespace warploom {
@@ -39,9 +40,43 @@ class TableRequests {
     table.count = most;
     if (most > 0) list_.push_back({name, reinterpret_cast<void**>(&table.data), most * static_cast<int64_t>(sizeof(Row)), where});
   }
+  template <class... Rest>
+  void noted(Rest&&...) {}
 
  private:
   std::vector<TableRequest> list_;
+};
+
+/// visit()'s visitor that finds the words of a call which may have no arrays of JavaScript's.
+class WordsOfCall {
+ public:
+  Table<NotedWord>* table = nullptr;  ///< null: the operation writes no words
+  const void *word_pointer = nullptr, *row_pointer = nullptr, *summary_pointer = nullptr;  ///< where they stand; the last may be null
+  int64_t summary_bytes = 0;
+  bool (*plain)(const void* summary) = nullptr;  ///< whether it says that all words are zero
+
+  template <class... Rest>
+  void choice(Rest&&...) {}
+  template <class... Rest>
+  void integer(Rest&&...) {}
+  template <class... Rest>
+  void real(Rest&&...) {}
+  template <class... Rest>
+  void boolean(Rest&&...) {}
+  template <class... Rest>
+  void record(Rest&&...) {}
+  template <class... Rest>
+  void rows(Rest&&...) {}
+  template <class Summary>
+  void noted(const char*, Table<NotedWord>& noted, const Array<int32_t>& words, const Array<int32_t>& rows, const Table<Summary>& summary) {
+    table = &noted;
+    word_pointer = &words.data;
+    row_pointer = &rows.data;
+    if (summary.count == 0) return;
+    summary_pointer = &summary.data;
+    summary_bytes = sizeof(Summary);
+    plain = [](const void* found) { return static_cast<const Summary*>(found)->plain(); };
+  }
 };
 
 /// visit()'s visitor that makes the list JavaScript gets: the seconds on the device, then every field in order, choices
@@ -79,6 +114,11 @@ class ReportWriter {
   void rows(const char*, Table<Row>& table, int64_t, Where where) {
     add_table(table, where);
   }
+  template <class... Rest>
+  void noted(const char*, Table<NotedWord>& table, Rest&&...) {
+    if (table.count == 0) add_nothing();
+    else add_table(table, Where::host);
+  }
 
  private:
   template <class Row>
@@ -104,6 +144,7 @@ class Report {
   /// Of a checked call.
   virtual void request(TableRequests& requests) = 0;
   virtual void write(ReportWriter& writer) = 0;
+  virtual void find(WordsOfCall& words) = 0;
 };
 
 /// What visit() of the parameters makes of `v.report(p.report, p)`.
@@ -114,6 +155,7 @@ class TypedReport final : public Report {
   Fields* fields() { return &fields_; }
   void request(TableRequests& requests) override { visit(requests, fields_, parameters_); }
   void write(ReportWriter& writer) override { visit(writer, fields_, parameters_); }
+  void find(WordsOfCall& words) override { visit(words, fields_, parameters_); }
 
  private:
   const Parameters& parameters_;

@@ -1,10 +1,11 @@
 // What operations report, read back under the names of their C++ report structs: every field of every operation, against
 // what follows from the call's arrays.
-import { deepStrictEqual, ok, strictEqual, throws } from 'node:assert/strict';
+import { deepStrictEqual, ok, rejects, strictEqual, throws } from 'node:assert/strict';
 import { addon } from '../../lib/core/binding.ts';
 import type { Device } from '../../lib/core/device.ts';
 import type { OperationName, Reports } from '../../lib/core/operations.gen.ts';
 import type { ReportOf } from '../../lib/core/report.ts';
+import { Held } from '../../lib/core/pack.ts';
 import { Rows } from '../../lib/core/rows.ts';
 import { eachBackend, type BackendName } from '../support/backends.ts';
 import {
@@ -53,6 +54,24 @@ async function summaries(device: Device, operation: 'tridiagonal.solve' | 'tridi
   ok(status[1] !== 0 && status[0] === 0 && status[2] === 0, `status ${status.join(' ')}`);
   deepStrictEqual(report.summary, summaryOf(status, parameters['row'] as Int32Array));
   strictEqual((await call(device, operation, { ...extra, summarize: false })).report.summary, undefined);
+  strictEqual(report.noted, undefined);
+  for (const summarize of [true, false]) await notes(device, operation, { ...extra, summarize }, parameters);
+}
+
+/** Words without arrays of the caller's: the report has those that are not zero. */
+async function notes(
+  device: Device, operation: Parameters<typeof summaries>[1], extra: LooseParameters, given: LooseParameters,
+): Promise<void> {
+  const status = given['status'] as Int32Array, row = given['row'] as Int32Array;
+  const held = new Held(status.length);
+  const { noted } = (await call(device, operation, { ...extra, status: held, row: held })).report;
+  const expected = [...status.keys()].filter((place) => status[place] !== 0)
+    .map((place) => ({ place, word: status[place]!, row: row[place]! }));
+  ok(expected.length > 0);
+  deepStrictEqual([...(noted ?? [])], expected);
+  await rejects(call(device, operation, { ...extra, status: new Held(status.length + 1), row: held }), { argument: 'status' });
+  const well = 'factors' in extra ? { factors: extra['factors'] } : {};
+  strictEqual((await call(device, operation, { ...well, status: held, row: held })).report.noted, undefined, 'all well');
 }
 
 async function factors(device: Device): Promise<Uint8Array> {

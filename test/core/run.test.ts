@@ -180,7 +180,7 @@ describe('Device.run', () => {
       using row = await device.array(new Int32Array(batch));
       const { report } = await device.run('tridiagonal.solve', problem(rhs, solution, { status, row, summarize: true, algorithm: 'thomas' }));
       const { summary, ...rest } = report;
-      deepStrictEqual({ ...rest, launches: report.launches > 0 }, { algorithm: 'thomas', depth: 0, threads: 1, launches: true });
+      deepStrictEqual({ ...rest, launches: report.launches > 0 }, { algorithm: 'thomas', depth: 0, threads: 1, launches: true, noted: undefined });
       deepStrictEqual(summary, { zeroPivots: 0, nonFinites: 0, inaccurates: 0, resolved: 0, firstFailed: -1, firstWord: 0, firstRow: -1 });
       await rejects(device.run('tridiagonal.solve', problem(rhs, solution, { status, summarize: true })),
         (error: unknown) => error instanceof ArgumentError && error.argument === 'summarize' && /status and row/.test(error.message));

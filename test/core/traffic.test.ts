@@ -69,7 +69,7 @@ async function measured(device: Device, operation: string, parameters: LoosePara
 /** Bytes of the tables in a report. */
 function tableBytes(operation: string, report: Readonly<Record<string, unknown>>): number {
   return addon().operations()[operation]!.report.reduce((sum, { name, kind, columns = [] }) => {
-    const rows = kind === 'rows' ? (report[name] as { length: number }).length : report[name] === undefined ? 0 : 1;
+    const rows = report[name] === undefined ? 0 : kind === 'rows' ? (report[name] as { length: number }).length : 1;
     return sum + 8 * rows * columns.length;
   }, 0);
 }

@@ -1,7 +1,8 @@
-// Batches beyond a few thousand systems: their words stay on the device, a summary comes back, and what it cannot say is
-// fetched only where something failed.
+// Batches beyond a few thousand systems: their words stay on the device, which counts them, and come back only where something
+// failed.
 import { deepStrictEqual, ok, strictEqual, throws } from 'node:assert/strict';
 import { type Device, DeviceArray } from '../../lib/core/device.ts';
+import { Held } from '../../lib/core/pack.ts';
 import { plan, solve, SystemStatuses, workspace } from '../../lib/tridiagonal/index.ts';
 import { eachBackend, type BackendName } from '../support/backends.ts';
 
@@ -53,7 +54,7 @@ describe('status of large batches', () => {
       const { result, calls } = await recorded(open, () => solve({ ...given, n, batch, device: open }));
       const [operation, parameters] = calls[0]!;
       strictEqual(operation, 'tridiagonal.solve');
-      ok(parameters.status instanceof DeviceArray && parameters.row instanceof DeviceArray);
+      ok(parameters.status instanceof Held && parameters.row instanceof Held);
       ok(hostElements(parameters, given, result.solution) < 64);
       strictEqual(calls.length, 1);
       ok(result.status.allOk);
@@ -120,11 +121,11 @@ describe('status of large batches', () => {
       matrix.diagonal[11 * n + 1] = NaN;
       const made = await recorded(open, () => plan({ ...matrix, n, batch, device: open }));
       await using factored = made.result;
-      ok(made.calls.every(([, parameters]) => parameters.status instanceof DeviceArray));
+      ok(made.calls.every(([, parameters]) => parameters.status instanceof Held));
       deepStrictEqual([...factored.status.failures()], [outcome(11, 0, 'non-finite', 1)]);
       rhs[10 * n] = Infinity;
       const { result: { status }, calls } = await recorded(open, () => factored.solve({ rhs }));
-      ok(calls.length === 1 && calls[0]![1].status instanceof DeviceArray);
+      ok(calls.length === 1 && calls[0]![1].status instanceof Held);
       deepStrictEqual([...status.failures()], [outcome(10, 0, 'non-finite', 0), outcome(11, 0, 'non-finite', 1)]);
     });
 
