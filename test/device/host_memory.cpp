@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -97,6 +98,23 @@ void copies() {
   check(right[0] && right[1] && right[2], "copies by several threads, of several callers at once");
 }
 
+/// Copies that are cut at large pages, into memory that asked for such, to and from odd places.
+void large_pages() {
+  constexpr int64_t kBytes = 21 << 20;
+  std::vector<char> from(kBytes);
+  for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<char>(i * 31 + i / 251);
+  for (const int64_t first : {int64_t{0}, int64_t{5}, int64_t{4097}, (int64_t{2} << 20) - 1}) {
+    const auto memory = static_cast<char*>(std::calloc(kBytes, 1));
+    use_large_pages(memory + first, kBytes - first);
+    use_large_pages(memory + first, 4096);  // too little for one
+    check(std::all_of(memory, memory + kBytes, [](char byte) { return byte == 0; }), "zeros");
+    copy_bytes(memory + first, from.data() + 3, kBytes - first - 3);
+    check(std::memcmp(memory + first, from.data() + 3, static_cast<size_t>(kBytes - first - 3)) == 0, "all of it");
+    check(std::all_of(memory, memory + first, [](char byte) { return byte == 0; }) && memory[kBytes - 1] == 0, "and no more");
+    std::free(memory);
+  }
+}
+
 /// Fresh memory has all its pages, and still zeros, when its object ends, also while others copy.
 void pages() {
   constexpr int64_t kBytes = 24 << 20;
@@ -126,6 +144,7 @@ void pages() {
 int main() {
   warploom::test::groups();
   warploom::test::copies();
+  warploom::test::large_pages();
   warploom::test::pages();
   return harness::summary();
 }
