@@ -1,7 +1,8 @@
 // A simulation: a state on the device, advanced to exact steps and times.
 import { writeCheckpoint } from '../core/checkpoint.ts';
-import type { Device, DeviceArray } from '../core/device.ts';
+import type { Device, DeviceArray, RunResult } from '../core/device.ts';
 import { DisposedError, InstabilityError } from '../core/errors.ts';
+import type { Reports } from '../core/operations.gen.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { fileName, requireCount, requireNumber, text } from '../core/checks.ts';
 import { cancelChecks, normally, optionsOf } from '../core/options.ts';
@@ -225,12 +226,11 @@ export abstract class Simulation<State> {
     }
   }
 
-  /** Runs `work` behind the calls before it; an abort while it waits rejects at once. */
+  /** Runs `work` behind the calls before it, at once where there are none; an abort while it waits rejects at once. */
   #serial<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     if (signal?.aborted === true) return Promise.reject(signal.reason as Error);
     let begun = false;
-    this.#pending += 1;
-    const run = this.#tail.then(async () => {
+    const begin = async (): Promise<T> => {
       begun = true;
       try {
         signal?.throwIfAborted();
@@ -239,7 +239,9 @@ export abstract class Simulation<State> {
         this.#pending -= 1;
         if (this.#disposed) this.dispose();
       }
-    });
+    };
+    this.#pending += 1;
+    const run = this.#pending === 1 ? begin() : this.#tail.then(begin);
     this.#tail = run.catch(() => undefined);
     if (signal === undefined) return run;
     return new Promise((resolve, reject) => {
@@ -269,29 +271,29 @@ export abstract class Simulation<State> {
   }
 
   /** One call of the device; the two arrays change places after it. */
-  async #segment(steps: number, dt: number, signal: AbortSignal | undefined): Promise<void> {
+  #segment(steps: number, dt: number, signal: AbortSignal | undefined): Promise<void> {
     this.#requireOpen();
-    const { deviceSeconds, completed } = await this.#call(steps, dt, true, signal);
-    [this.#state, this.#next] = [this.#next, this.#state];
-    this.#clock.step += completed;
-    this.#steps += completed;
-    this.#seconds += deviceSeconds;
-    if (completed < steps) throw await this.#instability(dt);
-    this.#pace.learn(steps, deviceSeconds);
+    return this.#call(steps, dt, true, signal).then(({ deviceSeconds, report: { variant, points, depth, threads, completed } }) => {
+      this.#made = { variant, points, depth, threads };
+      [this.#state, this.#next] = [this.#next, this.#state];
+      this.#clock.step += completed;
+      this.#steps += completed;
+      this.#seconds += deviceSeconds;
+      if (completed < steps) return this.#refuse(dt);
+      this.#pace.learn(steps, deviceSeconds);
+      return undefined;
+    });
   }
 
-  /** The state after `steps` steps into the other array; the seconds it took, and how far it came. */
-  async #call(steps: number, dt: number, check: boolean, signal?: AbortSignal): Promise<{ deviceSeconds: number; completed: number }> {
+  /** The state after `steps` steps into the other array. */
+  #call(steps: number, dt: number, check: boolean, signal?: AbortSignal): Promise<RunResult<Reports['swept.advance']>> {
     const { equation, type, n, batch, dx, left, right, diffusivity, gamma, limiter } = this.setup;
     const { device, variant, points, depth, threads } = this.#placement;
     const view = (data: DeviceArray) => ({ data });
-    const { deviceSeconds, report } = await device.run('swept.advance', {
+    return device.run('swept.advance', {
       type, equation, variant, n, batch, steps, left, right, dx, dt, diffusivity, gamma, limiter, check, points, depth, threads,
       state: view(this.#state), next: view(this.#next),
     }, { signal });
-    const { variant: made, completed } = report;
-    this.#made = { variant: made, points: report.points, depth: report.depth, threads: report.threads };
-    return { deviceSeconds, completed };
   }
 
   /** What a step that is refused has made. */
@@ -302,8 +304,8 @@ export abstract class Simulation<State> {
     return Promise.resolve('Take a smaller time step, and look for an initial state that the equation does not admit');
   }
 
-  /** What to say of the next step, which breaks down. */
-  async #instability(dt: number): Promise<InstabilityError> {
+  /** Of the next step, which breaks down. */
+  async #refuse(dt: number): Promise<never> {
     let problem = 0;
     if (this.batch > 1) {
       await this.#call(1, dt, false);
@@ -314,7 +316,7 @@ export abstract class Simulation<State> {
     const bad = { step: step + 1, time: time + dt, problem };
     const size = componentsOf(this.setup) * this.n;
     const remedy = await this.remedy(dt, async () => await this.#state.read(zeros(this.setup.type, size), problem * size) as RealArray);
-    return new InstabilityError(
+    throw new InstabilityError(
       `step ${bad.step} (time ${bad.time}) gives ${this.mistake}${where}; the state stands at step ${step}. ${remedy}`, bad);
   }
 }
