@@ -4,5 +4,6 @@
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
 template Status solve_cr_regpack<Complex<double>>(GpuDevice&, const Batch<Complex<double>>&, int, Used*);
+template Status solve_cr_regpack_checked<Complex<double>>(GpuDevice&, const Batch<Complex<double>>&, int, const Judging&, Used*);
 
 }  // namespace warploom::WARPLOOM_TARGET::tridiagonal

@@ -4,5 +4,6 @@
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
 template Status solve_cr_regpack<float>(GpuDevice&, const Batch<float>&, int, Used*);
+template Status solve_cr_regpack_checked<float>(GpuDevice&, const Batch<float>&, int, const Judging&, Used*);
 
 }  // namespace warploom::WARPLOOM_TARGET::tridiagonal

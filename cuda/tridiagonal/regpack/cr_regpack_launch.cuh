@@ -1,5 +1,6 @@
 // solve_cr_regpack for one element type; the .cu files instantiate it.
 #pragma once
+#include <cstdlib>
 #include <string>
 
 #include "cuda/core/launch.cuh"
@@ -23,8 +24,8 @@ bool shares_bands(const Inputs<T>& inputs) {
 }
 
 /// Launches Agent on `tiles` pieces of work for workers of `worker_threads` threads.
-template <class Agent, class T>
-Status launch_regpack(GpuDevice& device, RegpackParameters<T> p, int64_t tiles, int worker_threads,
+template <class Agent>
+Status launch_regpack(GpuDevice& device, typename Agent::Parameters p, int64_t tiles, int worker_threads,
                       int block_threads) {
   const int64_t workers_per_block = block_threads / worker_threads;
   LaunchShape shape;
@@ -125,6 +126,19 @@ Status solve_by_warps(GpuDevice& device, RegpackParameters<T>& p) {
   return launch_regpack<GeneralWarpAgent<T, kDepth>>(device, p, tiles, 32, 32 * warps);
 }
 
+/// The same where answers are judged, of the batches that is_full_span says; elsewhere Code::unsupported.
+template <class T, int kDepth>
+Status solve_checked_by_warps(GpuDevice& device, CheckedRegpackParameters<T>& p) {
+  while (p.width << p.systems_log2 < 32) ++p.systems_log2;
+  p.inputs = inputs_of(p.batch, true);
+  p.merged = p.inputs.merged;
+  if (!is_full_span(p.batch, p.inputs, p.width == 32)) return {Code::unsupported, "cr-regpack: these answers are measured apart"};
+  const int64_t tiles = (p.batch.problems() + (1 << p.systems_log2) - 1) >> p.systems_log2;
+  using Agent = CheckedWarpRegpackAgent<T, kDepth>;
+  const int warps = tiles >= 4 * int64_t{device.limits().multiprocessors} ? Agent::kMaxThreads / 32 : 1;
+  return launch_regpack<Agent>(device, p, tiles, 32, 32 * warps);
+}
+
 template <class T, int kDepth>
 Status solve_by_blocks(GpuDevice& device, RegpackParameters<T>& p, int threads) {
   p.inputs = inputs_of(p.batch, false);
@@ -154,27 +168,28 @@ template <class T, int kDepth>
 inline constexpr int kDirectWarps =
     kIsComplex<T> || kDepth % 2 == 1 ? 0 : operation::direct_warps(sizeof(T), kDepth, false);
 
-template <class Agent, class T>
-Status launch_direct(GpuDevice& device, const DirectParameters<T>& p, int threads) {
+template <class Agent>
+Status launch_direct(GpuDevice& device, const typename Agent::Parameters& p, int threads) {
   LaunchShape shape;
   shape.threads = threads;
-  shape.shared_bytes = Agent::kSharedBytes;
+  shape.shared_bytes = Agent::shared_bytes(threads);
   shape.blocks = (int64_t{p.full.systems} + (1 << p.systems_log2) - 1) >> p.systems_log2;
   return launch<Agent>(device, shape, p);
 }
 
 /// Uniform batches of systems that need at most kDirectWarps warps each; `width` lanes per system where one is enough.
-template <class T, int kDepth>
-Status solve_direct(GpuDevice& device, const FullBatch<T>& full, int64_t lanes, int width) {
-  DirectParameters<T> p{full, width, 0};
+/// `p` holds no more yet than what it solves.
+template <class T, int kDepth, Keep kKeep = Keep::nothing>
+Status solve_direct(GpuDevice& device, typename DirectRegpackAgent<T, kDepth, 1, kKeep>::Parameters p, int64_t lanes, int width) {
+  p.width = width;
   if constexpr (kDirectWarps<T, kDepth> > 2) {
-    if (lanes > 64) return launch_direct<DirectRegpackAgent<T, kDepth, 4>>(device, p, 128);
+    if (lanes > 64) return launch_direct<DirectRegpackAgent<T, kDepth, 4, kKeep>>(device, p, 128);
   }
-  if (lanes > 32) return launch_direct<DirectRegpackAgent<T, kDepth, 2>>(device, p, 64);
-  const bool few = int64_t{full.systems} * width < int64_t{device.limits().multiprocessors} * 512;
+  if (lanes > 32) return launch_direct<DirectRegpackAgent<T, kDepth, 2, kKeep>>(device, p, 64);
+  const bool few = int64_t{p.full.systems} * width < int64_t{device.limits().multiprocessors} * 512;
   const int threads = few ? 64 : 128;
   while (p.width << p.systems_log2 < threads) ++p.systems_log2;
-  return launch_direct<DirectRegpackAgent<T, kDepth, 1>>(device, p, threads);
+  return launch_direct<DirectRegpackAgent<T, kDepth, 1, kKeep>>(device, p, threads);
 }
 
 /// Interleaved batches of systems on `width` lanes each.
@@ -207,7 +222,7 @@ Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* us
   if constexpr (kDirectWarps<T, kDepth> > 0) {
     if (operation::reads_vectors(sizeof(T), batch.n, kDepth) && reads_direct(batch)) {
       *used = {operation::Algorithm::cr_regpack, kDepth, static_cast<int>(lanes <= 32 ? width : lanes), 1};
-      return solve_direct<T, kDepth>(device, full_batch(batch), lanes, width);
+      return solve_direct<T, kDepth>(device, {full_batch(batch), width, 0}, lanes, width);
     }
   }
   if constexpr (!RegpackLane<T, kDepth>::kHalves && kDepth % 2 == 0 && kDepth >= 4) {
@@ -260,6 +275,57 @@ int depth_for(GpuDevice& device, const Batch<T>& batch) {
   if (kIsComplex<T> || !moves_spans(batch, &aligned)) return even;
   if (direct && operation::reads_vectors(sizeof(T), batch.n, even)) return even;
   return operation::span_depth(sizeof(T), batch.n, even, aligned);
+}
+
+/// Solves and judges in one launch where a kernel measures its answers; Code::unsupported elsewhere.
+template <class T, int kDepth>
+Status solve_checked_depth(GpuDevice& device, const Batch<T>& batch, const Judging& judging, Used* used) {
+  if constexpr (kDirectWarps<T, kDepth> > 0) {
+    if (operation::reads_vectors(sizeof(T), batch.n, kDepth) && reads_direct(batch)) {
+      const int64_t lanes = (batch.n + kDepth - 1) / kDepth;
+      int width = 1;
+      while (width < lanes && width < 32) width *= 2;
+      *used = {operation::Algorithm::cr_regpack, kDepth, static_cast<int>(lanes <= 32 ? width : lanes), 1};
+      CheckedDirectParameters<T> p{};
+      p.full = full_batch(batch);
+      p.judging = judging;
+      if (const char* keep = std::getenv("WARPLOOM_KEEP"); keep != nullptr && keep[0] == 'r') return solve_direct<T, kDepth, Keep::registers>(device, p, lanes, width);
+      return solve_direct<T, kDepth, Keep::shared>(device, p, lanes, width);
+    }
+  }
+  return {Code::unsupported, "cr-regpack: these answers are measured apart"};
+}
+
+/// The same of the depth that systems have which are no whole vectors.
+template <class T>
+Status solve_checked_spans(GpuDevice& device, const Batch<T>& batch, const Judging& judging, Used* used) {
+  constexpr int kDepth = 17;
+  const int64_t lanes = (batch.n + kDepth - 1) / kDepth;
+  if (lanes > 32) return {Code::unsupported, "cr-regpack: these answers are measured apart"};
+  CheckedRegpackParameters<T> p{};
+  p.full = full_batch(batch);
+  p.batch = batch;
+  p.judging = judging;
+  p.width = 1;
+  while (p.width < lanes) p.width *= 2;
+  *used = {operation::Algorithm::cr_regpack, kDepth, p.width, 1};
+  return solve_checked_by_warps<T, kDepth>(device, p);
+}
+
+template <class T>
+Status solve_cr_regpack_checked(GpuDevice& device, const Batch<T>& batch, int depth, const Judging& judging, Used* used) {
+  if constexpr (!kIsComplex<T>) {
+    const char* const keep = std::getenv("WARPLOOM_KEEP");
+    if ((keep != nullptr && keep[0] == 'a') || takes_matrix_rows(batch, device.limits().multiprocessors)) {
+      return {Code::unsupported, "cr-regpack: these answers are measured apart"};
+    }
+    if (depth == 0) depth = depth_for(device, batch);
+    if (depth == 4) return solve_checked_depth<T, 4>(device, batch, judging, used);
+    if (depth == 8) return solve_checked_depth<T, 8>(device, batch, judging, used);
+    if (depth == 16) return solve_checked_depth<T, 16>(device, batch, judging, used);
+    if (depth == 17) return solve_checked_spans(device, batch, judging, used);
+  }
+  return {Code::unsupported, "cr-regpack: these answers are measured apart"};
 }
 
 // Depths that no policy takes, for callers who name them: cr_regpack_experiments_*.cu.
