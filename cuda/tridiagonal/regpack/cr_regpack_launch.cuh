@@ -126,19 +126,6 @@ Status solve_by_warps(GpuDevice& device, RegpackParameters<T>& p) {
   return launch_regpack<GeneralWarpAgent<T, kDepth>>(device, p, tiles, 32, 32 * warps);
 }
 
-/// The same where answers are judged, of the batches that is_full_span says; elsewhere Code::unsupported.
-template <class T, int kDepth>
-Status solve_checked_by_warps(GpuDevice& device, CheckedRegpackParameters<T>& p) {
-  while (p.width << p.systems_log2 < 32) ++p.systems_log2;
-  p.inputs = inputs_of(p.batch, true);
-  p.merged = p.inputs.merged;
-  if (!is_full_span(p.batch, p.inputs, p.width == 32)) return {Code::unsupported, "cr-regpack: these answers are measured apart"};
-  const int64_t tiles = (p.batch.problems() + (1 << p.systems_log2) - 1) >> p.systems_log2;
-  using Agent = CheckedWarpRegpackAgent<T, kDepth>;
-  const int warps = tiles >= 4 * int64_t{device.limits().multiprocessors} ? Agent::kMaxThreads / 32 : 1;
-  return launch_regpack<Agent>(device, p, tiles, 32, 32 * warps);
-}
-
 template <class T, int kDepth>
 Status solve_by_blocks(GpuDevice& device, RegpackParameters<T>& p, int threads) {
   p.inputs = inputs_of(p.batch, false);
@@ -277,55 +264,68 @@ int depth_for(GpuDevice& device, const Batch<T>& batch) {
   return operation::span_depth(sizeof(T), batch.n, even, aligned);
 }
 
-/// Solves and judges in one launch where a kernel measures its answers; Code::unsupported elsewhere.
-template <class T, int kDepth>
-Status solve_checked_depth(GpuDevice& device, const Batch<T>& batch, const Judging& judging, Used* used) {
-  if constexpr (kDirectWarps<T, kDepth> > 0) {
-    if (operation::reads_vectors(sizeof(T), batch.n, kDepth) && reads_direct(batch)) {
-      const int64_t lanes = (batch.n + kDepth - 1) / kDepth;
-      int width = 1;
-      while (width < lanes && width < 32) width *= 2;
-      *used = {operation::Algorithm::cr_regpack, kDepth, static_cast<int>(lanes <= 32 ? width : lanes), 1};
-      CheckedDirectParameters<T> p{};
-      p.full = full_batch(batch);
-      p.judging = judging;
-      if (const char* keep = std::getenv("WARPLOOM_KEEP"); keep != nullptr && keep[0] == 'r') return solve_direct<T, kDepth, Keep::registers>(device, p, lanes, width);
-      return solve_direct<T, kDepth, Keep::shared>(device, p, lanes, width);
-    }
+/// The depth of the kernels that judge answers of systems which are no whole vectors.
+inline constexpr int kCheckedSpan = 17;
+
+template <class T>
+int checked_depth(GpuDevice& device, const Batch<T>& batch, int depth) {
+  if constexpr (!kIsComplex<T>) {
+    if (const char* keep = std::getenv("WARPLOOM_KEEP"); keep != nullptr && keep[0] == 'a') return 0;
+    if (takes_matrix_rows(batch, device.limits().multiprocessors)) return 0;
+    if (depth == 0) depth = depth_for(device, batch);
+    const bool vectors = (depth == 4 && kDirectWarps<T, 4> > 0) || (depth == 8 && kDirectWarps<T, 8> > 0) ||
+                         (depth == 16 && kDirectWarps<T, 16> > 0);
+    if (vectors) return operation::reads_vectors(sizeof(T), batch.n, depth) && reads_direct(batch) ? depth : 0;
+    if (depth != kCheckedSpan || batch.n > 32 * kCheckedSpan) return 0;
+    return is_full_span(batch, inputs_of(batch, true), batch.n > 16 * kCheckedSpan) ? depth : 0;
   }
-  return {Code::unsupported, "cr-regpack: these answers are measured apart"};
+  return 0;
 }
 
-/// The same of the depth that systems have which are no whole vectors.
+template <class T, int kDepth>
+Status solve_checked_vectors(GpuDevice& device, const Batch<T>& batch, const Judging& judging, int64_t lanes, int width) {
+  if constexpr (kDirectWarps<T, kDepth> > 0) {
+    CheckedDirectParameters<T> p{};
+    p.full = full_batch(batch);
+    p.judging = judging;
+    const char* const keep = std::getenv("WARPLOOM_KEEP");
+    if (keep != nullptr && keep[0] == 'r') return solve_direct<T, kDepth, Keep::registers>(device, p, lanes, width);
+    return solve_direct<T, kDepth, Keep::shared>(device, p, lanes, width);
+  }
+  return {Code::internal, "cr-regpack: no kernel judges these answers"};
+}
+
 template <class T>
-Status solve_checked_spans(GpuDevice& device, const Batch<T>& batch, const Judging& judging, Used* used) {
-  constexpr int kDepth = 17;
-  const int64_t lanes = (batch.n + kDepth - 1) / kDepth;
-  if (lanes > 32) return {Code::unsupported, "cr-regpack: these answers are measured apart"};
+Status solve_checked_spans(GpuDevice& device, const Batch<T>& batch, const Judging& judging, int width) {
+  using Agent = CheckedWarpRegpackAgent<T, kCheckedSpan>;
   CheckedRegpackParameters<T> p{};
   p.full = full_batch(batch);
   p.batch = batch;
   p.judging = judging;
-  p.width = 1;
-  while (p.width < lanes) p.width *= 2;
-  *used = {operation::Algorithm::cr_regpack, kDepth, p.width, 1};
-  return solve_checked_by_warps<T, kDepth>(device, p);
+  p.width = width;
+  while (p.width << p.systems_log2 < 32) ++p.systems_log2;
+  p.inputs = inputs_of(batch, true);
+  p.merged = p.inputs.merged;
+  const int64_t tiles = (batch.problems() + (1 << p.systems_log2) - 1) >> p.systems_log2;
+  const int warps = tiles >= 4 * int64_t{device.limits().multiprocessors} ? Agent::kMaxThreads / 32 : 1;
+  return launch_regpack<Agent>(device, p, tiles, 32, 32 * warps);
 }
 
 template <class T>
 Status solve_cr_regpack_checked(GpuDevice& device, const Batch<T>& batch, int depth, const Judging& judging, Used* used) {
   if constexpr (!kIsComplex<T>) {
-    const char* const keep = std::getenv("WARPLOOM_KEEP");
-    if ((keep != nullptr && keep[0] == 'a') || takes_matrix_rows(batch, device.limits().multiprocessors)) {
-      return {Code::unsupported, "cr-regpack: these answers are measured apart"};
+    const int64_t lanes = (batch.n + depth - 1) / depth;
+    int width = 1;
+    while (width < lanes && width < 32) width *= 2;
+    *used = {operation::Algorithm::cr_regpack, depth, static_cast<int>(lanes <= 32 ? width : lanes), 1};
+    switch (depth) {
+      case 4: return solve_checked_vectors<T, 4>(device, batch, judging, lanes, width);
+      case 8: return solve_checked_vectors<T, 8>(device, batch, judging, lanes, width);
+      case 16: return solve_checked_vectors<T, 16>(device, batch, judging, lanes, width);
+      default: return solve_checked_spans(device, batch, judging, width);
     }
-    if (depth == 0) depth = depth_for(device, batch);
-    if (depth == 4) return solve_checked_depth<T, 4>(device, batch, judging, used);
-    if (depth == 8) return solve_checked_depth<T, 8>(device, batch, judging, used);
-    if (depth == 16) return solve_checked_depth<T, 16>(device, batch, judging, used);
-    if (depth == 17) return solve_checked_spans(device, batch, judging, used);
   }
-  return {Code::unsupported, "cr-regpack: these answers are measured apart"};
+  return {Code::internal, "cr-regpack: no kernel judges these answers"};
 }
 
 // Depths that no policy takes, for callers who name them: cr_regpack_experiments_*.cu.

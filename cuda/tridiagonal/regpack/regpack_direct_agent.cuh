@@ -58,8 +58,8 @@ struct DirectRegpackAgent {
       solve<PivotCare::exact>(block, p, place, answer);
     }
     if constexpr (kChecks) {
-      measure(block, p, place, answer, !quick);
       store(p.full, place, answer.x);
+      measure(block, p, place, answer, !quick);
     }
   }
 

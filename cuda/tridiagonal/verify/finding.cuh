@@ -1,5 +1,7 @@
 // What the rows of an answer show, and what becomes of it.
 #pragma once
+#include <cstring>
+
 #include "cuda/core/device.cuh"
 #include "cuda/linear/outcomes.h"
 #include "cuda/linear/residual.cuh"
@@ -37,8 +39,18 @@ WARPLOOM_DEVICE void find(RowsFinding& found, int64_t row, const RowResidual<T>&
   }
 }
 
-/// The largest of a group of `width` lanes, in all of them; no value is negative.
+/// The largest of a group of `width` lanes, in all of them; no value is negative. Of a whole warp by words: the largest high word,
+/// then the largest low one beside it.
 WARPLOOM_DEVICE double group_maximum(const device::Block& block, double value, int width) {
+  if (width == 32) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    const unsigned int high = static_cast<unsigned int>(bits >> 32), most = device::warp_maximum(block, high);
+    const unsigned int low = device::warp_maximum(block, high == most ? static_cast<unsigned int>(bits) : 0u);
+    bits = uint64_t{most} << 32 | low;
+    memcpy(&value, &bits, sizeof(bits));
+    return value;
+  }
   WARPLOOM_NO_UNROLL
   for (int mask = 1; mask < width; mask *= 2) {
     value = device::maximum(value, device::shuffle_xor(block, value, mask));

@@ -106,6 +106,8 @@ Status verify(GpuDevice& device, const Batch<T>& batch, const Verification<T>& o
 template <class T>
 Status solve_verified(GpuDevice& device, const Batch<T>& batch, int depth, const Verification<T>& options, Used* used) {
   if (batch.problems() == 0) return {};
+  depth = checked_depth(device, batch, depth);
+  if (depth == 0) return {Code::unsupported, "cr-regpack: these answers are measured apart"};
   Trial<T> trial(device, batch, options);
   WARPLOOM_TRY(trial.begin(0));
   WARPLOOM_TRY(solve_cr_regpack_checked(device, batch, depth, trial.judging(), used));
