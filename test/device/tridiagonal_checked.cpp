@@ -107,7 +107,7 @@ void all(Report& report) {
     if (kSanitized && order != kOrders[2]) continue;
     const auto device = open_simt(order);
     for (const int64_t n : sizes) {
-      for (const int depth : {4, 8, 17}) {
+      for (const int depth : {4, 8, 16, 17}) {
         Shape shape;
         shape.n = n;
         shape.systems = n > 260 ? 5 : 13;

@@ -39,7 +39,17 @@ WARPLOOM_DEVICE void find(RowsFinding& found, int64_t row, const RowResidual<T>&
   }
 }
 
-/// The largest of a group of `width` lanes, in all of them; no value is negative. Of a whole warp by words: the largest high word,
+/// The largest of a group of `width` lanes, in all of them.
+WARPLOOM_DEVICE unsigned int group_maximum(const device::Block& block, unsigned int value, int width) {
+  if (width == 32) return device::warp_maximum(block, value);
+  WARPLOOM_NO_UNROLL
+  for (int mask = 1; mask < width; mask *= 2) {
+    const unsigned int other = device::shuffle_xor(block, value, mask);
+    value = other > value ? other : value;
+  }
+  return value;
+}
+/// The same of numbers without sign. Of a whole warp by words: the largest high word,
 /// then the largest low one beside it.
 WARPLOOM_DEVICE double group_maximum(const device::Block& block, double value, int width) {
   if (width == 32) {

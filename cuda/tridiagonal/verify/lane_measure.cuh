@@ -60,53 +60,46 @@ WARPLOOM_DEVICE int lowest_bit(unsigned int bits) {
   return at;
 }
 
-/// Measures the kDepth rows of each lane: `found` for the group of `width` lanes. `entries.at(v, j)`: array v (lower,
-/// diagonal, upper, right-hand side) of the lane's row j, zero outside of the matrix; `any`: the same for a j known at run time; `x`: its unknowns, between `before` and `after`;
-/// `count`: rows that are there; `present`: the group has any. `every`: measures every row exactly. All lanes of the warp take part.
+/// Measures the answers of the kDepth rows of each lane, for groups of `width` lanes. `Entries`: at(v, j) is the entry of array v
+/// (lower, diagonal, upper, right-hand side) in the lane's row j, zero outside of the matrix; any(v, j) the same for a j known at
+/// run time only.
 template <class T, int kDepth, class Entries>
-WARPLOOM_DEVICE RowsFinding measure_lanes(const device::Block& block, const Entries& entries, const T (&x)[kDepth],
-                                          const T& before, const T& after, int64_t first_row, int count, int width, bool present,
-                                          bool every) {
+struct LaneMeasure {
   using Rough = RoughErrors<T>;
-  const auto unknown = [&](int j) { return j < 0 ? before : j < kDepth ? x[j < 0 || j >= kDepth ? 0 : j] : after; };
-  unsigned int word[kDepth], most = 0;
-  bool strange = every;
-  double below = widen(before), here = widen(x[0]);
-  WARPLOOM_UNROLL
-  for (int j = 0; j < kDepth; ++j) {
-    const double above = widen(unknown(j + 1));
-    bool odd = false;
-    word[j] = Rough::of(entries.at(0, j), entries.at(1, j), entries.at(2, j), entries.at(3, j), below, x[j], here, above, unknown(j - 1),
-                        unknown(j + 1), odd);
-    if (j >= count) word[j] = 0;
-    strange = strange | (odd & (j < count));
-    most = word[j] > most ? word[j] : most;
-    below = here;
-    here = above;
-  }
-  const unsigned int all_rows = count > 0 ? (2u << (count - 1)) - 1u : 0u;
-  bool all = device::ballot(block, strange) != 0;
-  unsigned int rows = all_rows;
-  if (__builtin_expect(!all, 1)) {
-    if (width == 32) {
-      most = device::warp_maximum(block, most);
-    } else {
-      WARPLOOM_NO_UNROLL
-      for (int mask = 1; mask < width; mask *= 2) {
-        const unsigned int other = device::shuffle_xor(block, most, mask);
-        most = other > most ? other : most;
-      }
-    }
-    all = device::ballot(block, present && most < Rough::kLeast) != 0;
-    unsigned int near = 0;
+  const Entries& entries;
+  const T (&x)[kDepth];
+  const T &before, &after;  ///< the unknowns before the lane's first one and after its last one
+  int64_t first_row;
+  int count;     ///< rows of the lane that are there
+  int width;
+  bool present;  ///< the group has any
+
+  /// j is known when compiled.
+  WARPLOOM_DEVICE const T& unknown(int j) const { return j < 0 ? before : j < kDepth ? x[j < 0 || j >= kDepth ? 0 : j] : after; }
+  WARPLOOM_DEVICE unsigned int all_rows() const { return count > 0 ? (2u << (count - 1)) - 1u : 0u; }
+
+  /// Of every row; the largest of the lane, and whether any is strange.
+  WARPLOOM_DEVICE unsigned int roughly(unsigned int (&word)[kDepth], bool& strange) const {
+    unsigned int most = 0;
+    double below = widen(before), here = widen(x[0]);
     WARPLOOM_UNROLL
-    for (int j = 0; j < kDepth; ++j) near |= word[j] >= most - Rough::kMargin ? 1u << j : 0u;
-    rows = all ? all_rows : near & all_rows;
+    for (int j = 0; j < kDepth; ++j) {
+      const double above = widen(unknown(j + 1));
+      bool odd = false;
+      word[j] = Rough::of(entries.at(0, j), entries.at(1, j), entries.at(2, j), entries.at(3, j), below, x[j], here, above,
+                          unknown(j - 1), unknown(j + 1), odd);
+      if (j >= count) word[j] = 0;
+      strange = strange | (odd & (j < count));
+      most = word[j] > most ? word[j] : most;
+      below = here;
+      here = above;
+    }
+    return most;
   }
-  RowsFinding found;
-  WARPLOOM_NO_UNROLL
-  while (true) {
-    found = {};
+
+  /// Of the rows whose bits are set: one copy of the code, run for one row or two in the usual case.
+  WARPLOOM_DEVICE RowsFinding exactly(unsigned int rows) const {
+    RowsFinding found;
     WARPLOOM_NO_UNROLL
     for (; rows != 0; rows &= rows - 1) {
       const int j = lowest_bit(rows);
@@ -119,24 +112,52 @@ WARPLOOM_DEVICE RowsFinding measure_lanes(const device::Block& block, const Entr
       }
       const T lower = entries.any(0, j), diagonal = entries.any(1, j), upper = entries.any(2, j), rhs = entries.any(3, j);
       const double own = widen(beside[1]);
-      find<T>(found, first_row + j,
-              entries_residual<T>(lower, diagonal, upper, rhs, widen(beside[0]), own, widen(beside[2])), own, [&] {
-                return device::is_finite(lower) && device::is_finite(diagonal) && device::is_finite(upper) &&
-                       device::is_finite(rhs);
-              });
+      const auto residual = entries_residual<T>(lower, diagonal, upper, rhs, widen(beside[0]), own, widen(beside[2]));
+      find<T>(found, first_row + j, residual, own, [&] {
+        return device::is_finite(lower) && device::is_finite(diagonal) && device::is_finite(upper) && device::is_finite(rhs);
+      });
     }
-    if (__builtin_expect(all, 0)) break;
-    found.backward_error = group_maximum(block, found.backward_error, width);
-    // The rough figures were right where the exact ones say so.
-    all = device::ballot(block, present && Rough::word_of(found.backward_error) < most - Rough::kMargin / 2) != 0;
-    if (__builtin_expect(!all, 1)) return found;
-    rows = all_rows;
+    return found;
   }
-  WARPLOOM_NO_UNROLL
-  for (int mask = 1; mask < width; mask *= 2) {
-    found = combine(found, device::shuffle_xor(block, found, mask));
+
+  /// The group's; `every`: by all rows. All lanes of the warp take part.
+  WARPLOOM_DEVICE RowsFinding measure(const device::Block& block, bool every) const {
+    unsigned int word[kDepth], rows = all_rows();
+    bool strange = every;
+    unsigned int most = roughly(word, strange);
+    bool all = device::ballot(block, strange) != 0;
+    if (__builtin_expect(!all, 1)) {
+      most = group_maximum(block, most, width);
+      all = device::ballot(block, present && most < Rough::kLeast) != 0;
+      unsigned int near = 0;
+      WARPLOOM_UNROLL
+      for (int j = 0; j < kDepth; ++j) near |= word[j] >= most - Rough::kMargin ? 1u << j : 0u;
+      if (!all) rows &= near;
+    }
+    RowsFinding found;
+    WARPLOOM_NO_UNROLL
+    while (true) {
+      found = exactly(rows);
+      if (__builtin_expect(all, 0)) break;
+      found.backward_error = group_maximum(block, found.backward_error, width);
+      // The rough figures were right where the exact ones say so.
+      all = device::ballot(block, present && Rough::word_of(found.backward_error) < most - Rough::kMargin / 2) != 0;
+      if (__builtin_expect(!all, 1)) return found;
+      rows = all_rows();
+    }
+    WARPLOOM_NO_UNROLL
+    for (int mask = 1; mask < width; mask *= 2) {
+      found = combine(found, device::shuffle_xor(block, found, mask));
+    }
+    return found;
   }
-  return found;
+};
+
+template <class T, int kDepth, class Entries>
+WARPLOOM_DEVICE RowsFinding measure_lanes(const device::Block& block, const Entries& entries, const T (&x)[kDepth],
+                                          const T& before, const T& after, int64_t first_row, int count, int width, bool present,
+                                          bool every) {
+  return LaneMeasure<T, kDepth, Entries>{entries, x, before, after, first_row, count, width, present}.measure(block, every);
 }
 
 }  // namespace warploom::WARPLOOM_TARGET::tridiagonal
