@@ -26,9 +26,9 @@ const kMutation = 'mutation';
 /**
  * Programs that ThreadSanitizer need not see: arithmetic of one thread, and kernels whose every barrier the small cases of the
  * program `operations` reach. They do not reach those of large systems, of interleaved ones and of right-hand sides that share a matrix:
- * tridiagonal_partition, tridiagonal_regpack and tridiagonal_matrix do.
+ * tridiagonal_partition, tridiagonal_regpack, tridiagonal_matrix and tridiagonal_checked do.
  */
-const kAddressOnly = /^(portable|views|tridiagonal_(?!partition|regpack|matrix).*|swept_.*)$/;
+const kAddressOnly = /^(portable|views|tridiagonal_(?!partition|regpack|matrix|checked).*|swept_.*)$/;
 /** The longest ones, begun first so that no core is left waiting for one at the end. */
 const kLongest = ['tridiagonal_partition', 'operations', 'cpu_operators', 'cpu_solve', 'tridiagonal_regpack'];
 const rank = (name) => (kLongest.includes(name) ? kLongest.indexOf(name) : kLongest.length);

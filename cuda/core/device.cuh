@@ -100,6 +100,16 @@ WARPLOOM_DEVICE int warp_sum(const Block&, int value) {
   return value;
 #endif
 }
+/// The largest value in the warp, in every lane.
+WARPLOOM_DEVICE unsigned int warp_maximum(const Block&, unsigned int value) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_max_sync(~0u, value);
+#else
+  WARPLOOM_UNROLL
+  for (int mask = 16; mask > 0; mask /= 2) value = max(value, __shfl_xor_sync(~0u, value, mask));
+  return value;
+#endif
+}
 /// Bit i is lane i's predicate.
 WARPLOOM_DEVICE unsigned int ballot(const Block&, bool predicate) { return __ballot_sync(~0u, predicate); }
 
@@ -128,6 +138,20 @@ WARPLOOM_DEVICE double ordinary_reciprocal(double a, bool& ordinary) {
   r = __fma_rn(r, e, r);
   return __fma_rn(r, __fma_rn(-a, r, 1.0), r);
 }
+/// 1/a to some 20 bits, not the same ones everywhere; of zero, infinity and what lies near them no number to use.
+WARPLOOM_DEVICE float rough_reciprocal(float a) {
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+  return r;
+}
+WARPLOOM_DEVICE double rough_reciprocal(double a) {
+  double r;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(a));
+  return r;
+}
+/// The bits of a single, the high word of a double: of numbers without sign they compare as the numbers.
+WARPLOOM_DEVICE unsigned int high_word(float a) { return __float_as_uint(a); }
+WARPLOOM_DEVICE unsigned int high_word(double a) { return static_cast<unsigned int>(__double2hiint(a)); }
 WARPLOOM_DEVICE float absolute(float a) { return fabsf(a); }
 WARPLOOM_DEVICE double absolute(double a) { return fabs(a); }
 WARPLOOM_DEVICE bool is_finite(float a) { return fabsf(a) <= 3.402823466e+38f; }

@@ -131,9 +131,11 @@ class RowSum {
   RealSum<sizeof(RealOf<T>) == 8> real_, imaginary_;
 };
 
-/// |residual| / scale of one row, raised into `worst`; 0 / 0 is 0.
+/// |residual| / scale of one row, raised into `worst`; 0 / 0 is 0. Of several rows the largest quotient, in any order: those
+/// that rounding the product may put on the wrong side are divided too.
 WARPLOOM_DEVICE double raise_backward_error(double worst, double residual, double scale) {
-  return residual > worst * scale ? residual / scale : worst;
+  constexpr double kNear = 1 + 0x1p-50;
+  return residual * kNear > worst * scale ? device::maximum(residual / scale, worst) : worst;
 }
 
 }  // namespace warploom::WARPLOOM_TARGET::linear

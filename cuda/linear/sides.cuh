@@ -38,7 +38,7 @@ template <class T, int kCount>
 WARPLOOM_DEVICE bool is_finite(const Sides<T, kCount>& a) {
   bool result = true;
   WARPLOOM_UNROLL
-  for (int k = 0; k < kCount; ++k) result = result && is_finite(a.item[k]);
+  for (int k = 0; k < kCount; ++k) result = result & is_finite(a.item[k]);
   return result;
 }
 

@@ -45,6 +45,8 @@ WARPLOOM_DEVICE int64_t first_non_finite_row(const Batch<T>& batch, int64_t syst
   return -1;
 }
 
+struct Judging;  // verify/finding.cuh
+
 /// What ran, for the caller's `info`.
 struct Used {
   operation::Algorithm algorithm = operation::Algorithm::automatic;
@@ -61,6 +63,10 @@ template <class T> Status solve_cr_pcr(GpuDevice&, const Batch<T>&, Used*);
 template <class T> Status solve_pcr_thomas(GpuDevice&, const Batch<T>&, Used*);
 template <class T> Status solve_thomas(GpuDevice&, const Batch<T>&, Used*);
 template <class T> Status solve_cr_regpack(GpuDevice&, const Batch<T>&, int depth, Used*);
+/// The depth of a kernel of cr-regpack that judges its answers itself, for a depth asked for (0: any); 0 where there is none.
+template <class T> int checked_depth(GpuDevice&, const Batch<T>&, int depth);
+/// By that kernel: what is listed by `judging` remains to be solved again (verify.cuh).
+template <class T> Status solve_cr_regpack_checked(GpuDevice&, const Batch<T>&, int depth, const Judging& judging, Used*);
 template <class T> Status solve_partition(GpuDevice&, const Batch<T>&, Used*);
 template <class T> Status solve_pivoting(GpuDevice&, const Batch<T>&, Used*);
 // Of `auto`, instantiated likewise (regpack_periodic_*.cu).

@@ -77,6 +77,13 @@ class SolveCall {
     verification.tolerance = p_.tolerance;
     verification.backward_error = p_.backward_error.data;
     WARPLOOM_TRY(step(0));
+    if (p_.check && may_verify_at_once()) {
+      const Status status = solve_verified(device_, kept, p_.depth, verification, &used_);
+      if (status.code() != Code::unsupported) {
+        WARPLOOM_TRY(status);
+        return step(3);
+      }
+    }
     WARPLOOM_TRY(solve_once(kept, &used_));
     WARPLOOM_TRY(step(1));
     if (p_.periodic && (p_.check || p_.refine)) {
@@ -104,6 +111,11 @@ class SolveCall {
       used_.launches += used.launches;
     }
     return step(3);
+  }
+
+  bool may_verify_at_once() const {
+    const bool packs = p_.algorithm == operation::Algorithm::automatic || p_.algorithm == operation::Algorithm::cr_regpack;
+    return packs && !p_.refine && !p_.periodic && !p_.stable;
   }
 
   /// Any right-hand side of the call's matrices; fills `used` afresh.

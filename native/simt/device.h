@@ -118,6 +118,13 @@ inline int warp_sum(const Block& block, int value, WARPLOOM_SITE) {
   for (int mask = 16; mask > 0; mask /= 2) sum += shuffle_xor(block, sum, mask, 32, file, line);
   return static_cast<int>(sum);
 }
+inline unsigned int warp_maximum(const Block& block, unsigned int value, WARPLOOM_SITE) {
+  for (int mask = 16; mask > 0; mask /= 2) {
+    const unsigned int other = shuffle_xor(block, value, mask, 32, file, line);
+    value = other > value ? other : value;
+  }
+  return value;
+}
 inline unsigned int ballot(const Block& block, bool predicate, WARPLOOM_SITE) {
   return detail::ballot(block.self(), predicate, file, line);
 }
@@ -134,6 +141,18 @@ inline float ordinary_reciprocal(float a, bool& ordinary) {
 inline double ordinary_reciprocal(double a, bool& ordinary) {
   ordinary = ordinary && std::fabs(a) >= 0x1p-1000 && std::fabs(a) < 0x1p1000;
   return 1.0 / a;
+}
+inline float rough_reciprocal(float a) { return 1.0f / a; }
+inline double rough_reciprocal(double a) { return 1.0 / a; }
+inline unsigned int high_word(float a) {
+  unsigned int bits;
+  std::memcpy(&bits, &a, sizeof(bits));
+  return bits;
+}
+inline unsigned int high_word(double a) {
+  uint64_t bits;
+  std::memcpy(&bits, &a, sizeof(bits));
+  return static_cast<unsigned int>(bits >> 32);
 }
 inline float absolute(float a) { return std::fabs(a); }
 inline double absolute(double a) { return std::fabs(a); }

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "cuda/tridiagonal/regpack/regpack_span_lane.cuh"
+#include "cuda/tridiagonal/verify/lane_measure.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
@@ -153,7 +154,7 @@ struct WarpRegpackAgent {
     }
   }
 
- private:
+ protected:
   static WARPLOOM_DEVICE void solve(const device::Block& block, const Parameters& p,
                                     typename Warp::Rows& rows) {
     Warp::reduce(rows);
@@ -167,8 +168,8 @@ struct WarpRegpackAgent {
     Warp::template descend<kFull>(block, rows, row, x, T(0), p.width);
   }
 
-  static WARPLOOM_DEVICE void judge(const device::Block& block, const Parameters& p, Index tile,
-                                    const Run& run, const typename Warp::Rows& rows) {
+  /// Of the system of the calling lane's group.
+  static WARPLOOM_DEVICE int verdict(const device::Block& block, const Parameters& p, const Run& run, const typename Warp::Rows& rows) {
     int verdict = 0;
     if (device::ballot(block, Warp::suspicious(rows)) != 0) {
       verdict = Warp::inspect(p.batch, run, run.rows, rows);
@@ -177,8 +178,65 @@ struct WarpRegpackAgent {
         verdict = other < verdict ? other : verdict;
       }
     }
+    return verdict;
+  }
+  static WARPLOOM_DEVICE void judge(const device::Block& block, const Parameters& p, Index tile,
+                                    const Run& run, const typename Warp::Rows& rows) {
+    const int word = verdict(block, p, run, rows);
     const Index problem = problem_of(block, p, tile);
-    if (run.rank == 0 && problem < problems(p)) store_verdict(target(p), problem, verdict);
+    if (run.rank == 0 && problem < problems(p)) store_verdict(target(p), problem, word);
+  }
+};
+
+/// WarpRegpackAgent of an odd depth that judges its answers: its stage holds the rows until they are measured, so that the copies
+/// of the next tile do not run meanwhile; other warps' do, of which there are more.
+template <class T>
+struct CheckedRegpackParameters : RegpackParameters<T> {
+  Judging judging;
+};
+template <class T, int kDepth>
+struct CheckedWarpRegpackAgent : WarpRegpackAgent<T, kDepth, true> {
+  using Base = WarpRegpackAgent<T, kDepth, true>;
+  using typename Base::Warp;
+  static_assert(Base::kSpans, "other depths are read without a stage");
+  static constexpr int kMaxThreads = sizeof(T) == 4 ? 128 : 64;
+  static constexpr int kMinBlocks = 5;
+  using Parameters = CheckedRegpackParameters<T>;
+  static constexpr size_t kWarpBytes = 4 * Warp::kElements * sizeof(T);
+  static constexpr size_t shared_bytes(int threads) { return threads / 32 * kWarpBytes; }
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const Warp warp(block.shared<T>(block.warp() * kWarpBytes));
+    const int warps = block.threads() / 32, tiles = (p.full.systems + (1 << p.systems_log2) - 1) >> p.systems_log2;
+    auto mine = Tiles<int>::of(static_cast<int>(block.index()) * warps + block.warp(), static_cast<int>(block.count()) * warps, tiles,
+                               static_cast<int>(p.span));
+    WARPLOOM_NO_UNROLL
+    for (int tile = mine.next; tile < mine.end; tile += mine.step) {
+      const Run own = Base::run_of(block, p, tile), all = Base::moved(block, p, tile, own);
+      warp.load(block, p.full, all, false);
+      device::async_commit(block);
+      device::async_wait<0>(block);
+      block.sync_warp();
+      typename Warp::Rows rows;
+      warp.take(block, p.full, own, rows);
+      Base::solve(block, p, rows);
+      const int problem = Base::problem_of(block, p, tile);
+      const bool present = problem < p.full.systems;
+      const int verdict = Base::verdict(block, p, own, rows);
+      T after = device::shuffle_down(block, rows.d[0], 1);
+      if (own.rank == own.width - 1) after = T(0);
+      const int left = own.rows - own.rank * kDepth;
+      const RowsFinding found = measure_lanes<T, kDepth>(block, warp.entries(block, p.full, own), rows.d, rows.x_left, after,
+                                                         own.rank * kDepth, left < 0 ? 0 : left < kDepth ? left : kDepth, own.width,
+                                                         present, false);
+      if (own.rank == 0 && present) {
+        if (verdict != 0) store_verdict(p.full, problem, verdict);
+        tridiagonal::judge(p.judging, p.full, problem, found, verdict != 0 ? p.full.status[problem] : 0);
+      }
+      block.sync_warp();  // the right-hand sides are read
+      warp.template store<true>(block, p.full, own, all, rows);
+      block.sync_warp();  // the stage is read
+    }
   }
 };
 

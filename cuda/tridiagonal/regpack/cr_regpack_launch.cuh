@@ -1,5 +1,6 @@
 // solve_cr_regpack for one element type; the .cu files instantiate it.
 #pragma once
+#include <cstdlib>
 #include <string>
 
 #include "cuda/core/launch.cuh"
@@ -23,8 +24,8 @@ bool shares_bands(const Inputs<T>& inputs) {
 }
 
 /// Launches Agent on `tiles` pieces of work for workers of `worker_threads` threads.
-template <class Agent, class T>
-Status launch_regpack(GpuDevice& device, RegpackParameters<T> p, int64_t tiles, int worker_threads,
+template <class Agent>
+Status launch_regpack(GpuDevice& device, typename Agent::Parameters p, int64_t tiles, int worker_threads,
                       int block_threads) {
   const int64_t workers_per_block = block_threads / worker_threads;
   LaunchShape shape;
@@ -154,27 +155,28 @@ template <class T, int kDepth>
 inline constexpr int kDirectWarps =
     kIsComplex<T> || kDepth % 2 == 1 ? 0 : operation::direct_warps(sizeof(T), kDepth, false);
 
-template <class Agent, class T>
-Status launch_direct(GpuDevice& device, const DirectParameters<T>& p, int threads) {
+template <class Agent>
+Status launch_direct(GpuDevice& device, const typename Agent::Parameters& p, int threads) {
   LaunchShape shape;
   shape.threads = threads;
-  shape.shared_bytes = Agent::kSharedBytes;
+  shape.shared_bytes = Agent::shared_bytes(threads);
   shape.blocks = (int64_t{p.full.systems} + (1 << p.systems_log2) - 1) >> p.systems_log2;
   return launch<Agent>(device, shape, p);
 }
 
 /// Uniform batches of systems that need at most kDirectWarps warps each; `width` lanes per system where one is enough.
-template <class T, int kDepth>
-Status solve_direct(GpuDevice& device, const FullBatch<T>& full, int64_t lanes, int width) {
-  DirectParameters<T> p{full, width, 0};
+/// `p` holds no more yet than what it solves.
+template <class T, int kDepth, Keep kKeep = Keep::nothing>
+Status solve_direct(GpuDevice& device, typename DirectRegpackAgent<T, kDepth, 1, kKeep>::Parameters p, int64_t lanes, int width) {
+  p.width = width;
   if constexpr (kDirectWarps<T, kDepth> > 2) {
-    if (lanes > 64) return launch_direct<DirectRegpackAgent<T, kDepth, 4>>(device, p, 128);
+    if (lanes > 64) return launch_direct<DirectRegpackAgent<T, kDepth, 4, kKeep>>(device, p, 128);
   }
-  if (lanes > 32) return launch_direct<DirectRegpackAgent<T, kDepth, 2>>(device, p, 64);
-  const bool few = int64_t{full.systems} * width < int64_t{device.limits().multiprocessors} * 512;
+  if (lanes > 32) return launch_direct<DirectRegpackAgent<T, kDepth, 2, kKeep>>(device, p, 64);
+  const bool few = int64_t{p.full.systems} * width < int64_t{device.limits().multiprocessors} * 512;
   const int threads = few ? 64 : 128;
   while (p.width << p.systems_log2 < threads) ++p.systems_log2;
-  return launch_direct<DirectRegpackAgent<T, kDepth, 1>>(device, p, threads);
+  return launch_direct<DirectRegpackAgent<T, kDepth, 1, kKeep>>(device, p, threads);
 }
 
 /// Interleaved batches of systems on `width` lanes each.
@@ -207,7 +209,7 @@ Status solve_cr_regpack_depth(GpuDevice& device, const Batch<T>& batch, Used* us
   if constexpr (kDirectWarps<T, kDepth> > 0) {
     if (operation::reads_vectors(sizeof(T), batch.n, kDepth) && reads_direct(batch)) {
       *used = {operation::Algorithm::cr_regpack, kDepth, static_cast<int>(lanes <= 32 ? width : lanes), 1};
-      return solve_direct<T, kDepth>(device, full_batch(batch), lanes, width);
+      return solve_direct<T, kDepth>(device, {full_batch(batch), width, 0}, lanes, width);
     }
   }
   if constexpr (!RegpackLane<T, kDepth>::kHalves && kDepth % 2 == 0 && kDepth >= 4) {
@@ -260,6 +262,70 @@ int depth_for(GpuDevice& device, const Batch<T>& batch) {
   if (kIsComplex<T> || !moves_spans(batch, &aligned)) return even;
   if (direct && operation::reads_vectors(sizeof(T), batch.n, even)) return even;
   return operation::span_depth(sizeof(T), batch.n, even, aligned);
+}
+
+/// The depth of the kernels that judge answers of systems which are no whole vectors.
+inline constexpr int kCheckedSpan = 17;
+
+template <class T>
+int checked_depth(GpuDevice& device, const Batch<T>& batch, int depth) {
+  if constexpr (!kIsComplex<T>) {
+    if (const char* keep = std::getenv("WARPLOOM_KEEP"); keep != nullptr && keep[0] == 'a') return 0;
+    if (takes_matrix_rows(batch, device.limits().multiprocessors)) return 0;
+    if (depth == 0) depth = depth_for(device, batch);
+    const bool vectors = (depth == 4 && kDirectWarps<T, 4> > 0) || (depth == 8 && kDirectWarps<T, 8> > 0) ||
+                         (depth == 16 && kDirectWarps<T, 16> > 0);
+    if (vectors) return operation::reads_vectors(sizeof(T), batch.n, depth) && reads_direct(batch) ? depth : 0;
+    if (depth != kCheckedSpan || batch.n > 32 * kCheckedSpan) return 0;
+    return is_full_span(batch, inputs_of(batch, true), batch.n > 16 * kCheckedSpan) ? depth : 0;
+  }
+  return 0;
+}
+
+template <class T, int kDepth>
+Status solve_checked_vectors(GpuDevice& device, const Batch<T>& batch, const Judging& judging, int64_t lanes, int width) {
+  if constexpr (kDirectWarps<T, kDepth> > 0) {
+    CheckedDirectParameters<T> p{};
+    p.full = full_batch(batch);
+    p.judging = judging;
+    const char* const keep = std::getenv("WARPLOOM_KEEP");
+    if (keep != nullptr && keep[0] == 'r') return solve_direct<T, kDepth, Keep::registers>(device, p, lanes, width);
+    return solve_direct<T, kDepth, Keep::shared>(device, p, lanes, width);
+  }
+  return {Code::internal, "cr-regpack: no kernel judges these answers"};
+}
+
+template <class T>
+Status solve_checked_spans(GpuDevice& device, const Batch<T>& batch, const Judging& judging, int width) {
+  using Agent = CheckedWarpRegpackAgent<T, kCheckedSpan>;
+  CheckedRegpackParameters<T> p{};
+  p.full = full_batch(batch);
+  p.batch = batch;
+  p.judging = judging;
+  p.width = width;
+  while (p.width << p.systems_log2 < 32) ++p.systems_log2;
+  p.inputs = inputs_of(batch, true);
+  p.merged = p.inputs.merged;
+  const int64_t tiles = (batch.problems() + (1 << p.systems_log2) - 1) >> p.systems_log2;
+  const int warps = tiles >= 4 * int64_t{device.limits().multiprocessors} ? Agent::kMaxThreads / 32 : 1;
+  return launch_regpack<Agent>(device, p, tiles, 32, 32 * warps);
+}
+
+template <class T>
+Status solve_cr_regpack_checked(GpuDevice& device, const Batch<T>& batch, int depth, const Judging& judging, Used* used) {
+  if constexpr (!kIsComplex<T>) {
+    const int64_t lanes = (batch.n + depth - 1) / depth;
+    int width = 1;
+    while (width < lanes && width < 32) width *= 2;
+    *used = {operation::Algorithm::cr_regpack, depth, static_cast<int>(lanes <= 32 ? width : lanes), 1};
+    switch (depth) {
+      case 4: return solve_checked_vectors<T, 4>(device, batch, judging, lanes, width);
+      case 8: return solve_checked_vectors<T, 8>(device, batch, judging, lanes, width);
+      case 16: return solve_checked_vectors<T, 16>(device, batch, judging, lanes, width);
+      default: return solve_checked_spans(device, batch, judging, width);
+    }
+  }
+  return {Code::internal, "cr-regpack: no kernel judges these answers"};
 }
 
 // Depths that no policy takes, for callers who name them: cr_regpack_experiments_*.cu.

@@ -6,6 +6,8 @@ namespace warploom::tridiagonal {
 
 /// Rows per lane of rows that lie together: 16 where that saves a second warp, and with it a barrier.
 constexpr int matrix_depth(int64_t n) { return n > 256 && n <= 512 ? 16 : 8; }
+/// Right-hand sides that a lane works on at once.
+constexpr int matrix_sides(int element_bytes, bool wide) { return element_bytes == 4 && wide ? 4 : 2; }
 /// Most rows of such systems: those of one block.
 inline constexpr int64_t kMatrixRows = 4096;
 /// Right-hand sides per matrix from which on working it out apart pays: it takes about the time of two of them.

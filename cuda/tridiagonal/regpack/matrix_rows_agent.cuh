@@ -8,66 +8,78 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
+/// Right-hand sides are lines, `lines` of them in each of `groups`: all of one matrix in one group where they are evenly spaced,
+/// else those of a system.
 template <class T>
 struct MatrixRowsParameters {
   Batch<T> batch;    ///< rows of right-hand sides and solutions are whole 16-byte vectors
   int width;         ///< lanes per right-hand side: a power of two, 32 with several warps
-  int per_tile;      ///< right-hand sides that a block takes at once
-  bool one_matrix;   ///< for all systems; otherwise for the right-hand sides of each
-  int64_t per_matrix, tiles_per_matrix, tiles;
-  int64_t span;      ///< consecutive tiles per block; 0: blocks take turns
+  int width_log2;
+  bool one_matrix;   ///< for all groups; otherwise for each its own
+  int32_t groups, lines, tiles_per_group;
+  int32_t span;      ///< consecutive tiles per block; 0: blocks take turns, in one group
+  int64_t rhs_group, rhs_line, solution_group, solution_line;  ///< elements between them
 };
 
-/// kWide: a right-hand side takes all warps of a block, otherwise part of a warp.
-template <class T, int kDepth, bool kWide>
+/// kWide: a right-hand side takes all warps of a block, otherwise part of a warp. kSides: right-hand sides that a lane works on
+/// at once, so that what is known of the matrix is read once for them, and one's latencies are filled with another's work.
+template <class T, int kDepth, bool kWide, int kSides>
 struct MatrixRowsAgent {
   static constexpr int kMaxThreads = kWide ? 512 : 128;
-  static constexpr int kMinBlocks = kWide ? 1 : kDepth * sizeof(T) > 64 ? 3 : 4;
+  static constexpr int kMinBlocks = kWide ? 1 : kDepth * sizeof(T) > 64 || kSides > 2 ? 3 : 4;
   using Parameters = MatrixRowsParameters<T>;
   using Table = MatrixTable<T, kDepth>;
   // Of more rows or of doubles they take more registers than there are.
   using Parts = std::conditional_t<kDepth * sizeof(T) <= 32, PartsInRegisters<T, kDepth>, PartsInMemory<T, kDepth>>;
-  using Rows = SideRows<T, kDepth, T, Parts>;
+  using V = std::conditional_t<kSides == 1, T, Sides<T, kSides>>;
+  using Rows = SideRows<T, kDepth, V, Parts>;
   using Lane = Stage<T, kDepth>;
   using Pack = device::Pack<T>;
 
-  /// What a warp tells the others: of the matrix, and of a right-hand side.
+  /// What a warp tells the others: of the matrix, and of right-hand sides.
   struct Record {
     Row<T> row;
     Front<T> front;
   };
   struct SideRecord {
-    T d, front;
+    V d, front;
   };
+  static constexpr size_t kRecordBytes = sizeof(Record) > 2 * sizeof(SideRecord) ? sizeof(Record) : 2 * sizeof(SideRecord);
 
   static constexpr WARPLOOM_HOST_DEVICE int lanes_of(int threads, int width) { return kWide ? threads : width; }
   static size_t shared_bytes(int threads, int width) {
     const int warps = threads / 32;
-    return warps * Lane::kBytes + Table::bytes(lanes_of(threads, width)) + (kWide ? warps * sizeof(Record) + 16 : 0);
+    return warps * kStageBytes + Table::bytes(lanes_of(threads, width)) + (kWide ? warps * kRecordBytes + 2 * kSides * sizeof(int) : 0);
   }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     MatrixRowsAgent agent(block, p);
-    int64_t tile = p.span > 0 ? block.index() * p.span : block.index();
-    const int64_t end = p.span > 0 && tile + p.span < p.tiles ? tile + p.span : p.tiles;
-    const int64_t step = p.span > 0 ? 1 : block.count();
-    if (tile >= end) return;
-    Place next = agent.place_of(tile);
+    int32_t left = p.span;
+    Place next{0, static_cast<int32_t>(block.index())};
+    if (p.span > 0) {
+      const int64_t first = block.index() * p.span;
+      next.group = static_cast<int32_t>(first / p.tiles_per_group);
+      next.tile = static_cast<int32_t>(first - int64_t{next.group} * p.tiles_per_group);
+    }
+    const auto advance = [&] {
+      next.tile += p.span > 0 ? 1 : static_cast<int32_t>(block.count());
+      if (p.span > 0 && next.tile == p.tiles_per_group) next = {next.group + 1, 0};
+      --left;
+      return next.group < p.groups && next.tile < p.tiles_per_group && (p.span == 0 || left > 0);
+    };
+    if (next.group >= p.groups || next.tile >= p.tiles_per_group) return;
     agent.copy(next);
-    int64_t matrix = -1;
-    for (;; tile += step) {
+    int32_t matrix = -1;
+    while (true) {
       const Place place = next;
-      if (p.one_matrix ? matrix < 0 : matrix != place.system) {
-        matrix = place.system;
-        agent.factor(matrix);
+      if (matrix < 0 || (!p.one_matrix && matrix != place.group)) {
+        matrix = place.group;
+        agent.factor(p.groups > 1 ? matrix : 0);
       }
       Rows rows(agent.parts_);
-      agent.take(place, rows);
-      const bool more = tile + step < end;
-      if (more) {
-        next = agent.place_of(tile + step);
-        agent.copy(next);
-      }
+      agent.take(rows);
+      const bool more = advance();
+      if (more) agent.copy(next);
       agent.solve(rows);
       agent.judge(place, rows);
       agent.store(place, rows);
@@ -77,103 +89,119 @@ struct MatrixRowsAgent {
   }
 
  private:
-  /// A right-hand side, and where it stands among all.
+  /// The lines that a block takes at once.
   struct Place {
-    int64_t system, rhs, problem;
-    bool present;
+    int32_t group, tile;
   };
 
   const device::Block& block_;
   const Parameters& p_;
   const int lane_, first_;  ///< of the calling thread: its lane of the matrix, and its first row
+  const int slots_;         ///< lines of a block beside each other; the next side of a lane is so many on
   T* const stage_;
   const Table table_;
-  Record* const records_;     ///< kWide; SideRecords of a right-hand side take their place, two sets in turn
-  int* const verdicts_;       ///< of a right-hand side and the one before
+  Record* const records_;     ///< kWide; SideRecords of right-hand sides take their place, two sets in turn
+  int* const verdicts_;       ///< of the right-hand sides, and of those before
   int parity_ = 0;
   int64_t previous_ = -1;
+  int previous_lines_ = 0;
   Parts parts_;
   LaneParts<T, 5, kWide> between_lanes_;
   LaneParts<T, 4, false> between_warps_;
   int warps_width_ = 1;
   Pivots pivots_;
 
-  static constexpr size_t kStageBytes = Lane::kBytes;
+  static constexpr size_t kStageBytes = kSides * Lane::kBytes;
   WARPLOOM_DEVICE MatrixRowsAgent(const device::Block& block, const Parameters& p)
       : block_(block), p_(p), lane_(kWide ? block.thread() : block.lane() & (p.width - 1)), first_(lane_ * kDepth),
-        stage_(block.shared<T>(block.warp() * kStageBytes)),
+        slots_(kWide ? 1 : block.threads() >> p.width_log2), stage_(block.shared<T>(block.warp() * kStageBytes)),
         table_(block.shared<unsigned char>(block.threads() / 32 * kStageBytes), lanes_of(block.threads(), p.width)),
         records_(block.shared<Record>(block.threads() / 32 * kStageBytes + Table::bytes(lanes_of(block.threads(), p.width)))),
-        verdicts_(reinterpret_cast<int*>(records_ + block.threads() / 32)) {
-    if (kWide && block.thread() < 2) verdicts_[block.thread()] = 0;
+        verdicts_(reinterpret_cast<int*>(reinterpret_cast<unsigned char*>(records_) + block.threads() / 32 * kRecordBytes)) {
+    if (kWide && block.thread() < 2 * kSides) verdicts_[block.thread()] = 0;
     while (kWide && warps_width_ < block.threads() / 32) warps_width_ *= 2;
   }
 
   /// Lanes of a warp that work on one right-hand side.
   WARPLOOM_DEVICE int width() const { return kWide ? 32 : p_.width; }
-  WARPLOOM_DEVICE Place place_of(int64_t tile) const {
-    Place place;
-    const int64_t matrix = p_.one_matrix ? 0 : tile / p_.tiles_per_matrix;
-    int64_t within = (tile - matrix * p_.tiles_per_matrix) * p_.per_tile;
-    if (!kWide) within += block_.thread() / width();
-    place.present = within < p_.per_matrix;
-    place.problem = matrix * p_.per_matrix + within;
-    place.system = p_.one_matrix ? within : matrix;
-    place.rhs = p_.one_matrix ? 0 : within;
-    if (p_.one_matrix && p_.batch.rhs_count != 1) {
-      place.system = within / p_.batch.rhs_count;
-      place.rhs = within - place.system * p_.batch.rhs_count;
-    }
-    return place;
+  /// The calling lane's line of one side.
+  WARPLOOM_DEVICE int line_of(const Place& place, int side) const {
+    return (place.tile * kSides + side) * slots_ + (kWide ? 0 : block_.thread() >> p_.width_log2);
   }
-  WARPLOOM_DEVICE int64_t rows_left() const { return p_.batch.n - first_; }
+  static WARPLOOM_DEVICE const T& item(const V& value, int side) {
+    if constexpr (kSides == 1) return value;
+    else return value.item[side];
+  }
+  static WARPLOOM_DEVICE T& item(V& value, int side) {
+    if constexpr (kSides == 1) return value;
+    else return value.item[side];
+  }
 
   /// Starts the copies of a warp's rows: consecutive vectors by consecutive lanes.
   WARPLOOM_DEVICE void copy(const Place& place) const {
     const int rank = block_.lane() & (width() - 1), base = (block_.lane() - rank) * kDepth;
-    const int64_t begin = int64_t{first_} - rank * kDepth;
-    if (place.present) {
-      const T* const from = p_.batch.rhs.data + p_.batch.rhs.index(place.system, begin, place.rhs);
-      const int64_t left = p_.batch.n - begin;
+    const int begin = first_ - rank * kDepth, left = static_cast<int>(p_.batch.n) - begin;
+    WARPLOOM_UNROLL
+    for (int side = 0; side < kSides; ++side) {
+      const int line = line_of(place, side);
+      if (line >= p_.lines) break;
+      const T* const from = p_.batch.rhs.data + place.group * p_.rhs_group + line * p_.rhs_line + (begin + rank * Pack::kCount);
+      T* const to = stage_ + side * Lane::kElements;
       WARPLOOM_UNROLL
       for (int turn = 0; turn < Lane::kLaneChunks; ++turn) {
         const int element = (rank + turn * width()) * Pack::kCount;
-        if (element < left) device::async_copy<16>(block_, stage_ + Lane::place(base + element), from + element);
+        if (element < left) device::async_copy<16>(block_, to + Lane::place(base + element), from + turn * width() * Pack::kCount);
       }
     }
     device::async_commit(block_);
   }
-  WARPLOOM_DEVICE void take(const Place& place, Rows& rows) const {
+  WARPLOOM_DEVICE void take(Rows& rows) const {
     device::async_wait<0>(block_);
     block_.sync_warp();
-    Lane::read(stage_, block_.lane(), rows.d);
-    const int64_t left = place.present ? rows_left() : 0;
     WARPLOOM_UNROLL
-    for (int j = 0; j < kDepth; ++j) rows.d[j] = j < left ? rows.d[j] : T(0);
+    for (int side = 0; side < kSides; ++side) {
+      T values[kDepth];
+      Lane::read(stage_ + side * Lane::kElements, block_.lane(), values);
+      WARPLOOM_UNROLL
+      for (int j = 0; j < kDepth; ++j) item(rows.d[j], side) = values[j];
+    }
+    const int left = static_cast<int>(p_.batch.n) - first_;
+    if (p_.batch.n != lanes_of(block_.threads(), p_.width) * kDepth) {
+      WARPLOOM_UNROLL
+      for (int j = 0; j < kDepth; ++j) {
+        WARPLOOM_UNROLL
+        for (int side = 0; side < kSides; ++side) item(rows.d[j], side) = j < left ? item(rows.d[j], side) : T(0);
+      }
+    }
     block_.sync_warp();
   }
   /// Two lanes write each sector together: written in halves it would take two transactions of the L2.
   WARPLOOM_DEVICE void store(const Place& place, const Rows& rows) const {
     const bool odd = (block_.lane() & 1) != 0, pairs = width() > 1;
-    const int even_row = pairs && odd ? first_ - kDepth : first_, own = odd ? 1 : 0;
-    T* const to = p_.batch.solution.data + p_.batch.solution.index(place.system, even_row, place.rhs);
+    const int from = pairs && odd ? first_ - kDepth + Pack::kCount : first_;
+    const int here = static_cast<int>(p_.batch.n) - from;
     WARPLOOM_UNROLL
-    for (int c = 0; c < Lane::kLaneChunks; c += 2) {
-      const Pack a = pack_of(rows, c), b = pack_of(rows, c + 1);
-      const Pack other = device::shuffle_xor(block_, chosen(odd, a, b), 1);
-      if (pairs) {
-        write(place, to, even_row, (c + own) * Pack::kCount, chosen(odd, other, a));
-        write(place, to, even_row, kDepth + (c + own) * Pack::kCount, chosen(odd, b, other));
-      } else {
-        write(place, to, even_row, c * Pack::kCount, a);
-        write(place, to, even_row, (c + 1) * Pack::kCount, b);
+    for (int side = 0; side < kSides; ++side) {
+      const int line = line_of(place, side), left = line < p_.lines ? here : 0;
+      T* const to = p_.batch.solution.data + place.group * p_.solution_group + line * p_.solution_line + from;
+      WARPLOOM_UNROLL
+      for (int c = 0; c < Lane::kLaneChunks; c += 2) {
+        const Pack a = pack_of(rows, side, c), b = pack_of(rows, side, c + 1);
+        if (pairs) {
+          const Pack other = device::shuffle_xor(block_, chosen(odd, a, b), 1);
+          write(to, c * Pack::kCount, left, chosen(odd, other, a));
+          write(to, kDepth + c * Pack::kCount, left, chosen(odd, b, other));
+        } else {
+          write(to, c * Pack::kCount, left, a);
+          write(to, (c + 1) * Pack::kCount, left, b);
+        }
       }
     }
   }
-  static WARPLOOM_DEVICE Pack pack_of(const Rows& rows, int chunk) {
+  static WARPLOOM_DEVICE Pack pack_of(const Rows& rows, int side, int chunk) {
     Pack pack;
     WARPLOOM_UNROLL
-    for (int k = 0; k < Pack::kCount; ++k) pack.item[k] = rows.d[chunk * Pack::kCount + k];
+    for (int k = 0; k < Pack::kCount; ++k) pack.item[k] = item(rows.d[chunk * Pack::kCount + k], side);
     return pack;
   }
   /// By elements, so that both stay in registers.
@@ -183,8 +211,8 @@ struct MatrixRowsAgent {
     for (int k = 0; k < Pack::kCount; ++k) pack.item[k] = first ? a.item[k] : b.item[k];
     return pack;
   }
-  WARPLOOM_DEVICE void write(const Place& place, T* to, int row, int at, const Pack& pack) const {
-    if (place.present && row + at < p_.batch.n) *reinterpret_cast<Pack*>(to + at) = pack;
+  static WARPLOOM_DEVICE void write(T* to, int at, int left, const Pack& pack) {
+    if (at < left) *reinterpret_cast<Pack*>(to + at) = pack;
   }
 
   /// Works the matrix of `system` out.
@@ -236,62 +264,92 @@ struct MatrixRowsAgent {
 
   WARPLOOM_DEVICE void solve(Rows& rows) {
     Downsweep<kDepth>::down(rows);
-    T d = rows.d[kDepth - 1], front = rows.front, before = T(0), last = T(0);
+    V d = rows.d[kDepth - 1], front = rows.front, before{}, last{};
     between_lanes_.reduce(block_, d, front, width());
     if constexpr (kWide) {
       solve_between_warps(d, front, before, last);
     } else {
       last = d * between_lanes_.inverse;
     }
-    const T x = between_lanes_.substitute(block_, d, last, before, width());
-    const T left = device::shuffle_up(block_, x, 1);
+    const V x = between_lanes_.substitute(block_, d, last, before, width());
+    const V left = device::shuffle_up(block_, x, 1);
     rows.x_left = (block_.lane() & (width() - 1)) == 0 ? before : left;
     rows.d[kDepth - 1] = x;
     Downsweep<kDepth>::up(rows);
   }
-  /// The unknowns at the ends of the calling warp; and the words of the right-hand side before.
-  WARPLOOM_DEVICE void solve_between_warps(const T& own, const T& own_front, T& before, T& last) {
+  /// The unknowns at the ends of the calling warp; and the words of the right-hand sides before.
+  WARPLOOM_DEVICE void solve_between_warps(const V& own, const V& own_front, V& before, V& last) {
     const int warps = block_.threads() / 32, lane = block_.lane();
     auto* const sides = reinterpret_cast<SideRecord*>(records_) + parity_ * warps;
     if (lane == 31) sides[block_.warp()] = {own, own_front};
     block_.sync();
-    if (block_.thread() == 0 && previous_ >= 0) {
-      store_verdict(p_.batch, previous_, verdicts_[parity_ ^ 1]);
-      verdicts_[parity_ ^ 1] = 0;
-    }
-    T d = lane < warps ? sides[lane].d : T(0);
-    T front = lane < warps ? sides[lane].front : T(0);
+    if (block_.thread() == 0 && previous_ >= 0) tell(parity_ ^ 1);
+    V d = lane < warps ? sides[lane].d : V{};
+    V front = lane < warps ? sides[lane].front : V{};
     between_warps_.reduce(block_, d, front, warps_width_);
-    const T x = between_warps_.substitute(block_, d, d * between_warps_.inverse, T(0), warps_width_);
+    const V x = between_warps_.substitute(block_, d, d * between_warps_.inverse, V{}, warps_width_);
     last = device::shuffle(block_, x, block_.warp());
-    const T x_before = device::shuffle(block_, x, block_.warp() - 1);
-    before = block_.warp() == 0 ? T(0) : x_before;
+    const V x_before = device::shuffle(block_, x, block_.warp() - 1);
+    before = block_.warp() == 0 ? V{} : x_before;
+  }
+  /// Writes the words of the right-hand sides before, by one thread.
+  WARPLOOM_DEVICE void tell(int set) {
+    for (int side = 0; side < previous_lines_; ++side) {
+      store_verdict(p_.batch, previous_ + side, verdicts_[set * kSides + side]);
+      verdicts_[set * kSides + side] = 0;
+    }
   }
 
+  /// The verdict on one side, known at run time only: one copy of what is hardly ever run.
+  WARPLOOM_DEVICE int inspect_side(int64_t problem, const Rows& rows, int side) const {
+    T d[kDepth];
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kDepth; ++j) {
+      d[j] = item(rows.d[j], 0);
+      WARPLOOM_UNROLL
+      for (int k = 1; k < kSides; ++k) d[j] = k == side ? item(rows.d[j], k) : d[j];
+    }
+    const int64_t system = problem / p_.batch.rhs_count;
+    return inspect_rows<T, kDepth>(p_.batch, system, problem - system * p_.batch.rhs_count, first_, pivots_, d);
+  }
   WARPLOOM_DEVICE void judge(const Place& place, const Rows& rows) {
-    const bool suspicious = place.present && (pivots_.infinite || pivots_.zero != 0 || !rows.finite());
+    const bool suspicious = pivots_.infinite || pivots_.zero != 0 || !rows.finite();
+    const int64_t from = int64_t{place.group} * p_.lines;
     if constexpr (kWide) {
+      const int line = line_of(place, 0), left = p_.lines - line;
       if (suspicious) {
-        device::atomic_min(&verdicts_[parity_], inspect_rows<T, kDepth>(p_.batch, place.system, place.rhs, first_, pivots_, rows.d));
+        WARPLOOM_NO_UNROLL
+        for (int side = 0; side < kSides && side < left; ++side) {
+          device::atomic_min(&verdicts_[parity_ * kSides + side], inspect_side(from + line + side, rows, side));
+        }
       }
-      previous_ = place.problem;
+      previous_ = from + line;
+      previous_lines_ = left < kSides ? left : kSides;
       parity_ ^= 1;
     } else {
-      int verdict = 0;
-      if (device::ballot(block_, suspicious) != 0) {
-        if (suspicious) verdict = inspect_rows<T, kDepth>(p_.batch, place.system, place.rhs, first_, pivots_, rows.d);
+      const bool any = device::ballot(block_, suspicious) != 0;
+      WARPLOOM_UNROLL
+      for (int side = 0; side < kSides; ++side) {
+        const int line = line_of(place, side);
+        if (lane_ == 0 && line < p_.lines) store_verdict(p_.batch, from + line, 0);
+      }
+      if (__builtin_expect(!any, 1)) return;
+      WARPLOOM_NO_UNROLL
+      for (int side = 0; side < kSides; ++side) {
+        const int line = line_of(place, side);
+        int verdict = line < p_.lines ? inspect_side(from + line, rows, side) : 0;
         for (int mask = 1; mask < width(); mask *= 2) {
           const int other = device::shuffle_xor(block_, verdict, mask);
           verdict = other < verdict ? other : verdict;
         }
+        if (lane_ == 0 && line < p_.lines) store_verdict(p_.batch, from + line, verdict);
       }
-      if (lane_ == 0 && place.present) store_verdict(p_.batch, place.problem, verdict);
     }
   }
-  /// The words of the last right-hand side.
+  /// The words of the last right-hand sides.
   WARPLOOM_DEVICE void finish() {
     block_.sync();
-    if (block_.thread() == 0) store_verdict(p_.batch, previous_, verdicts_[parity_ ^ 1]);
+    if (block_.thread() == 0) tell(parity_ ^ 1);
   }
 };
 

@@ -176,7 +176,7 @@ struct SideRows {
   WARPLOOM_DEVICE bool finite() const {
     bool result = true;
     WARPLOOM_UNROLL
-    for (int j = 0; j < kDepth; ++j) result = result && device::is_finite(d[j]);
+    for (int j = 0; j < kDepth; ++j) result = result & device::is_finite(d[j]);
     return result;
   }
 };

@@ -5,6 +5,8 @@
 // warps that is not finite, begins again with every pivot taken exactly.
 #pragma once
 #include "cuda/tridiagonal/regpack/cr_regpack_agent.cuh"
+#include "cuda/tridiagonal/regpack/regpack_kept.cuh"
+#include "cuda/tridiagonal/verify/lane_measure.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
@@ -15,22 +17,50 @@ struct DirectParameters {
   int systems_log2;  ///< log2(systems per block)
 };
 
-template <class T, int kDepth, int kWarps>
+/// With `check`: how the answers are judged.
+template <class T>
+struct CheckedDirectParameters : DirectParameters<T> {
+  Judging judging;
+};
+
+/// kKeep: where the rows stay that their answers are measured by; Keep::nothing: answers are not measured.
+template <class T, int kDepth, int kWarps, Keep kKeep = Keep::nothing>
 struct DirectRegpackAgent {
+  static constexpr bool kChecks = kKeep != Keep::nothing;
   static constexpr int kMaxThreads = kWarps == 1 ? 128 : 32 * kWarps;
-  static constexpr int kMinBlocks = 1;
-  using Parameters = DirectParameters<T>;
+  /// With `check`: warps per multiprocessor, as many as without where the rows are kept in shared memory.
+  static constexpr int kRowBytes = kDepth * static_cast<int>(sizeof(T));
+  static constexpr int kWarpsWithStage = kRowBytes > 32 ? 16 : sizeof(T) == 4 ? 28 : 20;
+  static constexpr int kWarpsResident = kKeep == Keep::shared ? kWarpsWithStage : kWarpsWithStage * 3 / 4 / 4 * 4;
+  static constexpr int kMinBlocks = kChecks ? kWarpsResident * 32 / kMaxThreads : 1;
+  using Parameters = std::conditional_t<kChecks, CheckedDirectParameters<T>, DirectParameters<T>>;
+  using Kept = KeptRows<T, kDepth, kKeep>;
   using Lane = RegpackLane<T, kDepth, true>;
   using Pack = device::Pack<T>;
   static constexpr int kChunks = kDepth / Pack::kCount;
   static constexpr size_t kRecordBytes = kWarps * sizeof(WarpRecord<T>);
-  static constexpr size_t kSharedBytes = kWarps > 1 ? kRecordBytes + sizeof(int) : 0;
+  /// Shared memory with `check`: after the records and the verdict what warps tell each other of their answers, and kept rows.
+  static constexpr size_t kEdgesAt = (kRecordBytes + sizeof(int) + 7) / 8 * 8, kFindingsAt = kEdgesAt + kWarps * sizeof(T);
+  static constexpr size_t kKeptAt =
+      !kChecks || kWarps == 1 ? 0 : ((kFindingsAt + 7) / 8 * 8 + kWarps * sizeof(RowsFinding) + 15) / 16 * 16;
+  static constexpr size_t shared_bytes(int threads) {
+    if (!kChecks) return kWarps > 1 ? kRecordBytes + sizeof(int) : 0;
+    return kKeptAt + threads * Kept::kThreadBytes;
+  }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     const Place place = place_of(block, p);
-    if (solve<PivotCare::quick>(block, p, place)) return;
-    if (kWarps > 1) block.sync();  // the records are read
-    solve<PivotCare::exact>(block, p, place);
+    Answer answer;
+    const bool quick = solve<PivotCare::quick>(block, p, place, answer);
+    if (!kChecks && quick) return;
+    if (!quick) {
+      if (kWarps > 1) block.sync();  // the records are read
+      solve<PivotCare::exact>(block, p, place, answer);
+    }
+    if constexpr (kChecks) {
+      store(p.full, place, answer.x);
+      measure(block, p, place, answer, !quick);
+    }
   }
 
  private:
@@ -43,6 +73,11 @@ struct DirectRegpackAgent {
   struct Place {
     int system, rank, width, first;  ///< first: its first row
     bool present;                    ///< there is such a system
+  };
+  /// With `check`: a lane's unknowns, the one before them, and its rows.
+  struct Answer {
+    T x[kDepth], before;
+    Kept kept;
   };
   static constexpr int kNowhere = 1 << 30;  ///< first row of a lane without a system
 
@@ -59,12 +94,13 @@ struct DirectRegpackAgent {
 
   /// False when the quick course is not good for this block (with one warp: this warp); nothing is stored then.
   template <PivotCare kCare>
-  static WARPLOOM_DEVICE bool solve(const device::Block& block, const Parameters& p, const Place& place) {
+  static WARPLOOM_DEVICE bool solve(const device::Block& block, const Parameters& p, const Place& place, Answer& answer) {
     constexpr bool kQuick = kCare == PivotCare::quick;
     auto* records = block.shared<WarpRecord<T>>();
     int* verdict = block.shared<int>(kRecordBytes);
     Rows<kCare> rows;
     take(p.full, place, rows);
+    if constexpr (kChecks) answer.kept.keep(block, block.shared<unsigned char>(kKeptAt), rows);
     Downsweep<kDepth>::down(rows);
     Row<T> row;
     Front<T> front;
@@ -76,8 +112,8 @@ struct DirectRegpackAgent {
       Lane::template descend<kQuick>(block, rows, row, x, T(0), place.width);
     } else {
       if (block.thread() == 0) {
-        if (kQuick) store_verdict(p.full, place.system, 0);
-        else *verdict = 0;
+        if (kQuick && !kChecks) store_verdict(p.full, place.system, 0);
+        if (!kQuick) *verdict = 0;
       }
       publish(block, rows.pivots, row, front, records);
       Outer<kCare> outer;
@@ -94,7 +130,12 @@ struct DirectRegpackAgent {
       }
       Lane::template descend<kQuick>(block, rows, row, last, before, 32);
     }
-    if constexpr (kQuick) {
+    if constexpr (kChecks) {
+      if constexpr (!kQuick) report(block, p, place, rows, verdict);
+      WARPLOOM_UNROLL
+      for (int j = 0; j < kDepth; ++j) answer.x[j] = rows.d[j];
+      answer.before = rows.x_left;
+    } else if constexpr (kQuick) {
       // Whatever else is not finite now overflowed on the way back: no row to name.
       const bool overflow = place.present && Lane::suspicious(rows);
       if constexpr (kWarps > 1) {
@@ -112,8 +153,41 @@ struct DirectRegpackAgent {
     } else {
       report(block, p, place, rows, verdict);
     }
-    store(p.full, place, rows);
+    if constexpr (!kChecks) store(p.full, place, rows.d);
     return true;
+  }
+
+  /// Measures the answers and judges each system of the block.
+  /// `exact`: after the exact course, which has given a word; the quick one has none to give.
+  static WARPLOOM_DEVICE void measure(const device::Block& block, const Parameters& p, const Place& place,
+                                      const Answer& answer, bool exact) {
+    const int rank = kWarps > 1 ? block.lane() : place.rank, left = p.full.n - place.first;
+    T after = device::shuffle_down(block, answer.x[0], 1);
+    if constexpr (kWarps > 1) {
+      T* const edges = block.shared<T>(kEdgesAt);
+      if (rank == 0) edges[block.warp()] = answer.x[0];
+      block.sync();
+      if (rank == 31) after = block.warp() + 1 < kWarps ? edges[block.warp() + 1 < kWarps ? block.warp() + 1 : 0] : T(0);
+    } else if (rank == place.width - 1) {
+      after = T(0);
+    }
+    const int count = left < 0 ? 0 : left < kDepth ? left : kDepth;
+    const RowsFinding found = measure_lanes<T, kDepth>(
+        block, answer.kept, answer.x, answer.before, after, place.first, count, place.width,
+        place.present, exact);
+    if constexpr (kWarps > 1) {
+      auto* const findings = block.shared<RowsFinding>((kFindingsAt + 7) / 8 * 8);
+      if (rank == 0) findings[block.warp()] = found;
+      block.sync();
+      if (block.thread() == 0) {
+        RowsFinding all = found;
+        WARPLOOM_UNROLL
+        for (int w = 1; w < kWarps; ++w) all = combine(all, findings[w]);
+        judge(p.judging, p.full, place.system, all, exact ? p.full.status[place.system] : 0);
+      }
+    } else if (rank == 0 && place.present) {
+      judge(p.judging, p.full, place.system, found, exact ? p.full.status[place.system] : 0);
+    }
   }
 
   /// The reciprocal of a lane's last pivot.
@@ -155,14 +229,13 @@ struct DirectRegpackAgent {
       for (int k = 0; k < Pack::kCount; ++k) to[j * Pack::kCount + k] = pack.item[k];
     }
   }
-  template <PivotCare kCare>
-  static WARPLOOM_DEVICE void store(const FullBatch<T>& full, const Place& place, const Rows<kCare>& rows) {
+  static WARPLOOM_DEVICE void store(const FullBatch<T>& full, const Place& place, const T (&x)[kDepth]) {
     auto* to = reinterpret_cast<Pack*>(full.array[4] + place.system * full.solution_stride + place.first);
     WARPLOOM_UNROLL
     for (int j = 0; j < kChunks; ++j) {
       Pack pack;
       WARPLOOM_UNROLL
-      for (int k = 0; k < Pack::kCount; ++k) pack.item[k] = rows.d[j * Pack::kCount + k];
+      for (int k = 0; k < Pack::kCount; ++k) pack.item[k] = x[j * Pack::kCount + k];
       if (place.first + j * Pack::kCount < full.n) to[j] = pack;
     }
   }

@@ -257,11 +257,32 @@ struct FullSpanLane : SpanLane<T, kDepth> {
     }
   }
 
+  /// Entry of array `v` in row `j` of the lane, as given; zero outside of the matrix. Until the stage is loaded again.
+  struct Entries {
+    const T* from;    ///< the lane's first row in the stage
+    int first, last;  ///< of the system, among the lane's rows
+    WARPLOOM_DEVICE T any(int v, int j) const {
+      const bool outside = (v == 0 && j == first) || (v == 2 && j == last);
+      const T entry = from[v * kElements + j];
+      return outside ? T(0) : entry;
+    }
+    WARPLOOM_DEVICE T at(int v, int j) const { return any(v, j); }
+  };
+  WARPLOOM_DEVICE Entries entries(const device::Block& block, const FullBatch<T>& full, const Run& run) const {
+    const int before = run.width == 32 ? 0 : block.lane() / run.width * full.n;
+    const int64_t at = run.origin * full.system_stride + run.first_row;
+    const int begin = run.rank * kDepth;
+    return {stage + Base::phase_of(full.array[3] + at - before) + before + begin, static_cast<int>(-run.first_row) - begin,
+            static_cast<int>(full.n - 1 - run.first_row) - begin};
+  }
+
+  /// kOver: in the stage of the right-hand side, which nobody needs any more after a barrier of the warp.
+  template <bool kOver = false>
   WARPLOOM_DEVICE void store(const device::Block& block, const FullBatch<T>& full, const Run& own, const Run& run,
                              const Rows& rows, bool /*present*/ = true) const {
     T* const to = full.array[4] + run.origin * full.solution_stride + run.first_row;
     const int phase = Base::phase_of(to), begin = own.rank * kDepth;
-    T* const x = stage + 4 * kElements + phase;
+    T* const x = stage + (kOver ? 3 : 4) * kElements + phase;
     // Next to the rows of the systems beside it, as in global memory.
     T* const mine = x + static_cast<int>(own.origin - run.origin) * full.n + begin;
     const int count = own.width == 32 ? kDepth : own.rows - begin;

@@ -51,45 +51,73 @@ RowWalk measuring_walk(const Batch<T>& batch, const T* corners) {
 
 }  // namespace
 
+/// Judges the problems of a call and solves again the ones that fail.
+template <class T>
+class Trial {
+ public:
+  Trial(GpuDevice& device, const Batch<T>& batch, const Verification<T>& options)
+      : device_(device), batch_(batch), options_(options) {}
+
+  /// Memory for the list, and for `findings_bytes` of findings before it.
+  Status begin(int64_t findings_bytes) {
+    if (batch_.problems() > 2147483647) {
+      return Status(Code::unsupported, "check takes at most 2147483647 problems a call", "batch");
+    }
+    const int64_t words = (batch_.problems() + 1) * static_cast<int64_t>(sizeof(int32_t));
+    WARPLOOM_TRY(Workspace::make(device_, findings_bytes + words, &memory_));
+    int32_t* const count = memory_.as<int32_t>(findings_bytes);
+    const double tolerance = options_.tolerance > 0 ? options_.tolerance : kDefaultTolerance<T>;
+    judging_ = {tolerance, options_.backward_error, count + 1, count};
+    return device_.fill_zero(count, sizeof(int32_t));
+  }
+  RowsFinding* findings() const { return memory_.template as<RowsFinding>(); }
+  const Judging& judging() const { return judging_; }
+
+  Status solve_again(Used* used) {
+    GtsvOptions again;
+    again.tolerance = judging_.tolerance;
+    again.backward_error = judging_.backward_error;
+    again.flag = operation::kResolvedByPivoting;
+    return solve_gtsv<T>(device_, batch_, options_.corners, {judging_.list, judging_.count}, again, used);
+  }
+
+ private:
+  GpuDevice& device_;
+  const Batch<T>& batch_;
+  const Verification<T>& options_;
+  Workspace memory_;
+  Judging judging_{};
+};
+
 template <class T>
 Status verify(GpuDevice& device, const Batch<T>& batch, const Verification<T>& options, Used* used) {
   const int64_t problems = batch.problems();
   if (problems == 0) return {};
-  if (problems > 2147483647) {
-    return Status(Code::unsupported, "check takes at most 2147483647 problems a call", "batch");
-  }
-  const double tolerance = options.tolerance > 0 ? options.tolerance : kDefaultTolerance<T>;
   const RowWalk walk = measuring_walk(batch, options.corners);
-  const int64_t findings_bytes = problems * walk.segments * static_cast<int64_t>(sizeof(RowsFinding));
-  Workspace memory;
-  WARPLOOM_TRY(Workspace::make(device, findings_bytes + (problems + 1) * static_cast<int64_t>(sizeof(int32_t)), &memory));
-  int32_t* const count = memory.as<int32_t>(findings_bytes);
-  WARPLOOM_TRY(device.fill_zero(count, sizeof(int32_t)));
-
-  RowsFinding* const findings = memory.as<RowsFinding>();
-  WARPLOOM_TRY(measure(device, batch, options.corners, walk, findings));
-
-  typename JudgeAgent<T>::Parameters judge;
-  judge.batch = batch;
-  judge.segments = walk.segments;
-  judge.findings = findings;
-  judge.tolerance = tolerance;
-  judge.backward_error = options.backward_error;
-  judge.list = count + 1;
-  judge.count = count;
-  WARPLOOM_TRY(launch<JudgeAgent<T>>(device, stream_shape(problems), judge));
+  Trial<T> trial(device, batch, options);
+  WARPLOOM_TRY(trial.begin(problems * walk.segments * static_cast<int64_t>(sizeof(RowsFinding))));
+  WARPLOOM_TRY(measure(device, batch, options.corners, walk, trial.findings()));
+  WARPLOOM_TRY(launch<JudgeAgent<T>>(device, stream_shape(problems),
+                                     {batch, walk.segments, trial.findings(), trial.judging()}));
   if (used != nullptr) used->launches += 2;
+  return trial.solve_again(used);
+}
 
-  GtsvOptions again;
-  again.tolerance = tolerance;
-  again.backward_error = options.backward_error;
-  again.flag = operation::kResolvedByPivoting;
-  return solve_gtsv<T>(device, batch, options.corners, {judge.list, judge.count}, again, used);
+template <class T>
+Status solve_verified(GpuDevice& device, const Batch<T>& batch, int depth, const Verification<T>& options, Used* used) {
+  if (batch.problems() == 0) return {};
+  depth = checked_depth(device, batch, depth);
+  if (depth == 0) return {Code::unsupported, "cr-regpack: these answers are measured apart"};
+  Trial<T> trial(device, batch, options);
+  WARPLOOM_TRY(trial.begin(0));
+  WARPLOOM_TRY(solve_cr_regpack_checked(device, batch, depth, trial.judging(), used));
+  return trial.solve_again(used);
 }
 
 #define WARPLOOM_INSTANTIATE(T)                                                        \
   template Status keep_rhs<T>(GpuDevice&, const Batch<T>&, Workspace*, Batch<T>*);     \
-  template Status verify<T>(GpuDevice&, const Batch<T>&, const Verification<T>&, Used*);
+  template Status verify<T>(GpuDevice&, const Batch<T>&, const Verification<T>&, Used*); \
+  template Status solve_verified<T>(GpuDevice&, const Batch<T>&, int, const Verification<T>&, Used*);
 WARPLOOM_INSTANTIATE(float)
 WARPLOOM_INSTANTIATE(double)
 WARPLOOM_INSTANTIATE(Complex<float>)

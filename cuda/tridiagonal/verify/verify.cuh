@@ -3,6 +3,8 @@
 //
 // Order in the front (solve.cu), each step only where asked for:
 //   keep_rhs (check or refine, in place)  ->  the algorithm  ->  refine  ->  verify
+// or, where a kernel measures its answers itself,
+//   keep_rhs (in place)  ->  solve_verified
 #pragma once
 #include <functional>
 
@@ -35,6 +37,11 @@ Status keep_rhs(GpuDevice&, const Batch<T>& batch, Workspace* memory, Batch<T>* 
 /// `batch.rhs` must still hold the right-hand sides (keep_rhs); `batch.status` and `row` hold the algorithm's words.
 template <class T>
 Status verify(GpuDevice&, const Batch<T>& batch, const Verification<T>&, Used*);
+
+/// cr-regpack and verify at once, where one kernel does both: the rows pass memory once. Code::unsupported elsewhere, with
+/// nothing solved.
+template <class T>
+Status solve_verified(GpuDevice&, const Batch<T>& batch, int depth, const Verification<T>&, Used*);
 
 /// Refines solutions with residuals, and the sum, in about twice the precision of T: x += solve(b - A x) up to five
 /// times, per problem only while its backward error at least halves; x is rounded to T at the end. `solve` runs the

@@ -3,38 +3,10 @@
 #include "cuda/core/device.cuh"
 #include "cuda/linear/stretch.cuh"
 #include "cuda/tridiagonal/inputs.cuh"
+#include "cuda/tridiagonal/verify/finding.cuh"
 #include "cuda/tridiagonal/verify/problem_rows.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
-
-/// What a stretch of rows of one problem shows.
-struct RowsFinding {
-  double backward_error = 0;
-  int64_t bad_row = -1;   ///< first row with a non-finite entry of matrix or right-hand side
-  int64_t lost_rows = 0;  ///< rows whose answer is not finite
-};
-
-/// a before b in row order.
-WARPLOOM_DEVICE RowsFinding combine(const RowsFinding& a, const RowsFinding& b) {
-  RowsFinding result;
-  result.backward_error = device::maximum(a.backward_error, b.backward_error);
-  result.bad_row = a.bad_row < 0 ? b.bad_row : b.bad_row < 0 || a.bad_row < b.bad_row ? a.bad_row : b.bad_row;
-  result.lost_rows = a.lost_rows + b.lost_rows;
-  return result;
-}
-
-/// One row of an answer; `finite` says whether the row's entries are.
-template <class T, class Finite>
-WARPLOOM_DEVICE void find(RowsFinding& found, int64_t row, const RowResidual<T>& of, const WideOf<T>& own,
-                          const Finite& finite) {
-  const double size = modulus(of.residual);
-  if (!device::is_finite(size) || !device::is_finite(own)) {
-    ++found.lost_rows;
-    if (found.bad_row < 0 && !finite()) found.bad_row = row;
-  } else {
-    found.backward_error = raise_backward_error(found.backward_error, size, of.scale);
-  }
-}
 
 /// Measures one stretch of rows per team.
 template <class T>
@@ -150,33 +122,16 @@ struct JudgeAgent {
     Batch<T> batch;
     int64_t segments;
     const RowsFinding* findings;
-    double tolerance;
-    double* backward_error;
-    int32_t* list;
-    int32_t* count;
+    Judging judging;
   };
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    using operation::SystemStatus;
     const int64_t problems = p.batch.problems();
     const int64_t problem = block.index() * block.threads() + block.thread();
     if (problem >= problems) return;
     RowsFinding found;
     for (int64_t s = 0; s < p.segments; ++s) found = combine(found, p.findings[s * problems + problem]);
-    const int32_t given = p.batch.status[problem] & 0xff;
-    const bool bad_input = found.bad_row >= 0 || given == static_cast<int32_t>(SystemStatus::non_finite);
-    const bool lost = found.lost_rows > 0;
-    if (p.backward_error != nullptr) p.backward_error[problem] = lost || bad_input ? INFINITY : found.backward_error;
-    if (bad_input) {
-      p.batch.status[problem] = static_cast<int32_t>(SystemStatus::non_finite);
-      if (found.bad_row >= 0) p.batch.row[problem] = static_cast<int32_t>(found.bad_row);
-    } else if (lost || found.backward_error > p.tolerance ||
-               given == static_cast<int32_t>(SystemStatus::zero_pivot)) {
-      p.list[device::atomic_add(p.count, 1)] = static_cast<int32_t>(problem);
-    } else {
-      p.batch.status[problem] = static_cast<int32_t>(SystemStatus::ok);
-      p.batch.row[problem] = -1;
-    }
+    judge(p.judging, p.batch, problem, found, p.batch.status[problem]);
   }
 };
 
