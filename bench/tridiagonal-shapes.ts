@@ -38,11 +38,6 @@ export interface EverydayShape {
 
 const byDepth = (...depths: readonly number[]): Ways =>
   Object.fromEntries(depths.map((depth) => [`depth-${depth}`, { algorithm: 'cr-regpack', depth }]));
-/** Right-hand sides of one matrix that a lane works on at once, and each with the matrix worked out anew. */
-const bySides: Ways = {
-  'sides-1': { $WARPLOOM_SIDES: '1' }, 'sides-2': { $WARPLOOM_SIDES: '2' }, 'sides-4': { $WARPLOOM_SIDES: '4' },
-  anew: { $WARPLOOM_SIDES: '0' },
-};
 /** What a plan may keep, beside what it keeps by itself. */
 const keeping = (...kinds: readonly Factorisation[]): Ways =>
   Object.fromEntries(kinds.map((factorisation) => [factorisation, { factorisation }]));
@@ -58,18 +53,18 @@ export const everydayShapes: readonly EverydayShape[] = [
   // What users ask for beside a solution.
   ...[512, 513, 1000].map((n) => ({
     name: `65536x${n}-check`, systems: 65536, n, options: { check: true },
-    ways: { apart: { $WARPLOOM_KEEP: 'apart' }, ...(n === 513 ? {} : { registers: { $WARPLOOM_KEEP: 'registers' } }), ...byDepth(4, 8) },
+    ways: byDepth(4, 8),
   })),
-  { name: '1000000x64-check', systems: 1_000_000, n: 64, options: { check: true }, ways: { registers: { $WARPLOOM_KEEP: 'registers' } } },
+  { name: '1000000x64-check', systems: 1_000_000, n: 64, options: { check: true } },
   { name: '65536x512-stable', systems: 65536, n: 512, options: { stable: true } },
   { name: '65536x512-periodic', systems: 65536, n: 512, options: { periodic: true }, ways: apart },
   { name: '65536x512-transposed', systems: 65536, n: 512, options: { transpose: 'transpose' } },
   { name: '65536x512-definite', systems: 65536, n: 512, definite: true },
   // One matrix for much.
-  { name: '65536x512-constant', systems: 65536, n: 512, bands: 'constant', ways: bySides },
-  { name: '65536x512-shared', systems: 65536, n: 512, bands: 'shared', ways: bySides },
-  { name: '1024x512-sides-64', systems: 1024, n: 512, rhsCount: 64, ways: bySides },
-  { name: '500000x64-shared', systems: 500_000, n: 64, bands: 'shared', ways: bySides },
+  { name: '65536x512-constant', systems: 65536, n: 512, bands: 'constant', ways: byDepth(8, 17) },
+  { name: '65536x512-shared', systems: 65536, n: 512, bands: 'shared', ways: byDepth(8, 17) },
+  { name: '1024x512-sides-64', systems: 1024, n: 512, rhsCount: 64, ways: byDepth(8, 17) },
+  { name: '500000x64-shared', systems: 500_000, n: 64, bands: 'shared', ways: byDepth(8, 17) },
   { name: '65536x512-planned', systems: 65536, n: 512, planned: true, ways: keeping('regpack', 'pivoted') },
   { name: '65536x512-planned-shared', systems: 65536, n: 512, bands: 'shared', planned: true, ways: keeping('regpack') },
   { name: '65536x512-planned-definite', systems: 65536, n: 512, planned: true, definite: true, ways: keeping('cholesky') },
@@ -78,8 +73,8 @@ export const everydayShapes: readonly EverydayShape[] = [
     name: '65536x512-planned-interleaved', systems: 65536, n: 512, planned: true, place: 'interleaved', ways: keeping('regpack'),
   },
   { name: '65536x512-planned-ragged', systems: 65536, n: 512, planned: true, place: 'ragged', ways: keeping('none') },
-  { name: 'adi-rows-4096', systems: 4096, n: 4096, bands: 'shared', ways: { ...bySides, ...byDepth(16) } },
-  { name: 'adi-rows-1024', systems: 16384, n: 1024, bands: 'shared', ways: { ...bySides, ...byDepth(16) } },
+  { name: 'adi-rows-4096', systems: 4096, n: 4096, bands: 'shared', ways: byDepth(16) },
+  { name: 'adi-rows-1024', systems: 16384, n: 1024, bands: 'shared', ways: byDepth(16) },
   { name: 'adi-columns-4096', systems: 4096, n: 4096, bands: 'shared', place: 'interleaved', ways: across },
   // Other places of rows.
   { name: '65536x512-interleaved', systems: 65536, n: 512, place: 'interleaved', ways: across },
@@ -315,19 +310,7 @@ async function benchmarkShape(context: BenchContext, shape: EverydayShape, preci
   }
 }
 
-/** Keys that begin with a dollar choose variants of kernels, by the environment. */
-async function row(context: BenchContext, systems: EverydaySystems, id: string, way: ParameterSet, floor: Timing): Promise<Row> {
-  const chosen = Object.entries(way).filter(([key]) => key.startsWith('$')).map(([key, value]) => [key.slice(1), String(value)] as const);
-  const method = Object.fromEntries(Object.entries(way).filter(([key]) => !key.startsWith('$')));
-  for (const [key, value] of chosen) process.env[key] = value;
-  try {
-    return await rowOf(context, systems, id, method, floor);
-  } finally {
-    for (const [key] of chosen) delete process.env[key];
-  }
-}
-
-async function rowOf(context: BenchContext, systems: EverydaySystems, id: string, method: ParameterSet, floor: Timing): Promise<Row> {
+async function row(context: BenchContext, systems: EverydaySystems, id: string, method: ParameterSet, floor: Timing): Promise<Row> {
   const { device } = context;
   const { shape, precision } = systems;
   const kept = shape.planned === true

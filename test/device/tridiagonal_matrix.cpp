@@ -108,7 +108,7 @@ void bad_shared(Report& report, Device& device, Way way, int64_t n, int64_t syst
 
 template <class T>
 void all(Report& report) {
-  std::vector<int64_t> rows = {4, 8, 12, 16, 20, 32, 60, 64, 100, 128, 252, 256, 260, 500, 512, 516, 1000, 1024, 2052, 4096};
+  std::vector<int64_t> rows = {4, 8, 12, 16, 20, 32, 60, 64, 100, 124, 128, 132, 252, 256, 260, 380, 500, 508, 512};
   std::vector<int64_t> columns = {513, 514, 600, 1024, 1025, 1100, 2048, 2049, 4095, 4096};
   if (kSanitized) rows = {4, 20, 64, 300}, columns = {513};
   int turn = 0;

@@ -1,6 +1,5 @@
 // solve_cr_regpack for one element type; the .cu files instantiate it.
 #pragma once
-#include <cstdlib>
 #include <string>
 
 #include "cuda/core/launch.cuh"
@@ -166,17 +165,17 @@ Status launch_direct(GpuDevice& device, const typename Agent::Parameters& p, int
 
 /// Uniform batches of systems that need at most kDirectWarps warps each; `width` lanes per system where one is enough.
 /// `p` holds no more yet than what it solves.
-template <class T, int kDepth, Keep kKeep = Keep::nothing>
-Status solve_direct(GpuDevice& device, typename DirectRegpackAgent<T, kDepth, 1, kKeep>::Parameters p, int64_t lanes, int width) {
+template <class T, int kDepth, bool kChecks = false>
+Status solve_direct(GpuDevice& device, typename DirectRegpackAgent<T, kDepth, 1, kChecks>::Parameters p, int64_t lanes, int width) {
   p.width = width;
   if constexpr (kDirectWarps<T, kDepth> > 2) {
-    if (lanes > 64) return launch_direct<DirectRegpackAgent<T, kDepth, 4, kKeep>>(device, p, 128);
+    if (lanes > 64) return launch_direct<DirectRegpackAgent<T, kDepth, 4, kChecks>>(device, p, 128);
   }
-  if (lanes > 32) return launch_direct<DirectRegpackAgent<T, kDepth, 2, kKeep>>(device, p, 64);
+  if (lanes > 32) return launch_direct<DirectRegpackAgent<T, kDepth, 2, kChecks>>(device, p, 64);
   const bool few = int64_t{p.full.systems} * width < int64_t{device.limits().multiprocessors} * 512;
   const int threads = few ? 64 : 128;
   while (p.width << p.systems_log2 < threads) ++p.systems_log2;
-  return launch_direct<DirectRegpackAgent<T, kDepth, 1, kKeep>>(device, p, threads);
+  return launch_direct<DirectRegpackAgent<T, kDepth, 1, kChecks>>(device, p, threads);
 }
 
 /// Interleaved batches of systems on `width` lanes each.
@@ -270,7 +269,6 @@ inline constexpr int kCheckedSpan = 17;
 template <class T>
 int checked_depth(GpuDevice& device, const Batch<T>& batch, int depth) {
   if constexpr (!kIsComplex<T>) {
-    if (const char* keep = std::getenv("WARPLOOM_KEEP"); keep != nullptr && keep[0] == 'a') return 0;
     if (takes_matrix_rows(batch, device.limits().multiprocessors)) return 0;
     if (depth == 0) depth = depth_for(device, batch);
     const bool vectors = (depth == 4 && kDirectWarps<T, 4> > 0) || (depth == 8 && kDirectWarps<T, 8> > 0) ||
@@ -288,9 +286,7 @@ Status solve_checked_vectors(GpuDevice& device, const Batch<T>& batch, const Jud
     CheckedDirectParameters<T> p{};
     p.full = full_batch(batch);
     p.judging = judging;
-    const char* const keep = std::getenv("WARPLOOM_KEEP");
-    if (keep != nullptr && keep[0] == 'r') return solve_direct<T, kDepth, Keep::registers>(device, p, lanes, width);
-    return solve_direct<T, kDepth, Keep::shared>(device, p, lanes, width);
+    return solve_direct<T, kDepth, true>(device, p, lanes, width);
   }
   return {Code::internal, "cr-regpack: no kernel judges these answers"};
 }

@@ -1,7 +1,5 @@
 // Which batches are right-hand sides of one matrix, or of one each, to solve_matrix_rows.
 #pragma once
-#include <cstdlib>
-
 #include "cuda/tridiagonal/inputs.cuh"
 #include "cuda/tridiagonal/regpack/matrix_policy.h"
 
@@ -10,10 +8,9 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 /// What solve_matrix_rows takes.
 template <class T>
 bool takes_matrix_rows(const Batch<T>& batch, int multiprocessors) {
-  if (const char* sides = std::getenv("WARPLOOM_SIDES"); sides != nullptr && sides[0] == '0') return false;
   const int64_t problems = batch.planned_problems(), per_matrix = is_one_matrix(batch) ? problems : batch.rhs_count;
   return !kIsComplex<T> && lies_in_vectors(batch) &&
-         operation::reuses_matrix(batch.n, problems, per_matrix, multiprocessors);
+         operation::reuses_matrix(batch.n, problems, per_matrix, sizeof(T), multiprocessors);
 }
 
 }  // namespace warploom::WARPLOOM_TARGET::tridiagonal

@@ -32,7 +32,7 @@ struct MatrixColumnsAgent {
   using Inner = MatrixTable<T, kInner>;
   using Rows = SideRows<T, kDepth, V, PartsInMemory<T, kDepth>>;
   using InnerRows = SideRows<T, kInner, V, PartsInMemory<T, kInner>>;
-  using Between = LaneParts<T, 5, false>;
+  using Between = LaneParts<T, 5>;
 
   /// Place of a rank's row among those of its unit: those of a lane, then a gap, against bank conflicts.
   static constexpr WARPLOOM_HOST_DEVICE int place(int rank) { return rank + rank / kInner; }

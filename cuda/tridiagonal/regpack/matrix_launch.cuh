@@ -1,7 +1,5 @@
 // How solve_matrix_rows and solve_matrix_columns launch, for one element type; the .cu files instantiate them.
 #pragma once
-#include <cstdlib>
-
 #include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/regpack/matrix_batch.cuh"
 #include "cuda/tridiagonal/regpack/matrix_columns_agent.cuh"
@@ -24,21 +22,21 @@ void group_lines(MatrixRowsParameters<T>* p) {
   p->solution_line = together && single ? batch.solution.system_stride : batch.solution.rhs_stride;
 }
 
-template <class T, int kDepth, bool kWide, int kSides>
-Status launch_matrix_sides(GpuDevice& device, MatrixRowsParameters<T> p, Used* used) {
-  using Agent = MatrixRowsAgent<T, kDepth, kWide, kSides>;
+template <class T, int kDepth>
+Status launch_matrix_depth(GpuDevice& device, MatrixRowsParameters<T> p, Used* used) {
+  using Agent = MatrixRowsAgent<T, kDepth>;
   const int lanes = static_cast<int>((p.batch.n + kDepth - 1) / kDepth);
   p.width = 1;
   p.width_log2 = 0;
   while (p.width < lanes && p.width < 32) p.width = 1 << ++p.width_log2;
   LaunchShape shape;
-  shape.threads = kWide ? (lanes + 31) / 32 * 32 : Agent::kMaxThreads;
+  shape.threads = Agent::kMaxThreads;
   shape.shared_bytes = Agent::shared_bytes(shape.threads, p.width);
   const int64_t most = int64_t{resident_blocks<Agent>(device, shape.threads, shape.shared_bytes)} * device.limits().multiprocessors;
   if (most < 1 || static_cast<int64_t>(shape.shared_bytes) > device.limits().shared_bytes_per_block) {
     return {Code::unsupported, "cr-regpack: the matrix does not fit a multiprocessor"};
   }
-  const int per_tile = kSides * (kWide ? 1 : shape.threads / p.width);
+  const int per_tile = Agent::kSides * (shape.threads / p.width);
   p.tiles_per_group = (p.lines + per_tile - 1) / per_tile;
   const int64_t tiles = int64_t{p.groups} * p.tiles_per_group;
   shape.blocks = tiles < most ? tiles : most;
@@ -47,23 +45,11 @@ Status launch_matrix_sides(GpuDevice& device, MatrixRowsParameters<T> p, Used* u
     p.span = static_cast<int32_t>((tiles + most - 1) / most);
     shape.blocks = (tiles + p.span - 1) / p.span;
   }
-  *used = {operation::Algorithm::cr_regpack, kDepth, kWide ? shape.threads : p.width, 1};
+  *used = {operation::Algorithm::cr_regpack, kDepth, p.width, 1};
   return launch<Agent>(device, shape, p);
 }
-template <class T, int kDepth, bool kWide>
-Status launch_matrix_depth(GpuDevice& device, const MatrixRowsParameters<T>& p, Used* used) {
-  const char* const sides = std::getenv("WARPLOOM_SIDES");
-  const int count = sides != nullptr ? sides[0] - '0' : operation::matrix_sides(sizeof(T), kWide);
-  Status status{Code::unsupported, "cr-regpack: the matrix does not fit a multiprocessor"};
-  if constexpr (sizeof(T) == 4) {
-    if (count == 4) status = launch_matrix_sides<T, kDepth, kWide, 4>(device, p, used);
-  }
-  if (count >= 2 && status.code() == Code::unsupported) status = launch_matrix_sides<T, kDepth, kWide, 2>(device, p, used);
-  if (status.code() == Code::unsupported) status = launch_matrix_sides<T, kDepth, kWide, 1>(device, p, used);
-  return status;
-}
 
-/// Batches whose rows lie_in_vectors, of any size.
+/// Batches of at most kMatrixRows rows, which lie_in_vectors, of any size.
 template <class T>
 Status launch_matrix_rows(GpuDevice& device, const Batch<T>& batch, Used* used) {
   if (batch.problems() >= 1 << 30) return {Code::unsupported, "cr-regpack: too many right-hand sides to count in a word"};
@@ -71,8 +57,7 @@ Status launch_matrix_rows(GpuDevice& device, const Batch<T>& batch, Used* used) 
   p.batch = batch;
   p.one_matrix = is_one_matrix(batch);
   group_lines(&p);
-  if (operation::matrix_depth(batch.n) == 16) return launch_matrix_depth<T, 16, false>(device, p, used);
-  return batch.n > 256 ? launch_matrix_depth<T, 8, true>(device, p, used) : launch_matrix_depth<T, 8, false>(device, p, used);
+  return operation::matrix_depth(batch.n) == 16 ? launch_matrix_depth<T, 16>(device, p, used) : launch_matrix_depth<T, 8>(device, p, used);
 }
 
 template <class T>

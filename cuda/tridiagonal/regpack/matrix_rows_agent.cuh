@@ -13,7 +13,7 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 template <class T>
 struct MatrixRowsParameters {
   Batch<T> batch;    ///< rows of right-hand sides and solutions are whole 16-byte vectors
-  int width;         ///< lanes per right-hand side: a power of two, 32 with several warps
+  int width;         ///< lanes per right-hand side: a power of two
   int width_log2;
   bool one_matrix;   ///< for all groups; otherwise for each its own
   int32_t groups, lines, tiles_per_group;
@@ -21,36 +21,24 @@ struct MatrixRowsParameters {
   int64_t rhs_group, rhs_line, solution_group, solution_line;  ///< elements between them
 };
 
-/// kWide: a right-hand side takes all warps of a block, otherwise part of a warp. kSides: right-hand sides that a lane works on
-/// at once, so that what is known of the matrix is read once for them, and one's latencies are filled with another's work.
-template <class T, int kDepth, bool kWide, int kSides>
+/// A right-hand side takes part of a warp.
+template <class T, int kDepth>
 struct MatrixRowsAgent {
-  static constexpr int kMaxThreads = kWide ? 512 : 128;
-  static constexpr int kMinBlocks = kWide ? 1 : kDepth * sizeof(T) > 64 || kSides > 2 ? 3 : 4;
+  /// Right-hand sides that a lane works on at once, so that what is known of the matrix is read once for them, and one's latencies
+  /// are filled with another's work.
+  static constexpr int kSides = 2;
+  static constexpr int kMaxThreads = 128;
+  static constexpr int kMinBlocks = kDepth * sizeof(T) > 64 ? 3 : 4;
   using Parameters = MatrixRowsParameters<T>;
   using Table = MatrixTable<T, kDepth>;
   // Of more rows or of doubles they take more registers than there are.
   using Parts = std::conditional_t<kDepth * sizeof(T) <= 32, PartsInRegisters<T, kDepth>, PartsInMemory<T, kDepth>>;
-  using V = std::conditional_t<kSides == 1, T, Sides<T, kSides>>;
+  using V = Sides<T, kSides>;
   using Rows = SideRows<T, kDepth, V, Parts>;
   using Lane = Stage<T, kDepth>;
   using Pack = device::Pack<T>;
 
-  /// What a warp tells the others: of the matrix, and of right-hand sides.
-  struct Record {
-    Row<T> row;
-    Front<T> front;
-  };
-  struct SideRecord {
-    V d, front;
-  };
-  static constexpr size_t kRecordBytes = sizeof(Record) > 2 * sizeof(SideRecord) ? sizeof(Record) : 2 * sizeof(SideRecord);
-
-  static constexpr WARPLOOM_HOST_DEVICE int lanes_of(int threads, int width) { return kWide ? threads : width; }
-  static size_t shared_bytes(int threads, int width) {
-    const int warps = threads / 32;
-    return warps * kStageBytes + Table::bytes(lanes_of(threads, width)) + (kWide ? warps * kRecordBytes + 2 * kSides * sizeof(int) : 0);
-  }
+  static size_t shared_bytes(int threads, int width) { return threads / 32 * kStageBytes + Table::bytes(width); }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     MatrixRowsAgent agent(block, p);
@@ -85,7 +73,6 @@ struct MatrixRowsAgent {
       agent.store(place, rows);
       if (!more) break;
     }
-    if constexpr (kWide) agent.finish();
   }
 
  private:
@@ -100,57 +87,34 @@ struct MatrixRowsAgent {
   const int slots_;         ///< lines of a block beside each other; the next side of a lane is so many on
   T* const stage_;
   const Table table_;
-  Record* const records_;     ///< kWide; SideRecords of right-hand sides take their place, two sets in turn
-  int* const verdicts_;       ///< of the right-hand sides, and of those before
-  int parity_ = 0;
-  int64_t previous_ = -1;
-  int previous_lines_ = 0;
   Parts parts_;
-  LaneParts<T, 5, kWide> between_lanes_;
-  LaneParts<T, 4, false> between_warps_;
-  int warps_width_ = 1;
+  LaneParts<T, 5> between_lanes_;
   Pivots pivots_;
 
   static constexpr size_t kStageBytes = kSides * Lane::kBytes;
   WARPLOOM_DEVICE MatrixRowsAgent(const device::Block& block, const Parameters& p)
-      : block_(block), p_(p), lane_(kWide ? block.thread() : block.lane() & (p.width - 1)), first_(lane_ * kDepth),
-        slots_(kWide ? 1 : block.threads() >> p.width_log2), stage_(block.shared<T>(block.warp() * kStageBytes)),
-        table_(block.shared<unsigned char>(block.threads() / 32 * kStageBytes), lanes_of(block.threads(), p.width)),
-        records_(block.shared<Record>(block.threads() / 32 * kStageBytes + Table::bytes(lanes_of(block.threads(), p.width)))),
-        verdicts_(reinterpret_cast<int*>(reinterpret_cast<unsigned char*>(records_) + block.threads() / 32 * kRecordBytes)) {
-    if (kWide && block.thread() < 2 * kSides) verdicts_[block.thread()] = 0;
-    while (kWide && warps_width_ < block.threads() / 32) warps_width_ *= 2;
-  }
+      : block_(block), p_(p), lane_(block.lane() & (p.width - 1)), first_(lane_ * kDepth),
+        slots_(block.threads() >> p.width_log2), stage_(block.shared<T>(block.warp() * kStageBytes)),
+        table_(block.shared<unsigned char>(block.threads() / 32 * kStageBytes), p.width) {}
 
-  /// Lanes of a warp that work on one right-hand side.
-  WARPLOOM_DEVICE int width() const { return kWide ? 32 : p_.width; }
   /// The calling lane's line of one side.
   WARPLOOM_DEVICE int line_of(const Place& place, int side) const {
-    return (place.tile * kSides + side) * slots_ + (kWide ? 0 : block_.thread() >> p_.width_log2);
-  }
-  static WARPLOOM_DEVICE const T& item(const V& value, int side) {
-    if constexpr (kSides == 1) return value;
-    else return value.item[side];
-  }
-  static WARPLOOM_DEVICE T& item(V& value, int side) {
-    if constexpr (kSides == 1) return value;
-    else return value.item[side];
+    return (place.tile * kSides + side) * slots_ + (block_.thread() >> p_.width_log2);
   }
 
   /// Starts the copies of a warp's rows: consecutive vectors by consecutive lanes.
   WARPLOOM_DEVICE void copy(const Place& place) const {
-    const int rank = block_.lane() & (width() - 1), base = (block_.lane() - rank) * kDepth;
-    const int begin = first_ - rank * kDepth, left = static_cast<int>(p_.batch.n) - begin;
+    const int base = (block_.lane() - lane_) * kDepth, rows = static_cast<int>(p_.batch.n);
     WARPLOOM_UNROLL
     for (int side = 0; side < kSides; ++side) {
       const int line = line_of(place, side);
       if (line >= p_.lines) break;
-      const T* const from = p_.batch.rhs.data + place.group * p_.rhs_group + line * p_.rhs_line + (begin + rank * Pack::kCount);
+      const T* const from = p_.batch.rhs.data + place.group * p_.rhs_group + line * p_.rhs_line + lane_ * Pack::kCount;
       T* const to = stage_ + side * Lane::kElements;
       WARPLOOM_UNROLL
       for (int turn = 0; turn < Lane::kLaneChunks; ++turn) {
-        const int element = (rank + turn * width()) * Pack::kCount;
-        if (element < left) device::async_copy<16>(block_, to + Lane::place(base + element), from + turn * width() * Pack::kCount);
+        const int element = (lane_ + turn * p_.width) * Pack::kCount;
+        if (element < rows) device::async_copy<16>(block_, to + Lane::place(base + element), from + turn * p_.width * Pack::kCount);
       }
     }
     device::async_commit(block_);
@@ -163,21 +127,21 @@ struct MatrixRowsAgent {
       T values[kDepth];
       Lane::read(stage_ + side * Lane::kElements, block_.lane(), values);
       WARPLOOM_UNROLL
-      for (int j = 0; j < kDepth; ++j) item(rows.d[j], side) = values[j];
+      for (int j = 0; j < kDepth; ++j) rows.d[j].item[side] = values[j];
     }
     const int left = static_cast<int>(p_.batch.n) - first_;
-    if (p_.batch.n != lanes_of(block_.threads(), p_.width) * kDepth) {
+    if (p_.batch.n != p_.width * kDepth) {
       WARPLOOM_UNROLL
       for (int j = 0; j < kDepth; ++j) {
         WARPLOOM_UNROLL
-        for (int side = 0; side < kSides; ++side) item(rows.d[j], side) = j < left ? item(rows.d[j], side) : T(0);
+        for (int side = 0; side < kSides; ++side) rows.d[j].item[side] = j < left ? rows.d[j].item[side] : T(0);
       }
     }
     block_.sync_warp();
   }
   /// Two lanes write each sector together: written in halves it would take two transactions of the L2.
   WARPLOOM_DEVICE void store(const Place& place, const Rows& rows) const {
-    const bool odd = (block_.lane() & 1) != 0, pairs = width() > 1;
+    const bool odd = (block_.lane() & 1) != 0, pairs = p_.width > 1;
     const int from = pairs && odd ? first_ - kDepth + Pack::kCount : first_;
     const int here = static_cast<int>(p_.batch.n) - from;
     WARPLOOM_UNROLL
@@ -201,7 +165,7 @@ struct MatrixRowsAgent {
   static WARPLOOM_DEVICE Pack pack_of(const Rows& rows, int side, int chunk) {
     Pack pack;
     WARPLOOM_UNROLL
-    for (int k = 0; k < Pack::kCount; ++k) pack.item[k] = item(rows.d[chunk * Pack::kCount + k], side);
+    for (int k = 0; k < Pack::kCount; ++k) pack.item[k] = rows.d[chunk * Pack::kCount + k].item[side];
     return pack;
   }
   /// By elements, so that both stay in registers.
@@ -217,7 +181,7 @@ struct MatrixRowsAgent {
 
   /// Works the matrix of `system` out.
   WARPLOOM_DEVICE void factor(int64_t system) {
-    const int lanes = lanes_of(block_.threads(), width());
+    const int lanes = p_.width;
     block_.sync();  // the table of the matrix before is read
     WARPLOOM_NO_UNROLL
     for (int row = block_.thread(); row < lanes * kDepth; row += block_.threads()) {
@@ -229,75 +193,20 @@ struct MatrixRowsAgent {
     pivots_ = table_.pivots(lane_);
     Row<T> row = table_.last(lane_);
     Front<T> front = table_.fronts[lane_ + 1 < lanes ? lane_ + 1 : lane_];
-    if constexpr (kWide) {
-      if (block_.lane() == 31) front = table_.fronts[lane_ - 31];
-    }
-    between_lanes_.factor(block_, row, front, width(), pivots_, kDepth - 1);
-    if constexpr (kWide) {
-      factor_between_warps(row, front);
-    } else if (lane_ == width() - 1) {
-      between_lanes_.inverse = pivots_.reciprocal(row.b, kDepth - 1);
-    }
-  }
-  WARPLOOM_DEVICE void factor_between_warps(const Row<T>& own, const Front<T>& own_front) {
-    if (block_.lane() == 31) records_[block_.warp()] = {own, own_front};
-    block_.sync();
-    const int warps = block_.threads() / 32, lane = block_.lane();
-    Row<T> row{T(0), T(1), T(0), T(0)};
-    Front<T> front = untouched_front<T>();
-    if (lane < warps) row = records_[lane].row;
-    if (lane + 1 < warps) {
-      front = records_[lane + 1].front;
-    } else {
-      row.c = T(0);
-    }
-    Pivots met;
-    between_warps_.factor(block_, row, front, warps_width_, met, 0);
-    if ((lane & (warps_width_ - 1)) == warps_width_ - 1) between_warps_.inverse = met.reciprocal(row.b, 0);
-    const int flags = device::shuffle(block_, int(met.zero) | (met.infinite ? 2 : 0), block_.warp());
-    if (lane == 31) {
-      pivots_.zero |= (flags & 1) != 0 ? 1u << (kDepth - 1) : 0u;
-      pivots_.infinite = pivots_.infinite || (flags & 2) != 0;
-    }
-    block_.sync();  // the records are read
+    between_lanes_.factor(block_, row, front, p_.width, pivots_, kDepth - 1);
+    if (lane_ == p_.width - 1) between_lanes_.inverse = pivots_.reciprocal(row.b, kDepth - 1);
   }
 
   WARPLOOM_DEVICE void solve(Rows& rows) {
     Downsweep<kDepth>::down(rows);
-    V d = rows.d[kDepth - 1], front = rows.front, before{}, last{};
-    between_lanes_.reduce(block_, d, front, width());
-    if constexpr (kWide) {
-      solve_between_warps(d, front, before, last);
-    } else {
-      last = d * between_lanes_.inverse;
-    }
-    const V x = between_lanes_.substitute(block_, d, last, before, width());
+    V d = rows.d[kDepth - 1], front = rows.front;
+    const V before{};
+    between_lanes_.reduce(block_, d, front, p_.width);
+    const V x = between_lanes_.substitute(block_, d, d * between_lanes_.inverse, before, p_.width);
     const V left = device::shuffle_up(block_, x, 1);
-    rows.x_left = (block_.lane() & (width() - 1)) == 0 ? before : left;
+    rows.x_left = lane_ == 0 ? before : left;
     rows.d[kDepth - 1] = x;
     Downsweep<kDepth>::up(rows);
-  }
-  /// The unknowns at the ends of the calling warp; and the words of the right-hand sides before.
-  WARPLOOM_DEVICE void solve_between_warps(const V& own, const V& own_front, V& before, V& last) {
-    const int warps = block_.threads() / 32, lane = block_.lane();
-    auto* const sides = reinterpret_cast<SideRecord*>(records_) + parity_ * warps;
-    if (lane == 31) sides[block_.warp()] = {own, own_front};
-    block_.sync();
-    if (block_.thread() == 0 && previous_ >= 0) tell(parity_ ^ 1);
-    V d = lane < warps ? sides[lane].d : V{};
-    V front = lane < warps ? sides[lane].front : V{};
-    between_warps_.reduce(block_, d, front, warps_width_);
-    const V x = between_warps_.substitute(block_, d, d * between_warps_.inverse, V{}, warps_width_);
-    last = device::shuffle(block_, x, block_.warp());
-    const V x_before = device::shuffle(block_, x, block_.warp() - 1);
-    before = block_.warp() == 0 ? V{} : x_before;
-  }
-  /// Writes the words of the right-hand sides before, by one thread.
-  WARPLOOM_DEVICE void tell(int set) {
-    for (int side = 0; side < previous_lines_; ++side) {
-      store_verdict(p_.batch, previous_ + side, verdicts_[set * kSides + side]);
-      verdicts_[set * kSides + side] = 0;
-    }
   }
 
   /// The verdict on one side, known at run time only: one copy of what is hardly ever run.
@@ -305,9 +214,9 @@ struct MatrixRowsAgent {
     T d[kDepth];
     WARPLOOM_UNROLL
     for (int j = 0; j < kDepth; ++j) {
-      d[j] = item(rows.d[j], 0);
+      d[j] = rows.d[j].item[0];
       WARPLOOM_UNROLL
-      for (int k = 1; k < kSides; ++k) d[j] = k == side ? item(rows.d[j], k) : d[j];
+      for (int k = 1; k < kSides; ++k) d[j] = k == side ? rows.d[j].item[k] : d[j];
     }
     const int64_t system = problem / p_.batch.rhs_count;
     return inspect_rows<T, kDepth>(p_.batch, system, problem - system * p_.batch.rhs_count, first_, pivots_, d);
@@ -315,41 +224,23 @@ struct MatrixRowsAgent {
   WARPLOOM_DEVICE void judge(const Place& place, const Rows& rows) {
     const bool suspicious = pivots_.infinite || pivots_.zero != 0 || !rows.finite();
     const int64_t from = int64_t{place.group} * p_.lines;
-    if constexpr (kWide) {
-      const int line = line_of(place, 0), left = p_.lines - line;
-      if (suspicious) {
-        WARPLOOM_NO_UNROLL
-        for (int side = 0; side < kSides && side < left; ++side) {
-          device::atomic_min(&verdicts_[parity_ * kSides + side], inspect_side(from + line + side, rows, side));
-        }
-      }
-      previous_ = from + line;
-      previous_lines_ = left < kSides ? left : kSides;
-      parity_ ^= 1;
-    } else {
-      const bool any = device::ballot(block_, suspicious) != 0;
-      WARPLOOM_UNROLL
-      for (int side = 0; side < kSides; ++side) {
-        const int line = line_of(place, side);
-        if (lane_ == 0 && line < p_.lines) store_verdict(p_.batch, from + line, 0);
-      }
-      if (__builtin_expect(!any, 1)) return;
-      WARPLOOM_NO_UNROLL
-      for (int side = 0; side < kSides; ++side) {
-        const int line = line_of(place, side);
-        int verdict = line < p_.lines ? inspect_side(from + line, rows, side) : 0;
-        for (int mask = 1; mask < width(); mask *= 2) {
-          const int other = device::shuffle_xor(block_, verdict, mask);
-          verdict = other < verdict ? other : verdict;
-        }
-        if (lane_ == 0 && line < p_.lines) store_verdict(p_.batch, from + line, verdict);
-      }
+    const bool any = device::ballot(block_, suspicious) != 0;
+    WARPLOOM_UNROLL
+    for (int side = 0; side < kSides; ++side) {
+      const int line = line_of(place, side);
+      if (lane_ == 0 && line < p_.lines) store_verdict(p_.batch, from + line, 0);
     }
-  }
-  /// The words of the last right-hand sides.
-  WARPLOOM_DEVICE void finish() {
-    block_.sync();
-    if (block_.thread() == 0) tell(parity_ ^ 1);
+    if (__builtin_expect(!any, 1)) return;
+    WARPLOOM_NO_UNROLL
+    for (int side = 0; side < kSides; ++side) {
+      const int line = line_of(place, side);
+      int verdict = line < p_.lines ? inspect_side(from + line, rows, side) : 0;
+      for (int mask = 1; mask < p_.width; mask *= 2) {
+        const int other = device::shuffle_xor(block_, verdict, mask);
+        verdict = other < verdict ? other : verdict;
+      }
+      if (lane_ == 0 && line < p_.lines) store_verdict(p_.batch, from + line, verdict);
+    }
   }
 };
 

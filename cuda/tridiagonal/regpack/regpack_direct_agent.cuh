@@ -23,18 +23,16 @@ struct CheckedDirectParameters : DirectParameters<T> {
   Judging judging;
 };
 
-/// kKeep: where the rows stay that their answers are measured by; Keep::nothing: answers are not measured.
-template <class T, int kDepth, int kWarps, Keep kKeep = Keep::nothing>
+/// kChecks: answers are measured, by rows that stay on chip.
+template <class T, int kDepth, int kWarps, bool kChecks = false>
 struct DirectRegpackAgent {
-  static constexpr bool kChecks = kKeep != Keep::nothing;
   static constexpr int kMaxThreads = kWarps == 1 ? 128 : 32 * kWarps;
-  /// With `check`: warps per multiprocessor, as many as without where the rows are kept in shared memory.
+  /// With `check`: warps per multiprocessor, as many as without.
   static constexpr int kRowBytes = kDepth * static_cast<int>(sizeof(T));
-  static constexpr int kWarpsWithStage = kRowBytes > 32 ? 16 : sizeof(T) == 4 ? 28 : 20;
-  static constexpr int kWarpsResident = kKeep == Keep::shared ? kWarpsWithStage : kWarpsWithStage * 3 / 4 / 4 * 4;
+  static constexpr int kWarpsResident = kRowBytes > 32 ? 16 : sizeof(T) == 4 ? 28 : 20;
   static constexpr int kMinBlocks = kChecks ? kWarpsResident * 32 / kMaxThreads : 1;
   using Parameters = std::conditional_t<kChecks, CheckedDirectParameters<T>, DirectParameters<T>>;
-  using Kept = KeptRows<T, kDepth, kKeep>;
+  using Kept = KeptRows<T, kDepth>;
   using Lane = RegpackLane<T, kDepth, true>;
   using Pack = device::Pack<T>;
   static constexpr int kChunks = kDepth / Pack::kCount;

@@ -261,12 +261,11 @@ struct FullSpanLane : SpanLane<T, kDepth> {
   struct Entries {
     const T* from;    ///< the lane's first row in the stage
     int first, last;  ///< of the system, among the lane's rows
-    WARPLOOM_DEVICE T any(int v, int j) const {
+    WARPLOOM_DEVICE T at(int v, int j) const {
       const bool outside = (v == 0 && j == first) || (v == 2 && j == last);
       const T entry = from[v * kElements + j];
       return outside ? T(0) : entry;
     }
-    WARPLOOM_DEVICE T at(int v, int j) const { return any(v, j); }
   };
   WARPLOOM_DEVICE Entries entries(const device::Block& block, const FullBatch<T>& full, const Run& run) const {
     const int before = run.width == 32 ? 0 : block.lane() / run.width * full.n;

@@ -61,8 +61,7 @@ WARPLOOM_DEVICE int lowest_bit(unsigned int bits) {
 }
 
 /// Measures the answers of the kDepth rows of each lane, for groups of `width` lanes. `Entries`: at(v, j) is the entry of array v
-/// (lower, diagonal, upper, right-hand side) in the lane's row j, zero outside of the matrix; any(v, j) the same for a j known at
-/// run time only.
+/// (lower, diagonal, upper, right-hand side) in the lane's row j, zero outside of the matrix.
 template <class T, int kDepth, class Entries>
 struct LaneMeasure {
   using Rough = RoughErrors<T>;
@@ -110,7 +109,7 @@ struct LaneMeasure {
         beside[1] = k == j ? x[k] : beside[1];
         beside[2] = k == j ? unknown(k + 1) : beside[2];
       }
-      const T lower = entries.any(0, j), diagonal = entries.any(1, j), upper = entries.any(2, j), rhs = entries.any(3, j);
+      const T lower = entries.at(0, j), diagonal = entries.at(1, j), upper = entries.at(2, j), rhs = entries.at(3, j);
       const double own = widen(beside[1]);
       const auto residual = entries_residual<T>(lower, diagonal, upper, rhs, widen(beside[0]), own, widen(beside[2]));
       find<T>(found, first_row + j, residual, own, [&] {
