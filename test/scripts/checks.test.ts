@@ -77,9 +77,9 @@ describe('include-graph', () => {
   it('counts the objects of this checkout and refuses headers that too many of them see', async () => {
     const { dependants, overBounds } = await script('include-graph.mjs');
     const counts = new Map([...(dependants() as Map<string, string[]>)].map(([path, users]) => [path, users.length]));
-    ok(counts.get('cuda/core/status.h')! > 100 && counts.get('cuda/imaging/denoise.h')! > 1);
+    ok(counts.get('cuda/core/status.h')! > 60 && counts.get('cuda/imaging/denoise.h')! > 1);
     deepStrictEqual(overBounds(counts), []);
-    deepStrictEqual(overBounds(new Map([['cuda/imaging/denoise.h', 26], ['cuda/tridiagonal/solve.h', 70]])).length, 1);
+    deepStrictEqual(overBounds(new Map([['cuda/imaging/denoise.h', 16], ['cuda/tridiagonal/solve.h', 50]])).length, 1);
   });
 });
 
@@ -195,7 +195,7 @@ describe('the build', () => {
     const objects = objectsOf(file) as string[];
     deepStrictEqual(objects, ['a/prefix.cu.o', 'b/shape.cpp.o', 'c/isa_avx2.cpp.o']);
     const progress = new Progress(objects, 0);
-    // 11 of 18.3 s of work in 22 s: the rest takes 14.6
+    // 10 of 17.2 s of work in 22 s: the rest takes 15.8
     strictEqual(progress.finish({ number: 1, count: 4, step: 'Building CUDA object a/prefix.cu.o' }, 22_000), 'warploom: 1 of 4 steps, about 15 s left');
     strictEqual(progress.finish({ number: 4, count: 4, step: 'Linking CXX shared library Release/w.node' }, 40_000), 'warploom: 4 of 4 steps');
     deepStrictEqual([3, 58, 61, 118, 119].map((seconds) => duration(seconds)), ['5 s', '60 s', '1 min 0 s', '2 min 0 s', '2 min 0 s']);
@@ -231,6 +231,14 @@ describe('sources', () => {
     const texts: Record<string, string> = { 'a/1.cpp': text, 'a/2.cpp': 'namespace {\nvoid helper() {}\n}  // namespace\n', 'a/3.cpp': 'int outside();',
       'b/1.cpp': text };
     deepStrictEqual(sourcesAlone(Object.keys(texts), (path: string) => texts[path]!), ['a/2.cpp']);
+  });
+
+  it('eight files of a folder share an object, but those with names or definitions of their own', async () => {
+    const { hostGroups } = await script('include-graph.mjs');
+    const files = [...Array.from({ length: 9 }, (_, i) => `cuda/a/${i}.cpp`), 'native/a/isa.cpp', 'native/a/own.cpp', 'native/bench/b.cpp', 'native/a/z.cpp'];
+    const groups = hostGroups(files, ['native/a/own.cpp']) as Map<string, string>;
+    deepStrictEqual([...groups].map(([, name]) => name), [...new Array<string>(8).fill('cuda_a_1'), 'cuda_a_2', 'native_a_1']);
+    strictEqual(groups.get('native/a/z.cpp'), 'native_a_1');
   });
 
   it('the lock file names no registry', () => {
