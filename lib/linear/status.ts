@@ -3,13 +3,13 @@ import { makeInt32 } from '../core/arrays.ts';
 import { requireCount } from '../core/checks.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
-import { words } from '../core/operations.gen.ts';
+import { common } from '../core/operations.gen.ts';
 import { describe } from './views.ts';
 
 /** Outcome of one system and right-hand side. */
 export type SystemState = (typeof states)[number];
 
-const { states, flags } = words['tridiagonal.solve'].status;
+const { states, flags } = common.status;
 const resolvedFlag = 0x100 << flags.indexOf('resolvedByPivoting');
 
 /** One decoded outcome. */

@@ -33,6 +33,9 @@ describe('check-layers', () => {
     ['cuda/linear/a.cuh', '#include "cuda/tridiagonal/batch.cuh"', /linear must not include/],
     ['lib/linear/a.ts', "import { solve } from '../tridiagonal/solve.ts';", /linear must not import/],
     ['lib/linear/a.ts', "import { readImage } from '../files/read-image.ts';", /linear must not import/],
+    ['lib/linear/a.ts', "const { states } = words['tridiagonal.solve'].status;", /linear must not name the operation tridiagonal\.solve/],
+    ['lib/core/a.ts', "await device.run('scan.prefix', {});", /core must not name/],
+    ['lib/scan/a.ts', "await device.run('tridiagonal.solve', {});", /scan must not name/],
     ['cuda/core/a.h', '#include "cuda/linear/shape.h"', /core must not include/],
     ['cuda/scan/a.cu', '#include "native/core/job.h"', /cuda must not include/],
     ['cuda/scan/a.cu', '#include "cuda/tridiagonal/solve.h"', /domain scan must not include/],
@@ -53,6 +56,8 @@ describe('check-layers', () => {
     deepStrictEqual(await found('lib/scan/a.ts', "import { readImage } from '../files/read-image.ts';"), []);
     deepStrictEqual(await found('lib/stream/a.ts', "import type { Local } from '../kernel/ir.ts';"), []);
     deepStrictEqual(await found('lib/jobs/a.ts', "import { solve } from '../tridiagonal/solve.ts';"), []);
+    deepStrictEqual(await found('lib/scan/a.ts', "await device.run('scan.prefix', { 'tridiagonal.other': 1 });"), []);
+    deepStrictEqual(await found('lib/jobs/a.ts', "await device.run('scan.prefix', {});"), []);
     deepStrictEqual(await found('native/scan/a.cpp', '#include "cuda/scan/prefix.h"'), []);
     deepStrictEqual(await found('native/tridiagonal/a.h', '#include "native/linear/lanes.h"\n#include "cuda/linear/shape.h"'), []);
     deepStrictEqual(await found('cuda/tridiagonal/pcr/a.cuh', '#include "cuda/linear/strided.cuh"'), []);
