@@ -74,8 +74,8 @@ function vocabularyText(field) {
 function common(operations) {
   const texts = alike(operations, ({ fields }) => fields, vocabularyText);
   return `/**
- * The words of fields that several operations have, all of them alike, for what stands below their domains: choices, and
- * arrays with a word for each outcome (its state in the low byte, above it flags, the first the lowest bit).
+ * The words of fields that several operations have, all of them alike, for what stands below their domains: choices,
+ * and arrays with a word for each outcome (its state in the low byte, above it flags, the first the lowest bit).
  */
 export const common = {\n${[...texts.values()].join('\n')}\n} as const;\n`;
 }

@@ -305,8 +305,8 @@ export const parameters = {
 } as const;
 
 /**
- * The words of fields that several operations have, all of them alike, for what stands below their domains: choices, and
- * arrays with a word for each outcome (its state in the low byte, above it flags, the first the lowest bit).
+ * The words of fields that several operations have, all of them alike, for what stands below their domains: choices,
+ * and arrays with a word for each outcome (its state in the low byte, above it flags, the first the lowest bit).
  */
 export const common = {
   type: ['float32', 'float64', 'complex64', 'complex128'],
