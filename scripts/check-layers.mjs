@@ -88,7 +88,8 @@ function* checkLib(path, text) {
     else yield `${own} must not import ${target}`;
   }
   for (const name of operationNames(path, text)) {
-    if (ownLayer < kDomainLayer || (ownLayer === kDomainLayer && name.split('.')[0] !== own)) yield `${own} must not name the operation ${name}`;
+    const isAbove = ownLayer > kDomainLayer || name.split('.')[0] === own;
+    if (!isAbove) yield `${own} must not name the operation ${name}`;
   }
   if (path !== 'lib/core/binding.ts' && /\bprocess\.dlopen\b|\.node['"]/.test(text)) {
     yield 'only lib/core/binding.ts loads the addon';

@@ -141,6 +141,11 @@ describe('check-sizes', () => {
     deepStrictEqual(cppFunctions(text), [{ name: 'small', lines: 1 }, { name: 'big', lines: 12 }]);
   });
 
+  it('counts non-null assertions, not negations and texts', async () => {
+    const { assertionsIn } = await script('check-sizes.mjs');
+    strictEqual(assertionsIn('a.ts', "const a = b![0]! + '!x!'; // c!\nif (!d !== !e!) ++f[0]!;"), 4);
+  });
+
   it('measures TypeScript functions but not test suites', async () => {
     const { typescriptFunctions } = await script('check-sizes.mjs');
     const text = "describe('a', () => {\n\n\n});\nfunction f() {\n\n}\nconst g = () => {\n};\n";

@@ -1,6 +1,7 @@
 // Values from outside for the parameters of the stream that a program begins with.
 import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
+import { elementAt, required } from '../../core/known.ts';
 import type { StreamDeclaration } from '../ast.ts';
 import type { NameSymbol, Type } from '../front/checked.ts';
 import { byNeed } from '../front/scope.ts';
@@ -39,7 +40,7 @@ export function givenParameters(session: Session, entry: StreamDeclaration, valu
       throw new Fault('S4053', message, parameter.span, { hint: howToGive(name) });
     }
     const length = new Runner(session, find);
-    bound.set(symbol, entityOf(symbol, values[name]!, (type) => session.sized(type, (e) => length.int(e), parameter.span)));
+    bound.set(symbol, entityOf(symbol, required(values[name]), (type) => session.sized(type, (e) => length.int(e), parameter.span)));
   }
   return [...bound].map(([symbol, entity]) => ({ symbol, entity }));
 }
@@ -71,7 +72,7 @@ function collect(argument: string, value: ParameterValue, type: IrType, into: nu
     : [{ kind: 'scalar', name: 'float' } as const, type.kind === 'vector' ? vectorSizes[type.name] : 0];
   const fits = (Array.isArray(value) || ArrayBuffer.isView(value)) && (value as ArrayLike<number>).length === length;
   if (!fits) throw refusal(argument, `an array of ${length} for ${typeText(type)}`, describeValue(value));
-  for (let i = 0; i < length; ++i) collect(`${argument}[${i}]`, (value as readonly ParameterValue[])[i]!, element, into);
+  for (let i = 0; i < length; ++i) collect(`${argument}[${i}]`, elementAt((value as readonly ParameterValue[]), i), element, into);
 }
 
 function scalarOf(argument: string, value: ParameterValue, name: ScalarName): number {

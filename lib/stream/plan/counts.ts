@@ -1,6 +1,6 @@
 // How often everything fires in a run: initialisation, whole steady states, and a rest in the interpreter's order of demand.
 import { ratesOf } from '../elaborate/to-sdf.ts';
-import { countedNodes, sinksOf } from '../interpret/engine.ts';
+import { countedNodes, sinksOf } from '../interpret/sinks.ts';
 import type { Step } from '../schedule/index.ts';
 import { appendStep, firstRates } from '../schedule/marking.ts';
 import type { External, ProgramPlan } from './plan.ts';
