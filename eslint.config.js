@@ -16,10 +16,7 @@ const beingRebuilt = ['lib/stream/interpret/**', 'lib/kernel/**'];
 const hotLoops = [
   'lib/files/images/*.ts',
   'lib/imaging/{contour-tracer,distances,metrics,noise,phantoms}.ts',
-  'lib/jobs/pictures/grid.ts',
-  'lib/scratchpad/planners/exact.ts',
-  'lib/stream/partition/min-cut.ts',
-  'lib/swept/{simulations,stability}.ts',
+  'lib/stream/run/**', // no loops, but being rebuilt
   'lib/tridiagonal/cubic-spline.ts',
 ];
 
