@@ -65,12 +65,12 @@ export function pngLuminance(bytes: Uint8Array): { width: number; height: number
   for (let i = 0; i < values.length; ++i) {
     const at = i * channels;
     if (palette === undefined && channels < 3) {
-      values[i] = required(data[at]) / full;
+      values[i] = (data[at] ?? NaN) / full;
       continue;
     }
-    const [red, green, blue] = palette?.[required(data[i])] ?? [required(data[at]), required(data[at + 1]), required(data[at + 2])];
+    const [red = NaN, green = NaN, blue = NaN] = palette?.[data[i] ?? NaN] ?? [data[at], data[at + 1], data[at + 2]];
     const white = palette === undefined ? full : 255;
-    values[i] = (0.2126 * required(red) + 0.7152 * required(green) + 0.0722 * required(blue)) / white;
+    values[i] = (0.2126 * red + 0.7152 * green + 0.0722 * blue) / white;
   }
   return { width, height, values };
 }

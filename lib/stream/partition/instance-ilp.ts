@@ -128,7 +128,7 @@ export function validateInstances(
   });
   for (let p = 0; p < processors; ++p) {
     const sum = classes.reduce((total, { time }, at) => total + time * (counts[at]?.[p] ?? 0), 0);
-    if (Math.abs(sum - elementAt(load, p)) > 1e-9 * Math.max(1, sum)) faults.push(`processor ${p}: load ${load[p]}, counted ${sum}`);
+    if (!(Math.abs(sum - (load[p] ?? NaN)) <= 1e-9 * Math.max(1, sum))) faults.push(`processor ${p}: load ${load[p]}, counted ${sum}`);
     if (sum > interval * (1 + 1e-9)) faults.push(`processor ${p}: load ${sum} exceeds the interval ${interval}`);
   }
   return faults;

@@ -133,6 +133,8 @@ export function validatePipeline(graph: SdfGraph, pipeline: CheckedPipeline): st
   requireRateGraph(graph);
   requireFields('pipeline', pipeline, 'a pipeline with places and tokens', ['places']);
   requireSizes('pipeline.tokens', pipeline.tokens, graph.channels.length);
+  const actors = graph.actors.length;
+  if (pipeline.places.length !== actors) throw refusal('pipeline.places', `${actors} lists of places`, `${pipeline.places.length}`);
   for (const [i, places] of pipeline.places.entries()) {
     requireList(`pipeline.places[${i}]`, places, 'a place for each firing');
     for (const [at, place] of places.entries()) {
@@ -143,7 +145,8 @@ export function validatePipeline(graph: SdfGraph, pipeline: CheckedPipeline): st
       }
     }
   }
-  for (const name of ['buffers', 'delays'] as const) if (pipeline[name] !== undefined) requireSizes(`pipeline.${name}`, pipeline[name]);
+  if (pipeline.buffers !== undefined) requireSizes('pipeline.buffers', pipeline.buffers);
+  if (pipeline.delays !== undefined) requireSizes('pipeline.delays', pipeline.delays, actors);
   if (pipeline.interval !== undefined) requireSizes('pipeline.interval', [pipeline.interval]);
   const problems: string[] = [];
   checkPlaces(graph, pipeline, problems);

@@ -78,7 +78,7 @@ export function validateStages(graph: SdfGraph, onGpu: readonly boolean[], plan:
   const looks = (actor: number): boolean => graph.channels.some(({ to, peek, pop }) => to === actor && peek > pop);
   for (const { id, from, to } of graph.channels) {
     if (from === to) continue;
-    let at = elementAt(plan.stages, from), isOnGpu = elementAt(onGpu, from);
+    let at = elementAt(plan.stages, from), isOnGpu = onGpu[from] === true;
     // The layout in which an actor on the GPU writes and reads: shuffled unless it peeks.
     let isShuffled = isOnGpu && !looks(from);
     for (const { kind, stage } of plan.operations.filter(({ channel }) => channel === id).sort((a, b) => a.stage - b.stage)) {
@@ -89,8 +89,8 @@ export function validateStages(graph: SdfGraph, onGpu: readonly boolean[], plan:
       if (kind === 'shuffle' || kind === 'deshuffle') isShuffled = kind === 'shuffle';
     }
     if (elementAt(plan.stages, to) <= at) problems.push(`channel ${id}: consumer in stage ${plan.stages[to]} follows stage ${at}`);
-    if (isOnGpu !== onGpu[to]) problems.push(`channel ${id}: data ends on the wrong side`);
-    if (isShuffled !== (elementAt(onGpu, to) && !looks(to))) problems.push(`channel ${id}: data ends in the wrong layout`);
+    if (isOnGpu !== (onGpu[to] === true)) problems.push(`channel ${id}: data ends on the wrong side`);
+    if (isShuffled !== (onGpu[to] === true && !looks(to))) problems.push(`channel ${id}: data ends in the wrong layout`);
   }
   return problems;
 }
