@@ -26,7 +26,8 @@ if (prepare && (tsc === undefined || resolves('cmake-js') === undefined)) {
 /** Compiles lib/ while the addon is built, whose compilers leave a core idle at their end; what tsc says comes when both are done. */
 async function compileLibrary() {
   if (!existsSync(join(root, 'lib/index.ts'))) return 0;
-  const child = spawn(process.execPath, [tsc, '-p', 'tsconfig.json'], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  // A clone's types are checked before they are pushed (npm run types): checking takes half of the compiler's time.
+  const child = spawn(process.execPath, [tsc, '-p', 'tsconfig.json', ...(prepare ? ['--noCheck'] : [])], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
   child.stdout.setEncoding('utf8').on('data', (text) => { said += text; });
   return new Promise((settle) => {
     child.on('error', (error) => { said += `${error.message}\n`; });
