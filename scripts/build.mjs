@@ -27,7 +27,8 @@ if (prepare && (tsc === undefined || resolves('cmake-js') === undefined)) {
 async function compileLibrary() {
   if (!existsSync(join(root, 'lib/index.ts'))) return 0;
   // A clone's types are checked before they are pushed (npm run types): checking takes half of the compiler's time.
-  const child = spawn(process.execPath, [tsc, '-p', 'tsconfig.json', ...(prepare ? ['--noCheck'] : [])], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  const args = [tsc, '-p', 'tsconfig.json', ...(prepare ? ['--noCheck'] : [])];
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
   child.stdout.setEncoding('utf8').on('data', (text) => { said += text; });
   return new Promise((settle) => {
     child.on('error', (error) => { said += `${error.message}\n`; });
