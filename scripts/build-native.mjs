@@ -20,7 +20,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runShowingProgress } from './build-progress.mjs';
 import { cudaArchitectures, findCompiler, findNodeGyp, findNvcc, nodeHeaders, onPath } from './find-tools.mjs';
-import { kIsas, ownIsas, root } from './list-sources.mjs';
+import { hostSources, kIsas, ownIsas, root, sourcesAlone } from './list-sources.mjs';
 import { withLock } from './lock.mjs';
 
 const kReleaseArchitectures =
@@ -42,6 +42,7 @@ function cmakeDefinitions({ nvcc, release, prepare }) {
     WARPLOOM_BENCH: flag(!release && !prepare),
     WARPLOOM_EXPERIMENTS: flag(!prepare),
     WARPLOOM_ISAS: (prepare ? ownIsas() : Object.keys(kIsas)).join(';'),
+    WARPLOOM_ALONE: sourcesAlone(hostSources()).join(';'),
     WARPLOOM_ALLOW_MISSING: flag(process.env.WARPLOOM_ALLOW_MISSING === '1'),
   };
   if (nvcc) {

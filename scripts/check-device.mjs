@@ -54,7 +54,8 @@ export function hostParts(start, read = kRead, knows = undefined) {
 
 /** Headers that must be free of the host. */
 export function deviceHeaders() {
-  return listFiles('cuda', /_agent\.cuh$|^cuda\/swept\/(march|lane|node_point)\.cuh$|^cuda\/core\/(device|complex|stage|downsweep)\.cuh$/);
+  const patterns = kRead('cuda/device-headers.txt').split('\n').filter((line) => /^[^#\s]/.test(line));
+  return listFiles('cuda', new RegExp(patterns.join('|')));
 }
 
 /** Compiles one header alone to PTX of nothing: parsing and checking of the device's text. Returns nvcc's words where it fails. */

@@ -34,6 +34,9 @@ const kDeviceWords = new RegExp([
 
 const domains = new Set(listFiles('cuda').map((path) => path.split('/')[1]).filter((name) => name !== 'core' && name !== kLinear));
 
+const operations = new Set([...readFileSync(join(root, 'cuda/core/operations.inc'), 'utf8')
+  .matchAll(/^WARPLOOM_OPERATION\((\w+), (\w+)/gm)].map(([, domain, name]) => `${domain}.${name}`));
+
 /** Text without comments; strings stay, so that include paths are seen. */
 function withoutComments(text) {
   return text.replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ' ')).replace(/\/\/[^\n]*/g, '');
@@ -52,6 +55,12 @@ function* libImports(path, text) {
     const target = match[1];
     yield target.startsWith('.') ? normalize(join(dirname(path), target)) : target;
   }
+}
+
+/** Names of operations among a file's strings; the generated file has them all. */
+function* operationNames(path, text) {
+  if (path === 'lib/core/operations.gen.ts') return;
+  for (const [, name] of text.matchAll(/['"`](\w+\.\w+)['"`]/g)) if (operations.has(name)) yield name;
 }
 
 /** Whether a file of folder `own` in native/ or cuda/ must not see what is in `folder`, and why. */
@@ -77,6 +86,10 @@ function* checkLib(path, text) {
     if (folder === own || layer < ownLayer) continue;
     if (ownLayer === kDomainLayer) yield `domain ${own} must import core, kernel, files and linear only, not ${target}`;
     else yield `${own} must not import ${target}`;
+  }
+  for (const name of operationNames(path, text)) {
+    const isAbove = ownLayer > kDomainLayer || name.split('.')[0] === own;
+    if (!isAbove) yield `${own} must not name the operation ${name}`;
   }
   if (path !== 'lib/core/binding.ts' && /\bprocess\.dlopen\b|\.node['"]/.test(text)) {
     yield 'only lib/core/binding.ts loads the addon';

@@ -2,7 +2,7 @@
 
     python3 scripts/check-nvrtc.py [OUTPUT.json]
 
-The headers are those of scripts/check-device.mjs; in place of the standard library stands cuda/core/rtc.
+The headers are those of cuda/device-headers.txt; in place of the standard library stands cuda/core/rtc.
 The last line is «N passed, N failed, N skipped».
 """
 import ctypes
@@ -16,7 +16,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OPTIONS = ["-std=c++17", "-arch=compute_90", "-default-device", "-device-int128", "-fmad=false", f"-I{ROOT}/cuda/core/rtc", f"-I{ROOT}"]
-ALSO = re.compile(r"^cuda/swept/(march|lane|node_point)\.cuh$|^cuda/core/(device|complex|stage|downsweep)\.cuh$")
 
 
 def library():
@@ -34,7 +33,9 @@ def library():
 def headers():
     paths = glob.glob(f"{ROOT}/cuda/**/*.cuh", recursive=True)
     names = sorted(os.path.relpath(path, ROOT) for path in paths)
-    return [name for name in names if name.endswith("_agent.cuh") or ALSO.match(name)]
+    with open(f"{ROOT}/cuda/device-headers.txt") as file:
+        wanted = re.compile("|".join(line.rstrip("\n") for line in file if not line.startswith("#")))
+    return [name for name in names if wanted.match(name)]
 
 
 def compile_alone(nvrtc, header):

@@ -12,6 +12,8 @@ const kFileWarning = 300;
 const kFunctionLimit = 60;
 const kAgentLimit = 100;
 const kColumns = 140;
+/** Non-null assertions in all of lib/: for loops over many numbers, in the files that eslint.config.js names (hotLoops). */
+const kAssertions = 200;
 const kTestColumns = 180; // tables of cases read best with one case per line
 
 /** Functions of a TypeScript file as { name, lines }; the callbacks of describe and eachBackend are lists of tests, not functions. */
@@ -30,6 +32,17 @@ export function typescriptFunctions(path, text) {
   };
   visit(source);
   return found;
+}
+
+/** How many non-null assertions (`value!`) a TypeScript file has. */
+export function assertionsIn(path, text) {
+  let count = 0;
+  const visit = (node) => {
+    if (ts.isNonNullExpression(node)) ++count;
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(path, text, ts.ScriptTarget.Latest));
+  return count;
 }
 
 /** Blanks comments, strings and character literals, keeping the line structure. */
@@ -104,13 +117,18 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     failures += errors.length;
     lengths.push(...functions.map((f) => f.lines));
   }
+  const assertions = listFiles('lib', /\.ts$/).reduce((sum, path) => sum + assertionsIn(path, readFileSync(join(root, path), 'utf8')), 0);
+  if (assertions > kAssertions) {
+    console.error(`${assertions} non-null assertions in lib, at most ${kAssertions} (lib/core/known.ts has what to write instead)`);
+    ++failures;
+  }
   lengths.sort((a, b) => a - b);
   const p90 = lengths[Math.floor(lengths.length * 0.9)] ?? 0;
   if (p90 > 40) {
     console.error(`the 90th percentile of function lengths is ${p90}, at most 40`);
     ++failures;
   }
-  const summary = `${files.length} files, ${lengths.length} functions (90th percentile ${p90} lines)`;
+  const summary = `${files.length} files, ${lengths.length} functions (90th percentile ${p90} lines), ${assertions} assertions in lib`;
   console.log(`sizes: ${summary}, ${failures} over the limits`);
   process.exitCode = failures > 0 ? 1 : 0;
 }

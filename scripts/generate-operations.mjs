@@ -53,10 +53,52 @@ function parameterLines({ fields }) {
   });
 }
 
-const wordLines = ({ fields }) => fields.filter(({ states }) => states !== undefined).map((field) =>
-  [`    ${field.name}: {`, listOf('      ', 'states', field.states), listOf('      ', 'flags', field.flags), '    },'].join('\n'));
+/** The texts that `textOf` makes of a field, by name, of fields that two or more operations have and all of them alike. */
+function alike(operations, fieldsOf, textOf) {
+  const found = new Map();
+  for (const description of Object.values(operations)) {
+    for (const field of fieldsOf(description)) {
+      const text = textOf(field);
+      if (text !== undefined) found.set(field.name, [...(found.get(field.name) ?? []), text]);
+    }
+  }
+  return new Map([...found].filter(([, texts]) => texts.length > 1 && new Set(texts).size === 1).map(([name, [text]]) => [name, text]));
+}
 
-function reportLine(field) {
+function vocabularyText(field) {
+  if (field.kind === 'choice') return listOf('  ', field.name, field.choices);
+  if (field.states === undefined) return undefined;
+  return [`  ${field.name}: {`, listOf('    ', 'states', field.states), listOf('    ', 'flags', field.flags), '  },'].join('\n');
+}
+
+function common(operations) {
+  const texts = alike(operations, ({ fields }) => fields, vocabularyText);
+  return `/**
+ * The words of fields that several operations have, all of them alike, for what stands below their domains: choices,
+ * and arrays with a word for each outcome (its state in the low byte, above it flags, the first the lowest bit).
+ */
+export const common = {\n${[...texts.values()].join('\n')}\n} as const;\n`;
+}
+
+function commonReports(operations) {
+  const texts = alike(operations, tablesOf, tableLine);
+  return `/** Records, and rows of them, that several operations report, all of them alike. */
+export interface CommonReports {\n${[...texts.values()].map((text) => text.replace(/^ {2}/gm, '')).join('\n')}\n}\n`;
+}
+
+/** A record, or rows of them. */
+function tableLine({ name, kind, columns, optional }) {
+  const orNone = optional ? ' | undefined' : '';
+  const [open, close] = kind === 'rows' ? ['Rows<{', '}>'] : ['{', '}'];
+  const line = `    readonly ${name}: ${open} ${columns.map((column) => `readonly ${column}: number`).join('; ')} ${close}${orNone};`;
+  if (kind === 'rows' && line.length <= kColumns) return line;
+  const lines = columns.map((column) => `      readonly ${column}: number;`).join('\n');
+  return `    readonly ${name}: ${open}\n${lines}\n    ${close}${orNone};`;
+}
+
+const tablesOf = ({ report }) => report.filter(({ kind }) => kind === 'record' || kind === 'rows');
+
+function reportLine(field, shared) {
   const { name, kind } = field;
   if (kind === 'choice') {
     const line = `    readonly ${name}: ${field.choices.map(quoted).join(' | ')};`;
@@ -68,23 +110,16 @@ function reportLine(field) {
     }
     return `    readonly ${name}:\n${lines.join('\n')};`;
   }
-  const orNone = field.optional ? ' | undefined' : '';
-  if (kind === 'rows') {
-    const line = `    readonly ${name}: Rows<{ ${field.columns.map((column) => `readonly ${column}: number`).join('; ')} }>${orNone};`;
-    if (line.length <= kColumns) return line;
-    const columns = field.columns.map((column) => `      readonly ${column}: number;`).join('\n');
-    return `    readonly ${name}: Rows<{\n${columns}\n    }>${orNone};`;
-  }
   if (kind === 'boolean') return `    readonly ${name}: boolean;`;
-  if (kind !== 'record') return `    readonly ${name}: number;`;
-  const columns = field.columns.map((column) => `      readonly ${column}: number;`).join('\n');
-  return `    readonly ${name}: {\n${columns}\n    }${orNone};`;
+  if (kind !== 'record' && kind !== 'rows') return `    readonly ${name}: number;`;
+  return shared.has(name) ? `    readonly ${name}: CommonReports['${name}'];` : tableLine(field);
 }
 
 function reports(operations) {
+  const shared = alike(operations, tablesOf, tableLine);
   const entries = Object.entries(operations).map(([operation, { report }]) => (report.length === 0
     ? `  '${operation}': Readonly<Record<string, never>>;`
-    : `  '${operation}': {\n${report.map(reportLine).join('\n')}\n  };`));
+    : `  '${operation}': {\n${report.map((field) => reportLine(field, shared)).join('\n')}\n  };`));
   return `/**
  * What operations report of a call, beside the arrays they write: the report structs in
  * cuda/<domain>/<operation>.h say what each field means.
@@ -101,8 +136,8 @@ export function textOf(operations) {
     constant('choices', 'What parameters choose from, in the order of the C++ enumerations.', operations, choiceLines),
     constant('parameters', 'What parameters are when they are left out, and the numbers that they may be (finite ones in any case).',
       operations, parameterLines),
-    constant('words', 'Arrays of words, one for each outcome: its state in the low byte, above it flags, the first the lowest bit.',
-      operations, wordLines),
+    common(operations),
+    commonReports(operations),
     reports(operations),
     `/** Name of an operation, \`domain.operation\` as in cuda/core/operations.inc. */
 export type OperationName = keyof Reports;

@@ -101,7 +101,7 @@ export function sourcesTogether(sources, write) {
   });
 }
 
-function groupBy(items, keyOf) {
+export function groupBy(items, keyOf) {
   const groups = new Map();
   for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
   return groups;

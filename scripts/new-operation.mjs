@@ -2,7 +2,8 @@
 //
 // DOMAIN and OPERATION in snake_case. Writes parameter struct, check, policy, agent, launch, CPU backend,
 // TypeScript function and test of a working example (result = factor * values) to be replaced piece by piece,
-// and adds the operation to the registry: one line in operations.inc, one include in native/core/operation.cpp. A new domain
+// and adds the operation to the registry: one line in operations.inc, one include in native/core/operation.cpp and one in
+// test/device/support/operations.h. A new domain
 // also gets lib/<domain>/index.ts, its line in lib/index.ts and its entry of the package. Existing files are never overwritten.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -57,14 +58,16 @@ for (const [template, path] of Object.entries(files)) {
   write(path, fill(readFileSync(join(checkout, 'scripts/templates/operation', template), 'utf8')));
 }
 edit('cuda/core/operations.inc', (text) => `${text.trimEnd()}\nWARPLOOM_OPERATION(${domain}, ${operation}, ${pascal}Parameters)\n`);
-edit('native/core/operation.cpp', (text) => {
-  const include = `#include "cuda/${domain}/${operation}.h"`;
-  const lines = text.split('\n');
-  const others = lines.flatMap((line, index) => (/^#include "cuda\//.test(line) ? [index] : []));
-  const before = others.find((index) => lines[index] > include) ?? others.at(-1) + 1;
-  lines.splice(before, 0, include);
-  return lines.join('\n');
-});
+for (const table of ['native/core/operation.cpp', 'test/device/support/operations.h']) {
+  edit(table, (text) => {
+    const include = `#include "cuda/${domain}/${operation}.h"`;
+    const lines = text.split('\n');
+    const others = lines.flatMap((line, index) => (/^#include "cuda\/(?!core\/)/.test(line) ? [index] : []));
+    const before = others.find((index) => lines[index] > include) ?? others.at(-1) + 1;
+    lines.splice(before, 0, include);
+    return lines.join('\n');
+  });
+}
 const index = `lib/${domain}/index.ts`;
 const exports = fill("export { @camel@ } from './@kebab@.ts';\nexport type { @Camel@Options } from './@kebab@.ts';\n");
 if (existsSync(join(root, index))) edit(index, (text) => text + exports);
@@ -81,4 +84,4 @@ else {
   edit('typedoc.json', (text) => text.replace('"lib/index.ts",', `"lib/index.ts",\n    "lib/${domain}/index.ts",`));
 }
 console.log(`Next: npm run build:native && npx mocha test/${domain}/${kebab}.test.ts`);
-console.log('Then replace the formula, file by file (docs/adding-an-operation.md).');
+console.log('Then replace the formula, file by file, and add its calls to the lists of tests (docs/adding-an-operation.md).');

@@ -17,5 +17,6 @@ Status direct_flow(GpuDevice& device, const operation::Grid& grid, int64_t group
   template Status direct_flow(GpuDevice&, const operation::Grid&, int64_t, const CurvatureTask<T>&);
 WARPLOOM_INSTANTIATE(float)
 WARPLOOM_INSTANTIATE(double)
+#undef WARPLOOM_INSTANTIATE
 
 }  // namespace warploom::WARPLOOM_TARGET::imaging

@@ -37,5 +37,6 @@ Status direct_tv(GpuDevice& device, const operation::Grid& grid, int64_t compone
   template Status direct_tv(GpuDevice&, const operation::Grid&, int64_t, TvTask<T>);
 WARPLOOM_INSTANTIATE(float)
 WARPLOOM_INSTANTIATE(double)
+#undef WARPLOOM_INSTANTIATE
 
 }  // namespace warploom::WARPLOOM_TARGET::imaging

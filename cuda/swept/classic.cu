@@ -51,5 +51,6 @@ Status march_classic_graph(GpuDevice& device, const March<Equation>& march, Shap
   template Status march_classic(GpuDevice&, const March<Equation>&, Shape*, Control&); \
   template Status march_classic_graph(GpuDevice&, const March<Equation>&, Shape*, Control&);
 WARPLOOM_FOR_EQUATIONS(WARPLOOM_INSTANTIATE)
+#undef WARPLOOM_INSTANTIATE
 
 }  // namespace warploom::WARPLOOM_TARGET::swept

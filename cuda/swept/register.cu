@@ -32,5 +32,6 @@ Status march_register(GpuDevice& device, const March<Equation>& march, Shape* sh
 #define WARPLOOM_INSTANTIATE(Equation) \
   template Status march_register(GpuDevice&, const March<Equation>&, Shape*, Control&);
 WARPLOOM_FOR_EQUATIONS(WARPLOOM_INSTANTIATE)
+#undef WARPLOOM_INSTANTIATE
 
 }  // namespace warploom::WARPLOOM_TARGET::swept

@@ -24,5 +24,6 @@ Status march_shared(GpuDevice& device, const March<Equation>& march, Shape* shap
   template Status march_shared(GpuDevice&, const March<Equation>&, Shape*, Control&); \
   template Status march_hybrid(GpuDevice&, const March<Equation>&, Shape*, Control&);
 WARPLOOM_FOR_EQUATIONS(WARPLOOM_INSTANTIATE)
+#undef WARPLOOM_INSTANTIATE
 
 }  // namespace warploom::WARPLOOM_TARGET::swept

@@ -12,6 +12,11 @@ export function elementAt<T>(list: ArrayLike<T>, index: number): T {
   return value;
 }
 
+/** Adds to a number of a list, which is there, and returns what it is then. */
+export function addAt(list: { [index: number]: number; readonly length: number }, index: number, amount: number): number {
+  return (list[index] = elementAt(list, index) + amount);
+}
+
 /** The last element of a list that has one. */
 export function lastOf<T>(list: ArrayLike<T>): T {
   return elementAt(list, list.length - 1);

@@ -304,46 +304,34 @@ export const parameters = {
   },
 } as const;
 
-/** Arrays of words, one for each outcome: its state in the low byte, above it flags, the first the lowest bit. */
-export const words = {
-  'tridiagonal.solve': {
-    status: {
-      states: ['ok', 'zero-pivot', 'non-finite', 'inaccurate'],
-      flags: ['resolvedByPivoting'],
-    },
+/**
+ * The words of fields that several operations have, all of them alike, for what stands below their domains: choices,
+ * and arrays with a word for each outcome (its state in the low byte, above it flags, the first the lowest bit).
+ */
+export const common = {
+  type: ['float32', 'float64', 'complex64', 'complex128'],
+  transpose: ['none', 'transpose', 'conjugate'],
+  structure: ['general', 'positive-definite'],
+  status: {
+    states: ['ok', 'zero-pivot', 'non-finite', 'inaccurate'],
+    flags: ['resolvedByPivoting'],
   },
-  'tridiagonal.factor': {
-    status: {
-      states: ['ok', 'zero-pivot', 'non-finite', 'inaccurate'],
-      flags: ['resolvedByPivoting'],
-    },
-  },
-  'tridiagonal.solve_factored': {
-    status: {
-      states: ['ok', 'zero-pivot', 'non-finite', 'inaccurate'],
-      flags: ['resolvedByPivoting'],
-    },
-  },
-  'tridiagonal.multiply': {},
-  'tridiagonal.condition': {},
-  'tridiagonal.vjp': {
-    status: {
-      states: ['ok', 'zero-pivot', 'non-finite', 'inaccurate'],
-      flags: ['resolvedByPivoting'],
-    },
-  },
-  'scan.prefix': {},
-  'swept.advance': {},
-  'swept.measure': {},
-  'imaging.cosine': {},
-  'imaging.resample': {},
-  'imaging.warp': {},
-  'imaging.jacobian': {},
-  'imaging.registration': {},
-  'imaging.curvature': {},
-  'imaging.denoise': {},
-  'imaging.segment': {},
+  factorisation: ['regpack', 'pivoted', 'cholesky'],
 } as const;
+
+/** Records, and rows of them, that several operations report, all of them alike. */
+export interface CommonReports {
+  readonly summary: {
+    readonly zeroPivots: number;
+    readonly nonFinites: number;
+    readonly inaccurates: number;
+    readonly resolved: number;
+    readonly firstFailed: number;
+    readonly firstWord: number;
+    readonly firstRow: number;
+  } | undefined;
+  readonly noted: Rows<{ readonly place: number; readonly word: number; readonly row: number }> | undefined;
+}
 
 /**
  * What operations report of a call, beside the arrays they write: the report structs in
@@ -356,40 +344,16 @@ export interface Reports {
     readonly depth: number;
     readonly threads: number;
     readonly launches: number;
-    readonly summary: {
-      readonly zeroPivots: number;
-      readonly nonFinites: number;
-      readonly inaccurates: number;
-      readonly resolved: number;
-      readonly firstFailed: number;
-      readonly firstWord: number;
-      readonly firstRow: number;
-    } | undefined;
-    readonly noted: Rows<{ readonly place: number; readonly word: number; readonly row: number }> | undefined;
+    readonly summary: CommonReports['summary'];
+    readonly noted: CommonReports['noted'];
   };
   'tridiagonal.factor': {
-    readonly summary: {
-      readonly zeroPivots: number;
-      readonly nonFinites: number;
-      readonly inaccurates: number;
-      readonly resolved: number;
-      readonly firstFailed: number;
-      readonly firstWord: number;
-      readonly firstRow: number;
-    } | undefined;
-    readonly noted: Rows<{ readonly place: number; readonly word: number; readonly row: number }> | undefined;
+    readonly summary: CommonReports['summary'];
+    readonly noted: CommonReports['noted'];
   };
   'tridiagonal.solve_factored': {
-    readonly summary: {
-      readonly zeroPivots: number;
-      readonly nonFinites: number;
-      readonly inaccurates: number;
-      readonly resolved: number;
-      readonly firstFailed: number;
-      readonly firstWord: number;
-      readonly firstRow: number;
-    } | undefined;
-    readonly noted: Rows<{ readonly place: number; readonly word: number; readonly row: number }> | undefined;
+    readonly summary: CommonReports['summary'];
+    readonly noted: CommonReports['noted'];
   };
   'tridiagonal.multiply': Readonly<Record<string, never>>;
   'tridiagonal.condition': Readonly<Record<string, never>>;
@@ -399,16 +363,8 @@ export interface Reports {
     readonly depth: number;
     readonly threads: number;
     readonly launches: number;
-    readonly summary: {
-      readonly zeroPivots: number;
-      readonly nonFinites: number;
-      readonly inaccurates: number;
-      readonly resolved: number;
-      readonly firstFailed: number;
-      readonly firstWord: number;
-      readonly firstRow: number;
-    } | undefined;
-    readonly noted: Rows<{ readonly place: number; readonly word: number; readonly row: number }> | undefined;
+    readonly summary: CommonReports['summary'];
+    readonly noted: CommonReports['noted'];
   };
   'scan.prefix': Readonly<Record<string, never>>;
   'swept.advance': {

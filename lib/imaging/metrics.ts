@@ -5,7 +5,7 @@ import { describeValue, makeFloat64, typedCopy } from '../core/arrays.ts';
 import { abortSignal, anything, positive, requireNumber, requireRange, whole } from '../core/checks.ts';
 import { DeviceArray } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
-import { elementAt } from '../core/known.ts';
+import { elementAt, required } from '../core/known.ts';
 import { needed, normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import { inSlices } from '../core/slices.ts';
 import { sortInTurns, squaredDistances, surfaceOf, type Mask } from './distances.ts';
@@ -78,7 +78,7 @@ async function filled(count: number, f: (i: number) => number, signal?: AbortSig
 export function meanSquaredError(image: HostImage, reference: HostImage): number {
   const [a, b] = pair(image, reference);
   const sum = new Sum();
-  for (let i = 0; i < a.data.length; i += 1) sum.add((a.data[i]! - b.data[i]!) ** 2);
+  for (let i = 0; i < a.data.length; i += 1) sum.add((required(a.data[i]) - required(b.data[i])) ** 2);
   return sum.total / a.data.length;
 }
 
@@ -111,7 +111,7 @@ async function boxSums({ values, shape }: Field, axis: number, width: number, si
       const o = Math.floor(line / windows);
       const first = (o * extent + (line - o * windows)) * inner + (at - line * inner);
       let sum = 0;
-      for (let k = 0; k < width; k += 1) sum += values[first + k * inner]!;
+      for (let k = 0; k < width; k += 1) sum += required(values[first + k * inner]);
       sums[at] = sum;
     }
   }, { signal, grain });
@@ -126,7 +126,7 @@ async function windowMeans(
   const count = width ** shape.length;
   const { values: sums } = current;
   await inSlices(sums.length, (begin, end) => {
-    for (let i = begin; i < end; i += 1) sums[i]! /= count;
+    for (let i = begin; i < end; i += 1) sums[i] = required(sums[i]) / count;
   }, { signal, grain });
   return sums;
 }
@@ -180,9 +180,9 @@ export async function ssim(image: HostImage, reference: HostImage, options: Ssim
 export async function ncc(image: HostImage, reference: HostImage): Promise<number> {
   const [a, b] = takenPair(image, reference);
   const n = a.data.length;
-  const [ma, mb] = [await sumOf(n, (i) => a.data[i]!) / n, await sumOf(n, (i) => b.data[i]!) / n];
-  const covariance = await sumOf(n, (i) => (a.data[i]! - ma) * (b.data[i]! - mb));
-  const scale = Math.sqrt(await sumOf(n, (i) => (a.data[i]! - ma) ** 2) * await sumOf(n, (i) => (b.data[i]! - mb) ** 2));
+  const [ma, mb] = [await sumOf(n, (i) => required(a.data[i])) / n, await sumOf(n, (i) => required(b.data[i])) / n];
+  const covariance = await sumOf(n, (i) => (required(a.data[i]) - ma) * (required(b.data[i]) - mb));
+  const scale = Math.sqrt(await sumOf(n, (i) => (required(a.data[i]) - ma) ** 2) * await sumOf(n, (i) => (required(b.data[i]) - mb) ** 2));
   return covariance / scale;
 }
 
@@ -259,7 +259,7 @@ export async function hausdorff(mask: Mask, reference: Mask, size: MaskShape): P
     const distances = await squaredDistances(to, shape);
     let most = 0;
     await inSlices(from.length, (begin, end) => {
-      for (let i = begin; i < end; i += 1) if (from[i] === 1) most = Math.max(most, distances[i]!);
+      for (let i = begin; i < end; i += 1) if (from[i] === 1) most = Math.max(most, required(distances[i]));
     }, { grain });
     return most;
   };
@@ -281,13 +281,13 @@ export async function rofEnergy(image: HostImage, noisy: HostImage, weight: numb
     let squares = 0;
     for (let c = 0; c < channels; c += 1) {
       const at = c * points + i;
-      if (x + 1 < width) squares += (data[at + 1]! - data[at]!) ** 2;
-      if (y + 1 < height) squares += (data[at + width]! - data[at]!) ** 2;
-      if (z + 1 < depth) squares += (data[at + width * height]! - data[at]!) ** 2;
+      if (x + 1 < width) squares += (required(data[at + 1]) - required(data[at])) ** 2;
+      if (y + 1 < height) squares += (required(data[at + width]) - required(data[at])) ** 2;
+      if (z + 1 < depth) squares += (required(data[at + width * height]) - required(data[at])) ** 2;
     }
     return Math.sqrt(squares);
   });
-  return weight * variation + 0.5 * await sumOf(data.length, (i) => (data[i]! - f.data[i]!) ** 2);
+  return weight * variation + 0.5 * await sumOf(data.length, (i) => (required(data[i]) - required(f.data[i])) ** 2);
 }
 
 /** What {@link targetRegistrationError} gives, in pixels. */
@@ -320,7 +320,7 @@ export async function targetRegistrationError(displacement: HostImage, exact: Ho
     for (let i = begin; i < end; i += 1) {
       if (inside !== undefined && inside[i] === 0) continue;
       let squares = 0;
-      for (let c = 0; c < a.channels; c += 1) squares += (found[c * a.points + i]! - wanted[c * a.points + i]!) ** 2;
+      for (let c = 0; c < a.channels; c += 1) squares += (required(found[c * a.points + i]) - required(wanted[c * a.points + i])) ** 2;
       distances[count] = Math.sqrt(squares);
       count += 1;
     }
@@ -328,7 +328,7 @@ export async function targetRegistrationError(displacement: HostImage, exact: Ho
   if (count === 0) throw refusal('mask', 'at least one nonzero entry', 'none');
   const sorted = await sortInTurns(distances.subarray(0, count));
   return {
-    mean: await sumOf(count, (i) => sorted[i]!) / count,
+    mean: await sumOf(count, (i) => required(sorted[i])) / count,
     p95: elementAt(sorted, Math.min(count - 1, Math.ceil(0.95 * count) - 1)), max: elementAt(sorted, count - 1),
   };
 }

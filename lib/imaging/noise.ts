@@ -2,6 +2,7 @@
 import { isReal, makeFloat64 } from '../core/arrays.ts';
 import { choice, number, requireCount, whole } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
+import { required } from '../core/known.ts';
 import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import { checkImage, type Image } from '../files/image.ts';
 
@@ -75,7 +76,7 @@ export function addNoise<V extends Float32Array | Float64Array>(image: Image<V>,
   const noisy = data.slice() as V;
   if (kind === 'gaussian') {
     const normal = normalNumbers(data.length, seed);
-    for (let i = 0; i < noisy.length; i += 1) noisy[i] = noisy[i]! + sigma * normal[i]!;
+    for (let i = 0; i < noisy.length; i += 1) noisy[i] = required(noisy[i]) + sigma * required(normal[i]);
   } else {
     for (let i = 0; i < noisy.length; i += 1) if (uniform(i, 2, key) < amount) noisy[i] = wordOf(i, 3, key) >>> 31;
   }

@@ -1,7 +1,7 @@
 // Generated images with known contents: what the quality of the operations is measured on.
 import { makeFloat64, makeTypedArray } from '../core/arrays.ts';
 import { choice, number, requireCount } from '../core/checks.ts';
-import { elementAt } from '../core/known.ts';
+import { addAt, elementAt, required } from '../core/known.ts';
 import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import type { Image } from '../files/image.ts';
 
@@ -72,14 +72,14 @@ export function sheppLogan<T extends Element = 'float32'>(size: number, given: P
         for (let i = 0; i < size; i += 1) {
           const x = at(i) - x0;
           const [p, q] = [(cos * x + sin * y) / a, (cos * y - sin * x) / b];
-          if (p * p + q * q + z * z <= 1) sum[(k * size + j) * size + i]! += contrast;
+          if (p * p + q * q + z * z <= 1) addAt(sum, (k * size + j) * size + i, contrast);
         }
       }
     }
   }
   const data = allocate(options.type, sum.length);
   // Contrasts such as -0.8 + 1 leave the last digit of a float64: to twelve digits the values are those meant.
-  for (let i = 0; i < sum.length; i += 1) data[i] = Math.round(sum[i]! * 1e12) / 1e12 + 0;
+  for (let i = 0; i < sum.length; i += 1) data[i] = Math.round(required(sum[i]) * 1e12) / 1e12 + 0;
   return { data, width: size, height: size, ...(options.dimensions === 3 ? { depth } : {}) };
 }
 
@@ -187,11 +187,11 @@ export function registrationPair<T extends Element = 'float32'>(
         const there: [number, number, number] = [...p];
         for (let axis = 0; axis < axes; axis += 1) {
           shift[axis * points + index] = amplitude * warpOf(axis, p);
-          there[axis]! += (2 / size) * shift[axis * points + index]!;
+          addAt(there, axis, (2 / size) * required(shift[axis * points + index]));
         }
         moving[index] = object(...p);
         fixed[index] = object(...there);
-        mask[index] = fixed[index]! > 0.1 ? 1 : 0;
+        mask[index] = required(fixed[index]) > 0.1 ? 1 : 0;
       }
     }
   }

@@ -209,7 +209,9 @@ export interface Walker {
 
 /** Visits all statements and expressions of a body in order. */
 export function walkBody(body: Body, { statement, expression }: Walker): void {
-  const walk = expression === undefined ? undefined : (e: Expression): void => { if (expression(e) !== false) eachChild(e, walk!); };
+  const walk = expression === undefined ? undefined : function each(e: Expression): void {
+    if (expression(e) !== false) eachChild(e, each);
+  };
   const inside = (all: Body): void => {
     for (const s of all) {
       if (statement?.(s) === false) continue;

@@ -1,8 +1,8 @@
 // Checks of the options that calls of solvers share.
 import { describeValue, holds } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
-import { truth, whole, type Check } from '../core/checks.ts';
-import { normally, parametersOf } from '../core/options.ts';
+import { whole, type Check } from '../core/checks.ts';
+import { normally } from '../core/options.ts';
 import type { BatchOptions, Layout, Strides } from './types.ts';
 
 /** Counts and strides: they stay exact in float64 and fit int64. */
@@ -50,8 +50,3 @@ export function batchChecks<Name extends string>(arrayNames: readonly Name[]) {
     n: count, batch: count, rhsCount: normally(count, 1), offsets, layout: normally(layout, 'contiguous'), layouts: layoutsOf(arrayNames),
   };
 }
-
-/** What a call says of its matrices beside their entries. */
-export const operatorChecks = {
-  complex: normally(truth, false), ...parametersOf('tridiagonal.solve', 'periodic', 'transpose', 'structure'),
-};

@@ -3,13 +3,13 @@ import { makeInt32 } from '../core/arrays.ts';
 import { requireCount } from '../core/checks.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
-import { words } from '../core/operations.gen.ts';
+import { common } from '../core/operations.gen.ts';
 import { describe } from './views.ts';
 
 /** Outcome of one system and right-hand side. */
 export type SystemState = (typeof states)[number];
 
-const { states, flags } = words['tridiagonal.solve'].status;
+const { states, flags } = common.status;
 const resolvedFlag = 0x100 << flags.indexOf('resolvedByPivoting');
 
 /** One decoded outcome. */
@@ -60,8 +60,8 @@ export function notedWords(words: Int32Array, rows: Int32Array): NotedWords {
 function countNoted(length: number, words: ArrayLike<number>): StatusCounts {
   const counts = { 'ok': length - words.length, 'zero-pivot': 0, 'non-finite': 0, 'inaccurate': 0, 'resolvedByPivoting': 0 };
   for (let i = 0; i < words.length; i += 1) {
-    counts[stateOf(words[i]!)] += 1;
-    if (wasResolvedByPivoting(words[i]!)) counts.resolvedByPivoting += 1;
+    counts[stateOf(elementAt(words, i))] += 1;
+    if (wasResolvedByPivoting(elementAt(words, i))) counts.resolvedByPivoting += 1;
   }
   return counts;
 }
@@ -107,7 +107,7 @@ export class SystemStatuses implements Iterable<SystemOutcome> {
 
   #spread(array: Int32Array, values: ArrayLike<number>): Int32Array {
     const { places } = this.#noted;
-    for (let i = 0; i < places.length; i += 1) array[places[i]!] = values[i]!;
+    for (let i = 0; i < places.length; i += 1) array[elementAt(places, i)] = elementAt(values, i);
     return array;
   }
 
@@ -134,7 +134,7 @@ export class SystemStatuses implements Iterable<SystemOutcome> {
   /** The outcomes that are not `ok`. */
   *failures(): Generator<SystemOutcome> {
     const { words } = this.#noted;
-    for (let i = 0; i < words.length; i += 1) if ((words[i]! & 0xff) !== 0) yield this.#notedOutcome(i);
+    for (let i = 0; i < words.length; i += 1) if ((elementAt(words, i) & 0xff) !== 0) yield this.#notedOutcome(i);
   }
 
   *[Symbol.iterator](): Generator<SystemOutcome> {

@@ -1,6 +1,6 @@
 // The vocabulary of solvers of batched linear systems: arrays, layouts and the options that their calls share.
 import type { Device, DeviceArray } from '../core/device.ts';
-import { choices } from '../core/operations.gen.ts';
+import { common } from '../core/operations.gen.ts';
 
 /** A plain typed array of the two precisions; with `complex: true` it holds (real, imaginary) pairs. */
 export type RealArray = Float32Array | Float64Array;
@@ -54,19 +54,19 @@ export type Layout = 'contiguous' | 'interleaved' | Strides;
 export type Transpose = (typeof transposes)[number];
 
 /** Every value of {@link Transpose}. */
-export const transposes = choices['tridiagonal.solve'].transpose;
+export const transposes = common.transpose;
 
 /** `positive-definite`: Hermitian positive definite; `upper` is not given, upper[i] = conj(lower[i+1]). */
 export type Structure = (typeof structures)[number];
 
 /** Every value of {@link Structure}. */
-export const structures = choices['tridiagonal.solve'].structure;
+export const structures = common.structure;
 
 /** Element type of a call. */
 export type ElementType = (typeof elementTypes)[number];
 
 /** Every value of {@link ElementType}. */
-export const elementTypes = choices['tridiagonal.solve'].type;
+export const elementTypes = common.type;
 
 /** Shape of a batch, whose arrays have names of their own; see `docs/accuracy.md` for the row convention. */
 export interface BatchOptions<Name extends string> {

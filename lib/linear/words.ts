@@ -2,7 +2,7 @@
 import { makeResult } from '../core/arrays.ts';
 import { DeviceArray, resultArray, type Device } from '../core/device.ts';
 import { Held } from '../core/pack.ts';
-import type { Reports } from '../core/operations.gen.ts';
+import type { CommonReports } from '../core/operations.gen.ts';
 import { SystemStatuses } from './status.ts';
 import type { SplitComplex, Vector } from './types.ts';
 import { isSplit } from './views.ts';
@@ -39,7 +39,7 @@ export function makeWords(length: number): CallWords {
 
 /** What the words of a call of `length` outcomes say. */
 export function statusesOf(
-  length: number, rhsCount: number, { noted }: Pick<Reports['tridiagonal.factor'], 'noted'>,
+  length: number, rhsCount: number, { noted }: Pick<CommonReports, 'noted'>,
 ): SystemStatuses {
   if (noted === undefined) return new SystemStatuses(length, undefined, rhsCount);
   const [places, words, rows] = [noted.column('place'), noted.column('word'), noted.column('row')];

@@ -1,6 +1,6 @@
 // Changes the order of independent statements so that fewer arrays are needed at a time. What every statement computes from is the
 // same as before, so results are the same bit for bit.
-import { elementAt, lastOf, required } from '../core/known.ts';
+import { addAt, elementAt, lastOf, required } from '../core/known.ts';
 import { analyse, type AnalysisOptions } from './analyse.ts';
 import type { CheckOptions } from './check.ts';
 import { dependenceOf, type Dependence } from './dependence.ts';
@@ -136,7 +136,7 @@ function reorderKernel(syntax: Syntax, library: Library, fn: FunctionNode, optio
 function requireOrder(fn: FunctionNode, { units, before, separated }: Dependence, order: readonly number[]): void {
   const place = new Map(order.map((unit, at) => [unit, at]));
   const barriers = order.map((unit) => Number(unit < 0));
-  for (let at = 1; at < barriers.length; ++at) barriers[at]! += elementAt(barriers, at - 1);
+  for (let at = 1; at < barriers.length; ++at) addAt(barriers, at, elementAt(barriers, at - 1));
   const fits = units.every((unit, late) => unit.isBarrier || (place.has(late) && [...elementAt(before, late)].every((early) => {
     const from = required(place.get(early));
     const to = required(place.get(late));

@@ -1,5 +1,5 @@
 // The order of statements that needs the fewest shared bytes at a time.
-import { elementAt, lastOf, required } from '../core/known.ts';
+import { addAt, elementAt, lastOf, required } from '../core/known.ts';
 import type { Dependence } from './dependence.ts';
 
 /** Stages between barriers; each a list of units. */
@@ -143,7 +143,7 @@ function listSchedule(dependence: Dependence, bytes: readonly number[]): number[
     else stage.push(unit);
     for (const array of elementAt(units, unit).arrays) {
       started.add(array);
-      --rest[array]!;
+      addAt(rest, array, -1);
     }
     open.delete(unit);
   }

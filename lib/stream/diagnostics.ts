@@ -1,6 +1,7 @@
 // What the compiler has to say about a program: errors and warnings with their place in the source.
 import { requireCount, requireText } from '../core/checks.ts';
 import { WarploomError } from '../core/errors.ts';
+import { elementAt, required } from '../core/known.ts';
 import type { Span } from './ast.ts';
 import { requireFields } from './require.ts';
 
@@ -98,10 +99,10 @@ export class Reporter {
     let high = starts.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (starts[middle]! <= offset) low = middle;
+      if (elementAt(starts, middle) <= offset) low = middle;
       else high = middle - 1;
     }
-    return { line: low + 1, column: offset - starts[low]! + 1 };
+    return { line: low + 1, column: offset - elementAt(starts, low) + 1 };
   }
 
   /** All diagnostics in the order of the source: by file, place and code. */
@@ -125,7 +126,7 @@ const kWidth = 120;
 /** The line of a diagnostic and a mark under its place, at most 120 columns wide. */
 function excerpt(diagnostic: Diagnostic, text: string): string[] {
   const start = diagnostic.span.start - diagnostic.column + 1;
-  const line = /^[^\r\n]*/.exec(text.slice(start, start + diagnostic.column + kWidth))![0];
+  const line = required(/^[^\r\n]*/.exec(text.slice(start, start + diagnostic.column + kWidth)))[0];
   const from = diagnostic.column <= kWidth - 20 ? 0 : diagnostic.column - 60;
   // eslint-disable-next-line no-control-regex
   const shown = line.slice(from, from + kWidth).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ud800-\udfff]/g, '\ufffd');

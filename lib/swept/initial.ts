@@ -2,6 +2,7 @@
 import { describeValue, elementTypeOf, float64Of, holds, isReal, makeFloat64, makeTypedArray } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { anything, number, positive, whole } from '../core/checks.ts';
+import { elementAt } from '../core/known.ts';
 import { needed, normally, optionsOf, type Checks, type Options } from '../core/options.ts';
 import { record } from '../core/shapes.ts';
 import type { GasState, RealArray } from './types.ts';
@@ -191,8 +192,9 @@ export const gasCondition: Condition = (initial, name, grid) => {
     requireArray(density, `${name}.density`, whole * n);
     requireArray(velocity, `${name}.velocity`, whole * n);
     requireArray(pressure, `${name}.pressure`, whole * n);
-    return Array.from({ length: whole }, (_, b) => conserved(n, gamma, (i) =>
-      ({ density: density[b * n + i]!, velocity: velocity[b * n + i]!, pressure: pressure[b * n + i]! }))).flat();
+    const at = (place: number) =>
+      ({ density: elementAt(density, place), velocity: elementAt(velocity, place), pressure: elementAt(pressure, place) });
+    return Array.from({ length: whole }, (_, b) => conserved(n, gamma, (i) => at(b * n + i))).flat();
   }
   const given = named(initial, name, gasConditions);
   if (given === undefined) return undefined;
@@ -201,14 +203,14 @@ export const gasCondition: Condition = (initial, name, grid) => {
     : given as { left: unknown; right: unknown; diaphragm: number };
   requireGasState(left, `${name}.left`);
   requireGasState(right, `${name}.right`);
-  return conserved(n, gamma, (i) => (x[i]! < diaphragm * length ? left : right));
+  return conserved(n, gamma, (i) => (elementAt(x, i) < diaphragm * length ? left : right));
 };
 
 function wave(given: Record<string, unknown>, name: string, { n, x, length, gamma }: Grid): Float64Array[] {
   const { amplitude, waves } = given as { amplitude: number; waves: number };
   if (!(Math.abs(amplitude) < 1)) throw refusal(`${name}.amplitude`, 'a number between -1 and 1', String(amplitude));
   return conserved(n, gamma, (i) => {
-    const phase = (2 * Math.PI * waves * x[i]!) / length;
+    const phase = (2 * Math.PI * waves * elementAt(x, i)) / length;
     const [density, pressure] = [1 + amplitude * Math.sin(phase), 1 + amplitude * Math.sin(phase + 1)];
     return { density, velocity: amplitude * Math.cos(2 * phase), pressure };
   });

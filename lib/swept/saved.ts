@@ -1,6 +1,7 @@
 // What a checkpoint of a simulation holds, and what is held against it before any of it is used.
 import type { Checkpoint, CheckpointFormat, Refuse } from '../core/checkpoint.ts';
 import { choice, number, positive, text, whole, type Check } from '../core/checks.ts';
+import { elementAt } from '../core/known.ts';
 import { oneOfRecords, record } from '../core/shapes.ts';
 import { mostSteps, type ClockState } from './clock.ts';
 import { admitted } from './grid.ts';
@@ -67,7 +68,7 @@ function checkGas({ parameters: { setup }, arrays }: Checkpoint<CheckpointParame
   const rounding = type === 'float32' ? 1e-5 : 1e-13;
   for (let b = 0; b < batch; b += 1) {
     for (let i = 3 * b * n; i < (3 * b + 1) * n; i += 1) {
-      const [density, momentum, energy] = [state[i]!, state[i + n]!, state[i + 2 * n]!];
+      const [density, momentum, energy] = [elementAt(state, i), elementAt(state, i + n), elementAt(state, i + 2 * n)];
       const inner = energy - (0.5 * momentum * momentum) / density;
       if (density > 0 && energy > 0 && inner >= -rounding * energy) continue;
       const pressure = (setup.gamma - 1) * inner;

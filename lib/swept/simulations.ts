@@ -82,11 +82,11 @@ export class GasSimulation extends Simulation<GasFields> {
       for (let i = 0; i < n; i += 1) {
         const from = 3 * b * n + i;
         const to = b * n + i;
-        const momentum = conserved[from + n]!;
-        density[to] = conserved[from]!;
-        energy[to] = conserved[from + 2 * n]!;
-        velocity[to] = momentum / conserved[from]!;
-        pressure[to] = (gamma - 1) * (conserved[from + 2 * n]! - (0.5 * momentum * momentum) / conserved[from]!);
+        const momentum = required(conserved[from + n]);
+        density[to] = required(conserved[from]);
+        energy[to] = required(conserved[from + 2 * n]);
+        velocity[to] = momentum / required(conserved[from]);
+        pressure[to] = (gamma - 1) * (required(conserved[from + 2 * n]) - (0.5 * momentum * momentum) / required(conserved[from]));
       }
     }
     return { density, velocity, pressure, energy, conserved };

@@ -59,9 +59,9 @@ export function fastestSignal(
   for (let b = 0; b < batch; b += 1) {
     const gas = (i: number): GasState => {
       const at = 3 * b * n + i;
-      const density = state[at]!;
-      const velocity = state[at + n]! / density;
-      const pressure = (gamma - 1) * (state[at + 2 * n]! - 0.5 * velocity * state[at + n]!);
+      const density = required(state[at]);
+      const velocity = required(state[at + n]) / density;
+      const pressure = (gamma - 1) * (required(state[at + 2 * n]) - 0.5 * velocity * required(state[at + n]));
       if (!(density > 0 && pressure > 0)) {
         throw refusal(name, 'positive density and pressure everywhere',
           `density ${density}, pressure ${pressure} in cell ${i}${batch > 1 ? ` of problem ${b}` : ''}`);
@@ -87,9 +87,9 @@ export function signalSpeed(state: RealArray, gamma: number): number {
   const n = state.length / 3;
   let fastest = 0;
   for (let i = 0; i < n; i += 1) {
-    const density = state[i]!;
-    const velocity = state[i + n]! / density;
-    const pressure = (gamma - 1) * (state[i + 2 * n]! - 0.5 * velocity * state[i + n]!);
+    const density = required(state[i]);
+    const velocity = required(state[i + n]) / density;
+    const pressure = (gamma - 1) * (required(state[i + 2 * n]) - 0.5 * velocity * required(state[i + n]));
     if (density > 0 && pressure > 0) fastest = Math.max(fastest, Math.abs(velocity) + Math.sqrt((gamma * pressure) / density));
   }
   return fastest;

@@ -4,7 +4,7 @@ import { anything, choice, positive, requireCount, requireNumber, requireRange, 
 import { refusal, WarploomError } from '../core/errors.ts';
 import { callChecks, deviceArrays } from '../core/call.ts';
 import { implicitDevice, type Device, type DeviceArray } from '../core/device.ts';
-import { elementAt } from '../core/known.ts';
+import { addAt, elementAt } from '../core/known.ts';
 import { cancelChecks, needed, normally, optionsOf, type ChecksOf, type Taken } from '../core/options.ts';
 import { SystemStatuses } from '../linear/status.ts';
 import type { RealArray } from './types.ts';
@@ -69,8 +69,8 @@ function bandRows(n: number, s: number, boundary: HeatBoundary) {
   const side = makeFloat64(n).fill(s);
   const diagonal = makeFloat64(n).fill(1 - 2 * s);
   if (boundary === 'neumann') {
-    diagonal[0]! += s;
-    diagonal[n - 1]! += s;
+    addAt(diagonal, 0, s);
+    addAt(diagonal, n - 1, s);
   }
   return { lower: side, diagonal, upper: side };
 }

@@ -4,6 +4,7 @@ import { Device, DeviceArray, inputArray, resultArray } from '../core/device.ts'
 import { refusal, WarploomError } from '../core/errors.ts';
 import { callChecks, deviceFor, promised, runInto } from '../core/call.ts';
 import { anything, choice } from '../core/checks.ts';
+import { elementAt } from '../core/known.ts';
 import { cancelChecks, optionsOf, parametersOf, type ChecksOf, type Taken } from '../core/options.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { laidOutLike, resultFor, runInfo, shapeParameters, viewOf, type Problem } from '../linear/problem.ts';
@@ -361,7 +362,7 @@ function isShared(matrix: MatrixParameters, { shape, offsets }: Problem): boolea
 /** The status of one matrix as that of each of `batch` systems. */
 function ofEverySystem(one: SystemStatuses, batch: number): SystemStatuses {
   if (one.allOk) return new SystemStatuses(batch, undefined, 1);
-  return new SystemStatuses(makeInt32(batch).fill(one.words[0]!), makeInt32(batch).fill(one.rows[0]!), 1);
+  return new SystemStatuses(makeInt32(batch).fill(elementAt(one.words, 0)), makeInt32(batch).fill(elementAt(one.rows, 0)), 1);
 }
 
 /**

@@ -33,6 +33,9 @@ describe('check-layers', () => {
     ['cuda/linear/a.cuh', '#include "cuda/tridiagonal/batch.cuh"', /linear must not include/],
     ['lib/linear/a.ts', "import { solve } from '../tridiagonal/solve.ts';", /linear must not import/],
     ['lib/linear/a.ts', "import { readImage } from '../files/read-image.ts';", /linear must not import/],
+    ['lib/linear/a.ts', "const { states } = words['tridiagonal.solve'].status;", /linear must not name the operation tridiagonal\.solve/],
+    ['lib/core/a.ts', "await device.run('scan.prefix', {});", /core must not name/],
+    ['lib/scan/a.ts', "await device.run('tridiagonal.solve', {});", /scan must not name/],
     ['cuda/core/a.h', '#include "cuda/linear/shape.h"', /core must not include/],
     ['cuda/scan/a.cu', '#include "native/core/job.h"', /cuda must not include/],
     ['cuda/scan/a.cu', '#include "cuda/tridiagonal/solve.h"', /domain scan must not include/],
@@ -53,6 +56,8 @@ describe('check-layers', () => {
     deepStrictEqual(await found('lib/scan/a.ts', "import { readImage } from '../files/read-image.ts';"), []);
     deepStrictEqual(await found('lib/stream/a.ts', "import type { Local } from '../kernel/ir.ts';"), []);
     deepStrictEqual(await found('lib/jobs/a.ts', "import { solve } from '../tridiagonal/solve.ts';"), []);
+    deepStrictEqual(await found('lib/scan/a.ts', "await device.run('scan.prefix', { 'tridiagonal.other': 1 });"), []);
+    deepStrictEqual(await found('lib/jobs/a.ts', "await device.run('scan.prefix', {});"), []);
     deepStrictEqual(await found('native/scan/a.cpp', '#include "cuda/scan/prefix.h"'), []);
     deepStrictEqual(await found('native/tridiagonal/a.h', '#include "native/linear/lanes.h"\n#include "cuda/linear/shape.h"'), []);
     deepStrictEqual(await found('cuda/tridiagonal/pcr/a.cuh', '#include "cuda/linear/strided.cuh"'), []);
@@ -77,9 +82,9 @@ describe('include-graph', () => {
   it('counts the objects of this checkout and refuses headers that too many of them see', async () => {
     const { dependants, overBounds } = await script('include-graph.mjs');
     const counts = new Map([...(dependants() as Map<string, string[]>)].map(([path, users]) => [path, users.length]));
-    ok(counts.get('cuda/core/status.h')! > 100 && counts.get('cuda/imaging/denoise.h')! > 1);
+    ok(counts.get('cuda/core/status.h')! > 60 && counts.get('cuda/imaging/denoise.h')! > 1);
     deepStrictEqual(overBounds(counts), []);
-    deepStrictEqual(overBounds(new Map([['cuda/imaging/denoise.h', 26], ['cuda/tridiagonal/solve.h', 70]])).length, 1);
+    deepStrictEqual(overBounds(new Map([['cuda/imaging/denoise.h', 16], ['cuda/tridiagonal/solve.h', 50]])).length, 1);
   });
 });
 
@@ -134,6 +139,11 @@ describe('check-sizes', () => {
     const text = `namespace a {\nstruct S {\n  int small() { return 1; }\n};\n`
       + `template <class T>\nint big(T x) {\n${body}\n}\n}  // namespace a\n`;
     deepStrictEqual(cppFunctions(text), [{ name: 'small', lines: 1 }, { name: 'big', lines: 12 }]);
+  });
+
+  it('counts non-null assertions, not negations and texts', async () => {
+    const { assertionsIn } = await script('check-sizes.mjs');
+    strictEqual(assertionsIn('a.ts', "const a = b![0]! + '!x!'; // c!\nif (!d !== !e!) ++f[0]!;"), 4);
   });
 
   it('measures TypeScript functions but not test suites', async () => {
@@ -195,7 +205,7 @@ describe('the build', () => {
     const objects = objectsOf(file) as string[];
     deepStrictEqual(objects, ['a/prefix.cu.o', 'b/shape.cpp.o', 'c/isa_avx2.cpp.o']);
     const progress = new Progress(objects, 0);
-    // 11 of 18.3 s of work in 22 s: the rest takes 14.6
+    // 10 of 17.2 s of work in 22 s: the rest takes 15.8
     strictEqual(progress.finish({ number: 1, count: 4, step: 'Building CUDA object a/prefix.cu.o' }, 22_000), 'warploom: 1 of 4 steps, about 15 s left');
     strictEqual(progress.finish({ number: 4, count: 4, step: 'Linking CXX shared library Release/w.node' }, 40_000), 'warploom: 4 of 4 steps');
     deepStrictEqual([3, 58, 61, 118, 119].map((seconds) => duration(seconds)), ['5 s', '60 s', '1 min 0 s', '2 min 0 s', '2 min 0 s']);
@@ -231,6 +241,14 @@ describe('sources', () => {
     const texts: Record<string, string> = { 'a/1.cpp': text, 'a/2.cpp': 'namespace {\nvoid helper() {}\n}  // namespace\n', 'a/3.cpp': 'int outside();',
       'b/1.cpp': text };
     deepStrictEqual(sourcesAlone(Object.keys(texts), (path: string) => texts[path]!), ['a/2.cpp']);
+  });
+
+  it('eight files of a folder share an object, but those with names or definitions of their own', async () => {
+    const { hostGroups } = await script('include-graph.mjs');
+    const files = [...Array.from({ length: 9 }, (_, i) => `cuda/a/${i}.cpp`), 'native/a/isa.cpp', 'native/a/own.cpp', 'native/bench/b.cpp', 'native/a/z.cpp'];
+    const groups = hostGroups(files, ['native/a/own.cpp']) as Map<string, string>;
+    deepStrictEqual([...groups].map(([, name]) => name), [...new Array<string>(8).fill('cuda_a_1'), 'cuda_a_2', 'native_a_1']);
+    strictEqual(groups.get('native/a/z.cpp'), 'native_a_1');
   });
 
   it('the lock file names no registry', () => {

@@ -13,7 +13,7 @@ describe('new-operation', () => {
   beforeEach(() => {
     copy = mkdtempSync(join(tmpdir(), 'warploom-operation-'));
     for (const file of ['package.json', 'typedoc.json']) cpSync(join(root, file), join(copy, file));
-    for (const folder of ['cuda', 'native', 'lib']) cpSync(join(root, folder), join(copy, folder), { recursive: true });
+    for (const folder of ['cuda', 'native', 'lib', 'test/device/support']) cpSync(join(root, folder), join(copy, folder), { recursive: true });
   });
   afterEach(() => rmSync(copy, { recursive: true, force: true }));
 
@@ -25,7 +25,9 @@ describe('new-operation', () => {
     const done = stamp('wavelet', 'lift_step');
     strictEqual(done.status, 0, done.stderr);
     match(text('cuda/core/operations.inc'), /^WARPLOOM_OPERATION\(wavelet, lift_step, LiftStepParameters\)$/m);
-    match(text('native/core/operation.cpp'), /^#include "cuda\/wavelet\/lift_step\.h"$/m);
+    for (const table of ['native/core/operation.cpp', 'test/device/support/operations.h']) {
+      match(text(table), /^#include "cuda\/wavelet\/lift_step\.h"$/m);
+    }
     match(text('lib/index.ts'), /^export \* as wavelet from '\.\/wavelet\/index\.ts';$/m);
     const { exports } = JSON.parse(text('package.json')) as { exports: Record<string, unknown> };
     deepStrictEqual(exports['./wavelet'], { types: './dist/wavelet/index.d.ts', default: './dist/wavelet/index.js' });

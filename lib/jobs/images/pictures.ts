@@ -30,7 +30,7 @@ const outlineColour = [255, 59, 48] as const;
 function planesOf({ data, width, height, depth = 1, channels = 1 }: HostImage, values: ArrayLike<number> = data): Plane[] {
   const points = width * height * depth;
   const shown = Math.min(channels, 3);
-  const pixel = (x: number, y: number, z: number, c: number) => values[c * points + (z * height + y) * width + x]!;
+  const pixel = (x: number, y: number, z: number, c: number) => elementAt(values, c * points + (z * height + y) * width + x);
   const [mx, my, mz] = [width >> 1, height >> 1, depth >> 1];
   const xy: Plane = { width, height, channels: shown, at: (x, y, c) => pixel(x, y, mz, c) };
   if (depth === 1) return [xy];
@@ -75,9 +75,9 @@ export function panelsPng(panels: readonly Panel[]): Uint8Array {
       for (let j = 0; j < scaled(plane.height, zoom); j += 1) {
         for (let i = 0; i < scaled(plane.width, zoom); i += 1) {
           const [x, y] = zoom > 0 ? [Math.floor(i / zoom), Math.floor(j / zoom)] : [i * -zoom, j * -zoom];
-          const edge = labels !== undefined && isOutline(labels[row]!, x, y);
-          const at = 3 * ((tops[row]! + j) * width + column * (columnWidth + gap) + i);
-          for (let c = 0; c < 3; c += 1) picture[at + c] = edge ? outlineColour[c]! : tone(x, y, c);
+          const edge = labels !== undefined && isOutline(elementAt(labels, row), x, y);
+          const at = 3 * ((elementAt(tops, row) + j) * width + column * (columnWidth + gap) + i);
+          for (let c = 0; c < 3; c += 1) picture[at + c] = edge ? elementAt(outlineColour, c) : tone(x, y, c);
         }
       }
     });
@@ -114,7 +114,7 @@ export function gridLines({ data, width, height, depth = 1 }: HostImage, spacing
   const slice = (depth >> 1) * width * height;
   const moved = (x: number, y: number): [number, number] => {
     const i = slice + y * width + x;
-    return [x + data[i]!, y + data[points + i]!];
+    return [x + elementAt(data, i), y + elementAt(data, points + i)];
   };
   const steps = (extent: number) => Array.from({ length: Math.ceil(extent / spacing) }, (_, k) => k * spacing);
   const range = (extent: number) => Array.from({ length: extent }, (_, k) => k);

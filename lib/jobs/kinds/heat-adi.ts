@@ -61,7 +61,7 @@ function enlarge({ width, height, values }: Grid, times: number): Grid {
   const result = new Float64Array(wide * tall);
   for (let y = 0; y < tall; ++y) {
     for (let x = 0; x < wide; ++x) {
-      result[y * wide + x] = values[Math.floor(y / times) * width + Math.floor(x / times)]!;
+      result[y * wide + x] = elementAt(values, Math.floor(y / times) * width + Math.floor(x / times));
     }
   }
   return { width: wide, height: tall, values: result };
@@ -72,7 +72,7 @@ function total(values: ArrayLike<number>): number {
   let sum = 0;
   let lost = 0;
   for (let i = 0; i < values.length; ++i) {
-    const value = values[i]!;
+    const value = elementAt(values, i);
     const next = sum + value;
     lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
     sum = next;
@@ -99,7 +99,7 @@ async function modeError(job: HeatAdiJob, { width, height }: Grid, device: ItemC
   const after = await heat.read();
   const factor = HeatAdi.modeFactor(p, q, base) ** steps;
   let most = 0;
-  for (let i = 0; i < mode.length; ++i) most = Math.max(most, Math.abs(after[i]! - factor * mode[i]!));
+  for (let i = 0; i < mode.length; ++i) most = Math.max(most, Math.abs(elementAt(after, i) - factor * elementAt(mode, i)));
   return most;
 }
 

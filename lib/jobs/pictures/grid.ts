@@ -1,7 +1,7 @@
 // Grids of numbers as PNG pictures.
 import { interpolateInferno } from 'd3-scale-chromatic';
 import { decode, encode } from 'fast-png';
-import { elementAt } from '../../core/known.ts';
+import { elementAt, required } from '../../core/known.ts';
 
 /** 256 colours of the perceptually even inferno ramp, as RGB bytes. */
 const RAMP = new Uint8Array(256 * 3);
@@ -18,7 +18,7 @@ export function finiteRange(values: ArrayLike<number>): [number, number] {
   let low = Infinity;
   let high = -Infinity;
   for (let i = 0; i < values.length; ++i) {
-    const value = values[i]!;
+    const value = required(values[i]);
     if (!Number.isFinite(value)) continue;
     if (value < low) low = value;
     if (value > high) high = value;
@@ -46,7 +46,7 @@ export function gridPng(values: ArrayLike<number>, width: number, height: number
   const data = new Uint8Array(width * height * 3);
   const scale = range[1] > range[0] ? 255 / (range[1] - range[0]) : 0;
   for (let i = 0; i < width * height; ++i) {
-    const value = values[i]!;
+    const value = required(values[i]);
     if (!Number.isFinite(value)) {
       data.set(MISSING, 3 * i);
       continue;
@@ -65,12 +65,12 @@ export function pngLuminance(bytes: Uint8Array): { width: number; height: number
   for (let i = 0; i < values.length; ++i) {
     const at = i * channels;
     if (palette === undefined && channels < 3) {
-      values[i] = data[at]! / full;
+      values[i] = (data[at] ?? NaN) / full;
       continue;
     }
-    const [red, green, blue] = palette?.[data[i]!] ?? [data[at]!, data[at + 1]!, data[at + 2]!];
+    const [red = NaN, green = NaN, blue = NaN] = palette?.[data[i] ?? NaN] ?? [data[at], data[at + 1], data[at + 2]];
     const white = palette === undefined ? full : 255;
-    values[i] = (0.2126 * red! + 0.7152 * green! + 0.0722 * blue!) / white;
+    values[i] = (0.2126 * red + 0.7152 * green + 0.0722 * blue) / white;
   }
   return { width, height, values };
 }

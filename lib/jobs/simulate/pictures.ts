@@ -22,7 +22,7 @@ export class SpaceTime {
 
   /** Row `index` from the field's values. */
   row(index: number, values: ArrayLike<number>): void {
-    this.#rows[index] = Float32Array.from({ length: this.#width }, (_, i) => values[Math.floor((i * this.#n) / this.#width)]!);
+    this.#rows[index] = Float32Array.from({ length: this.#width }, (_, i) => elementAt(values, Math.floor((i * this.#n) / this.#width)));
   }
 
   /** The picture; rows are repeated until it is at least a third as high as wide. */

@@ -95,7 +95,7 @@ export function distortion(received: ArrayLike<number>): number {
   for (let n = kSoundRate / 10; 2 * n < received.length; ++n) {
     const sent = stereoSound(n / kSoundRate + 66 / kSignalRate);
     for (const channel of [0, 1] as const) {
-      error += (received[2 * n + channel]! / 0.9 - sent[channel]) ** 2;
+      error += (elementAt(received, 2 * n + channel) / 0.9 - sent[channel]) ** 2;
       power += sent[channel] ** 2;
     }
   }

@@ -1,7 +1,7 @@
 // Least bytes by branch and bound. Blocks are placed by rising offset, each as low as those before it allow: every placement can
 // be pushed down to one of these (canonical placements and dominance after Moffitt, MiniMalloc, ASPLOS 2023; here with
 // alignment and an interference graph that need not come from intervals).
-import { elementAt, lastOf, required } from '../../core/known.ts';
+import { addAt, elementAt, lastOf, required } from '../../core/known.ts';
 import type { Work } from '../work.ts';
 import { packing } from './packing.ts';
 import { alignUp, heightOf, roomOf, type Prepared } from './prepared.ts';
@@ -121,12 +121,12 @@ class Search {
   /** Whether the unplaced blocks of some clique, stacked from the lowest place that any of them can have, reach `least`. */
   private hopeless(last: number): boolean {
     for (let c = 0; c < this.cliques.length; ++c) {
-      const rest = this.rest[c]!;
+      const rest = required(this.rest[c]);
       if (rest === 0) continue;
-      const { blocks, alignment, slack } = this.cliques[c]!;
+      const { blocks, alignment, slack } = required(this.cliques[c]);
       let lowest = Infinity;
       for (const block of blocks) {
-        if (!this.placed[block] && this.floor[block]! < lowest) lowest = this.floor[block]!;
+        if (!this.placed[block] && required(this.floor[block]) < lowest) lowest = required(this.floor[block]);
       }
       this.work.spend(blocks.length);
       const from = Math.max(lowest, last);
@@ -141,26 +141,26 @@ class Search {
     let reach = Infinity; // a block that would begin at or above the end of another one's free room is dominated
     for (let block = 0; block < placed.length; ++block) {
       if (placed[block]) continue;
-      reach = Math.min(reach, floor[block]! + bytes[block]!);
+      reach = Math.min(reach, required(floor[block]) + required(bytes[block]));
       // Left behind: only a neighbour placed first can still lift it to where blocks go now.
-      if (floor[block]! < last && this.neighbours[block]!.every((other) => placed[other])) return [];
+      if (required(floor[block]) < last && required(this.neighbours[block]).every((other) => placed[other])) return [];
     }
     const found: number[] = [];
     for (let block = 0; block < placed.length; ++block) {
-      if (placed[block] || floor[block]! >= reach || floor[block]! < last) continue;
+      if (placed[block] || required(floor[block]) >= reach || required(floor[block]) < last) continue;
       if (floor[block] === last && block < lastBlock) continue; // equal offsets: one order of them is enough
-      const twin = this.twin[block]!;
+      const twin = required(this.twin[block]);
       if (twin >= 0 && !placed[twin]) continue;
       found.push(block);
     }
     this.work.spend(2 * placed.length);
-    return found.sort((a, b) => floor[a]! - floor[b]! || bytes[b]! - bytes[a]! || a - b);
+    return found.sort((a, b) => required(floor[a]) - required(floor[b]) || required(bytes[b]) - required(bytes[a]) || a - b);
   }
 
   /** Notes a state: blocks placed and floors of the others. True when it was met before, no higher and no further on. */
   private seen(last: number, lastBlock: number, height: number): boolean {
     const { floor, placed, codes } = this;
-    for (let block = 0; block < placed.length; ++block) codes[block] = placed[block] ? maxCode : floor[block]!;
+    for (let block = 0; block < placed.length; ++block) codes[block] = placed[block] ? maxCode : required(floor[block]);
     const key = this.compact ? String.fromCharCode(...codes) : codes.join();
     const from = last * this.placed.length + lastBlock;
     const known = this.known.get(key);
@@ -203,19 +203,19 @@ class Search {
   private put(frame: Frame, block: number, at: number, end: number): void {
     frame.block = block;
     for (const other of elementAt(this.neighbours, block)) {
-      const above = alignUp(end, this.alignment[other]!);
-      if (this.placed[other] || this.floor[other]! >= above) continue;
-      frame.raised.push([other, this.floor[other]!]);
+      const above = alignUp(end, required(this.alignment[other]));
+      if (this.placed[other] || required(this.floor[other]) >= above) continue;
+      frame.raised.push([other, required(this.floor[other])]);
       this.floor[other] = above;
     }
     this.placed[block] = true;
     this.offsets[block] = at;
-    for (const { clique, padded } of elementAt(this.cliquesOf, block)) this.rest[clique]! -= padded;
+    for (const { clique, padded } of elementAt(this.cliquesOf, block)) addAt(this.rest, clique, -padded);
   }
 
   private lift(frame: Frame): void {
     const { block } = frame;
-    for (const { clique, padded } of elementAt(this.cliquesOf, block)) this.rest[clique]! += padded;
+    for (const { clique, padded } of elementAt(this.cliquesOf, block)) addAt(this.rest, clique, padded);
     this.placed[block] = false;
     for (const [other, floor] of frame.raised) this.floor[other] = floor;
     frame.raised = [];

@@ -1,4 +1,5 @@
 // Offsets by first fit: several live blocks may lie inside the room of one that is dead, as in Fig. 4(b) of Moazeni et al. (2009).
+import { elementAt } from '../../core/known.ts';
 import { Work } from '../work.ts';
 import { coloring } from './partitions.ts';
 import { alignUp, heightOf, type Prepared } from './prepared.ts';
@@ -7,12 +8,12 @@ import { alignUp, heightOf, type Prepared } from './prepared.ts';
 function firstFit(problem: Prepared, order: readonly number[]): number[] {
   const offsets: number[] = new Array<number>(problem.count).fill(-1);
   for (const block of order) {
-    const placed = problem.neighbours[block]!.filter((other) => offsets[other]! >= 0);
-    placed.sort((a, b) => offsets[a]! - offsets[b]!);
+    const placed = elementAt(problem.neighbours, block).filter((other) => elementAt(offsets, other) >= 0);
+    placed.sort((a, b) => elementAt(offsets, a) - elementAt(offsets, b));
     let at = 0;
     for (const other of placed) {
-      if (at + problem.bytes[block]! <= offsets[other]!) break;
-      at = Math.max(at, alignUp(offsets[other]! + problem.bytes[other]!, problem.alignment[block]!));
+      if (at + elementAt(problem.bytes, block) <= elementAt(offsets, other)) break;
+      at = Math.max(at, alignUp(elementAt(offsets, other) + elementAt(problem.bytes, other), elementAt(problem.alignment, block)));
     }
     offsets[block] = at;
   }
@@ -35,10 +36,10 @@ function byWeight(problem: Prepared, weight: (block: number) => number): number[
 export function packing(problem: Prepared, work = new Work()): number[] {
   let best = coloring(problem);
   let least = heightOf(best, problem.bytes);
-  const degree = (block: number) => problem.neighbours[block]!.length + 1;
+  const degree = (block: number) => elementAt(problem.neighbours, block).length + 1;
   const orders = [
-    byWeight(problem, (block) => problem.bytes[block]!),
-    byWeight(problem, (block) => problem.bytes[block]! * degree(block)),
+    byWeight(problem, (block) => elementAt(problem.bytes, block)),
+    byWeight(problem, (block) => elementAt(problem.bytes, block) * degree(block)),
     byWeight(problem, degree),
   ];
   for (let order of orders) {
@@ -52,7 +53,7 @@ export function packing(problem: Prepared, work = new Work()): number[] {
         best = offsets;
         least = height;
       }
-      const top = order.find((block) => !moved.has(block) && offsets[block]! + problem.bytes[block]! === height);
+      const top = order.find((block) => !moved.has(block) && elementAt(offsets, block) + elementAt(problem.bytes, block) === height);
       if (top === undefined) break;
       moved.add(top);
       order = [top, ...order.filter((block) => block !== top)];

@@ -1,4 +1,5 @@
 // A plan problem in the form that planners work on: interference matrix, cliques, byte arithmetic.
+import { elementAt } from '../../core/known.ts';
 import type { Block, PlanProblem } from '../types.ts';
 
 /** Alignment of a block that names none. */
@@ -42,16 +43,16 @@ export function roomOf({ blocks, alignment }: Clique, bytes: readonly number[]):
   let sum = 0;
   let slack = 0;
   for (const block of blocks) {
-    const padded = alignUp(bytes[block]!, alignment);
+    const padded = alignUp(elementAt(bytes, block), alignment);
     sum += padded;
-    slack = Math.max(slack, padded - bytes[block]!);
+    slack = Math.max(slack, padded - elementAt(bytes, block));
   }
   return sum - slack;
 }
 
 /** Bytes of a placement: the largest end of a block. */
 export function heightOf(offsets: readonly number[], bytes: readonly number[]): number {
-  return offsets.reduce((height, offset, i) => Math.max(height, offset + bytes[i]!), 0);
+  return offsets.reduce((height, offset, i) => Math.max(height, offset + elementAt(bytes, i)), 0);
 }
 
 /** Sets of blocks live together, where no further one begins before one ends. Calls `together` for every pair that is. */
@@ -84,10 +85,11 @@ function maximalCliques(neighbours: readonly (readonly number[])[], limit: numbe
   const extend = (clique: number[], open: number[], closed: number[]): void => {
     if (open.length + closed.length === 0) found.push([...clique].sort((a, b) => a - b));
     if (open.length === 0 || found.length >= limit) return;
-    const reach = (block: number) => open.filter((other) => near[block]!.has(other)).length;
+    const reach = (block: number) => open.filter((other) => elementAt(near, block).has(other)).length;
     const pivot = [...open, ...closed].reduce((best, block) => (reach(block) > reach(best) ? block : best));
-    for (const block of open.filter((other) => !near[pivot]!.has(other))) {
-      extend([...clique, block], open.filter((other) => near[block]!.has(other)), closed.filter((other) => near[block]!.has(other)));
+    for (const block of open.filter((other) => !elementAt(near, pivot).has(other))) {
+      const isNear = (other: number): boolean => elementAt(near, block).has(other);
+      extend([...clique, block], open.filter(isNear), closed.filter(isNear));
       open = open.filter((other) => other !== block);
       closed = [...closed, block];
     }
@@ -100,8 +102,8 @@ function maximalCliques(neighbours: readonly (readonly number[])[], limit: numbe
 function cliquesOf(sets: readonly (readonly number[])[], alignment: readonly number[]): Clique[] {
   const found = new Map<string, Clique>();
   for (const set of sets) {
-    for (const least of new Set(set.map((block) => alignment[block]!))) {
-      const blocks = set.filter((block) => alignment[block]! >= least);
+    for (const least of new Set(set.map((block) => elementAt(alignment, block)))) {
+      const blocks = set.filter((block) => elementAt(alignment, block) >= least);
       found.set(blocks.join(), { blocks, alignment: least });
     }
   }

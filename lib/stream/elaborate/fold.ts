@@ -1,5 +1,5 @@
 // Constants among expressions: making them, reading them, and working out what is known already.
-import { elementAt } from '../../core/known.ts';
+import { elementAt, required } from '../../core/known.ts';
 import type { Span } from '../ast.ts';
 import { ArithmeticError, binaryOf, complexMath, conversionOf, mathOf, unaryOf, vectorBinary } from '../interpret/arithmetic.ts';
 import { normalise, sameType, scalar, scalarCount, vectorSizes } from '../interpret/values.ts';
@@ -33,7 +33,7 @@ export function known(e: IrExpression): number | undefined {
 /** The part of a constant from `offset` on that has the type. */
 export function slice(data: ConstantData, type: IrType, offset: number): ConstantData {
   const count = scalarCount(type);
-  if (count === 1) return { type, numbers: [data.numbers[offset]!] };
+  if (count === 1) return { type, numbers: [elementAt(data.numbers, offset)] };
   const { numbers } = data;
   const part = ArrayBuffer.isView(numbers) ? (numbers as Float64Array).subarray(offset, offset + count)
     : (numbers as number[]).slice(offset, offset + count);
@@ -49,7 +49,7 @@ export function makeUnary(operator: '-' | '!' | '~', operand: IrExpression, span
   const a = known(operand);
   if (a === undefined) return { kind: 'unary', operator, operand, type: result, span };
   const folded = constant(result.name, f(a), span);
-  if (operator === '-' && exact.has(operand)) exact.set(folded, -exact.get(operand)!);
+  if (operator === '-' && exact.has(operand)) exact.set(folded, -required(exact.get(operand)));
   return folded;
 }
 
@@ -61,7 +61,8 @@ export function makeBinary(operator: IrBinary, left: IrExpression, right: IrExpr
   if (type.kind === 'vector') {
     if (!'+-*/'.includes(operator)) return undefined;
     if (left.kind === 'constant' && right.kind === 'constant') {
-      const value = vectorBinary(operator, type.name, Float32Array.from(left.value.numbers), Float32Array.from(right.value.numbers))!;
+      const [a, b] = [Float32Array.from(left.value.numbers), Float32Array.from(right.value.numbers)];
+      const value = required(vectorBinary(operator, type.name, a, b));
       return constantOf({ type, numbers: [...value] }, span);
     }
     return { kind: 'binary', operator, left, right, type, span };
@@ -89,8 +90,8 @@ export function makeMath(name: MathName, args: readonly IrExpression[], type: Ir
   const numbers = args.map(known);
   if (operand?.kind === 'vector') {
     const [z] = args;
-    if (z!.kind !== 'constant') return made;
-    const value = complexMath(name, Float32Array.from(z!.value.numbers));
+    if (z?.kind !== 'constant') return made;
+    const value = complexMath(name, Float32Array.from(z.value.numbers));
     if (value === undefined) return undefined;
     return typeof value === 'number' ? constant('float', value, span) : constantOf({ type, numbers: [...value] }, span);
   }
@@ -106,7 +107,7 @@ export function makeConversion(e: IrExpression, type: IrType): IrExpression | un
   if (e.type.kind !== 'scalar') return undefined;
   const a = known(e);
   if (type.kind === 'vector') {
-    const single = makeConversion(e, scalar('float'))!;
+    const single = required(makeConversion(e, scalar('float')));
     const re = known(single);
     if (re === undefined) return { kind: 'convert', operand: single, type, span };
     const numbers = new Array<number>(vectorSizes[type.name]).fill(0);

@@ -1,4 +1,5 @@
 // Loops whose number of turns is known, and indices that are proved to lie inside their arrays (by intervals).
+import { elementAt, lastOf, required } from '../../core/known.ts';
 import { binaryOf } from '../interpret/arithmetic.ts';
 import { isScalar } from '../interpret/values.ts';
 import type { IrExpression, IrStatement, Variable } from '../ir.ts';
@@ -27,7 +28,7 @@ export function rootOf(place: IrExpression): Variable | undefined {
 export function addChanged(e: IrExpression, to: Set<Variable>): void {
   if (e.kind !== 'call') return;
   for (const i of e.changes) {
-    const root = rootOf(e.args[i]!);
+    const root = rootOf(elementAt(e.args, i));
     if (root !== undefined) to.add(root);
   }
 }
@@ -78,20 +79,20 @@ export function counterOf(loop: Loop): Counter | undefined {
   const { condition, step, initial } = loop;
   if (condition?.kind !== 'binary' || step.length !== 1 || initial.length === 0) return undefined;
   const [change] = step;
-  if (change!.kind !== 'assign' || change!.target.kind !== 'variable') return undefined;
-  const { variable } = change!.target;
-  const start = initial.at(-1)!;
+  if (change?.kind !== 'assign' || change.target.kind !== 'variable') return undefined;
+  const { variable } = change.target;
+  const start = lastOf(initial);
   const begin = start.kind === 'declare' && start.variable === variable ? start.value
     : start.kind === 'assign' && start.target.kind === 'variable' && start.target.variable === variable ? start.value : undefined;
   const first = begin === undefined ? undefined : known(begin);
-  const next = change!.value;
+  const next = change.value;
   if (first === undefined || !isScalar(variable.type, 'int') || next.kind !== 'binary' ||
     assignedVariables(loop.body).has(variable)) return undefined;
   const isCounter = (e: IrExpression) => e.kind === 'variable' && e.variable === variable;
   const by = isCounter(next.left) ? known(next.right) : undefined;
   const bound = isCounter(condition.left) ? known(condition.right) : undefined;
   if (by === undefined || bound === undefined || leaves(loop.body)) return undefined;
-  return count(variable, first, { holds: binaryOf(condition.operator, 'int')!, bound, advance: binaryOf(next.operator, 'int'), by,
+  return count(variable, first, { holds: required(binaryOf(condition.operator, 'int')), bound, advance: binaryOf(next.operator, 'int'), by,
     stride: next.operator === '+' ? by : next.operator === '-' ? -by : undefined }, loop.atLeastOnce);
 }
 

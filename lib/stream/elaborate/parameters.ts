@@ -39,12 +39,12 @@ export function givenParameters(session: Session, entry: StreamDeclaration, valu
       throw new Fault('S4053', message, parameter.span, { hint: howToGive(name) });
     }
     const length = new Runner(session, find);
-    bound.set(symbol, entityOf(symbol, values[name]!, (type) => session.sized(type, (e) => length.int(e), parameter.span)));
+    bound.set(symbol, entityOf(symbol, values[name], (type) => session.sized(type, (e) => length.int(e), parameter.span)));
   }
   return [...bound].map(([symbol, entity]) => ({ symbol, entity }));
 }
 
-function entityOf({ name, type }: NameSymbol, value: ParameterValue, sized: (type: Type) => IrType): Entity {
+function entityOf({ name, type }: NameSymbol, value: ParameterValue | undefined, sized: (type: Type) => IrType): Entity {
   const argument = `parameters.${name}`;
   if (type.kind === 'string') {
     if (typeof value !== 'string') throw refusal(argument, 'a text', describeValue(value));
@@ -54,7 +54,7 @@ function entityOf({ name, type }: NameSymbol, value: ParameterValue, sized: (typ
     throw refusal(argument, `nothing: a ${type.kind} cannot be given from outside`, describeValue(value));
   }
   const isOpen = type.kind === 'array' && type.length === undefined && type.count === undefined;
-  const whole = sized(isOpen ? { ...type, count: (value as ArrayLike<number> | null)?.length ?? 0 } : type);
+  const whole = sized(isOpen ? { ...type, count: (value as ArrayLike<number> | null | undefined)?.length ?? 0 } : type);
   const numbers: number[] = [];
   collect(argument, value, whole, numbers);
   const data: ConstantData = { type: whole, numbers };
@@ -62,7 +62,7 @@ function entityOf({ name, type }: NameSymbol, value: ParameterValue, sized: (typ
 }
 
 /** Appends the scalars of a value in memory order. */
-function collect(argument: string, value: ParameterValue, type: IrType, into: number[]): void {
+function collect(argument: string, value: ParameterValue | undefined, type: IrType, into: number[]): void {
   if (type.kind === 'scalar') {
     into.push(scalarOf(argument, value, type.name));
     return;
@@ -71,10 +71,10 @@ function collect(argument: string, value: ParameterValue, type: IrType, into: nu
     : [{ kind: 'scalar', name: 'float' } as const, type.kind === 'vector' ? vectorSizes[type.name] : 0];
   const fits = (Array.isArray(value) || ArrayBuffer.isView(value)) && (value as ArrayLike<number>).length === length;
   if (!fits) throw refusal(argument, `an array of ${length} for ${typeText(type)}`, describeValue(value));
-  for (let i = 0; i < length; ++i) collect(`${argument}[${i}]`, (value as readonly ParameterValue[])[i]!, element, into);
+  for (let i = 0; i < length; ++i) collect(`${argument}[${i}]`, (value as readonly ParameterValue[])[i], element, into);
 }
 
-function scalarOf(argument: string, value: ParameterValue, name: ScalarName): number {
+function scalarOf(argument: string, value: ParameterValue | undefined, name: ScalarName): number {
   if (name === 'boolean') {
     if (typeof value !== 'boolean') throw refusal(argument, 'true or false', describeValue(value));
     return Number(value);

@@ -322,7 +322,7 @@ class Simulation {
     for (const [field, marks] of state.written) {
       const others = other.written.get(field);
       this.#spend(marks.length >> 4);
-      for (let i = 0; i < marks.length; ++i) marks[i]! &= others?.[i] ?? 0;
+      for (let i = 0; i < marks.length; ++i) marks[i] = elementAt(marks, i) & (others?.[i] ?? 0);
     }
     state.pop = [Math.min(state.pop[0], other.pop[0]), Math.max(state.pop[1], other.pop[1])];
     state.push = [Math.min(state.push[0], other.push[0]), Math.max(state.push[1], other.push[1])];

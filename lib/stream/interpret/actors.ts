@@ -1,4 +1,5 @@
 // Nodes of a graph as things that fire.
+import { required } from '../../core/known.ts';
 import type { Span } from '../ast.ts';
 import type { GraphNode } from '../graph.ts';
 import type { FilterCode, IrRates } from '../ir.ts';
@@ -50,7 +51,7 @@ export class Mover implements Actor {
 
   need(port: number): number {
     const node = this.#node;
-    if (node.kind === 'joiner') return node.weights[port]!;
+    if (node.kind === 'joiner') return required(node.weights[port]);
     return node.kind === 'splitter' ? node.weights.reduce((sum, weight) => sum + weight, 0) : 1;
   }
 
@@ -59,7 +60,7 @@ export class Mover implements Actor {
   }
 
   gives(port: number): boolean {
-    return this.#node.kind !== 'splitter' || this.#node.weights[port]! > 0;
+    return this.#node.kind !== 'splitter' || required(this.#node.weights[port]) > 0;
   }
 
   fire(): void {
@@ -67,17 +68,17 @@ export class Mover implements Actor {
     const { inputs, outputs } = this.#ports;
     const node = this.#node;
     if (node.kind === 'duplicate') {
-      const item = inputs[0]!.pop();
+      const item = required(inputs[0]).pop();
       for (const put of outputs) put?.(copyValue(item));
     } else if (node.kind === 'splitter') {
       node.weights.forEach((weight, port) => {
-        for (let i = 0; i < weight; ++i) outputs[port]!(inputs[0]!.pop());
+        for (let i = 0; i < weight; ++i) required(outputs[port])(required(inputs[0]).pop());
       });
     } else if (node.kind === 'joiner') {
       node.weights.forEach((weight, port) => {
-        for (let i = 0; i < weight; ++i) outputs[0]!(inputs[port]!.pop());
+        for (let i = 0; i < weight; ++i) required(outputs[0])(required(inputs[port]).pop());
       });
-    } else outputs[0]!(inputs[0]!.pop());
+    } else required(outputs[0])(required(inputs[0]).pop());
   }
 }
 
@@ -167,7 +168,7 @@ export function compileFilter(code: FilterCode, budget: Budget): CompiledFilter 
     return [name, (m: Machine, args: readonly Value[]) => {
       const outer = m.frame;
       m.frame = new Array<Value>(callable.frameSize).fill(0);
-      callable.slots.forEach((slot, i) => { m.frame[slot] = args[i]!; });
+      callable.slots.forEach((slot, i) => { m.frame[slot] = required(args[i]); });
       callable.body(m);
       m.frame = outer;
     }] as const;
@@ -264,7 +265,7 @@ export class FilterActor implements Actor, Tape {
     if (this.#popped >= most) throw new Fault('S5004', `more than ${most} items are popped, but pop ${most} is declared`, span);
     this.#require(1);
     ++this.#popped;
-    return this.#ports.inputs[0]!.pop();
+    return required(this.#ports.inputs[0]).pop();
   }
 
   peek(index: number, span: Span | undefined): Value {
@@ -275,12 +276,12 @@ export class FilterActor implements Actor, Tape {
         'S5005', `peek(${index}) after ${this.#popped} pops looks at item ${this.#popped + index}, but peek ${most} is declared`, span);
     }
     this.#require(index + 1);
-    return this.#ports.inputs[0]!.peek(index);
+    return required(this.#ports.inputs[0]).peek(index);
   }
 
   /** Static rates were met before the firing; dynamic ones are met on the way. */
   #require(count: number): void {
-    const input = this.#ports.inputs[0]!;
+    const input = required(this.#ports.inputs[0]);
     if (this.#popped + count > this.#reach) this.#reach = this.#popped + count;
     if (input.length < count && !this.#ports.demand(0, count)) throw new EndOfInput();
   }
@@ -289,6 +290,6 @@ export class FilterActor implements Actor, Tape {
     const most = this.#rates.dynamic?.push?.[1] ?? this.#rates.push;
     if (this.#pushed >= most) throw new Fault('S5004', `more than ${most} items are pushed, but push ${most} is declared`, span);
     ++this.#pushed;
-    this.#ports.outputs[0]!(value);
+    required(this.#ports.outputs[0])(value);
   }
 }

@@ -1,4 +1,5 @@
 // Operators, conversions and functions of mathematics on scalars and vectors, exactly as lib/stream/ir.ts says.
+import { required } from '../../core/known.ts';
 import type { IrBinary, MathName, ScalarName, VectorName } from '../ir.ts';
 
 export type Binary = (a: number, b: number) => number;
@@ -77,7 +78,7 @@ function roundHalfEven(a: number): number {
 const functions: Partial<Record<MathName, (...args: number[]) => number>> = {
   abs: Math.abs, acos: Math.acos, asin: Math.asin, atan: Math.atan, atan2: Math.atan2, ceil: Math.ceil, cos: Math.cos, cosh: Math.cosh,
   exp: Math.exp, floor: Math.floor, log: Math.log, log10: Math.log10, max: Math.max, min: Math.min, pow: Math.pow, rint: roundHalfEven,
-  round: (a) => Math.floor(a! + 0.5), sin: Math.sin, sinh: Math.sinh, sqrt: Math.sqrt, tan: Math.tan, tanh: Math.tanh,
+  round: (a: number) => Math.floor(a + 0.5), sin: Math.sin, sinh: Math.sinh, sqrt: Math.sqrt, tan: Math.tan, tanh: Math.tanh,
 };
 
 /** The function of mathematics on scalars of a type; undefined where there is none (`random` and those of complex numbers). */
@@ -87,23 +88,29 @@ export function mathOf(name: MathName, operands: ScalarName): ((...args: number[
   if (operands === 'double') return f;
   if (operands === 'float') return (...args) => Math.fround(f(...args));
   if (operands !== 'int') return undefined;
-  if (name === 'abs') return (a) => (a! < 0 ? -a! | 0 : a!);
+  if (name === 'abs') return (a: number) => (a < 0 ? -a | 0 : a);
   return name === 'max' || name === 'min' ? f : undefined;
+}
+
+/** Real and imaginary part. */
+function partsOf(z: Float32Array): readonly [number, number] {
+  return [required(z[0]), required(z[1])];
 }
 
 /** The operator on two vectors of one type: by parts; products and quotients of complex numbers in the usual form, each step rounded. */
 export function vectorBinary(operator: IrBinary, name: VectorName, a: Float32Array, b: Float32Array): Float32Array | undefined {
   const f = Math.fround;
   if (name === 'complex' && operator === '*') {
-    return Float32Array.of(f(a[0]! * b[0]!) - f(a[1]! * b[1]!), f(a[0]! * b[1]!) + f(a[1]! * b[0]!));
+    const [[p, q], [r, s]] = [partsOf(a), partsOf(b)];
+    return Float32Array.of(f(p * r) - f(q * s), f(p * s) + f(q * r));
   }
   if (name === 'complex' && operator === '/') {
-    const norm = f(f(b[0]! * b[0]!) + f(b[1]! * b[1]!));
-    return Float32Array.of(
-      f(f(a[0]! * b[0]!) + f(a[1]! * b[1]!)) / norm, f(f(a[1]! * b[0]!) - f(a[0]! * b[1]!)) / norm);
+    const [[p, q], [r, s]] = [partsOf(a), partsOf(b)];
+    const norm = f(f(r * r) + f(s * s));
+    return Float32Array.of(f(f(p * r) + f(q * s)) / norm, f(f(q * r) - f(p * s)) / norm);
   }
   const part = '+-*/'.includes(operator) ? floats[operator] : undefined;
-  return part === undefined ? undefined : a.map((x, i) => part(x, b[i]!));
+  return part === undefined ? undefined : a.map((x, i) => part(x, required(b[i])));
 }
 
 const f = Math.fround;
@@ -126,7 +133,7 @@ function squareRoot(re: number, im: number): [number, number] {
 
 /** A function of a complex number: a number for `abs` and `arg`, else a complex number; undefined where there is none. */
 export function complexMath(name: MathName, z: Float32Array): number | Float32Array | undefined {
-  const [re, im] = [z[0]!, z[1]!];
+  const [re, im] = partsOf(z);
   if (name === 'abs') return f(Math.sqrt(re * re + im * im));
   if (name === 'arg') return f(Math.atan2(im, re));
   const g = complexFunctions[name];

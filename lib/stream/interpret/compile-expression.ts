@@ -1,4 +1,5 @@
 // Expressions of the intermediate representation as closures.
+import { required } from '../../core/known.ts';
 import type { Span } from '../ast.ts';
 import type { ConstantData, IrBinary, IrExpression, IrType } from '../ir.ts';
 import { binaryOf, complexMath, conversionOf, mathOf, unaryOf, vectorBinary } from './arithmetic.ts';
@@ -51,21 +52,21 @@ export function compileExpression(places: Places, e: IrExpression): Evaluate {
     }
     case 'variable': {
       const slot = places.slot(e.variable);
-      return (m) => m.frame[slot]!;
+      return (m) => required(m.frame[slot]);
     }
     case 'state': {
       const slot = places.machine.fieldSlot(e.variable);
-      return (m) => m.fields[slot]!;
+      return (m) => required(m.fields[slot]);
     }
     case 'element': return element(places, e);
     case 'field': {
       const object = compileExpression(places, e.object);
       const index = fieldIndex(e.object.type, e.field);
-      return (m) => (object(m) as Value[])[index]!;
+      return (m) => required((object(m) as Value[])[index]);
     }
     case 'part': {
       const vector = compileExpression(places, e.vector);
-      return (m) => (vector(m) as Float32Array)[e.part]!;
+      return (m) => required((vector(m) as Float32Array)[e.part]);
     }
     case 'compose': {
       const parts = e.parts.map((part) => compileExpression(places, part));
@@ -73,10 +74,10 @@ export function compileExpression(places: Places, e: IrExpression): Evaluate {
     }
     case 'call': return call(places, e);
     case 'math': return math(places, e);
-    case 'pop': return (m) => m.tape!.pop(e.span);
+    case 'pop': return (m) => required(m.tape).pop(e.span);
     case 'peek': {
       const index = compileExpression(places, e.index);
-      return (m) => m.tape!.peek(index(m) as number, e.span);
+      return (m) => required(m.tape).peek(index(m) as number, e.span);
     }
     case 'iter': return (m) => m.iteration | 0;
     case 'unary': return unary(places, e);
@@ -98,7 +99,7 @@ function element(places: Places, e: Extract<IrExpression, { kind: 'element' }>):
     const row = array(m) as Value[];
     const at = index(m) as number;
     if (at < 0 || at >= length) throw outside(at, length, e.span);
-    return row[at]!;
+    return required(row[at]);
   };
 }
 
@@ -108,7 +109,7 @@ function call(places: Places, e: Extract<IrExpression, { kind: 'call' }>): Evalu
   const result = e.type;
   return (m) => {
     const frame = new Array<Value>(callable.frameSize).fill(0);
-    for (let i = 0; i < args.length; ++i) frame[callable.slots[i]!] = args[i]!(m);
+    for (let i = 0; i < args.length; ++i) frame[required(callable.slots[i])] = required(args[i])(m);
     const outer = m.frame;
     m.charge(4, e.span);
     m.enter(callable.frameBytes, e.span);
@@ -134,9 +135,9 @@ function math(places: Places, e: Extract<IrExpression, { kind: 'math' }>): Evalu
     const range = args[0];
     return (m) => random(m, range === undefined ? undefined : range(m) as number, e.span);
   }
-  const first = e.args[0]!.type;
+  const first = required(e.args[0]).type;
   const [a, b] = args as [Evaluate, Evaluate | undefined];
-  if (first.kind === 'vector') return (m) => complexMath(e.name, a(m) as Float32Array)!;
+  if (first.kind === 'vector') return (m) => required(complexMath(e.name, a(m) as Float32Array));
   const f = first.kind === 'scalar' ? mathOf(e.name, first.name) : undefined;
   if (f === undefined) throw new Error(`${e.name} has no meaning for these operands`);
   return b === undefined ? (m) => f(a(m) as number) : (m) => f(a(m) as number, b(m) as number);
@@ -166,7 +167,7 @@ function binary(places: Places, e: Extract<IrExpression, { kind: 'binary' }>): E
   if (e.type.kind === 'vector') {
     const left = mayWrite(e.right) ? owned(places, e.left) : compileExpression(places, e.left);
     const { name } = e.type;
-    return (m) => vectorBinary(e.operator, name, left(m) as Float32Array, right(m) as Float32Array)!;
+    return (m) => required(vectorBinary(e.operator, name, left(m) as Float32Array, right(m) as Float32Array));
   }
   const left = compileExpression(places, e.left);
   if (e.operator === '&&') return (m) => (left(m) !== 0 && right(m) !== 0 ? 1 : 0);

@@ -1,4 +1,5 @@
 // Statements and functions of the intermediate representation as closures.
+import { required } from '../../core/known.ts';
 import type { IrExpression, IrFunction, IrPlace, IrStatement, IrType, Variable } from '../ir.ts';
 import { compileExpression, fieldIndex, outside, owned } from './compile-expression.ts';
 import { Flow, type Callable, type Evaluate, type Execute, type Machine, type Places } from './machine.ts';
@@ -79,7 +80,7 @@ export class Compiler implements Places {
       case 'push': {
         const value = owned(this, statement.value);
         return (m) => {
-          m.tape!.push(value(m), statement.span);
+          required(m.tape).push(value(m), statement.span);
           return Flow.normal;
         };
       }
@@ -115,7 +116,7 @@ export class Compiler implements Places {
 
   #block(statements: readonly IrStatement[]): Execute {
     const parts = statements.map((statement) => this.statement(statement));
-    if (parts.length === 1) return parts[0]!;
+    if (parts.length === 1) return required(parts[0]);
     return (m) => {
       for (const part of parts) {
         const flow = part(m);

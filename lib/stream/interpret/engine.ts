@@ -1,5 +1,6 @@
 // Fires the nodes of a graph by demand: a node fires when it can and its items are wanted. Which items come out does not depend on the
 // order.
+import { elementAt, lastOf, required } from '../../core/known.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { FilterCode, IrType } from '../ir.ts';
 import { compileFilter, EndOfInput, FilterActor, Mover, Reader, Writer, type Actor, type CompiledFilter, type Ports } from './actors.ts';
@@ -74,9 +75,9 @@ export class Engine {
       throw runError(graph, new Fault('S5011', `there is no file '${path}'`, undefined, { hint }), '', 0);
     }
     this.#mail = this.#guard(-1, () => new Mail(graph, {
-      firings: (id) => this.actors[id]!.firings, need: (id, port) => this.actors[id]!.need(port),
-      reach: (id, port) => this.actors[id]!.reach(port), popped: (channel) => this.#channels[channel]!.popped,
-      standing: (channel) => this.#channels[channel]!.length, wants: (id, upstream) => this.#wants(id, upstream),
+      firings: (id) => elementAt(this.actors, id).firings, need: (id, port) => elementAt(this.actors, id).need(port),
+      reach: (id, port) => elementAt(this.actors, id).reach(port), popped: (channel) => elementAt(this.#channels, channel).popped,
+      standing: (channel) => elementAt(this.#channels, channel).length, wants: (id, upstream) => this.#wants(id, upstream),
     }));
     const compiled = new Map<FilterCode, CompiledFilter>();
     this.actors = graph.nodes.map((node) => this.#actor(node.id, compiled));
@@ -92,7 +93,7 @@ export class Engine {
   }
 
   #actor(id: number, compiled: Map<FilterCode, CompiledFilter>): Actor {
-    const node = this.graph.nodes[id]!;
+    const node = elementAt(this.graph.nodes, id);
     const ports = this.#ports(id);
     switch (node.kind) {
       case 'filter': {
@@ -100,7 +101,7 @@ export class Engine {
         if (code === undefined) compiled.set(node.code, code = compileFilter(node.code, this.#budget));
         return new FilterActor(code, ports, {
           budget: this.#budget, seed: (this.#options.seed + id) | 0, print: (text) => this.#print(id, text),
-          send: (message, args) => this.#mail.send(id, this.actors[id]!.firings + 1, message, args),
+          send: (message, args) => this.#mail.send(id, elementAt(this.actors, id).firings + 1, message, args),
         });
       }
       case 'reader': {
@@ -109,13 +110,13 @@ export class Engine {
         if (bytes === undefined) throw runError(this.graph, new Fault(
           'S5011', `there is no file '${path}'`, undefined, { hint: 'give it under `files`' }), node.name, 0);
         const type = this.#typeOf(id, 'output');
-        return this.#guard(id, () => new Reader(decodeFile(bytes, type, path), type, ports.outputs[0]!));
+        return this.#guard(id, () => new Reader(decodeFile(bytes, type, path), type, required(ports.outputs[0])));
       }
       case 'writer': {
         const file = { type: this.#typeOf(id, 'input'), numbers: [] as number[] };
         this.#written.set(node.file.path, file);
         const { output } = this.graph;
-        return new Writer(ports.inputs[0]!, (item) => {
+        return new Writer(required(ports.inputs[0]), (item) => {
           this.#keep(item, file.numbers);
           if (output === undefined) ++this.items;
         });
@@ -125,9 +126,9 @@ export class Engine {
   }
 
   #typeOf(id: number, side: 'input' | 'output'): IrType {
-    const node = this.graph.nodes[id]!;
+    const node = elementAt(this.graph.nodes, id);
     const channel = (side === 'input' ? node.inputs : node.outputs)[0];
-    return channel === undefined ? this.graph[side]!.type : this.graph.channels[channel]!.type;
+    return channel === undefined ? required(this.graph[side]).type : elementAt(this.graph.channels, channel).type;
   }
 
   /** Adds the scalars of an item that has come out. */
@@ -145,11 +146,11 @@ export class Engine {
 
   #print(node: number, text: string): void {
     if (++this.#prints > mostPrinted) throw new Fault('S5009', `the program prints more than ${mostPrinted} values`, undefined);
-    this.#printout.add(node, this.actors[node]!.firings, text);
+    this.#printout.add(node, elementAt(this.actors, node).firings, text);
   }
 
   #ports(id: number): Ports {
-    const node = this.graph.nodes[id]!;
+    const node = elementAt(this.graph.nodes, id);
     const { input, output } = this.graph;
     const { tap } = this.#options;
     const inputs = node.inputs.map((channel, port) => (channel === undefined
@@ -157,7 +158,7 @@ export class Engine {
     const outputs = node.outputs.map((channel, port) => {
       if (channel !== undefined) return (item: Value) => {
         tap?.(channel, item);
-        this.#channels[channel]!.push(item);
+        elementAt(this.#channels, channel).push(item);
       };
       if (output?.node !== id || port !== 0) return undefined;
       return (item: Value) => {
@@ -170,13 +171,13 @@ export class Engine {
 
   /** Fires what is upstream of a port until `count` items stand on it. */
   #demand(id: number, port: number, count: number): boolean {
-    const channel = this.graph.nodes[id]!.inputs[port];
+    const channel = elementAt(this.graph.nodes, id).inputs[port];
     const fifo = channel === undefined ? this.#external : this.#channels[channel];
     if (fifo === undefined || channel === undefined) return fifo !== undefined && fifo.length >= count;
-    const { from, fromPort } = this.graph.channels[channel]!;
+    const { from, fromPort } = elementAt(this.graph.channels, channel);
     this.#asked.set(id, count);
     const isThere = (): boolean => fifo.length >= count;
-    while (!isThere()) if (!this.actors[from]!.gives(fromPort) || !this.fire(from, isThere)) return false;
+    while (!isThere()) if (!elementAt(this.actors, from).gives(fromPort) || !this.fire(from, isThere)) return false;
     this.#asked.delete(id);
     return true;
   }
@@ -186,12 +187,12 @@ export class Engine {
     const seen = new Set([node]);
     for (const id of seen) {
       if (id === upstream) return true;
-      const actor = this.actors[id]!;
-      this.graph.nodes[id]!.inputs.forEach((channel, port) => {
+      const actor = elementAt(this.actors, id);
+      elementAt(this.graph.nodes, id).inputs.forEach((channel, port) => {
         if (channel === undefined) return;
         const needed = actor.isBusy ? this.#asked.get(id) ?? 0 : actor.need(port);
-        const { from } = this.graph.channels[channel]!;
-        if (this.#channels[channel]!.length - this.actors[from]!.unfinished < needed) seen.add(from);
+        const { from } = elementAt(this.graph.channels, channel);
+        if (elementAt(this.#channels, channel).length - elementAt(this.actors, from).unfinished < needed) seen.add(from);
       });
     }
     return false;
@@ -199,8 +200,8 @@ export class Engine {
 
   /** The first input of a node that holds too little for its next firing. */
   #missing(id: number): number | undefined {
-    const node = this.graph.nodes[id]!;
-    const actor = this.actors[id]!;
+    const node = elementAt(this.graph.nodes, id);
+    const actor = elementAt(this.actors, id);
     for (let port = 0; port < node.inputs.length; ++port) {
       const channel = node.inputs[port];
       const fifo = channel === undefined ? (this.graph.input?.node === id && port === 0 ? this.#external : undefined)
@@ -223,13 +224,13 @@ export class Engine {
     const giveUp = (): boolean => {
       const from = guards.pop();
       if (from === undefined) return false;
-      this.#over.add(stack[from]!);
+      this.#over.add(elementAt(stack, from));
       for (const id of stack.splice(from)) waiting.delete(id);
       return true;
     };
     while (stack.length > 0) {
-      const id = stack.at(-1)!;
-      if (this.actors[id]!.isBusy) {
+      const id = lastOf(stack);
+      if (elementAt(this.actors, id).isBusy) {
         if (!this.#stuck.has(id)) throw this.#entangled(stack, guards.at(-1));
         if (giveUp()) continue;
         return false;
@@ -264,7 +265,7 @@ export class Engine {
         if (from !== undefined && guards.length === 0) throw this.#deadlock(stack.slice(stack.indexOf(from)));
         const place = from === undefined ? Infinity : stack.indexOf(from);
         const guard = guards.find((each) => each > place);
-        if (guard !== undefined) this.#guard(id, () => { throw this.#mail.impossible(stack[guard]!, stack[guard - 1]!); });
+        if (guard !== undefined) this.#impossible(id, stack, guard);
         if (giveUp()) continue;
         return false;
       }
@@ -274,38 +275,45 @@ export class Engine {
     return true;
   }
 
+  #impossible(id: number, stack: readonly number[], guard: number): void {
+    this.#guard(id, () => { throw this.#mail.impossible(elementAt(stack, guard), elementAt(stack, guard - 1)); });
+  }
+
   /** The error of a node that is wanted in the middle of its firing; `guard`: the last place of one that may send a message. */
   #entangled(stack: readonly number[], guard: number | undefined): Error {
-    if (guard === undefined) return this.#deadlock([stack.at(-1)!, ...stack.slice(0, -1)]);
-    const [receiver, sender] = [stack[guard - 1]!, stack[guard]!];
-    return runError(this.graph, this.#mail.impossible(sender, receiver), this.graph.nodes[receiver]!.name, this.actors[receiver]!.firings);
+    if (guard === undefined) return this.#deadlock([lastOf(stack), ...stack.slice(0, -1)]);
+    const [receiver, sender] = [elementAt(stack, guard - 1), elementAt(stack, guard)];
+    const { name } = elementAt(this.graph.nodes, receiver);
+    return runError(this.graph, this.#mail.impossible(sender, receiver), name, elementAt(this.actors, receiver).firings);
   }
 
   /** The error of nodes that wait for each other, each for the next. */
   #deadlock(cycle: readonly number[]): Error {
-    const wanted = cycle.map((id, i): Wanted => {
+    const nodes = cycle.map((id) => elementAt(this.graph.nodes, id));
+    const wanted = nodes.map(({ id, name, inputs }, i): Wanted => {
       const port = this.#missing(id) ?? 0;
-      const channel = this.graph.nodes[id]!.inputs[port];
+      const channel = inputs[port];
       return {
-        name: this.graph.nodes[id]!.name, of: this.graph.nodes[cycle[(i + 1) % cycle.length]!]!.name,
-        needed: Math.max(1, this.actors[id]!.need(port)), held: channel === undefined ? 0 : this.#channels[channel]!.length,
+        name, of: elementAt(nodes, (i + 1) % nodes.length).name,
+        needed: Math.max(1, elementAt(this.actors, id).need(port)),
+        held: channel === undefined ? 0 : elementAt(this.#channels, channel).length,
       };
     });
-    const filter = cycle.map((id) => this.graph.nodes[id]!).find((node) => node.kind === 'filter');
+    const filter = nodes.find((node) => node.kind === 'filter');
     const fault = new Fault('S5015', deadlockText(wanted), filter?.kind === 'filter' ? filter.code.span : undefined);
     return runError(this.graph, fault, '', 0);
   }
 
   /** The node that can give what an input lacks. */
   #source(id: number, port: number): number | undefined {
-    const channel = this.graph.nodes[id]!.inputs[port];
+    const channel = elementAt(this.graph.nodes, id).inputs[port];
     if (channel === undefined) return undefined;
-    const { from, fromPort } = this.graph.channels[channel]!;
-    return this.actors[from]!.gives(fromPort) ? from : undefined;
+    const { from, fromPort } = elementAt(this.graph.channels, channel);
+    return elementAt(this.actors, from).gives(fromPort) ? from : undefined;
   }
 
   #fireOne(id: number): boolean {
-    const actor = this.actors[id]!;
+    const actor = elementAt(this.actors, id);
     if (--this.#firings < 0) throw runError(this.graph, new Fault('S5007', 'the run takes more firings than the limit allows', undefined,
       { hint: limitHint('firings') }),
       '', 0);
@@ -363,38 +371,4 @@ export function firstLines(printed: string, count: number): string {
   let end = 0;
   for (let i = 0; i < count && end < printed.length; ++i) end = (printed.indexOf('\n', end) + 1) || printed.length;
   return printed.slice(0, end);
-}
-
-/** Nodes whose firings make steady states: sinks, and all that no sink pulls. */
-export function countedNodes(graph: StreamGraph): number[] {
-  return sinksOf(graph, true);
-}
-
-/**
- * Nodes that pull everything else: those without outputs, the one at the open output, and one (or each, with `isEach`) of each loop that
- * leads
- * nowhere.
- */
-export function sinksOf(graph: StreamGraph, isEach = false): number[] {
-  const sinks: number[] = [];
-  const reached = new Set<number>();
-  const reach = (start: number): void => {
-    const stack = [start];
-    while (stack.length > 0) {
-      const id = stack.pop()!;
-      if (reached.has(id)) continue;
-      reached.add(id);
-      for (const channel of graph.nodes[id]!.inputs) if (channel !== undefined) stack.push(graph.channels[channel]!.from);
-    }
-  };
-  const add = (id: number): void => {
-    sinks.push(id);
-    reach(id);
-  };
-  if (graph.output !== undefined) add(graph.output.node);
-  for (const node of graph.nodes) if (node.id !== graph.output?.node && node.outputs.every((channel) => channel === undefined)) add(
-    node.id);
-  if (isEach) sinks.push(...graph.nodes.flatMap(({ id }) => (reached.has(id) ? [] : [id])));
-  else for (const node of graph.nodes) if (!reached.has(node.id)) add(node.id);
-  return sinks;
 }

@@ -1,5 +1,6 @@
 // Errors of running programs.
 import { WarploomError } from '../../core/errors.ts';
+import { elementAt } from '../../core/known.ts';
 import { formatDiagnostic, Reporter, type Diagnostic } from '../diagnostics.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { Fault } from './fault.ts';
@@ -27,7 +28,7 @@ export function runError(graph: StreamGraph, fault: Fault, node: string, firing:
   const reporter = new Reporter(files);
   const message = node === '' ? fault.message : `${fault.message} (in ${node}, firing ${firing})`;
   reporter.report({ code: fault.code, severity: 'error', message, hint: fault.hint }, fault.span ?? { file: 0, start: 0, end: 0 });
-  const diagnostic = reporter.finish()[0]!;
+  const diagnostic = elementAt(reporter.finish(), 0);
   const text = fault.span === undefined || files.length === 0 ? `${fault.code}: ${message}` : formatDiagnostic(diagnostic, { files });
   return new StreamRunError(text, { diagnostic, node, firing });
 }

@@ -1,4 +1,5 @@
 // A queue of items, counted against a limit of memory.
+import { required } from '../../core/known.ts';
 import { Fault } from './fault.ts';
 import type { Value } from './values.ts';
 
@@ -33,11 +34,11 @@ export class Fifo {
 
   /** The item `index` places behind the first. */
   peek(index: number): Value {
-    return this.#items[this.#head + index]!;
+    return required(this.#items[this.#head + index]);
   }
 
   pop(): Value {
-    const item = this.#items[this.#head]!;
+    const item = required(this.#items[this.#head]);
     this.#meter.bytes += this.#itemBytes;
     ++this.popped;
     this.#items[this.#head++] = 0;

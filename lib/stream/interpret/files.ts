@@ -1,4 +1,5 @@
 // Files as programs read and write them: 32-bit words, little end first (doubles: 64 bits); bits packed 32 to a word, lowest first.
+import { elementAt } from '../../core/known.ts';
 import type { IrType, ScalarName } from '../ir.ts';
 import { Fault } from './fault.ts';
 import { isScalar, vectorSizes } from './values.ts';
@@ -30,7 +31,7 @@ export function decodeFile(bytes: Uint8Array, type: IrType, path: string): Float
   const numbers = new Float64Array(Math.floor(bytes.length / itemBytes) * parts.length);
   let at = 0;
   for (let i = 0; i < numbers.length; ++i) {
-    const part = parts[i % parts.length]!;
+    const part = elementAt(parts, i % parts.length);
     numbers[i] = part === 'double' ? view.getFloat64(at, true) : part === 'float' ? view.getFloat32(at, true)
       : wordOf(part, view.getInt32(at, true));
     at += width(part);
@@ -53,19 +54,19 @@ export function encodeFile(numbers: ArrayLike<number>, type: IrType): Uint8Array
     const words = new DataView(new ArrayBuffer(Math.ceil(numbers.length / 32) * 4));
     for (let i = 0; i < numbers.length; ++i) {
       const at = (i >> 5) * 4;
-      words.setUint32(at, (words.getUint32(at, true) | (numbers[i]! << (i & 31))) >>> 0, true);
+      words.setUint32(at, (words.getUint32(at, true) | (elementAt(numbers, i) << (i & 31))) >>> 0, true);
     }
     return new Uint8Array(words.buffer);
   }
   const parts = scalarsOf(type);
-  const size = Array.from(numbers, (_, i) => width(parts[i % parts.length]!)).reduce((sum, each) => sum + each, 0);
+  const size = Array.from(numbers, (_, i) => width(elementAt(parts, i % parts.length))).reduce((sum, each) => sum + each, 0);
   const view = new DataView(new ArrayBuffer(size));
   let at = 0;
   for (let i = 0; i < numbers.length; ++i) {
-    const part = parts[i % parts.length]!;
-    if (part === 'double') view.setFloat64(at, numbers[i]!, true);
-    else if (part === 'float') view.setFloat32(at, numbers[i]!, true);
-    else view.setInt32(at, numbers[i]!, true);
+    const part = elementAt(parts, i % parts.length);
+    if (part === 'double') view.setFloat64(at, elementAt(numbers, i), true);
+    else if (part === 'float') view.setFloat32(at, elementAt(numbers, i), true);
+    else view.setInt32(at, elementAt(numbers, i), true);
     at += width(part);
   }
   return new Uint8Array(view.buffer);

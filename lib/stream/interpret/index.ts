@@ -1,13 +1,15 @@
 // The interpreter: the slow, obvious meaning of a program. Every other way to run one is checked against it.
 import { refusal } from '../../core/errors.ts';
+import { elementAt, required } from '../../core/known.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { FilterCode } from '../ir.ts';
 import { repetitions } from '../schedule/balance.ts';
 import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
-import { countedNodes, countsLines, Engine, firstLines, sinksOf, type EngineOptions } from './engine.ts';
+import { countsLines, Engine, firstLines, type EngineOptions } from './engine.ts';
 import { apart, NoWorker } from '../apart/index.ts';
 import { defaultRunLimits } from './limits.ts';
+import { countedNodes, sinksOf } from './sinks.ts';
 import { flatten, scalarCount, type Value } from './values.ts';
 import { requireProgramGraph, withGraph } from '../require.ts';
 import { timeOver, within } from '../stop.ts';
@@ -49,7 +51,7 @@ function* firings(engine: Engine, options: InterpretOptions): Generator<void, bo
   const alive = counted.map(() => true);
   for (let i = 1; iterations === undefined ? alive.includes(true) : i <= iterations; ++i) {
     for (const [at, node] of counted.entries()) {
-      while (engine.actors[node]!.firings < i * (rates?.[node] ?? 1) && alive[at]!) {
+      while (elementAt(engine.actors, node).firings < i * (rates?.[node] ?? 1) && elementAt(alive, at)) {
         alive[at] = engine.fire(node);
         yield;
       }
@@ -101,7 +103,7 @@ function resultOf(engine: Engine, options: InterpretOptions, exhausted: boolean)
     engine.output.length, options.items * scalarCount(output.type));
   const isCut = options.items !== undefined && countsLines(engine.graph);
   return {
-    output: engine.output, printed: isCut ? firstLines(engine.printed, options.items!) : engine.printed,
+    output: engine.output, printed: isCut ? firstLines(engine.printed, required(options.items)) : engine.printed,
     firings: engine.actors.map((actor) => actor.firings), files: engine.files(), exhausted,
   };
 }
@@ -129,7 +131,7 @@ function interpretAll(graph: StreamGraph, options: InterpretOptions): Interpreta
 function recorder(graph: StreamGraph, most: number) {
   const recorded: number[][] = graph.channels.map(() => []);
   const tap = (channel: number, item: Value): void => {
-    if (recorded[channel]!.length < most) flatten(item, recorded[channel]!);
+    if (elementAt(recorded, channel).length < most) flatten(item, elementAt(recorded, channel));
   };
   return { recorded, tap };
 }

@@ -12,6 +12,7 @@
 // from what has been fired (trace.ts): downstream, S(m) of a firing that is about to begin, for a receiver of dynamic rates by the items
 // that it needs at least; upstream, the receiver fires only where the sender's next firing cannot do without it, so that its count when
 // the sender's firing n + k is over is S(n + k).
+import { elementAt, required } from '../../core/known.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { IrStatement } from '../ir.ts';
 import { Fault } from './fault.ts';
@@ -74,7 +75,7 @@ const latencyOf = ({ low, high }: Message): number | undefined => high ?? low;
 
 function messagesOf(graph: StreamGraph, node: number): Message[] {
   const found: Message[] = [];
-  const made = graph.nodes[node]!;
+  const made = elementAt(graph.nodes, node);
   if (made.kind !== 'filter') return found;
   for (const body of bodiesOf(made.code)) {
     eachStatement(body, (s) => { if (s.kind === 'message') found.push(s); });
@@ -113,11 +114,11 @@ export class Mail {
       if (route === undefined) {
         const way = latency === undefined ? undefined : this.#way(sender, receiver, message);
         route = { sender, receiver, least: Infinity, way };
-        this.#routes[sender]!.push(route);
-        if (receiver !== sender) this.#routes[receiver]!.push(route);
+        elementAt(this.#routes, sender).push(route);
+        if (receiver !== sender) elementAt(this.#routes, receiver).push(route);
       }
       if (latency === undefined) continue;
-      if (!route.way!.isDownstream && latency < 0) {
+      if (!required(route.way).isDownstream && latency < 0) {
         throw new Fault('S5013', `${this.#words(sender, message, receiver)} cannot arrive with latency ${latency}: ` +
           'the firings that it should come before are over', message.span,
         { hint: 'messages against the stream need a latency of 0 or more' });
@@ -153,22 +154,22 @@ export class Mail {
   }
 
   #route(sender: number, receiver: number, isTimed: boolean): Route | undefined {
-    return this.#routes[sender]!.find((each) => each.sender === sender && each.receiver === receiver &&
+    return elementAt(this.#routes, sender).find((each) => each.sender === sender && each.receiver === receiver &&
       (each.way !== undefined) === isTimed);
   }
 
   #words(sender: number, message: Message, receiver: number): string {
     const { nodes } = this.#graph;
-    return `the message ${message.handler.replace(/_\d*$/, '')} of ${nodes[sender]!.name} to ${nodes[receiver]!.name}`;
+    return `the message ${message.handler.replace(/_\d*$/, '')} of ${elementAt(nodes, sender).name} to ${elementAt(nodes, receiver).name}`;
   }
 
   /** Keeps a message that `sender` sends in its n-th firing (from 1) for all receivers of its portal. */
   send(sender: number, n: number, message: Message, args: readonly Value[]): void {
     const latency = latencyOf(message);
     for (const receiver of this.#receivers.get(message.portal) ?? []) {
-      const route = this.#route(sender, receiver, latency !== undefined)!;
+      const route = required(this.#route(sender, receiver, latency !== undefined));
       const isDue = route.way?.due(n + (latency ?? 0)) ?? (() => true);
-      this.#letters[receiver]!.push({ handler: message.handler, args, isDue });
+      elementAt(this.#letters, receiver).push({ handler: message.handler, args, isDue });
     }
   }
 
@@ -184,7 +185,7 @@ export class Mail {
 
   /** Messages that arrive before firing `m` (from 1) of a node, taken out. */
   arriving(node: number, m: number): readonly Letter[] {
-    const letters = this.#letters[node]!;
+    const letters = elementAt(this.#letters, node);
     if (letters.length === 0) return letters;
     const due = letters.filter((letter) => letter.isDue(m));
     if (due.length > 0) this.#letters[node] = letters.filter((letter) => !due.includes(letter));
@@ -194,7 +195,7 @@ export class Mail {
   /** A node that must fire before the next firing of `node`, because it may still send a message for it. */
   awaited(node: number, isOver: (sender: number) => boolean): number | undefined {
     const m = this.#nodes.firings(node) + 1;
-    for (const { sender, receiver, way, least } of this.#routes[node]!) {
+    for (const { sender, receiver, way, least } of elementAt(this.#routes, node)) {
       if (receiver !== node || sender === node || way === undefined || isOver(sender)) continue;
       if (!way.mayGo(m, this.#nodes.firings(sender), least)) return sender;
     }
@@ -203,10 +204,10 @@ export class Mail {
 
   /** The error of a node that waits for a message for which its sender waits. */
   impossible(sender: number, receiver: number): Fault {
-    const { least, way } = this.#route(sender, receiver, true)!;
-    const message = messagesOf(this.#graph, sender).find((each) => latencyOf(each) === least)!;
-    const names = [sender, receiver].map((id) => this.#graph.nodes[id]!.name);
-    if (!way!.isDownstream) names.reverse();
+    const { least, way } = required(this.#route(sender, receiver, true));
+    const message = required(messagesOf(this.#graph, sender).find((each) => latencyOf(each) === least));
+    const names = [sender, receiver].map((id) => elementAt(this.#graph.nodes, id).name);
+    if (!required(way).isDownstream) names.reverse();
     return new Fault('S5013', `${this.#words(sender, message, receiver)} cannot arrive with latency ${least}: ` +
       `${names.join(' and ')} wait for each other`, message.span, { hint: 'give it a larger latency' });
   }

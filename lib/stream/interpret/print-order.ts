@@ -2,6 +2,7 @@
 // same for all: by steady states, what comes before the first one first; in each by nodes, in the order in which channels lead forward; of
 // each node by firings. Programs without a steady state (dynamic rates, rates that do not balance) are run by the interpreter alone, in its
 // own order.
+import { elementAt } from '../../core/known.ts';
 import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import { ScheduleError } from '../schedule/error.ts';
@@ -56,13 +57,13 @@ export class OrderedTexts {
   /** The steady state to which a node's firing (from 0) belongs; -1: before the first. */
   stateOf(node: number, firing: number): number {
     const { initFirings, repetitions } = this.#steady;
-    return firing < initFirings[node]! ? -1 : Math.floor((firing - initFirings[node]!) / repetitions[node]!);
+    return firing < elementAt(initFirings, node) ? -1 : Math.floor((firing - elementAt(initFirings, node)) / elementAt(repetitions, node));
   }
 
   /** Adds what a node prints in a firing (from 0); texts of one firing in their order. */
   add(node: number, firing: number, text: string): void {
     const last = this.#entries.at(-1);
-    const place = this.#places[node]!;
+    const place = elementAt(this.#places, node);
     if (last?.place === place && last.firing === firing) last.text += text;
     else this.#entries.push({ state: this.stateOf(node, firing), place, firing, text });
   }

@@ -2,6 +2,7 @@
 //
 // Each firing is marked with the firings of the upstream node that it could not do without: the most that any item bears which it took or
 // looked at, and no fewer than the firing before it. The items that it pushes bear its mark; what stood on channels at first bears 0.
+import { elementAt, required } from '../../core/known.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { Between, Wavefront } from './wavefront.ts';
 
@@ -49,12 +50,12 @@ export class Trace implements Wavefront {
     this.#down = down;
     this.#tapes = tapes;
     const inside = (ids: readonly (number | undefined)[], end: 'from' | 'to'): Port[] => ids.flatMap((channel, port) =>
-      (channel !== undefined && nodes.has(graph.channels[channel]![end]) ? [{ port, channel }] : []));
+      (channel !== undefined && nodes.has(elementAt(graph.channels, channel)[end]) ? [{ port, channel }] : []));
     for (const id of nodes) {
-      this.#inputs.set(id, inside(graph.nodes[id]!.inputs, 'from'));
-      this.#outputs.set(id, inside(graph.nodes[id]!.outputs, 'to'));
-      for (const { channel } of this.#outputs.get(id)!) {
-        this.#logs.set(channel, { producer: id, ends: [graph.channels[channel]!.initial.length], marks: [0], past: 0 });
+      this.#inputs.set(id, inside(elementAt(graph.nodes, id).inputs, 'from'));
+      this.#outputs.set(id, inside(elementAt(graph.nodes, id).outputs, 'to'));
+      for (const { channel } of required(this.#outputs.get(id))) {
+        this.#logs.set(channel, { producer: id, ends: [elementAt(graph.channels, channel).initial.length], marks: [0], past: 0 });
       }
     }
   }
@@ -62,7 +63,7 @@ export class Trace implements Wavefront {
   /** The highest mark that the downstream node's next firing carries: of what it fired before and of the items it reads. */
   needs(): number {
     const tapes = this.#tapes;
-    return Math.max(this.#marks.get(this.#down) ?? 0, ...this.#inputs.get(this.#down)!.map(({ port, channel }) =>
+    return Math.max(this.#marks.get(this.#down) ?? 0, ...required(this.#inputs.get(this.#down)).map(({ port, channel }) =>
       this.#markOf(channel, tapes.popped(channel), tapes.need(this.#down, port))));
   }
 
@@ -75,28 +76,30 @@ export class Trace implements Wavefront {
     if (!this.#inputs.has(node)) return;
     const mark = this.#firingOf(node, this.#tapes.firings(node));
     this.#marks.set(node, mark);
-    for (const { channel } of this.#outputs.get(node)!) {
-      const log = this.#logs.get(channel)!;
+    for (const { channel } of required(this.#outputs.get(node))) {
+      const log = required(this.#logs.get(channel));
       if (log.marks.at(-1) === mark) log.ends.pop();
       else log.marks.push(mark);
       log.ends.push(this.#tapes.popped(channel) + this.#tapes.standing(channel));
     }
-    for (const { channel } of this.#inputs.get(node)!) this.#forget(this.#logs.get(channel)!, this.#tapes.popped(channel));
+    for (const { channel } of required(this.#inputs.get(node))) {
+      this.#forget(required(this.#logs.get(channel)), this.#tapes.popped(channel));
+    }
   }
 
   /** The mark of the n-th firing of a node, as far as it has come. */
   #firingOf(node: number, n: number): number {
     if (node === this.#up) return n;
     const begun = this.#begun.get(node);
-    return Math.max(this.#marks.get(node) ?? 0, ...this.#inputs.get(node)!.map(({ port, channel }, i) =>
+    return Math.max(this.#marks.get(node) ?? 0, ...required(this.#inputs.get(node)).map(({ port, channel }, i) =>
       this.#markOf(channel, begun?.[i] ?? 0, this.#tapes.reach(node, port))));
   }
 
   /** The mark of the `count`-th item behind the first `from` of a channel. */
   #markOf(channel: number, from: number, count: number): number {
     if (count === 0) return 0;
-    const { producer, ends, marks, past } = this.#logs.get(channel)!;
-    for (let i = past; i < ends.length; ++i) if (ends[i]! >= from + count) return marks[i]!;
+    const { producer, ends, marks, past } = required(this.#logs.get(channel));
+    for (let i = past; i < ends.length; ++i) if (elementAt(ends, i) >= from + count) return elementAt(marks, i);
     // In a loop, items can be taken that a firing pushed which is not over.
     if (this.#asked.has(producer)) return this.#marks.get(producer) ?? 0;
     this.#asked.add(producer);
@@ -106,7 +109,7 @@ export class Trace implements Wavefront {
   }
 
   #forget(log: Log, popped: number): void {
-    while (log.past + 1 < log.ends.length && log.ends[log.past]! < popped) ++log.past;
+    while (log.past + 1 < log.ends.length && elementAt(log.ends, log.past) < popped) ++log.past;
     if (log.past < 1024 || 2 * log.past < log.ends.length) return;
     log.ends = log.ends.slice(log.past);
     log.marks = log.marks.slice(log.past);

@@ -1,4 +1,5 @@
 // Values of a running program: numbers for scalars, typed arrays for rows of scalars and for vectors, plain arrays for everything else.
+import { required } from '../../core/known.ts';
 import type { ConstantData, IrType, ScalarName, VectorName } from '../ir.ts';
 
 /** bit and boolean are 0 or 1. Arrays, vectors and structs are owned by one place: copy before storing. */
@@ -89,9 +90,9 @@ export function copyInto(target: Value, from: Value): void {
   if (target === from || typeof target === 'number' || typeof from === 'number') return;
   if (!Array.isArray(target)) target.set(from as Float64Array);
   else for (let i = 0; i < target.length; ++i) {
-    const part = (from as Value[])[i]!;
+    const part = required((from as Value[])[i]);
     if (typeof part === 'number') target[i] = part;
-    else copyInto(target[i]!, part);
+    else copyInto(required(target[i]), part);
   }
 }
 
@@ -108,7 +109,8 @@ export function unflatten(type: IrType, numbers: ArrayLike<number>, from: { at: 
   const value = zero(type);
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; ++i) {
-      value[i] = unflatten(type.kind === 'struct' ? type.fields[i]!.type : (type as IrType & { kind: 'array' }).element, numbers, from);
+      const part = type.kind === 'struct' ? required(type.fields[i]).type : (type as IrType & { kind: 'array' }).element;
+      value[i] = unflatten(part, numbers, from);
     }
   } else if (typeof value !== 'number') {
     const name = type.kind === 'array' && type.element.kind === 'scalar' ? type.element.name : 'float';
@@ -161,10 +163,10 @@ export function printed(type: IrType, value: Value): string {
     }
     case 'vector': {
       const parts = [...value as Float32Array].map((x) => printed(scalar('float'), x));
-      return type.name === 'complex' ? `${parts[0]}${parts[1]!.startsWith('-') ? '' : '+'}${parts[1]}i` : `(${parts.join(', ')})`;
+      return type.name === 'complex' ? `${parts[0]}${required(parts[1]).startsWith('-') ? '' : '+'}${parts[1]}i` : `(${parts.join(', ')})`;
     }
     case 'array': return `[${Array.from(value as Value[], (part) => printed(type.element, part)).join(', ')}]`;
-    case 'struct': return `{${(value as Value[]).map((part, i) => printed(type.fields[i]!.type, part)).join(', ')}}`;
+    case 'struct': return `{${(value as Value[]).map((part, i) => printed(required(type.fields[i]).type, part)).join(', ')}}`;
     case 'void': return '';
   }
 }

@@ -1,4 +1,5 @@
 // How many firings of one node another needs, counted by rates that do not change.
+import { elementAt, lastOf, required } from '../../core/known.ts';
 import { partToSdf } from '../elaborate/to-sdf.ts';
 import type { StreamGraph } from '../graph.ts';
 import { Marking } from '../schedule/marking.ts';
@@ -23,8 +24,8 @@ function reachedFrom({ nodes, channels }: StreamGraph, start: number, side: 'inp
   const reached = new Set<number>();
   const stack = [start];
   while (stack.length > 0) {
-    for (const channel of nodes[stack.pop()!]![side]) {
-      const next = channel === undefined ? undefined : channels[channel]![side === 'outputs' ? 'to' : 'from'];
+    for (const channel of elementAt(nodes, required(stack.pop()))[side]) {
+      const next = channel === undefined ? undefined : elementAt(channels, channel)[side === 'outputs' ? 'to' : 'from'];
       if (next === undefined || reached.has(next)) continue;
       reached.add(next);
       stack.push(next);
@@ -60,8 +61,8 @@ class Counted implements Wavefront {
 
   needs(m: number): number {
     const { fired } = this.#marking;
-    while (fired[this.#down]! < m) if (!this.#pull()) return Infinity;
-    return m <= 0 ? 0 : fired[this.#up]!;
+    while (elementAt(fired, this.#down) < m) if (!this.#pull()) return Infinity;
+    return m <= 0 ? 0 : elementAt(fired, this.#up);
   }
 
   /** Fires the downstream node once, and everything else only where it must. */
@@ -69,7 +70,7 @@ class Counted implements Wavefront {
     const stack = [this.#down];
     const waiting = new Set(stack);
     while (stack.length > 0) {
-      const id = stack.at(-1)!;
+      const id = lastOf(stack);
       const channel = this.#marking.blockedBy(id);
       if (channel === undefined) {
         this.#marking.apply(id, 1);

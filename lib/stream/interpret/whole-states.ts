@@ -1,5 +1,6 @@
 // Whole steady states, as compiled programs fire them: nodes that print fire as often by the interpreter, which by demand alone would leave
 // out what is made ahead.
+import { elementAt } from '../../core/known.ts';
 import { isDynamic, ratesOf, toSdf } from '../elaborate/to-sdf.ts';
 import type { StreamGraph } from '../graph.ts';
 import { ScheduleError } from '../schedule/error.ts';
@@ -40,7 +41,7 @@ export class WholeStates {
     const { initFirings, repetitions } = this.#steady;
     let isAlive = true;
     for (const node of nodes) {
-      while (this.#engine.actors[node]!.firings < initFirings[node]! + states * repetitions[node]!) {
+      while (elementAt(this.#engine.actors, node).firings < elementAt(initFirings, node) + states * elementAt(repetitions, node)) {
         const hasFired = this.#engine.fire(node);
         yield;
         if (hasFired) continue;
@@ -55,13 +56,14 @@ export class WholeStates {
   *forItems(items: number, sinks: readonly number[]): Generator<void, void> {
     const { graph } = this.#engine;
     const { initFirings, repetitions } = this.#steady;
-    const counted = graph.output === undefined ? graph.nodes.filter(({ kind }) => kind === 'writer') : [graph.nodes[graph.output.node]!];
+    const counted = graph.output === undefined ? graph.nodes.filter(({ kind }) => kind === 'writer')
+      : [elementAt(graph.nodes, graph.output.node)];
     let atFirst = 0, each = 0;
     for (const node of counted) {
       const rate = (isFirst: boolean): number => ratesOf(node, 0, isFirst)[graph.output === undefined ? 'pop' : 'push'];
-      const before = initFirings[node.id]!;
+      const before = elementAt(initFirings, node.id);
       atFirst += before === 0 ? 0 : rate(true) + (before - 1) * rate(false);
-      each += repetitions[node.id]! * rate(false);
+      each += elementAt(repetitions, node.id) * rate(false);
     }
     const states = each === 0 ? 0 : Math.floor((items - atFirst) / each);
     for (let state = 0; state <= states; ++state) if (!(yield* this.#fire([...sinks, ...this.#printers], state))) return;
@@ -70,7 +72,7 @@ export class WholeStates {
   /** What is made ahead when the nodes that count have fired so many steady states. */
   *ahead(iterations: number, counted: readonly number[]): Generator<void, void> {
     const { initFirings, repetitions } = this.#steady;
-    const states = Math.min(...counted.map((node) => iterations - Math.ceil(initFirings[node]! / repetitions[node]!)));
+    const states = Math.min(...counted.map((node) => iterations - Math.ceil(elementAt(initFirings, node) / elementAt(repetitions, node))));
     if (states >= 0) yield* this.#fire(this.#printers, states);
   }
 }

@@ -1,4 +1,5 @@
 // Operators, conversions and functions of mathematics of stream programs in those of the kernel representation.
+import { elementAt, required } from '../../core/known.ts';
 import {
   binary, compare, constant, convert, f32, f64, i32, logic, math, select, unary, type BinaryOp, type CompareOp, type Expression,
   type MathName as KernelMath, type ScalarType,
@@ -17,12 +18,12 @@ export const comparisons: Readonly<Partial<Record<IrBinary, CompareOp>>> = {
 
 /** An operator on two scalars of one type. Divisors of integers are not 0. `isExact`: the result does not wrap. */
 export function operate(operator: IrBinary, a: Expression, b: Expression, isExact = false): Expression {
-  const e = binary(operators[operator]!, a, b);
+  const e = binary(required(operators[operator]), a, b);
   return fold(isExact ? { ...e, isExact } : e);
 }
 
 export function compareOf(operator: IrBinary, a: Expression, b: Expression): Expression {
-  return fold(compare(comparisons[operator]!, a, b));
+  return fold(compare(required(comparisons[operator]), a, b));
 }
 
 /** A condition as a scalar: 0 or 1. */
@@ -77,7 +78,7 @@ export function toSingle(e: Expression): Expression {
 
 /** A function of mathematics on doubles. */
 export function doubleMath(name: KernelMath | 'sqrt', ...args: readonly Expression[]): Expression {
-  return fold(name === 'sqrt' ? unary('sqrt', args[0]!) : math(name, ...args));
+  return fold(name === 'sqrt' ? unary('sqrt', elementAt(args, 0)) : math(name, ...args));
 }
 
 const exactly: ReadonlySet<MathName> = new Set(['abs', 'ceil', 'floor', 'rint', 'sqrt']);
@@ -89,7 +90,8 @@ export function mathematics(name: MathName, args: readonly Expression[]): Expres
   // These give the same to the bit in either precision.
   if (exactly.has(name)) return fold(unary(name as 'abs', a));
   const wide = args.map(toDouble);
-  const made = name === 'round' ? fold(unary('floor', fold(binary('add', wide[0]!, f64(0.5))))) : doubleMath(name as KernelMath, ...wide);
+  const made = name === 'round' ? fold(unary('floor', fold(binary('add', elementAt(wide, 0), f64(0.5)))))
+    : doubleMath(name as KernelMath, ...wide);
   return a.type === 'f32' ? toSingle(made) : made;
 }
 

@@ -1,4 +1,5 @@
 // Buffers of a program, and its places that can fault or print.
+import { elementAt, required } from '../../core/known.ts';
 import type { Buffer } from '../../kernel/ir.ts';
 import { countsOf, kinds, kindsIn, placesOf, type Counts, type Kind } from '../plan/layout.ts';
 import { streamArrayName, streamArrays, type External, type ProgramPlan } from '../plan/plan.ts';
@@ -95,7 +96,8 @@ export class ProgramBuffers {
       const data = split?.[kind];
       const buffer: Buffer = {
         name: `${prefix}${kind}`, element: scalarTypes[kind], role: use === 'table' ? 'constant' : 'global',
-        length: counts[kind] * (channel === undefined ? 1 : this.capacities[channel]!), ...(data === undefined ? {} : { initial: data }),
+        length: counts[kind] * (channel === undefined ? 1 : elementAt(this.capacities, channel)),
+        ...(data === undefined ? {} : { initial: data }),
       };
       made[kind] = buffer;
       this.declarations.push({ buffer, kind, use, ...(channel === undefined ? {} : { channel, stride: counts[kind] }) });
@@ -129,12 +131,12 @@ export class ProgramBuffers {
   }
 
   channel(id: number): Buffers {
-    return this.#channels[id]!;
+    return elementAt(this.#channels, id);
   }
 
   /** Buffers of an external stream. */
   external({ id, type }: External): Buffers {
-    const find = (kind: Kind): Buffer => this.streams.find(({ name }) => name === streamArrayName(id, kind))!;
+    const find = (kind: Kind): Buffer => required(this.streams.find(({ name }) => name === streamArrayName(id, kind)));
     return Object.fromEntries(kindsIn(countsOf(type)).map((kind) => [kind, find(kind)]));
   }
 }
@@ -144,9 +146,9 @@ function capacitiesOf(plan: ProgramPlan, least: readonly number[] | undefined, i
   const { steady, schedule, rates, storage, multiplicity } = plan;
   return plan.graph.channels.map(({ id, initial }) => {
     const states = isBaseline ? 1 : storage[id] === 'block' ? multiplicity : 0;
-    const block = steady.residual[id]! + states * rates[id]!;
+    const block = elementAt(steady.residual, id) + states * elementAt(rates, id);
     // Half as much again, so that items need not be moved to the front at every firing.
-    const slack = Math.ceil(schedule.buffers[id]! / 2) + rates[id]! + 8;
-    return Math.max(block, schedule.buffers[id]! + slack, least?.[id] ?? 0, initial.length);
+    const slack = Math.ceil(elementAt(schedule.buffers, id) / 2) + elementAt(rates, id) + 8;
+    return Math.max(block, elementAt(schedule.buffers, id) + slack, least?.[id] ?? 0, initial.length);
   });
 }

@@ -1,4 +1,5 @@
 // Calls of functions of the program: their bodies put in place.
+import { elementAt } from '../../core/known.ts';
 import { rootOf } from '../elaborate/loops.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { eachStatement } from '../interpret/walk.ts';
@@ -23,7 +24,7 @@ export function callFunction(c: Context, e: Extract<IrExpression, { kind: 'call'
   const restore = remember(c, called);
   ++c.calls;
   called.parameters.forEach((parameter, i) => {
-    const { value, binding } = args[i]!;
+    const { value, binding } = elementAt(args, i);
     if (binding === undefined) c.declare(parameter, value);
     else c.bindings.set(parameter, binding);
   });

@@ -1,4 +1,5 @@
 // What the code of one firing is made in: bindings of variables, ends of channels, faults.
+import { required } from '../../core/known.ts';
 import { get, set, type Label, type Local } from '../../kernel/ir.ts';
 import type { Span } from '../ast.ts';
 import type { Analysis } from '../plan/analysis.ts';
@@ -145,7 +146,7 @@ export class Context {
       const { slots } = binding?.storage ?? {};
       if (binding === undefined || slots === undefined) continue;
       if (slots.length > mostAssigned && binding.storage.type.kind === 'array') this.toMemory(binding);
-      else for (const slot of slotsOf(binding)!) this.#materialiseSlot(slot);
+      else for (const slot of required(slotsOf(binding))) this.#materialiseSlot(slot);
     }
   }
 

@@ -1,4 +1,5 @@
 // The two ends of a channel as one firing sees them: items in locals, or in buffers at places known or moving.
+import { elementAt, required } from '../../core/known.ts';
 import { get, i32, isInside, set, type Expression, type Local } from '../../kernel/ir.ts';
 import { countsOf, placesOf } from '../plan/layout.ts';
 import type { IrType } from '../ir.ts';
@@ -137,7 +138,7 @@ export class End {
   }
 
   #moved(): Expression {
-    return operate('-', get(this.#moving!), wholeIndex(this.#start), true);
+    return operate('-', get(required(this.#moving)), wholeIndex(this.#start), true);
   }
 
   /** Index of the next item, after making sure that the firing may move one more. */
@@ -166,7 +167,7 @@ export class End {
     const { type } = this.options;
     const items = this.#items;
     if (items === undefined) return loadValue(this.#w, this.#place(this.#advance()), type);
-    const item = items[this.#stretch!.read + this.low];
+    const item = items[required(this.#stretch).read + this.low];
     this.#countOne();
     return item ?? zeros(this.#w, type);
   }
@@ -179,9 +180,9 @@ export class End {
     if (this.isInLocals && fixed === undefined) this.toMemory();
     const items = this.#items;
     if (items !== undefined) {
-      const at = this.low + fixed!;
-      if (fixed! < 0 || at >= window) w.trap(this.#sites.peek(), index.e);
-      return items[this.#stretch!.read + at] ?? zeros(w, type);
+      const at = this.low + required(fixed);
+      if (required(fixed) < 0 || at >= window) w.trap(this.#sites.peek(), index.e);
+      return items[required(this.#stretch).read + at] ?? zeros(w, type);
     }
     const isSafe = !this.isDynamic && range !== undefined && range[0] >= 0 && this.high + range[1] < window;
     return loadValue(w, this.#place(sum(isSafe ? this.#at : this.#next(), isSafe ? indexOf(index) : this.#checked(index))), type);
@@ -215,7 +216,7 @@ export class End {
     const parts = isPlace(value) ? explode(w, value, type) : value;
     const branch = this.#branch;
     if (branch === undefined) items.push(parts.map((part) => w.stable(part)));
-    else branch.names[branch.next++]?.forEach((local, i) => { w.emit(set(local, parts[i]!.e)); });
+    else branch.names[branch.next++]?.forEach((local, i) => { w.emit(set(local, elementAt(parts, i).e)); });
   }
 
   /** Before code that moves a number of items which depends on data. */
@@ -299,7 +300,7 @@ export class End {
     if (this.#branch !== undefined) this.#branch.next += mark.count;
     if (mark.names === undefined) return;
     this.#branch = mark.outer;
-    this.#items!.push(...mark.names.map((names) => names.map((local): Ex => ({ e: get(local), stable: true }))));
+    required(this.#items).push(...mark.names.map((names) => names.map((local): Ex => ({ e: get(local), stable: true }))));
   }
 
   /** At the end of a firing: all items moved, or a fault. */

@@ -1,5 +1,6 @@
 // Expressions of stream programs in the kernel representation; what is known already is worked out. What can fault or has effects becomes
 // statements before.
+import { elementAt, required } from '../../core/known.ts';
 import { compare, get, i32, isInside, set, type Body, type Expression } from '../../kernel/ir.ts';
 import { countsOf, fieldOf, kindOf, kindOfType, kinds, placesOf } from '../plan/layout.ts';
 import { binaryOf, conversionOf, mathOf, unaryOf } from '../interpret/arithmetic.ts';
@@ -39,7 +40,7 @@ export function evaluate(c: Context, e: IrExpression): Val {
     case 'state': return state(c, e);
     case 'element': return element(c, e);
     case 'field': return field(c, e);
-    case 'part': return [parts(c, e.vector)[e.part]!];
+    case 'part': return [elementAt(parts(c, e.vector), e.part)];
     case 'compose': return evaluateAll(c, e.parts).map((part) => scalarOf(part));
     case 'call': return c.options.lowering.call(c, e);
     case 'math': return math(c, e);
@@ -60,7 +61,7 @@ export function scalar(c: Context, e: IrExpression): Ex {
 
 export function scalarOf(value: Val): Ex {
   if (isPlace(value)) throw new Error('a scalar cannot lie in memory');
-  return value[0]!;
+  return elementAt(value, 0);
 }
 
 /** The scalars of a value, in memory order. */
@@ -86,7 +87,7 @@ export function evaluateAll(
     const value = evaluate(c, e);
     if (i >= lastEffect) return value;
     if (!isPlace(value)) return value.map((part) => c.w.stable(part));
-    return analysis.assignedBy(list[lastEffect]!).size > 0 ? spill(c.w, value, e.type) : c.w.stablePlace(value);
+    return analysis.assignedBy(elementAt(list, lastEffect)).size > 0 ? spill(c.w, value, e.type) : c.w.stablePlace(value);
   });
 }
 
@@ -208,11 +209,11 @@ function literal(c: Context, type: IrType, x: number): Ex {
 
 function math(c: Context, e: Of<'math'>): Val {
   if (e.name === 'random') return [random(c, e)];
-  const first = e.args[0]!.type;
-  if (first.kind === 'vector') return complexCall(c.w, e.name, parts(c, e.args[0]!));
+  const first = elementAt(e.args, 0).type;
+  if (first.kind === 'vector') return complexCall(c.w, e.name, parts(c, elementAt(e.args, 0)));
   const args = evaluateAll(c, e.args).map((arg) => scalarOf(arg));
   const values = args.map(known);
-  if (!values.includes(undefined)) return [literal(c, e.type, mathOf(e.name, nameOf(first))!(...values as number[]))];
+  if (!values.includes(undefined)) return [literal(c, e.type, required(mathOf(e.name, nameOf(first)))(...values as number[]))];
   return [made(mathematics(e.name, args.map((arg) => arg.e)))];
 }
 
@@ -233,7 +234,7 @@ function unary(c: Context, e: Of<'unary'>): Val {
   const operand = scalar(c, e.operand);
   const name = nameOf(e.operand.type);
   const x = known(operand);
-  if (x !== undefined) return [literal(c, e.type, unaryOf(e.operator, name)!(x))];
+  if (x !== undefined) return [literal(c, e.type, required(unaryOf(e.operator, name))(x))];
   if (e.operator === '-') return [made(negate(operand.e))];
   if (e.operator === '~') return [made(complement(operand.e, name))];
   return [fromCondition(opposite(conditionOf(operand)))];
@@ -241,7 +242,7 @@ function unary(c: Context, e: Of<'unary'>): Val {
 
 function vector(c: Context, e: Of<'binary'>): Val {
   const [left, right] = evaluateAll(c, [e.left, e.right]).map((each) => (isPlace(each) ? explode(c.w, each, e.type) : each));
-  return vectorOperator(c.w, e.operator, e.type.kind === 'vector' && e.type.name === 'complex', [left!, right!]);
+  return vectorOperator(c.w, e.operator, e.type.kind === 'vector' && e.type.name === 'complex', [required(left), required(right)]);
 }
 
 function binary(c: Context, e: Of<'binary'>): Ex {
@@ -252,7 +253,7 @@ function binary(c: Context, e: Of<'binary'>): Ex {
   const name = nameOf(e.left.type);
   const isInt = kindOf(name) === 'i';
   const isDivision = isInt && (operator === '/' || operator === '%');
-  if (x !== undefined && y !== undefined && !(isDivision && y === 0)) return literal(c, e.type, binaryOf(operator, name)!(x, y));
+  if (x !== undefined && y !== undefined && !(isDivision && y === 0)) return literal(c, e.type, required(binaryOf(operator, name))(x, y));
   if (comparisons[operator] !== undefined) return fromCondition(compareOf(operator, a.e, b.e));
   if (isDivision) return divide(c, e, a, b);
   const isExact = isInt && (operator === '+' || operator === '-' || operator === '*') && rangeOf(c, e) !== undefined;
@@ -288,11 +289,11 @@ function lazy(c: Context, e: Of<'binary'>): Ex {
     settle(c, e.right);
     let right: Ex | undefined;
     const before = c.w.inside(() => { right = scalar(c, e.right); });
-    if (before.length === 0) return value(right!);
+    if (before.length === 0) return value(required(right));
     const result = c.w.variable(i32(isAnd ? 0 : 1));
     c.w.emit({
       kind: 'if', condition: isAnd ? conditionOf(left) : compareOf('==', left.e, i32(0)),
-      then: [...before, set(result, right!.e)], otherwise: [],
+      then: [...before, set(result, required(right).e)], otherwise: [],
     });
     return { e: get(result), stable: true };
   }
@@ -323,21 +324,21 @@ function choose(c: Context, condition: Ex, { type, then, otherwise, of }: Choice
   const isEven = of.length === 2 ? moves[0] === moves[1] && moves[0] !== undefined : moves[0] === 0;
   if (!isEven) input?.makeDynamic();
   const result = c.variables(type);
-  const mark = input?.enterBranches(isEven ? moves[0]! : 0);
+  const mark = input?.enterBranches(isEven ? required(moves[0]) : 0);
   ++c.level;
   const yes = w.inside(() => { assignSlots(c, result, then(), type); });
-  if (mark !== undefined) input!.nextBranch(mark);
+  if (mark !== undefined) required(input).nextBranch(mark);
   const no = w.inside(() => { assignSlots(c, result, otherwise(), type); });
   --c.level;
   w.emit({ kind: 'if', condition: conditionOf(test), then: yes, otherwise: no });
-  if (mark !== undefined) input!.endBranches(mark);
+  if (mark !== undefined) required(input).endBranches(mark);
   return result.map(({ ex }) => ({ ...ex, stable: true }));
 }
 
 export function assignSlots(c: Context, slots: readonly Slot[], value: Val, type: IrType): void {
   const given = isPlace(value) ? explode(c.w, value, type) : value;
   const all = given.length > 1 ? given.map((part) => c.w.stable(part)) : given;
-  slots.forEach((slot, i) => { c.set(slot, all[i]!); });
+  slots.forEach((slot, i) => { c.set(slot, elementAt(all, i)); });
 }
 
 function conditional(c: Context, e: Of<'conditional'>): Val {

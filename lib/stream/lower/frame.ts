@@ -1,4 +1,5 @@
 // Bodies of functions and of firings, and what `return` does in them.
+import { required } from '../../core/known.ts';
 import { eachStatement } from '../interpret/walk.ts';
 import type { IrStatement, IrType } from '../ir.ts';
 import type { Block, Context, Frame } from './context.ts';
@@ -49,7 +50,7 @@ export function giveBack(c: Context, value: Val | undefined): boolean {
   const { frame } = c;
   if (frame.early === undefined) frame.value = value === undefined ? [] : c.w.stableValue(value);
   else {
-    if (value !== undefined) assignSlots(c, frame.early.result!, value, frame.result!);
+    if (value !== undefined) assignSlots(c, required(frame.early.result), value, required(frame.result));
     c.w.emit({ kind: 'break', label: frame.early.label });
   }
   return true;

@@ -1,4 +1,5 @@
 // One function of a program: firings of a node, or iterations of a group.
+import { elementAt, required } from '../../core/known.ts';
 import {
   binary, call, f64, get, i32, load, set, store, type Expression, type KernelFunction, type Local, type Statement,
 } from '../../kernel/ir.ts';
@@ -83,7 +84,7 @@ export class FunctionMaker {
 
   /** Fires a node `n` times, by its prework or its work; ends of channels in `ix`. */
   fire(id: number, isFirst: boolean): MadeFunction {
-    const node = this.#p.plan.graph.nodes[id]!;
+    const node = elementAt(this.#p.plan.graph.nodes, id);
     this.#w.each({ to: get(this.#n) }, () => {
       this.#firing(node, isFirst);
       this.#positions.advance(node, isFirst);
@@ -96,15 +97,15 @@ export class FunctionMaker {
     const { sdf } = this.#p.plan;
     return node.outputs.flatMap((channel) => {
       if (channel === undefined) return [];
-      const { push, firstPush } = sdf.channels[channel]!;
+      const { push, firstPush } = elementAt(sdf.channels, channel);
       const need = operate('*', get(this.#n), i32(isFirst ? firstPush ?? push : push), true);
-      return [call('room', [i32(channel), need, i32(this.#p.capacities[channel]!)])];
+      return [call('room', [i32(channel), need, i32(elementAt(this.#p.capacities, channel))])];
     });
   }
 
   /** Iterations of a group, from the front of its channels on. `isWhole`: firings that nobody needs are made too. */
   group(isWhole = false): MadeFunction {
-    const group = this.#group!;
+    const group = required(this.#group);
     if (group.live !== undefined && this.#mode === 'group') return this.#jammed(group, group.live, isWhole);
     this.#w.each({ to: get(this.#n) }, () => {
       this.#positions.beginIteration();
@@ -172,7 +173,7 @@ export class FunctionMaker {
   }
 
   #step({ actor, count }: Step): void {
-    const node = this.#p.plan.graph.nodes[actor]!;
+    const node = elementAt(this.#p.plan.graph.nodes, actor);
     if (!this.#isWrittenOut({ actor, count })) {
       this.#positions.settle(node);
       this.#w.each({ to: i32(count) }, () => {
@@ -182,15 +183,15 @@ export class FunctionMaker {
       return;
     }
     for (let i = 0; i < count; ++i) this.#firing(node, false);
-    if (this.#group!.isLoop) this.#positions.settle(node);
+    if (required(this.#group).isLoop) this.#positions.settle(node);
   }
 
   /** Whether the firings of a step are written one behind the other. */
   #isWrittenOut({ actor, count }: Step): boolean {
     if (count === 1) return true;
-    if (this.#mode !== 'group' || this.#group!.isLoop) return false;
+    if (this.#mode !== 'group' || required(this.#group).isLoop) return false;
     const { plan } = this.#p;
-    const node = plan.graph.nodes[actor]!;
+    const node = elementAt(plan.graph.nodes, actor);
     const size = firingSize(plan, node, plan.options.filterSize) * count;
     return size <= plan.options.groupSize && (node.kind !== 'filter' || count <= mostCopies);
   }
@@ -199,7 +200,7 @@ export class FunctionMaker {
     const base = styles[this.#mode];
     if (this.#mode !== 'group' || node.kind !== 'filter' || this.#group?.live !== undefined) return base;
     const { plan } = this.#p;
-    const unrolled = plan.analyses.get(node.code)!.unrolled(node.code.work.body);
+    const unrolled = required(plan.analyses.get(node.code)).unrolled(node.code.work.body);
     return unrolled <= plan.options.filterSize ? { ...base, loop: plan.options.filterSize } : base;
   }
 
@@ -211,7 +212,7 @@ export class FunctionMaker {
   #filterFiring(node: FilterNode, isFirst: boolean): void {
     const { code } = node;
     const context = this.#context(node, isFirst);
-    runBody(context, (isFirst ? code.prework! : code.work).body, undefined);
+    runBody(context, (isFirst ? required(code.prework) : code.work).body, undefined);
     context.finish();
     if (!context.options.analysis.usesIteration) return;
     const local = this.#word('it', node.id);
@@ -223,7 +224,7 @@ export class FunctionMaker {
     const { code } = node;
     const w = this.#w;
     return new Context({
-      lowering, writer: w, code, analysis: this.#p.plan.analyses.get(code)!, node: node.id, style: this.#style(node),
+      lowering, writer: w, code, analysis: required(this.#p.plan.analyses.get(code)), node: node.id, style: this.#style(node),
       buffers: (variable) => this.#fieldBuffers(node.id, code.state, variable), state: this.#stateOf(node.id, code.state),
       site: (site) => this.#site(site),
       input: this.#positions.end(node, 0, true, isFirst), output: this.#positions.end(node, 0, false, isFirst),
@@ -258,7 +259,7 @@ export class FunctionMaker {
       if (variable.role !== 'state' || holdsArrays(variable.type) || sizeOfType(variable.type) > mostKept) return;
       const buffers = this.#fieldBuffers(node, state, variable);
       const slots = placesOf(variable.type).map(({ kind, at: place }, i) => {
-        const local = this.#kept.element(`f${node}_${field}_${i}`, buffers[kind]!, place);
+        const local = this.#kept.element(`f${node}_${field}_${i}`, required(buffers[kind]), place);
         return { ex: { e: get(local), stable: false } satisfies Ex, local };
       });
       bindings.set(variable, held(variable.type, { slots }));

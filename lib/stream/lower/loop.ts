@@ -1,4 +1,5 @@
 // Loops: unrolled where turns are few and known, else kept as loops. Several firings may run through one loop together.
+import { elementAt, required } from '../../core/known.ts';
 import { bool, branch, exact, get, i32, type Body, type Expression, type Local } from '../../kernel/ir.ts';
 import { continues, leaves } from '../plan/analysis.ts';
 import { eachExpression } from '../interpret/walk.ts';
@@ -65,7 +66,7 @@ function isCommon([c, ...others]: Together, variable: Variable): boolean {
 
 function knownOf(c: Context, variable: Variable): number | undefined {
   const slots = c.bindings.get(variable)?.storage.slots;
-  return slots?.length === 1 ? known(slots[0]!.ex) : undefined;
+  return slots?.length === 1 ? known(elementAt(slots, 0).ex) : undefined;
 }
 
 /** Writes a loop. */
@@ -75,7 +76,7 @@ export function loop(all: Together, s: Loop): void {
   for (const part of s.initial) {
     if (part.kind === 'declare' && part.value !== undefined) entry.set(part.variable, part.value);
     c.statement(part);
-    if (part.kind === 'declare') for (const each of others) each.bindings.set(part.variable, c.bindings.get(part.variable)!);
+    if (part.kind === 'declare') for (const each of others) each.bindings.set(part.variable, required(c.bindings.get(part.variable)));
   }
   if (skip(all, s)) return;
   if (s.condition !== undefined && isShort(c, s)) unroll(all, s, s.condition);
@@ -87,7 +88,7 @@ function isShort(c: Context, s: Loop): boolean {
   const { loop: limit } = c.options.style;
   if (s.trips === undefined || limit === 0 || leaves(s.body)) return s.trips === 0 && !s.atLeastOnce;
   if (s.trips > mostTurns || c.options.analysis.unrolled(s) > limit) return false;
-  const range = rangeOf(c, s.condition!);
+  const range = rangeOf(c, required(s.condition));
   return range !== undefined && (range[0] === range[1] || counterIsKnown(c, s));
 }
 
@@ -117,8 +118,8 @@ function skip(all: Together, s: Loop): boolean {
     part.kind === 'assign' && part.target.kind === 'variable' && own.includes(part.target.variable);
   if (s.trips === undefined || own.includes(undefined) || !s.step.every(isOwn)) return false;
   const pops = discards(s.body);
-  if (pops === undefined || all.some(({ options: { input } }) => input?.canSkip(pops * s.trips!) !== true)) return false;
-  for (const { options: { input } } of all) input!.skip(pops * s.trips);
+  if (pops === undefined || all.some(({ options: { input } }) => input?.canSkip(pops * required(s.trips)) !== true)) return false;
+  for (const { options: { input } } of all) required(input).skip(pops * s.trips);
   return true;
 }
 
@@ -151,9 +152,9 @@ function changes(e: IrExpression, assigned: ReadonlySet<Variable>): boolean {
 /** Counter of a loop that certainly ends: its turns are known, or it moves towards a bound. */
 function counterOf(c: Context, s: Loop, entry: ReadonlyMap<Variable, IrExpression>): Counter | undefined {
   const [step] = s.step;
-  if (s.trips === 0 || s.step.length !== 1 || step!.kind !== 'assign' || step!.target.kind !== 'variable') return undefined;
-  const { variable } = step!.target;
-  const { value } = step!;
+  if (s.trips === 0 || s.step.length !== 1 || step?.kind !== 'assign' || step.target.kind !== 'variable') return undefined;
+  const { variable } = step.target;
+  const { value } = required(step);
   const { analysis } = c.options;
   if (value.kind !== 'binary' || (value.operator !== '+' && value.operator !== '-') || analysis.assigned(s.body).has(variable)) {
     return undefined;
@@ -245,7 +246,7 @@ function keep(all: Together, s: Loop, entry: ReadonlyMap<Variable, IrExpression>
     one.makeEndsDynamic(whole[0], whole[1]);
     const { input, output } = one.options;
     return [input, output].flatMap((end, i) => (end === undefined ? []
-      : [{ end, each: each[i]!, mark: end.enterLoop(whole[i] === undefined ? 0 : each[i]!, trips, turns) }]));
+      : [{ end, each: elementAt(each, i), mark: end.enterLoop(whole[i] === undefined ? 0 : elementAt(each, i), trips, turns) }]));
   });
   if (counted !== undefined) {
     const binding = held(counted.counter.variable.type, { slots: [{ ex: { e: get(counted.local), stable: true }, local: undefined }] });
@@ -287,7 +288,7 @@ function writeLoop(all: Together, s: Loop, counter: Counter | undefined, counted
     let test: Expression = bool(true);
     const leave = (): void => {
       if (s.condition === undefined) return;
-      const before = w.inside(() => { test = conditionOf(scalar(c, s.condition!)); });
+      const before = w.inside(() => { test = conditionOf(scalar(c, required(s.condition))); });
       w.append(before);
       if (test.kind === 'constant' && test.value !== 0) return;
       w.emit(branch(opposite(test), [{ kind: 'break', label }]));

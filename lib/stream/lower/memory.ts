@@ -1,4 +1,5 @@
 // Values to and from memory.
+import { elementAt, required } from '../../core/known.ts';
 import { countsOf, kindsIn, placesOf } from '../plan/layout.ts';
 import type { IrType } from '../ir.ts';
 import { isPlace, plus, type Ex, type Place, type Val } from './value.ts';
@@ -11,7 +12,7 @@ export function loadValue(w: Writer, place: Place, type: IrType): Val {
 
 /** The scalars of a value that lies in memory, in memory order. */
 export function explode(w: Writer, place: Place, type: IrType): readonly Ex[] {
-  return placesOf(type).map(({ kind, at }) => w.load(place.buffers[kind]!, plus(place.at[kind], at)));
+  return placesOf(type).map(({ kind, at }) => w.load(required(place.buffers[kind]), plus(place.at[kind], at)));
 }
 
 /** Stores a value. */
@@ -19,12 +20,12 @@ export function storeValue(w: Writer, place: Place, value: Val, type: IrType): v
   if (isPlace(value)) {
     const counts = countsOf(type);
     for (const kind of kindsIn(counts)) {
-      w.copy(place.buffers[kind]!, place.at[kind], value.buffers[kind]!, value.at[kind], counts[kind]);
+      w.copy(required(place.buffers[kind]), place.at[kind], required(value.buffers[kind]), value.at[kind], counts[kind]);
     }
     return;
   }
   const parts = value.length > 1 ? value.map((part) => w.stable(part)) : value;
-  placesOf(type).forEach(({ kind, at }, i) => { w.store(place.buffers[kind]!, plus(place.at[kind], at), parts[i]!); });
+  placesOf(type).forEach(({ kind, at }, i) => { w.store(required(place.buffers[kind]), plus(place.at[kind], at), elementAt(parts, i)); });
 }
 
 /** A value in buffers of the function's own. */
@@ -37,7 +38,7 @@ export function spill(w: Writer, value: Val, type: IrType): Place {
 /** Zeros. */
 export function clear(w: Writer, place: Place, type: IrType): void {
   const counts = countsOf(type);
-  for (const kind of kindsIn(counts)) w.fill(place.buffers[kind]!, place.at[kind], counts[kind]);
+  for (const kind of kindsIn(counts)) w.fill(required(place.buffers[kind]), place.at[kind], counts[kind]);
 }
 
 export function zeros(w: Writer, type: IrType): readonly Ex[] {

@@ -1,4 +1,5 @@
 // Nodes that only move items: splitters, joiners, identities, files.
+import { required } from '../../core/known.ts';
 import { get, i32, load, set, type Buffer, type Local } from '../../kernel/ir.ts';
 import type { External } from '../plan/plan.ts';
 import { countsOf } from '../plan/layout.ts';
@@ -31,15 +32,15 @@ export function moverFiring(m: Mover, node: MoverNode): void {
   const [input, output] = [inputs[0], outputs[0]];
   switch (node.kind) {
     case 'duplicate': {
-      const item = m.w.stableValue(input!.pop());
+      const item = m.w.stableValue(required(input).pop());
       for (const end of outputs) end?.push(item);
       break;
     }
     case 'splitter': node.weights.forEach((weight, port) => { transfer(m, input, outputs[port], weight); }); break;
     case 'joiner': node.weights.forEach((weight, port) => { transfer(m, inputs[port], output, weight); }); break;
     case 'identity': transfer(m, input, output, 1); break;
-    case 'reader': read(m, node, output!); break;
-    case 'writer': write(m, node, input!); break;
+    case 'reader': read(m, node, required(output)); break;
+    case 'writer': write(m, node, required(input)); break;
   }
   for (const end of [...inputs, ...outputs]) end?.finish();
 }
@@ -64,7 +65,7 @@ function transfer({ w }: Mover, from: End | undefined, to: End | undefined, coun
 
 /** The next item of a file, the first again behind the last. */
 function read(m: Mover, node: MoverNode, output: End): void {
-  const external = m.externals.find(({ kind, node: id }) => kind === 'reader' && id === node.id)!;
+  const external = required(m.externals.find(({ kind, node: id }) => kind === 'reader' && id === node.id));
   const { w } = m;
   const { local, buffers, ix, length } = m.reader(external);
   w.when(compareOf('>=', get(local), load(ix, i32(length))), () => { w.emit(set(local, i32(0))); });
@@ -76,7 +77,7 @@ function read(m: Mover, node: MoverNode, output: End): void {
 }
 
 function write(m: Mover, node: MoverNode, input: End): void {
-  const external = m.externals.find(({ kind, node: id }) => kind === 'writer' && id === node.id)!;
+  const external = required(m.externals.find(({ kind, node: id }) => kind === 'writer' && id === node.id));
   const { type } = external;
   const end = new End(m.w, { type, isInput: false, rate: 1, window: 1, sites: { rate: () => 0, peek: () => 0 } }, m.file(external));
   end.push(input.pop());

@@ -1,4 +1,5 @@
 // Where the items of a function's channels and streams are, and how far its ends of them have moved.
+import { elementAt, required } from '../../core/known.ts';
 import { exact, get, i32, set, type Local } from '../../kernel/ir.ts';
 import { ratesOf } from '../elaborate/to-sdf.ts';
 import { countsOf } from '../plan/layout.ts';
@@ -75,10 +76,10 @@ export class Positions {
     if (channel === undefined && external === undefined) return undefined;
     const rates = ratesOf(node, port, isFirst);
     const rate = isInput ? rates.pop : rates.push;
-    const type = channel === undefined ? external!.type : this.#o.program.plan.graph.channels[channel]!.type;
+    const type = channel === undefined ? required(external).type : elementAt(this.#o.program.plan.graph.channels, channel).type;
     const span = node.kind === 'filter' ? node.code.span : undefined;
     const site = (kind: 'pop' | 'push' | 'peek', limit: number): number => this.#o.site({ kind, node: node.id, span, limit });
-    return { id: channel ?? external!.id, external, options: {
+    return { id: channel ?? required(external).id, external, options: {
       type, isInput, rate, window: isInput ? rates.peek : rate,
       sites: { rate: () => site(isInput ? 'pop' : 'push', rate), peek: () => site('peek', rates.peek) },
     } };
@@ -93,11 +94,11 @@ export class Positions {
     if (!this.#isIteration(channel)) return undefined;
     if (this.#stretches.has(channel)) return this.#stretches.get(channel);
     const { graph, storage, rates } = this.#o.program.plan;
-    const { steps, iterations } = this.#o.group!;
-    const { from, to, type } = graph.channels[channel]!;
+    const { steps, iterations } = required(this.#o.group);
+    const { from, to, type } = elementAt(graph.channels, channel);
     const isKnown = steps.every((step) => (step.actor !== from && step.actor !== to) || this.#o.isWrittenOut(step));
     const inLocals = storage[channel] === 'registers' && this.#o.inLocals;
-    const stretch = isKnown ? new Stretch(type, rates[channel]! / iterations, inLocals) : undefined;
+    const stretch = isKnown ? new Stretch(type, elementAt(rates, channel) / iterations, inLocals) : undefined;
     this.#stretches.set(channel, stretch);
     return stretch;
   }
@@ -130,7 +131,7 @@ export class Positions {
     const { kept, program, group, isPlaced } = this.#o;
     if (external === undefined && this.#isIteration(id)) return kept.counter(name, 0, true);
     if (external === undefined && group !== undefined && !isPlaced) {
-      return kept.counter(name, isInput ? 0 : program.plan.steady.residual[id]!, false);
+      return kept.counter(name, isInput ? 0 : elementAt(program.plan.steady.residual, id), false);
     }
     return kept.element(name, program.system.ix, 2 * id + (isInput ? 0 : 1));
   }
@@ -140,8 +141,8 @@ export class Positions {
     if (!this.#isIteration(id)) return program.channel(id);
     let buffers = this.#iteration.get(id);
     if (buffers === undefined) {
-      const items = program.plan.rates[id]! / group!.iterations;
-      const counts = countsOf(program.plan.graph.channels[id]!.type);
+      const items = elementAt(program.plan.rates, id) / required(group).iterations;
+      const counts = countsOf(elementAt(program.plan.graph.channels, id).type);
       ({ buffers } = writer.place({ i: counts.i * items, f: counts.f * items, d: counts.d * items }));
       this.#iteration.set(id, buffers);
     }

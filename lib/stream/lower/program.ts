@@ -1,4 +1,5 @@
 // A planned program in the kernel representation: one function for each node, one for each group of nodes, and the buffers they share.
+import { elementAt, required } from '../../core/known.ts';
 import { call, exact, get, i32, type Buffer, type Import, type KernelFunction, type Local, type Program } from '../../kernel/ir.ts';
 import type { Group, ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
@@ -47,7 +48,7 @@ function groupFunction(p: ProgramBuffers, group: Group, mode: Mode, options: Fun
   try {
     const made = make(mode);
     // A firing that may fail has to be made although nobody needs its items.
-    const leavesOut = group.live !== undefined && group.live.length < group.steps[0]!.count;
+    const leavesOut = group.live !== undefined && group.live.length < elementAt(group.steps, 0).count;
     return (made.raises && leavesOut ? make(mode, true) : made).f;
   } catch (error) {
     if (!(error instanceof TooLarge)) throw error;
@@ -70,10 +71,9 @@ function settleFunction(p: ProgramBuffers): KernelFunction {
   const n: Local = { name: 'n', type: 'i32' };
   const body = declarations.flatMap(({ buffer, channel, stride }) => {
     if (channel === undefined || plan.storage[channel] !== 'block' || plan.steady.residual[channel] === 0) return [];
-    const from = exact('mul', get(n), i32(plan.rates[channel]! * stride!));
-    return [{
-      kind: 'copy', to: buffer, toIndex: i32(0), from: buffer, fromIndex: from, count: i32(plan.steady.residual[channel]! * stride!),
-    } as const];
+    const from = exact('mul', get(n), i32(elementAt(plan.rates, channel) * required(stride)));
+    const count = i32(elementAt(plan.steady.residual, channel) * required(stride));
+    return [{ kind: 'copy', to: buffer, toIndex: i32(0), from: buffer, fromIndex: from, count } as const];
   });
   return { name: 'settle', parameters: [n], results: [], buffers: [], body };
 }
@@ -115,7 +115,7 @@ class Lowering {
   #functionsOf(id: number): readonly KernelFunction[] {
     let found = this.#alone.get(id);
     if (found === undefined) {
-      const node = this.#p.plan.graph.nodes[id]!;
+      const node = elementAt(this.#p.plan.graph.nodes, id);
       const make = (name: string, isFirst: boolean): KernelFunction =>
         small(() => new FunctionMaker(this.#p, 'node', `${name}_${id}`, undefined, this.#options).fire(id, isFirst).f);
       const first = node.kind === 'filter' && node.code.prework !== undefined ? [make('first', true)] : [];

@@ -1,4 +1,5 @@
 // Statements of stream programs: those whose course is known are worked out, the others written.
+import { elementAt, required } from '../../core/known.ts';
 import { call } from '../../kernel/ir.ts';
 import { leaves } from '../plan/analysis.ts';
 import type { IrExpression, IrPlace, IrStatement } from '../ir.ts';
@@ -23,7 +24,7 @@ export function statement(c: Context, s: IrStatement): boolean {
     case 'assign': assign(c, s.target, s.value); return false;
     // What it does, faults among it, are statements already.
     case 'evaluate': evaluate(c, s.value); return false;
-    case 'push': c.options.output!.push(evaluate(c, s.value)); return false;
+    case 'push': required(c.options.output).push(evaluate(c, s.value)); return false;
     case 'if': return conditional(c, s);
     case 'loop': loop([c], s); return false;
     case 'break': case 'continue': {
@@ -75,14 +76,14 @@ function conditional(c: Context, s: Extract<IrStatement, { kind: 'if' }>): boole
   const ends = [false, false];
   ++c.level;
   const then = w.inside(() => { ends[0] = statement(c, s.then); });
-  if (marks[0] !== undefined) input!.nextBranch(marks[0]);
-  if (marks[1] !== undefined) output!.nextBranch(marks[1]);
+  if (marks[0] !== undefined) required(input).nextBranch(marks[0]);
+  if (marks[1] !== undefined) required(output).nextBranch(marks[1]);
   const otherwise = w.inside(() => { if (s.otherwise !== undefined) ends[1] = statement(c, s.otherwise); });
   --c.level;
   w.emit({ kind: 'if', condition, then, otherwise });
-  if (marks[0] !== undefined) input!.endBranches(marks[0]);
-  if (marks[1] !== undefined) output!.endBranches(marks[1]);
-  return ends[0]! && ends[1]!;
+  if (marks[0] !== undefined) required(input).endBranches(marks[0]);
+  if (marks[1] !== undefined) required(output).endBranches(marks[1]);
+  return elementAt(ends, 0) && elementAt(ends, 1);
 }
 
 function movesOf(c: Context, s: Extract<IrStatement, { kind: 'if' }>) {

@@ -1,4 +1,5 @@
 // Values while code is being made: expressions of the kernel representation, and places in buffers.
+import { required } from '../../core/known.ts';
 import { exact, i32, valueOf, type Buffer, type Expression, type Local, type ScalarType } from '../../kernel/ir.ts';
 import { countsOf, placesOf, type Kind } from '../plan/layout.ts';
 import type { IrType } from '../ir.ts';
@@ -134,7 +135,7 @@ export function slotsOf({ storage, skip, type }: Binding): Slot[] | undefined {
 
 /** The place of a binding that lies in memory. */
 export function placeOfBinding({ storage, skip }: Binding): Place {
-  const place = storage.place!;
+  const place = required(storage.place);
   if (skip === 0) return place;
   const before = { i: 0, f: 0, d: 0 };
   for (const { kind } of placesOf(storage.type).slice(0, skip)) ++before[kind];

@@ -1,4 +1,5 @@
 // Complex numbers and small vectors: operators and functions part by part, each step rounded as the interpreter rounds it.
+import { elementAt } from '../../core/known.ts';
 import { binary, compare, f64, unary, type Expression } from '../../kernel/ir.ts';
 import { fold } from '../../kernel/passes/fold.ts';
 import type { IrBinary, MathName } from '../ir.ts';
@@ -14,7 +15,7 @@ function made(e: Expression): Ex {
 export function vectorOperator(
   w: Writer, operator: IrBinary, isComplex: boolean, [a, b]: readonly [readonly Ex[], readonly Ex[]],
 ): readonly Ex[] {
-  if (!isComplex || operator === '+' || operator === '-') return a.map((x, i) => made(operate(operator, x.e, b[i]!.e)));
+  if (!isComplex || operator === '+' || operator === '-') return a.map((x, i) => made(operate(operator, x.e, elementAt(b, i).e)));
   const [p, q, r, s] = [...a, ...b].map((part) => w.stable(part).e) as [Expression, Expression, Expression, Expression];
   const two = (sign: '+' | '-', x: readonly [Expression, Expression], y: readonly [Expression, Expression]): Expression =>
     operate(sign, operate('*', ...x), operate('*', ...y));

@@ -1,4 +1,5 @@
 // The paper's heuristic partitioner: clusters grown around the actors that suit the CPU, then fused (Algorithms 3 and 4).
+import { elementAt, lastOf } from '../../core/known.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { TaskState, type TaskTables } from './task.ts';
 
@@ -53,12 +54,12 @@ class ClusterSearch {
       const actors = [root];
       const stack: { actor: number; side: number }[] = [{ actor: root, side: 0 }];
       while (stack.length > 0) {
-        const top = stack[stack.length - 1]!;
+        const top = lastOf(stack);
         if (top.side === 2) {
           stack.pop();
           continue;
         }
-        const next = this.mostBeneficial((top.side++ === 0 ? this.predecessors : this.successors)[top.actor]!);
+        const next = this.mostBeneficial(elementAt((top.side++ === 0 ? this.predecessors : this.successors), top.actor));
         if (next === undefined) continue;
         this.state.flip(next);
         actors.push(next);
@@ -70,7 +71,7 @@ class ClusterSearch {
 
   /** SMARTFUSION: of both clusters' actors, the best suited first, those that lower the interval. */
   private fuse(a: Cluster, b: Cluster): Cluster {
-    const all = [...new Set([...a.actors, ...b.actors])].sort((x, y) => this.speedup[y]! - this.speedup[x]! || x - y);
+    const all = [...new Set([...a.actors, ...b.actors])].sort((x, y) => elementAt(this.speedup, y) - elementAt(this.speedup, x) || x - y);
     return this.on([], () => {
       const actors: number[] = [];
       let interval = Infinity;
@@ -88,7 +89,7 @@ class ClusterSearch {
   /** GETCLUSTERS and REFINECLUSTERS. */
   run(): Cluster {
     const sorted = this.speedup.map((_, actor) => actor).filter((actor) => !this.tables.fixed[actor])
-      .sort((a, b) => this.speedup[b]! - this.speedup[a]! || a - b);
+      .sort((a, b) => elementAt(this.speedup, b) - elementAt(this.speedup, a) || a - b);
     let clusters: Cluster[] = [{ actors: [], interval: this.state.interval }];
     let covered = 0;
     for (const root of sorted) {
@@ -100,16 +101,16 @@ class ClusterSearch {
     for (;;) {
       clusters = clusters.sort((a, b) => a.interval - b.interval);
       const fused = this.fuseOnce(clusters);
-      if (!fused) return clusters[0]!;
+      if (!fused) return elementAt(clusters, 0);
       clusters = fused;
     }
   }
 
   private fuseOnce(clusters: readonly Cluster[]): Cluster[] | undefined {
     for (let i = 0; i < clusters.length; ++i) {
-      let best = clusters[i]!, partner = -1;
+      let best = elementAt(clusters, i), partner = -1;
       for (let j = i + 1; j < clusters.length; ++j) {
-        const fused = this.fuse(clusters[i]!, clusters[j]!);
+        const fused = this.fuse(elementAt(clusters, i), elementAt(clusters, j));
         if (fused.interval < best.interval * (1 - 1e-12)) [best, partner] = [fused, j];
       }
       if (partner >= 0) return [best, ...clusters.filter((_, at) => at !== i && at !== partner)];
@@ -120,7 +121,7 @@ class ClusterSearch {
 
 /** The partition of Algorithms 3 and 4, by actor: true on the GPU. */
 export function clusterPartition(graph: SdfGraph, tables: TaskTables): boolean[] {
-  const speedup = tables.cpu.map((cpu, actor) => cpu > 0 ? tables.gpu[actor]! / cpu : Infinity);
+  const speedup = tables.cpu.map((cpu, actor) => cpu > 0 ? elementAt(tables.gpu, actor) / cpu : Infinity);
   const { actors } = new ClusterSearch(graph, tables, speedup).run();
   const onGpu = tables.fixed.map((fixed) => !fixed);
   for (const actor of actors) onGpu[actor] = false;

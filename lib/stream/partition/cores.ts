@@ -1,6 +1,7 @@
 // Work for N equal CPU cores: stateless actors are cut into slices of their firings, aligned along the stream so that a slice
 // mostly reads what its own core wrote; actors with state and loops stay whole. The cores meet at a barrier once a launch.
 import { requireCount, rule, whole } from '../../core/checks.ts';
+import { addAt, elementAt, required } from '../../core/known.ts';
 import { needed, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { fireAll } from '../schedule/init.ts';
 import { Marking, type Step } from '../schedule/marking.ts';
@@ -81,12 +82,12 @@ function unitsOf(graph: SdfGraph, steady: SteadyState, costs: CostTable): Unit[]
   const seen = new Set<number>();
   const units: Unit[] = [];
   for (const actor of steady.order) {
-    if (seen.has(component[actor]!)) continue;
-    seen.add(component[actor]!);
-    const actors = components[component[actor]!]!;
+    if (seen.has(elementAt(component, actor))) continue;
+    seen.add(elementAt(component, actor));
+    const actors = elementAt(components, elementAt(component, actor));
     units.push({
-      actors, isWhole: isLoop(graph, actors) || graph.actors[actor]!.stateful,
-      work: actors.reduce((sum, id) => sum + costs.cpu[id]! * steady.repetitions[id]!, 0),
+      actors, isWhole: isLoop(graph, actors) || elementAt(graph.actors, actor).stateful,
+      work: actors.reduce((sum, id) => sum + elementAt(costs.cpu, id) * elementAt(steady.repetitions, id), 0),
       steps: fireAll(graph, marking, steady.order.filter((id) => component[id] === component[actor]), steady.repetitions),
     });
   }
@@ -100,7 +101,7 @@ function placeWhole(units: readonly Unit[], cores: number): { core: Map<Unit, nu
   for (const unit of units.filter(({ isWhole }) => isWhole).sort((a, b) => b.work - a.work)) {
     const least = load.indexOf(Math.min(...load));
     core.set(unit, least);
-    load[least]! += unit.work;
+    addAt(load, least, unit.work);
   }
   return { core, load };
 }
@@ -110,9 +111,9 @@ function levelShares(load: readonly number[], free: number): number[] {
   const sorted = [...load].sort((a, b) => a - b);
   let level = 0, below = 0;
   for (let count = 1; count <= sorted.length; ++count) {
-    below += sorted[count - 1]!;
+    below += elementAt(sorted, count - 1);
     level = (below + free) / count;
-    if (count === sorted.length || level <= sorted[count]!) break;
+    if (count === sorted.length || level <= elementAt(sorted, count)) break;
   }
   let sum = 0;
   const ends = load.map((value) => free > 0 ? Math.min(1, (sum += Math.max(0, level - value)) / free) : 1);
@@ -137,10 +138,10 @@ class Cutter {
     const cuts = [0];
     this.ends.forEach((end, core) => {
       const low = Math.floor(end * firings + 1e-9);
-      const wanted = end * this.spread - this.done[core]!;
+      const wanted = end * this.spread - elementAt(this.done, core);
       const isHigher = low < firings && end * firings > low + 1e-9 && Math.abs((low + 1) * cost - wanted) < Math.abs(low * cost - wanted);
-      const at = core === this.ends.length - 1 ? firings : Math.max(cuts[core]!, low + (isHigher ? 1 : 0));
-      this.done[core]! += at * cost;
+      const at = core === this.ends.length - 1 ? firings : Math.max(elementAt(cuts, core), low + (isHigher ? 1 : 0));
+      addAt(this.done, core, at * cost);
       cuts.push(at);
     });
     return cuts;
@@ -159,27 +160,27 @@ function cutUnits(units: readonly Unit[], steady: SteadyState, costs: CostTable,
   for (const unit of units) {
     const home = core.get(unit);
     if (home !== undefined) {
-      programs[home]!.push(...repeatSteps(unit.steps, multiplier));
+      elementAt(programs, home).push(...repeatSteps(unit.steps, multiplier));
       for (const actor of unit.actors) {
-        const firings = steady.repetitions[actor]! * multiplier;
+        const firings = elementAt(steady.repetitions, actor) * multiplier;
         firstFirings[actor] = Array.from({ length: cores + 1 }, (_, at) => at <= home ? 0 : firings);
       }
       continue;
     }
-    const actor = unit.actors[0]!;
-    const cuts = cutter.cut(steady.repetitions[actor]! * multiplier, costs.cpu[actor]!);
+    const actor = elementAt(unit.actors, 0);
+    const cuts = cutter.cut(elementAt(steady.repetitions, actor) * multiplier, elementAt(costs.cpu, actor));
     firstFirings[actor] = cuts;
     for (let at = 0; at < cores; ++at) {
-      const count = cuts[at + 1]! - cuts[at]!;
-      if (count > 0) programs[at]!.push({ actor, from: cuts[at]!, count });
-      actual[at]! += count * costs.cpu[actor]!;
+      const count = elementAt(cuts, at + 1) - elementAt(cuts, at);
+      if (count > 0) elementAt(programs, at).push({ actor, from: elementAt(cuts, at), count });
+      addAt(actual, at, count * elementAt(costs.cpu, actor));
     }
   }
   return { programs, firstFirings, load: actual };
 }
 
 function repeatSteps(steps: readonly Step[], multiplier: number): CoreSlice[] {
-  if (steps.length === 1) return [{ actor: steps[0]!.actor, from: 0, count: steps[0]!.count * multiplier }];
+  if (steps.length === 1) return [{ actor: elementAt(steps, 0).actor, from: 0, count: elementAt(steps, 0).count * multiplier }];
   const next = new Map<number, number>();
   const slices: CoreSlice[] = [];
   for (let time = 0; time < multiplier; ++time) {
@@ -197,9 +198,9 @@ function crosses({ push, pop, peek }: SdfChannel, tokens: number, made: readonly
   if (push === 0) return false;
   for (let core = 0; core + 1 < taking.length; ++core) {
     if (taking[core] === taking[core + 1]) continue;
-    const last = Math.floor(((taking[core + 1]! - 1) * pop + peek - 1 - tokens) / push);
-    const first = Math.max(0, Math.floor((taking[core]! * pop - tokens) / push));
-    if (first <= last && (first < made[core]! || last >= made[core + 1]!)) return true;
+    const last = Math.floor(((elementAt(taking, core + 1) - 1) * pop + peek - 1 - tokens) / push);
+    const first = Math.max(0, Math.floor((elementAt(taking, core) * pop - tokens) / push));
+    if (first <= last && (first < elementAt(made, core) || last >= elementAt(made, core + 1))) return true;
   }
   return false;
 }
@@ -209,8 +210,10 @@ function stagesOf(graph: SdfGraph, steady: SteadyState, units: readonly Unit[], 
   const unitOf = new Map(units.flatMap((unit) => unit.actors.map((actor) => [actor, unit] as const)));
   for (const unit of units) {
     const inputs = graph.channels.filter(({ from, to }) => unitOf.get(to) === unit && unitOf.get(from) !== unit);
-    const stage = inputs.reduce((least, channel) => Math.max(least, stages[channel.from]! +
-      (crosses(channel, steady.residual[channel.id]!, cuts.firstFirings[channel.from]!, cuts.firstFirings[channel.to]!) ? 1 : 0)), 0);
+    const stage = Math.max(0, ...inputs.map((channel) => {
+      const [made, taking] = [elementAt(cuts.firstFirings, channel.from), elementAt(cuts.firstFirings, channel.to)];
+      return elementAt(stages, channel.from) + (crosses(channel, elementAt(steady.residual, channel.id), made, taking) ? 1 : 0);
+    }));
     for (const actor of unit.actors) stages[actor] = stage;
   }
   return stages;
@@ -233,16 +236,18 @@ export function assignToCores(graph: SdfGraph, steady: SteadyState, costs: CostT
   for (let multiplier = minMultiplier; multiplier <= Math.max(minMultiplier, maxMultiplier); multiplier = Math.ceil(multiplier * 1.3)) {
     const cuts = cutUnits(units, steady, costs, cores, multiplier);
     const stages = stagesOf(graph, steady, units, cuts);
-    const buffers = graph.channels.map(({ id, from, to, push }) =>
-      steady.residual[id]! + push * steady.repetitions[from]! * multiplier * (stages[to]! - stages[from]! + 1));
-    const bytes = graph.channels.reduce((sum, { id, bytesPerItem }) => sum + buffers[id]! * bytesPerItem, 0);
+    const buffers = graph.channels.map(({ id, from, to, push }) => {
+      const launches = elementAt(stages, to) - elementAt(stages, from) + 1;
+      return elementAt(steady.residual, id) + push * elementAt(steady.repetitions, from) * multiplier * launches;
+    });
+    const bytes = graph.channels.reduce((sum, { id, bytesPerItem }) => sum + elementAt(buffers, id) * bytesPerItem, 0);
     if (best && bytes > maxBufferBytes) break;
     const interval = Math.max(...cuts.load);
     const plan = { multiplier, programs: cuts.programs, stages, buffers, load: cuts.load, interval, bound: bound * multiplier };
     if (!best || interval / multiplier < best.interval / best.multiplier) best = plan;
     if (interval <= plan.bound * (1 + tolerance)) break;
   }
-  return best!;
+  return required(best);
 }
 
 /** The plan firing by firing, as {@link validatePipeline} takes it. */
@@ -262,7 +267,7 @@ export function placesOf(graph: SdfGraph, plan: CorePlan): FiringPlace[][] {
     let order = 0;
     for (const { actor, from, count } of slices) {
       for (let firing = from; firing < from + count; ++firing) {
-        places[actor]![firing] = { stage: plan.stages[actor]!, processor, order: order++ };
+        elementAt(places, actor)[firing] = { stage: elementAt(plan.stages, actor), processor, order: order++ };
       }
     }
   });

@@ -1,4 +1,5 @@
 // The partitioner used by default: the paper's clusters and minimum cuts as starts, then a search by single moves with memory.
+import { elementAt } from '../../core/known.ts';
 import { clusterPartition } from './clusters.ts';
 import { relax } from './min-cut.ts';
 import { TaskState, taskTables, type TaskPartition, type TaskProblem, type TaskTables } from './task.ts';
@@ -50,7 +51,7 @@ function bestMove(tables: TaskTables, state: TaskState, free: readonly number[],
   let chosen: number[] = [], least = Infinity;
   const consider = (actors: number[]): void => {
     const value = merit(state);
-    if (value < least && (value < goal || actors.every((actor) => barred[actor]! < move))) [chosen, least] = [actors, value];
+    if (value < least && (value < goal || actors.every((actor) => elementAt(barred, actor) < move))) [chosen, least] = [actors, value];
   };
   const now = merit(state);
   for (const actor of free) {
@@ -60,12 +61,12 @@ function bestMove(tables: TaskTables, state: TaskState, free: readonly number[],
   }
   if (least < now * (1 - 1e-9)) return chosen;
   for (const actor of free) {
-    if (barred[actor]! >= move) continue;
+    if (elementAt(barred, actor) >= move) continue;
     state.flip(actor);
-    for (const { from, to } of tables.edgesOf[actor]!) {
+    for (const { from, to } of elementAt(tables.edgesOf, actor)) {
       const other = from === actor ? to : from;
       // Each pair once; moves of both to the same side only, since opposite moves are seldom better than one.
-      if (other < actor || tables.fixed[other] || barred[other]! >= move || state.onGpu[other] === state.onGpu[actor]) continue;
+      if (other < actor || tables.fixed[other] || elementAt(barred, other) >= move || state.onGpu[other] === state.onGpu[actor]) continue;
       state.flip(other);
       consider([actor, other]);
       state.flip(other);

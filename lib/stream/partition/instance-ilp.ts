@@ -1,6 +1,7 @@
 // Instance partitioning (section 4.5.2.2): firings of the filters of one kind of processor spread over its processors, by (4.13), (4.14).
 import { describeValue } from '../../core/arrays.ts';
 import { requireCount } from '../../core/checks.ts';
+import { addAt, elementAt } from '../../core/known.ts';
 import { requireFields, requireList, requireSizes } from '../require.ts';
 import { refusal } from '../../core/errors.ts';
 import { snapshot } from '../../core/snapshot.ts';
@@ -46,11 +47,12 @@ function check(classes: readonly InstanceClass[], processors: number): void {
 
 function sizesOf(classes: readonly InstanceClass[]): { sizes: number[]; owner: number[] } {
   const owner = classes.flatMap(({ count }, at) => Array.from({ length: count }, () => at));
-  return { sizes: owner.map((at) => classes[at]!.time), owner };
+  return { sizes: owner.map((at) => elementAt(classes, at).time), owner };
 }
 
 function partitionOf(classes: readonly InstanceClass[], counts: readonly (readonly number[])[], processors: number, bound: number) {
-  const load = Array.from({ length: processors }, (_, p) => classes.reduce((sum, { time }, at) => sum + time * counts[at]![p]!, 0));
+  const load = Array.from({ length: processors }, (_, p) =>
+    classes.reduce((sum, { time }, at) => sum + time * elementAt(elementAt(counts, at), p), 0));
   const interval = Math.max(0, ...load);
   return { counts, load, interval, bound: Math.min(bound, interval) };
 }
@@ -60,7 +62,7 @@ export function partitionInstances(classes: readonly InstanceClass[], processors
   check(classes, processors);
   const { sizes, owner } = sizesOf(classes);
   const counts = classes.map(() => Array.from({ length: processors }, () => 0));
-  packJobs(sizes, processors).processor.forEach((p, job) => { ++counts[owner[job]!]![p]!; });
+  packJobs(sizes, processors).processor.forEach((p, job) => addAt(elementAt(counts, elementAt(owner, job)), p, 1));
   return partitionOf(classes, counts, processors, packingBound(sizes, processors));
 }
 
@@ -72,8 +74,9 @@ export function instanceModel(classes: readonly InstanceClass[], processors: num
   const model = new LinearModel();
   const interval = model.variable('continuous', most / scale);
   const counts = classes.map(({ count }) => Array.from({ length: processors }, () => model.variable('integer', count)));
-  classes.forEach(({ count }, at) => { model.constrain(counts[at]!.map((n): Term => [1, n]), '=', count); }); // (4.13)
-  const load = (p: number, sign: number): Term[] => classes.map(({ time }, at): Term => [sign * time / scale, counts[at]![p]!]);
+  classes.forEach(({ count }, at) => { model.constrain(elementAt(counts, at).map((n): Term => [1, n]), '=', count); }); // (4.13)
+  const load = (p: number, sign: number): Term[] =>
+    classes.map(({ time }, at): Term => [sign * time / scale, elementAt(elementAt(counts, at), p)]);
   model.constrain([[1, interval], ...load(0, -1)], '>=', 0); // (4.14), of the most loaded
   for (let p = 1; p < processors; ++p) model.constrain([...load(p - 1, 1), ...load(p, -1)], '>=', 0);
   model.minimise([[1, interval]]);
@@ -97,7 +100,7 @@ export async function partitionInstancesByIlp(
   try {
     const { status, values, seconds } = await solver.solve(model, { ...options, gap });
     const isProven = status === 'optimal';
-    const placed = values.length === 0 ? undefined : counts.map((list) => list.map((n) => Math.round(values[n]!)));
+    const placed = values.length === 0 ? undefined : counts.map((list) => list.map((n) => Math.round(elementAt(values, n))));
     const found = placed === undefined ? start : partitionOf(classes, placed, processors, start.bound);
     const best = found.interval <= start.interval ? found : start;
     return { ...best, bound: isProven ? Math.max(best.bound, best.interval * (1 - gap - 1e-6)) : best.bound, isProven, seconds };
@@ -125,7 +128,7 @@ export function validateInstances(
   });
   for (let p = 0; p < processors; ++p) {
     const sum = classes.reduce((total, { time }, at) => total + time * (counts[at]?.[p] ?? 0), 0);
-    if (Math.abs(sum - load[p]!) > 1e-9 * Math.max(1, sum)) faults.push(`processor ${p}: load ${load[p]}, counted ${sum}`);
+    if (!(Math.abs(sum - (load[p] ?? NaN)) <= 1e-9 * Math.max(1, sum))) faults.push(`processor ${p}: load ${load[p]}, counted ${sum}`);
     if (sum > interval * (1 + 1e-9)) faults.push(`processor ${p}: load ${sum} exceeds the interval ${interval}`);
   }
   return faults;

@@ -1,6 +1,7 @@
 // The instances of a software pipeline, what they wait for, and lower bounds of the initiation interval (sections 3.2 and 3.5).
 import { requireCount } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
+import { elementAt, required } from '../../core/known.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import { isLoop, stronglyConnected } from '../schedule/topology.ts';
 import type { SdfGraph } from '../sdf.ts';
@@ -71,7 +72,7 @@ export function instancesOf(problem: PipelineProblem): Instances {
   const actor: number[] = [];
   graph.actors.forEach(({ id }) => {
     first.push(actor.length);
-    for (let firing = 0; firing < repetitions[id]!; ++firing) actor.push(id);
+    for (let firing = 0; firing < elementAt(repetitions, id); ++firing) actor.push(id);
   });
   const dependences: Dependence[] = [];
   const add = (from: number, to: number, distance: number): void => {
@@ -82,20 +83,20 @@ export function instancesOf(problem: PipelineProblem): Instances {
   };
   for (const { id, from, to, push, pop, peek } of graph.channels) {
     if (push === 0) continue;
-    const made = repetitions[from]!;
-    for (let firing = 0; firing < repetitions[to]!; ++firing) {
-      const last = Math.floor((firing * pop + peek - 1 - tokens[id]!) / push);
-      const start = Math.max(last - made + 1, Math.floor((firing * pop - tokens[id]!) / push));
+    const made = elementAt(repetitions, from);
+    for (let firing = 0; firing < elementAt(repetitions, to); ++firing) {
+      const last = Math.floor((firing * pop + peek - 1 - elementAt(tokens, id)) / push);
+      const start = Math.max(last - made + 1, Math.floor((firing * pop - elementAt(tokens, id)) / push));
       for (let producer = start; producer <= last; ++producer) {
         const iteration = Math.floor(producer / made);
-        add(first[from]! + producer - iteration * made, first[to]! + firing, -iteration);
+        add(elementAt(first, from) + producer - iteration * made, elementAt(first, to) + firing, -iteration);
       }
     }
   }
   for (const { id, stateful } of graph.actors) {
-    const count = repetitions[id]!;
+    const count = elementAt(repetitions, id);
     for (let firing = 0; stateful && count > 1 && firing < count; ++firing) {
-      add(first[id]! + firing, first[id]! + (firing + 1) % count, firing + 1 === count ? 1 : 0);
+      add(elementAt(first, id) + firing, elementAt(first, id) + (firing + 1) % count, firing + 1 === count ? 1 : 0);
     }
   }
   return { first, actor, dependences };
@@ -146,8 +147,8 @@ function positiveCycle<E extends { from: number; to: number; time: number; dista
   for (let round = 0; round <= nodes; ++round) {
     touched = -1;
     for (const edge of edges) {
-      const value = reach[edge.from]! + edge.time - ratio * edge.distance;
-      if (value <= reach[edge.to]! + scale) continue;
+      const value = elementAt(reach, edge.from) + edge.time - ratio * edge.distance;
+      if (value <= elementAt(reach, edge.to) + scale) continue;
       reach[edge.to] = value;
       by[edge.to] = edge;
       touched = edge.to;
@@ -155,12 +156,12 @@ function positiveCycle<E extends { from: number; to: number; time: number; dista
     if (touched === -1) return undefined;
   }
   let node = touched;
-  for (let back = 0; back < nodes; ++back) node = by[node]!.from;
+  for (let back = 0; back < nodes; ++back) node = required(by[node]).from;
   const cycle: E[] = [];
   const start = node;
   do {
-    cycle.push(by[node]!);
-    node = by[node]!.from;
+    cycle.push(required(by[node]));
+    node = required(by[node]).from;
   } while (node !== start);
   return cycle;
 }
@@ -174,17 +175,19 @@ export function requireInstances(instances: Instances): void {
 export function intervalBounds(problem: PipelineProblem, instances = instancesOf(problem)): IntervalBounds {
   requireInstances(instances);
   const { graph, repetitions, delays, processors } = problem;
-  const sizes = instances.actor.map((actor) => delays[actor]!);
+  const sizes = instances.actor.map((actor) => elementAt(delays, actor));
   const { component, components } = stronglyConnected(graph);
   const loops = components.map((members) => isLoop(graph, members));
   let recurrence = 0;
-  for (const { id, stateful } of graph.actors) if (stateful) recurrence = Math.max(recurrence, repetitions[id]! * delays[id]!);
+  for (const { id, stateful } of graph.actors) {
+    if (stateful) recurrence = Math.max(recurrence, elementAt(repetitions, id) * elementAt(delays, id));
+  }
   loops.forEach((isLoopHere, at) => {
     if (!isLoopHere) return;
-    const members = sizes.flatMap((_, instance) => component[instances.actor[instance]!] === at ? [instance] : []);
+    const members = sizes.flatMap((_, instance) => component[elementAt(instances.actor, instance)] === at ? [instance] : []);
     const number = new Map(members.map((instance, place) => [instance, place]));
     const edges = instances.dependences.filter(({ from, to }) => number.has(from) && number.has(to)).map(({ from, to, distance }) =>
-      ({ from: number.get(from)!, to: number.get(to)!, time: sizes[from]!, distance }));
+      ({ from: required(number.get(from)), to: required(number.get(to)), time: elementAt(sizes, from), distance }));
     recurrence = Math.max(recurrence, cycleRatio(number.size, edges));
   });
   const packing = packingBound(sizes, processors);

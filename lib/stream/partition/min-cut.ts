@@ -1,5 +1,6 @@
 // Lagrangian relaxation of the partitioning problem. For fixed weights of the three loads the best partition is a minimum cut:
 // transfers and shuffles are submodular in the placement. Every cut is a partition to start from, and its value a lower bound.
+import { addAt, leading, required } from '../../core/known.ts';
 import type { TaskTables } from './task.ts';
 
 /** A flow network on which Dinic's algorithm finds a minimum cut. */
@@ -16,9 +17,9 @@ class Network {
 
   /** Arcs both ways. */
   join(a: number, b: number, forth: number, back: number): void {
-    this.heads[a]!.push(this.target.push(b) - 1);
+    required(this.heads[a]).push(this.target.push(b) - 1);
     this.room.push(forth);
-    this.heads[b]!.push(this.target.push(a) - 1);
+    required(this.heads[b]).push(this.target.push(a) - 1);
     this.room.push(back);
   }
 
@@ -27,10 +28,10 @@ class Network {
     this.level[source] = 0;
     const queue = [source];
     for (let at = 0; at < queue.length; ++at) {
-      for (const arc of this.heads[queue[at]!]!) {
-        const node = this.target[arc]!;
-        if (this.level[node] !== -1 || !(this.room[arc]! > kNoRoom)) continue;
-        this.level[node] = this.level[queue[at]!]! + 1;
+      for (const arc of required(this.heads[required(queue[at])])) {
+        const node = required(this.target[arc]);
+        if (this.level[node] !== -1 || !(required(this.room[arc]) > kNoRoom)) continue;
+        this.level[node] = required(this.level[required(queue[at])]) + 1;
         queue.push(node);
       }
     }
@@ -41,22 +42,22 @@ class Network {
     const path: number[] = [];
     let node = source;
     while (node !== sink) {
-      const arcs = this.heads[node]!;
-      const arc = arcs[this.next[node]!];
+      const arcs = required(this.heads[node]);
+      const arc = arcs[required(this.next[node])];
       if (arc === undefined) {
         const back = path.pop();
         if (back === undefined) return 0;
-        node = this.target[back ^ 1]!;
-        ++this.next[node]!;
-      } else if (this.room[arc]! > kNoRoom && this.level[this.target[arc]!] === this.level[node]! + 1) {
+        node = required(this.target[back ^ 1]);
+        addAt(this.next, node, 1);
+      } else if (required(this.room[arc]) > kNoRoom && this.level[required(this.target[arc])] === required(this.level[node]) + 1) {
         path.push(arc);
-        node = this.target[arc]!;
-      } else ++this.next[node]!;
+        node = required(this.target[arc]);
+      } else addAt(this.next, node, 1);
     }
-    const flow = Math.min(...path.map((arc) => this.room[arc]!));
+    const flow = Math.min(...path.map((arc) => required(this.room[arc])));
     for (const arc of path) {
-      this.room[arc]! -= flow;
-      this.room[arc ^ 1]! += flow;
+      addAt(this.room, arc, -flow);
+      addAt(this.room, arc ^ 1, flow);
     }
     return flow;
   }
@@ -87,16 +88,16 @@ function cheapest(tables: TaskTables, [onDma, onGpu, onCpu]: Weights, scale: num
   const ifGpu = tables.gpu.map((load) => load * onGpu);
   const ifCpu = tables.cpu.map((load) => load * onCpu);
   for (const { from, to, dma, gpu } of tables.edges) {
-    const [, toOnly, fromOnly, both] = dma.map((load, place) => (load * onDma + gpu[place]! * onGpu)) as [number, number, number, number];
+    const [, toOnly, fromOnly, both] = leading(dma.map((load, place) => load * onDma + required(gpu[place]) * onGpu), 4);
     // cost(u, v) = unary(u) + unary(v) + arcs; both ≤ toOnly + fromOnly holds for every channel.
     const shareTo = Math.min(both, toOnly), shareFrom = Math.max(0, both - shareTo);
-    ifGpu[to]! += shareTo;
-    ifGpu[from]! += shareFrom;
+    addAt(ifGpu, to, shareTo);
+    addAt(ifGpu, from, shareFrom);
     network.join(from, to, Math.max(0, fromOnly - shareFrom) / scale, Math.max(0, toOnly - shareTo) / scale);
   }
   for (let actor = 0; actor < count; ++actor) {
-    network.join(source, actor, ifCpu[actor]! / scale, 0);
-    network.join(actor, sink, tables.fixed[actor] ? 1e9 : ifGpu[actor]! / scale, 0);
+    network.join(source, actor, required(ifCpu[actor]) / scale, 0);
+    network.join(actor, sink, tables.fixed[actor] ? 1e9 : required(ifGpu[actor]) / scale, 0);
   }
   return network.cut(source, sink).slice(0, count).map((on, actor) => on && !tables.fixed[actor]);
 }
@@ -122,10 +123,10 @@ export function relax(tables: TaskTables, loadsOf: (onGpu: readonly boolean[]) =
     partitions.set(onGpu.map(Number).join(''), onGpu);
     const { dma, gpu, cpu } = loadsOf(onGpu);
     const loads = [dma, gpu, cpu];
-    bound = Math.max(bound, loads.reduce((sum, load, at) => sum + load * weights[at]!, 0));
+    bound = Math.max(bound, loads.reduce((sum, load, at) => sum + load * required(weights[at]), 0));
     const step = 1.5 / Math.sqrt(1 + round);
     const change = (load: number): number => Math.exp(Math.max(-3, Math.min(3, step * (load / reference - 1))));
-    const raised = weights.map((weight, at) => Math.max(1e-6, weight) * change(loads[at]!));
+    const raised = weights.map((weight, at) => Math.max(1e-6, weight) * change(required(loads[at])));
     const sum = raised.reduce((total, weight) => total + weight, 0);
     weights = raised.map((weight) => weight / sum);
   }

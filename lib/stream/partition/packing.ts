@@ -2,6 +2,7 @@
 import { describeValue } from '../../core/arrays.ts';
 import { requireCount } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
+import { addAt, elementAt } from '../../core/known.ts';
 import { requireSizes } from '../require.ts';
 
 /** Which processor each job goes to. */
@@ -27,7 +28,7 @@ export function packingBound(sizes: readonly number[], processors: number): numb
   let bound = Math.max(sorted[0] ?? 0, sorted.reduce((sum, size) => sum + size, 0) / processors);
   for (let h = 1; h * processors < sorted.length; ++h) {
     let sum = 0;
-    for (let back = 0; back <= h; ++back) sum += sorted[h * processors - back]!;
+    for (let back = 0; back <= h; ++back) sum += elementAt(sorted, h * processors - back);
     bound = Math.max(bound, sum);
   }
   return bound;
@@ -44,19 +45,19 @@ class LeastLoaded {
   }
 
   private isLess(a: number, b: number): boolean {
-    const [x, y] = [this.heap[a]!, this.heap[b]!];
-    return this.load[x]! < this.load[y]! || (this.load[x] === this.load[y] && x < y);
+    const [x, y] = [elementAt(this.heap, a), elementAt(this.heap, b)];
+    return elementAt(this.load, x) < elementAt(this.load, y) || (this.load[x] === this.load[y] && x < y);
   }
 
   /** Adds to the least loaded processor and returns it. */
   add(size: number): number {
-    const top = this.heap[0]!;
-    this.load[top]! += size;
+    const top = elementAt(this.heap, 0);
+    addAt(this.load, top, size);
     for (let at = 0; ;) {
       let least = at;
       for (const child of [2 * at + 1, 2 * at + 2]) if (child < this.heap.length && this.isLess(child, least)) least = child;
       if (least === at) return top;
-      [this.heap[at], this.heap[least]] = [this.heap[least]!, this.heap[at]!];
+      [this.heap[at], this.heap[least]] = [elementAt(this.heap, least), elementAt(this.heap, at)];
       at = least;
     }
   }
@@ -66,8 +67,8 @@ function longestFirst(sizes: readonly number[], processors: number): Packing {
   const load = Array.from({ length: processors }, () => 0);
   const heap = new LeastLoaded(load);
   const processor = sizes.map(() => 0);
-  const order = sizes.map((_, at) => at).sort((a, b) => sizes[b]! - sizes[a]! || a - b);
-  for (const job of order) processor[job] = heap.add(sizes[job]!);
+  const order = sizes.map((_, at) => at).sort((a, b) => elementAt(sizes, b) - elementAt(sizes, a) || a - b);
+  for (const job of order) processor[job] = heap.add(elementAt(sizes, job));
   return { processor, load };
 }
 
@@ -77,22 +78,22 @@ const kSplitNodes = 3000;
 /** A subset of `sizes` (descending) whose sum comes as near to half as a bounded search finds. */
 function nearestHalf(sizes: readonly number[]): boolean[] {
   const rest = [...sizes, 0];
-  for (let at = sizes.length - 1; at >= 0; --at) rest[at] = sizes[at]! + rest[at + 1]!;
-  const half = rest[0]! / 2;
+  for (let at = sizes.length - 1; at >= 0; --at) rest[at] = elementAt(sizes, at) + elementAt(rest, at + 1);
+  const half = elementAt(rest, 0) / 2;
   let best = Infinity, nodes = 0;
   let chosen: boolean[] = [];
   const current: boolean[] = [];
   const visit = (at: number, sum: number): void => {
-    if (++nodes > kSplitNodes || best <= 1e-12 * half || sum - half >= best || half - sum - rest[at]! >= best) return;
+    if (++nodes > kSplitNodes || best <= 1e-12 * half || sum - half >= best || half - sum - elementAt(rest, at) >= best) return;
     if (at === sizes.length) {
       best = Math.abs(sum - half);
       chosen = [...current];
       return;
     }
-    const takes = sum + sizes[at]! <= half;
+    const takes = sum + elementAt(sizes, at) <= half;
     for (const take of [takes, !takes]) {
       current[at] = take;
-      visit(at + 1, sum + (take ? sizes[at]! : 0));
+      visit(at + 1, sum + (take ? elementAt(sizes, at) : 0));
     }
   };
   visit(0, 0);
@@ -101,14 +102,14 @@ function nearestHalf(sizes: readonly number[]): boolean[] {
 
 /** Splits the jobs of two processors anew if that lowers the larger load; true if it did. */
 function resplit(sizes: readonly number[], jobs: number[][], load: number[], a: number, b: number): boolean {
-  const both = [...jobs[a]!, ...jobs[b]!].sort((x, y) => sizes[y]! - sizes[x]! || x - y);
-  const chosen = nearestHalf(both.map((job) => sizes[job]!));
+  const both = [...elementAt(jobs, a), ...elementAt(jobs, b)].sort((x, y) => elementAt(sizes, y) - elementAt(sizes, x) || x - y);
+  const chosen = nearestHalf(both.map((job) => elementAt(sizes, job)));
   if (chosen.length === 0) return false;
   const parts = [both.filter((_, at) => chosen[at]), both.filter((_, at) => !chosen[at])];
-  const sums = parts.map((part) => part.reduce((sum, job) => sum + sizes[job]!, 0));
-  if (Math.max(...sums) >= Math.max(load[a]!, load[b]!) * (1 - 1e-12)) return false;
-  [jobs[a], jobs[b]] = [parts[0]!, parts[1]!];
-  [load[a], load[b]] = [sums[0]!, sums[1]!];
+  const sums = parts.map((part) => part.reduce((sum, job) => sum + elementAt(sizes, job), 0));
+  if (Math.max(...sums) >= Math.max(elementAt(load, a), elementAt(load, b)) * (1 - 1e-12)) return false;
+  [jobs[a], jobs[b]] = [elementAt(parts, 0), elementAt(parts, 1)];
+  [load[a], load[b]] = [elementAt(sums, 0), elementAt(sums, 1)];
   return true;
 }
 
@@ -122,12 +123,13 @@ export function packJobs(sizes: readonly number[], processors: number, tolerance
   const { processor, load } = longestFirst(sizes, processors);
   const goal = packingBound(sizes, processors) * (1 + tolerance);
   const jobs: number[][] = load.map(() => []);
-  processor.forEach((at, job) => jobs[at]!.push(job));
+  processor.forEach((at, job) => elementAt(jobs, at).push(job));
   for (let splits = 0; splits < 40 * processors + 400;) {
     const most = load.indexOf(Math.max(...load));
-    if (load[most]! <= goal) break;
-    const others = load.map((_, at) => at).filter((at) => at !== most).sort((a, b) => load[a]! - load[b]! || a - b);
-    const partner = others.find((other) => load[other]! < load[most]! && ++splits && resplit(sizes, jobs, load, most, other));
+    if (elementAt(load, most) <= goal) break;
+    const others = load.map((_, at) => at).filter((at) => at !== most).sort((a, b) => elementAt(load, a) - elementAt(load, b) || a - b);
+    const partner = others.find((other) =>
+      elementAt(load, other) < elementAt(load, most) && ++splits && resplit(sizes, jobs, load, most, other));
     if (partner === undefined) break;
   }
   jobs.forEach((list, at) => { for (const job of list) processor[job] = at; });

@@ -2,6 +2,7 @@
 // those that look at it, and shares nothing with the code that makes pipelines.
 import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
+import { elementAt, required } from '../../core/known.ts';
 import { requireFields, requireList, requireRateGraph, requireSizes } from '../require.ts';
 import type { SdfGraph } from '../sdf.ts';
 
@@ -34,14 +35,14 @@ const report = (problems: string[], message: string): void => {
 function checkPlaces(graph: SdfGraph, { places }: CheckedPipeline, problems: string[]): void {
   const taken = new Set<string>();
   places.forEach((firings, actor) => firings.forEach(({ stage, processor, order }, firing) => {
-    const name = `${graph.actors[actor]!.name}[${firing}]`;
+    const name = `${elementAt(graph.actors, actor).name}[${firing}]`;
     if (!Number.isSafeInteger(stage) || stage < 0) report(problems, `${name}: stage ${stage}`);
     const slot = `${processor}/${order}`;
     if (taken.has(slot)) report(problems, `${name}: place ${order} of processor ${processor} is taken twice`);
     taken.add(slot);
   }));
   for (const { id, from, to, push, pop } of graph.channels) {
-    const [made, taking] = [places[from]!.length * push, places[to]!.length * pop];
+    const [made, taking] = [elementAt(places, from).length * push, elementAt(places, to).length * pop];
     if (made !== taking) report(problems, `channel ${id}: ${made} items come and ${taking} go in one iteration`);
   }
 }
@@ -52,18 +53,19 @@ function isBefore(a: FiringPlace, launchA: number, b: FiringPlace, launchB: numb
 }
 
 function checkChannel(graph: SdfGraph, pipeline: CheckedPipeline, id: number, iterations: number, problems: string[]): void {
-  const { from, to, push, pop, peek } = graph.channels[id]!;
-  const [made, taking] = [pipeline.places[from]!, pipeline.places[to]!];
-  const tokens = pipeline.tokens[id]!;
+  const { from, to, push, pop, peek } = elementAt(graph.channels, id);
+  const [made, taking] = [elementAt(pipeline.places, from), elementAt(pipeline.places, to)];
+  const tokens = elementAt(pipeline.tokens, id);
   for (let at = 0; at < iterations * taking.length; ++at) {
-    const consumer = taking[at % taking.length]!;
+    const consumer = elementAt(taking, at % taking.length);
     const launch = Math.floor(at / taking.length) + consumer.stage;
     const last = at * pop + peek - 1;
     const first = Math.max(0, Math.floor((at * pop - tokens) / push));
     for (let firing = first; firing <= Math.floor((last - tokens) / push); ++firing) {
-      const producer = made[firing % made.length]!;
+      const producer = elementAt(made, firing % made.length);
       if (isBefore(producer, Math.floor(firing / made.length) + producer.stage, consumer, launch)) continue;
-      report(problems, `channel ${id}: ${graph.actors[to]!.name}[${at}] runs before ${graph.actors[from]!.name}[${firing}] is done`);
+      const [early, late] = [elementAt(graph.actors, to).name, elementAt(graph.actors, from).name];
+      report(problems, `channel ${id}: ${early}[${at}] runs before ${late}[${firing}] is done`);
     }
   }
 }
@@ -71,9 +73,9 @@ function checkChannel(graph: SdfGraph, pipeline: CheckedPipeline, id: number, it
 function checkState(graph: SdfGraph, { places }: CheckedPipeline, problems: string[]): void {
   for (const { id, name, stateful } of graph.actors) {
     if (!stateful) continue;
-    const firings = places[id]!;
+    const firings = elementAt(places, id);
     firings.forEach((place, firing) => {
-      const next = firings[firing + 1] ?? firings[0]!;
+      const next = firings[firing + 1] ?? elementAt(firings, 0);
       const launch = next.stage + (firing + 1 === firings.length ? 1 : 0);
       if (isBefore(place, place.stage, next, launch)) return;
       report(problems, `${name} has state, but firing ${firing + 1} may run before firing ${firing} is done`);
@@ -83,21 +85,21 @@ function checkState(graph: SdfGraph, { places }: CheckedPipeline, problems: stri
 
 /** Items written but not yet released at the end of any launch; a place is released when the launch of its last reader is over. */
 function checkBuffer(graph: SdfGraph, pipeline: CheckedPipeline, id: number, problems: string[]): void {
-  const { from, to, push, pop } = graph.channels[id]!;
+  const { from, to, push, pop } = elementAt(graph.channels, id);
   const size = pipeline.buffers?.[id];
-  const [made, taking] = [pipeline.places[from]!, pipeline.places[to]!];
-  const tokens = pipeline.tokens[id]!;
+  const [made, taking] = [elementAt(pipeline.places, from), elementAt(pipeline.places, to)];
+  const tokens = elementAt(pipeline.tokens, id);
   const stages = 3 + Math.max(0, ...[...made, ...taking].map(({ stage }) => stage));
   const launches = 2 * stages + 2 * Math.ceil(tokens / Math.max(1, made.length * push));
   for (let launch = 0; launch < launches; ++launch) {
     let highest = tokens, lowest = Infinity;
     for (let at = 0; at < made.length; ++at) {
-      const iteration = launch - made[at]!.stage;
+      const iteration = launch - elementAt(made, at).stage;
       if (iteration >= 0) highest = Math.max(highest, tokens + (iteration * made.length + at + 1) * push);
     }
     for (let at = 0; at < taking.length; ++at) {
       // The first firing of this actor that is not over when the launch starts still needs its items.
-      const iteration = Math.max(0, launch - taking[at]!.stage);
+      const iteration = Math.max(0, launch - elementAt(taking, at).stage);
       lowest = Math.min(lowest, (iteration * taking.length + at) * pop);
     }
     if (!(size !== undefined && highest - lowest <= size)) {
@@ -110,7 +112,7 @@ function checkBuffer(graph: SdfGraph, pipeline: CheckedPipeline, id: number, pro
 function checkTimes(graph: SdfGraph, { places, delays, interval = Infinity }: CheckedPipeline, problems: string[]): void {
   const programs = new Map<number, { order: number; start: number; delay: number; name: string }[]>();
   places.forEach((firings, actor) => firings.forEach(({ processor, order, start = NaN }, firing) => {
-    const entry = { order, start, delay: delays![actor]!, name: `${graph.actors[actor]!.name}[${firing}]` };
+    const entry = { order, start, delay: elementAt(required(delays), actor), name: `${elementAt(graph.actors, actor).name}[${firing}]` };
     programs.set(processor, [...programs.get(processor) ?? [], entry]);
   }));
   for (const program of programs.values()) {
@@ -131,6 +133,8 @@ export function validatePipeline(graph: SdfGraph, pipeline: CheckedPipeline): st
   requireRateGraph(graph);
   requireFields('pipeline', pipeline, 'a pipeline with places and tokens', ['places']);
   requireSizes('pipeline.tokens', pipeline.tokens, graph.channels.length);
+  const actors = graph.actors.length;
+  if (pipeline.places.length !== actors) throw refusal('pipeline.places', `${actors} lists of places`, `${pipeline.places.length}`);
   for (const [i, places] of pipeline.places.entries()) {
     requireList(`pipeline.places[${i}]`, places, 'a place for each firing');
     for (const [at, place] of places.entries()) {
@@ -141,7 +145,8 @@ export function validatePipeline(graph: SdfGraph, pipeline: CheckedPipeline): st
       }
     }
   }
-  for (const name of ['buffers', 'delays'] as const) if (pipeline[name] !== undefined) requireSizes(`pipeline.${name}`, pipeline[name]);
+  if (pipeline.buffers !== undefined) requireSizes('pipeline.buffers', pipeline.buffers);
+  if (pipeline.delays !== undefined) requireSizes('pipeline.delays', pipeline.delays, actors);
   if (pipeline.interval !== undefined) requireSizes('pipeline.interval', [pipeline.interval]);
   const problems: string[] = [];
   checkPlaces(graph, pipeline, problems);
@@ -149,8 +154,8 @@ export function validatePipeline(graph: SdfGraph, pipeline: CheckedPipeline): st
   for (const { id, push, pop, peek, from } of graph.channels) {
     if (push === 0 || pop === 0) continue;
     // Windows and first items reach this many iterations back; one more is the steady pattern.
-    const perIteration = pipeline.places[from]!.length * push;
-    const iterations = 2 + Math.ceil((pipeline.tokens[id]! + peek) / perIteration);
+    const perIteration = elementAt(pipeline.places, from).length * push;
+    const iterations = 2 + Math.ceil((elementAt(pipeline.tokens, id) + peek) / perIteration);
     checkChannel(graph, pipeline, id, iterations, problems);
     if (pipeline.buffers) checkBuffer(graph, pipeline, id, problems);
   }

@@ -1,4 +1,5 @@
 // The software-pipelining ILP of section 3.5, equations (3.1) to (3.14), solved by HiGHS for one interval after another.
+import { elementAt } from '../../core/known.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import { LinearModel, type Term } from '../schedule/lp.ts';
 import { Solver } from '../schedule/solver.ts';
@@ -62,7 +63,7 @@ function addAssignment(model: LinearModel, sizes: readonly number[], processors:
     Array.from({ length: processors }, (_unused, p) => model.variable('binary', p <= instance ? 1 : 0)));
   for (const row of assigned) model.constrain(row.map((variable): Term => [1, variable]), '=', 1);
   for (let p = 0; p < processors; ++p) {
-    model.constrain(assigned.map((row, instance): Term => [sizes[instance]!, row[p]!]), '<=', 1);
+    model.constrain(assigned.map((row, instance): Term => [elementAt(sizes, instance), elementAt(row, p)]), '<=', 1);
   }
   return assigned;
 }
@@ -72,9 +73,10 @@ function addDependence(model: LinearModel, assigned: readonly (readonly number[]
   { from, to, distance }: { from: number; to: number; distance: number }, size: number): void {
   if (from === to) return;
   const differs = model.variable('continuous', 1);
-  assigned[to]!.forEach((variable, p) => model.constrain([[1, differs], [-1, variable], [1, assigned[from]![p]!]], '>=', 0));
-  const ends: Term[] = [[1, stage[to]!], [1, start[to]!], [-1, stage[from]!]];
-  model.constrain([...ends, [-1, start[from]!]], '>=', size - distance);
+  elementAt(assigned, to).forEach((variable, p) =>
+    model.constrain([[1, differs], [-1, variable], [1, elementAt(elementAt(assigned, from), p)]], '>=', 0));
+  const ends: Term[] = [[1, elementAt(stage, to)], [1, elementAt(start, to)], [-1, elementAt(stage, from)]];
+  model.constrain([...ends, [-1, elementAt(start, from)]], '>=', size - distance);
   model.constrain([...ends, [-1, differs]], '>=', -distance);
 }
 
@@ -86,8 +88,9 @@ function addBuffers(model: LinearModel, { graph, repetitions }: PipelineProblem,
   for (const { from, to, distance } of instances.dependences) {
     for (const { id, from: u, to: v, push } of graph.channels) {
       if (u !== instances.actor[from] || v !== instances.actor[to]) continue;
-      const perIteration = push * repetitions[u]!;
-      model.constrain([[1, sizes[id]!], [-perIteration, stage[to]!], [perIteration, stage[from]!]], '>=', perIteration * (distance + 1));
+      const perIteration = push * elementAt(repetitions, u);
+      const stages: Term[] = [[-perIteration, elementAt(stage, to)], [perIteration, elementAt(stage, from)]];
+      model.constrain([[1, elementAt(sizes, id)], ...stages], '>=', perIteration * (distance + 1));
     }
   }
   const all = sizes.map((variable): Term => [1, variable]);
@@ -99,14 +102,14 @@ function addBuffers(model: LinearModel, { graph, repetitions }: PipelineProblem,
 export function pipelineModel(problem: PipelineProblem, instances: Instances, interval: number,
   options: PipelineIlpOptions = {}): PipelineModel {
   const model = new LinearModel();
-  const sizes = instances.actor.map((actor) => problem.delays[actor]! / interval);
+  const sizes = instances.actor.map((actor) => elementAt(problem.delays, actor) / interval);
   const assigned = addAssignment(model, sizes, problem.processors);
   const farthest = instances.dependences.reduce((largest, { distance }) => Math.max(largest, distance), 0);
   const most = 2 * problem.graph.actors.length + 2 + farthest;
   const stage = sizes.map(() => model.variable('integer', most)); // f
   const start = sizes.map((size) => model.variable('continuous', Math.max(0, 1 - size))); // o, (3.4)
   for (const dependence of instances.dependences) {
-    addDependence(model, assigned, stage, start, dependence, sizes[dependence.from]!);
+    addDependence(model, assigned, stage, start, dependence, elementAt(sizes, dependence.from));
   }
   addBuffers(model, problem, instances, stage, options);
   return { model, assigned, start, stage };
@@ -120,16 +123,17 @@ const totalItems = ({ buffers }: Pipeline): number => buffers.reduce((sum, items
  */
 function readSolution(problem: PipelineProblem, instances: Instances, { assigned, start, stage }: PipelineModel,
   values: readonly number[]): Pipeline | undefined {
-  const processor = assigned.map((row) => row.findIndex((variable) => values[variable]! > 0.5));
+  const processor = assigned.map((row) => row.findIndex((variable) => elementAt(values, variable) > 0.5));
   if (processor.includes(-1)) return undefined;
   const streamOrder = new Map<number, number>();
   const plain = realise(problem, instances, processor);
   plain?.places.flat().forEach((place, instance) => streamOrder.set(instance, place.order));
-  const order = start.map((_, instance) => instance).sort((a, b) =>
-    values[start[a]!]! - values[start[b]!]! || (streamOrder.get(a) ?? a) - (streamOrder.get(b) ?? b));
+  const begins = start.map((variable) => elementAt(values, variable));
+  const order = begins.map((_, instance) => instance).sort((a, b) =>
+    elementAt(begins, a) - elementAt(begins, b) || (streamOrder.get(a) ?? a) - (streamOrder.get(b) ?? b));
   const rank = start.map(() => 0);
   order.forEach((instance, at) => { rank[instance] = at; });
-  const stages = stage.map((variable) => Math.round(values[variable]!));
+  const stages = stage.map((variable) => Math.round(elementAt(values, variable)));
   const candidates = [realise(problem, instances, processor, rank, stages), realise(problem, instances, processor, rank), plain];
   return candidates.filter((made) => made !== undefined).sort((a, b) => totalItems(a) - totalItems(b))[0];
 }

@@ -1,6 +1,7 @@
 // Software pipelines on identical processors: from an assignment of instances to stages, starts and buffers; and the scalable
 // scheduler, which packs instances, unrolls until they pack well, and proves how far it is from the bound.
 import { requireCount } from '../../core/checks.ts';
+import { addAt, elementAt, required } from '../../core/known.ts';
 import { isLoop, stronglyConnected } from '../schedule/topology.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { checkProblem, instancesOf, requireInstances, intervalBounds, unroll, type Instances, type IntervalBounds,
@@ -37,12 +38,12 @@ function ranks({ actor, dependences }: Instances): number[] {
   const next: number[][] = actor.map(() => []);
   for (const { from, to, distance } of dependences) {
     if (distance > 0 || from === to) continue;
-    next[from]!.push(to);
-    ++waiting[to]!;
+    elementAt(next, from).push(to);
+    addAt(waiting, to, 1);
   }
   const order = actor.flatMap((_, instance) => waiting[instance] === 0 ? [instance] : []);
   for (let at = 0; at < order.length; ++at) {
-    for (const target of next[order[at]!]!) if (--waiting[target]! === 0) order.push(target);
+    for (const target of elementAt(next, elementAt(order, at))) if (addAt(waiting, target, -1) === 0) order.push(target);
   }
   const rank = actor.map(() => 0);
   order.forEach((instance, at) => { rank[instance] = at; });
@@ -52,14 +53,14 @@ function ranks({ actor, dependences }: Instances): number[] {
 /** Least stages for an assignment and an order in which each processor runs its instances; undefined: a loop needs more distance. */
 function leastStages({ actor, dependences }: Instances, processor: readonly number[], rank: readonly number[]): number[] | undefined {
   const stage = actor.map(() => 0);
-  const sorted = [...dependences].sort((a, b) => rank[a.from]! - rank[b.from]!);
+  const sorted = [...dependences].sort((a, b) => elementAt(rank, a.from) - elementAt(rank, b.from));
   const most = actor.length + 1;
   for (let pass = 0; pass <= Math.min(most, 4000); ++pass) {
     let isSettled = true;
     for (const { from, to, distance } of sorted) {
-      const isSeen = processor[from] === processor[to] && rank[from]! < rank[to]!;
-      const least = stage[from]! - distance + (isSeen ? 0 : 1);
-      if (least <= stage[to]!) continue;
+      const isSeen = processor[from] === processor[to] && elementAt(rank, from) < elementAt(rank, to);
+      const least = elementAt(stage, from) - distance + (isSeen ? 0 : 1);
+      if (least <= elementAt(stage, to)) continue;
       if (least > most) return undefined;
       stage[to] = least;
       isSettled = false;
@@ -72,18 +73,18 @@ function leastStages({ actor, dependences }: Instances, processor: readonly numb
 /** True if stages respect every dependence under an assignment and an order. */
 function areStages({ dependences }: Instances, processor: readonly number[], rank: readonly number[], stage: readonly number[]): boolean {
   return stage.every((value) => Number.isSafeInteger(value) && value >= 0) && dependences.every(({ from, to, distance }) => {
-    const isSeen = processor[from] === processor[to] && rank[from]! < rank[to]!;
-    return stage[to]! >= stage[from]! - distance + (isSeen ? 0 : 1);
+    const isSeen = processor[from] === processor[to] && elementAt(rank, from) < elementAt(rank, to);
+    return elementAt(stage, to) >= elementAt(stage, from) - distance + (isSeen ? 0 : 1);
   });
 }
 
 /** Items that live on each channel at most, from the stages of its ends. */
 function bufferItems(graph: SdfGraph, tokens: readonly number[], stages: readonly (readonly number[])[]): number[] {
   return graph.channels.map(({ id, from, to, push, pop }) => {
-    const [made, taken] = [stages[from]!, stages[to]!];
+    const [made, taken] = [elementAt(stages, from), elementAt(stages, to)];
     const highest = made.reduce((most, stage, firing) => Math.max(most, (firing + 1 - stage * made.length) * push), -Infinity);
     const lowest = taken.reduce((least, stage, firing) => Math.min(least, (firing - stage * taken.length) * pop), Infinity);
-    return Math.max(tokens[id]!, tokens[id]! + highest - lowest);
+    return Math.max(elementAt(tokens, id), elementAt(tokens, id) + highest - lowest);
   });
 }
 
@@ -113,16 +114,18 @@ export function realise(problem: PipelineProblem, instances: Instances, processo
   const done = load.map(() => 0);
   const start = stage.map(() => 0);
   const order = stage.map(() => 0);
-  for (const instance of stage.map((_, at) => at).sort((a, b) => rank[a]! - rank[b]!)) {
-    start[instance] = load[processor[instance]!]!;
-    order[instance] = done[processor[instance]!]!;
-    done[processor[instance]!]! += 1;
-    load[processor[instance]!]! += problem.delays[instances.actor[instance]!]!;
+  for (const instance of stage.map((_, at) => at).sort((a, b) => elementAt(rank, a) - elementAt(rank, b))) {
+    start[instance] = elementAt(load, elementAt(processor, instance));
+    order[instance] = elementAt(done, elementAt(processor, instance));
+    addAt(done, elementAt(processor, instance), 1);
+    addAt(load, elementAt(processor, instance), elementAt(problem.delays, elementAt(instances.actor, instance)));
   }
-  const places = problem.graph.actors.map(({ id }) => Array.from({ length: problem.repetitions[id]! }, (_, firing): InstancePlace => {
-    const instance = instances.first[id]! + firing;
-    return { processor: processor[instance]!, start: start[instance]!, stage: stage[instance]!, order: order[instance]! };
-  }));
+  const placeOf = (instance: number): InstancePlace => ({
+    processor: elementAt(processor, instance), start: elementAt(start, instance), stage: elementAt(stage, instance),
+    order: elementAt(order, instance),
+  });
+  const places = problem.graph.actors.map(({ id }) =>
+    Array.from({ length: elementAt(problem.repetitions, id) }, (_, firing) => placeOf(elementAt(instances.first, id) + firing)));
   return {
     interval: load.reduce((most, value) => Math.max(most, value), 0), places,
     buffers: bufferItems(problem.graph, problem.tokens, places.map((list) => list.map((place) => place.stage))),
@@ -139,12 +142,12 @@ function assign(problem: PipelineProblem, { actor, first }: Instances, unitOf: (
   actor.forEach((id, instance) => {
     const unit = unitOf(id);
     if (unit === undefined) {
-      sizes.push(delays[id]!);
+      sizes.push(elementAt(delays, id));
       jobs.push([instance]);
       return;
     }
     const known = units.get(unit) ?? { size: 0, instances: [] };
-    known.size += delays[id]!;
+    known.size += elementAt(delays, id);
     known.instances.push(instance);
     units.set(unit, known);
   });
@@ -154,10 +157,10 @@ function assign(problem: PipelineProblem, { actor, first }: Instances, unitOf: (
   }
   const packed = packJobs(sizes, processors);
   const processor = actor.map(() => 0);
-  jobs.forEach((list, job) => { for (const instance of list) processor[instance] = packed.processor[job]!; });
+  jobs.forEach((list, job) => { for (const instance of list) processor[instance] = elementAt(packed.processor, job); });
   problem.graph.actors.forEach(({ id }) => {
-    const dealt = processor.slice(first[id], first[id]! + repetitions[id]!).sort((a, b) => a - b);
-    dealt.forEach((value, firing) => { processor[first[id]! + firing] = value; });
+    const dealt = processor.slice(first[id], elementAt(first, id) + elementAt(repetitions, id)).sort((a, b) => a - b);
+    dealt.forEach((value, firing) => { processor[elementAt(first, id) + firing] = value; });
   });
   return processor;
 }
@@ -168,10 +171,10 @@ export function packPipeline(problem: PipelineProblem, instances = instancesOf(p
   const { actors } = problem.graph;
   const { component, components } = stronglyConnected(problem.graph);
   const loops = components.map((members) => isLoop(problem.graph, members));
-  const byState = (actor: number): number | undefined => actors[actor]!.stateful ? component[actor] : undefined;
-  const byLoop = (actor: number): number | undefined => loops[component[actor]!] ? component[actor] : byState(actor);
+  const byState = (actor: number): number | undefined => elementAt(actors, actor).stateful ? component[actor] : undefined;
+  const byLoop = (actor: number): number | undefined => loops[elementAt(component, actor)] ? component[actor] : byState(actor);
   const loose = realise(problem, instances, assign(problem, instances, byState));
-  return loose ?? realise(problem, instances, assign(problem, instances, byLoop))!;
+  return loose ?? required(realise(problem, instances, assign(problem, instances, byLoop)));
 }
 
 /** Choices of {@link schedulePipeline}. */
@@ -217,7 +220,7 @@ export function schedulePipeline(problem: PipelineProblem, options: PipelineOpti
     if (!best || gap < best.gap) best = { pipeline, problem: unrolled, unroll: times, bound, gap, bounds };
     if (gap <= target) break;
   }
-  return best!;
+  return required(best);
 }
 
 /**

@@ -1,5 +1,6 @@
 // Modulo scheduling of section 4.8: stages of actors, transfers and shuffles once a task partition is known.
 import { requireCount } from '../../core/checks.ts';
+import { elementAt } from '../../core/known.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import { topologicalOrder } from '../schedule/topology.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
@@ -24,7 +25,7 @@ export interface StagePlan {
 
 /** What a channel needs, by the four conditions of section 4.5.1. */
 function reorders({ from, to }: SdfChannel, onGpu: readonly boolean[], peeks: readonly boolean[]): 'shuffle' | 'deshuffle' | undefined {
-  const [u, v] = [peeks[from]!, peeks[to]!];
+  const [u, v] = [elementAt(peeks, from), elementAt(peeks, to)];
   if (onGpu[from] && !onGpu[to]) return u ? undefined : 'deshuffle';
   if (!onGpu[from] && onGpu[to]) return v ? undefined : 'shuffle';
   if (onGpu[from] && onGpu[to] && u !== v) return u ? 'shuffle' : 'deshuffle';
@@ -43,18 +44,18 @@ export function assignStages(graph: SdfGraph, onGpu: readonly boolean[]): StageP
   if (!order) throw new ScheduleError('graph', 'stages need a graph without loops: fuse each loop into one actor with state first');
   const peeks = peekingActors(graph);
   const inputs: SdfChannel[][] = graph.actors.map(() => []);
-  for (const channel of graph.channels) if (channel.from !== channel.to) inputs[channel.to]!.push(channel);
+  for (const channel of graph.channels) if (channel.from !== channel.to) elementAt(inputs, channel.to).push(channel);
   const stages = graph.actors.map(() => 0);
   for (const actor of order) {
-    for (const channel of inputs[actor]!) {
+    for (const channel of elementAt(inputs, actor)) {
       const apart = (onGpu[channel.from] === onGpu[actor] ? 1 : 2) + (reorders(channel, onGpu, peeks) ? 1 : 0);
-      stages[actor] = Math.max(stages[actor]!, stages[channel.from]! + apart);
+      stages[actor] = Math.max(elementAt(stages, actor), elementAt(stages, channel.from) + apart);
     }
   }
   const operations = inputs.flat().flatMap((channel): ChannelOperation[] => {
     const { id, from, to } = channel;
     const kind = reorders(channel, onGpu, peeks);
-    const after = stages[from]! + 1, before = stages[to]! - 1;
+    const after = elementAt(stages, from) + 1, before = elementAt(stages, to) - 1;
     const change = (stage: number): ChannelOperation[] => kind ? [{ channel: id, kind, stage }] : [];
     if (onGpu[from] === onGpu[to]) return change(after);
     if (onGpu[from]) return [...change(after), { channel: id, kind: 'toCpu', stage: kind ? after + 1 : after }];
@@ -77,7 +78,7 @@ export function validateStages(graph: SdfGraph, onGpu: readonly boolean[], plan:
   const looks = (actor: number): boolean => graph.channels.some(({ to, peek, pop }) => to === actor && peek > pop);
   for (const { id, from, to } of graph.channels) {
     if (from === to) continue;
-    let at = plan.stages[from]!, isOnGpu = onGpu[from]!;
+    let at = elementAt(plan.stages, from), isOnGpu = onGpu[from] === true;
     // The layout in which an actor on the GPU writes and reads: shuffled unless it peeks.
     let isShuffled = isOnGpu && !looks(from);
     for (const { kind, stage } of plan.operations.filter(({ channel }) => channel === id).sort((a, b) => a.stage - b.stage)) {
@@ -87,9 +88,9 @@ export function validateStages(graph: SdfGraph, onGpu: readonly boolean[], plan:
       else if (!isOnGpu) problems.push(`channel ${id}: ${kind} of data that is not on the GPU`);
       if (kind === 'shuffle' || kind === 'deshuffle') isShuffled = kind === 'shuffle';
     }
-    if (plan.stages[to]! <= at) problems.push(`channel ${id}: consumer in stage ${plan.stages[to]} follows stage ${at}`);
-    if (isOnGpu !== onGpu[to]) problems.push(`channel ${id}: data ends on the wrong side`);
-    if (isShuffled !== (onGpu[to]! && !looks(to))) problems.push(`channel ${id}: data ends in the wrong layout`);
+    if (elementAt(plan.stages, to) <= at) problems.push(`channel ${id}: consumer in stage ${plan.stages[to]} follows stage ${at}`);
+    if (isOnGpu !== (onGpu[to] === true)) problems.push(`channel ${id}: data ends on the wrong side`);
+    if (isShuffled !== (onGpu[to] === true && !looks(to))) problems.push(`channel ${id}: data ends in the wrong layout`);
   }
   return problems;
 }

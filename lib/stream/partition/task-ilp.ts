@@ -1,4 +1,5 @@
 // The task-partitioning ILP of section 4.5.1, equations (4.1) to (4.12), solved by HiGHS.
+import { elementAt } from '../../core/known.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import { LinearModel, type Term } from '../schedule/lp.ts';
 import { Solver, type SolveOptions } from '../schedule/solver.ts';
@@ -43,19 +44,20 @@ export function taskModel(problem: TaskProblem, scale: number, most: number): Ta
   const dma: Term[] = [], gpu: Term[] = [], cpu: Term[] = [];
   for (const { id, from, to } of graph.channels) {
     if (from === to) continue;
-    const { tran, shuffles } = addChannel(model, [onGpu[from]!, onGpu[to]!], [peeks[from]!, peeks[to]!], {
-      toCpu: costs.toCpu[id]! / scale, toGpu: costs.toGpu[id]! / scale,
-      shuffle: costs.shuffle[id]! / scale, deshuffle: costs.deshuffle[id]! / scale,
+    const ends = [elementAt(onGpu, from), elementAt(onGpu, to)] as const;
+    const { tran, shuffles } = addChannel(model, ends, [elementAt(peeks, from), elementAt(peeks, to)], {
+      toCpu: elementAt(costs.toCpu, id) / scale, toGpu: elementAt(costs.toGpu, id) / scale,
+      shuffle: elementAt(costs.shuffle, id) / scale, deshuffle: elementAt(costs.deshuffle, id) / scale,
     });
     dma.push([-1, tran]); // (4.4)
     gpu.push(...shuffles.map((variable): Term => [-1 / multiprocessors, variable])); // (4.9)
   }
   let allCpu = 0;
   for (const { id } of graph.actors) {
-    const onCore = repetitions[id]! * costs.cpu[id]! / cores / scale;
+    const onCore = elementAt(repetitions, id) * elementAt(costs.cpu, id) / cores / scale;
     allCpu += onCore;
-    cpu.push([onCore, onGpu[id]!]);
-    if (!fixed[id]) gpu.push([-repetitions[id]! * costs.gpu[id]! / multiprocessors / scale, onGpu[id]!]);
+    cpu.push([onCore, elementAt(onGpu, id)]);
+    if (!fixed[id]) gpu.push([-elementAt(repetitions, id) * elementAt(costs.gpu, id) / multiprocessors / scale, elementAt(onGpu, id)]);
   }
   if (dma.length > 0) model.constrain([[1, interval], ...dma], '>=', 0); // (4.10)
   model.constrain([[1, interval], ...gpu], '>=', 0); // (4.11)
@@ -88,7 +90,7 @@ export async function partitionTasksByIlp(given: TaskProblem, options: SolveOpti
     const gap = options.gap ?? 1e-4;
     const { status, values, seconds } = await solver.solve(model, { ...options, gap });
     const fixed = taskTables(problem).fixed;
-    const placed = values.length > 0 ? onGpu.map((variable, actor) => !fixed[actor] && values[variable]! > 0.5) : start.onGpu;
+    const placed = values.length > 0 ? onGpu.map((variable, actor) => !fixed[actor] && elementAt(values, variable) > 0.5) : start.onGpu;
     const loads = partitionLoads(problem, placed);
     const best = loads.interval <= start.interval ? { onGpu: placed, ...loads } : start;
     const isProven = status === 'optimal';

@@ -1,5 +1,6 @@
 // The task-partitioning problem (section 4.5.1): which actors run on the GPU, with transfers, shuffles and deshuffles.
 import { requireCount } from '../../core/checks.ts';
+import { elementAt } from '../../core/known.ts';
 import { isLoop, stronglyConnected } from '../schedule/topology.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { checkCosts, peekingActors, type CostTable } from './costs.ts';
@@ -79,16 +80,17 @@ export function fixedActors(problem: TaskProblem): boolean[] {
   const { graph, costs, fixed } = problem;
   const { component, components } = stronglyConnected(graph);
   const loops = components.map((members) => isLoop(graph, members));
-  return graph.actors.map(({ id, stateful }) => stateful || loops[component[id]!]! || costs.gpu[id] === Infinity || fixed?.[id] === true);
+  return graph.actors.map(({ id, stateful }) =>
+    stateful || elementAt(loops, elementAt(component, id)) || costs.gpu[id] === Infinity || fixed?.[id] === true);
 }
 
 /** Costs of one channel under the four placements: (4.2), (4.3) and the four conditions behind (4.5) to (4.8). */
 function edgeCosts({ id, from, to }: SdfChannel, costs: CostTable, peeks: readonly boolean[], multiprocessors: number): EdgeCosts {
-  const [deshuffle, shuffle] = [costs.deshuffle[id]! / multiprocessors, costs.shuffle[id]! / multiprocessors];
-  const [u, v] = [peeks[from]!, peeks[to]!];
+  const [deshuffle, shuffle] = [elementAt(costs.deshuffle, id) / multiprocessors, elementAt(costs.shuffle, id) / multiprocessors];
+  const [u, v] = [elementAt(peeks, from), elementAt(peeks, to)];
   return {
     from, to,
-    dma: [0, costs.toGpu[id]!, costs.toCpu[id]!, 0],
+    dma: [0, elementAt(costs.toGpu, id), elementAt(costs.toCpu, id), 0],
     gpu: [0, v ? 0 : shuffle, u ? 0 : deshuffle, (v && !u ? deshuffle : 0) + (u && !v ? shuffle : 0)],
   };
 }
@@ -102,13 +104,13 @@ export function taskTables(problem: TaskProblem): TaskTables {
   const edges = graph.channels.filter(({ from, to }) => from !== to).map((channel) => edgeCosts(channel, costs, peeks, multiprocessors));
   const edgesOf: EdgeCosts[][] = graph.actors.map(() => []);
   for (const edge of edges) {
-    edgesOf[edge.from]!.push(edge);
-    edgesOf[edge.to]!.push(edge);
+    elementAt(edgesOf, edge.from).push(edge);
+    elementAt(edgesOf, edge.to).push(edge);
   }
   return {
     fixed, edges, edgesOf,
-    cpu: repetitions.map((count, id) => count * costs.cpu[id]! / cores),
-    gpu: repetitions.map((count, id) => fixed[id] ? 0 : count * costs.gpu[id]! / multiprocessors),
+    cpu: repetitions.map((count, id) => count * elementAt(costs.cpu, id) / cores),
+    gpu: repetitions.map((count, id) => fixed[id] ? 0 : count * elementAt(costs.gpu, id) / multiprocessors),
   };
 }
 
@@ -131,26 +133,26 @@ export class TaskState {
     this.dma = this.gpu = this.cpu = 0;
     onGpu.forEach((on, actor) => {
       this.onGpu[actor] = on;
-      if (on) this.gpu += this.tables.gpu[actor]!;
-      else this.cpu += this.tables.cpu[actor]!;
+      if (on) this.gpu += elementAt(this.tables.gpu, actor);
+      else this.cpu += elementAt(this.tables.cpu, actor);
     });
     for (const edge of this.tables.edges) this.count(edge, 1);
   }
 
   private count({ from, to, dma, gpu }: EdgeCosts, sign: number): void {
     const place = (this.onGpu[from] ? 2 : 0) + (this.onGpu[to] ? 1 : 0);
-    this.dma += sign * dma[place]!;
-    this.gpu += sign * gpu[place]!;
+    this.dma += sign * elementAt(dma, place);
+    this.gpu += sign * elementAt(gpu, place);
   }
 
   /** Moves an actor to the other side. */
   flip(actor: number): void {
-    for (const edge of this.tables.edgesOf[actor]!) this.count(edge, -1);
+    for (const edge of elementAt(this.tables.edgesOf, actor)) this.count(edge, -1);
     const toGpu = !this.onGpu[actor];
     this.onGpu[actor] = toGpu;
-    this.gpu += toGpu ? this.tables.gpu[actor]! : -this.tables.gpu[actor]!;
-    this.cpu += toGpu ? -this.tables.cpu[actor]! : this.tables.cpu[actor]!;
-    for (const edge of this.tables.edgesOf[actor]!) this.count(edge, 1);
+    this.gpu += toGpu ? elementAt(this.tables.gpu, actor) : -elementAt(this.tables.gpu, actor);
+    this.cpu += toGpu ? -elementAt(this.tables.cpu, actor) : elementAt(this.tables.cpu, actor);
+    for (const edge of elementAt(this.tables.edgesOf, actor)) this.count(edge, 1);
   }
 
   get interval(): number {

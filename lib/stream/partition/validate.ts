@@ -1,4 +1,5 @@
 // An independent check of task partitions, from the paper's four conditions word by word; shares nothing with the partitioners.
+import { elementAt, required } from '../../core/known.ts';
 import { checkTask, type TaskLoads, type TaskProblem } from './task.ts';
 import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
@@ -12,21 +13,21 @@ export function recomputeLoads(problem: TaskProblem, onGpu: readonly boolean[]):
   const peeks = (actor: number): boolean => graph.channels.some((channel) => channel.to === actor && channel.peek > channel.pop);
   let dma = 0, gpu = 0, cpu = 0;
   for (const { id } of graph.actors) {
-    if (onGpu[id]) gpu += repetitions[id]! * costs.gpu[id]!;
-    else cpu += repetitions[id]! * costs.cpu[id]!;
+    if (onGpu[id]) gpu += elementAt(repetitions, id) * elementAt(costs.gpu, id);
+    else cpu += elementAt(repetitions, id) * elementAt(costs.cpu, id);
   }
   for (const { id, from: u, to: v } of graph.channels) {
     if (u === v) continue;
-    if (onGpu[u] && !onGpu[v]) dma += costs.toCpu[id]!;
-    if (!onGpu[u] && onGpu[v]) dma += costs.toGpu[id]!;
+    if (onGpu[u] && !onGpu[v]) dma += elementAt(costs.toCpu, id);
+    if (!onGpu[u] && onGpu[v]) dma += elementAt(costs.toGpu, id);
     // 1. From GPU to CPU: deshuffle if and only if u does not peek.
-    if (onGpu[u] && !onGpu[v] && !peeks(u)) gpu += costs.deshuffle[id]!;
+    if (onGpu[u] && !onGpu[v] && !peeks(u)) gpu += elementAt(costs.deshuffle, id);
     // 2. Both on the GPU: deshuffle if and only if v peeks and u does not.
-    if (onGpu[u] && onGpu[v] && peeks(v) && !peeks(u)) gpu += costs.deshuffle[id]!;
+    if (onGpu[u] && onGpu[v] && peeks(v) && !peeks(u)) gpu += elementAt(costs.deshuffle, id);
     // 3. From CPU to GPU: shuffle if and only if v does not peek.
-    if (!onGpu[u] && onGpu[v] && !peeks(v)) gpu += costs.shuffle[id]!;
+    if (!onGpu[u] && onGpu[v] && !peeks(v)) gpu += elementAt(costs.shuffle, id);
     // 4. Both on the GPU: shuffle if and only if u peeks and v does not.
-    if (onGpu[u] && onGpu[v] && peeks(u) && !peeks(v)) gpu += costs.shuffle[id]!;
+    if (onGpu[u] && onGpu[v] && peeks(u) && !peeks(v)) gpu += elementAt(costs.shuffle, id);
   }
   const loads = { dma, gpu: gpu / multiprocessors, cpu: cpu / cores };
   return { ...loads, interval: Math.max(loads.dma, loads.gpu, loads.cpu) };
@@ -37,7 +38,7 @@ function isInLoop({ graph }: TaskProblem, actor: number): boolean {
   const seen = new Set<number>();
   const queue = [actor];
   while (queue.length > 0) {
-    const at = queue.pop()!;
+    const at = required(queue.pop());
     for (const { from, to } of graph.channels) {
       if (from !== at) continue;
       if (to === actor) return true;

@@ -1,6 +1,7 @@
 // How often everything fires in a run: initialisation, whole steady states, and a rest in the interpreter's order of demand.
+import { addAt, elementAt, lastOf } from '../../core/known.ts';
 import { ratesOf } from '../elaborate/to-sdf.ts';
-import { countedNodes, sinksOf } from '../interpret/engine.ts';
+import { countedNodes, sinksOf } from '../interpret/sinks.ts';
 import type { Step } from '../schedule/index.ts';
 import { appendStep, firstRates } from '../schedule/marking.ts';
 import type { External, ProgramPlan } from './plan.ts';
@@ -33,7 +34,7 @@ const mostTailFirings = 20_000_000;
 /** Items that pass an external stream by `count` firings of its node. */
 export function passedBy(plan: ProgramPlan, external: External, count: number): number {
   if (count === 0) return 0;
-  const node = plan.graph.nodes[external.node]!;
+  const node = elementAt(plan.graph.nodes, external.node);
   const isIn = external.kind === 'input' || external.kind === 'writer';
   const one = (first: boolean): number => {
     const rates = ratesOf(node, 0, first);
@@ -45,7 +46,7 @@ export function passedBy(plan: ProgramPlan, external: External, count: number): 
 /** Items that must be given on the input for `count` firings of its node. */
 function inputNeeded(plan: ProgramPlan, external: External, count: number): number {
   if (count === 0) return 0;
-  const rates = ratesOf(plan.graph.nodes[external.node]!, 0, count === 1);
+  const rates = ratesOf(elementAt(plan.graph.nodes, external.node), 0, count === 1);
   return passedBy(plan, external, count) - rates.pop + rates.peek;
 }
 
@@ -71,19 +72,19 @@ class Demand {
 
   /** The channel that keeps a node from firing; -1: the outside; undefined: it can fire. */
   #blocking(id: number): number | undefined {
-    const node = this.#plan.graph.nodes[id]!;
+    const node = elementAt(this.#plan.graph.nodes, id);
     const first = this.fired[id] === 0;
     for (const channel of node.inputs) {
       if (channel === undefined) continue;
-      const sdf = this.#plan.sdf.channels[channel]!;
-      if (this.tokens[channel]! < (first ? firstRates(sdf).peek : sdf.peek)) return channel;
+      const sdf = elementAt(this.#plan.sdf.channels, channel);
+      if (elementAt(this.tokens, channel) < (first ? firstRates(sdf).peek : sdf.peek)) return channel;
     }
-    if (this.#input?.node === id && inputNeeded(this.#plan, this.#input, this.fired[id]! + 1) > this.#available) return -1;
+    if (this.#input?.node === id && inputNeeded(this.#plan, this.#input, elementAt(this.fired, id) + 1) > this.#available) return -1;
     return undefined;
   }
 
   #gives(channel: number): boolean {
-    const sdf = this.#plan.sdf.channels[channel]!;
+    const sdf = elementAt(this.#plan.sdf.channels, channel);
     return sdf.push > 0 || (this.fired[sdf.from] === 0 && firstRates(sdf).push > 0);
   }
 
@@ -92,7 +93,7 @@ class Demand {
     const stack = [target];
     const waiting = new Set(stack);
     while (stack.length > 0) {
-      const id = stack.at(-1)!;
+      const id = lastOf(stack);
       const channel = this.#blocking(id);
       if (channel === undefined) {
         this.#fireOne(id);
@@ -101,7 +102,7 @@ class Demand {
         continue;
       }
       if (channel < 0) return false;
-      const { from } = this.#plan.sdf.channels[channel]!;
+      const { from } = elementAt(this.#plan.sdf.channels, channel);
       if (waiting.has(from) || !this.#gives(channel)) return false;
       stack.push(from);
       waiting.add(from);
@@ -112,17 +113,19 @@ class Demand {
   #fireOne(id: number): void {
     if (--this.#left < 0) throw new RangeError('the rest of the run takes too many firings');
     const { graph, sdf } = this.#plan;
-    const node = graph.nodes[id]!;
-    const first = this.fired[id]! === 0;
+    const node = elementAt(graph.nodes, id);
+    const first = elementAt(this.fired, id) === 0;
     for (const channel of node.inputs) {
-      if (channel !== undefined) this.tokens[channel]! -= first ? firstRates(sdf.channels[channel]!).pop : sdf.channels[channel]!.pop;
+      if (channel === undefined) continue;
+      const rates = elementAt(sdf.channels, channel);
+      addAt(this.tokens, channel, -(first ? firstRates(rates) : rates).pop);
     }
     for (const channel of node.outputs) {
       if (channel === undefined) continue;
-      this.tokens[channel]! += first ? firstRates(sdf.channels[channel]!).push : sdf.channels[channel]!.push;
-      this.peaks[channel] = Math.max(this.peaks[channel]!, this.tokens[channel]!);
+      addAt(this.tokens, channel, (first ? firstRates(elementAt(sdf.channels, channel)).push : elementAt(sdf.channels, channel).push));
+      this.peaks[channel] = Math.max(elementAt(this.peaks, channel), elementAt(this.tokens, channel));
     }
-    ++this.fired[id]!;
+    addAt(this.fired, id, 1);
     appendStep(this.steps, id, 1);
   }
 }
@@ -131,19 +134,20 @@ class Demand {
 function itemsOut(plan: ProgramPlan, firings: readonly number[]): number {
   const output = plan.externals.filter(({ kind }) => kind === 'output');
   const counted = output.length > 0 ? output : plan.externals.filter(({ kind }) => kind === 'writer');
-  return counted.reduce((sum, external) => sum + passedBy(plan, external, firings[external.node]!), 0);
+  return counted.reduce((sum, external) => sum + passedBy(plan, external, elementAt(firings, external.node)), 0);
 }
 
 /** Steady states that can run before the rest, or undefined if not even the initialisation can. */
 function wholeStates(plan: ProgramPlan, amount: RunAmount, sinks: readonly number[]): number | undefined {
   const { repetitions, initFirings } = plan.steady;
   const input = plan.externals.find(({ kind }) => kind === 'input');
-  const at = (states: number) => repetitions.map((count, node) => initFirings[node]! + states * count);
+  const at = (states: number) => repetitions.map((count, node) => elementAt(initFirings, node) + states * count);
   const fits = (states: number): boolean => {
     const firings = at(states);
-    if (input !== undefined && inputNeeded(plan, input, firings[input.node]!) > amount.input) return false;
+    if (input !== undefined && inputNeeded(plan, input, elementAt(firings, input.node)) > amount.input) return false;
     if (amount.items !== undefined) return itemsOut(plan, firings) <= amount.items;
-    if (amount.iterations !== undefined) return sinks.every((sink) => firings[sink]! <= repetitions[sink]! * amount.iterations!);
+    const { iterations } = amount;
+    if (iterations !== undefined) return sinks.every((sink) => elementAt(firings, sink) <= elementAt(repetitions, sink) * iterations);
     return true;
   };
   if (!fits(0)) return undefined;
@@ -168,13 +172,13 @@ export function countRun(plan: ProgramPlan, amount: RunAmount): RunCounts {
   const states = wholeStates(plan, amount, sinks);
   const start = states === undefined
     ? { tokens: plan.sdf.channels.map(({ tokens }) => tokens), fired: repetitions.map(() => 0) }
-    : { tokens: residual, fired: repetitions.map((count, node) => initFirings[node]! + states * count) };
+    : { tokens: residual, fired: repetitions.map((count, node) => elementAt(initFirings, node) + states * count) };
   const demand = new Demand(plan, start, amount.input);
   const exhausted = finish(plan, demand, amount, sinks);
-  const peaks = demand.peaks.map((peak, channel) => Math.max(peak, plan.schedule.buffers[channel]!));
+  const peaks = demand.peaks.map((peak, channel) => Math.max(peak, elementAt(plan.schedule.buffers, channel)));
   return {
     init: states === undefined ? [] : init, steadyStates: states ?? 0, tail: demand.steps, firings: demand.fired, peaks, exhausted,
-    passed: plan.externals.map((external) => passedBy(plan, external, demand.fired[external.node]!)),
+    passed: plan.externals.map((external) => passedBy(plan, external, elementAt(demand.fired, external.node))),
   };
 }
 
@@ -190,10 +194,11 @@ function finish(plan: ProgramPlan, demand: Demand, amount: RunAmount, sinks: rea
     }
     return false;
   }
-  const most = (sink: number): number => (amount.iterations === undefined ? Infinity : plan.steady.repetitions[sink]! * amount.iterations);
+  const most = (sink: number): number =>
+    (amount.iterations === undefined ? Infinity : elementAt(plan.steady.repetitions, sink) * amount.iterations);
   let isShort = false;
   for (const sink of sinks) {
-    while (demand.fired[sink]! < most(sink)) {
+    while (elementAt(demand.fired, sink) < most(sink)) {
       if (demand.fire(sink)) continue;
       isShort = true;
       break;

@@ -1,5 +1,6 @@
 // Filters whose firings are worth running several at a time: sums over long loops, each step of which waits for the one before, overlap
 // with those of other firings. And firings that need not run at all, because the next filter throws away what they push.
+import { elementAt } from '../../core/known.ts';
 import { known } from '../elaborate/fold.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import { eachExpression, eachStatement, expressionsOf, operands } from '../interpret/walk.ts';
@@ -73,9 +74,9 @@ interface FiringRates {
 /** Firings of a node in steady states that the filter behind it uses. */
 export function liveFirings({ graph, sdf, steady }: FiringRates, node: GraphNode): LiveFirings {
   const [channel] = node.outputs;
-  if (node.outputs.length !== 1 || channel === undefined || steady.residual[channel]! > 0) return all;
-  const { to, push, pop, peek } = sdf.channels[channel]!;
-  const reader = graph.nodes[to]!;
+  if (node.outputs.length !== 1 || channel === undefined || elementAt(steady.residual, channel) > 0) return all;
+  const { to, push, pop, peek } = elementAt(sdf.channels, channel);
+  const reader = elementAt(graph.nodes, to);
   if (reader.kind !== 'filter' || push === 0 || peek !== pop || pop % push !== 0 || pop > mostItems) return all;
   const used = usedItems(reader.code, pop);
   const period = pop / push;

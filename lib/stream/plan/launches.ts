@@ -1,6 +1,7 @@
 // A run on several cores: which iterations of which group a core does in a launch, and where items lie meanwhile. The plan itself is
 // partition/cores.ts's, with groups as actors, for more cores than there are: what it gives each of them is a task, and no task of a launch
 // waits for another, so that a core takes tasks of those that are late.
+import { addAt, elementAt, required } from '../../core/known.ts';
 import { assignToCores, mostCores, type CorePlan, type CoreSlice } from '../partition/cores.ts';
 import { cpuCosts } from '../partition/costs.ts';
 import type { SteadyState } from '../schedule/index.ts';
@@ -109,11 +110,11 @@ export function groupGraph(plan: ProgramPlan): GroupGraph {
   const groupOf = new Map(groups.flatMap((group) => group.steps.map(({ actor }) => [actor, group] as const)));
   const between = sdf.channels.filter(({ id, from, to }) => storage[id] === 'block' && groupOf.get(from) !== groupOf.get(to));
   const channels = between.map(({ id, from, to, peek, pop, bytesPerItem }, at) => {
-    const [source, sink] = [groupOf.get(from)!, groupOf.get(to)!];
-    const taken = rates[id]! / sink.iterations;
+    const [source, sink] = [required(groupOf.get(from)), required(groupOf.get(to))];
+    const taken = elementAt(rates, id) / sink.iterations;
     return {
-      id: at, from: source.id, to: sink.id, push: rates[id]! / source.iterations, pop: taken, peek: taken + peek - pop,
-      tokens: steady.residual[id]!, bytesPerItem,
+      id: at, from: source.id, to: sink.id, push: elementAt(rates, id) / source.iterations, pop: taken, peek: taken + peek - pop,
+      tokens: elementAt(steady.residual, id), bytesPerItem,
     };
   });
   const actors = groups.map(({ id, isLoop, steps }) => ({
@@ -146,11 +147,11 @@ export function interleave(
   const made: CoreSlice[] = [];
   for (let part = 1; part <= parts; ++part) {
     for (const [actor, slice] of own) {
-      const each = steady.repetitions[actor]!;
+      const each = elementAt(steady.repetitions, actor);
       let upTo = part === parts ? slice.count : Math.min(slice.count, part * Math.ceil(slice.count / each / parts) * each);
-      for (const { id, from, push, pop, peek } of part === parts ? [] : inputs.get(actor)!) {
-        const source = own.get(from)!;
-        const there = steady.residual[id]! + (source.from + source.done) * push;
+      for (const { id, from, push, pop, peek } of part === parts ? [] : required(inputs.get(actor))) {
+        const source = required(own.get(from));
+        const there = elementAt(steady.residual, id) + (source.from + source.done) * push;
         if (pop > 0) upTo = Math.min(upTo, Math.floor((there - peek) / pop) + 1 - slice.from);
         else if (there < peek) upTo = 0;
       }
@@ -171,10 +172,10 @@ function shareTasks(
   programs: readonly (readonly CoreSlice[])[], load: readonly number[], isFixed: (group: number) => boolean, cores: number,
 ): LaunchTask[] {
   const all = programs.flatMap((slices, id) => (slices.length === 0 ? [] :
-    [{ slices, load: load[id]!, isFixed: slices.some(({ actor }) => isFixed(actor)) }]));
+    [{ slices, load: elementAt(load, id), isFixed: slices.some(({ actor }) => isFixed(actor)) }]));
   const work = Array.from({ length: cores }, () => 0);
   const give = ({ slices, load: time, isFixed: stays }: (typeof all)[number], core: number): LaunchTask => {
-    work[core]! += time;
+    addAt(work, core, time);
     return { core, isFixed: stays, slices };
   };
   const longestFirst = all.filter((task) => task.isFixed).sort((a, b) => b.load - a.load);
@@ -182,7 +183,7 @@ function shareTasks(
   const mean = all.reduce((sum, task) => sum + task.load, 0) / cores;
   let core = 0;
   const free = all.filter((task) => !task.isFixed).map((task) => {
-    while (core < cores - 1 && work[core]! + task.load / 2 > mean) ++core;
+    while (core < cores - 1 && elementAt(work, core) + task.load / 2 > mean) ++core;
     return give(task, core);
   });
   return [...fixed, ...free];
@@ -193,9 +194,9 @@ function ordersOf(tasks: readonly LaunchTask[]): { tasks: LaunchTask[]; orders: 
   const used = [...new Set(tasks.map(({ core }) => core))].sort((a, b) => a - b);
   const numbered = tasks.map((task) => ({ ...task, core: used.indexOf(task.core) }));
   const own: number[][] = used.map(() => []);
-  numbered.forEach(({ core }, id) => own[core]!.push(id));
-  const forOthers = own.map((ids) => ids.filter((id) => !numbered[id]!.isFixed).reverse());
-  const orders = used.map((_, core) => [...own[core]!, ...forOthers.slice(core + 1).flat(), ...forOthers.slice(0, core).flat()]);
+  numbered.forEach(({ core }, id) => elementAt(own, core).push(id));
+  const forOthers = own.map((ids) => ids.filter((id) => !elementAt(numbered, id).isFixed).reverse());
+  const orders = used.map((_, core) => [...elementAt(own, core), ...forOthers.slice(core + 1).flat(), ...forOthers.slice(0, core).flat()]);
   return { tasks: numbered, orders };
 }
 
@@ -228,15 +229,16 @@ function endsOf(plan: ProgramPlan, group: Group, rings: LaunchPlan['rings']): Gr
   const members = new Set(group.steps.map(({ actor }) => actor));
   for (const { id, from, to } of plan.sdf.channels) {
     if (plan.storage[id] !== 'block') continue;
-    const each = plan.rates[id]! / group.iterations;
-    const own = rings[id]!.slots === 0 ? endKinds.own : undefined;
+    const each = elementAt(plan.rates, id) / group.iterations;
+    const own = required(rings[id]).slots === 0 ? endKinds.own : undefined;
     if (members.has(to)) ends.push({ kind: own ?? endKinds.read, slot: 2 * id, each, id });
     if (members.has(from)) ends.push({ kind: own ?? endKinds.write, slot: 2 * id + 1, each, id });
   }
   for (const external of plan.externals) {
     if (!members.has(external.node)) continue;
     const { id, kind } = external;
-    const each = (passedBy(plan, external, 2) - passedBy(plan, external, 1)) * plan.steady.repetitions[external.node]! / group.iterations;
+    const passed = passedBy(plan, external, 2) - passedBy(plan, external, 1);
+    const each = passed * elementAt(plan.steady.repetitions, external.node) / group.iterations;
     const isIn = kind === 'input' || kind === 'reader';
     ends.push({ kind: kind === 'reader' ? endKinds.file : endKinds.stream, slot: 2 * id + (isIn ? 0 : 1), each, id });
   }
@@ -250,9 +252,10 @@ export function planLaunches(
   const made = groupGraph(plan);
   const { sdf, steady } = made;
   const cpu = plan.groups.map(({ steps, live }) =>
-    steps.reduce((sum, { actor, count }) => sum + costs[actor]! * (live?.length ?? count), 0));
-  const work = cpu.reduce((sum, cost, id) => sum + cost * plan.groups[id]!.iterations, 0);
-  const bytes = sdf.channels.reduce((sum, { push, from, bytesPerItem }) => sum + push * steady.repetitions[from]! * bytesPerItem, 0);
+    steps.reduce((sum, { actor, count }) => sum + elementAt(costs, actor) * (live?.length ?? count), 0));
+  const work = cpu.reduce((sum, cost, id) => sum + cost * elementAt(plan.groups, id).iterations, 0);
+  const bytes = sdf.channels.reduce((sum, { push, from, bytesPerItem }) =>
+    sum + push * elementAt(steady.repetitions, from) * bytesPerItem, 0);
   const most = Math.max(1, Math.min(2 ** 20, Math.floor(states / 8)));
   const wanted = Math.ceil(launchMicroseconds * cores / Math.max(work, 1e-3));
   const fitting = Math.max(Math.ceil(wanted / 4), Math.floor(near.bytes * cores / Math.max(bytes, 1)));
@@ -267,11 +270,14 @@ export function planLaunches(
   const wantedParts = Math.ceil(multiplier * bytes / cut.programs.length / (near.partBlocks * plan.options.blockBytes));
   const parts = Math.max(1, Math.min(mostParts, multiplier, wantedParts));
   const programs = cut.programs.map((slices) => interleave(slices, made, stages, parts));
-  const { tasks, orders } = ordersOf(shareTasks(programs, cut.load, (group) => sdf.actors[group]!.stateful, cores));
+  const { tasks, orders } = ordersOf(shareTasks(programs, cut.load, (group) => elementAt(sdf.actors, group).stateful, cores));
   const rings = ringsOf(plan, made, { multiplier, stages, programs });
-  const capacities = rings.map((ring, id) => (ring === undefined ? 0 : ring.slots === 0 ? Math.max(cores * ring.items, plan.rates[id]!)
-    : ring.slots * ring.items + ring.residual));
-  const chunks = rings.flatMap((ring, id) => (ring?.slots === 0 ? [Math.floor(capacities[id]! / plan.rates[id]!)] : []));
+  const capacities = rings.map((ring, id) => {
+    if (ring === undefined) return 0;
+    return ring.slots === 0 ? Math.max(cores * ring.items, elementAt(plan.rates, id)) : ring.slots * ring.items + ring.residual;
+  });
+  const chunks = rings.flatMap((ring, id) =>
+    (ring?.slots === 0 ? [Math.floor(elementAt(capacities, id) / elementAt(plan.rates, id))] : []));
   return {
     multiplier, stages, rings, tasks, orders, capacities, lastStage: Math.max(0, ...stages), chunk: Math.min(multiplier, ...chunks),
     ends: plan.groups.map((group) => endsOf(plan, group, rings)),
@@ -283,15 +289,16 @@ function ringsOf(
   { multiplier, stages, programs }: Pick<CorePlan, 'multiplier' | 'stages' | 'programs'>,
 ): LaunchPlan['rings'] {
   const groupOf = new Map(plan.groups.flatMap((group) => group.steps.map(({ actor }) => [actor, group.id] as const)));
-  const own = new Map(sdf.channels.map((channel) => [channels[channel.id]!, ownItems(channel, stages, programs)]));
+  const own = new Map(sdf.channels.map((channel) => [elementAt(channels, channel.id), ownItems(channel, stages, programs)]));
   return plan.sdf.channels.map(({ id, from, to }): Ring | undefined => {
     if (plan.storage[id] !== 'block') return undefined;
     const most = own.get(id);
     // Cores do not share lines of the cache.
     if (most !== undefined) return { items: 16 * Math.ceil(most / 16 + 1), slots: 0, residual: 0 };
-    const [items, residual] = [plan.rates[id]! * multiplier, plan.steady.residual[id]!];
+    const [items, residual] = [elementAt(plan.rates, id) * multiplier, elementAt(plan.steady.residual, id)];
     // With items left over one more turn is live at a time; their copies at the front must not meet them.
     const extra = items === 0 ? 0 : Math.ceil(residual / items);
-    return { items, residual, slots: stages[groupOf.get(to)!]! - stages[groupOf.get(from)!]! + 1 + extra };
+    const stageOf = (node: number): number => elementAt(stages, required(groupOf.get(node)));
+    return { items, residual, slots: stageOf(to) - stageOf(from) + 1 + extra };
   });
 }

@@ -1,4 +1,5 @@
 // How a graph is executed: groups of nodes that run together, in order, a block of steady states at a time. Knows no target language.
+import { elementAt, required } from '../../core/known.ts';
 import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
 import { bodiesOf, eachStatement, statementSize } from '../interpret/walk.ts';
 import { typeBytes } from '../interpret/values.ts';
@@ -115,9 +116,10 @@ export function planProgram(graph: StreamGraph, options: PlanOptions = {}): Prog
   const analyses = new Map<object, Analysis>();
   for (const node of graph.nodes) if (node.kind === 'filter' && !analyses.has(node.code)) analyses.set(node.code, new Analysis(node.code));
   const groups = makeGroups({ graph, sdf, steady, schedule, analyses }, chosen);
-  const rates = sdf.channels.map(({ from, push }) => steady.repetitions[from]! * push);
+  const rates = sdf.channels.map(({ from, push }) => elementAt(steady.repetitions, from) * push);
   const storage = storageOf({ graph, sdf, steady }, groups);
-  const bytes = rates.reduce((sum, rate, id) => sum + (storage[id] === 'block' ? rate * typeBytes(graph.channels[id]!.type) : 0), 0);
+  const bytes = graph.channels.reduce((sum, { type }, id) =>
+    sum + (storage[id] === 'block' ? elementAt(rates, id) * typeBytes(type) : 0), 0);
   const fitting = Math.max(1, Math.min(chosen.maxMultiplicity, Math.floor(chosen.blockBytes / Math.max(bytes, 1))));
   const rounded = groups.some(({ live }) => live !== undefined) ? Math.ceil(fitting / mostTogether) * mostTogether : fitting;
   const multiplicity = Math.min(chosen.maxMultiplicity, rounded);
@@ -151,7 +153,8 @@ function externalsOf(graph: StreamGraph): External[] {
   for (const node of graph.nodes) {
     if (node.kind !== 'reader' && node.kind !== 'writer') continue;
     const channel = (node.kind === 'reader' ? node.outputs : node.inputs)[0];
-    const type = channel === undefined ? (node.kind === 'reader' ? graph.output : graph.input)!.type : graph.channels[channel]!.type;
+    const { type } = channel !== undefined ? elementAt(graph.channels, channel)
+      : required(node.kind === 'reader' ? graph.output : graph.input);
     found.push({ kind: node.kind, node: node.id, type, path: node.file.path });
   }
   return found.map((each, i) => ({ ...each, id: graph.channels.length + i }));
@@ -171,7 +174,7 @@ export function firingSize(plan: Pick<ProgramPlan, 'analyses'>, node: GraphNode,
   switch (node.kind) {
     case 'filter': {
       const { body } = node.code.work;
-      const unrolled = plan.analyses.get(node.code)!.unrolled(body);
+      const unrolled = required(plan.analyses.get(node.code)).unrolled(body);
       return unrolled <= filterSize ? unrolled : statementSize(body) + 256;
     }
     case 'splitter': case 'joiner': return node.weights.reduce((sum, weight) => sum + weight, 0);
@@ -188,7 +191,7 @@ function makeGroups(parts: Parts, options: Required<PlanOptions>): Group[] {
   const close = (): void => {
     if (open === undefined) return;
     const { nodes, divisor } = open;
-    const steps = nodes.map((actor) => ({ actor, count: steady.repetitions[actor]! / divisor }));
+    const steps = nodes.map((actor) => ({ actor, count: elementAt(steady.repetitions, actor) / divisor }));
     groups.push({ id: groups.length, steps, iterations: divisor, isLoop: false });
     open = undefined;
   };
@@ -196,22 +199,22 @@ function makeGroups(parts: Parts, options: Required<PlanOptions>): Group[] {
   const isApart = apartness(parts, options.forCores);
   const ownLoops = new Set(sdf.channels.flatMap(({ from, to }) => (from === to ? [from] : [])));
   for (const actor of steady.order) {
-    const members = components[component[actor]!]!;
+    const members = elementAt(components, elementAt(component, actor));
     if (members.length > 1 || ownLoops.has(actor)) {
-      if (done.has(component[actor]!)) continue;
-      done.add(component[actor]!);
+      if (done.has(elementAt(component, actor))) continue;
+      done.add(elementAt(component, actor));
       close();
       const inside = new Set(members);
       const steps = schedule.steps.filter((step) => inside.has(step.actor));
       groups.push({ id: groups.length, steps, iterations: 1, isLoop: true });
       continue;
     }
-    const node = parts.graph.nodes[actor]!;
-    if (node.kind === 'filter' && isJammed(node.code, parts.analyses.get(node.code)!)) {
+    const node = elementAt(parts.graph.nodes, actor);
+    if (node.kind === 'filter' && isJammed(node.code, required(parts.analyses.get(node.code)))) {
       close();
       const { period, live } = liveFirings(parts, node);
       const steps = [{ actor, count: period }];
-      groups.push({ id: groups.length, steps, iterations: steady.repetitions[actor]! / period, isLoop: false, live });
+      groups.push({ id: groups.length, steps, iterations: elementAt(steady.repetitions, actor) / period, isLoop: false, live });
       continue;
     }
     const size = firingSize(parts, node, options.filterSize);
@@ -219,7 +222,7 @@ function makeGroups(parts: Parts, options: Required<PlanOptions>): Group[] {
       : join(open, actor, size, steady.repetitions);
     if (joined === undefined || joined.total > options.groupSize) {
       close();
-      open = { nodes: [actor], divisor: steady.repetitions[actor]!, sizes: [size] };
+      open = { nodes: [actor], divisor: elementAt(steady.repetitions, actor), sizes: [size] };
     } else open = joined.group;
   }
   close();
@@ -228,8 +231,8 @@ function makeGroups(parts: Parts, options: Required<PlanOptions>): Group[] {
 
 /** Whether an actor's firings must follow each other. */
 export function isOrdered({ sdf, graph, analyses }: Pick<ProgramPlan, 'sdf' | 'graph' | 'analyses'>, actor: number): boolean {
-  const node = graph.nodes[actor]!;
-  return sdf.actors[actor]!.stateful || (node.kind === 'filter' && analyses.get(node.code)!.usesIteration);
+  const node = elementAt(graph.nodes, actor);
+  return elementAt(sdf.actors, actor).stateful || (node.kind === 'filter' && required(analyses.get(node.code)).usesIteration);
 }
 
 /** Whether an actor and those before it are better on different cores, or cannot be cut into slices together. */
@@ -237,20 +240,20 @@ function apartness(parts: Parts, cores: number): (before: readonly number[], act
   if (cores === 1) return () => false;
   const { sdf, steady: { repetitions, residual } } = parts;
   const { inputs } = adjacency(sdf);
-  const work = estimateCosts(parts.graph).map((cost, actor) => cost * repetitions[actor]!);
-  const sum = (actors: readonly number[]) => actors.reduce((total, actor) => total + work[actor]!, 0);
+  const work = estimateCosts(parts.graph).map((cost, actor) => cost * elementAt(repetitions, actor));
+  const sum = (actors: readonly number[]) => actors.reduce((total, actor) => total + elementAt(work, actor), 0);
   const most = sum(sdf.actors.map(({ id }) => id)) / (partsOfCore * cores);
   return (before, actor) => {
     const members = [...before, actor];
     if (members.some((id) => isOrdered(parts, id))) return sum(members) > most;
-    return inputs[actor]!.some(({ id, from }) => residual[id]! > 0 && before.includes(from));
+    return elementAt(inputs, actor).some(({ id, from }) => elementAt(residual, id) > 0 && before.includes(from));
   };
 }
 
 function join(open: { nodes: number[]; divisor: number; sizes: number[] }, actor: number, size: number, repetitions: readonly number[]) {
-  const divisor = gcd(open.divisor, repetitions[actor]!);
+  const divisor = gcd(open.divisor, elementAt(repetitions, actor));
   const group = { nodes: [...open.nodes, actor], divisor, sizes: [...open.sizes, size] };
-  const total = group.nodes.reduce((sum, node, i) => sum + (group.sizes[i]! + 2) * (repetitions[node]! / divisor), 0);
+  const total = group.nodes.reduce((sum, node, i) => sum + (elementAt(group.sizes, i) + 2) * (elementAt(repetitions, node) / divisor), 0);
   return { group, total };
 }
 
@@ -258,8 +261,8 @@ function storageOf({ graph, sdf, steady }: Pick<ProgramPlan, 'graph' | 'sdf' | '
   const groupOf = new Map<number, Group>();
   for (const group of groups) for (const { actor } of group.steps) groupOf.set(actor, group);
   return sdf.channels.map(({ id, from, to }): Storage => {
-    const group = groupOf.get(from)!;
-    if (group !== groupOf.get(to) || group.isLoop || steady.residual[id]! > 0) return 'block';
-    return typeBytes(graph.channels[id]!.type) <= 256 ? 'registers' : 'iteration';
+    const group = required(groupOf.get(from));
+    if (group !== groupOf.get(to) || group.isLoop || elementAt(steady.residual, id) > 0) return 'block';
+    return typeBytes(elementAt(graph.channels, id).type) <= 256 ? 'registers' : 'iteration';
   });
 }

@@ -1,4 +1,5 @@
 // Schedules of feedback loops go round and round: parts that repeat become loops instead of code.
+import { elementAt } from '../../core/known.ts';
 import type { Step } from '../schedule/index.ts';
 
 /** Steps in order, so many times. */
@@ -13,7 +14,8 @@ const mostSteps = 256;
 /** How often the `length` steps from `at` on stand there one behind the other. */
 function timesAt(steps: readonly Step[], at: number, length: number): number {
   let end = at + length;
-  while (end < steps.length && steps[end]!.actor === steps[end - length]!.actor && steps[end]!.count === steps[end - length]!.count) ++end;
+  const isRepeated = ({ actor, count }: Step, before: Step): boolean => actor === before.actor && count === before.count;
+  while (end < steps.length && isRepeated(elementAt(steps, end), elementAt(steps, end - length))) ++end;
   return Math.floor((end - at) / length);
 }
 
@@ -31,7 +33,7 @@ export function rounds(steps: readonly Step[]): Round[] {
       const times = timesAt(steps, at, length);
       if (times > 1 && times * length > best.length * best.times) best = { length, times };
     }
-    if (best.times === 1) single.push(steps[at++]!);
+    if (best.times === 1) single.push(elementAt(steps, at++));
     else {
       close();
       found.push({ steps: steps.slice(at, at + best.length), times: best.times });

@@ -1,4 +1,5 @@
 // Balance equations: how often each actor fires in one steady state (section 2.3.2: k_u O_uv = k_v I_uv for every channel).
+import { elementAt, required } from '../../core/known.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { describeValue } from '../../core/arrays.ts';
 import { whole } from '../../core/checks.ts';
@@ -36,16 +37,16 @@ function ratio(over: bigint, under: bigint): Ratio {
 function inconsistent(graph: SdfGraph, channel: SdfChannel, from: Ratio, to: Ratio): ScheduleError {
   const scale = from.under * to.under / gcd(from.under, to.under);
   const firings = [from, to].map(({ over, under }) => over * (scale / under));
-  const [u, v] = [graph.actors[channel.from]!.name, graph.actors[channel.to]!.name];
+  const [u, v] = [elementAt(graph.actors, channel.from).name, elementAt(graph.actors, channel.to).name];
   return new ScheduleError('inconsistent', `${describeChannel(graph, channel)} cannot balance: the other channels make ${u} fire ` +
-    `${firings[0]} times while ${v} fires ${firings[1]} times, so that ${firings[0]! * BigInt(channel.push)} items come ` +
-    `(${channel.push} per firing) and ${firings[1]! * BigInt(channel.pop)} go (${channel.pop} per firing)`,
+    `${firings[0]} times while ${v} fires ${firings[1]} times, so that ${elementAt(firings, 0) * BigInt(channel.push)} items come ` +
+    `(${channel.push} per firing) and ${elementAt(firings, 1) * BigInt(channel.pop)} go (${channel.pop} per firing)`,
   { channel: channel.id, actors: [channel.from, channel.to] });
 }
 
 function tooLarge(graph: SdfGraph, actor: number, limit: number): ScheduleError {
   return new ScheduleError('limit', `one steady state needs more than ${limit} firings ` +
-    `(seen at ${graph.actors[actor]!.name}): choose rates with smaller least common multiples`, { actors: [actor] });
+    `(seen at ${elementAt(graph.actors, actor).name}): choose rates with smaller least common multiples`, { actors: [actor] });
 }
 
 /** Rates 0 on one side only leave no firing rate but 0. */
@@ -63,12 +64,12 @@ function spread(graph: SdfGraph, { inputs, outputs }: Adjacency, root: number, r
   rates[root] = { over: 1n, under: 1n };
   const members = [root];
   for (let at = 0; at < members.length; ++at) {
-    const actor = members[at]!;
-    for (const channel of [...inputs[actor]!, ...outputs[actor]!]) {
+    const actor = elementAt(members, at);
+    for (const channel of [...elementAt(inputs, actor), ...elementAt(outputs, actor)]) {
       if (channel.push === 0) continue;
       const { from, to } = channel;
       const [push, pop] = [BigInt(channel.push), BigInt(channel.pop)];
-      const own = rates[actor]!;
+      const own = required(rates[actor]);
       const other = actor === from ? to : from;
       const rate = actor === from ? ratio(own.over * push, own.under * pop) : ratio(own.over * pop, own.under * push);
       const known = rates[other];
@@ -78,7 +79,7 @@ function spread(graph: SdfGraph, { inputs, outputs }: Adjacency, root: number, r
         rates[other] = rate;
         members.push(other);
       } else if (known.over !== rate.over || known.under !== rate.under) {
-        throw inconsistent(graph, channel, rates[from]!, rates[to]!);
+        throw inconsistent(graph, channel, required(rates[from]), required(rates[to]));
       }
     }
   }
@@ -107,15 +108,15 @@ export function repetitions(graph: SdfGraph, limits: ScheduleLimits = {}): numbe
     const members = spread(graph, ends, id, rates, BigInt(limit));
     let multiple = 1n;
     for (const member of members) {
-      const { under } = rates[member]!;
+      const { under } = required(rates[member]);
       multiple = multiple / gcd(multiple, under) * under;
       if (multiple > BigInt(limit)) throw tooLarge(graph, member, limit);
     }
-    for (const member of members) counts[member] = rates[member]!.over * multiple / rates[member]!.under;
+    for (const member of members) counts[member] = required(rates[member]).over * multiple / required(rates[member]).under;
   }
   let total = 0n;
   for (let actor = 0; actor < counts.length; ++actor) {
-    total += counts[actor]!;
+    total += elementAt(counts, actor);
     if (total > BigInt(limit)) throw tooLarge(graph, actor, limit);
   }
   return counts.map(Number);

@@ -1,4 +1,5 @@
 // The initialisation schedule: prework once, and enough firings that every peeking actor finds its window in the steady state.
+import { addAt, elementAt, required } from '../../core/known.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { scheduleLimits, type ScheduleLimits } from './balance.ts';
 import { ScheduleError } from './error.ts';
@@ -38,18 +39,18 @@ class InitCounts {
     const prework = actorsWithPrework(graph);
     // Consumers first: when a component is reached, all that its consumers outside ask of it is known.
     components.forEach((members) => {
-      for (const actor of members) if (prework[actor]) this.raise(actor, Math.max(1, this.counts[actor]!));
+      for (const actor of members) if (prework[actor]) this.raise(actor, Math.max(1, elementAt(this.counts, actor)));
       const caps = members.length > 1 ? this.caps(members, component) : undefined;
       this.settle(members, component, caps);
     });
   }
 
   private raise(actor: number, count: number): void {
-    this.total += count - this.counts[actor]!;
+    this.total += count - elementAt(this.counts, actor);
     this.counts[actor] = count;
     if (this.total <= this.limit) return;
     throw new ScheduleError('limit', `the initialisation needs more than ${this.limit} firings ` +
-      `(seen at ${this.graph.actors[actor]!.name}): the peek windows are too long`, { actors: [actor] });
+      `(seen at ${elementAt(this.graph.actors, actor).name}): the peek windows are too long`, { actors: [actor] });
   }
 
   /**
@@ -57,26 +58,28 @@ class InitCounts {
    * A demand beyond it feeds on itself for ever.
    */
   private caps(members: readonly number[], component: readonly number[]): Map<number, number> {
-    const own = component[members[0]!];
+    const own = component[elementAt(members, 0)];
     const inside = this.graph.channels.filter(({ from, to }) => component[from] === own && component[to] === own);
-    const asked = Math.max(...members.map((actor) => Math.ceil(this.counts[actor]! / this.rates[actor]!)));
+    const asked = Math.max(...members.map((actor) => Math.ceil(elementAt(this.counts, actor) / elementAt(this.rates, actor))));
     const held = inside.reduce((sum, channel) => sum + Math.ceil(
-      (channel.tokens + channel.peek + firstRates(channel).push) / Math.max(1, this.rates[channel.to]! * channel.pop)), 0);
-    return new Map(members.map((actor) => [actor, (asked + held + members.length + 2) * this.rates[actor]! + 2]));
+      (channel.tokens + channel.peek + firstRates(channel).push) / Math.max(1, elementAt(this.rates, channel.to) * channel.pop)), 0);
+    return new Map(members.map((actor) => [actor, (asked + held + members.length + 2) * elementAt(this.rates, actor) + 2]));
   }
 
   private settle(members: readonly number[], component: readonly number[], caps: Map<number, number> | undefined): void {
     const queue = [...members];
     const queued = new Set(members);
     while (queue.length > 0) {
-      const actor = queue.shift()!;
+      const actor = required(queue.shift());
       queued.delete(actor);
-      for (const channel of this.ends.inputs[actor]!) {
-        const count = firingsFor(channel, itemsNeeded(channel, this.counts[actor]!));
+      for (const channel of elementAt(this.ends.inputs, actor)) {
+        const count = firingsFor(channel, itemsNeeded(channel, elementAt(this.counts, actor)));
         const { from } = channel;
-        if (count <= this.counts[from]!) continue;
+        if (count <= elementAt(this.counts, from)) continue;
         const isInside = component[from] === component[actor];
-        if (count === Infinity || (isInside && (from === actor || count > caps!.get(from)!))) throw starved(this.graph, channel, members);
+        if (count === Infinity || (isInside && (from === actor || count > required(caps?.get(from))))) {
+          throw starved(this.graph, channel, members);
+        }
         this.raise(from, count);
         if (isInside && !queued.has(from)) {
           queue.push(from);
@@ -90,7 +93,7 @@ class InitCounts {
 function starved(graph: SdfGraph, channel: SdfChannel, members: readonly number[]): ScheduleError {
   const window = Math.max(channel.peek, firstRates(channel).peek);
   return new ScheduleError('deadlock', `${describeChannel(graph, channel)} never holds the ${window} items that ` +
-    ` ${graph.actors[channel.to]!.name} looks at: enqueue more items on the loop`, { channel: channel.id, actors: members });
+    ` ${elementAt(graph.actors, channel.to).name} looks at: enqueue more items on the loop`, { channel: channel.id, actors: members });
 }
 
 /**
@@ -110,25 +113,25 @@ export function initFirings(graph: SdfGraph, rates: readonly number[], limits: S
 export function fireAll(graph: SdfGraph, marking: Marking, order: readonly number[], counts: readonly number[]): Step[] {
   const left = [...counts];
   const steps: Step[] = [];
-  let waiting = order.filter((actor) => left[actor]! > 0);
+  let waiting = order.filter((actor) => elementAt(left, actor) > 0);
   while (waiting.length > 0) {
     let fired = 0;
     for (const actor of waiting) {
-      const count = marking.fireUpTo(actor, left[actor]!);
+      const count = marking.fireUpTo(actor, elementAt(left, actor));
       if (count === 0) continue;
-      left[actor]! -= count;
+      addAt(left, actor, -count);
       fired += count;
       appendStep(steps, actor, count);
     }
     if (fired === 0) throw deadlock(graph, marking, waiting);
-    waiting = waiting.filter((actor) => left[actor]! > 0);
+    waiting = waiting.filter((actor) => elementAt(left, actor) > 0);
   }
   return steps;
 }
 
 function deadlock(graph: SdfGraph, marking: Marking, waiting: readonly number[]): ScheduleError {
-  const chain = [waiting[0]!];
-  for (let next = marking.blockedBy(chain[0]!)?.from; next !== undefined; next = marking.blockedBy(next)?.from) {
+  const chain = [elementAt(waiting, 0)];
+  for (let next = marking.blockedBy(elementAt(chain, 0))?.from; next !== undefined; next = marking.blockedBy(next)?.from) {
     if (chain.includes(next)) {
       chain.splice(0, chain.indexOf(next));
       break;
@@ -137,14 +140,16 @@ function deadlock(graph: SdfGraph, marking: Marking, waiting: readonly number[])
   }
   const cycle = chain.filter((actor) => marking.blockedBy(actor) !== undefined);
   const wanted = cycle.map((actor): Wanted => {
-    const channel = marking.blockedBy(actor)!;
+    const channel = required(marking.blockedBy(actor));
     const isFirst = marking.fired[actor] === 0;
     return {
-      name: graph.actors[actor]!.name, of: graph.actors[channel.from]!.name, held: marking.tokens[channel.id]!,
+      name: elementAt(graph.actors, actor).name, of: elementAt(graph.actors, channel.from).name,
+      held: elementAt(marking.tokens, channel.id),
       needed: isFirst ? firstRates(channel).peek : channel.peek,
     };
   });
-  return new ScheduleError('deadlock', deadlockText(wanted), { channel: marking.blockedBy(cycle[0]!)!.id, actors: cycle });
+  const { id } = required(marking.blockedBy(elementAt(cycle, 0)));
+  return new ScheduleError('deadlock', deadlockText(wanted), { channel: id, actors: cycle });
 }
 
 /** What a node in a deadlock waits for: so many items of another node, of which it has some. */

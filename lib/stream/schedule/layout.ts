@@ -6,6 +6,7 @@
 import { describeValue, holds } from '../../core/arrays.ts';
 import { requireCount } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
+import { elementAt } from '../../core/known.ts';
 import { requireFields } from '../require.ts';
 
 /** Width of chapter 3: the greatest common divisor of the block sizes it considers. */
@@ -110,13 +111,13 @@ export function threadOf(end: LayoutEnd, width: number, firing: number): { insta
 /** Copies a buffer in stream order into the shuffled layout. Lengths are equal and a multiple of `width`. */
 export function shuffle<T extends Float64Array | Float32Array | Int32Array>(from: T, to: T, width: number): void {
   checkBuffers(from, to, width);
-  for (let position = 0; position < to.length; ++position) to[position] = from[streamIndexOf(position, to.length, width)]!;
+  for (let position = 0; position < to.length; ++position) to[position] = elementAt(from, streamIndexOf(position, to.length, width));
 }
 
 /** Copies a shuffled buffer into stream order. Lengths are equal and a multiple of `width`. */
 export function deshuffle<T extends Float64Array | Float32Array | Int32Array>(from: T, to: T, width: number): void {
   checkBuffers(from, to, width);
-  for (let position = 0; position < from.length; ++position) to[streamIndexOf(position, from.length, width)] = from[position]!;
+  for (let position = 0; position < from.length; ++position) to[streamIndexOf(position, from.length, width)] = elementAt(from, position);
 }
 
 function checkBuffers(from: ArrayLike<number>, to: ArrayLike<number>, width: number): void {

@@ -1,4 +1,5 @@
 // Mixed-integer models, their text in CPLEX's LP format, and a check of solutions that does not trust the solver.
+import { elementAt } from '../../core/known.ts';
 
 /** One addend: a coefficient and the variable's number. */
 export type Term = readonly [coefficient: number, variable: number];
@@ -61,22 +62,22 @@ export class LinearModel {
 
   /** Value of the objective. */
   value(values: ArrayLike<number>): number {
-    return this.objective.reduce((sum, [factor, at]) => sum + factor * values[at]!, 0);
+    return this.objective.reduce((sum, [factor, at]) => sum + factor * elementAt(values, at), 0);
   }
 
   /** By how much a solution misses the worst row, bound or integrality; rows relative to their largest addend. */
   violation(values: ArrayLike<number>): number {
     let worst = 0;
     this.variables.forEach(({ kind, lower, upper }, at) => {
-      const value = values[at]!;
+      const value = elementAt(values, at);
       if (!Number.isFinite(value)) worst = Infinity;
       worst = Math.max(worst, lower - value, value - upper, kind === 'continuous' ? 0 : Math.abs(value - Math.round(value)));
     });
     for (const { terms, sense, right } of this.rows) {
       let sum = 0, scale = Math.max(1, Math.abs(right));
       for (const [factor, at] of terms) {
-        sum += factor * values[at]!;
-        scale = Math.max(scale, Math.abs(factor * values[at]!));
+        sum += factor * elementAt(values, at);
+        scale = Math.max(scale, Math.abs(factor * elementAt(values, at)));
       }
       const miss = sense === '<=' ? sum - right : sense === '>=' ? right - sum : Math.abs(sum - right);
       worst = Math.max(worst, miss / scale);

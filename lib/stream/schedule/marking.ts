@@ -1,5 +1,6 @@
 // Items on the channels while actors fire: the state that the makers of schedules work on (validate.ts has its own).
 import { requireCount } from '../../core/checks.ts';
+import { addAt, elementAt } from '../../core/known.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { ScheduleError } from './error.ts';
 import { adjacency, type Adjacency } from './topology.ts';
@@ -76,8 +77,8 @@ export class Marking {
   /** The first input that keeps the actor from firing once; undefined: it can fire. */
   blockedBy(actor: number): SdfChannel | undefined {
     const isFirst = this.fired[actor] === 0;
-    return this.ends.inputs[actor]!.find((channel) =>
-      this.tokens[channel.id]! < (isFirst ? firstRates(channel).peek : channel.peek));
+    return elementAt(this.ends.inputs, actor).find((channel) =>
+      elementAt(this.tokens, channel.id) < (isFirst ? firstRates(channel).peek : channel.peek));
   }
 
   /** Fires as often as its inputs allow, at most `limit` times; returns how often. */
@@ -88,12 +89,12 @@ export class Marking {
       count = 1;
     }
     if (this.fired[actor] === 0) return count;
-    const inputs = this.ends.inputs[actor]!;
+    const inputs = elementAt(this.ends.inputs, actor);
     let more = limit - count;
     for (const { id, pop, push, peek, from, to } of inputs) {
       const drain = from === to ? pop - push : pop;
-      if (this.tokens[id]! < peek) more = 0;
-      else if (drain > 0) more = Math.min(more, Math.floor((this.tokens[id]! - peek) / drain) + 1);
+      if (elementAt(this.tokens, id) < peek) more = 0;
+      else if (drain > 0) more = Math.min(more, Math.floor((elementAt(this.tokens, id) - peek) / drain) + 1);
     }
     if (more > 0) this.apply(actor, more);
     return count + Math.max(more, 0);
@@ -102,14 +103,14 @@ export class Marking {
   /** `count` firings; the caller knows that they are allowed. A first firing must come alone. */
   apply(actor: number, count: number): void {
     const isFirst = this.fired[actor] === 0;
-    this.fired[actor]! += count;
-    for (const channel of this.ends.inputs[actor]!) {
-      this.tokens[channel.id]! -= isFirst ? itemsPopped(channel, count) : count * channel.pop;
+    addAt(this.fired, actor, count);
+    for (const channel of elementAt(this.ends.inputs, actor)) {
+      addAt(this.tokens, channel.id, isFirst ? -itemsPopped(channel, count) : -count * channel.pop);
     }
-    for (const channel of this.ends.outputs[actor]!) {
+    for (const channel of elementAt(this.ends.outputs, actor)) {
       const { id } = channel;
-      this.tokens[id]! += isFirst ? itemsPushed(channel, count) : count * channel.push;
-      this.peak[id] = Math.max(this.peak[id]!, this.tokens[id]!);
+      addAt(this.tokens, id, isFirst ? itemsPushed(channel, count) : count * channel.push);
+      this.peak[id] = Math.max(elementAt(this.peak, id), elementAt(this.tokens, id));
     }
   }
 

@@ -1,4 +1,5 @@
 // Steady-state schedules: single appearance (shortest to write) and push (least latency and buffers), section 2.3.2.
+import { addAt, elementAt, lastOf, required } from '../../core/known.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { repetitions, type ScheduleLimits } from './balance.ts';
 import { ScheduleError } from './error.ts';
@@ -35,7 +36,7 @@ export interface SteadySchedule {
  * Only those inside a loop count, so that the order follows the stream elsewhere.
  */
 function isDelay(rates: readonly number[], tokens: readonly number[]): (channel: SdfChannel) => boolean {
-  return ({ id, to, pop, peek }) => tokens[id]! - (peek - pop) >= rates[to]! * pop;
+  return ({ id, to, pop, peek }) => elementAt(tokens, id) - (peek - pop) >= elementAt(rates, to) * pop;
 }
 
 /** Loops in the order of the stream, and inside each loop the actors in the order of the channels that do not delay. */
@@ -46,22 +47,23 @@ function flowOrder(graph: SdfGraph, rates: readonly number[], tokens: readonly n
   const inner = topologicalOrder(graph, orders)?.map((actor) => [actor]) ??
     stronglyConnected(graph, orders).components.map((members) => [...members]).reverse();
   const inside: number[][][] = components.map(() => []);
-  for (const group of inner) inside[component[group[0]!]!]!.push(group);
-  const groups = componentOrder(graph, component, components).flatMap((id) => inside[id]!);
+  for (const group of inner) elementAt(inside, elementAt(component, elementAt(group, 0))).push(group);
+  const groups = componentOrder(graph, component, components).flatMap((id) => elementAt(inside, id));
   return { order: groups.flat(), groups };
 }
 
 /** Components in the order of the stream, that of the smallest actor first where there is a choice. */
 function componentOrder(graph: SdfGraph, component: readonly number[], components: readonly (readonly number[])[]): number[] {
-  const ranked = components.map((_, id) => id).sort((a, b) => components[a]![0]! - components[b]![0]!);
+  const first = components.map((members) => elementAt(members, 0));
+  const ranked = components.map((_, id) => id).sort((a, b) => elementAt(first, a) - elementAt(first, b));
   const rank = new Map(ranked.map((id, at) => [id, at]));
   const condensed: SdfGraph = {
-    actors: ranked.map((id, at) => ({ ...graph.actors[components[id]![0]!]!, id: at })),
+    actors: ranked.map((id, at) => ({ ...elementAt(graph.actors, elementAt(elementAt(components, id), 0)), id: at })),
     channels: graph.channels.map((channel) => ({
-      ...channel, from: rank.get(component[channel.from]!)!, to: rank.get(component[channel.to]!)!,
+      ...channel, from: required(rank.get(elementAt(component, channel.from))), to: required(rank.get(elementAt(component, channel.to))),
     })),
   };
-  return topologicalOrder(condensed)!.map((at) => ranked[at]!);
+  return required(topologicalOrder(condensed)).map((at) => elementAt(ranked, at));
 }
 
 /** Marking after the initialisation, and the way there. */
@@ -85,7 +87,7 @@ export function steadyState(graph: SdfGraph, limits: ScheduleLimits = {}): Stead
   const rates = repetitions(graph, limits);
   const counts = initFirings(graph, rates, limits);
   const residual = graph.channels.map((channel) =>
-    channel.tokens + itemsPushed(channel, counts[channel.from]!) - itemsPopped(channel, counts[channel.to]!));
+    channel.tokens + itemsPushed(channel, elementAt(counts, channel.from)) - itemsPopped(channel, elementAt(counts, channel.to)));
   const { order, groups } = flowOrder(graph, rates, residual);
   const { marking, init } = initialise(graph, counts, order);
   for (const group of groups) fireAll(graph, marking, group, rates);
@@ -120,29 +122,30 @@ export function pushSchedule(graph: SdfGraph, steady: SteadyState): SteadySchedu
   const demand = (sink: number): void => {
     const path = [sink];
     while (path.length > 0) {
-      const actor = path[path.length - 1]!;
+      const actor = lastOf(path);
       const channel = marking.blockedBy(actor);
       if (channel === undefined) {
         marking.apply(actor, 1);
-        --left[actor]!;
+        addAt(left, actor, -1);
         appendStep(steps, actor, 1);
         path.pop();
       } else if (path.length > graph.actors.length) {
-        throw new ScheduleError('deadlock', `deadlock: ${graph.actors[actor]!.name} waits for itself`,
+        throw new ScheduleError('deadlock', `deadlock: ${elementAt(graph.actors, actor).name} waits for itself`,
           { channel: channel.id, actors: path });
       } else path.push(channel.from);
     }
   };
-  const sinks = steady.order.filter((actor) => outputs[actor]!.every(({ to }) => to === actor));
+  const sinks = steady.order.filter((actor) => elementAt(outputs, actor).every(({ to }) => to === actor));
   for (let sink = leastDone(sinks, left, rates); sink !== undefined; sink = leastDone(sinks, left, rates)) demand(sink);
-  for (const actor of steady.order) while (left[actor]! > 0) demand(actor);
+  for (const actor of steady.order) while (elementAt(left, actor) > 0) demand(actor);
   return { steps, buffers: marking.peak, isSingleAppearance: steps.length === graph.actors.length };
 }
 
 function leastDone(sinks: readonly number[], left: readonly number[], rates: readonly number[]): number | undefined {
   let best: number | undefined;
   for (const sink of sinks) {
-    if (left[sink]! > 0 && (best === undefined || left[sink]! * rates[best]! > left[best]! * rates[sink]!)) best = sink;
+    const [mine, rate] = [elementAt(left, sink), elementAt(rates, sink)];
+    if (mine > 0 && (best === undefined || mine * elementAt(rates, best) > elementAt(left, best) * rate)) best = sink;
   }
   return best;
 }

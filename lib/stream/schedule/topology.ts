@@ -1,5 +1,6 @@
 // Shape of a dataflow graph: who feeds whom, loops, and orders that respect the channels.
 import { callback, requireCount } from '../../core/checks.ts';
+import { addAt, elementAt, lastOf, required } from '../../core/known.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { ScheduleError } from './error.ts';
 import { requireFields, requireList, requireRateGraph } from '../require.ts';
@@ -16,8 +17,8 @@ export function adjacency(graph: SdfGraph): Adjacency {
   const inputs: SdfChannel[][] = graph.actors.map(() => []);
   const outputs: SdfChannel[][] = graph.actors.map(() => []);
   for (const channel of graph.channels) {
-    outputs[channel.from]!.push(channel);
-    inputs[channel.to]!.push(channel);
+    elementAt(outputs, channel.from).push(channel);
+    elementAt(inputs, channel.to).push(channel);
   }
   return { inputs, outputs };
 }
@@ -28,7 +29,7 @@ export function describeChannel(graph: SdfGraph, channel: SdfChannel): string {
   requireFields('channel', channel, 'a channel of the graph');
   requireCount(channel.id, 'channel.id', 0);
   for (const end of ['from', 'to'] as const) requireCount(channel[end], `channel.${end}`, 0, graph.actors.length - 1);
-  return `channel ${channel.id} (${graph.actors[channel.from]!.name} → ${graph.actors[channel.to]!.name})`;
+  return `channel ${channel.id} (${elementAt(graph.actors, channel.from).name} → ${elementAt(graph.actors, channel.to).name})`;
 }
 
 const isCount = (value: number | undefined): boolean => value === undefined || (Number.isSafeInteger(value) && value >= 0);
@@ -49,7 +50,7 @@ export function checkGraph(graph: SdfGraph): void {
   requireFields('graph', graph, 'a graph of rates, as stream.toSdf gives it', ['actors', 'channels']);
   for (const [place, channel] of (graph.channels as readonly (SdfChannel | null)[]).entries()) {
     const ends = [channel?.from, channel?.to];
-    if (!ends.every(Number.isInteger) || ends.every((end) => graph.actors[end!] !== undefined)) continue;
+    if (!ends.every(Number.isInteger) || ends.every((end) => graph.actors[required(end)] !== undefined)) continue;
     throw new ScheduleError('graph', `channel ${place}: ends ${ends.join(' and ')} are not both actors`, { channel: place });
   }
   requireRateGraph(graph);
@@ -91,23 +92,25 @@ class ComponentSearch {
   private walk(root: number): void {
     const path = [this.enter(root)];
     while (path.length > 0) {
-      const visit = path[path.length - 1]!;
-      const target = this.successors[visit.actor]![visit.next++];
+      const visit = lastOf(path);
+      const target = elementAt(this.successors, visit.actor)[visit.next++];
       if (target === undefined) {
         path.pop();
         this.leave(visit.actor, path[path.length - 1]?.actor);
       } else if (this.index[target] === -1) path.push(this.enter(target));
-      else if (this.component[target] === -1) this.low[visit.actor] = Math.min(this.low[visit.actor]!, this.index[target]!);
+      else if (this.component[target] === -1) {
+        this.low[visit.actor] = Math.min(elementAt(this.low, visit.actor), elementAt(this.index, target));
+      }
     }
   }
 
   private leave(actor: number, parent: number | undefined): void {
-    if (parent !== undefined) this.low[parent] = Math.min(this.low[parent]!, this.low[actor]!);
+    if (parent !== undefined) this.low[parent] = Math.min(elementAt(this.low, parent), elementAt(this.low, actor));
     if (this.low[actor] !== this.index[actor]) return;
     const members: number[] = [];
     let member: number;
     do {
-      member = this.stack.pop()!;
+      member = required(this.stack.pop());
       this.component[member] = this.components.length;
       members.push(member);
     } while (member !== actor);
@@ -128,7 +131,7 @@ export function stronglyConnected(graph: SdfGraph, keeps: (channel: SdfChannel) 
   requireRateGraph(graph);
   callback(keeps, 'keeps');
   const successors: number[][] = graph.actors.map(() => []);
-  for (const channel of graph.channels) if (keeps(channel)) successors[channel.from]!.push(channel.to);
+  for (const channel of graph.channels) if (keeps(channel)) elementAt(successors, channel.from).push(channel.to);
   const { component, components } = new ComponentSearch(successors);
   return { component, components };
 }
@@ -151,15 +154,15 @@ export function topologicalOrder(graph: SdfGraph, keeps: (channel: SdfChannel) =
   const kept = graph.channels.filter((channel) => channel.from !== channel.to && keeps(channel));
   const targets: number[][] = graph.actors.map(() => []);
   for (const { from, to } of kept) {
-    targets[from]!.push(to);
-    ++waiting[to]!;
+    elementAt(targets, from).push(to);
+    addAt(waiting, to, 1);
   }
   const ready = graph.actors.map(({ id }) => id).filter((id) => waiting[id] === 0);
   const order: number[] = [];
   while (ready.length > 0) {
-    const actor = ready.shift()!;
+    const actor = required(ready.shift());
     order.push(actor);
-    for (const target of targets[actor]!) if (--waiting[target]! === 0) insertSorted(ready, target);
+    for (const target of elementAt(targets, actor)) if (addAt(waiting, target, -1) === 0) insertSorted(ready, target);
   }
   return order.length === graph.actors.length ? order : undefined;
 }
@@ -168,7 +171,7 @@ function insertSorted(values: number[], value: number): void {
   let low = 0, high = values.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (values[middle]! < value) low = middle + 1;
+    if (elementAt(values, middle) < value) low = middle + 1;
     else high = middle;
   }
   values.splice(low, 0, value);

@@ -1,4 +1,5 @@
 // An independent check of schedules: counts items firing by firing and shares nothing with the code that makes schedules.
+import { addAt, elementAt } from '../../core/known.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { requireFields, requireRateGraph, requireSizes, requireSteps } from '../require.ts';
 
@@ -49,19 +50,19 @@ class Replay {
 
   private fire(actor: number, where: string): void {
     const isFirst = this.fired[actor] === 0;
-    this.fired[actor]! += 1;
-    const { name } = this.graph.actors[actor]!;
-    for (const channel of this.into[actor]!) {
+    addAt(this.fired, actor, 1);
+    const { name } = elementAt(this.graph.actors, actor);
+    for (const channel of elementAt(this.into, actor)) {
       const pop = isFirst && channel.firstPop !== undefined ? channel.firstPop : channel.pop;
       let peek = channel.peek;
       if (isFirst && channel.firstPop !== undefined) peek = pop;
       if (isFirst && channel.firstPeek !== undefined) peek = channel.firstPeek;
-      const held = this.items[channel.id]!;
+      const held = elementAt(this.items, channel.id);
       if (held < peek) this.report('underflow', `${where}: ${name} needs ${peek} items on channel ${channel.id}, which holds ${held}`);
       this.items[channel.id] = held - pop;
     }
-    for (const channel of this.outOf[actor]!) {
-      const held = this.items[channel.id]! + (isFirst && channel.firstPush !== undefined ? channel.firstPush : channel.push);
+    for (const channel of elementAt(this.outOf, actor)) {
+      const held = elementAt(this.items, channel.id) + (isFirst && channel.firstPush !== undefined ? channel.firstPush : channel.push);
       this.items[channel.id] = held;
       const size = this.buffers?.[channel.id];
       if (this.buffers && !(size !== undefined && held <= size)) {
@@ -74,11 +75,12 @@ class Replay {
 /** Ratio of firings must be the same for all actors that channels join. */
 function checkRates(graph: SdfGraph, replay: Replay, fired: readonly number[]): void {
   fired.forEach((count, actor) => {
-    if (count === 0) replay.report('rates', `${graph.actors[actor]!.name} does not fire in the steady state`);
+    if (count === 0) replay.report('rates', `${elementAt(graph.actors, actor).name} does not fire in the steady state`);
   });
   for (const { id, from, to, push, pop } of graph.channels) {
-    if (fired[from]! * push !== fired[to]! * pop) {
-      replay.report('rates', `channel ${id}: ${fired[from]! * push} items come and ${fired[to]! * pop} go in one steady state`);
+    const [come, go] = [elementAt(fired, from) * push, elementAt(fired, to) * pop];
+    if (come !== go) {
+      replay.report('rates', `channel ${id}: ${come} items come and ${go} go in one steady state`);
     }
   }
 }
@@ -104,7 +106,7 @@ export function validateSchedule(graph: SdfGraph, schedule: CheckedSchedule): Sc
   const start = [...replay.items];
   const before = [...replay.fired];
   replay.run(schedule.steps, 'steady state');
-  checkRates(graph, replay, replay.fired.map((count, actor) => count - before[actor]!));
+  checkRates(graph, replay, replay.fired.map((count, actor) => count - elementAt(before, actor)));
   start.forEach((held, id) => {
     const after = replay.items[id];
     if (after !== held) replay.report('drift', `channel ${id} holds ${held} items before and ${after} after a steady state`);
