@@ -18,9 +18,8 @@ import type { StreamGraph } from '../lib/stream/graph.ts';
 import { assignToCores, partitionTasks } from '../lib/stream/partition/index.ts';
 import { estimateCosts } from '../lib/stream/profile/estimate.ts';
 import { compileCpp } from '../lib/stream/run/cpp.ts';
-import { compileJs } from '../lib/stream/run/js.ts';
-import type { RunResult } from '../lib/stream/run/js-run.ts';
-import { compileJsThreads } from '../lib/stream/run/js-threads.ts';
+import { compileWasm } from '../lib/stream/run/wasm.ts';
+import type { RunResult } from '../lib/stream/run/prepare.ts';
 import { steadyState } from '../lib/stream/schedule/index.ts';
 import type { HostContext } from './domain.ts';
 import type { Row } from './report.ts';
@@ -45,12 +44,12 @@ const mostItems = 16e6;
 
 async function compileRunner(graph: StreamGraph, method: Method): Promise<Runner> {
   if (method === 'wasm1') {
-    const program = compileJs(graph);
+    const program = compileWasm(graph);
     return (input) => program.run(input);
   }
   if (method === 'wasmN') {
-    const program = compileJsThreads(graph);
-    return (input) => program.run(input, { threads: cores });
+    const program = compileWasm(graph);
+    return (input) => program.runAside(input, { threads: cores });
   }
   const program = await compileCpp(graph, { baseline: method === 'baseline', fast: method === 'cpp1-fast' });
   if (method !== 'copies') return (input) => program.run(input, method === 'cppN' ? { threads: cores } : {});

@@ -1,20 +1,22 @@
 // From source to graph in one call. Stages are loaded by the first call that needs them.
 import { describeValue } from '../core/arrays.ts';
-import { requireCount, requireText } from '../core/checks.ts';
+import { hasFields, rule, text } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { required } from '../core/known.ts';
+import { nested, normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import { snapshot } from '../core/snapshot.ts';
 import type { Program } from './ast.ts';
 import { StreamNode, type AnyStream } from './builders/index.ts';
 import { requireNoErrors, type Diagnostic, type SourceFile } from './diagnostics.ts';
 import type { ElaborationStop } from './elaborate/aside.ts';
 import type { ElaborateOptions } from './elaborate/index.ts';
+import { elaborationLimits } from './elaborate/limits.ts';
 import type { ParameterValues } from './elaborate/parameters.ts';
 import type { Checked } from './front/checked.ts';
-import type { SyntaxLimits } from './front/lexer.ts';
+import { syntaxLimits, type SyntaxLimits } from './front/limits.ts';
 import type { StreamGraph } from './graph.ts';
-import { requireFields } from './require.ts';
-import { requireStop, timeOver } from './stop.ts';
+import { contents, stopChecks } from './options.ts';
+import { timeOver } from './stop.ts';
 
 /** A program's text, its files (names and declarations of all are known in each), or a stream made by `filter`, `pipeline` and so on. */
 export type Source = string | readonly SourceFile[] | AnyStream;
@@ -37,26 +39,13 @@ function filesOf(source: Exclude<Source, AnyStream>, name: string): readonly Sou
 
 const hasErrors = (diagnostics: readonly Diagnostic[]): boolean => diagnostics.some(({ severity }) => severity === 'error');
 
-const limitNames = ['syntaxLimits', 'limits'] as const;
-
-/** Refuses options of wrong kinds. */
-function checkOptions(options: CompileOptions): void {
-  requireFields('options', options, 'options');
-  requireStop(options, 'options.');
-  for (const name of ['file', 'main'] as const) if (options[name] !== undefined) requireText(options[name], `options.${name}`);
-  for (const name of limitNames) {
-    if (options[name] === undefined) continue;
-    requireFields(`options.${name}`, options[name], 'limits by name');
-    for (const [limit, value] of Object.entries(options[name])) {
-      if ((value as unknown) !== Infinity) requireCount(value, `options.${name}.${limit}`, 0);
-    }
-  }
-  for (const name of ['parameters', 'files'] as const) if (options[name] !== undefined) requireFields(`options.${name}`, options[name],
-    'values by name');
-  for (const [path, bytes] of Object.entries(options.files ?? {})) {
-    if (!((bytes as unknown) instanceof Uint8Array)) throw refusal(`options.files['${path}']`, 'a Uint8Array', describeValue(bytes));
-  }
-}
+const parseChecks = { file: normally(text(), 'program.str'), syntaxLimits: nested(syntaxLimits) };
+const checkChecks = { ...parseChecks, ...stopChecks, main: text(), parameters: rule<ParameterValues>('values by name', hasFields) };
+const parseOptions = optionsOf('stream.parse', parseChecks satisfies ChecksOf<ParseOptions>);
+const checkOptions = optionsOf('stream.check', checkChecks satisfies ChecksOf<CheckOptions>);
+const elaborateOptions = optionsOf('stream.elaborate', {
+  ...checkChecks, limits: nested(elaborationLimits), files: contents,
+} satisfies ChecksOf<CompileOptions>);
 
 /** What {@link parse} finds. */
 export interface ParseResult {
@@ -71,10 +60,13 @@ export interface ParseResult {
  * @see the StreamIt language specification 2.1
  */
 export async function parse(source: Source, options: ParseOptions = {}): Promise<ParseResult> {
-  checkOptions(options);
+  return parsed(source, parseOptions.read(options));
+}
+
+async function parsed(source: Source, { file = '', syntaxLimits: given = {} }: ParseOptions): Promise<ParseResult> {
   if (source instanceof StreamNode) return (await import('./builders/program.ts')).toProgram(source);
-  const files = filesOf(source, options.file ?? 'program.str');
-  const limits = snapshot(options.syntaxLimits);
+  const files = filesOf(source, file);
+  const limits = syntaxLimits.read(given);
   const { parse: parseFiles } = await import('./front/parser.ts');
   return parseFiles(files, limits);
 }
@@ -100,23 +92,22 @@ export interface CheckResult {
 
 /** Parses a program and checks names, types and rates of what its entry reaches. Never rejects any text. */
 export async function check(source: Source, given: CheckOptions = {}): Promise<CheckResult> {
-  const options = snapshot(given);
-  const stop = stopOf(options);
-  const { program, diagnostics } = await parse(source, options);
+  const options = snapshot(checkOptions.read(given));
+  return checked(source, options, stopOf(options));
+}
+
+async function checked(source: Source, options: CheckOptions, stop: ElaborationStop): Promise<CheckResult> {
+  const { program, diagnostics } = await parsed(source, options);
   requireGoing(stop, 'check');
   if (hasErrors(diagnostics)) return { program, checked: undefined, diagnostics };
   const { check: checkProgram } = await import('./front/check.ts');
-  const found = checkProgram(program, {
-    ...(options.main === undefined ? {} : { entry: options.main }), parameters: Object.keys(options.parameters ?? {}),
-  });
+  const found = checkProgram(program, { entry: options.main, parameters: Object.keys(options.parameters ?? {}) });
   requireGoing(stop, 'check');
   return { program, checked: found.checked, diagnostics: [...diagnostics, ...found.diagnostics] };
 }
 
 /** What ends a call that begins now. */
-function stopOf(options: CheckOptions): ElaborationStop {
-  checkOptions(options);
-  const { signal, timeout = Infinity } = options;
+function stopOf({ signal, timeout = Infinity }: CheckOptions): ElaborationStop {
   signal?.throwIfAborted();
   return { signal, timeout, begin: performance.now() };
 }
@@ -146,16 +137,14 @@ export interface Compiled {
  * @throws ProgramError (`ERR_WARPLOOM_INVALID_PROGRAM`) with all diagnostics when the program is wrong
  */
 export async function elaborate(source: Source, given: CompileOptions = {}): Promise<Compiled> {
-  const options = snapshot(given);
+  const options = snapshot(elaborateOptions.read(given));
   const stop = stopOf(options);
-  const { program, checked, diagnostics } = await check(source, options);
+  const { program, checked: found, diagnostics } = await checked(source, options, stop);
   requireNoErrors(diagnostics, program);
-  const { main, parameters, limits, files } = options;
+  const { main, parameters, files } = options;
   const { elaborateAside } = await import('./elaborate/aside.ts');
-  const { graph, diagnostics: later } = await elaborateAside(required(checked), {
-    ...(main === undefined ? {} : { main }), ...(parameters === undefined ? {} : { parameters }),
-    ...(limits === undefined ? {} : { limits }), ...(files === undefined ? {} : { files }),
-  }, stop);
+  const limits = elaborationLimits.read(options.limits ?? {});
+  const { graph, diagnostics: later } = await elaborateAside(required(found), { main, parameters, limits, files }, stop);
   const all = [...diagnostics, ...later];
   requireNoErrors(all, program);
   return { program, graph: required(graph), diagnostics: all };

@@ -1,6 +1,9 @@
 // The namespace `stream` of the package: the StreamIt language, from source to scheduled programs.
 export { duplicate, feedbackLoop, filter, fromSource, pipeline, roundRobin, splitJoin } from './builders/index.ts';
-export type { AnyStream, Constant, FilterOptions, ItemType, JoinPolicy, Policy, StreamNode, TypedConstant } from './builders/index.ts';
+export type {
+  AnyStream, Constant, FeedbackLoopOptions, FilterOptions, ItemType, JoinPolicy, Policy, SourceOptions, SplitJoinOptions, StreamNode,
+  TypedConstant,
+} from './builders/index.ts';
 export { check, elaborate, parse } from './compile.ts';
 export type { CheckOptions, CheckResult, Compiled, CompileOptions, ParseOptions, ParseResult, Source } from './compile.ts';
 export { formatDiagnostic, ProgramError } from './diagnostics.ts';

@@ -1,6 +1,5 @@
 // How runs are ended from outside: by a signal, or when their time is over.
-import { describeValue, isObject } from '../core/arrays.ts';
-import { refusal, WarploomError } from '../core/errors.ts';
+import { WarploomError } from '../core/errors.ts';
 import { required } from '../core/known.ts';
 
 /** What ends a run before its time. */
@@ -16,14 +15,6 @@ export const longestTime = 2 ** 31 - 1;
 /** The error of a run, or what else it is, whose time is over. */
 export function timeOver(milliseconds: number, what = 'run'): WarploomError {
   return new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `the ${what} took more than ${milliseconds} ms`);
-}
-
-/** Refuses what cannot stop anything. `prefix`: of the names in messages. */
-export function requireStop({ signal, timeout }: { readonly signal?: unknown; readonly timeout?: unknown }, prefix = ''): void {
-  const isSignal = signal === undefined || (isObject(signal) && typeof Reflect.get(signal, 'throwIfAborted') === 'function');
-  if (!isSignal) throw refusal(`${prefix}signal`, 'an AbortSignal', describeValue(signal));
-  const isTime = timeout === undefined || (typeof timeout === 'number' && timeout > 0 && timeout <= longestTime);
-  if (!isTime) throw refusal(`${prefix}timeout`, 'milliseconds above 0', describeValue(timeout));
 }
 
 /** What a signal that has come makes a call throw. */

@@ -6,7 +6,7 @@ import { parse } from '../../lib/stream/front/parser.ts';
 import type { StreamGraph } from '../../lib/stream/graph.ts';
 import { findCompiler } from '../../lib/stream/run/compiler.ts';
 
-/** Whether this machine has a C++ compiler: without one the JavaScript back end stands alone, and tests of C++ are skipped. */
+/** Whether this machine has a C++ compiler: without one WebAssembly stands alone, and tests of C++ are skipped. */
 export function hasCompiler(): boolean {
   try {
     findCompiler();

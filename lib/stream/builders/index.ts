@@ -1,11 +1,11 @@
 // Streams made in TypeScript: filters whose code is StreamIt text, joined by functions whose types keep the ends together.
 import { describeValue, isObject, isReal } from '../../core/arrays.ts';
-import { requireText } from '../../core/checks.ts';
+import { hasFields, isArray, requireText, rule, text, type Check } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, lastOf } from '../../core/known.ts';
+import { needed, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import { defaultLimits } from '../elaborate/limits.ts';
-import { requireFields, requireList } from '../require.ts';
 
 /** Types of channels that have a name in the language; `void` for no channel. Arrays and structs: their spelling, such as 'float[4]'. */
 export type ItemType = 'bit' | 'boolean' | 'int' | 'float' | 'double' | 'complex' | 'float2' | 'float3' | 'float4' | 'void' | (string & {});
@@ -37,6 +37,10 @@ export interface TypedConstant {
   readonly value: Constant;
 }
 
+/** A name as the language has them. */
+const streamName = rule<string>('a name of letters, digits and underscores',
+  (value) => typeof value === 'string' && /^[A-Za-z_][A-Za-z0-9_]*$/.test(value));
+
 /** A stream from items of type `I` to items of type `O`. Immutable; the same stream may stand in several places. */
 export class StreamNode<out I extends ItemType, out O extends ItemType> {
   readonly name: string;
@@ -45,8 +49,7 @@ export class StreamNode<out I extends ItemType, out O extends ItemType> {
   readonly parts: Parts;
 
   constructor(name: string, ends: { input: I; output: O }, parts: Parts) {
-    const isName = typeof name === 'string' && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
-    if (!isName) throw refusal('name', 'a name of letters, digits and underscores', describeValue(name));
+    streamName(name, 'name');
     for (const end of ['input', 'output'] as const) requireText(ends[end], end);
     this.name = name;
     this.input = ends.input;
@@ -101,30 +104,41 @@ export function typed(name: string, given: Constant | TypedConstant): TypedConst
   return { type: `${isWhole ? 'int' : 'float'}${lengths}`, value };
 }
 
+const ends = { input: needed(text()), output: needed(text()) };
+
+const filterOptions = optionsOf('stream.filter', {
+  ...ends, name: normally(streamName, 'Filter'), code: needed(text()), declarations: normally(text(), ''),
+  constants: rule('constants by name', hasFields),
+} satisfies ChecksOf<FilterOptions<ItemType, ItemType>>);
+
 /** A filter whose code is StreamIt text. Faults in the text come as diagnostics from `toProgram`, `check` and `elaborate`. */
 export function filter<I extends ItemType, O extends ItemType>(options: FilterOptions<I, O>): StreamNode<I, O> {
-  requireFields('options', options, 'options');
-  requireText(options.code, 'code');
-  if (options.declarations !== undefined) requireText(options.declarations, 'declarations');
-  if (options.constants !== undefined) requireFields('constants', options.constants, 'constants by name');
-  const constants = Object.fromEntries(Object.entries(options.constants ?? {}).map(([name, value]) => {
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw refusal('constants', 'names of letters, digits and underscores', `'${name}'`);
-    return [name, typed(name, value)];
+  const { name, code, declarations, constants: given = {}, ...own } = filterOptions.read(options);
+  const constants = Object.fromEntries(Object.entries(given).map(([constant, value]) => {
+    streamName(constant, 'constants');
+    return [constant, typed(constant, value)];
   }));
-  return new StreamNode(
-    options.name ?? 'Filter', options, { kind: 'filter', code: options.code, constants, declarations: options.declarations ?? '' });
+  return new StreamNode(name, own, { kind: 'filter', code, constants, declarations });
 }
 
+/** A stream that StreamIt text declares. */
+export interface SourceOptions<I extends ItemType, O extends ItemType> {
+  readonly source: string;
+  /** Its name. */
+  readonly stream: string;
+  readonly input: I;
+  readonly output: O;
+  readonly args?: readonly (Constant | TypedConstant)[];
+}
+
+const sourceOptions = optionsOf('stream.fromSource', {
+  ...ends, source: needed(text()), stream: needed(streamName), args: rule('a list of constants', isArray),
+} satisfies ChecksOf<SourceOptions<ItemType, ItemType>>);
+
 /** A stream that StreamIt text declares, with its arguments. */
-export function fromSource<I extends ItemType, O extends ItemType>(options: {
-  readonly source: string; readonly stream: string; readonly input: I; readonly output: O;
-    readonly args?: readonly (Constant | TypedConstant)[];
-}): StreamNode<I, O> {
-  requireFields('options', options, 'options');
-  for (const name of ['source', 'stream'] as const) requireText(options[name], name);
-  if (options.args !== undefined) requireList('args', options.args, 'constants');
-  const args = (options.args ?? []).map((value, i) => typed(String(i), value));
-  return new StreamNode(options.stream, options, { kind: 'declared', source: options.source, stream: options.stream, args });
+export function fromSource<I extends ItemType, O extends ItemType>(options: SourceOptions<I, O>): StreamNode<I, O> {
+  const { source, stream, args = [], ...own } = sourceOptions.read(options);
+  return new StreamNode(stream, own, { kind: 'declared', source, stream, args: Array.from(args, (value, i) => typed(String(i), value)) });
 }
 
 type Joins<S extends readonly AnyStream[]> = S extends readonly [StreamNode<infer _I, infer O>, StreamNode<infer I2, infer O2>, ...infer R]
@@ -137,8 +151,7 @@ type Last<S extends readonly AnyStream[]> = S extends readonly [...unknown[], St
 /** Streams one behind the other. The output type of each is the input type of the next: checked by TypeScript and again at run time. */
 export function pipeline<const S extends readonly AnyStream[]>(...children: S & Joins<S>): StreamNode<First<S>, Last<S>> {
   const all: readonly AnyStream[] = children;
-  all.forEach((child, i) => requireStream(`children[${i}]`, child));
-  if (all.length === 0) throw refusal('children', 'at least one stream of the pipeline', 'none');
+  streams(all, 'children');
   for (let i = 1; i < all.length; ++i) {
     const [before, child] = [elementAt(all, i - 1), elementAt(all, i)];
     if (before.output !== child.input) {
@@ -161,56 +174,72 @@ export function roundRobin(...weights: readonly number[]): JoinPolicy {
   return { kind: 'roundrobin', weights };
 }
 
-function requireStream(argument: string, value: unknown): void {
-  if (!(value instanceof StreamNode)) throw refusal(argument, 'a stream', describeValue(value));
+const stream: Check<AnyStream> = rule('a stream', (value) => value instanceof StreamNode);
+
+/** Streams, at least one. */
+const streams: Check<readonly AnyStream[]> = (value, name) => {
+  if (!Array.isArray(value) || value.length === 0) throw refusal(name, 'at least one stream in a list', describeValue(value));
+  value.forEach((each, i) => stream(each, `${name}[${i}]`));
+};
+
+function isRoundRobin(value: unknown): value is JoinPolicy {
+  const { kind, weights } = (value ?? {}) as Partial<JoinPolicy>;
+  return kind === 'roundrobin' && Array.isArray(weights) && weights.every((weight) => Number.isSafeInteger(weight) && weight >= 0);
 }
 
-function requirePolicy(argument: string, value: unknown, mayDuplicate: boolean): void {
-  const { kind, weights } = (value ?? {}) as Partial<JoinPolicy>;
-  if (mayDuplicate && (kind as string) === 'duplicate') return;
-  const fits = kind === 'roundrobin' && Array.isArray(weights) && weights.every((weight) => Number.isSafeInteger(weight) && weight >= 0);
-  if (!fits) throw refusal(argument, mayDuplicate ? 'duplicate or roundRobin(…)' : 'roundRobin(…)', describeValue(value));
+const policies = {
+  split: needed(rule<Policy>('duplicate or roundRobin(…)',
+    (value) => (value as Partial<Policy> | null)?.kind === 'duplicate' || isRoundRobin(value))),
+  join: needed(rule<JoinPolicy>('roundRobin(…)', isRoundRobin)),
+};
+
+/** Branches side by side. */
+export interface SplitJoinOptions<I extends ItemType, O extends ItemType> {
+  readonly split: Policy;
+  readonly branches: readonly StreamNode<I, O>[];
+  readonly join: JoinPolicy;
 }
+
+const splitJoinOptions = optionsOf('stream.splitJoin', {
+  ...policies, branches: needed(streams),
+} satisfies ChecksOf<SplitJoinOptions<ItemType, ItemType>>);
 
 /** Branches side by side. All branches take the same type and give the same type; `void` ends have the weight 0. */
-export function splitJoin<I extends ItemType, O extends ItemType>(options: {
-  readonly split: Policy; readonly branches: readonly StreamNode<I, O>[]; readonly join: JoinPolicy;
-}): StreamNode<I, O> {
-  requireFields('options', options, 'options');
-  const { split, branches, join } = options;
-  requirePolicy('split', split, true);
-  requirePolicy('join', join, false);
-  requireList('branches', branches, 'streams');
-  branches.forEach((branch, i) => requireStream(`branches[${i}]`, branch));
-  if (branches.length === 0) throw refusal('branches', 'at least one branch of the split-join', 'none');
+export function splitJoin<I extends ItemType, O extends ItemType>(options: SplitJoinOptions<I, O>): StreamNode<I, O> {
+  const { split, branches, join } = splitJoinOptions.read(options);
   const common = (end: 'input' | 'output') => branches.map((branch) => branch[end]).find((type) => type !== 'void') ?? 'void';
   return new StreamNode('SplitJoin', { input: common('input') as I, output: common('output') as O },
     { kind: 'splitjoin', split, children: branches, join });
 }
 
-/**
- * A feedback loop: `join` takes from the input (weight 0) and the loop (weight 1) into `body`; `split` gives to the output and to `loop`,
- * whose
- * items return to the joiner. `enqueue`: items on the way back before anything fires.
- */
-export function feedbackLoop<I extends ItemType, M extends ItemType>(options: {
-  readonly join: JoinPolicy; readonly body: StreamNode<I, M>; readonly loop?: StreamNode<M, I>; readonly split: Policy;
-    readonly enqueue: readonly number[];
-}): StreamNode<I, M> {
-  requireFields('options', options, 'options');
-  const { join, body, loop, split, enqueue } = options;
-  requirePolicy('split', split, true);
-  requirePolicy('join', join, false);
-  requireStream('body', body);
-  if (loop !== undefined) requireStream('loop', loop);
-  requireList('enqueue', enqueue, 'numbers');
-  enqueue.forEach((item, i) => {
-    if (typeof item !== 'number') throw refusal(`enqueue[${i}]`, 'a number', describeValue(item));
-  });
+/** A loop. */
+export interface FeedbackLoopOptions<I extends ItemType, M extends ItemType> {
+  /** Takes from the input (weight 0) and the loop (weight 1) into `body`. */
+  readonly join: JoinPolicy;
+  readonly body: StreamNode<I, M>;
+  /** What stands on the way back. Default: nothing. */
+  readonly loop?: StreamNode<M, I>;
+  /** Gives to the output and to `loop`, whose items return to the joiner. */
+  readonly split: Policy;
+  /** Items on the way back before anything fires. */
+  readonly enqueue: readonly number[];
+}
+
+const enqueued: Check<readonly number[]> = (value, name) => {
+  if (!isArray(value)) throw refusal(name, 'a list of numbers', describeValue(value));
+  Array.from(value, (item, i) => { if (typeof item !== 'number') throw refusal(`${name}[${i}]`, 'a number', describeValue(item)); });
+};
+
+const loopOptions = optionsOf('stream.feedbackLoop', {
+  ...policies, body: needed(stream), loop: stream, enqueue: needed(enqueued),
+} satisfies ChecksOf<FeedbackLoopOptions<ItemType, ItemType>>);
+
+/** A feedback loop. */
+export function feedbackLoop<I extends ItemType, M extends ItemType>(options: FeedbackLoopOptions<I, M>): StreamNode<I, M> {
+  const { join, body, loop, split, enqueue } = loopOptions.read(options);
   const weights = (policy: Policy) => (policy.kind === 'duplicate' ? [1, 1] : policy.weights);
   const input = weights(join)[0] === 0 ? 'void' : body.input;
   const output = weights(split)[0] === 0 ? 'void' : body.output;
   return new StreamNode('FeedbackLoop', { input, output } as { input: I; output: M },
     { kind: 'feedbackloop', join, body, loop, split, enqueue });
 }
-

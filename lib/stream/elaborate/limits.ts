@@ -1,4 +1,5 @@
 // What an elaboration may take, so that no program makes the compiler hang or run out of memory.
+import { limitsOf } from '../options.ts';
 
 /** Limits of an elaboration. */
 export interface ElaborationLimits {
@@ -22,3 +23,4 @@ export interface ElaborationLimits {
 export const defaultLimits: ElaborationLimits = {
   nesting: 1000, nodes: 65536, steps: 400_000_000, bytes: 2 ** 28, arrayElements: 2 ** 26, rate: 2 ** 26, errors: 20,
 };
+export const elaborationLimits = limitsOf('limits', defaultLimits);

@@ -3,20 +3,6 @@ import type { Reporter } from '../diagnostics.ts';
 import { syntaxRules } from './syntax-rules.ts';
 import { reserved, symbolAt, type Token, type TokenKind } from './tokens.ts';
 
-/** Limits that keep hostile sources from taking time or memory. */
-export interface SyntaxLimits {
-  /** Characters of all files together; default 16 Mi. */
-  readonly characters: number;
-  /** Tokens of all files together; default 1 000 000. */
-  readonly tokens: number;
-  /** Depth of parentheses, blocks and statements in each other; default 100. */
-  readonly nesting: number;
-  /** Height of the tree of one expression; default 500. */
-  readonly expression: number;
-}
-
-export const defaultSyntaxLimits: SyntaxLimits = { characters: 1 << 24, tokens: 1_000_000, nesting: 100, expression: 500 };
-
 const describe = (text: string): string => {
   const code = text.codePointAt(0) ?? 0;
   const name = `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;

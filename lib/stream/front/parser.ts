@@ -7,7 +7,8 @@ import type {
 } from '../ast.ts';
 import { nearest } from '../../core/similar.ts';
 import { Reporter, type Diagnostic, type Rule, type SourceFile } from '../diagnostics.ts';
-import { abbreviate, defaultSyntaxLimits, tokenize, unquote, type SyntaxLimits } from './lexer.ts';
+import { abbreviate, tokenize, unquote } from './lexer.ts';
+import { defaultSyntaxLimits, type SyntaxLimits } from './limits.ts';
 import { withinStack } from './stack.ts';
 import { syntaxRules } from './syntax-rules.ts';
 import {

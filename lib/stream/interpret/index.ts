@@ -1,9 +1,7 @@
 // The interpreter: the slow, obvious meaning of a program. Every other way to run one is checked against it.
-import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
-import type { FilterCode } from '../ir.ts';
 import { repetitions } from '../schedule/balance.ts';
 import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
 import { countsLines, Engine, firstLines, type EngineOptions } from './engine.ts';
@@ -13,18 +11,13 @@ import { countedNodes, sinksOf } from './sinks.ts';
 import { flatten, scalarCount, type Value } from './values.ts';
 import { requireProgramGraph, withGraph } from '../require.ts';
 import { timeOver, within } from '../stop.ts';
-import { checkRun, type Interpretation, type InterpretOptions } from './options.ts';
-import { bodiesOf, eachStatement } from './walk.ts';
+import { readOptions, requireAmount, type Interpretation, type InterpretOptions } from './options.ts';
 import { WholeStates } from './whole-states.ts';
 
 export { StreamRunError } from './error.ts';
 export { decodeFile, encodeFile } from './files.ts';
 export { defaultRunLimits, type RunLimits } from './limits.ts';
 export type { Interpretation, InterpretOptions } from './options.ts';
-
-function check(name: string, x: number | undefined): void {
-  if (x !== undefined && (!Number.isInteger(x) || x < 0)) throw refusal(name, 'an integer of 0 or more', String(x));
-}
 
 /** Fires sinks one after the other until `isDone`; each value is a firing. */
 function* firings(engine: Engine, options: InterpretOptions): Generator<void, boolean> {
@@ -61,38 +54,11 @@ function* firings(engine: Engine, options: InterpretOptions): Generator<void, bo
   return alive.includes(false);
 }
 
-function prints(code: FilterCode): boolean {
-  let found = false;
-  for (const body of bodiesOf(code)) {
-    eachStatement(body, (s) => { found ||= s.kind === 'print' && (s.newline || ('text' in s.value && s.value.text.includes('\n'))); });
-  }
-  return found;
-}
-
-/** Throws ArgumentError for programs of which no items come out that could be counted. */
-export function requireItems(graph: StreamGraph): void {
-  const isVisible = graph.output !== undefined || graph.nodes.some(
-    (node) => node.kind === 'writer' || (node.kind === 'filter' && prints(node.code)));
-  if (!isVisible) {
-    throw refusal('options.items', '`iterations`, as the program has no output, writes no file and prints no lines', '`items`');
-  }
-}
-
 function engineFor(graph: StreamGraph, options: InterpretOptions, watchers: Pick<EngineOptions, 'tap' | 'watch'> = {}): Engine {
   requireProgramGraph(graph);
-  const { input, items, iterations } = options;
-  check('options.items', items);
-  check('options.iterations', iterations);
-  if (items !== undefined && iterations !== undefined) throw refusal(
-    'options', '`items` or `iterations`', 'both');
-  if (graph.input !== undefined && input === undefined) throw refusal(
-    'options.input', 'the items of the open input of the program', 'undefined');
-  if (graph.input === undefined && items === undefined && iterations === undefined) {
-    throw refusal('options.items', '`items` or `iterations`, which say when to stop: the program has no input that ends', 'neither');
-  }
-  if (items !== undefined) requireItems(graph);
+  requireAmount(graph, options);
   return new Engine(graph, {
-    input: input ?? [], files: options.files ?? {}, limits: { ...defaultRunLimits, ...options.limits }, seed: options.seed ?? 1,
+    input: options.input ?? [], files: options.files ?? {}, limits: { ...defaultRunLimits, ...options.limits }, seed: options.seed ?? 1,
     ...watchers,
   });
 }
@@ -114,8 +80,8 @@ function resultOf(engine: Engine, options: InterpretOptions, exhausted: boolean)
  * source, where the program goes wrong: an index outside of its array, an integer division by zero, rates other than declared, a limit.
  */
 export function interpretSync(graph: StreamGraph, options: InterpretOptions = {}): Interpretation {
-  checkRun(options);
-  return withGraph(graph, () => interpretAll(graph, options));
+  const own = readOptions(options);
+  return withGraph(graph, () => interpretAll(graph, own));
 }
 
 function interpretAll(graph: StreamGraph, options: InterpretOptions): Interpretation {

@@ -2,7 +2,7 @@
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
 import { withGraph } from '../require.ts';
-import { checkRun, type Interpretation, type InterpretOptions } from './options.ts';
+import { readOptions, type Interpretation, type InterpretOptions } from './options.ts';
 
 /**
  * Runs a program step by step, as the reference that every other way to run one agrees with. What takes longer than a tenth of a second,
@@ -12,7 +12,6 @@ import { checkRun, type Interpretation, type InterpretOptions } from './options.
  * aborted, WarploomError (ERR_WARPLOOM_SYSTEM_FAILED) where the time is over
  */
 export async function interpret(graph: StreamGraph, options: InterpretOptions = {}): Promise<Interpretation> {
-  checkRun(options);
-  const own = snapshot(options);
-  return withGraph(graph, async () => (await import('./index.ts')).interpretAside(graph, own), options.signal);
+  const own = snapshot(readOptions(options));
+  return withGraph(graph, async () => (await import('./index.ts')).interpretAside(graph, own), own.signal);
 }

@@ -1,4 +1,5 @@
 // What an interpreted run may take, and the words for what to do where a limit is too low.
+import { limitsOf } from '../options.ts';
 
 /** What a run by the interpreter may take. */
 export interface RunLimits {
@@ -13,6 +14,7 @@ export interface RunLimits {
 }
 
 export const defaultRunLimits: RunLimits = { firings: 1e9, steps: 1e10, bytes: 2 ** 30, nesting: 1000 };
+export const runLimits = limitsOf('limits', defaultRunLimits);
 
 /** What to do where a limit is too low: all of them, those of syntax, of elaboration and of runs, are given in the same way. */
 export function limitHint(name: string): string {

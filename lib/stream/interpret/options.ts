@@ -1,10 +1,12 @@
 // Options and results of the interpreter, and the kinds of options of runs, whatever the back end.
-import { describeValue } from '../../core/arrays.ts';
-import { requireCount } from '../../core/checks.ts';
+import { oneOf, whole } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
-import { requireStop } from '../stop.ts';
-import { requireFields, requireList } from '../require.ts';
-import type { RunLimits } from './limits.ts';
+import { nested, optionsOf, type ChecksOf } from '../../core/options.ts';
+import type { StreamGraph } from '../graph.ts';
+import type { FilterCode } from '../ir.ts';
+import { inputChecks, stopChecks } from '../options.ts';
+import { runLimits, type RunLimits } from './limits.ts';
+import { bodiesOf, eachStatement } from './walk.ts';
 
 /** Options of `interpret`. */
 export interface InterpretOptions {
@@ -48,27 +50,43 @@ export interface Interpretation {
   readonly exhausted: boolean;
 }
 
-/** Refuses options of wrong kinds. */
-export function checkRun(options: object): void {
-  requireFields('options', options, 'options');
-  const { input, files, limits, signal, seed } = options as Readonly<Record<string, unknown>>;
-  if (input !== undefined) {
-    requireList('options.input', input, 'numbers');
-    if (ArrayBuffer.isView(input) && !('length' in input)) throw refusal('options.input', 'numbers', describeValue(input));
-    const strange = Array.isArray(input) ? input.findIndex((x) => typeof x !== 'number')
-      : typeof (input as unknown as unknown[])[0] === 'bigint' ? 0 : -1;
-    if (strange >= 0) throw refusal(`options.input[${strange}]`, 'a number', describeValue((input as unknown[])[strange]));
+/** Checks of what a run is asked for, whatever the back end. */
+export const amountChecks = { items: whole(0), iterations: whole(0) };
+
+const options = optionsOf('stream.interpret', {
+  ...inputChecks, ...stopChecks, ...amountChecks, limits: nested(runLimits),
+} satisfies ChecksOf<InterpretOptions>);
+
+/** The options of a call, checked. */
+export function readOptions(given: InterpretOptions): InterpretOptions {
+  const read = options.read(given);
+  return { ...read, limits: runLimits.read(read.limits ?? {}) };
+}
+
+/** Refuses a run that nothing ends, or of which nothing comes out that could be counted. */
+export function requireAmount(graph: StreamGraph, given: Pick<InterpretOptions, 'input' | 'items' | 'iterations'>): void {
+  const asked = oneOf(given, ['items', 'iterations']);
+  if (graph.input !== undefined && given.input === undefined) {
+    throw refusal('input', 'the items of the open input of the program', 'undefined');
   }
-  if (files !== undefined) {
-    requireFields('options.files', files, 'contents by path');
-    for (const [path, bytes] of Object.entries(files as object)) {
-      if (!(bytes instanceof Uint8Array)) throw refusal(`options.files['${path}']`, 'a Uint8Array', describeValue(bytes));
-    }
+  if (graph.input === undefined && asked === undefined) {
+    throw refusal('items', '`items` or `iterations`, which say when to stop: the program has no input that ends', 'neither');
   }
-  if (limits !== undefined) {
-    requireFields('options.limits', limits, 'limits by name');
-    for (const [name, value] of Object.entries(limits as object)) if (value !== Infinity) requireCount(value, `options.limits.${name}`, 0);
+  if (asked === 'items' && !hasItems(graph)) {
+    throw refusal('items', '`iterations`, as the program has no output, writes no file and prints no lines', '`items`');
   }
-  if (seed !== undefined) requireCount(seed, 'options.seed', Number.MIN_SAFE_INTEGER);
-  requireStop({ signal }, 'options.');
+}
+
+/** Whether something comes out that can be counted: items on the output or in files, lines. */
+function hasItems(graph: StreamGraph): boolean {
+  return graph.output !== undefined || graph.nodes.some(
+    (node) => node.kind === 'writer' || (node.kind === 'filter' && prints(node.code)));
+}
+
+function prints(code: FilterCode): boolean {
+  let found = false;
+  for (const body of bodiesOf(code)) {
+    eachStatement(body, (s) => { found ||= s.kind === 'print' && (s.newline || ('text' in s.value && s.value.text.includes('\n'))); });
+  }
+  return found;
 }

@@ -26,12 +26,10 @@ export interface Ring {
   readonly residual: number;
 }
 
-/** What an end of a function is of: a ring, a stream whose items lie in order, a file read again from its begin, a core's own items. */
-export const endKinds = { read: 0, write: 1, stream: 2, file: 3, own: 4 } as const;
-
 /** An end that a group's function finds in `wl_ix`. */
 export interface GroupEnd {
-  readonly kind: (typeof endKinds)[keyof typeof endKinds];
+  /** What it is of: a ring, a stream whose items lie in order, a file read again from its begin, a core's own items. */
+  readonly kind: 'read' | 'write' | 'stream' | 'file' | 'own';
   /** Place in `wl_ix`. */
   readonly slot: number;
   /** Items in an iteration of the group. */
@@ -230,9 +228,9 @@ function endsOf(plan: ProgramPlan, group: Group, rings: LaunchPlan['rings']): Gr
   for (const { id, from, to } of plan.sdf.channels) {
     if (plan.storage[id] !== 'block') continue;
     const each = elementAt(plan.rates, id) / group.iterations;
-    const own = required(rings[id]).slots === 0 ? endKinds.own : undefined;
-    if (members.has(to)) ends.push({ kind: own ?? endKinds.read, slot: 2 * id, each, id });
-    if (members.has(from)) ends.push({ kind: own ?? endKinds.write, slot: 2 * id + 1, each, id });
+    const own = required(rings[id]).slots === 0 ? 'own' as const : undefined;
+    if (members.has(to)) ends.push({ kind: own ?? 'read', slot: 2 * id, each, id });
+    if (members.has(from)) ends.push({ kind: own ?? 'write', slot: 2 * id + 1, each, id });
   }
   for (const external of plan.externals) {
     if (!members.has(external.node)) continue;
@@ -240,7 +238,7 @@ function endsOf(plan: ProgramPlan, group: Group, rings: LaunchPlan['rings']): Gr
     const passed = passedBy(plan, external, 2) - passedBy(plan, external, 1);
     const each = passed * elementAt(plan.steady.repetitions, external.node) / group.iterations;
     const isIn = kind === 'input' || kind === 'reader';
-    ends.push({ kind: kind === 'reader' ? endKinds.file : endKinds.stream, slot: 2 * id + (isIn ? 0 : 1), each, id });
+    ends.push({ kind: kind === 'reader' ? 'file' : 'stream', slot: 2 * id + (isIn ? 0 : 1), each, id });
   }
   return ends;
 }

@@ -1,8 +1,17 @@
 // What a firing of each node takes on this machine.
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
-import { requireFields, withGraph } from '../require.ts';
-import type { Profile, ProfileOptions } from './types.ts';
+import { number, text, truth } from '../../core/checks.ts';
+import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
+import { countsProgress, inputChecks } from '../options.ts';
+import { withGraph } from '../require.ts';
+import { backendRule } from '../run/backends.ts';
+import type { Profile, ProfiledBackend, ProfileOptions } from './types.ts';
+
+const profileOptions = optionsOf('stream.profile', {
+  ...inputChecks, backend: normally(backendRule<ProfiledBackend>(['wasm', 'cpp']), 'wasm'),
+  seconds: normally(number({ above: 0, most: 60 }), 5e-3), cacheFolder: text(), force: normally(truth, false), onProgress: countsProgress,
+} satisfies ChecksOf<ProfileOptions>);
 
 /**
  * Measures what one firing of each node takes on this machine. The program is interpreted for a while on `input` (made up where none is
@@ -13,8 +22,7 @@ import type { Profile, ProfileOptions } from './types.ts';
  * dynamic rates or messages, WarploomError (ERR_WARPLOOM_UNAVAILABLE) where `cpp` is asked for and there is no compiler
  */
 export async function profile(graph: StreamGraph, given: ProfileOptions = {}): Promise<Profile> {
-  requireFields('options', given, 'options');
-  const options = snapshot(given);
+  const options = snapshot(profileOptions.read(given));
   return withGraph(graph, async () => {
     const { measure } = await import('./measure.ts');
     return measure(graph, options);

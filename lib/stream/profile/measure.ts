@@ -3,8 +3,6 @@ import { createHash } from 'node:crypto';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { describeValue } from '../../core/arrays.ts';
-import { refusal } from '../../core/errors.ts';
 import { readText, writeFileAtomic } from '../../core/files.ts';
 import { elementAt, required } from '../../core/known.ts';
 import { programText } from '../../kernel/text.ts';
@@ -17,8 +15,8 @@ import { backendNamed } from '../run/backends.ts';
 import { cacheFolder } from '../run/cache.ts';
 import { compilerIdentity } from '../run/compiler.ts';
 import { compileCppTogether } from '../run/cpp.ts';
-import { compileJs } from '../run/js.ts';
-import type { RunOptions, RunResult } from '../run/js-run.ts';
+import type { RunOptions, RunResult } from '../run/prepare.ts';
+import { compileWasm } from '../run/wasm.ts';
 import { estimateCosts } from './estimate.ts';
 import { partsOf, type Part } from './parts.ts';
 import type { Profile, ProfiledBackend, ProfileOptions } from './types.ts';
@@ -82,22 +80,19 @@ async function timeOf(part: Part, run: Runner, seconds: number): Promise<number 
 async function runnersOf(parts: readonly Part[], backend: ProfiledBackend, options: ProfileOptions): Promise<readonly Runner[]> {
   if (backend === 'wasm') {
     return parts.map(({ graph }) => {
-      const program = compileJs(graph);
+      const program = compileWasm(graph);
       return (input, runOptions) => program.run(input, runOptions);
     });
   }
   const { signal } = options;
-  const programs = await compileCppTogether(parts.map(({ graph }) => graph), signal === undefined ? {} : { signal });
-  const more = signal === undefined ? {} : { signal };
-  return programs.map((program) => (input, runOptions) => program.run(input, { ...runOptions, ...more }));
+  const programs = await compileCppTogether(parts.map(({ graph }) => graph), { signal });
+  return programs.map((program) => (input, runOptions) => program.run(input, { ...runOptions, signal }));
 }
 
 /** What `profile` does. */
 export async function measure(graph: StreamGraph, options: ProfileOptions = {}): Promise<Profile> {
   const { backend: name = 'wasm', seconds = 5e-3, force = false, signal } = options;
   const { backend, ...note } = backendNamed(name);
-  if (!['wasm', 'cpp'].includes(backend)) throw refusal('options.backend', 'wasm or cpp', describeValue(backend));
-  if (!(seconds > 0 && seconds <= 60)) throw refusal('options.seconds', 'a number above 0, at most 60', describeValue(seconds));
   signal?.throwIfAborted();
   const key = keyOf(graph, backend, options);
   const path = join(cacheFolder(options.cacheFolder), `${key}.profile.json`);

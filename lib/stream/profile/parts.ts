@@ -6,7 +6,7 @@ import { recordChannelsAside } from '../interpret/index.ts';
 import { scalarCount } from '../interpret/values.ts';
 import { planProgram } from '../plan/plan.ts';
 import type { FilterCode, IrType } from '../ir.ts';
-import { defaultJsPlan } from '../run/js-run.ts';
+import { defaultWasmPlan } from '../run/prepare.ts';
 import { repetitions } from '../schedule/balance.ts';
 import { lowerForWasm, wasmText } from '../targets/wasm.ts';
 import { sampleInput } from './sample.ts';
@@ -66,15 +66,14 @@ async function recorded(
   const iterations = Math.max(2, Math.ceil(recordedFirings / counts.reduce((sum, count) => sum + count, 0)));
   const given = graph.input === undefined ? [] : Array.from(input ?? sampleInput(graph.input.type, recordedScalars, seed));
   const channels = await recordChannelsAside(graph, {
-    iterations, seed, ...(graph.input === undefined ? {} : { input: given }), ...(files === undefined ? {} : { files }),
-    ...(signal === undefined ? {} : { signal }),
+    iterations, seed, files, signal, ...(graph.input === undefined ? {} : { input: given }),
   }, recordedScalars);
   return { channels, input: given };
 }
 
 /** Generated code without its float constants, which do not change what it takes. */
 function shapeOf(graph: StreamGraph): string {
-  return wasmText(lowerForWasm(planProgram(graph, defaultJsPlan))).replace(/\bf(?:32|64)\([^)]*\)/g, '#');
+  return wasmText(lowerForWasm(planProgram(graph, defaultWasmPlan))).replace(/\bf(?:32|64)\([^)]*\)/g, '#');
 }
 
 /**

@@ -3,8 +3,7 @@ import { mkdtemp, readFile, rm, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WarploomError } from '../../core/errors.ts';
-import { firstLines, mostPrinted } from '../interpret/engine.ts';
-import { countRun, type RunAmount, type RunCounts } from '../plan/counts.ts';
+import { mostPrinted } from '../interpret/engine.ts';
 import { countsOf, kinds, makeArray } from '../plan/layout.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import {
@@ -15,27 +14,17 @@ import type { StreamGraph } from '../graph.ts';
 import { withFiles } from './cache.ts';
 import { runChild } from './child.ts';
 import { compilerArguments, compileSources, findCompiler, longProgramArguments, type CompilerOptions } from './compiler.ts';
-import { launchWords, pieceWords, wayNumbers } from './cpp-words.ts';
 import { faultError } from './fault.ts';
-import { amountOf, isPrintingOnly, type RunOptions, type RunResult } from './js-run.ts';
-import { checkThreads, launchesFor, pieceCuts, type ThreadChoice } from './launch.ts';
+import { launchesFor, pieceCuts } from './launch.ts';
 import { stopsByLines, textOf, withMarks } from './marks.ts';
+import { mostTurns, prepareRun, resultOf, type PreparedRun, type RunResult, type ThreadOptions } from './prepare.ts';
 import { cutRun } from './split.ts';
-import { checkSizes, fileOf, inputArrays, joinItems, type StreamArrays } from './streams.ts';
+import type { StreamArrays } from './streams.ts';
+import { launchWords, pieceWords, wayNumbers } from './words.ts';
 
 export interface CppCompileOptions extends PlanOptions, CompilerOptions, Pick<CppOptions, 'shareFrom'> {
   /** Single-appearance schedule, one FIFO array per channel, nothing fused, -O3: what the original compiler does. */
   readonly baseline?: boolean;
-}
-
-export interface CppRunOptions extends RunOptions, Partial<ThreadChoice> {
-  /** Milliseconds that the run may take; default 600 000. */
-  readonly timeout?: number;
-  /** Most threads; default 1. */
-  readonly threads?: number;
-  /** Whether the input of a program without state may be cut into pieces that do not depend on each other; default true. */
-  readonly pieces?: boolean;
-  readonly signal?: AbortSignal;
 }
 
 /** A program compiled to machine code. */
@@ -45,7 +34,7 @@ export interface CompiledCpp {
   /** The compiled program. */
   readonly path: string;
   /** Runs the program from its start in a child process. `input`: scalars of the items on the open input. */
-  run(input?: ArrayLike<number>, options?: CppRunOptions): Promise<RunResult>;
+  run(input?: ArrayLike<number>, options?: ThreadOptions): Promise<RunResult>;
 }
 
 export const defaultCppPlan: PlanOptions = { groupSize: 12_000, filterSize: 6000, blockBytes: 24576 };
@@ -74,8 +63,8 @@ export async function compileCppTogether(graphs: readonly StreamGraph[], options
       get source() { return own.made.source; },
       get path() { return own.made.path; },
       async run(input, runOptions = {}) {
-        const threads = checkThreads(runOptions.threads ?? 1);
-        const run = prepare(plan, input, runOptions);
+        const { threads = 1 } = runOptions;
+        const run = prepareRun(plan, input, runOptions);
         const way = threads === 1 || baseline ? undefined : threaded.wayOf(run, { ...runOptions, threads });
         if (way !== undefined) return execute(plan, await threaded.program(way), { ...run, words: way.words }, runOptions);
         if (isShort(own, run.counts.peaks)) {
@@ -92,14 +81,14 @@ export async function compileCppTogether(graphs: readonly StreamGraph[], options
  * LargeProgram.
  */
 export async function runCpp(
-  graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppCompileOptions, runOptions: CppRunOptions,
+  graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppCompileOptions, runOptions: ThreadOptions,
   choose: (plan: ProgramPlan) => number,
 ): Promise<RunResult> {
   const plan = planProgram(withMarks(graph), { ...defaultCppPlan, ...options });
   const build = builder(options, cppLimits.lines);
   findCompiler(options.compiler);
-  const threads = checkThreads(runOptions.threads ?? choose(plan));
-  const run = prepare(plan, input, runOptions);
+  const threads = runOptions.threads ?? choose(plan);
+  const run = prepareRun(plan, input, runOptions);
   const threaded = new Threaded(plan, build, cppLimits.lines);
   const way = threads === 1 ? undefined : threaded.wayOf(run, { ...runOptions, threads });
   if (way !== undefined) return execute(plan, await threaded.program(way), { ...run, words: way.words }, runOptions);
@@ -172,7 +161,7 @@ class Threaded {
   }
 
   /** Pieces where the program has no state, else launches; undefined where one thread does as well. */
-  wayOf({ counts, amount, lines }: Prepared, options: CppRunOptions & { threads: number }): Way | undefined {
+  wayOf({ counts, amount, lines }: PreparedRun, options: ThreadOptions & { threads: number }): Way | undefined {
     if (lines !== Infinity) return undefined;
     const { graph } = this.#plan;
     const bytes = counts.peaks.reduce((sum, items, id) => sum + 4 * items * typeBytes(graph.channels[id]!.type), 0);
@@ -207,23 +196,9 @@ class Threaded {
   }
 }
 
-interface Prepared {
-  readonly amount: RunAmount;
-  /** What several threads are told. */
+/** A run, and what several threads are told. */
+interface Prepared extends PreparedRun {
   readonly words?: Int32Array;
-  readonly counts: RunCounts;
-  readonly streams: Map<number, { arrays: StreamArrays; items: number }>;
-  readonly lines: number;
-}
-
-function prepare(plan: ProgramPlan, input: ArrayLike<number> | undefined, options: CppRunOptions): Prepared {
-  const streams = inputArrays(plan, { input, files: options.files ?? {} });
-  const given = plan.externals.find(({ kind }) => kind === 'input');
-  const amount = amountOf(plan, input, given === undefined ? Infinity : streams.get(given.id)!.items, options);
-  const isPrinting = amount.items !== undefined && isPrintingOnly(plan);
-  const counts = countRun(plan, isPrinting ? { input: amount.input, iterations: 2 ** 40 } : amount);
-  checkSizes(plan, streams, counts.passed);
-  return { amount, counts, streams, lines: isPrinting ? amount.items : Infinity };
 }
 
 /** Files go in 64-byte steps, so that arrays are aligned. */
@@ -240,13 +215,13 @@ class Blocks {
 /** The file of a run, as runtime/stream.cpp reads it. */
 function runFile(
   plan: ProgramPlan, threads: CppOptions['threads'], { counts, streams, lines, words = new Int32Array(0) }: Prepared,
-  options: CppRunOptions,
+  options: ThreadOptions,
 ): Uint8Array[] {
   const blocks = new Blocks();
   const limit = lines === Infinity || !stopsByLines(plan.graph) ? 2n ** 60n : BigInt(lines);
   blocks.add(BigInt64Array.from([
-    BigInt(counts.steadyStates), limit, BigInt(options.maxTurns ?? 1e9), BigInt((options.seed ?? 1) | 0), BigInt(counts.init.length),
-    BigInt(counts.tail.length), BigInt(words.length), BigInt(threads === undefined ? 0 : wayNumbers[threads]), BigInt(mostPrinted),
+    BigInt(counts.steadyStates), limit, BigInt(options.maxTurns ?? mostTurns), BigInt((options.seed ?? 1) | 0), BigInt(counts.init.length),
+    BigInt(counts.tail.length), BigInt(words.length), BigInt(wayNumbers[threads ?? 'alone']), BigInt(mostPrinted),
     ...Array.from({ length: 7 }, () => 0n),
   ]));
   blocks.add(BigInt64Array.from([...plan.externals.map(({ id, kind }, i) =>
@@ -271,7 +246,7 @@ async function writeParts(path: string, parts: readonly Uint8Array[]): Promise<v
 }
 
 async function execute(
-  plan: ProgramPlan, { made, number }: { made: Built; number: number }, run: Prepared, options: CppRunOptions,
+  plan: ProgramPlan, { made, number }: { made: Built; number: number }, run: Prepared, options: ThreadOptions,
 ): Promise<RunResult> {
   const path = await made.locate();
   const folder = await withFiles('make a temporary folder', () => mkdtemp(join(tmpdir(), 'warploom-run-')));
@@ -279,8 +254,7 @@ async function execute(
     const [from, to] = [join(folder, 'input'), join(folder, 'output')];
     await withFiles('write what the program is given', () => writeParts(from, runFile(plan, made.programs[number]!.threads, run, options)));
     const done = await runChild(path, [from, to, String(number)], {
-      cwd: folder, env: { TMPDIR: folder }, timeout: options.timeout ?? 600_000,
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      cwd: folder, env: { TMPDIR: folder }, timeout: options.timeout ?? 600_000, signal: options.signal,
     });
     if (done.code !== 0) {
       const reason = done.code === 3 ? 'could not start so many threads' : done.reason;
@@ -293,7 +267,7 @@ async function execute(
   }
 }
 
-function readResult(plan: ProgramPlan, { lowered: { sites } }: CppProgram, { counts, lines }: Prepared, bytes: Buffer): RunResult {
+function readResult(plan: ProgramPlan, { lowered: { sites } }: CppProgram, run: PreparedRun, bytes: Buffer): RunResult {
   const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
   const [status, site, value, nanoseconds, records] = new Float64Array(buffer, 0, 8) as unknown as [number, number, number, number, number];
   if (status !== 0) {
@@ -307,7 +281,7 @@ function readResult(plan: ProgramPlan, { lowered: { sites } }: CppProgram, { cou
     if (kind === 'input' || kind === 'reader') return;
     const arrays: StreamArrays = {};
     for (const scalar of kinds) {
-      const count = countsOf(type)[scalar] * counts.passed[i]!;
+      const count = countsOf(type)[scalar] * run.counts.passed[i]!;
       if (countsOf(type)[scalar] === 0) continue;
       const array = arrays[scalar] = makeArray(scalar, count);
       new Uint8Array(array.buffer).set(new Uint8Array(buffer, at, array.byteLength));
@@ -315,15 +289,7 @@ function readResult(plan: ProgramPlan, { lowered: { sites } }: CppProgram, { cou
     }
     streams.set(id, arrays);
   });
-  const items = (id: number) => counts.passed[plan.externals.findIndex((each) => each.id === id)]!;
-  const output = plan.externals.find(({ kind }) => kind === 'output');
-  return {
-    output: output === undefined ? new Float32Array(0) : joinItems(streams.get(output.id)!, output.type, items(output.id)),
-    printed: lines === Infinity ? printed : firstLines(printed, lines),
-    files: Object.fromEntries(plan.externals.filter(({ kind }) => kind === 'writer').map((each) =>
-      [each.path, fileOf(each, streams.get(each.id)!, items(each.id))])),
-    firings: counts.firings, exhausted: counts.exhausted, milliseconds: nanoseconds / 1e6,
-  };
+  return resultOf(plan, run, streams, printed, nanoseconds / 1e6);
 }
 
 /** What was printed: for each text its site, the number of its values, and these. */

@@ -1,95 +1,20 @@
-// Worker threads that run one generated program, kept for a while after a run: their code is warm then.
-import { Worker } from 'node:worker_threads';
+// Worker threads that run compiled programs. They are kept for a while after a run: with their program, whose code is warm then, or for
+// others, because starting a thread takes longer than most runs.
+import type { Worker } from 'node:worker_threads';
 import { UnavailableError, WarploomError } from '../../core/errors.ts';
+import { startThread } from '../../core/thread.ts';
 import type { LoweredProgram } from '../lower/program.ts';
 import { reasonOf } from '../stop.ts';
-import { commonData, type Answer, type CommonData, type Done, type Faulty, type Part, type SharedInts } from './machine.ts';
-import { workerText } from './worker-text.ts';
+import type { Answer, Done, Faulty } from './answers.ts';
+import { commonData, type CommonData, type MachineRun } from './common.ts';
+import type { WorkerTask } from './worker.ts';
+import { wayNumbers } from './words.ts';
 
 /** Milliseconds after which idle workers end. */
 const idleTime = 5000;
-
-function startWorker(workerData: CommonData): Worker {
-  try {
-    return new Worker(workerText, { eval: true, workerData, execArgv: [], stderr: false });
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'ERR_ACCESS_DENIED') throw cause;
-    throw new UnavailableError('long runs need worker threads, which this process may not start: give Node --allow-worker', { cause });
-  }
-}
-
-/** Workers that know a program. */
-class Crew {
-  readonly program: LoweredProgram;
-  readonly size: number;
-  readonly #workers: readonly Worker[];
-  readonly #gate: SharedInts;
-  isAlive = true;
-  timer: NodeJS.Timeout | undefined;
-
-  constructor(program: LoweredProgram, size: number, isSharing: boolean) {
-    this.program = program;
-    this.size = size;
-    const workerData = commonData(program, size, isSharing);
-    this.#gate = workerData.gate;
-    this.#workers = Array.from({ length: size }, () => startWorker(workerData));
-    for (const worker of this.#workers) {
-      for (const what of ['error', 'exit']) worker.on(what, () => { this.isAlive = false; });
-    }
-  }
-
-  /** All answers; rejects as soon as a worker cannot give one, or with the signal's reason. `parts`: of each worker. */
-  async run(parts: readonly (readonly Part[])[], signal: AbortSignal): Promise<(Done | Faulty)[]> {
-    signal.throwIfAborted();
-    const ends: (() => void)[] = [];
-    this.#gate.fill(0);
-    const stopped = new Promise<never>((_resolve, reject) => {
-      const stop = (): void => { reject(reasonOf(signal)); };
-      signal.addEventListener('abort', stop, { once: true });
-      ends.push(() => { signal.removeEventListener('abort', stop); });
-    });
-    try {
-      const answers = Promise.all(this.#workers.map((worker, i) => this.#ask(worker, parts[i]!, ends)));
-      return (await Promise.race([answers, stopped])).flat();
-    } finally {
-      for (const end of ends) end();
-    }
-  }
-
-  /** `ends`: gets what takes the listeners away. */
-  #ask(worker: Worker, parts: readonly Part[], ends: (() => void)[]): Promise<(Done | Faulty)[]> {
-    return new Promise((resolve, reject) => {
-      const listeners = {
-        message: (answers: Answer[]): void => {
-          for (const answer of answers) {
-            if (answer.kind === 'failed') fail(`a worker failed: ${answer.message}`);
-            // The others may wait for this one.
-            else if (answer.kind === 'fault' && answer.order === undefined) reject(new FirstFault(answer));
-          }
-          resolve(answers as (Done | Faulty)[]);
-        },
-        error: (error: Error): void => { fail(`a worker died: ${error.message}`); },
-        exit: (code: number): void => { fail(`a worker ended with ${code} before its work was done`); },
-      };
-      const fail = (message: string): void => { reject(new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', message)); };
-      for (const [name, listener] of Object.entries(listeners)) worker.on(name, listener);
-      ends.push(() => { for (const [name, listener] of Object.entries(listeners)) worker.off(name, listener); });
-      worker.ref();
-      worker.postMessage(parts);
-    });
-  }
-
-  /** Lets the process end although the workers wait. */
-  rest(): void {
-    for (const worker of this.#workers) worker.unref();
-  }
-
-  async end(): Promise<void> {
-    this.isAlive = false;
-    clearTimeout(this.timer);
-    await Promise.all(this.#workers.map((worker) => worker.terminate()));
-  }
-}
+/** Most programs that idle workers know, and most of those that know none. */
+const mostPrograms = 2;
+const mostFree = 8;
 
 /** A fault before or after launches: there is none before it. */
 export class FirstFault extends Error {
@@ -101,39 +26,161 @@ export class FirstFault extends Error {
   }
 }
 
-/** The crews of a compiled program that have nothing to do. */
-export class Crews {
-  readonly #idle = new Set<Crew>();
+/** One worker. */
+class Thread {
+  readonly #worker: Worker;
+  isAlive = true;
 
-  /** Runs the parts by a crew that knows the program, or a new one. */
-  async run(program: LoweredProgram, parts: readonly (readonly Part[])[], signal: AbortSignal): Promise<(Done | Faulty)[]> {
-    const crew = this.#take(program, parts.length) ?? new Crew(program, parts.length, parts[0]![0]!.launch !== undefined);
+  constructor() {
     try {
-      const answers = await crew.run(parts, signal);
-      this.#keep(crew);
-      return answers;
-    } catch (error) {
-      await crew.end();
-      throw error;
+      this.#worker = startThread(new URL('./worker.js', import.meta.url));
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'ERR_ACCESS_DENIED') throw cause;
+      throw new UnavailableError('long runs need worker threads, which this process may not start: give Node --allow-worker', { cause });
+    }
+    for (const what of ['error', 'exit']) this.#worker.on(what, () => { this.isAlive = false; });
+  }
+
+  /** Its answer. `ends`: gets what takes the listeners away. */
+  ask(task: WorkerTask, ends: (() => void)[]): Promise<Done | Faulty> {
+    return new Promise((resolve, reject) => {
+      const listeners = {
+        message: (answer: Answer): void => {
+          if (answer.kind === 'failed') fail(`a worker failed: ${answer.message}`);
+          // The others may wait for this one.
+          else if (answer.kind === 'fault' && answer.order === undefined) reject(new FirstFault(answer));
+          else resolve(answer as Done | Faulty);
+        },
+        error: (error: Error): void => { fail(`a worker died: ${error.message}`); },
+        exit: (code: number): void => { fail(`a worker ended with ${code} before its work was done`); },
+      };
+      const fail = (message: string): void => { reject(new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', message)); };
+      for (const [name, listener] of Object.entries(listeners)) this.#worker.on(name, listener);
+      ends.push(() => { for (const [name, listener] of Object.entries(listeners)) this.#worker.off(name, listener); });
+      this.#worker.ref();
+      this.#worker.postMessage(task);
+    });
+  }
+
+  /** Lets the process end although it waits. */
+  rest(): void {
+    this.#worker.unref();
+  }
+
+  /** Has it let go of its program. */
+  forget(): void {
+    this.#worker.postMessage({} satisfies WorkerTask);
+  }
+
+  async end(): Promise<void> {
+    this.isAlive = false;
+    await this.#worker.terminate();
+  }
+}
+
+/** Threads that know no program. */
+const free: Thread[] = [];
+
+function takeThread(): Thread {
+  for (let thread; (thread = free.pop()) !== undefined;) if (thread.isAlive) return thread;
+  return new Thread();
+}
+
+/** Threads that know a program. */
+class Crew {
+  readonly program: LoweredProgram;
+  readonly threads: readonly Thread[];
+  readonly #common: CommonData;
+  #isTold = false;
+
+  constructor(program: LoweredProgram, size: number, isSharing: boolean) {
+    this.program = program;
+    this.#common = commonData(program, size, isSharing);
+    this.threads = Array.from({ length: size }, takeThread);
+  }
+
+  get isAlive(): boolean {
+    return this.threads.every((thread) => thread.isAlive);
+  }
+
+  /** All answers; rejects as soon as a worker cannot give one, or with the signal's reason. */
+  async run(run: MachineRun, signal: AbortSignal): Promise<(Done | Faulty)[]> {
+    signal.throwIfAborted();
+    const ends: (() => void)[] = [];
+    this.#common.gate.fill(0);
+    const stopped = new Promise<never>((_resolve, reject) => {
+      const stop = (): void => { reject(reasonOf(signal)); };
+      signal.addEventListener('abort', stop, { once: true });
+      ends.push(() => { signal.removeEventListener('abort', stop); });
+    });
+    const common = this.#isTold ? undefined : this.#common;
+    this.#isTold = true;
+    try {
+      const answers = this.threads.map((thread, number) => thread.ask({ program: common && { common, number }, run }, ends));
+      return await Promise.race([Promise.all(answers), stopped]);
+    } finally {
+      for (const end of ends) end();
     }
   }
 
-  #take(program: LoweredProgram, size: number): Crew | undefined {
-    for (const crew of this.#idle) {
-      if (crew.isAlive && (crew.program !== program || crew.size !== size)) continue;
-      this.#idle.delete(crew);
-      clearTimeout(crew.timer);
-      if (crew.isAlive) return crew;
-    }
-    return undefined;
+  async end(): Promise<void> {
+    await Promise.all(this.threads.map((thread) => thread.end()));
   }
+}
 
-  #keep(crew: Crew): void {
-    crew.rest();
-    this.#idle.add(crew);
-    crew.timer = setTimeout(() => {
-      this.#idle.delete(crew);
-      void crew.end();
-    }, idleTime).unref();
+/** Crews that have nothing to do, the one that has rested longest first. */
+const idle = new Set<Crew>();
+let timer: NodeJS.Timeout | undefined;
+
+/** A crew that knows the program, of that size. */
+function takeCrew(program: LoweredProgram, size: number): Crew | undefined {
+  for (const crew of idle) {
+    if (crew.program !== program || crew.threads.length !== size) continue;
+    idle.delete(crew);
+    if (crew.isAlive) return crew;
+  }
+  return undefined;
+}
+
+function keepCrew(crew: Crew): void {
+  for (const thread of crew.threads) thread.rest();
+  idle.add(crew);
+  for (const other of idle) {
+    if (idle.size <= mostPrograms) break;
+    disband(other);
+  }
+  clearTimeout(timer);
+  timer = setTimeout(endIdle, idleTime).unref();
+}
+
+/** Has its threads serve other programs. */
+function disband(crew: Crew): void {
+  idle.delete(crew);
+  for (const thread of crew.threads) {
+    if (free.length >= mostFree) void thread.end();
+    else if (thread.isAlive) {
+      thread.forget();
+      free.push(thread);
+    }
+  }
+}
+
+function endIdle(): void {
+  for (const each of [...idle, ...free.splice(0)]) void each.end();
+  idle.clear();
+}
+
+/** Runs a program by so many workers. */
+export async function runByCrew(
+  program: LoweredProgram, size: number, run: MachineRun, signal: AbortSignal,
+): Promise<(Done | Faulty)[]> {
+  const crew = takeCrew(program, size) ?? new Crew(program, size, run.way === wayNumbers.launches);
+  try {
+    const answers = await crew.run(run, signal);
+    keepCrew(crew);
+    return answers;
+  } catch (error) {
+    await crew.end();
+    throw error;
   }
 }

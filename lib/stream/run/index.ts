@@ -1,22 +1,20 @@
 // Runs a graph in the quickest way that takes it.
 import { availableParallelism } from 'node:os';
-import { refusal } from '../../core/errors.ts';
 import { describeValue } from '../../core/arrays.ts';
+import { rule, text, truth, whole, type Check } from '../../core/checks.ts';
+import { refusal } from '../../core/errors.ts';
+import { nested, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
-import { interpret } from '../interpret/interpret.ts';
-import type { RunLimits } from '../interpret/limits.ts';
+import { runLimits, type RunLimits } from '../interpret/limits.ts';
+import { amountChecks } from '../interpret/options.ts';
+import { inputChecks, stopChecks } from '../options.ts';
 import { ScheduleError } from '../schedule/error.ts';
-import { backendNamed, streamBackends, type FormerBackend, type StreamBackend } from './backends.ts';
-import type { CppRunOptions } from './cpp.ts';
-import type { CompiledJs } from './js.ts';
-import type { RunOptions } from './js-run.ts';
-import type { ThreadedJs } from './js-threads.ts';
-import { checkTimes } from './times.ts';
+import { backendNamed, backendRule, streamBackends, type FormerBackend, type StreamBackend } from './backends.ts';
+import type { CompiledWasm } from './wasm.ts';
 import { withGraph } from '../require.ts';
-import { checkRun } from '../interpret/options.ts';
-import { requireStop, within } from '../stop.ts';
+import { within } from '../stop.ts';
 
 /** Options of {@link run}. */
 export interface StreamRunOptions {
@@ -51,11 +49,6 @@ export interface StreamRunOptions {
   readonly compiler?: string;
 }
 
-/** Options with the back end's name of today. */
-interface RunRequest extends StreamRunOptions {
-  readonly backend: StreamBackend;
-}
-
 /** What a run gave. */
 export interface StreamRun {
   /** Scalars of the items on the open output, in memory order. */
@@ -73,81 +66,69 @@ export interface StreamRun {
 
 /** Estimated milliseconds from which a run is worth starting worker threads; no run keeps the calling thread for longer. */
 const worthThreads = 100;
-const mostMilliseconds = 600_000;
 
-function check({ nodes }: StreamGraph, { backend, threads, costs, timeout, fast, compiler }: RunRequest): void {
-  if (!streamBackends.includes(backend)) throw refusal('backend', streamBackends.join(', '), describeValue(backend));
-  if (threads !== undefined && (!Number.isInteger(threads) || threads < 1 || threads > 1024)) {
-    throw refusal('threads', 'an integer from 1 to 1024', describeValue(threads));
-  }
-  requireStop({ timeout });
-  if (costs !== undefined && costs !== 'measured') checkTimes(costs, nodes.length, 'costs');
-  for (const [name, value] of [['fast', fast], ['compiler', compiler]] as const) {
-    if (value === undefined || backend === 'cpp') continue;
-    throw refusal(name, `none with backend '${backend}' (only 'cpp' takes it)`, describeValue(value));
-  }
+const times: Check<readonly number[] | 'measured'> = rule("microseconds for each node, or 'measured'", (value) => value === 'measured'
+  || (Array.isArray(value) && value.every((cost) => typeof cost === 'number' && cost >= 0 && cost < Infinity)));
+
+const runOptions = optionsOf('stream.run', {
+  backend: normally(backendRule(streamBackends), 'auto'), ...inputChecks, ...amountChecks, ...stopChecks,
+  timeout: normally(stopChecks.timeout, 600_000), limits: nested(runLimits), threads: whole(1, 1024), costs: times, fast: truth,
+  compiler: text(),
+} satisfies ChecksOf<StreamRunOptions>);
+
+/** Options of a run, checked; times are given or counted. */
+interface RunRequest extends Omit<StreamRunOptions, 'backend' | 'costs'> {
+  readonly timeout: number;
+  readonly costs?: readonly number[];
 }
 
 /** Programs compiled once: their code is warm when they run again. */
-const compiledJs = new WeakMap<StreamGraph, CompiledJs>();
-const threadedJs = new WeakMap<StreamGraph, ThreadedJs>();
+const compiledWasm = new WeakMap<StreamGraph, CompiledWasm>();
 
-function known<T>(made: WeakMap<StreamGraph, T>, graph: StreamGraph, make: (graph: StreamGraph) => T): T {
-  let found = made.get(graph);
-  if (found === undefined) made.set(graph, found = make(graph));
-  return found;
+async function runWasm(graph: StreamGraph, { input, ...options }: RunRequest): Promise<StreamRun> {
+  const [{ compileWasm }, { estimatedMilliseconds }] = await Promise.all([import('./wasm.ts'), import('./prepare.ts')]);
+  let compiled = compiledWasm.get(graph);
+  if (compiled === undefined) compiledWasm.set(graph, compiled = compileWasm(graph));
+  const began = performance.now();
+  const made = estimatedMilliseconds(compiled.plan, input, options, 'wasm') < worthThreads
+    ? compiled.tryRun(input, options, Math.min(worthThreads, options.timeout)) : undefined;
+  return { ...made ?? await compiled.runAside(input, { ...options, began }), backend: 'wasm' };
 }
 
-async function runWasm(graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppRunOptions): Promise<StreamRun> {
-  const [{ compileJs }, { estimatedMilliseconds }] = await Promise.all([import('./js.ts'), import('./js-run.ts')]);
-  const compiled = known(compiledJs, graph, compileJs);
-  const { threads: _threads, costs: _costs, timeout = mostMilliseconds, signal: _signal, ...rest } = options;
-  const begin = performance.now();
-  if (estimatedMilliseconds(compiled.plan, input, rest, 'wasm') < worthThreads) {
-    const made = compiled.tryRun(input, rest, Math.min(worthThreads, timeout));
-    if (made !== undefined) return { ...made, backend: 'wasm' };
-  }
-  const { compileJsThreads } = await import('./js-threads.ts');
-  const left = { ...options, timeout, began: begin };
-  return { ...await known(threadedJs, graph, compileJsThreads).run(input, left), backend: 'wasm' };
-}
-
-async function runCpp(
-  graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppRunOptions, { fast, compiler }: StreamRunOptions,
-): Promise<StreamRun> {
-  const [cpp, { estimatedMilliseconds }] = await Promise.all([import('./cpp.ts'), import('./js-run.ts')]);
-  const { signal, threads: _threads, costs: _costs, timeout = mostMilliseconds, ...rest } = options;
-  const made = await within({ signal, timeout }, (stop) => cpp.runCpp(graph, input, {
-    signal: stop, ...(fast === undefined ? {} : { fast }), ...(compiler === undefined ? {} : { compiler }),
-  }, { ...options, signal: stop, timeout }, (plan) => (estimatedMilliseconds(plan, input, rest, 'cpp') < worthThreads ? 1
-    : availableParallelism())));
+async function runCpp(graph: StreamGraph, { input, fast, compiler, ...options }: RunRequest): Promise<StreamRun> {
+  const [cpp, { estimatedMilliseconds }] = await Promise.all([import('./cpp.ts'), import('./prepare.ts')]);
+  const made = await within(options, (signal) => cpp.runCpp(graph, input, { signal, fast, compiler }, { ...options, signal },
+    (plan) => (estimatedMilliseconds(plan, input, options, 'cpp') < worthThreads ? 1 : availableParallelism())));
   return { ...made, backend: 'cpp' };
 }
 
-async function runCppOrWasm(
-  graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppRunOptions, given: StreamRunOptions,
-): Promise<StreamRun> {
+async function runCppOrWasm(graph: StreamGraph, options: RunRequest): Promise<StreamRun> {
   const { LargeProgram } = await import('../targets/cpp.ts');
   try {
-    return await runCpp(graph, input, options, given);
+    return await runCpp(graph, options);
   } catch (error) {
     if (!(error instanceof LargeProgram)) throw error;
     const note = `the program is too large for a C++ compiler (${error.lines} lines of C++, which take minutes): it ran as WebAssembly`;
-    return { ...await runWasm(graph, input, options), note };
+    return { ...await runWasm(graph, options), note };
   }
 }
 
-/** Options of a compiled program, with times measured where that is asked for. */
-async function withTimes(graph: StreamGraph, options: RunRequest): Promise<CppRunOptions> {
-  const { backend, input, fast: _fast, compiler: _compiler, limits: _limits, costs, ...others } = options;
-  if (costs !== 'measured') return { ...others, ...(costs === undefined ? {} : { costs }) };
+async function runInterpreted(
+  graph: StreamGraph, { input, items, iterations, files, seed, limits, signal, timeout }: RunRequest,
+): Promise<StreamRun> {
+  const { interpretAside } = await import('../interpret/index.ts');
+  const begin = performance.now();
+  const made = await interpretAside(graph, { input, items, iterations, files, seed, limits, signal, timeout });
+  return { ...made, milliseconds: performance.now() - begin, backend: 'interpret' };
+}
+
+/** Times of firings, measured where that is asked for. */
+async function timesFor(
+  graph: StreamGraph, backend: 'wasm' | 'cpp', { costs, input, files, signal }: StreamRunOptions,
+): Promise<readonly number[] | undefined> {
+  if (costs !== 'measured') return costs;
   const { profile } = await import('../profile/index.ts');
-  const { files, signal } = others;
-  const { microseconds } = await profile(graph, {
-    backend: backend === 'cpp' ? 'cpp' : 'wasm', ...(input === undefined ? {} : { input }), ...(files === undefined ? {} : { files }),
-    ...(signal === undefined ? {} : { signal }),
-  });
-  return { ...others, costs: microseconds };
+  return (await profile(graph, { backend, input, files, signal })).microseconds;
 }
 
 /**
@@ -157,34 +138,32 @@ async function withTimes(graph: StreamGraph, options: RunRequest): Promise<CppRu
  * (ERR_WARPLOOM_UNAVAILABLE) for `cpp` without a compiler, WarploomError (ERR_WARPLOOM_SYSTEM_FAILED) where the time is over
  */
 export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Promise<StreamRun> {
-  checkRun(given);
-  const { backend: name = 'auto', ...others } = snapshot(given);
+  const { backend: name, ...options } = snapshot(runOptions.read(given));
   const { backend, note } = backendNamed(name);
-  const options: RunRequest = { ...others, backend };
-  const made = await withGraph(graph, () => runWhole(graph, options), options.signal);
+  for (const only of ['fast', 'compiler'] as const) {
+    if (options[only] === undefined || backend === 'cpp') continue;
+    throw refusal(only, `none with backend '${backend}' (only 'cpp' takes it)`, describeValue(options[only]));
+  }
+  const made = await withGraph(graph, () => runBy(backend, graph, options), options.signal);
   return note === undefined ? made : { ...made, note };
 }
 
-async function runWhole(graph: StreamGraph, options: RunRequest): Promise<StreamRun> {
-  check(graph, options);
+async function runBy(
+  backend: StreamBackend, graph: StreamGraph, given: StreamRunOptions & { readonly timeout: number },
+): Promise<StreamRun> {
+  const { costs, limits = {}, ...options } = given;
+  if (Array.isArray(costs) && costs.length !== graph.nodes.length) {
+    throw refusal('costs', `microseconds for each of ${graph.nodes.length} nodes`, `${costs.length} of them`);
+  }
   options.signal?.throwIfAborted();
-  const { backend, input, fast: _fast, compiler: _compiler, threads: _threads, costs: _costs, timeout = mostMilliseconds, signal,
-    limits: runLimits,
-    ...common } = options;
-  if (backend === 'cpp') return runCppOrWasm(graph, input, await withTimes(graph, options), options);
+  if (backend === 'cpp') return runCppOrWasm(graph, { ...options, costs: await timesFor(graph, 'cpp', given) });
   if (backend !== 'interpret') {
     try {
-      return await runWasm(graph, input, await withTimes(graph, options));
+      return await runWasm(graph, { ...options, costs: await timesFor(graph, 'wasm', given) });
     } catch (error) {
       const isForInterpreter = error instanceof UnsupportedProgram || error instanceof ScheduleError;
       if (backend === 'wasm' || !isForInterpreter) throw error;
     }
   }
-  const limits: RunOptions = common;
-  const begin = performance.now();
-  const made = await interpret(graph, {
-    ...limits, timeout, ...(runLimits === undefined ? {} : { limits: runLimits }), ...(input === undefined ? {} : { input }),
-    ...(signal === undefined ? {} : { signal }),
-  });
-  return { ...made, milliseconds: performance.now() - begin, backend: 'interpret' };
+  return runInterpreted(graph, { ...options, limits: runLimits.read(limits) });
 }

@@ -4,9 +4,7 @@ import type { RunCounts } from '../plan/counts.ts';
 import { nearness, planLaunches, type LaunchPlan } from '../plan/launches.ts';
 import type { ProgramPlan } from '../plan/plan.ts';
 import { estimateCosts } from '../profile/estimate.ts';
-import { refusal } from '../../core/errors.ts';
 import type { Cuts } from './split.ts';
-import { checkTimes } from './times.ts';
 
 /** What decides about threads. */
 export interface ThreadChoice {
@@ -35,31 +33,18 @@ export function pieceCuts(plan: ProgramPlan, { threads, costs }: ThreadChoice, b
   return { threads, most: piecesByThread * threads, leastStates: Math.ceil(pieceMicroseconds / Math.max(state, 1e-3)) };
 }
 
-/** Microseconds of a firing, by node: those given, checked, or counted ones. */
+/** Microseconds of a firing, by node: those given, or counted ones. */
 export function nodeTimes(plan: ProgramPlan, given: readonly number[] | undefined, backend: CompiledBackend): readonly number[] {
-  if (given === undefined) return estimateCosts(plan.graph).map((cost) => cost / countedSpeed[backend]);
-  checkTimes(given, plan.graph.nodes.length);
-  return given;
-}
-
-/** A plan, and how many iterations of it a run has. */
-export interface Launches extends LaunchPlan {
-  readonly iterations: number;
-}
-
-/** Checks a number of threads. */
-export function checkThreads(threads: number): number {
-  if (Number.isInteger(threads) && threads >= 1 && threads <= 1024) return threads;
-  throw refusal('options.threads', 'an integer from 1 to 1024', String(threads));
+  return given ?? estimateCosts(plan.graph).map((cost) => cost / countedSpeed[backend]);
 }
 
 /** Plans a run on several cores; undefined where one does as well: short runs, work that stays whole, lines that several nodes print. */
-export function launchesFor(plan: ProgramPlan, counts: RunCounts, choice: ThreadChoice, backend: CompiledBackend,
-): Launches | undefined {
-  const { threads, launchMicroseconds = 400 } = choice;
-  const costs = nodeTimes(plan, choice.costs, backend);
+export function launchesFor(
+  plan: ProgramPlan, counts: RunCounts, { threads, costs, launchMicroseconds = 400 }: ThreadChoice, backend: CompiledBackend,
+): LaunchPlan | undefined {
   if (threads === 1 || counts.steadyStates < 2 || severalPrinters(plan.graph).length > 0) return undefined;
-  const made = planLaunches(plan, { cores: threads, costs, states: counts.steadyStates, launchMicroseconds, near: nearness[backend] });
-  const iterations = Math.floor(counts.steadyStates / made.multiplier);
-  return made.orders.length < 2 || iterations < 2 ? undefined : { ...made, iterations };
+  const made = planLaunches(plan, {
+    cores: threads, costs: nodeTimes(plan, costs, backend), states: counts.steadyStates, launchMicroseconds, near: nearness[backend],
+  });
+  return made.orders.length < 2 || counts.steadyStates < 2 * made.multiplier ? undefined : made;
 }

@@ -1,134 +1,79 @@
-// What a compiled program's machine (machine-text.ts) is told: once for all runs, and for each.
-import { availableParallelism } from 'node:os';
-import { ratesOf } from '../elaborate/to-sdf.ts';
-import { makeArray, type Kind } from '../plan/layout.ts';
-import type { LaunchPlan } from '../plan/launches.ts';
-import { streamArrays, type External, type ProgramPlan } from '../plan/plan.ts';
-import { mostPages } from '../../kernel/print/wasm-binary.ts';
-import type { LoweredProgram } from '../lower/program.ts';
-import { wasmModule, type MemoryLayout } from '../targets/wasm.ts';
-import type { Step } from '../schedule/index.ts';
-import type { Scalars } from './streams.ts';
+// Runs a compiled program, whole, in pieces or in launches: in the calling thread, or in a worker (worker.ts), which loads what is
+// imported here and no more.
+import { Fault, type Answer, type Done } from './answers.ts';
+import type { CommonData, MachineRun } from './common.ts';
+import { Instance } from './instance.ts';
+import { runLaunches } from './machine-launches.ts';
+import { readPieces, wayNumbers, type PieceOrder } from './words.ts';
 
-/** The engine's WebAssembly, for which the types that libraries for Node come with have no names. */
-const { WebAssembly: engine } = globalThis as unknown as { readonly WebAssembly: {
-  readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object;
-  readonly Memory: new (options: { initial: number; maximum: number; shared: boolean }) => object;
-} };
+/** One of the machines that run a program together. */
+export class Machine {
+  readonly #instance: Instance;
+  readonly #number: number;
 
-export type Printed = readonly [site: number, values: readonly number[]];
-/** What a machine answers. Printed values before, in and after launches stand between marks. `milliseconds`: since its first piece. */
-export interface Done { readonly kind: 'done'; readonly printed: readonly (Printed | undefined)[]; readonly milliseconds: number }
-/** `order`: where others may yet meet an earlier fault: number of the piece, or iteration, group and first of its iterations. */
-export interface Faulty { readonly kind: 'fault'; readonly site: number; readonly value: number; readonly order?: readonly number[] }
-export interface Failed { readonly kind: 'failed'; readonly message: string; readonly isMemory: boolean }
-/** The run did not end before `until`. */
-export interface Late { readonly kind: 'late' }
-export type Answer = Done | Faulty | Failed | Late;
-
-/** What one machine is told to do in a run. */
-export interface Part {
-  /** Of the piece or core. */
-  readonly number: number;
-  /** The run ends when so many are printed; by site: how many one print ends; printed values that are too many. */
-  readonly lines: number;
-  readonly linesOf: readonly number[];
-  readonly mostPrinted: number;
-  readonly external: readonly Scalars[];
-  /** By stream: items that come out before those that are wanted. */
-  readonly dropped: readonly number[];
-  readonly ix: Int32Array;
-  readonly seed: number;
-  readonly turns: number;
-  /** Time of `performance.now()` from which a machine of its own looks for no further steady state. */
-  readonly until: number;
-  readonly init: readonly Step[];
-  readonly steadyStates: number;
-  readonly tail: readonly Step[];
-  /** Of launches. */
-  readonly iterations: number;
-  readonly launch?: Omit<LaunchPlan, 'tasks' | 'orders' | 'capacities'> & {
-    /** Numbers of the tasks that this core looks at. */
-    readonly order: readonly number[];
-    /** Group, first iteration and their count of each slice; by task, and for the end: where its slices begin. */
-    readonly slices: SharedInts;
-    readonly starts: SharedInts;
-    /** By task: one more than the last launch in which some core took it. */
-    readonly claims: SharedInts;
-  };
-}
-
-/** Integers that several threads see. */
-export type SharedInts = Int32Array<SharedArrayBuffer>;
-
-export function shared(kind: Kind, length: number): Scalars {
-  const buffer = new SharedArrayBuffer(length * (kind === 'd' ? 8 : 4));
-  return kind === 'i' ? new Int32Array(buffer) : kind === 'f' ? new Float32Array(buffer) : new Float64Array(buffer);
-}
-
-/** The end of a stream at a function: items that one firing or iteration of it moves, and looks at beyond. */
-interface StreamEnd {
-  readonly id: number;
-  readonly isIn: boolean;
-  readonly each: number;
-  readonly more: number;
-}
-
-/** Streams whose items pass a node in order. */
-function endsOf(plan: ProgramPlan, node: number, firings: number, isFirst: boolean): StreamEnd[] {
-  const rates = ratesOf(plan.graph.nodes[node]!, 0, isFirst);
-  return plan.externals.filter((each) => each.node === node && each.kind !== 'reader').map(({ id, kind }) => {
-    if (kind === 'input') return { id, isIn: true, each: firings * rates.pop, more: Math.max(0, rates.peek - rates.pop) };
-    return { id, isIn: false, each: firings * (kind === 'writer' ? 1 : rates.push), more: 0 };
-  });
-}
-
-const slotOf = ({ id, kind }: External): number => 2 * id + (kind === 'input' || kind === 'reader' ? 0 : 1);
-
-/** Modules by program, for memory of one thread and of several: their code is warm when others begin to run it. */
-const modules = [new WeakMap<LoweredProgram, Module>(), new WeakMap<LoweredProgram, Module>()] as const;
-interface Module { readonly module: object; readonly layout: MemoryLayout }
-
-function moduleOf(program: LoweredProgram, isSharing: boolean): Module {
-  const known = modules[isSharing ? 1 : 0];
-  let made = known.get(program);
-  if (made === undefined) {
-    const { bytes, layout } = wasmModule(program, isSharing);
-    known.set(program, made = { module: new engine.Module(bytes), layout });
+  /** @param number among those of the program */
+  constructor(common: CommonData, number: number) {
+    this.#instance = new Instance(common);
+    this.#number = number;
   }
-  return made;
+
+  /** Does this machine's part of a run. */
+  run(run: MachineRun): Answer {
+    const begin = performance.now();
+    try {
+      if (run.way === wayNumbers.launches) return runLaunches(this.#instance, run, this.#number);
+      return run.way === wayNumbers.pieces ? this.#runPieces(run, begin) : this.#runWhole(run, begin);
+    } catch (error) {
+      // In launches others may wait for this machine: see crew.ts.
+      if (error instanceof Fault) return error.answer(run.way === wayNumbers.launches ? undefined : []);
+      return { kind: 'failed', message: error instanceof Error ? error.message : String(error), isMemory: error instanceof RangeError };
+    } finally {
+      this.#instance.end();
+    }
+  }
+
+  #runWhole(run: MachineRun, begin: number): Answer {
+    const machine = this.#instance;
+    machine.begin(run);
+    machine.initialise();
+    const most = run.lines === Infinity ? machine.common.multiplicity : 1;
+    for (let left = run.steadyStates; left > 0 && machine.lines < run.lines; left -= most) {
+      machine.runStates(Math.min(left, most));
+      if (performance.now() > run.until) return { kind: 'late' };
+    }
+    for (const step of run.tail) if (machine.lines < run.lines) machine.fire(step);
+    return this.#done(begin);
+  }
+
+  /** Pieces that no other machine takes first: after a fault those before it are taken, and those after it no longer matter. */
+  #runPieces(run: MachineRun, begin: number): Answer {
+    const { gate } = this.#instance.common;
+    const pieces = readPieces(run.words);
+    for (let number; (number = Atomics.add(gate, 2, 1)) < pieces.length;) {
+      try {
+        this.#runPiece(run, pieces[number]!);
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error;
+        Atomics.store(gate, 2, pieces.length);
+        return error.answer([number]);
+      }
+    }
+    return this.#done(begin);
+  }
+
+  #runPiece(run: MachineRun, { inputFrom, outputFrom, dropped, steadyStates, tail }: PieceOrder): void {
+    const machine = this.#instance;
+    const { streams, multiplicity } = machine.common;
+    const firstWanted: number[] = [];
+    for (const { id } of streams) firstWanted[id] = outputFrom;
+    machine.begin(run, firstWanted);
+    for (const { id, role } of streams) machine.position[id] = role === 'input' ? inputFrom : outputFrom - dropped;
+    machine.initialise();
+    for (let left = steadyStates; left > 0; left -= multiplicity) machine.runStates(Math.min(left, multiplicity));
+    for (const step of tail) machine.fire(step);
+  }
+
+  #done(begin: number): Done {
+    return { kind: 'done', before: [], printed: this.#instance.takePrinted(), behind: [], milliseconds: performance.now() - begin };
+  }
 }
-
-/** How long those who wait for each other do so awake: going to sleep and waking up takes about as long. */
-const spinMilliseconds = 0.3;
-
-/** What all machines of a program have from their start. Those that share channels and state share memory. */
-export function commonData(program: LoweredProgram, threads: number, isSharing: boolean) {
-  const { plan } = program;
-  const { module, layout } = moduleOf(program, isSharing);
-  const numbers = (kind: Kind, length: number) => (isSharing ? shared(kind, length) : makeArray(kind, length));
-  return {
-    module, pages: layout.pages, mostPages, ownBytes: layout.ownBytes,
-    ...(isSharing ? { memory: new engine.Memory({ initial: layout.pages, maximum: mostPages, shared: true }) } : {}),
-    threads, spin: threads <= availableParallelism() ? spinMilliseconds : 0,
-    channels: plan.graph.channels.length, multiplicity: plan.multiplicity,
-    iterations: plan.groups.map(({ iterations }) => iterations),
-    // Those who wait, rounds of waiting, pieces that were taken.
-    gate: shared('i', 3) as SharedInts, stops: numbers('d', threads), end: numbers('d', 1),
-    base: numbers('i', 2 * (plan.graph.channels.length + plan.externals.length)),
-    places: layout.places,
-    arrays: program.declarations.map((each) => ({
-      name: each.buffer.name, role: each.use, initial: each.buffer.initial ?? [], channel: each.channel ?? -1, stride: each.stride ?? 0,
-    })),
-    streams: streamArrays(plan).map((each, number) => ({ ...each, number })),
-    ends: plan.externals.map((each) => ({ id: each.id, slot: slotOf(each), isFile: each.kind === 'reader' })),
-    fireEnds: plan.graph.nodes.map(({ id }) => endsOf(plan, id, 1, false)),
-    firstEnds: plan.graph.nodes.map(({ id }) => endsOf(plan, id, 1, true)),
-    steadyEnds: plan.graph.nodes.flatMap(({ id }) => endsOf(plan, id, plan.steady.repetitions[id]!, false)),
-    // Nodes of a loop may stand in several steps.
-    groupEnds: plan.groups.map(({ steps }) => [...new Set(steps.map(({ actor }) => actor))].flatMap((node) =>
-      endsOf(plan, node, steps.reduce((sum, { actor, count }) => sum + (actor === node ? count : 0), 0), false))),
-  };
-}
-
-export type CommonData = ReturnType<typeof commonData>;

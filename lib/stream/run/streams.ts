@@ -61,7 +61,7 @@ export function checkSizes(plan: ProgramPlan, streams: ReadonlyMap<number, { rea
     const items = streams.get(id)?.items ?? passed[i]!;
     return Math.max(largest, ...kinds.map((scalar) => items * countsOf(type)[scalar]));
   }, 0);
-  if (most >= 2 ** 31) throw refusal('options.items', `at most ${2 ** 31 - 1} scalars through a stream in one run`, String(most));
+  if (most >= 2 ** 31) throw refusal('items', `at most ${2 ** 31 - 1} scalars through a stream in one run`, String(most));
 }
 
 /** Scalars of items in memory order; the very array where there is one kind. */
@@ -87,12 +87,8 @@ export function inputArrays(plan: ProgramPlan, inputs: StreamInputs): Map<number
   const found = new Map<number, { arrays: StreamArrays; items: number }>();
   for (const { id, kind, type, path } of plan.externals) {
     if (kind !== 'input' && kind !== 'reader') continue;
-    const bytes = Object.hasOwn(inputs.files, path) ? inputs.files[path]
-      : undefined;
-    if (kind === 'reader' && bytes === undefined) throw refusal('options.files', `the bytes of '${path}'`, 'no such file');
-    if (kind === 'input' && inputs.input === undefined) {
-      throw refusal('input', 'the items of the open input of the program', 'undefined');
-    }
+    const bytes = Object.hasOwn(inputs.files, path) ? inputs.files[path] : undefined;
+    if (kind === 'reader' && bytes === undefined) throw refusal('files', `the bytes of '${path}'`, 'no such file');
     const numbers = kind === 'reader' ? decode(bytes!, type, path) : inputs.input!;
     found.set(id, { arrays: splitItems(numbers, type), items: Math.floor(numbers.length / scalarCount(type)) });
   }
@@ -103,7 +99,7 @@ function decode(bytes: Uint8Array, type: IrType, path: string): Float64Array {
   try {
     return decodeFile(bytes, type, path);
   } catch (error) {
-    throw refusal('options.files', `the bytes of '${path}'`, error instanceof Error ? error.message : String(error), { cause: error });
+    throw refusal('files', `the bytes of '${path}'`, error instanceof Error ? error.message : String(error), { cause: error });
   }
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { UnsupportedProgram } from '../../../lib/stream/plan/unsupported.ts';
-import { compileJs } from '../../../lib/stream/run/js.ts';
+import { compileWasm } from '../../../lib/stream/run/wasm.ts';
 import { build } from '../support.ts';
 
 interface Wrong {
@@ -120,7 +120,7 @@ describe('diagnostics of elaboration', () => {
     const { graph, diagnostics } = build(source);
     assert.deepEqual(diagnostics.map((each) => [each.code, each.severity, each.column]), [['S4021', 'warning', 38]]);
     assert.throws(() => interpretSync(graph!, { input: [1] }), /S5011: there is no file 'taps\.bin'/);
-    assert.throws(() => compileJs(graph!), UnsupportedProgram);
+    assert.throws(() => compileWasm(graph!), UnsupportedProgram);
     const given = build(source, { files: { 'taps.bin': new TextEncoder().encode('3 4') } });
     assert.deepEqual(interpretSync(given.graph!, { input: [1] }).output, [3]);
   });

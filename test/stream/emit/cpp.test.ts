@@ -20,7 +20,7 @@ describe('C++ back end', function () {
   const folder = mkdtempSync(join(tmpdir(), 'warploom-test-'));
   const options: CppCompileOptions = { cacheFolder: folder, effort: 1 };
   before(function () {
-    // A machine without a compiler has the JavaScript back end alone.
+    // A machine without a compiler has WebAssembly alone.
     if (!hasCompiler()) this.skip();
   });
   after(() => rmSync(folder, { recursive: true, force: true }));

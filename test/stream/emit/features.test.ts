@@ -1,8 +1,8 @@
-// Every feature of the language, compiled to JavaScript, against outputs worked out in plain JavaScript and the interpreter.
+// Every feature of the language, compiled to WebAssembly, against outputs worked out in plain JavaScript and the interpreter.
 import assert from 'node:assert/strict';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { UnsupportedProgram } from '../../../lib/stream/plan/unsupported.ts';
-import { compileJs } from '../../../lib/stream/run/js.ts';
+import { compileWasm } from '../../../lib/stream/run/wasm.ts';
 import { arithmeticCases, filterCases, graphCases, statementCases, type Case } from '../interpret/cases.ts';
 import { graphOf } from '../support.ts';
 
@@ -12,19 +12,19 @@ const refused = new Set(['dynamic rates']);
 const plans = [{}, { groupSize: 1, filterSize: 0, maxMultiplicity: 1 }, { groupSize: 100_000, filterSize: 100_000, maxMultiplicity: 7 }];
 
 function runs(title: string, cases: readonly Case[]): void {
-  describe(`compiled to JavaScript: ${title}`, () => {
+  describe(`compiled to WebAssembly: ${title}`, () => {
     for (const { name, source, input, items, output } of cases) {
       it(name, () => {
         const graph = graphOf(source);
         if (refused.has(name)) {
-          assert.throws(() => compileJs(graph), UnsupportedProgram);
+          assert.throws(() => compileWasm(graph), UnsupportedProgram);
           return;
         }
         const limits = items === undefined ? {} : { items };
         const reference = interpretSync(graph, { ...(input === undefined ? {} : { input }), ...limits });
         assert.deepEqual(reference.output, output.map((x) => (x === 0 ? 0 : x)));
         for (const plan of plans) {
-          const compiled = compileJs(graph, plan);
+          const compiled = compileWasm(graph, plan);
           const found = compiled.run(input, limits);
           assert.deepEqual([...found.output], reference.output, compiled.source);
           assert.equal(found.exhausted, reference.exhausted);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { compileCppTogether } from '../../../lib/stream/run/cpp.ts';
-import { compileJs } from '../../../lib/stream/run/js.ts';
+import { compileWasm } from '../../../lib/stream/run/wasm.ts';
 import { graphOf, hasCompiler } from '../support.ts';
 import { Random, randomInput } from './random-programs.ts';
 
@@ -48,12 +48,12 @@ const inputOf = (seed: number): number[] => randomInput(seed, 'float', 700 + see
 describe('firings run together', function () {
   this.timeout(120_000);
 
-  it('in JavaScript as the interpreter runs them', () => {
+  it('as WebAssembly, as the interpreter runs them', () => {
     let jammed = 0;
     for (let seed = 0; seed < 60; ++seed) {
       const source = program(seed);
       const graph = graphOf(source);
-      const compiled = compileJs(graph, plans[seed % plans.length]);
+      const compiled = compileWasm(graph, plans[seed % plans.length]);
       jammed += compiled.plan.groups.filter(({ live }) => live !== undefined).length;
       assert.deepEqual([...compiled.run(inputOf(seed)).output], interpretSync(graph, { input: inputOf(seed) }).output, source);
     }
@@ -87,7 +87,7 @@ describe('firings run together', function () {
       'for (int a = 0; a < 20; a++) { for (int i = a; i < (int) abs(peek(0)) % 20; i++) s += peek(i - a); }',
     ]) {
       const graph = graphOf(work(text));
-      assert.deepEqual([...compileJs(graph).run(inputOf(1)).output], interpretSync(graph, { input: inputOf(1) }).output, text);
+      assert.deepEqual([...compileWasm(graph).run(inputOf(1)).output], interpretSync(graph, { input: inputOf(1) }).output, text);
     }
   });
 
@@ -95,10 +95,10 @@ describe('firings run together', function () {
     const fir = (index: string): string => `float->float filter Fir { float[16] h; init { for (int i = 0; i < 16; i++) h[i] = i; }
       work pop 1 push 1 peek 16 { float s = 0; for (int i = 0; i < 16; i++) s += h[${index}] * peek(i); push(s); pop(); } }
       float->float filter Thin { work pop 5 push 1 { pop(); pop(); push(pop()); pop(); pop(); } } float->float pipeline P { add Fir; add Thin; }`;
-    assert.match(compileJs(graphOf(fir('i'))).source, /function group_0\(n: i32\)[^}]*for n\d+: n\d+ = 0 to t\d+ step 4 /);
+    assert.match(compileWasm(graphOf(fir('i'))).source, /function group_0\(n: i32\)[^}]*for n\d+: n\d+ = 0 to t\d+ step 4 /);
     const graph = graphOf(fir('(int) peek(i) & 31'));
-    assert.match(compileJs(graph).source, /t(\d+) = mul\.exact\(n, 5\)[^}]*for n\d+: n\d+ = 0 to t\d+ step 8 /);
-    assert.deepEqual([...compileJs(graph).run(inputOf(0).map((x) => Math.abs(x) % 8)).output],
+    assert.match(compileWasm(graph).source, /t(\d+) = mul\.exact\(n, 5\)[^}]*for n\d+: n\d+ = 0 to t\d+ step 8 /);
+    assert.deepEqual([...compileWasm(graph).run(inputOf(0).map((x) => Math.abs(x) % 8)).output],
       interpretSync(graph, { input: inputOf(0).map((x) => Math.abs(x) % 8) }).output);
   });
 });

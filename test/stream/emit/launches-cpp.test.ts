@@ -7,16 +7,16 @@ import { WarploomError } from '../../../lib/core/errors.ts';
 import { randomFloats } from '../../../examples/stream/programs.ts';
 import type { StreamGraph } from '../../../lib/stream/graph.ts';
 import { StreamRunError } from '../../../lib/stream/interpret/error.ts';
-import { compileCpp, type CppRunOptions } from '../../../lib/stream/run/cpp.ts';
-import { compileJs } from '../../../lib/stream/run/js.ts';
-import type { RunOptions } from '../../../lib/stream/run/js-run.ts';
+import { compileCpp } from '../../../lib/stream/run/cpp.ts';
+import { compileWasm } from '../../../lib/stream/run/wasm.ts';
+import type { RunOptions, ThreadOptions } from '../../../lib/stream/run/prepare.ts';
 import { filterCases, graphCases } from '../interpret/cases.ts';
 import { program } from '../programs/support.ts';
 import { graphOf, hasCompiler } from '../support.ts';
 import { randomInput, randomProgram } from './random-programs.ts';
 import { twoFaults, twoFaultsInput } from './two-faults.ts';
 
-const short: CppRunOptions = { launchMicroseconds: 0, pieces: false };
+const short: ThreadOptions = { launchMicroseconds: 0, pieces: false };
 
 describe('launches on threads of C++', function () {
   this.timeout(240_000);
@@ -27,7 +27,7 @@ describe('launches on threads of C++', function () {
   after(() => rmSync(cacheFolder, { recursive: true, force: true }));
 
   async function agrees(graph: StreamGraph, input: ArrayLike<number> | undefined, options: RunOptions = {}, what = ''): Promise<void> {
-    const expected = compileJs(graph).run(input, options);
+    const expected = compileWasm(graph).run(input, options);
     const compiled = await compileCpp(graph, { cacheFolder, effort: 1 });
     for (const threads of [2, 3, 5]) {
       // With long firings a core has several tasks in a launch, which others may take.
@@ -62,7 +62,7 @@ describe('launches on threads of C++', function () {
     const compiled = await compileCpp(graph, { cacheFolder, effort: 1 });
     const input = randomFloats(5000);
     for (const options of [{}, { items: 801 }]) {
-      const expected = compileJs(graph).run(input, options);
+      const expected = compileWasm(graph).run(input, options);
       for (const threads of [2, 3, 5]) {
         const found = await compiled.run(input, { threads, ...options });
         assert.deepEqual([found.output, found.exhausted], [expected.output, expected.exhausted]);
@@ -92,7 +92,7 @@ describe('launches on threads of C++', function () {
       int->int pipeline P { add A; add B; add A; }`);
     const compiled = await compileCpp(graph, { cacheFolder, effort: 1 });
     const ones = new Int32Array(4000).fill(1);
-    const run = (input: Int32Array, options: CppRunOptions) => compiled.run(input, { ...short, threads: 3, ...options });
+    const run = (input: Int32Array, options: ThreadOptions) => compiled.run(input, { ...short, threads: 3, ...options });
     await assert.rejects(run(ones, {}), (error) => error instanceof StreamRunError && error.diagnostic.code === 'S5001');
     const late = ones.map((x, i) => (i === 1000 ? 6 : x));
     await assert.rejects(run(late, { maxTurns: 1e6 }), (error) => error instanceof StreamRunError && error.diagnostic.code === 'S4101');

@@ -1,7 +1,7 @@
 // Runs in launches on several cores: plans hold under an independent check, and the output is that of one thread, bit for bit.
 import assert from 'node:assert/strict';
 import { Worker } from 'node:worker_threads';
-import { ArgumentError, WarploomError } from '../../../lib/core/errors.ts';
+import { WarploomError } from '../../../lib/core/errors.ts';
 import { benchmarkPrograms, randomFloats, randomInput as benchmarkInput } from '../../../examples/stream/programs.ts';
 import { groupGraph, planLaunches } from '../../../lib/stream/plan/launches.ts';
 import { planProgram } from '../../../lib/stream/plan/plan.ts';
@@ -10,10 +10,9 @@ import { StreamRunError } from '../../../lib/stream/interpret/error.ts';
 import { placesOf } from '../../../lib/stream/partition/cores.ts';
 import { validatePipeline } from '../../../lib/stream/partition/index.ts';
 import { estimateCosts } from '../../../lib/stream/profile/estimate.ts';
-import { compileJs } from '../../../lib/stream/run/js.ts';
-import { compileJsThreads } from '../../../lib/stream/run/js-threads.ts';
-import type { ThreadOptions } from '../../../lib/stream/run/js-run.ts';
-import { arithmeticCases, filterCases, graphCases, intFilter, statementCases } from '../interpret/cases.ts';
+import { compileWasm } from '../../../lib/stream/run/wasm.ts';
+import type { ThreadOptions } from '../../../lib/stream/run/prepare.ts';
+import { arithmeticCases, filterCases, graphCases, statementCases } from '../interpret/cases.ts';
 import { program } from '../programs/support.ts';
 import { graphOf } from '../support.ts';
 import { randomInput, randomProgram } from './random-programs.ts';
@@ -27,9 +26,9 @@ const steadyStates: Readonly<Record<string, number>> = { 'channel-vocoder': 40, 
 const slow = (graph: StreamGraph): number[] => graph.nodes.map(({ id }) => 1000 + 100 * (id % 7));
 
 async function agrees(graph: StreamGraph, input: ArrayLike<number> | undefined, threads: number, options: ThreadOptions = {}, what = ''): Promise<void> {
-  const expected = compileJs(graph).run(input, options);
-  const compiled = compileJsThreads(graph);
-  const found = await compiled.run(input, { ...short, ...(threads === 3 ? { costs: slow(graph) } : {}), ...options, threads });
+  const expected = compileWasm(graph).run(input, options);
+  const compiled = compileWasm(graph);
+  const found = await compiled.runAside(input, { ...short, ...(threads === 3 ? { costs: slow(graph) } : {}), ...options, threads });
   assert.deepEqual([found.output, found.printed, found.files, found.firings, found.exhausted],
     [expected.output, expected.printed, expected.files, expected.firings, expected.exhausted], `${what}, ${threads} threads`);
 }
@@ -127,19 +126,19 @@ describe('faults and ends of launches', function () {
   it('report the fault that comes first in the order of the program', async () => {
     for (const [at, other, code] of [[1000, 2000, 'S5002'], [2000, 1000, 'S5001'], [1500, 1499, 'S5001'], [1500, 1501, 'S5002']] as const) {
       for (const threads of [2, 3]) {
-        await assert.rejects(compileJsThreads(faulty(at, other)).run(ones, { ...short, threads }), (error) => error instanceof StreamRunError
+        await assert.rejects(compileWasm(faulty(at, other)).runAside(ones, { ...short, threads }), (error) => error instanceof StreamRunError
           && error.diagnostic.code === code, `${at}, ${other}, ${threads} threads`);
       }
     }
     const prework = graphOf('int->int filter F { int n; prework push 1 { push(1 / n); } work pop 1 push 1 { n += pop(); push(n); } } int->int pipeline P { add F; add F; }');
-    await assert.rejects(compileJsThreads(prework).run(ones, { ...short, threads: 2 }), StreamRunError);
+    await assert.rejects(compileWasm(prework).runAside(ones, { ...short, threads: 2 }), StreamRunError);
   });
 
   it('go on with earlier iterations after a fault, in the same task too', async () => {
-    const compiled = compileJsThreads(twoFaults);
+    const compiled = compileWasm(twoFaults);
     for (let behind = 64; behind < 160; ++behind) {
       for (const threads of [2, 3]) {
-        await assert.rejects(compiled.run(twoFaultsInput(behind), { ...short, costs: slow(twoFaults), threads }),
+        await assert.rejects(compiled.runAside(twoFaultsInput(behind), { ...short, costs: slow(twoFaults), threads }),
           (error) => error instanceof StreamRunError && error.diagnostic.code === 'S5001', `${behind} items behind, ${threads} threads`);
       }
     }
@@ -149,16 +148,16 @@ describe('faults and ends of launches', function () {
     const endless = graphOf(`int->int filter F { int s; work pop 1 push 1 { int x = pop(); while (x != 0) x = x | 1; s += x; push(s); } }
       int->int filter G { int s; work pop 1 push 1 { s += pop(); push(s); } } int->int pipeline P { add G; add F; add G; }`);
     const late = Int32Array.from({ length: 4000 }, (_, i) => (i === 2500 ? 1 : 0));
-    const compiled = compileJsThreads(endless);
+    const compiled = compileWasm(endless);
     const options: ThreadOptions = { ...short, threads: 3, maxTurns: 1e15 };
     const controller = new AbortController();
     setTimeout(() => { controller.abort(new Error('enough')); }, 250);
     await Promise.all([
-      assert.rejects(compiled.run(late, { ...options, timeout: 300 }), (error) => error instanceof WarploomError && /300 ms/.test(error.message)),
-      assert.rejects(compiled.run(late, { ...options, signal: controller.signal }), /enough/),
-      assert.rejects(compiled.run(late, { ...options, maxTurns: 1e5 }), (error) => error instanceof StreamRunError && error.diagnostic.code === 'S4101'),
+      assert.rejects(compiled.runAside(late, { ...options, timeout: 300 }), (error) => error instanceof WarploomError && /300 ms/.test(error.message)),
+      assert.rejects(compiled.runAside(late, { ...options, signal: controller.signal }), /enough/),
+      assert.rejects(compiled.runAside(late, { ...options, maxTurns: 1e5 }), (error) => error instanceof StreamRunError && error.diagnostic.code === 'S4101'),
     ]);
-    const [a, b] = await Promise.all([new Int32Array(4000), new Int32Array(3000)].map((input) => compiled.run(input, { ...options })));
+    const [a, b] = await Promise.all([new Int32Array(4000), new Int32Array(3000)].map((input) => compiled.runAside(input, { ...options })));
     assert.deepEqual([a!.output.length, b!.output.length], [4000, 3000]);
   });
 
@@ -172,16 +171,16 @@ describe('faults and ends of launches', function () {
   });
 
   it('begin anew in workers that are kept, after a fault too', async () => {
-    const compiled = compileJsThreads(faulty(1000, 9000));
+    const compiled = compileWasm(faulty(1000, 9000));
     const some = ones.subarray(0, 900);
-    const expected = compileJs(faulty(1000, 9000)).run(some).output;
-    const mixedExpected = compileJs(mixed).run(wave).output, mixedCompiled = compileJsThreads(mixed);
+    const expected = compileWasm(faulty(1000, 9000)).run(some).output;
+    const mixedExpected = compileWasm(mixed).run(wave).output, mixedCompiled = compileWasm(mixed);
     for (let turn = 0; turn < 3; ++turn) {
-      assert.deepEqual((await compiled.run(some, { ...short, threads: 2 })).output, expected);
-      await assert.rejects(compiled.run(ones, { ...short, threads: 2 }), StreamRunError);
-      for (const threads of [1, 3, 2]) assert.deepEqual((await mixedCompiled.run(wave, { ...short, threads })).output, mixedExpected);
+      assert.deepEqual((await compiled.runAside(some, { ...short, threads: 2 })).output, expected);
+      await assert.rejects(compiled.runAside(ones, { ...short, threads: 2 }), StreamRunError);
+      for (const threads of [1, 3, 2]) assert.deepEqual((await mixedCompiled.runAside(wave, { ...short, threads })).output, mixedExpected);
     }
-    const both = await Promise.all([3, 3, 2].map((threads) => mixedCompiled.run(wave, { ...short, threads })));
+    const both = await Promise.all([3, 3, 2].map((threads) => mixedCompiled.runAside(wave, { ...short, threads })));
     for (const { output } of both) assert.deepEqual(output, mixedExpected);
   });
 
@@ -192,18 +191,10 @@ describe('faults and ends of launches', function () {
       else void this.terminate();
     };
     try {
-      await assert.rejects(compileJsThreads(mixed).run(wave, { ...short, threads: 2 }), (error) => error instanceof WarploomError
+      await assert.rejects(compileWasm(mixed).runAside(wave, { ...short, threads: 2 }), (error) => error instanceof WarploomError
         && error.code === 'ERR_WARPLOOM_SYSTEM_FAILED' && /ended with \d+ before/.test(error.message));
     } finally {
       Worker.prototype.postMessage = postMessage;
-    }
-  });
-
-  it('refuse costs that are not those of the program', async () => {
-    const graph = graphOf(intFilter('s += pop(); push(s);', 'int s;'));
-    for (const costs of [[], [1, 2], [NaN]]) {
-      await assert.rejects(async () => compileJsThreads(graph).run(ones, { threads: 2, costs }), (error) => error instanceof ArgumentError
-        && error.argument === 'options.costs');
     }
   });
 });

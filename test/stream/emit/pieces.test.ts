@@ -8,8 +8,7 @@ import { countRun } from '../../../lib/stream/plan/counts.ts';
 import type { StreamGraph } from '../../../lib/stream/graph.ts';
 import { StreamRunError } from '../../../lib/stream/interpret/error.ts';
 import { compileCppTogether } from '../../../lib/stream/run/cpp.ts';
-import { compileJs } from '../../../lib/stream/run/js.ts';
-import { compileJsThreads } from '../../../lib/stream/run/js-threads.ts';
+import { compileWasm } from '../../../lib/stream/run/wasm.ts';
 import { cutRun, startMatters } from '../../../lib/stream/run/split.ts';
 import { Random } from '../../support/random.ts';
 import { program } from '../programs/support.ts';
@@ -54,20 +53,20 @@ describe('runs in pieces', function () {
 
   it('know how long what stood on channels at the start matters', () => {
     const after = (body: string): number | undefined =>
-      startMatters(compileJs(graphOf(`${filters}\n float->float pipeline P { ${body} }`, { main: 'P' })).plan);
+      startMatters(compileWasm(graphOf(`${filters}\n float->float pipeline P { ${body} }`, { main: 'P' })).plan);
     assert.equal(after('add Fir(9);'), -1);
     assert.equal(after('add Delay(1);'), 0);
     assert.equal(after('add Delay(10); add Fir(1);'), 10);
     assert.equal(after('add Delay(10); add Fir(5);'), 10);
     assert.equal(after('add Delay(10); add Down(4);'), 3);
     assert.equal(after('add Delay(7); add Fir(5); add Delay(6); add Fir(3);'), 13);
-    assert.equal(startMatters(compileJs(program('filterbank')).plan) !== undefined, true);
-    for (const name of ['iir', 'echo', 'fm-stereo']) assert.equal(startMatters(compileJs(program(name)).plan), undefined, name);
+    assert.equal(startMatters(compileWasm(program('filterbank')).plan) !== undefined, true);
+    for (const name of ['iir', 'echo', 'fm-stereo']) assert.equal(startMatters(compileWasm(program(name)).plan), undefined, name);
   });
 
   it('are cut into no more pieces than are worth it, which give all items', () => {
     for (const graph of made) {
-      const { plan } = compileJs(graph);
+      const { plan } = compileWasm(graph);
       const amount = { input: wave.length };
       const counts = countRun(plan, amount);
       for (const cuts of [{ threads: 1 }, { threads: 3 }, { threads: 2, most: 20, leastStates: 10 }]) {
@@ -82,7 +81,7 @@ describe('runs in pieces', function () {
   async function agrees(run: (graph: StreamGraph, options: object) => Promise<object>, graphs: readonly StreamGraph[]): Promise<number> {
     let cut = 0;
     for (const [i, graph] of graphs.entries()) {
-      const { plan, run: alone } = compileJs(graph);
+      const { plan, run: alone } = compileWasm(graph);
       // Long firings make for many pieces.
       const options = { threads: 2 + i % 3, costs: slow(plan), ...(i % 4 === 3 ? { items: 700 + i } : {}) };
       const { milliseconds: _one, ...expected } = alone(wave, options);
@@ -93,8 +92,8 @@ describe('runs in pieces', function () {
     return cut;
   }
 
-  it('give in JavaScript what one thread gives', async () => {
-    const cut = await agrees((graph, options) => compileJsThreads(graph).run(wave, options), [...made, program('filterbank'), program('fm-radio')]);
+  it('give in WebAssembly what one thread gives', async () => {
+    const cut = await agrees((graph, options) => compileWasm(graph).runAside(wave, options), [...made, program('filterbank'), program('fm-radio')]);
     assert.ok(cut > 20, `${cut} programs are cut into several pieces`);
   });
 
@@ -116,15 +115,15 @@ describe('runs in pieces', function () {
     const graph = graphOf(`int->int filter F { work pop 1 push 1 { int x = pop(); push(x == 7 ? x % (x - 7) : 1 / x); } }
       int->int filter Delay { prework push 9 { for (int i = 0; i < 9; i++) push(1); } work pop 1 push 1 { push(pop()); } }
       int->int pipeline P { add Delay; add F; add Delay; add F; }`);
-    const compiled = compileJsThreads(graph);
+    const compiled = compileWasm(graph);
     const ones = new Int32Array(20_000).fill(1);
     for (const at of [3000, 9000, 15_000]) {
       const input = ones.map((x, i) => (i === at ? 7 : i > at && i % 500 === 0 ? 0 : x));
       for (const threads of [2, 4]) {
-        await assert.rejects(compiled.run(input, { threads, costs: [500, 500, 500, 500] }),
+        await assert.rejects(compiled.runAside(input, { threads, costs: [500, 500, 500, 500] }),
           (error) => error instanceof StreamRunError && /%/.test(error.message));
       }
     }
-    assert.deepEqual((await compiled.run(ones, { threads: 2, costs: [500, 500, 500, 500] })).output.length, 20_018);
+    assert.deepEqual((await compiled.runAside(ones, { threads: 2, costs: [500, 500, 500, 500] })).output.length, 20_018);
   });
 });

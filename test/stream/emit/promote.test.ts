@@ -1,7 +1,7 @@
 // Elements of local arrays that a loop reads and writes in every turn are kept in variables; nothing else changes.
 import assert from 'node:assert/strict';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
-import { compileJs } from '../../../lib/stream/run/js.ts';
+import { compileWasm } from '../../../lib/stream/run/wasm.ts';
 import { graphOf } from '../support.ts';
 
 const filter = (body: string, more = ''): string => `float->float filter A { ${more} float[9][9] c;
@@ -23,7 +23,7 @@ describe('elements kept in variables', () => {
   for (const [name, [body, keeps, more]] of Object.entries(bodies)) {
     it(`${keeps ? '' : 'not with '}${name}`, () => {
       const graph = graphOf(filter(body, more));
-      const compiled = compileJs(graph, { filterSize: 100 });
+      const compiled = compileWasm(graph, { filterSize: 100 });
       assert.deepEqual(Array.from(compiled.run(input).output), Array.from(interpretSync(graph, { input }).output));
       assert.equal(/^ *kept = a\d+_group_0\[/m.test(compiled.source), keeps, compiled.source);
     });

@@ -8,7 +8,7 @@ import type { StreamGraph } from '../../../lib/stream/graph.ts';
 import { StreamRunError } from '../../../lib/stream/interpret/error.ts';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { compileCppTogether } from '../../../lib/stream/run/cpp.ts';
-import { compileJs } from '../../../lib/stream/run/js.ts';
+import { compileWasm } from '../../../lib/stream/run/wasm.ts';
 import { graphOf, hasCompiler } from '../support.ts';
 import { randomInput, randomProgram } from './random-programs.ts';
 
@@ -45,10 +45,10 @@ describe('random programs', function () {
   after(() => rmSync(folder, { recursive: true, force: true }));
 
   for (let from = 0; from < programs; from += together) {
-    it(`${from} to ${from + together - 1} in JavaScript`, () => {
+    it(`${from} to ${from + together - 1} as WebAssembly`, () => {
       for (let seed = from; seed < from + together; ++seed) {
         const { source, graph, input, expected } = samples[seed] = sample(seed);
-        const compiled = compileJs(graph, plans[seed % plans.length]);
+        const compiled = compileWasm(graph, plans[seed % plans.length]);
         if (typeof expected === 'string') assert.throws(() => compiled.run(input), (error) => error instanceof StreamRunError);
         else assert.deepEqual([...compiled.run(input).output], expected, `seed ${seed}\n${source}`);
       }

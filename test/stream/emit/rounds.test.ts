@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { rounds } from '../../../lib/stream/plan/rounds.ts';
 import { run } from '../../../lib/stream/run/index.ts';
-import { compileJs } from '../../../lib/stream/run/js.ts';
+import { compileWasm } from '../../../lib/stream/run/wasm.ts';
 import { graphOf } from '../support.ts';
 
 describe('rounds of a schedule', () => {
@@ -28,7 +28,7 @@ describe('rounds of a schedule', () => {
       int->void filter K { work pop 5000 { int s = 0; for (int i = 0; i < 5000; i++) s += pop(); println(s); } }
       void->void pipeline P { add S; add L; add K; }`);
     // Some 10 000 steps.
-    assert.ok(compileJs(graph).source.length < 20_000);
+    assert.ok(compileWasm(graph).source.length < 20_000);
     const expected = (await run(graph, { backend: 'interpret', items: 3 })).printed;
     assert.equal((await run(graph, { backend: 'wasm', items: 3 })).printed, expected);
   });

@@ -54,9 +54,9 @@ describe('errors at run time', () => {
   it('arguments', () => {
     const closed = graphOf('void->int filter F { work push 1 { push(1); } }');
     assert.throws(() => interpretSync(closed), /say when to stop/);
-    assert.throws(() => interpretSync(closed, { items: -1 }), /options.items/);
+    assert.throws(() => interpretSync(closed, { items: -1 }), /^ArgumentError: items: /);
     assert.throws(() => interpretSync(closed, { items: 1, iterations: 1 }), /received both/);
-    assert.throws(() => interpretSync(graphOf('int->int filter F { work pop 1 push 1 { push(pop()); } }')), /options.input/);
+    assert.throws(() => interpretSync(graphOf('int->int filter F { work pop 1 push 1 { push(pop()); } }')), /^ArgumentError: input: /);
   });
 });
 

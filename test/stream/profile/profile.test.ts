@@ -84,8 +84,8 @@ describe('profile', function () {
 
   it('refuses wrong options and stops', async () => {
     const graph = await graphOf(mean(4));
-    await assert.rejects(profile(graph, { backend: 'gpu' as 'wasm' }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'options.backend' });
-    await assert.rejects(profile(graph, { seconds: 0 }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'options.seconds' });
+    await assert.rejects(profile(graph, { backend: 'gpu' as 'wasm' }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'backend' });
+    await assert.rejects(profile(graph, { seconds: 0 }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'seconds' });
     const stop = new AbortController();
     const work = profile(graph, { cacheFolder: folder, force: true, signal: stop.signal, onProgress: () => { stop.abort(new Error('enough')); } });
     await assert.rejects(work, /enough/);

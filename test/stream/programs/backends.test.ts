@@ -1,4 +1,4 @@
-// The twelve programs give the same bits compiled to JavaScript as in the interpreter.
+// The twelve programs give the same bits compiled to WebAssembly as in the interpreter.
 import assert from 'node:assert/strict';
 import { benchmarkPrograms, randomInput } from '../../../examples/stream/programs.ts';
 import { run } from '../../../lib/stream/run/index.ts';

@@ -1,4 +1,4 @@
-// Programs in many styles: accepted, with warnings where their meaning is not plain, and right in the interpreter, in JavaScript and in
+// Programs in many styles: accepted, with warnings where their meaning is not plain, and right in the interpreter, as WebAssembly and in
 // C++.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { UnsupportedProgram } from '../../../lib/stream/plan/unsupported.ts';
 import { compileCppTogether } from '../../../lib/stream/run/cpp.ts';
-import { compileJs } from '../../../lib/stream/run/js.ts';
+import { compileWasm } from '../../../lib/stream/run/wasm.ts';
 import { build, hasCompiler } from '../support.ts';
 import { styles } from './styles.ts';
 
@@ -25,7 +25,7 @@ describe('programs in many styles', () => {
       if (output !== undefined) assert.deepEqual(found.output, [...output(input)].map((x) => (x === 0 ? 0 : x)));
       else assert.deepEqual(found.printed, printed!.map((line) => `${line}\n`).join(''));
       try {
-        const compiled = compileJs(graph!).run(from, limits);
+        const compiled = compileWasm(graph!).run(from, limits);
         assert.deepEqual([...compiled.output], found.output);
         assert.equal(compiled.printed, found.printed);
       } catch (error) {
@@ -60,7 +60,7 @@ describe('programs in many styles', () => {
     for (const items of [1, 2, 3, 4, 7]) {
       const found = interpretSync(graph!, { items }).printed;
       assert.equal(found.split('\n').length - 1, items);
-      assert.equal(compileJs(graph!).run(undefined, { items }).printed, found);
+      assert.equal(compileWasm(graph!).run(undefined, { items }).printed, found);
     }
   });
 
@@ -68,7 +68,7 @@ describe('programs in many styles', () => {
     const { graph } = build('void->void pipeline P { add void->int filter { int n; work push 1 { println(n); push(n++); } }; add FileWriter<int>("f"); }');
     const found = interpretSync(graph!, { items: 5 });
     assert.equal(found.files['f']!.length, 20);
-    assert.equal(compileJs(graph!).run(undefined, { items: 5 }).printed, found.printed);
+    assert.equal(compileWasm(graph!).run(undefined, { items: 5 }).printed, found.printed);
   });
 
   it('take numbers that do not fit the input as its type holds them, in both', () => {
@@ -76,7 +76,7 @@ describe('programs in many styles', () => {
     for (const type of ['bit', 'boolean', 'int', 'float', 'double', 'int[1]', 'boolean[1]']) {
       const { graph } = build(`${type}->${type} filter F { work pop 1 push 1 { push(pop()); } }`);
       const found = interpretSync(graph!, { input: numbers }).output;
-      assert.deepEqual([...compileJs(graph!).run(numbers).output], found, type);
+      assert.deepEqual([...compileWasm(graph!).run(numbers).output], found, type);
       if (type.startsWith('int')) assert.deepEqual(found, [0, 1, 2, 3, -1, 1, 0]);
       if (type.startsWith('boolean')) assert.deepEqual(found, [0, 1, 1, 1, 1, 1, 1]);
     }

@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { compileCppTogether } from '../../../lib/stream/run/cpp.ts';
-import { compileJs } from '../../../lib/stream/run/js.ts';
-import { compileJsThreads } from '../../../lib/stream/run/js-threads.ts';
+import { compileWasm } from '../../../lib/stream/run/wasm.ts';
 import { graphOf, hasCompiler } from '../support.ts';
 
 type Numbers = Int32Array | Float32Array;
@@ -59,9 +58,9 @@ describe('files in every back end', function () {
     it(name, async () => {
       const graph = graphOf(source);
       check('interpreter', out, interpretSync(graph, { files, items }).files);
-      check('JavaScript', out, compileJs(graph).run(undefined, { files, items }).files);
+      check('WebAssembly', out, compileWasm(graph).run(undefined, { files, items }).files);
       for (const threads of [2, 3]) {
-        check('threads', out, (await compileJsThreads(graph).run(undefined, { files, items, threads, launchMicroseconds: 0 })).files);
+        check('threads', out, (await compileWasm(graph).runAside(undefined, { files, items, threads, launchMicroseconds: 0 })).files);
       }
     });
   }

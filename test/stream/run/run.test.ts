@@ -78,7 +78,7 @@ describe('stream.run', function () {
       ] as const) {
         assert.equal((await run(program(body), { backend, items: 3 })).printed, text);
       }
-      await assert.rejects(run(program('print(pop());'), { backend, items: 3 }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'options.items' });
+      await assert.rejects(run(program('print(pop());'), { backend, items: 3 }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'items' });
       if (backend === 'interpret') return;
       // A line that never comes.
       const never = program('int x = pop(); if (x < 0 && x > 5) println(x);');
@@ -89,7 +89,7 @@ describe('stream.run', function () {
       if (backend === 'cpp' && !hasCompiler()) this.skip();
       const source = graphOf('void->float filter Main { float x; work push 1 { push(x); x = x + 1; } }', { main: 'Main' });
       if (backend === 'interpret') await assert.rejects(interpret(source, { items: 1000, limits: { bytes: 4000 } }), /S5006/);
-      else await assert.rejects(run(source, { backend, items: 3e9 }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'options.items' });
+      else await assert.rejects(run(source, { backend, items: 3e9 }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'items' });
       const chatter = graphOf('void->void filter Main { work { for (int i = 0; i < 100000; i++) print(i); } }', { main: 'Main' });
       await assert.rejects(run(chatter, { backend, iterations: 1000 }), /prints more than 10000000 values/);
     });
@@ -102,7 +102,9 @@ describe('stream.run', function () {
     const alone = (await run(state, { input: many, backend: 'wasm', threads: 1 })).output;
     assert.deepEqual((await run(state, { input: many, threads: 2, costs: [100, 50, 50] })).output, alone);
     assert.deepEqual((await run(state, { input: many, threads: 2, costs: 'measured' })).output, alone);
-    await assert.rejects(run(state, { input: many, threads: 2, costs: [1] }), (error) => error instanceof ArgumentError && error.argument === 'costs');
+    for (const costs of [[], [1], [1, 2, NaN], [1, 2, -1]]) {
+      await assert.rejects(run(state, { input: many, threads: 2, costs }), (error) => error instanceof ArgumentError && error.argument === 'costs');
+    }
   });
 
   it('says that there is no compiler, and does without one where it may', async () => {

@@ -8,7 +8,7 @@ import { elaborate } from '../../../lib/stream/compile.ts';
 import { planProgram } from '../../../lib/stream/plan/plan.ts';
 import { UnsupportedProgram } from '../../../lib/stream/plan/unsupported.ts';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
-import { compileJs } from '../../../lib/stream/run/js.ts';
+import { compileWasm } from '../../../lib/stream/run/wasm.ts';
 import { lowerForWasm, wasmModule, wasmText } from '../../../lib/stream/targets/wasm.ts';
 import { graphOf } from '../support.ts';
 
@@ -52,14 +52,14 @@ describe('programs as WebAssembly', function () {
       float->float pipeline Main { for (int i = 0; i < 20; i++) add Look; add Last; }`);
     const input = Float32Array.from({ length: 64 * 3 }, (_, i) => i);
     const expected = interpretSync(graph, { input }).output;
-    for (const plan of [{}, { groupSize: 1e6 }]) assert.deepEqual([...compileJs(graph, plan).run(input).output], expected);
+    for (const plan of [{}, { groupSize: 1e6 }]) assert.deepEqual([...compileWasm(graph, plan).run(input).output], expected);
   });
 
   it('hold large arrays of zeros without lists of them, and say where a memory would not do', () => {
     const delays = (count: number): string => `int->int filter D { int[16000000] kept; int at; work pop 1 push 1 {
         push(kept[at]); kept[at] = pop(); at = (at + 1) % 3; } }
       int->int pipeline P { for (int i = 0; i < ${count}; i++) add D; }`;
-    assert.deepEqual([...compileJs(graphOf(delays(2))).run([1, 2, 3, 4, 5, 6, 7]).output], [0, 0, 0, 0, 0, 0, 1]);
-    assert.throws(() => compileJs(graphOf(delays(60))).run([1]), UnsupportedProgram);
+    assert.deepEqual([...compileWasm(graphOf(delays(2))).run([1, 2, 3, 4, 5, 6, 7]).output], [0, 0, 0, 0, 0, 0, 1]);
+    assert.throws(() => compileWasm(graphOf(delays(60))).run([1]), UnsupportedProgram);
   });
 });

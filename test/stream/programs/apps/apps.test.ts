@@ -1,11 +1,11 @@
-// Applications of medium size in the ways people write them: right in the interpreter, in JavaScript and in C++.
+// Applications of medium size in the ways people write them: right in the interpreter, as WebAssembly and in C++.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { interpretSync } from '../../../../lib/stream/interpret/index.ts';
 import { compileCppTogether } from '../../../../lib/stream/run/cpp.ts';
-import { compileJs } from '../../../../lib/stream/run/js.ts';
+import { compileWasm } from '../../../../lib/stream/run/wasm.ts';
 import { graphOf, hasCompiler } from '../../support.ts';
 import { whole, type App } from './app.ts';
 import { audio } from './audio.ts';
@@ -37,7 +37,7 @@ describe('applications', () => {
       const found = interpretSync(graph, { ...(input === undefined ? {} : { input }), ...limitsOf(app) });
       assertNear(graph.output === undefined ? found.printed.trimEnd().split('\n').map(Number) : found.output, app);
       if (interpreted) return;
-      const compiled = compileJs(graph).run(input, limitsOf(app));
+      const compiled = compileWasm(graph).run(input, limitsOf(app));
       assert.deepEqual([...compiled.output], found.output);
       assert.equal(compiled.printed, found.printed);
     });
@@ -46,14 +46,14 @@ describe('applications', () => {
   it('a picture of 640 x 480 in one steady state', () => {
     const { source, width, height, expected } = histogram;
     const input = whole(width * height, 256, 51);
-    assert.deepEqual([...compileJs(graphOf(source)).run(input, { iterations: 1 }).output], expected(input));
+    assert.deepEqual([...compileWasm(graphOf(source)).run(input, { iterations: 1 }).output], expected(input));
   });
 
   it('a report in print and println', () => {
     const graph = graphOf(report.source);
     const { printed } = interpretSync(graph, { items: report.printed.length });
     assert.deepEqual(printed.trimEnd().split('\n'), report.printed);
-    assert.equal(compileJs(graph).run(undefined, { items: report.printed.length }).printed, printed);
+    assert.equal(compileWasm(graph).run(undefined, { items: report.printed.length }).printed, printed);
   });
 
   it('give the same in C++', async function () {

@@ -1,0 +1,15 @@
+// Worker threads whose code is a module of the library, compiled or as it is in the sources.
+import { Worker, type WorkerOptions } from 'node:worker_threads';
+
+const isSource = import.meta.url.endsWith('.ts');
+/** What lets a worker read TypeScript: it does not have the loader of its parent. */
+const loader = new URL('../../scripts/register-tsx.mjs', import.meta.url);
+
+/**
+ * Starts a worker thread, without the command line's flags.
+ * @param module its compiled code, `new URL('./worker.js', import.meta.url)`
+ */
+export function startThread(module: URL, options: Omit<WorkerOptions, 'eval' | 'execArgv'> = {}): Worker {
+  if (!isSource) return new Worker(module, { ...options, execArgv: [] });
+  return new Worker(new URL(module.href.replace(/\.js$/, '.ts')), { ...options, execArgv: ['--import', loader.href] });
+}

@@ -1,0 +1,40 @@
+// Checks of options that several functions of `stream` take.
+import { describeValue } from '../core/arrays.ts';
+import { abortSignal, callback, hasFields, isArray, number, rule, whole, type Check } from '../core/checks.ts';
+import { refusal } from '../core/errors.ts';
+import { normally, optionsOf, type Options, type WithDefault } from '../core/options.ts';
+import { longestTime } from './stop.ts';
+
+/** What ends a call before its time. */
+export const stopChecks = { signal: abortSignal, timeout: number({ above: 0, most: longestTime }) };
+
+/** Contents of files by path. */
+export const contents: Check<Readonly<Record<string, Uint8Array>>> = (value, name) => {
+  if (!hasFields(value)) throw refusal(name, 'contents by path', describeValue(value));
+  for (const [path, bytes] of Object.entries(value)) {
+    if (!(bytes instanceof Uint8Array)) throw refusal(`${name}['${path}']`, 'a Uint8Array', describeValue(bytes));
+  }
+};
+
+/** Scalars of items. Those of typed arrays are numbers; others are looked at one by one. */
+const scalars: Check<ArrayLike<number>> = (value, name) => {
+  if (!isArray(value)) throw refusal(name, 'an array or a typed array of numbers', describeValue(value));
+  const strange = Array.isArray(value) ? value.findIndex((x) => typeof x !== 'number') : typeof value[0] === 'bigint' ? 0 : -1;
+  if (strange >= 0) throw refusal(`${name}[${strange}]`, 'a number', describeValue(value[strange]));
+};
+
+/** What the program is run on. */
+export const inputChecks = { input: scalars, files: contents, seed: whole(Number.MIN_SAFE_INTEGER), signal: abortSignal };
+
+/** A function that is told how far a call is: how much is done, and how much there is. */
+export const countsProgress: Check<(done: number, total: number) => void> = callback;
+
+type LimitTable<Limits> = { readonly [Name in keyof Limits]: WithDefault<number> };
+
+/** Limits by name, in place of those given here. */
+export function limitsOf<Limits extends object>(owner: string, defaults: Limits): Options<LimitTable<Limits>> {
+  const limit = rule<number>('a whole number of at least 0, or Infinity',
+    (value) => value === Infinity || (Number.isSafeInteger(value) && (value as number) >= 0));
+  const table = Object.entries(defaults).map(([name, value]) => [name, normally(limit, value as number)]);
+  return optionsOf(owner, Object.fromEntries(table) as LimitTable<Limits>);
+}

@@ -1,0 +1,234 @@
+// A compiled program in memory: its WebAssembly, windows of memory in which its functions find the items of streams, single firings.
+import type { Kind } from '../plan/layout.ts';
+import type { Step } from '../schedule/index.ts';
+import { Fault, type Printed } from './answers.ts';
+import type { CommonData, MachineRun, StreamEnd } from './common.ts';
+import type { Scalars } from './streams.ts';
+import { engine, type WasmFunction, type WasmMemory } from './wasm-engine.ts';
+
+const pageBytes = 65536;
+/** Most items that single firings of a node move in one call. */
+const mostItems = 65536;
+
+const viewOf = (kind: Kind, buffer: ArrayBufferLike, at: number, length: number): Scalars =>
+  (kind === 'i' ? new Int32Array(buffer, at, length) : kind === 'f' ? new Float32Array(buffer, at, length)
+    : new Float64Array(buffer, at, length));
+
+/** A stretch of a stream's scalars of one kind in memory. */
+interface Window {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly stride: number;
+  readonly role: string;
+  /** Place among the arrays of the streams. */
+  readonly number: number;
+  at: number;
+  /** Scalars. */
+  room: number;
+  view: Scalars;
+}
+
+const { acos, asin, atan, atan2, cos, cosh, exp, hypot, log, log10, pow, sin, sinh, tan, tanh } = Math;
+const mathematics = { acos, asin, atan, atan2, cos, cosh, exp, hypot, log, log10, pow, sin, sinh, tan, tanh };
+
+/** A compiled program in memory. */
+export class Instance {
+  readonly common: CommonData;
+  /** Next item of each stream, by its number. */
+  readonly position: number[] = [];
+  /** Ends of channels and streams: index of the next item that is read and written. */
+  ix = new Int32Array();
+  /** Lines printed in this run. */
+  lines = 0;
+  readonly #memory: WasmMemory;
+  readonly #exports: Readonly<Record<string, WasmFunction | undefined>>;
+  /** Address of what is this machine's own. */
+  readonly #own: number;
+  readonly #views = new Map<string, Scalars>();
+  readonly #windows: readonly Window[];
+  /** By number of the stream. */
+  readonly #ends = new Map<number, { readonly slot: number; readonly windows: readonly Window[] }>();
+  /** By channel: arrays of its items. */
+  readonly #arraysOf: readonly (readonly CommonData['arrays'][number][])[];
+  #run: MachineRun | undefined;
+  #firstWanted: readonly number[] = [];
+  /** Nodes that have fired. */
+  #fired = new Set<number>();
+  #printed: Printed[] = [];
+  /** Values noted to be printed. */
+  #line: number[] = [];
+
+  constructor(common: CommonData) {
+    this.common = common;
+    this.#memory = common.memory ?? new engine.Memory({ initial: common.pages, maximum: common.mostPages });
+    this.#own = this.#allocate(common.ownBytes);
+    this.#windows = common.streams.map((each, at) => ({ ...each, number: at, at: 0, room: 0, view: new Int32Array() }));
+    for (const { id, slot } of common.ends) {
+      this.#ends.set(id, { slot, windows: this.#windows.filter((_, at) => common.streams[at]!.id === id) });
+    }
+    this.#arraysOf = Array.from({ length: common.channels }, (_, id) => common.arrays.filter(({ channel }) => channel === id));
+    this.#renewViews();
+    for (const { name, initial } of common.arrays) if (initial.length > 0) this.#view(name).set(initial);
+    this.#exports = new engine.Instance(common.module, { host: {
+      ...mathematics, mod: (a: number, b: number) => a % b, memory: this.#memory, own: this.#own,
+      trap: (site: number, value: number) => { throw new Fault(site, value); },
+      put: (value: number) => { this.#line.push(value); },
+      print: (site: number) => { this.#print(site); },
+      room: (channel: number, need: number, capacity: number) => { this.#makeRoom(channel, need, capacity); },
+    } }).exports;
+  }
+
+  /** Begins a run, or a piece of one. `firstWanted`: by stream, the first item that is wanted of those that come out. */
+  begin(run: MachineRun, firstWanted: readonly number[] = []): void {
+    this.#run = run;
+    this.takePrinted();
+    this.lines = 0;
+    this.#fired = new Set();
+    this.#firstWanted = firstWanted;
+    this.ix.set(run.ix);
+    this.#view('steps')[0] = run.turns;
+    for (const { id } of this.common.ends) this.position[id] = 0;
+    // Files are read again from their begin, so they lie in memory as a whole.
+    for (const window of this.#windows) {
+      if (window.role !== 'reader') continue;
+      const array = run.streams[window.number]!;
+      this.#widen(window, array.length);
+      window.view.set(array);
+    }
+  }
+
+  /** Lets go of what the run was given. */
+  end(): void {
+    this.#run = undefined;
+  }
+
+  /** What was printed since it was last taken. */
+  takePrinted(): Printed[] {
+    const printed = this.#printed;
+    this.#printed = [];
+    this.#line = [];
+    return printed;
+  }
+
+  /** Sets state and channels as they are at the start, and fires what comes before the first steady state. */
+  initialise(): void {
+    this.#reset();
+    for (const step of this.#run!.init) this.fire(step);
+    for (let id = 0; id < this.common.channels; ++id) this.#moveToFront(id);
+  }
+
+  #reset(): void {
+    const { seed } = this.#run!;
+    for (const { name, role, initial } of this.common.arrays) if (role !== 'table') this.#view(name).fill(0).set(initial);
+    this.#view('it').fill(0);
+    this.#view('rs').forEach((_, id, states) => { states[id] = (seed + id) | 0; });
+  }
+
+  /** Fires a node by itself. */
+  fire({ actor, count }: Step): void {
+    const { firstEnds, fireEnds } = this.common;
+    let left = count;
+    const first = this.#fired.has(actor) ? undefined : this.#exports[`first_${actor}`];
+    this.#fired.add(actor);
+    if (first !== undefined) {
+      this.#call(first, firstEnds[actor]!, 1);
+      --left;
+    }
+    const ends = fireEnds[actor]!;
+    const most = Math.ceil(mostItems / Math.max(1, ...ends.map(({ each }) => each)));
+    for (; left > 0; left -= most) this.#call(this.#exports[`fire_${actor}`]!, ends, Math.min(left, most));
+  }
+
+  runGroup(group: number, iterations: number): void {
+    this.#call(this.#exports[`group_${group}`]!, this.common.groupEnds[group]!, iterations);
+  }
+
+  /** Whole steady states, at most as many as the program makes in one go. */
+  runStates(states: number): void {
+    this.#call(this.#exports['steady']!, this.common.steadyEnds, states);
+  }
+
+  /** Calls a function for n firings or iterations: with what it finds in memory of its streams, and what it leaves there. */
+  #call(f: WasmFunction, ends: readonly StreamEnd[], n: number): void {
+    for (const end of ends) this.#bring(end, n * end.each + end.more);
+    f(n);
+    for (const { id, isIn, each } of ends) {
+      if (!isIn) this.#take(id, n * each);
+      this.position[id]! += n * each;
+    }
+  }
+
+  #bring({ id, isIn }: StreamEnd, items: number): void {
+    const { slot, windows } = this.#ends.get(id)!;
+    for (const window of windows) {
+      this.#widen(window, items * window.stride);
+      if (!isIn) continue;
+      const from = this.position[id]! * window.stride;
+      window.view.set(this.#run!.streams[window.number]!.subarray(from, from + items * window.stride));
+    }
+    this.ix[slot] = 0;
+  }
+
+  #take(id: number, items: number): void {
+    const position = this.position[id]!;
+    const from = Math.max(0, (this.#firstWanted[id] ?? 0) - position);
+    if (from >= items) return;
+    for (const { view, stride, number } of this.#ends.get(id)!.windows) {
+      this.#run!.streams[number]!.set(view.subarray(from * stride, items * stride), (position + from) * stride);
+    }
+  }
+
+  #allocate(bytes: number): number {
+    return this.#memory.grow(Math.ceil(bytes / pageBytes)) * pageBytes;
+  }
+
+  /** Views end when memory grows. */
+  #renewViews(): void {
+    const { buffer } = this.#memory;
+    for (const { name, kind, at, isOwn, length } of this.common.places) {
+      this.#views.set(name, viewOf(kind, buffer, at + (isOwn ? this.#own : 0), length));
+    }
+    this.ix = this.#view('ix') as Int32Array<ArrayBuffer>;
+    for (const window of this.#windows) window.view = viewOf(window.kind, buffer, window.at, window.room);
+  }
+
+  #view(name: string): Scalars {
+    return this.#views.get(name)!;
+  }
+
+  #widen(window: Window, scalars: number): void {
+    if (scalars <= window.room) return;
+    const bytes = window.kind === 'd' ? 8 : 4;
+    const room = Math.max(scalars, 2 * window.room, pageBytes / bytes);
+    window.at = this.#allocate(room * bytes);
+    window.room = room;
+    this.#renewViews();
+    this.#view(window.name)[0] = window.at;
+  }
+
+  #print(site: number): void {
+    if (this.#printed.length >= this.#run!.mostPrinted) throw new Fault(site, 0);
+    this.#printed.push([site, this.#line]);
+    this.#line = [];
+    this.lines += this.common.linesOf[site]!;
+  }
+
+  #makeRoom(channel: number, need: number, capacity: number): void {
+    if (this.ix[2 * channel + 1]! + need <= capacity) return;
+    this.#moveToFront(channel);
+    if (this.ix[2 * channel + 1]! + need > capacity) throw new Fault(-1, channel);
+  }
+
+  #moveToFront(channel: number): void {
+    const from = this.ix[2 * channel]!, to = this.ix[2 * channel + 1]!;
+    if (from === 0) return;
+    this.copyItems(channel, 0, from, to);
+    this.ix[2 * channel] = 0;
+    this.ix[2 * channel + 1] = to - from;
+  }
+
+  /** Copies items of a channel to another place in its arrays. */
+  copyItems(channel: number, to: number, begin: number, end: number): void {
+    for (const { name, stride } of this.#arraysOf[channel]!) this.#view(name).copyWithin(to * stride, begin * stride, end * stride);
+  }
+}

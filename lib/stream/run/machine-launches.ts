@@ -1,0 +1,160 @@
+// A machine's part of a run in launches, under a plan that comes with the run (words.ts): machines wait for each other between them, and in
+// each take tasks that no other has taken. The same in C++: targets/runtime/launches.h.
+import { Fault, type Answer, type Faulty } from './answers.ts';
+import type { MachineRun } from './common.ts';
+import type { Instance } from './instance.ts';
+import { readLaunches, type LaunchOrders, type LaunchSlice } from './words.ts';
+
+/** Does what the machine of that number does in a run. */
+export function runLaunches(instance: Instance, run: MachineRun, number: number): Answer {
+  instance.begin(run);
+  return new Launches(instance, run, number).run();
+}
+
+/** Whether what stands in the program at `a` comes first. */
+function isBefore(a: readonly number[], b: readonly number[]): boolean {
+  const at = a.findIndex((part, i) => part !== b[i]);
+  return at >= 0 && a[at]! < b[at]!;
+}
+
+class Launches {
+  readonly #machine: Instance;
+  readonly #run: MachineRun;
+  readonly #number: number;
+  readonly #orders: LaunchOrders;
+  readonly #iterations: number;
+  /** The first of this machine's faults. */
+  #first: Faulty | undefined;
+
+  constructor(machine: Instance, run: MachineRun, number: number) {
+    this.#machine = machine;
+    this.#run = run;
+    this.#number = number;
+    this.#orders = readLaunches(run.words, machine.common.channels, machine.common.groupEnds.length);
+    this.#iterations = Math.floor(run.steadyStates / this.#orders.multiplier);
+  }
+
+  run(): Answer {
+    const { common: { stops, end, base, ends }, position } = this.#machine;
+    const isFirst = this.#number === 0;
+    if (isFirst) {
+      stops.fill(this.#iterations);
+      end[0] = this.#iterations;
+    }
+    this.#meet();
+    const begin = performance.now();
+    if (isFirst) {
+      this.#machine.initialise();
+      base.set(this.#machine.ix);
+      for (const { id, slot, isFile } of ends) if (!isFile) base[slot] = position[id]!;
+    }
+    const before = this.#machine.takePrinted();
+    this.#meet();
+    this.#machine.ix.set(base);
+    for (let launch = 0; launch < end[0]! + this.#orders.lastStage; ++launch) {
+      this.#launch(launch);
+      this.#meet();
+    }
+    const printed = this.#machine.takePrinted();
+    if (this.#first !== undefined) return this.#first;
+    if (isFirst && end[0] === this.#iterations) {
+      this.#runRest(this.#run.steadyStates - this.#iterations * this.#orders.multiplier);
+      for (const step of this.#run.tail) this.#machine.fire(step);
+    }
+    return { kind: 'done', before, printed, behind: this.#machine.takePrinted(), milliseconds: performance.now() - begin };
+  }
+
+  /** Waits for the other machines. */
+  #meet(): void {
+    const { gate, stops, end, spin } = this.#machine.common;
+    const round = Atomics.load(gate, 1);
+    if (Atomics.add(gate, 0, 1) === this.#orders.threads - 1) {
+      end[0] = Math.min(...stops);
+      Atomics.store(gate, 0, 0);
+      Atomics.add(gate, 1, 1);
+      Atomics.notify(gate, 1);
+      return;
+    }
+    for (const until = performance.now() + spin; performance.now() < until;) {
+      for (let i = 0; i < 300; ++i) if (Atomics.load(gate, 1) !== round) return;
+    }
+    while (Atomics.load(gate, 1) === round) Atomics.wait(gate, 1, round);
+  }
+
+  #launch(launch: number): void {
+    const { claims } = this.#run;
+    for (const task of this.#orders.orders[this.#number]!) {
+      if (Atomics.load(claims, task) > launch || Atomics.exchange(claims, task, launch + 1) > launch) continue;
+      this.#runTask(this.#orders.tasks[task]!, launch);
+    }
+  }
+
+  /** After a fault the task goes on with iterations before it. Other tasks run on as a whole: which machine does them must not matter. */
+  #runTask(slices: readonly LaunchSlice[], launch: number): void {
+    const { stops, end: { 0: iterations } } = this.#machine.common;
+    let end = iterations!;
+    for (const { group, from, count } of slices) {
+      const iteration = launch - this.#orders.groups[group]!.stage;
+      if (iteration < 0 || iteration >= end) continue;
+      this.#place(group, iteration, from, this.#number);
+      try {
+        this.#machine.runGroup(group, count);
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error;
+        const order = [iteration, group, from];
+        if (this.#first === undefined || isBefore(order, this.#first.order!)) this.#first = error.answer(order);
+        stops[this.#number] = Math.min(stops[this.#number]!, iteration);
+        end = iteration;
+        continue;
+      }
+      this.#mirror(group, iteration, from, count);
+    }
+  }
+
+  /** Sets the ends of a group for iterations of it from `from` on, in an iteration of the run. */
+  #place(group: number, iteration: number, from: number, core: number): void {
+    const { ix, position, common: { base } } = this.#machine;
+    const { ends, iterations } = this.#orders.groups[group]!;
+    for (const { kind, slot, each, id } of ends) {
+      if (kind === 'own') ix[slot] = core * this.#orders.rings[id]!.items;
+      else if (kind === 'read' || kind === 'write') {
+        const { items, slots, residual } = this.#orders.rings[id]!;
+        ix[slot] = (iteration % slots) * items + from * each + (kind === 'write' ? residual : 0);
+      } else {
+        const at = base[slot]! + (iteration * this.#orders.multiplier * iterations + from) * each;
+        if (kind === 'stream') position[id] = at;
+        else ix[slot] = at === 0 ? 0 : (at - 1) % base[slot + 1]! + 1;
+      }
+    }
+  }
+
+  /** Items behind the last turn of a ring stand at its front as well. */
+  #mirror(group: number, iteration: number, from: number, count: number): void {
+    for (const { kind, each, id } of this.#orders.groups[group]!.ends) {
+      const { items, slots, residual } = this.#orders.rings[id] ?? { items: 0, slots: 0, residual: 0 };
+      if (kind !== 'write' || residual === 0) continue;
+      const length = items * slots, at = (iteration % slots) * items + from * each + residual, to = at + count * each;
+      const begin = Math.max(at, length);
+      if (to > begin) this.#machine.copyItems(id, begin - length, begin, to);
+    }
+  }
+
+  /** What is left of whole steady states, by one machine; then ends of channels are where single firings expect them. */
+  #runRest(states: number): void {
+    const { groups, rings, chunk, multiplier } = this.#orders;
+    let done = 0;
+    do {
+      const now = Math.min(states - done, chunk);
+      groups.forEach(({ iterations }, group) => {
+        this.#place(group, this.#iterations, done * iterations, 0);
+        if (now > 0) this.#machine.runGroup(group, now * iterations);
+      });
+      done += now;
+    } while (done < states);
+    const { ix } = this.#machine;
+    rings.forEach(({ items, slots, residual }, id) => {
+      ix[2 * id] = slots === 0 ? 0 : (this.#iterations % slots) * items + states * (items / multiplier);
+      ix[2 * id + 1] = ix[2 * id]! + residual;
+    });
+  }
+}
