@@ -129,4 +129,21 @@ export const same = (options: SolveOptions): tridiagonal.SolveOptions => options
     const allowed = node('--allow-addons', ...flags, '-e', report);
     strictEqual(lastLine(allowed.stdout), 'opened', allowed.stderr);
   });
+
+  const streams = `import { stream } from 'warploom';
+    const filter = (name) => 'int->int filter ' + name + ' { int s; work pop 1 push 1 { s += pop(); '
+      + 'for (int i = 0; i < 800; i++) s = s * 3 + i; push(s); } }';
+    const { graph } = await stream.elaborate(filter('F') + filter('G') + 'int->int pipeline P { add F; add G; }');
+    const input = new Int32Array(7e5).fill(1);
+    const [alone, both] = [await stream.run(graph, { input, threads: 1 }), await stream.run(graph, { input, threads: 2 })];
+    console.log(alone.backend, both.output.length, both.output.every((x, i) => x === alone.output[i]));`;
+
+  it('runs long stream programs on worker threads, under the permission model too', () => {
+    const plain = node('--input-type=module', '-e', streams);
+    strictEqual(lastLine(plain.stdout), 'wasm 700000 true', plain.stderr);
+    const flags = ['--no-warnings', '--experimental-permission', '--allow-fs-read=*', '--input-type=module'];
+    const allowed = node('--allow-worker', ...flags, '-e', streams);
+    strictEqual(lastLine(allowed.stdout), 'wasm 700000 true', allowed.stderr);
+    match(node(...flags, '-e', streams).stderr, /ERR_WARPLOOM_UNAVAILABLE[^]*--allow-worker|--allow-worker[^]*ERR_WARPLOOM_UNAVAILABLE/);
+  });
 });

@@ -1,7 +1,8 @@
 // The interpreter and the elaborator on a worker thread: the calling thread stays free, and what they do can be ended in the middle of
 // a loop.
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { WarploomError } from '../../core/errors.ts';
+import { startThread } from '../../core/thread.ts';
 import type { Program } from '../ast.ts';
 import type { ElaborateOptions } from '../elaborate/index.ts';
 import type { StreamGraph } from '../graph.ts';
@@ -30,18 +31,11 @@ const timers = new WeakMap<Worker, NodeJS.Timeout>();
 /** There is no worker thread for this: it is not permitted, or the module is not where it was (bundled programs). */
 export class NoWorker extends Error {}
 
-/** Runs the sources as they are: a worker does not have the loader of its parent. */
-const ofSources = `import('tsx/esm/api').then(({ register }) => {
-  register();
-  return import(new URL('./worker.ts', require('node:worker_threads').workerData).href);
-});`;
-
 function start(): Promise<Worker> {
   return new Promise((resolve, reject) => {
     const refuse = (cause: unknown): void => { reject(new NoWorker('no worker thread', { cause })); };
     try {
-      const worker = import.meta.url.endsWith('.ts') ? new Worker(ofSources, { eval: true, execArgv: [], workerData: import.meta.url })
-        : new Worker(new URL('./worker.js', import.meta.url), { execArgv: [] });
+      const worker = startThread(new URL('./worker.js', import.meta.url));
       worker.once('error', refuse);
       worker.once('exit', refuse);
       worker.once('message', () => {

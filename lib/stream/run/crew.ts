@@ -16,6 +16,8 @@ const idleTime = 5000;
 const mostPrograms = 2;
 const mostFree = 8;
 
+const noModule = 'long runs need worker threads, whose module is not where it was in the package: leave the package out of bundles';
+
 /** A fault before or after launches: there is none before it. */
 export class FirstFault extends Error {
   readonly fault: Faulty;
@@ -51,7 +53,10 @@ class Thread {
           else if (answer.kind === 'fault' && answer.order === undefined) reject(new FirstFault(answer));
           else resolve(answer as Done | Faulty);
         },
-        error: (error: Error): void => { fail(`a worker died: ${error.message}`); },
+        error: (cause: NodeJS.ErrnoException): void => {
+          if (cause.code === 'ERR_MODULE_NOT_FOUND') reject(new UnavailableError(noModule, { cause }));
+          else fail(`a worker died: ${cause.message}`);
+        },
         exit: (code: number): void => { fail(`a worker ended with ${code} before its work was done`); },
       };
       const fail = (message: string): void => { reject(new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', message)); };

@@ -44,7 +44,7 @@ const calls: Readonly<Record<string, readonly Any[]>> = {
   elaborate: [source, { main: 'M', parameters: {}, limits: { nodes: 100 }, files: {} }],
   formatDiagnostic: [diagnostic, program], describeGraph: [graph, { code: true }], toSdf: [graph],
   interpret: [graph, { items: 2, files: {}, limits: { steps: 1e5 }, seed: 1 }],
-  run: [graph, { items: 2, backend: 'interpret', seed: 1, limits: { steps: 1e5 } }], estimateCosts: [graph], profile: [graph, { backend: 'wasm' }],
+  run: [graph, { items: 2, backend: 'interpret', seed: 1, limits: { steps: 1e5 }, threads: 1, costs: graph.nodes.map(() => 1), timeout: 1e4, files: {} }], estimateCosts: [graph], profile: [graph, { backend: 'wasm' }],
   graphSvg: [graph, 'title'], ganttSvg: [sdf, [{ processor: 0, start: 0, time: 1, actor: 0, stage: 0, what: 'x' }], 2, 10, 'title'],
   gcd: [4n, 6n], repetitions: [sdf, { maxFirings: 100 }], initFirings: [sdf, steady.repetitions, {}],
   accessAt: [end, 8, 3], accessPosition: [end, 8, { instance: 0, thread: 1, item: 1 }], deshuffle: [new Float32Array(16), new Float32Array(16), 4],
@@ -114,8 +114,9 @@ for (const [name, good] of Object.entries(calls)) {
       try {
         await f(...replaced(good, path, value));
       } catch (error) {
-        const code = (error as Any)?.code;
-        outcome = typeof code === 'string' && code.startsWith('ERR_WARPLOOM_') && code !== 'ERR_WARPLOOM_INTERNAL' ? code
+        const { code, argument, expected, received } = error as Any ?? {};
+        const isSaid = code !== 'ERR_WARPLOOM_INVALID_ARGUMENT' || [argument, expected, received].every((part) => typeof part === 'string' && part !== '');
+        outcome = typeof code === 'string' && code.startsWith('ERR_WARPLOOM_') && code !== 'ERR_WARPLOOM_INTERNAL' && isSaid ? code
           : `untyped ${String((error as Any)?.stack ?? error).split('\n').slice(0, 3).join(' ')}`;
       }
       process.stdout.write(`end ${outcome}\n`);

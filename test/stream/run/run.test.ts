@@ -130,8 +130,14 @@ describe('stream.run', function () {
     for (const [options, name] of [
       [{ threads: 0 }, 'threads'], [{ threads: 1.5 }, 'threads'], [{ threads: 2000 }, 'threads'], [{ timeout: 0 }, 'timeout'], [{ timeout: NaN }, 'timeout'],
       [{ fast: true }, 'fast'], [{ compiler: 'g++', backend: 'wasm' }, 'compiler'], [{ backend: 'gpu' as 'wasm' }, 'backend'],
+      [{ thread: 2 }, 'thread'], [{ limits: { step: 1 } }, 'limits.step'], [{ limits: { steps: -1 } }, 'limits.steps'], [{ seed: 0.5 }, 'seed'],
+      [{ files: { a: [1] } }, "files['a']"], [{ input: ['1'] }, 'input[0]'], [{ input: 5 }, 'input'], [{ signal: {} }, 'signal'], [{ items: 1, iterations: 1 }, 'iterations'],
     ] as const) {
-      await assert.rejects(run(smooth, { input, ...options }), (error) => error instanceof ArgumentError && error.argument === name, name);
+      await assert.rejects(run(smooth, { input, ...options as object }), (error) => error instanceof ArgumentError && error.argument === name
+        && error.expected !== '' && error.received !== '', name);
     }
+    await assert.rejects(run(smooth, { input, thread: 2 } as object), /did you mean 'threads'\?/);
+    const { output } = await run(smooth, { input, backend: 'interpret', limits: { steps: undefined } });
+    assert.equal(output.length, input.length - 8);
   });
 });
