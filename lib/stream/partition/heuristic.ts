@@ -3,6 +3,8 @@ import { elementAt } from '../../core/known.ts';
 import { clusterPartition } from './clusters.ts';
 import { relax } from './min-cut.ts';
 import { TaskState, taskTables, type TaskPartition, type TaskProblem, type TaskTables } from './task.ts';
+import { number, truth } from '../../core/checks.ts';
+import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { requireFields } from '../require.ts';
 
 /** Choices of {@link partitionTasks}. */
@@ -12,6 +14,10 @@ export interface HeuristicOptions {
   /** Moves of one search per actor of the graph; default 6. */
   readonly movesPerActor?: number;
 }
+
+const heuristicOptions = optionsOf('stream.partitionTasks', {
+  onlyClusters: normally(truth, false), movesPerActor: normally(number({ least: 0 }), 6),
+} satisfies ChecksOf<HeuristicOptions>);
 
 /** Gap to the bound at which no further start is searched. */
 const kGoodEnough = 5e-4;
@@ -80,8 +86,9 @@ function bestMove(tables: TaskTables, state: TaskState, free: readonly number[],
  * Partitions actors between CPU and GPU in milliseconds, with a lower bound of what any partition reaches.
  * Throws ArgumentError for costs or counts that cannot be.
  */
-export function partitionTasks(problem: TaskProblem, { onlyClusters = false, movesPerActor = 6 }: HeuristicOptions = {}): TaskPartition {
+export function partitionTasks(problem: TaskProblem, options: HeuristicOptions = {}): TaskPartition {
   requireFields('problem', problem, 'a problem with graph and costs');
+  const { onlyClusters, movesPerActor } = heuristicOptions.read(options);
   const tables = taskTables(problem);
   const state = new TaskState(tables, tables.fixed.map((fixed) => !fixed));
   const intervalOf = (onGpu: readonly boolean[]): number => {

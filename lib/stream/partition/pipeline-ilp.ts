@@ -1,5 +1,7 @@
 // The software-pipelining ILP of section 3.5, equations (3.1) to (3.14), solved by HiGHS for one interval after another.
+import { abortSignal, choice, number, positive, rule, truth } from '../../core/checks.ts';
 import { elementAt } from '../../core/known.ts';
+import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import { LinearModel, type Term } from '../schedule/lp.ts';
 import { Solver } from '../schedule/solver.ts';
@@ -32,6 +34,14 @@ export interface PipelineIlpOptions {
   readonly solver?: Solver;
   readonly signal?: AbortSignal;
 }
+
+const ilpOptions = optionsOf('stream.pipelineByIlp', {
+  seconds: normally(number({ least: 0 }), 60), secondsPerInterval: normally(number({ least: 0 }), 20), step: normally(positive, 0.005),
+  from: normally(number({ least: 0 }), 0), most: normally(number({ least: 0 }), 0.1),
+  strategy: normally(choice(['relax', 'bisect', 'improve']), 'relax'), minimisesBuffers: normally(truth, false),
+  maxBufferItems: number({ least: 0 }),
+  solver: rule('a Solver', (value) => value instanceof Solver), signal: abortSignal,
+} satisfies ChecksOf<PipelineIlpOptions>);
 
 /** What the relaxation of the interval came to. */
 export interface PipelineIlpResult {
@@ -161,11 +171,11 @@ async function bisectDownwards(from: number, solved: number | undefined, step: n
  * problems only: one binary per instance and processor. The result is built from the assignment by our own code.
  * Throws ArgumentError for bad problems, UnavailableError without HiGHS, the signal's reason when aborted.
  */
-export async function pipelineByIlp(given: PipelineProblem, options: PipelineIlpOptions = {}): Promise<PipelineIlpResult> {
+export async function pipelineByIlp(given: PipelineProblem, wanted: PipelineIlpOptions = {}): Promise<PipelineIlpResult> {
   requireFields('problem', given, 'a problem with graph and costs');
   const problem = snapshot(given);
-  const { seconds = 60, secondsPerInterval = 20, step = 0.005, from = 0, most = 0.1, strategy = 'relax' } = options;
-  const { signal, maxBufferItems = Infinity } = options;
+  const options = ilpOptions.read(wanted);
+  const { seconds, secondsPerInterval, step, from, most, strategy, signal, maxBufferItems = Infinity } = options;
   const begin = performance.now();
   const spent = (): number => (performance.now() - begin) / 1000;
   const instances = instancesOf(problem);

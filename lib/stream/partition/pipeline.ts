@@ -1,7 +1,8 @@
 // Software pipelines on identical processors: from an assignment of instances to stages, starts and buffers; and the scalable
 // scheduler, which packs instances, unrolls until they pack well, and proves how far it is from the bound.
-import { requireCount } from '../../core/checks.ts';
+import { number, requireCount } from '../../core/checks.ts';
 import { addAt, elementAt, required } from '../../core/known.ts';
+import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { isLoop, stronglyConnected } from '../schedule/topology.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { checkProblem, instancesOf, requireInstances, intervalBounds, unroll, type Instances, type IntervalBounds,
@@ -187,6 +188,11 @@ export interface PipelineOptions {
   readonly maxInstances?: number;
 }
 
+const pipelineOptions = optionsOf('stream.schedulePipeline', {
+  target: normally(number({ least: 0 }), 0.01), maxUnroll: normally(number({ least: 1 }), 64),
+  maxInstances: normally(number({ least: 0 }), 20_000),
+} satisfies ChecksOf<PipelineOptions>);
+
 /** A pipeline with the certificate of its quality. */
 export interface ScheduledPipeline {
   readonly pipeline: Pipeline;
@@ -206,7 +212,7 @@ export interface ScheduledPipeline {
  */
 export function schedulePipeline(problem: PipelineProblem, options: PipelineOptions = {}): ScheduledPipeline {
   requireFields('problem', problem, 'a problem with graph and costs');
-  const { target = 0.01, maxUnroll = 64, maxInstances = 20_000 } = options;
+  const { target, maxUnroll, maxInstances } = pipelineOptions.read(options);
   const bounds = intervalBounds(problem);
   const bound = Math.max(bounds.resource, bounds.recurrence);
   const count = problem.repetitions.reduce((sum, value) => sum + value, 0);

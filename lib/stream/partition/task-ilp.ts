@@ -2,10 +2,12 @@
 import { elementAt } from '../../core/known.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import { LinearModel, type Term } from '../schedule/lp.ts';
-import { Solver, type SolveOptions } from '../schedule/solver.ts';
+import { solveChecks, Solver, type SolveOptions } from '../schedule/solver.ts';
 import { peekingActors } from './costs.ts';
 import { partitionTasks } from './heuristic.ts';
 import { fixedActors, partitionLoads, taskTables, type TaskPartition, type TaskProblem } from './task.ts';
+import { rule } from '../../core/checks.ts';
+import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { requireFields } from '../require.ts';
 
 /** A model, and where its placements stand. Times are divided by `scale`. */
@@ -74,21 +76,31 @@ export interface IlpPartition extends TaskPartition {
   readonly seconds: number;
 }
 
+/** Options of {@link partitionTasksByIlp}. */
+export interface TaskIlpOptions extends SolveOptions {
+  /** A solver to use again. */
+  readonly solver?: Solver;
+}
+
+const ilpOptions = optionsOf('stream.partitionTasksByIlp', {
+  ...solveChecks, gap: normally(solveChecks.gap, 1e-4), solver: rule('a Solver', (value) => value instanceof Solver),
+} satisfies ChecksOf<TaskIlpOptions>);
+
 /**
  * The best partition. Starts from the heuristic's interval as a cut-off, so the answer is never worse than
  * {@link partitionTasks}; its loads are computed here, not taken from the solver. Options: limits of the solve (default gap here
  * 1e-4), and a solver to use again. Throws ArgumentError for bad problems and UnavailableError without HiGHS.
  */
-export async function partitionTasksByIlp(given: TaskProblem, options: SolveOptions & { solver?: Solver } = {}): Promise<IlpPartition> {
+export async function partitionTasksByIlp(given: TaskProblem, wanted: TaskIlpOptions = {}): Promise<IlpPartition> {
   requireFields('problem', given, 'a problem with graph and costs');
+  const { gap, ...options } = ilpOptions.read(wanted);
   const problem = snapshot(given);
   const start = partitionTasks(problem);
   if (start.interval === 0) return { ...start, isProven: true, seconds: 0 };
   const { model, onGpu } = taskModel(problem, start.interval, start.interval * (1 + 1e-6));
   const solver = options.solver ?? new Solver();
   try {
-    const gap = options.gap ?? 1e-4;
-    const { status, values, seconds } = await solver.solve(model, { ...options, gap });
+    const { status, values, seconds } = await solver.solve(model, { seconds: options.seconds, signal: options.signal, gap });
     const fixed = taskTables(problem).fixed;
     const placed = values.length > 0 ? onGpu.map((variable, actor) => !fixed[actor] && elementAt(values, variable) > 0.5) : start.onGpu;
     const loads = partitionLoads(problem, placed);

@@ -3,7 +3,7 @@ import { addAt, elementAt, lastOf } from '../../core/known.ts';
 import { ratesOf } from '../elaborate/to-sdf.ts';
 import { countedNodes, sinksOf } from '../interpret/sinks.ts';
 import type { Step } from '../schedule/index.ts';
-import { appendStep, firstRates } from '../schedule/marking.ts';
+import { appendStep, firstRates, Marking } from '../schedule/marking.ts';
 import type { External, ProgramPlan } from './plan.ts';
 
 /** What a run is asked for: see InterpretOptions. */
@@ -51,23 +51,18 @@ function inputNeeded(plan: ProgramPlan, external: External, count: number): numb
 }
 
 /** Firing by demand on numbers of items alone: as the interpreter's engine does it. */
-class Demand {
-  readonly tokens: number[];
-  readonly peaks: number[];
-  readonly fired: number[];
+class Demand extends Marking {
   readonly steps: Step[] = [];
   readonly #plan: ProgramPlan;
   readonly #input: External | undefined;
   readonly #available: number;
   #left = mostTailFirings;
 
-  constructor(plan: ProgramPlan, start: { readonly tokens: readonly number[]; readonly fired: readonly number[] }, available: number) {
+  constructor(plan: ProgramPlan, start: ConstructorParameters<typeof Marking>[1], available: number) {
+    super(plan.sdf, start);
     this.#plan = plan;
     this.#available = available;
     this.#input = plan.externals.find(({ kind }) => kind === 'input');
-    this.tokens = [...start.tokens];
-    this.peaks = [...start.tokens];
-    this.fired = [...start.fired];
   }
 
   /** The channel that keeps a node from firing; -1: the outside; undefined: it can fire. */
@@ -112,20 +107,7 @@ class Demand {
 
   #fireOne(id: number): void {
     if (--this.#left < 0) throw new RangeError('the rest of the run takes too many firings');
-    const { graph, sdf } = this.#plan;
-    const node = elementAt(graph.nodes, id);
-    const first = elementAt(this.fired, id) === 0;
-    for (const channel of node.inputs) {
-      if (channel === undefined) continue;
-      const rates = elementAt(sdf.channels, channel);
-      addAt(this.tokens, channel, -(first ? firstRates(rates) : rates).pop);
-    }
-    for (const channel of node.outputs) {
-      if (channel === undefined) continue;
-      addAt(this.tokens, channel, (first ? firstRates(elementAt(sdf.channels, channel)).push : elementAt(sdf.channels, channel).push));
-      this.peaks[channel] = Math.max(elementAt(this.peaks, channel), elementAt(this.tokens, channel));
-    }
-    addAt(this.fired, id, 1);
+    this.apply(id, 1);
     appendStep(this.steps, id, 1);
   }
 }
@@ -170,12 +152,11 @@ export function countRun(plan: ProgramPlan, amount: RunAmount): RunCounts {
   const sinks = amount.iterations === undefined ? sinksOf(plan.graph) : countedNodes(plan.graph);
   const { repetitions, initFirings, residual, init } = plan.steady;
   const states = wholeStates(plan, amount, sinks);
-  const start = states === undefined
-    ? { tokens: plan.sdf.channels.map(({ tokens }) => tokens), fired: repetitions.map(() => 0) }
+  const start = states === undefined ? undefined
     : { tokens: residual, fired: repetitions.map((count, node) => elementAt(initFirings, node) + states * count) };
   const demand = new Demand(plan, start, amount.input);
   const exhausted = finish(plan, demand, amount, sinks);
-  const peaks = demand.peaks.map((peak, channel) => Math.max(peak, elementAt(plan.schedule.buffers, channel)));
+  const peaks = demand.peak.map((peak, channel) => Math.max(peak, elementAt(plan.schedule.buffers, channel)));
   return {
     init: states === undefined ? [] : init, steadyStates: states ?? 0, tail: demand.steps, firings: demand.fired, peaks, exhausted,
     passed: plan.externals.map((external) => passedBy(plan, external, elementAt(demand.fired, external.node))),
@@ -206,4 +187,3 @@ function finish(plan: ProgramPlan, demand: Demand, amount: RunAmount, sinks: rea
   }
   return isShort;
 }
-

@@ -67,11 +67,12 @@ export class Marking {
   readonly fired: number[];
   private readonly ends: Adjacency;
 
-  constructor(graph: SdfGraph) {
+  /** @param start where firing goes on; default: the graph's own start */
+  constructor(graph: SdfGraph, start?: { readonly tokens: readonly number[]; readonly fired: readonly number[] }) {
     this.ends = adjacency(graph);
-    this.tokens = graph.channels.map(({ tokens }) => tokens);
+    this.tokens = [...start?.tokens ?? graph.channels.map(({ tokens }) => tokens)];
     this.peak = [...this.tokens];
-    this.fired = graph.actors.map(() => 0);
+    this.fired = [...start?.fired ?? graph.actors.map(() => 0)];
   }
 
   /** The first input that keeps the actor from firing once; undefined: it can fire. */

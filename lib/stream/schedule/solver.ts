@@ -1,6 +1,7 @@
 // HiGHS (WebAssembly) in a worker thread: solving blocks a thread, which must not be the caller's.
 import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
+import { abortSignal, number } from '../../core/checks.ts';
 import { UnavailableError } from '../../core/errors.ts';
 import type { LinearModel } from './lp.ts';
 
@@ -21,6 +22,8 @@ export interface SolveOptions {
   readonly gap?: number;
   readonly signal?: AbortSignal;
 }
+
+export const solveChecks = { seconds: number({ least: 0 }), gap: number({ least: 0 }), signal: abortSignal };
 
 /** What the worker answers. */
 interface Answer {
