@@ -15,18 +15,14 @@ const viewOf = (kind: Kind, buffer: ArrayBufferLike, at: number, length: number)
     : new Float64Array(buffer, at, length));
 
 /** A stretch of a stream's scalars of one kind in memory. */
-interface Window {
-  readonly name: string;
-  readonly kind: Kind;
-  readonly stride: number;
-  readonly role: string;
+type Window = CommonData['streams'][number] & {
   /** Place among the arrays of the streams. */
   readonly number: number;
   at: number;
   /** Scalars. */
   room: number;
   view: Scalars;
-}
+};
 
 const { acos, asin, atan, atan2, cos, cosh, exp, hypot, log, log10, pow, sin, sinh, tan, tanh } = Math;
 const mathematics = { acos, asin, atan, atan2, cos, cosh, exp, hypot, log, log10, pow, sin, sinh, tan, tanh };
@@ -64,7 +60,7 @@ export class Instance {
     this.#own = this.#allocate(common.ownBytes);
     this.#windows = common.streams.map((each, at) => ({ ...each, number: at, at: 0, room: 0, view: new Int32Array() }));
     for (const { id, slot } of common.ends) {
-      this.#ends.set(id, { slot, windows: this.#windows.filter((_, at) => common.streams[at]!.id === id) });
+      this.#ends.set(id, { slot, windows: this.#windows.filter((each) => each.id === id) });
     }
     this.#arraysOf = Array.from({ length: common.channels }, (_, id) => common.arrays.filter(({ channel }) => channel === id));
     this.#renewViews();

@@ -3,7 +3,7 @@
 import { Fault, type Answer, type Faulty } from './answers.ts';
 import type { MachineRun } from './common.ts';
 import type { Instance } from './instance.ts';
-import { readLaunches, type LaunchOrders, type LaunchSlice } from './words.ts';
+import { readLaunches, type LaunchOrders } from './words.ts';
 
 /** Does what the machine of that number does in a run. */
 export function runLaunches(instance: Instance, run: MachineRun, number: number): Answer {
@@ -90,7 +90,7 @@ class Launches {
   }
 
   /** After a fault the task goes on with iterations before it. Other tasks run on as a whole: which machine does them must not matter. */
-  #runTask(slices: readonly LaunchSlice[], launch: number): void {
+  #runTask(slices: LaunchOrders['tasks'][number], launch: number): void {
     const { stops, end: { 0: iterations } } = this.#machine.common;
     let end = iterations!;
     for (const { group, from, count } of slices) {
@@ -131,8 +131,9 @@ class Launches {
   /** Items behind the last turn of a ring stand at its front as well. */
   #mirror(group: number, iteration: number, from: number, count: number): void {
     for (const { kind, each, id } of this.#orders.groups[group]!.ends) {
-      const { items, slots, residual } = this.#orders.rings[id] ?? { items: 0, slots: 0, residual: 0 };
-      if (kind !== 'write' || residual === 0) continue;
+      if (kind !== 'write') continue;
+      const { items, slots, residual } = this.#orders.rings[id]!;
+      if (residual === 0) continue;
       const length = items * slots, at = (iteration % slots) * items + from * each + residual, to = at + count * each;
       const begin = Math.max(at, length);
       if (to > begin) this.#machine.copyItems(id, begin - length, begin, to);

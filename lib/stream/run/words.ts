@@ -1,6 +1,6 @@
 // What several threads of a compiled program are told, as words that both runtimes read: machine.ts and machine-launches.ts here,
 // targets/runtime/pieces.h and launches.h in C++.
-import type { GroupEnd, LaunchPlan, Ring } from '../plan/launches.ts';
+import type { GroupEnd, LaunchPlan } from '../plan/launches.ts';
 import type { Piece } from './split.ts';
 
 /** How steady states run. */
@@ -34,34 +34,8 @@ export function launchWords(
   return Int32Array.from(words);
 }
 
-/** A group in launches. */
-export interface LaunchGroup {
-  readonly stage: number;
-  readonly iterations: number;
-  readonly ends: readonly GroupEnd[];
-}
-
-/** Iterations of a group that a task does. */
-export interface LaunchSlice {
-  readonly group: number;
-  readonly from: number;
-  readonly count: number;
-}
-
-/** What {@link launchWords} says. */
-export interface LaunchOrders {
-  readonly threads: number;
-  readonly multiplier: number;
-  readonly lastStage: number;
-  readonly chunk: number;
-  readonly rings: readonly Ring[];
-  readonly groups: readonly LaunchGroup[];
-  readonly tasks: readonly (readonly LaunchSlice[])[];
-  readonly orders: readonly (readonly number[])[];
-}
-
 /** Reads the words of {@link launchWords} for a program of so many channels and groups. */
-export function readLaunches(words: Int32Array, channels: number, groups: number): LaunchOrders {
+export function readLaunches(words: Int32Array, channels: number, groups: number) {
   let at = 0;
   const next = (): number => words[at++]!;
   const list = <T>(count: number, read: () => T): T[] => Array.from({ length: count }, read);
@@ -79,6 +53,9 @@ export function readLaunches(words: Int32Array, channels: number, groups: number
   };
 }
 
+/** What {@link launchWords} says; rings of channels that have none are zeros. */
+export type LaunchOrders = ReturnType<typeof readLaunches>;
+
 /**
  * Pieces of a run: threads, number of pieces; of each where its input and output begin, the items that nobody wants and the steady states
  * until they are out, steady states, number of steps behind them, and of these node and count.
@@ -89,11 +66,8 @@ export function pieceWords(pieces: readonly Piece[], threads: number): Int32Arra
       tail.length, ...tail.flatMap(({ actor, count }) => [actor, count])])]);
 }
 
-/** What a machine is told of a piece. */
-export type PieceOrder = Pick<Piece, 'inputFrom' | 'outputFrom' | 'dropped' | 'warmUp'> & Pick<Piece['counts'], 'steadyStates' | 'tail'>;
-
 /** Reads the words of {@link pieceWords}. */
-export function readPieces(words: Int32Array): PieceOrder[] {
+export function readPieces(words: Int32Array) {
   let at = 2;
   const next = (): number => words[at++]!;
   return Array.from({ length: words[1]! }, () => ({
@@ -101,3 +75,6 @@ export function readPieces(words: Int32Array): PieceOrder[] {
     tail: Array.from({ length: next() }, () => ({ actor: next(), count: next() })),
   }));
 }
+
+/** What a machine is told of a piece. */
+export type PieceOrder = ReturnType<typeof readPieces>[number];
