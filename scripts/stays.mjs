@@ -1,0 +1,108 @@
+// Follows an argument of a function through lib, and counts where it stays. The walk goes from call to call as they stand in the text: into
+// each function that is given the argument, once, and back. What counts as the argument: the value under any name, objects that are written
+// with it in them, and what a call gives that is given it. A stay is a stretch of the walk in one file, a room a file that it stays in, a
+// return a stay in a room that it has been in before. Calls by way of a variable that holds a function are not followed.
+// node scripts/stays.mjs [FILE FUNCTION PARAMETER] [--root FOLDER] [--without REGEXP] [--list]; default: the graph of stream.run
+import { join, relative, resolve } from 'node:path';
+import ts from 'typescript';
+import { root } from './list-sources.mjs';
+
+/** Takes an option and its value out of the words. */
+function take(words, option) {
+  const at = words.indexOf(option);
+  return at < 0 ? undefined : words.splice(at, 2)[1];
+}
+
+class Walk {
+  /** Files in the order of the stays. */
+  stays = [];
+  /** Functions with the places of their parameters that were given the argument. */
+  functions = new Map();
+
+  constructor(folder, isRoom) {
+    const { config } = ts.readConfigFile(join(folder, 'tsconfig.json'), ts.sys.readFile);
+    const { fileNames, options } = ts.parseJsonConfigFileContent(config, ts.sys, folder);
+    this.folder = folder;
+    this.isRoom = isRoom;
+    this.program = ts.createProgram(fileNames, options);
+    this.checker = this.program.getTypeChecker();
+  }
+
+  start(path, name, parameter) {
+    const file = this.program.getSourceFile(join(this.folder, path));
+    const found = file?.statements.find((each) => ts.isFunctionDeclaration(each) && each.name?.text === name && each.body);
+    if (found === undefined) throw new Error(`no function ${name} in ${path}`);
+    this.visit(found, found.parameters.flatMap((each, at) => (each.name.getText() === parameter ? [at] : [])));
+  }
+
+  pathOf(node) {
+    return relative(this.folder, node.getSourceFile().fileName);
+  }
+
+  enter(node) {
+    const path = this.pathOf(node);
+    if (this.stays.at(-1) !== path) this.stays.push(path);
+  }
+
+  /** Walks through a function that is given the argument in some of its parameters. */
+  visit(f, places) {
+    const known = this.functions.get(f);
+    if (known !== undefined && places.every((at) => known.has(at))) return;
+    if (known === undefined) this.enter(f);
+    this.functions.set(f, new Set([...known ?? [], ...places]));
+    const held = new Set();
+    for (const at of places) this.hold(f.parameters[Math.min(at, f.parameters.length - 1)]?.name, held);
+    this.body(f.body, held);
+  }
+
+  /** Notes names as those of the argument. */
+  hold(name, held) {
+    if (name === undefined || ts.isOmittedExpression(name)) return;
+    if (ts.isIdentifier(name)) held.add(this.checker.getSymbolAtLocation(name));
+    else for (const element of name.elements) this.hold(element.name, held);
+  }
+
+  isHeld(e, held) {
+    const is = (part) => this.isHeld(part, held);
+    if (ts.isIdentifier(e)) return held.has(this.checker.getSymbolAtLocation(e));
+    if (ts.isCallExpression(e)) return e.arguments.some(is);
+    if (ts.isConditionalExpression(e)) return is(e.whenTrue) || is(e.whenFalse);
+    if (ts.isBinaryExpression(e)) return e.operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken && (is(e.left) || is(e.right));
+    if (ts.isArrayLiteralExpression(e)) return e.elements.some(is);
+    if (ts.isObjectLiteralExpression(e)) return e.properties.some((each) => this.isHeldIn(each, held));
+    const isWrapped = ts.isParenthesizedExpression(e) || ts.isAsExpression(e) || ts.isNonNullExpression(e) || ts.isAwaitExpression(e)
+      || ts.isSpreadElement(e);
+    return isWrapped && is(e.expression);
+  }
+
+  isHeldIn(property, held) {
+    if (ts.isShorthandPropertyAssignment(property)) return held.has(this.checker.getShorthandAssignmentValueSymbol(property));
+    if (ts.isSpreadAssignment(property)) return this.isHeld(property.expression, held);
+    return ts.isPropertyAssignment(property) && this.isHeld(property.initializer, held);
+  }
+
+  body(node, held) {
+    ts.forEachChild(node, (part) => this.body(part, held));
+    if (ts.isVariableDeclaration(node) && node.initializer !== undefined && this.isHeld(node.initializer, held)) this.hold(node.name, held);
+    if (ts.isCallExpression(node) || ts.isNewExpression(node)) this.call(node, held);
+  }
+
+  call(node, held) {
+    const places = (node.arguments ?? []).flatMap((argument, at) => (this.isHeld(argument, held) ? [at] : []));
+    const target = places.length === 0 ? undefined : this.checker.getResolvedSignature(node)?.declaration;
+    if (target?.body === undefined || !this.isRoom(this.pathOf(target))) return;
+    this.visit(target, places);
+    this.enter(node);
+  }
+}
+
+const words = process.argv.slice(2);
+const folder = resolve(take(words, '--root') ?? root);
+const without = new RegExp(take(words, '--without') ?? '^$');
+const [path = 'lib/stream/run/index.ts', name = 'run', parameter = 'graph'] = words.filter((word) => word !== '--list');
+const walk = new Walk(folder, (file) => file.startsWith('lib/') && !without.test(file));
+walk.start(path, name, parameter);
+const { stays, functions } = walk;
+const rooms = new Set(stays).size;
+if (words.includes('--list')) console.log(stays.join('\n'));
+console.log(`${parameter} of ${name}: ${stays.length} stays in ${rooms} rooms, ${stays.length - rooms} returns, ${functions.size} functions`);
