@@ -83,7 +83,7 @@ class Walk {
 
   body(node, held) {
     ts.forEachChild(node, (part) => this.body(part, held));
-    if (ts.isVariableDeclaration(node) && node.initializer !== undefined && this.isHeld(node.initializer, held)) this.hold(node.name, held);
+    if (ts.isVariableDeclaration(node) && node.initializer && this.isHeld(node.initializer, held)) this.hold(node.name, held);
     if (ts.isCallExpression(node) || ts.isNewExpression(node)) this.call(node, held);
   }
 
