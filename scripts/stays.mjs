@@ -105,4 +105,5 @@ walk.start(path, name, parameter);
 const { stays, functions } = walk;
 const rooms = new Set(stays).size;
 if (words.includes('--list')) console.log(stays.join('\n'));
-console.log(`${parameter} of ${name}: ${stays.length} stays in ${rooms} rooms, ${stays.length - rooms} returns, ${functions.size} functions`);
+const returns = stays.length - rooms;
+console.log(`${parameter} of ${name}: ${stays.length} stays in ${rooms} rooms, ${returns} returns, ${functions.size} functions`);
