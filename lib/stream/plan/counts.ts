@@ -1,5 +1,5 @@
 // How often everything fires in a run: initialisation, whole steady states, and a rest in the interpreter's order of demand.
-import { addAt, elementAt, lastOf } from '../../core/known.ts';
+import { elementAt, lastOf } from '../../core/known.ts';
 import { ratesOf } from '../elaborate/to-sdf.ts';
 import { countedNodes, sinksOf } from '../interpret/sinks.ts';
 import type { Step } from '../schedule/index.ts';
