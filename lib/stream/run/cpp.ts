@@ -14,7 +14,7 @@ import { typeBytes } from '../interpret/values.ts';
 import type { StreamGraph } from '../graph.ts';
 import { withFiles } from './cache.ts';
 import { runChild } from './child.ts';
-import { compilerArguments, compileSources, findCompiler, longProgramArguments, type CompilerOptions } from './compiler.ts';
+import { compilerArguments, compileSources, findCompiler, gccArguments, type CompilerOptions } from './compiler.ts';
 import { launchWords, pieceWords, wayNumbers } from './cpp-words.ts';
 import { faultError } from './fault.ts';
 import { amountOf, isPrintingOnly, type RunOptions, type RunResult } from './js-run.ts';
@@ -122,7 +122,7 @@ function builder(options: CppCompileOptions, mostLines = Infinity): Build {
     const lines = source.split('\n').length;
     if (lines > mostLines) throw new LargeProgram(lines);
     const effort = options.effort ?? (mode !== 'baseline' && source.length > largeSource ? 1 : 3);
-    const more = (): string[] => (mode === 'strict' && programs.some(({ isLong }) => isLong) ? longProgramArguments(options.compiler) : []);
+    const more = (): string[] => (mode === 'strict' ? gccArguments(programs.some(({ isLong }) => isLong), options.compiler) : []);
     const sources = { program: source, headers: cppHeaders(), runtime: cppRuntime() };
     const locate = () => compileSources(sources, [...compilerArguments(mode, effort), ...more()], options);
     return { programs, source, path: await locate(), locate };
