@@ -1,6 +1,9 @@
 // Planned programs as WebAssembly modules, and where everything lies in their memory.
 import type { Buffer, Program } from '../../kernel/ir.ts';
 import { keepElements } from '../../kernel/passes/keep.ts';
+import { useRanges } from '../../kernel/passes/ranges.ts';
+import { simplify } from '../../kernel/passes/simplify.ts';
+import { jamSums } from '../../kernel/passes/sums.ts';
 import { vectoriseLanes } from '../../kernel/passes/vectorise-lanes.ts';
 import { vectoriseLoops } from '../../kernel/passes/vectorise-loops.ts';
 import { layoutWasm, pageBytes, type WasmPlace } from '../../kernel/print/wasm-layout.ts';
@@ -36,8 +39,19 @@ export interface WasmModule {
   readonly layout: MemoryLayout;
 }
 
+/** Puts in order what a pass has changed, and only that: most functions it leaves as they were. */
+function inOrder(before: Program, after: Program): Program {
+  const same = new Set(before.functions);
+  const functions = after.functions.filter((f) => !same.has(f));
+  if (functions.length === 0) return after;
+  const made = new Map(simplify(useRanges({ ...after, functions })).functions.map((f) => [f.name, f]));
+  return { ...after, functions: after.functions.map((f) => made.get(f.name) ?? f) };
+}
+
 /** What compilers of C++ do by themselves. */
-const passes = (program: Program): Program => vectoriseLanes(vectoriseLoops(keepElements(program)));
+function passes(program: Program): Program {
+  return vectoriseLanes(vectoriseLoops(keepElements(inOrder(program, jamSums(program)))));
+}
 
 /** Translates a plan for WebAssembly. */
 export function lowerForWasm(plan: ProgramPlan, options: Omit<LowerOptions, 'together' | 'baseline' | 'passes'> = {}): LoweredProgram {
