@@ -38,7 +38,7 @@ function jammedSums(s: For, most: number, names: Names, mentions: ReadonlyMap<Lo
  * Runs four sums of single precision through one loop where a loop with constant bounds, of a multiple of four iterations, makes one in
  * each. Each sum adds in the order in which it did.
  */
-export function jamSums(program: Program, most = 1000): Program {
+export function jamSums(program: Program, most = 1500): Program {
   return mapFunctions(program, (f) => {
     const names = Names.of(program, f);
     let found: ReadonlyMap<Local, number> | undefined;

@@ -5,6 +5,8 @@ import { required } from '../../core/known.ts';
 import type { Buffer, KernelFunction, Program } from '../../kernel/ir.ts';
 import { shareFunctions, type SharedFunctions } from '../../kernel/passes/share.ts';
 import { dropNeedlessFills } from '../../kernel/passes/scalars.ts';
+import { tabulate } from '../../kernel/passes/tables.ts';
+import { tidy } from '../../kernel/passes/tidy.ts';
 import { arithmeticHeader, cLiteral, cName, cTypes } from '../../kernel/print/c-family.ts';
 import { cppParameters, printCpp } from '../../kernel/print/cpp.ts';
 import { walkBody } from '../../kernel/visit.ts';
@@ -202,13 +204,18 @@ function tablesText({ plan, declarations, sites }: LoweredProgram, threads: CppO
   ].join('\n');
 }
 
+/** What a compiler does not do by itself. */
+function passes(program: Program): Program {
+  return dropNeedlessFills(tidy(program, tabulate(program)));
+}
+
 /** Lowers a planned program and prints it. */
 export function cppProgram(plan: ProgramPlan, options: CppOptions = {}): CppProgram {
   const { baseline = false, capacities, threads } = options;
   const nodes = plan.graph.nodes.map(({ id }) => id);
   const lowered = lowerProgram(plan, {
     baseline, placed: threads === 'launches', nodes,
-    ...(baseline ? {} : { passes: dropNeedlessFills }), ...(capacities === undefined ? {} : { capacities }),
+    ...(baseline ? {} : { passes }), ...(capacities === undefined ? {} : { capacities }),
   });
   const made = arranged(lowered, options);
   // Each statement takes a line at least.

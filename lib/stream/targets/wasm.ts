@@ -1,9 +1,9 @@
 // Planned programs as WebAssembly modules, and where everything lies in their memory.
 import type { Buffer, Program } from '../../kernel/ir.ts';
 import { keepElements } from '../../kernel/passes/keep.ts';
-import { useRanges } from '../../kernel/passes/ranges.ts';
-import { simplify } from '../../kernel/passes/simplify.ts';
 import { jamSums } from '../../kernel/passes/sums.ts';
+import { tabulate } from '../../kernel/passes/tables.ts';
+import { tidy } from '../../kernel/passes/tidy.ts';
 import { vectoriseLanes } from '../../kernel/passes/vectorise-lanes.ts';
 import { vectoriseLoops } from '../../kernel/passes/vectorise-loops.ts';
 import { layoutWasm, pageBytes, type WasmPlace } from '../../kernel/print/wasm-layout.ts';
@@ -39,18 +39,9 @@ export interface WasmModule {
   readonly layout: MemoryLayout;
 }
 
-/** Puts in order what a pass has changed, and only that: most functions it leaves as they were. */
-function inOrder(before: Program, after: Program): Program {
-  const same = new Set(before.functions);
-  const functions = after.functions.filter((f) => !same.has(f));
-  if (functions.length === 0) return after;
-  const made = new Map(simplify(useRanges({ ...after, functions })).functions.map((f) => [f.name, f]));
-  return { ...after, functions: after.functions.map((f) => made.get(f.name) ?? f) };
-}
-
-/** What compilers of C++ do by themselves. */
+/** What compilers of C++ do by themselves, and {@link tabulate}. */
 function passes(program: Program): Program {
-  return vectoriseLanes(vectoriseLoops(keepElements(inOrder(program, jamSums(program)))));
+  return vectoriseLanes(vectoriseLoops(keepElements(tidy(program, jamSums(tabulate(program))))));
 }
 
 /** Translates a plan for WebAssembly. */
