@@ -26,6 +26,18 @@ export interface CFamily {
   attributes?(f: KernelFunction): string;
   /** The text that a program stands behind has declared its imports. */
   readonly knowsImports?: boolean;
+  /** Prints part of a program: see {@link CUnit}. Default: all. */
+  readonly unit?: CUnit;
+  /** Words before the declaration of a buffer that another unit holds. */
+  readonly outer?: string;
+}
+
+/** One of several texts that are compiled apart and make up a program. */
+export interface CUnit {
+  /** Functions that stand in it. */
+  readonly functions: ReadonlySet<KernelFunction>;
+  /** It holds the program's buffers, and declares the functions of the others. */
+  readonly isFirst: boolean;
 }
 
 /** The header that printed programs need: see arithmetic.h. */
@@ -372,16 +384,42 @@ function bufferText(buffer: Buffer, family: CFamily): string {
   return `${family.storage(buffer)}${declarationText(buffer)}${data};`;
 }
 
+/** A buffer as a unit sees it that does not hold it. */
+function outerText(buffer: Buffer, family: CFamily): string {
+  return buffer.role === 'constant' ? bufferText(buffer, family) : `${family.outer ?? 'extern '}${declarationText(buffer)};`;
+}
+
 /** Prints buffers, declarations of imports, and functions; what stands before (arithmetic.h) and behind is the caller's. */
 export function printCFamily(program: Program, family: CFamily): string {
+  const { unit, qualifiers, knowsImports = false } = family;
   const uses = usesOf(program, family);
-  const undeclared = family.knowsImports === true ? [] : program.imports;
-  const imports = undeclared.map(({ name, parameters, results }) => `${family.qualifiers} void ${cName(name)}(${
+  const undeclared = knowsImports ? [] : program.imports;
+  const imports = undeclared.map(({ name, parameters, results }) => `${qualifiers} void ${cName(name)}(${
     [...parameters.map((type) => cTypes[type]), ...results.map((type) => `${cTypes[type]}&`)].join(', ')});`);
+  const printer = (f: KernelFunction): FunctionPrinter => new FunctionPrinter(f, family, uses);
+  const functions = unit === undefined ? program.functions : program.functions.filter((f) => unit.functions.has(f));
+  const buffers = program.buffers.filter((buffer) => !family.isParameter(buffer));
+  const mentioned = unit === undefined || unit.isFirst ? undefined : buffersOf(functions);
+  const others = unit?.isFirst === true ? program.functions.filter((f) => !unit.functions.has(f)) : [];
   return [
-    ...program.buffers.filter((buffer) => !family.isParameter(buffer)).map((buffer) => bufferText(buffer, family)), ...imports,
-    ...program.functions.map((f) => `\n${new FunctionPrinter(f, family, uses).print()}`),
+    ...(mentioned === undefined ? buffers.map((buffer) => bufferText(buffer, family))
+      : buffers.filter((buffer) => mentioned.has(buffer)).map((buffer) => outerText(buffer, family))), ...imports,
+    ...others.map((f) => `${printer(f).head()};`), ...functions.map((f) => `\n${printer(f).print()}`),
   ].join('\n');
+}
+
+function buffersOf(functions: readonly KernelFunction[]): Set<Buffer> {
+  const found = new Set<Buffer>();
+  for (const { body } of functions) {
+    walkBody(body, {
+      expression: (e) => { if (e.kind === 'load') found.add(e.buffer); },
+      statement: (s) => {
+        if (s.kind === 'store' || s.kind === 'fill') found.add(s.buffer);
+        else if (s.kind === 'copy') found.add(s.to).add(s.from);
+      },
+    });
+  }
+  return found;
 }
 
 /** Pointers to buffers that printed functions take behind their arguments and results, in order, by name. */

@@ -1,6 +1,6 @@
 // Programs as C++: compiled by the system's compiler, run in a child process that a fault cannot take beyond itself.
 import { mkdtemp, readFile, rm, open } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WarploomError } from '../../core/errors.ts';
 import { firstLines, mostPrinted } from '../interpret/engine.ts';
@@ -8,7 +8,7 @@ import { countRun, type RunAmount, type RunCounts } from '../plan/counts.ts';
 import { countsOf, kinds, makeArray } from '../plan/layout.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import {
-  cppFile, cppHeaders, cppProgram, cppRuntime, LargeProgram, type CppOptions, type CppProgram,
+  cppFiles, cppHeaders, cppProgram, cppRuntime, LargeProgram, type CppOptions, type CppProgram,
 } from '../targets/cpp.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { StreamGraph } from '../graph.ts';
@@ -65,7 +65,7 @@ export async function compileCppTogether(graphs: readonly StreamGraph[], options
   const baseline = options.baseline === true;
   const build = builder(options);
   const shareFrom = options.shareFrom === undefined ? {} : { shareFrom: options.shareFrom };
-  const made = await build(plans.map((plan) => cppProgram(plan, { baseline, ...shareFrom })));
+  const made = await build(plans.map((plan) => cppProgram(plan, { baseline, mostUnits, ...shareFrom })));
   return plans.map((plan, number) => {
     let own: Numbered = { made, number };
     const threaded = new Threaded(plan, build);
@@ -79,7 +79,7 @@ export async function compileCppTogether(graphs: readonly StreamGraph[], options
         const way = threads === 1 || baseline ? undefined : threaded.wayOf(run, { ...runOptions, threads });
         if (way !== undefined) return execute(plan, await threaded.program(way), { ...run, words: way.words }, runOptions);
         if (isShort(own, run.counts.peaks)) {
-          own = { made: await build([cppProgram(plan, { baseline, capacities: run.counts.peaks, ...shareFrom })]), number: 0 };
+          own = { made: await build([cppProgram(plan, { baseline, mostUnits, capacities: run.counts.peaks, ...shareFrom })]), number: 0 };
         }
         return execute(plan, own, run, runOptions);
       },
@@ -103,12 +103,15 @@ export async function runCpp(
   const threaded = new Threaded(plan, build, cppLimits.lines);
   const way = threads === 1 ? undefined : threaded.wayOf(run, { ...runOptions, threads });
   if (way !== undefined) return execute(plan, await threaded.program(way), { ...run, words: way.words }, runOptions);
-  const program = cppProgram(plan, { capacities: run.counts.peaks, mostLines: cppLimits.lines });
+  const program = cppProgram(plan, { capacities: run.counts.peaks, mostUnits, mostLines: cppLimits.lines });
   return execute(plan, { made: await build([program]), number: 0 }, run, runOptions);
 }
 
 /** Lines of C++ that {@link runCpp} has compiled: about twenty seconds of a compiler's time. */
 export const cppLimits = { lines: 40_000 };
+
+/** Files of a program that are compiled at once. */
+const mostUnits = availableParallelism();
 
 /** Characters of a source from which on a compiler takes more than some ten seconds to do its best. */
 const largeSource = 6e5;
@@ -118,12 +121,13 @@ type Build = (programs: readonly CppProgram[]) => Promise<Built>;
 function builder(options: CppCompileOptions, mostLines = Infinity): Build {
   const mode = options.baseline === true ? 'baseline' : options.fast === true ? 'fast' : 'strict';
   return async (programs) => {
-    const source = cppFile(programs);
+    const files = cppFiles(programs);
+    const source = files.join('\n');
     const lines = source.split('\n').length;
     if (lines > mostLines) throw new LargeProgram(lines);
     const effort = options.effort ?? (mode !== 'baseline' && source.length > largeSource ? 1 : 3);
     const more = (): string[] => (mode === 'strict' ? gccArguments(programs.some(({ isLong }) => isLong), options.compiler) : []);
-    const sources = { program: source, headers: cppHeaders(), runtime: cppRuntime() };
+    const sources = { program: files, headers: cppHeaders(), runtime: cppRuntime() };
     const locate = () => compileSources(sources, [...compilerArguments(mode, effort), ...more()], options);
     return { programs, source, path: await locate(), locate };
   };
