@@ -261,7 +261,7 @@ export function cppProgram(plan: ProgramPlan, options: CppOptions = {}): CppProg
   const printed = { isOwn: (buffer: Buffer) => own.has(buffer), attributes: made.attributes, knowsImports: true };
   const [first, ...others] = unitsOf(made.program.functions, baseline ? 1 : options.mostUnits ?? 1, threads);
   const body = [
-    printCpp(made.program, others.length === 0 ? printed : { ...printed, unit: { functions: first!, isFirst: true } }),
+    printCpp(made.program, others.length === 0 ? printed : { ...printed, unit: { functions: required(first), isFirst: true } }),
     switchText('bool wl_first(int number, void* const* streams)', firsts, '  return false;\n'),
     switchText('void wl_fire(int number, int n, void* const* streams)', fires),
     steady, tablesText(lowered, threads), '',
