@@ -1,8 +1,8 @@
 // Bounds of integers: guards that always hold go, comparisons whose outcome is known become constants, arithmetic that cannot wrap is
 // marked, and constants move from indices into offsets, which printers put into addresses.
 import {
-  bool, lanesOf, load, valueOf, type Body, type Buffer, type Expression, type ExpressionOf, type Local, type Program, type Range, type Statement,
-  type StatementOf,
+  bool, lanesOf, load, valueOf, type Body, type Buffer, type Expression, type ExpressionOf, type Local, type Program, type Range,
+  type Statement, type StatementOf,
 } from '../ir.ts';
 import { assignedIn, endsEarly, mapChildren, mapExpressions, mapProgram } from '../visit.ts';
 

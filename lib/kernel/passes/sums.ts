@@ -21,7 +21,8 @@ function sumsUp(s: Statement): s is For {
 /** The loop around a sum with four sums at a time; written out, with the loop of the sums, where that takes up to `most` nodes. */
 function jammedSums(s: For, most: number, names: Names, mentions: ReadonlyMap<Local, number>): Statement | Body {
   const trips = tripsOf(s);
-  if (trips === undefined || trips % width !== 0 || s.body.filter(({ kind }) => kind === 'for').length !== 1 || !s.body.some(sumsUp)) return s;
+  const inner = s.body.filter(({ kind }) => kind === 'for');
+  if (trips === undefined || trips % width !== 0 || inner.length !== 1 || !inner.every(sumsUp)) return s;
   const made = jammed(s, width, names, mentions);
   if (!Array.isArray(made)) return s;
   // Nothing is left for the loop of the rest.

@@ -58,7 +58,9 @@ function headOf({ body, counter }: For): number {
 }
 
 /** What locals hold behind the head, by value of the counter; undefined where that takes too long. */
-function valuesOf({ counter, step, from, to }: For, head: Body, locals: readonly Local[]): ReadonlyMap<number, readonly number[]> | undefined {
+function valuesOf(
+  { counter, step, from, to }: For, head: Body, locals: readonly Local[],
+): ReadonlyMap<number, readonly number[]> | undefined {
   const f: KernelFunction = {
     name: 'head', parameters: [counter], results: locals.map(({ type }) => type), buffers: [],
     body: [...head, { kind: 'return', values: locals.map(get) }],

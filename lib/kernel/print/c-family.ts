@@ -131,12 +131,12 @@ export function cExpression(e: Expression): string {
 }
 
 /** What functions use beyond their own: buffers that they get as pointers, and whether they can trap. */
-interface Uses {
+export interface Uses {
   readonly buffers: ReadonlySet<Buffer>;
   readonly traps: boolean;
 }
 
-function usesOf({ functions, buffers }: Program, family: CFamily): ReadonlyMap<string, Uses> {
+export function usesOf({ functions, buffers }: Program, family: CFamily): ReadonlyMap<string, Uses> {
   const found = new Map<string, Uses>();
   const order = new Map(buffers.map((buffer, i) => [buffer, i]));
   for (const f of functions) {
@@ -169,7 +169,8 @@ interface Mentions {
 
 const none = { own: new Set<Local>(), inner: new Set<Local>() } as const;
 
-class FunctionPrinter {
+/** Prints one function. */
+export class FunctionPrinter {
   readonly #f: KernelFunction;
   readonly #family: CFamily;
   readonly #uses: ReadonlyMap<string, Uses>;
@@ -372,63 +373,6 @@ class FunctionPrinter {
   }
 }
 
-function declarationText({ name, element, length }: Buffer): string {
+export function declarationText({ name, element, length }: Buffer): string {
   return `${cTypes[element]} ${cName(name)}[${Math.max(1, must(length))}]`;
 }
-
-function bufferText(buffer: Buffer, family: CFamily): string {
-  const { element, role, initial } = buffer;
-  const numbers = initial === undefined ? '' : Array.from(initial, (x) => cLiteral(element, x)).join(', ');
-  const isConstant = role === 'constant';
-  const data = numbers === '' && !isConstant ? '' : ` = {${numbers}}`;
-  return `${family.storage(buffer)}${declarationText(buffer)}${data};`;
-}
-
-/** A buffer as a unit sees it that does not hold it. */
-function outerText(buffer: Buffer, family: CFamily): string {
-  return buffer.role === 'constant' ? bufferText(buffer, family) : `${family.outer ?? 'extern '}${declarationText(buffer)};`;
-}
-
-/** Prints buffers, declarations of imports, and functions; what stands before (arithmetic.h) and behind is the caller's. */
-export function printCFamily(program: Program, family: CFamily): string {
-  const { unit, qualifiers, knowsImports = false } = family;
-  const uses = usesOf(program, family);
-  const undeclared = knowsImports ? [] : program.imports;
-  const imports = undeclared.map(({ name, parameters, results }) => `${qualifiers} void ${cName(name)}(${
-    [...parameters.map((type) => cTypes[type]), ...results.map((type) => `${cTypes[type]}&`)].join(', ')});`);
-  const printer = (f: KernelFunction): FunctionPrinter => new FunctionPrinter(f, family, uses);
-  const functions = unit === undefined ? program.functions : program.functions.filter((f) => unit.functions.has(f));
-  const buffers = program.buffers.filter((buffer) => !family.isParameter(buffer));
-  const mentioned = unit === undefined || unit.isFirst ? undefined : buffersOf(functions);
-  const others = unit?.isFirst === true ? program.functions.filter((f) => !unit.functions.has(f)) : [];
-  return [
-    ...(mentioned === undefined ? buffers.map((buffer) => bufferText(buffer, family))
-      : buffers.filter((buffer) => mentioned.has(buffer)).map((buffer) => outerText(buffer, family))), ...imports,
-    ...others.map((f) => `${printer(f).head()};`), ...functions.map((f) => `\n${printer(f).print()}`),
-  ].join('\n');
-}
-
-function buffersOf(functions: readonly KernelFunction[]): Set<Buffer> {
-  const found = new Set<Buffer>();
-  for (const { body } of functions) {
-    walkBody(body, {
-      expression: (e) => { if (e.kind === 'load') found.add(e.buffer); },
-      statement: (s) => {
-        if (s.kind === 'store' || s.kind === 'fill') found.add(s.buffer);
-        else if (s.kind === 'copy') found.add(s.to).add(s.from);
-      },
-    });
-  }
-  return found;
-}
-
-/** Pointers to buffers that printed functions take behind their arguments and results, in order, by name. */
-export function bufferParameters(program: Program, family: CFamily): ReadonlyMap<string, readonly Buffer[]> {
-  return new Map([...usesOf(program, family)].map(([name, { buffers }]) => [name, [...buffers]]));
-}
-
-/** Whether a printed function can trap. */
-export function canTrap(program: Program, family: CFamily, name: string): boolean {
-  return must(usesOf(program, family).get(name)).traps;
-}
-

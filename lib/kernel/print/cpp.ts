@@ -1,6 +1,7 @@
 // Programs as C++17. A trap calls `wl_trap(int site, double value)`, which does not come back and which the caller defines.
 import type { Buffer, KernelFunction, Program } from '../ir.ts';
-import { bufferParameters, printCFamily, type CFamily, type CUnit } from './c-family.ts';
+import type { CFamily, CUnit } from './c-family.ts';
+import { bufferParameters, printCFamily } from './c-program.ts';
 
 export interface CppOptions {
   /** Buffers of the program of which each thread has its own. Default: none. */
@@ -23,7 +24,8 @@ function familyOf({ isOwn, attributes, knowsImports = false, unit }: CppOptions)
   const global = (buffer: Buffer): string =>
     (unit !== undefined ? `${common} ` : isOwn?.(buffer) === true ? 'static thread_local ' : 'static ');
   return {
-    traps: 'call', qualifiers: unit === undefined ? 'static' : common, restrict: '__restrict', isParameter: ({ role }) => role === 'external', knowsImports,
+    traps: 'call', qualifiers: unit === undefined ? 'static' : common, restrict: '__restrict', knowsImports,
+    isParameter: ({ role }) => role === 'external',
     storage: (buffer) => (buffer.role === 'constant' ? `${aligned}WL_TABLE ` : aligned + global(buffer)),
     ownStorage: ({ length = 0 }) => `${aligned}${length > mostOnStack ? 'static thread_local ' : ''}`,
     ...(attributes === undefined ? {} : { attributes }), ...(unit === undefined ? {} : { unit, outer: `${aligned}extern ${common} ` }),

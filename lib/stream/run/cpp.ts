@@ -8,7 +8,7 @@ import { countRun, type RunAmount, type RunCounts } from '../plan/counts.ts';
 import { countsOf, kinds, makeArray } from '../plan/layout.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import {
-  cppFiles, cppHeaders, cppProgram, cppRuntime, LargeProgram, type CppOptions, type CppProgram,
+  cppFiles, cppHeaders, cppProgram, cppRuntime, LargeProgram, mostLinesIn, type CppOptions, type CppProgram,
 } from '../targets/cpp.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { StreamGraph } from '../graph.ts';
@@ -107,7 +107,7 @@ export async function runCpp(
   return execute(plan, { made: await build([program]), number: 0 }, run, runOptions);
 }
 
-/** Lines of C++ that {@link runCpp} has compiled: about twenty seconds of a compiler's time. */
+/** Lines of C++ that {@link runCpp} has compiled in one file: about twenty seconds of a compiler's time. */
 export const cppLimits = { lines: 40_000 };
 
 /** Files of a program that are compiled at once. */
@@ -124,7 +124,7 @@ function builder(options: CppCompileOptions, mostLines = Infinity): Build {
     const files = cppFiles(programs);
     const source = files.join('\n');
     const lines = source.split('\n').length;
-    if (lines > mostLines) throw new LargeProgram(lines);
+    if (lines > mostLinesIn(files.length, mostLines)) throw new LargeProgram(lines);
     const effort = options.effort ?? (mode !== 'baseline' && source.length > largeSource ? 1 : 3);
     const more = (): string[] => (mode === 'strict' ? gccArguments(programs.some(({ isLong }) => isLong), options.compiler) : []);
     const sources = { program: files, headers: cppHeaders(), runtime: cppRuntime() };

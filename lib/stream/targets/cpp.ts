@@ -24,7 +24,7 @@ export interface CppOptions {
   readonly shareFrom?: number;
   /** Most files that a program of many lines is cut into, to be compiled side by side. Default: one. */
   readonly mostUnits?: number;
-  /** Lines beyond which the program is not printed: see {@link LargeProgram}. Default: no limit. */
+  /** Lines beyond which a program in one file is not printed: see {@link LargeProgram}, {@link mostLinesIn}. Default: no limit. */
   readonly mostLines?: number;
 }
 
@@ -210,6 +210,11 @@ function tablesText({ plan, declarations, sites }: LoweredProgram, threads: CppO
   ].join('\n');
 }
 
+/** Lines of a program in so many files: twice as many in two, no more in more of them, for not all cores may be free. */
+export function mostLinesIn(files: number, mostLines = Infinity): number {
+  return mostLines * Math.min(files, 2);
+}
+
 /** Lines from which on a program is cut, and that a part has at least. */
 const [cutFrom, leastInUnit] = [8000, 4000];
 
@@ -242,9 +247,10 @@ export function cppProgram(plan: ProgramPlan, options: CppOptions = {}): CppProg
     ...(baseline ? {} : { passes }), ...(capacities === undefined ? {} : { capacities }),
   });
   const made = arranged(lowered, options);
+  const [first, ...others] = unitsOf(made.program.functions, baseline ? 1 : options.mostUnits ?? 1, threads);
   // Each statement takes a line at least.
   const lines = made.program.functions.reduce((sum, f) => sum + statementsIn(f), 0);
-  if (lines > (options.mostLines ?? Infinity)) throw new LargeProgram(lines);
+  if (lines > mostLinesIn(1 + others.length, options.mostLines)) throw new LargeProgram(lines);
   const { ix, steps } = lowered.system;
   const own = new Set([
     ...(threads === undefined ? [] : [ix, steps]),
@@ -259,7 +265,6 @@ export function cppProgram(plan: ProgramPlan, options: CppOptions = {}): CppProg
       plan.groups.map(({ id }) => [id, `${call(`group_${id}`, 'n')} break;`] as const))
     : steadyText(plan, baseline, call);
   const printed = { isOwn: (buffer: Buffer) => own.has(buffer), attributes: made.attributes, knowsImports: true };
-  const [first, ...others] = unitsOf(made.program.functions, baseline ? 1 : options.mostUnits ?? 1, threads);
   const body = [
     printCpp(made.program, others.length === 0 ? printed : { ...printed, unit: { functions: required(first), isFirst: true } }),
     switchText('bool wl_first(int number, void* const* streams)', firsts, '  return false;\n'),
