@@ -38,6 +38,12 @@ export interface CppRunOptions extends RunOptions, Partial<ThreadChoice> {
   readonly signal?: AbortSignal;
 }
 
+/** What a run of a compiled program gives. */
+export interface CppRunResult extends RunResult {
+  /** As `milliseconds`, but what all processors together worked for the run, whatever else the machine did. */
+  readonly processorMilliseconds: number;
+}
+
 /** A program compiled to machine code. */
 export interface CompiledCpp {
   readonly plan: ProgramPlan;
@@ -45,7 +51,7 @@ export interface CompiledCpp {
   /** The compiled program. */
   readonly path: string;
   /** Runs the program from its start in a child process. `input`: scalars of the items on the open input. */
-  run(input?: ArrayLike<number>, options?: CppRunOptions): Promise<RunResult>;
+  run(input?: ArrayLike<number>, options?: CppRunOptions): Promise<CppRunResult>;
 }
 
 export const defaultCppPlan: PlanOptions = { groupSize: 12_000, filterSize: 6000, blockBytes: 24576 };
@@ -102,9 +108,13 @@ export async function runCpp(
   const run = prepare(plan, input, runOptions);
   const threaded = new Threaded(plan, build, cppLimits.lines);
   const way = threads === 1 ? undefined : threaded.wayOf(run, { ...runOptions, threads });
-  if (way !== undefined) return execute(plan, await threaded.program(way), { ...run, words: way.words }, runOptions);
-  const program = cppProgram(plan, { capacities: run.counts.peaks, mostUnits, mostLines: cppLimits.lines });
-  return execute(plan, { made: await build([program]), number: 0 }, run, runOptions);
+  const own = async (): Promise<Numbered> => {
+    const program = cppProgram(plan, { capacities: run.counts.peaks, mostUnits, mostLines: cppLimits.lines });
+    return { made: await build([program]), number: 0 };
+  };
+  const { processorMilliseconds: _, ...result } = await (way === undefined ? execute(plan, await own(), run, runOptions)
+    : execute(plan, await threaded.program(way), { ...run, words: way.words }, runOptions));
+  return result;
 }
 
 /** Lines of C++ that {@link runCpp} has compiled in one file: about twenty seconds of a compiler's time. */
@@ -276,7 +286,7 @@ async function writeParts(path: string, parts: readonly Uint8Array[]): Promise<v
 
 async function execute(
   plan: ProgramPlan, { made, number }: { made: Built; number: number }, run: Prepared, options: CppRunOptions,
-): Promise<RunResult> {
+): Promise<CppRunResult> {
   const path = await made.locate();
   const folder = await withFiles('make a temporary folder', () => mkdtemp(join(tmpdir(), 'warploom-run-')));
   try {
@@ -297,9 +307,10 @@ async function execute(
   }
 }
 
-function readResult(plan: ProgramPlan, { lowered: { sites } }: CppProgram, { counts, lines }: Prepared, bytes: Buffer): RunResult {
+function readResult(plan: ProgramPlan, { lowered: { sites } }: CppProgram, { counts, lines }: Prepared, bytes: Buffer): CppRunResult {
   const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
-  const [status, site, value, nanoseconds, records] = new Float64Array(buffer, 0, 8) as unknown as [number, number, number, number, number];
+  const [status, site, value, nanoseconds, records, , processor] = new Float64Array(buffer, 0, 8) as unknown as
+    [number, number, number, number, number, number, number];
   if (status !== 0) {
     if (site < 0) throw new WarploomError('ERR_WARPLOOM_INTERNAL', `channel ${value} holds more items than planned`);
     throw faultError(plan.graph, sites[site]!, value);
@@ -326,7 +337,7 @@ function readResult(plan: ProgramPlan, { lowered: { sites } }: CppProgram, { cou
     printed: lines === Infinity ? printed : firstLines(printed, lines),
     files: Object.fromEntries(plan.externals.filter(({ kind }) => kind === 'writer').map((each) =>
       [each.path, fileOf(each, streams.get(each.id)!, items(each.id))])),
-    firings: counts.firings, exhausted: counts.exhausted, milliseconds: nanoseconds / 1e6,
+    firings: counts.firings, exhausted: counts.exhausted, milliseconds: nanoseconds / 1e6, processorMilliseconds: processor / 1e6,
   };
 }
 
